@@ -15,18 +15,18 @@ import (
 	"prdrunner/checkpoint/workspace"
 )
 
-// Collected is what a collection removed, or would.
+// Collected is the result of a collection, or of its plan.
 type Collected struct {
 	Objects   int
-	Leftovers int      // temporary files of writers that were cut short
-	Discarded int      // directories: deleted sessions, and imports that were cut short
-	Bytes     int64    // on disk, of all these
-	Refs      []string // of git
-	Kept      int      // objects
+	Leftovers int      // temporary files of interrupted writers
+	Discarded int      // directories of deleted sessions and interrupted imports
+	Bytes     int64    // bytes on disk of all of the above
+	Refs      []string // git references
+	Kept      int      // number of objects that stay
 }
 
-// NotCollectedError says why nothing was collected: what something kept needs
-// is not known, or somebody is at work.
+// NotCollectedError is returned if nothing was collected: Runner can't find out what a
+// session needs, or another process holds a lock.
 type NotCollectedError struct{ Err error }
 
 func (e *NotCollectedError) Error() string {
@@ -35,13 +35,13 @@ func (e *NotCollectedError) Error() string {
 
 func (e *NotCollectedError) Unwrap() error { return e.Err }
 
-// Collect removes the objects that nothing refers to, the git references that
-// no kept capture names, and what is left of deleted sessions. Nobody else may
-// write to the state directory meanwhile: *LockedError. If the needs of any
-// session cannot be found out, nothing is removed; both are wrapped in a
-// *NotCollectedError. What a crash leaves of it, the next one removes.
+// Collect removes the objects that nothing refers to, the git references that no kept
+// capture names, and the trash with deleted sessions. It holds the exclusive lock of the
+// state directory. If another process holds a lock, the error wraps a *LockedError. If
+// Runner can't find out what a session needs, Collect removes nothing. Both errors are
+// wrapped in a *NotCollectedError. After a crash the next collection removes the rest.
 //
-// w is nil where git is not known; its references stay then.
+// If w is nil, git is not known, and its references stay.
 func (s *Store) Collect(ctx context.Context, w *workspace.Workspace) (Collected, error) {
 	if there, err := s.layout.Exists(s.layout.Path); err != nil || !there {
 		return Collected{}, err
@@ -60,7 +60,7 @@ func (s *Store) Collect(ctx context.Context, w *workspace.Workspace) (Collected,
 	return done, errors.Join(err, only.Unlock())
 }
 
-// collectAlone is Collect for who is alone already.
+// collectAlone is Collect for callers that hold the exclusive lock.
 func (s *Store) collectAlone(ctx context.Context, w *workspace.Workspace) (Collected, error) {
 	inv, err := s.references(ctx, gone{})
 	if err != nil {
@@ -69,11 +69,11 @@ func (s *Store) collectAlone(ctx context.Context, w *workspace.Workspace) (Colle
 	return s.remove(ctx, w, inv, false)
 }
 
-// PlanCollect says what a collection would remove once pruning has removed
-// what is planned. It takes no lock and changes nothing.
+// PlanCollect returns what a collection would remove after the planned pruning. It takes
+// no lock and changes nothing.
 func (s *Store) PlanCollect(ctx context.Context, w *workspace.Workspace, planned ...*Pruned) (done Collected, err error) {
 	without := gone{checkpoints: map[string]bool{}, sessions: map[string]bool{}}
-	var discarded Collected // by pruning
+	var discarded Collected // what pruning will move to the trash
 	for _, p := range planned {
 		for _, c := range p.Checkpoints {
 			without.checkpoints[c.ID] = true
@@ -97,9 +97,10 @@ func (s *Store) PlanCollect(ctx context.Context, w *workspace.Workspace, planned
 	return done, err
 }
 
-// remove removes what an inventory does not need: first the references of git,
-// which keep commits that nothing names any more, then objects, then what is
-// left of deleted sessions, whose journals told of the references.
+// remove removes what an inventory does not need. The order matters: references of git
+// come first, because they keep commits that nothing else names. Then come objects. The
+// trash comes last, because its journals name the sessions whose references may be
+// removed.
 func (s *Store) remove(ctx context.Context, w *workspace.Workspace, inv *inventory, dryRun bool) (done Collected, err error) {
 	if done.Refs, err = s.removeRefs(ctx, w, inv, dryRun); err != nil {
 		return done, err
@@ -128,8 +129,9 @@ func (s *Store) remove(ctx context.Context, w *workspace.Workspace, inv *invento
 	return done, s.layout.EmptyTrash()
 }
 
-// removeShared removes the temporary files of what belongs to no PRD alone: who
-// holds the lock of one does not know whether another is at work on them.
+// removeShared removes leftover temporary files that belong to no single PRD. It needs the
+// exclusive lock, because the holder of a PRD's lock can't know whether the owner of
+// another PRD is writing them.
 func (s *Store) removeShared(done *Collected, dryRun bool) error {
 	entries, err := s.fs.ReadDir(s.layout.Path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -152,9 +154,9 @@ func (s *Store) removeShared(done *Collected, dryRun bool) error {
 	return nil
 }
 
-// removeRefs removes the git references of sessions of this state directory
-// that are not needed. Those of others are left alone, also where another state
-// directory has the same session.
+// removeRefs removes the git references of this state directory's sessions that are not
+// needed. It leaves references that belong to another state directory, even if that one
+// has the same session.
 func (s *Store) removeRefs(ctx context.Context, w *workspace.Workspace, inv *inventory, dryRun bool) ([]string, error) {
 	if w == nil || w.Repository() == nil {
 		return nil, nil
@@ -187,8 +189,8 @@ func (s *Store) removeRefs(ctx context.Context, w *workspace.Workspace, inv *inv
 	return unneeded, nil
 }
 
-// addDiscarded adds the sessions in the trash. One that cannot be read any more
-// is not known.
+// addDiscarded adds the sessions in the trash. It skips sessions that can't be read any
+// more.
 func (s *Store) addDiscarded(sessions map[string]bool) error {
 	names, err := s.layout.Directories(s.layout.TrashPath())
 	if err != nil {

@@ -11,19 +11,20 @@ import (
 	"prdrunner/checkpoint/state"
 )
 
-// glance is what a look at the journals of a PRD tells at once, without its
+// glance is the result of a quick pass over the journals of a PRD, mostly without reading
 // objects.
 type glance struct {
 	records []*recordedSession
-	atMost  int64 // bytes that the PRD can hold
-	// dropped are objects that the current session recorded and that are still
-	// there, though neither it nor a checkpoint of it needs them. Others may.
+	atMost  int64 // upper bound of the bytes that the PRD occupies
+	// dropped holds objects that the current session recorded and that still exist, although
+	// neither the session nor its checkpoints need them. Other sessions may need them.
 	dropped  []string
 	warnings []string
 }
 
-// look reads the journals of a PRD once each, but for the one that the session
-// owns, of which all that was added is durable: that was read when it was opened.
+// look reads the journals of the PRD's archived sessions once each. It reads the session's
+// own journals only if x.live.Spans does not reach back to the oldest checkpoint. All that
+// the session added must be durable.
 func (x *Session) look(ctx context.Context) (*glance, error) {
 	g := &glance{dropped: []string{}}
 	places, err := x.store.placesOf(x.prd)
@@ -39,7 +40,7 @@ func (x *Session) look(ctx context.Context) (*glance, error) {
 		r := &recordedSession{place: p, state: x.State()}
 		if p.kind != PlaceCurrent {
 			if r, err = x.store.record(p); err != nil || r.state == nil {
-				continue // collecting says so, if it comes to that
+				continue // a collection reports the error, if it runs
 			}
 		}
 		g.records = append(g.records, r)
@@ -54,8 +55,8 @@ func (x *Session) look(ctx context.Context) (*glance, error) {
 	return g, nil
 }
 
-// glanceAt notes all that a session ever recorded, and, of the current one,
-// what was dropped of it.
+// glanceAt adds everything that a session ever recorded to the upper bound. For the
+// current session it also finds the objects that were dropped.
 func (s *Store) glanceAt(ctx context.Context, g *glance, r *recordedSession, owned *journal.Spans) error {
 	ever, needed := newReferences(s.Objects()), newReferences(s.Objects())
 	ever.shallow, needed.shallow = true, true
@@ -81,8 +82,8 @@ func (s *Store) glanceAt(ctx context.Context, g *glance, r *recordedSession, own
 	return s.findDropped(ctx, g, r, ever, needed)
 }
 
-// addSpans adds to ever what a session ever recorded, and to needed what the states at
-// the kept checkpoints need of that.
+// addSpans adds everything that a session ever recorded to ever, and what the states at
+// kept checkpoints need to needed.
 func addSpans(t *journal.Spans, kept []*state.CheckpointRef, ever, needed *references) {
 	t.Each(kept, func(digest string, size int64, isNeeded bool) {
 		ever.add(digest, size)
@@ -92,8 +93,8 @@ func addSpans(t *journal.Spans, kept []*state.CheckpointRef, ever, needed *refer
 	})
 }
 
-// visitRecorded reads the journals of a session for all that it ever recorded,
-// and, of the current one, for what its checkpoints need.
+// visitRecorded reads the journals of a session and adds everything that it ever recorded
+// to ever. For the current session it adds what the checkpoints need to needed.
 func (s *Store) visitRecorded(ctx context.Context, r *recordedSession, ever, needed *references) error {
 	v := visitor{commit: func(c state.Commit) error { return ever.addCommit(ctx, c) }}
 	if r.kind == PlaceCurrent {
@@ -103,8 +104,9 @@ func (s *Store) visitRecorded(ctx context.Context, r *recordedSession, ever, nee
 	return s.visit(ctx, r, v)
 }
 
-// findDropped sets aside what is needed: first what the states name, and only
-// if something that is still there is left, what their listings name.
+// findDropped sets g.dropped to the existing objects in ever that are not needed. It reads
+// the listings of captures, which name more needed objects, only if objects remain without
+// them.
 func (s *Store) findDropped(ctx context.Context, g *glance, r *recordedSession, ever, needed *references) error {
 	for n := range ever.names {
 		if _, ok := needed.names[n]; ok {
@@ -130,7 +132,7 @@ func (s *Store) findDropped(ctx context.Context, g *glance, r *recordedSession, 
 	return nil
 }
 
-// addCommit adds what a commit records, needed or not.
+// addCommit adds everything that a commit records, whether it is still needed or not.
 func (r *references) addCommit(ctx context.Context, c state.Commit) error {
 	if c.State != nil {
 		return r.addState(ctx, c.State)

@@ -15,63 +15,64 @@ import (
 	"prdrunner/checkpoint/state"
 )
 
-// Pruned is what pruning removed of a PRD, or would.
+// Pruned lists the checkpoints and sessions of a PRD that Prune removed, or that a plan
+// would remove.
 type Pruned struct {
 	PRD         string
 	Checkpoints []RemovedCheckpoint // of the current session, oldest first
-	Sessions    []RemovedSession    // that were set aside
-	Kept        int                 // checkpoints
-	Keeps       []KeptCheckpoint    // these, where retention decided, oldest first
-	Lost        []string            // what can no longer be gone back to, for people
-	Freed       int64               // bytes, as far as no other PRD needs them too
-	Over        int64               // bytes over max_size_mb that are left although nothing more may go
-	Doubted     int                 // too old by a reading of the clock that is not believed, see retention.Clock
-	Warnings    []string            // what could not be looked at
+	Sessions    []RemovedSession    // archived sessions
+	Kept        int                 // number of checkpoints that stay
+	Keeps       []KeptCheckpoint    // the checkpoints that stay, if retention decided; oldest first
+	Lost        []string            // steps and rollbacks that can no longer be reached or undone, as messages for the user
+	Freed       int64               // bytes freed, without those that another PRD needs too
+	Over        int64               // bytes over max_size_mb after everything removable is removed
+	Doubted     int                 // number kept because the clock reading by which they are too old is not trusted, see retention.Clock
+	Warnings    []string            // what could not be examined, as messages for the user
 
-	// The commit that was planned for, of which session.
+	// session and seq name the session and the commit for which the plan was made.
 	session string
 	seq     uint64
 }
 
-// RemovedCheckpoint is a checkpoint that is no longer kept, and why.
+// RemovedCheckpoint is a checkpoint to remove, with the reason.
 type RemovedCheckpoint struct {
 	*state.CheckpointRef
 	Why   string
 	Bytes int64
 }
 
-// KeptCheckpoint is a checkpoint that stays, and why.
+// KeptCheckpoint is a checkpoint that stays, with the reason.
 type KeptCheckpoint struct {
 	*state.CheckpointRef
 	Why string
 }
 
-// RemovedSession is a session that is no longer kept, and why.
+// RemovedSession is an archived session to remove, with the reason.
 type RemovedSession struct {
-	ID       string // where it lies in the state directory
+	ID       string // its path in the state directory
 	Complete bool
 	EndedAt  time.Time
 	Why      string
 	Bytes    int64
 
 	dir    string
-	unread bool // it can't be read
+	unread bool // the session can't be read
 }
 
-// isEmpty reports whether nothing is removed.
+// isEmpty reports whether the plan removes nothing.
 func (p *Pruned) isEmpty() bool { return len(p.Checkpoints) == 0 && len(p.Sessions) == 0 }
 
-// PruneOptions are what a person asked for, on top of the policy.
+// PruneOptions hold what the user asked for in addition to the policy.
 type PruneOptions struct {
-	OlderThan time.Duration // takes the place of the policy's ages, see retention.Pass; 0: nothing was asked for
-	// Planned is what PlanPrune said with the same options, and what somebody may have
-	// agreed to; nil: there was no plan. It is what Prune carries out where nothing has
-	// happened to the session since, no session that was set aside is to go, and all
-	// could be looked at. Else Prune plans anew, and leaves alone what was not in it.
+	OlderThan time.Duration // replaces the policy's ages, see retention.Pass; 0 means not given
+	// Planned is the result of PlanPrune with the same options, to which the user may have
+	// agreed. It may be nil. Prune carries it out unchanged if the session has not changed
+	// since, no archived session is to go, and everything could be examined. Otherwise Prune
+	// plans again, and keeps whatever Planned does not remove.
 	Planned *Pruned
 }
 
-// PlanPrune says what Prune would remove. It takes no lock and changes nothing.
+// PlanPrune returns what Prune would remove. It takes no lock and changes nothing.
 func (s *Store) PlanPrune(ctx context.Context, prd string, o PruneOptions) (p *Pruned, err error) {
 	if err := s.checkID(prd); err != nil {
 		return nil, err
@@ -89,19 +90,19 @@ func (s *Store) PlanPrune(ctx context.Context, prd string, o PruneOptions) (p *P
 	return p, nil
 }
 
-// PlanPrunes is PlanPrune of several PRDs, as many at once as there are CPUs. The
-// error of each stands where its plan would.
+// PlanPrunes plans several PRDs in parallel, as many at once as there are CPUs. The plan
+// or the error of prds[i] is at index i.
 func (s *Store) PlanPrunes(ctx context.Context, prds []string, o PruneOptions) ([]*Pruned, []error) {
 	plans, errs := make([]*Pruned, len(prds)), make([]error, len(prds))
-	_ = atOnce(len(prds), func(i int) error { // that of one is no reason not to plan the others
+	_ = atOnce(len(prds), func(i int) error { // errs holds the errors; one does not stop the others
 		plans[i], errs[i] = s.PlanPrune(ctx, prds[i], o)
 		return nil
 	})
 	return plans, errs
 }
 
-// planPrune is PlanPrune of sessions that were read already. What a PRD holds
-// is looked at only if weighed says so.
+// planPrune plans for sessions that were read already. It measures the size of the PRD
+// only if weighed is true.
 func (s *Store) planPrune(ctx context.Context, prd string, records []*recordedSession, o PruneOptions, weighed bool) (*Pruned, error) {
 	if len(records) == 0 {
 		return nil, fmt.Errorf("prune %s: %w", prd, ErrNoSession)
@@ -128,12 +129,12 @@ func (s *Store) planPrune(ctx context.Context, prd string, records []*recordedSe
 	return p, s.decideSessions(p, records, pass, agreed)
 }
 
-// retentionReason is what the journal says of what retention removes.
+// retentionReason is the reason that the journal records for removals by retention.
 const retentionReason = "retention"
 
-// Prune removes what the policy no longer keeps, and what a person asked for:
-// checkpoints of the session, and sessions that were set aside. Objects go
-// with Collect. It is durable when Prune returns; cut short, it can be
+// Prune removes what the policy no longer keeps and what the user asked to remove:
+// checkpoints of the session, and archived sessions. Collect removes their objects
+// afterwards. When Prune returns, the removal is durable. After an interruption it can be
 // repeated.
 func (x *Session) Prune(ctx context.Context, o PruneOptions) (*Pruned, error) {
 	if _, err := x.Drain(ctx); err != nil {
@@ -153,20 +154,20 @@ func (x *Session) Prune(ctx context.Context, o PruneOptions) (*Pruned, error) {
 	return p, x.carryOut(ctx, p, retentionReason)
 }
 
-// standsFor reports whether a plan, if there is one, is that of a state. Of sessions
-// that were set aside no state tells, so they are looked at again, and so is what
-// could not be looked at.
+// standsFor reports whether the plan was made for a state and can be carried out
+// unchanged. A plan with archived sessions or warnings can't: the state does not tell
+// whether those sessions changed, and what could not be examined must be tried again.
 func (p *Pruned) standsFor(s *state.State) bool {
 	return p != nil && s != nil && p.session == s.Session && p.seq == s.Seq && len(p.Sessions)+len(p.Warnings) == 0
 }
 
-// carryOut removes what was decided: first from the journal, so that nobody
-// reads of a checkpoint that is no longer whole, then the files.
+// carryOut removes what the plan lists. It removes checkpoints from the journal before
+// their files, so that the journal never names a checkpoint that is half removed.
 func (x *Session) carryOut(ctx context.Context, p *Pruned, reason string) error {
 	if len(p.Checkpoints) > 0 {
 		ids := make([]string, len(p.Checkpoints))
 		for i, c := range p.Checkpoints {
-			ids[len(ids)-1-i] = c.ID // the newest first, as they are found fastest
+			ids[len(ids)-1-i] = c.ID // the newest first, because they are found fastest
 		}
 		x.Add(state.CheckpointsRemoved{IDs: ids, Reason: state.Text(reason)})
 		if err := x.commit(ctx); err != nil {
@@ -186,10 +187,10 @@ func (x *Session) carryOut(ctx context.Context, p *Pruned, reason string) error 
 	return nil
 }
 
-// unplanned is why something stays that is not in the plan that is carried out.
+// unplanned is the reason for keeping what the user's plan does not remove.
 const unplanned = "nobody has agreed that it goes"
 
-// goes are the ids of what a plan removes, nil where there is no plan.
+// goes returns the IDs of what a plan removes, nil if there is no plan.
 func (p *Pruned) goes() map[string]bool {
 	if p == nil {
 		return nil
@@ -204,8 +205,8 @@ func (p *Pruned) goes() map[string]bool {
 	return ids
 }
 
-// decide applies the policy to the checkpoints of a state, as far as it is agreed
-// that they go; nil: all of them may.
+// decide applies the policy to the checkpoints of a state. If agreed is not nil, only
+// checkpoints in it may go.
 func (p *Pruned) decide(s *state.State, policy retention.Policy, pass retention.Pass, agreed map[string]bool) {
 	pass.Needed = neededBy(s)
 	all := make([]retention.Checkpoint, len(s.Checkpoints))
@@ -230,7 +231,7 @@ func (p *Pruned) decide(s *state.State, policy retention.Policy, pass retention.
 	p.Lost = lost(s, p.Checkpoints, kept)
 }
 
-// neededBy are the checkpoints that the state needs, and what for.
+// neededBy returns the checkpoints that the state needs, with the reasons.
 func neededBy(s *state.State) map[string]string {
 	needed := map[string]string{}
 	if current := s.CurrentCheckpoint(); current != nil {
@@ -243,7 +244,8 @@ func neededBy(s *state.State) map[string]string {
 	return needed
 }
 
-// lost says what can no longer be gone back to once checkpoints are removed.
+// lost returns messages about the steps and rollbacks that the user can no longer go back
+// to or undo once checkpoints are removed.
 func lost(s *state.State, removed []RemovedCheckpoint, kept []*state.CheckpointRef) []string {
 	steps := state.Moments(slices.DeleteFunc(slices.Clone(kept), func(ref *state.CheckpointRef) bool {
 		return ref.Unusable() != "" || ref.Trigger == state.TriggerPreRollback
@@ -265,7 +267,7 @@ func lost(s *state.State, removed []RemovedCheckpoint, kept []*state.CheckpointR
 	return all
 }
 
-// nearest says what there is in place of a step.
+// nearest returns a message that a step is lost, with the nearest checkpoint before it.
 func nearest(ref *state.CheckpointRef, steps map[int]*state.CheckpointRef) string {
 	what := fmt.Sprintf("step %d can no longer be gone back to", ref.Step)
 	if ref.StepName != "" {
@@ -283,7 +285,8 @@ func nearest(ref *state.CheckpointRef, steps map[int]*state.CheckpointRef) strin
 	return fmt.Sprintf("%s; the nearest before it is step %d, %s", what, before, steps[before].ID)
 }
 
-// readings are the times that are on record, by which ages are judged.
+// readings returns recorded times, which show how reliable the clock is when ages are
+// judged.
 func (s *Store) readings(records []*recordedSession) []time.Time {
 	var seen []time.Time
 	for _, r := range records {
@@ -302,7 +305,7 @@ func (s *Store) readings(records []*recordedSession) []time.Time {
 	}
 	prds, err := s.PRDs()
 	if err != nil {
-		return seen // fewer of them only keep more
+		return seen // with fewer readings, retention only keeps more
 	}
 	for _, prd := range prds {
 		d, err := s.readDocument(prd)
@@ -316,8 +319,8 @@ func (s *Store) readings(records []*recordedSession) []time.Time {
 	return seen
 }
 
-// decideSessions applies the policy to the sessions of a PRD that were set aside,
-// likewise.
+// decideSessions applies the policy to the archived sessions of a PRD. If agreed is not
+// nil, only sessions in it may go.
 func (s *Store) decideSessions(p *Pruned, records []*recordedSession, pass retention.Pass, agreed map[string]bool) error {
 	places, err := s.placesOf(p.PRD)
 	if err != nil {
@@ -366,9 +369,9 @@ func (s *Store) decideSessions(p *Pruned, records []*recordedSession, pass reten
 	return nil
 }
 
-// archivedSession describes a session that was set aside. One that can't be
-// read is as old as its name says; where nothing tells, or a newer version
-// wrote it, it is not ours to remove.
+// archivedSession describes an archived session for retention, and returns why it must
+// stay, "" if it may go. For an unreadable session, the time in its name counts. It must
+// stay if its name has no time, or if a newer version of Runner wrote it.
 func (s *Store) archivedSession(at place, r *recordedSession) (a retention.Session, keep string, err error) {
 	a = retention.Session{ID: at.id, PRD: at.prd, Complete: at.kind == PlaceHistory, EndedAt: at.at}
 	if a.Bytes, err = s.layout.TreeSize(at.dir); err != nil {

@@ -14,12 +14,11 @@ import (
 	"prdrunner/checkpoint/workspace"
 )
 
-// objectName is the name of an object in a form that millions of them fit into
-// memory.
+// objectName is a binary digest, so that millions of names fit into memory.
 type objectName [sha256.Size]byte
 
-// parseObject reads "sha256:…". What is no name of an object, as a digest that
-// came with a document written by hand, refers to none.
+// parseObject reads "sha256:…". A malformed digest, for example from a document written by
+// hand, refers to no object.
 func parseObject(digest string) (n objectName, ok bool) {
 	digits, ok := strings.CutPrefix(digest, "sha256:")
 	if !ok || len(digits) != hex.EncodedLen(len(n)) {
@@ -31,16 +30,18 @@ func parseObject(digest string) (n objectName, ok bool) {
 
 func (n objectName) digest() string { return "sha256:" + hex.EncodeToString(n[:]) }
 
-// references are the objects and git references that something kept needs.
-// Lists of artifacts that were looked at are not looked at again: states share
-// them, so that a state costs its workstreams and what is new in it.
+// references collects the objects and git references that kept sessions and checkpoints
+// need. It visits each list of artifacts once. Because successive states share their
+// lists, adding a state costs time for its workstreams and for new lists only.
 type references struct {
-	objects  *objects.Store
-	shallow  bool                    // listings stand for what is in them
-	names    map[objectName]int64    // to the size on record, -1 where it is not
-	lists    map[*state.Artifact]int // by the first one, to the length
-	captures map[string]bool         // by their listing
-	refs     map[string]bool         // of git, by refKey
+	objects *objects.Store
+	shallow bool // add each listing as one object, without reading it
+	// names maps objects to their recorded size, -1 if unknown.
+	names map[objectName]int64
+	// lists holds the lists visited: the address of the first artifact and the length.
+	lists    map[*state.Artifact]int
+	captures map[string]bool // the captures visited, by listing
+	refs     map[string]bool // references of git, by refKey
 }
 
 func newReferences(from *objects.Store) *references {
@@ -49,14 +50,14 @@ func newReferences(from *objects.Store) *references {
 	}
 }
 
-// needs reports whether an object is referred to.
+// needs reports whether something refers to an object.
 func (r *references) needs(digest string) bool {
 	n, ok := parseObject(digest)
 	_, needed := r.names[n]
 	return ok && needed
 }
 
-// add adds an object, and reports whether it is new.
+// add adds an object and reports whether it is new.
 func (r *references) add(digest string, size int64) bool {
 	n, ok := parseObject(digest)
 	if !ok {
@@ -69,7 +70,7 @@ func (r *references) add(digest string, size int64) bool {
 	return !had
 }
 
-// addState adds what a state needs to be gone on from, or back to.
+// addState adds the objects that continuing from a state, or going back to it, needs.
 func (r *references) addState(ctx context.Context, s *state.State) error {
 	for list := range state.ArtifactLists(s) {
 		r.addArtifacts(list)
@@ -114,26 +115,26 @@ func (r *references) addCapture(ctx context.Context, c *state.Capture) error {
 	return workspace.References(ctx, r.objects, c.Listing, r.add)
 }
 
-// gone is what is to be treated as removed already, for a look ahead.
+// gone names checkpoints and sessions that a plan treats as removed.
 type gone struct {
-	checkpoints map[string]bool // ids
-	sessions    map[string]bool // ids of places
+	checkpoints map[string]bool // checkpoint IDs
+	sessions    map[string]bool // IDs of places
 }
 
-// inventory is what all sessions of a state directory need.
+// inventory holds the references of all sessions of a state directory.
 type inventory struct {
 	*references
-	sessions map[string]bool // what the names of their git references begin with
+	sessions map[string]bool // prefixes of the sessions' git reference names
 }
 
-// references reads every session there is. It fails on the first one that
-// cannot be read: what that one needs is not known.
+// references reads every session. It returns an error if one can't be read, because its
+// needs are unknown then.
 func (s *Store) references(ctx context.Context, without gone) (*inventory, error) {
 	all, err := s.places()
 	if err != nil {
 		return nil, err
 	}
-	const most = 4 // there may be millions of names in each
+	const most = 4 // a low limit, because each may hold millions of names
 	parts := make(chan *inventory, most)
 	for range most {
 		parts <- &inventory{references: newReferences(s.Objects()), sessions: map[string]bool{}}
@@ -144,7 +145,7 @@ func (s *Store) references(ctx context.Context, without gone) (*inventory, error
 		r, err := s.record(all[i])
 		goes := without.sessions[all[i].id]
 		if err != nil && goes {
-			return nil // what it needs is nobody's any more
+			return nil // the session is removed, so its needs don't count
 		}
 		if err == nil && r.state != nil {
 			part.sessions[sessionRefs(r.state)] = true
@@ -167,7 +168,7 @@ func (s *Store) references(ctx context.Context, without gone) (*inventory, error
 	return inv, nil
 }
 
-// take takes in what other sessions need.
+// take adds the references of another inventory.
 func (inv *inventory) take(other *inventory) {
 	for n, size := range other.names {
 		if known, had := inv.names[n]; !had || size > known {
@@ -179,10 +180,10 @@ func (inv *inventory) take(other *inventory) {
 	maps.Copy(inv.sessions, other.sessions)
 }
 
-// addSession adds what a session needs: where it stands, and all its
-// checkpoints.
+// addSession adds what a session needs for its head and for all its checkpoints except
+// those in without.
 func (s *Store) addSession(ctx context.Context, r *references, from *recordedSession, without map[string]bool) error {
-	clear(r.lists) // states of different sessions share nothing
+	clear(r.lists) // states of different sessions share no lists
 	for _, head := range from.heads() {
 		if err := r.addState(ctx, head); err != nil {
 			return err

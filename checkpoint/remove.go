@@ -10,25 +10,24 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// DeleteOptions say which checkpoints a person wants to be rid of.
+// DeleteOptions select the checkpoints that a user wants to delete.
 type DeleteOptions struct {
-	References []string // as FindCheckpoint takes them
-	Force      bool     // the newest valid one too
+	References []string // checkpoint references in a form that FindCheckpoint accepts
+	Force      bool     // also delete the newest valid checkpoint
 	Reason     string
 }
 
-// KeptError says why a checkpoint cannot be deleted.
+// KeptError is returned for a checkpoint that can't be deleted.
 type KeptError struct {
 	ID     string
 	Why    string
-	Newest bool // DeleteOptions.Force goes past it
+	Newest bool // DeleteOptions.Force overrides this reason
 	Pinned bool
 }
 
 func (e *KeptError) Error() string { return fmt.Sprintf("checkpoint %s is kept: %s", e.ID, e.Why) }
 
-// PlanDelete says what Delete would remove. It takes no lock and changes
-// nothing.
+// PlanDelete returns what Delete would remove. It takes no lock and changes nothing.
 func (s *Store) PlanDelete(ctx context.Context, prd string, o DeleteOptions) (p *Pruned, err error) {
 	err = s.Read(prd, func(snap *Snapshot) (amiss bool, err error) {
 		if snap.State == nil {
@@ -45,10 +44,10 @@ func (s *Store) PlanDelete(ctx context.Context, prd string, o DeleteOptions) (p 
 	return p, nil
 }
 
-// Delete removes checkpoints because a person wants it, whatever the policy
-// says: none that is pinned or that an unfinished rollback needs, and the
-// newest valid one only with Force: the session can still be gone on with,
-// from its journal. Objects go with Collect.
+// Delete removes the checkpoints that the user named, whatever the policy says. It refuses
+// pinned checkpoints and those that an unfinished rollback needs. It removes the newest
+// valid checkpoint only with Force: the session can still continue from its journal.
+// Collect removes the objects afterwards.
 func (x *Session) Delete(ctx context.Context, o DeleteOptions) (*Pruned, error) {
 	if x.live == nil {
 		return nil, fmt.Errorf("delete checkpoints of %s: %w", x.prd, ErrNoSession)
@@ -67,7 +66,7 @@ func (x *Session) Delete(ctx context.Context, o DeleteOptions) (*Pruned, error) 
 	return p, x.carryOut(ctx, p, reason)
 }
 
-// planDelete finds what is to be deleted, all of it or nothing.
+// planDelete plans the deletion. If one of the checkpoints can't be deleted, none is.
 func planDelete(s *state.State, o DeleteOptions) (*Pruned, error) {
 	chosen := map[string]bool{}
 	for _, reference := range o.References {
@@ -94,7 +93,7 @@ func planDelete(s *state.State, o DeleteOptions) (*Pruned, error) {
 	return p, nil
 }
 
-// deletable refuses what must stay.
+// deletable returns a *KeptError if a checkpoint must stay.
 func deletable(s *state.State, ref *state.CheckpointRef, force bool) error {
 	switch {
 	case ref.Pinned:
@@ -107,8 +106,8 @@ func deletable(s *state.State, ref *state.CheckpointRef, force bool) error {
 	return nil
 }
 
-// weigh computes how many bytes go with what is removed. Where that can't be
-// found out, as with a checkpoint that is damaged, it is left open.
+// weigh computes how many bytes the removal frees. If the size can't be found out, for
+// example because a checkpoint is damaged, it adds a warning.
 func (s *Store) weigh(ctx context.Context, p *Pruned) error {
 	records, err := s.recordsOf(p.PRD, nil)
 	if err != nil {
@@ -133,10 +132,10 @@ func (s *Store) weigh(ctx context.Context, p *Pruned) error {
 	return nil
 }
 
-// DeleteSession deletes the current session of a PRD: journal, document, logs
-// and checkpoints, even if it is damaged. Its history stays. It is gone at one
-// moment; what a crash leaves after that, the next owner puts in order.
-// Objects, and what else is left of it, go with Collect.
+// DeleteSession deletes the current session of a PRD, even if it is damaged: journal,
+// document, logs and checkpoints. Its history stays. The deletion is atomic: the session
+// is gone once its directory is renamed. If Runner crashes after that, the next owner
+// completes the deletion. Collect removes objects and the trash afterwards.
 func (s *Store) DeleteSession(ctx context.Context, prd string, by state.Actor) (err error) {
 	if err := s.checkID(prd); err != nil {
 		return err
@@ -193,8 +192,8 @@ func (s *Store) deleteSession(prd string) error {
 	return s.finishDelete(prd)
 }
 
-// finishDelete completes a deletion that a crash cut short: the history and the
-// acts of deleted sessions go back to where they were, the rest into the trash.
+// finishDelete completes an interrupted deletion. It moves the history and the acts of
+// deleted sessions back to the PRD's directory, and the rest into the trash.
 func (s *Store) finishDelete(prd string) error {
 	from := s.layout.DeletingPath(prd)
 	if there, err := s.layout.Exists(from); err != nil || !there {
@@ -206,9 +205,8 @@ func (s *Store) finishDelete(prd string) error {
 	return s.discard(prd, from)
 }
 
-// Archive sets the session aside, whole, and returns where it lies: a complete
-// one in the history of its PRD, any other, which is given up for good, under
-// failed/.
+// Archive archives the whole session and returns its new directory. A complete session
+// goes into the history of its PRD. Any other session is abandoned and goes to failed/.
 func (x *Session) Archive(ctx context.Context, by state.Actor, reason string) (string, error) {
 	switch {
 	case x.live == nil:

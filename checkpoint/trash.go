@@ -7,12 +7,11 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// What is deleted whole is renamed into the trash first: that is the moment at
-// which it is gone, and a crash later leaves nothing half there. Collecting
-// empties the trash, last of all: the journals in it tell which git references
-// go with them.
+// Runner deletes a directory by renaming it into the trash first. The rename makes the
+// deletion atomic: a crash leaves no half-deleted directory. Collect empties the trash
+// last, because its journals tell which git references to remove.
 
-// discard moves a directory into the trash.
+// discard moves a directory into the trash, durably.
 func (s *Store) discard(prd, dir string) error {
 	if err := store.MkdirAll(s.fs, s.layout.TrashPath()); err != nil {
 		return err

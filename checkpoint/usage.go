@@ -12,16 +12,16 @@ import (
 	"prdrunner/checkpoint/workspace"
 )
 
-// holdings is what a PRD holds: all its sessions, and the objects that they
-// refer to. One that two PRDs refer to counts for both.
+// holdings is the disk usage of a PRD: all its sessions and the objects that they refer
+// to. An object that two PRDs refer to counts for both.
 type holdings struct {
 	retention.Usage
 	files   int64
 	objects int64
 }
 
-// Holds returns how many bytes a PRD has on disk: in files of its own, and in
-// objects that it refers to.
+// Holds returns how many bytes a PRD occupies on disk, in its own files and in objects
+// that it refers to.
 func (s *Store) Holds(ctx context.Context, prd string) (files, objects int64, err error) {
 	records, err := s.recordsOf(prd, nil)
 	if err != nil {
@@ -31,9 +31,9 @@ func (s *Store) Holds(ctx context.Context, prd string) (files, objects int64, er
 	return held.files, held.objects, err
 }
 
-// recordsOf reads the sessions of a PRD that can be read, but for the current one
-// where its owner gives its state. That one of those that were set aside can't be
-// is no error: it is for others to say.
+// recordsOf reads the sessions of a PRD. The owner of the current session passes its state
+// in owned, and then its journal is not read. An unreadable archived session is skipped
+// without an error; other commands report it.
 func (s *Store) recordsOf(prd string, owned *state.State) ([]*recordedSession, error) {
 	places, err := s.placesOf(prd)
 	if err != nil {
@@ -56,17 +56,20 @@ func (s *Store) recordsOf(prd string, owned *state.State) ([]*recordedSession, e
 	return records, nil
 }
 
-// ledger tells what checkpoints hold from what is needed without them.
+// ledger computes which objects only checkpoints need. base holds the references that
+// remain without any checkpoint of the current session.
 type ledger struct {
-	s        *Store
-	base     *references
-	blobs    map[objectName]int
-	usage    *retention.Usage
-	lists    map[*state.Artifact][]int // what is not in the base, by the first artifact of a list
-	captures map[string][]int          // likewise, by the listing
+	s     *Store
+	base  *references
+	blobs map[objectName]int
+	usage *retention.Usage
+	// lists and captures hold the blobs found in a list of artifacts, by its first artifact,
+	// and in a capture, by its listing. Blobs in base are left out.
+	lists    map[*state.Artifact][]int
+	captures map[string][]int
 }
 
-// holds computes what a PRD holds, and what goes with each checkpoint of its
+// holds computes the disk usage of a PRD, and which part belongs to each checkpoint of its
 // current session.
 func (s *Store) holds(ctx context.Context, prd string, records []*recordedSession) (*holdings, error) {
 	h := &holdings{}
@@ -110,7 +113,8 @@ func (s *Store) holds(ctx context.Context, prd string, records []*recordedSessio
 	return h, nil
 }
 
-// fileSizes adds the files of a PRD, and notes those of checkpoints.
+// fileSizes adds the sizes of a PRD's files, and records those of checkpoint files by
+// checkpoint.
 func (s *Store) fileSizes(prd string, h *holdings) error {
 	places, err := s.placesOf(prd)
 	if err != nil {
@@ -118,7 +122,7 @@ func (s *Store) fileSizes(prd string, h *holdings) error {
 	}
 	for _, p := range places {
 		if !strings.HasPrefix(p.id, disk.FailedDir+"/") {
-			continue // lies in the directory of the PRD
+			continue // all other sessions lie in the PRD's directory, which is added below
 		}
 		size, err := s.layout.TreeSize(p.dir)
 		if err != nil {
@@ -142,7 +146,7 @@ func (s *Store) fileSizes(prd string, h *holdings) error {
 	})
 }
 
-// addCheckpoints notes what each checkpoint of a session holds beyond the base.
+// addCheckpoints records the objects that each checkpoint needs and base does not.
 func (l *ledger) addCheckpoints(ctx context.Context, r *recordedSession) error {
 	return l.s.visit(ctx, r, visitor{wanted: r.wanted(), state: func(id string, at *state.State) error {
 		held := l.usage.Held[id]
@@ -198,7 +202,8 @@ func (l *ledger) ofCapture(ctx context.Context, c *state.Capture) ([]int, error)
 	return held, err
 }
 
-// blob returns the index of an object, unless it is needed anyway.
+// blob returns the index of an object in usage.Blobs. It returns false if base needs the
+// object anyway.
 func (l *ledger) blob(digest string, known int64) (int, bool) {
 	n, ok := parseObject(digest)
 	if _, needed := l.base.names[n]; !ok || needed {
@@ -216,9 +221,9 @@ func (l *ledger) blob(digest string, known int64) (int, bool) {
 	return i, true
 }
 
-// stored returns how many bytes an object has on disk. An object that is not
-// compressed has the size on record: looking at each would cost more than all
-// the rest. What git keeps does not count.
+// stored returns how many bytes an object occupies on disk. Without compression it trusts
+// the recorded size, because a stat of each object would cost more than everything else.
+// Objects that git keeps count 0.
 func (s *Store) stored(n objectName, known int64) int64 {
 	if known == 0 || known > 0 && !s.o.Policy.Compress {
 		return known
