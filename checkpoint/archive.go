@@ -12,14 +12,12 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// archive sets a session aside, whole: its directory and its document. A
-// complete one goes into the history of its PRD, any other under failed/. It
-// returns where it lies now.
+// archive archives a session: its directory and its document. A complete session goes into
+// the history of its PRD, any other to failed/. It returns the new directory.
 //
-// The document goes first, into the directory, where it does no harm if that
-// is as far as it gets. Renaming the directory is the moment at which the
-// session is no longer the current one; finishArchive does the rest, now or,
-// after a crash, under the next lock.
+// The document is moved into the directory first, where it does no harm if Runner crashes
+// then. With the renaming of the directory the session stops being the current one. The
+// rest is done by place, or after a crash by finishArchive, under the next lock.
 func (s *Store) archive(prd string) (string, error) {
 	if err := s.finishMove(prd); err != nil {
 		return "", err
@@ -36,7 +34,7 @@ func (s *Store) archive(prd string) (string, error) {
 	return s.place(prd)
 }
 
-// takeDocument moves the document of a PRD into its directory.
+// takeDocument moves the document of a PRD into the PRD's directory, durably.
 func (s *Store) takeDocument(prd string) error {
 	document := s.layout.DocumentPath(prd)
 	err := s.fs.Rename(document, filepath.Join(s.layout.PRDDir(prd), filepath.Base(document)))
@@ -51,7 +49,7 @@ func (s *Store) takeDocument(prd string) error {
 	return nil
 }
 
-// finishArchive completes an archive that a crash cut short.
+// finishArchive completes an interrupted archive or move.
 func (s *Store) finishArchive(prd string) error {
 	if err := s.finishMove(prd); err != nil {
 		return err
@@ -63,8 +61,9 @@ func (s *Store) finishArchive(prd string) error {
 	return err
 }
 
-// place moves a session from where it is being archived to where it stays. The
-// history moves back to the current directory first.
+// place moves a session that is being archived to its final directory. Before that it
+// moves the history back to the PRD's directory, and begins the next session if one was
+// prepared.
 func (s *Store) place(prd string) (string, error) {
 	from := s.layout.ArchivingPath(prd)
 	if err := s.returnKept(prd, from); err != nil {
@@ -80,9 +79,9 @@ func (s *Store) place(prd string) (string, error) {
 	return to, s.move(prd, from, to)
 }
 
-// prepareNext writes the journal of the session that is to follow the current one
-// into its directory. It becomes that of the PRD once the current one is set aside,
-// so that a crash leaves one of the two.
+// prepareNext writes the journal of the next session into the directory of the current
+// one. It becomes the PRD's journal when the current session is archived, so that after a
+// crash one of the two sessions is the current one.
 func (s *Store) prepareNext(prd string, line []byte) error {
 	if err := store.WriteFile(s.fs, filepath.Join(s.layout.PRDDir(prd), disk.NextName), line); err != nil {
 		return fmt.Errorf("prepare the next session of %s: %w", prd, err)
@@ -90,7 +89,7 @@ func (s *Store) prepareNext(prd string, line []byte) error {
 	return nil
 }
 
-// beginNext begins the session that was prepared in a directory, if one was.
+// beginNext makes the journal that was prepared in a directory, if any, the PRD's journal.
 func (s *Store) beginNext(prd, from string) error {
 	next := filepath.Join(from, disk.NextName)
 	if there, err := s.layout.Exists(next); err != nil || !there {
@@ -99,8 +98,8 @@ func (s *Store) beginNext(prd, from string) error {
 	return s.move(prd, next, s.layout.JournalPath(prd))
 }
 
-// Archiving reports whether a session of a PRD is on its way to where it is
-// archived: the next holder of the lock brings it there.
+// Archiving reports whether the archiving of a PRD's session was interrupted. The next
+// holder of the lock completes it.
 func (s *Store) Archiving(prd string) (bool, error) {
 	if err := s.checkID(prd); err != nil {
 		return false, err
@@ -111,8 +110,8 @@ func (s *Store) Archiving(prd string) (bool, error) {
 	return s.layout.Exists(s.layout.ArchivingPath(prd))
 }
 
-// returnKept moves what a PRD keeps beside its sessions, its history and the acts of deleted
-// sessions, out of a directory that goes elsewhere, to where it was.
+// returnKept moves the PRD's history and the acts of deleted sessions, which outlive a
+// session, from a directory that is being archived or deleted back to the PRD's directory.
 func (s *Store) returnKept(prd, from string) error {
 	if err := store.MkdirAll(s.fs, s.layout.PRDDir(prd)); err != nil {
 		return err
@@ -132,8 +131,8 @@ func (s *Store) returnKept(prd, from string) error {
 	return s.move(prd, kept, s.layout.HistoryPath(prd))
 }
 
-// resting decides where an archived session stays. One that cannot be read
-// did not complete.
+// resting returns the directory in which an archived session stays. A session that can't
+// be read counts as incomplete.
 func (s *Store) resting(prd, from string) (string, error) {
 	path := filepath.Join(from, disk.JournalName)
 	f := journal.NewFold()

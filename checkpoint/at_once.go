@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 )
 
-// atOnce calls do for every index below n, as many at once as there are CPUs, and
-// returns all errors, in order. After one no more are begun.
+// atOnce calls do for every index below n, on as many goroutines as there are CPUs. After
+// an error it starts no further calls. It returns all errors, in the order of the indexes.
 func atOnce(n int, do func(i int) error) error {
 	errs := make([]error, n)
 	var next atomic.Int64

@@ -9,21 +9,22 @@ import (
 	"prdrunner/checkpoint/workspace"
 )
 
-// Inspection is all that can be said of a checkpoint.
+// Inspection describes a checkpoint.
 type Inspection struct {
 	Check   CheckpointCheck
-	File    *disk.CheckpointFile // nil where neither its file nor the journal gives it
-	Unread  error                // why it is nil
-	LeftOut []string             // sensitive files that its capture does not hold
-	// Unstable are files that it does not hold since they kept changing, and
-	// Special is what it does not since it could not be read, or is no file, or too long a one.
+	File    *disk.CheckpointFile // nil if neither the checkpoint's file nor the journal has it
+	Unread  error                // why File is nil
+	LeftOut []string             // sensitive files that the capture left out
+	// Unstable are files that the capture left out because they kept changing. Special are
+	// paths that it left out because they are unreadable, too large or no files.
 	Unstable, Special []string
-	Earlier           *EarlierState     // to which a rollback to it takes the state, nil: to its own
-	EarlierGone       *EarlierGoneError // why a rollback to it is refused, since that state is not there any more
+	Earlier           *EarlierState     // the earlier state that a rollback to the checkpoint takes; nil: the checkpoint's own
+	EarlierGone       *EarlierGoneError // why a rollback to it is refused, if the earlier state is gone
 }
 
-// Inspect looks at a checkpoint and at what it refers to. It takes no lock and
-// changes nothing. A damaged one is shown as the journal knows it, if it does.
+// Inspect examines a checkpoint and the objects that it refers to. It takes no lock and
+// changes nothing. If the checkpoint's file is damaged, Inspect rebuilds it from the
+// journal where possible.
 func (s *Store) Inspect(ctx context.Context, w *workspace.Workspace, prd, reference string) (found *Inspection, err error) {
 	err = s.Read(prd, func(snap *Snapshot) (amiss bool, err error) {
 		ref, err := snap.find(prd, reference)
@@ -59,7 +60,7 @@ func (s *Store) inspect(ctx context.Context, w *workspace.Workspace, of *state.S
 		return found, nil
 	}
 	if c := found.File.State.Capture; c != nil && c.LeftOut+c.Unstable+c.Special > 0 && w != nil {
-		if l, err := w.Load(ctx, c.Listing); err == nil { // else the check says it
+		if l, err := w.Load(ctx, c.Listing); err == nil { // if not, the check reports the loss
 			found.LeftOut, found.Unstable, found.Special = l.LeftOut, l.Unstable, l.Special
 		}
 	}

@@ -14,26 +14,27 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// A directory is moved by renaming it. Some file systems can't: overlayfs refuses it
-// for one that is of a lower layer, such as an image into which state was baked. There
-// it is copied, and removed where it was. The copy is made in PRD-009.moving/, and
-// counts from the moment at which move.json is beside it: before, what is being moved
-// is where it was, and afterwards where it goes. finishMove does what is left.
+// Runner moves a directory by renaming it. Some file systems refuse that: overlayfs does
+// for a directory of a lower layer, such as state that is part of a container image. There
+// Runner copies the directory and then removes the original. It makes the copy in
+// PRD-009.moving/. The move is decided when move.json exists in that directory: before,
+// the original counts, and afterwards the copy. finishMove completes an interrupted move.
 
 const (
 	movingCopy = "copy"
 	movingNote = "move.json"
 )
 
-// moveNote says what is moved, in paths below the state directory.
+// moveNote names the source and the destination of a move, as paths relative to the state
+// directory.
 type moveNote struct {
 	FormatVersion string `json:"format_version"`
 	From          string `json:"from"`
 	To            string `json:"to"`
 }
 
-// move gives a file or directory of a PRD another place in the state directory,
-// durably: a crash leaves it in one of the two.
+// move moves a file or directory of a PRD within the state directory, durably. After a
+// crash it is in one of the two places.
 func (s *Store) move(prd, from, to string) error {
 	err := s.fs.Rename(from, to)
 	if errors.Is(err, syscall.EXDEV) {
@@ -50,7 +51,7 @@ func (s *Store) move(prd, from, to string) error {
 	return nil
 }
 
-// moveByCopy copies a directory, and then removes it.
+// moveByCopy moves a directory by copying it and removing the original.
 func (s *Store) moveByCopy(prd, from, to string) error {
 	note := moveNote{FormatVersion: state.FormatVersion, From: s.layout.Below(from), To: s.layout.Below(to)}
 	if err := note.check(prd); err != nil {
@@ -77,8 +78,8 @@ func (s *Store) moveByCopy(prd, from, to string) error {
 	return s.finishMove(prd)
 }
 
-// finishMove completes the move of a directory that a crash cut short, or removes what
-// it has copied so far. The caller holds the lock of the PRD.
+// finishMove completes an interrupted move. If no note was written yet, it removes the
+// incomplete copy. The caller holds the lock of the PRD.
 func (s *Store) finishMove(prd string) error {
 	scratch := s.layout.MovingPath(prd)
 	if there, err := s.layout.Exists(scratch); err != nil || !there {
@@ -99,8 +100,8 @@ func (s *Store) finishMove(prd string) error {
 	return s.fs.SyncDir(s.layout.Path)
 }
 
-// carryOut gives a copy its name, and removes what it is a copy of. What is done
-// already is passed over.
+// carryOut renames the copy to its destination, and removes the original. It skips steps
+// that were done before an interruption.
 func (s *Store) carryOut(scratch string, note moveNote) error {
 	copied, to, from := filepath.Join(scratch, movingCopy), filepath.Join(s.layout.Path, note.To), filepath.Join(s.layout.Path, note.From)
 	there, err := s.layout.Exists(copied)
@@ -122,14 +123,15 @@ func (s *Store) carryOut(scratch string, note moveNote) error {
 	if err := s.fs.SyncDir(filepath.Dir(from)); err != nil {
 		return err
 	}
-	// It must not come back: what has the name by then would be removed.
+	// The removal must be durable: if the note reappeared, Runner would remove a new directory
+	// with the original's name.
 	if err := s.fs.Remove(filepath.Join(scratch, movingNote)); err != nil {
 		return err
 	}
 	return s.fs.SyncDir(scratch)
 }
 
-// readMove reads the note of a move that was begun, nil where none counts yet.
+// readMove returns the note of an interrupted move, nil if none was written.
 func (s *Store) readMove(prd string) (*moveNote, error) {
 	path := filepath.Join(s.layout.MovingPath(prd), movingNote)
 	data, err := store.ReadFile(s.fs, path)
@@ -152,7 +154,9 @@ func (s *Store) readMove(prd string) (*moveNote, error) {
 	return &note, nil
 }
 
-// check refuses what is not within the state of a PRD: what is named is removed.
+// check returns an error unless both paths belong to the state of the PRD. The destination
+// may also be in the trash or in the directory of untrusted state. The check is strict
+// because the source is removed.
 func (n moveNote) check(prd string) error {
 	local := filepath.IsLocal(n.From) && filepath.IsLocal(n.To) && filepath.Clean(n.From) == n.From && filepath.Clean(n.To) == n.To
 	first, _, _ := strings.Cut(filepath.ToSlash(n.To), "/")
@@ -162,8 +166,9 @@ func (n moveNote) check(prd string) error {
 	return nil
 }
 
-// movedAway reports whether the current directory of a PRD is what is left of one that
-// was moved: its session is elsewhere, and the next holder of the lock removes it.
+// movedAway reports whether the current directory of a PRD is the original of an
+// interrupted move. Its session is in the copy then, and the next holder of the lock
+// removes the directory.
 func (s *Store) movedAway(prd string) (bool, error) {
 	note, err := s.readMove(prd)
 	return err == nil && note != nil && note.From == s.layout.Below(s.layout.PRDDir(prd)), err

@@ -13,22 +13,22 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// recordedSession is a session as its journals tell of it.
+// recordedSession is a session as read from its journals.
 type recordedSession struct {
 	place
-	state *state.State // the head; nil: there is no session
-	// rescued continues the current journal: lines that the next owner adopts,
-	// and the head that they lead to.
+	state *state.State // the state after the last commit; nil if the directory has no session
+	// rescued holds the lines of a rescue copy that continue the current journal and that the
+	// next owner will adopt. then is the state after them.
 	rescued [][]byte
 	then    *state.State
 }
 
-// record reads the head of a session, and makes sure that nothing of it is
-// missing. It changes nothing.
+// record reads the head of a session and verifies that no commits are missing at the end
+// of its journal. It changes nothing.
 func (s *Store) record(p place) (*recordedSession, error) {
 	r := &recordedSession{place: p}
-	// What is derived is read first: it never names a commit that the journal
-	// did not have before it.
+	// Derived files are read before the journal: a derived file never names a commit that was
+	// not in the journal before.
 	found, err := s.tracesOf(p)
 	if err != nil {
 		return nil, err
@@ -52,10 +52,10 @@ func (s *Store) record(p place) (*recordedSession, error) {
 	return r, s.adoptRescue(r, f, t)
 }
 
-// traces are what is there that was made from a journal.
+// traces are the files derived from a journal that exist in a directory.
 type traces struct {
-	checkpoints []string // that have a file
-	claims      []claim  // of the manifest and, of the current session, the document
+	checkpoints []string // IDs of checkpoints that have a file
+	claims      []claim  // commits that the manifest and the current session's document name
 }
 
 func (s *Store) tracesOf(p place) (*traces, error) {
@@ -77,9 +77,9 @@ func (s *Store) tracesOf(p place) (*traces, error) {
 	return &traces{checkpoints: ids, claims: claims}, nil
 }
 
-// nothingRecorded makes sure that a directory without a session holds nothing
-// that came from one: nor one whose first line was cut short, since nothing is
-// made from a line that was never whole.
+// nothingRecorded returns an error if a directory without a session has files that were
+// derived from one. It does so even if the journal's first line is torn, because nothing
+// is derived from a line before it is whole.
 func (s *Store) nothingRecorded(p place, torn bool, found *traces) error {
 	if len(found.checkpoints) == 0 && len(found.claims) == 0 {
 		return nil
@@ -94,7 +94,7 @@ func (s *Store) nothingRecorded(p place, torn bool, found *traces) error {
 	}
 }
 
-// adoptRescue folds the commits of a rescue copy on top of the head.
+// adoptRescue sets r.then to the state after the commits of a rescue copy.
 func (s *Store) adoptRescue(r *recordedSession, f *journal.Fold, t journal.Tail) error {
 	path, lines, err := s.findRescue(r.prd, f.State.Session, t)
 	if err != nil || len(lines) == 0 {
@@ -108,7 +108,8 @@ func (s *Store) adoptRescue(r *recordedSession, f *journal.Fold, t journal.Tail)
 	return nil
 }
 
-// heads are the states that the session stands at, or will.
+// heads returns the current state of the session and, if there is a rescue copy, the state
+// after it.
 func (r *recordedSession) heads() []*state.State {
 	switch {
 	case r.state == nil:
@@ -119,7 +120,7 @@ func (r *recordedSession) heads() []*state.State {
 	return []*state.State{r.state, r.then}
 }
 
-// wanted are the checkpoints that are kept, and those that an unfinished
+// wanted returns the IDs of the kept checkpoints and of the checkpoints that an unfinished
 // rollback needs.
 func (r *recordedSession) wanted() map[string]bool {
 	ids := map[string]bool{}
@@ -134,16 +135,15 @@ func (r *recordedSession) wanted() map[string]bool {
 	return ids
 }
 
-// visitor looks at what a session's journals hold.
+// visitor receives the contents of a session's journals.
 type visitor struct {
-	commit func(state.Commit) error               // nil: not asked for
-	state  func(id string, at *state.State) error // of a wanted checkpoint; valid during the call
-	wanted map[string]bool                        // those that were not met stay
+	commit func(state.Commit) error               // called for each commit, unless nil
+	state  func(id string, at *state.State) error // called with the state of each wanted checkpoint; at is valid during the call
+	wanted map[string]bool                        // IDs of the checkpoints to find; visit deletes those it finds in a journal
 }
 
-// visit folds the journals of a session once, and reads the checkpoints that
-// they no longer have from their files. A wanted one that is in neither is an
-// error.
+// visit folds the journals of a session once, and reads the checkpoints that the journals
+// no longer reach from their files. A wanted checkpoint that is in neither is an error.
 func (s *Store) visit(ctx context.Context, r *recordedSession, v visitor) error {
 	paths, err := s.layout.Journals(r.dir)
 	if err != nil {
@@ -176,7 +176,7 @@ func (s *Store) visit(ctx context.Context, r *recordedSession, v visitor) error 
 	return nil
 }
 
-// fold folds one commit, and hands over the checkpoints that were made in it.
+// fold folds one commit, and passes the wanted checkpoints that it created to v.state.
 func (v visitor) fold(f *journal.Fold, c state.Commit) error {
 	if err := f.Apply(c); err != nil {
 		return err

@@ -8,23 +8,22 @@ import (
 	"prdrunner/checkpoint/state"
 )
 
-// readTries is how often a reader begins again because the session moved on
-// while it was read.
+// readTries is the maximum number of times that a reader reads a session that changes
+// meanwhile.
 const readTries = 10
 
-// Read hands over a session as it stands, for all that is read of it to be of
-// one moment. It takes no lock, so that a writer may remove meanwhile what that
-// moment names. Where read fails, or says that something is amiss, and the
-// session has moved on since, it is called again with where it stands by then:
-// what it forgets of the time before, it never saw. What is still amiss when
-// nothing has moved is so.
+// Read calls read with a snapshot of a session, so that everything it reads belongs to one
+// commit. Read takes no lock, so a writer may remove files that the snapshot names. If
+// read returns an error or amiss, and the session has changed since the snapshot, Read
+// calls it again with a new snapshot. The function must therefore start afresh in each
+// call. If the session has not changed, the result of the last call is final.
 func (s *Store) Read(prd string, read func(*Snapshot) (amiss bool, err error)) error {
 	load := func() (*Snapshot, error) { return s.Load(prd) }
 	return reread(load, (*Snapshot).same, read)
 }
 
-// settled reads what sessions of a PRD hold, of all PRDs where none is named, and
-// again where that fails while they move on.
+// settled calls read, and calls it again if it fails while the sessions of a PRD change.
+// An empty prd means all PRDs.
 func (s *Store) settled(prd string, read func() error) error {
 	if read() == nil {
 		return nil
@@ -33,8 +32,9 @@ func (s *Store) settled(prd string, read func() error) error {
 	return reread(load, sameSessions, func([]StoredSession) (bool, error) { return false, read() })
 }
 
-// reread reads from what load returns, and again as long as that changes under
-// a read that does not succeed.
+// reread calls read with the value that load returns. While read does not succeed and the
+// loaded value changes, it repeats both, up to readTries times or until the context is
+// cancelled.
 func reread[T any](load func() (T, error), same func(a, b T) bool, read func(T) (amiss bool, err error)) error {
 	at, err := load()
 	for try := 1; err == nil; try++ {
@@ -50,7 +50,7 @@ func reread[T any](load func() (T, error), same func(a, b T) bool, read func(T) 
 	return err
 }
 
-// same reports whether the session stands where it stood.
+// same reports whether two snapshots are of the same commit.
 func (s *Snapshot) same(then *Snapshot) bool { return sameState(s.State, then.State) }
 
 func sameState(a, b *state.State) bool {
@@ -60,7 +60,7 @@ func sameState(a, b *state.State) bool {
 	return a.Session == b.Session && a.Seq == b.Seq
 }
 
-// sameSessions reports whether all sessions stand where they stood.
+// sameSessions reports whether two lists have the same sessions at the same commits.
 func sameSessions(a, b []StoredSession) bool {
 	return slices.EqualFunc(a, b, func(a, b StoredSession) bool { return a.Dir == b.Dir && sameState(a.State, b.State) })
 }

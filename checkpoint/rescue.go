@@ -13,7 +13,7 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// maxRescues bounds how many rescue copies of one session are looked for.
+// maxRescues bounds the number of rescue copies of one session.
 const maxRescues = 100
 
 func (s *Store) rescuePath(prd, session string, n int) string {
@@ -24,9 +24,9 @@ func (s *Store) rescuePath(prd, session string, n int) string {
 	return filepath.Join(s.o.RescueDir, name)
 }
 
-// writeRescue puts commits that the journal could not take into another
-// directory; the first of them continues it. An earlier rescue copy of somebody else's making is left alone;
-// own is the one this session made before.
+// writeRescue writes commits that the journal could not take to a rescue copy in another
+// directory. The first commit continues the journal. If this session wrote a copy before,
+// own is its path, and the copy is replaced. Other rescue copies are not overwritten.
 func (s *Store) writeRescue(prd, session, own string, commits []*state.Commit) (string, error) {
 	path := own
 	for n := 0; path == ""; n++ {
@@ -60,9 +60,9 @@ func (s *Store) writeRescue(prd, session, own string, commits []*state.Commit) (
 	return path, store.WriteFile(s.fs, path, data)
 }
 
-// findRescue looks for a rescue copy that continues a journal, and returns the
-// lines of it that the journal does not have: none where the failing write
-// brought all of them to disk nevertheless. It reads only files that are ours.
+// findRescue looks for a rescue copy that continues a journal, and returns the lines that
+// the journal lacks. It returns no lines, but the path, if the write that failed brought
+// them all to disk nevertheless. It reads only files that belong to this user.
 func (s *Store) findRescue(prd, session string, t journal.Tail) (path string, lines [][]byte, err error) {
 	had := ""
 	for n := range maxRescues {
@@ -79,7 +79,7 @@ func (s *Store) findRescue(prd, session string, t journal.Tail) (path string, li
 		}
 		data, err := store.ReadFile(s.fs, path)
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // an owner adopted it this moment
+			continue // an owner adopted it in the meantime
 		}
 		if err != nil {
 			return "", nil, fmt.Errorf("read the rescue copy: %w", err)
@@ -95,9 +95,10 @@ func (s *Store) findRescue(prd, session string, t journal.Tail) (path string, li
 	return had, nil, nil
 }
 
-// continuing returns the lines from the one that follows the end of the
-// journal, if the chain fits; what the failing write still brought to disk is
-// in the journal already. A line that no journal may hold continues nothing. had reports that the journal ends with the last one.
+// continuing returns the lines of a rescue copy that follow the end of the journal. Lines
+// before these are in the journal already, because the failing write brought them to disk.
+// It returns no lines if the chain of checksums breaks or a line can't be in a journal.
+// had reports that the journal ends with the copy's last line.
 func continuing(data []byte, t journal.Tail) (lines [][]byte, had bool) {
 	for line := range bytes.Lines(data) {
 		next, err := t.Next(store.Record{Data: line, Torn: len(line) > store.MaxRecord || !bytes.HasSuffix(line, []byte("\n"))})
@@ -114,9 +115,8 @@ func continuing(data []byte, t journal.Tail) (lines [][]byte, had bool) {
 	return lines, had
 }
 
-// rescued visits the commits of a rescue copy that the next owner adds to the
-// journal of a session, which ends with t. It returns the copy's path, "" where
-// there is none.
+// rescued visits the commits of a rescue copy that the next owner adds to the journal of a
+// session, which ends with t. It returns the path of the copy, "" if there is none.
 func (s *Store) rescued(prd, session string, t *journal.Tail, visit func(state.Commit) error) (string, error) {
 	path, lines, err := s.findRescue(prd, session, *t)
 	if err != nil || len(lines) == 0 {
@@ -125,7 +125,7 @@ func (s *Store) rescued(prd, session string, t *journal.Tail, visit func(state.C
 	return path, adopt(prd, path, t, lines, visit)
 }
 
-// adopt visits the lines of the rescue copy at path, which follow the tail.
+// adopt visits the lines of the rescue copy at path, which follow t, and advances t.
 func adopt(prd, path string, t *journal.Tail, lines [][]byte, visit func(state.Commit) error) error {
 	for _, line := range lines {
 		c, err := t.Next(store.Record{Data: line})
@@ -140,7 +140,7 @@ func adopt(prd, path string, t *journal.Tail, lines [][]byte, visit func(state.C
 	return nil
 }
 
-// endsWith reports whether a line is the last one of a journal.
+// endsWith reports whether line is the last one of the journal that ends with t.
 func endsWith(line []byte, t journal.Tail) bool {
 	f, err := journal.ParseFrame(bytes.TrimSuffix(line, []byte("\n")), "")
 	return err == nil && f.Seq == t.Seq && f.Sum == t.Sum

@@ -11,17 +11,17 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// Result is what a completed workstream made, on record in one of the sessions of its PRD.
+// Result is the work of a completed workstream, as recorded in a session of its PRD.
 type Result struct {
 	Session string
 	At      time.Time // when the workstream completed
 	Work    state.Work
 }
 
-// Results returns what some workstreams have made, in the current session of a PRD and in
-// those that were set aside. For each digest of a workstream it gives what the last attempt
-// from that digest made. It gives nothing for a digest whose last attempt did not complete, nor
-// where a result was rejected or edited afterwards. What can't be read has no results.
+// Results returns the work of the given workstreams in the current session of a PRD and in
+// archived ones. For each digest of a workstream it returns the work of the last attempt
+// with that digest. It returns nothing for a digest whose last attempt did not complete,
+// or whose work was rejected or edited afterwards. It skips sessions that can't be read.
 func (s *Store) Results(prd string, workstreams map[string]bool) map[string][]Result {
 	places, err := s.placesOf(prd)
 	if err != nil {
@@ -47,11 +47,12 @@ func (s *Store) Results(prd string, workstreams map[string]bool) map[string][]Re
 	return all.taken()
 }
 
-// resultsByDigest has, by workstream, what the last attempt from each digest came to. A Result
-// without a session says that the attempt has none.
+// resultsByDigest maps workstreams to the result of the last attempt with each digest. A
+// Result without a session stands for an attempt without usable work.
 type resultsByDigest map[string][]Result
 
-// add records what an attempt came to, unless a later attempt from the same digest is known.
+// add records the result of an attempt, unless a later attempt with the same digest is
+// known.
 func (all resultsByDigest) add(workstream string, r Result) {
 	i := slices.IndexFunc(all[workstream], func(known Result) bool { return known.Work.Digest.Equal(r.Work.Digest) })
 	switch {
@@ -62,7 +63,7 @@ func (all resultsByDigest) add(workstream string, r Result) {
 	}
 }
 
-// taken returns the results, without the attempts that have none.
+// taken returns the results of attempts that have usable work.
 func (all resultsByDigest) taken() map[string][]Result {
 	results := make(map[string][]Result, len(all))
 	for name, known := range all {
@@ -73,7 +74,7 @@ func (all resultsByDigest) taken() map[string][]Result {
 	return results
 }
 
-// resultCollector folds a journal, and records what each attempt came to.
+// resultCollector folds a journal and records the result of each attempt.
 type resultCollector struct {
 	fold  *journal.Fold
 	of    map[string]bool
@@ -94,7 +95,7 @@ func (c resultCollector) visit(commit state.Commit) error {
 			return err
 		}
 		switch e := e.(type) {
-		case state.SessionStarted: // with the records of a complete one
+		case state.SessionStarted: // a new session may start with the records of a complete one
 			c.noteAll(commit.At(i))
 		case state.WorkstreamStarted:
 			c.note(e.Workstream, commit.At(i))
@@ -109,7 +110,7 @@ func (c resultCollector) visit(commit state.Commit) error {
 	return nil
 }
 
-// note records the result of a workstream, or that its attempt has none, as the state has it now.
+// note records the result of a workstream's current attempt, or that it has none.
 func (c resultCollector) note(workstream string, at time.Time) {
 	w := c.fold.State.Workstream(workstream)
 	if w == nil || !c.of[workstream] || w.Attempts == 0 {
@@ -128,7 +129,7 @@ func (c resultCollector) note(workstream string, at time.Time) {
 	c.found.add(workstream, r)
 }
 
-// noteAll records the results of all workstreams that have completed.
+// noteAll records the results of all completed workstreams.
 func (c resultCollector) noteAll(at time.Time) {
 	for w := range c.fold.State.Records() {
 		if w.Status == state.Completed {
