@@ -60,7 +60,7 @@ func (s *Store) Collect(ctx context.Context, w *workspace.Workspace) (Collected,
 	return done, errors.Join(err, only.Unlock())
 }
 
-// collectAlone is Collect for callers that hold the exclusive lock.
+// collectAlone does the work of Collect. The caller holds the exclusive lock.
 func (s *Store) collectAlone(ctx context.Context, w *workspace.Workspace) (Collected, error) {
 	inv, err := s.references(ctx, gone{})
 	if err != nil {

@@ -17,7 +17,7 @@ type DeleteOptions struct {
 	Reason     string
 }
 
-// KeptError is returned for a checkpoint that can't be deleted.
+// KeptError reports why a checkpoint can't be deleted.
 type KeptError struct {
 	ID     string
 	Why    string

@@ -12,7 +12,8 @@ import (
 	"prdrunner/checkpoint/workspace"
 )
 
-// ErrForward is returned for a target that an earlier rollback discarded.
+// ErrForward means that an earlier rollback discarded the target, so that going to it
+// would be rolling forward.
 var ErrForward = errors.New("cannot roll forward")
 
 // RollbackOptions select the target and the scope of a rollback.
