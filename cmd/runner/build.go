@@ -97,8 +97,8 @@ with the rest.`,
 	return cmd
 }
 
-// resumeArguments checks the arguments of a command with --resume. What follows
-// that flag behind a space is no value of it, but an argument.
+// resumeArguments checks the arguments of a command with --resume. A word that follows
+// --resume after a space is an argument, not a value of the flag.
 func resumeArguments(resume *string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		named := *resume
@@ -111,15 +111,16 @@ func resumeArguments(resume *string) cobra.PositionalArgs {
 	}
 }
 
-// goOnForOnly has a command with --only go on with what there is, as --resume=auto
-// does, where nothing else was said: what was chosen can be run again and again.
+// goOnForOnly makes a command with --only continue the session, as --resume=auto does,
+// unless --resume is given. So the user can repeat the command.
 func goOnForOnly(resume *string, s plan.Selection) {
 	if len(s.Only) > 0 && *resume == "" {
 		*resume = resumeAuto
 	}
 }
 
-// withoutAuto takes "--resume auto" for --resume=auto: no PRD is called so.
+// withoutAuto treats "--resume auto" as --resume=auto, and returns the arguments without
+// "auto". No PRD has that id.
 func withoutAuto(resume *string, args []string) []string {
 	i := slices.Index(args, resumeAuto)
 	if *resume != resumeNamed || i < 0 {
@@ -129,8 +130,8 @@ func withoutAuto(resume *string, args []string) []string {
 	return slices.Delete(slices.Clone(args), i, i+1)
 }
 
-// refuseBesidePlan refuses flags that say something which a plan in a file has
-// decided: it is done exactly as it was written.
+// refuseBesidePlan refuses flags that make a choice which the plan of --plan has already
+// made: the build does exactly what the plan says.
 func refuseBesidePlan(cmd *cobra.Command, o buildOptions) error {
 	if o.plan == "" {
 		return nil
@@ -165,8 +166,8 @@ func addSelectionFlags(cmd *cobra.Command, s *plan.Selection) {
 	flags.StringArrayVar(&s.Invalidate, "invalidate", nil, "run `WORKSTREAM`, or one instance ('ws[\"key\"]'), and everything that depends on it again; may be repeated")
 }
 
-// addRunFlags adds the flags that stand for keys of the configuration, which
-// reads them: their values are not kept here.
+// addRunFlags adds the flags that set keys of the configuration. loadConfig reads their
+// values from the flag set, so they are not stored here.
 func addRunFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.Int("parallel", 0, "run at most this many processes at once (default: the number of CPUs)")
@@ -217,7 +218,7 @@ func runBuild(ctx context.Context, env *environment, o buildOptions) error {
 	return buildOn(ctx, env, cfg, on, o)
 }
 
-// buildOn builds a pipeline that is set up.
+// buildOn runs the build of a pipeline that is set up.
 func buildOn(ctx context.Context, env *environment, cfg *config, on *setup, o buildOptions) error {
 	p := on.pipeline
 	saved, err := readPlan(env, o.plan, p.ID)
@@ -231,7 +232,7 @@ func buildOn(ctx context.Context, env *environment, cfg *config, on *setup, o bu
 		looking: func() runner.Options { return on.looking(env) },
 		written: func(d *checkpoint.Document) (*checkpoint.State, error) { return runner.FromDocument(p, d, env.now()) }}
 	if saved != nil && saved.Session != "" && s.resume == "" {
-		s.resume = resumeNamed // the plan is one of going on
+		s.resume = resumeNamed // the plan continues a session
 	}
 	if err := s.trust(ctx); err != nil {
 		return err
@@ -255,7 +256,7 @@ func buildOn(ctx context.Context, env *environment, cfg *config, on *setup, o bu
 	if err != nil || begin.done {
 		return err
 	}
-	if begin.fresh || cfg.policy().OnComplete != checkpoint.KeepOnComplete { // its checkpoints go
+	if begin.fresh || cfg.policy().OnComplete != checkpoint.KeepOnComplete { // the build removes or archives the checkpoints of the session
 		if err := s.finished.refuseToLeave(env); err != nil {
 			return err
 		}
@@ -273,16 +274,16 @@ func (b *build) conduct(ctx context.Context, session *checkpoint.Session) error 
 	ending, err := b.run(ctx, session)
 	if err == nil && !ending.Unwritten {
 		if err = b.tidy(ctx, session); errors.Is(err, context.Canceled) {
-			err = nil // the run has ended as it has: what it no longer needs, the next one lets go of
+			err = nil // the run itself has ended; the next run removes what retention no longer keeps
 		}
 	}
 	saveCache(b.env, b.files)
 	closed := session.Close()
 	if ending.Unwritten && isA[*checkpoint.DerivedError](closed) {
-		closed = nil // it has been told, and the configuration has decided
+		closed = nil // the run reported it, and acted as the configuration says
 	}
 	if isA[*checkpoint.PoisonedError](err) && isA[*checkpoint.PoisonedError](closed) {
-		closed = nil // a journal that fails ends the build, and can't be closed properly either
+		closed = nil // the journal failed, which ended the build; Close fails for the same reason
 	}
 	err = errors.Join(err, closed)
 	record := checkpoint.AuditRecord{By: b.env.actor(), What: "build", PRD: b.pipeline.ID, Args: b.arguments(), Result: string(ending.Status)}
@@ -315,7 +316,7 @@ func (b *build) conduct(ctx context.Context, session *checkpoint.Session) error 
 	return &endedError{status: ending.Status, signal: ending.Signal}
 }
 
-// tidy lets go of what retention no longer keeps, and says so.
+// tidy removes what retention no longer keeps, and tells the user what it removed.
 func (b *build) tidy(ctx context.Context, session *checkpoint.Session) error {
 	t, err := session.Tidy(ctx, b.files)
 	for _, warning := range t.Warnings {
@@ -334,7 +335,7 @@ func (b *build) tidy(ctx context.Context, session *checkpoint.Session) error {
 	return err
 }
 
-// arguments are those of the command line, without sensitive values.
+// arguments returns the arguments of the command line, with sensitive values masked.
 func (b *build) arguments() []checkpoint.Text {
 	out := make([]checkpoint.Text, len(b.env.args))
 	for i, arg := range b.env.args {
@@ -343,7 +344,7 @@ func (b *build) arguments() []checkpoint.Text {
 	return out
 }
 
-// build is one run: everything that the engine is given.
+// build holds everything that the engine needs for one run.
 type build struct {
 	env      *environment
 	cfg      *config
@@ -351,15 +352,16 @@ type build struct {
 	store    *checkpoint.Store
 	files    *workspace.Workspace
 	masker   *mask.Masker
-	given    string                    // flags that give the pipeline its variables
-	command  func(flags string) string // that is typed, with more flags
+	given    string                    // the flags that set variables of the pipeline
+	command  func(flags string) string // returns the command that builds the pipeline, with more flags
 	person   *view.Terminal
 	start    start
 	saved    *plan.Plan
 	options  buildOptions
 }
 
-// withExecutor does something that starts processes, and hands the signals to it.
+// withExecutor calls do with an executor for processes, and with the signals that ask this
+// process to end.
 func (b *build) withExecutor(ctx context.Context, do func(ctx context.Context, executor *process.Executor, interrupts <-chan string) error) (err error) {
 	executor, err := process.New(process.Options{
 		Mask: b.masker.Writer, BaseEnv: childEnvironment(b.env.environ), Now: b.env.now, Logger: b.env.logger().Named("process"),
@@ -371,17 +373,17 @@ func (b *build) withExecutor(ctx context.Context, do func(ctx context.Context, e
 	makeRoomToWait(b.cfg.Parallel)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	// The engine acts on both signals. That the second cancels is for what
-	// comes before its loop, such as reading many files.
+	// The engine acts on both signals. The second also cancels ctx, for work before the
+	// engine's loop, such as reading many files.
 	names, back := b.env.signals.handOver(cancel)
 	defer back()
-	if err := ctx.Err(); err != nil { // one came before
+	if err := ctx.Err(); err != nil { // a signal came earlier
 		return err
 	}
 	return do(ctx, executor, names)
 }
 
-// run wires executor, views and signals into the engine.
+// run runs the engine with an executor, views and signals.
 func (b *build) run(ctx context.Context, session *checkpoint.Session) (ending runner.Ending, err error) {
 	err = b.withExecutor(ctx, func(ctx context.Context, executor *process.Executor, interrupts <-chan string) error {
 		ending, err = b.runWith(ctx, session, executor, interrupts)
@@ -407,8 +409,8 @@ func (b *build) runWith(ctx context.Context, session *checkpoint.Session, execut
 	return ending, err
 }
 
-// advised adds to the end of a run what to type next, which the engine, that
-// knows no command line, can't.
+// advised is a view that adds to the end of a run the commands to type next. The engine
+// can't: it knows no command line.
 type advised struct {
 	view.View
 	build   *build
@@ -428,7 +430,7 @@ func (a advised) End(e runner.Ending) {
 	a.View.End(e)
 }
 
-// isRemoved reports whether a run was stopped since its state was removed: nothing can be
+// isRemoved reports whether a run stopped because its state was removed. Nothing can be
 // resumed then.
 func (a advised) isRemoved(e runner.Ending, prd string) bool {
 	if e.Status != checkpoint.StatusInProgress {
@@ -450,12 +452,12 @@ func (b *build) view() view.View {
 	})
 }
 
-// logDirectory is where the logs of a PRD lie, as it is shown to people.
+// logDirectory returns the directory with the logs of a PRD, as messages show it.
 func logDirectory(env *environment, store *checkpoint.Store, prd string) string {
 	return env.display(filepath.Dir(store.Layout().LogPath(prd, "log", 1)))
 }
 
-// engineOptions is what build and plan have in common.
+// engineOptions returns the options of the engine that build and plan share.
 func engineOptions(env *environment, cfg *config, p *pipeline.Pipeline, store *checkpoint.Store, w *workspace.Workspace) runner.Options {
 	o := runner.Options{
 		Pipeline: p, Store: store, Workspace: env.workdir, Files: w, By: env.actor(), Version: versionString(),
@@ -469,14 +471,14 @@ func engineOptions(env *environment, cfg *config, p *pipeline.Pipeline, store *c
 	return o
 }
 
-// decideConflict is the command that decides about edited artifacts.
+// decideConflict returns the command that resumes with a decision about edited artifacts.
 func decideConflict(resume, choice string) string {
 	return "`runner " + resume + " --on-conflict " + choice + "`"
 }
 
-// buildError makes an error of the engine one of the command line: expressions
-// that can't be evaluated are diagnostics, and what waits for a decision comes
-// with the flag that gives it.
+// buildError converts an error of the engine for the command line. It prints diagnostics
+// about expressions that can't be evaluated. To an error that waits for a decision it adds
+// the flag that makes the decision.
 func buildError(env *environment, st *checkpoint.State, prd string, command func(flags string) string, err error) error {
 	var missing *workspace.MissingError
 	var diags hcl.Diagnostics
@@ -491,7 +493,7 @@ func buildError(env *environment, st *checkpoint.State, prd string, command func
 	case errors.As(err, &selection) && selection.Uncertain:
 		return withHint(&usageError{err: err}, fmt.Sprintf("`runner resolve %[1]s %[2]s --done` or `runner resolve %[1]s %[2]s --rerun`", prd, text.ShellWord(selection.Name)))
 	case errors.As(err, &selection):
-		if near := nearest(selection.Name, selection.Known); near != "" { // a shell has taken quotes away, for one
+		if near := nearest(selection.Name, selection.Known); near != "" { // the shell may have removed quotes
 			return withHint(&usageError{err: err}, fmt.Sprintf("did you mean %s %s?", selection.Option, text.ShellWord(near)))
 		}
 		return &usageError{err: err}
@@ -523,7 +525,8 @@ func buildError(env *environment, st *checkpoint.State, prd string, command func
 	return err
 }
 
-// makeAgain says how to come by files that can't be restored: by what made them.
+// makeAgain adds to the error about files that can't be restored the command that runs the
+// workstreams which made them.
 func makeAgain(st *checkpoint.State, missing *workspace.MissingError, resume string, err error) error {
 	if st == nil {
 		return err

@@ -5,9 +5,10 @@ import (
 	"strings"
 )
 
-// childEnvironment is the part of our environment that processes inherit: not
-// what sets variables of pipelines, which may be sensitive, and not what an
-// outer runner told us about the workstream that we run in.
+// childEnvironment returns the part of Runner's environment that its processes inherit. It
+// leaves out the variables that set variables of pipelines, which may be sensitive, and
+// the variables by which an outer Runner describes the workstream that this Runner is part
+// of.
 func childEnvironment(environ []string) []string {
 	own := []string{
 		"RUNNER_PRD", "RUNNER_SESSION", "RUNNER_PHASE", "RUNNER_WORKSTREAM", "RUNNER_GATE", "RUNNER_ATTEMPT",

@@ -22,7 +22,7 @@ import (
 	"prdrunner/runner/view"
 )
 
-// environment is what one command line has to work with. Nothing below main
+// environment holds everything that one command line works with. Nothing below main
 // touches the process's own streams, environment or clock in any other way.
 type environment struct {
 	args       []string // without the program's name
@@ -32,21 +32,21 @@ type environment struct {
 	stderr     *screen
 	now        func() time.Time
 	isTerminal func(stream any) bool
-	abs        func(path string) (string, error) // makes a path absolute that is relative to the working directory
+	abs        func(path string) (string, error) // makes a path absolute; relative paths are relative to the working directory
 
 	options globalOptions
-	flags   *pflag.FlagSet // of the command that runs
-	running bool           // the command line was understood, its command runs
-	workdir string         // absolute; the workspace
-	typedIn string         // absolute; where the command was typed, "" where that is the workspace
-	signals signals        // that ask this process to end
+	flags   *pflag.FlagSet // of the running command
+	running bool           // the command line was valid, and the command's own code has begun
+	workdir string         // the workspace; absolute
+	typedIn string         // the directory in which the user typed the command; absolute; "" if it is the workspace
+	signals signals        // ask this process to end
 
-	config   *config      // what loadConfig made
-	log      hclog.Logger // what logger made
-	warning  sync.Mutex   // held while there is one more
-	warnings []error      // of what is done, and shown, all the same
+	config   *config      // set by loadConfig
+	log      hclog.Logger // set by logger
+	warning  sync.Mutex   // guards warnings
+	warnings []error      // printed after the command's result
 
-	report *pipeline.Report // of the diagnostics that were printed, nil without them
+	report *pipeline.Report // the diagnostics that were printed, nil if none were
 }
 
 // globalOptions are the flags that every command takes.
@@ -59,7 +59,7 @@ type globalOptions struct {
 	noColor   bool
 }
 
-// processEnvironment is the environment of this process.
+// processEnvironment returns the environment of this process.
 func processEnvironment() *environment {
 	return &environment{
 		args:       os.Args[1:],
@@ -73,8 +73,8 @@ func processEnvironment() *environment {
 	}
 }
 
-// warn keeps a warning until the result of the command was shown, which matters
-// more.
+// warn records a warning. Warnings are printed after the result of the command, which
+// matters more.
 func (e *environment) warn(err error) {
 	e.warning.Lock()
 	defer e.warning.Unlock()
@@ -89,8 +89,8 @@ func isTerminal(stream any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// begin takes in the global flags of the command that is about to run, and finds
-// the workspace.
+// begin reads the global flags of the command that is about to run, and finds the
+// workspace.
 func (e *environment) begin(cmd *cobra.Command) error {
 	e.flags = cmd.Flags()
 	dir, err := e.abs(e.options.dir)
@@ -111,7 +111,7 @@ func (e *environment) begin(cmd *cobra.Command) error {
 	return nil
 }
 
-// path makes a path of the command line absolute: it is relative to the
+// path makes a path of the command line absolute. A relative path is relative to the
 // workspace.
 func (e *environment) path(name string) string {
 	if filepath.IsAbs(name) {
@@ -120,7 +120,8 @@ func (e *environment) path(name string) string {
 	return filepath.Join(e.workdir, name)
 }
 
-// inWorkspace is a file as the workspace names it, "" where it is outside.
+// inWorkspace returns the path of a file relative to the workspace, with slashes, or "" if
+// the file is outside the workspace.
 func (e *environment) inWorkspace(name string) string {
 	rel, err := filepath.Rel(e.workdir, e.path(name))
 	if name == "" || err != nil || !filepath.IsLocal(rel) {
@@ -129,8 +130,8 @@ func (e *environment) inWorkspace(name string) string {
 	return filepath.ToSlash(rel)
 }
 
-// display is the short form of a path for messages: relative to the workspace
-// where it is inside it.
+// display returns the short form of a path for messages: a path inside the workspace
+// becomes relative to it.
 func (e *environment) display(path string) string {
 	rel, err := filepath.Rel(e.workdir, path)
 	if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
@@ -139,7 +140,7 @@ func (e *environment) display(path string) string {
 	return rel
 }
 
-// lookup returns the value of an environment variable, "" where it is not set.
+// lookup returns the value of an environment variable, "" if it is not set.
 func (e *environment) lookup(name string) string {
 	for _, entry := range e.environ {
 		if value, found := strings.CutPrefix(entry, name+"="); found {
@@ -149,8 +150,8 @@ func (e *environment) lookup(name string) string {
 	return ""
 }
 
-// interactive reports whether a person can be asked: standard input and
-// standard error are terminals, of which the first lets this program read.
+// interactive reports whether Runner can ask the user: standard input and standard error
+// are terminals, and this process is in the foreground, so that the terminal lets it read.
 func (e *environment) interactive() bool {
 	if f, ok := e.stdin.(*os.File); ok && e.isTerminal(f) && !inForeground(f) {
 		return false
@@ -158,12 +159,12 @@ func (e *environment) interactive() bool {
 	return e.isTerminal(e.stdin) && e.isTerminal(e.stderr)
 }
 
-// color reports whether to colour what is written to the given stream.
+// color reports whether output to a stream is coloured.
 func (e *environment) color(stream *screen) bool {
 	return !e.options.noColor && e.lookup("NO_COLOR") == "" && e.lookup("TERM") != "dumb" && e.isTerminal(stream)
 }
 
-// width is how many columns the given stream has, 80 where it is no terminal.
+// width returns the number of columns of a stream, 80 if it is not a terminal.
 func (e *environment) width(stream *screen) int {
 	const standard = 80
 	f, ok := stream.raw.(*os.File)
@@ -177,14 +178,15 @@ func (e *environment) width(stream *screen) int {
 	return width
 }
 
-// logger writes to standard error, from the level that --log-level names.
+// logger returns the logger. It writes to standard error, from the level that --log-level
+// names.
 func (e *environment) logger() hclog.Logger {
 	if e.log == nil {
 		color, out, asJSON := hclog.ColorOff, io.Writer(e.stderr), e.options.logFormat == "json"
 		switch {
 		case asJSON:
 			out = view.JSONCleaner{W: e.stderr.raw}
-		case e.color(e.stderr): // it quotes what it is given
+		case e.color(e.stderr): // the logger quotes its values itself
 			color, out = hclog.ForceColor, e.stderr.raw
 		}
 		e.log = hclog.New(&hclog.LoggerOptions{
@@ -199,7 +201,8 @@ func (e *environment) logger() hclog.Logger {
 	return e.log
 }
 
-// actor is who this process acts for.
+// actor returns the user, the host and the process that act in this command, for the
+// records.
 func (e *environment) actor() checkpoint.Actor {
 	a := checkpoint.Actor{PID: os.Getpid()}
 	if host, err := os.Hostname(); err == nil {
@@ -213,8 +216,8 @@ func (e *environment) actor() checkpoint.Actor {
 	return a
 }
 
-// command is how a person types a command for this workspace, with the
-// configuration that was named for this one.
+// command returns a command line that the user can type for this workspace: it repeats the
+// -C and --config of this command line.
 func (e *environment) command(rest string) string {
 	here := "runner "
 	if e.options.dir != "" && e.options.dir != "." {
@@ -226,12 +229,11 @@ func (e *environment) command(rest string) string {
 	return here + rest
 }
 
-// localize makes the commands in a text, which stand between backquotes, ones
-// for this workspace.
+// localize adapts the commands in a text, which are between backquotes, to this workspace.
 func (e *environment) localize(text string) string {
 	here := e.command("")
 	if strings.Contains(text, "`"+here) && here != "runner " {
-		return text // they are already
+		return text // the commands are already adapted
 	}
 	return strings.ReplaceAll(text, "`runner ", "`"+here)
 }

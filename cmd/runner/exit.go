@@ -49,25 +49,26 @@ func exitCodeTable() []exitCodeMeaning {
 }
 
 var (
-	// errDiagnosed says that diagnostics were printed, which say it all.
+	// errDiagnosed reports that the pipeline is invalid. Its diagnostics were printed, so
+	// nothing more is.
 	errDiagnosed = errors.New("the pipeline is invalid")
-	// errWouldChange says that `runner fmt --check` found work to do, which
-	// it has printed.
+	// errWouldChange reports that `runner fmt --check` found files to format. It has printed
+	// their names.
 	errWouldChange = errors.New("files are not formatted")
-	// errDamageShown says that something is damaged, which has been shown.
+	// errDamageShown reports damage that the command has already shown.
 	errDamageShown = errors.New("something is damaged")
-	// errUnwritten says that a session is done and that its last checkpoint is
-	// still to be written, which waits for a person.
+	// errUnwritten reports that a session is complete, but that its last checkpoint could not
+	// be written. Writing it waits for the user.
 	errUnwritten = errors.New("a checkpoint could not be written")
-	// errAlreadyComplete says that --resume found a complete session.
+	// errAlreadyComplete reports that --resume found a complete session.
 	errAlreadyComplete = errors.New("the session is already complete")
 )
 
-// endedError says how a run ended that did not complete. The view has shown it
-// already, so that nothing more is printed.
+// endedError reports how a run ended that did not complete. The view has already shown it,
+// so nothing more is printed.
 type endedError struct {
 	status checkpoint.Status
-	signal string // of an interrupted run
+	signal string // that interrupted the run, "" if none did
 }
 
 func (e *endedError) Error() string {
@@ -77,15 +78,17 @@ func (e *endedError) Error() string {
 	return "the run ended " + string(e.status)
 }
 
-// exitCode is the one place where an error becomes an exit code.
+// exitCode returns the exit code for an error. It is the only place where an error becomes
+// an exit code.
 func exitCode(err error) int {
 	if code, known := knownCode(err); known {
 		return code
 	}
-	return exitDamaged // the system refused something; no work has failed
+	return exitDamaged // an error of the operating system; no work has failed
 }
 
-// knownCode is the code of an error that this program knows.
+// knownCode returns the exit code for an error, and reports whether this program knows the
+// error.
 func knownCode(err error) (code int, known bool) {
 	var ended *endedError
 	var early *runner.InterruptedError
@@ -146,15 +149,16 @@ func endedCode(e *endedError) int {
 	return exitFailed
 }
 
-// silent reports whether everything about the error has been shown.
+// silent reports whether an error needs no message: it is nil, or everything about it has
+// been shown.
 func silent(err error) bool {
 	var ended *endedError
 	return err == nil || errors.As(err, &ended) ||
 		errors.Is(err, errDiagnosed) || errors.Is(err, errWouldChange) || errors.Is(err, errDamageShown)
 }
 
-// reportError writes an error, and the hint that came with it. The commands
-// in both are made ones for this workspace.
+// reportError writes an error and its hint to standard error. It adapts the commands in
+// both to this workspace.
 func reportError(env *environment, err error) {
 	if silent(err) {
 		return
@@ -165,7 +169,7 @@ func reportError(env *environment, err error) {
 	}
 }
 
-// hintOf is what to do about an error, "" where nothing is known.
+// hintOf returns what the user can do about an error, "" if nothing is known.
 func hintOf(env *environment, err error) string {
 	var h *hintError
 	var git *git.StateError
@@ -181,13 +185,13 @@ func hintOf(env *environment, err error) string {
 	return systemHint(env, err)
 }
 
-// hintError is an error together with what to do about it.
+// hintError is an error with a hint: what the user can do about it.
 type hintError struct {
 	err  error
 	hint string
 }
 
-// withHint adds to an error what to type next.
+// withHint adds a hint to an error: usually the command to type next.
 func withHint(err error, hint string) error {
 	if err == nil {
 		return nil
@@ -201,7 +205,7 @@ func (e *hintError) Unwrap() error { return e.err }
 // usageError is a mistake in the command line.
 type usageError struct{ err error }
 
-// usageErrorf makes a usageError, with %w as in fmt.Errorf.
+// usageErrorf returns a usageError. The format may contain %w, as in fmt.Errorf.
 func usageErrorf(format string, args ...any) error {
 	return &usageError{err: fmt.Errorf(format, args...)}
 }
@@ -209,7 +213,7 @@ func usageErrorf(format string, args ...any) error {
 func (e *usageError) Error() string { return e.err.Error() }
 func (e *usageError) Unwrap() error { return e.err }
 
-// asUsageError marks what cobra found wrong with a command line.
+// asUsageError converts an error that cobra found in a command line to a usageError.
 func asUsageError(err error) error {
 	var usage *usageError
 	if errors.As(err, &usage) {

@@ -9,7 +9,7 @@ import (
 	"prdrunner/pipeline"
 )
 
-// failure is what a command with --json prints where an error is all that it has.
+// failure is what a command with --json prints if it has only an error to report.
 type failure struct {
 	FormatVersion string        `json:"format_version"`
 	Error         failureDetail `json:"error"`
@@ -17,7 +17,7 @@ type failure struct {
 
 type failureDetail struct {
 	Message     checkpoint.Text             `json:"message"`
-	Hint        checkpoint.Text             `json:"hint,omitempty"` // what to type
+	Hint        checkpoint.Text             `json:"hint,omitempty"` // what the user can do
 	ExitCode    int                         `json:"exit_code"`
 	Diagnostics []pipeline.ReportDiagnostic `json:"diagnostics"` // of an invalid pipeline
 }
@@ -33,8 +33,8 @@ func newFailure(env *environment, err error) failure {
 	return failure{outputFormat, detail}
 }
 
-// asksForJSON reports whether a command line asks for JSON. The flag itself is not
-// set where another one before it was wrong.
+// asksForJSON reports whether a command line asks for JSON. If an earlier flag is invalid,
+// cobra has not set the --json flag, so asksForJSON searches the arguments too.
 func asksForJSON(env *environment, cmd *cobra.Command) bool {
 	flag := cmd.Flags().Lookup("json")
 	if flag == nil {

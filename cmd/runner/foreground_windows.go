@@ -2,5 +2,5 @@ package main
 
 import "os"
 
-// inForeground is always true, since no console stops who reads from it.
+// inForeground returns true: on Windows, no console stops a process that reads from it.
 func inForeground(*os.File) bool { return true }

@@ -8,12 +8,12 @@ import (
 	"prdrunner/pipeline"
 )
 
-// given are the flags that gave a pipeline its variables, as a person types
-// them again: of sensitive ones the names only.
+// given returns the flags that set variables of the pipeline, as the user would type them
+// again. It shows only the names of sensitive variables.
 func (r *pipelineRef) given(sensitive []string) string {
 	var flags strings.Builder
 	for _, file := range r.varFiles {
-		if isDescriptor(file) { // which no other command can open
+		if isDescriptor(file) { // no other command can open it
 			flags.WriteString(" --var-file …")
 			continue
 		}
@@ -30,7 +30,7 @@ func (r *pipelineRef) given(sensitive []string) string {
 	return flags.String()
 }
 
-// sensitive names the variables whose values are shown nowhere.
+// sensitive returns the names of the variables whose values must never be shown.
 func sensitive(p *pipeline.Pipeline) []string {
 	names := make([]string, len(p.Secrets))
 	for i, s := range p.Secrets {

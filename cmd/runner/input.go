@@ -5,8 +5,8 @@ import (
 	"io"
 )
 
-// input is standard input until ctx is done: whoever is at its other end may
-// never write, and a signal ends what waits for that.
+// input returns standard input, which fails with the error of ctx once ctx is done. The
+// writer at the other end may never write, and a signal must be able to end the wait.
 func (e *environment) input(ctx context.Context) io.Reader { return &input{ctx: ctx, from: e.stdin} }
 
 type input struct {
@@ -14,7 +14,7 @@ type input struct {
 	from io.Reader
 }
 
-// maxInputRead is how much is read at once.
+// maxInputRead bounds one read from standard input, in bytes.
 const maxInputRead = 64 << 10
 
 func (i *input) Read(p []byte) (int, error) {

@@ -11,13 +11,14 @@ import (
 	"prdrunner/checkpoint/workspace"
 )
 
-// maxInput bounds the files that are read whole: pipelines, variables, plans and
-// configurations. Anything larger is something else.
+// maxInput bounds the files that are read whole, in bytes: pipelines, variables, plans and
+// configurations. A larger file can't be meant.
 const maxInput = 64 << 20
 
-// readRegular reads a file whole. What is no file, such as a pipe or a device,
-// could keep a command waiting for ever, and a large one take all memory. A pipe
-// that the shell opened for the command, as for `-f <(generate)`, is read to its end.
+// readRegular reads a whole file. It refuses anything else, such as a pipe or a device,
+// for which the command could wait for ever, and a file larger than maxInput, which could
+// take all memory. It accepts a pipe that the shell opened for the command, as for `-f
+// <(generate)`, and reads it to its end.
 func readRegular(path string) (data []byte, err error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|workspace.NonBlock, 0)
 	if err != nil {
@@ -40,8 +41,8 @@ func readRegular(path string) (data []byte, err error) {
 	return data, err
 }
 
-// isOpenPipe reports whether a path names a pipe by the number of a descriptor
-// that this process was given.
+// isOpenPipe reports whether a path names a pipe by the number of a descriptor that this
+// process inherited.
 func isOpenPipe(path string, info fs.FileInfo) bool {
 	return info.Mode().Type() == fs.ModeNamedPipe && isDescriptor(path)
 }

@@ -6,8 +6,9 @@ import (
 	"prdrunner/checkpoint/workspace"
 )
 
-// workspaceLinks tells where the symbolic links of a workspace lead. It implements
-// pipeline.Links. What can't be looked at leads nowhere: whoever reads the files says so.
+// workspaceLinks resolves the symbolic links of a workspace. It implements pipeline.Links.
+// It does not resolve a link that it can't read: the code that reads the files reports the
+// error.
 type workspaceLinks struct{ dir string }
 
 // Behind implements pipeline.Links.
@@ -16,7 +17,7 @@ func (l workspaceLinks) Behind(pattern string) []string {
 	if err != nil {
 		return nil
 	}
-	defer func() { _ = files.Close() }() // it was only looked at
+	defer func() { _ = files.Close() }() // nothing was written through it
 	m, err := files.Match(context.Background(), []string{pattern}, nil)
 	if err != nil {
 		return nil
@@ -30,6 +31,6 @@ func (l workspaceLinks) Target(path string) string {
 	if err != nil {
 		return path
 	}
-	defer func() { _ = files.Close() }() // it was only looked at
+	defer func() { _ = files.Close() }() // nothing was written through it
 	return files.Target(path)
 }

@@ -4,20 +4,20 @@ import (
 	"prdrunner/checkpoint"
 )
 
-// earlyLoad is a session that is read while the pipeline is: for what only looks at
-// both, reading them takes most of the time.
+// earlyLoad reads a session while the command reads the pipeline. Commands that change
+// nothing spend most of their time on these two.
 type earlyLoad struct {
-	prd  string // "": nothing is read
+	prd  string // "": no session is read
 	done chan struct{}
 	snap *checkpoint.Snapshot
 	err  error
 }
 
-// loadEarly begins to read the session of a PRD, where one is named. Whoever begins
-// waits.
+// loadEarly starts to read the session of a PRD, if prd is not "". The caller must call
+// wait.
 func loadEarly(env *environment, cfg *config, prd string) *earlyLoad {
 	l := &earlyLoad{done: make(chan struct{})}
-	if prd == "" || checkPRD(env, cfg, prd) != nil { // which is told when the pipeline is looked for
+	if prd == "" || checkPRD(env, cfg, prd) != nil { // setUp reports the mistake
 		close(l.done)
 		return l
 	}
@@ -34,10 +34,11 @@ func loadEarly(env *environment, cfg *config, prd string) *earlyLoad {
 	return l
 }
 
-// wait returns when nothing is read any more.
+// wait returns when the session has been read.
 func (l *earlyLoad) wait() { <-l.done }
 
-// load is Store.Load. It has been begun with where the PRD is the one that was named.
+// load returns the result of Store.Load. If loadEarly started to read the session of the
+// same PRD, load waits for that.
 func (l *earlyLoad) load(store *checkpoint.Store, prd string) (*checkpoint.Snapshot, error) {
 	l.wait()
 	if prd != l.prd {

@@ -2,12 +2,13 @@
 // it durable.
 //
 // Each command is one file: a constructor newXxxCommand, a struct xxxOptions
-// that its flags fill, and a function run(ctx, options). What a process has to
-// work with is an environment (env.go), made here and handed to each; what the
-// user has configured is a config (config.go); which error leads to which exit
-// code is one switch (exit.go). The commands hold no logic of their own: they
-// read flags, make one call into prdrunner/runner, prdrunner/pipeline or
-// prdrunner/checkpoint, and show the result.
+// that its flags fill, and a function run(ctx, options). main makes an environment
+// (env.go), which holds the process's streams, environment variables and clock,
+// and passes it to every command. A config (config.go) holds the user's
+// configuration. One switch (exit.go) maps errors to exit codes. The commands
+// hold no logic of their own: they read flags, make one call into
+// prdrunner/runner, prdrunner/pipeline or prdrunner/checkpoint, and show the
+// result.
 package main
 
 import (
@@ -20,7 +21,8 @@ import (
 func main() {
 	collectLate()
 	env := processEnvironment()
-	// Whatever is cut off by that is taken for killed, and finished by the next command.
+	// A second signal ends the process at once. The next command treats that as a kill, and
+	// finishes the work that was cut short.
 	ctx := env.signals.catch(context.Background(), func(name, what string) { endAtOnce(env, name, what) })
 	os.Exit(execute(ctx, env))
 }
@@ -31,8 +33,7 @@ func execute(ctx context.Context, env *environment) int {
 	root.SetArgs(env.args)
 	cmd, err := root.ExecuteContextC(ctx)
 	if err != nil && !env.running {
-		// Whatever fails before a command's own code runs is a mistake in
-		// the command line.
+		// An error from before the command's own code runs is a mistake in the command line.
 		err = asUsageError(err)
 	}
 	for _, warning := range env.warnings {

@@ -13,7 +13,7 @@ import (
 // outputFormat is the version of what commands print with --json.
 const outputFormat = "1.0"
 
-// joined are texts in one line.
+// joined joins texts into one line.
 func joined(list []checkpoint.Text) string {
 	all := make([]string, len(list))
 	for i, t := range list {
@@ -22,7 +22,7 @@ func joined(list []checkpoint.Text) string {
 	return strings.Join(all, "; ")
 }
 
-// writeJSON prints the one object of a command with --json.
+// writeJSON writes the one JSON object that a command prints with --json.
 func writeJSON(w io.Writer, v any) error {
 	enc := json.NewEncoder(view.JSONCleaner{W: w})
 	enc.SetEscapeHTML(false)

@@ -24,7 +24,7 @@ type planOptions struct {
 	pipeline  pipelineRef
 	selection plan.Selection
 	resume    string
-	noCache   bool // of a build with --fresh
+	noCache   bool // for the plan of a build with --fresh
 	out       string
 	json      bool
 }
@@ -134,7 +134,7 @@ func runPlan(ctx context.Context, env *environment, o planOptions) error {
 	return nil
 }
 
-// isComplete reports whether what a plan goes on from is complete.
+// isComplete reports whether the session or document that a plan continues is complete.
 func isComplete(st *checkpoint.State, o runner.Options) bool {
 	switch {
 	case st != nil:
@@ -145,7 +145,8 @@ func isComplete(st *checkpoint.State, o runner.Options) bool {
 	return o.Predecessor != nil
 }
 
-// orResume is the flag with which the plan of going on is carried out, "" for one of a new session.
+// orResume returns the flag with which a build carries out a plan: --resume if the plan
+// continues a session, "" if it begins a new one.
 func orResume(resume string) string {
 	if resume == "" {
 		return ""
@@ -153,7 +154,8 @@ func orResume(resume string) string {
 	return " --resume"
 }
 
-// tellHappened says how to decide about what must happen only once, and has happened before.
+// tellHappened tells the user how to decide about workstreams that must happen only once
+// and have happened before.
 func tellHappened(env *environment, st *checkpoint.State, planned *plan.Plan, build string) {
 	var choices []suggestion
 	for _, phase := range planned.Phases {
@@ -180,7 +182,8 @@ func tellHappened(env *environment, st *checkpoint.State, planned *plan.Plan, bu
 	fmt.Fprintf(env.stdout, "\nA build pauses at what has happened before (exit code 3), until you decide:\n%s", b.String())
 }
 
-// tellChoices says how to decide about edits on which a build does not begin.
+// tellChoices tells the user how to decide about edited files, without which a build does
+// not begin.
 func tellChoices(env *environment, planned *plan.Plan, resume string) {
 	anew := false
 	for _, phase := range planned.Phases {
@@ -199,9 +202,9 @@ func tellChoices(env *environment, planned *plan.Plan, resume string) {
 	fmt.Fprintf(env.stdout, "\nDecide about them:\n%s", b.String())
 }
 
-// planState is what a plan goes on from: nothing without --resume, but the session
-// that it then follows. A document that was written by hand goes into the options,
-// as it does for a build.
+// planState returns the state that a plan continues: nil without --resume. follows is the
+// session that the planned new session would follow. planState puts a document written by
+// hand and an archived complete session into the options, as a build does.
 func planState(ctx context.Context, env *environment, on *setup, early *earlyLoad, o *runner.Options, resume string) (st, follows *checkpoint.State, err error) {
 	prd := o.Pipeline.ID
 	snap, err := early.load(o.Store, prd)
@@ -251,8 +254,8 @@ func planState(ctx context.Context, env *environment, on *setup, early *earlyLoa
 	return nil, st, nil
 }
 
-// refusePlanFile refuses a file for a plan that has another meaning: each plan
-// that is written to what the pipeline takes in would change what it is a plan of.
+// refusePlanFile refuses a plan file whose path has another meaning. If the pipeline read
+// the file, for example, each plan that is written there would change what it plans.
 func refusePlanFile(env *environment, on *setup, name string) error {
 	if name == "" {
 		return nil
@@ -276,8 +279,8 @@ func refusePlanFile(env *environment, on *setup, name string) error {
 	return nil
 }
 
-// withoutLinks is a path with the links in its directory followed, as far as that
-// is there.
+// withoutLinks returns a path with the symbolic links in its directory resolved, if the
+// directory exists.
 func withoutLinks(path string) string {
 	dir, err := filepath.EvalSymlinks(filepath.Dir(path))
 	if err != nil {
@@ -286,8 +289,8 @@ func withoutLinks(path string) string {
 	return filepath.Join(dir, filepath.Base(path))
 }
 
-// refuseReplacing refuses a file for a plan that holds something else, the
-// pipeline for one: a plan replaces plans alone.
+// refuseReplacing refuses to write a plan over a file that is not a plan, such as the
+// pipeline.
 func refuseReplacing(env *environment, name string) error {
 	if name == "" {
 		return nil
@@ -299,7 +302,7 @@ func refuseReplacing(env *environment, name string) error {
 	return withHint(usageErrorf("%s exists, and is not a plan", name), "name another file, or remove it")
 }
 
-// writePlan writes a plan so that there is never half of one.
+// writePlan writes a plan atomically: the file never holds half a plan.
 func writePlan(path string, plan *plan.Plan) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), ".plan-*")
 	if err != nil {
@@ -319,20 +322,21 @@ func writePlan(path string, plan *plan.Plan) (err error) {
 	return nil
 }
 
-// planHead is what tells a plan from other JSON, and one plan from another.
+// planHead holds the fields that distinguish a plan from other JSON, and one plan from
+// another.
 type planHead struct {
 	FormatVersion string `json:"format_version"`
 	PRD           string `json:"prd"`
 	Facts         string `json:"facts"`
 }
 
-// holdsPlan reports whether a file holds a plan, of whatever version.
+// holdsPlan reports whether data holds a plan, of any format version.
 func holdsPlan(data []byte) bool {
 	var head planHead
 	return json.Unmarshal(data, &head) == nil && head.FormatVersion != "" && head.Facts != ""
 }
 
-// readPlan reads the plan that --plan names, nil without one.
+// readPlan reads the plan that --plan names. Without --plan it returns nil.
 func readPlan(env *environment, name, prd string) (*plan.Plan, error) {
 	if name == "" {
 		return nil, nil

@@ -10,9 +10,9 @@ import (
 	"prdrunner/runner/mask"
 )
 
-// checkRecordedNames refuses a pipeline whose session would have a sensitive value on
-// record in the name of a branch or a file. These names are compared at the next
-// resume, so that they can't be masked.
+// checkRecordedNames refuses a pipeline if its session would record a sensitive value in
+// the name of a branch or a file. These names can't be masked, because the next resume
+// compares them.
 func (on *setup) checkRecordedNames(ctx context.Context, env *environment) error {
 	for _, n := range []struct{ what, path string }{
 		{"pipeline's file", findings.Relative(on.pipeline.Source, env.workdir, "")},
@@ -26,8 +26,8 @@ func (on *setup) checkRecordedNames(ctx context.Context, env *environment) error
 	return checkBranchName(ctx, on.files.Git(), on.masker)
 }
 
-// checkBranchName refuses to go on where git is on a branch whose name holds a sensitive
-// value: sessions and checkpoints record it.
+// checkBranchName fails if the name of the current git branch holds a sensitive value,
+// because sessions and checkpoints record that name.
 func checkBranchName(ctx context.Context, git *git.Repository, masker *mask.Masker) error {
 	if git == nil || masker == nil {
 		return nil

@@ -9,7 +9,8 @@ import (
 	"prdrunner/checkpoint/state"
 )
 
-// referenceHint adds to the error of a reference where to find the right one.
+// referenceHint adds to the error of an unknown or ambiguous reference the command that
+// lists the checkpoints.
 func referenceHint(prd string, err error) error {
 	if errors.Is(err, state.ErrNoCheckpoint) || isA[*checkpoint.AmbiguousError](err) {
 		return withHint(&usageError{err: err}, fmt.Sprintf("`runner checkpoint list %s` lists them", prd))
@@ -17,9 +18,10 @@ func referenceHint(prd string, err error) error {
 	return err
 }
 
-// archivedHint adds to the error of an id that nothing of the current session
-// has in which archived one it lies: commands go back only to those of the
-// current one, and what was printed while that one was it may still be typed.
+// archivedHint adds to the error of an unknown checkpoint the archived session that has
+// the checkpoint, if there is one. Commands go back only to checkpoints of the current
+// session, but the user may still type an id that was printed while the archived session
+// was current.
 func archivedHint(env *environment, store *checkpoint.Store, prd string, err error) error {
 	var unknown *checkpoint.UnknownCheckpointError
 	if !errors.As(err, &unknown) {

@@ -2,9 +2,9 @@ package main
 
 import "prdrunner/checkpoint"
 
-// resultless are the phases without what workstreams made before they were to
-// run again. The state keeps it until they have, since it tells whose the files
-// are; to anybody else it is no result.
+// resultless returns copies of phases without the results of workstreams that are to run
+// again. The state keeps these results until the workstreams have run, because they tell
+// which workstream made which files. Users must not take them for current results.
 func resultless(phases []*checkpoint.Phase) []*checkpoint.Phase {
 	shown := make([]*checkpoint.Phase, len(phases))
 	for i, p := range phases {
@@ -23,19 +23,19 @@ func resultless(phases []*checkpoint.Phase) []*checkpoint.Phase {
 	return shown
 }
 
-// hasResult reports whether what is on record of a workstream's work is what its
-// last run made.
+// hasResult reports whether the recorded work of a workstream is the result of its last
+// run.
 func hasResult(w *checkpoint.Workstream) bool {
 	return w.Status == checkpoint.Completed || w.Status == checkpoint.Succeeded
 }
 
-// lastPassed is the gate that passed last, "" if its verdict holds no more.
+// lastPassed returns the gate that passed last, "" if its verdict no longer holds.
 func lastPassed(st *checkpoint.State) string {
 	g := st.Gate(st.LastGate)
 	if g == nil || g.Status != checkpoint.Passed {
 		return ""
 	}
-	if _, phase := g.Owner(); phase == nil { // it is gone from the pipeline
+	if _, phase := g.Owner(); phase == nil { // the pipeline no longer has the gate
 		return ""
 	}
 	return st.LastGate

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// newRootCommand makes the whole command line.
+// newRootCommand returns the root command with all other commands.
 func newRootCommand(env *environment) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "runner",
@@ -56,7 +56,7 @@ directory.
 	showHelp := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
 		if cmd == root {
-			// Of a command that there is not, there is no help.
+			// Report an unknown command before the help of the root command.
 			reportError(env, unknownCommand(root, root.Flags().Args()))
 		}
 		showHelp(cmd, args)
@@ -65,8 +65,8 @@ directory.
 	return root
 }
 
-// addCommands adds every command, in the groups of `runner --help`. One that the
-// command line begins with is all that is added: to make the others takes longer
+// addCommands adds all commands, in the groups of `runner --help`. If the command line
+// begins with the name of a command, it adds only that one: making the others takes longer
 // than most commands run.
 func addCommands(root *cobra.Command, env *environment) {
 	type entry struct {
@@ -135,8 +135,8 @@ func addGlobalFlags(root *cobra.Command, o *globalOptions) {
 	flags.BoolVar(&o.noColor, "no-color", false, "print no colours; the variable NO_COLOR does the same")
 }
 
-// markRunning notes when a command's own code begins, which tells mistakes in
-// the command line from what a command found out.
+// markRunning makes a command and its subcommands set env.running when their own code
+// begins. That distinguishes mistakes in the command line from errors of the command.
 func markRunning(cmd *cobra.Command, env *environment) {
 	if run := cmd.RunE; run != nil {
 		cmd.RunE = func(c *cobra.Command, args []string) error {
@@ -149,7 +149,7 @@ func markRunning(cmd *cobra.Command, env *environment) {
 	}
 }
 
-// newGroupCommand makes a command that only holds others, such as checkpoint.
+// newGroupCommand returns a command that only holds other commands, such as checkpoint.
 func newGroupCommand(use, short string, children ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   use,
@@ -161,7 +161,7 @@ func newGroupCommand(use, short string, children ...*cobra.Command) *cobra.Comma
 	return cmd
 }
 
-// unknownCommand refuses arguments of a command that only holds others.
+// unknownCommand refuses arguments of a command that only holds other commands.
 func unknownCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -178,7 +178,8 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 	return withHint(usageErrorf("unknown command %q for `%s`", args[0], cmd.CommandPath()), hint)
 }
 
-// flagError says what is wrong with a flag, and which one may have been meant.
+// flagError says what is wrong with a flag, and suggests a flag that the user may have
+// meant.
 func flagError(cmd *cobra.Command, err error) error {
 	hint := fmt.Sprintf("`%s --help` lists the flags", cmd.CommandPath())
 	var unknown *pflag.NotExistError
@@ -201,7 +202,8 @@ func flagError(cmd *cobra.Command, err error) error {
 	return withHint(&usageError{err: err}, hint)
 }
 
-// valuesOf says what a flag takes, "" where its own error says it.
+// valuesOf describes the values of a flag, or returns "" if the flag's own error describes
+// them.
 func valuesOf(flag *pflag.Flag) string {
 	switch flag.Value.Type() {
 	case "int":
@@ -214,7 +216,8 @@ func valuesOf(flag *pflag.Flag) string {
 	return ""
 }
 
-// arguments checks the number of arguments, whose names the usage line tells.
+// arguments checks the number of arguments. The error shows the usage line, which names
+// them.
 func arguments(least, most int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) >= least && len(args) <= most {
@@ -228,7 +231,7 @@ func arguments(least, most int) cobra.PositionalArgs {
 	}
 }
 
-// exitCodeHelp is the table of exit codes in the help text.
+// exitCodeHelp returns the table of exit codes for the help text.
 func exitCodeHelp() string {
 	var b strings.Builder
 	b.WriteString("Exit codes:\n")

@@ -10,20 +10,20 @@ import (
 	"prdrunner/runner/mask"
 )
 
-// setup is what build and plan work on.
+// setup holds what build and plan work on.
 type setup struct {
 	cfg      *config
 	pipeline *pipeline.Pipeline
 	store    *checkpoint.Store
 	files    *workspace.Workspace
 	masker   *mask.Masker
-	file     string // of the pipeline, as it was named; "" where it was looked for
-	given    string // flags that give the pipeline its variables, as a person types them again
+	file     string // of the pipeline, as the user named it; "" if Runner searched for it
+	given    string // the flags that set variables of the pipeline, as the user would type them again
 }
 
-// setUp reads a pipeline and opens what it is run on. Files that hold a
-// sensitive value are left out of every capture; names on record that hold one are
-// refused. Whoever sets up closes.
+// setUp reads a pipeline, and opens its state and the workspace. Captures will leave out
+// files that hold a sensitive value. setUp refuses a pipeline if a name that its session
+// records holds a sensitive value. The caller must close the setup.
 func setUp(ctx context.Context, env *environment, cfg *config, ref pipelineRef) (*setup, error) {
 	p, err := loadPipeline(env, cfg, ref)
 	if err != nil {
@@ -42,7 +42,7 @@ func setUp(ctx context.Context, env *environment, cfg *config, ref pipelineRef) 
 	return on, nil
 }
 
-// setUpFor is setUp for a pipeline that was read.
+// setUpFor sets up a pipeline that has been read. It does not check recorded names.
 func setUpFor(ctx context.Context, env *environment, cfg *config, p *pipeline.Pipeline) (*setup, error) {
 	masker, err := newMasker(p)
 	if err != nil {
@@ -62,23 +62,23 @@ func setUpFor(ctx context.Context, env *environment, cfg *config, p *pipeline.Pi
 	return &setup{cfg: cfg, pipeline: p, store: store, files: files, masker: masker}, nil
 }
 
-// close lets go of the files.
+// close closes the files of the workspace.
 func (on *setup) close() { _ = on.files.Close() }
 
-// command builds the pipeline, as a person types it: with more flags, and those that
-// were given to name it and for its variables.
+// command returns the command that builds the pipeline, as the user would type it: with
+// more flags, and with the flags that named its file and set its variables.
 func (on *setup) command(flags string) string {
 	return startCommand(on.pipeline.ID, on.file) + flags + on.given
 }
 
-// looking are the options of an engine that only looks.
+// looking returns the options of an engine that only reads.
 func (on *setup) looking(env *environment) runner.Options {
 	o := engineOptions(env, on.cfg, on.pipeline, on.store, on.files)
 	o.Mask = on.masker.String
 	return o
 }
 
-// newMasker hides the sensitive values of a pipeline.
+// newMasker returns a masker for the sensitive values of a pipeline.
 func newMasker(p *pipeline.Pipeline) (*mask.Masker, error) {
 	secrets := make([]mask.Secret, len(p.Secrets))
 	for i, s := range p.Secrets {

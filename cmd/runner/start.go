@@ -18,58 +18,60 @@ import (
 	"prdrunner/runner/view"
 )
 
-// resumeAuto is the value of --resume for CI: start, go on, or be done.
+// resumeAuto is the value of --resume for CI: start a session, resume one, or succeed if
+// there is nothing to do.
 const resumeAuto = "auto"
 
-// resumeNamed is the value that --resume has without one.
+// resumeNamed is the value of --resume if the user gives the flag without a value.
 const resumeNamed = "yes"
 
-// start is how a build begins.
+// start says how a build begins.
 type start struct {
-	fresh    bool                 // a new session, whatever there is
-	noCache  bool                 // run also what an earlier run has the result of
-	resume   bool                 // go on with the one there is
-	imported *checkpoint.Document // go on from a document written by hand
-	after    *checkpoint.State    // begin from this complete session, which was archived
-	done     bool                 // nothing to do: complete, or put away
+	fresh    bool                 // begin a new session, even if there is one already
+	noCache  bool                 // use no cached results of earlier runs
+	resume   bool                 // resume the session
+	imported *checkpoint.Document // continue from a document written by hand
+	after    *checkpoint.State    // begin from this complete session, which is archived
+	done     bool                 // nothing to do: the session is complete, or the user deleted it
 }
 
-// starter decides how a build begins: from the flags, from what there is, and
-// from what a person says, where one is there.
+// starter decides how a build begins: from the flags, from the state directory, and from
+// the answers of the user, if there is a terminal.
 type starter struct {
 	env    *environment
 	cfg    *config
 	store  *checkpoint.Store
 	files  *workspace.Workspace
-	person *view.Terminal // nil: nobody can be asked
+	person *view.Terminal // nil: there is no terminal to ask at
 	prd    string
-	resume string // of --resume: "", yes, auto, or a checkpoint
+	resume string // the value of --resume: "", yes, auto, or a checkpoint
 	fresh  bool
 	yes    bool
 
-	looking   func() runner.Options // of an engine that only looks
-	saved     *plan.Plan            // of --plan, nil without it
+	looking   func() runner.Options // returns the options of an engine that only reads
+	saved     *plan.Plan            // the plan of --plan, nil without it
 	selection plan.Selection
-	given     string                    // flags that give the pipeline its variables
-	command   func(flags string) string // that is typed, with more flags
-	finished  *finished                 // before anything was decided
+	given     string                    // the flags that set variables of the pipeline
+	command   func(flags string) string // returns the command that builds the pipeline, with more flags
+	finished  *finished                 // the rollback that was finished before anything was decided
 
 	// runHooks runs the hooks of the last run that are still due.
 	runHooks func(ctx context.Context, snap *checkpoint.Snapshot) error
 
-	// written is the state that a document written by hand gives the pipeline's
-	// session, or an *runner.ImportError with all that is wrong with it.
+	// written returns the state that a document written by hand gives the pipeline's session.
+	// The error is an *runner.ImportError that lists everything wrong with the document.
 	written func(*checkpoint.Document) (*checkpoint.State, error)
 }
 
-// settle puts the session in order before anything is decided: until then it
-// stands where it is about to leave. It returns how it stands then.
+// settle finishes what an earlier command left half done, before anything is decided.
+// Until then the session is about to change. settle returns the session as it is
+// afterwards.
 func (s *starter) settle(ctx context.Context, snap *checkpoint.Snapshot) (_ *checkpoint.Snapshot, err error) {
 	archiving, err := s.store.Archiving(s.prd)
 	switch {
 	case err != nil:
 		return nil, err
-	case archiving && snap.Owner == nil: // what archived it was killed, and may have prepared another session
+	case archiving && snap.Owner == nil: // the command that archived it was killed, and may have prepared another session
 		session, err := s.lockSoon(ctx)
 		if err == nil {
 			err = session.Close()
@@ -87,8 +89,8 @@ func (s *starter) settle(ctx context.Context, snap *checkpoint.Snapshot) (_ *che
 	return readSession(s.store, s.prd)
 }
 
-// refuseUnfinished refuses, before a rollback that was cut short is finished,
-// what would be refused after it.
+// refuseUnfinished refuses a build before a rollback that was cut short is finished, if
+// the build would be refused after it.
 func (s *starter) refuseUnfinished(p *pipeline.Pipeline, saved *plan.Plan, snap *checkpoint.Snapshot) error {
 	if snap.Owner != nil || !rollingBack(snap) {
 		return nil
@@ -102,9 +104,8 @@ func (s *starter) refuseUnfinished(p *pipeline.Pipeline, saved *plan.Plan, snap 
 	return s.selection.Check(p)
 }
 
-// goBack takes the session back to the checkpoint that --resume names, if it
-// names one. From then on it is an ordinary resume. It returns how the session stands
-// then.
+// goBack rolls the session back to the checkpoint that --resume names, if it names one.
+// After that the build is an ordinary resume. goBack returns the session as it is then.
 func (s *starter) goBack(ctx context.Context, snap *checkpoint.Snapshot) (*checkpoint.Snapshot, error) {
 	if !namesCheckpoint(s.resume) {
 		return snap, nil
@@ -114,17 +115,17 @@ func (s *starter) goBack(ctx context.Context, snap *checkpoint.Snapshot) (*check
 	if err := runRollback(ctx, s.env, s.cfg, s.store, s.files, s.person, o); err != nil {
 		return nil, err
 	}
-	s.resume, s.yes = resumeNamed, true // it has been decided
+	s.resume, s.yes = resumeNamed, true // the user has agreed to it
 	return readSession(s.store, s.prd)
 }
 
-// namesCheckpoint reports whether the value of --resume is a checkpoint.
+// namesCheckpoint reports whether the value of --resume names a checkpoint.
 func namesCheckpoint(resume string) bool {
 	return resume != "" && resume != resumeNamed && resume != resumeAuto
 }
 
-// decide decides how the build begins, and runs the hooks that are due once it is
-// certain that the session is gone on with or left behind.
+// decide decides how the build begins. It runs the hooks that are due as soon as it is
+// certain that the build continues or replaces the session.
 func (s *starter) decide(ctx context.Context, snap *checkpoint.Snapshot) (start, error) {
 	asks := s.resume == "" && !s.fresh && (snap.State == nil || snap.State.Status != checkpoint.StatusComplete)
 	if !asks {
@@ -163,7 +164,7 @@ func (s *starter) choose(ctx context.Context, snap *checkpoint.Snapshot) (start,
 	return s.ask(ctx, snap)
 }
 
-// nothing decides where there is no session.
+// nothing decides how the build begins if there is no session.
 func (s *starter) nothing(ctx context.Context) (start, error) {
 	if s.resume != "" {
 		last, err := lastComplete(s.store, s.prd)
@@ -180,8 +181,7 @@ func (s *starter) nothing(ctx context.Context) (start, error) {
 	return start{}, nothingToResume(s.store, s.prd, s.command(""))
 }
 
-// lastArchived is the newest session of a PRD that was set aside, nil if there
-// is none.
+// lastArchived returns the newest archived session of a PRD, nil if there is none.
 func lastArchived(store *checkpoint.Store, prd string) (*checkpoint.StoredSession, error) {
 	sessions, err := store.Sessions(prd)
 	if err != nil {
@@ -195,8 +195,8 @@ func lastArchived(store *checkpoint.Store, prd string) (*checkpoint.StoredSessio
 	return nil, nil
 }
 
-// lastComplete is the complete session of a PRD that was archived, nil where the
-// newest session that was set aside is none.
+// lastComplete returns the newest archived session of a PRD if it is complete, otherwise
+// nil.
 func lastComplete(store *checkpoint.Store, prd string) (*checkpoint.State, error) {
 	last, err := lastArchived(store, prd)
 	if err != nil || last == nil || last.Place != checkpoint.PlaceHistory {
@@ -205,7 +205,8 @@ func lastComplete(store *checkpoint.Store, prd string) (*checkpoint.State, error
 	return last.State, nil
 }
 
-// nothingToResume says what there is instead, with the command that starts a session.
+// nothingToResume returns the error of --resume without a session. Its hint lists the PRDs
+// that have sessions, and the command that starts one.
 func nothingToResume(store *checkpoint.Store, prd, start string) error {
 	err := usageErrorf("there is no session of %s to resume", prd)
 	hint := fmt.Sprintf("`runner %s` starts one", start)
@@ -215,9 +216,9 @@ func nothingToResume(store *checkpoint.Store, prd, start string) error {
 	return withHint(err, hint)
 }
 
-// catchUp writes what is derived from a session whose runner was killed after
-// the last commit and before that, or had its power cut while it did that: nothing
-// else would any more.
+// catchUp writes the files derived from a session if its runner was killed between the
+// last commit and writing them, or lost power while it wrote them. No other command would
+// write them.
 func (s *starter) catchUp(ctx context.Context, snap *checkpoint.Snapshot) error {
 	if d := snap.Document; !snap.Unclean && d != nil && d.Runner != nil && d.Runner.Seq == snap.State.Seq {
 		return nil
@@ -238,7 +239,7 @@ func (s *starter) catchUp(ctx context.Context, snap *checkpoint.Snapshot) error 
 		return s.skipUnwritten(session, unwritten)
 	}
 	switch closed := session.Close(); {
-	case again == nil || closed == nil: // closing it tries once more
+	case again == nil || closed == nil: // Close tries once more
 		fmt.Fprintf(s.env.stderr, "Warning: a checkpoint could not be written at first (%v), and was written when it was tried again\n", unwritten)
 		return closed
 	default:
@@ -247,7 +248,7 @@ func (s *starter) catchUp(ctx context.Context, snap *checkpoint.Snapshot) error 
 	}
 }
 
-// skipUnwritten gives up what can't be written, as the configuration has it.
+// skipUnwritten gives up the checkpoints that can't be written, as the configuration says.
 func (s *starter) skipUnwritten(session *checkpoint.Session, unwritten error) error {
 	skipped, left := session.SkipDerived()
 	fmt.Fprintln(s.env.stderr, "Warning: a checkpoint could not be written, and is skipped:", unwritten)
@@ -258,12 +259,12 @@ func (s *starter) skipUnwritten(session *checkpoint.Session, unwritten error) er
 	if closed := session.Close(); !isA[*checkpoint.DerivedError](closed) {
 		return closed
 	}
-	return nil // it has been told, and the configuration has decided
+	return nil // the user was warned, and the configuration says to skip it
 }
 
-// goOnAfter decides where the last session is complete, and --resume asks to go
-// on: with what is not proved for what is there now, in a new session that begins
-// from it. Where everything is, there is nothing to do.
+// goOnAfter decides for --resume if the last session is complete. A new session begins
+// from it, and runs the steps whose results are not proved valid for the current files and
+// definitions. If there are none, there is nothing to do.
 func (s *starter) goOnAfter(ctx context.Context, st *checkpoint.State, on start) (start, error) {
 	if s.saved != nil || chosen(s.selection) {
 		return on, nil
@@ -283,17 +284,19 @@ func (s *starter) goOnAfter(ctx context.Context, st *checkpoint.State, on start)
 	return start{}, alreadyComplete(s.prd, s.command(""))
 }
 
-// alreadyComplete says that there is nothing to go on with, and nothing to plan.
+// alreadyComplete returns the error of a session that is complete, with nothing left to
+// run or to plan.
 func alreadyComplete(prd, start string) error {
 	return withHint(fmt.Errorf("%s: %w", prd, errAlreadyComplete), fmt.Sprintf("`runner %s` starts a new session", start))
 }
 
-// chosen reports whether something was chosen to run again, or only.
+// chosen reports whether the user chose what runs again, or limited what runs.
 func chosen(s plan.Selection) bool {
 	return s.From != "" || len(s.Only)+len(s.Invalidate)+len(s.Repeat) > 0
 }
 
-// refuseAgain is for a new session, in which nothing can run again.
+// refuseAgain refuses --from and --invalidate for a new session, in which nothing can run
+// again.
 func (s *starter) refuseAgain() error {
 	if s.selection.From == "" && len(s.selection.Invalidate) == 0 {
 		return nil
@@ -302,7 +305,7 @@ func (s *starter) refuseAgain() error {
 		fmt.Sprintf("`runner %s` with them goes on with the one there is", s.command(" --resume")))
 }
 
-// document decides where there is only a document, written by hand.
+// document decides how the build begins if there is only a document written by hand.
 func (s *starter) document(ctx context.Context, d *checkpoint.Document) (start, error) {
 	switch {
 	case s.fresh:
@@ -329,11 +332,11 @@ func (s *starter) document(ctx context.Context, d *checkpoint.Document) (start, 
 	return start{imported: d}, nil
 }
 
-// goOnFrom decides for --resume of a document written by hand, as for a session
-// that stands where the document says. st is the state that it gives a session.
+// goOnFrom decides for --resume of a document written by hand, as for a session in the
+// state that the document describes. st is the state that the document gives a session.
 func (s *starter) goOnFrom(ctx context.Context, d *checkpoint.Document, st *checkpoint.State) (start, error) {
 	st.Status, st.Error = d.Status, writtenFailure(d)
-	if d.Status != checkpoint.StatusInProgress { // else its author was at work, and may not have ended properly
+	if d.Status != checkpoint.StatusInProgress { // if it is, its author was at work, and may not have ended properly
 		st.RunningAt = nil
 	}
 	on, err := s.goOn(ctx, st)
@@ -343,7 +346,7 @@ func (s *starter) goOnFrom(ctx context.Context, d *checkpoint.Document, st *chec
 	return start{imported: d}, nil
 }
 
-// writtenFailure is the error of a document that was written by hand, nil if it has none.
+// writtenFailure returns the error in a document written by hand, nil if it has none.
 func writtenFailure(d *checkpoint.Document) *checkpoint.Failure {
 	e := d.Error
 	if e == nil {
@@ -352,14 +355,14 @@ func writtenFailure(d *checkpoint.Document) *checkpoint.Failure {
 	return &checkpoint.Failure{Workstream: e.Workstream, Message: checkpoint.Text(e.Message), File: checkpoint.Text(e.File), Line: e.Line}
 }
 
-// undecided names both flags.
+// undecided returns a usage error whose hint names --resume and --fresh.
 func (s *starter) undecided(what string) error {
 	return withHint(usageErrorf(what, s.prd),
 		fmt.Sprintf("`runner %s` goes on with it, `runner %s` archives it and starts over", s.command(" --resume"), s.command(" --fresh")))
 }
 
-// goOn decides for --resume of an unfinished session. A person is asked where
-// going on may be a mistake; --resume=auto and --yes never ask.
+// goOn decides for --resume of an unfinished session. It asks the user if resuming may be
+// a mistake. It never asks with --resume=auto or --yes.
 func (s *starter) goOn(ctx context.Context, st *checkpoint.State) (start, error) {
 	on := start{resume: true}
 	if s.person == nil || s.yes || s.resume == resumeAuto {
@@ -377,7 +380,8 @@ func (s *starter) goOn(ctx context.Context, st *checkpoint.State) (start, error)
 	return on, nil
 }
 
-// tell says what is gone on with, where nobody is asked.
+// tell tells the user what state the session was in, if the build resumes it without
+// asking.
 func (s *starter) tell(st *checkpoint.State) {
 	switch {
 	case st.Status == checkpoint.StatusFailed && st.Error != nil:
@@ -389,11 +393,12 @@ func (s *starter) tell(st *checkpoint.State) {
 	}
 }
 
-// killed reports whether a session that nobody owns was never ended.
+// killed reports whether a session that has no owner was still running when its runner
+// ended.
 func killed(st *checkpoint.State) bool { return st.RunningAt != nil }
 
-// lock takes the session that was decided about. That somebody else went on
-// with it in the meantime, while a person was thinking, is an error.
+// lock locks the session for which the build was decided. It is an error if another
+// process has changed the session since, such as while the user was thinking.
 func (s *starter) lock(ctx context.Context, snap *checkpoint.Snapshot) (*checkpoint.Session, error) {
 	session, err := lockSession(ctx, s.env, s.cfg, s.store, s.prd, s.files)
 	if err != nil {
@@ -406,8 +411,8 @@ func (s *starter) lock(ctx context.Context, snap *checkpoint.Snapshot) (*checkpo
 	return session, nil
 }
 
-// lockSoon waits a moment for a lock that a short command, such as approve,
-// may hold.
+// lockSoon locks the session. It waits a moment for the lock, which a short command, such
+// as approve, may hold.
 func (s *starter) lockSoon(ctx context.Context) (session *checkpoint.Session, err error) {
 	pauses := backoff.WithContext(backoff.WithMaxRetries(backoff.NewConstantBackOff(50*time.Millisecond), 4), ctx)
 	err = backoff.Retry(func() error {

@@ -10,7 +10,7 @@ import (
 	"prdrunner/runner/view"
 )
 
-// ask is for an unfinished session about which the flags say nothing.
+// ask asks the user what to do with an unfinished session. The flags do not say it.
 func (s *starter) ask(ctx context.Context, snap *checkpoint.Snapshot) (start, error) {
 	if s.person == nil {
 		return start{}, s.undecided("there is an unfinished session of %s")
@@ -48,7 +48,7 @@ func (s *starter) ask(ctx context.Context, snap *checkpoint.Snapshot) (start, er
 	}
 }
 
-// view shows the session, and what its checkpoint holds.
+// view shows the session, and the contents of its current checkpoint.
 func (s *starter) view(ctx context.Context, snap *checkpoint.Snapshot) error {
 	if err := writeStatus(s.env.stderr, s.env, newStatus(s.env, s.prd, snap)); err != nil {
 		return err
@@ -69,8 +69,7 @@ func (s *starter) view(ctx context.Context, snap *checkpoint.Snapshot) error {
 	return writeInspection(s.env.stderr, found)
 }
 
-// remove deletes the session without starting another, if that is really
-// meant.
+// remove deletes the session after a confirmation, and starts no other one.
 func (s *starter) remove(ctx context.Context) error {
 	if err := s.finished.refuseToLeave(s.env); err != nil {
 		return err
@@ -96,7 +95,7 @@ func (s *starter) remove(ctx context.Context) error {
 		}
 		_, err = s.store.Collect(ctx, s.files)
 		if isA[*checkpoint.NotCollectedError](err) {
-			return nil // the next prune does it
+			return nil // the next prune collects the objects
 		}
 		return err
 	})

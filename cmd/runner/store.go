@@ -14,8 +14,8 @@ import (
 	"prdrunner/runner/process"
 )
 
-// openStore opens the state of a PRD. Where the location has no {prd} in it,
-// the PRD may be "", for what concerns all of them.
+// openStore opens the state directory of a PRD. If the configured location has no {prd} in
+// it, one directory holds all PRDs, and prd may be "".
 func openStore(env *environment, cfg *config, prd string) (*checkpoint.Store, error) {
 	location := cfg.Checkpoint.Storage.Location
 	if strings.Contains(location, prdPlaceholder) {
@@ -40,9 +40,9 @@ func openStore(env *environment, cfg *config, prd string) (*checkpoint.Store, er
 	})
 }
 
-// endOrphans ends what a killed runner of a session left running, and says so.
-// Command lines may hold sensitive values: only a build, which knows them, shows
-// those.
+// endOrphans ends the processes that a killed runner of a session left running, and tells
+// the user. It shows no command lines, which may hold sensitive values: only a build knows
+// these values and can mask them.
 func endOrphans(ctx context.Context, env *environment, session, logs string) (ended []checkpoint.Process, err error) {
 	executor, err := process.New(process.Options{Logger: env.logger().Named("process")})
 	if err != nil {
@@ -64,15 +64,15 @@ func endOrphans(ctx context.Context, env *environment, session, logs string) (en
 	return ended, err
 }
 
-// saveCache saves what is known of files. That it can't be saved costs time later,
-// and nothing else.
+// saveCache saves the cache of file digests. A failure is only a warning: the next command
+// takes longer.
 func saveCache(env *environment, w *workspace.Workspace) {
 	if err := w.SaveCache(); err != nil {
 		env.warn(fmt.Errorf("the cache of file digests was not saved; the next command reads the files again: %w", err))
 	}
 }
 
-// policy is what the configuration says about checkpoints.
+// policy returns the configured policy for checkpoints.
 func (c *config) policy() checkpoint.Policy {
 	from := c.Checkpoint
 	policy := checkpoint.Policy{

@@ -8,8 +8,7 @@ import (
 	"syscall"
 )
 
-// trustedAbove reports whether only this user and root decide what lies in a
-// directory.
+// trustedAbove reports whether only this user and root can change a directory.
 func trustedAbove(info fs.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok || info.Mode().Perm()&0o002 != 0 {

@@ -2,6 +2,6 @@ package main
 
 import "io/fs"
 
-// trustedAbove reports whether a directory may mark a workspace: what others may
-// write to is known on Windows by lists of rights alone.
+// trustedAbove reports whether a path may mark a workspace. On Windows it accepts every
+// directory, because only access control lists tell which users can write to it.
 func trustedAbove(info fs.FileInfo) bool { return info.IsDir() }

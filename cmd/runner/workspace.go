@@ -11,9 +11,9 @@ import (
 	"prdrunner/runner/process"
 )
 
-// openWorkspace opens the files of the workspace, and git where there is a work
-// tree: it may keep the files of earlier captures, also where the configuration wants
-// none for new ones. Then git need not be there.
+// openWorkspace opens the files of the workspace, and git if the workspace is in a git
+// work tree. It opens git even if the configuration switches git off for new captures,
+// because earlier captures may be in git. In that case it is no error if git is missing.
 func openWorkspace(ctx context.Context, env *environment, cfg *config, store *checkpoint.Store) (*workspace.Workspace, error) {
 	mode := workspace.GitMode(cfg.Checkpoint.Git.Mode)
 	git, err := git.Open(ctx, process.NewCommander(childEnvironment(env.environ)), env.workdir)
@@ -23,7 +23,7 @@ func openWorkspace(ctx context.Context, env *environment, cfg *config, store *ch
 	return store.OpenWorkspace(env.workdir, git, mode)
 }
 
-// gitHead reads where a work tree stands. It implements survey.Git.
+// gitHead reads the branch and commit of a work tree. It implements survey.Git.
 type gitHead struct{ git *git.Repository }
 
 // Head implements survey.Git.
@@ -44,8 +44,7 @@ func (h gitHead) Deleted(ctx context.Context, was checkpoint.Git) (bool, error) 
 	return h.git.CommitExists(ctx, was.Commit)
 }
 
-// withFiles opens the files of the workspace for what a command does with a
-// store, and closes them afterwards.
+// withFiles opens the files of the workspace, calls do with them, and closes them.
 func withFiles(ctx context.Context, env *environment, store *checkpoint.Store, do func(*config, *workspace.Workspace) error) error {
 	cfg, err := loadConfig(env)
 	if err != nil {

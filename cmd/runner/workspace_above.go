@@ -12,13 +12,13 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// worksHere is the annotation of commands that may begin a workspace in the directory
-// in which they are typed, init and import, and so do not look for one above it.
+// worksHere annotates the commands init and import. They may start a workspace in the
+// directory in which the user typed them, and so do not look for a workspace above it.
 const worksHere = "works-here"
 
-// findAbove takes the nearest directory above as the workspace where the
-// current one is none, as git does. Paths that were typed stay what they are:
-// relative to the directory in which they were typed.
+// findAbove makes the nearest workspace above the current directory the workspace, as git
+// does, if the current directory is not a workspace itself. Paths on the command line
+// remain relative to the directory in which the user typed them.
 func (e *environment) findAbove(cmd *cobra.Command) {
 	if cmd.Flags().Changed("directory") || cmd.Annotations[worksHere] != "" {
 		return
@@ -45,13 +45,13 @@ func (e *environment) takeAlong(flag *pflag.Flag) {
 		for i, name := range names {
 			names[i] = e.typed(name)
 		}
-		_ = list.Replace(names) // texts never fail to be texts
+		_ = list.Replace(names) // a list of strings accepts every string
 		return
 	}
 	_ = flag.Value.Set(e.typed(flag.Value.String()))
 }
 
-// typed is a file or directory of the command line, relative to the workspace.
+// typed returns a file or directory of the command line relative to the workspace.
 func (e *environment) typed(name string) string {
 	if e.typedIn == "" || name == "" || name == standardStream || filepath.IsAbs(name) {
 		return name
@@ -62,11 +62,11 @@ func (e *environment) typed(name string) string {
 	return name
 }
 
-// workspaceAbove is the nearest directory, from the given one upwards, that a
-// state directory, a configuration or a pipeline marks as a workspace; where
-// there is none, the given one. The search ends at the root of a git work tree.
-// It also ends below a directory that everybody may write to or that belongs to
-// another user than root, since what lies there decides which commands are run.
+// workspaceAbove returns the nearest directory, from the given one upwards, that a state
+// directory, a configuration or a pipeline marks as a workspace. If there is no such
+// directory, it returns the given one. The search ends at the root of a git work tree. It
+// also ends below a directory that everyone may write to or that belongs to a user other
+// than root and the current user, because the files in it decide which commands run.
 func (e *environment) workspaceAbove(from string) string {
 	ids := e.markingIDs()
 	for dir := from; ; {
@@ -87,8 +87,9 @@ func (e *environment) workspaceAbove(from string) string {
 	}
 }
 
-// markingIDs is the pattern of the names of pipelines. A pattern that a file
-// configures is not known yet, but that file marks the workspace itself.
+// markingIDs returns the pattern for the names of pipelines. The configuration file has
+// not been read yet, so its id_pattern is unknown, but that file marks the workspace
+// itself.
 func (e *environment) markingIDs() *regexp.Regexp {
 	pattern := e.lookup("PRDRUNNER_ID_PATTERN")
 	if pattern == "" {
@@ -96,12 +97,12 @@ func (e *environment) markingIDs() *regexp.Regexp {
 	}
 	ids, err := regexp.Compile("^(?:" + pattern + ")$")
 	if err != nil {
-		return nil // which is told when the configuration is read
+		return nil // loadConfig reports the mistake
 	}
 	return ids
 }
 
-// marksWorkspace reports whether a directory holds what only a workspace has.
+// marksWorkspace reports whether a directory holds something that only a workspace has.
 func marksWorkspace(dir string, ids *regexp.Regexp) bool {
 	if slices.ContainsFunc(configExtensions(), func(ext string) bool { return isFile(filepath.Join(dir, "runner"+ext)) }) {
 		return true

@@ -7,19 +7,20 @@ import (
 	"prdrunner/checkpoint/workspace"
 )
 
-// filesAhead are the files of the workspace, which are opened while the session is
-// locked: neither waits for the other.
+// filesAhead opens the files of the workspace in the background while the command locks
+// the session, so that neither waits for the other.
 type filesAhead struct {
-	opened chan struct{} // closed when they are, or can't be
+	opened chan struct{} // closed when the files are open, or opening them failed
 	w      *workspace.Workspace
 	err    error
 	cancel context.CancelFunc
 	taken  bool
 }
 
-// openAhead begins to open the files of the workspace for a capture, and to load what
-// that is compared with, as a state has it which was read without a lock: if it is another
-// one by then, that costs time and nothing else. Whoever calls it calls stop in the end.
+// openAhead starts to open the files of the workspace for a capture, and to load the
+// listing of the last capture in st, with which the new one is compared. st was read
+// without a lock: if the session has another capture by the time it is locked, only time
+// is lost. The caller must call stop.
 func openAhead(ctx context.Context, env *environment, cfg *config, store *checkpoint.Store, st *checkpoint.State) *filesAhead {
 	ctx, cancel := context.WithCancel(ctx)
 	f := &filesAhead{opened: make(chan struct{}), cancel: cancel}
@@ -32,14 +33,14 @@ func openAhead(ctx context.Context, env *environment, cfg *config, store *checkp
 	return f
 }
 
-// take hands the files over, which whoever takes them closes.
+// take waits until the files are open, and returns them. The caller must close them.
 func (f *filesAhead) take() (*workspace.Workspace, error) {
 	<-f.opened
 	f.taken = f.err == nil
 	return f.w, f.err
 }
 
-// stop ends it, and closes what nobody took.
+// stop stops opening the files, and closes them if take did not return them.
 func (f *filesAhead) stop() {
 	f.cancel()
 	<-f.opened
