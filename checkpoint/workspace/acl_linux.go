@@ -13,8 +13,8 @@ import (
 	"prdrunner/checkpoint/workspace/tree"
 )
 
-// accessACL is the attribute that has a file's POSIX ACL: a version, and entries of
-// a tag, permissions and the number of a user or group, little end first.
+// accessACL is the extended attribute that holds a file's POSIX ACL: a version, then
+// entries of a tag, permissions and the id of a user or group, all little-endian.
 const (
 	accessACL  = "system.posix_acl_access"
 	aclVersion = 2
@@ -26,9 +26,9 @@ const (
 	aclOther = 0x20
 )
 
-// MaskOnly returns the permission bits that a file's mode shows for its group, and
-// that the group does not have: with an ACL, the mode shows the ACL's mask there, which is
-// what any of the named users and groups may be given.
+// maskOnly returns the permission bits that a file's mode shows for the group but that the
+// group does not have. With an ACL, the mode shows the ACL's mask there, the most that any
+// named user or group may be given.
 func maskOnly(f *os.File, perm fs.FileMode) (uint32, error) {
 	shown := uint32(perm) & 0o070
 	if shown == 0 {
@@ -45,7 +45,8 @@ func maskOnly(f *os.File, perm fs.FileMode) (uint32, error) {
 	return shown &^ (group << 3), nil
 }
 
-// maskOnlyAt is MaskOnly of a directory. For one that may not be read, the mode counts.
+// maskOnlyAt is maskOnly for a directory. It returns 0 for a directory that Runner may not
+// read, so that the mode counts.
 func maskOnlyAt(p tree.Place, perm fs.FileMode) (uint32, error) {
 	if perm&0o070 == 0 {
 		return 0, nil
@@ -61,7 +62,8 @@ func maskOnlyAt(p tree.Place, perm fs.FileMode) (uint32, error) {
 	return bits, errors.Join(err, f.Close())
 }
 
-// groupOf returns what an ACL gives the owning group, if it says so.
+// groupOf returns the permissions that an ACL gives the owning group; false if it has no
+// such entry.
 func groupOf(acl []byte) (perm uint32, ok bool) {
 	if len(acl) < aclHead || binary.LittleEndian.Uint32(acl) != aclVersion {
 		return 0, false
@@ -74,8 +76,8 @@ func groupOf(acl []byte) (perm uint32, ok bool) {
 	return 0, false
 }
 
-// plainACL is the ACL that says what a mode does. To set it is to set the mode, and
-// to remove any other ACL, at once.
+// plainACL returns the ACL that is equivalent to a mode. Setting it sets the mode and
+// removes any other ACL in one step.
 func plainACL(mode fs.FileMode) []byte {
 	b := binary.LittleEndian.AppendUint32(nil, aclVersion)
 	for _, e := range []struct {
@@ -84,13 +86,13 @@ func plainACL(mode fs.FileMode) []byte {
 	}{{aclOwner, mode >> 6}, {aclGroup, mode >> 3}, {aclOther, mode}} {
 		b = binary.LittleEndian.AppendUint16(b, e.tag)
 		b = binary.LittleEndian.AppendUint16(b, uint16(e.perm&0o7))
-		b = binary.LittleEndian.AppendUint32(b, math.MaxUint32) // nobody by number
+		b = binary.LittleEndian.AppendUint32(b, math.MaxUint32) // no user or group id
 	}
 	return b
 }
 
-// setMode gives a file or directory a mode, and takes its ACL, which it may have got
-// from the directory that it was made in: else the mode would become the ACL's mask.
+// setMode sets the mode of a file or directory and removes its ACL, which it may have
+// inherited from its directory. With that ACL, the mode would become the ACL's mask.
 func setMode(f *os.File, mode fs.FileMode) error {
 	acl, err := readACL(f)
 	if err != nil {
@@ -105,8 +107,8 @@ func setMode(f *os.File, mode fs.FileMode) error {
 	return f.Chmod(mode)
 }
 
-// readACL returns the ACL of a file: nil where it has none, or where the file
-// system knows of none.
+// readACL returns the ACL of a file; nil if it has none, or if the file system does not
+// support ACLs.
 func readACL(f *os.File) ([]byte, error) {
 	const usual, most = aclHead + 16*aclEntry, 64 << 10
 	buf := make([]byte, usual)
@@ -129,7 +131,7 @@ func readACL(f *os.File) ([]byte, error) {
 	}
 }
 
-// again repeats what a signal has interrupted.
+// again calls do until no signal interrupts it.
 func again(do func() error) error {
 	for {
 		if err := do(); !errors.Is(err, unix.EINTR) {

@@ -9,11 +9,10 @@ import (
 	"prdrunner/checkpoint/workspace/tree"
 )
 
-// maskOnly returns the permission bits that a file's mode shows for its group, and
-// that the group does not have: a mode has none here.
+// maskOnly returns 0: on this system, a mode shows no bits of an ACL.
 func maskOnly(*os.File, fs.FileMode) (uint32, error) { return 0, nil }
 
 func maskOnlyAt(tree.Place, fs.FileMode) (uint32, error) { return 0, nil }
 
-// setMode gives a file or directory a mode.
+// setMode sets the mode of a file or directory.
 func setMode(f *os.File, mode fs.FileMode) error { return f.Chmod(mode) }

@@ -1,7 +1,7 @@
 package workspace
 
-// beside starts a function, and returns one that waits for its result. It must
-// be called: nothing else waits.
+// beside runs do in a goroutine and returns a function that waits for its result. The
+// caller must call that function, since nothing else waits for the goroutine.
 func beside[T any](do func() (T, error)) (wait func() (T, error)) {
 	done := make(chan struct{})
 	var result T

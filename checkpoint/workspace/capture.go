@@ -14,64 +14,65 @@ import (
 // Capture is a recorded listing, as the journal holds it.
 type Capture struct {
 	Listing string `json:"listing"`             // the object that lists the files
-	Commit  string `json:"commit,omitempty"`    // of git, where it is used
-	Ref     string `json:"ref,omitempty"`       // that keeps the commit
-	Branch  bool   `json:"on_branch,omitempty"` // the commit is one of the user's branch
+	Commit  string `json:"commit,omitempty"`    // in git, if git is used
+	Ref     string `json:"ref,omitempty"`       // the reference that keeps the commit
+	Branch  bool   `json:"on_branch,omitempty"` // the commit is on the user's branch
 	Files   int    `json:"files"`
 	Bytes   int64  `json:"bytes"`
-	LeftOut int    `json:"left_out,omitempty"` // sensitive files; the listing names them
-	// Unstable is how many files were left out since they kept changing while
-	// they were read; the listing names them.
+	LeftOut int    `json:"left_out,omitempty"` // excluded files; the listing names them
+	// Unstable is the number of unreadable files that kept changing while Runner read them.
+	// The listing names them.
 	Unstable int `json:"unstable,omitempty"`
-	// Special is how many paths were left out since what is there can't be taken
-	// in; the listing names them.
+	// Special is the number of other unreadable paths. The listing names them.
 	Special int `json:"special,omitempty"`
 }
 
-// OnBranch reports whether the commit is one of the user's branch, to which it
-// can be reset, and not one that is on no branch. The captures of earlier
-// versions told it by having no reference.
+// OnBranch reports whether the commit is on the user's branch, so that the branch can be
+// reset to it. Captures of earlier versions have no Branch field: their commit is on the
+// branch if they have no reference.
 func (c *Capture) OnBranch() bool { return c.Commit != "" && (c.Branch || c.Ref == "") }
 
-// CaptureOptions say what is captured, and under which name.
+// CaptureOptions say what to capture, and under which name.
 type CaptureOptions struct {
-	Patterns []string  // globs: what is captured outside git, and in addition to what git knows; links stand for what they lead to
-	Last     *Capture  // the one before; what did not change since is not written again
-	Ref      string    // for git: refs/runner/…; a number is added where there is such a ref
+	// Patterns are globs of files to capture in addition to those of git. A link that matches
+	// adds its target.
+	Patterns []string
+	Last     *Capture  // the previous capture; files that have not changed since are not written again
+	Ref      string    // of the commit: refs/runner/…; a number is added if the ref exists
 	Message  string    // of the commit
 	When     time.Time // of the commit
-	// LeftOut are files that were left out since Last, too: what was refused then
-	// for what it holds is left out again.
+	// LeftOut are files that were excluded after Last. Those that were excluded for their
+	// content are excluded again.
 	LeftOut []string
-	// Needed says which files must be captured: one of these that keeps changing
-	// while it is read is ErrUnstable. nil: none must.
+	// Needed reports whether a file must be captured. If such a file keeps changing while it
+	// is read, Capture fails with ErrUnstable. nil: no file must be.
 	Needed func(path string) bool
 }
 
-// Captured is what Capture did.
+// Captured is the result of Capture.
 type Captured struct {
 	Capture
-	Changed  bool     // false: everything is as in Last, whose Capture this is
-	LeftOut  []string // sensitive files
-	Unstable []string // files that kept changing while they were read
-	Special  []string // what can't be taken in, as in a Listing
+	Changed  bool     // false: nothing has changed since Last, and Capture is Last
+	LeftOut  []string // excluded files
+	Unstable []string // unreadable files that kept changing while they were read
+	Special  []string // other unreadable paths, as in a Listing
 }
 
-// Capture records the files in scope, durable when it returns: in a git work
-// tree the tracked ones and the untracked that are not ignored, and everywhere
-// those that match the patterns. Sensitive files,
-// and those that Refuse is about, are left out. What may not be read is left out, and named as
-// Special. A file that changes while it is read
-// is read again, and left out, too, if it keeps changing.
+// Capture records the files in scope, durable when it returns. In a git work tree these
+// are the tracked files and the untracked ones that git does not ignore; everywhere they
+// are also the files that match the patterns. Sensitive files and those that Refuse
+// applies to are excluded. A file that Runner may not read is unreadable and is named in
+// Special. A file that changes while it is read is read again; if it keeps changing, it is
+// unreadable and is named in Unstable.
 func (w *Workspace) Capture(ctx context.Context, o CaptureOptions) (Captured, error) {
 	if w.o.Objects == nil {
 		return Captured{}, fmt.Errorf("capture the workspace: %w", errNoObjects)
 	}
 	w.cache.Measure()
-	// What is compared is read while git lists the files.
+	// Load the previous listing while git lists the files.
 	load := beside(func() (*Listing, error) { return w.loadLast(ctx, o.Last) })
 	s, err := w.surveyBehindLinks(ctx, &o)
-	// A listing that can't be read any more is as good as none.
+	// If the previous listing can't be read, all files count as new.
 	last, _ := load()
 	if err != nil {
 		return Captured{}, fmt.Errorf("capture the workspace: %w", err)
@@ -86,15 +87,15 @@ func (w *Workspace) Capture(ctx context.Context, o CaptureOptions) (Captured, er
 	return captured, nil
 }
 
-// surveyBehindLinks looks at everything in scope, and extends the patterns by what
-// the links that they meet stand for.
+// surveyBehindLinks surveys the files in scope. It adds to o.Patterns the targets of the
+// links that match them.
 func (w *Workspace) surveyBehindLinks(ctx context.Context, o *CaptureOptions) (*survey, error) {
 	still := w
 	if w.memo == nil {
-		still = w.Still() // for the names: they are listed once
+		still = w.Still() // so that each directory is listed once
 	}
-	// A link with a sensitive name stands only for itself: what it leads to may have
-	// a name that tells nothing.
+	// A link with a sensitive name is not followed: the name of its target may not look
+	// sensitive.
 	m, err := still.MatchReadable(ctx, o.Patterns, w.sensitiveAt)
 	if err != nil {
 		return nil, err
@@ -112,7 +113,7 @@ type capture struct {
 	w      *Workspace
 	o      CaptureOptions
 	survey *survey
-	before *Listing // of CaptureOptions.Last; nil: there is none, or it can't be read
+	before *Listing // the listing of CaptureOptions.Last; nil if there is none, or if it can't be read
 	batch  *objects.Batch
 }
 
@@ -146,7 +147,7 @@ func (c *capture) run(ctx context.Context) (captured Captured, err error) {
 	return captured, nil
 }
 
-// keepAll keeps the bytes of all files, with git's help where it is used.
+// keepAll keeps the bytes of all files, in git if the capture uses git.
 func (c *capture) keepAll(ctx context.Context, captured *Capture) error {
 	git := c.w.Git()
 	if git == nil {
@@ -165,13 +166,13 @@ func (c *capture) keepAll(ctx context.Context, captured *Capture) error {
 	if err != nil || captured.Commit == "" {
 		return err
 	}
-	// A branch that is reset keeps its commits no longer.
+	// If the user resets the branch, only the ref keeps the commit.
 	captured.Ref, captured.Branch = ref, true
 	return git.CreateRef(ctx, ref, captured.Commit)
 }
 
-// compare reports whether everything is as in the last capture. It reads only
-// what may be the same: the rest is read once, when it is kept.
+// compare reports whether nothing has changed since the last capture. It reads only files
+// that may be the same. The other files are read once, when they are kept.
 func (c *capture) compare(ctx context.Context) (unchanged bool, err error) {
 	excluded := c.o.LeftOut
 	last := c.before
@@ -195,7 +196,7 @@ func (c *capture) compare(ctx context.Context) (unchanged bool, err error) {
 	return c.isAsBefore(now) && c.committed(ctx), nil
 }
 
-// recall finds what the last capture has of each file.
+// recall sets the last field of each surveyed file to its entry in the last capture.
 func (c *capture) recall() {
 	if c.before == nil {
 		return
@@ -212,7 +213,7 @@ func (c *capture) recall() {
 	}
 }
 
-// isAsBefore reports whether a listing says what that of the last capture does.
+// isAsBefore reports whether now is the same as the listing of the last capture.
 func (c *capture) isAsBefore(now *Listing) bool {
 	last := c.before
 	return slices.EqualFunc(now.Entries, last.Entries, same) && slices.Equal(now.Sparse, last.Sparse) &&
@@ -220,7 +221,7 @@ func (c *capture) isAsBefore(now *Listing) bool {
 		slices.Equal(now.LeftOut, last.LeftOut)
 }
 
-// keep makes objects of the files that want says of.
+// keep makes objects of the files for which want returns true.
 func (c *capture) keep(ctx context.Context, want func(*surveyed) bool) error {
 	var files []*surveyed
 	for i := range c.survey.files {
@@ -236,8 +237,8 @@ func (c *capture) keep(ctx context.Context, want func(*surveyed) bool) error {
 	})
 }
 
-// keepOne makes an object of a file. What the last capture kept is durable, so
-// that nothing need be flushed for it.
+// keepOne makes an object of a file. An object of the last capture is durable, so that
+// keepOne does not sync it.
 func (c *capture) keepOne(ctx context.Context, at tree.Place, f *surveyed) error {
 	if c.isObject(f) && !f.missing {
 		err := c.w.o.Objects.Check(objects.Ref{Digest: f.entry.Digest, Size: f.entry.Size})
@@ -249,7 +250,7 @@ func (c *capture) keepOne(ctx context.Context, at tree.Place, f *surveyed) error
 		f.forget()
 	}
 	err := c.w.keepObject(ctx, c.batch, at, &f.found, f.wantsBlob(c.w))
-	if errors.Is(err, errRefused) { // it was scanned, and was another then
+	if errors.Is(err, errRefused) { // the scan allowed it, so the file has changed since
 		err = ErrUnstable
 	}
 	return err

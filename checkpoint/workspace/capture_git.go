@@ -13,9 +13,9 @@ import (
 	"prdrunner/checkpoint/workspace/tree"
 )
 
-// committed reports whether the last capture still stands for what git has:
-// one that is a commit on the branch is of the past once HEAD has moved, and
-// one that no ref keeps has to be made again.
+// committed reports whether the commit of the last capture is still valid. A commit on the
+// branch is valid as long as it is HEAD and a ref keeps it; without the ref it must be
+// made again.
 func (c *capture) committed(ctx context.Context) bool {
 	if !c.w.CommitsToBranch() {
 		return true
@@ -24,12 +24,12 @@ func (c *capture) committed(ctx context.Context) bool {
 	return err == nil && head == c.o.Last.Commit && (head == "" || c.o.Last.Branch && c.o.Last.Ref != "")
 }
 
-// commitTries is how often a commit is tried: what git has when it is asked may be
-// pruned before it is in the commit.
+// commitTries bounds the attempts to commit. Git may prune a blob after it said that it
+// has the blob and before the commit refers to it.
 const commitTries = 3
 
-// commit keeps what git knows in a commit that is on no branch, but what is
-// too large for it, and the rest as objects.
+// commit keeps the files that git knows in a commit that is on no branch, except for those
+// that are too large. The other files become objects.
 func (c *capture) commit(ctx context.Context, ref string) (commit string, err error) {
 	for range commitTries {
 		commit, err = c.tryCommit(ctx, ref)
@@ -84,7 +84,7 @@ func (c *capture) tryCommit(ctx context.Context, ref string) (commit string, err
 	return out.Commit(ctx)
 }
 
-// reachable is the commit of the last capture, if its reference is there.
+// reachable returns the commit of the last capture, if its reference still exists.
 func (c *capture) reachable(ctx context.Context) ([]string, error) {
 	last := c.o.Last
 	if last == nil || last.Ref == "" {
@@ -97,7 +97,7 @@ func (c *capture) reachable(ctx context.Context) ([]string, error) {
 	return []string{last.Commit}, nil
 }
 
-// ask asks git which blobs it has.
+// ask asks git which of the files' blobs it has.
 func (c *capture) ask(ctx context.Context) (map[string]bool, error) {
 	var blobs []string
 	for _, f := range c.survey.files {
@@ -108,8 +108,8 @@ func (c *capture) ask(ctx context.Context) (map[string]bool, error) {
 	return c.w.Git().Has(ctx, blobs)
 }
 
-// handOver gives a file to git, or takes it back out of the commit where it
-// changes, or is gone, meanwhile.
+// handOver adds a file to the commit. It removes the file from the commit again if the
+// file changes or vanishes meanwhile.
 func (c *capture) handOver(ctx context.Context, out *git.Writer, dirs *tree.Cursor, f *surveyed, has bool) error {
 	err := patient(ctx, func() error { return c.hand(ctx, out, dirs, f, has) })
 	if err := c.giveUp(f, err); err != nil {
@@ -122,7 +122,8 @@ func (c *capture) handOver(ctx context.Context, out *git.Writer, dirs *tree.Curs
 	return nil
 }
 
-// hand gives a file to git. What it does not have is read, and hashed, once.
+// hand adds a file to the commit. If git does not have the bytes, hand reads and hashes
+// them in one pass.
 func (c *capture) hand(ctx context.Context, out *git.Writer, dirs *tree.Cursor, f *surveyed, has bool) error {
 	path := f.entry.Path
 	if has {
@@ -136,7 +137,7 @@ func (c *capture) hand(ctx context.Context, out *git.Writer, dirs *tree.Cursor, 
 		sha := sha256.New()
 		err := out.File(path, gitMode(f.entry.Mode), from.size, io.TeeReader(c.w.guard(r), sha))
 		switch {
-		case errors.Is(err, errRefused): // the scan read other bytes
+		case errors.Is(err, errRefused): // the scan allowed other bytes
 			err = ErrUnstable
 		case errors.Is(err, git.ErrLength):
 			err = fmt.Errorf("read %s for git: %w", path, ErrUnstable)
@@ -145,7 +146,7 @@ func (c *capture) hand(ctx context.Context, out *git.Writer, dirs *tree.Cursor, 
 	})
 }
 
-// gitMode is the mode that a git tree has for a file.
+// gitMode returns the mode of a file in a git tree.
 func gitMode(mode uint32) uint32 {
 	switch {
 	case mode == ModeSymlink:
@@ -156,9 +157,8 @@ func gitMode(mode uint32) uint32 {
 	return 0o100644
 }
 
-// commitAll commits to the user's branch, through the user's filters. The
-// bytes of files are kept by that commit where it has them as they are, and
-// otherwise as objects.
+// commitAll commits to the user's branch, through the user's filters. A file whose bytes
+// the commit has unchanged is kept by the commit; other files become objects.
 func (c *capture) commitAll(ctx context.Context) (commit string, err error) {
 	repo := c.w.Git()
 	exclude := git.Exclusions{

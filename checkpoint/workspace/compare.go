@@ -6,20 +6,22 @@ import (
 	"prdrunner/checkpoint/workspace/tree"
 )
 
-// Compared is what is at the path of an entry.
+// Compared describes the file at the path of an entry.
 type Compared struct {
-	Now      *Entry // nil: nothing that could be lost, or nothing that an Entry can describe
-	Obstacle string // what keeps the entry from being put there: its path, and of a link where it leads, or that it is a mount point; "": nothing does
+	Now *Entry // nil: nothing that could be lost, or something that an Entry can't describe
+	// Obstacle is the path of the file that keeps Restore from writing the entry. It includes
+	// the target of a link, or a note on a mount point. "": nothing does.
+	Obstacle string
 }
 
-// Same reports whether an entry is at its path already.
+// Same reports whether the workspace has the entry e already.
 func (c Compared) Same(e Entry) bool { return equal(c.Now, &e) }
 
-// Compare looks at what is at the paths of entries, in their order. It follows
-// no link: what looks like a path below one is somewhere else. A directory with
-// files in it counts as the empty one that is wanted in its place. An entry that
-// cannot be of a workspace is an error; one that is no part of this one is in
-// its own way.
+// Compare describes what the workspace has at the paths of entries, in their order. It
+// follows no links, since a path below a link is another file. Where an entry is an empty
+// directory, a directory with files counts as equal. Compare returns an error if an entry
+// can't belong to any workspace. An entry that is reserved in this workspace is its own
+// obstacle.
 func (w *Workspace) Compare(ctx context.Context, entries []Entry) ([]Compared, error) {
 	r := &restore{w: w, goes: map[string]bool{}}
 	found := make([]Compared, len(entries))
@@ -54,7 +56,8 @@ func (w *Workspace) Compare(ctx context.Context, entries []Entry) ([]Compared, e
 	return found, r.findInTheWay(ctx, items, found)
 }
 
-// findInTheWay finds what is in the way where nothing was found at a path.
+// findInTheWay finds the obstacles of the entries for which nothing was found at their
+// path.
 func (r *restore) findInTheWay(ctx context.Context, items []*item, found []Compared) error {
 	above := map[string]string{}
 	c := r.w.Cursor()

@@ -11,16 +11,16 @@ import (
 	"prdrunner/checkpoint/workspace/tree"
 )
 
-// found is a file as it was met.
+// found describes a file in the workspace.
 type found struct {
-	entry  Entry  // without a Digest: nobody has read it yet
-	blob   string // git's name of the bytes, if it was asked for
+	entry  Entry  // Digest is "" until the file is read or found in the cache
+	blob   string // git's name of the bytes, if the caller needs it
 	target string // of a symbolic link
 }
 
 func (f *found) known() bool { return f.entry.Digest != "" }
 
-// forget has a regular file read again, whatever the cache says of it.
+// forget makes the next step read a regular file again, whatever the cache has for it.
 func (f *found) forget() {
 	if !f.isLink() {
 		f.entry.Digest = ""
@@ -34,9 +34,9 @@ func (f *found) set(s tree.Sums) {
 	f.entry.Mode &^= s.MaskOnly
 }
 
-// look describes a file by what stat, a link's target and the cache say of it.
-// A regular file that the cache does not know remains unknown. withBlob: it is
-// unknown, too, if git's name of its bytes is.
+// look describes a file from its stat, a link's target and the cache. A regular file that
+// is not in the cache has no digest yet. If withBlob returns true for its size, the cache
+// must have git's name of the bytes, too.
 func (w *Workspace) look(at tree.Place, path string, withBlob func(size int64) bool) (found, error) {
 	is, err := at.Status()
 	if err != nil {
@@ -45,7 +45,7 @@ func (w *Workspace) look(at tree.Place, path string, withBlob func(size int64) b
 	return w.lookAt(is, at, path, withBlob)
 }
 
-// lookAt is look where it is known what stat says.
+// lookAt is look for callers that have the file's status.
 func (w *Workspace) lookAt(is tree.Status, at tree.Place, path string, withBlob func(size int64) bool) (f found, err error) {
 	f = found{entry: Entry{Path: path, Mode: uint32(is.Mode.Perm()), Size: is.Stat.Size}}
 	switch {
@@ -77,16 +77,16 @@ func (w *Workspace) lookAt(is tree.Status, at tree.Place, path string, withBlob 
 
 func (w *Workspace) blobOf(target string) string {
 	h := w.o.Git.NewBlobHash(int64(len(target)))
-	_, _ = io.WriteString(h, target) // a hash takes everything
+	_, _ = io.WriteString(h, target) // a hash returns no error
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// hash reads a regular file that look did not know.
+// hash reads a regular file for which look found no digest.
 func (w *Workspace) hash(ctx context.Context, at tree.Place, f *found, withBlob func(size int64) bool) error {
 	return w.hashInto(ctx, at, f, withBlob, io.Discard)
 }
 
-// hashInto is hash that gives the bytes to a writer, too.
+// hashInto is hash, and also writes the bytes to too.
 func (w *Workspace) hashInto(ctx context.Context, at tree.Place, f *found, withBlob func(size int64) bool, too io.Writer) error {
 	return w.readInto(ctx, at, f, withBlob, func(r io.Reader, _ *origin) (string, error) {
 		h := sha256.New()
@@ -99,8 +99,8 @@ func (w *Workspace) hashInto(ctx context.Context, at tree.Place, f *found, withB
 	})
 }
 
-// readInto gives the bytes of a regular file to consume, which returns their
-// digest, and describes them as they were read.
+// readInto passes the bytes of a regular file to consume, which returns their digest. It
+// sets f and the cache to what was read.
 func (w *Workspace) readInto(ctx context.Context, at tree.Place, f *found, withBlob func(size int64) bool, consume func(r io.Reader, from *origin) (digest string, err error)) error {
 	began := w.cache.Now()
 	var s tree.Sums
@@ -127,15 +127,16 @@ func (w *Workspace) readInto(ctx context.Context, at tree.Place, f *found, withB
 	return nil
 }
 
-// maxGitBlob is the size up to which a capture keeps bytes in git. It
-// compresses slowly, and what is large would weigh on the user's repository.
+// maxGitBlob bounds the size of files that a capture keeps in git. Git compresses slowly,
+// and large files would bloat the user's repository.
 const maxGitBlob = 32 << 20
 
-// wantsBlob reports whether git's name of a file of a size may be asked for.
+// wantsBlob reports whether git's name is needed for a file of the given size.
 func (w *Workspace) wantsBlob(size int64) bool { return w.Git() != nil && size <= maxGitBlob }
 
-// Describe looks at one file: fs.ErrNotExist, ErrNotRegular, ErrUnstable. Links on
-// the way to it are followed within the workspace, and one at its path is not.
+// Describe returns the entry of one file. Its errors include fs.ErrNotExist, ErrNotRegular
+// and ErrUnstable. Links in the directories above the file are followed within the
+// workspace; a link at the path itself is not.
 func (w *Workspace) Describe(ctx context.Context, path string) (Entry, error) {
 	if e, ok := w.memo.at(path); ok {
 		return e, nil
@@ -160,9 +161,9 @@ func (w *Workspace) describe(ctx context.Context, at tree.Place, path string, wi
 	return f, nil
 }
 
-// DescribeEach looks at the files at sorted paths, on the way to which no link is,
-// as Match gives them. What vanished meanwhile is left out. The
-// entries may be those that others have, and are not to be changed.
+// DescribeEach returns the entries of the files at sorted paths. No directory above them
+// may be a link, as in the results of Match. Files that have vanished are omitted. The
+// caller must not change the entries, since they may be shared.
 func (w *Workspace) DescribeEach(ctx context.Context, paths []string) ([]Entry, error) {
 	if run, ok := w.memo.run(paths); ok {
 		return run, nil
@@ -195,5 +196,5 @@ func (w *Workspace) describeIn(ctx context.Context, c *tree.Cursor, path string)
 	return w.describe(ctx, c.Place(path), path, w.wantsBlob)
 }
 
-// chunkSize is how many files one of several workers takes at once.
+// chunkSize is the number of files that a worker takes at once.
 const chunkSize = 64

@@ -2,8 +2,8 @@ package workspace
 
 import "prdrunner/checkpoint/workspace/tree"
 
-// Emptied returns the directories that lose their last file on the way from one
-// listing to another. One that was empty before is not among them.
+// Emptied returns the directories that lose their last file between two listings.
+// Directories that were empty before are not among them.
 func Emptied(from, to *Listing) []string {
 	seen := map[string]bool{}
 	for _, e := range to.Entries {

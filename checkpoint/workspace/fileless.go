@@ -13,21 +13,23 @@ import (
 	"prdrunner/checkpoint/workspace/tree"
 )
 
-// gitKnown is what git knows of a workspace, and what it has no file in.
+// gitKnown holds the files that git knows in a workspace, and the directories without any.
 type gitKnown struct {
 	files []git.File // sorted by path; none is in a state directory
 	fileless
 }
 
-// fileless are directories in which there is no file that git knows.
+// fileless holds directories, by how few files git knows in them.
 type fileless struct {
-	outermost []string // of those that it knows nothing of: what is empty is among them, or below one
-	emptied   []string // those that nothing is in, and that it knows files of
-	denied    []string // those that it knows files of, and that may not be read
-	states    []string // state directories that it knows files of
+	// outermost are the outermost directories without a file that git knows. An empty
+	// directory in which git tracks no file is one of these or lies below one.
+	outermost []string
+	emptied   []string // empty directories in which git tracks files
+	denied    []string // directories in which git tracks files and that Runner may not read
+	states    []string // state directories in which git tracks files
 }
 
-// outsideState returns the files but those in state directories.
+// outsideState returns the files that do not lie in state directories.
 func (f *fileless) outsideState(files []git.File) []git.File {
 	if len(f.states) == 0 {
 		return files
@@ -39,9 +41,9 @@ func (f *fileless) outsideState(files []git.File) []git.File {
 	return slices.DeleteFunc(files, func(file git.File) bool { return tree.IsBelow(file.Path, states) })
 }
 
-// askGit finds out what git knows. It looks through its own index alone: what is in
-// the work tree is listed here anyway, and it is asked only about what it does not
-// track of that, which often is nothing.
+// askGit returns the files that git knows. Git itself lists only its index, since Runner
+// lists the work tree anyway. Then git is asked about the paths that it does not track;
+// often there are none.
 func (w *Workspace) askGit(ctx context.Context) (gitKnown, error) {
 	tracked, err := w.Git().Tracked(ctx)
 	if err != nil {
@@ -60,15 +62,16 @@ func (w *Workspace) askGit(ctx context.Context) (gitKnown, error) {
 	return gitKnown{found.outsideState(files), found.fileless}, err
 }
 
-// untracked is what is in the directories of some files, and none of these.
+// untracked holds the paths that lie in the directories of given files and are not among
+// these files.
 type untracked struct {
 	fileless
-	paths []string // of files, and of directories that none of the files is in
+	paths []string // paths of files, and of directories that contain none of the given files
 }
 
-// untracked looks at what is in the directories of files, which are sorted by path.
-// Only names are read, so that it costs much less than to let git look through the
-// work tree once more.
+// untracked finds the untracked paths in the directories of files, which are sorted by
+// path. It only lists directories, which costs much less than if git walked the work tree
+// again.
 func (w *Workspace) untracked(ctx context.Context, files []git.File) (untracked, error) {
 	c := w.Cursor()
 	defer c.Close()
@@ -77,8 +80,8 @@ func (w *Workspace) untracked(ctx context.Context, files []git.File) (untracked,
 	return found, err
 }
 
-// directory looks at what is in a directory, "" for the workspace itself, of which
-// the files are given.
+// directory collects the untracked paths in dir; "" is the workspace itself. files are the
+// known files below dir.
 func (u *untracked) directory(ctx context.Context, w *Workspace, c *tree.Cursor, dir string, files []git.File) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -114,7 +117,8 @@ func (u *untracked) directory(ctx context.Context, w *Workspace, c *tree.Cursor,
 	return nil
 }
 
-// subdirectory looks at a directory, which has a slash at its end.
+// subdirectory collects the untracked paths in child, a directory whose name ends in a
+// slash.
 func (u *untracked) subdirectory(ctx context.Context, w *Workspace, c *tree.Cursor, child string, files []git.File) error {
 	dir := strings.TrimSuffix(child, "/")
 	from, _ := slices.BinarySearchFunc(files, child, compareFile)

@@ -9,9 +9,9 @@ import (
 	"prdrunner/checkpoint/workspace/tree"
 )
 
-// Hidden returns a function that reports whether no pattern sees a
-// slash-separated path below dir: it is git's own, lies in a state directory, or
-// is a file that Runner has not finished writing.
+// Hidden returns a function that reports whether patterns ignore a slash-separated path
+// below dir. They ignore the files of git itself, files in a state directory, and files
+// that Runner has not finished writing.
 func Hidden(dir string) func(path string) bool {
 	lstat := func(name string) (fs.FileInfo, error) { return os.Lstat(filepath.Join(dir, filepath.FromSlash(name))) }
 	return func(name string) bool {

@@ -11,13 +11,13 @@ import (
 	"prdrunner/checkpoint/workspace/tree"
 )
 
-// errNoObjects says that a workspace was opened only to look at files.
+// errNoObjects says that the workspace was opened without an object store.
 var errNoObjects = errors.New("there is no place for objects")
 
-// Keep makes objects of files and describes them as they were kept. The objects
-// are durable when it returns, and so are the files themselves. Sensitive files that git does not track, and those that
-// Refuse is about or that hold what was left out for that before, are described,
-// not kept, and named.
+// Keep makes objects of files and returns their entries as they were kept. The objects and
+// the files themselves are durable when it returns. Some files are not kept, only
+// described and named in excluded: sensitive files that git does not track, files that
+// Refuse applies to, and files with content that was excluded before.
 func (w *Workspace) Keep(ctx context.Context, paths []string) (kept []Entry, excluded []string, err error) {
 	if w.o.Objects == nil {
 		return nil, nil, fmt.Errorf("keep files: %w", errNoObjects)
@@ -62,7 +62,8 @@ func (w *Workspace) Keep(ctx context.Context, paths []string) (kept []Entry, exc
 	return kept, excluded, nil
 }
 
-// keepFile makes an object of a file, unless it is refused, and describes it.
+// keepFile makes an object of a file, unless its content is refused, and returns its
+// entry.
 func (w *Workspace) keepFile(ctx context.Context, batch *objects.Batch, path string, before *refused) (e Entry, refused bool, err error) {
 	at := w.Place(path)
 	f, err := w.look(at, path, w.wantsBlob)
@@ -81,14 +82,14 @@ func (w *Workspace) keepFile(ctx context.Context, batch *objects.Batch, path str
 	return f.entry, refused, err
 }
 
-// sensitiveAt reports whether a path looks like one that holds secrets, or would as
-// that of a directory.
+// sensitiveAt reports whether a path looks sensitive, as a file or as a directory.
 func (w *Workspace) sensitiveAt(path string) bool {
 	return w.secret.match(path) || w.secret.match(path+"/x")
 }
 
-// secrets returns which of the paths are sensitive and not tracked by git: by their
-// names, or by those that they have behind one of the paths that is a link.
+// secrets returns which of the paths are sensitive and not tracked by git. A path is
+// sensitive by its own name, or by the name that it has below a link that is also among
+// the paths.
 func (w *Workspace) secrets(ctx context.Context, paths []string) (map[string]bool, error) {
 	secret := map[string]bool{}
 	for _, path := range paths {
@@ -123,8 +124,8 @@ func (w *Workspace) secrets(ctx context.Context, paths []string) (map[string]boo
 	return secret, nil
 }
 
-// keepObject makes an object of a file, and describes it as it was kept. One
-// that is known to be there is not read.
+// keepObject makes an object of a file, and sets f to what was kept. It does not read a
+// file whose object exists.
 func (w *Workspace) keepObject(ctx context.Context, batch *objects.Batch, at tree.Place, f *found, withBlob func(int64) bool) error {
 	if f.isLink() {
 		target, err := io.ReadAll(w.guard(strings.NewReader(f.target)))

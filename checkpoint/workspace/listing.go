@@ -7,23 +7,22 @@ import (
 	"prdrunner/checkpoint/workspace/tree"
 )
 
-// Listing is the files at one moment.
+// Listing holds the files of a workspace at one moment.
 type Listing struct {
-	Patterns []string // that were captured
-	LeftOut  []string // sensitive files that were not
-	Unstable []string // files that were not, since they kept changing while they were read; sorted
-	// Special is what was there and could not be taken in, sorted: it is neither
-	// file, link nor directory, or may not be read, or is another repository. What
-	// is below it is not known.
+	Patterns []string // the globs that were captured
+	LeftOut  []string // excluded files, sorted
+	Unstable []string // unreadable files that kept changing while they were read, sorted
+	// Special are the other unreadable paths, sorted: Runner may not read them, or they are
+	// another repository, or neither file, link nor directory. The files below them are not
+	// known.
 	Special []string
 	Entries []Entry // sorted by path
-	// Sparse are the files that a sparse checkout had left out of the work
-	// tree, sorted by path: Mode and Blob are those of git's index, Size and
-	// Digest are not known.
+	// Sparse are the files that a sparse checkout omits from the work tree, sorted by path.
+	// Mode and Blob are those of git's index; Size and Digest are not known.
 	Sparse []Entry
 }
 
-// ChangeKind is what happened to a path.
+// ChangeKind says what happened to a path.
 type ChangeKind string
 
 // The kinds of change.
@@ -41,18 +40,17 @@ type Change struct {
 	To   *Entry // nil: deleted
 }
 
-// Diff returns what leads from one listing to another, sorted by path.
-// Entries are the same if path, mode and digest are. What the other listing
-// left out is not deleted, and what was not checked out is not added where
-// it is what git had for it. What lies in a state directory, as either listing
-// shows, is not compared.
+// Diff returns the changes that lead from one listing to another, sorted by path. Entries
+// are equal if path, mode and digest are. A file that to names as excluded or unreadable
+// is not deleted. A file that from has as sparse, with the same content, is not added.
+// Files in a state directory, as either listing shows it, are not compared.
 func Diff(from, to *Listing) []Change {
 	var changes []Change
 	a, b := from.Entries, to.Entries
 	for len(a) > 0 || len(b) > 0 {
 		switch order := comparePaths(a, b); {
 		case order < 0:
-			if !to.omits(a[0].Path) { // it may well be there
+			if !to.omits(a[0].Path) { // the file may exist
 				changes = append(changes, Change{Path: a[0].Path, Kind: Deleted, From: &a[0]})
 			}
 			a = a[1:]
@@ -71,8 +69,7 @@ func Diff(from, to *Listing) []Change {
 	return slices.DeleteFunc(changes, func(c Change) bool { return from.hasStateDir(c.Path) || to.hasStateDir(c.Path) })
 }
 
-// comparePaths compares the first paths of two lists. What is in one list only
-// is before the end of the other.
+// comparePaths compares the first paths of two lists. An empty list compares as greater.
 func comparePaths(a, b []Entry) int {
 	switch {
 	case len(a) == 0:
@@ -85,7 +82,7 @@ func comparePaths(a, b []Entry) int {
 
 func same(a, b Entry) bool { return a.Path == b.Path && a.Mode == b.Mode && a.Digest == b.Digest }
 
-// at returns the entry of a path. A listing that there is not has none.
+// at returns the entry of a path. A nil listing has no entries.
 func (l *Listing) at(path string) (Entry, bool) {
 	if l == nil {
 		return Entry{}, false
@@ -97,10 +94,10 @@ func (l *Listing) at(path string) (Entry, bool) {
 	return l.Entries[i], true
 }
 
-// With returns the listing with some entries replaced or added. What cannot be
-// beside them gives way: what is below a path that is a file now, a file that
-// is a directory now, and an empty directory that is not empty any more. No entries
-// give the listing itself.
+// With returns the listing with entries added or replaced. Entries that conflict with them
+// are removed: those below a path that becomes a file, a file that becomes a directory,
+// and an empty directory that is no longer empty. Without entries it returns the listing
+// itself.
 func (l *Listing) With(entries []Entry) *Listing {
 	if len(entries) == 0 {
 		return l
@@ -141,8 +138,8 @@ func (l *Listing) Without(paths map[string]bool) *Listing {
 	return &rest
 }
 
-// OutsideState returns the changes but those of files that lie in a state directory
-// now. Nobody but the runners that keep state there may change these.
+// OutsideState returns the changes whose files do not lie in a state directory now. Only
+// the runners that keep their state there may change these files.
 func (w *Workspace) OutsideState(changes []Change) []Change {
 	known := map[string]bool{}
 	return slices.DeleteFunc(changes, func(c Change) bool {
@@ -160,8 +157,8 @@ func (w *Workspace) OutsideState(changes []Change) []Change {
 	})
 }
 
-// hasStateDir reports whether a listing shows that a path lies in a state directory:
-// earlier versions captured those that git tracked.
+// hasStateDir reports whether a path lies in a state directory, according to the listing.
+// Earlier versions captured state directories that git tracked.
 func (l *Listing) hasStateDir(path string) bool {
 	for dir := range tree.Parents(path) {
 		if _, there := l.at(dir + "/" + tree.StateLock); there {
@@ -173,7 +170,7 @@ func (l *Listing) hasStateDir(path string) bool {
 
 func byPath(a, b Entry) int { return cmp.Compare(a.Path, b.Path) }
 
-// lastOfEach keeps the last of the entries of each path.
+// lastOfEach returns the last entry of each path.
 func lastOfEach(sorted []Entry) []Entry {
 	kept := sorted[:0]
 	for i, e := range sorted {

@@ -9,8 +9,8 @@ import (
 	"prdrunner/checkpoint/workspace/tree"
 )
 
-// checkEntryPath makes sure that a path names something inside the workspace,
-// in the one way there is to spell it.
+// checkEntryPath returns an error unless path names something inside the workspace in its
+// only valid spelling.
 func checkEntryPath(path string) error {
 	if path == "" || strings.IndexByte(path, 0) >= 0 {
 		return fmt.Errorf("%q cannot be a path", path)
@@ -28,7 +28,7 @@ func checkEntryPath(path string) error {
 	return nil
 }
 
-// check makes sure that an entry means something.
+// check returns an error if the entry is invalid.
 func (e *Entry) check() error {
 	if err := checkEntryPath(e.Path); err != nil {
 		return err
@@ -62,8 +62,8 @@ func isBlobName[T string | []byte](name T) bool {
 	return (len(name) == 40 || len(name) == 64) && objects.IsHex(name)
 }
 
-// checkTree makes sure that no path is a file, or an empty directory, and also
-// a directory with files. The entries are sorted, each path once.
+// checkTree returns an error if a path is a file, or an empty directory, and also has
+// files below it. The entries are sorted and their paths unique.
 func checkTree(entries []Entry) error {
 	checked := map[string]bool{}
 	for _, e := range entries {

@@ -12,24 +12,24 @@ import (
 	"prdrunner/checkpoint/text"
 )
 
-// A listing is kept as one object for each directory, so that a directory in
-// which nothing changed costs nothing, and one that names them.
+// A listing is stored as one object per directory, so that an unchanged directory costs
+// nothing, and one object that names these.
 
-// The versions of the format of listings. One that says no more than the first
-// version could is of that version, so that its readers go on reading it.
+// The format versions of listings. A listing that needs nothing of a later version is
+// written as the first one, so that older versions of Runner can read it.
 const (
 	listingVersion     = "1.0"
 	listingVersionMore = "1.1" // adds sparse, unstable and special
 )
 
-// maxListing bounds the size of each object of a listing, and maxEntries how
-// many entries it has: it may come from an archive of somebody else's.
+// maxListing bounds the size of each object of a listing, and maxEntries the number of
+// entries, since a listing may come from a foreign archive.
 const (
 	maxListing = 128 << 20
 	maxEntries = 4 << 20
 )
 
-// wireListing is the object that names the directories.
+// wireListing is the object that names the directories of a listing.
 type wireListing struct {
 	FormatVersion string      `json:"format_version"`
 	Patterns      []text.Text `json:"patterns"`
@@ -37,17 +37,17 @@ type wireListing struct {
 	Unstable      []text.Text `json:"unstable,omitempty"`
 	Special       []text.Text `json:"special,omitempty"`
 	Dirs          []wireDir   `json:"dirs"`             // sorted by path
-	Sparse        []wireDir   `json:"sparse,omitempty"` // the directories of what was not checked out, likewise
+	Sparse        []wireDir   `json:"sparse,omitempty"` // the directories of the sparse files, sorted by path
 }
 
-// wireDir is a directory that has files.
+// wireDir is a directory with files.
 type wireDir struct {
 	Path   text.Text `json:"path"` // "" for the workspace itself
 	Object string    `json:"object"`
 	Files  int       `json:"files"`
 	Bytes  int64     `json:"bytes"`
 
-	sparse bool // its files were not checked out: they have modes of git, and no digests
+	sparse bool // its files are not checked out: they have modes of git, and no digests
 }
 
 // wireFiles is the object of one directory.
@@ -63,13 +63,13 @@ type wireFile struct {
 	Blob   string    `json:"blob,omitempty"`
 }
 
-// directory is a part of a listing.
+// directory is a directory of a listing with its entries.
 type directory struct {
 	path  string
 	files []Entry
 }
 
-// split parts the entries of a listing by directory, both sorted.
+// split groups the entries of a listing by directory. Entries and directories are sorted.
 func split(entries []Entry) []directory {
 	var dirs []directory
 	index := map[string]int{}
@@ -87,7 +87,7 @@ func split(entries []Entry) []directory {
 	return dirs
 }
 
-// encode returns the object of a directory: the same files give the same bytes.
+// encode returns the object of a directory. The same files always give the same bytes.
 func (d *directory) encode() ([]byte, error) {
 	wire := wireFiles{Files: make([]wireFile, len(d.files))}
 	for i, e := range d.files {
@@ -107,7 +107,7 @@ func encodeObject(v any) ([]byte, error) {
 	return append(data, '\n'), err
 }
 
-// decodeObject reads what encodeObject made, and nothing more.
+// decodeObject decodes the output of encodeObject, and refuses anything after it.
 func decodeObject(data []byte, v any) error {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
@@ -122,7 +122,7 @@ func decodeObject(data []byte, v any) error {
 
 // VersionError says that a newer version wrote a listing.
 type VersionError struct {
-	Path    string // of its object, or the name of that
+	Path    string // the path of the listing's object, or its digest
 	Version string
 }
 
@@ -130,8 +130,8 @@ func (e *VersionError) Error() string {
 	return fmt.Sprintf("read %s: it was written by a newer version (format version %s is unknown here); upgrade runner", e.Path, e.Version)
 }
 
-// decodeListing reads the object that names the directories. A newer version
-// is a *VersionError.
+// decodeListing decodes the object that names the directories. It returns a *VersionError
+// for a newer version.
 func decodeListing(path string, data []byte) (*wireListing, error) {
 	var version struct {
 		FormatVersion string `json:"format_version"`
@@ -158,7 +158,7 @@ func decodeListing(path string, data []byte) (*wireListing, error) {
 	return &wire, nil
 }
 
-// checkDirs checks directories, and adds to the number of all files.
+// checkDirs checks directories, and adds the number of their files to files.
 func checkDirs(dirs []wireDir, files *int) error {
 	for i, d := range dirs {
 		if i > 0 && d.Path <= dirs[i-1].Path {
@@ -177,11 +177,10 @@ func checkDirs(dirs []wireDir, files *int) error {
 	return nil
 }
 
-// all returns the directories of both kinds.
+// all returns the directories, then those of sparse files.
 func (l *wireListing) all() []wireDir { return slices.Concat(l.Dirs, l.Sparse) }
 
-// join puts together what a listing consists of: the entries of each directory, in
-// the order of all.
+// join returns the listing. parts are the entries of each directory, in the order of all.
 func (l *wireListing) join(parts [][]Entry) (*Listing, error) {
 	return l.listing(joined(parts[:len(l.Dirs)]), joined(parts[len(l.Dirs):]))
 }
@@ -192,7 +191,8 @@ func joined(parts [][]Entry) []Entry {
 	return all
 }
 
-// listing is the listing of all that is in its directories, sorted by path.
+// listing returns the listing with the given entries and sparse files, both sorted by
+// path.
 func (l *wireListing) listing(entries, sparse []Entry) (*Listing, error) {
 	whole := &Listing{
 		Patterns: plain(l.Patterns), LeftOut: plain(l.LeftOut), Unstable: plain(l.Unstable), Special: plain(l.Special),
@@ -201,7 +201,7 @@ func (l *wireListing) listing(entries, sparse []Entry) (*Listing, error) {
 	return whole, errors.Join(checkTree(whole.Entries), whole.checkSparse())
 }
 
-// decode adds the files of a directory from its object.
+// decode appends the entries of a directory, which it decodes from the directory's object.
 func (d *wireDir) decode(data []byte, to []Entry) ([]Entry, error) {
 	r := newDirReader(d, len(data), to)
 	ok, err := scanFiles(string(data), r.add)
@@ -221,11 +221,11 @@ func (d *wireDir) decode(data []byte, to []Entry) ([]Entry, error) {
 	return r.end()
 }
 
-// dirReader puts together the entries of a directory.
+// dirReader builds the entries of a directory.
 type dirReader struct {
 	dir    *wireDir
 	prefix string
-	paths  strings.Builder // one string, of which the paths are parts
+	paths  strings.Builder // one string that holds all paths
 	to     []Entry
 	last   text.Text
 	files  int
@@ -237,7 +237,7 @@ func newDirReader(d *wireDir, size int, to []Entry) *dirReader {
 	if d.Path != "" {
 		r.prefix = string(d.Path) + "/"
 	}
-	// The count is not ours: no more room than the bytes could fill.
+	// The count may be false, so that it gets no more room than the bytes could fill.
 	const typicalName = 16
 	most := min(d.Files, size/len(`{"name":"","mode":"","size":0}`))
 	r.to = slices.Grow(to, most)
@@ -278,7 +278,7 @@ func (r *dirReader) end() ([]Entry, error) {
 	return r.to, nil
 }
 
-// entry is the file without its path.
+// entry returns the entry of the file, without its path.
 func (f *wireFile) entry() (Entry, error) {
 	if strings.Contains(string(f.Name), "/") {
 		return Entry{}, fmt.Errorf("%q is not the name of a file", f.Name)

@@ -10,9 +10,9 @@ import (
 	"prdrunner/checkpoint/objects"
 )
 
-// ObjectSource gives the bytes of an object that is at most limit long, or
-// fs.ErrNotExist. It is what listings are read from that lie elsewhere than in
-// a workspace's own objects: in an archive.
+// ObjectSource returns the bytes of an object of at most limit bytes, or fs.ErrNotExist.
+// With it, listings can be read from elsewhere than a workspace's objects, such as an
+// archive.
 type ObjectSource func(ctx context.Context, digest string, limit int64) ([]byte, error)
 
 // ReadListing reads a listing from a source, as Load does from the objects.
@@ -43,7 +43,8 @@ func (from ObjectSource) listing(ctx context.Context, digest string) (*wireListi
 	return decodeListing(digest, data)
 }
 
-// dir adds the entries of a directory, and returns how long its object is.
+// dir appends the entries of a directory to to, and returns the size of the directory's
+// object.
 func (from ObjectSource) dir(ctx context.Context, dir *wireDir, to *[]Entry) (size int64, err error) {
 	data, err := from(ctx, dir.Object, maxListing)
 	if err == nil {
@@ -55,24 +56,23 @@ func (from ObjectSource) dir(ctx context.Context, dir *wireDir, to *[]Entry) (si
 	return int64(len(data)), nil
 }
 
-// Inventory finds out what listings consist of, wherever the bytes of their
-// files are kept. What several of them share is read once.
+// Inventory finds the objects and entries of listings, wherever the bytes of the files are
+// kept. It reads objects that listings share only once.
 type Inventory struct {
 	From ObjectSource
-	File func(Entry) // is told of every entry that has bytes
-	// Own are the objects of the listings themselves, to their sizes, and Lost
-	// those of them that are not there or damaged, with the reason: what they
-	// name is not known.
+	File func(Entry) // is called for every entry that has bytes
+	// Own holds the sizes of the listings' own objects. Lost holds the reasons why other such
+	// objects are missing; the files that they name are not known.
 	Own  map[string]int64
 	Lost map[string]string
 }
 
-// NewInventory returns an inventory of nothing.
+// NewInventory returns an empty inventory.
 func NewInventory(from ObjectSource, file func(Entry)) *Inventory {
 	return &Inventory{From: from, File: file, Own: map[string]int64{}, Lost: map[string]string{}}
 }
 
-// Add adds a listing.
+// Add adds the objects and entries of a listing.
 func (v *Inventory) Add(ctx context.Context, listing string) error {
 	if v.knows(listing) {
 		return nil
@@ -117,7 +117,7 @@ func (v *Inventory) knows(digest string) bool {
 	return read || lost
 }
 
-// lost notes that an object can't be had; any other error is returned.
+// lost records a missing or damaged object. It returns any other error.
 func (v *Inventory) lost(digest string, err error) error {
 	var damaged *objects.DamagedError
 	if !errors.Is(err, fs.ErrNotExist) && !errors.As(err, &damaged) && !errors.Is(err, objects.ErrDigest) {
@@ -127,12 +127,11 @@ func (v *Inventory) lost(digest string, err error) error {
 	return nil
 }
 
-// Reader opens many entries, one after the other, through one process of git.
-// It is not safe for concurrent use, and is to be closed.
+// Reader opens many entries, one after the other, through one git process. It is not safe
+// for concurrent use. The caller must close it.
 type Reader struct{ source source }
 
-// Reader returns a reader of entries. The context is of all that is read
-// through it.
+// Reader returns a reader of entries. All reads through it end with ctx.
 func (w *Workspace) Reader(ctx context.Context) (*Reader, error) {
 	r := &Reader{source{w: w}}
 	if w.o.Git == nil {
@@ -143,8 +142,8 @@ func (w *Workspace) Reader(ctx context.Context) (*Reader, error) {
 	return r, err
 }
 
-// Open returns the bytes of an entry, as Workspace.Open does. What it returned
-// before must have been closed.
+// Open returns the bytes of an entry, as Workspace.Open does. The caller must have closed
+// the result of the previous call.
 func (r *Reader) Open(ctx context.Context, e Entry) (io.ReadCloser, error) {
 	if e.Blob == "" || r.source.blobs == nil {
 		return r.source.w.Open(ctx, e)
@@ -158,7 +157,7 @@ func (r *Reader) Open(ctx context.Context, e Entry) (io.ReadCloser, error) {
 	return &piped{PipeReader: out, done: done}, nil
 }
 
-// Close ends the process.
+// Close ends the git process.
 func (r *Reader) Close() error {
 	if r.source.blobs == nil {
 		return nil
@@ -166,13 +165,13 @@ func (r *Reader) Close() error {
 	return r.source.blobs.Close()
 }
 
-// piped is an entry that another goroutine reads.
+// piped is the pipe from the goroutine that reads an entry.
 type piped struct {
 	*io.PipeReader
 	done chan struct{}
 }
 
-// Close waits for the other goroutine, which then has nobody to write to.
+// Close closes the pipe, which ends the goroutine, and waits for the goroutine.
 func (p *piped) Close() error {
 	err := p.PipeReader.Close()
 	<-p.done

@@ -7,13 +7,12 @@ import (
 	"prdrunner/checkpoint/objects"
 )
 
-// References tells which objects a listing needs: its own, one for each
-// directory, and those of files. It looks below an object only if visit returns
-// true for it; visit returns false where it knows what is there already. size
-// is what is on record of the object's bytes: -1 where nothing is, 0 for a file
-// that git keeps, of which there is an object only where one stands in for git,
-// as after an import. What can't be read is an error: whoever wants to remove
-// what is not referred to must know all of it.
+// References calls visit for each object that a listing needs: its own, one per directory,
+// and those of files. size is the recorded size of the object: -1 if none is recorded, and
+// 0 for a file that git keeps, which has an object only in place of git's blob, as after
+// an import. If visit returns false for the listing or a directory, References skips the
+// objects below it, for callers that know them already. An unreadable object is an error,
+// since a caller that removes unreferenced objects must know all references.
 func References(ctx context.Context, kept *objects.Store, listing string, visit func(digest string, size int64) bool) error {
 	if !visit(listing, -1) {
 		return nil

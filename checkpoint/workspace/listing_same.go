@@ -9,12 +9,12 @@ import (
 	"strings"
 )
 
-// Most of what is compared with the last listing is as it was. Then the object of a
-// directory is what the files there are now would give, but for the blobs, so that
-// nothing of it is decoded.
+// Most directories have not changed since the last listing. The object of such a directory
+// is equal to the encoding of its files now, except for the blobs, so that it need not be
+// decoded.
 
-// isAs reports whether a listing has the files of a directory as its object has
-// them, in the form in which encode writes it. A listing that there is not has none.
+// isAs reports whether data, the object of the directory, is what encode writes for the
+// directory's files in l, apart from their blobs. A nil listing has no files.
 func (d *wireDir) isAs(data []byte, l *Listing) bool {
 	if l == nil || d.sparse {
 		return false
@@ -45,8 +45,8 @@ func (d *wireDir) isAs(data []byte, l *Listing) bool {
 	return string(rest) == "]}\n" && files == d.Files && size == d.Bytes
 }
 
-// appendWire appends an entry in the form in which encode writes it, up to its blob.
-// It is not ok if JSON has another form of its name.
+// appendWire appends the entry as encode writes it, up to its blob. It returns false if
+// JSON would escape the name.
 func (e *Entry) appendWire(b []byte) (_ []byte, ok bool) {
 	name := e.Path[strings.LastIndexByte(e.Path, '/')+1:]
 	if strings.IndexByte(name, '"') >= 0 || !isPlain(name) {
@@ -61,8 +61,8 @@ func (e *Entry) appendWire(b []byte) (_ []byte, ok bool) {
 	return b, true
 }
 
-// cutBlob takes the end of a file off the beginning: its blob, if it has one, and the
-// brace. A directory has none.
+// cutBlob cuts the end of a file's encoding from the beginning of b: the blob, if there is
+// one, and the brace. A directory has no blob.
 func cutBlob(b []byte, isDir bool) (rest []byte, ok bool) {
 	if name, has := bytes.CutPrefix(b, []byte(`,"blob":"`)); has && !isDir {
 		end := bytes.IndexByte(name, '"')
@@ -74,7 +74,7 @@ func cutBlob(b []byte, isDir bool) (rest []byte, ok bool) {
 	return bytes.CutPrefix(b, []byte("}"))
 }
 
-// within yields the entries that lie in a directory itself, "" for the workspace.
+// within yields the entries directly in a directory; "" is the workspace.
 func (l *Listing) within(dir string) iter.Seq[Entry] {
 	if dir != "" {
 		dir += "/"

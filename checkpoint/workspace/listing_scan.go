@@ -8,10 +8,11 @@ import (
 	"prdrunner/checkpoint/text"
 )
 
-// scanFiles reads the object of a directory in the form in which encode writes
-// it, and calls add for each file. A listing is read at the start of every command that captures, and most
-// of that time went into reading JSON of any form. It is not ok for anything
-// else, as a name with an escape, which decodeObject reads or refuses; then add may have been called in vain.
+// scanFiles parses the object of a directory, in exactly the form that encode writes, and
+// calls add for each file. Every command that captures reads a listing first, and a
+// general JSON decoder took most of that time. scanFiles returns false for any other form,
+// such as a name with an escape; then the caller uses decodeObject and ignores the earlier
+// calls of add.
 func scanFiles(data string, add func(wireFile) error) (ok bool, err error) {
 	s := scanner{rest: data}
 	s.skip(`{"files":[`)
@@ -31,7 +32,7 @@ func scanFiles(data string, add func(wireFile) error) (ok bool, err error) {
 	return !s.bad && s.rest == "", nil
 }
 
-// scanner takes parts off the beginning of what is left.
+// scanner parses text from the beginning of rest.
 type scanner struct {
 	rest string
 	bad  bool
@@ -66,7 +67,7 @@ func (s *scanner) skip(prefix string) {
 	s.rest = s.rest[len(prefix):]
 }
 
-// string takes a string without an escape.
+// string parses a string without escapes.
 func (s *scanner) string() string {
 	s.skip(`"`)
 	end := strings.IndexByte(s.rest, '"')
@@ -82,7 +83,7 @@ func (s *scanner) string() string {
 	return value
 }
 
-// isPlain reports whether JSON has the bytes of a string as they are.
+// isPlain reports whether JSON has the string without escapes.
 func isPlain(value string) bool {
 	ascii := true
 	for i := range len(value) {
@@ -95,7 +96,7 @@ func isPlain(value string) bool {
 	return ascii || utf8.ValidString(value)
 }
 
-// number takes a number as encode writes it: digits, and nothing before them.
+// number parses a number as encode writes it: digits without leading zeros or a sign.
 func (s *scanner) number() int64 {
 	end := 0
 	for end < len(s.rest) && s.rest[end] >= '0' && s.rest[end] <= '9' {

@@ -26,18 +26,18 @@ func (w *Workspace) Load(ctx context.Context, digest string) (*Listing, error) {
 	return l, nil
 }
 
-// Outline is the listing of a capture as far as its first object tells: what was
-// captured, and not yet which files that were.
+// Outline is the listing of a capture of which only the first object is loaded: the
+// patterns and the directories, without the files.
 type Outline struct {
-	Patterns []string // that were captured
+	Patterns []string // the globs that were captured
 
 	w      *Workspace
 	digest string
 	wire   *wireListing
-	whole  *Listing // nil: it is not loaded
+	whole  *Listing // nil: not loaded
 }
 
-// Outline reads the first object of the listing of a capture, verified.
+// Outline reads the first object of a listing, verified.
 func (w *Workspace) Outline(ctx context.Context, digest string) (*Outline, error) {
 	if w.o.Objects == nil {
 		return nil, fmt.Errorf("load listing %s: %w", digest, errNoObjects)
@@ -52,9 +52,9 @@ func (w *Workspace) Outline(ctx context.Context, digest string) (*Outline, error
 	return &Outline{Patterns: plain(wire.Patterns), w: w, digest: digest, wire: wire}, nil
 }
 
-// Beside reads the rest of the listing, verified. Of a directory that is as another
-// listing has it (nil: none is), the entries are those of that one, which may name no
-// blobs: they need not be decoded only to be compared.
+// Beside reads the rest of the listing, verified. A directory that is equal to that of
+// other (nil: none) is not decoded but taken from other, whose entries may name no blobs.
+// This suffices for callers that only compare the two.
 func (o *Outline) Beside(ctx context.Context, other *Listing) (*Listing, error) {
 	if o.whole != nil {
 		return o.whole, nil
@@ -66,8 +66,8 @@ func (o *Outline) Beside(ctx context.Context, other *Listing) (*Listing, error) 
 	return l, nil
 }
 
-// loadLast loads what a capture is compared with: the cache, and the listing of
-// the capture before, if there is one.
+// loadLast loads the cache and the listing of the previous capture, if there is one. The
+// next capture is compared with them.
 func (w *Workspace) loadLast(ctx context.Context, last *Capture) (*Listing, error) {
 	w.cache.LoadOnce()
 	if last == nil {
@@ -76,8 +76,8 @@ func (w *Workspace) loadLast(ctx context.Context, last *Capture) (*Listing, erro
 	return w.Load(ctx, last.Listing)
 }
 
-// LoadAhead loads what a capture is compared with that comes soon: the cache, and the
-// listing of the capture before. Whoever needs what can't be loaded is told then.
+// LoadAhead loads the cache and the previous listing before the next capture needs them.
+// It ignores errors, which the capture then reports.
 func (w *Workspace) LoadAhead(ctx context.Context, listing string) {
 	loaded := beside(func() (struct{}, error) {
 		w.cache.LoadOnce()
@@ -87,8 +87,8 @@ func (w *Workspace) LoadAhead(ctx context.Context, listing string) {
 	_, _ = loaded()
 }
 
-// loaded is the last listing that was loaded or written. A run compares each
-// capture with the one before it.
+// loaded is the listing that was loaded or written last. A run compares each capture with
+// the previous one.
 type loaded struct {
 	digest  string
 	listing *Listing
@@ -106,13 +106,13 @@ func (w *Workspace) loadOutline(ctx context.Context, digest string) (*wireListin
 	return decodeListing(path, data)
 }
 
-// loadDirs reads the directories of a listing: what is as another one has it is
+// loadDirs reads the directories of a listing. Directories that are equal in other are
 // taken from there.
 func (w *Workspace) loadDirs(ctx context.Context, wire *wireListing, other *Listing) (*Listing, error) {
 	dirs := wire.all()
 	parts := make([][]Entry, len(dirs))
-	var same atomic.Int64                                        // how many entries the other listing has, too
-	buffers := sync.Pool{New: func() any { return new([]byte) }} // nothing that is decoded refers to one
+	var same atomic.Int64                                        // the number of entries that are taken from other
+	buffers := sync.Pool{New: func() any { return new([]byte) }} // decoded entries do not refer to a buffer
 	err := w.Each(ctx, len(dirs), 1, func(ctx context.Context, _ *tree.Cursor, i int) error {
 		dir, buf := &dirs[i], buffers.Get().(*[]byte)
 		data, err := w.o.Objects.GetInto(ctx, *buf, dir.Object, maxListing)
@@ -146,7 +146,7 @@ func (w *Workspace) loadDirs(ctx context.Context, wire *wireListing, other *List
 
 func isThere(part []Entry) bool { return part != nil }
 
-// putListing adds the objects of a listing to a batch and returns its name.
+// putListing adds the objects of a listing to a batch, and returns the listing's digest.
 func (w *Workspace) putListing(ctx context.Context, batch *objects.Batch, l *Listing) (digest string, err error) {
 	if err := checkTree(l.Entries); err != nil {
 		return "", err

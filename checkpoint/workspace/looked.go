@@ -7,20 +7,20 @@ import (
 	"prdrunner/checkpoint/workspace/tree"
 )
 
-// Scope is what a capture looked at.
+// Scope says which files a capture covers.
 type Scope struct {
-	Git      bool     // what git shows
-	Patterns []string // and what matches one of these
+	Git      bool     // the files that git knows
+	Patterns []string // the files that match one of these globs
 }
 
-// Holds reports whether a file at a path is in scope. What git showed at some time is not
-// known later, so that with it everything may be.
+// Holds reports whether a file at a path may be in scope. Which files git knew at an
+// earlier time is not recorded, so that with Git every path may be.
 func (s Scope) Holds(path string) bool {
 	return s.Git || slices.ContainsFunc(s.Patterns, func(pattern string) bool { return tree.Matches(pattern, path) })
 }
 
-// Apart takes out of the changes between two captures those of files that only one of these
-// looked at: that the other one lacks them says nothing.
+// Apart splits the changes between two captures. Those in apart are of files that only one
+// of the captures covers, so that their absence in the other means nothing.
 func Apart(changes []Change, from, to Scope) (both, apart []Change) {
 	if from.Git == to.Git && slices.Equal(from.Patterns, to.Patterns) {
 		return changes, nil
@@ -35,8 +35,8 @@ func Apart(changes []Change, from, to Scope) (both, apart []Change) {
 	return both, apart
 }
 
-// As returns the workspace as a capture of any time looked at it: with git, if that was made
-// with it and the repository is there, or without.
+// As returns the workspace as an earlier capture saw it: with git if that capture used git
+// and the repository exists, else without.
 func (w *Workspace) As(inGit bool) *Workspace {
 	if inGit == (w.Git() != nil) || w.o.Git == nil {
 		return w
@@ -49,9 +49,9 @@ func (w *Workspace) As(inGit bool) *Workspace {
 	return &as
 }
 
-// NotGone corrects changes that lead from a capture to Now: of what they call deleted it looks
-// at the path, since what is there all the same is not. Git ignores it by now, or can't be asked.
-// What can't be read counts as deleted.
+// NotGone corrects changes that lead from a capture to Now. It checks the path of each
+// deleted file. If the file still exists, it is not deleted but unchanged or modified: git
+// may ignore it by now, or can't be asked. Files that can't be read count as deleted.
 func (w *Workspace) NotGone(ctx context.Context, changes []Change) ([]Change, error) {
 	c := w.Cursor()
 	defer c.Close()
@@ -74,8 +74,8 @@ func (w *Workspace) NotGone(ctx context.Context, changes []Change) ([]Change, er
 	return all, nil
 }
 
-// nowAt describes what is at the path of an entry. An empty directory that has got files is
-// there.
+// nowAt describes the file at the path of an entry. An empty directory that now contains
+// files counts as unchanged.
 func (w *Workspace) nowAt(ctx context.Context, c *tree.Cursor, was Entry) (Entry, error) {
 	if was.isDir() {
 		if is, err := c.Place(was.Path).Status(); err != nil || is.Mode.IsDir() {

@@ -22,8 +22,8 @@ type Missing struct {
 	Reason string
 }
 
-// Missing returns the entries whose bytes are not there, or have another
-// length; deep: or are damaged, for which all of them are read.
+// Missing returns the entries whose bytes are missing or have another length. With deep it
+// reads all bytes, and also returns the entries whose bytes are damaged.
 func (w *Workspace) Missing(ctx context.Context, entries []Entry, deep bool) (missing []Missing, err error) {
 	if deep {
 		_, missing, err = w.locate(ctx, entries)
@@ -132,8 +132,8 @@ func (w *Workspace) notThere(ctx context.Context, entries []Entry) ([]Missing, e
 	return w.notKept(ctx, entries, wanted)
 }
 
-// notKept returns those of the wanted entries that have no object. It checks one
-// subdirectory of the objects after the other, which is fastest.
+// notKept returns the wanted entries that have no object. It checks one subdirectory of
+// the objects after the other, which is fastest.
 func (w *Workspace) notKept(ctx context.Context, entries []Entry, wanted []int) ([]Missing, error) {
 	slices.SortFunc(wanted, func(a, b int) int {
 		return cmp.Compare(objects.Subdirectory(entries[a].Digest), objects.Subdirectory(entries[b].Digest))
@@ -166,8 +166,8 @@ func (w *Workspace) notKept(ctx context.Context, entries []Entry, wanted []int) 
 	return missing, nil
 }
 
-// locate reads the bytes of an entry, which names only the object afterwards
-// where its blob is damaged.
+// locate reads the bytes of an entry. If git's blob is damaged and the object is not, it
+// removes the blob from the entry.
 func (s *source) locate(ctx context.Context, e *Entry) error {
 	began := 0
 	err := s.writeAny(ctx, *e, func() (io.Writer, error) {
@@ -197,7 +197,7 @@ func (w *Workspace) inGit(ctx context.Context, entries []Entry) (map[string]bool
 	return w.o.Git.Has(ctx, blobs)
 }
 
-// missing returns the entry as one whose object is missing.
+// missing returns the Missing of an entry whose object is missing.
 func (e Entry) missing(reason string) Missing {
 	if e.Blob != "" {
 		reason = "git has no blob " + e.Blob + ", and " + reason
@@ -205,7 +205,8 @@ func (e Entry) missing(reason string) Missing {
 	return Missing{Path: e.Path, Reason: reason}
 }
 
-// whyNoObject says why there is no object, "" if there is.
+// whyNoObject returns the reason if err says that an object is missing or damaged, and any
+// other error.
 func whyNoObject(r objects.Ref, err error) (reason string, other error) {
 	if err == nil {
 		return "", nil

@@ -7,7 +7,7 @@ import (
 	"prdrunner/checkpoint/workspace/git"
 )
 
-// Git returns the work tree that captures use, nil where they use none.
+// Git returns the work tree that captures use; nil if they use none.
 func (w *Workspace) Git() *git.Repository {
 	if w.o.Mode == GitOff {
 		return nil
@@ -15,12 +15,12 @@ func (w *Workspace) Git() *git.Repository {
 	return w.o.Git
 }
 
-// Repository returns the work tree that may keep the bytes of captures, also where new ones use
-// none; nil where there is none, or where it could not be opened.
+// Repository returns the work tree that may keep the bytes of captures, even if new
+// captures do not use it; nil if there is none, or if it could not be opened.
 func (w *Workspace) Repository() *git.Repository { return w.o.Git }
 
-// UnaskedRepositoryError says that there is a repository that could not be opened, so that it is
-// not known what it keeps. It is an fs.ErrPermission: nothing is lost because of it.
+// UnaskedRepositoryError says that a repository exists and could not be opened, so that
+// Runner does not know which bytes it keeps. It is an fs.ErrPermission: nothing is lost.
 type UnaskedRepositoryError struct{ Dir string }
 
 func (e *UnaskedRepositoryError) Error() string {
@@ -30,10 +30,11 @@ func (e *UnaskedRepositoryError) Error() string {
 // Is implements errors.Is.
 func (*UnaskedRepositoryError) Is(target error) bool { return target == fs.ErrPermission }
 
-// Unasked says why what a capture has in git can't be judged: an *UnaskedRepositoryError, or nil.
+// Unasked returns an *UnaskedRepositoryError if Runner can't tell whether git has the
+// bytes of a capture, else nil.
 func (w *Workspace) Unasked() error {
 	if w.o.Git != nil || w.o.Mode != GitOff {
-		return nil // whoever opened it with git was told
+		return nil // with another mode, opening the workspace reported the error
 	}
 	there, err := git.Exists(w.o.Dir)
 	if err == nil && there {
@@ -45,8 +46,7 @@ func (w *Workspace) Unasked() error {
 // CommitsToBranch reports whether captures are commits on the user's branch.
 func (w *Workspace) CommitsToBranch() bool { return w.o.Mode == GitCommit && w.o.Git != nil }
 
-// Kept reports whether the bytes of a digest are an object. It does not read
-// them.
+// Kept reports whether there is an object of a digest. It does not read the object.
 func (w *Workspace) Kept(digest string) (bool, error) {
 	if w.o.Objects == nil || digest == "" {
 		return false, nil

@@ -16,10 +16,9 @@ import (
 	"prdrunner/checkpoint/workspace/tree"
 )
 
-// Open returns the bytes of an entry (of a link: its target). They are
-// verified while they are read: the read that would reach their end returns an
-// error in place of io.EOF if they are not what the digest says. Bytes that
-// cannot be had are fs.ErrNotExist.
+// Open returns the bytes of an entry, or the target of a link. They are verified while
+// they are read: if they do not match the digest, the last read returns an error in place
+// of io.EOF. Missing bytes are fs.ErrNotExist.
 func (w *Workspace) Open(ctx context.Context, e Entry) (io.ReadCloser, error) {
 	if e.Blob != "" && w.o.Git != nil {
 		r, err := w.o.Git.Open(ctx, e.Blob)
@@ -40,8 +39,9 @@ func (w *Workspace) Open(ctx context.Context, e Entry) (io.ReadCloser, error) {
 	return r, nil
 }
 
-// OpenFile returns the bytes of the file that the workspace has at the path of an
-// entry, verified as by Open: it is a *ChangedError that they are others.
+// OpenFile returns the bytes of the file that the workspace now has at the path of an
+// entry, verified as by Open. If they do not match the entry, reading ends with a
+// *ChangedError.
 func (w *Workspace) OpenFile(ctx context.Context, e Entry) (io.ReadCloser, error) {
 	r, err := w.OpenNow(ctx, e)
 	if err != nil {
@@ -50,7 +50,7 @@ func (w *Workspace) OpenFile(ctx context.Context, e Entry) (io.ReadCloser, error
 	return &verifier{r: r, e: e, sha: sha256.New(), wrong: &ChangedError{Path: e.Path}}, nil
 }
 
-// LinkText returns the text of the link that an entry records.
+// LinkText returns the target of the link that an entry records.
 func (w *Workspace) LinkText(ctx context.Context, e Entry) (string, error) {
 	var text strings.Builder
 	r, err := w.Open(ctx, e)
@@ -64,11 +64,11 @@ func (w *Workspace) LinkText(ctx context.Context, e Entry) (string, error) {
 	return text.String(), nil
 }
 
-// DamagedError says that the bytes that git has of an entry can't be read, or
-// are not what its digest says.
+// DamagedError says that git's blob of an entry can't be read, or does not match the
+// entry's digest.
 type DamagedError struct {
 	Entry Entry
-	Err   error // nil: they are others
+	Err   error // nil: the bytes do not match the digest
 }
 
 func (e *DamagedError) Error() string {
@@ -81,19 +81,19 @@ func (e *DamagedError) Error() string {
 
 func (e *DamagedError) Unwrap() error { return e.Err }
 
-// verifier compares what is read with a digest.
+// verifier compares the bytes that are read with the digest of an entry.
 type verifier struct {
 	r   io.ReadCloser
 	e   Entry
 	sha hash.Hash
 	n   int64
 
-	wrong error // that they are others
+	wrong error // the error if the bytes do not match
 }
 
 func (v *verifier) Read(p []byte) (int, error) {
 	n, err := v.r.Read(p)
-	_, _ = v.sha.Write(p[:n]) // a hash takes everything
+	_, _ = v.sha.Write(p[:n]) // a hash returns no error
 	v.n += int64(n)
 	if errors.Is(err, io.EOF) && (v.n != v.e.Size || tree.DigestOf(v.sha.Sum(nil)) != v.e.Digest) {
 		err = v.wrong
@@ -103,16 +103,16 @@ func (v *verifier) Read(p []byte) (int, error) {
 
 func (v *verifier) Close() error { return v.r.Close() }
 
-// source reads the bytes of many entries. It belongs to one goroutine.
+// source reads the bytes of many entries. One goroutine may use it.
 type source struct {
 	w     *Workspace
-	blobs *git.BlobReader // nil: made when it is needed, for the context of that call
-	blob  string          // git's name of the bytes that were given last; "": git did not give them
+	blobs *git.BlobReader // nil: opened by the first call that needs it, with that call's context
+	blob  string          // git's name of the bytes that were read last; "": they did not come from git
 }
 
-// clone has a file that is empty share the bytes of an entry's object, verified
-// when it returns true: what was verified is the file itself. Where it returns
-// false, writeAny gives the bytes, or says what is wrong with them.
+// clone shares the bytes of an entry's object with the file to, which must be empty. If it
+// returns true, it has verified the file itself. If it returns false, the caller must use
+// writeAny, which writes the bytes or reports the error.
 func (s *source) clone(ctx context.Context, e Entry, to *os.File) (bool, error) {
 	s.blob = ""
 	if e.Size <= objects.CloneAbove || s.w.o.Objects == nil || !s.w.o.Objects.Clone(to, e.Digest) {
@@ -125,9 +125,9 @@ func (s *source) clone(ctx context.Context, e Entry, to *os.File) (bool, error) 
 	return tree.DigestOf(sha.Sum(nil)) == e.Digest, nil
 }
 
-// writeAny writes the bytes of an entry, verified when it returns nil: those of
-// git's blob or, where that is damaged, those of the object. begin gives where
-// they go, and is called again where they begin anew.
+// writeAny writes the bytes of an entry, verified when it returns nil. If git's blob is
+// damaged, it uses the object. begin returns the writer; it is called again if the bytes
+// are written again from the beginning.
 func (s *source) writeAny(ctx context.Context, e Entry, begin func() (io.Writer, error)) error {
 	to, err := begin()
 	if err != nil {
@@ -145,7 +145,7 @@ func (s *source) writeAny(ctx context.Context, e Entry, begin func() (io.Writer,
 	return nil
 }
 
-// write is writeAny that takes a damaged blob for the end of it.
+// write is writeAny without the second attempt: a damaged blob is an error.
 func (s *source) write(ctx context.Context, e Entry, to io.Writer) error {
 	s.blob = ""
 	if e.Blob != "" && s.w.o.Git != nil {
@@ -172,7 +172,7 @@ func (s *source) write(ctx context.Context, e Entry, to io.Writer) error {
 	return err
 }
 
-// writeBlob writes a blob of git. It is not done if git has none.
+// writeBlob writes git's blob of an entry. It returns false if git has no such blob.
 func (s *source) writeBlob(ctx context.Context, e Entry, to io.Writer) (done bool, err error) {
 	if s.blobs == nil {
 		if s.blobs, err = s.w.o.Git.Blobs(ctx); err != nil {
@@ -202,13 +202,13 @@ func (s *source) close() error {
 	return s.blobs.Close()
 }
 
-// sources are what several goroutines read entries from.
+// sources hold a source for each of several goroutines.
 type sources struct {
 	free chan *source
 }
 
-// newSources returns as many sources as there are workers. The context is of
-// all that is read through them, until they are closed.
+// newSources returns a source for each worker. All reads through them end with ctx. The
+// caller must close them.
 func (w *Workspace) newSources(ctx context.Context) (*sources, error) {
 	p := &sources{free: make(chan *source, tree.Workers())}
 	for range tree.Workers() {
@@ -224,14 +224,14 @@ func (w *Workspace) newSources(ctx context.Context) (*sources, error) {
 	return p, nil
 }
 
-// use calls do with a source that nobody else uses meanwhile.
+// use calls do with a source that no other goroutine uses at the same time.
 func (p *sources) use(do func(*source) error) error {
 	s := <-p.free
 	defer func() { p.free <- s }()
 	return do(s)
 }
 
-// close closes the sources, of which none is in use.
+// close closes the sources. None of them may be in use.
 func (p *sources) close() error {
 	var all []error
 	for len(p.free) > 0 {

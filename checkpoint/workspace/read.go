@@ -11,12 +11,12 @@ import (
 	"prdrunner/checkpoint/workspace/tree"
 )
 
-// bufferSize is how much of a file is read at once.
+// bufferSize is the number of bytes that are read from a file at once.
 const bufferSize = 256 << 10
 
-// read gives the bytes of a regular file to consume, which reads them to their
-// end, and makes sure that nobody wrote to the file meanwhile. It returns
-// what the file was like. It never waits for the other end of a pipe.
+// read passes the bytes of a regular file to consume, which reads them to their end, and
+// checks that no process wrote to the file meanwhile. It returns the file's status. It
+// never waits for the writer of a pipe.
 func (w *Workspace) read(ctx context.Context, at tree.Place, consume func(r io.Reader, from *origin) error) (os.FileInfo, error) {
 	f, err := at.Open()
 	if err != nil {
@@ -33,7 +33,7 @@ func (w *Workspace) read(ctx context.Context, at tree.Place, consume func(r io.R
 	if before.Size() > maxFile {
 		return nil, errTooLong
 	}
-	// A file that grows as fast as it is read has an end, too.
+	// Read at most one byte more than the size, since a file may grow as fast as it is read.
 	from := &origin{file: f, size: before.Size(), perm: before.Mode().Perm(), below: &contextReader{ctx: ctx, r: f}}
 	counted := &countingReader{r: io.LimitReader(from.below, before.Size()+1)}
 	err = consume(counted, from)
@@ -53,15 +53,15 @@ func (w *Workspace) read(ctx context.Context, at tree.Place, consume func(r io.R
 	return before, nil
 }
 
-// origin is the file that is read.
+// origin is a file that is being read.
 type origin struct {
 	file  *os.File
 	size  int64
 	perm  fs.FileMode
-	below *contextReader // what is read; before that, it may be given a clone of the file
+	below *contextReader // the reader of the bytes; consume may set it to a clone of the file before it reads
 }
 
-// contextReader stops reading when its context ends.
+// contextReader is a reader that fails once its context ends.
 type contextReader struct {
 	ctx context.Context
 	r   io.Reader
@@ -85,14 +85,14 @@ func (c *countingReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// copy copies through a buffer that is used again.
+// copy copies bytes through a shared buffer.
 func (w *Workspace) copy(to io.Writer, from io.Reader) error {
 	buf := w.buffers.Get().(*[]byte)
 	defer w.buffers.Put(buf)
-	// Neither end may bring its own, smaller one.
+	// Hide the methods of both ends, which would use smaller buffers of their own.
 	_, err := io.CopyBuffer(struct{ io.Writer }{to}, struct{ io.Reader }{from}, *buf)
 	return err
 }
 
-// failed names the path in an error.
+// failed adds the path to an error.
 func failed(path string, err error) error { return fmt.Errorf("%s: %w", path, err) }

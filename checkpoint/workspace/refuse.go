@@ -10,50 +10,50 @@ import (
 	"prdrunner/checkpoint/workspace/tree"
 )
 
-// Detector looks for something in the bytes that are written to it.
+// Detector searches the bytes that are written to it for sensitive values.
 type Detector interface {
 	io.Writer
-	Found() bool // in what was written so far
+	Found() bool // whether the bytes so far hold a sensitive value
 }
 
-// errRefused says that a file holds what may not be kept.
+// errRefused says that the content of a file may not be kept.
 var errRefused = errors.New("holds what may not be kept")
 
 // refusal knows which contents may not be kept.
 type refusal struct {
 	detector func() Detector
-	all      bool // it finds everything that may not be kept
+	all      bool // the detector knows all values that may not be kept now
 	mu       sync.Mutex
-	found    map[string]bool // by digest: what was scanned, and whether it is refused
+	found    map[string]bool // for each scanned content, by digest: whether it is refused
 }
 
-// Refuse has Keep and Capture leave out files in which a detector finds
-// something: nothing of them is kept, and they are named with what was left
-// out. Bytes that git has already, or that were kept before, stay. It is to be
-// called before the workspace is used.
+// Refuse makes Keep and Capture exclude files in which a detector finds a value. Their
+// bytes are not kept, and their names are reported as excluded. Bytes that git or an
+// earlier capture already has stay there. Refuse must be called before the workspace is
+// used.
 //
-// What was left out once for what it holds stays left out, whatever is looked
-// for: the detector may not know of all that was looked for then.
+// A file that was excluded for its content stays excluded, whatever the detector finds,
+// since the detector may not know all the values of that time.
 func (w *Workspace) Refuse(detector func() Detector) {
 	w.refusal = &refusal{detector: detector, found: map[string]bool{}}
 }
 
-// RefuseAll is Refuse with a detector that knows all that may not be kept now. A
-// file that was left out is taken in again if it is known to hold something
-// else than then, and nothing is found in that.
+// RefuseAll is Refuse with a detector that knows all values that may not be kept now. An
+// excluded file is captured again if its content is known to have changed since and the
+// detector finds nothing in it.
 func (w *Workspace) RefuseAll(detector func() Detector) {
 	w.Refuse(detector)
 	w.refusal.all = true
 }
 
-// note remembers what a scan of a content found.
+// note records whether a scan found a value in a content.
 func (r *refusal) note(digest string, found bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.found[digest] = found
 }
 
-// of returns what a scan of a content found, if there was one.
+// of returns the result of the scan of a content, if it was scanned.
 func (r *refusal) of(digest string) (found, scanned bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -61,8 +61,8 @@ func (r *refusal) of(digest string) (found, scanned bool) {
 	return found, scanned
 }
 
-// guarded reads until something is found. The piece in which it is found is
-// not passed on, so that nothing complete ever is.
+// guarded is a reader that fails once the detector finds a value. It does not return the
+// piece that completes the value, so that no complete value is passed on.
 type guarded struct {
 	r io.Reader
 	d Detector
@@ -82,7 +82,7 @@ func (g *guarded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// guard makes a reader one that does not pass on what may not be kept.
+// guard returns a reader that fails if the bytes may not be kept.
 func (w *Workspace) guard(r io.Reader) io.Reader {
 	if w.refusal == nil {
 		return r
@@ -90,7 +90,7 @@ func (w *Workspace) guard(r io.Reader) io.Reader {
 	return &guarded{r, w.refusal.detector()}
 }
 
-// scan reads a file, describes it, and remembers whether it may be kept.
+// scan reads a file, describes it, and records whether it may be kept.
 func (w *Workspace) scan(ctx context.Context, at tree.Place, f *found, withBlob func(int64) bool) (refused bool, err error) {
 	d := w.refusal.detector()
 	if f.isLink() {
@@ -104,8 +104,8 @@ func (w *Workspace) scan(ctx context.Context, at tree.Place, f *found, withBlob 
 	return d.Found(), err
 }
 
-// refuse moves the files that may not be kept to what is left out: those in
-// which something is found, and those that were left out for what they hold.
+// refuse excludes the files that may not be kept: those in which the detector finds a
+// value, and those that must stay excluded for their content.
 func (c *capture) refuse(ctx context.Context, excluded []string) error {
 	before := c.refusedBefore(excluded)
 	found, err := c.look(ctx)
@@ -117,7 +117,7 @@ func (c *capture) refuse(ctx context.Context, excluded []string) error {
 	for i, f := range s.files {
 		switch path := f.entry.Path; {
 		case f.state == vanished:
-			kept = append(kept, f) // until it is dropped
+			kept = append(kept, f) // dropUnreadable removes it
 		case found[i]:
 			c.w.cache.Refuse(path, f.entry.Digest)
 			s.exclude(path)
@@ -131,8 +131,8 @@ func (c *capture) refuse(ctx context.Context, excluded []string) error {
 	return s.dropUnreadable()
 }
 
-// look returns in which files something is found. Those that need no scan are
-// the ones whose bytes git's index or the last capture has.
+// look returns in which files the detector finds a value. It does not scan files whose
+// bytes are already in git's index or in the last capture.
 func (c *capture) look(ctx context.Context) (found []bool, err error) {
 	s, w := c.survey, c.w
 	found = make([]bool, len(s.files))
@@ -159,7 +159,7 @@ func (c *capture) look(ctx context.Context) (found []bool, err error) {
 	return found, err
 }
 
-// isKept reports whether a file's bytes are known, and kept already.
+// isKept reports whether git's index or the last capture already has the bytes of a file.
 func (c *capture) isKept(f *surveyed) bool {
 	if !f.known() {
 		return false

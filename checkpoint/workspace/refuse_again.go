@@ -6,25 +6,24 @@ import (
 	"prdrunner/checkpoint/workspace/tree"
 )
 
-// What a sensitive value is may not be known any more when the next capture is
-// made: it was given by a flag, or it is another one by now. So a file that was
-// left out for what it holds is left out again. The last capture tells which
-// these are, and the cache what they held.
+// A later capture may not know a sensitive value any more: it was given by a flag, or has
+// been changed since. So a file that was excluded for its content is excluded again. The
+// last capture names these files, and the cache has the digests of their contents.
 
-// refused are the contents that were left out for what they hold, as far as
-// that is on record.
+// refused holds the contents that were excluded, as far as the cache has them.
 type refused struct {
-	paths   map[string]string // to the digest
+	paths   map[string]string // the digest of each path
 	digests map[string]bool
 }
 
-// refusedBefore is what is left out again.
+// refusedBefore holds the files and contents that must be excluded again.
 type refusedBefore struct {
 	refused
-	excluded map[string]bool // by the last capture, for what they held
+	excluded map[string]bool // paths that were excluded before: true if for their content
 }
 
-// refusedBefore returns what is left out again, of what was left out.
+// refusedBefore returns the files and contents to exclude again. excluded are the paths
+// that were excluded before.
 func (c *capture) refusedBefore(excluded []string) *refusedBefore {
 	b := &refusedBefore{refused: c.w.refusedFiles(), excluded: map[string]bool{}}
 	for _, path := range excluded {
@@ -33,15 +32,15 @@ func (c *capture) refusedBefore(excluded []string) *refusedBefore {
 	return b
 }
 
-// holds reports whether a file in which nothing is found is to be left out again:
-// its content was, or it was and may hold what it did.
+// holds reports whether a file must be excluded again although the detector finds nothing:
+// its content was excluded before, or the file was and may still have that content.
 func (b *refusedBefore) holds(c *capture, f *surveyed) bool {
 	path := f.entry.Path
 	switch {
 	case c.isKept(f):
 		return false
 	case b.digests[f.entry.Digest]:
-		c.w.cache.Refuse(path, f.entry.Digest) // maybe it had another name then
+		c.w.cache.Refuse(path, f.entry.Digest) // it may have had another name then
 		return true
 	case !b.excluded[path]:
 		return false
@@ -49,14 +48,14 @@ func (b *refusedBefore) holds(c *capture, f *surveyed) bool {
 		return true
 	}
 	_, onRecord := b.paths[path]
-	if !onRecord { // but from now on
+	if !onRecord { // record it from now on
 		c.w.cache.Refuse(path, f.entry.Digest)
 	}
 	return !onRecord
 }
 
-// holds reports whether a file holds what was left out for that before. One
-// that was left out is read for it if it must be.
+// holds reports whether the content of a file was excluded before. It reads the file if
+// its digest is not known and the file was excluded.
 func (r *refused) holds(ctx context.Context, w *Workspace, at tree.Place, f *found) (bool, error) {
 	if _, was := r.paths[f.entry.Path]; was && !f.known() {
 		if err := w.hash(ctx, at, f, w.wantsBlob); err != nil {

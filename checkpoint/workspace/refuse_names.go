@@ -5,14 +5,12 @@ import (
 	"strings"
 )
 
-// hiddenName stands in place of a name, or of the part of a path, that may not be
-// recorded.
+// hiddenName replaces a name, or an element of a path, that may not be recorded.
 const hiddenName = "***"
 
-// hideNames takes out of the survey what has a name in which the detector
-// finds something, unless git's index has that name already. Such a file is
-// left out under another name, as it can't even be named. It is called before
-// anything is looked at, so that the cache does not come to know the name.
+// hideNames excludes files in whose names the detector finds a value, unless git's index
+// has the name already. Such a file is recorded under another name. The caller must call
+// hideNames before any file is described, so that the cache does not record the name.
 func (s *survey) hideNames() error {
 	if s.w.refusal == nil {
 		return nil
@@ -39,8 +37,8 @@ func (s *survey) hideNames() error {
 	return err
 }
 
-// withoutHidden returns paths as they may be recorded, and remembers those that
-// may not.
+// withoutHidden replaces the parts of paths that may not be recorded, and adds the true
+// paths to s.hidden.
 func (s *survey) withoutHidden(paths []string) ([]string, error) {
 	if s.w.refusal == nil {
 		return paths, nil
@@ -58,8 +56,8 @@ func (s *survey) withoutHidden(paths []string) ([]string, error) {
 	return paths, nil
 }
 
-// recordable returns the globs in which the detector finds nothing, with and without
-// their escapes: a listing records them.
+// recordable returns the globs in which the detector finds nothing, with and without their
+// escapes, since a listing records them.
 func (w *Workspace) recordable(globs []string) ([]string, error) {
 	if w.refusal == nil {
 		return globs, nil
@@ -77,7 +75,7 @@ func (w *Workspace) recordable(globs []string) ([]string, error) {
 	return all, nil
 }
 
-// isHidden reports whether an empty directory is left out for its name.
+// isHidden reports whether an empty directory is excluded for its name.
 func (s *survey) isHidden(dir string) (bool, error) {
 	if s.w.refusal == nil {
 		return false, nil
@@ -85,8 +83,9 @@ func (s *survey) isHidden(dir string) (bool, error) {
 	return s.w.refusal.finds(dir)
 }
 
-// shown returns a path without the elements in which something is found, and
-// hiddenName where it is found across several.
+// shown returns a path with hiddenName in place of each element in which the detector
+// finds a value. If it finds a value across several elements, shown returns only
+// hiddenName.
 func (r *refusal) shown(path string) (string, error) {
 	found, err := r.finds(path)
 	if err != nil || !found {
@@ -107,7 +106,7 @@ func (r *refusal) shown(path string) (string, error) {
 	return rest, err
 }
 
-// finds reports whether something is found in a text.
+// finds reports whether the detector finds a value in a text.
 func (r *refusal) finds(text string) (bool, error) {
 	d := r.detector()
 	_, err := io.WriteString(d, text)

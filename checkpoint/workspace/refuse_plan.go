@@ -9,10 +9,10 @@ import (
 	"prdrunner/checkpoint/workspace/tree"
 )
 
-// Refused returns the paths of entries, as Now lists them, that a capture would
-// leave out for what they hold, sorted as they are. last (nil: none) is what was
-// captured before: what it has is not looked through. excluded is what was left
-// out since, as in CaptureOptions.
+// Refused returns the paths of entries, from Now, that a capture would exclude for their
+// content. They are in the order of the entries. last (nil: none) is the listing of the
+// last capture, whose contents are not scanned. excluded are the files that were excluded
+// after it, as in CaptureOptions.
 func (w *Workspace) Refused(ctx context.Context, entries []Entry, last *Listing, excluded []string) ([]string, error) {
 	if last != nil {
 		excluded = slices.Concat(excluded, last.LeftOut)
@@ -41,7 +41,7 @@ func (w *Workspace) Refused(ctx context.Context, entries []Entry, last *Listing,
 	return c.survey.excluded, err
 }
 
-// indexed are the blobs that git's index has, by path.
+// indexed returns the blobs in git's index by path.
 func (w *Workspace) indexed(ctx context.Context) (map[string]string, error) {
 	if w.Git() == nil {
 		return nil, nil

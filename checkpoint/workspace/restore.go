@@ -16,24 +16,24 @@ import (
 	"prdrunner/checkpoint/workspace/tree"
 )
 
-// RestoreOptions say how files are put back.
+// RestoreOptions say how files are restored.
 type RestoreOptions struct {
-	ID    string // names the temporary files, so that a repeated restore removes those of the first
-	Force bool   // leave out what can't be restored, instead of changing nothing
-	// Earlier are paths of an earlier restore of this ID that are no changes any
-	// more: what it left beside them is removed as well.
+	ID    string // part of the names of temporary files, so that a repeated restore removes those of the first
+	Force bool   // skip files that can't be restored, instead of failing without a change
+	// Earlier are paths that an earlier restore of this ID changed and that need no change any
+	// more. Temporary files in their directories are removed, too.
 	Earlier []string
-	// Emptied are directories that an earlier restore was to remove with the last
-	// file in them, and may not have: those that are empty go, unless a change
-	// needs them.
+	// Emptied are directories that an earlier restore should have removed along with their
+	// last file, and may not have. Those that are empty are removed, unless a change needs
+	// them.
 	Emptied []string
 }
 
-// Restored is what Restore did.
+// Restored is the result of Restore.
 type Restored struct {
 	Written int
 	Deleted int
-	Skipped []Missing // with Force: what could not be restored
+	Skipped []Missing // with Force: the files that could not be restored
 }
 
 // MissingError says that files can't be restored. Nothing was changed.
@@ -43,8 +43,8 @@ func (e *MissingError) Error() string {
 	return troubles("restored", len(e.Missing), func(i int) (string, string) { return e.Missing[i].Path, e.Missing[i].Reason })
 }
 
-// troubles says of how many files something cannot be done, and of the first of
-// them why.
+// troubles says for how many files an action failed, and gives the reasons for the first
+// of them.
 func troubles(done string, n int, at func(i int) (path, reason string)) string {
 	const named = 10
 	var b strings.Builder
@@ -59,7 +59,7 @@ func troubles(done string, n int, at func(i int) (path, reason string)) string {
 	return b.String()
 }
 
-// count says how many there are of something.
+// count returns a number with the noun in singular or plural.
 func count(n int, one, more string) string {
 	if n == 1 {
 		return "1 " + one
@@ -67,30 +67,30 @@ func count(n int, one, more string) string {
 	return fmt.Sprintf("%d %s", n, more)
 }
 
-// ChangedError says that a file is neither as it was expected nor as it shall
-// become.
+// ChangedError says that a file matches neither the expected entry nor the entry to
+// restore.
 type ChangedError struct{ Path string }
 
 func (e *ChangedError) Error() string {
 	return fmt.Sprintf("%s was changed meanwhile: somebody else is at work in the workspace", e.Path)
 }
 
-// Restore carries out changes, as Diff(now, target) gives them: durable and
-// verified when it returns. A path that is no longer as Change.From says, and
-// not yet as To says, is a *ChangedError.
+// Restore carries out changes, as Diff(now, target) returns them. They are durable and
+// verified when it returns. A path that matches neither Change.From nor Change.To is a
+// *ChangedError.
 //
-// All bytes are written to temporary files first, and verified while they are,
-// so that whatever can't be had is found before anything is changed,
-// *MissingError, and whatever is in the way, *ObstructedError. Afterwards it is made
-// sure that what has the names are the files that were verified, untouched; what was
-// written too shortly before for that to show is read again.
-// Where a directory above a file must be made, it gets the mode that the
-// process gives new ones. Directories that no file is left in are removed.
+// Restore first writes all bytes to temporary files and verifies them. So it finds missing
+// bytes (*MissingError) and obstacles (*ObstructedError) before it changes anything.
+// Afterwards it checks that the files at the paths are those that it verified, and
+// unchanged since. It reads a file again if it was written too shortly before for stat to
+// show a later change.
 //
-// Nothing is written or removed but the paths of the changes, and directories
-// above and below them that are empty. What lies in a state directory stays as it
-// is, whatever the changes say. Cut short, it can be repeated with a new
-// Diff and the same ID.
+// A new directory above a file gets the mode that the process gives new ones. Directories
+// that lose their last file are removed.
+//
+// Restore writes and removes only the paths of the changes, and empty directories above
+// and below them. Files in a state directory stay as they are, whatever the changes say.
+// An interrupted restore can be repeated with a new Diff and the same ID.
 func (w *Workspace) Restore(ctx context.Context, changes []Change, o RestoreOptions) (Restored, error) {
 	r, err := newRestore(w, changes, o)
 	if err == nil {
@@ -108,43 +108,43 @@ type restore struct {
 	o       RestoreOptions
 	items   []*item         // sorted by path
 	goes    map[string]bool // paths at which a file, or an empty directory, is to be removed
-	needed  map[string]bool // directories above what is to be written
-	made    []string        // directories, parents first
+	needed  map[string]bool // directories above the files to be written
+	made    []string        // directories that this restore made, parents first
 	skipped []Missing
 	locks   locks
-	reading sync.Mutex // held while a file is read again that may have other names
-	ahead   bool       // nothing is to be done yet
-	renamed time.Time  // when the first temporary file was to get its name
+	reading sync.Mutex // held while recheckContent reads a file, which may have other hard links
+	ahead   bool       // Obstacles only looks for obstacles and changes nothing
+	renamed time.Time  // the time before the first temporary file was renamed
 	written atomic.Int64
 	deleted atomic.Int64
 }
 
-// item is a change to be made.
+// item is a change to be carried out.
 type item struct {
 	Change
-	stat  tree.FileStat // of what is at the path
-	there bool          // something to be removed, or replaced, is at the path
-	done  bool          // the path is as it shall be
+	stat  tree.FileStat // of the file at the path
+	there bool          // a file, or an empty directory, is at the path and must be removed or replaced
+	done  bool          // the path needs no change any more
 	isDir bool          // a directory is at the path
-	odd   string        // why what is at the path cannot be recorded, and so not be replaced; "": it can
+	odd   string        // why no capture can record the file at the path, so that it must not be replaced; "": it can be
 
-	stage  string        // the directory of the temporary file
-	temp   string        // its name; "": none
-	staged tree.FileStat // what it is like once its bytes are durable
-	sums   tree.Sums     // of these
+	stage  string        // the temporary file's directory
+	temp   string        // the temporary file's name; "": none
+	staged tree.FileStat // the temporary file's stat once its bytes are durable
+	sums   tree.Sums     // of its bytes
 }
 
-// removes reports whether what is at the path goes before anything is written.
+// removes reports whether the file at the path must be removed before anything is written.
 func (i *item) removes() bool {
 	return !i.done && i.From != nil && (i.To == nil || i.From.isDir() || i.To.isDir()) && !i.onlyMode()
 }
 
-// writes reports whether the item has bytes to be written.
+// writes reports whether the item has bytes to write.
 func (i *item) writes() bool {
 	return !i.done && i.To != nil && !i.To.isDir() && !i.onlyMode()
 }
 
-// onlyMode reports whether nothing but permissions is to be changed.
+// onlyMode reports whether only the permissions change.
 func (i *item) onlyMode() bool { return differInMode(i.From, i.To) }
 
 func differInMode(from, to *Entry) bool {
@@ -153,7 +153,7 @@ func differInMode(from, to *Entry) bool {
 
 func (e *Entry) isDir() bool { return e.kind() == ModeDir }
 
-// kind is the mode without permissions: 0 for a regular file.
+// kind returns the mode without permissions: 0 for a regular file.
 func (e *Entry) kind() uint32 { return e.Mode &^ 0o777 }
 
 func newRestore(w *Workspace, changes []Change, o RestoreOptions) (*restore, error) {
@@ -193,8 +193,8 @@ func (r *restore) run(ctx context.Context) (err error) {
 	if err := r.prepare(ctx); err != nil {
 		return err
 	}
-	// What is left after an error, and the modes of directories, are seen to
-	// also when the context has ended.
+	// Remove temporary files after an error, and reset the modes of directories, even if ctx
+	// has ended.
 	defer func() {
 		after := context.WithoutCancel(ctx)
 		if err != nil {
@@ -208,14 +208,14 @@ func (r *restore) run(ctx context.Context) (err error) {
 	return r.apply(ctx)
 }
 
-// compare looks at what is at the paths.
+// compare compares the files at the paths with the changes.
 func (r *restore) compare(ctx context.Context) error {
 	err := r.w.Each(ctx, len(r.items), 1+min(chunkSize, len(r.items)/16), func(ctx context.Context, c *tree.Cursor, n int) error {
 		i := r.items[n]
 		err := r.compareItem(ctx, c, i)
 		var changed *ChangedError
 		if r.ahead && (errors.As(err, &changed) || errors.Is(err, ErrUnstable)) {
-			i.done = true // it may be at rest when it comes to that
+			i.done = true // the file may be stable when it is restored
 			return nil
 		}
 		return err
@@ -243,7 +243,7 @@ func (r *restore) compareItem(ctx context.Context, c *tree.Cursor, i *item) erro
 	case equal(now, i.To) && (now != nil || !i.isDir || i.To == nil):
 		i.done = true
 	case equal(now, i.From):
-	case i.From == nil && now.isDir(): // an empty one holds nothing that could be lost
+	case i.From == nil && now.isDir(): // an empty directory holds nothing that could be lost
 	default:
 		return &ChangedError{Path: i.Path}
 	}
@@ -254,8 +254,8 @@ func (r *restore) compareItem(ctx context.Context, c *tree.Cursor, i *item) erro
 	return nil
 }
 
-// staysMounted reports whether what is at the path of an item is to be another file, or
-// none, and can't be: something is mounted there. A directory in which nothing is may stay.
+// staysMounted reports whether the file at the path of an item must be replaced or
+// removed, but can't be since something is mounted there. An empty directory may stay.
 func staysMounted(c *tree.Cursor, i *item, now *Entry) bool {
 	switch {
 	case i.done, now == nil && !i.isDir, equal(now, i.To), differInMode(now, i.To):
@@ -266,7 +266,8 @@ func staysMounted(c *tree.Cursor, i *item, now *Entry) bool {
 	return c.IsMountPoint(i.Path)
 }
 
-// oddity says of an error what is at a path that no capture has: "" for others.
+// oddity returns the reason if err says that no capture can record the file at a path; ""
+// for other errors.
 func oddity(err error) string {
 	switch {
 	case errors.Is(err, errTooLong):
@@ -286,8 +287,8 @@ func equal(a, b *Entry) bool {
 	return same(*a, *b)
 }
 
-// current describes what is at the path of an item: nil for nothing, and for
-// a directory that is not empty.
+// current returns the entry of the file at the path of an item; nil if there is none, or a
+// directory that is not empty.
 func (r *restore) current(ctx context.Context, c *tree.Cursor, i *item) (*Entry, error) {
 	at := c.Place(i.Path)
 	is, err := at.Status()
@@ -332,7 +333,7 @@ func (w *Workspace) isEmpty(dir string) (bool, error) {
 	return !slices.ContainsFunc(entries, func(e tree.Entry) bool { return !tree.IsTemp(e.Name) }), nil
 }
 
-// sweep removes the temporary files of a restore of this ID.
+// sweep removes the temporary files of restores with this ID.
 func (r *restore) sweep(ctx context.Context) error {
 	swept := map[string]bool{}
 	prefix := r.tempName(-1)
@@ -386,7 +387,7 @@ func (r *restore) sweepDir(ctx context.Context, c *tree.Cursor, dir, prefix stri
 	return nil
 }
 
-// tempName names a temporary file, with -1 what the names of all begin with.
+// tempName returns the name of a temporary file, or for -1 the common prefix of all names.
 func (r *restore) tempName(n int) string {
 	if n < 0 {
 		return tree.TempPrefix + r.o.ID + "-"

@@ -14,8 +14,8 @@ import (
 	"prdrunner/checkpoint/workspace/tree"
 )
 
-// apply makes the changes: from here on the workspace is on its way from one
-// state to another.
+// apply carries out the changes. Until it returns, the workspace is in an intermediate
+// state.
 func (r *restore) apply(ctx context.Context) error {
 	touched := &dirSet{dirs: map[string]bool{}}
 	for _, i := range r.items {
@@ -43,7 +43,7 @@ func (r *restore) apply(ctx context.Context) error {
 	return r.verify(ctx)
 }
 
-// dirSet is the directories whose names changed.
+// dirSet holds the directories in which names have changed. They must be synced.
 type dirSet struct {
 	mu   sync.Mutex
 	dirs map[string]bool
@@ -55,7 +55,7 @@ func (s *dirSet) add(dir string) {
 	s.dirs[dir] = true
 }
 
-// remove removes what goes, the deepest first.
+// remove removes the files of the items for which removes returns true, the deepest first.
 func (r *restore) remove(ctx context.Context, touched *dirSet) error {
 	c := r.w.Cursor()
 	defer c.Close()
@@ -63,7 +63,7 @@ func (r *restore) remove(ctx context.Context, touched *dirSet) error {
 		if !i.removes() || !i.there {
 			continue
 		}
-		if i.isDir && r.needed[i.Path] { // what comes is written into it
+		if i.isDir && r.needed[i.Path] { // new files are written into it
 			i.done = true
 			continue
 		}
@@ -77,7 +77,7 @@ func (r *restore) remove(ctx context.Context, touched *dirSet) error {
 			}
 			return dir.Remove(tree.Native(tree.Base(i.Path)))
 		})
-		if i.isDir && (isNotEmpty(err) || i.To == nil && isInUse(err)) { // somebody needs it now, or another restore left something in it
+		if i.isDir && (isNotEmpty(err) || i.To == nil && isInUse(err)) { // another process uses it, or another restore left a file in it
 			i.done = i.To == nil
 			continue
 		}
@@ -91,8 +91,9 @@ func (r *restore) remove(ctx context.Context, touched *dirSet) error {
 	return nil
 }
 
-// recheck makes sure that what is at the path of an item is still what was
-// compared. A directory's times change with what is in it.
+// recheck returns an error if the file at the path of an item has changed since compare.
+// For a directory it suffices that it still is one, since its times change with its
+// content.
 func (r *restore) recheck(ctx context.Context, dir *os.Root, i *item) error {
 	info, err := dir.Lstat(tree.Native(tree.Base(i.Path)))
 	switch {
@@ -108,10 +109,10 @@ func (r *restore) recheck(ctx context.Context, dir *os.Root, i *item) error {
 	return r.recheckContent(ctx, dir, i)
 }
 
-// recheckContent decides by its content whether a file was changed of which
-// stat says that it was: a hard link's times change, and its mode does, when
-// another name of the same file is replaced, removed, or given other permissions. One
-// such file is read at a time, since each name that goes disturbs its reading.
+// recheckContent compares the content of a file whose stat has changed. The times and the
+// mode of a hard link change when another name of the same file is replaced, removed or
+// given other permissions. recheckContent reads one file at a time, since each removed
+// name would disturb the reading.
 func (r *restore) recheckContent(ctx context.Context, dir *os.Root, i *item) error {
 	r.reading.Lock()
 	defer r.reading.Unlock()
@@ -134,8 +135,8 @@ func (r *restore) recheckContent(ctx context.Context, dir *os.Root, i *item) err
 	return nil
 }
 
-// removeDirs removes the directories in which nothing is left, and the empty
-// ones where a file is to be.
+// removeDirs removes the directories that have lost their last file, and the empty
+// directories at the paths of new files.
 func (r *restore) removeDirs(ctx context.Context, touched *dirSet) error {
 	c := r.w.Cursor()
 	defer c.Close()
@@ -168,7 +169,7 @@ func (r *restore) removeDirs(ctx context.Context, touched *dirSet) error {
 	return r.removeEmptied(c, touched)
 }
 
-// removeEmptied removes the directories that an earlier restore has emptied.
+// removeEmptied removes the empty directories that an earlier restore should have removed.
 func (r *restore) removeEmptied(c *tree.Cursor, touched *dirSet) error {
 	for _, dir := range slices.Backward(slices.Sorted(slices.Values(r.o.Emptied))) {
 		if r.needed[dir] {
@@ -181,9 +182,9 @@ func (r *restore) removeEmptied(c *tree.Cursor, touched *dirSet) error {
 	return nil
 }
 
-// removeDir removes a directory, if it is empty, and nothing but a fault of the
-// disk keeps it from that: one that somebody uses, or that is not ours to remove,
-// holds nothing that came later.
+// removeDir removes a directory if it is empty. It fails only if the disk does. A
+// directory that is in use, or that Runner may not remove, stays: it is empty, so that
+// nothing of the newer state is left.
 func (r *restore) removeDir(c *tree.Cursor, path string, touched *dirSet) (bool, error) {
 	err := r.locks.change(c, tree.Parent(path), func(dir *os.Root) error {
 		info, err := dir.Lstat(tree.Native(tree.Base(path)))
@@ -206,7 +207,7 @@ func (r *restore) removeDir(c *tree.Cursor, path string, touched *dirSet) (bool,
 	return false, fmt.Errorf("remove the directory %s: %w", path, err)
 }
 
-// removeTree removes a directory in which there are only empty ones.
+// removeTree removes a directory that holds only empty directories.
 func (r *restore) removeTree(c *tree.Cursor, path string) error {
 	entries, err := r.w.ReadDir(path)
 	if tree.IsAbsent(err) {
@@ -226,7 +227,8 @@ func (r *restore) removeTree(c *tree.Cursor, path string) error {
 	return r.locks.change(c, tree.Parent(path), func(dir *os.Root) error { return dir.Remove(tree.Native(tree.Base(path))) })
 }
 
-// makeDirs makes the directories above new files, and empty ones.
+// makeDirs makes the directories above new files, and the empty directories of the
+// changes.
 func (r *restore) makeDirs(ctx context.Context, touched *dirSet) error {
 	c := r.w.Cursor()
 	defer c.Close()
@@ -250,8 +252,8 @@ func (r *restore) makeDirs(ctx context.Context, touched *dirSet) error {
 	return nil
 }
 
-// unmake removes the directories that were made for files that did not come, the
-// deepest first.
+// unmake removes the directories that this restore made for files that it did not write,
+// the deepest first.
 func (r *restore) unmake() error {
 	c := r.w.Cursor()
 	defer c.Close()
@@ -264,7 +266,7 @@ func (r *restore) unmake() error {
 	return nil
 }
 
-// rename gives the temporary files their names.
+// rename renames the temporary files to their final paths.
 func (r *restore) rename(ctx context.Context, touched *dirSet) error {
 	var items []*item
 	for _, i := range r.items {
@@ -275,7 +277,7 @@ func (r *restore) rename(ctx context.Context, touched *dirSet) error {
 	chunks := slices.Collect(slices.Chunk(items, 1+min(chunkSize, len(items)/16)))
 	r.renamed = r.w.cache.Now()
 	return r.w.Each(ctx, len(chunks), 1, func(ctx context.Context, c *tree.Cursor, n int) error {
-		staged := r.w.Cursor() // of its own, so that neither is left and entered again
+		staged := r.w.Cursor() // a second cursor, so that neither has to reopen directories
 		defer staged.Close()
 		for _, i := range chunks[n] {
 			if err := ctx.Err(); err != nil {
@@ -291,8 +293,8 @@ func (r *restore) rename(ctx context.Context, touched *dirSet) error {
 	})
 }
 
-// renameOne gives one temporary file its name, from one directory that is held
-// open into another: no path is looked up on the way, and no link followed.
+// renameOne renames one temporary file to its final path, between two open directories. So
+// no path is resolved, and no link is followed.
 func (r *restore) renameOne(ctx context.Context, c, staged *tree.Cursor, i *item) error {
 	put := func(rename func(dir *os.Root) error) error {
 		return r.locks.change(c, tree.Parent(i.Path), func(dir *os.Root) error {
@@ -312,8 +314,8 @@ func (r *restore) renameOne(ctx context.Context, c, staged *tree.Cursor, i *item
 	})
 }
 
-// changeModes sets the permissions of empty directories, and of files of which
-// nothing else changes.
+// changeModes sets the permissions of empty directories, and of files of which only the
+// permissions change.
 func (r *restore) changeModes(ctx context.Context, _ *dirSet) error {
 	c := r.w.Cursor()
 	defer c.Close()
@@ -342,7 +344,7 @@ func (r *restore) changeModes(ctx context.Context, _ *dirSet) error {
 // chmod sets the permissions of a file or directory, durable when it returns.
 func chmod(dir *os.Root, name string, mode fs.FileMode) error {
 	f, err := dir.OpenFile(name, os.O_RDONLY|NonBlock, 0)
-	if errors.Is(err, fs.ErrPermission) { // as it will be again, perhaps
+	if errors.Is(err, fs.ErrPermission) { // make it readable; setMode then sets the final mode
 		if err = dir.Chmod(name, mode|0o600); err == nil {
 			f, err = dir.OpenFile(name, os.O_RDONLY|NonBlock, 0)
 		}
@@ -362,7 +364,7 @@ func chmod(dir *os.Root, name string, mode fs.FileMode) error {
 	return err
 }
 
-// sync makes the names durable.
+// sync makes the names in the changed directories durable.
 func (r *restore) sync(ctx context.Context, touched *dirSet) error {
 	dirs := slices.Sorted(maps.Keys(touched.dirs))
 	return r.w.Each(ctx, len(dirs), 1, func(_ context.Context, c *tree.Cursor, n int) error {
@@ -380,9 +382,9 @@ func (r *restore) sync(ctx context.Context, touched *dirSet) error {
 	})
 }
 
-// verify looks again at what was written. A file was verified while its bytes were
-// written: it is enough that the one in its place is that one, and was not written
-// to since, as far as stat can tell. Else it is read.
+// verify checks the written files. Each file was verified while its bytes were written. So
+// it suffices that the same file is at the path, and that stat shows no later write;
+// otherwise verify reads the file.
 func (r *restore) verify(ctx context.Context) error {
 	return r.w.Each(ctx, len(r.items), 1+min(chunkSize, len(r.items)/16), func(ctx context.Context, c *tree.Cursor, n int) error {
 		i := r.items[n]
@@ -401,9 +403,9 @@ func (r *restore) verify(ctx context.Context) error {
 	})
 }
 
-// isAsWritten reports whether a file is the one that was written, and has the
-// cache remember it. Whoever writes to it once it has its name gives it another
-// time: it was old enough then.
+// isAsWritten reports whether the file at the path is the one that was written, and adds
+// it to the cache. The file's times were old enough at the rename that any later write
+// changes them.
 func (r *restore) isAsWritten(c *tree.Cursor, i *item) bool {
 	if i.temp == "" || !r.w.cache.IsSettled(tree.FileStat{Mtime: i.staged.Mtime}, r.renamed) {
 		return false
@@ -414,7 +416,7 @@ func (r *restore) isAsWritten(c *tree.Cursor, i *item) bool {
 		return false
 	}
 	expected := i.staged
-	expected.Ctime = is.Stat.Ctime // a rename is a change of status
+	expected.Ctime = is.Stat.Ctime // a rename changes the ctime
 	if is.Stat != expected || is.Stat.Inode == 0 {
 		return false
 	}

@@ -11,15 +11,15 @@ import (
 	"prdrunner/checkpoint/workspace/tree"
 )
 
-// locks are directories in which nothing may be changed, by their modes. They
-// are opened where that is needed, and get their modes back.
+// locks are directories whose modes forbid changes. They are made writable as needed, and
+// their modes are reset at the end.
 type locks struct {
 	mu    sync.Mutex
 	modes map[string]fs.FileMode
 }
 
-// change calls do with a directory, and once more after it was made writable
-// if that failed for want of permission.
+// change calls do with a directory. If do fails for lack of permission, change makes the
+// directory writable and calls do again.
 func (l *locks) change(c *tree.Cursor, path string, do func(dir *os.Root) error) error {
 	dir, err := c.Enter(path)
 	if err != nil {
@@ -39,12 +39,12 @@ func (l *locks) change(c *tree.Cursor, path string, do func(dir *os.Root) error)
 	return do(dir)
 }
 
-// open makes a directory writable, if its mode is what keeps it from that.
+// open makes a directory writable if its mode forbids changes.
 func (l *locks) open(dir *os.Root, path string) (bool, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if _, ok := l.modes[path]; ok {
-		return true, nil // somebody else has just done it
+		return true, nil // another goroutine has made it writable
 	}
 	info, err := dir.Stat(".")
 	if err != nil || info.Mode().Perm()&0o300 == 0o300 {
@@ -63,7 +63,7 @@ func (l *locks) open(dir *os.Root, path string) (bool, error) {
 	return true, nil
 }
 
-// restore gives the directories their modes back.
+// restore resets the modes of the directories.
 func (l *locks) restore(w *Workspace) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -10,22 +10,22 @@ import (
 	"prdrunner/checkpoint/workspace/tree"
 )
 
-// ObstructedError says that something is in the way of files, which nobody may
-// remove unasked. Nothing was changed.
+// ObstructedError says that files are in the way of a restore, which Runner may not remove
+// unasked. Nothing was changed.
 type ObstructedError struct{ Obstacles []Obstacle }
 
-// Obstacle is something in the workspace that keeps a file from its place.
+// Obstacle is a file in the workspace that keeps Restore from writing another one.
 type Obstacle struct {
-	Path   string // of the file
-	Reason string // what is in its way, and how
+	Path   string // of the file to be restored
+	Reason string // names the file in the way, and says why it is
 }
 
 func (e *ObstructedError) Error() string {
 	return troubles("put in place", len(e.Obstacles), func(i int) (string, string) { return e.Obstacles[i].Path, e.Obstacles[i].Reason })
 }
 
-// Obstacles finds what would be in the way of changes. It writes nothing, and
-// says nothing of files that are not as the changes say: these may be at work.
+// Obstacles finds the obstacles of changes. It writes nothing. It ignores files that do
+// not match the changes, since a program may be writing them.
 func (w *Workspace) Obstacles(ctx context.Context, changes []Change) ([]Obstacle, error) {
 	r, err := newRestore(w, changes, RestoreOptions{})
 	if err == nil {
@@ -42,10 +42,11 @@ func (w *Workspace) Obstacles(ctx context.Context, changes []Change) ([]Obstacle
 	return obstacles, nil
 }
 
-// findObstacles finds what is in the way of files and belongs to nobody here.
+// findObstacles finds the files in the way of the changes that the changes themselves do
+// not remove.
 func (r *restore) findObstacles(ctx context.Context) ([]Obstacle, error) {
 	var found []Obstacle
-	above := map[string]string{} // what is in the way of a directory: "" for nothing
+	above := map[string]string{} // the obstacle of each directory; "": none
 	c := r.w.Cursor()
 	defer c.Close()
 	for _, i := range r.items {
@@ -73,8 +74,8 @@ func (r *restore) findObstacles(ctx context.Context) ([]Obstacle, error) {
 	return found, nil
 }
 
-// obstacleAbove returns what is above a path and is no directory, of a link with
-// where it leads.
+// obstacleAbove returns the path above path that is no directory; if it is a link, with
+// its target.
 func (r *restore) obstacleAbove(c *tree.Cursor, path string, known map[string]string) (string, error) {
 	slash := strings.LastIndexByte(path, '/')
 	if slash < 0 {
@@ -111,7 +112,7 @@ func (r *restore) obstacleAbove(c *tree.Cursor, path string, known map[string]st
 	return obstacle, nil
 }
 
-// obstacleBelow returns what is in a directory and does not go.
+// obstacleBelow returns a file in a directory that the changes do not remove.
 func (r *restore) obstacleBelow(ctx context.Context, dir string) (string, error) {
 	entries, err := r.w.ReadDir(dir)
 	if err != nil {

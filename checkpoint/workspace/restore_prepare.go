@@ -7,8 +7,8 @@ import (
 	"prdrunner/checkpoint/workspace/tree"
 )
 
-// prepare makes sure that everything can be restored, or with Force leaves out
-// what can't.
+// prepare checks that everything can be restored. With Force it skips the files that can't
+// be.
 func (r *restore) prepare(ctx context.Context) error {
 	obstacles, err := r.findObstacles(ctx)
 	if err != nil {
@@ -37,7 +37,7 @@ func (r *restore) prepare(ctx context.Context) error {
 	return r.skip(found)
 }
 
-// skip drops the items of the given paths if the caller forces the restore, and fails otherwise.
+// skip drops the items of the given paths with Force, and fails without it.
 func (r *restore) skip(reasons map[string]string) error {
 	if len(reasons) == 0 {
 		return nil
@@ -84,8 +84,8 @@ func (r *restore) stageAll(ctx context.Context) (err error) {
 	return r.skip(damaged)
 }
 
-// stageDir returns the nearest directory above a path that is there: new ones
-// are not made before everything is at hand.
+// stageDir returns the nearest existing directory above a path. New directories are made
+// only once all bytes are written.
 func (r *restore) stageDir(c *tree.Cursor, path string) (string, error) {
 	for {
 		path = path[:max(strings.LastIndexByte(path, '/'), 0)]

@@ -18,39 +18,39 @@ import (
 	"prdrunner/checkpoint/workspace/tree"
 )
 
-// flushes bounds how many files are synced at once. File systems join flushes
-// that wait together, so that many cost little more than one.
+// flushes bounds the number of files that are synced at once. File systems combine
+// concurrent flushes, so that many cost little more than one.
 const flushes = 64
 
-// together is how many files the disk has begun with, at most, before the first of
-// them is synced. By then it knows where all of them are to be, so that the file
-// system's journal has that of many in each sync, and the later ones find it there.
+// together bounds the number of files whose writing the disk has started before the first
+// of them is synced. By then the file system has allocated the blocks of all of them. So
+// the first sync writes the journal for many files, and later syncs find it written.
 const together = 256
 
-// flusher syncs and closes files while the caller goes on writing others.
+// flusher syncs and closes files while the caller writes others.
 type flusher struct {
 	group errgroup.Group
 
-	adding sync.Mutex // held until the files that are due are started, so that few more than these are open
-	begun  []written  // files that the disk has begun with, and that are not synced yet
-	most   int        // how many of these there may be
+	adding sync.Mutex // held until the syncs of begun files are started, so that few more files are open
+	begun  []written  // files whose writing the disk has started and whose sync has not been started
+	most   int        // bounds the length of begun
 }
 
-// written is a file that is to be synced and closed. done is called then with what
-// it is like.
+// written is a file to be synced and closed. Then done is called with the file's status.
 type written struct {
 	file *os.File
 	done func(fs.FileInfo)
 }
 
-// newFlusher leaves most of the files that the process may have open to others.
+// newFlusher returns a flusher that uses at most an eighth of the files that the process
+// may have open.
 func newFlusher() *flusher {
 	l := &flusher{most: max(1, min(together, mostOpen()/8))}
 	l.group.SetLimit(flushes)
 	return l
 }
 
-// add takes a file over, which is synced when wait returns.
+// add takes over a file. The file is synced when wait returns.
 func (l *flusher) add(f written) {
 	if !beginWriting(f.file) {
 		l.start(f)
@@ -105,14 +105,14 @@ func (s staged) Sync() error {
 	return s.File.Sync()
 }
 
-// wait syncs what was added, once no more is.
+// wait syncs the added files. The caller must not add more.
 func (l *flusher) wait() error {
 	l.startBegun()
 	return l.group.Wait()
 }
 
-// stage writes the bytes of items to their temporary files, durable when it
-// returns, and tells of which they are damaged.
+// stage writes the bytes of items to their temporary files, durable when it returns.
+// damaged holds the reasons for the items whose bytes are missing or damaged.
 func (r *restore) stage(ctx context.Context, items []*item) (damaged map[string]string, err error) {
 	damaged = map[string]string{}
 	var mu sync.Mutex
@@ -182,22 +182,22 @@ func (r *restore) write(ctx context.Context, s *source, dir *os.Root, i *item, f
 		err = setMode(f, fs.FileMode(i.To.Mode&0o777))
 	}
 	if err != nil {
-		_ = f.Close()          // the error is the one that matters
-		_ = dir.Remove(i.temp) // and so it is here
+		_ = f.Close()          // err is more important
+		_ = dir.Remove(i.temp) // err is more important
 		return err
 	}
 	flush.add(written{f, func(info fs.FileInfo) { i.staged = tree.StatOf(info) }})
 	return nil
 }
 
-// fill gives a temporary file the bytes of an entry.
+// fill writes the bytes of an entry to a temporary file.
 func (s *source) fill(ctx context.Context, e Entry, f *os.File) error {
 	cloned, err := s.clone(ctx, e, f)
 	if cloned || err != nil {
 		return err
 	}
 	pusher := store.NewPusher(staged{f})
-	clean := e.Size <= objects.CloneAbove // nothing was cloned into it in vain
+	clean := e.Size <= objects.CloneAbove // no failed clone has written to the file
 	err = s.writeAny(ctx, e, func() (io.Writer, error) {
 		if clean {
 			clean = false
@@ -211,7 +211,7 @@ func (s *source) fill(ctx context.Context, e Entry, f *os.File) error {
 	return err
 }
 
-// emptied takes back what was written to a file.
+// emptied truncates a file and seeks to its beginning.
 func emptied(f *os.File) error {
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return err
@@ -219,7 +219,8 @@ func emptied(f *os.File) error {
 	return f.Truncate(0)
 }
 
-// stageChunk is small, since one of the files may be large.
+// stageChunk is the number of files that a worker takes at once. It is small, since one of
+// them may be large.
 const stageChunk = 4
 
 // maxTarget bounds the length of a link's target.

@@ -8,8 +8,8 @@ import (
 	"prdrunner/checkpoint/workspace/tree"
 )
 
-// SaveCache writes what was learned of files, if anything was. A failure costs
-// time later and nothing else, so that callers may ignore it.
+// SaveCache writes the cache if it has changed. A failure only costs time later, so that
+// callers may ignore it.
 func (w *Workspace) SaveCache() error {
 	if !w.cache.HasNews() {
 		return nil
@@ -27,7 +27,7 @@ func (w *Workspace) SaveCache() error {
 	return nil
 }
 
-// forgetGone drops the entries of files that are not there any more.
+// forgetGone drops the entries of files that no longer exist.
 func (w *Workspace) forgetGone() error {
 	paths := w.cache.Unseen()
 	gone := make([]bool, len(paths))

@@ -2,9 +2,8 @@ package workspace
 
 import "context"
 
-// InScope returns what tells of entries, as Now lists them, whether a capture of
-// the given patterns would take them in, in git or, if inGit is false, as if
-// there were none.
+// InScope returns a function that reports for entries, from Now, whether a capture with
+// the given patterns would include them. If inGit is false, git is not used.
 func (w *Workspace) InScope(ctx context.Context, patterns []string, inGit bool) (func(Entry) bool, error) {
 	g, err := w.Walk(ctx, patterns)
 	if err != nil {
@@ -27,7 +26,7 @@ func (w *Workspace) InScope(ctx context.Context, patterns []string, inGit bool) 
 	return func(e Entry) bool { return in[e.Path] || inGit && e.isDir() }, nil
 }
 
-// Names returns the paths of what Now would list. It reads no file.
+// Names returns the paths that Now would list. It reads no file.
 func (w *Workspace) Names(ctx context.Context, patterns []string) ([]string, error) {
 	s, err := w.survey(ctx, patterns)
 	if err != nil {

@@ -8,12 +8,11 @@ import (
 	"prdrunner/checkpoint/workspace/tree"
 )
 
-// Secure makes sure that the bytes of files can be had, as the entries of a
-// capture say where they are: what is lost is kept again, as an object, from the
-// file at the path. deep: all bytes are read, and what is damaged is lost, too,
-// as who is about to overwrite or remove the files must know. What it kept is
-// durable when it returns. A file that is not as its entry says any more is
-// a *ChangedError.
+// Secure makes sure that the bytes of a capture's entries are available. If bytes are
+// missing, it makes an object of the file at the path, durable when it returns. With deep
+// it reads all bytes, and damaged ones are missing, too; callers that are about to
+// overwrite or remove the files need that. If a file no longer matches its entry, Secure
+// returns a *ChangedError.
 func (w *Workspace) Secure(ctx context.Context, entries []Entry, deep bool) (err error) {
 	missing, err := w.Missing(ctx, entries, deep)
 	if err != nil || len(missing) == 0 {
@@ -48,13 +47,13 @@ func (w *Workspace) Secure(ctx context.Context, entries []Entry, deep bool) (err
 	return batch.Commit(ctx)
 }
 
-// Distrust has files read again by who looks at them next, though stat may say that
-// they are as they were: what was written through a memory map need not show there.
-// It is for what is about to be overwritten or removed.
+// Distrust makes the next reader of the files read them again, even if stat shows no
+// change: a write through a memory map may not change a file's times. Callers call it for
+// files that they are about to overwrite or remove.
 func (w *Workspace) Distrust(paths []string) { w.cache.Distrust(paths) }
 
-// SecureAhead begins to look for the bytes of a listing (nil: there is none) whose files
-// are about to be captured again. Whoever calls it calls Stop when it is done with it.
+// SecureAhead starts to check the bytes of a listing (nil: none) whose files are about to
+// be captured again. The caller must call Stop.
 func (w *Workspace) SecureAhead(ctx context.Context, before *Listing) *Securing {
 	if before == nil {
 		before = &Listing{}
@@ -64,8 +63,8 @@ func (w *Workspace) SecureAhead(ctx context.Context, before *Listing) *Securing 
 	return &Securing{w: w, before: before, missing: missing, cancel: cancel}
 }
 
-// Securing is Secure of the files of a capture, not deep, of which most has been looked
-// for while the capture was made. It belongs to one goroutine.
+// Securing is a Secure, not deep, that runs while a capture is made. One goroutine may use
+// it.
 type Securing struct {
 	w       *Workspace
 	before  *Listing
@@ -73,13 +72,14 @@ type Securing struct {
 	cancel  context.CancelFunc
 }
 
-// Stop ends it, and waits for that.
+// Stop cancels the check and waits for its end.
 func (s *Securing) Stop() {
 	s.cancel()
-	_, _ = s.missing() // whoever wanted it has it, or its error
+	_, _ = s.missing() // Finish has returned the error, if it was called
 }
 
-// Finish is Secure of what was captured: what is there as before was looked for.
+// Finish is Secure for the captured listing. Entries that have not changed since the
+// earlier listing have been checked already.
 func (s *Securing) Finish(ctx context.Context, now *Listing) error {
 	missing, err := s.missing()
 	if err != nil {

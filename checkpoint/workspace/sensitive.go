@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// SensitivePatterns returns the patterns of Sensitive, as a person would write
-// them: one without a slash is compared with a file's name, one with slashes
-// with the end of its path, one that ends in a slash with the directories
-// above it. Case does not matter. What begins with "!" is no match after all.
+// SensitivePatterns returns the patterns of Sensitive, as a person would write them. A
+// pattern without a slash is compared with a file's name, one with slashes with the end of
+// its path, and one that ends in a slash with the directories above it. Case does not
+// matter. A file that matches a pattern with "!" is not sensitive.
 func SensitivePatterns() []string {
 	return []string{
 		".env", ".env.*", "!.env.example", "!.env.sample", "!.env.template",
@@ -25,13 +25,13 @@ func SensitivePatterns() []string {
 // Sensitive reports whether a path looks like one that holds secrets.
 func Sensitive(path string) bool { return newSensitivity().match(path) }
 
-// sensitivity is SensitivePatterns, parsed to be asked often.
+// sensitivity holds the parsed SensitivePatterns, for many calls of match.
 type sensitivity struct {
 	names, not map[string]bool // base names
-	exts       map[string]bool // with the dot; whatever is before it
-	globs      [][]string      // of base names, in the parts between their stars
-	dirs       []string        // with slashes around them, and a dot at their beginning
-	tails      []string        // of paths, with a slash before them, and a dot behind that
+	exts       map[string]bool // extensions, with the dot
+	globs      [][]string      // globs of base names, split at their stars
+	dirs       []string        // directories with slashes around them; each begins with a dot
+	tails      []string        // ends of paths with a slash before them; each begins with a dot
 }
 
 func newSensitivity() *sensitivity {
@@ -67,18 +67,18 @@ func (s *sensitivity) matchGlobs(name string) bool {
 	return slices.ContainsFunc(s.globs, func(parts []string) bool { return matchParts(parts, name) })
 }
 
-// matchHidden matches what is about more than the name. All of that is hidden, and few
-// paths are.
+// matchHidden matches the patterns that contain a slash. All of them begin with a dot, and
+// few paths contain such a name.
 func (s *sensitivity) matchHidden(file string) bool {
 	if !strings.HasPrefix(file, ".") && !strings.Contains(file, "/.") {
 		return false
 	}
-	// What is asked is whether these are in the path with a slash before it.
+	// The path counts as if it began with a slash.
 	return slices.ContainsFunc(s.dirs, func(dir string) bool { return strings.HasPrefix(file, dir[1:]) || strings.Contains(file, dir) }) ||
 		slices.ContainsFunc(s.tails, func(tail string) bool { return file == tail[1:] || strings.HasSuffix(file, tail) })
 }
 
-// matchParts matches a name with the parts of a pattern between its stars.
+// matchParts reports whether a name matches a pattern that is split at its stars.
 func matchParts(parts []string, name string) bool {
 	first, last := parts[0], parts[len(parts)-1]
 	if len(name) < len(first)+len(last) || !strings.HasPrefix(name, first) || !strings.HasSuffix(name, last) {

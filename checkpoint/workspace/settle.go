@@ -14,13 +14,13 @@ import (
 	"prdrunner/checkpoint/workspace/tree"
 )
 
-// settling bounds how many files are synced at once. File systems join flushes
-// that wait together, so that many cost little more than one.
+// settling bounds the number of files that are synced at once. File systems combine
+// concurrent flushes, so that many cost little more than one.
 const settling = 32
 
-// settleFiles makes files and their names durable, which whoever made them has
-// left to the system. What is on record as made must not be empty, or gone,
-// after a power cut: nobody could tell that from an edit.
+// settleFiles makes files and their names durable, since the programs that wrote them may
+// not have synced them. Otherwise a power cut could leave a recorded file empty or
+// missing, and Runner could not tell that from an edit.
 func (w *Workspace) settleFiles(ctx context.Context, paths []string) error {
 	dirs := map[string]bool{".": len(paths) > 0}
 	for _, path := range paths {
@@ -43,7 +43,8 @@ func (w *Workspace) settleFiles(ctx context.Context, paths []string) error {
 	return nil
 }
 
-// settleFile makes a file durable, unless it is none: a link is its name.
+// settleFile makes a file durable. For a link it does nothing, since a link has no content
+// besides its name.
 func (w *Workspace) settleFile(path string) error {
 	info, err := w.Root().Lstat(tree.Native(path))
 	if err != nil || info.Mode().Type() == fs.ModeSymlink {
@@ -52,7 +53,8 @@ func (w *Workspace) settleFile(path string) error {
 	return syncNamed(w.Root(), tree.Native(path), failpoint.Sync)
 }
 
-// eachSettled calls do for all names, several at once. None is begun after an error.
+// eachSettled calls do for all names, several at once. After an error it starts no more
+// calls.
 func eachSettled(outer context.Context, names []string, do func(name string) error) error {
 	group, ctx := errgroup.WithContext(outer)
 	group.SetLimit(settling)

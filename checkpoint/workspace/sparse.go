@@ -11,12 +11,11 @@ import (
 	"prdrunner/checkpoint/workspace/tree"
 )
 
-// A sparse checkout leaves files out of the work tree that git's index has.
-// They are not there, and yet nobody deleted them: a capture records them as
-// the index has them, without reading them. A partial clone may not even have
-// their bytes.
+// A sparse checkout omits files of git's index from the work tree. They are absent, but
+// nobody has deleted them. A capture records them as the index has them, without reading
+// them; a partial clone may not even have their bytes.
 
-// newSurveyed is a file that git knows, before it was looked at.
+// newSurveyed returns a file that git knows, without a description of the file itself.
 func newSurveyed(f git.File) surveyed {
 	s := surveyed{found: at(f.Path), inGit: true, index: f.Blob}
 	if f.Sparse {
@@ -25,8 +24,8 @@ func newSurveyed(f git.File) surveyed {
 	return s
 }
 
-// absent describes a file that is not there: as git's index has it where it
-// was not checked out, and else not at all.
+// absent returns the entry of a file that does not exist: that of git's index if the file
+// is sparse, else an empty entry.
 func (f *surveyed) absent(path string) Entry {
 	if f.sparse == 0 {
 		return Entry{}
@@ -34,13 +33,13 @@ func (f *surveyed) absent(path string) Entry {
 	return Entry{Path: path, Mode: f.sparse, Blob: f.index}
 }
 
-// omits reports whether a path that is not in a listing may have been there
-// all the same, or was only not checked out.
+// omits reports whether a path that is not among the entries may have existed, or was
+// sparse.
 func (l *Listing) omits(path string) bool {
 	return l.Lacks(path) || l.IsSparse(path)
 }
 
-// IsSparse reports whether a sparse checkout had left a path out.
+// IsSparse reports whether a sparse checkout omitted a path.
 func (l *Listing) IsSparse(path string) bool { return l.sparseAt(path) != nil }
 
 func (l *Listing) sparseAt(path string) *Entry {
@@ -51,16 +50,14 @@ func (l *Listing) sparseAt(path string) *Entry {
 	return &l.Sparse[i]
 }
 
-// hasSparse reports whether an entry is what git had for a file that was not
-// checked out.
+// hasSparse reports whether an entry is what git had for a sparse file.
 func (l *Listing) hasSparse(e Entry) bool {
 	s := l.sparseAt(e.Path)
 	return s != nil && e.Blob == s.Blob && e.Mode&^0o777 != ModeDir && gitMode(e.Mode) == s.Mode
 }
 
-// Changes returns what leads from the files there are to those of a listing: Diff,
-// and the deletions of files that were not checked out in the listing and that
-// somebody has put there since.
+// Changes returns the changes that lead from now to the listing to: those of Diff, and the
+// deletions of files that were sparse in to and have been created since.
 func (w *Workspace) Changes(ctx context.Context, now, to *Listing) ([]Change, error) {
 	changes := Diff(now, to)
 	put, _, err := w.foreign(ctx, now.Entries, to)
@@ -74,18 +71,17 @@ func (w *Workspace) Changes(ctx context.Context, now, to *Listing) ([]Change, er
 	return changes, nil
 }
 
-// CheckedOut returns the paths of entries, as Now lists them, that a listing
-// says were not checked out, that are not what git had for them, and that git checks out
-// now: a restore of the listing leaves them as they are, since deleting them would say
-// that they were not there.
+// CheckedOut returns the paths of entries, from Now, that were sparse in a listing, differ
+// from git's content of that time, and are checked out now. A restore of the listing
+// leaves these files alone, since to delete them would mean that they did not exist.
 func (w *Workspace) CheckedOut(ctx context.Context, entries []Entry, l *Listing) ([]string, error) {
 	_, paths, err := w.foreign(ctx, entries, l)
 	return paths, err
 }
 
-// foreign finds the entries that a listing says were not checked out, and that are not
-// what git had for them: those that git still does not check out, so that somebody
-// has put them there and git misses none that goes, and the paths of the others.
+// foreign finds the entries that were sparse in a listing and differ from git's content of
+// that time. put are those that are still sparse: they were created in the work tree, and
+// git does not miss them if they are removed. checkedOut are the paths of the others.
 func (w *Workspace) foreign(ctx context.Context, entries []Entry, l *Listing) (put []Entry, checkedOut []string, err error) {
 	if w.o.Git == nil || len(l.Sparse) == 0 {
 		return nil, nil, nil
@@ -119,11 +115,11 @@ func (w *Workspace) foreign(ctx context.Context, entries []Entry, l *Listing) (p
 	return put, checkedOut, nil
 }
 
-// SameSparse reports whether the same files were not checked out in both
-// listings, with the same content.
+// SameSparse reports whether the same files were sparse in both listings, with the same
+// content.
 func SameSparse(a, b *Listing) bool { return slices.Equal(a.Sparse, b.Sparse) }
 
-// sparseWithout returns what was not checked out, but for some paths.
+// sparseWithout returns the sparse files without those at the given paths.
 func (l *Listing) sparseWithout(paths map[string]bool) []Entry {
 	if !slices.ContainsFunc(l.Sparse, func(e Entry) bool { return paths[e.Path] }) {
 		return l.Sparse
@@ -131,7 +127,7 @@ func (l *Listing) sparseWithout(paths map[string]bool) []Entry {
 	return slices.DeleteFunc(slices.Clone(l.Sparse), func(e Entry) bool { return paths[e.Path] })
 }
 
-// checkSparse makes sure that no file was both there and not checked out.
+// checkSparse returns an error if a file is both an entry and sparse.
 func (l *Listing) checkSparse() error {
 	for _, e := range l.Entries {
 		if l.IsSparse(e.Path) {
@@ -141,7 +137,7 @@ func (l *Listing) checkSparse() error {
 	return nil
 }
 
-// checkSparse makes sure that an entry means a file that was not checked out.
+// checkSparse returns an error if the entry is not a valid sparse file.
 func (e *Entry) checkSparse() error {
 	if err := checkEntryPath(e.Path); err != nil {
 		return err
@@ -157,9 +153,9 @@ func (e *Entry) checkSparse() error {
 	return nil
 }
 
-// begin begins the commit of a capture. Where files are not checked out it
-// begins with those of HEAD that they are: to name each of them would have a
-// partial clone fetch its bytes.
+// begin begins the commit of a capture. If some files are sparse, the commit starts with
+// HEAD, of which only the unchanged sparse files are kept: to name each of them would make
+// a partial clone fetch their bytes.
 func (c *capture) begin(ctx context.Context, o git.CommitOptions) (out *git.Writer, err error) {
 	repo := c.w.Git()
 	if len(c.survey.sparse) == 0 {
@@ -181,8 +177,7 @@ func (c *capture) begin(ctx context.Context, o git.CommitOptions) (out *git.Writ
 	return out, nil
 }
 
-// laySparse makes a commit that has the given files one that has only what is
-// not checked out.
+// laySparse changes a commit with the files in base to one that has only the sparse files.
 func (c *capture) laySparse(ctx context.Context, out *git.Writer, base []git.File) error {
 	wanted := make(map[string]Entry, len(c.survey.sparse))
 	for _, e := range c.survey.sparse {
@@ -197,7 +192,7 @@ func (c *capture) laySparse(ctx context.Context, out *git.Writer, base []git.Fil
 			return err
 		}
 	}
-	// What is left is staged, or HEAD has it otherwise.
+	// The remaining sparse files are staged, or differ in HEAD.
 	var staged []Entry
 	var blobs []string
 	for _, e := range wanted {
@@ -211,7 +206,7 @@ func (c *capture) laySparse(ctx context.Context, out *git.Writer, base []git.Fil
 	slices.SortFunc(staged, byPath)
 	for _, e := range staged {
 		if !has[e.Blob] {
-			continue // the listing names it
+			continue // only the listing records it
 		}
 		if err := out.Known(e.Path, e.Mode, e.Blob); err != nil {
 			return err

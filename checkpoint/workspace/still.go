@@ -7,20 +7,19 @@ import (
 	"sync"
 )
 
-// memo is what has been seen of a workspace that is still. What was not there, or
-// could not be read, is looked for anew.
+// memo holds the descriptions of files in a workspace that does not change. Files that did
+// not exist, or could not be read, are looked up again.
 type memo struct {
 	mu    sync.Mutex
-	seen  []Entry          // what Now has listed, sorted by path
-	other map[string]Entry // what else was described
+	seen  []Entry          // the entries that Now listed, sorted by path
+	other map[string]Entry // entries that were described besides, by path
 
-	known func() (gitKnown, error) // waits for what git was asked; nil: it was not
+	known func() (gitKnown, error) // waits for the result that Ahead asked git for; nil: none
 }
 
-// Still returns the workspace as it is as long as nothing runs in it: through
-// this, each file is looked at once, and each directory is listed once. What is
-// gathered at one moment is gathered through one; whoever looks after anything
-// was run, or was put back, looks through the workspace itself or another one.
+// Still returns a view of the workspace that describes each file once and lists each
+// directory once. It is valid as long as nothing changes in the workspace: after a program
+// has run or files were restored, callers must use the workspace itself or a new view.
 func (w *Workspace) Still() *Workspace {
 	still := *w
 	still.Tree = w.Tree.Still()
@@ -28,8 +27,8 @@ func (w *Workspace) Still() *Workspace {
 	return &still
 }
 
-// Ahead has git list its files for Now of a still workspace, which comes soon, while
-// something else is done. Whoever calls it calls done when nothing is to come any more.
+// Ahead starts to list git's files for a later Now of a view that Still returned. The
+// caller must call done when it will not call Now any more.
 func (w *Workspace) Ahead(ctx context.Context) (done func()) {
 	git := w.Git()
 	if w.memo == nil || git == nil {
@@ -42,11 +41,12 @@ func (w *Workspace) Ahead(ctx context.Context) (done func()) {
 	w.memo.known = known
 	return func() {
 		cancel()
-		_, _ = known() // whoever wanted it has it, or its error
+		_, _ = known() // gitKnown has returned the error, if it was called
 	}
 }
 
-// gitKnown is what git knows, now or when it was asked.
+// gitKnown returns the files that git knows, from Ahead if it was called, else from git
+// now.
 func (w *Workspace) gitKnown(ctx context.Context) (gitKnown, error) {
 	if w.Git() == nil {
 		return gitKnown{}, nil
@@ -63,7 +63,7 @@ func (w *Workspace) gitKnown(ctx context.Context) (gitKnown, error) {
 	return w.askGit(ctx)
 }
 
-// saw remembers what Now has listed.
+// saw records the entries that Now listed.
 func (m *memo) saw(entries []Entry) {
 	if m == nil {
 		return
@@ -73,7 +73,7 @@ func (m *memo) saw(entries []Entry) {
 	m.seen = entries
 }
 
-// note remembers what was described in addition, of some of the entries.
+// note records the entries at the given indexes, which were described besides Now.
 func (m *memo) note(entries []Entry, which []int) {
 	if m == nil {
 		return
@@ -87,7 +87,7 @@ func (m *memo) note(entries []Entry, which []int) {
 	}
 }
 
-// at returns what was seen at a path.
+// at returns the recorded entry at a path.
 func (m *memo) at(path string) (Entry, bool) {
 	if m == nil {
 		return Entry{}, false
@@ -104,8 +104,8 @@ func (m *memo) at(path string) (Entry, bool) {
 	return m.seen[i], true
 }
 
-// run returns what was seen at sorted paths where Now has listed these, and nothing
-// between them: then it is a part of that.
+// run returns the recorded entries at sorted paths, if Now listed exactly these in
+// sequence. The result is then a part of Now's list.
 func (m *memo) run(paths []string) (entries []Entry, ok bool) {
 	if m == nil || len(paths) == 0 {
 		return nil, false
@@ -125,8 +125,8 @@ func (m *memo) run(paths []string) (entries []Entry, ok bool) {
 	return entries, true
 }
 
-// recall puts what was seen at sorted paths in their places, and returns the
-// places where nothing was.
+// recall sets the places of sorted paths to their recorded entries, and returns the
+// indexes of those without.
 func (m *memo) recall(paths []string, places []Entry) (rest []int) {
 	var seen []Entry
 	var other map[string]Entry

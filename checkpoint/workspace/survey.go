@@ -13,42 +13,42 @@ import (
 	"prdrunner/checkpoint/workspace/tree"
 )
 
-// surveyed is a file in scope.
+// surveyed is a file in scope of a capture.
 type surveyed struct {
 	found
-	index string // the blob that git's index has for it
-	// sparse is its mode in the index, if a sparse checkout may have left it
-	// out of the work tree, else 0.
+	index string // its blob in git's index
+	// sparse is its mode in the index if a sparse checkout may omit it from the work tree,
+	// else 0.
 	sparse  uint32
 	state   fileState
-	last    *Entry // what the last capture has at its path; nil: nothing
-	inGit   bool   // git tracks it, or would
-	read    bool   // by hash, since the cache did not know it
+	last    *Entry // its entry in the last capture; nil: none
+	inGit   bool   // git tracks it, or it is untracked and git does not ignore it
+	read    bool   // hash read it, since the cache did not know it
 	missing bool   // the last capture has it, and its object is missing or damaged
 }
 
-// survey is what a capture found in its scope.
+// survey holds the files that a capture found in its scope.
 type survey struct {
 	w          *Workspace
 	files      []surveyed // sorted by path
 	dirs       []Entry    // empty ones, sorted by path
-	sparse     []Entry    // what a sparse checkout left out, sorted by path
+	sparse     []Entry    // files that a sparse checkout omits, sorted by path
 	excluded   []string
 	unreadable []string
-	hidden     []string // the true paths of what is left out for its name
-	states     []string // state directories that git knows files of
-	// unstable are files that change while they are read, sorted; needed (nil:
-	// none) says which must not be among them.
+	hidden     []string // the true paths of files that are excluded for their names
+	states     []string // state directories in which git tracks files
+	// unstable are the files that change while they are read, sorted. needed reports which
+	// files must not be among them; nil: none.
 	unstable []string
 	needed   func(path string) bool
 }
 
-// survey describes everything in scope without reading files.
+// survey describes all files in scope without reading them.
 func (w *Workspace) survey(ctx context.Context, patterns []string) (*survey, error) {
 	s := &survey{w: w}
 	still := w
 	if w.memo == nil {
-		still = w.Still() // for the names: they are listed once
+		still = w.Still() // so that each directory is listed once
 	}
 	known := beside(func() (gitKnown, error) { return still.gitKnown(ctx) })
 	loaded := beside(func() (struct{}, error) {
@@ -57,7 +57,7 @@ func (w *Workspace) survey(ctx context.Context, patterns []string) (*survey, err
 	})
 	g, err := still.Walk(ctx, patterns)
 	git, gitErr := known()
-	_, _ = loaded() // without an error: what can't be read is not known
+	_, _ = loaded() // returns no error: a cache that can't be read is empty
 	if err := cmp.Or(gitErr, err); err != nil {
 		return nil, err
 	}
@@ -79,8 +79,8 @@ func (w *Workspace) survey(ctx context.Context, patterns []string) (*survey, err
 	return s, s.lookAtDirs(ctx, append(empty, inGit...))
 }
 
-// lookAround describes the files, and finds the empty directories that git
-// would know, and those that may not be read.
+// lookAround describes the files. It returns the empty directories that git does not
+// ignore, and adds those that Runner may not read to s.unreadable.
 func (s *survey) lookAround(ctx context.Context, found fileless) (empty []string, err error) {
 	dirs, err := s.look(ctx)
 	if err != nil || s.w.Git() == nil {
@@ -91,7 +91,7 @@ func (s *survey) lookAround(ctx context.Context, found fileless) (empty []string
 	return append(empty, found.emptied...), err
 }
 
-// outermost returns the paths that are not below another one, sorted.
+// outermost returns the paths that do not lie below another one, sorted.
 func outermost(paths []string) []string {
 	all := map[string]bool{}
 	for _, path := range paths {
@@ -101,7 +101,7 @@ func outermost(paths []string) []string {
 	return slices.DeleteFunc(slices.Compact(paths), func(path string) bool { return tree.IsBelow(path, all) })
 }
 
-// addKnown adds the files that git knows. They are sorted by path.
+// addKnown adds the files that git knows, which are sorted by path.
 func (s *survey) addKnown(files []git.File) {
 	s.files = make([]surveyed, 0, len(files))
 	for _, f := range files {
@@ -149,15 +149,15 @@ func (s *survey) add(paths []string) {
 	}
 }
 
-// look describes the files as far as that needs no reading. It returns those
-// that are directories now.
+// look describes the files without reading them. It returns the paths that are directories
+// now.
 func (s *survey) look(ctx context.Context) (dirs []string, err error) {
 	var odd = make([]bool, len(s.files))
 	err = s.w.Each(ctx, len(s.files), 1+min(4*chunkSize, len(s.files)/16), func(_ context.Context, c *tree.Cursor, i int) (err error) {
 		path := s.files[i].entry.Path
 		at := c.Place(path)
 		s.files[i].found, err = s.w.look(at, path, s.files[i].wantsBlob(s.w))
-		if err == nil && !s.files[i].known() && s.files[i].entry.Mode&0o444 != 0o444 { // it may be somebody else's
+		if err == nil && !s.files[i].known() && s.files[i].entry.Mode&0o444 != 0o444 { // another user may own it
 			err = at.TryOpen()
 		}
 		switch {
@@ -166,7 +166,7 @@ func (s *survey) look(ctx context.Context) (dirs []string, err error) {
 		case errors.Is(err, fs.ErrPermission):
 			s.files[i].entry, odd[i] = Entry{Path: path}, true
 		case errors.Is(err, ErrNotRegular):
-			// A directory in a file's place has its files listed.
+			// If a directory has replaced the file, its files are listed separately.
 			odd[i] = s.files[i].entry.Mode&ModeDir == 0
 		case err != nil:
 			return failed(path, err)
@@ -196,8 +196,8 @@ func (s *survey) look(ctx context.Context) (dirs []string, err error) {
 	return dirs, nil
 }
 
-// wantsBlob says of a file which sizes git's name is wanted for: of what it
-// tracks any, since it may have the bytes already.
+// wantsBlob returns a function that reports for a size whether git's name of the file is
+// needed. For tracked files it is needed at any size, since git may have the bytes.
 func (f *surveyed) wantsBlob(w *Workspace) func(size int64) bool {
 	switch {
 	case f.index != "":
@@ -208,15 +208,14 @@ func (f *surveyed) wantsBlob(w *Workspace) func(size int64) bool {
 	return func(int64) bool { return false }
 }
 
-// exclude adds a path to the excluded ones.
+// exclude adds a path to s.excluded, which stays sorted.
 func (s *survey) exclude(path string) {
 	if i, there := slices.BinarySearch(s.excluded, path); !there {
 		s.excluded = slices.Insert(s.excluded, i, path)
 	}
 }
 
-// lookAtDirs describes the empty directories, but those in which there is
-// another one.
+// lookAtDirs describes the empty directories, except for those that contain another one.
 func (s *survey) lookAtDirs(ctx context.Context, empty []string) error {
 	slices.Sort(empty)
 	empty = slices.Compact(empty)
@@ -257,7 +256,7 @@ func (s *survey) lookAtDirs(ctx context.Context, empty []string) error {
 	return nil
 }
 
-// hash reads the files that are not known yet and that want says of.
+// hash reads the files that are not known yet and for which want returns true.
 func (s *survey) hash(ctx context.Context, want func(*surveyed) bool) error {
 	var unknown []int
 	for i := range s.files {
@@ -279,7 +278,7 @@ func (s *survey) hash(ctx context.Context, want func(*surveyed) bool) error {
 	return s.dropUnreadable()
 }
 
-// listing is what the survey found, once all files are known.
+// listing returns the listing of the surveyed files. All of them must be known.
 func (s *survey) listing(patterns []string) *Listing {
 	l := &Listing{Patterns: slices.Clone(patterns), LeftOut: s.excluded, Unstable: s.unstable, Special: s.unreadable, Sparse: s.sparse}
 	l.Entries = make([]Entry, 0, len(s.files)+len(s.dirs))
@@ -301,7 +300,7 @@ func (s *survey) listing(patterns []string) *Listing {
 		}
 	}
 	for _, d := range s.dirs {
-		if !above[d.Path] { // a file came meanwhile, or was not checked out
+		if !above[d.Path] { // not empty: a file was added meanwhile, or is not checked out
 			l.Entries = append(l.Entries, d)
 		}
 	}
@@ -309,9 +308,9 @@ func (s *survey) listing(patterns []string) *Listing {
 	return l
 }
 
-// Now lists the files as they are, by the rules of Capture; of those that keep
-// changing while they are read it says nothing else. It writes nothing.
-// The entries name no blob: nothing was kept.
+// Now lists the files as they are, by the rules of Capture. Files that keep changing while
+// they are read are only named. It writes nothing. The entries name no blobs, since
+// nothing was kept.
 func (w *Workspace) Now(ctx context.Context, patterns []string) (*Listing, error) {
 	s, err := w.survey(ctx, patterns)
 	if err == nil {

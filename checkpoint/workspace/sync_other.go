@@ -11,13 +11,14 @@ import (
 	"prdrunner/checkpoint/failpoint"
 )
 
-// NonBlock is not needed where named pipes are not files.
+// NonBlock is 0, since named pipes are not files on this system.
 const NonBlock = 0
 
-// syncDir has nothing to do where directories can't be synced.
+// syncDir does nothing, since directories can't be synced on this system.
 func syncDir(*os.Root) error { return nil }
 
-// syncNamed has nothing to do where only who may write to a file can sync it.
+// syncNamed does nothing, since on this system a file must be open for writing to be
+// synced.
 func syncNamed(*os.Root, string, failpoint.Op) error { return nil }
 
 // isNotEmpty reports whether an error says that a directory is not empty.
@@ -26,8 +27,8 @@ func isNotEmpty(err error) bool {
 	return errors.Is(err, errorDirNotEmpty) || errors.Is(err, fs.ErrExist)
 }
 
-// isInUse reports whether an error says that a directory can't be removed since
-// it is in use, as one is that a process works in.
+// isInUse reports whether an error says that a directory can't be removed since it is in
+// use, such as the working directory of a process.
 func isInUse(err error) bool {
 	const errorSharingViolation = syscall.Errno(32) // of Windows
 	return errors.Is(err, errorSharingViolation)

@@ -19,22 +19,22 @@ import (
 // maxText is the size up to which a file is compared line by line.
 const maxText = 1 << 20
 
-// Source gives the bytes of an entry, of a link its target: Open those that
-// were kept, OpenNow those that the workspace has.
+// Source returns the bytes of an entry, or the target of a link. Open reads those that a
+// capture kept, OpenNow those in the workspace.
 type Source func(ctx context.Context, e Entry) (io.ReadCloser, error)
 
-// TextDiff is how the two sides of a change differ, as a person reads it.
+// TextDiff is the difference between the two sides of a change, for people to read.
 type TextDiff struct {
 	Path    string
 	Kind    ChangeKind
-	Added   int    // lines; both are 0 where there is no Text
-	Deleted int    // likewise
-	Text    []byte // unified, with --- and +++ in front; empty where Note says why
-	Mode    string // "mode 644 → 755"; "" where it is the same, or one side is absent
-	Note    string // what there is instead of lines: binary, too large, not there any more
+	Added   int    // lines; 0 if there is no Text
+	Deleted int    // lines; 0 if there is no Text
+	Text    []byte // unified, with the --- and +++ lines; empty if Note says why
+	Mode    string // "mode 644 → 755"; "" if it is the same, or if one side is absent
+	Note    string // why there is no Text: binary, too large, or missing
 }
 
-// OpenNow returns the bytes that the workspace has now under an entry's path.
+// OpenNow returns the bytes that the workspace has now at an entry's path.
 func (w *Workspace) OpenNow(_ context.Context, e Entry) (io.ReadCloser, error) {
 	name := tree.Native(e.Path)
 	info, err := w.Root().Lstat(name)
@@ -63,8 +63,8 @@ func (w *Workspace) OpenNow(_ context.Context, e Entry) (io.ReadCloser, error) {
 	return f, nil
 }
 
-// OpenMany is Open for many entries of moderate size: those in git are read
-// through few processes, which done ends.
+// OpenMany returns a function that is Open for many entries of moderate size. It reads
+// those in git through a few processes. The caller must call done, which ends them.
 func (w *Workspace) OpenMany(ctx context.Context) (open Source, done func() error, err error) {
 	all, err := w.newSources(ctx)
 	if err != nil {
@@ -84,8 +84,8 @@ func (w *Workspace) OpenMany(ctx context.Context) (open Source, done func() erro
 	return open, all.close, nil
 }
 
-// TextDiff compares the two sides of a change line by line. What cannot be
-// compared so is no error: the Note says what it is, and why.
+// TextDiff compares the two sides of a change line by line. Sides that can't be compared
+// so are no error: Note says why.
 func (w *Workspace) TextDiff(ctx context.Context, c Change, from, to Source) (TextDiff, error) {
 	d := TextDiff{Path: c.Path, Kind: c.Kind, Mode: modeChange(c.From, c.To)}
 	a, err := readSide(ctx, c.From, from)
@@ -114,7 +114,7 @@ func (w *Workspace) TextDiff(ctx context.Context, c Change, from, to Source) (Te
 	return d, nil
 }
 
-// side is one side of a change, read as far as it may be.
+// side is one side of a change, read up to maxText.
 type side struct {
 	data  []byte
 	large bool
@@ -149,8 +149,8 @@ func readSide(ctx context.Context, e *Entry, open Source) (side, error) {
 	return s, nil
 }
 
-// unreadable turns what is wrong with one side into a note: the rest of the
-// comparison is worth having all the same.
+// unreadable returns a side whose note says why it can't be read, since the rest of the
+// comparison is still useful. It returns an error only if the context has ended.
 func unreadable(ctx context.Context, err error) (side, error) {
 	switch {
 	case ctx.Err() != nil:
@@ -163,8 +163,8 @@ func unreadable(ctx context.Context, err error) (side, error) {
 
 func isDirMode(mode uint32) bool { return mode&ModeDir != 0 }
 
-// isBinary tells what is not text: a NUL near the beginning, as git has it, or
-// more than a tenth that is not UTF-8.
+// isBinary reports whether data is not text: it has a NUL near the beginning, which is
+// git's rule, or more than a tenth of that part is not UTF-8.
 func isBinary(data []byte) bool {
 	const near = 8 << 10
 	head := data[:min(len(data), near)]
@@ -187,8 +187,8 @@ func isBinary(data []byte) bool {
 	return bad*10 > len(head)
 }
 
-// unified compares two texts. The names in its head are as git's: a/PATH and
-// b/PATH, or /dev/null where a side is absent.
+// unified returns the unified difference of two texts. The names in its head are those of
+// git: a/PATH and b/PATH, or /dev/null for an absent side.
 func unified(c Change, a, b []byte) []byte {
 	from, to := "a/"+oneLinePath(c.Path), "b/"+oneLinePath(c.Path)
 	if c.From == nil {
@@ -203,7 +203,7 @@ func unified(c Change, a, b []byte) []byte {
 	return text
 }
 
-// oneLinePath keeps a path on one line, as git does.
+// oneLinePath quotes a path that would not fit on one line, as git does.
 func oneLinePath(path string) string {
 	if strings.ContainsAny(path, "\n\r\t\"\\") {
 		return fmt.Sprintf("%q", path)
@@ -228,7 +228,7 @@ func countLines(text []byte) (added, deleted int) {
 	return added, deleted
 }
 
-// modeChange says how the kind and the permissions of a path changed.
+// modeChange describes the change of kind or permissions; "" if there is none.
 func modeChange(from, to *Entry) string {
 	if from == nil || to == nil || from.Mode == to.Mode {
 		return ""

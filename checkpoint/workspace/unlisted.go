@@ -8,9 +8,8 @@ import (
 	"prdrunner/checkpoint/workspace/tree"
 )
 
-// Unlisted returns at which of the entries' paths there is something that is no
-// directory and that a listing neither has nor could take in: it is ignored, or
-// looks sensitive.
+// Unlisted returns the paths of entries at which there is a file or link that a listing
+// neither contains nor names as unreadable: git ignores it, or it looks sensitive.
 func (w *Workspace) Unlisted(ctx context.Context, l *Listing, entries []Entry) ([]string, error) {
 	listed := make(map[string]bool, len(l.Entries))
 	for _, e := range l.Entries {
@@ -37,8 +36,8 @@ func (w *Workspace) Unlisted(ctx context.Context, l *Listing, entries []Entry) (
 	return paths, nil
 }
 
-// ShownByGit returns the paths of files that git tracks or would, that are there, and that a
-// listing neither has nor could take in, also where captures use no git.
+// ShownByGit returns the paths of existing files that git knows and that a listing neither
+// contains nor names as unreadable. It asks git even if captures do not use it.
 func (w *Workspace) ShownByGit(ctx context.Context, l *Listing) ([]string, error) {
 	if w.o.Git == nil {
 		return nil, nil
@@ -56,8 +55,8 @@ func (w *Workspace) ShownByGit(ctx context.Context, l *Listing) ([]string, error
 	return w.Unlisted(ctx, l, entries)
 }
 
-// Ignored names what is in the workspace and not in a listing of it, since git
-// ignores it: a directory by its name, with a slash.
+// Ignored returns the paths in the workspace that a listing does not have since git
+// ignores them. A directory's path ends with a slash.
 func (w *Workspace) Ignored(ctx context.Context, l *Listing) ([]string, error) {
 	if w.Git() == nil {
 		return nil, nil

@@ -10,14 +10,15 @@ import (
 	"prdrunner/checkpoint/workspace/tree"
 )
 
-// A file that somebody writes to while it is read has no content that could be
-// recorded. It is read again a few times, and then left out and named: a log
-// that grows all the time is no reason to record nothing at all.
+// A file that another process writes to while Runner reads it has no content that could be
+// recorded. Runner reads it a few times more, then skips and names it: a log that grows
+// all the time must not prevent a capture.
 
-// unstableTries is how often a file is read that changes meanwhile.
+// unstableTries bounds how often a file is read that changes meanwhile.
 const unstableTries = 3
 
-// patient calls do again as long as the file that it reads changes meanwhile.
+// patient calls do again while the file that it reads changes meanwhile, at most
+// unstableTries times.
 func patient(ctx context.Context, do func() error) error {
 	for try := 1; ; try++ {
 		err := do()
@@ -27,9 +28,9 @@ func patient(ctx context.Context, do func() error) error {
 	}
 }
 
-// giveUp takes a file that can't be read for one that is not there any more, or
-// that is left out. Its mode may say that it can be read, and an ACL, or another rule of the system, not.
-// What is needed, and any other error, is the caller's.
+// giveUp marks a file as vanished or unreadable according to err. Permission may be denied
+// although the mode allows reading, by an ACL or another rule of the system. If the file
+// is needed and unstable, or for any other error, giveUp returns the error.
 func (s *survey) giveUp(f *surveyed, err error) error {
 	switch path := f.entry.Path; {
 	case err == nil:
@@ -48,8 +49,9 @@ func (s *survey) giveUp(f *surveyed, err error) error {
 	return nil
 }
 
-// giveUp is that of the survey, of a file that could not be kept: what is
-// missing, or may not be used, may be where it was to be kept.
+// giveUp is giveUp of the survey for a file that could not be kept. If the file itself
+// exists and is readable, the error is about the place where it was to be kept, and giveUp
+// returns it.
 func (c *capture) giveUp(f *surveyed, err error) error {
 	if tree.IsAbsent(err) {
 		there := c.w.At(f.entry.Path, func(dir *os.Root, name string) error {
@@ -71,18 +73,18 @@ func (c *capture) giveUp(f *surveyed, err error) error {
 	return c.survey.giveUp(f, err)
 }
 
-// fileState is what became of a file since it was met.
+// fileState says whether a surveyed file is still readable.
 type fileState uint8
 
 const (
 	present  fileState = iota
-	vanished           // it is not there any more
+	vanished           // it no longer exists
 	changing           // it changes while it is read
-	denied             // it may not be read
+	denied             // Runner may not read it
 )
 
-// dropUnreadable takes out the files that are not there any more, and names those
-// that are left out since they keep changing, or may not be read.
+// dropUnreadable removes the files that have vanished, are unstable, or may not be read.
+// The latter two are added to s.unstable and s.unreadable.
 func (s *survey) dropUnreadable() (err error) {
 	var denials []string
 	s.files = slices.DeleteFunc(s.files, func(f surveyed) bool {
@@ -102,16 +104,16 @@ func (s *survey) dropUnreadable() (err error) {
 	return err
 }
 
-// Lacks reports whether a listing says of a path that it was there, or may have
-// been, and was left out: nothing is known of its bytes.
+// Lacks reports whether a listing names a path, or a directory above it, as excluded or
+// unreadable, so that nothing is known of its bytes.
 func (l *Listing) Lacks(path string) bool {
 	_, excluded := slices.BinarySearch(l.LeftOut, path)
 	_, unstable := slices.BinarySearch(l.Unstable, path)
 	return excluded || unstable || l.IsSpecial(path)
 }
 
-// IsSpecial reports whether what was at a path, or above it, could not be taken
-// in. An artifact on record that is listed all the same is known.
+// IsSpecial reports whether a path, or a directory above it, was unreadable. A path that
+// is among the entries all the same is known: it is a recorded artifact.
 func (l *Listing) IsSpecial(path string) bool {
 	if len(l.Special) == 0 {
 		return false

@@ -7,9 +7,9 @@
 //
 // Three words say why a capture or a restore lacks a file. It is excluded if a rule keeps
 // it out: its name or its content looks sensitive. It is unreadable if Runner could not
-// read it: it may not, the file kept changing (unstable), or it is no file, such as a pipe
-// or another repository. It is missing if a capture names it and its bytes are lost or
-// damaged.
+// read it: Runner lacks permission, the file kept changing (unstable), or it is no file,
+// such as a pipe or another repository. It is missing if a capture names it and its bytes
+// are lost or damaged.
 //
 // Git's commands belong in package git, and finding files in package tree. Every access
 // goes through an os.Root, so that no link and no pattern leads outside.
@@ -29,17 +29,16 @@ import (
 
 // Errors of a single file.
 var (
-	// ErrNotRegular says that a path is something that has no content to record.
+	// ErrNotRegular says that a path has no content that a capture could record.
 	ErrNotRegular = errors.New("is neither a regular file nor a symbolic link")
-	// errTooLong is an ErrNotRegular of a file that is longer than any is read.
+	// errTooLong is the ErrNotRegular of a file that is longer than maxFile.
 	errTooLong = &tooLongError{}
 	// ErrUnstable says that a file changed while it was read.
 	ErrUnstable = errors.New("changed while it was read")
 )
 
-// maxFile is how long a file may be. A longer one is a disk image, or has
-// holes that would take hours to read and fill the disk as an object; no archive
-// could hold it either.
+// maxFile bounds the size of a file. A longer one is a disk image, or has holes that would
+// take hours to read and fill the disk as an object. No archive could hold it either.
 const maxFile = objects.MaxSize
 
 type tooLongError struct{}
@@ -51,7 +50,7 @@ func (*tooLongError) Error() string {
 // Is implements errors.Is.
 func (*tooLongError) Is(target error) bool { return target == ErrNotRegular }
 
-// What Entry.Mode holds besides permission bits, as in a git tree.
+// The kinds of file that Entry.Mode holds besides permission bits, as in a git tree.
 const (
 	ModeSymlink uint32 = 0o120000
 	ModeDir     uint32 = 0o040000 // an empty directory
@@ -63,19 +62,18 @@ type Entry struct {
 	Mode   uint32 // permission bits (0o7777 masked to 0o777), and ModeSymlink or ModeDir
 	Size   int64
 	Digest string // "sha256:…" of the bytes, or of a link's target; "" for a directory
-	// Blob is git's name of the bytes where they are kept in git's store; ""
-	// where they are an object.
+	// Blob is git's name of the bytes if git's store keeps them; "" if an object does.
 	Blob string
 }
 
-// Options say what a workspace is. Dir is required.
+// Options describe a workspace. Dir is required.
 type Options struct {
 	Dir     string          // absolute
-	Skip    []string        // absolute paths of directories that never count: the state directory
-	Objects *objects.Store  // nil: files are only looked at
+	Skip    []string        // absolute paths of directories that are no part of it: the state directory
+	Objects *objects.Store  // nil: nothing can be kept or restored
 	FS      store.FS        // holds the cache
 	Cache   string          // the file of the stat cache; "": none
-	Git     *git.Repository // nil outside a work tree, or where git is not to be used
+	Git     *git.Repository // nil outside a work tree, and if git is not used
 	Mode    GitMode         // how Capture uses Git
 }
 
@@ -95,10 +93,10 @@ type Workspace struct {
 	o       Options
 	cache   *tree.Cache
 	secret  *sensitivity
-	refusal *refusal   // nil: nothing is refused for what it holds
+	refusal *refusal   // nil: no file is excluded for its content
 	buffers *sync.Pool // of *[]byte, to read files with
 	last    *atomic.Pointer[loaded]
-	memo    *memo // nil: it is not still
+	memo    *memo // nil except in a workspace that Still returned
 }
 
 // Open opens a workspace.

@@ -4,8 +4,8 @@ package workspace
 
 import "os"
 
-// beginWriting reports that only a sync has the disk begin with a file here.
+// beginWriting returns false: on this system, only a sync makes the disk write a file.
 func beginWriting(*os.File) bool { return false }
 
-// mostOpen is not asked for, where no file waits for others.
+// mostOpen returns 0, since beginWriting returns false and no file waits for others.
 func mostOpen() int { return 0 }
