@@ -17,29 +17,30 @@ import (
 	"prdrunner/checkpoint/workspace"
 )
 
-// The names in an archive are those in the directory of a PRD, and these.
+// exportsDir is the directory of a PRD in which archives are written by default.
+// exportDocument and importedName name files in an archive: the session's document, and
+// the document that the session began with.
 const (
 	exportsDir     = "exports"
 	exportDocument = "document.json"
 	importedName   = "imported.json"
 )
 
-// ExportOptions say what is exported, and where to.
+// ExportOptions hold what to export and where to write it.
 type ExportOptions struct {
-	Path   string    // of the archive; "" with no Out: in the PRD's exports/
-	Out    io.Writer // where it is to be no file
+	Path   string    // of the archive; "" without Out: a file in the PRD's exports directory
+	Out    io.Writer // receives the archive if it is not written to a file
 	Format bundle.Format
 	Logs   bool
-	Force  bool // without what can't be had: else that is a *LackingError, and nothing is written
-	// Session is the id of an archived session, which is exported in place of
-	// the current one; "": the current one.
+	Force  bool // write an incomplete archive; otherwise Export returns a *LackingError and writes nothing
+	// Session is the id of an archived session to export. "" exports the current session.
 	Session string
 }
 
 // Exported describes an archive that was written.
 type Exported struct {
 	ExportHeader
-	Path        string // "" where it is no file
+	Path        string // "" if it was written to Out
 	SHA256      string
 	Size        int64
 	Checkpoints int
@@ -47,18 +48,18 @@ type Exported struct {
 	Objects     int
 	ObjectBytes int64
 	Logs        int
-	Lacking     []Lacking // what could not be had
-	FromFiles   []string  // of the workspace, since what kept their bytes is lost or damaged
-	LeftOut     []string  // files that the session knows and never kept, since they look sensitive
+	Lacking     []Lacking // what the archive should hold but does not
+	FromFiles   []string  // workspace files that were exported because the stored bytes are lost or damaged
+	LeftOut     []string  // files of the session that were never captured because they look sensitive
 }
 
-// Lacking is something that an archive should hold and does not.
+// Lacking is a part that an archive should hold but does not.
 type Lacking struct {
 	What   state.Text `json:"what"` // a path, the id of a checkpoint, or the name of an object
 	Reason state.Text `json:"reason"`
 }
 
-// LackingError says what an archive would lack. None was written.
+// LackingError lists what the archive would lack. No archive was written.
 type LackingError struct{ Lacking []Lacking }
 
 func (e *LackingError) Error() string {
@@ -74,23 +75,24 @@ func (e *LackingError) Error() string {
 	return b.String()
 }
 
-// ExportHeader is the header of an archive: what it is of, and what it admits
-// not to hold. It tells no time, so that the same state gives the same bytes.
+// ExportHeader is the header of an archive: the session that it holds, and the checkpoints
+// and objects that it lacks. It holds no time, so that the same state gives the same
+// bytes.
 type ExportHeader struct {
 	FormatVersion string   `json:"format_version"`
 	PRD           string   `json:"prd"`
 	Session       string   `json:"session"`
-	Seq           uint64   `json:"seq"` // where its journal ends
-	Sum           string   `json:"sum"` // of its last line
+	Seq           uint64   `json:"seq"` // last commit of the journal
+	Sum           string   `json:"sum"` // checksum of the journal's last line
 	LostFiles     []string `json:"lost_checkpoints,omitempty"`
 	LostObjects   []string `json:"lost_objects,omitempty"`
 }
 
-// Export writes an archive with all that a machine needs which has nothing
-// else: the journal, the checkpoints, and the bytes of all their files, also
-// those that git keeps here. It takes no lock: a session that goes on meanwhile
-// is exported as it stood at one commit. Bytes whose keeping failed are taken
-// from a file of the workspace that has the same.
+// Export writes an archive from which another machine can continue without any other data:
+// the journal, the checkpoints, and the bytes of all their files, including those that
+// only git keeps here. It takes no lock. If the session continues meanwhile, the archive
+// holds it as of one commit. If the stored bytes of a file are lost, Export takes them
+// from a workspace file with the same content.
 func (s *Store) Export(ctx context.Context, w *workspace.Workspace, prd string, o ExportOptions) (*Exported, error) {
 	if err := s.checkID(prd); err != nil {
 		return nil, err
@@ -107,8 +109,8 @@ func (s *Store) Export(ctx context.Context, w *workspace.Workspace, prd string, 
 	}
 }
 
-// export tries once. moved says that the session was not left in peace
-// meanwhile, which may be why it failed.
+// export makes one attempt at an export. moved reports that the session changed meanwhile,
+// which may be why the attempt failed.
 func (s *Store) export(ctx context.Context, w *workspace.Workspace, prd string, o ExportOptions, out io.Writer) (done *Exported, moved bool, err error) {
 	dir := s.layout.PRDDir(prd)
 	if o.Session != "" {
@@ -135,7 +137,7 @@ func (s *Store) export(ctx context.Context, w *workspace.Workspace, prd string, 
 	return &x.done, moved, err
 }
 
-// write writes the archive to where it is wanted.
+// write writes the archive to o.Out, or to a file if o.Out is nil.
 func (x *exporting) write(ctx context.Context, o ExportOptions, out io.Writer) error {
 	header, err := state.EncodeJSON(x.done.ExportHeader)
 	if err != nil {
@@ -159,7 +161,8 @@ func (x *exporting) write(ctx context.Context, o ExportOptions, out io.Writer) e
 	return x.store.pourFile(x.done.Path, pour)
 }
 
-// fileName names an archive after what it holds.
+// fileName returns the default file name of the archive: the PRD, the session and the last
+// commit.
 func (x *exporting) fileName() string {
 	session := x.done.Session
 	if len(session) > 8 {
@@ -168,14 +171,15 @@ func (x *exporting) fileName() string {
 	return fmt.Sprintf("%s-%s-%d.tar.gz", disk.EncodeName(x.prd), disk.EncodeName(session), x.done.Seq)
 }
 
-// exportIdle is for how long nobody writes to what a killed export left. It lies
-// beside the archive, where no lock is held and nothing else would remove it.
+// exportIdle is how long a temporary file must not have been written to before pourFile
+// takes it for that of a killed export. Temporary files lie in the archive's directory,
+// which no lock protects and no other command tidies.
 const exportIdle = 10 * time.Minute
 
-// pourFile puts a file at a path, whole or not at all, as WriteFile does, but
-// without having all of it in memory. It removes what one that was killed left.
+// pourFile writes a file at path, completely or not at all, as WriteFile does, but without
+// holding the content in memory. It first removes the temporary files of killed exports.
 func (s *Store) pourFile(path string, pour func(io.Writer) error) error {
-	_ = store.RemoveTempsOf(s.fs, path, s.now().Add(-exportIdle)) // what can't be removed is in nobody's way
+	_ = store.RemoveTempsOf(s.fs, path, s.now().Add(-exportIdle)) // a temporary file that can't be removed does no harm
 	f, temp, err := store.CreateTemp(s.fs, path)
 	if err != nil {
 		return err
@@ -191,7 +195,7 @@ func (s *Store) pourFile(path string, pour func(io.Writer) error) error {
 		err = s.fs.Rename(temp, path)
 	}
 	if err != nil {
-		_ = s.fs.Remove(temp) // it is a leftover then, and named as one
+		_ = s.fs.Remove(temp) // if this fails, the file keeps its temporary name
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	return s.fs.SyncDir(filepath.Dir(path))

@@ -13,12 +13,12 @@ import (
 	"prdrunner/checkpoint/workspace"
 )
 
-// needed are the objects that states need, whatever keeps their bytes: unlike
-// references, it counts what lies in git too.
+// needed collects the objects that states need, wherever their bytes are kept. Unlike
+// references, it includes files whose bytes are in git.
 type needed struct {
 	inventory *workspace.Inventory
-	files     map[string][]workspace.Entry // by digest; several, where git has the bytes under another name
-	lists     map[*state.Artifact]int      // by the first one, to the length: they were looked at
+	files     map[string][]workspace.Entry // by digest; several entries if git has the bytes as different blobs
+	lists     map[*state.Artifact]int      // artifact lists that were added: address of the first artifact, to the length
 	listings  []string
 }
 
@@ -32,7 +32,7 @@ func objectSource(s *Store) workspace.ObjectSource { return s.Objects().Get }
 
 func (n *needed) addFile(e workspace.Entry) {
 	if _, ok := parseObject(e.Digest); !ok {
-		return // as a digest that came with a document written by hand
+		return // for example a digest from a document that a person wrote
 	}
 	had := n.files[e.Digest]
 	if !slices.ContainsFunc(had, func(h workspace.Entry) bool { return h.Blob == e.Blob }) {
@@ -40,7 +40,7 @@ func (n *needed) addFile(e workspace.Entry) {
 	}
 }
 
-// addHead adds what a session needs to be gone on with.
+// addHead adds the objects that are needed to continue a session.
 func (n *needed) addHead(s *state.State) {
 	for _, ref := range s.Checkpoints {
 		n.addCapture(ref.Capture)
@@ -48,7 +48,8 @@ func (n *needed) addHead(s *state.State) {
 	n.addState(s)
 }
 
-// addState adds what a state needs to be gone on from, or back to.
+// addState adds the objects that are needed to continue from a state, or to roll back to
+// it.
 func (n *needed) addState(s *state.State) {
 	for list := range state.ArtifactLists(s) {
 		if n.lists[&list[0]] >= len(list) {
@@ -75,7 +76,7 @@ func (n *needed) addCapture(c *state.Capture) {
 	}
 }
 
-// readListings adds the files of the captures.
+// readListings adds the files that the captures list.
 func (n *needed) readListings(ctx context.Context) error {
 	for _, listing := range n.listings {
 		if err := n.inventory.Add(ctx, listing); err != nil {
@@ -85,15 +86,15 @@ func (n *needed) readListings(ctx context.Context) error {
 	return nil
 }
 
-// objectMember is the name of an object in an archive.
+// objectMember returns the name of an object in an archive.
 func objectMember(digest string) string {
 	n, _ := parseObject(digest)
 	hex := n.digest()[len("sha256:"):]
 	return disk.ObjectsDir + "/" + hex[:2] + "/" + hex[2:]
 }
 
-// gatherObjects adds the bytes of all files, wherever they are, and names what
-// is nowhere.
+// gatherObjects adds the bytes of all files, wherever they are kept, and records the files
+// whose bytes can't be found.
 func (x *exporting) gatherObjects(ctx context.Context) (err error) {
 	if x.reader, err = x.w.Reader(ctx); err != nil {
 		return err
@@ -122,13 +123,13 @@ func (x *exporting) gatherObjects(ctx context.Context) (err error) {
 	return nil
 }
 
-// available finds for each digest an entry whose bytes can be had, and notes
-// which are lost.
+// available returns, by digest, an entry whose bytes can be read. It adds the entries of
+// digests that can't be read to x.lost.
 func (x *exporting) available(ctx context.Context) (map[string]workspace.Entry, error) {
 	var all []workspace.Entry
 	for _, digest := range slices.Sorted(maps.Keys(x.needed.files)) {
 		for _, e := range x.needed.files[digest] {
-			e.Path = digest + " " + e.Blob // tells which of them is missing
+			e.Path = digest + " " + e.Blob // identifies the entry if it is missing
 			all = append(all, e)
 		}
 	}
@@ -138,7 +139,7 @@ func (x *exporting) available(ctx context.Context) (map[string]workspace.Entry, 
 	}
 	found := map[string]workspace.Entry{}
 	for _, e := range readable {
-		e.Path = x.needed.files[e.Digest][0].Path // that errors name
+		e.Path = x.needed.files[e.Digest][0].Path // the path that errors name
 		if _, had := found[e.Digest]; !had {
 			found[e.Digest] = e
 		}
@@ -157,8 +158,8 @@ func (x *exporting) available(ctx context.Context) (map[string]workspace.Entry, 
 	return found, nil
 }
 
-// takeFromFiles adds what is lost or damaged from files of the workspace that
-// have the same bytes, and names what is nowhere.
+// takeFromFiles adds lost and damaged objects from workspace files that have the same
+// bytes, and records the objects that no file has.
 func (x *exporting) takeFromFiles(ctx context.Context) error {
 	if len(x.lost) == 0 {
 		return nil

@@ -12,10 +12,12 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// segmentPattern is the name of what a journal was compacted from.
+// segmentPattern matches the names of segments, the files that a journal was compacted
+// from.
 const segmentPattern = `^journal\.([0-9]{1,19})-([0-9]{1,19})\.jsonl$`
 
-// segmentSpan returns the commits in a file that a journal was compacted from.
+// segmentSpan returns the numbers of the first and the last commit of a segment, from its
+// name.
 func segmentSpan(name string) (first, last uint64, ok bool) {
 	parts := regexp.MustCompile(segmentPattern).FindStringSubmatch(name)
 	if parts == nil {
@@ -34,12 +36,13 @@ type segment struct {
 	name  string
 	file  store.File
 	size  int64
-	began state.Commit // where its first line stands
+	began state.Commit // Seq and Prev of the first line
 	end   journal.Tail
 }
 
-// gatherSegments adds what the journal was compacted from, as far back as one
-// file leads to the next. What it is compacted into meanwhile is in it already.
+// gatherSegments adds the segments that the journal was compacted from, going back as long
+// as each segment continues an earlier one. A segment that is created meanwhile is not
+// needed: the exported journal holds its commits.
 func (x *exporting) gatherSegments(began state.Commit) error {
 	all, err := x.segments(began.Seq)
 	if err != nil {
@@ -60,8 +63,8 @@ func (x *exporting) gatherSegments(began state.Commit) error {
 	}
 }
 
-// segments reads the files that end before the journal begins. A damaged one
-// leads nowhere.
+// segments reads the segments that end before the journal begins. It leaves out damaged
+// segments, since they can't prove which segment comes before.
 func (x *exporting) segments(begin uint64) ([]segment, error) {
 	entries, err := x.store.fs.ReadDir(x.dir)
 	if err != nil {

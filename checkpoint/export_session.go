@@ -20,26 +20,26 @@ import (
 	"prdrunner/checkpoint/workspace"
 )
 
-// exporting is one try at an export.
+// exporting is one attempt at an export.
 type exporting struct {
 	store   *Store
 	w       *workspace.Workspace
 	prd     string
-	dir     string     // where the session lies
-	journal store.File // stays the same one, also if another takes its name
-	size    int64      // when it was read
+	dir     string     // the session's directory
+	journal store.File // stays open, and the same file, if another one replaces it
+	size    int64      // of the journal when it was read
 	state   *state.State
 	files   []store.File
 	reader  *workspace.Reader
 	needed  *needed
-	lost    []workspace.Entry // whose bytes cannot be read where they were kept
-	reasons map[string]string // why, by their digests
+	lost    []workspace.Entry // entries whose stored bytes can't be read
+	reasons map[string]string // why entries are lost, by digest
 	entries []bundle.Entry
 	done    Exported
 }
 
-// gather collects everything but objects: first the journal up to its last
-// whole commit, then what that one names.
+// gather collects everything except objects: first the journal up to its last complete
+// commit, then the files that the state at that commit names.
 func (x *exporting) gather(ctx context.Context, logs bool) error {
 	d, err := x.readDocument()
 	if err != nil {
@@ -69,8 +69,8 @@ func (x *exporting) gather(ctx context.Context, logs bool) error {
 	return nil
 }
 
-// readDocument reads the document of the current session: nil where it is
-// damaged, and of an archived one, whose head stands in its journal.
+// readDocument returns the document of the current session. It is nil if it is damaged,
+// and for an archived session, whose state is in its journal.
 func (x *exporting) readDocument() (*state.Document, error) {
 	if x.dir != x.store.layout.PRDDir(x.prd) {
 		return nil, nil
@@ -83,7 +83,7 @@ func (x *exporting) readDocument() (*state.Document, error) {
 	return d, err
 }
 
-// gatherJournal returns where the journal's first line stands.
+// gatherJournal adds the journal. It returns the Seq and Prev of the journal's first line.
 func (x *exporting) gatherJournal(claims []claim) (began state.Commit, err error) {
 	path := filepath.Join(x.dir, disk.JournalName)
 	x.journal, err = store.OpenRegular(x.store.fs, path)
@@ -118,12 +118,12 @@ func (x *exporting) gatherJournal(claims []claim) (began state.Commit, err error
 	return began, nil
 }
 
-// endless stands for the length of a file of which all that is there counts.
+// endless is the section length with which a file is read to its end.
 const endless = 1<<63 - 1
 
 func section(f store.File) io.Reader { return io.NewSectionReader(f, 0, endless) }
 
-// recordsOf yields the lines that a reader gives.
+// recordsOf returns the lines of a reader.
 func recordsOf(r io.Reader) iter.Seq2[store.Record, error] {
 	return func(yield func(store.Record, error) bool) {
 		lines := store.NewLines(r)
@@ -136,7 +136,7 @@ func recordsOf(r io.Reader) iter.Seq2[store.Record, error] {
 	}
 }
 
-// addFile adds the first bytes of an open file.
+// addFile adds the first size bytes of an open file.
 func (x *exporting) addFile(name string, f store.File, size int64) {
 	x.entries = append(x.entries, bundle.Entry{Name: name, Size: size, Open: func() (io.ReadCloser, error) {
 		return io.NopCloser(io.NewSectionReader(f, 0, size)), nil
@@ -149,8 +149,8 @@ func (x *exporting) addBytes(name string, data []byte) {
 	}})
 }
 
-// addPath adds the first bytes of a file that is opened when it is read, since
-// there may be many.
+// addPath adds the first size bytes of a file. It opens the file only when it is read,
+// since there may be many files.
 func (x *exporting) addPath(name, path string, size int64) {
 	x.entries = append(x.entries, bundle.Entry{Name: name, Size: size, Open: func() (io.ReadCloser, error) {
 		f, err := store.OpenRegular(x.store.fs, path)
@@ -164,7 +164,7 @@ func (x *exporting) addPath(name, path string, size int64) {
 	}})
 }
 
-// addCheckpoint adds the file of a checkpoint, as it is without compression.
+// addCheckpoint adds the file of a checkpoint, decompressed.
 func (x *exporting) addCheckpoint(name, id string, size int64) {
 	x.entries = append(x.entries, bundle.Entry{Name: name, Size: size, Open: func() (io.ReadCloser, error) {
 		stored, err := x.store.layout.CheckpointsIn(x.dir).Read(id)
@@ -175,8 +175,8 @@ func (x *exporting) addCheckpoint(name, id string, size int64) {
 	}})
 }
 
-// gatherDerived adds the document and the index, as they are where they tell of
-// this commit, else as they would be.
+// gatherDerived adds the document and the index. It takes the files if they belong to the
+// exported commit, and encodes both from the state otherwise.
 func (x *exporting) gatherDerived(d *state.Document) error {
 	document, err := store.ReadFile(x.store.fs, x.store.layout.DocumentPath(x.prd))
 	if err != nil || d == nil || !d.Intact() || d.Runner.Session != x.state.Session || d.Runner.Seq != x.state.Seq {
@@ -196,7 +196,7 @@ func (x *exporting) gatherDerived(d *state.Document) error {
 	return nil
 }
 
-// gatherImported adds the document that the session began with, if it did.
+// gatherImported adds the document that the session began with, if it began with one.
 func (x *exporting) gatherImported() error {
 	data, err := store.ReadFile(x.store.fs, filepath.Join(x.dir, importedName))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -208,7 +208,8 @@ func (x *exporting) gatherImported() error {
 	return err
 }
 
-// gatherCheckpoints adds the file of each checkpoint, and what its state needs.
+// gatherCheckpoints adds the file of each checkpoint, and collects the objects that its
+// state needs.
 func (x *exporting) gatherCheckpoints(ctx context.Context) error {
 	x.needed.addHead(x.state)
 	for _, ref := range x.state.Checkpoints {
@@ -229,7 +230,8 @@ func (x *exporting) gatherCheckpoints(ctx context.Context) error {
 	return x.gatherLeftOut(ctx)
 }
 
-// gatherLeftOut names what somebody has to bring to where the session goes on.
+// gatherLeftOut records the files that a person must bring to the machine on which the
+// session continues.
 func (x *exporting) gatherLeftOut(ctx context.Context) error {
 	l := &workspace.Listing{}
 	if c := x.state.Capture; c != nil {
@@ -279,7 +281,7 @@ func (x *exporting) gatherCheckpoint(ref *state.CheckpointRef) (*state.State, er
 	return made.State, err
 }
 
-// gatherLogs adds the logs as long as they are now.
+// gatherLogs adds the logs with their current lengths.
 func (x *exporting) gatherLogs() error {
 	dir := filepath.Join(x.dir, disk.LogsDir)
 	entries, err := x.store.fs.ReadDir(dir)
@@ -300,13 +302,13 @@ func (x *exporting) gatherLogs() error {
 	return nil
 }
 
-// logNamePattern is what LogPath makes.
+// logNamePattern matches the names that LogPath returns.
 const logNamePattern = `^[A-Za-z0-9_%-][A-Za-z0-9._%-]*\.[0-9]{1,9}\.log$`
 
 func isLogName(name string) bool { return regexp.MustCompile(logNamePattern).MatchString(name) }
 
-// wentOn reports whether commits were added to the journal since, or another
-// one has its name.
+// wentOn reports whether the journal's size has changed since it was read, or another file
+// has its name.
 func (x *exporting) wentOn() bool {
 	if x.journal == nil {
 		return false

@@ -16,38 +16,39 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// Import is an archive that was looked at, and found to be whole and what it
-// says. Nothing of it is in the state yet. It keeps others from collecting, and
-// must be closed: a state directory that was made for it is there until then, and
-// stays only if the archive was placed.
+// Import is an archive that was unpacked and found to be whole and consistent. None of it
+// is in the state directory's sessions yet. An Import of OpenImport holds the lock that
+// keeps other processes from collecting garbage. The caller must close it: Close removes
+// the unpacked files, and a state directory that was created for the import unless the
+// archive was placed.
 type Import struct {
 	ExportHeader
-	State       *state.State // where its session stands
+	State       *state.State // of the archive's session
 	Checkpoints int
 	Objects     int
 	Bytes       int64
 	Logs        int
 	Relation    Relation
-	Here        *state.State // the session of the PRD that is here; nil: none, or it can't be read
-	Damage      error        // why it can't
+	Here        *state.State // state of the PRD's current session; nil if there is none or it can't be read
+	Damage      error        // why the current session can't be read
 
-	aside   []*state.State // the sessions of the PRD that were set aside, as far as they can be read
-	unread  state.Text     // the directory of one of them that can not be read, "" if there is none
+	aside   []*state.State // states of the PRD's archived sessions that can be read
+	unread  state.Text     // directory of an archived session that can't be read; "" if all can be
 	store   *Store
-	path    string // that names the archive
+	path    string // names the archive in errors
 	shared  store.Lock
-	made    []string // of the state directory, and to be removed with what was unpacked
+	made    []string // paths that were created for the state directory; Close removes them
 	staged  *bundle.Staged
-	objects map[string]int64 // of the archive, to their sizes
+	objects map[string]int64 // sizes of the archive's objects, by digest
 	lineage *lineage
 }
 
-// ImportConflictError says that an archive would take the place of something
-// that it does not continue.
+// ImportConflictError reports that the archive's session does not continue the session or
+// document that it would replace.
 type ImportConflictError struct {
 	PRD      string
 	Relation Relation
-	Here     *state.State // nil: none that can be read
+	Here     *state.State // nil if there is no session that can be read
 }
 
 func (e *ImportConflictError) Error() string {
@@ -63,11 +64,11 @@ func (e *ImportConflictError) Error() string {
 	return fmt.Sprintf("import %s: %s", e.PRD, what)
 }
 
-// OpenImport unpacks an archive aside, and verifies everything: that it is an
-// archive, that its journal is whole, that all else in it belongs to that, and
-// that nothing is missing that it does not admit. What is wrong is a
-// *bundle.DamagedError, *bundle.VersionError, *bundle.LimitError or
-// *VersionError; the state is as it was. path names the archive in errors.
+// OpenImport unpacks an archive into the trash and verifies all of it: that it is an
+// archive, that its journal is whole, that every other member belongs to that journal, and
+// that nothing is missing except what the header says. Faults are a *bundle.DamagedError,
+// *bundle.VersionError, *bundle.LimitError or *VersionError; the sessions are unchanged.
+// path names the archive in errors.
 func (s *Store) OpenImport(ctx context.Context, r io.Reader, path string, limits bundle.Limits) (*Import, error) {
 	i := &Import{store: s, path: path}
 	err := i.share()
@@ -77,9 +78,9 @@ func (s *Store) OpenImport(ctx context.Context, r io.Reader, path string, limits
 	return i.opened(ctx, err)
 }
 
-// LookAtImport is OpenImport for a dry run: the state directory is only read,
-// and nothing is locked, made or written in it. What it unpacks lies in dir
-// without a name, as bundle.Spool has it. What it returns can't be placed.
+// LookAtImport is like OpenImport, for a dry run. It only reads the state directory: it
+// locks, creates and writes nothing there. It unpacks the archive into unnamed files in
+// dir, as bundle.Spool does. The Import that it returns can't be placed.
 func (s *Store) LookAtImport(ctx context.Context, r io.Reader, path, dir string, limits bundle.Limits) (*Import, error) {
 	i := &Import{store: s, path: path}
 	err := s.layout.CheckLayout("")
@@ -90,7 +91,8 @@ func (s *Store) LookAtImport(ctx context.Context, r io.Reader, path, dir string,
 	return i.opened(ctx, err)
 }
 
-// opened looks at what was unpacked, unless that failed.
+// opened verifies the unpacked archive and compares it with the sessions of its PRD. err
+// is the error of unpacking: opened then only closes the Import and returns the error.
 func (i *Import) opened(ctx context.Context, err error) (*Import, error) {
 	if err == nil {
 		err = i.because(i.check(ctx, i.path))
@@ -107,7 +109,7 @@ func (i *Import) opened(ctx context.Context, err error) (*Import, error) {
 	return i, nil
 }
 
-// readAside reads the sessions of the PRD that were set aside.
+// readAside reads the archived sessions of the PRD into i.aside and i.unread.
 func (i *Import) readAside() error {
 	aside, err := i.store.archived(i.PRD, PlaceHistory, PlaceFailed)
 	if err != nil {
@@ -124,7 +126,7 @@ func (i *Import) readAside() error {
 	return nil
 }
 
-// because names the archive in an error.
+// because adds the name of the archive to an error.
 func (i *Import) because(err error) error {
 	if err == nil {
 		return nil
@@ -132,8 +134,8 @@ func (i *Import) because(err error) error {
 	return fmt.Errorf("import %s: %w", i.path, err)
 }
 
-// share takes the lock that keeps others from collecting, in a state directory
-// that it makes if it must.
+// share takes the shared lock that keeps other processes from collecting garbage. It
+// creates the state directory if there is none.
 func (i *Import) share() (err error) {
 	s := i.store
 	if i.made, err = s.layout.MissingRoot(); err != nil {
@@ -153,9 +155,9 @@ func (i *Import) share() (err error) {
 	return nil
 }
 
-// unpack stages the archive. The trash is where there must be room for the
-// objects anyway, and what a crash leaves in it goes with the next collection,
-// which the shared lock keeps away meanwhile.
+// unpack stages the archive in the trash. The file system of the trash needs room for the
+// objects anyway. Files that a crash leaves there are removed by the next collection,
+// which the shared lock prevents while the import is open.
 func (i *Import) unpack(ctx context.Context, r io.Reader, limits bundle.Limits) (err error) {
 	dir := i.store.layout.TrashPath()
 	if err := store.MkdirAll(i.store.fs, dir); err != nil {
@@ -165,7 +167,8 @@ func (i *Import) unpack(ctx context.Context, r io.Reader, limits bundle.Limits) 
 	return i.because(err)
 }
 
-// Close removes what was unpacked.
+// Close removes the unpacked files and unlocks the store. Unless the archive was placed,
+// it also removes the state directory if that was created for the import.
 func (i *Import) Close() error {
 	var err error
 	if i.staged != nil {
@@ -173,7 +176,7 @@ func (i *Import) Close() error {
 		i.staged = nil
 	}
 	if i.shared != nil {
-		_ = i.store.fs.Remove(i.store.layout.TrashPath()) // if nothing else is in it
+		_ = i.store.fs.Remove(i.store.layout.TrashPath()) // only succeeds if the trash is empty
 		err = errors.Join(err, i.shared.Unlock())
 		i.shared = nil
 	}
@@ -184,7 +187,7 @@ func (i *Import) Close() error {
 	return err
 }
 
-// readHeader reads the header, its version first.
+// readHeader checks the version of the header and then decodes it.
 func (i *Import) readHeader(path string) error {
 	var newer *state.VersionError
 	if err := disk.CheckVersion(path, i.staged.Header); errors.As(err, &newer) {
@@ -205,8 +208,9 @@ func (i *Import) readHeader(path string) error {
 	return nil
 }
 
-// relation says how a session relates to the one of the PRD that is here. A
-// session of a newer version is an error: nothing may be done to it.
+// relation returns how a session that is to be imported relates to the current session of
+// the PRD. It also returns that session's state, or the error that makes it unreadable. A
+// session of a newer version fails relation, since Runner must not change it.
 func (s *Store) relation(prd string, comes *lineage) (Relation, *state.State, error, error) {
 	snap, err := s.Load(prd)
 	var damaged *state.DamagedError
@@ -222,20 +226,20 @@ func (s *Store) relation(prd string, comes *lineage) (Relation, *state.State, er
 	}
 	here, state, err := s.lineageIn(prd, s.layout.PRDDir(prd))
 	if err == nil && here == nil {
-		err = fs.ErrNotExist // archived this moment
+		err = fs.ErrNotExist // the session was archived meanwhile
 	}
 	if err != nil {
 		return "", nil, nil, fmt.Errorf("read the session of %s: %w", prd, err)
 	}
 	relation := relate(comes, here)
 	if relation == RelationForward && snap.RescuePath != "" {
-		relation = RelationDiverged // what was rescued is part of the session, and not of what comes
+		relation = RelationDiverged // the rescued commits belong to the session and are not in the archive
 	}
 	return relation, state, nil, nil
 }
 
-// ArchivePRD returns the PRD that an archive is of. It reads all of it, and
-// keeps nothing.
+// ArchivePRD returns the PRD of the archive's session. It reads and verifies the whole
+// archive and writes nothing.
 func ArchivePRD(ctx context.Context, r io.Reader) (string, error) {
 	c, err := bundle.Verify(ctx, r, bundle.Limits{})
 	if err != nil {

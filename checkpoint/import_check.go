@@ -17,7 +17,7 @@ import (
 	"prdrunner/checkpoint/state"
 )
 
-// checking is one check of an archive that was unpacked.
+// checking is the verification of one unpacked archive.
 type checking struct {
 	*Import
 	segments []bundle.Member // in the order of their commits
@@ -25,8 +25,7 @@ type checking struct {
 	needed   *needed
 }
 
-// check makes sure that the members of an archive are what they should be, and
-// belong together.
+// check verifies that the members of an archive are valid and belong together.
 func (i *Import) check(ctx context.Context, path string) error {
 	if err := i.readHeader(path); err != nil {
 		return err
@@ -52,8 +51,8 @@ func wrong(member, format string, args ...any) error {
 	return &bundle.DamagedError{Member: member, Detail: fmt.Sprintf(format, args...)}
 }
 
-// sort tells the members apart by their names. What is none of an export's is
-// refused.
+// sort groups the members by their names. It refuses members that an export does not
+// write.
 func (k *checking) sort() error {
 	for _, m := range k.staged.Members {
 		dir, base, nested := strings.Cut(m.Name, "/")
@@ -85,11 +84,11 @@ func (k *checking) sort() error {
 	return nil
 }
 
-// maxMember bounds what is read into memory of a member that is not a list of
-// files.
+// maxMember bounds the size of a member that is read into memory. Lists of files have
+// another limit.
 const maxMember = disk.MaxCheckpoint
 
-// read returns a member as a whole.
+// read returns the content of a member, which may have limit bytes.
 func (i *Import) read(name string, limit int64) (data []byte, err error) {
 	r, err := i.staged.Open(name)
 	if err != nil {
@@ -115,11 +114,11 @@ func (i *Import) object(ctx context.Context, digest string, limit int64) ([]byte
 	return i.read(objectMember(digest), limit)
 }
 
-// journals folds the journal, and makes sure that what it was compacted from
-// leads to it.
+// journals folds the journal, and verifies that each segment continues the one before and
+// that the journal continues the last segment.
 func (k *checking) journals() error {
 	k.lineage = newLineage()
-	before := "" // the sum that the next journal must go on from
+	before := "" // the checksum that the next journal must continue
 	for _, m := range k.segments {
 		first, last, _ := segmentSpan(m.Name)
 		t, f, began, err := k.replay(m.Name)
@@ -153,7 +152,7 @@ func (k *checking) journals() error {
 	return nil
 }
 
-// Replay folds a journal of the archive, all of whose lines must be whole.
+// replay folds a journal of the archive, in which every line must be whole.
 func (k *checking) replay(name string) (t journal.Tail, f *journal.Fold, began state.Commit, err error) {
 	r, err := k.staged.Open(name)
 	if err != nil {
@@ -178,8 +177,8 @@ func (k *checking) replay(name string) (t journal.Tail, f *journal.Fold, began s
 	return t, f, began, err
 }
 
-// names looks at those strings of a state that become part of a file's name,
-// or an argument of git's.
+// names verifies the strings of the state that become a part of a file's name or an
+// argument of git.
 func (k *checking) names() error {
 	s := k.State
 	for _, ref := range s.Checkpoints {
@@ -206,13 +205,12 @@ func (k *checking) gitNames(g *state.Git, c *state.Capture) error {
 	return nil
 }
 
-// isCommit reports whether a string can be the name of a commit, or of none.
+// isCommit reports whether a string can be the hash of a commit, or is empty.
 func isCommit(name string) bool {
 	return len(name) <= 64 && strings.Trim(name, "0123456789abcdef") == ""
 }
 
-// derived makes sure that document and index tell of this session at this
-// moment.
+// derived verifies that the document and the index belong to this session at this commit.
 func (k *checking) derived() error {
 	data, err := k.read(exportDocument, maxMember)
 	if err == nil {
@@ -234,7 +232,7 @@ func (k *checking) derived() error {
 	return k.unfit(disk.ManifestName, err)
 }
 
-// unfit names the member that an error is about.
+// unfit adds the name of the member to an error.
 func (k *checking) unfit(member string, err error) error {
 	var version *state.VersionError
 	var damaged *bundle.DamagedError
@@ -251,8 +249,9 @@ func (k *checking) unfit(member string, err error) error {
 	return wrong(member, "%v", err)
 }
 
-// checkpoints makes sure that each checkpoint of the session has its file, and
-// no other is there, and finds out what they need.
+// checkpoints verifies that the archive has a file for each checkpoint of the session,
+// except those that the header says are lost, and no other files. It collects the objects
+// that the checkpoints need.
 func (k *checking) checkpoints(ctx context.Context) error {
 	k.needed.addHead(k.State)
 	for _, ref := range k.State.Checkpoints {
@@ -288,8 +287,8 @@ func (k *checking) checkpoints(ctx context.Context) error {
 	return nil
 }
 
-// complete makes sure that every object that is needed is there, unless the
-// header admits that it is not, and no other.
+// complete verifies that the archive has every needed object, except those that the header
+// says are lost, and no other objects.
 func (k *checking) complete(ctx context.Context) error {
 	if err := k.needed.readListings(ctx); err != nil {
 		var damaged *bundle.DamagedError
@@ -299,7 +298,7 @@ func (k *checking) complete(ctx context.Context) error {
 		return wrong("", "%v", err)
 	}
 	own := k.needed.inventory
-	wanted := map[string]bool{} // true: it may be missing
+	wanted := map[string]bool{} // by digest; true if the header says that the object is lost
 	for _, names := range []iter.Seq[string]{maps.Keys(own.Own), maps.Keys(own.Lost), maps.Keys(k.needed.files)} {
 		for digest := range names {
 			wanted[digest] = false

@@ -11,30 +11,28 @@ import (
 	"prdrunner/checkpoint/workspace"
 )
 
-// ImportFiles are the files that an imported session stands at, compared with
-// those of a workspace.
+// ImportFiles compares the files of an imported session with those of a workspace.
 type ImportFiles struct {
-	Known   bool               // false: nothing was ever captured, only the artifacts on record are known
-	Absent  []workspace.Change // that the workspace does not have
-	Differ  []workspace.Change // that it has otherwise
-	Blocked []Blocked          // that it has no room for
+	Known   bool               // false: there is no list of captured files, only the artifacts on record are known
+	Absent  []workspace.Change // files that the workspace lacks
+	Differ  []workspace.Change // files that the workspace has with other content or another mode
+	Blocked []Blocked          // files whose path is obstructed
 	Same    int
-	LeftOut []string // sensitive ones, which were not captured where the session comes from
+	LeftOut []string // sensitive files, which were not captured where the session was exported
 
 	patterns []string
-	same     map[string]bool // paths
+	same     map[string]bool // paths of files that are the same
 	own      ownFiles
 }
 
-// Blocked is a file that can't be put in its place.
+// Blocked is a file that can't be written because another path is in the way.
 type Blocked struct {
 	Path string
-	By   string // what is in the way: a path, perhaps the same one
+	By   string // the path in the way, perhaps the same path
 }
 
-// PlanFiles compares the workspace with the files that the archive brings. It
-// changes nothing. What the workspace has besides is none of the archive's
-// business.
+// PlanFiles compares the workspace with the files of the archive's session. It changes
+// nothing. Files that only the workspace has are not part of the comparison.
 func (i *Import) PlanFiles(ctx context.Context, w *workspace.Workspace) (*ImportFiles, error) {
 	f, err := planImported(ctx, w, i.State, i.LostObjects, i.object)
 	if err == nil {
@@ -43,8 +41,8 @@ func (i *Import) PlanFiles(ctx context.Context, w *workspace.Workspace) (*Import
 	return f, err
 }
 
-// planImported compares the workspace with the files of a state. lost are
-// objects that can't be had.
+// planImported compares the workspace with the files of a state. lost lists the objects
+// that are not available.
 func planImported(ctx context.Context, w *workspace.Workspace, state *state.State, lost []string, from workspace.ObjectSource) (*ImportFiles, error) {
 	f := &ImportFiles{same: map[string]bool{}}
 	l := &workspace.Listing{}
@@ -67,7 +65,7 @@ func planImported(ctx context.Context, w *workspace.Workspace, state *state.Stat
 	return f, nil
 }
 
-// add takes in what is at the path of an entry.
+// add records the result of comparing an entry with the workspace.
 func (f *ImportFiles) add(e *workspace.Entry, found workspace.Compared) {
 	switch {
 	case found.Obstacle != "":
@@ -82,20 +80,20 @@ func (f *ImportFiles) add(e *workspace.Entry, found workspace.Compared) {
 	}
 }
 
-// RestoredFiles is what came of restoring an archive's files.
+// RestoredFiles is the result of restoring the files of an imported session.
 type RestoredFiles struct {
 	Written int
-	Skipped []workspace.Missing // whose bytes the archive does not have
-	Kept    []string            // that differ, and were left as they are
-	Safety  string              // the checkpoint of those that were overwritten; "": none were
-	GivenUp bool                // which files they were is not known any more
+	Skipped []workspace.Missing // files whose bytes the archive lacks
+	Kept    []string            // files that differ and were not overwritten
+	Safety  string              // the checkpoint of the files that were overwritten; "" if none were
+	GivenUp bool                // the journal no longer has the commit that lists the files
 }
 
-// RestoreImported writes the files that a workspace lacks, after the session
-// was placed, and makes the import one that is finished. Those that differ stay
-// as they are, unless overwrite says otherwise: then a checkpoint of the files
-// as they were is made first. A file that looks sensitive is never overwritten,
-// since it is in no checkpoint.
+// RestoreImported writes the files that the workspace lacks, after the session was placed,
+// and then removes the note of the pending import. Files that differ are left unchanged
+// unless overwrite is set; in that case Runner first makes a checkpoint of the files that
+// it overwrites. Files that look sensitive are never overwritten, since no checkpoint
+// holds them.
 func (s *Store) RestoreImported(ctx context.Context, w *workspace.Workspace, prd string, f *ImportFiles, by state.Actor, overwrite bool) (*RestoredFiles, error) {
 	done := &RestoredFiles{}
 	if len(f.changes(overwrite)) == 0 {
@@ -125,7 +123,7 @@ func (x *Session) restoreImported(ctx context.Context, w *workspace.Workspace, f
 	return x.overwrite(ctx, w, f, changes, done)
 }
 
-// keep names the files that stay as they are, though they differ.
+// keep records the files that differ and are not overwritten.
 func (d *RestoredFiles) keep(f *ImportFiles, overwrite bool) {
 	for _, c := range f.Differ {
 		if !overwrite || workspace.Sensitive(c.Path) {
@@ -140,8 +138,8 @@ func (d *RestoredFiles) restore(ctx context.Context, w *workspace.Workspace, cha
 	return err
 }
 
-// overwrite makes a checkpoint of the files, then restores, then records them
-// as they are.
+// overwrite makes a checkpoint of the current files, restores the imported files, and
+// captures the result.
 func (x *Session) overwrite(ctx context.Context, w *workspace.Workspace, f *ImportFiles, changes []workspace.Change, done *RestoredFiles) error {
 	scope := x.store.Including(f.patterns)
 	patterns := slices.Clone(scope)
@@ -161,7 +159,7 @@ func (x *Session) overwrite(ctx context.Context, w *workspace.Workspace, f *Impo
 	}
 	changes = slices.DeleteFunc(changes, func(c workspace.Change) bool {
 		lost := c.From != nil && slices.Contains(slices.Concat(captured.LeftOut, captured.Unstable, captured.Special), c.Path)
-		if lost { // nothing could bring back what it is now
+		if lost { // no checkpoint could restore its current content
 			done.Kept = append(done.Kept, c.Path)
 		}
 		return lost
@@ -183,7 +181,7 @@ func (x *Session) overwrite(ctx context.Context, w *workspace.Workspace, f *Impo
 	return x.commit(ctx)
 }
 
-// fromCapture has changes begin with what a capture found.
+// fromCapture sets the old entry of each change to the one that a capture recorded.
 func fromCapture(ctx context.Context, w *workspace.Workspace, listing string, changes []workspace.Change) error {
 	l, err := w.Load(ctx, listing)
 	if err != nil {

@@ -17,27 +17,26 @@ import (
 	"prdrunner/checkpoint/workspace"
 )
 
-// ErrUnfinishedImport says that the files of an imported session were not all
-// restored.
+// ErrUnfinishedImport reports that not all files of an imported session were restored.
 var ErrUnfinishedImport = errors.New("an import is not finished")
 
-// PendingImport is an import that was begun and not finished: its session is in
-// place, or will be with the next lock, and its files may not be.
+// PendingImport is an import that was started and not finished. Its session is in place,
+// or will be after the next lock; its files may not be restored.
 type PendingImport struct {
 	FormatVersion string      `json:"format_version"`
 	Session       string      `json:"session"`
-	Seq           uint64      `json:"seq"`       // at which the imported session stands
-	Archive       state.Text  `json:"archive"`   // as it was named; "": no files are to be restored
-	Overwrite     bool        `json:"overwrite"` // files that differ are to be replaced
+	Seq           uint64      `json:"seq"`       // last commit of the imported session
+	Archive       state.Text  `json:"archive"`   // name of the archive; "" if no files are to be restored
+	Overwrite     bool        `json:"overwrite"` // replace files that differ
 	By            state.Actor `json:"by"`
 	Time          time.Time   `json:"time"`
 
-	Damage *state.DamagedError `json:"-"` // why its note can't be read, so that nothing else is known; nil: it can
+	Damage *state.DamagedError `json:"-"` // why the note can't be read, so that the other fields are empty; nil if it can
 }
 
-// PendingImport returns the import of a PRD that was cut short, nil if none
-// was. It takes no lock. A note that is damaged says no more than that there was
-// one: the session is none the worse for it.
+// PendingImport returns the interrupted import of a PRD, nil if there is none. It takes no
+// lock. If the note is damaged it still tells that there was an import: PendingImport
+// returns it with Damage set and no error, since the session is not affected.
 func (s *Store) PendingImport(prd string) (*PendingImport, error) {
 	from := s.layout.ImportingPath(prd)
 	p, err := s.readPending(prd, filepath.Join(from, disk.ImportingName))
@@ -78,7 +77,7 @@ func (s *Store) readPending(prd, path string) (*PendingImport, error) {
 	return &p, nil
 }
 
-// pending is the intent to restore files, nil where there are none to restore.
+// pending returns the note about the files to restore, nil if there are none.
 func (i *Import) pending(by state.Actor, o PlaceOptions) *PendingImport {
 	if o.Files == nil || len(o.Files.changes(o.Overwrite)) == 0 {
 		return nil
@@ -88,8 +87,8 @@ func (i *Import) pending(by state.Actor, o PlaceOptions) *PendingImport {
 	}
 }
 
-// writePending puts the intent into a session's directory, durably; nil removes
-// that of an earlier import.
+// writePending writes the note of a pending import into a session's directory, durably. If
+// p is nil it removes the note of an earlier import.
 func (s *Store) writePending(dir string, p *PendingImport) error {
 	path := filepath.Join(dir, disk.ImportingName)
 	if p == nil {
@@ -105,10 +104,10 @@ func (s *Store) writePending(dir string, p *PendingImport) error {
 	return store.WriteFile(s.fs, path, append(data, '\n'))
 }
 
-// FinishImport restores the files that an import was cut short in restoring.
-// Without one it does nothing and returns nil. What the workspace has besides,
-// and what differs unless it was to be overwritten, stays. An import whose commit
-// the journal does not have any more, since it was begun anew, is given up.
+// FinishImport restores the remaining files of an interrupted import. If there is no such
+// import it does nothing and returns nil. It leaves files that only the workspace has, and
+// files that differ unless the import was to overwrite them. It gives up an import whose
+// commit is no longer in the journal because the journal was started over.
 func (x *Session) FinishImport(ctx context.Context, w *workspace.Workspace) (*RestoredFiles, error) {
 	p, err := x.store.PendingImport(x.prd)
 	if err != nil || p == nil {
@@ -138,8 +137,9 @@ func (x *Session) finishPending(ctx context.Context, w *workspace.Workspace, p *
 	return x.restoreImported(ctx, w, files, p.Overwrite, done)
 }
 
-// importedFiles compares the workspace with the files at the commit at which
-// the session was imported. What was overwritten may have been recorded since.
+// importedFiles compares the workspace with the files at the commit at which the session
+// was imported. It does not use the current state, since an interrupted overwrite may have
+// captured files after that commit.
 func (x *Session) importedFiles(ctx context.Context, w *workspace.Workspace, seq uint64) (*ImportFiles, error) {
 	state := x.State()
 	var err error
@@ -162,8 +162,8 @@ func (x *Session) importedFiles(ctx context.Context, w *workspace.Workspace, seq
 	return planImported(ctx, w, state, lost, objectSource(x.store))
 }
 
-// changes are those that restoring makes: a file that looks sensitive is never
-// overwritten, since it is in no checkpoint.
+// changes returns the changes that restoring makes, sorted by path. Files that look
+// sensitive are never overwritten, since no checkpoint holds them.
 func (f *ImportFiles) changes(overwrite bool) []workspace.Change {
 	changes := slices.Clone(f.Absent)
 	for _, c := range f.Differ {

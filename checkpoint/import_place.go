@@ -18,39 +18,39 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// Placed is what became of an archive.
+// Placed is the result of placing an archive.
 type Placed struct {
-	Relation Relation // as it was found under the lock
-	Archived string   // where the session lies that was here; "": none was put away
-	// Uncertain are the workstreams that only what was put away knows more of:
-	// they must happen only once, and may have.
+	Relation Relation // determined under the lock
+	Archived string   // directory of the session that was replaced; "" if none was
+	// Uncertain are the workstreams that must happen only once and that may have happened:
+	// only the replaced sessions record that they started.
 	Uncertain []string
 }
 
-// PlaceOptions say what Place does besides.
+// PlaceOptions are the options of Place.
 type PlaceOptions struct {
-	Replace bool // archive a session that the archive's one does not continue
-	// Files are to be restored next: until they are, by RestoreImported or,
-	// after a crash, FinishImport, PendingImport tells of it. nil: none are.
+	Replace bool // archive the current session if the imported one does not continue it
+	// Files are the files to restore after placing. PendingImport reports the import until
+	// RestoreImported, or FinishImport after a crash, has restored them. nil: no files are
+	// restored.
 	Files     *ImportFiles
-	Overwrite bool // files that differ
+	Overwrite bool // overwrite files that differ
 }
 
-// Place makes the archive's session the current one of its PRD. One that it
-// does not continue is an *ImportConflictError, unless Replace says that it is
-// to be archived. Where the session here stands at the same commit, or has only
-// captured files since, its state stays as it is.
+// Place makes the archive's session the current session of its PRD. If it does not
+// continue the current session, Place returns an *ImportConflictError, unless Replace
+// allows it to archive that session. If the current session is at the same commit, or has
+// only captured files since, Place does not change its state.
 //
-// The objects come first, where they do no harm, then the session, whole, in a
-// directory of its own. Giving that its name is the moment from which on the
-// import is carried out; finishImport does the rest, now or, after a crash,
-// under the next lock.
+// Place first adds the objects, which do no harm on their own. It then writes the whole
+// session into a new directory and renames that directory. The import takes effect with
+// the rename. finishImport does the rest, now or, after a crash, under the next lock.
 func (i *Import) Place(ctx context.Context, by state.Actor, o PlaceOptions) (*Placed, error) {
 	s := i.store
 	if i.shared == nil {
 		return nil, fmt.Errorf("import %s: it was only looked at", i.PRD)
 	}
-	i.made = nil // it is needed from now on
+	i.made = nil // the state directory stays from now on
 	own, err := s.takeOwn(ctx, i.PRD)
 	if err != nil {
 		return nil, err
@@ -62,7 +62,7 @@ func (i *Import) Place(ctx context.Context, by state.Actor, o PlaceOptions) (*Pl
 	if err != nil || done.Relation == RelationEqual || done.Relation == RelationSame {
 		return done, errors.Join(err, own.Unlock())
 	}
-	if done.Archived != "" { // what its owner left undone lies there, too
+	if done.Archived != "" { // the unfinished work of its owner was archived, too
 		err = writeNote(s.fs, s.layout.LockPath(i.PRD), nil)
 	}
 	var x *Session
@@ -90,7 +90,7 @@ func (i *Import) place(ctx context.Context, o PlaceOptions, pending *PendingImpo
 	}
 	switch relation {
 	case RelationEqual, RelationSame:
-		if err := i.placeObjects(ctx); err != nil { // some may have been collected, or lost
+		if err := i.placeObjects(ctx); err != nil { // some objects may have been collected or lost
 			return nil, err
 		}
 		return &Placed{Relation: relation}, s.writePending(s.layout.PRDDir(i.PRD), pending)
@@ -103,7 +103,7 @@ func (i *Import) place(ctx context.Context, o PlaceOptions, pending *PendingImpo
 		if !o.Replace {
 			return nil, &ImportConflictError{PRD: i.PRD, Relation: relation, Here: here}
 		}
-		if here != nil && here.Rollback != nil { // its files are of neither moment
+		if here != nil && here.Rollback != nil { // its files match neither side of the rollback
 			return nil, fmt.Errorf("import %s: %w", i.PRD, unfinished(here))
 		}
 	}
@@ -130,13 +130,13 @@ func (i *Import) place(ctx context.Context, o PlaceOptions, pending *PendingImpo
 	}
 	archived, err := s.finishImport(i.PRD)
 	if err == nil && pending == nil {
-		err = s.writePending(s.layout.PRDDir(i.PRD), nil) // of an import that this one goes on from
+		err = s.writePending(s.layout.PRDDir(i.PRD), nil) // remove the note of an earlier import that this one continues
 	}
 	return &Placed{Relation: relation, Archived: archived, Uncertain: names(uncertain)}, err
 }
 
-// mendHere puts the session in order that is gone on from, so that what was cut
-// short is kept for people.
+// mendHere repairs the current session before the import continues it, so that incomplete
+// lines of its journal are kept for people.
 func (i *Import) mendHere() error {
 	r, err := i.store.examine(i.PRD)
 	if err != nil {
@@ -149,7 +149,7 @@ func (i *Import) mendHere() error {
 	return log.Close()
 }
 
-// placeObjects makes the archive's objects those of the state directory.
+// placeObjects copies the archive's objects into the state directory.
 func (i *Import) placeObjects(ctx context.Context) (err error) {
 	batch := i.store.Objects().Begin()
 	defer func() { err = errors.Join(err, batch.Abandon()) }()
@@ -172,8 +172,8 @@ func (i *Import) placeObjects(ctx context.Context) (err error) {
 	return batch.Commit(ctx)
 }
 
-// prepare copies the session into a directory of the trash, where nobody takes
-// it for one, and makes it durable.
+// prepare copies the session into a directory in the trash, where no command takes it for
+// a session, and makes it durable.
 func (i *Import) prepare(ctx context.Context, o PlaceOptions, pending *PendingImport) (dir string, err error) {
 	s := i.store
 	dir = filepath.Join(s.layout.TrashPath(), rand.Text())
@@ -186,7 +186,7 @@ func (i *Import) prepare(ctx context.Context, o PlaceOptions, pending *PendingIm
 		}
 		top, _, _ := strings.Cut(m.Name, "/")
 		if top == disk.ObjectsDir || m.Name == exportDocument || m.Name == disk.ManifestName {
-			continue // are elsewhere, or made again
+			continue // objects are placed separately; the document and the index are regenerated
 		}
 		if err := i.copyOut(m.Name, dir); err != nil {
 			return dir, fmt.Errorf("import %s: %w", m.Name, err)
@@ -207,8 +207,8 @@ func (i *Import) prepare(ctx context.Context, o PlaceOptions, pending *PendingIm
 	return dir, nil
 }
 
-// copyOut copies a member into the directory of a session, and a checkpoint as
-// its file is written here.
+// copyOut copies a member into a session's directory. It writes checkpoints in the form
+// that this store uses.
 func (i *Import) copyOut(name, dir string) error {
 	if id, ok := disk.CheckpointOfMember(name); ok {
 		data, err := i.read(name, disk.MaxCheckpoint)
@@ -232,8 +232,8 @@ func (i *Import) copyOut(name, dir string) error {
 	return errors.Join(err, f.Close(), r.Close())
 }
 
-// finishImport completes an import whose session has been given its name. It
-// returns where the one lies that was in its way.
+// finishImport completes an import whose session directory was renamed. It returns the
+// directory of the session that it replaced, if any.
 func (s *Store) finishImport(prd string) (archived string, err error) {
 	from := s.layout.ImportingPath(prd)
 	if there, err := s.layout.Exists(from); err != nil || !there {
@@ -260,7 +260,7 @@ func (s *Store) finishImport(prd string) (archived string, err error) {
 	return archived, nil
 }
 
-// makeWay archives the session that the imported one does not go on from.
+// makeWay archives the current session if the imported session does not continue it.
 func (s *Store) makeWay(prd, from string) (archived string, err error) {
 	comes, _, err := s.lineageIn(prd, from)
 	if err != nil {
@@ -278,9 +278,8 @@ func (s *Store) makeWay(prd, from string) (archived string, err error) {
 	return s.archive(prd)
 }
 
-// moveIn moves the files of an imported session to where they belong. The
-// journal comes last: until then the old one is whole, and from then on the
-// new one is.
+// moveIn moves the files of an imported session into the session's directory. It moves the
+// journal last: until then the old session is whole, and from then on the new one is.
 func (s *Store) moveIn(prd, from string) error {
 	to := s.layout.PRDDir(prd)
 	if err := s.makePRDLayout(prd); err != nil {
@@ -303,8 +302,8 @@ func (s *Store) moveIn(prd, from string) error {
 	return nil
 }
 
-// moveFiles moves files of one directory to another, durably: a crash leaves
-// each of them in one of them at least.
+// moveFiles moves files from one directory to another, durably. After a crash each file is
+// in at least one of the two directories.
 func (s *Store) moveFiles(from, to string, which func(name string) bool) error {
 	entries, err := s.fs.ReadDir(from)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

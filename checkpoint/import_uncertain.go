@@ -11,13 +11,13 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// Uncertain names the workstreams that must happen only once, and that the
-// session here started after the archive's one parted from it: in what is
-// imported they are uncertain, as after a rollback.
+// Uncertain returns the workstreams that must happen only once and that the session here
+// started after it parted from the archive's session. In the imported session they are
+// uncertain, as after a rollback.
 func (i *Import) Uncertain() []string { return names(i.uncertain(i.Relation, i.Here)) }
 
-// Pending names the workstreams of the archive's session that must happen only once and
-// are not done in it: where it was exported, they may happen, too.
+// Pending returns the workstreams of the archive's session that must happen only once and
+// are not done in it. They may also happen on the machine that exported the session.
 func (i *Import) Pending() []string {
 	var list []string
 	for _, p := range i.State.Phases {
@@ -38,9 +38,9 @@ func names(events []state.WorkstreamUncertain) []string {
 	return list
 }
 
-// uncertain is what becomes uncertain where the archive's session takes the place
-// of what is here: what was started later, in that same session, as it is here or as it
-// was set aside.
+// uncertain returns the workstreams that become uncertain when the archive's session
+// replaces the current one: those that the same session, in its current or an archived
+// copy, started later.
 func (i *Import) uncertain(relation Relation, here *state.State) []state.WorkstreamUncertain {
 	if !replaces(relation) {
 		return nil
@@ -52,7 +52,7 @@ func (i *Import) uncertain(relation Relation, here *state.State) []state.Workstr
 		}
 		for had := range copied.Records() {
 			w := i.State.Workstream(had.Name)
-			if w == nil { // the pipeline did not have it then
+			if w == nil { // the pipeline did not have the workstream then
 				w = &state.Workstream{}
 			}
 			if had.MaybeAgain(w) {
@@ -63,7 +63,8 @@ func (i *Import) uncertain(relation Relation, here *state.State) []state.Workstr
 	return events
 }
 
-// addLater adds an event about a workstream, of two the one that knows of more attempts.
+// addLater adds an event about a workstream. If the list has an event about the same
+// workstream, addLater keeps the one with more attempts.
 func addLater(events []state.WorkstreamUncertain, e state.WorkstreamUncertain) []state.WorkstreamUncertain {
 	i := slices.IndexFunc(events, func(o state.WorkstreamUncertain) bool { return o.Workstream == e.Workstream })
 	switch {
@@ -75,8 +76,8 @@ func addLater(events []state.WorkstreamUncertain, e state.WorkstreamUncertain) [
 	return events
 }
 
-// replaces reports whether an archive's session takes the place of what is here, and
-// does not just go on from it.
+// replaces reports whether the archive's session replaces the current one, and does not
+// just continue it.
 func replaces(r Relation) bool {
 	switch r {
 	case RelationNew, RelationOlder, RelationDiverged, RelationForeign, RelationDamaged:
@@ -86,8 +87,8 @@ func replaces(r Relation) bool {
 	return false
 }
 
-// others are the sessions of the PRD that are here, or were set aside, as far as they
-// can be read.
+// others returns the PRD's sessions that can be read: the archived ones, and here unless
+// it is nil.
 func (i *Import) others(here *state.State) []*state.State {
 	all := slices.Clone(i.aside)
 	if here != nil {
@@ -96,9 +97,9 @@ func (i *Import) others(here *state.State) []*state.State {
 	return all
 }
 
-// unknownTo returns what has happened only once in the sessions of the PRD here, and
-// that the archive's session does not know of. In a session that can't be read each
-// workstream may have happened that is not done in the archive's.
+// unknownTo returns the acts that the PRD's sessions here record and that the archive's
+// session does not know. If a session can't be read, it may have done every workstream
+// that is not done in the archive's session, so unknownTo adds all of these.
 func (i *Import) unknownTo(relation Relation, here *state.State) ([]state.Act, error) {
 	if !replaces(relation) {
 		return nil, nil
@@ -130,9 +131,9 @@ func (i *Import) unknownTo(relation Relation, here *state.State) ([]state.Act, e
 	return acts, nil
 }
 
-// addKnown puts on record what becomes uncertain, and what has happened in other
-// sessions, in the directory of a session that is not in place yet: once it is, nothing
-// may come between.
+// addKnown appends a commit with uncertain workstreams and acts to the journal in dir,
+// before the session in dir is put in place. Once it is in place nothing may come before
+// that commit.
 func (i *Import) addKnown(dir string, events []state.WorkstreamUncertain, acts []state.Act) (err error) {
 	if len(events)+len(acts) == 0 {
 		return nil

@@ -9,34 +9,34 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// Relation is how a session relates to the one that is there.
+// Relation is how an archive's session relates to the current session of its PRD.
 type Relation string
 
-// The relations of an archive's session to the one of its PRD that is here.
+// The relations of an archive's session to the current session of its PRD.
 const (
-	RelationNew      Relation = "new"      // there is none here
-	RelationEqual    Relation = "equal"    // they stand at the same commit
-	RelationForward  Relation = "forward"  // the archive's goes on from where this one stands
-	RelationSame     Relation = "same"     // likewise, but that this one has captured files since, as an import does
-	RelationOlder    Relation = "older"    // this one goes on from where the archive's stands
-	RelationDiverged Relation = "diverged" // they are of one session, and each has commits of its own
+	RelationNew      Relation = "new"      // there is no current session
+	RelationEqual    Relation = "equal"    // both are at the same commit
+	RelationForward  Relation = "forward"  // the archive's session continues the current one
+	RelationSame     Relation = "same"     // like equal, except that the current session has captured files since, as an import does
+	RelationOlder    Relation = "older"    // the current session continues the archive's
+	RelationDiverged Relation = "diverged" // both are the same session, and each has commits that the other lacks
 	RelationForeign  Relation = "foreign"  // they are different sessions
-	RelationDamaged  Relation = "damaged"  // what is here can't be read
+	RelationDamaged  Relation = "damaged"  // the current session can't be read
 )
 
-// lineage is what tells a session's commits from those of another history: the
-// sums of its lines. A line that a journal was begun anew with has two: its own,
-// and that of the line whose place it takes.
+// lineage holds the checksums of a session's lines, which tell its commits from those of
+// another history. The first line of a journal that was started over has two: its own, and
+// that of the line that it replaces.
 type lineage struct {
 	session string
-	seq     uint64 // where it stands
-	changed uint64 // the last commit of more than files that were captured
+	seq     uint64 // last commit
+	changed uint64 // last commit that did more than capture files
 	sums    map[uint64][]string
 }
 
 func newLineage() *lineage { return &lineage{sums: map[uint64][]string{}} }
 
-// add adds a commit of the journal, or of what it was compacted from.
+// add adds a commit of the journal or of a segment.
 func (l *lineage) add(c state.Commit) {
 	l.sums[c.Seq] = append(l.sums[c.Seq], c.Sum)
 	if c.State != nil {
@@ -47,9 +47,9 @@ func (l *lineage) add(c state.Commit) {
 	}
 }
 
-// onlyCaptures reports whether events are of the kind that an import puts on
-// record, overwriting files or a session of the same lineage: the session stands
-// where it stood.
+// onlyCaptures reports whether all events are ones that an import records when it
+// overwrites files or replaces a session of the same lineage. Such events do not advance
+// the session.
 func onlyCaptures(events []state.Event) bool {
 	for _, e := range events {
 		switch e := e.(type) {
@@ -69,13 +69,12 @@ func onlyCaptures(events []state.Event) bool {
 	return true
 }
 
-// has reports whether the other stood, where it stands now, at a commit of
-// this one.
+// has reports whether the last commit of other is a commit of l.
 func (l *lineage) has(other *lineage) bool {
 	return slices.ContainsFunc(other.sums[other.seq], func(sum string) bool { return slices.Contains(l.sums[other.seq], sum) })
 }
 
-// relate says how a session that comes relates to the one that is here.
+// relate returns how an imported session relates to the current one.
 func relate(comes, here *lineage) Relation {
 	switch {
 	case comes.session != here.session:
@@ -92,9 +91,8 @@ func relate(comes, here *lineage) Relation {
 	return RelationDiverged
 }
 
-// lineageIn reads the lineage of the session in a directory, and where it
-// stands; nil where there is none. What a journal was compacted from proves
-// nothing where it is damaged.
+// lineageIn reads the lineage and the state of the session in a directory, nil if there is
+// none. A segment is read up to its first damaged line, since later lines prove nothing.
 func (s *Store) lineageIn(prd, dir string) (*lineage, *state.State, error) {
 	paths, err := s.layout.Journals(dir)
 	if err != nil {

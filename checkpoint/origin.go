@@ -14,25 +14,26 @@ import (
 	"prdrunner/checkpoint/workspace"
 )
 
-// origin tells which part of a session comes from another workspace, and what
-// this one had besides: no capture up to that commit says anything of it.
+// origin is a note about an imported session: which commits come from another workspace,
+// and which files this workspace had that the session did not. No capture up to Seq tells
+// about those files.
 type origin struct {
 	FormatVersion string `json:"format_version"`
 	Session       string `json:"session"`
-	Seq           uint64 `json:"seq"` // at which it stood when it was imported
+	Seq           uint64 `json:"seq"` // last commit when the session was imported
 	ownFiles
 }
 
-// ownFiles are the files that a workspace had when a session was imported, and
-// that are none of the session's.
+// ownFiles are the files that a workspace had when a session was imported and that do not
+// belong to the session.
 type ownFiles struct {
-	Looked bool         `json:"looked"` // false: nobody looked for them
-	Git    bool         `json:"git"`    // it was looked in git, too
+	Looked bool         `json:"looked"` // false: the workspace was not searched
+	Git    bool         `json:"git"`    // git was searched, too
 	Own    []state.Text `json:"own"`
 }
 
-// lookForOwn finds them. session are the paths at which the workspace has what
-// the session has.
+// lookForOwn returns the workspace's own files. session holds the paths at which the
+// workspace has the same file as the session.
 func lookForOwn(ctx context.Context, w *workspace.Workspace, patterns []string, session map[string]bool) (ownFiles, error) {
 	names, err := w.Names(ctx, patterns)
 	if err != nil {
@@ -47,7 +48,8 @@ func lookForOwn(ctx context.Context, w *workspace.Workspace, patterns []string, 
 	return found, nil
 }
 
-// writeOrigin puts the note into the directory of a session that is imported.
+// writeOrigin writes the origin note into the directory of a session that is being
+// imported.
 func (i *Import) writeOrigin(dir string, own ownFiles) error {
 	data, err := state.EncodeJSON(origin{FormatVersion: state.FormatVersion, Session: i.Session, Seq: i.Seq, ownFiles: own})
 	if err != nil {
@@ -56,7 +58,7 @@ func (i *Import) writeOrigin(dir string, own ownFiles) error {
 	return store.WriteFile(i.store.fs, filepath.Join(dir, disk.OriginName), append(data, '\n'))
 }
 
-// readOrigin returns where a session was imported from, nil if it was not.
+// readOrigin returns the origin note of a session, nil if the session was not imported.
 func (s *Store) readOrigin(st *state.State) (*origin, error) {
 	path := filepath.Join(s.layout.PRDDir(st.PRD), disk.OriginName)
 	data, err := store.ReadFile(s.fs, path)
