@@ -13,18 +13,18 @@ import (
 	"prdrunner/checkpoint/workspace"
 )
 
-// RebuiltCheckpoint is what rebuilding did to a checkpoint.
+// RebuiltCheckpoint is the result of rebuilding a checkpoint.
 type RebuiltCheckpoint struct {
 	ID      string       `json:"id"`
-	Was     []state.Text `json:"was"`            // what was wrong; nothing, where only its file was missing
-	Kept    []state.Text `json:"kept,omitempty"` // where its damaged files lie now
-	Written bool         `json:"written"`        // its file was made again, from the journal
-	Files   []state.Text `json:"files"`          // whose bytes are there again
-	Left    []state.Text `json:"left"`           // what is still wrong
+	Was     []state.Text `json:"was"`            // problems before the rebuild; empty if only the file was missing
+	Kept    []state.Text `json:"kept,omitempty"` // new paths of its damaged files
+	Written bool         `json:"written"`        // its file was written again, from the journal
+	Files   []state.Text `json:"files"`          // files whose bytes are available again
+	Left    []state.Text `json:"left"`           // problems after the rebuild
 }
 
-// NewRebuilt is the beginning of rebuilding a checkpoint, or what that would do
-// as far as can be told beforehand.
+// NewRebuilt returns the result with which rebuilding a checkpoint starts. For a dry run
+// it says what a rebuild would do, as far as that is known beforehand.
 func NewRebuilt(c CheckpointCheck) RebuiltCheckpoint {
 	r := RebuiltCheckpoint{ID: c.Ref.ID, Was: state.Texts(c.Problems), Written: c.Journal, Files: []state.Text{}, Left: []state.Text{}}
 	if c.Whole() && c.Ref.Damage != nil {
@@ -36,15 +36,15 @@ func NewRebuilt(c CheckpointCheck) RebuiltCheckpoint {
 	return r
 }
 
-// Whole reports whether nothing is wrong with it any more.
+// Whole reports whether the checkpoint has no problems after the rebuild.
 func (r *RebuiltCheckpoint) Whole() bool { return len(r.Left) == 0 }
 
-// Rebuild mends checkpoints of the session: those that references name, or all
-// that are damaged. Their files come from the journal, and the damaged ones are
-// kept; bytes of theirs that are lost come from files of the workspace that are
-// still the same, or from git. References that kept their commits are made again, and
-// where a commit is gone, what git still has of it becomes objects. What is whole afterwards is no longer marked as
-// damaged, and what is not, is.
+// Rebuild repairs the checkpoints of the session that refs name, or all damaged ones if
+// refs is empty. It writes checkpoint files again from the journal and keeps the damaged
+// files. It restores lost bytes from workspace files that still have the same content, or
+// from git. It recreates the git references that keep commits; if a commit is gone, it
+// copies the bytes that git still has into objects. Afterwards it removes the damage mark
+// of checkpoints that are whole, and marks the others.
 func (x *Session) Rebuild(ctx context.Context, w *workspace.Workspace, refs []string) ([]RebuiltCheckpoint, error) {
 	if x.live == nil {
 		return nil, fmt.Errorf("rebuild checkpoints of %s: %w", x.prd, ErrNoSession)
@@ -83,13 +83,13 @@ func (x *Session) Rebuild(ctx context.Context, w *workspace.Workspace, refs []st
 	if len(rebuilt) == 0 {
 		return rebuilt, nil
 	}
-	if err := x.WriteDerived(ctx, true); err != nil { // the files that were only missing
+	if err := x.WriteDerived(ctx, true); err != nil { // writes the files that were only missing
 		return rebuilt, err
 	}
 	return rebuilt, x.conclude(ctx, w, rebuilt)
 }
 
-// examine looks closely at checkpoints of the session.
+// examine validates checkpoints of the session by reading every byte.
 func (x *Session) examine(ctx context.Context, w *workspace.Workspace, refs []string) (*SessionCheck, error) {
 	at := StoredSession{PRD: x.prd, Place: PlaceCurrent, Dir: x.store.layout.PRDDir(x.prd), State: x.State()}
 	wanted, err := x.store.wantedIDs([]StoredSession{at}, refs)
@@ -99,7 +99,8 @@ func (x *Session) examine(ctx context.Context, w *workspace.Workspace, refs []st
 	return newChecker(x.store, w, true).session(ctx, at, wanted)
 }
 
-// conclude looks at what was rebuilt again, and records what came of it.
+// conclude validates the rebuilt checkpoints again, adds the remaining problems to
+// rebuilt, and records the result in the session.
 func (x *Session) conclude(ctx context.Context, w *workspace.Workspace, rebuilt []RebuiltCheckpoint) error {
 	var ids []string
 	for _, r := range rebuilt {
@@ -120,9 +121,9 @@ func (x *Session) conclude(ctx context.Context, w *workspace.Workspace, rebuilt 
 	return err
 }
 
-// rebuildFile makes a checkpoint's file again, where it is damaged and the
-// journal has what was in it. One that is only missing is written with all that
-// are, in one pass over the journal.
+// rebuildFile replaces a checkpoint's damaged file, if the journal has the content. A file
+// that is only missing is left to WriteDerived, which writes all missing files in one pass
+// over the journal.
 func (x *Session) rebuildFile(c CheckpointCheck, r *RebuiltCheckpoint) error {
 	if !c.Journal || x.derived.lost[c.Ref.ID] {
 		return nil
@@ -146,12 +147,12 @@ func (x *Session) rebuildFile(c CheckpointCheck, r *RebuiltCheckpoint) error {
 	if err := x.putCheckpoint(*made); err != nil {
 		return err
 	}
-	x.derived.index = 0 // `latest` may have to name another file
+	x.derived.index = 0 // `latest` may have to point to another file
 	return nil
 }
 
-// keepDamaged moves a damaged file to where it is kept for people: beside the
-// journal, so that nothing takes it for a checkpoint.
+// keepDamaged renames a damaged file and keeps it for people. The new path is in the
+// journal's directory, where the file is not taken for a checkpoint.
 func (s *Store) keepDamaged(prd, dir, path string) (string, error) {
 	to, err := s.layout.FreePath(filepath.Join(dir, filepath.Base(path)+".damaged"))
 	if err == nil {
@@ -163,8 +164,8 @@ func (s *Store) keepDamaged(prd, dir, path string) (string, error) {
 	return to, nil
 }
 
-// rebuildObjects puts bytes back that are lost or damaged, from wherever the
-// same ones are.
+// rebuildObjects restores the lost or damaged bytes of a checkpoint's files from any other
+// place that has the same bytes.
 func (x *Session) rebuildObjects(ctx context.Context, w *workspace.Workspace, r *RebuiltCheckpoint) error {
 	file, err := x.store.ReadCheckpoint(x.prd, r.ID)
 	if err != nil {
@@ -172,7 +173,7 @@ func (x *Session) rebuildObjects(ctx context.Context, w *workspace.Workspace, r 
 	}
 	l, _, err := FilesOf(ctx, w, file.State)
 	if err != nil {
-		return ctx.Err() // likewise
+		return ctx.Err() // the next validation reports the error
 	}
 	lost, err := w.Missing(ctx, l.Entries, true)
 	if err != nil || len(lost) == 0 {
@@ -198,8 +199,9 @@ func (x *Session) rebuildObjects(ctx context.Context, w *workspace.Workspace, r 
 	return nil
 }
 
-// keepFromPruning makes the references again that kept captures in git, as far as the commits are there, and
-// objects of what git has of a checkpoint's files whose commit is gone.
+// keepFromPruning recreates the references that keep captures in git, for commits that
+// still exist. If the commit of the checkpoint is gone, it copies the bytes that git still
+// has into objects.
 func (x *Session) keepFromPruning(ctx context.Context, w *workspace.Workspace, id string) error {
 	file, err := x.store.ReadCheckpoint(x.prd, id)
 	if err != nil || w == nil || w.Repository() == nil || file.State.Capture == nil || file.State.Capture.Commit == "" {
@@ -231,8 +233,8 @@ func (x *Session) keepFromPruning(ctx context.Context, w *workspace.Workspace, i
 	return nil
 }
 
-// copies says where bytes are, by their digest: in files of the workspace, and
-// in git as other captures have it.
+// copies says where bytes can be found, by their digest: in files of the workspace, and in
+// the git blobs of other captures.
 type copies struct {
 	files map[string]string
 	blobs map[string]workspace.Entry
@@ -252,7 +254,7 @@ func (x *Session) copies(ctx context.Context, w *workspace.Workspace, l *workspa
 		listings[ref.Capture.Listing] = true
 		other, err := w.Load(ctx, ref.Capture.Listing)
 		if err != nil {
-			continue // it may be damaged itself
+			continue // the listing may be damaged, too
 		}
 		for _, e := range other.Entries {
 			if e.Blob != "" {
@@ -263,8 +265,9 @@ func (x *Session) copies(ctx context.Context, w *workspace.Workspace, l *workspa
 	return c, ctx.Err()
 }
 
-// filesNow says which regular files of the workspace have which bytes: of those
-// that a listing's patterns show, and at the paths of its entries.
+// filesNow returns the paths of regular workspace files by the digest of their content. It
+// reads the files that match the patterns of a listing, and those at the paths of its
+// entries.
 func filesNow(ctx context.Context, w *workspace.Workspace, l *workspace.Listing) (map[string]string, error) {
 	patterns := slices.Clone(l.Patterns)
 	for _, e := range l.Entries {
@@ -283,7 +286,8 @@ func filesNow(ctx context.Context, w *workspace.Workspace, l *workspace.Listing)
 	return files, nil
 }
 
-// rebuildObject makes the object of an entry again. It reports whether it could.
+// rebuildObject stores the bytes of an entry again, from a copy. It reports whether it
+// could.
 func (x *Session) rebuildObject(ctx context.Context, w *workspace.Workspace, e workspace.Entry, found copies) (bool, error) {
 	path, inFiles := found.files[e.Digest]
 	blob, inGit := found.blobs[e.Digest]
@@ -300,7 +304,7 @@ func (x *Session) rebuildObject(ctx context.Context, w *workspace.Workspace, e w
 	return x.copyBlob(ctx, w, blob)
 }
 
-// copyBlob makes an object of what git has.
+// copyBlob stores a git blob as an object. It reports whether git still had the bytes.
 func (x *Session) copyBlob(ctx context.Context, w *workspace.Workspace, e workspace.Entry) (done bool, err error) {
 	r, err := w.Open(ctx, e)
 	if err != nil {
@@ -319,7 +323,7 @@ func (x *Session) copyBlob(ctx context.Context, w *workspace.Workspace, e worksp
 	return true, batch.Commit(ctx)
 }
 
-// putLine puts a journal of one line in place of the one that is there.
+// putLine replaces the journal by one of a single line.
 func (s *Store) putLine(prd string, line []byte) error {
 	return store.OpenLog(s.fs, s.layout.JournalPath(prd)).Replace(join(noRecords, [][]byte{line}))
 }

@@ -13,10 +13,10 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// RebuildJournal begins the journal of a PRD anew with the newest state that
-// is proved, where the one that is there is damaged. The chain cannot be gone
-// on with: the first line holds the state, as in a journal that was compacted.
-// What is damaged is kept, in a directory beside it.
+// RebuildJournal replaces the damaged journal of a PRD by one that begins with the newest
+// state that can be proved. The chain of checksums can't be continued, so the first line
+// holds the whole state, as in a compacted journal. The damaged files are kept in a
+// subdirectory of the session.
 func (s *Store) RebuildJournal(ctx context.Context, prd string, by state.Actor) (*JournalRebuild, error) {
 	if err := s.checkID(prd); err != nil {
 		return nil, err
@@ -48,10 +48,10 @@ func (s *Store) RebuildJournal(ctx context.Context, prd string, by state.Actor) 
 	return r, x.Close()
 }
 
-// rebuildJournal does all of it up to the moment at which the new journal is
-// there. Cut short, it can be repeated: until then nothing that it chooses from
-// is changed. The note of an import goes after that: where it stays, finishing
-// the import finds that it is of a commit that is gone.
+// rebuildJournal does the rebuild up to the moment at which the new journal is in place.
+// If it is interrupted it can be repeated: until then it changes nothing that its
+// decisions depend on. It removes the note of a pending import last. If the note stays,
+// finishing the import finds that its commit is gone.
 func (s *Store) rebuildJournal(prd string, holder Holder) (*JournalRebuild, error) {
 	r, err := s.PlanJournalRebuild(prd)
 	if err != nil {
@@ -76,7 +76,7 @@ func (s *Store) rebuildJournal(prd string, holder Holder) (*JournalRebuild, erro
 	return r, s.writePending(s.layout.PRDDir(prd), nil)
 }
 
-// firstLine is the line that the new journal begins with.
+// firstLine returns the first line of the new journal.
 func (r *JournalRebuild) firstLine() ([]byte, error) {
 	c := state.Commit{Seq: r.Seq, Time: r.state.UpdatedAt, State: r.state, Prev: r.prev}
 	line, err := journal.NewEncoder().Line(&c)
@@ -86,7 +86,8 @@ func (r *JournalRebuild) firstLine() ([]byte, error) {
 	return line, journal.CheckSize(&c, line)
 }
 
-// keepJournal keeps what is damaged, and puts the checkpoint files in order.
+// keepJournal keeps the damaged files in a new directory, moves stray checkpoint files
+// there, and writes the checkpoint files that only the damaged journal still held.
 func (s *Store) keepJournal(prd string, r *JournalRebuild) error {
 	dir := s.layout.PRDDir(prd)
 	kept, err := s.layout.FreePath(filepath.Join(dir, "damaged-"+s.now().Format(disk.StampFormat)))
@@ -126,8 +127,7 @@ func (s *Store) keepJournal(prd string, r *JournalRebuild) error {
 	return nil
 }
 
-// tell says what the readable part of the journal knows of commits that are
-// lost.
+// tell records in r what the readable part of the journal says about lost commits.
 func (old *salvaged) tell(r *JournalRebuild) {
 	r.Unreadable = old.lost
 	r.Untold, r.More = old.untold(r.FromSeq)
@@ -135,7 +135,7 @@ func (old *salvaged) tell(r *JournalRebuild) {
 		lost := LostCommit{Seq: c.Seq, Time: c.Time, Events: []string{}}
 		for _, e := range c.Events {
 			if _, ends := endOf(e); ends && c.Seq == r.ended {
-				continue // the state has it
+				continue // the state includes the event
 			}
 			lost.Events = append(lost.Events, describeEvent(e))
 		}
@@ -145,7 +145,7 @@ func (old *salvaged) tell(r *JournalRebuild) {
 	}
 }
 
-// describeEvent is an event in a few words: its kind, and what it is about.
+// describeEvent describes an event in a few words: its kind and its subject.
 func describeEvent(e state.Event) string {
 	about := ""
 	switch e := e.(type) {
@@ -184,8 +184,9 @@ func describeEvent(e state.Event) string {
 	return string(e.Kind()) + " " + about
 }
 
-// settle makes the state one that can be gone on from: it takes the number
-// that no commit had, and does not forget what must happen only once.
+// settle makes it possible to continue from the state: the state takes a number that no
+// commit had, and workstreams that must happen only once become uncertain if a lost commit
+// may have started them.
 func (r *JournalRebuild) settle(old *salvaged) {
 	s := r.state
 	s.Seq = r.Seq
@@ -203,8 +204,8 @@ func (r *JournalRebuild) settle(old *salvaged) {
 	}
 }
 
-// begun names the workstreams that were started in what is lost, and takes over
-// the numbers of their attempts, which name logs.
+// begun returns the workstreams that lost commits started. It also copies their attempt
+// numbers into the state, since logs are named by them.
 func (r *JournalRebuild) begun(old *salvaged) map[string]bool {
 	started, once := map[string]bool{}, map[string]bool{}
 	for _, c := range old.since(r.FromSeq) {
@@ -215,7 +216,7 @@ func (r *JournalRebuild) begun(old *salvaged) map[string]bool {
 			case state.WorkstreamStarted:
 				started[e.Workstream] = true
 				w := r.state.Workstream(e.Workstream)
-				if w == nil { // the pipeline did not have it at that state
+				if w == nil { // the pipeline of that state did not have the workstream
 					w = r.state.Remember(&state.Workstream{Name: e.Workstream, Once: once[e.Workstream]})
 				}
 				w.Attempts = max(w.Attempts, e.Attempt)
@@ -225,7 +226,8 @@ func (r *JournalRebuild) begun(old *salvaged) map[string]bool {
 	return started
 }
 
-// noteOnce notes what of a shape must happen only once; there may be none.
+// noteOnce adds the workstreams of a shape that must happen only once. The shape may be
+// nil.
 func noteOnce(s *state.Shape, once map[string]bool) {
 	if s == nil {
 		return

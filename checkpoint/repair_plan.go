@@ -14,49 +14,48 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// ErrNotDamaged says that there is nothing to rebuild.
+// ErrNotDamaged reports that the journal is whole, so that there is nothing to rebuild.
 var ErrNotDamaged = errors.New("the journal is whole: there is nothing to rebuild")
 
-// JournalRebuild is what rebuilding a damaged journal comes to. It is plain
-// data.
+// JournalRebuild is the plan, and later the result, of rebuilding a damaged journal. It is
+// plain data.
 type JournalRebuild struct {
 	Damage  *state.DamagedError
 	Session string
-	From    string // the checkpoint whose state it begins with, "": the last commit before the damage
-	FromSeq uint64 // the commit of that state
+	From    string // the checkpoint whose state the new journal begins with; "": the last commit before the damage
+	FromSeq uint64 // commit of that state
 	Step    int
-	Seq     uint64 // of the new journal's first line: no number is given twice
-	// Lost are commits that can be read and are lost all the same, because
-	// something before them is not there any more.
+	Seq     uint64 // of the new journal's first line; commit numbers are never reused
+	// Lost are commits that can be read but not applied, because an earlier commit is gone.
 	Lost       []LostCommit
-	Unreadable int            // Lines of which nothing can be read
-	Untold     int            // lost commits of which nothing is known but that they were, which is proved
-	More       bool           // there may have been others
-	Rollbacks  []MetRollback  // that the state was in the middle of, or whose beginning is lost
-	Import     *PendingImport // that is given up: the new journal does not have its commit; nil: none was cut short
-	Uncertain  []string       // once steps that may have happened since
-	Gone       []string       // checkpoints that neither a file nor the journal holds any more
-	Kept       string         // where the damaged journal lies, once it is done
+	Unreadable int            // lines that can't be read
+	Untold     int            // commits that are proved to have existed and that can't be read
+	More       bool           // there may have been more commits
+	Rollbacks  []MetRollback  // rollbacks that were under way in the state, or that began in a lost commit
+	Import     *PendingImport // the interrupted import that is given up, since the new journal lacks its commit; nil if there is none
+	Uncertain  []string       // workstreams that must happen only once and may have happened since
+	Gone       []string       // checkpoints that no file and no journal holds any more
+	Kept       string         // directory of the damaged files, after the rebuild
 
 	state *state.State
 	prev  string
-	ended uint64            // the commit after FromSeq that ended the state's rollback, 0: none did
-	made  map[string][]byte // Files of checkpoints that only the damaged journal still holds
-	stray []string          // checkpoints whose file is damaged, or of a lost commit
+	ended uint64            // the commit after FromSeq that ended the state's rollback; 0 if none did
+	made  map[string][]byte // encoded checkpoints that only the damaged journal still holds, by id
+	stray []string          // checkpoints whose file is damaged or belongs to a lost commit
 }
 
-// State is the state that the new journal begins with.
+// State returns the state that the new journal begins with.
 func (r *JournalRebuild) State() *state.State { return r.state }
 
-// LostCommit is a commit that cannot be folded any more.
+// LostCommit is a commit that can no longer be applied.
 type LostCommit struct {
 	Seq    uint64    `json:"seq"`
 	Time   time.Time `json:"time"`
-	Events []string  `json:"events"` // kinds, with what they are about
+	Events []string  `json:"events"` // kind and subject of each event
 }
 
-// PlanJournalRebuild says what rebuilding a damaged journal would come to. It
-// takes no lock and changes nothing.
+// PlanJournalRebuild returns what RebuildJournal would do. It takes no lock and changes
+// nothing.
 func (s *Store) PlanJournalRebuild(prd string) (*JournalRebuild, error) {
 	if err := s.checkID(prd); err != nil {
 		return nil, err
@@ -92,25 +91,25 @@ func (s *Store) PlanJournalRebuild(prd string) (*JournalRebuild, error) {
 	return r, s.checkFiles(prd, r, old)
 }
 
-// salvaged is what can still be read of a damaged journal.
+// salvaged is the readable part of a damaged journal.
 type salvaged struct {
-	valid *journal.Fold // of the lines before the damage; its state is nil where there are none
-	lines int           // how many
+	valid *journal.Fold // the lines before the damage; its State is nil if there are none
+	lines int           // number of lines before the damage
 	after []state.Commit
-	lost  int // Lines that can't be read
+	lost  int // number of lines that can't be read
 	gaps  []gap
-	sums  map[uint64]string // of commits, as their own line says, or the next one
-	last  uint64            // the highest number that anything names
+	sums  map[uint64]string // checksums of commits, from their own line or the next one
+	last  uint64            // highest commit number in the journal, the document and the manifest
 }
 
 // gap is a place in a journal where lines can't be read.
 type gap struct {
 	lines  int
-	from   uint64 // the commit of the readable line before it, 0 where there is none
-	before uint64 // likewise, of the one after it
+	from   uint64 // commit of the readable line before the gap; 0 if there is none
+	before uint64 // commit of the readable line after the gap; 0 if there is none
 }
 
-// salvage reads what can be read, line by line.
+// salvage reads the lines of the journal that can be read, one at a time.
 func (s *Store) salvage(prd string) (*salvaged, error) {
 	log := store.OpenLog(s.fs, s.layout.JournalPath(prd))
 	old := &salvaged{valid: journal.NewFold(), sums: map[uint64]string{}}
@@ -144,7 +143,7 @@ func (s *Store) salvage(prd string) (*salvaged, error) {
 		old.lines++
 	}
 	old.close(hole, 0)
-	// An error would have left the state unusable: it is folded once more.
+	// A failed Apply may have left f unusable, so the valid lines are folded again.
 	for r, err := range journal.Take(log.Records(), old.lines) {
 		if err != nil {
 			return nil, fmt.Errorf("read the journal: %w", err)
@@ -156,8 +155,8 @@ func (s *Store) salvage(prd string) (*salvaged, error) {
 	return old, s.namedElsewhere(prd, old)
 }
 
-// close notes a gap that ends before a commit, and returns where the next one
-// would begin.
+// close records a gap that ends before a commit, if it has lines. It returns the beginning
+// of the next gap.
 func (old *salvaged) close(hole gap, before uint64) gap {
 	if hole.before = before; hole.lines > 0 {
 		old.gaps = append(old.gaps, hole)
@@ -165,8 +164,8 @@ func (old *salvaged) close(hole gap, before uint64) gap {
 	return gap{from: before}
 }
 
-// line reads one line: as the next of the chain while that is whole, and then
-// for its own sake.
+// line decodes one line. As long as the chain is whole the line must continue it; after
+// that only the line's own checksum must be right.
 func (old *salvaged) line(t *journal.Tail, r store.Record, whole *bool) (state.Commit, error) {
 	if *whole {
 		c, err := t.Next(r)
@@ -178,7 +177,7 @@ func (old *salvaged) line(t *journal.Tail, r store.Record, whole *bool) (state.C
 	return anyLine(r)
 }
 
-// eachCommit decodes a line that was found valid before.
+// eachCommit decodes a line that is known to be valid and passes its commit to visit.
 func eachCommit(r store.Record, visit func(state.Commit) error) error {
 	c, err := anyLine(r)
 	if err != nil {
@@ -187,7 +186,7 @@ func eachCommit(r store.Record, visit func(state.Commit) error) error {
 	return visit(c)
 }
 
-// anyLine decodes a line whose own sum is right, wherever it stands.
+// anyLine decodes a line whose own checksum is right, at any place in a journal.
 func anyLine(r store.Record) (state.Commit, error) {
 	f, err := journal.ParseFrame(bytes.TrimSuffix(r.Data, []byte("\n")), "")
 	if err != nil {
@@ -196,7 +195,8 @@ func anyLine(r store.Record) (state.Commit, error) {
 	return f.Commit()
 }
 
-// namedElsewhere takes in the highest number that derived files name.
+// namedElsewhere raises old.last to the highest commit number in the document and the
+// manifest.
 func (s *Store) namedElsewhere(prd string, old *salvaged) error {
 	claims, err := s.wholeClaims(prd)
 	for _, c := range claims {
@@ -205,7 +205,8 @@ func (s *Store) namedElsewhere(prd string, old *salvaged) error {
 	return err
 }
 
-// wholeClaims is what of document and manifest is whole.
+// wholeClaims returns the claims of the document and the manifest, as far as these are
+// whole.
 func (s *Store) wholeClaims(prd string) ([]claim, error) {
 	d, err := s.readDocument(prd)
 	var newer *state.VersionError
@@ -215,8 +216,8 @@ func (s *Store) wholeClaims(prd string) ([]claim, error) {
 	return s.claims(prd, s.layout.PRDDir(prd), d)
 }
 
-// chooseState finds the newest state that is proved: that of the lines before
-// the damage, of a journal that was compacted away, or of a checkpoint file.
+// chooseState finds the newest state that can be proved: from the lines before the damage,
+// from a segment, or from a checkpoint file.
 func (s *Store) chooseState(prd string, r *JournalRebuild, old *salvaged) error {
 	var from []candidate
 	if old.valid.State != nil {
@@ -253,7 +254,7 @@ func (s *Store) chooseState(prd string, r *JournalRebuild, old *salvaged) error 
 
 // candidate is a state that a new journal could begin with.
 type candidate struct {
-	id    string // of a checkpoint
+	id    string // the checkpoint's id; "" if the state is from a journal
 	seq   uint64
 	state *state.State
 }
@@ -295,10 +296,10 @@ func (s *Store) fileStates(prd string) ([]candidate, error) {
 	return found, nil
 }
 
-// sessionOf finds out which session it was.
+// sessionOf returns the id of the session that the damaged journal belongs to.
 func (s *Store) sessionOf(prd string, from []candidate) (string, error) {
 	for _, c := range from {
-		if c.id == "" { // of a journal
+		if c.id == "" { // from a journal
 			return c.state.Session, nil
 		}
 	}
@@ -323,8 +324,9 @@ func (s *Store) sessionOf(prd string, from []candidate) (string, error) {
 	return sessions[0], nil
 }
 
-// checkFiles finds out which checkpoints of the state have no valid file, which
-// of these the damaged journal still gives, and which files are nobody's.
+// checkFiles finds the checkpoints of the state that have no valid file, and encodes those
+// that the damaged journal still holds. It records the files that belong to no checkpoint
+// of the state in r.stray.
 func (s *Store) checkFiles(prd string, r *JournalRebuild, old *salvaged) error {
 	files := s.layout.CheckpointsIn(s.layout.PRDDir(prd))
 	ids, err := files.IDs()
@@ -354,8 +356,8 @@ func (s *Store) checkFiles(prd string, r *JournalRebuild, old *salvaged) error {
 	return s.fromJournals(prd, r, old, without)
 }
 
-// fromJournals makes the files of checkpoints that have none, from what is left
-// of the journals.
+// fromJournals encodes the checkpoints that have no file, from the readable lines of the
+// journal and its segments. It marks the checkpoints that it can't find as damaged.
 func (s *Store) fromJournals(prd string, r *JournalRebuild, old *salvaged, without map[string]bool) error {
 	keep := func(f disk.CheckpointFile) error {
 		state, err := disk.EncodeState(f.State)
@@ -379,8 +381,8 @@ func (s *Store) fromJournals(prd string, r *JournalRebuild, old *salvaged, witho
 	return nil
 }
 
-// collectSegments does the same with what the journal was compacted from, which
-// stays where it is.
+// collectSegments passes the commits of the segments to a collector. The segments are not
+// changed.
 func (s *Store) collectSegments(prd string, k collector) error {
 	paths, err := s.layout.Journals(s.layout.PRDDir(prd))
 	if err != nil {

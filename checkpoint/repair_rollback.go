@@ -12,20 +12,19 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// RollbackEnd is how a rollback ended, as far as a damaged journal and what was
-// derived from it tell.
+// RollbackEnd is how a rollback ended, as far as a damaged journal and the manifest tell.
 type RollbackEnd string
 
 // The ends of rollbacks.
 const (
 	RollbackCarriedOut RollbackEnd = "completed"
 	RollbackTakenBack  RollbackEnd = "failed"
-	RollbackUnfinished RollbackEnd = "unfinished" // nothing came after: the next owner finishes it
-	RollbackUntold     RollbackEnd = "unknown"    // nobody finishes it: that could undo what was done since
+	RollbackUnfinished RollbackEnd = "unfinished" // no commit followed: the next owner finishes the rollback
+	RollbackUntold     RollbackEnd = "unknown"    // Runner does not finish the rollback, since that could undo later work
 )
 
-// MetRollback is a rollback that was under way in the state that a journal
-// begins anew with, or that was begun in a commit that is lost.
+// MetRollback is a rollback that was under way in the state that the new journal begins
+// with, or that began in a lost commit.
 type MetRollback struct {
 	ID     string              `json:"id"`
 	To     string              `json:"to_checkpoint"`
@@ -38,17 +37,17 @@ func metRollback(b *state.RollbackStarted, end RollbackEnd) MetRollback {
 	return MetRollback{ID: b.ID, To: b.To, Safety: b.Safety, Scope: b.Scope, End: end}
 }
 
-// rollbackEnd is what tells of the end of a rollback.
+// rollbackEnd is the record of the end of a rollback.
 type rollbackEnd struct {
-	seq   uint64 // of the commit, 0 where the manifest tells
+	seq   uint64 // of the commit; 0 if the record is from the manifest
 	at    time.Time
 	event state.Event
 }
 
-// endRollback gives the rollback that the chosen state knows as begun the end
-// that it had. Where that is not known the state stands as before it, nobody
-// finishes it, and its safety checkpoint stays: files are touched only by who
-// asks for it.
+// endRollback applies the end of the rollback that is under way in the chosen state. If no
+// commit followed, the rollback stays under way. If the end is not known, the state
+// becomes the one before the rollback, and the safety checkpoint is pinned. Runner does
+// not finish such a rollback: files change only when the user asks for it.
 func (s *Store) endRollback(prd string, r *JournalRebuild, old *salvaged) error {
 	if err := s.loseRollbacks(prd, r, old); err != nil {
 		return err
@@ -88,9 +87,9 @@ func (s *Store) endRollback(prd string, r *JournalRebuild, old *salvaged) error 
 	return nil
 }
 
-// findEnd looks for the end of the state's rollback: in the lines that can be
-// read, and then in the history that the manifest holds. It returns nil where
-// there is none that could be carried out on the state.
+// findEnd searches for the end of the state's rollback: first in the readable lines, then
+// in the history in the manifest. It returns nil if there is no end that can be applied to
+// the state.
 func (s *Store) findEnd(prd string, r *JournalRebuild, old *salvaged) (*rollbackEnd, error) {
 	begun := r.state.Rollback
 	for _, c := range old.since(r.FromSeq) {
@@ -118,7 +117,7 @@ func (s *Store) findEnd(prd string, r *JournalRebuild, old *salvaged) (*rollback
 	return &rollbackEnd{0, record.At, e}, nil
 }
 
-// endOf returns the rollback that an event ends.
+// endOf returns the id of the rollback that an event ends.
 func endOf(e state.Event) (id string, ok bool) {
 	switch e := e.(type) {
 	case state.RollbackCompleted:
@@ -129,8 +128,8 @@ func endOf(e state.Event) (id string, ok bool) {
 	return "", false
 }
 
-// recordedRollback returns what the manifest has of a rollback that ended, nil
-// where it has nothing or is damaged itself.
+// recordedRollback returns the manifest's record of a rollback that ended, nil if the
+// manifest is damaged or has no such record.
 func (s *Store) recordedRollback(prd, id string) *state.RollbackRecord {
 	m, err := s.layout.ReadManifest(s.layout.PRDDir(prd))
 	if err != nil {
@@ -142,12 +141,13 @@ func (s *Store) recordedRollback(prd, id string) *state.RollbackRecord {
 	return nil
 }
 
-// stateAt returns the state that a rollback takes: that of its checkpoint, from the
-// file or from what is left of the journals, nil where neither has it. An earlier one
-// is in whole journals, and in the files of checkpoints that were made with it.
+// stateAt returns the state that a rollback restores. This is the state of the checkpoint
+// To, from its file or from the readable lines of the journals, or nil if neither has it.
+// If begun.StateSeq names an earlier state, that state is in whole journals, and in the
+// files of checkpoints that were made at that commit.
 func (s *Store) stateAt(prd, session string, begun state.RollbackStarted, old *salvaged) (*state.State, error) {
 	if begun.StateSeq != 0 {
-		if state, err := s.stateAfter(prd, begun.StateSeq); err == nil { // else it is damaged
+		if state, err := s.stateAfter(prd, begun.StateSeq); err == nil { // an error means damage: try the files
 			return state, nil
 		}
 	}
@@ -172,8 +172,8 @@ func (s *Store) stateAt(prd, session string, begun state.RollbackStarted, old *s
 	return found, s.collectLines(prd, k, old)
 }
 
-// loseRollbacks names the rollbacks that were begun in lost commits and are not
-// known to have ended.
+// loseRollbacks records the rollbacks that began in lost commits and are not known to have
+// ended.
 func (s *Store) loseRollbacks(prd string, r *JournalRebuild, old *salvaged) error {
 	open := map[string]*state.RollbackStarted{}
 	var order []string
@@ -196,25 +196,26 @@ func (s *Store) loseRollbacks(prd string, r *JournalRebuild, old *salvaged) erro
 	return nil
 }
 
-// since returns the readable commits after a number, each once, in their order.
+// since returns the readable commits with a number above seq, each once, in order.
 func (old *salvaged) since(seq uint64) []state.Commit {
 	found := slices.DeleteFunc(slices.Clone(old.after), func(c state.Commit) bool { return c.Seq <= seq })
 	slices.SortStableFunc(found, func(a, b state.Commit) int { return cmp.Compare(a.Seq, b.Seq) })
 	return slices.CompactFunc(found, func(a, b state.Commit) bool { return a.Seq == b.Seq })
 }
 
-// untold returns how many commits after a number there were, as is proved, of
-// which nothing can be read. Lines that can't be read between two others are the
-// commits between theirs; those that nothing follows come after the one before
-// them. more says that there may have been others: such lines may be of several.
+// untold returns how many commits above seq are proved to have existed and can't be read.
+// Unreadable lines between two readable lines are the commits between these two.
+// Unreadable lines that no readable line follows are commits after the last readable line.
+// more reports that there may have been more commits, since an unreadable line may hold
+// several.
 func (old *salvaged) untold(seq uint64) (lines int, more bool) {
 	for _, g := range old.gaps {
 		from := max(g.from, seq)
 		switch {
 		case g.before > from+1:
 			lines += min(g.lines, int(g.before-from-1))
-		case g.before > g.from: // of before seq
-		case g.before > 0: // Lines that were moved
+		case g.before > g.from: // the gap is before seq
+		case g.before > 0: // the lines are out of order
 			lines += g.lines
 		default:
 			more = true
@@ -227,8 +228,8 @@ func (old *salvaged) untold(seq uint64) (lines int, more bool) {
 	return lines, more || lines > 0
 }
 
-// collectLines hands the checkpoints to a collector that what is left of the
-// journals gives.
+// collectLines passes the commits of the segments, and those before the damage, to a
+// collector of checkpoints.
 func (s *Store) collectLines(prd string, k collector, old *salvaged) error {
 	for line, err := range journal.Take(store.OpenLog(s.fs, s.layout.JournalPath(prd)).Records(), old.lines) {
 		if err == nil {
