@@ -14,14 +14,16 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// What must happen only once must not happen again because a new session begins. So each
-// session has in its first event what has happened in those before it, and a session that
-// is imported takes over what is known here.
+// An act is work that must happen only once and that has happened, or may have. It must
+// not happen again because a new session begins. So the first event of each session holds
+// the acts of earlier sessions, and an imported session takes over the acts that are known
+// here.
 
-// Acts returns what has happened only once, or may have, in the sessions of a PRD: in the current
-// one, whose state is given where the caller owns it, in those that were set aside, and in removed ones.
-// unread says where sessions lie that can't be read, and where those lay that could not be when they
-// were removed.
+// Acts returns the acts of a PRD's current session, of its archived sessions, and of
+// removed sessions. current is the state of the current session if the caller owns the
+// session; if it is nil, Acts loads the state. unread lists the directories of sessions
+// that can't be read, and the former directories of sessions that could not be read when
+// they were removed.
 func (s *Store) Acts(prd string, current *state.State) (acts []state.Act, unread []string, err error) {
 	aside, err := s.archived(prd, PlaceHistory, PlaceFailed)
 	var removed actsFile
@@ -54,15 +56,16 @@ func (s *Store) Acts(prd string, current *state.State) (acts []state.Act, unread
 	return acts, append(unread, removed.unread()...), nil
 }
 
-// actsFile is the form of the file that remembers the acts of removed sessions.
+// actsFile is the content of the file that remembers the acts of removed sessions.
 type actsFile struct {
 	FormatVersion string       `json:"format_version"`
 	PRD           string       `json:"prd"`
 	Acts          []state.Act  `json:"acts"`
-	Unread        []state.Text `json:"unread,omitempty"` // where sessions lay that could not be read
+	Unread        []state.Text `json:"unread,omitempty"` // former directories of sessions that could not be read
 }
 
-// unread says where removed sessions lay that could not be read.
+// unread returns the former directories of removed sessions that could not be read, worded
+// for people.
 func (f actsFile) unread() []string {
 	names := make([]string, len(f.Unread))
 	for i, name := range f.Unread {
@@ -71,7 +74,7 @@ func (f actsFile) unread() []string {
 	return names
 }
 
-// removedActs reads what is remembered of removed sessions.
+// removedActs reads the acts of removed sessions.
 func (s *Store) removedActs(prd string) (actsFile, error) {
 	path := s.layout.ActsPath(prd)
 	data, err := store.ReadFile(s.fs, path)
@@ -95,7 +98,8 @@ func (s *Store) removedActs(prd string) (actsFile, error) {
 	return f, nil
 }
 
-// keepActs writes the acts of the current session, which is about to be deleted, beside it.
+// keepActs records the acts of the current session, which is about to be deleted, in the
+// acts file of the PRD.
 func (s *Store) keepActs(prd string) error {
 	snap, err := s.load(prd)
 	var damaged *state.DamagedError
@@ -112,11 +116,12 @@ func (s *Store) keepActs(prd string) error {
 	return s.addActs(prd, snap.State.KnownActs(), nil)
 }
 
-// keepUnread writes what is known of a session that can't be read and is about to be removed: the acts
-// as far as its journal tells, and that there may have been others.
+// keepUnread records a session that can't be read and is about to be removed: the acts in
+// the readable part of its journal, and its directory, since there may have been other
+// acts.
 func (s *Store) keepUnread(prd, dir string) error {
 	f, path := journal.NewFold(), filepath.Join(dir, disk.JournalName)
-	_, _ = journal.Replay(prd, path, store.OpenLog(s.fs, path), f.Apply) // it is damaged, as said
+	_, _ = journal.Replay(prd, path, store.OpenLog(s.fs, path), f.Apply) // the caller knows that it is damaged
 	var acts []state.Act
 	if f.State != nil {
 		acts = f.State.KnownActs()
@@ -124,7 +129,7 @@ func (s *Store) keepUnread(prd, dir string) error {
 	return s.addActs(prd, acts, []state.Text{state.Text(s.layout.Within(dir))})
 }
 
-// addActs adds to what is remembered of removed sessions.
+// addActs adds to the acts file of removed sessions.
 func (s *Store) addActs(prd string, acts []state.Act, unread []state.Text) error {
 	f, err := s.removedActs(prd)
 	if err != nil {
@@ -145,8 +150,9 @@ func (s *Store) addActs(prd string, acts []state.Act, unread []state.Text) error
 	return store.WriteFile(s.fs, s.layout.ActsPath(prd), append(data, '\n'))
 }
 
-// rememberers are the sessions that were set aside without which something would be forgotten that has
-// happened only once, by the places where they lie, and why each is needed.
+// rememberers returns the archived sessions that are needed because no other remembered
+// session has one of their acts, by session id, with the reason. Newer sessions are
+// preferred.
 func rememberers(records []*recordedSession, known []state.Act) map[string]string {
 	needed := map[string]string{}
 	sorted := slices.SortedFunc(slices.Values(records), func(a, b *recordedSession) int {

@@ -23,15 +23,15 @@ type AuditRecord struct {
 	What    string       `json:"what"` // the command: "checkpoint rollback"
 	PRD     string       `json:"prd,omitempty"`
 	Session string       `json:"session,omitempty"`
-	Args    []state.Text `json:"args,omitempty"`   // what it was asked for
-	IDs     []string     `json:"ids,omitempty"`    // of the checkpoints and rollbacks that it was about, made or removed, and git references that it removed
-	Reason  state.Text   `json:"reason,omitempty"` // what a person gave, or what decided
+	Args    []state.Text `json:"args,omitempty"`   // arguments of the command
+	IDs     []string     `json:"ids,omitempty"`    // checkpoints and rollbacks that the operation named, made or removed, and git references that it removed
+	Reason  state.Text   `json:"reason,omitempty"` // a person's reason, or the rule that decided
 	Result  string       `json:"result"`           // "ok", "failed", or how a build ended
 	Error   state.Text   `json:"error,omitempty"`
 }
 
-// Removed adds what pruning or deleting removed: the ids of checkpoints and of
-// sessions that were set aside, and, where no person gave a reason, why each went.
+// Removed adds the ids of the checkpoints and archived sessions that pruning or deleting
+// removed. If no person gave a reason, it also adds why each was removed.
 func (r *AuditRecord) Removed(p *Pruned) {
 	if p == nil {
 		return
@@ -46,8 +46,8 @@ func (r *AuditRecord) Removed(p *Pruned) {
 	r.Because(why...)
 }
 
-// Because adds why something was done, where no person gave a reason. Each reason is named
-// once.
+// Because sets the reasons for an operation, unless a person gave one. Each reason is
+// named once.
 func (r *AuditRecord) Because(why ...string) {
 	if r.Reason == "" {
 		slices.Sort(why)
@@ -55,8 +55,8 @@ func (r *AuditRecord) Because(why ...string) {
 	}
 }
 
-// Audit adds a line to audit.log, durably. Whoever was cut short while adding
-// one leaves a line that is not whole; the next one begins anew behind it.
+// Audit adds a line to audit.log, durably. If an interrupted writer left an incomplete
+// line, Audit begins a new line after it.
 func (s *Store) Audit(r AuditRecord) (err error) {
 	if r.Time.IsZero() {
 		r.Time = s.now()
@@ -114,10 +114,10 @@ func endsLine(f store.File) (bool, error) {
 	return last[0] == '\n', nil
 }
 
-// Audited does something and adds to audit.log how it ended; do may add to the
-// record what is known only then. Where no line could
-// be added it does nothing; where that shows only afterwards, Options.Late is told,
-// since what is done is done.
+// Audited calls do and adds its result to audit.log. do may add to the record. If
+// audit.log can't be written, Audited does not call do. If writing fails after do was
+// called, Audited passes the error to Options.Late if that is set, since the work is done,
+// and returns it otherwise.
 func (s *Store) Audited(r *AuditRecord, do func() error) error {
 	if err := s.checkAudit(); err != nil {
 		return err
@@ -134,7 +134,7 @@ func (s *Store) Audited(r *AuditRecord, do func() error) error {
 	return errors.Join(err, unwritten)
 }
 
-// checkAudit looks whether a line could be added, and changes nothing.
+// checkAudit returns an error if audit.log can't be written. It changes nothing.
 func (s *Store) checkAudit() error {
 	path := filepath.Join(s.layout.Path, disk.AuditName)
 	there, err := s.auditLog(path)
@@ -148,8 +148,8 @@ func (s *Store) checkAudit() error {
 	return f.Close()
 }
 
-// auditLog reports whether there is an audit log, which must be a file: what a
-// link leads to is somebody else's.
+// auditLog reports whether the audit log exists. The log must be a regular file: the
+// target of a link may belong to another user.
 func (s *Store) auditLog(path string) (bool, error) {
 	info, err := s.fs.Lstat(path)
 	switch {

@@ -10,13 +10,13 @@ import (
 	"prdrunner/checkpoint/workspace/git"
 )
 
-// Objects returns the objects of the state directory.
+// Objects returns the object store of the state directory.
 func (s *Store) Objects() *objects.Store {
 	return objects.New(s.fs, filepath.Join(s.layout.Path, disk.ObjectsDir), objects.Options{Compress: s.o.Policy.Compress})
 }
 
-// OpenWorkspace opens the directory in which pipelines run, with the state
-// directory left out of it. git is nil outside a work tree.
+// OpenWorkspace opens the directory in which pipelines run, excluding the state directory.
+// git is nil outside a work tree.
 func (s *Store) OpenWorkspace(dir string, git *git.Repository, mode workspace.GitMode) (*workspace.Workspace, error) {
 	w, err := workspace.Open(workspace.Options{
 		Dir: dir, Skip: []string{s.layout.Path}, Objects: s.Objects(), FS: s.fs, Cache: filepath.Join(s.layout.Path, disk.CacheName), Git: git, Mode: mode,
@@ -27,6 +27,6 @@ func (s *Store) OpenWorkspace(dir string, git *git.Repository, mode workspace.Gi
 	return w, nil
 }
 
-// Captures reports whether the files of the workspace are recorded: not where
-// there are no checkpoints at all.
+// Captures reports whether the files of the workspace are recorded. They are not if
+// checkpoints are switched off.
 func (s *Store) Captures() bool { return s.o.Policy.Enabled }

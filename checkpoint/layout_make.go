@@ -7,7 +7,7 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// makePRDLayout creates what a session needs.
+// makePRDLayout creates the directories of a session.
 func (s *Store) makePRDLayout(prd string) error {
 	var dirs []string
 	for _, name := range []string{"", disk.LogsDir, disk.RunDir, disk.InboxDir} {

@@ -14,25 +14,26 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// backupExt names where the files of an older version are kept: backup-1.0.
+// backupExt begins the name of the directory in which files of an older version are kept,
+// such as backup-1.0.
 const backupExt = "backup-"
 
-// Migrated is what bringing a session to the current format version did, or
-// would do.
+// Migrated is the result, or the plan, of converting a session to the current format
+// version.
 type Migrated struct {
 	PRD         string
 	Session     string
-	From        string // the oldest version that was found; the current one where nothing was to do
+	From        string // oldest version found; the current version if there is nothing to do
 	To          string
-	Journal     bool     // was begun anew
-	Checkpoints []string // ids of those whose files were written anew
-	Kept        []string // where what was replaced lies now, in the directory of the PRD
+	Journal     bool     // the journal is started over
+	Checkpoints []string // ids of the checkpoints whose files are rewritten
+	Kept        []string // names of the backup directory and of the old journal, in the PRD's directory
 }
 
-// Needed reports whether anything is older.
+// Needed reports whether the journal or a checkpoint file has an older version.
 func (m *Migrated) Needed() bool { return m.Journal || len(m.Checkpoints) > 0 }
 
-// PlanMigrate says what Migrate would do. It takes no lock and changes nothing.
+// PlanMigrate returns what Migrate would do. It takes no lock and changes nothing.
 func (s *Store) PlanMigrate(ctx context.Context, prd string) (*Migrated, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("migrate %s: %w", prd, err)
@@ -60,12 +61,12 @@ func (s *Store) PlanMigrate(ctx context.Context, prd string) (*Migrated, error) 
 	return m, nil
 }
 
-// found notes the version of a file, and keeps the oldest in From. Versions
-// compare as text: each has one digit on either side of the dot.
+// found sets From to the version of a file if that is older. Versions compare as text:
+// each has one digit on either side of the dot.
 func (m *Migrated) found(version string) { m.From = min(m.From, version) }
 
-// checkpointVersion returns the version of a checkpoint's file, "" where it has
-// none, or a damaged one, which is for others to mend.
+// checkpointVersion returns the version of a checkpoint's file. It returns "" if there is
+// no file, or a damaged one, which Migrate does not repair.
 func (s *Store) checkpointVersion(prd, id string) (string, error) {
 	stored, err := s.layout.CheckpointsIn(s.layout.PRDDir(prd)).Read(id)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -85,10 +86,11 @@ func (s *Store) checkpointVersion(prd, id string) (string, error) {
 	return f.FormatVersion, nil
 }
 
-// Migrate brings a session to the current format version: its journal is begun
-// anew with its state, and the files of its checkpoints are written anew. What
-// was there stays beside it. A newer version is a *VersionError, and nothing is
-// touched. Cut short, it can be repeated; done again, it does nothing.
+// Migrate converts a session to the current format version. It starts the journal over
+// with the session's state, and rewrites the checkpoint files. The old files are kept in
+// the session's directory. A newer version is a *VersionError, and Migrate changes
+// nothing. If it is interrupted it can be repeated. Once it is done, another call does
+// nothing.
 func (s *Store) Migrate(ctx context.Context, prd string, by state.Actor) (*Migrated, error) {
 	m, err := s.PlanMigrate(ctx, prd)
 	if err != nil || !m.Needed() {
@@ -103,7 +105,7 @@ func (s *Store) Migrate(ctx context.Context, prd string, by state.Actor) (*Migra
 		return nil, errors.Join(fmt.Errorf("migrate %s: %w", prd, err), l.release())
 	}
 	x.locks = l
-	return m, x.Close() // writes document and index
+	return m, x.Close() // writes the document and the index
 }
 
 func (s *Store) migrate(prd string, holder Holder, m *Migrated) (*Session, error) {
@@ -130,8 +132,8 @@ func (s *Store) migrate(prd string, holder Holder, m *Migrated) (*Session, error
 	return newSession(s, prd, holder, r, log)
 }
 
-// migrateJournal begins the journal anew with a state of the current version,
-// and makes sure that it is the same one.
+// migrateJournal starts the journal over with the state in the current version, and
+// verifies that the new journal gives the same state.
 func (s *Store) migrateJournal(prd string, log store.Log, r *recovered, m *Migrated) error {
 	r.fold.State.FormatVersion = state.FormatVersion
 	c := &state.Commit{Seq: r.tail.Seq, Time: r.fold.State.UpdatedAt, State: r.fold.State, Prev: r.tail.Sum}
@@ -161,7 +163,8 @@ func (s *Store) migrateJournal(prd string, log store.Log, r *recovered, m *Migra
 	return err
 }
 
-// keepOld gives the files that are about to be replaced a second name.
+// keepOld gives the files that are about to be replaced a second name, in a backup
+// directory.
 func (s *Store) keepOld(prd string, m *Migrated) error {
 	dir := filepath.Join(s.layout.PRDDir(prd), backupExt+m.From)
 	for _, sub := range []string{"", disk.CheckpointsDir} {
@@ -199,8 +202,8 @@ func (s *Store) keepOld(prd string, m *Migrated) error {
 	return nil
 }
 
-// keepFile gives a file a second name, once: what has it already is the older
-// one. Where links are not to be had, it is a copy.
+// keepFile gives a file a second name. It copies the file if hard links don't work. If the
+// second name exists it is left: that is the older file.
 func (s *Store) keepFile(path, to string) error {
 	if kept, err := s.layout.Exists(to); err != nil || kept {
 		return err
@@ -218,7 +221,8 @@ func (s *Store) keepFile(path, to string) error {
 	return store.WriteFile(s.fs, to, data)
 }
 
-// migrateCheckpoint writes a checkpoint's file anew, unless it was already.
+// migrateCheckpoint rewrites a checkpoint's file in the current version. It leaves missing
+// and damaged files.
 func (s *Store) migrateCheckpoint(prd, id string) error {
 	files := s.layout.CheckpointsIn(s.layout.PRDDir(prd))
 	stored, err := files.Read(id)

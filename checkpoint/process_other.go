@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// processExists asks whether there is a process of the number at all.
+// processExists reports whether there is a process with this number.
 func processExists(pid int) bool {
 	return !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
 }

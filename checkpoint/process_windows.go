@@ -2,13 +2,13 @@ package checkpoint
 
 import "os"
 
-// processExists asks whether there is a process of the number at all: on
-// Windows, finding it opens it.
+// processExists reports whether there is a process with this number. On Windows, it exists
+// if it can be opened.
 func processExists(pid int) bool {
 	p, err := os.FindProcess(pid)
 	if err != nil {
 		return false
 	}
-	_ = p.Release() // only asked
+	_ = p.Release() // the process was opened only for the check
 	return true
 }

@@ -14,13 +14,14 @@ import (
 	"prdrunner/checkpoint/workspace/git"
 )
 
-// State that git tracks may have come with the repository: whoever committed it may have
-// recorded approvals and results that nobody gave here. It is shown, and nothing
-// runs past it, until it is adopted or set aside. Both take it out of git's index,
-// which is what the trust is bound to: no file that a clone brings can claim it.
+// State that git tracks may have come with the repository: the author of the commit may
+// have recorded approvals and results that no person gave here. Runner shows such state, and
+// runs nothing that builds on it until the user adopts it or sets it aside. Both commands
+// remove the state from git's index. Trust depends on the index alone, because no file of a
+// clone can forge it.
 
-// Untrusted returns why the state of a PRD is not trusted, nil where it is. It takes no
-// lock.
+// Untrusted returns why the state of a PRD is not trusted, nil if it is trusted. It takes
+// no lock.
 func (s *Store) Untrusted(ctx context.Context, prd string) (*UntrustedError, error) {
 	tracked, err := s.tracked(ctx, prd)
 	if err != nil || len(tracked) == 0 {
@@ -40,9 +41,10 @@ func (s *Store) Untrusted(ctx context.Context, prd string) (*UntrustedError, err
 	return nil, nil //nolint:nilnil // documented above
 }
 
-// checkTrust refuses the state of a PRD that is not trusted. Where git tracks names of it
-// and nothing is there by any of them, it takes them out of git's index, so that what is
-// written next is not taken for what came with the repository. The caller holds the lock.
+// checkTrust refuses the state of a PRD that is not trusted. If git tracks files of the
+// state and none of them exists, checkTrust removes them from git's index, so that files
+// that Runner writes next are not taken for files of the repository. The caller holds the
+// lock.
 func (s *Store) checkTrust(ctx context.Context, prd string) error {
 	untrusted, err := s.Untrusted(ctx, prd)
 	switch {
@@ -73,10 +75,10 @@ func (s *Store) tracked(ctx context.Context, prd string) ([]string, error) {
 	return tracked, nil
 }
 
-// isStateOf reports whether a path in a state directory is of a PRD's sessions. Names
-// that differ in case only are the same file on some systems. Objects are not: they are
-// verified against their names. Nor are locks, whose notes are bound to processes and
-// directories of this machine.
+// isStateOf reports whether a path in a state directory belongs to the sessions of a PRD.
+// It ignores case, since some file systems do. Objects don't belong to a session's state:
+// they are verified against their names. Locks don't either: their notes are bound to
+// processes and directories of this machine.
 func isStateOf(prd, path string) bool {
 	first, rest, _ := strings.Cut(path, "/")
 	if strings.EqualFold(first, disk.FailedDir) {
@@ -92,7 +94,7 @@ func isStateOf(prd, path string) bool {
 	return false
 }
 
-// untrack takes the state of a PRD out of git's index. The caller holds the lock.
+// untrack removes the state of a PRD from git's index. The caller holds the lock.
 func (s *Store) untrack(ctx context.Context, prd string) error {
 	tracked, err := s.tracked(ctx, prd)
 	if err != nil || len(tracked) == 0 {
@@ -101,8 +103,9 @@ func (s *Store) untrack(ctx context.Context, prd string) error {
 	return git.Untrack(ctx, s.o.Git, s.layout.Path, tracked)
 }
 
-// SetUntrustedAside moves all state of a PRD to untrusted/, unread, where no command looks,
-// and takes it out of git's index. It returns where the state lies now.
+// SetUntrustedAside moves all state of a PRD to untrusted/, without reading it, and
+// removes it from git's index. No command reads files in untrusted/. It returns the new
+// directory.
 func (s *Store) SetUntrustedAside(ctx context.Context, prd string) (to string, err error) {
 	if err := s.checkID(prd); err != nil {
 		return "", err
@@ -122,8 +125,8 @@ func (s *Store) SetUntrustedAside(ctx context.Context, prd string) (to string, e
 	return to, nil
 }
 
-// moveUntrusted moves all state of a PRD to a directory of its own in untrusted/, under the
-// names that it has in the state directory.
+// moveUntrusted moves all state of a PRD to a new directory in untrusted/. The files keep
+// their names relative to the state directory.
 func (s *Store) moveUntrusted(prd string) (string, error) {
 	to, err := s.layout.FreePath(filepath.Join(s.layout.Path, disk.UntrustedDir, disk.EncodeName(prd)+"-"+s.now().Format(disk.StampFormat)))
 	if err == nil {
@@ -141,7 +144,8 @@ func (s *Store) moveUntrusted(prd string) (string, error) {
 	return to, err
 }
 
-// stateNames returns what there is of a PRD's state, relative to the state directory.
+// stateNames returns the files and directories of a PRD's state, relative to the state
+// directory.
 func (s *Store) stateNames(prd string) ([]string, error) {
 	var names []string
 	for _, dir := range []string{"", disk.FailedDir} {
@@ -159,9 +163,9 @@ func (s *Store) stateNames(prd string) ([]string, error) {
 	return names, nil
 }
 
-// Adopt takes over a session that git tracks: no verdict of before holds any more, requests
-// that came with it are dropped, and git's index has it no more. The session is the
-// caller's then as any other is.
+// Adopt takes over a session that git tracks. Earlier verdicts no longer hold, requests
+// that came with the session are dropped, and the session is removed from git's index.
+// Afterwards it is like any other session of the caller.
 func (x *Session) Adopt(ctx context.Context, by state.Actor) error {
 	if x.live == nil {
 		return fmt.Errorf("adopt %s: %w", x.prd, ErrNoSession)
