@@ -16,9 +16,9 @@ func (f *Facts) EarlierRunsOf(ws *pipeline.Workstream) []checkpoint.Result {
 	return f.EarlierRuns()[ws.Name]
 }
 
-// cached finds the result of an earlier run from the digest that a workstream would be run from now.
-// It finds none where the last attempt on record is from this digest too: then there is another
-// reason to run the workstream again.
+// cached returns the result of an earlier run with the digest that the workstream would
+// have now. It returns nil if the last attempt on record has this digest, too: then there
+// is another reason to run the workstream again.
 func (pl *Planner) cached(ws *pipeline.Workstream, rec *checkpoint.Workstream) *checkpoint.Result {
 	now, diags := pl.digest(ws)
 	if diags.HasErrors() || rec != nil && rec.Attempts > 0 && rec.Digest.Equal(now) {
@@ -32,8 +32,9 @@ func (pl *Planner) cached(ws *pipeline.Workstream, rec *checkpoint.Workstream) *
 	return &results[i]
 }
 
-// orCached takes the result of an earlier run in place of a run, or says that it may. What
-// was chosen to run again runs.
+// orCached replaces Run or Rerun by Cached if an earlier run has the result, or by Depends
+// if there may be such a result once upstream workstreams have run. A workstream that the
+// user chose to run again runs.
 func (s subject) orCached(step Step) Step {
 	if s.cache == nil || s.forced != "" || step.Decision != Run && step.Decision != Rerun {
 		return step

@@ -11,37 +11,38 @@ import (
 	"prdrunner/pipeline"
 )
 
-// subject is all that is known of a workstream when it is decided. What is
-// done with it is a function of this and nothing else.
+// subject holds everything that the decision about a workstream depends on. decide reads
+// nothing else.
 type subject struct {
 	ws     *pipeline.Workstream
-	record *checkpoint.Workstream // nil: the state does not know it
+	record *checkpoint.Workstream // nil: not in the state
 
-	now       checkpoint.Digest // what it would be run from
-	known     bool              // whether now is known: all that is upstream is decided and stays as it is
-	remade    string            // which artifact of it another workstream has made anew since; "": none
-	moved     func() []Change   // of its inputs, since the last run; nil: not known
+	now       checkpoint.Digest // the digest that the workstream would have if it ran now
+	known     bool              // whether now is known: all upstream workstreams are decided and keep their results
+	remade    string            // why a change in place is lost, as remade returns it; "": none is
+	moved     func() []Change   // returns the inputs that changed since the last run; nil: not known
 	broken    string            // why now can't be evaluated, "" when it can
-	conflicts []Conflict        // recorded artifacts that are missing or changed
-	choice    OnConflict        // what to do with changed ones: keep, restore, or undecided
+	conflicts []Conflict        // recorded artifacts that are missing or edited
+	choice    OnConflict        // what to do with edited artifacts: keep, restore, or undecided
 
-	formerly   *checkpoint.Workstream // of another name, which it may be; nil: none
-	definition string                 // where it is asked about what has happened: its own now; "" where that depends on results
-	// cache finds the result of an earlier run from now, nil where there is none; perhaps says that
-	// there may be one once what runs before it has run. Nil: it has no cache.
+	formerly   *checkpoint.Workstream // a removed once workstream that may be this one under another name; nil: none
+	definition string                 // the present definition, for a question about happened; "" if it depends on results
+	// cache returns the result of an earlier run with the digest now, nil if there is none. If
+	// upstream workstreams must run first, perhaps reports whether there may be such a result
+	// then. cache is nil if the workstream has no cache.
 	cache    func() (result *checkpoint.Result, perhaps bool)
-	happened *checkpoint.Act // that it has happened, or may have; nil: that is not known
+	happened *checkpoint.Act // when and where the once workstream happened, or may have; nil: nothing is known
 
-	enabled  When     // what its when, and that of its phase, say
-	forced   string   // why it was chosen to run again, or what it gave was rejected; "" when neither
-	excluded string   // why it was chosen not to run, "" when it was not
-	left     bool     // whether the plan says that it is blocked for that
+	enabled  When     // what the when of the workstream and the when of its phase say
+	forced   string   // why it must run again: the user's selection or a rejection; "" if neither
+	excluded string   // why the user's selection leaves it out, "" if it does not
+	left     bool     // whether the plan blocks it for that reason
 	rerun    []string // upstream workstreams that run first
-	asked    []string // those of them of which a verify command is asked whether they happened
+	asked    []string // the workstreams in rerun whose verify command is asked first
 	blocked  []string // upstream workstreams that cannot complete
 }
 
-// decide decides a workstream from all that is known of it.
+// decide returns the decision about a workstream.
 func decide(s subject) Step {
 	if s.forced == "" && s.record != nil && s.record.Rejected != "" {
 		s.forced = s.record.Rejected + " was rejected"
@@ -57,7 +58,7 @@ func decide(s subject) Step {
 	return step.with(Blocked, "%s", s.excluded)
 }
 
-// unknown reports whether nobody knows whether it happened.
+// unknown reports whether it is not known that the workstream happened.
 func (s subject) unknown() bool {
 	return s.record != nil && (s.record.Status == checkpoint.Uncertain || s.record.Status == checkpoint.Running)
 }
@@ -95,7 +96,8 @@ func decideAlone(s subject) Step {
 	return s.orCached(decideDone(s, step))
 }
 
-// decideUncertain decides what waits for a person on record already.
+// decideUncertain decides a workstream that is on record as waiting for the user to
+// resolve it.
 func decideUncertain(s subject, step Step) Step {
 	if askedAlready(s.record) {
 		step.Happened = s.happened
@@ -104,9 +106,9 @@ func decideUncertain(s subject, step Step) Step {
 	return step.with(Uncertain, "nobody knows whether it happened: %s", messageOf(s.record.Error))
 }
 
-// decideAsked decides a workstream that runs once a verify command knows that
-// what it depends on happened, or that has run again. That it was chosen to run
-// again is certain: its record is taken back.
+// decideAsked decides a workstream that runs only after an upstream workstream's verify
+// command has said whether that workstream happened. If the user chose ws to run again,
+// that is certain: its record is taken back.
 func decideAsked(s subject, step Step, done bool) Step {
 	step.On = s.asked
 	if done && s.forced != "" && s.ws.Effect != pipeline.Once {
@@ -115,7 +117,7 @@ func decideAsked(s subject, step Step, done bool) Step {
 	return step.with(Depends, "on %s, whose verify command is asked first", List(s.asked))
 }
 
-// decidePending decides what has not been completed.
+// decidePending decides a workstream that has not completed.
 func decidePending(s subject, step Step) Step {
 	if len(s.rerun) > 0 {
 		step.On = s.rerun
@@ -147,7 +149,7 @@ func decidePending(s subject, step Step) Step {
 	}
 }
 
-// happened says what is known of a step that must happen only once.
+// happened describes what the record says about a once step.
 func happened(w *checkpoint.Workstream) string {
 	if Done(w) {
 		return "completed"
@@ -155,13 +157,14 @@ func happened(w *checkpoint.Workstream) string {
 	return "may have happened"
 }
 
-// decideDone decides what was completed, or whose work at least is done.
+// decideDone decides a workstream whose work is done, whether or not its gates have
+// passed.
 func decideDone(s subject, step Step) Step {
 	if c := changes(s.record.Digest, s.now, s.moved); len(c) > 0 && !s.record.Digest.Equal(s.now) && s.record.Digest.Definition != "" {
 		step.Changes = c
 		return again(s, step, "%s", describeChanges(c))
 	}
-	for _, g := range s.ws.Gates { // with --keep-going each of them may have been judged
+	for _, g := range s.ws.Gates { // with --keep-going all gates may have been judged
 		if statusOf(s.record, g) == checkpoint.Failed && s.ws.RerunOnGateFailure {
 			return again(s, step, "%s failed, and on_gate_failure is rerun", g.Label())
 		}
@@ -176,7 +179,7 @@ func decideDone(s subject, step Step) Step {
 	next := unsatisfied(s.ws, s.record)
 	if len(s.conflicts) > 0 {
 		step = decideConflicts(s, step)
-		if step.Decision == Reuse && next != "" { // it is judged once it is restored, or as the user decides
+		if step.Decision == Reuse && next != "" { // it is judged after the restore, or after the user's decision
 			return step.with(Judge, "%s; %s comes next", step.Reason, next)
 		}
 		if len(step.Restores) < len(s.conflicts) || s.record.Status == checkpoint.Completed {
@@ -198,8 +201,8 @@ func decideDone(s subject, step Step) Step {
 	return step.with(Reuse, "nothing changed since it completed%s", inSession(s.record.Session, s.record.EndedAt))
 }
 
-// inSession says of a record that was carried over which session it is from, ""
-// where it is of this one.
+// inSession names the earlier session that made a record. It returns "" for a record of
+// the present session.
 func inSession(session string, at *time.Time) string {
 	if session == "" {
 		return ""
@@ -211,7 +214,7 @@ func inSession(session string, at *time.Time) string {
 	return text
 }
 
-// howDone says how it is known that work is done.
+// howDone describes how Runner knows that the work is done.
 func howDone(w *checkpoint.Workstream) string {
 	switch w.Adopted {
 	case checkpoint.AdoptedByHand:
@@ -222,8 +225,8 @@ func howDone(w *checkpoint.Workstream) string {
 	return "the work is done"
 }
 
-// decideConflicts decides a completed workstream that is unchanged except for artifacts
-// that are missing and can be restored, or that were edited.
+// decideConflicts decides a workstream whose only changes are artifacts that are missing
+// and can be restored, or that were edited.
 func decideConflicts(s subject, step Step) Step {
 	changed := Edited(s.conflicts)
 	step.Changes = asChanges(s.conflicts)
@@ -241,8 +244,8 @@ func decideConflicts(s subject, step Step) Step {
 	return step.with(Reuse, "proved done, but %s was edited since", changed[0].Path)
 }
 
-// decideKept keeps an edit. The reason names the gate that failed before it, since the
-// edit may be kept without a decision of the user.
+// decideKept keeps an edit. The reason names the gate that failed before the edit, because
+// Runner may keep such an edit without asking the user.
 func decideKept(s subject, step Step, path checkpoint.Text) Step {
 	if label := failed(s.record); label != "" {
 		return step.with(Judge, "%s was edited since %s failed; the edit is kept, and judged", path, label)
@@ -250,8 +253,8 @@ func decideKept(s subject, step Step, path checkpoint.Text) Step {
 	return step.with(Judge, "%s was edited, and the edit is kept", path)
 }
 
-// restorable are the artifacts that are put back for a workstream that does
-// not run again: the missing ones, and the edited where that was decided.
+// restorable returns the artifacts that Runner restores if the workstream does not run
+// again: the missing ones, and the edited ones if the user chose that.
 func restorable(s subject) []checkpoint.Text {
 	var paths []checkpoint.Text
 	for _, c := range s.conflicts {
@@ -262,12 +265,13 @@ func restorable(s subject) []checkpoint.Text {
 	return paths
 }
 
-// allKept reports whether all of them can be put back.
+// allKept reports whether Runner can restore all of the artifacts.
 func allKept(conflicts []Conflict) bool {
 	return !slices.ContainsFunc(conflicts, func(c Conflict) bool { return !c.Kept })
 }
 
-// again runs a done workstream again, unless that is for a person to say.
+// again decides that a done workstream runs again. For a once step it decides Uncertain,
+// because the user must say so.
 func again(s subject, step Step, format string, args ...any) Step {
 	step = step.with(Rerun, format, args...)
 	if s.ws.Effect != pipeline.Once {
@@ -280,8 +284,8 @@ func again(s subject, step Step, format string, args ...any) Step {
 	return step.with(Uncertain, "it %s and must not run twice, but %s", has, step.Reason)
 }
 
-// unsatisfied is the first gate of a workstream, as the pipeline has it now,
-// that has not passed, "" where all have.
+// unsatisfied returns the first gate of ws, as the pipeline declares it now, that has not
+// passed and was not skipped. It returns "" if there is none.
 func unsatisfied(ws *pipeline.Workstream, w *checkpoint.Workstream) (label string) {
 	for _, g := range ws.Gates {
 		if status := statusOf(w, g); status != checkpoint.Passed && status != checkpoint.Skipped {
@@ -291,7 +295,7 @@ func unsatisfied(ws *pipeline.Workstream, w *checkpoint.Workstream) (label strin
 	return ""
 }
 
-// failed is the first gate of a workstream that has failed, "" where none has.
+// failed returns the first gate on record that has failed, "" if none has.
 func failed(w *checkpoint.Workstream) (label string) {
 	if w == nil {
 		return ""
@@ -304,7 +308,7 @@ func failed(w *checkpoint.Workstream) (label string) {
 	return ""
 }
 
-// statusOf is the status on record of a gate of a workstream.
+// statusOf returns the status on record of a gate of a workstream.
 func statusOf(w *checkpoint.Workstream, g *pipeline.Gate) checkpoint.StepStatus {
 	for _, rec := range w.Gates {
 		if rec.Label == g.Label() {
@@ -314,24 +318,25 @@ func statusOf(w *checkpoint.Workstream, g *pipeline.Gate) checkpoint.StepStatus 
 	return checkpoint.Pending
 }
 
-// gateSubject is all that is known of a gate when it is decided.
+// gateSubject holds everything that the decision about a gate depends on. decideGate reads
+// nothing else.
 type gateSubject struct {
 	gate       *pipeline.Gate
 	record     *checkpoint.Gate
-	owner      []Step   // of what it judges
-	open       []string // workstreams that will make anew what its verdict is bound to beside that
-	stuck      []string // those that cannot complete, likewise
-	definition string   // of the gate now; "" when it can't be known yet
-	judged     string   // of the files that it would judge; "" when it can't be known yet
-	declared   bool     // whether all that it judges declares its files
-	unmoved    bool     // whether the workspace is as it was judged
-	moved      string   // a file that is not, or why that is not known
-	touched    []Change // of the files that it judges, since the last run
-	review     bool     // whether the run stops for review where the verdict holds
-	forced     string
+	owner      []Step   // the steps of the workstreams that the gate judges
+	open       []string // other workstreams that will change what the verdict is bound to
+	stuck      []string // such workstreams that cannot complete
+	definition string   // the present definition of the gate; "" if not known yet
+	judged     string   // the digest of the files and results that it would judge; "" if not known yet
+	declared   bool     // whether all files that it judges are declared
+	unmoved    bool     // whether the workspace has not changed since the gate judged it
+	moved      string   // why unmoved is false: a changed file, or why that is not known
+	touched    []Change // changes since the last run to the files that it judges
+	review     bool     // whether the run stops for a review if the verdict still holds
+	forced     string   // why the user's selection has it judged again, "" if it does not
 }
 
-// decideGate decides a gate from all that is known of it.
+// decideGate returns the decision about a gate.
 func decideGate(s gateSubject) Step {
 	step := Step{Kind: GateStep, Name: s.gate.Label()}
 	waits, running := owners(s.owner)
@@ -366,9 +371,10 @@ func decideGate(s gateSubject) Step {
 	}
 }
 
-// decidePassed carries a verdict over only if all that it is bound to is
-// unchanged. A process or a person judges what no digest can see where not all
-// files are declared: any edit takes such a verdict back.
+// decidePassed decides a gate that has passed. The verdict holds only if nothing that it
+// is bound to has changed. A command or a user may judge files that no digest covers, so
+// if the gate does not declare all its files, any edit in the workspace takes such a
+// verdict back.
 func decidePassed(s gateSubject, step Step) Step {
 	switch {
 	case s.forced != "":
@@ -398,8 +404,8 @@ func decidePassed(s gateSubject, step Step) Step {
 	return step.with(Reuse, "passed%s, and nothing changed since", inSession(s.record.Session, s.record.At))
 }
 
-// owners sorts what a gate judges into what keeps it from being judged at
-// all, and what runs before it.
+// owners returns the steps that a gate judges and that cannot complete, waits, and those
+// that run before the gate, running.
 func owners(steps []Step) (waits, running []string) {
 	for _, o := range steps {
 		if o.stuck() {
@@ -420,16 +426,17 @@ func (s Step) with(d Decision, format string, args ...any) Step {
 	return s
 }
 
-// missing are the artifacts that are not there any more.
+// missing returns the conflicts of artifacts whose file is gone.
 func missing(conflicts []Conflict) []Conflict {
 	return FilterConflicts(conflicts, func(c Conflict) bool { return c.Found == "" })
 }
 
-// Edited are the artifacts that somebody changed.
+// Edited returns the conflicts of artifacts whose file was changed.
 func Edited(conflicts []Conflict) []Conflict {
 	return FilterConflicts(conflicts, func(c Conflict) bool { return c.Found != "" })
 }
 
+// FilterConflicts returns the conflicts for which keep returns true.
 func FilterConflicts(conflicts []Conflict, keep func(Conflict) bool) []Conflict {
 	return slices.DeleteFunc(slices.Clone(conflicts), func(c Conflict) bool { return !keep(c) })
 }
@@ -442,8 +449,8 @@ func asChanges(conflicts []Conflict) []Change {
 	return c
 }
 
-// describeChanges names each component that changed, with the first of what
-// changed of it.
+// describeChanges names each component that changed, its first change, and how many more
+// there are.
 func describeChanges(all []Change) string {
 	var texts []string
 	for len(all) > 0 {
@@ -471,7 +478,7 @@ func messageOf(f *checkpoint.Failure) string {
 	return string(f.Message)
 }
 
-// List names a few things, and counts the rest.
+// List names up to three things. Of more it names two and counts the rest.
 func List[S ~string](names []S) string {
 	switch n := len(names); {
 	case n == 0:

@@ -13,8 +13,9 @@ import (
 	"prdrunner/pipeline"
 )
 
-// MetricOf is a metric on record. One of a workstream that has left the pipeline
-// counts for nothing: it would satisfy gates with a number that nothing gives.
+// MetricOf returns a metric on record. It ignores a metric of a workstream that has left
+// the pipeline, because gates would pass with a number that no workstream reports any
+// more.
 func MetricOf(st *checkpoint.State, p *pipeline.Pipeline, name string) (checkpoint.Metric, bool) {
 	m, ok := st.Metrics[name]
 	if !ok || p.Workstream(m.Workstream) == nil {
@@ -23,7 +24,8 @@ func MetricOf(st *checkpoint.State, p *pipeline.Pipeline, name string) (checkpoi
 	return m, true
 }
 
-// ResultsOf gives expressions what the state knows of workstreams that completed or were skipped.
+// ResultsOf returns what expressions may refer to: the metrics, and the outputs and
+// artifacts of workstreams that completed or were skipped.
 func ResultsOf(st *checkpoint.State, p *pipeline.Pipeline, run pipeline.RunInfo) pipeline.Results {
 	metrics := make(map[string]any, len(st.Metrics))
 	for name := range st.Metrics {
@@ -51,8 +53,9 @@ func ResultsOf(st *checkpoint.State, p *pipeline.Pipeline, run pipeline.RunInfo)
 	}
 }
 
-// DigestOf is what a workstream would be run from now: pure, given its
-// evaluated invocation, the state of what it depends on, and its input files.
+// DigestOf returns the digest of everything that a workstream would run from: its
+// evaluated invocation, its variables, the results of its upstream workstreams, and its
+// input files.
 func DigestOf(ws *pipeline.Workstream, inv pipeline.Invocation, st *checkpoint.State, p *pipeline.Pipeline, inputs FileSet) checkpoint.Digest {
 	d := checkpoint.Digest{Definition: inv.Definition, Variables: ws.Variables()}
 	if len(ws.Inputs) > 0 {
@@ -81,10 +84,11 @@ func DigestOf(ws *pipeline.Workstream, inv pipeline.Invocation, st *checkpoint.S
 	return d
 }
 
-// digestedMode is what of a file's mode its digest takes in.
+// digestedMode returns the bits of a file's mode that its digest covers. Read and write
+// permissions of group and others are left out.
 func digestedMode(a checkpoint.Artifact) uint32 { return a.Mode &^ 0o066 }
 
-// DigestFiles is the digest of a list of files: paths, modes and contents.
+// DigestFiles returns the digest of a list of files: paths, modes and contents.
 func DigestFiles(files []checkpoint.Artifact) string {
 	var d digester
 	for _, a := range files {
@@ -95,8 +99,8 @@ func DigestFiles(files []checkpoint.Artifact) string {
 	return d.sum()
 }
 
-// resultOf is what a workstream hands to those that depend on it: its outputs
-// and artifacts, and, unless all it does is these, which run of it made them.
+// resultOf returns the digest of what a workstream gives to its dependents: its outputs
+// and artifacts and, unless its effect is pure, the run that made them.
 func resultOf(w *checkpoint.Workstream, ws *pipeline.Workstream) string {
 	if w == nil || w.Status == checkpoint.Skipped {
 		return "skipped"
@@ -111,9 +115,9 @@ func resultOf(w *checkpoint.Workstream, ws *pipeline.Workstream) string {
 	return sumOf(parts...)
 }
 
-// changes lists what differs between two digests, component by component. The
-// definition comes last, since a variable or an output in it explains more.
-// Moved tells which inputs have moved, where the digests don't (nil: not known).
+// changes lists the differences between two digests, component by component. The
+// definition comes last, because a changed variable or output explains more. moved names
+// the changed inputs if the digests do not list them; nil if they are not known.
 func changes(was, is checkpoint.Digest, moved func() []Change) []Change {
 	var c []Change
 	for _, name := range slices.Sorted(maps.Keys(union(was.Variables, is.Variables))) {
@@ -139,9 +143,9 @@ func changes(was, is checkpoint.Digest, moved func() []Change) []Change {
 	return c
 }
 
-// changed lists the members of one component that differ, or, where there are
-// too many to list on either side (nil), the component as a whole. What has no
-// sum has no members. It is never empty.
+// changed lists the members of one component that differ. If a side has too many members
+// to list (nil), it lists the component as a whole. A side with an empty sum has no
+// members. The result is never empty.
 func changed(component, was, is string, old, now map[string]string) []Change {
 	var c []Change
 	for _, name := range slices.Sorted(maps.Keys(union(old, now))) {
@@ -155,8 +159,7 @@ func changed(component, was, is string, old, now map[string]string) []Change {
 	return c
 }
 
-// filesOf are the digests of inputs by their paths, nil where there are too many
-// to list.
+// filesOf returns the digests of inputs by path, nil if there are too many to list.
 func filesOf(d checkpoint.Digest) map[string]string {
 	if len(d.Files) == 0 && d.Inputs != DigestFiles(nil) {
 		return nil
@@ -177,7 +180,8 @@ func union(a, b map[string]string) map[string]string {
 	return m
 }
 
-// IdempotencyKey is the same for all attempts at a workstream from the same digest.
+// IdempotencyKey returns a key that is the same for all attempts of a session at a
+// workstream with the same digest.
 func IdempotencyKey(session string, ws *pipeline.Workstream, d checkpoint.Digest) string {
 	parts := []string{session, ws.Name, d.Definition, d.Inputs, d.Upstream}
 	for _, name := range slices.Sorted(maps.Keys(d.Variables)) {
@@ -186,7 +190,8 @@ func IdempotencyKey(session string, ws *pipeline.Workstream, d checkpoint.Digest
 	return hex.EncodeToString([]byte(sumOf(parts...)[len("sha256:"):][:16]))
 }
 
-// sumOf is the digest of a list of parts; no two different lists have the same.
+// sumOf returns the digest of a list of parts. Each part is hashed with its length, so
+// that no two different lists give the same bytes.
 func sumOf(parts ...string) string {
 	var d digester
 	for _, p := range parts {
@@ -195,10 +200,11 @@ func sumOf(parts ...string) string {
 	return d.sum()
 }
 
-// digester computes sumOf of parts that become known one after the other.
+// digester computes the same digest as sumOf from parts that become known one after the
+// other.
 type digester struct {
 	hash hash.Hash
-	buf  []byte // of parts that are not in the hash yet
+	buf  []byte // parts that are not written to hash yet
 }
 
 func (d *digester) add(part string) {
@@ -215,7 +221,7 @@ func (d *digester) flush() {
 	if d.hash == nil {
 		d.hash = sha256.New()
 	}
-	_, _ = d.hash.Write(d.buf) // a hash takes everything
+	_, _ = d.hash.Write(d.buf) // Write of a hash never fails
 	d.buf = d.buf[:0]
 }
 
@@ -224,7 +230,8 @@ func (d *digester) sum() string {
 	return "sha256:" + hex.EncodeToString(d.hash.Sum(nil))
 }
 
-// Origin is what a workstream counts as run from that is said to be done.
+// Origin returns the digest to record for a workstream that is declared done without a
+// run: its present digest, or the digest on record if the present one cannot be evaluated.
 func (pl *Planner) Origin(ws *pipeline.Workstream) *checkpoint.Digest {
 	d, diags := pl.digest(ws)
 	if diags.HasErrors() {
@@ -233,10 +240,11 @@ func (pl *Planner) Origin(ws *pipeline.Workstream) *checkpoint.Digest {
 	return &d
 }
 
+// LastOrigin returns a copy of the digest on record, nil if there is none.
 func LastOrigin(rec *checkpoint.Workstream) *checkpoint.Digest {
 	if rec == nil || rec.Digest.Definition == "" {
 		return nil
 	}
-	last := rec.Digest // the record will be another one
+	last := rec.Digest // the record changes later
 	return &last
 }

@@ -9,15 +9,15 @@ import (
 	"prdrunner/pipeline"
 )
 
-// A definition is recorded as a digest. To explain a change, the pipeline file of the
-// last run is read from its capture and evaluated again. The result is used only if it
-// has the recorded digest.
+// The state records a definition as a digest. To explain a change, Runner reads the pipeline
+// file of the last run from its capture and evaluates it again. It uses the result only if
+// that has the recorded digest.
 
 // maxVersions is how many versions of a pipeline are evaluated to explain one plan.
 const maxVersions = 16
 
-// explain says of the steps of a plan what changed in a definition or a variable, as
-// far as the file of the last run tells.
+// explain adds to the changes of a plan's steps what changed in a definition or a
+// variable, as far as the pipeline file of the last run shows it.
 func (pl *Planner) explain(plan *Plan) {
 	for i := range plan.Phases {
 		for j := range plan.Phases[i].Steps {
@@ -28,8 +28,9 @@ func (pl *Planner) explain(plan *Plan) {
 	}
 }
 
-// earlier is the pipeline as it was when a workstream ran, as far as that is known.
-// Variables that changed have their recorded values, or else their defaults.
+// earlier returns the pipeline of the run that made a workstream, nil if it is not known.
+// Variables that changed have their recorded values, or their defaults if no value is
+// recorded.
 func (pl *Planner) earlier(s *Step) *pipeline.Pipeline {
 	before := make(map[string]string)
 	for _, c := range s.Changes {
@@ -40,9 +41,9 @@ func (pl *Planner) earlier(s *Step) *pipeline.Pipeline {
 	return pl.version(before)
 }
 
-// version is the pipeline with the file and the files of the last run, and some
-// variables with other values than now; nil where it is the one of now, or can't be
-// evaluated.
+// version returns the pipeline evaluated with the pipeline file and the files of the last
+// run and with other values of some variables. It returns nil if nothing differs from now,
+// or if the evaluation fails.
 func (pl *Planner) version(variables map[string]string) *pipeline.Pipeline {
 	if pl.facts.Earlier == nil && len(pl.facts.Before) == 0 && len(variables) == 0 {
 		return nil
@@ -93,12 +94,12 @@ func (pl *Planner) explainedVariable(s *Step, c Change) Change {
 	return c
 }
 
-// explainedDefinition is the change of a definition, one for each thing in it that
-// changed, where the earlier one can be had.
+// explainedDefinition splits the change of a definition into one change for each thing in
+// it that changed, if the earlier definition can be evaluated again.
 func (pl *Planner) explainedDefinition(s *Step, c Change) []Change {
 	found := pl.differences(s, c.Old)
 	if len(found) == 0 {
-		if over := slices.DeleteFunc(pl.over(s), changedVariable(s)); len(over) > 0 && pl.st.Pipeline.Digest == pl.p.Digest { // one of them changed
+		if over := slices.DeleteFunc(pl.over(s), changedVariable(s)); len(over) > 0 && pl.st.Pipeline.Digest == pl.p.Digest { // the file is unchanged, so a value that the definition uses changed
 			c.Name = pl.shown("over " + strings.Join(over, ", "))
 		}
 		return []Change{c}
@@ -111,14 +112,15 @@ func (pl *Planner) explainedDefinition(s *Step, c Change) []Change {
 	return all
 }
 
-// changedVariable reports whether something that a step refers to is a variable of which
-// it is said that it changed.
+// changedVariable returns a function that reports whether a name is a variable while the
+// step already lists a changed variable.
 func changedVariable(s *Step) func(name string) bool {
 	said := slices.ContainsFunc(s.Changes, func(c Change) bool { return c.Component == "variables" })
 	return func(name string) bool { return said && strings.HasPrefix(name, "var.") }
 }
 
-// over lists what the definition of a step refers to and reads.
+// over lists the values that the definition of a step refers to and the files that it
+// reads.
 func (pl *Planner) over(s *Step) []string {
 	if g := GateOf(pl.p, s.Name); s.Kind == GateStep && g != nil {
 		return g.Over()
@@ -129,8 +131,8 @@ func (pl *Planner) over(s *Step) []string {
 	return nil
 }
 
-// differences are those from the definition that has a digest; none where it can't be
-// had.
+// differences returns how the definition of a step differs from the earlier definition
+// with the given digest. It returns nothing if that definition cannot be evaluated again.
 func (pl *Planner) differences(s *Step, definition string) []pipeline.Difference {
 	if s.Kind == GateStep {
 		return pl.gateDifferences(s.Name, definition)
@@ -150,8 +152,9 @@ func (pl *Planner) differences(s *Step, definition string) []pipeline.Difference
 	return now.DifferencesFrom(before, r)
 }
 
-// gateDifferences looks for the values that variables had when a gate was judged:
-// which these were is not on record of a gate.
+// gateDifferences returns how the definition of a gate differs from the earlier definition
+// with the given digest. The record of a gate does not name the values of variables, so
+// gateDifferences tries the values that they had before until the digest agrees.
 func (pl *Planner) gateDifferences(label, definition string) []pipeline.Difference {
 	now, r := GateOf(pl.p, label), pl.Results(true, 0)
 	for n := range checkpoint.MaxGivenValues + 1 {
@@ -176,7 +179,7 @@ func (pl *Planner) gateDifferences(label, definition string) []pipeline.Differen
 	return nil
 }
 
-// shown is a text that is put into a plan: without values that must not be shown.
+// shown hides sensitive values in a text that is put into a plan.
 func (pl *Planner) shown(text string) checkpoint.Text {
 	if pl.facts.Mask != nil {
 		text = pl.facts.Mask(text)

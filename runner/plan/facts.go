@@ -13,42 +13,42 @@ import (
 	"prdrunner/pipeline"
 )
 
-// Facts is what was found outside the state: files, git and earlier sessions. Package
-// survey gathers facts before anything is decided from them.
+// Facts hold what package survey found outside the state: files, git and earlier sessions.
+// Surveying comes first; decisions are made from the facts alone.
 type Facts struct {
-	Document *checkpoint.FileRef // nil without a document
+	Document *checkpoint.FileRef // the PRD document; nil without one
 	Git      *checkpoint.Git
 
-	Acts        []checkpoint.Act                      // what has happened only once, or may have, so far
-	EarlierRuns func() map[string][]checkpoint.Result // of earlier runs of workstreams with a cache, by name; nil: none has one
+	Acts        []checkpoint.Act                      // what once workstreams have done so far, or may have done
+	EarlierRuns func() map[string][]checkpoint.Result // returns the results of earlier runs, by workstream; nil: no workstream has a cache
 
-	BranchGone bool // the git branch of the session's last run does not exist any more
+	BranchGone bool // the git branch of the session's last run was deleted
 
-	Inputs    map[string]FileSet               // of a workstream, by its name
-	Makers    map[string][]string              // workstreams before it among whose artifacts these inputs are, likewise
-	Conflicts map[string][]Conflict            // recorded artifacts that are not as recorded, likewise
-	Current   map[string][]checkpoint.Artifact // recorded artifacts as they are now, by workstream
-	Partial   map[string][]PartialArtifact     // recorded artifacts that a stopped workstream wrote over, likewise
-	Sharers   map[string][]string              // workstreams that have the same artifact on record, by its path, where there are several
-	Judging   map[string]FileSet               // the files that a gate judges, by its label; empty where nothing is declared
-	JudgedOf  map[string][]string              // workstreams that have run by then among whose artifacts they are, likewise
+	Inputs    map[string]FileSet               // the input files, by workstream
+	Makers    map[string][]string              // earlier workstreams that make some of the Inputs, by workstream
+	Conflicts map[string][]Conflict            // recorded artifacts whose files differ from the record, by workstream
+	Current   map[string][]checkpoint.Artifact // the recorded artifacts as their files are now, by workstream
+	Partial   map[string][]PartialArtifact     // recorded artifacts that a stopped workstream wrote over, by the workstream that recorded them
+	Sharers   map[string][]string              // the workstreams that recorded an artifact, by its path, if there are several
+	Judging   map[string]FileSet               // the files that a gate judges, by its label; empty if nothing is declared
+	JudgedOf  map[string][]string              // earlier workstreams that make some of the files in Judging, by gate
 
-	Under      map[string]FileSet  // files under the artifact patterns of a workstream, by its name, where others rely on some
-	Earlier    []byte              // the file of the pipeline as it was in the last run; nil where it is the same, or not known
-	Before     pipeline.Files      // the files that moved as they were in the last run
-	Mask       func(string) string // of what is shown
-	Seq        uint64              // of the state when they are gathered
-	Stopped    PartialWork         // what workstreams that were stopped left
-	LinksOut   []string            // links that declared patterns meet and that lead out of the workspace, with where they lead
-	Links      Links               // that declared patterns meet
-	Unread     error               // why the last capture can't be read; nil where it can, or is not known any more
-	Uncaptured string              // why no capture proves the workspace unchanged since the last run; "" where one does
+	Under      map[string]FileSet  // the files under a workstream's artifact patterns, by workstream, if other steps rely on some
+	Earlier    []byte              // the pipeline file of the last run; nil if it is unchanged or not known
+	Before     pipeline.Files      // the changed files, with their content in the last run
+	Mask       func(string) string // hides sensitive values in text that is shown
+	Seq        uint64              // the commit of the state when the facts were gathered
+	Stopped    PartialWork         // what stopped workstreams left behind
+	LinksOut   []string            // links that declared patterns meet and that lead out of the workspace, with their targets
+	Links      Links               // the links that declared patterns meet
+	Unread     error               // why the last capture can't be read; nil if it can, or if it no longer exists
+	Uncaptured string              // why no capture proves the workspace unchanged since the last run; "" if one does
 	Moved      []workspace.Change  // files that changed since they were captured or recorded
-	Restored   pipeline.Files      // what is put back before anything starts, by path: what opens it, nil for a link
-	Moving     map[string]string   // what changed in the last run after a gate that declares nothing passed, by its label
+	Restored   pipeline.Files      // the artifacts that Runner restores before anything starts: functions that open them, by path; nil for a link
+	Moving     map[string]string   // what changed in the last run after a gate that declares no files passed, by its label
 }
 
-// Merge takes in what was found for one workstream.
+// Merge adds the facts about the workstreams in found, replacing earlier ones.
 func (f *Facts) Merge(found *Facts) {
 	for name, files := range found.Inputs {
 		f.Inputs[name] = files
@@ -60,12 +60,12 @@ func (f *Facts) Merge(found *Facts) {
 	}
 }
 
-// TakeJudged takes in what was found of what a gate judges.
+// TakeJudged adds the files that a gate judges, replacing earlier ones.
 func (f *Facts) TakeJudged(g *pipeline.Gate, found *Facts) {
 	f.Judging[g.Label()] = found.Judging[g.Label()]
 }
 
-// NewFacts begins to gather facts for a state.
+// NewFacts returns empty facts for a state, which may be nil.
 func NewFacts(st *checkpoint.State) *Facts {
 	var seq uint64
 	if st != nil {
@@ -85,7 +85,8 @@ func NewFacts(st *checkpoint.State) *Facts {
 	}
 }
 
-// JudgedFiles are the patterns of the files that a gate judges.
+// JudgedFiles returns the patterns of the files that a gate judges: its own, or those of
+// the workstreams that it judges.
 func JudgedFiles(g *pipeline.Gate) []string {
 	patterns := g.InputPatterns
 	if len(patterns) == 0 {
@@ -96,15 +97,15 @@ func JudgedFiles(g *pipeline.Gate) []string {
 	return patterns
 }
 
-// Declares reports whether the files that a gate judges are declared: by
-// itself, or by each of the workstreams that it judges.
+// Declares reports whether the files that a gate judges are declared: by the gate, or by
+// each workstream that it judges.
 func Declares(g *pipeline.Gate) bool {
 	return len(g.Inputs) > 0 || !slices.ContainsFunc(judgedBy(g), func(ws *pipeline.Workstream) bool {
 		return len(ws.Inputs)+len(ws.Artifacts) == 0
 	})
 }
 
-// judgedBy are the workstreams that a gate judges.
+// judgedBy returns the workstreams that a gate judges: its own, or all of its phase.
 func judgedBy(g *pipeline.Gate) []*pipeline.Workstream {
 	if g.Workstream != nil {
 		return []*pipeline.Workstream{g.Workstream}
@@ -112,12 +113,14 @@ func judgedBy(g *pipeline.Gate) []*pipeline.Workstream {
 	return g.Phase.Workstreams
 }
 
+// Done reports whether the work of a record is done. Its gates may not have passed yet.
 func Done(rec *checkpoint.Workstream) bool {
 	return rec != nil && (rec.Status == checkpoint.Completed || rec.Status == checkpoint.Succeeded)
 }
 
-// movedAmong are the files that match which will not be as they were when the
-// last run ended. It names what a sum alone can't tell.
+// movedAmong returns the files that match the patterns and differ from the end of the last
+// run, without those that leaveOut names or that Runner restores. It names the files when
+// digests alone only tell that some file differs.
 func (f *Facts) movedAmong(component string, patterns []string, leaveOut func(string) bool) []Change {
 	var all []Change
 	for _, m := range f.Moved {
@@ -139,15 +142,15 @@ func (f *Facts) movedAmong(component string, patterns []string, leaveOut func(st
 	return all
 }
 
-// Unmoved reports whether the workspace is what a gate that declares nothing
-// judged, and if not, why.
+// Unmoved reports whether the workspace is as a gate that declares no files judged it. If
+// not, it returns the reason.
 func (f *Facts) Unmoved(g *pipeline.Gate) (bool, string) {
 	moving := f.Moving[g.Label()]
 	switch {
 	case len(f.Moved) > 0:
 		return false, fmt.Sprintf("%s was %s since the last run", f.Moved[0].Path, f.Moved[0].Kind)
 	case g.Kind == pipeline.GateApproval:
-		return true, "" // people look once; only an edit that is known makes them look again
+		return true, "" // Runner asks for an approval again only if it knows of an edit
 	case f.Uncaptured != "":
 		return false, f.Uncaptured
 	case moving != "":
@@ -156,13 +159,14 @@ func (f *Facts) Unmoved(g *pipeline.Gate) (bool, string) {
 	return true, ""
 }
 
-// restores reports whether a file is put back before anything starts.
+// restores reports whether Runner restores a file before anything starts.
 func (f *Facts) restores(path string) bool {
 	_, ok := f.Restored[path]
 	return ok
 }
 
-// openers open what is put back before anything starts, by its path; links are left out.
+// openers returns functions that open the files that Runner restores before anything
+// starts, by path. Links are left out.
 func (f *Facts) openers() map[string]func() (io.ReadCloser, error) {
 	if len(f.Restored) == 0 {
 		return nil
@@ -172,16 +176,18 @@ func (f *Facts) openers() map[string]func() (io.ReadCloser, error) {
 	return open
 }
 
+// MatchesAny reports whether a path matches one of the patterns.
 func MatchesAny(patterns []string, path string) bool {
 	return slices.ContainsFunc(patterns, func(pattern string) bool { return tree.Matches(pattern, path) })
 }
 
+// SortedByPath sorts artifacts by path, in place, and returns them.
 func SortedByPath(all []checkpoint.Artifact) []checkpoint.Artifact {
 	slices.SortFunc(all, func(a, b checkpoint.Artifact) int { return strings.Compare(string(a.Path), string(b.Path)) })
 	return all
 }
 
-// LeadsOut says what becomes of links that lead out of the workspace.
+// LeadsOut describes how Runner treats links that lead out of the workspace.
 func LeadsOut(links []string) string {
 	if len(links) == 1 {
 		return links[0] + " is a link that leads out of the workspace: what is behind it counts as not there"

@@ -10,7 +10,8 @@ import (
 	"prdrunner/pipeline"
 )
 
-// Gate decides one gate, after all that it judges.
+// Gate decides one gate. The caller must have decided all workstreams that the gate
+// judges.
 func (pl *Planner) Gate(g *pipeline.Gate) (Step, hcl.Diagnostics) {
 	s := gateSubject{gate: g, record: pl.st.Gate(g.Label())}
 	for _, ws := range judgedBy(g) {
@@ -23,7 +24,7 @@ func (pl *Planner) Gate(g *pipeline.Gate) (Step, hcl.Diagnostics) {
 	if s.record != nil && s.record.Status == checkpoint.Passed {
 		var v checkpoint.Verdict
 		if v, diags = pl.foreseen(g, &s); len(s.open)+len(s.stuck) > 0 {
-			diags = nil // it is evaluated when what it uses is there
+			diags = nil // the run evaluates it once the results that it uses exist
 		}
 		s.definition, s.judged, s.declared = v.Definition, v.Judged, Declares(g)
 		s.review = pl.reviewDue(s.record)
@@ -35,17 +36,18 @@ func (pl *Planner) Gate(g *pipeline.Gate) (Step, hcl.Diagnostics) {
 	return decideGate(s), diags
 }
 
-// reviewDue reports whether a gate that has passed is still to be reviewed: the
-// run in which it passed ended for another reason, or is to come again. Going
-// on after a run has stopped for that is the review.
+// reviewDue reports whether a gate that has passed must still be reviewed. That is so
+// unless the session is paused for this review: the run in which the gate passed ended for
+// another reason, or must be repeated. Continuing a session that is paused for the review
+// counts as the review.
 func (pl *Planner) reviewDue(g *checkpoint.Gate) bool {
 	stopped := pl.st.Pause != nil && pl.st.Pause.Reason == checkpoint.PauseReview && slices.Contains(pl.st.Pause.Gates, g.Label)
 	return g.Review && !stopped
 }
 
-// foreseen is the verdict of a gate as far as it is known, with the workstreams that
-// will change what it is bound to. In a run, all of it is known when the loop comes to
-// the gate.
+// foreseen returns the verdict of a gate as far as it is known, and adds to s the
+// workstreams that will change what the verdict is bound to. In a run, everything is known
+// when the loop comes to the gate.
 func (pl *Planner) foreseen(g *pipeline.Gate, s *gateSubject) (checkpoint.Verdict, hcl.Diagnostics) {
 	if pl.began == nil {
 		return pl.VerdictSince(g, s.record.Seen)
@@ -64,26 +66,27 @@ func (pl *Planner) foreseen(g *pipeline.Gate, s *gateSubject) (checkpoint.Verdic
 	return pl.verdictOn(g, pl.watched(true, g.Metrics(), uses), pl.judgedSince(g, s.record.Seen))
 }
 
-// Verdict is what a judgement of the gate would be bound to now: its
-// definition, the files it judges, the runs that made them, and metrics.
+// Verdict returns what a verdict of the gate would be bound to now: the gate's definition,
+// the files that it judges, the runs that made them, and its metric.
 func (pl *Planner) Verdict(g *pipeline.Gate) (checkpoint.Verdict, hcl.Diagnostics) {
 	return pl.verdictOn(g, pl.Results(true, 0), pl.facts.Judging[g.Label()])
 }
 
-// VerdictSince is verdict without what workstreams have changed of the files since
-// the gate looked at them, so that it can be compared with the one on record.
+// VerdictSince returns the same as Verdict without the changes that workstreams have made
+// to the files since the gate was judged. It can be compared with the verdict on record.
 func (pl *Planner) VerdictSince(g *pipeline.Gate, seen *checkpoint.Seen) (checkpoint.Verdict, hcl.Diagnostics) {
 	return pl.verdictOn(g, pl.Results(true, 0), pl.judgedSince(g, seen))
 }
 
-// judgedSince is the files that a gate judges as it would see them, had no
-// workstream changed them since it looked.
+// judgedSince returns the files that a gate judges, without the changes that workstreams
+// have made to them since the gate was judged.
 func (pl *Planner) judgedSince(g *pipeline.Gate, seen *checkpoint.Seen) FileSet {
 	return pl.asSeen(pl.own.ScopeOfGate(g), pl.facts.Judging[g.Label()], seen)
 }
 
-// StillJudged reports whether the files that a gate judged were the same before and
-// after, without changes that workstreams have made meanwhile.
+// StillJudged reports whether the files that a gate judged did not change while it judged
+// them, apart from changes that workstreams have made meanwhile. after holds the files
+// after the judgement.
 func (pl *Planner) StillJudged(g *pipeline.Gate, v checkpoint.Verdict, after *Facts) bool {
 	now := pl.asSeen(pl.own.ScopeOfGate(g), after.Judging[g.Label()], v.Seen)
 	return now.digest() == pl.facts.Judging[g.Label()].digest()
@@ -104,14 +107,14 @@ func (pl *Planner) verdictOn(g *pipeline.Gate, r pipeline.Results, files FileSet
 			parts = append(parts, ws.Name, fmt.Sprintf("run %d", w.WorkSeq))
 		}
 	}
-	if g.Metric != nil { // what a condition refers to is part of its definition
+	if g.Metric != nil { // the metrics of a condition are part of its definition
 		m, _ := MetricOf(pl.st, pl.p, g.Metric.Name)
 		parts = append(parts, fmt.Sprintf("%v", m.Value))
 	}
 	return checkpoint.Verdict{Gate: g.Label(), Definition: definition, Judged: sumOf(parts...), Seen: seen}, diags
 }
 
-// GateOf is the gate of a label; nil where the pipeline has none.
+// GateOf returns the gate with a label, nil if the pipeline has none.
 func GateOf(p *pipeline.Pipeline, label string) *pipeline.Gate {
 	of := func(gates []*pipeline.Gate) *pipeline.Gate {
 		if i := slices.IndexFunc(gates, func(g *pipeline.Gate) bool { return g.Label() == label }); i >= 0 {

@@ -9,9 +9,9 @@ import (
 	"prdrunner/pipeline"
 )
 
-// CheckMetric says what is wrong with a metric's value, or "". The baseline
-// is its value in the last complete session; without one there is nothing
-// that it could have dropped or risen from. Numbers are compared exactly.
+// CheckMetric returns what is wrong with a metric's value, "" if nothing is. The baseline
+// is the value in the last complete session; without one, max_drop and max_rise are not
+// checked. Numbers are compared exactly.
 func CheckMetric(rule pipeline.MetricRule, value, baseline any, hasBaseline bool) string {
 	if rule.Equals != nil && !sameMetric(value, rule.Equals) {
 		return fmt.Sprintf("%s is %s, and must be %s", rule.Name, show(value), show(rule.Equals))
@@ -43,7 +43,8 @@ func CheckMetric(rule pipeline.MetricRule, value, baseline any, hasBaseline bool
 	return ""
 }
 
-// exact is the value of a metric that is a number.
+// exact returns the value of a metric as an exact number. It is false if the value is not
+// a number.
 func exact(value any) (*big.Rat, bool) {
 	n, ok := value.(json.Number)
 	if !ok {
@@ -52,7 +53,8 @@ func exact(value any) (*big.Rat, bool) {
 	return pipeline.Rat(n)
 }
 
-// compareTo compares a number with a bound, which the pipeline has read.
+// compareTo compares a number with a bound. The pipeline has already checked that the
+// bound is a number.
 func compareTo(v *big.Rat, bound *json.Number) int {
 	if b, ok := pipeline.Rat(*bound); ok {
 		return v.Cmp(b)

@@ -11,16 +11,16 @@ import (
 	"prdrunner/pipeline"
 )
 
-// Lost is an output or a metric that something in the pipeline needs, of a workstream
-// that counts as done, and that is not on record.
+// Lost is an output or a metric that the pipeline needs of a workstream that counts as
+// done, but that is not on record.
 type Lost struct {
-	Name string // as RUNNER_OUTPUT takes it: "id", "metric.coverage"
-	By   string // what needs it: a workstream, a gate, a phase, a hook
+	Name string // as in RUNNER_OUTPUT: "id", "metric.coverage"
+	By   string // the workstream, gate, phase or hook that needs it
 	At   hcl.Range
 }
 
-// LostError says that work can't count as done, since something needs what is not on
-// record of its result.
+// LostError says that work cannot count as done because the pipeline needs outputs or
+// metrics that are not on record.
 type LostError struct {
 	Workstream string
 	Lost       []Lost
@@ -44,9 +44,9 @@ func described(name string) string {
 	return "output " + name
 }
 
-// Lost lists what the pipeline needs of a workstream that counts as done and what work,
-// nil for none, does not have: outputs that an expression uses outside of try, and
-// metrics of the workstream's own gates that no earlier workstream can set any more.
+// Lost lists what the pipeline needs of a workstream that counts as done but work, which
+// may be nil, does not have: outputs that an expression uses outside of try, and metrics
+// of the workstream's own gates that no earlier workstream can set any more.
 func (pl *Planner) Lost(ws *pipeline.Workstream, work *checkpoint.Work) []Lost {
 	if work == nil {
 		work = &checkpoint.Work{}
@@ -85,8 +85,9 @@ func (pl *Planner) Lost(ws *pipeline.Workstream, work *checkpoint.Work) []Lost {
 	return lost
 }
 
-// eachNeed evaluates all expressions that a run of the pipeline would, and calls found
-// with their diagnostics. It leaves out what is certainly disabled.
+// eachNeed evaluates all expressions that a run of the pipeline would evaluate, and calls
+// found with their diagnostics. It leaves out phases and workstreams that are certainly
+// disabled.
 func eachNeed(p *pipeline.Pipeline, r pipeline.Results, found func(by string, diags hcl.Diagnostics)) {
 	judged := func(gates []*pipeline.Gate) {
 		for _, g := range gates {

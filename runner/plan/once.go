@@ -8,6 +8,7 @@ import (
 	"prdrunner/pipeline"
 )
 
+// NewestAct returns the newest act of a workstream, nil if there is none.
 func NewestAct(acts []checkpoint.Act, workstream string) *checkpoint.Act {
 	var newest *checkpoint.Act
 	for i := range acts {
@@ -18,9 +19,9 @@ func NewestAct(acts []checkpoint.Act, workstream string) *checkpoint.Act {
 	return newest
 }
 
-// happened finds what is known of a workstream that must happen only once: that it has happened before,
-// or may have. It is nil where nothing is known, where that is decided, and where the record tells neither
-// when nor in which session.
+// happened returns when and where a once workstream has happened before, or may have. It
+// returns nil if nothing is known, if the user has decided that already, and if the record
+// tells neither the time nor the session.
 func (pl *Planner) happened(ws *pipeline.Workstream, rec *checkpoint.Workstream) *checkpoint.Act {
 	switch {
 	case asksAgain(ws, rec) || ws.Effect == pipeline.Once && askedAlready(rec):
@@ -32,18 +33,20 @@ func (pl *Planner) happened(ws *pipeline.Workstream, rec *checkpoint.Workstream)
 	return nil
 }
 
-// askedAlready reports whether a workstream that has happened waits on record for a person.
+// askedAlready reports whether the record says that the workstream has happened and that
+// Runner waits for the user's answer.
 func askedAlready(rec *checkpoint.Workstream) bool {
 	return rec.Status == checkpoint.Uncertain && rec.Error != nil && rec.Error.Outcome == checkpoint.OutcomeHappened
 }
 
-// asksAgain reports whether a workstream that has happened before waits for a person.
+// asksAgain reports whether Runner must ask the user about earlier acts of a once
+// workstream before it runs.
 func asksAgain(ws *pipeline.Workstream, rec *checkpoint.Workstream) bool {
 	return ws.Effect == pipeline.Once && (rec == nil || !rec.Repeat && (rec.Status == checkpoint.Pending || rec.Status == checkpoint.Skipped))
 }
 
-// happenedAs finds what has happened under the name of a workstream that has left the pipeline and was
-// declared as this one is now.
+// happenedAs returns what happened under the name of a workstream that has left the
+// pipeline and had the definition that ws has now. It returns nil if there is no such act.
 func (pl *Planner) happenedAs(ws *pipeline.Workstream, rec *checkpoint.Workstream) *checkpoint.Act {
 	if !asksAgain(ws, rec) || rec != nil && rec.Attempts > 0 {
 		return nil
@@ -68,8 +71,8 @@ func (pl *Planner) happenedAs(ws *pipeline.Workstream, rec *checkpoint.Workstrea
 	return nil
 }
 
-// decideHappened decides a workstream that must happen only once and that has happened before: a person
-// says whether that counts.
+// decideHappened decides a once workstream that has happened before: the user says whether
+// that counts.
 func decideHappened(s subject, step Step) Step {
 	a := s.happened
 	step.Happened = a
@@ -91,8 +94,8 @@ func decideHappened(s subject, step Step) Step {
 	return step.with(Uncertain, "it %s, with the same definition, from the same inputs", describeAct(a))
 }
 
-// tellHappened adds to a step that depends on others when and where it happened: a build pauses at it where
-// they give something else.
+// tellHappened adds to a step that depends on others when and where it happened. A build
+// pauses at the step if the results of the others differ.
 func (s subject) tellHappened(step Step) Step {
 	if s.happened == nil || s.happened.Unread != "" || step.Decision != Depends {
 		return step
@@ -101,7 +104,7 @@ func (s subject) tellHappened(step Step) Step {
 	return step.with(Depends, "%s; it %s, and must not run twice", step.Reason, describeAct(s.happened))
 }
 
-// describeAct says when and where something happened.
+// describeAct says when and in which session an act happened, or may have.
 func describeAct(a *checkpoint.Act) string {
 	text := "has happened already, on "
 	switch {
@@ -117,14 +120,15 @@ func describeAct(a *checkpoint.Act) string {
 	return text
 }
 
-// repeats reports whether --repeat names a workstream of which something is on record that it repeats.
+// repeats reports whether --repeat names the workstream and there is something on record
+// to repeat.
 func (pl *Planner) repeats(ws *pipeline.Workstream) bool {
 	rec := pl.st.Workstream(ws.Name)
 	return pl.choose.repeat[ws.Name] && pl.choose.excluded(ws) == "" &&
 		(NewestAct(pl.facts.Acts, ws.Name) != nil || rec != nil && rec.Attempts > 0 || pl.happenedAs(ws, rec) != nil)
 }
 
-// repeated is the record of a workstream once --repeat is on record.
+// repeated returns the record of a workstream as it will be once --repeat is recorded.
 func repeated(rec *checkpoint.Workstream) *checkpoint.Workstream {
 	w := checkpoint.Workstream{}
 	if rec != nil {
@@ -134,4 +138,5 @@ func repeated(rec *checkpoint.Workstream) *checkpoint.Workstream {
 	return &w
 }
 
+// RepeatReason is the recorded reason for a workstream that --repeat runs again.
 const RepeatReason = "it was chosen by --repeat"

@@ -11,35 +11,38 @@ import (
 	"prdrunner/pipeline"
 )
 
-// Links are the symbolic links that declared patterns meet. Both methods are safe for
+// Links are the symbolic links that declared patterns meet. Both methods must be safe for
 // concurrent use.
 type Links interface {
-	// Extend returns patterns with those that say the same without links.
+	// Extend returns the patterns and, for each pattern that passes through a link, a pattern
+	// that matches the same files without the link.
 	Extend(patterns []string) []string
-	// State returns how often what Extend returns may have changed, and whether it
-	// adds patterns at all.
+	// State returns how often the result of Extend may have changed, and whether Extend adds
+	// any patterns at all.
 	State() (changes int, adds bool)
 }
 
-// Ownership tells whose artifact a path is, by the declared patterns.
-// It is safe for concurrent use.
+// Ownership tells which workstreams declare a path as their artifact. It is safe for
+// concurrent use.
 type Ownership struct {
 	p      *pipeline.Pipeline
-	byRoot map[string][]declared // by the first element of the pattern; "" where that is a wildcard
+	byRoot map[string][]declared // by the first element of the pattern; "" if that has a wildcard
 	links  Links                 // nil: there are none
 
 	mu      sync.Mutex
-	before  map[*pipeline.Workstream]map[string]bool // what runs before each, filled on demand
-	behind  []declared                               // by the patterns that links add
-	changes int                                      // of the links, when these were found
+	before  map[*pipeline.Workstream]map[string]bool // the names of the workstreams that each one depends on; filled on demand
+	behind  []declared                               // the patterns that links add
+	changes int                                      // what links.State returned when behind was computed
 }
 
-// declared is a pattern that a workstream declares to write.
+// declared is one artifact pattern of a workstream.
 type declared struct {
 	ws      *pipeline.Workstream
 	pattern string
 }
 
+// NewOwnership returns the ownership of the artifacts that a pipeline declares. met may be
+// nil if there are no links.
 func NewOwnership(p *pipeline.Pipeline, met Links) *Ownership {
 	o := &Ownership{p: p, links: met, byRoot: make(map[string][]declared), before: make(map[*pipeline.Workstream]map[string]bool)}
 	for _, phase := range p.Phases {
@@ -56,8 +59,8 @@ func NewOwnership(p *pipeline.Pipeline, met Links) *Ownership {
 	return o
 }
 
-// MakersAmong names the workstreams that have run by then, and among whose
-// artifacts the files are: what these hold is known when those have run.
+// MakersAmong names the workstreams that make some of the files and for which hasRun
+// returns true. Only after these have run is the content of the files known.
 func (o *Ownership) MakersAmong(hasRun func(maker *pipeline.Workstream) bool, lists ...[]checkpoint.Artifact) []string {
 	var names []string
 	for _, files := range lists {
@@ -72,7 +75,7 @@ func (o *Ownership) MakersAmong(hasRun func(maker *pipeline.Workstream) bool, li
 	return names
 }
 
-// judgeable reports whether a workstream has always ended when the gate is judged.
+// judgeable reports whether a workstream has always ended before the gate is judged.
 func (o *Ownership) judgeable(maker *pipeline.Workstream, g *pipeline.Gate) bool {
 	if g.Workstream == nil {
 		return maker.Phase.Number <= g.Phase.Number
@@ -80,7 +83,8 @@ func (o *Ownership) judgeable(maker *pipeline.Workstream, g *pipeline.Gate) bool
 	return maker == g.Workstream || o.precedes(maker, g.Workstream)
 }
 
-// Makers yields the workstreams among whose artifacts the path is.
+// Makers yields the workstreams that declare a path as their artifact. It may yield one
+// several times.
 func (o *Ownership) Makers(file string) iter.Seq[*pipeline.Workstream] {
 	return func(yield func(*pipeline.Workstream) bool) {
 		if len(o.byRoot) == 0 {
@@ -128,7 +132,7 @@ func (o *Ownership) behindLinks() []declared {
 	return o.behind
 }
 
-// precedes reports whether a has always ended when b starts.
+// precedes reports whether a has always ended before b starts.
 func (o *Ownership) precedes(a, b *pipeline.Workstream) bool {
 	if a == b || a.Phase.Number > b.Phase.Number {
 		return false
@@ -147,8 +151,8 @@ func (o *Ownership) precedes(a, b *pipeline.Workstream) bool {
 	return reach[a.Name]
 }
 
-// collectUpstream adds the names of everything of its own phase that a
-// workstream depends on, directly or not.
+// collectUpstream adds the names of all workstreams in its phase that a workstream depends
+// on, directly or indirectly.
 func collectUpstream(ws *pipeline.Workstream, into map[string]bool) {
 	byName := make(map[string]*pipeline.Workstream, len(ws.Phase.Workstreams))
 	for _, other := range ws.Phase.Workstreams {

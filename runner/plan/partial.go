@@ -7,37 +7,38 @@ import (
 	"prdrunner/checkpoint/workspace"
 )
 
-// PartialWork tells files that stopped workstreams wrote to the artifacts of others from
-// files that the user edited later. Runner captures the workspace when a run ends: a
-// file that is still as captured is partial work. After a kill, or a signal before the
-// capture, there is no such capture; then every change under the patterns of a
+// PartialWork tells files that stopped workstreams wrote to the artifacts of other
+// workstreams from files that the user edited later. Runner captures the workspace when a
+// run ends: a file that is still as captured is partial work. After a kill, or a signal
+// before the capture, there is no such capture; then every change under the patterns of a
 // workstream that was running counts as partial work.
 type PartialWork struct {
-	Patterns []string                       // of workstreams that were begun and not completed
-	running  []string                       // those of them that ran when a run ended without a capture
-	Left     map[string]checkpoint.Artifact // what attempts that failed left of artifacts of others, by path: that is on record
-	then     map[string]string              // digests at the end of the last run, by path; nil: they are not known
+	Patterns []string                       // artifact patterns of workstreams that were begun and not completed
+	running  []string                       // the patterns of such workstreams that were running when a run ended without a capture
+	Left     map[string]checkpoint.Artifact // artifacts of other workstreams as failed attempts left them on record, by path
+	then     map[string]string              // digests at the end of the last run, by path; nil: not known
 }
 
-// Accounts reports whether a recorded artifact that is not as recorded, but has
-// the given digest, "" for none, is partial work.
+// Accounts reports whether a recorded artifact that differs from its record is partial
+// work. digest is the present digest of its file, "" if the file is gone.
 func (p *PartialWork) Accounts(path, digest string) bool {
 	return p.IsLeft(path, digest) || MatchesAny(p.running, path) || p.captured(path, digest)
 }
 
-// IsLeft reports whether an artifact is as an attempt that failed left it.
+// IsLeft reports whether an artifact is still as a failed attempt left it.
 func (p *PartialWork) IsLeft(path, digest string) bool {
 	a, ok := p.Left[path]
 	return ok && a.Digest == digest
 }
 
-// captured reports whether it is partial work that is as it was captured.
+// captured reports whether a file is partial work and still as the last run captured it.
 func (p *PartialWork) captured(path, digest string) bool {
 	return p.then != nil && p.then[path] == digest && MatchesAny(p.Patterns, path)
 }
 
-// Since takes the files at the end of the last run, which count as partial work as long
-// as they are unchanged. If they are not known, l is nil and every change is an edit.
+// Since takes the files at the end of the last run. They count as partial work as long as
+// they are unchanged. If l is nil, these files are not known and every change counts as an
+// edit.
 func (p *PartialWork) Since(l *workspace.Listing) {
 	if l == nil {
 		return
@@ -51,6 +52,8 @@ func (p *PartialWork) Since(l *workspace.Listing) {
 	}
 }
 
+// Add adds the artifact patterns of a workstream that has begun and not completed. unseen
+// says that the last run ended without a capture.
 func (p *PartialWork) Add(patterns []string, rec *checkpoint.Workstream, unseen bool) {
 	if rec == nil {
 		return
@@ -67,14 +70,13 @@ func (p *PartialWork) Add(patterns []string, rec *checkpoint.Workstream, unseen 
 // WasKilled reports whether the end of the last run was never recorded.
 func WasKilled(st *checkpoint.State) bool { return st != nil && st.RunningAt != nil }
 
-// EndedUncaptured reports whether the files were not captured when what ran in the last
-// run ended: its runner was killed, or a signal gave up the capture.
+// EndedUncaptured reports whether the last run ended without a capture of the files:
+// Runner was killed, or gave up the capture because of a signal.
 func EndedUncaptured(st *checkpoint.State) bool {
 	return WasKilled(st) || st != nil && st.Interrupted != "" && OwesCheckpoint(st) && !wentBack(st)
 }
 
-// wentBack reports whether a rollback brought the session to where it stands, and its
-// files.
+// wentBack reports whether the session and its files are as a rollback left them.
 func wentBack(st *checkpoint.State) bool {
 	if len(st.Rollbacks) == 0 {
 		return false
@@ -83,19 +85,19 @@ func wentBack(st *checkpoint.State) bool {
 	return last.Error == "" && last.Scope == checkpoint.RollbackAll && last.To == st.Current
 }
 
-// OwesCheckpoint reports whether a capture or a file of a checkpoint is to be made when
-// a session is gone on with.
+// OwesCheckpoint reports whether the next run of the session must first make a capture or
+// a checkpoint file that the last run did not make.
 func OwesCheckpoint(st *checkpoint.State) bool {
 	return st.Pause != nil && st.Pause.Reason == checkpoint.PauseCheckpoint
 }
 
-// PartialArtifact is a recorded artifact that a stopped workstream wrote over, or
-// removed.
+// PartialArtifact is a recorded artifact that a stopped workstream wrote over or removed.
 type PartialArtifact struct {
 	checkpoint.Artifact        // as on record
-	Found               string // its digest now, "" where it is gone
+	Found               string // the present digest of the file, "" if it is gone
 }
 
+// RecordedOf returns the artifacts as they are on record.
 func RecordedOf(partial []PartialArtifact) []checkpoint.Artifact {
 	all := make([]checkpoint.Artifact, len(partial))
 	for i, a := range partial {

@@ -1,15 +1,16 @@
 // Package plan decides what a run does with each workstream and gate, and why.
 //
-// It holds every decision of the engine as a function of plain values: the pipeline,
-// the state of the session, and Facts, which are the files, documents and git as they
-// were found. It reads no file, no clock and no environment, so a decision can be tested
-// with a table and is the same in `runner plan` and in a run.
+// Every decision of the engine is a function of plain values: the pipeline, the state of
+// the session, and Facts, which describe the files, the PRD document and git. The package
+// reads no file, no clock and no environment, so a decision can be tested with a table and
+// is the same in `runner plan` and in a run.
 //
-// Begin with Planner in planner.go. Planner.Plan decides all steps at once; the run loop
-// asks Planner.Workstream and Planner.Gate again when it comes to a step, since it knows
-// more by then. Below them, decide.go and gates.go hold one deciding function each.
-// When a workstream runs again is decided in decide.go, what its digest covers in digest.go.
-// Gathering facts, running tasks and recording what happened belong elsewhere.
+// Begin with Planner in planner.go. Planner.Plan decides all steps at once. The run loop
+// asks Planner.Workstream and Planner.Gate again before it starts a step, because more
+// results are known by then. decide.go decides whether a workstream runs again and whether
+// a verdict still holds; gates.go collects what the decision about a gate depends on;
+// digest.go says what the digest of a workstream covers. Gathering facts, running tasks
+// and recording results belong elsewhere.
 package plan
 
 import (
@@ -24,14 +25,14 @@ type Decision string
 
 // The decisions.
 const (
-	Reuse     Decision = "reuse"     // proved done, and still valid
+	Reuse     Decision = "reuse"     // done, and nothing that it was made from changed
 	Run       Decision = "run"       // never completed
 	Rerun     Decision = "rerun"     // completed once, but something changed
 	Cached    Decision = "cached"    // would run, but an earlier run from the same digest has the result
-	Judge     Decision = "judge"     // the work is done; only the gate is judged again
-	Depends   Decision = "depends"   // on the result of an earlier step
-	Blocked   Decision = "blocked"   // something before it has failed or waits
-	Uncertain Decision = "uncertain" // a once step that a person must resolve
+	Judge     Decision = "judge"     // the work is done; only its gates are judged
+	Depends   Decision = "depends"   // the decision depends on the result of an earlier step
+	Blocked   Decision = "blocked"   // a step before it cannot complete
+	Uncertain Decision = "uncertain" // a once step that the user must resolve
 	Skipped   Decision = "skipped"
 )
 
@@ -47,22 +48,23 @@ const (
 // FormatVersion is the version of a plan's JSON form.
 const FormatVersion = "1.0"
 
-// Plan is what a run would do, and why. It is made by a pure function of
-// pipeline, state and facts, and is plain data.
+// Plan says what a run would do, and why. It is plain data, computed from the pipeline, the
+// state and the facts alone.
 type Plan struct {
 	FormatVersion string `json:"format_version"`
 	PRD           string `json:"prd"`
 	Title         string `json:"title"`
-	Session       string `json:"session,omitempty"` // of the state it goes on from, "" for a session from the beginning
-	Seq           uint64 `json:"seq"`               // of that state
-	Status        string `json:"status,omitempty"`  // of that state
-	// BeginsFrom is that state's session where it is complete: a run is a new
-	// session that begins with its records.
+	Session       string `json:"session,omitempty"` // the session that the run continues; "" if it starts a new one
+	Seq           uint64 `json:"seq"`               // the last commit of that session
+	Status        string `json:"status,omitempty"`  // the status of that session
+	// BeginsFrom is that session if it is complete. The run then starts a new session that
+	// begins with its records.
 	BeginsFrom *checkpoint.Predecessor `json:"begins_from,omitempty"`
-	// Follows is the newest session where the plan takes nothing from one: neither
-	// that of a first run, nor of going on.
+	// Follows is the newest earlier session if the plan takes nothing from it. It is nil for a
+	// first run and for a run that continues a session.
 	Follows *checkpoint.Predecessor `json:"follows,omitempty"`
-	// Imported says that a run begins with what a document written by hand says is done.
+	// Imported reports whether a run begins with the work that a hand-written PRD document
+	// declares done.
 	Imported bool `json:"imported,omitempty"`
 
 	MadeAt     time.Time         `json:"made_at"`
@@ -70,13 +72,13 @@ type Plan struct {
 	ResumeFrom int               `json:"resume_from,omitempty"` // number of the first phase with something to do
 	Phases     []Phase           `json:"phases"`
 	Warnings   []checkpoint.Text `json:"warnings"`
-	Stale      []Stale           `json:"stale"`              // what the session was about has changed
-	Conflicts  []Conflict        `json:"conflicts"`          // artifacts that someone edited
-	Refused    checkpoint.Text   `json:"refused,omitempty"`  // why a build refuses it, where nobody can be asked
+	Stale      []Stale           `json:"stale"`              // changes that put the whole session in doubt
+	Conflicts  []Conflict        `json:"conflicts"`          // recorded artifacts that the user edited
+	Refused    checkpoint.Text   `json:"refused,omitempty"`  // why a build that cannot ask the user refuses the plan
 	Moved      []Moved           `json:"moved"`              // files that changed since the last run ended
-	Selection  Selection         `json:"selection,omitzero"` // what was chosen to run again, or only
+	Selection  Selection         `json:"selection,omitzero"` // the user's --from, --only, --invalidate and --repeat
 	OnConflict OnConflict        `json:"on_conflict,omitempty"`
-	Facts      string            `json:"facts"` // digest of everything the plan was made from
+	Facts      string            `json:"facts"` // the digest of the facts and of what the plan decided
 
 	idle bool
 }
@@ -96,32 +98,32 @@ type Phase struct {
 // Step is one workstream or gate of a plan.
 type Step struct {
 	Kind     StepKind          `json:"kind"`
-	Name     string            `json:"name"` // a gate's is its label
+	Name     string            `json:"name"` // the workstream's name, or the gate's label
 	Title    string            `json:"title,omitempty"`
 	Decision Decision          `json:"decision"`
 	Reason   checkpoint.Text   `json:"reason"`
 	Changes  []Change          `json:"changes,omitempty"`  // what changed, for a rerun
-	On       []string          `json:"on,omitempty"`       // what it depends or is blocked on
-	Restores []checkpoint.Text `json:"restores,omitempty"` // artifacts that are put back from objects
-	Refused  checkpoint.Text   `json:"refused,omitempty"`  // why a build does not begin with it, where nobody can be asked
-	Review   bool              `json:"review,omitempty"`   // a gate's verdict stands, and the build stops for its review
-	Happened *checkpoint.Act   `json:"happened,omitempty"` // when and where an uncertain or depending step has happened, or may have
-	// Cached names the run whose result is taken.
+	On       []string          `json:"on,omitempty"`       // the workstreams that the step depends or is blocked on
+	Restores []checkpoint.Text `json:"restores,omitempty"` // artifacts that Runner restores from objects
+	Refused  checkpoint.Text   `json:"refused,omitempty"`  // why a build that cannot ask the user does not start with this step
+	Review   bool              `json:"review,omitempty"`   // the gate's verdict still holds, and the build stops for its review
+	Happened *checkpoint.Act   `json:"happened,omitempty"` // when and where an uncertain or depending once step happened, or may have happened
+	// Cached names the earlier run whose result the step takes.
 	Cached *checkpoint.Cached `json:"cached,omitempty"`
-	Verify bool               `json:"verify,omitempty"` // of an uncertain step the verify command is asked before a person is
+	Verify bool               `json:"verify,omitempty"` // Runner asks the verify command of an uncertain step before it asks the user
 
-	Result  *checkpoint.Result `json:"-"` // of a cached step
-	Repeats bool               `json:"-"` // --repeat runs it although it has happened
+	Result  *checkpoint.Result `json:"-"` // the result that a cached step takes
+	Repeats bool               `json:"-"` // --repeat runs the step although it has happened
 }
 
 // Change is one difference that makes a step run again.
 type Change struct {
 	Component string          `json:"component"`      // definition, inputs, upstream, variables, artifacts
-	Name      checkpoint.Text `json:"name,omitempty"` // of the file, variable or workstream
+	Name      checkpoint.Text `json:"name,omitempty"` // the file, variable or workstream that changed
 	Old       string          `json:"old,omitempty"`
 	New       string          `json:"new,omitempty"`
-	// OldText and NewText are the old and the new value, quoted, if they are known and
-	// may be shown.
+	// OldText and NewText are the old and the new value, quoted. They are empty if the value
+	// is not known or must not be shown.
 	OldText checkpoint.Text `json:"old_text,omitempty"`
 	NewText checkpoint.Text `json:"new_text,omitempty"`
 }
@@ -129,25 +131,25 @@ type Change struct {
 // Stale is a change outside the steps that puts the whole session in doubt.
 type Stale struct {
 	What string          `json:"what"` // "PRD document" or "git branch"
-	Path checkpoint.Text `json:"path"` // of the document, or the name of the branch
+	Path checkpoint.Text `json:"path"` // the path of the document, or the name of the branch
 	Old  string          `json:"old"`
 	New  string          `json:"new"`
-	Gone bool            `json:"gone,omitempty"` // it does not exist any more
+	Gone bool            `json:"gone,omitempty"` // the document or branch no longer exists
 }
 
-// Conflict is an artifact that is not what its workstream left behind.
+// Conflict is an artifact whose file differs from what its workstream recorded.
 type Conflict struct {
 	Path       checkpoint.Text `json:"path"`
 	Workstream string          `json:"workstream"`
 	Recorded   string          `json:"recorded"`
 	Found      string          `json:"found"`                // "" when the file is missing
-	Kept       bool            `json:"restorable,omitempty"` // its recorded bytes are an object, so that it can be put back
+	Kept       bool            `json:"restorable,omitempty"` // its recorded bytes are an object, so that Runner can restore it
 	// Difference shows the edit line by line, or describes it if the file is not text.
-	// It is set when the user has to decide.
+	// It is set only if the user has to decide.
 	Difference checkpoint.Text `json:"difference,omitempty"`
 }
 
-// Moved is a file that is not as it was when the last run ended.
+// Moved is a file that changed since the last run ended.
 type Moved struct {
 	Path checkpoint.Text      `json:"path"`
 	Kind workspace.ChangeKind `json:"kind"`
@@ -166,12 +168,13 @@ func (p *Plan) Count(d Decision) int {
 	return n
 }
 
-// OnConflict decides artifacts that someone edited, also of work that
-// has yet to be judged. Where nobody has chosen, it is as ConflictAsk, but edits
-// after a gate of the work failed are kept: so people mend what a gate found.
+// OnConflict says what to do with artifacts that the user edited, including artifacts of
+// work that is not judged yet. The empty value means ConflictAsk, except that Runner keeps
+// the edits if a gate of the workstream has failed: users correct in this way what the
+// gate found.
 type OnConflict string
 
-// The decisions about edited artifacts.
+// The choices for edited artifacts.
 const (
 	ConflictAsk     OnConflict = "ask"
 	ConflictRestore OnConflict = "restore"

@@ -17,8 +17,8 @@ import (
 	"prdrunner/pipeline"
 )
 
-// Planner decides the steps of a pipeline in the order in which they run. A plan asks it
-// about all steps at once, the run loop about each step when the step comes next.
+// Planner decides the steps of a pipeline in the order in which they run. Planner.Plan
+// decides all steps at once; the run loop asks for each step just before it starts it.
 type Planner struct {
 	p      *pipeline.Pipeline
 	st     *checkpoint.State // nil before the first run
@@ -27,16 +27,19 @@ type Planner struct {
 	choose *Chosen
 	run    pipeline.RunInfo
 	own    *Ownership
-	runSeq uint64 // of the commit that began the run under way; 0: none is
+	runSeq uint64 // the commit that began the current run; 0 outside a run
 
-	steps map[string]Step   // decided workstreams, by name
-	began *checkpoint.State // while everything is decided: what st was before it became what the run will make of it
-	// versions are earlier ones of the pipeline, by the values of the variables that had others.
+	steps map[string]Step   // the last decision about each workstream, by name
+	began *checkpoint.State // set while Plan decides: the state before Plan applied to st what the run will change
+	// versions are earlier versions of the pipeline, by the values of the variables that
+	// differed from now.
 	versions map[string]*pipeline.Pipeline
-	stuck    bool     // whether something of a plan can't complete
-	running  []string // those of a plan that run, in the order in which they were decided
+	stuck    bool     // whether a workstream of the plan cannot complete
+	running  []string // the workstreams of the plan that will have another result, in the order of their decisions
 }
 
+// New returns a Planner that decides from the state st, nil before the first run, and from
+// the facts f.
 func New(p *pipeline.Pipeline, st *checkpoint.State, f *Facts, choice OnConflict, c *Chosen) *Planner {
 	if st == nil {
 		st = &checkpoint.State{}
@@ -49,44 +52,45 @@ func New(p *pipeline.Pipeline, st *checkpoint.State, f *Facts, choice OnConflict
 	return &Planner{p: p, st: st, facts: f, choice: choice, choose: c, run: run, own: NewOwnership(p, f.Links), steps: make(map[string]Step, workstreams)}
 }
 
-// Begin has the planner decide for a run under way, from the state of its session,
-// which changes with the run. It keeps to what the plan says of workstreams that were
-// not chosen.
+// Begin makes the planner decide for the current run, from the state of its session, which
+// changes during the run. Workstreams that plan blocks because the user did not select
+// them stay blocked.
 func (pl *Planner) Begin(st *checkpoint.State, plan *Plan, resumed bool) {
 	pl.st, pl.run = st, pipeline.RunInfo{Session: st.Session, Resumed: resumed}
-	pl.choose.repeat = nil // it is on record by now
+	pl.choose.repeat = nil // the session has recorded it by now
 	pl.choose.leave(pl.p, plan)
 }
 
-// BeganWith notes the commit that began the run under way.
+// BeganWith notes the commit that began the current run.
 func (pl *Planner) BeganWith(seq uint64) { pl.runSeq = seq }
 
-// Step returns what was decided last of a workstream.
+// Step returns the last decision about a workstream.
 func (pl *Planner) Step(name string) (Step, bool) {
 	s, ok := pl.steps[name]
 	return s, ok
 }
 
-// Set replaces what was decided of a workstream.
+// Set replaces the last decision about a workstream.
 func (pl *Planner) Set(s Step) { pl.steps[s.Name] = s }
 
-// Mark is set for a decision that needs no reason.
+// Mark replaces the last decision about a workstream by one without a reason.
 func (pl *Planner) Mark(workstream string, d Decision) {
 	pl.Set(Step{Kind: WorkstreamStep, Name: workstream, Decision: d})
 }
 
-// Excluded says why a workstream was chosen not to run, "" when it was not.
+// Excluded returns why the user's selection leaves out a workstream, "" if it does not.
 func (pl *Planner) Excluded(ws *pipeline.Workstream) string { return pl.choose.excluded(ws) }
 
-// Leaves reports whether the run leaves a workstream of a phase as it is, since the plan
-// says that it is blocked for not being chosen.
+// Leaves reports whether the run does not touch a workstream of the phase because the plan
+// blocks it as not selected.
 func (pl *Planner) Leaves(phase *pipeline.Phase) bool { return pl.choose.leaves(phase) }
 
-// Allowed returns the names of the workstreams that --only lets run; none: there is no --only.
+// Allowed yields the names of the workstreams that --only lets run. Without --only it
+// yields none.
 func (pl *Planner) Allowed() iter.Seq[string] { return maps.Keys(pl.choose.allowed) }
 
-// Workstream decides one workstream. All workstreams upstream of it in its phase must be
-// decided already.
+// Workstream decides one workstream. The caller must have decided all its upstream
+// workstreams in its phase.
 func (pl *Planner) Workstream(ws *pipeline.Workstream, e When) (Step, hcl.Diagnostics) {
 	s := subject{
 		ws: ws, record: pl.st.Workstream(ws.Name), conflicts: pl.facts.Conflicts[ws.Name], choice: pl.ChoiceFor(ws.Name),
@@ -121,7 +125,7 @@ func (pl *Planner) Workstream(ws *pipeline.Workstream, e When) (Step, hcl.Diagno
 	}
 	s.remade = pl.remade(ws, s.record)
 	s.happened = pl.happened(ws, s.record)
-	if len(s.blocked) == 0 && (len(s.rerun) == 0 || !ws.NeedsResults()) { // else it is decided when its turn has come
+	if len(s.blocked) == 0 && (len(s.rerun) == 0 || !ws.NeedsResults()) { // else the run loop decides it before it starts the workstream
 		if s.formerly = pl.Formerly(ws, s.record); s.happened == nil {
 			s.happened = pl.happenedAs(ws, s.record)
 		}
@@ -137,10 +141,10 @@ func (pl *Planner) Workstream(ws *pipeline.Workstream, e When) (Step, hcl.Diagno
 	return step, diags
 }
 
-// Formerly finds the record of a once step that has left the pipeline, may have
-// happened, and had the same definition as a once step that has no record yet: this may
-// be the same step under another name. The user is asked about it once. It returns nil
-// if there is none.
+// Formerly returns the record of a once step that may be ws under an earlier name: the
+// step has left the pipeline, has happened or may have, and has the same definition as ws,
+// which has no record yet. Runner asks the user about it once. Formerly returns nil if
+// there is no such record.
 func (pl *Planner) Formerly(ws *pipeline.Workstream, rec *checkpoint.Workstream) *checkpoint.Workstream {
 	if ws.Effect != pipeline.Once || rec != nil && (rec.Attempts > 0 || rec.Repeat || rec.Status != checkpoint.Pending || rec.SameAs != "") {
 		return nil
@@ -165,9 +169,9 @@ func (pl *Planner) Formerly(ws *pipeline.Workstream, rec *checkpoint.Workstream)
 	return nil
 }
 
-// before lists the workstreams whose results or artifacts a workstream uses: those that
-// run first, those of them whose verify command is asked first, and those that cannot
-// complete.
+// before returns the workstreams whose results or artifacts ws uses: rerun are those that
+// run first, asked those in rerun whose verify command is asked first, blocked those that
+// cannot complete.
 func (pl *Planner) before(ws *pipeline.Workstream) (rerun, asked, blocked []string) {
 	for _, name := range ws.Upstream {
 		runs, stuck := pl.upstream(name)
@@ -182,7 +186,7 @@ func (pl *Planner) before(ws *pipeline.Workstream) (rerun, asked, blocked []stri
 		}
 	}
 	for _, name := range pl.facts.Makers[ws.Name] {
-		if pl.steps[name].anew() { // an edit that is kept shows in the inputs
+		if pl.steps[name].anew() { // an edit that is kept shows in the digest of the inputs
 			rerun = Join(rerun, []string{name})
 		}
 	}
@@ -194,9 +198,8 @@ func (pl *Planner) before(ws *pipeline.Workstream) (rerun, asked, blocked []stri
 	return rerun, asked, blocked
 }
 
-// sharing yields earlier workstreams that have an artifact on record which this
-// workstream has on record, too, since it changed the file in place. The artifact is as
-// this workstream recorded it.
+// sharing yields each earlier workstream that recorded an artifact which ws recorded, too,
+// because ws changed the file in place. It yields the artifact as ws recorded it.
 func (pl *Planner) sharing(ws *pipeline.Workstream, rec *checkpoint.Workstream) iter.Seq2[*pipeline.Workstream, checkpoint.Artifact] {
 	return func(yield func(*pipeline.Workstream, checkpoint.Artifact) bool) {
 		if !Done(rec) || len(pl.facts.Sharers) == 0 {
@@ -212,8 +215,9 @@ func (pl *Planner) sharing(ws *pipeline.Workstream, rec *checkpoint.Workstream) 
 	}
 }
 
-// remade says which artifact that the workstream changed in place was made again since,
-// so that the change is lost; "" for none.
+// remade returns the reason why ws must change an artifact in place again: the workstream
+// that makes the artifact has made it again since, so the change is lost. It returns "" if
+// there is no such artifact.
 func (pl *Planner) remade(ws *pipeline.Workstream, rec *checkpoint.Workstream) string {
 	for other, a := range pl.sharing(ws, rec) {
 		made := pl.st.Workstream(other.Name)
@@ -228,31 +232,32 @@ func (pl *Planner) remade(ws *pipeline.Workstream, rec *checkpoint.Workstream) s
 	return ""
 }
 
-// anew reports whether a step will have another result, as far as is known.
+// anew reports whether the step will, or may, have another result than the one on record.
 func (s Step) anew() bool {
 	return s.Decision == Run || s.Decision == Rerun || s.Decision == Cached || s.Decision == Depends || s.Decision == Uncertain && s.Verify
 }
 
-// stuck reports whether a step can't complete.
+// stuck reports whether the step cannot complete.
 func (s Step) stuck() bool {
 	return s.Decision == Blocked || s.Decision == Uncertain && !s.Verify
 }
 
-// upstream reports whether a workstream that was decided will have another result, and
-// whether it cannot complete.
+// upstream reports whether a decided workstream will have another result, and whether it
+// cannot complete.
 func (pl *Planner) upstream(name string) (runs, blocked bool) {
 	up := pl.steps[name]
-	kept := up.Decision == Judge && len(pl.facts.Conflicts[name]) > len(up.Restores) // an edit: its result is another one
+	kept := up.Decision == Judge && len(pl.facts.Conflicts[name]) > len(up.Restores) // an edit that is kept changes the result
 	return up.anew() || kept, up.stuck()
 }
 
-// digest is the digest that a workstream would have if it ran now.
+// digest returns the digest that a workstream would have if it ran now.
 func (pl *Planner) digest(ws *pipeline.Workstream) (checkpoint.Digest, hcl.Diagnostics) {
 	return pl.sumOf(ws, pl.facts.Inputs[ws.Name])
 }
 
-// digestSince is digest without changes that other workstreams have made to its inputs
-// since it ran, so that it can be compared with the digest on record.
+// digestSince returns the digest of a workstream without the changes that other
+// workstreams have made to its inputs since it ran. It can be compared with the digest on
+// record.
 func (pl *Planner) digestSince(ws *pipeline.Workstream, rec *checkpoint.Workstream) (checkpoint.Digest, hcl.Diagnostics) {
 	if !Done(rec) {
 		return pl.digest(ws)
@@ -268,8 +273,8 @@ func (pl *Planner) sumOf(ws *pipeline.Workstream, inputs FileSet) (checkpoint.Di
 	return DigestOf(ws, inv, pl.st, pl.p, inputs), diags
 }
 
-// Results is what expressions may refer to. Building it takes time, so it is left out if
-// needed is false.
+// Results returns what expressions may refer to. If needed is false it returns only the
+// run, because building the rest takes time.
 func (pl *Planner) Results(needed bool, attempt int) pipeline.Results {
 	run := pl.run
 	run.Attempt = attempt
@@ -277,17 +282,17 @@ func (pl *Planner) Results(needed bool, attempt int) pipeline.Results {
 		return pipeline.Results{Run: run}
 	}
 	r := ResultsOf(pl.st, pl.p, run)
-	if pl.began != nil { // a plan is of what there will be
+	if pl.began != nil { // a plan evaluates expressions as if artifacts were restored already
 		r.Restored = pl.facts.openers()
 	}
 	return r
 }
 
-// Plan decides everything.
+// Plan decides all steps.
 func (pl *Planner) Plan(now time.Time) *Plan {
 	pl.began = pl.st
 	defer func() { pl.st, pl.began = pl.began, nil }()
-	if !SameShape(pl.st, pl.p) { // what is new is on record by the time anything is decided in a run
+	if !SameShape(pl.st, pl.p) { // a run records new workstreams before it decides anything
 		pl.st = pl.st.Reshaped(ShapeOf(pl.p))
 	}
 	plan := &Plan{
@@ -349,7 +354,7 @@ func (pl *Planner) Plan(now time.Time) *Plan {
 
 // skip applies a skipped workstream to a copy of the state, so that later steps are
 // decided from the state that the run will have by then: a skipped workstream has no
-// outputs, and its phase is judged without it.
+// outputs, and the gates of its phase do not judge it.
 func (pl *Planner) skip(own Step) {
 	if rec := pl.st.Workstream(own.Name); rec == nil || rec.Status == checkpoint.Skipped {
 		return
@@ -360,8 +365,8 @@ func (pl *Planner) skip(own Step) {
 	pl.st.Skip(pl.st.Workstream(own.Name), own.Reason)
 }
 
-// warn adds what cannot be evaluated to the warnings. It does not stop the run: the step
-// fails when it runs.
+// warn adds the errors of an evaluation to the warnings. They do not stop the run; the step
+// fails when the run comes to it.
 func (p *Plan) warn(diags hcl.Diagnostics) {
 	for _, d := range diags {
 		if d.Severity == hcl.DiagError {
@@ -379,9 +384,9 @@ func firstError(diags hcl.Diagnostics) string {
 	return ""
 }
 
-// withGates decides a workstream and its gates. The first of steps shows work that is
-// kept and judged again; own is what was decided of the work without its gates, which
-// says whether an edit is kept.
+// withGates decides a workstream and its gates. It returns the decision about the work
+// alone, own, which says whether an edit is kept, and the steps that the plan shows: in
+// steps[0], work that is kept can be marked as Judge.
 func (pl *Planner) withGates(ws *pipeline.Workstream, e When) (own Step, steps []Step, diags hcl.Diagnostics) {
 	if e.skip == "" && e.broken == "" {
 		e = e.and(pl.enabled(ws))
@@ -407,14 +412,15 @@ func (pl *Planner) withGates(ws *pipeline.Workstream, e When) (own Step, steps [
 	return own, steps, append(diags, d...)
 }
 
-// waits reports whether a workstream will not run since something that it waits for
-// cannot complete.
+// waits reports whether a workstream will not run because a workstream before it cannot
+// complete.
 func (pl *Planner) waits(ws *pipeline.Workstream, e When) bool {
 	_, _, blocked := pl.before(ws)
 	return len(blocked)+len(e.blocked) > 0
 }
 
-// gates decides the gates of a workstream, and what they make of its own step.
+// gates decides the gates of a workstream. In steps[0], the workstream's own step, Reuse
+// becomes Judge if a gate has something to do.
 func (pl *Planner) gates(ws *pipeline.Workstream, own Step) (steps []Step, diags hcl.Diagnostics) {
 	steps = []Step{own}
 	for _, g := range ws.Gates {
@@ -429,14 +435,13 @@ func (pl *Planner) gates(ws *pipeline.Workstream, own Step) (steps []Step, diags
 	return steps, diags
 }
 
-// unjudged reports whether a gate of work that is kept would be judged if --only had
-// chosen the work.
+// unjudged reports whether ws is kept and a gate would judge it, but --only leaves it out.
 func (pl *Planner) unjudged(ws *pipeline.Workstream, own Step, steps []Step) bool {
 	judged := func(s Step) bool { return s.Kind == GateStep && s.Decision != Reuse && s.Decision != Skipped }
 	return own.Decision == Reuse && pl.choose.excluded(ws) != "" && slices.ContainsFunc(steps, judged)
 }
 
-// judging says what comes of a gate of work that is kept.
+// judging describes what happens to a gate of work that is kept.
 func judging(gate Step) string {
 	switch gate.Decision {
 	case Reuse:
@@ -450,9 +455,9 @@ func judging(gate Step) string {
 	return gate.Name + " is judged"
 }
 
-// ChoiceFor returns what to do with edits of a workstream's artifacts. If the user has
-// not chosen and a gate of the workstream has failed, edits are kept: users correct in
-// this way what the gate found.
+// ChoiceFor returns what to do with edits of a workstream's artifacts. If the user has not
+// chosen and a gate of the workstream has failed, it returns ConflictKeep: users correct
+// in this way what the gate found.
 func (pl *Planner) ChoiceFor(workstream string) OnConflict {
 	if pl.choice == "" && failed(pl.st.Workstream(workstream)) != "" {
 		return ConflictKeep
@@ -461,7 +466,7 @@ func (pl *Planner) ChoiceFor(workstream string) OnConflict {
 }
 
 // Undecided returns the edits that the user has not decided about. An edit can be kept
-// only if its workstream does not run again, which would make its files anew.
+// only if its workstream does not run again, because a run makes its files anew.
 func (pl *Planner) Undecided(s Step) []Conflict {
 	found, choice := Edited(pl.facts.Conflicts[s.Name]), pl.ChoiceFor(s.Name)
 	switch s.Decision {
@@ -469,7 +474,7 @@ func (pl *Planner) Undecided(s Step) []Conflict {
 		if choice != ConflictRestore {
 			return found
 		}
-	case Reuse, Judge, Depends, Blocked: // blocked may turn out not to be
+	case Reuse, Judge, Depends, Blocked: // a blocked step may still be unblocked
 		if choice != ConflictRestore && choice != ConflictKeep {
 			return found
 		}
@@ -478,8 +483,8 @@ func (pl *Planner) Undecided(s Step) []Conflict {
 	return nil
 }
 
-// refused says why a build does not start with edits that the user has not decided
-// about, "" where there are none.
+// refused returns why a build does not start with edits that the user has not decided
+// about. It returns "" if there are no such edits.
 func (pl *Planner) refused(conflicts []Conflict) checkpoint.Text {
 	if len(conflicts) == 0 {
 		return ""
@@ -495,7 +500,7 @@ func (pl *Planner) refused(conflicts []Conflict) checkpoint.Text {
 	return checkpoint.Text(why)
 }
 
-// stale compares what the session is about with what is there now.
+// stale adds the PRD document to plan.Stale if it changed since the session recorded it.
 func (pl *Planner) stale(plan *Plan) {
 	was, is := pl.st.Document, pl.facts.Document
 	if pl.st.Session == "" || was == nil || is == nil || was.Path == is.Path && was.Digest == is.Digest {
@@ -504,9 +509,10 @@ func (pl *Planner) stale(plan *Plan) {
 	plan.Stale = append(plan.Stale, Stale{What: "PRD document", Path: is.Path, Old: was.Digest, New: is.Digest})
 }
 
-// branchGone adds the branch of the session's last run where that was deleted.
+// branchGone adds the git branch of the session's last run to plan.Stale if it was
+// deleted.
 func (pl *Planner) branchGone(plan *Plan) {
-	if pl.facts.BranchGone && plan.BeginsFrom == nil { // a new session records the branch that there is now
+	if pl.facts.BranchGone && plan.BeginsFrom == nil { // a new session records the present branch
 		plan.Stale = append(plan.Stale, Stale{What: "git branch", Path: pl.st.Git.Branch, Old: pl.st.Git.Commit, Gone: true})
 	}
 }
@@ -536,16 +542,18 @@ func (pl *Planner) skippedBefore(s *Step) bool {
 	return w != nil && w.Status == checkpoint.Skipped
 }
 
-// active reports whether the step has something to do, or the build pauses at it.
+// active reports whether the run has something to do for the step, or pauses at it for a
+// review.
 func (s Step) active() bool { return s.Decision != Reuse && s.Decision != Skipped || s.Review }
 
-// digest covers what a plan was made from and what it decided, without the time.
+// digest returns a digest of the plan's decisions and of the input files, without the
+// time. It returns "" if the plan cannot be encoded.
 func (p *Plan) digest(f *Facts) string {
 	sum := sha256.New()
 	lines := json.NewEncoder(sum)
 	all := *p
 	all.MadeAt, all.Facts, all.Phases = time.Time{}, "", nil
-	all.Moved = nil // what of it matters shows in the steps
+	all.Moved = nil // the changed files that matter show in the steps
 	err := lines.Encode(all)
 	for _, phase := range p.Phases {
 		steps := phase.Steps
@@ -566,7 +574,8 @@ func (p *Plan) digest(f *Facts) string {
 	return "sha256:" + hex.EncodeToString(sum.Sum(nil))
 }
 
-// inBatches orders workstreams so that each comes after what it depends on.
+// inBatches orders workstreams so that each comes after the workstreams that it depends
+// on.
 func inBatches(all []*pipeline.Workstream) []*pipeline.Workstream {
 	sorted := slices.Clone(all)
 	slices.SortStableFunc(sorted, func(a, b *pipeline.Workstream) int { return a.Batch - b.Batch })

@@ -7,9 +7,9 @@ import (
 	"prdrunner/pipeline"
 )
 
-// RoleOf says what a file of the workspace would be to a pipeline, such as "among
-// the inputs of WS1"; "" for nothing. A plan that is written there is no longer
-// the plan of what is there.
+// RoleOf describes the role of a workspace file in a pipeline, such as "among the inputs
+// of WS1". It returns "" if the file has none. A plan must not be written to a file with a
+// role: it would change the workspace that it was made for.
 func RoleOf(p *pipeline.Pipeline, file string) string {
 	if p.Document != "" && file == path.Clean(filepath.ToSlash(p.Document)) {
 		return "the document of " + p.ID
@@ -33,7 +33,7 @@ func RoleOf(p *pipeline.Pipeline, file string) string {
 	return ""
 }
 
-// judges is the first of the gates among whose inputs a file is, nil for none.
+// judges returns the first gate that has a file among its inputs, nil if none has.
 func judges(gates []*pipeline.Gate, file string) *pipeline.Gate {
 	for _, g := range gates {
 		if MatchesAny(g.InputPatterns, file) {

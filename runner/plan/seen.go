@@ -8,33 +8,33 @@ import (
 	"prdrunner/pipeline"
 )
 
-// A workstream is bound to its input files as they were when it started, and a
-// verdict to the files that the gate judged, whoever writes them. Both stay
-// valid for as long as these files are unchanged, which a file is in two cases:
-// it is as the step saw it, or a workstream of the pipeline that need not have
-// ended by then has changed it since. Only what that workstream has on record,
-// or its partial work, counts as its change; anything else is an edit.
+// A workstream is bound to its input files as they were when it started, and a verdict to
+// the files that the gate judged. Both stay valid as long as these files count as
+// unchanged. A file does so in two cases: it is as the step saw it, or another workstream,
+// which had not necessarily ended when the step saw the file, has changed it since. Only
+// the artifacts that this workstream recorded, or its partial work, count as its change.
+// Any other change is an edit.
 
-// Scope is which files a step looks at, and which workstreams have always ended
-// by then.
+// Scope says which files a step sees, and which workstreams have always ended when it sees
+// them.
 type Scope struct {
 	Patterns []string
-	Self     *pipeline.Workstream // whose artifacts are not its inputs; nil for a gate
+	Self     *pipeline.Workstream // the workstream itself, whose artifacts are not its inputs; nil for a gate
 	Ended    func(*pipeline.Workstream) bool
 }
 
-// ScopeOf is the view of a workstream: its inputs.
+// ScopeOf returns the scope of a workstream: its inputs.
 func (o *Ownership) ScopeOf(ws *pipeline.Workstream) Scope {
 	return Scope{Patterns: ws.InputPatterns, Self: ws, Ended: func(maker *pipeline.Workstream) bool { return o.precedes(maker, ws) }}
 }
 
-// ScopeOfGate is the view of a gate: what it judges.
+// ScopeOfGate returns the scope of a gate: the files that it judges.
 func (o *Ownership) ScopeOfGate(g *pipeline.Gate) Scope {
 	return Scope{Patterns: JudgedFiles(g), Ended: func(maker *pipeline.Workstream) bool { return o.judgeable(maker, g) }}
 }
 
-// Makes reports whether a path is an artifact of the workstream itself, which is
-// none of its inputs.
+// Makes reports whether a path is an artifact of the scope's own workstream. Such a file
+// is not one of its inputs.
 func (o *Ownership) Makes(v Scope, path string) bool {
 	for maker := range o.Makers(path) {
 		if maker == v.Self {
@@ -44,8 +44,8 @@ func (o *Ownership) Makes(v Scope, path string) bool {
 	return false
 }
 
-// Shared reports whether a workstream may write the path that need not have
-// ended when the step looks, and whether one may that has.
+// Shared reports whether the path may be written by a workstream that has not necessarily
+// ended when the step sees it, and whether it may be written by one that has.
 func (o *Ownership) Shared(v Scope, path string) (shared, before bool) {
 	for maker := range o.Makers(path) {
 		if v.Ended(maker) {
@@ -57,21 +57,20 @@ func (o *Ownership) Shared(v Scope, path string) (shared, before bool) {
 	return shared, before
 }
 
-// FileSet is the files that a step sees, with their digest, which may take long
-// to find out.
+// FileSet holds the files that a step sees, and their digest.
 type FileSet struct {
 	Files    []checkpoint.Artifact
-	Patterns []string     // that they match, extended by what links stand for
-	Sum      string       // "": it was not found out yet
-	Seq      uint64       // of the state when the files were looked at
-	Shared   []SharedFile // those of the files that a workstream may write which need not have ended
+	Patterns []string     // the patterns that the files match, extended for links
+	Sum      string       // the digest of Files; "": not computed
+	Seq      uint64       // the commit of the state when the files were read
+	Shared   []SharedFile // the files that a workstream may write which has not necessarily ended
 }
 
-// SharedFile is a file that a workstream may write which need not have ended
-// when a step looks at it.
+// SharedFile is a file that a workstream may write which has not necessarily ended when a
+// step sees the file.
 type SharedFile struct {
 	checkpoint.Artifact
-	Before bool // a workstream may write it, too, that has ended by then
+	Before bool // a workstream that has ended by then may write it, too
 }
 
 func (s FileSet) digest() string {
@@ -81,7 +80,7 @@ func (s FileSet) digest() string {
 	return s.Sum
 }
 
-// seen returns what is recorded of the set in addition to its digest.
+// seen returns what Runner records about the set in addition to its digest.
 func (s FileSet) seen() *checkpoint.Seen {
 	seen := &checkpoint.Seen{Seq: s.Seq}
 	if len(s.Shared) <= checkpoint.MaxSeen {
@@ -92,9 +91,8 @@ func (s FileSet) seen() *checkpoint.Seen {
 	return seen
 }
 
-// asSeen returns the files as a step would see them if no workstream had changed them
-// since it looked. Their digest is the one on record unless something else has changed
-// them.
+// asSeen returns the files as the step would see them if no workstream had changed them
+// since. The set has the recorded digest unless something else changed the files.
 func (pl *Planner) asSeen(v Scope, now FileSet, seen *checkpoint.Seen) FileSet {
 	if seen == nil {
 		return now.asOnceRecorded()
@@ -111,7 +109,7 @@ func (pl *Planner) asSeen(v Scope, now FileSet, seen *checkpoint.Seen) FileSet {
 		}
 		delete(is, f.Path)
 	}
-	for path, file := range is { // these were not there
+	for path, file := range is { // these files did not exist then
 		if pl.writtenSince(v, seen.Seq, string(path), file) {
 			then[path] = nil
 		}
@@ -119,8 +117,8 @@ func (pl *Planner) asSeen(v Scope, now FileSet, seen *checkpoint.Seen) FileSet {
 	return now.with(then)
 }
 
-// unchanged reports whether a file is as a step saw it, or as a workstream has
-// left it since.
+// unchanged reports whether a file is as the step saw it, or as a workstream has left it
+// since.
 func (pl *Planner) unchanged(v Scope, now FileSet, seen *checkpoint.Seen, path string) bool {
 	if seen == nil {
 		shared, before := pl.own.Shared(v, path)
@@ -136,7 +134,7 @@ func (pl *Planner) unchanged(v Scope, now FileSet, seen *checkpoint.Seen, path s
 	return was != nil && sameFile(was, is) || pl.writtenSince(v, seen.Seq, path, is)
 }
 
-// with is the set with other files in the place of some: nil for none.
+// with returns the set with some files replaced, or removed where others has nil.
 func (s FileSet) with(others map[checkpoint.Text]*checkpoint.Artifact) FileSet {
 	if len(others) == 0 {
 		return s
@@ -153,8 +151,8 @@ func (s FileSet) with(others map[checkpoint.Text]*checkpoint.Artifact) FileSet {
 	return FileSet{Files: SortedByPath(files), Patterns: s.Patterns, Seq: s.Seq, Shared: s.Shared}
 }
 
-// asOnceRecorded is the set for records that have no Seen: files that only
-// workstreams make which need not have ended were left out of them.
+// asOnceRecorded returns the set to compare with records that have no Seen. Their digests
+// leave out files that only workstreams make which have not necessarily ended.
 func (s FileSet) asOnceRecorded() FileSet {
 	out := make(map[checkpoint.Text]*checkpoint.Artifact)
 	for _, f := range s.Shared {
@@ -165,9 +163,9 @@ func (s FileSet) asOnceRecorded() FileSet {
 	return s.with(out)
 }
 
-// writtenSince reports whether a file, nil if there is none, is as a workstream left it
-// that had not ended when the step looked, at a commit of the session: as that
-// workstream recorded it, or as its partial work.
+// writtenSince reports whether a file, nil if there is none, is the work of a workstream
+// that had not necessarily ended when the step saw the file at commit seq: it is as that
+// workstream recorded it, or it is its partial work.
 func (pl *Planner) writtenSince(v Scope, seq uint64, path string, now *checkpoint.Artifact) bool {
 	var last *checkpoint.Workstream
 	ended := false
@@ -193,8 +191,8 @@ func (pl *Planner) writtenSince(v Scope, seq uint64, path string, now *checkpoin
 	return sameFile(&last.Artifacts[i], now)
 }
 
-// UnderWay reports whether a file with a digest, "" where it is gone, is the work of a
-// workstream that has begun and is not done.
+// UnderWay reports whether a file is the work of a workstream that has begun and is not
+// done. digest is "" if the file is gone.
 func (pl *Planner) UnderWay(path, digest string) bool {
 	for maker := range pl.own.Makers(path) {
 		if pl.leftUnfinished(pl.st.Workstream(maker.Name), 0, path, digest) {
@@ -204,13 +202,13 @@ func (pl *Planner) UnderWay(path, digest string) bool {
 	return false
 }
 
-// Makes reports whether a path is among the artifacts of a workstream.
+// Makes reports whether a path is an artifact of the workstream.
 func (pl *Planner) Makes(ws *pipeline.Workstream, path string) bool {
 	return pl.own.Makes(pl.own.ScopeOf(ws), path)
 }
 
-// leftUnfinished reports whether a file with a digest, "" where it is gone, may be the partial work of a workstream
-// that was under way at a commit of the session, or later, and is not done.
+// leftUnfinished reports whether a file may be the partial work of a workstream that ended
+// without success at commit seq or later, or still runs. digest is "" if the file is gone.
 func (pl *Planner) leftUnfinished(rec *checkpoint.Workstream, seq uint64, path, digest string) bool {
 	switch rec.Status {
 	case checkpoint.Running:
@@ -223,7 +221,7 @@ func (pl *Planner) leftUnfinished(rec *checkpoint.Workstream, seq uint64, path, 
 	return false
 }
 
-// DigestNow is the digest of a file, "" where there is none.
+// DigestNow returns the digest of a file, "" for nil.
 func DigestNow(a *checkpoint.Artifact) string {
 	if a == nil {
 		return ""

@@ -8,26 +8,26 @@ import (
 	"prdrunner/pipeline"
 )
 
-// Chosen is a Selection, worked out: which workstreams run again although
-// nothing changed, and which do not run at all.
+// Chosen is a Selection that is resolved against a pipeline: it says which workstreams run
+// again although nothing changed, and which do not run.
 type Chosen struct {
 	forced  map[string]string // workstream → reason
-	repeat  map[string]bool   // workstreams that run although they must happen only once and have happened
+	repeat  map[string]bool   // once workstreams that run although they have happened
 	phases  map[string]string // phase whose own gates are judged again → reason
-	allowed map[string]bool   // nil: everything may run
-	left    map[string]bool   // what the plan says is blocked for not being among these
+	allowed map[string]bool   // workstreams that may run; nil: all may
+	left    map[string]bool   // workstreams that the plan blocks because they are not in allowed
 
 	selection Selection
 }
 
-// SelectionError says that a selection names what is not in the pipeline, or
-// what can't be chosen.
+// SelectionError says that a selection names a step that the pipeline does not have, or
+// one that cannot be selected.
 type SelectionError struct {
 	Option    string // "--from"
 	Name      string
 	Known     []string
-	NotOnce   bool // it is in the pipeline, and may happen more than once
-	Uncertain bool // it is in the pipeline, but a person must resolve it first
+	NotOnce   bool // the workstream exists, but has no effect = "once"
+	Uncertain bool // the workstream exists, but the user must resolve it first
 }
 
 func (e *SelectionError) Error() string {
@@ -44,13 +44,14 @@ func (e *SelectionError) Error() string {
 	return fmt.Sprintf("%s: the pipeline has no %s %q (it has %s)", e.Option, kind, e.Name, List(e.Known))
 }
 
-// Check refuses, as a *SelectionError, what a pipeline does not have.
+// Check returns a *SelectionError if the selection names a step that the pipeline does not
+// have.
 func (s Selection) Check(p *pipeline.Pipeline) error {
 	_, err := Choose(p, nil, s)
 	return err
 }
 
-// Choose works out a selection.
+// Choose resolves a selection. It returns a *SelectionError if that is not possible.
 func Choose(p *pipeline.Pipeline, st *checkpoint.State, s Selection) (*Chosen, error) {
 	c := &Chosen{forced: make(map[string]string), phases: make(map[string]string), selection: s}
 	if s.From != "" {
@@ -92,7 +93,7 @@ func Choose(p *pipeline.Pipeline, st *checkpoint.State, s Selection) (*Chosen, e
 	return c, nil
 }
 
-// repeats takes in --repeat.
+// repeats resolves --repeat.
 func (c *Chosen) repeats(p *pipeline.Pipeline, names []string) error {
 	repeat, err := resolveNames(p, "--repeat", names)
 	if err != nil {
@@ -136,8 +137,8 @@ func (c *Chosen) from(p *pipeline.Pipeline, name string) error {
 	return nil
 }
 
-// follow makes all that depends on a workstream run again: also through one that
-// is skipped, which does not itself.
+// follow makes all workstreams run again that depend on name, directly or through other
+// workstreams, even through one that is skipped and so does not run.
 func (c *Chosen) follow(dependents map[string][]*pipeline.Workstream, name, reason string) {
 	for _, ws := range dependents[name] {
 		if _, ok := c.forced[ws.Name]; !ok {
@@ -147,8 +148,8 @@ func (c *Chosen) follow(dependents map[string][]*pipeline.Workstream, name, reas
 	}
 }
 
-// allow lets a workstream run with what it needs: all earlier phases, and its upstream
-// in its own phase.
+// allow lets a workstream run with everything that it needs: all earlier phases, and its
+// upstream workstreams in its own phase.
 func (c *Chosen) allow(p *pipeline.Pipeline, name string) {
 	c.allowed[name] = true
 	ws := p.Workstream(name)
@@ -164,7 +165,7 @@ func (c *Chosen) allow(p *pipeline.Pipeline, name string) {
 	}
 }
 
-// excluded says why a workstream was chosen not to run.
+// excluded returns why a workstream does not run because of --only, "" if it may run.
 func (c *Chosen) excluded(ws *pipeline.Workstream) string {
 	if c.allowed == nil || c.allowed[ws.Name] {
 		return ""
@@ -172,9 +173,9 @@ func (c *Chosen) excluded(ws *pipeline.Workstream) string {
 	return "it was not chosen by --only"
 }
 
-// leave has a run leave alone what its plan says is blocked for not being chosen,
-// also where it turns out that there is nothing to do, or that it is not enabled:
-// what it stands on would be judged, asked about and completed.
+// leave notes the workstreams that the plan blocks because --only does not name them. The
+// run leaves them as they are, even if it finds that they have nothing to do or are not
+// enabled: otherwise it would judge their gates, ask about them and complete their phase.
 func (c *Chosen) leave(p *pipeline.Pipeline, plan *Plan) {
 	if c.allowed == nil {
 		return
@@ -189,13 +190,13 @@ func (c *Chosen) leave(p *pipeline.Pipeline, plan *Plan) {
 	}
 }
 
-// leaves reports whether a run leaves alone a workstream of a phase.
+// leaves reports whether a run leaves some workstream of the phase as it is.
 func (c *Chosen) leaves(phase *pipeline.Phase) bool {
 	return slices.ContainsFunc(phase.Workstreams, func(ws *pipeline.Workstream) bool { return c.left[ws.Name] })
 }
 
-// resolveNames finds the workstreams of an option; the label of a for_each
-// block stands for all its instances.
+// resolveNames returns the workstreams that an option names. The label of a for_each block
+// names all its instances.
 func resolveNames(p *pipeline.Pipeline, option string, names []string) ([]string, error) {
 	var found []string
 	for _, name := range names {
@@ -216,7 +217,7 @@ func resolveNames(p *pipeline.Pipeline, option string, names []string) ([]string
 	return found, nil
 }
 
-// dependentsOf inverts the graph.
+// dependentsOf returns the direct dependents of each workstream.
 func dependentsOf(p *pipeline.Pipeline) map[string][]*pipeline.Workstream {
 	d := make(map[string][]*pipeline.Workstream)
 	for _, phase := range p.Phases {
@@ -229,6 +230,7 @@ func dependentsOf(p *pipeline.Pipeline) map[string][]*pipeline.Workstream {
 	return d
 }
 
+// RecordOf returns the record of a workstream, nil if there is none. st may be nil.
 func RecordOf(st *checkpoint.State, name string) *checkpoint.Workstream {
 	if st == nil {
 		return nil
@@ -238,8 +240,8 @@ func RecordOf(st *checkpoint.State, name string) *checkpoint.Workstream {
 
 // Selection chooses what to run again or only.
 type Selection struct {
-	From       string   `json:"from,omitempty"`       // phase: it and everything after it runs again
-	Only       []string `json:"only,omitempty"`       // workstreams: nothing but these, and what they need
-	Invalidate []string `json:"invalidate,omitempty"` // workstreams: run again, with their dependents
-	Repeat     []string `json:"repeat,omitempty"`     // workstreams that must happen only once: run although they have happened
+	From       string   `json:"from,omitempty"`       // a phase: it and all later phases run again
+	Only       []string `json:"only,omitempty"`       // workstreams: only these run, and the workstreams that they need
+	Invalidate []string `json:"invalidate,omitempty"` // workstreams: these and their dependents run again
+	Repeat     []string `json:"repeat,omitempty"`     // once workstreams: these run although they have happened
 }

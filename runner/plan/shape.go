@@ -7,7 +7,7 @@ import (
 	"prdrunner/pipeline"
 )
 
-// ShapeOf is what the state must know of a pipeline.
+// ShapeOf returns the part of a pipeline that the state records.
 func ShapeOf(p *pipeline.Pipeline) checkpoint.Shape {
 	shape := checkpoint.Shape{Phases: make([]checkpoint.PhaseShape, len(p.Phases))}
 	for i, phase := range p.Phases {
@@ -73,8 +73,7 @@ func unlessEqual(title, name string) string {
 	return title
 }
 
-// SecretVariables names the variables that have a value which must stay secret, once
-// each.
+// SecretVariables names the variables with a value that must stay secret, each once.
 func SecretVariables(p *pipeline.Pipeline) []string {
 	var names []string
 	for _, s := range p.Secrets {

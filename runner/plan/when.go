@@ -9,17 +9,17 @@ import (
 	"prdrunner/pipeline"
 )
 
-// When is what the `when` of a workstream or a phase says before the workstream comes
-// next. Nothing is known of a condition that uses results which are not final yet.
+// When is the outcome of the `when` of a workstream or a phase before the workstream
+// starts. A condition that uses results which are not final yet has no outcome.
 type When struct {
-	skip    string          // why it is not enabled, "" when it is, or when that is not known
-	broken  string          // why that can't be evaluated, whatever will be made; "" when it can
-	Diags   hcl.Diagnostics // likewise
-	open    []string        // workstreams that will give what the `when` uses
-	blocked []string        // those of them that cannot complete
+	skip    string          // why the workstream is not enabled; "" if it is, or if that is not known
+	broken  string          // why the condition cannot be evaluated, whatever the results will be; "" if it can
+	Diags   hcl.Diagnostics // the errors that broken summarizes
+	open    []string        // workstreams whose results the condition uses and that will change
+	blocked []string        // workstreams whose results the condition uses and that cannot complete
 }
 
-// and is what two conditions say of what both of them must enable.
+// and combines two conditions that must both be true.
 func (e When) and(o When) When {
 	if e.skip == "" && e.broken == "" {
 		e.skip, e.broken, e.Diags = o.skip, o.broken, o.Diags
@@ -28,19 +28,19 @@ func (e When) and(o When) When {
 	return e
 }
 
-// enabledPhase is what the `when` of a phase says.
+// enabledPhase evaluates the `when` of a phase.
 func (pl *Planner) enabledPhase(phase *pipeline.Phase) When {
 	return pl.enabling(phase.Enabled, true, phase.WhenMetrics(), "the when of its phase")
 }
 
-// enabled is what the `when` of a workstream says.
+// enabled evaluates the `when` of a workstream.
 func (pl *Planner) enabled(ws *pipeline.Workstream) When {
 	return pl.enabling(ws.Enabled, ws.NeedsResults(), ws.WhenMetrics(), "its when")
 }
 
-// enabling evaluates a `when`, and looks at whose results it uses. One that
-// can't be evaluated fails the run when its turn comes, unless what will be made
-// until then helps.
+// enabling evaluates a `when` and notes the workstreams whose results it uses. A condition
+// that cannot be evaluated fails the run when the run comes to it, unless results that
+// other workstreams give until then make it valid.
 func (pl *Planner) enabling(when func(pipeline.Results) (bool, hcl.Diagnostics), needsResults bool, metrics []string, what string) (e When) {
 	enabled, diags := when(pl.watched(needsResults, metrics, func(name string) { e.uses(pl, name) }))
 	certain := len(e.open)+len(e.blocked) == 0
@@ -55,8 +55,9 @@ func (pl *Planner) enabling(when func(pipeline.Results) (bool, hcl.Diagnostics),
 	return e
 }
 
-// watched are results that tell whose of them an expression uses, in the
-// moment in which it does; of the metrics that it refers to they do so at once.
+// watched returns results that call uses with the name of a workstream when an expression
+// uses that workstream's result. For the metrics that the expression refers to, watched
+// calls uses at once.
 func (pl *Planner) watched(needed bool, metrics []string, uses func(workstream string)) pipeline.Results {
 	r := pl.Results(needed, 0)
 	if known := r.Workstream; known != nil {
@@ -68,14 +69,14 @@ func (pl *Planner) watched(needed bool, metrics []string, uses func(workstream s
 	for _, name := range metrics {
 		if m, set := MetricOf(pl.st, pl.p, name); set {
 			uses(m.Workstream)
-		} else if len(pl.running) > 0 { // any of them may set it; one is enough
+		} else if len(pl.running) > 0 { // any running workstream may set the metric; naming one is enough
 			uses(pl.running[0])
 		}
 	}
 	return r
 }
 
-// Judge takes in what a `when` comes to for certain.
+// Judge sets the outcome of a condition that is known for certain.
 func (e *When) Judge(what string, enabled bool, diags hcl.Diagnostics) {
 	switch {
 	case diags.HasErrors():
@@ -85,7 +86,7 @@ func (e *When) Judge(what string, enabled bool, diags hcl.Diagnostics) {
 	}
 }
 
-// uses notes that a `when` uses a result of a workstream.
+// uses notes that the condition uses a result of a workstream.
 func (e *When) uses(pl *Planner, name string) {
 	switch runs, blocked := pl.upstream(name); {
 	case blocked:
@@ -95,7 +96,7 @@ func (e *When) uses(pl *Planner, name string) {
 	}
 }
 
-// Join adds to a list what it does not have.
+// Join returns list with the names of more that it does not have. It does not change list.
 func Join(list, more []string) []string {
 	for _, name := range more {
 		if !slices.Contains(list, name) {
@@ -105,8 +106,8 @@ func Join(list, more []string) []string {
 	return list
 }
 
-// decideOpen decides a workstream of which nobody knows yet whether it is
-// enabled. That it was chosen to run again is certain: its record is taken back.
+// decideOpen decides a workstream while it is not known whether it is enabled. If the user
+// chose it to run again, that is certain: its record is taken back.
 func decideOpen(s subject, step Step, done bool) Step {
 	step.On = s.enabled.open
 	if done && s.forced != "" && s.ws.Effect != pipeline.Once {
@@ -115,9 +116,9 @@ func decideOpen(s subject, step Step, done bool) Step {
 	return step.with(Depends, "whether it runs depends on the result of %s", List(s.enabled.open))
 }
 
-// decideBroken decides a workstream whose `when` cannot be evaluated: the workstream
-// fails when it comes next, and its record stays. If it was chosen to run again, its
-// record is taken back in any case.
+// decideBroken decides a workstream whose `when` cannot be evaluated. It fails when the
+// run comes to it, and its record stays. If the user chose it to run again, its record is
+// taken back in any case.
 func decideBroken(s subject, step Step, done bool) Step {
 	if done && s.forced != "" && s.ws.Effect != pipeline.Once {
 		return step.with(Rerun, "%s, but %s", s.forced, s.enabled.broken)
@@ -125,12 +126,11 @@ func decideBroken(s subject, step Step, done bool) Step {
 	return step.with(Run, "%s", s.enabled.broken)
 }
 
-// open reports whether nobody knows yet whether a workstream is enabled, and
-// that matters: what may have happened already is asked about in any case.
+// open reports whether it matters that a workstream may turn out not to be enabled. It
+// does not for a once step that may have happened: Runner asks about it in any case.
 func (s subject) open() bool { return len(s.enabled.open) > 0 && !s.cut() }
 
-// cut reports whether a step that must happen only once was started, and its
-// end never recorded.
+// cut reports whether a once step was started and its end was never recorded.
 func (s subject) cut() bool {
 	return s.record != nil && s.record.Status == checkpoint.Running && s.ws.Effect == pipeline.Once
 }
