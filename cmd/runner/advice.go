@@ -11,9 +11,9 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// systemHint is what to do about an error of the operating system that can
-// happen anywhere, "" where nothing general can be said. What the journal
-// acknowledged stays, whatever failed after it.
+// systemHint returns what the user can do about an error of the operating system that can
+// happen anywhere, "" if there is no general advice. Nothing that the journal acknowledged
+// is lost, whatever failed after it.
 func systemHint(env *environment, err error) string {
 	const again = "then run the command again: nothing that was reported as done is lost"
 	var at *fs.PathError
@@ -37,7 +37,7 @@ func systemHint(env *environment, err error) string {
 		return "see what the system log says about that disk, " + again
 	case errors.Is(err, fs.ErrPermission) && errors.As(err, &at) && store.IsTemp(at.Path):
 		return fmt.Sprintf("let the user %s write in %s, %s", orNone(env.actor().User, "who runs this"), env.display(filepath.Dir(at.Path)), again)
-	case errors.Is(err, fs.ErrPermission) && errors.As(err, &derived): // written under another name at first
+	case errors.Is(err, fs.ErrPermission) && errors.As(err, &derived): // the file is first written under another name
 		return fmt.Sprintf("let the user %s write in %s, %s", orNone(env.actor().User, "who runs this"), env.display(filepath.Dir(derived.Path)), again)
 	case errors.Is(err, fs.ErrPermission) && errors.As(err, &at):
 		return fmt.Sprintf("let the user %s read and write %s, %s", orNone(env.actor().User, "who runs this"), env.display(barrier(at.Path)), again)
@@ -45,8 +45,8 @@ func systemHint(env *environment, err error) string {
 	return ""
 }
 
-// barrier is what keeps somebody from a path: the directory above that may not be
-// entered, or what is there itself.
+// barrier returns the path to which the user lacks permission: the directory above the
+// given path that may not be entered, or the path itself.
 func barrier(path string) string {
 	for {
 		_, err := os.Lstat(path)

@@ -7,19 +7,20 @@ import (
 	"syscall"
 )
 
-// diskFull reports whether something could not be written for want of room.
+// diskFull reports whether a write failed for lack of space.
 func diskFull(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
-// readerGone reports whether output was lost since nobody reads it any more, as
+// readerGone reports whether output was lost because its reader has closed the pipe, as
 // with `| head`.
 func readerGone(err error) bool { return errors.Is(err, syscall.EPIPE) }
 
 // readOnly reports whether a whole file system cannot be written to.
 func readOnly(err error) bool { return errors.Is(err, syscall.EROFS) }
 
-// fileTooLarge reports whether a file may not become as long as it must.
+// fileTooLarge reports whether a write failed because the file would exceed a limit on
+// file sizes.
 func fileTooLarge(err error) bool { return errors.Is(err, syscall.EFBIG) }
 
 // noDescriptors reports whether no more files can be opened.
@@ -27,5 +28,5 @@ func noDescriptors(err error) bool {
 	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
 }
 
-// diskFailed reports whether a disk did not do what it was told.
+// diskFailed reports an input/output error of a disk.
 func diskFailed(err error) bool { return errors.Is(err, syscall.EIO) }

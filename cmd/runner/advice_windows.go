@@ -6,12 +6,12 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// diskFull reports whether something could not be written for want of room.
+// diskFull reports whether a write failed for lack of space.
 func diskFull(err error) bool {
 	return errors.Is(err, windows.ERROR_DISK_FULL) || errors.Is(err, windows.ERROR_HANDLE_DISK_FULL)
 }
 
-// readerGone reports whether output was lost since nobody reads it any more, as
+// readerGone reports whether output was lost because its reader has closed the pipe, as
 // with `| head`.
 func readerGone(err error) bool {
 	return errors.Is(err, windows.ERROR_BROKEN_PIPE) || errors.Is(err, windows.ERROR_NO_DATA)
@@ -20,15 +20,14 @@ func readerGone(err error) bool {
 // readOnly reports whether a whole file system cannot be written to.
 func readOnly(err error) bool { return errors.Is(err, windows.ERROR_WRITE_PROTECT) }
 
-// fileTooLarge reports whether a file may not become as long as it must: there
-// is no such limit here.
+// fileTooLarge returns false: Windows has no limit on file sizes that a write can exceed.
 func fileTooLarge(error) bool { return false }
 
-// noDescriptors reports whether no more files can be opened: there is no limit
-// that could be raised.
+// noDescriptors returns false: Windows has no limit on open files that the user could
+// raise.
 func noDescriptors(error) bool { return false }
 
-// diskFailed reports whether a disk did not do what it was told.
+// diskFailed reports an input/output error of a disk.
 func diskFailed(err error) bool {
 	return errors.Is(err, windows.ERROR_CRC) || errors.Is(err, windows.ERROR_IO_DEVICE)
 }

@@ -11,8 +11,9 @@ import (
 	"prdrunner/runner/view"
 )
 
-// damageIn returns which checkpoint an error says is damaged, and why; ok is
-// false for other errors. target is the checkpoint that was to be restored.
+// damageIn returns the id of the checkpoint that an error reports as damaged, and the
+// reason. ok is false for other errors. target is the checkpoint that the command was to
+// restore.
 func damageIn(err error, target string) (id, reason string, ok bool) {
 	var damaged *checkpoint.DamagedError
 	var missing *workspace.MissingError
@@ -25,8 +26,8 @@ func damageIn(err error, target string) (id, reason string, ok bool) {
 	return "", "", false
 }
 
-// meetDamage marks a checkpoint that a command found damaged, names the last
-// one that is whole, and the ways to go on. It returns the error that told of it.
+// meetDamage marks a checkpoint that a command found damaged, and shows the last intact
+// one and the commands that can follow. It returns the error that reported the damage.
 func meetDamage(ctx context.Context, env *environment, store *checkpoint.Store, session *checkpoint.Session, w *workspace.Workspace, target string, err error) error {
 	id, reason, ok := damageIn(err, target)
 	if !ok {
@@ -40,8 +41,8 @@ func meetDamage(ctx context.Context, env *environment, store *checkpoint.Store, 
 	return errors.Join(err, writeDamage(ctx, env, store, w, session.State(), id, reason))
 }
 
-// writeDamage tells of a damaged checkpoint. The last valid one that it names
-// has been read to its last byte.
+// writeDamage reports a damaged checkpoint. It has read every byte of the last valid
+// checkpoint that it names.
 func writeDamage(ctx context.Context, env *environment, store *checkpoint.Store, w *workspace.Workspace, st *checkpoint.State, id, reason string) error {
 	last, err := store.LastWhole(ctx, w, st, id)
 	if err != nil {
@@ -61,7 +62,7 @@ func writeDamage(ctx context.Context, env *environment, store *checkpoint.Store,
 	return nil
 }
 
-// damageCommands are the ways to go on from a damaged checkpoint.
+// damageCommands returns the commands that can follow when a checkpoint is damaged.
 func damageCommands(st *checkpoint.State, id string, last *checkpoint.CheckpointRef) []suggestion {
 	commands := []suggestion{{"checkpoint rebuild " + st.PRD + " " + id, "repair it from the journal, git and the workspace"}}
 	if last != nil {

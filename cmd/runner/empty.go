@@ -7,17 +7,17 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// freeText is the placeholder of flags that a person writes something in,
-// which may be nothing.
+// freeText is the placeholder of flags in which the user writes text. The text may be
+// empty.
 const freeText = "TEXT"
 
-// refuseEmpty refuses arguments, and values of flags, that are there and empty.
-// They are what a script makes of a variable that is not set: taken as if they
-// were not there, they would mean another PRD, all of them, or a new session.
+// refuseEmpty refuses empty arguments and empty values of flags. A script produces them
+// from a variable that is not set. If Runner ignored them, the command would mean another
+// PRD, all PRDs, or a new session.
 func refuseEmpty(cmd *cobra.Command, args []string) error {
 	switch cmd.Name() {
 	case cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd:
-		return nil // what has been typed so far is empty at first
+		return nil // the word to complete is empty at first
 	}
 	hint := "is a variable of the shell not set? usage: " + cmd.UseLine()
 	if slices.Contains(args, "") {
@@ -35,7 +35,7 @@ func refuseEmpty(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// emptyValue reports whether a value, or one of several, is empty.
+// emptyValue reports whether a value, or an element of a list, is empty.
 func emptyValue(v pflag.Value) bool {
 	if several, ok := v.(pflag.SliceValue); ok {
 		return slices.Contains(several.GetSlice(), "")

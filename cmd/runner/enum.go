@@ -8,7 +8,7 @@ import (
 	"github.com/agext/levenshtein"
 )
 
-// enum is a flag that takes one of a few words.
+// enum is the value of a flag that takes one of a few words.
 type enum struct {
 	value   *string
 	allowed []string
@@ -46,8 +46,7 @@ func oneOf(words []string) string {
 	return strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]
 }
 
-// nearest returns the candidate that the given word is most likely a slip of,
-// or "".
+// nearest returns the candidate that the user most likely meant by a misspelt word, or "".
 func nearest(word string, candidates []string) string {
 	best, bestDistance := "", max(2, len(word)/4)+1
 	for _, c := range candidates {

@@ -11,10 +11,10 @@ import (
 	"prdrunner/checkpoint/text"
 )
 
-// maskFreeText masks what a person writes for the record (-m TEXT), before the
-// command sees it: as guarded does for files, with the sensitive values that the
-// pipeline, the environment and the command's own flags tell. Where there are
-// some that can't be known the text is refused: it might hold one.
+// maskFreeText masks sensitive values in text that the user writes for the record (-m
+// TEXT), before the command sees it. Like guarded for files, it knows the values that the
+// pipeline, the environment and the command's own flags give. It refuses the text if some
+// values can't be known, because the text might hold one.
 func maskFreeText(env *environment, cmd *cobra.Command, args []string) error {
 	var written []*pflag.Flag
 	cmd.Flags().Visit(func(flag *pflag.Flag) {
@@ -27,11 +27,11 @@ func maskFreeText(env *environment, cmd *cobra.Command, args []string) error {
 	}
 	cfg, err := loadConfig(env)
 	if err != nil || checkPRD(env, cfg, args[0]) != nil {
-		return nil //nolint:nilerr // the command comes to the same, and says so as its own
+		return nil //nolint:nilerr // the command fails with the same error, and reports it as its own
 	}
 	store, err := openStore(env, cfg, args[0])
 	if err != nil {
-		return nil //nolint:nilerr // likewise
+		return nil //nolint:nilerr // the command fails with the same error
 	}
 	masker, err := knownSecrets(env, cfg, store, named(args[0], cmd.Flags()))
 	if err != nil {
@@ -48,7 +48,7 @@ func maskFreeText(env *environment, cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// holdsText reports whether a person writes something in a flag, or a text behind a name.
+// holdsText reports whether a flag takes free text, or NAME= followed by free text.
 func holdsText(flag *pflag.Flag) bool {
 	placeholder, _ := pflag.UnquoteUsage(flag)
 	return placeholder == freeText || strings.HasSuffix(placeholder, "="+freeText)
@@ -66,7 +66,8 @@ func maskFlag(v pflag.Value, mask func(string) string) error {
 	return several.Replace(texts)
 }
 
-// refuseText refuses a text that may hold what must not be on record.
+// refuseText returns the error for text that may hold a sensitive value, which must not be
+// recorded.
 func refuseText(env *environment, cmd *cobra.Command, args []string, flag string, err error) error {
 	refused := usageErrorf("the text of --%s may contain a sensitive value, which must not be recorded: %w", flag, err)
 	without := fmt.Sprintf("`%s` does it without the text", env.command(wordless(cmd, args)))
@@ -80,8 +81,8 @@ func refuseText(env *environment, cmd *cobra.Command, args []string, flag string
 	return withHint(refused, without)
 }
 
-// wordless is a command line as it was typed, without free text and without the
-// values of variables.
+// wordless returns the command line as the user typed it, without free text and without
+// the values of variables.
 func wordless(cmd *cobra.Command, args []string) string {
 	_, path, _ := strings.Cut(cmd.CommandPath(), " ")
 	words := []string{path}
@@ -104,8 +105,8 @@ func wordless(cmd *cobra.Command, args []string) string {
 	return strings.Join(words, " ")
 }
 
-// unvalued is the value of a flag as it may be shown: of a variable, which may
-// be a sensitive one, its name.
+// unvalued returns the value of a flag as it may be shown: for a variable, which may be
+// sensitive, only its name.
 func unvalued(flag, value string) string {
 	if name, _, found := strings.Cut(value, "="); found && flag == "var" {
 		return text.ShellWord(name) + "=…"

@@ -15,13 +15,12 @@ import (
 	"prdrunner/runner/mask"
 )
 
-// guarded opens the files of the workspace for a command that captures them
-// without building: as a build does, it leaves out files that hold the value of
-// a sensitive variable, as far as the pipeline and the environment
-// tell what these are: what a build was given by flags is not known here. Where
-// there are some that can't be known it says so. What the last capture left out is
-// left out again in any case, until a build, which knows all values, finds that
-// it holds something else.
+// guarded opens the files of the workspace for a command that captures them without
+// building. Like a build, it leaves out files that hold the value of a sensitive variable,
+// as far as the pipeline and the environment tell these values. It does not know values
+// that a build got from flags. It warns the user if some values can't be known. Files that
+// the last capture left out are left out again in any case, until a build, which knows all
+// values, finds that they hold no such value.
 func guarded(ctx context.Context, env *environment, cfg *config, store *checkpoint.Store, prd string) (*workspace.Workspace, error) {
 	w, err := openWorkspace(ctx, env, cfg, store)
 	if err != nil {
@@ -35,8 +34,8 @@ func guarded(ctx context.Context, env *environment, cfg *config, store *checkpoi
 	return w, nil
 }
 
-// guard has a workspace leave out files that hold one of the known secrets (nil: there
-// are none), and says so where these can't be known.
+// guard makes a workspace leave out files that hold one of the known secrets, and warns
+// the user if these can't be known. masker is nil if there are none.
 func guard(env *environment, w *workspace.Workspace, masker *mask.Masker, err error) {
 	switch {
 	case err != nil:
@@ -46,15 +45,16 @@ func guard(env *environment, w *workspace.Workspace, masker *mask.Masker, err er
 	}
 }
 
-// detector finds in files what a masker hides in output.
+// detector returns a function that makes detectors, which find in files what the masker
+// hides in output.
 func detector(masker *mask.Masker) func() workspace.Detector {
 	return func() workspace.Detector { return masker.Detector() }
 }
 
-// unknownSecretsError says that what sensitive variables hold can't be known.
+// unknownSecretsError reports that the values of sensitive variables can't be known.
 type unknownSecretsError struct {
-	names []string // of the variables; none where the session can't be read either
-	file  string   // of the pipeline, as the session has it; "" where it is there
+	names []string // of the variables; none if the session can't be read either
+	file  string   // the pipeline's file, as the session records it; "" if it could be read
 	err   error
 }
 
@@ -65,13 +65,13 @@ func (e *unknownSecretsError) Error() string {
 	return fmt.Sprintf("the sensitive values of %s can't be determined: %v", strings.Join(e.names, ", "), e.err)
 }
 
-// Unwrap returns why.
+// Unwrap returns the reason why the values can't be known.
 func (e *unknownSecretsError) Unwrap() error { return e.err }
 
-// knownSecrets makes a masker of the sensitive values of a pipeline: where no
-// file is named, of the one that the session ran, if it is still there. nil:
-// there are none. An unknownSecretsError: there are, or may be, as the file or the
-// session says, and they can't be known.
+// knownSecrets returns a masker for the sensitive values of a pipeline, nil if there are
+// none. If ref names no file, that is the pipeline that the session ran, if its file still
+// exists. It returns an unknownSecretsError if the pipeline has sensitive values, or may
+// have some, and they can't be known.
 func knownSecrets(env *environment, cfg *config, store *checkpoint.Store, ref pipelineRef) (*mask.Masker, error) {
 	snap, damaged := store.Load(ref.prd)
 	switch {
@@ -83,8 +83,8 @@ func knownSecrets(env *environment, cfg *config, store *checkpoint.Store, ref pi
 	return secretsOf(env, cfg, ref, snap.State, nil)
 }
 
-// secretsOf is knownSecrets of a session that was read, or could not be, since it is
-// damaged; nil: there is none.
+// secretsOf does the work of knownSecrets for a session that was read (nil: there is
+// none), or that could not be read because it is damaged.
 func secretsOf(env *environment, cfg *config, ref pipelineRef, st *checkpoint.State, damaged error) (*mask.Masker, error) {
 	var names []string
 	unknown := &unknownSecretsError{}
@@ -112,8 +112,9 @@ func secretsOf(env *environment, cfg *config, ref pipelineRef, st *checkpoint.St
 	return nil, unknown
 }
 
-// sensitiveVariables are those that a session was given values of. One of an
-// earlier version names those only that decided what has been started.
+// sensitiveVariables returns the sensitive variables whose values a session was given. A
+// session of an earlier version records only those that determined a workstream that has
+// started.
 func sensitiveVariables(st *checkpoint.State) []string {
 	names := slices.Clone(st.Sensitive)
 	for _, p := range st.Phases {
@@ -128,8 +129,7 @@ func sensitiveVariables(st *checkpoint.State) []string {
 	return names
 }
 
-// sessionFile is the file of the pipeline that a session ran, "" where it is
-// not there any more.
+// sessionFile returns the pipeline file that a session ran, "" if it no longer exists.
 func sessionFile(env *environment, st *checkpoint.State) string {
 	path := filepath.FromSlash(string(st.Pipeline.Path))
 	if info, err := os.Stat(env.path(path)); err != nil || !info.Mode().IsRegular() {

@@ -11,7 +11,7 @@ import (
 	"prdrunner/runner/view"
 )
 
-// dueHooks says which hooks have not ended, "" where none are due.
+// dueHooks describes the hooks that have not ended, "" if there are none.
 func dueHooks(st *checkpoint.State) string {
 	if st == nil || st.Hooks == nil {
 		return ""
@@ -20,7 +20,8 @@ func dueHooks(st *checkpoint.State) string {
 }
 
 // runDueHooks runs the hooks of the last run that had not ended when its runner was
-// killed. It is done once it is decided that the build goes on, or has nothing to do.
+// killed. The build calls it once it is decided that it continues, or that there is
+// nothing to do.
 func (b *build) runDueHooks(ctx context.Context, snap *checkpoint.Snapshot) error {
 	due := dueHooks(snap.State)
 	if due == "" || snap.Owner != nil {

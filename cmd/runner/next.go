@@ -9,8 +9,8 @@ import (
 	"prdrunner/checkpoint/text"
 )
 
-// suggestion is a command that a person may type next, as it stands after the
-// name of the program, and what it does.
+// suggestion is a command that the user may type next, without the program's name, and
+// what it does.
 type suggestion struct{ command, purpose string }
 
 // writeSuggestions lists commands with what they do.
@@ -20,9 +20,9 @@ func writeSuggestions(b *strings.Builder, env *environment, list ...suggestion) 
 	}
 }
 
-// suggestResume suggests to go on with a session. With one that is complete
-// there is nothing to go on with, but to finish a rollback that was cut short. Given
-// are the flags that gave the pipeline its variables.
+// suggestResume suggests to resume a session. A complete session can't be resumed, except
+// to finish a rollback that was cut short. given holds the flags that set variables of the
+// pipeline.
 func suggestResume(st *checkpoint.State, given, purpose string) []suggestion {
 	if st == nil || st.Status == checkpoint.StatusComplete && st.Rollback == nil {
 		return nil
@@ -30,8 +30,7 @@ func suggestResume(st *checkpoint.State, given, purpose string) []suggestion {
 	return []suggestion{{resumeCommand(st.PRD, string(st.Pipeline.Path)) + given, purpose}}
 }
 
-// suggestAbandon suggests to give a session up, which only an unfinished one
-// can be.
+// suggestAbandon suggests to abandon a session, unless it is complete.
 func suggestAbandon(st *checkpoint.State, purpose string) []suggestion {
 	if st == nil || st.Status == checkpoint.StatusComplete {
 		return nil
@@ -39,11 +38,12 @@ func suggestAbandon(st *checkpoint.State, purpose string) []suggestion {
 	return []suggestion{{"abandon " + st.PRD, purpose}}
 }
 
-// resumeCommand goes on with a session.
+// resumeCommand returns the command that resumes a session.
 func resumeCommand(prd, pipeline string) string { return startCommand(prd, pipeline) + " --resume" }
 
-// startCommand begins a session. A pipeline that is in no usual place is named, but for
-// one that came through a pipe, whose name no other command can open.
+// startCommand returns the command that starts a session. It names the pipeline's file if
+// that is not in a usual place. It can't name a pipeline that came through a pipe, which
+// no other command can open.
 func startCommand(prd, pipeline string) string {
 	if slices.Contains([]string{"", prd + ".hcl", "pipelines/" + prd + ".hcl"}, pipeline) || isDescriptor(pipeline) {
 		return "build " + prd

@@ -24,15 +24,15 @@ import (
 // pipelineExtension ends the name of a pipeline's file.
 const pipelineExtension = ".hcl"
 
-// pipelineRef says which pipeline is meant, and with which variables.
+// pipelineRef names a pipeline, and sets its variables.
 type pipelineRef struct {
-	prd      string // "": whatever the file holds
+	prd      string // "": the PRD that the file names
 	file     string // "": found by the PRD id
 	vars     []string
 	varFiles []string
-	open     bool // does without values of variables
-	looks    bool // warns of inputs that match nothing now
-	strict   bool // takes warnings for errors
+	open     bool // variables need no values
+	looks    bool // warn about inputs that match no file now
+	strict   bool // treat warnings as errors
 }
 
 // addFlags adds the flags that choose a file and set variables.
@@ -52,7 +52,7 @@ func (r *pipelineRef) addStrictFlag(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&r.strict, "strict", false, "treat warnings about the pipeline as errors, such as inputs that match nothing")
 }
 
-// name takes in an argument that stands for a pipeline: a PRD id, or a file.
+// name sets the PRD or the file from an argument that names a pipeline.
 func (r *pipelineRef) name(env *environment, argument string) {
 	if r.file == "" && filepath.Ext(argument) == pipelineExtension {
 		r.file = env.typed(argument)
@@ -61,32 +61,32 @@ func (r *pipelineRef) name(env *environment, argument string) {
 	r.prd = argument
 }
 
-// named is the pipeline that a command line means, of the flags that the
-// command has.
+// named returns the pipeline that a command line names, from the flags that the command
+// has.
 func named(prd string, flags *pflag.FlagSet) pipelineRef {
 	ref := pipelineRef{prd: prd}
 	if flags.Lookup("var") == nil {
 		return ref
 	}
-	// The command defines them so.
+	// A command with --var defines all three flags, with these types.
 	ref.file, _ = flags.GetString("file")
 	ref.vars, _ = flags.GetStringArray("var")
 	ref.varFiles, _ = flags.GetStringArray("var-file")
 	return ref
 }
 
-// pipelineNotFoundError says that there is no pipeline of a PRD.
+// pipelineNotFoundError reports that a PRD has no pipeline.
 type pipelineNotFoundError struct {
 	prd   string
-	tried []string // files, in the order in which they were looked for
+	tried []string // the files that were searched for, in this order
 }
 
 func (e *pipelineNotFoundError) Error() string {
 	return fmt.Sprintf("there is no pipeline for %s; looked for\n  %s", e.prd, strings.Join(e.tried, "\n  "))
 }
 
-// loadPipeline finds, reads and evaluates a pipeline. What its author got
-// wrong is printed; the error is errDiagnosed then.
+// loadPipeline finds, reads and evaluates a pipeline. It prints the mistakes of the
+// pipeline's author, and then returns errDiagnosed.
 func loadPipeline(env *environment, cfg *config, ref pipelineRef) (*pipeline.Pipeline, error) {
 	read, err := readPipeline(env, cfg, ref)
 	if err != nil {
@@ -104,8 +104,8 @@ func loadPipeline(env *environment, cfg *config, ref pipelineRef) (*pipeline.Pip
 	return read.pipeline, nil
 }
 
-// evaluated is loadPipeline for a command that can do without: what is wrong is
-// the error, and nothing is printed.
+// evaluated finds, reads and evaluates a pipeline for a command that can do without it. It
+// prints nothing, and returns the mistakes as an error.
 func evaluated(env *environment, cfg *config, ref pipelineRef) (*pipeline.Pipeline, error) {
 	read, err := readPipeline(env, cfg, ref)
 	if err != nil {
@@ -117,17 +117,17 @@ func evaluated(env *environment, cfg *config, ref pipelineRef) (*pipeline.Pipeli
 	return read.pipeline, nil
 }
 
-// readResult is a pipeline that was read, with everything wrong about it.
+// readResult is a pipeline that was read, with all diagnostics about it.
 type readResult struct {
-	file        string             // as it is shown
-	pipeline    *pipeline.Pipeline // nil where there are errors
-	sensitive   []string           // variables that are declared so, also where there are errors
+	file        string             // its name in messages
+	pipeline    *pipeline.Pipeline // nil if there are errors
+	sensitive   []string           // names of the sensitive variables, even if there are errors
 	diagnostics hcl.Diagnostics
-	sources     map[string][]byte // for the snippets
+	sources     map[string][]byte // for the snippets in diagnostics
 }
 
-// hiddenIn reports which paths of the workspace no glob sees, the state's also before the
-// first session.
+// hiddenIn returns a function that reports whether globs ignore a path of the workspace.
+// Globs ignore the state directory even before the first session creates it.
 func hiddenIn(env *environment, cfg *config) func(string) bool {
 	hidden, state := workspace.Hidden(env.workdir), path.Clean(filepath.ToSlash(cfg.Checkpoint.Storage.Location))
 	return func(name string) bool {
@@ -135,7 +135,7 @@ func hiddenIn(env *environment, cfg *config) func(string) bool {
 	}
 }
 
-// readPipeline is loadPipeline without the printing.
+// readPipeline does the work of loadPipeline, and prints nothing.
 func readPipeline(env *environment, cfg *config, ref pipelineRef) (*readResult, error) {
 	if ref.prd != "" {
 		if err := checkPRD(env, cfg, ref.prd); err != nil {
@@ -161,7 +161,7 @@ func readPipeline(env *environment, cfg *config, ref pipelineRef) (*readResult, 
 		if err != nil {
 			return nil, err
 		}
-		defer func() { _ = files.Close() }() // it was only looked at
+		defer func() { _ = files.Close() }() // nothing was written through it
 		in.Matches = matchesAny(files.Still())
 	}
 	p, more := file.Pipeline(in)
@@ -192,8 +192,8 @@ func readPipeline(env *environment, cfg *config, ref pipelineRef) (*readResult, 
 	return result, nil
 }
 
-// matchesAny returns what tells whether a file matches one of some patterns. Where that
-// can't be looked up, whoever reads the files says so.
+// matchesAny returns a function that reports whether a file matches one of some patterns.
+// It returns true if matching fails: the code that reads the files reports the error.
 func matchesAny(files *workspace.Workspace) func(patterns []string) bool {
 	return func(patterns []string) bool {
 		m, err := files.Match(context.Background(), patterns, nil)
@@ -219,7 +219,7 @@ func checkPRD(env *environment, cfg *config, id string) error {
 	return withHint(err, "to allow other names: "+pipeline.IDPatternAdvice)
 }
 
-// pipelinePath is the file that is meant.
+// pipelinePath returns the path of the pipeline's file.
 func pipelinePath(env *environment, cfg *config, ref pipelineRef) (string, error) {
 	switch {
 	case ref.file != "":
@@ -248,8 +248,8 @@ func pipelinePath(env *environment, cfg *config, ref pipelineRef) (string, error
 	return "", withHint(err, hint)
 }
 
-// ranFile is the file that the current session of a PRD ran, "" where it is not known or
-// not there any more.
+// ranFile returns the pipeline file that the current session of a PRD ran, "" if it is
+// unknown or gone.
 func ranFile(env *environment, cfg *config, prd string) string {
 	store, err := openStore(env, cfg, prd)
 	if err != nil {
@@ -262,8 +262,8 @@ func ranFile(env *environment, cfg *config, prd string) string {
 	return sessionFile(env, snap.State)
 }
 
-// howToStart says what begins a session of a PRD, or where there is no pipeline of it what
-// writes one.
+// howToStart returns a hint: the command that starts a session of a PRD, or the command
+// that writes a pipeline if the PRD has none.
 func howToStart(env *environment, prd string) string {
 	cfg, err := loadConfig(env)
 	if err == nil && !slices.Contains(knownPRDs(env, cfg), prd) {
@@ -272,7 +272,7 @@ func howToStart(env *environment, prd string) string {
 	return fmt.Sprintf("`runner build %s` starts one", prd)
 }
 
-// howToStartAny is howToStart where no PRD is named.
+// howToStartAny returns the hint of howToStart for a command that names no PRD.
 func howToStartAny(env *environment) string {
 	cfg, err := loadConfig(env)
 	if err != nil {
@@ -288,7 +288,7 @@ func howToStartAny(env *environment) string {
 	return "`runner init` writes a pipeline to begin with"
 }
 
-// pipelineDirs are the directories in which pipelines are looked for.
+// pipelineDirs returns the directories in which Runner searches for pipelines.
 func pipelineDirs(env *environment, cfg *config) []string {
 	dirs := []string{env.workdir, filepath.Join(env.workdir, "pipelines")}
 	if configured := env.path(cfg.Pipelines); cfg.Pipelines != "" && !slices.Contains(dirs, configured) {
@@ -297,7 +297,8 @@ func pipelineDirs(env *environment, cfg *config) []string {
 	return dirs
 }
 
-// onlyPipeline is the pipeline that is meant where none is named.
+// onlyPipeline returns the path of the only pipeline, for a command that names none. It is
+// an error if there are several.
 func onlyPipeline(env *environment, cfg *config) (string, error) {
 	found, err := findPipelines(env, cfg)
 	switch {
@@ -311,13 +312,13 @@ func onlyPipeline(env *environment, cfg *config) (string, error) {
 	return found[0].path, nil
 }
 
-// noPipelines says that there is no pipeline at all, and which files look like
-// one but are not named so.
+// noPipelines returns the error of a workspace without pipelines. Its hint names a file
+// that looks like a pipeline, but whose name does not match id_pattern.
 func noPipelines(env *environment, cfg *config) error {
 	var tried, others []string
 	for _, dir := range pipelineDirs(env, cfg) {
 		tried = append(tried, env.display(dir)+"/"+cfg.IDPatternText+pipelineExtension)
-		entries, _ := os.ReadDir(dir) // what can't be read is told where it is looked for
+		entries, _ := os.ReadDir(dir) // findPipelines reports a directory that can't be read
 		for _, entry := range entries {
 			if path := filepath.Join(dir, entry.Name()); filepath.Ext(path) == pipelineExtension && !entry.IsDir() {
 				others = append(others, env.display(path))
@@ -332,7 +333,7 @@ func noPipelines(env *environment, cfg *config) error {
 		others[0], cfg.IDPatternText, text.ShellWord(others[0]), pipeline.IDPatternAdvice))
 }
 
-// foundPipeline is a file that is named as a pipeline's is.
+// foundPipeline is a file whose name is that of a pipeline.
 type foundPipeline struct {
 	prd  string
 	path string
@@ -358,7 +359,7 @@ func findPipelines(env *environment, cfg *config) ([]foundPipeline, error) {
 	return found, nil
 }
 
-// knownPRDs are the ids that have a pipeline, for suggestions and completion.
+// knownPRDs returns the ids that have a pipeline, for suggestions and completion.
 func knownPRDs(env *environment, cfg *config) []string {
 	found, err := findPipelines(env, cfg)
 	if err != nil {
@@ -371,7 +372,7 @@ func knownPRDs(env *environment, cfg *config) []string {
 	return ids
 }
 
-// readSource reads a file of the language.
+// readSource reads a file in HCL: a pipeline, or values of variables.
 func readSource(path string) ([]byte, error) {
 	source, err := readRegular(path)
 	switch {
@@ -383,8 +384,8 @@ func readSource(path string) ([]byte, error) {
 	return source, nil
 }
 
-// readVariables gathers values for variables: the environment's, over them
-// those of --var-file, over them those of --var.
+// readVariables collects the values of variables. --var overrides --var-file, which
+// overrides the environment.
 func readVariables(env *environment, ref pipelineRef) (map[string]pipeline.Input, hcl.Diagnostics, error) {
 	inputs := make(map[string]pipeline.Input)
 	for _, assignment := range env.environ {
@@ -416,7 +417,7 @@ func readVariables(env *environment, ref pipelineRef) (map[string]pipeline.Input
 	return inputs, diags, nil
 }
 
-// printDiagnostics shows diagnostics to a person.
+// printDiagnostics prints diagnostics for people.
 func printDiagnostics(env *environment, sources map[string][]byte, diags hcl.Diagnostics) error {
 	if len(diags) == 0 {
 		return nil

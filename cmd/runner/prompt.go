@@ -13,8 +13,8 @@ import (
 	"prdrunner/runner/view"
 )
 
-// terminal returns who can be asked, nil where nobody is there. A command
-// calls it once, since two readers of one input would take each other's lines.
+// terminal returns the terminal at which the user can be asked, nil if there is none. A
+// command calls it once, because two readers of one input would take each other's lines.
 func (e *environment) terminal() *view.Terminal {
 	if !e.interactive() {
 		return nil
@@ -22,8 +22,8 @@ func (e *environment) terminal() *view.Terminal {
 	return view.NewTerminal(e.stdin, e.stderr.raw, e.actor(), e.color(e.stderr), e.lookup("TERM") != "dumb")
 }
 
-// confirm asks before something is discarded. Without --yes and without a
-// person it is an error that names the flag.
+// confirm asks before a command discards something. Without --yes and without a terminal
+// it returns an error that names --yes.
 func confirm(ctx context.Context, person *view.Terminal, yes bool, question string) error {
 	if yes {
 		return nil
@@ -41,11 +41,12 @@ func confirm(ctx context.Context, person *view.Terminal, yes bool, question stri
 	return nil
 }
 
-// longRestore is from how many files on a person would wonder what goes on.
+// longRestore is the number of files from which restoring takes long enough for the user
+// to wonder.
 const longRestore = 100
 
-// sayRestoring tells a person who looks on that files are being restored, where
-// that takes a while.
+// sayRestoring tells the user at a terminal that files are being restored, if that takes a
+// while.
 func sayRestoring(env *environment, count int, asJSON bool) {
 	quiet := env.options.output == string(view.Quiet) || env.options.output == string(view.JSON)
 	if count >= longRestore && !asJSON && !quiet && env.isTerminal(env.stderr) {
@@ -64,8 +65,8 @@ const (
 	choicePlan   resumeChoice = "p"
 )
 
-// askResume is the prompt that an unfinished session leads to. plan is that of going
-// on with it, nil where none can be made.
+// askResume is the prompt about an unfinished session. plan is the plan for resuming it,
+// nil if it can't be planned.
 func askResume(ctx context.Context, person *view.Terminal, st *checkpoint.State, plan *plan.Plan, now time.Time) (resumeChoice, error) {
 	person.Say(resumePrompt(st, plan, now))
 	key, err := person.Choose(ctx, "Choice [r/s/v/d/p]: ", []view.Choice{
@@ -111,7 +112,7 @@ func titleOf(prd, title string) string {
 	return title
 }
 
-// progress is the last phase that is done, of how many.
+// progress returns the number of the last phase that is done, and the number of phases.
 func progress(st *checkpoint.State) string {
 	next := nextPhase(st)
 	if next == 1 {
@@ -120,8 +121,8 @@ func progress(st *checkpoint.State) string {
 	return fmt.Sprintf("Phase %d of %d completed", next-1, len(st.Phases))
 }
 
-// continueFrom names the step that going on begins with. That may be before the
-// phase that was reached: what changed since then is done again.
+// continueFrom names the step with which a resumed session begins. It may be before the
+// phase that the session has reached, because steps whose inputs changed run again.
 func continueFrom(plan *plan.Plan) string {
 	if plan == nil {
 		return "Continue"
@@ -129,8 +130,8 @@ func continueFrom(plan *plan.Plan) string {
 	return "Continue from " + view.Beginning(plan)
 }
 
-// nextPhase is the number of the first phase that is not done, one more than
-// there are when all are.
+// nextPhase returns the number of the first phase that is not done. If all are done, that
+// is the number of phases plus one.
 func nextPhase(st *checkpoint.State) int {
 	for i, p := range st.Phases {
 		if p.Status != checkpoint.Completed && p.Status != checkpoint.Skipped {
@@ -140,7 +141,7 @@ func nextPhase(st *checkpoint.State) int {
 	return len(st.Phases) + 1
 }
 
-// askFixed asks whether what made a session fail has been mended.
+// askFixed asks whether the cause of a session's failure has been fixed.
 func askFixed(ctx context.Context, person *view.Terminal, st *checkpoint.State) error {
 	message := "the reason is not on record"
 	if st.Error != nil {

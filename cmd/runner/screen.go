@@ -7,12 +7,13 @@ import (
 	"prdrunner/runner/view"
 )
 
-// screen is a stream that people read. What is written to it is made harmless
-// first, since names, paths, messages of the system and what git says are
-// somebody else's making, and no print of them should have to remember it.
+// screen is a stream that people read. Write makes its text harmless first: names,
+// paths, messages of the operating system and output of git come from outside, and
+// the code that prints them need not clean them itself.
 //
-// What colours its text cleans it itself and writes to raw, and so does what
-// hands out bytes as they are: an archive, a script, the text of a file.
+// Code that colours its text cleans it itself and writes to raw. Code that writes
+// bytes unchanged, such as an archive, a script or the text of a file, also writes
+// to raw.
 type screen struct {
 	raw io.Writer
 
@@ -23,7 +24,7 @@ type screen struct {
 
 func newScreen(raw io.Writer) *screen { return &screen{raw: raw, cleaner: view.NewRevealer(raw)} }
 
-// Write implements io.Writer. It may be called by several goroutines at once.
+// Write implements io.Writer. Several goroutines may call it at once.
 func (s *screen) Write(b []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -38,8 +39,8 @@ func (s *screen) used() bool {
 	return s.written
 }
 
-// bytesOut is standard output for what a file holds: as it is for a program,
-// made harmless on a terminal.
+// bytesOut returns standard output for the contents of files. On a terminal the contents
+// are made harmless; a program receives them unchanged.
 func (e *environment) bytesOut() io.Writer {
 	if e.isTerminal(e.stdout) {
 		return e.stdout

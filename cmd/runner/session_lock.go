@@ -10,16 +10,16 @@ import (
 	"prdrunner/runner/view"
 )
 
-// lockSession takes a session to change it, and finishes first what an earlier
-// import or rollback left half done. w is nil where files do not matter, which
-// they do for these: then it is opened for that.
+// lockSession locks a session to change it, and first finishes an import or a rollback
+// that was cut short. w may be nil if the command needs no files; lockSession then opens
+// the workspace if it has to finish something.
 func lockSession(ctx context.Context, env *environment, cfg *config, store *checkpoint.Store, prd string, w *workspace.Workspace) (*checkpoint.Session, error) {
 	session, _, err := lockFinished(ctx, env, cfg, store, prd, w)
 	return session, err
 }
 
-// lockFinished is lockSession, and tells what was finished: nil if no rollback
-// was.
+// lockFinished does the work of lockSession, and also returns the rollback that it
+// finished, nil if there was none.
 func lockFinished(ctx context.Context, env *environment, cfg *config, store *checkpoint.Store, prd string, w *workspace.Workspace) (*checkpoint.Session, *finished, error) {
 	session, err := lockOnly(ctx, env, store, prd)
 	if err != nil {
@@ -32,7 +32,7 @@ func lockFinished(ctx context.Context, env *environment, cfg *config, store *che
 	return session, done, nil
 }
 
-// lockOnly takes a session, and finishes nothing.
+// lockOnly locks a session, and finishes nothing.
 func lockOnly(ctx context.Context, env *environment, store *checkpoint.Store, prd string) (*checkpoint.Session, error) {
 	session, err := store.Lock(ctx, prd, env.actor())
 	if err != nil {
@@ -41,11 +41,10 @@ func lockOnly(ctx context.Context, env *environment, store *checkpoint.Store, pr
 	return session, nil
 }
 
-// settle does what the next owner of a session would do before anything else,
-// so that what is decided and planned afterwards is about where it stands then:
-// it takes over a rescue copy, sets aside what was never written to its end,
-// and finishes an import or a rollback that was cut short, which only the rescue
-// copy may know of. Whether there is any of that, unsettled tells.
+// settle does what the next owner of a session would do first, so that decisions and plans
+// are about the state after that. It takes over a rescue copy, sets aside the incomplete
+// end of the journal, and finishes an import or a rollback that was cut short, of which
+// perhaps only the rescue copy tells. unsettled reports whether there is anything to do.
 func settle(ctx context.Context, env *environment, cfg *config, store *checkpoint.Store, prd string, w *workspace.Workspace) (*finished, error) {
 	session, done, err := lockFinished(ctx, env, cfg, store, prd, w)
 	if err != nil {
@@ -54,8 +53,8 @@ func settle(ctx context.Context, env *environment, cfg *config, store *checkpoin
 	return done, session.Close()
 }
 
-// readSession reads how a session stands. Where there is none the snapshot is
-// empty, but for an import of the first one that was cut short.
+// readSession reads a session without a lock. If there is no session, the snapshot holds
+// only the import of a first session that was cut short, if there is one.
 func readSession(store *checkpoint.Store, prd string) (*checkpoint.Snapshot, error) {
 	snap, err := store.Load(prd)
 	if !errors.Is(err, checkpoint.ErrNoSession) {
@@ -65,18 +64,19 @@ func readSession(store *checkpoint.Store, prd string) (*checkpoint.Snapshot, err
 	return &checkpoint.Snapshot{Import: pending}, err
 }
 
-// unsettled reports whether there is something for settle to do, of a session
-// that nobody owns.
+// unsettled reports whether settle has something to do. It has not while another process
+// owns the session.
 func unsettled(snap *checkpoint.Snapshot) bool {
 	return snap.Owner == nil && (snap.RescuePath != "" || snap.TornBytes > 0 || snap.Import != nil || rollingBack(snap))
 }
 
-// rollingBack reports whether a rollback was begun, and is not finished.
+// rollingBack reports whether a rollback was begun and is not finished.
 func rollingBack(snap *checkpoint.Snapshot) bool {
 	return snap.State != nil && snap.State.Rollback != nil
 }
 
-// finishEarlier finishes what was cut short, and says so.
+// finishEarlier finishes an import and a rollback that were cut short, and tells the user.
+// It returns the rollback, nil if there was none.
 func finishEarlier(ctx context.Context, env *environment, cfg *config, store *checkpoint.Store, session *checkpoint.Session, w *workspace.Workspace) (*finished, error) {
 	st := session.State()
 	if st == nil {
@@ -105,7 +105,7 @@ func finishEarlier(ctx context.Context, env *environment, cfg *config, store *ch
 	return finishRollback(ctx, env, store, session, w)
 }
 
-// finishImport restores the files that an import did not.
+// finishImport restores the files that an import has not restored before it was cut short.
 func finishImport(ctx context.Context, env *environment, store *checkpoint.Store, session *checkpoint.Session, w *workspace.Workspace, pending *checkpoint.PendingImport) error {
 	prd := session.State().PRD
 	fmt.Fprintf(env.stderr, "The import of %s from %s was cut short; finishing it first\n", prd, shownArchive(pending))
@@ -134,9 +134,9 @@ func finishImport(ctx context.Context, env *environment, store *checkpoint.Store
 	})
 }
 
-// ask hands a request to the owner of a session, or does it alone where there
-// is none, and adds to the audit log how it ended. What had to be finished first
-// is handed on.
+// ask hands a request to the owner of a session, and records the outcome in the audit log.
+// If the session has no owner, ask locks it, finishes what was cut short, and calls alone
+// with the session and the rollback that it finished.
 func ask(ctx context.Context, env *environment, store *checkpoint.Store, r checkpoint.Request, alone func(*checkpoint.Session, *finished) error) error {
 	cfg, err := loadConfig(env)
 	if err != nil {
@@ -174,13 +174,14 @@ func lockedBy(prd string, h checkpoint.Holder) error {
 	return lockHint(prd, &checkpoint.LockedError{PRD: prd, Holder: h})
 }
 
-// lockHint adds to the error of somebody else's lock how to look on.
+// lockHint adds to the error of a session that another process has locked the command that
+// shows what that process does.
 func lockHint(prd string, err error) error {
 	var locked *checkpoint.LockedError
 	if !errors.As(err, &locked) {
 		return err
 	}
-	if locked.PRD == "" { // whoever has the state directory is at work on another PRD
+	if locked.PRD == "" { // the process that holds the lock on the state directory works on another PRD
 		return withHint(err, "`runner status` shows what is running in it; when that has ended, run the command again")
 	}
 	if locked.Stopped {

@@ -16,19 +16,19 @@ import (
 	"prdrunner/runner/view"
 )
 
-// sessionStatus is where a session stands, as `status --json` prints it.
+// sessionStatus is the state of a session, as `status --json` prints it.
 type sessionStatus struct {
 	FormatVersion  string                    `json:"format_version"`
 	PRD            string                    `json:"prd"`
 	Title          string                    `json:"title"`
 	Status         checkpoint.Status         `json:"status"`
-	Killed         bool                      `json:"killed"` // it was running, and nobody owns it any more
-	Owner          *owner                    `json:"owner"`  // who runs it now
+	Killed         bool                      `json:"killed"` // it was running, and has no owner any more
+	Owner          *owner                    `json:"owner"`  // the process that runs it now
 	Session        string                    `json:"session,omitempty"`
 	Seq            uint64                    `json:"seq"`
 	Resumes        int                       `json:"resumes"`
 	CreatedAt      time.Time                 `json:"created_at,omitzero"`
-	BeganFrom      *checkpoint.Predecessor   `json:"began_from,omitempty"` // the complete session whose records it began with
+	BeganFrom      *checkpoint.Predecessor   `json:"began_from,omitempty"` // the complete session with whose records it began
 	UpdatedAt      time.Time                 `json:"updated_at,omitzero"`
 	CurrentPhase   int                       `json:"current_phase"`
 	TotalPhases    int                       `json:"total_phases"`
@@ -36,28 +36,28 @@ type sessionStatus struct {
 	Phases         []*checkpoint.Phase       `json:"phases"`
 	Running        []runningStep             `json:"running"`
 	Retrying       []retryingStep            `json:"retrying"`
-	Alive          []aliveProcess            `json:"alive"` // what a runner that was killed has left running
+	Alive          []aliveProcess            `json:"alive"` // processes that a killed runner left running
 	Waiting        []waitingGate             `json:"waiting"`
 	Uncertain      []string                  `json:"uncertain"`
 	Error          *checkpoint.Failure       `json:"error,omitempty"`
 	Pause          *checkpoint.Pause         `json:"pause,omitempty"`
 	Interrupted    string                    `json:"interrupted,omitempty"`
-	Hooks          *checkpoint.Hooks         `json:"hooks,omitempty"` // of the last run, that were cut short
+	Hooks          *checkpoint.Hooks         `json:"hooks,omitempty"` // hooks of the last run that did not end
 	LastGate       string                    `json:"last_gate,omitempty"`
 	LastCheckpoint *checkpoint.CheckpointRef `json:"last_checkpoint,omitempty"`
-	// Import and Rollback were begun and not finished.
+	// Import and Rollback are those that were begun and not finished.
 	Import      *checkpoint.PendingImport   `json:"import,omitempty"`
 	Rollback    *checkpoint.RollbackStarted `json:"rollback,omitempty"`
-	Finishes    *finishPreview              `json:"finishes,omitempty"`   // what the next command that changes the session does about it
-	TakenBack   []checkpoint.TakenBack      `json:"taken_back,omitempty"` // by rollbacks of other PRDs
+	Finishes    *finishPreview              `json:"finishes,omitempty"`   // how the next command that changes the session finishes the rollback
+	TakenBack   []checkpoint.TakenBack      `json:"taken_back,omitempty"` // artifacts that rollbacks of other PRDs took back
 	TornBytes   int                         `json:"torn_bytes,omitempty"`
 	RescuePath  checkpoint.Text             `json:"rescue_path,omitempty"`
-	HandWritten bool                        `json:"hand_written,omitempty"` // a document without a journal
-	Damaged     checkpoint.Text             `json:"damaged,omitempty"`      // what is wrong, where nothing can be read
+	HandWritten bool                        `json:"hand_written,omitempty"` // there is only a document, without a journal
+	Damaged     checkpoint.Text             `json:"damaged,omitempty"`      // why the session can't be read
 	Next        []checkpoint.Text           `json:"next"`
 
-	pipeline string // its path
-	given    string // flags that give it its variables, as a person types them
+	pipeline string // path of the pipeline's file
+	given    string // the flags that set variables of the pipeline, as the user types them
 }
 
 // owner is the process that runs a session.
@@ -85,9 +85,9 @@ type runningStep struct {
 // retryingStep is a workstream that waits for its next attempt. It does not run.
 type retryingStep struct {
 	Name    string          `json:"name"`
-	Attempt int             `json:"attempt"` // that comes next
+	Attempt int             `json:"attempt"` // the number of the next attempt
 	At      time.Time       `json:"at"`      // when it is due
-	Error   checkpoint.Text `json:"error"`   // of the last one
+	Error   checkpoint.Text `json:"error"`   // of the last attempt
 }
 
 func (r retryingStep) line(now time.Time) string {
@@ -98,13 +98,13 @@ func (r retryingStep) line(now time.Time) string {
 	return fmt.Sprintf("%s, attempt %d %s", r.Name, r.Attempt, when)
 }
 
-// aliveProcess is a process on this machine that has outlived its runner.
+// aliveProcess is a process on this machine that outlived its runner.
 type aliveProcess struct {
 	PID        int    `json:"pid"`
 	Workstream string `json:"workstream,omitempty"`
 }
 
-// outlived are the processes that have outlived the runner of a session.
+// outlived returns the processes that outlived the runner of a session.
 func outlived(session, logs string) []aliveProcess {
 	all := []aliveProcess{}
 	for _, p := range process.Alive(session, logs) {
@@ -124,7 +124,7 @@ type waitingGate struct {
 	Approvers []string        `json:"approvers"`
 	AskedAt   *time.Time      `json:"asked_at,omitempty"`
 	ExpiresAt *time.Time      `json:"expires_at,omitempty"`
-	Review    bool            `json:"review"` // it has passed; asked is whether to go on
+	Review    bool            `json:"review"` // the gate has passed; the question is whether to continue
 }
 
 func (q waitingGate) line(now time.Time) string {
@@ -148,8 +148,8 @@ func (q waitingGate) line(now time.Time) string {
 	return strings.Join(parts, ", ")
 }
 
-// failures tells what failed, in a line each: first what ended the session, then
-// what failed beside it.
+// failures returns a line for each failure: first the one that ended the session, then the
+// others.
 func (s sessionStatus) failures() []string {
 	const most = 10
 	var lines []string
@@ -182,14 +182,14 @@ func addGates(gates []*checkpoint.Gate, add func(*checkpoint.Failure)) {
 	}
 }
 
-// damagedStatus is the status of a session that can't be read.
+// damagedStatus returns the status of a session that can't be read.
 func damagedStatus(env *environment, prd string, err error) sessionStatus {
 	s := newStatus(env, prd, &checkpoint.Snapshot{})
 	s.Damaged, s.Next = checkpoint.Text(env.localize(err.Error())), []checkpoint.Text{checkpoint.Text(env.command("status " + prd))}
 	return s
 }
 
-// newStatus reads a status off a snapshot.
+// newStatus returns the status of the session in a snapshot.
 func newStatus(env *environment, prd string, snap *checkpoint.Snapshot) sessionStatus {
 	s := sessionStatus{
 		FormatVersion: outputFormat, PRD: prd, TornBytes: snap.TornBytes, RescuePath: checkpoint.Text(snap.RescuePath),
@@ -213,13 +213,13 @@ func newStatus(env *environment, prd string, snap *checkpoint.Snapshot) sessionS
 	return s
 }
 
-// findTakenBack looks for rollbacks of other PRDs that took artifacts of the session back.
-// What is to be done about it is to go on with it.
+// findTakenBack finds rollbacks of other PRDs that took back artifacts of the session. If
+// the session is complete, it suggests to resume it, which brings the artifacts back.
 func (s *sessionStatus) findTakenBack(ctx context.Context, env *environment, store *checkpoint.Store, snap *checkpoint.Snapshot) {
 	if snap.State == nil || snap.Owner != nil {
 		return
 	}
-	prds, err := store.Known() // also those whose sessions were all set aside
+	prds, err := store.Known() // includes PRDs that have only archived sessions
 	if err == nil && len(prds) > 1 {
 		err = withFiles(ctx, env, store, func(_ *config, w *workspace.Workspace) (err error) {
 			s.TakenBack, err = store.TakenBack(ctx, w, snap.State)
@@ -246,7 +246,7 @@ func (s *sessionStatus) fill(st *checkpoint.State, logs string) {
 		s.Phases, s.Alive = resultless(cutOff(st)), outlived(st.Session, logs)
 	}
 	s.LastCheckpoint = st.CurrentCheckpoint()
-	if s.Owner == nil { // who else carries it out
+	if s.Owner == nil { // otherwise the owner is carrying it out
 		s.Rollback, s.Hooks = st.Rollback, st.Hooks
 	}
 	for _, p := range s.Phases {
@@ -259,8 +259,9 @@ func (s *sessionStatus) fill(st *checkpoint.State, logs string) {
 	s.Running = sortedByStart(s.Running)
 }
 
-// cutOff are the phases of a session whose runner was killed: what is on record
-// as running does not run, and nobody knows the end of what must happen only once.
+// cutOff returns the phases of a session whose runner was killed. Steps recorded as
+// running are interrupted; a workstream that must happen only once is uncertain, because
+// it is unknown whether it happened.
 func cutOff(st *checkpoint.State) []*checkpoint.Phase {
 	phases := st.Clone().Phases
 	gates := func(list []*checkpoint.Gate) {
@@ -294,7 +295,7 @@ func (s *sessionStatus) count(w *checkpoint.Workstream) {
 			next.Error = w.Error.Message
 		}
 		s.Retrying = append(s.Retrying, next)
-		w.Status = checkpoint.Waiting // of this status's own copy
+		w.Status = checkpoint.Waiting // w is a copy that belongs to this status
 		return
 	}
 	switch w.Status {
@@ -331,7 +332,7 @@ func awaits(g *checkpoint.Gate) bool {
 	return g.Status == checkpoint.Waiting || g.Status == checkpoint.Passed && g.Review
 }
 
-// words is the status as a person reads it.
+// words returns the status as people read it.
 func (s sessionStatus) words() string {
 	switch {
 	case s.HandWritten:
@@ -348,13 +349,13 @@ func (s sessionStatus) words() string {
 	return string(s.Status)
 }
 
-// next is what to type next, for each status.
+// next returns the commands to type next.
 func (s sessionStatus) next(env *environment) []string {
 	resume := env.command(resumeCommand(s.PRD, s.pipeline)) + s.given
 	if s.Owner != nil {
 		return append(s.answers(env), env.command("logs "+s.PRD+" -f"))
 	}
-	if r := s.Rollback; r != nil { // either finishes it, also for a session that is complete
+	if r := s.Rollback; r != nil { // both commands finish it, even if the session is complete
 		return []string{env.command(rollbackCommand(s.PRD, r.To, r.Scope)), resume}
 	}
 	switch s.Status {
@@ -371,7 +372,8 @@ func (s sessionStatus) next(env *environment) []string {
 	return []string{}
 }
 
-// answers are the commands that answer what waits for a person.
+// answers returns the commands that answer waiting gates and resolve uncertain
+// workstreams.
 func (s sessionStatus) answers(env *environment) []string {
 	answers := []string{}
 	for _, q := range s.Waiting {

@@ -15,44 +15,45 @@ import (
 )
 
 const (
-	// unwindGrace is how long a command may take, once it is asked to end, to
-	// take back what it has begun. What it leaves then, the next command finishes.
+	// unwindGrace is how long a command may take, after it is asked to end, to undo
+	// what it has begun. The next command finishes what is left after that.
 	unwindGrace = 5 * time.Second
-	// tellGrace is how long it may take to say so, where nobody may be reading.
+	// tellGrace is how long the command may take to print the message about that:
+	// the reader of standard error may have stopped reading.
 	tellGrace = time.Second
 )
 
-// signals asks what a command does to end, when a signal asks the process to:
-// the first time with the context that catch returns, and at once the second
-// time, or with SIGQUIT. A run, to which they are handed over, acts on them
-// itself. The zero value hears of none.
+// signals ends the command when a signal asks this process to end. The first signal
+// cancels the context that catch returned. The second, or SIGQUIT, ends the process at
+// once. While a run is on, the signals are handed over to it, and it acts on them itself.
+// The zero value receives no signals.
 type signals struct {
 	mu     sync.Mutex
-	first  string                  // the name of the first, "": there was none
-	doing  string                  // the command that does what is left
-	cancel context.CancelFunc      // nil: it has been called
-	atOnce func(name, what string) // says what is interrupted, and ends the process
-	run    *runSignals             // nil: no run is on
+	first  string                  // name of the first signal, "" if there was none
+	doing  string                  // the command that would do the rest
+	cancel context.CancelFunc      // nil after it was called
+	atOnce func(name, what string) // prints what was interrupted, and ends the process
+	run    *runSignals             // nil if no run is on
 }
 
-// runSignals are those that come while a run is on.
+// runSignals holds the signals that arrive during a run.
 type runSignals struct {
-	// names delivers each: the first asks for a graceful stop, the second for
-	// one at once. SIGQUIT counts as two.
+	// names delivers the name of each signal. The first asks for a graceful stop, the
+	// second for an immediate one. SIGQUIT counts as two.
 	names  chan string
 	count  int
 	second func()
 }
 
-// catch begins to catch the signals that ask a process to end, and goes on until
-// it has ended.
+// catch starts to catch the signals that ask a process to end, for the rest of the
+// process's life.
 func (s *signals) catch(ctx context.Context, atOnce func(name, what string)) context.Context {
 	ctx, cancel := context.WithCancel(ctx)
 	s.cancel, s.atOnce = cancel, atOnce
 	caught := make(chan os.Signal, 4)
 	signal.Notify(caught, os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT)
-	// A terminal that goes away is no reason to kill what runs. One who ignores
-	// that, as nohup does, wants the command to go on.
+	// A terminal that goes away must not kill the run. A user who ignores SIGHUP, as nohup
+	// does, wants the command to continue.
 	if !signal.Ignored(syscall.SIGHUP) {
 		signal.Notify(caught, syscall.SIGHUP)
 	}
@@ -102,11 +103,11 @@ func (r *runSignals) take(name string) {
 	}
 }
 
-// handOver hands the signals to a run, which acts on both; second is called when
-// the second comes. When the run has ended, they are given back.
+// handOver hands the signals over to a run, which acts on both. second is called when the
+// second signal arrives. The run calls back when it has ended.
 func (s *signals) handOver(second func()) (names <-chan string, back func()) {
-	// A reader of our output that goes away must not end the run silently: the
-	// write fails instead, and the view says so.
+	// If the reader of Runner's output goes away, SIGPIPE must not end the run silently: the
+	// write fails instead, and the view reports it.
 	pipes := make(chan os.Signal, 1)
 	signal.Notify(pipes, syscall.SIGPIPE)
 	run := &runSignals{names: make(chan string, 2), second: second}
@@ -117,8 +118,8 @@ func (s *signals) handOver(second func()) (names <-chan string, back func()) {
 	}
 }
 
-// does says which command does what is left, should this one be interrupted; ""
-// where nothing is.
+// does sets the command that would do the rest if this one is interrupted, "" if there is
+// none.
 func (s *signals) does(command string) { s.set(func() { s.doing = command }) }
 
 func (s *signals) set(change func()) {
@@ -127,8 +128,8 @@ func (s *signals) set(change func()) {
 	change()
 }
 
-// interrupted makes the error of a command that a signal ended one that says so,
-// and that has been shown.
+// interrupted converts the error of a command that a signal ended: it prints that the
+// command was interrupted, and returns an error that needs no message.
 func (s *signals) interrupted(env *environment, err error) error {
 	s.mu.Lock()
 	name := s.first
@@ -141,8 +142,8 @@ func (s *signals) interrupted(env *environment, err error) error {
 	return &endedError{signal: name}
 }
 
-// fromSignal reports whether a signal, which came, can be why a command failed.
-// What the command found to be wrong, or left so, is to be known all the same.
+// fromSignal reports whether a signal can be the reason for an error. Damage that the
+// command found or left is not: the user must see such errors.
 func fromSignal(err error) bool {
 	var rollback *checkpoint.RollbackError
 	switch {
@@ -151,12 +152,12 @@ func fromSignal(err error) bool {
 	case errors.Is(err, context.Canceled):
 		return true
 	}
-	// A terminal sends its signals to git, too, which then says anything.
+	// A terminal sends its signals to git too, whose error is then arbitrary.
 	_, known := knownCode(err)
 	return !known
 }
 
-// unwound is what an error says of where a command was interrupted.
+// unwound returns what an error says about the place where a command was interrupted.
 func unwound(err error) string {
 	if err == nil {
 		return ""
@@ -169,7 +170,7 @@ func unwound(err error) string {
 	return " (" + what + ")"
 }
 
-// said tells of an interruption in one line. The caller holds s.mu.
+// said returns the line that reports an interruption. The caller holds s.mu.
 func (s *signals) said(name, where string) string {
 	line := "Interrupted by " + name + where
 	if s.doing != "" {
@@ -178,7 +179,8 @@ func (s *signals) said(name, where string) string {
 	return line
 }
 
-// endAtOnce ends the process, having said why, if anybody listens.
+// endAtOnce prints why the process ends, and ends it. It waits for a reader no longer than
+// tellGrace.
 func endAtOnce(env *environment, name, what string) {
 	told := make(chan struct{})
 	go func() {

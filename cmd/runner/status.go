@@ -66,8 +66,8 @@ func runStatus(ctx context.Context, env *environment, o statusOptions) error {
 	return errors.Join(writeStatus(env.stdout, env, st), broken)
 }
 
-// handWrittenProblems lists the rules that a document written by hand breaks. Those that
-// depend on the pipeline are for a build to check.
+// handWrittenProblems lists the rules that a document written by hand breaks. A build
+// checks the rules that depend on the pipeline.
 func handWrittenProblems(prd string, d *checkpoint.Document) error {
 	err := d.CheckWritten(prd, nil)
 	if err == nil {
@@ -76,9 +76,9 @@ func handWrittenProblems(prd string, d *checkpoint.Document) error {
 	return withHint(&usageError{err: err}, fmt.Sprintf("correct %s.json; `runner build %s --fresh` starts without it", prd, prd))
 }
 
-// loadSession opens the state of a PRD and reads what there is, without a
-// lock. A *checkpoint.DamagedError comes with the store, so that what is
-// damaged can be set aside.
+// loadSession opens the state of a PRD and reads its session, without a lock. With a
+// *checkpoint.DamagedError it returns the store too, so that the caller can set the
+// damaged state aside. It warns the user if the state is untrusted.
 func loadSession(env *environment, prd string) (*checkpoint.Store, *checkpoint.Snapshot, error) {
 	store, snap, err := readStored(env, prd)
 	if store != nil {
@@ -87,7 +87,7 @@ func loadSession(env *environment, prd string) (*checkpoint.Store, *checkpoint.S
 	return store, snap, err
 }
 
-// readStored is loadSession, and says nothing of state that is not trusted.
+// readStored does the work of loadSession, without the warning about untrusted state.
 func readStored(env *environment, prd string) (*checkpoint.Store, *checkpoint.Snapshot, error) {
 	cfg, err := loadConfig(env)
 	if err != nil {
@@ -107,7 +107,8 @@ func readStored(env *environment, prd string) (*checkpoint.Store, *checkpoint.Sn
 	return store, snap, err
 }
 
-// loadState is loadSession for commands that need a session of our own.
+// loadState is loadSession for commands that need a session that Runner made, not a
+// document written by hand.
 func loadState(env *environment, prd string) (*checkpoint.Store, *checkpoint.State, error) {
 	store, snap, err := loadSession(env, prd)
 	if err != nil {
@@ -116,8 +117,8 @@ func loadState(env *environment, prd string) (*checkpoint.Store, *checkpoint.Sta
 	return ownState(env, prd, store, snap)
 }
 
-// loadTrusted is loadState for commands that change the session: state that is not
-// trusted is an error.
+// loadTrusted is loadState for commands that change the session: untrusted state is an
+// error.
 func loadTrusted(ctx context.Context, env *environment, prd string) (*checkpoint.Store, *checkpoint.State, error) {
 	store, snap, err := readStored(env, prd)
 	if store != nil {
@@ -135,8 +136,8 @@ func loadTrusted(ctx context.Context, env *environment, prd string) (*checkpoint
 	return ownState(env, prd, store, snap)
 }
 
-// ownState returns the state of a session, and says what was cut short in it. A document that
-// was written by hand has none.
+// ownState returns the state of a session, and tells the user about an import or a
+// rollback that was cut short. A document written by hand has no state.
 func ownState(env *environment, prd string, store *checkpoint.Store, snap *checkpoint.Snapshot) (*checkpoint.Store, *checkpoint.State, error) {
 	if snap.State == nil {
 		return nil, nil, handWritten(prd)
@@ -150,17 +151,18 @@ func ownState(env *environment, prd string, store *checkpoint.Store, snap *check
 	return store, snap.State, nil
 }
 
-// cutShort says what there is to know of a rollback that was cut short.
+// cutShort describes a rollback that was cut short.
 func cutShort(r *checkpoint.RollbackStarted) string {
 	return fmt.Sprintf("to %s was cut short: the workspace may be partly restored; the next command that changes the session finishes it", r.To)
 }
 
-// importCutShort says what there is to know of an import that was cut short.
+// importCutShort describes an import that was cut short.
 func importCutShort(env *environment, p *checkpoint.PendingImport) string {
 	return fmt.Sprintf("from %s was cut short: files may be missing; %s or the next command that changes the session finishes it", shownArchive(p), env.localize(importAgain(p)))
 }
 
-// noSession says what there is instead.
+// noSession returns the error of a PRD without a session. Its hint says what there is
+// instead: a cut-short import, an archived session, or sessions of other PRDs.
 func noSession(env *environment, store *checkpoint.Store, prd string) error {
 	hint := howToStart(env, prd)
 	if p, err := store.PendingImport(prd); err == nil && p != nil {
@@ -195,7 +197,7 @@ func statusOfAll(ctx context.Context, env *environment, asJSON bool) error {
 		warnUntrusted(env, store, prd)
 		snap, err := store.Load(prd)
 		if errors.Is(err, checkpoint.ErrNoSession) {
-			continue // gone since it was listed
+			continue // the session was removed after PRDs listed it
 		}
 		if err != nil {
 			damaged = errors.Join(damaged, err)
@@ -228,7 +230,8 @@ func statusOfAll(ctx context.Context, env *environment, asJSON bool) error {
 	return errors.Join(damaged, tw.Flush())
 }
 
-// sayNoSessions says that there is no current session, and what there is instead.
+// sayNoSessions tells the user that there is no current session, and names the archived
+// ones.
 func sayNoSessions(env *environment, store *checkpoint.Store) error {
 	archived, err := store.Known()
 	if err != nil {
@@ -270,7 +273,7 @@ func writeStatus(w io.Writer, env *environment, s sessionStatus) error {
 	return err
 }
 
-// facts are the lines above the table.
+// facts returns the lines above the table, as names and values.
 func (s sessionStatus) facts(env *environment) [][2]string {
 	now := env.now()
 	var rows [][2]string
@@ -354,9 +357,10 @@ func (s sessionStatus) facts(env *environment) [][2]string {
 	return rows
 }
 
-// phaseReached is the number of the phase entered last, of how many. A complete session
-// has come to the last one, also where it entered none, since all that its phases
-// have is reused. How many a document written by hand has is not known.
+// phaseReached returns the number of the phase that the session entered last, and the
+// number of phases. A complete session has reached the last phase, even if it entered none
+// because it reused the results of all. The number of phases is unknown for a document
+// written by hand.
 func (s sessionStatus) phaseReached() string {
 	switch {
 	case s.HandWritten:
@@ -378,8 +382,8 @@ func (s sessionStatus) phase() string {
 	return fmt.Sprintf("%s, %s", s.phaseReached(), view.Named(p.Name, p.Title))
 }
 
-// statusOf is the status of a workstream, with the earlier session that its record
-// is from, where it is reused, or its result, where that was taken in place of a run.
+// statusOf returns the status of a workstream. If the record was reused, or the result was
+// taken from the cache, it names the earlier session.
 func statusOf(w *checkpoint.Workstream) string {
 	if w.Cached != nil && w.Status == checkpoint.Completed {
 		return fmt.Sprintf("%s, result of session %s of %s", w.Status, state.ShortSession(w.Cached.Session), w.Cached.At.UTC().Format(time.DateOnly))
@@ -417,7 +421,7 @@ func gates(list []*checkpoint.Gate) string {
 	return strings.Join(words, ", ")
 }
 
-// sortedByStart orders what runs by when it began.
+// sortedByStart sorts running steps by the time when they started.
 func sortedByStart(list []runningStep) []runningStep {
 	slices.SortStableFunc(list, func(a, b runningStep) int {
 		if a.Since == nil || b.Since == nil {
