@@ -1,16 +1,16 @@
-// Package checkpoint keeps what is known of a pipeline's run: the journal,
-// which is the one source of truth, the state that it folds into, and all
-// that is derived from it: the PRD document, checkpoint files and their index.
+// Package checkpoint stores the runs of a pipeline. The journal is the only source of
+// truth. Package checkpoint folds it into a state, and derives the PRD document, the
+// checkpoint files and their index from that.
 //
 // A Store is a state directory. Load reads it without a lock. Lock gives a
 // Session, the handle of the one process that may write:
 //
 //	Session.Add → journal (fsync: the commit point) → Session.Acknowledge → WriteDerived
 //
-// The formats are described in FORMAT.md beside this file. Package state holds what
-// can happen and what that folds into; journal.go reads it back, session.go writes it.
-// Package retention decides which checkpoints are kept; package compare, above this one,
-// says how two points of a session differ.
+// FORMAT.md in this directory describes the formats. Package state defines the events
+// and the state that they fold into; package journal reads the journal, and session.go
+// writes it. Package retention decides which checkpoints are kept. Package compare, which
+// imports this one, shows how two points of a session differ.
 package checkpoint
 
 import (
@@ -29,24 +29,24 @@ import (
 	"prdrunner/checkpoint/workspace/git"
 )
 
-// Options are what a Store needs to know; the zero value serves.
+// Options configure a Store. The zero value is valid.
 type Options struct {
 	FS        store.FS         // nil: the operating system's
 	Now       func() time.Time // nil: time.Now
 	Policy    Policy           // zero: DefaultPolicy
 	IDPattern *regexp.Regexp   // nil: PRD- and at least three digits
-	Version   string           // of the runner
-	RescueDir string           // for what the journal could not take; "": the system's temporary directory
-	// Git starts git, which tells what it tracks of the state directory; nil: that is
-	// not looked at.
+	Version   string           // the version of Runner
+	RescueDir string           // for commits that could not be written to the journal; "": the system's temporary directory
+	// Git starts git, to find out which files of the state directory it tracks; nil: Runner
+	// does not check that.
 	Git     git.Commander
-	Include []string // globs that every capture takes in, besides what the pipeline declares
-	// EndOrphans is called under the lock of a session whose runner was killed;
-	// nil where nothing can be left running.
+	Include []string // globs that every capture includes, in addition to those that the pipeline declares
+	// EndOrphans is called, with the lock held, for a session whose runner was killed; nil if
+	// no process can be left running.
 	EndOrphans EndOrphans
-	// Late is told what could not be written behind what is done already and
-	// stays so: a line of the audit log, or a derived file, which the next owner
-	// writes. nil: that is an error.
+	// Late receives the error if a line of the audit log or a derived file could not be
+	// written after the operation itself was durable. The operation then succeeds; the next
+	// owner writes the derived file. nil: the operation returns the error.
 	Late func(error)
 }
 
@@ -57,9 +57,9 @@ type Store struct {
 	fs     store.FS
 }
 
-// OpenStore returns the store in a directory, which need not exist: nothing is
-// created before the first Lock. A directory that is not safe, or not ours, is
-// a *DirError.
+// OpenStore returns the store in a directory. The directory need not exist: Runner creates
+// nothing before the first Lock. A directory that is not safe, or holds only files of
+// other programs, is a *DirError.
 func OpenStore(dir string, o Options) (*Store, error) {
 	if o.FS == nil {
 		o.FS = store.OS()
@@ -89,8 +89,8 @@ func (s *Store) Layout() *disk.Layout { return &s.layout }
 // Dir returns the state directory.
 func (s *Store) Dir() string { return s.layout.Path }
 
-// checkOurs refuses a directory that holds something, and nothing of ours. The
-// directory lost+found, which an ext4 volume has at its root, counts as nothing.
+// checkOurs returns a *DirError for a directory that is not empty and holds no file of
+// Runner's. It ignores the directory lost+found, which an ext4 volume has at its root.
 func (s *Store) checkOurs() error {
 	entries, err := s.fs.ReadDir(s.layout.Path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -119,7 +119,7 @@ func (s *Store) isDocument(e fs.DirEntry) bool {
 // isID reports whether the whole of a name is a PRD id.
 func (s *Store) isID(name string) bool { return s.checkID(name) == nil }
 
-// PRDs returns the ids that have a journal or a document, sorted.
+// PRDs returns the sorted IDs of the PRDs that have a journal or a document.
 func (s *Store) PRDs() ([]string, error) {
 	entries, err := s.fs.ReadDir(s.layout.Path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -145,8 +145,7 @@ func (s *Store) PRDs() ([]string, error) {
 	return slices.Compact(ids), nil
 }
 
-// isKnown reports whether there is anything of a PRD: a directory, or a
-// document.
+// isKnown reports whether a PRD has a directory or a document.
 func (s *Store) isKnown(prd string) (bool, error) {
 	there, err := s.layout.Exists(s.layout.PRDDir(prd))
 	if there || err != nil {

@@ -14,17 +14,17 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// errNoStart says that something was added before the session was started.
+// errNoStart says that an event was added before the session was started.
 var errNoStart = errors.New("there is no session yet")
 
-// Session is the handle of a PRD's owner. It is not safe for concurrent use:
-// one goroutine owns it. A second one, of its own, does nothing but append
-// lines to the journal and sync them.
+// Session is the handle of a PRD's owner: the process that holds the PRD's lock. It is
+// not safe for concurrent use. Its writer goroutine only appends lines to the journal
+// and syncs them.
 //
-// There are two states. The live one is ahead: it holds everything that was
-// added; what is derived from it is written once all of that is durable. The
-// base lags behind: it stands where checkpoint files were written last, so that
-// those that were put off can still be.
+// A Session has two states. The live state includes every event that was added; derived
+// files are written from it once all its events are durable. The state derived.base is
+// older: it includes the commits whose checkpoint files are written, so that postponed
+// checkpoint files can still be made from it.
 type Session struct {
 	store  *Store
 	prd    string
@@ -35,32 +35,33 @@ type Session struct {
 	encoder *journal.Encoder
 	live    *journal.Fold
 	acked   uint64          // Seq of the last line that is durable, 0 before Start
-	sum     string          // of the last line handed to the writer
+	sum     string          // checksum of the last line handed to the writer
 	handed  uint64          // Seq of the last line handed to the writer
-	pending state.Commit    // what is added and not handed over
-	size    int             // of its events
-	room    int             // for the events of a commit: MaxEvents
-	full    []*state.Commit // before it: what is not handed over either, and takes no more
-	flight  *state.Commit   // what the writer has
+	pending state.Commit    // the events that were added and are not handed to the writer
+	size    int             // bytes that the events of pending take
+	room    int             // bytes that the events of one commit may take: MaxEvents
+	full    []*state.Commit // closed commits before pending, which are not handed to the writer either
+	flight  *state.Commit   // the commit that the writer is writing; nil: none
 	wanted  bool            // Flush was called while the writer was busy
 
-	groups  map[retention.Group][]string // ids of the kept checkpoints where their number is limited
-	needed  map[string]string            // ids that must not go at this moment, and why
+	groups  map[retention.Group][]string // IDs of the kept checkpoints, per group of limited number
+	needed  map[string]string            // checkpoints that retention must not remove now, by ID, with the reason
 	derived derived
 
 	unclean    bool
-	runs       bool            // a run began or went on in it
-	late       bool            // it was told what could not be written behind what is done
+	runs       bool            // a run was started or resumed in this Session
+	late       bool            // Options.Late was told that derived files could not be written
 	uncaptured bool            // the last capture failed
-	missed     bool            // so it did, and nothing has happened to the files since
-	captured   bool            // the files are as the last capture has them
-	announced  string          // the id of the checkpoint that the last capture was made for, which a commit names
-	orphans    []state.Process // that were ended when it was locked
+	missed     bool            // the last capture failed, and no event since then may have changed files
+	captured   bool            // the last capture succeeded, and no event since then may have changed files
+	announced  string          // ID of the checkpoint of the last capture, which the message of its commit on the branch names
+	orphans    []state.Process // left by a killed runner, and ended when the session was locked
 	bad        *PoisonedError
 	closed     bool
 }
 
-// Ack tells that a commit is durable, or why none ever will be again.
+// Ack reports that the commit Seq is durable or, with Err set, that no further commit will
+// be.
 type Ack struct {
 	Seq uint64
 	Err error
@@ -80,7 +81,7 @@ func newSession(s *Store, prd string, holder Holder, r *recovered, log store.Log
 	return x, nil
 }
 
-// begin makes a fold the session's state, all of it durable.
+// begin sets the session's state to a fold, all of whose commits are durable.
 func (x *Session) begin(f *journal.Fold, seq uint64, sum string) {
 	x.live, x.acked, x.handed, x.sum = f, seq, seq, sum
 	x.pending, x.size, x.full = state.Commit{}, 0, nil
@@ -93,8 +94,8 @@ func (x *Session) begin(f *journal.Fold, seq uint64, sum string) {
 	}
 }
 
-// State returns the fold of everything added so far, durable or not, nil
-// before Start where there is none. The caller must not change it.
+// State returns the fold of all events added so far, durable or not. It is nil before
+// Start if the PRD has no session. The caller must not change it.
 func (x *Session) State() *state.State {
 	if x.live == nil {
 		return nil
@@ -102,14 +103,14 @@ func (x *Session) State() *state.State {
 	return x.live.State
 }
 
-// Unclean reports whether the last owner did not let go of the lock properly.
+// Unclean reports whether the last owner ended without releasing the lock properly.
 func (x *Session) Unclean() bool { return x.unclean }
 
-// Durable returns the sequence number up to which everything is durable.
+// Durable returns the sequence number of the last durable commit.
 func (x *Session) Durable() uint64 { return x.acked }
 
-// Start begins a new session, and archives the one that was there. It is
-// durable when Start returns; a crash leaves one of the two.
+// Start begins a new session, and archives the previous one. The new session is durable
+// when Start returns. After a crash, one of the two is the current session.
 func (x *Session) Start(e state.SessionStarted) error {
 	if err := x.owns(); err != nil {
 		return err
@@ -145,8 +146,8 @@ func (x *Session) Start(e state.SessionStarted) error {
 	return nil
 }
 
-// write makes the first line of a session the journal, and archives the session
-// that was there.
+// write replaces the journal with the first line of a new session, and archives the
+// previous session.
 func (x *Session) write(line []byte) error {
 	if x.live != nil {
 		_, err := x.retire(context.Background(), line)
@@ -162,8 +163,8 @@ func (x *Session) write(line []byte) error {
 	return nil
 }
 
-// retire archives the current session and returns where it lies. next is the first
-// line of the session that follows it, nil for none.
+// retire archives the current session and returns the directory of the archive. next is
+// the first line of the session that follows; nil: none follows.
 func (x *Session) retire(ctx context.Context, next []byte) (string, error) {
 	if _, err := x.Drain(ctx); err != nil {
 		return "", err
@@ -192,8 +193,8 @@ func (x *Session) retire(ctx context.Context, next []byte) (string, error) {
 	return to, err
 }
 
-// keepImported keeps a copy of a document that was written by hand, before it
-// is replaced by the derived one.
+// keepImported copies a handwritten document to imported.json, before the derived document
+// replaces it.
 func (x *Session) keepImported() error {
 	d, err := x.store.readDocument(x.prd)
 	if err != nil || d == nil || d.Runner != nil {
@@ -206,7 +207,8 @@ func (x *Session) keepImported() error {
 	return store.WriteFile(x.store.fs, filepath.Join(x.store.layout.PRDDir(x.prd), "imported.json"), data)
 }
 
-// Abandon ends the session for good, archives it, and returns where it lies.
+// Abandon ends the session for good, archives it, and returns the directory of the
+// archive.
 func (x *Session) Abandon(e state.SessionAbandoned) (string, error) {
 	if x.live == nil {
 		return "", fmt.Errorf("abandon %s: %w", x.prd, ErrNoSession)
@@ -215,10 +217,9 @@ func (x *Session) Abandon(e state.SessionAbandoned) (string, error) {
 	return x.retire(context.Background(), nil)
 }
 
-// Close makes everything durable, writes what is derived from it, and lets go
-// of the lock. After a poisoned session, and one that could not write all that is
-// derived, the note of its holder stays: the next owner has something to put in
-// order.
+// Close makes all events durable, writes the derived files, and releases the locks. If the
+// session is poisoned, or derived files could not be written, Close leaves the holder's
+// note in the lock file, which tells the next owner to recover the session.
 func (x *Session) Close() error {
 	if x.closed {
 		return nil
@@ -241,8 +242,8 @@ func (x *Session) Close() error {
 	return errors.Join(err, x.locks.release())
 }
 
-// at returns when an event happens that is added now, as its place in the
-// pending commit, which begins with the first one.
+// at returns the time of an event that is added now, and its offset in milliseconds from
+// the time of the pending commit. The first event begins that commit and sets its time.
 func (x *Session) at() (time.Time, int64) {
 	now := x.store.now()
 	if len(x.pending.Events) == 0 {

@@ -11,11 +11,10 @@ import (
 	"prdrunner/checkpoint/state"
 )
 
-// Checkpoint adds a checkpoint of what was added so far, if the policy wants
-// one for this trigger, and lets go of what retention no longer keeps because
-// of it. Its cost does not grow with the size of the pipeline: retention looks
-// at the checkpoints that are counted together with this one, and its files
-// are those of the step that completed last.
+// Checkpoint adds a checkpoint of the current state, if the policy wants one for this
+// trigger, and removes the checkpoints that retention no longer keeps because of it. Its
+// cost does not grow with the size of the pipeline: retention reads only the checkpoints
+// of the same group, and only the files of the step that completed last are counted.
 func (x *Session) Checkpoint(t state.Trigger, reason string, git *state.Git) (id string, made bool) {
 	if x.bad != nil || x.live == nil || !x.store.o.Policy.wants(t) {
 		return "", false
@@ -32,7 +31,7 @@ func (x *Session) Checkpoint(t state.Trigger, reason string, git *state.Git) (id
 	}
 	e.Uncaptured = x.missed || x.uncaptured && t.Captures()
 	e.AsCaptured = x.captured && (s.Captures.Behind > 0 || s.BeganFrom != nil && s.FilesAsOf() <= s.BeganFrom.Seq)
-	if e.ID = x.announced; e.ID == "" || !x.captured { // the message of a commit names the checkpoint of its files only
+	if e.ID = x.announced; e.ID == "" || !x.captured { // a commit's message names only the checkpoint that has the commit's files
 		e.ID = x.newCheckpointID(t, at, x.pending.Seq)
 	}
 	x.announced = ""
@@ -42,16 +41,17 @@ func (x *Session) Checkpoint(t state.Trigger, reason string, git *state.Git) (id
 	return e.ID, x.bad == nil
 }
 
-// NewCheckpointID names the checkpoint that is added next. The place in the commit tells
-// apart two of one trigger in one commit.
+// newCheckpointID returns the ID of a checkpoint that is added next. It depends on the
+// number of events in the pending commit, so that two checkpoints with one trigger in one
+// commit have different IDs.
 func (x *Session) newCheckpointID(t state.Trigger, at time.Time, seq uint64) string {
 	s := x.live.State
 	origin := fmt.Sprintf("%s\n%d\n%s\n%d", s.Session, seq, t, len(x.pending.Events))
 	return disk.NewCheckpointID(cmp.Or(s.PhaseName(), "init"), at, origin)
 }
 
-// retain adds a checkpoint to those that retention counts together with it,
-// and returns which of them are no longer kept.
+// retain adds a checkpoint to its retention group, and returns the checkpoints of that
+// group that are no longer kept.
 func (x *Session) retain(id string, t state.Trigger, phase string) []string {
 	policy, g := x.store.o.Policy.Retention, groupOf(t, phase)
 	if _, limited := policy.Limit(g.Trigger); !limited {

@@ -10,10 +10,11 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// Add applies events to the state at once. They, and all that was added before,
-// are durable with the commit of the returned sequence number. Events that are added together stand
-// in one commit as far as a line of the journal holds them. What does not fit the state, or no line,
-// poisons the session, which shows when it is drained or acknowledged.
+// Add applies events to the state at once. These events, and all that were added before,
+// are durable with the commit whose sequence number Add returns. Add puts its events into
+// one commit as far as one line of the journal can hold them. An event that does not apply
+// to the state, or is too large for a line, poisons the session; Drain and Acknowledge
+// return that error.
 func (x *Session) Add(events ...state.Event) uint64 {
 	events = x.marked(events)
 	fields, total := x.encode(events)
@@ -32,7 +33,7 @@ func (x *Session) Add(events ...state.Event) uint64 {
 	return x.next()
 }
 
-// marked returns events with what work did to its files.
+// marked returns the events with the change of each artifact's file set.
 func (x *Session) marked(events []state.Event) []state.Event {
 	if x.live == nil {
 		return events
@@ -44,8 +45,8 @@ func (x *Session) marked(events []state.Event) []state.Event {
 	return m
 }
 
-// encode encodes events, none of which may be too large for a line, and tells what
-// they take of a commit together.
+// encode encodes events, and returns how many bytes they take of a commit together. An
+// event that is too large for a line poisons the session.
 func (x *Session) encode(events []state.Event) (fields [][]byte, total int) {
 	fields = make([][]byte, len(events))
 	for i, e := range events {
@@ -88,10 +89,11 @@ func (x *Session) add(e state.Event, fields []byte) {
 	}
 }
 
-// next is the sequence number of what is added next.
+// next returns the sequence number of the commit that the next event belongs to.
 func (x *Session) next() uint64 { return x.handed + uint64(len(x.full)) + 1 }
 
-// fill closes the pending commit, which no more fits into: what comes stands in the next one.
+// fill closes the pending commit, to which no event is added any more. Further events go
+// into the next one.
 func (x *Session) fill() {
 	if len(x.pending.Events) == 0 {
 		return
@@ -101,14 +103,14 @@ func (x *Session) fill() {
 	x.pending, x.size = state.Commit{}, 0
 }
 
-// Pending reports whether something is added that the writer does not have.
+// Pending reports whether events were added that the writer does not have yet.
 func (x *Session) Pending() bool { return len(x.pending.Events) > 0 || len(x.full) > 0 }
 
-// Unacknowledged reports whether something is not known to be durable.
+// Unacknowledged reports whether some events are not known to be durable.
 func (x *Session) Unacknowledged() bool { return x.Pending() || x.flight != nil }
 
-// Flush hands all that was added to the writer, as one commit where a line holds
-// it. If the writer is busy, that happens as soon as it no longer is.
+// Flush hands all added events to the writer, as one commit if a line can hold them. If
+// the writer is busy, Acknowledge does that once the writer is free.
 func (x *Session) Flush() {
 	if x.bad != nil {
 		x.writer.tell(Ack{Err: x.bad})
@@ -143,17 +145,16 @@ func (x *Session) Flush() {
 	x.writer.write(c.Seq, line)
 }
 
-// Acks returns the channel on which the writer tells what is durable. Every
-// Ack must be given to Acknowledge.
+// Acks returns the channel on which the writer reports durable commits. The caller must
+// pass every Ack to Acknowledge.
 func (x *Session) Acks() <-chan Ack { return x.writer.acks }
 
-// Acknowledge takes in what the writer told, and returns the commit that is
-// durable now.
+// Acknowledge processes an Ack, and returns the commit that is durable now.
 func (x *Session) Acknowledge(a Ack) (state.Commit, error) {
 	switch {
 	case x.bad != nil:
 		return state.Commit{}, x.bad
-	case errors.Is(a.Err, store.ErrLogChanged) && x.owns() != nil: // who took the lock changed it
+	case errors.Is(a.Err, store.ErrLogChanged) && x.owns() != nil: // report the lost lock: the new owner changed the log
 		return state.Commit{}, x.bad
 	case a.Err != nil:
 		x.poison(a.Err)
@@ -161,13 +162,13 @@ func (x *Session) Acknowledge(a Ack) (state.Commit, error) {
 	case x.flight == nil || x.flight.Seq != a.Seq:
 		return state.Commit{}, fmt.Errorf("acknowledge commit %d: it was not waited for", a.Seq)
 	}
-	// Whoever took the lock before this moment may have read the journal before
-	// the line was in it, or go on in another file.
+	// An owner that took the lock before this moment may have read the journal without
+	// this line, or may append to another file.
 	if err := x.owns(); err != nil {
 		return state.Commit{}, err
 	}
 	c := *x.flight
-	c.Fields = nil // nobody writes it again
+	c.Fields = nil // only needed for writing
 	x.flight = nil
 	x.acked = c.Seq
 	if err := x.derived.take(c); err != nil {
@@ -180,8 +181,8 @@ func (x *Session) Acknowledge(a Ack) (state.Commit, error) {
 	return c, nil
 }
 
-// Drain makes all that was added durable, and returns the commits that became
-// so meanwhile.
+// Drain makes all added events durable, and returns the commits that became durable during
+// the call.
 func (x *Session) Drain(ctx context.Context) ([]state.Commit, error) {
 	var commits []state.Commit
 	for x.bad == nil && x.Unacknowledged() {
@@ -206,9 +207,9 @@ func (x *Session) Drain(ctx context.Context) ([]state.Commit, error) {
 	return commits, nil
 }
 
-// owns poisons the session of an owner whose lock keeps nobody out any more:
-// another one may be at work on the same files by now. The lock is checked
-// before and after each commit, and before anything else is written.
+// owns poisons the session if its locks no longer keep other owners out: another process
+// may already write the same files. The locks are checked before and after each commit,
+// and before any other write.
 func (x *Session) owns() error {
 	if x.bad == nil {
 		if err := x.locks.check(); err != nil {
@@ -221,7 +222,7 @@ func (x *Session) owns() error {
 	return nil
 }
 
-// poison ends all writing, and saves what is not durable somewhere else.
+// poison ends all writing, and saves the events that are not durable as a rescue copy.
 func (x *Session) poison(cause error) {
 	if x.bad != nil {
 		return
@@ -238,7 +239,7 @@ func (x *Session) poison(cause error) {
 	x.writer.tell(Ack{Err: x.bad})
 }
 
-// unsaved returns what is not durable, as commits that continue the journal.
+// unsaved returns the events that are not durable, as commits that continue the journal.
 func (x *Session) unsaved() []*state.Commit {
 	var commits []*state.Commit
 	x.fill()
@@ -251,8 +252,7 @@ func (x *Session) unsaved() []*state.Commit {
 	return commits
 }
 
-// writer is the goroutine that makes lines durable: it writes and syncs, and
-// nothing else.
+// writer makes lines durable in a goroutine that appends and syncs, and does nothing else.
 type writer struct {
 	log  store.Log
 	jobs chan job
@@ -267,8 +267,8 @@ type job struct {
 	line []byte
 }
 
-// newWriter starts a writer. At most one line is under way at a time, so that
-// neither side ever waits to hand something over.
+// newWriter starts a writer. At most one line is in flight at a time, so neither side ever
+// blocks when it sends to the other.
 func newWriter(log store.Log) *writer {
 	w := &writer{log: log, jobs: make(chan job, 1), acks: make(chan Ack, 1), done: make(chan struct{})}
 	go w.run()
@@ -284,7 +284,7 @@ func (w *writer) run() {
 
 func (w *writer) write(seq uint64, line []byte) { w.jobs <- job{seq, line} }
 
-// tell puts an Ack into the channel, unless one is there already.
+// tell sends an Ack, unless the channel already holds one.
 func (w *writer) tell(a Ack) {
 	select {
 	case w.acks <- a:
@@ -292,9 +292,9 @@ func (w *writer) tell(a Ack) {
 	}
 }
 
-// close ends the goroutine and closes the log. What it still has under way is
-// finished first; nobody needs to hear of it any more. A writer that is closed stays so:
-// a session whose archiving failed is closed all the same.
+// close ends the goroutine and closes the log. It first waits until the line in flight is
+// written, and drops its Ack. Closing a closed writer does nothing: Close also closes a
+// session whose archiving failed.
 func (w *writer) close() error {
 	if w.closed {
 		return nil

@@ -11,18 +11,18 @@ import (
 	"prdrunner/checkpoint/state"
 )
 
-// StoredSession is a session of a PRD as it lies in the state directory.
+// StoredSession is a session of a PRD in the state directory.
 type StoredSession struct {
 	PRD   string
 	Place Place
-	Dir   string       // with its journal
-	State *state.State // nil where it cannot be read
-	Err   error        // why not
+	Dir   string       // the directory of its journal
+	State *state.State // nil if the session cannot be read
+	Err   error        // why State is nil
 }
 
-// Sessions returns all sessions of a PRD, archived ones first and the current
-// one last; of every PRD where none is named. It takes no lock. One that
-// cannot be read is there with the reason.
+// Sessions returns all sessions of a PRD, or of every PRD if prd is "". Archived sessions
+// come first, the current one last. It takes no lock. A session that cannot be read is
+// included with its error.
 func (s *Store) Sessions(prd string) ([]StoredSession, error) {
 	if prd != "" {
 		if err := s.checkID(prd); err != nil {
@@ -45,7 +45,8 @@ func (s *Store) Sessions(prd string) ([]StoredSession, error) {
 	return slices.Concat(found...), nil
 }
 
-// allPRDs returns the ids of which anything may be kept, sorted.
+// allPRDs returns the sorted IDs of the PRDs that may have a session, current or archived,
+// or that have only a document.
 func (s *Store) allPRDs() ([]string, error) {
 	prds, err := s.PRDs()
 	if err != nil {
@@ -82,7 +83,7 @@ func (s *Store) sessionsOf(prd string) ([]StoredSession, error) {
 	snap, err := s.Load(prd)
 	switch {
 	case errors.Is(err, ErrNoSession), err == nil && snap.State == nil:
-		return all, nil // only its history, or a document written by hand
+		return all, nil // the PRD has only archived sessions, or a handwritten document
 	case err != nil:
 		current.Err = err
 	default:
@@ -91,9 +92,9 @@ func (s *Store) sessionsOf(prd string) ([]StoredSession, error) {
 	return append(all, current), nil
 }
 
-// ArchivedSession returns the archived session with an id: of several, which an
-// import leaves, the one that went on furthest. Where there is none, that is an
-// ErrNoSession.
+// ArchivedSession returns the archived session with an ID. An import can leave several; of
+// these, it returns the one with the most commits. If there is none that can be read, it
+// returns ErrNoSession.
 func (s *Store) ArchivedSession(prd, id string) (*StoredSession, error) {
 	all, err := s.archived(prd, PlaceHistory, PlaceFailed)
 	if err != nil {
@@ -111,7 +112,7 @@ func (s *Store) ArchivedSession(prd, id string) (*StoredSession, error) {
 	return nil, fmt.Errorf("%w of %s is archived that has the id %q and can be read", ErrNoSession, prd, id)
 }
 
-// archived returns the sessions of a PRD that were set aside, to some places.
+// archived returns the archived sessions of a PRD in the given places.
 func (s *Store) archived(prd string, to ...Place) ([]StoredSession, error) {
 	places, err := s.placesOf(prd)
 	if err != nil {
@@ -126,12 +127,12 @@ func (s *Store) archived(prd string, to ...Place) ([]StoredSession, error) {
 	return all, nil
 }
 
-// readArchived reads a session that was set aside.
+// readArchived reads an archived session. If that fails, the result holds the error.
 func (s *Store) readArchived(p place) StoredSession {
 	at := StoredSession{PRD: p.prd, Place: p.kind, Dir: p.dir}
 	r, err := s.record(p)
 	var damaged *state.DamagedError
-	if errors.As(err, &damaged) { // what mends a journal mends that of the current session
+	if errors.As(err, &damaged) { // the usual remedy repairs only the journal of the current session
 		damaged.Remedy = s.lostRemedy(p.prd, p.dir, "")
 	}
 	switch {
