@@ -14,18 +14,17 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// followInterval is how often a follower looks for more.
+// followInterval is how often a follower checks for new commits.
 const followInterval = 25 * time.Millisecond
 
-// Follow yields the commits of a PRD's journal from a sequence number on:
-// first those that are there, then each as it becomes durable. It takes no
-// lock. It ends with ctx, or when everything is read and nobody owns the PRD
-// any more. If a new session replaces the current one, it goes on with that
-// one from its beginning. A compacted journal begins with a commit that holds
-// a state.
+// Follow yields the commits of a PRD's journal from the sequence number from: first the
+// existing ones, then each new one as it becomes durable. It takes no lock. It ends when
+// ctx does, or when it has yielded all commits and the PRD has no owner. If a new
+// session replaces the current one, Follow continues with the first commit of the new
+// session. A compacted journal begins with a commit that holds a state.
 //
-// What is yielded was read from the file, so that in the instant between a
-// write and its sync a commit can be seen that a power cut would still undo.
+// Follow reads commits from the file. Between a write and its sync it can therefore
+// yield a commit that a power cut would still undo.
 func (s *Store) Follow(ctx context.Context, prd string, from uint64) iter.Seq2[state.Commit, error] {
 	return func(yield func(state.Commit, error) bool) {
 		f := &follower{store: s, prd: prd, from: from, tail: journal.Tail{Sum: journal.Genesis}}
@@ -43,11 +42,11 @@ type follower struct {
 	store   *Store
 	prd     string
 	from    uint64
-	session string // the one that is followed
+	session string // ID of the session that is followed
 	file    store.File
 	lines   *store.Lines
 	tail    journal.Tail
-	stopped bool // yield wants no more
+	stopped bool // yield returned false
 }
 
 func (f *follower) run(ctx context.Context, yield func(state.Commit) bool) error {
@@ -57,7 +56,8 @@ func (f *follower) run(ctx context.Context, yield func(state.Commit) bool) error
 	tick := time.NewTicker(followInterval)
 	defer tick.Stop()
 	for ctx.Err() == nil {
-		// Asked before reading: what an owner wrote before it let go is read.
+		// Owner is called before reading, so that all that an owner wrote before it released
+		// the lock is read.
 		owner, err := f.store.Owner(f.prd)
 		if err != nil {
 			return err
@@ -80,8 +80,8 @@ func (f *follower) run(ctx context.Context, yield func(state.Commit) bool) error
 	return nil
 }
 
-// read yields all that is there now. It reports whether the file was replaced
-// meanwhile, so that there may be more at once.
+// read yields all commits that the file holds now. It reports whether the file was
+// replaced meanwhile, in which case the new file may hold more commits.
 func (f *follower) read(yield func(state.Commit) bool) (bool, error) {
 	if f.file == nil {
 		if err := f.open(); err != nil || f.file == nil {
@@ -95,7 +95,7 @@ func (f *follower) read(yield func(state.Commit) bool) (bool, error) {
 	if err != nil || !replaced {
 		return false, err
 	}
-	// What came to the old file before it was replaced is read first.
+	// Lines that were appended to the old file before its replacement are read first.
 	if err := f.drain(yield); err != nil || f.stopped {
 		return false, err
 	}
@@ -146,8 +146,8 @@ func (f *follower) drain(yield func(state.Commit) bool) error {
 	}
 }
 
-// enter looks at the first line of a journal: after another session than the
-// one that was followed, everything is new.
+// enter notes the session of a journal's first line. If that is another session than
+// before, all its commits are new, and enter resets f.from.
 func (f *follower) enter(c state.Commit) {
 	if f.tail.Lines > 1 {
 		return
@@ -169,7 +169,7 @@ func (f *follower) enter(c state.Commit) {
 func (f *follower) replaced() (bool, error) {
 	now, err := f.store.fs.Lstat(f.store.layout.JournalPath(f.prd))
 	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil // between two sessions
+		return false, nil // one session is archived, the next not begun
 	}
 	if err != nil {
 		return false, fmt.Errorf("follow %s: %w", f.prd, err)

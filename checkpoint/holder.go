@@ -16,9 +16,9 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// Holder is who holds, or held, a lock. BootID and StartTime tell a process
-// from another one that got its number later, PIDNamespace from one that has that
-// number in another container.
+// Holder identifies the process that holds, or held, a lock. BootID and StartTime
+// distinguish a process from a later one with the same PID; PIDNamespace distinguishes it
+// from a process with the same PID in another container.
 type Holder struct {
 	state.Actor
 	Since        time.Time `json:"since"`
@@ -27,17 +27,17 @@ type Holder struct {
 	StartTime    string    `json:"start_time,omitempty"`
 }
 
-// The note of the holder lies in the lock file itself, which is never
-// replaced. It is one record of a fixed length, blank when nobody holds the
-// lock or the last one let go of it properly. The first byte is left alone:
-// it is what some systems lock, against reading too.
+// The holder's note is in the lock file itself, which is never replaced. The note is one
+// record of fixed length. It is blank if the lock was never held, or its last holder
+// released it properly. The first byte of the file is not part of the note: some systems
+// lock that byte, against reading too.
 const (
 	noteOffset = 1
 	noteLen    = 1023
 )
 
-// readNote returns the note in a lock file, nil if there is none. It takes no
-// lock. One that cannot be understood is a zero Holder.
+// readNote returns the note in a lock file, nil if it is blank or there is no file. It
+// takes no lock. For a note that cannot be decoded it returns a zero Holder.
 func readNote(fsys store.FS, path string) (*Holder, error) {
 	f, err := store.OpenRegular(fsys, path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -65,9 +65,9 @@ func readNote(fsys store.FS, path string) (*Holder, error) {
 	return &h, nil
 }
 
-// writeNote puts the note of a holder, or with nil none, into a lock file. The
-// caller holds the lock. That there is none need not be durable: a note that is
-// back after a power cut only has the next owner look more closely.
+// writeNote writes the note of a holder into a lock file, or a blank note if h is nil. The
+// caller holds the lock. A blank note need not be durable: if a power cut brings the old
+// one back, the next owner only makes more checks.
 func writeNote(fsys store.FS, path string, h *Holder) error {
 	var note []byte
 	if h != nil {
@@ -99,8 +99,9 @@ func writeNote(fsys store.FS, path string, h *Holder) error {
 	return nil
 }
 
-// replaceNote writes the record of a note, durably where that is asked for, and
-// reports whether the file's name is durable: who left a blank note had made it so.
+// replaceNote writes the record of a note, and syncs it if durable is set. It reports
+// whether the file's name is durable already: a blank note shows that an earlier holder
+// synced the directory.
 func replaceNote(f store.File, record []byte, durable bool) (named bool, err error) {
 	was := make([]byte, len(record))
 	if n, err := f.ReadAt(was, noteOffset); err != nil && !errors.Is(err, io.EOF) {
@@ -115,22 +116,22 @@ func replaceNote(f store.File, record []byte, durable bool) (named bool, err err
 	return named, err
 }
 
-// newHolder describes this process.
+// newHolder returns the Holder for this process.
 func newHolder(by state.Actor, since time.Time) Holder {
 	if by.PID == 0 {
 		by.PID = os.Getpid()
 	}
 	if by.Host == "" {
-		by.Host, _ = os.Hostname() // "" is told apart by nothing else either
+		by.Host, _ = os.Hostname() // on failure "", which matches no host
 	}
 	h := Holder{Actor: by, Since: since, BootID: bootID(), PIDNamespace: pidNamespace()}
 	h.StartTime, _ = startTime(by.PID)
 	return h
 }
 
-// gone reports whether the process is proved to have ended: the machine was
-// started anew, no process has its number where that means this process, or that
-// one started at another time. Of a process elsewhere nothing is known.
+// gone reports whether the process has provably ended: the machine was started again
+// since, or, if this process is in the same PID namespace, no process has the PID now, or
+// one that started at another time. A process elsewhere is never known to have ended.
 func (h *Holder) gone() bool {
 	switch boot := bootID(); {
 	case h.onHost() && boot != "" && h.BootID != "" && boot != h.BootID:
@@ -145,21 +146,22 @@ func (h *Holder) gone() bool {
 	return started == "" || h.StartTime != "" && started != h.StartTime
 }
 
-// here reports whether a process of this machine that has the number would be the
-// holder: host, boot and PID namespace are ours. Containers may share a host's name.
+// here reports whether a process with the holder's PID on this machine would be the
+// holder: host, boot and PID namespace are those of this process. The host alone is not
+// enough, since containers may share a host name.
 func (h *Holder) here() bool {
 	return h.onHost() && h.BootID == bootID() && h.PIDNamespace == pidNamespace()
 }
 
-// onHost reports whether the machine has the name of this one. That of a container
-// is another one whenever it is started, or the same as that of others.
+// onHost reports whether the holder's host name is that of this machine. A container may
+// get a new host name at each start, or share one with other containers.
 func (h *Holder) onHost() bool {
 	host, err := os.Hostname()
 	return err == nil && h.Host != "" && host == h.Host
 }
 
-// pidNamespace identifies the namespace that numbers of processes are of, "" where
-// there is none.
+// pidNamespace returns the identity of this process's PID namespace, "" if the system has
+// none.
 func pidNamespace() string {
 	name, err := os.Readlink("/proc/self/ns/pid")
 	if err != nil {
@@ -168,7 +170,7 @@ func pidNamespace() string {
 	return name
 }
 
-// bootID identifies the running kernel, "" where it has no name.
+// bootID returns the ID of the current boot of the machine, "" if the system has none.
 func bootID() string {
 	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
@@ -177,7 +179,7 @@ func bootID() string {
 	return strings.TrimSpace(string(id))
 }
 
-// isStopped reports whether the process is known to be stopped, as by Ctrl+Z.
+// isStopped reports whether the process is known to be stopped, for example by Ctrl+Z.
 func (h *Holder) isStopped() bool {
 	if !h.here() || h.StartTime == "" {
 		return false
@@ -186,8 +188,8 @@ func (h *Holder) isStopped() bool {
 	return started == h.StartTime && (state == "T" || state == "t")
 }
 
-// startTime returns when a process started, in ticks since the machine did;
-// "" if there is no such process. It is known only where there is a /proc.
+// startTime returns when a process started, in ticks since the machine did; "" if there is
+// no such process, or it is a zombie. known is false on systems without /proc.
 func startTime(pid int) (ticks string, known bool) {
 	state, started, known := processStat(pid)
 	if state == "Z" {
@@ -196,15 +198,15 @@ func startTime(pid int) (ticks string, known bool) {
 	return started, known
 }
 
-// processStat returns the state of a process, a letter as ps shows it, and when
-// it started; both are "" if there is no such process.
+// processStat returns the state of a process, as the letter that ps shows, and when it
+// started. Both are "" if there is no such process.
 func processStat(pid int) (state, started string, known bool) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		_, err := os.Stat("/proc/self/stat")
 		return "", "", err == nil
 	}
-	// The second field is the command in parentheses, which may hold any.
+	// The second field is the command in parentheses, which may contain any character.
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 	const at, start = 0, 19 // Fields 3 and 22
 	if len(fields) <= start {

@@ -16,7 +16,7 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// Verb is what a request asks for.
+// Verb names what a request asks for.
 type Verb string
 
 // The verbs.
@@ -28,14 +28,14 @@ const (
 	VerbCreate  Verb = "checkpoint create"
 )
 
-// Request is what somebody beside the owner wants done.
+// Request is what a process that does not own the PRD asks the owner to do.
 type Request struct {
-	ID         string           `json:"id"` // made by Ask
+	ID         string           `json:"id"` // set by Ask
 	PRD        string           `json:"prd"`
 	Verb       Verb             `json:"verb"`
 	Gate       string           `json:"gate,omitempty"`
-	Definition string           `json:"definition,omitempty"` // of the gate when it was shown to who answers; "" is not known
-	Judged     string           `json:"judged,omitempty"`     // what it asked about then
+	Definition string           `json:"definition,omitempty"` // of the gate when it was shown to the user; "": not known
+	Judged     string           `json:"judged,omitempty"`     // what the gate asked about at that time
 	Workstream string           `json:"workstream,omitempty"`
 	Resolution state.Resolution `json:"resolution,omitempty"`
 	Comment    state.Text       `json:"comment,omitempty"`
@@ -43,35 +43,35 @@ type Request struct {
 	At         time.Time        `json:"at"`
 }
 
-// The files of the inbox. A request is written by the one who asks; the owner
-// claims it by giving it another name, so that it cannot be withdrawn any
-// more; the reply takes the claim's place.
+// The extensions of the files in the inbox. The asking process writes a request. The
+// owner renames it to a claim, so that the request cannot be withdrawn any more, and
+// replaces the claim with a reply.
 const (
 	requestExt = ".request.json"
 	claimExt   = ".claim.json"
 	replyExt   = ".reply.json"
 )
 
-// mail is a request, a claim or a reply on disk. Asker tells whether somebody
+// mail is a request, a claim or a reply on disk. Asker shows whether the asking process
 // still waits.
 type mail struct {
 	FormatVersion string     `json:"format_version"`
 	Request       Request    `json:"request"`
 	Asker         Holder     `json:"asker"`
-	Error         state.Text `json:"error,omitempty"` // of a reply: "" is a yes
+	Error         state.Text `json:"error,omitempty"` // why the owner refused; "" in a reply: the request was carried out
 }
 
-// askInterval is how often the one who asks looks for a reply.
+// askInterval is how often Ask checks for a reply.
 const askInterval = 10 * time.Millisecond
 
-// stoppedLooks is how often in a row the owner's process is found stopped before
-// a request is withdrawn, since it may be continued at once.
+// stoppedLooks is how many checks in a row must find the owner's process stopped before
+// Ask withdraws the request, since a stopped process may be continued at once.
 const stoppedLooks = 100
 
-// Ask has a request carried out, and returns when what came of it is durable.
-// While somebody owns the PRD it goes to the owner, whose refusal comes back as
-// a *RefusedError; else Ask takes the lock and calls alone, whose events are
-// durable when Ask returns. If ctx ends, the request is withdrawn.
+// Ask has a request carried out, and returns when the result is durable. If another
+// process owns the PRD, the owner gets the request, and Ask returns its refusal as a
+// *RefusedError. Otherwise Ask takes the lock and calls alone; the events that alone adds
+// are durable when Ask returns. If ctx ends, Ask withdraws the request.
 func (s *Store) Ask(ctx context.Context, r Request, alone func(*Session) error) error {
 	if err := s.checkID(r.PRD); err != nil {
 		return err
@@ -112,8 +112,8 @@ func (a *asking) run(ctx context.Context) error {
 	defer tick.Stop()
 	stopped := 0
 	for {
-		// The lock alone tells whether there is an owner; one that died
-		// meanwhile leaves it to us.
+		// Only the lock shows whether there is an owner. If the owner died meanwhile, this
+		// process becomes the owner.
 		x, err := a.store.Lock(ctx, a.mail.Request.PRD, a.mail.Request.By)
 		var locked *LockedError
 		switch {
@@ -147,8 +147,8 @@ func (a *asking) run(ctx context.Context) error {
 	}
 }
 
-// carryOut does what was asked for as the owner, unless the last owner still
-// answered before it ended.
+// carryOut carries out the request as the owner, unless the last owner answered it before
+// it ended.
 func (a *asking) carryOut(x *Session) error {
 	if answered, err := a.reply(); answered || err != nil {
 		return errors.Join(err, x.Close())
@@ -171,7 +171,7 @@ func (a *asking) send() error {
 	return nil
 }
 
-// reply takes the owner's reply, if there is one.
+// reply reads and removes the owner's reply, and reports whether there was one.
 func (a *asking) reply() (bool, error) {
 	if !a.sent {
 		return false, nil
@@ -196,8 +196,8 @@ func (a *asking) reply() (bool, error) {
 	return true, nil
 }
 
-// withdraw takes the request back, and returns why with what became of it. If the
-// owner has claimed the request already, it may still come true, and the error says so.
+// withdraw takes the request back, and returns why, with the outcome. If the owner has
+// claimed the request, it may still carry it out, and the error says so.
 func (a *asking) withdraw(why error) error {
 	if !a.sent {
 		return fmt.Errorf("%s %s: %w", a.mail.Request.Verb, a.mail.Request.PRD, why)
@@ -212,7 +212,7 @@ func (a *asking) withdraw(why error) error {
 	return fmt.Errorf("%s %s: the owner has the request and may still carry it out: %w", a.mail.Request.Verb, a.mail.Request.PRD, why)
 }
 
-// forget removes what a dead owner did not answer.
+// forget removes a request or claim that an owner did not answer before it ended.
 func (a *asking) forget() error {
 	if !a.sent {
 		return nil
@@ -228,8 +228,8 @@ func (a *asking) remove(ext string) error {
 	return nil
 }
 
-// Requests returns the requests that came in since the last call, each of
-// which must be given to Answer. It costs one look into a directory.
+// Requests claims and returns the requests that arrived since the last call. The caller
+// must pass each to Answer. If none arrived, it costs reading one directory.
 func (x *Session) Requests() ([]Request, error) {
 	if err := x.owns(); err != nil { // the inbox may be another owner's
 		return nil, err
@@ -255,13 +255,13 @@ func (x *Session) Requests() ([]Request, error) {
 		}
 		m, err := x.store.readMail(claim)
 		if err != nil || m.Request.ID != id || m.Request.PRD != x.prd || m.Asker.gone() {
-			// Nobody waits for an answer to it.
+			// No process waits for an answer to this request.
 			if err := x.store.fs.Remove(claim); err != nil {
 				return requests, fmt.Errorf("drop a request: %w", err)
 			}
 			continue
 		}
-		if !state.Readable(m.FormatVersion) { // what it asks for may mean something else
+		if !state.Readable(m.FormatVersion) { // in that version the request may mean something else
 			refusal := &state.VersionError{Path: claim, Version: "format version " + m.FormatVersion}
 			if err := x.Answer(m.Request, refusal); err != nil {
 				return requests, err
@@ -285,8 +285,8 @@ func (s *Store) readMail(path string) (*mail, error) {
 	return &m, nil
 }
 
-// Answer tells the one who asked what came of a request: nil, once it is
-// durable, or why it is refused.
+// Answer replies to a request. refusal says why the request is refused; nil means that it
+// was carried out, and that this is durable.
 func (x *Session) Answer(r Request, refusal error) error {
 	dir := x.store.layout.InboxPath(x.prd)
 	claim := filepath.Join(dir, r.ID+claimExt)
@@ -310,9 +310,9 @@ func (x *Session) Answer(r Request, refusal error) error {
 	return nil
 }
 
-// cleanInbox removes what nobody waits for any more, so that a request never
-// comes true long after. The caller holds the lock; those who still wait
-// notice that the owner has changed.
+// cleanInbox removes requests, claims and replies whose askers have ended, so that a
+// request is never carried out long afterwards. The caller holds the lock. Processes that
+// still wait notice that the owner has changed.
 func (s *Store) cleanInbox(prd string) error {
 	dir := s.layout.InboxPath(prd)
 	entries, err := s.fs.ReadDir(dir)
@@ -322,7 +322,7 @@ func (s *Store) cleanInbox(prd string) error {
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
 		if e.IsDir() || store.IsTemp(e.Name()) {
-			continue // somebody may be writing it
+			continue // another process may be writing it
 		}
 		if m, err := s.readMail(path); err == nil && !m.Asker.gone() {
 			continue

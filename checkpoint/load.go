@@ -12,19 +12,19 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// Snapshot is what can be known of a PRD without a lock.
+// Snapshot is the state of a PRD as read without a lock.
 type Snapshot struct {
-	State      *state.State    // what the next owner goes on from, with a rescue copy; nil: there is only a document written by hand
-	Owner      *Holder         // nil: nobody holds the lock
-	Unclean    bool            // the last owner did not let go of it, so that not all that is derived may be there
-	Logs       string          // the directory of its logs
+	State      *state.State    // the fold of the journal and the rescue copy, from which the next owner continues; nil: there is only a handwritten document
+	Owner      *Holder         // nil: the lock is free
+	Unclean    bool            // the last owner did not release the lock properly, so that derived files may be missing
+	Logs       string          // the directory of the session's logs
 	Document   *state.Document // nil: not written yet
-	TornBytes  int             // of a write that was cut short, or, with an owner, goes on right now
+	TornBytes  int             // bytes of an incomplete last line, which an interrupted write left or, if there is an owner, a write in progress
 	RescuePath string          // "": there is no rescue copy that continues this journal
-	Import     *PendingImport  // nil: no import was cut short
+	Import     *PendingImport  // nil: no import was interrupted
 }
 
-// Load reads a session. It takes no lock and changes nothing.
+// Load reads the current session of a PRD. It takes no lock and changes nothing.
 func (s *Store) Load(prd string) (*Snapshot, error) {
 	if err := s.checkID(prd); err != nil {
 		return nil, err
@@ -33,12 +33,12 @@ func (s *Store) Load(prd string) (*Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	owner := s.owner(prd, note) // before what it does is read
+	owner := s.owner(prd, note) // before the journal is read, which the owner may extend
 	snap, err := s.load(prd)
 	if err != nil {
 		return nil, err
 	}
-	if owner != nil && owner.here() && owner.gone() { // it has ended meanwhile, and may have written more
+	if owner != nil && owner.here() && owner.gone() { // the owner has ended meanwhile, and may have written more
 		return s.Load(prd)
 	}
 	snap.Owner, snap.Logs = owner, s.layout.LogsDir(prd)
@@ -47,16 +47,16 @@ func (s *Store) Load(prd string) (*Snapshot, error) {
 	return snap, err
 }
 
-// Owner returns who holds the lock of a PRD now, nil if nobody does. It reads
-// the note in the lock file: a holder that is proved to have ended is none. Of
-// one elsewhere, which may be another container of this machine, only the lock
-// tells, which outlives nobody: it is tried.
+// Owner returns the holder of a PRD's lock, nil if the lock is free. It reads the note in
+// the lock file. A holder on this machine that has provably ended does not hold the lock.
+// If the note names a process elsewhere, which may be another container on this machine,
+// Owner tries the lock, which no process holds longer than it lives.
 func (s *Store) Owner(prd string) (*Holder, error) {
 	note, err := readNote(s.fs, s.layout.LockPath(prd))
 	return s.owner(prd, note), err
 }
 
-// owner returns whom the note in the lock file of a PRD names, if that is who holds it.
+// owner returns note if the process that it names holds the PRD's lock, else nil.
 func (s *Store) owner(prd string, note *Holder) *Holder {
 	switch {
 	case note == nil:
@@ -67,8 +67,8 @@ func (s *Store) owner(prd string, note *Holder) *Holder {
 	return note
 }
 
-// isFree reports whether nobody holds the lock of a PRD. For a moment it is
-// shared with others that look, which who takes it meanwhile waits for.
+// isFree reports whether the lock of a PRD is free. To find out, it takes the lock as a
+// shared one for a moment; tryOwn waits for that.
 func (s *Store) isFree(prd string) bool {
 	lock, err := s.fs.TryLock(s.layout.LockPath(prd), true)
 	return err == nil && lock.Unlock() == nil
@@ -81,8 +81,8 @@ func (s *Store) load(prd string) (*Snapshot, error) {
 	if away, err := s.movedAway(prd); err != nil || away {
 		return nil, cmp.Or(err, ErrNoSession)
 	}
-	// What is derived is read first: it never names a commit that the journal
-	// did not have before it.
+	// The derived files are read before the journal: the journal always had a commit
+	// before a derived file named it.
 	d, err := s.readDocument(prd)
 	var damaged *state.DamagedError
 	if err != nil && !errors.As(err, &damaged) {
@@ -112,13 +112,13 @@ func (s *Store) load(prd string) (*Snapshot, error) {
 	return snap, err
 }
 
-// loadDocument is for a PRD without a journal.
+// loadDocument returns the Snapshot of a PRD without a journal.
 func (s *Store) loadDocument(prd string, d *state.Document, claims []claim, damaged *state.DamagedError) (*Snapshot, error) {
 	if err := s.journalMissing(prd, d, claims); err != nil {
 		again, unreadable := s.readDocument(prd)
 		indexed, unknown := s.layout.Exists(s.layout.ManifestPath(prd))
 		if again == nil && !indexed && unreadable == nil && unknown == nil {
-			return nil, fmt.Errorf("load %s: %w", prd, ErrNoSession) // archived this moment
+			return nil, fmt.Errorf("load %s: %w", prd, ErrNoSession) // archived by another process meanwhile
 		}
 		return nil, err
 	}
@@ -131,9 +131,10 @@ func (s *Store) loadDocument(prd string, d *state.Document, claims []claim, dama
 	return &Snapshot{Document: d}, nil
 }
 
-// journalMissing says, of a PRD without a journal, what was derived from one.
+// journalMissing returns a *state.DamagedError if a PRD without a journal has files that
+// were derived from one.
 func (s *Store) journalMissing(prd string, d *state.Document, claims []claim) error {
-	if len(claims) == 0 && d != nil && d.Runner != nil { // edited since
+	if len(claims) == 0 && d != nil && d.Runner != nil { // edited after Runner wrote it, so that it is no claim
 		claims = []claim{{path: s.layout.DocumentPath(prd), seq: d.Runner.Seq}}
 	}
 	if len(claims) == 0 {
@@ -150,13 +151,13 @@ func (s *Store) journalMissing(prd string, d *state.Document, claims []claim) er
 	return damage
 }
 
-// nothingLeft reports whether a PRD without a journal has nothing either that it
-// could be begun anew from: no checkpoint file, and no journal that it was compacted from.
+// nothingLeft reports whether a PRD without a journal has nothing that its journal could
+// be rebuilt from: no checkpoint file, and no journal from before a compaction.
 func (s *Store) nothingLeft(prd string) bool {
 	dir := s.layout.PRDDir(prd)
 	ids, unlisted := s.layout.CheckpointsIn(dir).IDs()
 	journals, unread := s.layout.Journals(dir)
-	if errors.Is(unread, fs.ErrNotExist) { // the directory is gone
+	if errors.Is(unread, fs.ErrNotExist) { // the PRD's directory is gone
 		return true
 	}
 	return unlisted == nil && unread == nil && len(ids) == 0 && len(journals) == 1
@@ -174,10 +175,10 @@ func (s *Store) checkID(prd string) error {
 	return disk.CheckID(prd)
 }
 
-// LastComplete returns the state of the session that completed last, nil if
-// none did: the current one, or the newest in the history. Sessions of the
-// history that can't be read are passed over, and returned with the reason: no
-// new session may depend on what was set aside.
+// LastComplete returns the state of the session that completed last, nil if none did: the
+// current session, or the newest complete one in the history. Sessions of the history that
+// can't be read are skipped and returned as unread, with their errors: a new session must
+// not depend on archived ones.
 func (s *Store) LastComplete(prd string) (last *state.State, unread []StoredSession, err error) {
 	f := journal.NewFold()
 	if _, err := s.replay(prd, f.Apply); err != nil {

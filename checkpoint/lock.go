@@ -13,14 +13,15 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// locks are the two locks that a session holds: its PRD's alone, and the one
-// over the state directory together with other writers.
+// locks are the two locks that a session holds: the exclusive lock of its PRD, and the
+// lock of the state directory, which it shares with other writers.
 type locks struct {
 	shared store.Lock
 	own    store.Lock
 }
 
-// acquire takes the locks without waiting. The holder's note is not touched.
+// acquire takes both locks without waiting for another owner. It does not change the
+// holder's note.
 func (s *Store) acquire(ctx context.Context, prd string) (*locks, error) {
 	shared, err := s.fs.TryLock(s.layout.StoreLockPath(), true)
 	if err != nil {
@@ -33,11 +34,12 @@ func (s *Store) acquire(ctx context.Context, prd string) (*locks, error) {
 	return &locks{shared, own}, nil
 }
 
-// tries is how often the lock of a PRD is tried where only a reader may have it
-// for a moment, to find out whether somebody of another machine has.
+// tries is how often tryOwn tries the lock of a PRD while only a reader may hold it, for a
+// moment, to find out whether a process on another machine does.
 const tries = 5
 
-// tryOwn takes the lock of a PRD. It waits for readers, and for nobody else.
+// tryOwn takes the lock of a PRD. It waits for readers, which try the lock only if its
+// note names a process elsewhere, and does not wait for owners.
 func (s *Store) tryOwn(ctx context.Context, prd string) (store.Lock, error) {
 	look := time.NewTicker(askInterval)
 	defer look.Stop()
@@ -57,7 +59,8 @@ func (s *Store) tryOwn(ctx context.Context, prd string) (store.Lock, error) {
 	}
 }
 
-// lockedBy is the *LockedError of somebody else's lock over the state directory.
+// lockedBy turns store.ErrLocked into the *LockedError for the lock of the state
+// directory, and returns any other error unchanged.
 func (s *Store) lockedBy(err error) error {
 	if !errors.Is(err, store.ErrLocked) {
 		return err
@@ -65,14 +68,15 @@ func (s *Store) lockedBy(err error) error {
 	return &LockedError{}
 }
 
-// noteWait bounds how long an owner that has just taken the lock is waited for
-// to say who it is. Until it has read the journal, the note is another's.
+// noteWait is how long takeOwn waits for an owner that has just taken the lock to write
+// its note. Until the new owner has read the journal, the note is that of an earlier
+// owner.
 const noteWait = time.Second
 
-// takeOwn takes the lock of a PRD, or fails with the *LockedError of who has it, which names
-// nobody rather than an owner that is gone. Where nobody says that it has the lock, the lock is
-// tried again: an owner that was killed leaves it for a moment to a process that it was
-// starting then.
+// takeOwn takes the lock of a PRD, or returns a *LockedError with its holder. The error
+// names no holder rather than one that has ended. While the note names no living holder,
+// takeOwn tries the lock again, up to noteWait: an owner that is killed while it starts a
+// process leaves the lock to that process for a moment.
 func (s *Store) takeOwn(ctx context.Context, prd string) (store.Lock, error) {
 	own, err := s.tryOwn(ctx, prd)
 	wait, cancel := context.WithTimeout(ctx, noteWait)
@@ -82,7 +86,7 @@ func (s *Store) takeOwn(ctx context.Context, prd string) (store.Lock, error) {
 	for errors.Is(err, store.ErrLocked) {
 		h, unread := s.Owner(prd)
 		switch {
-		case unread != nil: // that it is locked is what matters
+		case unread != nil: // report the lock, not the unreadable note
 			return nil, &LockedError{PRD: prd}
 		case h != nil && h.Host != "":
 			return nil, &LockedError{PRD: prd, Holder: *h}
@@ -97,7 +101,7 @@ func (s *Store) takeOwn(ctx context.Context, prd string) (store.Lock, error) {
 	return own, err
 }
 
-// check is store.ErrLockLost once somebody else may have taken one of the locks.
+// check returns store.ErrLockLost if another process may have taken one of the locks.
 func (l *locks) check() error {
 	if l.shared != nil {
 		if err := l.shared.Check(); err != nil {
@@ -115,8 +119,9 @@ func (l *locks) release() error {
 	return errors.Join(l.own.Unlock(), err)
 }
 
-// alone calls f while nobody else writes to the state directory, or fails with
-// a *LockedError.
+// alone calls f while the session holds the lock of the state directory exclusively, so
+// that no other session writes. If another process has that lock, alone returns a
+// *LockedError and does not call f. It takes the shared lock again before it returns.
 func (x *Session) alone(ctx context.Context, f func() error) error {
 	path := x.store.layout.StoreLockPath()
 	if err := x.locks.shared.Unlock(); err != nil {
@@ -132,8 +137,8 @@ func (x *Session) alone(ctx context.Context, f func() error) error {
 	return errors.Join(err, x.share(ctx))
 }
 
-// share takes the shared lock again. Somebody who is alone at this moment is so
-// for a while only.
+// share takes the shared lock of the state directory again. It waits for a process that
+// holds the lock exclusively, since that is never for long.
 func (x *Session) share(ctx context.Context) error {
 	wait := time.NewTicker(askInterval)
 	defer wait.Stop()
@@ -154,22 +159,22 @@ func (x *Session) share(ctx context.Context) error {
 	}
 }
 
-// Lock makes the caller the owner of a PRD. It does not wait: *LockedError.
-// What an earlier owner left unfinished is put in order first, and what it left
-// running is ended; what is damaged is left as it is, and said. State that git
-// tracks is an *UntrustedError.
+// Lock makes the caller the owner of a PRD. If another process is the owner, Lock returns
+// a *LockedError without waiting. Lock finishes what an earlier owner left unfinished, and
+// ends the processes that a killed runner left running. It leaves damaged files unchanged,
+// and returns an error for them. For state that git tracks it returns an *UntrustedError.
 func (s *Store) Lock(ctx context.Context, prd string, by state.Actor) (*Session, error) {
 	return s.lockIf(ctx, prd, by, s.checkTrust)
 }
 
-// LockUntrusted is Lock for state that git may track. Nothing may be based on that
+// LockUntrusted is Lock for state that git may track. The caller must not rely on that
 // state before Session.Adopt.
 func (s *Store) LockUntrusted(ctx context.Context, prd string, by state.Actor) (*Session, error) {
 	return s.lockIf(ctx, prd, by, func(context.Context, string) error { return nil })
 }
 
-// lockIf is Lock. Once the lock is held, and before anything in the state is believed or
-// changed, check decides whether to go on.
+// lockIf is Lock with another check of trust. It calls check once the lock is held, before
+// it relies on the state or changes it, and fails if check does.
 func (s *Store) lockIf(ctx context.Context, prd string, by state.Actor, check func(ctx context.Context, prd string) error) (*Session, error) {
 	if err := s.checkID(prd); err != nil {
 		return nil, err
@@ -190,19 +195,19 @@ func (s *Store) lockIf(ctx context.Context, prd string, by state.Actor, check fu
 	}
 	x.locks = l
 	if x.orphans, err = s.endOrphans(ctx, x.State(), x.unclean); err != nil {
-		return nil, errors.Join(err, x.writer.close(), l.release()) // the note stays: the next one must look again
+		return nil, errors.Join(err, x.writer.close(), l.release()) // the note stays, so that the next owner tries again
 	}
 	return x, nil
 }
 
-// lockDir makes the state directory, if it must, takes the locks in it, and
-// makes sure that what the owner works on lies in it, and that it can be put on
-// record what the owner does.
+// lockDir creates the state directory if necessary, and takes the locks in it. It makes
+// sure that the audit log can be written, and that no directory that the owner works in is
+// replaced by a link.
 func (s *Store) lockDir(ctx context.Context, prd string) (*locks, error) {
 	if err := s.layout.MakeRoot(); err != nil {
 		return nil, err
 	}
-	if err := s.checkAudit(); err != nil { // before anything is changed that it should tell of
+	if err := s.checkAudit(); err != nil { // before any change that the audit log must record
 		return nil, err
 	}
 	l, err := s.acquire(ctx, prd)
@@ -215,15 +220,16 @@ func (s *Store) lockDir(ctx context.Context, prd string) (*locks, error) {
 	return l, nil
 }
 
-// IsOfSession reports whether a path is that of a file of a PRD's current session.
+// IsOfSession reports whether path is a file of the PRD's current session: the PRD's
+// document, or a file in the PRD's directory outside the history.
 func (s *Store) IsOfSession(prd, path string) bool {
 	dir := s.layout.PRDDir(prd)
 	in, below := strings.CutPrefix(path, dir+string(filepath.Separator))
 	return path == s.layout.DocumentPath(prd) || below && !strings.HasPrefix(in, disk.HistoryDir+string(filepath.Separator))
 }
 
-// SetAside moves all that belongs to a PRD under failed/ without reading it:
-// the remedy for what is damaged or a newer version wrote. It returns where it lies now.
+// SetAside moves all files of a PRD to failed/ without reading them, and returns their new
+// directory. It is the remedy for state that is damaged or was written by a newer version.
 func (s *Store) SetAside(ctx context.Context, prd string) (string, error) {
 	if err := s.checkID(prd); err != nil {
 		return "", err

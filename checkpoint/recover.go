@@ -15,23 +15,24 @@ import (
 )
 
 const (
-	// compactAbove is the size of a journal from which it may be compacted,
-	// and compactRatio how many times its state's size it must have.
+	// A journal is compacted if it has more than compactAbove bytes, and is more than
+	// compactRatio times as large as the line that holds its state.
 	compactAbove = 8 << 20
 	compactRatio = 4
 )
 
-// recovered is what a journal is found to be, before anything is changed.
+// recovered holds what examine finds in a journal, before Lock changes anything. mend
+// updates it.
 type recovered struct {
 	fold    *journal.Fold
 	tail    journal.Tail
-	unclean bool // the last owner did not let go of the lock
+	unclean bool // the last owner did not release the lock properly
 	rescue  string
-	lines   [][]byte // of the rescue copy
+	lines   [][]byte // of the rescue copy, which continue the journal
 }
 
-// open verifies what is there, and only then puts it in order. The caller
-// holds the locks.
+// open verifies the stored session before it repairs and opens it. The caller holds the
+// locks.
 func (s *Store) open(prd string, holder Holder) (*Session, error) {
 	r, log, err := s.prepare(prd, holder)
 	if err != nil {
@@ -40,7 +41,7 @@ func (s *Store) open(prd string, holder Holder) (*Session, error) {
 	return newSession(s, prd, holder, r, log)
 }
 
-// prepare is open up to the journal that a session appends to.
+// prepare does the part of open that ends with a journal to which a session can append.
 func (s *Store) prepare(prd string, holder Holder) (*recovered, store.Log, error) {
 	if err := s.finish(prd); err != nil {
 		return nil, nil, err
@@ -62,7 +63,8 @@ func (s *Store) prepare(prd string, holder Holder) (*recovered, store.Log, error
 	return r, log, err
 }
 
-// finish completes what moves whole directories, and was cut short.
+// finish completes an interrupted archive, deletion or import, each of which moves whole
+// directories.
 func (s *Store) finish(prd string) error {
 	if err := s.finishArchive(prd); err != nil {
 		return err
@@ -74,7 +76,7 @@ func (s *Store) finish(prd string) error {
 	return err
 }
 
-// examine reads the journal and compares it with what was derived from it.
+// examine reads the journal and compares it with the files that were derived from it.
 func (s *Store) examine(prd string) (*recovered, error) {
 	note, err := readNote(s.fs, s.layout.LockPath(prd))
 	if err != nil {
@@ -122,9 +124,9 @@ func (s *Store) examine(prd string) (*recovered, error) {
 	return r, err
 }
 
-// mend brings the journal to where a session can append to it. After an
-// unclean end what can be read may not be what is on disk, so that it is
-// written anew, with what a rescue copy adds.
+// mend repairs the journal so that a session can append to it. After an unclean end the
+// bytes that can be read may not be durable, so mend writes the journal anew, and adds the
+// lines of a rescue copy.
 func (s *Store) mend(prd string, r *recovered) (store.Log, error) {
 	path := s.layout.JournalPath(prd)
 	log := store.OpenLog(s.fs, path)
@@ -133,14 +135,14 @@ func (s *Store) mend(prd string, r *recovered) (store.Log, error) {
 			return nil, err
 		}
 	}
-	if r.fold.State == nil { // a first line that was cut short is no session
+	if r.fold.State == nil { // an incomplete first line is no session
 		if len(r.tail.Torn) == 0 {
 			return log, nil
 		}
 		return log, s.removeDurably(path)
 	}
-	// A run without an end and without a note had its lock file taken away. Its
-	// runner may be alive for a moment yet, with the old file open.
+	// A run that has neither an end nor a note lost its lock file. Its runner may still be
+	// alive for a moment, with the old journal open.
 	if r.unclean || r.fold.State.RunningAt != nil || len(r.tail.Torn) > 0 || r.rescue != "" {
 		if err := s.rewrite(prd, log, r); err != nil {
 			return nil, err
@@ -149,7 +151,7 @@ func (s *Store) mend(prd string, r *recovered) (store.Log, error) {
 	return log, s.compact(prd, log, r)
 }
 
-// rewrite puts the valid lines into a new journal, and the rescued ones behind.
+// rewrite replaces the journal with its valid lines and the rescued lines after them.
 func (s *Store) rewrite(prd string, log store.Log, r *recovered) error {
 	valid := journal.Take(log.Records(), r.tail.Lines)
 	if err := log.Replace(join(valid, r.lines)); err != nil {
@@ -179,7 +181,7 @@ func join(records iter.Seq2[store.Record, error], lines [][]byte) iter.Seq2[stor
 	}
 }
 
-// saveTorn keeps the bytes of a write that was cut short, for people.
+// saveTorn saves the bytes of an interrupted write in a file, for people to read.
 func (s *Store) saveTorn(prd string, torn []byte) error {
 	name := "torn-" + s.now().Format(disk.StampFormat)
 	for n := 1; ; n++ {
@@ -201,8 +203,8 @@ func (s *Store) removeDurably(path string) error {
 	return nil
 }
 
-// compact begins a journal that has grown far beyond its state anew with that
-// state. The old one stays beside it, for the checkpoints that are in it.
+// compact replaces a journal that has grown far beyond its state with one that begins with
+// that state. The old journal stays in the same directory, since checkpoints are in it.
 func (s *Store) compact(prd string, log store.Log, r *recovered) error {
 	if r.tail.Size <= compactAbove || r.tail.Lines < 2 {
 		return nil
@@ -218,8 +220,8 @@ func (s *Store) compact(prd string, log store.Log, r *recovered) error {
 	return s.beginAnew(prd, log, r, &c, line)
 }
 
-// beginAnew puts a journal that begins with the state in place of the one that
-// led to it, which stays beside it.
+// beginAnew replaces the journal with one whose only line is the state, and keeps the old
+// journal in the same directory.
 func (s *Store) beginAnew(prd string, log store.Log, r *recovered, c *state.Commit, line []byte) error {
 	if err := s.keepSegment(prd, r.tail); err != nil {
 		return err
@@ -233,12 +235,12 @@ func (s *Store) beginAnew(prd string, log store.Log, r *recovered, c *state.Comm
 
 func noRecords(func(store.Record, error) bool) {}
 
-// segmentName names what a journal was compacted from.
+// segmentName returns the file name under which an old journal is kept after a compaction.
 func segmentName(t journal.Tail) string { return fmt.Sprintf("journal.%d-%d.jsonl", t.First, t.Seq) }
 
-// keepSegment gives the journal a second name, under which it stays. That is
-// durable before the first one is taken from it: a disk may keep the later
-// change of names without the earlier one, and the journal would be gone.
+// keepSegment gives the journal a second name, under which it stays. The second name is
+// durable before the first is reused: a disk may keep the later change of names without
+// the earlier one, and the journal would be lost.
 func (s *Store) keepSegment(prd string, t journal.Tail) error {
 	to := filepath.Join(s.layout.PRDDir(prd), segmentName(t))
 	err := s.fs.Link(s.layout.JournalPath(prd), to)
@@ -251,8 +253,8 @@ func (s *Store) keepSegment(prd string, t journal.Tail) error {
 	return nil
 }
 
-// clean removes what nothing refers to: temporary files, and what the tasks of
-// a killed runner reported. Requests of people who no longer wait go as well.
+// clean removes files that nothing refers to: temporary files, and the reports of a killed
+// runner's tasks. It also removes requests whose askers have ended.
 func (s *Store) clean(prd string) error {
 	document, refs := filepath.Base(s.layout.DocumentPath(prd)), s.refsIDPath(disk.EncodeName(prd))
 	dirs := []struct {
