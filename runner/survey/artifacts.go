@@ -13,7 +13,8 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// Describe looks at one file: tree.IsAbsent, workspace.ErrNotRegular, workspace.ErrUnstable.
+// Describe returns one file as an artifact. Errors are tree.IsAbsent,
+// workspace.ErrNotRegular or workspace.ErrUnstable, among others.
 func Describe(ctx context.Context, w *workspace.Workspace, path string) (checkpoint.Artifact, error) {
 	e, err := w.Describe(ctx, path)
 	return artifact(e), err
@@ -31,14 +32,16 @@ func artifacts(entries []workspace.Entry) []checkpoint.Artifact {
 	return all
 }
 
-// EntryOf is an artifact as the workspace knows it; its bytes are an object.
+// EntryOf returns an artifact as an entry of the workspace. The bytes of the entry are an
+// object.
 func EntryOf(a checkpoint.Artifact) workspace.Entry {
 	return workspace.Entry{Path: string(a.Path), Size: a.Size, Mode: a.Mode, Digest: a.Digest}
 }
 
-// KeepArtifacts records what a workstream was to make, and keeps its bytes as
-// objects. A pattern that matches nothing is a failure of the workstream, and so
-// is a file that has no content. Sensitive files are recorded and not kept.
+// KeepArtifacts returns the artifacts that a workstream declares, and keeps their bytes as
+// objects. A pattern that matches no file, or only a file without content, is an error:
+// the workstream has failed. Sensitive files are recorded but not kept; leftOut names
+// them.
 func (s *Surveyor) KeepArtifacts(ctx context.Context, ws *pipeline.Workstream) (kept []checkpoint.Artifact, leftOut []string, err error) {
 	if len(ws.Artifacts) == 0 {
 		return nil, nil, nil
@@ -62,11 +65,11 @@ func (s *Surveyor) KeepArtifacts(ctx context.Context, ws *pipeline.Workstream) (
 	return kept, leftOut, nil
 }
 
-// AllThere refuses a declared artifact that no file matches.
+// AllThere returns an *UnmadeError for the first declared artifact that no file matches.
 func AllThere(ctx context.Context, w *workspace.Workspace, ws *pipeline.Workstream) error {
 	for i, patterns := range pipeline.EachPattern(ws.Artifacts) {
 		if len(patterns) == 0 {
-			continue // it excludes
+			continue // the entry only excludes files
 		}
 		pattern := ws.Artifacts[i]
 		m, err := w.Match(ctx, patterns, nil)
@@ -90,7 +93,7 @@ func AllThere(ctx context.Context, w *workspace.Workspace, ws *pipeline.Workstre
 	return nil
 }
 
-// UnmadeError says that a declared artifact is not there after success.
+// UnmadeError says that a declared artifact is missing after the workstream succeeded.
 type UnmadeError struct {
 	Pattern string
 	Problem string
@@ -104,8 +107,8 @@ func (e *UnmadeError) Error() string {
 	return fmt.Sprintf("the declared artifact %q %s", e.Pattern, e.Problem)
 }
 
-// KeepLeft returns those artifacts that are not as on record, as they are now, and keeps
-// their bytes. One that is gone has no digest.
+// KeepLeft returns the present state of the artifacts that differ from the record, and
+// keeps their bytes as objects. An artifact whose file is gone has no digest.
 func (s *Surveyor) KeepLeft(ctx context.Context, shared []checkpoint.Artifact) ([]checkpoint.Artifact, error) {
 	var left []checkpoint.Artifact
 	var paths []string

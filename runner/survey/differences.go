@@ -8,11 +8,11 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// mostDifferences is of how many edited artifacts the difference is shown.
+// mostDifferences bounds how many edited artifacts are shown with their difference.
 const mostDifferences = 20
 
-// Differences adds to conflicts what was edited, as far as what was recorded
-// is kept. It is shown to people, so that what can't be read is no error.
+// Differences adds to conflicts how the files were edited, if the recorded bytes are kept.
+// The differences are only shown to the user, so a file that can't be read is no error.
 func (s *Surveyor) Differences(ctx context.Context, st *checkpoint.State, conflicts []plan.Conflict) {
 	for i := range conflicts {
 		c := &conflicts[i]

@@ -14,12 +14,12 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// maxSource bounds the file that is read from a capture.
+// maxSource bounds the size of the file that is read from a capture.
 const maxSource = 16 << 20
 
-// earlierSource is the file of the pipeline in the last run; nil where it is the same,
-// or can't be read from the capture. It is for people, so that what can't be read is no
-// error.
+// earlierSource returns the pipeline file of the last run. It returns nil if the file is
+// unchanged or can't be read from the capture. The source only serves to explain changes
+// to the user, so a failure to read it is no error.
 func (s *Surveyor) earlierSource(ctx context.Context, st *checkpoint.State) []byte {
 	if st == nil || s.ended == nil || st.Pipeline.Digest == s.p.Digest {
 		return nil
@@ -35,7 +35,8 @@ func (s *Surveyor) earlierSource(ctx context.Context, st *checkpoint.State) []by
 	return source
 }
 
-// earlierFiles are the files that moved since the last run, as captures hold them.
+// earlierFiles returns the files that changed since the last run, as the captures hold
+// them.
 func (s *Surveyor) earlierFiles(ctx context.Context, f *plan.Facts) pipeline.Files {
 	if len(f.Moved) == 0 {
 		return nil

@@ -10,11 +10,11 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// KnownActs gathers what has happened only once, or may have, in the sessions of the PRD. The session that is
-// gone on with has on record what those before it did, and for a new one all that are here are read. That
-// is done only where the pipeline asks: it has a workstream that must happen only once, and that the session
-// which is gone on with did not know as such. What a session did that can't be read is not known: every such
-// workstream may have happened in it.
+// KnownActs returns what the once workstreams of the PRD have done in any session, or may
+// have done. A session that is resumed has on record what the sessions before it did.
+// KnownActs reads the journals of those sessions only if it must: if the pipeline has a
+// once workstream, and the session is new or did not know that workstream as once. If a
+// session can't be read, any such workstream may have happened in it.
 func KnownActs(store *checkpoint.Store, p *pipeline.Pipeline, st *checkpoint.State, resumes bool) ([]checkpoint.Act, error) {
 	var known []checkpoint.Act
 	if st != nil {
@@ -36,8 +36,8 @@ func KnownActs(store *checkpoint.Store, p *pipeline.Pipeline, st *checkpoint.Sta
 	return acts, nil
 }
 
-// newOnce names the workstreams that must happen only once, but for those of which the session that is
-// gone on with asked already what has happened.
+// newOnce names the once workstreams, without those for which the resumed session has read
+// the earlier sessions already.
 func newOnce(p *pipeline.Pipeline, st *checkpoint.State, resumes bool) []string {
 	var names []string
 	for _, phase := range p.Phases {
@@ -56,10 +56,10 @@ func newOnce(p *pipeline.Pipeline, st *checkpoint.State, resumes bool) []string 
 	return names
 }
 
-// EarlierRuns returns what finds the results of earlier runs, by workstream, of those with a cache: nil
-// where no workstream has one. All journals of the PRD are read then, so that it
-// is called once something is to run, and reads once. A result whose artifacts are not all kept as
-// objects does not count.
+// EarlierRuns returns a function that returns the results of earlier runs, by workstream,
+// of workstreams with a cache. It returns nil if no workstream has one. The function reads
+// all journals of the PRD, but only once, so it should be called only if something is to
+// run. Results whose artifacts are not all kept as objects are left out.
 func EarlierRuns(store *checkpoint.Store, p *pipeline.Pipeline, w *workspace.Workspace) func() map[string][]checkpoint.Result {
 	names := make(map[string]bool)
 	for _, phase := range p.Phases {

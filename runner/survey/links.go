@@ -14,24 +14,24 @@ import (
 	"prdrunner/pipeline"
 )
 
-// links are the symbolic links that declared patterns met, as far as files were
-// looked for. A pattern stands for what is behind them, too, so that paths are compared
-// with the patterns that Extend returns. It is safe for concurrent use.
+// links holds the symbolic links that declared patterns have met so far. A pattern also
+// stands for the files behind such links, so paths must be compared with the patterns that
+// Extend returns. It is safe for concurrent use.
 type links struct {
 	files *workspace.Workspace
 
 	mu       sync.Mutex
-	within   tree.Links // that lead on within the workspace
-	out      tree.Links // that lead out of it
+	within   tree.Links // links that lead to a path within the workspace
+	out      tree.Links // links that lead out of the workspace
 	extended map[string][]string
-	changes  int // how often what Extend returns may have changed
+	changes  int // how often the result of Extend may have changed
 }
 
 func newLinks(w *workspace.Workspace) *links {
 	return &links{files: w, within: make(tree.Links), out: make(tree.Links), extended: make(map[string][]string)}
 }
 
-// forget forgets all links, before files are looked for anew.
+// forget removes all links, before the caller matches patterns again.
 func (l *links) forget() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -40,13 +40,14 @@ func (l *links) forget() {
 	l.change()
 }
 
-// change forgets what depends on the links, which are no longer the same.
+// change removes the cached results of Extend after the links have changed. The caller
+// holds l.mu.
 func (l *links) change() {
 	clear(l.extended)
 	l.changes++
 }
 
-// learn takes in the links that patterns met.
+// learn adds links that patterns met.
 func (l *links) learn(within, out tree.Links) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -59,7 +60,8 @@ func (l *links) learn(within, out tree.Links) {
 	maps.Copy(l.out, out)
 }
 
-// Extend returns patterns with those that say the same without links.
+// Extend returns the patterns and, for each pattern that passes through a link, a pattern
+// that matches the same files without the link.
 func (l *links) Extend(patterns []string) []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -75,16 +77,16 @@ func (l *links) Extend(patterns []string) []string {
 	return all
 }
 
-// State returns how often what Extend returns may have changed, and whether it
-// returns more than it is given.
+// State returns how often the result of Extend may have changed, and whether Extend adds
+// patterns.
 func (l *links) State() (changes int, adds bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.changes, len(l.within) > 0
 }
 
-// leadingOut returns the links that lead out of the workspace and are not among those
-// that were told, and adds them to these.
+// leadingOut returns the links that lead out of the workspace and are not in told, and
+// adds them to told.
 func (l *links) leadingOut(told map[string]bool) []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -100,9 +102,9 @@ func (l *links) leadingOut(told map[string]bool) []string {
 
 func leadsTo(link, text string) string { return link + " (to " + text + ")" }
 
-// restoresLink takes in a link that is put back before anything starts: what is behind
-// it is looked for as if it was there. Where its text can't be read, putting it back
-// fails and says why.
+// restoresLink learns a link that Runner restores before anything starts, so that files
+// behind it are found as if the link existed. If the text of the link can't be read,
+// restoring it fails later and says why.
 func (s *Surveyor) restoresLink(ctx context.Context, a checkpoint.Artifact) error {
 	text, err := s.files.LinkText(ctx, EntryOf(a))
 	if ctx.Err() != nil {
@@ -115,7 +117,7 @@ func (s *Surveyor) restoresLink(ctx context.Context, a checkpoint.Artifact) erro
 	return nil
 }
 
-// Declared are the patterns of inputs and artifacts that a pipeline declares in
+// Declared returns the patterns of inputs and artifacts that a pipeline declares within
 // the workspace.
 func Declared(p *pipeline.Pipeline) []string {
 	var patterns []string
@@ -133,7 +135,7 @@ func Declared(p *pipeline.Pipeline) []string {
 	return Local(patterns...)
 }
 
-// Local are the patterns that are of the workspace.
+// Local returns the patterns that stay within the workspace.
 func Local(patterns ...string) []string {
 	return slices.DeleteFunc(patterns, func(pattern string) bool {
 		return pattern == "" || !filepath.IsLocal(filepath.FromSlash(pattern))

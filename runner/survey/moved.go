@@ -13,13 +13,13 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// A process may judge any file. The verdict of a gate that declares none holds
-// as long as the workspace is what it was from the last capture before the
-// verdict to the end of that run, and is it still. What workstreams have put on
-// record meanwhile is no change: a verdict is bound to the run that made it.
+// The command of a gate may judge any file. So the verdict of a gate that declares no files
+// holds only if the workspace did not change from the last capture before the verdict to
+// the end of that run, and has not changed since. Artifacts that workstreams recorded
+// meanwhile are no change: a verdict is bound to the runs that made them.
 
-// moved compares the files with those that the last run captured. What
-// workstreams have recorded since is no change.
+// moved compares the files with the capture of the last run. Artifacts that workstreams
+// have recorded since are no change.
 func (s *Surveyor) moved(ctx context.Context, f *plan.Facts, st *checkpoint.State) error {
 	e, err := s.listed(ctx, f, st)
 	if err != nil {
@@ -28,16 +28,16 @@ func (s *Surveyor) moved(ctx context.Context, f *plan.Facts, st *checkpoint.Stat
 	return s.compare(ctx, f, e)
 }
 
-// end is the end of a run, and what is there now.
+// end holds the files at the end of a run, and the files now.
 type end struct {
-	st      *checkpoint.State    // with the capture of that end
-	outline *workspace.Outline   // of that capture
-	files   *workspace.Workspace // as that capture looked at it
-	is      *workspace.Listing
+	st      *checkpoint.State    // the state with the capture made at the end of the run
+	outline *workspace.Outline   // the outline of that capture
+	files   *workspace.Workspace // the workspace, seen with or without git as in that capture
+	is      *workspace.Listing   // the files now
 }
 
-// listed lists the files that are there, of what the last run captured; nil: that is
-// not known.
+// listed lists the present files that the capture of the last run would cover. It returns
+// nil if that capture is not known or can't be read.
 func (s *Surveyor) listed(ctx context.Context, f *plan.Facts, st *checkpoint.State) (*end, error) {
 	f.Unread, f.Uncaptured, f.Moved = nil, "no capture of the whole workspace could prove it unchanged", nil
 	s.captured, s.ended, s.since = nil, nil, make(map[string]string)
@@ -53,7 +53,7 @@ func (s *Surveyor) listed(ctx context.Context, f *plan.Facts, st *checkpoint.Sta
 	}
 	e := &end{st: &then, outline: outline, files: s.files.As(st.RunCapture.InGit())}
 	e.is, err = e.files.Now(ctx, outline.Patterns)
-	if err != nil && s.files.Git() == nil && ctx.Err() == nil { // where git is not used, its faults stop nothing
+	if err != nil && s.files.Git() == nil && ctx.Err() == nil { // if Runner does not use git, an error of git must not stop it
 		e.files = s.files
 		e.is, err = e.files.Now(ctx, outline.Patterns)
 	}
@@ -63,7 +63,8 @@ func (s *Surveyor) listed(ctx context.Context, f *plan.Facts, st *checkpoint.Sta
 	return e, nil
 }
 
-// compare is moved for what is listed.
+// compare fills in what changed between the end of the last run and the listed files, and
+// why the workspace is not proved unchanged.
 func (s *Surveyor) compare(ctx context.Context, f *plan.Facts, e *end) error {
 	if e == nil {
 		return nil
@@ -84,7 +85,7 @@ func (s *Surveyor) compare(ctx context.Context, f *plan.Facts, e *end) error {
 			return true
 		}
 		leftOut := c.From == nil && slices.Contains(was.LeftOut, c.Path)
-		if leftOut { // it was there: whether it changed is not known
+		if leftOut { // the file existed, but it is not known whether it changed
 			unknown = append(unknown, c.Path)
 		}
 		return leftOut
@@ -104,8 +105,8 @@ func (s *Surveyor) compare(ctx context.Context, f *plan.Facts, e *end) error {
 	return nil
 }
 
-// judgesAnything reports whether there is a gate whose verdict is bound to all of
-// the workspace, so that it matters what no capture takes in.
+// judgesAnything reports whether the verdict of some gate is bound to the whole workspace.
+// Only then the files matter that no capture covers.
 func (s *Surveyor) judgesAnything() bool {
 	bound := func(g *pipeline.Gate) bool { return g.Kind != pipeline.GateApproval && !plan.Declares(g) }
 	return slices.ContainsFunc(s.p.Phases, func(phase *pipeline.Phase) bool {
@@ -115,7 +116,8 @@ func (s *Surveyor) judgesAnything() bool {
 	})
 }
 
-// blind names what a capture of the whole workspace leaves out all the same.
+// blind says which files a capture of the whole workspace does not cover, "" if it covers
+// all.
 func (e *end) blind(ctx context.Context, planned string, was *workspace.Listing) (string, error) {
 	is := e.is
 	if e.st.RunCapture.InGit() && e.files.Git() == nil {
@@ -144,9 +146,9 @@ func (e *end) blind(ctx context.Context, planned string, was *workspace.Listing)
 	return "", nil
 }
 
-// filesAt are the files of a capture, with what was recorded since; nil where
-// they are not known any more, or can't be read. Then nothing is proved
-// unchanged, which is no reason not to go on, though one to tell.
+// filesAt returns the files of a capture, with the artifacts recorded since. It returns
+// nil if they are not known any more, or can't be read. Then no file is proved unchanged;
+// unread, which does not stop the run, is the reason to show to the user.
 func (s *Surveyor) filesAt(ctx context.Context, st *checkpoint.State, c *checkpoint.Capture) (l *workspace.Listing, unread, err error) {
 	then := *st
 	then.Capture = c
@@ -161,8 +163,9 @@ func (s *Surveyor) filesAt(ctx context.Context, st *checkpoint.State, c *checkpo
 	return l, nil, nil
 }
 
-// lost tells whether the files of a capture can't be read, so that it is told, or are
-// not known any more, from an error other than that the context has ended.
+// lost sorts an error about the files of a capture. It returns err if the context has
+// ended, nothing if the files no longer exist, and else unread, which Runner shows to the
+// user.
 func lost(ctx context.Context, failed error) (unread, err error) {
 	switch {
 	case ctx.Err() != nil:
@@ -173,8 +176,8 @@ func lost(ctx context.Context, failed error) (unread, err error) {
 	return fmt.Errorf("what changed since the last run is not known: %w", failed), nil
 }
 
-// movedAfter finds out what changed between the last capture before a gate's
-// verdict and the end of the last run: the verdict may be older than that.
+// movedAfter finds what changed between the last capture before a gate's verdict and the
+// end of the last run. The verdict may come from an earlier run than the last one.
 func (s *Surveyor) movedAfter(ctx context.Context, f *plan.Facts, st *checkpoint.State, g *pipeline.Gate) error {
 	f.Moving[g.Label()] = ""
 	if s.ended == nil || g.Kind != pipeline.GateCommand {
@@ -209,14 +212,13 @@ func (s *Surveyor) movedAfter(ctx context.Context, f *plan.Facts, st *checkpoint
 	return nil
 }
 
-// otherSparse says that files that a process could judge came or went without
+// otherSparse says that files that a process could judge appeared or disappeared without
 // being added or deleted.
 const otherSparse = "the sparse checkout leaves out other files than it did"
 
-// movedBetween says what changed from one listing to another in a run, "" for
-// nothing.
+// movedBetween names the first change between two listings, "" if nothing changed.
 func movedBetween(was, is *workspace.Listing, from, to workspace.Scope) string {
-	if !workspace.SameSparse(was, is) { // first, since a file that came so may look as if it was added
+	if !workspace.SameSparse(was, is) { // checked first, because such a file may look as if it was added
 		return otherSparse
 	}
 	changes, apart := workspace.Apart(workspace.Diff(was, is), from, to)
@@ -229,9 +231,9 @@ func movedBetween(was, is *workspace.Listing, from, to workspace.Scope) string {
 	return ""
 }
 
-// captureBefore is the last capture on record that is older than a gate's
-// verdict, nil if none is. Captures are made only while nothing runs, so that
-// it is older than the judging, too.
+// captureBefore returns the last capture on record that is older than a gate's verdict,
+// nil if there is none. Runner makes captures only while nothing runs, so the capture is
+// also older than the start of the judgement.
 func captureBefore(st *checkpoint.State, g *checkpoint.Gate) *checkpoint.Capture {
 	var last *checkpoint.Capture
 	consider := func(c *checkpoint.Capture) {

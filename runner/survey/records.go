@@ -12,7 +12,7 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// begun finds out which artifacts may be partial work.
+// begun finds out which files may be partial work of stopped workstreams.
 func (s *Surveyor) begun(st *checkpoint.State) {
 	s.Partial = plan.PartialWork{Left: s.left}
 	for _, phase := range s.p.Phases {
@@ -22,8 +22,9 @@ func (s *Surveyor) begun(st *checkpoint.State) {
 	}
 }
 
-// Claimed are the artifacts of a workstream that nobody has recorded since, as the last
-// attempt of others that failed left them.
+// Claimed returns the artifacts of a workstream that no other workstream has recorded
+// since. If a failed attempt of another workstream changed one, Claimed returns it as that
+// attempt left it.
 func (s *Surveyor) Claimed(rec *checkpoint.Workstream) []checkpoint.Artifact {
 	var all []checkpoint.Artifact
 	for _, a := range rec.Artifacts {
@@ -38,7 +39,8 @@ func (s *Surveyor) Claimed(rec *checkpoint.Workstream) []checkpoint.Artifact {
 	return all
 }
 
-// Again looks at what gates judge, and at artifacts as they are now.
+// Again gathers the files that gates judge a second time, and returns the present state of
+// artifacts, by path. Missing files are left out.
 func (s *Surveyor) Again(ctx context.Context, f *plan.Facts, gates []*pipeline.Gate, artifacts []string) (map[string]*checkpoint.Artifact, error) {
 	for _, g := range gates {
 		if err := s.Gate(ctx, f, g); err != nil {
@@ -60,9 +62,10 @@ func (s *Surveyor) Again(ctx context.Context, f *plan.Facts, gates []*pipeline.G
 	return now, nil
 }
 
-// Overwritten are the artifacts of completed workstreams that lie under the
-// patterns of one that was stopped while it ran, as the last attempt that failed left
-// them: what it did to them since is partial work, and is taken back before it runs again.
+// Overwritten returns the artifacts of completed workstreams that match the patterns of
+// the workstream name, which was stopped while it ran. It returns them as recorded, or as
+// the last failed attempt left them. Later changes by the stopped workstream are partial
+// work, which Runner takes back before the workstream runs again.
 func (s *Surveyor) Overwritten(st *checkpoint.State, owners map[string]string, name string, patterns []string) []checkpoint.Artifact {
 	var all []checkpoint.Artifact
 	behind := s.leftBehind(st, owners)
@@ -83,7 +86,7 @@ func (s *Surveyor) Overwritten(st *checkpoint.State, owners map[string]string, n
 	return all
 }
 
-// verify compares recorded artifacts with the files that are there.
+// verify compares the recorded artifacts of a workstream with the files.
 func (s *Surveyor) verify(ctx context.Context, f *plan.Facts, rec *checkpoint.Workstream) error {
 	var conflicts []plan.Conflict
 	conflict := func(a checkpoint.Artifact, found string) error {
@@ -95,15 +98,15 @@ func (s *Surveyor) verify(ctx context.Context, f *plan.Facts, rec *checkpoint.Wo
 	current := make([]checkpoint.Artifact, 0, len(rec.Artifacts))
 	for _, a := range rec.Artifacts {
 		if owner := s.latest[string(a.Path)]; owner != "" && owner != rec.Name {
-			continue // another one has recorded it since
+			continue // another workstream has recorded it since
 		}
 		left, isLeft := s.left[string(a.Path)]
 		now, err := Describe(ctx, s.files, string(a.Path))
-		if isLeft && left.Digest == "" { // it was gone
+		if isLeft && left.Digest == "" { // the failed attempt had removed it
 			switch {
 			case err == nil && s.Partial.Accounts(string(a.Path), now.Digest):
 				partial = append(partial, plan.PartialArtifact{Artifact: a, Found: now.Digest})
-			case err == nil: // it is new, and on record no more
+			case err == nil: // a new file, which is not on record any more
 			case !tree.IsAbsent(err):
 				return fmt.Errorf("verify the artifacts of %s: %w", rec.Name, err)
 			}
@@ -134,21 +137,24 @@ func (s *Surveyor) verify(ctx context.Context, f *plan.Facts, rec *checkpoint.Wo
 	return nil
 }
 
-// gatherOwners finds out which workstream recorded each artifact last, and what failed attempts left of them. It returns the
-// workstreams that share one, by its path.
+// gatherOwners finds out which workstream recorded each artifact last, and how failed
+// attempts left the artifacts. It returns, by path, the workstreams that share an
+// artifact.
 func (s *Surveyor) gatherOwners(st *checkpoint.State) (sharers map[string][]string) {
 	s.latest, sharers = s.ownersAndSharers(st)
 	s.left = s.leftBehind(st, s.latest)
 	return sharers
 }
 
-// Owners returns, by path, the completed workstream that recorded an artifact last.
+// Owners returns, by path, the workstream that recorded an artifact last. Only workstreams
+// whose work is done count.
 func (s *Surveyor) Owners(st *checkpoint.State) map[string]string {
 	owners, _ := s.ownersAndSharers(st)
 	return owners
 }
 
-// ownersAndSharers is owners with all that recorded an artifact, where several did.
+// ownersAndSharers returns the owners as Owners does. It also returns, by path, all
+// workstreams that recorded an artifact if there are several.
 func (s *Surveyor) ownersAndSharers(st *checkpoint.State) (owners map[string]string, sharers map[string][]string) {
 	owners, sharers = make(map[string]string), make(map[string][]string)
 	newest := make(map[string]uint64)
@@ -172,8 +178,8 @@ func (s *Surveyor) ownersAndSharers(st *checkpoint.State) (owners map[string]str
 	return owners, sharers
 }
 
-// leftBehind returns, by path, what attempts that failed left of the artifacts of other
-// workstreams: of several attempts, what the last one left.
+// leftBehind returns, by path, the artifacts of other workstreams as failed attempts left
+// them. If several attempts changed an artifact, the last one counts.
 func (s *Surveyor) leftBehind(st *checkpoint.State, owners map[string]string) map[string]checkpoint.Artifact {
 	behind := make(map[string]checkpoint.Artifact)
 	newest := make(map[string]uint64)
@@ -198,8 +204,8 @@ func (s *Surveyor) leftBehind(st *checkpoint.State, owners map[string]string) ma
 	return behind
 }
 
-// Recorded is an artifact as it is on record: as its workstream made it, or as an
-// attempt of another one that failed left it.
+// Recorded returns an artifact from the record: as its workstream made it, or as a failed
+// attempt of another workstream left it. It returns nil if the artifact is not on record.
 func (s *Surveyor) Recorded(st *checkpoint.State, workstream string, path checkpoint.Text) *checkpoint.Artifact {
 	if a, ok := s.left[string(path)]; ok && a.Digest != "" {
 		return &a
@@ -207,9 +213,9 @@ func (s *Surveyor) Recorded(st *checkpoint.State, workstream string, path checkp
 	return RecordedArtifact(st, workstream, path)
 }
 
-// verifyAll verifies the artifacts of all that is done, and notes which of them
-// will be put back before anything starts: what reads them finds them as they
-// are on record.
+// verifyAll verifies the artifacts of all work that is done, and notes which artifacts
+// Runner restores before anything starts. Steps that read these artifacts find them as
+// recorded.
 func (s *Surveyor) verifyAll(ctx context.Context, f *plan.Facts, st *checkpoint.State, choice plan.OnConflict) error {
 	s.restores, s.restoredLinks, s.gone = make(map[string]checkpoint.Artifact), make(tree.Links), nil
 	for _, phase := range s.p.Phases {
@@ -237,6 +243,8 @@ func (s *Surveyor) verifyAll(ctx context.Context, f *plan.Facts, st *checkpoint.
 	return nil
 }
 
+// RecordedArtifact returns an artifact as its workstream recorded it, nil if it is not on
+// record.
 func RecordedArtifact(st *checkpoint.State, workstream string, path checkpoint.Text) *checkpoint.Artifact {
 	rec := plan.RecordOf(st, workstream)
 	if rec == nil {

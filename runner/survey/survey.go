@@ -1,14 +1,14 @@
 // Package survey gathers the facts that package plan decides from.
 //
-// It looks at the files of the workspace, at the captures of earlier runs, at the PRD
-// document, at git and at earlier sessions of the PRD, and fills in plan.Facts. It
-// decides nothing and changes no file; all it writes are bytes that it keeps as objects,
-// so that artifacts can be put back later.
+// It reads the files of the workspace, the captures of earlier runs, the PRD document, git
+// and earlier sessions of the PRD, and fills in plan.Facts. It decides nothing and changes
+// no file of the workspace. It writes only objects, which hold the bytes of artifacts so
+// that Runner can restore them later.
 //
 // Begin with Surveyor. Everything gathers the facts for a whole plan, Workstream and Gate
-// those for one step of a run, and Again looks once more at what was judged and made.
-// records.go finds out what is on record of a file, moved.go what changed since the last
-// run, links.go where symbolic links lead, history.go what earlier sessions did.
+// the facts for one step of a run, and Again reads judged files and artifacts a second
+// time. records.go compares files with the record, moved.go finds what changed since the
+// last run, links.go resolves symbolic links, history.go reads what earlier sessions did.
 package survey
 
 import (
@@ -32,49 +32,50 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// Surveyor gathers facts.
+// Surveyor gathers facts about the files of one workspace and one pipeline.
 type Surveyor struct {
 	files   *workspace.Workspace
 	objects *objects.Store
 	p       *pipeline.Pipeline
 	own     *plan.Ownership
-	plan    string              // the file of the plan, which is nothing that moved
-	mask    func(string) string // of names, which are recorded
+	plan    string              // the plan file, which never counts as a changed file
+	mask    func(string) string // hides sensitive values in file names, because names are recorded
 
-	latest  map[string]string              // path → the completed workstream that recorded it last
-	left    map[string]checkpoint.Artifact // what attempts that failed left of these artifacts, by path
+	latest  map[string]string              // the workstream whose work is done and that recorded an artifact last, by path
+	left    map[string]checkpoint.Artifact // these artifacts as failed attempts of other workstreams left them, by path
 	Partial plan.PartialWork
-	// restores are the artifacts that are put back before anything starts, by
-	// path; it is empty from then on.
+	// restores are the artifacts that Runner restores before anything starts, by path.
+	// DoneRestoring empties it.
 	restores map[string]checkpoint.Artifact
-	// restoredLinks are those of them that are links.
+	// restoredLinks are the symbolic links in restores.
 	restoredLinks tree.Links
 	links         *links
-	gone          []checkpoint.Artifact // that only running their workstream again brings back
-	captured      *workspace.Listing    // what the last run captured, naming no blobs; nil: not known
+	gone          []checkpoint.Artifact // missing artifacts that are no objects: only their workstream can make them again
+	captured      *workspace.Listing    // what the last run captured; its entries may name no blobs; nil: not known
 	ended         *workspace.Listing    // the files at the end of the last run; nil: not known
-	since         map[string]string     // by the listing of an earlier capture: how ended differs from it
+	since         map[string]string     // how ended differs from an earlier capture, by the listing of that capture
 }
 
-// New returns a surveyor of the files in w. The plan file, "" for none, is
-// relative to the workspace. Mask hides sensitive values in names.
+// New returns a surveyor of the files in w. The plan file, "" for none, is relative to the
+// workspace. mask hides sensitive values in names.
 func New(w *workspace.Workspace, kept *objects.Store, p *pipeline.Pipeline, planFile string, mask func(string) string) *Surveyor {
 	met := newLinks(w)
 	return &Surveyor{files: w, objects: kept, p: p, own: plan.NewOwnership(p, met), plan: planFile, mask: mask, links: met}
 }
 
-// Extend returns patterns with those that say the same without the links that were met.
+// Extend returns the patterns and, for each pattern that passes through a known link, a
+// pattern that matches the same files without the link.
 func (s *Surveyor) Extend(patterns []string) []string { return s.links.Extend(patterns) }
 
-// LinksOut returns the links that lead out of the workspace and are not among those that
-// were told, and adds them to these.
+// LinksOut returns the known links that lead out of the workspace and are not in told, and
+// adds them to told.
 func (s *Surveyor) LinksOut(told map[string]bool) []string { return s.links.leadingOut(told) }
 
-// DoneRestoring says that the artifacts are back that everything found to be restored before
-// anything starts: from now on files are seen as they are.
+// DoneRestoring tells the surveyor that Runner has restored the artifacts which Everything
+// found. From now on the surveyor returns the files that exist.
 func (s *Surveyor) DoneRestoring() { s.restores, s.restoredLinks = nil, nil }
 
-// OneGate gathers the facts that an answer to one gate depends on.
+// OneGate gathers the facts that the answer to one gate depends on.
 func (s *Surveyor) OneGate(ctx context.Context, f *plan.Facts, st *checkpoint.State, g *pipeline.Gate) error {
 	if err := s.meetLinks(ctx); err != nil {
 		return err
@@ -89,7 +90,7 @@ func (s *Surveyor) OneGate(ctx context.Context, f *plan.Facts, st *checkpoint.St
 	return s.moved(ctx, f, st)
 }
 
-// session gathers what concerns the session as a whole, but where git stands.
+// session gathers the links and the PRD document. readHead gathers the state of git.
 func (s *Surveyor) session(ctx context.Context, f *plan.Facts) (err error) {
 	if err := s.meetLinks(ctx); err != nil {
 		return err
@@ -104,8 +105,8 @@ func (s *Surveyor) session(ctx context.Context, f *plan.Facts) (err error) {
 	return nil
 }
 
-// readHead reads where git stands, and whether the branch of the session's last run
-// still exists. On a detached HEAD, as in most CI checkouts, branches prove nothing.
+// readHead reads the git head, and whether the branch of the session's last run still
+// exists. On a detached HEAD, as in most CI checkouts, branches prove nothing.
 func readHead(ctx context.Context, f *plan.Facts, git Git, st *checkpoint.State) (err error) {
 	if git == nil {
 		return nil
@@ -123,8 +124,8 @@ func readHead(ctx context.Context, f *plan.Facts, git Git, st *checkpoint.State)
 	return nil
 }
 
-// Workstream gathers a workstream's input files, and how its recorded
-// artifacts are now.
+// Workstream gathers a workstream's input files, and the present state of its recorded
+// artifacts.
 func (s *Surveyor) Workstream(ctx context.Context, f *plan.Facts, ws *pipeline.Workstream, rec *checkpoint.Workstream) error {
 	if err := s.gatherInputs(ctx, f, ws); err != nil {
 		return err
@@ -135,8 +136,8 @@ func (s *Surveyor) Workstream(ctx context.Context, f *plan.Facts, ws *pipeline.W
 	return s.verify(ctx, f, rec)
 }
 
-// gatherInputs gathers the files that match, without the workstream's own
-// artifacts.
+// gatherInputs gathers the files that match a workstream's inputs, without the
+// workstream's own artifacts.
 func (s *Surveyor) gatherInputs(ctx context.Context, f *plan.Facts, ws *pipeline.Workstream) error {
 	f.Inputs[ws.Name], f.Makers[ws.Name] = plan.FileSet{}, nil
 	if len(ws.Inputs) == 0 {
@@ -152,7 +153,8 @@ func (s *Surveyor) gatherInputs(ctx context.Context, f *plan.Facts, ws *pipeline
 	return nil
 }
 
-// GatherUnder gathers the files that lie where the workstream writes.
+// GatherUnder gathers the files that match a workstream's artifact patterns, which the
+// workstream may write over.
 func (s *Surveyor) GatherUnder(ctx context.Context, f *plan.Facts, ws *pipeline.Workstream) error {
 	found, patterns, err := s.describeAll(ctx, ws.ArtifactPatterns, func(string) bool { return false })
 	if err != nil {
@@ -165,15 +167,15 @@ func (s *Surveyor) GatherUnder(ctx context.Context, f *plan.Facts, ws *pipeline.
 	return nil
 }
 
-// goneAmong are the artifacts among what matches that are made again: whether
-// they change is known then.
+// goneAmong returns the missing artifacts that match the patterns and that only their
+// workstream can make again. Whether they change is known only then.
 func (s *Surveyor) goneAmong(patterns []string) []checkpoint.Artifact {
 	return slices.DeleteFunc(slices.Clone(s.gone), func(a checkpoint.Artifact) bool { return !plan.MatchesAny(patterns, string(a.Path)) })
 }
 
-// Gate gathers the digest of what a gate judges: its inputs; else the inputs
-// and artifacts of its workstream, or of its phase's workstreams. Where these
-// declare none there is nothing to bind a verdict to.
+// Gate gathers the files that a gate judges: its inputs, or else the inputs and artifacts
+// of its workstream or of the workstreams of its phase. If nothing is declared, there is
+// nothing to bind a verdict to.
 func (s *Surveyor) Gate(ctx context.Context, f *plan.Facts, g *pipeline.Gate) error {
 	v := s.own.ScopeOfGate(g)
 	if len(v.Patterns) == 0 {
@@ -189,11 +191,12 @@ func (s *Surveyor) Gate(ctx context.Context, f *plan.Facts, g *pipeline.Gate) er
 	return nil
 }
 
-// Everything gathers the facts of all that is done, whose files must prove
-// it; thorough also those of what has yet to run.
+// Everything gathers the facts for a whole plan. It verifies the artifacts of all work
+// that is done. If thorough is true, it also gathers the inputs of workstreams that have
+// yet to run.
 func (s *Surveyor) Everything(ctx context.Context, f *plan.Facts, st *checkpoint.State, git Git, choice plan.OnConflict, thorough bool) error {
 	files := s.files
-	s.files = files.Still() // nothing runs meanwhile
+	s.files = files.Still() // no workstream runs meanwhile
 	defer func() { s.files = files }()
 	if st != nil && st.RunCapture != nil {
 		defer s.files.Ahead(ctx)()
@@ -245,8 +248,8 @@ func (s *Surveyor) Everything(ctx context.Context, f *plan.Facts, st *checkpoint
 	return err
 }
 
-// allInputs gathers the inputs of what is done, and of what may have been made before; thorough
-// also those of all else that has yet to run.
+// allInputs gathers the inputs of workstreams whose work is done or that have a cache. If
+// thorough is true, it gathers the inputs of all workstreams.
 func (s *Surveyor) allInputs(ctx context.Context, f *plan.Facts, st *checkpoint.State, thorough bool) error {
 	for _, phase := range s.p.Phases {
 		for _, ws := range phase.Workstreams {
@@ -260,7 +263,7 @@ func (s *Surveyor) allInputs(ctx context.Context, f *plan.Facts, st *checkpoint.
 	return nil
 }
 
-// allGates gathers what all gates judge that have a verdict.
+// allGates gathers the files of all gates that have passed.
 func (s *Surveyor) allGates(ctx context.Context, f *plan.Facts, st *checkpoint.State) error {
 	for _, phase := range s.p.Phases {
 		for _, ws := range phase.Workstreams {
@@ -275,7 +278,7 @@ func (s *Surveyor) allGates(ctx context.Context, f *plan.Facts, st *checkpoint.S
 	return nil
 }
 
-// off reports whether a workstream is not enabled, as far as what is on record tells.
+// off reports whether a workstream is not enabled, judging by the results on record.
 func (s *Surveyor) off(ws *pipeline.Workstream, st *checkpoint.State) bool {
 	r := plan.ResultsOf(st, s.p, pipeline.RunInfo{Session: st.Session, Resumed: true})
 	for _, when := range []func(pipeline.Results) (bool, hcl.Diagnostics){ws.Phase.Enabled, ws.Enabled} {
@@ -286,9 +289,9 @@ func (s *Surveyor) off(ws *pipeline.Workstream, st *checkpoint.State) bool {
 	return false
 }
 
-// describeAll looks at the files that match, without those that leaveOut names, as
-// they will be once artifacts are put back. It returns the patterns extended by what
-// links stand for.
+// describeAll describes the files that match the patterns, as if Runner had restored
+// artifacts already. It leaves out the files for which leaveOut returns true. It also
+// returns the patterns, extended for links.
 func (s *Surveyor) describeAll(ctx context.Context, patterns []string, leaveOut func(string) bool) (found []checkpoint.Artifact, extended []string, err error) {
 	m, err := s.files.Match(ctx, patterns, s.restoredLinks)
 	if err != nil {
@@ -302,7 +305,7 @@ func (s *Surveyor) describeAll(ctx context.Context, patterns []string, leaveOut 
 	return s.withRestored(artifacts(entries), m.Patterns, leaveOut), m.Patterns, nil
 }
 
-// meetLinks finds the links that declared patterns meet.
+// meetLinks forgets all links and finds those that declared patterns meet now.
 func (s *Surveyor) meetLinks(ctx context.Context) error {
 	s.links.forget()
 	m, err := s.files.Match(ctx, slices.Concat(Local(filepath.ToSlash(s.p.Document)), Declared(s.p)), nil)
@@ -313,7 +316,9 @@ func (s *Surveyor) meetLinks(ctx context.Context) error {
 	return nil
 }
 
-// withRestored is what was found with what is put back in place of it.
+// withRestored replaces the files in found that Runner will restore by the recorded
+// artifacts, and adds the restored files that match the patterns. The result is sorted by
+// path.
 func (s *Surveyor) withRestored(found []checkpoint.Artifact, patterns []string, leaveOut func(string) bool) []checkpoint.Artifact {
 	if len(s.restores) == 0 {
 		return found
@@ -331,7 +336,7 @@ func (s *Surveyor) withRestored(found []checkpoint.Artifact, patterns []string, 
 	return found
 }
 
-// gates gathers what the gates judge that have a verdict.
+// gates gathers the files that the gates judge, for gates that have passed.
 func (s *Surveyor) gates(ctx context.Context, f *plan.Facts, st *checkpoint.State, gates []*pipeline.Gate) error {
 	for _, g := range gates {
 		if st == nil {
@@ -352,8 +357,8 @@ func (s *Surveyor) gates(ctx context.Context, f *plan.Facts, st *checkpoint.Stat
 	return nil
 }
 
-// see looks at the files of a view, as they will be once artifacts are put back.
-// Their names are masked: they are recorded, and only compared.
+// see returns the files in a scope as if Runner had restored artifacts already. Their
+// names are masked, because they are recorded; they are only compared, never opened.
 func (s *Surveyor) see(ctx context.Context, v plan.Scope, seq uint64) (plan.FileSet, error) {
 	leaveOut := func(path string) bool { return v.Self != nil && s.own.Makes(v, path) }
 	found, patterns, err := s.describeAll(ctx, v.Patterns, leaveOut)
@@ -373,12 +378,12 @@ func (s *Surveyor) see(ctx context.Context, v plan.Scope, seq uint64) (plan.File
 	return set, nil
 }
 
-// Git reads where the work tree stands.
+// Git reads the state of the git work tree.
 type Git interface {
-	// Head returns nil outside a work tree.
+	// Head returns the branch and commit that are checked out, nil outside a work tree.
 	Head(ctx context.Context) (*checkpoint.Git, error)
-	// Deleted reports whether the branch that was at a commit was deleted: the
-	// repository has the commit, and no branch of that name, here or at a remote as far
-	// as that was fetched. In another repository, nothing was deleted.
+	// Deleted reports whether the branch was deleted that was at a commit: the repository has
+	// the commit, but no branch of that name, neither a local one nor one fetched from a
+	// remote. In a repository without the commit, Deleted returns false.
 	Deleted(ctx context.Context, was checkpoint.Git) (bool, error)
 }
