@@ -78,7 +78,7 @@ func runAbandon(ctx context.Context, env *environment, o abandonOptions) error {
 	return nil
 }
 
-// abandonUntrusted sets state aside that git tracks, unread.
+// abandonUntrusted sets aside state that git tracks, without reading it.
 func abandonUntrusted(ctx context.Context, env *environment, store *checkpoint.Store, o abandonOptions) error {
 	question := fmt.Sprintf("Git tracks the state of %s. Set all of it aside, and take it out of git's index?", o.prd)
 	if err := confirm(ctx, env.terminal(), o.yes, question); err != nil {
@@ -87,7 +87,7 @@ func abandonUntrusted(ctx context.Context, env *environment, store *checkpoint.S
 	return setUntrustedAside(ctx, env, store, o.prd, "abandon", checkpoint.Text(o.message))
 }
 
-// abandonDamaged is the remedy for what can't be read: it is set aside as it is.
+// abandonDamaged sets aside a session that can't be read, without changing it.
 func abandonDamaged(ctx context.Context, env *environment, store *checkpoint.Store, o abandonOptions, damaged *checkpoint.DamagedError) error {
 	question := fmt.Sprintf("%s is damaged (%s). Set everything of %s aside?", env.display(damaged.Path), damaged.Detail, o.prd)
 	if err := confirm(ctx, env.terminal(), o.yes, question); err != nil {
@@ -106,7 +106,7 @@ func abandonDamaged(ctx context.Context, env *environment, store *checkpoint.Sto
 	return nil
 }
 
-// abandonNewer sets aside what a newer version wrote, unread.
+// abandonNewer sets aside a session that a newer version wrote, without reading it.
 func abandonNewer(ctx context.Context, env *environment, store *checkpoint.Store, o abandonOptions, newer *checkpoint.VersionError) error {
 	question := fmt.Sprintf("A newer version wrote %s. Set everything of %s aside?", env.display(newer.Path), o.prd)
 	if err := confirm(ctx, env.terminal(), o.yes, question); err != nil {
@@ -115,8 +115,8 @@ func abandonNewer(ctx context.Context, env *environment, store *checkpoint.Store
 	return setNewerAside(ctx, env, store, o.prd, "abandon", checkpoint.Text(o.message))
 }
 
-// setNewerAside moves a session that a newer version wrote under failed/, as it is, and
-// says so.
+// setNewerAside moves a session that a newer version wrote to failed/, unchanged, and
+// tells the user.
 func setNewerAside(ctx context.Context, env *environment, store *checkpoint.Store, prd, what string, reason checkpoint.Text) error {
 	var at string
 	record := checkpoint.AuditRecord{By: env.actor(), What: what, PRD: prd, Reason: reason}
@@ -131,7 +131,7 @@ func setNewerAside(ctx context.Context, env *environment, store *checkpoint.Stor
 	return nil
 }
 
-// abandonSession archives a session and returns where it is now.
+// abandonSession archives a session and returns its new directory.
 func abandonSession(ctx context.Context, env *environment, store *checkpoint.Store, prd, reason string) (string, error) {
 	session, err := store.Lock(ctx, prd, env.actor())
 	if err != nil {
@@ -155,9 +155,10 @@ func abandonSession(ctx context.Context, env *environment, store *checkpoint.Sto
 	return at, nil
 }
 
-// leaveWhole finishes a rollback of a session that is given up, since nobody
-// would any more. If that fails it says so: giving up is the last remedy. That
-// edits were kept is an error, since no command would get at them afterwards.
+// leaveWhole finishes a rollback of a session that is given up, since no later command
+// would. If that fails, leaveWhole only warns, because giving up is the last remedy. It is
+// an error if edits were kept in a checkpoint, because no command could restore that
+// checkpoint afterwards.
 func leaveWhole(ctx context.Context, env *environment, store *checkpoint.Store, session *checkpoint.Session) error {
 	var done *finished
 	cfg, err := loadConfig(env)

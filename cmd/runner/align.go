@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// align writes lines of as many cells each, between which there are tabs, in columns
-// two spaces apart. Where there are thousands of lines, package tabwriter takes most of
+// align writes lines with tabs between their cells as columns, two spaces apart. All lines
+// have the same number of cells. With thousands of lines, package tabwriter takes most of
 // the time that it takes to show them.
 func align(b *strings.Builder, lines []byte) {
 	var widths []int

@@ -48,8 +48,8 @@ pipeline for that: it reads the file that the session ran, or the one given by
 	return cmd
 }
 
-// runAnswer hands a person's answer to the owner of the session, or records it
-// itself where nobody owns it.
+// runAnswer hands the user's answer to the owner of the session, or records it itself if
+// the session has no owner.
 func runAnswer(ctx context.Context, env *environment, o answerOptions, verb checkpoint.Verb) error {
 	prd := o.pipeline.prd
 	store, st, err := loadTrusted(ctx, env, prd)
@@ -82,21 +82,22 @@ func runAnswer(ctx context.Context, env *environment, o answerOptions, verb chec
 	return nil
 }
 
-// answer is a person's answer to one gate.
+// answer is the user's answer to one gate.
 type answer struct {
 	env      *environment
 	prd      string
-	pipeline pipelineRef // as the command line names it
+	pipeline pipelineRef // as the command line names the pipeline
 	verb     checkpoint.Verb
 	by       checkpoint.Actor
 	comment  checkpoint.Text
-	resume   string // the command that goes on
+	resume   string // the command that resumes the session
 
 	gate               string
-	definition, judged string // what it was when the person was shown it
+	definition, judged string // of the gate when it was shown to the user
 }
 
-// check refuses who may not answer, and answers that come too late.
+// check refuses an answer of a user who is not an approver, and an answer that is too
+// late.
 func (a *answer) check(g *checkpoint.Gate) error {
 	if len(g.Approvers) > 0 && !slices.Contains(g.Approvers, a.by.User) {
 		return usageErrorf("%s may only be answered by %s, not by %s", g.Label, oneOf(g.Approvers), a.by.User)
@@ -108,8 +109,8 @@ func (a *answer) check(g *checkpoint.Gate) error {
 	return nil
 }
 
-// record is for a session that nobody owns. What the gate asked about is
-// looked at once more, under the lock.
+// record records the answer in a session that has no owner. Under the lock, it compares
+// again what the gate asked about.
 func (a *answer) record(ctx context.Context, session *checkpoint.Session) error {
 	st := session.State()
 	if st == nil {
@@ -134,8 +135,8 @@ func (a *answer) record(ctx context.Context, session *checkpoint.Session) error 
 	return session.Publish(ctx)
 }
 
-// compare refuses to approve what is not what was asked about any more. Where
-// the pipeline does not tell what that is, the next run compares, and it is said.
+// compare refuses an approval if what the gate asked about has changed. If the pipeline
+// can't be evaluated, compare tells the user that the next build compares.
 func (a *answer) compare(ctx context.Context, st *checkpoint.State, g *checkpoint.Gate) error {
 	cfg, err := loadConfig(a.env)
 	if err != nil {
@@ -168,7 +169,7 @@ func (a *answer) compare(ctx context.Context, st *checkpoint.State, g *checkpoin
 	return nil
 }
 
-// event is the answer as the journal keeps it, bound to what was asked.
+// event returns the answer as the journal records it, bound to what the gate asked.
 func (a *answer) event(g *checkpoint.Gate) checkpoint.Event {
 	verdict := g.Verdict()
 	switch {
@@ -191,8 +192,8 @@ func (a *answer) report(alone bool) {
 	}
 }
 
-// waiting finds the gate that a person means: by its label, by its bare name,
-// or the only one.
+// waiting returns the gate that the user names by its label or by its bare name. Without a
+// name, it returns the only gate that waits.
 func waiting(st *checkpoint.State, name string) (*checkpoint.Gate, error) {
 	var all, named []*checkpoint.Gate
 	for g := range gatesOf(st) {
@@ -238,7 +239,7 @@ func listWaiting(gates []*checkpoint.Gate) string {
 	return "these wait: " + strings.Join(labels, ", ")
 }
 
-// gatesOf yields every gate in the order of the pipeline.
+// gatesOf yields every gate, in the order of the pipeline.
 func gatesOf(st *checkpoint.State) func(yield func(*checkpoint.Gate) bool) {
 	return func(yield func(*checkpoint.Gate) bool) {
 		for _, p := range st.Phases {
@@ -258,12 +259,12 @@ func gatesOf(st *checkpoint.State) func(yield func(*checkpoint.Gate) bool) {
 	}
 }
 
-// handWritten is for commands that need a session, where there is a document
-// written by hand.
+// handWritten returns the error of commands that need a session, if there is only a
+// document written by hand.
 func handWritten(prd string) error {
 	return withHint(usageErrorf("%s has no session, only a document written by hand", prd),
 		fmt.Sprintf("`runner build %s --resume` goes on from it", prd))
 }
 
-// errNotRunning says that there is nobody to hand a request to.
+// errNotRunning reports that a session has no owner to hand a request to.
 var errNotRunning = errors.New("nothing runs it")

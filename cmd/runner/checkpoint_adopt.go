@@ -15,10 +15,10 @@ type adoptResult struct {
 	PRD           string `json:"prd"`
 	Session       string `json:"session"`
 	DryRun        bool   `json:"dry_run"`
-	Untracked     int    `json:"untracked"` // files that git's index has no more
+	Untracked     int    `json:"untracked"` // number of files to remove from git's index, or removed
 }
 
-// runCheckpointAdopt takes over a session that git tracks.
+// runCheckpointAdopt adopts a session that git tracks.
 func runCheckpointAdopt(ctx context.Context, env *environment, o checkpointImportOptions) error {
 	cfg, err := loadConfig(env)
 	if err != nil {
@@ -74,7 +74,7 @@ func adopt(ctx context.Context, env *environment, store *checkpoint.Store, prd s
 	return errors.Join(session.Adopt(ctx, env.actor()), session.Close())
 }
 
-// writeAdopted says what was adopted, or would be.
+// writeAdopted shows what was adopted, or what would be.
 func writeAdopted(env *environment, o checkpointImportOptions, result adoptResult) error {
 	if o.json {
 		return writeJSON(env.stdout, result)
@@ -93,7 +93,8 @@ func writeAdopted(env *environment, o checkpointImportOptions, result adoptResul
 	return nil
 }
 
-// untrustedHint names the ways on from state that git tracks. Only a current session can be adopted.
+// untrustedHint returns the commands that deal with state that git tracks. Only a current
+// session can be adopted.
 func untrustedHint(untrusted *checkpoint.UntrustedError) string {
 	fresh := fmt.Sprintf("`runner build %s --fresh` sets it aside and starts over", untrusted.PRD)
 	if !untrusted.Current {
@@ -102,7 +103,8 @@ func untrustedHint(untrusted *checkpoint.UntrustedError) string {
 	return fmt.Sprintf("`runner checkpoint import --adopt %s` takes it over: its approvals are asked for again and its gates judged again; %s", untrusted.PRD, fresh)
 }
 
-// warnUntrusted says of state that is only shown that nothing runs past it.
+// warnUntrusted warns that git tracks the state that a command shows, and that nothing
+// runs until the user decides.
 func warnUntrusted(env *environment, store *checkpoint.Store, prd string) {
 	untrusted, err := store.Untrusted(context.Background(), prd)
 	switch {
@@ -113,7 +115,8 @@ func warnUntrusted(env *environment, store *checkpoint.Store, prd string) {
 	}
 }
 
-// setUntrustedAside moves state that git tracks to where no command looks, and says so.
+// setUntrustedAside moves state that git tracks to a directory that no command reads, and
+// tells the user.
 func setUntrustedAside(ctx context.Context, env *environment, store *checkpoint.Store, prd, what string, args ...checkpoint.Text) error {
 	var to string
 	record := checkpoint.AuditRecord{By: env.actor(), What: what, PRD: prd, Args: args}
@@ -128,7 +131,8 @@ func setUntrustedAside(ctx context.Context, env *environment, store *checkpoint.
 	return nil
 }
 
-// trust refuses to build on state that git tracks, or sets it aside for --fresh.
+// trust refuses to build on state that git tracks. With --fresh it sets that state aside
+// instead.
 func (s *starter) trust(ctx context.Context) error {
 	untrusted, err := s.store.Untrusted(ctx, s.prd)
 	switch {

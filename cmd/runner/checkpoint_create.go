@@ -25,8 +25,8 @@ type createdCheckpoint struct {
 	FormatVersion string                    `json:"format_version"`
 	PRD           string                    `json:"prd"`
 	Checkpoint    *checkpoint.CheckpointRef `json:"checkpoint"`
-	// Kept holds what was edited before a rollback was finished: Checkpoint
-	// does not.
+	// Kept names the checkpoints of files that were edited before a rollback was finished.
+	// Checkpoint does not hold these edits.
 	Kept []string `json:"edits_kept,omitempty"`
 	notCaptured
 }
@@ -123,7 +123,7 @@ func writeCreated(w io.Writer, made *checkpoint.CheckpointRef, byRun bool, left 
 	return err
 }
 
-// newestManual finds the checkpoint that a run made on request.
+// newestManual returns the newest checkpoint that was made on request.
 func newestManual(store *checkpoint.Store, prd string) (*checkpoint.CheckpointRef, error) {
 	refs, err := store.Checkpoints(prd)
 	if err != nil {

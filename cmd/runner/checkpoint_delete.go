@@ -33,7 +33,7 @@ type deletedSession struct {
 	FormatVersion string       `json:"format_version"`
 	PRD           string       `json:"prd"`
 	DryRun        bool         `json:"dry_run"`
-	Session       string       `json:"session"` // "" of one that is damaged
+	Session       string       `json:"session"` // "" if the session is damaged
 	Collected     collectedAll `json:"collected"`
 }
 
@@ -100,13 +100,13 @@ func runCheckpointDelete(ctx context.Context, env *environment, o checkpointDele
 	return d.deleteCheckpoints(ctx)
 }
 
-// deletion is one call of the command.
+// deletion is one run of the command.
 type deletion struct {
 	env     *environment
 	cfg     *config
 	store   *checkpoint.Store
 	files   *workspace.Workspace
-	state   *checkpoint.State // as it was found; nil: it can't be read
+	state   *checkpoint.State // before anything was deleted; nil if it can't be read
 	o       checkpointDeleteOptions
 	objects collection
 }
@@ -133,7 +133,8 @@ func (d *deletion) deleteCheckpoints(ctx context.Context) error {
 	if err := confirm(ctx, d.env.terminal(), d.o.yes, question); err != nil {
 		return err
 	}
-	// A name such as latest~1 means another one when this one is gone.
+	// Name the checkpoints by id: a name such as latest~1 means another checkpoint once this
+	// one is deleted.
 	options.References = nil
 	for _, c := range plan.Checkpoints {
 		options.References = append(options.References, c.ID)
@@ -183,7 +184,8 @@ func (d *deletion) show(w io.Writer, p *checkpoint.Pruned) error {
 	return err
 }
 
-// hint adds to the reason why a checkpoint is kept what goes past it.
+// hint adds to the error of a checkpoint that can't be deleted the command or flag that
+// makes it possible.
 func (d *deletion) hint(err error) error {
 	var kept *checkpoint.KeptError
 	switch {

@@ -95,7 +95,7 @@ func runCheckpointDiff(ctx context.Context, env *environment, o checkpointDiffOp
 	})
 }
 
-// checkPaths refuses paths that no file of the workspace can have.
+// checkPaths refuses paths that can't be in the workspace.
 func checkPaths(paths []string) error {
 	for _, p := range paths {
 		if !filepath.IsLocal(filepath.FromSlash(p)) {
@@ -105,7 +105,7 @@ func checkPaths(paths []string) error {
 	return nil
 }
 
-// warnAbsent names the paths at which nothing could differ.
+// warnAbsent warns of paths at which neither side has a file.
 func warnAbsent(env *environment, c *compare.Comparison, paths []string) {
 	for _, p := range paths {
 		if !c.Has(namedPaths([]string{p})) {
@@ -114,8 +114,8 @@ func warnAbsent(env *environment, c *compare.Comparison, paths []string) {
 	}
 }
 
-// namedPaths reports whether a path is one of the given, or lies below one; nil
-// chooses all.
+// namedPaths returns a function that reports whether a path is one of the given paths, or
+// below one. Without paths it returns nil, which chooses all files.
 func namedPaths(paths []string) func(string) bool {
 	if len(paths) == 0 {
 		return nil

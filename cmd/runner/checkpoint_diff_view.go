@@ -38,7 +38,7 @@ func writeComparison(w io.Writer, c *compare.Comparison, o checkpointDiffOptions
 	return err
 }
 
-// mostNotCaptured is how many files are named that one of two captures did not look at.
+// mostNotCaptured bounds how many files are listed that one of the two captures left out.
 const mostNotCaptured = 10
 
 func writeNotCaptured(b *strings.Builder, paths []checkpoint.Text, which string) {
@@ -103,7 +103,7 @@ func valueLines(changes []compare.ValueChange) []string {
 	return lines
 }
 
-// value is one side of a change.
+// value returns one side of a change, as the comparison shows it.
 func value(v any) string {
 	if v == nil {
 		return "(none)"
@@ -131,7 +131,7 @@ func stepLines(changes []compare.StepChange) []string {
 	return lines
 }
 
-// artifactLines count the artifacts that changed, by workstream.
+// artifactLines counts the changed artifacts of each workstream.
 func artifactLines(changes []compare.ArtifactChange) []string {
 	type group struct {
 		workstream string
@@ -195,7 +195,7 @@ func writeCommits(b *strings.Builder, g *compare.GitChange) {
 	}
 }
 
-// writeStat counts what differs.
+// writeStat counts the differences.
 func writeStat(b *strings.Builder, c *compare.Comparison) {
 	var count struct{ added, modified, deleted, plus, minus int }
 	for _, f := range c.Files {
@@ -226,8 +226,7 @@ func writeStat(b *strings.Builder, c *compare.Comparison) {
 	}
 }
 
-// writeTexts shows the differences of files themselves. What a file holds is
-// made harmless line by line.
+// writeTexts shows the differences in the contents of files. It makes each line harmless.
 func writeTexts(b *strings.Builder, c *compare.Comparison, color bool) {
 	for _, f := range c.Files {
 		for line := range strings.Lines(string(f.Diff)) {
@@ -236,8 +235,8 @@ func writeTexts(b *strings.Builder, c *compare.Comparison, color bool) {
 	}
 }
 
-// paintDiff cleans a line of a unified difference, and colours it by what it
-// begins with.
+// paintDiff makes a line of a unified difference harmless, and colours it by its first
+// characters.
 func paintDiff(line string, color bool) string {
 	text := strings.ReplaceAll(view.Clean(line), "\n", `\r`)
 	code := ""

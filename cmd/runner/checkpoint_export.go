@@ -21,12 +21,12 @@ import (
 	"prdrunner/runner/view"
 )
 
-// standardStream is what stands for standard input or output in place of a file.
+// standardStream stands for standard input or output instead of a file.
 const standardStream = "-"
 
 type checkpointExportOptions struct {
 	prd     string
-	session string // the id of an archived one
+	session string // id of an archived session; "": the current one
 	out     string
 	logs    bool
 	force   bool
@@ -48,7 +48,7 @@ type exportedSession struct {
 	ObjectBytes   int64                `json:"object_bytes"`
 	Logs          int                  `json:"logs"`
 	Missing       []checkpoint.Lacking `json:"missing"`
-	FromFiles     []checkpoint.Text    `json:"from_workspace"` // since what kept them is lost or damaged
+	FromFiles     []checkpoint.Text    `json:"from_workspace"` // whose stored bytes are lost or damaged
 	LeftOut       []checkpoint.Text    `json:"left_out"`       // sensitive, and never captured
 }
 
@@ -126,7 +126,7 @@ func runCheckpointExport(ctx context.Context, env *environment, o checkpointExpo
 	})
 }
 
-// source is the session that is exported.
+// source returns the store and the state of the session to export.
 func (o checkpointExportOptions) source(env *environment) (*checkpoint.Store, *checkpoint.State, error) {
 	if o.session == "" {
 		return loadState(env, o.prd)
@@ -142,7 +142,7 @@ func (o checkpointExportOptions) source(env *environment) (*checkpoint.Store, *c
 	return store, at.State, nil
 }
 
-// target says where the archive goes, and how it is compressed.
+// target returns where the archive goes, and how it is compressed.
 func (o checkpointExportOptions) target(env *environment) (checkpoint.ExportOptions, error) {
 	to := checkpoint.ExportOptions{Format: bundle.Gzip, Logs: o.logs, Force: o.force, Session: o.session}
 	switch {
@@ -161,8 +161,8 @@ func (o checkpointExportOptions) target(env *environment) (checkpoint.ExportOpti
 	return to, nil
 }
 
-// checkReplaced refuses to replace a file, unless that is an archive of an earlier
-// export which no workstream has as its artifact.
+// checkReplaced refuses to replace an existing file, unless it is an archive that an
+// export wrote and no artifact of a workstream.
 func checkReplaced(ctx context.Context, env *environment, st *checkpoint.State, name, path string) error {
 	info, err := os.Lstat(path)
 	switch {
@@ -195,7 +195,7 @@ func checkReplaced(ctx context.Context, env *environment, st *checkpoint.State, 
 	return nil
 }
 
-// checkRoom makes sure that a file can have a path, before the work is done.
+// checkRoom checks that a file can be written at a path, before the export does its work.
 func checkRoom(env *environment, name, path string) error {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return withHint(usageErrorf("-o %s: %s is a directory", name, env.display(path)), "name a file in it: -o "+text.ShellWord(env.display(filepath.Join(path, "session.tar.gz"))))
@@ -211,9 +211,9 @@ func checkRoom(env *environment, name, path string) error {
 	return withHint(usageErrorf("-o %s: there is no directory %s", name, env.display(dir)), "make it first: `mkdir -p "+text.ShellWord(env.display(dir))+"`")
 }
 
-// warnUndeclared says where an archive lacks files that were not captured, and
-// where it holds only what the pipeline declares: that may not be all that it
-// needs elsewhere.
+// warnUndeclared warns of files that the archive lacks because they were not captured. It
+// also warns if the archive holds only the files that the pipeline declares, because the
+// session may need more of them elsewhere.
 func warnUndeclared(ctx context.Context, env *environment, store *checkpoint.Store, w *workspace.Workspace, st *checkpoint.State) {
 	if st.Capture == nil {
 		return
@@ -250,7 +250,7 @@ func newExportedSession(done *checkpoint.Exported) exportedSession {
 	}
 }
 
-// writeExported shows what an archive holds, and how to restore from it.
+// writeExported shows what an archive holds, and the command that imports it.
 func writeExported(w io.Writer, env *environment, st *checkpoint.State, done *checkpoint.Exported) error {
 	archive, from := "standard output", "FILE"
 	if done.Path != "" {
@@ -281,7 +281,7 @@ func writeExported(w io.Writer, env *environment, st *checkpoint.State, done *ch
 	return err
 }
 
-// writeLacking names the first of what an archive does not hold.
+// writeLacking lists the first files that an archive lacks.
 func writeLacking(b *strings.Builder, lacking []checkpoint.Lacking) {
 	const most = 20
 	if len(lacking) == 0 {

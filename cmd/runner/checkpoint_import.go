@@ -19,7 +19,7 @@ import (
 
 type checkpointImportOptions struct {
 	file      string
-	adopt     string // a PRD; "": a file is imported
+	adopt     string // the PRD to adopt; "" if a file is imported
 	replace   bool
 	stateOnly bool
 	overwrite bool
@@ -110,13 +110,13 @@ func runCheckpointImport(ctx context.Context, env *environment, o checkpointImpo
 	return (&importing{env: env, cfg: cfg, store: store, archive: archive, checkpointImportOptions: o}).run(ctx)
 }
 
-// openArchive opens the file that is imported.
+// openArchive opens the archive to import.
 func openArchive(ctx context.Context, env *environment, name string) (io.ReadCloser, error) {
 	if name == standardStream {
 		return io.NopCloser(env.input(ctx)), nil
 	}
 	const hint = "name the archive that `runner checkpoint export` wrote"
-	f, err := os.OpenFile(env.path(name), os.O_RDONLY|workspace.NonBlock, 0) // of a pipe, it waits for nobody
+	f, err := os.OpenFile(env.path(name), os.O_RDONLY|workspace.NonBlock, 0) // NonBlock: opening a pipe must not wait for its writer
 	if err != nil {
 		return nil, withHint(&usageError{err: err}, hint)
 	}
@@ -126,8 +126,8 @@ func openArchive(ctx context.Context, env *environment, name string) (io.ReadClo
 	return f, nil
 }
 
-// openStoreFor opens the state that an archive belongs to. Where each PRD has a
-// state directory of its own, the archive is read an extra time, for its PRD.
+// openStoreFor opens the state directory to which an archive belongs. If each PRD has its
+// own state directory, it first reads the archive once to find the PRD.
 func openStoreFor(ctx context.Context, env *environment, cfg *config, name string, in io.Reader) (*checkpoint.Store, error) {
 	if !strings.Contains(cfg.Checkpoint.Storage.Location, prdPlaceholder) {
 		return openStore(env, cfg, "")
@@ -149,7 +149,7 @@ func openStoreFor(ctx context.Context, env *environment, cfg *config, name strin
 	return openStore(env, cfg, prd)
 }
 
-// importing is one import, of an archive that has been verified.
+// importing is one import of a verified archive.
 type importing struct {
 	checkpointImportOptions
 	env     *environment
@@ -194,8 +194,8 @@ func (i *importing) run(ctx context.Context) (err error) {
 	return writeImported(i.env.stdout, i, result)
 }
 
-// preview shows what would be done, and asks where something is discarded or
-// overwritten. It reports whether that is all.
+// preview shows what the import would do, and asks if it archives a session or overwrites
+// files. It reports whether the command is done after that.
 func (i *importing) preview(ctx context.Context) (done bool, err error) {
 	refused := i.refused()
 	switch {
@@ -218,7 +218,7 @@ func (i *importing) preview(ctx context.Context) (done bool, err error) {
 	return false, confirm(ctx, i.env.terminal(), i.yes, question)
 }
 
-// refused says what the import would be refused for.
+// refused returns the reason for which the import is refused, nil if it is not.
 func (i *importing) refused() error {
 	if i.replace || !i.conflicts() {
 		return nil
@@ -226,8 +226,8 @@ func (i *importing) refused() error {
 	return &checkpoint.ImportConflictError{PRD: i.archive.PRD, Relation: i.archive.Relation, Here: i.archive.Here}
 }
 
-// conflicts reports whether something is here that the archive's session does
-// not continue.
+// conflicts reports whether there is a session here that the archive's session does not
+// continue.
 func (i *importing) conflicts() bool {
 	switch i.archive.Relation {
 	case checkpoint.RelationNew, checkpoint.RelationEqual, checkpoint.RelationSame, checkpoint.RelationForward:
@@ -237,13 +237,13 @@ func (i *importing) conflicts() bool {
 	return true
 }
 
-// question is what a person must agree to, "" if nothing is at stake.
+// question returns the question that the user must agree to, "" if nothing would be lost.
 func (i *importing) question() (string, error) {
 	if i.conflicts() {
 		return fmt.Sprintf("Archive the session of %s that is here, and take this one?", i.archive.PRD), nil
 	}
 	if i.files == nil || len(i.files.Differ) == 0 || !i.overwrite {
-		return "", nil // nothing that is here is lost
+		return "", nil // the import loses nothing
 	}
 	if again, err := i.again(); err != nil || again {
 		return "", err
@@ -251,13 +251,14 @@ func (i *importing) question() (string, error) {
 	return fmt.Sprintf("Write %s into this directory, and overwrite %s?", view.Plural(len(i.files.Absent), "file"), view.Plural(len(i.files.Differ), "file")), nil
 }
 
-// again reports whether the same was begun, and so agreed to, and cut short.
+// again reports whether the same import was begun and cut short. The user has agreed to it
+// then.
 func (i *importing) again() (bool, error) {
 	p, err := i.store.PendingImport(i.archive.PRD)
 	return p != nil && p.Session == i.archive.Session && p.Seq == i.archive.Seq && (p.Overwrite || !i.overwrite), err
 }
 
-// carryOut places the session, and then its files.
+// carryOut installs the session, and then restores its files.
 func (i *importing) carryOut(ctx context.Context, result *importResult) error {
 	placed, err := i.archive.Place(ctx, i.env.actor(), checkpoint.PlaceOptions{Replace: i.replace, Files: i.files, Overwrite: i.overwrite})
 	if err != nil {
@@ -284,7 +285,7 @@ func (i *importing) toWrite() int {
 	return len(i.files.Absent) + len(i.files.Differ)
 }
 
-// importHint adds to why an import is refused what to do.
+// importHint adds to the error of a refused import what the user can do.
 func importHint(prd string, err error) error {
 	var conflict *checkpoint.ImportConflictError
 	if isA[*checkpoint.UnfinishedRollbackError](err) {
@@ -303,7 +304,7 @@ func importHint(prd string, err error) error {
 	return withHint(&usageError{err: err}, hint)
 }
 
-// importAgain is the command that carries an import out that was cut short.
+// importAgain returns the command that finishes an import that was cut short.
 func importAgain(p *checkpoint.PendingImport) string {
 	archive := "FILE"
 	if p.Archive != "" && p.Archive != standardStream {
@@ -315,7 +316,7 @@ func importAgain(p *checkpoint.PendingImport) string {
 	return "`runner checkpoint import " + archive + "`"
 }
 
-// shownArchive is the name of an archive, fit to be shown.
+// shownArchive returns the name of an archive, safe to show.
 func shownArchive(p *checkpoint.PendingImport) string {
 	switch p.Archive {
 	case "":
@@ -326,8 +327,8 @@ func shownArchive(p *checkpoint.PendingImport) string {
 	return view.OneLine(string(p.Archive))
 }
 
-// showGivenUp says that an import can't be finished any more, and what shows
-// the files that may be missing.
+// showGivenUp tells the user that an import can no longer be finished, and names the
+// command that lists the files that may be missing.
 func showGivenUp(out io.Writer, env *environment, st *checkpoint.State, p *checkpoint.PendingImport) {
 	fmt.Fprintf(out, "! The import from %s was cut short, and cannot be finished since a new journal was started: files may be missing\n", shownArchive(p))
 	if c := st.CurrentCheckpoint(); c != nil {
@@ -335,5 +336,5 @@ func showGivenUp(out io.Writer, env *environment, st *checkpoint.State, p *check
 	}
 }
 
-// shownID is an id or another word from an archive, fit to be shown.
+// shownID returns an id or another word from an archive, safe to show.
 func shownID(id string) string { return view.OneLine(id) }

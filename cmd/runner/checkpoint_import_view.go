@@ -19,20 +19,20 @@ type importResult struct {
 	Seq           uint64              `json:"seq"`
 	DryRun        bool                `json:"dry_run"`
 	Relation      checkpoint.Relation `json:"relation"`
-	Refused       bool                `json:"refused"` // it would need --replace
+	Refused       bool                `json:"refused"` // the import needs --replace
 	Archived      string              `json:"archived,omitempty"`
-	Uncertain     []string            `json:"uncertain,omitempty"` // only what is archived knows whether they happened
-	Pending       []string            `json:"once_pending"`        // what must happen only once and is not done: it may happen where the archive is from, too
+	Uncertain     []string            `json:"uncertain,omitempty"` // workstreams of which only the session to be archived tells whether they happened
+	Pending       []string            `json:"once_pending"`        // workstreams that must happen only once and are not done: they may also happen where the archive was exported
 	Checkpoints   int                 `json:"checkpoints"`
 	Objects       int                 `json:"objects"`
 	ObjectBytes   int64               `json:"object_bytes"`
 	Written       int                 `json:"files_written"`
 	Safety        string              `json:"safety_checkpoint,omitempty"`
 	Absent        []checkpoint.Text   `json:"absent"`     // files that the workspace does not have
-	Differ        []checkpoint.Text   `json:"differ"`     // that it has otherwise
-	LeftAlone     []checkpoint.Text   `json:"left_alone"` // of those, the ones that stayed as they were
-	Blocked       []fileProblem       `json:"blocked"`    // that something else is in the way of
-	Missing       []fileProblem       `json:"missing"`    // whose bytes the archive does not hold
+	Differ        []checkpoint.Text   `json:"differ"`     // files that differ in the workspace
+	LeftAlone     []checkpoint.Text   `json:"left_alone"` // the files of Differ that were not replaced
+	Blocked       []fileProblem       `json:"blocked"`    // files that can't be written because of an obstacle
+	Missing       []fileProblem       `json:"missing"`    // files whose bytes the archive lacks
 	LeftOut       []checkpoint.Text   `json:"left_out"`   // sensitive, and never captured
 }
 
@@ -102,8 +102,8 @@ func writeImportPreview(w io.Writer, i *importing) error {
 	return err
 }
 
-// writeUncertain names the steps that may have happened, and that only a person
-// can tell of.
+// writeUncertain lists the workstreams that may have happened. Only the user can tell
+// whether they did.
 func writeUncertain(b *strings.Builder, indent string, r importResult) {
 	for _, name := range r.Uncertain {
 		resolve := fmt.Sprintf("runner resolve %s %s", r.PRD, text.ShellWord(name))
@@ -112,8 +112,8 @@ func writeUncertain(b *strings.Builder, indent string, r importResult) {
 	}
 }
 
-// writeOrigin says that there are two copies of an unfinished session now, and what would
-// happen in both.
+// writeOrigin warns that there are now two copies of an unfinished session, and lists the
+// workstreams that would happen in both.
 func writeOrigin(b *strings.Builder, indent string, i *importing) {
 	a := i.archive
 	if a.State.Status == checkpoint.StatusComplete || a.State.Abandoned {
@@ -138,7 +138,7 @@ func (i *importing) differing() []checkpoint.Text {
 	return paths
 }
 
-// writeFileProblems names the first of some files, and what is the matter with them.
+// writeFileProblems lists the first of some files, with their problems.
 func writeFileProblems(b *strings.Builder, problems []fileProblem) {
 	var lines []checkpoint.Text
 	for _, p := range problems {
@@ -147,7 +147,7 @@ func writeFileProblems(b *strings.Builder, problems []fileProblem) {
 	writePaths(b, "!", lines)
 }
 
-// writePaths names the first of some files.
+// writePaths lists the first of some paths.
 func writePaths(b *strings.Builder, mark string, paths []checkpoint.Text) {
 	const most = 20
 	for n, path := range paths {

@@ -24,8 +24,8 @@ type checkpointListOptions struct {
 // checkpointList is what `checkpoint list --json` prints.
 type checkpointList struct {
 	FormatVersion string                      `json:"format_version"`
-	PRD           string                      `json:"prd,omitempty"`     // "" where several are listed
-	Session       string                      `json:"session,omitempty"` // likewise
+	PRD           string                      `json:"prd,omitempty"`     // "" if the list has several
+	Session       string                      `json:"session,omitempty"` // "" if the list has several
 	Checkpoints   []checkpointItem            `json:"checkpoints"`       // by session, oldest first
 	Rollbacks     []checkpoint.RollbackRecord `json:"rollback_history"`
 	Sessions      []sessionItem               `json:"sessions"`
@@ -36,7 +36,7 @@ type checkpointItem struct {
 	*checkpoint.CheckpointRef
 	PRD     string `json:"prd"`
 	Session string `json:"session"`
-	Current bool   `json:"current"` // the session stands there
+	Current bool   `json:"current"` // it is the session's current checkpoint
 }
 
 // sessionItem is a session in a list.
@@ -50,7 +50,7 @@ type sessionItem struct {
 	Status    checkpoint.Status `json:"status,omitempty"`
 	CreatedAt time.Time         `json:"created_at,omitzero"`
 	Current   string            `json:"current_checkpoint,omitempty"`
-	Damaged   checkpoint.Text   `json:"damaged,omitempty"` // why it cannot be read
+	Damaged   checkpoint.Text   `json:"damaged,omitempty"` // why the session can't be read
 }
 
 func newCheckpointListCommand(env *environment) *cobra.Command {
@@ -102,8 +102,8 @@ func runCheckpointList(_ context.Context, env *environment, o checkpointListOpti
 	return showCheckpoints(env, sessions)
 }
 
-// showCheckpoints lays out the checkpoints of each session beside those of the
-// others, and then shows them one after the other.
+// showCheckpoints formats the checkpoints of all sessions in parallel, and then writes
+// them in order.
 func showCheckpoints(env *environment, sessions []checkpoint.StoredSession) error {
 	shown := make([]strings.Builder, len(sessions))
 	var all sync.WaitGroup
@@ -124,7 +124,7 @@ func showCheckpoints(env *environment, sessions []checkpoint.StoredSession) erro
 	return nil
 }
 
-// listedSessions are the sessions that are asked for.
+// listedSessions returns the sessions that the user asked for.
 func listedSessions(env *environment, o checkpointListOptions) ([]checkpoint.StoredSession, error) {
 	if !o.all && (o.prd != "" || o.label == "") {
 		store, st, err := openSession(env, o.prd)
@@ -154,7 +154,7 @@ func listedSessions(env *environment, o checkpointListOptions) ([]checkpoint.Sto
 	return ofType(sessions, o.label), nil
 }
 
-// openAnyStore opens the store of a PRD, or, of none, that of all.
+// openAnyStore opens the store of a PRD, or the store of all PRDs if prd is "".
 func openAnyStore(env *environment, prd string) (*checkpoint.Store, error) {
 	cfg, err := loadConfig(env)
 	if err != nil {
@@ -167,7 +167,8 @@ func openAnyStore(env *environment, prd string) (*checkpoint.Store, error) {
 	return store, err
 }
 
-// ofType keeps the sessions of a type. What cannot be read has none.
+// ofType keeps the sessions whose pipeline has the type label. A session that can't be
+// read has no type.
 func ofType(sessions []checkpoint.StoredSession, label string) []checkpoint.StoredSession {
 	if label == "" {
 		return sessions
@@ -177,7 +178,8 @@ func ofType(sessions []checkpoint.StoredSession, label string) []checkpoint.Stor
 	})
 }
 
-// openSession is loadState; without a PRD named, of the only one that there is.
+// openSession is loadState for commands whose PRD can be omitted. Without one, it takes
+// the only PRD that has a session.
 func openSession(env *environment, prd string) (*checkpoint.Store, *checkpoint.State, error) {
 	if prd != "" {
 		return loadState(env, prd)

@@ -42,12 +42,12 @@ func writeCheckpoints(b *strings.Builder, env *environment, at checkpoint.Stored
 	fmt.Fprintf(b, "%s\n", rule)
 }
 
-// typicalRow is about how many bytes a checkpoint takes in a list.
+// typicalRow is the approximate length of a checkpoint's row in a list, in bytes.
 const typicalRow = 128
 
 func writeCheckpointTable(b *strings.Builder, at checkpoint.StoredSession) {
 	st, names := at.State, map[string]string{}
-	if at.Place == checkpoint.PlaceCurrent { // what is named elsewhere is of this one
+	if at.Place == checkpoint.PlaceCurrent { // names such as latest stand for checkpoints of the current session only
 		names = st.Names()
 	}
 	b.Grow(len(st.Checkpoints) * typicalRow)
@@ -64,7 +64,8 @@ func writeCheckpointTable(b *strings.Builder, at checkpoint.StoredSession) {
 	}
 }
 
-// appendRow appends a line about a checkpoint: there may be many.
+// appendRow appends the row of a checkpoint. It appends to bytes for speed, since a
+// session may have many checkpoints.
 func appendRow(b []byte, name string, c *checkpoint.CheckpointRef, current bool) []byte {
 	for _, cell := range []string{name, c.ID, step(c), string(c.Trigger)} {
 		b = append(append(b, cell...), '\t')
@@ -74,7 +75,7 @@ func appendRow(b []byte, name string, c *checkpoint.CheckpointRef, current bool)
 	return append(append(b, listStatus(c, current)...), '\n')
 }
 
-// listStatus is what there is to say of a checkpoint in a list.
+// listStatus returns the status of a checkpoint in a list.
 func listStatus(c *checkpoint.CheckpointRef, current bool) string {
 	status := "✓"
 	switch {
@@ -97,7 +98,7 @@ func listStatus(c *checkpoint.CheckpointRef, current bool) string {
 	return status
 }
 
-// changed counts the files that the step made and changed.
+// changed returns how many files the step created and modified.
 func changed(c *checkpoint.CheckpointRef) string {
 	if c.Created+c.Modified == 0 {
 		return "-"
@@ -127,7 +128,7 @@ func writeRollbackHistory(b *strings.Builder, st *checkpoint.State) {
 	}
 }
 
-// writeListCommands names what to type next, for checkpoints that there are.
+// writeListCommands lists commands to type next, with checkpoints of the session.
 func writeListCommands(b *strings.Builder, env *environment, st *checkpoint.State) {
 	to := "latest"
 	if _, err := st.FindCheckpoint("latest~1"); err == nil {
@@ -143,7 +144,7 @@ func writeListCommands(b *strings.Builder, env *environment, st *checkpoint.Stat
 		suggestion{"checkpoint diff " + st.PRD + " " + to, "compare it with the current state"})
 }
 
-// step is the step of a checkpoint with its name.
+// step returns the number and the name of a checkpoint's step.
 func step(c *checkpoint.CheckpointRef) string {
 	return stepNamed(c.Step, c.StepName)
 }

@@ -29,7 +29,7 @@ type migratedSession struct {
 	PRD         string   `json:"prd"`
 	From        string   `json:"from"`
 	To          string   `json:"to"`
-	Changed     bool     `json:"changed"` // or would be
+	Changed     bool     `json:"changed"` // or would be changed, with --dry-run
 	Journal     bool     `json:"journal"`
 	Checkpoints []string `json:"checkpoints"`
 	Kept        []string `json:"kept"`
@@ -86,7 +86,7 @@ func runCheckpointMigrate(ctx context.Context, env *environment, o checkpointMig
 		if errors.Is(err, checkpoint.ErrNoSession) {
 			return noSession(env, store, prd)
 		}
-		if err != nil { // the others are none the worse for it
+		if err != nil { // the other sessions are still migrated
 			failed = errors.Join(failed, lockHint(prd, err))
 			continue
 		}

@@ -66,7 +66,7 @@ func runCheckpointPin(ctx context.Context, env *environment, o checkpointPinOpti
 	}
 	st = stateFinished(ctx, store, st)
 	meant, err := st.FindCheckpoint(o.reference)
-	if err != nil { // before anything is locked, and so written
+	if err != nil { // before the lock, which writes
 		err = fmt.Errorf("find checkpoint %q of %s: %w", o.reference, o.prd, err)
 		return archivedHint(env, store, o.prd, referenceHint(o.prd, err))
 	}

@@ -21,7 +21,7 @@ import (
 type checkpointPruneOptions struct {
 	prd       string
 	olderThan time.Duration
-	refsOf    string // the id of another state directory
+	refsOf    string // id of another state directory
 	dryRun    bool
 	yes       bool
 	json      bool
@@ -99,7 +99,7 @@ func runCheckpointPrune(ctx context.Context, env *environment, o checkpointPrune
 	return errors.Join(p.show(env.stdout), p.refused)
 }
 
-// prunable are the PRDs to prune.
+// prunable returns the PRDs to prune.
 func prunable(env *environment, cfg *config, store *checkpoint.Store, prd string) ([]string, error) {
 	if prd == "" {
 		return store.Known()
@@ -107,7 +107,7 @@ func prunable(env *environment, cfg *config, store *checkpoint.Store, prd string
 	return []string{prd}, checkPRD(env, cfg, prd)
 }
 
-// pruning is one call of the command.
+// pruning is one run of the command.
 type pruning struct {
 	env     *environment
 	cfg     *config
@@ -115,15 +115,15 @@ type pruning struct {
 	files   *workspace.Workspace
 	o       checkpointPruneOptions
 	pruned  []*checkpoint.Pruned
-	owned   map[string]error // PRDs that a run owns
-	refused error            // why the first PRD that was passed over was
+	owned   map[string]error // the PRDs that were skipped because another process owns them, with the errors
+	refused error            // the error of the first PRD that was skipped
 	objects collection
 	foreign []checkpoint.ForeignRefs // with --dry-run
 
-	finishing sync.Mutex // what was cut short before: it is told of, and may need the whole state directory
+	finishing sync.Mutex // held to finish what was cut short: that prints messages, and may need the whole state directory
 }
 
-// plan looks at what would be removed. A PRD that a run owns is passed over.
+// plan finds what would be removed. It skips a PRD that a run owns.
 func (p *pruning) plan(ctx context.Context, prds []string) error {
 	p.owned = map[string]error{}
 	free := make([]string, 0, len(prds))
@@ -151,7 +151,7 @@ func (p *pruning) plan(ctx context.Context, prds []string) error {
 		p.pruned = append(p.pruned, plan)
 	}
 	if checkpoints, sessions := p.count(); p.o.yes && !p.o.dryRun && checkpoints+sessions > 0 {
-		return nil // what is collected is told afterwards
+		return nil // the result of the collection is shown afterwards
 	}
 	done, err := p.store.PlanCollect(ctx, p.files, p.pruned...)
 	return p.objects.take(p.env, done, err)
@@ -162,7 +162,8 @@ func (p *pruning) refuse(prd string, err error) {
 	p.fail(err)
 }
 
-// passOver tells of a PRD that can't be read; the others are pruned all the same.
+// passOver records a warning about a PRD that can't be read. The other PRDs are still
+// pruned.
 func (p *pruning) passOver(prd string, err error) {
 	p.pruned = append(p.pruned, &checkpoint.Pruned{PRD: prd, Warnings: []string{p.env.localize(err.Error())}})
 	if isA[*checkpoint.DamagedError](err) {
@@ -171,14 +172,14 @@ func (p *pruning) passOver(prd string, err error) {
 	p.fail(err)
 }
 
-// fail makes the command fail in the end.
+// fail makes the command return an error at its end: the first one recorded.
 func (p *pruning) fail(err error) {
 	if p.refused == nil {
 		p.refused = err
 	}
 }
 
-// carryOut asks, removes, and collects.
+// carryOut asks, prunes, and collects.
 func (p *pruning) carryOut(ctx context.Context) error {
 	checkpoints, sessions := p.count()
 	if checkpoints+sessions > 0 {
@@ -207,10 +208,9 @@ func (p *pruning) carryOut(ctx context.Context) error {
 	return collect(ctx, p.env, p.store, p.files, &p.objects)
 }
 
-// pruneAll prunes what was planned, twice as many PRDs at once as there are CPUs: most
-// of them wait for the disk, or for another one that is locked. Those
-// that somebody else has locked by now are passed over; after any other error no
-// more are begun.
+// pruneAll prunes the planned PRDs, twice as many at once as there are CPUs, because most
+// of them wait for the disk or for a lock. It skips PRDs that another process has locked
+// in the meantime. After any other error it starts with no further PRD.
 func (p *pruning) pruneAll(ctx context.Context) error {
 	locked := make([]error, len(p.pruned))
 	var failed atomic.Bool
@@ -247,8 +247,8 @@ func (p *pruning) pruneAll(ctx context.Context) error {
 	return err
 }
 
-// prune prunes one PRD. What was cut short before, as a rollback, is finished first, for
-// one of them at a time.
+// prune prunes one PRD. It first finishes what was cut short, such as a rollback;
+// p.finishing allows that for one PRD at a time.
 func (p *pruning) prune(ctx context.Context, plan *checkpoint.Pruned) (done *checkpoint.Pruned, err error) {
 	session, err := lockOnly(ctx, p.env, p.store, plan.PRD)
 	if err != nil {
@@ -283,14 +283,14 @@ func (p *pruning) count() (checkpoints, sessions int) {
 	return checkpoints, sessions
 }
 
-// collection is how a collection of objects ended.
+// collection is the outcome of collecting objects.
 type collection struct {
 	done checkpoint.Collected
-	why  string // nothing was collected
+	why  string // why nothing was collected; "" if something could be
 }
 
-// take takes in the result of a collection. That nothing could be collected is
-// no error: it is told, and the next one does it. That it was interrupted is one.
+// take records the result of a collection. It is no error if nothing could be collected:
+// the reason is shown, and the next collection does it. An interruption is an error.
 func (c *collection) take(env *environment, done checkpoint.Collected, err error) error {
 	c.done, c.why = done, ""
 	var none *checkpoint.NotCollectedError

@@ -11,12 +11,12 @@ import (
 	"prdrunner/runner/view"
 )
 
-// foreignRefs is what `checkpoint prune --json` prints of the captures in git
-// that are of another state directory.
+// foreignRefs is what `checkpoint prune --json` prints of captures in git that another
+// state directory made.
 type foreignRefs struct {
 	ID      string   `json:"id"`
 	GitRefs []string `json:"git_refs"`
-	Needed  []string `json:"needed"` // of these, by a session here
+	Needed  []string `json:"needed"` // those of GitRefs that a session here needs
 }
 
 // prunedRefs is what `checkpoint prune --refs-of ID --json` prints.
@@ -30,12 +30,12 @@ func newForeignRefs(of checkpoint.ForeignRefs) foreignRefs {
 	return foreignRefs{ID: of.ID, GitRefs: append([]string{}, of.Refs...), Needed: append([]string{}, of.Kept...)}
 }
 
-// findForeign looks for captures of other state directories. Where it is not known
-// what the sessions here need, there are none to tell of.
+// findForeign finds captures that other state directories made. It finds none if it is
+// unknown what the sessions here need.
 func (p *pruning) findForeign(ctx context.Context) (err error) {
 	p.foreign, err = p.store.ForeignRefs(ctx, p.files)
 	if isA[*checkpoint.NotCollectedError](err) {
-		return nil // as the collection says
+		return nil // the collection reports the reason
 	}
 	return err
 }
@@ -47,7 +47,7 @@ func (p *pruning) writeForeign(b *strings.Builder) {
 	}
 }
 
-// runPruneRefs removes the captures of a state directory that is gone.
+// runPruneRefs removes the captures of a state directory that no longer exists.
 func runPruneRefs(ctx context.Context, env *environment, store *checkpoint.Store, w *workspace.Workspace, o checkpointPruneOptions) error {
 	all, err := store.ForeignRefs(ctx, w)
 	if err != nil {
@@ -77,8 +77,8 @@ func runPruneRefs(ctx context.Context, env *environment, store *checkpoint.Store
 	return nil
 }
 
-// removeRefs asks, and removes what no session here needs. It returns what was
-// removed and what was kept, as they were when the lock was held.
+// removeRefs asks, and removes the captures that no session here needs. It returns what
+// was removed and what was kept, as determined under the lock.
 func removeRefs(ctx context.Context, env *environment, store *checkpoint.Store, w *workspace.Workspace, o checkpointPruneOptions, of checkpoint.ForeignRefs) (checkpoint.ForeignRefs, error) {
 	question := fmt.Sprintf("Remove %s from git? If state directory %s is not gone, its sessions can't go back to them any more",
 		view.Plural(len(of.Refs)-len(of.Kept), "capture"), of.ID)

@@ -108,7 +108,7 @@ func runCheckpointRebuild(ctx context.Context, env *environment, o checkpointReb
 			}
 			return writeRebuilt(env, o, wouldRebuild(found))
 		}
-		for _, reference := range o.references { // before anything is locked, and finished
+		for _, reference := range o.references { // before the lock, which finishes what was cut short
 			if _, err := stateFinished(ctx, store, st).FindCheckpoint(reference); err != nil {
 				return referenceHint(o.prd, fmt.Errorf("find checkpoint %q of %s: %w", reference, o.prd, err))
 			}
@@ -132,8 +132,8 @@ func runCheckpointRebuild(ctx context.Context, env *environment, o checkpointReb
 	})
 }
 
-// auditRebuilt adds to an audit record which checkpoints were rebuilt, and what was wrong
-// with them.
+// auditRebuilt adds to an audit record the checkpoints that were rebuilt, and what was
+// wrong with them.
 func auditRebuilt(record *checkpoint.AuditRecord, rebuilt []checkpoint.RebuiltCheckpoint) {
 	var why []string
 	for i := range rebuilt {
@@ -149,7 +149,7 @@ func auditRebuilt(record *checkpoint.AuditRecord, rebuilt []checkpoint.RebuiltCh
 	record.Because(why...)
 }
 
-// wouldRebuild is what there is to mend in the current session.
+// wouldRebuild returns the checkpoints of the current session that need to be rebuilt.
 func wouldRebuild(found *checkpoint.Validation) []checkpoint.RebuiltCheckpoint {
 	list := []checkpoint.RebuiltCheckpoint{}
 	for _, s := range found.Sessions {
@@ -178,7 +178,8 @@ func writeRebuilt(env *environment, o checkpointRebuildOptions, rebuilt []checkp
 	return nil
 }
 
-// showRebuilt shows what was damaged, and counts the files that were only missing.
+// showRebuilt shows the checkpoints that were damaged, and counts those whose files were
+// only missing.
 func showRebuilt(env *environment, o checkpointRebuildOptions, rebuilt []checkpoint.RebuiltCheckpoint) {
 	if len(rebuilt) == 0 {
 		fmt.Fprintln(env.stdout, "Nothing is damaged")
@@ -200,7 +201,7 @@ func showRebuilt(env *environment, o checkpointRebuildOptions, rebuilt []checkpo
 	}
 }
 
-// showMended shows what was done, or would be, to a checkpoint that was damaged.
+// showMended shows what was done to a damaged checkpoint, or what would be done.
 func showMended(env *environment, o checkpointRebuildOptions, r *checkpoint.RebuiltCheckpoint, said *likewise) {
 	made := "its file was made again from the journal"
 	switch {
@@ -256,8 +257,8 @@ func runRebuildJournal(ctx context.Context, env *environment, o checkpointRebuil
 	return writeRebuiltJournal(env, o, plan)
 }
 
-// auditJournal makes an audit record name what a journal is begun anew with, the
-// checkpoints that are gone, the rollbacks that it meets, and the damage.
+// auditJournal adds to an audit record the checkpoint from which the new journal starts,
+// the checkpoints that are gone, the rollbacks into which the damage cut, and the damage.
 func auditJournal(record *checkpoint.AuditRecord, r *checkpoint.JournalRebuild) {
 	record.Session, record.IDs, record.Reason = r.Session, nil, checkpoint.Text(r.Damage.Error())
 	if r.From != "" {
@@ -269,7 +270,8 @@ func auditJournal(record *checkpoint.AuditRecord, r *checkpoint.JournalRebuild) 
 	}
 }
 
-// rebuildHint adds to why a journal is not rebuilt what to do instead.
+// rebuildHint adds to the error of a journal that is not rebuilt what the user can do
+// instead.
 func rebuildHint(prd string, err error) error {
 	switch {
 	case errors.Is(err, checkpoint.ErrNotDamaged):
@@ -296,11 +298,11 @@ func writeRebuiltJournal(env *environment, o checkpointRebuildOptions, r *checkp
 	return writeJSON(env.stdout, result)
 }
 
-// showJournalRebuild says what rebuilding comes to, or came to.
+// showJournalRebuild shows what rebuilding the journal did, or would do.
 func showJournalRebuild(env *environment, o checkpointRebuildOptions, r *checkpoint.JournalRebuild) {
 	out := env.stdout
 	if r.Kept == "" && !o.dryRun {
-		out = env.stderr // what goes with the question
+		out = env.stderr // the preview belongs to the question
 	}
 	fmt.Fprintf(out, "Damaged: %s: %s\n", at(env, r.Damage), view.OneLine(r.Damage.Detail))
 	from := "the last commit before the damage"
@@ -337,7 +339,7 @@ func showJournalRebuild(env *environment, o checkpointRebuildOptions, r *checkpo
 	}
 }
 
-// showMetRollback says what becomes of a rollback that the damage cut into.
+// showMetRollback shows what happens to a rollback into which the damage cut.
 func showMetRollback(out io.Writer, env *environment, prd string, met checkpoint.MetRollback) {
 	switch met.End {
 	case checkpoint.RollbackCarriedOut:

@@ -24,9 +24,9 @@ type checkpointRollbackOptions struct {
 	yes       bool
 	json      bool
 	reason    string
-	given     string // flags that give the pipeline its variables, where a build goes back first
-	// again is the command that does it once more, given the checkpoint's id: what
-	// is named by its place among the others has another one then.
+	given     string // the flags that set variables of the pipeline, for a build that first rolls back
+	// again returns the command that repeats the rollback, for the checkpoint's id. After the
+	// rollback, a name such as latest~1 would mean another checkpoint.
 	again func(id string) string
 }
 
@@ -101,7 +101,7 @@ func runCheckpointRollback(ctx context.Context, env *environment, o checkpointRo
 	return errors.Join(runRollback(ctx, env, cfg, store, w, env.terminal(), o), w.Close())
 }
 
-// runRollback shows, asks, and goes back.
+// runRollback shows the rollback, asks, and carries it out.
 func runRollback(ctx context.Context, env *environment, cfg *config, store *checkpoint.Store, w *workspace.Workspace, person *view.Terminal, o checkpointRollbackOptions) error {
 	if !o.dryRun && !o.manual {
 		if err := settleUnplanned(ctx, env, cfg, store, o.prd, w); err != nil {
@@ -123,7 +123,7 @@ func runRollback(ctx context.Context, env *environment, cfg *config, store *chec
 	if err != nil {
 		return err
 	}
-	if first.is(plan) { // asked for again after it was cut short
+	if first.is(plan) { // the user asked for the rollback that had been cut short
 		st := session.State()
 		saveCache(env, w)
 		return errors.Join(showRolledBack(env, o, st, first.done), session.Close())
@@ -131,13 +131,14 @@ func runRollback(ctx context.Context, env *environment, cfg *config, store *chec
 	return rollBack(ctx, env, store, session, w, o)
 }
 
-// settleUnplanned settles what has to be in order before it is known what there
-// is to go back from. A rollback that was cut short is none of that: the plan
-// knows where it leads, so that nothing is finished for one that is refused.
+// settleUnplanned finishes what a rollback can't be planned without: a rescue copy, an
+// incomplete end of the journal, or an import that was cut short. If only a rollback was
+// cut short, settleUnplanned does not finish it: the plan knows where that leads, and a
+// rollback that is refused must finish nothing.
 func settleUnplanned(ctx context.Context, env *environment, cfg *config, store *checkpoint.Store, prd string, w *workspace.Workspace) error {
 	snap, err := readSession(store, prd)
 	if err != nil || !unsettled(snap) {
-		return nil // who reads it next says what is wrong
+		return nil // PlanRollback reports the error
 	}
 	if rollingBack(snap) && snap.RescuePath == "" && snap.Import == nil {
 		if first, err := store.PlanFinish(ctx, nil, prd); err == nil && first != nil {
@@ -155,8 +156,8 @@ func showRollbackPreview(env *environment, o checkpointRollbackOptions, plan *ch
 	return writeRollbackPreview(env.stdout, o.prd, plan)
 }
 
-// previewRollback shows what a rollback would do, and asks. It reports whether
-// that is all. A dry run is refused where the rollback would be.
+// previewRollback shows what a rollback would do, and asks. It reports whether the command
+// is done after that. A dry run is refused if the rollback would be.
 func previewRollback(ctx context.Context, env *environment, store *checkpoint.Store, person *view.Terminal, o checkpointRollbackOptions, plan *checkpoint.Rollback) (bool, error) {
 	switch {
 	case o.manual:
@@ -175,10 +176,10 @@ func previewRollback(ctx context.Context, env *environment, store *checkpoint.St
 	return false, confirm(ctx, person, o.yes, fmt.Sprintf("Roll %s back to %s?", o.prd, plan.Target.ID))
 }
 
-// refusedRollback marks the checkpoint where it is refused because of damage,
-// unless nothing is to be changed.
+// refusedRollback adds a hint to the error of a refused rollback. If damage is the reason,
+// it marks the checkpoint as damaged, unless the command must not change anything.
 func refusedRollback(ctx context.Context, env *environment, cfg *config, store *checkpoint.Store, w *workspace.Workspace, o checkpointRollbackOptions, target string, err error) error {
-	unfinished, _ := store.PlanFinish(ctx, nil, o.prd) // what is refused leaves that as it is
+	unfinished, _ := store.PlanFinish(ctx, nil, o.prd) // a refused rollback must not finish an earlier one
 	if _, _, ok := damageIn(err, target); ok && unfinished == nil && !o.dryRun && !o.manual {
 		session, locked := lockSession(ctx, env, cfg, store, o.prd, w)
 		if locked != nil {
@@ -189,14 +190,15 @@ func refusedRollback(ctx context.Context, env *environment, cfg *config, store *
 	return archivedHint(env, store, o.prd, o.hint(target, err))
 }
 
-// tellPassedOver names the damaged checkpoints that a reference does not count.
+// tellPassedOver lists the damaged checkpoints that a reference such as latest~1 does not
+// count.
 func tellPassedOver(env *environment, reference string, plan *checkpoint.Rollback) {
 	if len(plan.PassedOver) > 0 {
 		fmt.Fprintf(env.stderr, "Marked as damaged, and not counted: %s; %s is %s\n", strings.Join(plan.PassedOver, ", "), reference, plan.Target.ID)
 	}
 }
 
-// rollBack carries a rollback out, tells how it ended, and lets go of the session.
+// rollBack carries a rollback out, shows how it ended, and closes the session.
 func rollBack(ctx context.Context, env *environment, store *checkpoint.Store, session *checkpoint.Session, w *workspace.Workspace, o checkpointRollbackOptions) error {
 	record := checkpoint.AuditRecord{
 		By: env.actor(), What: "checkpoint rollback", PRD: o.prd,
@@ -228,9 +230,9 @@ func showRolledBack(env *environment, o checkpointRollbackOptions, st *checkpoin
 	return writeRolledBack(env.stdout, env, o.given, st, done)
 }
 
-// hint adds what to type next to why a rollback to a checkpoint is refused, "" where
-// it is not known which one that would be. It names the checkpoint by its id: what it
-// was asked for by, as latest, may be another one's name once it is marked as damaged.
+// hint adds to the error of a refused rollback what to type next. target is the id of the
+// checkpoint, "" if it is unknown. The command names the checkpoint by its id, because a
+// name such as latest may mean another checkpoint once this one is marked as damaged.
 func (o checkpointRollbackOptions) hint(target string, err error) error {
 	if target == "" {
 		return rollbackHint(o.prd, err)
@@ -238,10 +240,10 @@ func (o checkpointRollbackOptions) hint(target string, err error) error {
 	return forcedHint(o.prd, "`runner "+rollbackCommand(o.prd, target, o.scope())+" --force`", err)
 }
 
-// rollbackHint adds what to type next to why a rollback is refused.
+// rollbackHint adds to the error of a refused rollback what to type next.
 func rollbackHint(prd string, err error) error { return forcedHint(prd, "--force", err) }
 
-// forcedHint is rollbackHint, where it is known what goes past the refusal.
+// forcedHint is rollbackHint with the command that rolls back despite the refusal.
 func forcedHint(prd, force string, err error) error {
 	var gone *checkpoint.EarlierGoneError
 	var missing *workspace.MissingError
@@ -274,8 +276,8 @@ func forcedHint(prd, force string, err error) error {
 	return referenceHint(prd, lockHint(prd, err))
 }
 
-// goneRemedies say what to type where a rollback is refused since the state that belongs
-// to the files of a checkpoint is gone.
+// goneRemedies returns the commands to type instead of a rollback that is refused because
+// the state that belongs to the checkpoint's files is gone.
 func goneRemedies(prd string, gone *checkpoint.EarlierGoneError) []string {
 	var remedies []string
 	if gone.Nearest != "" {
@@ -284,7 +286,7 @@ func goneRemedies(prd string, gone *checkpoint.EarlierGoneError) []string {
 	return append(remedies, fmt.Sprintf("`runner checkpoint rollback %s %s --state-only` restores only the state of the checkpoint", prd, gone.To))
 }
 
-// rollbackFailed shows where a failed rollback leaves things.
+// rollbackFailed shows the session and the files as a failed rollback left them.
 func rollbackFailed(env *environment, o checkpointRollbackOptions, st *checkpoint.State, err error) error {
 	var failed *checkpoint.RollbackError
 	if !errors.As(err, &failed) || failed.Undone && errors.Is(err, context.Canceled) {
@@ -305,7 +307,7 @@ func rollbackFailed(env *environment, o checkpointRollbackOptions, st *checkpoin
 		fmt.Fprintf(&b, "- Git status:\n%s\n", indent(failed.Status))
 	}
 	b.WriteString("\nRecovery options:\n")
-	if isA[*workspace.MissingError](err) || isA[*workspace.ObstructedError](err) { // of anything else nothing would be left out
+	if isA[*workspace.MissingError](err) || isA[*workspace.ObstructedError](err) { // --force leaves out only missing and obstructed files
 		writeSuggestions(&b, env, suggestion{"checkpoint rollback " + st.PRD + " " + failed.To + " --force", "roll back without what can't be restored"})
 	}
 	writeSuggestions(&b, env,

@@ -15,8 +15,8 @@ type checkpointShowOptions struct {
 	json      bool
 }
 
-// shownCheckpoint is what `checkpoint show --json` prints: the file of the
-// checkpoint, and what is known of it besides.
+// shownCheckpoint is what `checkpoint show --json` prints: the checkpoint's file, and what
+// the journal and the check say about it.
 type shownCheckpoint struct {
 	*checkpoint.CheckpointFile
 	Current       bool                `json:"current"`
@@ -26,17 +26,17 @@ type shownCheckpoint struct {
 	Damage        *checkpoint.Damage  `json:"damage,omitempty"`
 	Capture       *checkpoint.Capture `json:"capture,omitempty"`
 	notCaptured
-	Earlier     *earlierState `json:"earlier_state,omitempty"`      // to which a rollback takes the state
+	Earlier     *earlierState `json:"earlier_state,omitempty"`      // the state that a rollback restores instead
 	EarlierGone *earlierGone  `json:"earlier_state_gone,omitempty"` // why a rollback is refused
 	Validation  checkedParts  `json:"validation"`
 }
 
-// earlierGone is the state that a rollback would take, and that is not there any more.
+// earlierGone is the state that a rollback would restore, if it were not gone.
 type earlierGone struct {
 	Seq     uint64          `json:"seq"`
 	Reason  checkpoint.Text `json:"reason"`
 	Error   checkpoint.Text `json:"error"`
-	Nearest string          `json:"nearest_checkpoint,omitempty"` // before it, that can be gone back to
+	Nearest string          `json:"nearest_checkpoint,omitempty"` // the nearest earlier checkpoint that a rollback can restore
 }
 
 func newEarlierGone(e *checkpoint.EarlierGoneError) *earlierGone {

@@ -13,7 +13,7 @@ import (
 	"prdrunner/runner/view"
 )
 
-// writeInspection shows what a checkpoint holds, and what a look at it found.
+// writeInspection shows what a checkpoint holds, and the result of checking it.
 func writeInspection(w io.Writer, found *checkpoint.Inspection) error {
 	var b strings.Builder
 	f, ref := found.File, found.Check.Ref
@@ -121,8 +121,7 @@ func outputLines(st *checkpoint.State) []string {
 	return lines
 }
 
-// fileLines counts the files that the step made and changed, and
-// names the first of them.
+// fileLines counts the files that the step created and modified, and lists the first.
 func fileLines(f checkpoint.Files) []string {
 	named := func(title string, paths []checkpoint.Text) []string {
 		const most = 20
@@ -138,7 +137,7 @@ func fileLines(f checkpoint.Files) []string {
 	return append(named("Created", f.Created), named("Modified", f.Modified)...)
 }
 
-// captureLines say which files of the workspace come back with it.
+// captureLines describes the files of the workspace that a rollback restores.
 func captureLines(f *checkpoint.CheckpointFile, found *checkpoint.Inspection) []string {
 	c := f.State.Capture
 	if c == nil {
@@ -166,7 +165,7 @@ func gitLines(g *checkpoint.Git) []string {
 	return []string{"Branch: " + orNone(string(g.Branch), "(detached)"), "Commit: " + orNone(g.Commit, "(none yet)")}
 }
 
-// shadowLines name the commit that keeps the files, which is on no branch.
+// shadowLines names the commit that holds the captured files. It is on no branch.
 func shadowLines(c *checkpoint.Capture) []string {
 	if c == nil || c.Commit == "" {
 		return nil
@@ -189,7 +188,7 @@ func recoveryLines(r checkpoint.Recovery) []string {
 	return lines
 }
 
-// validationLines say what a look at it came to, now.
+// validationLines shows the result of checking the checkpoint now.
 func validationLines(found *checkpoint.Inspection) []string {
 	c := &found.Check
 	without := "none: it has no file yet, only a record in the journal"

@@ -25,7 +25,7 @@ type checkpointValidateOptions struct {
 // validation is what `checkpoint validate --json` prints.
 type validation struct {
 	FormatVersion string            `json:"format_version"`
-	PRD           string            `json:"prd,omitempty"` // "": all
+	PRD           string            `json:"prd,omitempty"` // "": all PRDs
 	Deep          bool              `json:"deep"`
 	Valid         int               `json:"valid"`
 	Invalid       int               `json:"invalid"`
@@ -38,7 +38,7 @@ type validSession struct {
 	Session     string              `json:"session,omitempty"`
 	Place       checkpoint.Place    `json:"place"`
 	Path        checkpoint.Text     `json:"path"`
-	Journal     *journalDamage      `json:"journal_damage,omitempty"` // nil: it is whole
+	Journal     *journalDamage      `json:"journal_damage,omitempty"` // nil: the journal is intact
 	Derived     []journalDamage     `json:"derived_damage,omitempty"` // of the document and the manifest
 	LastValid   string              `json:"last_valid,omitempty"`
 	Checkpoints []checkedCheckpoint `json:"checkpoints"`
@@ -57,14 +57,14 @@ type checkedCheckpoint struct {
 	Validation checkedParts `json:"validation"`
 }
 
-// checkedParts are the findings of a look at a checkpoint.
+// checkedParts holds the findings of a check of a checkpoint.
 type checkedParts struct {
 	File     checkpoint.Finding `json:"file"`
 	Hash     checkpoint.Finding `json:"hash"`
 	State    checkpoint.Finding `json:"state"`
 	Objects  checkpoint.Finding `json:"objects"`
 	Git      checkpoint.Finding `json:"git"`
-	Checksum string             `json:"checksum,omitempty"` // as computed now
+	Checksum string             `json:"checksum,omitempty"` // computed now
 	Problems []checkpoint.Text  `json:"problems"`
 	Notes    []checkpoint.Text  `json:"notes"`
 }
@@ -144,8 +144,8 @@ func runCheckpointValidate(ctx context.Context, env *environment, o checkpointVa
 	})
 }
 
-// markFound records what validating found, looked at once more under the lock.
-// Where the journal is damaged nothing can be recorded.
+// markFound validates again under the lock, and records the findings. It can't record
+// anything if the journal is damaged.
 func markFound(ctx context.Context, env *environment, cfg *config, store *checkpoint.Store, w *workspace.Workspace, o checkpointValidateOptions, found *checkpoint.Validation) (*checkpoint.Marks, error) {
 	for _, s := range found.Sessions {
 		if s.Place == checkpoint.PlaceCurrent && s.Journal != nil {
@@ -171,8 +171,8 @@ func markFound(ctx context.Context, env *environment, cfg *config, store *checkp
 	return &marks, err
 }
 
-// auditMarks adds to an audit record which checkpoints were marked, and why, and which
-// are whole again.
+// auditMarks adds to an audit record the checkpoints that were marked and why, and those
+// that are intact again.
 func auditMarks(record *checkpoint.AuditRecord, st *checkpoint.State, marks checkpoint.Marks) {
 	record.IDs = slices.Concat(marks.Marked, marks.Unmarked)
 	var why []string

@@ -9,7 +9,7 @@ import (
 	"prdrunner/runner/view"
 )
 
-// mark is a finding as a table shows it.
+// mark returns a finding as tables show it.
 func mark(f checkpoint.Finding) string {
 	switch f {
 	case checkpoint.FoundOK:
@@ -40,7 +40,7 @@ func writeValidation(w io.Writer, env *environment, v *checkpoint.Validation, ma
 		}
 	}
 	for i := range v.Sessions {
-		if v.Sessions[i].Unread() == nil { // else nothing tells that it is damaged
+		if v.Sessions[i].Unread() == nil { // an unreadable session need not be damaged
 			writeRecovery(&b, env, &v.Sessions[i])
 		}
 	}
@@ -82,7 +82,7 @@ func writeValidSession(b *strings.Builder, env *environment, s *checkpoint.Sessi
 	writeProblems(b, s)
 }
 
-// likewise keeps a list from saying the same of many checkpoints in a row.
+// likewise avoids repeating the same text for many checkpoints in a row.
 type likewise struct{ last string }
 
 func (l *likewise) again(text string) string {
@@ -112,7 +112,7 @@ func writeProblems(b *strings.Builder, s *checkpoint.SessionCheck) {
 	}
 }
 
-// at says where the damage is.
+// at returns the file and the line of the damage.
 func at(env *environment, d *checkpoint.DamagedError) string {
 	if d.Line == 0 {
 		return env.display(d.Path)
@@ -120,7 +120,7 @@ func at(env *environment, d *checkpoint.DamagedError) string {
 	return fmt.Sprintf("%s, line %d", env.display(d.Path), d.Line)
 }
 
-// writeRecovery names what to do about what is wrong with the current session.
+// writeRecovery lists what the user can do about damage to the current session.
 func writeRecovery(b *strings.Builder, env *environment, s *checkpoint.SessionCheck) {
 	if s.Place != checkpoint.PlaceCurrent {
 		return

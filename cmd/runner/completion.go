@@ -54,8 +54,8 @@ func runCompletion(_ context.Context, o completionOptions) error {
 	}
 }
 
-// addCompletions gives a command and those below it their completions: what an
-// argument is, its placeholder in the usage line says.
+// addCompletions adds completions to a command and its subcommands. The placeholders in
+// the usage line tell what the arguments are.
 func addCompletions(cmd *cobra.Command, env *environment) {
 	if cmd.ValidArgsFunction == nil && cmd.ValidArgs == nil {
 		cmd.ValidArgsFunction = completeArguments(env)
@@ -80,7 +80,7 @@ func completeFlag(cmd *cobra.Command, flag string, complete cobra.CompletionFunc
 	cobra.CheckErr(cmd.RegisterFlagCompletionFunc(flag, complete))
 }
 
-// completeArguments completes the next argument by its placeholder.
+// completeArguments completes the next argument according to its placeholder.
 func completeArguments(env *environment) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		placeholders := strings.Fields(cmd.Use)[1:]
@@ -106,7 +106,7 @@ func completeArguments(env *environment) cobra.CompletionFunc {
 	}
 }
 
-// completePRDs completes the ids that have a pipeline.
+// completePRDs returns the PRD ids that have a pipeline.
 func completePRDs(env *environment, cmd *cobra.Command) []string {
 	cfg := completionConfig(env, cmd)
 	if cfg == nil {
@@ -115,8 +115,7 @@ func completePRDs(env *environment, cmd *cobra.Command) []string {
 	return knownPRDs(env, cfg)
 }
 
-// completeNames completes names of the pipeline that the first argument, or
-// --file, stands for.
+// completeNames completes names in the pipeline that the first argument or --file names.
 func completeNames(env *environment, names func(*pipeline.Pipeline) []string) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		cfg := completionConfig(env, cmd)
@@ -168,8 +167,8 @@ func gateLabels(p *pipeline.Pipeline) []string {
 	return labels
 }
 
-// completionConfig is the configuration for a completion, nil where it is
-// invalid: a shell that completes is no place for diagnostics.
+// completionConfig returns the configuration for a completion. It returns nil if the
+// configuration is invalid, because a completion must not print diagnostics.
 func completionConfig(env *environment, cmd *cobra.Command) *config {
 	if err := env.begin(cmd); err != nil {
 		return nil

@@ -17,25 +17,25 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// config is what the user has configured: flags over PRDRUNNER_* over the
-// project's file over the user's file over defaults. The keys, their types and
-// their defaults are the table in config_keys.go.
+// config is the user's configuration. Flags override PRDRUNNER_* variables, which override
+// the project's file, the user's file and the defaults. config_keys.go has the table of
+// keys, types and defaults.
 type config struct {
 	Checkpoint checkpointConfig `mapstructure:"checkpoint"`
 	Workspace  struct {
 		Include []string `mapstructure:"include"`
 	} `mapstructure:"workspace"`
 
-	Pipelines         string                   `mapstructure:"pipelines"` // a directory to look for pipelines in
+	Pipelines         string                   `mapstructure:"pipelines"` // a directory to search for pipelines
 	Parallel          int                      `mapstructure:"parallel"`  // 0: number of CPUs
 	KeepGoing         bool                     `mapstructure:"keep_going"`
 	PauseAtGates      bool                     `mapstructure:"pause_at_gates"`
-	OnConflict        plan.OnConflict          `mapstructure:"on_conflict"` // "": nobody has chosen
+	OnConflict        plan.OnConflict          `mapstructure:"on_conflict"` // "": the user has not chosen
 	OnStale           runner.OnStale           `mapstructure:"on_stale"`
 	OnCheckpointError runner.OnCheckpointError `mapstructure:"on_checkpoint_error"`
 	Grace             time.Duration            `mapstructure:"grace"`
 
-	// IDPattern matches a whole PRD id; IDPatternText is how it is written.
+	// IDPattern matches a whole PRD id; IDPatternText is its source.
 	IDPattern     *regexp.Regexp `mapstructure:"-"`
 	IDPatternText string         `mapstructure:"id_pattern"`
 
@@ -57,7 +57,7 @@ type checkpointConfig struct {
 
 // retentionConfig is the section `checkpoint.retention`.
 type retentionConfig struct {
-	Counts       map[string]int `mapstructure:",remain"` // per trigger, of those that are counted; -1 keeps all
+	Counts       map[string]int `mapstructure:",remain"` // by trigger, for the triggers that have a limit; -1 keeps all
 	MaxAge       time.Duration  `mapstructure:"max_age"`
 	FailedMaxAge time.Duration  `mapstructure:"failed_max_age"`
 	OnComplete   string         `mapstructure:"on_complete"`
@@ -71,15 +71,15 @@ type storageConfig struct {
 	URL       string `mapstructure:"url"`
 }
 
-// setting is one effective value and where it came from.
+// setting is one effective value and its source.
 type setting struct {
 	Key    string          `json:"key"`
 	Value  any             `json:"value"`
 	Source checkpoint.Text `json:"source"` // file:line, name of the variable or flag, "default"
 }
 
-// loadConfig reads the configuration, once per process. All of its mistakes
-// come back in one *configError.
+// loadConfig reads the configuration, once per process. It returns all mistakes in one
+// *configError.
 func loadConfig(env *environment) (*config, error) {
 	if env.config != nil {
 		return env.config, nil
@@ -100,13 +100,13 @@ func loadConfig(env *environment) (*config, error) {
 	return cfg, nil
 }
 
-// layer is one source of values, as checked values by key.
+// layer holds the checked values of one source, by key.
 type layer struct {
 	values  map[string]any
 	sources map[string]string
 }
 
-// configLayers reads every source but the defaults, the weakest first.
+// configLayers reads every source except the defaults, weakest first.
 func configLayers(env *environment, problems *configError) ([]layer, error) {
 	files, err := configFiles(env)
 	if err != nil {
@@ -126,7 +126,7 @@ func configLayers(env *environment, problems *configError) ([]layer, error) {
 	return layers, nil
 }
 
-// mergeLayers puts layers above each other and decodes the result.
+// mergeLayers merges the layers, weakest first, and decodes the result.
 func mergeLayers(layers []layer, problems *configError) (*config, error) {
 	v := viper.New()
 	sources := make(map[string]string)
@@ -154,7 +154,7 @@ func mergeLayers(layers []layer, problems *configError) (*config, error) {
 	}
 	cfg.IDPattern = pattern
 	if sources["on_conflict"] == "default" {
-		cfg.OnConflict = "" // nobody has chosen, which leaves edits after a gate failed to that gate
+		cfg.OnConflict = "" // the user has not chosen, so the gate judges edits made after it failed
 	}
 	cfg.settings = func() (settings []setting) {
 		for _, k := range configKeys() {
@@ -184,11 +184,11 @@ func nested(flat map[string]any) map[string]any {
 	return root
 }
 
-// configExtensions are the formats of configuration files.
+// configExtensions returns the extensions of configuration files.
 func configExtensions() []string { return []string{".yaml", ".yml", ".toml", ".json"} }
 
-// configFiles names the files to read, the weakest first: the user's, then the
-// workspace's or the one that --config names.
+// configFiles returns the files to read, weakest first: the user's file, then the
+// workspace's file or the one that --config names.
 func configFiles(env *environment) ([]string, error) {
 	var files []string
 	if dir := env.userConfigDir(); dir != "" {
@@ -208,8 +208,8 @@ func configFiles(env *environment) ([]string, error) {
 	return append(files, project...), nil
 }
 
-// findConfigFile returns the file of the given name with one of the
-// extensions. Two of them are a mistake, since one would be ignored.
+// findConfigFile returns the file with the given stem and one of the extensions. Two such
+// files are a mistake, because one would be ignored.
 func findConfigFile(stem string) ([]string, error) {
 	var found []string
 	for _, ext := range configExtensions() {
@@ -226,8 +226,8 @@ func findConfigFile(stem string) ([]string, error) {
 	return found, nil
 }
 
-// flagEntries are the values of the running command's flags that stand for a
-// key: --keep-going for keep_going.
+// flagEntries returns the values of the running command's flags that set a key, such as
+// --keep-going for keep_going.
 func flagEntries(env *environment) []configEntry {
 	if env.flags == nil {
 		return nil
@@ -242,8 +242,8 @@ func flagEntries(env *environment) []configEntry {
 	return entries
 }
 
-// environmentEntries are the values of PRDRUNNER_* variables, but of those
-// that set variables of a pipeline.
+// environmentEntries returns the values of PRDRUNNER_* variables, without those that set
+// variables of a pipeline.
 func environmentEntries(env *environment, problems *configError) []configEntry {
 	ours := slices.DeleteFunc(slices.Clone(env.environ), func(assignment string) bool {
 		return !strings.HasPrefix(assignment, environmentPrefix) || strings.HasPrefix(assignment, variablePrefix)
@@ -276,7 +276,7 @@ const (
 	variablePrefix    = environmentPrefix + "VAR_"
 )
 
-// environmentName is the variable that sets a key.
+// environmentName returns the name of the variable that sets a key.
 func environmentName(key string) string {
 	return environmentPrefix + strings.ToUpper(strings.ReplaceAll(key, ".", "_"))
 }

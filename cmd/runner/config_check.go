@@ -9,18 +9,18 @@ import (
 	"time"
 )
 
-// configEntry is one value as it was found, not yet checked.
+// configEntry is one value in a source, before it is checked.
 type configEntry struct {
 	key     string
 	value   any    // nil, bool, int64, float64, string, []any; section for a table
-	textual bool   // the value is text, whatever its type is to be
+	textual bool   // the source has only text, which must be converted to the key's type
 	where   string // file:line, a variable, a flag
 }
 
-// section is the value of a key that holds others.
+// section is the value of a key that holds other keys.
 type section struct{}
 
-// configError is everything that is wrong with the configuration.
+// configError lists everything that is wrong with the configuration.
 type configError struct{ list []string }
 
 func (e *configError) Error() string {
@@ -36,7 +36,7 @@ func (e *configError) addf(where, format string, args ...any) {
 	e.list = append(e.list, where+": "+fmt.Sprintf(format, args...))
 }
 
-// addNear adds a problem, with the name that may have been meant.
+// addNear adds a problem, and the name that the user may have meant.
 func (e *configError) addNear(where, problem, near string) {
 	if near != "" {
 		problem += "; did you mean " + near + "?"
@@ -44,7 +44,7 @@ func (e *configError) addNear(where, problem, near string) {
 	e.list = append(e.list, where+": "+problem)
 }
 
-// checkEntries checks what one source says against the table of keys.
+// checkEntries checks the entries of one source against the table of keys.
 func checkEntries(entries []configEntry, problems *configError) layer {
 	if len(entries) == 0 {
 		return layer{}
@@ -93,8 +93,8 @@ func isSection(name string, known map[string]configKey) bool {
 	return false
 }
 
-// nearestKey finds the key that was meant: one with the same last part
-// elsewhere, or the one that differs least.
+// nearestKey returns the key that the user most likely meant: the most similar one, or one
+// with the same last part in another section.
 func nearestKey(name string) string {
 	var names []string
 	for _, k := range configKeys() {
@@ -117,7 +117,7 @@ func nearestKey(name string) string {
 	return ""
 }
 
-// checkValue returns a value in the type of its key, or what is wrong with it.
+// checkValue returns a value in the type of its key, or the problem with it.
 func checkValue(key configKey, entry configEntry) (any, string) {
 	value, expected := convert(key, entry)
 	if expected != "" {
@@ -131,7 +131,7 @@ func checkValue(key configKey, entry configEntry) (any, string) {
 	return value, ""
 }
 
-// convert returns a value in the type of its key, or what it should be.
+// convert returns a value in the type of its key, or a description of the expected value.
 func convert(key configKey, entry configEntry) (value any, expected string) {
 	switch key.kind {
 	case boolean:
@@ -206,7 +206,7 @@ func convertList(entry configEntry) (any, string) {
 	return result, ""
 }
 
-// describe is a value as a message shows it.
+// describe returns a value as a message shows it.
 func describe(value any) string {
 	switch v := value.(type) {
 	case nil:

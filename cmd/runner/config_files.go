@@ -7,8 +7,8 @@ import (
 	"runtime"
 )
 
-// userConfigDir is where the user's own configuration lies, as
-// os.UserConfigDir has it, or "" where that is not known.
+// userConfigDir returns the directory of the user's own configuration, as os.UserConfigDir
+// does, or "" if it is unknown.
 func (e *environment) userConfigDir() string {
 	home := e.lookup("HOME")
 	switch runtime.GOOS {
@@ -30,8 +30,8 @@ func (e *environment) userConfigDir() string {
 	}
 }
 
-// readConfigFile reads a file into entries that know their lines. Viper reads
-// the same formats, but forgets where a value stood.
+// readConfigFile reads a file into entries that record their lines. Viper reads the same
+// formats, but does not record where a value is.
 func readConfigFile(path, display string) ([]configEntry, error) {
 	data, err := readRegular(path)
 	if err != nil {
@@ -61,7 +61,7 @@ func readConfigFile(path, display string) ([]configEntry, error) {
 	return entries, nil
 }
 
-// syntaxError is a file that is not in its format.
+// syntaxError reports a file that is not valid in its format.
 type syntaxError struct {
 	line    int // 0: not known
 	message string

@@ -22,7 +22,7 @@ func join(prefix, name string) string {
 	return prefix + "." + name
 }
 
-// yamlEntries flattens a YAML document; where is the line.
+// yamlEntries flattens a YAML document into entries; where is the line.
 func yamlEntries(data []byte) ([]configEntry, error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	var document yaml.Node
@@ -43,8 +43,8 @@ func yamlEntries(data []byte) ([]configEntry, error) {
 	return flattenYAML("", root), nil
 }
 
-// yamlSyntaxError takes the line out of the message of the YAML library, the
-// only place where it tells it.
+// yamlSyntaxError takes the line from the message of the YAML library, which reports it
+// only there.
 func yamlSyntaxError(err error) error {
 	message := strings.TrimPrefix(err.Error(), "yaml: ")
 	var line int
@@ -79,7 +79,8 @@ func flattenYAML(prefix string, mapping *yaml.Node) []configEntry {
 	return entries
 }
 
-// normal brings the number types of the decoders down to one.
+// normal converts the number types of the decoders to int64, or to a string if the number
+// is no integer.
 func normal(value any) any {
 	switch v := value.(type) {
 	case int:
@@ -94,7 +95,7 @@ func normal(value any) any {
 	}
 }
 
-// tomlEntries flattens a TOML document; where is the line.
+// tomlEntries flattens a TOML document into entries; where is the line.
 func tomlEntries(data []byte) ([]configEntry, error) {
 	var tree map[string]any
 	if err := toml.Unmarshal(data, &tree); err != nil {
@@ -136,7 +137,7 @@ func tomlLines(data []byte) map[string]int {
 	return lines
 }
 
-// nearestLine is the line of a key, or of the table that it stands in.
+// nearestLine returns the line of a key, or of the table that contains it.
 func nearestLine(lines map[string]int, key string) int {
 	for key != "" {
 		if line, ok := lines[key]; ok {
@@ -164,7 +165,7 @@ func flattenTree(prefix string, tree map[string]any, where func(key string) stri
 	return entries
 }
 
-// jsonEntries flattens a JSON object; where is the line.
+// jsonEntries flattens a JSON object into entries; where is the line.
 func jsonEntries(data []byte) ([]configEntry, error) {
 	reader := jsonLines{decoder: json.NewDecoder(bytes.NewReader(data)), data: data, lines: make(map[string]int)}
 	reader.decoder.UseNumber()

@@ -17,7 +17,7 @@ const (
 	defaultIDPattern = `PRD-\d{3,}`
 )
 
-// valueKind is what a key takes.
+// valueKind is the type of a key's value.
 type valueKind int
 
 const (
@@ -33,16 +33,16 @@ const (
 type configKey struct {
 	name     string
 	kind     valueKind
-	fallback any // nil: the key has no value where nothing sets it
+	fallback any // the default; nil: the key has no default
 	help     string
 	flag     bool     // a command may have a flag of the same name
-	least    int      // of a count
-	words    []string // of a word
-	// refuse says why a value that is well formed is not taken, or "".
+	least    int      // the minimum of a count
+	words    []string // the values of a word
+	// refuse returns the reason why a well-formed value is invalid, or "".
 	refuse func(value any) string
 }
 
-// configKeys is the table of everything that can be configured.
+// configKeys returns the table of all keys.
 func configKeys() []configKey {
 	keys := []configKey{
 		{name: "checkpoint.enabled", kind: boolean, fallback: true, help: "write checkpoint files; the journal is always written"},
@@ -73,10 +73,10 @@ func configKeys() []configKey {
 	)
 }
 
-// conflictEvents is the key that stands for two triggers.
+// conflictEvents is the key that sets two triggers.
 const conflictEvents = "conflict_events"
 
-// triggerKeys are the triggers that can be switched off.
+// triggerKeys returns the keys of the triggers that can be switched off.
 func triggerKeys() []configKey {
 	var keys []configKey
 	for _, name := range []string{
@@ -89,8 +89,8 @@ func triggerKeys() []configKey {
 	return keys
 }
 
-// retentionKeys are how many checkpoints of each trigger are kept. Those
-// without a default are all kept, until a person prunes by age.
+// retentionKeys returns the keys that set how many checkpoints of each trigger are kept.
+// Triggers without a default keep all, until the user prunes by age.
 func retentionKeys() []configKey {
 	const all = -1
 	defaults := checkpoint.DefaultPolicy().Retention.Counts
@@ -114,8 +114,7 @@ func retentionKeys() []configKey {
 	return keys
 }
 
-// mandatoryTrigger reports whether a key would switch off a trigger that
-// cannot be.
+// mandatoryTrigger reports whether a key names a trigger that can't be switched off.
 func mandatoryTrigger(key string) bool {
 	name, isTrigger := strings.CutPrefix(key, "checkpoint.triggers.")
 	return isTrigger && slices.Contains([]checkpoint.Trigger{
@@ -160,8 +159,8 @@ func refuseInclude(value any) string {
 	return ""
 }
 
-// canonical turns the names of older configurations into today's:
-// checkpoint_triggers is triggers, agent_complete is workstream_complete.
+// canonical converts the key names of older configurations to the current ones:
+// checkpoint_triggers to triggers, agent_complete to workstream_complete.
 func canonical(key string) string {
 	parts := strings.Split(key, ".")
 	for i, part := range parts {
@@ -175,7 +174,7 @@ func canonical(key string) string {
 	return strings.Join(parts, ".")
 }
 
-// spellings are all the names that a key goes by.
+// spellings returns all names of a key, including those of older configurations.
 func spellings(key string) []string {
 	names := []string{key}
 	if older := strings.ReplaceAll(key, "."+string(checkpoint.TriggerWorkstreamComplete), ".agent_complete"); older != key {

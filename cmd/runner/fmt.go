@@ -71,10 +71,10 @@ func runFmt(ctx context.Context, o fmtOptions) error {
 	return nil
 }
 
-// standardInput is the name that stands for standard input.
+// standardInput is the argument that stands for standard input.
 const standardInput = "-"
 
-// files are the files that are meant.
+// files returns the files to format.
 func (o fmtOptions) files() ([]string, error) {
 	names := o.names
 	optional := len(names) == 0
@@ -114,7 +114,7 @@ func (o fmtOptions) files() ([]string, error) {
 	return files, nil
 }
 
-// format brings one file into its layout and reports whether that changes it.
+// format formats one file and reports whether that changes it.
 func (o fmtOptions) format(ctx context.Context, path string) (bool, error) {
 	source, name, err := o.read(ctx, path)
 	if err != nil {
@@ -149,7 +149,7 @@ func (o fmtOptions) format(ctx context.Context, path string) (bool, error) {
 	return changed, nil
 }
 
-// read returns a text and the name under which it is shown.
+// read returns the text of a file, and the name that messages show.
 func (o fmtOptions) read(ctx context.Context, path string) ([]byte, string, error) {
 	if path != standardInput {
 		source, err := readSource(path)
@@ -162,15 +162,15 @@ func (o fmtOptions) read(ctx context.Context, path string) ([]byte, string, erro
 	return source, "standard input", nil
 }
 
-// syntaxDiagnostics is what keeps a text from being laid out: its syntax
-// alone, whatever its blocks and attributes mean.
+// syntaxDiagnostics returns the syntax errors that prevent a text from being formatted. It
+// does not check the meaning of blocks and attributes.
 func syntaxDiagnostics(source []byte, name string) hcl.Diagnostics {
 	_, diags := pipeline.Parse(source, name)
 	if !diags.HasErrors() {
 		return nil
 	}
 	for _, diag := range diags {
-		// Parse refuses what the recursive parser could not survive.
+		// Parse refuses texts that would crash the recursive parser.
 		if diag.Summary == "Nesting too deep" || diag.Summary == "File too large" {
 			return diags
 		}
@@ -179,8 +179,8 @@ func syntaxDiagnostics(source []byte, name string) hcl.Diagnostics {
 	return diags
 }
 
-// replaceFile puts new bytes in the place of a file, all at once, with the
-// mode that it had. A link stays a link.
+// replaceFile replaces the contents of a file atomically, and keeps its mode. It follows
+// symbolic links.
 func replaceFile(path string, data []byte) (err error) {
 	path, err = filepath.EvalSymlinks(path)
 	if err != nil {

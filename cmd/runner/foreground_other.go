@@ -8,10 +8,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// inForeground reports whether a terminal lets this program read: one that is in the
-// background, as with `&` or timeout(1), would be stopped for it, and could not even
-// take in the signal to end.
+// inForeground reports whether a terminal lets this process read. If the process is in the
+// background, as with `&` or timeout(1), reading would stop it, and it could not even act
+// on a signal to end.
 func inForeground(terminal *os.File) bool {
 	group, err := unix.IoctlGetInt(int(terminal.Fd()), unix.TIOCGPGRP)
-	return err != nil || group == unix.Getpgrp() // no controlling terminal stops nobody
+	return err != nil || group == unix.Getpgrp() // without a controlling terminal, reading stops no process
 }

@@ -4,8 +4,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// newHelpCommand replaces cobra's, which exits 0 for a command that does not
-// exist.
+// newHelpCommand returns the help command. It replaces cobra's, which exits 0 for an
+// unknown command.
 func newHelpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND]",

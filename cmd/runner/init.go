@@ -81,7 +81,7 @@ func alreadyThere(o initOptions, path string) error {
 		"name another PRD, or delete the file first")
 }
 
-// writeConfig writes a runner.yaml, unless the workspace is configured.
+// writeConfig writes a runner.yaml, unless the workspace has a configuration.
 func writeConfig(o initOptions) error {
 	existing, err := findConfigFile(filepath.Join(o.env.workdir, "runner"))
 	if err != nil {
@@ -98,7 +98,7 @@ func writeConfig(o initOptions) error {
 	return nil
 }
 
-// pipeline is the text of the pipeline.
+// pipeline returns the text of the pipeline.
 func (o initOptions) pipeline() string {
 	title := o.title
 	if title == "" {
@@ -108,7 +108,7 @@ func (o initOptions) pipeline() string {
 	return strings.NewReplacer("{{ID}}", o.prd, "{{TITLE}}", quoted).Replace(pipelineTemplate)
 }
 
-// writeNew writes a file that must not be there yet.
+// writeNew writes a file that must not exist yet.
 func writeNew(path, text string) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {

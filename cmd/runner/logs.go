@@ -55,7 +55,7 @@ characters are made harmless, unless --raw is given.`,
 }
 
 func runLogs(ctx context.Context, env *environment, o logsOptions) error {
-	env.signals.does("") // it changes nothing
+	env.signals.does("") // an interrupted logs command leaves nothing to do
 	store, st, err := loadState(env, o.prd)
 	if err != nil {
 		return err
@@ -74,18 +74,18 @@ func runLogs(ctx context.Context, env *environment, o logsOptions) error {
 	return p.printAll(steps, o.attempt)
 }
 
-// loggedStep is a workstream or a gate, by the name of its log.
+// loggedStep is a workstream or a gate, with the name of its log.
 type loggedStep struct {
 	label    string // for people
 	log      string
-	attempts int                // 0: it has not begun
-	gate     *checkpoint.Gate   // nil: a workstream
-	sessions []string           // earlier ones in whose directories the logs of attempts may lie
-	cached   *checkpoint.Cached // the run whose result the last attempt took; nil: it ran itself
+	attempts int                // 0: the step has not begun
+	gate     *checkpoint.Gate   // nil for a workstream
+	sessions []string           // earlier sessions whose directories may hold the logs of attempts
+	cached   *checkpoint.Cached // the run whose result the last attempt took from the cache; nil if the attempt ran
 }
 
-// loggedSteps lists what has a log, in the order of the pipeline: everything,
-// or what a person named.
+// loggedSteps returns the steps that have a log, in the order of the pipeline: all of
+// them, or those that the user named.
 func loggedSteps(st *checkpoint.State, name string) ([]loggedStep, error) {
 	var all []loggedStep
 	addGates := func(owner string, list []*checkpoint.Gate) {
@@ -128,8 +128,8 @@ func loggedSteps(st *checkpoint.State, name string) ([]loggedStep, error) {
 	return named, nil
 }
 
-// earlierSessions are those that a record may be from: the one that it names, and
-// the one that the session began from.
+// earlierSessions returns the sessions from which a record may come: the one that it
+// names, and the one from which the session began.
 func earlierSessions(st *checkpoint.State, named string) []string {
 	var ids []string
 	if named != "" {
@@ -141,9 +141,9 @@ func earlierSessions(st *checkpoint.State, named string) []string {
 	return ids
 }
 
-// open opens the log of an attempt, also where an earlier session has it.
+// open opens the log of an attempt, in the directory of this session or of an earlier one.
 func (p *logPrinter) open(s loggedStep, attempt int) (*os.File, error) {
-	if c := s.cached; c != nil && attempt == s.attempts { // the run that it took the result of has printed something
+	if c := s.cached; c != nil && attempt == s.attempts { // the log belongs to the run whose result the attempt took
 		if attempt = c.Attempt; c.Session != p.session {
 			return runner.OpenLog(p.store.Layout().HistoryLogPath(p.prd, c.Session, s.log, attempt))
 		}
@@ -158,7 +158,7 @@ func (p *logPrinter) open(s loggedStep, attempt int) (*os.File, error) {
 	return f, err
 }
 
-// logPrinter prints logs, with a header before each where there are several.
+// logPrinter prints logs. If there are several, it prints a header before each.
 type logPrinter struct {
 	env     *environment
 	store   *checkpoint.Store
@@ -166,7 +166,7 @@ type logPrinter struct {
 	session string
 	named   bool
 	raw     bool
-	last    string // whose output was printed last
+	last    string // the header of the log that was printed last
 }
 
 func (p *logPrinter) printAll(steps []loggedStep, attempt int) error {
@@ -182,7 +182,7 @@ func (p *logPrinter) printAll(steps []loggedStep, attempt int) error {
 		}
 		f, err := p.open(s, n)
 		if errors.Is(err, os.ErrNotExist) {
-			if s.gate == nil && n <= s.attempts { // a gate may have had no process: a condition, a metric, an approval
+			if s.gate == nil && n <= s.attempts { // a gate may have no process: a condition, a metric, an approval
 				absent = append(absent, fmt.Sprintf("attempt %d of %s%s", n, s.label, tookResult(s, n)))
 			}
 			continue
@@ -201,7 +201,8 @@ func (p *logPrinter) printAll(steps []loggedStep, attempt int) error {
 	return p.nothing(steps, absent)
 }
 
-// tookResult says of an attempt that had no process whose result it took, "" of another.
+// tookResult names the session whose result an attempt took from the cache, "" if the
+// attempt ran.
 func tookResult(s loggedStep, attempt int) string {
 	if s.cached == nil || attempt != s.attempts {
 		return ""
@@ -209,8 +210,8 @@ func tookResult(s loggedStep, attempt int) string {
 	return ", which took the result of session " + state.ShortSession(s.cached.Session) + ","
 }
 
-// nothing says why no log was printed: those that are absent were there once, where
-// the session has been.
+// nothing returns the error that says why no log was printed. absent lists attempts that
+// ran, but whose logs are not on this machine.
 func (p *logPrinter) nothing(steps []loggedStep, absent []string) error {
 	what, hint := "no workstream has begun", fmt.Sprintf("`runner status %s` shows its state", p.prd)
 	switch {
@@ -233,8 +234,7 @@ func (p *logPrinter) nothing(steps []loggedStep, absent []string) error {
 	return withHint(usageErrorf("%s", what), hint)
 }
 
-// approval shows what there is of an approval in place of a log: what was asked
-// and who answered.
+// approval shows an approval instead of a log: the question and the answer.
 func (p *logPrinter) approval(g *checkpoint.Gate) error {
 	out := p.env.stdout
 	fmt.Fprintf(out, "%s is an approval: it runs nothing, and has no log.\n", g.Label)
@@ -273,7 +273,8 @@ func times(n int) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-// writer is where one log goes: standard output, made harmless if need be.
+// writer returns the destination of one log: standard output, made harmless unless p.raw
+// is set.
 func (p *logPrinter) writer() io.Writer {
 	if p.raw {
 		return p.env.stdout.raw
@@ -281,7 +282,7 @@ func (p *logPrinter) writer() io.Writer {
 	return view.NewCleaner(p.env.stdout.raw)
 }
 
-// copy prints one log, or what is new of it.
+// copy prints a log, or what was added to it, after its header.
 func (p *logPrinter) copy(label string, attempt int, to io.Writer, from io.Reader) error {
 	out := p.env.stdout
 	if header := fmt.Sprintf("==> %s (attempt %d) <==", view.OneLine(label), attempt); !p.named && header != p.last {

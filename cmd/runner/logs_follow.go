@@ -12,19 +12,19 @@ import (
 	"prdrunner/runner"
 )
 
-// pollInterval is how often a log is looked at for more.
+// pollInterval is the time between two checks of a log for new output.
 const pollInterval = 100 * time.Millisecond
 
-// followed is a log that is still growing, or may be.
+// followed is a log that may still grow.
 type followed struct {
 	step    loggedStep
 	attempt int
 	offset  int64
-	to      io.Writer // keeps what is unfinished of an escape sequence
+	to      io.Writer // keeps the unfinished part of an escape sequence
 }
 
-// follow prints logs and what is added to them, until the session stops
-// running or ctx ends. Attempts that begin meanwhile are followed too.
+// follow prints logs and the output that is added to them, until the session stops running
+// or ctx ends. It also follows attempts that begin in the meantime.
 func (p *logPrinter) follow(ctx context.Context, st *checkpoint.State, steps []loggedStep, attempt int) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -58,7 +58,7 @@ func (p *logPrinter) follow(ctx context.Context, st *checkpoint.State, steps []l
 	}
 }
 
-// beginning says that an attempt at a workstream or gate begins.
+// beginning reports that an attempt of a workstream or gate begins.
 type beginning struct {
 	label   string
 	attempt int
@@ -73,8 +73,8 @@ func (b beginning) of(steps []loggedStep) *followed {
 	return nil
 }
 
-// watch reports the attempts that begin after a commit, and the end of the
-// session's run, or of ctx.
+// watch sends the attempts that begin after a commit to the first channel. It sends to the
+// second one when the session stops running or ctx ends.
 func (p *logPrinter) watch(ctx context.Context, from uint64) (<-chan beginning, <-chan error) {
 	begun, ended := make(chan beginning), make(chan error, 1)
 	go func() {
@@ -114,7 +114,7 @@ func attemptOf(e checkpoint.Event) (beginning, bool) {
 	return beginning{}, false
 }
 
-// more prints what was added to each log since the last look.
+// more prints what was added to each log since the last call.
 func (p *logPrinter) more(open []*followed) error {
 	for _, f := range open {
 		if err := p.added(f); err != nil {
@@ -127,12 +127,12 @@ func (p *logPrinter) more(open []*followed) error {
 func (p *logPrinter) added(f *followed) error {
 	file, err := runner.OpenLog(p.store.Layout().LogPath(p.prd, f.step.log, f.attempt))
 	if errors.Is(err, os.ErrNotExist) {
-		return nil // not begun yet, or a gate without a process
+		return nil // the attempt has written no log yet, or the gate has no process
 	}
 	if err != nil {
 		return err
 	}
-	defer func() { _ = file.Close() }() // only read from
+	defer func() { _ = file.Close() }() // the file was only read
 	info, err := file.Stat()
 	if err != nil {
 		return err

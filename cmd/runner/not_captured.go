@@ -9,7 +9,7 @@ import (
 	"prdrunner/runner/view"
 )
 
-// notCaptured is what a capture left out of the files in its scope.
+// notCaptured lists the files in the scope of a capture that it left out.
 type notCaptured struct {
 	LeftOut  []checkpoint.Text `json:"left_out"` // sensitive
 	Unstable []checkpoint.Text `json:"unstable"` // kept changing
@@ -20,7 +20,7 @@ func newNotCaptured(leftOut, unstable, special []string) notCaptured {
 	return notCaptured{LeftOut: state.Texts(leftOut), Unstable: state.Texts(unstable), Special: state.Texts(special)}
 }
 
-// leftOutOf names what the capture of a checkpoint left out.
+// leftOutOf returns the files that the capture of a checkpoint left out.
 func leftOutOf(ctx context.Context, env *environment, store *checkpoint.Store, ref *checkpoint.CheckpointRef) (notCaptured, error) {
 	l := &workspace.Listing{}
 	if c := ref.Capture; c != nil && c.LeftOut+c.Unstable+c.Special > 0 {
@@ -35,7 +35,7 @@ func leftOutOf(ctx context.Context, env *environment, store *checkpoint.Store, r
 	return newNotCaptured(l.LeftOut, l.Unstable, l.Special), nil
 }
 
-// lines name it for people, a path each.
+// lines returns a line for each file, for people.
 func (n notCaptured) lines() []string {
 	var lines []string
 	for _, kind := range []struct {

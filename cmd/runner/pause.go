@@ -42,7 +42,7 @@ func runPause(ctx context.Context, env *environment, o pauseOptions) error {
 		return notRunning
 	}
 	request := checkpoint.Request{PRD: o.prd, Verb: checkpoint.VerbPause, Comment: checkpoint.Text(o.message), By: env.actor(), At: env.now()}
-	// The owner may have ended since.
+	// The owner may have ended in the meantime.
 	err = ask(ctx, env, store, request, func(*checkpoint.Session, *finished) error { return notRunning })
 	if err != nil {
 		return err

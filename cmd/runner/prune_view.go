@@ -22,19 +22,19 @@ type pruneReport struct {
 	Foreign       []foreignRefs `json:"of_other_state_directories,omitempty"` // with --dry-run
 }
 
-// prunedPRD is what was removed of a PRD, or would be.
+// prunedPRD is what was removed from a PRD, or would be.
 type prunedPRD struct {
 	PRD         string              `json:"prd"`
 	Checkpoints []removedCheckpoint `json:"checkpoints"` // oldest first
 	Sessions    []removedSession    `json:"sessions"`
 	Kept        int                 `json:"kept"`  // checkpoints
-	Keeps       []keptCheckpoint    `json:"keeps"` // and why, oldest first
-	Lost        []checkpoint.Text   `json:"lost"`  // what can no longer be gone back to
+	Keeps       []keptCheckpoint    `json:"keeps"` // with reasons, oldest first
+	Lost        []checkpoint.Text   `json:"lost"`  // what no rollback can restore any more
 	FreedBytes  int64               `json:"freed_bytes"`
-	OverBytes   int64               `json:"over_bytes"` // over max_size_mb, and nothing more may go
-	Doubted     int                 `json:"doubted"`    // too old, if the clock is right
+	OverBytes   int64               `json:"over_bytes"` // bytes above max_size_mb, because no more may be removed
+	Doubted     int                 `json:"doubted"`    // checkpoints that are too old if the clock is right
 	Warnings    []checkpoint.Text   `json:"warnings"`
-	Locked      checkpoint.Text     `json:"locked,omitempty"` // why nothing was done
+	Locked      checkpoint.Text     `json:"locked,omitempty"` // why nothing was removed
 }
 
 type removedCheckpoint struct {
@@ -67,7 +67,7 @@ type collectedAll struct {
 	Bytes     int64           `json:"bytes"`
 	GitRefs   []string        `json:"git_refs"`
 	Kept      int             `json:"kept"`             // objects
-	Why       checkpoint.Text `json:"reason,omitempty"` // why nothing was
+	Why       checkpoint.Text `json:"reason,omitempty"` // why nothing was collected
 }
 
 func newPrunedPRD(p *checkpoint.Pruned) prunedPRD {
@@ -95,7 +95,7 @@ func (c *collection) report() collectedAll {
 	}
 }
 
-// show prints what was done, or would be.
+// show prints what was removed, or would be.
 func (p *pruning) show(w io.Writer) error {
 	if !p.o.json {
 		return p.write(w, p.o.dryRun)
@@ -122,7 +122,7 @@ func (p *pruning) show(w io.Writer) error {
 	return writeJSON(w, report)
 }
 
-// write prints it for people.
+// write prints what was removed, or would be, for people.
 func (p *pruning) write(w io.Writer, ahead bool) error {
 	var b strings.Builder
 	checkpoints, sessions := p.count()
@@ -144,7 +144,7 @@ func (p *pruning) write(w io.Writer, ahead bool) error {
 	return err
 }
 
-// writePruned prints what is removed of a PRD, each with its reason.
+// writePruned prints what is removed from a PRD, with reasons.
 func writePruned(b *strings.Builder, p *checkpoint.Pruned, ahead bool) {
 	verb := "Removed"
 	if ahead {
@@ -165,7 +165,7 @@ func writePruned(b *strings.Builder, p *checkpoint.Pruned, ahead bool) {
 	}
 }
 
-// freed is what pruning frees, "" where sizes were not looked at.
+// freed returns how many bytes pruning frees, "" if sizes were not determined.
 func freed(p *checkpoint.Pruned) string {
 	if p.Freed == 0 {
 		return ""
@@ -173,7 +173,7 @@ func freed(p *checkpoint.Pruned) string {
 	return " (" + size(p.Freed) + ")"
 }
 
-// writeKept answers whoever asked for an age why others stay.
+// writeKept prints why the other checkpoints stay, for a user who gave an age.
 func writeKept(b *strings.Builder, p *checkpoint.Pruned) {
 	if len(p.Keeps) > 0 {
 		fmt.Fprintf(b, "Would keep %s of %s:\n", view.Plural(len(p.Keeps), "checkpoint"), p.PRD)
@@ -183,8 +183,8 @@ func writeKept(b *strings.Builder, p *checkpoint.Pruned) {
 	}
 }
 
-// tell says what the end of a run removed by itself, and what can no longer be
-// gone back to because of it.
+// tell prints what retention removed at the end of a run, and what no rollback can restore
+// any more because of that.
 func tell(w io.Writer, p *checkpoint.Pruned) {
 	var b strings.Builder
 	if n := len(p.Checkpoints); n > 0 {
@@ -194,8 +194,8 @@ func tell(w io.Writer, p *checkpoint.Pruned) {
 	fmt.Fprint(w, b.String())
 }
 
-// writeRemoved prints each thing that is removed with its reason, and what can
-// no longer be gone back to.
+// writeRemoved prints what is removed, with reasons, and what no rollback can restore any
+// more.
 func writeRemoved(b *strings.Builder, p *checkpoint.Pruned, verb string) {
 	for _, c := range p.Checkpoints {
 		fmt.Fprintf(b, "  - %s: %s\n", c.ID, c.Why)

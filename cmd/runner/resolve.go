@@ -108,8 +108,8 @@ func runResolve(ctx context.Context, env *environment, o resolveOptions) error {
 	return nil
 }
 
-// checkUncertain refuses workstreams about which there is nothing to decide. Resume
-// is the command that goes on with the session.
+// checkUncertain refuses a workstream that is not uncertain. resume is the command that
+// resumes the session.
 func checkUncertain(st *checkpoint.State, name, resume string) error {
 	w := st.Workstream(name)
 	if w == nil {
@@ -125,7 +125,7 @@ func checkUncertain(st *checkpoint.State, name, resume string) error {
 		}
 		return err
 	}
-	cutOff := w.Status == checkpoint.Running && w.Once // by a kill, or else its owner refuses
+	cutOff := w.Status == checkpoint.Running && w.Once // its runner was killed; a live owner refuses the request itself
 	if w.Status != checkpoint.Uncertain && !cutOff {
 		return withHint(usageErrorf("%s is not uncertain: it is %s", name, w.Status),
 			fmt.Sprintf("`runner %s --invalidate %s` runs it again", resume, text.ShellWord(name)))
@@ -133,18 +133,18 @@ func checkUncertain(st *checkpoint.State, name, resume string) error {
 	return nil
 }
 
-// resolving is a decision about an uncertain workstream on its way to the journal.
+// resolving is a decision about an uncertain workstream that is to be recorded.
 type resolving struct {
 	env      *environment
 	store    *checkpoint.Store
-	back     bool     // what it had made earlier is on record again
-	outputs  []string // that a person says it set, as NAME=TEXT
+	back     bool     // the workstream's earlier results are on record again
+	outputs  []string // the outputs that the user gives, as NAME=TEXT
 	request  checkpoint.Request
-	pipeline pipelineRef // as the command line names it
-	resume   string      // the command that goes on with the session
+	pipeline pipelineRef // as the command line names the pipeline
+	resume   string      // the command that resumes the session
 }
 
-// record is for a session that nobody owns.
+// record records the decision in a session that has no owner.
 func (r *resolving) record(ctx context.Context, session *checkpoint.Session) error {
 	st := session.State()
 	if st == nil {
@@ -178,7 +178,7 @@ func (r *resolving) record(ctx context.Context, session *checkpoint.Session) err
 	return session.Publish(ctx)
 }
 
-// giveHint is the command that gives what is not on record.
+// giveHint returns the command that gives the outputs that are not on record.
 func (r *resolving) giveHint(st *checkpoint.State, lost *plan.LostError) string {
 	give := fmt.Sprintf("runner resolve %s %s --done%s", st.PRD, text.ShellWord(lost.Workstream), r.pipeline.given(st.Sensitive))
 	if r.pipeline.file != "" {
@@ -193,9 +193,10 @@ func (r *resolving) giveHint(st *checkpoint.State, lost *plan.LostError) string 
 	return fmt.Sprintf("`%s`, with what it was for TEXT", give)
 }
 
-// adopt finds out what the workstream counts as: made from what there is now, or,
-// where the pipeline does not tell that and nobody said how it would, what its
-// last attempt was started from.
+// adopt returns the definition and the results with which the workstream counts as done.
+// That is what the pipeline says now. If the pipeline can't be evaluated, and the user
+// gave neither a file nor variables, that is what the workstream's last attempt was
+// started from.
 func (r *resolving) adopt(ctx context.Context, st *checkpoint.State) (runner.Adopted, error) {
 	cfg, err := loadConfig(r.env)
 	if err != nil {

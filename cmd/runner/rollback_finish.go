@@ -13,16 +13,16 @@ import (
 	"prdrunner/runner/view"
 )
 
-// finished is a rollback that was cut short, and that a command finished before
-// it did what it was asked for. nil: there was none.
+// finished is a rollback that was cut short, and that a command finished before it did its
+// own work. It is nil if there was none.
 type finished struct {
 	prd    string
 	intent checkpoint.RollbackStarted
 	done   *checkpoint.RolledBack
-	kept   []*checkpoint.CheckpointRef // of what was edited in between
+	kept   []*checkpoint.CheckpointRef // the checkpoints of files that were edited in between
 }
 
-// finishRollback takes a session and its files to where a rollback was to lead.
+// finishRollback finishes a rollback of a session and its files that was cut short.
 func finishRollback(ctx context.Context, env *environment, store *checkpoint.Store, session *checkpoint.Session, w *workspace.Workspace) (*finished, error) {
 	st := session.State()
 	f := &finished{prd: st.PRD, intent: *st.Rollback}
@@ -50,7 +50,7 @@ func finishRollback(ctx context.Context, env *environment, store *checkpoint.Sto
 	return f, nil
 }
 
-// tell names the checkpoints of what was edited, and how to get it back.
+// tell names the checkpoints of edited files, and the commands that restore them.
 func (f *finished) tell(env *environment) {
 	for _, ref := range f.kept {
 		fmt.Fprintf(env.stderr, "The files edited since then are in checkpoint %s, with all others as they were; to restore them: %s\n",
@@ -62,7 +62,7 @@ func (f *finished) getBack(ref *checkpoint.CheckpointRef) string {
 	return "checkpoint rollback " + f.prd + " " + ref.ID + " --files-only"
 }
 
-// keptIDs are the ids of these checkpoints.
+// keptIDs returns the ids of the checkpoints of edited files.
 func (f *finished) keptIDs() []string {
 	if f == nil {
 		return nil
@@ -74,16 +74,16 @@ func (f *finished) keptIDs() []string {
 	return ids
 }
 
-// is reports whether it was the rollback that a plan is of.
+// is reports whether the finished rollback is the one that is planned.
 func (f *finished) is(plan *checkpoint.Rollback) bool {
 	return f != nil && f.done.To == plan.Target.ID && f.done.Scope == plan.Scope
 }
 
-// keptError says that a session is not set aside, since a checkpoint of it is
-// all that has what was edited while a rollback was not finished.
+// keptError reports that a session is not set aside, because only a checkpoint of it holds
+// the files that were edited while its rollback was not finished.
 type keptError struct {
 	prd, kept string
-	err       error // why the rollback could not be finished, nil: it was
+	err       error // why the rollback could not be finished, nil if it was finished
 }
 
 func (e *keptError) Error() string {
@@ -96,7 +96,7 @@ func (e *keptError) Error() string {
 
 func (e *keptError) Unwrap() error { return e.err }
 
-// refusal adds to the error of a rollback that edits were kept before it failed.
+// refusal adds to the error of a rollback that failed that edits had been kept before.
 func (f *finished) refusal(err error) error {
 	if len(f.kept) == 0 {
 		return err
@@ -104,8 +104,9 @@ func (f *finished) refusal(err error) error {
 	return &keptError{prd: f.prd, kept: f.kept[len(f.kept)-1].ID, err: err}
 }
 
-// refuseToLeave is for commands that set the session aside, where no other
-// command gets at its checkpoints any more: once, so that people can.
+// refuseToLeave returns an error for commands that set the session aside if edits were
+// kept in a checkpoint, because no other command can use its checkpoints afterwards. It
+// refuses only once, so that the user can restore the edits.
 func (f *finished) refuseToLeave(env *environment) error {
 	if f == nil || len(f.kept) == 0 {
 		return nil
@@ -115,7 +116,7 @@ func (f *finished) refuseToLeave(env *environment) error {
 		fmt.Sprintf("`runner %s` restores the edits; to continue without them, run the same command again", f.getBack(last)))
 }
 
-// checkOut is the command that checks out a branch, "" for none, there at a commit.
+// checkOut returns the command that checks out a branch, or the commit if branch is "".
 func checkOut(branch, commit string) string {
 	if branch == "" {
 		return "git checkout --detach " + commit
@@ -123,8 +124,8 @@ func checkOut(branch, commit string) string {
 	return "git checkout " + text.ShellWord(branch)
 }
 
-// again is the command that begins a rollback, and finishes it where it was cut
-// short, fit for a hint.
+// again returns the command that begins a rollback, and that finishes it if it was cut
+// short, in the form of a hint.
 func again(prd, to string, scope checkpoint.RollbackScope) string {
 	return "`runner " + rollbackCommand(prd, to, scope) + "`"
 }
@@ -141,8 +142,8 @@ func rollbackCommand(prd, to string, scope checkpoint.RollbackScope) string {
 	return command
 }
 
-// movedHint says how to go on where git does not stand where a rollback that was
-// cut short left it.
+// movedHint returns what the user can do if git is not at the branch and commit at which a
+// rollback was cut short.
 func movedHint(prd string, e *checkpoint.HeadMovedError) string {
 	again := again(prd, e.To, e.Scope) + " finishes it"
 	if e.On != e.Branch {
@@ -151,9 +152,10 @@ func movedHint(prd string, e *checkpoint.HeadMovedError) string {
 	return fmt.Sprintf("`git branch NAME` keeps the current commits under a name, `git reset --soft %s` moves the branch back and leaves the files; then %s", e.Commit, again)
 }
 
-// stateFinished is where a session stands once what was cut short is finished:
-// by that a command is judged before it finishes anything. Where it can't be
-// known, whoever finishes it says why.
+// stateFinished returns the state of a session as it will be once a rollback that was cut
+// short is finished. Commands decide by that state before they finish anything. If it
+// can't be determined, stateFinished returns st: finishing the rollback reports the
+// reason.
 func stateFinished(ctx context.Context, store *checkpoint.Store, st *checkpoint.State) *checkpoint.State {
 	if st.Rollback == nil {
 		return st
@@ -165,10 +167,10 @@ func stateFinished(ctx context.Context, store *checkpoint.Store, st *checkpoint.
 	return f.After
 }
 
-// finishPreview is a rollback that is finished first, as it is printed.
+// finishPreview is what --json prints of a rollback that is finished first.
 type finishPreview struct {
 	To      string            `json:"to_checkpoint"`
-	Edited  []checkpoint.Text `json:"edited"` // since it was cut short
+	Edited  []checkpoint.Text `json:"edited"` // files edited since the rollback was cut short
 	Refused checkpoint.Text   `json:"refused,omitempty"`
 }
 
@@ -183,7 +185,7 @@ func newFinishPreview(f *checkpoint.Finish) *finishPreview {
 	return p
 }
 
-// finishOf looks at what finishing a rollback would do, for who only looks.
+// finishOf returns what finishing a rollback would do, for a command that changes nothing.
 func finishOf(ctx context.Context, env *environment, store *checkpoint.Store, prd string) (p *finishPreview, err error) {
 	err = withFiles(ctx, env, store, func(_ *config, w *workspace.Workspace) error {
 		f, err := store.PlanFinish(ctx, w, prd)
@@ -193,7 +195,7 @@ func finishOf(ctx context.Context, env *environment, store *checkpoint.Store, pr
 	return p, err
 }
 
-// editedSummary names the first files that were edited in one line.
+// editedSummary lists the first edited files in one line.
 func editedSummary(edited []checkpoint.Text) string {
 	const most = 5
 	if len(edited) == 0 {
@@ -209,8 +211,8 @@ func editedSummary(edited []checkpoint.Text) string {
 	return strings.Join(names, ", ") + "; a checkpoint keeps these before any is overwritten or deleted"
 }
 
-// writeFinish shows what finishing a rollback does to what was edited since,
-// each line after a prefix.
+// writeFinish shows what finishing a rollback does to files that were edited since. Each
+// line has the prefix.
 func writeFinish(b *strings.Builder, prefix string, f *checkpoint.Finish) {
 	fmt.Fprintf(b, "%sFirst, the rollback to %s that was cut short is finished\n", prefix, f.To)
 	for _, line := range editedLines(f.Edited) {
@@ -221,8 +223,8 @@ func writeFinish(b *strings.Builder, prefix string, f *checkpoint.Finish) {
 	}
 }
 
-// tellFinish tells a command that only looks of a rollback that the next one
-// that changes the session finishes.
+// tellFinish tells the user of a command that changes nothing about a rollback that was
+// cut short. The next command that changes the session finishes that rollback.
 func tellFinish(ctx context.Context, env *environment, store *checkpoint.Store, w *workspace.Workspace, prd string) error {
 	first, err := store.PlanFinish(ctx, w, prd)
 	if err != nil || first == nil {
@@ -234,7 +236,7 @@ func tellFinish(ctx context.Context, env *environment, store *checkpoint.Store, 
 	return err
 }
 
-// editedLines names the first of the files that were edited.
+// editedLines lists the first edited files.
 func editedLines(edited []string) []string {
 	const most = 20
 	if len(edited) == 0 {

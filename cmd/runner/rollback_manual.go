@@ -14,21 +14,21 @@ import (
 	"prdrunner/runner/view"
 )
 
-// manual is a shell script that takes files back by hand. It changes nothing
-// before it has kept all that it replaces or removes, and has all that it writes.
+// manual is a shell script that restores files. Before the script changes anything, it has
+// saved everything that it replaces or removes, and fetched everything that it writes.
 type manual struct {
 	b       strings.Builder
 	env     *environment
 	store   *checkpoint.Store
 	changes []workspace.Change
-	sources []string        // commands that write the bytes of changes to standard output; "" where there are none to write
-	written map[string]bool // the paths at which something is written
-	holds   map[string]bool // and the directories above them
-	ruled   bool            // the .gitignore files of then are in place
+	sources []string        // for each change, the command that writes the new bytes to standard output; "" if there are none
+	written map[string]bool // the paths that the script writes
+	holds   map[string]bool // the directories above those paths
+	ruled   bool            // the script has restored the .gitignore files
 }
 
-// writeManual prints the plain commands that restore the files, for who cannot or
-// will not let runner do it.
+// writeManual prints shell commands that restore the files, for users who can't or do not
+// want to let Runner do it.
 func writeManual(w io.Writer, env *environment, store *checkpoint.Store, prd string, plan *checkpoint.Rollback) error {
 	m := &manual{env: env, store: store, written: map[string]bool{}, holds: map[string]bool{}}
 	m.line("# Restores the files of %s by hand.", plan.Target.ID)
@@ -45,7 +45,7 @@ func writeManual(w io.Writer, env *environment, store *checkpoint.Store, prd str
 		m.place()
 	}
 	switch {
-	case plan.Finish != nil: // the state can't go anywhere else before
+	case plan.Finish != nil: // the rollback that was cut short must be finished before the state changes
 		m.line("# then what was cut short, and the state:\nrunner checkpoint rollback %s %s --yes", prd, plan.Target.ID)
 	case plan.Earlier != nil: // the state of the checkpoint is newer than these files
 		m.line("# then the state:\nrunner checkpoint rollback %s %s --yes", prd, plan.Target.ID)
@@ -58,7 +58,7 @@ func writeManual(w io.Writer, env *environment, store *checkpoint.Store, prd str
 
 func (m *manual) line(format string, args ...any) { fmt.Fprintf(&m.b, format+"\n", args...) }
 
-// choose takes the changes that can be made; of the others it names each.
+// choose takes the changes that can be made, and names the files of the others.
 func (m *manual) choose(plan *checkpoint.Rollback) {
 	out := map[string]bool{}
 	leave := func(path, reason string) {
@@ -91,7 +91,7 @@ func (m *manual) choose(plan *checkpoint.Rollback) {
 	}
 }
 
-// source returns the command that gives the bytes that a change needs.
+// source returns the command that writes the new bytes of a change to standard output.
 func (m *manual) source(c workspace.Change) (string, error) {
 	if c.To == nil || isDir(c.To) || onlyMode(c) {
 		return "", nil
@@ -113,12 +113,12 @@ func isDir(e *workspace.Entry) bool { return e.Mode&^0o777 == workspace.ModeDir 
 
 func isLink(e *workspace.Entry) bool { return e.Mode&^0o777 == workspace.ModeSymlink }
 
-// onlyMode reports whether a change is one of the permissions alone.
+// onlyMode reports whether a change affects only the permissions.
 func onlyMode(c workspace.Change) bool {
 	return c.From != nil && c.To != nil && c.From.Digest == c.To.Digest && c.From.Mode&^0o777 == c.To.Mode&^0o777 && !isLink(c.To)
 }
 
-// prepare keeps what goes, and fetches what comes.
+// prepare saves the files that are replaced or removed, and fetches the new bytes.
 func (m *manual) prepare() {
 	m.line("backup=${BACKUP:-$(mktemp -d)}\nmkdir -p -- \"$backup\"\necho \"What is replaced or removed is kept in $backup\"")
 	m.line("new=$(mktemp -d)\ntrap 'rm -rf -- \"$new\"' EXIT")
@@ -138,11 +138,12 @@ func (m *manual) prepare() {
 	}
 }
 
-// name is a path as an argument: none looks like an option, or like a dash.
+// name returns a path as an argument that no command takes for an option or for standard
+// input.
 func (m *manual) name(path string) string { return text.ShellWord("./" + path) }
 
-// remove takes away what is not as it shall be, and the directories in which
-// nothing is left. What the .gitignore of then ignores stays.
+// remove removes the files that change or go, and the directories that become empty. If
+// ignores is set, it keeps files that the restored .gitignore files ignore.
 func (m *manual) remove(ignores bool) {
 	dirs := map[string]bool{}
 	for _, c := range m.changes {
@@ -167,10 +168,10 @@ func (m *manual) remove(ignores bool) {
 		all = append(all, dir)
 	}
 	slices.Sort(all)
-	for _, dir := range slices.Backward(all) { // what is below comes first
+	for _, dir := range slices.Backward(all) { // a directory's subdirectories come before it
 		switch name := m.name(dir); {
 		case m.written[dir]:
-			m.line("find %s -depth -type d -exec rmdir -- {} +", name) // empty ones may be below
+			m.line("find %s -depth -type d -exec rmdir -- {} +", name) // it may hold empty directories
 		case !m.holds[dir]:
 			m.line("rmdir -- %s 2>/dev/null || :", name)
 		}
@@ -181,9 +182,9 @@ func isIgnoreRule(c workspace.Change) bool {
 	return path.Base(c.Path) == ".gitignore" && (c.From == nil || !isDir(c.From))
 }
 
-// ignoreRules puts the .gitignore files of then in place, where their directory
-// stays, so that git goes by them: those of a directory before those below it,
-// which they may have ignored.
+// ignoreRules restores the .gitignore files whose directories stay, so that git applies
+// them. It restores those of a directory before those below it, which the upper ones may
+// ignore.
 func (m *manual) ignoreRules() {
 	if m.ruled {
 		return
@@ -211,7 +212,7 @@ func (m *manual) ignoreRules() {
 	}
 }
 
-// place writes what comes.
+// place writes the new files.
 func (m *manual) place() {
 	for i, c := range m.changes {
 		if c.To == nil {

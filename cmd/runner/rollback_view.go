@@ -19,38 +19,38 @@ type rollbackPreview struct {
 	DryRun        bool                     `json:"dry_run"`
 	To            string                   `json:"to_checkpoint"`
 	ToStep        int                      `json:"to_step"`
-	PassedOver    []string                 `json:"passed_over"` // damaged ones that the reference does not count
+	PassedOver    []string                 `json:"passed_over"` // damaged checkpoints that the reference does not count
 	From          string                   `json:"from_checkpoint,omitempty"`
 	FromStep      int                      `json:"from_step"`
 	Scope         checkpoint.RollbackScope `json:"scope"`
 	Undoes        string                   `json:"undoes,omitempty"`
-	Earlier       *earlierState            `json:"earlier_state,omitempty"` // to which the state goes, since the files vouch for no later one
+	Earlier       *earlierState            `json:"earlier_state,omitempty"` // the state that is restored instead, because the files do not prove a later one
 	Discards      []string                 `json:"discards"`
 	Uncertain     []string                 `json:"uncertain"`
 	Invalidates   []string                 `json:"invalidates"`
-	FilesOf       uint64                   `json:"files_of_seq,omitempty"` // the commit that captured them
+	FilesOf       uint64                   `json:"files_of_seq,omitempty"` // the commit that captured the files
 	Files         []fileChange             `json:"files"`
 	Missing       []fileProblem            `json:"missing"`
-	Blocked       []fileProblem            `json:"blocked"` // that something is in the way of
-	Losses        []checkpoint.Loss        `json:"losses"`  // of sessions of other PRDs
+	Blocked       []fileProblem            `json:"blocked"` // files that can't be changed because of an obstacle
+	Losses        []checkpoint.Loss        `json:"losses"`  // artifacts that sessions of other PRDs lose
 	leftAlone
 	Git      *gitReset      `json:"git,omitempty"`
-	Finishes *finishPreview `json:"finishes,omitempty"` // before, since it was cut short
+	Finishes *finishPreview `json:"finishes,omitempty"` // the rollback that was cut short and is finished first
 }
 
-// leftAlone are files that stay as they are.
+// leftAlone lists the files that a rollback does not change.
 type leftAlone struct {
 	LeftOut  []checkpoint.Text `json:"left_out"` // sensitive
 	Unstable []checkpoint.Text `json:"unstable"` // not captured, since they kept changing
-	Special  []checkpoint.Text `json:"special"`  // not captured, since they could not be read, or are no files
-	Sparse   []checkpoint.Text `json:"sparse"`   // not checked out then
+	Special  []checkpoint.Text `json:"special"`  // not captured, since they could not be read or are not regular files
+	Sparse   []checkpoint.Text `json:"sparse"`   // not checked out at the time of the capture
 }
 
 func newLeftAlone(l checkpoint.LeftAlone) leftAlone {
 	return leftAlone{LeftOut: state.Texts(l.LeftOut), Unstable: state.Texts(l.Unstable), Special: state.Texts(l.Special), Sparse: state.Texts(l.Sparse)}
 }
 
-// earlierState is the moment to whose state a rollback goes in place of its target's.
+// earlierState is the moment whose state a rollback restores instead of its target's.
 type earlierState struct {
 	Seq       uint64          `json:"seq"`
 	At        time.Time       `json:"captured_at"`
@@ -71,7 +71,8 @@ func newEarlierState(e *checkpoint.EarlierState) *earlierState {
 	return view
 }
 
-// earlierLines say where the state goes, and what runs again for it.
+// earlierLines describes the state that a rollback restores instead, and the workstreams
+// that run again.
 func earlierLines(e *checkpoint.EarlierState) []string {
 	names := make([]string, len(e.Again))
 	for i, w := range e.Again {
@@ -83,7 +84,7 @@ func earlierLines(e *checkpoint.EarlierState) []string {
 	}
 }
 
-// fileChange is what becomes of a file.
+// fileChange is what a rollback does to a file.
 type fileChange struct {
 	Path checkpoint.Text      `json:"path"`
 	Kind workspace.ChangeKind `json:"change"`
@@ -95,7 +96,7 @@ type fileProblem struct {
 	Reason checkpoint.Text `json:"reason"`
 }
 
-// gitReset is what becomes of the branch.
+// gitReset is what a rollback does to the branch.
 type gitReset struct {
 	Branch   checkpoint.Text `json:"branch,omitempty"`
 	From     string          `json:"from_commit"`
@@ -180,7 +181,7 @@ func writeRollbackPreview(w io.Writer, prd string, plan *checkpoint.Rollback) er
 	return err
 }
 
-// writeReset shows what becomes of the branch.
+// writeReset shows what a rollback does to the branch.
 func writeReset(b *strings.Builder, g *checkpoint.GitReset) {
 	const most = 20
 	if g.Absent {
@@ -213,7 +214,7 @@ func writeDiscards(b *strings.Builder, plan *checkpoint.Rollback) {
 	}
 }
 
-// writeFileChanges counts what becomes of the files, and names the first.
+// writeFileChanges counts the changes of files, and lists the first.
 func writeFileChanges(b *strings.Builder, plan *checkpoint.Rollback) {
 	const most = 20
 	count := map[workspace.ChangeKind]int{}
@@ -254,7 +255,7 @@ func writeFileChanges(b *strings.Builder, plan *checkpoint.Rollback) {
 	writeLeftAlone(b, "  - Left as it is, since it", plan.LeftAlone)
 }
 
-// writeLosses says what the sessions of other PRDs lose, a line each.
+// writeLosses lists the artifacts that sessions of other PRDs lose, a line for each PRD.
 func writeLosses(b *strings.Builder, mark, verb string, losses []checkpoint.Loss) {
 	for _, l := range losses {
 		fmt.Fprintf(b, "%s%s, whose session is %s, %s %s: %s\n", mark, l.PRD, strings.ReplaceAll(string(l.Status), "_", " "), verb,
@@ -262,7 +263,7 @@ func writeLosses(b *strings.Builder, mark, verb string, losses []checkpoint.Loss
 	}
 }
 
-// someFiles names the first of some files.
+// someFiles lists the first of some files.
 func someFiles(paths []checkpoint.Text) string {
 	const most = 5
 	var named []string
@@ -276,7 +277,7 @@ func someFiles(paths []checkpoint.Text) string {
 	return strings.Join(named, ", ")
 }
 
-// writeLeftAlone names the files that stay, a line each.
+// writeLeftAlone lists the files that a rollback does not change, a line each.
 func writeLeftAlone(b *strings.Builder, so string, l checkpoint.LeftAlone) {
 	for _, path := range l.LeftOut {
 		fmt.Fprintf(b, "%s looks sensitive or holds a sensitive value: %s\n", so, view.OneLine(path))
@@ -303,7 +304,7 @@ func changeMark(kind workspace.ChangeKind) string {
 	return "~"
 }
 
-// short is the beginning of a commit's name.
+// short returns the beginning of a commit's id.
 func short(commit string) string {
 	const most = 10
 	if len(commit) > most {
@@ -322,9 +323,9 @@ type rollbackResult struct {
 	Written       int                        `json:"files_written"`
 	Deleted       int                        `json:"files_deleted"`
 	Invalidated   []string                   `json:"invalidated"`
-	Losses        []checkpoint.Loss          `json:"losses"` // of sessions of other PRDs
+	Losses        []checkpoint.Loss          `json:"losses"` // artifacts that sessions of other PRDs lost
 	leftAlone
-	Absent string `json:"to_commit_absent,omitempty"` // the branch was not reset to it
+	Absent string `json:"to_commit_absent,omitempty"` // the commit to which the branch was not reset
 }
 
 func newRollbackResult(prd string, st *checkpoint.State, done *checkpoint.RolledBack) rollbackResult {

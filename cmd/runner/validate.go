@@ -52,7 +52,7 @@ type validateOutput struct {
 
 type validatedPipeline struct {
 	File        checkpoint.Text `json:"file"`
-	PRD         string          `json:"prd,omitempty"` // "" where the file is invalid
+	PRD         string          `json:"prd,omitempty"` // "" if the file is invalid
 	Valid       bool            `json:"valid"`
 	Phases      int             `json:"phases"`
 	Workstreams int             `json:"workstreams"`
@@ -82,7 +82,7 @@ func runValidate(_ context.Context, o validateOptions) error {
 	return showValidated(o, results)
 }
 
-// refs are the pipelines to check.
+// refs returns the pipelines to check.
 func (o validateOptions) refs(cfg *config) ([]pipelineRef, error) {
 	var refs []pipelineRef
 	add := func(prd, file string) {
@@ -153,7 +153,7 @@ func showValidatedJSON(o validateOptions, results []*readResult) error {
 	return nil
 }
 
-// validated counts what a pipeline consists of.
+// validated counts the phases, workstreams and gates of a pipeline.
 func validated(read *readResult) validatedPipeline {
 	v := validatedPipeline{File: checkpoint.Text(read.file), Valid: !read.diagnostics.HasErrors()}
 	if !v.Valid {

@@ -21,7 +21,7 @@ type versionOptions struct {
 	stdout io.Writer
 }
 
-// buildInfo is what a build knows of itself.
+// buildInfo describes this build of Runner.
 type buildInfo struct {
 	FormatVersion string            `json:"format_version"`
 	Version       string            `json:"version"`
@@ -30,7 +30,7 @@ type buildInfo struct {
 	Time          string            `json:"time,omitempty"`
 	Go            string            `json:"go"`
 	Platform      string            `json:"platform"`
-	Formats       map[string]string `json:"formats"` // what this version reads and writes
+	Formats       map[string]string `json:"formats"` // versions of the formats that this version reads and writes
 }
 
 func newVersionCommand(env *environment) *cobra.Command {
@@ -63,7 +63,7 @@ func runVersion(_ context.Context, o versionOptions) error {
 	return nil
 }
 
-// versionString is the version for journals and messages.
+// versionString returns the version for journals and messages.
 func versionString() string { return readBuildInfo().Version }
 
 func readBuildInfo() buildInfo {
