@@ -150,9 +150,9 @@ func (s *Store) addActs(prd string, acts []state.Act, unread []state.Text) error
 	return store.WriteFile(s.fs, s.layout.ActsPath(prd), append(data, '\n'))
 }
 
-// rememberers returns the archived sessions that are needed because no other remembered
-// session has one of their acts, by session id, with the reason. Newer sessions are
-// preferred.
+// rememberers returns the archived sessions that are needed because neither the current
+// session, nor a removed one, nor a newer archived one knows one of their acts. The keys
+// are session ids, and the values say why each session is needed.
 func rememberers(records []*recordedSession, known []state.Act) map[string]string {
 	needed := map[string]string{}
 	sorted := slices.SortedFunc(slices.Values(records), func(a, b *recordedSession) int {

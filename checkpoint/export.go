@@ -172,7 +172,7 @@ func (x *exporting) fileName() string {
 }
 
 // exportIdle is how long a temporary file must not have been written to before pourFile
-// takes it for that of a killed export. Temporary files lie in the archive's directory,
+// takes it for that of a killed export. Temporary files are in the archive's directory,
 // which no lock protects and no other command tidies.
 const exportIdle = 10 * time.Minute
 

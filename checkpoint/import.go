@@ -16,11 +16,11 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// Import is an archive that was unpacked and found to be whole and consistent. None of it
-// is in the state directory's sessions yet. An Import of OpenImport holds the lock that
-// keeps other processes from collecting garbage. The caller must close it: Close removes
-// the unpacked files, and a state directory that was created for the import unless the
-// archive was placed.
+// Import is an archive that was unpacked and found to be whole and consistent. Opening it
+// does not change any session. An Import of OpenImport holds the lock that keeps other
+// processes from collecting garbage. The caller must close it: Close removes the unpacked
+// files, and a state directory that was created for the import unless the archive was
+// placed.
 type Import struct {
 	ExportHeader
 	State       *state.State // of the archive's session
@@ -64,9 +64,9 @@ func (e *ImportConflictError) Error() string {
 	return fmt.Sprintf("import %s: %s", e.PRD, what)
 }
 
-// OpenImport unpacks an archive into the trash and verifies all of it: that it is an
-// archive, that its journal is whole, that every other member belongs to that journal, and
-// that nothing is missing except what the header says. Faults are a *bundle.DamagedError,
+// OpenImport unpacks an archive into the trash and verifies that it is an archive, that
+// its journal is whole, that every other member belongs to that journal, and that nothing
+// is missing except what the header says. Faults are a *bundle.DamagedError,
 // *bundle.VersionError, *bundle.LimitError or *VersionError; the sessions are unchanged.
 // path names the archive in errors.
 func (s *Store) OpenImport(ctx context.Context, r io.Reader, path string, limits bundle.Limits) (*Import, error) {

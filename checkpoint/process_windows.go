@@ -2,13 +2,13 @@ package checkpoint
 
 import "os"
 
-// processExists reports whether there is a process with this number. On Windows, it exists
-// if it can be opened.
+// processExists reports whether there is a process with this number. On Windows it opens
+// the process to find out.
 func processExists(pid int) bool {
 	p, err := os.FindProcess(pid)
 	if err != nil {
 		return false
 	}
-	_ = p.Release() // the process was opened only for the check
+	_ = p.Release() // it was opened only for this
 	return true
 }

@@ -12,72 +12,72 @@ import (
 	"prdrunner/checkpoint/workspace"
 )
 
-// Finding is what a look at one part of a checkpoint came to.
+// Finding is the result of checking one part of a checkpoint.
 type Finding string
 
-// The findings.
+// The results of checking a part of a checkpoint.
 const (
 	FoundOK      Finding = "ok"
 	FoundBad     Finding = "bad"
-	FoundNone    Finding = "none"    // there is nothing to look at: no git, a file that the journal stands in for
-	FoundUnknown Finding = "unknown" // it can't be looked at
+	FoundNone    Finding = "none"    // there is nothing to check: no git, or a missing file that the journal replaces
+	FoundUnknown Finding = "unknown" // it can't be checked
 )
 
-// ValidateOptions say what is validated, and how closely.
+// ValidateOptions hold what to validate, and how thoroughly.
 type ValidateOptions struct {
-	PRD  string   // "": all
-	Refs []string // checkpoints; empty: all of them
-	Deep bool     // read every object and blob, instead of looking whether it is there
+	PRD  string   // "": all PRDs
+	Refs []string // checkpoints; empty: all
+	Deep bool     // read every object and blob, instead of only checking that it exists
 }
 
-// Validation is what validating came to.
+// Validation is the result of validating sessions.
 type Validation struct {
 	Deep     bool
 	Sessions []SessionCheck
 }
 
-// SessionCheck is what is true of a session.
+// SessionCheck is the result of validating a session.
 type SessionCheck struct {
 	StoredSession
-	Journal     *state.DamagedError   // what is wrong with its journal; nil: nothing
-	Derived     []*state.DamagedError // what is wrong with its document and its manifest, which are made again from the journal
-	Checkpoints []CheckpointCheck     // oldest first; of a damaged journal, those that have a file
+	Journal     *state.DamagedError   // damage of the journal; nil if it is whole
+	Derived     []*state.DamagedError // damage of the document and the manifest, which Runner regenerates from the journal
+	Checkpoints []CheckpointCheck     // oldest first; if the journal is damaged, those that have a file
 
-	unread error                // why it is not known which is the last one that is whole
-	last   *state.CheckpointRef // the newest that was read to its last byte, where one is damaged and the journal is not
+	unread error                // why last could not be determined
+	last   *state.CheckpointRef // newest checkpoint of which every byte was read and is right; only set if a checkpoint is damaged and the journal is whole
 }
 
-// CheckpointCheck is what is true of a checkpoint.
+// CheckpointCheck is the result of validating a checkpoint.
 type CheckpointCheck struct {
-	Ref      *state.CheckpointRef // from the file, where the journal is damaged
-	Current  bool                 // the session stands there
+	Ref      *state.CheckpointRef // from the checkpoint's file if the journal is damaged
+	Current  bool                 // the session's state is at this checkpoint
 	File     Finding
 	Hash     Finding
-	Schema   Finding // of the state in it
+	Schema   Finding // of the state in the file
 	Objects  Finding
 	Git      Finding // the commit of its capture
 	Checksum string  // as computed now; "" without a file
 	Problems []string
-	Notes    []string // what is worth knowing and not wrong
-	Journal  bool     // the journal can give its file again
-	Unkept   string   // what keeps bytes of its files in git is gone, while they are still there; "": nothing is
-	Unread   error    // why it can't be judged: a newer version wrote it, or this user may not read it; nil: it can
+	Notes    []string // remarks that are not problems
+	Journal  bool     // its file can be rebuilt from the journal
+	Unkept   string   // says which commit or reference no longer keeps bytes in git that still exist; "" if none is missing
+	Unread   error    // why it can't be judged: a newer version wrote it, or this user may not read it; nil if it can
 }
 
-// Whole reports whether nothing is wrong.
+// Whole reports whether the checkpoint has no problems.
 func (c *CheckpointCheck) Whole() bool { return len(c.Problems) == 0 }
 
-// Mendable reports whether rebuilding has something to do with it: it is not
-// whole, or marked as if it were not, or its file is to be made from the journal, or its bytes
-// are to be kept from git's pruning.
+// Mendable reports whether rebuilding has something to do for the checkpoint: it has
+// problems, it is marked as damaged, its file is to be written from the journal, or its
+// bytes are to be protected from git's pruning.
 func (c *CheckpointCheck) Mendable() bool {
 	return !c.Whole() || c.Ref.Damage != nil || c.File == FoundNone || c.Unkept != ""
 }
 
-// Reason is what is wrong, in one line.
+// Reason returns the problems in one line.
 func (c *CheckpointCheck) Reason() string { return strings.Join(c.Problems, "; ") }
 
-// Count returns how many checkpoints are whole, and how many are not.
+// Count returns how many checkpoints are whole and how many are not.
 func (v *Validation) Count() (valid, invalid int) {
 	for _, s := range v.Sessions {
 		for _, c := range s.Checkpoints {
@@ -91,15 +91,15 @@ func (v *Validation) Count() (valid, invalid int) {
 	return valid, invalid
 }
 
-// Damaged reports whether anything is wrong.
+// Damaged reports whether any checkpoint, journal, document or manifest is damaged.
 func (v *Validation) Damaged() bool {
 	_, invalid := v.Count()
 	return invalid > 0 || slices.ContainsFunc(v.Sessions, func(s SessionCheck) bool { return s.Journal != nil || len(s.Derived) > 0 })
 }
 
-// Unread says what could not be judged, if anything, since a newer version wrote it,
-// or this user may not read it: it may be as it should be, and nothing may be mended
-// or marked because of it.
+// Unread returns why something could not be judged, because a newer version wrote it or
+// this user may not read it; nil if everything was judged. It may be whole, so nothing may
+// be repaired or marked because of it.
 func (v *Validation) Unread() error {
 	for i := range v.Sessions {
 		if err := v.Sessions[i].Unread(); err != nil {
@@ -109,7 +109,7 @@ func (v *Validation) Unread() error {
 	return nil
 }
 
-// Unread is Validation.Unread of one session.
+// Unread returns why a part of the session could not be judged, as Validation.Unread does.
 func (c *SessionCheck) Unread() error {
 	for i := range c.Checkpoints {
 		if err := c.Checkpoints[i].Unread; err != nil {
@@ -119,8 +119,7 @@ func (c *SessionCheck) Unread() error {
 	return c.unread
 }
 
-// LastValid returns the newest checkpoint that can be gone back to, nil if
-// there is none.
+// LastValid returns the newest checkpoint that a rollback can go to, nil if there is none.
 func (c *SessionCheck) LastValid() *state.CheckpointRef {
 	if c.Journal == nil && !c.whole() {
 		return c.last
@@ -134,23 +133,23 @@ func (c *SessionCheck) LastValid() *state.CheckpointRef {
 	return nil
 }
 
-// whole reports whether nothing is wrong with any checkpoint that was looked at.
+// whole reports whether no validated checkpoint has problems.
 func (c *SessionCheck) whole() bool {
 	return !slices.ContainsFunc(c.Checkpoints, func(c CheckpointCheck) bool { return !c.Whole() })
 }
 
-// LastWhole returns the newest checkpoint of a session as it stands that can be
-// gone back to, nil if there is none, or none but the one that is passed over.
-// It reads them from the newest backwards, each byte at most once, and stops at
-// the first that is whole.
+// LastWhole returns the newest checkpoint that led to the given state of the current
+// session and that a rollback can go to, leaving out the checkpoint with the id except;
+// nil if there is none. It reads checkpoints from the newest backwards, each byte at most
+// once, and stops at the first that is whole.
 func (s *Store) LastWhole(ctx context.Context, w *workspace.Workspace, state *state.State, except string) (*state.CheckpointRef, error) {
 	at := StoredSession{PRD: state.PRD, Place: PlaceCurrent, Dir: s.layout.PRDDir(state.PRD), State: state}
 	return newChecker(s, w, true).lastWhole(ctx, at, except)
 }
 
-// Validate looks whether checkpoints can be gone back to: those of all
-// sessions of a PRD, or of all PRDs. It takes no lock and changes nothing.
-// Without a workspace the files are not looked at.
+// Validate checks whether a rollback can go to checkpoints: those of all sessions of a
+// PRD, or of all PRDs. It takes no lock and changes nothing. Without a workspace it does
+// not check the files of checkpoints.
 func (s *Store) Validate(ctx context.Context, w *workspace.Workspace, o ValidateOptions) (v *Validation, err error) {
 	load := func() ([]StoredSession, error) { return s.Sessions(o.PRD) }
 	err = reread(load, sameSessions, func(sessions []StoredSession) (amiss bool, err error) {
@@ -179,7 +178,7 @@ func (s *Store) validate(ctx context.Context, w *workspace.Workspace, sessions [
 			return nil, err
 		}
 		if c.Journal == nil && !c.whole() {
-			// One that is to be gone back to must be more than there.
+			// A checkpoint to roll back to must be read, and not only exist.
 			deep := newChecker(s, w, true)
 			if o.Deep {
 				deep = k
@@ -202,9 +201,10 @@ func (s *Store) validate(ctx context.Context, w *workspace.Workspace, sessions [
 	return v, nil
 }
 
-// wantedIDs finds what references name: as elsewhere in the current session,
-// else by id or prefix in any, also among the files of one whose journal is
-// damaged.
+// wantedIDs returns the ids of the checkpoints that references name. It searches the
+// current session first. It resolves references as other commands do, by
+// State.FindCheckpoint. In a session whose journal is damaged a reference is a prefix of
+// the id of a checkpoint file.
 func (s *Store) wantedIDs(sessions []StoredSession, refs []string) (map[string]bool, error) {
 	wanted := map[string]bool{}
 	for _, ref := range refs {

@@ -15,24 +15,25 @@ import (
 	"prdrunner/checkpoint/workspace"
 )
 
-// checker looks at checkpoints. It remembers what it has looked at, since most
-// of their files are the same.
+// checker validates checkpoints. It remembers what it has checked, since checkpoints have
+// most of their files in common.
 type checker struct {
 	store *Store
-	w     *workspace.Workspace // nil: files are not looked at
+	w     *workspace.Workspace // nil: files are not checked
 	deep  bool
 
-	bytes   map[string]string // what is wrong with the bytes of an entry, "" for nothing
-	lists   map[string]string // likewise, of listings: of all that they name
+	bytes   map[string]string // by bytesOf: why the bytes of an entry can't be restored; "" if they can
+	lists   map[string]string // by listing: why the listing can't be read
 	commits map[string]bool
-	kept    map[string]bool // commits that references of Runner keep; nil: git was not asked
+	kept    map[string]bool // commits that references of Runner keep; nil until git is asked
 }
 
 func newChecker(s *Store, w *workspace.Workspace, deep bool) *checker {
 	return &checker{store: s, w: w, deep: deep, bytes: map[string]string{}, lists: map[string]string{}, commits: map[string]bool{}}
 }
 
-// session checks the checkpoints of a session, or those of them that are wanted.
+// session checks the checkpoints of a session. If wanted is not empty it checks only those
+// in wanted.
 func (k *checker) session(ctx context.Context, at StoredSession, wanted map[string]bool) (*SessionCheck, error) {
 	c := &SessionCheck{StoredSession: at}
 	if at.Err != nil {
@@ -56,8 +57,8 @@ func (k *checker) session(ctx context.Context, at StoredSession, wanted map[stri
 	return c, nil
 }
 
-// files checks the checkpoint files of a session whose journal is damaged: what
-// they alone still prove.
+// files checks the checkpoint files of a session whose journal is damaged. They are then
+// the only proof of what the checkpoints were.
 func (k *checker) files(ctx context.Context, c *SessionCheck, wanted map[string]bool) error {
 	ids, err := k.store.layout.CheckpointsIn(c.Dir).IDs()
 	if err != nil {
@@ -79,7 +80,7 @@ func (k *checker) files(ctx context.Context, c *SessionCheck, wanted map[string]
 			return err
 		}
 		var ref state.CheckpointRef
-		_ = json.Unmarshal(stored.JSON, &ref) // what it says of itself, as far as that can be read
+		_ = json.Unmarshal(stored.JSON, &ref) // as far as the file can be read
 		ref.ID, ref.Valid = id, true
 		check := &CheckpointCheck{Ref: &ref, File: FoundOK}
 		if f := k.decode(check, stored, ""); f != nil {
@@ -96,7 +97,7 @@ func (k *checker) files(ctx context.Context, c *SessionCheck, wanted map[string]
 	return nil
 }
 
-// check looks at one checkpoint of a session whose journal is whole.
+// check checks one checkpoint of a session whose journal is whole.
 func (k *checker) check(ctx context.Context, at StoredSession, ref *state.CheckpointRef) (*CheckpointCheck, error) {
 	c := &CheckpointCheck{Ref: ref}
 	state, err := k.file(c, at)
@@ -119,8 +120,8 @@ func (k *checker) check(ctx context.Context, at StoredSession, ref *state.Checkp
 	return c, nil
 }
 
-// lastWhole returns the newest checkpoint that led to where a session stands,
-// and that is whole, but for one that is passed over.
+// lastWhole returns the newest whole checkpoint that led to the session's state, leaving
+// out the checkpoint with the id except.
 func (k *checker) lastWhole(ctx context.Context, at StoredSession, except string) (*state.CheckpointRef, error) {
 	for _, ref := range slices.Backward(at.State.ValidTrail()) {
 		if ref.ID == except {
@@ -133,15 +134,15 @@ func (k *checker) lastWhole(ctx context.Context, at StoredSession, except string
 		switch {
 		case c.Whole():
 			return ref, nil
-		case errors.Is(c.Unread, fs.ErrPermission): // it may be the one
+		case errors.Is(c.Unread, fs.ErrPermission): // it may be whole
 			return nil, fmt.Errorf("look for the last valid checkpoint of %s: %w", at.PRD, c.Unread)
 		}
 	}
 	return nil, nil
 }
 
-// file checks the file of a checkpoint. It returns the state in it, or the one
-// that the journal gives in place of a file that is missing or damaged.
+// file checks the file of a checkpoint. It returns the state in the file. If the file is
+// missing or damaged it returns the state from the journal, nil if the journal is no help.
 func (k *checker) file(c *CheckpointCheck, at StoredSession) (*state.State, error) {
 	stored, err := k.store.layout.CheckpointsIn(at.Dir).Read(c.Ref.ID)
 	missing := errors.Is(err, fs.ErrNotExist)
@@ -180,8 +181,9 @@ func (k *checker) file(c *CheckpointCheck, at StoredSession) (*state.State, erro
 	return nil, nil
 }
 
-// unreadable says what it means that something cannot be read: what is forbidden is
-// no damage, and who may read it finds it whole, perhaps.
+// unreadable returns the finding for a part that gives an error when it is read. A
+// permission error does not prove damage, since a user who may read the part may find it
+// whole. unreadable then sets c.Unread.
 func (c *CheckpointCheck) unreadable(err error) Finding {
 	if !errors.Is(err, fs.ErrPermission) {
 		return FoundBad
@@ -190,8 +192,8 @@ func (c *CheckpointCheck) unreadable(err error) Finding {
 	return FoundUnknown
 }
 
-// decode checks the bytes of a checkpoint's file. It returns nil where they are
-// not what was written.
+// decode checks the bytes of a checkpoint's file. It returns nil if they are not the bytes
+// that Runner wrote, or can't be used.
 func (k *checker) decode(c *CheckpointCheck, stored *disk.StoredCheckpoint, session string) *disk.CheckpointFile {
 	c.Checksum = state.ChecksumOf(stored.JSON)
 	f, err := stored.Decode()
@@ -227,7 +229,7 @@ func (c *CheckpointCheck) problem(format string, args ...any) {
 	c.Problems = append(c.Problems, fmt.Sprintf(format, args...))
 }
 
-// contents checks what a checkpoint refers to: the bytes of its files, and the
+// contents checks the data that a checkpoint refers to: the bytes of its files, and the
 // commit that keeps them.
 func (k *checker) contents(ctx context.Context, c *CheckpointCheck, s *state.State) error {
 	c.Objects, c.Git = FoundUnknown, FoundNone
@@ -256,7 +258,7 @@ func (k *checker) contents(ctx context.Context, c *CheckpointCheck, s *state.Sta
 	return nil
 }
 
-// objects says what is wrong with the bytes of a state's files.
+// objects returns the problem with the bytes of a state's files, "" if there is none.
 func (k *checker) objects(ctx context.Context, c *CheckpointCheck, s *state.State) (string, error) {
 	if s.Capture != nil {
 		if wrong := k.lists[s.Capture.Listing]; wrong != "" {
@@ -286,7 +288,7 @@ func (k *checker) objects(ctx context.Context, c *CheckpointCheck, s *state.Stat
 	return k.entries(ctx, l.Entries)
 }
 
-// entries says what is wrong with the bytes of some files.
+// entries returns the problem with the bytes of some files, "" if there is none.
 func (k *checker) entries(ctx context.Context, entries []workspace.Entry) (string, error) {
 	var fresh []workspace.Entry
 	for _, e := range entries {
@@ -314,10 +316,10 @@ func (k *checker) entries(ctx context.Context, entries []workspace.Entry) (strin
 	return k.summary(entries), nil
 }
 
-// bytesOf names where the bytes of an entry are kept.
+// bytesOf returns a key for the place that keeps the bytes of an entry.
 func bytesOf(e workspace.Entry) string { return e.Digest + " " + e.Blob }
 
-// summary names the first file whose bytes are not there, and counts the rest.
+// summary names the first file whose bytes can't be restored, and counts the others.
 func (k *checker) summary(entries []workspace.Entry) string {
 	first, count := "", 0
 	for _, e := range entries {
@@ -333,8 +335,8 @@ func (k *checker) summary(entries []workspace.Entry) string {
 	return first
 }
 
-// git checks the commit that keeps a capture. That the commit of the user's
-// branch is gone is worth a note only: nothing is restored from it.
+// git checks the commit that keeps a capture. If the commit of the user's branch is gone
+// it only adds a note, since nothing is restored from that commit.
 func (k *checker) git(ctx context.Context, c *CheckpointCheck, s *state.State) error {
 	if s.Capture != nil && s.Capture.Commit != "" {
 		there, err := k.hasCommit(ctx, s.Capture.Commit)
@@ -362,7 +364,8 @@ func (k *checker) git(ctx context.Context, c *CheckpointCheck, s *state.State) e
 	return err
 }
 
-// isKept reports whether a reference of Runner keeps the commit of a capture, where one is on record.
+// isKept reports whether a reference of Runner keeps the commit of a capture. It returns
+// true if the capture records no reference.
 func (k *checker) isKept(ctx context.Context, c *state.Capture) (bool, error) {
 	git := k.w.Repository()
 	if c.Ref == "" || git == nil {
@@ -381,9 +384,9 @@ func (k *checker) isKept(ctx context.Context, c *state.Capture) (bool, error) {
 	return k.kept[c.Commit], nil
 }
 
-// withoutCommit is for a capture whose commit is not in git, or kept by no reference. There is no
-// harm where every file is an object, as it is after an import. While the bytes are
-// still there the checkpoint can be gone back to, and rebuilding keeps them.
+// withoutCommit records that the commit of a capture is not in git, or that no reference
+// keeps it. This does no harm if every file is an object, as after an import. As long as
+// the bytes exist a rollback can go to the checkpoint, and rebuilding protects the bytes.
 func (k *checker) withoutCommit(ctx context.Context, c *CheckpointCheck, s *state.State) error {
 	lacks := fmt.Sprintf("commit %s of its files is not in git", s.Capture.Commit)
 	if k.commits[s.Capture.Commit] {
@@ -407,7 +410,8 @@ func (k *checker) withoutCommit(ctx context.Context, c *CheckpointCheck, s *stat
 	return nil
 }
 
-// allObjects reports whether the files of a state can be had without git.
+// allObjects reports whether every file of a state is stored as an object, so that git is
+// not needed.
 func (k *checker) allObjects(ctx context.Context, s *state.State) (bool, error) {
 	l, _, err := FilesOf(ctx, k.w, s)
 	if err != nil {

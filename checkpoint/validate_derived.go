@@ -12,9 +12,9 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// checkDerived says what is wrong with the document and the manifest of a
-// session. That one is missing or older than the journal is nothing wrong: each
-// is written some time after the commit that it is made from.
+// checkDerived returns the damage of a session's document and manifest. It is no damage if
+// one is missing or older than the journal: Runner writes each some time after the commit
+// from which it is made.
 func (s *Store) checkDerived(at StoredSession) []*state.DamagedError {
 	document := s.layout.DocumentPath(at.PRD)
 	if at.Place != PlaceCurrent {
@@ -36,9 +36,10 @@ func (s *Store) checkDerived(at StoredSession) []*state.DamagedError {
 	return found
 }
 
-// documentWhole looks at every byte: the checksum of a document is that of what
-// it says, however it is written. One that was written by hand has none; the
-// session began with it a moment ago, and its own is not written yet.
+// documentWhole checks every byte of a document. The document's checksum covers its
+// content and not its encoding, so documentWhole also encodes the document again. A
+// document that a person wrote has no checksum: the session has just begun with it, and
+// Runner has not written its own yet.
 func (s *Store) documentWhole(path string) error {
 	data, err := store.ReadFile(s.fs, path)
 	if err != nil {
@@ -52,7 +53,7 @@ func (s *Store) documentWhole(path string) error {
 		return d.FirstMistake()
 	case !d.Intact():
 		return errors.New("its checksum is wrong")
-	case d.Runner.FormatVersion != state.FormatVersion: // which may have been written otherwise
+	case d.Runner.FormatVersion != state.FormatVersion: // an older version may have encoded it differently
 		return nil
 	}
 	again, err := d.Encode()

@@ -8,8 +8,8 @@ import (
 	"prdrunner/checkpoint/text"
 )
 
-// lostRemedy is for what cannot be read: a checkpoint of the session in a
-// directory that nothing makes again, or, with no id, the session's journal.
+// lostRemedy returns the advice for a checkpoint that can't be read and can't be rebuilt,
+// in the session in dir. If id is "" the advice is for the session's journal.
 func (s *Store) lostRemedy(prd, dir, id string) string {
 	switch current := dir == s.layout.PRDDir(prd); {
 	case current && id != "":
@@ -20,9 +20,9 @@ func (s *Store) lostRemedy(prd, dir, id string) string {
 	return "put back a copy, or, if nothing in it is needed, remove the archived session: rm -r " + text.ShellWord(dir)
 }
 
-// MarkDamaged records that a checkpoint was found damaged, and why. It is
-// durable when MarkDamaged returns. One that is marked already stays as it is:
-// the time of the mark is when the damage was first met.
+// MarkDamaged records, durably, that a checkpoint was found damaged, and why. A checkpoint
+// that is already marked keeps its mark: the time of the mark is when the damage was first
+// found.
 func (x *Session) MarkDamaged(ctx context.Context, id, reason string) error {
 	if x.live == nil {
 		return fmt.Errorf("mark checkpoint %s: %w", id, ErrNoSession)
@@ -41,14 +41,14 @@ func (x *Session) MarkDamaged(ctx context.Context, id, reason string) error {
 	return nil
 }
 
-// Marks is what marking came to.
+// Marks is the result of marking checkpoints.
 type Marks struct {
-	Marked   []string `json:"marked"`   // found damaged, and not known to be
-	Unmarked []string `json:"unmarked"` // known to be damaged, and whole again
+	Marked   []string `json:"marked"`   // newly found damaged
+	Unmarked []string `json:"unmarked"` // were marked as damaged and are whole again
 }
 
-// Mark records what validating the session found: damage where it is new, and
-// that a marked checkpoint is whole again where it was read to its last byte.
+// Mark records the findings of a validation: new damage, and marked checkpoints that are
+// whole again. A checkpoint only counts as whole again if every byte was read.
 func (x *Session) Mark(ctx context.Context, v *Validation) (Marks, error) {
 	m := Marks{Marked: []string{}, Unmarked: []string{}}
 	if x.live == nil {
