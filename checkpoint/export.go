@@ -91,8 +91,8 @@ type ExportHeader struct {
 // Export writes an archive from which another machine can continue without any other data:
 // the journal, the checkpoints, and the bytes of all their files, including those that
 // only git keeps here. It takes no lock. If the session continues meanwhile, the archive
-// holds it as of one commit. If the stored bytes of a file are lost, Export takes them
-// from a workspace file with the same content.
+// holds it as of one commit. If the stored bytes of a file are lost or damaged, Export
+// takes them from a workspace file with the same content.
 func (s *Store) Export(ctx context.Context, w *workspace.Workspace, prd string, o ExportOptions) (*Exported, error) {
 	if err := s.checkID(prd); err != nil {
 		return nil, err

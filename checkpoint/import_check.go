@@ -88,7 +88,7 @@ func (k *checking) sort() error {
 // another limit.
 const maxMember = disk.MaxCheckpoint
 
-// read returns the content of a member, which may have limit bytes.
+// read returns the content of a member. A member of more than limit bytes is damaged.
 func (i *Import) read(name string, limit int64) (data []byte, err error) {
 	r, err := i.staged.Open(name)
 	if err != nil {

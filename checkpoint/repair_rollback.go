@@ -45,9 +45,10 @@ type rollbackEnd struct {
 }
 
 // endRollback applies the end of the rollback that is under way in the chosen state. If no
-// commit followed, the rollback stays under way. If the end is not known, the state
-// becomes the one before the rollback, and the safety checkpoint is pinned. Runner does
-// not finish such a rollback: files change only when the user asks for it.
+// commit followed, the rollback stays under way. If the end is not known or can't be
+// applied, the state becomes the one before the rollback, and the safety checkpoint is
+// pinned. Runner does not finish such a rollback: files change only when the user asks for
+// it.
 func (s *Store) endRollback(prd string, r *JournalRebuild, old *salvaged) error {
 	if err := s.loseRollbacks(prd, r, old); err != nil {
 		return err

@@ -142,7 +142,8 @@ func (k *checker) lastWhole(ctx context.Context, at StoredSession, except string
 }
 
 // file checks the file of a checkpoint. It returns the state in the file. If the file is
-// missing or damaged it returns the state from the journal, nil if the journal is no help.
+// missing or damaged it returns the state from the journal, nil if the journal does not
+// have it.
 func (k *checker) file(c *CheckpointCheck, at StoredSession) (*state.State, error) {
 	stored, err := k.store.layout.CheckpointsIn(at.Dir).Read(c.Ref.ID)
 	missing := errors.Is(err, fs.ErrNotExist)
