@@ -19,7 +19,7 @@ type Finding string
 const (
 	FoundOK      Finding = "ok"
 	FoundBad     Finding = "bad"
-	FoundNone    Finding = "none"    // there is nothing to check: no git, or a missing file that the journal replaces
+	FoundNone    Finding = "none"    // nothing to check: no git, or a missing file that the journal replaces
 	FoundUnknown Finding = "unknown" // it can't be checked
 )
 
