@@ -316,7 +316,8 @@ func (b *build) conduct(ctx context.Context, session *checkpoint.Session) error 
 	return &endedError{status: ending.Status, signal: ending.Signal}
 }
 
-// tidy removes what retention no longer keeps, and tells the user what it removed.
+// tidy applies retention after a run, and tells the user which checkpoints were removed,
+// spared and archived.
 func (b *build) tidy(ctx context.Context, session *checkpoint.Session) error {
 	t, err := session.Tidy(ctx, b.files)
 	for _, warning := range t.Warnings {

@@ -2,7 +2,7 @@ package main
 
 import "github.com/spf13/cobra"
 
-// newCheckpointCommand makes the group of commands about checkpoints.
+// newCheckpointCommand returns the group of commands about checkpoints.
 func newCheckpointCommand(env *environment) *cobra.Command {
 	cmd := newGroupCommand("checkpoint", "List, compare, restore and maintain checkpoints",
 		newCheckpointListCommand(env),

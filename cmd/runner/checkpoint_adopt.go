@@ -74,7 +74,7 @@ func adopt(ctx context.Context, env *environment, store *checkpoint.Store, prd s
 	return errors.Join(session.Adopt(ctx, env.actor()), session.Close())
 }
 
-// writeAdopted shows what was adopted, or what would be.
+// writeAdopted shows which session was adopted, or would be.
 func writeAdopted(env *environment, o checkpointImportOptions, result adoptResult) error {
 	if o.json {
 		return writeJSON(env.stdout, result)

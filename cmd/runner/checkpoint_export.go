@@ -213,7 +213,7 @@ func checkRoom(env *environment, name, path string) error {
 
 // warnUndeclared warns of files that the archive lacks because they were not captured. It
 // also warns if the archive holds only the files that the pipeline declares, because the
-// session may need more of them elsewhere.
+// session may need other files elsewhere.
 func warnUndeclared(ctx context.Context, env *environment, store *checkpoint.Store, w *workspace.Workspace, st *checkpoint.State) {
 	if st.Capture == nil {
 		return

@@ -277,7 +277,7 @@ func (i *importing) carryOut(ctx context.Context, result *importResult) error {
 	return err
 }
 
-// toWrite counts the files that are to be restored.
+// toWrite returns the number of files to restore.
 func (i *importing) toWrite() int {
 	if !i.overwrite {
 		return len(i.files.Absent)

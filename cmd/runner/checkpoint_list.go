@@ -178,8 +178,8 @@ func ofType(sessions []checkpoint.StoredSession, label string) []checkpoint.Stor
 	})
 }
 
-// openSession is loadState for commands whose PRD can be omitted. Without one, it takes
-// the only PRD that has a session.
+// openSession opens a session like loadState. If prd is "", it opens the session of the
+// only PRD that has one.
 func openSession(env *environment, prd string) (*checkpoint.Store, *checkpoint.State, error) {
 	if prd != "" {
 		return loadState(env, prd)

@@ -120,7 +120,7 @@ type pruning struct {
 	objects collection
 	foreign []checkpoint.ForeignRefs // with --dry-run
 
-	finishing sync.Mutex // held to finish what was cut short: that prints messages, and may need the whole state directory
+	finishing sync.Mutex // held to finish a rollback or an import: that prints messages, and may need the whole state directory
 }
 
 // plan finds what would be removed. It skips a PRD that a run owns.
@@ -208,9 +208,9 @@ func (p *pruning) carryOut(ctx context.Context) error {
 	return collect(ctx, p.env, p.store, p.files, &p.objects)
 }
 
-// pruneAll prunes the planned PRDs, twice as many at once as there are CPUs, because most
-// of them wait for the disk or for a lock. It skips PRDs that another process has locked
-// in the meantime. After any other error it starts with no further PRD.
+// pruneAll prunes the planned PRDs, twice as many at once as there are CPUs, because
+// pruning mostly waits for the disk or for a lock. It skips PRDs that another process has
+// locked in the meantime. After any other error it starts with no further PRD.
 func (p *pruning) pruneAll(ctx context.Context) error {
 	locked := make([]error, len(p.pruned))
 	var failed atomic.Bool
@@ -247,7 +247,7 @@ func (p *pruning) pruneAll(ctx context.Context) error {
 	return err
 }
 
-// prune prunes one PRD. It first finishes what was cut short, such as a rollback;
+// prune prunes one PRD. It first finishes a rollback or an import that was cut short;
 // p.finishing allows that for one PRD at a time.
 func (p *pruning) prune(ctx context.Context, plan *checkpoint.Pruned) (done *checkpoint.Pruned, err error) {
 	session, err := lockOnly(ctx, p.env, p.store, plan.PRD)

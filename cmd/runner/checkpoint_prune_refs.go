@@ -77,8 +77,8 @@ func runPruneRefs(ctx context.Context, env *environment, store *checkpoint.Store
 	return nil
 }
 
-// removeRefs asks, and removes the captures that no session here needs. It returns what
-// was removed and what was kept, as determined under the lock.
+// removeRefs asks, and removes the captures that no session here needs. It returns the
+// captures that it removed and kept, as determined under the lock.
 func removeRefs(ctx context.Context, env *environment, store *checkpoint.Store, w *workspace.Workspace, o checkpointPruneOptions, of checkpoint.ForeignRefs) (checkpoint.ForeignRefs, error) {
 	question := fmt.Sprintf("Remove %s from git? If state directory %s is not gone, its sessions can't go back to them any more",
 		view.Plural(len(of.Refs)-len(of.Kept), "capture"), of.ID)

@@ -108,7 +108,7 @@ func runCheckpointRebuild(ctx context.Context, env *environment, o checkpointReb
 			}
 			return writeRebuilt(env, o, wouldRebuild(found))
 		}
-		for _, reference := range o.references { // before the lock, which finishes what was cut short
+		for _, reference := range o.references { // before lockSession, which may finish a rollback or an import
 			if _, err := stateFinished(ctx, store, st).FindCheckpoint(reference); err != nil {
 				return referenceHint(o.prd, fmt.Errorf("find checkpoint %q of %s: %w", reference, o.prd, err))
 			}
@@ -132,8 +132,8 @@ func runCheckpointRebuild(ctx context.Context, env *environment, o checkpointReb
 	})
 }
 
-// auditRebuilt adds to an audit record the checkpoints that were rebuilt, and what was
-// wrong with them.
+// auditRebuilt adds to an audit record the checkpoints that were rebuilt, and their
+// damage.
 func auditRebuilt(record *checkpoint.AuditRecord, rebuilt []checkpoint.RebuiltCheckpoint) {
 	var why []string
 	for i := range rebuilt {
@@ -201,7 +201,7 @@ func showRebuilt(env *environment, o checkpointRebuildOptions, rebuilt []checkpo
 	}
 }
 
-// showMended shows what was done to a damaged checkpoint, or what would be done.
+// showMended shows how a damaged checkpoint was rebuilt, or would be.
 func showMended(env *environment, o checkpointRebuildOptions, r *checkpoint.RebuiltCheckpoint, said *likewise) {
 	made := "its file was made again from the journal"
 	switch {

@@ -82,7 +82,8 @@ func writeValidSession(b *strings.Builder, env *environment, s *checkpoint.Sessi
 	writeProblems(b, s)
 }
 
-// likewise avoids repeating the same text for many checkpoints in a row.
+// likewise replaces a text that repeats the previous one by "same as above", for lists of
+// many checkpoints.
 type likewise struct{ last string }
 
 func (l *likewise) again(text string) string {

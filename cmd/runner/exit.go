@@ -27,7 +27,7 @@ const (
 	exitTerminated      = 143
 )
 
-// exitCodeMeaning is one line of the table in `runner --help` and README.md.
+// exitCodeMeaning is one row of the table in `runner --help` and README.md.
 type exitCodeMeaning struct {
 	code    int
 	meaning string

@@ -35,7 +35,7 @@ func guarded(ctx context.Context, env *environment, cfg *config, store *checkpoi
 }
 
 // guard makes a workspace leave out files that hold one of the known secrets, and warns
-// the user if these can't be known. masker is nil if there are none.
+// the user if these can't be known. masker is nil if the pipeline has no secrets.
 func guard(env *environment, w *workspace.Workspace, masker *mask.Masker, err error) {
 	switch {
 	case err != nil:
@@ -68,7 +68,7 @@ func (e *unknownSecretsError) Error() string {
 // Unwrap returns the reason why the values can't be known.
 func (e *unknownSecretsError) Unwrap() error { return e.err }
 
-// knownSecrets returns a masker for the sensitive values of a pipeline, nil if there are
+// knownSecrets returns a masker for the sensitive values of a pipeline, nil if it has
 // none. If ref names no file, that is the pipeline that the session ran, if its file still
 // exists. It returns an unknownSecretsError if the pipeline has sensitive values, or may
 // have some, and they can't be known.
@@ -83,8 +83,8 @@ func knownSecrets(env *environment, cfg *config, store *checkpoint.Store, ref pi
 	return secretsOf(env, cfg, ref, snap.State, nil)
 }
 
-// secretsOf does the work of knownSecrets for a session that was read (nil: there is
-// none), or that could not be read because it is damaged.
+// secretsOf does the work of knownSecrets for a session that was read, or that could not
+// be read because it is damaged. Without a session, st and damaged are nil.
 func secretsOf(env *environment, cfg *config, ref pipelineRef, st *checkpoint.State, damaged error) (*mask.Masker, error) {
 	var names []string
 	unknown := &unknownSecretsError{}
@@ -113,8 +113,8 @@ func secretsOf(env *environment, cfg *config, ref pipelineRef, st *checkpoint.St
 }
 
 // sensitiveVariables returns the sensitive variables whose values a session was given. A
-// session of an earlier version records only those that determined a workstream that has
-// started.
+// session of an earlier version records only the variables on which a started workstream
+// depends.
 func sensitiveVariables(st *checkpoint.State) []string {
 	names := slices.Clone(st.Sensitive)
 	for _, p := range st.Phases {

@@ -11,7 +11,7 @@ import (
 	"prdrunner/runner/view"
 )
 
-// dueHooks describes the hooks that have not ended, "" if there are none.
+// dueHooks describes the hooks that have not ended, "" if all have.
 func dueHooks(st *checkpoint.State) string {
 	if st == nil || st.Hooks == nil {
 		return ""
@@ -43,7 +43,7 @@ func (b *build) runDueHooks(ctx context.Context, snap *checkpoint.Snapshot) erro
 	return errors.Join(err, session.Close())
 }
 
-// warnings shows the warnings of a run, and nothing else.
+// warnings is a view that shows only the warnings of a run.
 type warnings struct{ env *environment }
 
 // Begin implements runner.View.

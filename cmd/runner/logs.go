@@ -84,8 +84,8 @@ type loggedStep struct {
 	cached   *checkpoint.Cached // the run whose result the last attempt took from the cache; nil if the attempt ran
 }
 
-// loggedSteps returns the steps that have a log, in the order of the pipeline: all of
-// them, or those that the user named.
+// loggedSteps returns the steps that have a log, in the order of the pipeline: all steps,
+// or those that the user named.
 func loggedSteps(st *checkpoint.State, name string) ([]loggedStep, error) {
 	var all []loggedStep
 	addGates := func(owner string, list []*checkpoint.Gate) {
@@ -282,7 +282,7 @@ func (p *logPrinter) writer() io.Writer {
 	return view.NewCleaner(p.env.stdout.raw)
 }
 
-// copy prints a log, or what was added to it, after its header.
+// copy prints a log, or the output that was added to it, after its header.
 func (p *logPrinter) copy(label string, attempt int, to io.Writer, from io.Reader) error {
 	out := p.env.stdout
 	if header := fmt.Sprintf("==> %s (attempt %d) <==", view.OneLine(label), attempt); !p.named && header != p.last {

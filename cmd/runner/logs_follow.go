@@ -114,7 +114,7 @@ func attemptOf(e checkpoint.Event) (beginning, bool) {
 	return beginning{}, false
 }
 
-// more prints what was added to each log since the last call.
+// more prints the output that was added to each log since the last call.
 func (p *logPrinter) more(open []*followed) error {
 	for _, f := range open {
 		if err := p.added(f); err != nil {

@@ -1,5 +1,5 @@
-// Command runner executes a pipeline declared in HCL and makes every step of
-// it durable.
+// Command runner executes a pipeline declared in HCL and records every step
+// durably.
 //
 // Each command is one file: a constructor newXxxCommand, a struct xxxOptions
 // that its flags fill, and a function run(ctx, options). main makes an environment

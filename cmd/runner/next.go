@@ -9,11 +9,11 @@ import (
 	"prdrunner/checkpoint/text"
 )
 
-// suggestion is a command that the user may type next, without the program's name, and
-// what it does.
+// suggestion is a command that the user may type next, without the program's name, and its
+// purpose.
 type suggestion struct{ command, purpose string }
 
-// writeSuggestions lists commands with what they do.
+// writeSuggestions lists commands, each with its purpose.
 func writeSuggestions(b *strings.Builder, env *environment, list ...suggestion) {
 	for _, s := range list {
 		fmt.Fprintf(b, "  %s   %s\n", env.command(s.command), s.purpose)

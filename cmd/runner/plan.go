@@ -254,8 +254,9 @@ func planState(ctx context.Context, env *environment, on *setup, early *earlyLoa
 	return nil, st, nil
 }
 
-// refusePlanFile refuses a plan file whose path has another meaning. If the pipeline read
-// the file, for example, each plan that is written there would change what it plans.
+// refusePlanFile refuses a plan file whose path has another meaning: it lies in the state
+// directory, it is the configuration, or the pipeline reads or makes it. Writing a plan
+// there would change the very things that were planned.
 func refusePlanFile(env *environment, on *setup, name string) error {
 	if name == "" {
 		return nil

@@ -13,8 +13,8 @@ import (
 	"prdrunner/runner/view"
 )
 
-// terminal returns the terminal at which the user can be asked, nil if there is none. A
-// command calls it once, because two readers of one input would take each other's lines.
+// terminal returns the terminal at which the user can be asked, nil without one. A command
+// calls it once, because two readers of one input would take each other's lines.
 func (e *environment) terminal() *view.Terminal {
 	if !e.interactive() {
 		return nil

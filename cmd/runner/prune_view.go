@@ -22,14 +22,14 @@ type pruneReport struct {
 	Foreign       []foreignRefs `json:"of_other_state_directories,omitempty"` // with --dry-run
 }
 
-// prunedPRD is what was removed from a PRD, or would be.
+// prunedPRD lists the checkpoints and sessions of a PRD that were removed, or would be.
 type prunedPRD struct {
 	PRD         string              `json:"prd"`
 	Checkpoints []removedCheckpoint `json:"checkpoints"` // oldest first
 	Sessions    []removedSession    `json:"sessions"`
 	Kept        int                 `json:"kept"`  // checkpoints
 	Keeps       []keptCheckpoint    `json:"keeps"` // with reasons, oldest first
-	Lost        []checkpoint.Text   `json:"lost"`  // what no rollback can restore any more
+	Lost        []checkpoint.Text   `json:"lost"`  // the states that no rollback can restore any more
 	FreedBytes  int64               `json:"freed_bytes"`
 	OverBytes   int64               `json:"over_bytes"` // bytes above max_size_mb, because no more may be removed
 	Doubted     int                 `json:"doubted"`    // checkpoints that are too old if the clock is right
@@ -60,7 +60,7 @@ type removedSession struct {
 	Bytes    int64     `json:"bytes"`
 }
 
-// collectedAll is what was collected in the whole state directory.
+// collectedAll counts the objects that were collected in the whole state directory.
 type collectedAll struct {
 	Objects   int             `json:"objects"`
 	Leftovers int             `json:"leftovers"` // temporary files
@@ -95,7 +95,7 @@ func (c *collection) report() collectedAll {
 	}
 }
 
-// show prints what was removed, or would be.
+// show prints the result of the command, or of the dry run.
 func (p *pruning) show(w io.Writer) error {
 	if !p.o.json {
 		return p.write(w, p.o.dryRun)
@@ -122,7 +122,7 @@ func (p *pruning) show(w io.Writer) error {
 	return writeJSON(w, report)
 }
 
-// write prints what was removed, or would be, for people.
+// write prints the same for people. ahead says that nothing has been removed yet.
 func (p *pruning) write(w io.Writer, ahead bool) error {
 	var b strings.Builder
 	checkpoints, sessions := p.count()
@@ -144,7 +144,7 @@ func (p *pruning) write(w io.Writer, ahead bool) error {
 	return err
 }
 
-// writePruned prints what is removed from a PRD, with reasons.
+// writePruned lists the checkpoints and sessions removed from a PRD, with reasons.
 func writePruned(b *strings.Builder, p *checkpoint.Pruned, ahead bool) {
 	verb := "Removed"
 	if ahead {
@@ -183,8 +183,8 @@ func writeKept(b *strings.Builder, p *checkpoint.Pruned) {
 	}
 }
 
-// tell prints what retention removed at the end of a run, and what no rollback can restore
-// any more because of that.
+// tell lists the checkpoints that retention removed at the end of a run, and the states
+// that no rollback can restore any more.
 func tell(w io.Writer, p *checkpoint.Pruned) {
 	var b strings.Builder
 	if n := len(p.Checkpoints); n > 0 {
@@ -194,8 +194,8 @@ func tell(w io.Writer, p *checkpoint.Pruned) {
 	fmt.Fprint(w, b.String())
 }
 
-// writeRemoved prints what is removed, with reasons, and what no rollback can restore any
-// more.
+// writeRemoved lists the checkpoints and sessions that are removed, with reasons, and the
+// states that no rollback can restore any more.
 func writeRemoved(b *strings.Builder, p *checkpoint.Pruned, verb string) {
 	for _, c := range p.Checkpoints {
 		fmt.Fprintf(b, "  - %s: %s\n", c.ID, c.Why)

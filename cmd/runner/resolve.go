@@ -193,10 +193,10 @@ func (r *resolving) giveHint(st *checkpoint.State, lost *plan.LostError) string 
 	return fmt.Sprintf("`%s`, with what it was for TEXT", give)
 }
 
-// adopt returns the definition and the results with which the workstream counts as done.
-// That is what the pipeline says now. If the pipeline can't be evaluated, and the user
-// gave neither a file nor variables, that is what the workstream's last attempt was
-// started from.
+// adopt returns the digest from which the workstream counts as run, with its earlier
+// results and the given outputs. The digest is that of the current pipeline and files. If
+// the pipeline can't be evaluated, and the user gave neither a file nor variables, it is
+// the digest with which the workstream's last attempt was started.
 func (r *resolving) adopt(ctx context.Context, st *checkpoint.State) (runner.Adopted, error) {
 	cfg, err := loadConfig(r.env)
 	if err != nil {

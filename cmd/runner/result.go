@@ -2,7 +2,7 @@ package main
 
 import "prdrunner/checkpoint"
 
-// resultless returns copies of phases without the results of workstreams that are to run
+// resultless copies phases, and leaves out the results of workstreams that are to run
 // again. The state keeps these results until the workstreams have run, because they tell
 // which workstream made which files. Users must not take them for current results.
 func resultless(phases []*checkpoint.Phase) []*checkpoint.Phase {

@@ -13,8 +13,8 @@ import (
 	"prdrunner/runner/view"
 )
 
-// finished is a rollback that was cut short, and that a command finished before it did its
-// own work. It is nil if there was none.
+// finished describes a rollback that was cut short, and that a command finished before it
+// did its own work. It is nil if no rollback was cut short.
 type finished struct {
 	prd    string
 	intent checkpoint.RollbackStarted
@@ -79,8 +79,8 @@ func (f *finished) is(plan *checkpoint.Rollback) bool {
 	return f != nil && f.done.To == plan.Target.ID && f.done.Scope == plan.Scope
 }
 
-// keptError reports that a session is not set aside, because only a checkpoint of it holds
-// the files that were edited while its rollback was not finished.
+// keptError reports that a session is not set aside, because only one of its checkpoints
+// holds the files that were edited while its rollback was not finished.
 type keptError struct {
 	prd, kept string
 	err       error // why the rollback could not be finished, nil if it was finished

@@ -178,7 +178,7 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 	return withHint(usageErrorf("unknown command %q for `%s`", args[0], cmd.CommandPath()), hint)
 }
 
-// flagError says what is wrong with a flag, and suggests a flag that the user may have
+// flagError explains the mistake in a flag, and suggests a flag that the user may have
 // meant.
 func flagError(cmd *cobra.Command, err error) error {
 	hint := fmt.Sprintf("`%s --help` lists the flags", cmd.CommandPath())

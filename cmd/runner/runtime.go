@@ -17,8 +17,8 @@ const (
 	// memory.
 	spare = 75
 
-	// mostWaiting bounds the number of tasks for which makeRoomToWait raises GOMAXPROCS. A
-	// garbage collection uses a quarter of GOMAXPROCS.
+	// mostWaiting bounds the number of tasks for which makeRoomToWait raises GOMAXPROCS,
+	// because a garbage collection uses a quarter of GOMAXPROCS.
 	mostWaiting = 16
 )
 
@@ -35,7 +35,8 @@ func collectLate() {
 	runtime.AddCleanup(first, func(percent int) { debug.SetGCPercent(percent) }, spare)
 }
 
-// collectForBuild is collectLate for a build. The build calls it before it reads anything.
+// collectForBuild delays the first garbage collection of a build, which calls it before it
+// reads anything.
 func collectForBuild() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(untouchedBuild)
@@ -43,9 +44,9 @@ func collectForBuild() {
 }
 
 // makeRoomToWait raises GOMAXPROCS by one for each goroutine that waits for a task, and by
-// one more. Without the spare one, Go checks every 20 µs which of them it can take back
-// from a waiting goroutine, which took a tenth of the CPU time of a run of short tasks. If
-// GOMAXPROCS is set, makeRoomToWait does nothing.
+// one to spare. Without a spare processor, Go checks every 20 µs which processor it can
+// take back from a waiting goroutine, which took a tenth of the CPU time of a run of short
+// tasks. If GOMAXPROCS is set, makeRoomToWait does nothing.
 func makeRoomToWait(tasks int) {
 	if os.Getenv("GOMAXPROCS") != "" {
 		return

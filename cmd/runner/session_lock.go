@@ -19,7 +19,7 @@ func lockSession(ctx context.Context, env *environment, cfg *config, store *chec
 }
 
 // lockFinished does the work of lockSession, and also returns the rollback that it
-// finished, nil if there was none.
+// finished, or nil.
 func lockFinished(ctx context.Context, env *environment, cfg *config, store *checkpoint.Store, prd string, w *workspace.Workspace) (*checkpoint.Session, *finished, error) {
 	session, err := lockOnly(ctx, env, store, prd)
 	if err != nil {
@@ -76,7 +76,7 @@ func rollingBack(snap *checkpoint.Snapshot) bool {
 }
 
 // finishEarlier finishes an import and a rollback that were cut short, and tells the user.
-// It returns the rollback, nil if there was none.
+// It returns the rollback that it finished, or nil.
 func finishEarlier(ctx context.Context, env *environment, cfg *config, store *checkpoint.Store, session *checkpoint.Session, w *workspace.Workspace) (*finished, error) {
 	st := session.State()
 	if st == nil {
@@ -135,8 +135,8 @@ func finishImport(ctx context.Context, env *environment, store *checkpoint.Store
 }
 
 // ask hands a request to the owner of a session, and records the outcome in the audit log.
-// If the session has no owner, ask locks it, finishes what was cut short, and calls alone
-// with the session and the rollback that it finished.
+// If the session has no owner, ask locks it, finishes an import or a rollback that was cut
+// short, and calls alone with the session and that rollback.
 func ask(ctx context.Context, env *environment, store *checkpoint.Store, r checkpoint.Request, alone func(*checkpoint.Session, *finished) error) error {
 	cfg, err := loadConfig(env)
 	if err != nil {
@@ -175,7 +175,7 @@ func lockedBy(prd string, h checkpoint.Holder) error {
 }
 
 // lockHint adds to the error of a session that another process has locked the command that
-// shows what that process does.
+// shows the work of that process.
 func lockHint(prd string, err error) error {
 	var locked *checkpoint.LockedError
 	if !errors.As(err, &locked) {

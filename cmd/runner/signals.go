@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// unwindGrace is how long a command may take, after it is asked to end, to undo
-	// what it has begun. The next command finishes what is left after that.
+	// unwindGrace is how long a command may take to undo its work after it is asked to
+	// end. The next command finishes the rest.
 	unwindGrace = 5 * time.Second
 	// tellGrace is how long the command may take to print the message about that:
 	// the reader of standard error may have stopped reading.
@@ -32,7 +32,7 @@ type signals struct {
 	first  string                  // name of the first signal, "" if there was none
 	doing  string                  // the command that would do the rest
 	cancel context.CancelFunc      // nil after it was called
-	atOnce func(name, what string) // prints what was interrupted, and ends the process
+	atOnce func(name, what string) // prints the message what, and ends the process
 	run    *runSignals             // nil if no run is on
 }
 
@@ -46,7 +46,7 @@ type runSignals struct {
 }
 
 // catch starts to catch the signals that ask a process to end, for the rest of the
-// process's life.
+// process's life. The first signal cancels the returned context. atOnce ends the process.
 func (s *signals) catch(ctx context.Context, atOnce func(name, what string)) context.Context {
 	ctx, cancel := context.WithCancel(ctx)
 	s.cancel, s.atOnce = cancel, atOnce
@@ -65,7 +65,8 @@ func (s *signals) catch(ctx context.Context, atOnce func(name, what string)) con
 	return ctx
 }
 
-// take acts on a signal.
+// take acts on a signal: it hands the signal to the run, cancels the context, or ends the
+// process.
 func (s *signals) take(sig os.Signal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -85,7 +86,7 @@ func (s *signals) take(sig os.Signal) {
 	}
 }
 
-// take delivers a signal to a run, unless two are waiting already.
+// take delivers a signal to a run, unless two signals wait already.
 func (r *runSignals) take(name string) {
 	before := r.count
 	r.count++
@@ -104,7 +105,7 @@ func (r *runSignals) take(name string) {
 }
 
 // handOver hands the signals over to a run, which acts on both. second is called when the
-// second signal arrives. The run calls back when it has ended.
+// second signal arrives. The caller calls back when the run has ended.
 func (s *signals) handOver(second func()) (names <-chan string, back func()) {
 	// If the reader of Runner's output goes away, SIGPIPE must not end the run silently: the
 	// write fails instead, and the view reports it.
@@ -118,8 +119,7 @@ func (s *signals) handOver(second func()) (names <-chan string, back func()) {
 	}
 }
 
-// does sets the command that would do the rest if this one is interrupted, "" if there is
-// none.
+// does sets the command that would do the rest if this one is interrupted, "" for none.
 func (s *signals) does(command string) { s.set(func() { s.doing = command }) }
 
 func (s *signals) set(change func()) {
@@ -142,8 +142,9 @@ func (s *signals) interrupted(env *environment, err error) error {
 	return &endedError{signal: name}
 }
 
-// fromSignal reports whether a signal can be the reason for an error. Damage that the
-// command found or left is not: the user must see such errors.
+// fromSignal reports whether a signal can be the reason for an error. It returns false for
+// errors that report damage or mistakes which the command found, or a state which it left:
+// the user must see these errors.
 func fromSignal(err error) bool {
 	var rollback *checkpoint.RollbackError
 	switch {

@@ -55,7 +55,7 @@ type starter struct {
 	command   func(flags string) string // returns the command that builds the pipeline, with more flags
 	finished  *finished                 // the rollback that was finished before anything was decided
 
-	// runHooks runs the hooks of the last run that are still due.
+	// runHooks runs the hooks of the last run that have not ended.
 	runHooks func(ctx context.Context, snap *checkpoint.Snapshot) error
 
 	// written returns the state that a document written by hand gives the pipeline's session.
@@ -63,9 +63,9 @@ type starter struct {
 	written func(*checkpoint.Document) (*checkpoint.State, error)
 }
 
-// settle finishes what an earlier command left half done, before anything is decided.
-// Until then the session is about to change. settle returns the session as it is
-// afterwards.
+// settle finishes, before anything is decided, the work that an earlier command left half
+// done. Until then the recorded state is not the one from which the build would start.
+// settle returns the session after that.
 func (s *starter) settle(ctx context.Context, snap *checkpoint.Snapshot) (_ *checkpoint.Snapshot, err error) {
 	archiving, err := s.store.Archiving(s.prd)
 	switch {
@@ -105,7 +105,8 @@ func (s *starter) refuseUnfinished(p *pipeline.Pipeline, saved *plan.Plan, snap 
 }
 
 // goBack rolls the session back to the checkpoint that --resume names, if it names one.
-// After that the build is an ordinary resume. goBack returns the session as it is then.
+// After that the build is an ordinary resume. goBack returns the session after the
+// rollback.
 func (s *starter) goBack(ctx context.Context, snap *checkpoint.Snapshot) (*checkpoint.Snapshot, error) {
 	if !namesCheckpoint(s.resume) {
 		return snap, nil
@@ -124,8 +125,8 @@ func namesCheckpoint(resume string) bool {
 	return resume != "" && resume != resumeNamed && resume != resumeAuto
 }
 
-// decide decides how the build begins. It runs the hooks that are due as soon as it is
-// certain that the build continues or replaces the session.
+// decide decides how the build begins. It runs the hooks that are due once it is certain
+// that the build continues or replaces the session.
 func (s *starter) decide(ctx context.Context, snap *checkpoint.Snapshot) (start, error) {
 	asks := s.resume == "" && !s.fresh && (snap.State == nil || snap.State.Status != checkpoint.StatusComplete)
 	if !asks {
@@ -181,7 +182,7 @@ func (s *starter) nothing(ctx context.Context) (start, error) {
 	return start{}, nothingToResume(s.store, s.prd, s.command(""))
 }
 
-// lastArchived returns the newest archived session of a PRD, nil if there is none.
+// lastArchived returns the newest archived session of a PRD, or nil.
 func lastArchived(store *checkpoint.Store, prd string) (*checkpoint.StoredSession, error) {
 	sessions, err := store.Sessions(prd)
 	if err != nil {
@@ -264,7 +265,7 @@ func (s *starter) skipUnwritten(session *checkpoint.Session, unwritten error) er
 
 // goOnAfter decides for --resume if the last session is complete. A new session begins
 // from it, and runs the steps whose results are not proved valid for the current files and
-// definitions. If there are none, there is nothing to do.
+// definitions. Without such steps, there is nothing to do.
 func (s *starter) goOnAfter(ctx context.Context, st *checkpoint.State, on start) (start, error) {
 	if s.saved != nil || chosen(s.selection) {
 		return on, nil

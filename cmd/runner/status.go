@@ -107,8 +107,8 @@ func readStored(env *environment, prd string) (*checkpoint.Store, *checkpoint.Sn
 	return store, snap, err
 }
 
-// loadState is loadSession for commands that need a session that Runner made, not a
-// document written by hand.
+// loadState opens a session like loadSession, for commands that need a session that Runner
+// made. A document written by hand is an error.
 func loadState(env *environment, prd string) (*checkpoint.Store, *checkpoint.State, error) {
 	store, snap, err := loadSession(env, prd)
 	if err != nil {
@@ -117,8 +117,8 @@ func loadState(env *environment, prd string) (*checkpoint.Store, *checkpoint.Sta
 	return ownState(env, prd, store, snap)
 }
 
-// loadTrusted is loadState for commands that change the session: untrusted state is an
-// error.
+// loadTrusted opens a session like loadState, for commands that change the session.
+// Untrusted state is an error.
 func loadTrusted(ctx context.Context, env *environment, prd string) (*checkpoint.Store, *checkpoint.State, error) {
 	store, snap, err := readStored(env, prd)
 	if store != nil {
@@ -161,8 +161,8 @@ func importCutShort(env *environment, p *checkpoint.PendingImport) string {
 	return fmt.Sprintf("from %s was cut short: files may be missing; %s or the next command that changes the session finishes it", shownArchive(p), env.localize(importAgain(p)))
 }
 
-// noSession returns the error of a PRD without a session. Its hint says what there is
-// instead: a cut-short import, an archived session, or sessions of other PRDs.
+// noSession returns the error of a PRD without a session. Its hint names an import that
+// was cut short, an archived session, or the PRDs that have sessions.
 func noSession(env *environment, store *checkpoint.Store, prd string) error {
 	hint := howToStart(env, prd)
 	if p, err := store.PendingImport(prd); err == nil && p != nil {

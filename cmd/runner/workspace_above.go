@@ -63,10 +63,10 @@ func (e *environment) typed(name string) string {
 }
 
 // workspaceAbove returns the nearest directory, from the given one upwards, that a state
-// directory, a configuration or a pipeline marks as a workspace. If there is no such
-// directory, it returns the given one. The search ends at the root of a git work tree. It
-// also ends below a directory that everyone may write to or that belongs to a user other
-// than root and the current user, because the files in it decide which commands run.
+// directory, a configuration or a pipeline marks as a workspace. If it finds none, it
+// returns the given directory. The search ends at the root of a git work tree. It also
+// ends below a directory that everyone may write to or that belongs to a user other than
+// root and the current user, because the files in it decide which commands run.
 func (e *environment) workspaceAbove(from string) string {
 	ids := e.markingIDs()
 	for dir := from; ; {
