@@ -11,8 +11,8 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// FileStat tells one content of a file from another without reading it. Times are
-// nanoseconds since 1970.
+// FileStat tells whether the content of a file may have changed, without reading it. Times
+// are nanoseconds since 1970.
 type FileStat struct {
 	Size          int64
 	Mtime, Ctime  int64
@@ -22,64 +22,63 @@ type FileStat struct {
 // Sums are the digests of a file's bytes, and what its ACL says.
 type Sums struct {
 	Digest   string
-	Blob     string // git's name; "" where nobody asked for it
-	MaskOnly uint32 // permission bits that its mode shows for its group, and that the group does not have
+	Blob     string // git's name of the bytes; "": not computed
+	MaskOnly uint32 // permission bits that the mode shows for the group but that the group does not have
 }
 
-// cached is what a reading of a file found.
+// cached is the cache's entry of a file.
 type cached struct {
 	path string
 	stat FileStat
 	sums Sums
-	read int64 // when it was read; 0: by an earlier process
+	read int64 // when this process read it; 0: an earlier process did
 }
 
-// How much older than the moment of reading a file's times must be: the tick
-// of the kernel's clock is at most 10 ms, and there are file systems that
-// count seconds, in twos.
+// The margins by which a file's times must precede the time at which it is read. The tick
+// of the kernel's clock is at most 10 ms; some file systems count only even seconds.
 const (
 	fineMargin   = 20 * time.Millisecond
 	coarseMargin = 2 * time.Second
 )
 
-// Cache remembers the digests of files by what stat says of them.
+// Cache holds the digests of files by their stat.
 //
 // A file that is written twice within a tick of the clock keeps its times. So the cache
-// remembers only files that were read later than a tick after their times, and younger
-// ones are read again. After a restart of the machine it remembers nothing: a power cut
-// may change a file and not its times.
+// holds only files that were read later than a tick after their times, and younger files
+// are read again. After a restart of the machine the cache is empty: a power cut may
+// change a file and not its times.
 //
 // A program that writes through a memory map changes a file's times when it first touches
 // a page, and again only after the kernel has written that page to the disk. The cache,
 // like git, does not notice such a write. Callers that are about to overwrite or remove a
-// file call Distrust before.
+// file must call Distrust before.
 type Cache struct {
 	fs   store.FS
-	path string // "": not kept beyond this process
-	root string // the workspace's absolute path
+	path string // "": the cache is not saved
+	root string // the absolute path of the workspace
 	boot string
 	Now  func() time.Time
 
 	surveyed atomic.Bool // all files were looked up: entries not used are probably of removed files
 
-	once sync.Once // of loading
-	skew sync.Once // of measuring
+	once sync.Once // loads the file
+	skew sync.Once // measures the clock
 
 	// Callers ask for files in the order of their paths, and far more often than they
 	// add one. So the loaded entries are a list that never changes.
-	known knownFiles    // as loaded
-	used  []atomic.Bool // which of them this process asked for
+	known knownFiles    // the loaded entries
+	used  []atomic.Bool // the loaded entries that Get has returned
 	grown atomic.Bool   // whether since has anything
 
 	mu      sync.Mutex
-	since   map[string]cached // entries of this process, by path, in place of loaded ones; without digest: nothing is known
+	since   map[string]cached // entries of this process, by path, in place of loaded ones; without digest: dropped
 	refused map[string]string // digests of files that were excluded for their content, by path
 	behind  time.Duration     // how far the file system's clock is behind the machine's
-	changed bool              // since it was loaded or saved
+	changed bool              // whether there are changes since the cache was loaded or saved
 }
 
-// NewCache returns a cache of the files below dir. It is kept in the file at path of
-// fsys; with none of the two it serves this process only.
+// NewCache returns a cache of the files below dir. It is saved in the file at path of
+// fsys. If either is not given, the cache serves only this process.
 func NewCache(fsys store.FS, path, dir string) *Cache {
 	c := &Cache{fs: fsys, root: filepath.Clean(dir), boot: bootID(), Now: time.Now}
 	if fsys != nil && c.boot != "" {
@@ -88,15 +87,16 @@ func NewCache(fsys store.FS, path, dir string) *Cache {
 	return c
 }
 
-// LoadOnce reads the file, unless that was done.
+// LoadOnce reads the cache file on its first call.
 func (c *Cache) LoadOnce() { c.once.Do(c.load) }
 
-// MarkSurveyed says that all files were looked up: those that were not are probably gone.
+// MarkSurveyed says that the caller has looked up all files of the workspace. Files that
+// were not looked up are probably gone.
 func (c *Cache) MarkSurveyed() { c.surveyed.Store(true) }
 
-// Get returns the digests of a file, if they are known, and with withBlob only if git's
-// name of the blob is known, too. near is the probable index of the file among the loaded
-// ones; Get sets it to that of the next file.
+// Get returns the digests of a file if they are known. With withBlob, git's name of the
+// bytes must be known, too. near is the probable index of the file among the loaded
+// entries; Get sets it to that of the next file.
 func (c *Cache) Get(path string, stat FileStat, withBlob bool, near *int) (Sums, bool) {
 	c.LoadOnce()
 	if e, better := c.learned(path); better {
@@ -132,8 +132,8 @@ func (c *Cache) learned(path string) (e cached, ok bool) {
 	return e, ok
 }
 
-// Put remembers the digests of a file that nobody wrote to while it was read,
-// from the given moment on.
+// Put adds the digests of a file that no process changed while it was read. began is the
+// time at which reading began.
 func (c *Cache) Put(path string, stat FileStat, s Sums, began time.Time) {
 	c.LoadOnce()
 	c.mu.Lock()
@@ -145,7 +145,8 @@ func (c *Cache) Put(path string, stat FileStat, s Sums, began time.Time) {
 	}
 }
 
-// IsSettled is settled at a moment of our own clock.
+// IsSettled reports what settled does for a time of this machine's clock, which may differ
+// from the file system's.
 func (c *Cache) IsSettled(stat FileStat, at time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -168,7 +169,7 @@ func (c *Cache) forget(path string) {
 	}
 }
 
-// Distrust drops what is known of files.
+// Distrust drops the entries of files, so that they are read again.
 func (c *Cache) Distrust(paths []string) {
 	c.LoadOnce()
 	c.mu.Lock()
@@ -204,9 +205,9 @@ func settled(stat FileStat, at time.Time) bool {
 	return at.UnixNano()-max(stat.Mtime, stat.Ctime) > int64(margin)
 }
 
-// Measure compares the file system's clock with ours, by a file that it makes
-// beside the cache. Only what changes the state directory anyway calls it; on
-// a local disk the two clocks are one.
+// Measure compares the file system's clock with this machine's, by a temporary file that
+// it makes in the cache's directory. Only callers that may change the state directory call
+// it. On a local disk the two clocks are the same.
 func (c *Cache) Measure() {
 	if c.path == "" {
 		return
@@ -222,23 +223,23 @@ func (c *Cache) Measure() {
 	})
 }
 
-// compare measures the lag by the time of a file that was just made.
+// compare sets the clock lag by the time of a file that was just made.
 func (c *Cache) compare(f store.File) {
 	info, err := f.Stat()
-	if err != nil || info.Sys() == nil { // one that is in memory has no clock
+	if err != nil || info.Sys() == nil { // a file in memory has no clock
 		return
 	}
 	c.SetClockLag(max(0, c.Now().Sub(info.ModTime())))
 }
 
-// SetClockLag says how far the file system's clock is behind ours.
+// SetClockLag sets how far the file system's clock is behind this machine's.
 func (c *Cache) SetClockLag(lag time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.behind = lag
 }
 
-// Refuse remembers what a file holds that was left out for that.
+// Refuse records the digest of a file that was excluded for its content.
 func (c *Cache) Refuse(path, digest string) {
 	c.LoadOnce()
 	c.mu.Lock()
@@ -248,7 +249,7 @@ func (c *Cache) Refuse(path, digest string) {
 	}
 }
 
-// RefusedFiles returns the digests of files that were refused for what they held, by path.
+// RefusedFiles returns the digests of files that were excluded for their content, by path.
 func (c *Cache) RefusedFiles() map[string]string {
 	c.LoadOnce()
 	c.mu.Lock()

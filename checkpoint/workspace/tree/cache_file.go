@@ -15,24 +15,27 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// The file of a cache: cacheMagic; the workspace's path and the name of the
-// running kernel, each with its length; the number of files that were left out
-// for what they held, and of each its path with its length, and the digest; for
-// every file its path with its
-// length, size, times, number, device, the bits of its mode that are an ACL's mask
-// alone, digest, and git's name with its length; and at last the SHA-256 of all that. Numbers are varints, but for
-// the times, which are 8 bytes, little end first. The files are sorted by path, but
-// for those that earlier versions wrote.
+// cacheMagic begins a cache file and names its format. These parts follow, where a string
+// is its length and its bytes:
+//
+//   - the workspace's path and the boot ID, both strings
+//   - the number of excluded files, then the path and digest of each, both strings
+//   - for each file its path (a string), size, mtime, ctime, inode, device, MaskOnly bits,
+//     SHA-256 digest (32 bytes), and git's name of the bytes (a string)
+//   - the SHA-256 of all bytes before it
+//
+// Numbers are varints, except for the times, which are 8 bytes, little-endian. The files
+// are sorted by path, except in cache files of earlier versions.
 const cacheMagic = "runner stat cache 3\n"
 
-// cacheContent is what the file of a cache holds.
+// cacheContent is the decoded content of a cache file.
 type cacheContent struct {
 	known   knownFiles
 	refused map[string]string
 }
 
-// load reads the file, if it can be trusted: one that is torn, damaged, of
-// another version or of another directory is as good as none. It is called once.
+// load reads the cache file. If it is torn, damaged, of another version or of another
+// directory, the cache is empty. load is called once.
 func (c *Cache) load() {
 	var content cacheContent
 	if c.path != "" {
@@ -47,7 +50,7 @@ func (c *Cache) load() {
 	c.adopt(content)
 }
 
-// adopt takes what was loaded for all that is known.
+// adopt replaces the content of the cache.
 func (c *Cache) adopt(content cacheContent) {
 	c.known, c.used = content.known, make([]atomic.Bool, len(content.known.begins))
 	c.since, c.refused = map[string]cached{}, content.refused
@@ -56,14 +59,14 @@ func (c *Cache) adopt(content cacheContent) {
 	}
 }
 
-// Save writes what was learned of files since the cache was loaded or saved. What a
-// power cut leaves of the file is not trusted, so that it is not synced.
+// Save writes the cache file. It does not sync the file, since a file that a power cut
+// damages is not trusted.
 func (c *Cache) Save() error {
 	c.Measure()
 	return c.write(c.encode())
 }
 
-// HasNews reports whether there is anything to save.
+// HasNews reports whether the cache has changes to save.
 func (c *Cache) HasNews() bool {
 	if c.path == "" {
 		return false
@@ -74,8 +77,8 @@ func (c *Cache) HasNews() bool {
 	return c.changed
 }
 
-// Unseen returns the paths of files that may be gone, since nobody asked for them
-// while all files were looked up.
+// Unseen returns the paths of files that may be gone: MarkSurveyed was called, and Get was
+// not called for them.
 func (c *Cache) Unseen() []string {
 	if !c.surveyed.Load() {
 		return nil
@@ -92,7 +95,7 @@ func (c *Cache) Unseen() []string {
 	return slices.AppendSeq(paths, maps.Keys(c.refused))
 }
 
-// Paths returns the paths of all files that the cache names.
+// Paths returns the paths of all files in the cache.
 func (c *Cache) Paths() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -103,7 +106,7 @@ func (c *Cache) Paths() []string {
 	return paths
 }
 
-// Drop removes all that is known of files, also what they held that was refused.
+// Drop removes everything that the cache has of files, including their excluded contents.
 func (c *Cache) Drop(paths []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -113,7 +116,7 @@ func (c *Cache) Drop(paths []string) {
 	}
 }
 
-// write replaces the file by a rename, without any sync.
+// write replaces the cache file by a rename, without a sync.
 func (c *Cache) write(data []byte) error {
 	f, name, err := store.CreateTemp(c.fs, c.path)
 	if err != nil {
@@ -173,8 +176,8 @@ func appendString(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
-// decode reads a file. It is not ok unless all of it can be trusted. What stat
-// said before the machine was started is not: there is none of it then.
+// decode decodes a cache file, and returns false if it can't be trusted as a whole. If the
+// machine was restarted since the file was written, decode omits the digests by stat.
 func (c *Cache) decode(data []byte) (content cacheContent, ok bool) {
 	body := len(data) - sha256.Size
 	if body < len(cacheMagic) || !bytes.HasPrefix(data, []byte(cacheMagic)) {

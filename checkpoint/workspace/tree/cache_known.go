@@ -10,14 +10,14 @@ import (
 	"sort"
 )
 
-// knownFiles holds the entries of a cache file, undecoded: callers ask for most of them
-// once, and in order.
+// knownFiles holds the entries of a cache file, undecoded: callers ask for most of the
+// entries once, and in order.
 type knownFiles struct {
 	data   []byte
-	begins []int // where each file begins, sorted by their paths
+	begins []int // the offset of each file's entry, sorted by path
 }
 
-// knownFile is one entry. It refers to the data of knownFiles.
+// knownFile is a decoded entry. It refers to the data of knownFiles.
 type knownFile struct {
 	path []byte
 	stat FileStat
@@ -26,7 +26,7 @@ type knownFile struct {
 	blob []byte // empty: not computed
 }
 
-// indexFiles finds where each entry begins. bad says that the last one is cut off.
+// indexFiles finds the offset of each entry. bad reports that the last entry is cut off.
 func indexFiles(data []byte) (k knownFiles, bad bool) {
 	const typical = 96
 	k = knownFiles{data: data, begins: make([]int, 0, len(data)/typical)}
@@ -58,7 +58,8 @@ func (k *knownFiles) at(i int) knownFile {
 	return r.file()
 }
 
-// find returns the index of a path, or the one at which it would be. It tries near first.
+// find returns the index of a path, or the index at which it would be inserted. It tries
+// near first.
 func (k *knownFiles) find(path string, near int) (int, bool) {
 	if near < len(k.begins) && string(k.path(near)) == path {
 		return near, true
@@ -68,7 +69,7 @@ func (k *knownFiles) find(path string, near int) (int, bool) {
 }
 
 func (f *knownFile) sums() Sums {
-	var buf [len(digestPrefix) + 4*sha256.Size]byte // both in one string
+	var buf [len(digestPrefix) + 4*sha256.Size]byte // room for both digests, which share a string
 	b := hex.AppendEncode(append(buf[:0], digestPrefix...), f.sha)
 	end := len(b)
 	all := string(hex.AppendEncode(b, f.blob))
@@ -79,7 +80,7 @@ func (f knownFile) cached() cached {
 	return cached{path: string(f.path), stat: f.stat, sums: f.sums()}
 }
 
-// cacheReader reads the parts of a cache file one after the other.
+// cacheReader reads the parts of a cache file in order.
 type cacheReader struct {
 	data []byte
 	at   int
@@ -106,7 +107,7 @@ func (r *cacheReader) take(n int) []byte {
 	return r.data[r.at-n : r.at]
 }
 
-// bytes reads a length, and as many bytes.
+// bytes reads a string: a length, then as many bytes.
 func (r *cacheReader) bytes() []byte { return r.take(int(min(r.uvarint(), 1<<30))) }
 
 func (r *cacheReader) fixed() int64 {

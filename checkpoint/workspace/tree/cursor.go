@@ -13,58 +13,59 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// ErrDetour says that a symbolic link is on the way to a path.
+// ErrDetour says that a directory above a path is a symbolic link.
 var ErrDetour = errors.New("lies behind a symbolic link")
 
-// IsAbsent reports whether an error says that nothing is at a path: it or a
-// directory above it is missing, or there is a file or a link above it.
+// IsAbsent reports whether an error says that there is no file at a path: the file or a
+// directory above it is missing, or a path above it is a file or a link.
 func IsAbsent(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, ErrDetour)
 }
 
-// Cursor opens the directories of paths. It follows no link on the way, since
-// what looks like a path below a link is somewhere else. It
-// keeps the last one open, and those above it, so that sorted paths cost little;
-// the last one that was not there it does not look for again. It belongs to one goroutine,
-// and to one pass over the workspace.
+// Cursor opens the directories of paths. It follows no links, since a path below a link is
+// another file. It keeps the last directory and those above it open, so that sorted paths
+// cost little, and it does not look again for the last directory that was missing. A
+// cursor belongs to one goroutine and to one pass over the workspace.
 type Cursor struct {
 	base *os.Root
-	open []level  // from below the base on
-	file *os.File // the directory that is open, as a file; nil: not yet
-	near int      // where the cache has the last file, as far as it was asked
-	gone absence  // what was last looked for and not there
+	open []level  // the open directories below the base, outermost first
+	file *os.File // the current directory as a file; nil: not opened yet
+	near int      // the probable index of the next file in the cache
+	gone absence  // the last directory that was missing
 }
 
-// Cursor returns a cursor at the top of the tree, which is to be closed.
+// Cursor returns a cursor at the top of the tree. The caller must close it.
 func (t *Tree) Cursor() *Cursor { return &Cursor{base: t.root} }
 
 // absence is a directory that does not exist.
 type absence struct {
 	path string
-	err  error // nil: there is none
+	err  error // nil: no directory was missing
 }
 
-// level is an open directory on the way to another one.
+// level is an open directory.
 type level struct {
 	path string
 	root *os.Root
 }
 
-// At returns the directory that a path lies in, and its name there. The
-// directory is valid until the next call.
+// At returns the open directory of a path, and the path's last element. The directory is
+// valid until the next call.
 func (c *Cursor) At(path string) (*os.Root, string, error) {
 	i := strings.LastIndexByte(path, '/')
 	dir, err := c.Enter(path[:max(i, 0)])
 	return dir, path[i+1:], err
 }
 
-// Place is at, of what is to be looked at, and then perhaps read. It opens nothing yet.
+// Place returns the place of a path, which callers can examine and read. It opens no
+// directory yet.
 func (c *Cursor) Place(path string) Place {
 	i := strings.LastIndexByte(path, '/')
 	return Place{in: path[:max(i, 0)], name: Native(path[i+1:]), from: c}
 }
 
-// notThere returns the error of the last attempt to open a directory, if it did not exist.
+// notThere returns the recorded error if dir is, or lies below, the last directory that
+// was missing.
 func (c *Cursor) notThere(dir string) error {
 	if c.gone.err != nil && LeadsTo(c.gone.path, dir) {
 		return c.gone.err
@@ -72,8 +73,8 @@ func (c *Cursor) notThere(dir string) error {
 	return nil
 }
 
-// missed returns the error of opening a directory, and remembers it if the directory does
-// not exist.
+// missed adds the path to the error of opening a directory, and records the error if the
+// directory does not exist.
 func (c *Cursor) missed(path string, err error) error {
 	err = fmt.Errorf("open the directory %s: %w", path, err)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -82,14 +83,14 @@ func (c *Cursor) missed(path string, err error) error {
 	return err
 }
 
-// below returns the first directory on the way from above to dir, and its name.
+// below returns the path and the name of the first directory on the way from above to dir.
 func below(above, dir string) (path, name string) {
 	rest := strings.TrimPrefix(dir[len(above):], "/")
 	name, _, _ = strings.Cut(rest, "/")
 	return dir[:len(dir)-len(rest)+len(name)], name
 }
 
-// Enter returns a directory, "" for the base.
+// Enter opens a directory and returns it; "" is the base.
 func (c *Cursor) Enter(dir string) (*os.Root, error) {
 	if c.reached() == dir {
 		return c.current(), nil
@@ -112,7 +113,7 @@ func (c *Cursor) Enter(dir string) (*os.Root, error) {
 	return c.current(), nil
 }
 
-// reached returns the path of the open directory, "" for the base.
+// reached returns the path of the current directory, "" for the base.
 func (c *Cursor) reached() string {
 	if len(c.open) == 0 {
 		return ""
@@ -127,13 +128,13 @@ func (c *Cursor) current() *os.Root {
 	return c.open[len(c.open)-1].root
 }
 
-// down makes a directory the open one.
+// down makes a directory the current one.
 func (c *Cursor) down(to level) {
 	c.moved()
 	c.open = append(c.open, to)
 }
 
-// moved closes the file of the directory that was open.
+// moved closes the file of the previous current directory.
 func (c *Cursor) moved() {
 	if c.file != nil {
 		_ = c.file.Close() // nothing was written through it
@@ -141,7 +142,7 @@ func (c *Cursor) moved() {
 	}
 }
 
-// up closes the directory that is open.
+// up closes the current directory; its parent becomes the current one.
 func (c *Cursor) up() {
 	c.moved()
 	last := len(c.open) - 1
@@ -184,7 +185,7 @@ func openDir(parent *os.Root, name string) (*os.Root, error) {
 	return dir, nil
 }
 
-// At calls a function with the directory of one path.
+// At calls do with the open directory of a path, and the path's last element.
 func (t *Tree) At(path string, do func(dir *os.Root, name string) error) error {
 	c := Cursor{base: t.root}
 	defer c.Close()
@@ -195,11 +196,12 @@ func (t *Tree) At(path string, do func(dir *os.Root, name string) error) error {
 	return do(dir, name)
 }
 
-// Workers is how many files are worked on at once.
+// Workers returns the number of files that are processed at once.
 func Workers() int { return min(4, runtime.NumCPU()) }
 
-// Each calls do for every index below n, several at once, in chunks that are in order.
-// Each chunk has a cursor. The first error ends all calls, and none starts after it.
+// Each calls do for every index below n. It works on several chunks of consecutive indexes
+// at once, each with a cursor of its own. The first error cancels the context of all
+// calls, and no call starts after it.
 func (t *Tree) Each(outer context.Context, n, chunk int, do func(ctx context.Context, c *Cursor, i int) error) error {
 	group, ctx := errgroup.WithContext(outer)
 	group.SetLimit(Workers())

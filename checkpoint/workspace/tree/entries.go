@@ -9,7 +9,7 @@ import (
 // Entry is a name in a directory.
 type Entry struct {
 	Name   string
-	IsDir  bool // itself, and not by a link
+	IsDir  bool // false for a link to a directory
 	isLink bool
 }
 

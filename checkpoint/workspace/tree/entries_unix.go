@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// entriesOf lists an open directory, in no order. Package os calls lstat for every name
-// in a directory that was opened in a Root; a copy of the descriptor spares that.
+// entriesOf lists an open directory, in no order. Package os calls lstat for every name in
+// a directory that was opened in a Root. A copy of the descriptor avoids these calls.
 func entriesOf(dir *os.File) ([]Entry, error) {
 	copied, err := unix.FcntlInt(dir.Fd(), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {

@@ -8,11 +8,11 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
-// exclusion is what a pattern does not match after all. Patterns share it; nil
-// excludes nothing.
+// exclusion holds the globs of files that a pattern does not match. Patterns share
+// exclusions; nil excludes nothing.
 type exclusion struct {
 	patterns []pattern
-	globs    []string // the same as text
+	globs    []string // the patterns as text
 }
 
 func newExclusion(patterns []pattern) *exclusion {
@@ -28,15 +28,15 @@ func (x *exclusion) holds(path string) bool {
 	return x != nil && slices.ContainsFunc(x.globs, func(glob string) bool { return matchesGlob(glob, path) })
 }
 
-// allBelow reports whether all that may be in a directory is certainly excluded.
+// allBelow reports whether everything below a directory is certainly excluded.
 func (x *exclusion) allBelow(dir string) bool {
 	return x != nil && slices.ContainsFunc(x.globs, func(glob string) bool {
 		return strings.HasSuffix("/"+glob, "/**") && doublestar.MatchUnvalidated(glob, dir+"/x")
 	})
 }
 
-// through is the exclusion for what a link stands for, which leads to a path: what is
-// excluded below the link is excluded there as well.
+// through returns the exclusion for the target of a link. Files that are excluded below
+// the link are excluded below the target, too.
 func (x *exclusion) through(link, to string) *exclusion {
 	if x == nil {
 		return nil
@@ -60,7 +60,8 @@ func (x *exclusion) through(link, to string) *exclusion {
 	return found
 }
 
-// within reports whether all that is excluded is excluded by another one, too.
+// within reports whether other has every glob of x, so that it excludes all that x
+// excludes.
 func (x *exclusion) within(other *exclusion) bool {
 	if x == nil || x == other {
 		return true
@@ -68,7 +69,7 @@ func (x *exclusion) within(other *exclusion) bool {
 	return other != nil && !slices.ContainsFunc(x.globs, func(glob string) bool { return !slices.Contains(other.globs, glob) })
 }
 
-// Matches reports whether a path matches a pattern. It looks at no file.
+// Matches reports whether a path matches a pattern. It reads no files.
 func Matches(pattern, file string) bool {
 	glob, excluded, some := strings.Cut(pattern, Except)
 	if !matchesGlob(path.Clean(glob), file) {
@@ -83,8 +84,9 @@ func Matches(pattern, file string) bool {
 	return true
 }
 
-// matchesGlob reports whether a path matches a glob, of which path.Clean leaves
-// everything. What ends in ** matches what is in a directory, not the directory.
+// matchesGlob reports whether a path matches a glob, which must be clean in the sense of
+// path.Clean. A glob that ends in ** matches the files in a directory, but not the
+// directory.
 func matchesGlob(glob, file string) bool {
 	if !strings.ContainsAny(glob, meta) {
 		return glob == file

@@ -8,30 +8,30 @@ import (
 	"strings"
 )
 
-// A symbolic link stands for what it leads to within the workspace. Match returns
-// the links that patterns meet together with the files that these links lead to,
-// each file under its real path, which no link is on the way to. It does so by
-// extending the patterns: where "app/**" meets the link app/shared to the directory
-// shared, the pattern "shared/**" is added. A pattern is added once, however many
-// links lead to its directory, so that links in circles come to an end.
+// A symbolic link stands for its target in the workspace. Match returns the links that
+// match patterns together with the files behind them, each file under its real path, in
+// which no directory is a link. It does so by extending the patterns: if "app/**" meets
+// the link app/shared to the directory shared, the pattern "shared/**" is added. A pattern
+// is added once, however many links lead to its directory, so that circular links come to
+// an end.
 
-// Links are symbolic links: the text of each by its path in the workspace.
+// Links holds the targets of symbolic links by their paths in the workspace.
 type Links map[string]string
 
-// Matched is what patterns match.
+// Matched is the result of Match.
 type Matched struct {
-	// Files are the files that match, sorted, without duplicates. They include each
-	// link that a pattern names or leads through, and the files that the pattern
-	// matches behind it.
+	// Files are the files that match, sorted, without duplicates. They include each link that
+	// a pattern names or leads through, and the files that the pattern matches behind it.
 	Files []string
-	// Patterns are the given patterns, and those that say the same without links.
+	// Patterns are the given patterns, and those that match the same files without links.
 	Patterns []string
-	Behind   []string // those of Patterns that say what a given one means behind links
-	Links    Links    // links that were met and lead on within the workspace, or nowhere
-	Out      Links    // links that were met and lead out of the workspace: nothing follows them
+	Behind   []string // the added patterns, which match files behind links
+	Links    Links    // the links on the way that lead to a path in the workspace, or in circles
+	Out      Links    // the links on the way that lead out of the workspace, which are not followed
 }
 
-// HasContent reports whether a file matches. A link that leads to nothing does not count.
+// HasContent reports whether a file matches. A link in Links does not count, but the files
+// behind it do.
 func (m *Matched) HasContent() bool {
 	return slices.ContainsFunc(m.Files, func(path string) bool {
 		_, isLink := m.Links[path]
@@ -45,17 +45,17 @@ func (t *Tree) Match(ctx context.Context, patterns []string, restored Links) (*M
 	return t.match(ctx, patterns, matching{restored: restored})
 }
 
-// MatchReadable is Match without restored links. It passes over directories that the
-// user may not read, and follows no link for which skip returns true.
+// MatchReadable returns what Match does without restored links. It skips directories that
+// the user may not read, and follows no link for which skip returns true.
 func (t *Tree) MatchReadable(ctx context.Context, patterns []string, skip func(link string) bool) (*Matched, error) {
 	return t.match(ctx, patterns, matching{pass: true, skip: skip})
 }
 
-// matching says how patterns are matched.
+// matching holds the options of match.
 type matching struct {
 	restored Links
-	pass     bool                   // over directories that may not be read
-	skip     func(link string) bool // links that are not followed; nil: none
+	pass     bool                   // skip directories that the user may not read
+	skip     func(link string) bool // reports links not to be followed; nil: none
 }
 
 func (t *Tree) match(ctx context.Context, patterns []string, how matching) (*Matched, error) {
@@ -87,7 +87,7 @@ func (t *Tree) match(ctx context.Context, patterns []string, how matching) (*Mat
 	return m, nil
 }
 
-// Extend returns patterns, and the patterns that they mean behind the given links. It
+// Extend returns patterns, and those that match the same files behind the given links. It
 // reads no file.
 func (t *Tree) Extend(patterns []string, links Links) []string {
 	if len(links) == 0 {
@@ -107,9 +107,9 @@ func (t *Tree) Extend(patterns []string, links Links) []string {
 	return append(slices.Clone(patterns), x.added()...)
 }
 
-// RealPath returns the path of a file with the links on the way to it resolved. The file
-// may be a link itself. If a link on the way leads out of the tree, RealPath returns the
-// path unchanged.
+// RealPath returns the path of a file with all links above it resolved. The file may be a
+// link itself. If a link above it leads out of the tree, RealPath returns the path
+// unchanged.
 func (t *Tree) RealPath(path string) string {
 	if r := t.route(Parent(path), t.linkTexts(nil)); r.ends == endsInside && len(r.links) > 0 {
 		return join(r.to, Base(path))
@@ -117,8 +117,8 @@ func (t *Tree) RealPath(path string) string {
 	return path
 }
 
-// Target returns a path with all links resolved, also a link at the path itself. If it
-// leads out of the tree, Target returns the path unchanged.
+// Target returns a path with all links resolved, also a link at the path itself. If the
+// path leads out of the tree, Target returns it unchanged.
 func (t *Tree) Target(path string) string {
 	if r := t.route(path, t.linkTexts(nil)); r.ends == endsInside {
 		return r.to
@@ -126,8 +126,8 @@ func (t *Tree) Target(path string) string {
 	return path
 }
 
-// linkTexts returns a function that reads links and tells them from other paths. The
-// function reads each path once.
+// linkTexts returns a function that returns the target of a link, or false for other
+// paths. The function reads each path once.
 func (t *Tree) linkTexts(restored Links) func(path string) (text string, isLink bool) {
 	type seen struct {
 		text   string
@@ -152,22 +152,22 @@ func (t *Tree) linkTexts(restored Links) func(path string) (text string, isLink 
 type ending int
 
 const (
-	endsInside  ending = iota // at a path of the workspace, where nothing need be
-	endsOutside               // at none, or at one that is never part of it
+	endsInside  ending = iota // at a path in the workspace, which need not exist
+	endsOutside               // outside the workspace, or at a reserved path
 	endsNowhere               // the links lead in circles
 )
 
-// route is the links on the way to a path, and where it ends.
+// route holds the links on the way to a path, and the end of the way.
 type route struct {
-	to    string   // its end, a path that no link is on the way to; "": the workspace itself
-	links []string // the links that it leads through, in order
+	to    string   // the resolved path; "": the workspace itself
+	links []string // the links on the way, in order
 	ends  ending
 }
 
-// maxHops is how many links a path may lead through, as on Linux.
+// maxHops bounds the links on the way to a path, as on Linux.
 const maxHops = 40
 
-// route resolves a path. textOf tells links from other paths.
+// route resolves a path. textOf returns the target of a link, or false for other paths.
 func (t *Tree) route(path string, textOf func(path string) (text string, isLink bool)) (r route) {
 	for rest := strings.Split(path, "/"); len(rest) > 0; {
 		name := rest[0]
@@ -208,7 +208,8 @@ func (t *Tree) route(path string, textOf func(path string) (text string, isLink 
 	return r
 }
 
-// local returns an absolute path that begins with that of the workspace as a path in it.
+// local returns the path in the workspace of an absolute path, or false if it lies
+// elsewhere.
 func (t *Tree) local(path string) (string, bool) {
 	for _, dir := range t.dirs {
 		if rest, ok := strings.CutPrefix(path, dir); ok && (rest == "" || rest[0] == '/') {
@@ -227,14 +228,14 @@ func namesOf(dir string) []string {
 	return slices.Compact(names)
 }
 
-// extension is a list of patterns, to which follow adds those that they mean behind links.
+// extension is a list of patterns to which follow adds those for the files behind links.
 type extension struct {
 	t      *Tree
 	textOf func(path string) (text string, isLink bool)
-	isDir  func(link, to string) bool // nil: what a link leads to is taken for a directory
-	all    []pattern                  // first the given ones
+	isDir  func(link, to string) bool // nil: every target counts as a directory
+	all    []pattern                  // begins with the given patterns
 	given  int
-	passed map[string]bool // links that patterns name or lead through, within the workspace
+	passed map[string]bool // links in the workspace that patterns name or lead through
 	links  Links
 	out    Links
 }
@@ -256,7 +257,7 @@ func (x *extension) extend(links []string) []pattern {
 	return x.all[before:]
 }
 
-// follow adds the patterns that those in the list mean behind a link.
+// follow adds the patterns that the patterns in the list imply behind a link.
 func (x *extension) follow(link string) {
 	matched, below := x.at(link)
 	if !matched && len(below) == 0 {
@@ -264,10 +265,10 @@ func (x *extension) follow(link string) {
 	}
 	r := x.t.route(link, x.textOf)
 	switch {
-	case len(r.links) == 0: // it is gone
+	case len(r.links) == 0: // the link no longer exists
 		return
 	case !matched && r.ends == endsInside && !x.leadsOn(link, r.to):
-		return // a wildcard may stand for it, and it is no directory
+		return // only a wildcard leads through the link, and its target is no directory
 	}
 	if r.ends == endsOutside {
 		last := r.links[len(r.links)-1]
@@ -292,14 +293,15 @@ func (x *extension) follow(link string) {
 	}
 }
 
-// leadsOn reports whether patterns that do not match a link itself can match something
-// behind it.
+// leadsOn reports whether patterns that do not match a link itself can match files behind
+// it.
 func (x *extension) leadsOn(link, to string) bool {
 	return x.isDir == nil || x.isDir(link, to) ||
 		slices.ContainsFunc(x.all, func(p pattern) bool { return LeadsTo(link, p.base) })
 }
 
-// at reports whether a path matches, and returns the states in a directory of that path.
+// at reports whether a pattern matches a path, and returns the states in a directory of
+// that path.
 func (x *extension) at(path string) (matched bool, below []state) {
 	for _, p := range x.all {
 		m, b := p.at(path)
@@ -308,7 +310,7 @@ func (x *extension) at(path string) (matched bool, below []state) {
 	return matched, below
 }
 
-// add adds a pattern, unless the others match all that it does.
+// add adds a pattern, unless the other patterns match all of its files.
 func (x *extension) add(p pattern) {
 	covered := slices.ContainsFunc(x.all, func(other pattern) bool {
 		if p.base == "" {
@@ -331,7 +333,7 @@ func hasState(states []state, p pattern) bool {
 	})
 }
 
-// behind returns the patterns that were added.
+// behind returns the added patterns.
 func (x *extension) behind() []string {
 	var texts []string
 	for _, p := range x.all[x.given:] {
@@ -340,7 +342,7 @@ func (x *extension) behind() []string {
 	return texts
 }
 
-// added returns the patterns that were added, and the links that none of the patterns names.
+// added returns the added patterns, and the links that none of the patterns names.
 func (x *extension) added() []string {
 	texts := x.behind()
 	for link := range x.passed {
@@ -352,8 +354,8 @@ func (x *extension) added() []string {
 	return slices.Compact(texts)
 }
 
-// at reports whether a path matches the pattern, and returns the states in a
-// directory of that path.
+// at reports whether the pattern matches a path, and returns the states in a directory of
+// that path.
 func (p pattern) at(path string) (matched bool, below []state) {
 	switch {
 	case p.base == path && len(p.elements) == 0:
@@ -379,7 +381,7 @@ func (p pattern) at(path string) (matched bool, below []state) {
 	return accepts(states, path), step(states, path)
 }
 
-// String returns the pattern as it is given to Match.
+// String returns the pattern in the form that Match accepts.
 func (p pattern) String() string {
 	if p.except == nil {
 		return p.glob()
@@ -396,7 +398,7 @@ func (p pattern) glob() string {
 	return glob
 }
 
-// escape returns the glob that matches one path.
+// escape returns the glob that matches exactly one path.
 func escape(path string) string {
 	if !strings.ContainsAny(path, meta) {
 		return path

@@ -2,8 +2,8 @@ package tree
 
 import "golang.org/x/sys/unix"
 
-// IsMountPoint reports whether something is mounted on a path: no other file can be
-// renamed to it, and it cannot be removed. A kernel before 5.8 does not tell.
+// IsMountPoint reports whether a path is a mount point, which can be neither removed nor
+// replaced by a rename. On kernels before 5.8 it returns false.
 func (c *Cursor) IsMountPoint(path string) bool {
 	if _, err := c.Enter(Parent(path)); err != nil {
 		return false

@@ -2,6 +2,6 @@
 
 package tree
 
-// IsMountPoint reports whether something is mounted on a path. Only Linux mounts
-// anything on a file, and elsewhere nothing tells.
+// IsMountPoint returns false: only Linux can mount on a file, and other systems do not
+// tell.
 func (c *Cursor) IsMountPoint(string) bool { return false }

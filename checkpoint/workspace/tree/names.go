@@ -2,8 +2,8 @@ package tree
 
 import "sync"
 
-// dirNames remembers what directories hold, as childrenOf lists it. A nil one
-// remembers nothing.
+// dirNames holds the children of directories, as childrenOf returns them. A nil dirNames
+// holds nothing.
 type dirNames struct {
 	mu       sync.Mutex
 	children map[string][]string
@@ -11,7 +11,7 @@ type dirNames struct {
 
 func newDirNames() *dirNames { return &dirNames{children: map[string][]string{}} }
 
-// of returns what a directory held when it was listed.
+// of returns the recorded children of a directory.
 func (l *dirNames) of(dir string) (children []string, ok bool) {
 	if l == nil {
 		return nil, false
@@ -22,7 +22,7 @@ func (l *dirNames) of(dir string) (children []string, ok bool) {
 	return children, ok
 }
 
-// add remembers what a directory holds.
+// add records the children of a directory.
 func (l *dirNames) add(dir string, children []string) {
 	if l == nil {
 		return

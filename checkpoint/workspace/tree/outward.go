@@ -11,8 +11,8 @@ import (
 // behind a link that leads out of the tree counts as absent, so that a directory that was
 // replaced by such a link is treated like one that was removed.
 
-// LinkOut returns the link on the way to a path, or at it, that leads out of the
-// workspace or in circles, and its text; "" for none.
+// LinkOut returns the link above a path, or at it, that leads out of the workspace or in
+// circles, and the link's target. It returns "" if no link does.
 func (t *Tree) LinkOut(path string) (link, text string) {
 	textOf := t.linkTexts(nil)
 	r := t.route(path, textOf)
@@ -24,13 +24,13 @@ func (t *Tree) LinkOut(path string) (link, text string) {
 	return link, text
 }
 
-// enter reports whether a directory can be opened without following a link.
+// enter returns an error if a directory can't be opened without following a link.
 func (t *Tree) enter(dir string) error {
 	return t.At(dir+"/", func(*os.Root, string) error { return nil })
 }
 
-// Outward turns an error of what is at a path into one that says that nothing
-// is, where a link on the way leads out of the workspace.
+// Outward adds ErrDetour to an error about a path if a link above the path leads out of
+// the workspace. So the path counts as absent.
 func (t *Tree) Outward(path string, err error) error {
 	if !RefusedByRoot(err) {
 		return err
@@ -41,8 +41,8 @@ func (t *Tree) Outward(path string, err error) error {
 	return err
 }
 
-// RefusedByRoot reports whether an error of what is at a path may be that a Root does not
-// follow a link on the way.
+// RefusedByRoot reports whether an error about a path may be a Root's refusal to follow a
+// link.
 func RefusedByRoot(err error) bool {
 	var failed *fs.PathError
 	return errors.As(err, &failed) && !IsAbsent(err) && !errors.Is(err, fs.ErrPermission)

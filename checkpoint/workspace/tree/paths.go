@@ -17,8 +17,8 @@ func IsBelow(path string, paths map[string]bool) bool {
 	return false
 }
 
-// Parents yields the directories that a path lies in, the nearest first,
-// without the workspace itself.
+// Parents yields the directories above a path, the nearest first, without the workspace
+// itself.
 func Parents(path string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		for i := len(path) - 1; i > 0; i-- {
@@ -29,7 +29,7 @@ func Parents(path string) func(yield func(string) bool) {
 	}
 }
 
-// Parent is the directory that a path lies in, "" for the workspace itself.
+// Parent returns the directory of a path, "" for the workspace itself.
 func Parent(path string) string { return path[:max(strings.LastIndexByte(path, '/'), 0)] }
 
 func Base(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
@@ -41,19 +41,18 @@ func join(dir, name string) string {
 	return dir + "/" + name
 }
 
-// Above returns the directories that a path lies in, the outermost first, and
-// the path itself.
+// Above returns the directories above a path, the outermost first, and the path itself.
 func Above(path string) []string {
 	dirs := slices.Collect(Parents(path))
 	slices.Reverse(dirs)
 	return append(dirs, path)
 }
 
-// LeadsTo reports whether a directory is another one, or above it.
+// LeadsTo reports whether above is equal to dir, or a directory above it.
 func LeadsTo(above, dir string) bool {
 	rest, ok := strings.CutPrefix(dir, above)
 	return ok && (above == "" || rest == "" || rest[0] == '/')
 }
 
-// Native is a slash-separated path as the operating system spells it.
+// Native returns a slash-separated path in the spelling of the operating system.
 func Native(path string) string { return filepath.FromSlash(path) }

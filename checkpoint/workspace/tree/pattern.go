@@ -12,30 +12,30 @@ import (
 	"prdrunner/checkpoint/braces"
 )
 
-// maxAlternatives bounds what a pattern with braces may stand for.
+// maxAlternatives bounds the number of patterns that the braces in a pattern expand to.
 const maxAlternatives = 1024
 
-// meta are the characters that mean something else in a glob than in a path.
+// meta are the characters with a special meaning in a glob.
 const meta = `*?[{\`
 
-// Except separates, in a pattern, the glob that it begins with from those of the
-// files that it does not match after all: "src/**\x00src/gen/**" matches what is
-// below src and not below src/gen. No glob holds it.
+// Except separates the globs of a pattern: the first one matches files, and the others
+// exclude some of these. "src/**\x00src/gen/**" matches the files below src but not those
+// below src/gen. No glob contains it.
 const Except = "\x00"
 
-// pattern is a glob, in the elements between its slashes, so that a walk can
-// tell which directories may hold matches.
+// pattern is a glob, split at its slashes, so that a walk can skip directories without
+// matches.
 type pattern struct {
-	base     string     // the elements before the first that matches more than one name
-	elements []string   // the rest; none if the pattern names one file
-	except   *exclusion // nil: nothing
+	base     string     // the elements before the first with a special character
+	elements []string   // the other elements; none if the pattern names one file
+	except   *exclusion // nil: excludes nothing
 }
 
-// parsePatterns parses globs with their exclusions. Braces that hold slashes are
-// written out.
+// parsePatterns parses globs with their exclusions. It expands braces that contain
+// slashes.
 func parsePatterns(patterns []string) ([]pattern, error) {
 	parsed := make([]pattern, 0, len(patterns))
-	known := map[string]*exclusion{} // many patterns have the same
+	known := map[string]*exclusion{} // patterns share their exclusions
 	for _, text := range patterns {
 		glob, excluded, _ := strings.Cut(text, Except)
 		except := known[excluded]
@@ -86,15 +86,14 @@ func parsePattern(glob string) pattern {
 	return pattern{base: strings.Join(elements[:first], "/"), elements: elements[first:]}
 }
 
-// state is a place in a pattern: the elements from at on are to be matched
-// with what is below a directory.
+// state is a position in a pattern: elements must match the paths below a directory.
 type state struct {
 	elements []string
 	except   *exclusion
 }
 
-// step returns the states in a directory of the given path, from those in the
-// directory above. None means that nothing below it matches.
+// step returns the states in the directory path. states are those in its parent directory.
+// No states mean that nothing below path matches.
 func step(states []state, path string) []state {
 	name := Base(path)
 	var next []state
@@ -110,7 +109,7 @@ func step(states []state, path string) []state {
 	return closure(next)
 }
 
-// closure adds the states that are reached by a ** that stands for nothing.
+// closure adds the states in which a ** matches no directory.
 func closure(states []state) []state {
 	for i := 0; i < len(states); i++ {
 		if s := states[i]; s.elements[0] == "**" && len(s.elements) > 1 {
@@ -120,8 +119,7 @@ func closure(states []state) []state {
 	return states
 }
 
-// accepts reports whether a file of the given path, in the directory of the
-// states, matches.
+// accepts reports whether the file path matches. states are those in its directory.
 func accepts(states []state, path string) bool {
 	name := Base(path)
 	return slices.ContainsFunc(states, func(s state) bool {

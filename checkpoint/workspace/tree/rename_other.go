@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// nonBlock is not needed where named pipes are not files.
+// nonBlock is 0, since named pipes are not files on this system.
 const nonBlock = 0
 
-// RenameBetween gives what has a name in one directory another one in another,
-// both of which cursors have entered, the second one below the first.
+// RenameBetween moves the file name from the current directory of one cursor to newName in
+// that of another. The second directory must lie below the first.
 func RenameBetween(from *Cursor, name string, to *Cursor, newName string) error {
 	below := strings.TrimPrefix(to.reached()[len(from.reached()):], "/")
 	return from.current().Rename(name, filepath.Join(Native(below), newName))

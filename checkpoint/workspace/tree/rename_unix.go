@@ -10,13 +10,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// nonBlock keeps an open from waiting for the writer of a named pipe that
-// took a file's place.
+// nonBlock keeps an open from waiting for the writer of a named pipe that has replaced a
+// file.
 const nonBlock = syscall.O_NONBLOCK
 
-// RenameBetween gives what has a name in one directory another one in another,
-// both of which cursors have entered. Names are no paths, so that they lead nowhere
-// else.
+// RenameBetween moves the file name from the current directory of one cursor to newName in
+// that of another. Both are names and no paths, so that no link is followed.
 func RenameBetween(from *Cursor, name string, to *Cursor, newName string) error {
 	source, err := from.directory()
 	if err != nil {

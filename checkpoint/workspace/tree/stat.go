@@ -6,16 +6,16 @@ import (
 	"os"
 )
 
-// Status is what stat says of a name, following no link.
+// Status is the status of a file or link. Links are not followed.
 type Status struct {
-	Mode fs.FileMode // its kind and its permissions
+	Mode fs.FileMode // kind and permissions
 	Stat FileStat
 }
 
 func statusOf(info fs.FileInfo) Status { return Status{Mode: info.Mode(), Stat: StatOf(info)} }
 
-// Status describes what is at a place. For many places in one directory it makes one
-// system call each.
+// Status returns the status of the file at a place. For many places in one directory it
+// makes one system call each.
 func (p Place) Status() (Status, error) {
 	if p.from != nil {
 		if err := checkName(p.name); err != nil {
@@ -33,7 +33,8 @@ func (p Place) Status() (Status, error) {
 	return statusOf(info), nil
 }
 
-// checkName refuses a name that leads out of its directory: git's index may hold any.
+// checkName refuses a name that leads out of its directory, since git's index may contain
+// any name.
 func checkName(name string) error {
 	if name == "" || name == "." || name == ".." {
 		return fmt.Errorf("%q is no name of a file: it leads elsewhere", name)
@@ -41,7 +42,7 @@ func checkName(name string) error {
 	return nil
 }
 
-// Readlink is where the link at a place leads.
+// Readlink returns the target of the link at a place.
 func (p Place) Readlink() (string, error) {
 	dir, err := p.root()
 	if err != nil {
@@ -50,7 +51,7 @@ func (p Place) Readlink() (string, error) {
 	return dir.Readlink(p.name)
 }
 
-// root is the directory of a place, for what is to be opened in it.
+// root returns the open directory of a place.
 func (p Place) root() (*os.Root, error) {
 	if p.from != nil {
 		return p.from.Enter(p.in)
@@ -58,7 +59,7 @@ func (p Place) root() (*os.Root, error) {
 	return p.dir, nil
 }
 
-// Open opens the file at a place to read it. It never waits for the writer of a pipe.
+// Open opens the file at a place for reading. It never waits for the writer of a pipe.
 func (p Place) Open() (*os.File, error) {
 	dir, err := p.root()
 	if err != nil {
@@ -67,7 +68,7 @@ func (p Place) Open() (*os.File, error) {
 	return dir.OpenFile(p.name, os.O_RDONLY|nonBlock, 0)
 }
 
-// TryOpen reports why a file can't be read.
+// TryOpen returns an error if the file can't be opened for reading.
 func (p Place) TryOpen() error {
 	f, err := p.Open()
 	if err != nil {
@@ -76,20 +77,20 @@ func (p Place) TryOpen() error {
 	return f.Close()
 }
 
-// Place is a name in a directory: one that is open, or one that a cursor comes to.
+// Place is a name in a directory. The directory is open already, or a cursor opens it.
 type Place struct {
 	dir  *os.Root
-	name string  // or, from the directory on, a path
-	from *Cursor // nil: it is dir
-	in   string  // the directory that the cursor comes to
+	name string  // a name, or with dir a path below it
+	from *Cursor // opens the directory; nil: dir is it
+	in   string  // the path of the directory for the cursor
 }
 
 func (t *Tree) Place(path string) Place { return Place{dir: t.root, name: Native(path)} }
 
-// PlaceIn is a name in an open directory.
+// PlaceIn returns the place of a name in an open directory.
 func PlaceIn(dir *os.Root, name string) Place { return Place{dir: dir, name: Native(name)} }
 
-// Near is where the cache probably has the file at a place.
+// Near returns the probable index of the file in the cache, for Cache.Get.
 func (p Place) Near() *int {
 	if p.from != nil {
 		return &p.from.near
@@ -97,10 +98,11 @@ func (p Place) Near() *int {
 	return new(int)
 }
 
-// directory returns the directory that was entered last as a file.
+// directory returns the current directory as a file.
 func (c *Cursor) directory() (*os.File, error) {
 	if c.file == nil {
-		// What package os would do to wait for it is of no use with a directory.
+		// nonBlock keeps package os from preparing to wait for the file, which is useless for a
+		// directory.
 		dir, err := c.current().OpenFile(".", os.O_RDONLY|nonBlock, 0)
 		if err != nil {
 			return nil, err

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// StatOf returns what tells one content of a file from another.
+// StatOf returns the FileStat of a file.
 func StatOf(info fs.FileInfo) FileStat {
 	s := FileStat{Size: info.Size(), Mtime: info.ModTime().UnixNano()}
 	if sys, ok := info.Sys().(*syscall.Stat_t); ok {
@@ -16,7 +16,7 @@ func StatOf(info fs.FileInfo) FileStat {
 	return s
 }
 
-// bootID identifies the running kernel, "" where it has no name.
+// bootID identifies the running kernel; "" if it can't be read.
 func bootID() string {
 	id, err := unix.Sysctl("kern.bootsessionuuid")
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// StatOf returns what tells one content of a file from another.
+// StatOf returns the FileStat of a file.
 func StatOf(info fs.FileInfo) FileStat {
 	s := FileStat{Size: info.Size(), Mtime: info.ModTime().UnixNano()}
 	if sys, ok := info.Sys().(*syscall.Stat_t); ok {
@@ -16,7 +16,7 @@ func StatOf(info fs.FileInfo) FileStat {
 	return s
 }
 
-// bootID identifies the running kernel, "" where it has no name.
+// bootID identifies the running kernel; "" if it can't be read.
 func bootID() string {
 	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {

@@ -4,13 +4,12 @@ package tree
 
 import "io/fs"
 
-// StatOf returns what tells one content of a file from another. Where a
-// file's status has no time of its own, a changed file of the same size whose
-// time was set back goes unnoticed.
+// StatOf returns the FileStat of a file. Without a ctime, it does not show the change of a
+// file whose size stays the same and whose time is set back.
 func StatOf(info fs.FileInfo) FileStat {
 	return FileStat{Size: info.Size(), Mtime: info.ModTime().UnixNano()}
 }
 
-// bootID identifies the running kernel: it has no name here, so that a cache
-// serves one process.
+// bootID returns "", since the kernel has no identifier on this system. So the cache is
+// not saved.
 func bootID() string { return "" }

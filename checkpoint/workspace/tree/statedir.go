@@ -7,20 +7,20 @@ import (
 	"strings"
 )
 
-// StateLock is where every state directory has the lock that its writers share. A
-// directory with a file there is a state directory, whatever it is called and
-// whichever workspace it belongs to.
+// StateLock is the path, in every state directory, of the lock that its writers share. Any
+// directory with a file of this path is a state directory, whatever its name and whichever
+// workspace it belongs to.
 const StateLock = "locks/store.lock"
 
-// IsStateDir reports whether a directory, named by its slash-separated path, is
-// one in which Runner keeps state. lstat describes a path in the same tree.
+// IsStateDir reports whether the directory at a slash-separated path is a state directory
+// of Runner. lstat describes a path in the same tree.
 func IsStateDir(lstat func(path string) (fs.FileInfo, error), dir string) bool {
 	info, err := lstat(path.Join(dir, StateLock))
 	return err == nil && !info.IsDir()
 }
 
-// IsStateDir reports whether a directory in which there are these entries is a state
-// directory. The workspace itself, "", never counts as one.
+// IsStateDir reports whether a directory with the given entries is a state directory. The
+// workspace itself, "", never counts as one.
 func (t *Tree) IsStateDir(dir string, entries []Entry) bool {
 	return dir != "" && holdsLocks(entries) && IsStateDir(t.Lstat, dir)
 }
@@ -30,5 +30,5 @@ func holdsLocks(entries []Entry) bool {
 	return slices.ContainsFunc(entries, func(e Entry) bool { return e.IsDir && e.Name == path.Dir(StateLock) })
 }
 
-// IsReserved reports whether nothing of that name is part of a workspace.
+// IsReserved reports whether files with a name are never part of a workspace.
 func IsReserved(name string) bool { return strings.EqualFold(name, GitDir) || IsUnfinished(name) }

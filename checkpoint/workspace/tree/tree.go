@@ -18,14 +18,14 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// Tree is a directory and all that is below it, except for what is reserved: git's own
-// directories, files that Runner has not finished writing, and directories that the
-// caller excluded. It is safe for concurrent use.
+// Tree is a directory and everything below it, except for reserved paths: git's own
+// directories, files that Runner has not finished writing, and directories that the caller
+// skips. It is safe for concurrent use.
 type Tree struct {
 	root   *os.Root
 	dirs   []string  // absolute, slash-separated paths of the directory
-	skip   []string  // slash-separated directories that are not part of it
-	listed *dirNames // nil: each directory is listed whenever it is needed
+	skip   []string  // slash-separated directories that are not part of the tree
+	listed *dirNames // nil: directories are listed again each time
 }
 
 // Open opens a directory. skip are absolute paths of directories that are not part
@@ -44,16 +44,16 @@ func (t *Tree) Close() error { return t.root.Close() }
 // Root returns the open directory. It is valid until Close.
 func (t *Tree) Root() *os.Root { return t.root }
 
-// Still returns a view of the tree that lists each directory once. It is true as long
-// as nothing changes in the tree.
+// Still returns a view of the tree that lists each directory only once. It is valid as
+// long as nothing changes in the tree.
 func (t *Tree) Still() *Tree {
 	still := *t
 	still.listed = newDirNames()
 	return &still
 }
 
-// skipped returns the directories in skip that lie in a tree, by their names there,
-// also if a link leads to one of them.
+// skipped returns the directories in skip that lie in the tree top, as paths in the tree.
+// It compares the paths both as given and with all links resolved.
 func skipped(top string, skip []string) []string {
 	var dirs []string
 	for _, dir := range skip {
@@ -79,21 +79,21 @@ func within(base, dir string) string {
 	return filepath.ToSlash(rel)
 }
 
-// GitDir is the name of what is git's own: it is never part of a workspace,
-// at any depth.
+// GitDir is the name of git's own directory. It is never part of a workspace, at any
+// depth.
 const GitDir = ".git"
 
-// TempPrefix begins the names of the files that Restore has not finished.
+// TempPrefix begins the names of files that Restore has not finished.
 const TempPrefix = ".runner-restore-"
 
-// IsUnfinished reports whether a name is that of a file that a restore or an export has not
-// finished, or never will.
+// IsUnfinished reports whether a name is that of a file that a restore or an export has
+// not finished, or never will.
 func IsUnfinished(name string) bool {
 	return strings.HasPrefix(name, TempPrefix) || store.IsLeftover(name)
 }
 
-// Reserved reports whether a path is never part of the tree: it is git's own, or
-// unfinished.
+// Reserved reports whether a path is never part of the tree: it is git's own, unfinished,
+// or skipped.
 func (t *Tree) Reserved(path string) bool {
 	// All of these names begin with a dot, and few others do.
 	if path != "" && path[0] == '.' || strings.Contains(path, "/.") {

@@ -18,8 +18,8 @@ func (t *Tree) Lstat(path string) (fs.FileInfo, error) {
 	return info, t.Outward(path, err)
 }
 
-// Glob returns the files that match any of the patterns, sorted, without
-// duplicates: the Files of Match. Directories do not match.
+// Glob returns the files that match any of the patterns, sorted, without duplicates. They
+// are the Files of Match. Directories do not match.
 func (t *Tree) Glob(ctx context.Context, patterns []string) ([]string, error) {
 	m, err := t.Match(ctx, patterns, nil)
 	if err != nil {
@@ -28,15 +28,15 @@ func (t *Tree) Glob(ctx context.Context, patterns []string) ([]string, error) {
 	return m.Files, nil
 }
 
-// Walked is what a walk found. The paths are in no order, and may be there twice.
+// Walked is the result of Walk. The paths are in no order, and may occur twice.
 type Walked struct {
 	Files  []string // files and links that match
 	Empty  []string // empty directories in which a file would match
 	Denied []string // directories that the user may not read
 }
 
-// Walk looks for what matches patterns. It goes through no link, and passes over
-// directories that the user may not read.
+// Walk finds the files that match patterns. It follows no link, and skips directories that
+// the user may not read.
 func (t *Tree) Walk(ctx context.Context, patterns []string) (Walked, error) {
 	parsed, err := parsePatterns(patterns)
 	if err != nil {
@@ -47,22 +47,22 @@ func (t *Tree) Walk(ctx context.Context, patterns []string) (Walked, error) {
 	return Walked{Files: g.files, Empty: g.empty, Denied: g.denied}, err
 }
 
-// walk finds files that match patterns. It follows no link. A link in place of a directory
-// that a pattern begins with counts as a match.
+// walk finds the files that match patterns. It follows no link. If a directory in the
+// fixed part of a pattern is a link, the link counts as a match.
 type walk struct {
 	t      *Tree
-	follow bool // collects the links that patterns name or lead through
-	pass   bool // over directories that may not be read, in place of failing
+	follow bool // collect the links that patterns name or lead through
+	pass   bool // skip directories that the user may not read, instead of failing
 
-	files []string // neither sorted nor without duplicates
-	empty []string // directories in which a file would match and nothing is
-	// denied are the directories that were passed over.
+	files []string // not sorted, may contain duplicates
+	empty []string // empty directories in which a file would match
+	// denied are the directories that were skipped with pass.
 	denied []string
-	met    []string // links, with follow
+	met    []string // the links, with follow
 
-	listed *dirNames // by this walk, where the tree remembers nothing
+	listed *dirNames // the tree's names, or those of this walk
 
-	stateDirs map[string]bool // whether a directory that a pattern names is a state directory
+	stateDirs map[string]bool // whether a directory above a pattern is a state directory
 }
 
 func (g *walk) patterns(ctx context.Context, patterns []pattern) error {
@@ -106,8 +106,8 @@ func (g *walk) patterns(ctx context.Context, patterns []pattern) error {
 	return nil
 }
 
-// ahead lists the directories that directory will visit, several at once. directory needs
-// them in order, and reports those that can't be listed.
+// ahead lists the directories that directory will visit, several at once. directory then
+// reads the names in order, and reports the directories that can't be listed.
 func (g *walk) ahead(ctx context.Context, base string, states []state) error {
 	type visit struct {
 		dir    string
@@ -138,17 +138,17 @@ func (g *walk) ahead(ctx context.Context, base string, states []state) error {
 		}
 		level = next
 	}
-	if len(g.files) == 0 { // most of them match, or few are there
+	if len(g.files) == 0 { // usually most files match, or there are few
 		g.files = make([]string, 0, files)
 	}
 	return nil
 }
 
-// reaches reports whether no link is on the way to the files that a pattern may match. A
-// link on the way is added to the matches.
+// reaches reports whether no directory above the files that a pattern may match is a link.
+// It adds such a link to the matches, or with follow to met.
 func (g *walk) reaches(c *Cursor, p pattern) (bool, error) {
 	dir := p.base
-	if len(p.elements) == 0 { // a link at the very path is what it names
+	if len(p.elements) == 0 { // a link at the path itself is a match
 		dir = Parent(dir)
 	}
 	if _, err := c.Enter(dir); err == nil {
@@ -172,17 +172,17 @@ func (g *walk) reaches(c *Cursor, p pattern) (bool, error) {
 		}
 		return false, nil
 	}
-	return true, nil // it has come meanwhile
+	return true, nil // the directory was created meanwhile
 }
 
-// directory looks for matches in a directory, "" for the workspace itself.
+// directory finds matches in a directory; "" is the workspace itself.
 func (g *walk) directory(ctx context.Context, dir string, states []state) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	children, err := g.children(dir)
 	switch {
-	case IsAbsent(err), errors.Is(err, ErrStateDir): // what vanishes meanwhile is not there
+	case IsAbsent(err), errors.Is(err, ErrStateDir): // a directory that vanishes meanwhile counts as absent
 		return nil
 	case g.pass && errors.Is(err, fs.ErrPermission):
 		g.denied = append(g.denied, dir)
@@ -240,7 +240,7 @@ func (g *walk) inStateDir(path string) bool {
 	return false
 }
 
-// children lists a directory, "" for the workspace itself.
+// children lists a directory; "" is the workspace itself.
 func (g *walk) children(dir string) ([]string, error) {
 	c := Cursor{base: g.t.root}
 	defer c.Close()
@@ -250,17 +250,19 @@ func (g *walk) children(dir string) ([]string, error) {
 // ErrStateDir says that a directory is a state directory, in which nothing matches.
 var ErrStateDir = errors.New("is a state directory")
 
-// list returns what is in a directory, as childrenOf lists it.
+// list returns the children of a directory, as childrenOf does.
 func (g *walk) list(c *Cursor, dir string) ([]string, error) {
 	return g.t.list(c, dir, g.listed)
 }
 
-// Children lists a directory, as childrenOf does. A state directory is ErrStateDir.
+// Children returns the children of a directory, as childrenOf does. A state directory is
+// ErrStateDir.
 func (t *Tree) Children(c *Cursor, dir string) ([]string, error) {
 	return t.list(c, dir, t.listed)
 }
 
-// list lists a directory that no link leads to, unless it is in listed, and adds it there.
+// list returns the children of a directory from listed. If they are not there, it lists
+// the directory and adds them. It follows no link.
 func (t *Tree) list(c *Cursor, dir string, listed *dirNames) ([]string, error) {
 	if children, ok := listed.of(dir); ok {
 		return children, nil
@@ -281,15 +283,15 @@ func (t *Tree) list(c *Cursor, dir string, listed *dirNames) ([]string, error) {
 	return children, nil
 }
 
-// What is at a path that childrenOf lists: the paths of directories and of links end
-// with these, which no other path can.
+// The suffixes of the paths that childrenOf returns, for directories and links. No other
+// path can end so.
 const (
 	Directory = "/"
 	aLink     = "\x00"
 )
 
-// ChildOf returns a path that childrenOf lists, and what is there: Directory,
-// aLink, or "" for anything else.
+// ChildOf splits a path that childrenOf returned into the path and its kind: Directory,
+// aLink, or "" for any other file.
 func ChildOf(listed string) (path, is string) {
 	end := len(listed) - 1
 	switch listed[end:] {
@@ -299,8 +301,8 @@ func ChildOf(listed string) (path, is string) {
 	return listed, ""
 }
 
-// childrenOf returns the paths of what is in a directory, for ChildOf, in the order
-// of all the paths below it.
+// childrenOf returns the paths of a directory's entries, each with the suffix of its kind.
+// They are sorted in the order of all paths below the directory.
 func childrenOf(dir string, entries []Entry) []string {
 	if dir != "" {
 		dir += "/"
@@ -309,7 +311,7 @@ func childrenOf(dir string, entries []Entry) []string {
 	for _, e := range entries {
 		size += len(dir) + len(e.Name) + len(Directory)
 	}
-	var all strings.Builder // one string, of which the paths are parts
+	var all strings.Builder // one string that holds all paths
 	all.Grow(size)
 	ends := make([]int, len(entries))
 	for i, e := range entries {
@@ -331,7 +333,7 @@ func childrenOf(dir string, entries []Entry) []string {
 	return paths
 }
 
-// ReadDir lists a directory, "" for the workspace itself, in no order.
+// ReadDir lists a directory, in no order; "" is the workspace itself.
 func (t *Tree) ReadDir(dir string) ([]Entry, error) {
 	name := "."
 	if dir != "" {
@@ -348,8 +350,8 @@ func (t *Tree) ReadDir(dir string) ([]Entry, error) {
 	return entries, err
 }
 
-// roomFor makes room in a list that may become very long: to grow it by small parts
-// costs several times the memory of it.
+// roomFor makes room for more elements in a list that may become very long. It doubles the
+// list, since growing by small parts takes several times the memory.
 func roomFor[T any](list []T) []T {
 	if len(list) < cap(list) {
 		return list
@@ -357,7 +359,7 @@ func roomFor[T any](list []T) []T {
 	return slices.Grow(list, max(64, len(list)))
 }
 
-// IsTemp reports whether a name is of a file that Restore has not finished.
+// IsTemp reports whether a name is that of a file that Restore has not finished.
 func IsTemp(name string) bool {
 	return len(name) > len(TempPrefix) && name[:len(TempPrefix)] == TempPrefix
 }
