@@ -30,8 +30,8 @@ func (g *Repository) NewBlobHash(size int64) hash.Hash {
 	return h
 }
 
-// isName reports whether a string can be the name of an object of this
-// repository. Git takes much else for one: a branch, "HEAD~3".
+// isName reports whether a string can be the name of an object of this repository. Git
+// also accepts other names, such as a branch or "HEAD~3".
 func (g *Repository) isName(name string) bool {
 	length := 2 * sha1.Size
 	if g.format == "sha256" {
@@ -40,7 +40,7 @@ func (g *Repository) isName(name string) bool {
 	return len(name) == length && strings.Trim(name, "0123456789abcdef") == ""
 }
 
-// Has returns which of the blobs the repository has. It fetches none.
+// Has returns the blobs that the repository has. It fetches none from a remote.
 func (g *Repository) Has(ctx context.Context, blobs []string) (map[string]bool, error) {
 	kinds, err := g.kinds(ctx, blobs)
 	if err != nil {
@@ -55,7 +55,7 @@ func (g *Repository) Has(ctx context.Context, blobs []string) (map[string]bool, 
 	return has, nil
 }
 
-// kinds returns the kinds (blob, commit) of those objects that the repository has.
+// kinds returns the kinds (blob, commit) of the objects that the repository has.
 func (g *Repository) kinds(ctx context.Context, objects []string) (map[string]string, error) {
 	var names strings.Builder
 	for _, name := range objects {
@@ -140,8 +140,8 @@ func (e *WriteError) Error() string { return e.Err.Error() }
 
 func (e *WriteError) Unwrap() error { return e.Err }
 
-// Read writes a blob's bytes to w, whose error is a *WriteError. A blob that is not
-// there is fs.ErrNotExist. After an error the next blob can be read.
+// Read writes a blob's bytes to w. An error of w is a *WriteError, and a missing blob is
+// fs.ErrNotExist. After an error the next blob can be read.
 func (r *BlobReader) Read(blob string, w io.Writer) error {
 	size, err := r.ask(blob)
 	if err != nil {
@@ -229,8 +229,8 @@ func (r *BlobReader) Close() error {
 	return nil
 }
 
-// errWriter discards what is written after an error, so that a blob is always read to
-// its end.
+// errWriter discards the bytes that follow an error, so that a blob is always read to its
+// end.
 type errWriter struct {
 	w   io.Writer
 	err error
@@ -243,7 +243,7 @@ func (e *errWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Open returns the bytes of a blob. One that is not there is fs.ErrNotExist.
+// Open returns the bytes of a blob. A missing blob is fs.ErrNotExist.
 func (g *Repository) Open(ctx context.Context, blob string) (io.ReadCloser, error) {
 	r := &BlobReader{git: g, ctx: ctx}
 	size, err := r.ask(blob)

@@ -10,10 +10,9 @@ import (
 
 // Commander starts programs for this package, which never starts one itself.
 type Commander interface {
-	// Run runs a command to its end. No process of it remains, also when ctx ends
-	// first. An exit code other than 0 is an *ExitError; a missing program is
-	// exec.ErrNotFound. When Run returns, it has written all of Stdout, and reads
-	// Stdin no more.
+	// Run runs a command to its end. None of its processes remains, even if ctx ends first. An
+	// exit code other than 0 is an *ExitError; a missing program is exec.ErrNotFound. When Run
+	// returns, it has written all of Stdout, and no longer reads Stdin.
 	Run(ctx context.Context, c Command) error
 }
 
@@ -33,7 +32,7 @@ type Command struct {
 type ExitError struct {
 	Args   []string
 	Code   int    // -1: ended by a signal
-	Stderr string // the end of what the program wrote there
+	Stderr string // the end of the program's standard error
 }
 
 func (e *ExitError) Error() string {

@@ -45,7 +45,8 @@ func (g *Repository) Tracked(ctx context.Context) ([]File, error) {
 	return Merge(nil, l.tracked), nil
 }
 
-// mostPaths is how many paths git is asked about: it compares each with every file.
+// mostPaths bounds the paths that git is asked about, since git compares each path with
+// every file.
 const mostPaths = 64
 
 // Others lists the files at the paths and below them that are neither tracked nor ignored,
@@ -62,7 +63,7 @@ func (g *Repository) Others(ctx context.Context, paths []string) ([]File, error)
 	return Merge(nil, l.others), nil
 }
 
-// listing collects what git lists.
+// listing collects the files that git lists.
 type listing struct{ others, tracked []File }
 
 func (l *listing) add(line string) error {
@@ -74,8 +75,8 @@ func (l *listing) add(line string) error {
 		l.others = append(l.others, f)
 	case stage == "0":
 		l.tracked = append(l.tracked, f)
-	// A path in conflict has up to three entries: base, ours and theirs. A commit
-	// would hold none of them.
+		// A path in conflict has up to three entries: base, ours and theirs. No commit
+	// would hold any.
 	case last < 0 || l.tracked[last].Path != f.Path:
 		f.Blob = ""
 		l.tracked = append(l.tracked, f)

@@ -32,11 +32,11 @@ type StateError struct {
 
 func (e *StateError) Error() string { return e.Detail }
 
-// Git is a git work tree, or a directory in one. It is safe for concurrent use.
+// Repository is a git work tree, or a directory in one. It is safe for concurrent use.
 //
 // Only CommitAll and Reset change HEAD, a branch, the index, the stash or a reflog, and
-// only these two run filters. No method runs a hook.
-// Paths are relative to the directory, slash-separated, of any bytes.
+// only these two run filters. No method runs a hook. Paths are relative to the directory,
+// slash-separated, of any bytes.
 type Repository struct {
 	commander Commander
 	dir       string
@@ -52,9 +52,10 @@ type Repository struct {
 // flags that it does not know.
 const endOfAnswer = "--end-of-answer"
 
-// Open returns the work tree that a directory lies in, or nil if it lies in none, as in a
-// bare repository or below .git. It is a *StateError if there is a work tree and no git
-// program: without git, a capture would hold other files, and blobs would seem damaged.
+// Open returns the work tree that a directory lies in, or nil if it lies in none, such as
+// in a bare repository or below .git. If there is a work tree and no git program, Open
+// returns a *StateError: without git, a capture would hold other files, and blobs would
+// seem damaged.
 func Open(ctx context.Context, c Commander, dir string) (*Repository, error) {
 	if there, err := Exists(dir); err != nil || !there {
 		return nil, err
@@ -121,7 +122,7 @@ func (g *Repository) command(args ...string) Command {
 	}
 }
 
-// output runs a command and returns what it prints.
+// output runs a command and returns its standard output.
 func (g *Repository) output(ctx context.Context, stdin io.Reader, args ...string) ([]byte, error) {
 	return g.capture(ctx, stdin, g.command(args...))
 }

@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// IgnoredAmong returns which of the paths git ignores: a rule of .gitignore, or of
-// another such file, names them, and git does not track them.
+// IgnoredAmong returns the paths that git ignores: a rule of .gitignore, or of another
+// such file, matches them, and git does not track them.
 func (g *Repository) IgnoredAmong(ctx context.Context, paths []string) (map[string]bool, error) {
 	return g.checkIgnore(ctx, paths)
 }
 
-// IgnoredByRules returns which of the paths a rule names, tracked or not.
+// IgnoredByRules returns the paths that a rule matches, tracked or not.
 func (g *Repository) IgnoredByRules(ctx context.Context, paths []string) (map[string]bool, error) {
 	return g.checkIgnore(ctx, paths, "--no-index")
 }

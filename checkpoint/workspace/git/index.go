@@ -13,10 +13,10 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// savedIndex is the user's index as it was before something was staged.
+// savedIndex holds the user's index from before CommitAll staged files.
 type savedIndex struct {
 	g       *Repository
-	content []byte // nil: there was none
+	content []byte // nil: the index did not exist
 	staged  []byte // its entries after CommitAll staged files
 }
 
@@ -30,7 +30,7 @@ func (g *Repository) saveIndex() (*savedIndex, error) {
 	return &savedIndex{g: g, content: content}, nil
 }
 
-// remember records what is staged now, which putBack may undo.
+// remember records the staged entries, which putBack may undo.
 func (s *savedIndex) remember(ctx context.Context) (err error) {
 	s.staged, err = s.g.staged(ctx)
 	return err
@@ -69,9 +69,9 @@ func (g *Repository) staged(ctx context.Context) ([]byte, error) {
 	return g.capture(ctx, nil, c)
 }
 
-// commitWithoutOutside calls commit with the environment of a commit that has nothing that the
-// user has staged outside of the directory. If anything is staged there, the environment
-// names a second index without it; in the user's index it stays staged.
+// commitWithoutOutside calls commit with an environment in which the index has no changes
+// that the user has staged outside of the directory. If the user has staged some, the
+// environment names a second index without them; the user's index keeps them staged.
 func (g *Repository) commitWithoutOutside(ctx context.Context, commit func(env ...string) error) (err error) {
 	entries, err := g.stagedOutside(ctx)
 	if err != nil {

@@ -90,7 +90,7 @@ type workTree struct {
 }
 
 // findTree finds the work tree that a directory lies in without starting git. It returns
-// nil if there is none.
+// nil outside a work tree.
 func findTree(dir string) (*workTree, error) {
 	at, err := filepath.EvalSymlinks(dir)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -31,7 +31,7 @@ type quarantine struct {
 }
 
 const (
-	// quarantinePrefix begins the names of quarantines. Git prunes what is called tmp_….
+	// quarantinePrefix begins the names of quarantines. Git prunes files named tmp_….
 	quarantinePrefix = "runner-capture-"
 	// keepMark begins the content of Runner's .keep files.
 	keepMark = "runner capture "
@@ -259,7 +259,7 @@ func (g *Repository) eachOlder(dir string, before time.Time, do func(name, path 
 	return err
 }
 
-// setRef makes one of Runner's references name a commit, whatever it named before. The
+// setRef makes one of Runner's references name a commit, even if the reference exists. The
 // reference is durable when setRef returns.
 func (g *Repository) setRef(ctx context.Context, ref, commit string) error {
 	_, err := g.output(ctx, nil, durable("-c", "core.logAllRefUpdates=false", "update-ref", "--no-deref", ref, commit)...)

@@ -29,7 +29,7 @@ func (g *Repository) eachRecord(ctx context.Context, c Command, do func(record s
 	return explainLock(err)
 }
 
-// recordWriter splits what is written to it into records.
+// recordWriter splits the bytes that are written to it into records.
 type recordWriter struct {
 	do   func(record string) error
 	rest []byte // the beginning of a record whose end is not written yet

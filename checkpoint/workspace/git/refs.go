@@ -36,8 +36,8 @@ func (g *Repository) Head(ctx context.Context) (branch, commit string, err error
 	return strings.TrimPrefix(lines[1], headsRoot), lines[0], nil
 }
 
-// Tip returns the commit that a branch names, "" if there is none. The branch "" means
-// HEAD.
+// Tip returns the commit that a branch names; "" for a branch that does not exist. The
+// branch "" means HEAD.
 func (g *Repository) Tip(ctx context.Context, branch string) (string, error) {
 	on, commit, err := g.Head(ctx)
 	if err != nil || branch == "" || branch == on {
@@ -47,8 +47,8 @@ func (g *Repository) Tip(ctx context.Context, branch string) (string, error) {
 	return refs[headsRoot+branch], err
 }
 
-// HasBranch reports whether a branch of that name exists, in the repository or among its
-// remote-tracking branches.
+// HasBranch reports whether the repository, or a remote-tracking branch, has a branch of
+// the given name.
 func (g *Repository) HasBranch(ctx context.Context, name string) (bool, error) {
 	refs, err := g.Refs(ctx, headsRoot+name)
 	if _, here := refs[headsRoot+name]; here || err != nil {
@@ -72,7 +72,8 @@ func (g *Repository) CommitExists(ctx context.Context, commit string) (bool, err
 	return kinds[commit] == "commit", err
 }
 
-// Refs returns the refs below a prefix, as "refs/runner/PRD-009", and what they name.
+// Refs returns the refs below a prefix, such as "refs/runner/PRD-009", and the names of
+// their objects.
 func (g *Repository) Refs(ctx context.Context, prefix string) (map[string]string, error) {
 	if !strings.HasPrefix(prefix, "refs/") {
 		return nil, fmt.Errorf("list git's refs: %q is not below refs/", prefix)
@@ -165,8 +166,8 @@ type LogEntry struct {
 	Subject string
 }
 
-// Log returns the commits that to reaches and from does not, the newest first, at most
-// limit of them (0: all). If from is "", it returns all that to reaches.
+// Log returns the commits that to reaches and from does not, the newest first. limit
+// bounds their number (0: all). If from is "", it returns all commits that to reaches.
 func (g *Repository) Log(ctx context.Context, from, to string, limit int) ([]LogEntry, error) {
 	commits, err := g.span(from, to)
 	if err != nil {
@@ -188,8 +189,7 @@ func (g *Repository) Log(ctx context.Context, from, to string, limit int) ([]Log
 	return entries, nil
 }
 
-// Pushed returns those of Log's commits that a remote-tracking branch has, the newest
-// first.
+// Pushed returns the commits of Log that a remote-tracking branch has, the newest first.
 func (g *Repository) Pushed(ctx context.Context, from, to string) ([]string, error) {
 	commits, err := g.span(from, to)
 	if err != nil {

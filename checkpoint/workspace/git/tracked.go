@@ -80,8 +80,8 @@ func (t *workTree) git(c Commander) *Repository {
 }
 
 // mayTrack reports whether an index may have an entry below the directory. Versions 2 and
-// 3 of the index hold whole paths, unless another file has a part of it (the extension
-// "link") or one entry covers a directory ("sdir").
+// 3 of the index hold whole paths, unless a second file has a part of the index (the
+// extension "link") or one entry covers a directory ("sdir").
 func (t *workTree) mayTrack(index []byte) bool {
 	const header = 12
 	if t.below == "" || len(index) < header || string(index[:4]) != "DIRC" || binary.BigEndian.Uint32(index[4:8]) > 3 {

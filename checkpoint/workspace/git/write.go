@@ -14,9 +14,9 @@ import (
 type CommitOptions struct {
 	Ref     string // names the commit: refs/runner/…; replaced if it exists
 	Message string
-	// Base is a commit whose files the new one has, except for those that are added or
-	// deleted. If it is "", the new commit has only the added files below the
-	// directory, and the files of Parent outside of it.
+	// Base is a commit from which the new one starts: it has the files of Base, except for
+	// those that are added or deleted. If Base is "", the new commit has only the added files
+	// below the directory, and the files of Parent outside the directory.
 	Base   string
 	Parent string // "": the commit has none
 	// Reachable are further commits that references of the repository reach, so that
@@ -31,9 +31,9 @@ const refRoot = "refs/runner/"
 // ErrLength says that a source has more bytes than were announced, or fewer.
 var ErrLength = errors.New("has another length than was announced")
 
-// Writer writes a commit that is on no branch. It keeps the bytes of files as they are:
-// no filter and no end-of-line conversion changes them. Either Commit or Abort ends it. It
-// is not safe for concurrent use.
+// Writer writes a commit that is on no branch. It keeps the bytes of files unchanged: no
+// filter and no end-of-line conversion applies. Either Commit or Abort ends it. It is not
+// safe for concurrent use.
 type Writer struct {
 	git        *Repository
 	options    CommitOptions
@@ -149,7 +149,7 @@ func (w *Writer) File(path string, mode uint32, size int64, r io.Reader) error {
 	if err != nil && source.err == nil {
 		return w.fail("write "+path+" to git", err)
 	}
-	// The announced bytes must come, or all that follows is misread.
+	// The announced number of bytes must follow, or git misreads all later commands.
 	if _, err := io.CopyN(w.talk.in, zeros{}, size-n); err != nil {
 		return w.fail("write "+path+" to git", err)
 	}
