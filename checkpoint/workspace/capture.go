@@ -34,8 +34,8 @@ func (c *Capture) OnBranch() bool { return c.Commit != "" && (c.Branch || c.Ref 
 
 // CaptureOptions say what to capture, and under which name.
 type CaptureOptions struct {
-	// Patterns are globs of files to capture in addition to those of git. A link that matches
-	// adds its target.
+	// Patterns are the globs of files to capture in addition to the files that git knows. A
+	// link that matches adds its target.
 	Patterns []string
 	Last     *Capture  // the previous capture; files that have not changed since are not written again
 	Ref      string    // of the commit: refs/runner/…; a number is added if the ref exists
@@ -113,7 +113,7 @@ type capture struct {
 	w      *Workspace
 	o      CaptureOptions
 	survey *survey
-	before *Listing // the listing of CaptureOptions.Last; nil if there is none, or if it can't be read
+	before *Listing // the listing of CaptureOptions.Last; nil: no such capture, or its listing can't be read
 	batch  *objects.Batch
 }
 

@@ -11,7 +11,7 @@ import (
 	"prdrunner/checkpoint/workspace/tree"
 )
 
-// isObject reports whether the last capture has a file as it is, as an object.
+// isObject reports whether the last capture has an unchanged file as an object.
 func (c *capture) isObject(f *surveyed) bool {
 	return f.last != nil && f.last.Blob == "" && f.known() && f.last.Digest == f.entry.Digest
 }

@@ -45,7 +45,7 @@ func (w *Workspace) look(at tree.Place, path string, withBlob func(size int64) b
 	return w.lookAt(is, at, path, withBlob)
 }
 
-// lookAt is look for callers that have the file's status.
+// lookAt describes a file like look, for callers that have its status.
 func (w *Workspace) lookAt(is tree.Status, at tree.Place, path string, withBlob func(size int64) bool) (f found, err error) {
 	f = found{entry: Entry{Path: path, Mode: uint32(is.Mode.Perm()), Size: is.Stat.Size}}
 	switch {
@@ -100,7 +100,7 @@ func (w *Workspace) hashInto(ctx context.Context, at tree.Place, f *found, withB
 }
 
 // readInto passes the bytes of a regular file to consume, which returns their digest. It
-// sets f and the cache to what was read.
+// updates f and the cache with the results.
 func (w *Workspace) readInto(ctx context.Context, at tree.Place, f *found, withBlob func(size int64) bool, consume func(r io.Reader, from *origin) (digest string, err error)) error {
 	began := w.cache.Now()
 	var s tree.Sums

@@ -22,7 +22,7 @@ type gitKnown struct {
 // fileless holds directories, by how few files git knows in them.
 type fileless struct {
 	// outermost are the outermost directories without a file that git knows. An empty
-	// directory in which git tracks no file is one of these or lies below one.
+	// directory in which git tracks no file is in this list, or lies below a directory in it.
 	outermost []string
 	emptied   []string // empty directories in which git tracks files
 	denied    []string // directories in which git tracks files and that Runner may not read
@@ -42,8 +42,8 @@ func (f *fileless) outsideState(files []git.File) []git.File {
 }
 
 // askGit returns the files that git knows. Git itself lists only its index, since Runner
-// lists the work tree anyway. Then git is asked about the paths that it does not track;
-// often there are none.
+// lists the work tree anyway. Then git is asked only about the untracked paths, which are
+// often few.
 func (w *Workspace) askGit(ctx context.Context) (gitKnown, error) {
 	tracked, err := w.Git().Tracked(ctx)
 	if err != nil {

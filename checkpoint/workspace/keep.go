@@ -14,8 +14,8 @@ import (
 // errNoObjects says that the workspace was opened without an object store.
 var errNoObjects = errors.New("there is no place for objects")
 
-// Keep makes objects of files and returns their entries as they were kept. The objects and
-// the files themselves are durable when it returns. Some files are not kept, only
+// Keep makes objects of files and returns the entries of the kept contents. The objects
+// and the files themselves are durable when it returns. Some files are not kept, only
 // described and named in excluded: sensitive files that git does not track, files that
 // Refuse applies to, and files with content that was excluded before.
 func (w *Workspace) Keep(ctx context.Context, paths []string) (kept []Entry, excluded []string, err error) {
@@ -87,7 +87,7 @@ func (w *Workspace) sensitiveAt(path string) bool {
 	return w.secret.match(path) || w.secret.match(path+"/x")
 }
 
-// secrets returns which of the paths are sensitive and not tracked by git. A path is
+// secrets returns the paths that are sensitive and that git does not track. A path is
 // sensitive by its own name, or by the name that it has below a link that is also among
 // the paths.
 func (w *Workspace) secrets(ctx context.Context, paths []string) (map[string]bool, error) {
@@ -124,8 +124,8 @@ func (w *Workspace) secrets(ctx context.Context, paths []string) (map[string]boo
 	return secret, nil
 }
 
-// keepObject makes an object of a file, and sets f to what was kept. It does not read a
-// file whose object exists.
+// keepObject makes an object of a file, and updates f. It does not read a file whose
+// object exists.
 func (w *Workspace) keepObject(ctx context.Context, batch *objects.Batch, at tree.Place, f *found, withBlob func(int64) bool) error {
 	if f.isLink() {
 		target, err := io.ReadAll(w.guard(strings.NewReader(f.target)))

@@ -10,7 +10,7 @@ import (
 
 // scanFiles parses the object of a directory, in exactly the form that encode writes, and
 // calls add for each file. Every command that captures reads a listing first, and a
-// general JSON decoder took most of that time. scanFiles returns false for any other form,
+// general JSON decoder took most of the time. scanFiles returns false for any other form,
 // such as a name with an escape; then the caller uses decodeObject and ignores the earlier
 // calls of add.
 func scanFiles(data string, add func(wireFile) error) (ok bool, err error) {

@@ -10,7 +10,7 @@ import (
 // Scope says which files a capture covers.
 type Scope struct {
 	Git      bool     // the files that git knows
-	Patterns []string // the files that match one of these globs
+	Patterns []string // globs; files that match one are in scope
 }
 
 // Holds reports whether a file at a path may be in scope. Which files git knew at an

@@ -35,8 +35,8 @@ func (w *Workspace) Missing(ctx context.Context, entries []Entry, deep bool) (mi
 	return missing, nil
 }
 
-// Lost is Missing for callers that report losses: it is an error if this user may not read
-// git's objects, or if git can't be asked.
+// Lost returns the entries that Missing returns, for callers that report losses. It
+// returns an error if this user may not read git's objects, or if git can't be asked.
 func (w *Workspace) Lost(ctx context.Context, entries []Entry, deep bool) ([]Missing, error) {
 	missing, err := w.Missing(ctx, entries, deep)
 	if err != nil || len(missing) == 0 {
@@ -180,7 +180,7 @@ func (s *source) locate(ctx context.Context, e *Entry) error {
 	return err
 }
 
-// inGit returns which of the entries' blobs git has.
+// inGit returns the blobs of the entries that git has.
 func (w *Workspace) inGit(ctx context.Context, entries []Entry) (map[string]bool, error) {
 	if w.o.Git == nil {
 		return nil, nil

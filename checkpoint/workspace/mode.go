@@ -16,7 +16,8 @@ func (w *Workspace) Git() *git.Repository {
 }
 
 // Repository returns the work tree that may keep the bytes of captures, even if new
-// captures do not use it; nil if there is none, or if it could not be opened.
+// captures do not use it. It returns nil outside a work tree, or if the repository could
+// not be opened.
 func (w *Workspace) Repository() *git.Repository { return w.o.Git }
 
 // UnaskedRepositoryError says that a repository exists and could not be opened, so that

@@ -145,7 +145,8 @@ func (s *source) writeAny(ctx context.Context, e Entry, begin func() (io.Writer,
 	return nil
 }
 
-// write is writeAny without the second attempt: a damaged blob is an error.
+// write writes the bytes of an entry like writeAny, but without the second attempt: a
+// damaged blob is an error.
 func (s *source) write(ctx context.Context, e Entry, to io.Writer) error {
 	s.blob = ""
 	if e.Blob != "" && s.w.o.Git != nil {
@@ -231,7 +232,7 @@ func (p *sources) use(do func(*source) error) error {
 	return do(s)
 }
 
-// close closes the sources. None of them may be in use.
+// close closes the sources. The caller must not use any source any more.
 func (p *sources) close() error {
 	var all []error
 	for len(p.free) > 0 {

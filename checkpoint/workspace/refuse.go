@@ -33,7 +33,7 @@ type refusal struct {
 // used.
 //
 // A file that was excluded for its content stays excluded, whatever the detector finds,
-// since the detector may not know all the values of that time.
+// since the detector may not know all the values that were sensitive then.
 func (w *Workspace) Refuse(detector func() Detector) {
 	w.refusal = &refusal{detector: detector, found: map[string]bool{}}
 }

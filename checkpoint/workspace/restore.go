@@ -43,8 +43,8 @@ func (e *MissingError) Error() string {
 	return troubles("restored", len(e.Missing), func(i int) (string, string) { return e.Missing[i].Path, e.Missing[i].Reason })
 }
 
-// troubles says for how many files an action failed, and gives the reasons for the first
-// of them.
+// troubles says for how many files an action failed, and names the first ten with their
+// reasons.
 func troubles(done string, n int, at func(i int) (path, reason string)) string {
 	const named = 10
 	var b strings.Builder
@@ -287,8 +287,8 @@ func equal(a, b *Entry) bool {
 	return same(*a, *b)
 }
 
-// current returns the entry of the file at the path of an item; nil if there is none, or a
-// directory that is not empty.
+// current returns the entry of the file at the path of an item. It returns nil if no file
+// is there, or a directory that is not empty.
 func (r *restore) current(ctx context.Context, c *tree.Cursor, i *item) (*Entry, error) {
 	at := c.Place(i.Path)
 	is, err := at.Status()

@@ -77,7 +77,7 @@ func (r *restore) remove(ctx context.Context, touched *dirSet) error {
 			}
 			return dir.Remove(tree.Native(tree.Base(i.Path)))
 		})
-		if i.isDir && (isNotEmpty(err) || i.To == nil && isInUse(err)) { // another process uses it, or another restore left a file in it
+		if i.isDir && (isNotEmpty(err) || i.To == nil && isInUse(err)) { // it is in use, or another restore left a file in it
 			i.done = i.To == nil
 			continue
 		}

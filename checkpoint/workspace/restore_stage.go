@@ -23,8 +23,8 @@ import (
 const flushes = 64
 
 // together bounds the number of files whose writing the disk has started before the first
-// of them is synced. By then the file system has allocated the blocks of all of them. So
-// the first sync writes the journal for many files, and later syncs find it written.
+// sync. By then the file system has allocated the blocks of all these files. So the first
+// sync writes the journal for many files, and later syncs find it written.
 const together = 256
 
 // flusher syncs and closes files while the caller writes others.
@@ -219,8 +219,8 @@ func emptied(f *os.File) error {
 	return f.Truncate(0)
 }
 
-// stageChunk is the number of files that a worker takes at once. It is small, since one of
-// them may be large.
+// stageChunk is the number of files that a worker takes at once. It is small, since a
+// single file may be large.
 const stageChunk = 4
 
 // maxTarget bounds the length of a link's target.

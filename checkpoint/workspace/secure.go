@@ -78,8 +78,8 @@ func (s *Securing) Stop() {
 	_, _ = s.missing() // Finish has returned the error, if it was called
 }
 
-// Finish is Secure for the captured listing. Entries that have not changed since the
-// earlier listing have been checked already.
+// Finish secures the entries of the new capture, like Secure. It skips entries that have
+// not changed since the earlier listing, which have been checked already.
 func (s *Securing) Finish(ctx context.Context, now *Listing) error {
 	missing, err := s.missing()
 	if err != nil {

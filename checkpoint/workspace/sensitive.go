@@ -67,7 +67,7 @@ func (s *sensitivity) matchGlobs(name string) bool {
 	return slices.ContainsFunc(s.globs, func(parts []string) bool { return matchParts(parts, name) })
 }
 
-// matchHidden matches the patterns that contain a slash. All of them begin with a dot, and
+// matchHidden matches the patterns that contain a slash. They all begin with a dot, and
 // few paths contain such a name.
 func (s *sensitivity) matchHidden(file string) bool {
 	if !strings.HasPrefix(file, ".") && !strings.Contains(file, "/.") {

@@ -11,9 +11,9 @@ import (
 	"prdrunner/checkpoint/workspace/tree"
 )
 
-// A sparse checkout omits files of git's index from the work tree. They are absent, but
-// nobody has deleted them. A capture records them as the index has them, without reading
-// them; a partial clone may not even have their bytes.
+// A sparse checkout omits files of git's index from the work tree. The user has not
+// deleted these files. A capture records them as the index has them, without reading them;
+// a partial clone may not even have their bytes.
 
 // newSurveyed returns a file that git knows, without a description of the file itself.
 func newSurveyed(f git.File) surveyed {
@@ -72,16 +72,17 @@ func (w *Workspace) Changes(ctx context.Context, now, to *Listing) ([]Change, er
 }
 
 // CheckedOut returns the paths of entries, from Now, that were sparse in a listing, differ
-// from git's content of that time, and are checked out now. A restore of the listing
+// from the blob that the listing names, and are checked out now. A restore of the listing
 // leaves these files alone, since to delete them would mean that they did not exist.
 func (w *Workspace) CheckedOut(ctx context.Context, entries []Entry, l *Listing) ([]string, error) {
 	_, paths, err := w.foreign(ctx, entries, l)
 	return paths, err
 }
 
-// foreign finds the entries that were sparse in a listing and differ from git's content of
-// that time. put are those that are still sparse: they were created in the work tree, and
-// git does not miss them if they are removed. checkedOut are the paths of the others.
+// foreign finds the entries that were sparse in a listing and differ from the blob that
+// the listing names. put are those that are still sparse: they were created in the work
+// tree, and git does not miss them if they are removed. checkedOut are the paths of the
+// others.
 func (w *Workspace) foreign(ctx context.Context, entries []Entry, l *Listing) (put []Entry, checkedOut []string, err error) {
 	if w.o.Git == nil || len(l.Sparse) == 0 {
 		return nil, nil, nil
@@ -154,8 +155,8 @@ func (e *Entry) checkSparse() error {
 }
 
 // begin begins the commit of a capture. If some files are sparse, the commit starts with
-// HEAD, of which only the unchanged sparse files are kept: to name each of them would make
-// a partial clone fetch their bytes.
+// HEAD, of which only the unchanged sparse files are kept: to name each sparse file would
+// make a partial clone fetch its bytes.
 func (c *capture) begin(ctx context.Context, o git.CommitOptions) (out *git.Writer, err error) {
 	repo := c.w.Git()
 	if len(c.survey.sparse) == 0 {

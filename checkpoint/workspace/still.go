@@ -126,7 +126,7 @@ func (m *memo) run(paths []string) (entries []Entry, ok bool) {
 }
 
 // recall sets the places of sorted paths to their recorded entries, and returns the
-// indexes of those without.
+// indexes of the paths that have none.
 func (m *memo) recall(paths []string, places []Entry) (rest []int) {
 	var seen []Entry
 	var other map[string]Entry

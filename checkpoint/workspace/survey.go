@@ -278,7 +278,7 @@ func (s *survey) hash(ctx context.Context, want func(*surveyed) bool) error {
 	return s.dropUnreadable()
 }
 
-// listing returns the listing of the surveyed files. All of them must be known.
+// listing returns the listing of the surveyed files, whose digests must all be known.
 func (s *survey) listing(patterns []string) *Listing {
 	l := &Listing{Patterns: slices.Clone(patterns), LeftOut: s.excluded, Unstable: s.unstable, Special: s.unreadable, Sparse: s.sparse}
 	l.Entries = make([]Entry, 0, len(s.files)+len(s.dirs))

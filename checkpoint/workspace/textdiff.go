@@ -163,8 +163,8 @@ func unreadable(ctx context.Context, err error) (side, error) {
 
 func isDirMode(mode uint32) bool { return mode&ModeDir != 0 }
 
-// isBinary reports whether data is not text: it has a NUL near the beginning, which is
-// git's rule, or more than a tenth of that part is not UTF-8.
+// isBinary reports whether data is not text. Near its beginning, it has a NUL, which is
+// git's rule, or more than a tenth is not UTF-8.
 func isBinary(data []byte) bool {
 	const near = 8 << 10
 	head := data[:min(len(data), near)]
@@ -228,7 +228,7 @@ func countLines(text []byte) (added, deleted int) {
 	return added, deleted
 }
 
-// modeChange describes the change of kind or permissions; "" if there is none.
+// modeChange describes the change of kind or permissions; "": no change.
 func modeChange(from, to *Entry) string {
 	if from == nil || to == nil || from.Mode == to.Mode {
 		return ""

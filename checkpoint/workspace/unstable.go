@@ -49,9 +49,9 @@ func (s *survey) giveUp(f *surveyed, err error) error {
 	return nil
 }
 
-// giveUp is giveUp of the survey for a file that could not be kept. If the file itself
-// exists and is readable, the error is about the place where it was to be kept, and giveUp
-// returns it.
+// giveUp handles a file that could not be kept. If the file itself exists and is readable,
+// the error is about the place where it was to be kept, and giveUp returns it. Otherwise
+// the survey's giveUp marks the file.
 func (c *capture) giveUp(f *surveyed, err error) error {
 	if tree.IsAbsent(err) {
 		there := c.w.At(f.entry.Path, func(dir *os.Root, name string) error {

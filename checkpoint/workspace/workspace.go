@@ -69,7 +69,7 @@ type Entry struct {
 // Options describe a workspace. Dir is required.
 type Options struct {
 	Dir     string          // absolute
-	Skip    []string        // absolute paths of directories that are no part of it: the state directory
+	Skip    []string        // absolute paths of directories that are not part of the workspace, such as the state directory
 	Objects *objects.Store  // nil: nothing can be kept or restored
 	FS      store.FS        // holds the cache
 	Cache   string          // the file of the stat cache; "": none
