@@ -20,7 +20,8 @@ type found struct {
 
 func (f *found) known() bool { return f.entry.Digest != "" }
 
-// forget makes the next step read a regular file again, whatever the cache has for it.
+// forget drops the digest of a regular file, so that it is read again, whatever the cache
+// has.
 func (f *found) forget() {
 	if !f.isLink() {
 		f.entry.Digest = ""

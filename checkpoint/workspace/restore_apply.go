@@ -404,8 +404,8 @@ func (r *restore) verify(ctx context.Context) error {
 }
 
 // isAsWritten reports whether the file at the path is the one that was written, and adds
-// it to the cache. The file's times were old enough at the rename that any later write
-// changes them.
+// it to the cache. It returns false unless the file's times were old enough at the rename
+// that any later write changes them.
 func (r *restore) isAsWritten(c *tree.Cursor, i *item) bool {
 	if i.temp == "" || !r.w.cache.IsSettled(tree.FileStat{Mtime: i.staged.Mtime}, r.renamed) {
 		return false

@@ -14,7 +14,8 @@ import (
 // unasked. Nothing was changed.
 type ObstructedError struct{ Obstacles []Obstacle }
 
-// Obstacle is a file in the workspace that keeps Restore from writing another one.
+// Obstacle is a file that Restore can't write since another file in the workspace is in
+// its way.
 type Obstacle struct {
 	Path   string // of the file to be restored
 	Reason string // names the file in the way, and says why it is

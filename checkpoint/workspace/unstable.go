@@ -104,8 +104,8 @@ func (s *survey) dropUnreadable() (err error) {
 	return err
 }
 
-// Lacks reports whether a listing names a path, or a directory above it, as excluded or
-// unreadable, so that nothing is known of its bytes.
+// Lacks reports whether a listing names a path as excluded or unreadable, or a directory
+// above it as unreadable, so that nothing is known of its bytes.
 func (l *Listing) Lacks(path string) bool {
 	_, excluded := slices.BinarySearch(l.LeftOut, path)
 	_, unstable := slices.BinarySearch(l.Unstable, path)

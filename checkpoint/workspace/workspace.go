@@ -93,7 +93,7 @@ type Workspace struct {
 	o       Options
 	cache   *tree.Cache
 	secret  *sensitivity
-	refusal *refusal   // nil: no file is excluded for its content
+	refusal *refusal   // nil: no detector is set
 	buffers *sync.Pool // of *[]byte, to read files with
 	last    *atomic.Pointer[loaded]
 	memo    *memo // nil except in a workspace that Still returned
