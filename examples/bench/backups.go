@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 )
 
-// backups are the contests of keeping files, and of putting them back.
+// backups returns the contests of capturing and restoring files.
 func backups(n sizes) []contest {
 	nothing := func(vault) error { return nil }
 	version := 0
@@ -27,12 +27,13 @@ func backups(n sizes) []contest {
 	}
 }
 
-// keeper is a program that keeps the tree of a vault. Its commands run in the vault.
+// keeper is a program that stores copies of the tree of a vault. Its commands run in the
+// vault.
 type keeper struct {
 	name  string
-	begin func(v vault) error // makes its repository, with nothing in it
-	keep  []string            // keeps the tree for the first time
-	races map[string][]string // what it does in the contests that it takes part in
+	begin func(v vault) error // makes an empty repository
+	keep  []string            // stores the tree for the first time
+	races map[string][]string // its command in each contest that it takes part in
 }
 
 func keepers() []keeper {
@@ -45,7 +46,7 @@ func keepers() []keeper {
 		return append([]string{"git", "--git-dir", "git", "--work-tree", "tree"}, args...)
 	}
 	add := git("add", "--all")
-	self, _ := os.Executable() // without it, the floor is left out as missing
+	self, _ := os.Executable() // without the path, the floor is left out as missing
 	copied := []string{self, copyCommand, "tree/files", "copy"}
 	return []keeper{
 		{
@@ -64,7 +65,7 @@ func keepers() []keeper {
 			races: map[string][]string{captureFirst: backup, captureUnchanged: backup, captureChanged: backup, restore: unpack},
 		},
 		{
-			name: "git", keep: add, begin: vault.beginGit, // takes long to keep what is large, and nobody waits for that
+			name: "git", keep: add, begin: vault.beginGit, // does not take part in captureFirst: git add is slow for large files
 			races: map[string][]string{captureUnchanged: git("status", "--porcelain"), captureChanged: add},
 		},
 		{
@@ -79,10 +80,10 @@ func keepers() []keeper {
 	}
 }
 
-// backup is a contest of those keepers that take part in it, on one tree of files.
+// backup is a contest of several keepers on one tree of files.
 type backup struct {
 	contest
-	keepers []keeper // by contestant
+	keepers []keeper // in the order of the contestants
 }
 
 func newBackup(name string, rounds int, files tree) backup {
@@ -102,8 +103,8 @@ func newBackup(name string, rounds int, files tree) backup {
 	return b
 }
 
-// keptBefore has all have kept the tree before the contest begins, and does
-// something to it before each run.
+// keptBefore has all contestants store the tree before the contest begins. before changes
+// the tree before each run.
 func (b backup) keptBefore(before func(v vault) error) contest {
 	lay := b.shared
 	b.shared = func(dir string) error {
@@ -129,8 +130,9 @@ func (b backup) keptBefore(before func(v vault) error) contest {
 	return b.contest
 }
 
-// vault is a directory with a tree of files in it, called tree, and repositories of
-// programs that keep it beside that; Runner's lies in the tree.
+// vault is a directory that holds a tree of files, called tree, and next to it the
+// repositories of the programs that store copies of the tree. Runner's state directory
+// lies in the tree.
 type vault string
 
 func (v vault) tree() string { return filepath.Join(string(v), "tree") }
@@ -149,7 +151,7 @@ func (v vault) fill(files tree) error {
 	return os.WriteFile(filepath.Join(v.tree(), "runner.yaml"), []byte(config), 0o644)
 }
 
-// beginGit makes a repository that passes over Runner's files.
+// beginGit makes a repository that ignores Runner's state directory.
 func (v vault) beginGit() error {
 	if err := v.aside("git"); err != nil {
 		return err
@@ -160,7 +162,8 @@ func (v vault) beginGit() error {
 	return os.WriteFile(filepath.Join(string(v), "git", "info", "exclude"), []byte(".runner\n"), 0o644)
 }
 
-// aside moves a file of the vault out of the way, if it is there.
+// aside renames a file or directory of the vault, if it exists, so that its name is free.
+// Removing it would slow down the next run.
 func (v vault) aside(name string) error {
 	if _, err := os.Lstat(filepath.Join(string(v), name)); err != nil {
 		return nil
@@ -172,10 +175,10 @@ func (v vault) aside(name string) error {
 	return os.Rename(filepath.Join(string(v), name), filepath.Join(trash, filepath.Base(name)))
 }
 
-// empty leaves none of the tree's files.
+// empty takes all files out of the tree.
 func (v vault) empty() error { return v.aside("tree/files") }
 
-// whole is nil when all files are in the tree.
+// whole returns an error unless all files are in the tree.
 func (v vault) whole(files tree) error {
 	want, got := files.files, 0
 	if files.big > 0 {

@@ -6,7 +6,8 @@ import (
 	"os/exec"
 )
 
-// program is a command that runs in a directory, or why there is none.
+// program returns a function that makes a command for a directory, or why the command
+// cannot run.
 func program(argv ...string) (run func(dir string) *exec.Cmd, missing string) {
 	path, err := exec.LookPath(argv[0])
 	if err != nil {
@@ -19,7 +20,7 @@ func program(argv ...string) (run func(dir string) *exec.Cmd, missing string) {
 	}, ""
 }
 
-// call runs a command that is not measured.
+// call runs a command without measuring it.
 func call(dir string, argv ...string) error {
 	run, missing := program(argv...)
 	if missing != "" {
@@ -32,7 +33,7 @@ func call(dir string, argv ...string) error {
 	return nil
 }
 
-// calls runs one after the other.
+// calls runs commands one after the other without measuring them.
 func calls(dir string, commands ...[]string) error {
 	for _, argv := range commands {
 		if err := call(dir, argv...); err != nil {
@@ -42,7 +43,8 @@ func calls(dir string, commands ...[]string) error {
 	return nil
 }
 
-// buildToFailure runs a pipeline whose last phase fails, and nothing else of it.
+// buildToFailure runs a pipeline whose last phase fails. It returns an error unless the
+// build exits with status 1.
 func buildToFailure(dir string) error {
 	err := call(dir, "runner", "build", "PRD-001", "--output", "quiet")
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() == 1 {

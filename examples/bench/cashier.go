@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 )
 
-// byHand runs the commands of the cashier example in the order and with the
-// parallelism that its pipeline gives them, and keeps no record.
+// byHand runs the commands of the cashier example in the order and with the parallelism
+// that its pipeline gives them, and keeps no record.
 const byHand = `set -eu
 go run ./tools/migrate
 go run ./tools/schemacheck
@@ -25,7 +25,7 @@ go run ./tools/testcover -cover ./database,./codegen,./service,./routes,./hooks,
 go run ./tools/testcheck
 `
 
-// cashier is the contest of real work: compiling, serving and testing.
+// cashier returns the contest of real work: compiling, serving and testing.
 func cashier(n sizes) contest {
 	hand, _ := program("sh", "-c", byHand)
 	build, missing := program("runner", "build", "PRD-009", "--output", "quiet")
@@ -38,12 +38,12 @@ func cashier(n sizes) contest {
 		return err
 	}
 	return contest{
-		name: cashierName, rounds: 3 * n.rounds, // two of its rounds differ by a tenth
+		name: cashierName, rounds: 3 * n.rounds, // because two rounds differ by a tenth
 		shared: func(dir string) error {
 			if err := copyCashier(dir); err != nil {
 				return err
 			}
-			return call(vault(dir).tree(), "sh", "-c", byHand) // so that all find Go's cache as warm
+			return call(vault(dir).tree(), "sh", "-c", byHand) // so that Go's build cache is equally warm for all contestants
 		},
 		contestants: []contestant{
 			{name: "runner", missing: missing, prepare: afresh, command: inTree(build), check: made},
@@ -52,7 +52,7 @@ func cashier(n sizes) contest {
 	}
 }
 
-// copyCashier copies what is committed of the cashier example into a vault.
+// copyCashier copies the committed files of the cashier example into a vault.
 func copyCashier(dir string) error {
 	to := vault(dir).tree()
 	if err := os.CopyFS(to, os.DirFS("examples/cashier")); err != nil {
@@ -66,7 +66,7 @@ func copyCashier(dir string) error {
 	return nil
 }
 
-// inTree has a command run in the tree of a vault.
+// inTree makes a command run in the tree of a vault.
 func inTree(run func(dir string) *exec.Cmd) func(dir string) *exec.Cmd {
 	return func(dir string) *exec.Cmd { return run(vault(dir).tree()) }
 }

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// checkpoints are the contests of looking through many checkpoints, and of
-// removing most of them.
+// checkpoints returns the contests of listing many checkpoints and of removing most of
+// them.
 func checkpoints(n sizes) []contest {
 	version, missing := program("runner", "version")
 	list, _ := program("runner", "checkpoint", "list", "--all")
@@ -29,8 +29,8 @@ func checkpoints(n sizes) []contest {
 	}
 }
 
-// pruning is the contest of removing all checkpoints but the newest of each
-// session. Each has a copy of its own in each round.
+// pruning returns the contest of removing all checkpoints except the newest of each
+// session. Each run works on a new copy of the checkpoints.
 func pruning(n sizes) contest {
 	newest := 0
 	copied := func(dir string) string { return filepath.Join(dir, fmt.Sprint("copy", newest)) }

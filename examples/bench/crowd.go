@@ -11,17 +11,17 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// crowd is a workload of checkpoints: so many sessions with so many each. A
-// checkpoint's file names all that were kept when it was made, so that as many
-// in one session would fill the disk.
+// crowd is a workload of checkpoints: a number of sessions with a number of checkpoints
+// each. The checkpoints are spread over sessions because a checkpoint file names all
+// earlier checkpoints that were kept, so that all in one session would fill the disk.
 type crowd struct {
 	sessions, each int
 }
 
 func (c crowd) total() int { return c.sessions * c.each }
 
-// lay makes the sessions below a directory, as Runner itself does with a policy
-// that keeps all checkpoints: that of who prunes keeps the newest of each.
+// lay makes the sessions below a directory, with Runner's own code and a policy that keeps
+// all checkpoints. The policy of the command that prunes keeps the newest of each session.
 func (c crowd) lay(dir string) error {
 	policy := checkpoint.DefaultPolicy()
 	delete(policy.Retention.Counts, string(checkpoint.TriggerWorkstreamComplete))
@@ -37,7 +37,7 @@ func (c crowd) lay(dir string) error {
 	return nil
 }
 
-// layOne makes a session of ten workstreams, which are done again and again.
+// layOne makes a session with ten workstreams, which complete again and again.
 func (c crowd) layOne(s *checkpoint.Store, prd string) (err error) {
 	ctx := context.Background()
 	x, err := s.Lock(ctx, prd, checkpoint.Actor{User: "bench"})
@@ -67,7 +67,8 @@ func (c crowd) layOne(s *checkpoint.Store, prd string) (err error) {
 	return nil
 }
 
-// unsynced leaves it to the system when what is laid out comes to the disk.
+// unsynced is a file system without fsync. The system decides when the data of the
+// workload reaches the disk.
 type unsynced struct{ store.FS }
 
 func (unsynced) SyncDir(string) error { return nil }

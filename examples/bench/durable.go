@@ -9,9 +9,9 @@ import (
 	"strconv"
 )
 
-// durable are the contests of making boundaries durable, in which perf counts the
-// fsyncs. It slows nothing down: under strace a command takes several times as long,
-// so that fewer of them share an fsync.
+// durable returns the contests of making boundaries durable, in which perf counts the
+// fsyncs. perf does not slow down a command. strace does, several times, so that fewer
+// commands would share an fsync.
 func durable(n sizes) []contest {
 	counted := func(name string, g graph, tool string) contest {
 		c := newRun(g, 1, tool)
@@ -25,10 +25,11 @@ func durable(n sizes) []contest {
 	}
 }
 
-// countFile is what perf writes, in the directory of who is counted.
+// countFile is the file in the directory of a run to which perf writes the counts.
 const countFile = "fsyncs.csv"
 
-// perf has a command counted, and whatever it starts.
+// perf returns a command that runs argv and counts the fsyncs of it and of all its child
+// processes.
 func perf(argv ...string) []string {
 	return append([]string{
 		"perf", "stat", "--field-separator", ",", "--output", countFile,
@@ -36,7 +37,8 @@ func perf(argv ...string) []string {
 	}, argv...)
 }
 
-// counted has the fsyncs of a contestant counted, where that can be done.
+// counted returns the contestant with its fsyncs counted. If perf cannot count them, the
+// contestant is missing.
 func (c contestant) counted() contestant {
 	if c.missing != "" {
 		return c
@@ -60,13 +62,13 @@ func (c contestant) counted() contestant {
 	return c
 }
 
-// cannotCount is why fsyncs can't be counted here; nothing: they can.
+// cannotCount returns why fsyncs cannot be counted on this machine, "" if they can.
 func cannotCount() string {
 	dir, err := os.MkdirTemp("", "bench")
 	if err != nil {
 		return err.Error()
 	}
-	defer func() { _ = os.RemoveAll(dir) }() // what is left of it is in the way of nobody
+	defer func() { _ = os.RemoveAll(dir) }() // a leftover temporary directory does no harm
 	run, missing := program(perf("true")...)
 	if missing != "" {
 		return missing
@@ -77,7 +79,7 @@ func cannotCount() string {
 	return ""
 }
 
-// readCounts adds up what perf has counted: each line begins with a number.
+// readCounts adds up the counts that perf wrote. Each line begins with a number.
 func readCounts(data []byte) (sum int64, err error) {
 	events := 0
 	for line := range bytes.Lines(data) {

@@ -9,11 +9,11 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
-	_ "prdrunner/examples/bench/libraries" // a floor is of who uses them: it starts no faster
+	_ "prdrunner/examples/bench/libraries" // a floor imports the libraries of Runner, so that it starts no faster than a program with them
 )
 
-// The names of what this program does itself when it is started as a contestant:
-// only what must be done, whoever does it.
+// The names of the commands that this program runs when it is started as a contestant. Each
+// does only the work that any program would have to do.
 const (
 	floorCommand  = "floor"
 	groupCommand  = "group"
@@ -26,8 +26,8 @@ const (
 	removeCommand = "remove"
 )
 
-// runItself does what this program is started for as a contestant; done is false
-// where it is not.
+// runItself runs the command that args name, if this program was started as a contestant.
+// Otherwise done is false.
 func runItself(args []string) (done bool, err error) {
 	switch {
 	case len(args) == 2 && args[0] == floorCommand:
@@ -54,13 +54,14 @@ func runItself(args []string) (done bool, err error) {
 	return false, nil
 }
 
-// parseAlone reads a file as HCL, and does nothing with it.
+// parseAlone returns a contestant that parses a file as HCL and does nothing else.
 func parseAlone(file string) contestant {
 	run, missing := itself(parseCommand, file)
 	return contestant{name: parserName, missing: missing, command: run}
 }
 
-// parseGraph reads the file of a graph as HCL, and does nothing with it.
+// parseGraph returns a contestant that parses the pipeline of a graph as HCL and does
+// nothing else.
 func parseGraph(g graph) contestant {
 	t := tools()["runner"]
 	c := parseAlone(t.file)
@@ -68,7 +69,7 @@ func parseGraph(g graph) contestant {
 	return c
 }
 
-// itself is this program as a command.
+// itself returns this program as a command.
 func itself(args ...string) (run func(dir string) *exec.Cmd, missing string) {
 	path, err := os.Executable()
 	if err != nil {
@@ -77,7 +78,8 @@ func itself(args ...string) (run func(dir string) *exec.Cmd, missing string) {
 	return program(append([]string{path}, args...)...)
 }
 
-// parseFile collects no garbage: there is none of what a parser makes.
+// parseFile parses a file as HCL. It turns off the garbage collector, because nothing that
+// the parser allocates becomes garbage.
 func parseFile(file string) error {
 	debug.SetGCPercent(-1)
 	src, err := os.ReadFile(filepath.Clean(file))

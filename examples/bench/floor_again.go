@@ -12,23 +12,23 @@ import (
 	"sync"
 )
 
-// The floor of keeping once more what did not change. By FORMAT.md it reads which files
-// were kept, verified; looks whether they are as they were, by their times and their
-// inodes, too, and by its length at what is kept of each; and leaves records that are
-// durable: who is at work, before anything else; the line that is the commit, before what
-// is derived from it; the checkpoint's file, the index and the document, each of which
-// replaces another one whole; and at last the line of the audit log that says how it ended.
+// The floor of a capture of unchanged files does what FORMAT.md requires. It reads and
+// verifies the list of captured files. It compares the size, times and inode of each file
+// with the list, and the size of each copy. Then it writes durable records: before anything
+// else the note that names the process at work; the commit line, before the files that are
+// derived from it; the checkpoint file, the index and the document, each of which replaces
+// an older file whole; and last the line of the audit log that says how the work ended.
 const (
-	listExt    = ".list" // behind the name of a directory: which files were kept there
+	listExt    = ".list" // added to the name of a directory: the list of the files that were copied there
 	noteFile   = "note"
 	auditFile  = "audit"
-	noteSize   = 1024 // bytes, as of each of these: what Runner writes, measured
+	noteSize   = 1024 // this and the following sizes are in bytes, as measured from Runner
 	auditSize  = 137
 	commitSize = 600
 	headSize   = 4096
 )
 
-// keepTree copies a tree, and lists what it copied.
+// keepTree copies a tree and writes the list of the copied files.
 func keepTree(from, to string) error {
 	files, err := copyTree(from, to)
 	if err != nil {
@@ -51,7 +51,8 @@ func keepTree(from, to string) error {
 	return replaceAll(".", head{to + listExt, append(list.Bytes(), sum[:]...)})
 }
 
-// keepAgain does what must be done where all files are as they were copied.
+// keepAgain does the work of a capture in which all files are unchanged since keepTree. It
+// returns an error if one has changed.
 func keepAgain(from, to string) error {
 	if err := writeNote(); err != nil {
 		return err
@@ -83,7 +84,7 @@ func keepAgain(from, to string) error {
 	return addLine(auditFile, auditSize)
 }
 
-// addLine adds a line of so many bytes to a file, durably.
+// addLine appends a line of size bytes to a file and fsyncs the file.
 func addLine(file string, size int) error {
 	f, err := openFile(file, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
 	if err != nil {
@@ -92,7 +93,8 @@ func addLine(file string, size int) error {
 	return errors.Join(appendDurably(f, recordLine(size)), f.Close())
 }
 
-// writeNote writes who is at work over what it was.
+// writeNote overwrites the note that stands for Runner's note about the process at work,
+// and fsyncs it.
 func writeNote() error {
 	f, err := openFile(noteFile, os.O_WRONLY|os.O_CREATE, 0o644)
 	if err != nil {
@@ -101,8 +103,8 @@ func writeNote() error {
 	return errors.Join(appendDurably(f, recordLine(noteSize)), f.Close())
 }
 
-// readKept reads what each file was that was kept, by its directory and its name, and
-// how many they are.
+// readKept reads and verifies the list that keepTree wrote. It returns the mark of each
+// file, by directory and name, and the number of files.
 func readKept(list string) (kept map[string]map[string]mark, files int, err error) {
 	data, err := os.ReadFile(filepath.Clean(list))
 	if err != nil {
@@ -114,7 +116,7 @@ func readKept(list string) (kept map[string]map[string]mark, files int, err erro
 	}
 	kept = map[string]map[string]mark{}
 	for line := range strings.Lines(string(lines)) {
-		_, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ") // without the digest: no file is another one
+		_, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ") // the digest is not needed, because no file has changed
 		var numbers [4]uint64
 		for i := range numbers {
 			var digits string
@@ -133,13 +135,13 @@ func readKept(list string) (kept map[string]map[string]mark, files int, err erro
 	return kept, files, nil
 }
 
-// head is a file that replaces another one.
+// head is a file that replaces an older file of the same name.
 type head struct {
 	name string
 	data []byte
 }
 
-// replaceAll replaces files of a directory in their order, each whole, and makes that
+// replaceAll replaces files of a directory in the given order, each whole, and makes that
 // durable.
 func replaceAll(dir string, heads ...head) error {
 	written := newLimit(syncs)

@@ -16,10 +16,10 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// syncs bounds how many files are synced at once.
+// syncs bounds how many files are fsynced at the same time.
 const syncs = 32
 
-// openFile opens a file as Runner opens files.
+// openFile opens a file in the same way as Runner.
 func openFile(name string, flag int, perm fs.FileMode) (*os.File, error) {
 	opened, err := store.OS().OpenFile(name, flag, perm)
 	if err != nil {
@@ -32,15 +32,15 @@ func openFile(name string, flag int, perm fs.FileMode) (*os.File, error) {
 	return f, nil
 }
 
-// expected are the files of a directory as they are to be.
+// expected holds the expected marks of the files in a directory.
 type expected struct {
-	files map[string]mark // nil: whatever they are
-	only  bool            // their lengths count, and nothing else
+	files map[string]mark // by name; nil: any files
+	only  bool            // compare only the sizes
 }
 
-// lookAt lists each directory of some trees once, as many at once as there are
-// CPUs, asks of each file what it is, and counts them. of tells what the files of a
-// directory are to be (nil: anything).
+// lookAt lists each directory of some trees once, in as many goroutines as there are CPUs,
+// stats each file, and returns the number of files. of returns what to expect in a
+// directory; if of is nil, any files are right.
 func lookAt(of func(dir string) expected, trees ...string) (files int, err error) {
 	var met atomic.Int64
 	looked := newLimit(runtime.NumCPU())
@@ -65,14 +65,15 @@ func lookAt(of func(dir string) expected, trees ...string) (files int, err error
 	return int(met.Load()), looked.err
 }
 
-// lookInto looks at the files in a directory, counts them, and tells of its directories.
+// lookInto stats the files in a directory. It returns the number of files and the
+// subdirectories.
 func lookInto(dir string, known expected) (files int, dirs []string, err error) {
 	f, err := openFile(dir, os.O_RDONLY, 0)
 	if err != nil {
 		return 0, nil, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	entries, err := f.ReadDir(-1) // which does not sort them
+	entries, err := f.ReadDir(-1) // unlike os.ReadDir, this does not sort the entries
 	if err != nil {
 		return 0, nil, err
 	}
@@ -93,7 +94,7 @@ func lookInto(dir string, known expected) (files int, dirs []string, err error) 
 	return files, dirs, nil
 }
 
-// mark is what tells one content of a file from another without reading it. Times are
+// mark holds the metadata that tells whether a file changed, without reading it. Times are
 // nanoseconds since 1970.
 type mark struct {
 	size         int64
@@ -101,10 +102,10 @@ type mark struct {
 	inode        uint64
 }
 
-// copyTree copies the files of a tree into new ones, as many at once as there are
-// CPUs, and makes them durable beside that, and then their names. It hashes what it
-// copies: what is kept under its digest must be hashed to be named, and what is put
-// back must be to be verified (FORMAT.md). It compares the digests with nothing.
+// copyTree copies the files of a tree to new files, in as many goroutines as there are CPUs.
+// Other goroutines fsync the copies meanwhile, and at last the directories. It hashes each
+// file, because FORMAT.md requires that: a file is stored under its digest, and verified
+// when it is restored. It does not compare the digests.
 func copyTree(from, to string) ([]copied, error) {
 	var files []copied
 	var dirs []string
@@ -146,24 +147,25 @@ func copyTree(from, to string) ([]copied, error) {
 	return files, errors.Join(reading.err, durable.err)
 }
 
-// copyBuffer is how much is read, hashed and written at once.
+// copyBuffer is how many bytes are read, hashed and written at a time.
 const copyBuffer = 256 << 10
 
 // copied is a file of a tree that was copied.
 type copied struct {
-	path   string // in the tree
+	path   string // relative to the tree
 	size   int64
 	digest []byte
 }
 
-// copy copies a file from one directory to another, or has the copy share its bytes where
-// the file system can do that, and hashes them.
+// copy copies a file from one directory to another and hashes it. If the file system can
+// do that, the copy shares the bytes of the file. The caller must sync and close the
+// returned copy.
 func (c *copied) copy(from, to string, buf []byte) (*os.File, error) {
 	in, err := openFile(filepath.Join(from, c.path), os.O_RDONLY, 0)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = in.Close() }() // only read from
+	defer func() { _ = in.Close() }() // the file was only read
 	out, err := openFile(filepath.Join(to, c.path), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return nil, err
@@ -173,7 +175,7 @@ func (c *copied) copy(from, to string, buf []byte) (*os.File, error) {
 	if !store.Clone(out, in) {
 		into = io.MultiWriter(into, out)
 	}
-	// Neither end may bring a buffer of its own.
+	// The wrappers hide ReadFrom and WriteTo, so that io.CopyBuffer uses buf.
 	if c.size, err = io.CopyBuffer(struct{ io.Writer }{into}, struct{ io.Reader }{in}, buf); err != nil {
 		return nil, errors.Join(err, out.Close())
 	}
@@ -189,8 +191,8 @@ func syncDir(dir string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// removeAllBut removes all files of the directories that match a pattern but the
-// last of each, and makes that durable.
+// removeAllBut removes all files except the last one from each directory that matches a
+// pattern, and makes that durable.
 func removeAllBut(pattern string) error {
 	dirs, err := filepath.Glob(pattern)
 	if err != nil {
@@ -213,16 +215,17 @@ func removeAllBut(pattern string) error {
 	return nil
 }
 
-// limit does some things at once, and no more.
+// limit runs functions in goroutines, at most a fixed number at the same time.
 type limit struct {
 	slots chan struct{}
 	mu    sync.Mutex
-	err   error // all of them
+	err   error // the errors of all functions, joined
 }
 
 func newLimit(n int) *limit { return &limit{slots: make(chan struct{}, n)} }
 
-// do does something in a goroutine of a group, once there is room for it.
+// do runs a function in a goroutine of a group. It waits until fewer than the maximum are
+// running.
 func (l *limit) do(wg *sync.WaitGroup, what func() error) {
 	l.slots <- struct{}{}
 	wg.Go(func() {

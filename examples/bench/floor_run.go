@@ -12,32 +12,34 @@ import (
 	"time"
 )
 
-// The floors of running commands start them, each with a log of its own, and wait
-// for them. What is to be resumed needs a record, too: of each command, as large as
-// Runner's journal takes, measured, and durable before what depends on it starts.
+// The floors of running commands start each command with its own log, and wait for it. A
+// run that can be resumed also needs a record: for each command, as many bytes as Runner
+// was measured to write to its journal, durable before a command that depends on it starts.
 const (
 	recordFile = "record"
-	chainLine  = 1540 // bytes of a command in a chain
-	wideLine   = 650  // bytes of one that nothing depends on
+	chainLine  = 1540 // bytes for each command in a chain
+	wideLine   = 650  // bytes for each command on which no other depends
 )
 
-// A record of what nothing depends on is durable soon: Runner's bounds.
+// The bounds within which Runner fsyncs records on which no other step depends: a number of
+// lines and a time.
 const (
 	unsyncedLines = 64
 	syncWindow    = 5 * time.Millisecond
 )
 
-// plainFloor runs so many commands, two at a time, and keeps no record.
+// plainFloor returns a contestant that runs n commands, two at a time, and keeps no
+// record.
 func plainFloor(n int) contestant {
 	run, missing := itself(floorCommand, strconv.Itoa(n))
 	return contestant{name: floorName, missing: missing, command: run}
 }
 
-// groupFloor runs so many commands, two at a time, and keeps a record of them.
+// groupFloor returns a contestant that runs n commands, two at a time, and keeps a record.
 func groupFloor(n int) contestant { return recordFloor(groupCommand, n) }
 
-// chainFloor runs so many commands, each of which depends on the one before, and
-// keeps a record of them.
+// chainFloor returns a contestant that runs n commands, each of which depends on the one
+// before it, and keeps a record.
 func chainFloor(n int) contestant { return recordFloor(chainCommand, n) }
 
 func recordFloor(command string, n int) contestant {
@@ -53,8 +55,8 @@ func recordFloor(command string, n int) contestant {
 
 func runPlain(n string) error { return runFloor(n, 2, func() error { return nil }) }
 
-// runChained appends a line for each command, and syncs it before the next is
-// started.
+// runChained appends a line for each command and fsyncs it before it starts the next
+// command.
 func runChained(n string) (err error) {
 	f, err := newRecord()
 	if err != nil {
@@ -65,7 +67,7 @@ func runChained(n string) (err error) {
 	return runFloor(n, 1, func() error { return appendDurably(f, line) })
 }
 
-// runGrouped has the lines of several commands share one sync, beside which others run.
+// runGrouped fsyncs the lines of several commands together while other commands run.
 func runGrouped(n string) (err error) {
 	f, err := newRecord()
 	if err != nil {
@@ -82,7 +84,7 @@ func runGrouped(n string) (err error) {
 	return errors.Join(err, <-done)
 }
 
-// appendGroups appends lines until there are no more.
+// appendGroups appends lines in groups until the channel is closed. It fsyncs each group.
 func appendGroups(f *os.File, lines <-chan []byte) (err error) {
 	for line := range lines {
 		group, window := bytes.Clone(line), time.After(syncWindow)
@@ -99,7 +101,7 @@ func appendGroups(f *os.File, lines <-chan []byte) (err error) {
 	return err
 }
 
-// newRecord makes an empty record in the working directory, whose name is durable.
+// newRecord creates an empty record in the working directory and makes its name durable.
 func newRecord() (*os.File, error) {
 	f, err := openFile(recordFile, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
 	if err != nil {
@@ -108,7 +110,7 @@ func newRecord() (*os.File, error) {
 	return f, syncDir(".")
 }
 
-// recordLine is a line of so many bytes.
+// recordLine returns a line of size bytes.
 func recordLine(size int) []byte {
 	return append(bytes.Repeat([]byte("."), size-1), '\n')
 }
@@ -118,8 +120,8 @@ func appendDurably(f *os.File, data []byte) error {
 	return errors.Join(err, f.Sync())
 }
 
-// runFloor runs commands below the working directory, some at a time, and tells of
-// each one that has finished.
+// runFloor runs commands in the working directory, atOnce at a time, and calls finished
+// after each command.
 func runFloor(number string, atOnce int, finished func() error) error {
 	n, err := strconv.Atoi(number)
 	if err != nil {

@@ -5,24 +5,24 @@ import (
 	"math/rand/v2"
 )
 
-// graph is a workload: commands that do nothing, and what each waits for.
+// graph is a workload of commands that do nothing, and their dependencies.
 type graph struct {
 	shape string
 	steps []step
-	// again says that it is to be run a second time: each step leaves a file with its
-	// name, and Runner's session is left unfinished by a last phase that fails.
+	// again says that the graph is run a second time. So each step leaves a file with its
+	// name, and a last phase that fails keeps Runner's session from being complete.
 	again bool
 }
 
 type step struct {
 	name string
-	on   []string // earlier steps
+	on   []string // the earlier steps that it depends on
 }
 
-// wide is n steps that wait for nothing.
+// wide returns n steps without dependencies.
 func wide(n int) graph { return newGraph("wide", n, func(int) []int { return nil }) }
 
-// deep is n steps, each of which waits for the one before.
+// deep returns n steps, each of which depends on the one before it.
 func deep(n int) graph {
 	return newGraph("deep", n, func(i int) []int {
 		if i == 0 {
@@ -32,8 +32,9 @@ func deep(n int) graph {
 	})
 }
 
-// diamond is n steps in rhombs of ten: one, eight side by side that wait for it,
-// and one that waits for these, on which the next rhomb begins.
+// diamond returns n steps in rhombs of ten: one step, eight that depend on it, and one
+// that depends on these eight. The next rhomb depends on the last step of the one before
+// it.
 func diamond(n int) graph {
 	return newGraph("diamond", n, func(i int) []int {
 		switch first := i - i%10; {
@@ -53,8 +54,8 @@ func diamond(n int) graph {
 	})
 }
 
-// random is n steps, each of which waits for up to three of the hundred before
-// it; always the same.
+// random returns n steps, each of which depends on up to three of the hundred before it.
+// The graph is the same in every run of the program.
 func random(n int) graph {
 	draw := rand.New(rand.NewPCG(1, 2))
 	return newGraph("random", n, func(i int) []int {
@@ -79,7 +80,7 @@ func newGraph(shape string, n int, on func(i int) []int) graph {
 	return g
 }
 
-// names are those of all steps.
+// names returns the names of all steps.
 func (g graph) names() []string {
 	names := make([]string, len(g.steps))
 	for i, s := range g.steps {

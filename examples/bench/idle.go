@@ -8,14 +8,14 @@ import (
 	"path/filepath"
 )
 
-// idle are the contests of finding out that there is nothing to do, and of
-// starting at all.
+// idle returns the contests of finding out that there is nothing to do, and of starting a
+// program.
 func idle(n sizes) []contest {
 	return []contest{unchangedSteps(n), unchangedInputs(n), reading(n), starting(n)}
 }
 
-// unchangedSteps is the contest of planning what was all done before. Each has a
-// directory of its own.
+// unchangedSteps returns the contest of planning steps that are all done. Each contestant
+// has its own directory.
 func unchangedSteps(n sizes) contest {
 	g := wide(n.wide)
 	g.again = true
@@ -24,12 +24,12 @@ func unchangedSteps(n sizes) contest {
 	entries := []struct {
 		name, tool string
 		plan       []string
-		done       func(dir string) error // has all steps done
+		done       func(dir string) error // makes all steps done
 	}{
 		{"runner, for_each", "runner, for_each", []string{"runner", "plan", "PRD-001", "--resume"}, buildToFailure},
 		{"runner", "runner", []string{"runner", "plan", "PRD-001", "--resume"}, buildToFailure},
 		{"make", "make", []string{"make", "--question", "all"}, files},
-		// It keeps a record of what was made by which command.
+		// ninja must run the steps, because it records which command made each file.
 		{"ninja", "ninja", known["ninja"].run, func(dir string) error { return call(dir, known["ninja"].run...) }},
 		{"snakemake", "snakemake", []string{"snakemake", "--quiet", "all", "--dry-run", "--rerun-triggers", "mtime"}, files},
 	}
@@ -71,8 +71,8 @@ func touch(dir string, g graph) error {
 	return nil
 }
 
-// unchangedInputs is the contest of finding that no input has changed: where git
-// tracks the files, and where there is no git.
+// unchangedInputs returns the contest of finding that no input has changed, in a git
+// repository that tracks the files, and in a directory without git.
 func unchangedInputs(n sizes) contest {
 	const bare, tracked = "bare", "tracked"
 	in := func(sub string, argv ...string) (func(dir string) *exec.Cmd, string) {
@@ -113,7 +113,7 @@ func unchangedInputs(n sizes) contest {
 	}
 }
 
-// layInputs lays out a pipeline that reads so many files.
+// layInputs writes a pipeline with one step, and the files that the step reads.
 func layInputs(dir string, files int) error {
 	const src = `pipeline "PRD-001" {
   phase "all" {
@@ -129,7 +129,7 @@ func layInputs(dir string, files int) error {
 	return os.WriteFile(filepath.Join(dir, "PRD-001.hcl"), []byte(src), 0o644)
 }
 
-// reading is the contest of reading a long pipeline.
+// reading returns the contest of reading a long pipeline.
 func reading(n sizes) contest {
 	runner := func(name, prd string) contestant {
 		run, missing := program("runner", "validate", prd)
@@ -150,7 +150,7 @@ func reading(n sizes) contest {
 	}
 }
 
-// starting is the contest of doing next to nothing.
+// starting returns the contest of commands that do almost nothing.
 func starting(n sizes) contest {
 	version, missing := program("runner", "version")
 	validate, _ := program("runner", "validate", "PRD-009")

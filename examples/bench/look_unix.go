@@ -9,7 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lookAtName looks at a name in an open directory.
+// lookAtName returns the mark of a file in an open directory. It does not follow symbolic
+// links.
 func lookAtName(dir *os.File, name string) (mark, error) {
 	var st unix.Stat_t
 	for {

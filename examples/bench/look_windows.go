@@ -5,7 +5,8 @@ import (
 	"path/filepath"
 )
 
-// lookAtName looks at a name in an open directory.
+// lookAtName returns the mark of a file in an open directory, without ctime and inode. It
+// does not follow symbolic links.
 func lookAtName(dir *os.File, name string) (mark, error) {
 	info, err := os.Lstat(filepath.Join(dir.Name(), name))
 	if err != nil {

@@ -9,16 +9,17 @@ import (
 	"time"
 )
 
-// machine is where and when a race was held, and who took part.
+// machine says where and when the contests were held, and with which versions of the
+// tools.
 type machine struct {
 	Date     string            `json:"date"`
-	Commit   string            `json:"commit,omitempty"` // of what was raced; with "-dirty" where it was changed since
+	Commit   string            `json:"commit,omitempty"` // the commit of Runner, with "-dirty" if files were changed since
 	System   string            `json:"system"`
 	CPUs     int               `json:"cpus"`
-	Model    string            `json:"model,omitempty"` // of the CPUs
-	Files    string            `json:"files,omitempty"` // kind of file system that was written to
+	Model    string            `json:"model,omitempty"` // the model of the CPUs
+	Files    string            `json:"files,omitempty"` // the kind of file system that the contests wrote to
 	Go       string            `json:"go"`
-	Versions map[string]string `json:"versions"` // of the peers that are installed
+	Versions map[string]string `json:"versions"` // of the installed tools, by command
 }
 
 func thisMachine(work string) machine {
@@ -36,7 +37,7 @@ func thisMachine(work string) machine {
 		}
 	}
 	if kind := lines(exec.Command("df", "--output=fstype", work).Output()); len(kind) > 1 {
-		m.Files = kind[1] // below its heading
+		m.Files = kind[1] // the first line is a heading
 	}
 	for _, peer := range []string{"make", "ninja", "task", "snakemake", "restic", "git"} {
 		version := "--version"
@@ -50,7 +51,7 @@ func thisMachine(work string) machine {
 	return m
 }
 
-// lines are those of what could be read; nothing where it could not.
+// lines returns the lines of data, nil if there was an error.
 func lines(data []byte, err error) []string {
 	if err != nil {
 		return nil

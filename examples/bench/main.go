@@ -1,15 +1,16 @@
-// Command bench races Runner against what people would use instead, on equal
-// workloads, in turns, on this machine: GNU Make, ninja, go-task and Snakemake
-// on graphs of commands that do nothing; restic and git on trees of files; the
-// cashier example against its own commands typed by hand. It prints medians and
-// ratios, and writes them as JSON. Who is not installed is left out by name.
+// Command bench measures Runner against the tools that people would use instead, on equal
+// workloads, in turns, on this machine: GNU Make, ninja, go-task and Snakemake on graphs of
+// commands that do nothing; restic and git on trees of files; the cashier example against
+// its own commands typed by hand. It prints medians and ratios, and writes them as JSON. A
+// tool that is not installed is listed as left out.
 //
 // Run it in the root of the repository:
 //
 //	go run ./examples/bench
 //
-// Only ratios mean something elsewhere: times are of this machine, on this day.
-// What is written lies below -dir, on a file system of the kind that counts.
+// Only the ratios can be compared with other machines; the times hold for this machine on
+// this day. The contests write below -dir. Choose a directory on the kind of file system
+// that you want to measure.
 package main
 
 import (
@@ -27,21 +28,21 @@ import (
 	"syscall"
 )
 
-// sizes are how much of everything there is.
+// sizes are the sizes of the workloads, and how often each contest is repeated.
 type sizes struct {
-	wide, fewest, few, many int // steps that wait for nothing
-	chain                   int // steps of graphs in which some wait
-	inputs                  int // files that a step reads
+	wide, fewest, few, many int // steps without dependencies, in graphs of four sizes
+	chain                   int // steps in graphs with dependencies
+	inputs                  int // input files of one step
 	files                   tree
-	changed                 int // of these
+	changed                 int // how many of the files change
 	crowd                   crowd
 	rounds                  int
-	fewRounds               int // of contests that take minutes
-	moreRounds              int // of contests in which two rounds differ by a tenth, or by half where much is written
-	manyRounds              int // of contests that take so little that two rounds differ by a fifth
+	fewRounds               int // for contests that take minutes
+	moreRounds              int // for contests in which two rounds differ by a tenth, or by half if they write much
+	manyRounds              int // for contests so short that two rounds differ by a fifth
 }
 
-// full are the sizes that the targets are about.
+// full returns the sizes for which the targets hold.
 func full() sizes {
 	return sizes{
 		wide: 10_000, fewest: 100, few: 1_000, many: 100_000, chain: 2_000,
@@ -50,7 +51,7 @@ func full() sizes {
 	}
 }
 
-// small are sizes that show that everything runs, and nothing else.
+// small returns sizes that only show that every contest runs.
 func small() sizes {
 	return sizes{
 		wide: 40, fewest: 5, few: 10, many: 60, chain: 30,
@@ -100,7 +101,7 @@ func bench(ctx context.Context, o options, out, log io.Writer) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.RemoveAll(work) }() // what is left of it is in the way of nobody
+	defer func() { _ = os.RemoveAll(work) }() // a leftover temporary directory does no harm
 	if err := equip(work); err != nil {
 		return err
 	}
@@ -130,7 +131,7 @@ func bench(ctx context.Context, o options, out, log io.Writer) error {
 	return r.write(o.json)
 }
 
-// contests are all there are.
+// contests returns all contests.
 func contests(n sizes) []contest {
 	var all []contest
 	all = append(all, runs(n)...)
@@ -141,7 +142,7 @@ func contests(n sizes) []contest {
 	return append(all, cashier(n))
 }
 
-// hold races in a directory of its own, which is gone afterwards.
+// hold runs the contest in a new directory, which it removes afterwards.
 func (c contest) hold(dir string, log io.Writer) ([]result, error) {
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return nil, err
@@ -150,8 +151,8 @@ func (c contest) hold(dir string, log io.Writer) ([]result, error) {
 	return results, errors.Join(err, os.RemoveAll(dir))
 }
 
-// equip builds what races, and has the commands that are called find it; those of
-// peers see no settings of the user.
+// equip builds Runner and the bare program, and sets the environment so that commands find
+// them and that restic and git use no settings of the user.
 func equip(work string) error {
 	bin := filepath.Join(work, "bin")
 	if err := os.Mkdir(bin, 0o755); err != nil {

@@ -11,45 +11,45 @@ import (
 	"time"
 )
 
-// contest is one piece of work, and those that do it in turns.
+// contest is one workload, and the contestants that do it in turns.
 type contest struct {
 	name        string
 	rounds      int
 	contestants []contestant
-	// shared lays out the one directory that all have in all rounds. Without it
-	// each run has a new directory of its own.
+	// shared prepares the one directory that all contestants use in all rounds. If it is nil,
+	// each run gets a new directory.
 	shared func(dir string) error
 }
 
-// contestant is one way to do the work.
+// contestant is one way to do the workload of a contest.
 type contestant struct {
 	name    string
-	missing string                          // why it does not take part
-	prepare func(dir string) error          // before each run, and not measured; may be nil
-	command func(dir string) *exec.Cmd      // which must succeed
-	check   func(dir, shown string) error   // that the work was done; may be nil
-	fsyncs  func(dir string) (int64, error) // how many it took, where that is counted; else nil
+	missing string                          // why it does not take part, such as a tool that is not installed; "" if it does
+	prepare func(dir string) error          // runs before each run, not measured; may be nil
+	command func(dir string) *exec.Cmd      // the measured command; it must succeed
+	check   func(dir, shown string) error   // returns an error if the work was not done; may be nil
+	fsyncs  func(dir string) (int64, error) // returns the number of fsyncs; nil if they are not counted
 }
 
-// sample is what one run needed.
+// sample holds what one run of a contestant used.
 type sample struct {
-	Seconds float64 `json:"seconds"`                 // by the clock
-	CPU     float64 `json:"cpu_seconds"`             // of it and of all that it waited for
-	Memory  int64   `json:"memory_bytes"`            // of the largest of these, at its peak; 0 where that is not known
-	Written int64   `json:"written_bytes,omitempty"` // to the disk, likewise
-	Fsyncs  int64   `json:"fsyncs,omitempty"`        // likewise
+	Seconds float64 `json:"seconds"`                 // wall-clock time
+	CPU     float64 `json:"cpu_seconds"`             // CPU time of the command and of all processes that it waited for
+	Memory  int64   `json:"memory_bytes"`            // peak memory of the largest of these processes; 0: not known
+	Written int64   `json:"written_bytes,omitempty"` // bytes written to the disk; 0: not known
+	Fsyncs  int64   `json:"fsyncs,omitempty"`        // 0: not known
 }
 
-// result is what a contestant needed, round by round.
+// result holds the samples of a contestant, one for each round.
 type result struct {
 	Name    string   `json:"name"`
 	Samples []sample `json:"samples,omitempty"`
 	Missing string   `json:"missing,omitempty"`
 }
 
-// race has each contestant do the work once in each round, one after the other,
-// below a directory on which nothing is removed meanwhile: having removed
-// thousands of files slows down whatever comes next.
+// race runs each contestant once in each round, one after the other. It removes no files
+// below the directory until the end, because the removal of thousands of files slows down
+// the runs that follow.
 func (c contest) race(below string, log io.Writer) ([]result, error) {
 	home := ""
 	if c.shared != nil {
@@ -88,8 +88,9 @@ func (c contest) race(below string, log io.Writer) ([]result, error) {
 	return results, nil
 }
 
-// run measures one run, which begins with nothing left to be written: else who makes
-// something durable would wait for what another one left to the system.
+// run measures one run. It first has the system write all pending data to the disk.
+// Otherwise a contestant that fsyncs would also wait for data that an earlier one left
+// unwritten.
 func (c contestant) run(dir string) (sample, error) {
 	if c.prepare != nil {
 		if err := c.prepare(dir); err != nil {
@@ -120,11 +121,11 @@ func (c contestant) run(dir string) (sample, error) {
 	return s, nil
 }
 
-// tail is the end of a text, where a program says why it stopped.
+// tail returns the end of a program's output, where the program says why it stopped.
 func tail(s string) string { return s[max(0, len(s)-2000):] }
 
-// median is the middle one of some figure of the samples, of an even number of
-// them the lower one of the two. There must be samples.
+// median returns the median of one figure of the samples, the lower of the two middle
+// values if their number is even. There must be samples.
 func (r result) median(of func(sample) float64) float64 {
 	figures := make([]float64, len(r.Samples))
 	for i, s := range r.Samples {

@@ -9,10 +9,10 @@ import (
 	"text/tabwriter"
 )
 
-// report is what a run of the program found.
+// report holds the results of one run of the program.
 type report struct {
 	Machine  machine         `json:"machine"`
-	Small    bool            `json:"small"` // the sizes say nothing but that everything runs
+	Small    bool            `json:"small"` // the figures only show that every contest runs
 	Contests []contestReport `json:"contests"`
 	Targets  []measured      `json:"targets"`
 }
@@ -22,8 +22,8 @@ type contestReport struct {
 	Results []result `json:"results"`
 }
 
-// median is that of some figure of one contestant in one contest; ok is false
-// where it did not take part.
+// median returns the median of one figure of one contestant in one contest. It is false if
+// the contestant did not take part.
 func (r report) median(of func(sample) float64, contest, who string) (figure float64, ok bool) {
 	for _, c := range r.Contests {
 		for _, result := range c.Results {
@@ -35,8 +35,8 @@ func (r report) median(of func(sample) float64, contest, who string) (figure flo
 	return 0, false
 }
 
-// print shows a table of each contest, in which what took part first is 1, and
-// one of the targets.
+// print writes a table for each contest, with ratios to the first contestant that took
+// part, and a table of the targets.
 func (r report) print(w io.Writer) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	line := func(cells ...string) { _, _ = fmt.Fprintln(t, strings.Join(cells, "\t")) }
@@ -57,7 +57,7 @@ func (r report) print(w io.Writer) {
 			line(result.Name, fmt.Sprintf("%.3f s", took), fmt.Sprintf("%.2f", took/first),
 				fmt.Sprintf("%.3f s", result.median(cpu)), result.known(megabytes, "%.0f MB"), result.known(megabytesWritten, "%.1f MB"), result.known(fsyncs, "%.0f"))
 		}
-		_ = t.Flush() // of a terminal or a pipe: nobody is left to tell
+		_ = t.Flush() // there is nowhere to report an error of the output
 	}
 	if len(r.Targets) == 0 {
 		return
@@ -70,7 +70,7 @@ func (r report) print(w io.Writer) {
 	_ = t.Flush()
 }
 
-// known is a figure in some format, and nothing where it is not known.
+// known formats a figure. It returns "" if the figure is not known.
 func (r result) known(of func(sample) float64, format string) string {
 	if figure := r.median(of); figure > 0 {
 		return fmt.Sprintf(format, figure)
@@ -78,18 +78,19 @@ func (r result) known(of func(sample) float64, format string) string {
 	return ""
 }
 
-// headings are those of the cells of a target.
+// headings returns the headings of the table of targets.
 func headings() []string { return []string{"", "is", "at most", "floor", ""} }
 
-// cells are what is shown of a target.
+// cells returns the cells of a target in the table of targets.
 func (m measured) cells(small bool) []string {
 	return []string{m.What, fmt.Sprintf("%.2f%s", m.Is, m.Unit), fmt.Sprintf("%g%s", m.AtMost, m.Unit), m.floor(), m.verdict(small)}
 }
 
-// near is how many times the floor is close enough where a target can't be met.
+// near is the largest multiple of the floor that is good enough if a target cannot be met.
 const near = 1.3
 
-// verdict is nothing where the sizes are not those that a target is about.
+// verdict says whether the target is met. It returns "" at small sizes, for which no
+// target holds.
 func (m measured) verdict(small bool) string {
 	switch {
 	case small:
@@ -105,7 +106,7 @@ func (m measured) verdict(small bool) string {
 	}
 }
 
-// floor is nothing where it is not known.
+// floor formats the floor. It returns "" if the floor is not known.
 func (m measured) floor() string {
 	if m.Floor == 0 {
 		return ""
@@ -121,7 +122,7 @@ func (c contestReport) rounds() int {
 	return most
 }
 
-// write writes it as JSON.
+// write writes the report to a file as JSON.
 func (r report) write(file string) error {
 	data, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {

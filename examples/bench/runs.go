@@ -6,7 +6,7 @@ import (
 	"os/exec"
 )
 
-// runs are the contests of running commands that do nothing.
+// runs returns the contests of running commands that do nothing.
 func runs(n sizes) []contest {
 	onGraphs := []string{"runner", "make", "ninja", "go-task"}
 	return []contest{
@@ -21,19 +21,19 @@ func runs(n sizes) []contest {
 	}
 }
 
-// and is the contest with more contestants.
+// and returns the contest with more contestants.
 func (c contest) and(more ...contestant) contest {
 	c.contestants = append(c.contestants, more...)
 	return c
 }
 
-// named is the contest with another name.
+// named returns the contest with another name.
 func (c contest) named(name string) contest {
 	c.name = name
 	return c
 }
 
-// newRun is the contest of running a graph.
+// newRun returns the contest of running a graph with the tools of the given names.
 func newRun(g graph, rounds int, names ...string) contest {
 	c := contest{name: runName(g.shape, len(g.steps)), rounds: rounds}
 	known := tools()
@@ -51,8 +51,8 @@ func newRun(g graph, rounds int, names ...string) contest {
 
 func runName(shape string, n int) string { return fmt.Sprintf("run %s %d", shape, n) }
 
-// completed is nil when the session in a directory has so many workstreams, and
-// all of them are done.
+// completed returns an error unless the session in a directory has n workstreams and all
+// of them are done.
 func completed(dir string, n int) error {
 	cmd := exec.Command("runner", "status", "PRD-001", "--json")
 	cmd.Dir = dir

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// printTable prints the targets of a report that was written as JSON, as Markdown.
+// printTable prints the targets of a JSON report as Markdown.
 func printTable(file string, w io.Writer) error {
 	r, err := readReport(file)
 	if err == nil {
@@ -30,7 +30,7 @@ func readReport(file string) (report, error) {
 	return r, nil
 }
 
-// table is when and where the report is from, and its targets, as Markdown.
+// table returns the machine, the commit and the targets of the report as Markdown.
 func (r report) table() string {
 	var b strings.Builder
 	row := func(cells ...string) { _, _ = fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | ")) }
@@ -46,7 +46,7 @@ func (r report) table() string {
 	return b.String()
 }
 
-// unmeasured are the targets of which the report has no figure.
+// unmeasured returns the targets without a figure in the report.
 func (r report) unmeasured() []string {
 	var left []string
 	for _, t := range targets(full()) {

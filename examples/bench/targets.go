@@ -1,25 +1,25 @@
 package main
 
-// target is a ratio, a time, or an amount of memory that Runner is held to, at
-// full size.
+// target is a limit for a figure of Runner at full size: a ratio, a time, an amount of
+// memory or a count.
 type target struct {
 	what   string
 	unit   string
 	atMost float64
 	is     func(r report) (float64, bool)
-	floor  func(r report) (float64, bool) // what only does what must be done comes to; nil: nobody knows
+	floor  func(r report) (float64, bool) // the same figure for a program that does only the necessary work; nil: not known
 }
 
-// measured is a target, and what was found.
+// measured is a target with the measured figure.
 type measured struct {
 	What   string  `json:"what"`
-	Unit   string  `json:"unit,omitempty"` // nothing: it is a ratio
+	Unit   string  `json:"unit,omitempty"` // "" for a ratio
 	Is     float64 `json:"is"`
 	AtMost float64 `json:"at_most"`
-	Floor  float64 `json:"floor,omitempty"` // where that is known
+	Floor  float64 `json:"floor,omitempty"` // 0: not known
 }
 
-// measure is what was found for each target whose contest was held.
+// measure returns the figures for those targets whose contests were held.
 func (r report) measure(all []target) []measured {
 	var found []measured
 	for _, t := range all {
@@ -43,7 +43,7 @@ func targets(n sizes) []target {
 	const each = "runner, for_each"
 	return []target{
 		{"commands from for_each, to make", "", 1.25, ratio(run, each, run, "make"), ratio(run, recordFloorName, run, "make")},
-		// Blocks have to be read, too.
+		// The floor includes the time to parse the blocks.
 		{
 			"commands from blocks, to make", "", 1.35, ratio(run, "runner", run, "make"),
 			quotient(sum(figure(seconds, run, recordFloorName), figure(seconds, validateLong, parserName)), figure(seconds, run, "make")),
@@ -76,7 +76,7 @@ func targets(n sizes) []target {
 	}
 }
 
-// ratio is that of the times of two contestants.
+// ratio returns the ratio of the times of two contestants.
 func ratio(contest, who, otherContest, other string) func(r report) (float64, bool) {
 	return quotient(figure(seconds, contest, who), figure(seconds, otherContest, other))
 }
@@ -97,7 +97,8 @@ func quotient(of, by func(r report) (float64, bool)) func(r report) (float64, bo
 	}
 }
 
-// aBoundary is a figure of a contestant for each start and each end of so many steps.
+// aBoundary returns a figure of a contestant per boundary. Each step has two boundaries,
+// its start and its end.
 func aBoundary(of func(sample) float64, contest, who string, steps int) func(r report) (float64, bool) {
 	all := figure(of, contest, who)
 	return func(r report) (float64, bool) {
@@ -106,7 +107,8 @@ func aBoundary(of func(sample) float64, contest, who string, steps int) func(r r
 	}
 }
 
-// figure is one of a contestant; nothing is 0 but what is not known.
+// figure returns the median figure of one contestant. It is false if the figure is 0,
+// which means that it is not known.
 func figure(of func(sample) float64, contest, who string) func(r report) (float64, bool) {
 	return func(r report) (float64, bool) {
 		is, ok := r.median(of, contest, who)
@@ -122,8 +124,8 @@ func difference(contest, who, other string) func(r report) (float64, bool) {
 	}
 }
 
-// between is a figure of a contestant for each start and each end of the steps that
-// one wide run has more than another: without what a run takes however long it is.
+// between returns a figure of a contestant per boundary of the steps that one wide run has
+// more than another. This leaves out the fixed costs of a run.
 func between(of func(sample) float64, who string, less, more int) func(r report) (float64, bool) {
 	first, then := figure(of, runName("wide", less), who), figure(of, runName("wide", more), who)
 	return func(r report) (float64, bool) {
@@ -133,13 +135,14 @@ func between(of func(sample) float64, who string, less, more int) func(r report)
 	}
 }
 
-// growth is what a boundary of a large run writes to what one of a small run does.
+// growth returns the ratio of the bytes written per boundary in a large run to those in a
+// small run.
 func growth(n sizes, who string) func(r report) (float64, bool) {
 	return quotient(between(bytesWritten, who, n.wide, n.many), between(bytesWritten, who, n.fewest, n.few))
 }
 
-// aboveFloor is the CPU time that a contestant takes above the floor for each of
-// so many steps, in microseconds.
+// aboveFloor returns the CPU time per step that a contestant takes above the floor, in
+// microseconds.
 func aboveFloor(contest, who string, steps int) func(r report) (float64, bool) {
 	return func(r report) (float64, bool) {
 		a, ok := r.median(cpu, contest, who)
@@ -148,7 +151,7 @@ func aboveFloor(contest, who string, steps int) func(r report) (float64, bool) {
 	}
 }
 
-// The names of contests, and of contestants, that targets are about.
+// The names of contests and contestants that the targets use.
 const (
 	ownCPU           = "own CPU"
 	planDone         = "plan done"

@@ -9,18 +9,18 @@ import (
 	"strings"
 )
 
-// jobs is how many steps run side by side.
+// jobs is how many steps run at the same time.
 const jobs = "2"
 
-// tool is a program that runs graphs.
+// tool is a program that runs the steps of a graph.
 type tool struct {
 	name  string
-	file  string                         // what it reads
-	write func(w *bytes.Buffer, g graph) // that file
-	run   []string                       // the command that runs all of it, beside the file
+	file  string                         // the name of the file that it reads
+	write func(w *bytes.Buffer, g graph) // writes the content of file for a graph
+	run   []string                       // the command that runs all steps, in the directory of file
 }
 
-// tools are those that people would use instead, by name.
+// tools returns Runner and the tools that people would use instead, by name.
 func tools() map[string]tool {
 	runner := []string{"runner", "build", "PRD-001", "--parallel", jobs, "--output", "quiet"}
 	all := []tool{
@@ -38,7 +38,7 @@ func tools() map[string]tool {
 	return named
 }
 
-// lay writes what the tool reads into a directory.
+// lay writes the tool's file for a graph into a directory.
 func (t tool) lay(dir string, g graph) error {
 	var src bytes.Buffer
 	t.write(&src, g)
@@ -57,7 +57,7 @@ func writeBlocks(w *bytes.Buffer, g graph) {
 	fmt.Fprint(w, "  }\n", g.end())
 }
 
-// end is the end of a pipeline.
+// end returns the end of a pipeline.
 func (g graph) end() string {
 	if g.again {
 		return failingPhase + "}\n"
@@ -65,13 +65,14 @@ func (g graph) end() string {
 	return "}\n"
 }
 
-// failingPhase never succeeds, so that its session can be gone on with.
+// failingPhase never succeeds, so that its session can be resumed.
 const failingPhase = `  phase "last" {
     workstream "fails" { command = ["false"] }
   }
 `
 
-// writeForEach writes as many steps as the graph has, which wait for nothing.
+// writeForEach writes a single for_each block with as many steps as the graph has. It
+// ignores the dependencies of the graph.
 func writeForEach(w *bytes.Buffer, g graph) {
 	fmt.Fprintf(w, `pipeline "PRD-001" {
   phase "all" {
@@ -88,7 +89,7 @@ func writeMakefile(w *bytes.Buffer, g graph) {
 	command := "touch $@"
 	if !g.again {
 		command = "true"
-		// A file with the name of a step would be taken for its result.
+		// Without this, make would take a file with the name of a step for its result.
 		fmt.Fprintf(w, ".PHONY: all %s\n", all)
 	}
 	fmt.Fprintf(w, "all: %s\n", all)
@@ -118,7 +119,7 @@ func writeTaskfile(w *bytes.Buffer, g graph) {
 		fmt.Fprintf(w, "      - %s\n", name)
 	}
 	for _, s := range g.steps {
-		// Else a task that several wait for runs several times.
+		// Without "run: once", a task that several tasks depend on runs several times.
 		fmt.Fprintf(w, "  %s:\n    run: once\n    cmds: ['true']\n", s.name)
 		if len(s.on) > 0 {
 			fmt.Fprintf(w, "    deps: [%s]\n", strings.Join(s.on, ", "))
@@ -126,8 +127,8 @@ func writeTaskfile(w *bytes.Buffer, g graph) {
 	}
 }
 
-// writeSnakefile has each rule make an empty file, since Snakemake knows of
-// nothing else that others could wait for.
+// writeSnakefile has each rule make an empty file, because rules of Snakemake can only
+// depend on files.
 func writeSnakefile(w *bytes.Buffer, g graph) {
 	quoted := func(names []string) string {
 		all := make([]string, len(names))

@@ -8,13 +8,14 @@ import (
 	"path/filepath"
 )
 
-// tree is a workload of files, none of which compresses.
+// tree is a workload of files whose content does not compress.
 type tree struct {
-	files, size int   // so many of so many bytes each
-	big         int64 // and one of so many bytes, where it is not 0
+	files, size int   // the number of files, and the size of each in bytes
+	big         int64 // the size of one more file in bytes; 0: there is none
 }
 
-// write lays the files out below a directory, always the same ones.
+// write writes the files below a directory. Their content is the same in every run of the
+// program.
 func (t tree) write(dir string) error {
 	if err := t.fill(dir, t.files, 0); err != nil {
 		return err
@@ -25,7 +26,7 @@ func (t tree) write(dir string) error {
 	return fill(filepath.Join(dir, "big"), rand.NewChaCha8([32]byte{1}), t.big)
 }
 
-// change gives some of the files other bytes, in each version others.
+// change gives some of the files new content, which differs from version to version.
 func (t tree) change(dir string, some, version int) error {
 	return t.fill(dir, min(some, t.files), version)
 }

@@ -10,12 +10,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// settle has the system write what it has put off.
+// settle has the system write all pending data to the disk.
 func settle() { unix.Sync() }
 
-// peakMemory is the most that a process, or the largest that it waited for, had in
-// memory, in bytes. On Linux a process counts what the one that started it had: it is
-// 0, which is not known, where that is no less.
+// peakMemory returns the peak memory of a process, or of the largest process that it
+// waited for, in bytes. On Linux, the figure of a process includes the memory of its
+// parent at the start. So peakMemory returns 0, not known, unless the figure exceeds that
+// of this program.
 func peakMemory(p *os.ProcessState) int64 {
 	usage, ok := p.SysUsage().(*syscall.Rusage)
 	if !ok {
@@ -30,17 +31,17 @@ func peakMemory(p *os.ProcessState) int64 {
 			return 0
 		}
 	}
-	return int64(usage.Maxrss) * 1024 // which are wider elsewhere
+	return int64(usage.Maxrss) * 1024 // the type of Maxrss differs between systems
 }
 
-// written is how many bytes a process, and all that it waited for, had the system
-// write to a disk, in whole pages; 0, which is not known, but on Linux, and where
-// there is no disk.
+// written returns how many bytes a process, and all processes that it waited for, had the
+// system write to a disk, in whole pages. It returns 0, not known, on other systems than
+// Linux, and if there is no disk.
 func written(p *os.ProcessState) int64 {
-	const block = 512 // bytes, whatever the file system has
+	const block = 512 // bytes, independent of the file system's block size
 	usage, ok := p.SysUsage().(*syscall.Rusage)
 	if !ok || runtime.GOOS != "linux" {
 		return 0
 	}
-	return int64(usage.Oublock) * block // which are wider elsewhere
+	return int64(usage.Oublock) * block // the type of Oublock differs between systems
 }

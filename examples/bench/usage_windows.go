@@ -2,11 +2,11 @@ package main
 
 import "os"
 
-// settle does nothing: only an administrator can have the system write what it has put off.
+// settle does nothing. Only an administrator can have the system write pending data.
 func settle() {}
 
-// peakMemory is 0: the system does not tell it of a process that has ended.
+// peakMemory returns 0, not known. Windows does not tell it for a process that has ended.
 func peakMemory(*os.ProcessState) int64 { return 0 }
 
-// written is not known here.
+// written returns 0, not known.
 func written(*os.ProcessState) int64 { return 0 }
