@@ -18,7 +18,8 @@ func (c *capture) isObject(f *surveyed) bool {
 
 // findMissing finds, among the files that had to be read and have not changed since the
 // last capture, those whose objects are missing or damaged. It does not check the other
-// files: a capture should cost what changed, not what there is.
+// files: the cost of a capture should depend on the changes, not on the size of the
+// workspace.
 func (c *capture) findMissing(ctx context.Context) error {
 	var read []*surveyed
 	for i := range c.survey.files {

@@ -20,8 +20,8 @@ import (
 // fileless, and the directories in replaced, which have the names of files that git
 // tracks. denied are the directories among them that Runner may not read.
 func (w *Workspace) emptyDirs(ctx context.Context, fileless, replaced []string) (empty, denied []string, err error) {
-	// Git often ignores all of them, as it does with what a build writes: then it
-	// need not read the work tree once more.
+	// Git often ignores all these directories, such as those that a build writes. Then git
+	// need not read the work tree again.
 	ignored, err := w.Git().IgnoredAmong(ctx, fileless)
 	if err != nil || len(ignored) == len(fileless) && len(replaced) == 0 {
 		return nil, nil, err

@@ -1,13 +1,13 @@
 // Package git runs the commands of git that captures and rollbacks need.
 //
-// Here belongs what knows git's commands, objects, refs, trees and index files. What a
-// capture or a workspace is does not belong here. It starts no process itself; the caller hands it a
+// It knows git's commands, objects, refs, trees and index files. Captures and workspaces
+// do not belong here. The package starts no process itself; the caller passes it a
 // Commander.
 //
 // Begin with Open, which finds the work tree of a directory and returns a Repository.
-// Files lists what git knows, Begin writes a commit that is on no branch (a Writer),
-// CommitAll writes one on the user's branch, Reset goes back to a commit, and Blobs
-// reads the bytes of files.
+// Files lists the files that git knows, Begin writes a commit that is on no branch (a
+// Writer), CommitAll writes one on the user's branch, Reset goes back to a commit, and
+// Blobs reads the bytes of files.
 package git
 
 import (

@@ -19,7 +19,7 @@ type FileStat struct {
 	Inode, device uint64
 }
 
-// Sums are the digests of a file's bytes, and what its ACL says.
+// Sums hold the digests of a file's bytes, and the effect of its ACL on its mode.
 type Sums struct {
 	Digest   string
 	Blob     string // git's name of the bytes; "": not computed

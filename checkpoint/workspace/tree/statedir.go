@@ -30,5 +30,5 @@ func holdsLocks(entries []Entry) bool {
 	return slices.ContainsFunc(entries, func(e Entry) bool { return e.IsDir && e.Name == path.Dir(StateLock) })
 }
 
-// IsReserved reports whether files with a name are never part of a workspace.
+// IsReserved reports whether files with the given name are never part of a workspace.
 func IsReserved(name string) bool { return strings.EqualFold(name, GitDir) || IsUnfinished(name) }

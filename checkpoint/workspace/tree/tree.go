@@ -1,12 +1,12 @@
-// Package tree reads the names of files below a directory, and remembers their digests.
+// Package tree finds the files below a directory, and caches their digests.
 //
-// Here belongs what finds files: the walk, globs and their exclusions, symbolic links, the
-// cursor that opens directories without following a link, and the cache of digests by what
-// stat says. What a capture records, and git, do not belong here.
+// It holds the walk, globs and their exclusions, symbolic links, the cursor that opens
+// directories without following a link, and the cache of digests by stat. Captures and git
+// do not belong here.
 //
 // Begin with Open, which returns a Tree. Its Match returns the files that patterns match,
-// also behind links; Walk returns those that no link leads to. Cursor opens the directories
-// of many sorted paths. NewCache returns the stat cache.
+// also behind links; Walk follows no link. Cursor opens the directories of many sorted
+// paths. NewCache returns the stat cache.
 package tree
 
 import (

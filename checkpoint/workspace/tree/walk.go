@@ -144,8 +144,9 @@ func (g *walk) ahead(ctx context.Context, base string, states []state) error {
 	return nil
 }
 
-// reaches reports whether no directory above the files that a pattern may match is a link.
-// It adds such a link to the matches, or with follow to met.
+// reaches reports whether the directory above the files that a pattern may match can be
+// opened without following a link. If there is a link, reaches adds it to the matches, or
+// with follow to met.
 func (g *walk) reaches(c *Cursor, p pattern) (bool, error) {
 	dir := p.base
 	if len(p.elements) == 0 { // a link at the path itself is a match
