@@ -13,30 +13,30 @@ import (
 	"prdrunner/checkpoint/workspace"
 )
 
-// Capture records the files of the workspace, for the checkpoints that follow.
-// It must be called only while nothing runs. The bytes are durable when it
-// returns, and that they are recorded is with the next commit.
+// Capture records the files of the workspace for the checkpoints that follow. The caller
+// makes sure that nothing runs meanwhile. The contents are durable when Capture returns.
+// The record of the capture is durable with the next commit.
 func (x *Session) Capture(ctx context.Context, w *workspace.Workspace, patterns []string) (workspace.Captured, error) {
 	return x.capture(ctx, w, patterns, captureHow{})
 }
 
-// CaptureFor is Capture for a checkpoint that is made next. A commit on the branch
-// names it in its message.
+// CaptureFor captures as Capture does, and a checkpoint with trigger t follows. If the
+// workspace commits captures to the branch, the commit's message names that checkpoint.
 func (x *Session) CaptureFor(ctx context.Context, w *workspace.Workspace, patterns []string, t state.Trigger) (workspace.Captured, error) {
 	return x.capture(ctx, w, patterns, captureHow{trigger: t})
 }
 
-// CaptureFound is Capture at the beginning of a resumed run. What was edited since the
-// last run is in it, so that the files are not compared with it later.
+// CaptureFound is Capture at the beginning of a resumed run. The capture may contain edits
+// that were made since the last run, so later comparisons do not use it.
 func (x *Session) CaptureFound(ctx context.Context, w *workspace.Workspace, patterns []string) (workspace.Captured, error) {
 	return x.capture(ctx, w, patterns, captureHow{found: true, trigger: state.TriggerStart})
 }
 
-// captureHow says how a capture differs from that of a run.
+// captureHow says how a capture differs from one during a run.
 type captureHow struct {
-	anew    bool          // what is as it was is captured again
+	anew    bool          // unchanged files are captured again
 	found   bool          // the files are as a resumed run found them
-	trigger state.Trigger // of the checkpoint that it is made for, "" where none may follow
+	trigger state.Trigger // the trigger of the checkpoint that the capture is for; "": no checkpoint may follow
 }
 
 func (x *Session) capture(ctx context.Context, w *workspace.Workspace, patterns []string, how captureHow) (workspace.Captured, error) {
@@ -89,7 +89,7 @@ func (x *Session) capture(ctx context.Context, w *workspace.Workspace, patterns 
 	return c, nil
 }
 
-// leavesFiles reports whether an event says that nothing has happened to the files.
+// leavesFiles reports whether an event implies that no file was changed.
 func leavesFiles(e state.Event) bool {
 	switch e.(type) {
 	case state.WorkspaceCaptured, state.CheckpointCreated, state.CheckpointsRemoved, state.CheckpointSkipped, state.PauseAsked, state.PhaseCompleted, state.PhaseSkipped,
@@ -99,8 +99,8 @@ func leavesFiles(e state.Event) bool {
 	return false
 }
 
-// leftOutSince names what the newest capture on record left out, where the
-// state was taken back to before that.
+// leftOutSince returns the files that the newest recorded capture left out, if the state
+// was rolled back to before that capture, else nil.
 func leftOutSince(ctx context.Context, w *workspace.Workspace, s *state.State) []string {
 	newest := s.Capture
 	for _, ref := range s.Checkpoints {
@@ -113,13 +113,13 @@ func leftOutSince(ctx context.Context, w *workspace.Workspace, s *state.State) [
 	}
 	l, err := w.Load(ctx, newest.Listing)
 	if err != nil {
-		return nil // it is lost, or this ends before it matters
+		return nil // the listing is lost, or ctx has ended, which the capture reports
 	}
 	return l.LeftOut
 }
 
-// captureMessage is the message of a capture's commit. It names the checkpoint that
-// the capture is made for, if there is one.
+// captureMessage returns the message of a capture's commit. It names the checkpoint that
+// the capture is for, unless id is "".
 func captureMessage(s *state.State, id string) string {
 	step := cmp.Or(s.StepName(), "init")
 	message := fmt.Sprintf("checkpoint: step-%d - %s\n\nPRD: %s\nSession: %s\n", s.CurrentStep(), step, s.PRD, s.Session)
@@ -129,26 +129,25 @@ func captureMessage(s *state.State, id string) string {
 	return message
 }
 
-// Including returns what a capture of some globs takes in: these, and those that
-// the configuration includes now.
+// Including returns the globs that a capture takes in: patterns, and those that the
+// configuration includes now.
 func (s *Store) Including(patterns []string) []string {
 	all := union(patterns, s.o.Include)
 	if covers(patterns, all) {
-		return patterns // in their order, so that an unchanged capture is one
+		return patterns // in their order, so that a capture of unchanged files equals the last one
 	}
 	return all
 }
 
-// CapturePatterns are the globs of a capture now, for who captures without
-// knowing the pipeline: those of the last one, which knew it, and those that
-// were configured since.
+// CapturePatterns returns the globs for a capture by a caller that does not know the
+// pipeline: those of the last capture, and those that the configuration includes now.
 func (s *Store) CapturePatterns(ctx context.Context, w *workspace.Workspace, now *state.State) ([]string, error) {
 	patterns, err := recordedPatterns(ctx, w, now)
 	return s.Including(patterns), err
 }
 
-// recordedPatterns are the globs that the session captured last, or, before its
-// first capture, the paths of all artifacts on record.
+// recordedPatterns returns the globs of the session's last capture or, before the first
+// capture, the paths of all recorded artifacts.
 func recordedPatterns(ctx context.Context, w *workspace.Workspace, s *state.State) ([]string, error) {
 	if s.Capture == nil {
 		var paths []string
@@ -165,23 +164,22 @@ func recordedPatterns(ctx context.Context, w *workspace.Workspace, s *state.Stat
 	case err == nil:
 		return l.Patterns, nil
 	case isLost(err):
-		lost := *s // a capture that is gone tells nothing any more
+		lost := *s // a lost capture has no patterns
 		lost.Capture = nil
 		return recordedPatterns(ctx, w, &lost)
 	}
 	return nil, fmt.Errorf("load the last capture: %w", err)
 }
 
-// isLost reports whether an error says that an object is not there, or is not
-// what it was.
+// isLost reports whether an error says that an object is missing or damaged.
 func isLost(err error) bool {
 	var damaged *objects.DamagedError
 	return errors.Is(err, fs.ErrNotExist) || errors.As(err, &damaged)
 }
 
-// FilesOf returns the files of a state: those of its capture, with the artifacts
-// that were recorded since. known is false where nothing was ever captured, so
-// that the listing holds the recorded artifacts and nothing else.
+// FilesOf returns the files of a state: those of its capture, with the artifacts that were
+// recorded since. known is false if the state has no capture; then the listing holds only
+// the recorded artifacts.
 func FilesOf(ctx context.Context, w *workspace.Workspace, s *state.State) (l *workspace.Listing, known bool, err error) {
 	if s.Capture == nil {
 		return (&workspace.Listing{}).With(state.RecordedFiles(s)), false, nil
@@ -193,7 +191,7 @@ func FilesOf(ctx context.Context, w *workspace.Workspace, s *state.State) (l *wo
 	return filesSince(l, s), true, nil
 }
 
-// OutlineOf returns the outline of the capture that a state has.
+// OutlineOf returns the outline of a state's capture.
 func OutlineOf(ctx context.Context, w *workspace.Workspace, s *state.State) (*workspace.Outline, error) {
 	o, err := w.Outline(ctx, s.Capture.Listing)
 	if err != nil {
@@ -202,9 +200,10 @@ func OutlineOf(ctx context.Context, w *workspace.Workspace, s *state.State) (*wo
 	return o, nil
 }
 
-// FilesBeside is FilesOf a state, of whose capture this is the outline, for who
-// compares them with other files: where nothing changed, these are taken for them,
-// so that they may name no blobs. captured is without what was recorded since.
+// FilesBeside returns the same files as FilesOf, for callers that only compare them with
+// another listing. o is the outline of the state's capture. Entries of unchanged
+// directories are copied from other, so that they may name no blobs. captured is l without
+// the artifacts that were recorded since the capture.
 func FilesBeside(ctx context.Context, o *workspace.Outline, s *state.State, other *workspace.Listing) (l, captured *workspace.Listing, err error) {
 	if captured, err = o.Beside(ctx, other); err != nil {
 		return nil, nil, s.Capture.Unloaded(err)
@@ -212,7 +211,7 @@ func FilesBeside(ctx context.Context, o *workspace.Outline, s *state.State, othe
 	return filesSince(captured, s), captured, nil
 }
 
-// filesSince adds to the files of a state's capture the artifacts that were
+// filesSince returns the files l of a state's capture with the artifacts that were
 // recorded since.
 func filesSince(l *workspace.Listing, s *state.State) *workspace.Listing {
 	after := uint64(0)
@@ -226,7 +225,8 @@ func filesSince(l *workspace.Listing, s *state.State) *workspace.Listing {
 	return l.Without(leftGone(s, after)).With(since)
 }
 
-// leftGone returns the artifacts that an attempt which failed after a commit left gone.
+// leftGone returns the paths of artifacts that are missing since an attempt that failed
+// after a commit.
 func leftGone(s *state.State, after uint64) map[string]bool {
 	gone := map[string]bool{}
 	for path, r := range state.RecordedArtifacts(s) {
@@ -237,8 +237,8 @@ func leftGone(s *state.State, after uint64) map[string]bool {
 	return gone
 }
 
-// leftOut are the files that look sensitive, of a capture and of the artifacts
-// of a state, sorted.
+// leftOut returns the sorted paths of files that look sensitive, from a capture and from
+// the artifacts of a state.
 func leftOut(l *workspace.Listing, s *state.State) []string {
 	paths := slices.Clone(l.LeftOut)
 	for list := range state.ArtifactLists(s) {
@@ -252,7 +252,7 @@ func leftOut(l *workspace.Listing, s *state.State) []string {
 	return slices.Compact(paths)
 }
 
-// escapeGlob makes a path a pattern that matches only itself.
+// escapeGlob returns a pattern that matches only the given path.
 func escapeGlob(path string) string {
 	var b []byte
 	for i := range len(path) {

@@ -12,9 +12,9 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// claim is the newest commit that a derived file names. Since a derived file
-// is written after the commit point, a journal that ends before it has lost
-// something that was acknowledged.
+// claim is the newest commit that a derived file names. A derived file is written after
+// its commit is durable, so a journal that ends before the claimed commit has lost
+// acknowledged events.
 type claim struct {
 	path    string
 	session string
@@ -43,10 +43,10 @@ func (s *Store) readDocument(prd string) (*state.Document, error) {
 	return &d, nil
 }
 
-// claims returns what the document and the manifest of a session name. Where
-// one of them is damaged it claims nothing, since both are made again from the
-// journal; one that can't be read may claim anything, and is an error. A manifest
-// of a newer version is a *VersionError: making it again would overwrite it.
+// claims returns the claims of a session's document and manifest. A damaged file makes no
+// claim, since Runner rebuilds both from the journal. A file that can't be read may make
+// any claim, and is an error. A manifest of a newer version is a *VersionError, since
+// rebuilding the manifest would overwrite it.
 func (s *Store) claims(prd, dir string, d *state.Document) ([]claim, error) {
 	var found []claim
 	if d != nil && d.Runner != nil && d.Intact() {
@@ -57,7 +57,7 @@ func (s *Store) claims(prd, dir string, d *state.Document) ([]claim, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return found, nil
 	}
-	if err != nil { // it may name what the journal has lost
+	if err != nil { // it may name a commit that the journal has lost
 		return nil, fmt.Errorf("read the index of the checkpoints, which is made again where it is missing: %w", err)
 	}
 	err = disk.CheckSealed(path, data)
@@ -73,15 +73,15 @@ func (s *Store) claims(prd, dir string, d *state.Document) ([]claim, error) {
 	return found, nil
 }
 
-// claimOf reads what the manifest, or the file of a checkpoint, names.
+// claimOf returns the claim of a manifest or a checkpoint file.
 func claimOf(path string, sealed []byte) (claim, error) {
 	c := claim{path: path}
 	return c, disk.ReadFields(sealed, map[string]any{"session": &c.session, "seq": &c.seq})
 }
 
-// checkpointClaims returns what those checkpoint files name that the state does
-// not know: a runner that was killed wrote them just before, or the journal lost
-// what they were made from. One that was removed meanwhile claims nothing.
+// checkpointClaims returns the claims of the checkpoint files whose checkpoints the state
+// does not have. Either a killed runner wrote such a file just before it ended, or the
+// journal lost its commit. A file that was removed meanwhile makes no claim.
 func (s *Store) checkpointClaims(dir string, ids []string, known *state.State) ([]claim, error) {
 	files := s.layout.CheckpointsIn(dir)
 	var found []claim
@@ -97,7 +97,7 @@ func (s *Store) checkpointClaims(dir string, ids []string, known *state.State) (
 			return nil, fmt.Errorf("check the checkpoints: %w", err)
 		}
 		if _, err := state.Unseal(stored.JSON); err != nil {
-			continue // it proves nothing
+			continue // a damaged file proves nothing
 		}
 		if c, err := claimOf(stored.Path, stored.JSON); err == nil {
 			found = append(found, c)
@@ -106,7 +106,8 @@ func (s *Store) checkpointClaims(dir string, ids []string, known *state.State) (
 	return found, nil
 }
 
-// verifyClaims compares the end of a journal with what was derived from it.
+// verifyClaims returns a *state.DamagedError if a derived file of the session claims a
+// commit after the end of its journal.
 func verifyClaims(t *journal.Tail, prd, path string, state *state.State, claims []claim) error {
 	for _, c := range claims {
 		if c.seq > t.Seq && (state == nil || c.session == state.Session) {

@@ -13,28 +13,29 @@ import (
 	"prdrunner/checkpoint/state"
 )
 
-// errNotDurable says that something is derived from what a power cut may undo.
+// errNotDurable says that derived files would include events that a power cut may undo.
 var errNotDurable = errors.New("not all that was added is durable")
 
-// derived is what must still be written, and from what.
+// derived records which derived files must still be written, and the commits to write them
+// from.
 type derived struct {
-	base  *state.State   // where no checkpoint file that is due lies before
-	since []state.Commit // durable since then
-	// due are the kept checkpoints without a file that lie after base or are encoded,
-	// lost others, which only the journal can give. What could not be written may have
-	// a file all the same, of which the disk does not have the name.
+	base  *state.State   // a state that no due checkpoint precedes
+	since []state.Commit // the durable commits after base
+	// due and lost are the kept checkpoints without a file. Those in due come after base,
+	// or are encoded. Those in lost can only be rebuilt from the journal. After a failed
+	// write a checkpoint may have a file nevertheless, whose name is not durable.
 	due     map[string]bool
 	lost    map[string]bool
-	tried   map[string]bool          // of those that are lost, what could not be written in this session
-	left    map[string]bool          // to the next owner, since they may not be skipped
-	encoded []disk.EncodedCheckpoint // while they are written, those of due that base has passed
-	size    int                      // bytes of these
-	unkept  []string                 // may have a file, which must go
-	latest  string                   // the file that the link names; "" is not known
-	index   uint64                   // Seq of the manifest on disk, 0 is not known
-	written uint64                   // Seq of the document on disk, likewise
-	at      time.Time                // when that was written, or could not be
-	rest    time.Duration            // how long it stays so at least
+	tried   map[string]bool          // the checkpoints in lost that this session failed to write
+	left    map[string]bool          // the checkpoints that are left to the next owner, since they may not be skipped
+	encoded []disk.EncodedCheckpoint // the checkpoints in due that base has passed, until they are written
+	size    int                      // bytes that encoded takes
+	unkept  []string                 // removed checkpoints, whose files, if any, must be removed
+	latest  string                   // the file that the link to the newest checkpoint names; "": not known
+	index   uint64                   // Seq of the manifest on disk; 0: not known
+	written uint64                   // Seq of the document on disk; 0: not known
+	at      time.Time                // when the document was last written, or failed to be
+	rest    time.Duration            // how long the document is then not written again
 }
 
 func (d *derived) reset() {
@@ -43,7 +44,7 @@ func (d *derived) reset() {
 
 func (d *derived) begin(s *state.State) { d.base = s.Clone() }
 
-// recover finds out which files are missing, and which are nobody's.
+// recover finds out which checkpoint files are missing, and which belong to no checkpoint.
 func (d *derived) recover(x *Session) error {
 	d.begin(x.live.State)
 	if err := x.checkpoints().RemoveDuplicates(); err != nil {
@@ -65,8 +66,8 @@ func (d *derived) recover(x *Session) error {
 	return nil
 }
 
-// take notes what a durable commit asks for, and folds into the base what no
-// checkpoint file that is due lies before.
+// take records which files must be written or removed because of a durable commit. It then
+// applies commits to base until it reaches one with a due checkpoint.
 func (d *derived) take(c state.Commit) error {
 	d.since = append(d.since, c)
 	for _, e := range c.Events {
@@ -87,7 +88,7 @@ func (d *derived) take(c state.Commit) error {
 	return nil
 }
 
-// isDue reports whether a checkpoint of a commit must still get its file.
+// isDue reports whether a commit has a checkpoint whose file must still be written.
 func (d *derived) isDue(c state.Commit) bool {
 	return slices.ContainsFunc(c.Events, func(e state.Event) bool {
 		created, ok := e.(state.CheckpointCreated)
@@ -95,7 +96,7 @@ func (d *derived) isDue(c state.Commit) bool {
 	})
 }
 
-// reach brings the base up to a commit, where it is not there.
+// reach applies a commit to base, unless base includes it.
 func (d *derived) reach(c state.Commit) error {
 	if c.Seq <= d.base.Seq {
 		return nil
@@ -106,7 +107,7 @@ func (d *derived) reach(c state.Commit) error {
 	return nil
 }
 
-// pass forgets the first commit since, where the base is.
+// pass removes the first commit from since, once base includes it.
 func (d *derived) pass() {
 	d.since[0] = state.Commit{}
 	d.since = d.since[1:]
@@ -123,14 +124,15 @@ func (d *derived) drop(ids []string) {
 	}
 }
 
-// found notes that a checkpoint is not lost any more.
+// found removes a checkpoint from lost.
 func (d *derived) found(id string) {
 	delete(d.lost, id)
 	delete(d.tried, id)
 }
 
-// DocumentDue reports whether WriteDerived would write the document without
-// being forced to: it is not written at each boundary that nobody waits for.
+// DocumentDue reports whether the document is out of date and was not written recently. A
+// caller asks at boundaries that nothing waits for, so that the document is not written at
+// each.
 func (x *Session) DocumentDue() bool {
 	if x.live == nil || x.derived.written == x.acked && !x.Unacknowledged() {
 		return false
@@ -138,10 +140,10 @@ func (x *Session) DocumentDue() bool {
 	return x.store.o.Now().Sub(x.derived.at).Abs() >= max(documentInterval, x.derived.rest)
 }
 
-// WriteDerived brings what is derived up to the state: the checkpoint files
-// that are due, their index, and the PRD document. Without force, it writes the
-// document only. All that was added must be durable.
-// What fails is a *DerivedError; WriteDerived may be called again then.
+// WriteDerived brings the derived files up to date: the checkpoint files that are due,
+// their index, and the PRD document. Without force, it writes only the document. All
+// events must be durable. If a file can't be written, WriteDerived returns a *DerivedError
+// and can be called again.
 func (x *Session) WriteDerived(ctx context.Context, force bool) error {
 	if x.live == nil {
 		return nil
@@ -165,7 +167,7 @@ func (x *Session) WriteDerived(ctx context.Context, force bool) error {
 	due := x.writeDue()
 	if err := cmp.Or(x.owns(), lost, due); err != nil {
 		if x.bad == nil {
-			_ = x.writeEncoded() // what can be written is
+			_ = x.writeEncoded() // write the files that can be written
 			x.writeDocumentAlone()
 		}
 		return err
@@ -177,24 +179,25 @@ func (x *Session) WriteDerived(ctx context.Context, force bool) error {
 	return x.removeUnkept()
 }
 
-// writeDocumentAlone writes the document where checkpoint files can't be written: it
-// lies in another directory, and tells people how the session stands. The caller
-// returns why those could not be written; a failure here adds nothing to that.
+// writeDocumentAlone writes the document if checkpoint files can't be written: the
+// document is in another directory, and shows people the state of the session. The caller
+// returns why the checkpoint files could not be written; a failure here adds nothing to
+// that.
 func (x *Session) writeDocumentAlone() {
 	if x.owns() == nil {
 		_ = x.writeDocument()
 	}
 }
 
-// checkpoints returns the files of the session's checkpoints.
+// checkpoints returns the directory of the session's checkpoint files.
 func (x *Session) checkpoints() disk.CheckpointDir {
 	return x.store.layout.CheckpointsIn(x.store.layout.PRDDir(x.prd))
 }
 
-// SkipDerived gives up the checkpoint files that are due, and returns the ids, sorted,
-// of the checkpoints that are given up with them, and of those that stay on record
-// without a file, which the next owner writes: they may hold the only copy of what was
-// overwritten, or a person or a rollback needs them. The states of all can still be
+// SkipDerived gives up the checkpoint files that are due. It returns two lists of
+// IDs. The checkpoints in skipped are given up with their files. Those in left stay on
+// record without a file, which the next owner writes: they may hold the only copy of
+// overwritten files, or a user or a rollback needs them. The states of all can still be
 // read from the journal.
 func (x *Session) SkipDerived() (skipped, left []string) {
 	d, s := &x.derived, x.live.State

@@ -9,18 +9,18 @@ import (
 	"prdrunner/checkpoint/state"
 )
 
-// encodedMost is from how many bytes on checkpoint files are not put off any more so
-// that they become durable together: each flush by itself costs more than it takes to
-// write little.
+// encodedMost is the number of bytes of encoded checkpoint files at which they are
+// written. Below it, they are postponed so that they become durable together: a flush of
+// each file costs more than writing a small one.
 const encodedMost = 1 << 20
 
-// errGone says that a checkpoint can't be made again, although this session made it.
+// errGone says that a checkpoint can't be rebuilt, although this session created it.
 var errGone = errors.New("it could not be written at first, and the journal has it no more")
 
-// writeDue encodes the checkpoint files that were put off, folding the base forward
-// on the way, and leaves the last of them to be written with the heads. It returns the
-// first error, and can be repeated after one: the base never passes a commit whose
-// files are not encoded.
+// writeDue encodes the postponed checkpoint files, and applies commits to base on the way.
+// It leaves the last files encoded, for writeHeads to write. It returns the first error,
+// and can be called again after one: base never passes a commit whose files are not
+// encoded.
 func (x *Session) writeDue() error {
 	d := &x.derived
 	var failed error
@@ -41,8 +41,8 @@ func (x *Session) writeDue() error {
 	return failed
 }
 
-// encodeCheckpoints encodes the files of a commit's checkpoints; the base stands
-// there.
+// encodeCheckpoints encodes the files of a commit's checkpoints. base must be the state at
+// that commit.
 func (x *Session) encodeCheckpoints(c state.Commit) error {
 	var files []disk.EncodedCheckpoint
 	var current []byte
@@ -58,7 +58,7 @@ func (x *Session) encodeCheckpoints(c state.Commit) error {
 			}
 		}
 		ref := x.derived.base.Checkpoint(created.ID)
-		if ref == nil { // dropped by the same commit
+		if ref == nil { // removed by the same commit
 			delete(x.derived.due, created.ID)
 			continue
 		}
@@ -75,7 +75,7 @@ func (x *Session) encodeCheckpoints(c state.Commit) error {
 	return nil
 }
 
-// writeEncoded writes what is encoded.
+// writeEncoded writes the encoded files.
 func (x *Session) writeEncoded() error {
 	if err := x.checkpoints().Put(x.derived.encoded...); err != nil {
 		x.writeApart()
@@ -85,9 +85,9 @@ func (x *Session) writeEncoded() error {
 	return nil
 }
 
-// writeApart writes one by one what could not be written together, so that one file
-// does not keep the others from being written. Of what can't be, no more is kept in
-// memory than which files it names.
+// writeApart writes the encoded files one by one after they could not be written together,
+// so that one file does not keep the others from being written. Of a file that can't be
+// written, it keeps only the checkpoint's ID in memory.
 func (x *Session) writeApart() {
 	d := &x.derived
 	for _, c := range d.encoded {
@@ -100,7 +100,7 @@ func (x *Session) writeApart() {
 	d.encoded, d.size = nil, 0
 }
 
-// wroteEncoded notes that what is encoded has been written.
+// wroteEncoded records that all encoded files are written.
 func (x *Session) wroteEncoded() {
 	d := &x.derived
 	for _, c := range d.encoded {
@@ -125,8 +125,8 @@ func (x *Session) putCheckpoint(f disk.CheckpointFile) error {
 	return nil
 }
 
-// writeLost writes the files that an earlier owner did not come to write, or that could
-// not be written before. It returns the first error.
+// writeLost writes the files that an earlier owner did not write, or that this one failed
+// to write. It returns the first error.
 func (x *Session) writeLost() error {
 	d := &x.derived
 	if len(d.lost) == 0 {
@@ -147,14 +147,14 @@ func (x *Session) writeLost() error {
 		case d.tried[id]:
 			failed = cmp.Or(failed, error(&DerivedError{x.checkpoints().FilePath(id), errGone}))
 		default:
-			d.found(id) // the journal that held it is gone; reading it says so
+			d.found(id) // its journal is gone; reading the checkpoint returns that error
 		}
 	}
-	return cmp.Or(err, failed, x.owns()) // which may have taken long
+	return cmp.Or(err, failed, x.owns()) // rebuilding may have taken long: check the locks again
 }
 
-// removeUnkept removes the files of checkpoints that are no longer kept. It
-// comes last, when nothing on disk names them any more.
+// removeUnkept removes the files of checkpoints that are no longer kept. WriteDerived
+// calls it last, when nothing on disk names these files any more.
 func (x *Session) removeUnkept() error {
 	d := &x.derived
 	remove, err := x.checkpoints().Remover(len(d.unkept))

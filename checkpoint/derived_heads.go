@@ -13,18 +13,19 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// Between two boundaries that are not waited for, the document stays as it is for
-// the longest of these: so neither the time nor the bytes that it takes of a
-// boundary grow with the pipeline.
+// Between two boundaries that nothing waits for, the document is not written again for
+// the longest of these durations, so that neither the time nor the bytes that it takes
+// per boundary grow with the pipeline: documentInterval, documentShare times as long as
+// the last write took, and its size divided by documentRate.
 const (
 	documentInterval = 100 * time.Millisecond
-	documentShare    = 100       // times as long as writing it took
+	documentShare    = 100       // times the duration of the last write
 	documentRate     = 160 << 10 // bytes a second
 )
 
-// writeHeads writes what tells of the session as a whole: the index of its
-// checkpoints, the link to the newest one, and the document. What is encoded is
-// written with it, since flushes that wait together cost little more than one.
+// writeHeads writes the files that describe the session as a whole: the index of its
+// checkpoints, the link to the newest one, and the document. It writes the encoded files
+// with them, since several flushes that wait together cost little more than one.
 func (x *Session) writeHeads() error {
 	files, err := x.checkpoints().Names(x.derived.encoded...)
 	if err != nil {
@@ -38,7 +39,7 @@ func (x *Session) writeHeads() error {
 	}
 	if err := x.writeDocument(slices.Concat(files, index)...); err != nil {
 		if len(index) > 0 {
-			x.derived.latest = "" // it may have its name, and what it names may go
+			x.derived.latest = "" // the link may be in place, and the file that it names may be removed
 		}
 		x.writeApart()
 		return err
@@ -54,7 +55,7 @@ func (x *Session) writeHeads() error {
 	return nil
 }
 
-// unlinkLatest removes the link to the newest checkpoint's file where it is to name none.
+// unlinkLatest removes the link to the newest checkpoint's file if latest is "".
 func (x *Session) unlinkLatest(latest string) error {
 	if latest != "" {
 		return nil
@@ -66,15 +67,15 @@ func (x *Session) unlinkLatest(latest string) error {
 	return nil
 }
 
-// index returns the index of the checkpoints, and the link to the newest one, where
-// they are not on disk as they should be, and what the link names then, which may be
-// one of the files that are written before.
+// index returns the index of the checkpoints and the link to the newest one, unless they
+// are up to date on disk, and the file that the link then names. That can be one of the
+// files in before, which are written first.
 func (x *Session) index(before []store.Name) (names []store.Name, latest string, err error) {
 	d := &x.derived
 	if d.index == x.acked {
 		return nil, "", nil
 	}
-	if len(x.live.State.Checkpoints) == 0 && d.index == 0 { // an earlier owner may have written one
+	if len(x.live.State.Checkpoints) == 0 && d.index == 0 { // an earlier owner may have written an index
 		if there, err := x.store.layout.Exists(x.store.layout.ManifestPath(x.prd)); err != nil || !there {
 			return nil, "", err
 		}
@@ -95,9 +96,9 @@ func (x *Session) index(before []store.Name) (names []store.Name, latest string,
 	return names, latest, nil
 }
 
-// latestTarget is what the link names that is for people: the file of the newest
-// checkpoint that has one, or is one of those that are written before. It is "" where
-// there is none, or no link.
+// latestTarget returns the target of the link that shows people the newest checkpoint: the
+// file of the newest checkpoint that has one on disk or in before. It is "" if there is no
+// such file, or the system makes no links.
 func (x *Session) latestTarget(before []store.Name) (string, error) {
 	if runtime.GOOS == "windows" { // where links need a privilege
 		return "", nil
@@ -120,7 +121,8 @@ func (x *Session) latestTarget(before []store.Name) (string, error) {
 	return "", nil
 }
 
-// writeDocument writes the document, and what is to have its name before that does.
+// writeDocument writes the document, and first the given files, whose names must be in
+// place before the document's.
 func (x *Session) writeDocument(before ...store.Name) error {
 	d := &x.derived
 	names, size, all, began := before, 0, 0, x.store.o.Now()
@@ -143,15 +145,15 @@ func (x *Session) writeDocument(before ...store.Name) error {
 		return derivedError(err)
 	}
 	if size == 0 {
-		return nil // the document is as it was
+		return nil // the document was up to date
 	}
 	d.written, d.at = x.acked, x.store.o.Now()
-	took := time.Duration(float64(d.at.Sub(began)) * float64(size) / float64(all)) // its part, by bytes
+	took := time.Duration(float64(d.at.Sub(began)) * float64(size) / float64(all)) // the document's share of the time, by bytes
 	d.rest = max(documentShare*took, time.Duration(size)*time.Second/documentRate)
 	return nil
 }
 
-// derivedError is the *DerivedError of what store.Write could not write.
+// derivedError returns the *DerivedError for an error of store.Write.
 func derivedError(err error) error {
 	failed := &DerivedError{Err: err}
 	if of := (*store.WriteError)(nil); errors.As(err, &of) {

@@ -8,9 +8,9 @@ import (
 	"prdrunner/checkpoint/state"
 )
 
-// EarlierWork returns the work that an uncertain workstream has had on record:
-// under another name, or in its last attempt, before a rollback took that back.
-// It is nil where there was none, and where its record is lost.
+// EarlierWork returns the recorded work of an uncertain workstream: its work under another
+// name, or in its last attempt before a rollback removed that from the state. It is nil if
+// there was none, or its record is lost.
 func (s *Store) EarlierWork(st *state.State, workstream string) (*state.Work, error) {
 	w := st.Workstream(workstream)
 	if w == nil || w.Status != state.Uncertain {
@@ -27,7 +27,8 @@ func (s *Store) EarlierWork(st *state.State, workstream string) (*state.Work, er
 	return s.takenBack(st, w)
 }
 
-// takenBack reads it off the checkpoints that undo rollbacks.
+// takenBack returns the work that a rollback removed from the state, as recorded in the
+// checkpoint that would undo the rollback.
 func (s *Store) takenBack(st *state.State, w *state.Workstream) (*state.Work, error) {
 	for _, past := range slices.Backward(st.Rollbacks) {
 		ref := st.Checkpoint(past.Safety)
@@ -44,7 +45,7 @@ func (s *Store) takenBack(st *state.State, w *state.Workstream) (*state.Work, er
 		}
 		had := file.State.Workstream(w.Name)
 		switch {
-		case had == nil || had.Attempts != w.Attempts: // it was started again since
+		case had == nil || had.Attempts != w.Attempts: // the workstream was started again since
 			return nil, nil //nolint:nilnil // documented above
 		case had.Worked():
 			return file.State.WorkOf(had), nil

@@ -11,22 +11,22 @@ import (
 // ErrNoSession says that a PRD has neither a journal nor a document.
 var ErrNoSession = errors.New("no session")
 
-// ErrLockLost says that another runner may have taken the lock of this one,
-// which stopped for that reason. It comes within a *PoisonedError.
+// ErrLockLost says that another runner may have taken this runner's lock, so that this one
+// stopped. It is wrapped in a *PoisonedError.
 var ErrLockLost = store.ErrLockLost
 
-// ErrJournalChanged says that somebody else moved, deleted, replaced or wrote to
-// the journal of this runner, which stopped for that reason. It comes within a
-// *PoisonedError.
+// ErrJournalChanged says that another program moved, deleted, replaced or wrote to this
+// runner's journal, so that the runner stopped. It is wrapped in a *PoisonedError.
 var ErrJournalChanged = store.ErrLogChanged
 
-// ErrNotRegular says that something else is in the place of a file of the state.
+// ErrNotRegular says that the path of a file of the state holds something that is not a
+// regular file.
 var ErrNotRegular = store.ErrNotRegular
 
-// ErrTooLong says that a file of the state is longer than any is.
+// ErrTooLong says that a file of the state is longer than any valid one.
 var ErrTooLong = store.ErrTooLong
 
-// LockedError says who else works on a PRD.
+// LockedError says that another process works on a PRD.
 type LockedError struct {
 	PRD    string // "" for the lock over the whole state directory
 	Holder Holder // zero when the holder's note cannot be read
@@ -52,12 +52,12 @@ func (e *LockedError) Error() string {
 	return said
 }
 
-// UntrustedError says that git tracks files of a PRD's state, so that somebody else
-// may have made them. Nothing was changed.
+// UntrustedError says that git tracks files of a PRD's state, so that they may have come
+// with the repository. Runner has changed nothing.
 type UntrustedError struct {
 	PRD     string
-	Path    string // of one of the files
-	Tracked int    // how many they are
+	Path    string // one of the tracked files
+	Tracked int    // the number of tracked files
 	Current bool   // there is a current session, which can be adopted
 }
 
@@ -69,9 +69,9 @@ func (e *UntrustedError) Error() string {
 	return fmt.Sprintf("the state of %s is not trusted: git tracks it (%s), so that its approvals and results may have come with the repository", e.PRD, files)
 }
 
-// PoisonedError says that something could not be made durable, so that nothing
-// more is written. Rescue is where what was not saved lies, "" if even that
-// could not be written.
+// PoisonedError says that events could not be made durable, so that Runner writes nothing
+// more. Rescue is the path of the copy with the events that were not saved, "" if there
+// were none, or the copy could not be written either.
 type PoisonedError struct {
 	Rescue string
 	Err    error
@@ -86,8 +86,8 @@ func (e *PoisonedError) Error() string {
 
 func (e *PoisonedError) Unwrap() error { return e.Err }
 
-// DerivedError says that a derived file could not be written. The journal is
-// whole, and writing can be tried again.
+// DerivedError says that a derived file could not be written. The journal is complete, and
+// the caller can try again to write the file.
 type DerivedError struct {
 	Path string
 	Err  error

@@ -167,8 +167,8 @@ func (s *Store) Lock(ctx context.Context, prd string, by state.Actor) (*Session,
 	return s.lockIf(ctx, prd, by, s.checkTrust)
 }
 
-// LockUntrusted is Lock for state that git may track. The caller must not rely on that
-// state before Session.Adopt.
+// LockUntrusted makes the caller the owner of a PRD as Lock does, even if git tracks the
+// state. The caller must not rely on that state before Session.Adopt.
 func (s *Store) LockUntrusted(ctx context.Context, prd string, by state.Actor) (*Session, error) {
 	return s.lockIf(ctx, prd, by, func(context.Context, string) error { return nil })
 }

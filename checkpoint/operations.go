@@ -12,9 +12,9 @@ import (
 // ErrSwitchedOff says that the configuration makes no checkpoints.
 var ErrSwitchedOff = errors.New("checkpoints are switched off in the configuration")
 
-// Create makes a checkpoint because somebody asked for it, of the files as they
-// are now where a workspace is given. It is durable, with its file, when Create
-// returns. While a run owns the session, Ask hands the request to it.
+// Create makes a checkpoint because a user asked for it. If w is not nil, it first
+// captures the files as they are now. The checkpoint and its file are durable when Create
+// returns. While a run owns the session, Ask hands the request to that run.
 func (x *Session) Create(ctx context.Context, w *workspace.Workspace, reason string) (*state.CheckpointRef, error) {
 	if x.live == nil {
 		return nil, fmt.Errorf("create a checkpoint of %s: %w", x.prd, ErrNoSession)
@@ -32,9 +32,10 @@ func (x *Session) Create(ctx context.Context, w *workspace.Workspace, reason str
 	return x.State().Checkpoint(id), nil
 }
 
-// captureAgain captures what was captured last and what was configured since,
-// and keeps again what is lost of that: whoever asks for it relies on all of it
-// being there. What the last capture kept is looked for while the files are looked at.
+// captureAgain captures the files that the last capture took in and those that were
+// configured since. It stores lost objects again, since the user relies on the checkpoint
+// being complete. It searches for the objects of the last capture while it reads the
+// files.
 func (x *Session) captureAgain(ctx context.Context, w *workspace.Workspace) error {
 	if w == nil {
 		return nil
@@ -63,8 +64,8 @@ func (x *Session) captureAgain(ctx context.Context, w *workspace.Workspace) erro
 	return nil
 }
 
-// lastListing lists what was captured last, nil where nothing was, or the listing
-// can't be read any more.
+// lastListing returns the listing of the last capture, nil if there was none, or the
+// listing can't be read any more.
 func (x *Session) lastListing(ctx context.Context, w *workspace.Workspace) *workspace.Listing {
 	last := x.State().Capture
 	if last == nil {
@@ -72,13 +73,13 @@ func (x *Session) lastListing(ctx context.Context, w *workspace.Workspace) *work
 	}
 	l, err := w.Load(ctx, last.Listing)
 	if err != nil {
-		return nil // whoever needs it says so
+		return nil // a caller that needs the listing reports the error
 	}
 	return l
 }
 
-// commit makes everything durable, and what is derived from it too. It does so
-// although ctx may be done: Close would do it in any case, and nobody would know.
+// commit makes all events durable and writes the derived files. It does so even if ctx has
+// ended: Close would write them in any case, without telling the user.
 func (x *Session) commit(ctx context.Context) error {
 	ctx = context.WithoutCancel(ctx)
 	if _, err := x.Drain(ctx); err != nil {
@@ -87,8 +88,9 @@ func (x *Session) commit(ctx context.Context) error {
 	return x.WriteDerived(ctx, true)
 }
 
-// Publish is commit where the first is all that was asked for: it is done even
-// if what is derived from it can't be written, which Options.Late is told then.
+// Publish makes all events durable and writes the derived files, for operations that only
+// promise the former. If derived files can't be written, Publish tells Options.Late and
+// succeeds.
 func (x *Session) Publish(ctx context.Context) error {
 	ctx = context.WithoutCancel(ctx)
 	if _, err := x.Drain(ctx); err != nil {
@@ -97,8 +99,8 @@ func (x *Session) Publish(ctx context.Context) error {
 	return x.tellLate(x.WriteDerived(ctx, true))
 }
 
-// tellLate tells once of derived files that could not be written. Close does
-// not take them for an error then, and leaves them to the next owner.
+// tellLate tells Options.Late, once per session, that derived files could not be written.
+// Close then does not return that as an error, and leaves the files to the next owner.
 func (x *Session) tellLate(err error) error {
 	var derived *DerivedError
 	if x.store.o.Late == nil || !errors.As(err, &derived) {
@@ -111,7 +113,7 @@ func (x *Session) tellLate(err error) error {
 	return nil
 }
 
-// Pin keeps a checkpoint from retention, or no longer does. It returns the
+// Pin protects a checkpoint from retention, or ends that protection. It returns the
 // checkpoint, and whether anything changed.
 func (x *Session) Pin(ctx context.Context, reference string, pinned bool, by state.Actor, reason string) (*state.CheckpointRef, bool, error) {
 	if x.live == nil {

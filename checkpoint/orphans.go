@@ -8,16 +8,15 @@ import (
 	"prdrunner/checkpoint/state"
 )
 
-// EndOrphans ends every process of a session that is still alive on this
-// machine, though the runner that started it is gone, and returns a description
-// of each once all of them are. Logs is the directory that their output went
-// into. An error says that some may be left.
+// EndOrphans ends every process of a session that is still alive on this machine although
+// its runner has ended. When all have ended, it returns a description of each. logs is the
+// directory of their output. If it returns an error, some processes may still be alive.
 type EndOrphans func(ctx context.Context, session, logs string) ([]state.Process, error)
 
-// endOrphans ends what a killed runner left running, before its session is
-// captured, taken back or put away: whatever was running would go on to write
-// into the files, beside what starts next. That the last owner ended well does
-// not mean that the last runner did: an approval may have come between.
+// endOrphans ends the processes that a killed runner left running, before the session is
+// captured, rolled back or archived: such a process would go on writing to the files while
+// new processes start. A clean end of the last owner does not prove a clean end of the
+// last runner, since an approval may have owned the session in between.
 func (s *Store) endOrphans(ctx context.Context, st *state.State, unclean bool) ([]state.Process, error) {
 	if s.o.EndOrphans == nil || st == nil || !unclean && st.RunningAt == nil {
 		return nil, nil
@@ -29,9 +28,9 @@ func (s *Store) endOrphans(ctx context.Context, st *state.State, unclean bool) (
 	return ended, nil
 }
 
-// endOrphansUnopened is endOrphans for who puts a session away without opening
-// it, since it may be damaged: then as much of its journal tells whose they are
-// as can be read. The caller holds the locks.
+// endOrphansUnopened ends orphans as endOrphans does, before a session is moved away
+// without being opened, since it may be damaged. It identifies the processes by the
+// readable part of the journal. The caller holds the locks.
 func (s *Store) endOrphansUnopened(ctx context.Context, prd string) error {
 	note, err := readNote(s.fs, s.layout.LockPath(prd))
 	if err != nil {
@@ -39,13 +38,12 @@ func (s *Store) endOrphansUnopened(ctx context.Context, prd string) error {
 	}
 	f := journal.NewFold()
 	_, damage := s.replay(prd, f.Apply)
-	if f.State != nil && f.State.Session == "" { // a newer version began it
+	if f.State != nil && f.State.Session == "" { // a newer version began the session
 		f.State = nil
 	}
 	_, err = s.endOrphans(ctx, f.State, note != nil || damage != nil)
 	return err
 }
 
-// Orphans returns the processes that a killed runner had left running, and that
-// were ended when the session was locked.
+// Orphans returns the processes that a killed runner left running, and that Lock ended.
 func (x *Session) Orphans() []state.Process { return x.orphans }

@@ -12,31 +12,31 @@ import (
 	"prdrunner/checkpoint/disk"
 )
 
-// place is a directory that a session lies in, whole.
+// place is a directory that holds a whole session.
 type place struct {
-	id   string // its path in the state directory, slash-separated
+	id   string // the path relative to the state directory, slash-separated
 	dir  string
-	prd  string    // "" where the name does not tell
-	kind Place     // "" of what a crash left on the way to another place
-	at   time.Time // when it was set aside, where the name tells
+	prd  string    // "" if the directory's name does not contain it
+	kind Place     // "" for a directory that a crash left on the way to another place
+	at   time.Time // when the session was archived, if the name contains that
 }
 
-// Place says where a session lies.
+// Place says in which part of the state directory a session is.
 type Place string
 
 // The places of a session.
 const (
 	PlaceCurrent Place = "current"
-	PlaceHistory Place = "history" // complete, and replaced by a newer one
-	PlaceFailed  Place = "failed"  // set aside without being complete
+	PlaceHistory Place = "history" // complete, and replaced by a newer session
+	PlaceFailed  Place = "failed"  // archived without being complete
 )
 
-// places returns where sessions lie: the current ones, those in the histories,
-// those under failed/, and those that a crash left on the way there. What is
-// being deleted is none any more.
+// places returns the directories of all sessions: current ones, those in a history, those
+// under failed/, and those that a crash left on the way there. It leaves out directories
+// that are being deleted.
 func (s *Store) places() ([]place, error) { return s.placesOf("") }
 
-// placesOf returns the places of one PRD, of each where none is named.
+// placesOf returns the places of one PRD, or of every PRD if prd is "".
 func (s *Store) placesOf(prd string) ([]place, error) {
 	dirs, err := s.layout.Directories(s.layout.Path)
 	if err != nil {
@@ -55,7 +55,7 @@ func (s *Store) placesOf(prd string) ([]place, error) {
 			all = append(all, slices.DeleteFunc(failed, func(p place) bool { return prd != "" && p.prd != prd })...)
 			continue
 		}
-		if strings.HasSuffix(name, disk.MovingExt) { // a copy of what is listed
+		if strings.HasSuffix(name, disk.MovingExt) { // a copy of a place that is listed
 			continue
 		}
 		base := name
@@ -99,8 +99,7 @@ func (s *Store) failedPlaces() ([]place, error) {
 	return all, nil
 }
 
-// Known returns the PRDs of which there is a session, the current one or one
-// that was set aside, sorted.
+// Known returns the sorted IDs of the PRDs that have a session, current or archived.
 func (s *Store) Known() ([]string, error) {
 	all, err := s.places()
 	if err != nil {
@@ -123,10 +122,10 @@ func (s *Store) Known() ([]string, error) {
 	return slices.Compact(prds), nil
 }
 
-// stampPattern is what the name of a directory under failed/ ends with.
+// stampPattern matches the name of a directory under failed/: the encoded PRD and a time.
 const stampPattern = `^(.+)-(\d{8}T\d{6}Z)(?:-\d+)?$`
 
-// cutStamp reads the name of a directory under failed/.
+// cutStamp splits the name of a directory under failed/ into the PRD and the time.
 func cutStamp(name string) (prd string, at time.Time) {
 	parts := regexp.MustCompile(stampPattern).FindStringSubmatch(name)
 	if parts == nil {

@@ -8,28 +8,28 @@ import (
 	"prdrunner/checkpoint/state"
 )
 
-// Policy says which checkpoints are made, and which are kept.
+// Policy says which checkpoints Runner makes, and which it keeps.
 type Policy struct {
-	Enabled bool // false: no checkpoint at all
-	Auto    bool // false: only the mandatory and the manual ones
-	// Triggers switches triggers off; one that is not listed is on.
+	Enabled bool // false: Runner makes no checkpoint
+	Auto    bool // false: Runner makes only mandatory and manual checkpoints
+	// Triggers switches triggers off. A trigger that is not listed is on.
 	Triggers map[state.Trigger]bool
-	// Retention counts per phase for batch_complete and workstream_complete. A
-	// boundary applies its counts alone: its limits of age and size need a look
-	// at everything there is, and are for operations that prune.
+	// Retention counts the checkpoints of batch_complete and workstream_complete per phase. A
+	// boundary applies only the counts. The limits of age and size require reading the whole
+	// store, and are applied by operations that prune.
 	Retention  retention.Policy
 	OnComplete OnComplete
-	Compress   bool // checkpoint files, and objects where that saves something
+	Compress   bool // compress checkpoint files, and objects that get smaller
 }
 
-// OnComplete says what becomes of the checkpoints of a complete session.
+// OnComplete says what happens to the checkpoints of a complete session.
 type OnComplete string
 
-// What becomes of the checkpoints of a complete session.
+// The values of OnComplete.
 const (
 	KeepOnComplete    OnComplete = "keep"
-	DeleteOnComplete  OnComplete = "delete"  // they go, and what they alone need; journal and document stay
-	ArchiveOnComplete OnComplete = "archive" // the session goes into the history at once, whole
+	DeleteOnComplete  OnComplete = "delete"  // remove them and the objects that only they need; keep journal and document
+	ArchiveOnComplete OnComplete = "archive" // move the whole session to the history at once
 )
 
 // DefaultPolicy returns the policy that applies where nothing is configured.
@@ -63,10 +63,10 @@ func DefaultPolicy() Policy {
 	}
 }
 
-// isZero reports whether nothing was set, which stands for the default.
+// isZero reports whether no field is set. Then DefaultPolicy applies.
 func (p Policy) isZero() bool { return reflect.ValueOf(p).IsZero() }
 
-// wants reports whether a checkpoint is made for a trigger.
+// wants reports whether Runner makes a checkpoint for a trigger.
 func (p Policy) wants(t state.Trigger) bool {
 	if !p.Enabled || t.IsMandatory() {
 		return p.Enabled

@@ -12,8 +12,8 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// Checkpoints returns the checkpoints of a session, oldest first. The journal
-// is what tells of them.
+// Checkpoints returns the checkpoints of the current session as the journal has them,
+// oldest first.
 func (s *Store) Checkpoints(prd string) ([]state.CheckpointRef, error) {
 	snap, err := s.Load(prd)
 	if err != nil {
@@ -28,9 +28,9 @@ func (s *Store) Checkpoints(prd string) ([]state.CheckpointRef, error) {
 	return refs, nil
 }
 
-// ReadCheckpoint returns the checkpoint that a reference names: its id, a
-// unique prefix of one, `latest`, `latest~N`, or a step number. Where the file
-// is missing, it is made again, in memory, from the journal.
+// ReadCheckpoint returns the checkpoint that ref names: an ID, a unique prefix of one,
+// `latest`, `latest~N`, or a step number. If its file is missing, ReadCheckpoint rebuilds
+// the checkpoint in memory from the journal.
 func (s *Store) ReadCheckpoint(prd, ref string) (f *disk.CheckpointFile, err error) {
 	err = s.Read(prd, func(snap *Snapshot) (bool, error) {
 		found, err := snap.find(prd, ref)
@@ -45,7 +45,7 @@ func (s *Store) ReadCheckpoint(prd, ref string) (f *disk.CheckpointFile, err err
 	return f, nil
 }
 
-// find finds what a reference names.
+// find returns the checkpoint that ref names.
 func (s *Snapshot) find(prd, ref string) (found *state.CheckpointRef, err error) {
 	err = state.ErrNoCheckpoint
 	if s.State != nil {
@@ -57,14 +57,14 @@ func (s *Snapshot) find(prd, ref string) (found *state.CheckpointRef, err error)
 	return found, nil
 }
 
-// ReadFile returns a checkpoint of a state that the current session has, or
-// had. Where its file is missing, also since the session let go of it after it
-// stood there, it is made again, in memory, from the journal.
+// ReadFile returns a checkpoint that the current session has, or had, in the state of. If
+// its file is missing, even because the session removed the checkpoint since, ReadFile
+// rebuilds the checkpoint in memory from the journal.
 func (s *Store) ReadFile(of *state.State, ref *state.CheckpointRef) (*disk.CheckpointFile, error) {
 	return s.readFileIn(s.layout.PRDDir(of.PRD), of, ref)
 }
 
-// readFileIn is ReadFile of a session that lies in a directory.
+// readFileIn is ReadFile with the directory of the session.
 func (s *Store) readFileIn(dir string, of *state.State, ref *state.CheckpointRef) (*disk.CheckpointFile, error) {
 	stored, err := s.layout.CheckpointsIn(dir).Read(ref.ID)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -76,8 +76,7 @@ func (s *Store) readFileIn(dir string, of *state.State, ref *state.CheckpointRef
 	return stored.Verify(of.PRD, of.Session, ref)
 }
 
-// rebuildOne makes a checkpoint of the session in a directory again, from its
-// journal.
+// rebuildOne rebuilds a checkpoint of the session in dir from its journal.
 func (s *Store) rebuildOne(prd, dir, id string) (*disk.CheckpointFile, error) {
 	var made *disk.CheckpointFile
 	_, err := s.rebuildIn(prd, dir, map[string]bool{id: true}, func(f disk.CheckpointFile) error {
@@ -97,10 +96,10 @@ func (s *Store) rebuildOne(prd, dir, id string) (*disk.CheckpointFile, error) {
 	return made, err
 }
 
-// rebuild folds the journal, with what a rescue copy adds, and what was
-// compacted away from it, and hands over each of the given checkpoints as its
-// commit is reached. The state in it is valid only during the call. It returns
-// the ones it found.
+// rebuild folds the journal, with the lines of a rescue copy and the journals from before
+// compactions. It calls made for each checkpoint in ids when it reaches the commit of that
+// checkpoint. The state in the argument is valid only during the call. rebuild returns the
+// checkpoints that it found.
 func (s *Store) rebuild(prd string, ids map[string]bool, made func(disk.CheckpointFile) error) (map[string]bool, error) {
 	return s.rebuildIn(prd, s.layout.PRDDir(prd), ids, made)
 }
@@ -108,8 +107,8 @@ func (s *Store) rebuild(prd string, ids map[string]bool, made func(disk.Checkpoi
 func (s *Store) rebuildIn(prd, dir string, ids map[string]bool, made func(disk.CheckpointFile) error) (map[string]bool, error) {
 	found, read := map[string]bool{}, map[string]bool{}
 	for {
-		// An owner may compact the journal between a list of the files and the
-		// look into them: then another list names where its beginning went.
+		// An owner may compact the journal after its files were listed and before they are
+		// read. Listing the files again then finds the one that the beginning was moved to.
 		paths, err := s.layout.Journals(dir)
 		paths = slices.DeleteFunc(paths, func(path string) bool { return read[path] })
 		if err != nil || len(paths) == 0 {
@@ -129,7 +128,7 @@ func (s *Store) rebuildIn(prd, dir string, ids map[string]bool, made func(disk.C
 	}
 }
 
-// collector folds commits, and hands over checkpoints as they are reached.
+// collector folds commits, and calls made for each checkpoint that it reaches.
 type collector struct {
 	fold  *journal.Fold
 	ids   map[string]bool
@@ -158,15 +157,16 @@ func (k *collector) visit(c state.Commit) error {
 	return nil
 }
 
-// errCommitGone says that a journal begins after a commit, or stands at none.
+// errCommitGone says that a journal begins after a commit, or has no commit with its
+// number.
 var errCommitGone = errors.New("the journal no longer reaches back to it")
 
-// stateAfter folds the journal up to a commit.
+// stateAfter returns the state that the journal folds to at a commit.
 func (s *Store) stateAfter(prd string, seq uint64) (*state.State, error) {
 	return s.stateAfterIn(s.layout.PRDDir(prd), prd, seq)
 }
 
-// stateAfterIn is stateAfter of a session that lies in a directory.
+// stateAfterIn is stateAfter with the directory of the session.
 func (s *Store) stateAfterIn(dir, prd string, seq uint64) (*state.State, error) {
 	paths, err := s.layout.Journals(dir)
 	if err != nil {

@@ -19,18 +19,18 @@ import (
 	"prdrunner/checkpoint/workspace/git"
 )
 
-// captureRefsRoot is what the names of all git references of captures begin with.
+// captureRefsRoot is the prefix of the git references of all captures.
 const captureRefsRoot = "refs/runner/"
 
-// refsIDSize is the length of what tells the references of state directories
-// apart.
+// refsIDSize is the length of the ID that distinguishes the references of state
+// directories.
 const refsIDSize = 8
 
-// CaptureRefs is what the names of a PRD's git references begin with.
+// CaptureRefs returns the prefix of the git references of a PRD.
 func CaptureRefs(prd string) string { return captureRefsRoot + disk.EncodeName(prd) + "/" }
 
-// sessionRefs is what the names of a session's git references begin with, but
-// for what tells the state directory.
+// sessionRefs returns the prefix of the git references of a session, without the ID of the
+// state directory.
 func sessionRefs(s *state.State) string {
 	session := s.Session
 	if len(session) > 8 {
@@ -39,15 +39,15 @@ func sessionRefs(s *state.State) string {
 	return CaptureRefs(s.PRD) + disk.EncodeName(session) + "/"
 }
 
-// captureRef names the git reference of a capture. The id is that of the state
-// directory: another one of the same repository may have the same session,
-// imported, and neither may replace or remove what the other needs.
+// captureRef returns the name of a capture's git reference. id is the ID of the state
+// directory. Another state directory of the same repository may have the same session,
+// imported; neither may replace or remove references that the other needs.
 func captureRef(s *state.State, id string, seq uint64) string {
 	return fmt.Sprintf("%s-%s/%d", strings.TrimSuffix(sessionRefs(s), "/"), id, seq)
 }
 
-// refKey is the name of a reference without what tells the state directory:
-// the same for all that keep one capture of a session and of its copies.
+// refKey returns the name of a reference without the ID of its state directory. It is the
+// same for all references that keep the same capture of a session and of its copies.
 func refKey(ref string) string {
 	dir, seq := path.Split(ref)
 	if session, _, ok := cutRefsID(strings.TrimSuffix(dir, "/")); ok {
@@ -56,7 +56,7 @@ func refKey(ref string) string {
 	return ref
 }
 
-// cutRefsID takes the id off the directory of a reference.
+// cutRefsID splits the ID of the state directory from the directory of a reference.
 func cutRefsID(dir string) (session, id string, ok bool) {
 	cut := len(dir) - refsIDSize - 1
 	if cut < 0 || dir[cut] != '-' || !isRefsID(dir[cut+1:]) {
@@ -69,40 +69,41 @@ func isRefsID(id string) bool {
 	return len(id) == refsIDSize && strings.Trim(id, "0123456789abcdef") == ""
 }
 
-// refsOwner is an id for references, and the state directory that it is of. A
-// copy of that directory, which has the file too, must not go by it: each would
-// remove what the other needs.
+// refsOwner is an ID for references, with the state directory that it belongs to. A copy
+// of that directory contains the file too, but must not use the ID: each directory would
+// remove references that the other needs.
 type refsOwner struct {
 	ID   string     `json:"id"`
 	Path state.Text `json:"path"`
 	store.Identity
 }
 
-// is reports whether both are of one directory: one that was moved keeps its
-// number on its device, and one on a file system that was mounted anew keeps its
-// number and its path.
+// is reports whether both describe the same directory. A directory that was moved keeps
+// its number on its device; one on a file system that was mounted again keeps its number
+// and path.
 func (o refsOwner) is(other refsOwner) bool {
 	sameDevice := o.Device != 0 && o.Device == other.Device
 	return o.Number == other.Number && (sameDevice || o.Path == other.Path)
 }
 
-// refsIDPath is where a state directory keeps its id for the references of a
-// PRD. Each PRD has one of its own, written under the PRD's lock. It is with the
-// locks because those are of this place: no export takes them along.
+// refsIDPath returns the file in which a state directory keeps its ID for the references
+// of a PRD. Each PRD has its own file, written under the PRD's lock. It is in the
+// directory of the locks because both belong to this directory only: no export contains
+// them.
 func (s *Store) refsIDPath(encoded string) string {
 	return filepath.Join(s.layout.Path, disk.LocksDir, encoded+".refs")
 }
 
-// refsID returns the id for the references of a PRD, "" where none was made for
-// this state directory yet.
+// refsID returns the ID for the references of a PRD, "" if this state directory has none
+// yet.
 func (s *Store) refsID(encoded string) (string, error) {
 	kept, _, err := s.readRefsOwner(encoded)
 	return kept.ID, err
 }
 
-// readRefsOwner returns what is kept of the id for the references of a PRD, and
-// what this state directory is. Where that is another one, or nothing is kept,
-// there is no id; what cannot be one counts as none.
+// readRefsOwner returns the stored ID for the references of a PRD, with the stored (kept)
+// and the current (here) description of the state directory. Both are zero if nothing is
+// stored, the stored ID is invalid, or it belongs to another directory.
 func (s *Store) readRefsOwner(encoded string) (kept, here refsOwner, err error) {
 	data, err := store.ReadFile(s.fs, s.refsIDPath(encoded))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -120,7 +121,7 @@ func (s *Store) readRefsOwner(encoded string) (kept, here refsOwner, err error) 
 	return kept, here, nil
 }
 
-// refsOwner binds an id to this state directory.
+// refsOwner returns the refsOwner of an ID for this state directory.
 func (s *Store) refsOwner(id string) (refsOwner, error) {
 	where, err := filepath.Abs(s.layout.Path)
 	if err != nil {
@@ -133,13 +134,14 @@ func (s *Store) refsOwner(id string) (refsOwner, error) {
 	return refsOwner{ID: id, Path: state.Text(where), Identity: store.IdentityOf(info)}, nil
 }
 
-// makeRefsID returns the id for the session's references, and makes it the
-// first time, durable before a reference of a new capture has it in its name.
-// It is kept with where the directory is now, so that the next move or mount is
-// from there.
-// What the session has captured already, in a state directory that this one was
-// copied from, gets references of its own: those there are removed as soon as
-// nothing needs them there.
+// makeRefsID returns the ID for the session's references. The first time it creates the
+// ID, which is durable before the name of a new capture's reference contains it. It
+// updates the stored description of the directory, so that the next move or mount is
+// recognized from there.
+//
+// If this state directory is a copy, the session's existing captures get new references
+// with the new ID: the original directory removes its own references as soon as it no
+// longer needs them.
 func (x *Session) makeRefsID(ctx context.Context, git *git.Repository) (string, error) {
 	name := disk.EncodeName(x.prd)
 	kept, here, err := x.store.readRefsOwner(name)
@@ -170,9 +172,8 @@ func (s *Store) writeRefsOwner(encoded string, owner refsOwner) error {
 	return nil
 }
 
-// keepRefs makes the references again that are to keep the session's captures in git
-// and are gone, as far as git has the commits, and reports whether it has lost that of
-// the last one.
+// keepRefs creates the missing references of the session's captures again, as makeRefs
+// does. It reports whether git has lost the commit of the last capture.
 func (x *Session) keepRefs(ctx context.Context, git *git.Repository) (lost bool, err error) {
 	s := x.State()
 	if git == nil || s.Capture == nil || s.Capture.Commit == "" || s.Capture.OnBranch() {
@@ -185,8 +186,8 @@ func (x *Session) keepRefs(ctx context.Context, git *git.Repository) (lost bool,
 	return !exists, err
 }
 
-// makeRefs makes the references again that are to keep the session's captures in git
-// and are gone, as far as git has the commits.
+// makeRefs creates the references again that keep the session's captures in git and are
+// missing, for the commits that git still has.
 func (x *Session) makeRefs(ctx context.Context, git *git.Repository) error {
 	s := x.State()
 	id, err := x.makeRefsID(ctx, git)
@@ -202,8 +203,8 @@ func (x *Session) makeRefs(ctx context.Context, git *git.Repository) error {
 	return git.KeepCommits(ctx, gone)
 }
 
-// keptCommits are the commits that a session's captures need, by the references
-// of an id that are to keep them.
+// keptCommits returns the commits that a session's captures need, by the name of the
+// reference, with the given ID, that keeps each.
 func keptCommits(s *state.State, id string) map[string]string {
 	commits := map[string]string{}
 	add := func(c *state.Capture) {
@@ -219,9 +220,9 @@ func keptCommits(s *state.State, id string) map[string]string {
 	return commits
 }
 
-// ownsRef reports whether a reference is one of the given sessions, and made by
-// this state directory. Those without an id, as earlier versions made them, are
-// nobody's: another state directory may have the same session.
+// ownsRef reports whether this state directory made a reference, and for one of the given
+// sessions. A reference without an ID, as earlier versions made them, has no owner:
+// another state directory may have the same session.
 func (s *Store) ownsRef(sessions map[string]bool, ref string) (bool, error) {
 	session, _, ok := cutRefsID(path.Dir(ref))
 	if !ok || !sessions[session+"/"] {

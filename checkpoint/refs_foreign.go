@@ -11,17 +11,17 @@ import (
 	"prdrunner/checkpoint/workspace"
 )
 
-// ForeignRefs are the references in git of one state directory that is not this
-// one: another one of the same repository, or one that is gone, as the one that
-// was there before a copy took its place. No state directory knows which.
+// ForeignRefs are the git references of another state directory. It may be one of the same
+// repository, or one that no longer exists, for example because a copy replaced it. Runner
+// cannot tell which.
 type ForeignRefs struct {
-	ID   string   // of the state directory, as it stands in their names
+	ID   string   // the ID of the state directory in the names of its references
 	Refs []string // sorted
-	Kept []string // of these, the ones that a session here needs, and has no reference of its own for yet
+	Kept []string // the references in Refs that a session in this state directory needs, and has no own reference for yet
 }
 
-// ForeignRefs returns the references of other state directories, by their ids.
-// It takes no lock.
+// ForeignRefs returns the references of other state directories, sorted by ID. It takes no
+// lock.
 func (s *Store) ForeignRefs(ctx context.Context, w *workspace.Workspace) ([]ForeignRefs, error) {
 	if w == nil || w.Repository() == nil {
 		return nil, nil
@@ -63,10 +63,11 @@ func (s *Store) ForeignRefs(ctx context.Context, w *workspace.Workspace) ([]Fore
 	return foreign, nil
 }
 
-// RemoveForeignRefs removes the references of a state directory that is gone,
-// but for those that a session here needs. That it is gone is for the caller to
-// know: if it is not, its captures can't be gone back to any more. It returns what
-// there was. Nobody else may work in this one meanwhile: *LockedError.
+// RemoveForeignRefs removes the references of a state directory that no longer exists,
+// except those that a session in this one needs. The caller must know that the other
+// directory is gone: if it exists, its captures can't be restored any more. It returns the
+// references as they were before. If another process works in this state directory, it
+// returns a *LockedError.
 func (s *Store) RemoveForeignRefs(ctx context.Context, w *workspace.Workspace, id string) (done ForeignRefs, err error) {
 	if err := s.layout.MakeRoot(); err != nil {
 		return done, err
@@ -92,8 +93,8 @@ func (s *Store) RemoveForeignRefs(ctx context.Context, w *workspace.Workspace, i
 	return done, nil
 }
 
-// madeRef returns the id of the state directory that made a reference, "" where
-// its name has none, and reports whether that is this one.
+// madeRef returns the ID of the state directory that made a reference, "" if its name has
+// none, and reports whether that is this state directory.
 func (s *Store) madeRef(ref string) (mine bool, id string, err error) {
 	_, id, ok := cutRefsID(path.Dir(ref))
 	if !ok {

@@ -5,7 +5,7 @@ import (
 	"prdrunner/checkpoint/state"
 )
 
-// forRetention is a checkpoint as package retention sees it.
+// forRetention returns a checkpoint in the form that package retention uses.
 func forRetention(ref *state.CheckpointRef) retention.Checkpoint {
 	return retention.Checkpoint{
 		ID: ref.ID, Group: groupOf(ref.Trigger, ref.Phase), At: ref.CreatedAt,
@@ -13,7 +13,7 @@ func forRetention(ref *state.CheckpointRef) retention.Checkpoint {
 	}
 }
 
-// groupOf names what retention counts together with a checkpoint.
+// groupOf returns the group of checkpoints that retention counts together.
 func groupOf(t state.Trigger, phase string) retention.Group {
 	g := retention.Group{Trigger: string(t)}
 	if t == state.TriggerBatchComplete || t == state.TriggerWorkstreamComplete {

@@ -9,12 +9,13 @@ import (
 	"prdrunner/checkpoint/workspace"
 )
 
-// KeepOverwritten makes a checkpoint of files that are about to be overwritten
-// although somebody worked on them, or may have, while nothing runs. It captures
-// them with what the patterns name, and says of each which bytes it holds now, by
-// path. Where one is not among them, as a file that looks sensitive, no checkpoint is made.
-// Where those of conflicts are switched off it is one that always is made. It is
-// durable with the next commit, which must come before anything is overwritten.
+// KeepOverwritten makes a checkpoint of files that are about to be overwritten although a
+// user has edited them, or may have. The caller makes sure that nothing runs meanwhile.
+// KeepOverwritten captures the paths with the files that the patterns name. kept holds the
+// digest of each path's current content. If a path could not be captured, for example
+// because it looks sensitive, no checkpoint is made and id is "". If conflict checkpoints
+// are switched off, the checkpoint is one of the kind that is always made. It is durable
+// with the next commit, which must come before any file is overwritten.
 func (x *Session) KeepOverwritten(ctx context.Context, w *workspace.Workspace, patterns, paths []string) (id string, kept map[string]string, err error) {
 	named := make([]string, len(paths))
 	for i, path := range paths {
@@ -52,9 +53,9 @@ func (x *Session) KeepOverwritten(ctx context.Context, w *workspace.Workspace, p
 	return id, kept, nil
 }
 
-// secure makes sure that the bytes of some paths of a capture can be had, before
-// they are overwritten or removed: that they were kept once does not mean that
-// they can still be read. What is lost is kept again from the workspace.
+// secure makes sure that the contents of some paths of a capture can be read, before the
+// files are overwritten or removed: contents that were stored once may be lost or damaged
+// since. It stores lost contents again from the workspace.
 func (x *Session) secure(ctx context.Context, w *workspace.Workspace, listing string, paths []string) error {
 	l, err := w.Load(ctx, listing)
 	if err != nil {
@@ -76,8 +77,8 @@ func (x *Session) secure(ctx context.Context, w *workspace.Workspace, listing st
 	return nil
 }
 
-// secureFor secures what of a capture is overwritten or removed where the files
-// of a state are restored.
+// secureFor secures the files of a capture that restoring the files of a state overwrites
+// or removes.
 func (x *Session) secureFor(ctx context.Context, w *workspace.Workspace, listing string, to *state.State) error {
 	found, err := w.Load(ctx, listing)
 	if err != nil {
@@ -97,7 +98,7 @@ func (x *Session) secureFor(ctx context.Context, w *workspace.Workspace, listing
 	return x.secure(ctx, w, listing, replaced(changes))
 }
 
-// replaced are the paths at which changes leave nothing as it is.
+// replaced returns the paths of existing files that the changes overwrite or remove.
 func replaced(changes []workspace.Change) []string {
 	var paths []string
 	for _, c := range changes {

@@ -11,25 +11,24 @@ import (
 	"prdrunner/checkpoint/workspace"
 )
 
-// TidyResult is what was put in order at the end of a run.
+// TidyResult says what Tidy removed, archived and collected at the end of a run.
 type TidyResult struct {
 	Pruned    Pruned
-	Spared    []KeptCheckpoint // by on_complete: delete, although nobody pinned them
-	Archived  string           // where the session lies now, "" where it is still the current one
-	Collected Collected        // zero where nothing was
+	Spared    []KeptCheckpoint // kept by on_complete: delete, although they are not pinned
+	Archived  string           // the directory of the archived session; "": it is still the current one
+	Collected Collected        // zero if nothing was collected
 	Warnings  []string
 }
 
-// Tidy does what the policy says of the end of a run: removes checkpoints and
-// sessions by their age and size, and what on_complete says; then collects, if
-// anything was dropped. It does not wait for others: what must be done alone
-// is left to the next one where somebody else is at work. Nothing that it
-// cannot find out makes it fail: that is a warning, and nothing is removed.
+// Tidy applies the policy at the end of a run. It removes checkpoints and sessions by
+// their age and size, applies on_complete, and then collects objects if any were given
+// up. It does not wait for other owners: if it can't get the lock of the state directory
+// exclusively, it leaves collecting to the next run. If it cannot read something, it does not
+// fail: it returns a warning, and removes nothing on that ground.
 //
-// It costs a look at the names of the PRD's files, and at the journals of its
-// sessions that were set aside; objects are looked at only where something was
-// dropped. After it, the session may be
-// archived, and State be nil.
+// Tidy reads the names of the PRD's files and the journals of its archived sessions. It
+// reads objects only if some were given up. Afterwards the session may be archived, and
+// State nil.
 func (x *Session) Tidy(ctx context.Context, w *workspace.Workspace) (TidyResult, error) {
 	var t TidyResult
 	if x.live == nil || x.State().Rollback != nil {
@@ -70,8 +69,8 @@ func (x *Session) Tidy(ctx context.Context, w *workspace.Workspace) (TidyResult,
 	return t, x.collectInto(ctx, w, &t, seen.dropped)
 }
 
-// complete does what on_complete says of a session that is. It reports whether
-// objects were given up.
+// complete applies on_complete to a complete session. It reports whether objects were
+// given up.
 func (x *Session) complete(ctx context.Context, t *TidyResult) (emptied bool, err error) {
 	if x.State().Status != state.StatusComplete {
 		return false, nil
@@ -81,14 +80,15 @@ func (x *Session) complete(ctx context.Context, t *TidyResult) (emptied bool, er
 		return x.empty(ctx, t)
 	case ArchiveOnComplete:
 		t.Archived, err = x.retire(ctx, nil)
-		t.Pruned.Checkpoints, t.Pruned.Lost = nil, nil // they went with it
+		t.Pruned.Checkpoints, t.Pruned.Lost = nil, nil // they were archived with the session
 	case KeepOnComplete:
 	}
 	return false, err
 }
 
-// collectInto collects, if that can be done now: in any case, or, where
-// something that was dropped is named, only if nothing needs some of it.
+// collectInto collects unneeded objects, if no other session holds the lock of the state
+// directory. If dropped is not nil, it does so only if at least one of the dropped objects
+// is no longer needed.
 func (x *Session) collectInto(ctx context.Context, w *workspace.Workspace, t *TidyResult, dropped []string) error {
 	if dropped != nil && len(dropped) == 0 {
 		return nil
@@ -108,7 +108,7 @@ func (x *Session) collectInto(ctx context.Context, w *workspace.Workspace, t *Ti
 	var locked *LockedError
 	switch {
 	case errors.As(err, &locked):
-		return nil // the next one will
+		return nil // the next run collects
 	case errors.As(err, &unknown) && ctx.Err() == nil:
 		t.Warnings = append(t.Warnings, unknown.Error())
 		return nil
@@ -116,9 +116,9 @@ func (x *Session) collectInto(ctx context.Context, w *workspace.Workspace, t *Ti
 	return err
 }
 
-// empty does what on_complete: delete says: every checkpoint goes that is not
-// pinned and holds nothing irreplaceable, and what the session itself needs. It
-// reports whether there was anything.
+// empty applies on_complete: delete. It removes the checkpoints that are neither pinned
+// nor irreplaceable, and gives up the objects that the session itself needs. It reports
+// whether there was anything to remove.
 func (x *Session) empty(ctx context.Context, t *TidyResult) (bool, error) {
 	s := x.State()
 	spared := s.Irreplaceable()
@@ -146,8 +146,7 @@ func (x *Session) empty(ctx context.Context, t *TidyResult) (bool, error) {
 	return true, x.commit(ctx)
 }
 
-// holdsNothing reports whether a session holds nothing but checkpoints that are
-// pinned, or spared.
+// holdsNothing reports whether a session holds only checkpoints that are pinned or spared.
 func holdsNothing(s *state.State, spared map[string]string) bool {
 	others := slices.ContainsFunc(s.Checkpoints, func(ref *state.CheckpointRef) bool { return !ref.Pinned && spared[ref.ID] == "" })
 	if others || s.Capture != nil || s.RunCapture != nil {
