@@ -58,7 +58,7 @@ func decide(s subject) Step {
 	return step.with(Blocked, "%s", s.excluded)
 }
 
-// unknown reports whether it is not known that the workstream happened.
+// unknown reports whether it is not known if the workstream happened.
 func (s subject) unknown() bool {
 	return s.record != nil && (s.record.Status == checkpoint.Uncertain || s.record.Status == checkpoint.Running)
 }
@@ -106,9 +106,10 @@ func decideUncertain(s subject, step Step) Step {
 	return step.with(Uncertain, "nobody knows whether it happened: %s", messageOf(s.record.Error))
 }
 
-// decideAsked decides a workstream that runs only after an upstream workstream's verify
-// command has said whether that workstream happened. If the user chose ws to run again,
-// that is certain: its record is taken back.
+// decideAsked decides a workstream that depends on an uncertain step. It runs once the
+// verify command of that step has said that the step happened, or once that step has run
+// again. If the user chose the workstream to run again, that is certain: its record is
+// taken back.
 func decideAsked(s subject, step Step, done bool) Step {
 	step.On = s.asked
 	if done && s.forced != "" && s.ws.Effect != pipeline.Once {
@@ -372,8 +373,8 @@ func decideGate(s gateSubject) Step {
 }
 
 // decidePassed decides a gate that has passed. The verdict holds only if nothing that it
-// is bound to has changed. A command or a user may judge files that no digest covers, so
-// if the gate does not declare all its files, any edit in the workspace takes such a
+// is bound to has changed. A command or a user may judge files that no digest covers. So
+// if the files of such a gate are not all declared, any edit in the workspace takes its
 // verdict back.
 func decidePassed(s gateSubject, step Step) Step {
 	switch {

@@ -11,7 +11,7 @@ import (
 
 // The state records a definition as a digest. To explain a change, Runner reads the pipeline
 // file of the last run from its capture and evaluates it again. It uses the result only if
-// that has the recorded digest.
+// the result has the recorded digest.
 
 // maxVersions is how many versions of a pipeline are evaluated to explain one plan.
 const maxVersions = 16
@@ -112,8 +112,8 @@ func (pl *Planner) explainedDefinition(s *Step, c Change) []Change {
 	return all
 }
 
-// changedVariable returns a function that reports whether a name is a variable while the
-// step already lists a changed variable.
+// changedVariable returns a function that reports whether a name is that of a variable. If
+// the step lists no changed variable, the function always returns false.
 func changedVariable(s *Step) func(name string) bool {
 	said := slices.ContainsFunc(s.Changes, func(c Change) bool { return c.Component == "variables" })
 	return func(name string) bool { return said && strings.HasPrefix(name, "var.") }

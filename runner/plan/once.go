@@ -20,7 +20,7 @@ func NewestAct(acts []checkpoint.Act, workstream string) *checkpoint.Act {
 }
 
 // happened returns when and where a once workstream has happened before, or may have. It
-// returns nil if nothing is known, if the user has decided that already, and if the record
+// returns nil if nothing is known, if the user has decided that already, or if the record
 // tells neither the time nor the session.
 func (pl *Planner) happened(ws *pipeline.Workstream, rec *checkpoint.Workstream) *checkpoint.Act {
 	switch {
@@ -39,8 +39,8 @@ func askedAlready(rec *checkpoint.Workstream) bool {
 	return rec.Status == checkpoint.Uncertain && rec.Error != nil && rec.Error.Outcome == checkpoint.OutcomeHappened
 }
 
-// asksAgain reports whether Runner must ask the user about earlier acts of a once
-// workstream before it runs.
+// asksAgain reports whether Runner must ask the user before a once workstream runs, if it
+// has happened before.
 func asksAgain(ws *pipeline.Workstream, rec *checkpoint.Workstream) bool {
 	return ws.Effect == pipeline.Once && (rec == nil || !rec.Repeat && (rec.Status == checkpoint.Pending || rec.Status == checkpoint.Skipped))
 }

@@ -83,8 +83,8 @@ func (o *Ownership) judgeable(maker *pipeline.Workstream, g *pipeline.Gate) bool
 	return maker == g.Workstream || o.precedes(maker, g.Workstream)
 }
 
-// Makers yields the workstreams that declare a path as their artifact. It may yield one
-// several times.
+// Makers yields the workstreams that declare a path as their artifact. It may yield a
+// workstream several times.
 func (o *Ownership) Makers(file string) iter.Seq[*pipeline.Workstream] {
 	return func(yield func(*pipeline.Workstream) bool) {
 		if len(o.byRoot) == 0 {

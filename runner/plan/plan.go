@@ -31,7 +31,7 @@ const (
 	Cached    Decision = "cached"    // would run, but an earlier run from the same digest has the result
 	Judge     Decision = "judge"     // the work is done; only its gates are judged
 	Depends   Decision = "depends"   // the decision depends on the result of an earlier step
-	Blocked   Decision = "blocked"   // a step before it cannot complete
+	Blocked   Decision = "blocked"   // a step before it cannot complete, or --only leaves it out
 	Uncertain Decision = "uncertain" // a once step that the user must resolve
 	Skipped   Decision = "skipped"
 )
@@ -54,9 +54,9 @@ type Plan struct {
 	FormatVersion string `json:"format_version"`
 	PRD           string `json:"prd"`
 	Title         string `json:"title"`
-	Session       string `json:"session,omitempty"` // the session that the run continues; "" if it starts a new one
-	Seq           uint64 `json:"seq"`               // the last commit of that session
-	Status        string `json:"status,omitempty"`  // the status of that session
+	Session       string `json:"session,omitempty"` // the session whose state the run starts from; "" if the run starts from the beginning
+	Seq           uint64 `json:"seq"`               // the commit of that state
+	Status        string `json:"status,omitempty"`  // the status of that state
 	// BeginsFrom is that session if it is complete. The run then starts a new session that
 	// begins with its records.
 	BeginsFrom *checkpoint.Predecessor `json:"begins_from,omitempty"`
@@ -73,7 +73,7 @@ type Plan struct {
 	Phases     []Phase           `json:"phases"`
 	Warnings   []checkpoint.Text `json:"warnings"`
 	Stale      []Stale           `json:"stale"`              // changes that put the whole session in doubt
-	Conflicts  []Conflict        `json:"conflicts"`          // recorded artifacts that the user edited
+	Conflicts  []Conflict        `json:"conflicts"`          // edited artifacts that the user has not decided about
 	Refused    checkpoint.Text   `json:"refused,omitempty"`  // why a build that cannot ask the user refuses the plan
 	Moved      []Moved           `json:"moved"`              // files that changed since the last run ended
 	Selection  Selection         `json:"selection,omitzero"` // the user's --from, --only, --invalidate and --repeat

@@ -152,7 +152,7 @@ func (s FileSet) with(others map[checkpoint.Text]*checkpoint.Artifact) FileSet {
 }
 
 // asOnceRecorded returns the set to compare with records that have no Seen. Their digests
-// leave out files that only workstreams make which have not necessarily ended.
+// leave out the files that only workstreams make which had not necessarily ended.
 func (s FileSet) asOnceRecorded() FileSet {
 	out := make(map[checkpoint.Text]*checkpoint.Artifact)
 	for _, f := range s.Shared {

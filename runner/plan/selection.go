@@ -44,8 +44,8 @@ func (e *SelectionError) Error() string {
 	return fmt.Sprintf("%s: the pipeline has no %s %q (it has %s)", e.Option, kind, e.Name, List(e.Known))
 }
 
-// Check returns a *SelectionError if the selection names a step that the pipeline does not
-// have.
+// Check returns a *SelectionError if the selection cannot be resolved against the
+// pipeline.
 func (s Selection) Check(p *pipeline.Pipeline) error {
 	_, err := Choose(p, nil, s)
 	return err
@@ -174,8 +174,8 @@ func (c *Chosen) excluded(ws *pipeline.Workstream) string {
 }
 
 // leave notes the workstreams that the plan blocks because --only does not name them. The
-// run leaves them as they are, even if it finds that they have nothing to do or are not
-// enabled: otherwise it would judge their gates, ask about them and complete their phase.
+// run does not touch them, even if it finds that they have nothing to do or are not
+// enabled. Otherwise it would judge and complete them, or ask the user about them.
 func (c *Chosen) leave(p *pipeline.Pipeline, plan *Plan) {
 	if c.allowed == nil {
 		return
@@ -190,7 +190,7 @@ func (c *Chosen) leave(p *pipeline.Pipeline, plan *Plan) {
 	}
 }
 
-// leaves reports whether a run leaves some workstream of the phase as it is.
+// leaves reports whether a run does not touch some workstream of the phase.
 func (c *Chosen) leaves(phase *pipeline.Phase) bool {
 	return slices.ContainsFunc(phase.Workstreams, func(ws *pipeline.Workstream) bool { return c.left[ws.Name] })
 }
