@@ -184,8 +184,8 @@ func (d *deletion) show(w io.Writer, p *checkpoint.Pruned) error {
 	return err
 }
 
-// hint adds to the error of a checkpoint that can't be deleted the command or flag that
-// makes it possible.
+// hint adds a hint to the error of a checkpoint that can't be deleted: the command or flag
+// with which it can.
 func (d *deletion) hint(err error) error {
 	var kept *checkpoint.KeptError
 	switch {

@@ -218,7 +218,7 @@ func (i *importing) preview(ctx context.Context) (done bool, err error) {
 	return false, confirm(ctx, i.env.terminal(), i.yes, question)
 }
 
-// refused returns the reason for which the import is refused, nil if it is not.
+// refused returns why the import is refused, nil if it is not.
 func (i *importing) refused() error {
 	if i.replace || !i.conflicts() {
 		return nil

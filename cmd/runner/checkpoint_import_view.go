@@ -21,7 +21,7 @@ type importResult struct {
 	Relation      checkpoint.Relation `json:"relation"`
 	Refused       bool                `json:"refused"` // the import needs --replace
 	Archived      string              `json:"archived,omitempty"`
-	Uncertain     []string            `json:"uncertain,omitempty"` // workstreams of which only the session to be archived tells whether they happened
+	Uncertain     []string            `json:"uncertain,omitempty"` // workstreams that must happen only once and that the session to be archived has started
 	Pending       []string            `json:"once_pending"`        // workstreams that must happen only once and are not done: they may also happen where the archive was exported
 	Checkpoints   int                 `json:"checkpoints"`
 	Objects       int                 `json:"objects"`

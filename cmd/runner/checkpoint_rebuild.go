@@ -149,7 +149,8 @@ func auditRebuilt(record *checkpoint.AuditRecord, rebuilt []checkpoint.RebuiltCh
 	record.Because(why...)
 }
 
-// wouldRebuild returns the checkpoints of the current session that need to be rebuilt.
+// wouldRebuild returns the checkpoints of the current session for which a rebuild has
+// something to do.
 func wouldRebuild(found *checkpoint.Validation) []checkpoint.RebuiltCheckpoint {
 	list := []checkpoint.RebuiltCheckpoint{}
 	for _, s := range found.Sessions {
@@ -258,7 +259,8 @@ func runRebuildJournal(ctx context.Context, env *environment, o checkpointRebuil
 }
 
 // auditJournal adds to an audit record the checkpoint from which the new journal starts,
-// the checkpoints that are gone, the rollbacks into which the damage cut, and the damage.
+// the checkpoints that are gone, the rollbacks that were under way or began in a lost
+// commit, and the damage.
 func auditJournal(record *checkpoint.AuditRecord, r *checkpoint.JournalRebuild) {
 	record.Session, record.IDs, record.Reason = r.Session, nil, checkpoint.Text(r.Damage.Error())
 	if r.From != "" {
@@ -339,7 +341,8 @@ func showJournalRebuild(env *environment, o checkpointRebuildOptions, r *checkpo
 	}
 }
 
-// showMetRollback shows what happens to a rollback into which the damage cut.
+// showMetRollback shows the fate of a rollback that was under way at the damage or began
+// in a lost commit.
 func showMetRollback(out io.Writer, env *environment, prd string, met checkpoint.MetRollback) {
 	switch met.End {
 	case checkpoint.RollbackCarriedOut:

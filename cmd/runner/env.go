@@ -201,7 +201,7 @@ func (e *environment) logger() hclog.Logger {
 	return e.log
 }
 
-// actor returns the user, the host and the process that act in this command, for the
+// actor returns the user, the host and the process on whose behalf Runner acts, for its
 // records.
 func (e *environment) actor() checkpoint.Actor {
 	a := checkpoint.Actor{PID: os.Getpid()}

@@ -64,8 +64,8 @@ var (
 	errAlreadyComplete = errors.New("the session is already complete")
 )
 
-// endedError reports how a run ended that did not complete. The view has already shown it,
-// so nothing more is printed.
+// endedError reports how a run ended that did not complete. The view has already shown the
+// ending, so nothing more is printed.
 type endedError struct {
 	status checkpoint.Status
 	signal string // that interrupted the run, "" if none did

@@ -20,7 +20,7 @@ import (
 // as far as the pipeline and the environment tell these values. It does not know values
 // that a build got from flags. It warns the user if some values can't be known. Files that
 // the last capture left out are left out again in any case, until a build, which knows all
-// values, finds that they hold no such value.
+// values, finds that they hold something else.
 func guarded(ctx context.Context, env *environment, cfg *config, store *checkpoint.Store, prd string) (*workspace.Workspace, error) {
 	w, err := openWorkspace(ctx, env, cfg, store)
 	if err != nil {

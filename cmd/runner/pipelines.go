@@ -85,8 +85,8 @@ func (e *pipelineNotFoundError) Error() string {
 	return fmt.Sprintf("there is no pipeline for %s; looked for\n  %s", e.prd, strings.Join(e.tried, "\n  "))
 }
 
-// loadPipeline finds, reads and evaluates a pipeline. It prints the mistakes of the
-// pipeline's author, and then returns errDiagnosed.
+// loadPipeline finds, reads and evaluates a pipeline. It prints the diagnostics, and
+// returns errDiagnosed if they contain errors.
 func loadPipeline(env *environment, cfg *config, ref pipelineRef) (*pipeline.Pipeline, error) {
 	read, err := readPipeline(env, cfg, ref)
 	if err != nil {
@@ -339,7 +339,7 @@ type foundPipeline struct {
 	path string
 }
 
-// findPipelines lists the files that `runner build` would find, by PRD id.
+// findPipelines returns the files that `runner build` would find, sorted by PRD id.
 func findPipelines(env *environment, cfg *config) ([]foundPipeline, error) {
 	var found []foundPipeline
 	for _, dir := range pipelineDirs(env, cfg) {

@@ -182,8 +182,8 @@ func tellHappened(env *environment, st *checkpoint.State, planned *plan.Plan, bu
 	fmt.Fprintf(env.stdout, "\nA build pauses at what has happened before (exit code 3), until you decide:\n%s", b.String())
 }
 
-// tellChoices tells the user how to decide about edited files, without which a build does
-// not begin.
+// tellChoices tells the user how to decide about edited files. Without a decision, a build
+// does not begin.
 func tellChoices(env *environment, planned *plan.Plan, resume string) {
 	anew := false
 	for _, phase := range planned.Phases {

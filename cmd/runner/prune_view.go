@@ -29,7 +29,7 @@ type prunedPRD struct {
 	Sessions    []removedSession    `json:"sessions"`
 	Kept        int                 `json:"kept"`  // checkpoints
 	Keeps       []keptCheckpoint    `json:"keeps"` // with reasons, oldest first
-	Lost        []checkpoint.Text   `json:"lost"`  // the states that no rollback can restore any more
+	Lost        []checkpoint.Text   `json:"lost"`  // the steps and rollbacks that can no longer be reached or undone
 	FreedBytes  int64               `json:"freed_bytes"`
 	OverBytes   int64               `json:"over_bytes"` // bytes above max_size_mb, because no more may be removed
 	Doubted     int                 `json:"doubted"`    // checkpoints that are too old if the clock is right
@@ -183,8 +183,8 @@ func writeKept(b *strings.Builder, p *checkpoint.Pruned) {
 	}
 }
 
-// tell lists the checkpoints that retention removed at the end of a run, and the states
-// that no rollback can restore any more.
+// tell lists the checkpoints that retention removed at the end of a run, and the steps and
+// rollbacks that can no longer be reached or undone.
 func tell(w io.Writer, p *checkpoint.Pruned) {
 	var b strings.Builder
 	if n := len(p.Checkpoints); n > 0 {
@@ -195,7 +195,7 @@ func tell(w io.Writer, p *checkpoint.Pruned) {
 }
 
 // writeRemoved lists the checkpoints and sessions that are removed, with reasons, and the
-// states that no rollback can restore any more.
+// steps and rollbacks that can no longer be reached or undone.
 func writeRemoved(b *strings.Builder, p *checkpoint.Pruned, verb string) {
 	for _, c := range p.Checkpoints {
 		fmt.Fprintf(b, "  - %s: %s\n", c.ID, c.Why)

@@ -43,7 +43,7 @@ type leftAlone struct {
 	LeftOut  []checkpoint.Text `json:"left_out"` // sensitive
 	Unstable []checkpoint.Text `json:"unstable"` // not captured, since they kept changing
 	Special  []checkpoint.Text `json:"special"`  // not captured, since they could not be read or are not regular files
-	Sparse   []checkpoint.Text `json:"sparse"`   // not checked out at the time of the capture
+	Sparse   []checkpoint.Text `json:"sparse"`   // not checked out at the checkpoint
 }
 
 func newLeftAlone(l checkpoint.LeftAlone) leftAlone {

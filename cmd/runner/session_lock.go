@@ -64,8 +64,8 @@ func readSession(store *checkpoint.Store, prd string) (*checkpoint.Snapshot, err
 	return &checkpoint.Snapshot{Import: pending}, err
 }
 
-// unsettled reports whether settle has something to do. It has not while another process
-// owns the session.
+// unsettled reports whether settle has something to do. It returns false while another
+// process owns the session.
 func unsettled(snap *checkpoint.Snapshot) bool {
 	return snap.Owner == nil && (snap.RescuePath != "" || snap.TornBytes > 0 || snap.Import != nil || rollingBack(snap))
 }
@@ -105,7 +105,7 @@ func finishEarlier(ctx context.Context, env *environment, cfg *config, store *ch
 	return finishRollback(ctx, env, store, session, w)
 }
 
-// finishImport restores the files that an import has not restored before it was cut short.
+// finishImport restores the files that an import had not restored when it was cut short.
 func finishImport(ctx context.Context, env *environment, store *checkpoint.Store, session *checkpoint.Session, w *workspace.Workspace, pending *checkpoint.PendingImport) error {
 	prd := session.State().PRD
 	fmt.Fprintf(env.stderr, "The import of %s from %s was cut short; finishing it first\n", prd, shownArchive(pending))

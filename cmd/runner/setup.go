@@ -10,7 +10,7 @@ import (
 	"prdrunner/runner/mask"
 )
 
-// setup holds what build and plan work on.
+// setup holds what build and plan work on: a pipeline, its state, and the workspace.
 type setup struct {
 	cfg      *config
 	pipeline *pipeline.Pipeline

@@ -15,11 +15,11 @@ import (
 )
 
 const (
-	// unwindGrace is how long a command may take to undo its work after it is asked to
-	// end. The next command finishes the rest.
+	// unwindGrace is how long a command may take to undo what it has begun, after it is
+	// asked to end. The next command finishes the rest.
 	unwindGrace = 5 * time.Second
-	// tellGrace is how long the command may take to print the message about that:
-	// the reader of standard error may have stopped reading.
+	// tellGrace is how long endAtOnce may take to print its message: the reader of
+	// standard error may have stopped reading.
 	tellGrace = time.Second
 )
 

@@ -217,9 +217,9 @@ func nothingToResume(store *checkpoint.Store, prd, start string) error {
 	return withHint(err, hint)
 }
 
-// catchUp writes the files derived from a session if its runner was killed between the
-// last commit and writing them, or lost power while it wrote them. No other command would
-// write them.
+// catchUp writes the files derived from a complete session if its runner was killed
+// between the last commit and writing them, or lost power while it wrote them. No other
+// command would write them.
 func (s *starter) catchUp(ctx context.Context, snap *checkpoint.Snapshot) error {
 	if d := snap.Document; !snap.Unclean && d != nil && d.Runner != nil && d.Runner.Seq == snap.State.Seq {
 		return nil
@@ -250,6 +250,7 @@ func (s *starter) catchUp(ctx context.Context, snap *checkpoint.Snapshot) error 
 }
 
 // skipUnwritten gives up the checkpoints that can't be written, as the configuration says.
+// It warns the user about checkpoints that stay on record without a file.
 func (s *starter) skipUnwritten(session *checkpoint.Session, unwritten error) error {
 	skipped, left := session.SkipDerived()
 	fmt.Fprintln(s.env.stderr, "Warning: a checkpoint could not be written, and is skipped:", unwritten)
