@@ -194,11 +194,11 @@ func (x *Session) checkpoints() disk.CheckpointDir {
 	return x.store.layout.CheckpointsIn(x.store.layout.PRDDir(x.prd))
 }
 
-// SkipDerived gives up the checkpoint files that are due. It returns two lists of
-// IDs. The checkpoints in skipped are given up with their files. Those in left stay on
-// record without a file, which the next owner writes: they may hold the only copy of
-// overwritten files, or a user or a rollback needs them. The states of all can still be
-// read from the journal.
+// SkipDerived gives up the checkpoint files that are due. It returns two lists of IDs. The
+// checkpoints in skipped are given up with their files. Those in left stay on record
+// without a file, which the next owner writes: they may hold the only copy of overwritten
+// files, or a user or a rollback needs them. The states of all can still be read from the
+// journal.
 func (x *Session) SkipDerived() (skipped, left []string) {
 	d, s := &x.derived, x.live.State
 	needed := s.Irreplaceable()

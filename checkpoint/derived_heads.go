@@ -141,7 +141,7 @@ func (x *Session) writeDocument(before ...store.Name) error {
 		all += n.Size()
 	}
 	if err := store.Write(x.store.fs, names...); err != nil {
-		d.at = x.store.o.Now() // not again at once
+		d.at = x.store.o.Now() // do not try again at once
 		return derivedError(err)
 	}
 	if size == 0 {

@@ -29,7 +29,7 @@ var ErrTooLong = store.ErrTooLong
 // LockedError says that another process works on a PRD.
 type LockedError struct {
 	PRD    string // "" for the lock over the whole state directory
-	Holder Holder // zero when the holder's note cannot be read
+	Holder Holder // zero if the holder is not known
 
 	// Stopped says that the holder's process is stopped, as by Ctrl+Z or SIGSTOP, and
 	// does not answer requests.

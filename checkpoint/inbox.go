@@ -231,7 +231,7 @@ func (a *asking) remove(ext string) error {
 // Requests claims and returns the requests that arrived since the last call. The caller
 // must pass each to Answer. If none arrived, it costs reading one directory.
 func (x *Session) Requests() ([]Request, error) {
-	if err := x.owns(); err != nil { // the inbox may be another owner's
+	if err := x.owns(); err != nil { // the inbox may belong to another owner now
 		return nil, err
 	}
 	dir := x.store.layout.InboxPath(x.prd)

@@ -228,8 +228,9 @@ func (s *Store) IsOfSession(prd, path string) bool {
 	return path == s.layout.DocumentPath(prd) || below && !strings.HasPrefix(in, disk.HistoryDir+string(filepath.Separator))
 }
 
-// SetAside moves all files of a PRD to failed/ without reading them, and returns their new
-// directory. It is the remedy for state that is damaged or was written by a newer version.
+// SetAside archives the current session of a PRD without opening it, and returns the new
+// directory, which is under failed/ unless the session can be read and is complete. It is
+// the remedy for state that is damaged or was written by a newer version.
 func (s *Store) SetAside(ctx context.Context, prd string) (string, error) {
 	if err := s.checkID(prd); err != nil {
 		return "", err

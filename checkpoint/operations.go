@@ -9,7 +9,7 @@ import (
 	"prdrunner/checkpoint/workspace"
 )
 
-// ErrSwitchedOff says that the configuration makes no checkpoints.
+// ErrSwitchedOff says that the configuration switches checkpoints off.
 var ErrSwitchedOff = errors.New("checkpoints are switched off in the configuration")
 
 // Create makes a checkpoint because a user asked for it. If w is not nil, it first

@@ -138,7 +138,7 @@ func cutStamp(name string) (prd string, at time.Time) {
 	return decodeName(parts[1]), at
 }
 
-// decodeName undoes EncodeName.
+// decodeName is the inverse of disk.EncodeName.
 func decodeName(name string) string {
 	if plain, err := url.PathUnescape(name); err == nil {
 		return plain

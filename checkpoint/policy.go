@@ -32,7 +32,7 @@ const (
 	ArchiveOnComplete OnComplete = "archive" // move the whole session to the history at once
 )
 
-// DefaultPolicy returns the policy that applies where nothing is configured.
+// DefaultPolicy returns the policy that applies if nothing is configured.
 func DefaultPolicy() Policy {
 	return Policy{
 		Enabled: true,

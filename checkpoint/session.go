@@ -23,8 +23,8 @@ var errNoStart = errors.New("there is no session yet")
 //
 // A Session has two states. The live state includes every event that was added; derived
 // files are written from it once all its events are durable. The state derived.base is
-// older: it includes the commits whose checkpoint files are written, so that postponed
-// checkpoint files can still be made from it.
+// older: no commit with a postponed checkpoint file precedes it, so that the file can
+// still be made from it.
 type Session struct {
 	store  *Store
 	prd    string
@@ -178,7 +178,7 @@ func (x *Session) retire(ctx context.Context, next []byte) (string, error) {
 	}
 	if next != nil {
 		if err := x.store.prepareNext(x.prd, next); err != nil {
-			x.writer = newWriter(store.OpenLog(x.store.fs, x.store.layout.JournalPath(x.prd))) // for Close to close
+			x.writer = newWriter(store.OpenLog(x.store.fs, x.store.layout.JournalPath(x.prd))) // so that Close has a writer to close
 			x.bad = &PoisonedError{Err: err}
 			return "", x.bad
 		}

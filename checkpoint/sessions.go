@@ -92,8 +92,8 @@ func (s *Store) sessionsOf(prd string) ([]StoredSession, error) {
 	return append(all, current), nil
 }
 
-// ArchivedSession returns the archived session with an ID. An import can leave several; of
-// these, it returns the one with the most commits. If there is none that can be read, it
+// ArchivedSession returns the archived session with an ID. An import can leave several; then
+// it is the one with the highest sequence number. If none can be read, ArchivedSession
 // returns ErrNoSession.
 func (s *Store) ArchivedSession(prd, id string) (*StoredSession, error) {
 	all, err := s.archived(prd, PlaceHistory, PlaceFailed)

@@ -22,9 +22,10 @@ type TidyResult struct {
 
 // Tidy applies the policy at the end of a run. It removes checkpoints and sessions by
 // their age and size, applies on_complete, and then collects objects if any were given
-// up. It does not wait for other owners: if it can't get the lock of the state directory
-// exclusively, it leaves collecting to the next run. If it cannot read something, it does not
-// fail: it returns a warning, and removes nothing on that ground.
+// up. It does not wait for other owners: if it can't get the lock of the state
+// directory exclusively, it leaves collecting to the next run. If it cannot read what
+// the store holds, it does not fail: it returns a warning, and removes nothing for lack
+// of that knowledge.
 //
 // Tidy reads the names of the PRD's files and the journals of its archived sessions. It
 // reads objects only if some were given up. Afterwards the session may be archived, and
