@@ -150,10 +150,10 @@ func (s *Store) addActs(prd string, acts []state.Act, unread []state.Text) error
 	return store.WriteFile(s.fs, s.layout.ActsPath(prd), append(data, '\n'))
 }
 
-// rememberers returns the archived sessions that are needed because neither the current
+// neededForActs returns the archived sessions that are needed because neither the current
 // session, nor a removed one, nor a newer archived one knows one of their acts. The keys
 // are session ids, and the values say why each session is needed.
-func rememberers(records []*recordedSession, known []state.Act) map[string]string {
+func neededForActs(records []*recordedSession, known []state.Act) map[string]string {
 	needed := map[string]string{}
 	sorted := slices.SortedFunc(slices.Values(records), func(a, b *recordedSession) int {
 		return b.state.UpdatedAt.Compare(a.state.UpdatedAt)

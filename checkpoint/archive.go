@@ -72,7 +72,7 @@ func (s *Store) place(prd string) (string, error) {
 	if err := s.beginNext(prd, from); err != nil {
 		return "", err
 	}
-	to, err := s.resting(prd, from)
+	to, err := s.archivePath(prd, from)
 	if err != nil {
 		return "", err
 	}
@@ -131,9 +131,9 @@ func (s *Store) returnKept(prd, from string) error {
 	return s.move(prd, kept, s.layout.HistoryPath(prd))
 }
 
-// resting returns the directory in which an archived session stays. A session that can't
+// archivePath returns the directory in which an archived session stays. A session that can't
 // be read counts as incomplete.
-func (s *Store) resting(prd, from string) (string, error) {
+func (s *Store) archivePath(prd, from string) (string, error) {
 	path := filepath.Join(from, disk.JournalName)
 	f := journal.NewFold()
 	_, err := journal.Replay(prd, path, store.OpenLog(s.fs, path), f.Apply)

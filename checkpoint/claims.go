@@ -43,11 +43,11 @@ func (s *Store) readDocument(prd string) (*state.Document, error) {
 	return &d, nil
 }
 
-// claims returns the claims of a session's document and manifest. A damaged file makes no
+// readClaims returns the claims of a session's document and manifest. A damaged file makes no
 // claim, since Runner rebuilds both from the journal. A file that can't be read may make
 // any claim, and is an error. A manifest of a newer version is a *VersionError, since
 // rebuilding the manifest would overwrite it.
-func (s *Store) claims(prd, dir string, d *state.Document) ([]claim, error) {
+func (s *Store) readClaims(prd, dir string, d *state.Document) ([]claim, error) {
 	var found []claim
 	if d != nil && d.Runner != nil && d.Intact() {
 		found = append(found, claim{s.layout.DocumentPath(prd), d.Runner.Session, d.Runner.Seq})

@@ -55,14 +55,14 @@ func (s *Store) Collect(ctx context.Context, w *workspace.Workspace) (Collected,
 	}
 	var done Collected
 	if err = s.layout.CheckLayout(""); err == nil {
-		done, err = s.collectAlone(ctx, w)
+		done, err = s.collectLocked(ctx, w)
 	}
 	return done, errors.Join(err, only.Unlock())
 }
 
-// collectAlone does the work of Collect. The caller holds the exclusive lock.
-func (s *Store) collectAlone(ctx context.Context, w *workspace.Workspace) (Collected, error) {
-	inv, err := s.references(ctx, gone{})
+// collectLocked does the work of Collect. The caller holds the exclusive lock.
+func (s *Store) collectLocked(ctx context.Context, w *workspace.Workspace) (Collected, error) {
+	inv, err := s.references(ctx, assumedRemoved{})
 	if err != nil {
 		return Collected{}, &NotCollectedError{err}
 	}
@@ -72,7 +72,7 @@ func (s *Store) collectAlone(ctx context.Context, w *workspace.Workspace) (Colle
 // PlanCollect returns what a collection would remove after the planned pruning. It takes
 // no lock and changes nothing.
 func (s *Store) PlanCollect(ctx context.Context, w *workspace.Workspace, planned ...*Pruned) (done Collected, err error) {
-	without := gone{checkpoints: map[string]bool{}, sessions: map[string]bool{}}
+	without := assumedRemoved{checkpoints: map[string]bool{}, sessions: map[string]bool{}}
 	var discarded Collected // what pruning will move to the trash
 	for _, p := range planned {
 		for _, c := range p.Checkpoints {
@@ -84,7 +84,7 @@ func (s *Store) PlanCollect(ctx context.Context, w *workspace.Workspace, planned
 			discarded.Bytes += r.Bytes
 		}
 	}
-	err = s.settled("", func() error {
+	err = s.rereadIfChanged("", func() error {
 		inv, err := s.references(ctx, without)
 		if err != nil {
 			return &NotCollectedError{err}

@@ -66,9 +66,9 @@ func (d *derived) recover(x *Session) error {
 	return nil
 }
 
-// take records which files must be written or removed because of a durable commit. It then
+// note records which files must be written or removed because of a durable commit. It then
 // applies commits to base until it reaches one with a due checkpoint.
-func (d *derived) take(c state.Commit) error {
+func (d *derived) note(c state.Commit) error {
 	d.since = append(d.since, c)
 	for _, e := range c.Events {
 		switch e := e.(type) {

@@ -133,7 +133,7 @@ func (s *Store) export(ctx context.Context, w *workspace.Workspace, prd string, 
 	}
 	var changed *bundle.ChangedError
 	var edited *workspace.ChangedError
-	moved = x.wentOn() || errors.As(err, &changed) || errors.As(err, &edited) || errors.Is(err, fs.ErrNotExist) && !errors.Is(err, ErrNoSession)
+	moved = x.journalChanged() || errors.As(err, &changed) || errors.As(err, &edited) || errors.Is(err, fs.ErrNotExist) && !errors.Is(err, ErrNoSession)
 	return &x.done, moved, err
 }
 

@@ -45,7 +45,7 @@ func (x *exporting) gather(ctx context.Context, logs bool) error {
 	if err != nil {
 		return err
 	}
-	claims, err := x.store.claims(x.prd, x.dir, d)
+	claims, err := x.store.readClaims(x.prd, x.dir, d)
 	if err != nil {
 		return err
 	}
@@ -307,9 +307,9 @@ const logNamePattern = `^[A-Za-z0-9_%-][A-Za-z0-9._%-]*\.[0-9]{1,9}\.log$`
 
 func isLogName(name string) bool { return regexp.MustCompile(logNamePattern).MatchString(name) }
 
-// wentOn reports whether the journal's size has changed since it was read, or another file
+// journalChanged reports whether the journal's size has changed since it was read, or another file
 // has its name.
-func (x *exporting) wentOn() bool {
+func (x *exporting) journalChanged() bool {
 	if x.journal == nil {
 		return false
 	}

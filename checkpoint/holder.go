@@ -129,14 +129,14 @@ func newHolder(by state.Actor, since time.Time) Holder {
 	return h
 }
 
-// gone reports whether the process has provably ended: the machine was started again
+// hasEnded reports whether the process has provably ended: the machine was started again
 // since, or, if this process is in the same PID namespace, no process has the PID now, or
 // one that started at another time. A process elsewhere is never known to have ended.
-func (h *Holder) gone() bool {
+func (h *Holder) hasEnded() bool {
 	switch boot := bootID(); {
 	case h.onHost() && boot != "" && h.BootID != "" && boot != h.BootID:
 		return true
-	case !h.here():
+	case !h.isLocal():
 		return false
 	}
 	started, known := startTime(h.PID)
@@ -146,10 +146,10 @@ func (h *Holder) gone() bool {
 	return started == "" || h.StartTime != "" && started != h.StartTime
 }
 
-// here reports whether a process with the holder's PID on this machine would be the
+// isLocal reports whether a process with the holder's PID on this machine would be the
 // holder: host, boot and PID namespace are those of this process. The host alone is not
 // enough, since containers may share a host name.
-func (h *Holder) here() bool {
+func (h *Holder) isLocal() bool {
 	return h.onHost() && h.BootID == bootID() && h.PIDNamespace == pidNamespace()
 }
 
@@ -181,7 +181,7 @@ func bootID() string {
 
 // isStopped reports whether the process is known to be stopped, for example by Ctrl+Z.
 func (h *Holder) isStopped() bool {
-	if !h.here() || h.StartTime == "" {
+	if !h.isLocal() || h.StartTime == "" {
 		return false
 	}
 	state, started, _ := processStat(h.PID)

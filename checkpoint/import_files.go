@@ -97,7 +97,7 @@ type RestoredFiles struct {
 func (s *Store) RestoreImported(ctx context.Context, w *workspace.Workspace, prd string, f *ImportFiles, by state.Actor, overwrite bool) (*RestoredFiles, error) {
 	done := &RestoredFiles{}
 	if len(f.changes(overwrite)) == 0 {
-		done.keep(f, overwrite)
+		done.addKept(f, overwrite)
 		return done, nil
 	}
 	x, err := s.Lock(ctx, prd, by)
@@ -112,7 +112,7 @@ func (s *Store) RestoreImported(ctx context.Context, w *workspace.Workspace, prd
 }
 
 func (x *Session) restoreImported(ctx context.Context, w *workspace.Workspace, f *ImportFiles, overwrite bool, done *RestoredFiles) error {
-	done.keep(f, overwrite)
+	done.addKept(f, overwrite)
 	changes := f.changes(overwrite)
 	switch len(changes) {
 	case 0:
@@ -123,8 +123,8 @@ func (x *Session) restoreImported(ctx context.Context, w *workspace.Workspace, f
 	return x.overwrite(ctx, w, f, changes, done)
 }
 
-// keep records the files that differ and are not overwritten.
-func (d *RestoredFiles) keep(f *ImportFiles, overwrite bool) {
+// addKept records the files that differ and are not overwritten.
+func (d *RestoredFiles) addKept(f *ImportFiles, overwrite bool) {
 	for _, c := range f.Differ {
 		if !overwrite || workspace.Sensitive(c.Path) {
 			d.Kept = append(d.Kept, c.Path)

@@ -254,7 +254,7 @@ func (x *Session) Requests() ([]Request, error) {
 			return requests, fmt.Errorf("claim a request: %w", err)
 		}
 		m, err := x.store.readMail(claim)
-		if err != nil || m.Request.ID != id || m.Request.PRD != x.prd || m.Asker.gone() {
+		if err != nil || m.Request.ID != id || m.Request.PRD != x.prd || m.Asker.hasEnded() {
 			// No process waits for an answer to this request.
 			if err := x.store.fs.Remove(claim); err != nil {
 				return requests, fmt.Errorf("drop a request: %w", err)
@@ -324,7 +324,7 @@ func (s *Store) cleanInbox(prd string) error {
 		if e.IsDir() || store.IsTemp(e.Name()) {
 			continue // another process may be writing it
 		}
-		if m, err := s.readMail(path); err == nil && !m.Asker.gone() {
+		if m, err := s.readMail(path); err == nil && !m.Asker.hasEnded() {
 			continue
 		}
 		if err := s.fs.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -66,7 +66,7 @@ func (s *Store) inspect(ctx context.Context, w *workspace.Workspace, of *state.S
 	}
 	if w != nil && ref.InvalidatedBy == "" && check.Whole() {
 		r := &Rollback{Target: ref, state: found.File.State}
-		err := s.vouchedState(ctx, w, r, of)
+		err := s.useProvedState(ctx, w, r, of)
 		if err != nil && !errors.As(err, &found.EarlierGone) {
 			return nil, err
 		}

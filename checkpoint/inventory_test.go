@@ -19,8 +19,8 @@ func TestInventoryTake(t *testing.T) {
 		return inv
 	}
 	all := part("a", "list-a", "ref-a", "session-a", 1)
-	all.take(part("b", "list-b", "ref-b", "session-b", 2))
-	all.take(part("c", "list-c", "ref-c", "session-c", -1))
+	all.merge(part("b", "list-b", "ref-b", "session-b", 2))
+	all.merge(part("c", "list-c", "ref-c", "session-c", -1))
 	for _, letter := range []string{"a", "b", "c"} {
 		if !all.needs(digestText(letter)) || !all.captures["list-"+letter] || !all.refs["ref-"+letter] || !all.sessions["session-"+letter] {
 			t.Errorf("%s: %+v, %v", letter, all.references, all.sessions)

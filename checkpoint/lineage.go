@@ -69,8 +69,8 @@ func onlyCaptures(events []state.Event) bool {
 	return true
 }
 
-// has reports whether the last commit of other is a commit of l.
-func (l *lineage) has(other *lineage) bool {
+// contains reports whether the last commit of other is a commit of l.
+func (l *lineage) contains(other *lineage) bool {
 	return slices.ContainsFunc(other.sums[other.seq], func(sum string) bool { return slices.Contains(l.sums[other.seq], sum) })
 }
 
@@ -79,13 +79,13 @@ func relate(comes, here *lineage) Relation {
 	switch {
 	case comes.session != here.session:
 		return RelationForeign
-	case comes.has(here) && comes.seq == here.seq:
+	case comes.contains(here) && comes.seq == here.seq:
 		return RelationEqual
-	case comes.has(here):
+	case comes.contains(here):
 		return RelationForward
-	case here.has(comes) && here.changed <= comes.seq:
+	case here.contains(comes) && here.changed <= comes.seq:
 		return RelationSame
-	case here.has(comes):
+	case here.contains(comes):
 		return RelationOlder
 	}
 	return RelationDiverged

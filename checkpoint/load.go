@@ -38,7 +38,7 @@ func (s *Store) Load(prd string) (*Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	if owner != nil && owner.here() && owner.gone() { // the owner has ended meanwhile, and may have written more
+	if owner != nil && owner.isLocal() && owner.hasEnded() { // the owner has ended meanwhile, and may have written more
 		return s.Load(prd)
 	}
 	snap.Owner, snap.Logs = owner, s.layout.LogsDir(prd)
@@ -61,7 +61,7 @@ func (s *Store) owner(prd string, note *Holder) *Holder {
 	switch {
 	case note == nil:
 		return nil
-	case note.here() && note.gone(), !note.here() && s.isFree(prd):
+	case note.isLocal() && note.hasEnded(), !note.isLocal() && s.isFree(prd):
 		return nil
 	}
 	return note
@@ -88,7 +88,7 @@ func (s *Store) load(prd string) (*Snapshot, error) {
 	if err != nil && !errors.As(err, &damaged) {
 		return nil, err
 	}
-	claims, err := s.claims(prd, s.layout.PRDDir(prd), d)
+	claims, err := s.readClaims(prd, s.layout.PRDDir(prd), d)
 	if err != nil {
 		return nil, err
 	}

@@ -48,7 +48,7 @@ func (s *Store) tryOwn(ctx context.Context, prd string) (store.Lock, error) {
 		if !errors.Is(err, store.ErrLocked) || n == tries {
 			return own, err
 		}
-		if h, noted := readNote(s.fs, s.layout.LockPath(prd)); noted != nil || h == nil || h.here() {
+		if h, noted := readNote(s.fs, s.layout.LockPath(prd)); noted != nil || h == nil || h.isLocal() {
 			return nil, err
 		}
 		select {
@@ -119,10 +119,10 @@ func (l *locks) release() error {
 	return errors.Join(l.own.Unlock(), err)
 }
 
-// alone calls f while the session holds the lock of the state directory exclusively, so
-// that no other session writes. If another process has that lock, alone returns a
+// withExclusiveLock calls f while the session holds the lock of the state directory exclusively, so
+// that no other session writes. If another process has that lock, it returns a
 // *LockedError and does not call f. It takes the shared lock again before it returns.
-func (x *Session) alone(ctx context.Context, f func() error) error {
+func (x *Session) withExclusiveLock(ctx context.Context, f func() error) error {
 	path := x.store.layout.StoreLockPath()
 	if err := x.locks.shared.Unlock(); err != nil {
 		return fmt.Errorf("lock the state directory: %w", err)

@@ -179,7 +179,7 @@ func TestHolderGone(t *testing.T) {
 		"no such process":          {change(func(h *Holder) { h.PID = 1 << 30 }), true},
 		"a note that nobody reads": {&Holder{}, false},
 	} {
-		if got := tt.h.gone(); got != tt.gone {
+		if got := tt.h.hasEnded(); got != tt.gone {
 			t.Errorf("%s: gone %t", name, got)
 		}
 	}

@@ -77,7 +77,7 @@ func (s *Store) PlanPrune(ctx context.Context, prd string, o PruneOptions) (p *P
 	if err := s.checkID(prd); err != nil {
 		return nil, err
 	}
-	err = s.settled(prd, func() error {
+	err = s.rereadIfChanged(prd, func() error {
 		records, err := s.recordsOf(prd, nil)
 		if err == nil {
 			p, err = s.planPrune(ctx, prd, records, o, s.o.Policy.Retention.MaxSizeMB > 0)
@@ -108,7 +108,7 @@ func (s *Store) planPrune(ctx context.Context, prd string, records []*recordedSe
 		return nil, fmt.Errorf("prune %s: %w", prd, ErrNoSession)
 	}
 	pass := retention.Pass{Clock: retention.Clock{Now: s.now(), Seen: s.readings(records)}, OlderThan: o.OlderThan}
-	p, agreed := &Pruned{PRD: prd}, o.Planned.goes()
+	p, agreed := &Pruned{PRD: prd}, o.Planned.removedIDs()
 	if weighed {
 		held, err := s.holds(ctx, prd, records)
 		switch {
@@ -140,7 +140,7 @@ func (x *Session) Prune(ctx context.Context, o PruneOptions) (*Pruned, error) {
 	if _, err := x.Drain(ctx); err != nil {
 		return nil, err
 	}
-	if p := o.Planned; p.standsFor(x.State()) {
+	if p := o.Planned; p.validFor(x.State()) {
 		return p, x.carryOut(ctx, p, retentionReason)
 	}
 	records, err := x.store.recordsOf(x.prd, x.State())
@@ -154,10 +154,10 @@ func (x *Session) Prune(ctx context.Context, o PruneOptions) (*Pruned, error) {
 	return p, x.carryOut(ctx, p, retentionReason)
 }
 
-// standsFor reports whether the plan was made for a state and can be carried out
+// validFor reports whether the plan was made for a state and can be carried out
 // unchanged. A plan with archived sessions or warnings can't: the state does not tell
 // whether those sessions changed, and what could not be examined must be tried again.
-func (p *Pruned) standsFor(s *state.State) bool {
+func (p *Pruned) validFor(s *state.State) bool {
 	return p != nil && s != nil && p.session == s.Session && p.seq == s.Seq && len(p.Sessions)+len(p.Warnings) == 0
 }
 
@@ -190,8 +190,8 @@ func (x *Session) carryOut(ctx context.Context, p *Pruned, reason string) error 
 // unplanned is the reason for keeping what the user's plan does not remove.
 const unplanned = "nobody has agreed that it goes"
 
-// goes returns the IDs of what a plan removes, nil if there is no plan.
-func (p *Pruned) goes() map[string]bool {
+// removedIDs returns the IDs of what a plan removes, nil if there is no plan.
+func (p *Pruned) removedIDs() map[string]bool {
 	if p == nil {
 		return nil
 	}
@@ -334,7 +334,7 @@ func (s *Store) decideSessions(p *Pruned, records []*recordedSession, pass reten
 	if err != nil {
 		return err
 	}
-	pass.Needed = rememberers(records, removed.Acts)
+	pass.Needed = neededForActs(records, removed.Acts)
 	var sessions []retention.Session
 	dirs := map[string]place{}
 	for _, at := range places {

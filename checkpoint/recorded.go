@@ -70,7 +70,7 @@ func (s *Store) tracesOf(p place) (*traces, error) {
 			return nil, err
 		}
 	}
-	claims, err := s.claims(p.prd, p.dir, d)
+	claims, err := s.readClaims(p.prd, p.dir, d)
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +101,7 @@ func (s *Store) adoptRescue(r *recordedSession, f *journal.Fold, t journal.Tail)
 		return err
 	}
 	r.state = f.State.Clone()
-	if err := adopt(r.prd, path, &t, lines, f.Apply); err != nil {
+	if err := applyRescued(r.prd, path, &t, lines, f.Apply); err != nil {
 		return err
 	}
 	r.rescued, r.then = lines, f.State
@@ -162,7 +162,7 @@ func (s *Store) visit(ctx context.Context, r *recordedSession, v visitor) error 
 		}
 		t, err := journal.Replay(r.prd, path, store.OpenLog(s.fs, path), fold)
 		if err == nil && i == 0 {
-			err = adopt(r.prd, path, &t, r.rescued, fold)
+			err = applyRescued(r.prd, path, &t, r.rescued, fold)
 		}
 		if err != nil {
 			return fmt.Errorf("read %s: %w", path, err)

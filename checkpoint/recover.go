@@ -91,7 +91,7 @@ func (s *Store) examine(prd string) (*recovered, error) {
 	if r.tail, err = s.replay(prd, r.fold.Apply); err != nil {
 		return nil, err
 	}
-	claims, err := s.claims(prd, s.layout.PRDDir(prd), d)
+	claims, err := s.readClaims(prd, s.layout.PRDDir(prd), d)
 	if err != nil {
 		return nil, err
 	}
@@ -160,7 +160,7 @@ func (s *Store) rewrite(prd string, log store.Log, r *recovered) error {
 	if r.rescue == "" {
 		return nil
 	}
-	if err := adopt(prd, r.rescue, &r.tail, r.lines, r.fold.Apply); err != nil {
+	if err := applyRescued(prd, r.rescue, &r.tail, r.lines, r.fold.Apply); err != nil {
 		return err
 	}
 	return s.removeDurably(r.rescue)

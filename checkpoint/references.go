@@ -115,8 +115,8 @@ func (r *references) addCapture(ctx context.Context, c *state.Capture) error {
 	return workspace.References(ctx, r.objects, c.Listing, r.add)
 }
 
-// gone names checkpoints and sessions that a plan treats as removed.
-type gone struct {
+// assumedRemoved names checkpoints and sessions that a plan treats as removed.
+type assumedRemoved struct {
 	checkpoints map[string]bool // checkpoint IDs
 	sessions    map[string]bool // IDs of places
 }
@@ -129,7 +129,7 @@ type inventory struct {
 
 // references reads every session. It returns an error if one can't be read, because its
 // needs are unknown then.
-func (s *Store) references(ctx context.Context, without gone) (*inventory, error) {
+func (s *Store) references(ctx context.Context, without assumedRemoved) (*inventory, error) {
 	all, err := s.places()
 	if err != nil {
 		return nil, err
@@ -163,13 +163,13 @@ func (s *Store) references(ctx context.Context, without gone) (*inventory, error
 	}
 	inv := <-parts
 	for range most - 1 {
-		inv.take(<-parts)
+		inv.merge(<-parts)
 	}
 	return inv, nil
 }
 
-// take adds the references of another inventory.
-func (inv *inventory) take(other *inventory) {
+// merge adds the references of another inventory.
+func (inv *inventory) merge(other *inventory) {
 	for n, size := range other.names {
 		if known, had := inv.names[n]; !had || size > known {
 			inv.names[n] = size

@@ -30,7 +30,7 @@ func (s *Store) ForeignRefs(ctx context.Context, w *workspace.Workspace) ([]Fore
 	if err != nil {
 		return nil, fmt.Errorf("look for captures in git: %w", err)
 	}
-	inv, err := s.references(ctx, gone{})
+	inv, err := s.references(ctx, assumedRemoved{})
 	if err != nil {
 		return nil, &NotCollectedError{err}
 	}

@@ -127,8 +127,8 @@ func (s *Store) keepJournal(prd string, r *JournalRebuild) error {
 	return nil
 }
 
-// tell records in r what the readable part of the journal says about lost commits.
-func (old *salvaged) tell(r *JournalRebuild) {
+// reportLost records in r what the readable part of the journal says about lost commits.
+func (old *salvaged) reportLost(r *JournalRebuild) {
 	r.Unreadable = old.lost
 	r.Untold, r.More = old.untold(r.FromSeq)
 	for _, c := range old.since(r.FromSeq) {
@@ -184,13 +184,13 @@ func describeEvent(e state.Event) string {
 	return string(e.Kind()) + " " + about
 }
 
-// settle makes it possible to continue from the state: the state takes a number that no
+// makeContinuable makes it possible to continue from the state: the state takes a number that no
 // commit had, and workstreams that must happen only once become uncertain if a lost commit
 // may have started them.
-func (r *JournalRebuild) settle(old *salvaged) {
+func (r *JournalRebuild) makeContinuable(old *salvaged) {
 	s := r.state
 	s.Seq = r.Seq
-	started := r.begun(old)
+	started := r.lostStarts(old)
 	for w := range s.Records() {
 		if !w.Once || w.Status == state.Completed || w.Status == state.Succeeded || w.Status == state.Skipped || w.Status == state.Uncertain || !r.More && !started[w.Name] {
 			continue
@@ -204,9 +204,9 @@ func (r *JournalRebuild) settle(old *salvaged) {
 	}
 }
 
-// begun returns the workstreams that lost commits started. It also copies their attempt
+// lostStarts returns the workstreams that lost commits started. It also copies their attempt
 // numbers into the state, since logs are named by them.
-func (r *JournalRebuild) begun(old *salvaged) map[string]bool {
+func (r *JournalRebuild) lostStarts(old *salvaged) map[string]bool {
 	started, once := map[string]bool{}, map[string]bool{}
 	for _, c := range old.since(r.FromSeq) {
 		for _, e := range c.Events {

@@ -82,9 +82,9 @@ func (s *Store) PlanJournalRebuild(prd string) (*JournalRebuild, error) {
 	if err := s.endRollback(prd, r, old); err != nil {
 		return nil, err
 	}
-	old.tell(r)
+	old.reportLost(r)
 	r.Seq = max(old.last, r.FromSeq) + uint64(r.Unreadable)
-	r.settle(old)
+	r.makeContinuable(old)
 	if r.Import, err = s.readPending(prd, s.layout.PendingPath(prd)); err != nil {
 		return nil, err
 	}
@@ -213,7 +213,7 @@ func (s *Store) wholeClaims(prd string) ([]claim, error) {
 	if errors.As(err, &newer) {
 		return nil, newer
 	}
-	return s.claims(prd, s.layout.PRDDir(prd), d)
+	return s.readClaims(prd, s.layout.PRDDir(prd), d)
 }
 
 // chooseState finds the newest state that can be proved: from the lines before the damage,

@@ -22,9 +22,9 @@ func (s *Store) Read(prd string, read func(*Snapshot) (amiss bool, err error)) e
 	return reread(load, (*Snapshot).same, read)
 }
 
-// settled calls read, and calls it again if it fails while the sessions of a PRD change.
+// rereadIfChanged calls read, and calls it again if it fails while the sessions of a PRD change.
 // An empty prd means all PRDs.
-func (s *Store) settled(prd string, read func() error) error {
+func (s *Store) rereadIfChanged(prd string, read func() error) error {
 	if read() == nil {
 		return nil
 	}

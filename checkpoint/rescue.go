@@ -122,11 +122,11 @@ func (s *Store) rescued(prd, session string, t *journal.Tail, visit func(state.C
 	if err != nil || len(lines) == 0 {
 		return "", err
 	}
-	return path, adopt(prd, path, t, lines, visit)
+	return path, applyRescued(prd, path, t, lines, visit)
 }
 
-// adopt visits the lines of the rescue copy at path, which follow t, and advances t.
-func adopt(prd, path string, t *journal.Tail, lines [][]byte, visit func(state.Commit) error) error {
+// applyRescued visits the lines of the rescue copy at path, which follow t, and advances t.
+func applyRescued(prd, path string, t *journal.Tail, lines [][]byte, visit func(state.Commit) error) error {
 	for _, line := range lines {
 		c, err := t.Next(store.Record{Data: line})
 		if err == nil {

@@ -44,7 +44,7 @@ func (s *Store) Results(prd string, workstreams map[string]bool) map[string][]Re
 			}
 		}
 	}
-	return all.taken()
+	return all.usable()
 }
 
 // resultsByDigest maps workstreams to the result of the last attempt with each digest. A
@@ -63,8 +63,8 @@ func (all resultsByDigest) add(workstream string, r Result) {
 	}
 }
 
-// taken returns the results of attempts that have usable work.
-func (all resultsByDigest) taken() map[string][]Result {
+// usable returns the results of attempts that have usable work.
+func (all resultsByDigest) usable() map[string][]Result {
 	results := make(map[string][]Result, len(all))
 	for name, known := range all {
 		if known = slices.DeleteFunc(known, func(r Result) bool { return r.Session == "" }); len(known) > 0 {

@@ -120,7 +120,7 @@ func (s *Store) planRollback(ctx context.Context, w *workspace.Workspace, now *s
 	}
 	r.state = file.State
 	if w != nil && r.Scope == state.RollbackAll {
-		if err := s.vouchedState(ctx, w, r, now); err != nil {
+		if err := s.useProvedState(ctx, w, r, now); err != nil {
 			return nil, err
 		}
 	}
@@ -212,7 +212,7 @@ func (s *Store) compareFiles(ctx context.Context, w *workspace.Workspace, r *Rol
 	if err != nil {
 		return err
 	}
-	found, err := r.look(ctx, s, w, now, target)
+	found, err := r.listPresent(ctx, s, w, now, target)
 	if err != nil {
 		return err
 	}

@@ -42,7 +42,7 @@ func (s *Store) changesTo(ctx context.Context, w *workspace.Workspace, now, to *
 	if err != nil {
 		return nil, err
 	}
-	own, err := s.ownFiles(w, now, to)
+	own, err := s.filesBeforeImport(w, now, to)
 	if err != nil {
 		return nil, err
 	}
@@ -74,11 +74,11 @@ func covers(patterns, some []string) bool {
 	return !slices.ContainsFunc(some, func(pattern string) bool { return !slices.Contains(patterns, pattern) })
 }
 
-// ownFiles returns a function that reports whether a file belonged to the workspace before
+// filesBeforeImport returns a function that reports whether a file belonged to the workspace before
 // the session was imported into it. It reports true only if the state to go back to is
 // older than the import: that state was captured in another workspace, so that the absence
 // of a file from it means nothing.
-func (s *Store) ownFiles(w *workspace.Workspace, now, to *state.State) (func(workspace.Entry) bool, error) {
+func (s *Store) filesBeforeImport(w *workspace.Workspace, now, to *state.State) (func(workspace.Entry) bool, error) {
 	o, err := s.readOrigin(now)
 	if err != nil || o == nil || to.Capture == nil || to.Capture.Seq > o.Seq {
 		return func(workspace.Entry) bool { return false }, err

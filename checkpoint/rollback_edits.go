@@ -51,7 +51,7 @@ func (x *Session) undoFiles(ctx context.Context, w *workspace.Workspace, intent 
 	}
 	var found *workspace.Listing
 	if before != nil && !w.CommitsToBranch() {
-		if found, err = x.withoutEdits(ctx, w, intent, before); err != nil {
+		if found, err = x.listWithoutEdits(ctx, w, intent, before); err != nil {
 			return err
 		}
 	}
@@ -85,10 +85,10 @@ func (x *Session) rolledBack(ctx context.Context, w *workspace.Workspace, intent
 	return paths
 }
 
-// withoutEdits lists the present files, except those that match neither before nor the
+// listWithoutEdits lists the present files, except those that match neither before nor the
 // target. These were edited meanwhile. They are listed as in before, so that the undo does
 // not touch them.
-func (x *Session) withoutEdits(ctx context.Context, w *workspace.Workspace, intent state.RollbackStarted, before *workspace.Listing) (*workspace.Listing, error) {
+func (x *Session) listWithoutEdits(ctx context.Context, w *workspace.Workspace, intent state.RollbackStarted, before *workspace.Listing) (*workspace.Listing, error) {
 	found, err := w.Now(ctx, before.Patterns)
 	if err != nil {
 		return nil, fmt.Errorf("look at the workspace: %w", err)

@@ -77,7 +77,7 @@ func (x *Session) FinishRollback(ctx context.Context, w *workspace.Workspace) (*
 		return nil, err
 	}
 	var done *RolledBack
-	err := x.alone(ctx, func() (err error) {
+	err := x.withExclusiveLock(ctx, func() (err error) {
 		if err = x.keepEdits(ctx, w); err != nil {
 			return err
 		}

@@ -165,16 +165,16 @@ func (s *Store) TakenBack(ctx context.Context, w *workspace.Workspace, current *
 		if c.of.Place == PlaceCurrent {
 			taken.Safety = c.record.Safety
 		}
-		if taken.Files, err = s.takenBy(ctx, w, c.of, c.record, recorded); len(taken.Files) > 0 {
+		if taken.Files, err = s.filesTakenBy(ctx, w, c.of, c.record, recorded); len(taken.Files) > 0 {
 			all = append(all, taken)
 		}
 	}
 	return all, err
 }
 
-// takenBy returns the recorded files that a rollback changed or deleted. It removes them
+// filesTakenBy returns the recorded files that a rollback changed or deleted. It removes them
 // from recorded, so that no earlier rollback is blamed for them.
-func (s *Store) takenBy(ctx context.Context, w *workspace.Workspace, of StoredSession, r state.RollbackRecord, recorded map[string]workspace.Entry) ([]state.Text, error) {
+func (s *Store) filesTakenBy(ctx context.Context, w *workspace.Workspace, of StoredSession, r state.RollbackRecord, recorded map[string]workspace.Entry) ([]state.Text, error) {
 	filesOf := func(intent state.RollbackStarted) (*workspace.Listing, error) {
 		state, err := s.targetIn(of.Dir, of.State, intent)
 		if err != nil {

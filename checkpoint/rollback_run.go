@@ -71,7 +71,7 @@ func (x *Session) Rollback(ctx context.Context, w *workspace.Workspace, o Rollba
 		return nil, err
 	}
 	var done *RolledBack
-	err = x.alone(ctx, func() error {
+	err = x.withExclusiveLock(ctx, func() error {
 		if err := x.beginRollback(ctx, w, plan, o); err != nil {
 			return err
 		}

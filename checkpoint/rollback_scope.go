@@ -11,13 +11,13 @@ import (
 	"prdrunner/checkpoint/workspace"
 )
 
-// look lists the files in the workspace that the rollback may overwrite or delete, because
+// listPresent lists the files in the workspace that the rollback may overwrite or delete, because
 // they must be in the checkpoint that undoes it. It sets r.patterns to the patterns that
 // list them. It lists by the present patterns and by those of the target. It adds the
 // target's files that are out of scope now, for example because git ignores them by now.
 // If the target was captured with git and captures no longer use git, it adds the files
 // that git shows.
-func (r *Rollback) look(ctx context.Context, s *Store, w *workspace.Workspace, now *state.State, target *workspace.Listing) (*workspace.Listing, error) {
+func (r *Rollback) listPresent(ctx context.Context, s *Store, w *workspace.Workspace, now *state.State, target *workspace.Listing) (*workspace.Listing, error) {
 	patterns, err := s.CapturePatterns(ctx, w, now)
 	if err != nil {
 		return nil, err

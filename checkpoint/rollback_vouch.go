@@ -114,15 +114,15 @@ func stateOf(file *disk.CheckpointFile) *state.State {
 	return file.State
 }
 
-// vouchedState makes the rollback take the state of the last capture before its target, if
+// useProvedState makes the rollback take the state of the last capture before its target, if
 // the target's files may lack something that its own state needs.
-func (s *Store) vouchedState(ctx context.Context, w *workspace.Workspace, r *Rollback, now *state.State) error {
+func (s *Store) useProvedState(ctx context.Context, w *workspace.Workspace, r *Rollback, now *state.State) error {
 	if vouchedByCapture(r.state) {
 		return nil
 	}
 	at := r.state.FilesAsOf()
 	since := r.state.DoneSince(at)
-	reason, err := s.unvouched(ctx, w, now, r.state, since)
+	reason, err := s.whyUnproved(ctx, w, now, r.state, since)
 	if err != nil || reason == "" {
 		return err
 	}
@@ -194,11 +194,11 @@ func (s *Store) nearestVouched(ctx context.Context, w *workspace.Workspace, now 
 	return "", nil
 }
 
-// unvouched returns why files of the workstreams in since may not come back. These
+// whyUnproved returns why files of the workstreams in since may not come back. These
 // workstreams completed after the last capture of the state st. It returns "" if all their
 // files come back from recorded artifacts, and nothing else changed between the captures
 // before and after st.
-func (s *Store) unvouched(ctx context.Context, w *workspace.Workspace, now, st *state.State, since []*state.Workstream) (string, error) {
+func (s *Store) whyUnproved(ctx context.Context, w *workspace.Workspace, now, st *state.State, since []*state.Workstream) (string, error) {
 	at := st.FilesAsOf()
 	for _, done := range since {
 		for _, a := range done.Artifacts {

@@ -113,7 +113,7 @@ func (x *Session) Unacknowledged() bool { return x.Pending() || x.flight != nil 
 // the writer is busy, Acknowledge does that once the writer is free.
 func (x *Session) Flush() {
 	if x.bad != nil {
-		x.writer.tell(Ack{Err: x.bad})
+		x.writer.sendAck(Ack{Err: x.bad})
 		return
 	}
 	if !x.Pending() {
@@ -171,7 +171,7 @@ func (x *Session) Acknowledge(a Ack) (state.Commit, error) {
 	c.Fields = nil // only needed for writing
 	x.flight = nil
 	x.acked = c.Seq
-	if err := x.derived.take(c); err != nil {
+	if err := x.derived.note(c); err != nil {
 		x.poison(err)
 		return state.Commit{}, x.bad
 	}
@@ -236,7 +236,7 @@ func (x *Session) poison(cause error) {
 			x.bad.Rescue = path
 		}
 	}
-	x.writer.tell(Ack{Err: x.bad})
+	x.writer.sendAck(Ack{Err: x.bad})
 }
 
 // unsaved returns the events that are not durable, as commits that continue the journal.
@@ -284,8 +284,8 @@ func (w *writer) run() {
 
 func (w *writer) write(seq uint64, line []byte) { w.jobs <- job{seq, line} }
 
-// tell sends an Ack, unless the channel already holds one.
-func (w *writer) tell(a Ack) {
+// sendAck sends an Ack, unless the channel already holds one.
+func (w *writer) sendAck(a Ack) {
 	select {
 	case w.acks <- a:
 	default:

@@ -38,7 +38,7 @@ func (x *Session) Tidy(ctx context.Context, w *workspace.Workspace) (TidyResult,
 	if _, err := x.Drain(ctx); err != nil {
 		return t, err
 	}
-	seen, err := x.look(ctx)
+	seen, err := x.scanJournals(ctx)
 	if err != nil {
 		return t, err
 	}
@@ -94,8 +94,8 @@ func (x *Session) collectInto(ctx context.Context, w *workspace.Workspace, t *Ti
 	if dropped != nil && len(dropped) == 0 {
 		return nil
 	}
-	err := x.alone(ctx, func() (err error) {
-		inv, err := x.store.references(ctx, gone{})
+	err := x.withExclusiveLock(ctx, func() (err error) {
+		inv, err := x.store.references(ctx, assumedRemoved{})
 		if err != nil {
 			return &NotCollectedError{err}
 		}

@@ -11,9 +11,9 @@ import (
 	"prdrunner/checkpoint/state"
 )
 
-// glance is the result of a quick pass over the journals of a PRD, mostly without reading
+// journalScan is the result of a quick pass over the journals of a PRD, mostly without reading
 // objects.
-type glance struct {
+type journalScan struct {
 	records []*recordedSession
 	atMost  int64 // upper bound of the bytes that the PRD occupies
 	// dropped holds objects that the current session recorded and that still exist, although
@@ -22,11 +22,11 @@ type glance struct {
 	warnings []string
 }
 
-// look reads the journals of the PRD's archived sessions once each. It reads the session's
+// scanJournals reads the journals of the PRD's archived sessions once each. It reads the session's
 // own journals only if x.live.Spans does not reach back to the oldest checkpoint. All that
 // the session added must be durable.
-func (x *Session) look(ctx context.Context) (*glance, error) {
-	g := &glance{dropped: []string{}}
+func (x *Session) scanJournals(ctx context.Context) (*journalScan, error) {
+	g := &journalScan{dropped: []string{}}
 	places, err := x.store.placesOf(x.prd)
 	if err != nil {
 		return nil, err
@@ -44,7 +44,7 @@ func (x *Session) look(ctx context.Context) (*glance, error) {
 			}
 		}
 		g.records = append(g.records, r)
-		err := x.store.glanceAt(ctx, g, r, x.live.Spans)
+		err := x.store.scanSession(ctx, g, r, x.live.Spans)
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
@@ -55,9 +55,9 @@ func (x *Session) look(ctx context.Context) (*glance, error) {
 	return g, nil
 }
 
-// glanceAt adds everything that a session ever recorded to the upper bound. For the
+// scanSession adds everything that a session ever recorded to the upper bound. For the
 // current session it also finds the objects that were dropped.
-func (s *Store) glanceAt(ctx context.Context, g *glance, r *recordedSession, owned *journal.Spans) error {
+func (s *Store) scanSession(ctx context.Context, g *journalScan, r *recordedSession, owned *journal.Spans) error {
 	ever, needed := newReferences(s.Objects()), newReferences(s.Objects())
 	ever.shallow, needed.shallow = true, true
 	if r.kind == PlaceCurrent && !owned.Behind {
@@ -107,7 +107,7 @@ func (s *Store) visitRecorded(ctx context.Context, r *recordedSession, ever, nee
 // findDropped sets g.dropped to the existing objects in ever that are not needed. It reads
 // the listings of captures, which name more needed objects, only if objects remain without
 // them.
-func (s *Store) findDropped(ctx context.Context, g *glance, r *recordedSession, ever, needed *references) error {
+func (s *Store) findDropped(ctx context.Context, g *journalScan, r *recordedSession, ever, needed *references) error {
 	for n := range ever.names {
 		if _, ok := needed.names[n]; ok {
 			continue
