@@ -27,13 +27,14 @@ const (
 // loop runs a session.
 //
 // One goroutine, the caller of Build, owns the loop and everything it points to.
-// Other goroutines run tasks, look at files or ask a person; they read nothing of the
-// loop that changes, and report by sending a function to events, which the owner calls.
+// Other goroutines run tasks, read files or ask the user. They read only fields that do
+// not change, and report by sending a function to events, which the owner calls.
 //
-// Work that is not finished is in exactly one of these places: slots holds what waits for
-// a slot, has one or waits for a retry, asked what waits for a person, and backlog what
-// waits for the journal. A cycle ends when its goal is reached or when all but asked are
-// empty, so removing an entry must end the workstream or gate that it belongs to.
+// Unfinished work is in exactly one of these places: slots holds work that waits for a
+// slot, has a slot or waits for a retry; asked holds questions that wait for the user;
+// backlog holds functions that wait for the journal. A cycle ends when its goal is reached
+// or when slots and backlog are empty and no prompt is open. Code that removes an entry
+// must therefore end the workstream or gate that the entry belongs to.
 type loop struct {
 	o     Options
 	p     *pipeline.Pipeline
@@ -52,8 +53,8 @@ type loop struct {
 
 	overwriting overwriting
 
-	ctx   context.Context    // of tasks; they are cancelled through slots, never through ctx
-	grace context.Context    // of recording what has ended; cancelled when the run must end at once
+	ctx   context.Context    // parent of the tasks' contexts; tasks are cancelled through slots, never through ctx
+	grace context.Context    // for recording tasks that have ended; cancelled when the run must end at once
 	hurry context.CancelFunc // cancels grace
 	stop  <-chan struct{}    // closed when the caller cancels the run
 
@@ -74,14 +75,14 @@ type loop struct {
 	over         bool // the end of the run is being recorded
 	unwritten    bool // a checkpoint could not be written, and onUnwritten was applied
 	onUnwritten  OnCheckpointError
-	captures     captures            // of the session
-	uncaptured   bool                // the last capture was not made, and was not skipped either
-	holding      bool                // views get commits once their checkpoint files are written
-	held         []checkpoint.Commit // these commits
-	toldLinks    map[string]bool     // links out of the workspace that the user was told of
-	toldLeftOut  bool                // the user was told what captures leave out
-	toldUnstable []string            // files that kept changing, of which the user was told
-	fatal        error               // why the journal cannot be written any more
+	captures     captures            // the number and cost of the session's captures
+	uncaptured   bool                // the last capture failed, and was not skipped
+	holding      bool                // views get commits only after their checkpoint files are written
+	held         []checkpoint.Commit // the commits that wait for their checkpoint files
+	toldLinks    map[string]bool     // links out of the workspace about which the user was told
+	toldLeftOut  bool                // the user was told which files captures leave out
+	toldUnstable []string            // files that kept changing, about which the user was told
+	fatal        error               // why the journal can no longer be written
 }
 
 // continuation is a function that waits until a commit is durable.
@@ -90,7 +91,8 @@ type continuation struct {
 	run func()
 }
 
-// stopReason is why nothing new is started.
+// stopReason is the reason for which the loop starts nothing new. A greater value is a
+// stronger reason.
 type stopReason int
 
 const (
@@ -99,13 +101,14 @@ const (
 	stopPause              // the user wants to decide; running tasks may finish
 	stopTimeout            // the session's time is up; running tasks are cancelled
 	stopSignal             // a signal came; running tasks are cancelled
-	stopBroken             // nothing can be recorded any more; running tasks are cancelled
+	stopBroken             // the journal can no longer be written; running tasks are cancelled
 )
 
 // cut reports whether running tasks are cancelled, so that their results do not count.
 func (l *loop) cut() bool { return l.status >= stopTimeout }
 
-// cycle runs until finished reports true, or nothing goes on by itself.
+// cycle handles events until finished reports true, or until only questions without a
+// prompt are left.
 func (l *loop) cycle(finished func() bool) {
 	inbox := time.NewTicker(inboxInterval)
 	defer inbox.Stop()
@@ -114,7 +117,8 @@ func (l *loop) cycle(finished func() bool) {
 	}
 }
 
-// advance starts and records what can be. It reports false when the cycle is over.
+// advance starts the work that may start and commits the recorded events. It reports
+// false when the cycle is over.
 func (l *loop) advance(finished func() bool) bool {
 	l.schedule()
 	if len(l.backlog) == 0 && (finished() || l.idle()) || l.fatal != nil && !l.slots.Busy() {
@@ -124,7 +128,7 @@ func (l *loop) advance(finished func() bool) bool {
 	return true
 }
 
-// await blocks until something happens, and handles it.
+// await blocks until the next event, and handles it.
 func (l *loop) await(inbox <-chan time.Time) {
 	select {
 	case report := <-l.events:
@@ -142,11 +146,12 @@ func (l *loop) await(inbox <-chan time.Time) {
 	}
 }
 
-// idle reports whether nothing will happen by itself any more.
+// idle reports whether no work runs or waits for a slot, and no prompt is open.
 func (l *loop) idle() bool { return l.slots.Idle() && !l.prompting() }
 
-// schedule starts what waits for a slot, until something has stopped the run, which
-// starting may do. Then urgent functions end what they belong to, and jobs are dropped.
+// schedule starts queued work while there are slots and the run is not stopped. Starting
+// work may stop the run: then schedule drops the queued jobs. When running tasks are
+// cancelled, it calls all urgent functions, so that they end their workstream or gate.
 func (l *loop) schedule() {
 	l.slots.StartUrgent(l.cut)
 	l.slots.Start(func() bool { return l.status == running && l.phase.free() && len(l.backlog) < maxUnacknowledged })
@@ -155,9 +160,10 @@ func (l *loop) schedule() {
 	}
 }
 
-// commit hands events to the journal: at once if something waits for them or no other
-// commit came shortly before, else within the commit window. So the start of work that
-// is soon over shares a line of the journal with its end.
+// commit hands events to the journal, at once or at the end of the commit window. It waits
+// for the window while jobs are queued and slots are in use, and if the window is open and
+// no continuation waits. It does not wait once maxUnacknowledged continuations wait. The
+// window lets the start of short work share a line of the journal with its end.
 func (l *loop) commit() {
 	if l.fatal != nil || !l.x.Pending() {
 		return
@@ -185,7 +191,7 @@ func (l *loop) flush() {
 	l.x.Flush()
 }
 
-// acknowledge shows a commit that is durable now, and goes on with what
+// acknowledge shows a commit that is now durable, and calls the continuations that
 // waited for it.
 func (l *loop) acknowledge(a checkpoint.Ack) {
 	c, err := l.x.Acknowledge(a)
@@ -193,7 +199,7 @@ func (l *loop) acknowledge(a checkpoint.Ack) {
 		l.broken(err)
 		return
 	}
-	if !l.slots.Queued() { // what this lets begin may be over soon
+	if !l.slots.Queued() { // the continuations may start work that ends soon
 		l.openWindow()
 	}
 	l.durable(c)
@@ -208,8 +214,9 @@ func (l *loop) durable(c checkpoint.Commit) {
 	}
 }
 
-// add records events, and runs then once they, and all that was recorded
-// before, are durable.
+// add records events, and calls then (unless nil) once these and all earlier events are
+// durable. It calls then at once if they are durable already, and never after a fatal
+// error.
 func (l *loop) add(then func(), events ...checkpoint.Event) {
 	seq := l.x.Add(events...)
 	switch {
@@ -221,9 +228,9 @@ func (l *loop) add(then func(), events ...checkpoint.Event) {
 	}
 }
 
-// drain makes all events durable, and those that are added meanwhile. It handles each
-// commit before it takes in the next, so that views get them in order although what
-// waited for a commit may call drain, too.
+// drain makes all events durable, including events that are added meanwhile. It handles
+// each commit before it receives the next. Views therefore get commits in order, even if
+// a continuation calls drain, too.
 func (l *loop) drain() {
 	for l.fatal == nil && l.x.Unacknowledged() {
 		l.x.Flush()
@@ -237,7 +244,7 @@ func (l *loop) drain() {
 	}
 }
 
-// broken stops everything, since nothing can be recorded any more.
+// broken stops the run after the journal could not be written.
 func (l *loop) broken(err error) {
 	if l.fatal == nil {
 		l.fatal = err
@@ -246,14 +253,14 @@ func (l *loop) broken(err error) {
 	l.halt(stopBroken)
 }
 
-// halt starts nothing new. The stronger reason stays.
+// halt has the loop start nothing new. A weaker reason does not replace a stronger one.
 func (l *loop) halt(reason stopReason) {
 	if reason <= l.status {
 		return
 	}
 	l.status = reason
 	for _, q := range l.asked {
-		q.endPrompt() // it stays open
+		q.endPrompt() // the question stays open
 	}
 	if l.cut() {
 		l.slots.Cancel()
@@ -261,8 +268,8 @@ func (l *loop) halt(reason stopReason) {
 	l.slots.CallOff()
 }
 
-// slot is what something holds while it runs: one of all, and, if it belongs
-// to a workstream's own work, one of its phase.
+// slot is the kind of slot that work holds while it runs. A gateSlot counts against the
+// run's limit only, a workstreamSlot against the limit of its phase, too.
 type slot bool
 
 const (
@@ -270,8 +277,9 @@ const (
 	workstreamSlot slot = true
 )
 
-// spawn runs work in a goroutine while it holds a slot. The loop calls the function
-// that work returns. The context of work ends with it.
+// spawn runs work in a goroutine that holds a slot. The goroutine that owns the loop then
+// frees the slot and calls the function that work returned. The context of work is
+// cancelled when work has ended.
 func (l *loop) spawn(id string, s slot, work func(within context.Context) func()) {
 	within, cancel := context.WithCancel(l.ctx)
 	phase := l.phase
@@ -280,7 +288,7 @@ func (l *loop) spawn(id string, s slot, work func(within context.Context) func()
 	}
 	l.slots.Take(id, cancel)
 	if l.cut() && !l.over {
-		cancel() // it came too late to be started
+		cancel() // tasks are being cancelled
 	}
 	go func() {
 		then := work(within)

@@ -1,14 +1,15 @@
 // Package runner is the engine: it plans a pipeline against the state of its
 // session, runs what the plan asks for, and records every boundary.
 //
-// The way of the data is
+// Data flows this way:
 //
 //	Pipeline + State + Facts → plan.Plan → run loop → Events → journal → views
 //
 // Package survey gathers the facts, which touches files; package plan decides from them
 // and touches none. The run loop (loop.go) starts what was decided in the order that
-// package schedule says, and records what came of it. Begin with Build. The engine knows no operating system and no terminal: processes
-// run behind Executor, people are asked through Asker, and a View shows the run.
+// package schedule says, and records the results. Begin with Build. The engine knows no
+// operating system and no terminal: an Executor runs processes, an Asker asks the user,
+// and a View shows the run.
 package runner
 
 import (
@@ -25,24 +26,26 @@ import (
 	"prdrunner/runner/survey"
 )
 
-// Errors of a build that never got to run. The session is unchanged.
+// Errors of a build that ended before it ran anything. The session is unchanged.
 var (
-	// ErrStale says that the PRD document changed and nobody decided.
+	// ErrStale says that the PRD document changed, and that neither an option nor the
+	// user decided to go on.
 	ErrStale = errors.New("the PRD document changed since the session began")
-	// ErrConflict says that artifacts were edited and nobody decided.
+	// ErrConflict says that artifacts were edited, and that neither an option nor the
+	// user decided what to do with the edits, or that the decision can't be applied.
 	ErrConflict = errors.New("artifacts were edited since they were made")
-	// ErrPlanMoved says that a saved plan no longer fits what is there.
+	// ErrPlanMoved says that a saved plan no longer fits the session or the files.
 	ErrPlanMoved = errors.New("something moved since the plan was made")
-	// ErrDeclined says that a person answered no.
+	// ErrDeclined says that the user answered no.
 	ErrDeclined = errors.New("declined")
 )
 
-// Options is what a run consists of. Pipeline, Store, Session, Executor and
-// Workspace are required.
+// Options holds the parts and the settings of a run. Pipeline, Store, Session, Executor
+// and Workspace are required.
 type Options struct {
 	Pipeline  *pipeline.Pipeline
 	Store     *checkpoint.Store
-	Session   *checkpoint.Session // locked; without a state unless the run goes on with one
+	Session   *checkpoint.Session // locked; its state is nil unless there is a session already
 	Executor  Executor
 	Views     []View
 	Workspace string               // absolute
@@ -51,7 +54,7 @@ type Options struct {
 	Version   string
 
 	Fresh             bool                 // begin a new session, whatever the state is
-	NoCache           bool                 // run what an earlier run has the result of
+	NoCache           bool                 // run workstreams even if an earlier run has their result
 	Imported          *checkpoint.Document // begin from a hand-written document
 	Predecessor       *checkpoint.State    // begin from this complete session, which was archived; without it, from Session's if that is complete
 	Parallel          int                  // at most this many processes at once; 0: number of CPUs
@@ -59,22 +62,22 @@ type Options struct {
 	PauseAtGates      bool // stop for review after every gate
 	Select            plan.Selection
 	Saved             *plan.Plan      // apply exactly this plan, or ErrPlanMoved
-	PlanFile          string          // where the plan lies in the workspace, relative with slashes: it is nothing that moved; "": nowhere
-	OnConflict        plan.OnConflict // "": ask, but for edits after a gate failed, which are kept
+	PlanFile          string          // the file of the saved plan, relative to the workspace with slashes: it does not count as a change of the workspace; "": none
+	OnConflict        plan.OnConflict // "": ask; edits made after a gate failed are kept without asking
 	OnStale           OnStale
 	OnCheckpointError OnCheckpointError
 	Capture           CaptureAt     // "": CaptureBoundary
 	Grace             time.Duration // between SIGTERM and SIGKILL; 0: 10 s
 
-	// Command is how a person types a command of the program here; nil: its name
-	// and the arguments.
+	// Command returns the command line that the user types to run Runner with these arguments;
+	// nil: "runner " and the arguments.
 	Command func(arguments string) string
 
-	// SimilarProgram is the program that may have been meant where a task did not
-	// find one, "" where none is like it; nil: nobody knows.
+	// SimilarProgram returns the program that the user may have meant when a task did not find
+	// the named program, "" if none is similar; nil: no suggestions are made.
 	SimilarProgram func(name string, task Task) string
 
-	// Mask replaces sensitive values in text that will be stored or shown.
+	// Mask replaces sensitive values in text that Runner stores or shows.
 	Mask func(string) string
 
 	Asker  Asker
@@ -82,8 +85,8 @@ type Options struct {
 	Now    func() time.Time
 	Logger hclog.Logger
 
-	// Interrupts delivers the signals that ask for a graceful stop, by name:
-	// the first checkpoints and stops, the second stops at once.
+	// Interrupts delivers the names of signals that ask Runner to stop. On the first,
+	// Runner makes a checkpoint and stops; on the second, it stops at once.
 	Interrupts <-chan string
 }
 
@@ -112,17 +115,18 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// surveyor returns a surveyor of the workspace's files.
+// surveyor returns a Surveyor of the workspace's files.
 func (o Options) surveyor(w *workspace.Workspace) *survey.Surveyor {
 	return survey.New(w, o.Store.Objects(), o.Pipeline, o.PlanFile, o.Mask)
 }
 
-// KnownActs returns what is known of workstreams that must happen only once.
+// knownActs returns the records of once workstreams that have happened, or may have.
 func (o Options) knownActs(st *checkpoint.State) ([]checkpoint.Act, error) {
 	return survey.KnownActs(o.Store, o.Pipeline, st, o.resumes(st))
 }
 
-// EarlierRuns returns what finds the results of earlier runs, nil where none may be taken.
+// earlierRuns returns a function that finds the results of earlier runs, nil if the run
+// must not use them.
 func (o Options) earlierRuns(w *workspace.Workspace) func() map[string][]checkpoint.Result {
 	if o.NoCache {
 		return nil
@@ -130,8 +134,8 @@ func (o Options) earlierRuns(w *workspace.Workspace) func() map[string][]checkpo
 	return survey.EarlierRuns(o.Store, o.Pipeline, w)
 }
 
-// files returns the workspace's files, and what is to be called when they are
-// no longer needed.
+// files returns the workspace's files, and a function that the caller must call when it no
+// longer needs them.
 func (o Options) files() (*workspace.Workspace, func(), error) {
 	if o.Files != nil {
 		return o.Files, func() {}, nil

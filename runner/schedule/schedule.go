@@ -1,9 +1,9 @@
 // Package schedule decides in which order functions start, and when.
 //
-// A Scheduler has a number of slots. Functions wait in a queue until one is free; urgent
-// functions come first, then jobs that were delayed, then all others in the order in which
-// they were added. It knows nothing of workstreams: what a function does, and whether
-// anything may start at all, is for the caller to say.
+// A Scheduler has a number of slots. Functions wait in a queue until a slot is free. Urgent
+// functions start first, then jobs that were delayed, then all other jobs in the order in
+// which they were added. The package knows nothing about workstreams: the caller decides
+// what a function does and whether anything may start.
 //
 // Begin with Scheduler. It is not safe for concurrent use: one goroutine owns it, and
 // timers report to that goroutine.
@@ -20,17 +20,17 @@ type Scheduler struct {
 	slots   int
 	report  func(func())                  // hands a function to the goroutine that owns the scheduler
 	busy    int                           // slots in use
-	running map[string]context.CancelFunc // of what has a slot, by its id
+	running map[string]context.CancelFunc // cancels the work that has a slot, by its id
 
 	urgent  []func()
 	queue   []Job
-	delayed []*delayedJob // until they have started, also while they are in the queue
+	delayed []*delayedJob // jobs that have not started, whether they wait for their delay or in the queue
 }
 
 // Job is work that waits for a slot.
 type Job struct {
-	Start func() // starts the work, which takes a slot, or ends it
-	Drop  func() // ends the work, which will not be started
+	Start func() // starts the work, which calls Take, or ends it
+	Drop  func() // ends the work without starting it
 
 	delayed bool
 }
@@ -40,26 +40,28 @@ type delayedJob struct {
 	callOff func()
 }
 
-// New returns a scheduler with a number of slots. When the delay of a job is over, report
-// is called in another goroutine with a function for the owner of the scheduler to call.
+// New returns a scheduler with a number of slots. When the delay of a job is over, the
+// scheduler calls report from another goroutine. The goroutine that owns the scheduler
+// must then call the function that report was given.
 func New(slots int, report func(func())) *Scheduler {
 	return &Scheduler{slots: slots, report: report, running: make(map[string]context.CancelFunc)}
 }
 
-// Urgent has a function start before all jobs. It is never dropped.
+// Urgent queues a function that starts before all jobs. Drop does not remove it.
 func (s *Scheduler) Urgent(start func()) { s.urgent = append(s.urgent, start) }
 
 // Add puts a job at the end of the queue.
 func (s *Scheduler) Add(j Job) { s.queue = append(s.queue, j) }
 
-// Delay puts a job into the queue once a time has passed: after other delayed jobs and
-// before all others, which would keep it waiting. Until it starts, CallOff ends it.
+// Delay puts a job into the queue once a time has passed. The job goes behind other delayed
+// jobs and before jobs that were not delayed, which would keep it waiting. Until the job
+// starts, CallOff ends it.
 func (s *Scheduler) Delay(after time.Duration, j Job, callOff func()) {
 	d := &delayedJob{callOff: callOff}
 	start := j.Start
 	j.delayed = true
 	j.Start = func() {
-		if i := slices.Index(s.delayed, d); i >= 0 { // else it was called off
+		if i := slices.Index(s.delayed, d); i >= 0 { // a job that CallOff ended is not in the list
 			s.delayed = slices.Delete(s.delayed, i, i+1)
 			start()
 		}
@@ -76,7 +78,7 @@ func (s *Scheduler) insert(j Job) {
 	s.queue = slices.Insert(s.queue, i, j)
 }
 
-// CallOff ends all jobs that were delayed and have not started.
+// CallOff ends all delayed jobs that have not started.
 func (s *Scheduler) CallOff() {
 	all := s.delayed
 	s.delayed = nil
@@ -86,8 +88,9 @@ func (s *Scheduler) CallOff() {
 	}
 }
 
-// StartUrgent starts urgent functions while there are slots, or while flush reports that
-// all of them are to start, which they may change.
+// StartUrgent starts urgent functions while a slot is free or flush reports true. It calls
+// flush before each function that finds no free slot, since the functions before may
+// change the answer.
 func (s *Scheduler) StartUrgent(flush func() bool) {
 	for len(s.urgent) > 0 && (s.Free() || flush()) {
 		next := s.urgent[0]
@@ -96,8 +99,8 @@ func (s *Scheduler) StartUrgent(flush func() bool) {
 	}
 }
 
-// Start starts jobs, and what is urgent after each of them, while there are slots and
-// ready reports that another job may start, which the jobs before may change.
+// Start starts jobs while a slot is free and ready reports true, and urgent functions after
+// each job. It calls ready before each job, since the jobs before may change the answer.
 func (s *Scheduler) Start(ready func() bool) {
 	for len(s.queue) > 0 && s.Free() && ready() {
 		next := s.queue[0]
@@ -108,7 +111,7 @@ func (s *Scheduler) Start(ready func() bool) {
 	}
 }
 
-// Drop ends all jobs of the queue, and those that are added meanwhile.
+// Drop ends all jobs of the queue, including jobs that are added meanwhile.
 func (s *Scheduler) Drop() {
 	for len(s.queue) > 0 {
 		all := s.queue
@@ -119,13 +122,13 @@ func (s *Scheduler) Drop() {
 	}
 }
 
-// Take gives a slot to work with an id. Cancel calls the function.
+// Take gives a slot to the work with an id. Cancel calls the given function.
 func (s *Scheduler) Take(id string, cancel context.CancelFunc) {
 	s.busy++
 	s.running[id] = cancel
 }
 
-// Release frees the slot that work with an id had.
+// Release frees the slot of the work with an id.
 func (s *Scheduler) Release(id string) {
 	s.busy--
 	delete(s.running, id)
@@ -147,8 +150,8 @@ func (s *Scheduler) Busy() bool { return s.busy > 0 }
 // Queued reports whether a job waits for a slot.
 func (s *Scheduler) Queued() bool { return len(s.queue) > 0 }
 
-// Resting reports whether nothing runs and no delayed job is about to.
+// Resting reports whether no slot is in use and no delayed job waits.
 func (s *Scheduler) Resting() bool { return s.busy == 0 && len(s.delayed) == 0 }
 
-// Idle reports whether nothing runs and nothing waits to.
+// Idle reports whether no slot is in use and no function waits.
 func (s *Scheduler) Idle() bool { return s.Resting() && len(s.queue)+len(s.urgent) == 0 }
