@@ -19,7 +19,7 @@ import (
 	"prdrunner/runner/survey"
 )
 
-// attemptNext starts the next attempt at a workstream.
+// attemptNext starts the next attempt of a workstream.
 func (l *loop) attemptNext(n *node) {
 	n.attempt = l.x.State().Workstream(n.ws.Name).Attempts + 1
 	inv, diags := n.ws.Invocation(l.pl.Results(n.ws.NeedsResults(), n.attempt))
@@ -32,13 +32,14 @@ func (l *loop) attemptNext(n *node) {
 	rec := l.x.State().Workstream(n.ws.Name)
 	overwrites := plan.Done(rec) && len(rec.Artifacts) > 0
 	start := []checkpoint.Event{checkpoint.WorkstreamStarted{Workstream: n.ws.Name, Attempt: n.attempt, Digest: n.digest}}
-	if plan.Done(rec) { // a reason that the plan could not know yet is on record as others are
+	if plan.Done(rec) { // the plan recorded the reasons that it knew; this one arose during the run
 		start = slices.Insert(start, 0, checkpoint.Event(checkpoint.WorkstreamInvalidated{Workstream: n.ws.Name, Reason: n.step.Reason}))
 	}
 	l.add(nil, start...)
 	if n.ws.Effect == pipeline.Once || overwrites || l.recordedFiles.under(l.sv.Extend(n.ws.ArtifactPatterns)) {
-		// What must happen once must not have happened without a record, and what
-		// overwrites artifacts on record, also of others, must not look like an edit.
+		// The start must be durable first. A once step must not happen without a
+		// record, and a workstream that overwrites recorded artifacts, its own or those
+		// of other workstreams, must not look like an edit.
 		l.drain()
 		if l.status != running {
 			l.interruptWorkstream(n)
@@ -50,7 +51,7 @@ func (l *loop) attemptNext(n *node) {
 	if n.step.Decision == plan.Cached {
 		owners = l.sv.Owners(l.x.State())
 	}
-	if n.step.Decision != plan.Rerun && n.attempt > 1 && !n.looked { // once in a run: from then on an attempt starts from what the last one left
+	if n.step.Decision != plan.Rerun && n.attempt > 1 && !n.looked { // only before the first attempt in a run: later attempts start from the files that the attempt before left
 		owners = l.sv.Owners(l.x.State())
 		partial = l.sv.Overwritten(l.x.State(), owners, n.ws.Name, l.sv.Extend(n.ws.ArtifactPatterns))
 	}
@@ -82,20 +83,21 @@ func (l *loop) attemptNext(n *node) {
 	})
 }
 
-// performed is what came of one attempt.
+// performed holds the result of one attempt.
 type performed struct {
-	began     bool               // the process existed
-	cached    *checkpoint.Cached // the earlier run whose result was taken; nil: there was a process
+	began     bool               // the process was started
+	cached    *checkpoint.Cached // the earlier run whose result was used; nil: the task was executed
 	result    Result
 	outputs   outputs
 	artifacts []checkpoint.Artifact
-	leftOut   []string            // sensitive ones, whose bytes are not kept
+	leftOut   []string            // paths of sensitive artifacts, whose bytes are not kept
 	failure   *checkpoint.Failure // nil after success
-	note      string              // what people are told of it
-	unstarted bool                // partial work could not be taken back before it
+	note      string              // a warning for the user
+	unstarted bool                // the task was not executed, since partial work could not be taken back
 }
 
-// perform runs a task and gathers what it left behind. It runs beside the loop.
+// perform runs a task and collects its outputs and artifacts. It runs in a goroutine of
+// its own and must not touch the loop's state.
 func (l *loop) perform(ctx context.Context, ws *pipeline.Workstream, task Task) performed {
 	var sink began
 	var res Result
@@ -108,7 +110,7 @@ func (l *loop) perform(ctx context.Context, ws *pipeline.Workstream, task Task) 
 		r.failure = &checkpoint.Failure{Workstream: ws.Name, Outcome: "error", Message: checkpoint.Text(l.o.Mask(err.Error()))}
 		return r
 	}
-	ctx = l.grace // what has ended is recorded, even while stopping, but not at once
+	ctx = l.grace // a task that has ended is recorded even while the run stops, unless it must end at once
 	r.outputs, err = readOutputs(task.Env["RUNNER_OUTPUT"])
 	if !res.Succeeded() {
 		r.failure = l.describe(ws.Name, "", task, res)
@@ -138,9 +140,9 @@ func (l *loop) perform(ctx context.Context, ws *pipeline.Workstream, task Task) 
 	return r
 }
 
-// leak refuses names that hold a sensitive value. Values can be masked where
-// they are recorded; a name that is masked names nothing any more. A metric must
-// be text, since it is compared with what a pipeline says.
+// leak returns an error if a name holds a sensitive value. A value can be masked when it
+// is recorded, but a masked name would no longer name its file, output or metric. leak
+// also refuses a metric that is not valid UTF-8, since it could equal no text of a pipeline.
 func (l *loop) leak(r performed) error {
 	for _, a := range r.artifacts {
 		if l.o.Mask(string(a.Path)) != string(a.Path) {
@@ -163,8 +165,8 @@ func (l *loop) leak(r performed) error {
 	return nil
 }
 
-// maskMetric masks a text, and makes a text of a number that is a sensitive
-// value or has one among its digits.
+// maskMetric masks a text. A number whose digits contain a sensitive value becomes a
+// masked text.
 func maskMetric(value any, mask func(string) string) any {
 	switch value := value.(type) {
 	case string:
@@ -177,7 +179,8 @@ func maskMetric(value any, mask func(string) string) any {
 	return value
 }
 
-// attempted deals with the end of an attempt.
+// attempted records the end of an attempt and continues with the workstream: its gates,
+// its verification, a retry or the next run.
 func (l *loop) attempted(n *node, r performed) {
 	l.reportLeftovers(n.ws.Name, r.result.Leftovers)
 	var work checkpoint.Work
@@ -198,7 +201,7 @@ func (l *loop) attempted(n *node, r performed) {
 	}
 }
 
-// work is what goes on record of a successful attempt.
+// work returns the record of a successful attempt, with sensitive values masked.
 func (l *loop) work(n *node, r performed) checkpoint.Work {
 	work := checkpoint.Work{
 		Attempt: n.attempt, DurationMS: r.result.Ended.Sub(r.result.Started).Milliseconds(), Digest: n.digest,
@@ -217,11 +220,12 @@ func (l *loop) work(n *node, r performed) checkpoint.Work {
 	return work
 }
 
-// unrecordable is the failure of a workstream that says more of its result than a
-// line of the journal holds, which escapes many a byte: nil where it is not.
+// unrecordable returns the failure of a workstream whose outputs and list of artifacts do
+// not fit in a line of the journal, or nil if they fit. Escaping makes the line longer
+// than the values.
 func (l *loop) unrecordable(n *node, work checkpoint.Work) *checkpoint.Failure {
 	if len(work.Outputs)+len(work.Metrics)+len(work.Artifacts)+len(work.Summary)+len(work.Location) == 0 {
-		return nil // it says nothing
+		return nil // there is nothing that could be too long
 	}
 	err := journal.Recordable(checkpoint.WorkstreamCompleted{Workstream: n.ws.Name, Work: &work})
 	if err == nil {
@@ -248,8 +252,8 @@ func (l *loop) succeeded(n *node, work checkpoint.Work, leftOut []string) {
 	l.judgeWorkstream(n)
 }
 
-// execute runs a task, unless its directory is no longer in the workspace: something
-// may have put a link in its place since the run began.
+// execute runs a task, unless its directory is no longer in the workspace. A link that
+// leads out of the workspace may have replaced the directory since the run began.
 func (l *loop) execute(ctx context.Context, task Task, sink Sink) (Result, error) {
 	dir, err := filepath.Rel(l.o.Workspace, task.Dir)
 	if err != nil {
@@ -261,11 +265,11 @@ func (l *loop) execute(ctx context.Context, task Task, sink Sink) (Result, error
 	return l.o.Executor.Run(ctx, task, sink)
 }
 
-// workstreamTask is an attempt as plain data.
+// workstreamTask returns the task of the workstream's current attempt.
 func (l *loop) workstreamTask(n *node, inv pipeline.Invocation) Task {
 	t := l.task(n.ws.Name, n.attempt, inv)
 	t.Timeout = n.ws.Timeout
-	if n.attempt == 1 { // somebody may have done something about why an earlier one failed
+	if n.attempt == 1 { // before a later attempt, the user may have fixed why an earlier one failed
 		t.Ready = n.ready
 	}
 	t.Env["RUNNER_PHASE"] = n.ws.Phase.Name
@@ -276,7 +280,7 @@ func (l *loop) workstreamTask(n *node, inv pipeline.Invocation) Task {
 	return t
 }
 
-// task is what all tasks have in common.
+// task returns a task with the fields that workstreams, gates and hooks have in common.
 func (l *loop) task(name string, attempt int, inv pipeline.Invocation) Task {
 	env := make(map[string]string, len(inv.Env)+8)
 	maps.Copy(env, inv.Env)
@@ -291,19 +295,20 @@ func (l *loop) task(name string, attempt int, inv pipeline.Invocation) Task {
 		Env:     env,
 		Log:     l.o.Store.Layout().LogPath(l.p.ID, name, attempt),
 		Grace:   l.o.Grace,
-		Mask:    len(l.p.Secrets) > 0, // what one was given, another may read from a file
+		Mask:    len(l.p.Secrets) > 0, // a task may read from a file a secret that another task was given
 
 		Declared: placeOf(inv.Range),
 	}
 }
 
-// began is a Sink that remembers whether there was a process.
+// began is a Sink that remembers whether the process was started.
 type began struct{ yes bool }
 
 // Started implements Sink.
 func (b *began) Started(int) { b.yes = true }
 
-// describe makes a failure of how a task ended and what its log says.
+// describe returns the failure of a task, made from the task's result and the end of its
+// log.
 func (l *loop) describe(owner, gate string, task Task, res Result) *checkpoint.Failure {
 	f := &checkpoint.Failure{Workstream: owner, Gate: gate, Outcome: string(res.Outcome), Log: checkpoint.Text(filepath.Base(task.Log))}
 	dir, err := filepath.Rel(l.o.Workspace, task.Dir)
@@ -336,13 +341,13 @@ func (l *loop) describe(owner, gate string, task Task, res Result) *checkpoint.F
 		f.File, f.Line, f.Column = checkpoint.Text(task.Declared.File), task.Declared.Line, task.Declared.Column
 	}
 	f.Message = checkpoint.Text(shortened(l.o.Mask(string(f.Message))))
-	if len(f.File) > maxMessage { // no path is as long as a line may be
+	if len(f.File) > maxMessage { // no path is that long
 		f.File, f.Line, f.Column = "", 0, 0
 	}
 	return f
 }
 
-// reportLeftovers records processes that outlived what they belonged to.
+// reportLeftovers records that processes which outlived their task were ended.
 func (l *loop) reportLeftovers(workstream string, left []Leftover) {
 	if len(left) == 0 {
 		return
@@ -354,7 +359,8 @@ func (l *loop) reportLeftovers(workstream string, left []Leftover) {
 	l.reportEnded(workstream, ended)
 }
 
-// reportEnded is reportLeftovers of processes that were described already.
+// reportEnded records that processes of a workstream were ended; "": of no workstream in
+// particular. It masks their commands.
 func (l *loop) reportEnded(workstream string, ended []checkpoint.Process) {
 	if len(ended) == 0 {
 		return

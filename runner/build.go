@@ -13,9 +13,9 @@ import (
 	"prdrunner/runner/schedule"
 )
 
-// Build runs a pipeline: from the start, or on from the state of the session.
-// The error is for what kept it from running or from recording; how the run
-// itself ended is the Ending.
+// Build runs a pipeline, from the start or from the state of the session. It returns an
+// error if something prevented the run or its recording. The Ending says how the run
+// itself ended.
 func Build(ctx context.Context, o Options) (Ending, error) {
 	o = o.withDefaults()
 	w, done, err := o.files()
@@ -28,8 +28,8 @@ func Build(ctx context.Context, o Options) (Ending, error) {
 	if err != nil {
 		return Ending{}, err
 	}
-	// From here on everything is recorded: being asked to stop is an event,
-	// not an error.
+	// From here on everything is recorded: a request to stop is an event, not an
+	// error.
 	l.ctx, l.stop = context.WithoutCancel(ctx), ctx.Done()
 	l.grace, l.hurry = context.WithCancel(l.ctx)
 	defer l.hurry()
@@ -61,8 +61,8 @@ func newLoop(o Options, w *workspace.Workspace) *loop {
 	}
 }
 
-// betweenPhases makes the checkpoint before the next phase. It reports
-// whether there is a next phase to go on with.
+// betweenPhases makes the checkpoint before the next phase. It reports whether the run may
+// continue.
 func (l *loop) betweenPhases(phase *pipeline.Phase) bool {
 	if l.status != running || l.fatal != nil {
 		return false
@@ -76,8 +76,8 @@ func (l *loop) betweenPhases(phase *pipeline.Phase) bool {
 	return l.fatal == nil && l.status == running
 }
 
-// limitTime ends the run when the session's time is up. Time that it was down
-// does not count.
+// limitTime ends the run when the session's time is up. Only time in which the session was
+// running counts.
 func (l *loop) limitTime() (stop func()) {
 	if l.p.Timeout <= 0 {
 		return func() {}

@@ -9,24 +9,24 @@ import (
 
 // Executor runs one task to its end.
 //
-// Run must return only when nothing of the task is left behind that could
-// still change the workspace, and must honour ctx: when it is cancelled, the
-// task is asked to stop, given its grace, and then stopped. Run is idempotent
-// by the task's ID: an executor that can, attaches to a task that is still
-// running. The error is for what prevents running at all (no log file, no
-// memory); whatever the task itself did, even failing to start, is a Result.
+// Run must return only when no process of the task is left that could still change the
+// workspace. It must honour ctx: when ctx is cancelled, Run asks the task to stop, waits
+// for the task's grace, and then kills it. Run is idempotent by the task's ID: an executor
+// that supports it attaches to a task that is still running. Run returns an error only if
+// something prevents running at all (no log file, no memory). Everything that the task
+// itself does, even failing to start, is a Result.
 //
-// An executor may also implement io.Closer. That it finds and ends what a killed
-// runner left running is called for before there is an engine, by whoever locks
-// the session: checkpoint.Options.EndOrphans.
+// An executor may also implement io.Closer; Runner calls Close on a second signal to end
+// all tasks at once. Processes that a killed Runner left running are not ended through
+// Executor, but by checkpoint.Options.EndOrphans when the session is locked.
 type Executor interface {
 	Run(ctx context.Context, task Task, sink Sink) (Result, error)
 }
 
-// Sink receives what becomes known of a task before it ends. Its methods must
-// not block, and may be called from another goroutine than Run's caller's.
+// Sink receives events of a task before it ends. Its methods must not block, and may be
+// called from another goroutine than the one that called Run.
 type Sink interface {
-	// Started is called once the process exists.
+	// Started is called when the process has started.
 	Started(pid int)
 }
 
@@ -37,24 +37,24 @@ type Task struct {
 	Session string            `json:"session"` // all processes of a task carry it as RUNNER_SESSION
 	Command []string          `json:"command"` // argv; Command[0] is looked up in PATH
 	Dir     string            `json:"dir"`     // absolute
-	Env     map[string]string `json:"env"`     // additions to the runner's environment
-	Log     string            `json:"log"`     // absolute path of the file for standard output and error, made anew
+	Env     map[string]string `json:"env"`     // additions to Runner's environment
+	Log     string            `json:"log"`     // absolute path of the file for standard output and error, which is created anew
 	Timeout time.Duration     `json:"timeout"` // 0: none
 	Grace   time.Duration     `json:"grace"`   // between SIGTERM and SIGKILL
 	Mask    bool              `json:"mask"`    // hide sensitive values in the output
-	// Ready is when it could have been started first: what was found out about
-	// the machine after that holds for it. The zero time is not known.
+	// Ready is the first time at which the task could have started. Facts about the
+	// machine that were found after that time hold for the task. Zero: unknown.
 	Ready time.Time `json:"ready,omitzero"`
-	// Declared is where the pipeline says what runs.
+	// Declared is the place in the pipeline that declares the task.
 	Declared Place `json:"declared,omitzero"`
 }
 
 // Place is a part of a file.
 type Place struct {
-	File   string `json:"file"` // relative to the workspace, as far as it is in it
+	File   string `json:"file"` // relative to the workspace if it is in the workspace
 	Line   int    `json:"line"`
 	Column int    `json:"column"`
-	Last   int    `json:"last"` // line
+	Last   int    `json:"last"` // last line
 }
 
 func placeOf(rng hcl.Range) Place {
@@ -67,19 +67,19 @@ type Outcome string
 // The outcomes of a task.
 const (
 	Exited        Outcome = "exited"         // with Result.ExitCode
-	Signaled      Outcome = "signaled"       // by Result.Signal, not sent by us
+	Signaled      Outcome = "signaled"       // by Result.Signal, which Runner did not send
 	NotFound      Outcome = "not_found"      // no such program
 	NotExecutable Outcome = "not_executable" // no permission, wrong format, text busy
 	TimedOut      Outcome = "timed_out"
 	Cancelled     Outcome = "cancelled" // the context was cancelled
 )
 
-// Result is how a task ended.
+// Result holds how a task ended.
 type Result struct {
 	Outcome   Outcome
 	ExitCode  int    // for Exited
 	Signal    string // for Signaled: "SIGSEGV"
-	Detail    string // for NotFound and NotExecutable: the system's words
+	Detail    string // for NotFound and NotExecutable: the message of the operating system
 	Started   time.Time
 	Ended     time.Time
 	Leftovers []Leftover // processes that outlived the task's main process and were ended
@@ -88,9 +88,9 @@ type Result struct {
 // Succeeded reports whether the task exited with code 0.
 func (r Result) Succeeded() bool { return r.Outcome == Exited && r.ExitCode == 0 }
 
-// Leftover is a process that was ended because what it belonged to had ended.
+// Leftover is a process that was ended because its task had ended.
 type Leftover struct {
 	PID     int    `json:"pid"`
-	Command string `json:"command"` // argv joined by spaces, as far as known
-	Task    string `json:"task"`    // RUNNER_WORKSTREAM, as far as known
+	Command string `json:"command"` // argv joined by spaces, "" if unknown
+	Task    string `json:"task"`    // RUNNER_WORKSTREAM, "" if unknown
 }

@@ -14,22 +14,22 @@ import (
 	"prdrunner/runner/schedule"
 )
 
-// node is a workstream of the current phase during a run. It ends once, through
-// loop.end: complete, skipped, failed, blocked or left for the next run.
+// node is a workstream of the current phase during a run. It ends once, through loop.end:
+// complete, skipped, failed, blocked or left for the next run.
 type node struct {
 	ws         *pipeline.Workstream
 	waiting    int     // how many upstream workstreams of the phase are not ok
 	dependents []*node // of the same phase
 
-	ready   time.Time  // when the last of its upstream was ok
-	step    *plan.Step // what was decided; once it ended, only of one that was skipped
+	ready   time.Time  // when its last upstream workstream became ok
+	step    *plan.Step // the decision about it; after its end nil, except for a skipped workstream
 	attempt int
 	digest  checkpoint.Digest
 
 	tries  int                   // attempts in this run that have ended
-	pauses backoff.BackOff       // between its attempts
-	left   []checkpoint.Artifact // by the attempt that has ended, until that is on record
-	looked bool                  // for partial work, which its first attempt in a run takes back
+	pauses backoff.BackOff       // yields the pauses between its attempts
+	left   []checkpoint.Artifact // artifacts of other workstreams as the last attempt left them, until they are on record
+	looked bool                  // partial work was checked for and taken back, which only its first attempt in a run does
 
 	ended bool
 	ok    bool // complete or skipped: its dependents may start
@@ -48,12 +48,14 @@ func (l *loop) ready(n *node) {
 	l.slots.Add(l.job(n, l.consider))
 }
 
-// job has the scheduler start a workstream, or leave it for the next run.
+// job returns a job that starts a workstream, or leaves it for the next run if it is
+// dropped.
 func (l *loop) job(n *node, start func(*node)) schedule.Job {
 	return schedule.Job{Start: func() { start(n) }, Drop: func() { l.end(n, false) }}
 }
 
-// end ends a workstream for this run. Its dependents may start, or can't.
+// end ends a workstream for this run. If it is ok, dependents that wait for no other
+// workstream become ready; otherwise all its dependents are blocked.
 func (l *loop) end(n *node, ok bool) {
 	if n.ended {
 		return
@@ -72,8 +74,8 @@ func (l *loop) end(n *node, ok bool) {
 	}
 }
 
-// forget lets go of what only a workstream that is dealt with needs: there may
-// be very many that have ended.
+// forget frees memory that an ended workstream no longer needs, since a run may have very
+// many workstreams.
 func (n *node) forget() {
 	if !n.skipped() {
 		n.step = nil
@@ -83,13 +85,15 @@ func (n *node) forget() {
 
 func (n *node) skipped() bool { return n.step != nil && n.step.Decision == plan.Skipped }
 
-// block gives up a workstream for now, and all that depends on it.
+// block ends a workstream that can't run because an upstream workstream is not ok, and all
+// that depend on it.
 func (l *loop) block(n *node, on string) {
 	l.pl.Set(plan.Step{Kind: plan.WorkstreamStep, Name: n.ws.Name, Decision: plan.Blocked, On: []string{on}})
 	l.end(n, false)
 }
 
-// consider looks at the files that concern a workstream, and decides it.
+// consider reads the files that concern a workstream, if there are any, and then decides
+// about it.
 func (l *loop) consider(n *node) {
 	rec := l.x.State().Workstream(n.ws.Name)
 	overwrites := l.recordedFiles.under(l.sv.Extend(n.ws.ArtifactPatterns))
@@ -106,7 +110,7 @@ func (l *loop) consider(n *node) {
 		}
 		return func() {
 			switch {
-			case l.status != running: // looking was all that it had begun
+			case l.status != running: // only its files were read, so there is nothing to record
 				l.end(n, false)
 			case err != nil:
 				l.failWorkstream(n, checkpoint.Failure{Workstream: n.ws.Name, Outcome: "error", Message: checkpoint.Text(err.Error())})
@@ -118,7 +122,7 @@ func (l *loop) consider(n *node) {
 	})
 }
 
-// decided does with a workstream what the deciding function says.
+// decided asks the planner for a decision about a workstream, and carries it out.
 func (l *loop) decided(n *node) {
 	enabled, diags := n.ws.Enabled(l.pl.Results(n.ws.NeedsResults(), 0))
 	var e plan.When
@@ -167,14 +171,14 @@ func (l *loop) decided(n *node) {
 	}
 }
 
-// unevaluated ends a workstream of which an expression can't be evaluated. What
-// is done stays done where that only says whether it is enabled, and what may
-// have happened stays uncertain.
+// unevaluated ends a workstream with an expression that can't be evaluated. A completed
+// workstream stays complete if the expression only says whether it is enabled, and an
+// uncertain one stays uncertain.
 func (l *loop) unevaluated(n *node, diags hcl.Diagnostics) {
 	f := l.diagnosed(n.ws.Name, "", diags)
 	rec := l.x.State().Workstream(n.ws.Name)
 	switch {
-	case n.step.Decision == plan.Blocked: // it was not chosen
+	case n.step.Decision == plan.Blocked: // the selection leaves it out
 		l.cause.excluded = l.cause.excluded || l.pl.Excluded(n.ws) != ""
 		l.end(n, false)
 	case rec.Status == checkpoint.Uncertain:
@@ -198,15 +202,15 @@ func (l *loop) skipWorkstream(n *node) {
 	l.add(func() { l.end(n, true) })
 }
 
-// keep goes on with work that is done: edits are recorded, and gates judged
-// where they must be.
+// keep continues with a workstream that is done: it restores artifacts, records edits, and
+// has the gates judged that need a verdict.
 func (l *loop) keep(n *node) {
 	rec := l.x.State().Workstream(n.ws.Name)
 	switch changed := l.facts.Conflicts[n.ws.Name]; {
 	case len(n.step.Restores) > 0:
 		l.restoreThen(n, func() { l.keep(n) })
 		return
-	case len(l.pl.Undecided(*n.step)) > 0: // nobody could decide: it was made since the plan was
+	case len(l.pl.Undecided(*n.step)) > 0: // the edit was made after the plan, so no decision about it exists
 		l.stopFor(conflicting(n.ws.Name, plan.Edited(changed)))
 		l.end(n, false)
 		return
@@ -214,13 +218,14 @@ func (l *loop) keep(n *node) {
 		l.takeEdits(n, changed)
 		return
 	case len(n.ws.Artifacts) > 0 && len(rec.Artifacts)+len(rec.Edited) == 0 && !rec.Imported:
-		l.adopt(n) // somebody said that it happened; nobody looked at what it made
+		l.adopt(n) // the user or the verify command said that it happened, so its artifacts are not on record
 		return
 	}
 	l.judgeWorkstream(n)
 }
 
-// takeEdits keeps artifacts as somebody has edited them.
+// takeEdits keeps the bytes of edited artifacts and records them as the workstream's
+// artifacts.
 func (l *loop) takeEdits(n *node, changed []plan.Conflict) {
 	current, partial := l.facts.Current[n.ws.Name], plan.RecordedOf(l.facts.Partial[n.ws.Name])
 	l.spawn("survey "+n.ws.Name, workstreamSlot, func(within context.Context) func() {
@@ -245,14 +250,15 @@ func (l *loop) takeEdits(n *node, changed []plan.Conflict) {
 	})
 }
 
-// recordEdited puts artifacts on record as they are now.
+// recordEdited records artifacts as they are now.
 func (l *loop) recordEdited(ws *pipeline.Workstream, artifacts []checkpoint.Artifact, edited []checkpoint.Text) {
 	l.recordedFiles.make(ws, l.sv.Extend(ws.ArtifactPatterns), artifacts)
 	l.add(nil, checkpoint.WorkstreamEdited{Workstream: ws.Name, Artifacts: artifacts, Edited: edited})
 	delete(l.facts.Conflicts, ws.Name)
 }
 
-// adopt records the artifacts of work whose end nobody saw.
+// adopt records the artifacts of a workstream that is done, but whose end Runner did not
+// record.
 func (l *loop) adopt(n *node) {
 	l.spawn("survey "+n.ws.Name, workstreamSlot, func(within context.Context) func() {
 		artifacts, _, err := l.sv.KeepArtifacts(within, n.ws)
@@ -271,7 +277,7 @@ func (l *loop) adopt(n *node) {
 	})
 }
 
-// judgeWorkstream judges the gates of work that is done, and completes it.
+// judgeWorkstream judges the gates of a workstream whose work is done, and completes it.
 func (l *loop) judgeWorkstream(n *node) {
 	l.pl.Mark(n.ws.Name, plan.Judge)
 	l.judgeAll(n.ws.Gates, func(passed bool) {
@@ -282,7 +288,7 @@ func (l *loop) judgeWorkstream(n *node) {
 		if rec := l.x.State().Workstream(n.ws.Name); rec.Status == checkpoint.Completed {
 			l.pl.Mark(n.ws.Name, plan.Reuse)
 			l.member(n.ws, false)
-			l.add(func() { l.end(n, true) }) // with the verdicts
+			l.add(func() { l.end(n, true) }) // once the verdicts are durable
 			return
 		}
 		l.enter()
@@ -290,7 +296,8 @@ func (l *loop) judgeWorkstream(n *node) {
 	})
 }
 
-// complete records a completion, with the checkpoints that are due at it.
+// complete records that a workstream is complete, and makes the checkpoints that are due
+// then.
 func (l *loop) complete(n *node, e checkpoint.WorkstreamCompleted) {
 	l.pl.Mark(n.ws.Name, plan.Reuse)
 	l.add(nil, e)
@@ -301,9 +308,9 @@ func (l *loop) complete(n *node, e checkpoint.WorkstreamCompleted) {
 	l.add(func() { l.end(n, true) })
 }
 
-// failWorkstream ends a workstream with a failure. A once step whose work is
-// done becomes uncertain, since what has failed is tried again: that is for a
-// person, too.
+// failWorkstream ends a workstream with a failure. A once step whose work is done becomes
+// uncertain instead: a failed workstream would run again, and only the user may decide
+// that for a once step.
 func (l *loop) failWorkstream(n *node, f checkpoint.Failure) {
 	l.enter()
 	if n.ws.Effect == pipeline.Once && plan.Done(l.x.State().Workstream(n.ws.Name)) {
@@ -320,7 +327,8 @@ func (l *loop) interruptWorkstream(n *node) {
 	l.add(func() { l.end(n, false) }, checkpoint.WorkstreamInterrupted{Workstream: n.ws.Name, Attempt: n.attempt})
 }
 
-// fail records a failure for the end, and stops what has not begun.
+// fail records a failure for the end of the run, and has nothing new start unless the run
+// keeps going.
 func (l *loop) fail(f checkpoint.Failure) {
 	l.cause.failures = append(l.cause.failures, f)
 	if !l.o.KeepGoing {
@@ -328,7 +336,7 @@ func (l *loop) fail(f checkpoint.Failure) {
 	}
 }
 
-// diagnosed makes a failure of an expression that could not be evaluated.
+// diagnosed returns the failure for an expression that could not be evaluated.
 func (l *loop) diagnosed(owner, gate string, diags hcl.Diagnostics) checkpoint.Failure {
 	f := checkpoint.Failure{Workstream: owner, Gate: gate, Outcome: "error"}
 	for _, d := range diags {
