@@ -13,26 +13,28 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// question is an approval, or a review, that waits for a person.
+// question is an approval or a review that waits for the user.
 type question struct {
 	gate    *pipeline.Gate
-	verdict checkpoint.Verdict // what an approval is bound to
+	verdict checkpoint.Verdict // the verdict that the user is asked to approve
 	review  bool
 	prompt  context.CancelFunc // ends the prompt at the terminal; nil without one
 	expiry  *time.Timer
 	checked bool // an answer is being checked
-	late    bool // its time was over meanwhile
+	late    bool // the approval expired while an answer was being checked
 	then    func(bool)
 }
 
-// endPrompt asks the prompt to end; that it has is an event of its own.
+// endPrompt cancels the prompt. The prompt reports its end in a later event.
 func (q *question) endPrompt() {
 	if q.prompt != nil {
 		q.prompt()
 	}
 }
 
-// ask asks for an approval of what the verdict is bound to.
+// ask asks the user to approve the files and values to which the verdict is bound. If the
+// same question was asked before and has not expired, ask continues to wait for its
+// answer.
 func (l *loop) ask(g *pipeline.Gate, v checkpoint.Verdict, then func(bool)) {
 	rec := l.x.State().Gate(g.Label())
 	now := l.o.Now()
@@ -55,8 +57,8 @@ func (l *loop) ask(g *pipeline.Gate, v checkpoint.Verdict, then func(bool)) {
 	l.add(func() { l.wait(q, e.ExpiresAt) }, e)
 }
 
-// reviewOr stops for review where the gate passed and waits for it, and goes
-// on otherwise.
+// reviewOr waits for a review if the gate is marked for review, and otherwise calls then at
+// once.
 func (l *loop) reviewOr(g *pipeline.Gate, then func(bool)) {
 	switch {
 	case !l.x.State().Gate(g.Label()).Review:
@@ -73,16 +75,16 @@ func (l *loop) reviewOr(g *pipeline.Gate, then func(bool)) {
 	}
 }
 
-// leaveReview pauses the session for a review that nobody is there for. The
-// gate has passed: what it belongs to is complete, and nothing else starts.
+// leaveReview pauses the session for a review that the user did not give in this run. The
+// gate has passed, so its workstream or phase is complete, but nothing else starts.
 func (l *loop) leaveReview(q *question) {
 	l.cause.reviews = append(l.cause.reviews, q.gate.Label())
 	l.halt(stopPause)
 	q.then(true)
 }
 
-// wait prompts at the terminal, if there is one, and otherwise waits for an
-// answer from beside while other work goes on.
+// wait prompts at the terminal, if there is one. An answer may also come as a request from
+// another command. Other work continues meanwhile.
 func (l *loop) wait(q *question, expires *time.Time) {
 	label := q.gate.Label()
 	l.asked[label] = q
@@ -104,8 +106,8 @@ func (l *loop) wait(q *question, expires *time.Time) {
 	}()
 }
 
-// prompting reports whether somebody at the terminal is being asked, or an
-// answer is being checked.
+// prompting reports whether a prompt is open at the terminal, or an answer is being
+// checked.
 func (l *loop) prompting() bool {
 	for _, q := range l.asked {
 		if q.prompt != nil || q.checked {
@@ -115,13 +117,13 @@ func (l *loop) prompting() bool {
 	return false
 }
 
-// prompted takes in what the person at the terminal said.
+// prompted handles the answer that the user gave at the terminal.
 func (l *loop) prompted(q *question, answer Answer, err error) {
 	label := q.gate.Label()
 	q.endPrompt()
 	q.prompt = nil
 	if l.asked[label] != q {
-		return // somebody answered from beside
+		return // another command answered the question
 	}
 	if err != nil && !errors.Is(err, context.Canceled) {
 		l.warn(fmt.Sprintf("the answer for %s could not be read: %v", label, err))
@@ -140,8 +142,8 @@ func (l *loop) prompted(q *question, answer Answer, err error) {
 	}
 }
 
-// answer takes in a person's answer, and tells whether it was accepted, once
-// it is durable.
+// answer handles the user's answer to a question. It calls reply with nil once the accepted
+// answer is durable, or with the reason for which it refuses the answer.
 func (l *loop) answer(label string, answer Answer, reply func(refusal error)) {
 	q := l.asked[label]
 	switch {
@@ -162,7 +164,7 @@ func (l *loop) answer(label string, answer Answer, reply func(refusal error)) {
 		l.add(func() { reply(nil); q.then(true) }, checkpoint.GateReviewed{Gate: label, By: answer.By, Comment: l.comment(answer)})
 		return
 	}
-	// What is approved must still be what was asked about.
+	// The files and values must still be those that the user was asked about.
 	q.checked = true
 	l.survey(q.gate, func(err error) {
 		q.checked = false
@@ -185,7 +187,7 @@ func (l *loop) answer(label string, answer Answer, reply func(refusal error)) {
 	})
 }
 
-// shown is what whoever reads the state is shown of a question.
+// shown returns the verdict that the state shows for a question.
 func (l *loop) shown(q *question) checkpoint.Verdict {
 	return l.x.State().Gate(q.gate.Label()).Verdict()
 }
@@ -215,7 +217,7 @@ func (l *loop) rejected(q *question, answer Answer, reply func(error)) {
 
 func (l *loop) comment(a Answer) checkpoint.Text { return checkpoint.Text(l.o.Mask(a.Comment)) }
 
-// closeQuestion ends the prompt and the expiry of a question.
+// closeQuestion removes a question, and ends its prompt and its timer.
 func (l *loop) closeQuestion(label string) {
 	q := l.asked[label]
 	delete(l.asked, label)
@@ -225,14 +227,14 @@ func (l *loop) closeQuestion(label string) {
 	}
 }
 
-// expire fails an approval that nobody gave in time.
+// expire fails an approval that the user did not give in time.
 func (l *loop) expire(label string) {
 	q := l.asked[label]
 	if q == nil {
 		return
 	}
 	if q.checked {
-		q.late = true // the answer that is being checked comes too late
+		q.late = true // the answer that is being checked is refused
 		return
 	}
 	l.closeQuestion(label)
@@ -241,7 +243,8 @@ func (l *loop) expire(label string) {
 	}, q.then)
 }
 
-// requests takes in what other commands asked of the owner of the session.
+// requests reads the requests of other commands from the session's inbox and carries them
+// out.
 func (l *loop) requests() {
 	all, err := l.x.Requests()
 	if l.lost(err) {
@@ -261,7 +264,8 @@ func (l *loop) requests() {
 	}
 }
 
-// request does what was asked, and replies once that is durable, or says why not.
+// request carries out a request. It calls reply with nil once the result is durable, or
+// with the reason for which it refuses the request.
 func (l *loop) request(r checkpoint.Request, reply func(refusal error)) {
 	answer := Answer{Comment: string(r.Comment), By: r.By}
 	if r.Judged != "" {
@@ -289,8 +293,8 @@ func (l *loop) request(r checkpoint.Request, reply func(refusal error)) {
 	}
 }
 
-// createCheckpoint makes a checkpoint that was asked for, of the files that
-// were captured last.
+// createCheckpoint makes a checkpoint that the user requested, of the files that were
+// captured last.
 func (l *loop) createCheckpoint(reason checkpoint.Text, reply func(refusal error)) {
 	id, made := l.x.Checkpoint(checkpoint.TriggerManual, string(reason), l.git)
 	if !made {

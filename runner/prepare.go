@@ -9,14 +9,15 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// InterruptedError says that a signal came before anything was changed.
+// InterruptedError names the signal that stopped a command before it started any
+// workstream.
 type InterruptedError struct{ Signal string }
 
 func (e *InterruptedError) Error() string {
 	return "interrupted by " + e.Signal + " before anything began"
 }
 
-// interruptible prepares the run until a signal ends that.
+// interruptible prepares the run. A signal cancels that, which is an *InterruptedError.
 func (l *loop) interruptible(ctx context.Context) (*plan.Plan, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -37,7 +38,8 @@ func (l *loop) interruptible(ctx context.Context) (*plan.Plan, error) {
 	}
 }
 
-// prepare gathers the facts and decides the plan. It changes nothing.
+// prepare gathers the facts, makes the plan, and asks the user about stale documents and
+// conflicts. It changes nothing on disk.
 func (l *loop) prepare(ctx context.Context) (*plan.Plan, error) {
 	if l.o.Saved != nil {
 		l.o.Select, l.o.OnConflict = l.o.Saved.Selection, l.o.Saved.OnConflict
@@ -60,7 +62,7 @@ func (l *loop) prepare(ctx context.Context) (*plan.Plan, error) {
 	l.git = l.facts.Git
 	plan := l.decideAll(st, c)
 	if l.facts.EarlierRuns != nil && !plan.Idle() {
-		l.facts.EarlierRuns() // before this run writes to the journal
+		l.facts.EarlierRuns() // read them before this run writes to the journal
 	}
 	if l.o.Saved != nil && l.o.Saved.Facts != plan.Facts {
 		return nil, differs(l.o.Saved, plan)
@@ -74,25 +76,25 @@ func (l *loop) prepare(ctx context.Context) (*plan.Plan, error) {
 	if err := l.resolveConflicts(ctx, st, plan); err != nil {
 		return nil, err
 	}
-	// With what was decided, files may be what they will be put back to.
+	// With this decision, the facts may describe edited files as they will be restored.
 	if err := l.sv.Everything(ctx, l.facts, st, nil, l.o.OnConflict, l.o.Saved != nil); err != nil {
 		return nil, err
 	}
 	plan = l.decideAll(st, c)
-	if len(plan.Conflicts) > 0 { // keeping does not help what runs again
+	if len(plan.Conflicts) > 0 { // a workstream that runs again can't keep its edited artifacts
 		return nil, &ConflictError{Conflicts: plan.Conflicts, Rerun: true}
 	}
 	return plan, nil
 }
 
-// basis is the state that the plan is made against, nil when there is none.
+// basis returns the state against which the plan is made, nil if there is none.
 func (l *loop) basis() (*checkpoint.State, error) {
 	return l.o.basis(l.x.State())
 }
 
-// basis is the state that a plan is made against, given that of the current
-// session, nil for none: that session's, while it is not complete; else the
-// records that a new session begins with. It is nil where that begins with none.
+// basis returns the state against which a plan is made. The parameter is the state of the
+// current session, nil for none. If the run resumes that session, basis returns its state;
+// otherwise it returns the records with which a new session begins, nil if there are none.
 func (o Options) basis(st *checkpoint.State) (*checkpoint.State, error) {
 	switch predecessor := o.predecessor(st); {
 	case o.resumes(st):
@@ -105,13 +107,13 @@ func (o Options) basis(st *checkpoint.State) (*checkpoint.State, error) {
 	return nil, nil //nolint:nilnil // documented above
 }
 
-// resumes reports whether a run goes on with the current session.
+// resumes reports whether a run resumes the current session.
 func (o Options) resumes(st *checkpoint.State) bool {
 	return st != nil && !o.Fresh && !st.Abandoned && st.Status != checkpoint.StatusComplete
 }
 
-// predecessor is the complete session that a new one begins from, nil where
-// there is none.
+// predecessor returns the state of the complete session from which a new session begins,
+// nil if there is none.
 func (o Options) predecessor(st *checkpoint.State) *checkpoint.State {
 	switch {
 	case o.Fresh, st != nil && (st.Abandoned || st.Status != checkpoint.StatusComplete):
@@ -122,8 +124,8 @@ func (o Options) predecessor(st *checkpoint.State) *checkpoint.State {
 	return o.Predecessor
 }
 
-// previous is the state of the session that the run goes on with, nil where it
-// begins a new one.
+// previous returns the state of the session that the run resumes, nil if the run begins a
+// new session.
 func (l *loop) previous() *checkpoint.State {
 	if st := l.x.State(); l.o.resumes(st) {
 		return st
@@ -136,7 +138,8 @@ func (l *loop) decideAll(st *checkpoint.State, c *plan.Chosen) *plan.Plan {
 	return l.pl.Plan(l.o.Now())
 }
 
-// ConflictError lists artifacts that were edited, and that nobody decided.
+// ConflictError lists edited artifacts for which there is no decision, or none that can be
+// applied.
 type ConflictError struct {
 	Conflicts []plan.Conflict
 	Rerun     bool // they can't be kept: their workstreams run again and make them anew
@@ -157,7 +160,8 @@ func (e *ConflictError) Error() string {
 // Unwrap makes it an ErrConflict.
 func (e *ConflictError) Unwrap() error { return ErrConflict }
 
-// undecidedConflicts is the error of a plan that nobody can be asked about. It names first what can't be kept.
+// undecidedConflicts returns the error for conflicts that neither an option nor the user
+// decided. It lists artifacts that can't be kept first.
 func undecidedConflicts(p *plan.Plan) *ConflictError {
 	anew := make(map[string]bool)
 	for _, phase := range p.Phases {
@@ -173,7 +177,8 @@ func undecidedConflicts(p *plan.Plan) *ConflictError {
 	return &ConflictError{Conflicts: append(remade, rest...), Rerun: len(remade) > 0}
 }
 
-// resolveConflicts decides edited artifacts by the option, or by asking.
+// resolveConflicts sets the option OnConflict by asking the user. It returns an error if
+// the option or the answer does not resolve the conflicts.
 func (l *loop) resolveConflicts(ctx context.Context, st *checkpoint.State, planned *plan.Plan) error {
 	conflicts := planned.Conflicts
 	l.sv.Differences(ctx, st, conflicts)
@@ -194,8 +199,8 @@ func (l *loop) resolveConflicts(ctx context.Context, st *checkpoint.State, plann
 	return nil
 }
 
-// BranchGoneError says that the git branch of the session's last run was deleted
-// since, and nobody decided. The session is unchanged.
+// BranchGoneError says that the git branch of the session's last run was deleted since, and
+// that no option decided to go on. The session is unchanged.
 type BranchGoneError struct {
 	Branch string
 	Commit string // at which that run ended
@@ -205,8 +210,8 @@ func (e *BranchGoneError) Error() string {
 	return fmt.Sprintf("the git branch of the session, %s, no longer exists", e.Branch)
 }
 
-// acceptStale decides by the option, or by asking, whether to go on although
-// the PRD document is another one now.
+// acceptStale returns nil if the PRD document did not change, or if the option or the user
+// decides to go on with the changed document.
 func (l *loop) acceptStale(ctx context.Context, plan *plan.Plan) error {
 	if len(plan.Stale) == 0 || l.o.OnStale == StaleProceed {
 		return nil
@@ -230,11 +235,11 @@ func (l *loop) acceptStale(ctx context.Context, plan *plan.Plan) error {
 	return nil
 }
 
-// PlanDiffersError says that a build was asked to do something else than its saved plan is of:
-// that is an ErrPlanMoved of which the difference is known. Nothing was done.
+// PlanDiffersError says how the arguments of a build differ from those of its saved plan. It
+// is an ErrPlanMoved. Nothing was done.
 type PlanDiffersError struct {
 	What    string
-	Resumes bool // the build goes on with a session, or begins from one
+	Resumes bool // the build resumes a session, or begins from a complete one
 }
 
 func (e *PlanDiffersError) Error() string { return e.What }
@@ -242,7 +247,7 @@ func (e *PlanDiffersError) Error() string { return e.What }
 // Unwrap makes it an ErrPlanMoved.
 func (e *PlanDiffersError) Unwrap() error { return ErrPlanMoved }
 
-// differs says why a saved plan is not the one that there is now.
+// differs returns the error that says why a saved plan is not the current plan.
 func differs(saved, now *plan.Plan) error {
 	switch {
 	case saved.Pipeline != now.Pipeline:

@@ -8,20 +8,21 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// View shows a run to somebody. It is called by one goroutine at a time, in order,
-// and only with what is durable.
+// View shows a run to the user. Its methods are called by a single goroutine, in the order
+// of events, and only with durable commits.
 type View interface {
 	// Begin is called once, when the session has been started or resumed.
 	Begin(Beginning)
 	// Commit is called for each commit of this run, after it is durable.
 	Commit(checkpoint.Commit)
-	// Warn tells what no event does: a hook that failed, a file left alone.
+	// Warn shows a message about something that no event records, such as a file that
+	// captures leave out.
 	Warn(message string)
 	// End is called once, last.
 	End(Ending)
 }
 
-// Beginning is what a view learns first.
+// Beginning holds what a view learns when the run begins.
 type Beginning struct {
 	PRD      string
 	Title    string
@@ -31,7 +32,7 @@ type Beginning struct {
 	Parallel int
 }
 
-// Ending is how a run ended.
+// Ending holds how a run ended.
 type Ending struct {
 	Status   checkpoint.Status
 	Error    *checkpoint.Failure  // of a failed run
@@ -40,29 +41,29 @@ type Ending struct {
 	Signal   string // of an interrupted run
 	Duration time.Duration
 	Next     []checkpoint.Text // the commands to type next
-	// Unwritten says that checkpoints could not be written, which has been
-	// dealt with: the session is paused for it, or they were skipped.
+	// Unwritten says that checkpoints could not be written. The session was paused for
+	// that, or the checkpoints were skipped.
 	Unwritten bool
 }
 
-// Done reports whether what was asked for is done: the session is complete, or all
-// that Selection.Only chose is done.
+// Done reports whether the session is complete, or all workstreams that Selection.Only
+// chose are done.
 func (e Ending) Done() bool {
 	return e.Status == checkpoint.StatusComplete ||
 		e.Status == checkpoint.StatusPaused && e.Signal == "" && e.Pause != nil && e.Pause.Reason == checkpoint.PauseChosen
 }
 
-// Asker asks a person at a terminal. A nil Asker means that nobody is there,
-// and nothing is ever answered in anybody's place.
+// Asker asks the user at a terminal. A nil Asker means that there is no terminal: Runner
+// then leaves questions open and never answers them in the user's place.
 type Asker interface {
-	// Approve asks for an approval until it is given, refused or put off, or
-	// ctx ends, since somebody else may answer from beside.
+	// Approve asks for an approval until the user gives, refuses or postpones it, or
+	// until ctx ends: another command may have answered meanwhile.
 	Approve(ctx context.Context, q Question) (Answer, error)
-	// Resolve asks what to do with artifacts that someone edited.
+	// Resolve asks what to do with edited artifacts.
 	Resolve(ctx context.Context, conflicts []plan.Conflict) (plan.OnConflict, error)
 	// Unwritten asks what to do about a checkpoint that can't be written.
 	Unwritten(ctx context.Context, problem string) (OnCheckpointError, error)
-	// Confirm asks a question whose no changes nothing.
+	// Confirm asks a question. The answer no must change nothing.
 	Confirm(ctx context.Context, question string) (bool, error)
 }
 
@@ -71,10 +72,10 @@ type Question struct {
 	Gate      string // its label
 	Message   string
 	Approvers []string
-	Review    bool // the gate has passed; asked is whether to go on
+	Review    bool // the gate has passed, and the question is whether to continue
 }
 
-// Verdict is a person's answer.
+// Verdict is the user's decision.
 type Verdict string
 
 // The answers. Later leaves the question open and pauses the session.
@@ -84,16 +85,17 @@ const (
 	Later   Verdict = "later"
 )
 
-// Answer is a person's answer to a question.
+// Answer is the user's answer to a question.
 type Answer struct {
 	Verdict Verdict
 	Comment string
 	By      checkpoint.Actor
-	// To is what the person was shown; zero is what is asked when it arrives.
+	// To is the verdict that the user was shown; zero: the one that is asked about when
+	// the answer arrives.
 	To checkpoint.Verdict
 }
 
-// OnStale decides whether to go on although the PRD document changed.
+// OnStale decides whether to continue although the PRD document changed.
 type OnStale string
 
 // The decisions about a changed PRD document.
@@ -110,7 +112,7 @@ type CaptureAt string
 const (
 	CaptureBoundary CaptureAt = "boundary" // as with phase, and whenever a workstream is complete and nothing else runs
 	CapturePhase    CaptureAt = "phase"    // when a run begins and ends, and between phases
-	CaptureOff      CaptureAt = "off"      // never by itself, but for what would be lost otherwise
+	CaptureOff      CaptureAt = "off"      // only to keep files that would be lost otherwise
 )
 
 // OnCheckpointError decides what happens when a checkpoint can't be written.
