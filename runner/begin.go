@@ -16,7 +16,7 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// begin starts or resumes the session, and tells the views once that is durable.
+// begin starts or resumes the session, and calls the views' Begin once that is durable.
 func (l *loop) begin(planned *plan.Plan) error {
 	previous, predecessor := l.previous(), l.o.predecessor(l.x.State())
 	uncaptured := previous != nil && plan.OwesCheckpoint(previous)
@@ -78,9 +78,12 @@ func (l *loop) begin(planned *plan.Plan) error {
 	return l.fatal
 }
 
-// goOn resumes the session: what is overwritten is kept first. What may refuse to
-// go on does so before the session is on record as running again, where it is not
-// yet. It returns what is durable, for views that have begun.
+// goOn resumes the session. It first keeps the edited files that the run will overwrite,
+// and restores artifacts. Both may fail, so they come before the session is recorded as
+// running again. After a killed run the session is recorded as running already; then, and
+// after a run that a signal ended without a capture, it is recorded as resumed before
+// artifacts are restored. goOn returns the durable commits, which the views get after
+// Begin.
 func (l *loop) goOn(plan *plan.Plan, unseen bool) ([]checkpoint.Commit, error) {
 	before, err := l.checkpointLastStep()
 	if err != nil {
@@ -104,8 +107,8 @@ func (l *loop) goOn(plan *plan.Plan, unseen bool) ([]checkpoint.Commit, error) {
 	return append(before, kept...), nil
 }
 
-// restoreCarried restores artifacts in a session that has begun from a complete
-// one. The checkpoint of its start holds the files as they were found.
+// restoreCarried restores artifacts in a session that began from a complete session. The
+// checkpoint of its start holds the files as Runner found them.
 func (l *loop) restoreCarried(plan *plan.Plan) error {
 	l.writeAll()
 	if l.fatal != nil || l.status != running {
@@ -133,7 +136,7 @@ func (l *loop) restoreCarried(plan *plan.Plan) error {
 	return l.fatal
 }
 
-// showEnd has the views end with a run that could not go on.
+// showEnd calls the views' End for a run that could not continue.
 func (l *loop) showEnd() {
 	st := l.x.State()
 	e := Ending{Status: st.Status, Error: st.Error, Pause: st.Pause, Signal: l.cause.signal, Duration: l.o.Now().Sub(l.began)}
@@ -142,10 +145,10 @@ func (l *loop) showEnd() {
 	}
 }
 
-// captureFound captures the workspace as a resumed run finds it, before anything
-// starts, so that a file which somebody edited since the last run can be brought back
-// whatever overwrites it. Where no checkpoint holds these files one is made. It also
-// makes up for the capture that the last run could not make.
+// captureFound captures the workspace as a resumed run finds it, before anything starts. A
+// file that was edited since the last run can then be restored, whatever overwrites it. If
+// no checkpoint holds these files, captureFound makes one. It also replaces the capture
+// that the last run could not make.
 func (l *loop) captureFound(uncaptured, unseen bool) {
 	if l.o.Capture == CaptureOff {
 		return
@@ -156,10 +159,10 @@ func (l *loop) captureFound(uncaptured, unseen bool) {
 		return
 	}
 	changed, first, known := l.changedSince(before)
-	if onBranch := l.files.CommitsToBranch(); onBranch { // its commit names a checkpoint
+	if onBranch := l.files.CommitsToBranch(); onBranch { // the commit of a capture names a checkpoint
 		l.readGit()
 	} else if known && changed+first == 0 && before.CaptureIsHeld() {
-		return // what is new in the capture are artifacts on record
+		return // only recorded artifacts are new in the capture
 	}
 	trigger, reason := checkpoint.TriggerStart, "the files could not be captured at first"
 	switch {
@@ -173,9 +176,9 @@ func (l *loop) captureFound(uncaptured, unseen bool) {
 	l.checkpoint(trigger, reason)
 }
 
-// changedSince counts the files that differ from those that a state has on record, as
-// far as these are known, and apart from them those that the capture of that state did
-// not look at.
+// changedSince returns how many files differ from the capture of a state, and how many
+// files are new only because that capture did not cover them. known is false if the files
+// of that capture are not known.
 func (l *loop) changedSince(before *checkpoint.State) (n, first int, known bool) {
 	was, known, err := checkpoint.FilesOf(l.ctx, l.files, before)
 	if err != nil || !known {
@@ -195,8 +198,8 @@ func (l *loop) changedSince(before *checkpoint.State) (n, first int, known bool)
 	return len(changes), first, true
 }
 
-// foundChanged says how many files a resumed run found changed. Where the last run
-// ended without a capture, it may have changed them itself.
+// foundChanged returns a text that says how many files a resumed run found changed. If the
+// last run ended without a capture, that run may have changed them itself.
 func foundChanged(n int, known, unseen bool) string {
 	files := "files"
 	if known {
@@ -215,7 +218,7 @@ func counted(files int) string {
 	return fmt.Sprintf("%d files", files)
 }
 
-// begun reports whether anything of a session has run.
+// begun reports whether any workstream of a session has been attempted.
 func begun(st *checkpoint.State) bool {
 	for _, p := range st.Phases {
 		for _, w := range p.Workstreams {
@@ -227,9 +230,9 @@ func begun(st *checkpoint.State) bool {
 	return false
 }
 
-// refused records that a run ended before it could begin, where the session would
-// read as running for ever. Where nothing could be kept of what it would overwrite,
-// nothing is recorded, so that the next run finds all as this one did.
+// refused records that a run ended before it could begin, if the session would otherwise
+// be recorded as running for ever. If the run ended before it was recorded as started or
+// resumed, refused records nothing, so that the next run finds everything unchanged.
 func (l *loop) refused(err error) error {
 	givenUp := errors.Is(err, errGivenUp)
 	if givenUp {
@@ -272,8 +275,8 @@ func (l *loop) start(predecessor *checkpoint.State) error {
 	return nil
 }
 
-// given are the values that variables were given and that are put on record: short
-// ones, and none in which a secret is found.
+// given returns the values of variables to be recorded. It leaves out values that are longer
+// than checkpoint.MaxGivenValue and values that contain a secret.
 func (l *loop) given() map[string]string {
 	values := l.p.Given()
 	maps.DeleteFunc(values, func(_, value string) bool {
@@ -282,9 +285,9 @@ func (l *loop) given() map[string]string {
 	return values
 }
 
-// baseline is the metrics of the last complete session. A session hands on
-// the one it began with until it is complete itself; only where neither helps
-// is the history searched.
+// baseline returns the metrics of the last complete session. A session that is not
+// complete passes on the baseline with which it began. The history is searched only if
+// the session has neither.
 func (l *loop) baseline() (map[string]checkpoint.Metric, error) {
 	switch st := l.x.State(); {
 	case st != nil && st.Status == checkpoint.StatusComplete:
@@ -307,12 +310,12 @@ type ImportError struct{ Err error }
 
 func (e *ImportError) Error() string { return "go on from the PRD document: " + e.Err.Error() }
 
-// Unwrap returns what is wrong with it.
+// Unwrap returns the cause.
 func (e *ImportError) Unwrap() error { return e.Err }
 
-// FromDocument returns the state in which a session of the pipeline begins that
-// goes on from a document written by hand. A document that breaks a rule of its
-// format, or that does not fit the pipeline, is an *ImportError with all that is wrong.
+// FromDocument returns the first state of a session of the pipeline that begins from a
+// document written by hand. If the document breaks a rule of its format, or does not fit
+// the pipeline, it returns an *ImportError that lists all problems.
 func FromDocument(p *pipeline.Pipeline, doc *checkpoint.Document, now time.Time) (*checkpoint.State, error) {
 	shape := plan.ShapeOf(p)
 	if err := doc.CheckWritten(p.ID, &shape); err != nil {
@@ -350,7 +353,7 @@ func (l *loop) resume(planned *plan.Plan) {
 	l.takeBackPlanned(planned)
 }
 
-// takeBackPlanned records what the plan takes back.
+// takeBackPlanned records the results and verdicts that the plan invalidates.
 func (l *loop) takeBackPlanned(plan *plan.Plan) {
 	for _, phase := range plan.Phases {
 		for _, s := range phase.Steps {
@@ -359,8 +362,8 @@ func (l *loop) takeBackPlanned(plan *plan.Plan) {
 	}
 }
 
-// endKilled records that what a killed runner left running runs no more, so
-// that nothing reads as running for ever.
+// endKilled records that gates and workstreams which a killed Runner left running have
+// ended, so that they are not recorded as running for ever.
 func (l *loop) endKilled() {
 	var events []checkpoint.Event
 	void := func(gates []*pipeline.Gate) {
@@ -390,8 +393,8 @@ func (l *loop) endKilled() {
 	l.x.Add(events...)
 }
 
-// takeBack records at once what the plan takes back, since a reason such as
-// --invalidate is not there any more when the run is killed.
+// takeBack records at once that the plan invalidates a result or a verdict. If the run is
+// killed, the next run no longer has a reason such as --invalidate.
 func (l *loop) takeBack(s plan.Step) {
 	switch {
 	case s.Kind == plan.WorkstreamStep && (s.Decision == plan.Rerun || s.Decision == plan.Cached):
@@ -409,8 +412,8 @@ func (l *loop) pipelineRef() checkpoint.FileRef {
 	return checkpoint.FileRef{Path: checkpoint.Text(findings.Relative(l.p.Source, l.o.Workspace, "")), Digest: l.p.Digest}
 }
 
-// recordRepeats puts on record what --repeat names, before anything starts: the choice is not there any more
-// when the run is killed.
+// recordRepeats records the workstreams that --repeat names before anything starts. If the
+// run is killed, the next run no longer has the option.
 func (l *loop) recordRepeats(planned *plan.Plan) {
 	for _, phase := range planned.Phases {
 		for _, s := range phase.Steps {

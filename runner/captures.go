@@ -9,7 +9,7 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// captures says how much of a session's time went into captures.
+// captures holds the number of a session's captures and the time that they took.
 type captures struct {
 	made      int
 	took      time.Duration
@@ -17,21 +17,21 @@ type captures struct {
 }
 
 const (
-	// freeCaptures is how many captures a session makes whatever they cost.
+	// freeCaptures is the number of captures that a session makes whatever they cost.
 	freeCaptures = 10
-	// captureShare is the part of a session's time, one in so many, up to which
-	// captures at the boundaries of workstreams may take.
+	// captureShare bounds the time of captures at the boundaries of workstreams: they
+	// may take one part in captureShare of the session's time.
 	captureShare = 10
 )
 
-// count begins with what is on record of earlier runs.
+// count adds the captures of earlier runs, which the state records.
 func (c *captures) count(st *checkpoint.State) {
 	c.made += st.Captures.Made
 	c.took += time.Duration(st.Captures.TookMS) * time.Millisecond
 }
 
-// measure takes in a capture that begins now, whatever comes of it, when the function
-// that it returns is called. One within another is not counted twice.
+// measure starts to measure a capture. The caller must call the returned function at the end
+// of the capture, whether it succeeded or not. A capture within another is not counted.
 func (c *captures) measure(now func() time.Time) (ended func()) {
 	if c.measuring {
 		return func() {}
@@ -45,23 +45,23 @@ func (c *captures) measure(now func() time.Time) (ended func()) {
 	}
 }
 
-// affordable reports whether one more may be made in a session that was active for so
-// long.
+// affordable reports whether another capture may be made in a session that was active for
+// the given time.
 func (c *captures) affordable(active time.Duration) bool {
 	return c.made < freeCaptures || c.took*captureShare <= active
 }
 
-// captureBoundary captures the files when a workstream is complete, if nothing else
-// runs: then they are what the workstreams that are complete have left. It adds the
-// checkpoints of the boundary. What it takes to make these durable of their own counts,
-// too.
+// captureBoundary captures the files when a workstream is complete, if nothing else runs:
+// only then do the files hold just the work of complete workstreams. It calls checkpoints,
+// which adds the checkpoints of the boundary. The measured time includes making these
+// checkpoints durable in a commit of their own.
 func (l *loop) captureBoundary(checkpoints func()) {
 	if !l.mayCapture() {
 		checkpoints()
 		return
 	}
 	defer l.captures.measure(l.o.Now)()
-	l.drain() // which may start something
+	l.drain() // draining may start work
 	if !l.resting() || l.status != running || l.fatal != nil {
 		checkpoints()
 		return
@@ -71,7 +71,7 @@ func (l *loop) captureBoundary(checkpoints func()) {
 		l.readGit()
 	}
 	checkpoints()
-	l.drain() // what completes next must not stand in one commit with them
+	l.drain() // the next completion must not share a commit with these checkpoints
 }
 
 // mayCapture reports whether the files may be captured at a boundary.
@@ -83,14 +83,14 @@ func (l *loop) mayCapture() bool {
 	return l.captures.affordable(active)
 }
 
-// resting reports whether nothing runs, and nothing that failed is about to be tried
-// again: what that has left is of no workstream that is complete.
+// resting reports whether nothing runs and no retry is pending. A pending retry counts, since
+// the files that its failed attempt left belong to no complete workstream.
 func (l *loop) resting() bool { return l.slots.Resting() }
 
-// checkpointLastStep makes the checkpoints of the step that completed last, where the
-// runner was killed while it captured the files for them. It comes before anything is
-// captured: their files are those of the last capture before the kill, with the artifacts
-// of the step, and never those that were edited since. It returns what is durable then.
+// checkpointLastStep makes the checkpoints of the last completed step if Runner was killed
+// while it captured the files for them. The caller must call it before any capture. The
+// checkpoints hold the files of the last capture before the kill, with the artifacts of
+// the step, and never files that were edited since. It returns the durable commits.
 func (l *loop) checkpointLastStep() ([]checkpoint.Commit, error) {
 	st := l.x.State()
 	last := st.LastStep
@@ -100,13 +100,13 @@ func (l *loop) checkpointLastStep() ([]checkpoint.Commit, error) {
 	}
 	git := st.Git
 	if n := len(st.Checkpoints); n > 0 && st.Checkpoints[n-1].Git != nil {
-		git = st.Checkpoints[n-1].Git // where the killed run stood
+		git = st.Checkpoints[n-1].Git // the commit at which the killed run was
 	}
 	l.x.Checkpoint(checkpoint.TriggerWorkstreamComplete, "the runner was killed before it was made", git)
 	if w := st.Workstream(st.StepName()); w != nil && w.Phase() != nil && batchDone(w.Phase(), w.Batch) {
 		l.x.Checkpoint(checkpoint.TriggerBatchComplete, fmt.Sprintf("batch %d", w.Batch), git)
 	}
-	return l.x.Drain(l.ctx) // what comes next must not stand in one commit with them
+	return l.x.Drain(l.ctx) // the next events must not share a commit with these checkpoints
 }
 
 // batchDone reports whether all workstreams of a batch are complete or skipped.

@@ -12,18 +12,18 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// ending collects why the run ends.
+// ending holds the reasons for which the run ends.
 type ending struct {
 	failures  []checkpoint.Failure
 	reviews   []string // gates that passed and wait for review
-	uncertain []string // workstreams
+	uncertain []string // once steps whose end the user must resolve
 	meanwhile []string // workstreams whose artifacts were edited while the run was under way
-	edits     []edit   // of what others rely on, made while the run was under way
-	stuck     []string // what keeps the artifacts of workstreams that are done from being put back
-	requested bool     // a pause was asked for
-	excluded  bool     // by --only
+	edits     []edit   // edits of files that steps rely on, made while the run was under way
+	stuck     []string // messages about artifacts that could not be restored
+	requested bool     // the user requested a pause
+	excluded  bool     // --only left out work that would have run
 	signal    string
-	derived   error // a checkpoint can't be written
+	derived   error // why a checkpoint could not be written
 }
 
 // conclude records how the run ended, makes the last checkpoint, and runs the
@@ -38,7 +38,7 @@ func (l *loop) conclude() (Ending, error) {
 		l.capture(trigger)
 		l.readGit() // a capture may be a commit
 		switch {
-		case l.uncaptured && l.cause.signal != "": // which may have come only now
+		case l.uncaptured && l.cause.signal != "": // the signal may have come during the capture
 			event, trigger, hook = l.verdictOfRun()
 		case completes(event) && l.cause.derived != nil:
 			event, trigger, hook = l.pausedForCheckpoint()
@@ -47,8 +47,8 @@ func (l *loop) conclude() (Ending, error) {
 		l.checkpoint(trigger, "")
 		l.writeAll()
 		if completes(event) && l.fatal == nil && l.cause.derived != nil {
-			// The last checkpoint is not on disk: that everything is done is
-			// true, and that it is over is not.
+			// All work is done, but the last checkpoint is not on disk, so the session
+			// must not end yet.
 			event, _, hook = l.pausedForCheckpoint()
 			l.add(nil, l.withHooks(event, hook)...)
 			l.drain()
@@ -71,8 +71,9 @@ func (l *loop) conclude() (Ending, error) {
 	return e, nil
 }
 
-// verdictOfRun says how the run ended. Nothing but a session in which
-// everything passed or was skipped is complete.
+// verdictOfRun returns the event that says how the run ended, with the trigger of the last
+// checkpoint and the event of the hooks. A session is complete only if everything passed or
+// was skipped.
 func (l *loop) verdictOfRun() (checkpoint.Event, checkpoint.Trigger, pipeline.HookEvent) {
 	switch {
 	case l.cause.signal != "":
@@ -101,19 +102,19 @@ func (l *loop) verdictOfRun() (checkpoint.Event, checkpoint.Trigger, pipeline.Ho
 		return paused(checkpoint.PauseApproval, "waiting for an approval of "+plan.List(labels), labels), checkpoint.TriggerPause, pipeline.HookPaused
 	case len(l.cause.reviews) > 0:
 		return paused(checkpoint.PauseReview, "stopped for review after "+plan.List(l.cause.reviews), l.cause.reviews), checkpoint.TriggerPause, pipeline.HookPaused
-	case l.cause.excluded && !l.cause.requested && l.chosenDone(): // also where it is on record as complete, from what is not there any more
+	case l.cause.excluded && !l.cause.requested && l.chosenDone(): // also if the chosen workstreams are recorded as complete from files that no longer exist
 		return paused(checkpoint.PauseChosen, "only some workstreams were chosen", nil), checkpoint.TriggerPause, noHook
 	case !l.cause.excluded && l.everythingDone():
 		return checkpoint.SessionCompleted{}, checkpoint.TriggerComplete, pipeline.HookComplete
 	case l.cause.requested:
 		return paused(checkpoint.PauseRequested, "a pause was asked for", nil), checkpoint.TriggerPause, pipeline.HookPaused
-	default: // it must not happen, and must never look like success
+	default: // this should not happen, and must never be reported as success
 		return paused(checkpoint.PauseRequested, "there is work left that could not be started", nil), checkpoint.TriggerPause, pipeline.HookPaused
 	}
 }
 
-// interrupted is the verdict on a run that a signal has ended. Where the files are
-// not captured, it says so, so that going on captures them.
+// interrupted returns the event of a run that a signal ended. If the files are not captured,
+// the event says so, and a resumed run captures them.
 func interrupted(signal string, uncaptured bool) checkpoint.SessionInterrupted {
 	e := checkpoint.SessionInterrupted{Signal: signal}
 	if uncaptured {
@@ -122,16 +123,15 @@ func interrupted(signal string, uncaptured bool) checkpoint.SessionInterrupted {
 	return e
 }
 
-// pausedForCheckpoint is the verdict on a run of which a checkpoint could not
-// be written, and that nobody has decided to pass over.
+// pausedForCheckpoint returns the events of a run in which a checkpoint could not be written
+// and was not skipped.
 func (l *loop) pausedForCheckpoint() (checkpoint.Event, checkpoint.Trigger, pipeline.HookEvent) {
 	message := "a checkpoint could not be written, and going on writes it: " + withRemedy(l.cause.derived)
 	return paused(checkpoint.PauseCheckpoint, message, nil), checkpoint.TriggerPause, pipeline.HookPaused
 }
 
-// timed adds to the verdict on a run how long it was under way. It is a
-// difference of the clock that nobody can set, which stands still while the
-// machine sleeps.
+// timed adds the duration of the run to its last event. The duration comes from the monotonic
+// clock, which can't be set and stops while the machine sleeps.
 func timed(e checkpoint.Event, took time.Duration) checkpoint.Event {
 	ms := max(0, took.Milliseconds())
 	switch e := e.(type) {
@@ -157,11 +157,11 @@ func paused(reason checkpoint.PauseReason, message string, gates []string) check
 	return checkpoint.SessionPaused{Reason: reason, Gates: gates, Message: checkpoint.Text(message)}
 }
 
-// noHook is the event of a run that stopped as it was asked to: there are no hooks for it.
+// noHook is the hook event of a run that did all that --only chose. It has no hooks.
 const noHook pipeline.HookEvent = ""
 
-// chosenDone reports whether everything that --only chose, and what it needs, has
-// passed or was skipped.
+// chosenDone reports whether all workstreams that --only chose, and those that they need,
+// have passed or were skipped.
 func (l *loop) chosenDone() bool {
 	for name := range l.pl.Allowed() {
 		w := l.x.State().Workstream(name)
@@ -172,8 +172,9 @@ func (l *loop) chosenDone() bool {
 	return true
 }
 
-// everythingDone reads it from the state, and trusts nothing else; what a run
-// that was stopped has not come to may be on record from before.
+// everythingDone reports whether the run reached the end of the last phase and the state
+// records everything as done. The state alone is not enough: it may hold results of earlier
+// runs that a stopped run did not check.
 func (l *loop) everythingDone() bool {
 	if !l.through {
 		return false

@@ -16,19 +16,20 @@ import (
 )
 
 const (
-	// derivedTries is how often at least a checkpoint is tried to be written.
+	// derivedTries is the minimum number of attempts to write a checkpoint.
 	derivedTries = 4
-	derivedPause = 100 * time.Millisecond // before the second, and then twice as long each time
+	derivedPause = 100 * time.Millisecond // before the second attempt; doubled before each further attempt
 	derivedMost  = 10 * time.Second
 )
 
-// checkpoint adds a checkpoint to what is recorded next, if the policy has it.
+// checkpoint adds a checkpoint to the next commit, if the policy asks for a checkpoint on
+// this trigger.
 func (l *loop) checkpoint(t checkpoint.Trigger, reason string) {
 	l.x.Checkpoint(t, reason, l.git)
 }
 
-// writeAll makes all events durable and writes the checkpoint files and documents. Views
-// get the commits once these are written: a checkpoint exists when its file does.
+// writeAll makes all events durable and writes the checkpoint files and documents. Views get
+// the commits only after that, since a checkpoint exists only when its file does.
 func (l *loop) writeAll() {
 	l.holding = true
 	l.drain()
@@ -47,7 +48,8 @@ func (l *loop) writeAll() {
 	}
 }
 
-// show tells the views of a commit, now or when its checkpoints are written.
+// show passes a commit to the views, at once or, during writeAll, after its checkpoint files
+// are written.
 func (l *loop) show(c checkpoint.Commit) {
 	if l.holding {
 		l.held = append(l.held, c)
@@ -58,8 +60,8 @@ func (l *loop) show(c checkpoint.Commit) {
 	}
 }
 
-// derive writes the PRD document when its interval has passed, and reports whether it
-// has.
+// derive writes the PRD document if its interval has passed, and reports whether the
+// interval has passed.
 func (l *loop) derive() bool {
 	due := l.fatal == nil && l.x.DocumentDue()
 	if due {
@@ -68,8 +70,8 @@ func (l *loop) derive() bool {
 	return due
 }
 
-// writeDerived writes checkpoint files and documents, of what is durable alone,
-// and reports whether it could.
+// writeDerived writes checkpoint files and documents, and reports whether it succeeded. It
+// makes all events durable first, since these files must hold only durable state.
 func (l *loop) writeDerived(force bool) bool {
 	what := "the document could not be written"
 	if force {
@@ -93,9 +95,9 @@ func (l *loop) writeDerived(force bool) bool {
 	})
 }
 
-// capture records the files of the workspace, for the checkpoint that comes
-// next. Nothing runs now. A signal gives it up, and none is begun again in a run
-// that one has ended so, or that is to end at once.
+// capture records the files of the workspace for the next checkpoint. The caller must ensure
+// that nothing runs. A signal cancels a capture. The run then makes no further capture, and
+// a run that must end at once makes none either.
 func (l *loop) capture(t checkpoint.Trigger) {
 	if l.o.Capture == CaptureOff {
 		return
@@ -105,10 +107,10 @@ func (l *loop) capture(t checkpoint.Trigger) {
 	})
 }
 
-// captureBy is capture by one of the session's ways to capture.
+// captureBy does what capture does, with the given method of the session.
 func (l *loop) captureBy(capture func(context.Context, *workspace.Workspace, []string) (workspace.Captured, error)) {
 	defer l.captures.measure(l.o.Now)()
-	l.drain() // so that no record is older than the files that it belongs to
+	l.drain() // the records of the captured files must be in the journal before the capture
 	if l.fatal != nil || !l.o.Store.Captures() {
 		return
 	}
@@ -134,16 +136,16 @@ func (l *loop) captureBy(capture func(context.Context, *workspace.Workspace, []s
 	l.uncaptured = !made && (givenUp || l.onUnwritten != CheckpointErrorSkip)
 }
 
-// scope is what a capture takes in, besides what git knows: what the pipeline
-// names, and what the configuration adds.
+// scope returns the patterns of files that a capture includes besides those that git tracks:
+// files that the pipeline names, and files that the configuration adds.
 func (l *loop) scope() []string {
 	patterns := slices.Concat(survey.Local(string(l.pipelineRef().Path), filepath.ToSlash(l.p.Document)), survey.Declared(l.p))
 	slices.Sort(patterns)
 	return l.o.Store.Including(slices.Compact(patterns))
 }
 
-// tellLeftOut names, once, what no capture takes in, and each file that one
-// could not take in.
+// tellLeftOut warns once of the files that all captures leave out, and once of each file that
+// kept changing while a capture read it.
 func (l *loop) tellLeftOut(c workspace.Captured) {
 	unstable := slices.DeleteFunc(slices.Clone(c.Unstable), func(path string) bool { return slices.Contains(l.toldUnstable, path) })
 	if len(unstable) > 0 {
@@ -162,18 +164,17 @@ func (l *loop) tellLeftOut(c workspace.Captured) {
 	}
 }
 
-// unwritten is a part of a checkpoint that has to be written.
+// unwritten is a part of a checkpoint that must be written.
 type unwritten struct {
-	what string                          // what it means if it can't be
-	try  func() error                    // may be called again
-	skip func() (skipped, left []string) // gives it up: checkpoints that go with it, and that stay without a file
+	what string                          // describes the failure to write it
+	try  func() error                    // writes it; may be called again
+	skip func() (skipped, left []string) // gives it up; returns the checkpoints that are skipped, and those that stay on record without a file
 }
 
-// told says that the part can't be written, why, and what a person can do.
+// told returns a text that says what could not be written, why, and what the user can do.
 func (u unwritten) told(err error) string { return u.what + ": " + withRemedy(err) }
 
-// withRemedy is an error together with what a person can do about it, where
-// that is known.
+// withRemedy returns the text of an error, with a remedy for the user if one is known.
 func withRemedy(err error) string {
 	var git *git.StateError
 	if errors.As(err, &git) && git.Remedy != "" {
@@ -182,16 +183,15 @@ func withRemedy(err error) string {
 	return err.Error()
 }
 
-// persist writes a part of a checkpoint. A failure is never passed over: it is
-// tried again, and then a person or the configuration decides. It reports
-// whether the part is written.
+// persist writes a part of a checkpoint, and reports whether it is written. It never ignores
+// a failure: it tries again, and then the user or the configuration decides.
 func (l *loop) persist(u unwritten) bool {
 	err := u.try()
 	first := !l.unwritten
 	if err != nil && first && !errors.Is(err, errGivenUp) && !l.lost(err) {
 		failed := err
 		if l.onUnwritten, err = l.tryAgain(u, err); err == nil {
-			// A disk that fails now and then may soon fail for good.
+			// The user should know: a disk that fails now and then may soon fail for good.
 			l.warn(fmt.Sprintf("%s at first (%v), and was written when it was tried again", u.what, failed))
 		}
 	}
@@ -201,7 +201,7 @@ func (l *loop) persist(u unwritten) bool {
 		return false
 	case err == nil:
 		return true
-	case errors.Is(err, errGivenUp): // nothing is wrong with it
+	case errors.Is(err, errGivenUp): // a signal ended the attempt; the part itself did not fail
 		return false
 	}
 	l.unwritten = true
@@ -217,16 +217,16 @@ func (l *loop) persist(u unwritten) bool {
 	return false
 }
 
-// lost reports whether nothing can be recorded any more, so that what would be
-// written need not be tried again.
+// lost reports whether the journal can no longer be written, so that another attempt is
+// useless.
 func (l *loop) lost(err error) bool {
 	var poisoned *checkpoint.PoisonedError
 	return l.fatal != nil || errors.As(err, &poisoned)
 }
 
-// tryAgain tries a few times more. Then a person decides, where one is there,
-// else the configuration; with retry it goes on until it succeeds or a signal
-// comes.
+// tryAgain tries to write a part of a checkpoint a few more times. Then the user decides, or
+// without a terminal the configuration. With retry, tryAgain continues until it succeeds or
+// a signal comes.
 func (l *loop) tryAgain(u unwritten, err error) (OnCheckpointError, error) {
 	pause := derivedPause
 	for try := 2; err != nil; try++ {
@@ -249,10 +249,10 @@ func (l *loop) tryAgain(u unwritten, err error) (OnCheckpointError, error) {
 	return "", nil
 }
 
-// decideUnwritten asks what to do, and takes in meanwhile what goroutines
-// report.
+// decideUnwritten asks the user what to do about a failure. Meanwhile it handles the reports
+// of other goroutines. If it can't ask, the configuration decides.
 func (l *loop) decideUnwritten(u unwritten, err error) OnCheckpointError {
-	if l.o.Asker == nil || l.prompting() { // two questions at once would take each other's answers
+	if l.o.Asker == nil || l.prompting() { // of two prompts at once, each could read the answer to the other
 		return l.o.OnCheckpointError
 	}
 	ctx, cancel := context.WithCancel(l.ctx)
@@ -285,7 +285,7 @@ func (l *loop) decideUnwritten(u unwritten, err error) OnCheckpointError {
 	}
 }
 
-// skipUnwritten records what is passed over.
+// skipUnwritten records the checkpoints that are skipped, and warns the user.
 func (l *loop) skipUnwritten(u unwritten, first bool, err error) {
 	if first {
 		l.warn(fmt.Sprintf("%s, and is skipped: %v", u.what, err))
@@ -300,14 +300,15 @@ func (l *loop) skipUnwritten(u unwritten, first bool, err error) {
 	}
 }
 
-// LeftUnwritten says of checkpoints that were not skipped though they could not be
-// written why that is, and when they are.
+// LeftUnwritten returns a text about checkpoints that could not be written and were not
+// skipped. It says why they were not, and when they will be written.
 func LeftUnwritten(ids []string) string {
 	return plan.List(ids) + " is needed, and stays on record without its file, which the next command that changes the session writes"
 }
 
-// pauseFor waits, unless the run is cut short meanwhile. What goroutines report
-// is taken in, so that a timeout is heard.
+// pauseFor waits, and reports whether the whole time has passed. It returns early if running
+// tasks are cancelled. It handles the reports of other goroutines, so that a timeout of the
+// session ends the wait.
 func (l *loop) pauseFor(d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -332,7 +333,7 @@ func (l *loop) pauseFor(d time.Duration) bool {
 	return false
 }
 
-// readGit reads where git stands, for the checkpoints that come.
+// readGit reads the branch and commit of git for the next checkpoints.
 func (l *loop) readGit() {
 	if l.o.Git == nil {
 		return
@@ -349,7 +350,7 @@ func (l *loop) readGit() {
 	l.git = head
 }
 
-// tellLinks warns of links that lead out of the workspace, of each once.
+// tellLinks warns once of each link that leads out of the workspace.
 func (l *loop) tellLinks() {
 	if found := l.sv.LinksOut(l.toldLinks); len(found) > 0 {
 		l.warn(plan.LeadsOut(found))

@@ -11,13 +11,13 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// hookTimeout is how long a hook may take that names no timeout of its own:
-// the result of the run waits for it.
+// hookTimeout bounds a hook without a timeout of its own, since the end of the run waits for
+// the hook.
 const hookTimeout = time.Minute
 
-// RunHooks runs the hooks of the end of the last run that are on record as due: the
-// runner was killed, or ended at once, before they had ended. What they do changes no
-// result. A signal is an *InterruptedError.
+// RunHooks runs the hooks that are recorded as due since Runner was killed, or ended at
+// once, before the hooks of the last run had ended. Their results do not change the result
+// of the run. After a signal, RunHooks returns an *InterruptedError.
 func RunHooks(ctx context.Context, o Options) error {
 	o = o.withDefaults()
 	w, done, err := o.files()
@@ -42,7 +42,7 @@ func RunHooks(ctx context.Context, o Options) error {
 	return nil
 }
 
-// hooksFor are the hooks of a pipeline for an event.
+// hooksFor returns the hooks of a pipeline for an event.
 func hooksFor(p *pipeline.Pipeline, event pipeline.HookEvent) (hooks []*pipeline.Hook) {
 	for _, h := range p.Hooks {
 		if h.Event == event {
@@ -52,7 +52,8 @@ func hooksFor(p *pipeline.Pipeline, event pipeline.HookEvent) (hooks []*pipeline
 	return hooks
 }
 
-// withHooks adds to the end of a run, for the same commit, that its hooks are due.
+// withHooks returns the event of the end of a run, followed by an event that records its
+// hooks as due. Both go into the same commit.
 func (l *loop) withHooks(end checkpoint.Event, event pipeline.HookEvent) []checkpoint.Event {
 	n := len(hooksFor(l.p, event))
 	if n == 0 {
@@ -61,8 +62,9 @@ func (l *loop) withHooks(end checkpoint.Event, event pipeline.HookEvent) []check
 	return []checkpoint.Event{end, checkpoint.HooksDue{Event: string(event), Hooks: n}}
 }
 
-// runHooks runs the hooks that are due, and records the end of each. What they do
-// changes no result. A signal that comes meanwhile ends them.
+// runHooks runs the hooks that are due, and records the end of each. Their results do not
+// change the result of the run. A signal cancels the running hook, and the remaining hooks
+// are not run.
 func (l *loop) runHooks() {
 	due := l.x.State().Hooks
 	if due == nil {
@@ -88,7 +90,8 @@ func (l *loop) runHooks() {
 	}
 }
 
-// runHook runs a hook, the nth for its event, and returns what went wrong.
+// runHook runs a hook, the nth for its event. It returns the reason of a failure, "" after
+// success.
 func (l *loop) runHook(h *pipeline.Hook, n int) (problem string) {
 	inv, diags := h.Invocation(l.pl.Results(true, 0))
 	if diags.HasErrors() {

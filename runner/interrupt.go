@@ -7,11 +7,11 @@ import (
 	"io"
 )
 
-// errGivenUp says that a signal came while something was done that takes long,
-// and that is done again when the session is gone on with.
+// errGivenUp says that a signal cancelled long work. The work is done again when the
+// session is resumed.
 var errGivenUp = errors.New("given up, since a signal came")
 
-// interrupt stops gracefully the first time, and at once the second.
+// interrupt stops the run gracefully on the first signal, and at once on the second.
 func (l *loop) interrupt(name string) {
 	if l.cause.signal == "" {
 		l.cause.signal = name
@@ -27,8 +27,9 @@ func (l *loop) interrupt(name string) {
 	}
 }
 
-// stopped stops at once, since the caller wants no more of the run. The signals
-// that made it want that may still wait, and are on record by their names.
+// stopped stops the run at once, since the caller cancelled it. If signals caused that, they
+// may not have been received yet: stopped handles them first, so that they are recorded by
+// their names.
 func (l *loop) stopped() {
 	l.stop = nil
 	for waiting := true; waiting; {
@@ -45,9 +46,9 @@ func (l *loop) stopped() {
 	l.interrupt("SIGTERM")
 }
 
-// untilSignal does what takes as long as the files are large while nothing runs,
-// and gives it up, which is errGivenUp, when a signal comes. The work may use the
-// session: nothing else is done before it has ended.
+// untilSignal does work whose duration depends on the size of the files, while nothing runs.
+// A signal cancels the work, and untilSignal returns errGivenUp. The work may use the
+// session, since the loop does nothing else until the work has ended.
 func (l *loop) untilSignal(work func(ctx context.Context) error) error {
 	ctx, cancel := context.WithCancel(l.ctx)
 	defer cancel()

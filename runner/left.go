@@ -11,14 +11,14 @@ import (
 	"prdrunner/runner/survey"
 )
 
-// leave ends an attempt that failed. What it left of the artifacts of other workstreams
-// goes on record with that, so that the next attempt starts from it, also in another run.
+// leave ends a failed attempt. It records the artifacts of other workstreams as the attempt
+// left them, so that the next attempt starts from these files, also in another run.
 func (l *loop) leave(n *node, r performed) {
 	shared := l.shared(n.ws)
 	switch {
 	case len(shared) == 0:
 		n.left = nil
-	case r.unstarted: // the files are not as an attempt left them
+	case r.unstarted: // the task was not executed, so it left no files
 		n.left = l.leftBefore(n)
 	default:
 		l.spawn("look at what is left by "+n.ws.Name, workstreamSlot, func(context.Context) func() {
@@ -33,8 +33,7 @@ func (l *loop) leave(n *node, r performed) {
 	l.retryOrFail(n, *r.failure, r.result)
 }
 
-// shared returns the artifacts of other workstreams that one may write, as these have
-// them on record.
+// shared returns the recorded artifacts of other workstreams that a workstream may write.
 func (l *loop) shared(ws *pipeline.Workstream) []checkpoint.Artifact {
 	patterns := l.sv.Extend(ws.ArtifactPatterns)
 	if len(patterns) == 0 {
@@ -53,8 +52,8 @@ func (l *loop) shared(ws *pipeline.Workstream) []checkpoint.Artifact {
 	return plan.SortedByPath(all)
 }
 
-// recordableLeft is what goes on record of what an attempt left. Where that is not known,
-// or is more than a line of the journal holds, it is what the attempt before it left.
+// recordableLeft returns the files to record as left by an attempt. If they could not be
+// read, or do not fit in a line of the journal, it returns those of the attempt before.
 func (l *loop) recordableLeft(n *node, left []checkpoint.Artifact, err error) []checkpoint.Artifact {
 	if err == nil {
 		err = journal.Recordable(checkpoint.WorkstreamFailed{Workstream: n.ws.Name, Left: left})
@@ -66,7 +65,7 @@ func (l *loop) recordableLeft(n *node, left []checkpoint.Artifact, err error) []
 	return l.leftBefore(n)
 }
 
-// leftBefore is what the last attempt that failed has on record as left.
+// leftBefore returns the files that are recorded as left by the last failed attempt.
 func (l *loop) leftBefore(n *node) []checkpoint.Artifact {
 	if rec := l.x.State().Workstream(n.ws.Name); rec.Left != nil {
 		return rec.Left.Files

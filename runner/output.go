@@ -5,15 +5,15 @@ import (
 	"unicode/utf8"
 )
 
-// maxTail is how much of the end of a log is searched for what went wrong.
+// maxTail bounds how many bytes at the end of a log are searched for an error.
 const maxTail = 256 << 10
 
-// maxMessage is how many bytes of a line of output go on record as what went
-// wrong. A line may be as long as the log is.
+// maxMessage bounds the bytes of a recorded error message. A line of output may be as long
+// as its log.
 const maxMessage = 2000
 
-// shortened is a text of at most maxMessage bytes, which says so where it was
-// longer.
+// shortened returns a text of at most maxMessage bytes. A text that was longer ends with an
+// ellipsis.
 func shortened(s string) string {
 	if len(s) <= maxMessage {
 		return s

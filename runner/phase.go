@@ -14,7 +14,7 @@ type phaseRun struct {
 	phase   *pipeline.Phase
 	open    int          // nodes that have not ended
 	busy    int          // slots in use by its workstreams
-	entered bool         // something has happened in it in this run
+	entered bool         // the phase was recorded as started in this run
 	passed  bool         // it was completed in this run
 	left    map[int]int  // by batch: workstreams that are not complete
 	ran     map[int]bool // by batch: whether one was completed in this run
@@ -23,8 +23,8 @@ type phaseRun struct {
 // free reports whether the phase's own limit lets another workstream start.
 func (p *phaseRun) free() bool { return p.phase.MaxParallel == 0 || p.busy < p.phase.MaxParallel }
 
-// runPhase runs the workstreams of a phase and then its own gates. It reports
-// whether the phase is done with.
+// runPhase runs the workstreams of a phase and then its own gates. It reports whether the
+// phase is complete or skipped.
 func (l *loop) runPhase(phase *pipeline.Phase) bool {
 	began := l.o.Now()
 	l.phase = &phaseRun{phase: phase, left: make(map[int]int), ran: make(map[int]bool)}
@@ -47,7 +47,8 @@ func (l *loop) runPhase(phase *pipeline.Phase) bool {
 		return l.recheck(phase)
 	}
 	nodes := l.enterPhase(phase)
-	// The roots are found before any is dealt with, since that may set others free.
+	// roots is called before any node starts, since a node that ends at once makes its
+	// dependents ready.
 	for _, n := range roots(nodes) {
 		l.ready(n)
 	}
@@ -66,7 +67,7 @@ func (l *loop) runPhase(phase *pipeline.Phase) bool {
 	return true
 }
 
-// enterPhase makes the nodes of a phase.
+// enterPhase returns a node for each workstream of a phase.
 func (l *loop) enterPhase(phase *pipeline.Phase) []*node {
 	nodes := make([]*node, len(phase.Workstreams))
 	byName := make(map[string]*node, len(nodes))
@@ -87,7 +88,7 @@ func (l *loop) enterPhase(phase *pipeline.Phase) []*node {
 	return nodes
 }
 
-// roots are the nodes that wait for no other.
+// roots returns the nodes that wait for no other node.
 func roots(nodes []*node) []*node {
 	var free []*node
 	for _, n := range nodes {
@@ -114,8 +115,9 @@ func (l *loop) skipPhase(phase *pipeline.Phase) {
 	l.recordSkipped(phase, "its when is false")
 }
 
-// recordSkipped records that nothing of a phase runs: its own when says so, or
-// that of each of its workstreams. What was added to it since that was recorded is to be recorded, too.
+// recordSkipped records that a phase is skipped, by its own when or since each of its
+// workstreams is skipped. It records that again if the phase has new workstreams or gates
+// since it was recorded.
 func (l *loop) recordSkipped(phase *pipeline.Phase, reason checkpoint.Text) {
 	if !l.x.State().Phase(phase.Name).AllSkipped() {
 		for _, ws := range phase.Workstreams {
@@ -125,8 +127,8 @@ func (l *loop) recordSkipped(phase *pipeline.Phase, reason checkpoint.Text) {
 	}
 }
 
-// enter records that the phase has begun, the first time something happens in
-// it. From then on the plan is no longer all that counts.
+// enter records that the phase has begun, unless this run has recorded that already. From
+// then on the plan may be out of date.
 func (l *loop) enter() {
 	l.dirty = true
 	if !l.phase.entered {
@@ -135,8 +137,8 @@ func (l *loop) enter() {
 	}
 }
 
-// member takes a workstream that is complete or skipped out of its batch, and
-// makes the checkpoint of the batch with the last one.
+// member removes a workstream that is complete or skipped from its batch. When the last
+// workstream is removed and any of them ran, member makes the checkpoint of the batch.
 func (l *loop) member(ws *pipeline.Workstream, ran bool) {
 	p := l.phase
 	p.left[ws.Batch]--

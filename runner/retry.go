@@ -11,9 +11,8 @@ import (
 	"prdrunner/pipeline"
 )
 
-// retryOrFail repeats an attempt after its pause, or gives the workstream up.
-// While the run stops for another reason than a failure, an attempt that would
-// be repeated is left for the next run.
+// retryOrFail repeats an attempt after its pause, or fails the workstream. If the run is
+// stopping for another reason than a failure, the next attempt is left for the next run.
 func (l *loop) retryOrFail(n *node, f checkpoint.Failure, res Result) {
 	n.tries++
 	pause := l.nextPause(n, res)
@@ -40,17 +39,17 @@ func (l *loop) retryOrFail(n *node, f checkpoint.Failure, res Result) {
 	})
 }
 
-// calledOff is the failure of a workstream that is not tried again, because another
-// one failed, with how many of its attempts it had.
+// calledOff returns the failure of a workstream that is not retried because another
+// workstream failed. Its message says how many attempts were made.
 func (n *node) calledOff(f checkpoint.Failure) checkpoint.Failure {
 	f.Message = checkpoint.Text(shortened(fmt.Sprintf("%d of %d attempts, called off: %s", n.tries, n.ws.Retry.Attempts, f.Message)))
 	return f
 }
 
-// nextPause is how long to wait before the next attempt, or backoff.Stop.
+// nextPause returns the pause before the next attempt, or backoff.Stop.
 func (l *loop) nextPause(n *node, res Result) time.Duration {
 	r := n.ws.Retry
-	if res.Outcome == NotFound { // nor will it be, by waiting
+	if res.Outcome == NotFound { // waiting does not make the program appear
 		return backoff.Stop
 	}
 	if n.pauses == nil {
@@ -62,7 +61,7 @@ func (l *loop) nextPause(n *node, res Result) time.Duration {
 	return n.pauses.NextBackOff()
 }
 
-// pauses are the pauses between attempts, followed by backoff.Stop.
+// pauses returns the sequence of pauses between attempts, which ends with backoff.Stop.
 func pauses(r pipeline.Retry) backoff.BackOff {
 	if r.Attempts <= 1 {
 		return &backoff.StopBackOff{}

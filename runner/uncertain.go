@@ -10,9 +10,9 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// uncertain deals with a once step whose end nobody knows, or which something
-// asks to run twice: its verify command decides, or else a person; what was not
-// chosen stays as it is. That it is uncertain is on record already.
+// uncertain resolves a once step whose end is not recorded, or that would run a second time.
+// Its verify command decides, or else the user. A step that the selection leaves out stays
+// uncertain. The caller must have recorded that the step is uncertain.
 func (l *loop) uncertain(n *node) {
 	inv, has, diags := n.ws.Verify(l.pl.Results(true, n.attempt))
 	if diags.HasErrors() {
@@ -59,9 +59,9 @@ func (l *loop) uncertain(n *node) {
 	})
 }
 
-// verified goes on with what the verify command found out. What did not happen
-// has failed, if it was tried in this run; else it is tried now. Of what did, had
-// is what was on record earlier, nil for nothing.
+// verified records the answer of the verify command, and continues. If the step did not
+// happen, it has failed if this run attempted it; otherwise it is attempted now. If it
+// happened, had is its earlier record, nil for none.
 func (l *loop) verified(n *node, r checkpoint.Resolution, had *checkpoint.Work) {
 	last := l.x.State().Workstream(n.ws.Name).Error
 	e := checkpoint.WorkstreamResolved{Workstream: n.ws.Name, Resolution: r, By: l.o.By, Verified: true, Work: had}
@@ -75,7 +75,7 @@ func (l *loop) verified(n *node, r checkpoint.Resolution, had *checkpoint.Work) 
 	l.add(nil, e)
 	switch {
 	case r == checkpoint.ResolvedDone:
-		delete(l.facts.Conflicts, n.ws.Name) // they were about what an earlier run had made
+		delete(l.facts.Conflicts, n.ws.Name) // they concerned artifacts of an earlier run
 		l.keep(n)
 	case n.attempt == 0:
 		l.slots.Add(l.job(n, l.attemptNext))
@@ -84,8 +84,8 @@ func (l *loop) verified(n *node, r checkpoint.Resolution, had *checkpoint.Work) 
 	}
 }
 
-// verifiedWithout leaves to a person what happened according to its verify command, since
-// something needs what is not on record of its result.
+// verifiedWithout leaves the decision about a once step to the user. According to its verify
+// command the step happened, but other steps need outputs that are not on record.
 func (l *loop) verifiedWithout(n *node, lost []plan.Lost) {
 	err := &plan.LostError{Workstream: n.ws.Name, Lost: lost}
 	f := checkpoint.Failure{
@@ -98,8 +98,8 @@ func (l *loop) verifiedWithout(n *node, lost []plan.Lost) {
 	l.leaveUncertain(n)
 }
 
-// leaveUncertain leaves the decision to a person. Nothing that is independent
-// of it is lost: what runs may finish.
+// leaveUncertain leaves the decision about a once step to the user. Running workstreams may
+// finish.
 func (l *loop) leaveUncertain(n *node) {
 	l.cause.uncertain = append(l.cause.uncertain, n.ws.Name)
 	l.pl.Mark(n.ws.Name, plan.Uncertain)
@@ -109,7 +109,8 @@ func (l *loop) leaveUncertain(n *node) {
 	l.add(func() { l.end(n, false) })
 }
 
-// describeUncertain says what a person must resolve: of what has happened before, when and where.
+// describeUncertain returns a text that says what the user must resolve. For steps that have
+// happened before, it says when and where.
 func (l *loop) describeUncertain() string {
 	var unknown, texts []string
 	for _, name := range l.cause.uncertain {
