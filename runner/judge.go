@@ -12,8 +12,8 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// judgeAll judges gates in their order, and tells whether all of them passed.
-// The first that does not ends it, unless the run is to keep going.
+// judgeAll judges gates in their order, and calls then with whether all of them passed. It
+// stops at the first gate that does not pass, unless the run keeps going after failures.
 func (l *loop) judgeAll(gates []*pipeline.Gate, then func(passed bool)) {
 	passed := true
 	var next func(i int)
@@ -23,7 +23,7 @@ func (l *loop) judgeAll(gates []*pipeline.Gate, then func(passed bool)) {
 			return
 		}
 		if gates[i].Workstream == nil && l.status != running {
-			then(false) // a phase's gates are something new
+			then(false) // a stopped run starts no gates of a phase
 			return
 		}
 		l.judge(gates[i], func(ok bool) {
@@ -46,13 +46,13 @@ func (l *loop) judgePhase(phase *pipeline.Phase) bool {
 	return ended && passed && !l.cut()
 }
 
-// judge reaches a verdict on one gate. What the gate judges is looked at
-// first, so that the verdict is bound to it.
+// judge reads the files that a gate judges, and then judges the gate. The verdict is bound to
+// these files.
 func (l *loop) judge(g *pipeline.Gate, then func(bool)) {
 	l.survey(g, func(err error) { l.judged(g, err, false, then) })
 }
 
-// judged goes on with a gate once what it judges was looked at, if it could be.
+// judged continues with a gate after its files were read. err says why they could not be.
 func (l *loop) judged(g *pipeline.Gate, err error, again bool, then func(bool)) {
 	switch {
 	case l.cut():
@@ -64,7 +64,7 @@ func (l *loop) judged(g *pipeline.Gate, err error, again bool, then func(bool)) 
 	}
 }
 
-// survey looks at what a gate judges.
+// survey reads the files that a gate judges.
 func (l *loop) survey(g *pipeline.Gate, then func(error)) {
 	l.slots.Urgent(func() {
 		if l.cut() {
@@ -84,8 +84,8 @@ func (l *loop) survey(g *pipeline.Gate, then func(error)) {
 	})
 }
 
-// surveyed decides a gate whose files have been looked at, and judges it if
-// its verdict can't be carried over.
+// surveyed decides about a gate whose files have been read, and judges it if its verdict
+// can't be reused.
 func (l *loop) surveyed(g *pipeline.Gate, again bool, then func(bool)) {
 	step, diags := l.pl.Gate(g)
 	if diags.HasErrors() {
@@ -115,10 +115,10 @@ func (l *loop) surveyed(g *pipeline.Gate, again bool, then func(bool)) {
 		return
 	}
 	l.enter()
-	if step.Decision == plan.Judge && l.x.State().Gate(g.Label()).Status == checkpoint.Passed { // a reason that the plan could not know yet
+	if step.Decision == plan.Judge && l.x.State().Gate(g.Label()).Status == checkpoint.Passed { // the reason arose during the run, so the plan did not record it
 		l.add(nil, checkpoint.GateVoided{Gate: g.Label(), Reason: step.Reason})
 	}
-	if g.Workstream != nil && l.pl.Excluded(g.Workstream) != "" { // as the plan would have said, had it known
+	if g.Workstream != nil && l.pl.Excluded(g.Workstream) != "" { // the plan would have left the gate out, had it known the reason
 		l.cause.excluded = true
 		then(false)
 		return
@@ -135,8 +135,8 @@ func (l *loop) surveyed(g *pipeline.Gate, again bool, then func(bool)) {
 	}
 }
 
-// judgeByCommand runs the gate's process, and makes sure that what it judged
-// is still what it was when it has ended.
+// judgeByCommand runs the gate's process, and checks afterwards that the judged files have
+// not changed. If they have, it judges once more.
 func (l *loop) judgeByCommand(g *pipeline.Gate, v checkpoint.Verdict, again bool, then func(bool)) {
 	inv, diags := g.Invocation(l.pl.Results(true, 0))
 	if diags.HasErrors() {
@@ -203,7 +203,7 @@ func (l *loop) judgeByMetric(g *pipeline.Gate, v checkpoint.Verdict, then func(b
 	l.passGate(g, v, m.Value, 0, then)
 }
 
-// inPipeline makes a failure that points at the gate's own lines.
+// inPipeline returns a failure that points to the gate's lines in the pipeline.
 func (l *loop) inPipeline(g *pipeline.Gate, outcome, message string) checkpoint.Failure {
 	return checkpoint.Failure{
 		Outcome: outcome, Message: checkpoint.Text(l.o.Mask(message)),
@@ -211,7 +211,7 @@ func (l *loop) inPipeline(g *pipeline.Gate, outcome, message string) checkpoint.
 	}
 }
 
-// passGate records that a gate has passed, and stops for review where that is asked for.
+// passGate records that a gate has passed, and waits for a review if one is required.
 func (l *loop) passGate(g *pipeline.Gate, v checkpoint.Verdict, value any, took time.Duration, then func(bool)) {
 	l.recordedFiles.pass(g.Label(), l.facts.Judging[g.Label()].Files)
 	l.add(nil, checkpoint.GatePassed{Verdict: v, Value: value, DurationMS: took.Milliseconds(), Review: l.mustReview(g, v)})
@@ -219,8 +219,8 @@ func (l *loop) passGate(g *pipeline.Gate, v checkpoint.Verdict, value any, took 
 	l.reviewOr(g, then)
 }
 
-// mustReview reports whether the session stops for review after the gate:
-// where that is asked for, unless a person has already looked at the same.
+// mustReview reports whether the session stops for review after the gate. It does if the gate
+// or an option says so, unless the user has already reviewed the same files.
 func (l *loop) mustReview(g *pipeline.Gate, v checkpoint.Verdict) bool {
 	return (g.Pause || l.o.PauseAtGates) && l.x.State().Gate(g.Label()).Reviewed != v.Judged
 }
@@ -238,7 +238,8 @@ func (l *loop) unjudgeable(g *pipeline.Gate, f checkpoint.Failure, then func(boo
 	l.failGate(g, checkpoint.Verdict{Gate: g.Label()}, nil, 0, f, then)
 }
 
-// ownerOf is what the PRD document calls the workstream of a gate's error.
+// ownerOf returns the name that the PRD document gives as the workstream of a gate's error:
+// the gate's workstream, or else its phase.
 func ownerOf(g *pipeline.Gate) string {
 	if g.Workstream != nil {
 		return g.Workstream.Name

@@ -11,13 +11,14 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// A verdict holds for what was judged, and a record for what was made. People
-// and processes can edit files at any moment of a run, so both are compared
-// again before what uses them starts, before a phase is left, and before the
-// session is complete. What is found then stops the run, and nothing else:
-// going on judges it, or has somebody decide.
+// A verdict holds only for the files that were judged, and a record only for the files that
+// were made. Users and processes can edit files at any moment of a run. Runner therefore
+// compares the files again before a step uses them, before it leaves a phase, and before the
+// session is complete. An edit that it finds stops the run and changes nothing else: the
+// resumed run judges the edit, or has the user decide.
 
-// carryOver takes in what stands from the runs before.
+// carryOver adds to the recorded files those of verdicts and workstreams that the plan
+// reuses.
 func (l *loop) carryOver(planned *plan.Plan) {
 	st := l.x.State()
 	for _, phase := range planned.Phases {
@@ -33,8 +34,8 @@ func (l *loop) carryOver(planned *plan.Plan) {
 	}
 }
 
-// keptEdits are the artifacts of a workstream that were edited before the run began,
-// as they are now, where it was decided that the edits are kept.
+// keptEdits returns the edited artifacts of a workstream as they were found before the run
+// began, if the decision is to keep the edits.
 func (l *loop) keptEdits(name string) []checkpoint.Artifact {
 	if l.pl.ChoiceFor(name) != plan.ConflictKeep {
 		return nil
@@ -49,9 +50,9 @@ func (l *loop) keptEdits(name string) []checkpoint.Artifact {
 	return kept
 }
 
-// editsBefore are the edits of what a workstream is about to read, and of what it
-// is about to write although others rely on it: nobody could tell such an edit
-// from its own work afterwards.
+// editsBefore returns the edits of files that a workstream is about to read, and of files
+// that it is about to write and that other steps rely on. After the workstream has run, such
+// an edit could not be told from the workstream's own work.
 func (l *loop) editsBefore(ws *pipeline.Workstream) []edit {
 	inputs := l.facts.Inputs[ws.Name]
 	read := l.recordedFiles.among(inputs.Patterns, inputs.Files, func(path string) bool { return l.pl.Makes(ws, path) })
@@ -60,8 +61,8 @@ func (l *loop) editsBefore(ws *pipeline.Workstream) []edit {
 	return append(read, slices.DeleteFunc(written, func(e edit) bool { return e.gate == "" && e.maker == ws.Name })...)
 }
 
-// stopFor stops the run because of edits, if any of them is one. What a
-// workstream that has begun and is not done does to its artifacts is not.
+// stopFor stops the run if there are edits, and reports whether there are. It ignores changes
+// by a workstream that has begun and is not done to its own artifacts.
 func (l *loop) stopFor(edits []edit) bool {
 	edits = slices.DeleteFunc(edits, func(e edit) bool { return l.pl.UnderWay(e.path, e.now) })
 	for _, e := range edits {
@@ -75,17 +76,18 @@ func (l *loop) stopFor(edits []edit) bool {
 	return len(edits) > 0
 }
 
-// asLeft reports whether what a gate is to judge is as others left or judged
-// it. Its own verdict is what is reached anew.
+// asLeft reports whether the files that a gate is about to judge are as workstreams left them
+// and as other gates judged them. If not, it stops the run. It forgets the gate's own earlier
+// verdict.
 func (l *loop) asLeft(g *pipeline.Gate) bool {
 	l.recordedFiles.void(g.Label())
 	judging := l.facts.Judging[g.Label()]
 	return !l.stopFor(l.recordedFiles.among(judging.Patterns, judging.Files, nil))
 }
 
-// takeMended puts on record what somebody made of the artifacts of a workstream
-// while its own gate was judging them, or asking about them: it judges them as
-// they are, and they are no edit of work that is done.
+// takeMended records artifacts of a workstream that were edited while the workstream's own
+// gate was judging them or asking about them. The gate judges the edited files, so they do
+// not count as edits of work that is done.
 func (l *loop) takeMended(g *pipeline.Gate, then func(error)) {
 	if g.Workstream == nil {
 		then(nil)
@@ -125,8 +127,8 @@ func pathsOf(files []checkpoint.Artifact) []checkpoint.Text {
 	return paths
 }
 
-// recheck looks once more at what was judged and made in a phase, and in all
-// phases when the last is about to be left. It reports whether all of it stands.
+// recheck compares the files that were judged and made in a phase with their records; after
+// the last phase, those of all phases. It reports whether all are unchanged.
 func (l *loop) recheck(phase *pipeline.Phase) bool {
 	phases := []*pipeline.Phase{phase}
 	if phase.Number == len(l.p.Phases) {
@@ -157,8 +159,8 @@ func (l *loop) recheck(phase *pipeline.Phase) bool {
 	return same
 }
 
-// relied are the gates of phases that have passed and judge files, and the
-// artifacts on record there.
+// relied returns the passed gates of phases that judge files, and the paths of the recorded
+// artifacts of these phases.
 func (l *loop) relied(phases []*pipeline.Phase) (gates []*pipeline.Gate, artifacts []string) {
 	passed := func(all []*pipeline.Gate) {
 		for _, g := range all {
@@ -194,7 +196,7 @@ func (l *loop) compare(gates []*pipeline.Gate, found *plan.Facts, artifacts []st
 	return edits
 }
 
-// conflicting are conflicts as edits.
+// conflicting returns conflicts as edits.
 func conflicting(workstream string, conflicts []plan.Conflict) []edit {
 	edits := make([]edit, len(conflicts))
 	for i, c := range conflicts {
@@ -203,7 +205,7 @@ func conflicting(workstream string, conflicts []plan.Conflict) []edit {
 	return edits
 }
 
-// describeEdits says what was edited, and what a person can do.
+// describeEdits returns a text that says which files were edited, and what the user can type.
 func (l *loop) describeEdits() string {
 	var after []string
 	files := make(map[string][]string)

@@ -14,13 +14,13 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// recordedFiles is what steps may rely on, by path: an artifact is as its workstream left
-// it, and a file is as a gate judged it. A file that another workstream declares and has
-// written since is recorded for that one, so it is no edit.
+// recordedFiles holds the files on which steps may rely, by path: artifacts as their
+// workstream left them, and files as a gate judged them. A file that another workstream
+// declares and has written since is recorded for that workstream, so it is no edit.
 type recordedFiles struct {
 	made   index                            // artifacts, by the workstream that recorded them last
 	judged index                            // by the gate that judged them last
-	files  map[string][]checkpoint.Artifact // what each verdict that holds is about, by the label of its gate
+	files  map[string][]checkpoint.Artifact // the files to which each valid verdict is bound, by the label of its gate
 }
 
 // recordedFile is a file as a step found or left it.
@@ -33,8 +33,8 @@ func newRecordedFiles() *recordedFiles {
 	return &recordedFiles{made: index{}, judged: index{}, files: make(map[string][]checkpoint.Artifact)}
 }
 
-// make records what a workstream has made. Files that were recorded under its patterns
-// before are no longer recorded: the workstream was to make them, too.
+// make records the artifacts of a workstream. It first forgets all files that match the
+// workstream's patterns, since the workstream was to make these files, too.
 func (s *recordedFiles) make(ws *pipeline.Workstream, patterns []string, artifacts []checkpoint.Artifact) {
 	for _, of := range []index{s.made, s.judged} {
 		for p := range of.matching(patterns) {
@@ -61,8 +61,8 @@ func (s *recordedFiles) under(patterns []string) bool {
 	return false
 }
 
-// release forgets the artifacts of a workstream that is skipped. From then on they are
-// files like any other.
+// release forgets the artifacts of a skipped workstream. From then on they are ordinary
+// files.
 func (s *recordedFiles) release(w *checkpoint.Workstream) {
 	for _, a := range w.Artifacts {
 		if m, ok := s.made.at(string(a.Path)); ok && m.by == w.Name {
@@ -90,7 +90,7 @@ func (s *recordedFiles) void(label string) {
 	delete(s.files, label)
 }
 
-// edit is a file that is not as it is recorded.
+// edit is a file that differs from its record.
 type edit struct {
 	path  string
 	gate  string // the gate that judged it, "" if none did
@@ -99,7 +99,8 @@ type edit struct {
 	now   string // the digest of the file, "" where it was deleted
 }
 
-// differs compares a file with what is recorded of it. A file that does not exist is nil.
+// differs compares a file with its record, and reports whether they differ. now is nil if the
+// file does not exist.
 func (s *recordedFiles) differs(p string, now *checkpoint.Artifact) (edit, bool) {
 	e := edit{path: p, how: howDiffers(now), now: plan.DigestNow(now)}
 	if j, ok := s.judged.at(p); ok && (now == nil || plan.DigestFiles([]checkpoint.Artifact{j.file}) != plan.DigestFiles([]checkpoint.Artifact{*now})) {
@@ -118,8 +119,8 @@ func howDiffers(now *checkpoint.Artifact) string {
 	return "changed"
 }
 
-// among compares the files that were found under patterns with what is recorded of them.
-// It ignores the paths that leaveOut reports; nil ignores none.
+// among compares the files that match patterns with their records, and returns the edits. It
+// ignores deleted files for which leaveOut reports true; a nil leaveOut ignores none.
 func (s *recordedFiles) among(patterns []string, found []checkpoint.Artifact, leaveOut func(string) bool) []edit {
 	var edits []edit
 	there := make(map[string]bool, len(found))

@@ -16,8 +16,8 @@ import (
 	"prdrunner/runner/survey"
 )
 
-// restorePlanned puts back, before anything starts, the artifacts that the
-// plan says are restored, and returns what is to go on record of it.
+// restorePlanned restores the artifacts that the plan says to restore, before anything
+// starts. It returns the events to record.
 func (l *loop) restorePlanned(planned *plan.Plan) ([]checkpoint.Event, error) {
 	var wanted []checkpoint.Artifact
 	var events []checkpoint.Event
@@ -43,7 +43,7 @@ func (l *loop) restorePlanned(planned *plan.Plan) ([]checkpoint.Event, error) {
 	})
 }
 
-// restoreThen puts back artifacts of a workstream that is reused, and goes on.
+// restoreThen restores artifacts of a workstream that is reused, and then calls then.
 func (l *loop) restoreThen(n *node, then func()) {
 	wanted, event := l.recorded(*n.step)
 	n.step.Restores = nil
@@ -59,7 +59,7 @@ func (l *loop) restoreThen(n *node, then func()) {
 				l.halt(stopPause)
 				l.end(n, false)
 			case err != nil:
-				// Its work is done, and what is in the way does not undo it.
+				// The workstream stays done, although its artifacts can't be restored.
 				l.cause.stuck = append(l.cause.stuck, "the artifacts of "+n.ws.Name+" are not put back: "+err.Error())
 				l.halt(stopPause)
 				l.end(n, false)
@@ -73,14 +73,15 @@ func (l *loop) restoreThen(n *node, then func()) {
 	})
 }
 
-// isChanged reports whether an error says that a file was edited meanwhile. What
-// it is an artifact of is done all the same.
+// isChanged reports whether an error says that a file was edited meanwhile. The workstream of
+// the file stays done.
 func isChanged(err error) bool {
 	var changed *workspace.ChangedError
 	return errors.As(err, &changed)
 }
 
-// recorded are the artifacts that a step restores, as they are on record.
+// recorded returns the records of the artifacts that a step restores, and the event that
+// records their restoration.
 func (l *loop) recorded(s plan.Step) ([]checkpoint.Artifact, checkpoint.Event) {
 	event := checkpoint.ArtifactsRestored{Workstream: s.Name, Reason: s.Reason}
 	var wanted []checkpoint.Artifact
@@ -93,8 +94,8 @@ func (l *loop) recorded(s plan.Step) ([]checkpoint.Artifact, checkpoint.Event) {
 	return wanted, event
 }
 
-// restored takes out of the facts what is no conflict any more, but is there as
-// it is on record.
+// restored updates the facts after artifacts were restored: they are no longer conflicts, and
+// the current files are as recorded.
 func (l *loop) restored(workstream string, artifacts []checkpoint.Artifact) {
 	back := byPathOf(artifacts)
 	l.facts.Conflicts[workstream] = slices.DeleteFunc(slices.Clone(l.facts.Conflicts[workstream]), func(c plan.Conflict) bool {
@@ -106,9 +107,9 @@ func (l *loop) restored(workstream string, artifacts []checkpoint.Artifact) {
 	l.facts.Current[workstream] = append(as, artifacts...)
 }
 
-// takeBackPartial restores those of the artifacts that are partial work and
-// whose bytes are kept, and returns them. What is not as recorded for another
-// reason is somebody's edit, and stays. The id is that of putBack.
+// takeBackPartial restores the artifacts that are partial work and whose bytes are kept, and
+// returns them. A file for which mine reports false was edited by the user, and stays. The id
+// is passed to putBack.
 func takeBackPartial(ctx context.Context, w *workspace.Workspace, id string, all []checkpoint.Artifact, mine func(path, digest string) bool) (changed []checkpoint.Artifact, err error) {
 	for _, a := range all {
 		now, err := survey.Describe(ctx, w, string(a.Path))
@@ -121,7 +122,7 @@ func takeBackPartial(ctx context.Context, w *workspace.Workspace, id string, all
 		if !mine(string(a.Path), now.Digest) {
 			continue
 		}
-		kept := a.Digest == "" // it is removed
+		kept := a.Digest == "" // without a digest the file is removed
 		if !kept {
 			if kept, err = w.Kept(a.Digest); err != nil {
 				return nil, fmt.Errorf("look for the bytes of %s: %w", a.Path, err)
@@ -140,7 +141,8 @@ func takeBackPartial(ctx context.Context, w *workspace.Workspace, id string, all
 	return changed, nil
 }
 
-// takenBack says whose artifacts were restored before a workstream ran again.
+// takenBack returns the events that record whose artifacts were restored before a workstream
+// runs again.
 func (l *loop) takenBack(name string, owners map[string]string, back []checkpoint.Artifact) []checkpoint.Event {
 	paths := make(map[string][]checkpoint.Text)
 	for _, a := range back {
@@ -157,8 +159,8 @@ func (l *loop) takenBack(name string, owners map[string]string, back []checkpoin
 	return events
 }
 
-// hold keeps the bytes of artifacts as they are now, but for those that are on record
-// without their bytes.
+// hold stores the current bytes of artifacts, except of artifacts that are recorded without
+// their bytes. A file that no longer has its given digest is an error.
 func hold(ctx context.Context, w *workspace.Workspace, all []checkpoint.Artifact) error {
 	all = slices.DeleteFunc(slices.Clone(all), func(a checkpoint.Artifact) bool { return a.LeftOut })
 	paths := make([]string, len(all))
@@ -177,30 +179,31 @@ func hold(ctx context.Context, w *workspace.Workspace, all []checkpoint.Artifact
 	return nil
 }
 
-// restoreID identifies what is put back for one workstream of a session. It is the same in
-// each run, so that putBack removes the temporary files that a killed run left. A run that
-// restores before anything starts uses the session's id alone.
+// restoreID returns the id for restoring artifacts of a workstream of a session. It is the
+// same in each run, so that putBack removes the temporary files that a killed run left. To
+// restore artifacts before anything starts, the session's id alone is used.
 func restoreID(st *checkpoint.State, workstream string) string {
 	const enough = 8
 	sum := sha256.Sum256([]byte(workstream))
 	return st.Session + "-" + hex.EncodeToString(sum[:enough])
 }
 
-// putBack restores artifacts as they are on record, and removes those without a digest. What somebody changes
-// meanwhile is an error, and so is what may not be lost. The id names the temporary
-// files: a call removes those of an earlier one with the same id, which was cut short.
+// putBack restores artifacts as they are recorded, and removes those without a digest. It
+// returns an error if a file changes meanwhile, or if it would replace a file for which
+// mayLose reports false. The id names the temporary files: a call removes the temporary files
+// of an earlier, interrupted call with the same id.
 func putBack(ctx context.Context, w *workspace.Workspace, id string, recorded []checkpoint.Artifact, mayLose func(path, digest string) bool) error {
 	_, err := replace(ctx, w, id, nil, recorded, mayLose)
 	return err
 }
 
-// replace is putBack that also removes the files of another list that are there as
-// that has them, and that are not among those put back. It returns their paths.
+// replace does what putBack does. It also removes the files of the list had whose digest is
+// unchanged and that are not in the list recorded, and returns their paths.
 func replace(ctx context.Context, w *workspace.Workspace, id string, had, recorded []checkpoint.Artifact, mayLose func(path, digest string) bool) (removed []string, err error) {
 	var found, wanted []workspace.Entry
 	seen := make(map[string]bool, len(recorded))
 	for _, a := range recorded {
-		a.Path = checkpoint.Text(w.RealPath(string(a.Path))) // files are put back through no link
+		a.Path = checkpoint.Text(w.RealPath(string(a.Path))) // files are not restored through links
 		seen[string(a.Path)] = true
 		if a.Digest != "" {
 			wanted = append(wanted, survey.EntryOf(a))
