@@ -13,29 +13,29 @@ import (
 	"prdrunner/runner/survey"
 )
 
-// AbsentError says that work can't count as done, since a file is not there
-// that it declares to have made.
+// AbsentError says that a workstream can't count as done, since a declared artifact is
+// missing.
 type AbsentError struct{ Err error }
 
 func (e *AbsentError) Error() string { return e.Err.Error() }
 
 func (e *AbsentError) Unwrap() error { return e.Err }
 
-// Adopted is what a workstream has on record that is said to be done.
+// Adopted holds the result of a workstream that the user declares to be done.
 type Adopted struct {
-	Digest *checkpoint.Digest // what it counts as run from; nil is not known
-	Work   *checkpoint.Work   // what it had on record earlier, and what was given; nil: nothing
-	Back   bool               // something that it had on record earlier is in Work
+	Digest *checkpoint.Digest // the inputs from which it counts as run; nil: unknown
+	Work   *checkpoint.Work   // its earlier record and the given values; nil: none
+	Back   bool               // Work contains an earlier record
 }
 
-// Adopt finds out what a workstream counts as that is said to be done. It counts
-// as run from what there is now; what can't be known yet, since something before
-// it has to run again, or since the pipeline does not have it any more or is not
-// known (nil), is what its last attempt was started from. What it had on record
-// earlier is brought back, with those of its artifacts that are not there; nothing
-// else changes. Given are outputs and metrics, as NAME=TEXT, which nobody recorded. It fails
-// with an *AbsentError where a declared artifact is missing all the same, and with a
-// *LostError where something needs an output that is not on record.
+// Adopt returns the result of a workstream that the user declares to be done. The workstream
+// counts as run from the current inputs. It counts as run from the inputs of its last attempt
+// if the current ones can't be known yet, since a workstream before it must run again, or if
+// the pipeline is nil or no longer has the workstream. Adopt brings back the workstream's
+// earlier record, and restores those of its artifacts that are missing; it changes nothing
+// else. given lists outputs and metrics that are not on record, as NAME=TEXT. Adopt returns an
+// *AbsentError if a declared artifact is still missing, and a *LostError if another step needs
+// an output that is not on record.
 func Adopt(ctx context.Context, o Options, st *checkpoint.State, workstream string, given []string) (a Adopted, err error) {
 	if a.Work, err = o.Store.EarlierWork(st, workstream); err != nil {
 		return a, err
@@ -75,9 +75,9 @@ func Adopt(ctx context.Context, o Options, st *checkpoint.State, workstream stri
 	return a, nil
 }
 
-// bringBack restores those artifacts of work, nil for none, that are not there.
-// Where one is neither there nor kept they don't count as recorded: what is
-// there is recorded anew.
+// bringBack restores the missing artifacts of work, which may be nil. If a missing artifact
+// has no kept bytes, bringBack removes the list of artifacts from work, so that the existing
+// files are recorded anew.
 func bringBack(ctx context.Context, w *workspace.Workspace, id string, work *checkpoint.Work) error {
 	if work == nil {
 		return nil
@@ -85,7 +85,7 @@ func bringBack(ctx context.Context, w *workspace.Workspace, id string, work *che
 	var missing []checkpoint.Artifact
 	for _, a := range work.Artifacts {
 		if _, err := w.Lstat(string(a.Path)); err == nil {
-			continue // also where it is another one now: that is shown, and decided, as any edit is
+			continue // a file that differs from its record is handled as an edit
 		} else if !tree.IsAbsent(err) {
 			return err
 		}
@@ -102,7 +102,8 @@ func bringBack(ctx context.Context, w *workspace.Workspace, id string, work *che
 	return putBack(ctx, w, id, missing, func(string, string) bool { return false })
 }
 
-// withGiven adds to what is on record of a workstream, nil for nothing, what a person says.
+// withGiven adds outputs and metrics that the user gave to the record of a workstream, nil
+// for none.
 func withGiven(work *checkpoint.Work, rec *checkpoint.Workstream, given []string) (*checkpoint.Work, error) {
 	if len(given) == 0 {
 		return work, nil
@@ -132,7 +133,7 @@ func withGiven(work *checkpoint.Work, rec *checkpoint.Workstream, given []string
 	return work, nil
 }
 
-// CheckGiven refuses what Adopt can't take for outputs.
+// CheckGiven returns an error if Adopt can't parse the given outputs and metrics.
 func CheckGiven(given []string) error {
 	_, err := parseGiven(given)
 	return err

@@ -8,10 +8,9 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// StillAsked reports whether what an approval asked about is still what it was
-// when it was asked for, for who answers while nothing runs. It reads files and
-// changes nothing. A pipeline that is the same file may have been given other
-// variables: then only the files count.
+// StillAsked reports whether the files and values that an approval asked about are unchanged.
+// Commands call it that answer while nothing runs. It reads files and changes nothing. The
+// same pipeline file may be used with other variables: then only the files count.
 func StillAsked(ctx context.Context, o Options, st *checkpoint.State, gate *checkpoint.Gate) (bool, error) {
 	o = o.withDefaults()
 	g := plan.GateOf(o.Pipeline, gate.Label)

@@ -12,17 +12,17 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// takeCached puts the artifacts of an earlier run in place, and returns what that run gave. It
-// removes files that the workstream made before, and that this result does not have. It
-// returns false where that can't be done, and where a file that no run has made matches the declared
-// artifacts: only a run tells what it makes of that. An edit of what is recorded in this session
-// may be overwritten: whether it may was decided before.
+// takeCached restores the artifacts of an earlier run, and returns the result of that run. It
+// removes files that the workstream made before and that this result does not have. It returns
+// false if that fails, or if a file that no run has made matches the declared artifacts: only
+// a run can show what the workstream does with such a file. It may overwrite edits of files
+// that are recorded in this session, since the caller has decided about these edits before.
 func (l *loop) takeCached(ctx context.Context, n *node, id string, recorded []checkpoint.Artifact, owners map[string]string) (performed, bool) {
 	work, at, had := n.step.Result.Work, l.o.Now(), slices.Clone(recorded)
 	for _, r := range l.facts.EarlierRunsOf(n.ws) {
 		had = append(had, r.Work.Artifacts...)
 	}
-	had = slices.DeleteFunc(had, func(a checkpoint.Artifact) bool { // another one made it last
+	had = slices.DeleteFunc(had, func(a checkpoint.Artifact) bool { // another workstream made it last
 		owner := owners[string(a.Path)]
 		return owner != "" && owner != n.ws.Name
 	})

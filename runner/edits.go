@@ -10,24 +10,24 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// overwriting is what a run is about to overwrite although somebody may have worked
-// on it.
+// overwriting holds the files that a run is about to overwrite although the user may have
+// edited them.
 type overwriting struct {
-	edits   []string          // artifacts that were edited, where it was decided that they are put back or made again
-	partial []string          // what is taken for partial work
-	kept    map[string]string // digests of what a checkpoint holds of it, by path: that may be overwritten
-	in      string            // that checkpoint
+	edits   []string          // edited artifacts that are to be restored or made again
+	partial []string          // files that are taken for partial work
+	kept    map[string]string // digests of these files that a checkpoint holds, by path: they may be overwritten
+	in      string            // the id of that checkpoint
 }
 
-// keepOverwritten makes a checkpoint of what is about to be overwritten although
-// somebody may have worked on it. Nothing runs yet: an edit that is made later is in no
-// checkpoint, and is not overwritten. It returns what is durable, for views that have
-// begun.
+// keepOverwritten makes a checkpoint of the files that are about to be overwritten although
+// the user may have edited them. Nothing runs yet. An edit that is made later is in no
+// checkpoint, and is not overwritten. keepOverwritten returns the durable commits, which the
+// views get after Begin.
 func (l *loop) keepOverwritten(plan *plan.Plan) ([]checkpoint.Commit, error) {
 	over := &l.overwriting
 	over.edits, over.partial = l.toBeOverwritten(), l.toBeTakenBack()
 	paths := over.edits
-	if l.o.Store.Captures() { // partial work is taken back all the same
+	if l.o.Store.Captures() { // without captures, partial work is taken back without a checkpoint
 		paths = slices.Concat(over.edits, over.partial)
 		slices.Sort(paths)
 		paths = slices.Compact(paths)
@@ -40,7 +40,7 @@ func (l *loop) keepOverwritten(plan *plan.Plan) ([]checkpoint.Commit, error) {
 		return nil, err
 	}
 	if len(lost) > 0 {
-		over.kept = nil // it is in no checkpoint
+		over.kept = nil // no checkpoint was made
 		var refused []string
 		for _, path := range lost {
 			overwritten, err := l.overwrites(plan, path)
@@ -72,8 +72,9 @@ func (l *loop) keepOverwritten(plan *plan.Plan) ([]checkpoint.Commit, error) {
 	return l.x.Drain(l.ctx)
 }
 
-// keepPaths keeps files in a checkpoint, or names those of them that none can hold,
-// and makes none then. A failure is tried again, and never passed over.
+// keepPaths makes a checkpoint that holds the given files. If a checkpoint can't hold some of
+// them, it makes none and returns their paths. It tries again after a failure, and never
+// ignores one.
 func (l *loop) keepPaths(paths []string) (lost []string, err error) {
 	over := &l.overwriting
 	keep := unwritten{
@@ -101,8 +102,8 @@ func (l *loop) keepPaths(paths []string) (lost []string, err error) {
 	return slices.DeleteFunc(slices.Clone(paths), func(path string) bool { return over.kept[path] != "" }), nil
 }
 
-// toBeOverwritten are the artifacts that were edited, sorted, where it was decided
-// that they are put back or made again.
+// toBeOverwritten returns the sorted paths of edited artifacts, if the decision is to restore
+// them or make them again.
 func (l *loop) toBeOverwritten() []string {
 	if l.o.OnConflict != plan.ConflictRestore {
 		return nil
@@ -117,7 +118,7 @@ func (l *loop) toBeOverwritten() []string {
 	return slices.Compact(paths)
 }
 
-// tellOverwritten says where that is which is overwritten.
+// tellOverwritten tells the user which checkpoint holds the files that are overwritten.
 func (l *loop) tellOverwritten() {
 	over := &l.overwriting
 	back := func() string {
@@ -138,8 +139,8 @@ func (l *loop) tellOverwritten() {
 	l.warn(fmt.Sprintf("%s; how it was found is in a checkpoint, and `%s` brings that back, with the files as they were then", what, back()))
 }
 
-// UnkeptError names artifacts that were edited, or may have been, and that no
-// checkpoint can hold, so that they are not overwritten.
+// UnkeptError lists artifacts that were or may have been edited and that no checkpoint can
+// hold. They are not overwritten.
 type UnkeptError struct{ Paths []string }
 
 func (e *UnkeptError) Error() string {
@@ -149,27 +150,27 @@ func (e *UnkeptError) Error() string {
 // Unwrap makes it an ErrConflict.
 func (e *UnkeptError) Unwrap() error { return ErrConflict }
 
-// isKept reports whether a checkpoint has what is at a path.
+// isKept reports whether a checkpoint holds the file at a path with this digest.
 func (l *loop) isKept(path, digest string) bool {
 	return digest != "" && l.overwriting.kept[path] == digest
 }
 
-// unkept are the edits that nothing would bring back if they were overwritten.
+// unkept returns the conflicts whose edits could not be restored if they were overwritten.
 func (l *loop) unkept(conflicts []plan.Conflict) []plan.Conflict {
 	return plan.FilterConflicts(conflicts, func(c plan.Conflict) bool {
 		return !l.isKept(string(c.Path), c.Found) && !l.isMade(string(c.Path), c.Found)
 	})
 }
 
-// isMade reports whether what is at a path is what a workstream has on record, which
-// another one may have made since: that is nobody's edit.
+// isMade reports whether the file at a path is as a workstream has recorded it last. Another
+// workstream than its former owner may have made it, so it is not an edit of the user.
 func (l *loop) isMade(path, digest string) bool {
 	m, ok := l.recordedFiles.made.at(path)
 	return ok && digest != "" && m.file.Digest == digest
 }
 
-// conflictEnded reports whether artifacts that were edited were put back, and none is
-// left that is to be made again.
+// conflictEnded reports whether edited artifacts were restored, and no edited artifact is left
+// that a workstream must make again.
 func (l *loop) conflictEnded() bool {
 	for _, conflicts := range l.facts.Conflicts {
 		if len(plan.Edited(conflicts)) > 0 {
@@ -179,7 +180,7 @@ func (l *loop) conflictEnded() bool {
 	return len(l.overwriting.edits) > 0
 }
 
-// endConflict makes the checkpoint of the files in which no edit is left.
+// endConflict makes the checkpoint of the files after the last edit was restored.
 func (l *loop) endConflict() {
 	l.capture(checkpoint.TriggerConflictResolved)
 	if l.files.CommitsToBranch() {

@@ -13,19 +13,19 @@ import (
 	"prdrunner/runner/survey"
 )
 
-// exitNoProgram is how a shell ends that does not find the program of its last
+// exitNoProgram is the exit code of a shell that did not find the program of its last
 // command.
 const exitNoProgram = 127
 
-// missingProgram explains what a shell says of a program that it did not find:
-// where the pipeline names it, and which one may have been meant.
+// missingProgram explains the message of a shell that did not find a program. It adds the
+// place that names the program, and a similar program that the user may have meant.
 func (l *loop) missingProgram(task Task, dir string, found findings.Finding) findings.Finding {
 	missing, ok := l.finder().Missing(found.Message)
 	if !ok {
 		return found
 	}
 	found.File, found.Line = task.Declared.File, task.Declared.Line
-	if strings.Contains(missing.Script, "/") && !filepath.IsAbs(missing.Script) { // a script that the workspace has
+	if strings.Contains(missing.Script, "/") && !filepath.IsAbs(missing.Script) { // a script in the workspace
 		found.File, found.Line = findings.Relative(missing.Script, l.o.Workspace, dir), missing.Line
 	} else if below := found.Line + missing.Line - 1; missing.Line > 0 && below <= task.Declared.Last {
 		found.Line = below
@@ -38,8 +38,8 @@ func (l *loop) missingProgram(task Task, dir string, found findings.Finding) fin
 	return found
 }
 
-// meantBelow adds to what is wrong with an artifact that there is one below the
-// directory in which the process ran: patterns are relative to the workspace.
+// meantBelow adds a hint to the error for a missing artifact if the file exists below the
+// directory in which the process ran, since patterns are relative to the workspace.
 func (l *loop) meantBelow(ctx context.Context, task Task, err error) error {
 	var missing *survey.UnmadeError
 	dir, relErr := filepath.Rel(l.o.Workspace, task.Dir)

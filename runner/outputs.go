@@ -15,7 +15,7 @@ import (
 // maxOutputs bounds the file that a workstream writes its outputs into.
 const maxOutputs = 16 << 20
 
-// outputs is what a workstream said about its result through RUNNER_OUTPUT.
+// outputs holds what a workstream wrote to RUNNER_OUTPUT about its result.
 type outputs struct {
 	values   map[string]string
 	metrics  map[string]any
@@ -23,8 +23,8 @@ type outputs struct {
 	location string
 }
 
-// clearOutputs removes what lies where an attempt will report, since only what
-// the attempt itself writes there is its result.
+// clearOutputs removes a file at the path of RUNNER_OUTPUT before an attempt. Only the text
+// that the attempt itself writes there is its result.
 func clearOutputs(path string) error {
 	_, err := os.Lstat(path)
 	if err == nil {
@@ -36,8 +36,8 @@ func clearOutputs(path string) error {
 	return nil
 }
 
-// readOutputs reads and removes the file behind RUNNER_OUTPUT. A file that
-// was never written is no outputs.
+// readOutputs reads and removes the file of RUNNER_OUTPUT. If there is no such file, it
+// returns no outputs.
 func readOutputs(path string) (outputs, error) {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -143,7 +143,7 @@ func validName(s string) bool {
 	return s != ""
 }
 
-// metricValue reads a metric: a decimal number, true or false, or else text.
+// metricValue parses a metric: a decimal number, true or false, or else text.
 func metricValue(s string) any {
 	s = strings.TrimSpace(s)
 	switch s {

@@ -7,16 +7,16 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// takesBack reports whether a run takes back partial work that has the given digest,
-// "" for none. It must be what is on record as left, or in the checkpoint that the run
-// made before anything started: an edit that came later is in none.
+// takesBack reports whether a run takes back partial work with the given digest, "" for a
+// missing file. The file must be recorded as left by an attempt, or be in the checkpoint that
+// the run made before anything started. An edit that came later is in neither.
 func (l *loop) takesBack(path, digest string) bool {
 	kept := digest == "" || l.sv.Partial.IsLeft(path, digest) || l.isKept(path, digest) || !l.o.Store.Captures()
 	return kept && l.sv.Partial.Accounts(path, digest)
 }
 
-// toBeTakenBack is what is there of what may be taken back, or made again, sorted:
-// nobody can tell for sure whether somebody edited it.
+// toBeTakenBack returns the sorted paths of existing files that are taken for partial work.
+// Runner can't be sure that the user did not edit them.
 func (l *loop) toBeTakenBack() []string {
 	var paths []string
 	for _, all := range l.facts.Partial {
@@ -30,8 +30,8 @@ func (l *loop) toBeTakenBack() []string {
 	return paths
 }
 
-// unkeptPartial is partial work in place of a workstream's artifacts that nothing would
-// bring back if they were made again, since it is not what a checkpoint holds.
+// unkeptPartial returns the artifacts of a workstream that hold partial work which could not
+// be restored if it were overwritten, since no checkpoint holds it.
 func (l *loop) unkeptPartial(name string) []plan.Conflict {
 	var unkept []plan.Conflict
 	for _, a := range l.facts.Partial[name] {
@@ -42,8 +42,9 @@ func (l *loop) unkeptPartial(name string) []plan.Conflict {
 	return unkept
 }
 
-// overwrites reports whether the plan has partial work overwritten: by taking it back,
-// for which the bytes on record must be kept, or by running its workstream again.
+// overwrites reports whether the plan overwrites partial work at a path. That happens if its
+// workstream runs again, or if the partial work is taken back, which is possible only if the
+// recorded bytes are kept.
 func (l *loop) overwrites(planned *plan.Plan, path string) (bool, error) {
 	runs := make(map[string]bool)
 	var patterns []string

@@ -7,8 +7,8 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// Preview makes the plan of a run without running it. It reads files and
-// changes nothing. The state is nil for a first run.
+// Preview returns the plan of a run without running it. It reads files and changes nothing. st
+// is nil for a first run.
 func Preview(ctx context.Context, o Options, st *checkpoint.State) (*plan.Plan, error) {
 	o = o.withDefaults()
 	pl, err := inspect(ctx, o, st)
@@ -18,7 +18,7 @@ func Preview(ctx context.Context, o Options, st *checkpoint.State) (*plan.Plan, 
 	return pl.Plan(o.Now()), nil
 }
 
-// inspect gathers all that a plan is made from.
+// inspect gathers the facts for a plan, and returns the planner.
 func inspect(ctx context.Context, o Options, st *checkpoint.State) (*plan.Planner, error) {
 	w, done, err := o.files()
 	if err != nil {
