@@ -76,7 +76,7 @@ func (l *loop) reviewOr(g *pipeline.Gate, then func(bool)) {
 }
 
 // leaveReview pauses the session for a review that the user did not give in this run. The
-// gate has passed, so its workstream or phase is complete, but nothing else starts.
+// gate has passed, so its workstream or phase is complete. Nothing else starts.
 func (l *loop) leaveReview(q *question) {
 	l.cause.reviews = append(l.cause.reviews, q.gate.Label())
 	l.halt(stopPause)

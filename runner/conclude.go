@@ -47,8 +47,8 @@ func (l *loop) conclude() (Ending, error) {
 		l.checkpoint(trigger, "")
 		l.writeAll()
 		if completes(event) && l.fatal == nil && l.cause.derived != nil {
-			// All work is done, but the last checkpoint is not on disk, so the session
-			// must not end yet.
+			// All work is done. The session must not end yet, since the last checkpoint
+			// is not on disk.
 			event, _, hook = l.pausedForCheckpoint()
 			l.add(nil, l.withHooks(event, hook)...)
 			l.drain()

@@ -257,8 +257,8 @@ func (l *loop) recordEdited(ws *pipeline.Workstream, artifacts []checkpoint.Arti
 	delete(l.facts.Conflicts, ws.Name)
 }
 
-// adopt records the artifacts of a workstream that is done, but whose end Runner did not
-// record.
+// adopt records the artifacts of a workstream whose work is done and whose artifacts are
+// not on record.
 func (l *loop) adopt(n *node) {
 	l.spawn("survey "+n.ws.Name, workstreamSlot, func(within context.Context) func() {
 		artifacts, _, err := l.sv.KeepArtifacts(within, n.ws)
