@@ -205,7 +205,7 @@ func OutlineOf(ctx context.Context, w *workspace.Workspace, s *state.State) (*wo
 // directories are copied from other, so that they may name no blobs. captured is l without
 // the artifacts that were recorded since the capture.
 func FilesBeside(ctx context.Context, o *workspace.Outline, s *state.State, other *workspace.Listing) (l, captured *workspace.Listing, err error) {
-	if captured, err = o.Beside(ctx, other); err != nil {
+	if captured, err = o.Rest(ctx, other); err != nil {
 		return nil, nil, s.Capture.Unloaded(err)
 	}
 	return filesSince(captured, s), captured, nil

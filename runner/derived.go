@@ -171,8 +171,8 @@ type unwritten struct {
 	skip func() (skipped, left []string) // gives it up; returns the checkpoints that are skipped, and those that stay on record without a file
 }
 
-// told returns a text that says what could not be written, why, and what the user can do.
-func (u unwritten) told(err error) string { return u.what + ": " + withRemedy(err) }
+// message returns a text that says what could not be written, why, and what the user can do.
+func (u unwritten) message(err error) string { return u.what + ": " + withRemedy(err) }
 
 // withRemedy returns the text of an error, with a remedy for the user if one is known.
 func withRemedy(err error) string {
@@ -210,7 +210,7 @@ func (l *loop) persist(u unwritten) bool {
 		return false
 	}
 	if first {
-		l.warn(u.told(err))
+		l.warn(u.message(err))
 		l.cause.derived = err
 		l.halt(stopPause)
 	}
@@ -259,7 +259,7 @@ func (l *loop) decideUnwritten(u unwritten, err error) OnCheckpointError {
 	defer cancel()
 	answers := make(chan OnCheckpointError, 1)
 	go func() {
-		decision, failed := l.o.Asker.Unwritten(ctx, u.told(err))
+		decision, failed := l.o.Asker.Unwritten(ctx, u.message(err))
 		if failed != nil {
 			decision = l.o.OnCheckpointError
 		}

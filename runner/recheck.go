@@ -27,7 +27,7 @@ func (l *loop) carryOver(planned *plan.Plan) {
 			case s.Kind == plan.GateStep && s.Decision == plan.Reuse:
 				l.recordedFiles.pass(s.Name, l.facts.Judging[s.Name].Files)
 			case s.Kind == plan.WorkstreamStep && plan.Done(st.Workstream(s.Name)):
-				l.recordedFiles.add(s.Name, l.sv.Claimed(st.Workstream(s.Name)))
+				l.recordedFiles.add(s.Name, l.sv.CurrentArtifacts(st.Workstream(s.Name)))
 				l.recordedFiles.add(s.Name, l.keptEdits(s.Name))
 			}
 		}

@@ -70,7 +70,7 @@ func (w *Workspace) Capture(ctx context.Context, o CaptureOptions) (Captured, er
 	}
 	w.cache.Measure()
 	// Load the previous listing while git lists the files.
-	load := beside(func() (*Listing, error) { return w.loadLast(ctx, o.Last) })
+	load := async(func() (*Listing, error) { return w.loadLast(ctx, o.Last) })
 	s, err := w.surveyBehindLinks(ctx, &o)
 	// If the previous listing can't be read, all files count as new.
 	last, _ := load()

@@ -35,10 +35,10 @@ func (f *found) set(s tree.Sums) {
 	f.entry.Mode &^= s.MaskOnly
 }
 
-// look describes a file from its stat, a link's target and the cache. A regular file that
+// inspect describes a file from its stat, a link's target and the cache. A regular file that
 // is not in the cache has no digest yet. If withBlob returns true for its size, the cache
 // must have git's name of the bytes, too.
-func (w *Workspace) look(at tree.Place, path string, withBlob func(size int64) bool) (found, error) {
+func (w *Workspace) inspect(at tree.Place, path string, withBlob func(size int64) bool) (found, error) {
 	is, err := at.Status()
 	if err != nil {
 		return found{}, err
@@ -46,7 +46,7 @@ func (w *Workspace) look(at tree.Place, path string, withBlob func(size int64) b
 	return w.lookAt(is, at, path, withBlob)
 }
 
-// lookAt describes a file like look, for callers that have its status.
+// lookAt describes a file like inspect, for callers that have its status.
 func (w *Workspace) lookAt(is tree.Status, at tree.Place, path string, withBlob func(size int64) bool) (f found, err error) {
 	f = found{entry: Entry{Path: path, Mode: uint32(is.Mode.Perm()), Size: is.Stat.Size}}
 	switch {
@@ -152,7 +152,7 @@ func (w *Workspace) Describe(ctx context.Context, path string) (Entry, error) {
 }
 
 func (w *Workspace) describe(ctx context.Context, at tree.Place, path string, withBlob func(size int64) bool) (found, error) {
-	f, err := w.look(at, path, withBlob)
+	f, err := w.inspect(at, path, withBlob)
 	if err == nil && !f.known() {
 		err = w.hash(ctx, at, &f, withBlob)
 	}

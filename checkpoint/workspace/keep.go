@@ -27,7 +27,7 @@ func (w *Workspace) Keep(ctx context.Context, paths []string) (kept []Entry, exc
 	if err != nil {
 		return nil, nil, err
 	}
-	settled := beside(func() (struct{}, error) { return struct{}{}, w.settleFiles(ctx, paths) })
+	settled := async(func() (struct{}, error) { return struct{}{}, w.syncFiles(ctx, paths) })
 	batch := w.o.Objects.Begin()
 	defer func() { err = errors.Join(err, batch.Abandon()) }()
 	kept = make([]Entry, len(paths))
@@ -66,7 +66,7 @@ func (w *Workspace) Keep(ctx context.Context, paths []string) (kept []Entry, exc
 // entry.
 func (w *Workspace) keepFile(ctx context.Context, batch *objects.Batch, path string, before *refused) (e Entry, refused bool, err error) {
 	at := w.Place(path)
-	f, err := w.look(at, path, w.wantsBlob)
+	f, err := w.inspect(at, path, w.wantsBlob)
 	if err == nil {
 		refused, err = before.holds(ctx, w, at, &f)
 	}

@@ -29,7 +29,7 @@ func TestBeside(t *testing.T) {
 		}
 		o, err := w.Outline(t.Context(), putAll(t, w, &kept))
 		must(t, err)
-		got, err := o.Beside(t.Context(), other)
+		got, err := o.Rest(t.Context(), other)
 		must(t, err)
 		if diff := cmp.Diff(&kept, got, cmpopts.IgnoreFields(Entry{}, "Blob"), cmpopts.EquateEmpty()); diff != "" {
 			r.Fatal(diff)
@@ -47,7 +47,7 @@ func TestBesideShares(t *testing.T) {
 	}
 	o, err := w.Outline(t.Context(), putAll(t, w, now))
 	must(t, err)
-	got, err := o.Beside(t.Context(), now)
+	got, err := o.Rest(t.Context(), now)
 	must(t, err)
 	if len(got.Entries) != len(now.Entries) || &got.Entries[0] != &now.Entries[0] {
 		t.Errorf("it is another list: %v", got.Entries)

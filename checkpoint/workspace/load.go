@@ -18,7 +18,7 @@ func (w *Workspace) Load(ctx context.Context, digest string) (*Listing, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := o.Beside(ctx, nil)
+	l, err := o.Rest(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -52,10 +52,10 @@ func (w *Workspace) Outline(ctx context.Context, digest string) (*Outline, error
 	return &Outline{Patterns: plain(wire.Patterns), w: w, digest: digest, wire: wire}, nil
 }
 
-// Beside reads the rest of the listing, verified. A directory that is equal to that of
+// Rest reads the rest of the listing, verified. A directory that is equal to that of
 // other (nil: none) is not decoded but taken from other, whose entries may name no blobs.
 // This suffices for callers that only compare the two.
-func (o *Outline) Beside(ctx context.Context, other *Listing) (*Listing, error) {
+func (o *Outline) Rest(ctx context.Context, other *Listing) (*Listing, error) {
 	if o.whole != nil {
 		return o.whole, nil
 	}
@@ -79,7 +79,7 @@ func (w *Workspace) loadLast(ctx context.Context, last *Capture) (*Listing, erro
 // LoadAhead loads the cache and the previous listing before the next capture needs them.
 // It ignores errors, which the capture then reports.
 func (w *Workspace) LoadAhead(ctx context.Context, listing string) {
-	loaded := beside(func() (struct{}, error) {
+	loaded := async(func() (struct{}, error) {
 		w.cache.LoadOnce()
 		return struct{}{}, nil
 	})

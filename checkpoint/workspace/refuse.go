@@ -108,7 +108,7 @@ func (w *Workspace) scan(ctx context.Context, at tree.Place, f *found, withBlob 
 // value, and those that must stay excluded for their content.
 func (c *capture) refuse(ctx context.Context, excluded []string) error {
 	before := c.refusedBefore(excluded)
-	found, err := c.look(ctx)
+	found, err := c.detect(ctx)
 	if err != nil {
 		return fmt.Errorf("look for sensitive values: %w", err)
 	}
@@ -131,9 +131,9 @@ func (c *capture) refuse(ctx context.Context, excluded []string) error {
 	return s.dropUnreadable()
 }
 
-// look returns in which files the detector finds a value. It does not scan files whose
+// detect returns in which files the detector finds a value. It does not scan files whose
 // bytes are already in git's index or in the last capture.
-func (c *capture) look(ctx context.Context) (found []bool, err error) {
+func (c *capture) detect(ctx context.Context) (found []bool, err error) {
 	s, w := c.survey, c.w
 	found = make([]bool, len(s.files))
 	if w.refusal == nil {

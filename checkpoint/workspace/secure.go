@@ -32,7 +32,7 @@ func (w *Workspace) Secure(ctx context.Context, entries []Entry, deep bool) (err
 			continue
 		}
 		at := w.Place(e.Path)
-		f, err := w.look(at, e.Path, w.wantsBlob)
+		f, err := w.inspect(at, e.Path, w.wantsBlob)
 		if err == nil {
 			f.forget()
 			err = w.keepObject(ctx, batch, at, &f, w.wantsBlob)
@@ -59,7 +59,7 @@ func (w *Workspace) SecureAhead(ctx context.Context, before *Listing) *Securing 
 		before = &Listing{}
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	missing := beside(func() ([]Missing, error) { return w.Missing(ctx, before.Entries, false) })
+	missing := async(func() ([]Missing, error) { return w.Missing(ctx, before.Entries, false) })
 	return &Securing{w: w, before: before, missing: missing, cancel: cancel}
 }
 

@@ -35,7 +35,7 @@ func (w *Workspace) Ahead(ctx context.Context) (done func()) {
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	known := beside(func() (gitKnown, error) { return w.askGit(ctx) })
+	known := async(func() (gitKnown, error) { return w.askGit(ctx) })
 	w.memo.mu.Lock()
 	defer w.memo.mu.Unlock()
 	w.memo.known = known

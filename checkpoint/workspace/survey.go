@@ -50,8 +50,8 @@ func (w *Workspace) survey(ctx context.Context, patterns []string) (*survey, err
 	if w.memo == nil {
 		still = w.Still() // so that each directory is listed once
 	}
-	known := beside(func() (gitKnown, error) { return still.gitKnown(ctx) })
-	loaded := beside(func() (struct{}, error) {
+	known := async(func() (gitKnown, error) { return still.gitKnown(ctx) })
+	loaded := async(func() (struct{}, error) {
 		w.cache.LoadOnce()
 		return struct{}{}, nil
 	})
@@ -82,7 +82,7 @@ func (w *Workspace) survey(ctx context.Context, patterns []string) (*survey, err
 // lookAround describes the files. It returns the empty directories that git does not
 // ignore, and adds those that Runner may not read to s.unreadable.
 func (s *survey) lookAround(ctx context.Context, found fileless) (empty []string, err error) {
-	dirs, err := s.look(ctx)
+	dirs, err := s.inspectFiles(ctx)
 	if err != nil || s.w.Git() == nil {
 		return nil, err
 	}
@@ -149,14 +149,14 @@ func (s *survey) add(paths []string) {
 	}
 }
 
-// look describes the files without reading them. It returns the paths that are directories
+// inspectFiles describes the files without reading them. It returns the paths that are directories
 // now.
-func (s *survey) look(ctx context.Context) (dirs []string, err error) {
+func (s *survey) inspectFiles(ctx context.Context) (dirs []string, err error) {
 	var odd = make([]bool, len(s.files))
 	err = s.w.Each(ctx, len(s.files), 1+min(4*chunkSize, len(s.files)/16), func(_ context.Context, c *tree.Cursor, i int) (err error) {
 		path := s.files[i].entry.Path
 		at := c.Place(path)
-		s.files[i].found, err = s.w.look(at, path, s.files[i].wantsBlob(s.w))
+		s.files[i].found, err = s.w.inspect(at, path, s.files[i].wantsBlob(s.w))
 		if err == nil && !s.files[i].known() && s.files[i].entry.Mode&0o444 != 0o444 { // another user may own it
 			err = at.TryOpen()
 		}

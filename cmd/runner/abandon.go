@@ -137,7 +137,7 @@ func abandonSession(ctx context.Context, env *environment, store *checkpoint.Sto
 	if err != nil {
 		return "", lockHint(prd, err)
 	}
-	if err := leaveWhole(ctx, env, store, session); err != nil {
+	if err := finishBeforeAbandon(ctx, env, store, session); err != nil {
 		return "", errors.Join(err, session.Close())
 	}
 	var at string
@@ -155,11 +155,11 @@ func abandonSession(ctx context.Context, env *environment, store *checkpoint.Sto
 	return at, nil
 }
 
-// leaveWhole finishes a rollback of a session that is given up, since no later command
-// would. If that fails, leaveWhole only warns, because giving up is the last remedy. It is
+// finishBeforeAbandon finishes a rollback of a session that is given up, since no later command
+// would. If that fails, it only warns, because giving up is the last remedy. It is
 // an error if edits were kept in a checkpoint, because no command could restore that
 // checkpoint afterwards.
-func leaveWhole(ctx context.Context, env *environment, store *checkpoint.Store, session *checkpoint.Session) error {
+func finishBeforeAbandon(ctx context.Context, env *environment, store *checkpoint.Store, session *checkpoint.Session) error {
 	var done *finished
 	cfg, err := loadConfig(env)
 	if err == nil {

@@ -159,7 +159,7 @@ func (a *answer) compare(ctx context.Context, st *checkpoint.State, g *checkpoin
 		return err
 	}
 	defer on.close()
-	same, err := runner.StillAsked(ctx, on.looking(a.env), st, g)
+	same, err := runner.StillAsked(ctx, on.readOptions(a.env), st, g)
 	if err != nil {
 		return fmt.Errorf("look at what it asks about: %w", err)
 	}

@@ -72,7 +72,7 @@ with the rest.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			args = withoutAuto(&o.resume, args)
 			o.pipeline.name(env, first(args))
-			if err := refuseBesidePlan(cmd, o); err != nil {
+			if err := refuseChoicesWithPlan(cmd, o); err != nil {
 				return err
 			}
 			if !o.fresh {
@@ -130,9 +130,9 @@ func withoutAuto(resume *string, args []string) []string {
 	return slices.Delete(slices.Clone(args), i, i+1)
 }
 
-// refuseBesidePlan refuses flags that make a choice which the plan of --plan has already
+// refuseChoicesWithPlan refuses flags that make a choice which the plan of --plan has already
 // made: the build does exactly what the plan says.
-func refuseBesidePlan(cmd *cobra.Command, o buildOptions) error {
+func refuseChoicesWithPlan(cmd *cobra.Command, o buildOptions) error {
 	if o.plan == "" {
 		return nil
 	}
@@ -229,7 +229,7 @@ func buildOn(ctx context.Context, env *environment, cfg *config, on *setup, o bu
 		return err
 	}
 	s := &starter{env: env, cfg: cfg, store: on.store, files: on.files, person: env.terminal(), prd: p.ID, resume: o.resume, fresh: o.fresh, yes: o.yes, saved: saved, selection: o.selection, given: on.given, command: on.command,
-		looking: func() runner.Options { return on.looking(env) },
+		looking: func() runner.Options { return on.readOptions(env) },
 		written: func(d *checkpoint.Document) (*checkpoint.State, error) { return runner.FromDocument(p, d, env.now()) }}
 	if saved != nil && saved.Session != "" && s.resume == "" {
 		s.resume = resumeNamed // the plan continues a session
@@ -247,7 +247,7 @@ func buildOn(ctx context.Context, env *environment, cfg *config, on *setup, o bu
 	if snap, err = s.goBack(ctx, snap); err != nil {
 		return err
 	}
-	if snap, err = s.settle(ctx, snap); err != nil {
+	if snap, err = s.finishEarlier(ctx, snap); err != nil {
 		return err
 	}
 	b := &build{env: env, cfg: cfg, pipeline: p, store: on.store, files: on.files, masker: on.masker, given: on.given, command: on.command, person: s.person, saved: saved, options: o}
@@ -324,7 +324,7 @@ func (b *build) tidy(ctx context.Context, session *checkpoint.Session) error {
 		fmt.Fprintln(b.env.stderr, "Warning:", warning)
 	}
 	if err == nil {
-		tell(b.env.stderr, &t.Pruned)
+		printRemoved(b.env.stderr, &t.Pruned)
 	}
 	for _, kept := range t.Spared {
 		fmt.Fprintf(b.env.stderr, "Kept, although the session is complete: %s (%s); `%s` goes back to it\n",

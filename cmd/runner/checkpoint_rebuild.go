@@ -186,7 +186,7 @@ func showRebuilt(env *environment, o checkpointRebuildOptions, rebuilt []checkpo
 		fmt.Fprintln(env.stdout, "Nothing is damaged")
 	}
 	missing := 0
-	var said likewise
+	var said repeatedText
 	for i := range rebuilt {
 		if r := &rebuilt[i]; len(r.Was) > 0 || !r.Whole() {
 			showMended(env, o, r, &said)
@@ -203,7 +203,7 @@ func showRebuilt(env *environment, o checkpointRebuildOptions, rebuilt []checkpo
 }
 
 // showMended shows how a damaged checkpoint was rebuilt, or would be.
-func showMended(env *environment, o checkpointRebuildOptions, r *checkpoint.RebuiltCheckpoint, said *likewise) {
+func showMended(env *environment, o checkpointRebuildOptions, r *checkpoint.RebuiltCheckpoint, said *repeatedText) {
 	made := "its file was made again from the journal"
 	switch {
 	case o.dryRun:

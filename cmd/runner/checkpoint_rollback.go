@@ -145,7 +145,7 @@ func settleUnplanned(ctx context.Context, env *environment, cfg *config, store *
 			return nil
 		}
 	}
-	_, err = settle(ctx, env, cfg, store, prd, w)
+	_, err = finishInterrupted(ctx, env, cfg, store, prd, w)
 	return err
 }
 

@@ -82,11 +82,11 @@ func writeValidSession(b *strings.Builder, env *environment, s *checkpoint.Sessi
 	writeProblems(b, s)
 }
 
-// likewise replaces a text that repeats the previous one by "same as above", for lists of
+// repeatedText replaces a text that repeats the previous one by "same as above", for lists of
 // many checkpoints.
-type likewise struct{ last string }
+type repeatedText struct{ last string }
 
-func (l *likewise) again(text string) string {
+func (l *repeatedText) again(text string) string {
 	if text == l.last {
 		return "same as above"
 	}
@@ -96,7 +96,7 @@ func (l *likewise) again(text string) string {
 
 func writeProblems(b *strings.Builder, s *checkpoint.SessionCheck) {
 	lines := 0
-	var said likewise
+	var said repeatedText
 	for i := range s.Checkpoints {
 		c := &s.Checkpoints[i]
 		for _, problem := range c.Problems {

@@ -76,7 +76,7 @@ func runPlan(ctx context.Context, env *environment, o planOptions) error {
 	if err := refusePlanFile(env, on, o.out); err != nil {
 		return err
 	}
-	p, options := on.pipeline, on.looking(env)
+	p, options := on.pipeline, on.readOptions(env)
 	options.Select, options.PlanFile, options.NoCache = o.selection, env.inWorkspace(o.out), o.noCache
 	if namesCheckpoint(o.resume) {
 		if o.out != "" {

@@ -183,9 +183,9 @@ func writeKept(b *strings.Builder, p *checkpoint.Pruned) {
 	}
 }
 
-// tell lists the checkpoints that retention removed at the end of a run, and the steps and
+// printRemoved lists the checkpoints that retention removed at the end of a run, and the steps and
 // rollbacks that can no longer be reached or undone.
-func tell(w io.Writer, p *checkpoint.Pruned) {
+func printRemoved(w io.Writer, p *checkpoint.Pruned) {
 	var b strings.Builder
 	if n := len(p.Checkpoints); n > 0 {
 		fmt.Fprintf(&b, "Retention removed %s%s, keeping %d:\n", view.Plural(n, "checkpoint"), freed(p), p.Kept)

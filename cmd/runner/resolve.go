@@ -220,5 +220,5 @@ func (r *resolving) adopt(ctx context.Context, st *checkpoint.State) (runner.Ado
 		return runner.Adopted{}, err
 	}
 	defer on.close()
-	return runner.Adopt(ctx, on.looking(r.env), st, r.request.Workstream, r.outputs)
+	return runner.Adopt(ctx, on.readOptions(r.env), st, r.request.Workstream, r.outputs)
 }

@@ -42,16 +42,16 @@ func finishRollback(ctx context.Context, env *environment, store *checkpoint.Sto
 	})
 	if err != nil {
 		f.kept = f.kept[had:]
-		f.tell(env)
+		f.printKeptEdits(env)
 		return nil, rollbackHint(f.prd, f.refusal(err))
 	}
 	fmt.Fprintf(env.stderr, "Rolled back to %s: %s written, %s deleted\n", f.done.To, view.Plural(f.done.Written, "file"), view.Plural(f.done.Deleted, "file"))
-	f.tell(env)
+	f.printKeptEdits(env)
 	return f, nil
 }
 
-// tell names the checkpoints of edited files, and the commands that restore them.
-func (f *finished) tell(env *environment) {
+// printKeptEdits names the checkpoints of edited files, and the commands that restore them.
+func (f *finished) printKeptEdits(env *environment) {
 	for _, ref := range f.kept {
 		fmt.Fprintf(env.stderr, "The files edited since then are in checkpoint %s, with all others as they were; to restore them: %s\n",
 			ref.ID, env.command(f.getBack(ref)))

@@ -41,11 +41,11 @@ func lockOnly(ctx context.Context, env *environment, store *checkpoint.Store, pr
 	return session, nil
 }
 
-// settle does what the next owner of a session would do first, so that decisions and plans
+// finishInterrupted does what the next owner of a session would do first, so that decisions and plans
 // are about the state after that. It takes over a rescue copy, sets aside the incomplete
 // end of the journal, and finishes an import or a rollback that was cut short, of which
 // perhaps only the rescue copy tells. unsettled reports whether there is anything to do.
-func settle(ctx context.Context, env *environment, cfg *config, store *checkpoint.Store, prd string, w *workspace.Workspace) (*finished, error) {
+func finishInterrupted(ctx context.Context, env *environment, cfg *config, store *checkpoint.Store, prd string, w *workspace.Workspace) (*finished, error) {
 	session, done, err := lockFinished(ctx, env, cfg, store, prd, w)
 	if err != nil {
 		return nil, err
@@ -64,7 +64,7 @@ func readSession(store *checkpoint.Store, prd string) (*checkpoint.Snapshot, err
 	return &checkpoint.Snapshot{Import: pending}, err
 }
 
-// unsettled reports whether settle has something to do. It returns false while another
+// unsettled reports whether finishInterrupted has something to do. It returns false while another
 // process owns the session.
 func unsettled(snap *checkpoint.Snapshot) bool {
 	return snap.Owner == nil && (snap.RescuePath != "" || snap.TornBytes > 0 || snap.Import != nil || rollingBack(snap))

@@ -71,8 +71,8 @@ func (on *setup) command(flags string) string {
 	return startCommand(on.pipeline.ID, on.file) + flags + on.given
 }
 
-// looking returns the options of an engine that only reads.
-func (on *setup) looking(env *environment) runner.Options {
+// readOptions returns the options of an engine that only reads.
+func (on *setup) readOptions(env *environment) runner.Options {
 	o := engineOptions(env, on.cfg, on.pipeline, on.store, on.files)
 	o.Mask = on.masker.String
 	return o

@@ -63,10 +63,10 @@ type starter struct {
 	written func(*checkpoint.Document) (*checkpoint.State, error)
 }
 
-// settle finishes, before anything is decided, the work that an earlier command left half
+// finishEarlier finishes, before anything is decided, the work that an earlier command left half
 // done. Until then the recorded state is not the one from which the build would start.
-// settle returns the session after that.
-func (s *starter) settle(ctx context.Context, snap *checkpoint.Snapshot) (_ *checkpoint.Snapshot, err error) {
+// It returns the session after that.
+func (s *starter) finishEarlier(ctx context.Context, snap *checkpoint.Snapshot) (_ *checkpoint.Snapshot, err error) {
 	archiving, err := s.store.Archiving(s.prd)
 	switch {
 	case err != nil:
@@ -83,7 +83,7 @@ func (s *starter) settle(ctx context.Context, snap *checkpoint.Snapshot) (_ *che
 	case !unsettled(snap):
 		return snap, nil
 	}
-	if s.finished, err = settle(ctx, s.env, s.cfg, s.store, s.prd, s.files); err != nil {
+	if s.finished, err = finishInterrupted(ctx, s.env, s.cfg, s.store, s.prd, s.files); err != nil {
 		return nil, err
 	}
 	return readSession(s.store, s.prd)
@@ -368,7 +368,7 @@ func (s *starter) undecided(what string) error {
 func (s *starter) goOn(ctx context.Context, st *checkpoint.State) (start, error) {
 	on := start{resume: true}
 	if s.person == nil || s.yes || s.resume == resumeAuto {
-		s.tell(st)
+		s.printState(st)
 		return on, nil
 	}
 	switch {
@@ -378,13 +378,13 @@ func (s *starter) goOn(ctx context.Context, st *checkpoint.State) (start, error)
 		choice, err := askKilled(ctx, s.person, st)
 		return start{resume: choice == choiceResume, fresh: choice == choiceFresh, noCache: choice == choiceFresh}, err
 	}
-	s.tell(st)
+	s.printState(st)
 	return on, nil
 }
 
-// tell tells the user what state the session was in, if the build resumes it without
+// printState tells the user what state the session was in, if the build resumes it without
 // asking.
-func (s *starter) tell(st *checkpoint.State) {
+func (s *starter) printState(st *checkpoint.State) {
 	switch {
 	case st.Status == checkpoint.StatusFailed && st.Error != nil:
 		fmt.Fprintf(s.env.stderr, "%s failed: %s; going on\n", s.prd, view.Summary(*st.Error))

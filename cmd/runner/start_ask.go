@@ -87,7 +87,7 @@ func (s *starter) remove(ctx context.Context) error {
 		if st := session.State(); st != nil {
 			record.Session = st.Session
 		}
-		if err := errors.Join(leaveWhole(ctx, s.env, s.store, session), session.Close()); err != nil {
+		if err := errors.Join(finishBeforeAbandon(ctx, s.env, s.store, session), session.Close()); err != nil {
 			return err
 		}
 		if err := s.store.DeleteSession(ctx, s.prd, s.env.actor()); err != nil {

@@ -39,7 +39,7 @@ func runItself(args []string) (done bool, err error) {
 	case len(args) == 2 && args[0] == parseCommand:
 		return true, parseFile(args[1])
 	case len(args) == 2 && args[0] == lookCommand:
-		_, err := lookAt(nil, args[1])
+		_, err := walkTrees(nil, args[1])
 		return true, err
 	case len(args) == 3 && args[0] == copyCommand:
 		_, err := copyTree(args[1], args[2])

@@ -61,7 +61,7 @@ func keepAgain(from, to string) error {
 	if err != nil {
 		return err
 	}
-	met, err := lookAt(func(dir string) expected {
+	met, err := walkTrees(func(dir string) expected {
 		dir += string(filepath.Separator)
 		if below, ok := strings.CutPrefix(dir, from+string(filepath.Separator)); ok {
 			return expected{files: kept[below]}

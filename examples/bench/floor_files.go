@@ -38,10 +38,10 @@ type expected struct {
 	only  bool            // compare only the sizes
 }
 
-// lookAt lists each directory of some trees once, in as many goroutines as there are CPUs,
+// walkTrees lists each directory of some trees once, in as many goroutines as there are CPUs,
 // stats each file, and returns the number of files. of returns what to expect in a
 // directory; if of is nil, any files are right.
-func lookAt(of func(dir string) expected, trees ...string) (files int, err error) {
+func walkTrees(of func(dir string) expected, trees ...string) (files int, err error) {
 	var met atomic.Int64
 	looked := newLimit(runtime.NumCPU())
 	for dirs := trees; len(dirs) > 0 && looked.err == nil; {

@@ -97,7 +97,7 @@ func (c contestant) run(dir string) (sample, error) {
 			return sample{}, fmt.Errorf("prepare: %w", err)
 		}
 	}
-	settle()
+	syncDisk()
 	cmd := c.command(dir)
 	var shown, complaint bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &shown, &complaint

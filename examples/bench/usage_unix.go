@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// settle has the system write all pending data to the disk.
-func settle() { unix.Sync() }
+// syncDisk has the system write all pending data to the disk.
+func syncDisk() { unix.Sync() }
 
 // peakMemory returns the peak memory of a process, or of the largest process that it
 // waited for, in bytes. On Linux, the figure of a process includes the memory of its

@@ -75,15 +75,15 @@ func decideAlone(s subject) Step {
 	case len(s.blocked) > 0:
 		step.On = s.blocked
 		return step.with(Blocked, "needs %s", List(s.blocked))
-	case len(s.asked) > 0 && !s.cut():
+	case len(s.asked) > 0 && !s.endUnknown():
 		return decideAsked(s, step, done)
 	case s.open():
 		return decideOpen(s, step, done)
-	case s.enabled.broken != "" && !s.cut():
+	case s.enabled.broken != "" && !s.endUnknown():
 		return decideBroken(s, step, done)
 	case s.broken != "" && done:
 		return again(s, step, "%s", s.broken)
-	case s.broken != "" && !s.cut():
+	case s.broken != "" && !s.endUnknown():
 		return step.with(Run, "%s", s.broken)
 	case !done:
 		return s.orCached(decidePending(s, step))
@@ -134,7 +134,7 @@ func decidePending(s subject, step Step) Step {
 	}
 	switch s.record.Status {
 	case checkpoint.Running, checkpoint.Interrupted:
-		if s.cut() {
+		if s.endUnknown() {
 			return step.with(Uncertain, "attempt %d was started, and its end was never recorded", s.record.Attempts)
 		}
 		return step.with(Run, "attempt %d was interrupted", s.record.Attempts)
@@ -409,10 +409,10 @@ func decidePassed(s gateSubject, step Step) Step {
 // that run before the gate, running.
 func owners(steps []Step) (waits, running []string) {
 	for _, o := range steps {
-		if o.stuck() {
+		if o.cannotComplete() {
 			waits = append(waits, o.Name)
 		}
-		if o.anew() {
+		if o.mayDiffer() {
 			running = append(running, o.Name)
 		}
 	}

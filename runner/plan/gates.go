@@ -53,10 +53,10 @@ func (pl *Planner) foreseen(g *pipeline.Gate, s *gateSubject) (checkpoint.Verdic
 		return pl.VerdictSince(g, s.record.Seen)
 	}
 	uses := func(name string) {
-		if pl.steps[name].anew() { // an edit that is kept changes no output
+		if pl.steps[name].mayDiffer() { // an edit that is kept changes no output
 			s.open = Join(s.open, []string{name})
 		}
-		if pl.steps[name].stuck() {
+		if pl.steps[name].cannotComplete() {
 			s.stuck = Join(s.stuck, []string{name})
 		}
 	}

@@ -186,12 +186,12 @@ func (pl *Planner) before(ws *pipeline.Workstream) (rerun, asked, blocked []stri
 		}
 	}
 	for _, name := range pl.facts.Makers[ws.Name] {
-		if pl.steps[name].anew() { // an edit that is kept shows in the digest of the inputs
+		if pl.steps[name].mayDiffer() { // an edit that is kept shows in the digest of the inputs
 			rerun = Join(rerun, []string{name})
 		}
 	}
 	for other := range pl.sharing(ws, pl.st.Workstream(ws.Name)) {
-		if pl.steps[other.Name].anew() {
+		if pl.steps[other.Name].mayDiffer() {
 			rerun = Join(rerun, []string{other.Name})
 		}
 	}
@@ -232,13 +232,13 @@ func (pl *Planner) remade(ws *pipeline.Workstream, rec *checkpoint.Workstream) s
 	return ""
 }
 
-// anew reports whether the step will, or may, have another result than the one on record.
-func (s Step) anew() bool {
+// mayDiffer reports whether the step will, or may, have another result than the one on record.
+func (s Step) mayDiffer() bool {
 	return s.Decision == Run || s.Decision == Rerun || s.Decision == Cached || s.Decision == Depends || s.Decision == Uncertain && s.Verify
 }
 
-// stuck reports whether the step cannot complete.
-func (s Step) stuck() bool {
+// cannotComplete reports whether the step cannot complete.
+func (s Step) cannotComplete() bool {
 	return s.Decision == Blocked || s.Decision == Uncertain && !s.Verify
 }
 
@@ -247,7 +247,7 @@ func (s Step) stuck() bool {
 func (pl *Planner) upstream(name string) (runs, blocked bool) {
 	up := pl.steps[name]
 	kept := up.Decision == Judge && len(pl.facts.Conflicts[name]) > len(up.Restores) // an edit that is kept changes the result
-	return up.anew() || kept, up.stuck()
+	return up.mayDiffer() || kept, up.cannotComplete()
 }
 
 // digest returns the digest that a workstream would have if it ran now.

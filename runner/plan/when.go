@@ -128,9 +128,9 @@ func decideBroken(s subject, step Step, done bool) Step {
 
 // open reports whether it matters that a workstream may turn out not to be enabled. It
 // does not for a once step that may have happened: Runner asks about it in any case.
-func (s subject) open() bool { return len(s.enabled.open) > 0 && !s.cut() }
+func (s subject) open() bool { return len(s.enabled.open) > 0 && !s.endUnknown() }
 
-// cut reports whether a once step was started and its end was never recorded.
-func (s subject) cut() bool {
+// endUnknown reports whether a once step was started and its end was never recorded.
+func (s subject) endUnknown() bool {
 	return s.record != nil && s.record.Status == checkpoint.Running && s.ws.Effect == pipeline.Once
 }

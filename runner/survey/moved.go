@@ -18,9 +18,9 @@ import (
 // the end of that run, and has not changed since. Artifacts that workstreams recorded
 // meanwhile are no change: a verdict is bound to the runs that made them.
 
-// moved compares the files with the capture of the last run. Artifacts that workstreams
+// findMoved compares the files with the capture of the last run. Artifacts that workstreams
 // have recorded since are no change.
-func (s *Surveyor) moved(ctx context.Context, f *plan.Facts, st *checkpoint.State) error {
+func (s *Surveyor) findMoved(ctx context.Context, f *plan.Facts, st *checkpoint.State) error {
 	e, err := s.listed(ctx, f, st)
 	if err != nil {
 		return err
@@ -48,7 +48,7 @@ func (s *Surveyor) listed(ctx context.Context, f *plan.Facts, st *checkpoint.Sta
 	then.Capture = st.RunCapture
 	outline, err := checkpoint.OutlineOf(ctx, s.files, &then)
 	if err != nil {
-		f.Unread, err = lost(ctx, err)
+		f.Unread, err = classifyLost(ctx, err)
 		return nil, err
 	}
 	e := &end{st: &then, outline: outline, files: s.files.As(st.RunCapture.InGit())}
@@ -71,7 +71,7 @@ func (s *Surveyor) compare(ctx context.Context, f *plan.Facts, e *end) error {
 	}
 	was, captured, err := checkpoint.FilesBeside(ctx, e.outline, e.st, e.is)
 	if err != nil {
-		f.Unread, err = lost(ctx, err)
+		f.Unread, err = classifyLost(ctx, err)
 		return err
 	}
 	changes, err := s.files.NotGone(ctx, workspace.Diff(was, e.is))
@@ -155,7 +155,7 @@ func (s *Surveyor) filesAt(ctx context.Context, st *checkpoint.State, c *checkpo
 	l, known, failed := checkpoint.FilesOf(ctx, s.files, &then)
 	switch {
 	case failed != nil:
-		unread, err = lost(ctx, failed)
+		unread, err = classifyLost(ctx, failed)
 		return nil, unread, err
 	case !known:
 		return nil, nil, nil
@@ -163,10 +163,10 @@ func (s *Surveyor) filesAt(ctx context.Context, st *checkpoint.State, c *checkpo
 	return l, nil, nil
 }
 
-// lost sorts an error about the files of a capture. It returns err if the context has
+// classifyLost sorts an error about the files of a capture. It returns err if the context has
 // ended, nothing if the files no longer exist, and else unread, which Runner shows to the
 // user.
-func lost(ctx context.Context, failed error) (unread, err error) {
+func classifyLost(ctx context.Context, failed error) (unread, err error) {
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()

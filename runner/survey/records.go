@@ -12,8 +12,8 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// begun finds out which files may be partial work of stopped workstreams.
-func (s *Surveyor) begun(st *checkpoint.State) {
+// findPartial finds out which files may be partial work of stopped workstreams.
+func (s *Surveyor) findPartial(st *checkpoint.State) {
 	s.Partial = plan.PartialWork{Left: s.left}
 	for _, phase := range s.p.Phases {
 		for _, ws := range phase.Workstreams {
@@ -22,10 +22,10 @@ func (s *Surveyor) begun(st *checkpoint.State) {
 	}
 }
 
-// Claimed returns the artifacts of a workstream that no other workstream has recorded
-// since. If a failed attempt of another workstream changed one, Claimed returns it as that
+// CurrentArtifacts returns the artifacts of a workstream that no other workstream has recorded
+// since. If a failed attempt of another workstream changed one, it is returned as that
 // attempt left it.
-func (s *Surveyor) Claimed(rec *checkpoint.Workstream) []checkpoint.Artifact {
+func (s *Surveyor) CurrentArtifacts(rec *checkpoint.Workstream) []checkpoint.Artifact {
 	var all []checkpoint.Artifact
 	for _, a := range rec.Artifacts {
 		if owner := s.latest[string(a.Path)]; owner != "" && owner != rec.Name {

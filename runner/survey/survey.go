@@ -87,7 +87,7 @@ func (s *Surveyor) OneGate(ctx context.Context, f *plan.Facts, st *checkpoint.St
 	if plan.Declares(g) {
 		return nil
 	}
-	return s.moved(ctx, f, st)
+	return s.findMoved(ctx, f, st)
 }
 
 // session gathers the links and the PRD document. readHead gathers the state of git.
@@ -214,7 +214,7 @@ func (s *Surveyor) Everything(ctx context.Context, f *plan.Facts, st *checkpoint
 	compared.Go(func() error { return s.compare(ctx, f, e) })
 	defer func() { _ = compared.Wait() }()
 	f.Sharers = s.gatherOwners(st)
-	if s.begun(st); len(s.Partial.Patterns) > 0 {
+	if s.findPartial(st); len(s.Partial.Patterns) > 0 {
 		if err := compared.Wait(); err != nil {
 			return err
 		}

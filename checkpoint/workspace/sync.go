@@ -18,10 +18,10 @@ import (
 // concurrent flushes, so that many cost little more than one.
 const settling = 32
 
-// settleFiles makes files and their names durable, since the programs that wrote them may
+// syncFiles makes files and their names durable, since the programs that wrote them may
 // not have synced them. Otherwise a power cut could leave a recorded file empty or
 // missing, and Runner could not tell that from an edit.
-func (w *Workspace) settleFiles(ctx context.Context, paths []string) error {
+func (w *Workspace) syncFiles(ctx context.Context, paths []string) error {
 	dirs := map[string]bool{".": len(paths) > 0}
 	for _, path := range paths {
 		for dir := range tree.Parents(path) {

@@ -1,8 +1,8 @@
 package workspace
 
-// beside runs do in a goroutine and returns a function that waits for its result. The
+// async runs do in a goroutine and returns a function that waits for its result. The
 // caller must call that function, since nothing else waits for the goroutine.
-func beside[T any](do func() (T, error)) (wait func() (T, error)) {
+func async[T any](do func() (T, error)) (wait func() (T, error)) {
 	done := make(chan struct{})
 	var result T
 	var err error
