@@ -494,7 +494,7 @@ func testNew(t *testing.T, p Place) {
 	testNewRace(t, put, file)
 }
 
-// testNewRace has several goroutines put the same name: one of them succeeds.
+// testNewRace puts one name from several goroutines. Exactly one put must succeed.
 func testNewRace(t *testing.T, put func(...store.Name) error, file func(name, data string) store.Name) {
 	done := make(chan error)
 	for i := range 8 {
