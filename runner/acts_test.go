@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 	"prdrunner/runner"
 )
@@ -38,12 +38,12 @@ func TestOnlyOnceReadsWhatWasSetAside(t *testing.T) {
 			t.Parallel()
 			fsys := &setAside{FS: store.OS()}
 			b := newBenchOn(t, fsys, fails)
-			b.must(checkpoint.StatusFailed)
-			session, err := b.store.Lock(t.Context(), "PRD-001", checkpoint.Actor{})
+			b.must(state.StatusFailed)
+			session, err := b.store.Lock(t.Context(), "PRD-001", state.Actor{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := session.Abandon(checkpoint.SessionAbandoned{}); err != nil {
+			if _, err := session.Abandon(state.SessionAbandoned{}); err != nil {
 				t.Fatal(err)
 			}
 			if err := session.Close(); err != nil {

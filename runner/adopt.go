@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/checkpoint/workspace/tree"
 	"prdrunner/pipeline"
@@ -23,9 +23,9 @@ func (e *AbsentError) Unwrap() error { return e.Err }
 
 // Adopted holds the result of a workstream that the user declares to be done.
 type Adopted struct {
-	Digest *checkpoint.Digest // the inputs from which it counts as run; nil: unknown
-	Work   *checkpoint.Work   // its earlier record and the given values; nil: none
-	Back   bool               // Work contains an earlier record
+	Digest *state.Digest // the inputs from which it counts as run; nil: unknown
+	Work   *state.Work   // its earlier record and the given values; nil: none
+	Back   bool          // Work contains an earlier record
 }
 
 // Adopt returns the result of a workstream that the user declares to be done. The workstream
@@ -36,7 +36,7 @@ type Adopted struct {
 // else. given lists outputs and metrics that are not on record, as NAME=TEXT. Adopt returns an
 // *AbsentError if a declared artifact is still missing, and a *LostError if another step needs
 // an output that is not on record.
-func Adopt(ctx context.Context, o Options, st *checkpoint.State, workstream string, given []string) (a Adopted, err error) {
+func Adopt(ctx context.Context, o Options, st *state.State, workstream string, given []string) (a Adopted, err error) {
 	if a.Work, err = o.Store.EarlierWork(st, workstream); err != nil {
 		return a, err
 	}
@@ -78,11 +78,11 @@ func Adopt(ctx context.Context, o Options, st *checkpoint.State, workstream stri
 // bringBack restores the missing artifacts of work, which may be nil. If a missing artifact
 // has no kept bytes, bringBack removes the list of artifacts from work, so that the existing
 // files are recorded anew.
-func bringBack(ctx context.Context, w *workspace.Workspace, id string, work *checkpoint.Work) error {
+func bringBack(ctx context.Context, w *workspace.Workspace, id string, work *state.Work) error {
 	if work == nil {
 		return nil
 	}
-	var missing []checkpoint.Artifact
+	var missing []state.Artifact
 	for _, a := range work.Artifacts {
 		if _, err := w.Lstat(string(a.Path)); err == nil {
 			continue // a file that differs from its record is handled as an edit
@@ -104,7 +104,7 @@ func bringBack(ctx context.Context, w *workspace.Workspace, id string, work *che
 
 // withGiven adds outputs and metrics that the user gave to the record of a workstream, nil
 // for none.
-func withGiven(work *checkpoint.Work, rec *checkpoint.Workstream, given []string) (*checkpoint.Work, error) {
+func withGiven(work *state.Work, rec *state.Workstream, given []string) (*state.Work, error) {
 	if len(given) == 0 {
 		return work, nil
 	}
@@ -113,16 +113,16 @@ func withGiven(work *checkpoint.Work, rec *checkpoint.Workstream, given []string
 		return nil, err
 	}
 	if work == nil {
-		work = &checkpoint.Work{}
+		work = &state.Work{}
 		if rec != nil {
 			work.Attempt = rec.Attempts
 		}
 	}
 	if work.Outputs == nil {
-		work.Outputs = make(map[string]checkpoint.Text, len(out.values))
+		work.Outputs = make(map[string]state.Text, len(out.values))
 	}
 	for name, value := range out.values {
-		work.Outputs[name] = checkpoint.Text(value)
+		work.Outputs[name] = state.Text(value)
 	}
 	if work.Metrics == nil {
 		work.Metrics = make(map[string]any, len(out.metrics))

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/runner"
 	"prdrunner/runner/plan"
 )
@@ -39,13 +40,13 @@ func TestAdoptedWorkIsBoundToWhatItWasAdoptedUnder(t *testing.T) {
 	t.Parallel()
 	adoptions := map[string]func(b *bench){
 		"by hand": func(b *bench) {
-			b.must(checkpoint.StatusPaused)
+			b.must(state.StatusPaused)
 			b.write("in.txt", "mended") // before, not afterwards
-			b.resolve("pay", checkpoint.ResolvedDone)
+			b.resolve("pay", state.ResolvedDone)
 		},
 		"by verify, after its attempt": func(b *bench) { b.write("verdict", "0") },
 		"by verify, in another run": func(b *bench) {
-			b.must(checkpoint.StatusPaused)
+			b.must(state.StatusPaused)
 			b.write("in.txt", "mended")
 			b.write("verdict", "0")
 		},
@@ -70,7 +71,7 @@ func TestAdoptedWorkIsBoundToWhatItWasAdoptedUnder(t *testing.T) {
 				b.write("in.txt", "in")
 				b.write("verdict", "2")
 				adopt(b)
-				b.must(checkpoint.StatusFailed)
+				b.must(state.StatusFailed)
 				b.wantRan("up", "pay")
 				c.do(b)
 				b.write("verdict", "2")
@@ -94,15 +95,15 @@ func TestAdoptedWorkIsAskedAboutAgainWhenItsUpstreamRanAgain(t *testing.T) {
 	b.write("value", "1")
 	b.write("in.txt", "in")
 	b.write("verdict", "2")
-	b.must(checkpoint.StatusPaused)
+	b.must(state.StatusPaused)
 	b.write("broken", "")
-	b.must(checkpoint.StatusFailed, func(o *runner.Options) { o.Select.Invalidate = []string{"up"} })
+	b.must(state.StatusFailed, func(o *runner.Options) { o.Select.Invalidate = []string{"up"} })
 	b.wantRan("up", "pay", "up")
-	b.resolve("pay", checkpoint.ResolvedDone)
+	b.resolve("pay", state.ResolvedDone)
 	b.remove("broken")
-	b.must(checkpoint.StatusPaused)
+	b.must(state.StatusPaused)
 	b.wantRan("up")
-	if got := b.state().Workstream("pay").Status; got != checkpoint.Uncertain {
+	if got := b.state().Workstream("pay").Status; got != state.Uncertain {
 		t.Errorf("pay is %s", got)
 	}
 }
@@ -115,15 +116,15 @@ func TestAdoptionWithoutADigestComparesNothing(t *testing.T) {
 	b.write("value", "1")
 	b.write("in.txt", "in")
 	b.write("verdict", "2")
-	b.must(checkpoint.StatusPaused)
+	b.must(state.StatusPaused)
 	b.wantRan("up", "pay")
 	b.locked(func(x *checkpoint.Session) {
-		x.Add(checkpoint.WorkstreamResolved{Workstream: "pay", Resolution: checkpoint.ResolvedDone})
+		x.Add(state.WorkstreamResolved{Workstream: "pay", Resolution: state.ResolvedDone})
 	})
 	b.write("in.txt", "changed")
-	b.must(checkpoint.StatusFailed)
+	b.must(state.StatusFailed)
 	b.wantRan()
-	if got := b.state().Workstream("pay").Status; got != checkpoint.Completed {
+	if got := b.state().Workstream("pay").Status; got != state.Completed {
 		t.Errorf("pay is %s", got)
 	}
 }

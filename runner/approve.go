@@ -9,6 +9,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/journal"
+	"prdrunner/checkpoint/state"
 	"prdrunner/pipeline"
 	"prdrunner/runner/plan"
 )
@@ -16,7 +17,7 @@ import (
 // question is an approval or a review that waits for the user.
 type question struct {
 	gate    *pipeline.Gate
-	verdict checkpoint.Verdict // the verdict that the user is asked to approve
+	verdict state.Verdict // the verdict that the user is asked to approve
 	review  bool
 	prompt  context.CancelFunc // ends the prompt at the terminal; nil without one
 	expiry  *time.Timer
@@ -35,23 +36,23 @@ func (q *question) endPrompt() {
 // ask asks the user to approve the files and values to which the verdict is bound. If the
 // same question was asked before and has not expired, ask continues to wait for its
 // answer.
-func (l *loop) ask(g *pipeline.Gate, v checkpoint.Verdict, then func(bool)) {
+func (l *loop) ask(g *pipeline.Gate, v state.Verdict, then func(bool)) {
 	rec := l.x.State().Gate(g.Label())
 	now := l.o.Now()
 	q := &question{gate: g, verdict: v, then: then}
 	asked, diags := l.pl.VerdictSince(g, rec.Seen)
-	if rec.Status == checkpoint.Waiting && !diags.HasErrors() && rec.Verdict().Same(asked) && (rec.ExpiresAt == nil || rec.ExpiresAt.After(now)) {
+	if rec.Status == state.Waiting && !diags.HasErrors() && rec.Verdict().Same(asked) && (rec.ExpiresAt == nil || rec.ExpiresAt.After(now)) {
 		q.verdict = rec.Verdict()
 		l.wait(q, rec.ExpiresAt)
 		return
 	}
-	e := checkpoint.GateAsked{Verdict: v, Message: checkpoint.Text(l.o.Mask(g.Approval.Message)), Approvers: g.Approval.Approvers}
+	e := state.GateAsked{Verdict: v, Message: state.Text(l.o.Mask(g.Approval.Message)), Approvers: g.Approval.Approvers}
 	if g.Approval.Timeout > 0 {
 		at := now.Add(g.Approval.Timeout)
 		e.ExpiresAt = &at
 	}
 	if err := journal.Recordable(e); err != nil {
-		l.unjudgeable(g, checkpoint.Failure{Outcome: "error", Message: checkpoint.Text(err.Error())}, then)
+		l.unjudgeable(g, state.Failure{Outcome: "error", Message: state.Text(err.Error())}, then)
 		return
 	}
 	l.add(func() { l.wait(q, e.ExpiresAt) }, e)
@@ -150,7 +151,7 @@ func (l *loop) answer(label string, answer Answer, reply func(refusal error)) {
 	case q == nil || q.checked:
 		reply(fmt.Errorf("%s does not wait for an answer", label))
 		return
-	case answer.To != (checkpoint.Verdict{}) && !answer.To.Same(l.shown(q)):
+	case answer.To != (state.Verdict{}) && !answer.To.Same(l.shown(q)):
 		reply(fmt.Errorf("what %s asked about has changed meanwhile, and it asks again: look at it, and answer that", label))
 		return
 	case !q.review && len(q.gate.Approval.Approvers) > 0 && !slices.Contains(q.gate.Approval.Approvers, answer.By.User):
@@ -161,7 +162,7 @@ func (l *loop) answer(label string, answer Answer, reply func(refusal error)) {
 		return
 	case q.review:
 		l.closeQuestion(label)
-		l.add(func() { reply(nil); q.then(true) }, checkpoint.GateReviewed{Gate: label, By: answer.By, Comment: l.comment(answer)})
+		l.add(func() { reply(nil); q.then(true) }, state.GateReviewed{Gate: label, By: answer.By, Comment: l.comment(answer)})
 		return
 	}
 	// The files and values must still be those that the user was asked about.
@@ -188,7 +189,7 @@ func (l *loop) answer(label string, answer Answer, reply func(refusal error)) {
 }
 
 // shown returns the verdict that the state shows for a question.
-func (l *loop) shown(q *question) checkpoint.Verdict {
+func (l *loop) shown(q *question) state.Verdict {
 	return l.x.State().Gate(q.gate.Label()).Verdict()
 }
 
@@ -196,8 +197,8 @@ func (l *loop) approved(q *question, answer Answer, reply func(error)) {
 	label := q.gate.Label()
 	l.closeQuestion(label)
 	l.recordedFiles.pass(label, l.facts.Judging[label].Files)
-	l.add(nil, checkpoint.GateApproved{Verdict: q.verdict, By: answer.By, Comment: l.comment(answer)})
-	l.checkpoint(checkpoint.TriggerGatePassed, label)
+	l.add(nil, state.GateApproved{Verdict: q.verdict, By: answer.By, Comment: l.comment(answer)})
+	l.checkpoint(state.TriggerGatePassed, label)
 	l.add(func() { reply(nil); q.then(true) })
 }
 
@@ -205,17 +206,17 @@ func (l *loop) rejected(q *question, answer Answer, reply func(error)) {
 	label := q.gate.Label()
 	l.closeQuestion(label)
 	comment := l.comment(answer)
-	message := checkpoint.Text("rejected by " + answer.By.User)
+	message := state.Text("rejected by " + answer.By.User)
 	if comment != "" {
 		message += ": " + comment
 	}
 	v := q.verdict
 	v.Gate = label
-	l.add(func() { reply(nil); q.then(false) }, checkpoint.GateRejected{Verdict: v, By: answer.By, Reason: comment})
-	l.fail(checkpoint.Failure{Workstream: ownerOf(q.gate), Gate: label, Outcome: "rejected", Message: message})
+	l.add(func() { reply(nil); q.then(false) }, state.GateRejected{Verdict: v, By: answer.By, Reason: comment})
+	l.fail(state.Failure{Workstream: ownerOf(q.gate), Gate: label, Outcome: "rejected", Message: message})
 }
 
-func (l *loop) comment(a Answer) checkpoint.Text { return checkpoint.Text(l.o.Mask(a.Comment)) }
+func (l *loop) comment(a Answer) state.Text { return state.Text(l.o.Mask(a.Comment)) }
 
 // closeQuestion removes a question, and ends its prompt and its timer.
 func (l *loop) closeQuestion(label string) {
@@ -238,8 +239,8 @@ func (l *loop) expire(label string) {
 		return
 	}
 	l.closeQuestion(label)
-	l.failGate(q.gate, q.verdict, nil, 0, checkpoint.Failure{
-		Outcome: "timed_out", Message: checkpoint.Text(fmt.Sprintf("nobody approved within %s", q.gate.Approval.Timeout)),
+	l.failGate(q.gate, q.verdict, nil, 0, state.Failure{
+		Outcome: "timed_out", Message: state.Text(fmt.Sprintf("nobody approved within %s", q.gate.Approval.Timeout)),
 	}, q.then)
 }
 
@@ -269,14 +270,14 @@ func (l *loop) requests() {
 func (l *loop) request(r checkpoint.Request, reply func(refusal error)) {
 	answer := Answer{Comment: string(r.Comment), By: r.By}
 	if r.Judged != "" {
-		answer.To = checkpoint.Verdict{Gate: r.Gate, Definition: r.Definition, Judged: r.Judged}
+		answer.To = state.Verdict{Gate: r.Gate, Definition: r.Definition, Judged: r.Judged}
 	}
 	switch {
 	case l.over:
 		reply(errors.New("the run has just ended"))
 	case r.Verb == checkpoint.VerbPause:
 		l.cause.requested = true
-		l.add(func() { reply(nil) }, checkpoint.PauseAsked{By: r.By, Reason: l.comment(answer)})
+		l.add(func() { reply(nil) }, state.PauseAsked{By: r.By, Reason: l.comment(answer)})
 		l.halt(stopPause)
 	case r.Verb == checkpoint.VerbApprove:
 		answer.Verdict = Approve
@@ -295,8 +296,8 @@ func (l *loop) request(r checkpoint.Request, reply func(refusal error)) {
 
 // createCheckpoint makes a checkpoint that the user requested, of the files that were
 // captured last.
-func (l *loop) createCheckpoint(reason checkpoint.Text, reply func(refusal error)) {
-	id, made := l.x.Checkpoint(checkpoint.TriggerManual, string(reason), l.git)
+func (l *loop) createCheckpoint(reason state.Text, reply func(refusal error)) {
+	id, made := l.x.Checkpoint(state.TriggerManual, string(reason), l.git)
 	if !made {
 		reply(errors.New("checkpoints are switched off"))
 		return

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/runner"
 )
 
@@ -25,10 +26,10 @@ phase "one" {
 }
 `)
 	b.write("in/a.txt", "1")
-	request := checkpoint.Request{PRD: "PRD-001", Verb: checkpoint.VerbApprove, Gate: "sign-off (one)", By: checkpoint.Actor{User: "ann"}}
+	request := checkpoint.Request{PRD: "PRD-001", Verb: checkpoint.VerbApprove, Gate: "sign-off (one)", By: state.Actor{User: "ann"}}
 	alone := func(*checkpoint.Session) error { return errors.New("nobody runs it") }
 	answers := make(chan error, 2)
-	asked := onEvent(func(e checkpoint.Event) bool { return e.Kind() == checkpoint.KindGateAsked }, func() {
+	asked := onEvent(func(e state.Event) bool { return e.Kind() == state.KindGateAsked }, func() {
 		if err := syscall.Mkfifo(b.path("in/f"), 0o600); err != nil {
 			t.Error(err)
 		}
@@ -38,7 +39,7 @@ phase "one" {
 			answers <- b.store.Ask(context.Background(), request, alone)
 		}()
 	})
-	b.must(checkpoint.StatusComplete, asked, func(o *runner.Options) { o.Asker = silent{asked: func() {}} })
+	b.must(state.StatusComplete, asked, func(o *runner.Options) { o.Asker = silent{asked: func() {}} })
 	var refused *checkpoint.RefusedError
 	if err := <-answers; !errors.As(err, &refused) {
 		t.Errorf("the first answer: %v, want a refusal", err)

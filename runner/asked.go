@@ -4,14 +4,14 @@ import (
 	"context"
 	"fmt"
 
-	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/runner/plan"
 )
 
 // StillAsked reports whether the files and values that an approval asked about are unchanged.
 // Commands call it that answer while nothing runs. It reads files and changes nothing. The
 // same pipeline file may be used with other variables: then only the files count.
-func StillAsked(ctx context.Context, o Options, st *checkpoint.State, gate *checkpoint.Gate) (bool, error) {
+func StillAsked(ctx context.Context, o Options, st *state.State, gate *state.Gate) (bool, error) {
 	o = o.withDefaults()
 	g := plan.GateOf(o.Pipeline, gate.Label)
 	if g == nil {

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/journal"
+	"prdrunner/checkpoint/state"
 	"prdrunner/pipeline"
 	"prdrunner/runner/plan"
 	"prdrunner/runner/survey"
@@ -31,9 +31,9 @@ func (l *loop) attemptNext(n *node) {
 	task := l.workstreamTask(n, inv)
 	rec := l.x.State().Workstream(n.ws.Name)
 	overwrites := plan.Done(rec) && len(rec.Artifacts) > 0
-	start := []checkpoint.Event{checkpoint.WorkstreamStarted{Workstream: n.ws.Name, Attempt: n.attempt, Digest: n.digest}}
+	start := []state.Event{state.WorkstreamStarted{Workstream: n.ws.Name, Attempt: n.attempt, Digest: n.digest}}
 	if plan.Done(rec) { // the plan recorded the reasons that it knew; this one arose during the run
-		start = slices.Insert(start, 0, checkpoint.Event(checkpoint.WorkstreamInvalidated{Workstream: n.ws.Name, Reason: n.step.Reason}))
+		start = slices.Insert(start, 0, state.Event(state.WorkstreamInvalidated{Workstream: n.ws.Name, Reason: n.step.Reason}))
 	}
 	l.add(nil, start...)
 	if n.ws.Effect == pipeline.Once || overwrites || l.recordedFiles.under(l.sv.Extend(n.ws.ArtifactPatterns)) {
@@ -46,7 +46,7 @@ func (l *loop) attemptNext(n *node) {
 			return
 		}
 	}
-	var partial []checkpoint.Artifact
+	var partial []state.Artifact
 	var owners map[string]string
 	if n.step.Decision == plan.Cached {
 		owners = l.sv.Owners(l.x.State())
@@ -65,8 +65,8 @@ func (l *loop) attemptNext(n *node) {
 		}
 		switch note := r.note; {
 		case err != nil:
-			r = performed{unstarted: true, failure: &checkpoint.Failure{
-				Workstream: n.ws.Name, Outcome: "error", Message: checkpoint.Text(l.o.Mask(err.Error())),
+			r = performed{unstarted: true, failure: &state.Failure{
+				Workstream: n.ws.Name, Outcome: "error", Message: state.Text(l.o.Mask(err.Error())),
 			}}
 		case !taken:
 			r = l.perform(within, n.ws, task)
@@ -85,15 +85,15 @@ func (l *loop) attemptNext(n *node) {
 
 // performed holds the result of one attempt.
 type performed struct {
-	began     bool               // the process was started
-	cached    *checkpoint.Cached // the earlier run whose result was used; nil: the task was executed
+	began     bool          // the process was started
+	cached    *state.Cached // the earlier run whose result was used; nil: the task was executed
 	result    Result
 	outputs   outputs
-	artifacts []checkpoint.Artifact
-	leftOut   []string            // paths of sensitive artifacts, whose bytes are not kept
-	failure   *checkpoint.Failure // nil after success
-	note      string              // a warning for the user
-	unstarted bool                // the task was not executed, since partial work could not be taken back
+	artifacts []state.Artifact
+	leftOut   []string       // paths of sensitive artifacts, whose bytes are not kept
+	failure   *state.Failure // nil after success
+	note      string         // a warning for the user
+	unstarted bool           // the task was not executed, since partial work could not be taken back
 }
 
 // perform runs a task and collects its outputs and artifacts. It runs in a goroutine of
@@ -107,7 +107,7 @@ func (l *loop) perform(ctx context.Context, ws *pipeline.Workstream, task Task) 
 	}
 	r := performed{began: sink.yes, result: res}
 	if err != nil {
-		r.failure = &checkpoint.Failure{Workstream: ws.Name, Outcome: "error", Message: checkpoint.Text(l.o.Mask(err.Error()))}
+		r.failure = &state.Failure{Workstream: ws.Name, Outcome: "error", Message: state.Text(l.o.Mask(err.Error()))}
 		return r
 	}
 	ctx = l.grace // a task that has ended is recorded even while the run stops, unless it must end at once
@@ -128,13 +128,13 @@ func (l *loop) perform(ctx context.Context, ws *pipeline.Workstream, task Task) 
 		r.result.Outcome = Cancelled
 		r.failure = l.describe(ws.Name, "", task, r.result)
 	case err != nil:
-		r.failure = &checkpoint.Failure{
-			Workstream: ws.Name, Outcome: "result", Message: checkpoint.Text(l.o.Mask(err.Error())), Log: checkpoint.Text(filepath.Base(task.Log)),
+		r.failure = &state.Failure{
+			Workstream: ws.Name, Outcome: "result", Message: state.Text(l.o.Mask(err.Error())), Log: state.Text(filepath.Base(task.Log)),
 		}
 		var unmade *survey.UnmadeError
 		if errors.As(err, &unmade) {
 			at := placeOf(ws.DeclaredArtifact(unmade.Pattern))
-			r.failure.File, r.failure.Line, r.failure.Column = checkpoint.Text(at.File), at.Line, at.Column
+			r.failure.File, r.failure.Line, r.failure.Column = state.Text(at.File), at.Line, at.Column
 		}
 	}
 	return r
@@ -183,7 +183,7 @@ func maskMetric(value any, mask func(string) string) any {
 // its verification, a retry or the next run.
 func (l *loop) attempted(n *node, r performed) {
 	l.reportLeftovers(n.ws.Name, r.result.Leftovers)
-	var work checkpoint.Work
+	var work state.Work
 	if r.failure == nil {
 		work = l.work(n, r)
 		r.failure = l.unrecordable(n, work)
@@ -192,7 +192,7 @@ func (l *loop) attempted(n *node, r performed) {
 	case r.failure == nil:
 		l.succeeded(n, work, r.leftOut)
 	case n.ws.Effect == pipeline.Once && r.began:
-		l.add(nil, checkpoint.WorkstreamUncertain{Workstream: n.ws.Name, Error: *r.failure})
+		l.add(nil, state.WorkstreamUncertain{Workstream: n.ws.Name, Error: *r.failure})
 		l.uncertain(n)
 	case r.result.Outcome == Cancelled:
 		l.interruptWorkstream(n)
@@ -202,20 +202,20 @@ func (l *loop) attempted(n *node, r performed) {
 }
 
 // work returns the record of a successful attempt, with sensitive values masked.
-func (l *loop) work(n *node, r performed) checkpoint.Work {
-	work := checkpoint.Work{
+func (l *loop) work(n *node, r performed) state.Work {
+	work := state.Work{
 		Attempt: n.attempt, DurationMS: r.result.Ended.Sub(r.result.Started).Milliseconds(), Digest: n.digest,
 		Metrics: r.outputs.metrics, Artifacts: r.artifacts, Cached: r.cached,
-		Summary: checkpoint.Text(l.o.Mask(r.outputs.summary)), Location: checkpoint.Text(l.o.Mask(r.outputs.location)),
+		Summary: state.Text(l.o.Mask(r.outputs.summary)), Location: state.Text(l.o.Mask(r.outputs.location)),
 	}
 	for name, value := range work.Metrics {
 		work.Metrics[name] = maskMetric(value, l.o.Mask)
 	}
 	for name, value := range r.outputs.values {
 		if work.Outputs == nil {
-			work.Outputs = make(map[string]checkpoint.Text, len(r.outputs.values))
+			work.Outputs = make(map[string]state.Text, len(r.outputs.values))
 		}
-		work.Outputs[name] = checkpoint.Text(l.o.Mask(value))
+		work.Outputs[name] = state.Text(l.o.Mask(value))
 	}
 	return work
 }
@@ -223,32 +223,32 @@ func (l *loop) work(n *node, r performed) checkpoint.Work {
 // unrecordable returns the failure of a workstream whose outputs and list of artifacts do
 // not fit in a line of the journal, or nil if they fit. Escaping makes the line longer
 // than the values.
-func (l *loop) unrecordable(n *node, work checkpoint.Work) *checkpoint.Failure {
+func (l *loop) unrecordable(n *node, work state.Work) *state.Failure {
 	if len(work.Outputs)+len(work.Metrics)+len(work.Artifacts)+len(work.Summary)+len(work.Location) == 0 {
 		return nil // there is nothing that could be too long
 	}
-	err := journal.Recordable(checkpoint.WorkstreamCompleted{Workstream: n.ws.Name, Work: &work})
+	err := journal.Recordable(state.WorkstreamCompleted{Workstream: n.ws.Name, Work: &work})
 	if err == nil {
 		return nil
 	}
 	log := l.o.Store.Layout().LogPath(l.p.ID, n.ws.Name, n.attempt)
-	return &checkpoint.Failure{
-		Workstream: n.ws.Name, Outcome: "result", Log: checkpoint.Text(filepath.Base(log)),
-		Message: checkpoint.Text("record its outputs and its list of artifacts: " + err.Error()),
+	return &state.Failure{
+		Workstream: n.ws.Name, Outcome: "result", Log: state.Text(filepath.Base(log)),
+		Message: state.Text("record its outputs and its list of artifacts: " + err.Error()),
 	}
 }
 
-func (l *loop) succeeded(n *node, work checkpoint.Work, leftOut []string) {
+func (l *loop) succeeded(n *node, work state.Work, leftOut []string) {
 	for _, path := range leftOut {
 		l.warn(fmt.Sprintf("%s looks sensitive: its digest is on record, its bytes are not kept", path))
 	}
 	delete(l.facts.Conflicts, n.ws.Name)
 	l.recordedFiles.make(n.ws, l.sv.Extend(n.ws.ArtifactPatterns), work.Artifacts)
 	if len(n.ws.Gates) == 0 {
-		l.complete(n, checkpoint.WorkstreamCompleted{Workstream: n.ws.Name, Work: &work})
+		l.complete(n, state.WorkstreamCompleted{Workstream: n.ws.Name, Work: &work})
 		return
 	}
-	l.add(nil, checkpoint.WorkstreamSucceeded{Workstream: n.ws.Name, Work: work})
+	l.add(nil, state.WorkstreamSucceeded{Workstream: n.ws.Name, Work: work})
 	l.judgeWorkstream(n)
 }
 
@@ -309,8 +309,8 @@ func (b *began) Started(int) { b.yes = true }
 
 // describe returns the failure of a task, made from the task's result and the end of its
 // log.
-func (l *loop) describe(owner, gate string, task Task, res Result) *checkpoint.Failure {
-	f := &checkpoint.Failure{Workstream: owner, Gate: gate, Outcome: string(res.Outcome), Log: checkpoint.Text(filepath.Base(task.Log))}
+func (l *loop) describe(owner, gate string, task Task, res Result) *state.Failure {
+	f := &state.Failure{Workstream: owner, Gate: gate, Outcome: string(res.Outcome), Log: state.Text(filepath.Base(task.Log))}
 	dir, err := filepath.Rel(l.o.Workspace, task.Dir)
 	if err != nil {
 		dir = ""
@@ -319,28 +319,28 @@ func (l *loop) describe(owner, gate string, task Task, res Result) *checkpoint.F
 	switch res.Outcome {
 	case Exited:
 		f.ExitCode = res.ExitCode
-		f.File, f.Line, f.Column = checkpoint.Text(found.File), found.Line, found.Column
-		f.Message = checkpoint.Text(found.Message)
+		f.File, f.Line, f.Column = state.Text(found.File), found.Line, found.Column
+		f.Message = state.Text(found.Message)
 		if res.ExitCode == exitNoProgram && found.File == "" {
 			found = l.missingProgram(task, dir, found)
-			f.File, f.Line = checkpoint.Text(found.File), found.Line
-			f.Message = checkpoint.Text("exit code 127: " + found.Message)
+			f.File, f.Line = state.Text(found.File), found.Line
+			f.Message = state.Text("exit code 127: " + found.Message)
 		} else if found.File == "" {
-			f.Message = checkpoint.Text(strings.TrimSuffix(fmt.Sprintf("exit code %d: %s", res.ExitCode, found.Message), ": "))
+			f.Message = state.Text(strings.TrimSuffix(fmt.Sprintf("exit code %d: %s", res.ExitCode, found.Message), ": "))
 		}
 	case Signaled:
 		f.Signal = res.Signal
-		f.File, f.Line, f.Column = checkpoint.Text(found.File), found.Line, found.Column
-		f.Message = checkpoint.Text("ended by " + res.Signal)
+		f.File, f.Line, f.Column = state.Text(found.File), found.Line, found.Column
+		f.Message = state.Text("ended by " + res.Signal)
 	case TimedOut:
-		f.Message = checkpoint.Text(fmt.Sprintf("timed out after %s", task.Timeout))
+		f.Message = state.Text(fmt.Sprintf("timed out after %s", task.Timeout))
 	case Cancelled:
 		f.Message = "stopped with the run"
 	case NotFound, NotExecutable:
-		f.Message = checkpoint.Text(res.Detail)
-		f.File, f.Line, f.Column = checkpoint.Text(task.Declared.File), task.Declared.Line, task.Declared.Column
+		f.Message = state.Text(res.Detail)
+		f.File, f.Line, f.Column = state.Text(task.Declared.File), task.Declared.Line, task.Declared.Column
 	}
-	f.Message = checkpoint.Text(shortened(l.o.Mask(string(f.Message))))
+	f.Message = state.Text(shortened(l.o.Mask(string(f.Message))))
 	if len(f.File) > maxMessage { // no path is that long
 		f.File, f.Line, f.Column = "", 0, 0
 	}
@@ -352,22 +352,22 @@ func (l *loop) reportLeftovers(workstream string, left []Leftover) {
 	if len(left) == 0 {
 		return
 	}
-	ended := make([]checkpoint.Process, len(left))
+	ended := make([]state.Process, len(left))
 	for i, p := range left {
-		ended[i] = checkpoint.Process{PID: p.PID, Command: checkpoint.Text(p.Command)}
+		ended[i] = state.Process{PID: p.PID, Command: state.Text(p.Command)}
 	}
 	l.reportEnded(workstream, ended)
 }
 
 // reportEnded records that processes of a workstream were ended; "": of no workstream in
 // particular. It masks their commands.
-func (l *loop) reportEnded(workstream string, ended []checkpoint.Process) {
+func (l *loop) reportEnded(workstream string, ended []state.Process) {
 	if len(ended) == 0 {
 		return
 	}
-	e := checkpoint.ProcessesEnded{Workstream: workstream}
+	e := state.ProcessesEnded{Workstream: workstream}
 	for _, p := range ended {
-		e.Processes = append(e.Processes, checkpoint.Process{PID: p.PID, Command: checkpoint.Text(l.o.Mask(string(p.Command)))})
+		e.Processes = append(e.Processes, state.Process{PID: p.PID, Command: state.Text(l.o.Mask(string(p.Command)))})
 	}
 	l.add(nil, e)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/pipeline"
 	"prdrunner/runner/findings"
@@ -21,7 +22,7 @@ func (l *loop) begin(planned *plan.Plan) error {
 	previous, predecessor := l.previous(), l.o.predecessor(l.x.State())
 	uncaptured := previous != nil && plan.OwesCheckpoint(previous)
 	unseen := plan.EndedUncaptured(previous)
-	var before []checkpoint.Commit
+	var before []state.Commit
 	if previous == nil {
 		if err := l.start(predecessor); err != nil {
 			return err
@@ -61,11 +62,11 @@ func (l *loop) begin(planned *plan.Plan) error {
 	}
 	switch {
 	case previous == nil:
-		l.capture(checkpoint.TriggerStart)
+		l.capture(state.TriggerStart)
 		if l.files.CommitsToBranch() {
 			l.readGit()
 		}
-		l.checkpoint(checkpoint.TriggerStart, "")
+		l.checkpoint(state.TriggerStart, "")
 		if predecessor != nil {
 			return l.restoreCarried(planned)
 		}
@@ -84,7 +85,7 @@ func (l *loop) begin(planned *plan.Plan) error {
 // after a run that a signal ended without a capture, it is recorded as resumed before
 // artifacts are restored. goOn returns the durable commits, which the views get after
 // Begin.
-func (l *loop) goOn(plan *plan.Plan, unseen bool) ([]checkpoint.Commit, error) {
+func (l *loop) goOn(plan *plan.Plan, unseen bool) ([]state.Commit, error) {
 	before, err := l.checkpointLastStep()
 	if err != nil {
 		return nil, err
@@ -115,7 +116,7 @@ func (l *loop) restoreCarried(plan *plan.Plan) error {
 		return l.fatal
 	}
 	kept, err := l.keepOverwritten(plan)
-	var restored []checkpoint.Event
+	var restored []state.Event
 	if err == nil {
 		restored, err = l.restorePlanned(plan)
 	}
@@ -164,14 +165,14 @@ func (l *loop) captureFound(uncaptured, unseen bool) {
 	} else if known && changed+first == 0 && before.CaptureIsHeld() {
 		return // only recorded artifacts are new in the capture
 	}
-	trigger, reason := checkpoint.TriggerStart, "the files could not be captured at first"
+	trigger, reason := state.TriggerStart, "the files could not be captured at first"
 	switch {
 	case !uncaptured && known && changed == 0 && first > 0:
 		reason = counted(first) + " captured for the first time"
 	case !uncaptured:
 		reason = foundChanged(changed, known, unseen)
 	case begun(l.x.State()):
-		trigger = checkpoint.TriggerPhaseTransition
+		trigger = state.TriggerPhaseTransition
 	}
 	l.checkpoint(trigger, reason)
 }
@@ -179,7 +180,7 @@ func (l *loop) captureFound(uncaptured, unseen bool) {
 // changedSince returns how many files differ from the capture of a state, and how many
 // files are new only because that capture did not cover them. known is false if the files
 // of that capture are not known.
-func (l *loop) changedSince(before *checkpoint.State) (n, first int, known bool) {
+func (l *loop) changedSince(before *state.State) (n, first int, known bool) {
 	was, known, err := checkpoint.FilesOf(l.ctx, l.files, before)
 	if err != nil || !known {
 		return 0, 0, false
@@ -219,7 +220,7 @@ func counted(files int) string {
 }
 
 // begun reports whether any workstream of a session has been attempted.
-func begun(st *checkpoint.State) bool {
+func begun(st *state.State) bool {
 	for _, p := range st.Phases {
 		for _, w := range p.Workstreams {
 			if w.Attempts > 0 {
@@ -244,8 +245,8 @@ func (l *loop) refused(err error) error {
 	case givenUp:
 		l.x.Add(interrupted(l.cause.signal, true))
 	default:
-		l.x.Add(checkpoint.SessionFailed{Error: checkpoint.Failure{
-			Workstream: "checkpoint", Outcome: "error", Message: checkpoint.Text(shortened(l.o.Mask(err.Error()))),
+		l.x.Add(state.SessionFailed{Error: state.Failure{
+			Workstream: "checkpoint", Outcome: "error", Message: state.Text(shortened(l.o.Mask(err.Error()))),
 		}})
 	}
 	if _, unrecorded := l.x.Drain(l.ctx); unrecorded != nil && !errors.Is(err, unrecorded) {
@@ -254,9 +255,9 @@ func (l *loop) refused(err error) error {
 	return err
 }
 
-func (l *loop) start(predecessor *checkpoint.State) error {
-	e := checkpoint.SessionStarted{
-		FormatVersion: checkpoint.FormatVersion, Session: uuid.NewString(), PRD: l.p.ID, Title: l.p.Title, Type: l.p.Type,
+func (l *loop) start(predecessor *state.State) error {
+	e := state.SessionStarted{
+		FormatVersion: state.FormatVersion, Session: uuid.NewString(), PRD: l.p.ID, Title: l.p.Title, Type: l.p.Type,
 		Pipeline: l.pipelineRef(), Document: l.facts.Document, Git: l.git, Shape: plan.ShapeOf(l.p), Sensitive: plan.SecretVariables(l.p), Variables: l.given(),
 		Acts: l.facts.Acts, Imported: l.o.Imported, By: l.o.By, Version: l.o.Version,
 	}
@@ -280,7 +281,7 @@ func (l *loop) start(predecessor *checkpoint.State) error {
 func (l *loop) given() map[string]string {
 	values := l.p.Given()
 	maps.DeleteFunc(values, func(_, value string) bool {
-		return len(value) > checkpoint.MaxGivenValue || l.o.Mask(value) != value
+		return len(value) > state.MaxGivenValue || l.o.Mask(value) != value
 	})
 	return values
 }
@@ -288,9 +289,9 @@ func (l *loop) given() map[string]string {
 // baseline returns the metrics of the last complete session. A session that is not
 // complete passes on the baseline with which it began. The history is searched only if
 // the session has neither.
-func (l *loop) baseline() (map[string]checkpoint.Metric, error) {
+func (l *loop) baseline() (map[string]state.Metric, error) {
 	switch st := l.x.State(); {
-	case st != nil && st.Status == checkpoint.StatusComplete:
+	case st != nil && st.Status == state.StatusComplete:
 		return st.Metrics, nil
 	case st != nil && st.Baseline != nil:
 		return st.Baseline, nil
@@ -316,14 +317,14 @@ func (e *ImportError) Unwrap() error { return e.Err }
 // FromDocument returns the first state of a session of the pipeline that begins from a
 // document written by hand. If the document breaks a rule of its format, or does not fit
 // the pipeline, it returns an *ImportError that lists all problems.
-func FromDocument(p *pipeline.Pipeline, doc *checkpoint.Document, now time.Time) (*checkpoint.State, error) {
+func FromDocument(p *pipeline.Pipeline, doc *state.Document, now time.Time) (*state.State, error) {
 	shape := plan.ShapeOf(p)
 	if err := doc.CheckWritten(p.ID, &shape); err != nil {
 		return nil, &ImportError{Err: err}
 	}
-	st := &checkpoint.State{}
-	err := st.Apply(checkpoint.Commit{Time: now, Events: []checkpoint.Event{checkpoint.SessionStarted{
-		FormatVersion: checkpoint.FormatVersion, PRD: p.ID, Title: p.Title, Shape: shape, Imported: doc,
+	st := &state.State{}
+	err := st.Apply(state.Commit{Time: now, Events: []state.Event{state.SessionStarted{
+		FormatVersion: state.FormatVersion, PRD: p.ID, Title: p.Title, Shape: shape, Imported: doc,
 	}}})
 	if err != nil {
 		return nil, &ImportError{Err: err}
@@ -333,7 +334,7 @@ func FromDocument(p *pipeline.Pipeline, doc *checkpoint.Document, now time.Time)
 
 func (l *loop) resume(planned *plan.Plan) {
 	st := l.x.State()
-	e := checkpoint.SessionResumed{
+	e := state.SessionResumed{
 		Pipeline: l.pipelineRef(), Document: l.facts.Document, Git: l.git, Sensitive: plan.SecretVariables(l.p), Variables: l.given(), By: l.o.By, Version: l.o.Version,
 	}
 	if st.Title != l.p.Title {
@@ -346,7 +347,7 @@ func (l *loop) resume(planned *plan.Plan) {
 	l.ran = l.o.Now()
 	l.x.Add(e)
 	if acts := st.UnknownActs(l.facts.Acts); len(acts) > 0 {
-		l.x.Add(checkpoint.ActsRemembered{Acts: acts})
+		l.x.Add(state.ActsRemembered{Acts: acts})
 	}
 	l.endKilled()
 	l.recordRepeats(planned)
@@ -365,11 +366,11 @@ func (l *loop) takeBackPlanned(plan *plan.Plan) {
 // endKilled records that gates and workstreams which a killed Runner left running have
 // ended, so that they are not recorded as running for ever.
 func (l *loop) endKilled() {
-	var events []checkpoint.Event
+	var events []state.Event
 	void := func(gates []*pipeline.Gate) {
 		for _, g := range gates {
-			if l.x.State().Gate(g.Label()).Status == checkpoint.Running {
-				events = append(events, checkpoint.GateVoided{Gate: g.Label(), Reason: "its verdict was never recorded"})
+			if l.x.State().Gate(g.Label()).Status == state.Running {
+				events = append(events, state.GateVoided{Gate: g.Label(), Reason: "its verdict was never recorded"})
 			}
 		}
 	}
@@ -379,14 +380,14 @@ func (l *loop) endKilled() {
 			void(ws.Gates)
 			rec := l.x.State().Workstream(ws.Name)
 			switch {
-			case rec.Status != checkpoint.Running:
+			case rec.Status != state.Running:
 			case ws.Effect == pipeline.Once:
-				events = append(events, checkpoint.WorkstreamUncertain{Workstream: ws.Name, Error: checkpoint.Failure{
+				events = append(events, state.WorkstreamUncertain{Workstream: ws.Name, Error: state.Failure{
 					Workstream: ws.Name, Outcome: "unknown",
-					Message: checkpoint.Text(fmt.Sprintf("attempt %d was started, and its end was never recorded", rec.Attempts)),
+					Message: state.Text(fmt.Sprintf("attempt %d was started, and its end was never recorded", rec.Attempts)),
 				}})
 			default:
-				events = append(events, checkpoint.WorkstreamInterrupted{Workstream: ws.Name, Attempt: rec.Attempts})
+				events = append(events, state.WorkstreamInterrupted{Workstream: ws.Name, Attempt: rec.Attempts})
 			}
 		}
 	}
@@ -398,18 +399,18 @@ func (l *loop) endKilled() {
 func (l *loop) takeBack(s plan.Step) {
 	switch {
 	case s.Kind == plan.WorkstreamStep && (s.Decision == plan.Rerun || s.Decision == plan.Cached):
-		if w := l.x.State().Workstream(s.Name); w != nil && w.Status != checkpoint.Pending {
-			l.x.Add(checkpoint.WorkstreamInvalidated{Workstream: s.Name, Reason: s.Reason})
+		if w := l.x.State().Workstream(s.Name); w != nil && w.Status != state.Pending {
+			l.x.Add(state.WorkstreamInvalidated{Workstream: s.Name, Reason: s.Reason})
 		}
 	case s.Kind == plan.GateStep && s.Decision == plan.Judge:
-		if g := l.x.State().Gate(s.Name); g != nil && g.Status == checkpoint.Passed {
-			l.x.Add(checkpoint.GateVoided{Gate: s.Name, Reason: s.Reason})
+		if g := l.x.State().Gate(s.Name); g != nil && g.Status == state.Passed {
+			l.x.Add(state.GateVoided{Gate: s.Name, Reason: s.Reason})
 		}
 	}
 }
 
-func (l *loop) pipelineRef() checkpoint.FileRef {
-	return checkpoint.FileRef{Path: checkpoint.Text(findings.Relative(l.p.Source, l.o.Workspace, "")), Digest: l.p.Digest}
+func (l *loop) pipelineRef() state.FileRef {
+	return state.FileRef{Path: state.Text(findings.Relative(l.p.Source, l.o.Workspace, "")), Digest: l.p.Digest}
 }
 
 // recordRepeats records the workstreams that --repeat names before anything starts. If the
@@ -418,7 +419,7 @@ func (l *loop) recordRepeats(planned *plan.Plan) {
 	for _, phase := range planned.Phases {
 		for _, s := range phase.Steps {
 			if s.Kind == plan.WorkstreamStep && s.Repeats {
-				l.x.Add(checkpoint.WorkstreamResolved{Workstream: s.Name, Resolution: checkpoint.ResolvedRerun, By: l.o.By, Reason: plan.RepeatReason})
+				l.x.Add(state.WorkstreamResolved{Workstream: s.Name, Resolution: state.ResolvedRerun, By: l.o.By, Reason: plan.RepeatReason})
 			}
 		}
 	}

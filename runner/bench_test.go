@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 	"prdrunner/pipeline"
 	"prdrunner/runner"
@@ -37,7 +38,7 @@ type bench struct {
 	src   string
 	vars  map[string]string
 
-	commits []checkpoint.Commit
+	commits []state.Commit
 	warned  []string
 	mend    func() // called with the first warning
 	plan    *plan.Plan
@@ -102,14 +103,14 @@ func (b *bench) build(with ...func(*runner.Options)) (runner.Ending, error) {
 		}
 	}()
 	ctx := context.Background()
-	session, err := b.store.Lock(ctx, "PRD-001", checkpoint.Actor{User: "tester"})
+	session, err := b.store.Lock(ctx, "PRD-001", state.Actor{User: "tester"})
 	if err != nil {
 		b.t.Fatal(err)
 	}
 	b.commits, b.warned, b.plan = nil, nil, nil
 	o := runner.Options{
 		Pipeline: b.pipeline(), Store: b.store, Session: session, Executor: exec, Workspace: b.dir, Parallel: 4,
-		Views: []runner.View{b}, By: checkpoint.Actor{User: "tester"},
+		Views: []runner.View{b}, By: state.Actor{User: "tester"},
 	}
 	for _, f := range with {
 		f(&o)
@@ -122,7 +123,7 @@ func (b *bench) build(with ...func(*runner.Options)) (runner.Ending, error) {
 }
 
 // must builds, and expects the given status.
-func (b *bench) must(status checkpoint.Status, with ...func(*runner.Options)) runner.Ending {
+func (b *bench) must(status state.Status, with ...func(*runner.Options)) runner.Ending {
 	b.t.Helper()
 	e, err := b.build(with...)
 	if err != nil {
@@ -135,7 +136,7 @@ func (b *bench) must(status checkpoint.Status, with ...func(*runner.Options)) ru
 }
 
 func (b *bench) Begin(begin runner.Beginning) { b.plan = begin.Plan }
-func (b *bench) Commit(c checkpoint.Commit)   { b.commits = append(b.commits, c) }
+func (b *bench) Commit(c state.Commit)        { b.commits = append(b.commits, c) }
 func (b *bench) Warn(message string) {
 	if b.warned = append(b.warned, message); b.mend != nil && len(b.warned) == 1 {
 		b.mend()
@@ -194,7 +195,7 @@ func (b *bench) wantRanSet(want ...string) {
 	}
 }
 
-func (b *bench) state() *checkpoint.State {
+func (b *bench) state() *state.State {
 	b.t.Helper()
 	snap, err := b.store.Load("PRD-001")
 	if err != nil {

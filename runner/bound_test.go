@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/runner/plan"
 )
 
@@ -99,7 +99,7 @@ phase "last" {
 					b := newBench(t, source)
 					b.write("in", "1")
 					b.write("in.txt", "")
-					b.must(checkpoint.StatusFailed)
+					b.must(state.StatusFailed)
 					if s := b.preview()[label]; s.Decision != plan.Reuse {
 						t.Errorf("with nothing changed %s is to %s (%s)", label, s.Decision, s.Reason)
 					}
@@ -112,9 +112,9 @@ phase "last" {
 					if s := steps["c"]; strings.HasSuffix(label, "(c)") != (s.Decision == plan.Judge) {
 						t.Errorf("c is to %s (%s)", s.Decision, s.Reason)
 					}
-					b.must(checkpoint.StatusFailed)
+					b.must(state.StatusFailed)
 					after := b.state().Gate(label)
-					if after.Status != checkpoint.Passed {
+					if after.Status != state.Passed {
 						t.Errorf("%s is %s", label, after.Status)
 					}
 					if again := !after.At.Equal(*before.At); to == "2" && !again {

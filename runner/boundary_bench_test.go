@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 	"prdrunner/pipeline"
 	"prdrunner/runner"
@@ -99,14 +100,14 @@ func runNoOps(b *testing.B, n int) {
 		b.Fatal(err)
 	}
 	b.StartTimer()
-	session, err := s.Lock(context.Background(), "PRD-001", checkpoint.Actor{})
+	session, err := s.Lock(context.Background(), "PRD-001", state.Actor{})
 	if err != nil {
 		b.Fatal(err)
 	}
 	e, err := runner.Build(context.Background(), runner.Options{
 		Pipeline: p, Store: s, Session: session, Executor: exec, Workspace: dir, Parallel: 2,
 	})
-	if err != nil || e.Status != checkpoint.StatusComplete {
+	if err != nil || e.Status != state.StatusComplete {
 		b.Fatal(e, err)
 	}
 	if err := session.Close(); err != nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 	"prdrunner/runner"
 )
@@ -79,14 +80,14 @@ func costOf(t *testing.T, workstreams string, capture runner.CaptureAt) (c cost)
 		if err != nil {
 			t.Fatal(err)
 		}
-		x, err := s.Lock(t.Context(), "PRD-001", checkpoint.Actor{})
+		x, err := s.Lock(t.Context(), "PRD-001", state.Actor{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		e, err := runner.Build(t.Context(), runner.Options{
 			Pipeline: parsed(t, src, dir), Store: s, Session: x, Executor: lasting(2 * time.Millisecond), Workspace: dir, Parallel: 2, Capture: capture,
 		})
-		if err != nil || e.Status != checkpoint.StatusComplete {
+		if err != nil || e.Status != state.StatusComplete {
 			t.Fatal(e, err)
 		}
 		if err := x.Close(); err != nil {

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/pipeline"
 	"prdrunner/runner/findings"
@@ -68,9 +68,9 @@ func (l *loop) betweenPhases(phase *pipeline.Phase) bool {
 		return false
 	}
 	if l.phase.passed && phase.Number < len(l.p.Phases) {
-		l.capture(checkpoint.TriggerPhaseTransition)
+		l.capture(state.TriggerPhaseTransition)
 		l.readGit() // a capture may be a commit
-		l.checkpoint(checkpoint.TriggerPhaseTransition, "")
+		l.checkpoint(state.TriggerPhaseTransition, "")
 		l.writeAll()
 	}
 	return l.fatal == nil && l.status == running

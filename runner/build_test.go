@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/runner"
 	"prdrunner/runner/plan"
 )
@@ -29,9 +30,9 @@ phase "two" {
 func TestBuildRunsInOrder(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, chain)
-	b.must(checkpoint.StatusComplete)
+	b.must(state.StatusComplete)
 	b.wantRan("A", "B", "C")
-	b.must(checkpoint.StatusComplete, func(o *runner.Options) { o.Fresh = true })
+	b.must(state.StatusComplete, func(o *runner.Options) { o.Fresh = true })
 	b.wantRan("A", "B", "C")
 }
 
@@ -39,15 +40,15 @@ func TestResumeRunsExactlyTheRest(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, chain)
 	b.write("broken", "")
-	e := b.must(checkpoint.StatusFailed)
+	e := b.must(state.StatusFailed)
 	b.wantRan("A", "B")
 	if e.Error == nil || e.Error.Workstream != "B" || e.Error.ExitCode != 1 {
 		t.Errorf("error %+v", e.Error)
 	}
-	b.must(checkpoint.StatusFailed)
+	b.must(state.StatusFailed)
 	b.wantRan("B")
 	b.remove("broken")
-	b.must(checkpoint.StatusComplete)
+	b.must(state.StatusComplete)
 	b.wantRan("B", "C")
 	if d := b.decision("A"); d != plan.Reuse {
 		t.Errorf("A: %s", d)
@@ -69,13 +70,13 @@ phase "one" {
   }
 }
 `)
-	b.must(checkpoint.StatusFailed)
+	b.must(state.StatusFailed)
 	b.wantRan("good")
 	st := b.state()
-	if got := st.Workstream("good").Status; got != checkpoint.Completed {
+	if got := st.Workstream("good").Status; got != state.Completed {
 		t.Errorf("good is %s", got)
 	}
-	if got := st.Workstream("late").Status; got != checkpoint.Pending {
+	if got := st.Workstream("late").Status; got != state.Pending {
 		t.Errorf("late is %s", got)
 	}
 }
@@ -99,7 +100,7 @@ phase "two" {
   workstream "z" { script = "echo z >> ran" }
 }
 `)
-	b.must(checkpoint.StatusFailed, func(o *runner.Options) { o.KeepGoing, o.Parallel = true, 1 })
+	b.must(state.StatusFailed, func(o *runner.Options) { o.KeepGoing, o.Parallel = true, 1 })
 	b.wantRan("x", "y")
 }
 
@@ -125,7 +126,7 @@ phase "one" {
   }
 }
 `)
-	b.must(checkpoint.StatusFailed)
+	b.must(state.StatusFailed)
 	b.wantRan("A", "A", "A", "B")
 	for attempt := 1; attempt <= 3; attempt++ {
 		if text := readFile(t, b.store.Layout().LogPath("PRD-001", "A", attempt)); !strings.HasPrefix(text, "try ") {
@@ -148,7 +149,7 @@ phase "one" {
   }
 }
 `)
-	e := b.must(checkpoint.StatusFailed)
+	e := b.must(state.StatusFailed)
 	if e.Error.Outcome != "timed_out" || e.Error.Message != "timed out after 50ms" {
 		t.Errorf("error %+v", e.Error)
 	}
@@ -162,8 +163,8 @@ phase "one" {
   workstream "A" { command = ["sleep", "60"] }
 }
 `)
-	e := b.must(checkpoint.StatusPaused)
-	if e.Pause == nil || e.Pause.Reason != checkpoint.PauseTimeout {
+	e := b.must(state.StatusPaused)
+	if e.Pause == nil || e.Pause.Reason != state.PauseTimeout {
 		t.Errorf("pause %+v", e.Pause)
 	}
 }
@@ -193,7 +194,7 @@ phase "one" {
 			if err != nil {
 				t.Fatal(err)
 			}
-			b.must(checkpoint.StatusFailed)
+			b.must(state.StatusFailed)
 			st := b.state()
 			if took := time.Duration(st.ActiveMS) * time.Millisecond; took <= 0 || took > time.Hour/2 {
 				t.Errorf("a run of less than a minute took %v", took)
@@ -202,7 +203,7 @@ phase "one" {
 				t.Errorf("the time on record is off by %v", off)
 			}
 			b.write("ok", "")
-			b.must(checkpoint.StatusComplete)
+			b.must(state.StatusComplete)
 		})
 	}
 }
@@ -223,7 +224,7 @@ phase "two" {
   }
 }
 `)
-	b.must(checkpoint.StatusComplete)
+	b.must(state.StatusComplete)
 	b.wantRan("1.2", "out/a.txt", "5")
 	a := b.state().Workstream("A").Artifacts
 	if len(a) != 1 || a[0].Path != "out/a.txt" || a[0].Size != 5 ||
@@ -242,7 +243,7 @@ phase "one" {
   }
 }
 `)
-	e := b.must(checkpoint.StatusFailed)
+	e := b.must(state.StatusFailed)
 	if want := `the declared artifact "out/*.txt" does not exist`; string(e.Error.Message) != want {
 		t.Errorf("message %q, want %q", e.Error.Message, want)
 	}
@@ -275,16 +276,16 @@ phase "two" {
 	b.write("a.txt", "1")
 	b.write("c.txt", "1")
 	b.write("broken", "")
-	b.must(checkpoint.StatusFailed, one)
+	b.must(state.StatusFailed, one)
 	b.wantRanSet("A", "B", "C", "D")
 	b.write("a.txt", "2")
-	b.must(checkpoint.StatusFailed, one)
+	b.must(state.StatusFailed, one)
 	b.wantRanSet("A", "B", "D")
 	if d := b.decision("B"); d != plan.Depends {
 		t.Errorf("B: %s", d)
 	}
 	b.write("c.txt", "2")
-	b.must(checkpoint.StatusFailed, one)
+	b.must(state.StatusFailed, one)
 	b.wantRanSet("C", "D")
 	b.write("a.out", "edited")
 	_, err := b.build(one)
@@ -293,17 +294,17 @@ phase "two" {
 		t.Fatalf("error %v, want a conflict about a.out", err)
 	}
 	b.wantRan()
-	b.must(checkpoint.StatusFailed, one, func(o *runner.Options) { o.OnConflict = plan.ConflictRestore })
+	b.must(state.StatusFailed, one, func(o *runner.Options) { o.OnConflict = plan.ConflictRestore })
 	b.wantRanSet("D") // what A made is put back
 	b.wantFile("a.out", "2")
 	b.remove("a.out")
-	b.must(checkpoint.StatusFailed, one)
+	b.must(state.StatusFailed, one)
 	b.wantRanSet("D")
 	b.wantFile("a.out", "2")
 	b.write("a.out", "edited")
-	b.must(checkpoint.StatusFailed, one, func(o *runner.Options) { o.OnConflict = plan.ConflictKeep })
+	b.must(state.StatusFailed, one, func(o *runner.Options) { o.OnConflict = plan.ConflictKeep })
 	b.wantRanSet("B", "D")
-	b.must(checkpoint.StatusFailed, one)
+	b.must(state.StatusFailed, one)
 	b.wantRan("D")
 }
 
@@ -314,13 +315,13 @@ phase "three" {
   workstream "D" { script = "echo D >> ran; test -e good" }
 }
 `)
-	b.must(checkpoint.StatusFailed)
+	b.must(state.StatusFailed)
 	b.wantRan("A", "B", "C", "D")
-	b.must(checkpoint.StatusFailed, func(o *runner.Options) { o.Select.Invalidate = []string{"B"} })
+	b.must(state.StatusFailed, func(o *runner.Options) { o.Select.Invalidate = []string{"B"} })
 	b.wantRan("B", "C", "D")
-	b.must(checkpoint.StatusFailed, func(o *runner.Options) { o.Select.From = "two" })
+	b.must(state.StatusFailed, func(o *runner.Options) { o.Select.From = "two" })
 	b.wantRan("B", "C", "D")
-	b.must(checkpoint.StatusPaused, func(o *runner.Options) { o.Select.Only = []string{"A"} })
+	b.must(state.StatusPaused, func(o *runner.Options) { o.Select.Only = []string{"A"} })
 	b.wantRan("A")
 	_, err := b.build(func(o *runner.Options) { o.Select.From = "four" })
 	var sel *plan.SelectionError
@@ -354,13 +355,13 @@ phase "two" {
   workstream "announce" { script = "echo announce >> ran" }
 }
 `)
-	b.must(checkpoint.StatusComplete)
+	b.must(state.StatusComplete)
 	b.wantRanSet("a", "b")
 	st := b.state()
-	if got := st.Gate("never (deploy)").Status; got != checkpoint.Skipped {
+	if got := st.Gate("never (deploy)").Status; got != state.Skipped {
 		t.Errorf("the gate of a skipped workstream is %s", got)
 	}
-	if got := st.Phase("two").Status; got != checkpoint.Skipped {
+	if got := st.Phase("two").Status; got != state.Skipped {
 		t.Errorf("phase two is %s", got)
 	}
 }
@@ -379,17 +380,17 @@ phase "one" {
 	signals := make(chan string, 1)
 	stop := context.AfterFunc(fileExists(t, b.path("started")), func() { signals <- "SIGINT" })
 	defer stop()
-	e := b.must(checkpoint.StatusPaused, func(o *runner.Options) { o.Interrupts = signals })
+	e := b.must(state.StatusPaused, func(o *runner.Options) { o.Interrupts = signals })
 	if e.Signal != "SIGINT" {
 		t.Errorf("signal %q", e.Signal)
 	}
 	b.wantRan("A", "B")
 	st := b.state()
-	if last := st.Checkpoints[len(st.Checkpoints)-1]; last.Trigger != checkpoint.TriggerUserInterrupt {
+	if last := st.Checkpoints[len(st.Checkpoints)-1]; last.Trigger != state.TriggerUserInterrupt {
 		t.Errorf("the last checkpoint is %s", last.Trigger)
 	}
 	b.write("go", "")
-	b.must(checkpoint.StatusComplete)
+	b.must(state.StatusComplete)
 	b.wantRan("B")
 }
 
@@ -398,15 +399,15 @@ func TestStaleDocument(t *testing.T) {
 	b := newBench(t, "document = \"prd.md\"\n"+chain)
 	b.write("prd.md", "one")
 	b.write("broken", "")
-	b.must(checkpoint.StatusFailed)
+	b.must(state.StatusFailed)
 	b.write("prd.md", "two")
 	if _, err := b.build(); !errors.Is(err, runner.ErrStale) {
 		t.Fatalf("error %v, want ErrStale", err)
 	}
 	b.ran()
-	b.must(checkpoint.StatusFailed, func(o *runner.Options) { o.OnStale = runner.StaleProceed })
+	b.must(state.StatusFailed, func(o *runner.Options) { o.OnStale = runner.StaleProceed })
 	b.wantRan("B")
-	b.must(checkpoint.StatusFailed) // the change has been accepted
+	b.must(state.StatusFailed) // the change has been accepted
 }
 
 func TestHooksRunAfterTheEnd(t *testing.T) {
@@ -416,10 +417,10 @@ hook "complete" { command = ["sh", "-c", "echo hook-$RUNNER_STATUS >> ran; exit 
 hook "failed"   { command = ["sh", "-c", "echo hook-$RUNNER_STATUS >> ran"] }
 `+chain)
 	b.write("broken", "")
-	b.must(checkpoint.StatusFailed)
+	b.must(state.StatusFailed)
 	b.wantRan("A", "B", "hook-failed")
 	b.remove("broken")
-	b.must(checkpoint.StatusComplete)
+	b.must(state.StatusComplete)
 	b.wantRan("B", "C", "hook-complete")
 	if len(b.warned) != 1 || !strings.Contains(b.warned[0], "the complete hook failed") {
 		t.Errorf("warnings %q", b.warned)

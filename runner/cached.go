@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/pipeline"
 	"prdrunner/runner/plan"
@@ -17,12 +17,12 @@ import (
 // false if that fails, or if a file that no run has made matches the declared artifacts: only
 // a run can show what the workstream does with such a file. It may overwrite edits of files
 // that are recorded in this session, since the caller has decided about these edits before.
-func (l *loop) takeCached(ctx context.Context, n *node, id string, recorded []checkpoint.Artifact, owners map[string]string) (performed, bool) {
+func (l *loop) takeCached(ctx context.Context, n *node, id string, recorded []state.Artifact, owners map[string]string) (performed, bool) {
 	work, at, had := n.step.Result.Work, l.o.Now(), slices.Clone(recorded)
 	for _, r := range l.facts.EarlierRunsOf(n.ws) {
 		had = append(had, r.Work.Artifacts...)
 	}
-	had = slices.DeleteFunc(had, func(a checkpoint.Artifact) bool { // another workstream made it last
+	had = slices.DeleteFunc(had, func(a state.Artifact) bool { // another workstream made it last
 		owner := owners[string(a.Path)]
 		return owner != "" && owner != n.ws.Name
 	})
@@ -35,12 +35,12 @@ func (l *loop) takeCached(ctx context.Context, n *node, id string, recorded []ch
 	}
 	mayLose := func(path, digest string) bool { return made[path] || made[path+" "+digest] }
 	removed, err := replace(ctx, l.files, id, had, work.Artifacts, mayLose)
-	var there []checkpoint.Artifact
+	var there []state.Artifact
 	if err == nil {
 		there, _, err = l.sv.KeepArtifacts(ctx, n.ws)
 	}
 	var changed *workspace.ChangedError
-	switch i := slices.IndexFunc(there, func(a checkpoint.Artifact) bool { return !isAmong(work.Artifacts, a) }); {
+	switch i := slices.IndexFunc(there, func(a state.Artifact) bool { return !isAmong(work.Artifacts, a) }); {
 	case errors.As(err, &changed):
 		return performed{note: runsAgain(n.ws, changed.Path+" is among its artifacts, and no run has made it")}, false
 	case err != nil:
@@ -64,8 +64,8 @@ func (l *loop) takeCached(ctx context.Context, n *node, id string, recorded []ch
 	return r, true
 }
 
-func isAmong(all []checkpoint.Artifact, a checkpoint.Artifact) bool {
-	return slices.ContainsFunc(all, func(b checkpoint.Artifact) bool {
+func isAmong(all []state.Artifact, a state.Artifact) bool {
+	return slices.ContainsFunc(all, func(b state.Artifact) bool {
 		return a.Path == b.Path && a.Mode == b.Mode && a.Digest == b.Digest
 	})
 }

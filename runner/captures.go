@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/runner/plan"
 )
 
@@ -25,7 +25,7 @@ const (
 )
 
 // count adds the captures of earlier runs, which the state records.
-func (c *captures) count(st *checkpoint.State) {
+func (c *captures) count(st *state.State) {
 	c.made += st.Captures.Made
 	c.took += time.Duration(st.Captures.TookMS) * time.Millisecond
 }
@@ -66,7 +66,7 @@ func (l *loop) captureBoundary(checkpoints func()) {
 		checkpoints()
 		return
 	}
-	l.capture(checkpoint.TriggerWorkstreamComplete)
+	l.capture(state.TriggerWorkstreamComplete)
 	if l.files.CommitsToBranch() {
 		l.readGit()
 	}
@@ -91,10 +91,10 @@ func (l *loop) resting() bool { return l.slots.Resting() }
 // while it captured the files for them. The caller must call it before any capture. The
 // checkpoints hold the files of the last capture before the kill, with the artifacts of
 // the step, and never files that were edited since. It returns the durable commits.
-func (l *loop) checkpointLastStep() ([]checkpoint.Commit, error) {
+func (l *loop) checkpointLastStep() ([]state.Commit, error) {
 	st := l.x.State()
 	last := st.LastStep
-	made := func(ref *checkpoint.CheckpointRef) bool { return ref.StepSeq == last.Seq }
+	made := func(ref *state.CheckpointRef) bool { return ref.StepSeq == last.Seq }
 	if !plan.WasKilled(st) || last.Step == 0 || last.Later || slices.ContainsFunc(st.Checkpoints, made) {
 		return nil, nil
 	}
@@ -102,16 +102,16 @@ func (l *loop) checkpointLastStep() ([]checkpoint.Commit, error) {
 	if n := len(st.Checkpoints); n > 0 && st.Checkpoints[n-1].Git != nil {
 		git = st.Checkpoints[n-1].Git // the commit at which the killed run was
 	}
-	l.x.Checkpoint(checkpoint.TriggerWorkstreamComplete, "the runner was killed before it was made", git)
+	l.x.Checkpoint(state.TriggerWorkstreamComplete, "the runner was killed before it was made", git)
 	if w := st.Workstream(st.StepName()); w != nil && w.Phase() != nil && batchDone(w.Phase(), w.Batch) {
-		l.x.Checkpoint(checkpoint.TriggerBatchComplete, fmt.Sprintf("batch %d", w.Batch), git)
+		l.x.Checkpoint(state.TriggerBatchComplete, fmt.Sprintf("batch %d", w.Batch), git)
 	}
 	return l.x.Drain(l.ctx) // the next events must not share a commit with these checkpoints
 }
 
 // batchDone reports whether all workstreams of a batch are complete or skipped.
-func batchDone(p *checkpoint.Phase, batch int) bool {
-	return !slices.ContainsFunc(p.Workstreams, func(w *checkpoint.Workstream) bool {
-		return w.Batch == batch && w.Status != checkpoint.Completed && w.Status != checkpoint.Skipped
+func batchDone(p *state.Phase, batch int) bool {
+	return !slices.ContainsFunc(p.Workstreams, func(w *state.Workstream) bool {
+		return w.Batch == batch && w.Status != state.Completed && w.Status != state.Skipped
 	})
 }

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 )
 
 // TestCapturesAreAffordable: the first ten captures of a session are made whatever they
@@ -38,7 +38,7 @@ func TestCapturesAreAffordable(t *testing.T) {
 func TestCapturesCountOverResumes(t *testing.T) {
 	t.Parallel()
 	var c captures
-	c.count(&checkpoint.State{Captures: checkpoint.Captures{Made: 7, TookMS: 1500}})
+	c.count(&state.State{Captures: state.Captures{Made: 7, TookMS: 1500}})
 	now := time.Unix(0, 0)
 	clock := func() time.Time { return now }
 	whole := c.measure(clock)

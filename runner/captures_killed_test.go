@@ -5,7 +5,7 @@ import (
 	"regexp"
 	"testing"
 
-	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/runner"
 	"prdrunner/runner/plan"
 )
@@ -58,7 +58,7 @@ phase "one" {
 }
 `)
 			b.write("note", "as it was")
-			b.must(checkpoint.StatusComplete)
+			b.must(state.StatusComplete)
 			b.ran()
 			b.killedAfter(`"workstream\.completed",("after_ms":\d+,)?"workstream":"A".*\n`)
 			b.remove("b")
@@ -66,13 +66,13 @@ phase "one" {
 			if c.with == nil {
 				c.with = func(*runner.Options) {}
 			}
-			b.must(checkpoint.StatusComplete, c.with)
+			b.must(state.StatusComplete, c.with)
 			b.ran()
 			ref, err := b.state().FindCheckpoint("1")
 			if err != nil || ref.StepName != "A" {
 				t.Fatalf("step 1 is %+v, %v", ref, err)
 			}
-			if id := b.checkpointOf(checkpoint.TriggerBatchComplete, 1); b.state().Names()[id] == "" {
+			if id := b.checkpointOf(state.TriggerBatchComplete, 1); b.state().Names()[id] == "" {
 				t.Errorf("no checkpoint of the batch")
 			}
 			b.goBack("1")
@@ -80,7 +80,7 @@ phase "one" {
 				t.Errorf("a is %q, want %q", text, c.a)
 			}
 			b.wantFile("note", c.note)
-			b.must(checkpoint.StatusComplete)
+			b.must(state.StatusComplete)
 			b.wantRan(c.again...)
 		})
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/runner"
 )
 
@@ -16,11 +16,11 @@ func (b *bench) story() string {
 	for _, c := range b.commits {
 		for _, e := range c.Events {
 			switch e := e.(type) {
-			case checkpoint.WorkspaceCaptured:
+			case state.WorkspaceCaptured:
 				told = append(told, "captured")
-			case checkpoint.WorkstreamStarted:
+			case state.WorkstreamStarted:
 				told = append(told, "+"+e.Workstream)
-			case checkpoint.WorkstreamCompleted:
+			case state.WorkstreamCompleted:
 				told = append(told, "-"+e.Workstream)
 			}
 		}
@@ -119,7 +119,7 @@ func TestCaptureAtBoundaries(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newBench(t, "phase \"one\" {\n"+c.src+"\n}\n")
-			b.must(checkpoint.StatusComplete, c.with)
+			b.must(state.StatusComplete, c.with)
 			if got := b.story(); got != c.want {
 				t.Errorf("got  %s\nwant %s", got, c.want)
 			}
@@ -143,7 +143,7 @@ func TestCapturesEndWhereTheyTakeTooLong(t *testing.T) {
 	src.WriteString("workstream \"last\" {\n depends_on = [workstream.s29]\n script = \"test -e go\"\n}\n}\n")
 	b := newBench(t, src.String())
 	began, reads := time.Now(), 0
-	b.must(checkpoint.StatusFailed, func(o *runner.Options) {
+	b.must(state.StatusFailed, func(o *runner.Options) {
 		o.Now = func() time.Time { // each look at the clock takes a second: so does each capture
 			reads++
 			return began.Add(time.Duration(reads) * time.Second)

@@ -7,14 +7,14 @@ import (
 	"strings"
 	"time"
 
-	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/pipeline"
 	"prdrunner/runner/plan"
 )
 
 // ending holds the reasons for which the run ends.
 type ending struct {
-	failures  []checkpoint.Failure
+	failures  []state.Failure
 	reviews   []string // gates that passed and wait for review
 	uncertain []string // once steps whose end the user must resolve
 	meanwhile []string // workstreams whose artifacts were edited while the run was under way
@@ -74,87 +74,87 @@ func (l *loop) conclude() (Ending, error) {
 // verdictOfRun returns the event that says how the run ended, with the trigger of the last
 // checkpoint and the event of the hooks. A session is complete only if everything passed or
 // was skipped.
-func (l *loop) verdictOfRun() (checkpoint.Event, checkpoint.Trigger, pipeline.HookEvent) {
+func (l *loop) verdictOfRun() (state.Event, state.Trigger, pipeline.HookEvent) {
 	switch {
 	case l.cause.signal != "":
-		return interrupted(l.cause.signal, l.uncaptured), checkpoint.TriggerUserInterrupt, pipeline.HookInterrupted
+		return interrupted(l.cause.signal, l.uncaptured), state.TriggerUserInterrupt, pipeline.HookInterrupted
 	case len(l.cause.failures) > 0:
-		return checkpoint.SessionFailed{Error: l.cause.failures[0]}, checkpoint.TriggerFailure, pipeline.HookFailed
+		return state.SessionFailed{Error: l.cause.failures[0]}, state.TriggerFailure, pipeline.HookFailed
 	case l.status == stopTimeout:
-		return paused(checkpoint.PauseTimeout, "the session has run for its timeout of "+l.p.Timeout.String()+"; raise it in the pipeline to go on", nil),
-			checkpoint.TriggerSessionEnd, pipeline.HookPaused
+		return paused(state.PauseTimeout, "the session has run for its timeout of "+l.p.Timeout.String()+"; raise it in the pipeline to go on", nil),
+			state.TriggerSessionEnd, pipeline.HookPaused
 	case len(l.cause.uncertain) > 0:
-		e := paused(checkpoint.PauseUncertain, l.describeUncertain(), nil)
+		e := paused(state.PauseUncertain, l.describeUncertain(), nil)
 		e.Steps = l.cause.uncertain
-		return e, checkpoint.TriggerPause, pipeline.HookPaused
+		return e, state.TriggerPause, pipeline.HookPaused
 	case len(l.cause.meanwhile) > 0:
 		message := "artifacts of " + plan.List(l.cause.meanwhile) + " were edited while the run was under way, and are not overwritten; going on decides about them"
-		return paused(checkpoint.PauseRequested, message, nil), checkpoint.TriggerPause, pipeline.HookPaused
+		return paused(state.PauseRequested, message, nil), state.TriggerPause, pipeline.HookPaused
 	case len(l.cause.edits) > 0:
-		return paused(checkpoint.PauseRequested, l.describeEdits(), nil), checkpoint.TriggerPause, pipeline.HookPaused
+		return paused(state.PauseRequested, l.describeEdits(), nil), state.TriggerPause, pipeline.HookPaused
 	case len(l.cause.stuck) > 0:
 		message := strings.Join(l.cause.stuck, "; ") + "; going on tries again"
-		return paused(checkpoint.PauseRequested, message, nil), checkpoint.TriggerPause, pipeline.HookPaused
+		return paused(state.PauseRequested, message, nil), state.TriggerPause, pipeline.HookPaused
 	case l.cause.derived != nil:
 		return l.pausedForCheckpoint()
 	case len(l.asked) > 0:
 		labels := slices.Sorted(maps.Keys(l.asked))
-		return paused(checkpoint.PauseApproval, "waiting for an approval of "+plan.List(labels), labels), checkpoint.TriggerPause, pipeline.HookPaused
+		return paused(state.PauseApproval, "waiting for an approval of "+plan.List(labels), labels), state.TriggerPause, pipeline.HookPaused
 	case len(l.cause.reviews) > 0:
-		return paused(checkpoint.PauseReview, "stopped for review after "+plan.List(l.cause.reviews), l.cause.reviews), checkpoint.TriggerPause, pipeline.HookPaused
+		return paused(state.PauseReview, "stopped for review after "+plan.List(l.cause.reviews), l.cause.reviews), state.TriggerPause, pipeline.HookPaused
 	case l.cause.excluded && !l.cause.requested && l.chosenDone(): // also if the chosen workstreams are recorded as complete from files that no longer exist
-		return paused(checkpoint.PauseChosen, "only some workstreams were chosen", nil), checkpoint.TriggerPause, noHook
+		return paused(state.PauseChosen, "only some workstreams were chosen", nil), state.TriggerPause, noHook
 	case !l.cause.excluded && l.everythingDone():
-		return checkpoint.SessionCompleted{}, checkpoint.TriggerComplete, pipeline.HookComplete
+		return state.SessionCompleted{}, state.TriggerComplete, pipeline.HookComplete
 	case l.cause.requested:
-		return paused(checkpoint.PauseRequested, "a pause was asked for", nil), checkpoint.TriggerPause, pipeline.HookPaused
+		return paused(state.PauseRequested, "a pause was asked for", nil), state.TriggerPause, pipeline.HookPaused
 	default: // this should not happen, and must never be reported as success
-		return paused(checkpoint.PauseRequested, "there is work left that could not be started", nil), checkpoint.TriggerPause, pipeline.HookPaused
+		return paused(state.PauseRequested, "there is work left that could not be started", nil), state.TriggerPause, pipeline.HookPaused
 	}
 }
 
 // interrupted returns the event of a run that a signal ended. If the files are not captured,
 // the event says so, and a resumed run captures them.
-func interrupted(signal string, uncaptured bool) checkpoint.SessionInterrupted {
-	e := checkpoint.SessionInterrupted{Signal: signal}
+func interrupted(signal string, uncaptured bool) state.SessionInterrupted {
+	e := state.SessionInterrupted{Signal: signal}
 	if uncaptured {
-		e.Uncaptured = checkpoint.Text("the files are not captured, since " + signal + " came before they were, and going on captures them")
+		e.Uncaptured = state.Text("the files are not captured, since " + signal + " came before they were, and going on captures them")
 	}
 	return e
 }
 
 // pausedForCheckpoint returns the events of a run in which a checkpoint could not be written
 // and was not skipped.
-func (l *loop) pausedForCheckpoint() (checkpoint.Event, checkpoint.Trigger, pipeline.HookEvent) {
+func (l *loop) pausedForCheckpoint() (state.Event, state.Trigger, pipeline.HookEvent) {
 	message := "a checkpoint could not be written, and going on writes it: " + withRemedy(l.cause.derived)
-	return paused(checkpoint.PauseCheckpoint, message, nil), checkpoint.TriggerPause, pipeline.HookPaused
+	return paused(state.PauseCheckpoint, message, nil), state.TriggerPause, pipeline.HookPaused
 }
 
 // timed adds the duration of the run to its last event. The duration comes from the monotonic
 // clock, which can't be set and stops while the machine sleeps.
-func timed(e checkpoint.Event, took time.Duration) checkpoint.Event {
+func timed(e state.Event, took time.Duration) state.Event {
 	ms := max(0, took.Milliseconds())
 	switch e := e.(type) {
-	case checkpoint.SessionPaused:
+	case state.SessionPaused:
 		e.RanMS = ms
 		return e
-	case checkpoint.SessionFailed:
+	case state.SessionFailed:
 		e.RanMS = ms
 		return e
-	case checkpoint.SessionInterrupted:
+	case state.SessionInterrupted:
 		e.RanMS = ms
 		return e
-	case checkpoint.SessionCompleted:
+	case state.SessionCompleted:
 		e.RanMS = ms
 		return e
 	}
 	return e
 }
 
-func completes(e checkpoint.Event) bool { return e.Kind() == checkpoint.KindSessionCompleted }
+func completes(e state.Event) bool { return e.Kind() == state.KindSessionCompleted }
 
-func paused(reason checkpoint.PauseReason, message string, gates []string) checkpoint.SessionPaused {
-	return checkpoint.SessionPaused{Reason: reason, Gates: gates, Message: checkpoint.Text(message)}
+func paused(reason state.PauseReason, message string, gates []string) state.SessionPaused {
+	return state.SessionPaused{Reason: reason, Gates: gates, Message: state.Text(message)}
 }
 
 // noHook is the hook event of a run that did all that --only chose. It has no hooks.
@@ -165,7 +165,7 @@ const noHook pipeline.HookEvent = ""
 func (l *loop) chosenDone() bool {
 	for name := range l.pl.Allowed() {
 		w := l.x.State().Workstream(name)
-		if w == nil || w.Status != checkpoint.Completed && w.Status != checkpoint.Skipped || !allPassed(w.Gates) {
+		if w == nil || w.Status != state.Completed && w.Status != state.Skipped || !allPassed(w.Gates) {
 			return false
 		}
 	}
@@ -180,11 +180,11 @@ func (l *loop) everythingDone() bool {
 		return false
 	}
 	for _, p := range l.x.State().Phases {
-		if p.Status != checkpoint.Completed && p.Status != checkpoint.Skipped {
+		if p.Status != state.Completed && p.Status != state.Skipped {
 			return false
 		}
 		for _, w := range p.Workstreams {
-			if w.Status != checkpoint.Completed && w.Status != checkpoint.Skipped || !allPassed(w.Gates) {
+			if w.Status != state.Completed && w.Status != state.Skipped || !allPassed(w.Gates) {
 				return false
 			}
 		}
@@ -195,9 +195,9 @@ func (l *loop) everythingDone() bool {
 	return true
 }
 
-func allPassed(gates []*checkpoint.Gate) bool {
+func allPassed(gates []*state.Gate) bool {
 	for _, g := range gates {
-		if g.Status != checkpoint.Passed && g.Status != checkpoint.Skipped {
+		if g.Status != state.Passed && g.Status != state.Skipped {
 			return false
 		}
 	}

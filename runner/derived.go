@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/checkpoint/workspace/git"
 	"prdrunner/runner/plan"
@@ -24,7 +25,7 @@ const (
 
 // checkpoint adds a checkpoint to the next commit, if the policy asks for a checkpoint on
 // this trigger.
-func (l *loop) checkpoint(t checkpoint.Trigger, reason string) {
+func (l *loop) checkpoint(t state.Trigger, reason string) {
 	l.x.Checkpoint(t, reason, l.git)
 }
 
@@ -39,8 +40,8 @@ func (l *loop) writeAll() {
 	l.held = nil
 	for _, c := range held {
 		if !written {
-			c.Events = slices.DeleteFunc(slices.Clone(c.Events), func(e checkpoint.Event) bool {
-				created, ok := e.(checkpoint.CheckpointCreated)
+			c.Events = slices.DeleteFunc(slices.Clone(c.Events), func(e state.Event) bool {
+				created, ok := e.(state.CheckpointCreated)
 				return ok && !l.x.Written(created.ID)
 			})
 		}
@@ -50,7 +51,7 @@ func (l *loop) writeAll() {
 
 // show passes a commit to the views, at once or, during writeAll, after its checkpoint files
 // are written.
-func (l *loop) show(c checkpoint.Commit) {
+func (l *loop) show(c state.Commit) {
 	if l.holding {
 		l.held = append(l.held, c)
 		return
@@ -98,7 +99,7 @@ func (l *loop) writeDerived(force bool) bool {
 // capture records the files of the workspace for the next checkpoint. The caller must ensure
 // that nothing runs. A signal cancels a capture. The run then makes no further capture, and
 // a run that must end at once makes none either.
-func (l *loop) capture(t checkpoint.Trigger) {
+func (l *loop) capture(t state.Trigger) {
 	if l.o.Capture == CaptureOff {
 		return
 	}
@@ -295,7 +296,7 @@ func (l *loop) skipUnwritten(u unwritten, first bool, err error) {
 		l.warn(LeftUnwritten(left))
 	}
 	if first || len(ids) > 0 {
-		l.add(nil, checkpoint.CheckpointSkipped{IDs: ids, Error: checkpoint.Text(err.Error())})
+		l.add(nil, state.CheckpointSkipped{IDs: ids, Error: state.Text(err.Error())})
 		l.drain()
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
 
@@ -40,7 +40,7 @@ phase "one" {
   }
 }
 `)
-	ended, started, through := event(checkpoint.KindWorkstreamCompleted, "A"), event(checkpoint.KindWorkstreamStarted, "B"), event(checkpoint.KindWorkstreamCompleted, "B")
+	ended, started, through := event(state.KindWorkstreamCompleted, "A"), event(state.KindWorkstreamStarted, "B"), event(state.KindWorkstreamCompleted, "B")
 	var between, early atomic.Int32
 	fsys.written = func() {
 		journal, err := os.ReadFile(filepath.Join(b.dir, ".runner/PRD-001/journal.jsonl"))
@@ -81,7 +81,7 @@ phase "one" {
 }
 `)
 	e, err := b.build()
-	if e.Status != checkpoint.StatusPaused || err == nil {
+	if e.Status != state.StatusPaused || err == nil {
 		t.Errorf("the session is %s, error %v", e.Status, err)
 	}
 	if len(b.warned) != 1 || !strings.HasPrefix(b.warned[0], "the document could not be written: ") {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 	"prdrunner/runner/schedule"
 )
@@ -29,16 +30,16 @@ func newDraining(t *testing.T) *draining {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x, err := s.Lock(t.Context(), "PRD-001", checkpoint.Actor{})
+	x, err := s.Lock(t.Context(), "PRD-001", state.Actor{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = x.Close() }) // a dead disk fails it
-	phase := checkpoint.PhaseShape{Name: "all"}
+	phase := state.PhaseShape{Name: "all"}
 	for _, name := range []string{"a", "b", "c"} {
-		phase.Workstreams = append(phase.Workstreams, checkpoint.WorkstreamShape{Name: name, Batch: 1})
+		phase.Workstreams = append(phase.Workstreams, state.WorkstreamShape{Name: name, Batch: 1})
 	}
-	if err := x.Start(checkpoint.SessionStarted{Session: "S1", PRD: "PRD-001", Shape: checkpoint.Shape{Phases: []checkpoint.PhaseShape{phase}}}); err != nil {
+	if err := x.Start(state.SessionStarted{Session: "S1", PRD: "PRD-001", Shape: state.Shape{Phases: []state.PhaseShape{phase}}}); err != nil {
 		t.Fatal(err)
 	}
 	d.loop = &loop{
@@ -53,10 +54,10 @@ func newDraining(t *testing.T) *draining {
 func TestDrainShowsInOrder(t *testing.T) {
 	t.Parallel()
 	l := newDraining(t)
-	start := func(name string) checkpoint.Event {
-		return checkpoint.WorkstreamStarted{Workstream: name, Attempt: 1}
+	start := func(name string) state.Event {
+		return state.WorkstreamStarted{Workstream: name, Attempt: 1}
 	}
-	l.add(func() { l.add(nil, start("c")) }, checkpoint.PhaseStarted{Phase: "all"}, start("a"))
+	l.add(func() { l.add(nil, start("c")) }, state.PhaseStarted{Phase: "all"}, start("a"))
 	l.createCheckpoint("by hand", func(refusal error) {
 		if refusal != nil {
 			t.Error(refusal)
@@ -86,7 +87,7 @@ func TestCheckpointIsNotPromised(t *testing.T) {
 	})
 	l.x.Flush()
 	ack := <-l.x.Acks()
-	l.add(nil, checkpoint.PhaseStarted{Phase: "all"})
+	l.add(nil, state.PhaseStarted{Phase: "all"})
 	l.dead.Store(true)
 	l.acknowledge(ack)
 	if answers != 1 || l.fatal == nil {
@@ -97,10 +98,10 @@ func TestCheckpointIsNotPromised(t *testing.T) {
 // seqs is a view of which commits there are.
 type seqs struct{ shown *[]uint64 }
 
-func (seqs) Begin(Beginning)              {}
-func (s seqs) Commit(c checkpoint.Commit) { *s.shown = append(*s.shown, c.Seq) }
-func (seqs) Warn(string)                  {}
-func (seqs) End(Ending)                   {}
+func (seqs) Begin(Beginning)         {}
+func (s seqs) Commit(c state.Commit) { *s.shown = append(*s.shown, c.Seq) }
+func (seqs) Warn(string)             {}
+func (seqs) End(Ending)              {}
 
 type dying struct {
 	store.FS

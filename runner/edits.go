@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/runner/plan"
 )
 
@@ -23,7 +24,7 @@ type overwriting struct {
 // the user may have edited them. Nothing runs yet. An edit that is made later is in no
 // checkpoint, and is not overwritten. keepOverwritten returns the durable commits, which the
 // views get after Begin.
-func (l *loop) keepOverwritten(plan *plan.Plan) ([]checkpoint.Commit, error) {
+func (l *loop) keepOverwritten(plan *plan.Plan) ([]state.Commit, error) {
 	over := &l.overwriting
 	over.edits, over.partial = l.toBeOverwritten(), l.toBeTakenBack()
 	paths := over.edits
@@ -182,9 +183,9 @@ func (l *loop) conflictEnded() bool {
 
 // endConflict makes the checkpoint of the files after the last edit was restored.
 func (l *loop) endConflict() {
-	l.capture(checkpoint.TriggerConflictResolved)
+	l.capture(state.TriggerConflictResolved)
 	if l.files.CommitsToBranch() {
 		l.readGit()
 	}
-	l.checkpoint(checkpoint.TriggerConflictResolved, "")
+	l.checkpoint(state.TriggerConflictResolved, "")
 }

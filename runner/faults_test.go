@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 	"prdrunner/runner"
 )
@@ -27,7 +28,7 @@ type failing struct {
 }
 
 // event matches an event of a workstream in a line of the journal.
-func event(kind checkpoint.Kind, workstream string) *regexp.Regexp {
+func event(kind state.Kind, workstream string) *regexp.Regexp {
 	return regexp.MustCompile(fmt.Sprintf(`"kind":"%s"(,"after_ms":\d+)?,"workstream":"%s"`, kind, workstream))
 }
 
@@ -63,7 +64,7 @@ func (f *failingFile) Sync() error {
 
 func TestFailedFsyncStopsTheRun(t *testing.T) {
 	t.Parallel()
-	fsys := &failing{FS: store.OS(), only: "journal.jsonl", when: event(checkpoint.KindWorkstreamCompleted, "short")}
+	fsys := &failing{FS: store.OS(), only: "journal.jsonl", when: event(state.KindWorkstreamCompleted, "short")}
 	b := newBenchOn(t, fsys, `
 phase "one" {
   workstream "long" { command = ["sleep", "300"] }
@@ -82,7 +83,7 @@ phase "one" {
 	b.wantRan("short")
 	for _, c := range b.commits {
 		for _, e := range c.Events {
-			if done, ok := e.(checkpoint.WorkstreamCompleted); ok {
+			if done, ok := e.(state.WorkstreamCompleted); ok {
 				t.Errorf("%s was shown as done, and is not on record", done.Workstream)
 			}
 		}
@@ -93,7 +94,7 @@ phase "one" {
 // more once the session is gone on with, even if that stops before it.
 func TestNothingRunsForEver(t *testing.T) {
 	t.Parallel()
-	fsys := &failing{FS: store.OS(), only: "journal.jsonl", when: event(checkpoint.KindWorkstreamCompleted, "A")}
+	fsys := &failing{FS: store.OS(), only: "journal.jsonl", when: event(state.KindWorkstreamCompleted, "A")}
 	b := newBenchOn(t, fsys, `
 phase "one" {
   workstream "A" { script = "until grep -q 'started.*B' .runner/PRD-001/journal.jsonl; do :; done" }
@@ -103,16 +104,16 @@ phase "one" {
 	if _, err := b.build(); !errors.Is(err, syscall.EIO) {
 		t.Fatalf("error %v, want the failed sync", err)
 	}
-	if got := b.state().Workstream("B").Status; got != checkpoint.Running {
+	if got := b.state().Workstream("B").Status; got != state.Running {
 		t.Fatalf("B is %s, and the test proves nothing", got)
 	}
 	fsys.when = nil
 	fsys.broken.Store(false)
 	signals := make(chan string, 1)
-	stop := onEvent(func(e checkpoint.Event) bool { return e.Kind() == checkpoint.KindSessionResumed }, func() { signals <- "SIGINT" })
-	b.must(checkpoint.StatusPaused, stop, func(o *runner.Options) { o.Interrupts, o.Parallel = signals, 1 })
+	stop := onEvent(func(e state.Event) bool { return e.Kind() == state.KindSessionResumed }, func() { signals <- "SIGINT" })
+	b.must(state.StatusPaused, stop, func(o *runner.Options) { o.Interrupts, o.Parallel = signals, 1 })
 	for _, name := range []string{"A", "B"} {
-		if got := b.state().Workstream(name).Status; got == checkpoint.Running {
+		if got := b.state().Workstream(name).Status; got == state.Running {
 			t.Errorf("%s is %s", name, got)
 		}
 	}
@@ -137,13 +138,13 @@ func TestInterruptBeforeAnythingBegan(t *testing.T) {
 // blockedGit is a git that does not answer.
 type blockedGit struct{ asked func() }
 
-func (g blockedGit) Head(ctx context.Context) (*checkpoint.Git, error) {
+func (g blockedGit) Head(ctx context.Context) (*state.Git, error) {
 	g.asked()
 	<-ctx.Done()
 	return nil, ctx.Err()
 }
 
-func (blockedGit) Deleted(context.Context, checkpoint.Git) (bool, error) { return false, nil }
+func (blockedGit) Deleted(context.Context, state.Git) (bool, error) { return false, nil }
 
 // TestLostLockStopsTheRunAtOnce: nothing is tried again, started or waited for
 // where another runner may have the session.

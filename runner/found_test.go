@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 )
 
@@ -13,11 +14,11 @@ import (
 // since in the place of what runs next comes back by a rollback.
 func TestEditsBetweenRunsAreInACheckpoint(t *testing.T) {
 	t.Parallel()
-	for ended, events := range map[string][]checkpoint.Event{
+	for ended, events := range map[string][]state.Event{
 		"failed":      nil,
-		"paused":      {checkpoint.SessionResumed{}, checkpoint.SessionPaused{Reason: checkpoint.PauseRequested}},
-		"interrupted": {checkpoint.SessionResumed{}, checkpoint.SessionInterrupted{Signal: "SIGINT"}},
-		"killed":      {checkpoint.SessionResumed{}, checkpoint.WorkstreamStarted{Workstream: "A", Attempt: 2}},
+		"paused":      {state.SessionResumed{}, state.SessionPaused{Reason: state.PauseRequested}},
+		"interrupted": {state.SessionResumed{}, state.SessionInterrupted{Signal: "SIGINT"}},
+		"killed":      {state.SessionResumed{}, state.WorkstreamStarted{Workstream: "A", Attempt: 2}},
 	} {
 		t.Run(ended, func(t *testing.T) {
 			t.Parallel()
@@ -31,14 +32,14 @@ phase "one" {
   }
 }
 `)
-			b.must(checkpoint.StatusFailed)
+			b.must(state.StatusFailed)
 			if len(events) > 0 {
 				b.locked(func(x *checkpoint.Session) { x.Add(events...) })
 			}
 			b.write("b.txt", "by hand")
 			b.write("mended", "")
-			b.must(checkpoint.StatusComplete)
-			b.goBack(b.checkpointOf(checkpoint.TriggerStart, 2))
+			b.must(state.StatusComplete)
+			b.goBack(b.checkpointOf(state.TriggerStart, 2))
 			b.wantFile("b.txt", "by hand")
 		})
 	}
@@ -57,21 +58,21 @@ phase "one" {
 }
 `)
 	b.write("in", "")
-	b.must(checkpoint.StatusFailed)
-	b.must(checkpoint.StatusFailed)
+	b.must(state.StatusFailed)
+	b.must(state.StatusFailed)
 	for _, c := range b.commits {
-		if slices.ContainsFunc(c.Events, func(e checkpoint.Event) bool { return e.Kind() == checkpoint.KindWorkspaceCaptured }) {
+		if slices.ContainsFunc(c.Events, func(e state.Event) bool { return e.Kind() == state.KindWorkspaceCaptured }) {
 			t.Errorf("commit %d has a capture of what is unchanged: %+v", c.Seq, c.Events)
 		}
 	}
-	starts := slices.DeleteFunc(b.state().Checkpoints, func(ref *checkpoint.CheckpointRef) bool { return ref.Trigger != checkpoint.TriggerStart })
+	starts := slices.DeleteFunc(b.state().Checkpoints, func(ref *state.CheckpointRef) bool { return ref.Trigger != state.TriggerStart })
 	if len(starts) != 1 {
 		t.Errorf("there are %d checkpoints of the start", len(starts))
 	}
 }
 
 // checkpointOf is the n-th checkpoint of a trigger.
-func (b *bench) checkpointOf(trigger checkpoint.Trigger, n int) string {
+func (b *bench) checkpointOf(trigger state.Trigger, n int) string {
 	b.t.Helper()
 	for _, ref := range b.state().Checkpoints {
 		if ref.Trigger == trigger {

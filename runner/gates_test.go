@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/runner"
 	"prdrunner/runner/plan"
 )
@@ -63,21 +64,21 @@ func TestFailedGateJudgesAgainAfterAFix(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, gated)
 	b.write("broken", "")
-	e := b.must(checkpoint.StatusFailed)
+	e := b.must(state.StatusFailed)
 	b.wantRan("A", "check")
 	if e.Error.Gate != "check (A)" || e.Error.Workstream != "A" {
 		t.Errorf("error %+v", e.Error)
 	}
 	b.write("out.txt", "good")
-	b.must(checkpoint.StatusFailed)
+	b.must(state.StatusFailed)
 	b.wantRan("check", "B")
-	if got := b.state().Workstream("A").Edited; !slices.Equal(got, []checkpoint.Text{"out.txt"}) {
+	if got := b.state().Workstream("A").Edited; !slices.Equal(got, []state.Text{"out.txt"}) {
 		t.Errorf("edited %q", got)
 	}
-	b.must(checkpoint.StatusFailed) // the verdict is carried over
+	b.must(state.StatusFailed) // the verdict is carried over
 	b.wantRan("B")
 	b.remove("broken")
-	b.must(checkpoint.StatusComplete)
+	b.must(state.StatusComplete)
 	b.wantRan("B")
 }
 
@@ -86,10 +87,10 @@ func TestGateOfChangedDefinitionIsJudgedAgain(t *testing.T) {
 	b := newBench(t, gated)
 	b.write("out.txt", "good and better")
 	b.write("broken", "")
-	b.must(checkpoint.StatusFailed)
+	b.must(state.StatusFailed)
 	b.wantRan("A", "check", "B")
 	b.rewrite(strings.Replace(gated, "grep -q good", "grep -q better", 1))
-	b.must(checkpoint.StatusFailed)
+	b.must(state.StatusFailed)
 	if d := b.decision("A"); d != plan.Judge {
 		t.Errorf("A: %s", d)
 	}
@@ -110,7 +111,7 @@ phase "one" {
   }
 }
 `)
-	e := b.must(checkpoint.StatusFailed)
+	e := b.must(state.StatusFailed)
 	b.wantRan("check", "check")
 	if e.Error.Message != "what it judges changed while it was judged, twice" {
 		t.Errorf("message %q", e.Error.Message)
@@ -140,9 +141,9 @@ func (b *bench) ask(r checkpoint.Request) error {
 		g := x.State().Gate(r.Gate)
 		v := g.Verdict()
 		if r.Verb == checkpoint.VerbApprove {
-			x.Add(checkpoint.GateApproved{Verdict: v, By: r.By})
+			x.Add(state.GateApproved{Verdict: v, By: r.By})
 		} else {
-			x.Add(checkpoint.GateRejected{Verdict: v, By: r.By})
+			x.Add(state.GateRejected{Verdict: v, By: r.By})
 		}
 		return nil
 	})
@@ -153,20 +154,20 @@ func TestApprovalPausesAndIsBoundToWhatWasApproved(t *testing.T) {
 	b := newBench(t, approved)
 	b.write("in.txt", "1")
 	b.write("broken", "")
-	e := b.must(checkpoint.StatusPaused)
+	e := b.must(state.StatusPaused)
 	b.wantRan("A")
-	if e.Pause.Reason != checkpoint.PauseApproval || !slices.Equal(e.Pause.Gates, []string{"sign-off (one)"}) {
+	if e.Pause.Reason != state.PauseApproval || !slices.Equal(e.Pause.Gates, []string{"sign-off (one)"}) {
 		t.Fatalf("pause %+v", e.Pause)
 	}
-	b.must(checkpoint.StatusPaused) // a resume is no approval
+	b.must(state.StatusPaused) // a resume is no approval
 	b.wantRan()
-	if err := b.ask(checkpoint.Request{Verb: checkpoint.VerbApprove, Gate: "sign-off (one)", By: checkpoint.Actor{User: "ann"}}); err != nil {
+	if err := b.ask(checkpoint.Request{Verb: checkpoint.VerbApprove, Gate: "sign-off (one)", By: state.Actor{User: "ann"}}); err != nil {
 		t.Fatal(err)
 	}
-	b.must(checkpoint.StatusFailed)
+	b.must(state.StatusFailed)
 	b.wantRan("B")
 	b.write("in.txt", "2")
-	b.must(checkpoint.StatusPaused) // what was approved is not there any more
+	b.must(state.StatusPaused) // what was approved is not there any more
 	b.wantRan("A")
 }
 
@@ -182,12 +183,12 @@ phase "one" {
   }
 }
 `)
-	b.must(checkpoint.StatusPaused)
+	b.must(state.StatusPaused)
 	b.wantRan("A")
-	if err := b.ask(checkpoint.Request{Verb: checkpoint.VerbReject, Gate: "ok (A)", By: checkpoint.Actor{User: "ann"}}); err != nil {
+	if err := b.ask(checkpoint.Request{Verb: checkpoint.VerbReject, Gate: "ok (A)", By: state.Actor{User: "ann"}}); err != nil {
 		t.Fatal(err)
 	}
-	b.must(checkpoint.StatusPaused)
+	b.must(state.StatusPaused)
 	b.wantRan("A")
 }
 
@@ -208,12 +209,12 @@ phase "one" {
   }
 }
 `)
-	e := b.must(checkpoint.StatusPaused)
+	e := b.must(state.StatusPaused)
 	b.wantRan("A")
-	if e.Pause.Reason != checkpoint.PauseReview {
+	if e.Pause.Reason != state.PauseReview {
 		t.Errorf("pause %+v", e.Pause)
 	}
-	b.must(checkpoint.StatusComplete)
+	b.must(state.StatusComplete)
 	b.wantRan("B")
 }
 
@@ -234,14 +235,14 @@ phase "one" {
 }
 `)
 	b.write("value", "90")
-	b.must(checkpoint.StatusComplete)
+	b.must(state.StatusComplete)
 	b.write("value", "80")
-	e := b.must(checkpoint.StatusFailed, func(o *runner.Options) { o.Fresh = true })
+	e := b.must(state.StatusFailed, func(o *runner.Options) { o.Fresh = true })
 	if want := "coverage dropped from 90 to 80, by more than 5"; string(e.Error.Message) != want {
 		t.Errorf("message %q, want %q", e.Error.Message, want)
 	}
 	b.write("value", "120")
-	e = b.must(checkpoint.StatusFailed, func(o *runner.Options) { o.Fresh = true })
+	e = b.must(state.StatusFailed, func(o *runner.Options) { o.Fresh = true })
 	if want := "coverage is 120"; string(e.Error.Message) != want {
 		t.Errorf("message %q, want %q", e.Error.Message, want)
 	}
@@ -257,24 +258,24 @@ phase "one" {
   }
 }
 `)
-	e := b.must(checkpoint.StatusPaused)
+	e := b.must(state.StatusPaused)
 	b.wantRan("pay")
-	if e.Pause.Reason != checkpoint.PauseUncertain {
+	if e.Pause.Reason != state.PauseUncertain {
 		t.Errorf("pause %+v", e.Pause)
 	}
-	b.must(checkpoint.StatusPaused)
+	b.must(state.StatusPaused)
 	b.wantRan()
-	b.resolve("pay", checkpoint.ResolvedDone)
-	b.must(checkpoint.StatusComplete)
+	b.resolve("pay", state.ResolvedDone)
+	b.must(state.StatusComplete)
 	b.wantRan()
 }
 
 // resolve decides an uncertain workstream as the command does.
-func (b *bench) resolve(name string, r checkpoint.Resolution) {
+func (b *bench) resolve(name string, r state.Resolution) {
 	b.t.Helper()
 	b.locked(func(x *checkpoint.Session) {
-		e := checkpoint.WorkstreamResolved{Workstream: name, Resolution: r}
-		if r == checkpoint.ResolvedDone {
+		e := state.WorkstreamResolved{Workstream: name, Resolution: r}
+		if r == state.ResolvedDone {
 			o := runner.Options{Pipeline: b.pipeline(), Store: b.store, Workspace: b.dir}
 			a, err := runner.Adopt(context.Background(), o, x.State(), name, nil)
 			if err != nil {
@@ -289,7 +290,7 @@ func (b *bench) resolve(name string, r checkpoint.Resolution) {
 // locked does something to the session while nothing runs.
 func (b *bench) locked(do func(x *checkpoint.Session)) {
 	b.t.Helper()
-	x, err := b.store.Lock(context.Background(), "PRD-001", checkpoint.Actor{})
+	x, err := b.store.Lock(context.Background(), "PRD-001", state.Actor{})
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -310,10 +311,10 @@ phase "one" {
   }
 }
 `)
-	b.must(checkpoint.StatusFailed) // it did not happen, and has no attempts left
+	b.must(state.StatusFailed) // it did not happen, and has no attempts left
 	b.wantRan("pay")
 	b.write("paid", "")
-	b.must(checkpoint.StatusComplete) // it runs, fails, and turns out to have happened
+	b.must(state.StatusComplete) // it runs, fails, and turns out to have happened
 	b.wantRan("pay")
 }
 
@@ -321,14 +322,14 @@ func TestRejectionOfAPhaseRunsItAgain(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, approved)
 	b.write("in.txt", "1")
-	b.must(checkpoint.StatusPaused)
+	b.must(state.StatusPaused)
 	b.wantRan("A")
-	if err := b.ask(checkpoint.Request{Verb: checkpoint.VerbReject, Gate: "sign-off (one)", By: checkpoint.Actor{User: "ann"}}); err != nil {
+	if err := b.ask(checkpoint.Request{Verb: checkpoint.VerbReject, Gate: "sign-off (one)", By: state.Actor{User: "ann"}}); err != nil {
 		t.Fatal(err)
 	}
-	b.must(checkpoint.StatusPaused)
+	b.must(state.StatusPaused)
 	b.wantRan("A")
-	b.must(checkpoint.StatusPaused) // once is enough
+	b.must(state.StatusPaused) // once is enough
 	b.wantRan()
 }
 
@@ -336,14 +337,14 @@ func TestSavedPlanKeepsItsSelection(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, chain)
 	b.write("broken", "")
-	b.must(checkpoint.StatusFailed)
+	b.must(state.StatusFailed)
 	b.wantRan("A", "B")
 	o := runner.Options{Pipeline: b.pipeline(), Store: b.store, Workspace: b.dir, Select: plan.Selection{Invalidate: []string{"A"}}}
 	plan, err := runner.Preview(context.Background(), o, b.state())
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.must(checkpoint.StatusFailed, func(o *runner.Options) { o.Saved = plan })
+	b.must(state.StatusFailed, func(o *runner.Options) { o.Saved = plan })
 	b.wantRan("A", "B")
 	if _, err := b.build(func(o *runner.Options) { o.Saved = plan }); !errors.Is(err, runner.ErrPlanMoved) {
 		t.Errorf("error %v, want ErrPlanMoved", err)
@@ -367,14 +368,14 @@ phase "one" {
   }
 }
 `)
-	b.must(checkpoint.StatusFailed)
+	b.must(state.StatusFailed)
 	b.wantRan("A")
 	b.write("bad", "")
-	if e := b.must(checkpoint.StatusFailed); e.Error.Gate != "check (A)" {
+	if e := b.must(state.StatusFailed); e.Error.Gate != "check (A)" {
 		t.Errorf("error %+v", e.Error)
 	}
 	b.wantRan()
-	if got := b.state().Workstream("A").Status; got != checkpoint.Succeeded {
+	if got := b.state().Workstream("A").Status; got != state.Succeeded {
 		t.Errorf("A is %s, want its work done and not complete", got)
 	}
 }
@@ -401,14 +402,14 @@ phase "two" {
 }
 `)
 	b.write("in.txt", "1")
-	b.must(checkpoint.StatusFailed)
+	b.must(state.StatusFailed)
 	b.wantRan("A")
 	b.write("ok", "")
-	e := b.must(checkpoint.StatusPaused)
-	if e.Pause.Reason != checkpoint.PauseReview {
+	e := b.must(state.StatusPaused)
+	if e.Pause.Reason != state.PauseReview {
 		t.Errorf("pause %+v", e.Pause)
 	}
 	b.wantRan()
-	b.must(checkpoint.StatusComplete)
+	b.must(state.StatusComplete)
 	b.wantRan("B")
 }

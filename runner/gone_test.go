@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/runner/plan"
 )
 
@@ -37,16 +37,16 @@ phase "one" {
 ` + end
 	b := newBench(t, with)
 	b.write("in.txt", "one")
-	b.must(checkpoint.StatusFailed)
+	b.must(state.StatusFailed)
 	b.wantRanSet("A", "check", "other")
 	away := func(meanwhile func()) {
 		t.Helper()
 		b.rewrite(without)
-		b.must(checkpoint.StatusFailed)
+		b.must(state.StatusFailed)
 		b.wantRan()
 		meanwhile()
 		b.rewrite(with)
-		b.must(checkpoint.StatusFailed)
+		b.must(state.StatusFailed)
 	}
 
 	away(func() { b.remove("out/a.txt") })
@@ -97,16 +97,16 @@ phase "one" {
 }
 ` + later
 	b := newBench(t, with)
-	b.must(checkpoint.StatusFailed)
+	b.must(state.StatusFailed)
 	b.wantRan("tests", "report")
 	b.write("go", "")
 	b.rewrite(without)
-	b.must(checkpoint.StatusFailed)
+	b.must(state.StatusFailed)
 	b.wantRan("lint")
 	if got := string(b.state().Error.Message); !strings.Contains(got, `No workstream has set the metric "coverage"`) {
 		t.Errorf("it failed since %s", got)
 	}
 	b.rewrite(with)
-	b.must(checkpoint.StatusComplete)
+	b.must(state.StatusComplete)
 	b.wantRan()
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/runner"
 	"prdrunner/runner/plan"
 )
@@ -23,7 +24,7 @@ func (p *play) build(a act) error {
 	m := p.m
 	p.builds++
 	resumed := m.session && !a.Fresh
-	another := !resumed || m.status == checkpoint.StatusComplete // a session begins, with the records of a complete one where it is there
+	another := !resumed || m.status == state.StatusComplete // a session begins, with the records of a complete one where it is there
 	before := m.clone()
 	if !resumed {
 		m.begin()
@@ -78,7 +79,7 @@ func (m *model) leftOut(want map[string]plan.Decision) map[string]bool {
 // plan works out what a build was asked for.
 func (m *model) plan(a act, number int) {
 	r := &modelRun{act: a, number: number, forced: map[string]bool{}, tries: map[string]int{}, over: map[string]bool{}, retries: map[string]bool{}, takes: map[string]bool{},
-		verified: map[string]checkpoint.Resolution{}, asking: map[string]bool{}, why: map[string]reason{}}
+		verified: map[string]state.Resolution{}, asking: map[string]bool{}, why: map[string]reason{}}
 	m.run = r
 	from, invalidated := false, map[string]bool{}
 	for i, phase := range m.h.Phases {
@@ -87,7 +88,7 @@ func (m *model) plan(a act, number int) {
 		for _, w := range phase.Works {
 			invalidated[w.Name] = slices.Contains(a.Select.Invalidate, w.Name) ||
 				slices.ContainsFunc(w.On, func(up string) bool { return invalidated[up] })
-			r.forced[w.Name] = from || invalidated[w.Name] || slices.Contains(a.Select.Only, w.Name) && m.works[w.Name].status == checkpoint.Completed
+			r.forced[w.Name] = from || invalidated[w.Name] || slices.Contains(a.Select.Only, w.Name) && m.works[w.Name].status == state.Completed
 		}
 	}
 	for _, name := range a.Select.Only {
@@ -152,7 +153,7 @@ func isSelection(err, want error) bool {
 // refusal is why a build must not begin.
 func (m *model) refusal(a act, want map[string]plan.Decision) error {
 	for _, name := range slices.Concat(a.Select.Only, a.Select.Invalidate) {
-		if m.works[name].status == checkpoint.Uncertain {
+		if m.works[name].status == state.Uncertain {
 			return errSelection
 		}
 	}
@@ -165,12 +166,12 @@ func (m *model) refusal(a act, want map[string]plan.Decision) error {
 // expect notes what a plan takes back at once.
 func (m *model) expect(want map[string]plan.Decision) {
 	for name, w := range m.works {
-		if want[name] == plan.Rerun && w.status != checkpoint.Pending {
+		if want[name] == plan.Rerun && w.status != state.Pending {
 			m.run.takes[name] = true
 		}
 	}
 	for label, g := range m.gates {
-		if want[label] == plan.Judge && g.status == checkpoint.Passed {
+		if want[label] == plan.Judge && g.status == state.Passed {
 			m.run.takes[label] = true
 		}
 	}
@@ -195,7 +196,7 @@ func (p *play) concluded(ending runner.Ending) error {
 	if ending.Status != m.status {
 		return fmt.Errorf("the run ended %s, and is %s on record", ending.Status, m.status)
 	}
-	if (ending.Signal != "") != m.run.signal || (ending.Error != nil) != (ending.Status == checkpoint.StatusFailed) {
+	if (ending.Signal != "") != m.run.signal || (ending.Error != nil) != (ending.Status == state.StatusFailed) {
 		return fmt.Errorf("the run ended with %+v", ending)
 	}
 	if err := p.unrecorded(func(string) bool { return true }); err != nil {
@@ -256,7 +257,7 @@ func (p *play) buried(another bool) error {
 // next one was in its place. Whoever locks the PRD next completes that, where the next one
 // was prepared.
 func (p *play) betweenSessions() error {
-	x, err := p.store.Lock(context.Background(), "PRD-001", checkpoint.Actor{})
+	x, err := p.store.Lock(context.Background(), "PRD-001", state.Actor{})
 	if err != nil {
 		return fmt.Errorf("lock after a kill between two sessions: %w", err)
 	}

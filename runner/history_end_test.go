@@ -8,13 +8,13 @@ import (
 	"slices"
 	"strings"
 
-	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 )
 
 // How a run must end, and what it must have done by then.
 
 // end takes in how the run ended, which must be what it came to.
-func (m *model) end(e checkpoint.Event, status checkpoint.Status) error {
+func (m *model) end(e state.Event, status state.Status) error {
 	r := m.run
 	err := m.mustBe(r.ended == "", "the run ended before, with %s", r.ended)
 	r.halted = r.halted || m.reviewing(false)
@@ -22,9 +22,9 @@ func (m *model) end(e checkpoint.Event, status checkpoint.Status) error {
 	due := m.due()
 	want := m.verdictOfRun(anew{})
 	is := string(e.Kind())
-	if p, ok := e.(checkpoint.SessionPaused); ok {
+	if p, ok := e.(state.SessionPaused); ok {
 		is += " " + string(p.Reason)
-		if p.Reason == checkpoint.PauseReview {
+		if p.Reason == state.PauseReview {
 			m.reviews = p.Gates
 		}
 	}
@@ -59,21 +59,21 @@ func (m *model) verdictOfRun(only anew) string {
 	}
 	switch {
 	case r.signal:
-		return string(checkpoint.KindSessionInterrupted)
+		return string(state.KindSessionInterrupted)
 	case len(r.failures) > 0:
-		return string(checkpoint.KindSessionFailed)
+		return string(state.KindSessionFailed)
 	case m.stuck(only.uncertain):
-		return string(checkpoint.KindSessionPaused) + " " + string(checkpoint.PauseUncertain)
+		return string(state.KindSessionPaused) + " " + string(state.PauseUncertain)
 	case waiting:
-		return string(checkpoint.KindSessionPaused) + " " + string(checkpoint.PauseApproval)
+		return string(state.KindSessionPaused) + " " + string(state.PauseApproval)
 	case m.reviewing(only.reviewed):
-		return string(checkpoint.KindSessionPaused) + " " + string(checkpoint.PauseReview)
+		return string(state.KindSessionPaused) + " " + string(state.PauseReview)
 	case m.complete() && !m.pausedBefore():
-		return string(checkpoint.KindSessionCompleted)
+		return string(state.KindSessionCompleted)
 	case r.excluded && !r.asked && m.chosenDone():
-		return string(checkpoint.KindSessionPaused) + " " + string(checkpoint.PauseChosen)
+		return string(state.KindSessionPaused) + " " + string(state.PauseChosen)
 	case r.excluded, r.asked:
-		return string(checkpoint.KindSessionPaused) + " " + string(checkpoint.PauseRequested)
+		return string(state.KindSessionPaused) + " " + string(state.PauseRequested)
 	}
 	return "anything but this"
 }
@@ -81,7 +81,7 @@ func (m *model) verdictOfRun(only anew) string {
 // chosenDone reports whether all that was chosen, and what that needs, is done or skipped.
 func (m *model) chosenDone() bool {
 	for name := range m.run.allowed {
-		if is := m.works[name].status; is != checkpoint.Completed && is != checkpoint.Skipped {
+		if is := m.works[name].status; is != state.Completed && is != state.Skipped {
 			return false
 		}
 	}
@@ -92,7 +92,7 @@ func (m *model) chosenDone() bool {
 // the end of.
 func (m *model) stuck(anew bool) bool {
 	return slices.ContainsFunc(m.h.works(), func(w *histWork) bool {
-		return m.works[w.Name].status == checkpoint.Uncertain && !m.v.off[w.Name] && m.reached(w.Name) && (!anew || m.run.asking[w.Name])
+		return m.works[w.Name].status == state.Uncertain && !m.v.off[w.Name] && m.reached(w.Name) && (!anew || m.run.asking[w.Name])
 	})
 }
 
@@ -182,11 +182,11 @@ func (m *model) asksVerify(name string) bool {
 func (m *model) dueOf(w histWork) string {
 	r, is := m.run, m.works[w.Name]
 	switch {
-	case is.status == checkpoint.Uncertain && m.reached(w.Name) && !r.halted && !r.over[w.Name] && m.verifies(w.Name) && !m.asksVerify(w.Name):
+	case is.status == state.Uncertain && m.reached(w.Name) && !r.halted && !r.over[w.Name] && m.verifies(w.Name) && !m.asksVerify(w.Name):
 		return w.Name + " ought to be verified"
-	case r.over[w.Name] || is.status == checkpoint.Uncertain:
+	case r.over[w.Name] || is.status == state.Uncertain:
 		return ""
-	case is.status == checkpoint.Running:
+	case is.status == state.Running:
 		return w.Name + " runs for ever"
 	case r.tries[w.Name] == 0 && (r.halted || !m.reached(w.Name)):
 		return ""

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/runner/plan"
 )
 
@@ -17,45 +17,45 @@ import (
 
 // apply takes in an event of the journal, which must be one that may happen
 // now, and must say what is true.
-func (m *model) apply(e checkpoint.Event) error {
+func (m *model) apply(e state.Event) error {
 	var err error
 	switch e := e.(type) {
-	case checkpoint.SessionStarted:
+	case state.SessionStarted:
 		if e.From == nil {
 			m.begin()
 		}
 		for _, w := range m.works {
 			w.had = nil // a rollback, and what it took back, is of the session before
 		}
-		m.session, m.status = true, checkpoint.StatusInitialized
-	case checkpoint.SessionResumed:
-		m.status = checkpoint.StatusInProgress
+		m.session, m.status = true, state.StatusInitialized
+	case state.SessionResumed:
+		m.status = state.StatusInProgress
 		m.reviewed()
-	case checkpoint.PauseAsked:
+	case state.PauseAsked:
 		m.run.asked, m.run.halted, m.run.paused = true, true, true
-	case checkpoint.SessionPaused:
-		err = m.end(e, checkpoint.StatusPaused)
-	case checkpoint.SessionFailed:
-		err = m.end(e, checkpoint.StatusFailed)
-	case checkpoint.SessionInterrupted:
-		err = m.end(e, checkpoint.StatusPaused)
-	case checkpoint.SessionCompleted:
-		err = m.end(e, checkpoint.StatusComplete)
-	case checkpoint.PhaseStarted:
+	case state.SessionPaused:
+		err = m.end(e, state.StatusPaused)
+	case state.SessionFailed:
+		err = m.end(e, state.StatusFailed)
+	case state.SessionInterrupted:
+		err = m.end(e, state.StatusPaused)
+	case state.SessionCompleted:
+		err = m.end(e, state.StatusComplete)
+	case state.PhaseStarted:
 		err = m.enter(e.Phase)
-	case checkpoint.PhaseCompleted:
+	case state.PhaseCompleted:
 		err = m.leave(e.Phase)
-	case checkpoint.PhaseSkipped:
+	case state.PhaseSkipped:
 		err = m.passOver(e.Phase)
-	case checkpoint.WorkspaceCaptured:
+	case state.WorkspaceCaptured:
 		if !e.Aside { // what was edited between two runs is of none
 			m.captured = maps.Clone(m.tree)
 		}
-	case checkpoint.ArtifactsRestored:
+	case state.ArtifactsRestored:
 		err = m.restored(e)
-	case checkpoint.CheckpointCreated, checkpoint.RollbackStarted, checkpoint.RollbackCompleted:
-	case checkpoint.GateStarted, checkpoint.GatePassed, checkpoint.GateFailed, checkpoint.GateAsked, checkpoint.GateApproved,
-		checkpoint.GateRejected, checkpoint.GateSkipped, checkpoint.GateVoided, checkpoint.GateReviewed:
+	case state.CheckpointCreated, state.RollbackStarted, state.RollbackCompleted:
+	case state.GateStarted, state.GatePassed, state.GateFailed, state.GateAsked, state.GateApproved,
+		state.GateRejected, state.GateSkipped, state.GateVoided, state.GateReviewed:
 		err = m.applyGate(e)
 	default:
 		err = m.applyWork(e)
@@ -66,32 +66,32 @@ func (m *model) apply(e checkpoint.Event) error {
 	return nil
 }
 
-func (m *model) applyWork(e checkpoint.Event) error {
+func (m *model) applyWork(e state.Event) error {
 	switch e := e.(type) {
-	case checkpoint.WorkstreamInvalidated:
+	case state.WorkstreamInvalidated:
 		return m.takenBack(e.Workstream, string(e.Reason))
-	case checkpoint.WorkstreamStarted:
+	case state.WorkstreamStarted:
 		return m.started(e)
-	case checkpoint.WorkstreamAttemptFailed:
+	case state.WorkstreamAttemptFailed:
 		return m.attemptFailed(e)
-	case checkpoint.WorkstreamFailed:
+	case state.WorkstreamFailed:
 		return m.failed(e)
-	case checkpoint.WorkstreamSucceeded:
+	case state.WorkstreamSucceeded:
 		return errors.Join(m.record(e.Workstream, e.Work), m.mustBe(len(m.work(e.Workstream).Gates) > 0, "it has no gates"))
-	case checkpoint.WorkstreamCompleted:
+	case state.WorkstreamCompleted:
 		return m.completed(e)
-	case checkpoint.WorkstreamInterrupted:
+	case state.WorkstreamInterrupted:
 		return m.interrupted(e)
-	case checkpoint.WorkstreamUncertain:
+	case state.WorkstreamUncertain:
 		return m.uncertain(e)
-	case checkpoint.WorkstreamSkipped:
+	case state.WorkstreamSkipped:
 		w := m.works[e.Workstream]
-		err := m.mustBe(m.v.off[e.Workstream] && w.status != checkpoint.Skipped, "it is not to be skipped")
+		err := m.mustBe(m.v.off[e.Workstream] && w.status != state.Skipped, "it is not to be skipped")
 		m.skip(e.Workstream)
 		return err
-	case checkpoint.WorkstreamEdited:
+	case state.WorkstreamEdited:
 		return m.editKept(e)
-	case checkpoint.WorkstreamResolved:
+	case state.WorkstreamResolved:
 		return m.resolved(e)
 	}
 	return errors.New("nobody expects it")
@@ -133,7 +133,7 @@ func (m *model) explained(name, why string) error {
 	return m.mustBe(why != "", "nobody knows why")
 }
 
-func (m *model) restored(e checkpoint.ArtifactsRestored) error {
+func (m *model) restored(e state.ArtifactsRestored) error {
 	w := m.works[e.Workstream]
 	missing, edited := m.touched(e.Workstream)
 	if m.run.act.Conflict == plan.ConflictRestore {
@@ -159,7 +159,7 @@ func (m *model) phaseSettled(p int) bool {
 func (m *model) enter(name string) error {
 	for p := range m.h.Phases {
 		if phaseName(p) == name {
-			m.phases[p], m.run.phase = checkpoint.Running, p
+			m.phases[p], m.run.phase = state.Running, p
 			return nil
 		}
 		if !m.left(p) || !m.phaseSettled(p) {
@@ -171,16 +171,16 @@ func (m *model) enter(name string) error {
 
 // left reports whether a phase is over, as far as is on record.
 func (m *model) left(p int) bool {
-	return m.phases[p] == checkpoint.Completed || m.phases[p] == checkpoint.Skipped && m.allOff(phaseName(p))
+	return m.phases[p] == state.Completed || m.phases[p] == state.Skipped && m.allOff(phaseName(p))
 }
 
 func (m *model) passOver(name string) error {
 	for p, phase := range m.h.Phases {
 		if phaseName(p) == name {
-			m.phases[p] = checkpoint.Skipped
+			m.phases[p] = state.Skipped
 			for _, g := range phase.Gates {
 				m.gates[g.label(name)].reset()
-				m.gates[g.label(name)].status = checkpoint.Skipped
+				m.gates[g.label(name)].status = state.Skipped
 			}
 		}
 	}
@@ -191,8 +191,8 @@ func (m *model) leave(name string) error {
 	for p := range m.h.Phases {
 		if phaseName(p) == name {
 			was := m.phases[p]
-			m.phases[p] = checkpoint.Completed
-			return errors.Join(m.mustBe(m.phaseSettled(p) && !m.allOff(name), "something in it is not done"), m.mustBe(was != checkpoint.Completed, "it was complete"))
+			m.phases[p] = state.Completed
+			return errors.Join(m.mustBe(m.phaseSettled(p) && !m.allOff(name), "something in it is not done"), m.mustBe(was != state.Completed, "it was complete"))
 		}
 	}
 	return errors.New("there is no such phase")

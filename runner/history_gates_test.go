@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"strings"
 
-	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 )
 
 // When a gate may be judged, and with which verdict.
@@ -82,42 +82,42 @@ func (m *model) turn(g histGate, owner string) error {
 	return m.mustBe(!m.holds(g, owner), "its verdict holds")
 }
 
-func (m *model) applyGate(e checkpoint.Event) error {
+func (m *model) applyGate(e state.Event) error {
 	switch e := e.(type) {
-	case checkpoint.GateStarted:
+	case state.GateStarted:
 		g, owner := m.gate(e.Gate)
 		is := m.gates[e.Gate]
 		err := errors.Join(m.mayJudge(g, owner), m.mustBe(g.Kind == kindCommand, "it is a %s", g.Kind),
 			m.mustBe(e.Attempt == is.attempts+1, "after attempt %d", is.attempts))
 		is.reset()
-		is.status, is.attempts, is.run = checkpoint.Running, e.Attempt, m.run.number
+		is.status, is.attempts, is.run = state.Running, e.Attempt, m.run.number
 		m.lower(owner)
 		return err
-	case checkpoint.GatePassed:
+	case state.GatePassed:
 		return errors.Join(m.judged(e.Gate, true), m.mustReview(e))
-	case checkpoint.GateReviewed:
+	case state.GateReviewed:
 		is := m.gates[e.Gate]
 		err := m.mustBe(is.review && m.run.act.Answers[e.Gate] == "approve", "nobody said so")
 		is.review, is.reviewed = false, is.judged
 		return err
-	case checkpoint.GateFailed:
+	case state.GateFailed:
 		err := m.judged(e.Gate, false)
 		m.fail(e.Gate)
 		return err
-	case checkpoint.GateAsked:
+	case state.GateAsked:
 		return m.asked(e.Gate)
-	case checkpoint.GateApproved:
-		return m.answered(e.Gate, "approve", checkpoint.Passed)
-	case checkpoint.GateRejected:
-		err := m.answered(e.Gate, "reject", checkpoint.Rejected)
+	case state.GateApproved:
+		return m.answered(e.Gate, "approve", state.Passed)
+	case state.GateRejected:
+		err := m.answered(e.Gate, "reject", state.Rejected)
 		m.reject(e.Gate)
 		return err
-	case checkpoint.GateSkipped:
+	case state.GateSkipped:
 		_, owner := m.gate(e.Gate)
 		m.gates[e.Gate].reset()
-		m.gates[e.Gate].status = checkpoint.Skipped
+		m.gates[e.Gate].status = state.Skipped
 		return m.mustBe(m.allOff(owner), "what it judges is not skipped")
-	case checkpoint.GateVoided:
+	case state.GateVoided:
 		return m.voided(e.Gate)
 	}
 	return errors.New("nobody expects it")
@@ -125,8 +125,8 @@ func (m *model) applyGate(e checkpoint.Event) error {
 
 // lower takes back the completion of a workstream whose gate has not passed.
 func (m *model) lower(owner string) {
-	if w := m.works[owner]; w != nil && w.status == checkpoint.Completed {
-		w.status = checkpoint.Succeeded
+	if w := m.works[owner]; w != nil && w.status == state.Completed {
+		w.status = state.Succeeded
 	}
 }
 
@@ -137,22 +137,22 @@ func (m *model) judged(label string, passed bool) (err error) {
 	switch g.Kind {
 	case kindCommand:
 		d, ran := m.run.log[m.key(owner+"."+g.Name, is.attempts)]
-		err = errors.Join(m.mustBe(is.status == checkpoint.Running, "it is %s", is.status), m.mustBe(ran, "it never ran"),
+		err = errors.Join(m.mustBe(is.status == state.Running, "it is %s", is.status), m.mustBe(ran, "it never ran"),
 			m.mustBe(!d.cancelled, "it was interrupted"), m.mustBe(d.ok == passed, "its command said otherwise"))
 	case kindCondition, kindMetric:
 		err = errors.Join(m.mayJudge(g, owner), m.mustBe(m.verdict(g, owner) == passed, "that is not so: %+v", m.works[g.Of]))
 	default:
 		err = errors.New("a person decides it")
 	}
-	status := checkpoint.Passed
+	status := state.Passed
 	if !passed {
-		status = checkpoint.Failed
+		status = state.Failed
 	}
 	m.decide(g, owner, status)
 	return err
 }
 
-func (m *model) decide(g histGate, owner string, status checkpoint.StepStatus) {
+func (m *model) decide(g histGate, owner string, status state.StepStatus) {
 	is := m.gates[g.label(owner)]
 	is.reset()
 	is.status = status
@@ -160,7 +160,7 @@ func (m *model) decide(g histGate, owner string, status checkpoint.StepStatus) {
 	if m.run != nil {
 		is.run = m.run.number
 	}
-	if status != checkpoint.Passed {
+	if status != state.Passed {
 		m.lower(owner)
 	}
 }
@@ -170,13 +170,13 @@ func (m *model) asked(label string) error {
 	is := m.gates[label]
 	definition, judged := m.binding(g, owner)
 	err := errors.Join(m.mayJudge(g, owner), m.mustBe(g.Kind == kindApproval, "it is a %s", g.Kind),
-		m.mustBe(is.status != checkpoint.Waiting || is.definition != definition || is.judged != judged, "that has been asked"))
-	m.decide(g, owner, checkpoint.Waiting)
+		m.mustBe(is.status != state.Waiting || is.definition != definition || is.judged != judged, "that has been asked"))
+	m.decide(g, owner, state.Waiting)
 	return err
 }
 
 // answered takes in what a person said, at the terminal or from beside.
-func (m *model) answered(label, answer string, status checkpoint.StepStatus) error {
+func (m *model) answered(label, answer string, status state.StepStatus) error {
 	g, owner := m.gate(label)
 	is := m.gates[label]
 	if m.run == nil {
@@ -186,7 +186,7 @@ func (m *model) answered(label, answer string, status checkpoint.StepStatus) err
 		return nil
 	}
 	definition, judged := m.binding(g, owner)
-	err := errors.Join(m.mustBe(is.status == checkpoint.Waiting || is.review && status == checkpoint.Rejected, "it is %s", is.status), m.mustBe(m.run.act.Answers[label] == answer, "nobody said so"),
+	err := errors.Join(m.mustBe(is.status == state.Waiting || is.review && status == state.Rejected, "it is %s", is.status), m.mustBe(m.run.act.Answers[label] == answer, "nobody said so"),
 		m.mustBe(is.definition == definition && is.judged == judged, "it was asked about something else"))
 	m.decide(g, owner, status)
 	return err
@@ -209,7 +209,7 @@ func (m *model) reject(label string) {
 
 // mustReview takes in whether somebody is to look at what a gate has passed:
 // where that is asked for, and nobody has looked at the same.
-func (m *model) mustReview(e checkpoint.GatePassed) error {
+func (m *model) mustReview(e state.GatePassed) error {
 	g, _ := m.gate(e.Gate)
 	is := m.gates[e.Gate]
 	is.review = (g.Pause || m.run.act.PauseAll) && is.reviewed != is.judged
@@ -232,10 +232,10 @@ func (m *model) voided(label string) (err error) {
 	g, owner := m.gate(label)
 	is, r := m.gates[label], m.run
 	switch {
-	case is.status == checkpoint.Passed && !r.takes[label]:
+	case is.status == state.Passed && !r.takes[label]:
 		err = errors.Join(m.turn(g, owner), m.mustBe(!m.holds(g, owner), "its verdict holds"))
 	default:
-		err = m.mustBe(r.takes[label] || is.status == checkpoint.Running && (r.signal || is.run != r.number), "its verdict holds")
+		err = m.mustBe(r.takes[label] || is.status == state.Running && (r.signal || is.run != r.number), "its verdict holds")
 	}
 	delete(r.takes, label)
 	is.reset()

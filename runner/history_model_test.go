@@ -7,7 +7,7 @@ import (
 	"maps"
 	"slices"
 
-	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 )
 
 // What the model knows.
@@ -27,10 +27,10 @@ type model struct {
 // known is what goes back with a rollback.
 type known struct {
 	session  bool
-	status   checkpoint.Status
+	status   state.Status
 	works    map[string]*modelWork
 	gates    map[string]*modelGate
-	phases   []checkpoint.StepStatus
+	phases   []state.StepStatus
 	reviews  []string          // gates that the session stopped at for review
 	happened map[string]bool   // once steps that have happened, in this session or before, or may have before; a rollback takes none of it back
 	maybe    map[string]bool   // those that may have happened in this session
@@ -38,7 +38,7 @@ type known struct {
 }
 
 type modelWork struct {
-	status     checkpoint.StepStatus
+	status     state.StepStatus
 	attempts   int
 	from       basis             // of the last attempt
 	made       map[string]string // its artifacts on record
@@ -72,7 +72,7 @@ type basis struct {
 }
 
 type modelGate struct {
-	status     checkpoint.StepStatus
+	status     state.StepStatus
 	attempts   int
 	review     bool   // it has passed, and somebody is to look at it
 	reviewed   string // what somebody has looked at
@@ -94,7 +94,7 @@ type modelRun struct {
 	tries    map[string]int  // attempts at a workstream
 	over     map[string]bool // workstreams that were dealt with
 	retries  map[string]bool
-	verified map[string]checkpoint.Resolution
+	verified map[string]state.Resolution
 	why      map[string]reason // of what the plan must do
 	phase    int               // that was entered last
 	asked    bool              // a pause was asked for
@@ -106,7 +106,7 @@ type modelRun struct {
 	takes    map[string]bool // what the plan takes back, that is not yet
 	signal   bool
 	excluded bool
-	ended    checkpoint.Kind
+	ended    state.Kind
 }
 
 func newModel(h *history, v variation, tree map[string]string) *model {
@@ -125,20 +125,20 @@ func (m *model) begin() {
 	maps.Copy(m.happened, was.happened)
 	maps.Copy(m.happened, was.maybe)
 	for name, w := range was.works {
-		if m.work(name).Effect == "once" && w.status == checkpoint.Running {
+		if m.work(name).Effect == "once" && w.status == state.Running {
 			m.happened[name] = true
 		}
 	}
 	for i, p := range m.h.Phases {
-		m.phases = append(m.phases, checkpoint.Pending)
+		m.phases = append(m.phases, state.Pending)
 		for _, w := range p.Works {
-			m.works[w.Name] = &modelWork{status: checkpoint.Pending}
+			m.works[w.Name] = &modelWork{status: state.Pending}
 			for _, g := range w.Gates {
-				m.gates[g.label(w.Name)] = &modelGate{status: checkpoint.Pending}
+				m.gates[g.label(w.Name)] = &modelGate{status: state.Pending}
 			}
 		}
 		for _, g := range p.Gates {
-			m.gates[g.label(phaseName(i))] = &modelGate{status: checkpoint.Pending}
+			m.gates[g.label(phaseName(i))] = &modelGate{status: state.Pending}
 		}
 	}
 }
@@ -163,11 +163,11 @@ func (k known) clone() known {
 // asks reports whether a once step has happened before, or may have, so that somebody must say that it runs.
 func (m *model) asks(name string) bool {
 	w := m.works[name]
-	return (w.status == checkpoint.Pending || w.status == checkpoint.Skipped) && !w.repeat && (m.happened[name] || m.maybe[name])
+	return (w.status == state.Pending || w.status == state.Skipped) && !w.repeat && (m.happened[name] || m.maybe[name])
 }
 
 func (w *modelWork) done() bool {
-	return w.status == checkpoint.Completed || w.status == checkpoint.Succeeded
+	return w.status == state.Completed || w.status == state.Succeeded
 }
 
 func (m *model) work(name string) *histWork {
@@ -191,7 +191,7 @@ func (m *model) phaseOf(name string) int {
 }
 
 func (g *modelGate) reset() {
-	*g = modelGate{status: checkpoint.Pending, attempts: g.attempts, reviewed: g.reviewed, touched: true}
+	*g = modelGate{status: state.Pending, attempts: g.attempts, reviewed: g.reviewed, touched: true}
 }
 
 // reset makes a workstream pending, with its gates; those of its phase judged
@@ -200,7 +200,7 @@ func (m *model) reset(name string) {
 	m.forget(name)
 	p := m.phaseOf(name)
 	for _, g := range m.h.Phases[p].Gates {
-		if is := m.gates[g.label(phaseName(p))]; is.status != checkpoint.Pending {
+		if is := m.gates[g.label(phaseName(p))]; is.status != state.Pending {
 			is.reset()
 		}
 	}
@@ -209,7 +209,7 @@ func (m *model) reset(name string) {
 // forget makes a workstream pending, with its gates.
 func (m *model) forget(name string) {
 	w := m.works[name]
-	w.status, w.id, w.metric, w.ended, w.claimed, w.rejected = checkpoint.Pending, "", false, false, false, false
+	w.status, w.id, w.metric, w.ended, w.claimed, w.rejected = state.Pending, "", false, false, false, false
 	for _, g := range m.work(name).Gates {
 		m.gates[g.label(name)].reset()
 	}
@@ -223,9 +223,9 @@ func (m *model) skip(name string) {
 	} else { // nothing of it was judged
 		m.forget(name)
 	}
-	w.status, w.made, w.value = checkpoint.Skipped, nil, ""
+	w.status, w.made, w.value = state.Skipped, nil, ""
 	for _, g := range m.work(name).Gates {
-		m.gates[g.label(name)].status = checkpoint.Skipped
+		m.gates[g.label(name)].status = state.Skipped
 	}
 }
 

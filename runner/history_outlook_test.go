@@ -7,7 +7,7 @@ import (
 	"maps"
 	"slices"
 
-	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/runner/plan"
 )
 
@@ -19,7 +19,7 @@ func (m *model) outlook(choice plan.OnConflict) map[string]plan.Decision {
 	was, known := m.tree, m.known
 	m.tree, m.known = maps.Clone(was), known.clone()
 	for name, w := range m.works {
-		if m.v.off[name] && w.status != checkpoint.Skipped {
+		if m.v.off[name] && w.status != state.Skipped {
 			m.skip(name)
 		}
 	}
@@ -78,7 +78,7 @@ func (r reason) check(s plan.Step) error {
 func (m *model) outlookOf(name string, choice plan.OnConflict, now map[string]string, all map[string]plan.Decision) plan.Decision {
 	d := m.outlookAlone(name, choice, now, all)
 	status := m.works[name].status
-	unknown := d == plan.Uncertain && (status == checkpoint.Uncertain || status == checkpoint.Running)
+	unknown := d == plan.Uncertain && (status == state.Uncertain || status == state.Running)
 	if m.run.allowed != nil && !m.run.allowed[name] && d != plan.Reuse && d != plan.Skipped && !unknown {
 		return plan.Blocked
 	}
@@ -94,7 +94,7 @@ func (m *model) outlookAlone(name string, choice plan.OnConflict, now map[string
 	switch {
 	case m.v.off[name]:
 		return plan.Skipped
-	case w.status == checkpoint.Uncertain:
+	case w.status == state.Uncertain:
 		return plan.Uncertain
 	}
 	var on, asked, blocked []string
@@ -122,7 +122,7 @@ func (m *model) outlookAlone(name string, choice plan.OnConflict, now map[string
 		return plan.Blocked
 	}
 	switch {
-	case w.status == checkpoint.Running && again == plan.Uncertain: // it was killed
+	case w.status == state.Running && again == plan.Uncertain: // it was killed
 		return plan.Uncertain
 	case len(asked) > 0 && w.done() && m.forced(name) && again == plan.Rerun:
 		return again
@@ -143,7 +143,7 @@ func (m *model) outlookAlone(name string, choice plan.OnConflict, now map[string
 		return again
 	case m.unsatisfied(name) != "", choice == plan.ConflictKeep && m.edited(name, now):
 		return plan.Judge
-	case w.status == checkpoint.Succeeded: // a formality is left
+	case w.status == state.Succeeded: // a formality is left
 		return plan.Judge
 	}
 	return plan.Reuse
@@ -195,11 +195,11 @@ func (m *model) outlookOfGate(g histGate, owner string, all map[string]plan.Deci
 	case len(on) > 0:
 		m.run.why[g.label(owner)] = reason{on: on}
 		return plan.Depends
-	case is.status == checkpoint.Skipped:
+	case is.status == state.Skipped:
 		return plan.Run
 	case m.holds(g, owner):
 		return plan.Reuse
-	case is.status == checkpoint.Pending && !is.touched:
+	case is.status == state.Pending && !is.touched:
 		return plan.Run
 	}
 	return plan.Judge
@@ -241,7 +241,7 @@ func (m *model) refuses(choice plan.OnConflict, all map[string]plan.Decision) bo
 // chosen, or where nothing was and a gate of it has failed, since so people mend it.
 func (m *model) keeps(name string, choice plan.OnConflict) bool {
 	return choice == plan.ConflictKeep || choice == "" && slices.ContainsFunc(m.work(name).Gates, func(g histGate) bool {
-		return m.gates[g.label(name)].status == checkpoint.Failed
+		return m.gates[g.label(name)].status == state.Failed
 	})
 }
 

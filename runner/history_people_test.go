@@ -9,24 +9,25 @@ import (
 	"slices"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 )
 
 // What people do between builds.
 
 // answer gives or refuses an approval while nothing runs.
 func (p *play) answer(a act) error {
-	labels := p.gatesThat(func(g *modelGate) bool { return g.status == checkpoint.Waiting })
+	labels := p.gatesThat(func(g *modelGate) bool { return g.status == state.Waiting })
 	if len(labels) == 0 {
 		return nil
 	}
 	label := labels[a.Pick%len(labels)]
 	err := p.locked(func(x *checkpoint.Session) error {
 		g := x.State().Gate(label)
-		v := checkpoint.Verdict{Gate: label, Definition: g.Definition, Judged: g.Judged}
+		v := state.Verdict{Gate: label, Definition: g.Definition, Judged: g.Judged}
 		if a.Do == "approve" {
-			x.Add(checkpoint.GateApproved{Verdict: v})
+			x.Add(state.GateApproved{Verdict: v})
 		} else {
-			x.Add(checkpoint.GateRejected{Verdict: v})
+			x.Add(state.GateRejected{Verdict: v})
 		}
 		return nil
 	})
@@ -36,20 +37,20 @@ func (p *play) answer(a act) error {
 // resolve says what came of a workstream that nobody knows the end of. One
 // whose result is used is run again, since its outputs are lost.
 func (p *play) resolve(a act) error {
-	all := slices.DeleteFunc(p.h.works(), func(w *histWork) bool { return p.m.works[w.Name].status != checkpoint.Uncertain })
+	all := slices.DeleteFunc(p.h.works(), func(w *histWork) bool { return p.m.works[w.Name].status != state.Uncertain })
 	if len(all) == 0 {
 		return nil
 	}
 	w := all[a.Pick%len(all)]
-	resolution := checkpoint.ResolvedRerun
+	resolution := state.ResolvedRerun
 	if a.Do == "done" && w.Toggled {
-		resolution = checkpoint.ResolvedDone
+		resolution = state.ResolvedDone
 		if _, made := p.m.tree[w.artifact()]; w.Makes && !made {
 			return nil // what it made must be there
 		}
 	}
 	err := p.locked(func(x *checkpoint.Session) error {
-		x.Add(checkpoint.WorkstreamResolved{Workstream: w.Name, Resolution: resolution})
+		x.Add(state.WorkstreamResolved{Workstream: w.Name, Resolution: resolution})
 		return nil
 	})
 	return errors.Join(err, p.follow())
@@ -80,7 +81,7 @@ func (p *play) rollback(a act) error {
 	if err != nil {
 		return err
 	}
-	valid := slices.DeleteFunc(slices.Clone(snap.State.Checkpoints), func(ref *checkpoint.CheckpointRef) bool { return !ref.Valid })
+	valid := slices.DeleteFunc(slices.Clone(snap.State.Checkpoints), func(ref *state.CheckpointRef) bool { return !ref.Valid })
 	if len(valid) == 0 {
 		return nil
 	}
@@ -121,8 +122,8 @@ func (p *play) rollback(a act) error {
 // hasGoneBack reports whether a rollback was completed after a commit.
 func (p *play) hasGoneBack(after uint64) (bool, error) {
 	commits, err := p.commits()
-	return slices.ContainsFunc(commits, func(c checkpoint.Commit) bool {
-		return c.Seq > after && slices.ContainsFunc(c.Events, func(e checkpoint.Event) bool { return e.Kind() == checkpoint.KindRollbackCompleted })
+	return slices.ContainsFunc(commits, func(c state.Commit) bool {
+		return c.Seq > after && slices.ContainsFunc(c.Events, func(e state.Event) bool { return e.Kind() == state.KindRollbackCompleted })
 	}), err
 }
 
@@ -150,8 +151,8 @@ func (m *model) jump(to known) {
 	was := m.known
 	m.known = to.clone()
 	m.happened, m.maybe = was.happened, was.maybe
-	if m.status == checkpoint.StatusInProgress || m.status == checkpoint.StatusInitialized {
-		m.status = checkpoint.StatusPaused
+	if m.status == state.StatusInProgress || m.status == state.StatusInitialized {
+		m.status = state.StatusPaused
 	}
 	for name, w := range m.works {
 		had := was.works[name]
@@ -161,17 +162,17 @@ func (m *model) jump(to known) {
 		since := had.attempts > w.attempts
 		w.attempts = max(w.attempts, had.attempts)
 		switch once := m.work(name).Effect == "once"; {
-		case once && (since || w.status == checkpoint.Running):
-			w.status = checkpoint.Uncertain
+		case once && (since || w.status == state.Running):
+			w.status = state.Uncertain
 			if since && !had.done() {
 				m.maybe[name] = true
 			}
-		case w.status == checkpoint.Running:
-			w.status = checkpoint.Interrupted
+		case w.status == state.Running:
+			w.status = state.Interrupted
 		}
 	}
 	for label, g := range m.gates {
-		if g.status == checkpoint.Running {
+		if g.status == state.Running {
 			g.reset()
 		}
 		g.attempts = max(g.attempts, was.gates[label].attempts)

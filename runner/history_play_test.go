@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 )
 
 // A history that is played: what people do, and what the journal says.
@@ -65,7 +66,7 @@ func (p *play) do(a act) error {
 		}
 		p.v.works[all[a.Pick%len(all)].Name]++
 	case "regate":
-		labels := p.gatesThat(func(g *modelGate) bool { return g.status == checkpoint.Passed })
+		labels := p.gatesThat(func(g *modelGate) bool { return g.status == state.Passed })
 		if len(labels) == 0 {
 			labels = p.gatesThat(func(*modelGate) bool { return true })
 		}
@@ -119,7 +120,7 @@ func (p *play) follow() error {
 		return err
 	}
 	if len(commits) > 0 {
-		if e, ok := commits[0].Events[0].(checkpoint.SessionStarted); ok && e.Session != p.id {
+		if e, ok := commits[0].Events[0].(state.SessionStarted); ok && e.Session != p.id {
 			p.id, p.seq = e.Session, 0
 		}
 	}
@@ -129,7 +130,7 @@ func (p *play) follow() error {
 		}
 		p.seq = c.Seq
 		for _, e := range c.Events {
-			if e.Kind() != checkpoint.KindCheckpointCreated {
+			if e.Kind() != state.KindCheckpointCreated {
 				p.told = append(p.told, fmt.Sprintf("   %d %s", c.Seq, brief(e)))
 			}
 			if err := p.m.apply(e); err != nil {
@@ -138,7 +139,7 @@ func (p *play) follow() error {
 		}
 		p.after[c.Seq] = p.m.clone()
 		for _, e := range c.Events { // a checkpoint is of its whole commit
-			if made, ok := e.(checkpoint.CheckpointCreated); ok {
+			if made, ok := e.(state.CheckpointCreated); ok {
 				p.points[made.ID] = p.after[c.Seq]
 			}
 		}
@@ -177,7 +178,7 @@ func (p *play) same(tree map[string]string) error {
 }
 
 // brief is an event in a few words.
-func brief(e checkpoint.Event) string {
+func brief(e state.Event) string {
 	text := fmt.Sprintf("%s %+v", e.Kind(), e)
 	if len(text) > 100 {
 		text = text[:100] + "…"

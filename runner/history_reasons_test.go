@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strconv"
 
-	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 )
 
 // Why work is done again.
@@ -17,7 +17,7 @@ import (
 func (m *model) result(name string) string {
 	w := m.works[name]
 	switch {
-	case w.status == checkpoint.Skipped:
+	case w.status == state.Skipped:
 		return "skipped"
 	case m.work(name).Effect == "pure":
 		return fmt.Sprintf("%q %q", w.made, w.value)
@@ -111,9 +111,9 @@ func (m *model) edited(name string, now map[string]string) bool {
 
 // unsatisfied is the status of the first gate of a workstream that has not
 // passed, "" where all have.
-func (m *model) unsatisfied(name string) checkpoint.StepStatus {
+func (m *model) unsatisfied(name string) state.StepStatus {
 	for _, g := range m.work(name).Gates {
-		if s := m.gates[g.label(name)].status; s != checkpoint.Passed && s != checkpoint.Skipped {
+		if s := m.gates[g.label(name)].status; s != state.Passed && s != state.Skipped {
 			return s
 		}
 	}
@@ -132,7 +132,7 @@ func (m *model) reasons(name string) []string {
 	for _, g := range m.work(name).Gates {
 		switch is := m.gates[g.label(name)]; {
 		case m.current(is): // the next run does something about it
-		case is.status == checkpoint.Failed && m.work(name).Rerun:
+		case is.status == state.Failed && m.work(name).Rerun:
 			return []string{"on_gate_failure"}
 		}
 	}
@@ -155,13 +155,13 @@ func (m *model) forced(name string) bool {
 // it may be: what is there was made from what is there, and its gates passed.
 func (m *model) settled(name string) bool {
 	if m.v.off[name] {
-		return m.works[name].status == checkpoint.Skipped
+		return m.works[name].status == state.Skipped
 	}
 	if m.run != nil && m.run.left[name] {
 		return false
 	}
 	missing, edited := m.touched(name)
-	return m.works[name].status == checkpoint.Completed && len(m.reasons(name)) == 0 && len(missing)+len(edited) == 0 &&
+	return m.works[name].status == state.Completed && len(m.reasons(name)) == 0 && len(missing)+len(edited) == 0 &&
 		!slices.ContainsFunc(m.work(name).Gates, func(g histGate) bool { return !m.holds(g, name) })
 }
 

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/pipeline"
@@ -157,7 +158,7 @@ func (s *stage) build(a act) (ending runner.Ending, err error) {
 	if a.Answers != nil {
 		o.Asker = s
 	}
-	o.Session, err = s.store.Lock(context.Background(), "PRD-001", checkpoint.Actor{User: "tester"})
+	o.Session, err = s.store.Lock(context.Background(), "PRD-001", state.Actor{User: "tester"})
 	if err == nil {
 		ending, err = runner.Build(context.Background(), o)
 		if closed := o.Session.Close(); err == nil {
@@ -178,7 +179,7 @@ func (s *stage) reopen() error {
 
 // locked does something between builds.
 func (s *stage) locked(do func(*checkpoint.Session) error) error {
-	x, err := s.store.Lock(context.Background(), "PRD-001", checkpoint.Actor{User: "tester"})
+	x, err := s.store.Lock(context.Background(), "PRD-001", state.Actor{User: "tester"})
 	if err != nil {
 		return err
 	}
@@ -186,7 +187,7 @@ func (s *stage) locked(do func(*checkpoint.Session) error) error {
 }
 
 // commits reads the journal.
-func (s *stage) commits() ([]checkpoint.Commit, error) {
+func (s *stage) commits() ([]state.Commit, error) {
 	snap, err := s.store.Load("PRD-001")
 	if errors.Is(err, checkpoint.ErrNoSession) {
 		return nil, nil
@@ -194,7 +195,7 @@ func (s *stage) commits() ([]checkpoint.Commit, error) {
 	if err != nil {
 		return nil, err
 	}
-	var all []checkpoint.Commit
+	var all []state.Commit
 	for c, err := range s.store.Follow(context.Background(), "PRD-001", 0) {
 		if err != nil {
 			return nil, err

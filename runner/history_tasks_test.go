@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/runner"
 	"prdrunner/runner/plan"
 )
@@ -166,7 +167,7 @@ func (s *stage) verification(task runner.Task, stop bool) deed {
 
 // askForPause asks the engine for a pause, as somebody beside it does.
 func (s *stage) askForPause(ctx context.Context) error {
-	r := checkpoint.Request{PRD: "PRD-001", Verb: checkpoint.VerbPause, By: checkpoint.Actor{User: "tester"}}
+	r := checkpoint.Request{PRD: "PRD-001", Verb: checkpoint.VerbPause, By: state.Actor{User: "tester"}}
 	err := s.store.Ask(ctx, r, func(*checkpoint.Session) error { return errors.New("nobody runs it") })
 	if errors.Is(err, context.Canceled) || s.isDead() {
 		return nil
@@ -192,7 +193,7 @@ func (s *stage) Approve(_ context.Context, q runner.Question) (runner.Answer, er
 	case "reject":
 		verdict = runner.Reject
 	}
-	return runner.Answer{Verdict: verdict, By: checkpoint.Actor{User: "tester"}}, nil
+	return runner.Answer{Verdict: verdict, By: state.Actor{User: "tester"}}, nil
 }
 
 // Resolve implements runner.Asker.
@@ -212,7 +213,7 @@ func (s *stage) Confirm(context.Context, string) (bool, error) { return false, n
 func (s *stage) Begin(b runner.Beginning) { s.plan = b.Plan }
 
 // Commit implements runner.View. What is shown is what counts as acknowledged.
-func (s *stage) Commit(c checkpoint.Commit) {
+func (s *stage) Commit(c state.Commit) {
 	if !s.isDead() {
 		s.shown = c.Seq
 	}

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strconv"
 
-	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 )
 
 // What a gate's verdict is bound to (pipeline/SPEC.md §6).
@@ -41,7 +41,7 @@ func (m *model) binding(g histGate, owner string) (definition, judged string) {
 				paths = append(paths, w.artifact())
 			}
 		}
-		if w := m.works[name]; w.status != checkpoint.Skipped {
+		if w := m.works[name]; w.status != state.Skipped {
 			runs[name] = w.id
 		}
 	}
@@ -64,11 +64,11 @@ func (m *model) declared(g histGate, owner string) bool {
 // true of what is there now.
 func (m *model) holds(g histGate, owner string) bool {
 	is := m.gates[g.label(owner)]
-	if is.status == checkpoint.Skipped {
+	if is.status == state.Skipped {
 		return m.allOff(owner)
 	}
 	definition, judged := m.binding(g, owner)
-	if is.status != checkpoint.Passed || is.definition != definition || is.judged != judged {
+	if is.status != state.Passed || is.definition != definition || is.judged != judged {
 		return false
 	}
 	if m.run == nil || is.run == m.run.number {
@@ -104,5 +104,5 @@ func (m *model) verdict(g histGate, owner string) bool {
 func (m *model) waits(g histGate, owner string) bool {
 	is := m.gates[g.label(owner)]
 	definition, judged := m.binding(g, owner)
-	return is.status == checkpoint.Waiting && is.definition == definition && is.judged == judged
+	return is.status == state.Waiting && is.definition == definition && is.judged == judged
 }

@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"maps"
 
-	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/runner"
 	"prdrunner/runner/plan"
 )
@@ -27,7 +27,7 @@ func (m *model) mayStart(name string) error {
 		return errors.New("it is to be skipped")
 	case r.allowed != nil && !r.allowed[name]:
 		return errors.New("it was not chosen")
-	case w.status == checkpoint.Uncertain:
+	case w.status == state.Uncertain:
 		return errors.New("nobody knows whether it happened")
 	case len(r.takes) > 0:
 		return fmt.Errorf("what the plan takes back is not taken back: %v", r.takes)
@@ -53,7 +53,7 @@ func (m *model) mayStart(name string) error {
 	return nil
 }
 
-func (m *model) started(e checkpoint.WorkstreamStarted) error {
+func (m *model) started(e state.WorkstreamStarted) error {
 	name := e.Workstream
 	w, r := m.works[name], m.run
 	err := errors.Join(m.mayStart(name), m.mustBe(!w.done(), "it is done, and nothing on record says why that no longer counts"))
@@ -78,7 +78,7 @@ func (m *model) started(e checkpoint.WorkstreamStarted) error {
 		}
 	}
 	m.reset(name)
-	w.status, w.attempts, w.from, w.once, w.repeat = checkpoint.Running, e.Attempt, b, true, false
+	w.status, w.attempts, w.from, w.once, w.repeat = state.Running, e.Attempt, b, true, false
 	return err
 }
 
@@ -100,7 +100,7 @@ func (m *model) tries(name string) int { return max(1, m.work(name).Attempts) }
 // deedOf is what came of the attempt that is under way.
 func (m *model) deedOf(name string) (deed, error) {
 	w := m.works[name]
-	if w.status != checkpoint.Running {
+	if w.status != state.Running {
 		return deed{}, fmt.Errorf("it is %s", w.status)
 	}
 	d, ok := m.run.log[m.key(name, w.attempts)]
@@ -110,7 +110,7 @@ func (m *model) deedOf(name string) (deed, error) {
 	return d, nil
 }
 
-func (m *model) attemptFailed(e checkpoint.WorkstreamAttemptFailed) error {
+func (m *model) attemptFailed(e state.WorkstreamAttemptFailed) error {
 	d, err := m.deedOf(e.Workstream)
 	m.run.retries[e.Workstream] = true
 	return errors.Join(err, m.mustBe(!d.ok && !d.cancelled, "it did not fail"),
@@ -118,12 +118,12 @@ func (m *model) attemptFailed(e checkpoint.WorkstreamAttemptFailed) error {
 		m.mustBe(!m.run.failing || m.run.paused || m.anyReview(), "something else has failed"))
 }
 
-func (m *model) failed(e checkpoint.WorkstreamFailed) (err error) {
+func (m *model) failed(e state.WorkstreamFailed) (err error) {
 	name, r := e.Workstream, m.run
 	w := m.works[name]
 	switch {
-	case r.verified[name] == checkpoint.ResolvedRerun: // its failure was uncertain before
-		err = m.mustBe(r.tries[name] > 0 && w.status == checkpoint.Pending, "it is %s", w.status)
+	case r.verified[name] == state.ResolvedRerun: // its failure was uncertain before
+		err = m.mustBe(r.tries[name] > 0 && w.status == state.Pending, "it is %s", w.status)
 	case e.Error.Outcome == "conflict":
 		_, edited := m.touched(name)
 		err = m.mustBe(len(edited) > 0 && len(m.reasons(name)) > 0 && r.act.Conflict != plan.ConflictRestore, "nothing was edited")
@@ -134,7 +134,7 @@ func (m *model) failed(e checkpoint.WorkstreamFailed) (err error) {
 			m.mustBe(r.tries[name] == m.tries(name) || r.failing, "after %d of %d attempts", r.tries[name], m.tries(name)))
 	}
 	delete(r.retries, name)
-	w.status = checkpoint.Failed
+	w.status = state.Failed
 	m.fail(name)
 	return err
 }
@@ -149,12 +149,12 @@ func (m *model) fail(what string) {
 }
 
 // record takes in what a successful attempt left behind.
-func (m *model) record(name string, work checkpoint.Work) error {
+func (m *model) record(name string, work state.Work) error {
 	w := m.works[name]
 	d, err := m.deedOf(name)
 	err = errors.Join(err, m.mustBe(d.ok, "it did not succeed"), m.mustBe(work.Attempt == w.attempts, "attempt %d", w.attempts))
 	m.identify(w)
-	w.status, w.value, w.metric, w.made = checkpoint.Succeeded, d.value, true, map[string]string{}
+	w.status, w.value, w.metric, w.made = state.Succeeded, d.value, true, map[string]string{}
 	if m.work(name).Makes {
 		w.made[m.work(name).artifact()] = d.made
 	}
@@ -163,7 +163,7 @@ func (m *model) record(name string, work checkpoint.Work) error {
 	return errors.Join(err, sameArtifacts(w.made, work.Artifacts), m.mustBe(string(work.Outputs["value"]) == d.value, "its output is not %q", d.value))
 }
 
-func sameArtifacts(want map[string]string, got []checkpoint.Artifact) error {
+func sameArtifacts(want map[string]string, got []state.Artifact) error {
 	is := map[string]string{}
 	for _, a := range got {
 		is[string(a.Path)] = a.Digest
@@ -180,75 +180,75 @@ func sameArtifacts(want map[string]string, got []checkpoint.Artifact) error {
 	return nil
 }
 
-func (m *model) completed(e checkpoint.WorkstreamCompleted) (err error) {
+func (m *model) completed(e state.WorkstreamCompleted) (err error) {
 	w, gates := m.works[e.Workstream], m.work(e.Workstream).Gates
 	if e.Work != nil {
 		err = errors.Join(m.record(e.Workstream, *e.Work), m.mustBe(len(gates) == 0, "its gates have not been judged"))
 	}
-	err = errors.Join(err, m.mustBe(w.status == checkpoint.Succeeded, "it is %s", w.status))
+	err = errors.Join(err, m.mustBe(w.status == state.Succeeded, "it is %s", w.status))
 	for _, g := range gates {
 		err = errors.Join(err, m.mustBe(m.holds(g, e.Workstream), "its gate %s has not passed", g.Name))
 	}
-	w.status, w.ended = checkpoint.Completed, true
+	w.status, w.ended = state.Completed, true
 	return err
 }
 
-func (m *model) interrupted(e checkpoint.WorkstreamInterrupted) error {
+func (m *model) interrupted(e state.WorkstreamInterrupted) error {
 	w, r := m.works[e.Workstream], m.run
 	d, ran := r.log[m.key(e.Workstream, w.attempts)]
 	retried := r.retries[e.Workstream]
 	delete(r.retries, e.Workstream)
-	err := errors.Join(m.mustBe(w.status == checkpoint.Running, "it is %s", w.status),
+	err := errors.Join(m.mustBe(w.status == state.Running, "it is %s", w.status),
 		m.mustBe(m.work(e.Workstream).Effect != "once" || r.tries[e.Workstream] > 0 && !ran, "it may have happened"))
 	if r.tries[e.Workstream] > 0 { // else the run before was killed
 		err = errors.Join(err, m.mustBe(r.signal || retried || !ran && (r.halted || m.reviewing(false)), "nothing interrupted it"), m.mustBe(!ran || d.cancelled || retried, "it ran to its end"))
 		r.over[e.Workstream] = true
 	}
-	w.status = checkpoint.Interrupted
+	w.status = state.Interrupted
 	return err
 }
 
-func (m *model) uncertain(e checkpoint.WorkstreamUncertain) error {
+func (m *model) uncertain(e state.WorkstreamUncertain) error {
 	name, r := e.Workstream, m.run
 	w := m.works[name]
 	d, ran := r.log[m.key(name, w.attempts)]
 	err := m.mustBe(m.work(name).Effect == "once", "it may run again")
-	if w.status != checkpoint.Running || r.tries[name] > 0 { // else the run before was killed, and its turn may not come
+	if w.status != state.Running || r.tries[name] > 0 { // else the run before was killed, and its turn may not come
 		r.paused, r.asking[name] = true, true
 	}
 	switch {
-	case w.status == checkpoint.Running && r.tries[name] > 0:
+	case w.status == state.Running && r.tries[name] > 0:
 		err = errors.Join(err, m.mustBe(ran && !d.ok, "it is known to have happened"))
-	case w.status == checkpoint.Running: // the run before was killed
+	case w.status == state.Running: // the run before was killed
 	case w.done() && w.claimed && len(m.read([]string{m.work(name).artifact()})) == 0: // somebody was wrong
 		r.over[name], r.halted = true, r.halted || !r.act.KeepGoing
 	case m.asks(name):
 	default:
 		err = errors.Join(err, m.mustBe(w.done() && len(m.reasons(name)) > 0, "nothing asks for it again"))
 	}
-	if (w.status != checkpoint.Running || r.tries[name] > 0) && !m.verifies(name) {
+	if (w.status != state.Running || r.tries[name] > 0) && !m.verifies(name) {
 		r.halted = r.halted || !r.act.KeepGoing // its turn has come
 	}
 	if m.maybe[name] = m.maybe[name] || w.attempts > 0 && !w.done(); !m.maybe[name] {
 		delete(m.maybe, name)
 	}
-	w.status = checkpoint.Uncertain
+	w.status = state.Uncertain
 	return err
 }
 
 // resolved takes in that somebody, or a verify command, knows whether it
 // happened. What a rollback took back of it is then on record again, and there.
-func (m *model) resolved(e checkpoint.WorkstreamResolved) error {
+func (m *model) resolved(e state.WorkstreamResolved) error {
 	w := m.works[e.Workstream]
-	err := errors.Join(m.mustBe(w.status == checkpoint.Uncertain, "it is %s", w.status), m.verified(e))
+	err := errors.Join(m.mustBe(w.status == state.Uncertain, "it is %s", w.status), m.verified(e))
 	m.reset(e.Workstream)
 	delete(m.maybe, e.Workstream)
-	if w.repeat = e.Resolution == checkpoint.ResolvedRerun; w.repeat {
+	if w.repeat = e.Resolution == state.ResolvedRerun; w.repeat {
 		return err
 	}
 	m.happened[e.Workstream] = true
 	m.identify(w)
-	w.status, w.made, w.value, w.from = checkpoint.Succeeded, nil, "", m.adoptedFrom(e)
+	w.status, w.made, w.value, w.from = state.Succeeded, nil, "", m.adoptedFrom(e)
 	w.claimed = m.work(e.Workstream).Makes
 	if !e.Verified || w.had == nil || w.had.attempt != w.attempts {
 		return errors.Join(err, m.mustBe(e.Work == nil, "nothing was on record"))
@@ -267,18 +267,18 @@ func (m *model) resolved(e checkpoint.WorkstreamResolved) error {
 
 // verified holds what a verify command found out to what it said: exit 0, it
 // happened; 1, it did not; anything else, or none, leaves it open.
-func (m *model) verified(e checkpoint.WorkstreamResolved) error {
+func (m *model) verified(e state.WorkstreamResolved) error {
 	if !e.Verified {
 		return nil
 	}
 	d, ran := m.run.log[m.key(e.Workstream+"..verify", m.works[e.Workstream].attempts)]
 	m.run.verified[e.Workstream] = e.Resolution
-	said := map[int]checkpoint.Resolution{0: checkpoint.ResolvedDone, 1: checkpoint.ResolvedRerun}
+	said := map[int]state.Resolution{0: state.ResolvedDone, 1: state.ResolvedRerun}
 	return m.mustBe(ran && !d.cancelled && m.verifies(e.Workstream) && said[d.code] == e.Resolution, "it said %d", d.code)
 }
 
 // adoptedFrom is what work that is said to have happened counts as run from.
-func (m *model) adoptedFrom(e checkpoint.WorkstreamResolved) basis {
+func (m *model) adoptedFrom(e state.WorkstreamResolved) basis {
 	switch {
 	case e.Digest == nil: // a person said so, before that was recorded
 		return basis{unknown: true}
@@ -294,7 +294,7 @@ func (m *model) verifies(name string) bool {
 }
 
 // outcome holds a recorded failure to how the attempt ended.
-func (d deed) outcome(f checkpoint.Failure) error {
+func (d deed) outcome(f state.Failure) error {
 	want := string(runner.Exited)
 	if d.late {
 		want = string(runner.TimedOut)
@@ -306,7 +306,7 @@ func (d deed) outcome(f checkpoint.Failure) error {
 }
 
 // editKept takes in that artifacts are kept as they are.
-func (m *model) editKept(e checkpoint.WorkstreamEdited) error {
+func (m *model) editKept(e state.WorkstreamEdited) error {
 	name := e.Workstream
 	w := m.works[name]
 	missing, edited := m.touched(name)

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/pipeline"
 	"prdrunner/runner/plan"
 )
@@ -54,12 +54,12 @@ func hooksFor(p *pipeline.Pipeline, event pipeline.HookEvent) (hooks []*pipeline
 
 // withHooks returns the event of the end of a run, followed by an event that records its
 // hooks as due. Both go into the same commit.
-func (l *loop) withHooks(end checkpoint.Event, event pipeline.HookEvent) []checkpoint.Event {
+func (l *loop) withHooks(end state.Event, event pipeline.HookEvent) []state.Event {
 	n := len(hooksFor(l.p, event))
 	if n == 0 {
-		return []checkpoint.Event{end}
+		return []state.Event{end}
 	}
-	return []checkpoint.Event{end, checkpoint.HooksDue{Event: string(event), Hooks: n}}
+	return []state.Event{end, state.HooksDue{Event: string(event), Hooks: n}}
 }
 
 // runHooks runs the hooks that are due, and records the end of each. Their results do not
@@ -85,7 +85,7 @@ func (l *loop) runHooks() {
 		if problem != "" {
 			l.warn(fmt.Sprintf("the %s hook failed: %s", event, problem))
 		}
-		l.add(nil, checkpoint.HookEnded{Event: due.Event, Hook: n, Error: checkpoint.Text(problem)})
+		l.add(nil, state.HookEnded{Event: due.Event, Hook: n, Error: state.Text(problem)})
 		l.drain()
 	}
 }

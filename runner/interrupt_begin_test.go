@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 	"prdrunner/runner"
 	"prdrunner/runner/plan"
@@ -70,7 +70,7 @@ func TestSignalGivesUpWhatComesFirst(t *testing.T) {
 		found   string // of the artifact when the signal comes; "": it is gone
 	}{
 		"keeping an edit": {func(b *bench) {
-			b.must(checkpoint.StatusFailed)
+			b.must(state.StatusFailed)
 			b.write("made", edit)
 		}, plan.ConflictRestore, edit},
 		"keeping partial work": {func(b *bench) {
@@ -81,11 +81,11 @@ func TestSignalGivesUpWhatComesFirst(t *testing.T) {
 				signals <- "SIGQUIT"
 			})
 			defer stop()
-			b.must(checkpoint.StatusPaused, func(o *runner.Options) { o.Interrupts = signals })
+			b.must(state.StatusPaused, func(o *runner.Options) { o.Interrupts = signals })
 			b.remove("partly")
 		}, "", strings.ReplaceAll(made, "\x00", "\n")},
 		"putting back what is gone": {func(b *bench) {
-			b.must(checkpoint.StatusFailed)
+			b.must(state.StatusFailed)
 			b.remove("made")
 		}, "", ""},
 	} {
@@ -131,7 +131,7 @@ phase "two" {
 				}
 				b.holdsMade(tt.found)
 				b.write("ok", "")
-				b.must(checkpoint.StatusComplete, choose)
+				b.must(state.StatusComplete, choose)
 				b.wantRan("B")
 				b.holdsMade(made)
 			})

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 	"prdrunner/runner"
 )
@@ -98,12 +99,12 @@ func (s *stopped) interrupted(signal string, with ...func(*runner.Options)) {
 			<-s.signals
 		}
 	}()
-	e := s.must(checkpoint.StatusPaused, append(with, func(o *runner.Options) { o.Interrupts = s.signals })...)
+	e := s.must(state.StatusPaused, append(with, func(o *runner.Options) { o.Interrupts = s.signals })...)
 	st := s.state()
-	if e.Signal != signal || st.Interrupted != signal || st.Pause == nil || st.Pause.Reason != checkpoint.PauseCheckpoint {
+	if e.Signal != signal || st.Interrupted != signal || st.Pause == nil || st.Pause.Reason != state.PauseCheckpoint {
 		s.t.Fatalf("ended by %q, on record as %q, %+v", e.Signal, st.Interrupted, st.Pause)
 	}
-	if last := st.Checkpoints[len(st.Checkpoints)-1]; last.Trigger != checkpoint.TriggerUserInterrupt {
+	if last := st.Checkpoints[len(st.Checkpoints)-1]; last.Trigger != state.TriggerUserInterrupt {
 		s.t.Errorf("the last checkpoint is %+v", last)
 	}
 	if len(s.warned) > 0 {
@@ -134,12 +135,12 @@ func (s *stopped) wantNothingHalfMade() {
 // left to do.
 func TestSignalGivesUpACapture(t *testing.T) {
 	t.Parallel()
-	done := func(name string) func(checkpoint.Event) bool {
-		return func(e checkpoint.Event) bool {
+	done := func(name string) func(state.Event) bool {
+		return func(e state.Event) bool {
 			switch e := e.(type) {
-			case checkpoint.WorkstreamCompleted:
+			case state.WorkstreamCompleted:
 				return e.Workstream == name
-			case checkpoint.WorkstreamFailed:
+			case state.WorkstreamFailed:
 				return e.Workstream == name
 			}
 			return false
@@ -148,12 +149,12 @@ func TestSignalGivesUpACapture(t *testing.T) {
 	for name, tt := range map[string]struct {
 		after     string // the workstream with which the large file comes
 		ran, rest []string
-		trigger   checkpoint.Trigger
+		trigger   state.Trigger
 	}{
-		"at the start":   {"", nil, []string{"A", "B"}, checkpoint.TriggerStart},
-		"between phases": {"A", []string{"A"}, []string{"B"}, checkpoint.TriggerPhaseTransition},
-		"at the end":     {"B", []string{"A", "B"}, nil, checkpoint.TriggerPhaseTransition},
-		"of a failure":   {"B", []string{"A", "B"}, []string{"B"}, checkpoint.TriggerPhaseTransition},
+		"at the start":   {"", nil, []string{"A", "B"}, state.TriggerStart},
+		"between phases": {"A", []string{"A"}, []string{"B"}, state.TriggerPhaseTransition},
+		"at the end":     {"B", []string{"A", "B"}, nil, state.TriggerPhaseTransition},
+		"of a failure":   {"B", []string{"A", "B"}, []string{"B"}, state.TriggerPhaseTransition},
 	} {
 		for signals, names := range map[string][]string{"once": {"SIGTERM"}, "twice": {"SIGINT", "SIGINT"}} {
 			t.Run(name+", "+signals, func(t *testing.T) {
@@ -192,9 +193,9 @@ phase "two" {
 				if name == "of a failure" {
 					s.remove("broken")
 				}
-				s.must(checkpoint.StatusComplete)
+				s.must(state.StatusComplete)
 				s.wantRan(tt.rest...)
-				again := func(r *checkpoint.CheckpointRef) bool {
+				again := func(r *state.CheckpointRef) bool {
 					return r.Trigger == tt.trigger && r.Capture != nil && strings.Contains(string(r.Reason), "could not be captured at first")
 				}
 				if refs := s.state().Checkpoints; !slices.ContainsFunc(refs, again) {
@@ -236,7 +237,7 @@ phase "two" {
 	}
 	s.remove("big")
 	s.write("ok", "")
-	s.must(checkpoint.StatusComplete)
+	s.must(state.StatusComplete)
 	s.wantRan("B")
 	s.wantFile("shared.txt", "2")
 }
@@ -253,16 +254,16 @@ phase "one" {
   }
 }
 `, "SIGINT", "SIGINT")
-	started := onEvent(func(e checkpoint.Event) bool { return e.Kind() == checkpoint.KindWorkstreamStarted }, s.grow)
+	started := onEvent(func(e state.Event) bool { return e.Kind() == state.KindWorkstreamStarted }, s.grow)
 	s.interrupted("SIGINT", started)
 	s.wantRan("A")
-	if got := s.state().Workstream("A").Status; got != checkpoint.Interrupted {
+	if got := s.state().Workstream("A").Status; got != state.Interrupted {
 		t.Errorf("A is %s", got)
 	}
 	s.write("small", "")
 	if err := os.Rename(s.path("small"), s.path("big")); err != nil {
 		t.Fatal(err)
 	}
-	s.must(checkpoint.StatusComplete)
+	s.must(state.StatusComplete)
 	s.wantRan("A")
 }

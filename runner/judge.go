@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/pipeline"
 	"prdrunner/runner/findings"
 	"prdrunner/runner/plan"
@@ -58,7 +58,7 @@ func (l *loop) judged(g *pipeline.Gate, err error, again bool, then func(bool)) 
 	case l.cut():
 		then(false)
 	case err != nil:
-		l.unjudgeable(g, checkpoint.Failure{Outcome: "error", Message: checkpoint.Text(l.o.Mask(err.Error()))}, then)
+		l.unjudgeable(g, state.Failure{Outcome: "error", Message: state.Text(l.o.Mask(err.Error()))}, then)
 	default:
 		l.surveyed(g, again, then)
 	}
@@ -98,7 +98,7 @@ func (l *loop) surveyed(g *pipeline.Gate, again bool, then func(bool)) {
 		l.reviewOr(g, then)
 		return
 	case plan.Skipped:
-		l.add(func() { then(true) }, checkpoint.GateSkipped{Gate: g.Label(), Reason: step.Reason})
+		l.add(func() { then(true) }, state.GateSkipped{Gate: g.Label(), Reason: step.Reason})
 		return
 	case plan.Run, plan.Rerun, plan.Cached, plan.Judge:
 		if !l.asLeft(g) {
@@ -115,8 +115,8 @@ func (l *loop) surveyed(g *pipeline.Gate, again bool, then func(bool)) {
 		return
 	}
 	l.enter()
-	if step.Decision == plan.Judge && l.x.State().Gate(g.Label()).Status == checkpoint.Passed { // the reason arose during the run, so the plan did not record it
-		l.add(nil, checkpoint.GateVoided{Gate: g.Label(), Reason: step.Reason})
+	if step.Decision == plan.Judge && l.x.State().Gate(g.Label()).Status == state.Passed { // the reason arose during the run, so the plan did not record it
+		l.add(nil, state.GateVoided{Gate: g.Label(), Reason: step.Reason})
 	}
 	if g.Workstream != nil && l.pl.Excluded(g.Workstream) != "" { // the plan would have left the gate out, had it known the reason
 		l.cause.excluded = true
@@ -137,7 +137,7 @@ func (l *loop) surveyed(g *pipeline.Gate, again bool, then func(bool)) {
 
 // judgeByCommand runs the gate's process, and checks afterwards that the judged files have
 // not changed. If they have, it judges once more.
-func (l *loop) judgeByCommand(g *pipeline.Gate, v checkpoint.Verdict, again bool, then func(bool)) {
+func (l *loop) judgeByCommand(g *pipeline.Gate, v state.Verdict, again bool, then func(bool)) {
 	inv, diags := g.Invocation(l.pl.Results(true, 0))
 	if diags.HasErrors() {
 		l.unjudgeable(g, l.diagnosed("", "", diags), then)
@@ -145,7 +145,7 @@ func (l *loop) judgeByCommand(g *pipeline.Gate, v checkpoint.Verdict, again bool
 	}
 	attempt := l.x.State().Gate(g.Label()).Attempts + 1
 	task := l.gateTask(g, attempt, inv)
-	l.add(nil, checkpoint.GateStarted{Gate: g.Label(), Attempt: attempt})
+	l.add(nil, state.GateStarted{Gate: g.Label(), Attempt: attempt})
 	after := plan.NewFacts(l.x.State())
 	l.spawn(task.ID, gateSlot, func(within context.Context) func() {
 		res, err := l.execute(within, task, &began{})
@@ -157,9 +157,9 @@ func (l *loop) judgeByCommand(g *pipeline.Gate, v checkpoint.Verdict, again bool
 			took := res.Ended.Sub(res.Started)
 			switch {
 			case res.Outcome == Cancelled || errors.Is(err, context.Canceled):
-				l.add(func() { then(false) }, checkpoint.GateVoided{Gate: g.Label(), Reason: "it was interrupted"})
+				l.add(func() { then(false) }, state.GateVoided{Gate: g.Label(), Reason: "it was interrupted"})
 			case err != nil:
-				l.failGate(g, v, nil, took, checkpoint.Failure{Outcome: "error", Message: checkpoint.Text(err.Error())}, then)
+				l.failGate(g, v, nil, took, state.Failure{Outcome: "error", Message: state.Text(err.Error())}, then)
 			case !res.Succeeded():
 				l.failGate(g, v, nil, took, *l.describe("", "", task, res), then)
 			case l.pl.StillJudged(g, v, after):
@@ -168,7 +168,7 @@ func (l *loop) judgeByCommand(g *pipeline.Gate, v checkpoint.Verdict, again bool
 				l.facts.TakeJudged(g, after)
 				l.takeMended(g, func(err error) { l.judged(g, err, true, then) })
 			default:
-				l.failGate(g, v, nil, took, checkpoint.Failure{
+				l.failGate(g, v, nil, took, state.Failure{
 					Outcome: "result", Message: "what it judges changed while it was judged, twice",
 				}, then)
 			}
@@ -176,7 +176,7 @@ func (l *loop) judgeByCommand(g *pipeline.Gate, v checkpoint.Verdict, again bool
 	})
 }
 
-func (l *loop) judgeByCondition(g *pipeline.Gate, v checkpoint.Verdict, then func(bool)) {
+func (l *loop) judgeByCondition(g *pipeline.Gate, v state.Verdict, then func(bool)) {
 	began := l.o.Now()
 	ok, message, diags := g.Condition(l.pl.Results(true, 0))
 	switch {
@@ -189,7 +189,7 @@ func (l *loop) judgeByCondition(g *pipeline.Gate, v checkpoint.Verdict, then fun
 	}
 }
 
-func (l *loop) judgeByMetric(g *pipeline.Gate, v checkpoint.Verdict, then func(bool)) {
+func (l *loop) judgeByMetric(g *pipeline.Gate, v state.Verdict, then func(bool)) {
 	m, ok := plan.MetricOf(l.x.State(), l.p, g.Metric.Name)
 	if !ok {
 		l.failGate(g, v, nil, 0, l.inPipeline(g, "metric", fmt.Sprintf("no workstream reported the metric %s", g.Metric.Name)), then)
@@ -204,38 +204,38 @@ func (l *loop) judgeByMetric(g *pipeline.Gate, v checkpoint.Verdict, then func(b
 }
 
 // inPipeline returns a failure that points to the gate's lines in the pipeline.
-func (l *loop) inPipeline(g *pipeline.Gate, outcome, message string) checkpoint.Failure {
-	return checkpoint.Failure{
-		Outcome: outcome, Message: checkpoint.Text(l.o.Mask(message)),
-		File: checkpoint.Text(findings.Relative(l.p.Source, l.o.Workspace, "")), Line: g.Range.Start.Line,
+func (l *loop) inPipeline(g *pipeline.Gate, outcome, message string) state.Failure {
+	return state.Failure{
+		Outcome: outcome, Message: state.Text(l.o.Mask(message)),
+		File: state.Text(findings.Relative(l.p.Source, l.o.Workspace, "")), Line: g.Range.Start.Line,
 	}
 }
 
 // passGate records that a gate has passed, and waits for a review if one is required.
-func (l *loop) passGate(g *pipeline.Gate, v checkpoint.Verdict, value any, took time.Duration, then func(bool)) {
+func (l *loop) passGate(g *pipeline.Gate, v state.Verdict, value any, took time.Duration, then func(bool)) {
 	l.recordedFiles.pass(g.Label(), l.facts.Judging[g.Label()].Files)
-	l.add(nil, checkpoint.GatePassed{Verdict: v, Value: value, DurationMS: took.Milliseconds(), Review: l.mustReview(g, v)})
-	l.checkpoint(checkpoint.TriggerGatePassed, g.Label())
+	l.add(nil, state.GatePassed{Verdict: v, Value: value, DurationMS: took.Milliseconds(), Review: l.mustReview(g, v)})
+	l.checkpoint(state.TriggerGatePassed, g.Label())
 	l.reviewOr(g, then)
 }
 
 // mustReview reports whether the session stops for review after the gate. It does if the gate
 // or an option says so, unless the user has already reviewed the same files.
-func (l *loop) mustReview(g *pipeline.Gate, v checkpoint.Verdict) bool {
+func (l *loop) mustReview(g *pipeline.Gate, v state.Verdict) bool {
 	return (g.Pause || l.o.PauseAtGates) && l.x.State().Gate(g.Label()).Reviewed != v.Judged
 }
 
 // failGate records that a gate has failed.
-func (l *loop) failGate(g *pipeline.Gate, v checkpoint.Verdict, value any, took time.Duration, f checkpoint.Failure, then func(bool)) {
+func (l *loop) failGate(g *pipeline.Gate, v state.Verdict, value any, took time.Duration, f state.Failure, then func(bool)) {
 	f.Workstream, f.Gate = ownerOf(g), g.Label()
-	l.add(func() { then(false) }, checkpoint.GateFailed{Verdict: v, Value: value, DurationMS: took.Milliseconds(), Error: f})
+	l.add(func() { then(false) }, state.GateFailed{Verdict: v, Value: value, DurationMS: took.Milliseconds(), Error: f})
 	l.fail(f)
 }
 
 // unjudgeable fails a gate that could not be judged at all.
-func (l *loop) unjudgeable(g *pipeline.Gate, f checkpoint.Failure, then func(bool)) {
+func (l *loop) unjudgeable(g *pipeline.Gate, f state.Failure, then func(bool)) {
 	l.enter()
-	l.failGate(g, checkpoint.Verdict{Gate: g.Label()}, nil, 0, f, then)
+	l.failGate(g, state.Verdict{Gate: g.Label()}, nil, 0, f, then)
 }
 
 // ownerOf returns the name that the PRD document gives as the workstream of a gate's error:

@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/journal"
+	"prdrunner/checkpoint/state"
 	"prdrunner/pipeline"
 	"prdrunner/runner/plan"
 	"prdrunner/runner/survey"
@@ -34,18 +34,18 @@ func (l *loop) leave(n *node, r performed) {
 }
 
 // shared returns the recorded artifacts of other workstreams that a workstream may write.
-func (l *loop) shared(ws *pipeline.Workstream) []checkpoint.Artifact {
+func (l *loop) shared(ws *pipeline.Workstream) []state.Artifact {
 	patterns := l.sv.Extend(ws.ArtifactPatterns)
 	if len(patterns) == 0 {
 		return nil
 	}
 	st := l.x.State()
-	var all []checkpoint.Artifact
+	var all []state.Artifact
 	for path, owner := range l.sv.Owners(st) {
 		if owner == ws.Name || !plan.MatchesAny(patterns, path) {
 			continue
 		}
-		if a := survey.RecordedArtifact(st, owner, checkpoint.Text(path)); a != nil {
+		if a := survey.RecordedArtifact(st, owner, state.Text(path)); a != nil {
 			all = append(all, *a)
 		}
 	}
@@ -54,9 +54,9 @@ func (l *loop) shared(ws *pipeline.Workstream) []checkpoint.Artifact {
 
 // recordableLeft returns the files to record as left by an attempt. If they could not be
 // read, or do not fit in a line of the journal, it returns those of the attempt before.
-func (l *loop) recordableLeft(n *node, left []checkpoint.Artifact, err error) []checkpoint.Artifact {
+func (l *loop) recordableLeft(n *node, left []state.Artifact, err error) []state.Artifact {
 	if err == nil {
-		err = journal.Recordable(checkpoint.WorkstreamFailed{Workstream: n.ws.Name, Left: left})
+		err = journal.Recordable(state.WorkstreamFailed{Workstream: n.ws.Name, Left: left})
 	}
 	if err == nil {
 		return left
@@ -66,7 +66,7 @@ func (l *loop) recordableLeft(n *node, left []checkpoint.Artifact, err error) []
 }
 
 // leftBefore returns the files that are recorded as left by the last failed attempt.
-func (l *loop) leftBefore(n *node) []checkpoint.Artifact {
+func (l *loop) leftBefore(n *node) []state.Artifact {
 	if rec := l.x.State().Workstream(n.ws.Name); rec.Left != nil {
 		return rec.Left.Files
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/runner"
 	"prdrunner/runner/plan"
 )
@@ -15,7 +16,7 @@ import (
 func looping(t *testing.T) *bench {
 	t.Helper()
 	b := newBench(t, loopOf("test $(grep -c fixed f) = 3"))
-	b.must(checkpoint.StatusFailed)
+	b.must(state.StatusFailed)
 	b.wantFile("f", "made\nfixed\nfixed")
 	return b
 }
@@ -45,7 +46,7 @@ func (b *bench) cutShort() {
 	b.t.Helper()
 	b.locked(func(x *checkpoint.Session) {
 		fix := x.State().Workstream("fix")
-		x.Add(checkpoint.SessionResumed{}, checkpoint.WorkstreamStarted{Workstream: "fix", Attempt: fix.Attempts + 1, Digest: fix.Digest})
+		x.Add(state.SessionResumed{}, state.WorkstreamStarted{Workstream: "fix", Attempt: fix.Attempts + 1, Digest: fix.Digest})
 	})
 	b.write("f", "cut short")
 }
@@ -64,7 +65,7 @@ func TestAnAttemptStartsFromWhatTheLastOneLeft(t *testing.T) {
 			t.Parallel()
 			b := looping(t)
 			between(b)
-			b.must(checkpoint.StatusComplete)
+			b.must(state.StatusComplete)
 			b.wantFile("f", "made\nfixed\nfixed\nfixed")
 			b.wantFile("extra", "done")
 			if left := b.state().Workstream("fix").Left; left != nil {
@@ -90,7 +91,7 @@ func TestAnEditOfWhatAnAttemptLeft(t *testing.T) {
 			if _, err := b.build(); !errors.As(err, &conflict) || len(conflict.Conflicts) != 1 || conflict.Conflicts[0].Path != "f" {
 				t.Fatalf("%v, want a conflict over f alone", err)
 			}
-			b.must(checkpoint.StatusComplete, func(o *runner.Options) { o.OnConflict = choice })
+			b.must(state.StatusComplete, func(o *runner.Options) { o.OnConflict = choice })
 			b.wantFile("f", want)
 		})
 	}
@@ -101,7 +102,7 @@ func TestAFileInPlaceOfOneThatWasLeftGone(t *testing.T) {
 	t.Parallel()
 	b := looping(t)
 	b.write("extra", "by hand")
-	b.must(checkpoint.StatusComplete)
+	b.must(state.StatusComplete)
 	b.wantFile("was", "by hand")
 	b.wantFile("f", "made\nfixed\nfixed\nfixed")
 }
@@ -112,11 +113,11 @@ func TestAKeptEditTakesThePlaceOfWhatWasLeft(t *testing.T) {
 	b := looping(t)
 	b.rewrite(loopOf("test -e enough"))
 	b.write("f", "by hand\n")
-	b.must(checkpoint.StatusFailed, func(o *runner.Options) { o.OnConflict = plan.ConflictKeep })
+	b.must(state.StatusFailed, func(o *runner.Options) { o.OnConflict = plan.ConflictKeep })
 	b.wantFile("f", "by hand\nfixed\nfixed")
 	b.cutShort()
 	b.write("enough", "")
-	b.must(checkpoint.StatusComplete)
+	b.must(state.StatusComplete)
 	b.wantFile("f", "by hand\nfixed\nfixed\nfixed")
 }
 
@@ -127,7 +128,7 @@ func TestAnotherDefinitionBeginsAnew(t *testing.T) {
 	b := looping(t)
 	b.rewrite(loopOf("test $(grep -c fixed f) = 1"))
 	b.remove("was")
-	b.must(checkpoint.StatusComplete)
+	b.must(state.StatusComplete)
 	b.wantFile("f", "made\nfixed")
 	b.wantFile("was", "extra")
 }
@@ -136,10 +137,10 @@ func TestAnotherDefinitionBeginsAnew(t *testing.T) {
 func TestWhatWasLeftIsMadeAnew(t *testing.T) {
 	t.Parallel()
 	b := looping(t)
-	b.must(checkpoint.StatusFailed, func(o *runner.Options) { o.Select.Invalidate = []string{"make"} })
+	b.must(state.StatusFailed, func(o *runner.Options) { o.Select.Invalidate = []string{"make"} })
 	b.wantFile("f", "made\nfixed\nfixed")
 	b.cutShort()
-	b.must(checkpoint.StatusComplete)
+	b.must(state.StatusComplete)
 	b.wantFile("f", "made\nfixed\nfixed\nfixed")
 }
 
@@ -148,18 +149,18 @@ func TestWhatWasLeftIsMadeAnew(t *testing.T) {
 func TestARollbackTakesBackWhatWasLeft(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, loopOf("test $(grep -c fixed f) = 5"))
-	b.must(checkpoint.StatusFailed)
-	b.must(checkpoint.StatusFailed)
+	b.must(state.StatusFailed)
+	b.must(state.StatusFailed)
 	b.wantFile("f", "made\nfixed\nfixed\nfixed\nfixed")
-	b.goBack(b.checkpointOf(checkpoint.TriggerFailure, 1))
+	b.goBack(b.checkpointOf(state.TriggerFailure, 1))
 	b.wantFile("f", "made\nfixed\nfixed")
 	if _, err := os.Stat(b.path("extra")); !os.IsNotExist(err) {
 		t.Errorf("extra was gone then: %v", err)
 	}
-	b.must(checkpoint.StatusFailed)
+	b.must(state.StatusFailed)
 	b.wantFile("f", "made\nfixed\nfixed\nfixed\nfixed")
 	b.cutShort()
-	b.must(checkpoint.StatusComplete)
+	b.must(state.StatusComplete)
 	b.wantFile("f", "made\nfixed\nfixed\nfixed\nfixed\nfixed")
 }
 
@@ -185,11 +186,11 @@ phase "all" {
   }
 }
 `)
-	b.must(checkpoint.StatusFailed)
+	b.must(state.StatusFailed)
 	b.wantFile("f", "made\none\ntwo")
-	b.must(checkpoint.StatusFailed, func(o *runner.Options) { o.Select.Invalidate = []string{"one"} })
+	b.must(state.StatusFailed, func(o *runner.Options) { o.Select.Invalidate = []string{"one"} })
 	b.wantFile("f", "made\none\ntwo\none")
 	b.write("mended", "")
-	b.must(checkpoint.StatusComplete)
+	b.must(state.StatusComplete)
 	b.wantFile("f", "made\none\ntwo\none\none\ntwo")
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/pipeline"
 	"prdrunner/runner/findings"
@@ -45,7 +46,7 @@ type loop struct {
 	pl    *plan.Planner
 	began time.Time
 	ran   time.Time // when the session was started or resumed
-	git   *checkpoint.Git
+	git   *state.Git
 
 	finder func() *findings.Finder // finds errors in an output; compiled at the first failure
 
@@ -75,14 +76,14 @@ type loop struct {
 	over         bool // the end of the run is being recorded
 	unwritten    bool // a checkpoint could not be written, and onUnwritten was applied
 	onUnwritten  OnCheckpointError
-	captures     captures            // the number and cost of the session's captures
-	uncaptured   bool                // the last capture failed, and was not skipped
-	holding      bool                // views get commits only after their checkpoint files are written
-	held         []checkpoint.Commit // the commits that wait for their checkpoint files
-	toldLinks    map[string]bool     // links out of the workspace about which the user was told
-	toldLeftOut  bool                // the user was told which files captures leave out
-	toldUnstable []string            // files that kept changing, about which the user was told
-	fatal        error               // why the journal can no longer be written
+	captures     captures        // the number and cost of the session's captures
+	uncaptured   bool            // the last capture failed, and was not skipped
+	holding      bool            // views get commits only after their checkpoint files are written
+	held         []state.Commit  // the commits that wait for their checkpoint files
+	toldLinks    map[string]bool // links out of the workspace about which the user was told
+	toldLeftOut  bool            // the user was told which files captures leave out
+	toldUnstable []string        // files that kept changing, about which the user was told
+	fatal        error           // why the journal can no longer be written
 }
 
 // continuation is a function that waits until a commit is durable.
@@ -205,7 +206,7 @@ func (l *loop) acknowledge(a checkpoint.Ack) {
 	l.durable(c)
 }
 
-func (l *loop) durable(c checkpoint.Commit) {
+func (l *loop) durable(c state.Commit) {
 	l.show(c)
 	for len(l.backlog) > 0 && l.backlog[0].seq <= c.Seq {
 		next := l.backlog[0]
@@ -217,7 +218,7 @@ func (l *loop) durable(c checkpoint.Commit) {
 // add records events, and calls then (unless nil) once these and all earlier events are
 // durable. It calls then at once if they are durable already, and never after a fatal
 // error.
-func (l *loop) add(then func(), events ...checkpoint.Event) {
+func (l *loop) add(then func(), events ...state.Event) {
 	seq := l.x.Add(events...)
 	switch {
 	case then == nil || l.fatal != nil:

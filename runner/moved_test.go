@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/runner/plan"
 )
 
@@ -25,10 +26,10 @@ phase "one" {
 `)
 	git := b.inGit()
 	b.write(".gitignore", ".runner\nran\nbuild/\n")
-	b.must(checkpoint.StatusFailed, git)
+	b.must(state.StatusFailed, git)
 	b.wantRan("A", "check", "B")
 	b.write("build/app", "broken")
-	b.must(checkpoint.StatusFailed, git)
+	b.must(state.StatusFailed, git)
 	b.wantRan("check")
 }
 
@@ -50,9 +51,9 @@ phase "one" {
 `)
 	git := b.inGit()
 	b.write("main.go", "good")
-	b.must(checkpoint.StatusFailed, git)
+	b.must(state.StatusFailed, git)
 	b.wantRan("A", "check", "B")
-	b.must(checkpoint.StatusFailed, git)
+	b.must(state.StatusFailed, git)
 	b.wantRan("check")
 }
 
@@ -77,12 +78,12 @@ phase "two" {
 `)
 	git := b.inGit()
 	b.write("main.go", "good")
-	b.must(checkpoint.StatusFailed, git)
+	b.must(state.StatusFailed, git)
 	b.wantRan("A", "B", "check", "C")
-	b.must(checkpoint.StatusFailed, git)
+	b.must(state.StatusFailed, git)
 	b.wantRan("C")
 	b.write("main.go", "bad")
-	b.must(checkpoint.StatusFailed, git)
+	b.must(state.StatusFailed, git)
 	b.wantRan("check")
 }
 
@@ -108,17 +109,17 @@ phase "one" {
 	b.write(".gitignore", ".runner\nran\nkeep\n")
 	b.write("keep", "ignored")
 	b.write("main.go", "good")
-	b.must(checkpoint.StatusPaused, git)
+	b.must(state.StatusPaused, git)
 	b.wantRan("A")
-	if err := b.ask(checkpoint.Request{Verb: checkpoint.VerbApprove, Gate: "review (A)", By: checkpoint.Actor{User: "ann"}}); err != nil {
+	if err := b.ask(checkpoint.Request{Verb: checkpoint.VerbApprove, Gate: "review (A)", By: state.Actor{User: "ann"}}); err != nil {
 		t.Fatal(err)
 	}
-	b.must(checkpoint.StatusFailed, git)
+	b.must(state.StatusFailed, git)
 	b.wantRan("B")
-	b.must(checkpoint.StatusFailed, git)
+	b.must(state.StatusFailed, git)
 	b.wantRan("B")
 	b.write("main.go", "edited")
-	b.must(checkpoint.StatusPaused, git)
+	b.must(state.StatusPaused, git)
 	b.wantRan()
 	if got := b.decision("review (A)"); got != plan.Judge {
 		t.Errorf("the approval is %s, want it judged again", got)

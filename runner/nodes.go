@@ -8,7 +8,7 @@ import (
 	"github.com/cenkalti/backoff/v4"
 	"github.com/hashicorp/hcl/v2"
 
-	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/pipeline"
 	"prdrunner/runner/plan"
 	"prdrunner/runner/schedule"
@@ -24,12 +24,12 @@ type node struct {
 	ready   time.Time  // when its last upstream workstream became ok
 	step    *plan.Step // the decision about it; after its end nil, except for a skipped workstream
 	attempt int
-	digest  checkpoint.Digest
+	digest  state.Digest
 
-	tries  int                   // attempts in this run that have ended
-	pauses backoff.BackOff       // yields the pauses between its attempts
-	left   []checkpoint.Artifact // artifacts of other workstreams as the last attempt left them, until they are on record
-	looked bool                  // partial work was checked for and taken back, which only its first attempt in a run does
+	tries  int              // attempts in this run that have ended
+	pauses backoff.BackOff  // yields the pauses between its attempts
+	left   []state.Artifact // artifacts of other workstreams as the last attempt left them, until they are on record
+	looked bool             // partial work was checked for and taken back, which only its first attempt in a run does
 
 	ended bool
 	ok    bool // complete or skipped: its dependents may start
@@ -80,7 +80,7 @@ func (n *node) forget() {
 	if !n.skipped() {
 		n.step = nil
 	}
-	n.digest, n.pauses = checkpoint.Digest{}, nil
+	n.digest, n.pauses = state.Digest{}, nil
 }
 
 func (n *node) skipped() bool { return n.step != nil && n.step.Decision == plan.Skipped }
@@ -97,7 +97,7 @@ func (l *loop) block(n *node, on string) {
 func (l *loop) consider(n *node) {
 	rec := l.x.State().Workstream(n.ws.Name)
 	overwrites := l.recordedFiles.under(l.sv.Extend(n.ws.ArtifactPatterns))
-	if len(n.ws.Inputs) == 0 && (len(rec.Artifacts) == 0 || rec.Status == checkpoint.Pending) && !overwrites {
+	if len(n.ws.Inputs) == 0 && (len(rec.Artifacts) == 0 || rec.Status == state.Pending) && !overwrites {
 		l.decided(n)
 		return
 	}
@@ -113,7 +113,7 @@ func (l *loop) consider(n *node) {
 			case l.status != running: // only its files were read, so there is nothing to record
 				l.end(n, false)
 			case err != nil:
-				l.failWorkstream(n, checkpoint.Failure{Workstream: n.ws.Name, Outcome: "error", Message: checkpoint.Text(err.Error())})
+				l.failWorkstream(n, state.Failure{Workstream: n.ws.Name, Outcome: "error", Message: state.Text(err.Error())})
 			default:
 				l.facts.Merge(found)
 				l.decided(n)
@@ -141,7 +141,7 @@ func (l *loop) decided(n *node) {
 	case plan.Run, plan.Rerun, plan.Cached:
 		if lost := slices.Concat(l.unkept(plan.Edited(l.facts.Conflicts[n.ws.Name])), l.unkeptPartial(n.ws.Name)); len(lost) > 0 {
 			err := &ConflictError{Conflicts: lost, Rerun: true}
-			l.failWorkstream(n, checkpoint.Failure{Workstream: n.ws.Name, Outcome: "conflict", Message: checkpoint.Text(err.Error())})
+			l.failWorkstream(n, state.Failure{Workstream: n.ws.Name, Outcome: "conflict", Message: state.Text(err.Error())})
 			return
 		}
 		if l.stopFor(l.editsBefore(n.ws)) {
@@ -152,12 +152,12 @@ func (l *loop) decided(n *node) {
 		l.attemptNext(n)
 	case plan.Uncertain:
 		l.enter()
-		if rec := l.x.State().Workstream(n.ws.Name); rec.Status != checkpoint.Uncertain {
-			e := checkpoint.WorkstreamUncertain{Workstream: n.ws.Name, Error: checkpoint.Failure{
+		if rec := l.x.State().Workstream(n.ws.Name); rec.Status != state.Uncertain {
+			e := state.WorkstreamUncertain{Workstream: n.ws.Name, Error: state.Failure{
 				Workstream: n.ws.Name, Outcome: "unknown", Message: n.step.Reason,
 			}}
 			if n.step.Happened != nil || plan.Done(rec) {
-				e.Error.Outcome = checkpoint.OutcomeHappened
+				e.Error.Outcome = state.OutcomeHappened
 			}
 			if of := l.pl.Formerly(n.ws, rec); of != nil {
 				e.SameAs = of.Name
@@ -181,7 +181,7 @@ func (l *loop) unevaluated(n *node, diags hcl.Diagnostics) {
 	case n.step.Decision == plan.Blocked: // the selection leaves it out
 		l.cause.excluded = l.cause.excluded || l.pl.Excluded(n.ws) != ""
 		l.end(n, false)
-	case rec.Status == checkpoint.Uncertain:
+	case rec.Status == state.Uncertain:
 		l.warn(n.ws.Name + ": " + string(f.Message))
 		l.leaveUncertain(n)
 	case n.step.Decision == plan.Run && plan.Done(rec):
@@ -196,7 +196,7 @@ func (l *loop) skipWorkstream(n *node) {
 	if rec := l.x.State().Workstream(n.ws.Name); !rec.AllSkipped() {
 		l.enter()
 		l.recordedFiles.release(rec)
-		l.add(nil, checkpoint.WorkstreamSkipped{Workstream: n.ws.Name, Reason: n.step.Reason})
+		l.add(nil, state.WorkstreamSkipped{Workstream: n.ws.Name, Reason: n.step.Reason})
 	}
 	l.member(n.ws, false)
 	l.add(func() { l.end(n, true) })
@@ -236,12 +236,12 @@ func (l *loop) takeEdits(n *node, changed []plan.Conflict) {
 				l.end(n, false)
 				return
 			case err != nil:
-				l.failWorkstream(n, checkpoint.Failure{Workstream: n.ws.Name, Outcome: "result", Message: checkpoint.Text(err.Error())})
+				l.failWorkstream(n, state.Failure{Workstream: n.ws.Name, Outcome: "result", Message: state.Text(err.Error())})
 				return
 			}
-			paths := make([]checkpoint.Text, len(changed))
+			paths := make([]state.Text, len(changed))
 			for i, c := range changed {
-				paths[i] = checkpoint.Text(c.Path)
+				paths[i] = state.Text(c.Path)
 			}
 			l.enter()
 			l.recordEdited(n.ws, plan.SortedByPath(slices.Concat(current, partial)), paths)
@@ -251,9 +251,9 @@ func (l *loop) takeEdits(n *node, changed []plan.Conflict) {
 }
 
 // recordEdited records artifacts as they are now.
-func (l *loop) recordEdited(ws *pipeline.Workstream, artifacts []checkpoint.Artifact, edited []checkpoint.Text) {
+func (l *loop) recordEdited(ws *pipeline.Workstream, artifacts []state.Artifact, edited []state.Text) {
 	l.recordedFiles.make(ws, l.sv.Extend(ws.ArtifactPatterns), artifacts)
-	l.add(nil, checkpoint.WorkstreamEdited{Workstream: ws.Name, Artifacts: artifacts, Edited: edited})
+	l.add(nil, state.WorkstreamEdited{Workstream: ws.Name, Artifacts: artifacts, Edited: edited})
 	delete(l.facts.Conflicts, ws.Name)
 }
 
@@ -267,7 +267,7 @@ func (l *loop) adopt(n *node) {
 			case l.cut():
 				l.end(n, false)
 			case err != nil:
-				l.failWorkstream(n, checkpoint.Failure{Workstream: n.ws.Name, Outcome: "result", Message: checkpoint.Text(l.o.Mask(err.Error()))})
+				l.failWorkstream(n, state.Failure{Workstream: n.ws.Name, Outcome: "result", Message: state.Text(l.o.Mask(err.Error()))})
 			default:
 				l.enter()
 				l.recordEdited(n.ws, artifacts, nil)
@@ -285,24 +285,24 @@ func (l *loop) judgeWorkstream(n *node) {
 			l.end(n, false)
 			return
 		}
-		if rec := l.x.State().Workstream(n.ws.Name); rec.Status == checkpoint.Completed {
+		if rec := l.x.State().Workstream(n.ws.Name); rec.Status == state.Completed {
 			l.pl.Mark(n.ws.Name, plan.Reuse)
 			l.member(n.ws, false)
 			l.add(func() { l.end(n, true) }) // once the verdicts are durable
 			return
 		}
 		l.enter()
-		l.complete(n, checkpoint.WorkstreamCompleted{Workstream: n.ws.Name})
+		l.complete(n, state.WorkstreamCompleted{Workstream: n.ws.Name})
 	})
 }
 
 // complete records that a workstream is complete, and makes the checkpoints that are due
 // then.
-func (l *loop) complete(n *node, e checkpoint.WorkstreamCompleted) {
+func (l *loop) complete(n *node, e state.WorkstreamCompleted) {
 	l.pl.Mark(n.ws.Name, plan.Reuse)
 	l.add(nil, e)
 	l.captureBoundary(func() {
-		l.checkpoint(checkpoint.TriggerWorkstreamComplete, "")
+		l.checkpoint(state.TriggerWorkstreamComplete, "")
 		l.member(n.ws, true)
 	})
 	l.add(func() { l.end(n, true) })
@@ -311,25 +311,25 @@ func (l *loop) complete(n *node, e checkpoint.WorkstreamCompleted) {
 // failWorkstream ends a workstream with a failure. A once step whose work is done becomes
 // uncertain instead: a failed workstream would run again, and only the user may decide
 // that for a once step.
-func (l *loop) failWorkstream(n *node, f checkpoint.Failure) {
+func (l *loop) failWorkstream(n *node, f state.Failure) {
 	l.enter()
 	if n.ws.Effect == pipeline.Once && plan.Done(l.x.State().Workstream(n.ws.Name)) {
-		l.add(nil, checkpoint.WorkstreamUncertain{Workstream: n.ws.Name, Error: f})
+		l.add(nil, state.WorkstreamUncertain{Workstream: n.ws.Name, Error: f})
 		l.leaveUncertain(n)
 		return
 	}
-	l.add(func() { l.end(n, false) }, checkpoint.WorkstreamFailed{Workstream: n.ws.Name, Error: f, Left: n.left})
+	l.add(func() { l.end(n, false) }, state.WorkstreamFailed{Workstream: n.ws.Name, Error: f, Left: n.left})
 	l.fail(f)
 }
 
 // interruptWorkstream leaves a workstream for the next run.
 func (l *loop) interruptWorkstream(n *node) {
-	l.add(func() { l.end(n, false) }, checkpoint.WorkstreamInterrupted{Workstream: n.ws.Name, Attempt: n.attempt})
+	l.add(func() { l.end(n, false) }, state.WorkstreamInterrupted{Workstream: n.ws.Name, Attempt: n.attempt})
 }
 
 // fail records a failure for the end of the run, and has nothing new start unless the run
 // keeps going.
-func (l *loop) fail(f checkpoint.Failure) {
+func (l *loop) fail(f state.Failure) {
 	l.cause.failures = append(l.cause.failures, f)
 	if !l.o.KeepGoing {
 		l.halt(stopFailure)
@@ -337,15 +337,15 @@ func (l *loop) fail(f checkpoint.Failure) {
 }
 
 // diagnosed returns the failure for an expression that could not be evaluated.
-func (l *loop) diagnosed(owner, gate string, diags hcl.Diagnostics) checkpoint.Failure {
-	f := checkpoint.Failure{Workstream: owner, Gate: gate, Outcome: "error"}
+func (l *loop) diagnosed(owner, gate string, diags hcl.Diagnostics) state.Failure {
+	f := state.Failure{Workstream: owner, Gate: gate, Outcome: "error"}
 	for _, d := range diags {
 		if d.Severity != hcl.DiagError {
 			continue
 		}
-		f.Message = checkpoint.Text(l.o.Mask(d.Summary + ": " + d.Detail))
+		f.Message = state.Text(l.o.Mask(d.Summary + ": " + d.Detail))
 		if d.Subject != nil {
-			f.File, f.Line, f.Column = checkpoint.Text(l.p.Source), d.Subject.Start.Line, d.Subject.Start.Column
+			f.File, f.Line, f.Column = state.Text(l.p.Source), d.Subject.Start.Line, d.Subject.Start.Column
 		}
 		break
 	}

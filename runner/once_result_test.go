@@ -3,7 +3,7 @@ package runner_test
 import (
 	"testing"
 
-	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 )
 
 // A once step that a person called done, and whose artifact is not there, must
@@ -20,24 +20,24 @@ phase "one" {
   }
 }
 `)
-	b.must(checkpoint.StatusPaused)
+	b.must(state.StatusPaused)
 	b.wantRan("A")
-	session, err := b.store.Lock(t.Context(), "PRD-001", checkpoint.Actor{})
+	session, err := b.store.Lock(t.Context(), "PRD-001", state.Actor{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	session.Add(checkpoint.WorkstreamResolved{Workstream: "A", Resolution: checkpoint.ResolvedDone})
+	session.Add(state.WorkstreamResolved{Workstream: "A", Resolution: state.ResolvedDone})
 	if err := session.Close(); err != nil {
 		t.Fatal(err)
 	}
-	e := b.must(checkpoint.StatusPaused)
-	if e.Pause == nil || e.Pause.Reason != checkpoint.PauseUncertain {
+	e := b.must(state.StatusPaused)
+	if e.Pause == nil || e.Pause.Reason != state.PauseUncertain {
 		t.Errorf("paused: %+v", e.Pause)
 	}
 	w := b.state().Workstream("A")
-	if want := `the declared artifact "out/*.txt" does not exist`; w.Status != checkpoint.Uncertain || w.Error == nil || string(w.Error.Message) != want {
+	if want := `the declared artifact "out/*.txt" does not exist`; w.Status != state.Uncertain || w.Error == nil || string(w.Error.Message) != want {
 		t.Errorf("A is %s: %+v, want %q", w.Status, w.Error, want)
 	}
-	b.must(checkpoint.StatusPaused)
+	b.must(state.StatusPaused)
 	b.wantRan()
 }

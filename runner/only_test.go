@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/runner"
 	"prdrunner/runner/plan"
 )
@@ -85,7 +85,7 @@ func TestOnlyLeavesWhatThePlanSaysIsBlocked(t *testing.T) {
 			b := newBench(t, source)
 			approve := func(o *runner.Options) { o.Asker = approving{} }
 			b.write("given", "o=1\n")
-			b.must(checkpoint.StatusComplete, approve)
+			b.must(state.StatusComplete, approve)
 			b.ran()
 			before := b.state()
 			b.write("given", test.given+"\n")
@@ -94,7 +94,7 @@ func TestOnlyLeavesWhatThePlanSaysIsBlocked(t *testing.T) {
 			if want := slices.Sorted(slices.Values(test.blocked)); !slices.Equal(planned, want) {
 				t.Errorf("blocked is %q, want %q", planned, want)
 			}
-			if e := b.must(checkpoint.StatusPaused, choose, approve); e.Pause.Message != "only some workstreams were chosen" {
+			if e := b.must(state.StatusPaused, choose, approve); e.Pause.Message != "only some workstreams were chosen" {
 				t.Errorf("paused: %+v", e.Pause)
 			}
 			b.wantRan("a")
@@ -103,7 +103,7 @@ func TestOnlyLeavesWhatThePlanSaysIsBlocked(t *testing.T) {
 					t.Errorf("the plan says that %s is blocked, and on record of it is %+v, which was %+v", name, is, was)
 				}
 			}
-			b.must(checkpoint.StatusComplete, approve)
+			b.must(state.StatusComplete, approve)
 		})
 	}
 }
@@ -121,12 +121,12 @@ func blockedIn(steps map[string]plan.Step) (names []string) {
 
 // onRecord is what a state has of a workstream or a gate.
 type onRecord struct {
-	status   checkpoint.StepStatus
+	status   state.StepStatus
 	attempts int
 	at       string // when it ended, or its verdict was given
 }
 
-func recordIn(t *testing.T, st *checkpoint.State, name string) onRecord {
+func recordIn(t *testing.T, st *state.State, name string) onRecord {
 	t.Helper()
 	if w := st.Workstream(name); w != nil {
 		return onRecord{w.Status, w.Attempts, fmt.Sprint(w.WorkSeq)}
@@ -141,5 +141,5 @@ func recordIn(t *testing.T, st *checkpoint.State, name string) onRecord {
 // leftAs reports whether nothing was done about it since: a verdict may have been
 // taken back with what it was about.
 func (r onRecord) leftAs(was onRecord) bool {
-	return r == was || r == onRecord{checkpoint.Pending, was.attempts, ""}
+	return r == was || r == onRecord{state.Pending, was.attempts, ""}
 }

@@ -52,7 +52,7 @@ func (s step) artifact() string { return "out/" + s.name + "/made" }
 type point struct {
 	tree    files // nil: it was made while something ran
 	summary summary
-	state   *checkpoint.State
+	state   *state.State
 	valid   map[string]bool // of one that undoes a rollback: what was valid before it
 }
 
@@ -60,8 +60,8 @@ type point struct {
 type summary struct {
 	Steps   int
 	Phase   int
-	Status  map[string]checkpoint.StepStatus
-	Metrics map[string]checkpoint.Metric
+	Status  map[string]state.StepStatus
+	Metrics map[string]state.Metric
 }
 
 // world is a session under test, with the model of it.
@@ -91,7 +91,7 @@ type world struct {
 	results map[string]string // by what a digest says of an upstream workstream: what that was
 	points  map[string]*point
 	valid   map[string]bool
-	last    *checkpoint.State // after the step before
+	last    *state.State // after the step before
 }
 
 func newWorld(t *rapid.T) *world {
@@ -294,16 +294,16 @@ func (w *world) read(name string) string {
 // watching is the view of a build.
 type watching struct {
 	plan    func(*plan.Plan)
-	durable func(checkpoint.Commit)
+	durable func(state.Commit)
 }
 
-func (v watching) Begin(b runner.Beginning)   { v.plan(b.Plan) }
-func (v watching) Commit(c checkpoint.Commit) { v.durable(c) }
-func (v watching) Warn(string)                {}
-func (v watching) End(runner.Ending)          {}
+func (v watching) Begin(b runner.Beginning) { v.plan(b.Plan) }
+func (v watching) Commit(c state.Commit)    { v.durable(c) }
+func (v watching) Warn(string)              {}
+func (v watching) End(runner.Ending)        {}
 
 // run builds, and returns how that ended.
-func (w *world) run(conflict plan.OnConflict, planned func(*plan.Plan), durable func(checkpoint.Commit)) (ending runner.Ending) {
+func (w *world) run(conflict plan.OnConflict, planned func(*plan.Plan), durable func(state.Commit)) (ending runner.Ending) {
 	file, diags := pipeline.Parse([]byte(w.source), filepath.Join(w.dir, "PRD-001.hcl"))
 	if diags.HasErrors() {
 		w.t.Fatal(diags)
@@ -334,7 +334,7 @@ func (w *world) run(conflict plan.OnConflict, planned func(*plan.Plan), durable 
 // locked does something as the owner. What the owner then has in mind must be
 // what the journal says.
 func (w *world) locked(do func(*checkpoint.Session) error) {
-	x, err := w.store.Lock(w.ctx, "PRD-001", checkpoint.Actor{User: "tester"})
+	x, err := w.store.Lock(w.ctx, "PRD-001", state.Actor{User: "tester"})
 	w.must(err)
 	if err := do(x); err != nil {
 		w.t.Fatal(errors.Join(err, x.Close()))
@@ -349,7 +349,7 @@ func (w *world) locked(do func(*checkpoint.Session) error) {
 
 // refused is locked for what must not be done.
 func (w *world) refused(why error, do func(*checkpoint.Session) error) {
-	x, err := w.store.Lock(w.ctx, "PRD-001", checkpoint.Actor{User: "tester"})
+	x, err := w.store.Lock(w.ctx, "PRD-001", state.Actor{User: "tester"})
 	w.must(err)
 	if err := do(x); !errors.Is(err, why) {
 		w.t.Fatalf("error %v, want %v", err, why)
@@ -366,7 +366,7 @@ func asJSON(t *rapid.T, v any) string {
 }
 
 // state is the fold of the journal, read anew.
-func (w *world) state() *checkpoint.State {
+func (w *world) state() *state.State {
 	snap, err := w.store.Load("PRD-001")
 	if errors.Is(err, checkpoint.ErrNoSession) {
 		return nil
@@ -421,8 +421,8 @@ func (w *world) remember(id string, tree files) {
 	w.valid[id] = true
 }
 
-func summaryOf(st *checkpoint.State) summary {
-	s := summary{Steps: st.Steps, Phase: st.CurrentPhase, Status: map[string]checkpoint.StepStatus{}, Metrics: st.Metrics}
+func summaryOf(st *state.State) summary {
+	s := summary{Steps: st.Steps, Phase: st.CurrentPhase, Status: map[string]state.StepStatus{}, Metrics: st.Metrics}
 	for _, p := range st.Phases {
 		s.Status["phase "+p.Name] = p.Status
 		for _, ws := range p.Workstreams {
@@ -438,14 +438,14 @@ func summaryOf(st *checkpoint.State) summary {
 // invalidate is what a rollback does to the checkpoints, as it should be: what
 // came after the point is off the way that the session took, and going back to
 // where another way led is to have what was valid there.
-func (w *world) invalidate(to *point, is *checkpoint.State) {
+func (w *world) invalidate(to *point, is *state.State) {
 	valid := w.valid
 	if to.valid != nil {
 		valid = maps.Clone(to.valid)
 	}
 	w.valid = map[string]bool{}
 	for _, ref := range is.Checkpoints {
-		w.valid[ref.ID] = ref.Trigger == checkpoint.TriggerPreRollback || valid[ref.ID] && ref.Seq <= to.state.Seq
+		w.valid[ref.ID] = ref.Trigger == state.TriggerPreRollback || valid[ref.ID] && ref.Seq <= to.state.Seq
 	}
 }
 
@@ -457,15 +457,15 @@ func (w *world) sameFiles(when string, want files) {
 
 // sameSummary compares states. A once step that was started since is uncertain,
 // and what was running runs no more.
-func (w *world) sameSummary(when string, got, want summary, is *checkpoint.State) {
+func (w *world) sameSummary(when string, got, want summary, is *state.State) {
 	want.Status = maps.Clone(want.Status)
 	for name, status := range want.Status {
-		if ws := is.Workstream(name); ws != nil && ws.Once && got.Status[name] == checkpoint.Uncertain && (status == checkpoint.Running || w.starts[name] > 0 && status != checkpoint.Completed && status != checkpoint.Succeeded) {
-			want.Status[name] = checkpoint.Uncertain
-		} else if ws != nil && status == checkpoint.Running {
-			want.Status[name] = checkpoint.Interrupted
-		} else if is.Gate(name) != nil && status == checkpoint.Running {
-			want.Status[name] = checkpoint.Pending
+		if ws := is.Workstream(name); ws != nil && ws.Once && got.Status[name] == state.Uncertain && (status == state.Running || w.starts[name] > 0 && status != state.Completed && status != state.Succeeded) {
+			want.Status[name] = state.Uncertain
+		} else if ws != nil && status == state.Running {
+			want.Status[name] = state.Interrupted
+		} else if is.Gate(name) != nil && status == state.Running {
+			want.Status[name] = state.Pending
 		}
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -474,11 +474,11 @@ func (w *world) sameSummary(when string, got, want summary, is *checkpoint.State
 }
 
 // artifactsOf compares the artifacts that a state names with the files.
-func (w *world) artifactsOf(st *checkpoint.State) {
+func (w *world) artifactsOf(st *state.State) {
 	tree := w.tree()
 	for _, s := range w.steps {
 		rec := st.Workstream(s.name)
-		if rec.Status != checkpoint.Completed && rec.Status != checkpoint.Succeeded {
+		if rec.Status != state.Completed && rec.Status != state.Succeeded {
 			continue
 		}
 		for _, a := range rec.Artifacts {
@@ -492,7 +492,7 @@ func (w *world) artifactsOf(st *checkpoint.State) {
 
 // judgeBuild checks that what was done did not run again without a reason, that
 // nothing was left out, and that nothing ran twice that must not.
-func (w *world) judgeBuild(was, is *checkpoint.State, plan *plan.Plan, ending runner.Ending) {
+func (w *world) judgeBuild(was, is *state.State, plan *plan.Plan, ending runner.Ending) {
 	t := w.t
 	again := map[string]bool{}
 	for _, s := range w.steps {
@@ -501,8 +501,8 @@ func (w *world) judgeBuild(was, is *checkpoint.State, plan *plan.Plan, ending ru
 		if s.once && w.starts[s.name] > 1 {
 			t.Fatalf("%s ran %d times", s.name, w.starts[s.name])
 		}
-		done := rec.Status == checkpoint.Completed
-		if ending.Status == checkpoint.StatusComplete && !done {
+		done := rec.Status == state.Completed
+		if ending.Status == state.StatusComplete && !done {
 			t.Fatalf("the session is complete, and %s is %s", s.name, rec.Status)
 		}
 		if was == nil {
@@ -512,10 +512,10 @@ func (w *world) judgeBuild(was, is *checkpoint.State, plan *plan.Plan, ending ru
 			continue
 		}
 		before := was.Workstream(s.name)
-		if before.Status == checkpoint.Completed && ran && !w.hasReason(s, was, is, again, plan) {
+		if before.Status == state.Completed && ran && !w.hasReason(s, was, is, again, plan) {
 			t.Fatalf("%s was completed, and ran again without a reason; decision %s", s.name, decided(plan, s.name))
 		}
-		open := []checkpoint.StepStatus{checkpoint.Pending, checkpoint.Failed, checkpoint.Interrupted}
+		open := []state.StepStatus{state.Pending, state.Failed, state.Interrupted}
 		if slices.Contains(open, before.Status) && done && !ran {
 			t.Fatalf("%s was %s, is completed, and did not run", s.name, before.Status)
 		}
@@ -529,19 +529,19 @@ func (w *world) judgeBuild(was, is *checkpoint.State, plan *plan.Plan, ending ru
 			again[s.name] = true
 		}
 	}
-	if ending.Status == checkpoint.StatusComplete {
+	if ending.Status == state.StatusComplete {
 		clear(w.meddled)
 	}
 }
 
 // resultOf tells one result of a workstream from another.
-func resultOf(rec *checkpoint.Workstream) string {
+func resultOf(rec *state.Workstream) string {
 	return fmt.Sprint(rec.WorkSeq, rec.Artifacts)
 }
 
 // hasReason reports whether a completed workstream had to run again: its input
 // is another than it ran with, or something that it depends on is another.
-func (w *world) hasReason(s step, was, is *checkpoint.State, again map[string]bool, planned *plan.Plan) bool {
+func (w *world) hasReason(s step, was, is *state.State, again map[string]bool, planned *plan.Plan) bool {
 	before := was.Workstream(s.name)
 	if d := decided(planned, s.name); d != plan.Rerun && d != plan.Depends {
 		return false
@@ -609,7 +609,7 @@ func (w *world) check(after string) {
 	w.last = st
 }
 
-func (w *world) checkDerived(after string, st *checkpoint.State) {
+func (w *world) checkDerived(after string, st *state.State) {
 	t := w.t
 	if w.last != nil && w.last.Session == st.Session {
 		for _, s := range w.steps {
@@ -646,11 +646,11 @@ func (w *world) move() {
 	w.must(err)
 	plan, err := came.PlanFiles(ctx, w.files)
 	w.must(err)
-	_, err = came.Place(ctx, checkpoint.Actor{}, checkpoint.PlaceOptions{Files: plan})
+	_, err = came.Place(ctx, state.Actor{}, checkpoint.PlaceOptions{Files: plan})
 	w.must(errors.Join(err, came.Close()))
 	if diff := cmp.Diff(asJSON(w.t, was), asJSON(w.t, w.state())); diff != "" {
 		w.t.Fatalf("the imported state is another (-want +got):\n%s", diff)
 	}
-	_, err = w.store.RestoreImported(ctx, w.files, "PRD-001", plan, checkpoint.Actor{}, false)
+	_, err = w.store.RestoreImported(ctx, w.files, "PRD-001", plan, state.Actor{}, false)
 	w.must(err)
 }

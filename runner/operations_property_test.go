@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/runner/plan"
 )
 
@@ -54,7 +55,7 @@ func (w *world) build() {
 		w.rejects[s.name] = rapid.IntRange(0, 4).Draw(rt, "rejects "+s.name) == 0
 	}
 	was := w.state()
-	if was != nil && was.Status == checkpoint.StatusComplete {
+	if was != nil && was.Status == state.StatusComplete {
 		w.points, w.valid, w.last = map[string]*point{}, map[string]bool{}, nil // a new session begins with its records
 	}
 	conflict := rapid.SampledFrom([]plan.OnConflict{plan.ConflictKeep, plan.ConflictRestore}).Draw(rt, "on conflict")
@@ -62,10 +63,10 @@ func (w *world) build() {
 	w.ran = nil
 	var transitions []transition
 	var planned *plan.Plan
-	ending := w.run(conflict, func(p *plan.Plan) { planned = p }, func(c checkpoint.Commit) {
+	ending := w.run(conflict, func(p *plan.Plan) { planned = p }, func(c state.Commit) {
 		for _, e := range c.Events {
 			rt.Logf("%d %s %+v", c.Seq, e.Kind(), e)
-			if made, ok := e.(checkpoint.CheckpointCreated); ok && made.Trigger == checkpoint.TriggerPhaseTransition {
+			if made, ok := e.(state.CheckpointCreated); ok && made.Trigger == state.TriggerPhaseTransition {
 				transitions = append(transitions, transition{made.ID, w.tree()})
 			}
 		}
@@ -78,7 +79,7 @@ func (w *world) build() {
 	for _, ref := range is.Checkpoints {
 		switch {
 		case w.points[ref.ID] != nil:
-		case ref.Trigger == checkpoint.TriggerStart:
+		case ref.Trigger == state.TriggerStart:
 			w.remember(ref.ID, atStart)
 		case ref.ID == is.Current && ref.Capture != nil && ref.Capture.Seq == ref.Seq:
 			w.remember(ref.ID, w.tree())
@@ -148,8 +149,8 @@ func (w *world) rollback() {
 			ids = append(ids, ref.ID)
 		}
 	}
-	scope := rapid.SampledFrom([]checkpoint.RollbackScope{
-		checkpoint.RollbackAll, checkpoint.RollbackAll, checkpoint.RollbackState, checkpoint.RollbackFiles,
+	scope := rapid.SampledFrom([]state.RollbackScope{
+		state.RollbackAll, state.RollbackAll, state.RollbackState, state.RollbackFiles,
 	}).Draw(w.t, "scope")
 	w.goBack(rapid.SampledFrom(ids).Draw(w.t, "to"), scope)
 }
@@ -159,12 +160,12 @@ func (w *world) undo() {
 	var ids []string
 	st := w.state()
 	for _, r := range st.Rollbacks {
-		if slices.ContainsFunc(st.Checkpoints, func(ref *checkpoint.CheckpointRef) bool { return ref.ID == r.Safety }) {
+		if slices.ContainsFunc(st.Checkpoints, func(ref *state.CheckpointRef) bool { return ref.ID == r.Safety }) {
 			ids = append(ids, r.Safety)
 		}
 	}
 	if len(ids) > 0 {
-		w.goBack(rapid.SampledFrom(ids).Draw(w.t, "undoes"), checkpoint.RollbackAll)
+		w.goBack(rapid.SampledFrom(ids).Draw(w.t, "undoes"), state.RollbackAll)
 	}
 }
 
@@ -179,13 +180,13 @@ func (w *world) cut() {
 		}
 	}
 	id := rapid.SampledFrom(ids).Draw(w.t, "to")
-	x, err := w.store.Lock(w.ctx, "PRD-001", checkpoint.Actor{})
+	x, err := w.store.Lock(w.ctx, "PRD-001", state.Actor{})
 	w.must(err)
 	w.writes.Store(int64(rapid.IntRange(0, 60).Draw(w.t, "writes")))
 	_, failed := x.Rollback(w.ctx, w.files, checkpoint.RollbackOptions{To: id})
 	failed = errors.Join(failed, x.Close())
 	w.writes.Store(-1)
-	var begun *checkpoint.RollbackStarted
+	var begun *state.RollbackStarted
 	w.locked(func(x *checkpoint.Session) error {
 		begun = x.State().Rollback
 		_, err := x.FinishRollback(w.ctx, w.files)
@@ -213,7 +214,7 @@ func (w *world) cut() {
 }
 
 // wentBack compares what came of a rollback with what is remembered.
-func (w *world) wentBack(id string, is *checkpoint.State) {
+func (w *world) wentBack(id string, is *state.State) {
 	to := w.points[id]
 	switch {
 	case is.Rollbacks[len(is.Rollbacks)-1].StateSeq != 0:
@@ -222,7 +223,7 @@ func (w *world) wentBack(id string, is *checkpoint.State) {
 		return
 	case to.tree != nil:
 		w.sameFiles("a rollback to "+id, to.tree)
-	case to.state.Checkpoints[len(to.state.Checkpoints)-1].Trigger != checkpoint.TriggerConflictStart: // that one keeps edits
+	case to.state.Checkpoints[len(to.state.Checkpoints)-1].Trigger != state.TriggerConflictStart: // that one keeps edits
 		w.artifactsOf(to.state)
 	}
 	w.sameSummary("a rollback to "+id, summaryOf(is), to.summary, is)
@@ -232,7 +233,7 @@ func (w *world) wentBack(id string, is *checkpoint.State) {
 // wentFurtherBack checks a rollback that took the state of an earlier moment, since the
 // files of the checkpoint don't vouch for its own: whatever is done has its artifacts, and
 // was done at the checkpoint.
-func (w *world) wentFurtherBack(id string, is *checkpoint.State) {
+func (w *world) wentFurtherBack(id string, is *state.State) {
 	to := w.points[id]
 	if to.tree != nil {
 		w.t.Fatalf("a rollback to %s took an earlier state, though its files were captured for it", id)
@@ -241,7 +242,7 @@ func (w *world) wentFurtherBack(id string, is *checkpoint.State) {
 	further := false
 	for _, s := range w.steps {
 		was, now := to.state.Workstream(s.name).Status, is.Workstream(s.name).Status
-		if now == checkpoint.Completed && was != checkpoint.Completed {
+		if now == state.Completed && was != state.Completed {
 			w.t.Fatalf("a rollback to %s left %s completed, which was %s", id, s.name, was)
 		}
 		further = further || now != was
@@ -252,7 +253,7 @@ func (w *world) wentFurtherBack(id string, is *checkpoint.State) {
 }
 
 // goBack rolls back, and compares what comes of it with what is remembered.
-func (w *world) goBack(id string, scope checkpoint.RollbackScope) {
+func (w *world) goBack(id string, scope state.RollbackScope) {
 	to, was, tree := w.points[id], w.state(), w.tree()
 	var done *checkpoint.RolledBack
 	w.locked(func(x *checkpoint.Session) (err error) {
@@ -265,13 +266,13 @@ func (w *world) goBack(id string, scope checkpoint.RollbackScope) {
 	w.points[done.Safety].valid = maps.Clone(w.valid)
 	w.valid[done.Safety] = true
 	switch scope {
-	case checkpoint.RollbackAll:
+	case state.RollbackAll:
 		w.wentBack(id, is)
-	case checkpoint.RollbackState:
+	case state.RollbackState:
 		w.sameFiles("a rollback of the state", tree)
 		w.sameSummary("a rollback of the state", summaryOf(is), to.summary, is)
 		w.invalidate(to, is)
-	case checkpoint.RollbackFiles:
+	case state.RollbackFiles:
 		if to.tree != nil {
 			w.sameFiles("a rollback of the files", to.tree)
 		}
@@ -312,7 +313,7 @@ func (w *world) create() {
 func (w *world) pin() {
 	ref := rapid.SampledFrom(w.state().Checkpoints).Draw(w.t, "pinned")
 	w.locked(func(x *checkpoint.Session) error {
-		_, _, err := x.Pin(w.ctx, ref.ID, !ref.Pinned, checkpoint.Actor{}, "")
+		_, _, err := x.Pin(w.ctx, ref.ID, !ref.Pinned, state.Actor{}, "")
 		return err
 	})
 }
@@ -349,9 +350,9 @@ func (w *world) prune() {
 // resolve says of a step that nobody knows the end of that it is done.
 func (w *world) resolve() {
 	for _, s := range w.steps {
-		if rec := w.state().Workstream(s.name); rec != nil && rec.Status == checkpoint.Uncertain {
+		if rec := w.state().Workstream(s.name); rec != nil && rec.Status == state.Uncertain {
 			w.locked(func(x *checkpoint.Session) error {
-				x.Add(checkpoint.WorkstreamResolved{Workstream: s.name, Resolution: checkpoint.ResolvedDone})
+				x.Add(state.WorkstreamResolved{Workstream: s.name, Resolution: state.ResolvedDone})
 				return nil
 			})
 			return

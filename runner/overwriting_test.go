@@ -3,7 +3,7 @@ package runner_test
 import (
 	"testing"
 
-	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 )
 
 // TestOverwritingIsOnRecord: what writes to artifacts of others starts once that is
@@ -27,7 +27,7 @@ phase "one" {
   }
 }
 `)
-			b.must(checkpoint.StatusComplete)
+			b.must(state.StatusComplete)
 			b.wantRan("recorded")
 		})
 	}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/pipeline"
 	"prdrunner/runner/plan"
 )
@@ -60,9 +60,9 @@ func (l *loop) runPhase(phase *pipeline.Phase) bool {
 		l.recordSkipped(phase, nodes[0].step.Reason)
 		return true
 	}
-	if rec := l.x.State().Phase(phase.Name); rec == nil || rec.Status != checkpoint.Completed || l.phase.entered {
+	if rec := l.x.State().Phase(phase.Name); rec == nil || rec.Status != state.Completed || l.phase.entered {
 		l.phase.passed = true
-		l.add(nil, checkpoint.PhaseCompleted{Phase: phase.Name, DurationMS: l.o.Now().Sub(began).Milliseconds()})
+		l.add(nil, state.PhaseCompleted{Phase: phase.Name, DurationMS: l.o.Now().Sub(began).Milliseconds()})
 	}
 	return true
 }
@@ -118,12 +118,12 @@ func (l *loop) skipPhase(phase *pipeline.Phase) {
 // recordSkipped records that a phase is skipped, by its own when or since each of its
 // workstreams is skipped. It records that again if the phase has new workstreams or gates
 // since it was recorded.
-func (l *loop) recordSkipped(phase *pipeline.Phase, reason checkpoint.Text) {
+func (l *loop) recordSkipped(phase *pipeline.Phase, reason state.Text) {
 	if !l.x.State().Phase(phase.Name).AllSkipped() {
 		for _, ws := range phase.Workstreams {
 			l.recordedFiles.release(l.x.State().Workstream(ws.Name))
 		}
-		l.add(nil, checkpoint.PhaseSkipped{Phase: phase.Name, Reason: reason})
+		l.add(nil, state.PhaseSkipped{Phase: phase.Name, Reason: reason})
 	}
 }
 
@@ -133,7 +133,7 @@ func (l *loop) enter() {
 	l.dirty = true
 	if !l.phase.entered {
 		l.phase.entered = true
-		l.add(nil, checkpoint.PhaseStarted{Phase: l.phase.phase.Name})
+		l.add(nil, state.PhaseStarted{Phase: l.phase.phase.Name})
 	}
 }
 
@@ -144,6 +144,6 @@ func (l *loop) member(ws *pipeline.Workstream, ran bool) {
 	p.left[ws.Batch]--
 	p.ran[ws.Batch] = p.ran[ws.Batch] || ran
 	if p.left[ws.Batch] == 0 && p.ran[ws.Batch] {
-		l.checkpoint(checkpoint.TriggerBatchComplete, fmt.Sprintf("batch %d", ws.Batch))
+		l.checkpoint(state.TriggerBatchComplete, fmt.Sprintf("batch %d", ws.Batch))
 	}
 }

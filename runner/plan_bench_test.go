@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/pipeline"
 	"prdrunner/runner"
 	"prdrunner/runner/view"
@@ -49,12 +50,12 @@ func planDone(b *testing.B, src []byte) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	session, err := s.Lock(ctx, "PRD-001", checkpoint.Actor{})
+	session, err := s.Lock(ctx, "PRD-001", state.Actor{})
 	if err != nil {
 		b.Fatal(err)
 	}
 	o := runner.Options{Pipeline: parsed(b, src, dir), Store: s, Session: session, Executor: instant{}, Workspace: dir, Parallel: 2}
-	if e, err := runner.Build(ctx, o); err != nil || e.Status != checkpoint.StatusFailed {
+	if e, err := runner.Build(ctx, o); err != nil || e.Status != state.StatusFailed {
 		b.Fatal(e, err)
 	}
 	if err := session.Close(); err != nil {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/runner/plan"
 )
 
@@ -88,14 +88,14 @@ func (l *loop) prepare(ctx context.Context) (*plan.Plan, error) {
 }
 
 // basis returns the state against which the plan is made, nil if there is none.
-func (l *loop) basis() (*checkpoint.State, error) {
+func (l *loop) basis() (*state.State, error) {
 	return l.o.basis(l.x.State())
 }
 
 // basis returns the state against which a plan is made. The parameter is the state of the
 // current session, nil for none. If the run resumes that session, basis returns its state;
 // otherwise it returns the records with which a new session begins, nil if there are none.
-func (o Options) basis(st *checkpoint.State) (*checkpoint.State, error) {
+func (o Options) basis(st *state.State) (*state.State, error) {
 	switch predecessor := o.predecessor(st); {
 	case o.resumes(st):
 		return st, nil
@@ -108,15 +108,15 @@ func (o Options) basis(st *checkpoint.State) (*checkpoint.State, error) {
 }
 
 // resumes reports whether a run resumes the current session.
-func (o Options) resumes(st *checkpoint.State) bool {
-	return st != nil && !o.Fresh && !st.Abandoned && st.Status != checkpoint.StatusComplete
+func (o Options) resumes(st *state.State) bool {
+	return st != nil && !o.Fresh && !st.Abandoned && st.Status != state.StatusComplete
 }
 
 // predecessor returns the state of the complete session from which a new session begins,
 // nil if there is none.
-func (o Options) predecessor(st *checkpoint.State) *checkpoint.State {
+func (o Options) predecessor(st *state.State) *state.State {
 	switch {
-	case o.Fresh, st != nil && (st.Abandoned || st.Status != checkpoint.StatusComplete):
+	case o.Fresh, st != nil && (st.Abandoned || st.Status != state.StatusComplete):
 		return nil
 	case st != nil:
 		return st
@@ -126,14 +126,14 @@ func (o Options) predecessor(st *checkpoint.State) *checkpoint.State {
 
 // previous returns the state of the session that the run resumes, nil if the run begins a
 // new session.
-func (l *loop) previous() *checkpoint.State {
+func (l *loop) previous() *state.State {
 	if st := l.x.State(); l.o.resumes(st) {
 		return st
 	}
 	return nil
 }
 
-func (l *loop) decideAll(st *checkpoint.State, c *plan.Chosen) *plan.Plan {
+func (l *loop) decideAll(st *state.State, c *plan.Chosen) *plan.Plan {
 	l.pl = plan.New(l.p, st, l.facts, l.o.OnConflict, c)
 	return l.pl.Plan(l.o.Now())
 }
@@ -179,7 +179,7 @@ func undecidedConflicts(p *plan.Plan) *ConflictError {
 
 // resolveConflicts sets the option OnConflict by asking the user. It returns an error if
 // the option or the answer does not resolve the conflicts.
-func (l *loop) resolveConflicts(ctx context.Context, st *checkpoint.State, planned *plan.Plan) error {
+func (l *loop) resolveConflicts(ctx context.Context, st *state.State, planned *plan.Plan) error {
 	conflicts := planned.Conflicts
 	l.sv.Differences(ctx, st, conflicts)
 	if l.o.OnConflict == plan.ConflictKeep {

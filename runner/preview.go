@@ -3,13 +3,13 @@ package runner
 import (
 	"context"
 
-	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/runner/plan"
 )
 
 // Preview returns the plan of a run without running it. It reads files and changes nothing. st
 // is nil for a first run.
-func Preview(ctx context.Context, o Options, st *checkpoint.State) (*plan.Plan, error) {
+func Preview(ctx context.Context, o Options, st *state.State) (*plan.Plan, error) {
 	o = o.withDefaults()
 	pl, err := inspect(ctx, o, st)
 	if err != nil {
@@ -19,7 +19,7 @@ func Preview(ctx context.Context, o Options, st *checkpoint.State) (*plan.Plan, 
 }
 
 // inspect gathers the facts for a plan, and returns the planner.
-func inspect(ctx context.Context, o Options, st *checkpoint.State) (*plan.Planner, error) {
+func inspect(ctx context.Context, o Options, st *state.State) (*plan.Planner, error) {
 	w, done, err := o.files()
 	if err != nil {
 		return nil, err

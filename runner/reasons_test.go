@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/runner"
 )
 
@@ -89,7 +89,7 @@ phase "one" {
 			b := newBench(t, test.source)
 			b.write("beside", "1")
 			b.write("many/0", "1")
-			b.must(checkpoint.StatusFailed)
+			b.must(state.StatusFailed)
 			if test.change != nil {
 				test.change(b)
 			}

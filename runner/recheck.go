@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/pipeline"
 	"prdrunner/runner/plan"
 )
@@ -36,12 +36,12 @@ func (l *loop) carryOver(planned *plan.Plan) {
 
 // keptEdits returns the edited artifacts of a workstream as they were found before the run
 // began, if the decision is to keep the edits.
-func (l *loop) keptEdits(name string) []checkpoint.Artifact {
+func (l *loop) keptEdits(name string) []state.Artifact {
 	if l.pl.ChoiceFor(name) != plan.ConflictKeep {
 		return nil
 	}
 	now := byPathOf(l.facts.Current[name])
-	var kept []checkpoint.Artifact
+	var kept []state.Artifact
 	for _, c := range plan.Edited(l.facts.Conflicts[name]) {
 		if a := now[string(c.Path)]; a != nil {
 			kept = append(kept, *a)
@@ -95,7 +95,7 @@ func (l *loop) takeMended(g *pipeline.Gate, then func(error)) {
 	}
 	ws, now := g.Workstream, byPathOf(l.facts.Judging[g.Label()].Files)
 	artifacts := slices.Clone(l.x.State().Workstream(ws.Name).Artifacts)
-	var mended []checkpoint.Artifact
+	var mended []state.Artifact
 	for i, a := range artifacts {
 		e, differs := l.recordedFiles.differs(string(a.Path), now[string(a.Path)])
 		if differs && e.gate == "" && e.maker == ws.Name && now[string(a.Path)] != nil {
@@ -119,8 +119,8 @@ func (l *loop) takeMended(g *pipeline.Gate, then func(error)) {
 	})
 }
 
-func pathsOf(files []checkpoint.Artifact) []checkpoint.Text {
-	paths := make([]checkpoint.Text, len(files))
+func pathsOf(files []state.Artifact) []state.Text {
+	paths := make([]state.Text, len(files))
 	for i, a := range files {
 		paths[i] = a.Path
 	}
@@ -148,7 +148,7 @@ func (l *loop) recheck(phase *pipeline.Phase) bool {
 				switch {
 				case l.cut():
 				case err != nil:
-					l.fail(checkpoint.Failure{Workstream: phase.Name, Outcome: "error", Message: checkpoint.Text(l.o.Mask(err.Error()))})
+					l.fail(state.Failure{Workstream: phase.Name, Outcome: "error", Message: state.Text(l.o.Mask(err.Error()))})
 				default:
 					same = !l.stopFor(l.compare(gates, found, artifacts, now))
 				}
@@ -183,7 +183,7 @@ func (l *loop) relied(phases []*pipeline.Phase) (gates []*pipeline.Gate, artifac
 	return gates, artifacts
 }
 
-func (l *loop) compare(gates []*pipeline.Gate, found *plan.Facts, artifacts []string, now map[string]*checkpoint.Artifact) []edit {
+func (l *loop) compare(gates []*pipeline.Gate, found *plan.Facts, artifacts []string, now map[string]*state.Artifact) []edit {
 	var edits []edit
 	for _, path := range artifacts {
 		if e, differs := l.recordedFiles.differs(path, now[path]); differs {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/runner"
 	"prdrunner/runner/plan"
 )
@@ -126,7 +127,7 @@ phase "three" {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newBench(t, c.pipeline)
-			e := b.must(checkpoint.StatusPaused)
+			e := b.must(state.StatusPaused)
 			b.wantRan(c.ran...)
 			want := c.message + ", while the run was under way; nothing more was started; `runner build PRD-001 --resume` judges it again"
 			if e.Pause == nil || string(e.Pause.Message) != want {
@@ -135,9 +136,9 @@ phase "three" {
 			if _, err := os.Stat(b.path("published")); err == nil {
 				t.Error("it was published")
 			}
-			status := checkpoint.StatusComplete
+			status := state.StatusComplete
 			if c.failed {
-				status = checkpoint.StatusFailed
+				status = state.StatusFailed
 			}
 			b.must(status)
 			b.wantRan(c.resumed...)
@@ -163,22 +164,22 @@ phase "two" {
   `+publishes+`
 }
 `)
-	approve := checkpoint.Request{PRD: "PRD-001", Verb: checkpoint.VerbApprove, Gate: "sign-off (notes)", By: checkpoint.Actor{User: "ann"}}
+	approve := checkpoint.Request{PRD: "PRD-001", Verb: checkpoint.VerbApprove, Gate: "sign-off (notes)", By: state.Actor{User: "ann"}}
 	answered := make(chan error, 1)
-	asked := onEvent(func(e checkpoint.Event) bool { return e.Kind() == checkpoint.KindGateAsked }, func() {
+	asked := onEvent(func(e state.Event) bool { return e.Kind() == state.KindGateAsked }, func() {
 		go func() {
 			answered <- b.store.Ask(context.Background(), approve, func(*checkpoint.Session) error { return errors.New("nobody runs it") })
 		}()
 	})
-	e := b.must(checkpoint.StatusPaused, asked)
+	e := b.must(state.StatusPaused, asked)
 	if err := <-answered; err != nil {
 		t.Fatal(err)
 	}
 	b.wantRan()
-	if e.Pause == nil || e.Pause.Reason != checkpoint.PauseRequested || !strings.HasPrefix(string(e.Pause.Message), "notes.md was changed after sign-off (notes) judged it") {
+	if e.Pause == nil || e.Pause.Reason != state.PauseRequested || !strings.HasPrefix(string(e.Pause.Message), "notes.md was changed after sign-off (notes) judged it") {
 		t.Errorf("pause %+v", e.Pause)
 	}
-	if e := b.must(checkpoint.StatusPaused); e.Pause.Reason != checkpoint.PauseApproval {
+	if e := b.must(state.StatusPaused); e.Pause.Reason != state.PauseApproval {
 		t.Errorf("pause %+v, want it to ask again", e.Pause)
 	}
 	b.wantRan()
@@ -221,7 +222,7 @@ phase "two" {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newBench(t, c.pipeline)
-			e := b.must(checkpoint.StatusPaused)
+			e := b.must(state.StatusPaused)
 			if slices.Contains(b.ran(), "pub") {
 				t.Error("it was published")
 			}
@@ -231,7 +232,7 @@ phase "two" {
 			if _, err := b.build(); !errors.Is(err, runner.ErrConflict) {
 				t.Errorf("error %v, want a decision to be asked for", err)
 			}
-			b.must(checkpoint.StatusComplete, func(o *runner.Options) { o.OnConflict = plan.ConflictRestore })
+			b.must(state.StatusComplete, func(o *runner.Options) { o.OnConflict = plan.ConflictRestore })
 			b.wantFile("published", "good")
 		})
 	}
@@ -259,12 +260,12 @@ phase "three" {
   workstream "C" { script = "test -e mended" }
 }
 `)
-	b.must(checkpoint.StatusFailed)
+	b.must(state.StatusFailed)
 	b.wantRan("A")
 	b.write("again", "")
 	b.write("mended", "")
 	b.write("in", "other")
-	if e := b.must(checkpoint.StatusPaused); e.Pause == nil || !strings.HasPrefix(string(e.Pause.Message), "out was changed after A made it") {
+	if e := b.must(state.StatusPaused); e.Pause == nil || !strings.HasPrefix(string(e.Pause.Message), "out was changed after A made it") {
 		t.Errorf("pause %+v", e.Pause)
 	}
 	if edited := b.state().Workstream("A").Edited; len(edited) > 0 {
@@ -314,7 +315,7 @@ phase "three" {
   }
 }
 `)
-			b.must(checkpoint.StatusComplete)
+			b.must(state.StatusComplete)
 			b.wantRan("C")
 		})
 	}
@@ -345,7 +346,7 @@ phase "two" {
   }
 }
 `)
-	b.must(checkpoint.StatusComplete)
+	b.must(state.StatusComplete)
 	b.wantRan("D")
 }
 
@@ -371,9 +372,9 @@ phase "two" {
   }
 }
 `)
-	approve := checkpoint.Request{PRD: "PRD-001", Verb: checkpoint.VerbApprove, Gate: "sign-off (A)", By: checkpoint.Actor{User: "ann"}}
+	approve := checkpoint.Request{PRD: "PRD-001", Verb: checkpoint.VerbApprove, Gate: "sign-off (A)", By: state.Actor{User: "ann"}}
 	answers, times := make(chan error, 2), 0
-	asked := onEvent(func(e checkpoint.Event) bool { return e.Kind() == checkpoint.KindGateAsked }, func() {
+	asked := onEvent(func(e state.Event) bool { return e.Kind() == state.KindGateAsked }, func() {
 		if times++; times == 1 {
 			b.write("out", "edited")
 		}
@@ -381,7 +382,7 @@ phase "two" {
 			answers <- b.store.Ask(context.Background(), approve, func(*checkpoint.Session) error { return errors.New("nobody runs it") })
 		}()
 	})
-	b.must(checkpoint.StatusComplete, asked, func(o *runner.Options) { o.Asker = silent{asked: func() {}} })
+	b.must(state.StatusComplete, asked, func(o *runner.Options) { o.Asker = silent{asked: func() {}} })
 	var refused *checkpoint.RefusedError
 	if err := <-answers; !errors.As(err, &refused) {
 		t.Errorf("the first answer: %v, want a refusal", err)
@@ -390,7 +391,7 @@ phase "two" {
 		t.Errorf("the second answer: %v", err)
 	}
 	b.wantRan("edited")
-	if edited := b.state().Workstream("A").Edited; !slices.Equal(edited, []checkpoint.Text{"out"}) {
+	if edited := b.state().Workstream("A").Edited; !slices.Equal(edited, []state.Text{"out"}) {
 		t.Errorf("edited %q", edited)
 	}
 }
@@ -414,9 +415,9 @@ phase "two" {
   }
 }
 `)
-	b.must(checkpoint.StatusComplete)
+	b.must(state.StatusComplete)
 	b.wantRan("formatted")
-	if edited := b.state().Workstream("A").Edited; !slices.Equal(edited, []checkpoint.Text{"out"}) {
+	if edited := b.state().Workstream("A").Edited; !slices.Equal(edited, []state.Text{"out"}) {
 		t.Errorf("edited %q", edited)
 	}
 }

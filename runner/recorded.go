@@ -8,7 +8,7 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
-	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace/tree"
 	"prdrunner/pipeline"
 	"prdrunner/runner/plan"
@@ -18,24 +18,24 @@ import (
 // workstream left them, and files as a gate judged them. A file that another workstream
 // declares and has written since is recorded for that workstream, so it is no edit.
 type recordedFiles struct {
-	made   index                            // artifacts, by the workstream that recorded them last
-	judged index                            // by the gate that judged them last
-	files  map[string][]checkpoint.Artifact // the files to which each valid verdict is bound, by the label of its gate
+	made   index                       // artifacts, by the workstream that recorded them last
+	judged index                       // by the gate that judged them last
+	files  map[string][]state.Artifact // the files to which each valid verdict is bound, by the label of its gate
 }
 
 // recordedFile is a file as a step found or left it.
 type recordedFile struct {
-	file checkpoint.Artifact
+	file state.Artifact
 	by   string
 }
 
 func newRecordedFiles() *recordedFiles {
-	return &recordedFiles{made: index{}, judged: index{}, files: make(map[string][]checkpoint.Artifact)}
+	return &recordedFiles{made: index{}, judged: index{}, files: make(map[string][]state.Artifact)}
 }
 
 // make records the artifacts of a workstream. It first forgets all files that match the
 // workstream's patterns, since the workstream was to make these files, too.
-func (s *recordedFiles) make(ws *pipeline.Workstream, patterns []string, artifacts []checkpoint.Artifact) {
+func (s *recordedFiles) make(ws *pipeline.Workstream, patterns []string, artifacts []state.Artifact) {
 	for _, of := range []index{s.made, s.judged} {
 		for p := range of.matching(patterns) {
 			of.remove(p)
@@ -45,7 +45,7 @@ func (s *recordedFiles) make(ws *pipeline.Workstream, patterns []string, artifac
 }
 
 // add records artifacts of a workstream; all others stay recorded.
-func (s *recordedFiles) add(workstream string, artifacts []checkpoint.Artifact) {
+func (s *recordedFiles) add(workstream string, artifacts []state.Artifact) {
 	for _, a := range artifacts {
 		s.made.put(string(a.Path), recordedFile{a, workstream})
 	}
@@ -63,7 +63,7 @@ func (s *recordedFiles) under(patterns []string) bool {
 
 // release forgets the artifacts of a skipped workstream. From then on they are ordinary
 // files.
-func (s *recordedFiles) release(w *checkpoint.Workstream) {
+func (s *recordedFiles) release(w *state.Workstream) {
 	for _, a := range w.Artifacts {
 		if m, ok := s.made.at(string(a.Path)); ok && m.by == w.Name {
 			s.made.remove(string(a.Path))
@@ -72,7 +72,7 @@ func (s *recordedFiles) release(w *checkpoint.Workstream) {
 }
 
 // pass records the files that a gate has passed.
-func (s *recordedFiles) pass(label string, files []checkpoint.Artifact) {
+func (s *recordedFiles) pass(label string, files []state.Artifact) {
 	s.void(label)
 	s.files[label] = files
 	for _, a := range files {
@@ -101,9 +101,9 @@ type edit struct {
 
 // differs compares a file with its record, and reports whether they differ. now is nil if the
 // file does not exist.
-func (s *recordedFiles) differs(p string, now *checkpoint.Artifact) (edit, bool) {
+func (s *recordedFiles) differs(p string, now *state.Artifact) (edit, bool) {
 	e := edit{path: p, how: howDiffers(now), now: plan.DigestNow(now)}
-	if j, ok := s.judged.at(p); ok && (now == nil || plan.DigestFiles([]checkpoint.Artifact{j.file}) != plan.DigestFiles([]checkpoint.Artifact{*now})) {
+	if j, ok := s.judged.at(p); ok && (now == nil || plan.DigestFiles([]state.Artifact{j.file}) != plan.DigestFiles([]state.Artifact{*now})) {
 		e.gate = j.by
 	}
 	if m, ok := s.made.at(p); ok && m.file.Digest != "" && (now == nil || now.Digest != m.file.Digest) {
@@ -112,7 +112,7 @@ func (s *recordedFiles) differs(p string, now *checkpoint.Artifact) (edit, bool)
 	return e, e.gate != "" || e.maker != ""
 }
 
-func howDiffers(now *checkpoint.Artifact) string {
+func howDiffers(now *state.Artifact) string {
 	if now == nil {
 		return "deleted"
 	}
@@ -121,7 +121,7 @@ func howDiffers(now *checkpoint.Artifact) string {
 
 // among compares the files that match patterns with their records, and returns the edits. It
 // ignores deleted files for which leaveOut reports true; a nil leaveOut ignores none.
-func (s *recordedFiles) among(patterns []string, found []checkpoint.Artifact, leaveOut func(string) bool) []edit {
+func (s *recordedFiles) among(patterns []string, found []state.Artifact, leaveOut func(string) bool) []edit {
 	var edits []edit
 	there := make(map[string]bool, len(found))
 	for i, a := range found {
@@ -145,7 +145,7 @@ func (s *recordedFiles) among(patterns []string, found []checkpoint.Artifact, le
 }
 
 // since compares the files that a gate would judge now with those that it judged.
-func (s *recordedFiles) since(label string, now []checkpoint.Artifact) []edit {
+func (s *recordedFiles) since(label string, now []state.Artifact) []edit {
 	files := byPathOf(now)
 	var edits []edit
 	was := byPathOf(s.files[label])
@@ -162,8 +162,8 @@ func (s *recordedFiles) since(label string, now []checkpoint.Artifact) []edit {
 	return edits
 }
 
-func byPathOf(files []checkpoint.Artifact) map[string]*checkpoint.Artifact {
-	m := make(map[string]*checkpoint.Artifact, len(files))
+func byPathOf(files []state.Artifact) map[string]*state.Artifact {
+	m := make(map[string]*state.Artifact, len(files))
 	for i := range files {
 		m[string(files[i].Path)] = &files[i]
 	}

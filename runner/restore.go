@@ -9,7 +9,7 @@ import (
 	"maps"
 	"slices"
 
-	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/checkpoint/workspace/tree"
 	"prdrunner/runner/plan"
@@ -18,9 +18,9 @@ import (
 
 // restorePlanned restores the artifacts that the plan says to restore, before anything
 // starts. It returns the events to record.
-func (l *loop) restorePlanned(planned *plan.Plan) ([]checkpoint.Event, error) {
-	var wanted []checkpoint.Artifact
-	var events []checkpoint.Event
+func (l *loop) restorePlanned(planned *plan.Plan) ([]state.Event, error) {
+	var wanted []state.Artifact
+	var events []state.Event
 	for _, phase := range planned.Phases {
 		for i := range phase.Steps {
 			s := &phase.Steps[i]
@@ -82,9 +82,9 @@ func isChanged(err error) bool {
 
 // recorded returns the records of the artifacts that a step restores, and the event that
 // records their restoration.
-func (l *loop) recorded(s plan.Step) ([]checkpoint.Artifact, checkpoint.Event) {
-	event := checkpoint.ArtifactsRestored{Workstream: s.Name, Reason: s.Reason}
-	var wanted []checkpoint.Artifact
+func (l *loop) recorded(s plan.Step) ([]state.Artifact, state.Event) {
+	event := state.ArtifactsRestored{Workstream: s.Name, Reason: s.Reason}
+	var wanted []state.Artifact
 	for _, a := range l.x.State().Workstream(s.Name).Artifacts {
 		if slices.Contains(s.Restores, a.Path) {
 			wanted = append(wanted, *l.sv.Recorded(l.x.State(), s.Name, a.Path))
@@ -96,12 +96,12 @@ func (l *loop) recorded(s plan.Step) ([]checkpoint.Artifact, checkpoint.Event) {
 
 // restored updates the facts after artifacts were restored: they are no longer conflicts, and
 // the current files are as recorded.
-func (l *loop) restored(workstream string, artifacts []checkpoint.Artifact) {
+func (l *loop) restored(workstream string, artifacts []state.Artifact) {
 	back := byPathOf(artifacts)
 	l.facts.Conflicts[workstream] = slices.DeleteFunc(slices.Clone(l.facts.Conflicts[workstream]), func(c plan.Conflict) bool {
 		return back[string(c.Path)] != nil
 	})
-	as := slices.DeleteFunc(slices.Clone(l.facts.Current[workstream]), func(a checkpoint.Artifact) bool {
+	as := slices.DeleteFunc(slices.Clone(l.facts.Current[workstream]), func(a state.Artifact) bool {
 		return back[string(a.Path)] != nil
 	})
 	l.facts.Current[workstream] = append(as, artifacts...)
@@ -110,7 +110,7 @@ func (l *loop) restored(workstream string, artifacts []checkpoint.Artifact) {
 // takeBackPartial restores the artifacts that are partial work and whose bytes are kept, and
 // returns them. A file for which mine reports false was edited by the user, and stays. The id
 // is passed to putBack.
-func takeBackPartial(ctx context.Context, w *workspace.Workspace, id string, all []checkpoint.Artifact, mine func(path, digest string) bool) (changed []checkpoint.Artifact, err error) {
+func takeBackPartial(ctx context.Context, w *workspace.Workspace, id string, all []state.Artifact, mine func(path, digest string) bool) (changed []state.Artifact, err error) {
 	for _, a := range all {
 		now, err := survey.Describe(ctx, w, string(a.Path))
 		if err != nil && !tree.IsAbsent(err) {
@@ -143,17 +143,17 @@ func takeBackPartial(ctx context.Context, w *workspace.Workspace, id string, all
 
 // takenBack returns the events that record whose artifacts were restored before a workstream
 // runs again.
-func (l *loop) takenBack(name string, owners map[string]string, back []checkpoint.Artifact) []checkpoint.Event {
-	paths := make(map[string][]checkpoint.Text)
+func (l *loop) takenBack(name string, owners map[string]string, back []state.Artifact) []state.Event {
+	paths := make(map[string][]state.Text)
 	for _, a := range back {
 		owner := owners[string(a.Path)]
 		paths[owner] = append(paths[owner], a.Path)
 	}
-	var events []checkpoint.Event
+	var events []state.Event
 	for _, owner := range slices.Sorted(maps.Keys(paths)) {
 		slices.Sort(paths[owner])
-		events = append(events, checkpoint.ArtifactsRestored{
-			Workstream: owner, Paths: paths[owner], Reason: checkpoint.Text("it was the partial work of " + name),
+		events = append(events, state.ArtifactsRestored{
+			Workstream: owner, Paths: paths[owner], Reason: state.Text("it was the partial work of " + name),
 		})
 	}
 	return events
@@ -161,8 +161,8 @@ func (l *loop) takenBack(name string, owners map[string]string, back []checkpoin
 
 // hold stores the current bytes of artifacts, except of artifacts that are recorded without
 // their bytes. A file that no longer has its given digest is an error.
-func hold(ctx context.Context, w *workspace.Workspace, all []checkpoint.Artifact) error {
-	all = slices.DeleteFunc(slices.Clone(all), func(a checkpoint.Artifact) bool { return a.LeftOut })
+func hold(ctx context.Context, w *workspace.Workspace, all []state.Artifact) error {
+	all = slices.DeleteFunc(slices.Clone(all), func(a state.Artifact) bool { return a.LeftOut })
 	paths := make([]string, len(all))
 	for i, a := range all {
 		paths[i] = string(a.Path)
@@ -182,7 +182,7 @@ func hold(ctx context.Context, w *workspace.Workspace, all []checkpoint.Artifact
 // restoreID returns the id for restoring artifacts of a workstream of a session. It is the
 // same in each run, so that putBack removes the temporary files that a killed run left. To
 // restore artifacts before anything starts, the session's id alone is used.
-func restoreID(st *checkpoint.State, workstream string) string {
+func restoreID(st *state.State, workstream string) string {
 	const enough = 8
 	sum := sha256.Sum256([]byte(workstream))
 	return st.Session + "-" + hex.EncodeToString(sum[:enough])
@@ -192,18 +192,18 @@ func restoreID(st *checkpoint.State, workstream string) string {
 // returns an error if a file changes meanwhile, or if it would replace a file for which
 // mayLose reports false. The id names the temporary files: a call removes the temporary files
 // of an earlier, interrupted call with the same id.
-func putBack(ctx context.Context, w *workspace.Workspace, id string, recorded []checkpoint.Artifact, mayLose func(path, digest string) bool) error {
+func putBack(ctx context.Context, w *workspace.Workspace, id string, recorded []state.Artifact, mayLose func(path, digest string) bool) error {
 	_, err := replace(ctx, w, id, nil, recorded, mayLose)
 	return err
 }
 
 // replace does what putBack does. It also removes the files of the list had whose digest is
 // unchanged and that are not in the list recorded, and returns their paths.
-func replace(ctx context.Context, w *workspace.Workspace, id string, had, recorded []checkpoint.Artifact, mayLose func(path, digest string) bool) (removed []string, err error) {
+func replace(ctx context.Context, w *workspace.Workspace, id string, had, recorded []state.Artifact, mayLose func(path, digest string) bool) (removed []string, err error) {
 	var found, wanted []workspace.Entry
 	seen := make(map[string]bool, len(recorded))
 	for _, a := range recorded {
-		a.Path = checkpoint.Text(w.RealPath(string(a.Path))) // files are not restored through links
+		a.Path = state.Text(w.RealPath(string(a.Path))) // files are not restored through links
 		seen[string(a.Path)] = true
 		if a.Digest != "" {
 			wanted = append(wanted, survey.EntryOf(a))

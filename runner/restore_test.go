@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/checkpoint/workspace/git"
@@ -75,19 +76,19 @@ phase "one" {
 	git := b.inGit()
 	b.write("main.go", "package main")
 	b.write("notes.txt", "notes")
-	b.must(checkpoint.StatusFailed, git)
+	b.must(state.StatusFailed, git)
 	b.wantRan("A", "check", "B")
-	b.must(checkpoint.StatusFailed, git)
+	b.must(state.StatusFailed, git)
 	b.wantRan("B")
 	b.write("notes.txt", "edited")
-	b.must(checkpoint.StatusFailed, git)
+	b.must(state.StatusFailed, git)
 	b.wantRan("check", "B")
 	if moved := b.plan.Moved; len(moved) != 1 || moved[0].Path != "notes.txt" || moved[0].Kind != workspace.Modified {
 		t.Errorf("moved %+v, want notes.txt", moved)
 	}
 	// A checkpoint between runs captures an edit. It was not judged for that.
 	b.write("main.go", "package other")
-	session, err := b.store.Lock(t.Context(), "PRD-001", checkpoint.Actor{})
+	session, err := b.store.Lock(t.Context(), "PRD-001", state.Actor{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +101,7 @@ phase "one" {
 		t.Fatal(err)
 	}
 	b.write("mended", "")
-	b.must(checkpoint.StatusComplete, git)
+	b.must(state.StatusComplete, git)
 	b.wantRan("check", "B")
 }
 
@@ -121,19 +122,19 @@ phase "one" {
   }
 }
 `)
-	b.must(checkpoint.StatusFailed)
+	b.must(state.StatusFailed)
 	b.wantFile("out/a.txt", "partial")
 	b.locked(func(x *checkpoint.Session) {
 		d := x.State().Workstream("B").Digest
-		x.Add(checkpoint.SessionResumed{}, checkpoint.WorkstreamStarted{Workstream: "B", Attempt: 2, Digest: d})
+		x.Add(state.SessionResumed{}, state.WorkstreamStarted{Workstream: "B", Attempt: 2, Digest: d})
 	})
 	b.write("out/a.txt", "cut short")
 	b.write("mended", "")
-	b.must(checkpoint.StatusComplete)
+	b.must(state.StatusComplete)
 	b.wantFile("seen", "a\npartial")
-	if !slices.ContainsFunc(b.commits, func(c checkpoint.Commit) bool {
-		return slices.ContainsFunc(c.Events, func(e checkpoint.Event) bool {
-			r, ok := e.(checkpoint.ArtifactsRestored)
+	if !slices.ContainsFunc(b.commits, func(c state.Commit) bool {
+		return slices.ContainsFunc(c.Events, func(e state.Event) bool {
+			r, ok := e.(state.ArtifactsRestored)
 			return ok && r.Workstream == "A" && slices.Contains(r.Paths, "out/a.txt")
 		})
 	}) {
@@ -155,18 +156,18 @@ phase "two" {
   workstream "B" { script = "echo B >> ran; test -e out/deep/b && test -x out/a && test -h out/link && test -e mended" }
 }
 `)
-	b.must(checkpoint.StatusFailed)
+	b.must(state.StatusFailed)
 	b.wantRan("A", "B")
 	b.write("mended", "")
 	if err := os.RemoveAll(filepath.Join(b.dir, "out")); err != nil {
 		t.Fatal(err)
 	}
-	b.must(checkpoint.StatusComplete)
+	b.must(state.StatusComplete)
 	b.wantRan("B")
 	restored := 0
 	for _, c := range b.commits {
 		for _, e := range c.Events {
-			if r, ok := e.(checkpoint.ArtifactsRestored); ok {
+			if r, ok := e.(state.ArtifactsRestored); ok {
 				restored += len(r.Paths)
 				if r.Workstream != "A" || !slices.Contains(r.Paths, "out/link") {
 					t.Errorf("restored %+v", r)
@@ -197,27 +198,27 @@ phase "two" {
   }
 }
 `)
-	b.must(checkpoint.StatusFailed)
+	b.must(state.StatusFailed)
 	b.wantRan("A", "B", "C")
 	w, err := b.store.OpenWorkspace(b.dir, nil, workspace.GitOff)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = w.Close() }()
-	session, err := b.store.Lock(t.Context(), "PRD-001", checkpoint.Actor{})
+	session, err := b.store.Lock(t.Context(), "PRD-001", state.Actor{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := session.Rollback(t.Context(), w, checkpoint.RollbackOptions{To: "1"}); err != nil {
 		t.Fatal(err)
 	}
-	if st := session.State(); st.Workstream("B").Status != checkpoint.Uncertain || st.Status != checkpoint.StatusPaused {
+	if st := session.State(); st.Workstream("B").Status != state.Uncertain || st.Status != state.StatusPaused {
 		t.Errorf("B is %s, the session %s", st.Workstream("B").Status, st.Status)
 	}
 	if err := session.Close(); err != nil {
 		t.Fatal(err)
 	}
-	b.must(checkpoint.StatusPaused)
+	b.must(state.StatusPaused)
 	b.wantRan()
 }
 
@@ -243,14 +244,14 @@ phase "two" {
   workstream "C" { script = "echo C >> ran; false" }
 }
 `)
-	b.must(checkpoint.StatusFailed)
+	b.must(state.StatusFailed)
 	b.wantRan("A", "check", "B", "C")
 	b.remove("out/a")
-	b.must(checkpoint.StatusFailed)
+	b.must(state.StatusFailed)
 	b.wantRan("C")
 	b.wantFile("out/a", "a")
 	b.write("out/a", "edited")
-	b.must(checkpoint.StatusFailed, func(o *runner.Options) { o.OnConflict = plan.ConflictRestore })
+	b.must(state.StatusFailed, func(o *runner.Options) { o.OnConflict = plan.ConflictRestore })
 	b.wantRan("C")
 	b.wantFile("out/a", "a")
 }
@@ -270,13 +271,13 @@ phase "one" {
   }
 }
 `)
-	b.must(checkpoint.StatusFailed)
+	b.must(state.StatusFailed)
 	b.wantRan("A", "B")
 	if err := os.RemoveAll(b.path(".runner/objects")); err != nil {
 		t.Fatal(err)
 	}
 	b.write("mended", "")
-	b.must(checkpoint.StatusComplete)
+	b.must(state.StatusComplete)
 	b.wantRan("B")
 }
 
@@ -296,7 +297,7 @@ phase "one" {
   }
 }
 `)
-	b.must(checkpoint.StatusFailed)
+	b.must(state.StatusFailed)
 	b.wantRan("A", "B")
 	if err := os.RemoveAll(b.path("out")); err != nil {
 		t.Fatal(err)
@@ -308,7 +309,7 @@ phase "one" {
 	}
 	b.wantFile("out", "in the way")
 	b.remove("out")
-	b.must(checkpoint.StatusComplete)
+	b.must(state.StatusComplete)
 	b.wantRan("B")
 	b.wantFile("out/a", "a")
 }
@@ -332,7 +333,7 @@ phase "one" {
   }
 }
 `)
-		b.must(checkpoint.StatusFailed)
+		b.must(state.StatusFailed)
 		b.remove("seen")
 		b.write("out/a.txt", "fixed\n")
 		b.write("mended", "")
@@ -345,7 +346,7 @@ phase "one" {
 			b.wantFile("out/a.txt", want)
 			continue
 		}
-		b.must(checkpoint.StatusComplete, func(o *runner.Options) { o.OnConflict = choice })
+		b.must(state.StatusComplete, func(o *runner.Options) { o.OnConflict = choice })
 		b.wantFile("seen", want+"\npartial")
 		b.wantFile("out/a.txt", want)
 	}
@@ -375,10 +376,10 @@ phase "one" {
   }
 }
 `)
-	b.must(checkpoint.StatusFailed)
+	b.must(state.StatusFailed)
 	b.remove("seen")
 	b.locked(func(x *checkpoint.Session) {
-		x.Add(checkpoint.SessionResumed{}, checkpoint.WorkstreamStarted{Workstream: "B", Attempt: 3})
+		x.Add(state.SessionResumed{}, state.WorkstreamStarted{Workstream: "B", Attempt: 3})
 	})
 	b.write("out/a.txt", "perhaps an edit")
 	b.write("mended", "")
@@ -395,7 +396,7 @@ func TestPartialWorkOfAKilledRunIsKept(t *testing.T) {
 		fsys := &noCheckpoints{FS: store.OS()}
 		b := killedOver(t, fsys)
 		fsys.broken.Store(broken)
-		b.must(checkpoint.StatusComplete, func(o *runner.Options) { o.OnCheckpointError = runner.CheckpointErrorSkip })
+		b.must(state.StatusComplete, func(o *runner.Options) { o.OnCheckpointError = runner.CheckpointErrorSkip })
 		fsys.broken.Store(false)
 		b.wantFile("seen", "a")
 		if len(b.warned) == 0 || !strings.Contains(b.warned[0], "out/a.txt") {
@@ -413,7 +414,7 @@ func TestPartialWorkOfAKilledRunIsKept(t *testing.T) {
 		}
 		defer func() { _ = w.Close() }()
 		refs := b.state().Checkpoints
-		i := slices.IndexFunc(refs, func(ref *checkpoint.CheckpointRef) bool { return ref.Trigger == checkpoint.TriggerConflictStart })
+		i := slices.IndexFunc(refs, func(ref *state.CheckpointRef) bool { return ref.Trigger == state.TriggerConflictStart })
 		if i < 0 {
 			t.Fatalf("of the checkpoint that was made before partial work was taken back only %v is left", refs)
 		}
@@ -448,7 +449,7 @@ func TestPartialWorkThatIsNotKeptStays(t *testing.T) {
 			t.Errorf("nothing ran, and it is on record that %s", st.Status)
 		}
 		fsys.broken.Store(false)
-		b.must(checkpoint.StatusComplete, skip)
+		b.must(state.StatusComplete, skip)
 		b.wantFile("seen", "a")
 	})
 	t.Run("no capture at first", func(t *testing.T) {
@@ -456,7 +457,7 @@ func TestPartialWorkThatIsNotKeptStays(t *testing.T) {
 		fsys := &noObjects{FS: store.OS(), once: true}
 		b := killedOver(t, fsys)
 		fsys.broken.Store(true)
-		b.must(checkpoint.StatusComplete)
+		b.must(state.StatusComplete)
 		b.wantFile("seen", "a")
 	})
 	t.Run("meanwhile", func(t *testing.T) {
@@ -465,16 +466,16 @@ func TestPartialWorkThatIsNotKeptStays(t *testing.T) {
 		b.write("again", "")
 		b.write("flaky", "")
 		b.write("in", "other")
-		b.must(checkpoint.StatusComplete)
+		b.must(state.StatusComplete)
 		b.wantFile("seen", "meanwhile\nmeanwhile")
 	})
 	for only, left := range map[string]string{"Z": "perhaps an edit", "A": "a"} { // A makes it again
 		t.Run("only "+only, func(t *testing.T) {
 			t.Parallel()
 			b := killedOver(t, store.OS())
-			b.must(checkpoint.StatusPaused, func(o *runner.Options) { o.Select.Only = []string{only} })
+			b.must(state.StatusPaused, func(o *runner.Options) { o.Select.Only = []string{only} })
 			b.wantFile("out/a.txt", left)
-			if !slices.ContainsFunc(b.state().Checkpoints, func(ref *checkpoint.CheckpointRef) bool { return ref.Trigger == checkpoint.TriggerConflictStart }) {
+			if !slices.ContainsFunc(b.state().Checkpoints, func(ref *state.CheckpointRef) bool { return ref.Trigger == state.TriggerConflictStart }) {
 				t.Errorf("no checkpoint holds it")
 			}
 		})
@@ -506,15 +507,15 @@ phase "one" {
 }
 `)
 	b.write("in", "")
-	b.must(checkpoint.StatusFailed)
+	b.must(state.StatusFailed)
 	b.locked(func(x *checkpoint.Session) {
-		x.Add(checkpoint.SessionResumed{}, checkpoint.WorkstreamStarted{Workstream: "B", Attempt: 2})
+		x.Add(state.SessionResumed{}, state.WorkstreamStarted{Workstream: "B", Attempt: 2})
 	})
 	b.write("out/a.txt", "perhaps an edit")
 	b.write("in", "other")
 	b.write("again", "")
 	b.write("mended", "")
-	b.must(checkpoint.StatusFailed)
+	b.must(state.StatusFailed)
 	b.wantFile("out/a.txt", "meanwhile")
 }
 
@@ -543,15 +544,15 @@ phase "one" {
 }
 `)
 		b.write("in", "first\n")
-		b.must(checkpoint.StatusFailed)
+		b.must(state.StatusFailed)
 		if killed {
 			b.locked(func(x *checkpoint.Session) {
-				x.Add(checkpoint.SessionResumed{}, checkpoint.WorkstreamStarted{Workstream: "C", Attempt: 2})
+				x.Add(state.SessionResumed{}, state.WorkstreamStarted{Workstream: "C", Attempt: 2})
 			})
 		}
 		b.write("in", "second\n")
 		b.write("mended", "")
-		b.must(checkpoint.StatusComplete)
+		b.must(state.StatusComplete)
 		b.wantFile("report", "second\nb\nc")
 	}
 }
@@ -574,9 +575,9 @@ phase "one" {
   }
 }
 `)
-		b.must(checkpoint.StatusFailed)
+		b.must(state.StatusFailed)
 		b.locked(func(x *checkpoint.Session) {
-			x.Add(checkpoint.SessionResumed{}, checkpoint.WorkstreamStarted{Workstream: "B", Attempt: 2})
+			x.Add(state.SessionResumed{}, state.WorkstreamStarted{Workstream: "B", Attempt: 2})
 		})
 		b.write("key/.env", "perhaps an edit")
 		b.write("mended", "")
@@ -616,15 +617,15 @@ phase "one" {
   }
 }
 `)
-	b.must(checkpoint.StatusFailed)
+	b.must(state.StatusFailed)
 	b.write("in", "other")
 	b.write("again", "")
-	b.must(checkpoint.StatusFailed)
+	b.must(state.StatusFailed)
 	b.wantFile("out/a.txt", "meanwhile")
 	b.write("mended", "")
-	b.must(checkpoint.StatusComplete)
+	b.must(state.StatusComplete)
 	b.wantFile("seen", "a\na")
-	if !slices.ContainsFunc(b.state().Checkpoints, func(ref *checkpoint.CheckpointRef) bool { return ref.Trigger == checkpoint.TriggerConflictStart }) {
+	if !slices.ContainsFunc(b.state().Checkpoints, func(ref *state.CheckpointRef) bool { return ref.Trigger == state.TriggerConflictStart }) {
 		t.Error("no checkpoint was made before it was taken back")
 	}
 }
@@ -635,12 +636,12 @@ func TestRollbackToKeptPartialWork(t *testing.T) {
 	t.Parallel()
 	b := killedOver(t, store.OS())
 	b.locked(func(x *checkpoint.Session) {
-		x.Add(checkpoint.SessionInterrupted{Signal: "SIGINT", Uncaptured: "gone"})
+		x.Add(state.SessionInterrupted{Signal: "SIGINT", Uncaptured: "gone"})
 	})
-	b.must(checkpoint.StatusComplete)
+	b.must(state.StatusComplete)
 	b.wantFile("seen", "a")
 	refs := b.state().Checkpoints
-	i := slices.IndexFunc(refs, func(ref *checkpoint.CheckpointRef) bool { return ref.Trigger == checkpoint.TriggerConflictStart })
+	i := slices.IndexFunc(refs, func(ref *state.CheckpointRef) bool { return ref.Trigger == state.TriggerConflictStart })
 	if i < 0 {
 		t.Fatal("no checkpoint was made before partial work was taken back")
 	}
@@ -683,24 +684,24 @@ phase "three" {
   workstream "C" { script = "test -e mended" }
 }
 `)
-	b.must(checkpoint.StatusFailed)
+	b.must(state.StatusFailed)
 	b.write("again", "")
 	b.write("in", "other")
 	restore := func(o *runner.Options) { o.OnConflict = plan.ConflictRestore }
-	b.must(checkpoint.StatusPaused, restore)
+	b.must(state.StatusPaused, restore)
 	b.wantFile("out/a", "meanwhile")
-	if st := b.state(); st.Workstream("A").Status != checkpoint.Completed || !strings.Contains(string(st.Pause.Message), "artifacts of A were edited") {
+	if st := b.state(); st.Workstream("A").Status != state.Completed || !strings.Contains(string(st.Pause.Message), "artifacts of A were edited") {
 		t.Errorf("%+v, %+v, want it to be done, and named", st.Workstream("A"), st.Pause)
 	}
 	b.remove("again")
 	b.write("mended", "")
-	b.must(checkpoint.StatusComplete, restore)
+	b.must(state.StatusComplete, restore)
 	b.wantFile("out/a", "a")
-	var triggers []checkpoint.Trigger
+	var triggers []state.Trigger
 	for _, ref := range b.state().Checkpoints {
 		triggers = append(triggers, ref.Trigger)
 	}
-	if !slices.Contains(triggers, checkpoint.TriggerConflictStart) {
+	if !slices.Contains(triggers, state.TriggerConflictStart) {
 		t.Errorf("checkpoints %v, want one of the edit", triggers)
 	}
 }
@@ -727,18 +728,18 @@ phase "three" {
   workstream "C" { script = "test -e mended" }
 }
 `)
-	b.must(checkpoint.StatusFailed)
+	b.must(state.StatusFailed)
 	b.wantRan("A")
 	b.write("again", "")
 	b.write("in", "other")
-	b.must(checkpoint.StatusPaused)
-	if st := b.state(); st.Workstream("A").Status != checkpoint.Completed || !strings.Contains(string(st.Pause.Message), "the artifacts of A are not put back") {
+	b.must(state.StatusPaused)
+	if st := b.state(); st.Workstream("A").Status != state.Completed || !strings.Contains(string(st.Pause.Message), "the artifacts of A are not put back") {
 		t.Errorf("%+v, %+v, want it to be done, and named", st.Workstream("A"), st.Pause)
 	}
 	b.remove("again")
 	b.remove("out")
 	b.write("mended", "")
-	b.must(checkpoint.StatusComplete)
+	b.must(state.StatusComplete)
 	b.wantFile("out/a", "a")
 	b.wantRan()
 }

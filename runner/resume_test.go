@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/runner"
 	"prdrunner/runner/plan"
 )
@@ -31,11 +31,11 @@ phase "two" {
 func TestNewGateOfCompletedWorkIsJudgedFirst(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, strings.Replace(gateAdded, "GATE", "", 1))
-	b.must(checkpoint.StatusFailed, func(o *runner.Options) { o.KeepGoing = true })
+	b.must(state.StatusFailed, func(o *runner.Options) { o.KeepGoing = true })
 	b.wantRanSet("b", "c")
 	b.rewrite(strings.Replace(gateAdded, "GATE", `gate "ng" { script = "echo ng >> ran; exit 1" }`, 1))
 	b.write("ok", "")
-	e := b.must(checkpoint.StatusFailed, func(o *runner.Options) { o.KeepGoing = true })
+	e := b.must(state.StatusFailed, func(o *runner.Options) { o.KeepGoing = true })
 	b.wantRanSet("c", "ng")
 	if e.Error.Gate != "ng (b)" {
 		t.Errorf("error %+v", e.Error)
@@ -58,7 +58,7 @@ phase "one" {
 }
 `)
 	b.write("in", "1")
-	b.must(checkpoint.StatusFailed)
+	b.must(state.StatusFailed)
 	b.wantRan("a")
 	b.write("a.txt", "mine")
 	b.write("in", "2")
@@ -73,7 +73,7 @@ phase "one" {
 	if got := readFile(t, b.path("a.txt")); got != "mine" {
 		t.Errorf("a.txt holds %q", got)
 	}
-	b.must(checkpoint.StatusFailed, func(o *runner.Options) { o.OnConflict = plan.ConflictRestore })
+	b.must(state.StatusFailed, func(o *runner.Options) { o.OnConflict = plan.ConflictRestore })
 	b.wantRan("a")
 }
 
@@ -95,10 +95,10 @@ phase "two" {
   }
 }
 `)
-	b.must(checkpoint.StatusFailed)
+	b.must(state.StatusFailed)
 	b.wantRan("a", "b")
 	b.write("ok", "")
-	b.must(checkpoint.StatusComplete)
+	b.must(state.StatusComplete)
 	b.wantRan("b")
 }
 
@@ -117,18 +117,18 @@ phase "two" {
 `
 	document := func(prd string, passed, pending []string) func(*runner.Options) {
 		return func(o *runner.Options) {
-			o.Imported = &checkpoint.Document{
-				PRD: prd, Status: checkpoint.StatusPaused, Timestamp: "2025-12-11T10:16:00Z",
+			o.Imported = &state.Document{
+				PRD: prd, Status: state.StatusPaused, Timestamp: "2025-12-11T10:16:00Z",
 				Completed: []string{"a"}, Pending: []string{"b"}, GatesPassed: passed, GatesPending: pending,
 			}
 		}
 	}
 	lint := []string{"lint"}
 	b := newBench(t, src)
-	b.must(checkpoint.StatusComplete, document("PRD-001", nil, lint))
+	b.must(state.StatusComplete, document("PRD-001", nil, lint))
 	b.wantRan("lint", "b")
 	b = newBench(t, src)
-	b.must(checkpoint.StatusComplete, document("PRD-001", lint, nil))
+	b.must(state.StatusComplete, document("PRD-001", lint, nil))
 	b.wantRan("b")
 	b = newBench(t, src)
 	_, err := b.build(document("PRD-002", lint, nil))
@@ -161,13 +161,13 @@ phase "two" {
 		return func(o *runner.Options) { o.Select.Only = []string{name} }
 	}
 	b := newBench(t, src)
-	b.must(checkpoint.StatusPaused, only("b"))
+	b.must(state.StatusPaused, only("b"))
 	b.wantRan("a", "b")
-	b.must(checkpoint.StatusPaused, only("a"))
+	b.must(state.StatusPaused, only("a"))
 	b.wantRan("a")
-	b.must(checkpoint.StatusComplete)
+	b.must(state.StatusComplete)
 	b.wantRanSet("b", "c", "d") // b depends on the new a
-	b.must(checkpoint.StatusComplete, only("c"))
+	b.must(state.StatusComplete, only("c"))
 	b.wantRan("c") // of the session that was complete
 }
 
@@ -193,7 +193,7 @@ phase "one" {
 `)
 		b.vars["tok"] = "S3cr3tTOKEN"
 		mask := func(s string) string { return strings.ReplaceAll(s, "S3cr3tTOKEN", "***") }
-		e := b.must(checkpoint.StatusFailed, func(o *runner.Options) { o.Mask = mask })
+		e := b.must(state.StatusFailed, func(o *runner.Options) { o.Mask = mask })
 		if !strings.Contains(string(e.Error.Message), "holds a sensitive value") {
 			t.Errorf("%s: %+v", script, e.Error)
 		}
@@ -237,13 +237,13 @@ phase "one" {
 }
 `)
 	signals := make(chan string, 1)
-	e := b.must(checkpoint.StatusPaused, func(o *runner.Options) {
+	e := b.must(state.StatusPaused, func(o *runner.Options) {
 		o.Interrupts, o.Asker = signals, silent{asked: func() { signals <- "SIGINT" }}
 	})
 	if e.Signal != "SIGINT" {
 		t.Errorf("signal %q", e.Signal)
 	}
-	if got := b.state().Gate("sign-off (one)").Status; got != checkpoint.Waiting {
+	if got := b.state().Gate("sign-off (one)").Status; got != state.Waiting {
 		t.Errorf("the gate is %s", got)
 	}
 }
@@ -258,9 +258,9 @@ phase "one" {
   }
 }
 `)
-	b.must(checkpoint.StatusPaused)
+	b.must(state.StatusPaused)
 	was := b.state().Workstream("pay").Error.Message
-	b.must(checkpoint.StatusPaused)
+	b.must(state.StatusPaused)
 	if is := b.state().Workstream("pay").Error.Message; is != was {
 		t.Errorf("the reason was %q, and is %q", was, is)
 	}

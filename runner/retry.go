@@ -7,13 +7,13 @@ import (
 
 	"github.com/cenkalti/backoff/v4"
 
-	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/pipeline"
 )
 
 // retryOrFail repeats an attempt after its pause, or fails the workstream. If the run is
 // stopping for another reason than a failure, the next attempt is left for the next run.
-func (l *loop) retryOrFail(n *node, f checkpoint.Failure, res Result) {
+func (l *loop) retryOrFail(n *node, f state.Failure, res Result) {
 	n.tries++
 	pause := l.nextPause(n, res)
 	switch {
@@ -24,7 +24,7 @@ func (l *loop) retryOrFail(n *node, f checkpoint.Failure, res Result) {
 		l.failWorkstream(n, n.calledOff(f))
 		return
 	}
-	l.add(nil, checkpoint.WorkstreamAttemptFailed{Workstream: n.ws.Name, Attempt: n.attempt, Error: f, RetryInMS: pause.Milliseconds(), Left: n.left})
+	l.add(nil, state.WorkstreamAttemptFailed{Workstream: n.ws.Name, Attempt: n.attempt, Error: f, RetryInMS: pause.Milliseconds(), Left: n.left})
 	n.left = nil
 	if l.status != running {
 		l.interruptWorkstream(n)
@@ -41,8 +41,8 @@ func (l *loop) retryOrFail(n *node, f checkpoint.Failure, res Result) {
 
 // calledOff returns the failure of a workstream that is not retried because another
 // workstream failed. Its message says how many attempts were made.
-func (n *node) calledOff(f checkpoint.Failure) checkpoint.Failure {
-	f.Message = checkpoint.Text(shortened(fmt.Sprintf("%d of %d attempts, called off: %s", n.tries, n.ws.Retry.Attempts, f.Message)))
+func (n *node) calledOff(f state.Failure) state.Failure {
+	f.Message = state.Text(shortened(fmt.Sprintf("%d of %d attempts, called off: %s", n.tries, n.ws.Retry.Attempts, f.Message)))
 	return f
 }
 

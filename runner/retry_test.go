@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/runner"
 )
 
@@ -29,7 +29,7 @@ phase "one" {
   }
 }
 `)
-	b.must(checkpoint.StatusComplete, func(o *runner.Options) { o.Parallel = 1 })
+	b.must(state.StatusComplete, func(o *runner.Options) { o.Parallel = 1 })
 	if got, want := b.ran(), []string{"flaky", "a", "flaky", "b", "flaky", "c", "d", "e", "f"}; !slices.Equal(got, want) {
 		t.Errorf("%q ran, want %q", got, want)
 	}
@@ -69,12 +69,12 @@ phase "one" {
   workstream "other" { script = "`+test.other+`" }
 }
 `)
-			e := b.must(checkpoint.StatusFailed, func(o *runner.Options) { o.Parallel = 2 })
+			e := b.must(state.StatusFailed, func(o *runner.Options) { o.Parallel = 2 })
 			if len(e.Failed) != 2 || e.Error.Workstream != "other" {
 				t.Errorf("failures %+v, and the session's is %+v", e.Failed, e.Error)
 			}
 			flaky := b.state().Workstream("flaky")
-			if flaky.Status != checkpoint.Failed || string(flaky.Error.Message) != test.want {
+			if flaky.Status != state.Failed || string(flaky.Error.Message) != test.want {
 				t.Errorf("flaky is %s: %+v, want %q", flaky.Status, flaky.Error, test.want)
 			}
 		})

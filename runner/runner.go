@@ -20,6 +20,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/pipeline"
 	"prdrunner/runner/plan"
@@ -50,14 +51,14 @@ type Options struct {
 	Views     []View
 	Workspace string               // absolute
 	Files     *workspace.Workspace // nil: the files of Workspace, without git
-	By        checkpoint.Actor
+	By        state.Actor
 	Version   string
 
-	Fresh             bool                 // begin a new session, whatever the state is
-	NoCache           bool                 // run workstreams even if an earlier run has their result
-	Imported          *checkpoint.Document // begin from a hand-written document
-	Predecessor       *checkpoint.State    // begin from this complete session, which was archived; without it, from Session's if that is complete
-	Parallel          int                  // at most this many processes at once; 0: number of CPUs
+	Fresh             bool            // begin a new session, whatever the state is
+	NoCache           bool            // run workstreams even if an earlier run has their result
+	Imported          *state.Document // begin from a hand-written document
+	Predecessor       *state.State    // begin from this complete session, which was archived; without it, from Session's if that is complete
+	Parallel          int             // at most this many processes at once; 0: number of CPUs
 	KeepGoing         bool
 	PauseAtGates      bool // stop for review after every gate
 	Select            plan.Selection
@@ -121,7 +122,7 @@ func (o Options) surveyor(w *workspace.Workspace) *survey.Surveyor {
 }
 
 // knownActs returns the records of once workstreams that have happened, or may have.
-func (o Options) knownActs(st *checkpoint.State) ([]checkpoint.Act, error) {
+func (o Options) knownActs(st *state.State) ([]state.Act, error) {
 	return survey.KnownActs(o.Store, o.Pipeline, st, o.resumes(st))
 }
 

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/runner"
 	"prdrunner/runner/plan"
 )
@@ -45,13 +45,13 @@ func newShared(t *testing.T, meddle string) *bench {
 func TestWhatALaterWorkstreamWritesVoidsNothing(t *testing.T) {
 	t.Parallel()
 	b := newShared(t, "true")
-	b.must(checkpoint.StatusFailed)
+	b.must(state.StatusFailed)
 	b.wantRan("review", "check", "before", "address")
 	b.write("ok", "")
-	b.must(checkpoint.StatusFailed) // its partial work
+	b.must(state.StatusFailed) // its partial work
 	b.wantRan("address")
 	b.write("well", "")
-	b.must(checkpoint.StatusComplete)
+	b.must(state.StatusComplete)
 	b.wantRan()
 }
 
@@ -62,45 +62,45 @@ func TestAnEditOfWhatALaterWorkstreamWritesIsSeen(t *testing.T) {
 	t.Run("before it has begun", func(t *testing.T) {
 		t.Parallel()
 		b := newShared(t, "test -e go")
-		b.must(checkpoint.StatusFailed)
+		b.must(state.StatusFailed)
 		b.wantRan("review", "check", "before")
 		b.write("f", "edited\n")
-		b.must(checkpoint.StatusFailed)
+		b.must(state.StatusFailed)
 		b.wantRan("review", "check", "before")
 	})
 	t.Run("after it has failed", func(t *testing.T) {
 		t.Parallel()
 		b := newShared(t, "true")
-		b.must(checkpoint.StatusFailed)
+		b.must(state.StatusFailed)
 		b.write("f", "edited\n")
 		b.write("ok", "")
-		b.must(checkpoint.StatusFailed)
+		b.must(state.StatusFailed)
 		b.wantRan("review", "check", "before", "address", "review", "check", "address")
 	})
 	t.Run("after it is done", func(t *testing.T) {
 		t.Parallel()
 		b := newShared(t, "true")
 		b.write("ok", "")
-		b.must(checkpoint.StatusFailed)
+		b.must(state.StatusFailed)
 		b.wantRan("review", "check", "before", "address")
 		b.write("f", "edited\n")
-		b.must(checkpoint.StatusFailed, func(o *runner.Options) { o.OnConflict = plan.ConflictRestore })
+		b.must(state.StatusFailed, func(o *runner.Options) { o.OnConflict = plan.ConflictRestore })
 		b.wantRan()
 		b.write("f", "edited\n")
-		b.must(checkpoint.StatusFailed, func(o *runner.Options) { o.OnConflict = plan.ConflictKeep })
+		b.must(state.StatusFailed, func(o *runner.Options) { o.OnConflict = plan.ConflictKeep })
 		b.wantRan("review", "check")
-		b.must(checkpoint.StatusFailed)
+		b.must(state.StatusFailed)
 		b.wantRan()
 	})
 	t.Run("in the run that is under way", func(t *testing.T) {
 		t.Parallel()
 		b := newShared(t, "echo meddled >> f")
-		e := b.must(checkpoint.StatusPaused)
+		e := b.must(state.StatusPaused)
 		b.wantRan("review", "check", "before")
 		if !strings.Contains(string(e.Pause.Message), "f was changed after check (review) judged it") {
 			t.Errorf("the run says %q", e.Pause.Message)
 		}
-		b.must(checkpoint.StatusFailed)
+		b.must(state.StatusFailed)
 		b.wantRan("review", "check", "address")
 	})
 }
@@ -127,12 +127,12 @@ phase "two" {
 `)
 	b.write("f1", "1")
 	one := func(o *runner.Options) { o.Parallel = 1 }
-	b.must(checkpoint.StatusFailed, one)
+	b.must(state.StatusFailed, one)
 	b.wantRan("review", "check", "address")
-	b.must(checkpoint.StatusFailed, one)
+	b.must(state.StatusFailed, one)
 	b.wantRan()
 	b.write("f1", "edited")
-	b.must(checkpoint.StatusFailed, one)
+	b.must(state.StatusFailed, one)
 	b.wantRan("review", "check")
 }
 
@@ -166,11 +166,11 @@ phase "three" {
   }
 }
 `)
-	b.must(checkpoint.StatusFailed)
+	b.must(state.StatusFailed)
 	b.wantRan("make", "check", "review", "approved", "address")
-	b.must(checkpoint.StatusFailed)
+	b.must(state.StatusFailed)
 	b.wantRan()
 	b.write("f", "edited\n")
-	b.must(checkpoint.StatusFailed, func(o *runner.Options) { o.OnConflict = plan.ConflictKeep })
+	b.must(state.StatusFailed, func(o *runner.Options) { o.OnConflict = plan.ConflictKeep })
 	b.wantRan("check", "review", "approved")
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/runner"
 	"prdrunner/runner/plan"
 )
@@ -44,14 +44,14 @@ phase "two" {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newBench(t, was.before)
-			b.must(checkpoint.StatusFailed)
+			b.must(state.StatusFailed)
 			b.ran()
 			b.rewrite(was.after)
 			if s := b.preview()[was.added]; s.Decision != plan.Skipped {
 				t.Errorf("%s is to %s (%s), want skipped", was.added, s.Decision, s.Reason)
 			}
 			b.write("mended", "")
-			b.must(checkpoint.StatusComplete)
+			b.must(state.StatusComplete)
 			b.wantRan()
 		})
 	}
@@ -105,20 +105,20 @@ phase "last" {
 `
 	}
 	b := newBench(t, source("", y))
-	b.must(checkpoint.StatusFailed)
+	b.must(state.StatusFailed)
 	b.wantRan("y", "d")
 	b.rewrite(source(y, ""))
 	steps := b.preview()
 	if y, d := steps["y"], steps["d"]; y.Decision != plan.Skipped || d.Decision != plan.Rerun {
 		t.Errorf("y is to %s (%s), d to %s (%s), want skipped and rerun", y.Decision, y.Reason, d.Decision, d.Reason)
 	}
-	b.must(checkpoint.StatusFailed)
+	b.must(state.StatusFailed)
 	b.wantRan("d")
-	if got := b.state().Workstream("y").Status; got != checkpoint.Skipped {
+	if got := b.state().Workstream("y").Status; got != state.Skipped {
 		t.Errorf("y is %s, want skipped", got)
 	}
 	b.write("mended", "")
-	b.must(checkpoint.StatusComplete)
+	b.must(state.StatusComplete)
 	b.wantRan()
 }
 
@@ -145,14 +145,14 @@ phase "last" {
 `
 	}
 	b := newBench(t, source("", "true"))
-	b.must(checkpoint.StatusFailed)
+	b.must(state.StatusFailed)
 	b.wantRan("w")
 	b.rewrite(source(`workstream "n" { script = "true" }`, `length(workstream.n.artifacts) > 0`))
 	if s := b.preview()["w"]; s.Decision != plan.Skipped {
 		t.Errorf("w is to %s (%s), want skipped", s.Decision, s.Reason)
 	}
 	b.write("mended", "")
-	b.must(checkpoint.StatusComplete)
+	b.must(state.StatusComplete)
 	b.wantRan()
 }
 
@@ -192,11 +192,11 @@ phase "two" {
 			t.Parallel()
 			b := newBench(t, source(""))
 			b.write("in.txt", "1")
-			b.must(checkpoint.StatusFailed, func(o *runner.Options) { o.Asker = approving{} })
+			b.must(state.StatusFailed, func(o *runner.Options) { o.Asker = approving{} })
 			b.wantRan("a", "check")
 			if name != "a workstream" {
 				b.rewrite(source(strings.ReplaceAll(skipped, "%s", "")))
-				b.must(checkpoint.StatusFailed)
+				b.must(state.StatusFailed)
 			}
 			b.rewrite(source(added))
 			for gate, s := range b.preview() {
@@ -204,10 +204,10 @@ phase "two" {
 					t.Errorf("%s is to %s (%s), want reuse", gate, s.Decision, s.Reason)
 				}
 			}
-			b.must(checkpoint.StatusFailed)
+			b.must(state.StatusFailed)
 			b.wantRan()
 			b.write("mended", "")
-			b.must(checkpoint.StatusComplete)
+			b.must(state.StatusComplete)
 			b.wantRan()
 		})
 	}
@@ -217,5 +217,5 @@ phase "two" {
 type approving struct{ silent }
 
 func (approving) Approve(context.Context, runner.Question) (runner.Answer, error) {
-	return runner.Answer{Verdict: runner.Approve, By: checkpoint.Actor{User: "ann"}}, nil
+	return runner.Answer{Verdict: runner.Approve, By: state.Actor{User: "ann"}}, nil
 }

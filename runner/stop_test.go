@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 	"prdrunner/runner"
 )
@@ -27,8 +28,8 @@ phase "one" {
   }
 }
 `)
-	e := b.must(checkpoint.StatusPaused)
-	if e.Pause.Reason != checkpoint.PauseUncertain || len(b.warned) != 1 {
+	e := b.must(state.StatusPaused)
+	if e.Pause.Reason != state.PauseUncertain || len(b.warned) != 1 {
 		t.Errorf("pause %+v, warnings %q", e.Pause, b.warned)
 	}
 }
@@ -47,7 +48,7 @@ phase "two" {
   }
 }
 `)
-	fsys.when = event(checkpoint.KindWorkstreamStarted, "pay")
+	fsys.when = event(state.KindWorkstreamStarted, "pay")
 	fsys.during = func() { // time enough for what must not begin yet
 		for over := time.Now().Add(500 * time.Millisecond); time.Now().Before(over); time.Sleep(5 * time.Millisecond) {
 			if ran, err := os.ReadFile(b.path("ran")); err == nil && strings.Contains(string(ran), "pay") {
@@ -75,7 +76,7 @@ phase "one" {
   }
 }
 `)
-	b.must(checkpoint.StatusComplete)
+	b.must(state.StatusComplete)
 	b.wantRanSet("a", "b", "c")
 }
 
@@ -95,23 +96,23 @@ phase "one" {
 `)
 	asked := make(chan error, 1)
 	request := checkpoint.Request{PRD: "PRD-001", Verb: checkpoint.VerbPause}
-	once := onEvent(func(e checkpoint.Event) bool { return e.Kind() == checkpoint.KindWorkstreamAttemptFailed }, func() {
+	once := onEvent(func(e state.Event) bool { return e.Kind() == state.KindWorkstreamAttemptFailed }, func() {
 		go func() {
 			asked <- b.store.Ask(context.Background(), request, func(*checkpoint.Session) error { return errors.New("nobody runs it") })
 		}()
 	})
-	e := b.must(checkpoint.StatusPaused, once)
+	e := b.must(state.StatusPaused, once)
 	if err := <-asked; err != nil {
 		t.Fatal(err)
 	}
-	if e.Pause.Reason != checkpoint.PauseRequested {
+	if e.Pause.Reason != state.PauseRequested {
 		t.Errorf("pause %+v", e.Pause)
 	}
-	if got := b.state().Workstream("A").Status; got != checkpoint.Interrupted {
+	if got := b.state().Workstream("A").Status; got != state.Interrupted {
 		t.Errorf("A is %s", got)
 	}
 	b.write("ok", "")
-	b.must(checkpoint.StatusComplete)
+	b.must(state.StatusComplete)
 	b.wantRan("A", "A")
 }
 
@@ -130,10 +131,10 @@ phase "one" {
   workstream "b" { script = "until grep -q attempt_failed .runner/PRD-001/journal.jsonl; do :; done; exit 2" }
 }
 `)
-	b.must(checkpoint.StatusFailed, func(o *runner.Options) { o.Parallel = 1 })
+	b.must(state.StatusFailed, func(o *runner.Options) { o.Parallel = 1 })
 	st := b.state()
 	for _, name := range []string{"a", "b"} {
-		if got := st.Workstream(name).Status; got != checkpoint.Failed {
+		if got := st.Workstream(name).Status; got != state.Failed {
 			t.Errorf("%s is %s", name, got)
 		}
 	}
@@ -146,7 +147,7 @@ phase "one" {
   workstream "A" { script = "mkfifo $RUNNER_OUTPUT" }
 }
 `)
-	e := b.must(checkpoint.StatusFailed)
+	e := b.must(state.StatusFailed)
 	if want := "RUNNER_OUTPUT is not a regular file any more"; string(e.Error.Message) != want {
 		t.Errorf("message %q", e.Error.Message)
 	}
@@ -163,7 +164,7 @@ phase "one" {
 	signals := make(chan string, 1)
 	stop := context.AfterFunc(fileExists(t, b.path("hooked")), func() { signals <- "SIGINT" })
 	defer stop()
-	b.must(checkpoint.StatusComplete, func(o *runner.Options) { o.Interrupts = signals })
+	b.must(state.StatusComplete, func(o *runner.Options) { o.Interrupts = signals })
 	if len(b.warned) != 1 || !strings.Contains(b.warned[0], "complete hook failed") {
 		t.Errorf("warnings %q", b.warned)
 	}
@@ -192,13 +193,13 @@ phase "two" {
 	e, err := b.build(with(runner.CheckpointErrorPause))
 	close(b, e, err)
 	b.wantRan("A")
-	if e.Status != checkpoint.StatusPaused || e.Pause.Reason != checkpoint.PauseCheckpoint {
+	if e.Status != state.StatusPaused || e.Pause.Reason != state.PauseCheckpoint {
 		t.Errorf("the session is %s, %+v", e.Status, e.Pause)
 	}
 	b = newBench(t, src)
 	e, _ = b.build(with(runner.CheckpointErrorSkip))
 	b.wantRan("A", "B")
-	if e.Status != checkpoint.StatusComplete || !e.Unwritten || len(b.warned) != 1 {
+	if e.Status != state.StatusComplete || !e.Unwritten || len(b.warned) != 1 {
 		t.Errorf("the session is %s, warnings %q", e.Status, b.warned)
 	}
 	b = newBench(t, src)
@@ -207,7 +208,7 @@ phase "two" {
 			t.Error(err)
 		}
 	}
-	b.must(checkpoint.StatusComplete, with(runner.CheckpointErrorRetry))
+	b.must(state.StatusComplete, with(runner.CheckpointErrorRetry))
 	b.wantRan("A", "B")
 }
 
@@ -226,7 +227,7 @@ phase "one" {
   }
 }
 `)
-	b.must(checkpoint.StatusComplete)
+	b.must(state.StatusComplete)
 	b.wantRan("A", "check")
 }
 
@@ -250,18 +251,18 @@ phase "two" {
 `)
 	b.write("in.txt", "1")
 	b.write("ok", "")
-	request := checkpoint.Request{PRD: "PRD-001", Verb: checkpoint.VerbApprove, Gate: "sign-off (one)", By: checkpoint.Actor{User: "ann"}}
+	request := checkpoint.Request{PRD: "PRD-001", Verb: checkpoint.VerbApprove, Gate: "sign-off (one)", By: state.Actor{User: "ann"}}
 	alone := func(*checkpoint.Session) error { return errors.New("nobody runs it") }
 	answers := make(chan error, 2)
 	asks := 0
 	signals := make(chan string, 1)
-	answered := onEvent(func(e checkpoint.Event) bool { return e.Kind() == checkpoint.KindGateAsked }, func() {
+	answered := onEvent(func(e state.Event) bool { return e.Kind() == state.KindGateAsked }, func() {
 		if asks++; asks == 1 {
 			b.write("in.txt", "2")
 		}
 		go func() { answers <- b.store.Ask(context.Background(), request, alone) }()
 	})
-	b.must(checkpoint.StatusComplete, answered, func(o *runner.Options) {
+	b.must(state.StatusComplete, answered, func(o *runner.Options) {
 		o.Asker, o.Interrupts = silent{asked: func() {}}, signals
 	})
 	b.wantRan("A", "B")
@@ -290,14 +291,14 @@ phase "one" {
 `)
 	b.write("in.txt", "1")
 	alone := func(*checkpoint.Session) error { return errors.New("nobody runs it") }
-	answer := func(verb checkpoint.Verb, shown checkpoint.Gate) error {
+	answer := func(verb checkpoint.Verb, shown state.Gate) error {
 		return b.store.Ask(context.Background(), checkpoint.Request{
-			PRD: "PRD-001", Verb: verb, Gate: shown.Label, Definition: shown.Definition, Judged: shown.Judged, By: checkpoint.Actor{User: "ann"},
+			PRD: "PRD-001", Verb: verb, Gate: shown.Label, Definition: shown.Definition, Judged: shown.Judged, By: state.Actor{User: "ann"},
 		}, alone)
 	}
 	answers := make(chan error, 4)
-	var first checkpoint.Gate
-	asked := onEvent(func(e checkpoint.Event) bool { return e.Kind() == checkpoint.KindGateAsked }, func() {
+	var first state.Gate
+	asked := onEvent(func(e state.Event) bool { return e.Kind() == state.KindGateAsked }, func() {
 		now := *b.state().Gate("sign-off (one)")
 		if first.Label == "" {
 			first = now
@@ -311,7 +312,7 @@ phase "one" {
 			answers <- answer(checkpoint.VerbApprove, now)
 		}()
 	})
-	b.must(checkpoint.StatusComplete, asked, func(o *runner.Options) { o.Asker = silent{asked: func() {}} })
+	b.must(state.StatusComplete, asked, func(o *runner.Options) { o.Asker = silent{asked: func() {}} })
 	var refused *checkpoint.RefusedError
 	for i := range 3 {
 		if err := <-answers; !errors.As(err, &refused) {
@@ -324,19 +325,19 @@ phase "one" {
 }
 
 // onEvent calls f for each event of a commit that is shown and that matches.
-func onEvent(matches func(checkpoint.Event) bool, f func()) func(*runner.Options) {
+func onEvent(matches func(state.Event) bool, f func()) func(*runner.Options) {
 	return func(o *runner.Options) { o.Views = append(o.Views, watcher{matches, f}) }
 }
 
 type watcher struct {
-	matches func(checkpoint.Event) bool
+	matches func(state.Event) bool
 	f       func()
 }
 
 func (w watcher) Begin(runner.Beginning) {}
 func (w watcher) Warn(string)            {}
 func (w watcher) End(runner.Ending)      {}
-func (w watcher) Commit(c checkpoint.Commit) {
+func (w watcher) Commit(c state.Commit) {
 	for _, e := range c.Events {
 		if w.matches(e) {
 			w.f()
@@ -358,13 +359,13 @@ phase "two" {
   workstream "y" { script = "echo y >> ran" }
 }
 `)
-	b.must(checkpoint.StatusFailed)
+	b.must(state.StatusFailed)
 	b.wantRan("a")
 }
 
 func TestPoisonWhileStartingStartsNothingElse(t *testing.T) {
 	t.Parallel()
-	fsys := &failing{FS: store.OS(), only: "journal.jsonl", when: event(checkpoint.KindWorkstreamStarted, "pay")}
+	fsys := &failing{FS: store.OS(), only: "journal.jsonl", when: event(state.KindWorkstreamStarted, "pay")}
 	b := newBenchOn(t, fsys, `
 phase "one" {
   workstream "pay" {
@@ -400,10 +401,10 @@ phase "one" {
 `)
 	b.write("v", "1")
 	b.write("bad", "")
-	b.must(checkpoint.StatusFailed) // it fails, has happened, and what depends on it fails
+	b.must(state.StatusFailed) // it fails, has happened, and what depends on it fails
 	b.wantRan("pay", "after")
 	b.write("go", "")
-	b.must(checkpoint.StatusComplete)
+	b.must(state.StatusComplete)
 	b.wantRan("after")
 	if a := b.state().Workstream("pay").Artifacts; len(a) != 1 || a[0].Size != 1 {
 		t.Errorf("artifacts %+v", a)
@@ -422,6 +423,6 @@ phase "one" {
 	signals := make(chan string, 1)
 	stop := context.AfterFunc(fileExists(t, b.path("hooked")), func() { signals <- "SIGINT" })
 	defer stop()
-	b.must(checkpoint.StatusComplete, func(o *runner.Options) { o.Interrupts = signals })
+	b.must(state.StatusComplete, func(o *runner.Options) { o.Interrupts = signals })
 	b.wantRan()
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 	"prdrunner/runner"
 )
@@ -95,7 +96,7 @@ phase "two" {
 	x := &racing{draw: draw, signals: make(chan string, 1)}
 	var asked sync.WaitGroup
 	pauses := draw.IntN(3) == 0
-	request := onEvent(func(e checkpoint.Event) bool { return e.Kind() == checkpoint.KindWorkstreamStarted }, func() {
+	request := onEvent(func(e state.Event) bool { return e.Kind() == state.KindWorkstreamStarted }, func() {
 		if pauses {
 			asked.Go(func() {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -111,7 +112,7 @@ phase "two" {
 	if err != nil {
 		t.Fatal(err)
 	}
-	runs, stands := []checkpoint.Kind{}, map[string]checkpoint.Kind{}
+	runs, stands := []state.Kind{}, map[string]state.Kind{}
 	for c, err := range b.store.Follow(t.Context(), "PRD-001", 1) {
 		if err != nil {
 			t.Fatal(err)
@@ -140,42 +141,42 @@ phase "two" {
 
 // after says what may come after an event of a workstream in a run, nothing
 // where it is the end.
-func after(kind checkpoint.Kind) []checkpoint.Kind {
+func after(kind state.Kind) []state.Kind {
 	switch kind {
 	case "":
-		return []checkpoint.Kind{checkpoint.KindWorkstreamStarted}
-	case checkpoint.KindWorkstreamStarted:
-		return []checkpoint.Kind{
-			checkpoint.KindWorkstreamAttemptFailed, checkpoint.KindWorkstreamFailed, checkpoint.KindWorkstreamInterrupted, checkpoint.KindWorkstreamCompleted,
+		return []state.Kind{state.KindWorkstreamStarted}
+	case state.KindWorkstreamStarted:
+		return []state.Kind{
+			state.KindWorkstreamAttemptFailed, state.KindWorkstreamFailed, state.KindWorkstreamInterrupted, state.KindWorkstreamCompleted,
 		}
-	case checkpoint.KindWorkstreamAttemptFailed: // and it waits for its next attempt
-		return []checkpoint.Kind{checkpoint.KindWorkstreamStarted, checkpoint.KindWorkstreamFailed, checkpoint.KindWorkstreamInterrupted}
+	case state.KindWorkstreamAttemptFailed: // and it waits for its next attempt
+		return []state.Kind{state.KindWorkstreamStarted, state.KindWorkstreamFailed, state.KindWorkstreamInterrupted}
 	default: // it is the end
 		return nil
 	}
 }
 
 // endsRun reports whether an event ends a run.
-func endsRun(kind checkpoint.Kind) bool {
-	return slices.Contains([]checkpoint.Kind{
-		checkpoint.KindSessionPaused, checkpoint.KindSessionFailed, checkpoint.KindSessionInterrupted, checkpoint.KindSessionCompleted,
+func endsRun(kind state.Kind) bool {
+	return slices.Contains([]state.Kind{
+		state.KindSessionPaused, state.KindSessionFailed, state.KindSessionInterrupted, state.KindSessionCompleted,
 	}, kind)
 }
 
 // ofWorkstream is the workstream that an event is about, "" where it is about none.
-func ofWorkstream(event checkpoint.Event) string {
+func ofWorkstream(event state.Event) string {
 	switch e := event.(type) {
-	case checkpoint.WorkstreamStarted:
+	case state.WorkstreamStarted:
 		return e.Workstream
-	case checkpoint.WorkstreamAttemptFailed:
+	case state.WorkstreamAttemptFailed:
 		return e.Workstream
-	case checkpoint.WorkstreamFailed:
+	case state.WorkstreamFailed:
 		return e.Workstream
-	case checkpoint.WorkstreamInterrupted:
+	case state.WorkstreamInterrupted:
 		return e.Workstream
-	case checkpoint.WorkstreamCompleted:
+	case state.WorkstreamCompleted:
 		return e.Workstream
-	case checkpoint.WorkstreamUncertain:
+	case state.WorkstreamUncertain:
 		return e.Workstream
 	}
 	return ""

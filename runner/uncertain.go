@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/runner/plan"
 )
 
@@ -45,12 +45,12 @@ func (l *loop) uncertain(n *node) {
 			case err == nil && res.Succeeded() && len(lost) > 0:
 				l.verifiedWithout(n, lost)
 			case err == nil && res.Succeeded():
-				l.verified(n, checkpoint.ResolvedDone, had)
+				l.verified(n, state.ResolvedDone, had)
 			case err != nil && res.Succeeded():
 				l.warn(n.ws.Name + " happened, and what it made could not be brought back: " + err.Error())
 				l.leaveUncertain(n)
 			case err == nil && res.Outcome == Exited && res.ExitCode == 1:
-				l.verified(n, checkpoint.ResolvedRerun, nil)
+				l.verified(n, state.ResolvedRerun, nil)
 			default:
 				l.warn(n.ws.Name + ": its verify command could not tell whether it happened (see " + filepath.Base(task.Log) + ")")
 				l.leaveUncertain(n)
@@ -62,10 +62,10 @@ func (l *loop) uncertain(n *node) {
 // verified records the answer of the verify command, and continues. If the step did not
 // happen, it has failed if this run attempted it; otherwise it is attempted now. If it
 // happened, had is its earlier record, nil for none.
-func (l *loop) verified(n *node, r checkpoint.Resolution, had *checkpoint.Work) {
+func (l *loop) verified(n *node, r state.Resolution, had *state.Work) {
 	last := l.x.State().Workstream(n.ws.Name).Error
-	e := checkpoint.WorkstreamResolved{Workstream: n.ws.Name, Resolution: r, By: l.o.By, Verified: true, Work: had}
-	if r == checkpoint.ResolvedDone {
+	e := state.WorkstreamResolved{Workstream: n.ws.Name, Resolution: r, By: l.o.By, Verified: true, Work: had}
+	if r == state.ResolvedDone {
 		e.Digest = l.pl.Origin(n.ws)
 		if n.attempt > 0 {
 			digest := n.digest // which the node forgets when it ends
@@ -74,7 +74,7 @@ func (l *loop) verified(n *node, r checkpoint.Resolution, had *checkpoint.Work) 
 	}
 	l.add(nil, e)
 	switch {
-	case r == checkpoint.ResolvedDone:
+	case r == state.ResolvedDone:
 		delete(l.facts.Conflicts, n.ws.Name) // they concerned artifacts of an earlier run
 		l.keep(n)
 	case n.attempt == 0:
@@ -88,12 +88,12 @@ func (l *loop) verified(n *node, r checkpoint.Resolution, had *checkpoint.Work) 
 // command the step happened, but other steps need outputs that are not on record.
 func (l *loop) verifiedWithout(n *node, lost []plan.Lost) {
 	err := &plan.LostError{Workstream: n.ws.Name, Lost: lost}
-	f := checkpoint.Failure{
-		Workstream: n.ws.Name, Outcome: checkpoint.OutcomeHappened,
-		Message: checkpoint.Text("its verify command says that it happened, but " + err.Error()),
+	f := state.Failure{
+		Workstream: n.ws.Name, Outcome: state.OutcomeHappened,
+		Message: state.Text("its verify command says that it happened, but " + err.Error()),
 	}
 	if rec := l.x.State().Workstream(n.ws.Name); rec.Error == nil || *rec.Error != f {
-		l.add(nil, checkpoint.WorkstreamUncertain{Workstream: n.ws.Name, Error: f})
+		l.add(nil, state.WorkstreamUncertain{Workstream: n.ws.Name, Error: f})
 	}
 	l.leaveUncertain(n)
 }
@@ -114,7 +114,7 @@ func (l *loop) leaveUncertain(n *node) {
 func (l *loop) describeUncertain() string {
 	var unknown, texts []string
 	for _, name := range l.cause.uncertain {
-		if f := l.x.State().Workstream(name).Error; f != nil && f.Outcome == checkpoint.OutcomeHappened {
+		if f := l.x.State().Workstream(name).Error; f != nil && f.Outcome == state.OutcomeHappened {
 			texts = append(texts, name+": "+string(f.Message))
 			continue
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/runner"
 	"prdrunner/runner/plan"
 )
@@ -27,14 +28,14 @@ func unjudgedWork() []unjudged {
 	const command = `gate "check" { script = "test -e ok" }`
 	mend := func(b *bench, _ *runner.Options) { b.write("ok", "") }
 	return []unjudged{
-		{"red", command, func(b *bench) { b.must(checkpoint.StatusFailed) }, mend, true},
+		{"red", command, func(b *bench) { b.must(state.StatusFailed) }, mend, true},
 		{"waiting", `gate "check" {
 		  approval { message = "fine?" }
-		}`, func(b *bench) { b.must(checkpoint.StatusPaused) }, func(_ *bench, o *runner.Options) { o.Asker = deciding{} }, false},
+		}`, func(b *bench) { b.must(state.StatusPaused) }, func(_ *bench, o *runner.Options) { o.Asker = deciding{} }, false},
 		{"killed", command, func(b *bench) {
-			b.must(checkpoint.StatusFailed)
+			b.must(state.StatusFailed)
 			b.locked(func(x *checkpoint.Session) {
-				x.Add(checkpoint.SessionResumed{}, checkpoint.GateStarted{Gate: "check (A)", Attempt: 2})
+				x.Add(state.SessionResumed{}, state.GateStarted{Gate: "check (A)", Attempt: 2})
 			})
 		}, mend, false},
 	}
@@ -88,7 +89,7 @@ func TestArtifactsGoneBeforeTheirGateArePutBack(t *testing.T) {
 					if step := b.preview(chosen)["A"]; step.Decision != plan.Judge || len(step.Restores) != len(gone) || step.Refused != "" {
 						t.Errorf("the plan for A is %+v", step)
 					}
-					b.must(checkpoint.StatusComplete, chosen, func(o *runner.Options) { u.pass(b, o) })
+					b.must(state.StatusComplete, chosen, func(o *runner.Options) { u.pass(b, o) })
 					b.wantRan("B")
 					b.wantFile("seen", "a\nb")
 					if a := b.state().Workstream("A"); len(a.Artifacts) != 2 || len(a.Edited) > 0 {
@@ -113,10 +114,10 @@ phase "one" {
 }
 `)
 	git := b.inGit()
-	b.must(checkpoint.StatusFailed, git)
+	b.must(state.StatusFailed, git)
 	b.remove("out.txt")
 	b.write("ok", "")
-	b.must(checkpoint.StatusComplete, git)
+	b.must(state.StatusComplete, git)
 	b.wantRan("A")
 	b.wantFile("out.txt", "a")
 }
@@ -136,13 +137,13 @@ func TestLostArtifactsOfUnjudgedWorkAreMadeAgain(t *testing.T) {
 					t.Fatal(err)
 				}
 				if effect == "once" {
-					e := b.must(checkpoint.StatusPaused, func(o *runner.Options) { u.pass(b, o) })
-					if b.wantRan(); e.Pause.Reason != checkpoint.PauseUncertain {
+					e := b.must(state.StatusPaused, func(o *runner.Options) { u.pass(b, o) })
+					if b.wantRan(); e.Pause.Reason != state.PauseUncertain {
 						t.Errorf("paused for %+v", e.Pause)
 					}
 					return
 				}
-				b.must(checkpoint.StatusComplete, func(o *runner.Options) { u.pass(b, o) })
+				b.must(state.StatusComplete, func(o *runner.Options) { u.pass(b, o) })
 				b.wantRan("A", "B")
 				b.wantFile("seen", "a\nb")
 			})
@@ -196,14 +197,14 @@ func TestEditsBeforeTheirGateAreDecided(t *testing.T) {
 					b.wantFile("out/a.txt", "edited")
 					return
 				}
-				b.must(checkpoint.StatusComplete, chosen, func(o *runner.Options) { u.pass(b, o) }, asked)
+				b.must(state.StatusComplete, chosen, func(o *runner.Options) { u.pass(b, o) }, asked)
 				b.wantRan("B")
 				b.wantFile("seen", test.want+"\nb")
 				a := b.state().Workstream("A")
-				if kept := slices.Equal(a.Edited, []checkpoint.Text{"out/a.txt"}); len(a.Artifacts) != 2 || kept != (test.want == "edited") {
+				if kept := slices.Equal(a.Edited, []state.Text{"out/a.txt"}); len(a.Artifacts) != 2 || kept != (test.want == "edited") {
 					t.Errorf("on record are %+v, edited %q", a.Artifacts, a.Edited)
 				}
-				inCheckpoint := slices.ContainsFunc(b.state().Checkpoints, func(c *checkpoint.CheckpointRef) bool { return c.Trigger == checkpoint.TriggerConflictStart })
+				inCheckpoint := slices.ContainsFunc(b.state().Checkpoints, func(c *state.CheckpointRef) bool { return c.Trigger == state.TriggerConflictStart })
 				if inCheckpoint != (test.want == "a") {
 					t.Errorf("that the edit is in a checkpoint is %t", inCheckpoint)
 				}
@@ -220,7 +221,7 @@ func TestEditIsKeptBesideWhatIsPutBack(t *testing.T) {
 		b := u.bench(t)
 		b.remove("out/b.txt")
 		b.write("out/a.txt", "edited\n")
-		b.must(checkpoint.StatusComplete, func(o *runner.Options) { o.OnConflict = plan.ConflictKeep }, func(o *runner.Options) { u.pass(b, o) })
+		b.must(state.StatusComplete, func(o *runner.Options) { o.OnConflict = plan.ConflictKeep }, func(o *runner.Options) { u.pass(b, o) })
 		b.wantFile("seen", "edited\nb")
 		if a := b.state().Workstream("A"); len(a.Artifacts) != 2 {
 			t.Errorf("%s: on record are %+v", u.name, a.Artifacts)

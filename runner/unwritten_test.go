@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 	"prdrunner/runner"
 )
@@ -56,13 +57,13 @@ type watched struct {
 	created []string
 }
 
-func (w *watched) Commit(c checkpoint.Commit) {
+func (w *watched) Commit(c state.Commit) {
 	for _, e := range c.Events {
 		switch e := e.(type) {
-		case checkpoint.WorkstreamCompleted:
+		case state.WorkstreamCompleted:
 			w.fsys.broken.Store(true)
-		case checkpoint.CheckpointCreated:
-			if w.created = append(w.created, e.ID); e.Trigger != checkpoint.TriggerComplete {
+		case state.CheckpointCreated:
+			if w.created = append(w.created, e.ID); e.Trigger != state.TriggerComplete {
 				continue
 			}
 			if _, err := os.Stat(w.path(".runner/PRD-001/checkpoints/" + e.ID + ".json")); err != nil {
@@ -93,7 +94,7 @@ func TestLastCheckpointThatCannotBeWritten(t *testing.T) {
 		if !errors.As(err, &derived) || !e.Unwritten {
 			t.Errorf("unwritten %v, error %v", e.Unwritten, err)
 		}
-		if e.Status != checkpoint.StatusPaused || e.Pause == nil || e.Pause.Reason != checkpoint.PauseCheckpoint {
+		if e.Status != state.StatusPaused || e.Pause == nil || e.Pause.Reason != state.PauseCheckpoint {
 			t.Fatalf("the session is %s, %+v", e.Status, e.Pause)
 		}
 		if len(w.early) > 0 {
@@ -102,7 +103,7 @@ func TestLastCheckpointThatCannotBeWritten(t *testing.T) {
 	}
 	w.wantRan("A")
 	fsys.broken.Store(false)
-	w.must(checkpoint.StatusComplete, w.options(runner.CheckpointErrorPause))
+	w.must(state.StatusComplete, w.options(runner.CheckpointErrorPause))
 	w.wantRan()
 	if len(w.early) > 0 {
 		t.Errorf("%q were shown before they were on disk", w.early)
@@ -118,14 +119,14 @@ func TestLastCheckpointIsSkipped(t *testing.T) {
 	t.Parallel()
 	fsys := &noCheckpoints{FS: store.OS()}
 	w := &watched{bench: newBenchOn(t, fsys, last), fsys: fsys}
-	e := w.must(checkpoint.StatusComplete, w.options(runner.CheckpointErrorSkip))
+	e := w.must(state.StatusComplete, w.options(runner.CheckpointErrorSkip))
 	if !e.Unwritten || len(w.early) > 0 {
 		t.Errorf("unwritten %v, shown %q", e.Unwritten, w.early)
 	}
 	var skipped []string
 	for _, c := range w.commits {
 		for _, e := range c.Events {
-			if s, ok := e.(checkpoint.CheckpointSkipped); ok {
+			if s, ok := e.(state.CheckpointSkipped); ok {
 				skipped = append(skipped, s.IDs...)
 			}
 		}
@@ -133,7 +134,7 @@ func TestLastCheckpointIsSkipped(t *testing.T) {
 	if !slices.ContainsFunc(skipped, func(id string) bool { return id != "" }) {
 		t.Error("no checkpoint is on record as skipped")
 	}
-	if refs := w.state().Checkpoints; slices.ContainsFunc(refs, func(r *checkpoint.CheckpointRef) bool { return slices.Contains(skipped, r.ID) }) {
+	if refs := w.state().Checkpoints; slices.ContainsFunc(refs, func(r *state.CheckpointRef) bool { return slices.Contains(skipped, r.ID) }) {
 		t.Errorf("%q are skipped, and still listed", skipped)
 	}
 }
@@ -158,7 +159,7 @@ phase "one" {
 		b.write("go", "")
 	})
 	defer stop()
-	b.must(checkpoint.StatusComplete, func(o *runner.Options) { o.OnCheckpointError = runner.CheckpointErrorSkip })
+	b.must(state.StatusComplete, func(o *runner.Options) { o.OnCheckpointError = runner.CheckpointErrorSkip })
 	if err := <-refusals; err == nil || !strings.Contains(err.Error(), "its file could not be written") {
 		t.Errorf("its file can't be written, and it says %v", err)
 	}
@@ -167,7 +168,7 @@ phase "one" {
 	}
 	asked := 0
 	for _, ref := range b.state().Checkpoints {
-		if ref.Trigger == checkpoint.TriggerManual {
+		if ref.Trigger == state.TriggerManual {
 			asked++
 			if _, err := os.Stat(b.path(".runner/PRD-001/checkpoints/" + ref.ID + ".json")); err != nil {
 				t.Error(err)

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/runner/plan"
 )
 
@@ -14,7 +14,7 @@ type View interface {
 	// Begin is called once, when the session has been started or resumed.
 	Begin(Beginning)
 	// Commit is called for each commit of this run, after it is durable.
-	Commit(checkpoint.Commit)
+	Commit(state.Commit)
 	// Warn shows a message about something that no event records, such as a file that
 	// captures leave out.
 	Warn(message string)
@@ -34,13 +34,13 @@ type Beginning struct {
 
 // Ending holds how a run ended.
 type Ending struct {
-	Status   checkpoint.Status
-	Error    *checkpoint.Failure  // of a failed run
-	Failed   []checkpoint.Failure // every failure of this run, in order
-	Pause    *checkpoint.Pause
+	Status   state.Status
+	Error    *state.Failure  // of a failed run
+	Failed   []state.Failure // every failure of this run, in order
+	Pause    *state.Pause
 	Signal   string // of an interrupted run
 	Duration time.Duration
-	Next     []checkpoint.Text // the commands to type next
+	Next     []state.Text // the commands to type next
 	// Unwritten says that checkpoints could not be written. The session was paused for
 	// that, or the checkpoints were skipped.
 	Unwritten bool
@@ -49,8 +49,8 @@ type Ending struct {
 // Done reports whether the session is complete, or all workstreams that Selection.Only
 // chose are done.
 func (e Ending) Done() bool {
-	return e.Status == checkpoint.StatusComplete ||
-		e.Status == checkpoint.StatusPaused && e.Signal == "" && e.Pause != nil && e.Pause.Reason == checkpoint.PauseChosen
+	return e.Status == state.StatusComplete ||
+		e.Status == state.StatusPaused && e.Signal == "" && e.Pause != nil && e.Pause.Reason == state.PauseChosen
 }
 
 // Asker asks the user at a terminal. A nil Asker means that there is no terminal: Runner
@@ -89,10 +89,10 @@ const (
 type Answer struct {
 	Verdict Verdict
 	Comment string
-	By      checkpoint.Actor
+	By      state.Actor
 	// To is the verdict that the user was shown; zero: the one that is asked about when
 	// the answer arrives.
-	To checkpoint.Verdict
+	To state.Verdict
 }
 
 // OnStale decides whether to continue although the PRD document changed.

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/runner"
 	"prdrunner/runner/plan"
 )
@@ -48,7 +48,7 @@ func TestPlanSaysThatAWhenWillFail(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newBench(t, strings.NewReplacer("W\n", test.phase+"\n", "V\n", test.own+"\n").Replace(whenOfSkipped))
-			b.must(checkpoint.StatusFailed)
+			b.must(state.StatusFailed)
 			b.wantRan("a", "w", "check")
 			b.vars["on"] = "false"
 			steps := b.preview()
@@ -58,12 +58,12 @@ func TestPlanSaysThatAWhenWillFail(t *testing.T) {
 			if s := steps["check (w)"]; s.Decision != plan.Depends {
 				t.Errorf("check is to %s (%s), want depends", s.Decision, s.Reason)
 			}
-			e := b.must(checkpoint.StatusFailed)
+			e := b.must(state.StatusFailed)
 			if _, summary, _ := strings.Cut(test.reason, ": "); e.Error == nil || !strings.HasPrefix(string(e.Error.Message), summary) {
 				t.Errorf("the session failed with %+v, want %s", e.Error, test.reason)
 			}
 			b.wantRan()
-			if got := b.state().Workstream("w").Status; got != checkpoint.Completed {
+			if got := b.state().Workstream("w").Status; got != state.Completed {
 				t.Errorf("w is %s, want completed", got)
 			}
 		})
@@ -80,10 +80,10 @@ func TestWhenCanCatchWhatIsSkipped(t *testing.T) {
 	if s := b.preview()["w"]; s.Decision != plan.Run || s.Reason != "not run yet" {
 		t.Errorf("w is to %s (%s), want run", s.Decision, s.Reason)
 	}
-	b.must(checkpoint.StatusFailed)
+	b.must(state.StatusFailed)
 	b.wantRan("w", "check")
 	b.rewrite(strings.NewReplacer("W\n", "when = "+output+"\n", "V\n", "\n").Replace(whenOfSkipped))
-	e := b.must(checkpoint.StatusFailed)
+	e := b.must(state.StatusFailed)
 	if want := `The workstream a was skipped, and has no output "o".`; e.Error == nil || !strings.Contains(string(e.Error.Message), want) {
 		t.Errorf("the session failed with %+v, want %s", e.Error, want)
 	}
@@ -113,18 +113,18 @@ phase "last" {
 	}
 	const all = `join(",", [for k, v in workstream.b : v.outputs.o]) != "1"`
 	b := newBench(t, source(`"a"`, "try("+all+", false)"))
-	b.must(checkpoint.StatusFailed)
+	b.must(state.StatusFailed)
 	b.rewrite(source(`"c", "d"`, "try("+all+", false)"))
 	if s := b.preview()["w"]; s.Decision != plan.Skipped {
 		t.Errorf("w is to %s (%s), want skipped", s.Decision, s.Reason)
 	}
-	b.must(checkpoint.StatusFailed)
+	b.must(state.StatusFailed)
 	b.wantRan()
 	b.rewrite(source(`"e"`, all))
 	if s := b.preview()["w"]; s.Decision != plan.Run || !strings.HasPrefix(string(s.Reason), "the when of its phase can't be evaluated") {
 		t.Errorf("w is to %s (%s), want run, since its when can't be evaluated", s.Decision, s.Reason)
 	}
-	b.must(checkpoint.StatusFailed)
+	b.must(state.StatusFailed)
 	b.wantRan()
 }
 
@@ -142,15 +142,15 @@ func TestWhatMayHaveHappenedStaysUncertainWhereNothingCanBeEvaluated(t *testing.
 				return "phase \"one\" {\n workstream \"A\" {\n effect = \"once\"\n" + inside + "\n}\n}\n"
 			}
 			b := newBench(t, source(`script = "echo once >> ran; exit 1"`))
-			b.must(checkpoint.StatusPaused)
+			b.must(state.StatusPaused)
 			b.wantRan("once")
 			b.rewrite(source(broken))
 			for range 2 {
 				if s := b.preview()["A"]; s.Decision != plan.Uncertain {
 					t.Errorf("A is to %s (%s), want uncertain", s.Decision, s.Reason)
 				}
-				e := b.must(checkpoint.StatusPaused)
-				if got := b.state().Workstream("A").Status; got != checkpoint.Uncertain || e.Pause.Reason != checkpoint.PauseUncertain {
+				e := b.must(state.StatusPaused)
+				if got := b.state().Workstream("A").Status; got != state.Uncertain || e.Pause.Reason != state.PauseUncertain {
 					t.Errorf("A is %s, and the session paused %+v, want uncertain", got, e.Pause)
 				}
 				b.rewrite(source(`script = "echo once >> ran; exit 1"`))
@@ -174,10 +174,10 @@ func TestAWhenOfWhatWasNotChosenFailsNothing(t *testing.T) {
 			if s := b.preview(only)["w"]; s.Decision != plan.Blocked {
 				t.Errorf("w is to %s (%s), want blocked", s.Decision, s.Reason)
 			}
-			if e := b.must(checkpoint.StatusPaused, only); e.Pause.Message != "only some workstreams were chosen" {
+			if e := b.must(state.StatusPaused, only); e.Pause.Message != "only some workstreams were chosen" {
 				t.Errorf("paused: %+v", e.Pause)
 			}
-			b.must(checkpoint.StatusFailed)
+			b.must(state.StatusFailed)
 			b.wantRan()
 		})
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/runner"
 	"prdrunner/runner/plan"
 )
@@ -18,7 +18,7 @@ func (b *bench) preview(with ...func(*runner.Options)) map[string]plan.Step {
 	for _, f := range with {
 		f(&o)
 	}
-	var st *checkpoint.State
+	var st *state.State
 	if snap, err := b.store.Load("PRD-001"); err == nil {
 		st = snap.State
 	}
@@ -110,7 +110,7 @@ phase "last" {
 				}
 				ran := map[string][]string{"1": {"a", "b", "check"}, "2": {"a"}}
 				wantDepends("at first")
-				b.must(checkpoint.StatusFailed)
+				b.must(state.StatusFailed)
 				b.wantRan(ran[was]...)
 				if got, want := b.preview()["b"].Decision, map[string]plan.Decision{"1": plan.Reuse, "2": plan.Skipped}[was]; got != want {
 					t.Errorf("with nothing changed b is to %s, want %s", got, want)
@@ -118,9 +118,9 @@ phase "last" {
 				now := map[string]string{"1": "2", "2": "1"}[was]
 				b.rewrite(source(condition, now))
 				wantDepends("with a changed")
-				b.must(checkpoint.StatusFailed)
+				b.must(state.StatusFailed)
 				b.wantRan(ran[now]...)
-				status := map[string]checkpoint.StepStatus{"1": checkpoint.Completed, "2": checkpoint.Skipped}[now]
+				status := map[string]state.StepStatus{"1": state.Completed, "2": state.Skipped}[now]
 				if got := b.state().Workstream("b").Status; got != status {
 					t.Errorf("b is %s, want %s", got, status)
 				}
@@ -146,7 +146,7 @@ phase "one" {
 		if got := b.preview()["a"]; got.Decision != want {
 			t.Errorf("a is to %s (%s), want %s", got.Decision, got.Reason, want)
 		}
-		b.must(checkpoint.StatusFailed)
+		b.must(state.StatusFailed)
 		if got := b.decision("a"); got != want {
 			t.Errorf("in the build a was to %s, want %s", got, want)
 		}
@@ -171,16 +171,16 @@ phase "last" {
   workstream "end" { script = "exit 1" }
 }
 `)
-	b.must(checkpoint.StatusFailed)
+	b.must(state.StatusFailed)
 	b.wantRan("a", "b")
 	b.write("broken", "")
-	b.must(checkpoint.StatusFailed, func(o *runner.Options) { o.Select.Invalidate = []string{"a"} })
+	b.must(state.StatusFailed, func(o *runner.Options) { o.Select.Invalidate = []string{"a"} })
 	b.wantRan("a")
-	if w := b.state().Workstream("b"); w.Status != checkpoint.Pending || w.Reason == "" {
+	if w := b.state().Workstream("b"); w.Status != state.Pending || w.Reason == "" {
 		t.Errorf("b is %s, %q", w.Status, w.Reason)
 	}
 	b.remove("broken")
-	b.must(checkpoint.StatusFailed)
+	b.must(state.StatusFailed)
 	b.wantRan("a", "b")
 }
 
@@ -206,7 +206,7 @@ phase "last" {
 `
 	}
 	b := newBench(t, source("true"))
-	b.must(checkpoint.StatusFailed)
+	b.must(state.StatusFailed)
 	b.rewrite(source("true  "))
 	if s := b.preview()["b"]; s.Decision != plan.Reuse {
 		t.Errorf("b is to %s (%s)", s.Decision, s.Reason)

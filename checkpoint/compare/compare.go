@@ -51,8 +51,8 @@ type Comparison struct {
 	Files       []FileChange     `json:"files"`
 	// NotInFrom and NotInTo are files that only the capture of the other point included,
 	// for example because git.mode changed. Whether they changed is unknown.
-	NotInFrom []checkpoint.Text `json:"not_captured_in_from"`
-	NotInTo   []checkpoint.Text `json:"not_captured_in_to"`
+	NotInFrom []state.Text `json:"not_captured_in_from"`
+	NotInTo   []state.Text `json:"not_captured_in_to"`
 	// OnlyArtifacts says that one side has no capture, so that Files contains only recorded
 	// artifacts.
 	OnlyArtifacts bool       `json:"only_artifacts"`
@@ -69,8 +69,8 @@ type Point struct {
 	At       time.Time  `json:"at"`
 	FilesAt  *time.Time `json:"files_at,omitempty"` // time of the capture
 
-	state *checkpoint.State
-	git   *checkpoint.Git // as the checkpoint recorded it, or nil
+	state *state.State
+	git   *state.Git // as the checkpoint recorded it, or nil
 	// files are the files of the point. If known is false, they are only its artifacts.
 	files *workspace.Listing
 	known bool
@@ -109,7 +109,7 @@ func Points(ctx context.Context, s *checkpoint.Store, w *workspace.Workspace, pr
 }
 
 // points compares two points of a session with the current state stands.
-func points(ctx context.Context, s *checkpoint.Store, w *workspace.Workspace, stands *checkpoint.State, o Options) (*Comparison, error) {
+func points(ctx context.Context, s *checkpoint.Store, w *workspace.Workspace, stands *state.State, o Options) (*Comparison, error) {
 	from, err := findPoint(s, stands, o.From, o.Now)
 	if err != nil {
 		return nil, err
@@ -133,7 +133,7 @@ func points(ctx context.Context, s *checkpoint.Store, w *workspace.Workspace, st
 }
 
 // findPoint returns a side of the comparison.
-func findPoint(s *checkpoint.Store, stands *checkpoint.State, ref string, now time.Time) (*Point, error) {
+func findPoint(s *checkpoint.Store, stands *state.State, ref string, now time.Time) (*Point, error) {
 	if ref == "" || ref == PointWorkspace {
 		p := &Point{Name: "now", Seq: stands.Seq, Step: stands.CurrentStep(), StepName: stands.StepName(), At: stands.UpdatedAt, state: stands}
 		if ref == PointWorkspace {
@@ -165,7 +165,7 @@ func (c *Comparison) fillLists() {
 	}
 	c.Artifacts = append([]ArtifactChange{}, c.Artifacts...)
 	c.Files = append([]FileChange{}, c.Files...)
-	for _, list := range []*[]checkpoint.Text{&c.NotInFrom, &c.NotInTo} {
-		*list = append([]checkpoint.Text{}, *list...)
+	for _, list := range []*[]state.Text{&c.NotInFrom, &c.NotInTo} {
+		*list = append([]state.Text{}, *list...)
 	}
 }

@@ -14,7 +14,7 @@ import (
 
 // FileChange is a file that differs.
 type FileChange struct {
-	Path     checkpoint.Text      `json:"path"`
+	Path     state.Text           `json:"path"`
 	Kind     workspace.ChangeKind `json:"change"`
 	FromSize int64                `json:"from_size"`
 	ToSize   int64                `json:"to_size"`
@@ -22,26 +22,26 @@ type FileChange struct {
 	Deleted  int                  `json:"lines_deleted"`
 	Mode     string               `json:"mode,omitempty"` // how the mode changed
 	Note     string               `json:"note,omitempty"` // why lines were not counted
-	Diff     checkpoint.Text      `json:"diff,omitempty"` // unified
+	Diff     state.Text           `json:"diff,omitempty"` // unified
 }
 
 // GitChange holds the commits between two points.
 type GitChange struct {
-	From    checkpoint.Git `json:"from"`
-	To      checkpoint.Git `json:"to"`
-	Commits []GitCommit    `json:"commits"` // reachable only from the second point, the newest first
-	Gone    []GitCommit    `json:"gone"`    // reachable only from the first point
-	Note    string         `json:"note,omitempty"`
+	From    state.Git   `json:"from"`
+	To      state.Git   `json:"to"`
+	Commits []GitCommit `json:"commits"` // reachable only from the second point, the newest first
+	Gone    []GitCommit `json:"gone"`    // reachable only from the first point
+	Note    string      `json:"note,omitempty"`
 }
 
 // GitCommit is a commit with the first line of its message.
 type GitCommit struct {
-	Commit  string          `json:"commit"`
-	Subject checkpoint.Text `json:"subject"`
+	Commit  string     `json:"commit"`
+	Subject state.Text `json:"subject"`
 }
 
 // compareFiles compares the files of the two points.
-func (c *Comparison) compareFiles(ctx context.Context, s *checkpoint.Store, w *workspace.Workspace, now *checkpoint.State, o Options) (err error) {
+func (c *Comparison) compareFiles(ctx context.Context, s *checkpoint.Store, w *workspace.Workspace, now *state.State, o Options) (err error) {
 	for _, p := range []*Point{&c.From, &c.To} {
 		if p.Name == PointWorkspace {
 			continue
@@ -91,7 +91,7 @@ func (c *Comparison) changes(ctx context.Context, w *workspace.Workspace) (chang
 		if change.From == nil {
 			list = &c.NotInFrom
 		}
-		*list = append(*list, checkpoint.Text(change.Path))
+		*list = append(*list, state.Text(change.Path))
 	}
 	if c.To.Name == PointWorkspace && c.From.Name != PointWorkspace {
 		return w.NotGone(ctx, changes)
@@ -116,7 +116,7 @@ func (p *Point) captureScope(other *Point, w *workspace.Workspace) workspace.Sco
 }
 
 // listWorkspace lists the files of the workspace for the point that needs them.
-func (c *Comparison) listWorkspace(ctx context.Context, s *checkpoint.Store, w *workspace.Workspace, now *checkpoint.State) error {
+func (c *Comparison) listWorkspace(ctx context.Context, s *checkpoint.Store, w *workspace.Workspace, now *state.State) error {
 	var patterns []string
 	for _, p := range []*Point{&c.From, &c.To} {
 		if p.files != nil {
@@ -162,7 +162,7 @@ func (c *Comparison) levelSides() {
 }
 
 func compareFile(ctx context.Context, w *workspace.Workspace, change workspace.Change, sources [2]workspace.Source, o Options) (FileChange, error) {
-	f := FileChange{Path: checkpoint.Text(change.Path), Kind: change.Kind}
+	f := FileChange{Path: state.Text(change.Path), Kind: change.Kind}
 	if change.From != nil {
 		f.FromSize = change.From.Size
 	}
@@ -179,7 +179,7 @@ func compareFile(ctx context.Context, w *workspace.Workspace, change workspace.C
 	}
 	f.Added, f.Deleted, f.Mode, f.Note = d.Added, d.Deleted, d.Mode, d.Note
 	if wanted {
-		f.Diff = checkpoint.Text(d.Text)
+		f.Diff = state.Text(d.Text)
 	}
 	return f, nil
 }
@@ -193,7 +193,7 @@ func compareGit(ctx context.Context, w *workspace.Workspace, from, to Point) (*G
 	g := &GitChange{Commits: []GitCommit{}, Gone: []GitCommit{}}
 	for _, side := range []struct {
 		point Point
-		at    *checkpoint.Git
+		at    *state.Git
 	}{{from, &g.From}, {to, &g.To}} {
 		if err := resolveCommit(ctx, git, side.point, side.at); err != nil {
 			return nil, err
@@ -222,10 +222,10 @@ func compareGit(ctx context.Context, w *workspace.Workspace, from, to Point) (*G
 
 // resolveCommit sets the commit and branch of a point: those of its checkpoint, or the
 // current ones.
-func resolveCommit(ctx context.Context, git *git.Repository, p Point, at *checkpoint.Git) error {
+func resolveCommit(ctx context.Context, git *git.Repository, p Point, at *state.Git) error {
 	if p.ID == "" {
 		branch, commit, err := git.Head(ctx)
-		at.Branch, at.Commit = checkpoint.Text(branch), commit
+		at.Branch, at.Commit = state.Text(branch), commit
 		return err
 	}
 	if p.git != nil {
@@ -241,7 +241,7 @@ func commitsBetween(ctx context.Context, git *git.Repository, from, to string) (
 	}
 	commits := []GitCommit{}
 	for _, e := range entries {
-		commits = append(commits, GitCommit{e.Commit, checkpoint.Text(e.Subject)})
+		commits = append(commits, GitCommit{e.Commit, state.Text(e.Subject)})
 	}
 	return commits, nil
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/checkpoint/workspace/git"
@@ -29,13 +30,13 @@ func newPlace(t *testing.T, dir string, g *git.Repository, mode workspace.GitMod
 	must(t, err)
 	w, err := s.OpenWorkspace(dir, g, mode)
 	must(t, err)
-	x, err := s.Lock(t.Context(), "PRD-009", checkpoint.Actor{User: "ana"})
+	x, err := s.Lock(t.Context(), "PRD-009", state.Actor{User: "ana"})
 	must(t, err)
-	must(t, x.Start(checkpoint.SessionStarted{
-		FormatVersion: checkpoint.FormatVersion, Session: "S1", PRD: "PRD-009",
-		Shape: checkpoint.Shape{Phases: []checkpoint.PhaseShape{{Name: "one", Workstreams: []checkpoint.WorkstreamShape{{Name: "WS1"}}}}},
+	must(t, x.Start(state.SessionStarted{
+		FormatVersion: state.FormatVersion, Session: "S1", PRD: "PRD-009",
+		Shape: state.Shape{Phases: []state.PhaseShape{{Name: "one", Workstreams: []state.WorkstreamShape{{Name: "WS1"}}}}},
 	}))
-	x.Add(checkpoint.PhaseStarted{Phase: "one"})
+	x.Add(state.PhaseStarted{Phase: "one"})
 	return &place{dir: dir, s: s, w: w, x: x}
 }
 
@@ -45,13 +46,13 @@ func (p *place) write(t *testing.T, name, data string) {
 }
 
 // checkpoint captures the files if asked to, and returns the id of a checkpoint.
-func (p *place) checkpoint(t *testing.T, capture bool, at *checkpoint.Git) string {
+func (p *place) checkpoint(t *testing.T, capture bool, at *state.Git) string {
 	t.Helper()
 	if capture {
 		_, err := p.x.Capture(t.Context(), p.w, []string{"*.txt"})
 		must(t, err)
 	}
-	id, _ := p.x.Checkpoint(checkpoint.TriggerManual, "", at)
+	id, _ := p.x.Checkpoint(state.TriggerManual, "", at)
 	_, err := p.x.Drain(t.Context())
 	must(t, err)
 	return id
@@ -159,9 +160,9 @@ func TestCommits(t *testing.T) {
 		must(t, err)
 		return strings.TrimSpace(string(out))
 	}
-	commit := func(subject string) *checkpoint.Git {
+	commit := func(subject string) *state.Git {
 		run("commit", "-q", "--allow-empty", "-m", subject)
-		return &checkpoint.Git{Branch: "main", Commit: run("rev-parse", "HEAD")}
+		return &state.Git{Branch: "main", Commit: run("rev-parse", "HEAD")}
 	}
 	run("init", "-q", "-b", "main")
 	base := commit("base")
@@ -172,7 +173,7 @@ func TestCommits(t *testing.T) {
 	first := p.checkpoint(t, false, base)
 	one := commit("one")
 	second := p.checkpoint(t, false, one)
-	elsewhere := &checkpoint.Git{Branch: "main", Commit: strings.Repeat("12", 20)}
+	elsewhere := &state.Git{Branch: "main", Commit: strings.Repeat("12", 20)}
 	unknown := p.checkpoint(t, false, elsewhere)
 	run("reset", "-q", "--hard", base.Commit)
 	two := commit("two")

@@ -6,7 +6,7 @@ import (
 	"reflect"
 	"slices"
 
-	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 )
 
@@ -20,11 +20,11 @@ type ValueChange struct {
 // StepChange is a phase, a workstream or a gate that differs. A missing step has an empty
 // status.
 type StepChange struct {
-	Name         string                `json:"name"`
-	From         checkpoint.StepStatus `json:"from,omitempty"`
-	To           checkpoint.StepStatus `json:"to,omitempty"`
-	FromAttempts int                   `json:"from_attempts"`
-	ToAttempts   int                   `json:"to_attempts"`
+	Name         string           `json:"name"`
+	From         state.StepStatus `json:"from,omitempty"`
+	To           state.StepStatus `json:"to,omitempty"`
+	FromAttempts int              `json:"from_attempts"`
+	ToAttempts   int              `json:"to_attempts"`
 	// Changed lists the components of a workstream's digest that differ, or "definition"
 	// and "judged" of a gate.
 	Changed []string `json:"changed,omitempty"`
@@ -32,13 +32,13 @@ type StepChange struct {
 
 // ArtifactChange is a recorded artifact that differs.
 type ArtifactChange struct {
-	Path       checkpoint.Text      `json:"path"`
+	Path       state.Text           `json:"path"`
 	Workstream string               `json:"workstream"` // the workstream that recorded it
 	Kind       workspace.ChangeKind `json:"change"`
 }
 
 // compareStates compares everything except files.
-func (c *Comparison) compareStates(a, b *checkpoint.State) {
+func (c *Comparison) compareStates(a, b *state.State) {
 	c.State = compareFields(a, b)
 	c.Phases = compareSteps(phaseFacts(a), phaseFacts(b))
 	c.Workstreams = compareSteps(workstreamFacts(a), workstreamFacts(b))
@@ -48,11 +48,11 @@ func (c *Comparison) compareStates(a, b *checkpoint.State) {
 	c.Artifacts = compareArtifacts(a, b)
 }
 
-func compareFields(a, b *checkpoint.State) []ValueChange {
-	fields := func(s *checkpoint.State) []ValueChange {
+func compareFields(a, b *state.State) []ValueChange {
+	fields := func(s *state.State) []ValueChange {
 		list := []ValueChange{
 			{Name: "status", From: string(s.Status)}, {Name: "phase", From: s.PhaseName()}, {Name: "current_step", From: s.CurrentStep()},
-			{Name: "resumes", From: s.Resumes}, {Name: "pipeline", From: s.Pipeline.Digest}, {Name: "document", From: ""}, {Name: "error", From: checkpoint.Text("")},
+			{Name: "resumes", From: s.Resumes}, {Name: "pipeline", From: s.Pipeline.Digest}, {Name: "document", From: ""}, {Name: "error", From: state.Text("")},
 		}
 		if s.Document != nil {
 			list[5].From = s.Document.Digest
@@ -74,7 +74,7 @@ func compareFields(a, b *checkpoint.State) []ValueChange {
 
 // absent returns nil for an empty string.
 func absent(v any) any {
-	if v == "" || v == checkpoint.Text("") {
+	if v == "" || v == state.Text("") {
 		return nil
 	}
 	return v
@@ -83,12 +83,12 @@ func absent(v any) any {
 // stepFacts holds the comparable parts of a step.
 type stepFacts struct {
 	name     string
-	status   checkpoint.StepStatus
+	status   state.StepStatus
 	attempts int
 	parts    map[string]any // by component
 }
 
-func phaseFacts(s *checkpoint.State) []stepFacts {
+func phaseFacts(s *state.State) []stepFacts {
 	var list []stepFacts
 	for _, p := range s.Phases {
 		list = append(list, stepFacts{name: p.Name, status: p.Status, attempts: p.Attempt})
@@ -96,7 +96,7 @@ func phaseFacts(s *checkpoint.State) []stepFacts {
 	return list
 }
 
-func workstreamFacts(s *checkpoint.State) []stepFacts {
+func workstreamFacts(s *state.State) []stepFacts {
 	var list []stepFacts
 	for _, p := range s.Phases {
 		for _, w := range p.Workstreams {
@@ -109,9 +109,9 @@ func workstreamFacts(s *checkpoint.State) []stepFacts {
 	return list
 }
 
-func gateFacts(s *checkpoint.State) []stepFacts {
+func gateFacts(s *state.State) []stepFacts {
 	var list []stepFacts
-	add := func(gates []*checkpoint.Gate) {
+	add := func(gates []*state.Gate) {
 		for _, g := range gates {
 			list = append(list, stepFacts{g.Label, g.Status, g.Attempts, map[string]any{"definition": g.Definition, "judged": g.Judged}})
 		}
@@ -162,7 +162,7 @@ func changedParts(from, to map[string]any) []string {
 	return changed
 }
 
-func metricValues(s *checkpoint.State) map[string]any {
+func metricValues(s *state.State) map[string]any {
 	values := map[string]any{}
 	for name, m := range s.Metrics {
 		values[name] = m.Value
@@ -170,7 +170,7 @@ func metricValues(s *checkpoint.State) map[string]any {
 	return values
 }
 
-func outputValues(s *checkpoint.State) map[string]any {
+func outputValues(s *state.State) map[string]any {
 	values := map[string]any{}
 	for _, p := range s.Phases {
 		for _, w := range p.Workstreams {
@@ -201,10 +201,10 @@ func compareValues(from, to map[string]any) []ValueChange {
 }
 
 // compareArtifacts compares the recorded artifacts of workstreams.
-func compareArtifacts(a, b *checkpoint.State) []ArtifactChange {
+func compareArtifacts(a, b *state.State) []ArtifactChange {
 	type owned struct{ workstream, digest string }
-	recorded := func(s *checkpoint.State) map[checkpoint.Text]owned {
-		all := map[checkpoint.Text]owned{}
+	recorded := func(s *state.State) map[state.Text]owned {
+		all := map[state.Text]owned{}
 		for _, p := range s.Phases {
 			for _, w := range p.Workstreams {
 				for _, file := range w.Artifacts {

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 )
 
 type abandonOptions struct {
@@ -41,8 +42,8 @@ stops after the rollback, without archiving the session.`,
 
 func runAbandon(ctx context.Context, env *environment, o abandonOptions) error {
 	store, snap, err := loadSession(env, o.prd)
-	var damaged *checkpoint.DamagedError
-	var newer *checkpoint.VersionError
+	var damaged *state.DamagedError
+	var newer *state.VersionError
 	if err != nil && !errors.As(err, &damaged) && !errors.As(err, &newer) {
 		return err
 	}
@@ -60,7 +61,7 @@ func runAbandon(ctx context.Context, env *environment, o abandonOptions) error {
 		return lockedBy(o.prd, *snap.Owner)
 	case snap.State == nil:
 		return handWritten(o.prd)
-	case stateFinished(ctx, store, snap.State).Status == checkpoint.StatusComplete:
+	case stateFinished(ctx, store, snap.State).Status == state.StatusComplete:
 		return usageErrorf("%s is complete: there is nothing to give up", o.prd)
 	}
 	question := fmt.Sprintf("Give the session of %s up (%s)? It is archived, and cannot be resumed.", o.prd, progress(snap.State))
@@ -69,7 +70,7 @@ func runAbandon(ctx context.Context, env *environment, o abandonOptions) error {
 	}
 	at, err := abandonSession(ctx, env, store, o.prd, o.message)
 	if errors.As(err, &newer) && store.IsOfSession(o.prd, newer.Path) {
-		return setNewerAside(ctx, env, store, o.prd, "abandon", checkpoint.Text(o.message))
+		return setNewerAside(ctx, env, store, o.prd, "abandon", state.Text(o.message))
 	}
 	if err != nil {
 		return err
@@ -84,17 +85,17 @@ func abandonUntrusted(ctx context.Context, env *environment, store *checkpoint.S
 	if err := confirm(ctx, env.terminal(), o.yes, question); err != nil {
 		return err
 	}
-	return setUntrustedAside(ctx, env, store, o.prd, "abandon", checkpoint.Text(o.message))
+	return setUntrustedAside(ctx, env, store, o.prd, "abandon", state.Text(o.message))
 }
 
 // abandonDamaged sets aside a session that can't be read, without changing it.
-func abandonDamaged(ctx context.Context, env *environment, store *checkpoint.Store, o abandonOptions, damaged *checkpoint.DamagedError) error {
+func abandonDamaged(ctx context.Context, env *environment, store *checkpoint.Store, o abandonOptions, damaged *state.DamagedError) error {
 	question := fmt.Sprintf("%s is damaged (%s). Set everything of %s aside?", env.display(damaged.Path), damaged.Detail, o.prd)
 	if err := confirm(ctx, env.terminal(), o.yes, question); err != nil {
 		return err
 	}
 	var at string
-	record := checkpoint.AuditRecord{By: env.actor(), What: "abandon", PRD: o.prd, Reason: checkpoint.Text(o.message)}
+	record := checkpoint.AuditRecord{By: env.actor(), What: "abandon", PRD: o.prd, Reason: state.Text(o.message)}
 	err := store.Audited(&record, func() (err error) {
 		at, err = store.SetAside(ctx, o.prd)
 		return err
@@ -107,17 +108,17 @@ func abandonDamaged(ctx context.Context, env *environment, store *checkpoint.Sto
 }
 
 // abandonNewer sets aside a session that a newer version wrote, without reading it.
-func abandonNewer(ctx context.Context, env *environment, store *checkpoint.Store, o abandonOptions, newer *checkpoint.VersionError) error {
+func abandonNewer(ctx context.Context, env *environment, store *checkpoint.Store, o abandonOptions, newer *state.VersionError) error {
 	question := fmt.Sprintf("A newer version wrote %s. Set everything of %s aside?", env.display(newer.Path), o.prd)
 	if err := confirm(ctx, env.terminal(), o.yes, question); err != nil {
 		return err
 	}
-	return setNewerAside(ctx, env, store, o.prd, "abandon", checkpoint.Text(o.message))
+	return setNewerAside(ctx, env, store, o.prd, "abandon", state.Text(o.message))
 }
 
 // setNewerAside moves a session that a newer version wrote to failed/, unchanged, and
 // tells the user.
-func setNewerAside(ctx context.Context, env *environment, store *checkpoint.Store, prd, what string, reason checkpoint.Text) error {
+func setNewerAside(ctx context.Context, env *environment, store *checkpoint.Store, prd, what string, reason state.Text) error {
 	var at string
 	record := checkpoint.AuditRecord{By: env.actor(), What: what, PRD: prd, Reason: reason}
 	err := store.Audited(&record, func() (err error) {
@@ -141,12 +142,12 @@ func abandonSession(ctx context.Context, env *environment, store *checkpoint.Sto
 		return "", errors.Join(err, session.Close())
 	}
 	var at string
-	record := checkpoint.AuditRecord{By: env.actor(), What: "abandon", PRD: prd, Reason: checkpoint.Text(reason)}
+	record := checkpoint.AuditRecord{By: env.actor(), What: "abandon", PRD: prd, Reason: state.Text(reason)}
 	if st := session.State(); st != nil {
 		record.Session = st.Session
 	}
 	err = store.Audited(&record, func() (err error) {
-		at, err = session.Abandon(checkpoint.SessionAbandoned{By: env.actor(), Reason: checkpoint.Text(reason)})
+		at, err = session.Abandon(state.SessionAbandoned{By: env.actor(), Reason: state.Text(reason)})
 		return errors.Join(err, session.Close())
 	})
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
 	"prdrunner/runner"
 )
@@ -57,7 +58,7 @@ func runAnswer(ctx context.Context, env *environment, o answerOptions, verb chec
 		return err
 	}
 	st = stateFinished(ctx, store, st)
-	a := &answer{env: env, prd: prd, pipeline: o.pipeline, verb: verb, by: env.actor(), comment: checkpoint.Text(o.message),
+	a := &answer{env: env, prd: prd, pipeline: o.pipeline, verb: verb, by: env.actor(), comment: state.Text(o.message),
 		resume: resumeCommand(prd, string(st.Pipeline.Path)) + o.pipeline.given(st.Sensitive)}
 	g, err := waiting(st, o.gate)
 	if err != nil {
@@ -88,8 +89,8 @@ type answer struct {
 	prd      string
 	pipeline pipelineRef // as the command line names the pipeline
 	verb     checkpoint.Verb
-	by       checkpoint.Actor
-	comment  checkpoint.Text
+	by       state.Actor
+	comment  state.Text
 	resume   string // the command that resumes the session
 
 	gate               string
@@ -98,7 +99,7 @@ type answer struct {
 
 // check refuses an answer of a user who is not an approver, and an answer that is too
 // late.
-func (a *answer) check(g *checkpoint.Gate) error {
+func (a *answer) check(g *state.Gate) error {
 	if len(g.Approvers) > 0 && !slices.Contains(g.Approvers, a.by.User) {
 		return usageErrorf("%s may only be answered by %s, not by %s", g.Label, oneOf(g.Approvers), a.by.User)
 	}
@@ -126,7 +127,7 @@ func (a *answer) record(ctx context.Context, session *checkpoint.Session) error 
 	if err := a.check(g); err != nil {
 		return err
 	}
-	if a.verb == checkpoint.VerbApprove && g.Status == checkpoint.Waiting {
+	if a.verb == checkpoint.VerbApprove && g.Status == state.Waiting {
 		if err := a.compare(ctx, st, g); err != nil {
 			return err
 		}
@@ -137,7 +138,7 @@ func (a *answer) record(ctx context.Context, session *checkpoint.Session) error 
 
 // compare refuses an approval if what the gate asked about has changed. If the pipeline
 // can't be evaluated, compare tells the user that the next build compares.
-func (a *answer) compare(ctx context.Context, st *checkpoint.State, g *checkpoint.Gate) error {
+func (a *answer) compare(ctx context.Context, st *state.State, g *state.Gate) error {
 	cfg, err := loadConfig(a.env)
 	if err != nil {
 		return err
@@ -170,15 +171,15 @@ func (a *answer) compare(ctx context.Context, st *checkpoint.State, g *checkpoin
 }
 
 // event returns the answer as the journal records it, bound to what the gate asked.
-func (a *answer) event(g *checkpoint.Gate) checkpoint.Event {
+func (a *answer) event(g *state.Gate) state.Event {
 	verdict := g.Verdict()
 	switch {
 	case a.verb == checkpoint.VerbReject:
-		return checkpoint.GateRejected{Verdict: verdict, By: a.by, Reason: a.comment}
-	case g.Status == checkpoint.Passed:
-		return checkpoint.GateReviewed{Gate: g.Label, By: a.by, Comment: a.comment}
+		return state.GateRejected{Verdict: verdict, By: a.by, Reason: a.comment}
+	case g.Status == state.Passed:
+		return state.GateReviewed{Gate: g.Label, By: a.by, Comment: a.comment}
 	}
-	return checkpoint.GateApproved{Verdict: verdict, By: a.by, Comment: a.comment}
+	return state.GateApproved{Verdict: verdict, By: a.by, Comment: a.comment}
 }
 
 func (a *answer) report(alone bool) {
@@ -194,8 +195,8 @@ func (a *answer) report(alone bool) {
 
 // waiting returns the gate that the user names by its label or by its bare name. Without a
 // name, it returns the only gate that waits.
-func waiting(st *checkpoint.State, name string) (*checkpoint.Gate, error) {
-	var all, named []*checkpoint.Gate
+func waiting(st *state.State, name string) (*state.Gate, error) {
+	var all, named []*state.Gate
 	for g := range gatesOf(st) {
 		bare, _, _ := strings.Cut(g.Label, " (")
 		if name == g.Label || name == bare {
@@ -208,7 +209,7 @@ func waiting(st *checkpoint.State, name string) (*checkpoint.Gate, error) {
 	if name == "" {
 		return onlyOne(st.PRD, all)
 	}
-	open := slices.DeleteFunc(slices.Clone(named), func(g *checkpoint.Gate) bool { return !awaits(g) })
+	open := slices.DeleteFunc(slices.Clone(named), func(g *state.Gate) bool { return !awaits(g) })
 	switch {
 	case len(named) == 0:
 		return nil, withHint(usageErrorf("there is no gate %q in %s", name, st.PRD), listWaiting(all))
@@ -218,7 +219,7 @@ func waiting(st *checkpoint.State, name string) (*checkpoint.Gate, error) {
 	return onlyOne(st.PRD, open)
 }
 
-func onlyOne(prd string, gates []*checkpoint.Gate) (*checkpoint.Gate, error) {
+func onlyOne(prd string, gates []*state.Gate) (*state.Gate, error) {
 	switch len(gates) {
 	case 0:
 		return nil, withHint(usageErrorf("no gate of %s waits for an answer", prd), fmt.Sprintf("`runner status %s` shows its state", prd))
@@ -228,7 +229,7 @@ func onlyOne(prd string, gates []*checkpoint.Gate) (*checkpoint.Gate, error) {
 	return nil, withHint(usageErrorf("several gates of %s wait for an answer; name one", prd), listWaiting(gates))
 }
 
-func listWaiting(gates []*checkpoint.Gate) string {
+func listWaiting(gates []*state.Gate) string {
 	if len(gates) == 0 {
 		return "no gate waits for an answer"
 	}
@@ -240,8 +241,8 @@ func listWaiting(gates []*checkpoint.Gate) string {
 }
 
 // gatesOf yields every gate, in the order of the pipeline.
-func gatesOf(st *checkpoint.State) func(yield func(*checkpoint.Gate) bool) {
-	return func(yield func(*checkpoint.Gate) bool) {
+func gatesOf(st *state.State) func(yield func(*state.Gate) bool) {
+	return func(yield func(*state.Gate) bool) {
 		for _, p := range st.Phases {
 			for _, w := range p.Workstreams {
 				for _, g := range w.Gates {

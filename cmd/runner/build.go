@@ -205,7 +205,7 @@ func runBuild(ctx context.Context, env *environment, o buildOptions) error {
 	}
 	defer on.close()
 	err = buildOn(ctx, env, cfg, on, o)
-	var newer *checkpoint.VersionError
+	var newer *state.VersionError
 	if !errors.As(err, &newer) || !on.store.IsOfSession(on.pipeline.ID, newer.Path) {
 		return err
 	}
@@ -230,7 +230,7 @@ func buildOn(ctx context.Context, env *environment, cfg *config, on *setup, o bu
 	}
 	s := &starter{env: env, cfg: cfg, store: on.store, files: on.files, person: env.terminal(), prd: p.ID, resume: o.resume, fresh: o.fresh, yes: o.yes, saved: saved, selection: o.selection, given: on.given, command: on.command,
 		looking: func() runner.Options { return on.readOptions(env) },
-		written: func(d *checkpoint.Document) (*checkpoint.State, error) { return runner.FromDocument(p, d, env.now()) }}
+		written: func(d *state.Document) (*state.State, error) { return runner.FromDocument(p, d, env.now()) }}
 	if saved != nil && saved.Session != "" && s.resume == "" {
 		s.resume = resumeNamed // the plan continues a session
 	}
@@ -290,7 +290,7 @@ func (b *build) conduct(ctx context.Context, session *checkpoint.Session) error 
 	if st := session.State(); st != nil {
 		record.Session = st.Session
 		if st.Error != nil {
-			record.Reason = checkpoint.Text(view.Summary(*st.Error))
+			record.Reason = state.Text(view.Summary(*st.Error))
 		}
 	}
 	switch {
@@ -302,7 +302,7 @@ func (b *build) conduct(ctx context.Context, session *checkpoint.Session) error 
 		record.Because(view.Waits(*ending.Pause))
 	}
 	if err != nil {
-		record.Result, record.Error = "failed", checkpoint.Text(b.masker.String(err.Error()))
+		record.Result, record.Error = "failed", state.Text(b.masker.String(err.Error()))
 	}
 	if audited := b.store.Audit(record); audited != nil {
 		b.env.logger().Warn("the audit log could not be written", "error", audited)
@@ -337,10 +337,10 @@ func (b *build) tidy(ctx context.Context, session *checkpoint.Session) error {
 }
 
 // arguments returns the arguments of the command line, with sensitive values masked.
-func (b *build) arguments() []checkpoint.Text {
-	out := make([]checkpoint.Text, len(b.env.args))
+func (b *build) arguments() []state.Text {
+	out := make([]state.Text, len(b.env.args))
 	for i, arg := range b.env.args {
-		out[i] = checkpoint.Text(b.masker.String(arg))
+		out[i] = state.Text(b.masker.String(arg))
 	}
 	return out
 }
@@ -425,7 +425,7 @@ func (a advised) End(e runner.Ending) {
 		s.given = a.build.given
 		e.Next = state.Texts(s.next(a.build.env))
 		if a.isRemoved(e, st.PRD) {
-			e.Next = []checkpoint.Text{checkpoint.Text(a.build.env.command("build " + st.PRD))}
+			e.Next = []state.Text{state.Text(a.build.env.command("build " + st.PRD))}
 		}
 	}
 	a.View.End(e)
@@ -434,7 +434,7 @@ func (a advised) End(e runner.Ending) {
 // isRemoved reports whether a run stopped because its state was removed. Nothing can be
 // resumed then.
 func (a advised) isRemoved(e runner.Ending, prd string) bool {
-	if e.Status != checkpoint.StatusInProgress {
+	if e.Status != state.StatusInProgress {
 		return false
 	}
 	_, err := a.build.store.Load(prd)
@@ -480,7 +480,7 @@ func decideConflict(resume, choice string) string {
 // buildError converts an error of the engine for the command line. It prints diagnostics
 // about expressions that can't be evaluated. To an error that waits for a decision it adds
 // the flag that makes the decision.
-func buildError(env *environment, st *checkpoint.State, prd string, command func(flags string) string, err error) error {
+func buildError(env *environment, st *state.State, prd string, command func(flags string) string, err error) error {
 	var missing *workspace.MissingError
 	var diags hcl.Diagnostics
 	var selection *plan.SelectionError
@@ -528,7 +528,7 @@ func buildError(env *environment, st *checkpoint.State, prd string, command func
 
 // makeAgain adds to the error about files that can't be restored the command that runs the
 // workstreams which made them.
-func makeAgain(st *checkpoint.State, missing *workspace.MissingError, resume string, err error) error {
+func makeAgain(st *state.State, missing *workspace.MissingError, resume string, err error) error {
 	if st == nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/runner/view"
 )
 
@@ -117,7 +118,7 @@ func warnUntrusted(env *environment, store *checkpoint.Store, prd string) {
 
 // setUntrustedAside moves state that git tracks to a directory that no command reads, and
 // tells the user.
-func setUntrustedAside(ctx context.Context, env *environment, store *checkpoint.Store, prd, what string, args ...checkpoint.Text) error {
+func setUntrustedAside(ctx context.Context, env *environment, store *checkpoint.Store, prd, what string, args ...state.Text) error {
 	var to string
 	record := checkpoint.AuditRecord{By: env.actor(), What: what, PRD: prd, Args: args}
 	err := store.Audited(&record, func() (err error) {

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 )
 
 type checkpointArchiveOptions struct {
@@ -18,10 +19,10 @@ type checkpointArchiveOptions struct {
 
 // archivedSession is what `checkpoint archive --json` prints.
 type archivedSession struct {
-	FormatVersion string          `json:"format_version"`
-	PRD           string          `json:"prd"`
-	Session       string          `json:"session"`
-	Path          checkpoint.Text `json:"path"`
+	FormatVersion string     `json:"format_version"`
+	PRD           string     `json:"prd"`
+	Session       string     `json:"session"`
+	Path          state.Text `json:"path"`
 }
 
 func newCheckpointArchiveCommand(env *environment) *cobra.Command {
@@ -67,7 +68,7 @@ func runCheckpointArchive(ctx context.Context, env *environment, o checkpointArc
 		return errors.Join(err, session.Close())
 	}
 	var at string
-	record := checkpoint.AuditRecord{By: env.actor(), What: "checkpoint archive", PRD: o.prd, Session: st.Session, Reason: checkpoint.Text(o.reason)}
+	record := checkpoint.AuditRecord{By: env.actor(), What: "checkpoint archive", PRD: o.prd, Session: st.Session, Reason: state.Text(o.reason)}
 	err = store.Audited(&record, func() (err error) {
 		at, err = session.Archive(ctx, env.actor(), o.reason)
 		return errors.Join(err, session.Close())
@@ -76,7 +77,7 @@ func runCheckpointArchive(ctx context.Context, env *environment, o checkpointArc
 		return err
 	}
 	if o.json {
-		return writeJSON(env.stdout, archivedSession{outputFormat, o.prd, st.Session, checkpoint.Text(at)})
+		return writeJSON(env.stdout, archivedSession{outputFormat, o.prd, st.Session, state.Text(at)})
 	}
 	fmt.Fprintf(env.stdout, "Archived %s under %s\n", o.prd, env.display(at))
 	return nil

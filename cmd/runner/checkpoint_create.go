@@ -22,9 +22,9 @@ type checkpointCreateOptions struct {
 
 // createdCheckpoint is what `checkpoint create --json` prints.
 type createdCheckpoint struct {
-	FormatVersion string                    `json:"format_version"`
-	PRD           string                    `json:"prd"`
-	Checkpoint    *checkpoint.CheckpointRef `json:"checkpoint"`
+	FormatVersion string               `json:"format_version"`
+	PRD           string               `json:"prd"`
+	Checkpoint    *state.CheckpointRef `json:"checkpoint"`
 	// Kept names the checkpoints of files that were edited before a rollback was finished.
 	// Checkpoint does not hold these edits.
 	Kept []string `json:"edits_kept,omitempty"`
@@ -60,10 +60,10 @@ func runCheckpointCreate(ctx context.Context, env *environment, o checkpointCrea
 	if err != nil {
 		return err
 	}
-	request := checkpoint.Request{PRD: o.prd, Verb: checkpoint.VerbCreate, Comment: checkpoint.Text(o.reason), By: env.actor(), At: env.now()}
+	request := checkpoint.Request{PRD: o.prd, Verb: checkpoint.VerbCreate, Comment: state.Text(o.reason), By: env.actor(), At: env.now()}
 	files := openAhead(ctx, env, cfg, store, st)
 	defer files.stop()
-	var made *checkpoint.CheckpointRef
+	var made *state.CheckpointRef
 	var first *finished
 	err = ask(ctx, env, store, request, func(session *checkpoint.Session, done *finished) (err error) {
 		first = done
@@ -100,7 +100,7 @@ func runCheckpointCreate(ctx context.Context, env *environment, o checkpointCrea
 	return writeCreated(env.stdout, made, byRun, left, first.keptIDs())
 }
 
-func writeCreated(w io.Writer, made *checkpoint.CheckpointRef, byRun bool, left notCaptured, kept []string) error {
+func writeCreated(w io.Writer, made *state.CheckpointRef, byRun bool, left notCaptured, kept []string) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "✓ Checkpoint created: %s\n  Step: %s\n", made.ID, step(made))
 	if made.Capture != nil {
@@ -124,13 +124,13 @@ func writeCreated(w io.Writer, made *checkpoint.CheckpointRef, byRun bool, left 
 }
 
 // newestManual returns the newest checkpoint that was made on request.
-func newestManual(store *checkpoint.Store, prd string) (*checkpoint.CheckpointRef, error) {
+func newestManual(store *checkpoint.Store, prd string) (*state.CheckpointRef, error) {
 	refs, err := store.Checkpoints(prd)
 	if err != nil {
 		return nil, err
 	}
 	for i := len(refs) - 1; i >= 0; i-- {
-		if refs[i].Trigger == checkpoint.TriggerManual {
+		if refs[i].Trigger == state.TriggerManual {
 			return &refs[i], nil
 		}
 	}

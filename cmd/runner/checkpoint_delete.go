@@ -72,7 +72,7 @@ checkpoints. Archived sessions stay.`,
 
 func runCheckpointDelete(ctx context.Context, env *environment, o checkpointDeleteOptions) (err error) {
 	store, snap, err := loadSession(env, o.prd)
-	if err != nil && (!o.session || !isA[*checkpoint.DamagedError](err)) {
+	if err != nil && (!o.session || !isA[*state.DamagedError](err)) {
 		return err
 	}
 	if snap == nil {
@@ -106,7 +106,7 @@ type deletion struct {
 	cfg     *config
 	store   *checkpoint.Store
 	files   *workspace.Workspace
-	state   *checkpoint.State // before anything was deleted; nil if it can't be read
+	state   *state.State // before anything was deleted; nil if it can't be read
 	o       checkpointDeleteOptions
 	objects collection
 }
@@ -157,7 +157,7 @@ func (d *deletion) deleteCheckpoints(ctx context.Context) error {
 
 func (d *deletion) carryOut(ctx context.Context, session *checkpoint.Session, o checkpoint.DeleteOptions) (done *checkpoint.Pruned, err error) {
 	record := checkpoint.AuditRecord{By: d.env.actor(), What: "checkpoint delete", PRD: d.o.prd}
-	record.Args, record.Reason, record.Session = state.Texts(d.o.references), checkpoint.Text(d.o.reason), session.State().Session
+	record.Args, record.Reason, record.Session = state.Texts(d.o.references), state.Text(d.o.reason), session.State().Session
 	err = d.store.Audited(&record, func() error {
 		done, err = session.Delete(ctx, o)
 		record.Removed(done)
@@ -210,7 +210,7 @@ func (d *deletion) deleteSession(ctx context.Context, snap *checkpoint.Snapshot)
 			return err
 		}
 		record := checkpoint.AuditRecord{
-			By: d.env.actor(), What: "checkpoint delete --session", PRD: d.o.prd, Session: id, Reason: checkpoint.Text(d.o.reason),
+			By: d.env.actor(), What: "checkpoint delete --session", PRD: d.o.prd, Session: id, Reason: state.Text(d.o.reason),
 		}
 		err := d.store.Audited(&record, func() error { return d.store.DeleteSession(ctx, d.o.prd, d.env.actor()) })
 		if err != nil {

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/compare"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/runner/view"
 )
@@ -81,7 +81,7 @@ func runCheckpointDiff(ctx context.Context, env *environment, o checkpointDiffOp
 		c, err := compare.Points(ctx, store, w, st.PRD, compare.Options{
 			From: o.from, To: o.to, Now: env.now(), Lines: true, Texts: o.files || len(o.paths) > 0, Wanted: namedPaths(o.paths),
 		})
-		if isA[*checkpoint.DamagedError](err) {
+		if isA[*state.DamagedError](err) {
 			return withHint(err, "`runner checkpoint validate "+o.prd+"` names the valid ones")
 		}
 		if err != nil {

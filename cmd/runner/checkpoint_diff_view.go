@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/compare"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/runner/view"
 )
@@ -41,7 +41,7 @@ func writeComparison(w io.Writer, c *compare.Comparison, o checkpointDiffOptions
 // mostNotCaptured bounds how many files are listed that one of the two captures left out.
 const mostNotCaptured = 10
 
-func writeNotCaptured(b *strings.Builder, paths []checkpoint.Text, which string) {
+func writeNotCaptured(b *strings.Builder, paths []state.Text, which string) {
 	if len(paths) == 0 {
 		return
 	}

@@ -39,7 +39,7 @@ type exportedSession struct {
 	PRD           string               `json:"prd"`
 	Session       string               `json:"session"`
 	Seq           uint64               `json:"seq"`
-	Archive       checkpoint.Text      `json:"archive"`
+	Archive       state.Text           `json:"archive"`
 	Size          int64                `json:"size"`
 	SHA256        string               `json:"sha256"`
 	Checkpoints   int                  `json:"checkpoints"`
@@ -48,8 +48,8 @@ type exportedSession struct {
 	ObjectBytes   int64                `json:"object_bytes"`
 	Logs          int                  `json:"logs"`
 	Missing       []checkpoint.Lacking `json:"missing"`
-	FromFiles     []checkpoint.Text    `json:"from_workspace"` // whose stored bytes are lost or damaged
-	LeftOut       []checkpoint.Text    `json:"left_out"`       // sensitive, and never captured
+	FromFiles     []state.Text         `json:"from_workspace"` // whose stored bytes are lost or damaged
+	LeftOut       []state.Text         `json:"left_out"`       // sensitive, and never captured
 }
 
 func newCheckpointExportCommand(env *environment) *cobra.Command {
@@ -127,7 +127,7 @@ func runCheckpointExport(ctx context.Context, env *environment, o checkpointExpo
 }
 
 // source returns the store and the state of the session to export.
-func (o checkpointExportOptions) source(env *environment) (*checkpoint.Store, *checkpoint.State, error) {
+func (o checkpointExportOptions) source(env *environment) (*checkpoint.Store, *state.State, error) {
 	if o.session == "" {
 		return loadState(env, o.prd)
 	}
@@ -163,7 +163,7 @@ func (o checkpointExportOptions) target(env *environment) (checkpoint.ExportOpti
 
 // checkReplaced refuses to replace an existing file, unless it is an archive that an
 // export wrote and no artifact of a workstream.
-func checkReplaced(ctx context.Context, env *environment, st *checkpoint.State, name, path string) error {
+func checkReplaced(ctx context.Context, env *environment, st *state.State, name, path string) error {
 	info, err := os.Lstat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -176,7 +176,7 @@ func checkReplaced(ctx context.Context, env *environment, st *checkpoint.State, 
 	const hint = "name another file, or remove that one first"
 	if rel := env.inWorkspace(path); rel != "" {
 		for w := range st.Records() {
-			if slices.ContainsFunc(w.Artifacts, func(a checkpoint.Artifact) bool { return string(a.Path) == rel }) {
+			if slices.ContainsFunc(w.Artifacts, func(a state.Artifact) bool { return string(a.Path) == rel }) {
 				return withHint(usageErrorf("-o %s: %s is an artifact of %s", name, env.display(path), w.Name), hint)
 			}
 		}
@@ -214,7 +214,7 @@ func checkRoom(env *environment, name, path string) error {
 // warnUndeclared warns of files that the archive lacks because they were not captured. It
 // also warns if the archive holds only the files that the pipeline declares, because the
 // session may need other files elsewhere.
-func warnUndeclared(ctx context.Context, env *environment, store *checkpoint.Store, w *workspace.Workspace, st *checkpoint.State) {
+func warnUndeclared(ctx context.Context, env *environment, store *checkpoint.Store, w *workspace.Workspace, st *state.State) {
 	if st.Capture == nil {
 		return
 	}
@@ -244,14 +244,14 @@ func newExportedSession(done *checkpoint.Exported) exportedSession {
 		LeftOut:       state.Texts(done.LeftOut),
 		FromFiles:     state.Texts(done.FromFiles),
 		FormatVersion: outputFormat, PRD: done.PRD, Session: done.Session, Seq: done.Seq,
-		Archive: checkpoint.Text(done.Path), Size: done.Size, SHA256: done.SHA256,
+		Archive: state.Text(done.Path), Size: done.Size, SHA256: done.SHA256,
 		Checkpoints: done.Checkpoints, Rollbacks: done.Rollbacks, Objects: done.Objects, ObjectBytes: done.ObjectBytes, Logs: done.Logs,
 		Missing: append([]checkpoint.Lacking{}, done.Lacking...),
 	}
 }
 
 // writeExported shows what an archive holds, and the command that imports it.
-func writeExported(w io.Writer, env *environment, st *checkpoint.State, done *checkpoint.Exported) error {
+func writeExported(w io.Writer, env *environment, st *state.State, done *checkpoint.Exported) error {
 	archive, from := "standard output", "FILE"
 	if done.Path != "" {
 		archive, from = env.display(done.Path), text.ShellWord(done.Path)

@@ -12,6 +12,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/bundle"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/runner/view"
@@ -175,7 +176,7 @@ func (i *importing) run(ctx context.Context) (err error) {
 	}
 	record := checkpoint.AuditRecord{
 		By: i.env.actor(), What: "checkpoint import", PRD: i.archive.PRD,
-		Session: i.archive.Session, Args: []checkpoint.Text{checkpoint.Text(i.file)},
+		Session: i.archive.Session, Args: []state.Text{state.Text(i.file)},
 	}
 	result := newImportResult(i)
 	err = i.store.Audited(&record, func() error {
@@ -329,7 +330,7 @@ func shownArchive(p *checkpoint.PendingImport) string {
 
 // showGivenUp tells the user that an import can no longer be finished, and names the
 // command that lists the files that may be missing.
-func showGivenUp(out io.Writer, env *environment, st *checkpoint.State, p *checkpoint.PendingImport) {
+func showGivenUp(out io.Writer, env *environment, st *state.State, p *checkpoint.PendingImport) {
 	fmt.Fprintf(out, "! The import from %s was cut short, and cannot be finished since a new journal was started: files may be missing\n", shownArchive(p))
 	if c := st.CurrentCheckpoint(); c != nil {
 		fmt.Fprintf(out, "  %s   show what that would restore\n", env.command("checkpoint rollback "+st.PRD+" "+c.ID+" --files-only --dry-run"))

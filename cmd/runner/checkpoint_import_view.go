@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
 	"prdrunner/runner/view"
 )
@@ -28,12 +29,12 @@ type importResult struct {
 	ObjectBytes   int64               `json:"object_bytes"`
 	Written       int                 `json:"files_written"`
 	Safety        string              `json:"safety_checkpoint,omitempty"`
-	Absent        []checkpoint.Text   `json:"absent"`     // files that the workspace does not have
-	Differ        []checkpoint.Text   `json:"differ"`     // files that differ in the workspace
-	LeftAlone     []checkpoint.Text   `json:"left_alone"` // the files of Differ that were not replaced
+	Absent        []state.Text        `json:"absent"`     // files that the workspace does not have
+	Differ        []state.Text        `json:"differ"`     // files that differ in the workspace
+	LeftAlone     []state.Text        `json:"left_alone"` // the files of Differ that were not replaced
 	Blocked       []fileProblem       `json:"blocked"`    // files that can't be written because of an obstacle
 	Missing       []fileProblem       `json:"missing"`    // files whose bytes the archive lacks
-	LeftOut       []checkpoint.Text   `json:"left_out"`   // sensitive, and never captured
+	LeftOut       []state.Text        `json:"left_out"`   // sensitive, and never captured
 }
 
 func newImportResult(i *importing) importResult {
@@ -41,22 +42,22 @@ func newImportResult(i *importing) importResult {
 	r := importResult{
 		FormatVersion: outputFormat, PRD: a.PRD, Session: a.Session, Seq: a.Seq, DryRun: i.dryRun, Relation: a.Relation, Refused: i.refused() != nil, Uncertain: a.Uncertain(), Pending: append([]string{}, a.Pending()...),
 		Checkpoints: a.Checkpoints, Objects: a.Objects, ObjectBytes: a.Bytes,
-		Absent: []checkpoint.Text{}, Differ: []checkpoint.Text{}, LeftAlone: []checkpoint.Text{}, Blocked: []fileProblem{}, Missing: []fileProblem{}, LeftOut: []checkpoint.Text{},
+		Absent: []state.Text{}, Differ: []state.Text{}, LeftAlone: []state.Text{}, Blocked: []fileProblem{}, Missing: []fileProblem{}, LeftOut: []state.Text{},
 	}
 	if i.files == nil {
 		return r
 	}
 	for _, c := range i.files.Absent {
-		r.Absent = append(r.Absent, checkpoint.Text(c.Path))
+		r.Absent = append(r.Absent, state.Text(c.Path))
 	}
 	for _, c := range i.files.Differ {
-		r.Differ = append(r.Differ, checkpoint.Text(c.Path))
+		r.Differ = append(r.Differ, state.Text(c.Path))
 	}
 	for _, b := range i.files.Blocked {
-		r.Blocked = append(r.Blocked, fileProblem{checkpoint.Text(b.Path), checkpoint.Text(b.By + " is in the way")})
+		r.Blocked = append(r.Blocked, fileProblem{state.Text(b.Path), state.Text(b.By + " is in the way")})
 	}
 	for _, path := range i.files.LeftOut {
-		r.LeftOut = append(r.LeftOut, checkpoint.Text(path))
+		r.LeftOut = append(r.LeftOut, state.Text(path))
 	}
 	return r
 }
@@ -64,10 +65,10 @@ func newImportResult(i *importing) importResult {
 func (r *importResult) restored(done *checkpoint.RestoredFiles) {
 	r.Written, r.Safety = done.Written, done.Safety
 	for _, path := range done.Kept {
-		r.LeftAlone = append(r.LeftAlone, checkpoint.Text(path))
+		r.LeftAlone = append(r.LeftAlone, state.Text(path))
 	}
 	for _, m := range done.Skipped {
-		r.Missing = append(r.Missing, fileProblem{checkpoint.Text(m.Path), checkpoint.Text(m.Reason)})
+		r.Missing = append(r.Missing, fileProblem{state.Text(m.Path), state.Text(m.Reason)})
 	}
 }
 
@@ -116,7 +117,7 @@ func writeUncertain(b *strings.Builder, indent string, r importResult) {
 // workstreams that would happen in both.
 func writeOrigin(b *strings.Builder, indent string, i *importing) {
 	a := i.archive
-	if a.State.Status == checkpoint.StatusComplete || a.State.Abandoned {
+	if a.State.Status == state.StatusComplete || a.State.Abandoned {
 		return
 	}
 	fmt.Fprintf(b, "%sThe session can also be resumed where it was exported; resume only one of the two, and abandon the other (`runner abandon %s`)\n", indent, a.PRD)
@@ -130,25 +131,25 @@ func (i *importing) conflict() error {
 	return &checkpoint.ImportConflictError{PRD: i.archive.PRD, Relation: i.archive.Relation, Here: i.archive.Here}
 }
 
-func (i *importing) differing() []checkpoint.Text {
-	var paths []checkpoint.Text
+func (i *importing) differing() []state.Text {
+	var paths []state.Text
 	for _, c := range i.files.Differ {
-		paths = append(paths, checkpoint.Text(c.Path))
+		paths = append(paths, state.Text(c.Path))
 	}
 	return paths
 }
 
 // writeFileProblems lists the first of some files, with their problems.
 func writeFileProblems(b *strings.Builder, problems []fileProblem) {
-	var lines []checkpoint.Text
+	var lines []state.Text
 	for _, p := range problems {
-		lines = append(lines, p.Path+": "+checkpoint.Text(p.Reason))
+		lines = append(lines, p.Path+": "+state.Text(p.Reason))
 	}
 	writePaths(b, "!", lines)
 }
 
 // writePaths lists the first of some paths.
-func writePaths(b *strings.Builder, mark string, paths []checkpoint.Text) {
+func writePaths(b *strings.Builder, mark string, paths []state.Text) {
 	const most = 20
 	for n, path := range paths {
 		if n == most {

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 )
 
 type checkpointListOptions struct {
@@ -23,17 +24,17 @@ type checkpointListOptions struct {
 
 // checkpointList is what `checkpoint list --json` prints.
 type checkpointList struct {
-	FormatVersion string                      `json:"format_version"`
-	PRD           string                      `json:"prd,omitempty"`     // "" if the list has several
-	Session       string                      `json:"session,omitempty"` // "" if the list has several
-	Checkpoints   []checkpointItem            `json:"checkpoints"`       // by session, oldest first
-	Rollbacks     []checkpoint.RollbackRecord `json:"rollback_history"`
-	Sessions      []sessionItem               `json:"sessions"`
+	FormatVersion string                 `json:"format_version"`
+	PRD           string                 `json:"prd,omitempty"`     // "" if the list has several
+	Session       string                 `json:"session,omitempty"` // "" if the list has several
+	Checkpoints   []checkpointItem       `json:"checkpoints"`       // by session, oldest first
+	Rollbacks     []state.RollbackRecord `json:"rollback_history"`
+	Sessions      []sessionItem          `json:"sessions"`
 }
 
 // checkpointItem is a checkpoint in a list.
 type checkpointItem struct {
-	*checkpoint.CheckpointRef
+	*state.CheckpointRef
 	PRD     string `json:"prd"`
 	Session string `json:"session"`
 	Current bool   `json:"current"` // it is the session's current checkpoint
@@ -41,16 +42,16 @@ type checkpointItem struct {
 
 // sessionItem is a session in a list.
 type sessionItem struct {
-	PRD       string            `json:"prd"`
-	Session   string            `json:"session,omitempty"`
-	Place     checkpoint.Place  `json:"place"`
-	Path      checkpoint.Text   `json:"path"`
-	Title     string            `json:"title,omitempty"`
-	Type      string            `json:"type,omitempty"`
-	Status    checkpoint.Status `json:"status,omitempty"`
-	CreatedAt time.Time         `json:"created_at,omitzero"`
-	Current   string            `json:"current_checkpoint,omitempty"`
-	Damaged   checkpoint.Text   `json:"damaged,omitempty"` // why the session can't be read
+	PRD       string           `json:"prd"`
+	Session   string           `json:"session,omitempty"`
+	Place     checkpoint.Place `json:"place"`
+	Path      state.Text       `json:"path"`
+	Title     string           `json:"title,omitempty"`
+	Type      string           `json:"type,omitempty"`
+	Status    state.Status     `json:"status,omitempty"`
+	CreatedAt time.Time        `json:"created_at,omitzero"`
+	Current   string           `json:"current_checkpoint,omitempty"`
+	Damaged   state.Text       `json:"damaged,omitempty"` // why the session can't be read
 }
 
 func newCheckpointListCommand(env *environment) *cobra.Command {
@@ -180,7 +181,7 @@ func ofType(sessions []checkpoint.StoredSession, label string) []checkpoint.Stor
 
 // openSession opens a session like loadState. If prd is "", it opens the session of the
 // only PRD that has one.
-func openSession(env *environment, prd string) (*checkpoint.Store, *checkpoint.State, error) {
+func openSession(env *environment, prd string) (*checkpoint.Store, *state.State, error) {
 	if prd != "" {
 		return loadState(env, prd)
 	}
@@ -215,17 +216,17 @@ func noSessions(env *environment) error {
 func newCheckpointList(env *environment, sessions []checkpoint.StoredSession) checkpointList {
 	list := checkpointList{
 		FormatVersion: outputFormat,
-		Checkpoints:   []checkpointItem{}, Rollbacks: []checkpoint.RollbackRecord{}, Sessions: []sessionItem{},
+		Checkpoints:   []checkpointItem{}, Rollbacks: []state.RollbackRecord{}, Sessions: []sessionItem{},
 	}
 	for i, at := range sessions {
-		item := sessionItem{PRD: at.PRD, Place: at.Place, Path: checkpoint.Text(env.display(at.Dir))}
+		item := sessionItem{PRD: at.PRD, Place: at.Place, Path: state.Text(env.display(at.Dir))}
 		if i == 0 || list.PRD == at.PRD {
 			list.PRD = at.PRD
 		} else {
 			list.PRD = ""
 		}
 		if at.State == nil {
-			item.Damaged = checkpoint.Text(env.localize(at.Err.Error()))
+			item.Damaged = state.Text(env.localize(at.Err.Error()))
 			list.Sessions = append(list.Sessions, item)
 			continue
 		}

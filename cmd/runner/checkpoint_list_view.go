@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/runner/view"
 )
 
@@ -66,7 +67,7 @@ func writeCheckpointTable(b *strings.Builder, at checkpoint.StoredSession) {
 
 // appendRow appends the row of a checkpoint. It appends to bytes for speed, since a
 // session may have many checkpoints.
-func appendRow(b []byte, name string, c *checkpoint.CheckpointRef, current bool) []byte {
+func appendRow(b []byte, name string, c *state.CheckpointRef, current bool) []byte {
 	for _, cell := range []string{name, c.ID, step(c), string(c.Trigger)} {
 		b = append(append(b, cell...), '\t')
 	}
@@ -76,7 +77,7 @@ func appendRow(b []byte, name string, c *checkpoint.CheckpointRef, current bool)
 }
 
 // listStatus returns the status of a checkpoint in a list.
-func listStatus(c *checkpoint.CheckpointRef, current bool) string {
+func listStatus(c *state.CheckpointRef, current bool) string {
 	status := "✓"
 	switch {
 	case c.Damage != nil:
@@ -99,20 +100,20 @@ func listStatus(c *checkpoint.CheckpointRef, current bool) string {
 }
 
 // changed returns how many files the step created and modified.
-func changed(c *checkpoint.CheckpointRef) string {
+func changed(c *state.CheckpointRef) string {
 	if c.Created+c.Modified == 0 {
 		return "-"
 	}
 	return fmt.Sprintf("+%d ~%d", c.Created, c.Modified)
 }
 
-func writeRollbackHistory(b *strings.Builder, st *checkpoint.State) {
+func writeRollbackHistory(b *strings.Builder, st *state.State) {
 	if len(st.Rollbacks) > 0 {
 		b.WriteString("\nRollbacks:\n")
 	}
 	for _, r := range st.Rollbacks {
 		fmt.Fprintf(b, "- %s: step %d → %d, %s", r.At.UTC().Format(time.DateTime), r.FromStep, r.ToStep, r.To)
-		if r.Scope != checkpoint.RollbackAll {
+		if r.Scope != state.RollbackAll {
 			fmt.Fprintf(b, ", %s only", r.Scope)
 		}
 		if r.Reason != "" {
@@ -129,7 +130,7 @@ func writeRollbackHistory(b *strings.Builder, st *checkpoint.State) {
 }
 
 // writeListCommands lists commands to type next, with checkpoints of the session.
-func writeListCommands(b *strings.Builder, env *environment, st *checkpoint.State) {
+func writeListCommands(b *strings.Builder, env *environment, st *state.State) {
 	to := "latest"
 	if _, err := st.FindCheckpoint("latest~1"); err == nil {
 		to = "latest~1"
@@ -145,7 +146,7 @@ func writeListCommands(b *strings.Builder, env *environment, st *checkpoint.Stat
 }
 
 // step returns the number and the name of a checkpoint's step.
-func step(c *checkpoint.CheckpointRef) string {
+func step(c *state.CheckpointRef) string {
 	return stepNamed(c.Step, c.StepName)
 }
 

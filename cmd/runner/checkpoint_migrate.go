@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/runner/view"
 )
 
@@ -110,7 +111,7 @@ func migrateOne(ctx context.Context, env *environment, store *checkpoint.Store, 
 	if err != nil || dryRun || !plan.Needed() {
 		return plan, err
 	}
-	record := checkpoint.AuditRecord{By: env.actor(), What: "checkpoint migrate", PRD: prd, Args: []checkpoint.Text{checkpoint.Text(plan.From), checkpoint.Text(plan.To)}}
+	record := checkpoint.AuditRecord{By: env.actor(), What: "checkpoint migrate", PRD: prd, Args: []state.Text{state.Text(plan.From), state.Text(plan.To)}}
 	var done *checkpoint.Migrated
 	err = store.Audited(&record, func() (err error) {
 		done, err = store.Migrate(ctx, prd, env.actor())

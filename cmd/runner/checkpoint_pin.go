@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 )
 
 type checkpointPinOptions struct {
@@ -20,10 +21,10 @@ type checkpointPinOptions struct {
 
 // pinnedCheckpoint is what `checkpoint pin --json` and `unpin --json` print.
 type pinnedCheckpoint struct {
-	FormatVersion string                    `json:"format_version"`
-	PRD           string                    `json:"prd"`
-	Changed       bool                      `json:"changed"`
-	Checkpoint    *checkpoint.CheckpointRef `json:"checkpoint"`
+	FormatVersion string               `json:"format_version"`
+	PRD           string               `json:"prd"`
+	Changed       bool                 `json:"changed"`
+	Checkpoint    *state.CheckpointRef `json:"checkpoint"`
 }
 
 func newCheckpointPinCommand(env *environment) *cobra.Command {
@@ -82,9 +83,9 @@ func runCheckpointPin(ctx context.Context, env *environment, o checkpointPinOpti
 	if err != nil {
 		return err
 	}
-	var ref *checkpoint.CheckpointRef
+	var ref *state.CheckpointRef
 	var changed bool
-	record := checkpoint.AuditRecord{By: env.actor(), What: what, PRD: o.prd, Session: session.State().Session, Args: []checkpoint.Text{checkpoint.Text(o.reference)}, IDs: []string{meant.ID}, Reason: checkpoint.Text(o.reason)}
+	record := checkpoint.AuditRecord{By: env.actor(), What: what, PRD: o.prd, Session: session.State().Session, Args: []state.Text{state.Text(o.reference)}, IDs: []string{meant.ID}, Reason: state.Text(o.reason)}
 	err = store.Audited(&record, func() (err error) {
 		ref, changed, err = session.Pin(ctx, meant.ID, o.pinned, env.actor(), o.reason)
 		return errors.Join(err, session.Close())

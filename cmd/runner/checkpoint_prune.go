@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/runner/view"
 )
@@ -166,7 +167,7 @@ func (p *pruning) refuse(prd string, err error) {
 // pruned.
 func (p *pruning) passOver(prd string, err error) {
 	p.pruned = append(p.pruned, &checkpoint.Pruned{PRD: prd, Warnings: []string{p.env.localize(err.Error())}})
-	if isA[*checkpoint.DamagedError](err) {
+	if isA[*state.DamagedError](err) {
 		err = errDamageShown
 	}
 	p.fail(err)
@@ -265,7 +266,7 @@ func (p *pruning) prune(ctx context.Context, plan *checkpoint.Pruned) (done *che
 		record.Session = st.Session
 	}
 	if p.o.olderThan > 0 {
-		record.Args = []checkpoint.Text{"--older-than", checkpoint.Text(p.o.olderThan.String())}
+		record.Args = []state.Text{"--older-than", state.Text(p.o.olderThan.String())}
 	}
 	err = p.store.Audited(&record, func() error {
 		done, err = session.Prune(ctx, checkpoint.PruneOptions{OlderThan: p.o.olderThan, Planned: plan})

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/runner/view"
 )
@@ -85,7 +86,7 @@ func removeRefs(ctx context.Context, env *environment, store *checkpoint.Store, 
 	if err := confirm(ctx, env.terminal(), o.yes, question); err != nil {
 		return of, err
 	}
-	record := checkpoint.AuditRecord{By: env.actor(), What: "checkpoint prune", Args: []checkpoint.Text{checkpoint.Text("--refs-of " + of.ID)}}
+	record := checkpoint.AuditRecord{By: env.actor(), What: "checkpoint prune", Args: []state.Text{state.Text("--refs-of " + of.ID)}}
 	err := store.Audited(&record, func() (err error) {
 		if of, err = store.RemoveForeignRefs(ctx, w, of.ID); err == nil {
 			record.IDs = slices.DeleteFunc(slices.Clone(of.Refs), func(ref string) bool { return slices.Contains(of.Kept, ref) })

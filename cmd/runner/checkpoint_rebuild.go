@@ -50,7 +50,7 @@ type rebuiltJournal struct {
 	Import        *checkpoint.PendingImport `json:"import_given_up,omitempty"`
 	Uncertain     []string                  `json:"uncertain"`
 	Gone          []string                  `json:"checkpoints_gone"`
-	Kept          checkpoint.Text           `json:"kept,omitempty"`
+	Kept          state.Text                `json:"kept,omitempty"`
 }
 
 func newCheckpointRebuildCommand(env *environment) *cobra.Command {
@@ -91,7 +91,7 @@ read. The damaged journal is kept.`,
 
 func runCheckpointRebuild(ctx context.Context, env *environment, o checkpointRebuildOptions) error {
 	store, st, err := loadState(env, o.prd)
-	if isA[*checkpoint.DamagedError](err) {
+	if isA[*state.DamagedError](err) {
 		return withHint(err, "`runner checkpoint rebuild "+o.prd+" --journal` starts a new journal")
 	}
 	if err != nil {
@@ -262,7 +262,7 @@ func runRebuildJournal(ctx context.Context, env *environment, o checkpointRebuil
 // the checkpoints that are gone, the rollbacks that were under way or began in a lost
 // commit, and the damage.
 func auditJournal(record *checkpoint.AuditRecord, r *checkpoint.JournalRebuild) {
-	record.Session, record.IDs, record.Reason = r.Session, nil, checkpoint.Text(r.Damage.Error())
+	record.Session, record.IDs, record.Reason = r.Session, nil, state.Text(r.Damage.Error())
 	if r.From != "" {
 		record.IDs = append(record.IDs, r.From)
 	}
@@ -278,7 +278,7 @@ func rebuildHint(prd string, err error) error {
 	switch {
 	case errors.Is(err, checkpoint.ErrNotDamaged):
 		return withHint(&usageError{err: err}, "`runner checkpoint validate "+prd+"` looks at the checkpoints")
-	case isA[*checkpoint.DamagedError](err):
+	case isA[*state.DamagedError](err):
 		return withHint(err, "`runner abandon "+prd+"` archives all of it")
 	}
 	return err
@@ -295,7 +295,7 @@ func writeRebuiltJournal(env *environment, o checkpointRebuildOptions, r *checkp
 		Rollbacks: append([]checkpoint.MetRollback{}, r.Rollbacks...), Import: r.Import, Uncertain: append([]string{}, r.Uncertain...), Gone: append([]string{}, r.Gone...),
 	}
 	if r.Kept != "" {
-		result.Kept = checkpoint.Text(env.display(r.Kept))
+		result.Kept = state.Text(env.display(r.Kept))
 	}
 	return writeJSON(env.stdout, result)
 }

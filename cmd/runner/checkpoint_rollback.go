@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/runner/view"
 )
@@ -75,14 +76,14 @@ func (o checkpointRollbackOptions) options(env *environment) checkpoint.Rollback
 	return checkpoint.RollbackOptions{To: o.reference, Scope: o.scope(), Force: o.force, Deep: o.dryRun, Reason: o.reason, By: env.actor()}
 }
 
-func (o checkpointRollbackOptions) scope() checkpoint.RollbackScope {
+func (o checkpointRollbackOptions) scope() state.RollbackScope {
 	switch {
 	case o.stateOnly:
-		return checkpoint.RollbackState
+		return state.RollbackState
 	case o.filesOnly:
-		return checkpoint.RollbackFiles
+		return state.RollbackFiles
 	}
-	return checkpoint.RollbackAll
+	return state.RollbackAll
 }
 
 func runCheckpointRollback(ctx context.Context, env *environment, o checkpointRollbackOptions) error {
@@ -202,10 +203,10 @@ func tellPassedOver(env *environment, reference string, plan *checkpoint.Rollbac
 func rollBack(ctx context.Context, env *environment, store *checkpoint.Store, session *checkpoint.Session, w *workspace.Workspace, o checkpointRollbackOptions) error {
 	record := checkpoint.AuditRecord{
 		By: env.actor(), What: "checkpoint rollback", PRD: o.prd,
-		Args: []checkpoint.Text{checkpoint.Text(o.reference), checkpoint.Text(o.scope())}, Reason: checkpoint.Text(o.reason),
+		Args: []state.Text{state.Text(o.reference), state.Text(o.scope())}, Reason: state.Text(o.reason),
 	}
 	var done *checkpoint.RolledBack
-	var st *checkpoint.State
+	var st *state.State
 	err := store.Audited(&record, func() (err error) {
 		done, err = session.Rollback(ctx, w, o.options(env))
 		record.Session = session.State().Session
@@ -223,7 +224,7 @@ func rollBack(ctx context.Context, env *environment, store *checkpoint.Store, se
 	return showRolledBack(env, o, st, done)
 }
 
-func showRolledBack(env *environment, o checkpointRollbackOptions, st *checkpoint.State, done *checkpoint.RolledBack) error {
+func showRolledBack(env *environment, o checkpointRollbackOptions, st *state.State, done *checkpoint.RolledBack) error {
 	if o.json {
 		return writeJSON(env.stdout, newRollbackResult(o.prd, st, done))
 	}
@@ -270,7 +271,7 @@ func forcedHint(prd, force string, err error) error {
 		return withHint(&usageError{err: err}, fmt.Sprintf("undo that rollback first: `runner checkpoint list %s` shows its pre_rollback checkpoint", prd))
 	case errors.As(err, &unfinished):
 		return withHint(err, fmt.Sprintf("%s finishes it, with --dry-run it shows what happens to the files; `runner build %s --resume` finishes it and continues", again(prd, unfinished.To, unfinished.Scope), prd))
-	case isA[*checkpoint.DamagedError](err):
+	case isA[*state.DamagedError](err):
 		return withHint(err, fmt.Sprintf("`runner checkpoint validate %s` names the valid ones", prd))
 	}
 	return referenceHint(prd, lockHint(prd, err))
@@ -287,7 +288,7 @@ func goneRemedies(prd string, gone *checkpoint.EarlierGoneError) []string {
 }
 
 // rollbackFailed shows the session and the files as a failed rollback left them.
-func rollbackFailed(env *environment, o checkpointRollbackOptions, st *checkpoint.State, err error) error {
+func rollbackFailed(env *environment, o checkpointRollbackOptions, st *state.State, err error) error {
 	var failed *checkpoint.RollbackError
 	if !errors.As(err, &failed) || failed.Undone && errors.Is(err, context.Canceled) {
 		return o.hint(o.reference, err)

@@ -6,6 +6,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/disk"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 )
 
@@ -18,13 +20,13 @@ type checkpointShowOptions struct {
 // shownCheckpoint is what `checkpoint show --json` prints: the checkpoint's file, and what
 // the journal and the check say about it.
 type shownCheckpoint struct {
-	*checkpoint.CheckpointFile
-	Current       bool                `json:"current"`
-	Valid         bool                `json:"valid"`
-	Pinned        bool                `json:"pinned"`
-	InvalidatedBy string              `json:"invalidated_by,omitempty"`
-	Damage        *checkpoint.Damage  `json:"damage,omitempty"`
-	Capture       *checkpoint.Capture `json:"capture,omitempty"`
+	*disk.CheckpointFile
+	Current       bool           `json:"current"`
+	Valid         bool           `json:"valid"`
+	Pinned        bool           `json:"pinned"`
+	InvalidatedBy string         `json:"invalidated_by,omitempty"`
+	Damage        *state.Damage  `json:"damage,omitempty"`
+	Capture       *state.Capture `json:"capture,omitempty"`
 	notCaptured
 	Earlier     *earlierState `json:"earlier_state,omitempty"`      // the state that a rollback restores instead
 	EarlierGone *earlierGone  `json:"earlier_state_gone,omitempty"` // why a rollback is refused
@@ -33,17 +35,17 @@ type shownCheckpoint struct {
 
 // earlierGone is the state that a rollback would restore, if it were not gone.
 type earlierGone struct {
-	Seq     uint64          `json:"seq"`
-	Reason  checkpoint.Text `json:"reason"`
-	Error   checkpoint.Text `json:"error"`
-	Nearest string          `json:"nearest_checkpoint,omitempty"` // the nearest earlier checkpoint that a rollback can restore
+	Seq     uint64     `json:"seq"`
+	Reason  state.Text `json:"reason"`
+	Error   state.Text `json:"error"`
+	Nearest string     `json:"nearest_checkpoint,omitempty"` // the nearest earlier checkpoint that a rollback can restore
 }
 
 func newEarlierGone(e *checkpoint.EarlierGoneError) *earlierGone {
 	if e == nil {
 		return nil
 	}
-	return &earlierGone{Seq: e.Seq, Reason: checkpoint.Text(e.Reason), Error: checkpoint.Text(e.Error()), Nearest: e.Nearest}
+	return &earlierGone{Seq: e.Seq, Reason: state.Text(e.Reason), Error: state.Text(e.Error()), Nearest: e.Nearest}
 }
 
 func newCheckpointShowCommand(env *environment) *cobra.Command {

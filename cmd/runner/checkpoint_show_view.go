@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/runner/view"
 )
@@ -49,7 +50,7 @@ func writeSection(b *strings.Builder, title string, lines []string) {
 	}
 }
 
-func stateLines(f *checkpoint.CheckpointFile) []string {
+func stateLines(f *disk.CheckpointFile) []string {
 	st := f.State
 	lines := []string{
 		"Session: " + f.Session,
@@ -61,16 +62,16 @@ func stateLines(f *checkpoint.CheckpointFile) []string {
 	if from := st.BeganFrom; from != nil {
 		lines = append(lines, fmt.Sprintf("Begun from: session %s, complete since %s", from.Session, from.At.UTC().Format(time.DateTime)))
 	}
-	counts := map[checkpoint.StepStatus]int{}
-	gates, reused := map[checkpoint.StepStatus]int{}, map[string]int{}
+	counts := map[state.StepStatus]int{}
+	gates, reused := map[state.StepStatus]int{}, map[string]int{}
 	for _, p := range st.Phases {
 		for _, w := range p.Workstreams {
 			if w.Retries() {
-				counts[checkpoint.Waiting]++
+				counts[state.Waiting]++
 			} else {
 				counts[w.Status]++
 			}
-			if w.Session != "" && w.Status == checkpoint.Completed {
+			if w.Session != "" && w.Status == state.Completed {
 				reused[state.ShortSession(w.Session)]++
 			}
 			countGates(gates, w.Gates)
@@ -92,13 +93,13 @@ func stateLines(f *checkpoint.CheckpointFile) []string {
 	return lines
 }
 
-func countGates(counts map[checkpoint.StepStatus]int, gates []*checkpoint.Gate) {
+func countGates(counts map[state.StepStatus]int, gates []*state.Gate) {
 	for _, g := range gates {
 		counts[g.Status]++
 	}
 }
 
-func metricLines(st *checkpoint.State) []string {
+func metricLines(st *state.State) []string {
 	var lines []string
 	for _, name := range slices.Sorted(maps.Keys(st.Metrics)) {
 		lines = append(lines, fmt.Sprintf("%s: %v", name, st.Metrics[name].Value))
@@ -106,7 +107,7 @@ func metricLines(st *checkpoint.State) []string {
 	return lines
 }
 
-func outputLines(st *checkpoint.State) []string {
+func outputLines(st *state.State) []string {
 	var lines []string
 	for _, p := range resultless(st.Phases) {
 		for _, w := range p.Workstreams {
@@ -122,8 +123,8 @@ func outputLines(st *checkpoint.State) []string {
 }
 
 // fileLines counts the files that the step created and modified, and lists the first.
-func fileLines(f checkpoint.Files) []string {
-	named := func(title string, paths []checkpoint.Text) []string {
+func fileLines(f state.Files) []string {
+	named := func(title string, paths []state.Text) []string {
 		const most = 20
 		lines := []string{fmt.Sprintf("%s: %d", title, len(paths))}
 		for i, path := range paths {
@@ -138,7 +139,7 @@ func fileLines(f checkpoint.Files) []string {
 }
 
 // captureLines describes the files of the workspace that a rollback restores.
-func captureLines(f *checkpoint.CheckpointFile, found *checkpoint.Inspection) []string {
+func captureLines(f *disk.CheckpointFile, found *checkpoint.Inspection) []string {
 	c := f.State.Capture
 	if c == nil {
 		return []string{"Workspace: not captured; recorded artifacts only"}
@@ -158,7 +159,7 @@ func captureLines(f *checkpoint.CheckpointFile, found *checkpoint.Inspection) []
 	return lines
 }
 
-func gitLines(g *checkpoint.Git) []string {
+func gitLines(g *state.Git) []string {
 	if g == nil {
 		return nil
 	}
@@ -166,7 +167,7 @@ func gitLines(g *checkpoint.Git) []string {
 }
 
 // shadowLines names the commit that holds the captured files. It is on no branch.
-func shadowLines(c *checkpoint.Capture) []string {
+func shadowLines(c *state.Capture) []string {
 	if c == nil || c.Commit == "" {
 		return nil
 	}
@@ -177,7 +178,7 @@ func shadowLines(c *checkpoint.Capture) []string {
 	return lines
 }
 
-func recoveryLines(r checkpoint.Recovery) []string {
+func recoveryLines(r disk.Recovery) []string {
 	lines := []string{fmt.Sprintf("Can resume: %v", r.CanResume), fmt.Sprintf("Prerequisites met: %v", r.PrerequisitesMet)}
 	if r.ResumeFrom != "" {
 		lines = append(lines, "Resume from: "+r.ResumeFrom)

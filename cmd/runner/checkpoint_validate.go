@@ -37,7 +37,7 @@ type validSession struct {
 	PRD         string              `json:"prd"`
 	Session     string              `json:"session,omitempty"`
 	Place       checkpoint.Place    `json:"place"`
-	Path        checkpoint.Text     `json:"path"`
+	Path        state.Text          `json:"path"`
 	Journal     *journalDamage      `json:"journal_damage,omitempty"` // nil: the journal is intact
 	Derived     []journalDamage     `json:"derived_damage,omitempty"` // of the document and the manifest
 	LastValid   string              `json:"last_valid,omitempty"`
@@ -45,13 +45,13 @@ type validSession struct {
 }
 
 type journalDamage struct {
-	Path   checkpoint.Text `json:"path"`
-	Line   int             `json:"line,omitempty"`
-	Detail checkpoint.Text `json:"detail"`
+	Path   state.Text `json:"path"`
+	Line   int        `json:"line,omitempty"`
+	Detail state.Text `json:"detail"`
 }
 
 type checkedCheckpoint struct {
-	*checkpoint.CheckpointRef
+	*state.CheckpointRef
 	Current    bool         `json:"current"`
 	Whole      bool         `json:"whole"`
 	Validation checkedParts `json:"validation"`
@@ -65,8 +65,8 @@ type checkedParts struct {
 	Objects  checkpoint.Finding `json:"objects"`
 	Git      checkpoint.Finding `json:"git"`
 	Checksum string             `json:"checksum,omitempty"` // computed now
-	Problems []checkpoint.Text  `json:"problems"`
-	Notes    []checkpoint.Text  `json:"notes"`
+	Problems []state.Text       `json:"problems"`
+	Notes    []state.Text       `json:"notes"`
 }
 
 func newCheckedParts(c *checkpoint.CheckpointCheck) checkedParts {
@@ -173,7 +173,7 @@ func markFound(ctx context.Context, env *environment, cfg *config, store *checkp
 
 // auditMarks adds to an audit record the checkpoints that were marked and why, and those
 // that are intact again.
-func auditMarks(record *checkpoint.AuditRecord, st *checkpoint.State, marks checkpoint.Marks) {
+func auditMarks(record *checkpoint.AuditRecord, st *state.State, marks checkpoint.Marks) {
 	record.IDs = slices.Concat(marks.Marked, marks.Unmarked)
 	var why []string
 	for _, ref := range st.Checkpoints {
@@ -191,15 +191,15 @@ func newValidation(env *environment, prd string, found *checkpoint.Validation, m
 	v := validation{FormatVersion: outputFormat, PRD: prd, Deep: found.Deep, Sessions: []validSession{}, Marks: marks}
 	v.Valid, v.Invalid = found.Count()
 	for _, s := range found.Sessions {
-		session := validSession{PRD: s.PRD, Place: s.Place, Path: checkpoint.Text(env.display(s.Dir)), Checkpoints: []checkedCheckpoint{}}
+		session := validSession{PRD: s.PRD, Place: s.Place, Path: state.Text(env.display(s.Dir)), Checkpoints: []checkedCheckpoint{}}
 		if s.State != nil {
 			session.Session = s.State.Session
 		}
 		if d := s.Journal; d != nil {
-			session.Journal = &journalDamage{Path: checkpoint.Text(env.display(d.Path)), Line: d.Line, Detail: checkpoint.Text(d.Detail)}
+			session.Journal = &journalDamage{Path: state.Text(env.display(d.Path)), Line: d.Line, Detail: state.Text(d.Detail)}
 		}
 		for _, d := range s.Derived {
-			session.Derived = append(session.Derived, journalDamage{Path: checkpoint.Text(env.display(d.Path)), Detail: checkpoint.Text(d.Detail)})
+			session.Derived = append(session.Derived, journalDamage{Path: state.Text(env.display(d.Path)), Detail: state.Text(d.Detail)})
 		}
 		if last := s.LastValid(); last != nil {
 			session.LastValid = last.ID

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/runner/view"
 )
 
@@ -114,7 +115,7 @@ func writeProblems(b *strings.Builder, s *checkpoint.SessionCheck) {
 }
 
 // at returns the file and the line of the damage.
-func at(env *environment, d *checkpoint.DamagedError) string {
+func at(env *environment, d *state.DamagedError) string {
 	if d.Line == 0 {
 		return env.display(d.Path)
 	}
@@ -149,7 +150,7 @@ func writeRecovery(b *strings.Builder, env *environment, s *checkpoint.SessionCh
 	writeSuggestions(b, env, recoveryCommands(s, bad, last)...)
 }
 
-func recoveryCommands(s *checkpoint.SessionCheck, bad *checkpoint.CheckpointCheck, last *checkpoint.CheckpointRef) []suggestion {
+func recoveryCommands(s *checkpoint.SessionCheck, bad *checkpoint.CheckpointCheck, last *state.CheckpointRef) []suggestion {
 	if s.Journal != nil && s.Journal.Lost {
 		return []suggestion{{"abandon " + s.PRD, "archive what is left, and start over"}}
 	}

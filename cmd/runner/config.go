@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/viper"
 
-	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/runner"
 	"prdrunner/runner/plan"
 )
@@ -73,9 +73,9 @@ type storageConfig struct {
 
 // setting is one effective value and its source.
 type setting struct {
-	Key    string          `json:"key"`
-	Value  any             `json:"value"`
-	Source checkpoint.Text `json:"source"` // file:line, name of the variable or flag, "default"
+	Key    string     `json:"key"`
+	Value  any        `json:"value"`
+	Source state.Text `json:"source"` // file:line, name of the variable or flag, "default"
 }
 
 // loadConfig reads the configuration, once per process. It returns all mistakes in one
@@ -158,7 +158,7 @@ func mergeLayers(layers []layer, problems *configError) (*config, error) {
 	}
 	cfg.settings = func() (settings []setting) {
 		for _, k := range configKeys() {
-			settings = append(settings, setting{Key: k.name, Value: v.Get(k.name), Source: checkpoint.Text(sources[k.name])})
+			settings = append(settings, setting{Key: k.name, Value: v.Get(k.name), Source: state.Text(sources[k.name])})
 		}
 		return settings
 	}

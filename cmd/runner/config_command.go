@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
 )
 
@@ -79,7 +78,7 @@ func showSettings(o configOptions, settings []setting, note func(setting) string
 			case time.Duration:
 				s.Value = v.String()
 			case string:
-				s.Value = checkpoint.Text(v)
+				s.Value = state.Text(v)
 			case []string:
 				s.Value = state.Texts(v)
 			}

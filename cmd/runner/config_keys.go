@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/pipeline"
 	"prdrunner/runner"
 	"prdrunner/runner/plan"
@@ -80,9 +81,9 @@ const conflictEvents = "conflict_events"
 func triggerKeys() []configKey {
 	var keys []configKey
 	for _, name := range []string{
-		string(checkpoint.TriggerPhaseTransition), string(checkpoint.TriggerBatchComplete),
-		string(checkpoint.TriggerWorkstreamComplete), string(checkpoint.TriggerGatePassed),
-		conflictEvents, string(checkpoint.TriggerPause), string(checkpoint.TriggerComplete),
+		string(state.TriggerPhaseTransition), string(state.TriggerBatchComplete),
+		string(state.TriggerWorkstreamComplete), string(state.TriggerGatePassed),
+		conflictEvents, string(state.TriggerPause), string(state.TriggerComplete),
 	} {
 		keys = append(keys, configKey{name: "checkpoint.triggers." + name, kind: boolean, fallback: true, help: "make a checkpoint at this boundary"})
 	}
@@ -95,12 +96,12 @@ func retentionKeys() []configKey {
 	const all = -1
 	defaults := checkpoint.DefaultPolicy().Retention.Counts
 	var keys []configKey
-	for _, trigger := range []checkpoint.Trigger{
-		checkpoint.TriggerStart, checkpoint.TriggerPhaseTransition, checkpoint.TriggerBatchComplete,
-		checkpoint.TriggerWorkstreamComplete, checkpoint.TriggerGatePassed, checkpoint.TriggerConflictStart,
-		checkpoint.TriggerConflictResolved, checkpoint.TriggerUserInterrupt, checkpoint.TriggerSessionEnd,
-		checkpoint.TriggerManual, checkpoint.TriggerFailure, checkpoint.TriggerPause,
-		checkpoint.TriggerComplete, checkpoint.TriggerPreRollback,
+	for _, trigger := range []state.Trigger{
+		state.TriggerStart, state.TriggerPhaseTransition, state.TriggerBatchComplete,
+		state.TriggerWorkstreamComplete, state.TriggerGatePassed, state.TriggerConflictStart,
+		state.TriggerConflictResolved, state.TriggerUserInterrupt, state.TriggerSessionEnd,
+		state.TriggerManual, state.TriggerFailure, state.TriggerPause,
+		state.TriggerComplete, state.TriggerPreRollback,
 	} {
 		key := configKey{
 			name: "checkpoint.retention." + string(trigger), kind: count, least: all,
@@ -117,10 +118,10 @@ func retentionKeys() []configKey {
 // mandatoryTrigger reports whether a key names a trigger that can't be switched off.
 func mandatoryTrigger(key string) bool {
 	name, isTrigger := strings.CutPrefix(key, "checkpoint.triggers.")
-	return isTrigger && slices.Contains([]checkpoint.Trigger{
-		checkpoint.TriggerStart, checkpoint.TriggerFailure, checkpoint.TriggerUserInterrupt,
-		checkpoint.TriggerSessionEnd, checkpoint.TriggerManual, checkpoint.TriggerPreRollback,
-	}, checkpoint.Trigger(name))
+	return isTrigger && slices.Contains([]state.Trigger{
+		state.TriggerStart, state.TriggerFailure, state.TriggerUserInterrupt,
+		state.TriggerSessionEnd, state.TriggerManual, state.TriggerPreRollback,
+	}, state.Trigger(name))
 }
 
 // prdPlaceholder stands for the PRD id in checkpoint.storage.location.
@@ -168,7 +169,7 @@ func canonical(key string) string {
 		case "checkpoint_triggers":
 			parts[i] = "triggers"
 		case "agent_complete":
-			parts[i] = string(checkpoint.TriggerWorkstreamComplete)
+			parts[i] = string(state.TriggerWorkstreamComplete)
 		}
 	}
 	return strings.Join(parts, ".")
@@ -177,7 +178,7 @@ func canonical(key string) string {
 // spellings returns all names of a key, including those of older configurations.
 func spellings(key string) []string {
 	names := []string{key}
-	if older := strings.ReplaceAll(key, "."+string(checkpoint.TriggerWorkstreamComplete), ".agent_complete"); older != key {
+	if older := strings.ReplaceAll(key, "."+string(state.TriggerWorkstreamComplete), ".agent_complete"); older != key {
 		names = append(names, older)
 	}
 	for _, name := range slices.Clone(names) {

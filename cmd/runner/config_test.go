@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 )
 
 // testEnvironment is an environment over a new directory that holds the given
@@ -35,12 +36,12 @@ func TestDefaultPolicyIsTheStores(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, want := cfg.policy(), checkpoint.DefaultPolicy()
-	for _, trigger := range []checkpoint.Trigger{
-		checkpoint.TriggerStart, checkpoint.TriggerPhaseTransition, checkpoint.TriggerBatchComplete,
-		checkpoint.TriggerWorkstreamComplete, checkpoint.TriggerGatePassed, checkpoint.TriggerConflictStart,
-		checkpoint.TriggerConflictResolved, checkpoint.TriggerUserInterrupt, checkpoint.TriggerSessionEnd,
-		checkpoint.TriggerManual, checkpoint.TriggerFailure, checkpoint.TriggerPause,
-		checkpoint.TriggerComplete, checkpoint.TriggerPreRollback,
+	for _, trigger := range []state.Trigger{
+		state.TriggerStart, state.TriggerPhaseTransition, state.TriggerBatchComplete,
+		state.TriggerWorkstreamComplete, state.TriggerGatePassed, state.TriggerConflictStart,
+		state.TriggerConflictResolved, state.TriggerUserInterrupt, state.TriggerSessionEnd,
+		state.TriggerManual, state.TriggerFailure, state.TriggerPause,
+		state.TriggerComplete, state.TriggerPreRollback,
 	} {
 		// What is not listed is on.
 		on, listed := want.Triggers[trigger]
@@ -70,7 +71,7 @@ grace: 3s
 		t.Fatal(err)
 	}
 	policy := cfg.policy()
-	if policy.Auto || policy.Triggers[checkpoint.TriggerConflictStart] || policy.Triggers[checkpoint.TriggerConflictResolved] || policy.Triggers[checkpoint.TriggerPause] {
+	if policy.Auto || policy.Triggers[state.TriggerConflictStart] || policy.Triggers[state.TriggerConflictResolved] || policy.Triggers[state.TriggerPause] {
 		t.Errorf("triggers are on that were switched off: %+v", policy)
 	}
 	kept := policy.Retention

@@ -9,6 +9,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/checkpoint/workspace/git"
 	"prdrunner/runner/process"
@@ -39,7 +40,7 @@ func cutRollbackShort(ctx context.Context, check func(error), dir string, git *g
 	check(err)
 	w, err := store.OpenWorkspace(dir, git, mode)
 	check(err)
-	x, err := store.Lock(ctx, prd, checkpoint.Actor{})
+	x, err := store.Lock(ctx, prd, state.Actor{})
 	check(err)
 	to, err := x.State().FindCheckpoint(reference)
 	check(err)
@@ -47,15 +48,15 @@ func cutRollbackShort(ctx context.Context, check func(error), dir string, git *g
 	check(err)
 	_, err = x.Capture(ctx, w, patterns)
 	check(err)
-	var at *checkpoint.Git
+	var at *state.Git
 	if git != nil {
 		branch, commit, err := git.Head(ctx)
 		check(err)
-		at = &checkpoint.Git{Branch: checkpoint.Text(branch), Commit: commit}
+		at = &state.Git{Branch: state.Text(branch), Commit: commit}
 	}
-	safety, _ := x.Checkpoint(checkpoint.TriggerPreRollback, "", at)
-	x.Add(checkpoint.RollbackStarted{
-		ID: uuid.NewString(), To: to.ID, ToSeq: to.Seq, ToStep: to.Step, Safety: safety, Scope: checkpoint.RollbackAll,
+	safety, _ := x.Checkpoint(state.TriggerPreRollback, "", at)
+	x.Add(state.RollbackStarted{
+		ID: uuid.NewString(), To: to.ID, ToSeq: to.Seq, ToStep: to.Step, Safety: safety, Scope: state.RollbackAll,
 	})
 	_, err = x.Drain(ctx)
 	check(err)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/runner/view"
 )
@@ -15,7 +16,7 @@ import (
 // reason. ok is false for other errors. target is the checkpoint that the command was to
 // restore.
 func damageIn(err error, target string) (id, reason string, ok bool) {
-	var damaged *checkpoint.DamagedError
+	var damaged *state.DamagedError
 	var missing *workspace.MissingError
 	switch {
 	case errors.As(err, &damaged) && damaged.Checkpoint != "":
@@ -34,7 +35,7 @@ func meetDamage(ctx context.Context, env *environment, store *checkpoint.Store, 
 		return err
 	}
 	st := session.State()
-	record := checkpoint.AuditRecord{By: env.actor(), What: "checkpoint mark", PRD: st.PRD, Session: st.Session, IDs: []string{id}, Reason: checkpoint.Text(reason)}
+	record := checkpoint.AuditRecord{By: env.actor(), What: "checkpoint mark", PRD: st.PRD, Session: st.Session, IDs: []string{id}, Reason: state.Text(reason)}
 	if marked := store.Audited(&record, func() error { return session.MarkDamaged(ctx, id, reason) }); marked != nil {
 		return errors.Join(err, marked)
 	}
@@ -43,7 +44,7 @@ func meetDamage(ctx context.Context, env *environment, store *checkpoint.Store, 
 
 // writeDamage reports a damaged checkpoint. It has read every byte of the last valid
 // checkpoint that it names.
-func writeDamage(ctx context.Context, env *environment, store *checkpoint.Store, w *workspace.Workspace, st *checkpoint.State, id, reason string) error {
+func writeDamage(ctx context.Context, env *environment, store *checkpoint.Store, w *workspace.Workspace, st *state.State, id, reason string) error {
 	last, err := store.LastWhole(ctx, w, st, id)
 	if err != nil {
 		return err
@@ -63,7 +64,7 @@ func writeDamage(ctx context.Context, env *environment, store *checkpoint.Store,
 }
 
 // damageCommands returns the commands that can follow when a checkpoint is damaged.
-func damageCommands(st *checkpoint.State, id string, last *checkpoint.CheckpointRef) []suggestion {
+func damageCommands(st *state.State, id string, last *state.CheckpointRef) []suggestion {
 	commands := []suggestion{{"checkpoint rebuild " + st.PRD + " " + id, "repair it from the journal, git and the workspace"}}
 	if last != nil {
 		commands = append(commands, suggestion{"checkpoint rollback " + st.PRD + " " + last.ID, "roll back to the last valid one"})

@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
-	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
 	"prdrunner/pipeline"
 	"prdrunner/runner/view"
@@ -203,8 +203,8 @@ func (e *environment) logger() hclog.Logger {
 
 // actor returns the user, the host and the process on whose behalf Runner acts, for its
 // records.
-func (e *environment) actor() checkpoint.Actor {
-	a := checkpoint.Actor{PID: os.Getpid()}
+func (e *environment) actor() state.Actor {
+	a := state.Actor{PID: os.Getpid()}
 	if host, err := os.Hostname(); err == nil {
 		a.Host = host
 	}

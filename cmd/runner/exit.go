@@ -7,6 +7,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/bundle"
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/checkpoint/workspace/git"
@@ -67,7 +68,7 @@ var (
 // endedError reports how a run ended that did not complete. The view has already shown the
 // ending, so nothing more is printed.
 type endedError struct {
-	status checkpoint.Status
+	status state.Status
 	signal string // that interrupted the run, "" if none did
 }
 
@@ -107,14 +108,14 @@ func knownCode(err error) (code int, known bool) {
 		return exitPaused, true
 	case isA[*checkpoint.LockedError](err), errors.Is(err, checkpoint.ErrLockLost):
 		return exitLocked, true
-	case isA[*checkpoint.DamagedError](err), isA[*checkpoint.VersionError](err), isA[*checkpoint.DirError](err),
+	case isA[*state.DamagedError](err), isA[*state.VersionError](err), isA[*disk.DirError](err),
 		isA[*checkpoint.UntrustedError](err), isA[*checkpoint.PoisonedError](err), isA[*checkpoint.RollbackError](err), isA[*workspace.MissingError](err), isA[*workspace.VersionError](err),
 		isA[*checkpoint.LackingError](err), isA[*bundle.DamagedError](err), isA[*bundle.VersionError](err), isA[*bundle.LimitError](err),
 		errors.Is(err, errDamageShown), isA[*checkpoint.UnfinishedRollbackError](err), isA[*checkpoint.HeadMovedError](err), isA[*keptError](err),
 		errors.Is(err, checkpoint.ErrUnfinishedImport), errors.Is(err, checkpoint.ErrNotRegular), errors.Is(err, checkpoint.ErrTooLong),
 		errors.Is(err, runner.ErrStale), isA[*runner.BranchGoneError](err), errors.Is(err, runner.ErrConflict), errors.Is(err, runner.ErrPlanMoved):
 		return exitDamaged, true
-	case isA[*usageError](err), isA[*configError](err), isA[*pipelineNotFoundError](err), isA[*checkpoint.RefusedError](err), isA[*checkpoint.IDError](err),
+	case isA[*usageError](err), isA[*configError](err), isA[*pipelineNotFoundError](err), isA[*checkpoint.RefusedError](err), isA[*disk.IDError](err),
 		isA[*git.StateError](err), isA[*workspace.ObstructedError](err),
 		errors.Is(err, errDiagnosed), errors.Is(err, runner.ErrDeclined),
 		errors.Is(err, checkpoint.ErrNoSession), errors.Is(err, state.ErrNoCheckpoint):
@@ -139,11 +140,11 @@ func endedCode(e *endedError) int {
 		return exitInterrupted
 	}
 	switch e.status {
-	case checkpoint.StatusComplete:
+	case state.StatusComplete:
 		return exitComplete
-	case checkpoint.StatusPaused:
+	case state.StatusPaused:
 		return exitPaused
-	case checkpoint.StatusFailed, checkpoint.StatusInProgress, checkpoint.StatusInitialized:
+	case state.StatusFailed, state.StatusInProgress, state.StatusInitialized:
 		return exitFailed
 	}
 	return exitFailed

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/runner"
 )
@@ -19,11 +20,11 @@ func TestExitCodes(t *testing.T) {
 	}{
 		{nil, exitComplete},
 		{errors.New("anything else"), exitDamaged},
-		{&endedError{status: checkpoint.StatusFailed}, exitFailed},
-		{&endedError{status: checkpoint.StatusPaused}, exitPaused},
-		{&endedError{status: checkpoint.StatusPaused, signal: "SIGINT"}, exitInterrupted},
-		{&endedError{status: checkpoint.StatusPaused, signal: "SIGTERM"}, exitTerminated},
-		{&endedError{status: checkpoint.StatusPaused, signal: "SIGHUP"}, exitTerminated},
+		{&endedError{status: state.StatusFailed}, exitFailed},
+		{&endedError{status: state.StatusPaused}, exitPaused},
+		{&endedError{status: state.StatusPaused, signal: "SIGINT"}, exitInterrupted},
+		{&endedError{status: state.StatusPaused, signal: "SIGTERM"}, exitTerminated},
+		{&endedError{status: state.StatusPaused, signal: "SIGHUP"}, exitTerminated},
 		{errDiagnosed, exitUsage},
 		{&configError{}, exitUsage},
 		{usageErrorf("x"), exitUsage},
@@ -35,9 +36,9 @@ func TestExitCodes(t *testing.T) {
 		{&checkpoint.LockedError{}, exitLocked},
 		{&checkpoint.PoisonedError{Err: checkpoint.ErrLockLost}, exitLocked},
 		{&checkpoint.PoisonedError{}, exitDamaged},
-		{&checkpoint.DamagedError{}, exitDamaged},
-		{&checkpoint.VersionError{}, exitDamaged},
-		{&checkpoint.DirError{}, exitDamaged},
+		{&state.DamagedError{}, exitDamaged},
+		{&state.VersionError{}, exitDamaged},
+		{&disk.DirError{}, exitDamaged},
 		{runner.ErrStale, exitDamaged},
 		{runner.ErrConflict, exitDamaged},
 		{runner.ErrPlanMoved, exitDamaged},
@@ -65,7 +66,7 @@ func TestReportError(t *testing.T) {
 	}{
 		{nil, ""},
 		{errDiagnosed, ""},
-		{&endedError{status: checkpoint.StatusFailed}, ""},
+		{&endedError{status: state.StatusFailed}, ""},
 		{errors.New("no such thing"), "Error: no such thing\n"},
 		{fmt.Errorf("outside: %w", withHint(errors.New("inside"), "do this")), "Error: outside: inside\nhint: do this\n"},
 	}

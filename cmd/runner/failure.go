@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/pipeline"
 )
 
@@ -16,17 +16,17 @@ type failure struct {
 }
 
 type failureDetail struct {
-	Message     checkpoint.Text             `json:"message"`
-	Hint        checkpoint.Text             `json:"hint,omitempty"` // what the user can do
+	Message     state.Text                  `json:"message"`
+	Hint        state.Text                  `json:"hint,omitempty"` // what the user can do
 	ExitCode    int                         `json:"exit_code"`
 	Diagnostics []pipeline.ReportDiagnostic `json:"diagnostics"` // of an invalid pipeline
 }
 
 func newFailure(env *environment, err error) failure {
-	detail := failureDetail{Message: checkpoint.Text(env.localize(err.Error())), ExitCode: exitCode(err), Diagnostics: []pipeline.ReportDiagnostic{}}
+	detail := failureDetail{Message: state.Text(env.localize(err.Error())), ExitCode: exitCode(err), Diagnostics: []pipeline.ReportDiagnostic{}}
 	switch {
 	case !silent(err):
-		detail.Hint = checkpoint.Text(hintOf(env, err))
+		detail.Hint = state.Text(hintOf(env, err))
 	case env.report != nil:
 		detail.Diagnostics = env.report.Diagnostics
 	}

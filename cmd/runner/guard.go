@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/pipeline"
 	"prdrunner/runner/mask"
@@ -85,7 +86,7 @@ func knownSecrets(env *environment, cfg *config, store *checkpoint.Store, ref pi
 
 // secretsOf does the work of knownSecrets for a session that was read, or that could not
 // be read because it is damaged. Without a session, st and damaged are nil.
-func secretsOf(env *environment, cfg *config, ref pipelineRef, st *checkpoint.State, damaged error) (*mask.Masker, error) {
+func secretsOf(env *environment, cfg *config, ref pipelineRef, st *state.State, damaged error) (*mask.Masker, error) {
 	var names []string
 	unknown := &unknownSecretsError{}
 	if st != nil {
@@ -115,7 +116,7 @@ func secretsOf(env *environment, cfg *config, ref pipelineRef, st *checkpoint.St
 // sensitiveVariables returns the sensitive variables whose values a session was given. A
 // session of an earlier version records only the variables on which a started workstream
 // depends.
-func sensitiveVariables(st *checkpoint.State) []string {
+func sensitiveVariables(st *state.State) []string {
 	names := slices.Clone(st.Sensitive)
 	for _, p := range st.Phases {
 		for _, w := range p.Workstreams {
@@ -130,7 +131,7 @@ func sensitiveVariables(st *checkpoint.State) []string {
 }
 
 // sessionFile returns the pipeline file that a session ran, "" if it no longer exists.
-func sessionFile(env *environment, st *checkpoint.State) string {
+func sessionFile(env *environment, st *state.State) string {
 	path := filepath.FromSlash(string(st.Pipeline.Path))
 	if info, err := os.Stat(env.path(path)); err != nil || !info.Mode().IsRegular() {
 		return ""

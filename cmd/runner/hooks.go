@@ -6,13 +6,14 @@ import (
 	"fmt"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/runner"
 	"prdrunner/runner/process"
 	"prdrunner/runner/view"
 )
 
 // dueHooks describes the hooks that have not ended, "" if all have.
-func dueHooks(st *checkpoint.State) string {
+func dueHooks(st *state.State) string {
 	if st == nil || st.Hooks == nil {
 		return ""
 	}
@@ -50,7 +51,7 @@ type warnings struct{ env *environment }
 func (w warnings) Begin(runner.Beginning) {}
 
 // Commit implements runner.View.
-func (w warnings) Commit(checkpoint.Commit) {}
+func (w warnings) Commit(state.Commit) {}
 
 // Warn implements runner.View.
 func (w warnings) Warn(message string) {

@@ -78,17 +78,17 @@ func runLogs(ctx context.Context, env *environment, o logsOptions) error {
 type loggedStep struct {
 	label    string // for people
 	log      string
-	attempts int                // 0: the step has not begun
-	gate     *checkpoint.Gate   // nil for a workstream
-	sessions []string           // earlier sessions whose directories may hold the logs of attempts
-	cached   *checkpoint.Cached // the run whose result the last attempt took from the cache; nil if the attempt ran
+	attempts int           // 0: the step has not begun
+	gate     *state.Gate   // nil for a workstream
+	sessions []string      // earlier sessions whose directories may hold the logs of attempts
+	cached   *state.Cached // the run whose result the last attempt took from the cache; nil if the attempt ran
 }
 
 // loggedSteps returns the steps that have a log, in the order of the pipeline: all steps,
 // or those that the user named.
-func loggedSteps(st *checkpoint.State, name string) ([]loggedStep, error) {
+func loggedSteps(st *state.State, name string) ([]loggedStep, error) {
 	var all []loggedStep
-	addGates := func(owner string, list []*checkpoint.Gate) {
+	addGates := func(owner string, list []*state.Gate) {
 		for _, g := range list {
 			bare, _, _ := strings.Cut(g.Label, " (")
 			all = append(all, loggedStep{g.Label, owner + "." + bare, g.Attempts, g, earlierSessions(st, g.Session), nil})
@@ -130,7 +130,7 @@ func loggedSteps(st *checkpoint.State, name string) ([]loggedStep, error) {
 
 // earlierSessions returns the sessions from which a record may come: the one that it
 // names, and the one from which the session began.
-func earlierSessions(st *checkpoint.State, named string) []string {
+func earlierSessions(st *state.State, named string) []string {
 	var ids []string
 	if named != "" {
 		ids = append(ids, named)
@@ -226,7 +226,7 @@ func (p *logPrinter) nothing(steps []loggedStep, absent []string) error {
 		}
 	case p.named && steps[0].gate != nil && (steps[0].gate.Message != "" || steps[0].gate.By != nil):
 		return p.approval(steps[0].gate)
-	case p.named && steps[0].gate != nil && steps[0].attempts == 0 && steps[0].gate.Status != checkpoint.Pending:
+	case p.named && steps[0].gate != nil && steps[0].attempts == 0 && steps[0].gate.Status != state.Pending:
 		what = fmt.Sprintf("%s has no log: it is judged without a process", steps[0].label)
 	case p.named:
 		what = fmt.Sprintf("%s has no such log: it has begun %s", steps[0].label, times(steps[0].attempts))
@@ -235,7 +235,7 @@ func (p *logPrinter) nothing(steps []loggedStep, absent []string) error {
 }
 
 // approval shows an approval instead of a log: the question and the answer.
-func (p *logPrinter) approval(g *checkpoint.Gate) error {
+func (p *logPrinter) approval(g *state.Gate) error {
 	out := p.env.stdout
 	fmt.Fprintf(out, "%s is an approval: it runs nothing, and has no log.\n", g.Label)
 	if g.Message != "" {
@@ -243,9 +243,9 @@ func (p *logPrinter) approval(g *checkpoint.Gate) error {
 	}
 	answer, by := "", ""
 	switch g.Status {
-	case checkpoint.Passed:
+	case state.Passed:
 		answer = "approved"
-	case checkpoint.Waiting:
+	case state.Waiting:
 		answer = fmt.Sprintf("waits for an answer: `runner approve %s %s`", p.prd, text.ShellWord(g.Label))
 	default:
 		answer = string(g.Status)

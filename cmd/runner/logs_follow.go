@@ -8,7 +8,7 @@ import (
 	"os"
 	"time"
 
-	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/runner"
 )
 
@@ -25,7 +25,7 @@ type followed struct {
 
 // follow prints logs and the output that is added to them, until the session stops running
 // or ctx ends. It also follows attempts that begin in the meantime.
-func (p *logPrinter) follow(ctx context.Context, st *checkpoint.State, steps []loggedStep, attempt int) error {
+func (p *logPrinter) follow(ctx context.Context, st *state.State, steps []loggedStep, attempt int) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var open []*followed
@@ -104,11 +104,11 @@ func (p *logPrinter) watch(ctx context.Context, from uint64) (<-chan beginning, 
 	return begun, ended
 }
 
-func attemptOf(e checkpoint.Event) (beginning, bool) {
+func attemptOf(e state.Event) (beginning, bool) {
 	switch e := e.(type) {
-	case checkpoint.WorkstreamStarted:
+	case state.WorkstreamStarted:
 		return beginning{e.Workstream, e.Attempt}, true
-	case checkpoint.GateStarted:
+	case state.GateStarted:
 		return beginning{e.Gate, e.Attempt}, true
 	}
 	return beginning{}, false

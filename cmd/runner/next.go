@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
 )
 
@@ -23,16 +23,16 @@ func writeSuggestions(b *strings.Builder, env *environment, list ...suggestion) 
 // suggestResume suggests to resume a session. A complete session can't be resumed, except
 // to finish a rollback that was cut short. given holds the flags that set variables of the
 // pipeline.
-func suggestResume(st *checkpoint.State, given, purpose string) []suggestion {
-	if st == nil || st.Status == checkpoint.StatusComplete && st.Rollback == nil {
+func suggestResume(st *state.State, given, purpose string) []suggestion {
+	if st == nil || st.Status == state.StatusComplete && st.Rollback == nil {
 		return nil
 	}
 	return []suggestion{{resumeCommand(st.PRD, string(st.Pipeline.Path)) + given, purpose}}
 }
 
 // suggestAbandon suggests to abandon a session, unless it is complete.
-func suggestAbandon(st *checkpoint.State, purpose string) []suggestion {
-	if st == nil || st.Status == checkpoint.StatusComplete {
+func suggestAbandon(st *state.State, purpose string) []suggestion {
+	if st == nil || st.Status == state.StatusComplete {
 		return nil
 	}
 	return []suggestion{{"abandon " + st.PRD, purpose}}

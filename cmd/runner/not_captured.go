@@ -11,9 +11,9 @@ import (
 
 // notCaptured lists the files in the scope of a capture that it left out.
 type notCaptured struct {
-	LeftOut  []checkpoint.Text `json:"left_out"` // sensitive
-	Unstable []checkpoint.Text `json:"unstable"` // kept changing
-	Special  []checkpoint.Text `json:"special"`  // cannot be read, is not a regular file, is larger than 64 GiB, or is another repository
+	LeftOut  []state.Text `json:"left_out"` // sensitive
+	Unstable []state.Text `json:"unstable"` // kept changing
+	Special  []state.Text `json:"special"`  // cannot be read, is not a regular file, is larger than 64 GiB, or is another repository
 }
 
 func newNotCaptured(leftOut, unstable, special []string) notCaptured {
@@ -21,7 +21,7 @@ func newNotCaptured(leftOut, unstable, special []string) notCaptured {
 }
 
 // leftOutOf returns the files that the capture of a checkpoint left out.
-func leftOutOf(ctx context.Context, env *environment, store *checkpoint.Store, ref *checkpoint.CheckpointRef) (notCaptured, error) {
+func leftOutOf(ctx context.Context, env *environment, store *checkpoint.Store, ref *state.CheckpointRef) (notCaptured, error) {
 	l := &workspace.Listing{}
 	if c := ref.Capture; c != nil && c.LeftOut+c.Unstable+c.Special > 0 {
 		err := withFiles(ctx, env, store, func(_ *config, w *workspace.Workspace) (err error) {
@@ -40,7 +40,7 @@ func (n notCaptured) lines() []string {
 	var lines []string
 	for _, kind := range []struct {
 		why   string
-		paths []checkpoint.Text
+		paths []state.Text
 	}{
 		{"looks sensitive or holds a sensitive value", n.LeftOut},
 		{"kept changing", n.Unstable},

@@ -6,7 +6,7 @@ import (
 	"io"
 	"strings"
 
-	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/runner/view"
 )
 
@@ -14,7 +14,7 @@ import (
 const outputFormat = "1.0"
 
 // joined joins texts into one line.
-func joined(list []checkpoint.Text) string {
+func joined(list []state.Text) string {
 	all := make([]string, len(list))
 	for i, t := range list {
 		all[i] = string(t)

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 )
 
 type pauseOptions struct {
@@ -41,7 +42,7 @@ func runPause(ctx context.Context, env *environment, o pauseOptions) error {
 	if snap.Owner == nil {
 		return notRunning
 	}
-	request := checkpoint.Request{PRD: o.prd, Verb: checkpoint.VerbPause, Comment: checkpoint.Text(o.message), By: env.actor(), At: env.now()}
+	request := checkpoint.Request{PRD: o.prd, Verb: checkpoint.VerbPause, Comment: state.Text(o.message), By: env.actor(), At: env.now()}
 	// The owner may have ended in the meantime.
 	err = ask(ctx, env, store, request, func(*checkpoint.Session, *finished) error { return notRunning })
 	if err != nil {

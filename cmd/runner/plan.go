@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
 	"prdrunner/runner"
 	"prdrunner/runner/plan"
@@ -105,7 +106,7 @@ func runPlan(ctx context.Context, env *environment, o planOptions) error {
 	}
 	plan.Imported = options.Imported != nil
 	if follows != nil && plan.Session == "" {
-		plan.Follows = &checkpoint.Predecessor{Session: follows.Session, Seq: follows.Seq, At: follows.UpdatedAt}
+		plan.Follows = &state.Predecessor{Session: follows.Session, Seq: follows.Seq, At: follows.UpdatedAt}
 	}
 	if plan.Idle() && isComplete(st, options) && !chosen(o.selection) {
 		if o.resume == resumeNamed || o.out != "" {
@@ -135,12 +136,12 @@ func runPlan(ctx context.Context, env *environment, o planOptions) error {
 }
 
 // isComplete reports whether the session or document that a plan continues is complete.
-func isComplete(st *checkpoint.State, o runner.Options) bool {
+func isComplete(st *state.State, o runner.Options) bool {
 	switch {
 	case st != nil:
-		return st.Status == checkpoint.StatusComplete
+		return st.Status == state.StatusComplete
 	case o.Imported != nil:
-		return o.Imported.Status == checkpoint.StatusComplete
+		return o.Imported.Status == state.StatusComplete
 	}
 	return o.Predecessor != nil
 }
@@ -156,7 +157,7 @@ func orResume(resume string) string {
 
 // tellHappened tells the user how to decide about workstreams that must happen only once
 // and have happened before.
-func tellHappened(env *environment, st *checkpoint.State, planned *plan.Plan, build string) {
+func tellHappened(env *environment, st *state.State, planned *plan.Plan, build string) {
 	var choices []suggestion
 	for _, phase := range planned.Phases {
 		for _, s := range phase.Steps {
@@ -165,8 +166,8 @@ func tellHappened(env *environment, st *checkpoint.State, planned *plan.Plan, bu
 			}
 			name := text.ShellWord(s.Name)
 			counts := "counts it as done, once a build has paused at it"
-			if st != nil && st.Status != checkpoint.StatusComplete {
-				if rec := st.Workstream(s.Name); rec != nil && rec.Status == checkpoint.Uncertain {
+			if st != nil && st.Status != state.StatusComplete {
+				if rec := st.Workstream(s.Name); rec != nil && rec.Status == state.Uncertain {
 					counts = "counts it as done"
 				}
 			}
@@ -205,7 +206,7 @@ func tellChoices(env *environment, planned *plan.Plan, resume string) {
 // planState returns the state that a plan continues: nil without --resume. follows is the
 // session that the planned new session would follow. planState puts a document written by
 // hand and an archived complete session into the options, as a build does.
-func planState(ctx context.Context, env *environment, on *setup, early *earlyLoad, o *runner.Options, resume string) (st, follows *checkpoint.State, err error) {
+func planState(ctx context.Context, env *environment, on *setup, early *earlyLoad, o *runner.Options, resume string) (st, follows *state.State, err error) {
 	prd := o.Pipeline.ID
 	snap, err := early.load(o.Store, prd)
 	if errors.Is(err, checkpoint.ErrNoSession) {
@@ -248,7 +249,7 @@ func planState(ctx context.Context, env *environment, on *setup, early *earlyLoa
 		return nil, nil, nil
 	case resume != "":
 		return st, nil, nil
-	case st.Status != checkpoint.StatusComplete:
+	case st.Status != state.StatusComplete:
 		fmt.Fprintf(env.stderr, "There is an unfinished session of %s; this is the plan of a new one. --resume plans how to continue it.\n", prd)
 	}
 	return nil, st, nil
@@ -354,7 +355,7 @@ func readPlan(env *environment, name, prd string) (*plan.Plan, error) {
 	case head.FormatVersion == "":
 		return nil, withHint(usageErrorf("%s is no plan", name), "`runner plan -o FILE` writes one")
 	case head.FormatVersion != plan.FormatVersion:
-		return nil, &checkpoint.VersionError{Path: name, Version: "plan format " + head.FormatVersion}
+		return nil, &state.VersionError{Path: name, Version: "plan format " + head.FormatVersion}
 	case head.PRD != prd:
 		return nil, usageErrorf("%s is a plan of %s, not of %s", name, head.PRD, prd)
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/runner"
 	"prdrunner/runner/plan"
 	"prdrunner/runner/view"
@@ -67,7 +67,7 @@ const (
 
 // askResume is the prompt about an unfinished session. plan is the plan for resuming it,
 // nil if it can't be planned.
-func askResume(ctx context.Context, person *view.Terminal, st *checkpoint.State, plan *plan.Plan, now time.Time) (resumeChoice, error) {
+func askResume(ctx context.Context, person *view.Terminal, st *state.State, plan *plan.Plan, now time.Time) (resumeChoice, error) {
 	person.Say(resumePrompt(st, plan, now))
 	key, err := person.Choose(ctx, "Choice [r/s/v/d/p]: ", []view.Choice{
 		{Key: string(choiceResume), Word: "resume"},
@@ -82,7 +82,7 @@ func askResume(ctx context.Context, person *view.Terminal, st *checkpoint.State,
 	return resumeChoice(key), err
 }
 
-func resumePrompt(st *checkpoint.State, plan *plan.Plan, now time.Time) string {
+func resumePrompt(st *state.State, plan *plan.Plan, now time.Time) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Found existing checkpoint for %q\n", view.OneLine(titleOf(st.PRD, st.Title)))
 	fmt.Fprintf(&b, "Created: %s (%s)\n", st.CreatedAt.UTC().Format(time.DateTime), view.Ago(now, st.CreatedAt))
@@ -90,7 +90,7 @@ func resumePrompt(st *checkpoint.State, plan *plan.Plan, now time.Time) string {
 		fmt.Fprintf(&b, "Checkpoint: %s (%s, %s)\n", c.ID, c.Trigger, view.Ago(now, c.CreatedAt))
 	}
 	fmt.Fprintf(&b, "Progress: %s\n", progress(st))
-	if st.Status == checkpoint.StatusFailed && st.Error != nil {
+	if st.Status == state.StatusFailed && st.Error != nil {
 		fmt.Fprintf(&b, "Failed: %s\n", view.Summary(*st.Error))
 	}
 	fmt.Fprintf(&b, `
@@ -113,7 +113,7 @@ func titleOf(prd, title string) string {
 }
 
 // progress returns the number of the last phase that is done, and the number of phases.
-func progress(st *checkpoint.State) string {
+func progress(st *state.State) string {
 	next := nextPhase(st)
 	if next == 1 {
 		return fmt.Sprintf("no phase of %d completed", len(st.Phases))
@@ -132,9 +132,9 @@ func continueFrom(plan *plan.Plan) string {
 
 // nextPhase returns the number of the first phase that is not done. If all are done, that
 // is the number of phases plus one.
-func nextPhase(st *checkpoint.State) int {
+func nextPhase(st *state.State) int {
 	for i, p := range st.Phases {
-		if p.Status != checkpoint.Completed && p.Status != checkpoint.Skipped {
+		if p.Status != state.Completed && p.Status != state.Skipped {
 			return i + 1
 		}
 	}
@@ -142,7 +142,7 @@ func nextPhase(st *checkpoint.State) int {
 }
 
 // askFixed asks whether the cause of a session's failure has been fixed.
-func askFixed(ctx context.Context, person *view.Terminal, st *checkpoint.State) error {
+func askFixed(ctx context.Context, person *view.Terminal, st *state.State) error {
 	message := "the reason is not on record"
 	if st.Error != nil {
 		message = view.Summary(*st.Error)
@@ -159,7 +159,7 @@ func askFixed(ctx context.Context, person *view.Terminal, st *checkpoint.State) 
 }
 
 // askKilled asks what to do with a session whose runner was killed.
-func askKilled(ctx context.Context, person *view.Terminal, st *checkpoint.State) (resumeChoice, error) {
+func askKilled(ctx context.Context, person *view.Terminal, st *state.State) (resumeChoice, error) {
 	person.Say(fmt.Sprintf("%s was running, and how it ended is not on record. What was not finished will run again.\n", st.PRD))
 	key, err := person.Choose(ctx, "(c)ontinue, (s)tart over, (q)uit: ", []view.Choice{
 		{Key: "c", Word: "continue"}, {Key: "s", Word: "start"}, {Key: "q", Word: "quit"},

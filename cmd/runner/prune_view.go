@@ -29,22 +29,22 @@ type prunedPRD struct {
 	Sessions    []removedSession    `json:"sessions"`
 	Kept        int                 `json:"kept"`  // checkpoints
 	Keeps       []keptCheckpoint    `json:"keeps"` // with reasons, oldest first
-	Lost        []checkpoint.Text   `json:"lost"`  // the steps and rollbacks that can no longer be reached or undone
+	Lost        []state.Text        `json:"lost"`  // the steps and rollbacks that can no longer be reached or undone
 	FreedBytes  int64               `json:"freed_bytes"`
 	OverBytes   int64               `json:"over_bytes"` // bytes above max_size_mb, because no more may be removed
 	Doubted     int                 `json:"doubted"`    // checkpoints that are too old if the clock is right
-	Warnings    []checkpoint.Text   `json:"warnings"`
-	Locked      checkpoint.Text     `json:"locked,omitempty"` // why nothing was removed
+	Warnings    []state.Text        `json:"warnings"`
+	Locked      state.Text          `json:"locked,omitempty"` // why nothing was removed
 }
 
 type removedCheckpoint struct {
-	ID        string             `json:"id"`
-	Seq       uint64             `json:"seq"`
-	Step      int                `json:"step"`
-	Trigger   checkpoint.Trigger `json:"trigger"`
-	CreatedAt time.Time          `json:"created_at"`
-	Reason    string             `json:"reason"`
-	Bytes     int64              `json:"bytes"`
+	ID        string        `json:"id"`
+	Seq       uint64        `json:"seq"`
+	Step      int           `json:"step"`
+	Trigger   state.Trigger `json:"trigger"`
+	CreatedAt time.Time     `json:"created_at"`
+	Reason    string        `json:"reason"`
+	Bytes     int64         `json:"bytes"`
 }
 
 type keptCheckpoint struct {
@@ -62,12 +62,12 @@ type removedSession struct {
 
 // collectedAll counts the objects that were collected in the whole state directory.
 type collectedAll struct {
-	Objects   int             `json:"objects"`
-	Leftovers int             `json:"leftovers"` // temporary files
-	Bytes     int64           `json:"bytes"`
-	GitRefs   []string        `json:"git_refs"`
-	Kept      int             `json:"kept"`             // objects
-	Why       checkpoint.Text `json:"reason,omitempty"` // why nothing was collected
+	Objects   int        `json:"objects"`
+	Leftovers int        `json:"leftovers"` // temporary files
+	Bytes     int64      `json:"bytes"`
+	GitRefs   []string   `json:"git_refs"`
+	Kept      int        `json:"kept"`             // objects
+	Why       state.Text `json:"reason,omitempty"` // why nothing was collected
 }
 
 func newPrunedPRD(p *checkpoint.Pruned) prunedPRD {
@@ -91,7 +91,7 @@ func newPrunedPRD(p *checkpoint.Pruned) prunedPRD {
 func (c *collection) report() collectedAll {
 	return collectedAll{
 		Objects: c.done.Objects, Leftovers: c.done.Leftovers, Bytes: c.done.Bytes,
-		GitRefs: append([]string{}, c.done.Refs...), Kept: c.done.Kept, Why: checkpoint.Text(c.why),
+		GitRefs: append([]string{}, c.done.Refs...), Kept: c.done.Kept, Why: state.Text(c.why),
 	}
 }
 
@@ -104,7 +104,7 @@ func (p *pruning) show(w io.Writer) error {
 	for _, plan := range p.pruned {
 		one := newPrunedPRD(plan)
 		if why := p.owned[plan.PRD]; why != nil {
-			one.Locked = checkpoint.Text(why.Error())
+			one.Locked = state.Text(why.Error())
 		}
 		report.PRDs = append(report.PRDs, one)
 	}
@@ -114,7 +114,7 @@ func (p *pruning) show(w io.Writer) error {
 	for prd, why := range p.owned {
 		if !slices.ContainsFunc(report.PRDs, func(one prunedPRD) bool { return one.PRD == prd }) {
 			one := newPrunedPRD(&checkpoint.Pruned{PRD: prd})
-			one.Locked = checkpoint.Text(why.Error())
+			one.Locked = state.Text(why.Error())
 			report.PRDs = append(report.PRDs, one)
 		}
 	}

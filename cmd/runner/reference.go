@@ -12,7 +12,7 @@ import (
 // referenceHint adds to the error of an unknown or ambiguous reference the command that
 // lists the checkpoints.
 func referenceHint(prd string, err error) error {
-	if errors.Is(err, state.ErrNoCheckpoint) || isA[*checkpoint.AmbiguousError](err) {
+	if errors.Is(err, state.ErrNoCheckpoint) || isA[*state.AmbiguousError](err) {
 		return withHint(&usageError{err: err}, fmt.Sprintf("`runner checkpoint list %s` lists them", prd))
 	}
 	return err
@@ -23,7 +23,7 @@ func referenceHint(prd string, err error) error {
 // session, but the user may still type an id that was printed while the archived session
 // was current.
 func archivedHint(env *environment, store *checkpoint.Store, prd string, err error) error {
-	var unknown *checkpoint.UnknownCheckpointError
+	var unknown *state.UnknownCheckpointError
 	if !errors.As(err, &unknown) {
 		return err
 	}

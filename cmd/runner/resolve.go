@@ -9,6 +9,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/journal"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
 	"prdrunner/runner"
 	"prdrunner/runner/plan"
@@ -83,12 +84,12 @@ func runResolve(ctx context.Context, env *environment, o resolveOptions) error {
 	r := resolving{
 		env: env, store: store, pipeline: o.pipeline, resume: resume, outputs: o.outputs,
 		request: checkpoint.Request{
-			PRD: prd, Verb: checkpoint.VerbResolve, Workstream: o.workstream, Resolution: checkpoint.ResolvedRerun,
-			Comment: checkpoint.Text(o.message), By: env.actor(), At: env.now(),
+			PRD: prd, Verb: checkpoint.VerbResolve, Workstream: o.workstream, Resolution: state.ResolvedRerun,
+			Comment: state.Text(o.message), By: env.actor(), At: env.now(),
 		},
 	}
 	if o.done {
-		r.request.Resolution = checkpoint.ResolvedDone
+		r.request.Resolution = state.ResolvedDone
 	}
 	alone := false
 	err = ask(ctx, env, store, r.request, func(session *checkpoint.Session, _ *finished) error {
@@ -110,7 +111,7 @@ func runResolve(ctx context.Context, env *environment, o resolveOptions) error {
 
 // checkUncertain refuses a workstream that is not uncertain. resume is the command that
 // resumes the session.
-func checkUncertain(st *checkpoint.State, name, resume string) error {
+func checkUncertain(st *state.State, name, resume string) error {
 	w := st.Workstream(name)
 	if w == nil {
 		var names []string
@@ -125,8 +126,8 @@ func checkUncertain(st *checkpoint.State, name, resume string) error {
 		}
 		return err
 	}
-	cutOff := w.Status == checkpoint.Running && w.Once // its runner was killed; a live owner refuses the request itself
-	if w.Status != checkpoint.Uncertain && !cutOff {
+	cutOff := w.Status == state.Running && w.Once // its runner was killed; a live owner refuses the request itself
+	if w.Status != state.Uncertain && !cutOff {
 		return withHint(usageErrorf("%s is not uncertain: it is %s", name, w.Status),
 			fmt.Sprintf("`runner %s --invalidate %s` runs it again", resume, text.ShellWord(name)))
 	}
@@ -153,10 +154,10 @@ func (r *resolving) record(ctx context.Context, session *checkpoint.Session) err
 	if err := checkUncertain(st, r.request.Workstream, r.resume); err != nil {
 		return err
 	}
-	e := checkpoint.WorkstreamResolved{
+	e := state.WorkstreamResolved{
 		Workstream: r.request.Workstream, Resolution: r.request.Resolution, By: r.request.By, Reason: r.request.Comment,
 	}
-	if e.Resolution == checkpoint.ResolvedDone {
+	if e.Resolution == state.ResolvedDone {
 		adopted, err := r.adopt(ctx, st)
 		if isA[*runner.AbsentError](err) {
 			return withHint(usageErrorf("it can't count as done: %w", err),
@@ -179,7 +180,7 @@ func (r *resolving) record(ctx context.Context, session *checkpoint.Session) err
 }
 
 // giveHint returns the command that gives the outputs that are not on record.
-func (r *resolving) giveHint(st *checkpoint.State, lost *plan.LostError) string {
+func (r *resolving) giveHint(st *state.State, lost *plan.LostError) string {
 	give := fmt.Sprintf("runner resolve %s %s --done%s", st.PRD, text.ShellWord(lost.Workstream), r.pipeline.given(st.Sensitive))
 	if r.pipeline.file != "" {
 		give += " --file " + text.ShellWord(r.pipeline.file)
@@ -197,7 +198,7 @@ func (r *resolving) giveHint(st *checkpoint.State, lost *plan.LostError) string 
 // results and the given outputs. The digest is that of the current pipeline and files. If
 // the pipeline can't be evaluated, and the user gave neither a file nor variables, it is
 // the digest with which the workstream's last attempt was started.
-func (r *resolving) adopt(ctx context.Context, st *checkpoint.State) (runner.Adopted, error) {
+func (r *resolving) adopt(ctx context.Context, st *state.State) (runner.Adopted, error) {
 	cfg, err := loadConfig(r.env)
 	if err != nil {
 		return runner.Adopted{}, err

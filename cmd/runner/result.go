@@ -1,15 +1,17 @@
 package main
 
-import "prdrunner/checkpoint"
+import (
+	"prdrunner/checkpoint/state"
+)
 
 // resultless copies phases, and leaves out the results of workstreams that are to run
 // again. The state keeps these results until the workstreams have run, because they tell
 // which workstream made which files. Users must not take them for current results.
-func resultless(phases []*checkpoint.Phase) []*checkpoint.Phase {
-	shown := make([]*checkpoint.Phase, len(phases))
+func resultless(phases []*state.Phase) []*state.Phase {
+	shown := make([]*state.Phase, len(phases))
 	for i, p := range phases {
 		phase := *p
-		phase.Workstreams = make([]*checkpoint.Workstream, len(p.Workstreams))
+		phase.Workstreams = make([]*state.Workstream, len(p.Workstreams))
 		for k, w := range p.Workstreams {
 			phase.Workstreams[k] = w
 			if !hasResult(w) {
@@ -25,14 +27,14 @@ func resultless(phases []*checkpoint.Phase) []*checkpoint.Phase {
 
 // hasResult reports whether the recorded work of a workstream is the result of its last
 // run.
-func hasResult(w *checkpoint.Workstream) bool {
-	return w.Status == checkpoint.Completed || w.Status == checkpoint.Succeeded
+func hasResult(w *state.Workstream) bool {
+	return w.Status == state.Completed || w.Status == state.Succeeded
 }
 
 // lastPassed returns the gate that passed last, "" if its verdict no longer holds.
-func lastPassed(st *checkpoint.State) string {
+func lastPassed(st *state.State) string {
 	g := st.Gate(st.LastGate)
-	if g == nil || g.Status != checkpoint.Passed {
+	if g == nil || g.Status != state.Passed {
 		return ""
 	}
 	if _, phase := g.Owner(); phase == nil { // the pipeline no longer has the gate

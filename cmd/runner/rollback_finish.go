@@ -17,9 +17,9 @@ import (
 // did its own work. It is nil if no rollback was cut short.
 type finished struct {
 	prd    string
-	intent checkpoint.RollbackStarted
+	intent state.RollbackStarted
 	done   *checkpoint.RolledBack
-	kept   []*checkpoint.CheckpointRef // the checkpoints of files that were edited in between
+	kept   []*state.CheckpointRef // the checkpoints of files that were edited in between
 }
 
 // finishRollback finishes a rollback of a session and its files that was cut short.
@@ -30,7 +30,7 @@ func finishRollback(ctx context.Context, env *environment, store *checkpoint.Sto
 	fmt.Fprintf(env.stderr, "A rollback of %s to %s was cut short; finishing it first\n", f.prd, f.intent.To)
 	record := checkpoint.AuditRecord{
 		By: env.actor(), What: "checkpoint rollback (finish)", PRD: f.prd, Session: st.Session,
-		Args: []checkpoint.Text{checkpoint.Text(f.intent.To)}, IDs: []string{f.intent.ID, f.intent.To, f.intent.Safety}, Reason: f.intent.Reason,
+		Args: []state.Text{state.Text(f.intent.To)}, IDs: []string{f.intent.ID, f.intent.To, f.intent.Safety}, Reason: f.intent.Reason,
 	}
 	err := store.Audited(&record, func() (err error) {
 		f.done, err = session.FinishRollback(ctx, w)
@@ -58,7 +58,7 @@ func (f *finished) printKeptEdits(env *environment) {
 	}
 }
 
-func (f *finished) getBack(ref *checkpoint.CheckpointRef) string {
+func (f *finished) getBack(ref *state.CheckpointRef) string {
 	return "checkpoint rollback " + f.prd + " " + ref.ID + " --files-only"
 }
 
@@ -126,18 +126,18 @@ func checkOut(branch, commit string) string {
 
 // again returns the command that begins a rollback, and that finishes it if it was cut
 // short, in the form of a hint.
-func again(prd, to string, scope checkpoint.RollbackScope) string {
+func again(prd, to string, scope state.RollbackScope) string {
 	return "`runner " + rollbackCommand(prd, to, scope) + "`"
 }
 
-func rollbackCommand(prd, to string, scope checkpoint.RollbackScope) string {
+func rollbackCommand(prd, to string, scope state.RollbackScope) string {
 	command := "checkpoint rollback " + prd + " " + to
 	switch scope {
-	case checkpoint.RollbackState:
+	case state.RollbackState:
 		command += " --state-only"
-	case checkpoint.RollbackFiles:
+	case state.RollbackFiles:
 		command += " --files-only"
-	case checkpoint.RollbackAll:
+	case state.RollbackAll:
 	}
 	return command
 }
@@ -156,7 +156,7 @@ func movedHint(prd string, e *checkpoint.HeadMovedError) string {
 // short is finished. Commands decide by that state before they finish anything. If it
 // can't be determined, stateFinished returns st: finishing the rollback reports the
 // reason.
-func stateFinished(ctx context.Context, store *checkpoint.Store, st *checkpoint.State) *checkpoint.State {
+func stateFinished(ctx context.Context, store *checkpoint.Store, st *state.State) *state.State {
 	if st.Rollback == nil {
 		return st
 	}
@@ -169,9 +169,9 @@ func stateFinished(ctx context.Context, store *checkpoint.Store, st *checkpoint.
 
 // finishPreview is what --json prints of a rollback that is finished first.
 type finishPreview struct {
-	To      string            `json:"to_checkpoint"`
-	Edited  []checkpoint.Text `json:"edited"` // files edited since the rollback was cut short
-	Refused checkpoint.Text   `json:"refused,omitempty"`
+	To      string       `json:"to_checkpoint"`
+	Edited  []state.Text `json:"edited"` // files edited since the rollback was cut short
+	Refused state.Text   `json:"refused,omitempty"`
 }
 
 func newFinishPreview(f *checkpoint.Finish) *finishPreview {
@@ -180,7 +180,7 @@ func newFinishPreview(f *checkpoint.Finish) *finishPreview {
 	}
 	p := &finishPreview{To: f.To, Edited: state.Texts(f.Edited)}
 	if f.Moved != nil {
-		p.Refused = checkpoint.Text(f.Moved.Error())
+		p.Refused = state.Text(f.Moved.Error())
 	}
 	return p
 }
@@ -196,7 +196,7 @@ func finishOf(ctx context.Context, env *environment, store *checkpoint.Store, pr
 }
 
 // editedSummary lists the first edited files in one line.
-func editedSummary(edited []checkpoint.Text) string {
+func editedSummary(edited []state.Text) string {
 	const most = 5
 	if len(edited) == 0 {
 		return ""

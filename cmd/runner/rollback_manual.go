@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/runner/view"
@@ -49,7 +50,7 @@ func writeManual(w io.Writer, env *environment, store *checkpoint.Store, prd str
 		m.line("# then what was cut short, and the state:\nrunner checkpoint rollback %s %s --yes", prd, plan.Target.ID)
 	case plan.Earlier != nil: // the state of the checkpoint is newer than these files
 		m.line("# then the state:\nrunner checkpoint rollback %s %s --yes", prd, plan.Target.ID)
-	case plan.Scope != checkpoint.RollbackFiles:
+	case plan.Scope != state.RollbackFiles:
 		m.line("# then the state:\nrunner checkpoint rollback %s %s --state-only --yes", prd, plan.Target.ID)
 	}
 	_, err := io.WriteString(w, m.b.String())

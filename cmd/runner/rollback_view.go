@@ -14,25 +14,25 @@ import (
 
 // rollbackPreview is what `checkpoint rollback --dry-run --json` prints.
 type rollbackPreview struct {
-	FormatVersion string                   `json:"format_version"`
-	PRD           string                   `json:"prd"`
-	DryRun        bool                     `json:"dry_run"`
-	To            string                   `json:"to_checkpoint"`
-	ToStep        int                      `json:"to_step"`
-	PassedOver    []string                 `json:"passed_over"` // damaged checkpoints that the reference does not count
-	From          string                   `json:"from_checkpoint,omitempty"`
-	FromStep      int                      `json:"from_step"`
-	Scope         checkpoint.RollbackScope `json:"scope"`
-	Undoes        string                   `json:"undoes,omitempty"`
-	Earlier       *earlierState            `json:"earlier_state,omitempty"` // the state that is restored instead, because the files do not prove a later one
-	Discards      []string                 `json:"discards"`
-	Uncertain     []string                 `json:"uncertain"`
-	Invalidates   []string                 `json:"invalidates"`
-	FilesOf       uint64                   `json:"files_of_seq,omitempty"` // the commit that captured the files
-	Files         []fileChange             `json:"files"`
-	Missing       []fileProblem            `json:"missing"`
-	Blocked       []fileProblem            `json:"blocked"` // files that can't be changed because of an obstacle
-	Losses        []checkpoint.Loss        `json:"losses"`  // artifacts that sessions of other PRDs lose
+	FormatVersion string              `json:"format_version"`
+	PRD           string              `json:"prd"`
+	DryRun        bool                `json:"dry_run"`
+	To            string              `json:"to_checkpoint"`
+	ToStep        int                 `json:"to_step"`
+	PassedOver    []string            `json:"passed_over"` // damaged checkpoints that the reference does not count
+	From          string              `json:"from_checkpoint,omitempty"`
+	FromStep      int                 `json:"from_step"`
+	Scope         state.RollbackScope `json:"scope"`
+	Undoes        string              `json:"undoes,omitempty"`
+	Earlier       *earlierState       `json:"earlier_state,omitempty"` // the state that is restored instead, because the files do not prove a later one
+	Discards      []string            `json:"discards"`
+	Uncertain     []string            `json:"uncertain"`
+	Invalidates   []string            `json:"invalidates"`
+	FilesOf       uint64              `json:"files_of_seq,omitempty"` // the commit that captured the files
+	Files         []fileChange        `json:"files"`
+	Missing       []fileProblem       `json:"missing"`
+	Blocked       []fileProblem       `json:"blocked"` // files that can't be changed because of an obstacle
+	Losses        []checkpoint.Loss   `json:"losses"`  // artifacts that sessions of other PRDs lose
 	leftAlone
 	Git      *gitReset      `json:"git,omitempty"`
 	Finishes *finishPreview `json:"finishes,omitempty"` // the rollback that was cut short and is finished first
@@ -40,10 +40,10 @@ type rollbackPreview struct {
 
 // leftAlone lists the files that a rollback does not change.
 type leftAlone struct {
-	LeftOut  []checkpoint.Text `json:"left_out"` // sensitive
-	Unstable []checkpoint.Text `json:"unstable"` // not captured, since they kept changing
-	Special  []checkpoint.Text `json:"special"`  // not captured, since they could not be read or are not regular files
-	Sparse   []checkpoint.Text `json:"sparse"`   // not checked out at the checkpoint
+	LeftOut  []state.Text `json:"left_out"` // sensitive
+	Unstable []state.Text `json:"unstable"` // not captured, since they kept changing
+	Special  []state.Text `json:"special"`  // not captured, since they could not be read or are not regular files
+	Sparse   []state.Text `json:"sparse"`   // not checked out at the checkpoint
 }
 
 func newLeftAlone(l checkpoint.LeftAlone) leftAlone {
@@ -52,19 +52,19 @@ func newLeftAlone(l checkpoint.LeftAlone) leftAlone {
 
 // earlierState is the moment whose state a rollback restores instead of its target's.
 type earlierState struct {
-	Seq       uint64          `json:"seq"`
-	At        time.Time       `json:"captured_at"`
-	Step      int             `json:"step"`
-	StepName  string          `json:"step_name,omitempty"`
-	RunsAgain []string        `json:"runs_again"`
-	Reason    checkpoint.Text `json:"reason"`
+	Seq       uint64     `json:"seq"`
+	At        time.Time  `json:"captured_at"`
+	Step      int        `json:"step"`
+	StepName  string     `json:"step_name,omitempty"`
+	RunsAgain []string   `json:"runs_again"`
+	Reason    state.Text `json:"reason"`
 }
 
 func newEarlierState(e *checkpoint.EarlierState) *earlierState {
 	if e == nil {
 		return nil
 	}
-	view := &earlierState{Seq: e.Seq, At: e.At, Step: e.Step, StepName: e.StepName, RunsAgain: []string{}, Reason: checkpoint.Text(e.Reason)}
+	view := &earlierState{Seq: e.Seq, At: e.At, Step: e.Step, StepName: e.StepName, RunsAgain: []string{}, Reason: state.Text(e.Reason)}
 	for _, w := range e.Again {
 		view.RunsAgain = append(view.RunsAgain, w.Name)
 	}
@@ -86,24 +86,24 @@ func earlierLines(e *checkpoint.EarlierState) []string {
 
 // fileChange is what a rollback does to a file.
 type fileChange struct {
-	Path checkpoint.Text      `json:"path"`
+	Path state.Text           `json:"path"`
 	Kind workspace.ChangeKind `json:"change"`
 }
 
 // fileProblem is a file that can't be restored.
 type fileProblem struct {
-	Path   checkpoint.Text `json:"path"`
-	Reason checkpoint.Text `json:"reason"`
+	Path   state.Text `json:"path"`
+	Reason state.Text `json:"reason"`
 }
 
 // gitReset is what a rollback does to the branch.
 type gitReset struct {
-	Branch   checkpoint.Text `json:"branch,omitempty"`
-	From     string          `json:"from_commit"`
-	To       string          `json:"to_commit"`
-	Absent   bool            `json:"to_commit_absent,omitempty"` // not in this repository
-	Discards []string        `json:"discards"`
-	Pushed   []string        `json:"pushed"`
+	Branch   state.Text `json:"branch,omitempty"`
+	From     string     `json:"from_commit"`
+	To       string     `json:"to_commit"`
+	Absent   bool       `json:"to_commit_absent,omitempty"` // not in this repository
+	Discards []string   `json:"discards"`
+	Pushed   []string   `json:"pushed"`
 }
 
 func newRollbackPreview(prd string, plan *checkpoint.Rollback) rollbackPreview {
@@ -123,19 +123,19 @@ func newRollbackPreview(prd string, plan *checkpoint.Rollback) rollbackPreview {
 		p.Discards = append(p.Discards, w.Name)
 	}
 	for _, c := range plan.Changes {
-		p.Files = append(p.Files, fileChange{checkpoint.Text(c.Path), c.Kind})
+		p.Files = append(p.Files, fileChange{state.Text(c.Path), c.Kind})
 	}
 	for _, m := range plan.Missing {
-		p.Missing = append(p.Missing, fileProblem{checkpoint.Text(m.Path), checkpoint.Text(m.Reason)})
+		p.Missing = append(p.Missing, fileProblem{state.Text(m.Path), state.Text(m.Reason)})
 	}
 	for _, o := range plan.Obstacles {
-		p.Blocked = append(p.Blocked, fileProblem{checkpoint.Text(o.Path), checkpoint.Text(o.Reason)})
+		p.Blocked = append(p.Blocked, fileProblem{state.Text(o.Path), state.Text(o.Reason)})
 	}
 	p.Losses = append([]checkpoint.Loss{}, plan.Losses...)
 	p.leftAlone = newLeftAlone(plan.LeftAlone)
 	p.Finishes = newFinishPreview(plan.Finish)
 	if g := plan.Git; g != nil {
-		p.Git = &gitReset{Branch: checkpoint.Text(g.Branch), From: g.From, To: g.To, Absent: g.Absent, Discards: []string{}, Pushed: append([]string{}, g.Pushed...)}
+		p.Git = &gitReset{Branch: state.Text(g.Branch), From: g.From, To: g.To, Absent: g.Absent, Discards: []string{}, Pushed: append([]string{}, g.Pushed...)}
 		for _, c := range g.Discard {
 			p.Git.Discards = append(p.Git.Discards, c.Commit)
 		}
@@ -160,10 +160,10 @@ func writeRollbackPreview(w io.Writer, prd string, plan *checkpoint.Rollback) er
 			fmt.Fprintf(&b, "  ! %s\n", line)
 		}
 	}
-	if plan.Scope != checkpoint.RollbackFiles {
+	if plan.Scope != state.RollbackFiles {
 		writeDiscards(&b, plan)
 	}
-	if plan.Scope != checkpoint.RollbackState {
+	if plan.Scope != state.RollbackState {
 		writeFileChanges(&b, plan)
 	}
 	switch {
@@ -264,7 +264,7 @@ func writeLosses(b *strings.Builder, mark, verb string, losses []checkpoint.Loss
 }
 
 // someFiles lists the first of some files.
-func someFiles(paths []checkpoint.Text) string {
+func someFiles(paths []state.Text) string {
 	const most = 5
 	var named []string
 	for i, path := range paths {
@@ -315,30 +315,30 @@ func short(commit string) string {
 
 // rollbackResult is what `checkpoint rollback --json` prints.
 type rollbackResult struct {
-	FormatVersion string                     `json:"format_version"`
-	PRD           string                     `json:"prd"`
-	Rollback      *checkpoint.RollbackRecord `json:"rollback"`
-	Status        checkpoint.Status          `json:"status"`
-	Step          int                        `json:"step"`
-	Written       int                        `json:"files_written"`
-	Deleted       int                        `json:"files_deleted"`
-	Invalidated   []string                   `json:"invalidated"`
-	Losses        []checkpoint.Loss          `json:"losses"` // artifacts that sessions of other PRDs lost
+	FormatVersion string                `json:"format_version"`
+	PRD           string                `json:"prd"`
+	Rollback      *state.RollbackRecord `json:"rollback"`
+	Status        state.Status          `json:"status"`
+	Step          int                   `json:"step"`
+	Written       int                   `json:"files_written"`
+	Deleted       int                   `json:"files_deleted"`
+	Invalidated   []string              `json:"invalidated"`
+	Losses        []checkpoint.Loss     `json:"losses"` // artifacts that sessions of other PRDs lost
 	leftAlone
 	Absent string `json:"to_commit_absent,omitempty"` // the commit to which the branch was not reset
 }
 
-func newRollbackResult(prd string, st *checkpoint.State, done *checkpoint.RolledBack) rollbackResult {
+func newRollbackResult(prd string, st *state.State, done *checkpoint.RolledBack) rollbackResult {
 	return rollbackResult{
 		FormatVersion: outputFormat, PRD: prd, Rollback: &done.RollbackRecord, Status: st.Status, Step: st.CurrentStep(),
 		Written: done.Written, Deleted: done.Deleted, Invalidated: append([]string{}, done.Invalidated...), Losses: append([]checkpoint.Loss{}, done.Losses...), leftAlone: newLeftAlone(done.LeftAlone), Absent: done.Absent,
 	}
 }
 
-func writeRolledBack(w io.Writer, env *environment, given string, st *checkpoint.State, done *checkpoint.RolledBack) error {
+func writeRolledBack(w io.Writer, env *environment, given string, st *state.State, done *checkpoint.RolledBack) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "✓ ROLLBACK COMPLETE\n%s\n\nRestored to: %s\nCurrent step: %d\n\n", rule, done.To, st.CurrentStep())
-	if done.Scope != checkpoint.RollbackFiles {
+	if done.Scope != state.RollbackFiles {
 		fmt.Fprintf(&b, "State restored:\n- Status: %s\n- Progress: %s\n", st.Status, progress(st))
 		if done.StateSeq > 0 {
 			b.WriteString("- It is the state at the last capture of the files\n")
@@ -347,7 +347,7 @@ func writeRolledBack(w io.Writer, env *environment, given string, st *checkpoint
 			fmt.Fprintf(&b, "- Runs again: %s\n", view.OneLine(strings.Join(done.Again, ", ")))
 		}
 	}
-	if done.Scope != checkpoint.RollbackState {
+	if done.Scope != state.RollbackState {
 		fmt.Fprintf(&b, "Files restored:\n- Written: %d\n- Deleted: %d\n", done.Written, done.Deleted)
 	}
 	if done.Absent != "" {

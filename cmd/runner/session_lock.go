@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/runner/view"
 )
@@ -111,7 +112,7 @@ func finishImport(ctx context.Context, env *environment, store *checkpoint.Store
 	fmt.Fprintf(env.stderr, "The import of %s from %s was cut short; finishing it first\n", prd, shownArchive(pending))
 	record := checkpoint.AuditRecord{
 		By: env.actor(), What: "checkpoint import (finish)", PRD: prd, Session: session.State().Session,
-		Args: []checkpoint.Text{pending.Archive, checkpoint.Text(pending.Session)},
+		Args: []state.Text{pending.Archive, state.Text(pending.Session)},
 	}
 	return store.Audited(&record, func() error {
 		done, err := session.FinishImport(ctx, w)
@@ -145,7 +146,7 @@ func ask(ctx context.Context, env *environment, store *checkpoint.Store, r check
 	record := checkpoint.AuditRecord{By: r.By, What: string(r.Verb), PRD: r.PRD}
 	for _, arg := range []string{r.Gate, r.Workstream, string(r.Resolution)} {
 		if arg != "" {
-			record.Args = append(record.Args, checkpoint.Text(arg))
+			record.Args = append(record.Args, state.Text(arg))
 		}
 	}
 	record.Reason = r.Comment

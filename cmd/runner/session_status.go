@@ -18,43 +18,43 @@ import (
 
 // sessionStatus is the state of a session, as `status --json` prints it.
 type sessionStatus struct {
-	FormatVersion  string                    `json:"format_version"`
-	PRD            string                    `json:"prd"`
-	Title          string                    `json:"title"`
-	Status         checkpoint.Status         `json:"status"`
-	Killed         bool                      `json:"killed"` // it was running, and has no owner any more
-	Owner          *owner                    `json:"owner"`  // the process that runs it now
-	Session        string                    `json:"session,omitempty"`
-	Seq            uint64                    `json:"seq"`
-	Resumes        int                       `json:"resumes"`
-	CreatedAt      time.Time                 `json:"created_at,omitzero"`
-	BeganFrom      *checkpoint.Predecessor   `json:"began_from,omitempty"` // the complete session with whose records it began
-	UpdatedAt      time.Time                 `json:"updated_at,omitzero"`
-	CurrentPhase   int                       `json:"current_phase"`
-	TotalPhases    int                       `json:"total_phases"`
-	Counts         stepCounts                `json:"workstreams"`
-	Phases         []*checkpoint.Phase       `json:"phases"`
-	Running        []runningStep             `json:"running"`
-	Retrying       []retryingStep            `json:"retrying"`
-	Alive          []aliveProcess            `json:"alive"` // processes that a killed runner left running
-	Waiting        []waitingGate             `json:"waiting"`
-	Uncertain      []string                  `json:"uncertain"`
-	Error          *checkpoint.Failure       `json:"error,omitempty"`
-	Pause          *checkpoint.Pause         `json:"pause,omitempty"`
-	Interrupted    string                    `json:"interrupted,omitempty"`
-	Hooks          *checkpoint.Hooks         `json:"hooks,omitempty"` // hooks of the last run that did not end
-	LastGate       string                    `json:"last_gate,omitempty"`
-	LastCheckpoint *checkpoint.CheckpointRef `json:"last_checkpoint,omitempty"`
+	FormatVersion  string               `json:"format_version"`
+	PRD            string               `json:"prd"`
+	Title          string               `json:"title"`
+	Status         state.Status         `json:"status"`
+	Killed         bool                 `json:"killed"` // it was running, and has no owner any more
+	Owner          *owner               `json:"owner"`  // the process that runs it now
+	Session        string               `json:"session,omitempty"`
+	Seq            uint64               `json:"seq"`
+	Resumes        int                  `json:"resumes"`
+	CreatedAt      time.Time            `json:"created_at,omitzero"`
+	BeganFrom      *state.Predecessor   `json:"began_from,omitempty"` // the complete session with whose records it began
+	UpdatedAt      time.Time            `json:"updated_at,omitzero"`
+	CurrentPhase   int                  `json:"current_phase"`
+	TotalPhases    int                  `json:"total_phases"`
+	Counts         stepCounts           `json:"workstreams"`
+	Phases         []*state.Phase       `json:"phases"`
+	Running        []runningStep        `json:"running"`
+	Retrying       []retryingStep       `json:"retrying"`
+	Alive          []aliveProcess       `json:"alive"` // processes that a killed runner left running
+	Waiting        []waitingGate        `json:"waiting"`
+	Uncertain      []string             `json:"uncertain"`
+	Error          *state.Failure       `json:"error,omitempty"`
+	Pause          *state.Pause         `json:"pause,omitempty"`
+	Interrupted    string               `json:"interrupted,omitempty"`
+	Hooks          *state.Hooks         `json:"hooks,omitempty"` // hooks of the last run that did not end
+	LastGate       string               `json:"last_gate,omitempty"`
+	LastCheckpoint *state.CheckpointRef `json:"last_checkpoint,omitempty"`
 	// Import and Rollback are those that were begun and not finished.
-	Import      *checkpoint.PendingImport   `json:"import,omitempty"`
-	Rollback    *checkpoint.RollbackStarted `json:"rollback,omitempty"`
-	Finishes    *finishPreview              `json:"finishes,omitempty"`   // how the next command that changes the session finishes the rollback
-	TakenBack   []checkpoint.TakenBack      `json:"taken_back,omitempty"` // artifacts that rollbacks of other PRDs took back
-	TornBytes   int                         `json:"torn_bytes,omitempty"`
-	RescuePath  checkpoint.Text             `json:"rescue_path,omitempty"`
-	HandWritten bool                        `json:"hand_written,omitempty"` // there is only a document, without a journal
-	Damaged     checkpoint.Text             `json:"damaged,omitempty"`      // why the session can't be read
-	Next        []checkpoint.Text           `json:"next"`
+	Import      *checkpoint.PendingImport `json:"import,omitempty"`
+	Rollback    *state.RollbackStarted    `json:"rollback,omitempty"`
+	Finishes    *finishPreview            `json:"finishes,omitempty"`   // how the next command that changes the session finishes the rollback
+	TakenBack   []checkpoint.TakenBack    `json:"taken_back,omitempty"` // artifacts that rollbacks of other PRDs took back
+	TornBytes   int                       `json:"torn_bytes,omitempty"`
+	RescuePath  state.Text                `json:"rescue_path,omitempty"`
+	HandWritten bool                      `json:"hand_written,omitempty"` // there is only a document, without a journal
+	Damaged     state.Text                `json:"damaged,omitempty"`      // why the session can't be read
+	Next        []state.Text              `json:"next"`
 
 	pipeline string // path of the pipeline's file
 	given    string // the flags that set variables of the pipeline, as the user types them
@@ -84,10 +84,10 @@ type runningStep struct {
 
 // retryingStep is a workstream that waits for its next attempt. It does not run.
 type retryingStep struct {
-	Name    string          `json:"name"`
-	Attempt int             `json:"attempt"` // the number of the next attempt
-	At      time.Time       `json:"at"`      // when it is due
-	Error   checkpoint.Text `json:"error"`   // of the last attempt
+	Name    string     `json:"name"`
+	Attempt int        `json:"attempt"` // the number of the next attempt
+	At      time.Time  `json:"at"`      // when it is due
+	Error   state.Text `json:"error"`   // of the last attempt
 }
 
 func (r retryingStep) line(now time.Time) string {
@@ -119,12 +119,12 @@ func (p aliveProcess) String() string {
 
 // waitingGate is a gate that waits for a person.
 type waitingGate struct {
-	Gate      string          `json:"gate"`
-	Message   checkpoint.Text `json:"message,omitempty"`
-	Approvers []string        `json:"approvers"`
-	AskedAt   *time.Time      `json:"asked_at,omitempty"`
-	ExpiresAt *time.Time      `json:"expires_at,omitempty"`
-	Review    bool            `json:"review"` // the gate has passed; the question is whether to continue
+	Gate      string     `json:"gate"`
+	Message   state.Text `json:"message,omitempty"`
+	Approvers []string   `json:"approvers"`
+	AskedAt   *time.Time `json:"asked_at,omitempty"`
+	ExpiresAt *time.Time `json:"expires_at,omitempty"`
+	Review    bool       `json:"review"` // the gate has passed; the question is whether to continue
 }
 
 func (q waitingGate) line(now time.Time) string {
@@ -153,7 +153,7 @@ func (q waitingGate) line(now time.Time) string {
 func (s sessionStatus) failures() []string {
 	const most = 10
 	var lines []string
-	add := func(f *checkpoint.Failure) {
+	add := func(f *state.Failure) {
 		if f != nil && !slices.Contains(lines, view.Summary(*f)) {
 			lines = append(lines, view.Summary(*f))
 		}
@@ -161,7 +161,7 @@ func (s sessionStatus) failures() []string {
 	add(s.Error)
 	for _, p := range s.Phases {
 		for _, w := range p.Workstreams {
-			if w.Status == checkpoint.Failed {
+			if w.Status == state.Failed {
 				add(w.Error)
 			}
 			addGates(w.Gates, add)
@@ -174,9 +174,9 @@ func (s sessionStatus) failures() []string {
 	return lines
 }
 
-func addGates(gates []*checkpoint.Gate, add func(*checkpoint.Failure)) {
+func addGates(gates []*state.Gate, add func(*state.Failure)) {
 	for _, g := range gates {
-		if g.Status == checkpoint.Failed {
+		if g.Status == state.Failed {
 			add(g.Error)
 		}
 	}
@@ -185,15 +185,15 @@ func addGates(gates []*checkpoint.Gate, add func(*checkpoint.Failure)) {
 // damagedStatus returns the status of a session that can't be read.
 func damagedStatus(env *environment, prd string, err error) sessionStatus {
 	s := newStatus(env, prd, &checkpoint.Snapshot{})
-	s.Damaged, s.Next = checkpoint.Text(env.localize(err.Error())), []checkpoint.Text{checkpoint.Text(env.command("status " + prd))}
+	s.Damaged, s.Next = state.Text(env.localize(err.Error())), []state.Text{state.Text(env.command("status " + prd))}
 	return s
 }
 
 // newStatus returns the status of the session in a snapshot.
 func newStatus(env *environment, prd string, snap *checkpoint.Snapshot) sessionStatus {
 	s := sessionStatus{
-		FormatVersion: outputFormat, PRD: prd, TornBytes: snap.TornBytes, RescuePath: checkpoint.Text(snap.RescuePath),
-		Phases: []*checkpoint.Phase{}, Running: []runningStep{}, Retrying: []retryingStep{}, Alive: []aliveProcess{}, Waiting: []waitingGate{}, Uncertain: []string{},
+		FormatVersion: outputFormat, PRD: prd, TornBytes: snap.TornBytes, RescuePath: state.Text(snap.RescuePath),
+		Phases: []*state.Phase{}, Running: []runningStep{}, Retrying: []retryingStep{}, Alive: []aliveProcess{}, Waiting: []waitingGate{}, Uncertain: []string{},
 	}
 	if h := snap.Owner; h != nil {
 		s.Owner = &owner{User: h.User, Host: h.Host, PID: h.PID, Since: h.Since}
@@ -229,12 +229,12 @@ func (s *sessionStatus) findTakenBack(ctx context.Context, env *environment, sto
 	if err != nil {
 		fmt.Fprintf(env.stderr, "Warning: cannot tell whether rollbacks of other PRDs took back files of %s: %v\n", s.PRD, err)
 	}
-	if len(s.TakenBack) > 0 && s.Status == checkpoint.StatusComplete {
-		s.Next = append(s.Next, checkpoint.Text(env.command(resumeCommand(s.PRD, s.pipeline))+s.given))
+	if len(s.TakenBack) > 0 && s.Status == state.StatusComplete {
+		s.Next = append(s.Next, state.Text(env.command(resumeCommand(s.PRD, s.pipeline))+s.given))
 	}
 }
 
-func (s *sessionStatus) fill(st *checkpoint.State, logs string) {
+func (s *sessionStatus) fill(st *state.State, logs string) {
 	s.pipeline = string(st.Pipeline.Path)
 	s.Title, s.Status, s.Session, s.Seq, s.Resumes = st.Title, st.Status, st.Session, st.Seq, st.Resumes
 	s.CreatedAt, s.UpdatedAt, s.CurrentPhase, s.TotalPhases = st.CreatedAt, st.UpdatedAt, st.CurrentPhase, len(st.Phases)
@@ -262,23 +262,23 @@ func (s *sessionStatus) fill(st *checkpoint.State, logs string) {
 // cutOff returns the phases of a session whose runner was killed. Steps recorded as
 // running are interrupted; a workstream that must happen only once is uncertain, because
 // it is unknown whether it happened.
-func cutOff(st *checkpoint.State) []*checkpoint.Phase {
+func cutOff(st *state.State) []*state.Phase {
 	phases := st.Clone().Phases
-	gates := func(list []*checkpoint.Gate) {
+	gates := func(list []*state.Gate) {
 		for _, g := range list {
-			if g.Status == checkpoint.Running {
-				g.Status = checkpoint.Interrupted
+			if g.Status == state.Running {
+				g.Status = state.Interrupted
 			}
 		}
 	}
 	for _, p := range phases {
 		for _, w := range p.Workstreams {
 			switch {
-			case w.Status != checkpoint.Running:
+			case w.Status != state.Running:
 			case w.Once:
-				w.Status = checkpoint.Uncertain
+				w.Status = state.Uncertain
 			default:
-				w.Status = checkpoint.Interrupted
+				w.Status = state.Interrupted
 			}
 			gates(w.Gates)
 		}
@@ -287,7 +287,7 @@ func cutOff(st *checkpoint.State) []*checkpoint.Phase {
 	return phases
 }
 
-func (s *sessionStatus) count(w *checkpoint.Workstream) {
+func (s *sessionStatus) count(w *state.Workstream) {
 	s.Counts.Total++
 	if w.Retries() {
 		next := retryingStep{Name: w.Name, Attempt: w.Attempts + 1, At: *w.RetryAt}
@@ -295,26 +295,26 @@ func (s *sessionStatus) count(w *checkpoint.Workstream) {
 			next.Error = w.Error.Message
 		}
 		s.Retrying = append(s.Retrying, next)
-		w.Status = checkpoint.Waiting // w is a copy that belongs to this status
+		w.Status = state.Waiting // w is a copy that belongs to this status
 		return
 	}
 	switch w.Status {
-	case checkpoint.Completed, checkpoint.Skipped:
+	case state.Completed, state.Skipped:
 		s.Counts.Done++
-	case checkpoint.Running:
+	case state.Running:
 		s.Counts.Running++
 		s.Running = append(s.Running, runningStep{w.Name, w.StartedAt})
-	case checkpoint.Failed:
+	case state.Failed:
 		s.Counts.Failed++
-	case checkpoint.Uncertain:
+	case state.Uncertain:
 		s.Uncertain = append(s.Uncertain, w.Name)
-	case checkpoint.Pending, checkpoint.Succeeded, checkpoint.Passed, checkpoint.Rejected, checkpoint.Waiting, checkpoint.Interrupted:
+	case state.Pending, state.Succeeded, state.Passed, state.Rejected, state.Waiting, state.Interrupted:
 	}
 }
 
-func (s *sessionStatus) gates(list []*checkpoint.Gate) {
+func (s *sessionStatus) gates(list []*state.Gate) {
 	for _, g := range list {
-		if g.Status == checkpoint.Running {
+		if g.Status == state.Running {
 			s.Running = append(s.Running, runningStep{Name: g.Label})
 		}
 		if awaits(g) {
@@ -328,8 +328,8 @@ func (s *sessionStatus) gates(list []*checkpoint.Gate) {
 }
 
 // awaits reports whether a gate waits for a person.
-func awaits(g *checkpoint.Gate) bool {
-	return g.Status == checkpoint.Waiting || g.Status == checkpoint.Passed && g.Review
+func awaits(g *state.Gate) bool {
+	return g.Status == state.Waiting || g.Status == state.Passed && g.Review
 }
 
 // words returns the status as people read it.
@@ -343,7 +343,7 @@ func (s sessionStatus) words() string {
 		return string(s.Status) + " (was running; how it ended is not on record)"
 	case len(s.TakenBack) > 0:
 		return string(s.Status) + ", stale"
-	case s.Interrupted != "" && s.Status == checkpoint.StatusPaused:
+	case s.Interrupted != "" && s.Status == state.StatusPaused:
 		return "paused (interrupted)"
 	}
 	return string(s.Status)
@@ -359,14 +359,14 @@ func (s sessionStatus) next(env *environment) []string {
 		return []string{env.command(rollbackCommand(s.PRD, r.To, r.Scope)), resume}
 	}
 	switch s.Status {
-	case checkpoint.StatusInitialized, checkpoint.StatusInProgress, checkpoint.StatusPaused:
+	case state.StatusInitialized, state.StatusInProgress, state.StatusPaused:
 		return append(s.answers(env), resume)
-	case checkpoint.StatusFailed:
+	case state.StatusFailed:
 		if e := s.Error; e != nil && e.Log != "" && e.Workstream != "" {
 			return []string{env.command("logs " + s.PRD + " " + text.ShellWord(cmp.Or(e.Gate, e.Workstream))), resume}
 		}
 		return []string{resume}
-	case checkpoint.StatusComplete:
+	case state.StatusComplete:
 		return []string{}
 	}
 	return []string{}

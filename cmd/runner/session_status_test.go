@@ -17,17 +17,17 @@ func TestNextAction(t *testing.T) {
 	now := time.Date(2025, 12, 11, 10, 0, 0, 0, time.UTC)
 	past := now.Add(-time.Minute)
 	const resume = "runner build PRD-009 --resume"
-	asked := func(expires *time.Time) *checkpoint.Gate {
-		return &checkpoint.Gate{Label: "sign-off (WS1)", Status: checkpoint.Waiting, ExpiresAt: expires}
+	asked := func(expires *time.Time) *state.Gate {
+		return &state.Gate{Label: "sign-off (WS1)", Status: state.Waiting, ExpiresAt: expires}
 	}
-	with := func(status checkpoint.Status, ws checkpoint.StepStatus, gates ...*checkpoint.Gate) *checkpoint.State {
-		return &checkpoint.State{Status: status, Phases: []*checkpoint.Phase{{
-			Name: "one", Workstreams: []*checkpoint.Workstream{{Name: `service["a"]`, Status: ws, Gates: gates}},
+	with := func(status state.Status, ws state.StepStatus, gates ...*state.Gate) *state.State {
+		return &state.State{Status: status, Phases: []*state.Phase{{
+			Name: "one", Workstreams: []*state.Workstream{{Name: `service["a"]`, Status: ws, Gates: gates}},
 		}}}
 	}
-	failed := with(checkpoint.StatusFailed, checkpoint.Failed)
-	failed.Error = &checkpoint.Failure{Workstream: `service["a"]`, Log: "x.log"}
-	killed := with(checkpoint.StatusInProgress, checkpoint.Running)
+	failed := with(state.StatusFailed, state.Failed)
+	failed.Error = &state.Failure{Workstream: `service["a"]`, Log: "x.log"}
+	killed := with(state.StatusInProgress, state.Running)
 	killed.RunningAt = &past
 	once := killed.Clone()
 	once.Phases[0].Workstreams[0].Once = true
@@ -37,20 +37,20 @@ func TestNextAction(t *testing.T) {
 		words string
 		want  []string
 	}{
-		{"initialized", checkpoint.Snapshot{State: with(checkpoint.StatusInitialized, checkpoint.Pending)}, "initialized", []string{resume}},
+		{"initialized", checkpoint.Snapshot{State: with(state.StatusInitialized, state.Pending)}, "initialized", []string{resume}},
 		{"running", checkpoint.Snapshot{State: killed, Owner: &checkpoint.Holder{}}, "in_progress", []string{"runner logs PRD-009 -f"}},
 		{"killed", checkpoint.Snapshot{State: killed}, "in_progress (was running; how it ended is not on record)", []string{resume}},
 		{"killed in what must happen only once", checkpoint.Snapshot{State: once}, "in_progress (was running; how it ended is not on record)",
 			[]string{`runner resolve PRD-009 'service["a"]' --done`, `runner resolve PRD-009 'service["a"]' --rerun`, resume}},
-		{"paused", checkpoint.Snapshot{State: with(checkpoint.StatusPaused, checkpoint.Pending)}, "paused", []string{resume}},
-		{"waiting", checkpoint.Snapshot{State: with(checkpoint.StatusPaused, checkpoint.Succeeded, asked(nil))}, "paused",
+		{"paused", checkpoint.Snapshot{State: with(state.StatusPaused, state.Pending)}, "paused", []string{resume}},
+		{"waiting", checkpoint.Snapshot{State: with(state.StatusPaused, state.Succeeded, asked(nil))}, "paused",
 			[]string{"runner approve PRD-009 'sign-off (WS1)'", resume}},
-		{"expired", checkpoint.Snapshot{State: with(checkpoint.StatusPaused, checkpoint.Succeeded, asked(&past))}, "paused", []string{resume}},
-		{"uncertain", checkpoint.Snapshot{State: with(checkpoint.StatusPaused, checkpoint.Uncertain)}, "paused",
+		{"expired", checkpoint.Snapshot{State: with(state.StatusPaused, state.Succeeded, asked(&past))}, "paused", []string{resume}},
+		{"uncertain", checkpoint.Snapshot{State: with(state.StatusPaused, state.Uncertain)}, "paused",
 			[]string{`runner resolve PRD-009 'service["a"]' --done`, `runner resolve PRD-009 'service["a"]' --rerun`, resume}},
 		{"failed", checkpoint.Snapshot{State: failed}, "failed", []string{`runner logs PRD-009 'service["a"]'`, resume}},
-		{"complete", checkpoint.Snapshot{State: with(checkpoint.StatusComplete, checkpoint.Completed)}, "complete", []string{}},
-		{"written by hand", checkpoint.Snapshot{Document: &checkpoint.Document{Status: checkpoint.StatusPaused}}, "paused (written by hand)", []string{resume}},
+		{"complete", checkpoint.Snapshot{State: with(state.StatusComplete, state.Completed)}, "complete", []string{}},
+		{"written by hand", checkpoint.Snapshot{Document: &state.Document{Status: state.StatusPaused}}, "paused (written by hand)", []string{resume}},
 	}
 	for _, tt := range tests {
 		s := newStatus(&environment{now: func() time.Time { return now }}, "PRD-009", &tt.snap)
@@ -67,16 +67,16 @@ func TestNextAction(t *testing.T) {
 // too, each failure once, and not without end.
 func TestStatusNamesEveryFailure(t *testing.T) {
 	t.Parallel()
-	failure := func(name, gate string) *checkpoint.Failure {
-		return &checkpoint.Failure{Workstream: name, Gate: gate, Message: "no"}
+	failure := func(name, gate string) *state.Failure {
+		return &state.Failure{Workstream: name, Gate: gate, Message: "no"}
 	}
-	phase := &checkpoint.Phase{Name: "one", Workstreams: []*checkpoint.Workstream{
-		{Name: "WS1", Status: checkpoint.Failed, Error: failure("WS1", "")},
-		{Name: "WS2", Status: checkpoint.Failed, Error: failure("WS2", "")},
-		{Name: "WS3", Status: checkpoint.Completed, Error: failure("WS3", "")},
-		{Name: "WS4", Status: checkpoint.Succeeded, Gates: []*checkpoint.Gate{{Status: checkpoint.Failed, Error: failure("WS4", "lint (WS4)")}}},
-	}, Gates: []*checkpoint.Gate{{Status: checkpoint.Failed, Error: failure("one", "sign-off (one)")}, {Status: checkpoint.Passed, Error: failure("one", "old")}}}
-	st := &checkpoint.State{Status: checkpoint.StatusFailed, Error: failure("WS2", ""), Phases: []*checkpoint.Phase{phase}}
+	phase := &state.Phase{Name: "one", Workstreams: []*state.Workstream{
+		{Name: "WS1", Status: state.Failed, Error: failure("WS1", "")},
+		{Name: "WS2", Status: state.Failed, Error: failure("WS2", "")},
+		{Name: "WS3", Status: state.Completed, Error: failure("WS3", "")},
+		{Name: "WS4", Status: state.Succeeded, Gates: []*state.Gate{{Status: state.Failed, Error: failure("WS4", "lint (WS4)")}}},
+	}, Gates: []*state.Gate{{Status: state.Failed, Error: failure("one", "sign-off (one)")}, {Status: state.Passed, Error: failure("one", "old")}}}
+	st := &state.State{Status: state.StatusFailed, Error: failure("WS2", ""), Phases: []*state.Phase{phase}}
 	told := func() []string {
 		return newStatus(&environment{now: time.Now}, "PRD-009", &checkpoint.Snapshot{State: st}).failures()
 	}
@@ -85,7 +85,7 @@ func TestStatusNamesEveryFailure(t *testing.T) {
 	}
 	for i := range 20 {
 		name := fmt.Sprint("more", i)
-		phase.Workstreams = append(phase.Workstreams, &checkpoint.Workstream{Name: name, Status: checkpoint.Failed, Error: failure(name, "")})
+		phase.Workstreams = append(phase.Workstreams, &state.Workstream{Name: name, Status: state.Failed, Error: failure(name, "")})
 	}
 	if lines := told(); len(lines) != 11 || lines[10] != "and 14 more (--json has all)" {
 		t.Errorf("of 24 failures it names %q", lines)

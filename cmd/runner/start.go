@@ -11,6 +11,7 @@ import (
 	"github.com/cenkalti/backoff/v4"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/pipeline"
 	"prdrunner/runner"
@@ -27,12 +28,12 @@ const resumeNamed = "yes"
 
 // start says how a build begins.
 type start struct {
-	fresh    bool                 // begin a new session, even if there is one already
-	noCache  bool                 // use no cached results of earlier runs
-	resume   bool                 // resume the session
-	imported *checkpoint.Document // continue from a document written by hand
-	after    *checkpoint.State    // begin from this complete session, which is archived
-	done     bool                 // nothing to do: the session is complete, or the user deleted it
+	fresh    bool            // begin a new session, even if there is one already
+	noCache  bool            // use no cached results of earlier runs
+	resume   bool            // resume the session
+	imported *state.Document // continue from a document written by hand
+	after    *state.State    // begin from this complete session, which is archived
+	done     bool            // nothing to do: the session is complete, or the user deleted it
 }
 
 // starter decides how a build begins: from the flags, from the state directory, and from
@@ -60,7 +61,7 @@ type starter struct {
 
 	// written returns the state that a document written by hand gives the pipeline's session.
 	// The error is an *runner.ImportError that lists everything wrong with the document.
-	written func(*checkpoint.Document) (*checkpoint.State, error)
+	written func(*state.Document) (*state.State, error)
 }
 
 // finishEarlier finishes, before anything is decided, the work that an earlier command left half
@@ -128,7 +129,7 @@ func namesCheckpoint(resume string) bool {
 // decide decides how the build begins. It runs the hooks that are due once it is certain
 // that the build continues or replaces the session.
 func (s *starter) decide(ctx context.Context, snap *checkpoint.Snapshot) (start, error) {
-	asks := s.resume == "" && !s.fresh && (snap.State == nil || snap.State.Status != checkpoint.StatusComplete)
+	asks := s.resume == "" && !s.fresh && (snap.State == nil || snap.State.Status != state.StatusComplete)
 	if !asks {
 		if err := s.runHooks(ctx, snap); err != nil {
 			return start{}, err
@@ -149,7 +150,7 @@ func (s *starter) choose(ctx context.Context, snap *checkpoint.Snapshot) (start,
 		return s.nothing(ctx)
 	case snap.State == nil:
 		return s.document(ctx, snap.Document)
-	case snap.State.Status == checkpoint.StatusComplete:
+	case snap.State.Status == state.StatusComplete:
 		if err := s.catchUp(ctx, snap); err != nil {
 			return start{}, err
 		}
@@ -198,7 +199,7 @@ func lastArchived(store *checkpoint.Store, prd string) (*checkpoint.StoredSessio
 
 // lastComplete returns the newest archived session of a PRD if it is complete, otherwise
 // nil.
-func lastComplete(store *checkpoint.Store, prd string) (*checkpoint.State, error) {
+func lastComplete(store *checkpoint.Store, prd string) (*state.State, error) {
 	last, err := lastArchived(store, prd)
 	if err != nil || last == nil || last.Place != checkpoint.PlaceHistory {
 		return nil, err
@@ -257,7 +258,7 @@ func (s *starter) skipUnwritten(session *checkpoint.Session, unwritten error) er
 	if len(left) > 0 {
 		fmt.Fprintln(s.env.stderr, "Warning:", runner.LeftUnwritten(left))
 	}
-	session.Add(checkpoint.CheckpointSkipped{IDs: skipped, Error: checkpoint.Text(unwritten.Error())})
+	session.Add(state.CheckpointSkipped{IDs: skipped, Error: state.Text(unwritten.Error())})
 	if closed := session.Close(); !isA[*checkpoint.DerivedError](closed) {
 		return closed
 	}
@@ -267,7 +268,7 @@ func (s *starter) skipUnwritten(session *checkpoint.Session, unwritten error) er
 // goOnAfter decides for --resume if the last session is complete. A new session begins
 // from it, and runs the steps whose results are not proved valid for the current files and
 // definitions. Without such steps, there is nothing to do.
-func (s *starter) goOnAfter(ctx context.Context, st *checkpoint.State, on start) (start, error) {
+func (s *starter) goOnAfter(ctx context.Context, st *state.State, on start) (start, error) {
 	if s.saved != nil || chosen(s.selection) {
 		return on, nil
 	}
@@ -308,7 +309,7 @@ func (s *starter) refuseAgain() error {
 }
 
 // document decides how the build begins if there is only a document written by hand.
-func (s *starter) document(ctx context.Context, d *checkpoint.Document) (start, error) {
+func (s *starter) document(ctx context.Context, d *state.Document) (start, error) {
 	switch {
 	case s.fresh:
 		return start{fresh: true, noCache: s.fresh}, nil
@@ -320,9 +321,9 @@ func (s *starter) document(ctx context.Context, d *checkpoint.Document) (start, 
 		return start{}, buildError(s.env, nil, s.prd, s.command, err)
 	}
 	switch {
-	case d.Status == checkpoint.StatusComplete && s.resume != "":
+	case d.Status == state.StatusComplete && s.resume != "":
 		return s.goOnAfter(ctx, nil, start{imported: d})
-	case d.Status == checkpoint.StatusComplete:
+	case d.Status == state.StatusComplete:
 		return start{fresh: true, noCache: s.fresh}, s.refuseAgain()
 	case s.resume != "":
 		return s.goOnFrom(ctx, d, st)
@@ -336,9 +337,9 @@ func (s *starter) document(ctx context.Context, d *checkpoint.Document) (start, 
 
 // goOnFrom decides for --resume of a document written by hand, as for a session in the
 // state that the document describes. st is the state that the document gives a session.
-func (s *starter) goOnFrom(ctx context.Context, d *checkpoint.Document, st *checkpoint.State) (start, error) {
+func (s *starter) goOnFrom(ctx context.Context, d *state.Document, st *state.State) (start, error) {
 	st.Status, st.Error = d.Status, writtenFailure(d)
-	if d.Status != checkpoint.StatusInProgress { // if it is, its author was at work, and may not have ended properly
+	if d.Status != state.StatusInProgress { // if it is, its author was at work, and may not have ended properly
 		st.RunningAt = nil
 	}
 	on, err := s.goOn(ctx, st)
@@ -349,12 +350,12 @@ func (s *starter) goOnFrom(ctx context.Context, d *checkpoint.Document, st *chec
 }
 
 // writtenFailure returns the error in a document written by hand, nil if it has none.
-func writtenFailure(d *checkpoint.Document) *checkpoint.Failure {
+func writtenFailure(d *state.Document) *state.Failure {
 	e := d.Error
 	if e == nil {
 		return nil
 	}
-	return &checkpoint.Failure{Workstream: e.Workstream, Message: checkpoint.Text(e.Message), File: checkpoint.Text(e.File), Line: e.Line}
+	return &state.Failure{Workstream: e.Workstream, Message: state.Text(e.Message), File: state.Text(e.File), Line: e.Line}
 }
 
 // undecided returns a usage error whose hint names --resume and --fresh.
@@ -365,14 +366,14 @@ func (s *starter) undecided(what string) error {
 
 // goOn decides for --resume of an unfinished session. It asks the user if resuming may be
 // a mistake. It never asks with --resume=auto or --yes.
-func (s *starter) goOn(ctx context.Context, st *checkpoint.State) (start, error) {
+func (s *starter) goOn(ctx context.Context, st *state.State) (start, error) {
 	on := start{resume: true}
 	if s.person == nil || s.yes || s.resume == resumeAuto {
 		s.printState(st)
 		return on, nil
 	}
 	switch {
-	case st.Status == checkpoint.StatusFailed:
+	case st.Status == state.StatusFailed:
 		return on, askFixed(ctx, s.person, st)
 	case killed(st):
 		choice, err := askKilled(ctx, s.person, st)
@@ -384,20 +385,20 @@ func (s *starter) goOn(ctx context.Context, st *checkpoint.State) (start, error)
 
 // printState tells the user what state the session was in, if the build resumes it without
 // asking.
-func (s *starter) printState(st *checkpoint.State) {
+func (s *starter) printState(st *state.State) {
 	switch {
-	case st.Status == checkpoint.StatusFailed && st.Error != nil:
+	case st.Status == state.StatusFailed && st.Error != nil:
 		fmt.Fprintf(s.env.stderr, "%s failed: %s; going on\n", s.prd, view.Summary(*st.Error))
 	case killed(st):
 		fmt.Fprintf(s.env.stderr, "%s was running, and how it ended is not on record; going on\n", s.prd)
-	case st.Status == checkpoint.StatusPaused && lastPassed(st) != "":
+	case st.Status == state.StatusPaused && lastPassed(st) != "":
 		fmt.Fprintf(s.env.stderr, "Last gate passed: %s\n", view.OneLine(lastPassed(st)))
 	}
 }
 
 // killed reports whether a session that has no owner was still running when its runner
 // ended.
-func killed(st *checkpoint.State) bool { return st.RunningAt != nil }
+func killed(st *state.State) bool { return st.RunningAt != nil }
 
 // lock locks the session for which the build was decided. It is an error if another
 // process has changed the session since, such as while the user was thinking.

@@ -68,7 +68,7 @@ func runStatus(ctx context.Context, env *environment, o statusOptions) error {
 
 // handWrittenProblems lists the rules that a document written by hand breaks. A build
 // checks the rules that depend on the pipeline.
-func handWrittenProblems(prd string, d *checkpoint.Document) error {
+func handWrittenProblems(prd string, d *state.Document) error {
 	err := d.CheckWritten(prd, nil)
 	if err == nil {
 		return nil
@@ -109,7 +109,7 @@ func readStored(env *environment, prd string) (*checkpoint.Store, *checkpoint.Sn
 
 // loadState opens a session like loadSession, for commands that need a session that Runner
 // made. A document written by hand is an error.
-func loadState(env *environment, prd string) (*checkpoint.Store, *checkpoint.State, error) {
+func loadState(env *environment, prd string) (*checkpoint.Store, *state.State, error) {
 	store, snap, err := loadSession(env, prd)
 	if err != nil {
 		return nil, nil, err
@@ -119,7 +119,7 @@ func loadState(env *environment, prd string) (*checkpoint.Store, *checkpoint.Sta
 
 // loadTrusted opens a session like loadState, for commands that change the session.
 // Untrusted state is an error.
-func loadTrusted(ctx context.Context, env *environment, prd string) (*checkpoint.Store, *checkpoint.State, error) {
+func loadTrusted(ctx context.Context, env *environment, prd string) (*checkpoint.Store, *state.State, error) {
 	store, snap, err := readStored(env, prd)
 	if store != nil {
 		untrusted, lookErr := store.Untrusted(ctx, prd)
@@ -138,7 +138,7 @@ func loadTrusted(ctx context.Context, env *environment, prd string) (*checkpoint
 
 // ownState returns the state of a session, and tells the user about an import or a
 // rollback that was cut short. A document written by hand has no state.
-func ownState(env *environment, prd string, store *checkpoint.Store, snap *checkpoint.Snapshot) (*checkpoint.Store, *checkpoint.State, error) {
+func ownState(env *environment, prd string, store *checkpoint.Store, snap *checkpoint.Snapshot) (*checkpoint.Store, *state.State, error) {
 	if snap.State == nil {
 		return nil, nil, handWritten(prd)
 	}
@@ -152,7 +152,7 @@ func ownState(env *environment, prd string, store *checkpoint.Store, snap *check
 }
 
 // cutShort describes a rollback that was cut short.
-func cutShort(r *checkpoint.RollbackStarted) string {
+func cutShort(r *state.RollbackStarted) string {
 	return fmt.Sprintf("to %s was cut short: the workspace may be partly restored; the next command that changes the session finishes it", r.To)
 }
 
@@ -348,7 +348,7 @@ func (s sessionStatus) facts(env *environment) [][2]string {
 		add("Edited since", editedSummary(f.Edited))
 	}
 	if h := s.Hooks; h != nil {
-		add("Hooks", dueHooks(&checkpoint.State{Hooks: h})+" did not end; the next build runs them again")
+		add("Hooks", dueHooks(&state.State{Hooks: h})+" did not end; the next build runs them again")
 	}
 	if s.TornBytes > 0 {
 		add("Journal", fmt.Sprintf("its last %d bytes are an unfinished write; the next build moves them to a file of their own", s.TornBytes))
@@ -365,14 +365,14 @@ func (s sessionStatus) phaseReached() string {
 	switch {
 	case s.HandWritten:
 		return strconv.Itoa(s.CurrentPhase)
-	case s.Status == checkpoint.StatusComplete:
+	case s.Status == state.StatusComplete:
 		return fmt.Sprintf("%d of %d", s.TotalPhases, s.TotalPhases)
 	}
 	return fmt.Sprintf("%d of %d", s.CurrentPhase, s.TotalPhases)
 }
 
 func (s sessionStatus) phase() string {
-	if s.Status == checkpoint.StatusComplete {
+	if s.Status == state.StatusComplete {
 		return s.phaseReached() + " done"
 	}
 	if s.CurrentPhase == 0 || s.CurrentPhase > len(s.Phases) {
@@ -384,11 +384,11 @@ func (s sessionStatus) phase() string {
 
 // statusOf returns the status of a workstream. If the record was reused, or the result was
 // taken from the cache, it names the earlier session.
-func statusOf(w *checkpoint.Workstream) string {
-	if w.Cached != nil && w.Status == checkpoint.Completed {
+func statusOf(w *state.Workstream) string {
+	if w.Cached != nil && w.Status == state.Completed {
 		return fmt.Sprintf("%s, result of session %s of %s", w.Status, state.ShortSession(w.Cached.Session), w.Cached.At.UTC().Format(time.DateOnly))
 	}
-	if w.Session == "" || w.Status != checkpoint.Completed || w.EndedAt == nil {
+	if w.Session == "" || w.Status != state.Completed || w.EndedAt == nil {
 		return string(w.Status)
 	}
 	return fmt.Sprintf("%s, reused from session %s of %s", w.Status, state.ShortSession(w.Session), w.EndedAt.UTC().Format(time.DateOnly))
@@ -412,7 +412,7 @@ func writeWorkstreams(w io.Writer, s sessionStatus) error {
 	return tw.Flush()
 }
 
-func gates(list []*checkpoint.Gate) string {
+func gates(list []*state.Gate) string {
 	words := make([]string, len(list))
 	for i, g := range list {
 		name, _, _ := strings.Cut(g.Label, " (")

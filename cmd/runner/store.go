@@ -9,6 +9,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/retention"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/pipeline"
 	"prdrunner/runner/process"
@@ -34,7 +35,7 @@ func openStore(env *environment, cfg *config, prd string) (*checkpoint.Store, er
 		Late: func(err error) {
 			env.warn(fmt.Errorf("the command succeeded, but not every derived file could be written: %w", err))
 		},
-		EndOrphans: func(ctx context.Context, session, logs string) ([]checkpoint.Process, error) {
+		EndOrphans: func(ctx context.Context, session, logs string) ([]state.Process, error) {
 			return endOrphans(ctx, env, session, logs)
 		},
 	})
@@ -43,7 +44,7 @@ func openStore(env *environment, cfg *config, prd string) (*checkpoint.Store, er
 // endOrphans ends the processes that a killed runner of a session left running, and tells
 // the user. It shows no command lines, which may hold sensitive values: only a build knows
 // these values and can mask them.
-func endOrphans(ctx context.Context, env *environment, session, logs string) (ended []checkpoint.Process, err error) {
+func endOrphans(ctx context.Context, env *environment, session, logs string) (ended []state.Process, err error) {
 	executor, err := process.New(process.Options{Logger: env.logger().Named("process")})
 	if err != nil {
 		return nil, err
@@ -53,7 +54,7 @@ func endOrphans(ctx context.Context, env *environment, session, logs string) (en
 	pids := make([]string, len(left))
 	for i, p := range left {
 		pids[i] = strconv.Itoa(p.PID)
-		ended = append(ended, checkpoint.Process{PID: p.PID, Command: checkpoint.Text(p.Command)})
+		ended = append(ended, state.Process{PID: p.PID, Command: state.Text(p.Command)})
 	}
 	switch {
 	case errors.Is(err, process.ErrUnkillable):
@@ -78,7 +79,7 @@ func (c *config) policy() checkpoint.Policy {
 	policy := checkpoint.Policy{
 		Enabled:  from.Enabled,
 		Auto:     from.AutoCheckpoint,
-		Triggers: make(map[checkpoint.Trigger]bool),
+		Triggers: make(map[state.Trigger]bool),
 		Retention: retention.Policy{
 			Counts:       from.Retention.Counts,
 			MaxAge:       from.Retention.MaxAge,
@@ -90,11 +91,11 @@ func (c *config) policy() checkpoint.Policy {
 	}
 	for name, on := range from.Triggers {
 		if name == conflictEvents {
-			policy.Triggers[checkpoint.TriggerConflictStart] = on
-			policy.Triggers[checkpoint.TriggerConflictResolved] = on
+			policy.Triggers[state.TriggerConflictStart] = on
+			policy.Triggers[state.TriggerConflictResolved] = on
 			continue
 		}
-		policy.Triggers[checkpoint.Trigger(name)] = on
+		policy.Triggers[state.Trigger(name)] = on
 	}
 	return policy
 }

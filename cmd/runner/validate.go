@@ -9,7 +9,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/spf13/cobra"
 
-	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/pipeline"
 	"prdrunner/runner/view"
 )
@@ -51,12 +51,12 @@ type validateOutput struct {
 }
 
 type validatedPipeline struct {
-	File        checkpoint.Text `json:"file"`
-	PRD         string          `json:"prd,omitempty"` // "" if the file is invalid
-	Valid       bool            `json:"valid"`
-	Phases      int             `json:"phases"`
-	Workstreams int             `json:"workstreams"`
-	Gates       int             `json:"gates"`
+	File        state.Text `json:"file"`
+	PRD         string     `json:"prd,omitempty"` // "" if the file is invalid
+	Valid       bool       `json:"valid"`
+	Phases      int        `json:"phases"`
+	Workstreams int        `json:"workstreams"`
+	Gates       int        `json:"gates"`
 }
 
 func runValidate(_ context.Context, o validateOptions) error {
@@ -155,7 +155,7 @@ func showValidatedJSON(o validateOptions, results []*readResult) error {
 
 // validated counts the phases, workstreams and gates of a pipeline.
 func validated(read *readResult) validatedPipeline {
-	v := validatedPipeline{File: checkpoint.Text(read.file), Valid: !read.diagnostics.HasErrors()}
+	v := validatedPipeline{File: state.Text(read.file), Valid: !read.diagnostics.HasErrors()}
 	if !v.Valid {
 		return v
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/runner/plan"
 )
 
@@ -72,7 +72,7 @@ func readBuildInfo() buildInfo {
 		Version:       version,
 		Go:            runtime.Version(),
 		Platform:      runtime.GOOS + "/" + runtime.GOARCH,
-		Formats:       map[string]string{"state": checkpoint.FormatVersion, "plan": plan.FormatVersion, "output": outputFormat},
+		Formats:       map[string]string{"state": state.FormatVersion, "plan": plan.FormatVersion, "output": outputFormat},
 	}
 	build, ok := debug.ReadBuildInfo()
 	if ok {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/checkpoint/workspace/git"
 	"prdrunner/runner/process"
@@ -27,16 +28,16 @@ func openWorkspace(ctx context.Context, env *environment, cfg *config, store *ch
 type gitHead struct{ git *git.Repository }
 
 // Head implements survey.Git.
-func (h gitHead) Head(ctx context.Context) (*checkpoint.Git, error) {
+func (h gitHead) Head(ctx context.Context) (*state.Git, error) {
 	branch, commit, err := h.git.Head(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &checkpoint.Git{Branch: checkpoint.Text(branch), Commit: commit}, nil
+	return &state.Git{Branch: state.Text(branch), Commit: commit}, nil
 }
 
 // Deleted implements survey.Git.
-func (h gitHead) Deleted(ctx context.Context, was checkpoint.Git) (bool, error) {
+func (h gitHead) Deleted(ctx context.Context, was state.Git) (bool, error) {
 	has, err := h.git.HasBranch(ctx, string(was.Branch))
 	if has || err != nil {
 		return false, err

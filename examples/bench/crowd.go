@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
 
@@ -24,7 +25,7 @@ func (c crowd) total() int { return c.sessions * c.each }
 // all checkpoints. The policy of the command that prunes keeps the newest of each session.
 func (c crowd) lay(dir string) error {
 	policy := checkpoint.DefaultPolicy()
-	delete(policy.Retention.Counts, string(checkpoint.TriggerWorkstreamComplete))
+	delete(policy.Retention.Counts, string(state.TriggerWorkstreamComplete))
 	s, err := checkpoint.OpenStore(filepath.Join(dir, ".runner"), checkpoint.Options{FS: unsynced{store.OS()}, Policy: policy})
 	if err != nil {
 		return err
@@ -40,26 +41,26 @@ func (c crowd) lay(dir string) error {
 // layOne makes a session with ten workstreams, which complete again and again.
 func (c crowd) layOne(s *checkpoint.Store, prd string) (err error) {
 	ctx := context.Background()
-	x, err := s.Lock(ctx, prd, checkpoint.Actor{User: "bench"})
+	x, err := s.Lock(ctx, prd, state.Actor{User: "bench"})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, x.Close()) }()
-	phase := checkpoint.PhaseShape{Name: "all"}
+	phase := state.PhaseShape{Name: "all"}
 	for i := range 10 {
-		phase.Workstreams = append(phase.Workstreams, checkpoint.WorkstreamShape{Name: fmt.Sprint("s", i), Batch: 1})
+		phase.Workstreams = append(phase.Workstreams, state.WorkstreamShape{Name: fmt.Sprint("s", i), Batch: 1})
 	}
-	err = x.Start(checkpoint.SessionStarted{Session: prd, PRD: prd, Title: "many checkpoints", Shape: checkpoint.Shape{Phases: []checkpoint.PhaseShape{phase}}})
+	err = x.Start(state.SessionStarted{Session: prd, PRD: prd, Title: "many checkpoints", Shape: state.Shape{Phases: []state.PhaseShape{phase}}})
 	if err != nil {
 		return err
 	}
-	x.Add(checkpoint.PhaseStarted{Phase: phase.Name})
+	x.Add(state.PhaseStarted{Phase: phase.Name})
 	for i := range c.each {
 		name, attempt := phase.Workstreams[i%10].Name, i/10+1
 		x.Add(
-			checkpoint.WorkstreamStarted{Workstream: name, Attempt: attempt},
-			checkpoint.WorkstreamCompleted{Workstream: name, Work: &checkpoint.Work{Attempt: attempt}})
-		x.Checkpoint(checkpoint.TriggerWorkstreamComplete, "", nil)
+			state.WorkstreamStarted{Workstream: name, Attempt: attempt},
+			state.WorkstreamCompleted{Workstream: name, Work: &state.Work{Attempt: attempt}})
+		x.Checkpoint(state.TriggerWorkstreamComplete, "", nil)
 		if _, err := x.Drain(ctx); err != nil {
 			return err
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/pipeline"
 )
 
@@ -19,7 +20,7 @@ func (f *Facts) EarlierRunsOf(ws *pipeline.Workstream) []checkpoint.Result {
 // cached returns the result of an earlier run with the digest that the workstream would
 // have now. It returns nil if the last attempt on record has this digest, too: then there
 // is another reason to run the workstream again.
-func (pl *Planner) cached(ws *pipeline.Workstream, rec *checkpoint.Workstream) *checkpoint.Result {
+func (pl *Planner) cached(ws *pipeline.Workstream, rec *state.Workstream) *checkpoint.Result {
 	now, diags := pl.digest(ws)
 	if diags.HasErrors() || rec != nil && rec.Attempts > 0 && rec.Digest.Equal(now) {
 		return nil
@@ -41,7 +42,7 @@ func (s subject) orCached(step Step) Step {
 	}
 	switch result, perhaps := s.cache(); {
 	case result != nil:
-		origin := cmp.Or(result.Work.Cached, &checkpoint.Cached{Session: result.Session, Attempt: result.Work.Attempt, At: result.At})
+		origin := cmp.Or(result.Work.Cached, &state.Cached{Session: result.Session, Attempt: result.Work.Attempt, At: result.At})
 		step.Decision, step.Result, step.Cached = Cached, result, origin
 	case perhaps:
 		step.On = s.rerun

@@ -15,23 +15,23 @@ import (
 // nothing else.
 type subject struct {
 	ws     *pipeline.Workstream
-	record *checkpoint.Workstream // nil: not in the state
+	record *state.Workstream // nil: not in the state
 
-	now       checkpoint.Digest // the digest that the workstream would have if it ran now
-	known     bool              // whether now is known: all upstream workstreams are decided and keep their results
-	remade    string            // why a change in place is lost, as remade returns it; "": none is
-	moved     func() []Change   // returns the inputs that changed since the last run; nil: not known
-	broken    string            // why now can't be evaluated, "" when it can
-	conflicts []Conflict        // recorded artifacts that are missing or edited
-	choice    OnConflict        // what to do with edited artifacts: keep, restore, or undecided
+	now       state.Digest    // the digest that the workstream would have if it ran now
+	known     bool            // whether now is known: all upstream workstreams are decided and keep their results
+	remade    string          // why a change in place is lost, as remade returns it; "": none is
+	moved     func() []Change // returns the inputs that changed since the last run; nil: not known
+	broken    string          // why now can't be evaluated, "" when it can
+	conflicts []Conflict      // recorded artifacts that are missing or edited
+	choice    OnConflict      // what to do with edited artifacts: keep, restore, or undecided
 
-	formerly   *checkpoint.Workstream // a removed once workstream that may be this one under another name; nil: none
-	definition string                 // the present definition, for a question about happened; "" if it depends on results
+	formerly   *state.Workstream // a removed once workstream that may be this one under another name; nil: none
+	definition string            // the present definition, for a question about happened; "" if it depends on results
 	// cache returns the result of an earlier run with the digest now, nil if there is none. If
 	// upstream workstreams must run first, perhaps reports whether there may be such a result
 	// then. cache is nil if the workstream has no cache.
 	cache    func() (result *checkpoint.Result, perhaps bool)
-	happened *checkpoint.Act // when and where the once workstream happened, or may have; nil: nothing is known
+	happened *state.Act // when and where the once workstream happened, or may have; nil: nothing is known
 
 	enabled  When     // what the when of the workstream and the when of its phase say
 	forced   string   // why it must run again: the user's selection or a rejection; "" if neither
@@ -60,17 +60,17 @@ func decide(s subject) Step {
 
 // unknown reports whether it is not known if the workstream happened.
 func (s subject) unknown() bool {
-	return s.record != nil && (s.record.Status == checkpoint.Uncertain || s.record.Status == checkpoint.Running)
+	return s.record != nil && (s.record.Status == state.Uncertain || s.record.Status == state.Running)
 }
 
 // decideAlone decides a workstream without regard to --only.
 func decideAlone(s subject) Step {
 	step := Step{Kind: WorkstreamStep, Name: s.ws.Name, Title: s.ws.Title}
-	done := s.record != nil && (s.record.Status == checkpoint.Completed || s.record.Status == checkpoint.Succeeded)
+	done := s.record != nil && (s.record.Status == state.Completed || s.record.Status == state.Succeeded)
 	switch {
 	case s.enabled.skip != "":
 		return step.with(Skipped, "%s", s.enabled.skip)
-	case s.record != nil && s.record.Status == checkpoint.Uncertain:
+	case s.record != nil && s.record.Status == state.Uncertain:
 		return decideUncertain(s, step)
 	case len(s.blocked) > 0:
 		step.On = s.blocked
@@ -133,14 +133,14 @@ func decidePending(s subject, step Step) Step {
 		return step.with(Run, "not run yet")
 	}
 	switch s.record.Status {
-	case checkpoint.Running, checkpoint.Interrupted:
+	case state.Running, state.Interrupted:
 		if s.endUnknown() {
 			return step.with(Uncertain, "attempt %d was started, and its end was never recorded", s.record.Attempts)
 		}
 		return step.with(Run, "attempt %d was interrupted", s.record.Attempts)
-	case checkpoint.Failed:
+	case state.Failed:
 		return step.with(Run, "attempt %d failed: %s", s.record.Attempts, messageOf(s.record.Error))
-	case checkpoint.Skipped:
+	case state.Skipped:
 		return step.with(Run, "was skipped, and is enabled now")
 	default:
 		if s.record.Reason != "" {
@@ -151,7 +151,7 @@ func decidePending(s subject, step Step) Step {
 }
 
 // happened describes what the record says about a once step.
-func happened(w *checkpoint.Workstream) string {
+func happened(w *state.Workstream) string {
 	if Done(w) {
 		return "completed"
 	}
@@ -166,7 +166,7 @@ func decideDone(s subject, step Step) Step {
 		return again(s, step, "%s", describeChanges(c))
 	}
 	for _, g := range s.ws.Gates { // with --keep-going all gates may have been judged
-		if statusOf(s.record, g) == checkpoint.Failed && s.ws.RerunOnGateFailure {
+		if statusOf(s.record, g) == state.Failed && s.ws.RerunOnGateFailure {
 			return again(s, step, "%s failed, and on_gate_failure is rerun", g.Label())
 		}
 	}
@@ -183,14 +183,14 @@ func decideDone(s subject, step Step) Step {
 		if step.Decision == Reuse && next != "" { // it is judged after the restore, or after the user's decision
 			return step.with(Judge, "%s; %s comes next", step.Reason, next)
 		}
-		if len(step.Restores) < len(s.conflicts) || s.record.Status == checkpoint.Completed {
+		if len(step.Restores) < len(s.conflicts) || s.record.Status == state.Completed {
 			return step
 		}
 	}
 	if next != "" {
 		return step.with(Judge, "%s; %s comes next", howDone(s.record), next)
 	}
-	if s.record.Status == checkpoint.Succeeded {
+	if s.record.Status == state.Succeeded {
 		return step.with(Judge, "%s, but its completion is not on record", howDone(s.record))
 	}
 	if s.record.Imported {
@@ -216,11 +216,11 @@ func inSession(session string, at *time.Time) string {
 }
 
 // howDone describes how Runner knows that the work is done.
-func howDone(w *checkpoint.Workstream) string {
+func howDone(w *state.Workstream) string {
 	switch w.Adopted {
-	case checkpoint.AdoptedByHand:
+	case state.AdoptedByHand:
 		return "adopted by hand"
-	case checkpoint.AdoptedVerified:
+	case state.AdoptedVerified:
 		return "adopted, since its verify command says that it happened"
 	}
 	return "the work is done"
@@ -247,7 +247,7 @@ func decideConflicts(s subject, step Step) Step {
 
 // decideKept keeps an edit. The reason names the gate that failed before the edit, because
 // Runner may keep such an edit without asking the user.
-func decideKept(s subject, step Step, path checkpoint.Text) Step {
+func decideKept(s subject, step Step, path state.Text) Step {
 	if label := failed(s.record); label != "" {
 		return step.with(Judge, "%s was edited since %s failed; the edit is kept, and judged", path, label)
 	}
@@ -256,8 +256,8 @@ func decideKept(s subject, step Step, path checkpoint.Text) Step {
 
 // restorable returns the artifacts that Runner restores if the workstream does not run
 // again: the missing ones, and the edited ones if the user chose that.
-func restorable(s subject) []checkpoint.Text {
-	var paths []checkpoint.Text
+func restorable(s subject) []state.Text {
+	var paths []state.Text
 	for _, c := range s.conflicts {
 		if c.Kept && (c.Found == "" || s.choice == ConflictRestore) {
 			paths = append(paths, c.Path)
@@ -287,9 +287,9 @@ func again(s subject, step Step, format string, args ...any) Step {
 
 // unsatisfied returns the first gate of ws, as the pipeline declares it now, that has not
 // passed and was not skipped. It returns "" if there is none.
-func unsatisfied(ws *pipeline.Workstream, w *checkpoint.Workstream) (label string) {
+func unsatisfied(ws *pipeline.Workstream, w *state.Workstream) (label string) {
 	for _, g := range ws.Gates {
-		if status := statusOf(w, g); status != checkpoint.Passed && status != checkpoint.Skipped {
+		if status := statusOf(w, g); status != state.Passed && status != state.Skipped {
 			return g.Label()
 		}
 	}
@@ -297,12 +297,12 @@ func unsatisfied(ws *pipeline.Workstream, w *checkpoint.Workstream) (label strin
 }
 
 // failed returns the first gate on record that has failed, "" if none has.
-func failed(w *checkpoint.Workstream) (label string) {
+func failed(w *state.Workstream) (label string) {
 	if w == nil {
 		return ""
 	}
 	for _, g := range w.Gates {
-		if g.Status == checkpoint.Failed {
+		if g.Status == state.Failed {
 			return g.Label
 		}
 	}
@@ -310,20 +310,20 @@ func failed(w *checkpoint.Workstream) (label string) {
 }
 
 // statusOf returns the status on record of a gate of a workstream.
-func statusOf(w *checkpoint.Workstream, g *pipeline.Gate) checkpoint.StepStatus {
+func statusOf(w *state.Workstream, g *pipeline.Gate) state.StepStatus {
 	for _, rec := range w.Gates {
 		if rec.Label == g.Label() {
 			return rec.Status
 		}
 	}
-	return checkpoint.Pending
+	return state.Pending
 }
 
 // gateSubject holds everything that the decision about a gate depends on. decideGate reads
 // nothing else.
 type gateSubject struct {
 	gate       *pipeline.Gate
-	record     *checkpoint.Gate
+	record     *state.Gate
 	owner      []Step   // the steps of the workstreams that the gate judges
 	open       []string // other workstreams that will change what the verdict is bound to
 	stuck      []string // such workstreams that cannot complete
@@ -350,19 +350,19 @@ func decideGate(s gateSubject) Step {
 	case len(running) > 0:
 		step.On = running
 		return step.with(Depends, "on the result of %s", List(running))
-	case s.record == nil || s.record.Status == checkpoint.Pending && s.record.Attempts == 0 && s.record.Reason == "":
+	case s.record == nil || s.record.Status == state.Pending && s.record.Attempts == 0 && s.record.Reason == "":
 		return step.with(Run, "not judged yet")
 	}
 	switch s.record.Status {
-	case checkpoint.Passed:
+	case state.Passed:
 		return decidePassed(s, step)
-	case checkpoint.Failed:
+	case state.Failed:
 		return step.with(Judge, "it failed: %s", messageOf(s.record.Error))
-	case checkpoint.Rejected:
+	case state.Rejected:
 		return step.with(Judge, "it was rejected")
-	case checkpoint.Waiting:
+	case state.Waiting:
 		return step.with(Judge, "it waits for an approval")
-	case checkpoint.Skipped:
+	case state.Skipped:
 		return step.with(Run, "was skipped, and is enabled now")
 	default:
 		if s.record.Reason != "" {
@@ -423,7 +423,7 @@ func (s Step) with(d Decision, format string, args ...any) Step {
 	if len(args) > 0 {
 		format = fmt.Sprintf(format, args...)
 	}
-	s.Decision, s.Reason = d, checkpoint.Text(format)
+	s.Decision, s.Reason = d, state.Text(format)
 	return s
 }
 
@@ -472,7 +472,7 @@ func describeChanges(all []Change) string {
 	return strings.Join(texts, "; ")
 }
 
-func messageOf(f *checkpoint.Failure) string {
+func messageOf(f *state.Failure) string {
 	if f == nil || f.Message == "" {
 		return "its end was never recorded"
 	}

@@ -5,29 +5,30 @@ import (
 	"testing"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/pipeline"
 )
 
 func TestDecide(t *testing.T) {
 	t.Parallel()
-	same := checkpoint.Digest{Definition: "d1"}
+	same := state.Digest{Definition: "d1"}
 	edited := []Conflict{{Path: "out/a", Workstream: "A", Recorded: "x", Found: "y"}}
 	gone := []Conflict{{Path: "out/a", Workstream: "A", Recorded: "x"}}
-	completed := func(mod func(*checkpoint.Workstream)) *checkpoint.Workstream {
-		w := &checkpoint.Workstream{Name: "A", Status: checkpoint.Completed, Attempts: 1, Digest: same}
+	completed := func(mod func(*state.Workstream)) *state.Workstream {
+		w := &state.Workstream{Name: "A", Status: state.Completed, Attempts: 1, Digest: same}
 		if mod != nil {
 			mod(w)
 		}
 		return w
 	}
-	gate := func(status checkpoint.StepStatus) *checkpoint.Workstream {
-		return completed(func(w *checkpoint.Workstream) {
-			w.Status = checkpoint.Succeeded
-			w.Gates = []*checkpoint.Gate{{Label: "lint (A)", Status: status}}
+	gate := func(status state.StepStatus) *state.Workstream {
+		return completed(func(w *state.Workstream) {
+			w.Status = state.Succeeded
+			w.Gates = []*state.Gate{{Label: "lint (A)", Status: status}}
 		})
 	}
 	had := func() (*checkpoint.Result, bool) {
-		return &checkpoint.Result{Session: "A", Work: checkpoint.Work{Attempt: 1}}, false
+		return &checkpoint.Result{Session: "A", Work: state.Work{Attempt: 1}}, false
 	}
 	hasNot := func() (*checkpoint.Result, bool) { return nil, false }
 	perhaps := func() (*checkpoint.Result, bool) { return nil, true }
@@ -42,16 +43,16 @@ func TestDecide(t *testing.T) {
 		{"not enabled", subject{enabled: When{skip: "its when is false"}}, Skipped, "its when is false"},
 		{"whether it is enabled depends on what runs", subject{enabled: open, record: completed(nil), now: same, known: true}, Depends, "whether it runs depends on the result of Z"},
 		{"likewise, never run", subject{enabled: open, known: true}, Depends, "whether it runs depends on the result of Z"},
-		{"likewise, skipped before", subject{enabled: open, record: &checkpoint.Workstream{Status: checkpoint.Skipped}, known: true}, Depends, "whether it runs depends on the result of Z"},
+		{"likewise, skipped before", subject{enabled: open, record: &state.Workstream{Status: state.Skipped}, known: true}, Depends, "whether it runs depends on the result of Z"},
 		{"likewise, and chosen", subject{enabled: open, record: completed(nil), now: same, known: true, forced: "it was invalidated"}, Rerun, "it was invalidated, if it is enabled"},
 		{"likewise, a once step, and chosen", subject{ws: &pipeline.Workstream{Name: "A", Effect: pipeline.Once}, enabled: open, record: completed(nil), now: same, known: true, forced: "it was invalidated"}, Depends, "whether it runs"},
-		{"likewise, a once step, and killed", subject{ws: &pipeline.Workstream{Name: "A", Effect: pipeline.Once}, enabled: open, record: completed(func(w *checkpoint.Workstream) { w.Status = checkpoint.Running })}, Uncertain, "never recorded"},
+		{"likewise, a once step, and killed", subject{ws: &pipeline.Workstream{Name: "A", Effect: pipeline.Once}, enabled: open, record: completed(func(w *state.Workstream) { w.Status = state.Running })}, Uncertain, "never recorded"},
 		{"likewise, and not chosen", subject{enabled: open, excluded: "it was not chosen by --only"}, Blocked, "--only"},
 		{"unchanged", subject{record: completed(nil), now: same, known: true}, Reuse, "nothing changed"},
-		{"definition changed", subject{record: completed(nil), now: checkpoint.Digest{Definition: "d2"}, known: true}, Rerun, "definition changed"},
-		{"variable changed", subject{record: completed(nil), now: checkpoint.Digest{Definition: "d1", Variables: map[string]string{"v": "2"}}, known: true}, Rerun, "variables changed: v"},
+		{"definition changed", subject{record: completed(nil), now: state.Digest{Definition: "d2"}, known: true}, Rerun, "definition changed"},
+		{"variable changed", subject{record: completed(nil), now: state.Digest{Definition: "d1", Variables: map[string]string{"v": "2"}}, known: true}, Rerun, "variables changed: v"},
 		{"made anew by what it changed in place", subject{record: completed(nil), now: same, known: true, remade: "Z has made out/a anew since"}, Rerun, "Z has made out/a anew since"},
-		{"a once step changed", subject{ws: &pipeline.Workstream{Name: "A", Effect: pipeline.Once}, record: completed(nil), now: checkpoint.Digest{Definition: "d2"}, known: true}, Uncertain, "must not run twice"},
+		{"a once step changed", subject{ws: &pipeline.Workstream{Name: "A", Effect: pipeline.Once}, record: completed(nil), now: state.Digest{Definition: "d2"}, known: true}, Uncertain, "must not run twice"},
 		{"chosen", subject{record: completed(nil), now: same, known: true, forced: "it was invalidated"}, Rerun, "it was invalidated"},
 		{"a once step chosen", subject{ws: &pipeline.Workstream{Name: "A", Effect: pipeline.Once}, record: completed(nil), now: same, known: true, forced: "it was invalidated"}, Uncertain, "must not run twice"},
 		{"upstream runs", subject{record: completed(nil), rerun: []string{"Z"}}, Depends, "Z"},
@@ -62,23 +63,23 @@ func TestDecide(t *testing.T) {
 		{"artifact edited, restored", subject{record: completed(nil), now: same, known: true, conflicts: edited, choice: ConflictRestore}, Rerun, "made again"},
 		{"artifact missing, kept as an object", subject{record: completed(nil), now: same, known: true, conflicts: []Conflict{{Path: "out/a", Kept: true}}}, Reuse, "out/a is missing, and is restored"},
 		{"artifact edited, restored from its object", subject{record: completed(nil), now: same, known: true, conflicts: []Conflict{{Path: "out/a", Found: "x", Kept: true}}, choice: ConflictRestore}, Reuse, "out/a was edited, and is restored"},
-		{"killed", subject{record: completed(func(w *checkpoint.Workstream) { w.Status = checkpoint.Running }), known: true}, Run, "was interrupted"},
-		{"a once step killed", subject{ws: &pipeline.Workstream{Name: "A", Effect: pipeline.Once}, record: completed(func(w *checkpoint.Workstream) { w.Status = checkpoint.Running }), known: true}, Uncertain, "never recorded"},
-		{"failed", subject{record: completed(func(w *checkpoint.Workstream) {
-			w.Status, w.Error = checkpoint.Failed, &checkpoint.Failure{Message: "boom"}
+		{"killed", subject{record: completed(func(w *state.Workstream) { w.Status = state.Running }), known: true}, Run, "was interrupted"},
+		{"a once step killed", subject{ws: &pipeline.Workstream{Name: "A", Effect: pipeline.Once}, record: completed(func(w *state.Workstream) { w.Status = state.Running }), known: true}, Uncertain, "never recorded"},
+		{"failed", subject{record: completed(func(w *state.Workstream) {
+			w.Status, w.Error = state.Failed, &state.Failure{Message: "boom"}
 		}), known: true}, Run, "boom"},
-		{"uncertain", subject{record: completed(func(w *checkpoint.Workstream) { w.Status = checkpoint.Uncertain }), known: true}, Uncertain, "nobody knows"},
-		{"gate failed, fixed by hand", subject{record: gate(checkpoint.Failed), now: same, known: true, conflicts: edited}, Judge, "lint (A)"},
-		{"gate failed, rerun asked for", subject{ws: &pipeline.Workstream{Name: "A", RerunOnGateFailure: true}, record: gate(checkpoint.Failed), now: same, known: true}, Rerun, "on_gate_failure"},
-		{"gate rejected", subject{record: completed(func(w *checkpoint.Workstream) { w.Rejected = "ok (A)" }), now: same, known: true}, Rerun, "ok (A) was rejected"},
-		{"a once step rejected", subject{ws: &pipeline.Workstream{Name: "A", Effect: pipeline.Once}, record: completed(func(w *checkpoint.Workstream) { w.Rejected = "ok (A)" }), now: same, known: true}, Uncertain, "ok (A) was rejected"},
-		{"likewise, not chosen", subject{ws: &pipeline.Workstream{Name: "A", Effect: pipeline.Once}, record: completed(func(w *checkpoint.Workstream) { w.Rejected = "ok (A)" }), now: same, known: true, excluded: "it was not chosen by --only"}, Blocked, "--only"},
-		{"gate waiting", subject{record: gate(checkpoint.Waiting), now: same, known: true}, Judge, "lint (A) comes next"},
-		{"imported", subject{record: completed(func(w *checkpoint.Workstream) { w.Imported, w.Digest = true, checkpoint.Digest{} }), now: same, known: true}, Reuse, "PRD document"},
+		{"uncertain", subject{record: completed(func(w *state.Workstream) { w.Status = state.Uncertain }), known: true}, Uncertain, "nobody knows"},
+		{"gate failed, fixed by hand", subject{record: gate(state.Failed), now: same, known: true, conflicts: edited}, Judge, "lint (A)"},
+		{"gate failed, rerun asked for", subject{ws: &pipeline.Workstream{Name: "A", RerunOnGateFailure: true}, record: gate(state.Failed), now: same, known: true}, Rerun, "on_gate_failure"},
+		{"gate rejected", subject{record: completed(func(w *state.Workstream) { w.Rejected = "ok (A)" }), now: same, known: true}, Rerun, "ok (A) was rejected"},
+		{"a once step rejected", subject{ws: &pipeline.Workstream{Name: "A", Effect: pipeline.Once}, record: completed(func(w *state.Workstream) { w.Rejected = "ok (A)" }), now: same, known: true}, Uncertain, "ok (A) was rejected"},
+		{"likewise, not chosen", subject{ws: &pipeline.Workstream{Name: "A", Effect: pipeline.Once}, record: completed(func(w *state.Workstream) { w.Rejected = "ok (A)" }), now: same, known: true, excluded: "it was not chosen by --only"}, Blocked, "--only"},
+		{"gate waiting", subject{record: gate(state.Waiting), now: same, known: true}, Judge, "lint (A) comes next"},
+		{"imported", subject{record: completed(func(w *state.Workstream) { w.Imported, w.Digest = true, state.Digest{} }), now: same, known: true}, Reuse, "PRD document"},
 		{"not chosen", subject{known: true, excluded: "it was not chosen by --only"}, Blocked, "--only"},
-		{"not chosen but changed", subject{record: completed(nil), now: checkpoint.Digest{Definition: "d2"}, known: true, excluded: "it was not chosen by --only"}, Blocked, "--only"},
+		{"not chosen but changed", subject{record: completed(nil), now: state.Digest{Definition: "d2"}, known: true, excluded: "it was not chosen by --only"}, Blocked, "--only"},
 		{"it can't be evaluated", subject{record: completed(nil), broken: "it can't be evaluated: Missing output"}, Rerun, "Missing output"},
-		{"changed, and made before", subject{record: completed(nil), now: checkpoint.Digest{Definition: "d2"}, known: true, cache: had}, Cached, "definition changed"},
+		{"changed, and made before", subject{record: completed(nil), now: state.Digest{Definition: "d2"}, known: true, cache: had}, Cached, "definition changed"},
 		{"never run here, and made before", subject{known: true, cache: had}, Cached, "not run yet"},
 		{"unchanged, and made before", subject{record: completed(nil), now: same, known: true, cache: had}, Reuse, "nothing changed"},
 		{"made before, and chosen", subject{record: completed(nil), now: same, known: true, forced: "it was invalidated", cache: had}, Rerun, "it was invalidated"},
@@ -113,7 +114,7 @@ func TestDecideGate(t *testing.T) {
 	t.Parallel()
 	phase := &pipeline.Phase{Name: "p"}
 	ws := &pipeline.Workstream{Name: "A", Phase: phase}
-	passed := &checkpoint.Gate{Label: "lint (A)", Status: checkpoint.Passed, Attempts: 1, Definition: "d", Judged: "j"}
+	passed := &state.Gate{Label: "lint (A)", Status: state.Passed, Attempts: 1, Definition: "d", Judged: "j"}
 	kept := []Step{{Name: "A", Decision: Judge}}
 	tests := []struct {
 		name   string
@@ -130,8 +131,8 @@ func TestDecideGate(t *testing.T) {
 		{"owner skipped", gateSubject{owner: []Step{{Name: "A", Decision: Skipped}}, record: passed}, Skipped, "skipped"},
 		{"owner runs", gateSubject{owner: []Step{{Name: "A", Decision: Rerun}}, record: passed}, Depends, "on the result of A"},
 		{"owner uncertain", gateSubject{owner: []Step{{Name: "A", Decision: Uncertain}}}, Blocked, "needs A"},
-		{"failed", gateSubject{owner: kept, record: &checkpoint.Gate{Status: checkpoint.Failed, Attempts: 1, Error: &checkpoint.Failure{Message: "no"}}}, Judge, "it failed: no"},
-		{"waiting", gateSubject{owner: kept, record: &checkpoint.Gate{Status: checkpoint.Waiting, Definition: "d", Judged: "j"}}, Judge, "waits for an approval"},
+		{"failed", gateSubject{owner: kept, record: &state.Gate{Status: state.Failed, Attempts: 1, Error: &state.Failure{Message: "no"}}}, Judge, "it failed: no"},
+		{"waiting", gateSubject{owner: kept, record: &state.Gate{Status: state.Waiting, Definition: "d", Judged: "j"}}, Judge, "waits for an approval"},
 		{"from --from", gateSubject{owner: kept, record: passed, definition: "d", judged: "j", declared: true, forced: "everything runs again"}, Judge, "everything runs again"},
 	}
 	for _, tt := range tests {

@@ -9,24 +9,24 @@ import (
 	"slices"
 	"strconv"
 
-	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/pipeline"
 )
 
 // MetricOf returns a metric on record. It ignores a metric of a workstream that has left
 // the pipeline, because gates would pass with a number that no workstream reports any
 // more.
-func MetricOf(st *checkpoint.State, p *pipeline.Pipeline, name string) (checkpoint.Metric, bool) {
+func MetricOf(st *state.State, p *pipeline.Pipeline, name string) (state.Metric, bool) {
 	m, ok := st.Metrics[name]
 	if !ok || p.Workstream(m.Workstream) == nil {
-		return checkpoint.Metric{}, false
+		return state.Metric{}, false
 	}
 	return m, true
 }
 
 // ResultsOf returns what expressions may refer to: the metrics, and the outputs and
 // artifacts of workstreams that completed or were skipped.
-func ResultsOf(st *checkpoint.State, p *pipeline.Pipeline, run pipeline.RunInfo) pipeline.Results {
+func ResultsOf(st *state.State, p *pipeline.Pipeline, run pipeline.RunInfo) pipeline.Results {
 	metrics := make(map[string]any, len(st.Metrics))
 	for name := range st.Metrics {
 		if m, ok := MetricOf(st, p, name); ok {
@@ -38,10 +38,10 @@ func ResultsOf(st *checkpoint.State, p *pipeline.Pipeline, run pipeline.RunInfo)
 		Run:     run,
 		Workstream: func(name string) (pipeline.Result, bool) {
 			w := st.Workstream(name)
-			if w == nil || w.Status != checkpoint.Completed && w.Status != checkpoint.Succeeded && w.Status != checkpoint.Skipped {
+			if w == nil || w.Status != state.Completed && w.Status != state.Succeeded && w.Status != state.Skipped {
 				return pipeline.Result{}, false
 			}
-			r := pipeline.Result{Outputs: make(map[string]string, len(w.Outputs)), Skipped: w.Status == checkpoint.Skipped}
+			r := pipeline.Result{Outputs: make(map[string]string, len(w.Outputs)), Skipped: w.Status == state.Skipped}
 			for k, v := range w.Outputs {
 				r.Outputs[k] = string(v)
 			}
@@ -56,19 +56,19 @@ func ResultsOf(st *checkpoint.State, p *pipeline.Pipeline, run pipeline.RunInfo)
 // DigestOf returns the digest of everything that a workstream would run from: its
 // evaluated invocation, its variables, the results of its upstream workstreams, and its
 // input files.
-func DigestOf(ws *pipeline.Workstream, inv pipeline.Invocation, st *checkpoint.State, p *pipeline.Pipeline, inputs FileSet) checkpoint.Digest {
-	d := checkpoint.Digest{Definition: inv.Definition, Variables: ws.Variables()}
+func DigestOf(ws *pipeline.Workstream, inv pipeline.Invocation, st *state.State, p *pipeline.Pipeline, inputs FileSet) state.Digest {
+	d := state.Digest{Definition: inv.Definition, Variables: ws.Variables()}
 	if len(ws.Inputs) > 0 {
 		d.Inputs, d.Seen = inputs.digest(), inputs.seen()
-		if len(inputs.Files) <= checkpoint.MaxInline {
+		if len(inputs.Files) <= state.MaxInline {
 			for _, a := range inputs.Files {
-				d.Files = append(d.Files, checkpoint.FileRef{Path: a.Path, Digest: a.Digest})
+				d.Files = append(d.Files, state.FileRef{Path: a.Path, Digest: a.Digest})
 			}
 		}
 	}
 	if len(ws.Upstream) > 0 {
 		parts := make([]string, 0, 2*len(ws.Upstream))
-		inline := len(ws.Upstream) <= checkpoint.MaxInline
+		inline := len(ws.Upstream) <= state.MaxInline
 		for _, name := range ws.Upstream {
 			result := resultOf(st.Workstream(name), p.Workstream(name))
 			parts = append(parts, name, result)
@@ -86,10 +86,10 @@ func DigestOf(ws *pipeline.Workstream, inv pipeline.Invocation, st *checkpoint.S
 
 // digestedMode returns the bits of a file's mode that its digest covers. Read and write
 // permissions of group and others are left out.
-func digestedMode(a checkpoint.Artifact) uint32 { return a.Mode &^ 0o066 }
+func digestedMode(a state.Artifact) uint32 { return a.Mode &^ 0o066 }
 
 // DigestFiles returns the digest of a list of files: paths, modes and contents.
-func DigestFiles(files []checkpoint.Artifact) string {
+func DigestFiles(files []state.Artifact) string {
 	var d digester
 	for _, a := range files {
 		d.add(string(a.Path))
@@ -101,8 +101,8 @@ func DigestFiles(files []checkpoint.Artifact) string {
 
 // resultOf returns the digest of what a workstream gives to its dependents: its outputs
 // and artifacts and, unless its effect is pure, the run that made them.
-func resultOf(w *checkpoint.Workstream, ws *pipeline.Workstream) string {
-	if w == nil || w.Status == checkpoint.Skipped {
+func resultOf(w *state.Workstream, ws *pipeline.Workstream) string {
+	if w == nil || w.Status == state.Skipped {
 		return "skipped"
 	}
 	parts := []string{DigestFiles(w.Artifacts)}
@@ -118,11 +118,11 @@ func resultOf(w *checkpoint.Workstream, ws *pipeline.Workstream) string {
 // changes lists the differences between two digests, component by component. The
 // definition comes last, because a changed variable or output explains more. moved names
 // the changed inputs if the digests do not list them; nil if they are not known.
-func changes(was, is checkpoint.Digest, moved func() []Change) []Change {
+func changes(was, is state.Digest, moved func() []Change) []Change {
 	var c []Change
 	for _, name := range slices.Sorted(maps.Keys(union(was.Variables, is.Variables))) {
 		if was.Variables[name] != is.Variables[name] {
-			c = append(c, Change{Component: "variables", Name: checkpoint.Text(name), Old: was.Variables[name], New: is.Variables[name]})
+			c = append(c, Change{Component: "variables", Name: state.Text(name), Old: was.Variables[name], New: is.Variables[name]})
 		}
 	}
 	if was.Inputs != is.Inputs {
@@ -150,7 +150,7 @@ func changed(component, was, is string, old, now map[string]string) []Change {
 	var c []Change
 	for _, name := range slices.Sorted(maps.Keys(union(old, now))) {
 		if old[name] != now[name] {
-			c = append(c, Change{Component: component, Name: checkpoint.Text(name), Old: old[name], New: now[name]})
+			c = append(c, Change{Component: component, Name: state.Text(name), Old: old[name], New: now[name]})
 		}
 	}
 	if unlisted := was != "" && old == nil || is != "" && now == nil; len(c) == 0 || unlisted {
@@ -160,7 +160,7 @@ func changed(component, was, is string, old, now map[string]string) []Change {
 }
 
 // filesOf returns the digests of inputs by path, nil if there are too many to list.
-func filesOf(d checkpoint.Digest) map[string]string {
+func filesOf(d state.Digest) map[string]string {
 	if len(d.Files) == 0 && d.Inputs != DigestFiles(nil) {
 		return nil
 	}
@@ -182,7 +182,7 @@ func union(a, b map[string]string) map[string]string {
 
 // IdempotencyKey returns a key that is the same for all attempts of a session at a
 // workstream with the same digest.
-func IdempotencyKey(session string, ws *pipeline.Workstream, d checkpoint.Digest) string {
+func IdempotencyKey(session string, ws *pipeline.Workstream, d state.Digest) string {
 	parts := []string{session, ws.Name, d.Definition, d.Inputs, d.Upstream}
 	for _, name := range slices.Sorted(maps.Keys(d.Variables)) {
 		parts = append(parts, name, d.Variables[name])
@@ -232,7 +232,7 @@ func (d *digester) sum() string {
 
 // Origin returns the digest to record for a workstream that is declared done without a
 // run: its present digest, or the digest on record if the present one cannot be evaluated.
-func (pl *Planner) Origin(ws *pipeline.Workstream) *checkpoint.Digest {
+func (pl *Planner) Origin(ws *pipeline.Workstream) *state.Digest {
 	d, diags := pl.digest(ws)
 	if diags.HasErrors() {
 		return LastOrigin(pl.st.Workstream(ws.Name))
@@ -241,7 +241,7 @@ func (pl *Planner) Origin(ws *pipeline.Workstream) *checkpoint.Digest {
 }
 
 // LastOrigin returns a copy of the digest on record, nil if there is none.
-func LastOrigin(rec *checkpoint.Workstream) *checkpoint.Digest {
+func LastOrigin(rec *state.Workstream) *state.Digest {
 	if rec == nil || rec.Digest.Definition == "" {
 		return nil
 	}

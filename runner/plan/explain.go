@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/pipeline"
 )
 
@@ -157,7 +157,7 @@ func (pl *Planner) differences(s *Step, definition string) []pipeline.Difference
 // gateDifferences tries the values that they had before until the digest agrees.
 func (pl *Planner) gateDifferences(label, definition string) []pipeline.Difference {
 	now, r := GateOf(pl.p, label), pl.Results(true, 0)
-	for n := range checkpoint.MaxGivenValues + 1 {
+	for n := range state.MaxGivenValues + 1 {
 		variables := pl.st.Variables.Ago(n)
 		for name := range pl.p.Given() {
 			if _, had := variables[name]; !had {
@@ -180,9 +180,9 @@ func (pl *Planner) gateDifferences(label, definition string) []pipeline.Differen
 }
 
 // shown hides sensitive values in a text that is put into a plan.
-func (pl *Planner) shown(text string) checkpoint.Text {
+func (pl *Planner) shown(text string) state.Text {
 	if pl.facts.Mask != nil {
 		text = pl.facts.Mask(text)
 	}
-	return checkpoint.Text(text)
+	return state.Text(text)
 }

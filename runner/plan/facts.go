@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/checkpoint/workspace/tree"
 	"prdrunner/pipeline"
@@ -16,22 +17,22 @@ import (
 // Facts hold what package survey found outside the state: files, git and earlier sessions.
 // Surveying comes first; decisions are made from the facts alone.
 type Facts struct {
-	Document *checkpoint.FileRef // the PRD document; nil without one
-	Git      *checkpoint.Git
+	Document *state.FileRef // the PRD document; nil without one
+	Git      *state.Git
 
-	Acts        []checkpoint.Act                      // what once workstreams have done so far, or may have done
+	Acts        []state.Act                           // what once workstreams have done so far, or may have done
 	EarlierRuns func() map[string][]checkpoint.Result // returns the results of earlier runs, by workstream; nil: no workstream has a cache
 
 	BranchGone bool // the git branch of the session's last run was deleted
 
-	Inputs    map[string]FileSet               // the input files, by workstream
-	Makers    map[string][]string              // earlier workstreams that make some of the Inputs, by workstream
-	Conflicts map[string][]Conflict            // recorded artifacts whose files differ from the record, by workstream
-	Current   map[string][]checkpoint.Artifact // the recorded artifacts as their files are now, by workstream
-	Partial   map[string][]PartialArtifact     // recorded artifacts that a stopped workstream wrote over, by the workstream that recorded them
-	Sharers   map[string][]string              // the workstreams that recorded an artifact, by its path, if there are several
-	Judging   map[string]FileSet               // the files that a gate judges, by its label; empty if nothing is declared
-	JudgedOf  map[string][]string              // earlier workstreams that make some of the files in Judging, by gate
+	Inputs    map[string]FileSet           // the input files, by workstream
+	Makers    map[string][]string          // earlier workstreams that make some of the Inputs, by workstream
+	Conflicts map[string][]Conflict        // recorded artifacts whose files differ from the record, by workstream
+	Current   map[string][]state.Artifact  // the recorded artifacts as their files are now, by workstream
+	Partial   map[string][]PartialArtifact // recorded artifacts that a stopped workstream wrote over, by the workstream that recorded them
+	Sharers   map[string][]string          // the workstreams that recorded an artifact, by its path, if there are several
+	Judging   map[string]FileSet           // the files that a gate judges, by its label; empty if nothing is declared
+	JudgedOf  map[string][]string          // earlier workstreams that make some of the files in Judging, by gate
 
 	Under      map[string]FileSet  // the files under a workstream's artifact patterns, by workstream, if other steps rely on some
 	Earlier    []byte              // the pipeline file of the last run; nil if it is unchanged or not known
@@ -66,7 +67,7 @@ func (f *Facts) TakeJudged(g *pipeline.Gate, found *Facts) {
 }
 
 // NewFacts returns empty facts for a state, which may be nil.
-func NewFacts(st *checkpoint.State) *Facts {
+func NewFacts(st *state.State) *Facts {
 	var seq uint64
 	if st != nil {
 		seq = st.Seq
@@ -76,7 +77,7 @@ func NewFacts(st *checkpoint.State) *Facts {
 		Inputs:    make(map[string]FileSet),
 		Makers:    make(map[string][]string),
 		Conflicts: make(map[string][]Conflict),
-		Current:   make(map[string][]checkpoint.Artifact),
+		Current:   make(map[string][]state.Artifact),
 		Partial:   make(map[string][]PartialArtifact),
 		Judging:   make(map[string]FileSet),
 		JudgedOf:  make(map[string][]string),
@@ -114,8 +115,8 @@ func judgedBy(g *pipeline.Gate) []*pipeline.Workstream {
 }
 
 // Done reports whether the work of a record is done. Its gates may not have passed yet.
-func Done(rec *checkpoint.Workstream) bool {
-	return rec != nil && (rec.Status == checkpoint.Completed || rec.Status == checkpoint.Succeeded)
+func Done(rec *state.Workstream) bool {
+	return rec != nil && (rec.Status == state.Completed || rec.Status == state.Succeeded)
 }
 
 // movedAmong returns the files that match the patterns and differ from the end of the last
@@ -127,7 +128,7 @@ func (f *Facts) movedAmong(component string, patterns []string, leaveOut func(st
 		if !MatchesAny(patterns, m.Path) || leaveOut(m.Path) || f.restores(m.Path) {
 			continue
 		}
-		c := Change{Component: component, Name: checkpoint.Text(m.Path)}
+		c := Change{Component: component, Name: state.Text(m.Path)}
 		if m.From != nil {
 			c.Old = m.From.Digest
 		}
@@ -182,8 +183,8 @@ func MatchesAny(patterns []string, path string) bool {
 }
 
 // SortedByPath sorts artifacts by path, in place, and returns them.
-func SortedByPath(all []checkpoint.Artifact) []checkpoint.Artifact {
-	slices.SortFunc(all, func(a, b checkpoint.Artifact) int { return strings.Compare(string(a.Path), string(b.Path)) })
+func SortedByPath(all []state.Artifact) []state.Artifact {
+	slices.SortFunc(all, func(a, b state.Artifact) int { return strings.Compare(string(a.Path), string(b.Path)) })
 	return all
 }
 

@@ -6,7 +6,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 
-	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/pipeline"
 )
 
@@ -21,8 +21,8 @@ func (pl *Planner) Gate(g *pipeline.Gate) (Step, hcl.Diagnostics) {
 		s.forced = pl.choose.phases[g.Phase.Name]
 	}
 	var diags hcl.Diagnostics
-	if s.record != nil && s.record.Status == checkpoint.Passed {
-		var v checkpoint.Verdict
+	if s.record != nil && s.record.Status == state.Passed {
+		var v state.Verdict
 		if v, diags = pl.foreseen(g, &s); len(s.open)+len(s.stuck) > 0 {
 			diags = nil // the run evaluates it once the results that it uses exist
 		}
@@ -40,15 +40,15 @@ func (pl *Planner) Gate(g *pipeline.Gate) (Step, hcl.Diagnostics) {
 // unless the session is paused for this review: the run in which the gate passed ended for
 // another reason, or must be repeated. Continuing a session that is paused for the review
 // counts as the review.
-func (pl *Planner) reviewDue(g *checkpoint.Gate) bool {
-	stopped := pl.st.Pause != nil && pl.st.Pause.Reason == checkpoint.PauseReview && slices.Contains(pl.st.Pause.Gates, g.Label)
+func (pl *Planner) reviewDue(g *state.Gate) bool {
+	stopped := pl.st.Pause != nil && pl.st.Pause.Reason == state.PauseReview && slices.Contains(pl.st.Pause.Gates, g.Label)
 	return g.Review && !stopped
 }
 
 // foreseen returns the verdict of a gate as far as it is known, and adds to s the
 // workstreams that will change what the verdict is bound to. In a run, everything is known
 // when the loop comes to the gate.
-func (pl *Planner) foreseen(g *pipeline.Gate, s *gateSubject) (checkpoint.Verdict, hcl.Diagnostics) {
+func (pl *Planner) foreseen(g *pipeline.Gate, s *gateSubject) (state.Verdict, hcl.Diagnostics) {
 	if pl.began == nil {
 		return pl.VerdictSince(g, s.record.Seen)
 	}
@@ -68,42 +68,42 @@ func (pl *Planner) foreseen(g *pipeline.Gate, s *gateSubject) (checkpoint.Verdic
 
 // Verdict returns what a verdict of the gate would be bound to now: the gate's definition,
 // the files that it judges, the runs that made them, and its metric.
-func (pl *Planner) Verdict(g *pipeline.Gate) (checkpoint.Verdict, hcl.Diagnostics) {
+func (pl *Planner) Verdict(g *pipeline.Gate) (state.Verdict, hcl.Diagnostics) {
 	return pl.verdictOn(g, pl.Results(true, 0), pl.facts.Judging[g.Label()])
 }
 
 // VerdictSince returns the same as Verdict without the changes that workstreams have made
 // to the files since the gate was judged. It can be compared with the verdict on record.
-func (pl *Planner) VerdictSince(g *pipeline.Gate, seen *checkpoint.Seen) (checkpoint.Verdict, hcl.Diagnostics) {
+func (pl *Planner) VerdictSince(g *pipeline.Gate, seen *state.Seen) (state.Verdict, hcl.Diagnostics) {
 	return pl.verdictOn(g, pl.Results(true, 0), pl.judgedSince(g, seen))
 }
 
 // judgedSince returns the files that a gate judges, without the changes that workstreams
 // have made to them since the gate was judged.
-func (pl *Planner) judgedSince(g *pipeline.Gate, seen *checkpoint.Seen) FileSet {
+func (pl *Planner) judgedSince(g *pipeline.Gate, seen *state.Seen) FileSet {
 	return pl.asSeen(pl.own.ScopeOfGate(g), pl.facts.Judging[g.Label()], seen)
 }
 
 // StillJudged reports whether the files that a gate judged did not change while it judged
 // them, apart from changes that workstreams have made meanwhile. after holds the files
 // after the judgement.
-func (pl *Planner) StillJudged(g *pipeline.Gate, v checkpoint.Verdict, after *Facts) bool {
+func (pl *Planner) StillJudged(g *pipeline.Gate, v state.Verdict, after *Facts) bool {
 	now := pl.asSeen(pl.own.ScopeOfGate(g), after.Judging[g.Label()], v.Seen)
 	return now.digest() == pl.facts.Judging[g.Label()].digest()
 }
 
-func (pl *Planner) verdictOn(g *pipeline.Gate, r pipeline.Results, files FileSet) (checkpoint.Verdict, hcl.Diagnostics) {
+func (pl *Planner) verdictOn(g *pipeline.Gate, r pipeline.Results, files FileSet) (state.Verdict, hcl.Diagnostics) {
 	definition, diags := g.Definition(r)
 	if diags.HasErrors() {
-		return checkpoint.Verdict{}, diags
+		return state.Verdict{}, diags
 	}
 	parts := []string{""}
-	var seen *checkpoint.Seen
+	var seen *state.Seen
 	if len(JudgedFiles(g)) > 0 {
 		parts[0], seen = files.digest(), files.seen()
 	}
 	for _, ws := range judgedBy(g) {
-		if w := pl.st.Workstream(ws.Name); w != nil && w.Status != checkpoint.Skipped {
+		if w := pl.st.Workstream(ws.Name); w != nil && w.Status != state.Skipped {
 			parts = append(parts, ws.Name, fmt.Sprintf("run %d", w.WorkSeq))
 		}
 	}
@@ -111,7 +111,7 @@ func (pl *Planner) verdictOn(g *pipeline.Gate, r pipeline.Results, files FileSet
 		m, _ := MetricOf(pl.st, pl.p, g.Metric.Name)
 		parts = append(parts, fmt.Sprintf("%v", m.Value))
 	}
-	return checkpoint.Verdict{Gate: g.Label(), Definition: definition, Judged: sumOf(parts...), Seen: seen}, diags
+	return state.Verdict{Gate: g.Label(), Definition: definition, Judged: sumOf(parts...), Seen: seen}, diags
 }
 
 // GateOf returns the gate with a label, nil if the pipeline has none.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 
-	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/pipeline"
 )
 
@@ -47,9 +47,9 @@ func described(name string) string {
 // Lost lists what the pipeline needs of a workstream that counts as done but work, which
 // may be nil, does not have: outputs that an expression uses outside of try, and metrics
 // of the workstream's own gates that no earlier workstream can set any more.
-func (pl *Planner) Lost(ws *pipeline.Workstream, work *checkpoint.Work) []Lost {
+func (pl *Planner) Lost(ws *pipeline.Workstream, work *state.Work) []Lost {
 	if work == nil {
-		work = &checkpoint.Work{}
+		work = &state.Work{}
 	}
 	had := pipeline.Result{Outputs: make(map[string]string, len(work.Outputs))}
 	for name, value := range work.Outputs {

@@ -3,14 +3,13 @@ package plan
 import (
 	"fmt"
 
-	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
 	"prdrunner/pipeline"
 )
 
 // NewestAct returns the newest act of a workstream, nil if there is none.
-func NewestAct(acts []checkpoint.Act, workstream string) *checkpoint.Act {
-	var newest *checkpoint.Act
+func NewestAct(acts []state.Act, workstream string) *state.Act {
+	var newest *state.Act
 	for i := range acts {
 		if a := &acts[i]; a.Workstream == workstream && (newest == nil || a.At.After(newest.At)) {
 			newest = a
@@ -22,7 +21,7 @@ func NewestAct(acts []checkpoint.Act, workstream string) *checkpoint.Act {
 // happened returns when and where a once workstream has happened before, or may have. It
 // returns nil if nothing is known, if the user has decided that already, or if the record
 // tells neither the time nor the session.
-func (pl *Planner) happened(ws *pipeline.Workstream, rec *checkpoint.Workstream) *checkpoint.Act {
+func (pl *Planner) happened(ws *pipeline.Workstream, rec *state.Workstream) *state.Act {
 	switch {
 	case asksAgain(ws, rec) || ws.Effect == pipeline.Once && askedAlready(rec):
 		return NewestAct(pl.facts.Acts, ws.Name)
@@ -35,19 +34,19 @@ func (pl *Planner) happened(ws *pipeline.Workstream, rec *checkpoint.Workstream)
 
 // askedAlready reports whether the record says that the workstream has happened and that
 // Runner waits for the user's answer.
-func askedAlready(rec *checkpoint.Workstream) bool {
-	return rec.Status == checkpoint.Uncertain && rec.Error != nil && rec.Error.Outcome == checkpoint.OutcomeHappened
+func askedAlready(rec *state.Workstream) bool {
+	return rec.Status == state.Uncertain && rec.Error != nil && rec.Error.Outcome == state.OutcomeHappened
 }
 
 // asksAgain reports whether Runner must ask the user before a once workstream runs, if it
 // has happened before.
-func asksAgain(ws *pipeline.Workstream, rec *checkpoint.Workstream) bool {
-	return ws.Effect == pipeline.Once && (rec == nil || !rec.Repeat && (rec.Status == checkpoint.Pending || rec.Status == checkpoint.Skipped))
+func asksAgain(ws *pipeline.Workstream, rec *state.Workstream) bool {
+	return ws.Effect == pipeline.Once && (rec == nil || !rec.Repeat && (rec.Status == state.Pending || rec.Status == state.Skipped))
 }
 
 // happenedAs returns what happened under the name of a workstream that has left the
 // pipeline and had the definition that ws has now. It returns nil if there is no such act.
-func (pl *Planner) happenedAs(ws *pipeline.Workstream, rec *checkpoint.Workstream) *checkpoint.Act {
+func (pl *Planner) happenedAs(ws *pipeline.Workstream, rec *state.Workstream) *state.Act {
 	if !asksAgain(ws, rec) || rec != nil && rec.Attempts > 0 {
 		return nil
 	}
@@ -105,7 +104,7 @@ func (s subject) tellHappened(step Step) Step {
 }
 
 // describeAct says when and in which session an act happened, or may have.
-func describeAct(a *checkpoint.Act) string {
+func describeAct(a *state.Act) string {
 	text := "has happened already, on "
 	switch {
 	case a.Uncertain:
@@ -129,12 +128,12 @@ func (pl *Planner) repeats(ws *pipeline.Workstream) bool {
 }
 
 // repeated returns the record of a workstream as it will be once --repeat is recorded.
-func repeated(rec *checkpoint.Workstream) *checkpoint.Workstream {
-	w := checkpoint.Workstream{}
+func repeated(rec *state.Workstream) *state.Workstream {
+	w := state.Workstream{}
 	if rec != nil {
 		w = *rec
 	}
-	w.Status, w.Repeat, w.Error, w.Reason, w.Rejected = checkpoint.Pending, true, nil, RepeatReason, ""
+	w.Status, w.Repeat, w.Error, w.Reason, w.Rejected = state.Pending, true, nil, RepeatReason, ""
 	return &w
 }
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"sync"
 
-	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace/tree"
 	"prdrunner/pipeline"
 )
@@ -61,7 +61,7 @@ func NewOwnership(p *pipeline.Pipeline, met Links) *Ownership {
 
 // MakersAmong names the workstreams that make some of the files and for which hasRun
 // returns true. Only after these have run is the content of the files known.
-func (o *Ownership) MakersAmong(hasRun func(maker *pipeline.Workstream) bool, lists ...[]checkpoint.Artifact) []string {
+func (o *Ownership) MakersAmong(hasRun func(maker *pipeline.Workstream) bool, lists ...[]state.Artifact) []string {
 	var names []string
 	for _, files := range lists {
 		for i := range files {

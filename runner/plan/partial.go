@@ -3,7 +3,7 @@ package plan
 import (
 	"slices"
 
-	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 )
 
@@ -13,10 +13,10 @@ import (
 // before the capture, there is no such capture; then every change under the patterns of a
 // workstream that was running counts as partial work.
 type PartialWork struct {
-	Patterns []string                       // artifact patterns of workstreams that were begun and not completed
-	running  []string                       // the patterns of such workstreams that were running when a run ended without a capture
-	Left     map[string]checkpoint.Artifact // artifacts of other workstreams as failed attempts left them on record, by path
-	then     map[string]string              // digests at the end of the last run, by path; nil: not known
+	Patterns []string                  // artifact patterns of workstreams that were begun and not completed
+	running  []string                  // the patterns of such workstreams that were running when a run ended without a capture
+	Left     map[string]state.Artifact // artifacts of other workstreams as failed attempts left them on record, by path
+	then     map[string]string         // digests at the end of the last run, by path; nil: not known
 }
 
 // Accounts reports whether a recorded artifact that differs from its record is partial
@@ -54,12 +54,12 @@ func (p *PartialWork) Since(l *workspace.Listing) {
 
 // Add adds the artifact patterns of a workstream that has begun and not completed. unseen
 // says that the last run ended without a capture.
-func (p *PartialWork) Add(patterns []string, rec *checkpoint.Workstream, unseen bool) {
+func (p *PartialWork) Add(patterns []string, rec *state.Workstream, unseen bool) {
 	if rec == nil {
 		return
 	}
-	cut := rec.Status == checkpoint.Running || rec.Status == checkpoint.Interrupted
-	if cut || rec.Status == checkpoint.Failed || rec.Status == checkpoint.Uncertain {
+	cut := rec.Status == state.Running || rec.Status == state.Interrupted
+	if cut || rec.Status == state.Failed || rec.Status == state.Uncertain {
 		p.Patterns = append(p.Patterns, patterns...)
 	}
 	if cut && unseen {
@@ -68,38 +68,38 @@ func (p *PartialWork) Add(patterns []string, rec *checkpoint.Workstream, unseen 
 }
 
 // WasKilled reports whether the end of the last run was never recorded.
-func WasKilled(st *checkpoint.State) bool { return st != nil && st.RunningAt != nil }
+func WasKilled(st *state.State) bool { return st != nil && st.RunningAt != nil }
 
 // EndedUncaptured reports whether the last run ended without a capture of the files:
 // Runner was killed, or gave up the capture because of a signal.
-func EndedUncaptured(st *checkpoint.State) bool {
+func EndedUncaptured(st *state.State) bool {
 	return WasKilled(st) || st != nil && st.Interrupted != "" && OwesCheckpoint(st) && !wentBack(st)
 }
 
 // wentBack reports whether the session and its files are as a rollback left them.
-func wentBack(st *checkpoint.State) bool {
+func wentBack(st *state.State) bool {
 	if len(st.Rollbacks) == 0 {
 		return false
 	}
 	last := st.Rollbacks[len(st.Rollbacks)-1]
-	return last.Error == "" && last.Scope == checkpoint.RollbackAll && last.To == st.Current
+	return last.Error == "" && last.Scope == state.RollbackAll && last.To == st.Current
 }
 
 // OwesCheckpoint reports whether the next run of the session must first make a capture or
 // a checkpoint file that the last run did not make.
-func OwesCheckpoint(st *checkpoint.State) bool {
-	return st.Pause != nil && st.Pause.Reason == checkpoint.PauseCheckpoint
+func OwesCheckpoint(st *state.State) bool {
+	return st.Pause != nil && st.Pause.Reason == state.PauseCheckpoint
 }
 
 // PartialArtifact is a recorded artifact that a stopped workstream wrote over or removed.
 type PartialArtifact struct {
-	checkpoint.Artifact        // as on record
-	Found               string // the present digest of the file, "" if it is gone
+	state.Artifact        // as on record
+	Found          string // the present digest of the file, "" if it is gone
 }
 
 // RecordedOf returns the artifacts as they are on record.
-func RecordedOf(partial []PartialArtifact) []checkpoint.Artifact {
-	all := make([]checkpoint.Artifact, len(partial))
+func RecordedOf(partial []PartialArtifact) []state.Artifact {
+	all := make([]state.Artifact, len(partial))
 	for i, a := range partial {
 		all[i] = a.Artifact
 	}

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 )
 
@@ -59,26 +60,26 @@ type Plan struct {
 	Status        string `json:"status,omitempty"`  // the status of that state
 	// BeginsFrom is that session if it is complete. The run then starts a new session that
 	// begins with its records.
-	BeginsFrom *checkpoint.Predecessor `json:"begins_from,omitempty"`
+	BeginsFrom *state.Predecessor `json:"begins_from,omitempty"`
 	// Follows is the newest earlier session if the plan takes nothing from it. It is nil for a
 	// first run and for a run that continues a session.
-	Follows *checkpoint.Predecessor `json:"follows,omitempty"`
+	Follows *state.Predecessor `json:"follows,omitempty"`
 	// Imported reports whether a run begins with the work that a hand-written PRD document
 	// declares done.
 	Imported bool `json:"imported,omitempty"`
 
-	MadeAt     time.Time         `json:"made_at"`
-	Pipeline   string            `json:"pipeline_digest"`
-	ResumeFrom int               `json:"resume_from,omitempty"` // number of the first phase with something to do
-	Phases     []Phase           `json:"phases"`
-	Warnings   []checkpoint.Text `json:"warnings"`
-	Stale      []Stale           `json:"stale"`              // changes that put the whole session in doubt
-	Conflicts  []Conflict        `json:"conflicts"`          // edited artifacts that the user has not decided about
-	Refused    checkpoint.Text   `json:"refused,omitempty"`  // why a build that cannot ask the user refuses the plan
-	Moved      []Moved           `json:"moved"`              // files that changed since the last run ended
-	Selection  Selection         `json:"selection,omitzero"` // the user's --from, --only, --invalidate and --repeat
-	OnConflict OnConflict        `json:"on_conflict,omitempty"`
-	Facts      string            `json:"facts"` // the digest of the facts and of what the plan decided
+	MadeAt     time.Time    `json:"made_at"`
+	Pipeline   string       `json:"pipeline_digest"`
+	ResumeFrom int          `json:"resume_from,omitempty"` // number of the first phase with something to do
+	Phases     []Phase      `json:"phases"`
+	Warnings   []state.Text `json:"warnings"`
+	Stale      []Stale      `json:"stale"`              // changes that put the whole session in doubt
+	Conflicts  []Conflict   `json:"conflicts"`          // edited artifacts that the user has not decided about
+	Refused    state.Text   `json:"refused,omitempty"`  // why a build that cannot ask the user refuses the plan
+	Moved      []Moved      `json:"moved"`              // files that changed since the last run ended
+	Selection  Selection    `json:"selection,omitzero"` // the user's --from, --only, --invalidate and --repeat
+	OnConflict OnConflict   `json:"on_conflict,omitempty"`
+	Facts      string       `json:"facts"` // the digest of the facts and of what the plan decided
 
 	idle bool
 }
@@ -97,20 +98,20 @@ type Phase struct {
 
 // Step is one workstream or gate of a plan.
 type Step struct {
-	Kind     StepKind          `json:"kind"`
-	Name     string            `json:"name"` // the workstream's name, or the gate's label
-	Title    string            `json:"title,omitempty"`
-	Decision Decision          `json:"decision"`
-	Reason   checkpoint.Text   `json:"reason"`
-	Changes  []Change          `json:"changes,omitempty"`  // what changed, for a rerun
-	On       []string          `json:"on,omitempty"`       // the workstreams that the step depends or is blocked on
-	Restores []checkpoint.Text `json:"restores,omitempty"` // artifacts that Runner restores from objects
-	Refused  checkpoint.Text   `json:"refused,omitempty"`  // why a build that cannot ask the user does not start with this step
-	Review   bool              `json:"review,omitempty"`   // the gate's verdict still holds, and the build stops for its review
-	Happened *checkpoint.Act   `json:"happened,omitempty"` // when and where an uncertain or depending once step happened, or may have happened
+	Kind     StepKind     `json:"kind"`
+	Name     string       `json:"name"` // the workstream's name, or the gate's label
+	Title    string       `json:"title,omitempty"`
+	Decision Decision     `json:"decision"`
+	Reason   state.Text   `json:"reason"`
+	Changes  []Change     `json:"changes,omitempty"`  // what changed, for a rerun
+	On       []string     `json:"on,omitempty"`       // the workstreams that the step depends or is blocked on
+	Restores []state.Text `json:"restores,omitempty"` // artifacts that Runner restores from objects
+	Refused  state.Text   `json:"refused,omitempty"`  // why a build that cannot ask the user does not start with this step
+	Review   bool         `json:"review,omitempty"`   // the gate's verdict still holds, and the build stops for its review
+	Happened *state.Act   `json:"happened,omitempty"` // when and where an uncertain or depending once step happened, or may have happened
 	// Cached names the earlier run whose result the step takes.
-	Cached *checkpoint.Cached `json:"cached,omitempty"`
-	Verify bool               `json:"verify,omitempty"` // Runner asks the verify command of an uncertain step before it asks the user
+	Cached *state.Cached `json:"cached,omitempty"`
+	Verify bool          `json:"verify,omitempty"` // Runner asks the verify command of an uncertain step before it asks the user
 
 	Result  *checkpoint.Result `json:"-"` // the result that a cached step takes
 	Repeats bool               `json:"-"` // --repeat runs the step although it has happened
@@ -118,40 +119,40 @@ type Step struct {
 
 // Change is one difference that makes a step run again.
 type Change struct {
-	Component string          `json:"component"`      // definition, inputs, upstream, variables, artifacts
-	Name      checkpoint.Text `json:"name,omitempty"` // the file, variable or workstream that changed
-	Old       string          `json:"old,omitempty"`
-	New       string          `json:"new,omitempty"`
+	Component string     `json:"component"`      // definition, inputs, upstream, variables, artifacts
+	Name      state.Text `json:"name,omitempty"` // the file, variable or workstream that changed
+	Old       string     `json:"old,omitempty"`
+	New       string     `json:"new,omitempty"`
 	// OldText and NewText are the old and the new value, quoted. They are empty if the value
 	// is not known or must not be shown.
-	OldText checkpoint.Text `json:"old_text,omitempty"`
-	NewText checkpoint.Text `json:"new_text,omitempty"`
+	OldText state.Text `json:"old_text,omitempty"`
+	NewText state.Text `json:"new_text,omitempty"`
 }
 
 // Stale is a change outside the steps that puts the whole session in doubt.
 type Stale struct {
-	What string          `json:"what"` // "PRD document" or "git branch"
-	Path checkpoint.Text `json:"path"` // the path of the document, or the name of the branch
-	Old  string          `json:"old"`
-	New  string          `json:"new"`
-	Gone bool            `json:"gone,omitempty"` // the document or branch no longer exists
+	What string     `json:"what"` // "PRD document" or "git branch"
+	Path state.Text `json:"path"` // the path of the document, or the name of the branch
+	Old  string     `json:"old"`
+	New  string     `json:"new"`
+	Gone bool       `json:"gone,omitempty"` // the document or branch no longer exists
 }
 
 // Conflict is an artifact whose file differs from what its workstream recorded.
 type Conflict struct {
-	Path       checkpoint.Text `json:"path"`
-	Workstream string          `json:"workstream"`
-	Recorded   string          `json:"recorded"`
-	Found      string          `json:"found"`                // "" when the file is missing
-	Kept       bool            `json:"restorable,omitempty"` // its recorded bytes are an object, so that Runner can restore it
+	Path       state.Text `json:"path"`
+	Workstream string     `json:"workstream"`
+	Recorded   string     `json:"recorded"`
+	Found      string     `json:"found"`                // "" when the file is missing
+	Kept       bool       `json:"restorable,omitempty"` // its recorded bytes are an object, so that Runner can restore it
 	// Difference shows the edit line by line, or describes it if the file is not text.
 	// It is set only if the user has to decide.
-	Difference checkpoint.Text `json:"difference,omitempty"`
+	Difference state.Text `json:"difference,omitempty"`
 }
 
 // Moved is a file that changed since the last run ended.
 type Moved struct {
-	Path checkpoint.Text      `json:"path"`
+	Path state.Text           `json:"path"`
 	Kind workspace.ChangeKind `json:"kind"`
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/pipeline"
 )
 
@@ -21,7 +22,7 @@ import (
 // decides all steps at once; the run loop asks for each step just before it starts it.
 type Planner struct {
 	p      *pipeline.Pipeline
-	st     *checkpoint.State // nil before the first run
+	st     *state.State // nil before the first run
 	facts  *Facts
 	choice OnConflict
 	choose *Chosen
@@ -29,8 +30,8 @@ type Planner struct {
 	own    *Ownership
 	runSeq uint64 // the commit that began the current run; 0 outside a run
 
-	steps map[string]Step   // the last decision about each workstream, by name
-	began *checkpoint.State // set while Plan decides: the state before Plan applied to st what the run will change
+	steps map[string]Step // the last decision about each workstream, by name
+	began *state.State    // set while Plan decides: the state before Plan applied to st what the run will change
 	// versions are earlier versions of the pipeline, by the values of the variables that
 	// differed from now.
 	versions map[string]*pipeline.Pipeline
@@ -40,9 +41,9 @@ type Planner struct {
 
 // New returns a Planner that decides from the state st, nil before the first run, and from
 // the facts f.
-func New(p *pipeline.Pipeline, st *checkpoint.State, f *Facts, choice OnConflict, c *Chosen) *Planner {
+func New(p *pipeline.Pipeline, st *state.State, f *Facts, choice OnConflict, c *Chosen) *Planner {
 	if st == nil {
-		st = &checkpoint.State{}
+		st = &state.State{}
 	}
 	workstreams := 0
 	for _, phase := range p.Phases {
@@ -55,7 +56,7 @@ func New(p *pipeline.Pipeline, st *checkpoint.State, f *Facts, choice OnConflict
 // Begin makes the planner decide for the current run, from the state of its session, which
 // changes during the run. Workstreams that plan blocks because the user did not select
 // them stay blocked.
-func (pl *Planner) Begin(st *checkpoint.State, plan *Plan, resumed bool) {
+func (pl *Planner) Begin(st *state.State, plan *Plan, resumed bool) {
 	pl.st, pl.run = st, pipeline.RunInfo{Session: st.Session, Resumed: resumed}
 	pl.choose.repeat = nil // the session has recorded it by now
 	pl.choose.leave(pl.p, plan)
@@ -145,13 +146,13 @@ func (pl *Planner) Workstream(ws *pipeline.Workstream, e When) (Step, hcl.Diagno
 // step has left the pipeline, has happened or may have, and has the same definition as ws,
 // which has no record yet. Runner asks the user about it once. Formerly returns nil if
 // there is no such record.
-func (pl *Planner) Formerly(ws *pipeline.Workstream, rec *checkpoint.Workstream) *checkpoint.Workstream {
-	if ws.Effect != pipeline.Once || rec != nil && (rec.Attempts > 0 || rec.Repeat || rec.Status != checkpoint.Pending || rec.SameAs != "") {
+func (pl *Planner) Formerly(ws *pipeline.Workstream, rec *state.Workstream) *state.Workstream {
+	if ws.Effect != pipeline.Once || rec != nil && (rec.Attempts > 0 || rec.Repeat || rec.Status != state.Pending || rec.SameAs != "") {
 		return nil
 	}
 	definition := ""
 	for w := range pl.st.Records() {
-		maybe := Done(w) || w.Status == checkpoint.Uncertain || w.Status == checkpoint.Running
+		maybe := Done(w) || w.Status == state.Uncertain || w.Status == state.Running
 		if !w.Once || !maybe || w.Digest.Definition == "" || pl.p.Workstream(w.Name) != nil {
 			continue
 		}
@@ -200,8 +201,8 @@ func (pl *Planner) before(ws *pipeline.Workstream) (rerun, asked, blocked []stri
 
 // sharing yields each earlier workstream that recorded an artifact which ws recorded, too,
 // because ws changed the file in place. It yields the artifact as ws recorded it.
-func (pl *Planner) sharing(ws *pipeline.Workstream, rec *checkpoint.Workstream) iter.Seq2[*pipeline.Workstream, checkpoint.Artifact] {
-	return func(yield func(*pipeline.Workstream, checkpoint.Artifact) bool) {
+func (pl *Planner) sharing(ws *pipeline.Workstream, rec *state.Workstream) iter.Seq2[*pipeline.Workstream, state.Artifact] {
+	return func(yield func(*pipeline.Workstream, state.Artifact) bool) {
 		if !Done(rec) || len(pl.facts.Sharers) == 0 {
 			return
 		}
@@ -218,13 +219,13 @@ func (pl *Planner) sharing(ws *pipeline.Workstream, rec *checkpoint.Workstream) 
 // remade returns the reason why ws must change an artifact in place again: the workstream
 // that makes the artifact has made it again since, so the change is lost. It returns "" if
 // there is no such artifact.
-func (pl *Planner) remade(ws *pipeline.Workstream, rec *checkpoint.Workstream) string {
+func (pl *Planner) remade(ws *pipeline.Workstream, rec *state.Workstream) string {
 	for other, a := range pl.sharing(ws, rec) {
 		made := pl.st.Workstream(other.Name)
 		if !Done(made) || made.WorkSeq <= rec.WorkSeq {
 			continue
 		}
-		same := func(b checkpoint.Artifact) bool { return b.Path == a.Path && b.Digest == a.Digest }
+		same := func(b state.Artifact) bool { return b.Path == a.Path && b.Digest == a.Digest }
 		if !slices.ContainsFunc(made.Artifacts, same) {
 			return fmt.Sprintf("%s has made %s anew since", other.Name, a.Path)
 		}
@@ -251,24 +252,24 @@ func (pl *Planner) upstream(name string) (runs, blocked bool) {
 }
 
 // digest returns the digest that a workstream would have if it ran now.
-func (pl *Planner) digest(ws *pipeline.Workstream) (checkpoint.Digest, hcl.Diagnostics) {
+func (pl *Planner) digest(ws *pipeline.Workstream) (state.Digest, hcl.Diagnostics) {
 	return pl.sumOf(ws, pl.facts.Inputs[ws.Name])
 }
 
 // digestSince returns the digest of a workstream without the changes that other
 // workstreams have made to its inputs since it ran. It can be compared with the digest on
 // record.
-func (pl *Planner) digestSince(ws *pipeline.Workstream, rec *checkpoint.Workstream) (checkpoint.Digest, hcl.Diagnostics) {
+func (pl *Planner) digestSince(ws *pipeline.Workstream, rec *state.Workstream) (state.Digest, hcl.Diagnostics) {
 	if !Done(rec) {
 		return pl.digest(ws)
 	}
 	return pl.sumOf(ws, pl.asSeen(pl.own.ScopeOf(ws), pl.facts.Inputs[ws.Name], rec.Digest.Seen))
 }
 
-func (pl *Planner) sumOf(ws *pipeline.Workstream, inputs FileSet) (checkpoint.Digest, hcl.Diagnostics) {
+func (pl *Planner) sumOf(ws *pipeline.Workstream, inputs FileSet) (state.Digest, hcl.Diagnostics) {
 	inv, diags := ws.Invocation(pl.Results(ws.NeedsResults(), 0))
 	if diags.HasErrors() {
-		return checkpoint.Digest{}, diags
+		return state.Digest{}, diags
 	}
 	return DigestOf(ws, inv, pl.st, pl.p, inputs), diags
 }
@@ -298,11 +299,11 @@ func (pl *Planner) Plan(now time.Time) *Plan {
 	plan := &Plan{
 		FormatVersion: FormatVersion, PRD: pl.p.ID, Title: pl.p.Title, Session: pl.st.Session, Seq: pl.st.Seq,
 		Status: string(pl.st.Status), MadeAt: now, Pipeline: pl.p.Digest,
-		Warnings: []checkpoint.Text{}, Stale: []Stale{}, Conflicts: []Conflict{}, Moved: []Moved{},
+		Warnings: []state.Text{}, Stale: []Stale{}, Conflicts: []Conflict{}, Moved: []Moved{},
 		Selection: pl.choose.selection, OnConflict: pl.choice,
 	}
-	if pl.st.Status == checkpoint.StatusComplete {
-		plan.BeginsFrom = &checkpoint.Predecessor{Session: pl.st.Session, Seq: pl.st.Seq, At: pl.st.UpdatedAt}
+	if pl.st.Status == state.StatusComplete {
+		plan.BeginsFrom = &state.Predecessor{Session: pl.st.Session, Seq: pl.st.Seq, At: pl.st.UpdatedAt}
 	}
 	for _, phase := range pl.p.Phases {
 		pp := Phase{Name: phase.Name, Title: phase.Title, Number: phase.Number}
@@ -339,13 +340,13 @@ func (pl *Planner) Plan(now time.Time) *Plan {
 	plan.idle = pl.idle(plan)
 	plan.Refused = pl.refused(plan.Conflicts)
 	if len(pl.facts.LinksOut) > 0 {
-		plan.Warnings = append(plan.Warnings, checkpoint.Text(LeadsOut(pl.facts.LinksOut)))
+		plan.Warnings = append(plan.Warnings, state.Text(LeadsOut(pl.facts.LinksOut)))
 	}
 	if pl.facts.Unread != nil {
-		plan.Warnings = append(plan.Warnings, checkpoint.Text(pl.facts.Unread.Error()))
+		plan.Warnings = append(plan.Warnings, state.Text(pl.facts.Unread.Error()))
 	}
 	for _, c := range pl.facts.Moved {
-		plan.Moved = append(plan.Moved, Moved{Path: checkpoint.Text(c.Path), Kind: c.Kind})
+		plan.Moved = append(plan.Moved, Moved{Path: state.Text(c.Path), Kind: c.Kind})
 	}
 	plan.Facts = plan.digest(pl.facts)
 	pl.explain(plan)
@@ -356,7 +357,7 @@ func (pl *Planner) Plan(now time.Time) *Plan {
 // decided from the state that the run will have by then: a skipped workstream has no
 // outputs, and the gates of its phase do not judge it.
 func (pl *Planner) skip(own Step) {
-	if rec := pl.st.Workstream(own.Name); rec == nil || rec.Status == checkpoint.Skipped {
+	if rec := pl.st.Workstream(own.Name); rec == nil || rec.Status == state.Skipped {
 		return
 	}
 	if pl.st == pl.began {
@@ -370,7 +371,7 @@ func (pl *Planner) skip(own Step) {
 func (p *Plan) warn(diags hcl.Diagnostics) {
 	for _, d := range diags {
 		if d.Severity == hcl.DiagError {
-			p.Warnings = append(p.Warnings, checkpoint.Text(d.Summary+": "+d.Detail))
+			p.Warnings = append(p.Warnings, state.Text(d.Summary+": "+d.Detail))
 		}
 	}
 }
@@ -485,11 +486,11 @@ func (pl *Planner) Undecided(s Step) []Conflict {
 
 // refused returns why a build does not start with edits that the user has not decided
 // about. It returns "" if there are no such edits.
-func (pl *Planner) refused(conflicts []Conflict) checkpoint.Text {
+func (pl *Planner) refused(conflicts []Conflict) state.Text {
 	if len(conflicts) == 0 {
 		return ""
 	}
-	edits := make([]checkpoint.Text, len(conflicts))
+	edits := make([]state.Text, len(conflicts))
 	for i, c := range conflicts {
 		edits[i] = c.Path
 	}
@@ -497,7 +498,7 @@ func (pl *Planner) refused(conflicts []Conflict) checkpoint.Text {
 	if pl.choice == ConflictKeep {
 		why = "the edit of " + List(edits) + " can't be kept where it is made anew"
 	}
-	return checkpoint.Text(why)
+	return state.Text(why)
 }
 
 // stale adds the PRD document to plan.Stale if it changed since the session recorded it.
@@ -536,10 +537,10 @@ func (pl *Planner) idle(plan *Plan) bool {
 func (pl *Planner) skippedBefore(s *Step) bool {
 	if s.Kind == GateStep {
 		g := pl.began.Gate(s.Name)
-		return g != nil && g.Status == checkpoint.Skipped
+		return g != nil && g.Status == state.Skipped
 	}
 	w := pl.began.Workstream(s.Name)
-	return w != nil && w.Status == checkpoint.Skipped
+	return w != nil && w.Status == state.Skipped
 }
 
 // active reports whether the run has something to do for the step, or pauses at it for a

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/pipeline"
 )
 
@@ -59,7 +59,7 @@ func (o *Ownership) Shared(v Scope, path string) (shared, before bool) {
 
 // FileSet holds the files that a step sees, and their digest.
 type FileSet struct {
-	Files    []checkpoint.Artifact
+	Files    []state.Artifact
 	Patterns []string     // the patterns that the files match, extended for links
 	Sum      string       // the digest of Files; "": not computed
 	Seq      uint64       // the commit of the state when the files were read
@@ -69,7 +69,7 @@ type FileSet struct {
 // SharedFile is a file that a workstream may write which has not necessarily ended when a
 // step sees the file.
 type SharedFile struct {
-	checkpoint.Artifact
+	state.Artifact
 	Before bool // a workstream that has ended by then may write it, too
 }
 
@@ -81,11 +81,11 @@ func (s FileSet) digest() string {
 }
 
 // seen returns what Runner records about the set in addition to its digest.
-func (s FileSet) seen() *checkpoint.Seen {
-	seen := &checkpoint.Seen{Seq: s.Seq}
-	if len(s.Shared) <= checkpoint.MaxSeen {
+func (s FileSet) seen() *state.Seen {
+	seen := &state.Seen{Seq: s.Seq}
+	if len(s.Shared) <= state.MaxSeen {
 		for _, f := range s.Shared {
-			seen.Files = append(seen.Files, checkpoint.SeenFile{Path: f.Path, Mode: f.Mode, Digest: f.Digest})
+			seen.Files = append(seen.Files, state.SeenFile{Path: f.Path, Mode: f.Mode, Digest: f.Digest})
 		}
 	}
 	return seen
@@ -93,17 +93,17 @@ func (s FileSet) seen() *checkpoint.Seen {
 
 // asSeen returns the files as the step would see them if no workstream had changed them
 // since. The set has the recorded digest unless something else changed the files.
-func (pl *Planner) asSeen(v Scope, now FileSet, seen *checkpoint.Seen) FileSet {
+func (pl *Planner) asSeen(v Scope, now FileSet, seen *state.Seen) FileSet {
 	if seen == nil {
 		return now.asOnceRecorded()
 	}
-	is := make(map[checkpoint.Text]*checkpoint.Artifact, len(now.Shared))
+	is := make(map[state.Text]*state.Artifact, len(now.Shared))
 	for i := range now.Shared {
 		is[now.Shared[i].Path] = &now.Shared[i].Artifact
 	}
-	then := make(map[checkpoint.Text]*checkpoint.Artifact)
+	then := make(map[state.Text]*state.Artifact)
 	for _, f := range seen.Files {
-		was := &checkpoint.Artifact{Path: f.Path, Mode: f.Mode, Digest: f.Digest}
+		was := &state.Artifact{Path: f.Path, Mode: f.Mode, Digest: f.Digest}
 		if !sameFile(was, is[f.Path]) && pl.writtenSince(v, seen.Seq, string(f.Path), is[f.Path]) {
 			then[f.Path] = was
 		}
@@ -119,27 +119,27 @@ func (pl *Planner) asSeen(v Scope, now FileSet, seen *checkpoint.Seen) FileSet {
 
 // unchanged reports whether a file is as the step saw it, or as a workstream has left it
 // since.
-func (pl *Planner) unchanged(v Scope, now FileSet, seen *checkpoint.Seen, path string) bool {
+func (pl *Planner) unchanged(v Scope, now FileSet, seen *state.Seen, path string) bool {
 	if seen == nil {
 		shared, before := pl.own.Shared(v, path)
 		return shared && !before
 	}
-	var was, is *checkpoint.Artifact
+	var was, is *state.Artifact
 	if i, ok := slices.BinarySearchFunc(now.Shared, path, func(f SharedFile, path string) int { return strings.Compare(string(f.Path), path) }); ok {
 		is = &now.Shared[i].Artifact
 	}
-	if i, ok := slices.BinarySearchFunc(seen.Files, path, func(f checkpoint.SeenFile, path string) int { return strings.Compare(string(f.Path), path) }); ok {
-		was = &checkpoint.Artifact{Mode: seen.Files[i].Mode, Digest: seen.Files[i].Digest}
+	if i, ok := slices.BinarySearchFunc(seen.Files, path, func(f state.SeenFile, path string) int { return strings.Compare(string(f.Path), path) }); ok {
+		was = &state.Artifact{Mode: seen.Files[i].Mode, Digest: seen.Files[i].Digest}
 	}
 	return was != nil && sameFile(was, is) || pl.writtenSince(v, seen.Seq, path, is)
 }
 
 // with returns the set with some files replaced, or removed where others has nil.
-func (s FileSet) with(others map[checkpoint.Text]*checkpoint.Artifact) FileSet {
+func (s FileSet) with(others map[state.Text]*state.Artifact) FileSet {
 	if len(others) == 0 {
 		return s
 	}
-	files := slices.DeleteFunc(slices.Clone(s.Files), func(a checkpoint.Artifact) bool {
+	files := slices.DeleteFunc(slices.Clone(s.Files), func(a state.Artifact) bool {
 		_, other := others[a.Path]
 		return other
 	})
@@ -154,7 +154,7 @@ func (s FileSet) with(others map[checkpoint.Text]*checkpoint.Artifact) FileSet {
 // asOnceRecorded returns the set to compare with records that have no Seen. Their digests
 // leave out the files that only workstreams make which had not necessarily ended.
 func (s FileSet) asOnceRecorded() FileSet {
-	out := make(map[checkpoint.Text]*checkpoint.Artifact)
+	out := make(map[state.Text]*state.Artifact)
 	for _, f := range s.Shared {
 		if !f.Before {
 			out[f.Path] = nil
@@ -166,13 +166,13 @@ func (s FileSet) asOnceRecorded() FileSet {
 // writtenSince reports whether a file, nil if there is none, is the work of a workstream
 // that had not necessarily ended when the step saw the file at commit seq: it is as that
 // workstream recorded it, or it is its partial work.
-func (pl *Planner) writtenSince(v Scope, seq uint64, path string, now *checkpoint.Artifact) bool {
-	var last *checkpoint.Workstream
+func (pl *Planner) writtenSince(v Scope, seq uint64, path string, now *state.Artifact) bool {
+	var last *state.Workstream
 	ended := false
 	for maker := range pl.own.Makers(path) {
 		rec := pl.st.Workstream(maker.Name)
 		switch {
-		case maker == v.Self || rec == nil || rec.Status == checkpoint.Skipped:
+		case maker == v.Self || rec == nil || rec.Status == state.Skipped:
 			continue
 		case !v.Ended(maker) && pl.leftUnfinished(rec, seq, path, DigestNow(now)):
 			return true
@@ -181,10 +181,10 @@ func (pl *Planner) writtenSince(v Scope, seq uint64, path string, now *checkpoin
 			last, ended = rec, v.Ended(maker)
 		}
 	}
-	if last == nil || ended || last.FilesSeq < seq || slices.Contains(last.Edited, checkpoint.Text(path)) {
+	if last == nil || ended || last.FilesSeq < seq || slices.Contains(last.Edited, state.Text(path)) {
 		return false
 	}
-	i, recorded := slices.BinarySearchFunc(last.Artifacts, path, func(a checkpoint.Artifact, path string) int { return strings.Compare(string(a.Path), path) })
+	i, recorded := slices.BinarySearchFunc(last.Artifacts, path, func(a state.Artifact, path string) int { return strings.Compare(string(a.Path), path) })
 	if !recorded {
 		return now == nil // it was deleted
 	}
@@ -209,20 +209,20 @@ func (pl *Planner) Makes(ws *pipeline.Workstream, path string) bool {
 
 // leftUnfinished reports whether a file may be the partial work of a workstream that ended
 // without success at commit seq or later, or still runs. digest is "" if the file is gone.
-func (pl *Planner) leftUnfinished(rec *checkpoint.Workstream, seq uint64, path, digest string) bool {
+func (pl *Planner) leftUnfinished(rec *state.Workstream, seq uint64, path, digest string) bool {
 	switch rec.Status {
-	case checkpoint.Running:
+	case state.Running:
 		return pl.runSeq > 0 || pl.facts.Stopped.Accounts(path, digest)
-	case checkpoint.Failed, checkpoint.Interrupted, checkpoint.Uncertain:
+	case state.Failed, state.Interrupted, state.Uncertain:
 		inThisRun := pl.runSeq > 0 && rec.EndedSeq > pl.runSeq
 		return rec.EndedSeq >= seq && (inThisRun || pl.facts.Stopped.Accounts(path, digest))
-	case checkpoint.Pending, checkpoint.Succeeded, checkpoint.Completed, checkpoint.Passed, checkpoint.Rejected, checkpoint.Waiting, checkpoint.Skipped:
+	case state.Pending, state.Succeeded, state.Completed, state.Passed, state.Rejected, state.Waiting, state.Skipped:
 	}
 	return false
 }
 
 // DigestNow returns the digest of a file, "" for nil.
-func DigestNow(a *checkpoint.Artifact) string {
+func DigestNow(a *state.Artifact) string {
 	if a == nil {
 		return ""
 	}
@@ -230,7 +230,7 @@ func DigestNow(a *checkpoint.Artifact) string {
 }
 
 // sameFile reports whether two files, nil for none, have the same digest and mode.
-func sameFile(a, b *checkpoint.Artifact) bool {
+func sameFile(a, b *state.Artifact) bool {
 	if a == nil || b == nil {
 		return a == b
 	}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/pipeline"
 )
 
@@ -52,7 +52,7 @@ func (s Selection) Check(p *pipeline.Pipeline) error {
 }
 
 // Choose resolves a selection. It returns a *SelectionError if that is not possible.
-func Choose(p *pipeline.Pipeline, st *checkpoint.State, s Selection) (*Chosen, error) {
+func Choose(p *pipeline.Pipeline, st *state.State, s Selection) (*Chosen, error) {
 	c := &Chosen{forced: make(map[string]string), phases: make(map[string]string), selection: s}
 	if s.From != "" {
 		if err := c.from(p, s.From); err != nil {
@@ -85,7 +85,7 @@ func Choose(p *pipeline.Pipeline, st *checkpoint.State, s Selection) (*Chosen, e
 	}
 	c.allowed = make(map[string]bool)
 	for _, name := range only {
-		if rec := RecordOf(st, name); rec != nil && rec.Status == checkpoint.Completed {
+		if rec := RecordOf(st, name); rec != nil && rec.Status == state.Completed {
 			c.forced[name] = "it was chosen by --only"
 		}
 		c.allow(p, name)
@@ -109,9 +109,9 @@ func (c *Chosen) repeats(p *pipeline.Pipeline, names []string) error {
 	return nil
 }
 
-func (c *Chosen) refuseUncertain(st *checkpoint.State, option string, names []string) error {
+func (c *Chosen) refuseUncertain(st *state.State, option string, names []string) error {
 	for _, name := range names {
-		if rec := RecordOf(st, name); rec != nil && rec.Status == checkpoint.Uncertain && !c.repeat[name] {
+		if rec := RecordOf(st, name); rec != nil && rec.Status == state.Uncertain && !c.repeat[name] {
 			return &SelectionError{Option: option, Name: name, Uncertain: true}
 		}
 	}
@@ -231,7 +231,7 @@ func dependentsOf(p *pipeline.Pipeline) map[string][]*pipeline.Workstream {
 }
 
 // RecordOf returns the record of a workstream, nil if there is none. st may be nil.
-func RecordOf(st *checkpoint.State, name string) *checkpoint.Workstream {
+func RecordOf(st *state.State, name string) *state.Workstream {
 	if st == nil {
 		return nil
 	}

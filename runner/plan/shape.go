@@ -3,20 +3,20 @@ package plan
 import (
 	"slices"
 
-	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/pipeline"
 )
 
 // ShapeOf returns the part of a pipeline that the state records.
-func ShapeOf(p *pipeline.Pipeline) checkpoint.Shape {
-	shape := checkpoint.Shape{Phases: make([]checkpoint.PhaseShape, len(p.Phases))}
+func ShapeOf(p *pipeline.Pipeline) state.Shape {
+	shape := state.Shape{Phases: make([]state.PhaseShape, len(p.Phases))}
 	for i, phase := range p.Phases {
-		ps := checkpoint.PhaseShape{
+		ps := state.PhaseShape{
 			Name: phase.Name, Title: unlessEqual(phase.Title, phase.Name), Gates: gateNames(phase.Gates),
-			Workstreams: make([]checkpoint.WorkstreamShape, len(phase.Workstreams)),
+			Workstreams: make([]state.WorkstreamShape, len(phase.Workstreams)),
 		}
 		for j, ws := range phase.Workstreams {
-			ps.Workstreams[j] = checkpoint.WorkstreamShape{
+			ps.Workstreams[j] = state.WorkstreamShape{
 				Name: ws.Name, Title: unlessEqual(ws.Title, ws.Name), Batch: ws.Batch, Once: ws.Effect == pipeline.Once, Gates: gateNames(ws.Gates),
 			}
 		}
@@ -26,7 +26,7 @@ func ShapeOf(p *pipeline.Pipeline) checkpoint.Shape {
 }
 
 // SameShape reports whether the state already has the shape of the pipeline.
-func SameShape(st *checkpoint.State, p *pipeline.Pipeline) bool {
+func SameShape(st *state.State, p *pipeline.Pipeline) bool {
 	if len(st.Phases) != len(p.Phases) {
 		return false
 	}
@@ -46,7 +46,7 @@ func SameShape(st *checkpoint.State, p *pipeline.Pipeline) bool {
 	return true
 }
 
-func sameGates(had []*checkpoint.Gate, gates []*pipeline.Gate) bool {
+func sameGates(had []*state.Gate, gates []*pipeline.Gate) bool {
 	if len(had) != len(gates) {
 		return false
 	}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 
-	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/pipeline"
 )
 
@@ -132,5 +132,5 @@ func (s subject) open() bool { return len(s.enabled.open) > 0 && !s.endUnknown()
 
 // endUnknown reports whether a once step was started and its end was never recorded.
 func (s subject) endUnknown() bool {
-	return s.record != nil && s.record.Status == checkpoint.Running && s.ws.Effect == pipeline.Once
+	return s.record != nil && s.record.Status == state.Running && s.ws.Effect == pipeline.Once
 }

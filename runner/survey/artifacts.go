@@ -6,7 +6,7 @@ import (
 	"maps"
 	"slices"
 
-	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/checkpoint/workspace/tree"
 	"prdrunner/pipeline"
@@ -15,17 +15,17 @@ import (
 
 // Describe returns one file as an artifact. Errors are tree.IsAbsent,
 // workspace.ErrNotRegular or workspace.ErrUnstable, among others.
-func Describe(ctx context.Context, w *workspace.Workspace, path string) (checkpoint.Artifact, error) {
+func Describe(ctx context.Context, w *workspace.Workspace, path string) (state.Artifact, error) {
 	e, err := w.Describe(ctx, path)
 	return artifact(e), err
 }
 
-func artifact(e workspace.Entry) checkpoint.Artifact {
-	return checkpoint.Artifact{Path: checkpoint.Text(e.Path), Size: e.Size, Mode: e.Mode, Digest: e.Digest}
+func artifact(e workspace.Entry) state.Artifact {
+	return state.Artifact{Path: state.Text(e.Path), Size: e.Size, Mode: e.Mode, Digest: e.Digest}
 }
 
-func artifacts(entries []workspace.Entry) []checkpoint.Artifact {
-	all := make([]checkpoint.Artifact, len(entries))
+func artifacts(entries []workspace.Entry) []state.Artifact {
+	all := make([]state.Artifact, len(entries))
 	for i, e := range entries {
 		all[i] = artifact(e)
 	}
@@ -34,7 +34,7 @@ func artifacts(entries []workspace.Entry) []checkpoint.Artifact {
 
 // EntryOf returns an artifact as an entry of the workspace. The bytes of the entry are an
 // object.
-func EntryOf(a checkpoint.Artifact) workspace.Entry {
+func EntryOf(a state.Artifact) workspace.Entry {
 	return workspace.Entry{Path: string(a.Path), Size: a.Size, Mode: a.Mode, Digest: a.Digest}
 }
 
@@ -42,7 +42,7 @@ func EntryOf(a checkpoint.Artifact) workspace.Entry {
 // objects. A pattern that matches no file, or only a file without content, is an error:
 // the workstream has failed. Sensitive files are recorded but not kept; leftOut names
 // them.
-func (s *Surveyor) KeepArtifacts(ctx context.Context, ws *pipeline.Workstream) (kept []checkpoint.Artifact, leftOut []string, err error) {
+func (s *Surveyor) KeepArtifacts(ctx context.Context, ws *pipeline.Workstream) (kept []state.Artifact, leftOut []string, err error) {
 	if len(ws.Artifacts) == 0 {
 		return nil, nil, nil
 	}
@@ -109,14 +109,14 @@ func (e *UnmadeError) Error() string {
 
 // KeepLeft returns the present state of the artifacts that differ from the record, and
 // keeps their bytes as objects. An artifact whose file is gone has no digest.
-func (s *Surveyor) KeepLeft(ctx context.Context, shared []checkpoint.Artifact) ([]checkpoint.Artifact, error) {
-	var left []checkpoint.Artifact
+func (s *Surveyor) KeepLeft(ctx context.Context, shared []state.Artifact) ([]state.Artifact, error) {
+	var left []state.Artifact
 	var paths []string
 	for _, a := range shared {
 		now, err := Describe(ctx, s.files, string(a.Path))
 		switch {
 		case tree.IsAbsent(err):
-			left = append(left, checkpoint.Artifact{Path: a.Path})
+			left = append(left, state.Artifact{Path: a.Path})
 		case err != nil:
 			return nil, fmt.Errorf("look at %s: %w", a.Path, err)
 		case now.Digest != a.Digest:

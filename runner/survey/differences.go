@@ -3,7 +3,7 @@ package survey
 import (
 	"context"
 
-	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/runner/plan"
 )
@@ -13,7 +13,7 @@ const mostDifferences = 20
 
 // Differences adds to conflicts how the files were edited, if the recorded bytes are kept.
 // The differences are only shown to the user, so a file that can't be read is no error.
-func (s *Surveyor) Differences(ctx context.Context, st *checkpoint.State, conflicts []plan.Conflict) {
+func (s *Surveyor) Differences(ctx context.Context, st *state.State, conflicts []plan.Conflict) {
 	for i := range conflicts {
 		c := &conflicts[i]
 		if i == mostDifferences {
@@ -33,9 +33,9 @@ func (s *Surveyor) Differences(ctx context.Context, st *checkpoint.State, confli
 		switch {
 		case err != nil:
 		case d.Note != "":
-			c.Difference = checkpoint.Text(d.Note)
+			c.Difference = state.Text(d.Note)
 		default:
-			c.Difference = checkpoint.Text(s.mask(string(d.Text)))
+			c.Difference = state.Text(s.mask(string(d.Text)))
 		}
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"io"
 	"slices"
 
-	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/pipeline"
 	"prdrunner/runner/plan"
@@ -20,7 +20,7 @@ const maxSource = 16 << 20
 // earlierSource returns the pipeline file of the last run. It returns nil if the file is
 // unchanged or can't be read from the capture. The source only serves to explain changes
 // to the user, so a failure to read it is no error.
-func (s *Surveyor) earlierSource(ctx context.Context, st *checkpoint.State) []byte {
+func (s *Surveyor) earlierSource(ctx context.Context, st *state.State) []byte {
 	if st == nil || s.ended == nil || st.Pipeline.Digest == s.p.Digest {
 		return nil
 	}

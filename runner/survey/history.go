@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/pipeline"
 	"prdrunner/runner/plan"
@@ -15,8 +16,8 @@ import (
 // KnownActs reads the journals of those sessions only if it must: if the pipeline has a
 // once workstream, and the session is new or did not know that workstream as once. If a
 // session can't be read, any such workstream may have happened in it.
-func KnownActs(store *checkpoint.Store, p *pipeline.Pipeline, st *checkpoint.State, resumes bool) ([]checkpoint.Act, error) {
-	var known []checkpoint.Act
+func KnownActs(store *checkpoint.Store, p *pipeline.Pipeline, st *state.State, resumes bool) ([]state.Act, error) {
+	var known []state.Act
 	if st != nil {
 		known = st.KnownActs()
 	}
@@ -30,7 +31,7 @@ func KnownActs(store *checkpoint.Store, p *pipeline.Pipeline, st *checkpoint.Sta
 	}
 	for _, name := range asked {
 		if len(unread) > 0 && plan.NewestAct(acts, name) == nil {
-			acts = append(acts, checkpoint.Act{Workstream: name, Uncertain: true, Unread: checkpoint.Text(unread[0])})
+			acts = append(acts, state.Act{Workstream: name, Uncertain: true, Unread: state.Text(unread[0])})
 		}
 	}
 	return acts, nil
@@ -38,7 +39,7 @@ func KnownActs(store *checkpoint.Store, p *pipeline.Pipeline, st *checkpoint.Sta
 
 // newOnce names the once workstreams, without those for which the resumed session has read
 // the earlier sessions already.
-func newOnce(p *pipeline.Pipeline, st *checkpoint.State, resumes bool) []string {
+func newOnce(p *pipeline.Pipeline, st *state.State, resumes bool) []string {
 	var names []string
 	for _, phase := range p.Phases {
 		for _, ws := range phase.Workstreams {
@@ -76,7 +77,7 @@ func EarlierRuns(store *checkpoint.Store, p *pipeline.Pipeline, w *workspace.Wor
 		all := store.Results(p.ID, names)
 		for name, results := range all {
 			all[name] = slices.DeleteFunc(results, func(r checkpoint.Result) bool {
-				return slices.ContainsFunc(r.Work.Artifacts, func(a checkpoint.Artifact) bool {
+				return slices.ContainsFunc(r.Work.Artifacts, func(a state.Artifact) bool {
 					kept, err := w.Kept(a.Digest)
 					return a.LeftOut || !kept || err != nil
 				})

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"sync"
 
-	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/checkpoint/workspace/tree"
 	"prdrunner/pipeline"
@@ -105,7 +105,7 @@ func leadsTo(link, text string) string { return link + " (to " + text + ")" }
 // restoresLink learns a link that Runner restores before anything starts, so that files
 // behind it are found as if the link existed. If the text of the link can't be read,
 // restoring it fails later and says why.
-func (s *Surveyor) restoresLink(ctx context.Context, a checkpoint.Artifact) error {
+func (s *Surveyor) restoresLink(ctx context.Context, a state.Artifact) error {
 	text, err := s.files.LinkText(ctx, EntryOf(a))
 	if ctx.Err() != nil {
 		return ctx.Err()

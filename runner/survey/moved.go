@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/pipeline"
 	"prdrunner/runner/plan"
@@ -20,7 +21,7 @@ import (
 
 // findMoved compares the files with the capture of the last run. Artifacts that workstreams
 // have recorded since are no change.
-func (s *Surveyor) findMoved(ctx context.Context, f *plan.Facts, st *checkpoint.State) error {
+func (s *Surveyor) findMoved(ctx context.Context, f *plan.Facts, st *state.State) error {
 	e, err := s.listed(ctx, f, st)
 	if err != nil {
 		return err
@@ -30,7 +31,7 @@ func (s *Surveyor) findMoved(ctx context.Context, f *plan.Facts, st *checkpoint.
 
 // end holds the files at the end of a run, and the files now.
 type end struct {
-	st      *checkpoint.State    // the state with the capture made at the end of the run
+	st      *state.State         // the state with the capture made at the end of the run
 	outline *workspace.Outline   // the outline of that capture
 	files   *workspace.Workspace // the workspace, seen with or without git as in that capture
 	is      *workspace.Listing   // the files now
@@ -38,7 +39,7 @@ type end struct {
 
 // listed lists the present files that the capture of the last run would cover. It returns
 // nil if that capture is not known or can't be read.
-func (s *Surveyor) listed(ctx context.Context, f *plan.Facts, st *checkpoint.State) (*end, error) {
+func (s *Surveyor) listed(ctx context.Context, f *plan.Facts, st *state.State) (*end, error) {
 	f.Unread, f.Uncaptured, f.Moved = nil, "no capture of the whole workspace could prove it unchanged", nil
 	s.captured, s.ended, s.since = nil, nil, make(map[string]string)
 	if st == nil || st.RunCapture == nil {
@@ -149,7 +150,7 @@ func (e *end) blind(ctx context.Context, planned string, was *workspace.Listing)
 // filesAt returns the files of a capture, with the artifacts recorded since. It returns
 // nil if they are not known any more, or can't be read. Then no file is proved unchanged;
 // unread, which does not stop the run, is the reason to show to the user.
-func (s *Surveyor) filesAt(ctx context.Context, st *checkpoint.State, c *checkpoint.Capture) (l *workspace.Listing, unread, err error) {
+func (s *Surveyor) filesAt(ctx context.Context, st *state.State, c *state.Capture) (l *workspace.Listing, unread, err error) {
 	then := *st
 	then.Capture = c
 	l, known, failed := checkpoint.FilesOf(ctx, s.files, &then)
@@ -178,7 +179,7 @@ func classifyLost(ctx context.Context, failed error) (unread, err error) {
 
 // movedAfter finds what changed between the last capture before a gate's verdict and the
 // end of the last run. The verdict may come from an earlier run than the last one.
-func (s *Surveyor) movedAfter(ctx context.Context, f *plan.Facts, st *checkpoint.State, g *pipeline.Gate) error {
+func (s *Surveyor) movedAfter(ctx context.Context, f *plan.Facts, st *state.State, g *pipeline.Gate) error {
 	f.Moving[g.Label()] = ""
 	if s.ended == nil || g.Kind != pipeline.GateCommand {
 		return nil
@@ -234,9 +235,9 @@ func movedBetween(was, is *workspace.Listing, from, to workspace.Scope) string {
 // captureBefore returns the last capture on record that is older than a gate's verdict,
 // nil if there is none. Runner makes captures only while nothing runs, so the capture is
 // also older than the start of the judgement.
-func captureBefore(st *checkpoint.State, g *checkpoint.Gate) *checkpoint.Capture {
-	var last *checkpoint.Capture
-	consider := func(c *checkpoint.Capture) {
+func captureBefore(st *state.State, g *state.Gate) *state.Capture {
+	var last *state.Capture
+	consider := func(c *state.Capture) {
 		if c != nil && g.At != nil && c.At.Before(*g.At) && (last == nil || c.Seq > last.Seq) {
 			last = c
 		}

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/checkpoint/workspace/tree"
 	"prdrunner/pipeline"
@@ -13,7 +13,7 @@ import (
 )
 
 // findPartial finds out which files may be partial work of stopped workstreams.
-func (s *Surveyor) findPartial(st *checkpoint.State) {
+func (s *Surveyor) findPartial(st *state.State) {
 	s.Partial = plan.PartialWork{Left: s.left}
 	for _, phase := range s.p.Phases {
 		for _, ws := range phase.Workstreams {
@@ -25,8 +25,8 @@ func (s *Surveyor) findPartial(st *checkpoint.State) {
 // CurrentArtifacts returns the artifacts of a workstream that no other workstream has recorded
 // since. If a failed attempt of another workstream changed one, it is returned as that
 // attempt left it.
-func (s *Surveyor) CurrentArtifacts(rec *checkpoint.Workstream) []checkpoint.Artifact {
-	var all []checkpoint.Artifact
+func (s *Surveyor) CurrentArtifacts(rec *state.Workstream) []state.Artifact {
+	var all []state.Artifact
 	for _, a := range rec.Artifacts {
 		if owner := s.latest[string(a.Path)]; owner != "" && owner != rec.Name {
 			continue
@@ -41,20 +41,20 @@ func (s *Surveyor) CurrentArtifacts(rec *checkpoint.Workstream) []checkpoint.Art
 
 // Again gathers the files that gates judge a second time, and returns the present state of
 // artifacts, by path. Missing files are left out.
-func (s *Surveyor) Again(ctx context.Context, f *plan.Facts, gates []*pipeline.Gate, artifacts []string) (map[string]*checkpoint.Artifact, error) {
+func (s *Surveyor) Again(ctx context.Context, f *plan.Facts, gates []*pipeline.Gate, artifacts []string) (map[string]*state.Artifact, error) {
 	for _, g := range gates {
 		if err := s.Gate(ctx, f, g); err != nil {
 			return nil, err
 		}
 	}
-	now := make(map[string]*checkpoint.Artifact, len(artifacts))
+	now := make(map[string]*state.Artifact, len(artifacts))
 	for _, path := range artifacts {
 		a, err := Describe(ctx, s.files, path)
 		switch {
 		case err == nil:
 			now[path] = &a
 		case errors.Is(err, workspace.ErrNotRegular):
-			now[path] = &checkpoint.Artifact{Digest: "not a file"}
+			now[path] = &state.Artifact{Digest: "not a file"}
 		case !tree.IsAbsent(err):
 			return nil, fmt.Errorf("look at artifacts again: %w", err)
 		}
@@ -66,8 +66,8 @@ func (s *Surveyor) Again(ctx context.Context, f *plan.Facts, gates []*pipeline.G
 // the workstream name, which was stopped while it ran. It returns them as recorded, or as
 // the last failed attempt left them. Later changes by the stopped workstream are partial
 // work, which Runner takes back before the workstream runs again.
-func (s *Surveyor) Overwritten(st *checkpoint.State, owners map[string]string, name string, patterns []string) []checkpoint.Artifact {
-	var all []checkpoint.Artifact
+func (s *Surveyor) Overwritten(st *state.State, owners map[string]string, name string, patterns []string) []state.Artifact {
+	var all []state.Artifact
 	behind := s.leftBehind(st, owners)
 	for path, owner := range owners {
 		if owner == name || !plan.MatchesAny(patterns, path) {
@@ -87,15 +87,15 @@ func (s *Surveyor) Overwritten(st *checkpoint.State, owners map[string]string, n
 }
 
 // verify compares the recorded artifacts of a workstream with the files.
-func (s *Surveyor) verify(ctx context.Context, f *plan.Facts, rec *checkpoint.Workstream) error {
+func (s *Surveyor) verify(ctx context.Context, f *plan.Facts, rec *state.Workstream) error {
 	var conflicts []plan.Conflict
-	conflict := func(a checkpoint.Artifact, found string) error {
+	conflict := func(a state.Artifact, found string) error {
 		kept, err := s.files.Kept(a.Digest)
 		conflicts = append(conflicts, plan.Conflict{Path: a.Path, Workstream: rec.Name, Recorded: a.Digest, Found: found, Kept: kept})
 		return err
 	}
 	var partial []plan.PartialArtifact
-	current := make([]checkpoint.Artifact, 0, len(rec.Artifacts))
+	current := make([]state.Artifact, 0, len(rec.Artifacts))
 	for _, a := range rec.Artifacts {
 		if owner := s.latest[string(a.Path)]; owner != "" && owner != rec.Name {
 			continue // another workstream has recorded it since
@@ -140,7 +140,7 @@ func (s *Surveyor) verify(ctx context.Context, f *plan.Facts, rec *checkpoint.Wo
 // gatherOwners finds out which workstream recorded each artifact last, and how failed
 // attempts left the artifacts. It returns, by path, the workstreams that share an
 // artifact.
-func (s *Surveyor) gatherOwners(st *checkpoint.State) (sharers map[string][]string) {
+func (s *Surveyor) gatherOwners(st *state.State) (sharers map[string][]string) {
 	s.latest, sharers = s.ownersAndSharers(st)
 	s.left = s.leftBehind(st, s.latest)
 	return sharers
@@ -148,14 +148,14 @@ func (s *Surveyor) gatherOwners(st *checkpoint.State) (sharers map[string][]stri
 
 // Owners returns, by path, the workstream that recorded an artifact last. Only workstreams
 // whose work is done count.
-func (s *Surveyor) Owners(st *checkpoint.State) map[string]string {
+func (s *Surveyor) Owners(st *state.State) map[string]string {
 	owners, _ := s.ownersAndSharers(st)
 	return owners
 }
 
 // ownersAndSharers returns the owners as Owners does. It also returns, by path, all
 // workstreams that recorded an artifact if there are several.
-func (s *Surveyor) ownersAndSharers(st *checkpoint.State) (owners map[string]string, sharers map[string][]string) {
+func (s *Surveyor) ownersAndSharers(st *state.State) (owners map[string]string, sharers map[string][]string) {
 	owners, sharers = make(map[string]string), make(map[string][]string)
 	newest := make(map[string]uint64)
 	for _, phase := range s.p.Phases {
@@ -180,8 +180,8 @@ func (s *Surveyor) ownersAndSharers(st *checkpoint.State) (owners map[string]str
 
 // leftBehind returns, by path, the artifacts of other workstreams as failed attempts left
 // them. If several attempts changed an artifact, the last one counts.
-func (s *Surveyor) leftBehind(st *checkpoint.State, owners map[string]string) map[string]checkpoint.Artifact {
-	behind := make(map[string]checkpoint.Artifact)
+func (s *Surveyor) leftBehind(st *state.State, owners map[string]string) map[string]state.Artifact {
+	behind := make(map[string]state.Artifact)
 	newest := make(map[string]uint64)
 	for _, phase := range s.p.Phases {
 		for _, ws := range phase.Workstreams {
@@ -206,7 +206,7 @@ func (s *Surveyor) leftBehind(st *checkpoint.State, owners map[string]string) ma
 
 // Recorded returns an artifact from the record: as its workstream made it, or as a failed
 // attempt of another workstream left it. It returns nil if the artifact is not on record.
-func (s *Surveyor) Recorded(st *checkpoint.State, workstream string, path checkpoint.Text) *checkpoint.Artifact {
+func (s *Surveyor) Recorded(st *state.State, workstream string, path state.Text) *state.Artifact {
 	if a, ok := s.left[string(path)]; ok && a.Digest != "" {
 		return &a
 	}
@@ -216,8 +216,8 @@ func (s *Surveyor) Recorded(st *checkpoint.State, workstream string, path checkp
 // verifyAll verifies the artifacts of all work that is done, and notes which artifacts
 // Runner restores before anything starts. Steps that read these artifacts find them as
 // recorded.
-func (s *Surveyor) verifyAll(ctx context.Context, f *plan.Facts, st *checkpoint.State, choice plan.OnConflict) error {
-	s.restores, s.restoredLinks, s.gone = make(map[string]checkpoint.Artifact), make(tree.Links), nil
+func (s *Surveyor) verifyAll(ctx context.Context, f *plan.Facts, st *state.State, choice plan.OnConflict) error {
+	s.restores, s.restoredLinks, s.gone = make(map[string]state.Artifact), make(tree.Links), nil
 	for _, phase := range s.p.Phases {
 		for _, ws := range phase.Workstreams {
 			rec := plan.RecordOf(st, ws.Name)
@@ -245,7 +245,7 @@ func (s *Surveyor) verifyAll(ctx context.Context, f *plan.Facts, st *checkpoint.
 
 // RecordedArtifact returns an artifact as its workstream recorded it, nil if it is not on
 // record.
-func RecordedArtifact(st *checkpoint.State, workstream string, path checkpoint.Text) *checkpoint.Artifact {
+func RecordedArtifact(st *state.State, workstream string, path state.Text) *state.Artifact {
 	rec := plan.RecordOf(st, workstream)
 	if rec == nil {
 		return nil

@@ -24,8 +24,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/objects"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/checkpoint/workspace/tree"
 	"prdrunner/pipeline"
@@ -41,19 +41,19 @@ type Surveyor struct {
 	plan    string              // the plan file, which never counts as a changed file
 	mask    func(string) string // hides sensitive values in file names, because names are recorded
 
-	latest  map[string]string              // the workstream whose work is done and that recorded an artifact last, by path
-	left    map[string]checkpoint.Artifact // these artifacts as failed attempts of other workstreams left them, by path
+	latest  map[string]string         // the workstream whose work is done and that recorded an artifact last, by path
+	left    map[string]state.Artifact // these artifacts as failed attempts of other workstreams left them, by path
 	Partial plan.PartialWork
 	// restores are the artifacts that Runner restores before anything starts, by path.
 	// DoneRestoring empties it.
-	restores map[string]checkpoint.Artifact
+	restores map[string]state.Artifact
 	// restoredLinks are the symbolic links in restores.
 	restoredLinks tree.Links
 	links         *links
-	gone          []checkpoint.Artifact // missing artifacts that are no objects: only their workstream can make them again
-	captured      *workspace.Listing    // what the last run captured; its entries may name no blobs; nil: not known
-	ended         *workspace.Listing    // the files at the end of the last run; nil: not known
-	since         map[string]string     // how ended differs from an earlier capture, by the listing of that capture
+	gone          []state.Artifact   // missing artifacts that are no objects: only their workstream can make them again
+	captured      *workspace.Listing // what the last run captured; its entries may name no blobs; nil: not known
+	ended         *workspace.Listing // the files at the end of the last run; nil: not known
+	since         map[string]string  // how ended differs from an earlier capture, by the listing of that capture
 }
 
 // New returns a surveyor of the files in w. The plan file, "" for none, is relative to the
@@ -76,7 +76,7 @@ func (s *Surveyor) LinksOut(told map[string]bool) []string { return s.links.lead
 func (s *Surveyor) DoneRestoring() { s.restores, s.restoredLinks = nil, nil }
 
 // OneGate gathers the facts that the answer to one gate depends on.
-func (s *Surveyor) OneGate(ctx context.Context, f *plan.Facts, st *checkpoint.State, g *pipeline.Gate) error {
+func (s *Surveyor) OneGate(ctx context.Context, f *plan.Facts, st *state.State, g *pipeline.Gate) error {
 	if err := s.meetLinks(ctx); err != nil {
 		return err
 	}
@@ -100,14 +100,14 @@ func (s *Surveyor) session(ctx context.Context, f *plan.Facts) (err error) {
 		if err != nil && !tree.IsAbsent(err) {
 			return fmt.Errorf("read the PRD document: %w", err)
 		}
-		f.Document = &checkpoint.FileRef{Path: checkpoint.Text(s.p.Document), Digest: a.Digest}
+		f.Document = &state.FileRef{Path: state.Text(s.p.Document), Digest: a.Digest}
 	}
 	return nil
 }
 
 // readHead reads the git head, and whether the branch of the session's last run still
 // exists. On a detached HEAD, as in most CI checkouts, branches prove nothing.
-func readHead(ctx context.Context, f *plan.Facts, git Git, st *checkpoint.State) (err error) {
+func readHead(ctx context.Context, f *plan.Facts, git Git, st *state.State) (err error) {
 	if git == nil {
 		return nil
 	}
@@ -126,7 +126,7 @@ func readHead(ctx context.Context, f *plan.Facts, git Git, st *checkpoint.State)
 
 // Workstream gathers a workstream's input files, and the present state of its recorded
 // artifacts.
-func (s *Surveyor) Workstream(ctx context.Context, f *plan.Facts, ws *pipeline.Workstream, rec *checkpoint.Workstream) error {
+func (s *Surveyor) Workstream(ctx context.Context, f *plan.Facts, ws *pipeline.Workstream, rec *state.Workstream) error {
 	if err := s.gatherInputs(ctx, f, ws); err != nil {
 		return err
 	}
@@ -161,7 +161,7 @@ func (s *Surveyor) GatherUnder(ctx context.Context, f *plan.Facts, ws *pipeline.
 		return fmt.Errorf("look at what %s is about to write over: %w", ws.Name, err)
 	}
 	for i := range found {
-		found[i].Path = checkpoint.Text(s.mask(string(found[i].Path)))
+		found[i].Path = state.Text(s.mask(string(found[i].Path)))
 	}
 	f.Under[ws.Name] = plan.FileSet{Files: found, Patterns: patterns}
 	return nil
@@ -169,8 +169,8 @@ func (s *Surveyor) GatherUnder(ctx context.Context, f *plan.Facts, ws *pipeline.
 
 // goneAmong returns the missing artifacts that match the patterns and that only their
 // workstream can make again. Whether they change is known only then.
-func (s *Surveyor) goneAmong(patterns []string) []checkpoint.Artifact {
-	return slices.DeleteFunc(slices.Clone(s.gone), func(a checkpoint.Artifact) bool { return !plan.MatchesAny(patterns, string(a.Path)) })
+func (s *Surveyor) goneAmong(patterns []string) []state.Artifact {
+	return slices.DeleteFunc(slices.Clone(s.gone), func(a state.Artifact) bool { return !plan.MatchesAny(patterns, string(a.Path)) })
 }
 
 // Gate gathers the files that a gate judges: its inputs, or else the inputs and artifacts
@@ -194,7 +194,7 @@ func (s *Surveyor) Gate(ctx context.Context, f *plan.Facts, g *pipeline.Gate) er
 // Everything gathers the facts for a whole plan. It verifies the artifacts of all work
 // that is done. If thorough is true, it also gathers the inputs of workstreams that have
 // yet to run.
-func (s *Surveyor) Everything(ctx context.Context, f *plan.Facts, st *checkpoint.State, git Git, choice plan.OnConflict, thorough bool) error {
+func (s *Surveyor) Everything(ctx context.Context, f *plan.Facts, st *state.State, git Git, choice plan.OnConflict, thorough bool) error {
 	files := s.files
 	s.files = files.Still() // no workstream runs meanwhile
 	defer func() { s.files = files }()
@@ -250,7 +250,7 @@ func (s *Surveyor) Everything(ctx context.Context, f *plan.Facts, st *checkpoint
 
 // allInputs gathers the inputs of workstreams whose work is done or that have a cache. If
 // thorough is true, it gathers the inputs of all workstreams.
-func (s *Surveyor) allInputs(ctx context.Context, f *plan.Facts, st *checkpoint.State, thorough bool) error {
+func (s *Surveyor) allInputs(ctx context.Context, f *plan.Facts, st *state.State, thorough bool) error {
 	for _, phase := range s.p.Phases {
 		for _, ws := range phase.Workstreams {
 			if len(ws.Inputs) > 0 && (thorough || ws.Cache || plan.Done(plan.RecordOf(st, ws.Name))) {
@@ -264,7 +264,7 @@ func (s *Surveyor) allInputs(ctx context.Context, f *plan.Facts, st *checkpoint.
 }
 
 // allGates gathers the files of all gates that have passed.
-func (s *Surveyor) allGates(ctx context.Context, f *plan.Facts, st *checkpoint.State) error {
+func (s *Surveyor) allGates(ctx context.Context, f *plan.Facts, st *state.State) error {
 	for _, phase := range s.p.Phases {
 		for _, ws := range phase.Workstreams {
 			if err := s.gates(ctx, f, st, ws.Gates); err != nil {
@@ -279,7 +279,7 @@ func (s *Surveyor) allGates(ctx context.Context, f *plan.Facts, st *checkpoint.S
 }
 
 // off reports whether a workstream is not enabled, judging by the results on record.
-func (s *Surveyor) off(ws *pipeline.Workstream, st *checkpoint.State) bool {
+func (s *Surveyor) off(ws *pipeline.Workstream, st *state.State) bool {
 	r := plan.ResultsOf(st, s.p, pipeline.RunInfo{Session: st.Session, Resumed: true})
 	for _, when := range []func(pipeline.Results) (bool, hcl.Diagnostics){ws.Phase.Enabled, ws.Enabled} {
 		if enabled, diags := when(r); !enabled && !diags.HasErrors() {
@@ -292,7 +292,7 @@ func (s *Surveyor) off(ws *pipeline.Workstream, st *checkpoint.State) bool {
 // describeAll describes the files that match the patterns, as if Runner had restored
 // artifacts already. It leaves out the files for which leaveOut returns true. It also
 // returns the patterns, extended for links.
-func (s *Surveyor) describeAll(ctx context.Context, patterns []string, leaveOut func(string) bool) (found []checkpoint.Artifact, extended []string, err error) {
+func (s *Surveyor) describeAll(ctx context.Context, patterns []string, leaveOut func(string) bool) (found []state.Artifact, extended []string, err error) {
 	m, err := s.files.Match(ctx, patterns, s.restoredLinks)
 	if err != nil {
 		return nil, nil, err
@@ -319,11 +319,11 @@ func (s *Surveyor) meetLinks(ctx context.Context) error {
 // withRestored replaces the files in found that Runner will restore by the recorded
 // artifacts, and adds the restored files that match the patterns. The result is sorted by
 // path.
-func (s *Surveyor) withRestored(found []checkpoint.Artifact, patterns []string, leaveOut func(string) bool) []checkpoint.Artifact {
+func (s *Surveyor) withRestored(found []state.Artifact, patterns []string, leaveOut func(string) bool) []state.Artifact {
 	if len(s.restores) == 0 {
 		return found
 	}
-	found = slices.DeleteFunc(found, func(a checkpoint.Artifact) bool {
+	found = slices.DeleteFunc(found, func(a state.Artifact) bool {
 		_, restored := s.restores[string(a.Path)]
 		return restored
 	})
@@ -332,17 +332,17 @@ func (s *Surveyor) withRestored(found []checkpoint.Artifact, patterns []string, 
 			found = append(found, a)
 		}
 	}
-	slices.SortFunc(found, func(a, b checkpoint.Artifact) int { return strings.Compare(string(a.Path), string(b.Path)) })
+	slices.SortFunc(found, func(a, b state.Artifact) int { return strings.Compare(string(a.Path), string(b.Path)) })
 	return found
 }
 
 // gates gathers the files that the gates judge, for gates that have passed.
-func (s *Surveyor) gates(ctx context.Context, f *plan.Facts, st *checkpoint.State, gates []*pipeline.Gate) error {
+func (s *Surveyor) gates(ctx context.Context, f *plan.Facts, st *state.State, gates []*pipeline.Gate) error {
 	for _, g := range gates {
 		if st == nil {
 			return nil
 		}
-		if rec := st.Gate(g.Label()); rec == nil || rec.Status != checkpoint.Passed {
+		if rec := st.Gate(g.Label()); rec == nil || rec.Status != state.Passed {
 			continue
 		}
 		if err := s.Gate(ctx, f, g); err != nil {
@@ -369,7 +369,7 @@ func (s *Surveyor) see(ctx context.Context, v plan.Scope, seq uint64) (plan.File
 	for i := range set.Files {
 		a := &set.Files[i]
 		shared, before := s.own.Shared(v, string(a.Path))
-		a.Path = checkpoint.Text(s.mask(string(a.Path)))
+		a.Path = state.Text(s.mask(string(a.Path)))
 		if shared {
 			set.Shared = append(set.Shared, plan.SharedFile{Artifact: *a, Before: before})
 		}
@@ -381,9 +381,9 @@ func (s *Surveyor) see(ctx context.Context, v plan.Scope, seq uint64) (plan.File
 // Git reads the state of the git work tree.
 type Git interface {
 	// Head returns the branch and commit that are checked out, nil outside a work tree.
-	Head(ctx context.Context) (*checkpoint.Git, error)
+	Head(ctx context.Context) (*state.Git, error)
 	// Deleted reports whether the branch was deleted that was at a commit: the repository has
 	// the commit, but no branch of that name, neither a local one nor one fetched from a
 	// remote. In a repository without the commit, Deleted returns false.
-	Deleted(ctx context.Context, was checkpoint.Git) (bool, error)
+	Deleted(ctx context.Context, was state.Git) (bool, error)
 }

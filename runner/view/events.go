@@ -6,47 +6,46 @@ import (
 	"strings"
 	"time"
 
-	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
 )
 
 // printEvent prints an event, with a case for each kind. Only a verbose view shows starts
 // and events that a later event completes.
-func (v *plain) printEvent(at time.Time, e checkpoint.Event) {
+func (v *plain) printEvent(at time.Time, e state.Event) {
 	switch e := e.(type) {
-	case checkpoint.PhaseStarted:
+	case state.PhaseStarted:
 		v.startTimer(e.Phase, at)
 		v.page.printf("\n%s\n", v.page.paint(bold, v.phaseTitle(e.Phase)))
-	case checkpoint.PhaseCompleted:
+	case state.PhaseCompleted:
 		delete(v.began, e.Phase)
 		v.printDone("", "phase "+e.Phase, millis(e.DurationMS))
-	case checkpoint.PhaseSkipped:
+	case state.PhaseSkipped:
 		v.printNeutral("", "phase "+e.Phase+" skipped", string(e.Reason))
-	case checkpoint.PauseAsked:
+	case state.PauseAsked:
 		v.printAttention("pause requested"+byWhom(e.By), string(e.Reason))
-	case checkpoint.ProcessesEnded:
+	case state.ProcessesEnded:
 		v.printAttention(processes(e))
-	case checkpoint.CheckpointCreated:
+	case state.CheckpointCreated:
 		v.printCheckpoint(e)
-	case checkpoint.CheckpointsRemoved:
+	case state.CheckpointsRemoved:
 		if v.verbose {
 			v.printNeutral("", Plural(len(e.IDs), "checkpoint")+" removed", string(e.Reason))
 		}
-	case checkpoint.ArtifactsRestored:
+	case state.ArtifactsRestored:
 		v.printDone("  ", v.titled(e.Workstream)+" has its artifacts back", "", textPaths(e.Paths)...)
-	case checkpoint.WorkspaceCaptured:
+	case state.WorkspaceCaptured:
 		if v.verbose {
 			v.printNeutral("", "captured "+Plural(e.Files, "file"))
 		}
-	case checkpoint.CheckpointSkipped:
+	case state.CheckpointSkipped:
 		what := Plural(len(e.IDs), "checkpoint") + " skipped"
 		if len(e.IDs) == 0 {
 			what = "not written, and skipped"
 		}
 		v.printAttention(what, string(e.Error))
-	case checkpoint.SessionStarted, checkpoint.SessionResumed, checkpoint.SessionPaused, checkpoint.SessionFailed,
-		checkpoint.SessionInterrupted, checkpoint.SessionCompleted, checkpoint.SessionAbandoned, checkpoint.SessionAdopted, checkpoint.HooksDue, checkpoint.HookEnded,
-		checkpoint.ActsRemembered:
+	case state.SessionStarted, state.SessionResumed, state.SessionPaused, state.SessionFailed,
+		state.SessionInterrupted, state.SessionCompleted, state.SessionAbandoned, state.SessionAdopted, state.HooksDue, state.HookEnded,
+		state.ActsRemembered:
 		// Begin and End print these, because they know more than the event.
 	default:
 		if !v.printWorkstream(at, e) {
@@ -56,17 +55,17 @@ func (v *plain) printEvent(at time.Time, e checkpoint.Event) {
 }
 
 // printWorkstream prints an event of a workstream, and reports false for any other event.
-func (v *plain) printWorkstream(at time.Time, e checkpoint.Event) bool {
+func (v *plain) printWorkstream(at time.Time, e state.Event) bool {
 	switch e := e.(type) {
-	case checkpoint.WorkstreamStarted:
+	case state.WorkstreamStarted:
 		v.startTimer(e.Workstream, at)
 		if v.verbose {
 			v.printNeutral("  ", v.titled(e.Workstream)+" started", attempt(e.Attempt))
 		}
-	case checkpoint.WorkstreamAttemptFailed:
+	case state.WorkstreamAttemptFailed:
 		v.printAttention(fmt.Sprintf("%s attempt %d failed", e.Workstream, e.Attempt),
 			location(e.Error)+string(e.Error.Message), "again in "+millis(e.RetryInMS))
-	case checkpoint.WorkstreamSucceeded:
+	case state.WorkstreamSucceeded:
 		delete(v.began, e.Workstream)
 		v.work[e.Workstream] = howMade(e.Work)
 		if v.verbose {
@@ -76,25 +75,25 @@ func (v *plain) printWorkstream(at time.Time, e checkpoint.Event) bool {
 			}
 			v.printNeutral("  ", v.titled(e.Workstream)+did+howMade(e.Work), "its gates come next")
 		}
-	case checkpoint.WorkstreamCompleted:
+	case state.WorkstreamCompleted:
 		v.printCompleted(e)
-	case checkpoint.WorkstreamFailed:
+	case state.WorkstreamFailed:
 		v.printFailure(v.titled(e.Workstream), v.elapsed(e.Workstream, at), e.Error)
-	case checkpoint.WorkstreamInterrupted:
+	case state.WorkstreamInterrupted:
 		v.elapsed(e.Workstream, at)
 		v.printNeutral("  ", v.titled(e.Workstream)+" interrupted", attempt(e.Attempt))
-	case checkpoint.WorkstreamUncertain:
+	case state.WorkstreamUncertain:
 		v.elapsed(e.Workstream, at)
 		v.printAttention(v.titled(e.Workstream)+" is uncertain", string(e.Error.Message))
-	case checkpoint.WorkstreamResolved:
+	case state.WorkstreamResolved:
 		v.printDone("  ", fmt.Sprintf("%s resolved as %s%s", v.titled(e.Workstream), e.Resolution, resolver(e)), "", string(e.Reason))
-	case checkpoint.WorkstreamSkipped:
+	case state.WorkstreamSkipped:
 		v.printNeutral("  ", v.titled(e.Workstream)+" skipped", string(e.Reason))
-	case checkpoint.WorkstreamInvalidated:
+	case state.WorkstreamInvalidated:
 		if v.verbose || !v.reasonShown[e.Workstream] {
 			v.printNeutral("  ", v.titled(e.Workstream)+" will run again", string(e.Reason))
 		}
-	case checkpoint.WorkstreamEdited:
+	case state.WorkstreamEdited:
 		if len(e.Edited) == 0 { // its artifacts were not compared
 			v.printNeutral("  ", "artifacts of "+v.titled(e.Workstream)+" are recorded as they are", artifactPaths(e.Artifacts)...)
 			break
@@ -106,7 +105,7 @@ func (v *plain) printWorkstream(at time.Time, e checkpoint.Event) bool {
 	return true
 }
 
-func (v *plain) printCompleted(e checkpoint.WorkstreamCompleted) {
+func (v *plain) printCompleted(e state.WorkstreamCompleted) {
 	made, summary := v.work[e.Workstream], ""
 	if e.Work != nil {
 		made, summary = howMade(*e.Work), string(e.Work.Summary)
@@ -118,7 +117,7 @@ func (v *plain) printCompleted(e checkpoint.WorkstreamCompleted) {
 }
 
 // howMade returns how long the work took, or which earlier run it was reused from.
-func howMade(work checkpoint.Work) string {
+func howMade(work state.Work) string {
 	if c := work.Cached; c != nil {
 		return resultOf(c)
 	}
@@ -126,39 +125,39 @@ func howMade(work checkpoint.Work) string {
 }
 
 // resultOf returns the name of the run that produced a result.
-func resultOf(c *checkpoint.Cached) string {
+func resultOf(c *state.Cached) string {
 	return fmt.Sprintf("result of session %s of %s", state.ShortSession(c.Session), c.At.UTC().Format("2006-01-02 15:04 UTC"))
 }
 
-func (v *plain) printGate(at time.Time, e checkpoint.Event) {
+func (v *plain) printGate(at time.Time, e state.Event) {
 	switch e := e.(type) {
-	case checkpoint.GateStarted:
+	case state.GateStarted:
 		v.startTimer(e.Gate, at)
 		if v.verbose {
 			v.printNeutral("  ", e.Gate+" is being judged")
 		}
-	case checkpoint.GatePassed:
+	case state.GatePassed:
 		delete(v.began, e.Gate)
 		review := ""
 		if e.Review {
 			review = "waits for review"
 		}
 		v.printDone("  ", e.Gate+" passed", millis(e.DurationMS), formatValue(e.Value), review)
-	case checkpoint.GateFailed:
+	case state.GateFailed:
 		delete(v.began, e.Gate)
 		v.failureShown[e.Gate] = true
 		v.printFailure(e.Gate, millis(e.DurationMS), e.Error)
-	case checkpoint.GateAsked:
+	case state.GateAsked:
 		v.printAttention(e.Gate+" waits for approval", string(e.Message), approvers(e.Approvers))
-	case checkpoint.GateApproved:
+	case state.GateApproved:
 		v.printDone("  ", e.Gate+" approved"+byWhom(e.By), "", string(e.Comment))
-	case checkpoint.GateRejected:
+	case state.GateRejected:
 		v.printLine("  ", v.page.paint(red, "✗"), e.Gate+" rejected"+byWhom(e.By), "", string(e.Reason))
-	case checkpoint.GateReviewed:
+	case state.GateReviewed:
 		v.printDone("  ", e.Gate+" reviewed"+byWhom(e.By), "", string(e.Comment))
-	case checkpoint.GateSkipped:
+	case state.GateSkipped:
 		v.printNeutral("  ", e.Gate+" skipped", string(e.Reason))
-	case checkpoint.GateVoided:
+	case state.GateVoided:
 		if v.verbose || !v.reasonShown[e.Gate] {
 			v.printNeutral("  ", e.Gate+" will be judged again", string(e.Reason))
 		}
@@ -168,12 +167,12 @@ func (v *plain) printGate(at time.Time, e checkpoint.Event) {
 // isFrequent reports whether checkpoints of a trigger come with every workstream or gate.
 // Only a verbose view shows them, because ten thousand workstreams would print thirty
 // thousand lines.
-func isFrequent(t checkpoint.Trigger) bool {
-	return t == checkpoint.TriggerWorkstreamComplete || t == checkpoint.TriggerBatchComplete || t == checkpoint.TriggerGatePassed
+func isFrequent(t state.Trigger) bool {
+	return t == state.TriggerWorkstreamComplete || t == state.TriggerBatchComplete || t == state.TriggerGatePassed
 }
 
 // printCheckpoint prints a checkpoint with its artifacts and its commit.
-func (v *plain) printCheckpoint(e checkpoint.CheckpointCreated) {
+func (v *plain) printCheckpoint(e state.CheckpointCreated) {
 	if v.verbose || !isFrequent(e.Trigger) {
 		mark := v.page.paint(green, "✓")
 		if e.Uncaptured {
@@ -188,13 +187,13 @@ func (v *plain) printCheckpoint(e checkpoint.CheckpointCreated) {
 }
 
 // holdsFound reports whether a checkpoint contains the files that a resumed run found.
-func holdsFound(e checkpoint.CheckpointCreated) bool {
-	beginning := e.Trigger == checkpoint.TriggerStart || e.Trigger == checkpoint.TriggerPhaseTransition
+func holdsFound(e state.CheckpointCreated) bool {
+	beginning := e.Trigger == state.TriggerStart || e.Trigger == state.TriggerPhaseTransition
 	return beginning && e.Reason != "" && !e.Uncaptured
 }
 
 // whereFound returns what the run found, and which checkpoint contains that.
-func whereFound(e checkpoint.CheckpointCreated) string {
+func whereFound(e state.CheckpointCreated) string {
 	are := "they are"
 	if strings.HasPrefix(string(e.Reason), "1 ") {
 		are = "it is"
@@ -205,7 +204,7 @@ func whereFound(e checkpoint.CheckpointCreated) string {
 // contents returns the number of artifacts that the checkpoint's step created or changed,
 // and the commit of git. It does not count the checkpoint's files, which are those of the
 // whole workspace.
-func contents(e checkpoint.CheckpointCreated) string {
+func contents(e state.CheckpointCreated) string {
 	var parts []string
 	if n := e.Created + e.Modified; n > 0 {
 		parts = append(parts, Plural(n, "artifact")+" made or changed")
@@ -230,7 +229,7 @@ func (v *plain) phaseTitle(name string) string {
 	return "Phase: " + name
 }
 
-func processes(e checkpoint.ProcessesEnded) string {
+func processes(e state.ProcessesEnded) string {
 	list := make([]string, len(e.Processes))
 	for i, p := range e.Processes {
 		list[i] = strings.TrimSpace(strconv.Itoa(p.PID) + " " + string(p.Command))
@@ -252,14 +251,14 @@ func attempt(n int) string {
 	return fmt.Sprintf("attempt %d", n)
 }
 
-func byWhom(a checkpoint.Actor) string {
+func byWhom(a state.Actor) string {
 	if a.User == "" {
 		return ""
 	}
 	return " by " + a.User
 }
 
-func resolver(e checkpoint.WorkstreamResolved) string {
+func resolver(e state.WorkstreamResolved) string {
 	if e.Verified {
 		return " by its verify command"
 	}
@@ -273,7 +272,7 @@ func approvers(names []string) string {
 	return "by " + strings.Join(names, " or ")
 }
 
-func textPaths(list []checkpoint.Text) []string {
+func textPaths(list []state.Text) []string {
 	s := make([]string, len(list))
 	for i, p := range list {
 		s[i] = string(p)
@@ -282,7 +281,7 @@ func textPaths(list []checkpoint.Text) []string {
 }
 
 // artifactPaths returns the paths of artifacts if they are few.
-func artifactPaths(list []checkpoint.Artifact) []string {
+func artifactPaths(list []state.Artifact) []string {
 	if len(list) > 5 {
 		return []string{fmt.Sprintf("%d files", len(list))}
 	}

@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"strings"
 
-	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/runner"
 )
 
 // printFailure prints a failure: its message, its location, the end of the log, and the
 // path of the log.
-func (v *plain) printFailure(what, took string, f checkpoint.Failure) {
+func (v *plain) printFailure(what, took string, f state.Failure) {
 	what += " failed"
 	if took != "" {
 		what += " after " + took
@@ -48,7 +48,7 @@ func (v *plain) printTail(path string) {
 }
 
 // location returns "file:line:column: ", or "" if it is unknown.
-func location(f checkpoint.Failure) string {
+func location(f state.Failure) string {
 	if f.File == "" {
 		return ""
 	}
@@ -63,7 +63,7 @@ func location(f checkpoint.Failure) string {
 }
 
 // Summary returns a failure in one line: WS3: file:45: message.
-func Summary(f checkpoint.Failure) string {
+func Summary(f state.Failure) string {
 	who := f.Workstream
 	if f.Gate != "" {
 		who = f.Gate
@@ -79,9 +79,9 @@ func (v *plain) printEnd(e runner.Ending) {
 	v.page.WriteByte('\n')
 	took := v.page.paint(dim, Duration(e.Duration))
 	switch {
-	case e.Status == checkpoint.StatusComplete:
+	case e.Status == state.StatusComplete:
 		v.page.printf("%s %s  %s\n", v.page.paint(green, "✓"), v.page.paint(bold, v.prd+" complete"), took)
-	case e.Status == checkpoint.StatusFailed:
+	case e.Status == state.StatusFailed:
 		v.printEndFailed(e, took)
 	case e.Signal != "":
 		v.page.printf("%s %s  %s\n", v.page.paint(yellow, "!"), v.page.paint(bold, v.prd+" interrupted by "+e.Signal), took)
@@ -91,7 +91,7 @@ func (v *plain) printEnd(e runner.Ending) {
 	case e.Done():
 		v.page.printf("%s %s  %s\n", v.page.paint(green, "✓"), v.page.paint(bold, v.prd+": what was chosen is done"), took)
 		v.page.printf("  %s\n", Waits(*e.Pause))
-	case e.Status == checkpoint.StatusPaused:
+	case e.Status == state.StatusPaused:
 		v.page.printf("%s %s  %s\n", v.page.paint(yellow, "!"), v.page.paint(bold, v.prd+" paused"), took)
 		if e.Pause != nil {
 			v.page.printf("  %s\n", Waits(*e.Pause))
@@ -111,7 +111,7 @@ func (v *plain) printEndFailed(e runner.Ending, took painted) {
 	v.page.printf("%s %s  %s\n", v.page.paint(red, "✗"), v.page.paint(bold, v.prd+" failed"), took)
 	failures := e.Failed
 	if len(failures) == 0 && e.Error != nil {
-		failures = []checkpoint.Failure{*e.Error}
+		failures = []state.Failure{*e.Error}
 	}
 	for _, f := range failures {
 		v.page.printf("  %s\n", Summary(f))
@@ -119,29 +119,29 @@ func (v *plain) printEndFailed(e runner.Ending, took painted) {
 }
 
 // Waits returns what a paused session waits for.
-func Waits(p checkpoint.Pause) string {
+func Waits(p state.Pause) string {
 	if p.Message != "" {
 		return OneLine(string(p.Message))
 	}
 	var s string
 	switch p.Reason {
-	case checkpoint.PauseApproval:
+	case state.PauseApproval:
 		s = "waits for approval of " + strings.Join(p.Gates, ", ")
-	case checkpoint.PauseReview:
+	case state.PauseReview:
 		s = "stopped for review after " + strings.Join(p.Gates, ", ")
-	case checkpoint.PauseRequested:
+	case state.PauseRequested:
 		s = "a pause was requested"
-	case checkpoint.PauseTimeout:
+	case state.PauseTimeout:
 		s = "the timeout of the session has passed"
-	case checkpoint.PauseUncertain:
+	case state.PauseUncertain:
 		s = "nobody knows how these ended: " + strings.Join(p.Steps, ", ")
-	case checkpoint.PauseCheckpoint:
+	case state.PauseCheckpoint:
 		s = "a checkpoint could not be written"
-	case checkpoint.PauseRollback:
+	case state.PauseRollback:
 		s = "it was rolled back"
-	case checkpoint.PauseAdopted:
+	case state.PauseAdopted:
 		s = "it was adopted"
-	case checkpoint.PauseChosen:
+	case state.PauseChosen:
 		s = "only some workstreams were chosen"
 	default:
 		s = string(p.Reason)

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/journal"
+	"prdrunner/checkpoint/state"
 	"prdrunner/runner"
 	"prdrunner/runner/plan"
 )
@@ -45,18 +45,18 @@ type beginLine struct {
 
 type warningLine struct {
 	head
-	Message checkpoint.Text `json:"message"`
+	Message state.Text `json:"message"`
 }
 
 type endLine struct {
 	head
-	Status     checkpoint.Status    `json:"status"`
-	Error      *checkpoint.Failure  `json:"error,omitempty"`
-	Failed     []checkpoint.Failure `json:"failed"`
-	Pause      *checkpoint.Pause    `json:"pause,omitempty"`
-	Signal     string               `json:"signal,omitempty"`
-	DurationMS int64                `json:"duration_ms"`
-	Next       []checkpoint.Text    `json:"next"`
+	Status     state.Status    `json:"status"`
+	Error      *state.Failure  `json:"error,omitempty"`
+	Failed     []state.Failure `json:"failed"`
+	Pause      *state.Pause    `json:"pause,omitempty"`
+	Signal     string          `json:"signal,omitempty"`
+	DurationMS int64           `json:"duration_ms"`
+	Next       []state.Text    `json:"next"`
 }
 
 // Err implements View.
@@ -76,7 +76,7 @@ func (v *jsonView) Begin(b runner.Beginning) {
 }
 
 // Commit implements runner.View.
-func (v *jsonView) Commit(c checkpoint.Commit) {
+func (v *jsonView) Commit(c state.Commit) {
 	for _, e := range c.Events {
 		if err := v.encodeEvent(c, e); err != nil {
 			v.setError(err)
@@ -88,7 +88,7 @@ func (v *jsonView) Commit(c checkpoint.Commit) {
 
 // Warn implements runner.View.
 func (v *jsonView) Warn(message string) {
-	v.printLine(warningLine{head: v.newHead("run.warning"), Message: checkpoint.Text(message)})
+	v.printLine(warningLine{head: v.newHead("run.warning"), Message: state.Text(message)})
 	v.writeBuffer()
 }
 
@@ -99,22 +99,22 @@ func (v *jsonView) End(e runner.Ending) {
 		Signal: e.Signal, DurationMS: e.Duration.Milliseconds(), Next: e.Next,
 	}
 	if line.Failed == nil {
-		line.Failed = []checkpoint.Failure{}
+		line.Failed = []state.Failure{}
 	}
 	if line.Next == nil {
-		line.Next = []checkpoint.Text{}
+		line.Next = []state.Text{}
 	}
 	v.printLine(line)
 	v.writeBuffer()
 }
 
 // encodeEvent writes the head of a line, followed by the event's fields.
-func (v *jsonView) encodeEvent(c checkpoint.Commit, e checkpoint.Event) error {
+func (v *jsonView) encodeEvent(c state.Commit, e state.Event) error {
 	body, err := journal.MarshalEvent(e)
 	if err != nil {
 		return fmt.Errorf("print event %s: %w", e.Kind(), err)
 	}
-	if _, ok := e.(checkpoint.SessionStarted); ok {
+	if _, ok := e.(state.SessionStarted); ok {
 		if body, err = renameVersion(body); err != nil {
 			return fmt.Errorf("print event %s: %w", e.Kind(), err)
 		}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/runner"
 	"prdrunner/runner/plan"
 )
@@ -38,7 +38,7 @@ func (v *live) Begin(b runner.Beginning) {
 }
 
 // Commit implements runner.View.
-func (v *live) Commit(c checkpoint.Commit) {
+func (v *live) Commit(c state.Commit) {
 	for _, e := range c.Events {
 		v.follow(e)
 	}
@@ -60,31 +60,31 @@ func (v *live) End(e runner.Ending) {
 }
 
 // follow updates the list of running workstreams, in the order of their starts.
-func (v *live) follow(e checkpoint.Event) {
+func (v *live) follow(e state.Event) {
 	switch e := e.(type) {
-	case checkpoint.WorkstreamStarted:
+	case state.WorkstreamStarted:
 		v.removeRunning(e.Workstream)
 		v.running = append(v.running, e.Workstream)
-	case checkpoint.GateStarted:
+	case state.GateStarted:
 		v.running = append(v.running, e.Gate)
-	case checkpoint.WorkstreamAttemptFailed:
+	case state.WorkstreamAttemptFailed:
 		v.removeRunning(e.Workstream)
 		v.waiting = append(v.waiting, e.Workstream)
-	case checkpoint.WorkstreamSucceeded:
+	case state.WorkstreamSucceeded:
 		v.removeRunning(e.Workstream)
-	case checkpoint.WorkstreamCompleted:
+	case state.WorkstreamCompleted:
 		v.removeRunning(e.Workstream)
-	case checkpoint.WorkstreamFailed:
+	case state.WorkstreamFailed:
 		v.removeRunning(e.Workstream)
-	case checkpoint.WorkstreamInterrupted:
+	case state.WorkstreamInterrupted:
 		v.removeRunning(e.Workstream)
-	case checkpoint.WorkstreamUncertain:
+	case state.WorkstreamUncertain:
 		v.removeRunning(e.Workstream)
-	case checkpoint.GatePassed:
+	case state.GatePassed:
 		v.removeRunning(e.Gate)
-	case checkpoint.GateFailed:
+	case state.GateFailed:
 		v.removeRunning(e.Gate)
-	case checkpoint.GateAsked: // the prompt replaces the status line
+	case state.GateAsked: // the prompt replaces the status line
 		v.running = nil
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/runner"
 	"prdrunner/runner/plan"
 )
@@ -54,7 +54,7 @@ func (v *plain) Begin(b runner.Beginning) {
 }
 
 // Commit implements runner.View.
-func (v *plain) Commit(c checkpoint.Commit) {
+func (v *plain) Commit(c state.Commit) {
 	v.printCommit(c)
 	v.writePage()
 }
@@ -101,7 +101,7 @@ func (v *plain) rememberPlan(p *plan.Plan, resumed bool) {
 	}
 }
 
-func (v *plain) printCommit(c checkpoint.Commit) {
+func (v *plain) printCommit(c state.Commit) {
 	for _, e := range c.Events {
 		v.printEvent(c.Time, e)
 	}
@@ -158,4 +158,4 @@ func (v *plain) printLine(indent string, mark painted, what, took string, more .
 	v.page.WriteByte('\n')
 }
 
-func (v *plain) logPath(name checkpoint.Text) string { return filepath.Join(v.logs, string(name)) }
+func (v *plain) logPath(name state.Text) string { return filepath.Join(v.logs, string(name)) }

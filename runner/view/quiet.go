@@ -1,7 +1,7 @@
 package view
 
 import (
-	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/runner"
 )
 
@@ -21,11 +21,11 @@ func (v *quiet) Begin(b runner.Beginning) {
 }
 
 // Commit implements runner.View.
-func (v *quiet) Commit(c checkpoint.Commit) {
+func (v *quiet) Commit(c state.Commit) {
 	for _, e := range c.Events {
 		switch e := e.(type) {
-		case checkpoint.WorkstreamFailed, checkpoint.WorkstreamUncertain, checkpoint.GateFailed, checkpoint.GateRejected,
-			checkpoint.CheckpointSkipped:
+		case state.WorkstreamFailed, state.WorkstreamUncertain, state.GateFailed, state.GateRejected,
+			state.CheckpointSkipped:
 			v.printEvent(c.Time, e)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
 	"prdrunner/runner/plan"
 )
@@ -167,7 +166,7 @@ func Difference(c plan.Change) string {
 const maxTextLength = 80
 
 // shortText returns a text in one line, truncated.
-func shortText(text checkpoint.Text) string {
+func shortText(text state.Text) string {
 	runes := []rune(OneLine(string(text)))
 	if len(runes) <= maxTextLength {
 		return string(runes)

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/runner"
 	"prdrunner/runner/plan"
 )
@@ -21,14 +21,14 @@ var ErrNoAnswer = errors.New("no answer")
 type Terminal struct {
 	out   io.Writer
 	lines lines
-	by    checkpoint.Actor
+	by    state.Actor
 	color bool
 	live  bool
 }
 
 // NewTerminal returns a Terminal that reads answers from in and writes questions to out,
 // for the user in by. Live says that out understands cursor movement.
-func NewTerminal(in io.Reader, out io.Writer, by checkpoint.Actor, color, live bool) *Terminal {
+func NewTerminal(in io.Reader, out io.Writer, by state.Actor, color, live bool) *Terminal {
 	return &Terminal{out: out, lines: lines{in: bufio.NewReader(in)}, by: by, color: color, live: live}
 }
 

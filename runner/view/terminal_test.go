@@ -8,14 +8,14 @@ import (
 	"strings"
 	"testing"
 
-	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/runner"
 	"prdrunner/runner/plan"
 	"prdrunner/runner/view"
 )
 
 func terminal(in io.Reader, out io.Writer) *view.Terminal {
-	return view.NewTerminal(in, out, checkpoint.Actor{User: "alice"}, false, false)
+	return view.NewTerminal(in, out, state.Actor{User: "alice"}, false, false)
 }
 
 func TestApprove(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 )
 
 // style holds the parameters of an SGR escape sequence (ANSI).
@@ -34,7 +34,7 @@ func (p *page) printf(format string, args ...any) {
 		switch a := a.(type) {
 		case string:
 			args[i] = OneLine(a)
-		case checkpoint.Text:
+		case state.Text:
 			args[i] = OneLine(string(a))
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
-	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/runner"
 	"prdrunner/runner/plan"
 	"prdrunner/runner/view"
@@ -26,7 +26,7 @@ func start() time.Time { return time.Date(2025, 12, 11, 10, 0, 0, 0, time.UTC) }
 // mode prints: testdata/NAME.txtar.
 type scenario struct {
 	begin   runner.Beginning
-	commits []checkpoint.Commit
+	commits []state.Commit
 	warn    string
 	end     runner.Ending
 	verbose bool
@@ -50,7 +50,7 @@ func cashier(resumed bool) *plan.Plan {
 				step("WS2", "Service Layer"), step("WS3", "Route Handlers"), gate("lint (WS3)"), gate("sign-off (services)"),
 			}},
 		},
-		Warnings: []checkpoint.Text{}, Stale: []plan.Stale{}, Conflicts: []plan.Conflict{}, Moved: []plan.Moved{},
+		Warnings: []state.Text{}, Stale: []plan.Stale{}, Conflicts: []plan.Conflict{}, Moved: []plan.Moved{},
 	}
 	if resumed {
 		planned.Session, planned.Seq, planned.ResumeFrom = "s-1", 14, 2
@@ -70,73 +70,73 @@ func cashier(resumed bool) *plan.Plan {
 }
 
 // story numbers commits, one second apart.
-func story(events ...[]checkpoint.Event) []checkpoint.Commit {
-	commits := make([]checkpoint.Commit, len(events))
+func story(events ...[]state.Event) []state.Commit {
+	commits := make([]state.Commit, len(events))
 	for i, e := range events {
-		commits[i] = checkpoint.Commit{Seq: uint64(i + 1), Time: start().Add(time.Duration(i+1) * time.Second), Events: e}
+		commits[i] = state.Commit{Seq: uint64(i + 1), Time: start().Add(time.Duration(i+1) * time.Second), Events: e}
 	}
 	return commits
 }
 
-type events = []checkpoint.Event
+type events = []state.Event
 
 func scenarios() map[string]scenario {
 	begin := runner.Beginning{PRD: "PRD-009", Title: "Cashier Workflows", Session: "s-1", Plan: cashier(false), Parallel: 2}
 	resumed := begin
 	resumed.Resumed, resumed.Plan = true, cashier(true)
-	git := &checkpoint.Git{Branch: "main", Commit: "a1b2c3d4e5f6a1b2c3d4e5f6a1b2c3d4e5f6a1b2"}
-	failure := checkpoint.Failure{
+	git := &state.Git{Branch: "main", Commit: "a1b2c3d4e5f6a1b2c3d4e5f6a1b2c3d4e5f6a1b2"}
+	failure := state.Failure{
 		Workstream: "WS3", Outcome: "exited", Message: "Property 'player_id' does not exist on type 'PlayerDTO'",
 		File: "services/player/index.ts", Line: 45, ExitCode: 2, Log: "WS3.1.log",
 	}
-	gateFailure := checkpoint.Failure{Workstream: "WS3", Gate: "lint (WS3)", Message: "exited with 1", Log: "lint.1.log"}
+	gateFailure := state.Failure{Workstream: "WS3", Gate: "lint (WS3)", Message: "exited with 1", Log: "lint.1.log"}
 	first := story(
 		events{
-			checkpoint.SessionStarted{FormatVersion: "1.0", Session: "s-1", PRD: "PRD-009", Title: "Cashier Workflows", Version: "test"},
-			checkpoint.CheckpointCreated{ID: "CP-start-20251211T100001Z-aaaa", Trigger: checkpoint.TriggerStart, Git: git},
+			state.SessionStarted{FormatVersion: "1.0", Session: "s-1", PRD: "PRD-009", Title: "Cashier Workflows", Version: "test"},
+			state.CheckpointCreated{ID: "CP-start-20251211T100001Z-aaaa", Trigger: state.TriggerStart, Git: git},
 		},
-		events{checkpoint.PhaseStarted{Phase: "database"}, checkpoint.WorkstreamStarted{Workstream: "WS1", Attempt: 1}},
-		events{checkpoint.WorkstreamSucceeded{Workstream: "WS1", Work: checkpoint.Work{Attempt: 1, DurationMS: 1234}}, checkpoint.GateStarted{Gate: "schema-validation (WS1)", Attempt: 1}},
+		events{state.PhaseStarted{Phase: "database"}, state.WorkstreamStarted{Workstream: "WS1", Attempt: 1}},
+		events{state.WorkstreamSucceeded{Workstream: "WS1", Work: state.Work{Attempt: 1, DurationMS: 1234}}, state.GateStarted{Gate: "schema-validation (WS1)", Attempt: 1}},
 		events{
-			checkpoint.GatePassed{Verdict: checkpoint.Verdict{Gate: "schema-validation (WS1)"}, DurationMS: 300, Value: 82.5},
-			checkpoint.CheckpointCreated{ID: "CP-database-1", Trigger: checkpoint.TriggerGatePassed},
-			checkpoint.WorkstreamCompleted{Workstream: "WS1"},
-			checkpoint.CheckpointCreated{ID: "CP-database-2", Trigger: checkpoint.TriggerWorkstreamComplete},
-			checkpoint.PhaseCompleted{Phase: "database", DurationMS: 65000},
-			checkpoint.CheckpointCreated{ID: "CP-database-20251211T100004Z-bbbb", Trigger: checkpoint.TriggerPhaseTransition, Created: 2, Modified: 1, Git: git},
+			state.GatePassed{Verdict: state.Verdict{Gate: "schema-validation (WS1)"}, DurationMS: 300, Value: 82.5},
+			state.CheckpointCreated{ID: "CP-database-1", Trigger: state.TriggerGatePassed},
+			state.WorkstreamCompleted{Workstream: "WS1"},
+			state.CheckpointCreated{ID: "CP-database-2", Trigger: state.TriggerWorkstreamComplete},
+			state.PhaseCompleted{Phase: "database", DurationMS: 65000},
+			state.CheckpointCreated{ID: "CP-database-20251211T100004Z-bbbb", Trigger: state.TriggerPhaseTransition, Created: 2, Modified: 1, Git: git},
 		},
 	)
 	return map[string]scenario{
-		"complete": {begin: begin, commits: append(first[:4:4], checkpoint.Commit{Seq: 5, Time: start().Add(9 * time.Second), Events: events{
-			checkpoint.PhaseSkipped{Phase: "services", Reason: "when is false"}, checkpoint.SessionCompleted{},
-		}}), warn: "the hook \"complete\" failed: exited with 1", end: runner.Ending{Status: checkpoint.StatusComplete, Duration: 9 * time.Second}},
+		"complete": {begin: begin, commits: append(first[:4:4], state.Commit{Seq: 5, Time: start().Add(9 * time.Second), Events: events{
+			state.PhaseSkipped{Phase: "services", Reason: "when is false"}, state.SessionCompleted{},
+		}}), warn: "the hook \"complete\" failed: exited with 1", end: runner.Ending{Status: state.StatusComplete, Duration: 9 * time.Second}},
 		"verbose": {begin: begin, verbose: true, commits: first, end: runner.Ending{
-			Status: checkpoint.StatusPaused, Signal: "SIGINT", Duration: 3723 * time.Second, Next: []checkpoint.Text{"runner build PRD-009 --resume"},
+			Status: state.StatusPaused, Signal: "SIGINT", Duration: 3723 * time.Second, Next: []state.Text{"runner build PRD-009 --resume"},
 		}},
 		"failed": {begin: begin, commits: story(
-			events{checkpoint.PhaseStarted{Phase: "services"}, checkpoint.WorkstreamStarted{Workstream: "WS2", Attempt: 1}, checkpoint.WorkstreamStarted{Workstream: "WS3", Attempt: 1}},
-			events{checkpoint.WorkstreamAttemptFailed{Workstream: "WS3", Attempt: 1, Error: failure, RetryInMS: 1000}},
-			events{checkpoint.WorkstreamFailed{Workstream: "WS3", Error: failure}, checkpoint.WorkstreamInterrupted{Workstream: "WS2", Attempt: 1}},
-			events{checkpoint.ProcessesEnded{Workstream: "WS2", Processes: []checkpoint.Process{{PID: 17, Command: "sleep 100"}, {PID: 18}}}},
-			events{checkpoint.GateFailed{Verdict: checkpoint.Verdict{Gate: "lint (WS3)"}, DurationMS: 5, Error: gateFailure}},
-			events{checkpoint.SessionFailed{Error: failure}, checkpoint.CheckpointSkipped{IDs: []string{"CP-services-1"}, Error: "no space left on device"}},
-		), end: runner.Ending{Status: checkpoint.StatusFailed, Error: &failure, Failed: []checkpoint.Failure{failure, gateFailure}, Duration: 3 * time.Second,
-			Next: []checkpoint.Text{"runner logs PRD-009 WS3", "runner build PRD-009 --resume"}}},
+			events{state.PhaseStarted{Phase: "services"}, state.WorkstreamStarted{Workstream: "WS2", Attempt: 1}, state.WorkstreamStarted{Workstream: "WS3", Attempt: 1}},
+			events{state.WorkstreamAttemptFailed{Workstream: "WS3", Attempt: 1, Error: failure, RetryInMS: 1000}},
+			events{state.WorkstreamFailed{Workstream: "WS3", Error: failure}, state.WorkstreamInterrupted{Workstream: "WS2", Attempt: 1}},
+			events{state.ProcessesEnded{Workstream: "WS2", Processes: []state.Process{{PID: 17, Command: "sleep 100"}, {PID: 18}}}},
+			events{state.GateFailed{Verdict: state.Verdict{Gate: "lint (WS3)"}, DurationMS: 5, Error: gateFailure}},
+			events{state.SessionFailed{Error: failure}, state.CheckpointSkipped{IDs: []string{"CP-services-1"}, Error: "no space left on device"}},
+		), end: runner.Ending{Status: state.StatusFailed, Error: &failure, Failed: []state.Failure{failure, gateFailure}, Duration: 3 * time.Second,
+			Next: []state.Text{"runner logs PRD-009 WS3", "runner build PRD-009 --resume"}}},
 		"resumed": {begin: resumed, commits: story(
-			events{checkpoint.SessionResumed{}, checkpoint.WorkstreamInvalidated{Workstream: "WS2", Reason: "inputs changed"}},
-			events{checkpoint.PhaseStarted{Phase: "services"}},
-			events{checkpoint.WorkstreamEdited{Workstream: "WS3", Edited: []checkpoint.Text{"gen/a.go"}}, checkpoint.WorkstreamInvalidated{Workstream: "WS4", Reason: "asked for"}},
-			events{checkpoint.WorkstreamUncertain{Workstream: "WS2", Error: checkpoint.Failure{Message: "its end is not on record"}}},
-			events{checkpoint.WorkstreamResolved{Workstream: "WS2", Resolution: checkpoint.ResolvedDone, By: checkpoint.Actor{User: "alice"}, Reason: "checked"}},
-			events{checkpoint.GateAsked{Verdict: checkpoint.Verdict{Gate: "sign-off (services)"}, Message: "Ship the service layer?", Approvers: []string{"alice", "bob"}}},
-			events{checkpoint.PauseAsked{By: checkpoint.Actor{User: "bob"}, Reason: "lunch"}},
-			events{checkpoint.GateRejected{Verdict: checkpoint.Verdict{Gate: "sign-off (services)"}, By: checkpoint.Actor{User: "bob"}, Reason: "not yet"}},
-		), end: runner.Ending{Status: checkpoint.StatusPaused, Pause: &checkpoint.Pause{Reason: checkpoint.PauseApproval, Gates: []string{"sign-off (services)"}},
-			Duration: 65 * time.Second, Next: []checkpoint.Text{"runner approve PRD-009"}}},
+			events{state.SessionResumed{}, state.WorkstreamInvalidated{Workstream: "WS2", Reason: "inputs changed"}},
+			events{state.PhaseStarted{Phase: "services"}},
+			events{state.WorkstreamEdited{Workstream: "WS3", Edited: []state.Text{"gen/a.go"}}, state.WorkstreamInvalidated{Workstream: "WS4", Reason: "asked for"}},
+			events{state.WorkstreamUncertain{Workstream: "WS2", Error: state.Failure{Message: "its end is not on record"}}},
+			events{state.WorkstreamResolved{Workstream: "WS2", Resolution: state.ResolvedDone, By: state.Actor{User: "alice"}, Reason: "checked"}},
+			events{state.GateAsked{Verdict: state.Verdict{Gate: "sign-off (services)"}, Message: "Ship the service layer?", Approvers: []string{"alice", "bob"}}},
+			events{state.PauseAsked{By: state.Actor{User: "bob"}, Reason: "lunch"}},
+			events{state.GateRejected{Verdict: state.Verdict{Gate: "sign-off (services)"}, By: state.Actor{User: "bob"}, Reason: "not yet"}},
+		), end: runner.Ending{Status: state.StatusPaused, Pause: &state.Pause{Reason: state.PauseApproval, Gates: []string{"sign-off (services)"}},
+			Duration: 65 * time.Second, Next: []state.Text{"runner approve PRD-009"}}},
 		"colour": {begin: begin, color: true, commits: story(
-			events{checkpoint.PhaseStarted{Phase: "database"}, checkpoint.WorkstreamStarted{Workstream: "WS1", Attempt: 1}},
-			events{checkpoint.WorkstreamCompleted{Workstream: "WS1", Work: &checkpoint.Work{DurationMS: 7, Summary: "made \x1b[2J 3 files"}}},
-		), end: runner.Ending{Status: checkpoint.StatusComplete, Duration: time.Second}},
+			events{state.PhaseStarted{Phase: "database"}, state.WorkstreamStarted{Workstream: "WS1", Attempt: 1}},
+			events{state.WorkstreamCompleted{Workstream: "WS1", Work: &state.Work{DurationMS: 7, Summary: "made \x1b[2J 3 files"}}},
+		), end: runner.Ending{Status: state.StatusComplete, Duration: time.Second}},
 	}
 }
 
@@ -250,7 +250,7 @@ func TestPlanForPeople(t *testing.T) {
 	planned := cashier(true)
 	planned.Conflicts = []plan.Conflict{{Path: "gen/a.go", Workstream: "WS1", Recorded: "sha256:aaaaaaaaaaaaaaaa"}}
 	planned.Stale = []plan.Stale{{What: "the PRD document", Path: "docs/PRD-009.md", Old: "sha256:aaaaaaaaaaaaaaaa", New: "sha256:bbbbbbbbbbbbbbbb"}}
-	planned.Warnings = []checkpoint.Text{"the workspace is no git work tree"}
+	planned.Warnings = []state.Text{"the workspace is no git work tree"}
 	var out bytes.Buffer
 	if err := view.WritePlan(&out, planned, false); err != nil {
 		t.Fatal(err)
