@@ -2,8 +2,11 @@ package workspace
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+	"strings"
 
+	"prdrunner/checkpoint/objects"
 	"prdrunner/checkpoint/workspace/tree"
 )
 
@@ -179,4 +182,128 @@ func lastOfEach(sorted []Entry) []Entry {
 		}
 	}
 	return kept
+}
+
+// Lacks reports whether a listing names a path as excluded or unreadable, or a directory
+// above it as unreadable, so that nothing is known of its bytes.
+func (l *Listing) Lacks(path string) bool {
+	_, excluded := slices.BinarySearch(l.LeftOut, path)
+	_, unstable := slices.BinarySearch(l.Unstable, path)
+	return excluded || unstable || l.IsSpecial(path)
+}
+
+// IsSpecial reports whether a path, or a directory above it, was unreadable. A path that
+// is among the entries all the same is known: it is a recorded artifact.
+func (l *Listing) IsSpecial(path string) bool {
+	if len(l.Special) == 0 {
+		return false
+	}
+	_, within := slices.BinarySearch(l.Special, path)
+	for dir := range tree.Parents(path) {
+		_, there := slices.BinarySearch(l.Special, dir)
+		within = within || there
+	}
+	if !within {
+		return false
+	}
+	_, listed := slices.BinarySearchFunc(l.Entries, Entry{Path: path}, byPath)
+	return !listed
+}
+
+// Emptied returns the directories that lose their last file between two listings.
+// Directories that were empty before are not among them.
+func Emptied(from, to *Listing) []string {
+	seen := map[string]bool{}
+	for _, e := range to.Entries {
+		if e.isDir() {
+			seen[e.Path] = true
+		}
+		for dir := range tree.Parents(e.Path) {
+			seen[dir] = true
+		}
+	}
+	var dirs []string
+	for _, c := range Diff(from, to) {
+		if c.To != nil {
+			continue
+		}
+		for dir := range tree.Parents(c.Path) {
+			if !seen[dir] {
+				seen[dir] = true
+				dirs = append(dirs, dir)
+			}
+		}
+	}
+	return dirs
+}
+
+// checkEntryPath returns an error unless path names something inside the workspace in its
+// only valid spelling.
+func checkEntryPath(path string) error {
+	if path == "" || strings.IndexByte(path, 0) >= 0 {
+		return fmt.Errorf("%q cannot be a path", path)
+	}
+	for begin := 0; begin <= len(path); {
+		element := path[begin:]
+		if slash := strings.IndexByte(element, '/'); slash >= 0 {
+			element = element[:slash]
+		}
+		if element == "" || element == "." || element == ".." {
+			return fmt.Errorf("the path %q does not name a file in the workspace", path)
+		}
+		begin += len(element) + 1
+	}
+	return nil
+}
+
+// check returns an error if the entry is invalid.
+func (e *Entry) check() error {
+	if err := checkEntryPath(e.Path); err != nil {
+		return err
+	}
+	perm, kind := e.Mode&0o777, e.Mode&^0o777
+	switch {
+	case kind == ModeDir:
+		if e.Size != 0 || e.Digest != "" || e.Blob != "" {
+			return fmt.Errorf("%q: a directory has no bytes", e.Path)
+		}
+		return nil
+	case kind != 0 && (kind != ModeSymlink || perm != 0):
+		return fmt.Errorf("%q: %o is not a mode", e.Path, e.Mode)
+	}
+	if e.Size < 0 {
+		return fmt.Errorf("%q: %d is not a size", e.Path, e.Size)
+	}
+	if !tree.IsDigest(e.Digest) {
+		return fmt.Errorf("%q: %q is not a digest", e.Path, e.Digest)
+	}
+	if e.Blob != "" && !e.hasBlobName() {
+		return fmt.Errorf("%q: %q is not the name of a blob", e.Path, e.Blob)
+	}
+	return nil
+}
+
+// hasBlobName reports whether Blob can be the name of a blob.
+func (e *Entry) hasBlobName() bool { return isBlobName(e.Blob) }
+
+func isBlobName[T string | []byte](name T) bool {
+	return (len(name) == 40 || len(name) == 64) && objects.IsHex(name)
+}
+
+// checkTree returns an error if a path is a file, or an empty directory, and also has
+// files below it. The entries are sorted and their paths unique.
+func checkTree(entries []Entry) error {
+	checked := map[string]bool{}
+	for _, e := range entries {
+		for dir := range tree.Parents(e.Path) {
+			if checked[dir] {
+				break
+			}
+			checked[dir] = true
+			if _, found := slices.BinarySearchFunc(entries, Entry{Path: dir}, byPath); found {
+				return fmt.Errorf("%q cannot be beside %q", e.Path, dir)
+			}
+		}
+	}
+	return nil
 }

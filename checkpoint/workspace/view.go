@@ -151,3 +151,33 @@ func (m *memo) recall(paths []string, places []Entry) (rest []int) {
 }
 
 func comparePath(e Entry, path string) int { return strings.Compare(e.Path, path) }
+
+// async runs do in a goroutine and returns a function that waits for its result. The
+// caller must call that function, since nothing else waits for the goroutine.
+func async[T any](do func() (T, error)) (wait func() (T, error)) {
+	done := make(chan struct{})
+	var result T
+	var err error
+	go func() {
+		defer close(done)
+		result, err = do()
+	}()
+	return func() (T, error) {
+		<-done
+		return result, err
+	}
+}
+
+// As returns the workspace as an earlier capture saw it: with git if that capture used git
+// and the repository exists, else without.
+func (w *Workspace) As(inGit bool) *Workspace {
+	if inGit == (w.Git() != nil) || w.o.Git == nil {
+		return w
+	}
+	as := *w
+	as.o.Mode = GitOff
+	if inGit {
+		as.o.Mode = GitRef
+	}
+	return &as
+}

@@ -240,3 +240,54 @@ func (p *sources) close() error {
 	}
 	return errors.Join(all...)
 }
+
+// Reader opens many entries, one after the other, through one git process. It is not safe
+// for concurrent use. The caller must close it.
+type Reader struct{ source source }
+
+// Reader returns a reader of entries. All reads through it end with ctx.
+func (w *Workspace) Reader(ctx context.Context) (*Reader, error) {
+	r := &Reader{source{w: w}}
+	if w.o.Git == nil {
+		return r, nil
+	}
+	var err error
+	r.source.blobs, err = w.o.Git.Blobs(ctx)
+	return r, err
+}
+
+// Open returns the bytes of an entry, as Workspace.Open does. The caller must have closed
+// the result of the previous call.
+func (r *Reader) Open(ctx context.Context, e Entry) (io.ReadCloser, error) {
+	if e.Blob == "" || r.source.blobs == nil {
+		return r.source.w.Open(ctx, e)
+	}
+	out, in := io.Pipe()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = in.CloseWithError(r.source.write(ctx, e, in))
+	}()
+	return &piped{PipeReader: out, done: done}, nil
+}
+
+// Close ends the git process.
+func (r *Reader) Close() error {
+	if r.source.blobs == nil {
+		return nil
+	}
+	return r.source.blobs.Close()
+}
+
+// piped is the pipe from the goroutine that reads an entry.
+type piped struct {
+	*io.PipeReader
+	done chan struct{}
+}
+
+// Close closes the pipe, which ends the goroutine, and waits for the goroutine.
+func (p *piped) Close() error {
+	err := p.PipeReader.Close()
+	<-p.done
+	return err
+}

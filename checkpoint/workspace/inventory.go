@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 
 	"prdrunner/checkpoint/objects"
@@ -127,53 +126,41 @@ func (v *Inventory) lost(digest string, err error) error {
 	return nil
 }
 
-// Reader opens many entries, one after the other, through one git process. It is not safe
-// for concurrent use. The caller must close it.
-type Reader struct{ source source }
-
-// Reader returns a reader of entries. All reads through it end with ctx.
-func (w *Workspace) Reader(ctx context.Context) (*Reader, error) {
-	r := &Reader{source{w: w}}
-	if w.o.Git == nil {
-		return r, nil
-	}
-	var err error
-	r.source.blobs, err = w.o.Git.Blobs(ctx)
-	return r, err
-}
-
-// Open returns the bytes of an entry, as Workspace.Open does. The caller must have closed
-// the result of the previous call.
-func (r *Reader) Open(ctx context.Context, e Entry) (io.ReadCloser, error) {
-	if e.Blob == "" || r.source.blobs == nil {
-		return r.source.w.Open(ctx, e)
-	}
-	out, in := io.Pipe()
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		_ = in.CloseWithError(r.source.write(ctx, e, in))
-	}()
-	return &piped{PipeReader: out, done: done}, nil
-}
-
-// Close ends the git process.
-func (r *Reader) Close() error {
-	if r.source.blobs == nil {
+// References calls visit for each object that a listing needs: its own, one per directory,
+// and those of files. size is the recorded size of the object: -1 if none is recorded, and
+// 0 for a file that git keeps, which has an object only in place of git's blob, as after
+// an import. If visit returns false for the listing or a directory, References skips the
+// objects below it, for callers that know them already. An unreadable object is an error,
+// since a caller that removes unreferenced objects must know all references.
+func References(ctx context.Context, kept *objects.Store, listing string, visit func(digest string, size int64) bool) error {
+	if !visit(listing, -1) {
 		return nil
 	}
-	return r.source.blobs.Close()
-}
-
-// piped is the pipe from the goroutine that reads an entry.
-type piped struct {
-	*io.PipeReader
-	done chan struct{}
-}
-
-// Close closes the pipe, which ends the goroutine, and waits for the goroutine.
-func (p *piped) Close() error {
-	err := p.PipeReader.Close()
-	<-p.done
-	return err
+	from := ObjectSource(kept.Get)
+	wire, err := from.listing(ctx, listing)
+	if err != nil {
+		return fmt.Errorf("read listing %s: %w", listing, err)
+	}
+	var files []Entry
+	dirs := wire.all()
+	for i := range dirs {
+		dir := &dirs[i]
+		if !visit(dir.Object, -1) {
+			continue
+		}
+		files = files[:0]
+		if _, err := from.dir(ctx, dir, &files); err != nil {
+			return fmt.Errorf("read listing %s: %w", listing, err)
+		}
+		for _, f := range files {
+			switch {
+			case f.Digest == "":
+			case f.Blob == "":
+				visit(f.Digest, f.Size)
+			default:
+				visit(f.Digest, 0)
+			}
+		}
+	}
+	return nil
 }

@@ -103,29 +103,3 @@ func (s *survey) dropUnreadable() (err error) {
 	}
 	return err
 }
-
-// Lacks reports whether a listing names a path as excluded or unreadable, or a directory
-// above it as unreadable, so that nothing is known of its bytes.
-func (l *Listing) Lacks(path string) bool {
-	_, excluded := slices.BinarySearch(l.LeftOut, path)
-	_, unstable := slices.BinarySearch(l.Unstable, path)
-	return excluded || unstable || l.IsSpecial(path)
-}
-
-// IsSpecial reports whether a path, or a directory above it, was unreadable. A path that
-// is among the entries all the same is known: it is a recorded artifact.
-func (l *Listing) IsSpecial(path string) bool {
-	if len(l.Special) == 0 {
-		return false
-	}
-	_, within := slices.BinarySearch(l.Special, path)
-	for dir := range tree.Parents(path) {
-		_, there := slices.BinarySearch(l.Special, dir)
-		within = within || there
-	}
-	if !within {
-		return false
-	}
-	_, listed := slices.BinarySearchFunc(l.Entries, Entry{Path: path}, byPath)
-	return !listed
-}
