@@ -84,7 +84,7 @@ func bringBack(ctx context.Context, w *workspace.Workspace, id string, work *sta
 	}
 	var missing []state.Artifact
 	for _, a := range work.Artifacts {
-		if _, err := w.Lstat(string(a.Path)); err == nil {
+		if _, err := w.Tree().Lstat(string(a.Path)); err == nil {
 			continue // a file that differs from its record is handled as an edit
 		} else if !tree.IsAbsent(err) {
 			return err

@@ -259,7 +259,7 @@ func (l *loop) execute(ctx context.Context, task Task, sink Sink) (Result, error
 	if err != nil {
 		return Result{}, fmt.Errorf("find the directory to run in: %w", err)
 	}
-	if link, text := l.files.LinkOut(filepath.ToSlash(dir)); link != "" {
+	if link, text := l.files.Tree().LinkOut(filepath.ToSlash(dir)); link != "" {
 		return Result{}, fmt.Errorf("it was not started: its directory %s is not in the workspace, since the link %s leads to %s; put a directory there, or change dir", dir, link, text)
 	}
 	return l.o.Executor.Run(ctx, task, sink)

@@ -28,10 +28,10 @@ func (l *loop) takeCached(ctx context.Context, n *node, id string, recorded []st
 	})
 	made := make(map[string]bool, len(had))
 	for _, a := range had {
-		made[l.files.RealPath(string(a.Path))+" "+a.Digest] = true
+		made[l.files.Tree().RealPath(string(a.Path))+" "+a.Digest] = true
 	}
 	for _, a := range recorded {
-		made[l.files.RealPath(string(a.Path))] = true
+		made[l.files.Tree().RealPath(string(a.Path))] = true
 	}
 	mayLose := func(path, digest string) bool { return made[path] || made[path+" "+digest] }
 	removed, err := replace(ctx, l.files, id, had, work.Artifacts, mayLose)

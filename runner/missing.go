@@ -47,7 +47,7 @@ func (l *loop) meantBelow(ctx context.Context, task Task, err error) error {
 		return err
 	}
 	below := path.Join(filepath.ToSlash(dir), missing.Pattern)
-	if paths, globErr := l.files.Glob(ctx, pipeline.Patterns([]string{below})); globErr == nil && len(paths) > 0 {
+	if paths, globErr := l.files.Tree().Glob(ctx, pipeline.Patterns([]string{below})); globErr == nil && len(paths) > 0 {
 		missing.Problem += fmt.Sprintf("; did you mean %q? Patterns are relative to the workspace", below)
 	}
 	return err

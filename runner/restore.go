@@ -203,7 +203,7 @@ func replace(ctx context.Context, w *workspace.Workspace, id string, had, record
 	var found, wanted []workspace.Entry
 	seen := make(map[string]bool, len(recorded))
 	for _, a := range recorded {
-		a.Path = state.Text(w.RealPath(string(a.Path))) // files are not restored through links
+		a.Path = state.Text(w.Tree().RealPath(string(a.Path))) // files are not restored through links
 		seen[string(a.Path)] = true
 		if a.Digest != "" {
 			wanted = append(wanted, survey.EntryOf(a))
@@ -219,7 +219,7 @@ func replace(ctx context.Context, w *workspace.Workspace, id string, had, record
 		}
 	}
 	for _, a := range had {
-		path := w.RealPath(string(a.Path))
+		path := w.Tree().RealPath(string(a.Path))
 		if seen[path] || a.Digest == "" || a.LeftOut {
 			continue
 		}

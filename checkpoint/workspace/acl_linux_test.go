@@ -74,9 +74,9 @@ func TestACLRecorded(t *testing.T) {
 	}
 	must(t, w.SaveCache())
 	later := open(t, w.o)
-	is, err := later.Place("f").Status()
+	is, err := later.tree.Place("f").Status()
 	must(t, err)
-	f, err := later.lookAt(is, later.Place("f"), "f", later.wantsBlob)
+	f, err := later.lookAt(is, later.tree.Place("f"), "f", later.wantsBlob)
 	if err != nil || !f.known() || f.entry.Mode != 0o644 {
 		t.Errorf("known as %+v, %v", f, err)
 	}

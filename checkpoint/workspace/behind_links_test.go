@@ -21,7 +21,7 @@ func TestDescribeBehindLinks(t *testing.T) {
 	if got := describe(t, w, "l/x"); got.Path != "l/x" || got.Digest != shaOf("x") {
 		t.Errorf("%+v", got)
 	}
-	if real, target := w.RealPath("l/x"), w.Target("l"); real != "b/1/x" || target != "b/1" {
+	if real, target := w.tree.RealPath("l/x"), w.tree.Target("l"); real != "b/1/x" || target != "b/1" {
 		t.Errorf("%s, %s", real, target)
 	}
 }

@@ -201,7 +201,7 @@ func lookAgain(b *testing.B, w *Workspace, listing string) {
 	must(b, err)
 	now, err := still.Now(b.Context(), was.Patterns)
 	must(b, err)
-	paths, err := still.Glob(b.Context(), was.Patterns)
+	paths, err := still.tree.Glob(b.Context(), was.Patterns)
 	must(b, err)
 	files, err := still.DescribeEach(b.Context(), paths)
 	must(b, err)

@@ -97,7 +97,7 @@ func (w *Workspace) surveyBehindLinks(ctx context.Context, o *CaptureOptions) (*
 	}
 	// A link with a sensitive name is not followed: the name of its target may not look
 	// sensitive.
-	m, err := still.MatchReadable(ctx, o.Patterns, w.sensitiveAt)
+	m, err := still.tree.MatchReadable(ctx, o.Patterns, w.sensitiveAt)
 	if err != nil {
 		return nil, err
 	}
@@ -230,7 +230,7 @@ func (c *capture) keep(ctx context.Context, want func(*surveyed) bool) error {
 			files = append(files, &c.survey.files[i])
 		}
 	}
-	return c.w.Each(ctx, len(files), 1+min(chunkSize, len(files)/16), func(ctx context.Context, dirs *tree.Cursor, i int) error {
+	return c.w.tree.Each(ctx, len(files), 1+min(chunkSize, len(files)/16), func(ctx context.Context, dirs *tree.Cursor, i int) error {
 		f := files[i]
 		return c.giveUp(f, patient(ctx, func() error {
 			return c.keepOne(ctx, dirs.Place(f.entry.Path), f)
@@ -273,7 +273,7 @@ func (c *capture) findMissing(ctx context.Context) error {
 			read = append(read, f)
 		}
 	}
-	err := c.w.Each(ctx, len(read), 1+min(chunkSize, len(read)/16), func(ctx context.Context, _ *tree.Cursor, i int) error {
+	err := c.w.tree.Each(ctx, len(read), 1+min(chunkSize, len(read)/16), func(ctx context.Context, _ *tree.Cursor, i int) error {
 		err := c.w.o.Objects.Verify(ctx, read[i].entry.Digest)
 		read[i].missing = isMissing(err)
 		if read[i].missing {

@@ -67,7 +67,7 @@ func (c *capture) tryCommit(ctx context.Context, ref string) (commit string, err
 		return "", err
 	}
 	defer func() { err = errors.Join(err, out.Abort()) }()
-	dirs := c.w.Cursor()
+	dirs := c.w.tree.Cursor()
 	defer dirs.Close()
 	for i := range c.survey.files {
 		f := &c.survey.files[i]

@@ -146,10 +146,10 @@ func (w *Workspace) Describe(ctx context.Context, path string) (Entry, error) {
 	if e, ok := w.memo.at(path); ok {
 		return e, nil
 	}
-	f, err := w.describe(ctx, w.Place(path), path, w.wantsBlob)
+	f, err := w.describe(ctx, w.tree.Place(path), path, w.wantsBlob)
 	if tree.RefusedByRoot(err) {
-		if real := w.RealPath(path); real != path {
-			f, err = w.describe(ctx, w.Place(real), path, w.wantsBlob)
+		if real := w.tree.RealPath(path); real != path {
+			f, err = w.describe(ctx, w.tree.Place(real), path, w.wantsBlob)
 		}
 	}
 	return f.entry, err
@@ -161,7 +161,7 @@ func (w *Workspace) describe(ctx context.Context, at tree.Place, path string, wi
 		err = w.hash(ctx, at, &f, withBlob)
 	}
 	if err != nil {
-		return found{}, failed(path, w.Outward(path, err))
+		return found{}, failed(path, w.tree.Outward(path, err))
 	}
 	return f, nil
 }
@@ -175,7 +175,7 @@ func (w *Workspace) DescribeEach(ctx context.Context, paths []string) ([]Entry, 
 	}
 	entries := make([]Entry, len(paths))
 	rest := w.memo.recall(paths, entries)
-	err := w.Each(ctx, len(rest), 1+min(chunkSize, len(rest)/8), func(ctx context.Context, c *tree.Cursor, n int) error {
+	err := w.tree.Each(ctx, len(rest), 1+min(chunkSize, len(rest)/8), func(ctx context.Context, c *tree.Cursor, n int) error {
 		i := rest[n]
 		f, err := w.describeIn(ctx, c, paths[i])
 		if tree.IsAbsent(err) {
@@ -313,8 +313,8 @@ func (w *Workspace) SaveCache() error {
 func (w *Workspace) forgetGone() error {
 	paths := w.cache.Unseen()
 	gone := make([]bool, len(paths))
-	err := w.Each(context.Background(), len(paths), chunkSize, func(_ context.Context, _ *tree.Cursor, i int) error {
-		_, err := w.Lstat(paths[i])
+	err := w.tree.Each(context.Background(), len(paths), chunkSize, func(_ context.Context, _ *tree.Cursor, i int) error {
+		_, err := w.tree.Lstat(paths[i])
 		gone[i] = tree.IsAbsent(err)
 		return nil
 	})

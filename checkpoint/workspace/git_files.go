@@ -74,7 +74,7 @@ type untracked struct {
 // path. It only lists directories, which costs much less than if git walked the work tree
 // again.
 func (w *Workspace) untracked(ctx context.Context, files []git.File) (untracked, error) {
-	c := w.Cursor()
+	c := w.tree.Cursor()
 	defer c.Close()
 	var found untracked
 	err := found.directory(ctx, w, c, "", files)
@@ -87,7 +87,7 @@ func (u *untracked) directory(ctx context.Context, w *Workspace, c *tree.Cursor,
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	children, err := w.Children(c, dir)
+	children, err := w.tree.Children(c, dir)
 	switch {
 	case err == nil && len(children) == 0 && dir != "":
 		u.emptied = append(u.emptied, dir)
@@ -111,7 +111,7 @@ func (u *untracked) directory(ctx context.Context, w *Workspace, c *tree.Cursor,
 		for len(rest) > 0 && rest[0].Path < child {
 			rest = rest[1:]
 		}
-		if (len(rest) == 0 || rest[0].Path != child) && !w.Reserved(child) {
+		if (len(rest) == 0 || rest[0].Path != child) && !w.tree.Reserved(child) {
 			u.paths = append(u.paths, child)
 		}
 	}
@@ -127,7 +127,7 @@ func (u *untracked) subdirectory(ctx context.Context, w *Workspace, c *tree.Curs
 	if below := sort.Search(len(files), func(i int) bool { return !strings.HasPrefix(files[i].Path, child) }); below > 0 {
 		return u.directory(ctx, w, c, dir, files[:below])
 	}
-	if w.Reserved(dir) {
+	if w.tree.Reserved(dir) {
 		return nil
 	}
 	at, listed := slices.BinarySearchFunc(inPlace, dir, compareFile)
@@ -199,7 +199,7 @@ func (s *emptySearch) below(ctx context.Context, dir string) (bool, error) {
 	if err := ctx.Err(); err != nil {
 		return false, err
 	}
-	entries, err := s.w.ReadDir(dir)
+	entries, err := s.w.tree.ReadDir(dir)
 	switch {
 	case tree.IsAbsent(err):
 		return false, nil
@@ -210,7 +210,7 @@ func (s *emptySearch) below(ctx context.Context, dir string) (bool, error) {
 		return false, err
 	}
 	isRepository := slices.ContainsFunc(entries, func(e tree.Entry) bool { return e.Name == tree.GitDir })
-	if isRepository || dir != "." && s.w.IsStateDir(dir, entries) {
+	if isRepository || dir != "." && s.w.tree.IsStateDir(dir, entries) {
 		return false, nil
 	}
 	empty := true

@@ -113,7 +113,7 @@ func TestAskGit(t *testing.T) {
 				must(t, err)
 				got, err := w.askGit(t.Context())
 				must(t, err)
-				want = slices.DeleteFunc(want, func(f git.File) bool { return w.Reserved(f.Path) })
+				want = slices.DeleteFunc(want, func(f git.File) bool { return w.tree.Reserved(f.Path) })
 				if diff := cmp.Diff(want, got.files); diff != "" {
 					t.Errorf("(-want +got):\n%s", diff)
 				}

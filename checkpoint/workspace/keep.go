@@ -39,7 +39,7 @@ func (w *Workspace) Keep(ctx context.Context, paths []string) (kept []Entry, exc
 	kept = make([]Entry, len(paths))
 	before := w.refusedFiles()
 	refused := make([]bool, len(paths))
-	err = w.Each(ctx, len(paths), 1+min(chunkSize, len(paths)/8), func(ctx context.Context, _ *tree.Cursor, i int) error {
+	err = w.tree.Each(ctx, len(paths), 1+min(chunkSize, len(paths)/8), func(ctx context.Context, _ *tree.Cursor, i int) error {
 		if secret[paths[i]] {
 			e, err := w.Describe(ctx, paths[i])
 			kept[i] = e
@@ -71,7 +71,7 @@ func (w *Workspace) Keep(ctx context.Context, paths []string) (kept []Entry, exc
 // keepFile makes an object of a file, unless its content is refused, and returns its
 // entry.
 func (w *Workspace) keepFile(ctx context.Context, batch *objects.Batch, path string, before *refused) (e Entry, refused bool, err error) {
-	at := w.Place(path)
+	at := w.tree.Place(path)
 	f, err := w.inspect(at, path, w.wantsBlob)
 	if err == nil {
 		refused, err = before.holds(ctx, w, at, &f)
@@ -105,7 +105,7 @@ func (w *Workspace) secrets(ctx context.Context, paths []string) (map[string]boo
 		if !w.sensitiveAt(path) {
 			continue
 		}
-		to := w.Target(path)
+		to := w.tree.Target(path)
 		if to == path {
 			continue
 		}
@@ -181,7 +181,7 @@ func (w *Workspace) syncFiles(ctx context.Context, paths []string) error {
 	err := eachSettled(ctx, paths, w.settleFile)
 	if err == nil && len(paths) > 0 {
 		err = eachSettled(ctx, slices.Sorted(maps.Keys(dirs)), func(dir string) error {
-			return syncNamed(w.Root(), tree.Native(dir), failpoint.SyncDir)
+			return syncNamed(w.tree.Root(), tree.Native(dir), failpoint.SyncDir)
 		})
 	}
 	if err != nil {
@@ -193,11 +193,11 @@ func (w *Workspace) syncFiles(ctx context.Context, paths []string) error {
 // settleFile makes a file durable. For a link it does nothing, since a link has no content
 // besides its name.
 func (w *Workspace) settleFile(path string) error {
-	info, err := w.Root().Lstat(tree.Native(path))
+	info, err := w.tree.Root().Lstat(tree.Native(path))
 	if err != nil || info.Mode().Type() == fs.ModeSymlink {
 		return err
 	}
-	return syncNamed(w.Root(), tree.Native(path), failpoint.Sync)
+	return syncNamed(w.tree.Root(), tree.Native(path), failpoint.Sync)
 }
 
 // eachSettled calls do for all names, several at once. After an error it starts no more

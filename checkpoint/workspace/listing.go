@@ -149,7 +149,7 @@ func (w *Workspace) OutsideState(changes []Change) []Change {
 		for dir := range tree.Parents(c.Path) {
 			is, asked := known[dir]
 			if !asked {
-				is = tree.IsStateDir(w.Lstat, dir)
+				is = tree.IsStateDir(w.tree.Lstat, dir)
 				known[dir] = is
 			}
 			if is {

@@ -113,7 +113,7 @@ func (w *Workspace) loadDirs(ctx context.Context, wire *wireListing, other *List
 	parts := make([][]Entry, len(dirs))
 	var same atomic.Int64                                        // the number of entries that are taken from other
 	buffers := sync.Pool{New: func() any { return new([]byte) }} // decoded entries do not refer to a buffer
-	err := w.Each(ctx, len(dirs), 1, func(ctx context.Context, _ *tree.Cursor, i int) error {
+	err := w.tree.Each(ctx, len(dirs), 1, func(ctx context.Context, _ *tree.Cursor, i int) error {
 		dir, buf := &dirs[i], buffers.Get().(*[]byte)
 		data, err := w.o.Objects.GetInto(ctx, *buf, dir.Object, maxListing)
 		switch {

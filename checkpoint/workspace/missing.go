@@ -88,7 +88,7 @@ func (w *Workspace) locate(ctx context.Context, entries []Entry) (located []Entr
 	if err != nil {
 		return nil, nil, err
 	}
-	err = w.Each(ctx, len(entries), 1+min(chunkSize, len(entries)/16), func(ctx context.Context, _ *tree.Cursor, i int) (err error) {
+	err = w.tree.Each(ctx, len(entries), 1+min(chunkSize, len(entries)/16), func(ctx context.Context, _ *tree.Cursor, i int) (err error) {
 		if e := &located[i]; !e.isDir() {
 			err = all.use(func(s *source) error { return s.locate(ctx, e) })
 			reasons[i], err = unavailable(ctx, err)
@@ -141,7 +141,7 @@ func (w *Workspace) notKept(ctx context.Context, entries []Entry, wanted []int) 
 	parts := slices.Collect(slices.Chunk(wanted, 4*chunkSize))
 	lost := make(map[int]Missing)
 	var mu sync.Mutex
-	err := w.Each(ctx, len(parts), 1, func(_ context.Context, _ *tree.Cursor, n int) error {
+	err := w.tree.Each(ctx, len(parts), 1, func(_ context.Context, _ *tree.Cursor, n int) error {
 		refs := make([]objects.Ref, len(parts[n]))
 		for k, i := range parts[n] {
 			refs[k] = objects.Ref{Digest: entries[i].Digest, Size: entries[i].Size}

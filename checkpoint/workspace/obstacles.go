@@ -48,7 +48,7 @@ func (w *Workspace) Obstacles(ctx context.Context, changes []Change) ([]Obstacle
 func (r *restore) findObstacles(ctx context.Context) ([]Obstacle, error) {
 	var found []Obstacle
 	above := map[string]string{} // the obstacle of each directory; "": none
-	c := r.w.Cursor()
+	c := r.w.tree.Cursor()
 	defer c.Close()
 	for _, i := range r.items {
 		if i.odd != "" {
@@ -115,14 +115,14 @@ func (r *restore) obstacleAbove(c *tree.Cursor, path string, known map[string]st
 
 // obstacleBelow returns a file in a directory that the changes do not remove.
 func (r *restore) obstacleBelow(ctx context.Context, dir string) (string, error) {
-	entries, err := r.w.ReadDir(dir)
+	entries, err := r.w.tree.ReadDir(dir)
 	if err != nil {
 		return "", err
 	}
 	for _, e := range entries {
 		path := dir + "/" + e.Name
 		switch {
-		case r.w.Reserved(path):
+		case r.w.tree.Reserved(path):
 			return path, nil
 		case e.IsDir:
 			if obstacle, err := r.obstacleBelow(ctx, path); err != nil || obstacle != "" {
@@ -155,13 +155,13 @@ func (w *Workspace) Compare(ctx context.Context, entries []Entry) ([]Compared, e
 	r := &restore{w: w, goes: map[string]bool{}}
 	found := make([]Compared, len(entries))
 	items := make([]*item, len(entries))
-	err := w.Each(ctx, len(entries), 1+min(chunkSize, len(entries)/16), func(ctx context.Context, c *tree.Cursor, n int) (err error) {
+	err := w.tree.Each(ctx, len(entries), 1+min(chunkSize, len(entries)/16), func(ctx context.Context, c *tree.Cursor, n int) (err error) {
 		e := &entries[n]
 		if err := e.check(); err != nil {
 			return err
 		}
 		items[n] = &item{Change: Change{Path: e.Path, To: e}}
-		if w.Reserved(e.Path) {
+		if w.tree.Reserved(e.Path) {
 			found[n].Obstacle = e.Path
 			return nil
 		}
@@ -189,7 +189,7 @@ func (w *Workspace) Compare(ctx context.Context, entries []Entry) ([]Compared, e
 // path.
 func (r *restore) findInTheWay(ctx context.Context, items []*item, found []Compared) error {
 	above := map[string]string{}
-	c := r.w.Cursor()
+	c := r.w.tree.Cursor()
 	defer c.Close()
 	for n, i := range items {
 		if found[n].Now != nil || found[n].Obstacle != "" {

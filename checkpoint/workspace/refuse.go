@@ -140,7 +140,7 @@ func (c *capture) detect(ctx context.Context) (found []bool, err error) {
 	if w.refusal == nil {
 		return found, nil
 	}
-	err = w.Each(ctx, len(s.files), 1+min(chunkSize, len(s.files)/16), func(ctx context.Context, dirs *tree.Cursor, i int) error {
+	err = w.tree.Each(ctx, len(s.files), 1+min(chunkSize, len(s.files)/16), func(ctx context.Context, dirs *tree.Cursor, i int) error {
 		f := &s.files[i]
 		if c.isKept(f) {
 			return nil
@@ -256,7 +256,7 @@ func (w *Workspace) Refused(ctx context.Context, entries []Entry, last *Listing,
 			continue
 		}
 		f := surveyed{found: at(e.Path), index: index[e.Path]}
-		if f.found, err = w.describe(ctx, w.Place(e.Path), e.Path, f.wantsBlob(w)); err != nil && !tree.IsAbsent(err) && !errors.Is(err, ErrUnstable) {
+		if f.found, err = w.describe(ctx, w.tree.Place(e.Path), e.Path, f.wantsBlob(w)); err != nil && !tree.IsAbsent(err) && !errors.Is(err, ErrUnstable) {
 			return nil, fmt.Errorf("look for sensitive values: %w", err)
 		}
 		if err == nil {

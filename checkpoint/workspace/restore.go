@@ -173,7 +173,7 @@ func newRestore(w *Workspace, changes []Change, o RestoreOptions) (*restore, err
 				return nil, err
 			}
 		}
-		if w.Reserved(c.Path) {
+		if w.tree.Reserved(c.Path) {
 			return nil, fmt.Errorf("%s is not a part of the workspace", c.Path)
 		}
 		r.items = append(r.items, &item{Change: c})
@@ -210,7 +210,7 @@ func (r *restore) run(ctx context.Context) (err error) {
 
 // compare compares the files at the paths with the changes.
 func (r *restore) compare(ctx context.Context) error {
-	err := r.w.Each(ctx, len(r.items), 1+min(chunkSize, len(r.items)/16), func(ctx context.Context, c *tree.Cursor, n int) error {
+	err := r.w.tree.Each(ctx, len(r.items), 1+min(chunkSize, len(r.items)/16), func(ctx context.Context, c *tree.Cursor, n int) error {
 		i := r.items[n]
 		err := r.compareItem(ctx, c, i)
 		var changed *ChangedError
@@ -326,7 +326,7 @@ func (r *restore) current(ctx context.Context, c *tree.Cursor, i *item) (*Entry,
 
 // isEmpty reports whether a directory holds nothing but temporary files.
 func (w *Workspace) isEmpty(dir string) (bool, error) {
-	entries, err := w.ReadDir(dir)
+	entries, err := w.tree.ReadDir(dir)
 	if err != nil {
 		return false, failed(dir, err)
 	}
@@ -337,7 +337,7 @@ func (w *Workspace) isEmpty(dir string) (bool, error) {
 func (r *restore) sweep(ctx context.Context) error {
 	swept := map[string]bool{}
 	prefix := r.tempName(-1)
-	c := r.w.Cursor()
+	c := r.w.tree.Cursor()
 	defer c.Close()
 	paths := slices.Clone(r.o.Earlier)
 	for _, i := range r.items {
@@ -366,7 +366,7 @@ func (r *restore) sweepDir(ctx context.Context, c *tree.Cursor, dir, prefix stri
 	if err != nil {
 		return err
 	}
-	entries, err := r.w.ReadDir(dir)
+	entries, err := r.w.tree.ReadDir(dir)
 	if err != nil {
 		return err
 	}

@@ -57,7 +57,7 @@ func (s *dirSet) add(dir string) {
 
 // remove removes the files of the items for which removes returns true, the deepest first.
 func (r *restore) remove(ctx context.Context, touched *dirSet) error {
-	c := r.w.Cursor()
+	c := r.w.tree.Cursor()
 	defer c.Close()
 	for _, i := range slices.Backward(r.items) {
 		if !i.removes() || !i.there {
@@ -138,7 +138,7 @@ func (r *restore) recheckContent(ctx context.Context, dir *os.Root, i *item) err
 // removeDirs removes the directories that have lost their last file, and the empty
 // directories at the paths of new files.
 func (r *restore) removeDirs(ctx context.Context, touched *dirSet) error {
-	c := r.w.Cursor()
+	c := r.w.tree.Cursor()
 	defer c.Close()
 	for _, i := range slices.Backward(r.items) {
 		if err := ctx.Err(); err != nil {
@@ -209,7 +209,7 @@ func (r *restore) removeDir(c *tree.Cursor, path string, touched *dirSet) (bool,
 
 // removeTree removes a directory that holds only empty directories.
 func (r *restore) removeTree(c *tree.Cursor, path string) error {
-	entries, err := r.w.ReadDir(path)
+	entries, err := r.w.tree.ReadDir(path)
 	if tree.IsAbsent(err) {
 		return nil
 	}
@@ -230,7 +230,7 @@ func (r *restore) removeTree(c *tree.Cursor, path string) error {
 // makeDirs makes the directories above new files, and the empty directories of the
 // changes.
 func (r *restore) makeDirs(ctx context.Context, touched *dirSet) error {
-	c := r.w.Cursor()
+	c := r.w.tree.Cursor()
 	defer c.Close()
 	for _, path := range slices.Sorted(maps.Keys(r.needed)) {
 		if err := ctx.Err(); err != nil {
@@ -255,7 +255,7 @@ func (r *restore) makeDirs(ctx context.Context, touched *dirSet) error {
 // unmake removes the directories that this restore made for files that it did not write,
 // the deepest first.
 func (r *restore) unmake() error {
-	c := r.w.Cursor()
+	c := r.w.tree.Cursor()
 	defer c.Close()
 	touched := &dirSet{dirs: map[string]bool{}}
 	for _, dir := range slices.Backward(r.made) {
@@ -276,8 +276,8 @@ func (r *restore) rename(ctx context.Context, touched *dirSet) error {
 	}
 	chunks := slices.Collect(slices.Chunk(items, 1+min(chunkSize, len(items)/16)))
 	r.renamed = r.w.cache.Now()
-	return r.w.Each(ctx, len(chunks), 1, func(ctx context.Context, c *tree.Cursor, n int) error {
-		staged := r.w.Cursor() // a second cursor, so that neither has to reopen directories
+	return r.w.tree.Each(ctx, len(chunks), 1, func(ctx context.Context, c *tree.Cursor, n int) error {
+		staged := r.w.tree.Cursor() // a second cursor, so that neither has to reopen directories
 		defer staged.Close()
 		for _, i := range chunks[n] {
 			if err := ctx.Err(); err != nil {
@@ -317,7 +317,7 @@ func (r *restore) renameOne(ctx context.Context, c, staged *tree.Cursor, i *item
 // changeModes sets the permissions of empty directories, and of files of which only the
 // permissions change.
 func (r *restore) changeModes(ctx context.Context, _ *dirSet) error {
-	c := r.w.Cursor()
+	c := r.w.tree.Cursor()
 	defer c.Close()
 	for _, i := range r.items {
 		if i.done || i.To == nil || !i.To.isDir() && !i.onlyMode() {
@@ -367,7 +367,7 @@ func chmod(dir *os.Root, name string, mode fs.FileMode) error {
 // sync makes the names in the changed directories durable.
 func (r *restore) sync(ctx context.Context, touched *dirSet) error {
 	dirs := slices.Sorted(maps.Keys(touched.dirs))
-	return r.w.Each(ctx, len(dirs), 1, func(_ context.Context, c *tree.Cursor, n int) error {
+	return r.w.tree.Each(ctx, len(dirs), 1, func(_ context.Context, c *tree.Cursor, n int) error {
 		dir, err := c.Enter(dirs[n])
 		if tree.IsAbsent(err) {
 			return nil
@@ -386,7 +386,7 @@ func (r *restore) sync(ctx context.Context, touched *dirSet) error {
 // it suffices that the same file is at the path, and that stat shows no later write;
 // otherwise verify reads the file.
 func (r *restore) verify(ctx context.Context) error {
-	return r.w.Each(ctx, len(r.items), 1+min(chunkSize, len(r.items)/16), func(ctx context.Context, c *tree.Cursor, n int) error {
+	return r.w.tree.Each(ctx, len(r.items), 1+min(chunkSize, len(r.items)/16), func(ctx context.Context, c *tree.Cursor, n int) error {
 		i := r.items[n]
 		if i.done || r.isAsWritten(c, i) {
 			return nil

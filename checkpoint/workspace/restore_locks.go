@@ -67,7 +67,7 @@ func (l *locks) open(dir *os.Root, path string) (bool, error) {
 func (l *locks) restore(w *Workspace) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	c := w.Cursor()
+	c := w.tree.Cursor()
 	defer c.Close()
 	var all []error
 	for path, mode := range l.modes {

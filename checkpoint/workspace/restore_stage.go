@@ -121,7 +121,7 @@ func (r *restore) stage(ctx context.Context, items []*item) (damaged map[string]
 		return nil, err
 	}
 	flush := newFlusher()
-	err = r.w.Each(ctx, len(items), stageChunk, func(ctx context.Context, c *tree.Cursor, n int) error {
+	err = r.w.tree.Each(ctx, len(items), stageChunk, func(ctx context.Context, c *tree.Cursor, n int) error {
 		i := items[n]
 		err := from.use(func(s *source) error {
 			return r.locks.change(c, i.stage, func(dir *os.Root) error { return r.write(ctx, s, dir, i, flush) })
@@ -282,7 +282,7 @@ func (r *restore) skip(reasons map[string]string) error {
 // stageAll writes all bytes to temporary files.
 func (r *restore) stageAll(ctx context.Context) (err error) {
 	var staged []*item
-	c := r.w.Cursor()
+	c := r.w.tree.Cursor()
 	defer c.Close()
 	for n, i := range r.items {
 		if !i.writes() {

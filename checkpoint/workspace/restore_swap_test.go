@@ -20,7 +20,7 @@ func TestRestoreLooksIntoWhatItReads(t *testing.T) {
 	known, err := w.Describe(t.Context(), "b/f")
 	must(t, err)
 	r := &restore{w: w}
-	c := w.Cursor()
+	c := w.tree.Cursor()
 	defer c.Close()
 	_, err = c.Place("a/e").Status()
 	must(t, err)

@@ -414,20 +414,20 @@ func TestRecheck(t *testing.T) {
 	put(t, dir, "f", "x")
 	r := &restore{w: w}
 	i := &item{Change: Change{Path: "f", From: &Entry{Path: "f", Mode: 0o644, Size: 1, Digest: shaOf("x")}}, there: true, stat: tree.StatOf(mustStat(t, filepath.Join(dir, "f")))}
-	must(t, r.recheck(t.Context(), w.Root(), i))
+	must(t, r.recheck(t.Context(), w.tree.Root(), i))
 	var changed *ChangedError
-	if err := r.recheck(t.Context(), w.Root(), &item{Change: Change{Path: "f"}}); !errors.As(err, &changed) {
+	if err := r.recheck(t.Context(), w.tree.Root(), &item{Change: Change{Path: "f"}}); !errors.As(err, &changed) {
 		t.Errorf("a file that came: %v", err)
 	}
 	put(t, dir, "f", "yy")
-	if err := r.recheck(t.Context(), w.Root(), i); !errors.As(err, &changed) {
+	if err := r.recheck(t.Context(), w.tree.Root(), i); !errors.As(err, &changed) {
 		t.Errorf("a file that changed: %v", err)
 	}
 	must(t, os.Remove(filepath.Join(dir, "f")))
-	if err := r.recheck(t.Context(), w.Root(), i); !errors.As(err, &changed) {
+	if err := r.recheck(t.Context(), w.tree.Root(), i); !errors.As(err, &changed) {
 		t.Errorf("a file that went: %v", err)
 	}
-	must(t, r.recheck(t.Context(), w.Root(), &item{Change: Change{Path: "f"}}))
+	must(t, r.recheck(t.Context(), w.tree.Root(), &item{Change: Change{Path: "f"}}))
 }
 
 // TestIsAsWritten: a file that is the one that was written, and was old enough
@@ -465,7 +465,7 @@ func TestIsAsWritten(t *testing.T) {
 			i := &item{Change: Change{Path: "f", To: &e}, temp: "t", staged: tree.StatOf(mustStat(t, path)), sums: tree.Sums{Digest: e.Digest}}
 			r := &restore{w: w, items: []*item{i}, renamed: time.Now()}
 			must(t, c.meanwhile(w, r, path))
-			at := w.Cursor()
+			at := w.tree.Cursor()
 			defer at.Close()
 			if is := r.isAsWritten(at, i); is != (c.is && i.staged.Inode != 0) { // else nothing tells files apart
 				t.Errorf("it is as written: %v", is)

@@ -15,7 +15,7 @@ import (
 // InScope returns a function that reports for entries, from Now, whether a capture with
 // the given patterns would include them. If inGit is false, git is not used.
 func (w *Workspace) InScope(ctx context.Context, patterns []string, inGit bool) (func(Entry) bool, error) {
-	g, err := w.Walk(ctx, patterns)
+	g, err := w.tree.Walk(ctx, patterns)
 	if err != nil {
 		return nil, err
 	}
@@ -81,11 +81,11 @@ func Apart(changes []Change, from, to Scope) (both, apart []Change) {
 // deleted file. If the file still exists, it is not deleted but unchanged or modified: git
 // may ignore it by now, or can't be asked. Files that can't be read count as deleted.
 func (w *Workspace) NotGone(ctx context.Context, changes []Change) ([]Change, error) {
-	c := w.Cursor()
+	c := w.tree.Cursor()
 	defer c.Close()
 	var all []Change
 	for _, change := range changes {
-		if change.Kind != Deleted || w.Reserved(change.Path) {
+		if change.Kind != Deleted || w.tree.Reserved(change.Path) {
 			all = append(all, change)
 			continue
 		}
@@ -137,10 +137,10 @@ func (w *Workspace) Unlisted(ctx context.Context, l *Listing, entries []Entry) (
 		listed[e.Path] = true
 	}
 	var paths []string
-	c := w.Cursor()
+	c := w.tree.Cursor()
 	defer c.Close()
 	for _, e := range entries {
-		if listed[e.Path] || w.Reserved(e.Path) || l.IsSpecial(e.Path) {
+		if listed[e.Path] || w.tree.Reserved(e.Path) || l.IsSpecial(e.Path) {
 			continue
 		}
 		if err := ctx.Err(); err != nil {
@@ -188,6 +188,6 @@ func (w *Workspace) Ignored(ctx context.Context, l *Listing) ([]string, error) {
 	}
 	return slices.DeleteFunc(all, func(path string) bool {
 		_, listed := l.at(path)
-		return listed || w.Reserved(strings.TrimSuffix(path, "/"))
+		return listed || w.tree.Reserved(strings.TrimSuffix(path, "/"))
 	}), nil
 }

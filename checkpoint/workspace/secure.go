@@ -31,7 +31,7 @@ func (w *Workspace) Secure(ctx context.Context, entries []Entry, deep bool) (err
 		if !lost[e.Path] {
 			continue
 		}
-		at := w.Place(e.Path)
+		at := w.tree.Place(e.Path)
 		f, err := w.inspect(at, e.Path, w.wantsBlob)
 		if err == nil {
 			f.forget()

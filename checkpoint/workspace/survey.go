@@ -55,7 +55,7 @@ func (w *Workspace) survey(ctx context.Context, patterns []string) (*survey, err
 		w.cache.LoadOnce()
 		return struct{}{}, nil
 	})
-	g, err := still.Walk(ctx, patterns)
+	g, err := still.tree.Walk(ctx, patterns)
 	git, gitErr := known()
 	_, _ = loaded() // returns no error: a cache that can't be read is empty
 	if err := cmp.Or(gitErr, err); err != nil {
@@ -108,7 +108,7 @@ func (s *survey) addKnown(files []git.File) {
 		switch {
 		case f.Gitlink:
 			s.unreadable = append(s.unreadable, f.Path)
-		case s.w.Reserved(f.Path):
+		case s.w.tree.Reserved(f.Path):
 		case !f.Tracked && s.w.secret.match(f.Path):
 			s.excluded = append(s.excluded, f.Path)
 		default:
@@ -153,7 +153,7 @@ func (s *survey) add(paths []string) {
 // now.
 func (s *survey) inspectFiles(ctx context.Context) (dirs []string, err error) {
 	var odd = make([]bool, len(s.files))
-	err = s.w.Each(ctx, len(s.files), 1+min(4*chunkSize, len(s.files)/16), func(_ context.Context, c *tree.Cursor, i int) (err error) {
+	err = s.w.tree.Each(ctx, len(s.files), 1+min(4*chunkSize, len(s.files)/16), func(_ context.Context, c *tree.Cursor, i int) (err error) {
 		path := s.files[i].entry.Path
 		at := c.Place(path)
 		s.files[i].found, err = s.w.inspect(at, path, s.files[i].wantsBlob(s.w))
@@ -225,10 +225,10 @@ func (s *survey) lookAtDirs(ctx context.Context, empty []string) error {
 			above[dir] = true
 		}
 	}
-	c := s.w.Cursor()
+	c := s.w.tree.Cursor()
 	defer c.Close()
 	for _, path := range empty {
-		if above[path] || s.w.Reserved(path) {
+		if above[path] || s.w.tree.Reserved(path) {
 			continue
 		}
 		if hidden, err := s.isHidden(path); err != nil {
@@ -264,7 +264,7 @@ func (s *survey) hash(ctx context.Context, want func(*surveyed) bool) error {
 			unknown = append(unknown, i)
 		}
 	}
-	err := s.w.Each(ctx, len(unknown), 1+min(chunkSize, len(unknown)/16), func(ctx context.Context, c *tree.Cursor, i int) error {
+	err := s.w.tree.Each(ctx, len(unknown), 1+min(chunkSize, len(unknown)/16), func(ctx context.Context, c *tree.Cursor, i int) error {
 		f := &s.files[unknown[i]]
 		return s.giveUp(f, patient(ctx, func() error {
 			f.read = true

@@ -37,18 +37,18 @@ type TextDiff struct {
 // OpenNow returns the bytes that the workspace has now at an entry's path.
 func (w *Workspace) OpenNow(_ context.Context, e Entry) (io.ReadCloser, error) {
 	name := tree.Native(e.Path)
-	info, err := w.Root().Lstat(name)
+	info, err := w.tree.Root().Lstat(name)
 	if err != nil {
-		return nil, failed(e.Path, w.Outward(e.Path, err))
+		return nil, failed(e.Path, w.tree.Outward(e.Path, err))
 	}
 	if info.Mode().Type() == fs.ModeSymlink {
-		target, err := w.Root().Readlink(name)
+		target, err := w.tree.Root().Readlink(name)
 		if err != nil {
 			return nil, failed(e.Path, err)
 		}
 		return io.NopCloser(strings.NewReader(target)), nil
 	}
-	f, err := w.Root().OpenFile(name, os.O_RDONLY|NonBlock, 0)
+	f, err := w.tree.Root().OpenFile(name, os.O_RDONLY|NonBlock, 0)
 	if err != nil {
 		return nil, failed(e.Path, err)
 	}

@@ -54,7 +54,7 @@ func (s *survey) giveUp(f *surveyed, err error) error {
 // the survey's giveUp marks the file.
 func (c *capture) giveUp(f *surveyed, err error) error {
 	if tree.IsAbsent(err) {
-		there := c.w.At(f.entry.Path, func(dir *os.Root, name string) error {
+		there := c.w.tree.At(f.entry.Path, func(dir *os.Root, name string) error {
 			_, err := dir.Lstat(tree.Native(name))
 			return err
 		})
@@ -63,7 +63,7 @@ func (c *capture) giveUp(f *surveyed, err error) error {
 		}
 	}
 	if errors.Is(err, fs.ErrPermission) {
-		there := c.w.At(f.entry.Path, func(dir *os.Root, name string) error {
+		there := c.w.tree.At(f.entry.Path, func(dir *os.Root, name string) error {
 			return tree.PlaceIn(dir, name).TryOpen()
 		})
 		if !errors.Is(there, fs.ErrPermission) {

@@ -54,7 +54,7 @@ func TestStillLinks(t *testing.T) {
 	}
 	still := open(t, Options{Dir: dir}).Still()
 	for range 2 {
-		matched, err := still.Match(t.Context(), []string{"link/*"}, nil)
+		matched, err := still.tree.Match(t.Context(), []string{"link/*"}, nil)
 		must(t, err)
 		all, err := still.DescribeEach(t.Context(), matched.Files)
 		must(t, err)

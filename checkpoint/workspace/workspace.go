@@ -90,7 +90,7 @@ const (
 
 // Workspace is a directory of files. It is safe for concurrent use.
 type Workspace struct {
-	*tree.Tree
+	tree    *tree.Tree
 	o       Options
 	cache   *tree.Cache
 	secret  *sensitivity
@@ -111,7 +111,7 @@ func Open(o Options) (*Workspace, error) {
 		return &b
 	}}
 	return &Workspace{
-		Tree: t, o: o, cache: tree.NewCache(o.FS, o.Cache, o.Dir), secret: newSensitivity(),
+		tree: t, o: o, cache: tree.NewCache(o.FS, o.Cache, o.Dir), secret: newSensitivity(),
 		buffers: buffers, last: new(atomic.Pointer[loaded]),
 	}, nil
 }
@@ -163,3 +163,10 @@ func (w *Workspace) Kept(digest string) (bool, error) {
 	}
 	return w.o.Objects.Has(digest)
 }
+
+// Close closes the directory.
+func (w *Workspace) Close() error { return w.tree.Close() }
+
+// Tree returns the tree of the workspace's files, which finds files by patterns and
+// follows links.
+func (w *Workspace) Tree() *tree.Tree { return w.tree }

@@ -18,7 +18,7 @@ func (l workspaceLinks) Behind(pattern string) []string {
 		return nil
 	}
 	defer func() { _ = files.Close() }() // nothing was written through it
-	m, err := files.Match(context.Background(), []string{pattern}, nil)
+	m, err := files.Tree().Match(context.Background(), []string{pattern}, nil)
 	if err != nil {
 		return nil
 	}
@@ -32,5 +32,5 @@ func (l workspaceLinks) Target(path string) string {
 		return path
 	}
 	defer func() { _ = files.Close() }() // nothing was written through it
-	return files.Target(path)
+	return files.Tree().Target(path)
 }

@@ -196,7 +196,7 @@ func readPipeline(env *environment, cfg *config, ref pipelineRef) (*readResult, 
 // It returns true if matching fails: the code that reads the files reports the error.
 func matchesAny(files *workspace.Workspace) func(patterns []string) bool {
 	return func(patterns []string) bool {
-		m, err := files.Match(context.Background(), patterns, nil)
+		m, err := files.Tree().Match(context.Background(), patterns, nil)
 		return err != nil || m.HasContent()
 	}
 }

@@ -49,7 +49,7 @@ func (s *Surveyor) KeepArtifacts(ctx context.Context, ws *pipeline.Workstream) (
 	if err := AllThere(ctx, s.files, ws); err != nil {
 		return nil, nil, err
 	}
-	m, err := s.files.Match(ctx, ws.ArtifactPatterns, nil)
+	m, err := s.files.Tree().Match(ctx, ws.ArtifactPatterns, nil)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -72,14 +72,14 @@ func AllThere(ctx context.Context, w *workspace.Workspace, ws *pipeline.Workstre
 			continue // the entry only excludes files
 		}
 		pattern := ws.Artifacts[i]
-		m, err := w.Match(ctx, patterns, nil)
+		m, err := w.Tree().Match(ctx, patterns, nil)
 		if err != nil {
 			return err
 		}
 		if m.HasContent() {
 			continue
 		}
-		if info, err := w.Lstat(pattern); err == nil && info.IsDir() {
+		if info, err := w.Tree().Lstat(pattern); err == nil && info.IsDir() {
 			return unmade(pattern, "is a directory without a file that counts")
 		}
 		if out := slices.Sorted(maps.Keys(m.Out)); len(out) > 0 {

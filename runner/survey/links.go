@@ -71,7 +71,7 @@ func (l *links) Extend(patterns []string) []string {
 	key := strings.Join(patterns, "\x00\x00")
 	all, ok := l.extended[key]
 	if !ok {
-		all = l.files.Extend(patterns, l.within)
+		all = l.files.Tree().Extend(patterns, l.within)
 		l.extended[key] = all
 	}
 	return all

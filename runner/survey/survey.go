@@ -96,7 +96,7 @@ func (s *Surveyor) session(ctx context.Context, f *plan.Facts) (err error) {
 		return err
 	}
 	if f.Links = s.links; s.p.Document != "" {
-		a, err := Describe(ctx, s.files, s.files.Target(filepath.ToSlash(s.p.Document)))
+		a, err := Describe(ctx, s.files, s.files.Tree().Target(filepath.ToSlash(s.p.Document)))
 		if err != nil && !tree.IsAbsent(err) {
 			return fmt.Errorf("read the PRD document: %w", err)
 		}
@@ -293,7 +293,7 @@ func (s *Surveyor) off(ws *pipeline.Workstream, st *state.State) bool {
 // artifacts already. It leaves out the files for which leaveOut returns true. It also
 // returns the patterns, extended for links.
 func (s *Surveyor) describeAll(ctx context.Context, patterns []string, leaveOut func(string) bool) (found []state.Artifact, extended []string, err error) {
-	m, err := s.files.Match(ctx, patterns, s.restoredLinks)
+	m, err := s.files.Tree().Match(ctx, patterns, s.restoredLinks)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -308,7 +308,7 @@ func (s *Surveyor) describeAll(ctx context.Context, patterns []string, leaveOut 
 // meetLinks forgets all links and finds those that declared patterns meet now.
 func (s *Surveyor) meetLinks(ctx context.Context) error {
 	s.links.forget()
-	m, err := s.files.Match(ctx, slices.Concat(Local(filepath.ToSlash(s.p.Document)), Declared(s.p)), nil)
+	m, err := s.files.Tree().Match(ctx, slices.Concat(Local(filepath.ToSlash(s.p.Document)), Declared(s.p)), nil)
 	if err != nil {
 		return fmt.Errorf("look at the workspace: %w", err)
 	}
