@@ -76,7 +76,7 @@ func TestACLRecorded(t *testing.T) {
 	later := open(t, w.o)
 	is, err := later.tree.Place("f").Status()
 	must(t, err)
-	f, err := later.lookAt(is, later.tree.Place("f"), "f", later.wantsBlob)
+	f, err := later.files.lookAt(is, later.tree.Place("f"), "f", later.files.wantsBlob)
 	if err != nil || !f.known() || f.entry.Mode != 0o644 {
 		t.Errorf("known as %+v, %v", f, err)
 	}

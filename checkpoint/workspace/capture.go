@@ -101,7 +101,7 @@ func (w *Workspace) surveyBehindLinks(ctx context.Context, o *CaptureOptions) (*
 	if err != nil {
 		return nil, err
 	}
-	added, err := w.recordable(m.Patterns[len(o.Patterns):])
+	added, err := w.files.refusal.recordable(m.Patterns[len(o.Patterns):])
 	if err != nil {
 		return nil, err
 	}
@@ -250,7 +250,7 @@ func (c *capture) keepOne(ctx context.Context, at tree.Place, f *surveyed) error
 	if f.missing {
 		f.forget()
 	}
-	err := c.w.keepObject(ctx, c.batch, at, &f.found, f.wantsBlob(c.w))
+	err := c.w.files.keepObject(ctx, c.batch, at, &f.found, f.wantsBlob(c.w))
 	if errors.Is(err, errRefused) { // the scan allowed it, so the file has changed since
 		err = ErrUnstable
 	}

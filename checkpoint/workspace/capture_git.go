@@ -133,9 +133,9 @@ func (c *capture) hand(ctx context.Context, out *git.Writer, dirs *tree.Cursor, 
 		return out.File(path, ModeSymlink, f.entry.Size, strings.NewReader(f.target))
 	}
 	all := func(int64) bool { return true }
-	return c.w.readInto(ctx, dirs.Place(path), &f.found, all, func(r io.Reader, from *origin) (string, error) {
+	return c.w.files.readInto(ctx, dirs.Place(path), &f.found, all, func(r io.Reader, from *origin) (string, error) {
 		sha := sha256.New()
-		err := out.File(path, gitMode(f.entry.Mode), from.size, io.TeeReader(c.w.guard(r), sha))
+		err := out.File(path, gitMode(f.entry.Mode), from.size, io.TeeReader(c.w.files.refusal.guard(r), sha))
 		switch {
 		case errors.Is(err, errRefused): // the scan allowed other bytes
 			err = ErrUnstable

@@ -55,7 +55,7 @@ func (w *Workspace) LinkText(ctx context.Context, e Entry) (string, error) {
 	var text strings.Builder
 	r, err := w.Open(ctx, e)
 	if err == nil {
-		err = w.copy(&text, r)
+		err = w.files.buffers.copy(&text, r)
 		_ = r.Close() // it was only read
 	}
 	if err != nil {
@@ -119,7 +119,7 @@ func (s *source) clone(ctx context.Context, e Entry, to *os.File) (bool, error) 
 		return false, nil
 	}
 	sha := sha256.New()
-	if err := s.w.copy(sha, &contextReader{ctx: ctx, r: to}); err != nil {
+	if err := s.w.files.buffers.copy(sha, &contextReader{ctx: ctx, r: to}); err != nil {
 		return false, err
 	}
 	return tree.DigestOf(sha.Sum(nil)) == e.Digest, nil
@@ -163,7 +163,7 @@ func (s *source) write(ctx context.Context, e Entry, to io.Writer) error {
 		return err
 	}
 	counted := &countingReader{r: &contextReader{ctx: ctx, r: r}}
-	err = s.w.copy(to, counted)
+	err = s.w.files.buffers.copy(to, counted)
 	if closed := r.Close(); err == nil {
 		err = closed
 	}

@@ -11,9 +11,22 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"sync"
 
+	"prdrunner/checkpoint/workspace/git"
 	"prdrunner/checkpoint/workspace/tree"
 )
+
+// files describes and reads the files of the tree, and records their digests in the cache.
+// It is safe for concurrent use.
+type files struct {
+	tree       *tree.Tree
+	cache      *tree.Cache
+	git        *git.Repository // nil outside a work tree
+	namesBlobs bool            // captures use git, so that git's names of files are needed
+	buffers    *buffers
+	refusal    *refusal // nil: no detector is set
+}
 
 // found describes a file in the workspace.
 type found struct {
@@ -42,22 +55,22 @@ func (f *found) set(s tree.Sums) {
 // inspect describes a file from its stat, a link's target and the cache. A regular file that
 // is not in the cache has no digest yet. If withBlob returns true for its size, the cache
 // must have git's name of the bytes, too.
-func (w *Workspace) inspect(at tree.Place, path string, withBlob func(size int64) bool) (found, error) {
+func (in *files) inspect(at tree.Place, path string, withBlob func(size int64) bool) (found, error) {
 	is, err := at.Status()
 	if err != nil {
 		return found{}, err
 	}
-	return w.lookAt(is, at, path, withBlob)
+	return in.lookAt(is, at, path, withBlob)
 }
 
 // lookAt describes a file like inspect, for callers that have its status.
-func (w *Workspace) lookAt(is tree.Status, at tree.Place, path string, withBlob func(size int64) bool) (f found, err error) {
+func (in *files) lookAt(is tree.Status, at tree.Place, path string, withBlob func(size int64) bool) (f found, err error) {
 	f = found{entry: Entry{Path: path, Mode: uint32(is.Mode.Perm()), Size: is.Stat.Size}}
 	switch {
 	case is.Mode.IsRegular() && is.Stat.Size > maxFile:
 		err = errTooLong
 	case is.Mode.IsRegular():
-		if s, ok := w.cache.Get(path, is.Stat, withBlob(is.Stat.Size), at.Near()); ok {
+		if s, ok := in.cache.Get(path, is.Stat, withBlob(is.Stat.Size), at.Near()); ok {
 			f.set(s)
 		}
 	case is.Mode&fs.ModeSymlink != 0:
@@ -68,7 +81,7 @@ func (w *Workspace) lookAt(is tree.Status, at tree.Place, path string, withBlob 
 		sha := sha256.Sum256([]byte(f.target))
 		s := tree.Sums{Digest: tree.DigestOf(sha[:])}
 		if withBlob(f.entry.Size) {
-			s.Blob = w.blobOf(f.target)
+			s.Blob = in.blobOf(f.target)
 		}
 		f.set(s)
 	case is.Mode.IsDir():
@@ -80,39 +93,39 @@ func (w *Workspace) lookAt(is tree.Status, at tree.Place, path string, withBlob 
 	return f, err
 }
 
-func (w *Workspace) blobOf(target string) string {
-	h := w.o.Git.NewBlobHash(int64(len(target)))
+func (in *files) blobOf(target string) string {
+	h := in.git.NewBlobHash(int64(len(target)))
 	_, _ = io.WriteString(h, target) // a hash returns no error
 	return hex.EncodeToString(h.Sum(nil))
 }
 
 // hash reads a regular file for which look found no digest.
-func (w *Workspace) hash(ctx context.Context, at tree.Place, f *found, withBlob func(size int64) bool) error {
-	return w.hashInto(ctx, at, f, withBlob, io.Discard)
+func (in *files) hash(ctx context.Context, at tree.Place, f *found, withBlob func(size int64) bool) error {
+	return in.hashInto(ctx, at, f, withBlob, io.Discard)
 }
 
 // hashInto is hash, and also writes the bytes to too.
-func (w *Workspace) hashInto(ctx context.Context, at tree.Place, f *found, withBlob func(size int64) bool, too io.Writer) error {
-	return w.readInto(ctx, at, f, withBlob, func(r io.Reader, _ *origin) (string, error) {
+func (in *files) hashInto(ctx context.Context, at tree.Place, f *found, withBlob func(size int64) bool, too io.Writer) error {
+	return in.readInto(ctx, at, f, withBlob, func(r io.Reader, _ *origin) (string, error) {
 		h := sha256.New()
 		to := io.Writer(h)
 		if too != io.Discard {
 			to = io.MultiWriter(h, too)
 		}
-		err := w.copy(to, r)
+		err := in.buffers.copy(to, r)
 		return tree.DigestOf(h.Sum(nil)), err
 	})
 }
 
 // readInto passes the bytes of a regular file to consume, which returns their digest. It
 // updates f and the cache with the results.
-func (w *Workspace) readInto(ctx context.Context, at tree.Place, f *found, withBlob func(size int64) bool, consume func(r io.Reader, from *origin) (digest string, err error)) error {
-	began := w.cache.Now()
+func (in *files) readInto(ctx context.Context, at tree.Place, f *found, withBlob func(size int64) bool, consume func(r io.Reader, from *origin) (digest string, err error)) error {
+	began := in.cache.Now()
 	var s tree.Sums
 	var blob hash.Hash
-	info, err := w.read(ctx, at, func(r io.Reader, from *origin) (err error) {
+	info, err := in.read(ctx, at, func(r io.Reader, from *origin) (err error) {
 		if withBlob(from.size) {
-			blob = w.o.Git.NewBlobHash(from.size)
+			blob = in.git.NewBlobHash(from.size)
 			r = io.TeeReader(r, blob)
 		}
 		if s.MaskOnly, err = maskOnly(from.file, from.perm); err == nil {
@@ -128,7 +141,7 @@ func (w *Workspace) readInto(ctx context.Context, at tree.Place, f *found, withB
 	}
 	f.entry.Mode, f.entry.Size = uint32(info.Mode().Perm()), info.Size()
 	f.set(s)
-	w.cache.Put(f.entry.Path, tree.StatOf(info), s, began)
+	in.cache.Put(f.entry.Path, tree.StatOf(info), s, began)
 	return nil
 }
 
@@ -137,7 +150,7 @@ func (w *Workspace) readInto(ctx context.Context, at tree.Place, f *found, withB
 const maxGitBlob = 32 << 20
 
 // wantsBlob reports whether git's name is needed for a file of the given size.
-func (w *Workspace) wantsBlob(size int64) bool { return w.Git() != nil && size <= maxGitBlob }
+func (in *files) wantsBlob(size int64) bool { return in.namesBlobs && size <= maxGitBlob }
 
 // Describe returns the entry of one file. Its errors include fs.ErrNotExist, ErrNotRegular
 // and ErrUnstable. Links in the directories above the file are followed within the
@@ -146,22 +159,22 @@ func (w *Workspace) Describe(ctx context.Context, path string) (Entry, error) {
 	if e, ok := w.memo.at(path); ok {
 		return e, nil
 	}
-	f, err := w.describe(ctx, w.tree.Place(path), path, w.wantsBlob)
+	f, err := w.files.describe(ctx, w.tree.Place(path), path, w.files.wantsBlob)
 	if tree.RefusedByRoot(err) {
 		if real := w.tree.RealPath(path); real != path {
-			f, err = w.describe(ctx, w.tree.Place(real), path, w.wantsBlob)
+			f, err = w.files.describe(ctx, w.tree.Place(real), path, w.files.wantsBlob)
 		}
 	}
 	return f.entry, err
 }
 
-func (w *Workspace) describe(ctx context.Context, at tree.Place, path string, withBlob func(size int64) bool) (found, error) {
-	f, err := w.inspect(at, path, withBlob)
+func (in *files) describe(ctx context.Context, at tree.Place, path string, withBlob func(size int64) bool) (found, error) {
+	f, err := in.inspect(at, path, withBlob)
 	if err == nil && !f.known() {
-		err = w.hash(ctx, at, &f, withBlob)
+		err = in.hash(ctx, at, &f, withBlob)
 	}
 	if err != nil {
-		return found{}, failed(path, w.tree.Outward(path, err))
+		return found{}, failed(path, in.tree.Outward(path, err))
 	}
 	return f, nil
 }
@@ -177,7 +190,7 @@ func (w *Workspace) DescribeEach(ctx context.Context, paths []string) ([]Entry, 
 	rest := w.memo.recall(paths, entries)
 	err := w.tree.Each(ctx, len(rest), 1+min(chunkSize, len(rest)/8), func(ctx context.Context, c *tree.Cursor, n int) error {
 		i := rest[n]
-		f, err := w.describeIn(ctx, c, paths[i])
+		f, err := w.files.describeIn(ctx, c, paths[i])
 		if tree.IsAbsent(err) {
 			return nil
 		}
@@ -197,8 +210,8 @@ func (w *Workspace) DescribeEach(ctx context.Context, paths []string) ([]Entry, 
 	return all, nil
 }
 
-func (w *Workspace) describeIn(ctx context.Context, c *tree.Cursor, path string) (found, error) {
-	return w.describe(ctx, c.Place(path), path, w.wantsBlob)
+func (in *files) describeIn(ctx context.Context, c *tree.Cursor, path string) (found, error) {
+	return in.describe(ctx, c.Place(path), path, in.wantsBlob)
 }
 
 // chunkSize is the number of files that a worker takes at once.
@@ -210,7 +223,7 @@ const bufferSize = 256 << 10
 // read passes the bytes of a regular file to consume, which reads them to their end, and
 // checks that no process wrote to the file meanwhile. It returns the file's status. It
 // never waits for the writer of a pipe.
-func (w *Workspace) read(ctx context.Context, at tree.Place, consume func(r io.Reader, from *origin) error) (os.FileInfo, error) {
+func (in *files) read(ctx context.Context, at tree.Place, consume func(r io.Reader, from *origin) error) (os.FileInfo, error) {
 	f, err := at.Open()
 	if err != nil {
 		return nil, err
@@ -278,10 +291,20 @@ func (c *countingReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// copy copies bytes through a shared buffer.
-func (w *Workspace) copy(to io.Writer, from io.Reader) error {
-	buf := w.buffers.Get().(*[]byte)
-	defer w.buffers.Put(buf)
+// buffers holds buffers to copy bytes with.
+type buffers struct{ pool sync.Pool }
+
+func newBuffers() *buffers {
+	return &buffers{sync.Pool{New: func() any {
+		b := make([]byte, bufferSize)
+		return &b
+	}}}
+}
+
+// copy copies bytes through one of the buffers.
+func (b *buffers) copy(to io.Writer, from io.Reader) error {
+	buf := b.pool.Get().(*[]byte)
+	defer b.pool.Put(buf)
 	// Hide the methods of both ends, which would use smaller buffers of their own.
 	_, err := io.CopyBuffer(struct{ io.Writer }{to}, struct{ io.Reader }{from}, *buf)
 	return err
@@ -328,12 +351,12 @@ func (w *Workspace) forgetGone() error {
 
 // forgetHidden drops the entries of files whose names may not be recorded.
 func (w *Workspace) forgetHidden() error {
-	if w.refusal == nil {
+	if w.files.refusal == nil {
 		return nil
 	}
 	var hidden []string
 	for _, path := range w.cache.Paths() {
-		found, err := w.refusal.finds(path)
+		found, err := w.files.refusal.finds(path)
 		if err != nil {
 			return err
 		}

@@ -72,16 +72,16 @@ func (w *Workspace) Keep(ctx context.Context, paths []string) (kept []Entry, exc
 // entry.
 func (w *Workspace) keepFile(ctx context.Context, batch *objects.Batch, path string, before *refused) (e Entry, refused bool, err error) {
 	at := w.tree.Place(path)
-	f, err := w.inspect(at, path, w.wantsBlob)
+	f, err := w.files.inspect(at, path, w.files.wantsBlob)
 	if err == nil {
 		refused, err = before.holds(ctx, w, at, &f)
 	}
 	if err == nil && !refused {
-		err = w.keepObject(ctx, batch, at, &f, w.wantsBlob)
+		err = w.files.keepObject(ctx, batch, at, &f, w.files.wantsBlob)
 	}
 	if errors.Is(err, errRefused) {
 		refused = true
-		if _, err = w.scan(ctx, at, &f, w.wantsBlob); err == nil {
+		if _, err = w.files.scan(ctx, at, &f, w.files.wantsBlob); err == nil {
 			w.cache.Refuse(path, f.entry.Digest)
 		}
 	}
@@ -132,9 +132,9 @@ func (w *Workspace) secrets(ctx context.Context, paths []string) (map[string]boo
 
 // keepObject makes an object of a file, and updates f. It does not read a file whose
 // object exists.
-func (w *Workspace) keepObject(ctx context.Context, batch *objects.Batch, at tree.Place, f *found, withBlob func(int64) bool) error {
+func (in *files) keepObject(ctx context.Context, batch *objects.Batch, at tree.Place, f *found, withBlob func(int64) bool) error {
 	if f.isLink() {
-		target, err := io.ReadAll(w.guard(strings.NewReader(f.target)))
+		target, err := io.ReadAll(in.refusal.guard(strings.NewReader(f.target)))
 		if err == nil {
 			_, err = batch.Put(ctx, target)
 		}
@@ -146,16 +146,16 @@ func (w *Workspace) keepObject(ctx context.Context, batch *objects.Batch, at tre
 			return err
 		}
 	}
-	return w.readInto(ctx, at, f, withBlob, func(r io.Reader, from *origin) (string, error) {
+	return in.readInto(ctx, at, f, withBlob, func(r io.Reader, from *origin) (string, error) {
 		clone, shared, err := batch.Clone(ctx, from.file, from.size)
 		var ref objects.Ref
 		switch {
 		case err != nil:
 		case shared:
 			from.below.r = clone
-			ref, err = clone.Keep(ctx, w.guard(r))
+			ref, err = clone.Keep(ctx, in.refusal.guard(r))
 		default:
-			ref, err = batch.Copy(ctx, w.guard(r))
+			ref, err = batch.Copy(ctx, in.refusal.guard(r))
 		}
 		return ref.Digest, err
 	})

@@ -36,7 +36,7 @@ type refusal struct {
 // A file that was excluded for its content stays excluded, whatever the detector finds,
 // since the detector may not know all the values that were sensitive then.
 func (w *Workspace) Refuse(detector func() Detector) {
-	w.refusal = &refusal{detector: detector, found: map[string]bool{}}
+	w.files.refusal = &refusal{detector: detector, found: map[string]bool{}}
 }
 
 // RefuseAll is Refuse with a detector that knows all values that may not be kept now. An
@@ -44,7 +44,7 @@ func (w *Workspace) Refuse(detector func() Detector) {
 // detector finds nothing in it.
 func (w *Workspace) RefuseAll(detector func() Detector) {
 	w.Refuse(detector)
-	w.refusal.all = true
+	w.files.refusal.all = true
 }
 
 // note records whether a scan found a value in a content.
@@ -83,24 +83,24 @@ func (g *guarded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// guard returns a reader that fails if the bytes may not be kept.
-func (w *Workspace) guard(r io.Reader) io.Reader {
-	if w.refusal == nil {
-		return r
+// guard returns a reader that fails if the bytes may not be kept. A nil refusal allows all.
+func (r *refusal) guard(from io.Reader) io.Reader {
+	if r == nil {
+		return from
 	}
-	return &guarded{r, w.refusal.detector()}
+	return &guarded{from, r.detector()}
 }
 
 // scan reads a file, describes it, and records whether it may be kept.
-func (w *Workspace) scan(ctx context.Context, at tree.Place, f *found, withBlob func(int64) bool) (refused bool, err error) {
-	d := w.refusal.detector()
+func (in *files) scan(ctx context.Context, at tree.Place, f *found, withBlob func(int64) bool) (refused bool, err error) {
+	d := in.refusal.detector()
 	if f.isLink() {
 		_, err = io.WriteString(d, f.target)
 		return d.Found(), err
 	}
-	err = w.hashInto(ctx, at, f, withBlob, d)
+	err = in.hashInto(ctx, at, f, withBlob, d)
 	if err == nil {
-		w.refusal.note(f.entry.Digest, d.Found())
+		in.refusal.note(f.entry.Digest, d.Found())
 	}
 	return d.Found(), err
 }
@@ -137,7 +137,7 @@ func (c *capture) refuse(ctx context.Context, excluded []string) error {
 func (c *capture) detect(ctx context.Context) (found []bool, err error) {
 	s, w := c.survey, c.w
 	found = make([]bool, len(s.files))
-	if w.refusal == nil {
+	if w.files.refusal == nil {
 		return found, nil
 	}
 	err = w.tree.Each(ctx, len(s.files), 1+min(chunkSize, len(s.files)/16), func(ctx context.Context, dirs *tree.Cursor, i int) error {
@@ -145,13 +145,13 @@ func (c *capture) detect(ctx context.Context) (found []bool, err error) {
 		if c.isKept(f) {
 			return nil
 		}
-		if is, scanned := w.refusal.of(f.entry.Digest); scanned {
+		if is, scanned := w.files.refusal.of(f.entry.Digest); scanned {
 			found[i] = is
 			return nil
 		}
 		err := patient(ctx, func() error {
 			var err error
-			found[i], err = w.scan(ctx, dirs.Place(f.entry.Path), &f.found, f.wantsBlob(w))
+			found[i], err = w.files.scan(ctx, dirs.Place(f.entry.Path), &f.found, f.wantsBlob(w))
 			return err
 		})
 		found[i] = err == nil && found[i] && !c.isKept(f)
@@ -206,7 +206,7 @@ func (b *refusedBefore) holds(c *capture, f *surveyed) bool {
 		return true
 	case !b.excluded[path]:
 		return false
-	case c.w.refusal == nil || !c.w.refusal.all || !f.known():
+	case c.w.files.refusal == nil || !c.w.files.refusal.all || !f.known():
 		return true
 	}
 	_, onRecord := b.paths[path]
@@ -220,7 +220,7 @@ func (b *refusedBefore) holds(c *capture, f *surveyed) bool {
 // its digest is not known and the file was excluded.
 func (r *refused) holds(ctx context.Context, w *Workspace, at tree.Place, f *found) (bool, error) {
 	if _, was := r.paths[f.entry.Path]; was && !f.known() {
-		if err := w.hash(ctx, at, f, w.wantsBlob); err != nil {
+		if err := w.files.hash(ctx, at, f, w.files.wantsBlob); err != nil {
 			return false, err
 		}
 	}
@@ -243,7 +243,7 @@ func (w *Workspace) Refused(ctx context.Context, entries []Entry, last *Listing,
 	if last != nil {
 		excluded = slices.Concat(excluded, last.LeftOut)
 	}
-	if len(entries) == 0 || w.refusal == nil && len(excluded)+len(w.cache.RefusedFiles()) == 0 {
+	if len(entries) == 0 || w.files.refusal == nil && len(excluded)+len(w.cache.RefusedFiles()) == 0 {
 		return nil, nil
 	}
 	c := &capture{w: w, survey: &survey{w: w}, before: last}
@@ -256,7 +256,7 @@ func (w *Workspace) Refused(ctx context.Context, entries []Entry, last *Listing,
 			continue
 		}
 		f := surveyed{found: at(e.Path), index: index[e.Path]}
-		if f.found, err = w.describe(ctx, w.tree.Place(e.Path), e.Path, f.wantsBlob(w)); err != nil && !tree.IsAbsent(err) && !errors.Is(err, ErrUnstable) {
+		if f.found, err = w.files.describe(ctx, w.tree.Place(e.Path), e.Path, f.wantsBlob(w)); err != nil && !tree.IsAbsent(err) && !errors.Is(err, ErrUnstable) {
 			return nil, fmt.Errorf("look for sensitive values: %w", err)
 		}
 		if err == nil {

@@ -12,12 +12,12 @@ const hiddenName = "***"
 // has the name already. Such a file is recorded under another name. The caller must call
 // hideNames before any file is described, so that the cache does not record the name.
 func (s *survey) hideNames() error {
-	if s.w.refusal == nil {
+	if s.w.files.refusal == nil {
 		return nil
 	}
 	files := s.files[:0]
 	for _, f := range s.files {
-		shown, err := s.w.refusal.shown(f.entry.Path)
+		shown, err := s.w.files.refusal.shown(f.entry.Path)
 		switch {
 		case err != nil:
 			return err
@@ -40,11 +40,8 @@ func (s *survey) hideNames() error {
 // withoutHidden replaces the parts of paths that may not be recorded, and adds the true
 // paths to s.hidden.
 func (s *survey) withoutHidden(paths []string) ([]string, error) {
-	if s.w.refusal == nil {
-		return paths, nil
-	}
 	for i, path := range paths {
-		shown, err := s.w.refusal.shown(path)
+		shown, err := s.w.files.refusal.shown(path)
 		if err != nil {
 			return nil, err
 		}
@@ -58,13 +55,10 @@ func (s *survey) withoutHidden(paths []string) ([]string, error) {
 
 // recordable returns the globs in which the detector finds nothing, with and without their
 // escapes, since a listing records them.
-func (w *Workspace) recordable(globs []string) ([]string, error) {
-	if w.refusal == nil {
-		return globs, nil
-	}
+func (r *refusal) recordable(globs []string) ([]string, error) {
 	var all []string
 	for _, glob := range globs {
-		found, err := w.refusal.finds(glob + "\n" + strings.ReplaceAll(glob, `\`, ""))
+		found, err := r.finds(glob + "\n" + strings.ReplaceAll(glob, `\`, ""))
 		if err != nil {
 			return nil, err
 		}
@@ -77,10 +71,7 @@ func (w *Workspace) recordable(globs []string) ([]string, error) {
 
 // isHidden reports whether an empty directory is excluded for its name.
 func (s *survey) isHidden(dir string) (bool, error) {
-	if s.w.refusal == nil {
-		return false, nil
-	}
-	return s.w.refusal.finds(dir)
+	return s.w.files.refusal.finds(dir)
 }
 
 // shown returns a path with hiddenName in place of each element in which the detector
@@ -106,8 +97,11 @@ func (r *refusal) shown(path string) (string, error) {
 	return rest, err
 }
 
-// finds reports whether the detector finds a value in a text.
+// finds reports whether the detector finds a value in a text. A nil refusal finds none.
 func (r *refusal) finds(text string) (bool, error) {
+	if r == nil {
+		return false, nil
+	}
 	d := r.detector()
 	_, err := io.WriteString(d, text)
 	return d.Found(), err

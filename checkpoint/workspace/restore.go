@@ -311,12 +311,12 @@ func (r *restore) current(ctx context.Context, c *tree.Cursor, i *item) (*Entry,
 		}
 		return &Entry{Path: i.Path, Mode: ModeDir | uint32(is.Mode.Perm())&^mask}, nil
 	}
-	f, err := r.w.lookAt(is, at, i.Path, r.w.wantsBlob)
+	f, err := r.w.files.lookAt(is, at, i.Path, r.w.files.wantsBlob)
 	if err == nil && !f.known() {
 		if i.From != nil && (f.entry.Size != i.From.Size && (i.To == nil || f.entry.Size != i.To.Size)) {
 			return nil, &ChangedError{Path: i.Path}
 		}
-		err = r.w.hash(ctx, at, &f, r.w.wantsBlob)
+		err = r.w.files.hash(ctx, at, &f, r.w.files.wantsBlob)
 	}
 	if err != nil {
 		return nil, failed(i.Path, err)

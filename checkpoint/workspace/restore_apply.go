@@ -119,8 +119,8 @@ func (r *restore) recheckContent(ctx context.Context, dir *os.Root, i *item) err
 	at := tree.PlaceIn(dir, tree.Base(i.Path))
 	var f found
 	err := patient(ctx, func() (err error) {
-		if f, err = r.w.inspect(at, i.Path, r.w.wantsBlob); err == nil && !f.known() {
-			err = r.w.hash(ctx, at, &f, r.w.wantsBlob)
+		if f, err = r.w.files.inspect(at, i.Path, r.w.files.wantsBlob); err == nil && !f.known() {
+			err = r.w.files.hash(ctx, at, &f, r.w.files.wantsBlob)
 		}
 		return err
 	})

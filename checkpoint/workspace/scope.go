@@ -110,7 +110,7 @@ func (w *Workspace) nowAt(ctx context.Context, c *tree.Cursor, was Entry) (Entry
 			return was, err
 		}
 	}
-	f, err := w.describeIn(ctx, c, was.Path)
+	f, err := w.files.describeIn(ctx, c, was.Path)
 	return f.entry, err
 }
 

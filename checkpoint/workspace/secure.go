@@ -32,10 +32,10 @@ func (w *Workspace) Secure(ctx context.Context, entries []Entry, deep bool) (err
 			continue
 		}
 		at := w.tree.Place(e.Path)
-		f, err := w.inspect(at, e.Path, w.wantsBlob)
+		f, err := w.files.inspect(at, e.Path, w.files.wantsBlob)
 		if err == nil {
 			f.forget()
-			err = w.keepObject(ctx, batch, at, &f, w.wantsBlob)
+			err = w.files.keepObject(ctx, batch, at, &f, w.files.wantsBlob)
 		}
 		if err != nil && !tree.IsAbsent(err) {
 			return fmt.Errorf("keep again what was lost: %w", failed(e.Path, err))

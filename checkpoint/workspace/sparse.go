@@ -92,7 +92,7 @@ func (w *Workspace) foreign(ctx context.Context, entries []Entry, l *Listing) (p
 		if !l.IsSparse(e.Path) || e.isDir() {
 			continue
 		}
-		f, err := w.describe(ctx, w.tree.Place(e.Path), e.Path, func(int64) bool { return true })
+		f, err := w.files.describe(ctx, w.tree.Place(e.Path), e.Path, func(int64) bool { return true })
 		if tree.IsAbsent(err) {
 			continue
 		}

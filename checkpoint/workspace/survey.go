@@ -156,7 +156,7 @@ func (s *survey) inspectFiles(ctx context.Context) (dirs []string, err error) {
 	err = s.w.tree.Each(ctx, len(s.files), 1+min(4*chunkSize, len(s.files)/16), func(_ context.Context, c *tree.Cursor, i int) (err error) {
 		path := s.files[i].entry.Path
 		at := c.Place(path)
-		s.files[i].found, err = s.w.inspect(at, path, s.files[i].wantsBlob(s.w))
+		s.files[i].found, err = s.w.files.inspect(at, path, s.files[i].wantsBlob(s.w))
 		if err == nil && !s.files[i].known() && s.files[i].entry.Mode&0o444 != 0o444 { // another user may own it
 			err = at.TryOpen()
 		}
@@ -203,7 +203,7 @@ func (f *surveyed) wantsBlob(w *Workspace) func(size int64) bool {
 	case f.index != "":
 		return func(int64) bool { return true }
 	case f.inGit:
-		return w.wantsBlob
+		return w.files.wantsBlob
 	}
 	return func(int64) bool { return false }
 }
@@ -268,7 +268,7 @@ func (s *survey) hash(ctx context.Context, want func(*surveyed) bool) error {
 		f := &s.files[unknown[i]]
 		return s.giveUp(f, patient(ctx, func() error {
 			f.read = true
-			return s.w.hash(ctx, c.Place(f.entry.Path), &f.found, f.wantsBlob(s.w))
+			return s.w.files.hash(ctx, c.Place(f.entry.Path), &f.found, f.wantsBlob(s.w))
 		}))
 	})
 	if err != nil {

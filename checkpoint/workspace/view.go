@@ -179,5 +179,8 @@ func (w *Workspace) As(inGit bool) *Workspace {
 	if inGit {
 		as.o.Mode = GitRef
 	}
+	described := *w.files
+	described.namesBlobs = inGit
+	as.files = &described
 	return &as
 }

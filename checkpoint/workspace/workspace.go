@@ -19,7 +19,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"sync"
 	"sync/atomic"
 
 	"prdrunner/checkpoint/objects"
@@ -90,14 +89,13 @@ const (
 
 // Workspace is a directory of files. It is safe for concurrent use.
 type Workspace struct {
-	tree    *tree.Tree
-	o       Options
-	cache   *tree.Cache
-	secret  *sensitivity
-	refusal *refusal   // nil: no detector is set
-	buffers *sync.Pool // of *[]byte, to read files with
-	last    *atomic.Pointer[loaded]
-	memo    *memo // nil except in a workspace that Still returned
+	o      Options
+	tree   *tree.Tree
+	cache  *tree.Cache
+	files  *files
+	secret *sensitivity
+	last   *atomic.Pointer[loaded]
+	memo   *memo // nil except in a workspace that Still returned
 }
 
 // Open opens a workspace.
@@ -106,22 +104,23 @@ func Open(o Options) (*Workspace, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the workspace: %w", err)
 	}
-	buffers := &sync.Pool{New: func() any {
-		b := make([]byte, bufferSize)
-		return &b
-	}}
+	cache := tree.NewCache(o.FS, o.Cache, o.Dir)
 	return &Workspace{
-		tree: t, o: o, cache: tree.NewCache(o.FS, o.Cache, o.Dir), secret: newSensitivity(),
-		buffers: buffers, last: new(atomic.Pointer[loaded]),
+		o: o, tree: t, cache: cache,
+		files:  &files{tree: t, cache: cache, git: o.Git, namesBlobs: o.usedGit() != nil, buffers: newBuffers()},
+		secret: newSensitivity(), last: new(atomic.Pointer[loaded]),
 	}, nil
 }
 
 // Git returns the work tree that captures use; nil if they use none.
-func (w *Workspace) Git() *git.Repository {
-	if w.o.Mode == GitOff {
+func (w *Workspace) Git() *git.Repository { return w.o.usedGit() }
+
+// usedGit returns the work tree that captures use; nil if they use none.
+func (o *Options) usedGit() *git.Repository {
+	if o.Mode == GitOff {
 		return nil
 	}
-	return w.o.Git
+	return o.Git
 }
 
 // Repository returns the work tree that may keep the bytes of captures, even if new
