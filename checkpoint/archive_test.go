@@ -10,6 +10,7 @@ import (
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
+	"prdrunner/checkpoint/store/faults"
 )
 
 // finish completes what fixture.run began.
@@ -105,7 +106,7 @@ func TestLastCompletePassesOverWhatCannotBeRead(t *testing.T) {
 func TestArchiveCutShort(t *testing.T) {
 	t.Parallel()
 	for _, part := range []string{"PRD-009/PRD-009.json", "PRD-009.archiving", "PRD-009/history", "history/S2"} {
-		bad := &faulty{FS: store.NewMemory(), op: "rename", part: part}
+		bad := &faults.Faulty{FS: store.NewMemory(), Op: "rename", Part: part}
 		f := on(t, bad, "/ws/.runner")
 		x := f.run()
 		finish(t, x)
@@ -114,11 +115,11 @@ func TestArchiveCutShort(t *testing.T) {
 			commit(t, x, state.PhaseSkipped{Phase: x.State().Phases[i].Name, Reason: "none"})
 		}
 		commit(t, x, state.SessionCompleted{})
-		bad.on.Store(true)
-		if err := x.Start(started("S3", cashier())); !errors.Is(err, errDisk) {
+		bad.On.Store(true)
+		if err := x.Start(started("S3", cashier())); !errors.Is(err, faults.ErrDisk) {
 			t.Errorf("%s: start: %v", part, err)
 		}
-		bad.on.Store(false)
+		bad.On.Store(false)
 		must(t, x.locks.release())
 		must(t, x.writer.close())
 
@@ -219,7 +220,7 @@ type unprepared struct{ store.FS }
 
 func (u unprepared) Rename(from, to string) error {
 	if filepath.Base(to) == disk.NextName {
-		return errDisk
+		return faults.ErrDisk
 	}
 	return u.FS.Rename(from, to)
 }
@@ -231,7 +232,7 @@ func TestStartThatFailsCanBeClosed(t *testing.T) {
 	f := on(t, unprepared{store.NewMemory()}, "/ws/.runner")
 	x := f.run()
 	finish(t, x)
-	if err := x.Start(started("S2", cashier())); !errors.Is(err, errDisk) {
+	if err := x.Start(started("S2", cashier())); !errors.Is(err, faults.ErrDisk) {
 		t.Fatalf("start: %v", err)
 	}
 	if err := x.Close(); err == nil {

@@ -9,6 +9,7 @@ import (
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
+	"prdrunner/checkpoint/store/faults"
 )
 
 // unopened is a file system on which the audit log can be opened only so often.
@@ -20,7 +21,7 @@ type unopened struct {
 func (u *unopened) OpenFile(name string, flag int, perm fs.FileMode) (store.File, error) {
 	if filepath.Base(name) == disk.AuditName {
 		if u.left == 0 {
-			return nil, errDisk
+			return nil, faults.ErrDisk
 		}
 		u.left--
 	}
@@ -67,7 +68,7 @@ func TestAudited(t *testing.T) {
 			if c.opened > 0 {
 				return
 			}
-			if _, err := s.Lock(t.Context(), "PRD-001", state.Actor{}); !errors.Is(err, errDisk) {
+			if _, err := s.Lock(t.Context(), "PRD-001", state.Actor{}); !errors.Is(err, faults.ErrDisk) {
 				t.Errorf("locked to change what can't be put on record: %v", err)
 			}
 		})

@@ -1,15 +1,10 @@
 package checkpoint
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
-	"iter"
-	"math/rand/v2"
 	"path/filepath"
-	"slices"
 	"testing"
 
 	"prdrunner/checkpoint/disk"
@@ -17,109 +12,6 @@ import (
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
-
-var (
-	crashDepth = flag.Int("crash.depth", 0, "how many unsynced operations fare otherwise than the others in the states after a power cut that are tried; 0: a few states of each moment")
-	crashFew   = flag.Int("crash.few", 2, "how many states of a moment are tried where it takes long to look at one")
-	crashSeed  = flag.Uint64("crash.seed", 1, "of the states that are tried where these are few")
-)
-
-// By default fewStates of the first chosenOf states of a moment are tried, in
-// which no more than fewOps operations fare otherwise than the others.
-const (
-	fewStates = 6
-	chosenOf  = 500
-	fewOps    = 2
-)
-
-// cut is what could be there after a power cut.
-type cut struct {
-	*store.Memory
-	when  string
-	acked any // what was acknowledged by then
-}
-
-// cuts gathers what could be there after a power cut at any moment of what is
-// done to a file system in memory, each state once. Of two moments with the same
-// state, the later one counts, by which more was acknowledged.
-type cuts struct {
-	t     testing.TB
-	m     *store.Memory
-	acked func() any
-
-	by      map[string]*cut
-	all     []*cut
-	moments int
-}
-
-func newCuts(t testing.TB, m *store.Memory, acked func() any) *cuts {
-	return &cuts{t: t, m: m, acked: acked, by: map[string]*cut{}}
-}
-
-// watched is the file system, of which every moment is taken down.
-func (c *cuts) watched() *dying { return &dying{FS: c.m, each: c.take} }
-
-// take takes down this moment.
-func (c *cuts) take() {
-	c.moments++
-	few := fewStates
-	if *crashDepth > 0 {
-		few = 0
-	}
-	for sum, m := range afterCut(c.m, uint64(c.moments), few) {
-		at := c.by[sum]
-		if at == nil {
-			at = &cut{Memory: m}
-			c.by[sum] = at
-			c.all = append(c.all, at)
-		}
-		at.acked = c.acked()
-		at.when = fmt.Sprintf("state %d, cut at moment %d (-crash.depth=%d -crash.seed=%d)", slices.Index(c.all, at), c.moments, *crashDepth, *crashSeed)
-	}
-}
-
-// afterCut yields what could be there after a power cut at a moment, each state
-// once, by its sum: what was synced and nothing else first. few > 0: no more than
-// these.
-func afterCut(m *store.Memory, moment uint64, few int) iter.Seq2[string, *store.Memory] {
-	var all []*store.Memory
-	for state := range m.CrashStates(cmp.Or(*crashDepth, fewOps)) {
-		if all = append(all, state); few > 0 && len(all) == chosenOf {
-			break
-		}
-	}
-	if few > 0 {
-		random, others := rand.New(rand.NewPCG(*crashSeed, moment)), all[1:]
-		random.Shuffle(len(others), func(i, j int) { others[i], others[j] = others[j], others[i] })
-		all = all[:min(few, len(all))]
-	}
-	return func(yield func(string, *store.Memory) bool) {
-		seen := map[string]bool{}
-		for _, state := range all {
-			sum := state.Sum()
-			if !seen[sum] && !yield(sum, state) {
-				return
-			}
-			seen[sum] = true
-		}
-	}
-}
-
-// afterCutAt is afterCut for what takes long to look at.
-func afterCutAt(m *store.Memory, n int64) []*store.Memory {
-	var all []*store.Memory
-	for _, left := range afterCut(m, uint64(n), *crashFew) {
-		all = append(all, left)
-	}
-	return all
-}
-
-// end takes down the last moment, and says how much there was.
-func (c *cuts) end() []*cut {
-	c.take()
-	c.t.Logf("%d crash states at %d moments", len(c.all), c.moments)
-	return c.all
-}
 
 // boundaries are the states that the journals of all sessions of a PRD led
 // through, by seqOf.

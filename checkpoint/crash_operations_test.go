@@ -13,6 +13,7 @@ import (
 	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
+	"prdrunner/checkpoint/store/faults"
 )
 
 // operation is something that is done to a session, as its command does it.
@@ -116,9 +117,9 @@ func operations(t *testing.T) map[string]operation {
 		"recovery with a rescue copy": {
 			before: func(p *project) {
 				begun(p)
-				bad := &faulty{FS: p.fs, op: "sync", part: "journal.jsonl"}
+				bad := &faults.Faulty{FS: p.fs, Op: "sync", Part: "journal.jsonl"}
 				x := on(t, bad, p.fixture.dir).lock()
-				bad.on.Store(true)
+				bad.On.Store(true)
 				x.Add(state.PauseAsked{By: by})
 				_, err := x.Drain(ctx)
 				if err == nil || x.Close() == nil {
@@ -344,8 +345,8 @@ func TestPowerCutAtEveryOperation(t *testing.T) {
 			sessions, known := p.stored(), boundaries{}
 			known.add(t, p.open(), "PRD-009")
 			said := false
-			c := newCuts(t, m, func() any { return said })
-			p.o.FS, p.fs = c.watched(), m
+			c := faults.WatchCuts(t, m, func() any { return said })
+			p.o.FS, p.fs = c.Watched(), m
 			must(t, op.do(p))
 			said = true
 			known.add(t, p.open(), "PRD-009")
@@ -353,7 +354,7 @@ func TestPowerCutAtEveryOperation(t *testing.T) {
 			if !op.done(p) {
 				t.Fatal("it does nothing")
 			}
-			for _, cut := range c.end() {
+			for _, cut := range c.End() {
 				q := &project{fixture: on(t, cut.Memory, p.fixture.dir), dir: t.TempDir()}
 				must(t, os.CopyFS(q.dir, os.DirFS(p.dir)))
 				q.survived(cut, op, known, sessions)
@@ -363,25 +364,25 @@ func TestPowerCutAtEveryOperation(t *testing.T) {
 }
 
 // survived is what must be true of a state that a power cut left.
-func (p *project) survived(cut *cut, op operation, known boundaries, sessions []string) {
+func (p *project) survived(cut *faults.Cut, op operation, known boundaries, sessions []string) {
 	t := p.t
 	t.Helper()
-	known.recovered(t, cut.when, p.fixture)
+	known.recovered(t, cut.When, p.fixture)
 	if !op.damaged {
-		p.sound(cut.when)
+		p.sound(cut.When)
 	}
-	if cut.acked.(bool) && !op.done(p) {
-		t.Fatalf("%s: it was said to be done", cut.when)
+	if cut.Acked.(bool) && !op.done(p) {
+		t.Fatalf("%s: it was said to be done", cut.When)
 	}
-	p.hasSessions(cut.when, op, sessions)
+	p.hasSessions(cut.When, op, sessions)
 	if err := op.do(p); err != nil {
-		t.Fatalf("%s: again: %v", cut.when, err)
+		t.Fatalf("%s: again: %v", cut.When, err)
 	}
 	if !op.done(p) {
-		t.Fatalf("%s: it was done again, and is not", cut.when)
+		t.Fatalf("%s: it was done again, and is not", cut.When)
 	}
-	p.hasSessions(cut.when+", done again", op, sessions)
-	p.sound(cut.when + ", done again")
+	p.hasSessions(cut.When+", done again", op, sessions)
+	p.sound(cut.When + ", done again")
 	if err := os.RemoveAll(filepath.Clean(p.dir)); err != nil {
 		t.Fatal(err)
 	}

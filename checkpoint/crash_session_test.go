@@ -8,6 +8,7 @@ import (
 
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
+	"prdrunner/checkpoint/store/faults"
 )
 
 // live leads a session through a boundary of each kind, and says when one is
@@ -48,24 +49,24 @@ func TestPowerCutAtEveryBoundary(t *testing.T) {
 	t.Parallel()
 	var acked atomic.Uint64
 	m := store.NewMemory()
-	c := newCuts(t, m, func() any { return acked.Load() })
-	f := on(t, c.watched(), "/ws/.runner")
+	c := faults.WatchCuts(t, m, func() any { return acked.Load() })
+	f := on(t, c.Watched(), "/ws/.runner")
 	x := f.lock()
 	live(t, x, func() { acked.Store(x.Durable()) })
 	known := boundaries{}
 	known.add(t, f.open(), "PRD-009")
-	for _, cut := range c.end() {
+	for _, cut := range c.End() {
 		g := on(t, cut.Memory, f.dir)
-		st := known.recovered(t, cut.when, g)
-		g.sound(cut.when)
+		st := known.recovered(t, cut.When, g)
+		g.sound(cut.When)
 		var seq uint64
 		if st != nil {
 			seq = st.Seq
 		}
-		if done := cut.acked.(uint64); seq < done || seq > done+1 {
-			t.Fatalf("%s: boundary %d was acknowledged, and it stands at %d", cut.when, done, seq)
+		if done := cut.Acked.(uint64); seq < done || seq > done+1 {
+			t.Fatalf("%s: boundary %d was acknowledged, and it stands at %d", cut.When, done, seq)
 		}
-		g.goesOn(cut.when)
+		g.goesOn(cut.When)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"prdrunner/checkpoint/store"
+	"prdrunner/checkpoint/store/faults"
 	"prdrunner/checkpoint/workspace"
 )
 
@@ -46,7 +47,7 @@ func TestValidateNamesTheFileWithAFlippedByte(t *testing.T) {
 				files++
 				whole := p.read(file)
 				step := 11
-				if *crashDepth > 0 {
+				if *faults.CrashDepth > 0 {
 					step = 1
 				}
 				for i := 0; i < len(whole); i += step {

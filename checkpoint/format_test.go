@@ -16,6 +16,7 @@ import (
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
+	"prdrunner/checkpoint/store/faults"
 	"prdrunner/checkpoint/workspace"
 )
 
@@ -310,8 +311,8 @@ func TestMigrationCutShort(t *testing.T) {
 	states := 0
 	for n := int64(1); ; n++ {
 		disk := base.fs.(*store.Memory).Crash()
-		_, failed := on(t, &dying{FS: disk, at: n}, "/ws/.runner").open().Migrate(t.Context(), prds[0], by)
-		for _, left := range append(afterCutAt(disk, n), disk) {
+		_, failed := on(t, &faults.Killed{FS: disk, At: n}, "/ws/.runner").open().Migrate(t.Context(), prds[0], by)
+		for _, left := range append(faults.SomeCuts(disk, n), disk) {
 			states++
 			f := on(t, left, "/ws/.runner")
 			k := &kept{project: &project{fixture: f}, prd: prds[0], state: snap.State}

@@ -17,6 +17,7 @@ import (
 	"prdrunner/checkpoint/bundle"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
+	"prdrunner/checkpoint/store/faults"
 	"prdrunner/checkpoint/workspace"
 )
 
@@ -130,7 +131,7 @@ func TestImportOfFilesCutShort(t *testing.T) {
 					disk, ctx := store.NewMemory(), t.Context()
 					fsys := store.FS(disk)
 					if cut == "change" {
-						fsys = &dying{FS: disk, at: n}
+						fsys = &faults.Killed{FS: disk, At: n}
 					} else {
 						ctx = &ending{Context: ctx, at: n}
 					}

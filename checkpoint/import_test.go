@@ -17,6 +17,7 @@ import (
 	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
+	"prdrunner/checkpoint/store/faults"
 )
 
 // TestImportCutShort ends an import at each change of the disk, by a fault that
@@ -45,9 +46,9 @@ func TestImportCutShort(t *testing.T) {
 			states := 0
 			for n := int64(1); ; n++ {
 				disk := test.disk.Crash()
-				d := &dying{FS: disk, at: n}
+				d := &faults.Killed{FS: disk, At: n}
 				_, err := takeIn(on(t, d, "/ws/.runner").open(), late, true)
-				for i, left := range append(afterCutAt(disk, n), disk) {
+				for i, left := range append(faults.SomeCuts(disk, n), disk) {
 					states++
 					oldOrNew(t, fmt.Sprintf("%s, state %d at change %d", name, i, n), on(t, left, "/ws/.runner"), test.old, is)
 					if n%4 == 0 || err == nil {

@@ -11,6 +11,7 @@ import (
 
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
+	"prdrunner/checkpoint/store/faults"
 )
 
 // layered is a file system that renames no directory but a copy, as overlayfs does with
@@ -49,9 +50,9 @@ func TestMoveByCopyCutShort(t *testing.T) {
 				f.write("PRD-009/logs/WS1.1.log", []byte("done"))
 				must(t, x.Close())
 				var cut *store.Memory
-				d := &dying{FS: layered{m}, at: n, before: func() { cut = m.Crash() }}
+				d := &faults.Killed{FS: layered{m}, At: n, Before: func() { cut = m.Crash() }}
 				err := moveOn(on(t, d, f.dir), test.do)
-				if d.count.Load() < n {
+				if d.Count.Load() < n {
 					must(t, err)
 					break
 				}

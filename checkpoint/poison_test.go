@@ -7,117 +7,36 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"testing"
 
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
+	"prdrunner/checkpoint/store/faults"
 )
-
-var errDisk = errors.New("input/output error")
-
-// faulty is a file system whose journal fails at an operation once it is told to.
-type faulty struct {
-	store.FS
-	on   atomic.Bool
-	op   string
-	part string // of the names that fail
-	most int32  // how often they do; 0: always
-	used atomic.Int32
-}
-
-func (f *faulty) fails(op, name string) bool {
-	if !f.on.Load() || op != f.op || !strings.Contains(name, f.part) {
-		return false
-	}
-	used := f.used.Add(1)
-	return f.most == 0 || used <= f.most
-}
-
-func (f *faulty) OpenFile(name string, flag int, perm fs.FileMode) (store.File, error) {
-	if f.fails("open", name) {
-		return nil, errDisk
-	}
-	file, err := f.FS.OpenFile(name, flag, perm)
-	if err != nil {
-		return nil, err
-	}
-	return &faultyFile{File: file, fs: f, name: name}, nil
-}
-
-func (f *faulty) Rename(from, to string) error {
-	if f.fails("rename", to) {
-		return errDisk
-	}
-	return f.FS.Rename(from, to)
-}
-
-func (f *faulty) Link(from, to string) error {
-	if f.fails("rename", to) {
-		return errDisk
-	}
-	return f.FS.Link(from, to)
-}
-
-func (f *faulty) SyncDir(name string) error {
-	if f.fails("syncdir", name) {
-		return errDisk
-	}
-	return f.FS.SyncDir(name)
-}
-
-type faultyFile struct {
-	store.File
-	fs   *faulty
-	name string
-}
-
-func (f *faultyFile) Write(p []byte) (int, error) {
-	if f.fs.fails("write", f.name) {
-		n, _ := f.File.Write(p[:len(p)/2]) // a full disk takes a part
-		return n, errDisk
-	}
-	return f.File.Write(p)
-}
-
-func (f *faultyFile) Sync() error {
-	if f.fs.fails("sync", f.name) {
-		return errDisk
-	}
-	return f.File.Sync()
-}
-
-func (f *faultyFile) Close() error {
-	err := f.File.Close()
-	if f.fs.fails("close", f.name) {
-		return errDisk
-	}
-	return err
-}
 
 func TestPoisonedJournal(t *testing.T) {
 	t.Parallel()
 	for _, op := range []string{"write", "sync"} {
 		t.Run(op, func(t *testing.T) {
 			t.Parallel()
-			bad := &faulty{FS: store.NewMemory(), op: op, part: "PRD-009/journal.jsonl"}
+			bad := &faults.Faulty{FS: store.NewMemory(), Op: op, Part: "PRD-009/journal.jsonl"}
 			f := on(t, bad, "/ws/.runner")
 			x := f.run()
 			acknowledged := x.Durable()
-			bad.on.Store(true)
+			bad.On.Store(true)
 			x.Add(state.WorkstreamStarted{Workstream: "WS2", Attempt: 1})
 			x.Flush()
 			x.Add(state.PauseAsked{By: by, Reason: "behind it"})
 			ack := <-x.Acks()
 			_, err := x.Acknowledge(ack)
 			var poisoned *PoisonedError
-			if !errors.As(err, &poisoned) || !errors.Is(err, errDisk) || poisoned.Rescue == "" {
+			if !errors.As(err, &poisoned) || !errors.Is(err, faults.ErrDisk) || poisoned.Rescue == "" {
 				t.Fatalf("acknowledge: %v", err)
 			}
 			want := x.State().Clone()
-			bad.on.Store(false) // the disk is well again; nothing is retried
+			bad.On.Store(false) // the disk is well again; nothing is retried
 			x.Add(state.WorkstreamFailed{Workstream: "WS2"})
 			x.Flush()
 			if a := <-x.Acks(); a.Err == nil {
@@ -126,8 +45,8 @@ func TestPoisonedJournal(t *testing.T) {
 			if _, err := x.Drain(context.Background()); !errors.As(err, &poisoned) {
 				t.Errorf("drain: %v", err)
 			}
-			if x.Durable() != acknowledged || bad.used.Load() != 1 {
-				t.Errorf("durable %d, %d failures", x.Durable(), bad.used.Load())
+			if x.Durable() != acknowledged || bad.Used.Load() != 1 {
+				t.Errorf("durable %d, %d failures", x.Durable(), bad.Used.Load())
 			}
 			if err := x.Close(); !errors.As(err, &poisoned) {
 				t.Errorf("close: %v", err)
@@ -156,10 +75,10 @@ func TestPoisonedJournal(t *testing.T) {
 // sync failed, the rescue copy adds nothing, and does not stay for ever.
 func TestRescueThatTheJournalHasIsRemoved(t *testing.T) {
 	t.Parallel()
-	bad := &faulty{FS: store.NewMemory(), op: "sync", part: "PRD-009/journal.jsonl"}
+	bad := &faults.Faulty{FS: store.NewMemory(), Op: "sync", Part: "PRD-009/journal.jsonl"}
 	f := on(t, bad, "/ws/.runner")
 	x := f.run()
-	bad.on.Store(true)
+	bad.On.Store(true)
 	x.Add(state.WorkstreamStarted{Workstream: "WS2", Attempt: 1})
 	_, err := x.Drain(context.Background())
 	var poisoned *PoisonedError
@@ -170,7 +89,7 @@ func TestRescueThatTheJournalHasIsRemoved(t *testing.T) {
 	if err := x.Close(); !errors.As(err, &poisoned) {
 		t.Errorf("close: %v", err)
 	}
-	bad.on.Store(false)
+	bad.On.Store(false)
 
 	snap, err := f.open().Load("PRD-009")
 	must(t, err)
@@ -192,18 +111,18 @@ func TestRescueThatTheJournalHasIsRemoved(t *testing.T) {
 // adopted, and not removed.
 func TestForeignRescueIsLeftAlone(t *testing.T) {
 	t.Parallel()
-	bad := &faulty{FS: store.NewMemory(), op: "sync", part: "PRD-009/journal.jsonl"}
+	bad := &faults.Faulty{FS: store.NewMemory(), Op: "sync", Part: "PRD-009/journal.jsonl"}
 	f := on(t, bad, "/ws/.runner")
 	x := f.run()
 	journal := f.read("PRD-009/journal.jsonl")
-	bad.on.Store(true)
+	bad.On.Store(true)
 	x.Add(state.PauseAsked{By: by})
 	_, err := x.Drain(context.Background())
 	var poisoned *PoisonedError
 	if !errors.As(err, &poisoned) {
 		t.Fatal(err)
 	}
-	bad.on.Store(false)
+	bad.On.Store(false)
 	if err := x.Close(); err == nil {
 		t.Error("closed cleanly")
 	}
@@ -252,21 +171,21 @@ func TestDerivedErrorsCanBeRepeated(t *testing.T) {
 	for _, tt := range []struct{ op, part string }{
 		{"sync", "checkpoints/.tmp"}, {"rename", "checkpoints/CP-"}, {"syncdir", "checkpoints"}, {"write", ".tmp-manifest"}, {"rename", "latest"}, {"rename", ".runner/PRD-009.json"}, {"close", ".tmp-PRD-009.json"},
 	} {
-		bad := &faulty{FS: store.NewMemory(), op: tt.op, part: tt.part}
+		bad := &faults.Faulty{FS: store.NewMemory(), Op: tt.op, Part: tt.part}
 		f := on(t, bad, "/ws/.runner")
 		x := f.run()
 		x.Checkpoint(state.TriggerBatchComplete, "", nil)
 		commit(t, x, state.WorkstreamStarted{Workstream: "WS2", Attempt: 1})
 		x.Checkpoint(state.TriggerManual, "", nil)
 		commit(t, x)
-		bad.on.Store(true)
+		bad.On.Store(true)
 		var derived *DerivedError
 		for range 2 {
-			if err := x.WriteDerived(context.Background(), true); !errors.As(err, &derived) || !errors.Is(err, errDisk) {
+			if err := x.WriteDerived(context.Background(), true); !errors.As(err, &derived) || !errors.Is(err, faults.ErrDisk) {
 				t.Errorf("%v: %v", tt, err)
 			}
 		}
-		bad.on.Store(false)
+		bad.On.Store(false)
 		must(t, x.WriteDerived(context.Background(), true))
 		for _, ref := range x.State().Checkpoints {
 			cp, err := f.open().ReadCheckpoint("PRD-009", ref.ID)
@@ -282,17 +201,17 @@ func TestDerivedErrorsCanBeRepeated(t *testing.T) {
 
 // threeDue has three checkpoints that are due, on a disk where one operation is going
 // to fail for what names the second.
-func threeDue(t *testing.T, op string) (bad *faulty, x *Session, ids []string) {
+func threeDue(t *testing.T, op string) (bad *faults.Faulty, x *Session, ids []string) {
 	t.Helper()
-	bad = &faulty{FS: store.NewMemory(), op: op}
+	bad = &faults.Faulty{FS: store.NewMemory(), Op: op}
 	x = on(t, bad, "/ws/.runner").run()
 	for range 3 {
 		id, _ := x.Checkpoint(state.TriggerManual, "", nil)
 		ids = append(ids, id)
 		commit(t, x)
 	}
-	bad.part = ids[1]
-	bad.on.Store(true)
+	bad.Part = ids[1]
+	bad.On.Store(true)
 	return bad, x, ids
 }
 
@@ -322,12 +241,12 @@ func TestCheckpointsThatGoBeforeTheyAreWritten(t *testing.T) {
 	for _, op := range []string{"sync", "rename", "syncdir"} {
 		bad, x, ids := threeDue(t, op)
 		if op == "syncdir" { // all have their names by then
-			bad.part = "checkpoints"
+			bad.Part = "checkpoints"
 		}
-		if err := x.WriteDerived(t.Context(), true); !errors.Is(err, errDisk) || !strings.Contains(err.Error(), bad.part) {
+		if err := x.WriteDerived(t.Context(), true); !errors.Is(err, faults.ErrDisk) || !strings.Contains(err.Error(), bad.Part) {
 			t.Errorf("%s: the second could not be written, and it says %v", op, err)
 		}
-		bad.on.Store(false)
+		bad.On.Store(false)
 		commit(t, x, state.CheckpointsRemoved{IDs: ids[:2]})
 		must(t, x.WriteDerived(t.Context(), true))
 		wantFiles(t, x, ids[2])
@@ -347,10 +266,10 @@ func TestSkippedCheckpoints(t *testing.T) {
 		case "syncdir":
 			written, _ := x.Checkpoint(state.TriggerManual, "", nil) // to which the link goes back
 			commit(t, x)
-			bad.on.Store(false)
+			bad.On.Store(false)
 			must(t, x.WriteDerived(t.Context(), true))
-			bad.part, skipped = "checkpoints", nil
-			bad.on.Store(true)
+			bad.Part, skipped = "checkpoints", nil
+			bad.On.Store(true)
 			for range 3 {
 				id, _ := x.Checkpoint(state.TriggerManual, "", nil)
 				skipped = append(skipped, id)
@@ -364,13 +283,13 @@ func TestSkippedCheckpoints(t *testing.T) {
 			}
 			x.derived.since, x.derived.lost, x.derived.due = nil, x.derived.due, x.derived.lost
 		}
-		if err := x.WriteDerived(t.Context(), true); !errors.Is(err, errDisk) {
+		if err := x.WriteDerived(t.Context(), true); !errors.Is(err, faults.ErrDisk) {
 			t.Errorf("%s: the second could not be written, and it says %v", op, err)
 		}
 		if got, left := x.SkipDerived(); len(left) > 0 || !slices.Equal(got, skipped) {
 			t.Errorf("%s: %q are given up, want %q", op, got, skipped)
 		}
-		bad.on.Store(false)
+		bad.On.Store(false)
 		commit(t, x, state.CheckpointSkipped{IDs: skipped})
 		must(t, x.WriteDerived(t.Context(), true))
 		wantFiles(t, x, slices.DeleteFunc(ids, func(id string) bool { return slices.Contains(skipped, id) })...)
@@ -383,7 +302,7 @@ func TestSkippedCheckpoints(t *testing.T) {
 // next owner writes.
 func TestWhatIsNeededIsNotSkipped(t *testing.T) {
 	t.Parallel()
-	bad := &faulty{FS: store.NewMemory(), op: "sync", part: "checkpoints/.tmp"}
+	bad := &faults.Faulty{FS: store.NewMemory(), Op: "sync", Part: "checkpoints/.tmp"}
 	f := on(t, bad, "/ws/.runner")
 	x := f.run()
 	edits, _ := x.Checkpoint(state.TriggerConflictStart, "edits", nil)
@@ -396,8 +315,8 @@ func TestWhatIsNeededIsNotSkipped(t *testing.T) {
 	if slices.Contains(written(), true) {
 		t.Errorf("nothing wrote them yet, and it says %t", written())
 	}
-	bad.on.Store(true)
-	if err := x.WriteDerived(t.Context(), true); !errors.Is(err, errDisk) || slices.Contains(written(), true) {
+	bad.On.Store(true)
+	if err := x.WriteDerived(t.Context(), true); !errors.Is(err, faults.ErrDisk) || slices.Contains(written(), true) {
 		t.Errorf("they could not be written, and it says %v, written %t", err, written())
 	}
 	if ids, left := x.SkipDerived(); !slices.Equal(ids, []string{other}) || !slices.Equal(left, needed) {
@@ -407,7 +326,7 @@ func TestWhatIsNeededIsNotSkipped(t *testing.T) {
 	if slices.Contains(written(), true) {
 		t.Errorf("none is written, and it says %t", written())
 	}
-	bad.on.Store(false)
+	bad.On.Store(false)
 	must(t, x.Close())
 	x = f.lock()
 	must(t, x.WriteDerived(t.Context(), true))
@@ -424,10 +343,10 @@ func TestWhatIsNeededIsNotSkipped(t *testing.T) {
 func TestCheckpointThatTheJournalHasNoMore(t *testing.T) {
 	t.Parallel()
 	bad, x, ids := threeDue(t, "sync")
-	if err := x.WriteDerived(t.Context(), true); !errors.Is(err, errDisk) {
+	if err := x.WriteDerived(t.Context(), true); !errors.Is(err, faults.ErrDisk) {
 		t.Errorf("the second could not be written, and it says %v", err)
 	}
-	bad.on.Store(false)
+	bad.On.Store(false)
 	must(t, bad.Remove(x.store.layout.JournalPath(x.prd)))
 	for range 2 {
 		if err := x.WriteDerived(t.Context(), true); !errors.Is(err, errGone) || !strings.Contains(err.Error(), ids[1]) {
@@ -444,11 +363,11 @@ func TestOneFailureIsTold(t *testing.T) {
 	t.Parallel()
 	for op, part := range map[string]string{"sync": "checkpoints/.tmp", "rename": "checkpoints/CP-", "syncdir": "checkpoints", "write": ".tmp-manifest", "close": ".tmp-PRD-009.json"} {
 		bad, x, ids := threeDue(t, op)
-		bad.part, bad.most = part, 1
+		bad.Part, bad.Most = part, 1
 		if op == "rename" {
-			bad.most = 2 // what can't be linked is renamed
+			bad.Most = 2 // what can't be linked is renamed
 		}
-		if err := x.WriteDerived(t.Context(), true); !errors.Is(err, errDisk) {
+		if err := x.WriteDerived(t.Context(), true); !errors.Is(err, faults.ErrDisk) {
 			t.Errorf("%s failed once, and it says %v", op, err)
 		}
 		must(t, x.WriteDerived(t.Context(), true))
@@ -463,7 +382,7 @@ func TestManyCheckpointsAreWritten(t *testing.T) {
 	t.Parallel()
 	for fail := range 6 {
 		for _, op := range []string{"rename", "sync", "syncdir"} {
-			bad := &faulty{FS: store.NewMemory(), op: op}
+			bad := &faults.Faulty{FS: store.NewMemory(), Op: op}
 			x := lockPRD(t, on(t, bad, "/ws/.runner").open(), "PRD-009")
 			must(t, x.Start(startedOf("PRD-009", "S1", 6000)))
 			var ids []string
@@ -478,13 +397,13 @@ func TestManyCheckpointsAreWritten(t *testing.T) {
 				}
 				commit(t, x)
 			}
-			bad.part = ids[fail]
+			bad.Part = ids[fail]
 			if op == "syncdir" {
-				bad.part = "checkpoints"
+				bad.Part = "checkpoints"
 			}
-			bad.on.Store(true)
+			bad.On.Store(true)
 			for range 3 {
-				if err := x.WriteDerived(t.Context(), true); !errors.Is(err, errDisk) {
+				if err := x.WriteDerived(t.Context(), true); !errors.Is(err, faults.ErrDisk) {
 					t.Errorf("%s %d: it says %v", op, fail, err)
 				}
 				if x.derived.size > 0 || len(x.derived.due) > 0 || op != "syncdir" && len(x.derived.lost) != 1 {
@@ -493,7 +412,7 @@ func TestManyCheckpointsAreWritten(t *testing.T) {
 				made()
 				commit(t, x)
 			}
-			bad.on.Store(false)
+			bad.On.Store(false)
 			must(t, x.WriteDerived(t.Context(), true))
 			wantFiles(t, x, ids...)
 			for _, ref := range x.State().Checkpoints {
@@ -514,11 +433,11 @@ func TestManyCheckpointsAreWritten(t *testing.T) {
 // there are file systems on which only that tells that bytes were lost.
 func TestCloseThatFails(t *testing.T) {
 	t.Parallel()
-	bad := &faulty{FS: store.NewMemory(), op: "close", part: "PRD-009/journal.jsonl"}
+	bad := &faults.Faulty{FS: store.NewMemory(), Op: "close", Part: "PRD-009/journal.jsonl"}
 	x := on(t, bad, "/ws/.runner").run()
-	bad.on.Store(true)
-	if err := x.Close(); !errors.Is(err, errDisk) || bad.used.Load() != 1 {
-		t.Errorf("closed %d times: %v", bad.used.Load(), err)
+	bad.On.Store(true)
+	if err := x.Close(); !errors.Is(err, faults.ErrDisk) || bad.Used.Load() != 1 {
+		t.Errorf("closed %d times: %v", bad.Used.Load(), err)
 	}
 }
 
@@ -527,14 +446,14 @@ func TestCloseThatFails(t *testing.T) {
 func TestWriteThatFailsLeavesNothing(t *testing.T) {
 	t.Parallel()
 	for _, op := range []string{"open", "write", "sync", "close", "rename"} {
-		bad := &faulty{FS: store.NewMemory(), op: op, part: "PRD-009.json"}
+		bad := &faults.Faulty{FS: store.NewMemory(), Op: op, Part: "PRD-009.json"}
 		must(t, store.MkdirAll(bad, "/ws"))
 		must(t, store.WriteFile(bad, "/ws/PRD-009.json", []byte("before")))
-		bad.on.Store(true)
-		if err := store.WriteFile(bad, "/ws/PRD-009.json", []byte("after")); !errors.Is(err, errDisk) {
+		bad.On.Store(true)
+		if err := store.WriteFile(bad, "/ws/PRD-009.json", []byte("after")); !errors.Is(err, faults.ErrDisk) {
 			t.Errorf("%s: %v", op, err)
 		}
-		bad.on.Store(false)
+		bad.On.Store(false)
 		entries, err := bad.ReadDir("/ws")
 		must(t, err)
 		if len(entries) != 1 || entries[0].Name() != "PRD-009.json" {
@@ -552,21 +471,21 @@ func TestWriteThatFailsLeavesNothing(t *testing.T) {
 func TestDocumentBesideLostCheckpoints(t *testing.T) {
 	t.Parallel()
 	for _, part := range []string{"checkpoints/", "latest", "manifest.json"} {
-		bad := &faulty{FS: store.NewMemory(), op: "rename", part: part}
+		bad := &faults.Faulty{FS: store.NewMemory(), Op: "rename", Part: part}
 		f := on(t, bad, "/ws/.runner")
 		x := f.run()
 		must(t, x.WriteDerived(t.Context(), true))
 		x.Checkpoint(state.TriggerManual, "", nil)
 		commit(t, x, state.WorkstreamStarted{Workstream: "WS2", Attempt: 1})
-		bad.on.Store(true)
-		if err := x.WriteDerived(t.Context(), true); !errors.Is(err, errDisk) {
+		bad.On.Store(true)
+		if err := x.WriteDerived(t.Context(), true); !errors.Is(err, faults.ErrDisk) {
 			t.Errorf("%s: %v", part, err)
 		}
 		d, err := state.DecodeDocument([]byte(f.read("PRD-009.json")))
 		if must(t, err); d.Runner.Seq != x.State().Seq {
 			t.Errorf("%s: the document is of commit %d, the session at %d", part, d.Runner.Seq, x.State().Seq)
 		}
-		bad.on.Store(false)
+		bad.On.Store(false)
 		must(t, x.Close())
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
+	"prdrunner/checkpoint/store/faults"
 )
 
 // settled is all that a cleaning of the scene may leave: the same whatever cut
@@ -107,11 +108,11 @@ func cutAt(t *testing.T, name string, n int64, want string, do func(context.Cont
 		must(t, x.Close())
 	}
 	var cut *store.Memory
-	d := &dying{FS: m, at: n, before: func() { cut = m.Crash() }}
+	d := &faults.Killed{FS: m, At: n, Before: func() { cut = m.Crash() }}
 	c.o.FS = d
 	err := do(context.Background(), c.open())
 	when := fmt.Sprintf("%s, change %d", name, n)
-	if d.count.Load() < n {
+	if d.Count.Load() < n {
 		if err != nil {
 			t.Fatalf("%s: %v", when, err)
 		}
@@ -182,7 +183,7 @@ func TestUnknownIsNotAbsent(t *testing.T) {
 			want := map[string]int{"deleting": 1, "archiving": 2, "importing": 2}[name]
 			for at := int64(1); ; at++ {
 				disk := m.Crash()
-				flaky := &failingOnce{FS: disk, at: at}
+				flaky := &faults.FailingOnce{FS: disk, At: at}
 				c.fixture = on(t, flaky, c.dir)
 				if s, err := OpenStore(c.dir, c.o); err == nil {
 					if x, err := s.Lock(context.Background(), "PRD-009", by); err == nil {
@@ -196,7 +197,7 @@ func TestUnknownIsNotAbsent(t *testing.T) {
 				if len(sessions) != want {
 					t.Fatalf("operation %d failed: %d sessions are left of %d", at, len(sessions), want)
 				}
-				if flaky.count.Load() < at {
+				if flaky.Count.Load() < at {
 					break
 				}
 			}

@@ -4,12 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -190,110 +187,6 @@ func everything(t testing.TB, fsys store.FS, dir string) map[string]string {
 		}
 	}
 	return found
-}
-
-// dying is a file system on which nothing more can be changed from the nth
-// change on, as if the process had been killed there.
-type dying struct {
-	store.FS
-	at     int64
-	count  atomic.Int64
-	before func() // the fatal change
-	each   func() // what is done before any change, one at a time
-	mu     sync.Mutex
-}
-
-func (d *dying) dead() bool {
-	n := d.count.Add(1)
-	if d.each != nil {
-		d.mu.Lock()
-		d.each()
-		d.mu.Unlock()
-	}
-	if n == d.at && d.before != nil {
-		d.before()
-	}
-	return d.at > 0 && n >= d.at
-}
-
-func (d *dying) OpenFile(name string, flag int, perm fs.FileMode) (store.File, error) {
-	if flag&(os.O_WRONLY|os.O_RDWR|os.O_CREATE) != 0 && d.dead() {
-		return nil, errDisk
-	}
-	f, err := d.FS.OpenFile(name, flag, perm)
-	if err != nil {
-		return nil, err
-	}
-	return &dyingFile{f, d}, nil
-}
-
-func (d *dying) Mkdir(name string, perm fs.FileMode) error {
-	if d.dead() {
-		return errDisk
-	}
-	return d.FS.Mkdir(name, perm)
-}
-
-func (d *dying) Rename(from, to string) error {
-	if d.dead() {
-		return errDisk
-	}
-	return d.FS.Rename(from, to)
-}
-
-func (d *dying) Link(from, to string) error {
-	if d.dead() {
-		return errDisk
-	}
-	return d.FS.Link(from, to)
-}
-
-func (d *dying) Symlink(target, name string) error {
-	if d.dead() {
-		return errDisk
-	}
-	return d.FS.Symlink(target, name)
-}
-
-func (d *dying) Remove(name string) error {
-	if d.dead() {
-		return errDisk
-	}
-	return d.FS.Remove(name)
-}
-
-func (d *dying) SyncDir(name string) error {
-	if d.dead() {
-		return errDisk
-	}
-	return d.FS.SyncDir(name)
-}
-
-type dyingFile struct {
-	store.File
-	d *dying
-}
-
-func (f *dyingFile) Write(p []byte) (int, error) {
-	if f.d.dead() {
-		n, _ := f.File.Write(p[:len(p)/2])
-		return n, errDisk
-	}
-	return f.File.Write(p)
-}
-
-func (f *dyingFile) WriteAt(p []byte, at int64) (int, error) {
-	if f.d.dead() {
-		return 0, errDisk
-	}
-	return f.File.WriteAt(p, at)
-}
-
-func (f *dyingFile) Sync() error {
-	if f.d.dead() {
-		return errDisk
-	}
-	return f.File.Sync()
 }
 
 func isThere(t testing.TB, s *Store, path string) bool {

@@ -17,6 +17,7 @@ import (
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
+	"prdrunner/checkpoint/store/faults"
 	"prdrunner/checkpoint/workspace"
 )
 
@@ -298,7 +299,7 @@ func TestPruneBesideAReader(t *testing.T) {
 	reader := c.open()
 	c.o.Policy.Retention.Counts[string(state.TriggerManual)] = 100
 	broken := ""
-	c.o.FS = &dying{FS: c.fs, each: func() { broken = cmp.Or(broken, readOnce(reader)) }}
+	c.o.FS = &faults.Killed{FS: c.fs, Each: func() { broken = cmp.Or(broken, readOnce(reader)) }}
 	for i := range 5 {
 		s := c.open()
 		x := lockPRD(t, s, "PRD-009")

@@ -18,6 +18,7 @@ import (
 	"prdrunner/checkpoint/retention"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
+	"prdrunner/checkpoint/store/faults"
 	"prdrunner/checkpoint/workspace"
 )
 
@@ -238,7 +239,7 @@ func TestRescuedIsNeeded(t *testing.T) {
 	for name, adopted := range map[string]bool{"adopted": true, "gone": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			bad := &faulty{FS: store.NewMemory(), op: "write", part: "PRD-009/journal.jsonl"}
+			bad := &faults.Faulty{FS: store.NewMemory(), Op: "write", Part: "PRD-009/journal.jsonl"}
 			c := newScene(t, bad)
 			s := c.open()
 			x := lockPRD(t, s, "PRD-009")
@@ -247,7 +248,7 @@ func TestRescuedIsNeeded(t *testing.T) {
 				of[when] = put(t, s, "new", "only that of the "+when)
 			}
 			produce(t, x, "w1", of["before"])
-			bad.on.Store(true)
+			bad.On.Store(true)
 			x.Add(state.WorkstreamStarted{Workstream: "w1", Attempt: 2}, state.WorkstreamCompleted{Workstream: "w1", Work: &state.Work{Attempt: 2, Artifacts: []state.Artifact{of["checkpoint"]}}})
 			id, _ := x.Checkpoint(state.TriggerManual, "", nil)
 			x.Flush()
@@ -256,7 +257,7 @@ func TestRescuedIsNeeded(t *testing.T) {
 				t.Fatal("the journal took it")
 			}
 			_ = x.Close()
-			bad.on.Store(false)
+			bad.On.Store(false)
 			_, err := s.Collect(context.Background(), nil)
 			must(t, err)
 			if got := has(t, s, of["before"], of["checkpoint"], of["head"]); got != "111" {

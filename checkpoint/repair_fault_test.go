@@ -14,6 +14,7 @@ import (
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
+	"prdrunner/checkpoint/store/faults"
 )
 
 // wreck is a session whose journal is damaged in the middle, with a checkpoint
@@ -112,9 +113,9 @@ func TestRebuildJournalFaults(t *testing.T) {
 				m := store.NewMemory()
 				w := newWreck(t, m)
 				after := []*store.Memory{m}
-				once, d := &failingOnce{FS: m, at: n}, &dying{FS: m, at: n, before: func() {
+				once, d := &faults.FailingOnce{FS: m, At: n}, &faults.Killed{FS: m, At: n, Before: func() {
 					if plane == "power cut" {
-						after = afterCutAt(m, n)
+						after = faults.SomeCuts(m, n)
 					}
 				}}
 				w.o.FS = store.FS(d)
@@ -127,7 +128,7 @@ func TestRebuildJournalFaults(t *testing.T) {
 					ways[w.rebuilt(fmt.Sprintf("%s at %d, state %d: %v", plane, n, i, err), err == nil)]++
 				}
 				states += len(after)
-				if once.count.Load()+d.count.Load() < n {
+				if once.Count.Load()+d.Count.Load() < n {
 					if err != nil {
 						t.Errorf("without a fault: %v", err)
 					}

@@ -16,6 +16,7 @@ import (
 
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
+	"prdrunner/checkpoint/store/faults"
 	"prdrunner/checkpoint/workspace"
 )
 
@@ -195,12 +196,12 @@ func TestRollbackFaults(t *testing.T) {
 		for n := int64(1); ; n += stride() {
 			m := store.NewMemory()
 			h := newHalfway(t, m)
-			f := &failingOnce{FS: m, at: n}
+			f := &faults.FailingOnce{FS: m, At: n}
 			h.o.FS = f
 			err := h.goBack(context.Background())
 			h.o.FS = m
 			ways[h.settled(fmt.Sprintf("operation %d failed with %v", n, err), err == nil)]++
-			if f.count.Load() < n {
+			if f.Count.Load() < n {
 				break
 			}
 		}
@@ -217,9 +218,9 @@ func TestRollbackFaults(t *testing.T) {
 				m := store.NewMemory()
 				h := newHalfway(t, m)
 				after := []*store.Memory{m}
-				d := &dying{FS: m, at: n, before: func() {
+				d := &faults.Killed{FS: m, At: n, Before: func() {
 					if plane == "power cut" {
-						after = afterCutAt(m, n)
+						after = faults.SomeCuts(m, n)
 					}
 				}}
 				h.o.FS = d
@@ -228,7 +229,7 @@ func TestRollbackFaults(t *testing.T) {
 					h.after(left).settled(fmt.Sprintf("%s at change %d, state %d: %v", plane, n, i, err), err == nil)
 				}
 				states += len(after)
-				if d.count.Load() < n {
+				if d.Count.Load() < n {
 					t.Logf("%d changes, %d states", n-1, states)
 					break
 				}
@@ -290,9 +291,9 @@ func TestFinishRollbackFaults(t *testing.T) {
 				h := newHalfway(t, m)
 				h.cutShort()
 				after := []*store.Memory{m}
-				once, d := &failingOnce{FS: m, at: n}, &dying{FS: m, at: n, before: func() {
+				once, d := &faults.FailingOnce{FS: m, At: n}, &faults.Killed{FS: m, At: n, Before: func() {
 					if plane == "power cut" {
-						after = afterCutAt(m, n)
+						after = faults.SomeCuts(m, n)
 					}
 				}}
 				h.o.FS = store.FS(d)
@@ -307,7 +308,7 @@ func TestFinishRollbackFaults(t *testing.T) {
 					g.keptEdit(when)
 				}
 				states += len(after)
-				if once.count.Load()+d.count.Load() < n {
+				if once.Count.Load()+d.Count.Load() < n {
 					t.Logf("%d operations, %d states", n-1, states)
 					break
 				}
