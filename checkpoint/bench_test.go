@@ -10,15 +10,6 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// wide is a pipeline of one phase with n workstreams.
-func wide(n int) state.Shape {
-	p := state.PhaseShape{Name: "all"}
-	for i := range n {
-		p.Workstreams = append(p.Workstreams, state.WorkstreamShape{Name: fmt.Sprintf("w%d", i), Batch: 1})
-	}
-	return state.Shape{Phases: []state.PhaseShape{p}}
-}
-
 // boundary are the events of one workstream without artifacts.
 func boundary(i int) []state.Event {
 	name := fmt.Sprintf("w%d", i)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
 	"path/filepath"
@@ -183,7 +182,7 @@ func (f *fixture) checkpointFile(id string) string {
 // kill ends a session as SIGKILL would: its locks go, nothing else happens.
 func kill(t testing.TB, x *Session) {
 	t.Helper()
-	must(t, errors.Join(x.writer.close(), x.locks.release()))
+	must(t, x.Abort())
 }
 
 func commit(t testing.TB, x *Session, events ...state.Event) []state.Commit {
@@ -215,3 +214,19 @@ func same(t testing.TB, what string, got, want any) {
 
 // digestText is the name of the object that holds a text.
 func digestText(text string) string { return fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(text))) }
+
+// wide is a pipeline of one phase with n workstreams.
+func wide(n int) state.Shape {
+	p := state.PhaseShape{Name: "all"}
+	for i := range n {
+		p.Workstreams = append(p.Workstreams, state.WorkstreamShape{Name: fmt.Sprintf("w%d", i), Batch: 1})
+	}
+	return state.Shape{Phases: []state.PhaseShape{p}}
+}
+
+func seqOf(s *state.State) string {
+	if s == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s %d", s.Session, s.Seq)
+}

@@ -103,13 +103,6 @@ func completes(t *testing.T, s *Store, is *state.State, archive []byte) {
 	needsWhole(t, s, "PRD-009")
 }
 
-func seqOf(s *state.State) string {
-	if s == nil {
-		return ""
-	}
-	return fmt.Sprintf("%s %d", s.Session, s.Seq)
-}
-
 // archived is an archive that can be tampered with.
 type archived struct {
 	header  ExportHeader

@@ -242,6 +242,13 @@ func (x *Session) Close() error {
 	return errors.Join(err, x.locks.release())
 }
 
+// Abort closes the session as a kill would: it releases the locks, and writes nothing. The
+// next owner of the lock recovers what the journal holds.
+func (x *Session) Abort() error {
+	x.closed = true
+	return errors.Join(x.writer.close(), x.locks.release())
+}
+
 // at returns the time of an event that is added now, and its offset in milliseconds from
 // the time of the pending commit. The first event begins that commit and sets its time.
 func (x *Session) at() (time.Time, int64) {
