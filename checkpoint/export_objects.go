@@ -96,7 +96,7 @@ func objectMember(digest string) string {
 // gatherObjects adds the bytes of all files, wherever they are kept, and records the files
 // whose bytes can't be found.
 func (x *exporting) gatherObjects(ctx context.Context) (err error) {
-	if x.reader, err = x.w.Reader(ctx); err != nil {
+	if x.reader, err = x.w.Contents().Reader(ctx); err != nil {
 		return err
 	}
 	own := x.needed.inventory
@@ -133,7 +133,7 @@ func (x *exporting) available(ctx context.Context) (map[string]workspace.Entry, 
 			all = append(all, e)
 		}
 	}
-	readable, missing, err := x.w.Readable(ctx, all)
+	readable, missing, err := x.w.Contents().Readable(ctx, all)
 	if err != nil {
 		return nil, err
 	}

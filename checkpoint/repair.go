@@ -175,7 +175,7 @@ func (x *Session) rebuildObjects(ctx context.Context, w *workspace.Workspace, r 
 	if err != nil {
 		return ctx.Err() // the next validation reports the error
 	}
-	lost, err := w.Missing(ctx, l.Entries, true)
+	lost, err := w.Contents().Missing(ctx, l.Entries, true)
 	if err != nil || len(lost) == 0 {
 		return err
 	}
@@ -222,7 +222,7 @@ func (x *Session) keepFromPruning(ctx context.Context, w *workspace.Workspace, i
 		if e.Blob == "" {
 			continue
 		}
-		kept, err := w.Kept(e.Digest)
+		kept, err := w.Contents().HasObject(e.Digest)
 		if err == nil && !kept {
 			_, err = x.copyBlob(ctx, w, e)
 		}
@@ -306,7 +306,7 @@ func (x *Session) rebuildObject(ctx context.Context, w *workspace.Workspace, e w
 
 // copyBlob stores a git blob as an object. It reports whether git still had the bytes.
 func (x *Session) copyBlob(ctx context.Context, w *workspace.Workspace, e workspace.Entry) (done bool, err error) {
-	r, err := w.Open(ctx, e)
+	r, err := w.Contents().Open(ctx, e)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return false, nil

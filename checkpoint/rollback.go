@@ -231,7 +231,7 @@ func (s *Store) compareFiles(ctx context.Context, w *workspace.Workspace, r *Rol
 	if r.Sparse, err = w.CheckedOut(ctx, found.Entries, target); err != nil {
 		return fmt.Errorf("look at what was not checked out: %w", err)
 	}
-	r.Missing, err = w.Lost(ctx, restored(r.Changes), deep)
+	r.Missing, err = w.Contents().Lost(ctx, restored(r.Changes), deep)
 	if err != nil {
 		return fmt.Errorf("verify what is to be restored: %w", err)
 	}

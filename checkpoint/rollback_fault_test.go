@@ -334,7 +334,7 @@ func (h *halfway) keptEdit(when string) {
 		l, _, err := FilesOf(ctx, w, file.State)
 		must(t, err)
 		for _, e := range l.Entries {
-			missing, err := w.Missing(ctx, []workspace.Entry{e}, true)
+			missing, err := w.Contents().Missing(ctx, []workspace.Entry{e}, true)
 			must(t, err)
 			if e.Path == "a" && e.Size == int64(len("edited meanwhile")) && len(missing) == 0 {
 				return

@@ -208,7 +208,7 @@ func (s *Store) whyUnproved(ctx context.Context, w *workspace.Workspace, now, st
 		}
 	}
 	recorded := state.RecordedEntries(st, at)
-	lost, err := w.Lost(ctx, recorded, false)
+	lost, err := w.Contents().Lost(ctx, recorded, false)
 	switch {
 	case err != nil:
 		return "", fmt.Errorf("look for recorded artifacts: %w", err)

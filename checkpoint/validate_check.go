@@ -298,7 +298,7 @@ func (k *checker) entries(ctx context.Context, entries []workspace.Entry) (strin
 			fresh = append(fresh, e)
 		}
 	}
-	missing, err := k.w.Lost(ctx, fresh, k.deep)
+	missing, err := k.w.Contents().Lost(ctx, fresh, k.deep)
 	if err != nil {
 		for _, e := range fresh {
 			delete(k.bytes, bytesOf(e))
@@ -435,7 +435,7 @@ func (k *checker) hasCommit(ctx context.Context, commit string) (bool, error) {
 	}
 	git := k.w.Repository()
 	if git == nil {
-		return false, k.w.Unasked()
+		return false, k.w.Contents().Unasked()
 	}
 	there, err := git.CommitExists(ctx, commit)
 	if err == nil && !there {

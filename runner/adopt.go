@@ -89,7 +89,7 @@ func bringBack(ctx context.Context, w *workspace.Workspace, id string, work *sta
 		} else if !tree.IsAbsent(err) {
 			return err
 		}
-		kept, err := w.Kept(a.Digest)
+		kept, err := w.Contents().HasObject(a.Digest)
 		if err != nil {
 			return err
 		}

@@ -599,7 +599,7 @@ func (w *world) check(after string) {
 		}
 		l, _, err := checkpoint.FilesOf(w.ctx, w.files, file.State)
 		w.must(err)
-		missing, err := w.files.Missing(w.ctx, l.Entries, true)
+		missing, err := w.files.Contents().Missing(w.ctx, l.Entries, true)
 		w.must(err)
 		if len(missing) > 0 {
 			t.Fatalf("after %s checkpoint %s lacks %v", after, ref.ID, missing)

@@ -61,7 +61,7 @@ func (l *loop) overwrites(planned *plan.Plan, path string) (bool, error) {
 		if i < 0 {
 			continue
 		}
-		kept, err := l.files.Kept(all[i].Digest)
+		kept, err := l.files.Contents().HasObject(all[i].Digest)
 		if err != nil {
 			return false, fmt.Errorf("look for the bytes of %s: %w", path, err)
 		}

@@ -124,7 +124,7 @@ func takeBackPartial(ctx context.Context, w *workspace.Workspace, id string, all
 		}
 		kept := a.Digest == "" // without a digest the file is removed
 		if !kept {
-			if kept, err = w.Kept(a.Digest); err != nil {
+			if kept, err = w.Contents().HasObject(a.Digest); err != nil {
 				return nil, fmt.Errorf("look for the bytes of %s: %w", a.Path, err)
 			}
 		}

@@ -57,7 +57,7 @@ func (c *Comparison) compareFiles(ctx context.Context, s *checkpoint.Store, w *w
 		return err
 	}
 	c.levelSides()
-	kept, done, err := w.OpenMany(ctx)
+	kept, done, err := w.Contents().OpenMany(ctx)
 	if err != nil {
 		return err
 	}
@@ -173,7 +173,7 @@ func compareFile(ctx context.Context, w *workspace.Workspace, change workspace.C
 	if !o.Lines && !wanted {
 		return f, nil
 	}
-	d, err := w.TextDiff(ctx, change, sources[0], sources[1])
+	d, err := workspace.DiffText(ctx, change, sources[0], sources[1])
 	if err != nil {
 		return f, err
 	}

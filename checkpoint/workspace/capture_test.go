@@ -125,7 +125,7 @@ func TestCaptureOutsideGit(t *testing.T) {
 		if e.isDir() {
 			continue
 		}
-		r, err := w.Open(t.Context(), e)
+		r, err := w.contents.Open(t.Context(), e)
 		must(t, err)
 		data, err := io.ReadAll(r)
 		must(t, errors.Join(err, r.Close()))
@@ -137,7 +137,7 @@ func TestCaptureOutsideGit(t *testing.T) {
 			t.Errorf("%q has %q", e.Path, data)
 		}
 	}
-	if missing, err := w.Missing(t.Context(), l.Entries, true); err != nil || len(missing) > 0 {
+	if missing, err := w.contents.Missing(t.Context(), l.Entries, true); err != nil || len(missing) > 0 {
 		t.Errorf("missing: %v, %v", missing, err)
 	}
 
@@ -175,7 +175,7 @@ func TestMissing(t *testing.T) {
 	must(t, os.Chmod(object, 0o600))
 	must(t, os.WriteFile(object, []byte("DAMAGED"), 0o600))
 	for deep, want := range map[bool][]string{false: {"gone"}, true: {"gone", "damaged"}} {
-		missing, err := w.Missing(t.Context(), kept, deep)
+		missing, err := w.contents.Missing(t.Context(), kept, deep)
 		must(t, err)
 		var got []string
 		for _, m := range missing {
@@ -282,7 +282,7 @@ func testCaptureGit(t *testing.T, sub string) {
 			t.Errorf("%q: blob %q", e.Path, e.Blob)
 		}
 	}
-	if missing, err := w.Missing(t.Context(), l.Entries, true); err != nil || len(missing) > 0 {
+	if missing, err := w.contents.Missing(t.Context(), l.Entries, true); err != nil || len(missing) > 0 {
 		t.Errorf("missing: %v, %v", missing, err)
 	}
 
@@ -353,7 +353,7 @@ func TestCaptureCommits(t *testing.T) {
 	if files := runGit(t, dir, "ls-tree", "--name-only", "HEAD"); files != ".gitattributes\ncrlf\nplain\n" {
 		t.Errorf("committed %q", files)
 	}
-	if missing, err := w.Missing(t.Context(), l.Entries, true); err != nil || len(missing) > 0 {
+	if missing, err := w.contents.Missing(t.Context(), l.Entries, true); err != nil || len(missing) > 0 {
 		t.Errorf("missing: %v, %v", missing, err)
 	}
 	o.Last = &first.Capture

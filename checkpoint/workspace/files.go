@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 
 	"prdrunner/checkpoint/workspace/git"
@@ -366,4 +367,44 @@ func (w *Workspace) forgetHidden() error {
 	}
 	w.cache.Drop(hidden)
 	return nil
+}
+
+// OpenNow returns the bytes that the workspace has now at an entry's path.
+func (w *Workspace) OpenNow(_ context.Context, e Entry) (io.ReadCloser, error) {
+	name := tree.Native(e.Path)
+	info, err := w.tree.Root().Lstat(name)
+	if err != nil {
+		return nil, failed(e.Path, w.tree.Outward(e.Path, err))
+	}
+	if info.Mode().Type() == fs.ModeSymlink {
+		target, err := w.tree.Root().Readlink(name)
+		if err != nil {
+			return nil, failed(e.Path, err)
+		}
+		return io.NopCloser(strings.NewReader(target)), nil
+	}
+	f, err := w.tree.Root().OpenFile(name, os.O_RDONLY|NonBlock, 0)
+	if err != nil {
+		return nil, failed(e.Path, err)
+	}
+	if info, err = f.Stat(); err == nil && !info.Mode().IsRegular() {
+		err = ErrNotRegular
+	} else if err == nil && info.Size() > maxFile {
+		err = errTooLong
+	}
+	if err != nil {
+		return nil, errors.Join(failed(e.Path, err), f.Close())
+	}
+	return f, nil
+}
+
+// OpenFile returns the bytes of the file that the workspace now has at the path of an
+// entry, verified as by Open. If they do not match the entry, reading ends with a
+// *ChangedError.
+func (w *Workspace) OpenFile(ctx context.Context, e Entry) (io.ReadCloser, error) {
+	r, err := w.OpenNow(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	return &verifier{r: r, e: e, sha: sha256.New(), wrong: &ChangedError{Path: e.Path}}, nil
 }

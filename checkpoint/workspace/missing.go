@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"slices"
@@ -13,6 +12,7 @@ import (
 	"sync"
 
 	"prdrunner/checkpoint/objects"
+	"prdrunner/checkpoint/workspace/git"
 	"prdrunner/checkpoint/workspace/tree"
 )
 
@@ -24,12 +24,12 @@ type Missing struct {
 
 // Missing returns the entries whose bytes are missing or have another length. With deep it
 // reads all bytes, and also returns the entries whose bytes are damaged.
-func (w *Workspace) Missing(ctx context.Context, entries []Entry, deep bool) (missing []Missing, err error) {
+func (c *Contents) Missing(ctx context.Context, entries []Entry, deep bool) (missing []Missing, err error) {
 	if deep {
-		_, missing, err = w.locate(ctx, entries)
+		_, missing, err = c.locate(ctx, entries)
 		return missing, err
 	}
-	if missing, err = w.notThere(ctx, entries); err != nil {
+	if missing, err = c.notThere(ctx, entries); err != nil {
 		return nil, fmt.Errorf("look for what was kept: %w", err)
 	}
 	return missing, nil
@@ -37,8 +37,8 @@ func (w *Workspace) Missing(ctx context.Context, entries []Entry, deep bool) (mi
 
 // Lost returns the entries that Missing returns, for callers that report losses. It
 // returns an error if this user may not read git's objects, or if git can't be asked.
-func (w *Workspace) Lost(ctx context.Context, entries []Entry, deep bool) ([]Missing, error) {
-	missing, err := w.Missing(ctx, entries, deep)
+func (c *Contents) Lost(ctx context.Context, entries []Entry, deep bool) ([]Missing, error) {
+	missing, err := c.Missing(ctx, entries, deep)
 	if err != nil || len(missing) == 0 {
 		return missing, err
 	}
@@ -54,10 +54,10 @@ func (w *Workspace) Lost(ctx context.Context, entries []Entry, deep bool) ([]Mis
 	}
 	switch {
 	case len(blobs) == 0:
-	case w.o.Git == nil:
-		err = w.Unasked()
+	case c.git == nil:
+		err = c.Unasked()
 	default:
-		err = w.o.Git.Forbidden(blobs...)
+		err = c.git.Forbidden(blobs...)
 	}
 	if err != nil {
 		return nil, err
@@ -68,8 +68,8 @@ func (w *Workspace) Lost(ctx context.Context, entries []Entry, deep bool) ([]Mis
 // Readable reads all bytes, and returns the entries that Open can read, and those that are
 // missing. An entry whose blob is damaged, and whose object is not, is returned without
 // the blob.
-func (w *Workspace) Readable(ctx context.Context, entries []Entry) ([]Entry, []Missing, error) {
-	located, missing, err := w.locate(ctx, entries)
+func (c *Contents) Readable(ctx context.Context, entries []Entry) ([]Entry, []Missing, error) {
+	located, missing, err := c.locate(ctx, entries)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -81,14 +81,14 @@ func (w *Workspace) Readable(ctx context.Context, entries []Entry) ([]Entry, []M
 }
 
 // locate reads all bytes to find out which entries can be read, and from where.
-func (w *Workspace) locate(ctx context.Context, entries []Entry) (located []Entry, missing []Missing, err error) {
+func (c *Contents) locate(ctx context.Context, entries []Entry) (located []Entry, missing []Missing, err error) {
 	located = slices.Clone(entries)
 	reasons := make([]string, len(entries))
-	all, err := w.newSources(ctx)
+	all, err := c.newSources(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	err = w.tree.Each(ctx, len(entries), 1+min(chunkSize, len(entries)/16), func(ctx context.Context, _ *tree.Cursor, i int) (err error) {
+	err = c.tree.Each(ctx, len(entries), 1+min(chunkSize, len(entries)/16), func(ctx context.Context, _ *tree.Cursor, i int) (err error) {
 		if e := &located[i]; !e.isDir() {
 			err = all.use(func(s *source) error { return s.locate(ctx, e) })
 			reasons[i], err = unavailable(ctx, err)
@@ -111,8 +111,8 @@ func (w *Workspace) locate(ctx context.Context, entries []Entry) (located []Entr
 
 // notThere returns the entries whose bytes neither git nor the objects have. It reads no
 // bytes, so that it does not notice damage.
-func (w *Workspace) notThere(ctx context.Context, entries []Entry) ([]Missing, error) {
-	inGit, err := w.inGit(ctx, entries)
+func (c *Contents) notThere(ctx context.Context, entries []Entry) ([]Missing, error) {
+	inGit, err := c.inGit(ctx, entries)
 	if err != nil {
 		return nil, err
 	}
@@ -122,31 +122,31 @@ func (w *Workspace) notThere(ctx context.Context, entries []Entry) ([]Missing, e
 			wanted = append(wanted, i)
 		}
 	}
-	if w.o.Objects == nil {
+	if c.objects == nil {
 		missing := make([]Missing, len(wanted))
 		for n, i := range wanted {
 			missing[n] = entries[i].missing(errNoObjects.Error())
 		}
 		return missing, nil
 	}
-	return w.notKept(ctx, entries, wanted)
+	return c.notKept(ctx, entries, wanted)
 }
 
 // notKept returns the wanted entries that have no object. It checks one subdirectory of
 // the objects after the other, which is fastest.
-func (w *Workspace) notKept(ctx context.Context, entries []Entry, wanted []int) ([]Missing, error) {
+func (c *Contents) notKept(ctx context.Context, entries []Entry, wanted []int) ([]Missing, error) {
 	slices.SortFunc(wanted, func(a, b int) int {
 		return cmp.Compare(objects.Subdirectory(entries[a].Digest), objects.Subdirectory(entries[b].Digest))
 	})
 	parts := slices.Collect(slices.Chunk(wanted, 4*chunkSize))
 	lost := make(map[int]Missing)
 	var mu sync.Mutex
-	err := w.tree.Each(ctx, len(parts), 1, func(_ context.Context, _ *tree.Cursor, n int) error {
+	err := c.tree.Each(ctx, len(parts), 1, func(_ context.Context, _ *tree.Cursor, n int) error {
 		refs := make([]objects.Ref, len(parts[n]))
 		for k, i := range parts[n] {
 			refs[k] = objects.Ref{Digest: entries[i].Digest, Size: entries[i].Size}
 		}
-		return w.o.Objects.CheckAll(refs, func(k int, err error) error {
+		return c.objects.CheckAll(refs, func(k int, err error) error {
 			reason, err := whyNoObject(refs[k], err)
 			if reason != "" {
 				mu.Lock()
@@ -166,23 +166,9 @@ func (w *Workspace) notKept(ctx context.Context, entries []Entry, wanted []int) 
 	return missing, nil
 }
 
-// locate reads the bytes of an entry. If git's blob is damaged and the object is not, it
-// removes the blob from the entry.
-func (s *source) locate(ctx context.Context, e *Entry) error {
-	began := 0
-	err := s.writeAny(ctx, *e, func() (io.Writer, error) {
-		began++
-		return io.Discard, nil
-	})
-	if err == nil && began > 1 {
-		e.Blob = ""
-	}
-	return err
-}
-
 // inGit returns the blobs of the entries that git has.
-func (w *Workspace) inGit(ctx context.Context, entries []Entry) (map[string]bool, error) {
-	if w.o.Git == nil {
+func (c *Contents) inGit(ctx context.Context, entries []Entry) (map[string]bool, error) {
+	if c.git == nil {
 		return nil, nil
 	}
 	var blobs []string
@@ -194,7 +180,7 @@ func (w *Workspace) inGit(ctx context.Context, entries []Entry) (map[string]bool
 	if len(blobs) == 0 {
 		return nil, nil
 	}
-	return w.o.Git.Has(ctx, blobs)
+	return c.git.Has(ctx, blobs)
 }
 
 // missing returns the Missing of an entry whose object is missing.
@@ -233,4 +219,28 @@ func unavailable(ctx context.Context, err error) (reason string, other error) {
 		return err.Error(), nil
 	}
 	return "", err
+}
+
+// UnaskedRepositoryError says that a repository exists and could not be opened, so that
+// Runner does not know which bytes it keeps. It is an fs.ErrPermission: nothing is lost.
+type UnaskedRepositoryError struct{ Dir string }
+
+func (e *UnaskedRepositoryError) Error() string {
+	return fmt.Sprintf("the git repository of %s cannot be asked what it keeps of earlier captures: make git work there, or set checkpoint.git.mode to ref to see why not", e.Dir)
+}
+
+// Is implements errors.Is.
+func (*UnaskedRepositoryError) Is(target error) bool { return target == fs.ErrPermission }
+
+// Unasked returns an *UnaskedRepositoryError if Runner can't tell whether git has the
+// bytes of a capture, else nil.
+func (c *Contents) Unasked() error {
+	if c.git != nil || c.mode != GitOff {
+		return nil // with another mode, opening the workspace reported the error
+	}
+	there, err := git.Exists(c.dir)
+	if err == nil && there {
+		err = &UnaskedRepositoryError{Dir: c.dir}
+	}
+	return err
 }

@@ -2,7 +2,6 @@ package workspace
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -13,8 +12,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"prdrunner/checkpoint/failpoint"
-	"prdrunner/checkpoint/objects"
-	"prdrunner/checkpoint/store"
 	"prdrunner/checkpoint/workspace/tree"
 )
 
@@ -116,7 +113,7 @@ func (l *flusher) wait() error {
 func (r *restore) stage(ctx context.Context, items []*item) (damaged map[string]string, err error) {
 	damaged = map[string]string{}
 	var mu sync.Mutex
-	from, err := r.w.newSources(ctx)
+	from, err := r.w.contents.newSources(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -190,35 +187,6 @@ func (r *restore) write(ctx context.Context, s *source, dir *os.Root, i *item, f
 	return nil
 }
 
-// fill writes the bytes of an entry to a temporary file.
-func (s *source) fill(ctx context.Context, e Entry, f *os.File) error {
-	cloned, err := s.clone(ctx, e, f)
-	if cloned || err != nil {
-		return err
-	}
-	pusher := store.NewPusher(staged{f})
-	clean := e.Size <= objects.CloneAbove // no failed clone has written to the file
-	err = s.writeAny(ctx, e, func() (io.Writer, error) {
-		if clean {
-			clean = false
-			return pusher, nil
-		}
-		return pusher, errors.Join(pusher.Wait(), emptied(f))
-	})
-	if failed := pusher.Wait(); err == nil {
-		err = failed
-	}
-	return err
-}
-
-// emptied truncates a file and seeks to its beginning.
-func emptied(f *os.File) error {
-	if _, err := f.Seek(0, io.SeekStart); err != nil {
-		return err
-	}
-	return f.Truncate(0)
-}
-
 // stageChunk is the number of files that a worker takes at once. It is small, since a
 // single file may be large.
 const stageChunk = 4
@@ -246,7 +214,7 @@ func (r *restore) prepare(ctx context.Context) error {
 			entries = append(entries, *i.To)
 		}
 	}
-	missing, err := r.w.Missing(ctx, entries, false)
+	missing, err := r.w.contents.Missing(ctx, entries, false)
 	if err != nil {
 		return err
 	}

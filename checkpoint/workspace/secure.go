@@ -14,7 +14,7 @@ import (
 // overwrite or remove the files need that. If a file no longer matches its entry, Secure
 // returns a *ChangedError.
 func (w *Workspace) Secure(ctx context.Context, entries []Entry, deep bool) (err error) {
-	missing, err := w.Missing(ctx, entries, deep)
+	missing, err := w.contents.Missing(ctx, entries, deep)
 	if err != nil || len(missing) == 0 {
 		return err
 	}
@@ -59,7 +59,7 @@ func (w *Workspace) SecureAhead(ctx context.Context, before *Listing) *Securing 
 		before = &Listing{}
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	missing := async(func() ([]Missing, error) { return w.Missing(ctx, before.Entries, false) })
+	missing := async(func() ([]Missing, error) { return w.contents.Missing(ctx, before.Entries, false) })
 	return &Securing{w: w, before: before, missing: missing, cancel: cancel}
 }
 

@@ -37,7 +37,7 @@ func TestSecure(t *testing.T) {
 				must(t, os.Chmod(object, 0o600))
 				must(t, test.damage(object))
 				must(t, w.Secure(t.Context(), l.Entries, deep))
-				missing, err := w.Missing(t.Context(), l.Entries, true)
+				missing, err := w.contents.Missing(t.Context(), l.Entries, true)
 				if found := deep || !test.deep; err != nil || found != (len(missing) == 0) {
 					t.Errorf("deep %t: missing %v, %v", deep, missing, err)
 				}
@@ -90,7 +90,7 @@ func TestSecureAhead(t *testing.T) {
 	now := captured(t, w)
 	lose(now, "new")
 	must(t, secure.Finish(t.Context(), now))
-	if missing, err := w.Missing(t.Context(), now.Entries, true); err != nil || len(missing) > 0 {
+	if missing, err := w.contents.Missing(t.Context(), now.Entries, true); err != nil || len(missing) > 0 {
 		t.Errorf("missing %v, %v", missing, err)
 	}
 }
@@ -105,7 +105,7 @@ func TestSecureAheadUnchanged(t *testing.T) {
 	secure := w.SecureAhead(t.Context(), l)
 	defer secure.Stop()
 	must(t, secure.Finish(t.Context(), l))
-	if missing, err := w.Missing(t.Context(), l.Entries, true); err != nil || len(missing) > 0 {
+	if missing, err := w.contents.Missing(t.Context(), l.Entries, true); err != nil || len(missing) > 0 {
 		t.Errorf("missing %v, %v", missing, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

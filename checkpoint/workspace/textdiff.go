@@ -7,13 +7,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/rogpeppe/go-internal/diff"
-
-	"prdrunner/checkpoint/workspace/tree"
 )
 
 // maxText is the size up to which a file is compared line by line.
@@ -34,59 +31,9 @@ type TextDiff struct {
 	Note    string // why there is no Text: binary, too large, or missing
 }
 
-// OpenNow returns the bytes that the workspace has now at an entry's path.
-func (w *Workspace) OpenNow(_ context.Context, e Entry) (io.ReadCloser, error) {
-	name := tree.Native(e.Path)
-	info, err := w.tree.Root().Lstat(name)
-	if err != nil {
-		return nil, failed(e.Path, w.tree.Outward(e.Path, err))
-	}
-	if info.Mode().Type() == fs.ModeSymlink {
-		target, err := w.tree.Root().Readlink(name)
-		if err != nil {
-			return nil, failed(e.Path, err)
-		}
-		return io.NopCloser(strings.NewReader(target)), nil
-	}
-	f, err := w.tree.Root().OpenFile(name, os.O_RDONLY|NonBlock, 0)
-	if err != nil {
-		return nil, failed(e.Path, err)
-	}
-	if info, err = f.Stat(); err == nil && !info.Mode().IsRegular() {
-		err = ErrNotRegular
-	} else if err == nil && info.Size() > maxFile {
-		err = errTooLong
-	}
-	if err != nil {
-		return nil, errors.Join(failed(e.Path, err), f.Close())
-	}
-	return f, nil
-}
-
-// OpenMany returns a function that is Open for many entries of moderate size. It reads
-// those in git through a few processes. The caller must call done, which ends them.
-func (w *Workspace) OpenMany(ctx context.Context) (open Source, done func() error, err error) {
-	all, err := w.newSources(ctx)
-	if err != nil {
-		return nil, nil, fmt.Errorf("open what was kept: %w", err)
-	}
-	open = func(ctx context.Context, e Entry) (io.ReadCloser, error) {
-		var data bytes.Buffer
-		begin := func() (io.Writer, error) {
-			data.Reset()
-			return &data, nil
-		}
-		if err := all.use(func(s *source) error { return s.writeAny(ctx, e, begin) }); err != nil {
-			return nil, err
-		}
-		return io.NopCloser(&data), nil
-	}
-	return open, all.close, nil
-}
-
-// TextDiff compares the two sides of a change line by line. Sides that can't be compared
+// DiffText compares the two sides of a change line by line. Sides that can't be compared
 // so are no error: Note says why.
-func (w *Workspace) TextDiff(ctx context.Context, c Change, from, to Source) (TextDiff, error) {
+func DiffText(ctx context.Context, c Change, from, to Source) (TextDiff, error) {
 	d := TextDiff{Path: c.Path, Kind: c.Kind, Mode: modeChange(c.From, c.To)}
 	a, err := readSide(ctx, c.From, from)
 	if err != nil {

@@ -55,7 +55,7 @@ func TestTextDiff(t *testing.T) {
 			of := func(s *side) Source {
 				return func(context.Context, Entry) (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(s.data)), nil }
 			}
-			d, err := (&Workspace{}).TextDiff(context.Background(), c, of(tt.from), of(tt.to))
+			d, err := DiffText(context.Background(), c, of(tt.from), of(tt.to))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -90,12 +90,12 @@ func TestTextDiffNow(t *testing.T) {
 		return io.NopCloser(strings.NewReader("old\n")), nil
 	}
 	e := &Entry{Path: "a.txt", Mode: 0o644, Size: 4}
-	d, err := w.TextDiff(context.Background(), Change{Path: "a.txt", Kind: Modified, From: e, To: e}, kept, w.OpenNow)
+	d, err := DiffText(context.Background(), Change{Path: "a.txt", Kind: Modified, From: e, To: e}, kept, w.OpenNow)
 	if err != nil || !bytes.Contains(d.Text, []byte("-old\n+new\n")) {
 		t.Errorf("%s %v", d.Text, err)
 	}
 	gone := func(context.Context, Entry) (io.ReadCloser, error) { return nil, fs.ErrNotExist }
-	d, err = w.TextDiff(context.Background(), Change{Path: "a.txt", Kind: Modified, From: e, To: e}, gone, w.OpenNow)
+	d, err = DiffText(context.Background(), Change{Path: "a.txt", Kind: Modified, From: e, To: e}, gone, w.OpenNow)
 	if err != nil || d.Note != "its bytes are no longer there" {
 		t.Errorf("%q %v", d.Note, err)
 	}

@@ -96,7 +96,7 @@ func TestCaptureUnstable(t *testing.T) {
 						t.Errorf("the commit has %q", tree)
 					}
 				}
-				if missing, err := w.Missing(t.Context(), l.Entries, true); err != nil || len(missing) > 0 {
+				if missing, err := w.contents.Missing(t.Context(), l.Entries, true); err != nil || len(missing) > 0 {
 					t.Errorf("missing: %v, %v", missing, err)
 				}
 			})

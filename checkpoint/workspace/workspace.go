@@ -18,7 +18,6 @@ package workspace
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"sync/atomic"
 
 	"prdrunner/checkpoint/objects"
@@ -89,13 +88,14 @@ const (
 
 // Workspace is a directory of files. It is safe for concurrent use.
 type Workspace struct {
-	o      Options
-	tree   *tree.Tree
-	cache  *tree.Cache
-	files  *files
-	secret *sensitivity
-	last   *atomic.Pointer[loaded]
-	memo   *memo // nil except in a workspace that Still returned
+	o        Options
+	tree     *tree.Tree
+	cache    *tree.Cache
+	files    *files
+	contents *Contents
+	secret   *sensitivity
+	last     *atomic.Pointer[loaded]
+	memo     *memo // nil except in a workspace that Still returned
 }
 
 // Open opens a workspace.
@@ -104,11 +104,12 @@ func Open(o Options) (*Workspace, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the workspace: %w", err)
 	}
-	cache := tree.NewCache(o.FS, o.Cache, o.Dir)
+	cache, buffers := tree.NewCache(o.FS, o.Cache, o.Dir), newBuffers()
 	return &Workspace{
 		o: o, tree: t, cache: cache,
-		files:  &files{tree: t, cache: cache, git: o.Git, namesBlobs: o.usedGit() != nil, buffers: newBuffers()},
-		secret: newSensitivity(), last: new(atomic.Pointer[loaded]),
+		files:    &files{tree: t, cache: cache, git: o.Git, namesBlobs: o.usedGit() != nil, buffers: buffers},
+		contents: &Contents{dir: o.Dir, mode: o.Mode, git: o.Git, objects: o.Objects, tree: t, buffers: buffers},
+		secret:   newSensitivity(), last: new(atomic.Pointer[loaded]),
 	}, nil
 }
 
@@ -128,40 +129,8 @@ func (o *Options) usedGit() *git.Repository {
 // not be opened.
 func (w *Workspace) Repository() *git.Repository { return w.o.Git }
 
-// UnaskedRepositoryError says that a repository exists and could not be opened, so that
-// Runner does not know which bytes it keeps. It is an fs.ErrPermission: nothing is lost.
-type UnaskedRepositoryError struct{ Dir string }
-
-func (e *UnaskedRepositoryError) Error() string {
-	return fmt.Sprintf("the git repository of %s cannot be asked what it keeps of earlier captures: make git work there, or set checkpoint.git.mode to ref to see why not", e.Dir)
-}
-
-// Is implements errors.Is.
-func (*UnaskedRepositoryError) Is(target error) bool { return target == fs.ErrPermission }
-
-// Unasked returns an *UnaskedRepositoryError if Runner can't tell whether git has the
-// bytes of a capture, else nil.
-func (w *Workspace) Unasked() error {
-	if w.o.Git != nil || w.o.Mode != GitOff {
-		return nil // with another mode, opening the workspace reported the error
-	}
-	there, err := git.Exists(w.o.Dir)
-	if err == nil && there {
-		err = &UnaskedRepositoryError{Dir: w.o.Dir}
-	}
-	return err
-}
-
 // CommitsToBranch reports whether captures are commits on the user's branch.
 func (w *Workspace) CommitsToBranch() bool { return w.o.Mode == GitCommit && w.o.Git != nil }
-
-// Kept reports whether there is an object of a digest. It does not read the object.
-func (w *Workspace) Kept(digest string) (bool, error) {
-	if w.o.Objects == nil || digest == "" {
-		return false, nil
-	}
-	return w.o.Objects.Has(digest)
-}
 
 // Close closes the directory.
 func (w *Workspace) Close() error { return w.tree.Close() }

@@ -29,7 +29,7 @@ func (s *Surveyor) Differences(ctx context.Context, st *state.State, conflicts [
 		}
 		was := EntryOf(*recorded)
 		change := workspace.Change{Path: string(c.Path), Kind: workspace.Modified, From: &was, To: &now}
-		d, err := s.files.TextDiff(ctx, change, s.files.Open, s.files.OpenNow)
+		d, err := workspace.DiffText(ctx, change, s.files.Contents().Open, s.files.OpenNow)
 		switch {
 		case err != nil:
 		case d.Note != "":

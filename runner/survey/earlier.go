@@ -45,14 +45,14 @@ func (s *Surveyor) earlierFiles(ctx context.Context, f *plan.Facts) pipeline.Fil
 	for _, c := range f.Moved {
 		files[c.Path] = nil
 		if c.From != nil {
-			files[c.Path] = func() (io.ReadCloser, error) { return s.files.Open(ctx, *c.From) }
+			files[c.Path] = func() (io.ReadCloser, error) { return s.files.Contents().Open(ctx, *c.From) }
 		}
 	}
 	return files
 }
 
 func (s *Surveyor) readEntry(ctx context.Context, e workspace.Entry) ([]byte, error) {
-	r, err := s.files.Open(ctx, e)
+	r, err := s.files.Contents().Open(ctx, e)
 	if err != nil {
 		return nil, err
 	}

@@ -78,7 +78,7 @@ func EarlierRuns(store *checkpoint.Store, p *pipeline.Pipeline, w *workspace.Wor
 		for name, results := range all {
 			all[name] = slices.DeleteFunc(results, func(r checkpoint.Result) bool {
 				return slices.ContainsFunc(r.Work.Artifacts, func(a state.Artifact) bool {
-					kept, err := w.Kept(a.Digest)
+					kept, err := w.Contents().HasObject(a.Digest)
 					return a.LeftOut || !kept || err != nil
 				})
 			})

@@ -106,7 +106,7 @@ func leadsTo(link, text string) string { return link + " (to " + text + ")" }
 // behind it are found as if the link existed. If the text of the link can't be read,
 // restoring it fails later and says why.
 func (s *Surveyor) restoresLink(ctx context.Context, a state.Artifact) error {
-	text, err := s.files.LinkText(ctx, EntryOf(a))
+	text, err := s.files.Contents().LinkText(ctx, EntryOf(a))
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}

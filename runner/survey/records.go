@@ -90,7 +90,7 @@ func (s *Surveyor) Overwritten(st *state.State, owners map[string]string, name s
 func (s *Surveyor) verify(ctx context.Context, f *plan.Facts, rec *state.Workstream) error {
 	var conflicts []plan.Conflict
 	conflict := func(a state.Artifact, found string) error {
-		kept, err := s.files.Kept(a.Digest)
+		kept, err := s.files.Contents().HasObject(a.Digest)
 		conflicts = append(conflicts, plan.Conflict{Path: a.Path, Workstream: rec.Name, Recorded: a.Digest, Found: found, Kept: kept})
 		return err
 	}
