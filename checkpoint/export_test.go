@@ -12,72 +12,7 @@ import (
 	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
-	"prdrunner/checkpoint/workspace"
 )
-
-// project is a store with a workspace beside it, outside git.
-type project struct {
-	*fixture
-	dir string
-}
-
-func newProject(t testing.TB, fsys store.FS) *project {
-	t.Helper()
-	return &project{fixture: on(t, fsys, "/ws/.runner"), dir: t.TempDir()}
-}
-
-func (p *project) workspace(s *Store) *workspace.Workspace {
-	p.t.Helper()
-	w, err := s.OpenWorkspace(p.dir, nil, workspace.GitOff)
-	must(p.t, err)
-	p.t.Cleanup(func() { must(p.t, w.Close()) })
-	return w
-}
-
-func (p *project) save(path, content string) {
-	p.t.Helper()
-	path = filepath.Join(p.dir, filepath.FromSlash(path))
-	must(p.t, os.MkdirAll(filepath.Dir(path), 0o755))
-	must(p.t, os.WriteFile(path, []byte(content), 0o644))
-}
-
-// capture captures all files, and makes a checkpoint of them.
-func (p *project) capture(x *Session, w *workspace.Workspace, trigger state.Trigger) string {
-	p.t.Helper()
-	_, err := x.Capture(context.Background(), w, []string{"**"})
-	must(p.t, err)
-	return mark(p.t, x, trigger)
-}
-
-// begin starts a session of two workstreams, does the first, and fails at the
-// second.
-func (p *project) begin(session string) {
-	p.t.Helper()
-	s := p.open()
-	w := p.workspace(s)
-	x := lockPRD(p.t, s, "PRD-009")
-	must(p.t, x.Start(startedOf("PRD-009", session, 2)))
-	p.save("PRD-009.hcl", "pipeline")
-	p.save("sub/notes "+session+".txt", "one")
-	p.capture(x, w, state.TriggerStart)
-	names := x.State().Phases[0].Workstreams
-	commit(p.t, x, state.PhaseStarted{Phase: x.State().Phases[0].Name})
-	p.save("gen/a.txt", "a")
-	produce(p.t, x, names[0].Name, put(p.t, s, "gen/a.txt", "a"))
-	commit(p.t, x, state.SessionFailed{Error: state.Failure{Workstream: names[1].Name, Message: "no"}})
-	p.capture(x, w, state.TriggerFailure)
-	must(p.t, x.Close())
-}
-
-// goOn adds a commit, a checkpoint and a file.
-func (p *project) goOn(content string) {
-	p.t.Helper()
-	s := p.open()
-	x := lockPRD(p.t, s, "PRD-009")
-	p.save("later.txt", content)
-	p.capture(x, p.workspace(s), state.TriggerManual)
-	must(p.t, x.Close())
-}
 
 func (p *project) export() []byte {
 	p.t.Helper()
@@ -99,13 +34,6 @@ func takeIn(s *Store, archive []byte, replace bool) (*Placed, error) {
 	}
 	placed, err := i.Place(context.Background(), by, PlaceOptions{Replace: replace})
 	return placed, errors.Join(err, i.Close())
-}
-
-func (p *project) stands() *state.State {
-	p.t.Helper()
-	snap, err := p.open().Load("PRD-009")
-	must(p.t, err)
-	return snap.State
 }
 
 func TestExportIsDeterministic(t *testing.T) {

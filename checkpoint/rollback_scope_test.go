@@ -2,105 +2,11 @@ package checkpoint
 
 import (
 	"context"
-	"errors"
-	"io/fs"
 	"maps"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"strings"
 	"testing"
 
-	"prdrunner/checkpoint/store"
 	"prdrunner/checkpoint/workspace"
-	"prdrunner/checkpoint/workspace/git"
 )
-
-// commander runs commands as they are.
-type commander struct{}
-
-func (commander) Run(ctx context.Context, command git.Command) error {
-	var stderr strings.Builder
-	c := exec.CommandContext(ctx, command.Args[0], command.Args[1:]...)
-	c.Dir, c.Stdin, c.Stdout, c.Stderr = command.Dir, command.Stdin, command.Stdout, &stderr
-	c.Env = append(os.Environ(), command.Env...)
-	err := c.Run()
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
-		return &git.ExitError{Args: command.Args, Code: exit.ExitCode(), Stderr: stderr.String()}
-	}
-	return err
-}
-
-// scoped is a session in a git work tree, with a checkpoint of some files.
-type scoped struct {
-	*fixture
-	ws string
-	x  *Session
-	w  *workspace.Workspace
-	to string
-}
-
-func newScoped(t *testing.T, files map[string]string) *scoped {
-	t.Helper()
-	return newScopedIn(t, workspace.GitRef, files)
-}
-
-func newScopedIn(t *testing.T, mode workspace.GitMode, files map[string]string) *scoped {
-	t.Helper()
-	ctx := context.Background()
-	s := &scoped{fixture: on(t, store.NewMemory(), "/state/.runner"), ws: t.TempDir()}
-	s.git("init", "--quiet")
-	s.put(files)
-	g, err := git.Open(ctx, commander{}, s.ws)
-	must(t, err)
-	s.w, err = s.open().OpenWorkspace(s.ws, g, mode)
-	must(t, err)
-	s.x = s.run()
-	t.Cleanup(func() {
-		must(t, s.w.Close())
-		must(t, s.x.Close())
-	})
-	_, err = s.x.Capture(ctx, s.w, nil)
-	must(t, err)
-	ref, err := s.x.Create(ctx, s.w, "")
-	must(t, err)
-	s.to = ref.ID
-	return s
-}
-
-func (s *scoped) git(args ...string) {
-	s.t.Helper()
-	c := exec.Command("git", args...)
-	c.Dir = s.ws
-	if out, err := c.CombinedOutput(); err != nil {
-		s.t.Fatalf("git %q: %v\n%s", args, err, out)
-	}
-}
-
-// put writes files; "" removes one.
-func (s *scoped) put(files map[string]string) {
-	s.t.Helper()
-	for name, text := range files {
-		if text == "" {
-			must(s.t, os.Remove(filepath.Join(s.ws, name)))
-			continue
-		}
-		must(s.t, os.MkdirAll(filepath.Dir(filepath.Join(s.ws, name)), 0o700))
-		must(s.t, os.WriteFile(filepath.Join(s.ws, name), []byte(text), 0o600))
-	}
-}
-
-// holds checks what files hold; "" for none.
-func (s *scoped) holds(when string, files map[string]string) {
-	s.t.Helper()
-	for name, want := range files {
-		got, err := os.ReadFile(filepath.Join(s.ws, name))
-		if err != nil && !errors.Is(err, fs.ErrNotExist) || string(got) != want {
-			s.t.Errorf("%s: %s holds %q (%v), want %q", when, name, got, err, want)
-		}
-	}
-}
 
 // TestRollbackOutOfScope goes back to files that git shows otherwise now: each
 // comes back, nothing that was ignored then is deleted, and undoing is exact.
