@@ -71,8 +71,8 @@ func (w *Workspace) Capture(ctx context.Context, o CaptureOptions) (Captured, er
 	}
 	w.cache.Measure()
 	// Load the previous listing while git lists the files.
-	load := async(func() (*Listing, error) { return w.loadLast(ctx, o.Last) })
-	s, err := w.surveyBehindLinks(ctx, &o)
+	load := async(func() (*Listing, error) { return loadLast(ctx, w, o.Last) })
+	s, err := surveyBehindLinks(ctx, w, &o)
 	// If the previous listing can't be read, all files count as new.
 	last, _ := load()
 	if err != nil {
@@ -90,14 +90,14 @@ func (w *Workspace) Capture(ctx context.Context, o CaptureOptions) (Captured, er
 
 // surveyBehindLinks surveys the files in scope. It adds to o.Patterns the targets of the
 // links that match them.
-func (w *Workspace) surveyBehindLinks(ctx context.Context, o *CaptureOptions) (*survey, error) {
+func surveyBehindLinks(ctx context.Context, w *Workspace, o *CaptureOptions) (*survey, error) {
 	still := w
 	if w.memo == nil {
 		still = w.Still() // so that each directory is listed once
 	}
 	// A link with a sensitive name is not followed: the name of its target may not look
 	// sensitive.
-	m, err := still.tree.MatchReadable(ctx, o.Patterns, w.sensitiveAt)
+	m, err := still.tree.MatchReadable(ctx, o.Patterns, w.secret.matchAny)
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +106,7 @@ func (w *Workspace) surveyBehindLinks(ctx context.Context, o *CaptureOptions) (*
 		return nil, err
 	}
 	o.Patterns = slices.Concat(o.Patterns, added)
-	return still.survey(ctx, o.Patterns)
+	return newSurvey(ctx, still, o.Patterns)
 }
 
 // capture is one call of Capture.
@@ -138,7 +138,7 @@ func (c *capture) run(ctx context.Context) (captured Captured, err error) {
 	l := c.survey.listing(c.o.Patterns)
 	captured.Files, captured.Bytes, captured.Capture.LeftOut = len(c.survey.files), sizeOf(l.Entries), len(l.LeftOut)
 	captured.Capture.Unstable, captured.Capture.Special = len(l.Unstable), len(l.Special)
-	if captured.Listing, err = c.w.putListing(ctx, c.batch, l); err != nil {
+	if captured.Listing, err = putListing(ctx, c.batch, l); err != nil {
 		return Captured{}, err
 	}
 	if err := c.batch.Commit(ctx); err != nil {

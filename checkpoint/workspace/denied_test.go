@@ -122,7 +122,7 @@ func TestDeniedWhileRead(t *testing.T) {
 		w, dir := keeper(t)
 		put(t, dir, "a", "a")
 		put(t, dir, "b", "b")
-		s, err := w.survey(t.Context(), []string{"*"})
+		s, err := newSurvey(t.Context(), w, []string{"*"})
 		must(t, err)
 		deny(t, dir, "b")
 		c := &capture{w: w, survey: s, batch: w.o.Objects.Begin()}

@@ -30,7 +30,7 @@ func TestEmptyDirs(t *testing.T) {
 	runGit(t, dir, "init", "-q", "new/nested") // with empty directories of its own
 	must(t, os.Mkdir(filepath.Join(dir, "new", "nested", "empty"), 0o755))
 
-	dirs, _, err := top.emptyDirs(t.Context(), []string{"build", "e"}, nil)
+	dirs, _, err := top.gitLister().emptyDirs(t.Context(), []string{"build", "e"}, nil)
 	want := []string{"e", "e/f", "e/f/g", "new/:(top)*", "new/empty", "only", "sub/empty", "sub/n\new"}
 	if diff := cmp.Diff(want, dirs); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
@@ -38,7 +38,7 @@ func TestEmptyDirs(t *testing.T) {
 	// git names no directory in the place of a file that it tracks.
 	must(t, os.Remove(filepath.Join(dir, "a.txt")))
 	must(t, os.MkdirAll(filepath.Join(dir, "a.txt", "sub"), 0o755))
-	dirs, _, err = top.emptyDirs(t.Context(), nil, []string{"a.txt", "not/there"})
+	dirs, _, err = top.gitLister().emptyDirs(t.Context(), nil, []string{"a.txt", "not/there"})
 	if want := append([]string{"a.txt", "a.txt/sub"}, want...); err != nil || !slices.Equal(dirs, want) {
 		t.Errorf("in the place of a file: %q, %v", dirs, err)
 	}
@@ -49,7 +49,7 @@ func TestEmptyDirs(t *testing.T) {
 		dir := filepath.Join(dir, tt.below)
 		git, err := git.Open(t.Context(), programs{}, dir)
 		must(t, err)
-		dirs, _, err := open(t, Options{Dir: dir, Git: git, Mode: GitRef}).emptyDirs(t.Context(), tt.fileless, nil)
+		dirs, _, err := open(t, Options{Dir: dir, Git: git, Mode: GitRef}).gitLister().emptyDirs(t.Context(), tt.fileless, nil)
 		if diff := cmp.Diff(tt.want, dirs); diff != "" || err != nil {
 			t.Errorf("below %s: %v (-want +got):\n%s", tt.below, err, diff)
 		}

@@ -320,9 +320,9 @@ func (w *Workspace) SaveCache() error {
 	if !w.cache.HasNews() {
 		return nil
 	}
-	err := w.forgetGone()
+	err := forgetGone(w)
 	if err == nil {
-		err = w.forgetHidden()
+		err = forgetHidden(w)
 	}
 	if err == nil {
 		err = w.cache.Save()
@@ -334,7 +334,7 @@ func (w *Workspace) SaveCache() error {
 }
 
 // forgetGone drops the entries of files that no longer exist.
-func (w *Workspace) forgetGone() error {
+func forgetGone(w *Workspace) error {
 	paths := w.cache.Unseen()
 	gone := make([]bool, len(paths))
 	err := w.tree.Each(context.Background(), len(paths), chunkSize, func(_ context.Context, _ *tree.Cursor, i int) error {
@@ -351,7 +351,7 @@ func (w *Workspace) forgetGone() error {
 }
 
 // forgetHidden drops the entries of files whose names may not be recorded.
-func (w *Workspace) forgetHidden() error {
+func forgetHidden(w *Workspace) error {
 	if w.files.refusal == nil {
 		return nil
 	}

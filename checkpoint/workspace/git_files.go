@@ -42,30 +42,41 @@ func (f *fileless) outsideState(files []git.File) []git.File {
 	return slices.DeleteFunc(files, func(file git.File) bool { return tree.IsBelow(file.Path, states) })
 }
 
-// askGit returns the files that git knows. Git itself lists only its index, since Runner
+// gitLister finds the files that git knows, and the empty directories, which it does not.
+type gitLister struct {
+	git  *git.Repository
+	tree *tree.Tree
+}
+
+func (w *Workspace) gitLister() *gitLister { return &gitLister{git: w.Git(), tree: w.tree} }
+
+// list returns the files that git knows. Git itself lists only its index, since Runner
 // lists the work tree anyway. Then git is asked only about the untracked paths, which are
 // often few.
-func (w *Workspace) askGit(ctx context.Context) (gitKnown, error) {
-	tracked, err := w.Git().Tracked(ctx)
+func (l *gitLister) list(ctx context.Context) (gitKnown, error) {
+	tracked, err := l.git.Tracked(ctx)
 	if err != nil {
 		return gitKnown{}, err
 	}
-	found, err := w.untracked(ctx, tracked)
+	found, err := l.untracked(ctx, tracked)
 	if err != nil || len(found.paths) == 0 {
 		return gitKnown{found.outsideState(tracked), found.fileless}, err
 	}
-	others, err := w.Git().Others(ctx, found.paths)
+	others, err := l.git.Others(ctx, found.paths)
 	if err != nil || len(others) == 0 {
 		return gitKnown{found.outsideState(tracked), found.fileless}, err
 	}
 	files := git.Merge(others, tracked)
-	found, err = w.untracked(ctx, files)
+	found, err = l.untracked(ctx, files)
 	return gitKnown{found.outsideState(files), found.fileless}, err
 }
 
 // untracked holds the paths that lie in the directories of given files and are not among
 // these files.
 type untracked struct {
+	tree   *tree.Tree
+	cursor *tree.Cursor
+
 	fileless
 	paths []string // paths of files, and of directories that contain none of the given files
 }
@@ -73,21 +84,21 @@ type untracked struct {
 // untracked finds the untracked paths in the directories of files, which are sorted by
 // path. It only lists directories, which costs much less than if git walked the work tree
 // again.
-func (w *Workspace) untracked(ctx context.Context, files []git.File) (untracked, error) {
-	c := w.tree.Cursor()
+func (l *gitLister) untracked(ctx context.Context, files []git.File) (untracked, error) {
+	c := l.tree.Cursor()
 	defer c.Close()
-	var found untracked
-	err := found.directory(ctx, w, c, "", files)
+	found := untracked{tree: l.tree, cursor: c}
+	err := found.directory(ctx, "", files)
 	return found, err
 }
 
 // directory collects the untracked paths in dir; "" is the workspace itself. files are the
 // known files below dir.
-func (u *untracked) directory(ctx context.Context, w *Workspace, c *tree.Cursor, dir string, files []git.File) error {
+func (u *untracked) directory(ctx context.Context, dir string, files []git.File) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	children, err := w.tree.Children(c, dir)
+	children, err := u.tree.Children(u.cursor, dir)
 	switch {
 	case err == nil && len(children) == 0 && dir != "":
 		u.emptied = append(u.emptied, dir)
@@ -103,7 +114,7 @@ func (u *untracked) directory(ctx context.Context, w *Workspace, c *tree.Cursor,
 	for _, listed := range children {
 		child, is := tree.ChildOf(listed)
 		if is == tree.Directory {
-			if err := u.subdirectory(ctx, w, c, child+"/", files); err != nil {
+			if err := u.subdirectory(ctx, child+"/", files); err != nil {
 				return err
 			}
 			continue
@@ -111,7 +122,7 @@ func (u *untracked) directory(ctx context.Context, w *Workspace, c *tree.Cursor,
 		for len(rest) > 0 && rest[0].Path < child {
 			rest = rest[1:]
 		}
-		if (len(rest) == 0 || rest[0].Path != child) && !w.tree.Reserved(child) {
+		if (len(rest) == 0 || rest[0].Path != child) && !u.tree.Reserved(child) {
 			u.paths = append(u.paths, child)
 		}
 	}
@@ -120,14 +131,14 @@ func (u *untracked) directory(ctx context.Context, w *Workspace, c *tree.Cursor,
 
 // subdirectory collects the untracked paths in child, a directory whose name ends in a
 // slash.
-func (u *untracked) subdirectory(ctx context.Context, w *Workspace, c *tree.Cursor, child string, files []git.File) error {
+func (u *untracked) subdirectory(ctx context.Context, child string, files []git.File) error {
 	dir := strings.TrimSuffix(child, "/")
 	from, _ := slices.BinarySearchFunc(files, child, compareFile)
 	files, inPlace := files[from:], files
 	if below := sort.Search(len(files), func(i int) bool { return !strings.HasPrefix(files[i].Path, child) }); below > 0 {
-		return u.directory(ctx, w, c, dir, files[:below])
+		return u.directory(ctx, dir, files[:below])
 	}
-	if w.tree.Reserved(dir) {
+	if u.tree.Reserved(dir) {
 		return nil
 	}
 	at, listed := slices.BinarySearchFunc(inPlace, dir, compareFile)
@@ -150,24 +161,24 @@ func compareFile(f git.File, path string) int { return strings.Compare(f.Path, p
 // the outermost directories without a file that git knows, which the caller lists in
 // fileless, and the directories in replaced, which have the names of files that git
 // tracks. denied are the directories among them that Runner may not read.
-func (w *Workspace) emptyDirs(ctx context.Context, fileless, replaced []string) (empty, denied []string, err error) {
+func (l *gitLister) emptyDirs(ctx context.Context, fileless, replaced []string) (empty, denied []string, err error) {
 	// Git often ignores all these directories, such as those that a build writes. Then git
 	// need not read the work tree again.
-	ignored, err := w.Git().IgnoredAmong(ctx, fileless)
+	ignored, err := l.git.IgnoredAmong(ctx, fileless)
 	if err != nil || len(ignored) == len(fileless) && len(replaced) == 0 {
 		return nil, nil, err
 	}
-	untracked, err := w.Git().UntrackedDirs(ctx)
+	untracked, err := l.git.UntrackedDirs(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	search := emptySearch{w: w}
+	search := emptySearch{tree: l.tree}
 	for _, dir := range slices.Concat(replaced, untracked) {
 		if err := search.walk(ctx, dir); err != nil {
 			return nil, nil, fmt.Errorf("look for empty directories: %w", err)
 		}
 	}
-	if ignored, err = w.Git().IgnoredAmong(ctx, slices.Concat(search.inner, search.denied)); err != nil {
+	if ignored, err = l.git.IgnoredAmong(ctx, slices.Concat(search.inner, search.denied)); err != nil {
 		return nil, nil, err
 	}
 	isIgnored := func(dir string) bool { return ignored[dir] }
@@ -179,7 +190,7 @@ func (w *Workspace) emptyDirs(ctx context.Context, fileless, replaced []string) 
 // emptySearch collects empty directories. Git does not ignore those in outer: it named
 // them, or it tracks a file of their name. Those in inner lie below them.
 type emptySearch struct {
-	w            *Workspace
+	tree         *tree.Tree
 	outer, inner []string
 	denied       []string // directories that Runner may not read
 }
@@ -199,7 +210,7 @@ func (s *emptySearch) below(ctx context.Context, dir string) (bool, error) {
 	if err := ctx.Err(); err != nil {
 		return false, err
 	}
-	entries, err := s.w.tree.ReadDir(dir)
+	entries, err := s.tree.ReadDir(dir)
 	switch {
 	case tree.IsAbsent(err):
 		return false, nil
@@ -210,7 +221,7 @@ func (s *emptySearch) below(ctx context.Context, dir string) (bool, error) {
 		return false, err
 	}
 	isRepository := slices.ContainsFunc(entries, func(e tree.Entry) bool { return e.Name == tree.GitDir })
-	if isRepository || dir != "." && s.w.tree.IsStateDir(dir, entries) {
+	if isRepository || dir != "." && s.tree.IsStateDir(dir, entries) {
 		return false, nil
 	}
 	empty := true

@@ -72,7 +72,7 @@ func TestEmptiedBySparse(t *testing.T) {
 func TestEmptiedWorkspace(t *testing.T) {
 	t.Parallel()
 	w := open(t, Options{Dir: t.TempDir()})
-	if found, err := w.untracked(t.Context(), []git.File{{Path: "f"}}); err != nil || len(found.emptied) > 0 {
+	if found, err := w.gitLister().untracked(t.Context(), []git.File{{Path: "f"}}); err != nil || len(found.emptied) > 0 {
 		t.Errorf("found %+v, %v", found, err)
 	}
 }

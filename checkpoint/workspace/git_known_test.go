@@ -111,7 +111,7 @@ func TestAskGit(t *testing.T) {
 				w := open(t, Options{Dir: filepath.Join(dir, below), Skip: top.o.Skip, Git: repo, Mode: GitRef})
 				want, err := repo.Files(t.Context())
 				must(t, err)
-				got, err := w.askGit(t.Context())
+				got, err := w.gitLister().list(t.Context())
 				must(t, err)
 				want = slices.DeleteFunc(want, func(f git.File) bool { return w.tree.Reserved(f.Path) })
 				if diff := cmp.Diff(want, got.files); diff != "" {

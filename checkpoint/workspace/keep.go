@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 
@@ -29,15 +30,15 @@ func (w *Workspace) Keep(ctx context.Context, paths []string) (kept []Entry, exc
 		return nil, nil, fmt.Errorf("keep files: %w", errNoObjects)
 	}
 	w.cache.Measure()
-	secret, err := w.secrets(ctx, paths)
+	secret, err := secrets(ctx, w, paths)
 	if err != nil {
 		return nil, nil, err
 	}
-	settled := async(func() (struct{}, error) { return struct{}{}, w.syncFiles(ctx, paths) })
+	synced := async(func() (struct{}, error) { return struct{}{}, syncFiles(ctx, w.tree.Root(), paths) })
 	batch := w.o.Objects.Begin()
 	defer func() { err = errors.Join(err, batch.Abandon()) }()
 	kept = make([]Entry, len(paths))
-	before := w.refusedFiles()
+	before := refusedFiles(w.cache)
 	refused := make([]bool, len(paths))
 	err = w.tree.Each(ctx, len(paths), 1+min(chunkSize, len(paths)/8), func(ctx context.Context, _ *tree.Cursor, i int) error {
 		if secret[paths[i]] {
@@ -46,13 +47,13 @@ func (w *Workspace) Keep(ctx context.Context, paths []string) (kept []Entry, exc
 			return err
 		}
 		var err error
-		if kept[i], refused[i], err = w.keepFile(ctx, batch, paths[i], &before); err != nil {
+		if kept[i], refused[i], err = keepFile(ctx, w, batch, paths[i], &before); err != nil {
 			return failed(paths[i], err)
 		}
 		return nil
 	})
-	if _, unsettled := settled(); err == nil {
-		err = unsettled
+	if _, unsynced := synced(); err == nil {
+		err = unsynced
 	}
 	if err == nil {
 		err = batch.Commit(ctx)
@@ -70,7 +71,7 @@ func (w *Workspace) Keep(ctx context.Context, paths []string) (kept []Entry, exc
 
 // keepFile makes an object of a file, unless its content is refused, and returns its
 // entry.
-func (w *Workspace) keepFile(ctx context.Context, batch *objects.Batch, path string, before *refused) (e Entry, refused bool, err error) {
+func keepFile(ctx context.Context, w *Workspace, batch *objects.Batch, path string, before *refused) (e Entry, refused bool, err error) {
 	at := w.tree.Place(path)
 	f, err := w.files.inspect(at, path, w.files.wantsBlob)
 	if err == nil {
@@ -88,21 +89,16 @@ func (w *Workspace) keepFile(ctx context.Context, batch *objects.Batch, path str
 	return f.entry, refused, err
 }
 
-// sensitiveAt reports whether a path looks sensitive, as a file or as a directory.
-func (w *Workspace) sensitiveAt(path string) bool {
-	return w.secret.match(path) || w.secret.match(path+"/x")
-}
-
 // secrets returns the paths that are sensitive and that git does not track. A path is
 // sensitive by its own name, or by the name that it has below a link that is also among
 // the paths.
-func (w *Workspace) secrets(ctx context.Context, paths []string) (map[string]bool, error) {
+func secrets(ctx context.Context, w *Workspace, paths []string) (map[string]bool, error) {
 	secret := map[string]bool{}
 	for _, path := range paths {
 		if w.secret.match(path) {
 			secret[path] = true
 		}
-		if !w.sensitiveAt(path) {
+		if !w.secret.matchAny(path) {
 			continue
 		}
 		to := w.tree.Target(path)
@@ -161,14 +157,14 @@ func (in *files) keepObject(ctx context.Context, batch *objects.Batch, at tree.P
 	})
 }
 
-// settling bounds the number of files that are synced at once. File systems combine
+// maxSyncs bounds the number of files that are synced at once. File systems combine
 // concurrent flushes, so that many cost little more than one.
-const settling = 32
+const maxSyncs = 32
 
 // syncFiles makes files and their names durable, since the programs that wrote them may
 // not have synced them. Otherwise a power cut could leave a recorded file empty or
 // missing, and Runner could not tell that from an edit.
-func (w *Workspace) syncFiles(ctx context.Context, paths []string) error {
+func syncFiles(ctx context.Context, root *os.Root, paths []string) error {
 	dirs := map[string]bool{".": len(paths) > 0}
 	for _, path := range paths {
 		for dir := range tree.Parents(path) {
@@ -178,10 +174,10 @@ func (w *Workspace) syncFiles(ctx context.Context, paths []string) error {
 			dirs[dir] = true
 		}
 	}
-	err := eachSettled(ctx, paths, w.settleFile)
+	err := forEachName(ctx, paths, func(path string) error { return syncFile(root, path) })
 	if err == nil && len(paths) > 0 {
-		err = eachSettled(ctx, slices.Sorted(maps.Keys(dirs)), func(dir string) error {
-			return syncNamed(w.tree.Root(), tree.Native(dir), failpoint.SyncDir)
+		err = forEachName(ctx, slices.Sorted(maps.Keys(dirs)), func(dir string) error {
+			return syncNamed(root, tree.Native(dir), failpoint.SyncDir)
 		})
 	}
 	if err != nil {
@@ -190,21 +186,21 @@ func (w *Workspace) syncFiles(ctx context.Context, paths []string) error {
 	return nil
 }
 
-// settleFile makes a file durable. For a link it does nothing, since a link has no content
+// syncFile makes a file durable. For a link it does nothing, since a link has no content
 // besides its name.
-func (w *Workspace) settleFile(path string) error {
-	info, err := w.tree.Root().Lstat(tree.Native(path))
+func syncFile(root *os.Root, path string) error {
+	info, err := root.Lstat(tree.Native(path))
 	if err != nil || info.Mode().Type() == fs.ModeSymlink {
 		return err
 	}
-	return syncNamed(w.tree.Root(), tree.Native(path), failpoint.Sync)
+	return syncNamed(root, tree.Native(path), failpoint.Sync)
 }
 
-// eachSettled calls do for all names, several at once. After an error it starts no more
+// forEachName calls do for all names, several at once. After an error it starts no more
 // calls.
-func eachSettled(outer context.Context, names []string, do func(name string) error) error {
+func forEachName(outer context.Context, names []string, do func(name string) error) error {
 	group, ctx := errgroup.WithContext(outer)
-	group.SetLimit(settling)
+	group.SetLimit(maxSyncs)
 	for _, name := range names {
 		if ctx.Err() != nil {
 			break

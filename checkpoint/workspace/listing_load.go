@@ -31,10 +31,11 @@ func (w *Workspace) Load(ctx context.Context, digest string) (*Listing, error) {
 type Outline struct {
 	Patterns []string // the globs that were captured
 
-	w      *Workspace
-	digest string
-	wire   *wireListing
-	whole  *Listing // nil: not loaded
+	objects *objects.Store
+	tree    *tree.Tree
+	digest  string
+	wire    *wireListing
+	whole   *Listing // nil: not loaded
 }
 
 // Outline reads the first object of a listing, verified.
@@ -45,11 +46,11 @@ func (w *Workspace) Outline(ctx context.Context, digest string) (*Outline, error
 	if l := w.last.Load(); l != nil && l.digest == digest {
 		return &Outline{Patterns: l.listing.Patterns, whole: l.listing}, nil
 	}
-	wire, err := w.loadOutline(ctx, digest)
+	wire, err := loadOutline(ctx, w.o.Objects, digest)
 	if err != nil {
 		return nil, fmt.Errorf("load listing %s: %w", digest, err)
 	}
-	return &Outline{Patterns: plain(wire.Patterns), w: w, digest: digest, wire: wire}, nil
+	return &Outline{Patterns: plain(wire.Patterns), objects: w.o.Objects, tree: w.tree, digest: digest, wire: wire}, nil
 }
 
 // Rest reads the rest of the listing, verified. A directory that is equal to that of
@@ -59,7 +60,7 @@ func (o *Outline) Rest(ctx context.Context, other *Listing) (*Listing, error) {
 	if o.whole != nil {
 		return o.whole, nil
 	}
-	l, err := o.w.loadDirs(ctx, o.wire, other)
+	l, err := o.loadDirs(ctx, other)
 	if err != nil {
 		return nil, fmt.Errorf("load listing %s: %w", o.digest, err)
 	}
@@ -68,7 +69,7 @@ func (o *Outline) Rest(ctx context.Context, other *Listing) (*Listing, error) {
 
 // loadLast loads the cache and the listing of the previous capture, if there is one. The
 // next capture is compared with them.
-func (w *Workspace) loadLast(ctx context.Context, last *Capture) (*Listing, error) {
+func loadLast(ctx context.Context, w *Workspace, last *Capture) (*Listing, error) {
 	w.cache.LoadOnce()
 	if last == nil {
 		return nil, nil
@@ -94,12 +95,12 @@ type loaded struct {
 	listing *Listing
 }
 
-func (w *Workspace) loadOutline(ctx context.Context, digest string) (*wireListing, error) {
-	data, err := w.o.Objects.Get(ctx, digest, maxListing)
+func loadOutline(ctx context.Context, from *objects.Store, digest string) (*wireListing, error) {
+	data, err := from.Get(ctx, digest, maxListing)
 	if err != nil {
 		return nil, err
 	}
-	path, _, err := w.o.Objects.Path(digest)
+	path, _, err := from.Path(digest)
 	if err != nil {
 		return nil, err
 	}
@@ -108,14 +109,15 @@ func (w *Workspace) loadOutline(ctx context.Context, digest string) (*wireListin
 
 // loadDirs reads the directories of a listing. Directories that are equal in other are
 // taken from there.
-func (w *Workspace) loadDirs(ctx context.Context, wire *wireListing, other *Listing) (*Listing, error) {
+func (o *Outline) loadDirs(ctx context.Context, other *Listing) (*Listing, error) {
+	wire := o.wire
 	dirs := wire.all()
 	parts := make([][]Entry, len(dirs))
 	var same atomic.Int64                                        // the number of entries that are taken from other
 	buffers := sync.Pool{New: func() any { return new([]byte) }} // decoded entries do not refer to a buffer
-	err := w.tree.Each(ctx, len(dirs), 1, func(ctx context.Context, _ *tree.Cursor, i int) error {
+	err := o.tree.Each(ctx, len(dirs), 1, func(ctx context.Context, _ *tree.Cursor, i int) error {
 		dir, buf := &dirs[i], buffers.Get().(*[]byte)
-		data, err := w.o.Objects.GetInto(ctx, *buf, dir.Object, maxListing)
+		data, err := o.objects.GetInto(ctx, *buf, dir.Object, maxListing)
 		switch {
 		case err != nil:
 		case dir.isAs(data, other):
@@ -147,7 +149,7 @@ func (w *Workspace) loadDirs(ctx context.Context, wire *wireListing, other *List
 func isThere(part []Entry) bool { return part != nil }
 
 // putListing adds the objects of a listing to a batch, and returns the listing's digest.
-func (w *Workspace) putListing(ctx context.Context, batch *objects.Batch, l *Listing) (digest string, err error) {
+func putListing(ctx context.Context, batch *objects.Batch, l *Listing) (digest string, err error) {
 	if err := checkTree(l.Entries); err != nil {
 		return "", err
 	}

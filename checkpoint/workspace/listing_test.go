@@ -97,7 +97,7 @@ func lister(t testing.TB) *Workspace {
 func putAll(t testing.TB, w *Workspace, l *Listing) string {
 	t.Helper()
 	batch := w.o.Objects.Begin()
-	digest, err := w.putListing(t.Context(), batch, l)
+	digest, err := putListing(t.Context(), batch, l)
 	must(t, err)
 	must(t, batch.Commit(t.Context()))
 	return digest

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 
+	"prdrunner/checkpoint/workspace/git"
 	"prdrunner/checkpoint/workspace/tree"
 )
 
@@ -187,7 +188,7 @@ type refusedBefore struct {
 // refusedBefore returns the files and contents to exclude again. excluded are the paths
 // that were excluded before.
 func (c *capture) refusedBefore(excluded []string) *refusedBefore {
-	b := &refusedBefore{refused: c.w.refusedFiles(), excluded: map[string]bool{}}
+	b := &refusedBefore{refused: refusedFiles(c.w.cache), excluded: map[string]bool{}}
 	for _, path := range excluded {
 		b.excluded[path] = !c.w.secret.match(path)
 	}
@@ -227,8 +228,8 @@ func (r *refused) holds(ctx context.Context, w *Workspace, at tree.Place, f *fou
 	return r.digests[f.entry.Digest], nil
 }
 
-func (w *Workspace) refusedFiles() refused {
-	r := refused{paths: w.cache.RefusedFiles(), digests: map[string]bool{}}
+func refusedFiles(cache *tree.Cache) refused {
+	r := refused{paths: cache.RefusedFiles(), digests: map[string]bool{}}
 	for _, digest := range r.paths {
 		r.digests[digest] = true
 	}
@@ -247,7 +248,7 @@ func (w *Workspace) Refused(ctx context.Context, entries []Entry, last *Listing,
 		return nil, nil
 	}
 	c := &capture{w: w, survey: &survey{w: w}, before: last}
-	index, err := w.indexed(ctx)
+	index, err := indexed(ctx, w.Git())
 	if err != nil {
 		return nil, err
 	}
@@ -267,12 +268,12 @@ func (w *Workspace) Refused(ctx context.Context, entries []Entry, last *Listing,
 	return c.survey.excluded, err
 }
 
-// indexed returns the blobs in git's index by path.
-func (w *Workspace) indexed(ctx context.Context) (map[string]string, error) {
-	if w.Git() == nil {
+// indexed returns the blobs in git's index by path. It returns none without a repository.
+func indexed(ctx context.Context, repo *git.Repository) (map[string]string, error) {
+	if repo == nil {
 		return nil, nil
 	}
-	files, err := w.Git().Files(ctx)
+	files, err := repo.Files(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -205,7 +205,7 @@ func TestLeftOutAndGone(t *testing.T) {
 	t.Parallel()
 	w, dir := keeper(t)
 	put(t, dir, "b", "something")
-	s, err := w.survey(t.Context(), []string{"**"})
+	s, err := newSurvey(t.Context(), w, []string{"**"})
 	must(t, err)
 	must(t, os.Remove(filepath.Join(dir, "b")))
 	w.RefuseAll(finding(refusedWord))

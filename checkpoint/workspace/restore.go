@@ -301,9 +301,12 @@ func (r *restore) current(ctx context.Context, c *tree.Cursor, i *item) (*Entry,
 	i.stat = is.Stat
 	if is.Mode.IsDir() {
 		i.isDir = true
-		empty, err := r.w.isEmpty(i.Path)
-		if err != nil || !empty {
-			return nil, err
+		empty, err := r.w.tree.IsEmpty(i.Path)
+		if err != nil {
+			return nil, failed(i.Path, err)
+		}
+		if !empty {
+			return nil, nil
 		}
 		mask, err := maskOnlyAt(at, is.Mode.Perm())
 		if err != nil {
@@ -322,15 +325,6 @@ func (r *restore) current(ctx context.Context, c *tree.Cursor, i *item) (*Entry,
 		return nil, failed(i.Path, err)
 	}
 	return &f.entry, nil
-}
-
-// isEmpty reports whether a directory holds nothing but temporary files.
-func (w *Workspace) isEmpty(dir string) (bool, error) {
-	entries, err := w.tree.ReadDir(dir)
-	if err != nil {
-		return false, failed(dir, err)
-	}
-	return !slices.ContainsFunc(entries, func(e tree.Entry) bool { return !tree.IsTemp(e.Name) }), nil
 }
 
 // sweep removes the temporary files of restores with this ID.

@@ -38,7 +38,7 @@ func (w *Workspace) InScope(ctx context.Context, patterns []string, inGit bool) 
 
 // Names returns the paths that Now would list. It reads no file.
 func (w *Workspace) Names(ctx context.Context, patterns []string) ([]string, error) {
-	s, err := w.survey(ctx, patterns)
+	s, err := newSurvey(ctx, w, patterns)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +89,7 @@ func (w *Workspace) NotGone(ctx context.Context, changes []Change) ([]Change, er
 			all = append(all, change)
 			continue
 		}
-		now, err := w.nowAt(ctx, c, *change.From)
+		now, err := w.files.nowAt(ctx, c, *change.From)
 		switch {
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
@@ -104,13 +104,13 @@ func (w *Workspace) NotGone(ctx context.Context, changes []Change) ([]Change, er
 
 // nowAt describes the file at the path of an entry. An empty directory that now contains
 // files counts as unchanged.
-func (w *Workspace) nowAt(ctx context.Context, c *tree.Cursor, was Entry) (Entry, error) {
+func (in *files) nowAt(ctx context.Context, c *tree.Cursor, was Entry) (Entry, error) {
 	if was.isDir() {
 		if is, err := c.Place(was.Path).Status(); err != nil || is.Mode.IsDir() {
 			return was, err
 		}
 	}
-	f, err := w.files.describeIn(ctx, c, was.Path)
+	f, err := in.describeIn(ctx, c, was.Path)
 	return f.entry, err
 }
 

@@ -63,6 +63,9 @@ func (s *sensitivity) match(file string) bool {
 	return (s.names[name] || s.exts[path.Ext(name)] || s.matchGlobs(name) || s.matchHidden(file)) && !s.not[name]
 }
 
+// matchAny reports whether a path looks sensitive, as a file or as a directory.
+func (s *sensitivity) matchAny(path string) bool { return s.match(path) || s.match(path+"/x") }
+
 func (s *sensitivity) matchGlobs(name string) bool {
 	return slices.ContainsFunc(s.globs, func(parts []string) bool { return matchParts(parts, name) })
 }

@@ -60,7 +60,7 @@ func (l *Listing) hasSparse(e Entry) bool {
 // deletions of files that were sparse in to and have been created since.
 func (w *Workspace) Changes(ctx context.Context, now, to *Listing) ([]Change, error) {
 	changes := Diff(now, to)
-	put, _, err := w.foreign(ctx, now.Entries, to)
+	put, _, err := foreign(ctx, w, now.Entries, to)
 	if err != nil || len(put) == 0 {
 		return changes, err
 	}
@@ -75,7 +75,7 @@ func (w *Workspace) Changes(ctx context.Context, now, to *Listing) ([]Change, er
 // from the blob that the listing names, and are checked out now. A restore of the listing
 // leaves these files alone, since to delete them would mean that they did not exist.
 func (w *Workspace) CheckedOut(ctx context.Context, entries []Entry, l *Listing) ([]string, error) {
-	_, paths, err := w.foreign(ctx, entries, l)
+	_, paths, err := foreign(ctx, w, entries, l)
 	return paths, err
 }
 
@@ -83,7 +83,7 @@ func (w *Workspace) CheckedOut(ctx context.Context, entries []Entry, l *Listing)
 // the listing names. put are those that are still sparse: they were created in the work
 // tree, and git does not miss them if they are removed. checkedOut are the paths of the
 // others.
-func (w *Workspace) foreign(ctx context.Context, entries []Entry, l *Listing) (put []Entry, checkedOut []string, err error) {
+func foreign(ctx context.Context, w *Workspace, entries []Entry, l *Listing) (put []Entry, checkedOut []string, err error) {
 	if w.o.Git == nil || len(l.Sparse) == 0 {
 		return nil, nil, nil
 	}

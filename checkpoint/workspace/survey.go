@@ -43,14 +43,14 @@ type survey struct {
 	needed   func(path string) bool
 }
 
-// survey describes all files in scope without reading them.
-func (w *Workspace) survey(ctx context.Context, patterns []string) (*survey, error) {
+// newSurvey describes all files in scope without reading them.
+func newSurvey(ctx context.Context, w *Workspace, patterns []string) (*survey, error) {
 	s := &survey{w: w}
 	still := w
 	if w.memo == nil {
 		still = w.Still() // so that each directory is listed once
 	}
-	known := async(func() (gitKnown, error) { return still.gitKnown(ctx) })
+	known := async(func() (gitKnown, error) { return still.memo.gitKnown(ctx, still.gitLister()) })
 	loaded := async(func() (struct{}, error) {
 		w.cache.LoadOnce()
 		return struct{}{}, nil
@@ -86,7 +86,7 @@ func (s *survey) lookAround(ctx context.Context, found fileless) (empty []string
 	if err != nil || s.w.Git() == nil {
 		return nil, err
 	}
-	empty, denied, err := s.w.emptyDirs(ctx, found.outermost, dirs)
+	empty, denied, err := s.w.gitLister().emptyDirs(ctx, found.outermost, dirs)
 	s.unreadable = append(s.unreadable, slices.Concat(found.denied, denied)...)
 	return append(empty, found.emptied...), err
 }
@@ -312,7 +312,7 @@ func (s *survey) listing(patterns []string) *Listing {
 // they are read are only named. It writes nothing. The entries name no blobs, since
 // nothing was kept.
 func (w *Workspace) Now(ctx context.Context, patterns []string) (*Listing, error) {
-	s, err := w.survey(ctx, patterns)
+	s, err := newSurvey(ctx, w, patterns)
 	if err == nil {
 		err = s.hash(ctx, func(*surveyed) bool { return true })
 	}

@@ -111,7 +111,7 @@ func TestHandOverUnstable(t *testing.T) {
 	w, dir := gitKeeper(t, "", GitRef)
 	put(t, dir, "log", growing)
 	put(t, dir, "other", "other")
-	s, err := w.survey(t.Context(), nil)
+	s, err := newSurvey(t.Context(), w, nil)
 	must(t, err)
 	grow(w, filepath.Join(dir, "log"), always)
 	c := &capture{w: w, o: CaptureOptions{Message: "m", When: time.Unix(1e9, 0)}, survey: s, batch: w.o.Objects.Begin()}
@@ -133,7 +133,7 @@ func TestVanished(t *testing.T) {
 	w, dir := keeper(t)
 	put(t, dir, "a", "a")
 	put(t, dir, "b", "b")
-	s, err := w.survey(t.Context(), []string{"*"})
+	s, err := newSurvey(t.Context(), w, []string{"*"})
 	must(t, err)
 	c := &capture{w: w, survey: s, batch: w.o.Objects.Begin()}
 	must(t, os.Remove(filepath.Join(dir, "b")))

@@ -35,7 +35,7 @@ func (w *Workspace) Ahead(ctx context.Context) (done func()) {
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	known := async(func() (gitKnown, error) { return w.askGit(ctx) })
+	known := async(func() (gitKnown, error) { return w.gitLister().list(ctx) })
 	w.memo.mu.Lock()
 	defer w.memo.mu.Unlock()
 	w.memo.known = known
@@ -46,21 +46,19 @@ func (w *Workspace) Ahead(ctx context.Context) (done func()) {
 }
 
 // gitKnown returns the files that git knows, from Ahead if it was called, else from git
-// now.
-func (w *Workspace) gitKnown(ctx context.Context) (gitKnown, error) {
-	if w.Git() == nil {
+// now. If captures do not use git, it returns none.
+func (m *memo) gitKnown(ctx context.Context, lister *gitLister) (gitKnown, error) {
+	if lister.git == nil {
 		return gitKnown{}, nil
 	}
-	if w.memo != nil {
-		w.memo.mu.Lock()
-		known := w.memo.known
-		w.memo.known = nil
-		w.memo.mu.Unlock()
-		if known != nil {
-			return known()
-		}
+	m.mu.Lock()
+	known := m.known
+	m.known = nil
+	m.mu.Unlock()
+	if known != nil {
+		return known()
 	}
-	return w.askGit(ctx)
+	return lister.list(ctx)
 }
 
 // saw records the entries that Now listed.

@@ -195,7 +195,7 @@ func (g *walk) directory(ctx context.Context, dir string, states []state) error 
 	for _, child := range children {
 		path, is := ChildOf(child)
 		name := path[strings.LastIndexByte(path, '/')+1:]
-		if IsTemp(name) {
+		if isTemp(name) {
 			continue
 		}
 		counted++
@@ -360,7 +360,13 @@ func roomFor[T any](list []T) []T {
 	return slices.Grow(list, max(64, len(list)))
 }
 
-// IsTemp reports whether a name is that of a file that Restore has not finished.
-func IsTemp(name string) bool {
+// IsEmpty reports whether a directory holds nothing but temporary files of Restore.
+func (t *Tree) IsEmpty(dir string) (bool, error) {
+	entries, err := t.ReadDir(dir)
+	return err == nil && !slices.ContainsFunc(entries, func(e Entry) bool { return !isTemp(e.Name) }), err
+}
+
+// isTemp reports whether a name is that of a file that Restore has not finished.
+func isTemp(name string) bool {
 	return len(name) > len(TempPrefix) && name[:len(TempPrefix)] == TempPrefix
 }
