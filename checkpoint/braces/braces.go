@@ -1,6 +1,6 @@
-// Package braces writes out the alternatives in the braces of globs, as in
-// "src/{a,b}.go". Its rule serves the globs of pipelines and those with which the
-// workspace is searched, so that both mean the same. The package knows neither pipelines
+// Package braces writes out the alternatives in the braces of globs, as in "src/{a,b}.go".
+// Expand serves the globs of pipelines and those with which the workspace is searched, so
+// that both mean the same. The package knows neither pipelines
 // nor checkpoints; that is why both may import it. Matching itself is doublestar's.
 package braces
 

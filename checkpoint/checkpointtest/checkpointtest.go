@@ -1,6 +1,6 @@
 // Package checkpointtest has fixtures for tests of package checkpoint and of the operations
-// on checkpoints: stores, pipelines, sessions, and checks of what they need. Only tests
-// import it.
+// on checkpoints. A Fixture is a store without a workspace, a Project has a workspace, and a
+// GitProject has one in a git repository. Only tests import the package.
 package checkpointtest
 
 import (

@@ -1,5 +1,7 @@
-// Package text represents strings that need not be UTF-8, such as file names and output, in
-// JSON and in shell commands. Formatting for a terminal belongs in package view.
+// Package text represents strings that need not be UTF-8, such as file names and output.
+//
+// A Text is such a string in JSON, and ShellWord writes one for a shell command. Formatting
+// for a terminal belongs in package view.
 package text
 
 import (

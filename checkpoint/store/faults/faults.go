@@ -1,5 +1,6 @@
-// Package faults has file systems for tests: one whose process is killed at an operation,
-// ones on which an operation fails, and the states that a power cut can leave.
+// Package faults has file systems for tests. On Killed nothing can be changed after the nth
+// operation, as if the process had been killed. On Faulty and FailingOnce an operation
+// fails. WatchCuts collects the states that a power cut can leave.
 package faults
 
 import (

@@ -1,5 +1,5 @@
 // Package storetest tests the contract of the interfaces of package store. Every
-// implementation must pass it.
+// implementation must pass it: TestFS tests a file system, and TestLog a log.
 package storetest
 
 import (
