@@ -8,6 +8,7 @@ import (
 	"os"
 	"runtime"
 	"strings"
+	"sync"
 	"syscall"
 
 	"golang.org/x/sync/errgroup"
@@ -203,17 +204,57 @@ func Workers() int { return min(4, runtime.NumCPU()) }
 // at once, each with a cursor of its own. The first error cancels the context of all
 // calls, and no call starts after it.
 func (t *Tree) Each(outer context.Context, n, chunk int, do func(ctx context.Context, c *Cursor, i int) error) error {
+	all := cursors{base: t.root}
+	defer all.close()
+	return all.each(outer, n, chunk, do)
+}
+
+// cursors holds the cursors of one pass over the tree. The cursor of a finished chunk
+// serves the next one, so that directories which both need are not opened again.
+type cursors struct {
+	base *os.Root
+	mu   sync.Mutex
+	free []*Cursor
+}
+
+func (p *cursors) take() *Cursor {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	last := len(p.free) - 1
+	if last < 0 {
+		return &Cursor{base: p.base}
+	}
+	c := p.free[last]
+	p.free = p.free[:last]
+	return c
+}
+
+func (p *cursors) give(c *Cursor) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.free = append(p.free, c)
+}
+
+// close closes the cursors. No chunk may be in work.
+func (p *cursors) close() {
+	for _, c := range p.free {
+		c.Close()
+	}
+}
+
+// each does what Tree.Each does.
+func (p *cursors) each(outer context.Context, n, chunk int, do func(ctx context.Context, c *Cursor, i int) error) error {
 	group, ctx := errgroup.WithContext(outer)
 	group.SetLimit(Workers())
 	for begin := 0; begin < n && ctx.Err() == nil; begin += chunk {
 		group.Go(func() error {
-			c := Cursor{base: t.root}
-			defer c.Close()
+			c := p.take()
+			defer p.give(c)
 			for i := begin; i < min(begin+chunk, n); i++ {
 				if ctx.Err() != nil {
 					return context.Cause(ctx)
 				}
-				if err := do(ctx, &c, i); err != nil {
+				if err := do(ctx, c, i); err != nil {
 					return err
 				}
 			}

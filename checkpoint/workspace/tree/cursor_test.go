@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -41,4 +42,27 @@ func passesOver(t *testing.T, root *os.Root) {
 	}
 	enter("a/goner", false)
 	enter("a/gone/below", true) // of those that were not there, only the last is known
+}
+
+// TestCursorsStayOpen: the cursor of one level of a walk serves the next level, so that the
+// cost of a walk grows with the depth of the tree, and not with its square.
+func TestCursorsStayOpen(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	put(t, dir, "a/b/f", "f")
+	tree := plant(t, dir)
+	all := cursors{base: tree.root}
+	defer all.close()
+	for _, level := range []struct{ reached, dir string }{{"", "a"}, {"a", "a/b"}} {
+		must(t, all.each(t.Context(), 1, 1, func(_ context.Context, c *Cursor, _ int) error {
+			if c.reached() != level.reached {
+				t.Errorf("before %q, the cursor is at %q, not at %q", level.dir, c.reached(), level.reached)
+			}
+			_, err := c.Enter(level.dir)
+			return err
+		}))
+	}
+	if len(all.free) != 1 {
+		t.Errorf("%d cursors for one chunk at a time", len(all.free))
+	}
 }

@@ -115,8 +115,10 @@ func (g *walk) ahead(ctx context.Context, base string, states []state) error {
 		below  []string
 	}
 	files := 0
+	dirs := cursors{base: g.t.root} // shared by all levels, since each level opens directories in those of the last
+	defer dirs.close()
 	for level := []visit{{dir: base, states: states}}; len(level) > 0; {
-		err := g.t.Each(ctx, len(level), 1, func(_ context.Context, c *Cursor, i int) error {
+		err := dirs.each(ctx, len(level), 1, func(_ context.Context, c *Cursor, i int) error {
 			level[i].below, _ = g.list(c, level[i].dir)
 			return nil
 		})
