@@ -3,14 +3,13 @@ package checkpoint
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 
 	"prdrunner/checkpoint/objects"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/checkpoint/workspace/tree"
 )
 
 // Capture records the files of the workspace for the checkpoints that follow. The caller
@@ -51,7 +50,7 @@ func (x *Session) capture(ctx context.Context, w *workspace.Workspace, patterns 
 		Patterns: patterns,
 		When:     x.store.now(),
 		Needed:   s.IsArtifact,
-		LeftOut:  leftOutSince(ctx, w, s),
+		LeftOut:  LeftOutSince(ctx, w, s),
 	}
 	if s.Capture != nil && !how.anew {
 		o.Last = &s.Capture.Capture
@@ -99,9 +98,9 @@ func leavesFiles(e state.Event) bool {
 	return false
 }
 
-// leftOutSince returns the files that the newest recorded capture left out, if the state
+// LeftOutSince returns the files that the newest recorded capture left out, if the state
 // was rolled back to before that capture, else nil.
-func leftOutSince(ctx context.Context, w *workspace.Workspace, s *state.State) []string {
+func LeftOutSince(ctx context.Context, w *workspace.Workspace, s *state.State) []string {
 	newest := s.Capture
 	for _, ref := range s.Checkpoints {
 		if ref.Capture != nil && (newest == nil || ref.Capture.Seq > newest.Seq) {
@@ -121,39 +120,42 @@ func leftOutSince(ctx context.Context, w *workspace.Workspace, s *state.State) [
 // captureMessage returns the message of a capture's commit. It names the checkpoint that
 // the capture is for, unless id is "".
 func captureMessage(s *state.State, id string) string {
-	step := cmp.Or(s.StepName(), "init")
-	message := fmt.Sprintf("checkpoint: step-%d - %s\n\nPRD: %s\nSession: %s\n", s.CurrentStep(), step, s.PRD, s.Session)
+	message := fmt.Sprintf("%s\n\nPRD: %s\nSession: %s\n", CaptureSubject(s), s.PRD, s.Session)
 	if id != "" {
 		message += "Checkpoint: " + id + "\n"
 	}
 	return message
 }
 
+// CaptureSubject returns the first line of the message of a capture's commit.
+func CaptureSubject(s *state.State) string {
+	return fmt.Sprintf("checkpoint: step-%d - %s", s.CurrentStep(), cmp.Or(s.StepName(), "init"))
+}
+
 // Including returns the globs that a capture takes in: patterns, and those that the
 // configuration includes now.
 func (s *Store) Including(patterns []string) []string {
-	all := union(patterns, s.o.Include)
-	if covers(patterns, all) {
+	if !slices.ContainsFunc(s.o.Include, func(glob string) bool { return !slices.Contains(patterns, glob) }) {
 		return patterns // in their order, so that a capture of unchanged files equals the last one
 	}
-	return all
+	return union(patterns, s.o.Include)
 }
 
 // CapturePatterns returns the globs for a capture by a caller that does not know the
 // pipeline: those of the last capture, and those that the configuration includes now.
 func (s *Store) CapturePatterns(ctx context.Context, w *workspace.Workspace, now *state.State) ([]string, error) {
-	patterns, err := recordedPatterns(ctx, w, now)
+	patterns, err := RecordedPatterns(ctx, w, now)
 	return s.Including(patterns), err
 }
 
-// recordedPatterns returns the globs of the session's last capture or, before the first
+// RecordedPatterns returns the globs of the session's last capture or, before the first
 // capture, the paths of all recorded artifacts.
-func recordedPatterns(ctx context.Context, w *workspace.Workspace, s *state.State) ([]string, error) {
+func RecordedPatterns(ctx context.Context, w *workspace.Workspace, s *state.State) ([]string, error) {
 	if s.Capture == nil {
 		var paths []string
 		for path, r := range state.RecordedArtifacts(s) {
 			if !r.Artifact.LeftOut {
-				paths = append(paths, escapeGlob(path))
+				paths = append(paths, tree.EscapeGlob(path))
 			}
 		}
 		slices.Sort(paths)
@@ -163,18 +165,12 @@ func recordedPatterns(ctx context.Context, w *workspace.Workspace, s *state.Stat
 	switch {
 	case err == nil:
 		return l.Patterns, nil
-	case isLost(err):
+	case objects.IsLost(err):
 		lost := *s // a lost capture has no patterns
 		lost.Capture = nil
-		return recordedPatterns(ctx, w, &lost)
+		return RecordedPatterns(ctx, w, &lost)
 	}
 	return nil, fmt.Errorf("load the last capture: %w", err)
-}
-
-// isLost reports whether an error says that an object is missing or damaged.
-func isLost(err error) bool {
-	var damaged *objects.DamagedError
-	return errors.Is(err, fs.ErrNotExist) || errors.As(err, &damaged)
 }
 
 // FilesOf returns the files of a state: those of its capture, with the artifacts that were
@@ -252,15 +248,21 @@ func leftOut(l *workspace.Listing, s *state.State) []string {
 	return slices.Compact(paths)
 }
 
-// escapeGlob returns a pattern that matches only the given path.
-func escapeGlob(path string) string {
-	var b []byte
-	for i := range len(path) {
-		switch path[i] {
-		case '*', '?', '[', ']', '{', '}', '\\':
-			b = append(b, '\\')
-		}
-		b = append(b, path[i])
+// union returns the sorted union of two lists.
+func union(a, b []string) []string {
+	all := slices.Concat(a, b)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// GitOf returns the current branch and commit, nil if they can't be read.
+func GitOf(ctx context.Context, w *workspace.Workspace) *state.Git {
+	if w == nil || w.Git() == nil {
+		return nil
 	}
-	return string(b)
+	branch, commit, err := w.Git().Head(ctx)
+	if err != nil {
+		return nil
+	}
+	return &state.Git{Branch: state.Text(branch), Commit: commit}
 }

@@ -86,6 +86,9 @@ func OpenStore(dir string, o Options) (*Store, error) {
 // Layout returns the paths of the state directory.
 func (s *Store) Layout() *disk.Layout { return &s.layout }
 
+// FS returns the file system that holds the state directory.
+func (s *Store) FS() store.FS { return s.fs }
+
 // Dir returns the state directory.
 func (s *Store) Dir() string { return s.layout.Path }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
 
@@ -103,3 +104,19 @@ type RefusedError struct {
 }
 
 func (e *RefusedError) Error() string { return e.Message }
+
+// UnfinishedRollbackError is returned when an interrupted rollback must be finished first.
+type UnfinishedRollbackError struct {
+	To    string // the checkpoint to go back to
+	Scope state.RollbackScope
+}
+
+func (e *UnfinishedRollbackError) Error() string {
+	return fmt.Sprintf("a rollback to %s is not finished", e.To)
+}
+
+// UnfinishedRollback returns the *UnfinishedRollbackError of a session whose rollback was
+// interrupted.
+func UnfinishedRollback(s *state.State) error {
+	return &UnfinishedRollbackError{To: s.Rollback.To, Scope: s.Rollback.Scope}
+}

@@ -9,6 +9,7 @@ import (
 
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/checkpoint/workspace/tree"
 )
 
 // ImportFiles compares the files of an imported session with those of a workspace.
@@ -144,7 +145,7 @@ func (x *Session) overwrite(ctx context.Context, w *workspace.Workspace, f *Impo
 	scope := x.store.Including(f.patterns)
 	patterns := slices.Clone(scope)
 	for _, c := range f.Differ {
-		patterns = append(patterns, escapeGlob(c.Path))
+		patterns = append(patterns, tree.EscapeGlob(c.Path))
 	}
 	w.Distrust(replaced(changes))
 	captured, err := x.CaptureFor(ctx, w, patterns, state.TriggerPreRollback)
@@ -164,11 +165,11 @@ func (x *Session) overwrite(ctx context.Context, w *workspace.Workspace, f *Impo
 		}
 		return lost
 	})
-	safety, made := x.Checkpoint(state.TriggerPreRollback, "the files that an import overwrote", gitOf(ctx, w))
+	safety, made := x.Checkpoint(state.TriggerPreRollback, "the files that an import overwrote", GitOf(ctx, w))
 	if !made {
 		return fmt.Errorf("overwrite files: %w, so that it could not be undone", ErrSwitchedOff)
 	}
-	if err := x.commit(ctx); err != nil {
+	if err := x.Commit(ctx); err != nil {
 		return err
 	}
 	done.Safety = safety
@@ -178,7 +179,7 @@ func (x *Session) overwrite(ctx context.Context, w *workspace.Workspace, f *Impo
 	if _, err := x.Capture(ctx, w, scope); err != nil {
 		return err
 	}
-	return x.commit(ctx)
+	return x.Commit(ctx)
 }
 
 // fromCapture sets the old entry of each change to the one that a capture recorded.

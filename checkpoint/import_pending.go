@@ -127,7 +127,7 @@ func (x *Session) finishPending(ctx context.Context, w *workspace.Workspace, p *
 		return p.Damage
 	}
 	files, err := x.importedFiles(ctx, w, p.Seq)
-	if errors.Is(err, errCommitGone) {
+	if errors.Is(err, ErrCommitGone) {
 		done.GivenUp = true
 		return nil
 	}
@@ -144,7 +144,7 @@ func (x *Session) importedFiles(ctx context.Context, w *workspace.Workspace, seq
 	state := x.State()
 	var err error
 	if state.Seq != seq {
-		state, err = x.store.stateAfter(x.prd, seq)
+		state, err = x.store.StateAfter(x.store.layout.PRDDir(x.prd), x.prd, seq)
 	}
 	if err != nil {
 		return nil, err

@@ -104,7 +104,7 @@ func (i *Import) place(ctx context.Context, o PlaceOptions, pending *PendingImpo
 			return nil, &ImportConflictError{PRD: i.PRD, Relation: relation, Here: here}
 		}
 		if here != nil && here.Rollback != nil { // its files match neither side of the rollback
-			return nil, fmt.Errorf("import %s: %w", i.PRD, unfinished(here))
+			return nil, fmt.Errorf("import %s: %w", i.PRD, UnfinishedRollback(here))
 		}
 	}
 	if err := i.placeObjects(ctx); err != nil {

@@ -27,7 +27,7 @@ type Inspection struct {
 // journal where possible.
 func (s *Store) Inspect(ctx context.Context, w *workspace.Workspace, prd, reference string) (found *Inspection, err error) {
 	err = s.Read(prd, func(snap *Snapshot) (amiss bool, err error) {
-		ref, err := snap.find(prd, reference)
+		ref, err := snap.FindCheckpoint(prd, reference)
 		if err != nil {
 			return false, err
 		}
@@ -51,7 +51,7 @@ func (s *Store) inspect(ctx context.Context, w *workspace.Workspace, of *state.S
 	check.Current = ref == of.CurrentCheckpoint()
 	found := &Inspection{Check: *check}
 	if check.Journal {
-		found.File, err = s.rebuildOne(of.PRD, at.Dir, ref.ID)
+		found.File, err = s.RebuildCheckpoint(of.PRD, at.Dir, ref.ID)
 	} else {
 		found.File, err = s.ReadFile(of, ref)
 	}

@@ -119,10 +119,10 @@ func (l *locks) release() error {
 	return errors.Join(l.own.Unlock(), err)
 }
 
-// withExclusiveLock calls f while the session holds the lock of the state directory exclusively, so
+// WithExclusiveLock calls f while the session holds the lock of the state directory exclusively, so
 // that no other session writes. If another process has that lock, it returns a
 // *LockedError and does not call f. It takes the shared lock again before it returns.
-func (x *Session) withExclusiveLock(ctx context.Context, f func() error) error {
+func (x *Session) WithExclusiveLock(ctx context.Context, f func() error) error {
 	path := x.store.layout.StoreLockPath()
 	if err := x.locks.shared.Unlock(); err != nil {
 		return fmt.Errorf("lock the state directory: %w", err)

@@ -22,7 +22,7 @@ func (x *Session) Create(ctx context.Context, w *workspace.Workspace, reason str
 	if err := x.captureAgain(ctx, w); err != nil {
 		return nil, err
 	}
-	id, made := x.Checkpoint(state.TriggerManual, reason, gitOf(ctx, w))
+	id, made := x.Checkpoint(state.TriggerManual, reason, GitOf(ctx, w))
 	if !made {
 		return nil, fmt.Errorf("create a checkpoint of %s: %w", x.prd, ErrSwitchedOff)
 	}
@@ -78,9 +78,9 @@ func (x *Session) lastListing(ctx context.Context, w *workspace.Workspace) *work
 	return l
 }
 
-// commit makes all events durable and writes the derived files. It does so even if ctx has
+// Commit makes all events durable and writes the derived files. It does so even if ctx has
 // ended: Close would write them in any case, without telling the user.
-func (x *Session) commit(ctx context.Context) error {
+func (x *Session) Commit(ctx context.Context) error {
 	ctx = context.WithoutCancel(ctx)
 	if _, err := x.Drain(ctx); err != nil {
 		return err

@@ -170,7 +170,7 @@ func (x *Session) carryOut(ctx context.Context, p *Pruned, reason string) error 
 			ids[len(ids)-1-i] = c.ID // the newest first, because they are found fastest
 		}
 		x.Add(state.CheckpointsRemoved{IDs: ids, Reason: state.Text(reason)})
-		if err := x.commit(ctx); err != nil {
+		if err := x.Commit(ctx); err != nil {
 			return err
 		}
 	}

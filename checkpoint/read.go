@@ -33,7 +33,7 @@ func (s *Store) Checkpoints(prd string) ([]state.CheckpointRef, error) {
 // the checkpoint in memory from the journal.
 func (s *Store) ReadCheckpoint(prd, ref string) (f *disk.CheckpointFile, err error) {
 	err = s.Read(prd, func(snap *Snapshot) (bool, error) {
-		found, err := snap.find(prd, ref)
+		found, err := snap.FindCheckpoint(prd, ref)
 		if err == nil {
 			f, err = s.ReadFile(snap.State, found)
 		}
@@ -45,8 +45,8 @@ func (s *Store) ReadCheckpoint(prd, ref string) (f *disk.CheckpointFile, err err
 	return f, nil
 }
 
-// find returns the checkpoint that ref names.
-func (s *Snapshot) find(prd, ref string) (found *state.CheckpointRef, err error) {
+// FindCheckpoint returns the checkpoint that ref names.
+func (s *Snapshot) FindCheckpoint(prd, ref string) (found *state.CheckpointRef, err error) {
 	err = state.ErrNoCheckpoint
 	if s.State != nil {
 		found, err = s.State.FindCheckpoint(ref)
@@ -61,14 +61,14 @@ func (s *Snapshot) find(prd, ref string) (found *state.CheckpointRef, err error)
 // its file is missing, even because the session removed the checkpoint since, ReadFile
 // rebuilds the checkpoint in memory from the journal.
 func (s *Store) ReadFile(of *state.State, ref *state.CheckpointRef) (*disk.CheckpointFile, error) {
-	return s.readFileIn(s.layout.PRDDir(of.PRD), of, ref)
+	return s.ReadFileIn(s.layout.PRDDir(of.PRD), of, ref)
 }
 
-// readFileIn is ReadFile with the directory of the session.
-func (s *Store) readFileIn(dir string, of *state.State, ref *state.CheckpointRef) (*disk.CheckpointFile, error) {
+// ReadFileIn is ReadFile with the directory of the session.
+func (s *Store) ReadFileIn(dir string, of *state.State, ref *state.CheckpointRef) (*disk.CheckpointFile, error) {
 	stored, err := s.layout.CheckpointsIn(dir).Read(ref.ID)
 	if errors.Is(err, fs.ErrNotExist) {
-		return s.rebuildOne(of.PRD, dir, ref.ID)
+		return s.RebuildCheckpoint(of.PRD, dir, ref.ID)
 	}
 	if err != nil {
 		return nil, err
@@ -76,8 +76,8 @@ func (s *Store) readFileIn(dir string, of *state.State, ref *state.CheckpointRef
 	return stored.Verify(of.PRD, of.Session, ref)
 }
 
-// rebuildOne rebuilds a checkpoint of the session in dir from its journal.
-func (s *Store) rebuildOne(prd, dir, id string) (*disk.CheckpointFile, error) {
+// RebuildCheckpoint rebuilds a checkpoint of the session in dir from its journal.
+func (s *Store) RebuildCheckpoint(prd, dir, id string) (*disk.CheckpointFile, error) {
 	var made *disk.CheckpointFile
 	_, err := s.rebuildIn(prd, dir, map[string]bool{id: true}, func(f disk.CheckpointFile) error {
 		f.State = f.State.Clone()
@@ -157,17 +157,13 @@ func (k *collector) visit(c state.Commit) error {
 	return nil
 }
 
-// errCommitGone says that a journal begins after a commit, or has no commit with its
+// ErrCommitGone says that a journal begins after a commit, or has no commit with its
 // number.
-var errCommitGone = errors.New("the journal no longer reaches back to it")
+var ErrCommitGone = errors.New("the journal no longer reaches back to it")
 
-// stateAfter returns the state that the journal folds to at a commit.
-func (s *Store) stateAfter(prd string, seq uint64) (*state.State, error) {
-	return s.stateAfterIn(s.layout.PRDDir(prd), prd, seq)
-}
-
-// stateAfterIn is stateAfter with the directory of the session.
-func (s *Store) stateAfterIn(dir, prd string, seq uint64) (*state.State, error) {
+// StateAfter returns the state that the journal of the session in dir folds to at a commit.
+// The error is ErrCommitGone if no journal there has the commit.
+func (s *Store) StateAfter(dir, prd string, seq uint64) (*state.State, error) {
 	paths, err := s.layout.Journals(dir)
 	if err != nil {
 		return nil, err
@@ -187,5 +183,5 @@ func (s *Store) stateAfterIn(dir, prd string, seq uint64) (*state.State, error) 
 			return f.State, nil
 		}
 	}
-	return nil, fmt.Errorf("read the state at commit %d: %w", seq, errCommitGone)
+	return nil, fmt.Errorf("read the state at commit %d: %w", seq, ErrCommitGone)
 }

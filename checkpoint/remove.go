@@ -156,7 +156,7 @@ func (s *Store) DeleteSession(ctx context.Context, prd string, by state.Actor) (
 	}
 	defer func() { err = errors.Join(err, l.release()) }()
 	if snap, err := s.load(prd); err == nil && snap.State != nil && snap.State.Rollback != nil {
-		return fmt.Errorf("delete the session of %s: %w", prd, unfinished(snap.State))
+		return fmt.Errorf("delete the session of %s: %w", prd, UnfinishedRollback(snap.State))
 	}
 	if err := s.endOrphansUnopened(ctx, prd); err != nil {
 		return fmt.Errorf("delete the session of %s: %w", prd, err)
@@ -212,7 +212,7 @@ func (x *Session) Archive(ctx context.Context, by state.Actor, reason string) (s
 	case x.live == nil:
 		return "", fmt.Errorf("archive %s: %w", x.prd, ErrNoSession)
 	case x.State().Rollback != nil:
-		return "", fmt.Errorf("archive %s: %w", x.prd, unfinished(x.State()))
+		return "", fmt.Errorf("archive %s: %w", x.prd, UnfinishedRollback(x.State()))
 	case x.State().Status == state.StatusComplete:
 		return x.retire(ctx, nil)
 	}

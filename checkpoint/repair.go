@@ -11,6 +11,7 @@ import (
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/checkpoint/workspace/tree"
 )
 
 // RebuiltCheckpoint is the result of rebuilding a checkpoint.
@@ -129,7 +130,7 @@ func (x *Session) rebuildFile(c CheckpointCheck, r *RebuiltCheckpoint) error {
 		return nil
 	}
 	dir := x.store.layout.PRDDir(x.prd)
-	made, err := x.store.rebuildOne(x.prd, dir, c.Ref.ID)
+	made, err := x.store.RebuildCheckpoint(x.prd, dir, c.Ref.ID)
 	if err != nil {
 		return err
 	}
@@ -271,7 +272,7 @@ func (x *Session) copies(ctx context.Context, w *workspace.Workspace, l *workspa
 func filesNow(ctx context.Context, w *workspace.Workspace, l *workspace.Listing) (map[string]string, error) {
 	patterns := slices.Clone(l.Patterns)
 	for _, e := range l.Entries {
-		patterns = append(patterns, escapeGlob(e.Path))
+		patterns = append(patterns, tree.EscapeGlob(e.Path))
 	}
 	now, err := w.Now(ctx, patterns)
 	if err != nil {

@@ -148,7 +148,7 @@ func (s *Store) recordedRollback(prd, id string) *state.RollbackRecord {
 // files of checkpoints that were made at that commit.
 func (s *Store) stateAt(prd, session string, begun state.RollbackStarted, old *salvaged) (*state.State, error) {
 	if begun.StateSeq != 0 {
-		if state, err := s.stateAfter(prd, begun.StateSeq); err == nil { // an error means damage: try the files
+		if state, err := s.StateAfter(s.layout.PRDDir(prd), prd, begun.StateSeq); err == nil { // an error means damage: try the files
 			return state, nil
 		}
 	}

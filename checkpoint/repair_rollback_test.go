@@ -20,7 +20,7 @@ func (f *fixture) goneBack(end RollbackEnd) (to, safety string) {
 	o := RollbackOptions{To: to, Scope: state.RollbackState, By: by}
 	plan, err := x.store.planRollback(ctx, nil, x.State(), o)
 	must(f.t, err)
-	must(f.t, x.withExclusiveLock(ctx, func() error {
+	must(f.t, x.WithExclusiveLock(ctx, func() error {
 		if err := x.beginRollback(ctx, nil, plan, o); err != nil {
 			return err
 		}

@@ -134,7 +134,7 @@ func (s *Store) planRollback(ctx context.Context, w *workspace.Workspace, now *s
 	if r.Losses, err = s.losses(ctx, now.PRD, r.Changes); err != nil {
 		return nil, err
 	}
-	if at := gitOf(ctx, w); at != nil && ref.Git != nil && at.Branch != ref.Git.Branch {
+	if at := GitOf(ctx, w); at != nil && ref.Git != nil && at.Branch != ref.Git.Branch {
 		r.Branch = orDetached(string(at.Branch))
 	}
 	return r, r.compareGit(ctx, w)
@@ -203,9 +203,9 @@ func (r *Rollback) compareState(now *state.State) {
 func (s *Store) compareFiles(ctx context.Context, w *workspace.Workspace, r *Rollback, now *state.State, deep bool) error {
 	r.FilesOf = r.state.Capture
 	target, known, err := FilesOf(ctx, w, r.state)
-	if isLost(err) {
+	if objects.IsLost(err) {
 		return &state.DamagedError{
-			Path: r.Target.ID, Detail: "the list of its files is lost: " + lostObject(err),
+			Path: r.Target.ID, Detail: "the list of its files is lost: " + objects.LostMessage(err),
 			Remedy: disk.RebuildRemedy(now.PRD, r.Target.ID), Checkpoint: r.Target.ID,
 		}
 	}
@@ -240,15 +240,6 @@ func (s *Store) compareFiles(ctx context.Context, w *workspace.Workspace, r *Rol
 	return err
 }
 
-// lostObject returns the message of the missing object if err is about one, else that of
-// err.
-func lostObject(err error) string {
-	if lost := (*objects.NotExistError)(nil); errors.As(err, &lost) {
-		return lost.Error()
-	}
-	return err.Error()
-}
-
 // unrecorded returns an obstacle for each path of the target at which the workspace has
 // something that no checkpoint holds: overwriting it could not be undone.
 func unrecorded(found, target *workspace.Listing) []workspace.Obstacle {
@@ -275,13 +266,6 @@ func notTakenIn(found, target *workspace.Listing) []string {
 	return paths
 }
 
-// union returns the sorted union of two lists.
-func union(a, b []string) []string {
-	all := slices.Concat(a, b)
-	slices.Sort(all)
-	return slices.Compact(all)
-}
-
 // exceptRefused drops the changes to files that a capture would refuse because of their
 // contents. No checkpoint would hold them, so the rollback does not touch them.
 func (r *Rollback) exceptRefused(ctx context.Context, w *workspace.Workspace, now *state.State) error {
@@ -295,7 +279,7 @@ func (r *Rollback) exceptRefused(ctx context.Context, w *workspace.Workspace, no
 			lost = append(lost, *c.From)
 		}
 	}
-	refused, err := w.Refused(ctx, lost, last, leftOutSince(ctx, w, now))
+	refused, err := w.Refused(ctx, lost, last, LeftOutSince(ctx, w, now))
 	if err != nil || len(refused) == 0 {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"prdrunner/checkpoint/objects"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 )
@@ -95,7 +96,7 @@ func (x *Session) listWithoutEdits(ctx context.Context, w *workspace.Workspace, 
 	}
 	ours := map[string]workspace.Entry{}
 	target, err := x.store.filesOf(ctx, w, x.prd, intent, intent.To)
-	if err != nil && !isLost(err) {
+	if err != nil && !objects.IsLost(err) {
 		return nil, err
 	}
 	if err == nil { // if the target's list is lost, the rollback wrote nothing

@@ -43,7 +43,7 @@ func TestEditsDuringRollback(t *testing.T) {
 				must(t, w.Close())
 				must(t, x.Close())
 			}()
-			err := x.withExclusiveLock(ctx, func() error {
+			err := x.WithExclusiveLock(ctx, func() error {
 				before := h.begun(x, w)
 				must(t, os.WriteFile(filepath.Join(h.ws, edit.path), []byte(edit.text), 0o600))
 				_, err := x.carryOutRollback(ctx, w, before)

@@ -44,7 +44,7 @@ func TestFinishedRollbackRemovesWhatItEmptied(t *testing.T) {
 			for _, name := range []string{"gen/deep/made", "src/new/sub/made", "src/new/made", "src/recorded/made"} {
 				h.file(name)
 			}
-			must(t, x.withExclusiveLock(ctx, func() error {
+			must(t, x.WithExclusiveLock(ctx, func() error {
 				h.begun(x, w)
 				return nil
 			}))

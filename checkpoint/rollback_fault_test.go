@@ -271,7 +271,7 @@ func (h *halfway) cutShort() {
 	x, w := h.lock(), h.openFiles()
 	plan, err := x.store.planRollback(ctx, w, x.State(), RollbackOptions{To: h.first})
 	must(t, err)
-	must(t, x.withExclusiveLock(ctx, func() error { return x.beginRollback(ctx, w, plan, RollbackOptions{}) }))
+	must(t, x.WithExclusiveLock(ctx, func() error { return x.beginRollback(ctx, w, plan, RollbackOptions{}) }))
 	kill(t, x)
 	must(t, w.Close())
 	must(t, os.Remove(filepath.Join(h.ws, "d")))

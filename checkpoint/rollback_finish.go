@@ -10,20 +10,6 @@ import (
 	"prdrunner/checkpoint/workspace"
 )
 
-// UnfinishedRollbackError is returned when an interrupted rollback must be finished first.
-type UnfinishedRollbackError struct {
-	To    string // the checkpoint to go back to
-	Scope state.RollbackScope
-}
-
-func (e *UnfinishedRollbackError) Error() string {
-	return fmt.Sprintf("a rollback to %s is not finished", e.To)
-}
-
-func unfinished(s *state.State) error {
-	return &UnfinishedRollbackError{To: s.Rollback.To, Scope: s.Rollback.Scope}
-}
-
 // Finish is the plan of finishing an interrupted rollback. It is plain data.
 type Finish struct {
 	state.RollbackStarted
@@ -77,7 +63,7 @@ func (x *Session) FinishRollback(ctx context.Context, w *workspace.Workspace) (*
 		return nil, err
 	}
 	var done *RolledBack
-	err := x.withExclusiveLock(ctx, func() (err error) {
+	err := x.WithExclusiveLock(ctx, func() (err error) {
 		if err = x.keepEdits(ctx, w); err != nil {
 			return err
 		}
@@ -120,7 +106,7 @@ func (x *Session) keepEdits(ctx context.Context, w *workspace.Workspace) error {
 	if err != nil {
 		return err
 	}
-	if _, made := x.Checkpoint(state.TriggerPreRollback, "files that were edited while a rollback was not finished", gitOf(ctx, w)); !made {
+	if _, made := x.Checkpoint(state.TriggerPreRollback, "files that were edited while a rollback was not finished", GitOf(ctx, w)); !made {
 		return fmt.Errorf("finish a rollback of %s: checkpoints are switched off, so that what was edited meanwhile would be lost", x.prd)
 	}
 	// The checkpoint must be durable before files are overwritten. It needs a commit of its
@@ -134,7 +120,7 @@ func (x *Session) keepEdits(ctx context.Context, w *workspace.Workspace) error {
 // already.
 func (s *Store) editedSince(ctx context.Context, w *workspace.Workspace, now *state.State) (paths, patterns []string, err error) {
 	intent := *now.Rollback
-	if patterns, err = recordedPatterns(ctx, w, now); err != nil {
+	if patterns, err = RecordedPatterns(ctx, w, now); err != nil {
 		return nil, nil, err
 	}
 	known := []string{intent.Safety, intent.To}

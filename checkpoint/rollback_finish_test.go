@@ -42,8 +42,8 @@ func TestPlanFinish(t *testing.T) {
 	if _, err := x.Rollback(ctx, w, RollbackOptions{To: f.Safety}); !errors.As(err, &unfinished) || unfinished.To != h.first {
 		t.Errorf("rolled back: %v", err)
 	}
-	must(t, x.withExclusiveLock(ctx, func() error { return x.keepEdits(ctx, w) }))
-	must(t, x.withExclusiveLock(ctx, func() error { return x.keepEdits(ctx, w) }))
+	must(t, x.WithExclusiveLock(ctx, func() error { return x.keepEdits(ctx, w) }))
+	must(t, x.WithExclusiveLock(ctx, func() error { return x.keepEdits(ctx, w) }))
 	_, err = x.FinishRollback(ctx, w)
 	must(t, err)
 	kept := x.State().KeptEdits(f.RollbackStarted)
@@ -88,7 +88,7 @@ func TestFinishAfterCommits(t *testing.T) {
 			s.put(map[string]string{"a": "second"})
 			plan, err := s.x.store.planRollback(ctx, s.w, s.x.State(), RollbackOptions{To: s.to})
 			must(t, err)
-			must(t, s.x.withExclusiveLock(ctx, func() error { return s.x.beginRollback(ctx, s.w, plan, RollbackOptions{}) }))
+			must(t, s.x.WithExclusiveLock(ctx, func() error { return s.x.beginRollback(ctx, s.w, plan, RollbackOptions{}) }))
 			c.since(s)
 			f, err := s.x.store.planFinish(ctx, s.w, s.x.State())
 			must(t, err)

@@ -25,7 +25,7 @@ func TestFinishRollbackLeavesRefused(t *testing.T) {
 	s := newScoped(t, map[string]string{"other": "first"})
 	s.put(map[string]string{"other": "second", "notes": "it is hunter22"})
 	s.w.Refuse(func() workspace.Detector { return &secret{} })
-	must(t, s.x.withExclusiveLock(ctx, func() error {
+	must(t, s.x.WithExclusiveLock(ctx, func() error {
 		plan, err := s.x.store.planRollback(ctx, s.w, s.x.State(), RollbackOptions{To: s.to})
 		must(t, err)
 		if len(plan.Changes) != 1 || plan.Changes[0].Path != "other" || !slices.Equal(plan.LeftOut, []string{"notes"}) {

@@ -98,7 +98,7 @@ func TestFinishRollbackReadsWhatItOverwrites(t *testing.T) {
 	ctx, l := context.Background(), newMappedFile(t)
 	plan, err := l.x.store.planRollback(ctx, l.w, l.x.State(), RollbackOptions{To: l.target})
 	must(t, err)
-	must(t, l.x.withExclusiveLock(ctx, func() error { return l.x.beginRollback(ctx, l.w, plan, RollbackOptions{}) }))
+	must(t, l.x.WithExclusiveLock(ctx, func() error { return l.x.beginRollback(ctx, l.w, plan, RollbackOptions{}) }))
 	intent := *l.x.State().Rollback
 	l.data[1] = 'X'
 	written := l.content()
@@ -141,7 +141,7 @@ func TestFinishRollbackReadsKeptEdits(t *testing.T) {
 	p.capture(x, w, state.TriggerManual)
 	plan, err := s.planRollback(ctx, w, x.State(), RollbackOptions{To: target})
 	must(t, err)
-	must(t, x.withExclusiveLock(ctx, func() error { return x.beginRollback(ctx, w, plan, RollbackOptions{}) }))
+	must(t, x.WithExclusiveLock(ctx, func() error { return x.beginRollback(ctx, w, plan, RollbackOptions{}) }))
 	intent := *x.State().Rollback
 	p.save("other", "0....")
 	data := mapped(t, filepath.Join(p.dir, "other"))
@@ -153,7 +153,7 @@ func TestFinishRollbackReadsKeptEdits(t *testing.T) {
 		known = now
 	}
 	data[0] ^= 1 // as it is known
-	must(t, x.withExclusiveLock(ctx, func() error { return x.keepEdits(ctx, w) }))
+	must(t, x.WithExclusiveLock(ctx, func() error { return x.keepEdits(ctx, w) }))
 	data[1] = 'X'
 	written := string(data)
 	_, err = x.FinishRollback(ctx, w)

@@ -3,7 +3,6 @@ package checkpoint
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
@@ -98,6 +97,5 @@ func (e *HeadMovedError) since(ctx context.Context, git *git.Repository, was, he
 // byCapture reports whether the only commit since is that of a capture that was
 // interrupted before the journal recorded it.
 func (e *HeadMovedError) byCapture(now *state.State) bool {
-	subject, _, _ := strings.Cut(captureMessage(now, ""), "\n")
-	return len(e.Since) == 1 && e.Since[0].Subject == subject
+	return len(e.Since) == 1 && e.Since[0].Subject == CaptureSubject(now)
 }

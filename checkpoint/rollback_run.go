@@ -61,7 +61,7 @@ func (x *Session) Rollback(ctx context.Context, w *workspace.Workspace, o Rollba
 		return nil, fmt.Errorf("roll back %s: %w", x.prd, ErrNoSession)
 	}
 	if x.State().Rollback != nil {
-		return nil, fmt.Errorf("roll back %s: %w", x.prd, unfinished(x.State()))
+		return nil, fmt.Errorf("roll back %s: %w", x.prd, UnfinishedRollback(x.State()))
 	}
 	plan, err := x.store.planRollback(ctx, w, x.State(), o)
 	if err != nil {
@@ -71,7 +71,7 @@ func (x *Session) Rollback(ctx context.Context, w *workspace.Workspace, o Rollba
 		return nil, err
 	}
 	var done *RolledBack
-	err = x.withExclusiveLock(ctx, func() error {
+	err = x.WithExclusiveLock(ctx, func() error {
 		if err := x.beginRollback(ctx, w, plan, o); err != nil {
 			return err
 		}
@@ -127,12 +127,11 @@ func (x *Session) beginRollback(ctx context.Context, w *workspace.Workspace, pla
 			return err
 		}
 	}
-	x.needed = map[string]string{plan.Target.ID: "a rollback goes back to it"}
+	needed := map[string]string{plan.Target.ID: "a rollback goes back to it"}
 	for _, ref := range x.State().MadeAt(plan.stateSeq()) {
-		x.needed[ref.ID] = "a rollback takes its state"
+		needed[ref.ID] = "a rollback takes its state"
 	}
-	defer func() { x.needed = nil }()
-	safety, made := x.Checkpoint(state.TriggerPreRollback, o.Reason, gitOf(ctx, w))
+	safety, made := x.CheckpointKeeping(state.TriggerPreRollback, o.Reason, GitOf(ctx, w), needed)
 	if !made {
 		return fmt.Errorf("roll back %s: checkpoints are switched off, so that it could not be undone", x.prd)
 	}
@@ -140,7 +139,7 @@ func (x *Session) beginRollback(ctx context.Context, w *workspace.Workspace, pla
 		ID: uuid.NewString(), To: plan.Target.ID, ToSeq: plan.Target.Seq, ToStep: plan.ToStep(), Safety: safety,
 		StateSeq: plan.stateSeq(), Scope: plan.Scope, Force: o.Force, Reason: state.Text(o.Reason), By: o.By,
 	})
-	return x.commit(ctx)
+	return x.Commit(ctx)
 }
 
 // safetyPatterns returns the patterns of the capture that undoes a rollback: those of the
@@ -163,18 +162,6 @@ func (x *Session) safetyPatterns(ctx context.Context, w *workspace.Workspace, pl
 		}
 	}
 	return patterns, nil
-}
-
-// gitOf returns the current branch and commit, nil if they can't be read.
-func gitOf(ctx context.Context, w *workspace.Workspace) *state.Git {
-	if w == nil || w.Git() == nil {
-		return nil
-	}
-	branch, commit, err := w.Git().Head(ctx)
-	if err != nil {
-		return nil
-	}
-	return &state.Git{Branch: state.Text(branch), Commit: commit}
 }
 
 // carryOutRollback carries out the recorded intent, and records the result. In the first
@@ -270,7 +257,7 @@ func (x *Session) restoreListed(ctx context.Context, w *workspace.Workspace, int
 	if err != nil {
 		return workspace.Restored{}, err
 	}
-	patterns, err := recordedPatterns(ctx, w, x.State()) // those of the safety checkpoint: the present's and the target's
+	patterns, err := RecordedPatterns(ctx, w, x.State()) // those of the safety checkpoint: the present's and the target's
 	if err != nil {
 		return workspace.Restored{}, err
 	}
@@ -318,7 +305,7 @@ func (x *Session) failRollback(ctx context.Context, w *workspace.Workspace, inte
 		failed.UndoFail = undo()
 	}
 	failed.Undone = failed.UndoFail == nil
-	if git := gitOf(ctx, w); git != nil {
+	if git := GitOf(ctx, w); git != nil {
 		failed.Branch, failed.Commit = string(git.Branch), git.Commit
 		if status, err := w.Git().Status(ctx); err == nil {
 			failed.Status = status
@@ -328,5 +315,5 @@ func (x *Session) failRollback(ctx context.Context, w *workspace.Workspace, inte
 		return failed
 	}
 	x.Add(state.RollbackFailed{ID: intent.ID, Error: state.Text(cause.Error())})
-	return errors.Join(failed, x.commit(ctx))
+	return errors.Join(failed, x.Commit(ctx))
 }

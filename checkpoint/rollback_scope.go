@@ -9,6 +9,7 @@ import (
 
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/checkpoint/workspace/tree"
 )
 
 // listPresent lists the files in the workspace that the rollback may overwrite or delete, because
@@ -47,7 +48,7 @@ func (r *Rollback) listPresent(ctx context.Context, s *Store, w *workspace.Works
 		return found, nil
 	}
 	for _, path := range unlisted {
-		if pattern := escapeGlob(path); !slices.Contains(r.patterns, pattern) {
+		if pattern := tree.EscapeGlob(path); !slices.Contains(r.patterns, pattern) {
 			r.patterns = append(r.patterns, pattern)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"prdrunner/checkpoint/disk"
+	"prdrunner/checkpoint/objects"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 )
@@ -46,7 +47,7 @@ func (e *EarlierGoneError) Error() string {
 		since = ", and since then " + e.Reason
 	}
 	text := fmt.Sprintf("the files of %s were captured before it, at commit %d%s; no journal and no checkpoint has the state of that commit", e.To, e.Seq, since)
-	if !errors.Is(e.Err, errCommitGone) {
+	if !errors.Is(e.Err, ErrCommitGone) {
 		text += fmt.Sprintf(": %v", e.Err)
 	}
 	return text
@@ -74,7 +75,7 @@ func (r *Rollback) stateSeq() uint64 {
 // targetOf returns the state that a rollback of the PRD's current session takes.
 func (s *Store) targetOf(prd string, intent state.RollbackStarted) (state *state.State, err error) {
 	err = s.Read(prd, func(snap *Snapshot) (bool, error) {
-		if _, err := snap.find(prd, intent.To); err != nil {
+		if _, err := snap.FindCheckpoint(prd, intent.To); err != nil {
 			return false, err
 		}
 		state, err = s.targetIn(s.layout.PRDDir(prd), snap.State, intent)
@@ -90,17 +91,17 @@ func (s *Store) targetIn(dir string, of *state.State, intent state.RollbackStart
 	if err != nil {
 		return nil, fmt.Errorf("find checkpoint %q of %s: %w", intent.To, of.PRD, err)
 	}
-	file, err := s.readFileIn(dir, of, ref)
+	file, err := s.ReadFileIn(dir, of, ref)
 	if err != nil || intent.StateSeq == 0 {
 		return stateOf(file), err
 	}
-	state, err := s.stateAfterIn(dir, of.PRD, intent.StateSeq)
+	state, err := s.StateAfter(dir, of.PRD, intent.StateSeq)
 	if err == nil {
 		return state, nil
 	}
 	gone := &EarlierGoneError{To: intent.To, Seq: intent.StateSeq, Err: err}
 	for _, ref := range of.MadeAt(intent.StateSeq) {
-		if made, err := s.readFileIn(dir, of, ref); err == nil { // if unreadable, another checkpoint may have the state
+		if made, err := s.ReadFileIn(dir, of, ref); err == nil { // if unreadable, another checkpoint may have the state
 			return made.State, nil
 		}
 	}
@@ -154,7 +155,7 @@ func vouchedByCapture(s *state.State) bool {
 // returns the state of the first later checkpoint with the same files and no work recorded
 // in between.
 func (s *Store) capturedState(now *state.State, target *state.CheckpointRef, at uint64) (*state.State, error) {
-	state, gone := s.stateAfter(now.PRD, at)
+	state, gone := s.StateAfter(s.layout.PRDDir(now.PRD), now.PRD, at)
 	if gone == nil {
 		return state, nil
 	}
@@ -216,7 +217,7 @@ func (s *Store) whyUnproved(ctx context.Context, w *workspace.Workspace, now, st
 		return fmt.Sprintf("%s can't be restored: %s", lost[0].Path, lost[0].Reason), nil
 	}
 	was, err := w.Load(ctx, st.Capture.Listing)
-	if isLost(err) {
+	if objects.IsLost(err) {
 		return "", nil // compareFiles refuses the rollback for this
 	}
 	if err != nil {
@@ -295,7 +296,7 @@ func (s *Store) filesAfter(ctx context.Context, w *workspace.Workspace, now, st 
 	}
 	is, err := w.Load(ctx, next.Listing)
 	switch {
-	case isLost(err):
+	case objects.IsLost(err):
 		return nil, none, nil, nil
 	case err != nil:
 		return nil, none, nil, next.Unloaded(err)

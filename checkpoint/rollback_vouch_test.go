@@ -149,7 +149,7 @@ func TestEarlierStateIsFinished(t *testing.T) {
 			}
 			plan, err := s.x.store.planRollback(ctx, s.w, s.x.State(), RollbackOptions{To: s.after})
 			must(t, err)
-			must(t, s.x.withExclusiveLock(ctx, func() error { return s.x.beginRollback(ctx, s.w, plan, RollbackOptions{}) }))
+			must(t, s.x.WithExclusiveLock(ctx, func() error { return s.x.beginRollback(ctx, s.w, plan, RollbackOptions{}) }))
 			if b := s.x.State().Rollback; b.StateSeq != s.captured || b.ToSeq <= b.StateSeq {
 				t.Fatalf("began %+v", b)
 			}

@@ -7,6 +7,7 @@ import (
 
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/checkpoint/workspace/tree"
 )
 
 // KeepOverwritten makes a checkpoint of files that are about to be overwritten although a
@@ -19,7 +20,7 @@ import (
 func (x *Session) KeepOverwritten(ctx context.Context, w *workspace.Workspace, patterns, paths []string) (id string, kept map[string]string, err error) {
 	named := make([]string, len(paths))
 	for i, path := range paths {
-		named[i] = escapeGlob(path)
+		named[i] = tree.EscapeGlob(path)
 	}
 	w.Distrust(paths)
 	captured, err := x.CaptureFor(ctx, w, union(patterns, named), state.TriggerConflictStart)
@@ -43,9 +44,9 @@ func (x *Session) KeepOverwritten(ctx context.Context, w *workspace.Workspace, p
 		return "", kept, nil
 	}
 	const reason = "files that were or may have been edited, before they are overwritten"
-	id, made := x.Checkpoint(state.TriggerConflictStart, reason, gitOf(ctx, w))
+	id, made := x.Checkpoint(state.TriggerConflictStart, reason, GitOf(ctx, w))
 	if !made {
-		id, made = x.Checkpoint(state.TriggerPreRollback, reason, gitOf(ctx, w))
+		id, made = x.Checkpoint(state.TriggerPreRollback, reason, GitOf(ctx, w))
 	}
 	if !made {
 		return "", nil, fmt.Errorf("overwrite files: %w, so that it could not be undone", ErrSwitchedOff)

@@ -118,7 +118,7 @@ func TestImportSecuresWhatItOverwrites(t *testing.T) {
 	p.damage(path, "flipped")
 
 	x = lockPRD(t, s, "PRD-009")
-	state, err := s.stateAfter("PRD-009", p.stands().Checkpoints[1].Seq)
+	state, err := s.StateAfter(s.layout.PRDDir("PRD-009"), "PRD-009", p.stands().Checkpoints[1].Seq)
 	must(t, err)
 	files, err := planImported(ctx, w, state, nil, objectSource(s))
 	must(t, err)

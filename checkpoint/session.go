@@ -45,7 +45,6 @@ type Session struct {
 	wanted  bool            // Flush was called while the writer was busy
 
 	groups  map[retention.Group][]string // IDs of the kept checkpoints, per group of limited number
-	needed  map[string]string            // checkpoints that retention must not remove now, by ID, with the reason
 	derived derived
 
 	unclean    bool
@@ -102,6 +101,12 @@ func (x *Session) State() *state.State {
 	}
 	return x.live.State
 }
+
+// Store returns the store that the session was locked in.
+func (x *Session) Store() *Store { return x.store }
+
+// PRD returns the ID of the session's PRD.
+func (x *Session) PRD() string { return x.prd }
 
 // Unclean reports whether the last owner ended without releasing the lock properly.
 func (x *Session) Unclean() bool { return x.unclean }

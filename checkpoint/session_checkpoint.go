@@ -16,6 +16,13 @@ import (
 // cost does not grow with the size of the pipeline: retention reads only the checkpoints
 // of the same group, and only the files of the step that completed last are counted.
 func (x *Session) Checkpoint(t state.Trigger, reason string, git *state.Git) (id string, made bool) {
+	return x.CheckpointKeeping(t, reason, git, nil)
+}
+
+// CheckpointKeeping is Checkpoint, except that retention does not remove the checkpoints in
+// needed because of it. The keys of needed are IDs, the values say why each checkpoint is
+// needed.
+func (x *Session) CheckpointKeeping(t state.Trigger, reason string, git *state.Git, needed map[string]string) (id string, made bool) {
 	if x.bad != nil || x.live == nil || !x.store.o.Policy.wants(t) {
 		return "", false
 	}
@@ -36,7 +43,7 @@ func (x *Session) Checkpoint(t state.Trigger, reason string, git *state.Git) (id
 	}
 	x.announced = ""
 	e.Created, e.Modified = s.CountStepFiles()
-	e.Removes = x.retain(e.ID, t, e.Phase)
+	e.Removes = x.retain(e.ID, t, e.Phase, needed)
 	x.Add(e)
 	return e.ID, x.bad == nil
 }
@@ -51,8 +58,8 @@ func (x *Session) newCheckpointID(t state.Trigger, at time.Time, seq uint64) str
 }
 
 // retain adds a checkpoint to its retention group, and returns the checkpoints of that
-// group that are no longer kept.
-func (x *Session) retain(id string, t state.Trigger, phase string) []string {
+// group that are no longer kept. It keeps those in needed.
+func (x *Session) retain(id string, t state.Trigger, phase string, needed map[string]string) []string {
 	policy, g := x.store.o.Policy.Retention, groupOf(t, phase)
 	if _, limited := policy.Limit(g.Trigger); !limited {
 		return nil
@@ -64,10 +71,10 @@ func (x *Session) retain(id string, t state.Trigger, phase string) []string {
 		}
 	}
 	together = append(together, retention.Checkpoint{ID: id, Group: g})
-	needed := x.needed
 	if t == state.TriggerPreRollback {
-		needed = x.live.State.Undoers()
-		maps.Copy(needed, x.needed)
+		undoers := x.live.State.Undoers()
+		maps.Copy(undoers, needed)
+		needed = undoers
 	}
 	var kept, removed []string
 	for _, d := range retention.Decide(together, policy, retention.Pass{Needed: needed}).Decisions {

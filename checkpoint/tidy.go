@@ -94,7 +94,7 @@ func (x *Session) collectInto(ctx context.Context, w *workspace.Workspace, t *Ti
 	if dropped != nil && len(dropped) == 0 {
 		return nil
 	}
-	err := x.withExclusiveLock(ctx, func() (err error) {
+	err := x.WithExclusiveLock(ctx, func() (err error) {
 		inv, err := x.store.references(ctx, assumedRemoved{})
 		if err != nil {
 			return &NotCollectedError{err}
@@ -144,7 +144,7 @@ func (x *Session) empty(ctx context.Context, t *TidyResult) (bool, error) {
 	slices.Reverse(p.Keeps)
 	slices.Reverse(t.Spared)
 	x.Add(e)
-	return true, x.commit(ctx)
+	return true, x.Commit(ctx)
 }
 
 // holdsNothing reports whether a session holds only checkpoints that are pinned or spared.

@@ -179,7 +179,7 @@ func (x *Session) Adopt(ctx context.Context, by state.Actor) error {
 		return fmt.Errorf("adopt %s: %w", x.prd, err)
 	}
 	x.Add(state.SessionAdopted{By: by})
-	if err := x.commit(ctx); err != nil {
+	if err := x.Commit(ctx); err != nil {
 		return fmt.Errorf("adopt %s: %w", x.prd, err)
 	}
 	if err := x.store.untrack(ctx, x.prd); err != nil {

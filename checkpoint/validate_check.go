@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"prdrunner/checkpoint/disk"
+	"prdrunner/checkpoint/objects"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 )
@@ -163,7 +164,7 @@ func (k *checker) file(c *CheckpointCheck, at StoredSession) (*state.State, erro
 		c.File, c.Hash, c.Schema = c.unreadable(err), FoundUnknown, FoundUnknown
 		c.problem("its file cannot be read: %v", err)
 	}
-	again, err := k.store.rebuildOne(at.PRD, at.Dir, c.Ref.ID)
+	again, err := k.store.RebuildCheckpoint(at.PRD, at.Dir, c.Ref.ID)
 	var damaged *state.DamagedError
 	switch {
 	case err == nil:
@@ -279,7 +280,7 @@ func (k *checker) objects(ctx context.Context, c *CheckpointCheck, s *state.Stat
 	case err != nil && s.Capture != nil:
 		wrong := "the list of its files cannot be read: " + err.Error()
 		if errors.Is(err, fs.ErrNotExist) {
-			wrong = "the list of its files is lost: " + lostObject(err)
+			wrong = "the list of its files is lost: " + objects.LostMessage(err)
 		}
 		k.lists[s.Capture.Listing] = wrong
 		return wrong, nil

@@ -92,6 +92,21 @@ type NotExistError struct{ Digest string }
 func (e *NotExistError) Error() string { return "there is no object " + e.Digest }
 func (e *NotExistError) Unwrap() error { return fs.ErrNotExist }
 
+// IsLost reports whether an error says that an object is missing or damaged.
+func IsLost(err error) bool {
+	var damaged *DamagedError
+	return errors.Is(err, fs.ErrNotExist) || errors.As(err, &damaged)
+}
+
+// LostMessage returns the message of the missing object if err is about one, else that of
+// err.
+func LostMessage(err error) string {
+	if lost := (*NotExistError)(nil); errors.As(err, &lost) {
+		return lost.Error()
+	}
+	return err.Error()
+}
+
 // Errors of naming and of reading an object.
 var (
 	// ErrDigest says that a text is not the digest of an object.

@@ -126,3 +126,16 @@ func accepts(states []state, path string) bool {
 		return len(s.elements) == 1 && (s.elements[0] == "**" || doublestar.MatchUnvalidated(s.elements[0], name)) && !s.except.holds(path)
 	})
 }
+
+// EscapeGlob returns a pattern that matches only the given path.
+func EscapeGlob(path string) string {
+	var b []byte
+	for i := range len(path) {
+		switch path[i] {
+		case '*', '?', '[', ']', '{', '}', '\\':
+			b = append(b, '\\')
+		}
+		b = append(b, path[i])
+	}
+	return string(b)
+}
