@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"path/filepath"
 	"strings"
-	"time"
 )
 
 // Exclusions say which files CommitAll does not stage.
@@ -22,21 +21,22 @@ type Exclusions struct {
 // commit yet. The author is the user, or Runner if git knows no user. The commit is
 // durable when CommitAll returns.
 func (g *Repository) CommitAll(ctx context.Context, message string, exclude Exclusions) (commit string, err error) {
-	if err := g.ready(ctx); err != nil {
+	c := branchCommit{g}
+	if err := c.ready(ctx); err != nil {
 		return "", fmt.Errorf("commit with git: %w", err)
 	}
-	index, err := g.saveIndex()
+	index, err := saveIndex(g)
 	if err != nil {
 		return "", err
 	}
-	if err := g.stage(ctx, exclude); err != nil {
+	if err := c.stage(ctx, exclude); err != nil {
 		return "", fmt.Errorf("stage everything with git: %w", err)
 	}
 	after := context.WithoutCancel(ctx)
 	if err := index.remember(after); err != nil {
 		return "", fmt.Errorf("look at what is staged: %w", err)
 	}
-	err = g.commitWithoutOutside(ctx, func(env ...string) error { return g.commitStaged(ctx, message, env) })
+	err = c.withoutOutside(ctx, func(env ...string) error { return c.commitStaged(ctx, message, env) })
 	if err != nil {
 		return "", fmt.Errorf("commit with git: %w", errors.Join(err, index.putBack(after)))
 	}
@@ -44,8 +44,11 @@ func (g *Repository) CommitAll(ctx context.Context, message string, exclude Excl
 	if err != nil {
 		return "", err
 	}
-	return commit, g.syncHead(branch)
+	return commit, syncer{g}.head(branch)
 }
+
+// branchCommit makes a commit on the user's branch.
+type branchCommit struct{ git *Repository }
 
 // durable adds the settings of commands that write objects into the user's history: fsync
 // everything, and start no housekeeping in the background.
@@ -57,8 +60,8 @@ func durable(args ...string) []string {
 
 // ready refuses to commit while git is in the middle of a merge, a rebase or the like,
 // which a commit would conclude.
-func (g *Repository) ready(ctx context.Context) error {
-	doing, err := g.InProgress(ctx)
+func (c branchCommit) ready(ctx context.Context) error {
+	doing, err := c.git.InProgress(ctx)
 	if err != nil {
 		return err
 	}
@@ -68,9 +71,9 @@ func (g *Repository) ready(ctx context.Context) error {
 			Remedy: fmt.Sprintf("finish it or give it up: git status tells how to go on, git %s --abort goes back", doing),
 		}
 	}
-	c := g.command("ls-files", "-z", "--unmerged", "--", ":/")
-	c.Env = append(c.Env, "GIT_LITERAL_PATHSPECS=0") // ":/" is the top level
-	unmerged, err := g.capture(ctx, nil, c)
+	cmd := c.git.command("ls-files", "-z", "--unmerged", "--", ":/")
+	cmd.Env = append(cmd.Env, "GIT_LITERAL_PATHSPECS=0") // ":/" is the top level
+	unmerged, err := c.git.capture(ctx, nil, cmd)
 	if err != nil {
 		return err
 	}
@@ -86,8 +89,8 @@ func (g *Repository) ready(ctx context.Context) error {
 
 // stage adds everything to the index except for the exclusions. It excludes other
 // repositories, too, which would become submodules that the user has not declared.
-func (g *Repository) stage(ctx context.Context, exclude Exclusions) error {
-	files, err := g.Files(ctx)
+func (c branchCommit) stage(ctx context.Context, exclude Exclusions) error {
+	files, err := c.git.Files(ctx)
 	if err != nil {
 		return err
 	}
@@ -110,9 +113,9 @@ func (g *Repository) stage(ctx context.Context, exclude Exclusions) error {
 	if sparse { // else git refuses files that are there and that it would leave out
 		args = append(args, "--sparse")
 	}
-	c := g.command(durable(args...)...)
-	c.Env = append(c.Env, "GIT_LITERAL_PATHSPECS=0")
-	_, err = g.capture(ctx, strings.NewReader(strings.Join(specs, "\x00")), c)
+	cmd := c.git.command(durable(args...)...)
+	cmd.Env = append(cmd.Env, "GIT_LITERAL_PATHSPECS=0")
+	_, err = c.git.capture(ctx, strings.NewReader(strings.Join(specs, "\x00")), cmd)
 	if saysIgnored(err) {
 		return nil
 	}
@@ -127,11 +130,11 @@ func saysIgnored(err error) bool {
 }
 
 // commitStaged commits the index that env names, if it differs from HEAD.
-func (g *Repository) commitStaged(ctx context.Context, message string, env []string) error {
+func (c branchCommit) commitStaged(ctx context.Context, message string, env []string) error {
 	run := func(args ...string) error {
-		c := g.command(args...)
-		c.Env = append(c.Env, env...)
-		_, err := g.capture(ctx, strings.NewReader(message), c)
+		cmd := c.git.command(args...)
+		cmd.Env = append(cmd.Env, env...)
+		_, err := c.git.capture(ctx, strings.NewReader(message), cmd)
 		return err
 	}
 	commit := func(settings ...string) error {
@@ -150,21 +153,6 @@ func (g *Repository) commitStaged(ctx context.Context, message string, env []str
 		}
 	}
 	return err
-}
-
-// syncHead makes HEAD, and the branch that it names, durable.
-func (g *Repository) syncHead(branch string) error {
-	if err := g.syncFile(filepath.Join(g.gitDir, "HEAD")); err != nil {
-		return err
-	}
-	if err := g.fs.SyncDir(g.gitDir); err != nil {
-		return fmt.Errorf("make git's names durable: %w", err)
-	}
-	ref := "refs/heads"
-	if branch != "" {
-		ref = headsRoot + branch
-	}
-	return g.syncRef(ref, time.Now())
 }
 
 // InProgress returns the operation that git has begun and not finished: rebase, am,

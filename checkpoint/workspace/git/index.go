@@ -22,7 +22,7 @@ type savedIndex struct {
 
 func (g *Repository) indexFile() string { return filepath.Join(g.gitDir, "index") }
 
-func (g *Repository) saveIndex() (*savedIndex, error) {
+func saveIndex(g *Repository) (*savedIndex, error) {
 	content, err := store.ReadFile(g.fs, g.indexFile())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("read git's index: %w", err)
@@ -32,7 +32,7 @@ func (g *Repository) saveIndex() (*savedIndex, error) {
 
 // remember records the staged entries, which putBack may undo.
 func (s *savedIndex) remember(ctx context.Context) (err error) {
-	s.staged, err = s.g.staged(ctx)
+	s.staged, err = staged(ctx, s.g)
 	return err
 }
 
@@ -45,7 +45,7 @@ func (s *savedIndex) putBack(ctx context.Context) error {
 		return fmt.Errorf("take back what was staged: %w", err)
 	}
 	_, err = f.Write(s.content)
-	now, lookErr := s.g.staged(ctx)
+	now, lookErr := staged(ctx, s.g)
 	err = errors.Join(err, f.Sync(), f.Close(), lookErr)
 	switch {
 	case err != nil || !bytes.Equal(now, s.staged):
@@ -63,17 +63,17 @@ func (s *savedIndex) putBack(ctx context.Context) error {
 }
 
 // staged lists the whole index.
-func (g *Repository) staged(ctx context.Context) ([]byte, error) {
+func staged(ctx context.Context, g *Repository) ([]byte, error) {
 	c := g.command("ls-files", "-z", "--stage", "--full-name", "--", ":/")
 	c.Env = append(c.Env, "GIT_LITERAL_PATHSPECS=0") // ":/" is the top level
 	return g.capture(ctx, nil, c)
 }
 
-// commitWithoutOutside calls commit with an environment in which the index has no changes
+// withoutOutside calls commit with an environment in which the index has no changes
 // that the user has staged outside of the directory. If the user has staged some, the
 // environment names a second index without them; the user's index keeps them staged.
-func (g *Repository) commitWithoutOutside(ctx context.Context, commit func(env ...string) error) (err error) {
-	entries, err := g.stagedOutside(ctx)
+func (c branchCommit) withoutOutside(ctx context.Context, commit func(env ...string) error) (err error) {
+	entries, err := c.stagedOutside(ctx)
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func (g *Repository) commitWithoutOutside(ctx context.Context, commit func(env .
 		return fmt.Errorf("make another index for git: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	content, err := store.ReadFile(g.fs, g.indexFile())
+	content, err := store.ReadFile(c.git.fs, c.git.indexFile())
 	if err != nil {
 		return fmt.Errorf("read git's index: %w", err)
 	}
@@ -94,37 +94,37 @@ func (g *Repository) commitWithoutOutside(ctx context.Context, commit func(env .
 		return fmt.Errorf("make another index for git: %w", err)
 	}
 	env := "GIT_INDEX_FILE=" + name
-	c := g.command("update-index", "-z", "--index-info")
-	c.Env = append(c.Env, env)
-	if _, err := g.capture(ctx, strings.NewReader(strings.Join(entries, "")), c); err != nil {
-		return fmt.Errorf("leave out what is staged outside of %s: %w", g.prefix, err)
+	cmd := c.git.command("update-index", "-z", "--index-info")
+	cmd.Env = append(cmd.Env, env)
+	if _, err := c.git.capture(ctx, strings.NewReader(strings.Join(entries, "")), cmd); err != nil {
+		return fmt.Errorf("leave out what is staged outside of %s: %w", c.git.prefix, err)
 	}
 	return commit(env)
 }
 
 // stagedOutside returns, for each file that is staged outside of the directory, HEAD's
 // entry, as update-index reads it.
-func (g *Repository) stagedOutside(ctx context.Context) ([]string, error) {
-	if g.prefix == "" {
+func (c branchCommit) stagedOutside(ctx context.Context) ([]string, error) {
+	if c.git.prefix == "" {
 		return nil, nil
 	}
-	_, head, err := g.Head(ctx)
+	_, head, err := c.git.Head(ctx)
 	if err == nil && head == "" {
 		var tree []byte
-		tree, err = g.output(ctx, strings.NewReader(""), "hash-object", "-t", "tree", "--stdin")
+		tree, err = c.git.output(ctx, strings.NewReader(""), "hash-object", "-t", "tree", "--stdin")
 		head = strings.TrimSpace(string(tree))
 	}
 	if err != nil {
 		return nil, err
 	}
-	c := g.command(append([]string{
+	cmd := c.git.command(append([]string{
 		"-c", "diff.relative=false",
 		"diff-index", "--cached", "--raw", "-z", "--no-renames", "--no-abbrev", "--ignore-submodules=none", head,
-	}, g.outside()...)...)
-	c.Env = append(c.Env, "GIT_LITERAL_PATHSPECS=0")
-	out, err := g.capture(ctx, nil, c)
+	}, c.git.outside()...)...)
+	cmd.Env = append(cmd.Env, "GIT_LITERAL_PATHSPECS=0")
+	out, err := c.git.capture(ctx, nil, cmd)
 	if err != nil {
-		return nil, fmt.Errorf("look at what is staged outside of %s: %w", g.prefix, err)
+		return nil, fmt.Errorf("look at what is staged outside of %s: %w", c.git.prefix, err)
 	}
 	// ":100644 100755 NAME NAME M", and then the path
 	fields := records(out)
@@ -132,7 +132,7 @@ func (g *Repository) stagedOutside(ctx context.Context) ([]string, error) {
 	for i := 0; i+1 < len(fields); i += 2 {
 		about := strings.Fields(strings.TrimPrefix(fields[i], ":"))
 		if len(about) != 5 {
-			return nil, fmt.Errorf("look at what is staged outside of %s: unexpected answer %q", g.prefix, fields[i])
+			return nil, fmt.Errorf("look at what is staged outside of %s: unexpected answer %q", c.git.prefix, fields[i])
 		}
 		mode := about[0]
 		if mode == "000000" {

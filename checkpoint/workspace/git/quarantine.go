@@ -44,7 +44,7 @@ func (g *Repository) objectsDir() string { return filepath.Join(g.commonDir, "ob
 
 // newQuarantine makes a quarantine, and removes those that killed processes left.
 func (g *Repository) newQuarantine() (q *quarantine, err error) {
-	if err := g.removeLeftovers(time.Now().Add(-leftoverAge)); err != nil {
+	if err := removeLeftovers(g, time.Now().Add(-leftoverAge)); err != nil {
 		return nil, fmt.Errorf("remove what an earlier capture left in git: %w", err)
 	}
 	dir := filepath.Join(g.objectsDir(), quarantinePrefix+rand.Text())
@@ -111,7 +111,7 @@ func (q *quarantine) release(ctx context.Context, ref, commit string, reachable 
 	if err != nil {
 		return fmt.Errorf("move what was captured to git's objects: %w", err)
 	}
-	if err := q.git.setRef(ctx, ref, commit); err != nil {
+	if err := q.setRef(ctx, ref, commit); err != nil {
 		return errors.Join(err, q.git.fs.Remove(kept))
 	}
 	if err := q.verify(ctx, ref, commit, reachable); err != nil {
@@ -217,15 +217,15 @@ func removeTree(fsys store.FS, dir string) error {
 
 // removeLeftovers removes quarantines and .keep files that are older than any capture
 // takes. It passes over those that this user may not remove.
-func (g *Repository) removeLeftovers(before time.Time) error {
+func removeLeftovers(g *Repository, before time.Time) error {
 	return errors.Join(
-		g.eachOlder(g.objectsDir(), before, func(name, path string) error {
+		eachOlder(g.fs, g.objectsDir(), before, func(name, path string) error {
 			if !strings.HasPrefix(name, quarantinePrefix) {
 				return nil
 			}
 			return removeTree(g.fs, path)
 		}),
-		g.eachOlder(filepath.Join(g.objectsDir(), "pack"), before, func(name, path string) error {
+		eachOlder(g.fs, filepath.Join(g.objectsDir(), "pack"), before, func(name, path string) error {
 			if !strings.HasSuffix(name, ".keep") {
 				return nil
 			}
@@ -239,8 +239,8 @@ func (g *Repository) removeLeftovers(before time.Time) error {
 
 // eachOlder calls do for quarantines and .keep files in a directory that were last
 // modified before a time.
-func (g *Repository) eachOlder(dir string, before time.Time, do func(name, path string) error) error {
-	entries, err := g.fs.ReadDir(dir)
+func eachOlder(fsys store.FS, dir string, before time.Time, do func(name, path string) error) error {
+	entries, err := fsys.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -261,10 +261,10 @@ func (g *Repository) eachOlder(dir string, before time.Time, do func(name, path 
 
 // setRef makes one of Runner's references name a commit, even if the reference exists. The
 // reference is durable when setRef returns.
-func (g *Repository) setRef(ctx context.Context, ref, commit string) error {
-	_, err := g.output(ctx, nil, durable("-c", "core.logAllRefUpdates=false", "update-ref", "--no-deref", ref, commit)...)
+func (q *quarantine) setRef(ctx context.Context, ref, commit string) error {
+	_, err := q.git.output(ctx, nil, durable("-c", "core.logAllRefUpdates=false", "update-ref", "--no-deref", ref, commit)...)
 	if err != nil {
 		return fmt.Errorf("keep commit %s as %s: %w", commit, ref, err)
 	}
-	return g.syncRef(ref, time.Now())
+	return syncer{q.git}.ref(ref, time.Now())
 }

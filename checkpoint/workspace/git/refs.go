@@ -116,7 +116,7 @@ func (g *Repository) CreateRef(ctx context.Context, ref, commit string) error {
 	if err != nil {
 		return fmt.Errorf("keep commit %s as %s: %w", commit, ref, err)
 	}
-	return g.syncRef(ref, time.Now())
+	return syncer{g}.ref(ref, time.Now())
 }
 
 // KeepCommits creates refs that keep commits. The map is from refs to commits; it passes

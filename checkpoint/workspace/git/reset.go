@@ -10,86 +10,98 @@ import (
 // of the commit. It changes no file of the work tree: the caller has restored and verified
 // those. CheckReset says what Reset refuses. A second Reset does nothing.
 func (g *Repository) Reset(ctx context.Context, branch, commit string) error {
-	there, err := g.headIs(ctx, branch, commit)
-	if err != nil || there {
+	r := reset{g, branch, commit}
+	done, err := r.isDone(ctx)
+	if err != nil || done {
 		return err
 	}
-	if err := g.CheckReset(ctx, branch, commit); err != nil {
+	if err := r.check(ctx); err != nil {
 		return err
 	}
-	if err := g.attach(ctx, branch, commit); err != nil {
+	if err := r.attach(ctx); err != nil {
 		return fmt.Errorf("make HEAD of git name %q: %w", branch, err)
 	}
 	if _, err := g.output(ctx, nil, durable("reset", "--quiet", "--mixed", commit, "--")...); err != nil {
 		return fmt.Errorf("reset git to %s: %w", commit, err)
 	}
-	there, err = g.headIs(ctx, branch, commit)
-	if err == nil && !there {
+	done, err = r.isDone(ctx)
+	if err == nil && !done {
 		err = fmt.Errorf("reset git to %s on %q: it stands elsewhere", commit, branch)
 	}
 	if err != nil {
 		return err
 	}
-	return g.syncHead(branch)
+	return syncer{g}.head(branch)
 }
 
 // CheckReset returns why Reset would refuse, as a *StateError: the branch does not exist or
 // is checked out in another work tree, or files outside of the directory, which no capture
 // holds, would lose staged or committed changes.
 func (g *Repository) CheckReset(ctx context.Context, branch, commit string) error {
-	if !g.isName(commit) || strings.HasPrefix(branch, "-") {
-		return fmt.Errorf("reset git to %q on %q: not the names of a commit and a branch", commit, branch)
+	return (&reset{g, branch, commit}).check(ctx)
+}
+
+// reset is one call of Reset.
+type reset struct {
+	git    *Repository
+	branch string // "": HEAD is detached
+	commit string
+}
+
+func (r *reset) check(ctx context.Context) error {
+	if !r.git.isName(r.commit) || strings.HasPrefix(r.branch, "-") {
+		return fmt.Errorf("reset git to %q on %q: not the names of a commit and a branch", r.commit, r.branch)
 	}
-	there, err := g.headIs(ctx, branch, commit)
-	if err != nil || there {
+	done, err := r.isDone(ctx)
+	if err != nil || done {
 		return err
 	}
-	current, head, err := g.Head(ctx)
+	current, head, err := r.git.Head(ctx)
 	if err != nil {
 		return err
 	}
-	if current != branch && branch != "" {
-		if err := g.checkBranch(ctx, branch); err != nil {
+	if current != r.branch && r.branch != "" {
+		if err := r.checkBranch(ctx); err != nil {
 			return err
 		}
 	}
-	return g.checkOutside(ctx, head, commit)
+	return r.checkOutside(ctx, head)
 }
 
-// headIs reports whether HEAD names the branch and the commit, and the index below the
+// isDone reports whether HEAD names the branch and the commit, and the index below the
 // directory is that of the commit.
-func (g *Repository) headIs(ctx context.Context, branch, commit string) (bool, error) {
-	atBranch, atCommit, err := g.Head(ctx)
-	if err != nil || atBranch != branch || atCommit != commit {
+func (r *reset) isDone(ctx context.Context) (bool, error) {
+	branch, commit, err := r.git.Head(ctx)
+	if err != nil || branch != r.branch || commit != r.commit {
 		return false, err
 	}
-	_, err = g.output(ctx, nil, "diff-index", "--cached", "--quiet", commit, "--", ".")
+	_, err = r.git.output(ctx, nil, "diff-index", "--cached", "--quiet", r.commit, "--", ".")
 	if exitCode(err) == 1 {
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("compare git's index with %s: %w", commit, err)
+		return false, fmt.Errorf("compare git's index with %s: %w", r.commit, err)
 	}
 	return true, nil
 }
 
 // checkBranch refuses a branch that HEAD can't name.
-func (g *Repository) checkBranch(ctx context.Context, branch string) error {
-	ref := headsRoot + branch
-	out, err := g.output(ctx, nil, "for-each-ref", "--format=%(refname)%00%(worktreepath)", ref)
+func (r *reset) checkBranch(ctx context.Context) error {
+	ref := headsRoot + r.branch
+	out, err := r.git.output(ctx, nil, "for-each-ref", "--format=%(refname)%00%(worktreepath)", ref)
 	if err != nil {
-		return fmt.Errorf("look for the branch %q of git: %w", branch, err)
+		return fmt.Errorf("look for the branch %q of git: %w", r.branch, err)
 	}
 	name, tree, _ := strings.Cut(strings.TrimSuffix(string(out), "\n"), "\x00")
 	switch {
 	case name != ref:
 		return &StateError{
-			Detail: fmt.Sprintf("there is no branch %q any more", branch),
-			Remedy: "make it again: git branch " + branch,
+			Detail: fmt.Sprintf("there is no branch %q any more", r.branch),
+			Remedy: "make it again: git branch " + r.branch,
 		}
 	case tree != "":
 		return &StateError{
-			Detail: fmt.Sprintf("the branch %q is checked out in %s", branch, tree),
+			Detail: fmt.Sprintf("the branch %q is checked out in %s", r.branch, tree),
 			Remedy: "check out another branch there",
 		}
 	}
@@ -97,16 +109,16 @@ func (g *Repository) checkBranch(ctx context.Context, branch string) error {
 }
 
 // checkOutside refuses a reset that would discard changes outside of the directory.
-func (g *Repository) checkOutside(ctx context.Context, head, commit string) error {
-	if g.prefix == "" {
+func (r *reset) checkOutside(ctx context.Context, head string) error {
+	if r.git.prefix == "" {
 		return nil
 	}
 	ask := func(args ...string) ([]string, error) {
-		c := g.command(append(args, g.outside()...)...)
+		c := r.git.command(append(args, r.git.outside()...)...)
 		c.Env = append(c.Env, "GIT_LITERAL_PATHSPECS=0")
-		out, err := g.capture(ctx, nil, c)
+		out, err := r.git.capture(ctx, nil, c)
 		if err != nil {
-			return nil, fmt.Errorf("look at what lies outside of %s: %w", g.prefix, err)
+			return nil, fmt.Errorf("look at what lies outside of %s: %w", r.git.prefix, err)
 		}
 		return records(out), nil
 	}
@@ -116,20 +128,20 @@ func (g *Repository) checkOutside(ctx context.Context, head, commit string) erro
 	}
 	if len(edited) > 0 {
 		return &StateError{
-			Detail: fmt.Sprintf("there are uncommitted changes outside of %s, in %q for one", g.prefix, edited[0][3:]),
+			Detail: fmt.Sprintf("there are uncommitted changes outside of %s, in %q for one", r.git.prefix, edited[0][3:]),
 			Remedy: "git stash or commit them on another branch first, or set git.mode to ref, which leaves branches alone",
 		}
 	}
 	if head == "" {
 		return nil
 	}
-	committed, err := ask("diff-tree", "-r", "-z", "--name-only", "--no-renames", head, commit)
+	committed, err := ask("diff-tree", "-r", "-z", "--name-only", "--no-renames", head, r.commit)
 	if err != nil {
 		return err
 	}
 	if len(committed) > 0 {
 		return &StateError{
-			Detail: fmt.Sprintf("the commits to discard changed files outside of %s, %q for one", g.prefix, committed[0]),
+			Detail: fmt.Sprintf("the commits to discard changed files outside of %s, %q for one", r.git.prefix, committed[0]),
 			Remedy: "take those commits to another branch first, or set git.mode to ref, which leaves branches alone",
 		}
 	}
@@ -137,15 +149,15 @@ func (g *Repository) checkOutside(ctx context.Context, head, commit string) erro
 }
 
 // attach makes HEAD name a branch, or detaches it at a commit.
-func (g *Repository) attach(ctx context.Context, branch, commit string) error {
-	current, _, err := g.Head(ctx)
-	if err != nil || current == branch {
+func (r *reset) attach(ctx context.Context) error {
+	current, _, err := r.git.Head(ctx)
+	if err != nil || current == r.branch {
 		return err
 	}
-	if branch == "" {
-		_, err = g.output(ctx, nil, durable("update-ref", "--no-deref", "-m", "runner: roll back", "HEAD", commit)...)
+	if r.branch == "" {
+		_, err = r.git.output(ctx, nil, durable("update-ref", "--no-deref", "-m", "runner: roll back", "HEAD", r.commit)...)
 	} else {
-		_, err = g.output(ctx, nil, durable("symbolic-ref", "-m", "runner: roll back", "HEAD", headsRoot+branch)...)
+		_, err = r.git.output(ctx, nil, durable("symbolic-ref", "-m", "runner: roll back", "HEAD", headsRoot+r.branch)...)
 	}
 	return err
 }

@@ -17,41 +17,59 @@ import (
 // writebackTime is longer than any system holds back written data from its disk.
 const writebackTime = 15 * time.Minute
 
-// syncRef makes durable what git does not fsync: the names of new files, and the loose
+// syncer makes durable what git does not fsync.
+type syncer struct{ git *Repository }
+
+// ref makes durable what git does not fsync: the names of new files, and the loose
 // objects that the user's commands wrote, which a commit of Runner's may share. Files older
 // than writebackTime are on the disk already. Call it after git has written the ref.
-func (g *Repository) syncRef(ref string, now time.Time) error {
+func (s syncer) ref(ref string, now time.Time) error {
 	recent := func(info fs.FileInfo) bool { return now.Sub(info.ModTime()) < writebackTime }
-	objects := filepath.Join(g.commonDir, "objects")
+	objects := filepath.Join(s.git.commonDir, "objects")
 	for i := range 256 {
-		if err := g.syncObjects(filepath.Join(objects, fmt.Sprintf("%02x", i)), recent); err != nil {
+		if err := s.objects(filepath.Join(objects, fmt.Sprintf("%02x", i)), recent); err != nil {
 			return err
 		}
 	}
-	names := []string{filepath.Join(objects, "pack"), objects, filepath.Join(g.commonDir, "reftable")}
+	names := []string{filepath.Join(objects, "pack"), objects, filepath.Join(s.git.commonDir, "reftable")}
 	for dir := path.Dir(ref); dir != "."; dir = path.Dir(dir) {
-		names = append(names, filepath.Join(g.commonDir, filepath.FromSlash(dir)))
+		names = append(names, filepath.Join(s.git.commonDir, filepath.FromSlash(dir)))
 	}
 	for _, name := range names {
-		if err := g.fs.SyncDir(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := s.git.fs.SyncDir(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("make git's names durable: %w", err)
 		}
 	}
-	return g.syncFile(filepath.Join(g.commonDir, filepath.FromSlash(ref)))
+	return s.file(filepath.Join(s.git.commonDir, filepath.FromSlash(ref)))
 }
 
-// syncObjects makes the recent loose objects of one directory durable. A new object
+// head makes HEAD, and the branch that it names, durable.
+func (s syncer) head(branch string) error {
+	if err := s.file(filepath.Join(s.git.gitDir, "HEAD")); err != nil {
+		return err
+	}
+	if err := s.git.fs.SyncDir(s.git.gitDir); err != nil {
+		return fmt.Errorf("make git's names durable: %w", err)
+	}
+	ref := "refs/heads"
+	if branch != "" {
+		ref = headsRoot + branch
+	}
+	return s.ref(ref, time.Now())
+}
+
+// objects makes the recent loose objects of one directory durable. A new object
 // makes its directory recent, so that most directories need not be read. If the directory
-// disappears, git has packed its objects, and syncRef syncs the packs later.
-func (g *Repository) syncObjects(dir string, recent func(fs.FileInfo) bool) error {
-	info, err := g.fs.Lstat(dir)
+// disappears, git has packed its objects, and ref syncs the packs later.
+func (s syncer) objects(dir string, recent func(fs.FileInfo) bool) error {
+	info, err := s.git.fs.Lstat(dir)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !recent(info) {
 		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("make git's objects durable: %w", err)
 	}
-	entries, err := g.fs.ReadDir(dir)
+	entries, err := s.git.fs.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("make git's objects durable: %w", err)
 	}
@@ -60,25 +78,25 @@ func (g *Repository) syncObjects(dir string, recent func(fs.FileInfo) bool) erro
 		if err != nil || !info.Mode().IsRegular() || !recent(info) {
 			continue // it is gone, or old enough
 		}
-		if err := g.syncObject(filepath.Join(dir, entry.Name()), info.Mode().Perm()); err != nil {
+		if err := s.object(filepath.Join(dir, entry.Name()), info.Mode().Perm()); err != nil {
 			return err
 		}
 	}
-	if err := g.fs.SyncDir(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := s.git.fs.SyncDir(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("make git's objects durable: %w", err)
 	}
 	return nil
 }
 
-// syncObject makes a loose object durable. The system may report a failed fsync only once,
+// object makes a loose object durable. The system may report a failed fsync only once,
 // and report success for the same file from then on, also to other processes. So after a
-// failure syncObject writes the object into a new file, and returns the failure.
-func (g *Repository) syncObject(name string, perm fs.FileMode) error {
-	err := g.syncFile(name)
+// failure object writes the object into a new file, and returns the failure.
+func (s syncer) object(name string, perm fs.FileMode) error {
+	err := s.file(name)
 	if err == nil {
 		return nil
 	}
-	if again := g.rewrite(name, perm); again != nil {
+	if again := s.rewrite(name, perm); again != nil {
 		return errors.Join(err, fmt.Errorf("write git's object anew: %w", again))
 	}
 	return err
@@ -86,8 +104,8 @@ func (g *Repository) syncObject(name string, perm fs.FileMode) error {
 
 // rewrite replaces a file by a copy, which is durable except for its name. Until then the
 // copy has a name that git prunes.
-func (g *Repository) rewrite(name string, perm fs.FileMode) error {
-	data, err := store.ReadFile(g.fs, name)
+func (s syncer) rewrite(name string, perm fs.FileMode) error {
+	data, err := store.ReadFile(s.git.fs, name)
 	if errors.Is(err, fs.ErrNotExist) { // packed meanwhile
 		return nil
 	}
@@ -95,7 +113,7 @@ func (g *Repository) rewrite(name string, perm fs.FileMode) error {
 		return err
 	}
 	temp := filepath.Join(filepath.Dir(name), "tmp_obj_"+rand.Text())
-	f, err := g.fs.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
+	f, err := s.git.fs.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
 	if err != nil {
 		return err
 	}
@@ -104,21 +122,21 @@ func (g *Repository) rewrite(name string, perm fs.FileMode) error {
 		err = f.Sync()
 	}
 	if err = errors.Join(err, f.Close()); err == nil {
-		err = g.fs.Rename(temp, name)
+		err = s.git.fs.Rename(temp, name)
 	}
 	if err != nil {
-		return errors.Join(err, g.fs.Remove(temp))
+		return errors.Join(err, s.git.fs.Remove(temp))
 	}
 	return nil
 }
 
-// syncFile makes a file of git's durable. If it does not exist, git has packed it. On
+// file makes a file of git's durable. If it does not exist, git has packed it. On
 // Windows git syncs by default, and a read-only file can't be synced.
-func (g *Repository) syncFile(name string) error {
+func (s syncer) file(name string) error {
 	if runtime.GOOS == "windows" {
 		return nil
 	}
-	f, err := g.fs.OpenFile(name, os.O_RDONLY, 0)
+	f, err := s.git.fs.OpenFile(name, os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
