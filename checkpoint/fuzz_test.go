@@ -2,7 +2,6 @@ package checkpoint
 
 import (
 	"errors"
-	"os"
 	"testing"
 
 	"prdrunner/checkpoint/disk"
@@ -52,42 +51,4 @@ func read(t *testing.T, lines []byte) {
 			t.Fatalf("%d bytes valid, %d torn, of %d", end.Size, len(end.Torn), len(lines))
 		}
 	}
-}
-
-// FuzzDocument reads any bytes as a document: what passes can be imported or
-// is refused, and stays the same when it is written and read again.
-func FuzzDocument(f *testing.F) {
-	for _, dir := range []string{"valid", "invalid"} {
-		for _, path := range fixtures(f, dir) {
-			data, err := os.ReadFile(path)
-			must(f, err)
-			f.Add(data)
-		}
-	}
-	f.Fuzz(func(t *testing.T, data []byte) {
-		d, err := state.DecodeDocument(data)
-		if err != nil || d.Validate(nil) != nil {
-			return
-		}
-		again, err := d.Encode()
-		must(t, err)
-		decoded, err := state.DecodeDocument(again)
-		must(t, err)
-		must(t, decoded.Validate(nil))
-		if d.Runner != nil && !decoded.Intact() {
-			t.Fatal("what was written is not intact")
-		}
-		s := &state.State{}
-		e := started("S1", cashier())
-		e.Imported = &d
-		if err := s.Apply(state.Commit{Seq: 1, Time: clock()(), Events: []state.Event{e}}); err != nil {
-			if !errors.Is(err, state.ErrImport) {
-				t.Fatal(err)
-			}
-			return
-		}
-		if err := state.NewDocument(s).Validate(nil); err != nil {
-			t.Fatal(err)
-		}
-	})
 }

@@ -1,9 +1,10 @@
-package checkpoint
+package state_test
 
 import (
 	"testing"
 	"time"
 
+	"prdrunner/checkpoint/checkpointtest"
 	"prdrunner/checkpoint/state"
 )
 
@@ -12,8 +13,8 @@ import (
 func TestLeftProcessesOfAStepAreOfTheRun(t *testing.T) {
 	t.Parallel()
 	s, now := &state.State{}, time.UnixMilli(1_000_000).UTC()
-	for i, e := range []state.Event{started("S1", cashier()), state.WorkstreamStarted{Workstream: "WS2", Attempt: 1}, state.ProcessesEnded{Workstream: "WS2"}, state.SessionResumed{}} {
-		must(t, s.Apply(state.Commit{Seq: uint64(i) + 1, Time: now, Events: []state.Event{e}}))
+	for i, e := range []state.Event{checkpointtest.Started("S1", checkpointtest.Cashier()), state.WorkstreamStarted{Workstream: "WS2", Attempt: 1}, state.ProcessesEnded{Workstream: "WS2"}, state.SessionResumed{}} {
+		checkpointtest.Must(t, s.Apply(state.Commit{Seq: uint64(i) + 1, Time: now, Events: []state.Event{e}}))
 		if now = now.Add(time.Minute); i == 2 {
 			now = now.Add(time.Hour) // it was killed
 		}
@@ -48,9 +49,9 @@ func TestWhatComesAfterAKillIsNoTimeOfTheRun(t *testing.T) {
 				apply := func(after time.Duration, e state.Event) {
 					t.Helper()
 					now = now.Add(after)
-					must(t, s.Apply(state.Commit{Seq: s.Seq + 1, Time: now, Events: []state.Event{e}}))
+					checkpointtest.Must(t, s.Apply(state.Commit{Seq: s.Seq + 1, Time: now, Events: []state.Event{e}}))
 				}
-				apply(0, started("S1", cashier()))
+				apply(0, checkpointtest.Started("S1", checkpointtest.Cashier()))
 				for _, e := range tt.before {
 					apply(0, e)
 				}

@@ -1,9 +1,10 @@
-package checkpoint
+package state_test
 
 import (
 	"testing"
 	"time"
 
+	"prdrunner/checkpoint/checkpointtest"
 	"prdrunner/checkpoint/state"
 )
 
@@ -13,9 +14,9 @@ func TestInvalidatedForgets(t *testing.T) {
 	s := &state.State{}
 	apply := func(e state.Event) {
 		t.Helper()
-		must(t, s.Apply(state.Commit{Seq: s.Seq + 1, Time: time.UnixMilli(int64(s.Seq)).UTC(), Events: []state.Event{e}}))
+		checkpointtest.Must(t, s.Apply(state.Commit{Seq: s.Seq + 1, Time: time.UnixMilli(int64(s.Seq)).UTC(), Events: []state.Event{e}}))
 	}
-	apply(started("S1", cashier()))
+	apply(checkpointtest.Started("S1", checkpointtest.Cashier()))
 	apply(state.WorkstreamSucceeded{Workstream: "WS1", Work: state.Work{Attempt: 1, Metrics: map[string]any{"own": 1.0, "shared": 1.0}}})
 	apply(state.GatePassed{Verdict: state.Verdict{Gate: "schema-validation (WS1)", Definition: "d", Judged: "j"}})
 	apply(state.WorkstreamCompleted{Workstream: "WS1"})
@@ -38,10 +39,10 @@ func TestInvalidatedForgets(t *testing.T) {
 // current phase is found where it stands now.
 func TestReshapeKeepsRecords(t *testing.T) {
 	t.Parallel()
-	x := inMemory(t).run()
-	shape := cashier()
+	x := checkpointtest.InMemory(t).Run()
+	shape := checkpointtest.Cashier()
 	shape.Phases = append([]state.PhaseShape{{Name: "new", Workstreams: []state.WorkstreamShape{{Name: "N"}}}}, shape.Phases[:2]...)
-	commit(t, x, state.SessionResumed{Shape: &shape})
+	checkpointtest.Commit(t, x, state.SessionResumed{Shape: &shape})
 	s := x.State()
 	if s.CurrentPhase != 3 || s.PhaseName() != "phase-2" {
 		t.Errorf("current phase %d, %s", s.CurrentPhase, s.PhaseName())
@@ -49,5 +50,5 @@ func TestReshapeKeepsRecords(t *testing.T) {
 	if s.Workstream("WS1").Status != state.Completed || s.Gate("schema-validation (WS1)").Status != state.Passed || s.Workstream("WS3") != nil {
 		t.Error("records were not kept, or kept too long")
 	}
-	must(t, x.Close())
+	checkpointtest.Must(t, x.Close())
 }

@@ -1,4 +1,4 @@
-package checkpoint
+package state_test
 
 import (
 	"encoding/json"
@@ -12,6 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"prdrunner/checkpoint/checkpointtest"
 	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 )
@@ -19,7 +20,7 @@ import (
 func fixtures(t testing.TB, dir string) []string {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join("testdata", dir, "*.json"))
-	must(t, err)
+	checkpointtest.Must(t, err)
 	if len(paths) == 0 {
 		t.Fatalf("no fixtures in %s", dir)
 	}
@@ -30,26 +31,26 @@ func TestValidDocuments(t *testing.T) {
 	t.Parallel()
 	for _, path := range fixtures(t, "valid") {
 		data, err := os.ReadFile(path)
-		must(t, err)
+		checkpointtest.Must(t, err)
 		d, err := state.DecodeDocument(data)
-		must(t, err)
+		checkpointtest.Must(t, err)
 		if err := d.Validate(nil); err != nil {
 			t.Errorf("%s: %v", path, err)
 		}
 		again, err := d.Encode()
-		must(t, err)
+		checkpointtest.Must(t, err)
 		var got, want any
-		must(t, json.Unmarshal(again, &got))
-		must(t, json.Unmarshal(data, &want))
-		same(t, path, got, want)
+		checkpointtest.Must(t, json.Unmarshal(again, &got))
+		checkpointtest.Must(t, json.Unmarshal(data, &want))
+		checkpointtest.Same(t, path, got, want)
 
-		x := inMemory(t).lock()
-		e := started("S1", cashier())
+		x := checkpointtest.InMemory(t).Lock()
+		e := checkpointtest.Started("S1", checkpointtest.Cashier())
 		e.Imported = &d
 		if err := x.Start(e); err != nil {
 			t.Errorf("%s: import: %v", path, err)
 		}
-		must(t, x.Close())
+		checkpointtest.Must(t, x.Close())
 	}
 }
 
@@ -57,18 +58,18 @@ func TestInvalidDocuments(t *testing.T) {
 	t.Parallel()
 	for _, path := range fixtures(t, "invalid") {
 		data, err := os.ReadFile(path)
-		must(t, err)
+		checkpointtest.Must(t, err)
 		var broken struct {
 			Rule string `json:"_rule"`
 		}
-		must(t, json.Unmarshal(data, &broken))
+		checkpointtest.Must(t, json.Unmarshal(data, &broken))
 		var fields map[string]json.RawMessage
-		must(t, json.Unmarshal(data, &fields))
+		checkpointtest.Must(t, json.Unmarshal(data, &fields))
 		delete(fields, "_rule")
 		data, err = json.Marshal(fields)
-		must(t, err)
+		checkpointtest.Must(t, err)
 		d, err := state.DecodeDocument(data)
-		must(t, err)
+		checkpointtest.Must(t, err)
 		err = d.Validate(nil)
 		if !errors.Is(err, state.ErrDocument) || !strings.Contains(strings.ReplaceAll(err.Error(), `"`, ""), broken.Rule) {
 			t.Errorf("%s: %v, want %q", path, err, broken.Rule)
@@ -79,9 +80,9 @@ func TestInvalidDocuments(t *testing.T) {
 func TestDocumentPattern(t *testing.T) {
 	t.Parallel()
 	data, err := os.ReadFile(fixtures(t, "valid")[0])
-	must(t, err)
+	checkpointtest.Must(t, err)
 	d, err := state.DecodeDocument(data)
-	must(t, err)
+	checkpointtest.Must(t, err)
 	for pattern, want := range map[string]bool{`PRD-\d{3}`: true, `[A-Z]+-00`: false, `009|PRD-009`: true, `FEAT-\d+`: false} {
 		if err := d.Validate(regexp.MustCompile(pattern)); (err == nil) != want {
 			t.Errorf("%s: %v", pattern, err)
@@ -91,10 +92,10 @@ func TestDocumentPattern(t *testing.T) {
 
 func TestDocumentFields(t *testing.T) {
 	t.Parallel()
-	f := inMemory(t)
-	x := f.run()
-	must(t, x.Close())
-	got := string(f.read("PRD-009.json"))
+	f := checkpointtest.InMemory(t)
+	x := f.Run()
+	checkpointtest.Must(t, x.Close())
+	got := string(f.Read("PRD-009.json"))
 	at := 0
 	for _, field := range []string{"prd", "prd_title", "current_phase", "status", "completed_workstreams", "in_progress_workstreams",
 		"pending_workstreams", "artifacts", "gates_passed", "gates_pending", "timestamp", "runner"} {
@@ -153,13 +154,13 @@ func TestDocumentAtMoments(t *testing.T) {
 		{state.SessionCompleted{}, state.StatusComplete, "A B", "", "", 2},
 	}
 	s := &state.State{}
-	must(t, s.Apply(state.Commit{Seq: 1, Events: []state.Event{started("S1", shape)}}))
+	checkpointtest.Must(t, s.Apply(state.Commit{Seq: 1, Events: []state.Event{checkpointtest.Started("S1", shape)}}))
 	for i, step := range steps {
-		must(t, s.Apply(state.Commit{Seq: uint64(i + 2), Events: []state.Event{step.event}}))
+		checkpointtest.Must(t, s.Apply(state.Commit{Seq: uint64(i + 2), Events: []state.Event{step.event}}))
 		d := state.NewDocument(s)
 		got := []string{string(d.Status), strings.Join(d.Completed, " "), strings.Join(d.InProgress, " "), strings.Join(d.Pending, " ")}
 		want := []string{string(step.status), step.completed, step.active, step.pending}
-		same(t, string(step.event.Kind()), got, want)
+		checkpointtest.Same(t, string(step.event.Kind()), got, want)
 		if len(d.Artifacts) != step.artifacts {
 			t.Errorf("%s: artifacts %v", step.event.Kind(), d.Artifacts)
 		}
@@ -170,8 +171,8 @@ func TestDocumentAtMoments(t *testing.T) {
 func TestDocumentObeysItsRules(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		m := &machine{t: t, s: &state.State{}, at: clock()}
-		m.apply(started("S1", m.shape()))
+		m := &machine{t: t, s: &state.State{}, at: checkpointtest.Clock()}
+		m.apply(checkpointtest.Started("S1", m.shape()))
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
 			events := m.legal()
 			if len(events) == 0 {
