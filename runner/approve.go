@@ -10,8 +10,8 @@ import (
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
+	"prdrunner/checkpoint/text"
 	"prdrunner/pipeline"
-	"prdrunner/runner/plan"
 )
 
 // question is an approval or a review that waits for the user.
@@ -155,7 +155,7 @@ func (l *loop) answer(label string, answer Answer, reply func(refusal error)) {
 		reply(fmt.Errorf("what %s asked about has changed meanwhile, and it asks again: look at it, and answer that", label))
 		return
 	case !q.review && len(q.gate.Approval.Approvers) > 0 && !slices.Contains(q.gate.Approval.Approvers, answer.By.User):
-		reply(fmt.Errorf("%s may be answered by %s, not by %s", label, plan.List(q.gate.Approval.Approvers), answer.By.User))
+		reply(fmt.Errorf("%s may be answered by %s, not by %s", label, text.Enumerate(q.gate.Approval.Approvers), answer.By.User))
 		return
 	case answer.Verdict == Reject:
 		l.rejected(q, answer, reply)

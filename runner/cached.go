@@ -7,9 +7,9 @@ import (
 	"slices"
 
 	"prdrunner/checkpoint/state"
+	"prdrunner/checkpoint/text"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/pipeline"
-	"prdrunner/runner/plan"
 )
 
 // takeCached restores the artifacts of an earlier run, and returns the result of that run. It
@@ -52,7 +52,7 @@ func (l *loop) takeCached(ctx context.Context, n *node, id string, recorded []st
 	}
 	r := performed{cached: n.step.Cached, artifacts: there, result: Result{Outcome: Exited, Started: at, Ended: l.o.Now()}}
 	if len(removed) > 0 {
-		r.note = fmt.Sprintf("%s made %s before, and its result now does not have it: it is removed", n.ws.Name, plan.List(removed))
+		r.note = fmt.Sprintf("%s made %s before, and its result now does not have it: it is removed", n.ws.Name, text.Enumerate(removed))
 	}
 	r.outputs = outputs{metrics: work.Metrics, summary: string(work.Summary), location: string(work.Location)}
 	for name, value := range work.Outputs {

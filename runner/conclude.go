@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"prdrunner/checkpoint/state"
+	"prdrunner/checkpoint/text"
 	"prdrunner/pipeline"
-	"prdrunner/runner/plan"
 )
 
 // ending holds the reasons for which the run ends.
@@ -88,7 +88,7 @@ func (l *loop) verdictOfRun() (state.Event, state.Trigger, pipeline.HookEvent) {
 		e.Steps = l.cause.uncertain
 		return e, state.TriggerPause, pipeline.HookPaused
 	case len(l.cause.meanwhile) > 0:
-		message := "artifacts of " + plan.List(l.cause.meanwhile) + " were edited while the run was under way, and are not overwritten; going on decides about them"
+		message := "artifacts of " + text.Enumerate(l.cause.meanwhile) + " were edited while the run was under way, and are not overwritten; going on decides about them"
 		return paused(state.PauseRequested, message, nil), state.TriggerPause, pipeline.HookPaused
 	case len(l.cause.edits) > 0:
 		return paused(state.PauseRequested, l.describeEdits(), nil), state.TriggerPause, pipeline.HookPaused
@@ -99,9 +99,9 @@ func (l *loop) verdictOfRun() (state.Event, state.Trigger, pipeline.HookEvent) {
 		return l.pausedForCheckpoint()
 	case len(l.asked) > 0:
 		labels := slices.Sorted(maps.Keys(l.asked))
-		return paused(state.PauseApproval, "waiting for an approval of "+plan.List(labels), labels), state.TriggerPause, pipeline.HookPaused
+		return paused(state.PauseApproval, "waiting for an approval of "+text.Enumerate(labels), labels), state.TriggerPause, pipeline.HookPaused
 	case len(l.cause.reviews) > 0:
-		return paused(state.PauseReview, "stopped for review after "+plan.List(l.cause.reviews), l.cause.reviews), state.TriggerPause, pipeline.HookPaused
+		return paused(state.PauseReview, "stopped for review after "+text.Enumerate(l.cause.reviews), l.cause.reviews), state.TriggerPause, pipeline.HookPaused
 	case l.cause.excluded && !l.cause.requested && l.chosenDone(): // also if the chosen workstreams are recorded as complete from files that no longer exist
 		return paused(state.PauseChosen, "only some workstreams were chosen", nil), state.TriggerPause, noHook
 	case !l.cause.excluded && l.everythingDone():

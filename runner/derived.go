@@ -10,6 +10,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
+	"prdrunner/checkpoint/text"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/checkpoint/workspace/git"
 	"prdrunner/runner/plan"
@@ -151,17 +152,17 @@ func (l *loop) tellLeftOut(c workspace.Captured) {
 	unstable := slices.DeleteFunc(slices.Clone(c.Unstable), func(path string) bool { return slices.Contains(l.toldUnstable, path) })
 	if len(unstable) > 0 {
 		l.toldUnstable = append(l.toldUnstable, unstable...)
-		l.warn("left out of a capture, since they kept changing while they were read, so that no checkpoint of it holds them: " + plan.List(unstable))
+		l.warn("left out of a capture, since they kept changing while they were read, so that no checkpoint of it holds them: " + text.Enumerate(unstable))
 	}
 	if l.toldLeftOut || len(c.LeftOut)+len(c.Special) == 0 {
 		return
 	}
 	l.toldLeftOut = true
 	if len(c.LeftOut) > 0 {
-		l.warn("left out of captures, since they look sensitive or hold a sensitive value: " + plan.List(c.LeftOut))
+		l.warn("left out of captures, since they look sensitive or hold a sensitive value: " + text.Enumerate(c.LeftOut))
 	}
 	if len(c.Special) > 0 {
-		l.warn("left out of captures, since they may not be read, are no files, or are other repositories: " + plan.List(c.Special))
+		l.warn("left out of captures, since they may not be read, are no files, or are other repositories: " + text.Enumerate(c.Special))
 	}
 }
 
@@ -304,7 +305,7 @@ func (l *loop) skipUnwritten(u unwritten, first bool, err error) {
 // LeftUnwritten returns a text about checkpoints that could not be written and were not
 // skipped. It says why they were not, and when they will be written.
 func LeftUnwritten(ids []string) string {
-	return plan.List(ids) + " is needed, and stays on record without its file, which the next command that changes the session writes"
+	return text.Enumerate(ids) + " is needed, and stays on record without its file, which the next command that changes the session writes"
 }
 
 // pauseFor waits, and reports whether the whole time has passed. It returns early if running

@@ -8,6 +8,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
+	"prdrunner/checkpoint/text"
 	"prdrunner/runner/plan"
 )
 
@@ -79,7 +80,7 @@ func (l *loop) keepOverwritten(plan *plan.Plan) ([]state.Commit, error) {
 func (l *loop) keepPaths(paths []string) (lost []string, err error) {
 	over := &l.overwriting
 	keep := unwritten{
-		what: plan.List(paths) + " could not be kept before it is overwritten",
+		what: text.Enumerate(paths) + " could not be kept before it is overwritten",
 		try: func() error {
 			return l.untilSignal(func(ctx context.Context) (err error) {
 				over.in, over.kept, err = l.x.KeepOverwritten(ctx, l.files, l.scope(), paths)
@@ -98,7 +99,7 @@ func (l *loop) keepPaths(paths []string) (lost []string, err error) {
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("keep %s, before it is overwritten: %w", plan.List(paths), err)
+		return nil, fmt.Errorf("keep %s, before it is overwritten: %w", text.Enumerate(paths), err)
 	}
 	return slices.DeleteFunc(slices.Clone(paths), func(path string) bool { return over.kept[path] != "" }), nil
 }
@@ -127,12 +128,12 @@ func (l *loop) tellOverwritten() {
 	}
 	if len(over.edits) > 0 {
 		l.warn(fmt.Sprintf("the edit of %s is in a checkpoint before it is overwritten; `%s` brings it back, with the files as they were then",
-			plan.List(over.edits), back()))
+			text.Enumerate(over.edits), back()))
 	}
 	if len(over.partial) == 0 {
 		return
 	}
-	what := plan.List(over.partial) + " is taken for partial work of what did not complete"
+	what := text.Enumerate(over.partial) + " is taken for partial work of what did not complete"
 	if over.in == "" {
 		l.warn(what + "; how it was found is in no checkpoint, since they are switched off")
 		return
@@ -145,7 +146,7 @@ func (l *loop) tellOverwritten() {
 type UnkeptError struct{ Paths []string }
 
 func (e *UnkeptError) Error() string {
-	return plan.List(e.Paths) + " was or may have been edited, and can't be kept in a checkpoint, so that overwriting it could not be undone"
+	return text.Enumerate(e.Paths) + " was or may have been edited, and can't be kept in a checkpoint, so that overwriting it could not be undone"
 }
 
 // Unwrap makes it an ErrConflict.

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"prdrunner/checkpoint/state"
+	"prdrunner/checkpoint/text"
 	"prdrunner/runner/plan"
 )
 
@@ -150,7 +151,7 @@ func (e *ConflictError) Error() string {
 	for i, c := range e.Conflicts {
 		names[i] = string(c.Path)
 	}
-	text := ErrConflict.Error() + ": " + plan.List(names)
+	text := ErrConflict.Error() + ": " + text.Enumerate(names)
 	if e.Rerun {
 		text += " (" + e.Conflicts[0].Workstream + " runs again, and would make it anew)"
 	}

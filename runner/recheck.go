@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"prdrunner/checkpoint/state"
+	"prdrunner/checkpoint/text"
 	"prdrunner/pipeline"
 	"prdrunner/runner/plan"
 )
@@ -224,7 +225,7 @@ func (l *loop) describeEdits() string {
 	}
 	texts := make([]string, len(after))
 	for i, what := range after {
-		texts[i] = plan.List(files[what]) + " " + what
+		texts[i] = text.Enumerate(files[what]) + " " + what
 	}
 	next := l.o.Command("build " + l.p.ID + " --resume")
 	text := strings.Join(texts, "; ") + ", while the run was under way; nothing more was started; "

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"prdrunner/checkpoint/state"
+	"prdrunner/checkpoint/text"
 	"prdrunner/runner/plan"
 )
 
@@ -121,7 +122,7 @@ func (l *loop) describeUncertain() string {
 		unknown = append(unknown, name)
 	}
 	if len(unknown) > 0 {
-		texts = append(texts, plan.List(unknown)+" may or may not have happened")
+		texts = append(texts, text.Enumerate(unknown)+" may or may not have happened")
 	}
 	return strings.Join(texts, "; ")
 }

@@ -6,6 +6,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
+	"prdrunner/checkpoint/text"
 	"prdrunner/pipeline"
 )
 
@@ -46,7 +47,7 @@ func (s subject) orCached(step Step) Step {
 		step.Decision, step.Result, step.Cached = Cached, result, origin
 	case perhaps:
 		step.On = s.rerun
-		return step.with(Depends, "on the result of %s", List(s.rerun))
+		return step.with(Depends, "on the result of %s", text.Enumerate(s.rerun))
 	}
 	return step
 }

@@ -8,6 +8,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
+	"prdrunner/checkpoint/text"
 	"prdrunner/pipeline"
 )
 
@@ -74,7 +75,7 @@ func decideAlone(s subject) Step {
 		return decideUncertain(s, step)
 	case len(s.blocked) > 0:
 		step.On = s.blocked
-		return step.with(Blocked, "needs %s", List(s.blocked))
+		return step.with(Blocked, "needs %s", text.Enumerate(s.blocked))
 	case len(s.asked) > 0 && !s.endUnknown():
 		return decideAsked(s, step, done)
 	case s.open():
@@ -91,7 +92,7 @@ func decideAlone(s subject) Step {
 		return again(s, step, "%s", s.forced)
 	case !s.known:
 		step.On = s.rerun
-		return step.with(Depends, "on the result of %s", List(s.rerun))
+		return step.with(Depends, "on the result of %s", text.Enumerate(s.rerun))
 	}
 	return s.orCached(decideDone(s, step))
 }
@@ -113,9 +114,9 @@ func decideUncertain(s subject, step Step) Step {
 func decideAsked(s subject, step Step, done bool) Step {
 	step.On = s.asked
 	if done && s.forced != "" && s.ws.Effect != pipeline.Once {
-		return step.with(Rerun, "%s, after %s, whose verify command is asked first", s.forced, List(s.asked))
+		return step.with(Rerun, "%s, after %s, whose verify command is asked first", s.forced, text.Enumerate(s.asked))
 	}
-	return step.with(Depends, "on %s, whose verify command is asked first", List(s.asked))
+	return step.with(Depends, "on %s, whose verify command is asked first", text.Enumerate(s.asked))
 }
 
 // decidePending decides a workstream that has not completed.
@@ -234,7 +235,7 @@ func decideConflicts(s subject, step Step) Step {
 	step.Restores = restorable(s)
 	switch {
 	case len(changed) == 0:
-		return step.with(Reuse, "%s is missing, and is restored", List(step.Restores))
+		return step.with(Reuse, "%s is missing, and is restored", text.Enumerate(step.Restores))
 	case s.choice == ConflictKeep:
 		return decideKept(s, step, changed[0].Path)
 	case s.choice == ConflictRestore && allKept(changed):
@@ -346,10 +347,10 @@ func decideGate(s gateSubject) Step {
 		return step.with(Skipped, "what it judges is skipped")
 	case len(waits) > 0:
 		step.On = waits
-		return step.with(Blocked, "needs %s", List(waits))
+		return step.with(Blocked, "needs %s", text.Enumerate(waits))
 	case len(running) > 0:
 		step.On = running
-		return step.with(Depends, "on the result of %s", List(running))
+		return step.with(Depends, "on the result of %s", text.Enumerate(running))
 	case s.record == nil || s.record.Status == state.Pending && s.record.Attempts == 0 && s.record.Reason == "":
 		return step.with(Run, "not judged yet")
 	}
@@ -384,10 +385,10 @@ func decidePassed(s gateSubject, step Step) Step {
 		return step.with(Reuse, "passed according to the PRD document")
 	case len(s.stuck) > 0:
 		step.On = s.stuck
-		return step.with(Blocked, "needs %s", List(s.stuck))
+		return step.with(Blocked, "needs %s", text.Enumerate(s.stuck))
 	case len(s.open) > 0:
 		step.On = s.open
-		return step.with(Depends, "whether its verdict holds depends on the result of %s", List(s.open))
+		return step.with(Depends, "whether its verdict holds depends on the result of %s", text.Enumerate(s.open))
 	case s.record.Definition != s.definition:
 		step.Changes = []Change{{Component: "definition", Old: s.record.Definition, New: s.definition}}
 		return step.with(Judge, "its definition changed")
@@ -477,22 +478,4 @@ func messageOf(f *state.Failure) string {
 		return "its end was never recorded"
 	}
 	return string(f.Message)
-}
-
-// List names up to three things. Of more it names two and counts the rest.
-func List[S ~string](names []S) string {
-	switch n := len(names); {
-	case n == 0:
-		return "nothing"
-	case n == 1:
-		return string(names[0])
-	case n <= 3:
-		text := string(names[0])
-		for _, name := range names[1 : n-1] {
-			text += ", " + string(name)
-		}
-		return text + " and " + string(names[n-1])
-	default:
-		return fmt.Sprintf("%s, %s and %d more", names[0], names[1], n-2)
-	}
 }

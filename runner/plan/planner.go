@@ -15,6 +15,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
+	"prdrunner/checkpoint/text"
 	"prdrunner/pipeline"
 )
 
@@ -448,9 +449,9 @@ func judging(gate Step) string {
 	case Reuse:
 		return gate.Name + " is still to be reviewed"
 	case Depends:
-		return fmt.Sprintf("%s may be judged, which depends on the result of %s", gate.Name, List(gate.On))
+		return fmt.Sprintf("%s may be judged, which depends on the result of %s", gate.Name, text.Enumerate(gate.On))
 	case Blocked:
-		return fmt.Sprintf("%s needs %s", gate.Name, List(gate.On))
+		return fmt.Sprintf("%s needs %s", gate.Name, text.Enumerate(gate.On))
 	case Run, Rerun, Cached, Judge, Uncertain, Skipped:
 	}
 	return gate.Name + " is judged"
@@ -494,9 +495,9 @@ func (pl *Planner) refused(conflicts []Conflict) state.Text {
 	for i, c := range conflicts {
 		edits[i] = c.Path
 	}
-	why := "nobody has decided about the edit of " + List(edits)
+	why := "nobody has decided about the edit of " + text.Enumerate(edits)
 	if pl.choice == ConflictKeep {
-		why = "the edit of " + List(edits) + " can't be kept where it is made anew"
+		why = "the edit of " + text.Enumerate(edits) + " can't be kept where it is made anew"
 	}
 	return state.Text(why)
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"prdrunner/checkpoint/state"
+	"prdrunner/checkpoint/text"
 	"prdrunner/pipeline"
 )
 
@@ -41,7 +42,7 @@ func (e *SelectionError) Error() string {
 	if e.Option == "--from" {
 		kind = "phase"
 	}
-	return fmt.Sprintf("%s: the pipeline has no %s %q (it has %s)", e.Option, kind, e.Name, List(e.Known))
+	return fmt.Sprintf("%s: the pipeline has no %s %q (it has %s)", e.Option, kind, e.Name, text.Enumerate(e.Known))
 }
 
 // Check returns a *SelectionError if the selection cannot be resolved against the

@@ -6,6 +6,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 
 	"prdrunner/checkpoint/state"
+	"prdrunner/checkpoint/text"
 	"prdrunner/pipeline"
 )
 
@@ -111,9 +112,9 @@ func Join(list, more []string) []string {
 func decideOpen(s subject, step Step, done bool) Step {
 	step.On = s.enabled.open
 	if done && s.forced != "" && s.ws.Effect != pipeline.Once {
-		return step.with(Rerun, "%s, if it is enabled, which depends on the result of %s", s.forced, List(s.enabled.open))
+		return step.with(Rerun, "%s, if it is enabled, which depends on the result of %s", s.forced, text.Enumerate(s.enabled.open))
 	}
-	return step.with(Depends, "whether it runs depends on the result of %s", List(s.enabled.open))
+	return step.with(Depends, "whether it runs depends on the result of %s", text.Enumerate(s.enabled.open))
 }
 
 // decideBroken decides a workstream whose `when` cannot be evaluated. It fails when the

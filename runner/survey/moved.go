@@ -9,6 +9,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
+	"prdrunner/checkpoint/text"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/pipeline"
 	"prdrunner/runner/plan"
@@ -95,7 +96,7 @@ func (s *Surveyor) compare(ctx context.Context, f *plan.Facts, e *end) error {
 		return nil
 	}
 	if len(unknown) > 0 {
-		f.Uncaptured = "captures leave out " + plan.List(unknown)
+		f.Uncaptured = "captures leave out " + text.Enumerate(unknown)
 		return nil
 	}
 	blind, err := e.blind(ctx, s.plan, was)
@@ -128,13 +129,13 @@ func (e *end) blind(ctx context.Context, planned string, was *workspace.Listing)
 		return otherSparse, nil
 	}
 	if len(is.LeftOut) > 0 {
-		return "captures leave out " + plan.List(is.LeftOut), nil
+		return "captures leave out " + text.Enumerate(is.LeftOut), nil
 	}
 	if len(is.Unstable) > 0 {
-		return plan.List(is.Unstable) + " keeps changing while it is read", nil
+		return text.Enumerate(is.Unstable) + " keeps changing while it is read", nil
 	}
 	if len(is.Special) > 0 {
-		return "captures cannot take in " + plan.List(is.Special), nil
+		return "captures cannot take in " + text.Enumerate(is.Special), nil
 	}
 	ignored, err := e.files.Ignored(ctx, is)
 	if err != nil {
@@ -142,7 +143,7 @@ func (e *end) blind(ctx context.Context, planned string, was *workspace.Listing)
 	}
 	ignored = slices.DeleteFunc(ignored, func(path string) bool { return path == planned })
 	if len(ignored) > 0 {
-		return "captures leave out " + plan.List(ignored) + ", which git ignores", nil
+		return "captures leave out " + text.Enumerate(ignored) + ", which git ignores", nil
 	}
 	return "", nil
 }
