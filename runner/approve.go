@@ -55,7 +55,7 @@ func (l *loop) ask(g *pipeline.Gate, v state.Verdict, then func(bool)) {
 		l.unjudgeable(g, state.Failure{Outcome: "error", Message: state.Text(err.Error())}, then)
 		return
 	}
-	l.add(func() { l.wait(q, e.ExpiresAt) }, e)
+	l.rec.Add(func() { l.wait(q, e.ExpiresAt) }, e)
 }
 
 // reviewOr waits for a review if the gate is marked for review, and otherwise calls then at
@@ -66,7 +66,7 @@ func (l *loop) reviewOr(g *pipeline.Gate, then func(bool)) {
 		then(true)
 	default:
 		q := &question{gate: g, review: true, then: then}
-		l.add(func() {
+		l.rec.Add(func() {
 			if l.o.Asker == nil || l.status != running {
 				l.leaveReview(q)
 				return
@@ -162,7 +162,7 @@ func (l *loop) answer(label string, answer Answer, reply func(refusal error)) {
 		return
 	case q.review:
 		l.closeQuestion(label)
-		l.add(func() { reply(nil); q.then(true) }, state.GateReviewed{Gate: label, By: answer.By, Comment: l.comment(answer)})
+		l.rec.Add(func() { reply(nil); q.then(true) }, state.GateReviewed{Gate: label, By: answer.By, Comment: l.comment(answer)})
 		return
 	}
 	// The files and values must still be those that the user was asked about.
@@ -197,9 +197,9 @@ func (l *loop) approved(q *question, answer Answer, reply func(error)) {
 	label := q.gate.Label()
 	l.closeQuestion(label)
 	l.recordedFiles.pass(label, l.facts.Judging[label].Files)
-	l.add(nil, state.GateApproved{Verdict: q.verdict, By: answer.By, Comment: l.comment(answer)})
+	l.rec.Add(nil, state.GateApproved{Verdict: q.verdict, By: answer.By, Comment: l.comment(answer)})
 	l.checkpoint(state.TriggerGatePassed, label)
-	l.add(func() { reply(nil); q.then(true) })
+	l.rec.Add(func() { reply(nil); q.then(true) })
 }
 
 func (l *loop) rejected(q *question, answer Answer, reply func(error)) {
@@ -212,7 +212,7 @@ func (l *loop) rejected(q *question, answer Answer, reply func(error)) {
 	}
 	v := q.verdict
 	v.Gate = label
-	l.add(func() { reply(nil); q.then(false) }, state.GateRejected{Verdict: v, By: answer.By, Reason: comment})
+	l.rec.Add(func() { reply(nil); q.then(false) }, state.GateRejected{Verdict: v, By: answer.By, Reason: comment})
 	l.fail(state.Failure{Workstream: ownerOf(q.gate), Gate: label, Outcome: "rejected", Message: message})
 }
 
@@ -248,8 +248,7 @@ func (l *loop) expire(label string) {
 // out.
 func (l *loop) requests() {
 	all, err := l.x.Requests()
-	if l.lost(err) {
-		l.broken(err)
+	if !l.rec.Check(err) {
 		return
 	}
 	if err != nil && !l.inboxBad {
@@ -277,7 +276,7 @@ func (l *loop) request(r checkpoint.Request, reply func(refusal error)) {
 		reply(errors.New("the run has just ended"))
 	case r.Verb == checkpoint.VerbPause:
 		l.cause.requested = true
-		l.add(func() { reply(nil) }, state.PauseAsked{By: r.By, Reason: l.comment(answer)})
+		l.rec.Add(func() { reply(nil) }, state.PauseAsked{By: r.By, Reason: l.comment(answer)})
 		l.halt(stopPause)
 	case r.Verb == checkpoint.VerbApprove:
 		answer.Verdict = Approve
@@ -302,8 +301,8 @@ func (l *loop) createCheckpoint(reason state.Text, reply func(refusal error)) {
 		reply(errors.New("checkpoints are switched off"))
 		return
 	}
-	l.add(func() {
-		if l.writeDerived(true); !l.x.Written(id) {
+	l.rec.Add(func() {
+		if l.rec.WriteCheckpoints(); !l.x.Written(id) {
 			reply(errors.New("its file could not be written"))
 			return
 		}

@@ -35,12 +35,12 @@ func (l *loop) attemptNext(n *node) {
 	if plan.Done(rec) { // the plan recorded the reasons that it knew; this one arose during the run
 		start = slices.Insert(start, 0, state.Event(state.WorkstreamInvalidated{Workstream: n.ws.Name, Reason: n.step.Reason}))
 	}
-	l.add(nil, start...)
+	l.rec.Add(nil, start...)
 	if n.ws.Effect == pipeline.Once || overwrites || l.recordedFiles.under(l.sv.Extend(n.ws.ArtifactPatterns)) {
 		// The start must be durable first. A once step must not happen without a
 		// record, and a workstream that overwrites recorded artifacts, its own or those
 		// of other workstreams, must not look like an edit.
-		l.drain()
+		l.rec.Drain()
 		if l.status != running {
 			l.interruptWorkstream(n)
 			return
@@ -77,7 +77,7 @@ func (l *loop) attemptNext(n *node) {
 			if r.note != "" && r.result.Outcome != Cancelled {
 				l.warn(l.o.Mask(r.note))
 			}
-			l.add(nil, l.takenBack(n.ws.Name, owners, back)...)
+			l.rec.Add(nil, l.takenBack(n.ws.Name, owners, back)...)
 			l.attempted(n, r)
 		}
 	})
@@ -192,7 +192,7 @@ func (l *loop) attempted(n *node, r performed) {
 	case r.failure == nil:
 		l.succeeded(n, work, r.leftOut)
 	case n.ws.Effect == pipeline.Once && r.began:
-		l.add(nil, state.WorkstreamUncertain{Workstream: n.ws.Name, Error: *r.failure})
+		l.rec.Add(nil, state.WorkstreamUncertain{Workstream: n.ws.Name, Error: *r.failure})
 		l.uncertain(n)
 	case r.result.Outcome == Cancelled:
 		l.interruptWorkstream(n)
@@ -248,7 +248,7 @@ func (l *loop) succeeded(n *node, work state.Work, leftOut []string) {
 		l.complete(n, state.WorkstreamCompleted{Workstream: n.ws.Name, Work: &work})
 		return
 	}
-	l.add(nil, state.WorkstreamSucceeded{Workstream: n.ws.Name, Work: work})
+	l.rec.Add(nil, state.WorkstreamSucceeded{Workstream: n.ws.Name, Work: work})
 	l.judgeWorkstream(n)
 }
 
@@ -369,5 +369,5 @@ func (l *loop) reportEnded(workstream string, ended []state.Process) {
 	for _, p := range ended {
 		e.Processes = append(e.Processes, state.Process{PID: p.PID, Command: state.Text(l.o.Mask(string(p.Command)))})
 	}
-	l.add(nil, e)
+	l.rec.Add(nil, e)
 }

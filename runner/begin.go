@@ -15,6 +15,7 @@ import (
 	"prdrunner/pipeline"
 	"prdrunner/runner/findings"
 	"prdrunner/runner/plan"
+	"prdrunner/runner/record"
 )
 
 // begin starts or resumes the session, and calls the views' Begin once that is durable.
@@ -58,7 +59,7 @@ func (l *loop) begin(planned *plan.Plan) error {
 	}
 	l.tellOverwritten()
 	for _, c := range slices.Concat(before, commits) {
-		l.durable(c)
+		l.rec.Deliver(c)
 	}
 	switch {
 	case previous == nil:
@@ -75,8 +76,8 @@ func (l *loop) begin(planned *plan.Plan) error {
 	default:
 		l.captureFound(uncaptured, unseen)
 	}
-	l.writeAll()
-	return l.fatal
+	l.rec.WriteAll()
+	return l.rec.Err()
 }
 
 // goOn resumes the session. It first keeps the edited files that the run will overwrite,
@@ -104,16 +105,16 @@ func (l *loop) goOn(plan *plan.Plan, unseen bool) ([]state.Commit, error) {
 	if !unseen {
 		l.resume(plan)
 	}
-	l.x.Add(restored...)
+	l.rec.Add(nil, restored...)
 	return append(before, kept...), nil
 }
 
 // restoreCarried restores artifacts in a session that began from a complete session. The
 // checkpoint of its start holds the files as Runner found them.
 func (l *loop) restoreCarried(plan *plan.Plan) error {
-	l.writeAll()
-	if l.fatal != nil || l.status != running {
-		return l.fatal
+	l.rec.WriteAll()
+	if l.rec.Err() != nil || l.status != running {
+		return l.rec.Err()
 	}
 	kept, err := l.keepOverwritten(plan)
 	var restored []state.Event
@@ -127,14 +128,14 @@ func (l *loop) restoreCarried(plan *plan.Plan) error {
 	}
 	l.tellOverwritten()
 	for _, c := range kept {
-		l.durable(c)
+		l.rec.Deliver(c)
 	}
-	l.add(nil, restored...)
+	l.rec.Add(nil, restored...)
 	if l.conflictEnded() {
 		l.endConflict()
 	}
-	l.writeAll()
-	return l.fatal
+	l.rec.WriteAll()
+	return l.rec.Err()
 }
 
 // showEnd calls the views' End for a run that could not continue.
@@ -156,7 +157,7 @@ func (l *loop) captureFound(uncaptured, unseen bool) {
 	}
 	before := l.x.State().Clone()
 	l.captureBy(l.x.CaptureFound)
-	if l.fatal != nil || l.uncaptured || l.x.State().CaptureIsHeld() {
+	if l.rec.Err() != nil || l.uncaptured || l.x.State().CaptureIsHeld() {
 		return
 	}
 	changed, first, known := l.changedSince(before)
@@ -235,7 +236,7 @@ func begun(st *state.State) bool {
 // be recorded as running for ever. If the run ended before it was recorded as started or
 // resumed, refused records nothing, so that the next run finds everything unchanged.
 func (l *loop) refused(err error) error {
-	givenUp := errors.Is(err, errGivenUp)
+	givenUp := errors.Is(err, record.ErrGivenUp)
 	if givenUp {
 		err = &InterruptedError{Signal: l.cause.signal}
 	}
@@ -243,9 +244,9 @@ func (l *loop) refused(err error) error {
 	case !plan.WasKilled(l.x.State()) || l.ran.IsZero():
 		return err
 	case givenUp:
-		l.x.Add(interrupted(l.cause.signal, true))
+		l.rec.Add(nil, interrupted(l.cause.signal, true))
 	default:
-		l.x.Add(state.SessionFailed{Error: state.Failure{
+		l.rec.Add(nil, state.SessionFailed{Error: state.Failure{
 			Workstream: "checkpoint", Outcome: "error", Message: state.Text(shortened(l.o.Mask(err.Error()))),
 		}})
 	}
@@ -345,9 +346,9 @@ func (l *loop) resume(planned *plan.Plan) {
 		e.Shape = &shape
 	}
 	l.ran = l.o.Now()
-	l.x.Add(e)
+	l.rec.Add(nil, e)
 	if acts := st.UnknownActs(l.facts.Acts); len(acts) > 0 {
-		l.x.Add(state.ActsRemembered{Acts: acts})
+		l.rec.Add(nil, state.ActsRemembered{Acts: acts})
 	}
 	l.endKilled()
 	l.recordRepeats(planned)
@@ -391,7 +392,7 @@ func (l *loop) endKilled() {
 			}
 		}
 	}
-	l.x.Add(events...)
+	l.rec.Add(nil, events...)
 }
 
 // takeBack records at once that the plan invalidates a result or a verdict. If the run is
@@ -400,11 +401,11 @@ func (l *loop) takeBack(s plan.Step) {
 	switch {
 	case s.Kind == plan.WorkstreamStep && (s.Decision == plan.Rerun || s.Decision == plan.Cached):
 		if w := l.x.State().Workstream(s.Name); w != nil && w.Status != state.Pending {
-			l.x.Add(state.WorkstreamInvalidated{Workstream: s.Name, Reason: s.Reason})
+			l.rec.Add(nil, state.WorkstreamInvalidated{Workstream: s.Name, Reason: s.Reason})
 		}
 	case s.Kind == plan.GateStep && s.Decision == plan.Judge:
 		if g := l.x.State().Gate(s.Name); g != nil && g.Status == state.Passed {
-			l.x.Add(state.GateVoided{Gate: s.Name, Reason: s.Reason})
+			l.rec.Add(nil, state.GateVoided{Gate: s.Name, Reason: s.Reason})
 		}
 	}
 }
@@ -419,7 +420,7 @@ func (l *loop) recordRepeats(planned *plan.Plan) {
 	for _, phase := range planned.Phases {
 		for _, s := range phase.Steps {
 			if s.Kind == plan.WorkstreamStep && s.Repeats {
-				l.x.Add(state.WorkstreamResolved{Workstream: s.Name, Resolution: state.ResolvedRerun, By: l.o.By, Reason: plan.RepeatReason})
+				l.rec.Add(nil, state.WorkstreamResolved{Workstream: s.Name, Resolution: state.ResolvedRerun, By: l.o.By, Reason: plan.RepeatReason})
 			}
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"prdrunner/pipeline"
 	"prdrunner/runner/findings"
 	"prdrunner/runner/plan"
+	"prdrunner/runner/record"
 	"prdrunner/runner/schedule"
 )
 
@@ -23,16 +24,12 @@ func Build(ctx context.Context, o Options) (Ending, error) {
 		return Ending{}, err
 	}
 	defer done()
-	l := newLoop(o, w)
+	l := newLoop(ctx, o, w)
+	defer l.hurry()
 	plan, err := l.interruptible(ctx)
 	if err != nil {
 		return Ending{}, err
 	}
-	// From here on everything is recorded: a request to stop is an event, not an
-	// error.
-	l.ctx, l.stop = context.WithoutCancel(ctx), ctx.Done()
-	l.grace, l.hurry = context.WithCancel(l.ctx)
-	defer l.hurry()
 	if err := l.begin(plan); err != nil {
 		return Ending{}, err
 	}
@@ -50,30 +47,45 @@ func Build(ctx context.Context, o Options) (Ending, error) {
 	return l.conclude()
 }
 
-func newLoop(o Options, w *workspace.Workspace) *loop {
-	window := time.NewTimer(time.Hour)
-	window.Stop()
+// newLoop returns a loop for a run. The caller must call hurry when the run has ended. From
+// here on a request to stop is recorded: the end of ctx closes stop, and cancels nothing.
+func newLoop(ctx context.Context, o Options, w *workspace.Workspace) *loop {
 	events := make(chan func(), 256)
-	return &loop{
+	l := &loop{
 		o: o, p: o.Pipeline, x: o.Session, sv: o.surveyor(w), files: w, facts: plan.NewFacts(o.Session.State()), began: o.Now(),
-		window: window, events: events, slots: schedule.New(o.Parallel, func(f func()) { events <- f }), asked: make(map[string]*question),
+		ctx: context.WithoutCancel(ctx), stop: ctx.Done(),
+		events: events, slots: schedule.New(o.Parallel, func(f func()) { events <- f }), asked: make(map[string]*question),
 		finder: sync.OnceValue(findings.New), recordedFiles: newRecordedFiles(), toldLinks: make(map[string]bool),
+	}
+	l.grace, l.hurry = context.WithCancel(l.ctx)
+	l.rec = record.New(l.ctx, l.x, record.Run{
+		Slots: l.slots, Show: l.show, Warn: l.warn, Broken: func() { l.halt(stopBroken) },
+		Unwritten: func(err error) { l.cause.unwritten = err; l.halt(stopPause) },
+		Decide:    l.decideUnwritten, Wait: l.pauseFor,
+	})
+	return l
+}
+
+// show passes a durable commit to the views.
+func (l *loop) show(c state.Commit) {
+	for _, v := range l.o.Views {
+		v.Commit(c)
 	}
 }
 
 // betweenPhases makes the checkpoint before the next phase. It reports whether the run may
 // continue.
 func (l *loop) betweenPhases(phase *pipeline.Phase) bool {
-	if l.status != running || l.fatal != nil {
+	if l.status != running || l.rec.Err() != nil {
 		return false
 	}
 	if l.phase.passed && phase.Number < len(l.p.Phases) {
 		l.capture(state.TriggerPhaseTransition)
 		l.readGit() // a capture may be a commit
 		l.checkpoint(state.TriggerPhaseTransition, "")
-		l.writeAll()
+		l.rec.WriteAll()
 	}
-	return l.fatal == nil && l.status == running
+	return l.rec.Err() == nil && l.status == running
 }
 
 // limitTime ends the run when the session's time is up. Only time in which the session was

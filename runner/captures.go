@@ -61,8 +61,8 @@ func (l *loop) captureBoundary(checkpoints func()) {
 		return
 	}
 	defer l.captures.measure(l.o.Now)()
-	l.drain() // draining may start work
-	if !l.resting() || l.status != running || l.fatal != nil {
+	l.rec.Drain() // draining may start work
+	if !l.resting() || l.status != running || l.rec.Err() != nil {
 		checkpoints()
 		return
 	}
@@ -71,12 +71,12 @@ func (l *loop) captureBoundary(checkpoints func()) {
 		l.readGit()
 	}
 	checkpoints()
-	l.drain() // the next completion must not share a commit with these checkpoints
+	l.rec.Drain() // the next completion must not share a commit with these checkpoints
 }
 
 // mayCapture reports whether the files may be captured at a boundary.
 func (l *loop) mayCapture() bool {
-	if l.o.Capture != CaptureBoundary || !l.o.Store.Captures() || l.status != running || l.fatal != nil || !l.resting() {
+	if l.o.Capture != CaptureBoundary || !l.o.Store.Captures() || l.status != running || l.rec.Err() != nil || !l.resting() {
 		return false
 	}
 	active := time.Duration(l.x.State().ActiveMS)*time.Millisecond + l.o.Now().Sub(l.ran)

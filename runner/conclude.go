@@ -10,6 +10,7 @@ import (
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
 	"prdrunner/pipeline"
+	"prdrunner/runner/record"
 )
 
 // ending holds the reasons for which the run ends.
@@ -23,7 +24,7 @@ type ending struct {
 	requested bool     // the user requested a pause
 	excluded  bool     // --only left out work that would have run
 	signal    string
-	derived   error // why a checkpoint could not be written
+	unwritten error // why a checkpoint could not be written
 }
 
 // conclude records how the run ended, makes the last checkpoint, and runs the
@@ -34,39 +35,39 @@ func (l *loop) conclude() (Ending, error) {
 		l.closeQuestion(label)
 	}
 	l.over = true
-	if l.fatal == nil {
+	if l.rec.Err() == nil {
 		l.capture(trigger)
 		l.readGit() // a capture may be a commit
 		switch {
 		case l.uncaptured && l.cause.signal != "": // the signal may have come during the capture
 			event, trigger, hook = l.verdictOfRun()
-		case completes(event) && l.cause.derived != nil:
+		case completes(event) && l.cause.unwritten != nil:
 			event, trigger, hook = l.pausedForCheckpoint()
 		}
-		l.add(nil, l.withHooks(timed(event, l.o.Now().Sub(l.ran)), hook)...)
+		l.rec.Add(nil, l.withHooks(timed(event, l.o.Now().Sub(l.ran)), hook)...)
 		l.checkpoint(trigger, "")
-		l.writeAll()
-		if completes(event) && l.fatal == nil && l.cause.derived != nil {
+		l.rec.WriteAll()
+		if completes(event) && l.rec.Err() == nil && l.cause.unwritten != nil {
 			// All work is done. The session must not end yet, since the last checkpoint
 			// is not on disk.
 			event, _, hook = l.pausedForCheckpoint()
-			l.add(nil, l.withHooks(event, hook)...)
-			l.drain()
+			l.rec.Add(nil, l.withHooks(event, hook)...)
+			l.rec.Drain()
 		}
 	}
 	st := l.x.State()
 	e := Ending{
 		Status: st.Status, Error: st.Error, Failed: l.cause.failures, Pause: st.Pause, Signal: l.cause.signal,
-		Duration: l.o.Now().Sub(l.began), Unwritten: l.unwritten,
+		Duration: l.o.Now().Sub(l.began), Unwritten: l.rec.Unwritten(),
 	}
-	if l.fatal == nil && !l.atOnce {
+	if l.rec.Err() == nil && !l.atOnce {
 		l.runHooks()
 	}
 	for _, v := range l.o.Views {
 		v.End(e)
 	}
-	if l.fatal != nil {
-		return e, fmt.Errorf("record the session: %w", l.fatal)
+	if l.rec.Err() != nil {
+		return e, fmt.Errorf("record the session: %w", l.rec.Err())
 	}
 	return e, nil
 }
@@ -95,7 +96,7 @@ func (l *loop) verdictOfRun() (state.Event, state.Trigger, pipeline.HookEvent) {
 	case len(l.cause.stuck) > 0:
 		message := strings.Join(l.cause.stuck, "; ") + "; going on tries again"
 		return paused(state.PauseRequested, message, nil), state.TriggerPause, pipeline.HookPaused
-	case l.cause.derived != nil:
+	case l.cause.unwritten != nil:
 		return l.pausedForCheckpoint()
 	case len(l.asked) > 0:
 		labels := slices.Sorted(maps.Keys(l.asked))
@@ -126,7 +127,7 @@ func interrupted(signal string, uncaptured bool) state.SessionInterrupted {
 // pausedForCheckpoint returns the events of a run in which a checkpoint could not be written
 // and was not skipped.
 func (l *loop) pausedForCheckpoint() (state.Event, state.Trigger, pipeline.HookEvent) {
-	message := "a checkpoint could not be written, and going on writes it: " + withRemedy(l.cause.derived)
+	message := "a checkpoint could not be written, and going on writes it: " + record.WithRemedy(l.cause.unwritten)
 	return paused(state.PauseCheckpoint, message, nil), state.TriggerPause, pipeline.HookPaused
 }
 

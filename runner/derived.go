@@ -3,98 +3,22 @@ package runner
 import (
 	"context"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"slices"
 	"time"
 
-	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
 	"prdrunner/checkpoint/workspace"
-	"prdrunner/checkpoint/workspace/git"
 	"prdrunner/runner/plan"
+	"prdrunner/runner/record"
 	"prdrunner/runner/survey"
-)
-
-const (
-	// derivedTries is the minimum number of attempts to write a checkpoint.
-	derivedTries = 4
-	derivedPause = 100 * time.Millisecond // before the second attempt; doubled before each further attempt
-	derivedMost  = 10 * time.Second
 )
 
 // checkpoint adds a checkpoint to the next commit, if the policy asks for a checkpoint on
 // this trigger.
 func (l *loop) checkpoint(t state.Trigger, reason string) {
 	l.x.Checkpoint(t, reason, l.git)
-}
-
-// writeAll makes all events durable and writes the checkpoint files and documents. Views get
-// the commits only after that, since a checkpoint exists only when its file does.
-func (l *loop) writeAll() {
-	l.holding = true
-	l.drain()
-	written := l.fatal == nil && l.writeDerived(true)
-	l.holding = false
-	held := l.held
-	l.held = nil
-	for _, c := range held {
-		if !written {
-			c.Events = slices.DeleteFunc(slices.Clone(c.Events), func(e state.Event) bool {
-				created, ok := e.(state.CheckpointCreated)
-				return ok && !l.x.Written(created.ID)
-			})
-		}
-		l.show(c)
-	}
-}
-
-// show passes a commit to the views, at once or, during writeAll, after its checkpoint files
-// are written.
-func (l *loop) show(c state.Commit) {
-	if l.holding {
-		l.held = append(l.held, c)
-		return
-	}
-	for _, v := range l.o.Views {
-		v.Commit(c)
-	}
-}
-
-// derive writes the PRD document if its interval has passed, and reports whether the
-// interval has passed.
-func (l *loop) derive() bool {
-	due := l.fatal == nil && l.x.DocumentDue()
-	if due {
-		l.writeDerived(false)
-	}
-	return due
-}
-
-// writeDerived writes checkpoint files and documents, and reports whether it succeeded. It
-// makes all events durable first, since these files must hold only durable state.
-func (l *loop) writeDerived(force bool) bool {
-	what := "the document could not be written"
-	if force {
-		what = "a checkpoint could not be written"
-	}
-	return l.persist(unwritten{
-		what: what,
-		try: func() error {
-			l.drain()
-			if l.fatal != nil {
-				return l.fatal
-			}
-			return l.x.WriteDerived(l.ctx, force)
-		},
-		skip: func() (skipped, left []string) {
-			if force {
-				return l.x.SkipDerived()
-			}
-			return nil, nil
-		},
-	})
 }
 
 // capture records the files of the workspace for the next checkpoint. The caller must ensure
@@ -112,8 +36,8 @@ func (l *loop) capture(t state.Trigger) {
 // captureBy does what capture does, with the given method of the session.
 func (l *loop) captureBy(capture func(context.Context, *workspace.Workspace, []string) (workspace.Captured, error)) {
 	defer l.captures.measure(l.o.Now)()
-	l.drain() // the records of the captured files must be in the journal before the capture
-	if l.fatal != nil || !l.o.Store.Captures() {
+	l.rec.Drain() // the records of the captured files must be in the journal before the capture
+	if l.rec.Err() != nil || !l.o.Store.Captures() {
 		return
 	}
 	if l.atOnce || l.uncaptured && l.cause.signal != "" {
@@ -121,21 +45,20 @@ func (l *loop) captureBy(capture func(context.Context, *workspace.Workspace, []s
 		return
 	}
 	givenUp := false
-	made := l.persist(unwritten{
-		what: "the workspace could not be captured",
-		try: func() error {
+	made := l.rec.Write(record.Part{
+		Problem: "the workspace could not be captured", Done: "written",
+		Try: func() error {
 			var c workspace.Captured
 			err := l.untilSignal(func(ctx context.Context) (err error) {
 				c, err = capture(ctx, l.files, l.scope())
 				return err
 			})
-			givenUp = errors.Is(err, errGivenUp)
+			givenUp = errors.Is(err, record.ErrGivenUp)
 			l.tellLeftOut(c)
 			return err
 		},
-		skip: func() (skipped, left []string) { return nil, nil },
 	})
-	l.uncaptured = !made && (givenUp || l.onUnwritten != CheckpointErrorSkip)
+	l.uncaptured = !made && (givenUp || !l.rec.Skips())
 }
 
 // scope returns the patterns of files that a capture includes besides those that git tracks:
@@ -166,102 +89,17 @@ func (l *loop) tellLeftOut(c workspace.Captured) {
 	}
 }
 
-// unwritten is a part of a checkpoint that must be written.
-type unwritten struct {
-	what string                          // describes the failure to write it
-	try  func() error                    // writes it; may be called again
-	skip func() (skipped, left []string) // gives it up; returns the checkpoints that are skipped, and those that stay on record without a file
-}
-
-// message returns a text that says what could not be written, why, and what the user can do.
-func (u unwritten) message(err error) string { return u.what + ": " + withRemedy(err) }
-
-// withRemedy returns the text of an error, with a remedy for the user if one is known.
-func withRemedy(err error) string {
-	var git *git.StateError
-	if errors.As(err, &git) && git.Remedy != "" {
-		return fmt.Sprintf("%v (%s)", err, git.Remedy)
-	}
-	return err.Error()
-}
-
-// persist writes a part of a checkpoint, and reports whether it is written. It never ignores
-// a failure: it tries again, and then the user or the configuration decides.
-func (l *loop) persist(u unwritten) bool {
-	err := u.try()
-	first := !l.unwritten
-	if err != nil && first && !errors.Is(err, errGivenUp) && !l.lost(err) {
-		failed := err
-		if l.onUnwritten, err = l.tryAgain(u, err); err == nil {
-			// The user should know: a disk that fails now and then may soon fail for good.
-			l.warn(fmt.Sprintf("%s at first (%v), and was written when it was tried again", u.what, failed))
-		}
-	}
-	switch {
-	case l.lost(err):
-		l.broken(err)
-		return false
-	case err == nil:
-		return true
-	case errors.Is(err, errGivenUp): // a signal ended the attempt; the part itself did not fail
-		return false
-	}
-	l.unwritten = true
-	if l.onUnwritten == CheckpointErrorSkip {
-		l.skipUnwritten(u, first, err)
-		return false
-	}
-	if first {
-		l.warn(u.message(err))
-		l.cause.derived = err
-		l.halt(stopPause)
-	}
-	return false
-}
-
-// lost reports whether the journal can no longer be written, so that another attempt is
-// useless.
-func (l *loop) lost(err error) bool {
-	var poisoned *checkpoint.PoisonedError
-	return l.fatal != nil || errors.As(err, &poisoned)
-}
-
-// tryAgain tries to write a part of a checkpoint a few more times. Then the user decides, or
-// without a terminal the configuration. With retry, tryAgain continues until it succeeds or
-// a signal comes.
-func (l *loop) tryAgain(u unwritten, err error) (OnCheckpointError, error) {
-	pause := derivedPause
-	for try := 2; err != nil; try++ {
-		if try > derivedTries {
-			switch decision := l.decideUnwritten(u, err); {
-			case decision != CheckpointErrorRetry:
-				return decision, err
-			case try == derivedTries+1:
-				l.warn(fmt.Sprintf("%s, and is tried again: %v", u.what, err))
-			}
-		}
-		if !l.pauseFor(pause) {
-			return CheckpointErrorPause, err
-		}
-		pause = min(2*pause, derivedMost)
-		if err = u.try(); errors.Is(err, errGivenUp) || l.lost(err) {
-			return "", err
-		}
-	}
-	return "", nil
-}
-
 // decideUnwritten asks the user what to do about a failure. Meanwhile it handles the reports
 // of other goroutines. If it can't ask, the configuration decides.
-func (l *loop) decideUnwritten(u unwritten, err error) OnCheckpointError {
+func (l *loop) decideUnwritten(problem string) record.OnFailure {
 	if l.o.Asker == nil || l.prompting() { // of two prompts at once, each could read the answer to the other
 		return l.o.OnCheckpointError
 	}
 	ctx, cancel := context.WithCancel(l.ctx)
 	defer cancel()
-	answers := make(chan OnCheckpointError, 1)
+	answers := make(chan record.OnFailure, 1)
 	go func() {
-		decision, failed := l.o.Asker.Unwritten(ctx, u.message(err))
+		decision, failed := l.o.Asker.Unwritten(ctx, problem)
 		if failed != nil {
 			decision = l.o.OnCheckpointError
 		}
@@ -277,35 +115,14 @@ func (l *loop) decideUnwritten(u unwritten, err error) OnCheckpointError {
 			l.interrupt(name)
 			cancel()
 			<-answers
-			return CheckpointErrorPause
+			return record.Pause
 		case <-l.stop:
 			l.stopped()
 			cancel()
 			<-answers
-			return CheckpointErrorPause
+			return record.Pause
 		}
 	}
-}
-
-// skipUnwritten records the checkpoints that are skipped, and warns the user.
-func (l *loop) skipUnwritten(u unwritten, first bool, err error) {
-	if first {
-		l.warn(fmt.Sprintf("%s, and is skipped: %v", u.what, err))
-	}
-	ids, left := u.skip()
-	if len(left) > 0 {
-		l.warn(LeftUnwritten(left))
-	}
-	if first || len(ids) > 0 {
-		l.add(nil, state.CheckpointSkipped{IDs: ids, Error: state.Text(err.Error())})
-		l.drain()
-	}
-}
-
-// LeftUnwritten returns a text about checkpoints that could not be written and were not
-// skipped. It says why they were not, and when they will be written.
-func LeftUnwritten(ids []string) string {
-	return text.Enumerate(ids) + " is needed, and stays on record without its file, which the next command that changes the session writes"
 }
 
 // pauseFor waits, and reports whether the whole time has passed. It returns early if running

@@ -2,14 +2,13 @@ package runner
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
-	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
 	"prdrunner/runner/plan"
+	"prdrunner/runner/record"
 )
 
 // overwriting holds the files that a run is about to overwrite although the user may have
@@ -79,24 +78,17 @@ func (l *loop) keepOverwritten(plan *plan.Plan) ([]state.Commit, error) {
 // ignores one.
 func (l *loop) keepPaths(paths []string) (lost []string, err error) {
 	over := &l.overwriting
-	keep := unwritten{
-		what: text.Enumerate(paths) + " could not be kept before it is overwritten",
-		try: func() error {
+	err = l.rec.Insist(record.Part{
+		Problem: text.Enumerate(paths) + " could not be kept before it is overwritten", Done: "kept",
+		Try: func() error {
 			return l.untilSignal(func(ctx context.Context) (err error) {
 				over.in, over.kept, err = l.x.KeepOverwritten(ctx, l.files, l.scope(), paths)
 				return err
 			})
 		},
-	}
-	first := keep.try()
-	err = first
-	if err != nil && !errors.Is(err, errGivenUp) && !errors.Is(err, checkpoint.ErrSwitchedOff) && !l.lost(err) {
-		switch _, err = l.tryAgain(keep, err); {
-		case err == nil:
-			l.warn(fmt.Sprintf("%s at first (%v), and was kept when it was tried again", keep.what, first))
-		case l.cause.signal != "" && !l.lost(err):
-			err = fmt.Errorf("%w: %w", errGivenUp, err)
-		}
+	})
+	if err != nil && l.cause.signal != "" && !l.rec.Final(err) {
+		err = fmt.Errorf("%w: %w", record.ErrGivenUp, err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("keep %s, before it is overwritten: %w", text.Enumerate(paths), err)

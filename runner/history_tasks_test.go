@@ -18,6 +18,7 @@ import (
 	"prdrunner/checkpoint/state"
 	"prdrunner/runner"
 	"prdrunner/runner/plan"
+	"prdrunner/runner/record"
 )
 
 // What the tasks of a history do, what a person answers, and what is shown.
@@ -202,8 +203,8 @@ func (s *stage) Resolve(context.Context, []plan.Conflict) (plan.OnConflict, erro
 }
 
 // Unwritten implements runner.Asker.
-func (s *stage) Unwritten(context.Context, string) (runner.OnCheckpointError, error) {
-	return runner.CheckpointErrorPause, nil
+func (s *stage) Unwritten(context.Context, string) (record.OnFailure, error) {
+	return record.Pause, nil
 }
 
 // Confirm implements runner.Asker.

@@ -25,17 +25,15 @@ func RunHooks(ctx context.Context, o Options) error {
 		return err
 	}
 	defer done()
-	l := newLoop(o, w)
-	l.ctx, l.stop = context.WithoutCancel(ctx), ctx.Done()
-	l.grace, l.hurry = context.WithCancel(l.ctx)
+	l := newLoop(ctx, o, w)
 	defer l.hurry()
 	l.pl = plan.New(l.p, l.x.State(), l.facts, "", &plan.Chosen{})
 	l.over = true
 	l.reportEnded("", l.x.Orphans())
 	l.runHooks()
 	switch {
-	case l.fatal != nil:
-		return fmt.Errorf("record the hooks of the session: %w", l.fatal)
+	case l.rec.Err() != nil:
+		return fmt.Errorf("record the hooks of the session: %w", l.rec.Err())
 	case l.cause.signal != "":
 		return &InterruptedError{Signal: l.cause.signal}
 	}
@@ -72,7 +70,7 @@ func (l *loop) runHooks() {
 	}
 	event, before := pipeline.HookEvent(due.Event), l.cause.signal
 	hooks := hooksFor(l.p, event)
-	for n := due.Ended + 1; n <= due.Hooks && l.fatal == nil; n++ {
+	for n := due.Ended + 1; n <= due.Hooks && l.rec.Err() == nil; n++ {
 		var problem string
 		switch {
 		case l.cause.signal != before || l.atOnce:
@@ -85,8 +83,8 @@ func (l *loop) runHooks() {
 		if problem != "" {
 			l.warn(fmt.Sprintf("the %s hook failed: %s", event, problem))
 		}
-		l.add(nil, state.HookEnded{Event: due.Event, Hook: n, Error: state.Text(problem)})
-		l.drain()
+		l.rec.Add(nil, state.HookEnded{Event: due.Event, Hook: n, Error: state.Text(problem)})
+		l.rec.Drain()
 	}
 }
 

@@ -2,14 +2,11 @@ package runner
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-)
 
-// errGivenUp says that a signal cancelled long work. The work is done again when the
-// session is resumed.
-var errGivenUp = errors.New("given up, since a signal came")
+	"prdrunner/runner/record"
+)
 
 // interrupt stops the run gracefully on the first signal, and at once on the second.
 func (l *loop) interrupt(name string) {
@@ -47,7 +44,7 @@ func (l *loop) stopped() {
 }
 
 // untilSignal does work whose duration depends on the size of the files, while nothing runs.
-// A signal cancels the work, and untilSignal returns errGivenUp. The work may use the
+// A signal cancels the work, and untilSignal returns record.ErrGivenUp. The work may use the
 // session, since the loop does nothing else until the work has ended.
 func (l *loop) untilSignal(work func(ctx context.Context) error) error {
 	ctx, cancel := context.WithCancel(l.ctx)
@@ -66,7 +63,7 @@ func (l *loop) untilSignal(work func(ctx context.Context) error) error {
 				l.stopped()
 			}
 			if err != nil && ctx.Err() != nil {
-				return fmt.Errorf("%w: %w", errGivenUp, err)
+				return fmt.Errorf("%w: %w", record.ErrGivenUp, err)
 			}
 			return err
 		case name := <-l.o.Interrupts:

@@ -98,7 +98,7 @@ func (l *loop) surveyed(g *pipeline.Gate, again bool, then func(bool)) {
 		l.reviewOr(g, then)
 		return
 	case plan.Skipped:
-		l.add(func() { then(true) }, state.GateSkipped{Gate: g.Label(), Reason: step.Reason})
+		l.rec.Add(func() { then(true) }, state.GateSkipped{Gate: g.Label(), Reason: step.Reason})
 		return
 	case plan.Run, plan.Rerun, plan.Cached, plan.Judge:
 		if !l.asLeft(g) {
@@ -116,7 +116,7 @@ func (l *loop) surveyed(g *pipeline.Gate, again bool, then func(bool)) {
 	}
 	l.enter()
 	if step.Decision == plan.Judge && l.x.State().Gate(g.Label()).Status == state.Passed { // the reason arose during the run, so the plan did not record it
-		l.add(nil, state.GateVoided{Gate: g.Label(), Reason: step.Reason})
+		l.rec.Add(nil, state.GateVoided{Gate: g.Label(), Reason: step.Reason})
 	}
 	if g.Workstream != nil && l.pl.Excluded(g.Workstream) != "" { // the plan would have left the gate out, had it known the reason
 		l.cause.excluded = true
@@ -145,7 +145,7 @@ func (l *loop) judgeByCommand(g *pipeline.Gate, v state.Verdict, again bool, the
 	}
 	attempt := l.x.State().Gate(g.Label()).Attempts + 1
 	task := l.gateTask(g, attempt, inv)
-	l.add(nil, state.GateStarted{Gate: g.Label(), Attempt: attempt})
+	l.rec.Add(nil, state.GateStarted{Gate: g.Label(), Attempt: attempt})
 	after := plan.NewFacts(l.x.State())
 	l.spawn(task.ID, gateSlot, func(within context.Context) func() {
 		res, err := l.execute(within, task, &began{})
@@ -157,7 +157,7 @@ func (l *loop) judgeByCommand(g *pipeline.Gate, v state.Verdict, again bool, the
 			took := res.Ended.Sub(res.Started)
 			switch {
 			case res.Outcome == Cancelled || errors.Is(err, context.Canceled):
-				l.add(func() { then(false) }, state.GateVoided{Gate: g.Label(), Reason: "it was interrupted"})
+				l.rec.Add(func() { then(false) }, state.GateVoided{Gate: g.Label(), Reason: "it was interrupted"})
 			case err != nil:
 				l.failGate(g, v, nil, took, state.Failure{Outcome: "error", Message: state.Text(err.Error())}, then)
 			case !res.Succeeded():
@@ -214,7 +214,7 @@ func (l *loop) inPipeline(g *pipeline.Gate, outcome, message string) state.Failu
 // passGate records that a gate has passed, and waits for a review if one is required.
 func (l *loop) passGate(g *pipeline.Gate, v state.Verdict, value any, took time.Duration, then func(bool)) {
 	l.recordedFiles.pass(g.Label(), l.facts.Judging[g.Label()].Files)
-	l.add(nil, state.GatePassed{Verdict: v, Value: value, DurationMS: took.Milliseconds(), Review: l.mustReview(g, v)})
+	l.rec.Add(nil, state.GatePassed{Verdict: v, Value: value, DurationMS: took.Milliseconds(), Review: l.mustReview(g, v)})
 	l.checkpoint(state.TriggerGatePassed, g.Label())
 	l.reviewOr(g, then)
 }
@@ -228,7 +228,7 @@ func (l *loop) mustReview(g *pipeline.Gate, v state.Verdict) bool {
 // failGate records that a gate has failed.
 func (l *loop) failGate(g *pipeline.Gate, v state.Verdict, value any, took time.Duration, f state.Failure, then func(bool)) {
 	f.Workstream, f.Gate = ownerOf(g), g.Label()
-	l.add(func() { then(false) }, state.GateFailed{Verdict: v, Value: value, DurationMS: took.Milliseconds(), Error: f})
+	l.rec.Add(func() { then(false) }, state.GateFailed{Verdict: v, Value: value, DurationMS: took.Milliseconds(), Error: f})
 	l.fail(f)
 }
 

@@ -10,20 +10,13 @@ import (
 	"prdrunner/pipeline"
 	"prdrunner/runner/findings"
 	"prdrunner/runner/plan"
+	"prdrunner/runner/record"
 	"prdrunner/runner/schedule"
 	"prdrunner/runner/survey"
 )
 
-const (
-	// maxUnacknowledged bounds the boundaries that are not yet durable. A slot is free
-	// when its process ends, before the commit of that end.
-	maxUnacknowledged = 64
-	// commitWindow is how long a boundary that nothing waits for may wait for others, so
-	// that several share one fsync.
-	commitWindow = 5 * time.Millisecond
-	// inboxInterval is how often the loop reads requests of other commands.
-	inboxInterval = 100 * time.Millisecond
-)
+// inboxInterval is how often the loop reads requests of other commands.
+const inboxInterval = 100 * time.Millisecond
 
 // loop runs a session.
 //
@@ -33,13 +26,14 @@ const (
 //
 // Unfinished work is in exactly one of these places: slots holds work that waits for a
 // slot, has a slot or waits for a retry; asked holds questions that wait for the user;
-// backlog holds functions that wait for the journal. A cycle ends when its goal is reached
-// or when slots and backlog are empty and no prompt is open. Code that removes an entry
+// rec holds functions that wait for the journal. A cycle ends when its goal is reached, or
+// when slots are empty, no function waits and no prompt is open. Code that removes an entry
 // must therefore end the workstream or gate that the entry belongs to.
 type loop struct {
 	o     Options
 	p     *pipeline.Pipeline
 	x     *checkpoint.Session
+	rec   *record.Recorder
 	sv    *survey.Surveyor
 	files *workspace.Workspace
 	facts *plan.Facts
@@ -59,37 +53,23 @@ type loop struct {
 	hurry context.CancelFunc // cancels grace
 	stop  <-chan struct{}    // closed when the caller cancels the run
 
-	phase    *phaseRun
-	slots    *schedule.Scheduler
-	asked    map[string]*question // by the label of the gate
-	backlog  []continuation       // in the order of seq
-	events   chan func()          // reports of other goroutines
-	window   *time.Timer          // ends the commit window
-	windowed bool                 // the commit window is open
+	phase  *phaseRun
+	slots  *schedule.Scheduler
+	asked  map[string]*question // by the label of the gate
+	events chan func()          // reports of other goroutines
 
 	status       stopReason
 	cause        ending
-	atOnce       bool // a second signal came: tasks get no grace
-	dirty        bool // something ran, so the plan may be out of date
-	inboxBad     bool // the user was told that the inbox cannot be read
-	through      bool // the last phase has ended
-	over         bool // the end of the run is being recorded
-	unwritten    bool // a checkpoint could not be written, and onUnwritten was applied
-	onUnwritten  OnCheckpointError
+	atOnce       bool            // a second signal came: tasks get no grace
+	dirty        bool            // something ran, so the plan may be out of date
+	inboxBad     bool            // the user was told that the inbox cannot be read
+	through      bool            // the last phase has ended
+	over         bool            // the end of the run is being recorded
 	captures     captures        // the number and cost of the session's captures
 	uncaptured   bool            // the last capture failed, and was not skipped
-	holding      bool            // views get commits only after their checkpoint files are written
-	held         []state.Commit  // the commits that wait for their checkpoint files
 	toldLinks    map[string]bool // links out of the workspace about which the user was told
 	toldLeftOut  bool            // the user was told which files captures leave out
 	toldUnstable []string        // files that kept changing, about which the user was told
-	fatal        error           // why the journal can no longer be written
-}
-
-// continuation is a function that waits until a commit is durable.
-type continuation struct {
-	seq uint64
-	run func()
 }
 
 // stopReason is the reason for which the loop starts nothing new. A greater value is a
@@ -113,7 +93,7 @@ func (l *loop) cut() bool { return l.status >= stopTimeout }
 func (l *loop) cycle(finished func() bool) {
 	inbox := time.NewTicker(inboxInterval)
 	defer inbox.Stop()
-	for l.advance(finished) && (!l.derive() || l.advance(finished)) {
+	for l.advance(finished) && (!l.rec.WriteDocument() || l.advance(finished)) {
 		l.await(inbox.C)
 	}
 }
@@ -122,10 +102,10 @@ func (l *loop) cycle(finished func() bool) {
 // false when the cycle is over.
 func (l *loop) advance(finished func() bool) bool {
 	l.schedule()
-	if len(l.backlog) == 0 && (finished() || l.idle()) || l.fatal != nil && !l.slots.Busy() {
+	if !l.rec.Waiting() && (finished() || l.idle()) || l.rec.Err() != nil && !l.slots.Busy() {
 		return false
 	}
-	l.commit()
+	l.rec.Commit()
 	return true
 }
 
@@ -134,10 +114,10 @@ func (l *loop) await(inbox <-chan time.Time) {
 	select {
 	case report := <-l.events:
 		report()
-	case ack := <-l.x.Acks():
-		l.acknowledge(ack)
-	case <-l.window.C:
-		l.flush()
+	case ack := <-l.rec.Acks():
+		l.rec.Acknowledge(ack)
+	case <-l.rec.Window():
+		l.rec.Flush()
 	case signal := <-l.o.Interrupts:
 		l.interrupt(signal)
 	case <-inbox:
@@ -155,103 +135,10 @@ func (l *loop) idle() bool { return l.slots.Idle() && !l.prompting() }
 // cancelled, it calls all urgent functions, so that they end their workstream or gate.
 func (l *loop) schedule() {
 	l.slots.StartUrgent(l.cut)
-	l.slots.Start(func() bool { return l.status == running && l.phase.free() && len(l.backlog) < maxUnacknowledged })
+	l.slots.Start(func() bool { return l.status == running && l.phase.free() && !l.rec.Full() })
 	if l.status != running {
 		l.slots.Drop()
 	}
-}
-
-// commit hands events to the journal, at once or at the end of the commit window. It waits
-// for the window while jobs are queued and slots are in use, and if the window is open and
-// no continuation waits. It does not wait once maxUnacknowledged continuations wait. The
-// window lets the start of short work share a line of the journal with its end.
-func (l *loop) commit() {
-	if l.fatal != nil || !l.x.Pending() {
-		return
-	}
-	starved := !l.slots.Queued() || !l.slots.Busy()
-	if starved && (len(l.backlog) > 0 || !l.windowed) || len(l.backlog) >= maxUnacknowledged {
-		l.flush()
-		return
-	}
-	l.openWindow()
-}
-
-// openWindow starts the commit window, in which events wait for others.
-func (l *loop) openWindow() {
-	if !l.windowed {
-		l.windowed = true
-		l.window.Reset(commitWindow)
-	}
-}
-
-// flush hands all events to the journal and closes the window.
-func (l *loop) flush() {
-	l.windowed = false
-	l.window.Stop()
-	l.x.Flush()
-}
-
-// acknowledge shows a commit that is now durable, and calls the continuations that
-// waited for it.
-func (l *loop) acknowledge(a checkpoint.Ack) {
-	c, err := l.x.Acknowledge(a)
-	if err != nil {
-		l.broken(err)
-		return
-	}
-	if !l.slots.Queued() { // the continuations may start work that ends soon
-		l.openWindow()
-	}
-	l.durable(c)
-}
-
-func (l *loop) durable(c state.Commit) {
-	l.show(c)
-	for len(l.backlog) > 0 && l.backlog[0].seq <= c.Seq {
-		next := l.backlog[0]
-		l.backlog = l.backlog[1:]
-		next.run()
-	}
-}
-
-// add records events, and calls then (unless nil) once these and all earlier events are
-// durable. It calls then at once if they are durable already, and never after a fatal
-// error.
-func (l *loop) add(then func(), events ...state.Event) {
-	seq := l.x.Add(events...)
-	switch {
-	case then == nil || l.fatal != nil:
-	case seq <= l.x.Durable():
-		then()
-	default:
-		l.backlog = append(l.backlog, continuation{seq: seq, run: then})
-	}
-}
-
-// drain makes all events durable, including events that are added meanwhile. It handles
-// each commit before it receives the next. Views therefore get commits in order, even if
-// a continuation calls drain, too.
-func (l *loop) drain() {
-	for l.fatal == nil && l.x.Unacknowledged() {
-		l.x.Flush()
-		l.acknowledge(<-l.x.Acks())
-	}
-	if l.fatal != nil {
-		return
-	}
-	if _, err := l.x.Drain(l.ctx); err != nil { // nothing is pending, but the session may be poisoned
-		l.broken(err)
-	}
-}
-
-// broken stops the run after the journal could not be written.
-func (l *loop) broken(err error) {
-	if l.fatal == nil {
-		l.fatal = err
-	}
-	l.backlog = nil
-	l.halt(stopBroken)
 }
 
 // halt has the loop start nothing new. A weaker reason does not replace a stronger one.

@@ -162,7 +162,7 @@ func (l *loop) decided(n *node) {
 			if of := l.pl.Formerly(n.ws, rec); of != nil {
 				e.SameAs = of.Name
 			}
-			l.add(nil, e)
+			l.rec.Add(nil, e)
 		}
 		l.uncertain(n)
 	case plan.Blocked, plan.Depends:
@@ -196,10 +196,10 @@ func (l *loop) skipWorkstream(n *node) {
 	if rec := l.x.State().Workstream(n.ws.Name); !rec.AllSkipped() {
 		l.enter()
 		l.recordedFiles.release(rec)
-		l.add(nil, state.WorkstreamSkipped{Workstream: n.ws.Name, Reason: n.step.Reason})
+		l.rec.Add(nil, state.WorkstreamSkipped{Workstream: n.ws.Name, Reason: n.step.Reason})
 	}
 	l.member(n.ws, false)
-	l.add(func() { l.end(n, true) })
+	l.rec.Add(func() { l.end(n, true) })
 }
 
 // keep continues with a workstream that is done: it restores artifacts, records edits, and
@@ -253,7 +253,7 @@ func (l *loop) takeEdits(n *node, changed []plan.Conflict) {
 // recordEdited records artifacts as they are now.
 func (l *loop) recordEdited(ws *pipeline.Workstream, artifacts []state.Artifact, edited []state.Text) {
 	l.recordedFiles.make(ws, l.sv.Extend(ws.ArtifactPatterns), artifacts)
-	l.add(nil, state.WorkstreamEdited{Workstream: ws.Name, Artifacts: artifacts, Edited: edited})
+	l.rec.Add(nil, state.WorkstreamEdited{Workstream: ws.Name, Artifacts: artifacts, Edited: edited})
 	delete(l.facts.Conflicts, ws.Name)
 }
 
@@ -288,7 +288,7 @@ func (l *loop) judgeWorkstream(n *node) {
 		if rec := l.x.State().Workstream(n.ws.Name); rec.Status == state.Completed {
 			l.pl.Mark(n.ws.Name, plan.Reuse)
 			l.member(n.ws, false)
-			l.add(func() { l.end(n, true) }) // once the verdicts are durable
+			l.rec.Add(func() { l.end(n, true) }) // once the verdicts are durable
 			return
 		}
 		l.enter()
@@ -300,12 +300,12 @@ func (l *loop) judgeWorkstream(n *node) {
 // then.
 func (l *loop) complete(n *node, e state.WorkstreamCompleted) {
 	l.pl.Mark(n.ws.Name, plan.Reuse)
-	l.add(nil, e)
+	l.rec.Add(nil, e)
 	l.captureBoundary(func() {
 		l.checkpoint(state.TriggerWorkstreamComplete, "")
 		l.member(n.ws, true)
 	})
-	l.add(func() { l.end(n, true) })
+	l.rec.Add(func() { l.end(n, true) })
 }
 
 // failWorkstream ends a workstream with a failure. A once step whose work is done becomes
@@ -314,17 +314,17 @@ func (l *loop) complete(n *node, e state.WorkstreamCompleted) {
 func (l *loop) failWorkstream(n *node, f state.Failure) {
 	l.enter()
 	if n.ws.Effect == pipeline.Once && plan.Done(l.x.State().Workstream(n.ws.Name)) {
-		l.add(nil, state.WorkstreamUncertain{Workstream: n.ws.Name, Error: f})
+		l.rec.Add(nil, state.WorkstreamUncertain{Workstream: n.ws.Name, Error: f})
 		l.leaveUncertain(n)
 		return
 	}
-	l.add(func() { l.end(n, false) }, state.WorkstreamFailed{Workstream: n.ws.Name, Error: f, Left: n.left})
+	l.rec.Add(func() { l.end(n, false) }, state.WorkstreamFailed{Workstream: n.ws.Name, Error: f, Left: n.left})
 	l.fail(f)
 }
 
 // interruptWorkstream leaves a workstream for the next run.
 func (l *loop) interruptWorkstream(n *node) {
-	l.add(func() { l.end(n, false) }, state.WorkstreamInterrupted{Workstream: n.ws.Name, Attempt: n.attempt})
+	l.rec.Add(func() { l.end(n, false) }, state.WorkstreamInterrupted{Workstream: n.ws.Name, Attempt: n.attempt})
 }
 
 // fail records a failure for the end of the run, and has nothing new start unless the run

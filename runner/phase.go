@@ -62,7 +62,7 @@ func (l *loop) runPhase(phase *pipeline.Phase) bool {
 	}
 	if rec := l.x.State().Phase(phase.Name); rec == nil || rec.Status != state.Completed || l.phase.entered {
 		l.phase.passed = true
-		l.add(nil, state.PhaseCompleted{Phase: phase.Name, DurationMS: l.o.Now().Sub(began).Milliseconds()})
+		l.rec.Add(nil, state.PhaseCompleted{Phase: phase.Name, DurationMS: l.o.Now().Sub(began).Milliseconds()})
 	}
 	return true
 }
@@ -123,7 +123,7 @@ func (l *loop) recordSkipped(phase *pipeline.Phase, reason state.Text) {
 		for _, ws := range phase.Workstreams {
 			l.recordedFiles.release(l.x.State().Workstream(ws.Name))
 		}
-		l.add(nil, state.PhaseSkipped{Phase: phase.Name, Reason: reason})
+		l.rec.Add(nil, state.PhaseSkipped{Phase: phase.Name, Reason: reason})
 	}
 }
 
@@ -133,7 +133,7 @@ func (l *loop) enter() {
 	l.dirty = true
 	if !l.phase.entered {
 		l.phase.entered = true
-		l.add(nil, state.PhaseStarted{Phase: l.phase.phase.Name})
+		l.rec.Add(nil, state.PhaseStarted{Phase: l.phase.phase.Name})
 	}
 }
 

@@ -65,7 +65,7 @@ func (l *loop) restoreThen(n *node, then func()) {
 				l.end(n, false)
 			default:
 				l.enter()
-				l.add(nil, event)
+				l.rec.Add(nil, event)
 				l.restored(n.ws.Name, wanted)
 				then()
 			}

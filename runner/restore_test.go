@@ -18,6 +18,7 @@ import (
 	"prdrunner/runner"
 	"prdrunner/runner/plan"
 	"prdrunner/runner/process"
+	"prdrunner/runner/record"
 )
 
 func (b *bench) wantFile(name, want string) {
@@ -396,7 +397,7 @@ func TestPartialWorkOfAKilledRunIsKept(t *testing.T) {
 		fsys := &noCheckpoints{FS: store.OS()}
 		b := killedOver(t, fsys)
 		fsys.broken.Store(broken)
-		b.must(state.StatusComplete, func(o *runner.Options) { o.OnCheckpointError = runner.CheckpointErrorSkip })
+		b.must(state.StatusComplete, func(o *runner.Options) { o.OnCheckpointError = record.Skip })
 		fsys.broken.Store(false)
 		b.wantFile("seen", "a")
 		if len(b.warned) == 0 || !strings.Contains(b.warned[0], "out/a.txt") {
@@ -435,7 +436,7 @@ func TestPartialWorkOfAKilledRunIsKept(t *testing.T) {
 // What was killed is gone on with all the same, once it can be captured.
 func TestPartialWorkThatIsNotKeptStays(t *testing.T) {
 	t.Parallel()
-	skip := func(o *runner.Options) { o.OnCheckpointError = runner.CheckpointErrorSkip }
+	skip := func(o *runner.Options) { o.OnCheckpointError = record.Skip }
 	t.Run("no capture", func(t *testing.T) {
 		t.Parallel()
 		fsys := &noObjects{FS: store.OS()}

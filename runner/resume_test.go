@@ -9,6 +9,7 @@ import (
 	"prdrunner/checkpoint/state"
 	"prdrunner/runner"
 	"prdrunner/runner/plan"
+	"prdrunner/runner/record"
 )
 
 const gateAdded = `
@@ -212,8 +213,8 @@ func (s silent) Approve(ctx context.Context, _ runner.Question) (runner.Answer, 
 	return runner.Answer{}, ctx.Err()
 }
 
-func (silent) Unwritten(context.Context, string) (runner.OnCheckpointError, error) {
-	return runner.CheckpointErrorPause, nil
+func (silent) Unwritten(context.Context, string) (record.OnFailure, error) {
+	return record.Pause, nil
 }
 
 func (s silent) Resolve(ctx context.Context, _ []plan.Conflict) (plan.OnConflict, error) {

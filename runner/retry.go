@@ -24,7 +24,7 @@ func (l *loop) retryOrFail(n *node, f state.Failure, res Result) {
 		l.failWorkstream(n, n.calledOff(f))
 		return
 	}
-	l.add(nil, state.WorkstreamAttemptFailed{Workstream: n.ws.Name, Attempt: n.attempt, Error: f, RetryInMS: pause.Milliseconds(), Left: n.left})
+	l.rec.Add(nil, state.WorkstreamAttemptFailed{Workstream: n.ws.Name, Attempt: n.attempt, Error: f, RetryInMS: pause.Milliseconds(), Left: n.left})
 	n.left = nil
 	if l.status != running {
 		l.interruptWorkstream(n)

@@ -7,9 +7,9 @@
 //
 // Package survey gathers the facts, which touches files; package plan decides from them
 // and touches none. The run loop (loop.go) starts what was decided in the order that
-// package schedule says, and records the results. Begin with Build. The engine knows no
-// operating system and no terminal: an Executor runs processes, an Asker asks the user,
-// and a View shows the run.
+// package schedule says; package record makes the results durable. Begin with Build. The
+// engine knows no operating system and no terminal: an Executor runs processes, an Asker
+// asks the user, and a View shows the run.
 package runner
 
 import (
@@ -24,6 +24,7 @@ import (
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/pipeline"
 	"prdrunner/runner/plan"
+	"prdrunner/runner/record"
 	"prdrunner/runner/survey"
 )
 
@@ -66,7 +67,7 @@ type Options struct {
 	PlanFile          string          // the file of the saved plan, relative to the workspace with slashes: it does not count as a change of the workspace; "": none
 	OnConflict        plan.OnConflict // "": ask; edits made after a gate failed are kept without asking
 	OnStale           OnStale
-	OnCheckpointError OnCheckpointError
+	OnCheckpointError record.OnFailure
 	Capture           CaptureAt     // "": CaptureBoundary
 	Grace             time.Duration // between SIGTERM and SIGKILL; 0: 10 s
 

@@ -15,6 +15,7 @@ import (
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 	"prdrunner/runner"
+	"prdrunner/runner/record"
 )
 
 func TestUndecidableVerifyPauses(t *testing.T) {
@@ -180,7 +181,7 @@ phase "two" {
   workstream "B" { script = "echo B >> ran" }
 }
 `
-	with := func(p runner.OnCheckpointError) func(*runner.Options) {
+	with := func(p record.OnFailure) func(*runner.Options) {
 		return func(o *runner.Options) { o.OnCheckpointError = p }
 	}
 	close := func(b *bench, e runner.Ending, err error) {
@@ -190,14 +191,14 @@ phase "two" {
 		}
 	}
 	b := newBench(t, src)
-	e, err := b.build(with(runner.CheckpointErrorPause))
+	e, err := b.build(with(record.Pause))
 	close(b, e, err)
 	b.wantRan("A")
 	if e.Status != state.StatusPaused || e.Pause.Reason != state.PauseCheckpoint {
 		t.Errorf("the session is %s, %+v", e.Status, e.Pause)
 	}
 	b = newBench(t, src)
-	e, _ = b.build(with(runner.CheckpointErrorSkip))
+	e, _ = b.build(with(record.Skip))
 	b.wantRan("A", "B")
 	if e.Status != state.StatusComplete || !e.Unwritten || len(b.warned) != 1 {
 		t.Errorf("the session is %s, warnings %q", e.Status, b.warned)
@@ -208,7 +209,7 @@ phase "two" {
 			t.Error(err)
 		}
 	}
-	b.must(state.StatusComplete, with(runner.CheckpointErrorRetry))
+	b.must(state.StatusComplete, with(record.Retry))
 	b.wantRan("A", "B")
 }
 

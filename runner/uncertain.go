@@ -73,7 +73,7 @@ func (l *loop) verified(n *node, r state.Resolution, had *state.Work) {
 			e.Digest = &digest
 		}
 	}
-	l.add(nil, e)
+	l.rec.Add(nil, e)
 	switch {
 	case r == state.ResolvedDone:
 		delete(l.facts.Conflicts, n.ws.Name) // they concerned artifacts of an earlier run
@@ -94,7 +94,7 @@ func (l *loop) verifiedWithout(n *node, lost []plan.Lost) {
 		Message: state.Text("its verify command says that it happened, but " + err.Error()),
 	}
 	if rec := l.x.State().Workstream(n.ws.Name); rec.Error == nil || *rec.Error != f {
-		l.add(nil, state.WorkstreamUncertain{Workstream: n.ws.Name, Error: f})
+		l.rec.Add(nil, state.WorkstreamUncertain{Workstream: n.ws.Name, Error: f})
 	}
 	l.leaveUncertain(n)
 }
@@ -107,7 +107,7 @@ func (l *loop) leaveUncertain(n *node) {
 	if !l.o.KeepGoing {
 		l.halt(stopPause)
 	}
-	l.add(func() { l.end(n, false) })
+	l.rec.Add(func() { l.end(n, false) })
 }
 
 // describeUncertain returns a text that says what the user must resolve. For steps that have

@@ -16,6 +16,7 @@ import (
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 	"prdrunner/runner"
+	"prdrunner/runner/record"
 )
 
 // noCheckpoints is a file system on which no file comes to be in the directory
@@ -74,7 +75,7 @@ func (w *watched) Commit(c state.Commit) {
 	w.bench.Commit(c)
 }
 
-func (w *watched) options(on runner.OnCheckpointError) func(*runner.Options) {
+func (w *watched) options(on record.OnFailure) func(*runner.Options) {
 	return func(o *runner.Options) { o.OnCheckpointError, o.Views = on, []runner.View{w} }
 }
 
@@ -89,7 +90,7 @@ func TestLastCheckpointThatCannotBeWritten(t *testing.T) {
 	fsys := &noCheckpoints{FS: store.OS()}
 	w := &watched{bench: newBenchOn(t, fsys, last), fsys: fsys}
 	for range 2 { // a second time it is no better
-		e, err := w.build(w.options(runner.CheckpointErrorPause))
+		e, err := w.build(w.options(record.Pause))
 		var derived *checkpoint.DerivedError
 		if !errors.As(err, &derived) || !e.Unwritten {
 			t.Errorf("unwritten %v, error %v", e.Unwritten, err)
@@ -103,7 +104,7 @@ func TestLastCheckpointThatCannotBeWritten(t *testing.T) {
 	}
 	w.wantRan("A")
 	fsys.broken.Store(false)
-	w.must(state.StatusComplete, w.options(runner.CheckpointErrorPause))
+	w.must(state.StatusComplete, w.options(record.Pause))
 	w.wantRan()
 	if len(w.early) > 0 {
 		t.Errorf("%q were shown before they were on disk", w.early)
@@ -119,7 +120,7 @@ func TestLastCheckpointIsSkipped(t *testing.T) {
 	t.Parallel()
 	fsys := &noCheckpoints{FS: store.OS()}
 	w := &watched{bench: newBenchOn(t, fsys, last), fsys: fsys}
-	e := w.must(state.StatusComplete, w.options(runner.CheckpointErrorSkip))
+	e := w.must(state.StatusComplete, w.options(record.Skip))
 	if !e.Unwritten || len(w.early) > 0 {
 		t.Errorf("unwritten %v, shown %q", e.Unwritten, w.early)
 	}
@@ -159,7 +160,7 @@ phase "one" {
 		b.write("go", "")
 	})
 	defer stop()
-	b.must(state.StatusComplete, func(o *runner.Options) { o.OnCheckpointError = runner.CheckpointErrorSkip })
+	b.must(state.StatusComplete, func(o *runner.Options) { o.OnCheckpointError = record.Skip })
 	if err := <-refusals; err == nil || !strings.Contains(err.Error(), "its file could not be written") {
 		t.Errorf("its file can't be written, and it says %v", err)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"prdrunner/checkpoint/state"
 	"prdrunner/runner/plan"
+	"prdrunner/runner/record"
 )
 
 // View shows a run to the user. Its methods are called by a single goroutine, in the order
@@ -62,7 +63,7 @@ type Asker interface {
 	// Resolve asks what to do with edited artifacts.
 	Resolve(ctx context.Context, conflicts []plan.Conflict) (plan.OnConflict, error)
 	// Unwritten asks what to do about a checkpoint that can't be written.
-	Unwritten(ctx context.Context, problem string) (OnCheckpointError, error)
+	Unwritten(ctx context.Context, problem string) (record.OnFailure, error)
 	// Confirm asks a question. The answer no must change nothing.
 	Confirm(ctx context.Context, question string) (bool, error)
 }
@@ -113,14 +114,4 @@ const (
 	CaptureBoundary CaptureAt = "boundary" // as with phase, and whenever a workstream is complete and nothing else runs
 	CapturePhase    CaptureAt = "phase"    // when a run begins and ends, and between phases
 	CaptureOff      CaptureAt = "off"      // only to keep files that would be lost otherwise
-)
-
-// OnCheckpointError decides what happens when a checkpoint can't be written.
-type OnCheckpointError string
-
-// The decisions about a checkpoint that can't be written.
-const (
-	CheckpointErrorPause OnCheckpointError = "pause"
-	CheckpointErrorRetry OnCheckpointError = "retry"
-	CheckpointErrorSkip  OnCheckpointError = "skip"
 )

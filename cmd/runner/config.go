@@ -15,6 +15,7 @@ import (
 	"prdrunner/checkpoint/state"
 	"prdrunner/runner"
 	"prdrunner/runner/plan"
+	"prdrunner/runner/record"
 )
 
 // config is the user's configuration. Flags override PRDRUNNER_* variables, which override
@@ -26,14 +27,14 @@ type config struct {
 		Include []string `mapstructure:"include"`
 	} `mapstructure:"workspace"`
 
-	Pipelines         string                   `mapstructure:"pipelines"` // a directory to search for pipelines
-	Parallel          int                      `mapstructure:"parallel"`  // 0: number of CPUs
-	KeepGoing         bool                     `mapstructure:"keep_going"`
-	PauseAtGates      bool                     `mapstructure:"pause_at_gates"`
-	OnConflict        plan.OnConflict          `mapstructure:"on_conflict"` // "": the user has not chosen
-	OnStale           runner.OnStale           `mapstructure:"on_stale"`
-	OnCheckpointError runner.OnCheckpointError `mapstructure:"on_checkpoint_error"`
-	Grace             time.Duration            `mapstructure:"grace"`
+	Pipelines         string           `mapstructure:"pipelines"` // a directory to search for pipelines
+	Parallel          int              `mapstructure:"parallel"`  // 0: number of CPUs
+	KeepGoing         bool             `mapstructure:"keep_going"`
+	PauseAtGates      bool             `mapstructure:"pause_at_gates"`
+	OnConflict        plan.OnConflict  `mapstructure:"on_conflict"` // "": the user has not chosen
+	OnStale           runner.OnStale   `mapstructure:"on_stale"`
+	OnCheckpointError record.OnFailure `mapstructure:"on_checkpoint_error"`
+	Grace             time.Duration    `mapstructure:"grace"`
 
 	// IDPattern matches a whole PRD id; IDPatternText is its source.
 	IDPattern     *regexp.Regexp `mapstructure:"-"`

@@ -11,6 +11,7 @@ import (
 	"prdrunner/pipeline"
 	"prdrunner/runner"
 	"prdrunner/runner/plan"
+	"prdrunner/runner/record"
 )
 
 const (
@@ -62,7 +63,7 @@ func configKeys() []configKey {
 		configKey{name: "checkpoint.capture", kind: word, words: []string{string(runner.CaptureBoundary), string(runner.CapturePhase), string(runner.CaptureOff)}, fallback: string(runner.CaptureBoundary), help: "when a run captures files: boundary (also after a workstream while no other one runs), phase (only between phases and when a run ends), or off (only what would be lost otherwise)"},
 		configKey{name: "checkpoint.git.mode", kind: word, words: []string{"ref", "commit", "off"}, fallback: "ref", help: "how files are captured in a git work tree: as commits on no branch (ref), as commits on the branch (commit), or without git (off)"},
 		configKey{name: "workspace.include", kind: list, fallback: []string{}, refuse: refuseInclude, help: "globs of files to capture besides those that the pipeline declares; outside git nothing else is captured"},
-		configKey{name: "on_checkpoint_error", kind: word, words: []string{string(runner.CheckpointErrorPause), string(runner.CheckpointErrorRetry), string(runner.CheckpointErrorSkip)}, fallback: string(runner.CheckpointErrorPause), help: "what to do if a checkpoint cannot be written"},
+		configKey{name: "on_checkpoint_error", kind: word, words: []string{string(record.Pause), string(record.Retry), string(record.Skip)}, fallback: string(record.Pause), help: "what to do if a checkpoint cannot be written"},
 		configKey{name: "on_conflict", kind: word, flag: true, words: []string{string(plan.ConflictAsk), string(plan.ConflictRestore), string(plan.ConflictKeep), string(plan.ConflictFail)}, fallback: string(plan.ConflictAsk), help: "what to do with edited artifacts; ask fails without a terminal; if this is not set, the gate judges edits that follow its failure"},
 		configKey{name: "on_stale", kind: word, flag: true, words: []string{string(runner.StaleAsk), string(runner.StaleProceed), string(runner.StaleFail)}, fallback: string(runner.StaleAsk), help: "what to do if the PRD document changed or the session's git branch is gone; ask fails without a terminal"},
 		configKey{name: "pipelines", kind: anyText, fallback: "pipelines", help: "another directory to look for pipelines in, besides the workspace and pipelines/"},

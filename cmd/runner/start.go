@@ -16,6 +16,7 @@ import (
 	"prdrunner/pipeline"
 	"prdrunner/runner"
 	"prdrunner/runner/plan"
+	"prdrunner/runner/record"
 	"prdrunner/runner/view"
 )
 
@@ -237,7 +238,7 @@ func (s *starter) catchUp(ctx context.Context, snap *checkpoint.Snapshot) error 
 	if again != nil && !isA[*checkpoint.DerivedError](again) {
 		return errors.Join(again, session.Close())
 	}
-	if again != nil && s.cfg.OnCheckpointError == runner.CheckpointErrorSkip {
+	if again != nil && s.cfg.OnCheckpointError == record.Skip {
 		return s.skipUnwritten(session, unwritten)
 	}
 	switch closed := session.Close(); {
@@ -256,7 +257,7 @@ func (s *starter) skipUnwritten(session *checkpoint.Session, unwritten error) er
 	skipped, left := session.SkipDerived()
 	fmt.Fprintln(s.env.stderr, "Warning: a checkpoint could not be written, and is skipped:", unwritten)
 	if len(left) > 0 {
-		fmt.Fprintln(s.env.stderr, "Warning:", runner.LeftUnwritten(left))
+		fmt.Fprintln(s.env.stderr, "Warning:", record.LeftUnwritten(left))
 	}
 	session.Add(state.CheckpointSkipped{IDs: skipped, Error: state.Text(unwritten.Error())})
 	if closed := session.Close(); !isA[*checkpoint.DerivedError](closed) {

@@ -12,6 +12,7 @@ import (
 	"prdrunner/checkpoint/state"
 	"prdrunner/runner"
 	"prdrunner/runner/plan"
+	"prdrunner/runner/record"
 )
 
 // ErrNoAnswer says that the input ended before a question was answered. It never means yes.
@@ -174,7 +175,7 @@ func (t *Terminal) Resolve(ctx context.Context, conflicts []plan.Conflict) (plan
 }
 
 // Unwritten implements runner.Asker. Without an answer the run pauses.
-func (t *Terminal) Unwritten(ctx context.Context, problem string) (runner.OnCheckpointError, error) {
+func (t *Terminal) Unwritten(ctx context.Context, problem string) (record.OnFailure, error) {
 	p := page{color: t.color}
 	p.printf("\n%s %s\n", p.paint(yellow, "!"), p.paint(bold, "CHECKPOINT CREATION FAILED"))
 	p.printf("  %s\n", problem)
@@ -185,15 +186,15 @@ func (t *Terminal) Unwritten(ctx context.Context, problem string) (runner.OnChec
 	key, err := t.Choose(ctx, "Choice [r/s/p]: ", []Choice{{"r", "retry"}, {"s", "skip"}, {"p", "pause"}})
 	switch {
 	case errors.Is(err, ErrNoAnswer):
-		return runner.CheckpointErrorPause, nil
+		return record.Pause, nil
 	case err != nil:
-		return runner.CheckpointErrorPause, err
+		return record.Pause, err
 	case key == "r":
-		return runner.CheckpointErrorRetry, nil
+		return record.Retry, nil
 	case key == "s":
-		return runner.CheckpointErrorSkip, nil
+		return record.Skip, nil
 	}
-	return runner.CheckpointErrorPause, nil
+	return record.Pause, nil
 }
 
 // Say prints text to the user.

@@ -1,0 +1,66 @@
+package record
+
+import (
+	"slices"
+
+	"prdrunner/checkpoint/state"
+)
+
+// WriteAll makes all events durable and writes the checkpoint files and documents. The
+// commits are shown only after that, since a checkpoint exists only when its file does.
+func (r *Recorder) WriteAll() {
+	r.holding = true
+	r.Drain()
+	written := r.broken == nil && r.WriteCheckpoints()
+	r.holding = false
+	held := r.held
+	r.held = nil
+	for _, c := range held {
+		if !written {
+			c.Events = slices.DeleteFunc(slices.Clone(c.Events), func(e state.Event) bool {
+				created, ok := e.(state.CheckpointCreated)
+				return ok && !r.session.Written(created.ID)
+			})
+		}
+		r.show(c)
+	}
+}
+
+// show shows a commit, at once or, during WriteAll, after its checkpoint files are written.
+func (r *Recorder) show(c state.Commit) {
+	if r.holding {
+		r.held = append(r.held, c)
+		return
+	}
+	r.run.Show(c)
+}
+
+// WriteDocument writes the PRD document if its interval has passed, and reports whether the
+// interval has passed.
+func (r *Recorder) WriteDocument() bool {
+	if r.broken != nil || !r.session.DocumentDue() {
+		return false
+	}
+	r.Write(Part{Problem: "the document could not be written", Done: "written", Try: func() error { return r.writeDerived(false) }})
+	return true
+}
+
+// WriteCheckpoints writes the checkpoint files and documents, and reports whether it
+// succeeded.
+func (r *Recorder) WriteCheckpoints() bool {
+	return r.Write(Part{
+		Problem: "a checkpoint could not be written", Done: "written",
+		Try:  func() error { return r.writeDerived(true) },
+		skip: r.session.SkipDerived,
+	})
+}
+
+// writeDerived makes all events durable first, since derived files must hold only durable
+// state.
+func (r *Recorder) writeDerived(force bool) error {
+	r.Drain()
+	if r.broken != nil {
+		return r.broken
+	}
+	return r.session.WriteDerived(r.ctx, force)
+}
