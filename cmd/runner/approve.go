@@ -12,6 +12,7 @@ import (
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
+	"prdrunner/cmd/runner/words"
 	"prdrunner/runner"
 )
 
@@ -101,7 +102,7 @@ type answer struct {
 // late.
 func (a *answer) check(g *state.Gate) error {
 	if len(g.Approvers) > 0 && !slices.Contains(g.Approvers, a.by.User) {
-		return usageErrorf("%s may only be answered by %s, not by %s", g.Label, oneOf(g.Approvers), a.by.User)
+		return usageErrorf("%s may only be answered by %s, not by %s", g.Label, words.OneOf(g.Approvers), a.by.User)
 	}
 	if g.ExpiresAt != nil && !a.env.now().Before(*g.ExpiresAt) {
 		return withHint(usageErrorf("%s: the time to answer ended at %s", g.Label, g.ExpiresAt.UTC().Format("2006-01-02 15:04:05")),

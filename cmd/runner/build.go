@@ -16,6 +16,8 @@ import (
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/cmd/runner/config"
+	"prdrunner/cmd/runner/words"
 	"prdrunner/pipeline"
 	"prdrunner/runner"
 	"prdrunner/runner/mask"
@@ -219,7 +221,7 @@ func runBuild(ctx context.Context, env *environment, o buildOptions) error {
 }
 
 // buildOn runs the build of a pipeline that is set up.
-func buildOn(ctx context.Context, env *environment, cfg *config, on *setup, o buildOptions) error {
+func buildOn(ctx context.Context, env *environment, cfg *config.Config, on *setup, o buildOptions) error {
 	p := on.pipeline
 	saved, err := readPlan(env, o.plan, p.ID)
 	if err != nil {
@@ -256,7 +258,7 @@ func buildOn(ctx context.Context, env *environment, cfg *config, on *setup, o bu
 	if err != nil || begin.done {
 		return err
 	}
-	if begin.fresh || cfg.policy().OnComplete != checkpoint.KeepOnComplete { // the build removes or archives the checkpoints of the session
+	if begin.fresh || cfg.Policy().OnComplete != checkpoint.KeepOnComplete { // the build removes or archives the checkpoints of the session
 		if err := s.finished.refuseToLeave(env); err != nil {
 			return err
 		}
@@ -348,7 +350,7 @@ func (b *build) arguments() []state.Text {
 // build holds everything that the engine needs for one run.
 type build struct {
 	env      *environment
-	cfg      *config
+	cfg      *config.Config
 	pipeline *pipeline.Pipeline
 	store    *checkpoint.Store
 	files    *workspace.Workspace
@@ -459,7 +461,7 @@ func logDirectory(env *environment, store *checkpoint.Store, prd string) string 
 }
 
 // engineOptions returns the options of the engine that build and plan share.
-func engineOptions(env *environment, cfg *config, p *pipeline.Pipeline, store *checkpoint.Store, w *workspace.Workspace) runner.Options {
+func engineOptions(env *environment, cfg *config.Config, p *pipeline.Pipeline, store *checkpoint.Store, w *workspace.Workspace) runner.Options {
 	o := runner.Options{
 		Pipeline: p, Store: store, Workspace: env.workdir, Files: w, By: env.actor(), Version: versionString(),
 		Parallel: cfg.Parallel, KeepGoing: cfg.KeepGoing, PauseAtGates: cfg.PauseAtGates,
@@ -494,7 +496,7 @@ func buildError(env *environment, st *state.State, prd string, command func(flag
 	case errors.As(err, &selection) && selection.Uncertain:
 		return withHint(&usageError{err: err}, fmt.Sprintf("`runner resolve %[1]s %[2]s --done` or `runner resolve %[1]s %[2]s --rerun`", prd, text.ShellWord(selection.Name)))
 	case errors.As(err, &selection):
-		if near := nearest(selection.Name, selection.Known); near != "" { // the shell may have removed quotes
+		if near := words.Nearest(selection.Name, selection.Known); near != "" { // the shell may have removed quotes
 			return withHint(&usageError{err: err}, fmt.Sprintf("did you mean %s %s?", selection.Option, text.ShellWord(near)))
 		}
 		return &usageError{err: err}

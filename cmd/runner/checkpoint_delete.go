@@ -14,6 +14,7 @@ import (
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/cmd/runner/config"
 	"prdrunner/runner/view"
 )
 
@@ -103,7 +104,7 @@ func runCheckpointDelete(ctx context.Context, env *environment, o checkpointDele
 // deletion is one run of the command.
 type deletion struct {
 	env     *environment
-	cfg     *config
+	cfg     *config.Config
 	store   *checkpoint.Store
 	files   *workspace.Workspace
 	state   *state.State // before anything was deleted; nil if it can't be read

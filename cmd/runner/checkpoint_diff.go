@@ -12,6 +12,7 @@ import (
 	"prdrunner/checkpoint/compare"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/cmd/runner/config"
 	"prdrunner/runner/view"
 )
 
@@ -77,7 +78,7 @@ func runCheckpointDiff(ctx context.Context, env *environment, o checkpointDiffOp
 	if err != nil {
 		return err
 	}
-	return withFiles(ctx, env, store, func(_ *config, w *workspace.Workspace) error {
+	return withFiles(ctx, env, store, func(_ *config.Config, w *workspace.Workspace) error {
 		c, err := compare.Points(ctx, store, w, st.PRD, compare.Options{
 			From: o.from, To: o.to, Now: env.now(), Lines: true, Texts: o.files || len(o.paths) > 0, Wanted: namedPaths(o.paths),
 		})

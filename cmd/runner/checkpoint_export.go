@@ -18,6 +18,7 @@ import (
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/cmd/runner/config"
 	"prdrunner/runner/view"
 )
 
@@ -107,7 +108,7 @@ func runCheckpointExport(ctx context.Context, env *environment, o checkpointExpo
 			return err
 		}
 	}
-	return withFiles(ctx, env, store, func(_ *config, w *workspace.Workspace) error {
+	return withFiles(ctx, env, store, func(_ *config.Config, w *workspace.Workspace) error {
 		done, err := store.Export(ctx, w, o.prd, to)
 		if isA[*checkpoint.LackingError](err) {
 			return withHint(err, fmt.Sprintf("`runner checkpoint rebuild %s` may repair it; --force exports the rest, and lists what is missing", o.prd))

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -15,6 +14,7 @@ import (
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/cmd/runner/config"
 	"prdrunner/runner/view"
 )
 
@@ -129,8 +129,8 @@ func openArchive(ctx context.Context, env *environment, name string) (io.ReadClo
 
 // openStoreFor opens the state directory to which an archive belongs. If each PRD has its
 // own state directory, it first reads the archive once to find the PRD.
-func openStoreFor(ctx context.Context, env *environment, cfg *config, name string, in io.Reader) (*checkpoint.Store, error) {
-	if !strings.Contains(cfg.Checkpoint.Storage.Location, prdPlaceholder) {
+func openStoreFor(ctx context.Context, env *environment, cfg *config.Config, name string, in io.Reader) (*checkpoint.Store, error) {
+	if !cfg.StatePerPRD() {
 		return openStore(env, cfg, "")
 	}
 	file, ok := in.(io.ReadSeeker)
@@ -154,7 +154,7 @@ func openStoreFor(ctx context.Context, env *environment, cfg *config, name strin
 type importing struct {
 	checkpointImportOptions
 	env     *environment
-	cfg     *config
+	cfg     *config.Config
 	store   *checkpoint.Store
 	archive *checkpoint.Import
 	w       *workspace.Workspace

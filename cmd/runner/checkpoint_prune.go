@@ -16,6 +16,7 @@ import (
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/cmd/runner/config"
 	"prdrunner/runner/view"
 )
 
@@ -101,7 +102,7 @@ func runCheckpointPrune(ctx context.Context, env *environment, o checkpointPrune
 }
 
 // prunable returns the PRDs to prune.
-func prunable(env *environment, cfg *config, store *checkpoint.Store, prd string) ([]string, error) {
+func prunable(env *environment, cfg *config.Config, store *checkpoint.Store, prd string) ([]string, error) {
 	if prd == "" {
 		return store.Known()
 	}
@@ -111,7 +112,7 @@ func prunable(env *environment, cfg *config, store *checkpoint.Store, prd string
 // pruning is one run of the command.
 type pruning struct {
 	env     *environment
-	cfg     *config
+	cfg     *config.Config
 	store   *checkpoint.Store
 	files   *workspace.Workspace
 	o       checkpointPruneOptions

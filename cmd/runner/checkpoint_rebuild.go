@@ -14,6 +14,7 @@ import (
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/cmd/runner/config"
 	"prdrunner/runner/view"
 )
 
@@ -97,7 +98,7 @@ func runCheckpointRebuild(ctx context.Context, env *environment, o checkpointReb
 	if err != nil {
 		return err
 	}
-	return withFiles(ctx, env, store, func(cfg *config, w *workspace.Workspace) error {
+	return withFiles(ctx, env, store, func(cfg *config.Config, w *workspace.Workspace) error {
 		if o.dryRun {
 			found, err := store.Validate(ctx, w, checkpoint.ValidateOptions{PRD: o.prd, Refs: o.references, Deep: true})
 			if err != nil {

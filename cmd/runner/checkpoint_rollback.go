@@ -11,6 +11,7 @@ import (
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/cmd/runner/config"
 	"prdrunner/runner/view"
 )
 
@@ -103,7 +104,7 @@ func runCheckpointRollback(ctx context.Context, env *environment, o checkpointRo
 }
 
 // runRollback shows the rollback, asks, and carries it out.
-func runRollback(ctx context.Context, env *environment, cfg *config, store *checkpoint.Store, w *workspace.Workspace, person *view.Terminal, o checkpointRollbackOptions) error {
+func runRollback(ctx context.Context, env *environment, cfg *config.Config, store *checkpoint.Store, w *workspace.Workspace, person *view.Terminal, o checkpointRollbackOptions) error {
 	if !o.dryRun && !o.manual {
 		if err := settleUnplanned(ctx, env, cfg, store, o.prd, w); err != nil {
 			return err
@@ -136,7 +137,7 @@ func runRollback(ctx context.Context, env *environment, cfg *config, store *chec
 // incomplete end of the journal, or an import that was cut short. If only a rollback was
 // cut short, settleUnplanned does not finish it: the plan knows where that leads, and a
 // rollback that is refused must finish nothing.
-func settleUnplanned(ctx context.Context, env *environment, cfg *config, store *checkpoint.Store, prd string, w *workspace.Workspace) error {
+func settleUnplanned(ctx context.Context, env *environment, cfg *config.Config, store *checkpoint.Store, prd string, w *workspace.Workspace) error {
 	snap, err := readSession(store, prd)
 	if err != nil || !unsettled(snap) {
 		return nil // PlanRollback reports the error
@@ -179,7 +180,7 @@ func previewRollback(ctx context.Context, env *environment, store *checkpoint.St
 
 // refusedRollback adds a hint to the error of a refused rollback. If damage is the reason,
 // it marks the checkpoint as damaged, unless the command must not change anything.
-func refusedRollback(ctx context.Context, env *environment, cfg *config, store *checkpoint.Store, w *workspace.Workspace, o checkpointRollbackOptions, target string, err error) error {
+func refusedRollback(ctx context.Context, env *environment, cfg *config.Config, store *checkpoint.Store, w *workspace.Workspace, o checkpointRollbackOptions, target string, err error) error {
 	unfinished, _ := store.PlanFinish(ctx, nil, o.prd) // a refused rollback must not finish an earlier one
 	if _, _, ok := damageIn(err, target); ok && unfinished == nil && !o.dryRun && !o.manual {
 		session, locked := lockSession(ctx, env, cfg, store, o.prd, w)

@@ -9,6 +9,7 @@ import (
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/cmd/runner/config"
 )
 
 type checkpointShowOptions struct {
@@ -75,7 +76,7 @@ func runCheckpointShow(ctx context.Context, env *environment, o checkpointShowOp
 	if err != nil {
 		return err
 	}
-	return withFiles(ctx, env, store, func(_ *config, w *workspace.Workspace) error {
+	return withFiles(ctx, env, store, func(_ *config.Config, w *workspace.Workspace) error {
 		found, err := store.Inspect(ctx, w, st.PRD, o.reference)
 		if err != nil {
 			return archivedHint(env, store, st.PRD, referenceHint(st.PRD, err))

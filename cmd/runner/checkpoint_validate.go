@@ -12,6 +12,7 @@ import (
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/cmd/runner/config"
 )
 
 type checkpointValidateOptions struct {
@@ -111,7 +112,7 @@ func runCheckpointValidate(ctx context.Context, env *environment, o checkpointVa
 	if err != nil {
 		return err
 	}
-	return withFiles(ctx, env, store, func(cfg *config, w *workspace.Workspace) error {
+	return withFiles(ctx, env, store, func(cfg *config.Config, w *workspace.Workspace) error {
 		found, err := store.Validate(ctx, w, checkpoint.ValidateOptions{PRD: o.prd, Refs: o.references, Deep: o.deep})
 		if errors.Is(err, checkpoint.ErrNoSession) {
 			return noSession(env, store, o.prd)
@@ -146,7 +147,7 @@ func runCheckpointValidate(ctx context.Context, env *environment, o checkpointVa
 
 // markFound validates again under the lock, and records the findings. It can't record
 // anything if the journal is damaged.
-func markFound(ctx context.Context, env *environment, cfg *config, store *checkpoint.Store, w *workspace.Workspace, o checkpointValidateOptions, found *checkpoint.Validation) (*checkpoint.Marks, error) {
+func markFound(ctx context.Context, env *environment, cfg *config.Config, store *checkpoint.Store, w *workspace.Workspace, o checkpointValidateOptions, found *checkpoint.Validation) (*checkpoint.Marks, error) {
 	for _, s := range found.Sessions {
 		if s.Place == checkpoint.PlaceCurrent && s.Journal != nil {
 			return nil, nil

@@ -3,6 +3,8 @@ package main
 import (
 	"slices"
 	"strings"
+
+	"prdrunner/cmd/runner/config"
 )
 
 // childEnvironment returns the part of Runner's environment that its processes inherit. It
@@ -16,6 +18,6 @@ func childEnvironment(environ []string) []string {
 	}
 	return slices.DeleteFunc(slices.Clone(environ), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
-		return strings.HasPrefix(name, variablePrefix) || slices.Contains(own, name)
+		return strings.HasPrefix(name, config.VariablePrefix) || slices.Contains(own, name)
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"prdrunner/cmd/runner/config"
 	"prdrunner/pipeline"
 )
 
@@ -169,7 +170,7 @@ func gateLabels(p *pipeline.Pipeline) []string {
 
 // completionConfig returns the configuration for a completion. It returns nil if the
 // configuration is invalid, because a completion must not print diagnostics.
-func completionConfig(env *environment, cmd *cobra.Command) *config {
+func completionConfig(env *environment, cmd *cobra.Command) *config.Config {
 	if err := env.begin(cmd); err != nil {
 		return nil
 	}

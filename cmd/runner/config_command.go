@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"prdrunner/checkpoint/state"
+	"prdrunner/cmd/runner/config"
 )
 
 type configOptions struct {
@@ -45,8 +46,8 @@ Runner takes each setting from the first of these that has it:
 
 // configOutput is what `runner config --json` prints.
 type configOutput struct {
-	FormatVersion string    `json:"format_version"`
-	Settings      []setting `json:"settings"`
+	FormatVersion string           `json:"format_version"`
+	Settings      []config.Setting `json:"settings"`
 }
 
 func runConfig(_ context.Context, o configOptions) error {
@@ -57,20 +58,20 @@ func runConfig(_ context.Context, o configOptions) error {
 	if err != nil {
 		return err
 	}
-	return showSettings(o, cfg.settings(), func(s setting) string { return string(s.Source) })
+	return showSettings(o, cfg.Settings(), func(s config.Setting) string { return string(s.Source) })
 }
 
 func showDefaults(o configOptions) error {
 	help := make(map[string]string)
-	var settings []setting
-	for _, k := range configKeys() {
-		help[k.name] = k.help
-		settings = append(settings, setting{Key: k.name, Value: k.fallback, Source: "default"})
+	var settings []config.Setting
+	for _, k := range config.Keys() {
+		help[k.Name] = k.Help
+		settings = append(settings, config.Setting{Key: k.Name, Value: k.Default, Source: "default"})
 	}
-	return showSettings(o, settings, func(s setting) string { return help[s.Key] })
+	return showSettings(o, settings, func(s config.Setting) string { return help[s.Key] })
 }
 
-func showSettings(o configOptions, settings []setting, note func(setting) string) error {
+func showSettings(o configOptions, settings []config.Setting, note func(config.Setting) string) error {
 	if o.json {
 		out := configOutput{FormatVersion: outputFormat}
 		for _, s := range settings {

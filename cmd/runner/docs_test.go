@@ -13,6 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
+
+	"prdrunner/cmd/runner/config"
 )
 
 const readmePath = "../../README.md"
@@ -163,23 +165,26 @@ func TestHelp(t *testing.T) {
 // it says of itself.
 func TestInitConfigIsTheDefaults(t *testing.T) {
 	t.Parallel()
-	entries, err := yamlEntries([]byte(configTemplate))
+	cfg, err := loadConfig(testEnvironment(t, map[string]string{"runner.yaml": configTemplate}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var problems configError
-	got := checkEntries(entries, &problems)
-	if len(problems.list) > 0 {
-		t.Fatal(&problems)
-	}
 	fallbacks := make(map[string]any)
-	for _, k := range configKeys() {
-		fallbacks[k.name] = k.fallback
+	for _, k := range config.Keys() {
+		fallbacks[k.Name] = k.Default
 	}
-	for key, value := range got.values {
-		if diff := cmp.Diff(fallbacks[key], value); diff != "" {
-			t.Errorf("%s is not the default: %s", key, diff)
+	set := 0
+	for _, s := range cfg.Settings() {
+		if s.Source == "default" {
+			continue
 		}
+		set++
+		if diff := cmp.Diff(fallbacks[s.Key], s.Value); diff != "" {
+			t.Errorf("%s is not the default: %s", s.Key, diff)
+		}
+	}
+	if set == 0 {
+		t.Error("the configuration that init writes sets nothing")
 	}
 }
 

@@ -3,9 +3,8 @@ package main
 import (
 	"fmt"
 	"slices"
-	"strings"
 
-	"github.com/agext/levenshtein"
+	"prdrunner/cmd/runner/words"
 )
 
 // enum is the value of a flag that takes one of a few words.
@@ -21,7 +20,7 @@ func newEnum(value *string, allowed ...string) *enum {
 // Set implements pflag.Value.
 func (e *enum) Set(s string) error {
 	if !slices.Contains(e.allowed, s) {
-		return fmt.Errorf("must be %s", oneOf(e.allowed))
+		return fmt.Errorf("must be %s", words.OneOf(e.allowed))
 	}
 	*e.value = s
 	return nil
@@ -37,22 +36,3 @@ func (e *enum) String() string {
 
 // Type implements pflag.Value: the name of the argument in the help text.
 func (e *enum) Type() string { return "WORD" }
-
-// oneOf lists words for a message: `a, b or c`.
-func oneOf(words []string) string {
-	if len(words) < 2 {
-		return strings.Join(words, "")
-	}
-	return strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]
-}
-
-// nearest returns the candidate that the user most likely meant by a misspelt word, or "".
-func nearest(word string, candidates []string) string {
-	best, bestDistance := "", max(2, len(word)/4)+1
-	for _, c := range candidates {
-		if d := levenshtein.Distance(word, c, nil); d < bestDistance {
-			best, bestDistance = c, d
-		}
-	}
-	return best
-}

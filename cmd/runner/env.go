@@ -18,6 +18,7 @@ import (
 
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
+	"prdrunner/cmd/runner/config"
 	"prdrunner/pipeline"
 	"prdrunner/runner/view"
 )
@@ -41,10 +42,10 @@ type environment struct {
 	typedIn string         // the directory in which the user typed the command; absolute; "" if it is the workspace
 	signals signals        // ask this process to end
 
-	config   *config      // set by loadConfig
-	log      hclog.Logger // set by logger
-	warning  sync.Mutex   // guards warnings
-	warnings []error      // printed after the command's result
+	config   *config.Config // set by loadConfig
+	log      hclog.Logger   // set by logger
+	warning  sync.Mutex     // guards warnings
+	warnings []error        // printed after the command's result
 
 	report *pipeline.Report // the diagnostics that were printed, nil if none were
 }
@@ -236,4 +237,25 @@ func (e *environment) localize(text string) string {
 		return text // the commands are already adapted
 	}
 	return strings.ReplaceAll(text, "`runner ", "`"+here)
+}
+
+// loadConfig reads the configuration, once per process.
+func loadConfig(env *environment) (*config.Config, error) {
+	if env.config != nil {
+		return env.config, nil
+	}
+	from := config.Sources{Workspace: env.workdir, Environ: env.environ, Flags: env.flags, Display: env.display, Read: readRegular}
+	if env.options.config != "" {
+		from.File = env.path(env.options.config)
+	}
+	cfg, err := config.Load(from)
+	var mistakes *config.Error
+	if errors.As(err, &mistakes) {
+		return nil, withHint(err, "`runner config --defaults` lists every key")
+	}
+	if err != nil {
+		return nil, err
+	}
+	env.config = cfg
+	return cfg, nil
 }

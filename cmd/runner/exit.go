@@ -11,6 +11,7 @@ import (
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/checkpoint/workspace/git"
+	"prdrunner/cmd/runner/config"
 	"prdrunner/runner"
 )
 
@@ -115,7 +116,7 @@ func knownCode(err error) (code int, known bool) {
 		errors.Is(err, checkpoint.ErrUnfinishedImport), errors.Is(err, checkpoint.ErrNotRegular), errors.Is(err, checkpoint.ErrTooLong),
 		errors.Is(err, runner.ErrStale), isA[*runner.BranchGoneError](err), errors.Is(err, runner.ErrConflict), errors.Is(err, runner.ErrPlanMoved):
 		return exitDamaged, true
-	case isA[*usageError](err), isA[*configError](err), isA[*pipelineNotFoundError](err), isA[*checkpoint.RefusedError](err), isA[*disk.IDError](err),
+	case isA[*usageError](err), isA[*config.Error](err), isA[*config.AmbiguousError](err), isA[*pipelineNotFoundError](err), isA[*checkpoint.RefusedError](err), isA[*disk.IDError](err),
 		isA[*git.StateError](err), isA[*workspace.ObstructedError](err),
 		errors.Is(err, errDiagnosed), errors.Is(err, runner.ErrDeclined),
 		errors.Is(err, checkpoint.ErrNoSession), errors.Is(err, state.ErrNoCheckpoint):

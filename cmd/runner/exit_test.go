@@ -9,6 +9,7 @@ import (
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
+	"prdrunner/cmd/runner/config"
 	"prdrunner/runner"
 )
 
@@ -26,7 +27,8 @@ func TestExitCodes(t *testing.T) {
 		{&endedError{status: state.StatusPaused, signal: "SIGTERM"}, exitTerminated},
 		{&endedError{status: state.StatusPaused, signal: "SIGHUP"}, exitTerminated},
 		{errDiagnosed, exitUsage},
-		{&configError{}, exitUsage},
+		{&config.Error{}, exitUsage},
+		{&config.AmbiguousError{Files: []string{"runner.json"}}, exitUsage},
 		{usageErrorf("x"), exitUsage},
 		{&pipelineNotFoundError{}, exitUsage},
 		{runner.ErrDeclined, exitUsage},

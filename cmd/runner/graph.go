@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"prdrunner/cmd/runner/words"
 	"prdrunner/pipeline/graph"
 )
 
@@ -34,7 +35,7 @@ without a value, one instance is drawn, as NAME[…].`,
 	o.ref.addFlags(cmd)
 	o.ref.open = true
 	formats := []string{"text", "dot", "mermaid", "json"}
-	cmd.Flags().Var(newEnum(&o.format, formats...), "format", "what to print: "+oneOf(formats))
+	cmd.Flags().Var(newEnum(&o.format, formats...), "format", "what to print: "+words.OneOf(formats))
 	return cmd
 }
 

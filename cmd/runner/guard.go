@@ -12,6 +12,7 @@ import (
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/cmd/runner/config"
 	"prdrunner/pipeline"
 	"prdrunner/runner/mask"
 )
@@ -22,7 +23,7 @@ import (
 // that a build got from flags. It warns the user if some values can't be known. Files that
 // the last capture left out are left out again in any case, until a build, which knows all
 // values, finds that they hold something else.
-func guarded(ctx context.Context, env *environment, cfg *config, store *checkpoint.Store, prd string) (*workspace.Workspace, error) {
+func guarded(ctx context.Context, env *environment, cfg *config.Config, store *checkpoint.Store, prd string) (*workspace.Workspace, error) {
 	w, err := openWorkspace(ctx, env, cfg, store)
 	if err != nil {
 		return nil, err
@@ -73,7 +74,7 @@ func (e *unknownSecretsError) Unwrap() error { return e.err }
 // none. If ref names no file, that is the pipeline that the session ran, if its file still
 // exists. It returns an unknownSecretsError if the pipeline has sensitive values, or may
 // have some, and they can't be known.
-func knownSecrets(env *environment, cfg *config, store *checkpoint.Store, ref pipelineRef) (*mask.Masker, error) {
+func knownSecrets(env *environment, cfg *config.Config, store *checkpoint.Store, ref pipelineRef) (*mask.Masker, error) {
 	snap, damaged := store.Load(ref.prd)
 	switch {
 	case errors.Is(damaged, checkpoint.ErrNoSession):
@@ -86,7 +87,7 @@ func knownSecrets(env *environment, cfg *config, store *checkpoint.Store, ref pi
 
 // secretsOf does the work of knownSecrets for a session that was read, or that could not
 // be read because it is damaged. Without a session, st and damaged are nil.
-func secretsOf(env *environment, cfg *config, ref pipelineRef, st *state.State, damaged error) (*mask.Masker, error) {
+func secretsOf(env *environment, cfg *config.Config, ref pipelineRef, st *state.State, damaged error) (*mask.Masker, error) {
 	var names []string
 	unknown := &unknownSecretsError{}
 	if st != nil {

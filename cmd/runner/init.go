@@ -14,6 +14,8 @@ import (
 	"github.com/hashicorp/hcl/v2/hclwrite"
 	"github.com/spf13/cobra"
 	"github.com/zclconf/go-cty/cty"
+
+	"prdrunner/cmd/runner/config"
 )
 
 //go:embed templates/pipeline.hcl.tmpl
@@ -83,7 +85,7 @@ func alreadyThere(o initOptions, path string) error {
 
 // writeConfig writes a runner.yaml, unless the workspace has a configuration.
 func writeConfig(o initOptions) error {
-	existing, err := findConfigFile(filepath.Join(o.env.workdir, "runner"))
+	existing, err := config.FindFile(filepath.Join(o.env.workdir, "runner"))
 	if err != nil {
 		return err
 	}

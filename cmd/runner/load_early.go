@@ -2,6 +2,7 @@ package main
 
 import (
 	"prdrunner/checkpoint"
+	"prdrunner/cmd/runner/config"
 )
 
 // earlyLoad reads a session while the command reads the pipeline. Commands that change
@@ -15,7 +16,7 @@ type earlyLoad struct {
 
 // loadEarly starts to read the session of a PRD, if prd is not "". The caller must call
 // wait.
-func loadEarly(env *environment, cfg *config, prd string) *earlyLoad {
+func loadEarly(env *environment, cfg *config.Config, prd string) *earlyLoad {
 	l := &earlyLoad{done: make(chan struct{})}
 	if prd == "" || checkPRD(env, cfg, prd) != nil { // setUp reports the mistake
 		close(l.done)

@@ -16,6 +16,7 @@ import (
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
+	"prdrunner/cmd/runner/words"
 	"prdrunner/runner"
 	"prdrunner/runner/view"
 )
@@ -120,7 +121,7 @@ func loggedSteps(st *state.State, name string) ([]loggedStep, error) {
 			labels[i] = s.label
 		}
 		err := usageErrorf("there is no workstream or gate %q in %s", name, st.PRD)
-		if near := nearest(name, labels); near != "" {
+		if near := words.Nearest(name, labels); near != "" {
 			return nil, withHint(err, fmt.Sprintf("did you mean %s?", text.ShellWord(near)))
 		}
 		return nil, err

@@ -6,6 +6,7 @@ import (
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/cmd/runner/config"
 	"prdrunner/runner/view"
 )
 
@@ -24,7 +25,7 @@ func newNotCaptured(leftOut, unstable, special []string) notCaptured {
 func leftOutOf(ctx context.Context, env *environment, store *checkpoint.Store, ref *state.CheckpointRef) (notCaptured, error) {
 	l := &workspace.Listing{}
 	if c := ref.Capture; c != nil && c.LeftOut+c.Unstable+c.Special > 0 {
-		err := withFiles(ctx, env, store, func(_ *config, w *workspace.Workspace) (err error) {
+		err := withFiles(ctx, env, store, func(_ *config.Config, w *workspace.Workspace) (err error) {
 			l, err = w.Load(ctx, c.Listing)
 			return err
 		})

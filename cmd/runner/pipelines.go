@@ -18,6 +18,8 @@ import (
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/text"
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/cmd/runner/config"
+	"prdrunner/cmd/runner/words"
 	"prdrunner/pipeline"
 )
 
@@ -87,7 +89,7 @@ func (e *pipelineNotFoundError) Error() string {
 
 // loadPipeline finds, reads and evaluates a pipeline. It prints the diagnostics, and
 // returns errDiagnosed if they contain errors.
-func loadPipeline(env *environment, cfg *config, ref pipelineRef) (*pipeline.Pipeline, error) {
+func loadPipeline(env *environment, cfg *config.Config, ref pipelineRef) (*pipeline.Pipeline, error) {
 	read, err := readPipeline(env, cfg, ref)
 	if err != nil {
 		return nil, err
@@ -106,7 +108,7 @@ func loadPipeline(env *environment, cfg *config, ref pipelineRef) (*pipeline.Pip
 
 // evaluated finds, reads and evaluates a pipeline for a command that can do without it. It
 // prints nothing, and returns the mistakes as an error.
-func evaluated(env *environment, cfg *config, ref pipelineRef) (*pipeline.Pipeline, error) {
+func evaluated(env *environment, cfg *config.Config, ref pipelineRef) (*pipeline.Pipeline, error) {
 	read, err := readPipeline(env, cfg, ref)
 	if err != nil {
 		return nil, err
@@ -128,7 +130,7 @@ type readResult struct {
 
 // hiddenIn returns a function that reports whether globs ignore a path of the workspace.
 // Globs ignore the state directory even before the first session creates it.
-func hiddenIn(env *environment, cfg *config) func(string) bool {
+func hiddenIn(env *environment, cfg *config.Config) func(string) bool {
 	hidden, state := workspace.Hidden(env.workdir), path.Clean(filepath.ToSlash(cfg.Checkpoint.Storage.Location))
 	return func(name string) bool {
 		return hidden(name) || name == state || strings.HasPrefix(name, state+"/")
@@ -136,7 +138,7 @@ func hiddenIn(env *environment, cfg *config) func(string) bool {
 }
 
 // readPipeline does the work of loadPipeline, and prints nothing.
-func readPipeline(env *environment, cfg *config, ref pipelineRef) (*readResult, error) {
+func readPipeline(env *environment, cfg *config.Config, ref pipelineRef) (*readResult, error) {
 	if ref.prd != "" {
 		if err := checkPRD(env, cfg, ref.prd); err != nil {
 			return nil, err
@@ -202,7 +204,7 @@ func matchesAny(files *workspace.Workspace) func(patterns []string) bool {
 }
 
 // checkPRD refuses an id that does not match the configured pattern.
-func checkPRD(env *environment, cfg *config, id string) error {
+func checkPRD(env *environment, cfg *config.Config, id string) error {
 	if cfg.IDPattern.MatchString(id) {
 		if err := disk.CheckID(id); err != nil {
 			return &usageError{err: err}
@@ -213,14 +215,14 @@ func checkPRD(env *environment, cfg *config, id string) error {
 	if inFile := strings.TrimSuffix(filepath.Base(id), pipelineExtension); inFile != id && cfg.IDPattern.MatchString(inFile) {
 		return withHint(err, fmt.Sprintf("did you mean %s?", inFile))
 	}
-	if near := nearest(strings.ToUpper(id), knownPRDs(env, cfg)); near != "" {
+	if near := words.Nearest(strings.ToUpper(id), knownPRDs(env, cfg)); near != "" {
 		return withHint(err, fmt.Sprintf("did you mean %s?", near))
 	}
 	return withHint(err, "to allow other names: "+pipeline.IDPatternAdvice)
 }
 
 // pipelinePath returns the path of the pipeline's file.
-func pipelinePath(env *environment, cfg *config, ref pipelineRef) (string, error) {
+func pipelinePath(env *environment, cfg *config.Config, ref pipelineRef) (string, error) {
 	switch {
 	case ref.file != "":
 		return env.path(ref.file), nil
@@ -250,7 +252,7 @@ func pipelinePath(env *environment, cfg *config, ref pipelineRef) (string, error
 
 // ranFile returns the pipeline file that the current session of a PRD ran, "" if it is
 // unknown or gone.
-func ranFile(env *environment, cfg *config, prd string) string {
+func ranFile(env *environment, cfg *config.Config, prd string) string {
 	store, err := openStore(env, cfg, prd)
 	if err != nil {
 		return ""
@@ -289,7 +291,7 @@ func howToStartAny(env *environment) string {
 }
 
 // pipelineDirs returns the directories in which Runner searches for pipelines.
-func pipelineDirs(env *environment, cfg *config) []string {
+func pipelineDirs(env *environment, cfg *config.Config) []string {
 	dirs := []string{env.workdir, filepath.Join(env.workdir, "pipelines")}
 	if configured := env.path(cfg.Pipelines); cfg.Pipelines != "" && !slices.Contains(dirs, configured) {
 		dirs = append(dirs, configured)
@@ -299,7 +301,7 @@ func pipelineDirs(env *environment, cfg *config) []string {
 
 // onlyPipeline returns the path of the only pipeline, for a command that names none. It is
 // an error if there are several.
-func onlyPipeline(env *environment, cfg *config) (string, error) {
+func onlyPipeline(env *environment, cfg *config.Config) (string, error) {
 	found, err := findPipelines(env, cfg)
 	switch {
 	case err != nil:
@@ -314,7 +316,7 @@ func onlyPipeline(env *environment, cfg *config) (string, error) {
 
 // noPipelines returns the error of a workspace without pipelines. Its hint names a file
 // that looks like a pipeline, but whose name does not match id_pattern.
-func noPipelines(env *environment, cfg *config) error {
+func noPipelines(env *environment, cfg *config.Config) error {
 	var tried, others []string
 	for _, dir := range pipelineDirs(env, cfg) {
 		tried = append(tried, env.display(dir)+"/"+cfg.IDPatternText+pipelineExtension)
@@ -340,7 +342,7 @@ type foundPipeline struct {
 }
 
 // findPipelines returns the files that `runner build` would find, sorted by PRD id.
-func findPipelines(env *environment, cfg *config) ([]foundPipeline, error) {
+func findPipelines(env *environment, cfg *config.Config) ([]foundPipeline, error) {
 	var found []foundPipeline
 	for _, dir := range pipelineDirs(env, cfg) {
 		entries, err := os.ReadDir(dir)
@@ -360,7 +362,7 @@ func findPipelines(env *environment, cfg *config) ([]foundPipeline, error) {
 }
 
 // knownPRDs returns the ids that have a pipeline, for suggestions and completion.
-func knownPRDs(env *environment, cfg *config) []string {
+func knownPRDs(env *environment, cfg *config.Config) []string {
 	found, err := findPipelines(env, cfg)
 	if err != nil {
 		return nil // a suggestion is not worth an error

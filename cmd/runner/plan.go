@@ -16,6 +16,7 @@ import (
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
+	"prdrunner/cmd/runner/config"
 	"prdrunner/runner"
 	"prdrunner/runner/plan"
 	"prdrunner/runner/view"
@@ -268,7 +269,7 @@ func refusePlanFile(env *environment, on *setup, name string) error {
 		return withHint(usageErrorf("%s is in the state directory, which holds only what Runner writes there", name), hint)
 	}
 	base := withoutLinks(filepath.Join(env.workdir, "runner"))
-	if slices.ContainsFunc(configExtensions(), func(extension string) bool { return path == base+extension }) {
+	if slices.ContainsFunc(config.Extensions(), func(extension string) bool { return path == base+extension }) {
 		return withHint(usageErrorf("%s would be read as the configuration", name), hint)
 	}
 	rel, err := filepath.Rel(withoutLinks(env.workdir), path)

@@ -11,6 +11,7 @@ import (
 	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
+	"prdrunner/cmd/runner/words"
 	"prdrunner/runner"
 	"prdrunner/runner/plan"
 )
@@ -121,7 +122,7 @@ func checkUncertain(st *state.State, name, resume string) error {
 			}
 		}
 		err := usageErrorf("there is no workstream %q in %s", name, st.PRD)
-		if near := nearest(name, names); near != "" {
+		if near := words.Nearest(name, names); near != "" {
 			return withHint(err, fmt.Sprintf("did you mean %s?", near))
 		}
 		return err

@@ -10,6 +10,7 @@ import (
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/cmd/runner/config"
 	"prdrunner/runner/view"
 )
 
@@ -187,7 +188,7 @@ func newFinishPreview(f *checkpoint.Finish) *finishPreview {
 
 // finishOf returns what finishing a rollback would do, for a command that changes nothing.
 func finishOf(ctx context.Context, env *environment, store *checkpoint.Store, prd string) (p *finishPreview, err error) {
-	err = withFiles(ctx, env, store, func(_ *config, w *workspace.Workspace) error {
+	err = withFiles(ctx, env, store, func(_ *config.Config, w *workspace.Workspace) error {
 		f, err := store.PlanFinish(ctx, w, prd)
 		p = newFinishPreview(f)
 		return err

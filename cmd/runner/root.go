@@ -7,6 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"prdrunner/cmd/runner/words"
 )
 
 // newRootCommand returns the root command with all other commands.
@@ -127,7 +129,7 @@ func addGlobalFlags(root *cobra.Command, o *globalOptions) {
 	flags.StringVar(&o.config, "config", "", "read `FILE` instead of the workspace's runner.yaml, .toml or .json")
 	o.output, o.logLevel, o.logFormat = "auto", "warn", "text"
 	words := func(value *string, name, usage string, allowed ...string) {
-		flags.Var(newEnum(value, allowed...), name, usage+": "+oneOf(allowed))
+		flags.Var(newEnum(value, allowed...), name, usage+": "+words.OneOf(allowed))
 	}
 	words(&o.output, "output", "how to show a run", "auto", "plain", "json", "quiet")
 	words(&o.logLevel, "log-level", "log to standard error from this level", "trace", "debug", "info", "warn", "error", "off")
@@ -192,7 +194,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	case errors.As(err, &unknown):
 		var names []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-		if near := nearest(unknown.GetSpecifiedName(), names); near != "" {
+		if near := words.Nearest(unknown.GetSpecifiedName(), names); near != "" {
 			hint = fmt.Sprintf("did you mean --%s?", near)
 		}
 		if cmd.Name() == "plan" && unknown.GetSpecifiedName() == "fresh" {

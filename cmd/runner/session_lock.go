@@ -8,20 +8,21 @@ import (
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/cmd/runner/config"
 	"prdrunner/runner/view"
 )
 
 // lockSession locks a session to change it, and first finishes an import or a rollback
 // that was cut short. w may be nil if the command needs no files; lockSession then opens
 // the workspace if it has to finish something.
-func lockSession(ctx context.Context, env *environment, cfg *config, store *checkpoint.Store, prd string, w *workspace.Workspace) (*checkpoint.Session, error) {
+func lockSession(ctx context.Context, env *environment, cfg *config.Config, store *checkpoint.Store, prd string, w *workspace.Workspace) (*checkpoint.Session, error) {
 	session, _, err := lockFinished(ctx, env, cfg, store, prd, w)
 	return session, err
 }
 
 // lockFinished does the work of lockSession, and also returns the rollback that it
 // finished, or nil.
-func lockFinished(ctx context.Context, env *environment, cfg *config, store *checkpoint.Store, prd string, w *workspace.Workspace) (*checkpoint.Session, *finished, error) {
+func lockFinished(ctx context.Context, env *environment, cfg *config.Config, store *checkpoint.Store, prd string, w *workspace.Workspace) (*checkpoint.Session, *finished, error) {
 	session, err := lockOnly(ctx, env, store, prd)
 	if err != nil {
 		return nil, nil, err
@@ -46,7 +47,7 @@ func lockOnly(ctx context.Context, env *environment, store *checkpoint.Store, pr
 // are about the state after that. It takes over a rescue copy, sets aside the incomplete
 // end of the journal, and finishes an import or a rollback that was cut short, of which
 // perhaps only the rescue copy tells. unsettled reports whether there is anything to do.
-func finishInterrupted(ctx context.Context, env *environment, cfg *config, store *checkpoint.Store, prd string, w *workspace.Workspace) (*finished, error) {
+func finishInterrupted(ctx context.Context, env *environment, cfg *config.Config, store *checkpoint.Store, prd string, w *workspace.Workspace) (*finished, error) {
 	session, done, err := lockFinished(ctx, env, cfg, store, prd, w)
 	if err != nil {
 		return nil, err
@@ -78,7 +79,7 @@ func rollingBack(snap *checkpoint.Snapshot) bool {
 
 // finishEarlier finishes an import and a rollback that were cut short, and tells the user.
 // It returns the rollback that it finished, or nil.
-func finishEarlier(ctx context.Context, env *environment, cfg *config, store *checkpoint.Store, session *checkpoint.Session, w *workspace.Workspace) (*finished, error) {
+func finishEarlier(ctx context.Context, env *environment, cfg *config.Config, store *checkpoint.Store, session *checkpoint.Session, w *workspace.Workspace) (*finished, error) {
 	st := session.State()
 	if st == nil {
 		return nil, nil

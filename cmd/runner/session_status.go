@@ -12,6 +12,7 @@ import (
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/cmd/runner/config"
 	"prdrunner/runner/process"
 	"prdrunner/runner/view"
 )
@@ -221,7 +222,7 @@ func (s *sessionStatus) findTakenBack(ctx context.Context, env *environment, sto
 	}
 	prds, err := store.Known() // includes PRDs that have only archived sessions
 	if err == nil && len(prds) > 1 {
-		err = withFiles(ctx, env, store, func(_ *config, w *workspace.Workspace) (err error) {
+		err = withFiles(ctx, env, store, func(_ *config.Config, w *workspace.Workspace) (err error) {
 			s.TakenBack, err = store.TakenBack(ctx, w, snap.State)
 			return err
 		})

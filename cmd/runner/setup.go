@@ -5,6 +5,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/cmd/runner/config"
 	"prdrunner/pipeline"
 	"prdrunner/runner"
 	"prdrunner/runner/mask"
@@ -12,7 +13,7 @@ import (
 
 // setup holds what build and plan work on: a pipeline, its state, and the workspace.
 type setup struct {
-	cfg      *config
+	cfg      *config.Config
 	pipeline *pipeline.Pipeline
 	store    *checkpoint.Store
 	files    *workspace.Workspace
@@ -24,7 +25,7 @@ type setup struct {
 // setUp reads a pipeline, and opens its state and the workspace. Captures will leave out
 // files that hold a sensitive value. setUp refuses a pipeline if a name that its session
 // records holds a sensitive value. The caller must close the setup.
-func setUp(ctx context.Context, env *environment, cfg *config, ref pipelineRef) (*setup, error) {
+func setUp(ctx context.Context, env *environment, cfg *config.Config, ref pipelineRef) (*setup, error) {
 	p, err := loadPipeline(env, cfg, ref)
 	if err != nil {
 		return nil, err
@@ -43,7 +44,7 @@ func setUp(ctx context.Context, env *environment, cfg *config, ref pipelineRef) 
 }
 
 // setUpFor sets up a pipeline that has been read. It does not check recorded names.
-func setUpFor(ctx context.Context, env *environment, cfg *config, p *pipeline.Pipeline) (*setup, error) {
+func setUpFor(ctx context.Context, env *environment, cfg *config.Config, p *pipeline.Pipeline) (*setup, error) {
 	masker, err := newMasker(p)
 	if err != nil {
 		return nil, err

@@ -13,6 +13,7 @@ import (
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/cmd/runner/config"
 	"prdrunner/pipeline"
 	"prdrunner/runner"
 	"prdrunner/runner/plan"
@@ -41,7 +42,7 @@ type start struct {
 // the answers of the user, if there is a terminal.
 type starter struct {
 	env    *environment
-	cfg    *config
+	cfg    *config.Config
 	store  *checkpoint.Store
 	files  *workspace.Workspace
 	person *view.Terminal // nil: there is no terminal to ask at

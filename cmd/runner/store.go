@@ -8,26 +8,22 @@ import (
 	"strings"
 
 	"prdrunner/checkpoint"
-	"prdrunner/checkpoint/retention"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/cmd/runner/config"
 	"prdrunner/pipeline"
 	"prdrunner/runner/process"
 )
 
 // openStore opens the state directory of a PRD. If the configured location has no {prd} in
 // it, one directory holds all PRDs, and prd may be "".
-func openStore(env *environment, cfg *config, prd string) (*checkpoint.Store, error) {
-	location := cfg.Checkpoint.Storage.Location
-	if strings.Contains(location, prdPlaceholder) {
-		if prd == "" {
-			return nil, withHint(usageErrorf("each PRD has a state directory of its own here: %s", location), "name a PRD")
-		}
-		location = strings.ReplaceAll(location, prdPlaceholder, prd)
+func openStore(env *environment, cfg *config.Config, prd string) (*checkpoint.Store, error) {
+	if prd == "" && cfg.StatePerPRD() {
+		return nil, withHint(usageErrorf("each PRD has a state directory of its own here: %s", cfg.Checkpoint.Storage.Location), "name a PRD")
 	}
-	return checkpoint.OpenStore(env.path(location), checkpoint.Options{
+	return checkpoint.OpenStore(env.path(cfg.StateDir(prd)), checkpoint.Options{
 		Now:       env.now,
-		Policy:    cfg.policy(),
+		Policy:    cfg.Policy(),
 		IDPattern: cfg.IDPattern,
 		Version:   versionString(),
 		Git:       process.NewCommander(childEnvironment(env.environ)),
@@ -71,31 +67,4 @@ func saveCache(env *environment, w *workspace.Workspace) {
 	if err := w.SaveCache(); err != nil {
 		env.warn(fmt.Errorf("the cache of file digests was not saved; the next command reads the files again: %w", err))
 	}
-}
-
-// policy returns the configured policy for checkpoints.
-func (c *config) policy() checkpoint.Policy {
-	from := c.Checkpoint
-	policy := checkpoint.Policy{
-		Enabled:  from.Enabled,
-		Auto:     from.AutoCheckpoint,
-		Triggers: make(map[state.Trigger]bool),
-		Retention: retention.Policy{
-			Counts:       from.Retention.Counts,
-			MaxAge:       from.Retention.MaxAge,
-			FailedMaxAge: from.Retention.FailedMaxAge,
-			MaxSizeMB:    from.Storage.MaxSizeMB,
-		},
-		OnComplete: checkpoint.OnComplete(from.Retention.OnComplete),
-		Compress:   from.Storage.Compress,
-	}
-	for name, on := range from.Triggers {
-		if name == conflictEvents {
-			policy.Triggers[state.TriggerConflictStart] = on
-			policy.Triggers[state.TriggerConflictResolved] = on
-			continue
-		}
-		policy.Triggers[state.Trigger(name)] = on
-	}
-	return policy
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"prdrunner/checkpoint/state"
+	"prdrunner/cmd/runner/config"
 	"prdrunner/pipeline"
 	"prdrunner/runner/view"
 )
@@ -83,7 +84,7 @@ func runValidate(_ context.Context, o validateOptions) error {
 }
 
 // refs returns the pipelines to check.
-func (o validateOptions) refs(cfg *config) ([]pipelineRef, error) {
+func (o validateOptions) refs(cfg *config.Config) ([]pipelineRef, error) {
 	var refs []pipelineRef
 	add := func(prd, file string) {
 		ref := o.ref

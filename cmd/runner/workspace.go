@@ -9,13 +9,14 @@ import (
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/checkpoint/workspace/git"
+	"prdrunner/cmd/runner/config"
 	"prdrunner/runner/process"
 )
 
 // openWorkspace opens the files of the workspace, and git if the workspace is in a git
 // work tree. It opens git even if the configuration switches git off for new captures,
 // because earlier captures may be in git. In that case it is no error if git is missing.
-func openWorkspace(ctx context.Context, env *environment, cfg *config, store *checkpoint.Store) (*workspace.Workspace, error) {
+func openWorkspace(ctx context.Context, env *environment, cfg *config.Config, store *checkpoint.Store) (*workspace.Workspace, error) {
 	mode := workspace.GitMode(cfg.Checkpoint.Git.Mode)
 	git, err := git.Open(ctx, process.NewCommander(childEnvironment(env.environ)), env.workdir)
 	if err != nil && (mode != workspace.GitOff || ctx.Err() != nil) {
@@ -46,7 +47,7 @@ func (h gitHead) Deleted(ctx context.Context, was state.Git) (bool, error) {
 }
 
 // withFiles opens the files of the workspace, calls do with them, and closes them.
-func withFiles(ctx context.Context, env *environment, store *checkpoint.Store, do func(*config, *workspace.Workspace) error) error {
+func withFiles(ctx context.Context, env *environment, store *checkpoint.Store, do func(*config.Config, *workspace.Workspace) error) error {
 	cfg, err := loadConfig(env)
 	if err != nil {
 		return err

@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"prdrunner/cmd/runner/config"
 )
 
 // worksHere annotates the commands init and import. They may start a workspace in the
@@ -93,7 +95,7 @@ func (e *environment) workspaceAbove(from string) string {
 func (e *environment) markingIDs() *regexp.Regexp {
 	pattern := e.lookup("PRDRUNNER_ID_PATTERN")
 	if pattern == "" {
-		pattern = defaultIDPattern
+		pattern = config.DefaultIDPattern
 	}
 	ids, err := regexp.Compile("^(?:" + pattern + ")$")
 	if err != nil {
@@ -104,10 +106,10 @@ func (e *environment) markingIDs() *regexp.Regexp {
 
 // marksWorkspace reports whether a directory holds something that only a workspace has.
 func marksWorkspace(dir string, ids *regexp.Regexp) bool {
-	if slices.ContainsFunc(configExtensions(), func(ext string) bool { return isFile(filepath.Join(dir, "runner"+ext)) }) {
+	if slices.ContainsFunc(config.Extensions(), func(ext string) bool { return isFile(filepath.Join(dir, "runner"+ext)) }) {
 		return true
 	}
-	if info, err := os.Lstat(filepath.Join(dir, defaultLocation, "locks")); err == nil && info.IsDir() {
+	if info, err := os.Lstat(filepath.Join(dir, config.DefaultLocation, "locks")); err == nil && info.IsDir() {
 		return true
 	}
 	return ids != nil && (holdsPipeline(dir, ids) || holdsPipeline(filepath.Join(dir, "pipelines"), ids))

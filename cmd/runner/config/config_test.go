@@ -1,6 +1,7 @@
-package main
+package config
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,9 +14,8 @@ import (
 	"prdrunner/checkpoint/state"
 )
 
-// testEnvironment is an environment over a new directory that holds the given
-// files.
-func testEnvironment(t *testing.T, files map[string]string, environ ...string) *environment {
+// in returns the sources of a workspace that holds the given files.
+func in(t *testing.T, files map[string]string, environ ...string) Sources {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range files {
@@ -23,19 +23,16 @@ func testEnvironment(t *testing.T, files map[string]string, environ ...string) *
 			t.Fatal(err)
 		}
 	}
-	return &environment{
-		workdir: dir, environ: environ, now: time.Now,
-		isTerminal: func(any) bool { return false },
-	}
+	return Sources{Workspace: dir, Environ: environ, Display: filepath.Base, Read: os.ReadFile}
 }
 
 func TestDefaultPolicyIsTheStores(t *testing.T) {
 	t.Parallel()
-	cfg, err := loadConfig(testEnvironment(t, nil))
+	cfg, err := Load(in(t, nil))
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, want := cfg.policy(), checkpoint.DefaultPolicy()
+	got, want := cfg.Policy(), checkpoint.DefaultPolicy()
 	for _, trigger := range []state.Trigger{
 		state.TriggerStart, state.TriggerPhaseTransition, state.TriggerBatchComplete,
 		state.TriggerWorkstreamComplete, state.TriggerGatePassed, state.TriggerConflictStart,
@@ -57,7 +54,7 @@ func TestDefaultPolicyIsTheStores(t *testing.T) {
 
 func TestConfigReachesThePolicy(t *testing.T) {
 	t.Parallel()
-	cfg, err := loadConfig(testEnvironment(t, map[string]string{"runner.yaml": `
+	cfg, err := Load(in(t, map[string]string{"runner.yaml": `
 checkpoint:
   auto_checkpoint: false
   triggers: { conflict_events: false, pause: false }
@@ -70,7 +67,7 @@ grace: 3s
 	if err != nil {
 		t.Fatal(err)
 	}
-	policy := cfg.policy()
+	policy := cfg.Policy()
 	if policy.Auto || policy.Triggers[state.TriggerConflictStart] || policy.Triggers[state.TriggerConflictResolved] || policy.Triggers[state.TriggerPause] {
 		t.Errorf("triggers are on that were switched off: %+v", policy)
 	}
@@ -104,12 +101,12 @@ func TestFormatsAgree(t *testing.T) {
 	for name, text := range files {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			env := testEnvironment(t, map[string]string{name: text})
-			entries, err := readConfigFile(env.path(name), name)
+			from := in(t, map[string]string{name: text})
+			entries, err := from.readFile(filepath.Join(from.Workspace, name))
 			if err != nil {
 				t.Fatal(err)
 			}
-			var problems configError
+			var problems Error
 			got := checkEntries(entries, &problems)
 			if len(problems.list) > 0 {
 				t.Error(&problems)
@@ -121,22 +118,24 @@ func TestFormatsAgree(t *testing.T) {
 	}
 }
 
-func TestStorageLocationOfAPRD(t *testing.T) {
+func TestStateDirOfAPRD(t *testing.T) {
 	t.Parallel()
-	env := testEnvironment(t, map[string]string{"runner.yaml": "checkpoint: {storage: {location: 'state/{prd}'}}\n"})
-	cfg, err := loadConfig(env)
+	cfg, err := Load(in(t, map[string]string{"runner.yaml": "checkpoint: {storage: {location: 'state/{prd}'}}\n"}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	store, err := openStore(env, cfg, "PRD-009")
-	if err != nil {
-		t.Fatal(err)
+	if !cfg.StatePerPRD() || cfg.StateDir("PRD-009") != "state/PRD-009" {
+		t.Errorf("the state is in %s, per PRD: %v", cfg.StateDir("PRD-009"), cfg.StatePerPRD())
 	}
-	if want := filepath.Join(env.workdir, "state", "PRD-009"); store.Dir() != want {
-		t.Errorf("the state is in %s instead of %s", store.Dir(), want)
-	}
-	if _, err := openStore(env, cfg, ""); exitCode(err) != exitUsage {
-		t.Errorf("without a PRD: %v", err)
+}
+
+// TestAmbiguousFiles proves that none of several files is ignored.
+func TestAmbiguousFiles(t *testing.T) {
+	t.Parallel()
+	_, err := Load(in(t, map[string]string{"runner.yaml": "", "runner.json": "{}"}))
+	var ambiguous *AmbiguousError
+	if !errors.As(err, &ambiguous) || len(ambiguous.Files) != 2 {
+		t.Errorf("two files gave %v", err)
 	}
 }
 
@@ -147,10 +146,10 @@ func FuzzConfigFile(f *testing.F) {
 	f.Add("[checkpoint]\nenabled = true\n[[x]]\ny.z = 1\n")
 	f.Add(`{"checkpoint": {"enabled": [1, {"a": null}]}} x`)
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, read := range []func([]byte) ([]configEntry, error){yamlEntries, tomlEntries, jsonEntries} {
+		for _, read := range []func([]byte) ([]entry, error){yamlEntries, tomlEntries, jsonEntries} {
 			entries, err := read([]byte(text))
 			if err == nil {
-				checkEntries(entries, &configError{})
+				checkEntries(entries, &Error{})
 			}
 		}
 	})

@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"fmt"
@@ -7,10 +7,12 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"prdrunner/cmd/runner/words"
 )
 
-// configEntry is one value in a source, before it is checked.
-type configEntry struct {
+// entry is one value in a source, before it is checked.
+type entry struct {
 	key     string
 	value   any    // nil, bool, int64, float64, string, []any; section for a table
 	textual bool   // the source has only text, which must be converted to the key's type
@@ -20,24 +22,25 @@ type configEntry struct {
 // section is the value of a key that holds other keys.
 type section struct{}
 
-// configError lists everything that is wrong with the configuration.
-type configError struct{ list []string }
+// Error reports everything that is wrong with the configuration.
+type Error struct{ list []string }
 
-func (e *configError) Error() string {
+// Error implements error. It has one line per mistake.
+func (e *Error) Error() string {
 	if len(e.list) == 1 {
 		return e.list[0]
 	}
 	return "the configuration has mistakes\n  " + strings.Join(e.list, "\n  ")
 }
 
-func (e *configError) add(err error) { e.list = append(e.list, err.Error()) }
+func (e *Error) add(err error) { e.list = append(e.list, err.Error()) }
 
-func (e *configError) addf(where, format string, args ...any) {
+func (e *Error) addf(where, format string, args ...any) {
 	e.list = append(e.list, where+": "+fmt.Sprintf(format, args...))
 }
 
 // addNear adds a problem, and the name that the user may have meant.
-func (e *configError) addNear(where, problem, near string) {
+func (e *Error) addNear(where, problem, near string) {
 	if near != "" {
 		problem += "; did you mean " + near + "?"
 	}
@@ -45,46 +48,46 @@ func (e *configError) addNear(where, problem, near string) {
 }
 
 // checkEntries checks the entries of one source against the table of keys.
-func checkEntries(entries []configEntry, problems *configError) layer {
+func checkEntries(entries []entry, problems *Error) layer {
 	if len(entries) == 0 {
 		return layer{}
 	}
 	l := layer{values: make(map[string]any), sources: make(map[string]string)}
-	known := make(map[string]configKey)
-	for _, k := range configKeys() {
-		known[k.name] = k
+	known := make(map[string]Key)
+	for _, k := range Keys() {
+		known[k.Name] = k
 	}
-	for _, entry := range entries {
-		name := canonical(entry.key)
+	for _, e := range entries {
+		name := canonical(e.key)
 		key, isKey := known[name]
 		switch {
 		case !isKey && isSection(name, known):
-			if entry.value != nil && entry.value != (section{}) {
-				problems.addf(entry.where, "%s holds other keys and takes no value itself", entry.key)
+			if e.value != nil && e.value != (section{}) {
+				problems.addf(e.where, "%s holds other keys and takes no value itself", e.key)
 			}
 			continue
 		case !isKey && mandatoryTrigger(name):
-			problems.addf(entry.where, "%s is no key: this checkpoint is always made", entry.key)
+			problems.addf(e.where, "%s is no key: this checkpoint is always made", e.key)
 			continue
 		case !isKey:
-			problems.addNear(entry.where, fmt.Sprintf("unknown key %s", entry.key), nearestKey(name))
+			problems.addNear(e.where, fmt.Sprintf("unknown key %s", e.key), nearestKey(name))
 			continue
 		}
-		value, problem := checkValue(key, entry)
+		value, problem := checkValue(key, e)
 		if earlier, twice := l.sources[name]; twice {
 			problem = "is set already at " + earlier
 		}
 		if problem != "" {
-			problems.addf(entry.where, "%s %s", entry.key, problem)
+			problems.addf(e.where, "%s %s", e.key, problem)
 			continue
 		}
-		l.values[name], l.sources[name] = value, entry.where
+		l.values[name], l.sources[name] = value, e.where
 	}
 	return l
 }
 
 // isSection reports whether known keys begin with the given name.
-func isSection(name string, known map[string]configKey) bool {
+func isSection(name string, known map[string]Key) bool {
 	for key := range known {
 		if strings.HasPrefix(key, name+".") {
 			return true
@@ -97,15 +100,15 @@ func isSection(name string, known map[string]configKey) bool {
 // with the same last part in another section.
 func nearestKey(name string) string {
 	var names []string
-	for _, k := range configKeys() {
-		names = append(names, k.name)
-		for i := range k.name {
-			if k.name[i] == '.' && !slices.Contains(names, k.name[:i]) {
-				names = append(names, k.name[:i])
+	for _, k := range Keys() {
+		names = append(names, k.Name)
+		for i := range k.Name {
+			if k.Name[i] == '.' && !slices.Contains(names, k.Name[:i]) {
+				names = append(names, k.Name[:i])
 			}
 		}
 	}
-	if near := nearest(name, names); near != "" {
+	if near := words.Nearest(name, names); near != "" {
 		return near
 	}
 	leaf := name[strings.LastIndexByte(name, '.')+1:]
@@ -118,10 +121,10 @@ func nearestKey(name string) string {
 }
 
 // checkValue returns a value in the type of its key, or the problem with it.
-func checkValue(key configKey, entry configEntry) (any, string) {
-	value, expected := convert(key, entry)
+func checkValue(key Key, e entry) (any, string) {
+	value, expected := convert(key, e)
 	if expected != "" {
-		return nil, fmt.Sprintf("must be %s, not %s", expected, describe(entry.value))
+		return nil, fmt.Sprintf("must be %s, not %s", expected, describe(e.value))
 	}
 	if key.refuse != nil {
 		if why := key.refuse(value); why != "" {
@@ -132,68 +135,68 @@ func checkValue(key configKey, entry configEntry) (any, string) {
 }
 
 // convert returns a value in the type of its key, or a description of the expected value.
-func convert(key configKey, entry configEntry) (value any, expected string) {
+func convert(key Key, e entry) (value any, expected string) {
 	switch key.kind {
 	case boolean:
-		return convertBool(entry)
+		return convertBool(e)
 	case count:
-		n, ok := convertInt(entry)
+		n, ok := convertInt(e)
 		if !ok || n < int64(key.least) || n > math.MaxInt32 {
 			return nil, fmt.Sprintf("a whole number from %d to %d", key.least, math.MaxInt32)
 		}
 		return int(n), ""
 	case duration:
-		s, _ := entry.value.(string)
+		s, _ := e.value.(string)
 		d, err := time.ParseDuration(s)
 		if err != nil || d < 0 {
 			return nil, `a duration such as "90s" or "168h"`
 		}
 		return d, ""
 	case anyText:
-		s, ok := entry.value.(string)
+		s, ok := e.value.(string)
 		if !ok {
 			return nil, "a string"
 		}
 		return s, ""
 	case word:
-		s, _ := entry.value.(string)
+		s, _ := e.value.(string)
 		if !slices.Contains(key.words, s) {
-			return nil, oneOf(key.words)
+			return nil, words.OneOf(key.words)
 		}
 		return s, ""
 	case list:
-		return convertList(entry)
+		return convertList(e)
 	}
 	return nil, "known"
 }
 
-func convertBool(entry configEntry) (any, string) {
-	if b, ok := entry.value.(bool); ok {
+func convertBool(e entry) (any, string) {
+	if b, ok := e.value.(bool); ok {
 		return b, ""
 	}
-	if s, _ := entry.value.(string); entry.textual && (s == "true" || s == "false") {
+	if s, _ := e.value.(string); e.textual && (s == "true" || s == "false") {
 		return s == "true", ""
 	}
 	return nil, "true or false"
 }
 
-func convertInt(entry configEntry) (int64, bool) {
-	switch v := entry.value.(type) {
+func convertInt(e entry) (int64, bool) {
+	switch v := e.value.(type) {
 	case int64:
 		return v, true
 	case string:
 		n, err := strconv.ParseInt(v, 10, 64)
-		return n, entry.textual && err == nil
+		return n, e.textual && err == nil
 	default:
 		return 0, false
 	}
 }
 
-func convertList(entry configEntry) (any, string) {
-	if s, ok := entry.value.(string); ok && entry.textual {
+func convertList(e entry) (any, string) {
+	if s, ok := e.value.(string); ok && e.textual {
 		return strings.Split(s, ","), ""
 	}
-	items, ok := entry.value.([]any)
+	items, ok := e.value.([]any)
 	result := make([]string, 0, len(items))
 	for _, item := range items {
 		s, isString := item.(string)

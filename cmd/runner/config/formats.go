@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"bytes"
@@ -23,7 +23,7 @@ func join(prefix, name string) string {
 }
 
 // yamlEntries flattens a YAML document into entries; where is the line.
-func yamlEntries(data []byte) ([]configEntry, error) {
+func yamlEntries(data []byte) ([]entry, error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	var document yaml.Node
 	err := decoder.Decode(&document)
@@ -55,26 +55,26 @@ func yamlSyntaxError(err error) error {
 	return &syntaxError{line: line, message: rest}
 }
 
-func flattenYAML(prefix string, mapping *yaml.Node) []configEntry {
-	var entries []configEntry
+func flattenYAML(prefix string, mapping *yaml.Node) []entry {
+	var entries []entry
 	for i := 0; i+1 < len(mapping.Content); i += 2 {
 		name, value := mapping.Content[i], mapping.Content[i+1]
 		if value.Kind == yaml.AliasNode {
 			value = value.Alias
 		}
-		entry := configEntry{key: join(prefix, name.Value), where: fmt.Sprint(name.Line)}
+		e := entry{key: join(prefix, name.Value), where: fmt.Sprint(name.Line)}
 		if value.Kind == yaml.MappingNode {
-			entry.value = section{}
-			entries = append(entries, entry)
-			entries = append(entries, flattenYAML(entry.key, value)...)
+			e.value = section{}
+			entries = append(entries, e)
+			entries = append(entries, flattenYAML(e.key, value)...)
 			continue
 		}
 		var decoded any
 		if err := value.Decode(&decoded); err != nil {
 			decoded = value.Value
 		}
-		entry.value = normal(decoded)
-		entries = append(entries, entry)
+		e.value = normal(decoded)
+		entries = append(entries, e)
 	}
 	return entries
 }
@@ -96,7 +96,7 @@ func normal(value any) any {
 }
 
 // tomlEntries flattens a TOML document into entries; where is the line.
-func tomlEntries(data []byte) ([]configEntry, error) {
+func tomlEntries(data []byte) ([]entry, error) {
 	var tree map[string]any
 	if err := toml.Unmarshal(data, &tree); err != nil {
 		var decode *toml.DecodeError
@@ -149,24 +149,24 @@ func nearestLine(lines map[string]int, key string) int {
 }
 
 // flattenTree flattens decoded tables.
-func flattenTree(prefix string, tree map[string]any, where func(key string) string) []configEntry {
-	var entries []configEntry
+func flattenTree(prefix string, tree map[string]any, where func(key string) string) []entry {
+	var entries []entry
 	for _, name := range slices.Sorted(maps.Keys(tree)) {
-		entry := configEntry{key: join(prefix, name), value: normal(tree[name])}
-		entry.where = where(entry.key)
+		e := entry{key: join(prefix, name), value: normal(tree[name])}
+		e.where = where(e.key)
 		if table, ok := tree[name].(map[string]any); ok {
-			entry.value = section{}
-			entries = append(entries, entry)
-			entries = append(entries, flattenTree(entry.key, table, where)...)
+			e.value = section{}
+			entries = append(entries, e)
+			entries = append(entries, flattenTree(e.key, table, where)...)
 			continue
 		}
-		entries = append(entries, entry)
+		entries = append(entries, e)
 	}
 	return entries
 }
 
 // jsonEntries flattens a JSON object into entries; where is the line.
-func jsonEntries(data []byte) ([]configEntry, error) {
+func jsonEntries(data []byte) ([]entry, error) {
 	reader := jsonLines{decoder: json.NewDecoder(bytes.NewReader(data)), data: data, lines: make(map[string]int)}
 	reader.decoder.UseNumber()
 	err := reader.value("")

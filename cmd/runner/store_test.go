@@ -1,0 +1,43 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// testEnvironment is an environment over a new directory that holds the given
+// files.
+func testEnvironment(t *testing.T, files map[string]string, environ ...string) *environment {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return &environment{
+		workdir: dir, environ: environ, now: time.Now,
+		isTerminal: func(any) bool { return false },
+	}
+}
+
+func TestStateDirectoryOfAPRD(t *testing.T) {
+	t.Parallel()
+	env := testEnvironment(t, map[string]string{"runner.yaml": "checkpoint: {storage: {location: 'state/{prd}'}}\n"})
+	cfg, err := loadConfig(env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	store, err := openStore(env, cfg, "PRD-009")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := filepath.Join(env.workdir, "state", "PRD-009"); store.Dir() != want {
+		t.Errorf("the state is in %s instead of %s", store.Dir(), want)
+	}
+	if _, err := openStore(env, cfg, ""); exitCode(err) != exitUsage {
+		t.Errorf("without a PRD: %v", err)
+	}
+}

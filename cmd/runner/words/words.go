@@ -1,0 +1,28 @@
+// Package words helps with the words that a user types: it lists the allowed ones in a
+// message, and finds the one that the user may have misspelt.
+package words
+
+import (
+	"strings"
+
+	"github.com/agext/levenshtein"
+)
+
+// OneOf lists words for a message: `a, b or c`.
+func OneOf(words []string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]
+}
+
+// Nearest returns the candidate that the user most likely meant by a misspelt word, or "".
+func Nearest(word string, candidates []string) string {
+	best, bestDistance := "", max(2, len(word)/4)+1
+	for _, c := range candidates {
+		if d := levenshtein.Distance(word, c, nil); d < bestDistance {
+			best, bestDistance = c, d
+		}
+	}
+	return best
+}
