@@ -29,7 +29,7 @@ func (d *decoder) decodeApproval(block *hclsyntax.Block) *approvalBlock {
 
 func (b *builder) approval(block *approvalBlock, fr frame) *ApprovalRule {
 	return &ApprovalRule{
-		Message:   b.text(block.message, fr),
+		Message:   b.evalText(block.message, fr),
 		Approvers: b.stringList(block.approvers, fr),
 		Timeout:   b.duration(block.timeout, fr),
 	}
@@ -38,6 +38,6 @@ func (b *builder) approval(block *approvalBlock, fr frame) *ApprovalRule {
 // addToDigest adds the approval to a digest. The timeout does not count: it does not
 // change what people approved.
 func (a *ApprovalRule) addToDigest(h *hasher) {
-	h.text("message", a.Message)
-	h.list("approvers", sorted(a.Approvers))
+	h.writeField("message", a.Message)
+	h.writeList("approvers", sorted(a.Approvers))
 }

@@ -83,7 +83,7 @@ func (f *File) Pipeline(in Inputs) (*Pipeline, hcl.Diagnostics) {
 	b.scope.onRead = b.noteRead
 	b.scope.artifacts = sync.OnceValue(b.allArtifacts)
 	b.scope.linked = sync.OnceValue(b.linkedArtifacts)
-	b.add(f.diags)
+	b.addDiagnostics(f.diags)
 	b.undeclaredInputs()
 	b.evaluateVariables()
 	b.evaluateLocals()
@@ -134,12 +134,12 @@ func (v *variable) digest() string {
 
 // errorf adds an error.
 func (b *builder) errorf(summary string, subject hcl.Range, format string, args ...any) {
-	b.add(hcl.Diagnostics{{Severity: hcl.DiagError, Summary: summary, Detail: fmt.Sprintf(format, args...), Subject: &subject}})
+	b.addDiagnostics(hcl.Diagnostics{{Severity: hcl.DiagError, Summary: summary, Detail: fmt.Sprintf(format, args...), Subject: &subject}})
 }
 
-// add adds diagnostics. It leaves out a mistake that was already reported for another
+// addDiagnostics adds diagnostics. It leaves out a mistake that was already reported for another
 // instance of the same block.
-func (b *builder) add(diags hcl.Diagnostics) {
+func (b *builder) addDiagnostics(diags hcl.Diagnostics) {
 	for _, diag := range diags {
 		if diag.Subject != nil {
 			key := diagnosticKey{diag.Summary, *diag.Subject}
@@ -160,11 +160,11 @@ func (b *builder) add(diags hcl.Diagnostics) {
 // evaluate checks the references of an argument and evaluates it. Results of workstreams
 // that have not completed are unknown.
 func (b *builder) evaluate(a *argument, fr frame, want cty.Type) (cty.Value, bool) {
-	if !b.check(a, fr) {
+	if !b.checkArgument(a, fr) {
 		return cty.UnknownVal(want), false
 	}
-	value, diags := b.scope.value(a, fr, want)
-	b.add(diags)
+	value, diags := b.scope.evaluate(a, fr, want)
+	b.addDiagnostics(diags)
 	b.emptyFilesets(a, fr)
 	return value, !diags.HasErrors()
 }
@@ -189,7 +189,7 @@ func (b *builder) evaluateConstant(a *argument, fr frame, want cty.Type) (cty.Va
 		return value, false
 	}
 	if containsMarked(value) {
-		b.add(hcl.Diagnostics{sensitiveNotAllowed(fmt.Sprintf("the argument %q", a.name), a.exprRange())})
+		b.addDiagnostics(hcl.Diagnostics{sensitiveNotAllowed(fmt.Sprintf("the argument %q", a.name), a.exprRange())})
 		return value, false
 	}
 	if !value.IsKnown() || !fr.partial && !value.IsWhollyKnown() {

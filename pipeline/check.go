@@ -10,9 +10,9 @@ import (
 	"github.com/hashicorp/hcl/v2"
 )
 
-// check reports references and calls that can't be right, once per argument. checkOrder
+// checkArgument reports references and calls that can't be right, once per argument. checkOrder
 // checks whether a workstream that is referred to has completed in time.
-func (b *builder) check(a *argument, fr frame) bool {
+func (b *builder) checkArgument(a *argument, fr frame) bool {
 	if len(a.refs)+len(a.calls) == 0 {
 		return true
 	}
@@ -22,7 +22,7 @@ func (b *builder) check(a *argument, fr frame) bool {
 	before := len(b.diags)
 	for _, ref := range a.refs {
 		if diag := b.checkReference(a, ref, fr); diag != nil {
-			b.add(hcl.Diagnostics{diag})
+			b.addDiagnostics(hcl.Diagnostics{diag})
 		}
 	}
 	for _, call := range a.calls {
@@ -84,15 +84,15 @@ func (b *builder) notAllowed(a *argument, ref reference, fr frame) *hcl.Diagnost
 	}
 	switch {
 	case ref.kind&kindDeferred != 0 && fr.allow&kindRun != 0:
-		return failed("Result not certain", "This hook runs however far the run came, so %s may not be there. Only hook \"complete\" can refer to results.", ref.text())
+		return failed("Result not certain", "This hook runs however far the run came, so %s may not be there. Only hook \"complete\" can refer to results.", ref.source())
 	case ref.kind == kindEach:
 		return failed("Reference outside for_each", "each.key and each.value exist only in a workstream with for_each, and in the gate blocks inside it.")
 	case ref.kind&kindDeferred != 0 && fr.allow&(kindLocal|kindPipeline) != 0:
-		return failed("Value not known yet", "The argument %q must be known before anything runs, so it cannot refer to %s.", a.name, ref.text())
+		return failed("Value not known yet", "The argument %q must be known before anything runs, so it cannot refer to %s.", a.name, ref.source())
 	case fr.allow == 0:
-		return failed("Reference not allowed", "The argument %q of a variable must be a constant, so it cannot refer to %s.", a.name, ref.text())
+		return failed("Reference not allowed", "The argument %q of a variable must be a constant, so it cannot refer to %s.", a.name, ref.source())
 	}
-	return failed("Reference not allowed", "%s cannot be used in %q: it is not known where this is evaluated. It may refer to %s.", ref.text(), a.name, allowedNames(fr.allow))
+	return failed("Reference not allowed", "%s cannot be used in %q: it is not known where this is evaluated. It may refer to %s.", ref.source(), a.name, allowedNames(fr.allow))
 }
 
 func allowedNames(allow kinds) string {

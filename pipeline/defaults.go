@@ -46,7 +46,7 @@ func (b *builder) defaults(block *defaultsBlock) *defaultsDef {
 	fr := constantFrame(noEach)
 	def.timeout = b.duration(block.timeout, fr)
 	def.effect = b.effect(block.effect, fr, Idempotent)
-	def.retry = b.retry(block.retry, noRetry, fr)
+	def.retry = b.buildRetry(block.retry, noRetry, fr)
 	if block.shell != nil && len(b.stringList(block.shell, fr)) > 0 {
 		def.shell = block.shell
 	}

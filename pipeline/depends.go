@@ -69,7 +69,7 @@ func (b *builder) blockEdges(def *workstreamDef) {
 		if def.forEach {
 			fr.allow |= kindEach
 		}
-		if !b.check(a, fr) {
+		if !b.checkArgument(a, fr) {
 			continue
 		}
 		other := b.scope.blocks[ref.name]
@@ -78,7 +78,7 @@ func (b *builder) blockEdges(def *workstreamDef) {
 			b.errorf("Dependency on itself", ref.rng, "The workstream %s cannot depend on itself. Remove it from its depends_on.", def.block.name)
 		case other.phase.phase.Number > def.phase.phase.Number:
 			b.errorf("Dependency on a later phase", ref.rng, "%s is in phase %q, which runs after phase %q. Move one of the two workstreams, or reorder the phases.",
-				ref.text(), other.phase.phase.Name, def.phase.phase.Name)
+				ref.source(), other.phase.phase.Name, def.phase.phase.Name)
 		default:
 			def.edges = append(def.edges, other)
 			if ref.keyExpr != nil && ref.keyExpr.kinds&kindEach != 0 {
@@ -143,7 +143,7 @@ func (b *builder) dependencies(def *workstreamDef, ws *Workstream) []target {
 			continue
 		}
 		t, ok, diags := b.scope.target(a.refs[0], constantFrame(ws.each))
-		b.add(diags)
+		b.addDiagnostics(diags)
 		if ok {
 			targets = append(targets, t)
 		}
@@ -195,7 +195,7 @@ func (b *builder) checkOrder(a *argument, fr frame, pos position) []target {
 			continue
 		}
 		t, ok, diags := b.scope.target(ref, fr)
-		b.add(diags)
+		b.addDiagnostics(diags)
 		if !ok {
 			continue
 		}
@@ -220,11 +220,11 @@ func (pos position) reaches(t target) string {
 	case other.Number < pos.phase.Number:
 		return ""
 	case other.Number > pos.phase.Number:
-		return failed(t.text(), " is in the later phase \"", other.Name, "\", so ", pos.describe(), " cannot use its result.")
+		return failed(t.written(), " is in the later phase \"", other.Name, "\", so ", pos.describe(), " cannot use its result.")
 	case pos.ws == nil && pos.inclusive:
 		return ""
 	case pos.ws == nil:
-		return failed(t.text(), " is in this very phase, so its result is not there when it is decided whether ", pos.describe(), " runs. Refer to an earlier phase.")
+		return failed(t.written(), " is in this very phase, so its result is not there when it is decided whether ", pos.describe(), " runs. Refer to an earlier phase.")
 	case t.def == pos.ws.def && (pos.inclusive && (t.instance == nil && !t.def.forEach || t.instance == pos.ws)):
 		return ""
 	case t.def == pos.ws.def:
@@ -232,7 +232,7 @@ func (pos position) reaches(t target) string {
 	case pos.ws.waitsFor(t):
 		return ""
 	}
-	return failed("It is not certain that ", t.text(), " has completed before ", pos.describe(), " starts. Add ", t.text(), " to depends_on of ", pos.ws.Block, ".")
+	return failed("It is not certain that ", t.written(), " has completed before ", pos.describe(), " starts. Add ", t.written(), " to depends_on of ", pos.ws.Block, ".")
 }
 
 // waitsFor reports whether the workstream waits for the target through depends_on, directly

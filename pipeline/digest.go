@@ -19,24 +19,24 @@ type hasher struct {
 
 func newHasher() *hasher { return &hasher{hash: sha256.New()} }
 
-func (h *hasher) put(text string) {
+func (h *hasher) writeString(text string) {
 	h.buf = binary.AppendUvarint(h.buf[:0], uint64(len(text)))
 	h.buf = append(h.buf, text...)
 	// A hash never fails to write.
 	_, _ = h.hash.Write(h.buf)
 }
 
-func (h *hasher) text(name, text string) {
-	h.put(name)
-	h.put(text)
+func (h *hasher) writeField(name, text string) {
+	h.writeString(name)
+	h.writeString(text)
 }
 
-func (h *hasher) list(name string, list []string) {
-	h.put(name)
+func (h *hasher) writeList(name string, list []string) {
+	h.writeString(name)
 	h.buf = binary.AppendUvarint(h.buf[:0], uint64(len(list)))
 	_, _ = h.hash.Write(h.buf)
 	for _, text := range list {
-		h.put(text)
+		h.writeString(text)
 	}
 }
 
@@ -53,13 +53,13 @@ func (h *hasher) sum() string {
 //     else in it counts by value. If the evaluation with placeholders fails, it adds
 //     the values of the references.
 func (s *scope) sumOpaque(h *hasher, a *argument, fr frame) {
-	h.text(a.name, "opaque")
-	h.put(a.tokenSum())
-	h.list("sensitive", s.sensitiveNames(a))
-	h.list("locals", s.sensitiveLocals(a))
+	h.writeField(a.name, "opaque")
+	h.writeString(a.tokenSum())
+	h.writeList("sensitive", s.sensitiveNames(a))
+	h.writeList("locals", s.sensitiveLocals(a))
 	if value, diags := s.valueIn(a, fr, cty.DynamicPseudoType, viewPlaceholder); !diags.HasErrors() {
 		if value, _ = withoutMarks(value); value.IsWhollyKnown() {
-			h.text("value", sumValue(value))
+			h.writeField("value", sumValue(value))
 			return
 		}
 	}
@@ -72,21 +72,21 @@ func (s *scope) sumReferences(h *hasher, a *argument, fr frame) {
 	fr.reads = s.readsOf(a, fr)
 	ctx, diags := s.context(a, fr, viewPlaceholder)
 	if diags.HasErrors() {
-		h.text("references", "none")
+		h.writeField("references", "none")
 		return
 	}
 	if fr.reads != nil {
 		_, _ = a.expr.Value(ctx) // records the files that it reads
-		h.list("files", fr.reads.values())
+		h.writeList("files", fr.reads.values())
 	}
 	for _, ref := range a.refs {
-		h.put(ref.text())
+		h.writeString(ref.source())
 		value, diags := ref.traversal.TraverseAbs(ctx)
 		if value, _ = withoutMarks(value); diags.HasErrors() || !value.IsWhollyKnown() {
-			h.put("unknown")
+			h.writeString("unknown")
 			continue
 		}
-		h.put(sumValue(value))
+		h.writeString(sumValue(value))
 	}
 }
 

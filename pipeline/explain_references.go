@@ -129,7 +129,7 @@ func (a *argument) written(ref reference) string {
 	if text := a.sourceBetween(ref.rng.Start.Byte, ref.rng.End.Byte); len(text) > 0 {
 		return string(text)
 	}
-	return ref.text()
+	return ref.source()
 }
 
 // sourceBetween returns the source between two offsets of the file, or nil if they are

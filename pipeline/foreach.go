@@ -92,11 +92,11 @@ func (b *builder) forEach(a *argument) ([]*each, bool) {
 // sensitive; the caller evaluates these in the ordinary way.
 func (b *builder) setOfTexts(a *argument, fr frame) []*each {
 	call, ok := a.expr.(*hclsyntax.FunctionCallExpr)
-	if !ok || call.Name != "toset" || call.ExpandFinal || len(call.Args) != 1 || !b.check(a, fr) {
+	if !ok || call.Name != "toset" || call.ExpandFinal || len(call.Args) != 1 || !b.checkArgument(a, fr) {
 		return nil
 	}
 	list := &argument{name: a.name, nameRange: a.nameRange, expr: call.Args[0], refs: a.refs, kinds: a.kinds, calls: a.calls, readsFiles: a.readsFiles}
-	value, diags := b.scope.value(list, fr, cty.DynamicPseudoType)
+	value, diags := b.scope.evaluate(list, fr, cty.DynamicPseudoType)
 	if typ := value.Type(); diags.HasErrors() || value.IsMarked() || !value.IsKnown() || value.IsNull() || !typ.IsTupleType() && !typ.IsListType() {
 		return nil
 	}

@@ -87,7 +87,7 @@ func (r *fileReads) available(call fileCall, m maker) *hcl.Diagnostic {
 	}
 	if reason == "" && pos.ws != nil && !pos.inclusive && !slices.Contains(pos.ws.Upstream, ws.Name) {
 		// If the path was known when the pipeline was loaded, the workstream is upstream.
-		reason = fmt.Sprintf("Which file is read is known only now, so add %s to depends_on of %s.", ws.target().text(), pos.ws.Block)
+		reason = fmt.Sprintf("Which file is read is known only now, so add %s to depends_on of %s.", ws.target().written(), pos.ws.Block)
 	}
 	if reason != "" {
 		return r.argument.prematureRead(call, m, reason)
@@ -136,7 +136,7 @@ func (a *argument) prematureRead(call fileCall, m maker, reason string) *hcl.Dia
 		Severity: hcl.DiagError,
 		Summary:  "Artifact read before it is made",
 		Detail: fmt.Sprintf("%s() reads what %s has among its artifacts (%q, line %d), and so must be evaluated after it. %s",
-			call.function, m.ws.target().text(), m.pattern, m.ws.DeclaredArtifact(m.pattern).Start.Line, reason),
+			call.function, m.ws.target().written(), m.pattern, m.ws.DeclaredArtifact(m.pattern).Start.Line, reason),
 		Subject: a.callRange(call).Ptr(),
 	}
 }

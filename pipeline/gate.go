@@ -150,7 +150,7 @@ func (b *builder) ownGates(own, shared []*gateBlock, o owner, defaults *defaults
 			continue
 		}
 		taken[block.name] = true
-		gates = append(gates, b.gate(block, o, defaults))
+		gates = append(gates, b.buildGate(block, o, defaults))
 	}
 	return gates
 }
@@ -162,8 +162,8 @@ func (o owner) describe() string {
 	return "the phase " + o.phase.Name
 }
 
-// gate creates a gate of an owner.
-func (b *builder) gate(block *gateBlock, o owner, defaults *defaultsDef) *Gate {
+// buildGate creates a gate of an owner.
+func (b *builder) buildGate(block *gateBlock, o owner, defaults *defaultsDef) *Gate {
 	fr := o.fr
 	if block.shared {
 		// A shared gate must mean the same for every workstream that uses it.
@@ -172,7 +172,7 @@ func (b *builder) gate(block *gateBlock, o owner, defaults *defaultsDef) *Gate {
 	fixed := constantFrame(fr.each)
 	g := &Gate{
 		Name: block.name, Kind: block.kind, Phase: o.phase, Workstream: o.ws, Range: block.block.DefRange(),
-		Inputs: b.globs(block.inputs, fixed),
+		Inputs: b.evalGlobs(block.inputs, fixed),
 		Pause:  b.boolean(block.pause, fixed),
 		def:    &gateDef{block: block, scope: b.scope, each: fr.each != noEach},
 	}
@@ -247,7 +247,7 @@ func (g *Gate) Condition(r Results) (ok bool, message string, diags hcl.Diagnost
 	if ok || diags.HasErrors() {
 		return ok, "", diags
 	}
-	value, diags := g.def.scope.value(g.def.block.errorMessage, fr, cty.String)
+	value, diags := g.def.scope.evaluate(g.def.block.errorMessage, fr, cty.String)
 	switch {
 	case diags.HasErrors():
 		return false, "", diags
@@ -273,9 +273,9 @@ func (g *Gate) Definition(r Results) (string, hcl.Diagnostics) {
 		if _, diags := g.def.scope.context(g.def.block.condition, fr, viewPlaceholder); diags.HasErrors() {
 			return "", diags
 		}
-		h.put(g.def.block.condition.tokenSum())
-		h.list("sensitive", g.def.scope.sensitiveNames(g.def.block.condition))
-		h.list("locals", g.def.scope.sensitiveLocals(g.def.block.condition))
+		h.writeString(g.def.block.condition.tokenSum())
+		h.writeList("sensitive", g.def.scope.sensitiveNames(g.def.block.condition))
+		h.writeList("locals", g.def.scope.sensitiveLocals(g.def.block.condition))
 		g.def.scope.sumReferences(h, g.def.block.condition, fr)
 	case GateMetric:
 		g.Metric.addToDigest(h)
@@ -307,7 +307,7 @@ func (g *Gate) Metrics() []string {
 // hasher begins a digest with the values that gates of all kinds have.
 func (g *Gate) hasher() *hasher {
 	h := newHasher()
-	h.text("gate", string(g.Kind))
-	h.list("inputs", inDigest(g.Inputs))
+	h.writeField("gate", string(g.Kind))
+	h.writeList("inputs", inDigest(g.Inputs))
 	return h
 }

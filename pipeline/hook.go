@@ -51,9 +51,9 @@ type hookDef struct {
 	end     position // after all phases
 }
 
-// hooks creates the hooks. Only a hook for "complete" may use results, because for other
+// buildHooks creates the hooks. Only a hook for "complete" may use results, because for other
 // events it is not certain how far the run came.
-func (b *builder) hooks(blocks []*hookBlock, defaults *defaultsDef) {
+func (b *builder) buildHooks(blocks []*hookBlock, defaults *defaultsDef) {
 	for _, block := range blocks {
 		fr := constantFrame(noEach)
 		fr.allow |= kindRun

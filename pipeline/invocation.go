@@ -33,9 +33,9 @@ func (w *Workstream) Invocation(r Results) (Invocation, hcl.Diagnostics) {
 		return Invocation{}, diags
 	}
 	h := newHasher()
-	h.list("inputs", inDigest(w.Inputs))
-	h.list("artifacts", inDigest(w.Artifacts))
-	h.text("effect", string(w.Effect))
+	h.writeList("inputs", inDigest(w.Inputs))
+	h.writeList("artifacts", inDigest(w.Artifacts))
+	h.writeField("effect", string(w.Effect))
 	w.def.process.addToDigest(h, ev, fr)
 	return w.def.process.invoked(ev, h), nil
 }
@@ -105,7 +105,7 @@ func (p *processDef) invocation(fr frame) (Invocation, hcl.Diagnostics) {
 }
 
 func (p *processDef) invoked(ev *evaluation, h *hasher) Invocation {
-	return Invocation{Command: ev.argv(), Dir: ev.dir, Env: ev.env, Definition: h.sum(), Range: p.subject()}
+	return Invocation{Command: ev.arguments(), Dir: ev.dir, Env: ev.env, Definition: h.sum(), Range: p.subject()}
 }
 
 // subject returns the range in the file of the program of a command, or of the lines of
@@ -132,7 +132,7 @@ func (s *scope) condition(a *argument, fr frame) (bool, hcl.Diagnostics) {
 	if a == nil {
 		return true, nil
 	}
-	value, diags := s.value(a, fr, cty.Bool)
+	value, diags := s.evaluate(a, fr, cty.Bool)
 	if diags.HasErrors() {
 		return false, diags
 	}
@@ -159,25 +159,25 @@ func (p *processDef) addToDigest(h *hasher, ev *evaluation, fr frame) {
 		return false
 	}
 	if p.command != nil && visible(p.command) {
-		h.list("command", ev.command)
+		h.writeList("command", ev.command)
 	}
 	if p.script != nil {
 		if visible(p.script) {
-			h.text("script", ev.script)
+			h.writeField("script", ev.script)
 		}
 		if p.shell == nil || visible(p.shell) {
-			h.list("shell", ev.shell)
+			h.writeList("shell", ev.shell)
 		}
 	}
 	if p.dir != nil && visible(p.dir) {
-		h.text("dir", ev.dir)
+		h.writeField("dir", ev.dir)
 	}
 	if p.env != nil && visible(p.env) {
 		pairs := make([]string, 0, 2*len(ev.env))
 		for _, name := range slices.Sorted(maps.Keys(ev.env)) {
 			pairs = append(pairs, name, ev.env[name])
 		}
-		h.list("env", pairs)
+		h.writeList("env", pairs)
 	}
 }
 

@@ -56,7 +56,7 @@ func (d *decoder) decodeMetric(content *hclsyntax.Body, block *hclsyntax.Block) 
 
 func (b *builder) metric(block *metricBlock, fr frame) *MetricRule {
 	rule := &MetricRule{
-		Name:    b.text(block.name, fr),
+		Name:    b.evalText(block.name, fr),
 		Min:     b.number(block.min, fr),
 		Max:     b.number(block.max, fr),
 		MaxDrop: b.notNegative(block.maxDrop, fr),
@@ -114,14 +114,14 @@ func (b *builder) equals(a *argument, fr frame) any {
 
 // addToDigest adds the rule to a digest.
 func (m *MetricRule) addToDigest(h *hasher) {
-	h.text("metric", m.Name)
+	h.writeField("metric", m.Name)
 	for _, bound := range []struct {
 		name  string
 		value *json.Number
 	}{{"min", m.Min}, {"max", m.Max}, {"max_drop", m.MaxDrop}, {"max_rise", m.MaxRise}} {
 		if bound.value != nil {
 			text, _, _ := numberInDigest(*bound.value)
-			h.text(bound.name, text)
+			h.writeField(bound.name, text)
 		}
 	}
 	equals := m.Equals
@@ -131,6 +131,6 @@ func (m *MetricRule) addToDigest(h *hasher) {
 		}
 	}
 	if equals != nil {
-		h.text("equals", fmt.Sprintf("%T %v", equals, equals))
+		h.writeField("equals", fmt.Sprintf("%T %v", equals, equals))
 	}
 }

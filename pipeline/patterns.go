@@ -82,8 +82,8 @@ func withDirectory(glob string) []string {
 	return patterns
 }
 
-// globs evaluates a list of globs and checks each of them.
-func (b *builder) globs(a *argument, fr frame) []string {
+// evalGlobs evaluates a list of globs and checks each of them.
+func (b *builder) evalGlobs(a *argument, fr frame) []string {
 	list := b.stringList(a, fr)
 	for i, glob := range list {
 		pattern, excludes := strings.CutPrefix(glob, "!")
@@ -267,5 +267,5 @@ func isGlobSeparator(r rune) bool { return strings.ContainsRune("/{},", r) }
 
 // addWarning adds a warning.
 func (b *builder) addWarning(summary string, subject hcl.Range, detail string) {
-	b.add(hcl.Diagnostics{{Severity: hcl.DiagWarning, Summary: summary, Detail: detail, Subject: &subject}})
+	b.addDiagnostics(hcl.Diagnostics{{Severity: hcl.DiagWarning, Summary: summary, Detail: detail, Subject: &subject}})
 }

@@ -58,11 +58,11 @@ type deferred struct {
 	scope     *scope
 }
 
-// phase evaluates a phase and everything in it.
-func (b *builder) phase(def *phaseDef, defaults *defaultsDef) {
+// buildPhase evaluates a phase and everything in it.
+func (b *builder) buildPhase(def *phaseDef, defaults *defaultsDef) {
 	phase, block := def.phase, def.block
 	fr := constantFrame(noEach)
-	phase.Title = b.text(block.title, fr)
+	phase.Title = b.evalText(block.title, fr)
 	if phase.Title == "" {
 		phase.Title = phase.Name
 	}

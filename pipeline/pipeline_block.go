@@ -83,12 +83,12 @@ func (b *builder) pipelineBlock(block *pipelineBlock) {
 	p := b.pipeline
 	p.ID, p.Range = block.id, block.block.DefRange()
 	b.checkID(block)
-	p.Title = b.text(block.title, headerFrame)
+	p.Title = b.evalText(block.title, headerFrame)
 	if p.Title == "" {
 		p.Title = p.ID
 	}
-	p.Type = b.text(block.kind, headerFrame)
-	p.Document = b.path(block.document, headerFrame)
+	p.Type = b.evalText(block.kind, headerFrame)
+	p.Document = b.evalPath(block.document, headerFrame)
 	for name, value := range map[string]string{"id": p.ID, "title": p.Title, "type": p.Type, "document": p.Document} {
 		b.scope.header[name] = cty.StringVal(value)
 	}
@@ -102,9 +102,9 @@ func (b *builder) pipelineBlock(block *pipelineBlock) {
 	b.resolveDependencies()
 	b.declareArtifacts()
 	for _, phase := range b.phases {
-		b.phase(phase, defaults)
+		b.buildPhase(phase, defaults)
 	}
-	b.hooks(block.hooks, defaults)
+	b.buildHooks(block.hooks, defaults)
 	for _, phase := range b.phases {
 		b.overlaps(phase)
 		b.unstableInputs(phase)
@@ -205,7 +205,7 @@ func (b *builder) unusedGates() {
 		if b.usedGates[gate.name] || b.gates[gate.name] != gate {
 			continue
 		}
-		b.add(hcl.Diagnostics{{
+		b.addDiagnostics(hcl.Diagnostics{{
 			Severity: hcl.DiagWarning,
 			Summary:  "Unused gate",
 			Detail:   fmt.Sprintf("No workstream uses gate.%s, so it is never judged. Add it to the \"gates\" of a workstream, or remove it.", gate.name),

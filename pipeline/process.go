@@ -108,7 +108,7 @@ func (p *processDef) evaluateArgument(ev *evaluation, a *argument, fr frame, dia
 	if a == nil {
 		return
 	}
-	value, more := p.scope.value(a, fr, cty.DynamicPseudoType)
+	value, more := p.scope.evaluate(a, fr, cty.DynamicPseudoType)
 	if more.HasErrors() {
 		*diags = append(*diags, more...)
 		return
@@ -215,8 +215,8 @@ func (p *processDef) evaluateIn(fr frame) (*evaluation, hcl.Diagnostics) {
 	return ev, diags
 }
 
-// argv returns the program and its arguments.
-func (ev *evaluation) argv() []string {
+// arguments returns the program and its arguments.
+func (ev *evaluation) arguments() []string {
 	if ev.command != nil {
 		return ev.command
 	}

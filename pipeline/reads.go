@@ -20,7 +20,7 @@ func (b *builder) declareArtifacts() {
 func (b *builder) artifacts(ws *Workstream) {
 	b.current = ws
 	defer func() { b.current = nil }()
-	ws.Artifacts = b.globs(ws.def.block.artifacts, constantFrame(ws.each))
+	ws.Artifacts = b.evalGlobs(ws.def.block.artifacts, constantFrame(ws.each))
 	ws.ArtifactPatterns = b.patterns(ws.def.block.artifacts, ws.Artifacts)
 }
 
@@ -70,7 +70,7 @@ func (b *builder) checkReads(a *argument, pos position) []target {
 	for _, call := range b.read[a] {
 		for _, m := range b.scope.makersOf(call) {
 			if reason := pos.reaches(m.ws.target()); reason != "" {
-				b.add(hcl.Diagnostics{a.prematureRead(call, m, reason)})
+				b.addDiagnostics(hcl.Diagnostics{a.prematureRead(call, m, reason)})
 				break // one error is enough
 			}
 			targets = append(targets, m.ws.target())
@@ -86,7 +86,7 @@ func (b *builder) earlyReads() {
 	for _, read := range b.early {
 		if makers := b.scope.makersOf(read.call); len(makers) > 0 && !told[read.argument] {
 			told[read.argument] = true
-			b.add(hcl.Diagnostics{read.argument.prematureRead(read.call, makers[0], read.reason)})
+			b.addDiagnostics(hcl.Diagnostics{read.argument.prematureRead(read.call, makers[0], read.reason)})
 		}
 	}
 }

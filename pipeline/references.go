@@ -47,8 +47,8 @@ type reference struct {
 	rng       hcl.Range
 }
 
-// text returns the reference as an author would write it, without the steps in rest.
-func (r reference) text() string {
+// source returns the reference as an author would write it, without the steps in rest.
+func (r reference) source() string {
 	if r.name == "" {
 		return r.traversal.RootName()
 	}

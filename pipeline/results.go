@@ -20,8 +20,8 @@ type target struct {
 	instance *Workstream
 }
 
-// text returns the target as written in depends_on.
-func (t target) text() string {
+// written returns the target as written in depends_on.
+func (t target) written() string {
 	if t.instance != nil {
 		return "workstream." + t.instance.Name
 	}
@@ -72,7 +72,7 @@ func (s *scope) target(ref reference, fr frame) (target, bool, hcl.Diagnostics) 
 // instanceKey evaluates the key of workstream.X[expression].
 func (s *scope) instanceKey(ref reference, fr frame) (string, bool, hcl.Diagnostics) {
 	fr.allow &^= kindDeferred // which instance is meant must be known before anything runs
-	value, diags := s.value(ref.keyExpr, fr, cty.String)
+	value, diags := s.evaluate(ref.keyExpr, fr, cty.String)
 	if diags.HasErrors() {
 		return "", false, diags
 	}

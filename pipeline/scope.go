@@ -85,8 +85,8 @@ func (s *scope) setHeader() {
 	s.real.Variables["pipeline"] = cty.ObjectVal(s.header)
 }
 
-// root returns the context with all values of the file.
-func (s *scope) root(v view) *hcl.EvalContext {
+// rootContext returns the context with all values of the file.
+func (s *scope) rootContext(v view) *hcl.EvalContext {
 	if v == viewReal {
 		return s.real
 	}
@@ -180,7 +180,7 @@ type frame struct {
 
 // context is the evaluation context of one expression in one view.
 func (s *scope) context(a *argument, fr frame, v view) (*hcl.EvalContext, hcl.Diagnostics) {
-	root := s.root(v)
+	root := s.rootContext(v)
 	needs := a.kinds & (kindEach | kindDeferred)
 	// Until all locals have values, an expression sees only those to which it refers. The
 	// other views have all locals already.
@@ -208,8 +208,8 @@ func (s *scope) context(a *argument, fr frame, v view) (*hcl.EvalContext, hcl.Di
 	return ctx, s.addResults(ctx, a, fr, v)
 }
 
-// value evaluates an expression. Its diagnostics never hold sensitive values.
-func (s *scope) value(a *argument, fr frame, want cty.Type) (cty.Value, hcl.Diagnostics) {
+// evaluate evaluates an expression. Its diagnostics never hold sensitive values.
+func (s *scope) evaluate(a *argument, fr frame, want cty.Type) (cty.Value, hcl.Diagnostics) {
 	value, diags := s.valueIn(a, fr, want, viewReal)
 	if !diags.HasErrors() {
 		return value, nil

@@ -73,7 +73,7 @@ func (u *unstableSearch) checkGlob(ws *Workstream, reader string, d declared, pl
 				continue
 			}
 			u.told[[2]*workstreamDef{ws.def, writer.def}] = true
-			u.b.add(hcl.Diagnostics{{
+			u.b.addDiagnostics(hcl.Diagnostics{{
 				Severity: hcl.DiagWarning,
 				Summary:  "Input written at the same time",
 				Detail: fmt.Sprintf("%s may write %q (line %d) while %s reads %q: neither waits for the other, so what is read differs from run to run. "+

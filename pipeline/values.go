@@ -15,7 +15,7 @@ import (
 // The functions below evaluate constant arguments. Each returns the zero value for a nil
 // argument and after a mistake.
 
-func (b *builder) text(a *argument, fr frame) string {
+func (b *builder) evalText(a *argument, fr frame) string {
 	if a == nil {
 		return ""
 	}
@@ -160,9 +160,9 @@ func toText(value cty.Value) (string, error) {
 	return converted.AsString(), nil
 }
 
-// path evaluates a path inside the workspace.
-func (b *builder) path(a *argument, fr frame) string {
-	text := b.text(a, fr)
+// evalPath evaluates a path inside the workspace.
+func (b *builder) evalPath(a *argument, fr frame) string {
+	text := b.evalText(a, fr)
 	if text != "" && !inside(text) {
 		b.errorf("Path outside the workspace", a.exprRange(), "%q in %q must be a path relative to the workspace, with slashes, and must not lead out of it.", text, a.name)
 	}

@@ -147,11 +147,11 @@ func (b *builder) workstream(def *workstreamDef, ws *Workstream, defaults *defau
 	b.current = ws
 	defer func() { b.current = nil }()
 	ws.Batch = def.batch
-	if ws.Title = b.text(block.title, fr); ws.Title == "" {
+	if ws.Title = b.evalText(block.title, fr); ws.Title == "" {
 		ws.Title = ws.Name
 	}
-	ws.Description = b.text(block.description, fr)
-	ws.Inputs = b.globs(block.inputs, fr)
+	ws.Description = b.evalText(block.description, fr)
+	ws.Inputs = b.evalGlobs(block.inputs, fr)
 	ws.InputPatterns = b.patterns(block.inputs, ws.Inputs)
 	if ws.Timeout = b.duration(block.timeout, fr); ws.Timeout == 0 {
 		ws.Timeout = defaults.timeout
@@ -170,7 +170,7 @@ func (b *builder) workstream(def *workstreamDef, ws *Workstream, defaults *defau
 }
 
 func (b *builder) workstreamRetry(block *workstreamBlock, defaults *defaultsDef, ws *Workstream, fr frame) Retry {
-	retry := b.retry(block.retry, defaults.retry, fr)
+	retry := b.buildRetry(block.retry, defaults.retry, fr)
 	if ws.Effect != Once {
 		return retry
 	}
@@ -232,7 +232,7 @@ func (b *builder) checkProcess(p *processDef, fr frame) {
 		if a == p.shell && a.name == "shell" && fr.allow&kindDeferred == 0 {
 			continue // defaults has checked its own shell
 		}
-		ok = b.check(a, fr) && ok
+		ok = b.checkArgument(a, fr) && ok
 	}
 	if !ok || p.uniform && p.checked || !p.exists() {
 		return
@@ -242,7 +242,7 @@ func (b *builder) checkProcess(p *processDef, fr frame) {
 		delete(b.read, a) // forget the files that another instance reads
 	}
 	_, diags := p.evaluate(fr)
-	b.add(diags)
+	b.addDiagnostics(diags)
 	for a := range p.arguments {
 		b.emptyFilesets(a, fr)
 	}

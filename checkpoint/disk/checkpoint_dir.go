@@ -39,9 +39,9 @@ func (l *Layout) CheckpointsIn(dir string) CheckpointDir {
 	return CheckpointDir{FS: l.FS, Path: filepath.Join(dir, CheckpointsDir), Compress: l.Compress, Zstd: l.Zstd}
 }
 
-// file returns the path of a file in the directory. It refuses names that lead out of the
+// pathOf returns the path of a file in the directory. It refuses names that lead out of the
 // directory, since a damaged journal can hold any id.
-func (d CheckpointDir) file(name string) (string, error) {
+func (d CheckpointDir) pathOf(name string) (string, error) {
 	if name == "" || strings.HasPrefix(name, ".") || strings.ContainsAny(name, `/\`+"\x00") {
 		return "", fmt.Errorf("%q cannot be the name of a checkpoint's file", name)
 	}
@@ -66,7 +66,7 @@ func (d CheckpointDir) List() ([]string, error) {
 
 // removeFile removes a file by its name. A missing file is no error.
 func (d CheckpointDir) removeFile(name string) error {
-	path, err := d.file(name)
+	path, err := d.pathOf(name)
 	if err != nil {
 		return err
 	}
@@ -144,7 +144,7 @@ func (d CheckpointDir) Read(id string) (*StoredCheckpoint, error) {
 }
 
 func (d CheckpointDir) readNamed(name string) (*StoredCheckpoint, error) {
-	path, err := d.file(name)
+	path, err := d.pathOf(name)
 	if err != nil {
 		return nil, err
 	}
@@ -208,7 +208,7 @@ func (d CheckpointDir) missing(checkpoints []EncodedCheckpoint) ([]store.Name, e
 		if c.Size() > MaxCheckpoint { // decompression would refuse it
 			name = FileNames(c.ID)[0]
 		}
-		path, err := d.file(name)
+		path, err := d.pathOf(name)
 		if err != nil {
 			return nil, err
 		}

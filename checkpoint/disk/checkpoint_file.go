@@ -121,7 +121,7 @@ func NewRecovery(s *state.State, ref *state.CheckpointRef) Recovery {
 	r := Recovery{CanResume: s.CanResume(), PrerequisitesMet: true, Warnings: []string{}}
 	r.warnOfFiles(s.Capture, ref.Uncaptured)
 	if len(s.Sensitive) > 0 {
-		r.warn("the values of sensitive variables are on no record, and must be given again: %s", strings.Join(s.Sensitive, ", "))
+		r.addWarning("the values of sensitive variables are on no record, and must be given again: %s", strings.Join(s.Sensitive, ", "))
 	}
 	for _, p := range s.Phases {
 		for _, w := range p.Workstreams {
@@ -141,14 +141,14 @@ func NewRecovery(s *state.State, ref *state.CheckpointRef) Recovery {
 	return r
 }
 
-func (r *Recovery) warn(format string, args ...any) {
+func (r *Recovery) addWarning(format string, args ...any) {
 	r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...))
 }
 
 // missing adds a warning about something that must be there or be done first.
 func (r *Recovery) missing(format string, args ...any) {
 	r.PrerequisitesMet = false
-	r.warn(format, args...)
+	r.addWarning(format, args...)
 }
 
 func (r *Recovery) warnOfFiles(c *state.Capture, uncaptured bool) {
@@ -168,7 +168,7 @@ func (r *Recovery) warnOfFiles(c *state.Capture, uncaptured bool) {
 		{c.Special, "could not be captured"},
 	} {
 		if n.files > 0 {
-			r.warn("not restored, since they %s: %d", n.why, n.files)
+			r.addWarning("not restored, since they %s: %d", n.why, n.files)
 		}
 	}
 }
@@ -176,18 +176,18 @@ func (r *Recovery) warnOfFiles(c *state.Capture, uncaptured bool) {
 func (r *Recovery) warnOfWorkstream(w *state.Workstream) {
 	switch {
 	case w.Status == state.Running:
-		r.warn("%s was running", w.Name)
+		r.addWarning("%s was running", w.Name)
 	case w.Status == state.Failed:
-		r.warn("%s failed", w.Name)
+		r.addWarning("%s failed", w.Name)
 	case w.Status == state.Uncertain && w.Error != nil && w.Error.Outcome == state.OutcomeHappened:
 		r.missing("%s: %s; a person decides whether that counts", w.Name, w.Error.Message)
 	case w.Status == state.Uncertain:
 		r.missing("nobody knows whether %s happened: a person decides", w.Name)
 	case w.Imported:
-		r.warn("%s was taken over from a document written by hand", w.Name)
+		r.addWarning("%s was taken over from a document written by hand", w.Name)
 	}
 	if len(w.Edited) > 0 {
-		r.warn("artifacts of %s were edited by hand", w.Name)
+		r.addWarning("artifacts of %s were edited by hand", w.Name)
 	}
 }
 
@@ -197,9 +197,9 @@ func (r *Recovery) warnOfGates(gates []*state.Gate) {
 		case g.Status == state.Waiting:
 			r.missing("%s waits for a person", g.Label)
 		case g.Status == state.Rejected:
-			r.warn("%s was rejected", g.Label)
+			r.addWarning("%s was rejected", g.Label)
 		case g.Status == state.Failed:
-			r.warn("%s failed", g.Label)
+			r.addWarning("%s failed", g.Label)
 		case g.Review:
 			r.missing("%s waits for a review", g.Label)
 		}

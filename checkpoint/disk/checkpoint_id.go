@@ -21,7 +21,7 @@ const (
 // checkpoint of the session has.
 func NewCheckpointID(phase string, at time.Time, origin string) string {
 	sum := sha256.Sum256([]byte(origin))
-	return checkpointIDPrefix + EncodeName(phase) + "-" + stamp(at) + "-" + hex.EncodeToString(sum[:checkpointHashSize])
+	return checkpointIDPrefix + EncodeName(phase) + "-" + formatTime(at) + "-" + hex.EncodeToString(sum[:checkpointHashSize])
 }
 
 // IsCheckpointID reports whether an id has the form of NewCheckpointID, so that it is safe
@@ -42,5 +42,5 @@ func IsCheckpointID(id string) bool {
 // StampFormat is the format of times in names.
 const StampFormat = "20060102T150405Z"
 
-// stamp formats a time for a checkpoint's id.
-func stamp(at time.Time) string { return at.UTC().Format(StampFormat) }
+// formatTime formats a time for a checkpoint's id.
+func formatTime(at time.Time) string { return at.UTC().Format(StampFormat) }

@@ -37,7 +37,7 @@ func (e *Encoder) Line(c *state.Commit) ([]byte, error) {
 	e.buf.WriteString(`,"time":"`)
 	e.buf.Write(c.Time.AppendFormat(e.buf.AvailableBuffer(), time.RFC3339Nano))
 	e.buf.WriteByte('"')
-	if err := e.body(c); err != nil {
+	if err := e.encodeCommit(c); err != nil {
 		return nil, fmt.Errorf("encode commit %d: %w", c.Seq, err)
 	}
 	e.buf.WriteString(`,"prev":"`)
@@ -96,7 +96,7 @@ func EncodeFields(event state.Event) ([]byte, error) {
 	return fields, nil
 }
 
-func (e *Encoder) body(c *state.Commit) error {
+func (e *Encoder) encodeCommit(c *state.Commit) error {
 	if c.State != nil {
 		e.buf.WriteString(`,"state":`)
 		return state.Encode(&e.buf, c.State)
@@ -119,14 +119,14 @@ func (e *Encoder) body(c *state.Commit) error {
 				return fmt.Errorf("encode %s: %w", event.Kind(), err)
 			}
 		}
-		e.event(event.Kind(), after, fields)
+		e.encodeEvent(event.Kind(), after, fields)
 	}
 	e.buf.WriteByte(']')
 	return nil
 }
 
-// event writes the kind and the time of an event, then its fields.
-func (e *Encoder) event(kind state.Kind, after int64, fields []byte) {
+// encodeEvent writes the kind and the time of an event, then its fields.
+func (e *Encoder) encodeEvent(kind state.Kind, after int64, fields []byte) {
 	e.buf.WriteString(`{"kind":"`)
 	e.buf.WriteString(string(kind))
 	e.buf.WriteByte('"')
@@ -147,6 +147,6 @@ func MarshalEvent(event state.Event) ([]byte, error) {
 		return nil, fmt.Errorf("encode %s: %w", event.Kind(), err)
 	}
 	e := NewEncoder()
-	e.event(event.Kind(), 0, fields)
+	e.encodeEvent(event.Kind(), 0, fields)
 	return e.buf.Bytes(), nil
 }

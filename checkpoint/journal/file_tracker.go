@@ -11,8 +11,8 @@ type FileTracker struct {
 
 func newFileTracker() *FileTracker { return &FileTracker{known: map[state.Text]string{}} }
 
-// adopt starts from a state without its events.
-func (t *FileTracker) adopt(s *state.State) {
+// adoptState starts from a state without its events.
+func (t *FileTracker) adoptState(s *state.State) {
 	clear(t.known)
 	newest := map[state.Text]uint64{}
 	for w := range s.Records() {
@@ -93,21 +93,21 @@ func marked(list []state.Artifact, change func(state.Artifact) state.FileChange)
 func (t *FileTracker) observe(s *state.State, e state.Event) {
 	switch e := e.(type) {
 	case state.SessionStarted:
-		t.adopt(s)
+		t.adoptState(s)
 	case state.RollbackCompleted:
 		if e.State != nil {
-			t.adopt(s)
+			t.adoptState(s)
 		}
 	case state.WorkstreamCompleted:
-		t.learn(s.Workstream(e.Workstream))
+		t.recordFiles(s.Workstream(e.Workstream))
 	case state.WorkstreamEdited:
 		if w := s.Workstream(e.Workstream); w.Status == state.Completed {
-			t.learn(w)
+			t.recordFiles(w)
 		}
 	}
 }
 
-func (t *FileTracker) learn(w *state.Workstream) {
+func (t *FileTracker) recordFiles(w *state.Workstream) {
 	for _, a := range w.Artifacts {
 		t.known[a.Path] = a.Digest
 	}

@@ -143,10 +143,10 @@ func (f *Fold) Apply(c state.Commit) error {
 			return err
 		}
 		if f.Files != nil {
-			f.Files.adopt(f.State)
+			f.Files.adoptState(f.State)
 		}
 		if f.Spans != nil {
-			f.Spans.adopt(f.State)
+			f.Spans.adoptState(f.State)
 		}
 		return nil
 	}

@@ -23,18 +23,18 @@ func scanEvent(b []byte) (event state.Event, after int64, size int) {
 		return nil, 0, 0
 	}
 	s := &eventScanner{rest: rest}
-	if s.field("after_ms") {
+	if s.nextField("after_ms") {
 		after = s.number(math.MaxInt64)
 	}
 	switch state.Kind(kind) {
 	case state.KindWorkstreamStarted:
-		event = state.WorkstreamStarted{Workstream: s.must("workstream").text(), Attempt: s.must("attempt").int(), Digest: s.must("digest").digest()}
+		event = state.WorkstreamStarted{Workstream: s.required("workstream").readText(), Attempt: s.required("attempt").readInt(), Digest: s.required("digest").digest()}
 	case state.KindWorkstreamSucceeded:
-		event = state.WorkstreamSucceeded{Workstream: s.must("workstream").text(), Work: s.must("work").work()}
+		event = state.WorkstreamSucceeded{Workstream: s.required("workstream").readText(), Work: s.required("work").readWork()}
 	case state.KindWorkstreamCompleted:
 		event = s.completed()
 	case state.KindGateStarted:
-		event = state.GateStarted{Gate: s.must("gate").text(), Attempt: s.must("attempt").int()}
+		event = state.GateStarted{Gate: s.required("gate").readText(), Attempt: s.required("attempt").readInt()}
 	case state.KindGatePassed:
 		event = s.passed()
 	case state.KindCheckpointCreated:
@@ -42,105 +42,105 @@ func scanEvent(b []byte) (event state.Event, after int64, size int) {
 	default:
 		return nil, 0, 0
 	}
-	if s.close(); s.off {
+	if s.closeObject(); s.off {
 		return nil, 0, 0
 	}
 	return event, after, len(b) - len(s.rest)
 }
 
 func (s *eventScanner) completed() state.WorkstreamCompleted {
-	e := state.WorkstreamCompleted{Workstream: s.must("workstream").text()}
-	if s.field("work") {
-		work := s.work()
+	e := state.WorkstreamCompleted{Workstream: s.required("workstream").readText()}
+	if s.nextField("work") {
+		work := s.readWork()
 		e.Work = &work
 	}
 	return e
 }
 
 func (s *eventScanner) passed() state.GatePassed {
-	v := state.Verdict{Gate: s.must("gate").text(), Definition: s.must("definition").text(), Judged: s.must("judged").text(), Seen: s.seen()}
-	return state.GatePassed{Verdict: v, DurationMS: s.must("duration_ms").number(math.MaxInt64)}
+	v := state.Verdict{Gate: s.required("gate").readText(), Definition: s.required("definition").readText(), Judged: s.required("judged").readText(), Seen: s.readSeen()}
+	return state.GatePassed{Verdict: v, DurationMS: s.required("duration_ms").number(math.MaxInt64)}
 }
 
 func (s *eventScanner) created() state.CheckpointCreated {
 	e := state.CheckpointCreated{
-		ID: s.must("id").text(), Trigger: state.Trigger(s.must("trigger").text()), Phase: s.textOf("phase"), Step: s.must("step").int(), StepName: s.textOf("step_name"),
-		Reason: state.Text(s.textOf("reason")), Created: s.intOf("created"), Modified: s.intOf("modified"),
+		ID: s.required("id").readText(), Trigger: state.Trigger(s.required("trigger").readText()), Phase: s.textOf("phase"), Step: s.required("step").readInt(), StepName: s.textOf("step_name"),
+		Reason: state.Text(s.textOf("reason")), Created: s.intField("created"), Modified: s.intField("modified"),
 	}
-	if s.field("git") {
-		s.open()
+	if s.nextField("git") {
+		s.openObject()
 		e.Git = &state.Git{Branch: state.Text(s.textOf("branch")), Commit: s.textOf("commit")}
-		s.close()
+		s.closeObject()
 	}
-	if s.field("removes") {
-		s.list(func() { e.Removes = append(e.Removes, s.text()) })
+	if s.nextField("removes") {
+		s.readList(func() { e.Removes = append(e.Removes, s.readText()) })
 	}
-	if s.field("as_captured") {
-		e.AsCaptured = s.yes()
+	if s.nextField("as_captured") {
+		e.AsCaptured = s.readTrue()
 	}
 	return e
 }
 
-func (s *eventScanner) work() (w state.Work) {
-	s.open()
-	w.Attempt, w.DurationMS, w.Digest = s.must("attempt").int(), s.must("duration_ms").number(math.MaxInt64), s.must("digest").digest()
-	if s.field("outputs") {
+func (s *eventScanner) readWork() (w state.Work) {
+	s.openObject()
+	w.Attempt, w.DurationMS, w.Digest = s.required("attempt").readInt(), s.required("duration_ms").number(math.MaxInt64), s.required("digest").digest()
+	if s.nextField("outputs") {
 		w.Outputs = textsOf[state.Text](s)
 	}
-	if s.field("artifacts") {
-		s.list(func() { w.Artifacts = append(w.Artifacts, s.artifact()) })
+	if s.nextField("artifacts") {
+		s.readList(func() { w.Artifacts = append(w.Artifacts, s.artifact()) })
 	}
 	w.Summary, w.Location = state.Text(s.textOf("summary")), state.Text(s.textOf("location"))
-	s.close()
+	s.closeObject()
 	return w
 }
 
 func (s *eventScanner) artifact() (a state.Artifact) {
-	s.open()
-	a.Path, a.Size = state.Text(s.must("path").text()), s.must("size").number(math.MaxInt64)
-	a.Mode, a.Digest = uint32(s.must("mode").number(math.MaxUint32)), s.must("digest").text()
+	s.openObject()
+	a.Path, a.Size = state.Text(s.required("path").readText()), s.required("size").number(math.MaxInt64)
+	a.Mode, a.Digest = uint32(s.required("mode").number(math.MaxUint32)), s.required("digest").readText()
 	a.Change = state.FileChange(s.textOf("change"))
-	s.close()
+	s.closeObject()
 	return a
 }
 
 func (s *eventScanner) digest() (d state.Digest) {
-	s.open()
+	s.openObject()
 	d.Definition, d.Inputs, d.Upstream = s.textOf("definition"), s.textOf("inputs"), s.textOf("upstream")
-	if s.field("variables") {
+	if s.nextField("variables") {
 		d.Variables = textsOf[string](s)
 	}
-	if s.field("files") {
-		s.list(func() {
-			s.open()
-			d.Files = append(d.Files, state.FileRef{Path: state.Text(s.must("path").text()), Digest: s.textOf("digest")})
-			s.close()
+	if s.nextField("files") {
+		s.readList(func() {
+			s.openObject()
+			d.Files = append(d.Files, state.FileRef{Path: state.Text(s.required("path").readText()), Digest: s.textOf("digest")})
+			s.closeObject()
 		})
 	}
-	if s.field("results") {
+	if s.nextField("results") {
 		d.Results = textsOf[string](s)
 	}
-	d.Seen = s.seen()
-	s.close()
+	d.Seen = s.readSeen()
+	s.closeObject()
 	return d
 }
 
-func (s *eventScanner) seen() *state.Seen {
-	if !s.field("seen") {
+func (s *eventScanner) readSeen() *state.Seen {
+	if !s.nextField("seen") {
 		return nil
 	}
-	s.open()
-	seen := &state.Seen{Seq: uint64(s.must("seq").number(math.MaxInt64))}
-	if s.field("files") {
-		s.list(func() {
-			s.open()
+	s.openObject()
+	seen := &state.Seen{Seq: uint64(s.required("seq").number(math.MaxInt64))}
+	if s.nextField("files") {
+		s.readList(func() {
+			s.openObject()
 			seen.Files = append(seen.Files, state.SeenFile{
-				Path: state.Text(s.must("path").text()), Mode: uint32(s.must("mode").number(math.MaxUint32)), Digest: s.must("digest").text(),
+				Path: state.Text(s.required("path").readText()), Mode: uint32(s.required("mode").number(math.MaxUint32)), Digest: s.required("digest").readText(),
 			})
-			s.close()
+			s.closeObject()
 		})
 	}
-	s.close()
+	s.closeObject()
 	return seen
 }
 
@@ -153,18 +153,18 @@ type eventScanner struct {
 	off   bool
 }
 
-// take reads a byte that must come next.
-func (s *eventScanner) take(c byte) {
+// expect reads a byte that must come next.
+func (s *eventScanner) expect(c byte) {
 	if s.off = s.off || len(s.rest) == 0 || s.rest[0] != c; !s.off {
 		s.rest = s.rest[1:]
 	}
 }
 
-func (s *eventScanner) open()  { s.take('{'); s.fresh = true }
-func (s *eventScanner) close() { s.take('}'); s.fresh = false }
+func (s *eventScanner) openObject()  { s.expect('{'); s.fresh = true }
+func (s *eventScanner) closeObject() { s.expect('}'); s.fresh = false }
 
-// field moves to the value of a field if that field comes next.
-func (s *eventScanner) field(name string) bool {
+// nextField moves to the value of a field if that field comes next.
+func (s *eventScanner) nextField(name string) bool {
 	rest := s.rest
 	if !s.fresh {
 		var more bool
@@ -180,30 +180,30 @@ func (s *eventScanner) field(name string) bool {
 	return true
 }
 
-// must moves to the value of a field that every such object has.
-func (s *eventScanner) must(name string) *eventScanner {
-	s.off = !s.field(name) || s.off
+// required moves to the value of a field that every such object has.
+func (s *eventScanner) required(name string) *eventScanner {
+	s.off = !s.nextField(name) || s.off
 	return s
 }
 
 // textOf reads a text field, "" if it is absent.
 func (s *eventScanner) textOf(name string) string {
-	if !s.field(name) {
+	if !s.nextField(name) {
 		return ""
 	}
-	return s.text()
+	return s.readText()
 }
 
-func (s *eventScanner) intOf(name string) int {
-	if !s.field(name) {
+func (s *eventScanner) intField(name string) int {
+	if !s.nextField(name) {
 		return 0
 	}
-	return s.int()
+	return s.readInt()
 }
 
-// text reads a string whose only escapes are of quotes and backslashes.
-func (s *eventScanner) text() string {
-	s.take('"')
+// readText reads a string whose only escapes are of quotes and backslashes.
+func (s *eventScanner) readText() string {
+	s.expect('"')
 	escapes, ascii := 0, true
 	for i := 0; i < len(s.rest) && !s.off; i++ {
 		switch c := s.rest[i]; {
@@ -242,10 +242,10 @@ func unescaped(raw []byte, escapes int) string {
 	return string(b)
 }
 
-func (s *eventScanner) int() int { return int(s.number(math.MaxInt)) }
+func (s *eventScanner) readInt() int { return int(s.number(math.MaxInt)) }
 
-// yes reads a field that is written only if it is true.
-func (s *eventScanner) yes() bool {
+// readTrue reads a field that is written only if it is true.
+func (s *eventScanner) readTrue() bool {
 	rest, ok := bytes.CutPrefix(s.rest, []byte("true"))
 	s.rest, s.off = rest, s.off || !ok
 	return ok
@@ -264,27 +264,27 @@ func (s *eventScanner) number(most int64) (value int64) {
 	return value
 }
 
-// list reads a list that is not empty, element by element.
-func (s *eventScanner) list(element func()) {
-	s.take('[')
+// readList reads a list that is not empty, element by element.
+func (s *eventScanner) readList(element func()) {
+	s.expect('[')
 	for element(); !s.off && len(s.rest) > 0 && s.rest[0] == ','; element() {
-		s.take(',')
+		s.expect(',')
 	}
-	s.take(']')
+	s.expect(']')
 }
 
 // textsOf reads an object of texts that is not empty.
 func textsOf[T ~string](s *eventScanner) map[string]T {
 	all := make(map[string]T)
-	s.take('{')
+	s.expect('{')
 	for more := true; more && !s.off; {
-		name := s.text()
-		s.take(':')
-		all[name] = T(s.text())
+		name := s.readText()
+		s.expect(':')
+		all[name] = T(s.readText())
 		if more = len(s.rest) > 0 && s.rest[0] == ','; more {
-			s.take(',')
+			s.expect(',')
 		}
 	}
-	s.take('}')
+	s.expect('}')
 	return all
 }

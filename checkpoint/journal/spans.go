@@ -44,8 +44,8 @@ type recordedName struct {
 
 func newSpans() *Spans { return &Spans{open: map[string]openSpan{}, left: map[string]openSpan{}} }
 
-// adopt starts from a state of which no events are known.
-func (t *Spans) adopt(s *state.State) {
+// adoptState starts from a state of which no events are known.
+func (t *Spans) adoptState(s *state.State) {
 	t.Behind = len(s.Checkpoints) > 0
 	t.compare(s, s.Seq)
 	t.capture, t.run = openCapture{s.Capture, s.Seq}, openCapture{s.RunCapture, s.Seq}
@@ -62,7 +62,7 @@ func (t *Spans) observe(s *state.State, seq uint64, e state.Event) {
 		}
 	default:
 		if name, ok := state.WorkstreamOf(e); ok {
-			t.take(s, name, seq)
+			t.updateSpan(s, name, seq)
 		}
 	}
 	t.capture = t.replaceCapture(t.capture, s.Capture, seq)
@@ -72,15 +72,15 @@ func (t *Spans) observe(s *state.State, seq uint64, e state.Event) {
 // compare updates every workstream, also those that no longer have a record.
 func (t *Spans) compare(s *state.State, seq uint64) {
 	for name := range t.open {
-		t.take(s, name, seq)
+		t.updateSpan(s, name, seq)
 	}
 	for w := range s.Records() {
-		t.take(s, w.Name, seq)
+		t.updateSpan(s, w.Name, seq)
 	}
 }
 
 // Take updates one workstream.
-func (t *Spans) take(s *state.State, name string, seq uint64) {
+func (t *Spans) updateSpan(s *state.State, name string, seq uint64) {
 	var left []state.Artifact
 	if w := s.Workstream(name); w != nil {
 		left = w.LeftFiles()
@@ -95,14 +95,14 @@ func (t *Spans) replace(open map[string]openSpan, name string, list []state.Arti
 		return
 	}
 	if len(had.list) > 0 {
-		t.closed = append(t.closed, had.until(seq))
+		t.closed = append(t.closed, had.spanUntil(seq))
 	}
 	if len(had.list)+len(list) > 0 {
 		open[name] = openSpan{list, seq}
 	}
 }
 
-func (o openSpan) until(to uint64) span {
+func (o openSpan) spanUntil(to uint64) span {
 	names := make([]recordedName, len(o.list))
 	for i, a := range o.list {
 		names[i] = recordedName{a.Digest, a.Size}
@@ -114,11 +114,11 @@ func (t *Spans) replaceCapture(had openCapture, now *state.Capture, seq uint64) 
 	if had.Capture == now {
 		return had
 	}
-	t.closed = append(t.closed, had.until(seq)...)
+	t.closed = append(t.closed, had.spansUntil(seq)...)
 	return openCapture{now, seq}
 }
 
-func (o openCapture) until(to uint64) []span {
+func (o openCapture) spansUntil(to uint64) []span {
 	if o.Capture == nil {
 		return nil
 	}
@@ -145,10 +145,10 @@ func (t *Spans) Each(kept []*state.CheckpointRef, visit func(digest string, size
 	}
 	for _, open := range []map[string]openSpan{t.open, t.left} {
 		for _, o := range open {
-			add(o.until(0))
+			add(o.spanUntil(0))
 		}
 	}
-	for _, s := range slices.Concat(t.capture.until(0), t.run.until(0)) {
+	for _, s := range slices.Concat(t.capture.spansUntil(0), t.run.spansUntil(0)) {
 		add(s)
 	}
 }

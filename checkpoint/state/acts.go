@@ -63,9 +63,9 @@ func (s *State) ActOf(w *Workstream) Act {
 	return Act{Workstream: w.Name, Session: cmp.Or(w.Session, s.Session), At: at, Host: s.Host, Digest: d, Uncertain: maybe, Adopted: w.Adopted}
 }
 
-// isOf reports whether two acts are of one workstream with one definition, and equally
+// matches reports whether two acts are of one workstream with one definition, and equally
 // certain.
-func (a Act) isOf(b Act) bool {
+func (a Act) matches(b Act) bool {
 	return a.Workstream == b.Workstream && a.Digest.Definition == b.Digest.Definition && a.Uncertain == b.Uncertain
 }
 
@@ -98,7 +98,7 @@ func (s *State) takeBackAct(workstream string) {
 func MergeActs(acts []Act, more ...Act) []Act {
 	for _, a := range more {
 		i := slices.IndexFunc(acts, func(b Act) bool {
-			return b.isOf(a)
+			return b.matches(a)
 		})
 		switch {
 		case i < 0:
@@ -117,7 +117,7 @@ func (s *State) UnknownActs(acts []Act) []Act { return UnknownActs(acts, s.Known
 func UnknownActs(acts, known []Act) []Act {
 	return slices.DeleteFunc(slices.Clone(acts), func(a Act) bool {
 		return slices.ContainsFunc(known, func(b Act) bool {
-			return b.isOf(a) && !b.At.Before(a.At)
+			return b.matches(a) && !b.At.Before(a.At)
 		})
 	})
 }

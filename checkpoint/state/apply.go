@@ -29,36 +29,36 @@ func (s *State) Apply(c Commit) error {
 // ApplyOne folds one event into the state.
 func (s *State) ApplyOne(seq uint64, at time.Time, e Event) error {
 	s.passOver(at, e)
-	if err := s.apply(seq, at, e); err != nil {
+	if err := s.applyEvent(seq, at, e); err != nil {
 		return fmt.Errorf("apply %s of commit %d: %w", e.Kind(), seq, err)
 	}
 	s.Seq, s.UpdatedAt = seq, at
 	return nil
 }
 
-// apply is the fold: a long switch with one case for each kind of event.
-func (s *State) apply(seq uint64, at time.Time, e Event) error {
+// applyEvent is the fold: a long switch with one case for each kind of event.
+func (s *State) applyEvent(seq uint64, at time.Time, e Event) error {
 	switch e := e.(type) {
 	case SessionStarted:
-		return s.start(seq, at, e)
+		return s.startSession(seq, at, e)
 	case SessionResumed:
 		s.resume(at, e)
 	case SessionPaused:
-		s.stop(at, StatusPaused, e.RanMS)
+		s.endRun(at, StatusPaused, e.RanMS)
 		s.Pause = &Pause{Reason: e.Reason, Gates: e.Gates, Steps: e.Steps, Message: e.Message}
 	case SessionFailed:
-		s.stop(at, StatusFailed, e.RanMS)
+		s.endRun(at, StatusFailed, e.RanMS)
 		s.Error = &e.Error
 	case SessionInterrupted:
-		s.stop(at, StatusPaused, e.RanMS)
+		s.endRun(at, StatusPaused, e.RanMS)
 		s.Interrupted = e.Signal
 		if e.Uncaptured != "" {
 			s.Pause = &Pause{Reason: PauseCheckpoint, Message: e.Uncaptured}
 		}
 	case SessionCompleted:
-		s.stop(at, StatusComplete, e.RanMS)
+		s.endRun(at, StatusComplete, e.RanMS)
 	case SessionAbandoned:
-		s.stop(at, s.Status, 0)
+		s.endRun(at, s.Status, 0)
 		s.Abandoned = true
 	case SessionAdopted:
 		s.TakeOver(seq)
@@ -84,7 +84,7 @@ func (s *State) apply(seq uint64, at time.Time, e Event) error {
 		if s.RunningAt == nil || e.Aside { // a person edited these files, not a workstream
 			s.LastStep.Later = true
 		}
-		s.Captures.add(seq, e)
+		s.Captures.record(seq, e)
 		if s.RunningAt != nil && !e.Aside {
 			s.RunCapture = s.Capture
 		}
@@ -98,7 +98,7 @@ func (s *State) apply(seq uint64, at time.Time, e Event) error {
 	return nil
 }
 
-func (s *State) start(seq uint64, at time.Time, e SessionStarted) error {
+func (s *State) startSession(seq uint64, at time.Time, e SessionStarted) error {
 	if s.Seq != 0 {
 		return fmt.Errorf("%w: a session starts only once", ErrFold)
 	}
@@ -119,7 +119,7 @@ func (s *State) start(seq uint64, at time.Time, e SessionStarted) error {
 		Host:          e.By.Host,
 		Acts:          e.Acts,
 		Sensitive:     e.Sensitive,
-		Variables:     Given(nil).with(e.Variables),
+		Variables:     Given(nil).merged(e.Variables),
 		Baseline:      e.Baseline,
 		RunningAt:     &at,
 		Checkpoints:   []*CheckpointRef{},
@@ -131,7 +131,7 @@ func (s *State) start(seq uint64, at time.Time, e SessionStarted) error {
 	}
 	s.reshape(e.Shape)
 	if e.Imported != nil {
-		return s.adopt(at, *e.Imported)
+		return s.adoptDocument(at, *e.Imported)
 	}
 	return nil
 }
@@ -149,7 +149,7 @@ func (s *State) resume(at time.Time, e SessionResumed) {
 	}
 	s.Error, s.Pause, s.Requested, s.Interrupted = nil, nil, nil, ""
 	s.Pipeline, s.Document, s.Git, s.Sensitive = e.Pipeline, e.Document, e.Git, e.Sensitive
-	s.Variables = s.Variables.with(e.Variables)
+	s.Variables = s.Variables.merged(e.Variables)
 	s.RunningAt, s.Host = &at, e.By.Host
 	s.Resumes++
 	if s.CurrentPhase > 0 {
@@ -165,9 +165,9 @@ func (s *State) resume(at time.Time, e SessionResumed) {
 	}
 }
 
-// stop ends a run. How long it took is what it says itself: the clock may have
-// been set meanwhile. Where it says nothing, as before it did, the clock counts.
-func (s *State) stop(at time.Time, status Status, ranMS int64) {
+// endRun ends a run. The duration that the run reports counts, because the clock may have
+// been set since. Events of older versions report none; then the clock counts.
+func (s *State) endRun(at time.Time, status Status, ranMS int64) {
 	s.Status = status
 	if s.RunningAt == nil {
 		return
@@ -219,7 +219,7 @@ func (s *State) applyPhase(at time.Time, e Event) error {
 			s.Skip(w, e.Reason)
 		}
 		for _, g := range p.Gates {
-			g.reset(e.Reason)
+			g.resetVerdict(e.Reason)
 			g.Status = Skipped
 		}
 	}

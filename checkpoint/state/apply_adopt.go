@@ -21,7 +21,7 @@ func (s *State) voidVerdicts() {
 			if g.Status == Pending || g.Status == Skipped {
 				continue
 			}
-			g.reset("its verdict is from before the session was adopted")
+			g.resetVerdict("its verdict is from before the session was adopted")
 			g.Reviewed = ""
 			voided = true
 		}

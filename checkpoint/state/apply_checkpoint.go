@@ -19,23 +19,23 @@ func (s *State) applyCheckpoint(seq uint64, at time.Time, e Event) error {
 	case CheckpointSkipped:
 		s.dropCheckpoints(e.IDs)
 	case CheckpointPinned:
-		return s.mark(e.ID, func(ref *CheckpointRef) { ref.Pinned = true })
+		return s.changeCheckpoint(e.ID, func(ref *CheckpointRef) { ref.Pinned = true })
 	case CheckpointUnpinned:
-		return s.mark(e.ID, func(ref *CheckpointRef) { ref.Pinned = false })
+		return s.changeCheckpoint(e.ID, func(ref *CheckpointRef) { ref.Pinned = false })
 	case CheckpointDamaged:
-		return s.mark(e.ID, func(ref *CheckpointRef) {
+		return s.changeCheckpoint(e.ID, func(ref *CheckpointRef) {
 			ref.Damage, ref.Valid = &Damage{At: at, Reason: e.Reason}, false
 		})
 	case CheckpointRebuilt:
-		return s.mark(e.ID, func(ref *CheckpointRef) {
+		return s.changeCheckpoint(e.ID, func(ref *CheckpointRef) {
 			ref.Damage, ref.Valid = nil, ref.InvalidatedBy == ""
 		})
 	}
 	return nil
 }
 
-// mark changes the entry of a checkpoint.
-func (s *State) mark(id string, change func(*CheckpointRef)) error {
+// changeCheckpoint changes the entry of a checkpoint.
+func (s *State) changeCheckpoint(id string, change func(*CheckpointRef)) error {
 	ref := s.Checkpoint(id)
 	if ref == nil {
 		return fmt.Errorf("%w: no checkpoint %q", ErrFold, id)

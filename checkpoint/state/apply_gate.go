@@ -15,7 +15,7 @@ func (s *State) applyGate(at time.Time, e Event) error {
 	}
 	switch e := e.(type) {
 	case GateStarted:
-		g.reset("")
+		g.resetVerdict("")
 		g.Status, g.Attempts = Running, e.Attempt
 	case GatePassed:
 		g.decide(at, Passed, e.Verdict)
@@ -38,10 +38,10 @@ func (s *State) applyGate(at time.Time, e Event) error {
 		g.rejectWork()
 		s.answered(g.Label, "rejected by "+e.By.User, e.Reason)
 	case GateSkipped:
-		g.reset(e.Reason)
+		g.resetVerdict(e.Reason)
 		g.Status = Skipped
 	case GateVoided:
-		g.reset(e.Reason)
+		g.resetVerdict(e.Reason)
 	case GateReviewed:
 		g.Review, g.Reviewed = false, g.Judged
 	}
@@ -69,7 +69,7 @@ func (s *State) answered(name, how string, why Text) {
 }
 
 func (g *Gate) decide(at time.Time, status StepStatus, v Verdict) {
-	g.reset("")
+	g.resetVerdict("")
 	g.Status, g.At, g.Definition, g.Judged, g.Seen = status, &at, v.Definition, v.Judged, v.Seen
 }
 
@@ -88,8 +88,8 @@ func (g *Gate) rejectWork() {
 	}
 }
 
-// reset makes a gate pending and drops its last verdict.
-func (g *Gate) reset(reason Text) {
+// resetVerdict makes a gate pending and drops its last verdict.
+func (g *Gate) resetVerdict(reason Text) {
 	*g = Gate{Label: g.Label, Attempts: g.Attempts, Reviewed: g.Reviewed, Status: Pending, Reason: reason, workstream: g.workstream, phase: g.phase}
 }
 

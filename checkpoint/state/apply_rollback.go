@@ -134,7 +134,7 @@ func (s *State) Remember(of *Workstream) *Workstream {
 		w.Gates = append(w.Gates, &Gate{Label: g.Label, Status: Pending})
 	}
 	s.Gone = append(s.Gone, w)
-	s.indexed().add(nil, w)
+	s.indexed().addWorkstream(nil, w)
 	return w
 }
 
@@ -180,14 +180,14 @@ func (s *State) stopSteps(judged, running Text) {
 		stopGates(p.Gates, judged)
 		for _, w := range p.Workstreams {
 			stopGates(w.Gates, judged)
-			w.stop(running)
+			w.endRunning(running)
 		}
 	}
 	s.RunningAt, s.Requested = nil, nil
 }
 
-// stop ends a workstream that is recorded as running.
-func (w *Workstream) stop(why Text) {
+// endRunning ends a workstream that is recorded as running.
+func (w *Workstream) endRunning(why Text) {
 	switch {
 	case w.Status != Running:
 	case w.Once:
@@ -200,7 +200,7 @@ func (w *Workstream) stop(why Text) {
 func stopGates(gates []*Gate, why Text) {
 	for _, g := range gates {
 		if g.Status == Running {
-			g.reset(why)
+			g.resetVerdict(why)
 		}
 	}
 }

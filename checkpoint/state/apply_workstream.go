@@ -147,14 +147,14 @@ func (s *State) resetWorkstream(w *Workstream, reason Text, become string) {
 	w.Status, w.WorkSeq, w.Rejected, w.Imported, w.Adopted = Pending, 0, "", false, ""
 	w.Error, w.Reason, w.Left = nil, reason, nil
 	for _, g := range w.Gates {
-		g.reset(reason)
+		g.resetVerdict(reason)
 	}
 	if w.phase == nil || become == "" {
 		return
 	}
 	for _, g := range w.phase.Gates { // they judged the earlier result
 		if g.Status != Pending {
-			g.reset(Text(w.Name + " " + become))
+			g.resetVerdict(Text(w.Name + " " + become))
 		}
 	}
 }

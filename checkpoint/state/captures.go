@@ -8,8 +8,8 @@ import (
 	"prdrunner/checkpoint/workspace"
 )
 
-// add counts a capture that was recorded.
-func (c *Captures) add(seq uint64, e WorkspaceCaptured) {
+// record counts a capture that was recorded.
+func (c *Captures) record(seq uint64, e WorkspaceCaptured) {
 	c.AsOf, c.Behind = seq, 0
 	if e.TookMS > 0 {
 		c.Made++

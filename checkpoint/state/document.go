@@ -175,7 +175,7 @@ func undecoded(data []byte, err error) error {
 	return fmt.Errorf("decode the document: %w", err)
 }
 
-// plain returns a text as valid UTF-8.
-func plain(t Text) string { return strings.ToValidUTF8(string(t), "\uFFFD") }
+// validUTF8 returns a text as valid UTF-8.
+func validUTF8(t Text) string { return strings.ToValidUTF8(string(t), "\uFFFD") }
 
 func timestamp(at time.Time) string { return at.UTC().Format(time.RFC3339Nano) }

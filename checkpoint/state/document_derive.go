@@ -25,7 +25,7 @@ func NewDocument(s *State) Document {
 		},
 	}
 	active := inProgress(s)
-	d.Completed, d.Pending = room(s)
+	d.Completed, d.Pending = newLists(s)
 	if s.Status == StatusInProgress && len(active) == 0 {
 		// Every workstream is skipped: nothing has begun that could go on.
 		d.Status = StatusInitialized
@@ -43,8 +43,8 @@ func NewDocument(s *State) Document {
 	return d
 }
 
-// room allocates the lists of completed and pending workstreams.
-func room(s *State) (completed, pending []string) {
+// newLists allocates the lists of completed and pending workstreams.
+func newLists(s *State) (completed, pending []string) {
 	done, all := 0, 0
 	for _, p := range s.Phases {
 		all += len(p.Workstreams)
@@ -70,7 +70,7 @@ func (d *Document) addWorkstream(w *Workstream, active bool) {
 		}
 		paths := make([]string, len(w.Artifacts))
 		for i, a := range w.Artifacts {
-			paths[i] = plain(a.Path)
+			paths[i] = validUTF8(a.Path)
 		}
 		d.Artifacts[w.Name] = paths
 	default:
@@ -169,7 +169,7 @@ func documentError(f *Failure) *DocumentError {
 	if f == nil {
 		f = &Failure{}
 	}
-	e := &DocumentError{Workstream: f.Workstream, Message: plain(f.Message), File: plain(f.File), Line: f.Line}
+	e := &DocumentError{Workstream: f.Workstream, Message: validUTF8(f.Message), File: validUTF8(f.File), Line: f.Line}
 	if e.Workstream == "" {
 		_, e.Workstream, _ = cutLabel(f.Gate)
 	}

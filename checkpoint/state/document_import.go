@@ -43,11 +43,11 @@ func (d Document) CheckImport(shape Shape) error {
 	return errors.Join(wrong...)
 }
 
-// adopt takes over what a document written by hand says is done. A workstream whose gates
+// adoptDocument takes over what a document written by hand says is done. A workstream whose gates
 // have not all passed is judged again. A gate counts as passed only if the work that it
 // judges is done. Artifacts have a path only; a WorkstreamEdited event adds their digests.
-func (s *State) adopt(at time.Time, d Document) error {
-	if err := d.CheckImport(s.shape()); err != nil {
+func (s *State) adoptDocument(at time.Time, d Document) error {
+	if err := d.CheckImport(s.currentShape()); err != nil {
 		return err
 	}
 	s.Notes = d.Notes
@@ -124,8 +124,8 @@ func cutLabel(label string) (name, owner string, ok bool) {
 	return name, strings.TrimSuffix(owner, ")"), ok
 }
 
-// shape returns the shape that the state has.
-func (s *State) shape() Shape {
+// currentShape returns the shape that the state has.
+func (s *State) currentShape() Shape {
 	names := func(gates []*Gate) []string {
 		var bare []string
 		for _, g := range gates {

@@ -19,7 +19,7 @@ func indexLines(data []byte) (lineIndex, []mistake) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
 	x := indexing{data: data, decoder: d, lines: lineIndex{}}
-	_ = x.value("")
+	_ = x.indexValue("")
 	return x.lines, x.repeated
 }
 
@@ -31,28 +31,28 @@ type indexing struct {
 	repeated []mistake
 }
 
-// value notes the line of the next value, and of every value inside it.
-func (x *indexing) value(path string) error {
+// indexValue notes the line of the next value, and of every value inside it.
+func (x *indexing) indexValue(path string) error {
 	token, err := x.decoder.Token()
 	if err != nil {
 		return err
 	}
-	x.note(path)
+	x.recordLine(path)
 	switch token {
 	case json.Delim('{'):
 		names := map[string]bool{}
 		for x.decoder.More() {
-			name, err := x.field(path, names)
+			name, err := x.indexField(path, names)
 			if err != nil {
 				return err
 			}
-			if err := x.value(name); err != nil {
+			if err := x.indexValue(name); err != nil {
 				return err
 			}
 		}
 	case json.Delim('['):
 		for i := 0; x.decoder.More(); i++ {
-			if err := x.value(fmt.Sprintf("%s[%d]", path, i)); err != nil {
+			if err := x.indexValue(fmt.Sprintf("%s[%d]", path, i)); err != nil {
 				return err
 			}
 		}
@@ -63,9 +63,9 @@ func (x *indexing) value(path string) error {
 	return err
 }
 
-// field notes the line of the next field of an object and returns its path. names are the
+// indexField notes the line of the next field of an object and returns its path. names are the
 // fields before it.
-func (x *indexing) field(object string, names map[string]bool) (string, error) {
+func (x *indexing) indexField(object string, names map[string]bool) (string, error) {
 	token, err := x.decoder.Token()
 	if err != nil {
 		return "", err
@@ -73,10 +73,10 @@ func (x *indexing) field(object string, names map[string]bool) (string, error) {
 	name := fmt.Sprint(token)
 	path := joinField(object, name)
 	if names[name] {
-		x.repeated = append(x.repeated, mistake{path, Violation{Line: x.line(), Message: path + " is there twice"}})
+		x.repeated = append(x.repeated, mistake{path, Violation{Line: x.lastLine(), Message: path + " is there twice"}})
 	}
 	names[name] = true
-	x.note(path)
+	x.recordLine(path)
 	return path, nil
 }
 
@@ -92,16 +92,16 @@ func joinField(object, name string) string {
 	return object + "." + name
 }
 
-// note records the line on which the last token ends. A field gets the line of its name,
+// recordLine records the line on which the last token ends. A field gets the line of its name,
 // since that is noted first.
-func (x *indexing) note(path string) {
+func (x *indexing) recordLine(path string) {
 	if _, known := x.lines[path]; !known {
-		x.lines[path] = x.line()
+		x.lines[path] = x.lastLine()
 	}
 }
 
-// line returns the line of the last token.
-func (x *indexing) line() int { return lineAt(x.data, x.decoder.InputOffset()) }
+// lastLine returns the line of the last token.
+func (x *indexing) lastLine() int { return lineAt(x.data, x.decoder.InputOffset()) }
 
 // lineAt returns the number of the line that holds the byte before an offset.
 func lineAt(data []byte, offset int64) int {

@@ -60,7 +60,7 @@ func (d Document) Validate(pattern *regexp.Regexp) error {
 		pattern = regexp.MustCompile(DefaultIDPattern)
 	}
 	v := newViolations(d)
-	v.rules(d, pattern)
+	v.checkRules(d, pattern)
 	found := make([]error, len(v.found))
 	for i := range v.found {
 		found[i] = fmt.Errorf("%w: %w", ErrDocument, v.found[i])
@@ -74,9 +74,9 @@ func (d Document) Validate(pattern *regexp.Regexp) error {
 // gates of that name.
 func (d Document) CheckWritten(prd string, shape *Shape) error {
 	v := newViolations(d)
-	v.rules(d, regexp.MustCompile(regexp.QuoteMeta(prd)))
+	v.checkRules(d, regexp.MustCompile(regexp.QuoteMeta(prd)))
 	if shape != nil {
-		v.fits(d, *shape)
+		v.checkShape(d, *shape)
 	}
 	if len(v.found) == 0 {
 		return nil
@@ -140,26 +140,26 @@ func newViolations(d Document) *violations {
 	return v
 }
 
-// check notes a violation at the line of a field unless ok is true. A field that could not
+// require notes a violation at the line of a field unless ok is true. A field that could not
 // be decoded has no violations but that.
-func (v *violations) check(ok bool, field, format string, args ...any) {
+func (v *violations) require(ok bool, field, format string, args ...any) {
 	if !ok && !v.unread[field] {
 		v.found = append(v.found, Violation{Line: v.lines[field], Message: fmt.Sprintf(format, args...)})
 	}
 }
 
-// rules checks every rule that needs no pipeline.
-func (v *violations) rules(d Document, pattern *regexp.Regexp) {
+// checkRules checks every rule that needs no pipeline.
+func (v *violations) checkRules(d Document, pattern *regexp.Regexp) {
 	if v.unread[""] { // it has no fields at all
 		return
 	}
-	v.check(MatchesWhole(pattern, d.PRD), "prd", "prd must match %s, not %q", pattern, d.PRD)
-	v.check(isTimestamp(d.Timestamp), "timestamp", "timestamp must be an ISO 8601 time, not %q", d.Timestamp)
-	v.check(d.CurrentPhase >= 0, "current_phase", "current_phase must not be negative")
+	v.require(MatchesWhole(pattern, d.PRD), "prd", "prd must match %s, not %q", pattern, d.PRD)
+	v.require(isTimestamp(d.Timestamp), "timestamp", "timestamp must be an ISO 8601 time, not %q", d.Timestamp)
+	v.require(d.CurrentPhase >= 0, "current_phase", "current_phase must not be negative")
 	v.distinct("workstream", workstreamLists(d))
 	v.distinct("gate", gateLists(d))
 	for _, name := range slices.Sorted(maps.Keys(d.Artifacts)) {
-		v.check(slices.Contains(d.Completed, name), joinField("artifacts", name), "artifacts of %q, which is not completed", name)
+		v.require(slices.Contains(d.Completed, name), joinField("artifacts", name), "artifacts of %q, which is not completed", name)
 	}
 	v.status(d)
 	v.review(d.Review)
@@ -190,18 +190,18 @@ func (v *violations) distinct(what string, lists []namedList) {
 	seen := map[string]bool{}
 	for _, l := range lists {
 		for i, name := range l.names {
-			v.check(!seen[name], l.element(i), "%s %q is named twice", what, name)
+			v.require(!seen[name], l.element(i), "%s %q is named twice", what, name)
 			seen[name] = true
 		}
 	}
 }
 
-// fits checks that the document names everything of the pipeline and nothing else.
-func (v *violations) fits(d Document, shape Shape) {
+// checkShape checks that the document names everything of the pipeline and nothing else.
+func (v *violations) checkShape(d Document, shape Shape) {
 	if v.unread[""] {
 		return
 	}
-	v.check(d.CurrentPhase <= len(shape.Phases), "current_phase", "current_phase must be at most %d, the number of phases of the pipeline, not %d", len(shape.Phases), d.CurrentPhase)
+	v.require(d.CurrentPhase <= len(shape.Phases), "current_phase", "current_phase must be at most %d, the number of phases of the pipeline, not %d", len(shape.Phases), d.CurrentPhase)
 	var workstreams []string
 	var gates []gateName
 	for _, p := range shape.Phases {
@@ -211,26 +211,26 @@ func (v *violations) fits(d Document, shape Shape) {
 		}
 		gates = appendGateNames(gates, p.Gates, p.Name)
 	}
-	named := v.known("workstream", workstreamLists(d), func(name string) bool { return slices.Contains(workstreams, name) })
+	named := v.checkNames("workstream", workstreamLists(d), func(name string) bool { return slices.Contains(workstreams, name) })
 	unread := v.unreadIn("completed_workstreams", "in_progress_workstreams", "pending_workstreams")
 	for _, name := range workstreams {
-		v.check(named[name] || unread, "pending_workstreams", "workstream %q of the pipeline is missing: name it as completed, in progress or pending", name)
+		v.require(named[name] || unread, "pending_workstreams", "workstream %q of the pipeline is missing: name it as completed, in progress or pending", name)
 	}
-	named = v.known("gate", gateLists(d), func(name string) bool {
-		return slices.ContainsFunc(gates, func(g gateName) bool { return g.label() == name || g.name == name })
+	named = v.checkNames("gate", gateLists(d), func(name string) bool {
+		return slices.ContainsFunc(gates, func(g gateName) bool { return g.labelText() == name || g.name == name })
 	})
 	unread = v.unreadIn("gates_passed", "gates_pending")
 	for _, g := range gates {
-		v.check(named[g.label()] || named[g.name] || unread, "gates_pending", "gate %q of the pipeline is missing: name it as passed or pending", g.label())
+		v.require(named[g.labelText()] || named[g.name] || unread, "gates_pending", "gate %q of the pipeline is missing: name it as passed or pending", g.labelText())
 	}
 }
 
-// known checks that the pipeline has each name of the lists, and returns the names.
-func (v *violations) known(what string, lists []namedList, has func(name string) bool) map[string]bool {
+// checkNames checks that the pipeline has each name of the lists, and returns the names.
+func (v *violations) checkNames(what string, lists []namedList, has func(name string) bool) map[string]bool {
 	named := map[string]bool{}
 	for _, l := range lists {
 		for i, name := range l.names {
-			v.check(has(name), l.element(i), "the pipeline has no %s %q", what, name)
+			v.require(has(name), l.element(i), "the pipeline has no %s %q", what, name)
 			named[name] = true
 		}
 	}
@@ -240,7 +240,7 @@ func (v *violations) known(what string, lists []namedList, has func(name string)
 // gateName is the bare name of a gate and what owns it, a workstream or a phase.
 type gateName struct{ name, owner string }
 
-func (g gateName) label() string { return g.name + " (" + g.owner + ")" }
+func (g gateName) labelText() string { return g.name + " (" + g.owner + ")" }
 
 func appendGateNames(gates []gateName, names []string, owner string) []gateName {
 	for _, name := range names {
@@ -253,22 +253,22 @@ func appendGateNames(gates []gateName, names []string, owner string) []gateName 
 func (v *violations) status(d Document) {
 	switch d.Status {
 	case StatusInitialized, StatusPaused, StatusComplete:
-		v.check(len(d.InProgress) == 0, "in_progress_workstreams", "nothing is in progress when the status is %s", d.Status)
-		v.check(d.Error == nil, "error", "there is no error when the status is %s", d.Status)
+		v.require(len(d.InProgress) == 0, "in_progress_workstreams", "nothing is in progress when the status is %s", d.Status)
+		v.require(d.Error == nil, "error", "there is no error when the status is %s", d.Status)
 	case StatusInProgress:
-		v.check(len(d.InProgress) > 0, "in_progress_workstreams", "something is in progress when the status is %s", d.Status)
-		v.check(d.Error == nil, "error", "there is no error when the status is %s", d.Status)
+		v.require(len(d.InProgress) > 0, "in_progress_workstreams", "something is in progress when the status is %s", d.Status)
+		v.require(d.Error == nil, "error", "there is no error when the status is %s", d.Status)
 	case StatusFailed:
-		v.check(len(d.InProgress) == 0, "in_progress_workstreams", "nothing is in progress when the status is %s", d.Status)
+		v.require(len(d.InProgress) == 0, "in_progress_workstreams", "nothing is in progress when the status is %s", d.Status)
 		told := d.Error != nil && d.Error.Workstream != "" && d.Error.Message != ""
-		v.check(told || v.unreadIn("error", "error.workstream", "error.message"), "status",
+		v.require(told || v.unreadIn("error", "error.workstream", "error.message"), "status",
 			"an error with workstream and message is required when the status is %s", d.Status)
 	default:
-		v.check(false, "status", "status must be initialized, in_progress, paused, failed or complete, not %q", d.Status)
+		v.require(false, "status", "status must be initialized, in_progress, paused, failed or complete, not %q", d.Status)
 	}
 	if d.Status == StatusComplete {
-		v.check(len(d.Pending) == 0, "pending_workstreams", "all workstreams are done when the status is %s", d.Status)
-		v.check(len(d.GatesPending) == 0, "gates_pending", "all gates have passed when the status is %s", d.Status)
+		v.require(len(d.Pending) == 0, "pending_workstreams", "all workstreams are done when the status is %s", d.Status)
+		v.require(len(d.GatesPending) == 0, "gates_pending", "all gates have passed when the status is %s", d.Status)
 	}
 }
 
@@ -280,12 +280,12 @@ func (v *violations) review(r *AdversarialReview) {
 	switch r.Verdict {
 	case ReviewShip, ReviewShipWithGates, ReviewDoNotShip:
 	case ReviewOverridden:
-		v.check(r.OverrideReason != "", review, "adversarial_review: override_reason is required when the verdict is overridden")
+		v.require(r.OverrideReason != "", review, "adversarial_review: override_reason is required when the verdict is overridden")
 	default:
-		v.check(false, review+".verdict", "adversarial_review: %q is not a verdict", r.Verdict)
+		v.require(false, review+".verdict", "adversarial_review: %q is not a verdict", r.Verdict)
 	}
-	v.check(r.P0Count >= 0 && r.P1Count >= 0, review, "adversarial_review: counts must not be negative")
-	v.check(r.Attempt == 1 || r.Attempt == 2, review+".attempt", "adversarial_review: attempt must be 1 or 2, not %d", r.Attempt)
+	v.require(r.P0Count >= 0 && r.P1Count >= 0, review, "adversarial_review: counts must not be negative")
+	v.require(r.Attempt == 1 || r.Attempt == 2, review+".attempt", "adversarial_review: attempt must be 1 or 2, not %d", r.Attempt)
 }
 
 // isTimestamp accepts the forms of ISO 8601 that people and programs write.

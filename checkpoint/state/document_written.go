@@ -27,9 +27,9 @@ func decodeWritten(data []byte) (Document, error) {
 	index, repeated := indexLines(data)
 	f := fitting{lines: index, mistakes: repeated}
 	if written == nil {
-		f.wrong(nil, reflect.TypeOf(d), "")
+		f.addWrongType(nil, reflect.TypeOf(d), "")
 	}
-	fields, ok := f.value(written, reflect.TypeOf(d), "")
+	fields, ok := f.fitValue(written, reflect.TypeOf(d), "")
 	if ok {
 		readable, err := json.Marshal(fields)
 		if err == nil {
@@ -72,22 +72,22 @@ func (d *Document) FirstMistake() error {
 	return d.source.mistakes[0]
 }
 
-func (f *fitting) add(field, format string, args ...any) {
+func (f *fitting) addMistake(field, format string, args ...any) {
 	f.mistakes = append(f.mistakes, mistake{field, Violation{Line: f.lines[field], Message: fmt.Sprintf(format, args...)}})
 }
 
-// wrong adds the mistake that a value has the wrong type.
-func (f *fitting) wrong(v any, t reflect.Type, field string) {
+// addWrongType adds the mistake that a value has the wrong type.
+func (f *fitting) addWrongType(v any, t reflect.Type, field string) {
 	is := kindOf(v)
 	if number, ok := v.(json.Number); ok && t.Kind() == reflect.Int {
 		is = number.String()
 	}
-	f.add(field, "%s is %s, not %s", cmp.Or(field, "the document"), is, kindOfType(t))
+	f.addMistake(field, "%s is %s, not %s", cmp.Or(field, "the document"), is, kindOfType(t))
 }
 
-// value returns the part of v that fits a type; false if none does. Null fits every type,
+// fitValue returns the part of v that fits a type; false if none does. Null fits every type,
 // like an absent field.
-func (f *fitting) value(v any, t reflect.Type, field string) (any, bool) {
+func (f *fitting) fitValue(v any, t reflect.Type, field string) (any, bool) {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
@@ -100,7 +100,7 @@ func (f *fitting) value(v any, t reflect.Type, field string) (any, bool) {
 		}
 	case []any:
 		if t.Kind() == reflect.Slice {
-			return f.list(v, t.Elem(), field), true
+			return f.fitList(v, t.Elem(), field), true
 		}
 	case string:
 		if t.Kind() == reflect.String {
@@ -111,7 +111,7 @@ func (f *fitting) value(v any, t reflect.Type, field string) (any, bool) {
 			return v, true
 		}
 	}
-	f.wrong(v, t, field)
+	f.addWrongType(v, t, field)
 	return nil, false
 }
 
@@ -132,23 +132,23 @@ func (f *fitting) object(object map[string]any, t reflect.Type, field string) ma
 			f.unknown(path, key, slices.Sorted(maps.Keys(known)))
 			continue
 		}
-		if v, ok := f.value(object[key], of, path); ok {
+		if v, ok := f.fitValue(object[key], of, path); ok {
 			fit[key] = v
 		}
 	}
 	return fit
 }
 
-// list fits each element. An element that does not fit is replaced by an empty one, so
+// fitList fits each element. An element that does not fit is replaced by an empty one, so
 // that later ones keep their index.
-func (f *fitting) list(list []any, of reflect.Type, field string) []any {
+func (f *fitting) fitList(list []any, of reflect.Type, field string) []any {
 	fit := make([]any, len(list))
 	for i, v := range list {
 		path := fmt.Sprintf("%s[%d]", field, i)
 		if v == nil {
-			f.wrong(nil, of, path)
+			f.addWrongType(nil, of, path)
 		}
-		value, ok := f.value(v, of, path)
+		value, ok := f.fitValue(v, of, path)
 		if v == nil || !ok {
 			value = reflect.Zero(of).Interface()
 		}
@@ -162,7 +162,7 @@ func (f *fitting) unknown(field, key string, known []string) {
 	if near != "" {
 		near = fmt.Sprintf("; did you mean %q?", near)
 	}
-	f.add(field, "%s is no field of the format%s", field, near)
+	f.addMistake(field, "%s is no field of the format%s", field, near)
 }
 
 // fieldTypes returns the fields of a struct by their JSON names.

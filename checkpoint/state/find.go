@@ -57,7 +57,7 @@ func (s *State) FindCheckpoint(ref string) (*CheckpointRef, error) {
 // accepts: the number of a step, or latest~N. A checkpoint that only its id finds has
 // none.
 func (s *State) Names() map[string]string {
-	trail, line := s.trail(), s.ValidTrail()
+	trail, line := s.ancestors(), s.ValidTrail()
 	if len(line) == 0 {
 		line = trail
 	}
@@ -78,7 +78,7 @@ func (s *State) Names() map[string]string {
 func (s *State) latest(back int) (*CheckpointRef, error) {
 	line := s.ValidTrail()
 	if len(line) == 0 {
-		line = s.trail()
+		line = s.ancestors()
 	}
 	if back >= len(line) {
 		return nil, fmt.Errorf("%w: of the session as it stands, %d are valid", ErrNoCheckpoint, len(s.ValidTrail()))
@@ -93,7 +93,7 @@ func (s *State) PassedOver(ref string, found *CheckpointRef) []string {
 		return nil
 	}
 	var ids []string
-	for _, r := range slices.Backward(s.trail()) {
+	for _, r := range slices.Backward(s.ancestors()) {
 		if r == found {
 			break
 		}
@@ -128,7 +128,7 @@ func (r *CheckpointRef) capturedAtStep() bool { return r.Capture != nil && r.Cap
 
 // ofStep returns the checkpoint of the moment at which a step completed.
 func (s *State) ofStep(step int) (*CheckpointRef, error) {
-	trail := s.trail()
+	trail := s.ancestors()
 	of := Moments(trail)
 	if r := of[step]; r != nil {
 		return r, nil
@@ -165,9 +165,9 @@ func (s *State) OthersOfStep(damaged *CheckpointRef) string {
 	return fmt.Sprintf("; of step %d there is also %s", damaged.Step, strings.Join(ids, ", "))
 }
 
-// trail returns the checkpoints that led to the present state, oldest first, damaged ones
+// ancestors returns the checkpoints that led to the present state, oldest first, damaged ones
 // included.
-func (s *State) trail() []*CheckpointRef {
+func (s *State) ancestors() []*CheckpointRef {
 	var trail []*CheckpointRef
 	for _, r := range s.Checkpoints {
 		if r.InvalidatedBy == "" && (r.Trigger != TriggerPreRollback || r.ID == s.Current) {
@@ -179,7 +179,7 @@ func (s *State) trail() []*CheckpointRef {
 
 // ValidTrail returns the valid checkpoints that led to the present state, oldest first.
 func (s *State) ValidTrail() []*CheckpointRef {
-	return slices.DeleteFunc(s.trail(), func(r *CheckpointRef) bool { return !r.Valid })
+	return slices.DeleteFunc(s.ancestors(), func(r *CheckpointRef) bool { return !r.Valid })
 }
 
 // CurrentCheckpoint returns the checkpoint at which the session stands: the newest valid

@@ -18,8 +18,8 @@ const (
 // never recorded.
 type Given map[string][]string
 
-// with returns a copy with later values added.
-func (g Given) with(later map[string]string) Given {
+// merged returns a copy with later values added.
+func (g Given) merged(later map[string]string) Given {
 	if len(later) == 0 {
 		return g
 	}

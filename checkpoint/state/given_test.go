@@ -12,7 +12,7 @@ func TestGivenValues(t *testing.T) {
 	var g Given
 	states := []Given{g}
 	for i := range 2 * MaxGivenValues {
-		g = g.with(map[string]string{"floor": fmt.Sprint(i), "same": `"x"`})
+		g = g.merged(map[string]string{"floor": fmt.Sprint(i), "same": `"x"`})
 		states = append(states, g)
 	}
 	if len(g["floor"]) != MaxGivenValues || g["floor"][MaxGivenValues-1] != fmt.Sprint(2*MaxGivenValues-1) || len(g["same"]) != 1 {
@@ -21,7 +21,7 @@ func TestGivenValues(t *testing.T) {
 	if len(states[0]) != 0 || len(states[1]["floor"]) != 1 || states[1]["floor"][0] != "0" {
 		t.Errorf("an older state became %v", states[1])
 	}
-	if g = g.with(map[string]string{"floor": "9"}); g["floor"][MaxGivenValues-1] != "9" || len(g["floor"]) != MaxGivenValues {
+	if g = g.merged(map[string]string{"floor": "9"}); g["floor"][MaxGivenValues-1] != "9" || len(g["floor"]) != MaxGivenValues {
 		t.Errorf("a value that is given again is not the last: %v", g["floor"])
 	}
 	if ago := g.Ago(1); ago["floor"] != fmt.Sprint(2*MaxGivenValues-1) || ago["same"] != "" || g.Ago(0)["same"] != `"x"` {

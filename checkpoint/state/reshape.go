@@ -67,7 +67,7 @@ func (s *State) without(has map[string]bool) []*Workstream {
 			continue
 		}
 		stopGates(w.Gates, "its verdict was never recorded")
-		w.stop("its end was never recorded")
+		w.endRunning("its end was never recorded")
 		gone = append(gone, w)
 	}
 	return gone

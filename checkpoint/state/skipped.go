@@ -15,7 +15,7 @@ func (s *State) Skip(w *Workstream, reason Text) {
 	w.Status, w.Reason = Skipped, reason
 	w.WorkSeq, w.Outputs, w.Artifacts = 0, nil, nil
 	for _, g := range w.Gates {
-		g.reset(reason)
+		g.resetVerdict(reason)
 		g.Status = Skipped
 	}
 }

@@ -384,7 +384,7 @@ func (s *State) indexed() *index {
 		checkpoints: make(map[string]*CheckpointRef, len(s.Checkpoints)),
 	}
 	for _, w := range s.Gone { // what the pipeline has takes their names
-		ix.add(nil, w)
+		ix.addWorkstream(nil, w)
 	}
 	for _, p := range s.Phases {
 		ix.phases[p.Name] = p
@@ -393,7 +393,7 @@ func (s *State) indexed() *index {
 			ix.gates[g.Label] = g
 		}
 		for _, w := range p.Workstreams {
-			ix.add(p, w)
+			ix.addWorkstream(p, w)
 		}
 	}
 	for _, c := range s.Checkpoints {
@@ -403,7 +403,7 @@ func (s *State) indexed() *index {
 	return ix
 }
 
-func (ix *index) add(p *Phase, w *Workstream) {
+func (ix *index) addWorkstream(p *Phase, w *Workstream) {
 	w.phase = p
 	ix.workstreams[w.Name] = w
 	for _, g := range w.Gates {
