@@ -165,7 +165,7 @@ func (s *Store) removeRefs(ctx context.Context, w *workspace.Workspace, inv *inv
 	if err := s.addDiscarded(ours); err != nil {
 		return nil, err
 	}
-	all, err := w.Repository().Refs(ctx, strings.TrimSuffix(captureRefsRoot, "/"))
+	all, err := w.Repository().Refs(ctx, strings.TrimSuffix(CaptureRefsRoot, "/"))
 	if err != nil {
 		return nil, fmt.Errorf("look for captures in git: %w", err)
 	}

@@ -78,7 +78,7 @@ func (f *fixture) sound(when string) {
 		t.Fatalf("%s: %v", when, err)
 	}
 	if len(sessions) > 0 {
-		v, err := s.Validate(context.Background(), nil, ValidateOptions{PRD: "PRD-009", Deep: true})
+		v, err := Validate(context.Background(), s, nil, ValidateOptions{PRD: "PRD-009", Deep: true})
 		if err != nil {
 			t.Fatalf("%s: validate: %v", when, err)
 		}

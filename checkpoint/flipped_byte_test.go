@@ -32,7 +32,7 @@ func TestValidateNamesTheFileWithAFlippedByte(t *testing.T) {
 				s := p.open()
 				w, err := s.OpenWorkspace(p.dir, nil, workspace.GitOff)
 				must(t, err)
-				v, err := s.Validate(context.Background(), w, ValidateOptions{PRD: "PRD-009", Deep: true})
+				v, err := Validate(context.Background(), s, w, ValidateOptions{PRD: "PRD-009", Deep: true})
 				must(t, w.Close())
 				if err != nil {
 					return err.Error() // another version, as far as can be told

@@ -25,13 +25,13 @@ type Inspection struct {
 // Inspect examines a checkpoint and the objects that it refers to. It takes no lock and
 // changes nothing. If the checkpoint's file is damaged, Inspect rebuilds it from the
 // journal where possible.
-func (s *Store) Inspect(ctx context.Context, w *workspace.Workspace, prd, reference string) (found *Inspection, err error) {
+func Inspect(ctx context.Context, s *Store, w *workspace.Workspace, prd, reference string) (found *Inspection, err error) {
 	err = s.Read(prd, func(snap *Snapshot) (amiss bool, err error) {
 		ref, err := snap.FindCheckpoint(prd, reference)
 		if err != nil {
 			return false, err
 		}
-		if found, err = s.inspect(ctx, w, snap.State, ref); err != nil {
+		if found, err = inspect(ctx, s, w, snap.State, ref); err != nil {
 			return false, err
 		}
 		return !found.Check.Whole() || found.File == nil, nil
@@ -42,8 +42,8 @@ func (s *Store) Inspect(ctx context.Context, w *workspace.Workspace, prd, refere
 	return found, ctx.Err()
 }
 
-func (s *Store) inspect(ctx context.Context, w *workspace.Workspace, of *state.State, ref *state.CheckpointRef) (*Inspection, error) {
-	at := StoredSession{PRD: of.PRD, Place: PlaceCurrent, Dir: s.layout.PRDDir(of.PRD), State: of}
+func inspect(ctx context.Context, s *Store, w *workspace.Workspace, of *state.State, ref *state.CheckpointRef) (*Inspection, error) {
+	at := StoredSession{PRD: of.PRD, Place: PlaceCurrent, Dir: s.Layout().PRDDir(of.PRD), State: of}
 	check, err := newChecker(s, w, false).check(ctx, at, ref)
 	if err != nil {
 		return nil, err

@@ -27,7 +27,7 @@ func TestLeftOutArtifact(t *testing.T) {
 	id := mark(t, x, state.TriggerManual)
 	must(t, x.Close())
 
-	v, err := f.open().Validate(ctx, w, ValidateOptions{PRD: "PRD-009"})
+	v, err := Validate(ctx, f.open(), w, ValidateOptions{PRD: "PRD-009"})
 	must(t, err)
 	if len(v.Sessions) != 1 || len(v.Sessions[0].Checkpoints) == 0 {
 		t.Fatalf("nothing was validated: %+v", v)

@@ -10,6 +10,7 @@ import (
 	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
+	"prdrunner/checkpoint/text"
 )
 
 // Checkpoints returns the checkpoints of the current session as the journal has them,
@@ -94,6 +95,18 @@ func (s *Store) RebuildCheckpoint(prd, dir, id string) (*disk.CheckpointFile, er
 		}
 	}
 	return made, err
+}
+
+// lostRemedy returns the advice for a checkpoint that can't be read and can't be rebuilt,
+// in the session in dir. If id is "" the advice is for the session's journal.
+func (s *Store) lostRemedy(prd, dir, id string) string {
+	switch current := dir == s.layout.PRDDir(prd); {
+	case current && id != "":
+		return fmt.Sprintf("put back a copy, or give it up: `runner checkpoint delete %s %s`", prd, id)
+	case current:
+		return state.AbandonRemedy(prd)
+	}
+	return "put back a copy, or, if nothing in it is needed, remove the archived session: rm -r " + text.ShellWord(dir)
 }
 
 // rebuild folds the journal, with the lines of a rescue copy and the journals from before

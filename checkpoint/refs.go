@@ -19,15 +19,15 @@ import (
 	"prdrunner/checkpoint/workspace/git"
 )
 
-// captureRefsRoot is the prefix of the git references of all captures.
-const captureRefsRoot = "refs/runner/"
+// CaptureRefsRoot is the prefix of the git references of all captures.
+const CaptureRefsRoot = "refs/runner/"
 
 // refsIDSize is the length of the ID that distinguishes the references of state
 // directories.
 const refsIDSize = 8
 
 // CaptureRefs returns the prefix of the git references of a PRD.
-func CaptureRefs(prd string) string { return captureRefsRoot + disk.EncodeName(prd) + "/" }
+func CaptureRefs(prd string) string { return CaptureRefsRoot + disk.EncodeName(prd) + "/" }
 
 // sessionRefs returns the prefix of the git references of a session, without the ID of the
 // state directory.

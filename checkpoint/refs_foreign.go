@@ -26,7 +26,7 @@ func (s *Store) ForeignRefs(ctx context.Context, w *workspace.Workspace) ([]Fore
 	if w == nil || w.Repository() == nil {
 		return nil, nil
 	}
-	all, err := w.Repository().Refs(ctx, strings.TrimSuffix(captureRefsRoot, "/"))
+	all, err := w.Repository().Refs(ctx, strings.TrimSuffix(CaptureRefsRoot, "/"))
 	if err != nil {
 		return nil, fmt.Errorf("look for captures in git: %w", err)
 	}
@@ -100,7 +100,7 @@ func (s *Store) madeRef(ref string) (mine bool, id string, err error) {
 	if !ok {
 		return false, "", nil
 	}
-	name, _, _ := strings.Cut(strings.TrimPrefix(ref, captureRefsRoot), "/")
+	name, _, _ := strings.Cut(strings.TrimPrefix(ref, CaptureRefsRoot), "/")
 	own, err := s.refsID(name)
 	return own == id, id, err
 }

@@ -93,7 +93,7 @@ func (x *Session) Rebuild(ctx context.Context, w *workspace.Workspace, refs []st
 // examine validates checkpoints of the session by reading every byte.
 func (x *Session) examine(ctx context.Context, w *workspace.Workspace, refs []string) (*SessionCheck, error) {
 	at := StoredSession{PRD: x.prd, Place: PlaceCurrent, Dir: x.store.layout.PRDDir(x.prd), State: x.State()}
-	wanted, err := x.store.wantedIDs([]StoredSession{at}, refs)
+	wanted, err := wantedIDs(x.store, []StoredSession{at}, refs)
 	if err != nil {
 		return nil, fmt.Errorf("rebuild checkpoints of %s: %w", x.prd, err)
 	}
@@ -118,7 +118,7 @@ func (x *Session) conclude(ctx context.Context, w *workspace.Workspace, rebuilt 
 			}
 		}
 	}
-	_, err = x.Mark(ctx, &Validation{Deep: true, Sessions: []SessionCheck{*after}})
+	_, err = Mark(ctx, x, &Validation{Deep: true, Sessions: []SessionCheck{*after}})
 	return err
 }
 

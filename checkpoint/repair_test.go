@@ -42,7 +42,7 @@ func (f *fixture) flip(name string, at int) {
 
 func (f *fixture) validate(o ValidateOptions) *Validation {
 	f.t.Helper()
-	v, err := f.open().Validate(context.Background(), nil, o)
+	v, err := Validate(context.Background(), f.open(), nil, o)
 	must(f.t, err)
 	return v
 }
@@ -75,9 +75,9 @@ func testRebuildCheckpoint(t *testing.T, f *fixture) {
 	}
 
 	x := f.lock()
-	must(t, x.MarkDamaged(context.Background(), ids[1], "flipped"))
+	must(t, MarkDamaged(context.Background(), x, ids[1], "flipped"))
 	at := x.State().Checkpoint(ids[1]).Damage.At
-	must(t, x.MarkDamaged(context.Background(), ids[1], "again"))
+	must(t, MarkDamaged(context.Background(), x, ids[1], "again"))
 	if d := x.State().Checkpoint(ids[1]).Damage; d.Reason != "flipped" || d.At != at {
 		t.Errorf("the first mark was replaced: %+v", d)
 	}
@@ -112,7 +112,7 @@ func testValidateMissingFile(t *testing.T, f *fixture) {
 	if !c.Whole() || c.File != FoundNone || len(c.Notes) != 1 {
 		t.Errorf("%+v", c)
 	}
-	_, err := f.open().Validate(context.Background(), nil, ValidateOptions{Refs: []string{"CP-none"}})
+	_, err := Validate(context.Background(), f.open(), nil, ValidateOptions{Refs: []string{"CP-none"}})
 	if !errors.Is(err, state.ErrNoCheckpoint) {
 		t.Errorf("an unknown reference: %v", err)
 	}

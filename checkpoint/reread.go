@@ -22,14 +22,20 @@ func (s *Store) Read(prd string, read func(*Snapshot) (amiss bool, err error)) e
 	return reread(load, (*Snapshot).same, read)
 }
 
+// ReadSessions is Read for all sessions of a PRD, current and archived. An empty prd means
+// all PRDs.
+func (s *Store) ReadSessions(prd string, read func([]StoredSession) (amiss bool, err error)) error {
+	load := func() ([]StoredSession, error) { return s.Sessions(prd) }
+	return reread(load, sameSessions, read)
+}
+
 // rereadIfChanged calls read, and calls it again if it fails while the sessions of a PRD change.
 // An empty prd means all PRDs.
 func (s *Store) rereadIfChanged(prd string, read func() error) error {
 	if read() == nil {
 		return nil
 	}
-	load := func() ([]StoredSession, error) { return s.Sessions(prd) }
-	return reread(load, sameSessions, func([]StoredSession) (bool, error) { return false, read() })
+	return s.ReadSessions(prd, func([]StoredSession) (bool, error) { return false, read() })
 }
 
 // reread calls read with the value that load returns. While read does not succeed and the

@@ -91,7 +91,7 @@ func readings(id string) map[string]reading {
 	}
 	validate := func(refs ...string) reading {
 		return func(p *project, s *Store, seen *sight) error {
-			v, err := s.Validate(ctx, p.workspace(s), ValidateOptions{PRD: "PRD-009", Refs: refs, Deep: true})
+			v, err := Validate(ctx, s, p.workspace(s), ValidateOptions{PRD: "PRD-009", Refs: refs, Deep: true})
 			if err == nil && v.Damaged() {
 				seen.amiss = fmt.Sprintf("%+v", v.Sessions)
 			}
@@ -118,7 +118,7 @@ func readings(id string) map[string]reading {
 		"read the latest": checkpoint("latest"),
 		"read one":        checkpoint(id),
 		"inspect the latest": func(p *project, s *Store, seen *sight) error {
-			found, err := s.Inspect(ctx, p.workspace(s), "PRD-009", "latest")
+			found, err := Inspect(ctx, s, p.workspace(s), "PRD-009", "latest")
 			if err != nil {
 				return err
 			}

@@ -23,7 +23,7 @@ func TestRollbackNamesOthers(t *testing.T) {
 	commit(t, x, state.SessionResumed{})
 	produce(t, x, x.State().Phases[0].Workstreams[1].Name)
 	first, other := p.capture(x, w, state.TriggerWorkstreamComplete), p.capture(x, w, state.TriggerManual)
-	must(t, x.MarkDamaged(ctx, first, "it was flipped"))
+	must(t, MarkDamaged(ctx, x, first, "it was flipped"))
 	step := strconv.Itoa(x.State().CurrentStep())
 	_, err := s.PlanRollback(ctx, w, "PRD-009", RollbackOptions{To: step})
 	var damaged *state.DamagedError

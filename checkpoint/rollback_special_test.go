@@ -42,7 +42,7 @@ func TestRollbackLeavesSpecial(t *testing.T) {
 	if second.Capture.Special != 1 || second.Capture.Whole(nil) || !second.Capture.Unlimited(nil) {
 		t.Fatalf("captured %+v", second.Capture)
 	}
-	found, err := s.open().Inspect(ctx, s.w, "PRD-009", second.ID)
+	found, err := Inspect(ctx, s.open(), s.w, "PRD-009", second.ID)
 	must(t, err)
 	if !slices.Equal(found.Special, []string{"data"}) {
 		t.Errorf("the checkpoint names %q", found.Special)

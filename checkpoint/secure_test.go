@@ -150,7 +150,7 @@ func TestCreateMendsTouched(t *testing.T) {
 			_, err := x.Create(ctx, w, "")
 			must(t, err)
 			must(t, x.Close())
-			v, err := s.Validate(ctx, w, ValidateOptions{PRD: "PRD-009", Deep: true})
+			v, err := Validate(ctx, s, w, ValidateOptions{PRD: "PRD-009", Deep: true})
 			must(t, err)
 			for _, session := range v.Sessions {
 				for _, c := range session.Checkpoints {

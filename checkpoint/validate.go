@@ -142,18 +142,17 @@ func (c *SessionCheck) whole() bool {
 // session and that a rollback can go to, leaving out the checkpoint with the id except;
 // nil if there is none. It reads checkpoints from the newest backwards, each byte at most
 // once, and stops at the first that is whole.
-func (s *Store) LastWhole(ctx context.Context, w *workspace.Workspace, state *state.State, except string) (*state.CheckpointRef, error) {
-	at := StoredSession{PRD: state.PRD, Place: PlaceCurrent, Dir: s.layout.PRDDir(state.PRD), State: state}
+func LastWhole(ctx context.Context, s *Store, w *workspace.Workspace, state *state.State, except string) (*state.CheckpointRef, error) {
+	at := StoredSession{PRD: state.PRD, Place: PlaceCurrent, Dir: s.Layout().PRDDir(state.PRD), State: state}
 	return newChecker(s, w, true).lastWhole(ctx, at, except)
 }
 
 // Validate checks whether a rollback can go to checkpoints: those of all sessions of a
 // PRD, or of all PRDs. It takes no lock and changes nothing. Without a workspace it does
 // not check the files of checkpoints.
-func (s *Store) Validate(ctx context.Context, w *workspace.Workspace, o ValidateOptions) (v *Validation, err error) {
-	load := func() ([]StoredSession, error) { return s.Sessions(o.PRD) }
-	err = reread(load, sameSessions, func(sessions []StoredSession) (amiss bool, err error) {
-		v, err = s.validate(ctx, w, sessions, o)
+func Validate(ctx context.Context, s *Store, w *workspace.Workspace, o ValidateOptions) (v *Validation, err error) {
+	err = s.ReadSessions(o.PRD, func(sessions []StoredSession) (amiss bool, err error) {
+		v, err = validate(ctx, s, w, sessions, o)
 		return err == nil && v.Damaged(), err
 	})
 	if err != nil {
@@ -162,11 +161,11 @@ func (s *Store) Validate(ctx context.Context, w *workspace.Workspace, o Validate
 	return v, nil
 }
 
-func (s *Store) validate(ctx context.Context, w *workspace.Workspace, sessions []StoredSession, o ValidateOptions) (*Validation, error) {
+func validate(ctx context.Context, s *Store, w *workspace.Workspace, sessions []StoredSession, o ValidateOptions) (*Validation, error) {
 	if o.PRD != "" && len(sessions) == 0 {
 		return nil, fmt.Errorf("validate %s: %w", o.PRD, ErrNoSession)
 	}
-	wanted, err := s.wantedIDs(sessions, o.Refs)
+	wanted, err := wantedIDs(s, sessions, o.Refs)
 	if err != nil {
 		return nil, fmt.Errorf("validate %s: %w", o.PRD, err)
 	}
@@ -192,7 +191,7 @@ func (s *Store) validate(ctx context.Context, w *workspace.Workspace, sessions [
 			}
 		}
 		if len(wanted) == 0 {
-			c.Derived = s.checkDerived(at)
+			c.Derived = checkDerived(s, at)
 		}
 		if len(wanted) == 0 || len(c.Checkpoints) > 0 || c.Journal != nil {
 			v.Sessions = append(v.Sessions, *c)
@@ -205,10 +204,10 @@ func (s *Store) validate(ctx context.Context, w *workspace.Workspace, sessions [
 // current session first. It resolves references as other commands do, by
 // State.FindCheckpoint. In a session whose journal is damaged a reference is a prefix of
 // the id of a checkpoint file.
-func (s *Store) wantedIDs(sessions []StoredSession, refs []string) (map[string]bool, error) {
+func wantedIDs(s *Store, sessions []StoredSession, refs []string) (map[string]bool, error) {
 	wanted := map[string]bool{}
 	for _, ref := range refs {
-		id, err := s.wantedID(sessions, ref)
+		id, err := wantedID(s, sessions, ref)
 		if err != nil {
 			return nil, fmt.Errorf("find checkpoint %q: %w", ref, err)
 		}
@@ -217,7 +216,7 @@ func (s *Store) wantedIDs(sessions []StoredSession, refs []string) (map[string]b
 	return wanted, nil
 }
 
-func (s *Store) wantedID(sessions []StoredSession, ref string) (string, error) {
+func wantedID(s *Store, sessions []StoredSession, ref string) (string, error) {
 	var found []string
 	for i := len(sessions) - 1; i >= 0; i-- { // the current one first
 		at := sessions[i]
@@ -231,7 +230,7 @@ func (s *Store) wantedID(sessions []StoredSession, ref string) (string, error) {
 			}
 			continue
 		}
-		ids, err := s.layout.CheckpointsIn(at.Dir).IDs()
+		ids, err := s.Layout().CheckpointsIn(at.Dir).IDs()
 		if err != nil {
 			return "", err
 		}

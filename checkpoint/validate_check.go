@@ -61,7 +61,7 @@ func (k *checker) session(ctx context.Context, at StoredSession, wanted map[stri
 // files checks the checkpoint files of a session whose journal is damaged. They are then
 // the only proof of what the checkpoints were.
 func (k *checker) files(ctx context.Context, c *SessionCheck, wanted map[string]bool) error {
-	ids, err := k.store.layout.CheckpointsIn(c.Dir).IDs()
+	ids, err := k.store.Layout().CheckpointsIn(c.Dir).IDs()
 	if err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ func (k *checker) files(ctx context.Context, c *SessionCheck, wanted map[string]
 		if len(wanted) > 0 && !wanted[id] {
 			continue
 		}
-		stored, err := k.store.layout.CheckpointsIn(c.Dir).Read(id)
+		stored, err := k.store.Layout().CheckpointsIn(c.Dir).Read(id)
 		if errors.Is(err, fs.ErrPermission) {
 			check := CheckpointCheck{Ref: &state.CheckpointRef{ID: id, Valid: true}, Hash: FoundUnknown, Schema: FoundUnknown, Objects: FoundUnknown, Git: FoundUnknown}
 			check.File = check.unreadable(err)
@@ -146,7 +146,7 @@ func (k *checker) lastWhole(ctx context.Context, at StoredSession, except string
 // missing or damaged it returns the state from the journal, nil if the journal does not
 // have it.
 func (k *checker) file(c *CheckpointCheck, at StoredSession) (*state.State, error) {
-	stored, err := k.store.layout.CheckpointsIn(at.Dir).Read(c.Ref.ID)
+	stored, err := k.store.Layout().CheckpointsIn(at.Dir).Read(c.Ref.ID)
 	missing := errors.Is(err, fs.ErrNotExist)
 	switch {
 	case err == nil:
@@ -374,7 +374,7 @@ func (k *checker) isKept(ctx context.Context, c *state.Capture) (bool, error) {
 		return true, nil
 	}
 	if k.kept == nil {
-		refs, err := git.Refs(ctx, strings.TrimSuffix(captureRefsRoot, "/"))
+		refs, err := git.Refs(ctx, strings.TrimSuffix(CaptureRefsRoot, "/"))
 		if err != nil {
 			return false, fmt.Errorf("look for captures in git: %w", err)
 		}

@@ -15,8 +15,8 @@ import (
 // checkDerived returns the damage of a session's document and manifest. It is no damage if
 // one is missing or older than the journal: Runner writes each some time after the commit
 // from which it is made.
-func (s *Store) checkDerived(at StoredSession) []*state.DamagedError {
-	document := s.layout.DocumentPath(at.PRD)
+func checkDerived(s *Store, at StoredSession) []*state.DamagedError {
+	document := s.Layout().DocumentPath(at.PRD)
 	if at.Place != PlaceCurrent {
 		document = filepath.Join(at.Dir, filepath.Base(document))
 	}
@@ -30,8 +30,8 @@ func (s *Store) checkDerived(at StoredSession) []*state.DamagedError {
 			Remedy: "the next command that changes the session writes it anew, such as runner checkpoint rebuild " + at.PRD,
 		})
 	}
-	note(document, s.documentWhole(document))
-	_, err := s.layout.ReadManifest(at.Dir)
+	note(document, documentWhole(s.FS(), document))
+	_, err := s.Layout().ReadManifest(at.Dir)
 	note(filepath.Join(at.Dir, disk.ManifestName), err)
 	return found
 }
@@ -40,8 +40,8 @@ func (s *Store) checkDerived(at StoredSession) []*state.DamagedError {
 // content and not its encoding, so documentWhole also encodes the document again. A
 // document that a person wrote has no checksum: the session has just begun with it, and
 // Runner has not written its own yet.
-func (s *Store) documentWhole(path string) error {
-	data, err := store.ReadFile(s.fs, path)
+func documentWhole(fsys store.FS, path string) error {
+	data, err := store.ReadFile(fsys, path)
 	if err != nil {
 		return err
 	}

@@ -5,26 +5,13 @@ import (
 	"fmt"
 
 	"prdrunner/checkpoint/state"
-	"prdrunner/checkpoint/text"
 )
-
-// lostRemedy returns the advice for a checkpoint that can't be read and can't be rebuilt,
-// in the session in dir. If id is "" the advice is for the session's journal.
-func (s *Store) lostRemedy(prd, dir, id string) string {
-	switch current := dir == s.layout.PRDDir(prd); {
-	case current && id != "":
-		return fmt.Sprintf("put back a copy, or give it up: `runner checkpoint delete %s %s`", prd, id)
-	case current:
-		return state.AbandonRemedy(prd)
-	}
-	return "put back a copy, or, if nothing in it is needed, remove the archived session: rm -r " + text.ShellWord(dir)
-}
 
 // MarkDamaged records, durably, that a checkpoint was found damaged, and why. A checkpoint
 // that is already marked keeps its mark: the time of the mark is when the damage was first
 // found.
-func (x *Session) MarkDamaged(ctx context.Context, id, reason string) error {
-	if x.live == nil {
+func MarkDamaged(ctx context.Context, x *Session, id, reason string) error {
+	if x.State() == nil {
 		return fmt.Errorf("mark checkpoint %s: %w", id, ErrNoSession)
 	}
 	ref := x.State().Checkpoint(id)
@@ -49,13 +36,13 @@ type Marks struct {
 
 // Mark records the findings of a validation: new damage, and marked checkpoints that are
 // whole again. A checkpoint only counts as whole again if every byte was read.
-func (x *Session) Mark(ctx context.Context, v *Validation) (Marks, error) {
+func Mark(ctx context.Context, x *Session, v *Validation) (Marks, error) {
 	m := Marks{Marked: []string{}, Unmarked: []string{}}
-	if x.live == nil {
-		return m, fmt.Errorf("mark checkpoints of %s: %w", x.prd, ErrNoSession)
+	if x.State() == nil {
+		return m, fmt.Errorf("mark checkpoints of %s: %w", x.PRD(), ErrNoSession)
 	}
 	if err := v.Unread(); err != nil {
-		return m, fmt.Errorf("mark checkpoints of %s: %w", x.prd, err)
+		return m, fmt.Errorf("mark checkpoints of %s: %w", x.PRD(), err)
 	}
 	for _, s := range v.Sessions {
 		if s.Place != PlaceCurrent || s.State == nil || s.State.Session != x.State().Session {
@@ -75,7 +62,7 @@ func (x *Session) Mark(ctx context.Context, v *Validation) (Marks, error) {
 		}
 	}
 	if err := x.Publish(ctx); err != nil {
-		return m, fmt.Errorf("mark checkpoints of %s: %w", x.prd, err)
+		return m, fmt.Errorf("mark checkpoints of %s: %w", x.PRD(), err)
 	}
 	return m, nil
 }

@@ -37,13 +37,13 @@ func TestForbiddenIsNoDamage(t *testing.T) {
 			p.o.FS = forbidden{p.fs, which}
 			s := p.open()
 			w := p.workspace(s)
-			v, err := s.Validate(ctx, w, ValidateOptions{PRD: "PRD-009"})
+			v, err := Validate(ctx, s, w, ValidateOptions{PRD: "PRD-009"})
 			must(t, err)
 			if valid, _ := v.Count(); valid > 0 || !errors.Is(v.Unread(), fs.ErrPermission) {
 				t.Errorf("validate: %d valid, %v", valid, v.Unread())
 			}
 			x := lockPRD(t, s, "PRD-009")
-			if _, err := x.Mark(ctx, v); !errors.Is(err, fs.ErrPermission) {
+			if _, err := Mark(ctx, x, v); !errors.Is(err, fs.ErrPermission) {
 				t.Errorf("mark: %v", err)
 			}
 			if _, err := x.Rebuild(ctx, w, nil); !errors.Is(err, fs.ErrPermission) {
@@ -74,7 +74,7 @@ func TestValidateNamesWhatIsLost(t *testing.T) {
 		data, err := store.ReadFile(p.fs, path)
 		must(t, err)
 		must(t, p.fs.Remove(path))
-		v, err := s.Validate(ctx, w, ValidateOptions{PRD: "PRD-009"})
+		v, err := Validate(ctx, s, w, ValidateOptions{PRD: "PRD-009"})
 		must(t, err)
 		for _, c := range v.Sessions[0].Checkpoints {
 			if found += len(c.Problems); !c.Whole() && !strings.Contains(c.Reason(), "there is no object "+object.Digest) {

@@ -100,7 +100,7 @@ func runCheckpointRebuild(ctx context.Context, env *environment, o checkpointReb
 	}
 	return withFiles(ctx, env, store, func(cfg *config.Config, w *workspace.Workspace) error {
 		if o.dryRun {
-			found, err := store.Validate(ctx, w, checkpoint.ValidateOptions{PRD: o.prd, Refs: o.references, Deep: true})
+			found, err := checkpoint.Validate(ctx, store, w, checkpoint.ValidateOptions{PRD: o.prd, Refs: o.references, Deep: true})
 			if err != nil {
 				return referenceHint(o.prd, err)
 			}

@@ -77,7 +77,7 @@ func runCheckpointShow(ctx context.Context, env *environment, o checkpointShowOp
 		return err
 	}
 	return withFiles(ctx, env, store, func(_ *config.Config, w *workspace.Workspace) error {
-		found, err := store.Inspect(ctx, w, st.PRD, o.reference)
+		found, err := checkpoint.Inspect(ctx, store, w, st.PRD, o.reference)
 		if err != nil {
 			return archivedHint(env, store, st.PRD, referenceHint(st.PRD, err))
 		}

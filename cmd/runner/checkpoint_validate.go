@@ -113,7 +113,7 @@ func runCheckpointValidate(ctx context.Context, env *environment, o checkpointVa
 		return err
 	}
 	return withFiles(ctx, env, store, func(cfg *config.Config, w *workspace.Workspace) error {
-		found, err := store.Validate(ctx, w, checkpoint.ValidateOptions{PRD: o.prd, Refs: o.references, Deep: o.deep})
+		found, err := checkpoint.Validate(ctx, store, w, checkpoint.ValidateOptions{PRD: o.prd, Refs: o.references, Deep: o.deep})
 		if errors.Is(err, checkpoint.ErrNoSession) {
 			return noSession(env, store, o.prd)
 		}
@@ -160,11 +160,11 @@ func markFound(ctx context.Context, env *environment, cfg *config.Config, store 
 	var marks checkpoint.Marks
 	record := checkpoint.AuditRecord{By: env.actor(), What: "checkpoint validate --mark", PRD: o.prd, Args: state.Texts(o.references)}
 	err = store.Audited(&record, func() error {
-		now, err := store.Validate(ctx, w, checkpoint.ValidateOptions{PRD: o.prd, Refs: o.references, Deep: o.deep})
+		now, err := checkpoint.Validate(ctx, store, w, checkpoint.ValidateOptions{PRD: o.prd, Refs: o.references, Deep: o.deep})
 		if err == nil {
 			*found = *now
 			record.Session = session.State().Session
-			marks, err = session.Mark(ctx, found)
+			marks, err = checkpoint.Mark(ctx, session, found)
 			auditMarks(&record, session.State(), marks)
 		}
 		return errors.Join(err, session.Close())

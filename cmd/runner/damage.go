@@ -36,7 +36,7 @@ func meetDamage(ctx context.Context, env *environment, store *checkpoint.Store, 
 	}
 	st := session.State()
 	record := checkpoint.AuditRecord{By: env.actor(), What: "checkpoint mark", PRD: st.PRD, Session: st.Session, IDs: []string{id}, Reason: state.Text(reason)}
-	if marked := store.Audited(&record, func() error { return session.MarkDamaged(ctx, id, reason) }); marked != nil {
+	if marked := store.Audited(&record, func() error { return checkpoint.MarkDamaged(ctx, session, id, reason) }); marked != nil {
 		return errors.Join(err, marked)
 	}
 	return errors.Join(err, writeDamage(ctx, env, store, w, session.State(), id, reason))
@@ -45,7 +45,7 @@ func meetDamage(ctx context.Context, env *environment, store *checkpoint.Store, 
 // writeDamage reports a damaged checkpoint. It has read every byte of the last valid
 // checkpoint that it names.
 func writeDamage(ctx context.Context, env *environment, store *checkpoint.Store, w *workspace.Workspace, st *state.State, id, reason string) error {
-	last, err := store.LastWhole(ctx, w, st, id)
+	last, err := checkpoint.LastWhole(ctx, store, w, st, id)
 	if err != nil {
 		return err
 	}
