@@ -1,11 +1,11 @@
-// Package disk knows where everything in a state directory is, and the form of the
-// small files in it: checkpoints, manifest, names. FORMAT.md, beside package checkpoint,
+// Package disk has the paths of all files in a state directory, and the formats of the small
+// ones: checkpoint files, manifest, names. FORMAT.md in the directory of package checkpoint
 // describes them.
 //
-// Layout gives the paths, CheckpointDir reads and writes checkpoint files. Nothing here
-// decides: who may write, what a session is and when something is removed belongs to
-// package checkpoint; the journal's lines to package journal. A new file in the state
-// directory gets its name in layout.go.
+// Layout gives the paths, and CheckpointDir reads and writes checkpoint files. This package
+// makes no decisions: package checkpoint decides which process may write and when a file is
+// removed, and package journal knows the lines of a journal. To add a file to the state
+// directory, give it a name in layout.go.
 package disk
 
 import (
@@ -108,8 +108,9 @@ func (l *Layout) HistoryLogPath(prd, session, name string, attempt int) string {
 	return filepath.Join(l.HistoryPath(prd), EncodeName(session), LogsDir, log)
 }
 
-// OutputPath returns a path for what an attempt reports. Its directory exists
-// while a Session is open, and is emptied of what a killed runner left.
+// OutputPath returns the path of the file in which an attempt reports. Its directory
+// exists while a Session is open. Runner removes the files that a killed Runner left in
+// it.
 func (l *Layout) OutputPath(prd, name string, attempt int) string {
 	return filepath.Join(l.PRDDir(prd), RunDir, fmt.Sprintf("%s.%d", EncodeName(name), attempt))
 }

@@ -32,7 +32,7 @@ func (l *Layout) EmptyTrash() error {
 	return nil
 }
 
-// RemoveAll removes a directory and what is in it. It follows no link.
+// RemoveAll removes a directory with its contents. It follows no link.
 func (l *Layout) RemoveAll(path string) error {
 	info, err := l.FS.Lstat(path)
 	if err == nil && info.IsDir() {

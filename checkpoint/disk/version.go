@@ -31,7 +31,7 @@ func CheckVersion(path string, data []byte) error {
 	return &state.VersionError{Path: path, Version: "format version " + version}
 }
 
-// ReadFields reads some fields of a JSON object and stops after the last of them. In all
+// ReadFields reads some fields of a JSON object, and stops after the last one. In all
 // files long fields come last.
 func ReadFields(object []byte, into map[string]any) error {
 	d := json.NewDecoder(bytes.NewReader(object))

@@ -144,8 +144,8 @@ func nextEvent(list []byte) (event state.Event, after int64, size int, err error
 	return event, after, size, err
 }
 
-// objectLen returns the length of the JSON object at the start of b, 0 if there is none.
-// It does not validate the inside.
+// objectLen returns the length of the JSON object at the start of b; 0 if b starts with
+// something else. It does not validate the inside.
 func objectLen(b []byte) int {
 	if len(b) == 0 || b[0] != '{' {
 		return 0

@@ -13,7 +13,7 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// ErrLine says that a line of a journal is not what was written.
+// ErrLine says that a line of a journal does not match its checksum.
 var ErrLine = errors.New("not a valid journal line")
 
 // Genesis is the sum before the first line.

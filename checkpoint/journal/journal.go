@@ -1,13 +1,12 @@
-// Package journal encodes the commits of a session as lines, reads them back, and
-// verifies that each continues the one before it. FORMAT.md, beside package checkpoint,
+// Package journal encodes the commits of a session as lines, reads them back, and verifies
+// that each continues the previous one. FORMAT.md in the directory of package checkpoint
 // describes the lines.
 //
 //	Encoder.Line: Commit → line        ParseFrame, Frame.Commit: line → Commit
 //	Replay: log → each Commit → Fold   (state, known files, spans of artifacts)
 //
-// Where a journal stands on disk and who may append to it is decided in package
-// checkpoint; what an event means, in package state. A new event is decoded in
-// decode_event.go.
+// Package checkpoint decides where a journal is on disk and which process may append to it.
+// Package state decides what an event means. To add an event, decode it in decode_event.go.
 package journal
 
 import (
@@ -22,8 +21,8 @@ import (
 // Tail is where a journal ends.
 type Tail struct {
 	First uint64 // Seq of the first line
-	Seq   uint64 // Seq of the last valid line, 0 if there is none
-	Sum   string // sum of the last valid line, Genesis if there is none
+	Seq   uint64 // Seq of the last valid line; 0: the journal has no valid line
+	Sum   string // sum of the last valid line; Genesis: the journal has no valid line
 	Lines int    // number of valid lines
 	Size  int64  // bytes of the valid lines
 	Torn  []byte // bytes after the valid lines: the rest of a write that was cut short
@@ -73,7 +72,7 @@ func (t *Tail) Next(r store.Record) (state.Commit, error) {
 	}
 	first := t.Lines == 0 && t.Seq == 0
 	switch {
-	case t.Lines == 0 && f.state: // compacted: the chain goes on from what is gone
+	case t.Lines == 0 && f.state: // compacted: the chain continues from a line that was removed
 	case f.state:
 		return state.Commit{}, fmt.Errorf("%w: a state that is not the first line", ErrLine)
 	case !first && f.Seq != t.Seq+1:

@@ -149,7 +149,7 @@ func (s *eventScanner) readSeen() *state.Seen {
 // are meaningless.
 type eventScanner struct {
 	rest  []byte
-	fresh bool // an object was opened and no field of it was read yet
+	fresh bool // an object was opened, and none of its fields has been read
 	off   bool
 }
 

@@ -12,7 +12,7 @@ type Act struct {
 	Session    string    `json:"session,omitempty"`
 	At         time.Time `json:"at,omitzero"`         // when it ended; when it started, where its end is not known
 	Host       string    `json:"host,omitempty"`      // the machine that ran the session last
-	Digest     Digest    `json:"digest,omitzero"`     // what it was made from, without lists of files
+	Digest     Digest    `json:"digest,omitzero"`     // digest of its definition and inputs, without lists of files
 	Uncertain  bool      `json:"uncertain,omitempty"` // it is not known whether it happened
 	Adopted    Adoption  `json:"adopted,omitempty"`   // how it was decided that it happened, where no run recorded it
 	Unread     Text      `json:"unread,omitempty"`    // the directory of a session that can't be read: it may have happened there
@@ -69,8 +69,9 @@ func (a Act) matches(b Act) bool {
 	return a.Workstream == b.Workstream && a.Digest.Definition == b.Digest.Definition && a.Uncertain == b.Uncertain
 }
 
-// RememberActs adds the acts of other sessions. A workstream of this session that was
-// decided to run, or failed before it began, was decided without knowing of them.
+// RememberActs adds the acts of other sessions. A decision of this session to run a
+// workstream again, and a start that failed, were made without knowing these acts;
+// RememberActs revokes them.
 func (s *State) RememberActs(acts []Act) {
 	s.Acts = MergeActs(slices.Clone(s.Acts), acts...)
 	for _, a := range acts {

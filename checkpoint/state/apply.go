@@ -144,7 +144,7 @@ func (s *State) resume(at time.Time, e SessionResumed) {
 			}
 		}
 	}
-	if s.RunningAt != nil { // the runner was killed: count what is on record
+	if s.RunningAt != nil { // the runner was killed: count the time up to the last event
 		s.ActiveMS += max(0, s.UpdatedAt.Sub(*s.RunningAt).Milliseconds())
 	}
 	s.Error, s.Pause, s.Requested, s.Interrupted = nil, nil, nil, ""

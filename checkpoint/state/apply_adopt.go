@@ -1,7 +1,7 @@
 package state
 
-// TakeOver folds the adoption of a session that came from elsewhere. Whatever was running
-// there has stopped, and every gate is judged, or asked about, again.
+// TakeOver folds the adoption of a session that came from elsewhere. Running workstreams
+// become interrupted, and every gate is judged, or asked about, again.
 func (s *State) TakeOver(seq uint64) {
 	const ended = "it was running when the session was adopted"
 	s.AdoptedSeq = seq

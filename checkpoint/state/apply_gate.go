@@ -73,9 +73,9 @@ func (g *Gate) decide(at time.Time, status StepStatus, v Verdict) {
 	g.Status, g.At, g.Definition, g.Judged, g.Seen = status, &at, v.Definition, v.Judged, v.Seen
 }
 
-// rejectWork marks the workstreams that the gate judged, so that they run again. The mark
-// is on the workstreams and not on the gate, because the gate may be judged again, renamed
-// or removed before all of them have run.
+// rejectWork marks the workstreams that the gate judged, so that they run again. The
+// workstreams have the mark, and not the gate, because the gate may be judged again,
+// renamed or removed before every workstream has run.
 func (g *Gate) rejectWork() {
 	judged := []*Workstream{g.workstream}
 	if g.workstream == nil {

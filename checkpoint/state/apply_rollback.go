@@ -76,9 +76,9 @@ func (s *State) NewRollbackRecord(at time.Time) RollbackRecord {
 	return record
 }
 
-// GoTo makes the state that of a checkpoint. Some things never go back: the list of
-// checkpoints, the history, the numbers of attempts (logs are named by them), and what is
-// known of workstreams that must happen only once.
+// GoTo replaces the state by that of a checkpoint. It keeps the list of checkpoints, the
+// history, the numbers of attempts (logs are named by them), and the acts of workstreams
+// that must happen only once.
 func (s *State) GoTo(record RollbackRecord, b RollbackStarted, target *State) {
 	next := target.Clone()
 	next.FormatVersion = s.FormatVersion
@@ -97,7 +97,7 @@ func (s *State) GoTo(record RollbackRecord, b RollbackStarted, target *State) {
 	*s = *next
 }
 
-// carryOn copies from the present state what does not go back with a rollback.
+// carryOn copies from the present state the parts that a rollback keeps.
 func (s *State) carryOn(now *State) {
 	for _, p := range s.Phases {
 		if had := now.Phase(p.Name); had != nil {
@@ -139,8 +139,8 @@ func (s *State) Remember(of *Workstream) *Workstream {
 }
 
 // MaybeAgain reports whether a workstream that must happen only once may have happened
-// after an earlier record of it, then. If then has all attempts on record it also has
-// their ends; that is so when a rollback is undone.
+// after an earlier record, then. If then has all attempts on record, it also has their
+// ends; that is so when a rollback is undone.
 func (w *Workstream) MaybeAgain(then *Workstream) bool {
 	return w.Attempts > then.Attempts && (w.Once || then.Once) && w.StartedAt != nil
 }
@@ -162,7 +162,8 @@ func carryGates(gates []*Gate, now *State) {
 	}
 }
 
-// stopRunning ends what was running at the checkpoint: nothing runs during a rollback.
+// stopRunning ends the workstreams that were running at the checkpoint: nothing runs
+// during a rollback.
 func (s *State) stopRunning() {
 	s.stopSteps("it was being judged at the checkpoint that a rollback went back to",
 		"it was running at the checkpoint that a rollback went back to")
@@ -206,8 +207,8 @@ func stopGates(gates []*Gate, why Text) {
 }
 
 // invalidate marks the checkpoints after the target of a rollback as invalid. Checkpoints
-// that undo a rollback stay valid. Where the target is one of these, the checkpoints
-// before it become valid or invalid again as they were when it was made.
+// that undo a rollback stay valid. If the target undoes a rollback, earlier checkpoints
+// are valid or invalid again as they were when the target was made.
 func (s *State) invalidate(record RollbackRecord, toSeq uint64) {
 	var undone *CheckpointRef
 	if to := s.Checkpoint(record.To); to != nil && to.Trigger == TriggerPreRollback {

@@ -62,13 +62,13 @@ func (s *State) IsArtifact(path string) bool {
 	return slices.ContainsFunc(RecordedFiles(s), func(e workspace.Entry) bool { return e.Path == path })
 }
 
-// Whole reports whether a capture of these patterns holds every file of the workspace,
-// none left out because it changed or was no regular file.
+// Whole reports whether a capture with these patterns holds every file of the workspace.
+// It does not if a file was left out because it changed or was no regular file.
 func (c *Capture) Whole(patterns []string) bool {
 	return c.Unstable+c.Special == 0 && c.Unlimited(patterns)
 }
 
-// Unlimited reports whether a capture of these patterns looks at the whole workspace.
+// Unlimited reports whether a capture with these patterns covers the whole workspace.
 func (c *Capture) Unlimited(patterns []string) bool {
 	return c.InGit() || slices.Contains(patterns, "**") || slices.Contains(patterns, "**/*")
 }
@@ -76,7 +76,7 @@ func (c *Capture) Unlimited(patterns []string) bool {
 // InGit reports whether the capture used git's list of files.
 func (c *Capture) InGit() bool { return c.Commit != "" }
 
-// Scope returns which files a capture of these patterns looks at.
+// Scope returns the files that a capture with these patterns covers.
 func (c *Capture) Scope(patterns []string) workspace.Scope {
 	return workspace.Scope{Git: c.InGit(), Patterns: patterns}
 }
@@ -86,7 +86,7 @@ func (c *Capture) Unloaded(err error) error {
 	return fmt.Errorf("load the files of commit %d: %w", c.Seq, err)
 }
 
-// listedBytes is an upper bound, by far, of what one file takes in a listing.
+// listedBytes is far more than one file takes in a listing.
 const listedBytes = 512
 
 // ShallowSize returns an upper bound of the bytes of a capture and its listing.

@@ -30,7 +30,7 @@ type Commit struct {
 	Prev    string // the sum of the line before
 	Sum     string
 
-	Fields [][]byte // encoded fields of each event, as far as they are known; see package journal
+	Fields [][]byte // the fields of each event as JSON, if the commit was read from a journal; see package journal
 }
 
 // At returns when the i-th event happened.

@@ -9,7 +9,7 @@ const MaxInline = 64
 type Digest struct {
 	Definition string            `json:"definition,omitempty"`
 	Inputs     string            `json:"inputs,omitempty"`    // over path and digest of each input file
-	Upstream   string            `json:"upstream,omitempty"`  // over the results of what it depends on
+	Upstream   string            `json:"upstream,omitempty"`  // over the results of the workstreams that it depends on
 	Variables  map[string]string `json:"variables,omitempty"` // "sha256:…", or "sensitive"
 	Files      []FileRef         `json:"files,omitempty"`     // of Inputs, where there are few
 	Results    map[string]string `json:"results,omitempty"`   // of Upstream, where there are few
@@ -26,7 +26,7 @@ const MaxSeen = 1024
 // workstreams make.
 type Seen struct {
 	Seq   uint64     `json:"seq"`             // of the state when the step looked
-	Files []SeenFile `json:"files,omitempty"` // sorted by path; what is not listed was not there
+	Files []SeenFile `json:"files,omitempty"` // sorted by path; a file that is not listed did not exist
 }
 
 // SeenFile is a file as a step saw it.

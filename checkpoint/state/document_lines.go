@@ -14,7 +14,7 @@ import (
 type lineIndex map[string]int
 
 // indexLines finds the line of each value, and the fields that occur twice in an object.
-// In a text that is not JSON it indexes what comes before the mistake.
+// In a text that is not JSON it indexes the part before the mistake.
 func indexLines(data []byte) (lineIndex, []mistake) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()

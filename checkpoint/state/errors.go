@@ -24,8 +24,8 @@ type DamagedError struct {
 	Remedy string // a command, or what to do by hand
 	// Lost is set if nothing is left from which a journal could be rebuilt.
 	Lost bool
-	// Checkpoint is the checkpoint that can't be read because of it, "" if it is not
-	// about one checkpoint.
+	// Checkpoint is the checkpoint that cannot be read because of the damage; "" if the
+	// damage does not concern one checkpoint.
 	Checkpoint string
 }
 

@@ -8,7 +8,7 @@ type Event interface {
 	Kind() Kind
 }
 
-// Actor is who did something.
+// Actor is the user and the process that did something.
 type Actor struct {
 	User string `json:"user,omitempty"`
 	Host string `json:"host,omitempty"`
@@ -38,8 +38,8 @@ type WorkstreamShape struct {
 	Gates []string `json:"gates,omitempty"` // bare names
 }
 
-// FileRef is a file and what it held: Digest is "sha256:…", or "" when the
-// file did not exist.
+// FileRef is a file and its content: Digest is "sha256:…", or "" if the file did not
+// exist.
 type FileRef struct {
 	Path   Text   `json:"path"`
 	Digest string `json:"digest,omitempty"`
@@ -67,7 +67,7 @@ type SessionStarted struct {
 	Variables     map[string]string `json:"variables,omitempty"` // the values that were given for others, as JSON
 	Baseline      map[string]Metric `json:"baseline,omitempty"`  // metrics of the last complete session
 	Imported      *Document         `json:"imported,omitempty"`  // the hand-written document it goes on from
-	Acts          []Act             `json:"acts,omitempty"`      // what has happened only once, or may have, in the sessions before
+	Acts          []Act             `json:"acts,omitempty"`      // workstreams that must happen only once, and have happened, or may have, in earlier sessions
 	From          *State            `json:"from,omitempty"`      // the complete session it goes on from, without its history
 	By            Actor             `json:"by"`
 	Version       string            `json:"version"` // of the runner
@@ -236,8 +236,8 @@ type Artifact struct {
 // FileChange is what a workstream did to a file.
 type FileChange string
 
-// The changes of files: they are compared with what was on record when a
-// workstream completed last.
+// Changes of files are differences from the files on record when a workstream completed
+// last.
 const (
 	FileCreated  FileChange = "created"
 	FileModified FileChange = "modified"
@@ -332,7 +332,7 @@ type GateStarted struct {
 type Verdict struct {
 	Gate       string `json:"gate"`
 	Definition string `json:"definition"` // digest of the gate's own definition
-	Judged     string `json:"judged"`     // digest of what it judged
+	Judged     string `json:"judged"`     // digest of the files and values that the gate judged
 	Seen       *Seen  `json:"seen,omitempty"`
 }
 
@@ -448,7 +448,7 @@ type CheckpointCreated struct {
 	Created  int      `json:"created,omitempty"`  // files that the step made
 	Modified int      `json:"modified,omitempty"` // files that the step changed
 	Git      *Git     `json:"git,omitempty"`
-	Removes  []string `json:"removes,omitempty"` // the checkpoints that retention drops because of it
+	Removes  []string `json:"removes,omitempty"` // the checkpoints that retention drops because this one was made
 	// Uncaptured says that capturing the files failed. A rollback restores those of
 	// the last capture before it.
 	Uncaptured bool `json:"uncaptured,omitempty"`

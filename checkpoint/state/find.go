@@ -150,8 +150,8 @@ func (s *State) ofStep(step int) (*CheckpointRef, error) {
 	return nil, fmt.Errorf("%w: none is of the moment when step %d completed; there are some of %s%s", ErrNoCheckpoint, step, strings.Join(list, ", "), why)
 }
 
-// OthersOfStep names the valid checkpoints of the same step as a damaged one, as the end
-// of a sentence; "" where there are none.
+// OthersOfStep names the other valid checkpoints of a damaged checkpoint's step, as the
+// end of a sentence. It returns "" if the step has no other.
 func (s *State) OthersOfStep(damaged *CheckpointRef) string {
 	var ids []string
 	for _, r := range s.ValidTrail() {
@@ -182,8 +182,8 @@ func (s *State) ValidTrail() []*CheckpointRef {
 	return slices.DeleteFunc(s.ancestors(), func(r *CheckpointRef) bool { return !r.Valid })
 }
 
-// CurrentCheckpoint returns the checkpoint at which the session stands: the newest valid
-// one, or the target of the last rollback. It is nil where there is none.
+// CurrentCheckpoint returns the newest valid checkpoint, or the target of the last
+// rollback if that came later. It is nil if the session has no valid checkpoint.
 func (s *State) CurrentCheckpoint() *CheckpointRef {
 	if line := s.ValidTrail(); len(line) > 0 {
 		return line[len(line)-1]

@@ -7,8 +7,8 @@ import (
 	"io"
 )
 
-// DecodeJSON is json.Unmarshal that keeps the values of metrics as they are written: a
-// float64 holds no integer beyond 2^53 exactly.
+// DecodeJSON is json.Unmarshal that keeps the decimal form of metrics: a float64 holds no
+// integer beyond 2^53 exactly.
 func DecodeJSON(data []byte, v any) error {
 	if !bytes.Contains(data, []byte(`"value":`)) && !bytes.Contains(data, []byte(`"metrics":`)) {
 		return json.Unmarshal(data, v)

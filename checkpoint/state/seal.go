@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// errSeal says that the bytes of a derived file are not what was written.
+// errSeal says that the bytes of a derived file do not match its checksum.
 var errSeal = errors.New("its checksum is wrong")
 
 const ChecksumField = `,"checksum":"sha256:`

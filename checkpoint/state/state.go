@@ -1,15 +1,15 @@
-// Package state says what can happen to a pipeline and what is known of it after
-// that: the events of a session, the state that they fold into, and the PRD document.
+// Package state defines the events of a session, the state that they fold into, and the PRD
+// document.
 //
 //	Event → Commit (events that become durable together) → State.Apply → State → NewDocument
 //
 // Everything here is a value or a pure function of values: no files, no locks, no clock.
-// Package journal writes commits and reads them back, package checkpoint keeps them in
+// Package journal writes commits and reads them back, and package checkpoint keeps them in
 // a state directory.
 //
-// Where to begin: event.go for what can happen, state.go for what it folds into, apply.go
-// for how. A new event is a type in event.go, a kind in event_kind.go, and a case in apply.go;
-// FORMAT.md, beside package checkpoint, says how each looks on disk.
+// Read event.go for the events, state.go for the state, and apply.go for the fold. To add an
+// event, add a type in event.go, a kind in event_kind.go and a case in apply.go. FORMAT.md in
+// the directory of package checkpoint describes the JSON of each event.
 package state
 
 import (
@@ -83,7 +83,7 @@ type State struct {
 	Phases        []*Phase      `json:"phases"`
 	Gone          []*Workstream `json:"gone,omitempty"`       // records of workstreams that the pipeline has no more
 	Steps         int           `json:"steps"`                // workstreams that completed so far in the session
-	LastStep      LastStep      `json:"last_step,omitzero"`   // which of them did so last
+	LastStep      LastStep      `json:"last_step,omitzero"`   // the one that did so last
 	Resumes       int           `json:"resumes"`              // how often the session was resumed
 	ActiveMS      int64         `json:"active_ms"`            // time spent running, without the time it was down
 	RunningAt     *time.Time    `json:"running_at,omitempty"` // when the run began, nil while none runs
@@ -144,7 +144,7 @@ type Workstream struct {
 	Digest     Digest          `json:"digest,omitzero"`       // of the last attempt
 	Outputs    map[string]Text `json:"outputs,omitempty"`
 	Artifacts  []Artifact      `json:"artifacts,omitempty"`
-	Metrics    []string        `json:"metrics,omitempty"` // the names of those it set
+	Metrics    []string        `json:"metrics,omitempty"` // the names of the outputs that it set
 	Edited     []Text          `json:"edited,omitempty"`  // artifacts that a person changed afterwards
 	Left       *Left           `json:"left,omitempty"`    // what its last failed attempt left behind
 	Summary    Text            `json:"summary,omitempty"`
@@ -198,7 +198,7 @@ func (w *Workstream) Retries() bool { return w.Status == Running && w.RetryAt !=
 // Adoption says how it was decided that work which no run recorded is done.
 type Adoption string
 
-// The ways to adopt work that nobody saw the end of.
+// The ways to adopt work whose end Runner did not see.
 const (
 	AdoptedByHand   Adoption = "by_hand"  // a person
 	AdoptedVerified Adoption = "verified" // its verify command
@@ -222,7 +222,7 @@ type Gate struct {
 	By         *Actor     `json:"by,omitempty"`
 	Comment    Text       `json:"comment,omitempty"`
 	Review     bool       `json:"review,omitempty"`   // passed, but not yet reviewed
-	Reviewed   string     `json:"reviewed,omitempty"` // what it had judged when a person last looked at it
+	Reviewed   string     `json:"reviewed,omitempty"` // digest of the files and values that a person last reviewed
 	Reason     Text       `json:"reason,omitempty"`   // why it is skipped or pending again
 	Session    string     `json:"session,omitempty"`  // the earlier session that reached this verdict, "" where it is of this one
 
@@ -245,7 +245,7 @@ type Metric struct {
 // before. The message says when. The question to the user is whether that counts.
 const OutcomeHappened = "happened"
 
-// Failure is what went wrong.
+// Failure is an error, and the workstream to which it belongs.
 type Failure struct {
 	Workstream string `json:"workstream,omitempty"` // or the phase, for a phase's own gate
 	Gate       string `json:"gate,omitempty"`       // its label
@@ -431,8 +431,8 @@ func (s *State) Records() iter.Seq[*Workstream] {
 	}
 }
 
-// Clone returns a copy that shares only what is never changed in place:
-// artifacts, outputs, digests, failures.
+// Clone returns a copy that shares only values that are never changed in place: artifacts,
+// outputs, digests, failures.
 func (s *State) Clone() *State {
 	c := *s
 	c.index = nil

@@ -29,8 +29,9 @@ const (
 	fewOps    = 2
 )
 
-// afterCut yields the states that a power cut can leave, each once, with its checksum. The
-// first one holds only what was synced. It yields at most few states; 0: all.
+// afterCut yields the states that a power cut can leave, each once, with its checksum. In
+// the first one everything that was not synced is lost. It yields at most few states; 0:
+// all.
 func afterCut(m *store.Memory, moment uint64, few int) iter.Seq2[string, *store.Memory] {
 	var all []*store.Memory
 	for state := range m.CrashStates(cmp.Or(*CrashDepth, fewOps)) {
@@ -69,7 +70,7 @@ func SomeCuts(m *store.Memory, n int64) []*store.Memory {
 type Cut struct {
 	*store.Memory
 	When  string
-	Acked any // what had been acknowledged before the cut
+	Acked any // the value that the test had acknowledged before the cut
 }
 
 // Cuts collects the states that a power cut can leave at any moment of a test, each state
