@@ -1,5 +1,5 @@
-// Package words helps with the words that a user types: it lists the allowed ones in a
-// message, and finds the one that the user may have misspelt.
+// Package words helps with the words that a user types. OneOf lists the allowed words in a
+// message, and Nearest finds the word that the user may have misspelt.
 package words
 
 import (
