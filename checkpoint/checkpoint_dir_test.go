@@ -155,7 +155,7 @@ func TestTwoFilesOfOneCheckpoint(t *testing.T) {
 				t.Errorf("left are %q", left)
 			}
 			x := f.lock()
-			_, err := x.Rebuild(context.Background(), nil, nil)
+			_, err := Rebuild(context.Background(), x, nil, nil)
 			must(t, err)
 			must(t, x.Close())
 			if v := f.validate(ValidateOptions{Deep: true}); v.Damaged() || len(f.filesOf(id)) != 1 {
@@ -181,7 +181,7 @@ func TestRebuiltInTheOtherForm(t *testing.T) {
 		f.flip(f.checkpointFile(ids[2]), 30)
 		f.compress(!f.o.Policy.Compress)
 		x := f.lock()
-		_, err := x.Rebuild(context.Background(), nil, nil)
+		_, err := Rebuild(context.Background(), x, nil, nil)
 		must(t, err)
 		f.latestIs(t, f.checkpoints().FilePath(ids[2]))
 		must(t, x.Close())

@@ -262,7 +262,7 @@ func operations(t *testing.T) map[string]operation {
 			},
 			do: func(p *project) error {
 				return p.owned(func(x *Session) error {
-					_, err := x.Rebuild(ctx, p.workspace(x.store), nil)
+					_, err := Rebuild(ctx, x, p.workspace(x.store), nil)
 					return err
 				})
 			},

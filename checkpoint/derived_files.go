@@ -3,7 +3,9 @@ package checkpoint
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"maps"
+	"path/filepath"
 
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
@@ -123,6 +125,49 @@ func (x *Session) putCheckpoint(f disk.CheckpointFile) error {
 		return derivedError(err)
 	}
 	return nil
+}
+
+// RewriteCheckpoint replaces the damaged file of a checkpoint with the content that the
+// journal holds. It keeps the damaged files under other names, and returns their paths. It
+// does nothing for a checkpoint that has no file yet: WriteDerived writes that one.
+func (x *Session) RewriteCheckpoint(id string) (kept []string, err error) {
+	if x.derived.lost[id] {
+		return nil, nil
+	}
+	dir := x.store.layout.PRDDir(x.prd)
+	f, err := x.store.RebuildCheckpoint(x.prd, dir, id)
+	if err != nil {
+		return nil, err
+	}
+	paths, err := x.checkpoints().Paths(id)
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range paths {
+		to, err := x.store.keepDamaged(x.prd, dir, path)
+		if err != nil {
+			return kept, err
+		}
+		kept = append(kept, to)
+	}
+	if err := x.putCheckpoint(*f); err != nil {
+		return kept, err
+	}
+	x.derived.index = 0 // `latest` may have to point to another file
+	return kept, nil
+}
+
+// keepDamaged renames a damaged file and keeps it for people. The new path is in the
+// journal's directory, where the file is not taken for a checkpoint.
+func (s *Store) keepDamaged(prd, dir, path string) (string, error) {
+	to, err := s.layout.FreePath(filepath.Join(dir, filepath.Base(path)+".damaged"))
+	if err == nil {
+		err = s.move(prd, path, to)
+	}
+	if err != nil {
+		return "", fmt.Errorf("keep %s: %w", path, err)
+	}
+	return to, nil
 }
 
 // writeLost writes the files that an earlier owner did not write, or that this one failed

@@ -172,23 +172,23 @@ func (s *Store) writeRefsOwner(encoded string, owner refsOwner) error {
 	return nil
 }
 
-// keepRefs creates the missing references of the session's captures again, as makeRefs
+// keepRefs creates the missing references of the session's captures again, as MakeRefs
 // does. It reports whether git has lost the commit of the last capture.
 func (x *Session) keepRefs(ctx context.Context, git *git.Repository) (lost bool, err error) {
 	s := x.State()
 	if git == nil || s.Capture == nil || s.Capture.Commit == "" || s.Capture.OnBranch() {
 		return false, nil
 	}
-	if err := x.makeRefs(ctx, git); err != nil {
+	if err := x.MakeRefs(ctx, git); err != nil {
 		return false, err
 	}
 	exists, err := git.CommitExists(ctx, s.Capture.Commit)
 	return !exists, err
 }
 
-// makeRefs creates the references again that keep the session's captures in git and are
+// MakeRefs creates the references again that keep the session's captures in git and are
 // missing, for the commits that git still has.
-func (x *Session) makeRefs(ctx context.Context, git *git.Repository) error {
+func (x *Session) MakeRefs(ctx context.Context, git *git.Repository) error {
 	s := x.State()
 	id, err := x.makeRefsID(ctx, git)
 	if err != nil {

@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
 	"slices"
 
 	"prdrunner/checkpoint/state"
-	"prdrunner/checkpoint/store"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/checkpoint/workspace/tree"
 )
@@ -46,19 +44,19 @@ func (r *RebuiltCheckpoint) Whole() bool { return len(r.Left) == 0 }
 // from git. It recreates the git references that keep commits; if a commit is gone, it
 // copies the bytes that git still has into objects. Afterwards it removes the damage mark
 // of checkpoints that are whole, and marks the others.
-func (x *Session) Rebuild(ctx context.Context, w *workspace.Workspace, refs []string) ([]RebuiltCheckpoint, error) {
-	if x.live == nil {
-		return nil, fmt.Errorf("rebuild checkpoints of %s: %w", x.prd, ErrNoSession)
+func Rebuild(ctx context.Context, x *Session, w *workspace.Workspace, refs []string) ([]RebuiltCheckpoint, error) {
+	if x.State() == nil {
+		return nil, fmt.Errorf("rebuild checkpoints of %s: %w", x.PRD(), ErrNoSession)
 	}
 	if _, err := x.Drain(ctx); err != nil {
 		return nil, err
 	}
-	before, err := x.examine(ctx, w, refs)
+	before, err := examine(ctx, x, w, refs)
 	if err != nil {
 		return nil, err
 	}
 	if err := before.Unread(); err != nil {
-		return nil, fmt.Errorf("rebuild checkpoints of %s: %w", x.prd, err)
+		return nil, fmt.Errorf("rebuild checkpoints of %s: %w", x.PRD(), err)
 	}
 	rebuilt := []RebuiltCheckpoint{}
 	for _, c := range before.Checkpoints {
@@ -66,16 +64,16 @@ func (x *Session) Rebuild(ctx context.Context, w *workspace.Workspace, refs []st
 			continue
 		}
 		r := NewRebuilt(c)
-		if err := x.rebuildFile(c, &r); err != nil {
+		if err := rebuildFile(x, c, &r); err != nil {
 			return rebuilt, err
 		}
 		if c.Objects == FoundBad {
-			if err := x.rebuildObjects(ctx, w, &r); err != nil {
+			if err := rebuildObjects(ctx, x, w, &r); err != nil {
 				return rebuilt, err
 			}
 		}
 		if c.Git != FoundOK {
-			if err := x.keepFromPruning(ctx, w, c.Ref.ID); err != nil {
+			if err := keepFromPruning(ctx, x, w, c.Ref.ID); err != nil {
 				return rebuilt, err
 			}
 		}
@@ -87,27 +85,27 @@ func (x *Session) Rebuild(ctx context.Context, w *workspace.Workspace, refs []st
 	if err := x.WriteDerived(ctx, true); err != nil { // writes the files that were only missing
 		return rebuilt, err
 	}
-	return rebuilt, x.conclude(ctx, w, rebuilt)
+	return rebuilt, conclude(ctx, x, w, rebuilt)
 }
 
 // examine validates checkpoints of the session by reading every byte.
-func (x *Session) examine(ctx context.Context, w *workspace.Workspace, refs []string) (*SessionCheck, error) {
-	at := StoredSession{PRD: x.prd, Place: PlaceCurrent, Dir: x.store.layout.PRDDir(x.prd), State: x.State()}
-	wanted, err := wantedIDs(x.store, []StoredSession{at}, refs)
+func examine(ctx context.Context, x *Session, w *workspace.Workspace, refs []string) (*SessionCheck, error) {
+	at := StoredSession{PRD: x.PRD(), Place: PlaceCurrent, Dir: x.Store().Layout().PRDDir(x.PRD()), State: x.State()}
+	wanted, err := wantedIDs(x.Store(), []StoredSession{at}, refs)
 	if err != nil {
-		return nil, fmt.Errorf("rebuild checkpoints of %s: %w", x.prd, err)
+		return nil, fmt.Errorf("rebuild checkpoints of %s: %w", x.PRD(), err)
 	}
-	return newChecker(x.store, w, true).session(ctx, at, wanted)
+	return newChecker(x.Store(), w, true).session(ctx, at, wanted)
 }
 
 // conclude validates the rebuilt checkpoints again, adds the remaining problems to
 // rebuilt, and records the result in the session.
-func (x *Session) conclude(ctx context.Context, w *workspace.Workspace, rebuilt []RebuiltCheckpoint) error {
+func conclude(ctx context.Context, x *Session, w *workspace.Workspace, rebuilt []RebuiltCheckpoint) error {
 	var ids []string
 	for _, r := range rebuilt {
 		ids = append(ids, r.ID)
 	}
-	after, err := x.examine(ctx, w, ids)
+	after, err := examine(ctx, x, w, ids)
 	if err != nil {
 		return err
 	}
@@ -125,50 +123,19 @@ func (x *Session) conclude(ctx context.Context, w *workspace.Workspace, rebuilt 
 // rebuildFile replaces a checkpoint's damaged file, if the journal has the content. A file
 // that is only missing is left to WriteDerived, which writes all missing files in one pass
 // over the journal.
-func (x *Session) rebuildFile(c CheckpointCheck, r *RebuiltCheckpoint) error {
-	if !c.Journal || x.derived.lost[c.Ref.ID] {
+func rebuildFile(x *Session, c CheckpointCheck, r *RebuiltCheckpoint) error {
+	if !c.Journal {
 		return nil
 	}
-	dir := x.store.layout.PRDDir(x.prd)
-	made, err := x.store.RebuildCheckpoint(x.prd, dir, c.Ref.ID)
-	if err != nil {
-		return err
-	}
-	paths, err := x.checkpoints().Paths(c.Ref.ID)
-	if err != nil {
-		return err
-	}
-	for _, path := range paths {
-		kept, err := x.store.keepDamaged(x.prd, dir, path)
-		if err != nil {
-			return err
-		}
-		r.Kept = append(r.Kept, state.Text(kept))
-	}
-	if err := x.putCheckpoint(*made); err != nil {
-		return err
-	}
-	x.derived.index = 0 // `latest` may have to point to another file
-	return nil
-}
-
-// keepDamaged renames a damaged file and keeps it for people. The new path is in the
-// journal's directory, where the file is not taken for a checkpoint.
-func (s *Store) keepDamaged(prd, dir, path string) (string, error) {
-	to, err := s.layout.FreePath(filepath.Join(dir, filepath.Base(path)+".damaged"))
-	if err == nil {
-		err = s.move(prd, path, to)
-	}
-	if err != nil {
-		return "", fmt.Errorf("keep %s: %w", path, err)
-	}
-	return to, nil
+	kept, err := x.RewriteCheckpoint(c.Ref.ID)
+	r.Kept = state.Texts(kept)
+	return err
 }
 
 // rebuildObjects restores the lost or damaged bytes of a checkpoint's files from any other
 // place that has the same bytes.
-func (x *Session) rebuildObjects(ctx context.Context, w *workspace.Workspace, r *RebuiltCheckpoint) error {
-	file, err := x.store.ReadCheckpoint(x.prd, r.ID)
+func rebuildObjects(ctx context.Context, x *Session, w *workspace.Workspace, r *RebuiltCheckpoint) error {
+	file, err := x.Store().ReadCheckpoint(x.PRD(), r.ID)
 	if err != nil {
 		return nil //nolint:nilerr // that it can't be read is told when it is looked at again
 	}
@@ -180,7 +147,7 @@ func (x *Session) rebuildObjects(ctx context.Context, w *workspace.Workspace, r 
 	if err != nil || len(lost) == 0 {
 		return err
 	}
-	found, err := x.copies(ctx, w, l)
+	found, err := findCopies(ctx, x.State(), w, l)
 	if err != nil {
 		return err
 	}
@@ -189,7 +156,7 @@ func (x *Session) rebuildObjects(ctx context.Context, w *workspace.Workspace, r 
 		entries[e.Path] = e
 	}
 	for _, m := range lost {
-		done, err := x.rebuildObject(ctx, w, entries[m.Path], found)
+		done, err := rebuildObject(ctx, x, w, entries[m.Path], found)
 		if err != nil {
 			return err
 		}
@@ -203,12 +170,12 @@ func (x *Session) rebuildObjects(ctx context.Context, w *workspace.Workspace, r 
 // keepFromPruning recreates the references that keep captures in git, for commits that
 // still exist. If the commit of the checkpoint is gone, it copies the bytes that git still
 // has into objects.
-func (x *Session) keepFromPruning(ctx context.Context, w *workspace.Workspace, id string) error {
-	file, err := x.store.ReadCheckpoint(x.prd, id)
+func keepFromPruning(ctx context.Context, x *Session, w *workspace.Workspace, id string) error {
+	file, err := x.Store().ReadCheckpoint(x.PRD(), id)
 	if err != nil || w == nil || w.Repository() == nil || file.State.Capture == nil || file.State.Capture.Commit == "" {
 		return nil //nolint:nilerr // that it can't be read is told when it is looked at again
 	}
-	if err := x.makeRefs(ctx, w.Repository()); err != nil {
+	if err := x.MakeRefs(ctx, w.Repository()); err != nil {
 		return err
 	}
 	there, err := w.Repository().CommitExists(ctx, file.State.Capture.Commit)
@@ -225,7 +192,7 @@ func (x *Session) keepFromPruning(ctx context.Context, w *workspace.Workspace, i
 		}
 		kept, err := w.Contents().HasObject(e.Digest)
 		if err == nil && !kept {
-			_, err = x.copyBlob(ctx, w, e)
+			_, err = copyBlob(ctx, x, w, e)
 		}
 		if err != nil {
 			return err
@@ -241,14 +208,14 @@ type copies struct {
 	blobs map[string]workspace.Entry
 }
 
-func (x *Session) copies(ctx context.Context, w *workspace.Workspace, l *workspace.Listing) (copies, error) {
+func findCopies(ctx context.Context, st *state.State, w *workspace.Workspace, l *workspace.Listing) (copies, error) {
 	c := copies{blobs: map[string]workspace.Entry{}}
 	var err error
 	if c.files, err = filesNow(ctx, w, l); err != nil {
 		return c, err
 	}
 	listings := map[string]bool{}
-	for _, ref := range x.State().Checkpoints {
+	for _, ref := range st.Checkpoints {
 		if ref.Capture == nil || listings[ref.Capture.Listing] {
 			continue
 		}
@@ -289,7 +256,7 @@ func filesNow(ctx context.Context, w *workspace.Workspace, l *workspace.Listing)
 
 // rebuildObject stores the bytes of an entry again, from a copy. It reports whether it
 // could.
-func (x *Session) rebuildObject(ctx context.Context, w *workspace.Workspace, e workspace.Entry, found copies) (bool, error) {
+func rebuildObject(ctx context.Context, x *Session, w *workspace.Workspace, e workspace.Entry, found copies) (bool, error) {
 	path, inFiles := found.files[e.Digest]
 	blob, inGit := found.blobs[e.Digest]
 	if inFiles && !workspace.Sensitive(path) {
@@ -302,11 +269,11 @@ func (x *Session) rebuildObject(ctx context.Context, w *workspace.Workspace, e w
 	if !inGit || blob.Blob == e.Blob {
 		return false, ctx.Err()
 	}
-	return x.copyBlob(ctx, w, blob)
+	return copyBlob(ctx, x, w, blob)
 }
 
 // copyBlob stores a git blob as an object. It reports whether git still had the bytes.
-func (x *Session) copyBlob(ctx context.Context, w *workspace.Workspace, e workspace.Entry) (done bool, err error) {
+func copyBlob(ctx context.Context, x *Session, w *workspace.Workspace, e workspace.Entry) (done bool, err error) {
 	r, err := w.Contents().Open(ctx, e)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -315,16 +282,11 @@ func (x *Session) copyBlob(ctx context.Context, w *workspace.Workspace, e worksp
 		return false, fmt.Errorf("rebuild an object: %w", err)
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
-	batch := x.store.Objects().Begin()
+	batch := x.Store().Objects().Begin()
 	defer func() { err = errors.Join(err, batch.Abandon()) }()
 	ref, err := batch.Copy(ctx, r)
 	if err != nil || ref.Digest != e.Digest {
 		return false, ctx.Err()
 	}
 	return true, batch.Commit(ctx)
-}
-
-// putLine replaces the journal by one of a single line.
-func (s *Store) putLine(prd string, line []byte) error {
-	return store.OpenLog(s.fs, s.layout.JournalPath(prd)).Replace(join(noRecords, [][]byte{line}))
 }

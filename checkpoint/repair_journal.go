@@ -76,6 +76,11 @@ func (s *Store) rebuildJournal(prd string, holder Holder) (*JournalRebuild, erro
 	return r, s.writePending(s.layout.PRDDir(prd), nil)
 }
 
+// putLine replaces the journal by one of a single line.
+func (s *Store) putLine(prd string, line []byte) error {
+	return store.OpenLog(s.fs, s.layout.JournalPath(prd)).Replace(join(noRecords, [][]byte{line}))
+}
+
 // firstLine returns the first line of the new journal.
 func (r *JournalRebuild) firstLine() ([]byte, error) {
 	c := state.Commit{Seq: r.Seq, Time: r.state.UpdatedAt, State: r.state, Prev: r.prev}

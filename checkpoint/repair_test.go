@@ -81,7 +81,7 @@ func testRebuildCheckpoint(t *testing.T, f *fixture) {
 	if d := x.State().Checkpoint(ids[1]).Damage; d.Reason != "flipped" || d.At != at {
 		t.Errorf("the first mark was replaced: %+v", d)
 	}
-	rebuilt, err := x.Rebuild(context.Background(), nil, nil)
+	rebuilt, err := Rebuild(context.Background(), x, nil, nil)
 	must(t, err)
 	if len(rebuilt) != 1 || !rebuilt[0].Written || !rebuilt[0].Whole() || len(rebuilt[0].Kept) != 1 {
 		t.Fatalf("%+v", rebuilt)

@@ -46,7 +46,7 @@ func TestForbiddenIsNoDamage(t *testing.T) {
 			if _, err := Mark(ctx, x, v); !errors.Is(err, fs.ErrPermission) {
 				t.Errorf("mark: %v", err)
 			}
-			if _, err := x.Rebuild(ctx, w, nil); !errors.Is(err, fs.ErrPermission) {
+			if _, err := Rebuild(ctx, x, w, nil); !errors.Is(err, fs.ErrPermission) {
 				t.Errorf("rebuild: %v", err)
 			}
 			for _, ref := range x.State().Checkpoints {

@@ -122,7 +122,7 @@ func runCheckpointRebuild(ctx context.Context, env *environment, o checkpointReb
 		record := checkpoint.AuditRecord{By: env.actor(), What: "checkpoint rebuild", PRD: o.prd, Args: state.Texts(o.references)}
 		err = store.Audited(&record, func() (err error) {
 			record.Session = session.State().Session
-			rebuilt, err = session.Rebuild(ctx, w, o.references)
+			rebuilt, err = checkpoint.Rebuild(ctx, session, w, o.references)
 			auditRebuilt(&record, rebuilt)
 			return errors.Join(err, session.Close())
 		})
