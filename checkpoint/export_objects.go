@@ -172,7 +172,7 @@ func (x *exporting) takeFromFiles(ctx context.Context) error {
 		}
 		shown.Patterns = l.Patterns
 	}
-	files, err := filesNow(ctx, x.w, shown)
+	files, err := workspace.PathsByDigest(ctx, x.w, shown)
 	if err != nil {
 		return err
 	}

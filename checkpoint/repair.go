@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"slices"
 
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
-	"prdrunner/checkpoint/workspace/tree"
 )
 
 // RebuiltCheckpoint is the result of rebuilding a checkpoint.
@@ -211,7 +209,7 @@ type copies struct {
 func findCopies(ctx context.Context, st *state.State, w *workspace.Workspace, l *workspace.Listing) (copies, error) {
 	c := copies{blobs: map[string]workspace.Entry{}}
 	var err error
-	if c.files, err = filesNow(ctx, w, l); err != nil {
+	if c.files, err = workspace.PathsByDigest(ctx, w, l); err != nil {
 		return c, err
 	}
 	listings := map[string]bool{}
@@ -231,27 +229,6 @@ func findCopies(ctx context.Context, st *state.State, w *workspace.Workspace, l 
 		}
 	}
 	return c, ctx.Err()
-}
-
-// filesNow returns the paths of regular workspace files by the digest of their content. It
-// reads the files that match the patterns of a listing, and those at the paths of its
-// entries.
-func filesNow(ctx context.Context, w *workspace.Workspace, l *workspace.Listing) (map[string]string, error) {
-	patterns := slices.Clone(l.Patterns)
-	for _, e := range l.Entries {
-		patterns = append(patterns, tree.EscapeGlob(e.Path))
-	}
-	now, err := w.Now(ctx, patterns)
-	if err != nil {
-		return nil, fmt.Errorf("look at the workspace: %w", err)
-	}
-	files := map[string]string{}
-	for _, e := range now.Entries {
-		if e.Mode == e.Mode&0o777 {
-			files[e.Digest] = e.Path
-		}
-	}
-	return files, nil
 }
 
 // rebuildObject stores the bytes of an entry again, from a copy. It reports whether it
