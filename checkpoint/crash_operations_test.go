@@ -159,10 +159,10 @@ func operations(t *testing.T) map[string]operation {
 			do: func(p *project) error {
 				return p.owned(func(x *Session) error {
 					if x.State().Rollback != nil {
-						_, err := x.FinishRollback(ctx, p.workspace(x.store))
+						_, err := FinishRollback(ctx, x, p.workspace(x.store))
 						return err
 					}
-					_, err := x.Rollback(ctx, p.workspace(x.store), RollbackOptions{To: x.State().Checkpoints[0].ID, Scope: state.RollbackState, By: by})
+					_, err := RunRollback(ctx, x, p.workspace(x.store), RollbackOptions{To: x.State().Checkpoints[0].ID, Scope: state.RollbackState, By: by})
 					return err
 				})
 			},

@@ -73,7 +73,7 @@ func endComplete(t *testing.T, p *project) {
 func endRolledBack(t *testing.T, p *project) {
 	x := p.lock()
 	p.save("sub/more.txt", "more")
-	_, err := x.Rollback(context.Background(), p.workspace(x.store), RollbackOptions{To: x.State().Checkpoints[0].ID, Reason: "another way", By: by})
+	_, err := RunRollback(context.Background(), x, p.workspace(x.store), RollbackOptions{To: x.State().Checkpoints[0].ID, Reason: "another way", By: by})
 	must(t, err)
 	must(t, x.Close())
 }

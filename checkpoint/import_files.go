@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/checkpoint/workspace/tree"
@@ -23,7 +24,7 @@ type ImportFiles struct {
 
 	patterns []string
 	same     map[string]bool // paths of files that are the same
-	own      ownFiles
+	own      disk.OwnFiles
 }
 
 // Blocked is a file that can't be written because another path is in the way.
@@ -147,10 +148,10 @@ func (x *Session) overwrite(ctx context.Context, w *workspace.Workspace, f *Impo
 	for _, c := range f.Differ {
 		patterns = append(patterns, tree.EscapeGlob(c.Path))
 	}
-	w.Distrust(replaced(changes))
+	w.Distrust(workspace.Replaced(changes))
 	captured, err := x.CaptureFor(ctx, w, patterns, state.TriggerPreRollback)
 	if err == nil {
-		err = x.secure(ctx, w, captured.Listing, replaced(changes))
+		err = SecurePaths(ctx, w, captured.Listing, workspace.Replaced(changes))
 	}
 	if err == nil {
 		err = fromCapture(ctx, w, captured.Listing, changes)

@@ -192,7 +192,7 @@ func (i *Import) prepare(ctx context.Context, o PlaceOptions, pending *PendingIm
 			return dir, fmt.Errorf("import %s: %w", m.Name, err)
 		}
 	}
-	var own ownFiles
+	var own disk.OwnFiles
 	if o.Files != nil {
 		own = o.Files.own
 	}

@@ -383,7 +383,7 @@ func TestImportRestoresFiles(t *testing.T) {
 			continue
 		}
 		x := lockPRD(t, s, "PRD-009")
-		_, err = x.Rollback(t.Context(), w, RollbackOptions{To: done.Safety, Scope: state.RollbackFiles, By: by})
+		_, err = RunRollback(t.Context(), x, w, RollbackOptions{To: done.Safety, Scope: state.RollbackFiles, By: by})
 		must(t, errors.Join(err, x.Close()))
 		if data, err := os.ReadFile(filepath.Join(q.dir, "PRD-009.hcl")); err != nil || string(data) != "mine" {
 			t.Errorf("taken back: %q, %v", data, err)

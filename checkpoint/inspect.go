@@ -2,7 +2,6 @@ package checkpoint
 
 import (
 	"context"
-	"errors"
 
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
@@ -18,8 +17,6 @@ type Inspection struct {
 	// Unstable are files that the capture left out because they kept changing. Special are
 	// paths that it left out because they are unreadable, too large or no files.
 	Unstable, Special []string
-	Earlier           *EarlierState     // the earlier state that a rollback to the checkpoint takes; nil: the checkpoint's own
-	EarlierGone       *EarlierGoneError // why a rollback to it is refused, if the earlier state is gone
 }
 
 // Inspect examines a checkpoint and the objects that it refers to. It takes no lock and
@@ -63,14 +60,6 @@ func inspect(ctx context.Context, s *Store, w *workspace.Workspace, of *state.St
 		if l, err := w.Load(ctx, c.Listing); err == nil { // if not, the check reports the loss
 			found.LeftOut, found.Unstable, found.Special = l.LeftOut, l.Unstable, l.Special
 		}
-	}
-	if w != nil && ref.InvalidatedBy == "" && check.Whole() {
-		r := &Rollback{Target: ref, state: found.File.State}
-		err := s.useProvedState(ctx, w, r, of)
-		if err != nil && !errors.As(err, &found.EarlierGone) {
-			return nil, err
-		}
-		found.Earlier = r.Earlier
 	}
 	return found, nil
 }

@@ -37,7 +37,7 @@ func TestLeftOutArtifact(t *testing.T) {
 			t.Errorf("checkpoint %s: %v", c.Ref.ID, c.Problems)
 		}
 	}
-	plan, err := f.open().PlanRollback(ctx, w, "PRD-009", RollbackOptions{To: id})
+	plan, err := PlanRollback(ctx, f.open(), w, "PRD-009", RollbackOptions{To: id})
 	must(t, err)
 	if len(plan.Missing) > 0 || len(plan.Changes) != 1 || plan.Changes[0].Path != "out.txt" {
 		t.Fatalf("missing %v, changes %v", plan.Missing, plan.Changes)

@@ -73,7 +73,7 @@ func FuzzNotes(f *testing.F) {
 	for _, note := range []any{
 		Holder{Actor: state.Actor{User: "a", Host: "b", PID: 3}, Since: clock()(), BootID: "x", StartTime: "7"},
 		mail{FormatVersion: state.FormatVersion, Request: Request{ID: "r", PRD: "PRD-009", Verb: VerbApprove, Gate: "g", Comment: "\xff"}},
-		origin{FormatVersion: state.FormatVersion, Session: "S1", ownFiles: ownFiles{Looked: true, Own: []state.Text{"a\xff"}}},
+		disk.Origin{FormatVersion: state.FormatVersion, Session: "S1", OwnFiles: disk.OwnFiles{Looked: true, Own: []state.Text{"a\xff"}}},
 		PendingImport{FormatVersion: state.FormatVersion, Session: "S1", Seq: 3, Archive: "a\xff"},
 		refsOwner{ID: "0123456789abcdef"},
 	} {
@@ -142,7 +142,7 @@ func readMailOf(t *testing.T, data []byte) {
 func readOriginOf(t *testing.T, data []byte) {
 	t.Helper()
 	s, path := noted(t, filepath.Join("PRD-009", disk.OriginName), data)
-	o, err := s.readOrigin(&state.State{PRD: "PRD-009", Session: "S1"})
+	o, err := s.layout.ReadOrigin(&state.State{PRD: "PRD-009", Session: "S1"})
 	intact(t, s, path, data)
 	if err != nil {
 		refused(t, err, path)

@@ -149,7 +149,7 @@ func (h *history) rollback(*rapid.T) {
 	if ref == nil || ref.InvalidatedBy != "" {
 		return
 	}
-	_, err := x.Rollback(context.Background(), nil, RollbackOptions{To: ref.ID, Scope: state.RollbackState, By: by})
+	_, err := RunRollback(context.Background(), x, nil, RollbackOptions{To: ref.ID, Scope: state.RollbackState, By: by})
 	must(h.t, err)
 }
 

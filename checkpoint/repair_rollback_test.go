@@ -18,15 +18,15 @@ func (f *fixture) goneBack(end RollbackEnd) (to, safety string) {
 	to = f.stopped()[0]
 	x := f.lock()
 	o := RollbackOptions{To: to, Scope: state.RollbackState, By: by}
-	plan, err := x.store.planRollback(ctx, nil, x.State(), o)
+	plan, err := planRollback(ctx, x.store, nil, x.State(), o)
 	must(f.t, err)
 	must(f.t, x.WithExclusiveLock(ctx, func() error {
-		if err := x.beginRollback(ctx, nil, plan, o); err != nil {
+		if err := beginRollback(ctx, x, nil, plan, o); err != nil {
 			return err
 		}
 		safety = x.State().Rollback.Safety
 		if end == RollbackCarriedOut {
-			_, err = x.carryOutRollback(ctx, nil, nil)
+			_, err = carryOutRollback(ctx, x, nil, nil)
 		}
 		return err
 	}))
@@ -87,7 +87,7 @@ func TestRebuildJournalAfterRollback(t *testing.T) {
 			must(t, err)
 			checkRebuiltRollback(t, snap.State, r, tt.want)
 			x := f.lock()
-			if _, err := x.Rollback(context.Background(), nil, RollbackOptions{To: safety, Scope: state.RollbackState}); (err == nil) == (tt.want == RollbackUnfinished) {
+			if _, err := RunRollback(context.Background(), x, nil, RollbackOptions{To: safety, Scope: state.RollbackState}); (err == nil) == (tt.want == RollbackUnfinished) {
 				t.Errorf("back to the safety checkpoint: %v", err)
 			}
 			must(t, x.Close())

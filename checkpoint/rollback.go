@@ -69,9 +69,9 @@ type Rollback struct {
 // PlanRollback returns what a rollback would do. It takes no lock and changes nothing. If
 // w is nil, it compares the state only. If an earlier rollback was interrupted, the plan
 // starts from the state after that one is finished, but compares the present files.
-func (s *Store) PlanRollback(ctx context.Context, w *workspace.Workspace, prd string, o RollbackOptions) (r *Rollback, err error) {
+func PlanRollback(ctx context.Context, s *Store, w *workspace.Workspace, prd string, o RollbackOptions) (r *Rollback, err error) {
 	err = s.Read(prd, func(snap *Snapshot) (amiss bool, err error) {
-		r, err = s.planFrom(ctx, w, prd, snap, o)
+		r, err = planFrom(ctx, s, w, prd, snap, o)
 		return err == nil && len(r.Missing) > 0, err
 	})
 	if err != nil {
@@ -80,7 +80,7 @@ func (s *Store) PlanRollback(ctx context.Context, w *workspace.Workspace, prd st
 	return r, nil
 }
 
-func (s *Store) planFrom(ctx context.Context, w *workspace.Workspace, prd string, snap *Snapshot, o RollbackOptions) (r *Rollback, err error) {
+func planFrom(ctx context.Context, s *Store, w *workspace.Workspace, prd string, snap *Snapshot, o RollbackOptions) (r *Rollback, err error) {
 	if snap.State == nil {
 		return nil, fmt.Errorf("roll back %s: %w", prd, state.ErrNoCheckpoint)
 	}
@@ -90,19 +90,19 @@ func (s *Store) planFrom(ctx context.Context, w *workspace.Workspace, prd string
 		if snap.Owner != nil { // the owner is carrying the rollback out
 			return nil, &LockedError{PRD: prd, Holder: *snap.Owner}
 		}
-		if finish, err = s.planFinish(ctx, w, now); err != nil {
+		if finish, err = planFinish(ctx, s, w, now); err != nil {
 			return nil, err
 		}
 		now = finish.After
 	}
-	if r, err = s.planRollback(ctx, w, now, o); err == nil {
+	if r, err = planRollback(ctx, s, w, now, o); err == nil {
 		r.Finish = finish
 	}
 	return r, err
 }
 
 // planRollback validates the target, and compares it with the session and the workspace.
-func (s *Store) planRollback(ctx context.Context, w *workspace.Workspace, now *state.State, o RollbackOptions) (*Rollback, error) {
+func planRollback(ctx context.Context, s *Store, w *workspace.Workspace, now *state.State, o RollbackOptions) (*Rollback, error) {
 	ref, err := now.FindCheckpoint(o.To)
 	if err != nil {
 		return nil, fmt.Errorf("find checkpoint %q of %s: %w", o.To, now.PRD, err)
@@ -120,7 +120,7 @@ func (s *Store) planRollback(ctx context.Context, w *workspace.Workspace, now *s
 	}
 	r.state = file.State
 	if w != nil && r.Scope == state.RollbackAll {
-		if err := s.useProvedState(ctx, w, r, now); err != nil {
+		if err := useProvedState(ctx, s, w, r, now); err != nil {
 			return nil, err
 		}
 	}
@@ -128,10 +128,10 @@ func (s *Store) planRollback(ctx context.Context, w *workspace.Workspace, now *s
 	if w == nil || r.Scope == state.RollbackState {
 		return r, nil
 	}
-	if err := s.compareFiles(ctx, w, r, now, o.Deep); err != nil {
+	if err := compareFiles(ctx, s, w, r, now, o.Deep); err != nil {
 		return nil, err
 	}
-	if r.Losses, err = s.losses(ctx, now.PRD, r.Changes); err != nil {
+	if r.Losses, err = losses(ctx, s, now.PRD, r.Changes); err != nil {
 		return nil, err
 	}
 	if at := GitOf(ctx, w); at != nil && ref.Git != nil && at.Branch != ref.Git.Branch {
@@ -200,7 +200,7 @@ func (r *Rollback) compareState(now *state.State) {
 
 // compareFiles finds the changes that the rollback makes to files, and the files that it
 // can't restore or does not touch.
-func (s *Store) compareFiles(ctx context.Context, w *workspace.Workspace, r *Rollback, now *state.State, deep bool) error {
+func compareFiles(ctx context.Context, s *Store, w *workspace.Workspace, r *Rollback, now *state.State, deep bool) error {
 	r.FilesOf = r.state.Capture
 	target, known, err := FilesOf(ctx, w, r.state)
 	if objects.IsLost(err) {
@@ -220,9 +220,9 @@ func (s *Store) compareFiles(ctx context.Context, w *workspace.Workspace, r *Rol
 		target = found.With(target.Entries)
 	}
 	r.LeftOut = found.LeftOut
-	r.Unstable = union(found.Unstable, target.Unstable)
-	r.Special = union(found.Special, notTakenIn(found, target))
-	if r.Changes, err = s.changesTo(ctx, w, now, r.state, found, target); err != nil {
+	r.Unstable = sortedUnion(found.Unstable, target.Unstable)
+	r.Special = sortedUnion(found.Special, notTakenIn(found, target))
+	if r.Changes, err = changesTo(ctx, s, w, now, r.state, found, target); err != nil {
 		return err
 	}
 	if err := r.exceptRefused(ctx, w, now); err != nil {
@@ -266,6 +266,13 @@ func notTakenIn(found, target *workspace.Listing) []string {
 	return paths
 }
 
+// sortedUnion returns the sorted union of two lists.
+func sortedUnion(a, b []string) []string {
+	all := slices.Concat(a, b)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
 // exceptRefused drops the changes to files that a capture would refuse because of their
 // contents. No checkpoint would hold them, so the rollback does not touch them.
 func (r *Rollback) exceptRefused(ctx context.Context, w *workspace.Workspace, now *state.State) error {
@@ -283,7 +290,7 @@ func (r *Rollback) exceptRefused(ctx context.Context, w *workspace.Workspace, no
 	if err != nil || len(refused) == 0 {
 		return err
 	}
-	r.LeftOut = union(r.LeftOut, refused)
+	r.LeftOut = sortedUnion(r.LeftOut, refused)
 	r.Changes = slices.DeleteFunc(r.Changes, func(c workspace.Change) bool { return slices.Contains(refused, c.Path) })
 	return nil
 }

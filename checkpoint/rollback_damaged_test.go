@@ -25,7 +25,7 @@ func TestRollbackNamesOthers(t *testing.T) {
 	first, other := p.capture(x, w, state.TriggerWorkstreamComplete), p.capture(x, w, state.TriggerManual)
 	must(t, MarkDamaged(ctx, x, first, "it was flipped"))
 	step := strconv.Itoa(x.State().CurrentStep())
-	_, err := s.PlanRollback(ctx, w, "PRD-009", RollbackOptions{To: step})
+	_, err := PlanRollback(ctx, s, w, "PRD-009", RollbackOptions{To: step})
 	var damaged *state.DamagedError
 	if !errors.As(err, &damaged) || damaged.Checkpoint != first || !strings.Contains(err.Error(), other) {
 		t.Errorf("got %v, want it to name %s", err, other)

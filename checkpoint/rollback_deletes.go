@@ -18,7 +18,7 @@ import (
 // other one, files that kept changing, and files that could not be captured. Files in a
 // state directory do not change either. A file that the target lacks is deleted only if
 // the target's capture would have included it.
-func (s *Store) changesTo(ctx context.Context, w *workspace.Workspace, now, to *state.State, found, target *workspace.Listing) ([]workspace.Change, error) {
+func changesTo(ctx context.Context, s *Store, w *workspace.Workspace, now, to *state.State, found, target *workspace.Listing) ([]workspace.Change, error) {
 	changes, err := w.Changes(ctx, found, target)
 	if err != nil {
 		return nil, fmt.Errorf("look at what was not checked out: %w", err)
@@ -38,11 +38,11 @@ func (s *Store) changesTo(ctx context.Context, w *workspace.Workspace, now, to *
 	if !slices.ContainsFunc(changes, deletes) {
 		return changes, nil
 	}
-	inScope, err := s.scopeOf(ctx, w, to, found, target)
+	inScope, err := scopeOf(ctx, s, w, to, found, target)
 	if err != nil {
 		return nil, err
 	}
-	own, err := s.filesBeforeImport(w, now, to)
+	own, err := filesBeforeImport(s, w, now, to)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func (s *Store) changesTo(ctx context.Context, w *workspace.Workspace, now, to *
 
 // scopeOf returns a function that reports whether the capture of a state would have
 // included an entry of the present files.
-func (s *Store) scopeOf(ctx context.Context, w *workspace.Workspace, to *state.State, found, target *workspace.Listing) (func(workspace.Entry) bool, error) {
+func scopeOf(ctx context.Context, s *Store, w *workspace.Workspace, to *state.State, found, target *workspace.Listing) (func(workspace.Entry) bool, error) {
 	all := func(workspace.Entry) bool { return true }
 	inGit := to.Capture != nil && to.Capture.Commit != ""
 	if to.Capture == nil || inGit == (w.Git() != nil) && covers(target.Patterns, found.Patterns) {
@@ -78,8 +78,8 @@ func covers(patterns, some []string) bool {
 // the session was imported into it. It reports true only if the state to go back to is
 // older than the import: that state was captured in another workspace, so that the absence
 // of a file from it means nothing.
-func (s *Store) filesBeforeImport(w *workspace.Workspace, now, to *state.State) (func(workspace.Entry) bool, error) {
-	o, err := s.readOrigin(now)
+func filesBeforeImport(s *Store, w *workspace.Workspace, now, to *state.State) (func(workspace.Entry) bool, error) {
+	o, err := s.Layout().ReadOrigin(now)
 	if err != nil || o == nil || to.Capture == nil || to.Capture.Seq > o.Seq {
 		return func(workspace.Entry) bool { return false }, err
 	}

@@ -84,20 +84,20 @@ func TestRollbackDeletesInScope(t *testing.T) {
 			s.put(came)
 			s.reopen(c.now)
 			s.checkpoint(c.later...)
-			plan, err := s.open().PlanRollback(ctx, s.w, "PRD-009", RollbackOptions{To: target})
+			plan, err := PlanRollback(ctx, s.open(), s.w, "PRD-009", RollbackOptions{To: target})
 			must(t, err)
 			var deletes []string
 			for _, change := range plan.Changes {
 				deletes = append(deletes, change.Path)
 			}
 			same(t, "the plan", deletes, c.deleted)
-			done, err := s.x.Rollback(ctx, s.w, RollbackOptions{To: target})
+			done, err := RunRollback(ctx, s.x, s.w, RollbackOptions{To: target})
 			must(t, err)
 			for _, path := range c.deleted {
 				s.holds("gone back", map[string]string{path: ""})
 			}
 			s.holds("gone back", files(c.remained...))
-			_, err = s.x.Rollback(ctx, s.w, RollbackOptions{To: done.Safety})
+			_, err = RunRollback(ctx, s.x, s.w, RollbackOptions{To: done.Safety})
 			must(t, err)
 			s.holds("undone", came)
 		})
@@ -117,7 +117,7 @@ func TestRollbackMakesRoom(t *testing.T) {
 	must(t, os.RemoveAll(filepath.Join(s.ws, "src")))
 	s.put(map[string]string{"src": "a file"})
 	s.checkpoint("**")
-	_, err := s.x.Rollback(ctx, s.w, RollbackOptions{To: target})
+	_, err := RunRollback(ctx, s.x, s.w, RollbackOptions{To: target})
 	must(t, err)
 	s.holds("gone back", map[string]string{"src/a": "a"})
 }

@@ -12,7 +12,7 @@ import (
 
 // filesBefore returns the files as recorded in the checkpoint that undoes the rollback. It
 // returns nil if the rollback restores no files.
-func (x *Session) filesBefore(ctx context.Context, w *workspace.Workspace) (*workspace.Listing, error) {
+func filesBefore(ctx context.Context, x *Session, w *workspace.Workspace) (*workspace.Listing, error) {
 	s := x.State()
 	if w == nil || s.Capture == nil || s.Rollback.Scope == state.RollbackState {
 		return nil, nil
@@ -45,21 +45,21 @@ func unedited(ctx context.Context, w *workspace.Workspace, before *workspace.Lis
 // undoFiles restores the files to where the rollback began. In the first run of a
 // rollback, when before is not nil, files that were edited meanwhile are in no checkpoint,
 // so undoFiles leaves them.
-func (x *Session) undoFiles(ctx context.Context, w *workspace.Workspace, intent state.RollbackStarted, before *workspace.Listing) error {
-	safety, err := x.store.ReadCheckpoint(x.prd, intent.Safety)
+func undoFiles(ctx context.Context, x *Session, w *workspace.Workspace, intent state.RollbackStarted, before *workspace.Listing) error {
+	safety, err := x.Store().ReadCheckpoint(x.PRD(), intent.Safety)
 	if err != nil {
 		return err
 	}
 	var found *workspace.Listing
 	if before != nil && !w.CommitsToBranch() {
-		if found, err = x.listWithoutEdits(ctx, w, intent, before); err != nil {
+		if found, err = listWithoutEdits(ctx, x, w, intent, before); err != nil {
 			return err
 		}
 	}
 	back := intent
 	back.To, back.Force = intent.Safety, false
-	left := workspace.RestoreOptions{Earlier: x.rolledBack(ctx, w, intent, safety.State)}
-	_, err = x.restoreFiles(ctx, w, back, safety.State, found, left)
+	left := workspace.RestoreOptions{Earlier: rolledBack(ctx, x, w, intent, safety.State)}
+	_, err = restoreFiles(ctx, x, w, back, safety.State, found, left)
 	return err
 }
 
@@ -67,8 +67,8 @@ func (x *Session) undoFiles(ctx context.Context, w *workspace.Workspace, intent 
 // are removed there. Undoing the rollback may change fewer paths, or none if no file has
 // been changed yet. It returns nil if the target or the files are unreadable: then the
 // rollback changed nothing.
-func (x *Session) rolledBack(ctx context.Context, w *workspace.Workspace, intent state.RollbackStarted, before *state.State) (paths []string) {
-	target, err := x.store.targetOf(x.prd, intent)
+func rolledBack(ctx context.Context, x *Session, w *workspace.Workspace, intent state.RollbackStarted, before *state.State) (paths []string) {
+	target, err := targetOf(x.Store(), x.PRD(), intent)
 	if err != nil {
 		return nil
 	}
@@ -89,13 +89,13 @@ func (x *Session) rolledBack(ctx context.Context, w *workspace.Workspace, intent
 // listWithoutEdits lists the present files, except those that match neither before nor the
 // target. These were edited meanwhile. They are listed as in before, so that the undo does
 // not touch them.
-func (x *Session) listWithoutEdits(ctx context.Context, w *workspace.Workspace, intent state.RollbackStarted, before *workspace.Listing) (*workspace.Listing, error) {
+func listWithoutEdits(ctx context.Context, x *Session, w *workspace.Workspace, intent state.RollbackStarted, before *workspace.Listing) (*workspace.Listing, error) {
 	found, err := w.Now(ctx, before.Patterns)
 	if err != nil {
 		return nil, fmt.Errorf("look at the workspace: %w", err)
 	}
 	ours := map[string]workspace.Entry{}
-	target, err := x.store.filesOf(ctx, w, x.prd, intent, intent.To)
+	target, err := filesOf(ctx, x.Store(), w, x.PRD(), intent, intent.To)
 	if err != nil && !objects.IsLost(err) {
 		return nil, err
 	}

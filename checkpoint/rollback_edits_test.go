@@ -17,10 +17,10 @@ import (
 func (h *halfway) begun(x *Session, w *workspace.Workspace) *workspace.Listing {
 	h.t.Helper()
 	ctx := context.Background()
-	plan, err := x.store.planRollback(ctx, w, x.State(), RollbackOptions{To: h.first})
+	plan, err := planRollback(ctx, x.store, w, x.State(), RollbackOptions{To: h.first})
 	must(h.t, err)
-	must(h.t, x.beginRollback(ctx, w, plan, RollbackOptions{}))
-	before, err := x.filesBefore(ctx, w)
+	must(h.t, beginRollback(ctx, x, w, plan, RollbackOptions{}))
+	before, err := filesBefore(ctx, x, w)
 	must(h.t, err)
 	return before
 }
@@ -46,7 +46,7 @@ func TestEditsDuringRollback(t *testing.T) {
 			err := x.WithExclusiveLock(ctx, func() error {
 				before := h.begun(x, w)
 				must(t, os.WriteFile(filepath.Join(h.ws, edit.path), []byte(edit.text), 0o600))
-				_, err := x.carryOutRollback(ctx, w, before)
+				_, err := carryOutRollback(ctx, x, w, before)
 				return err
 			})
 			var changed *workspace.ChangedError

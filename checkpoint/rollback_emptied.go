@@ -9,11 +9,11 @@ import (
 
 // leftEmptied returns the directories that an interrupted rollback may have emptied and
 // not removed. There are none in the first run of a rollback, when before is not nil.
-func (x *Session) leftEmptied(ctx context.Context, w *workspace.Workspace, intent state.RollbackStarted, to *state.State, before *workspace.Listing) (workspace.RestoreOptions, error) {
+func leftEmptied(ctx context.Context, x *Session, w *workspace.Workspace, intent state.RollbackStarted, to *state.State, before *workspace.Listing) (workspace.RestoreOptions, error) {
 	if before != nil || w == nil {
 		return workspace.RestoreOptions{}, nil
 	}
-	safety, err := x.store.filesOf(ctx, w, x.prd, intent, intent.Safety)
+	safety, err := filesOf(ctx, x.Store(), w, x.PRD(), intent, intent.Safety)
 	if err != nil {
 		return workspace.RestoreOptions{}, err
 	}

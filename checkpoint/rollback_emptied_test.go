@@ -53,7 +53,7 @@ func TestFinishedRollbackRemovesWhatItEmptied(t *testing.T) {
 			}
 			h.mkdir("since/then")
 			intent := *x.State().Rollback
-			_, err = x.FinishRollback(ctx, w)
+			_, err = FinishRollback(ctx, x, w)
 			must(t, err)
 			if kept := x.State().KeptEdits(intent); len(kept) > 0 {
 				t.Errorf("a checkpoint was made of edits: %+v", kept[0])

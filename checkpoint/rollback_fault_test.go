@@ -108,7 +108,7 @@ func (h *halfway) settled(when string, done bool) (how string) {
 		must(t, w.Close())
 		must(t, x.Close())
 	}()
-	if _, err := x.FinishRollback(ctx, w); err != nil {
+	if _, err := FinishRollback(ctx, x, w); err != nil {
 		t.Fatalf("%s: finish: %v", when, err)
 	}
 	st := x.State()
@@ -129,7 +129,7 @@ func (h *halfway) settled(when string, done bool) (how string) {
 	// What there was before is not lost either way.
 	if gone {
 		i := slices.IndexFunc(st.Rollbacks, func(r state.RollbackRecord) bool { return r.Error == "" })
-		if _, err := x.Rollback(ctx, w, RollbackOptions{To: st.Rollbacks[i].Safety}); err != nil {
+		if _, err := RunRollback(ctx, x, w, RollbackOptions{To: st.Rollbacks[i].Safety}); err != nil {
 			t.Fatalf("%s: undo: %v", when, err)
 		}
 		if got := h.files(); !maps.Equal(got, h.before) || x.State().Steps != h.steps {
@@ -254,9 +254,9 @@ func (h *halfway) goBack(ctx context.Context) error {
 		return err
 	}
 	if x.State().Rollback != nil {
-		_, err = x.FinishRollback(ctx, w)
+		_, err = FinishRollback(ctx, x, w)
 	} else {
-		_, err = x.Rollback(ctx, w, RollbackOptions{To: h.first})
+		_, err = RunRollback(ctx, x, w, RollbackOptions{To: h.first})
 	}
 	if closed := x.Close(); err == nil {
 		err = closed
@@ -269,9 +269,9 @@ func (h *halfway) cutShort() {
 	t, ctx := h.t, context.Background()
 	t.Helper()
 	x, w := h.lock(), h.openFiles()
-	plan, err := x.store.planRollback(ctx, w, x.State(), RollbackOptions{To: h.first})
+	plan, err := planRollback(ctx, x.store, w, x.State(), RollbackOptions{To: h.first})
 	must(t, err)
-	must(t, x.WithExclusiveLock(ctx, func() error { return x.beginRollback(ctx, w, plan, RollbackOptions{}) }))
+	must(t, x.WithExclusiveLock(ctx, func() error { return beginRollback(ctx, x, w, plan, RollbackOptions{}) }))
 	kill(t, x)
 	must(t, w.Close())
 	must(t, os.Remove(filepath.Join(h.ws, "d")))

@@ -21,19 +21,19 @@ type Finish struct {
 // PlanFinish returns what finishing an interrupted rollback would do, nil if there is none
 // or if an owner is carrying it out. It takes no lock and changes nothing. If w is nil, it
 // examines the state only.
-func (s *Store) PlanFinish(ctx context.Context, w *workspace.Workspace, prd string) (f *Finish, err error) {
+func PlanFinish(ctx context.Context, s *Store, w *workspace.Workspace, prd string) (f *Finish, err error) {
 	err = s.Read(prd, func(snap *Snapshot) (amiss bool, err error) {
 		if f = nil; snap.State != nil && snap.State.Rollback != nil && snap.Owner == nil {
-			f, err = s.planFinish(ctx, w, snap.State)
+			f, err = planFinish(ctx, s, w, snap.State)
 		}
 		return false, err
 	})
 	return f, err
 }
 
-func (s *Store) planFinish(ctx context.Context, w *workspace.Workspace, now *state.State) (*Finish, error) {
+func planFinish(ctx context.Context, s *Store, w *workspace.Workspace, now *state.State) (*Finish, error) {
 	f := &Finish{RollbackStarted: *now.Rollback, After: now.Clone()}
-	target, err := s.targetOf(now.PRD, f.RollbackStarted)
+	target, err := targetOf(s, now.PRD, f.RollbackStarted)
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +46,7 @@ func (s *Store) planFinish(ctx context.Context, w *workspace.Workspace, now *sta
 	if f.Moved, err = headMoved(ctx, w, now, target); err != nil {
 		return nil, err
 	}
-	f.Edited, _, err = s.editedSince(ctx, w, now)
+	f.Edited, _, err = editedSince(ctx, s, w, now)
 	return f, err
 }
 
@@ -55,30 +55,30 @@ func (s *Store) planFinish(ctx context.Context, w *workspace.Workspace, now *sta
 // Files that were edited since the interruption are first kept in a checkpoint, which
 // State.KeptEdits returns. FinishRollback returns a *HeadMovedError if it would reset a
 // branch and HEAD is not where the rollback left it.
-func (x *Session) FinishRollback(ctx context.Context, w *workspace.Workspace) (*RolledBack, error) {
-	if x.live == nil || x.State().Rollback == nil {
+func FinishRollback(ctx context.Context, x *Session, w *workspace.Workspace) (*RolledBack, error) {
+	if x.State() == nil || x.State().Rollback == nil {
 		return nil, nil
 	}
-	if err := x.refuseMoved(ctx, w); err != nil {
+	if err := refuseMoved(ctx, x, w); err != nil {
 		return nil, err
 	}
 	var done *RolledBack
 	err := x.WithExclusiveLock(ctx, func() (err error) {
-		if err = x.keepEdits(ctx, w); err != nil {
+		if err = keepEdits(ctx, x, w); err != nil {
 			return err
 		}
-		done, err = x.carryOutRollback(ctx, w, nil)
+		done, err = carryOutRollback(ctx, x, w, nil)
 		return err
 	})
 	return done, err
 }
 
-func (x *Session) refuseMoved(ctx context.Context, w *workspace.Workspace) error {
+func refuseMoved(ctx context.Context, x *Session, w *workspace.Workspace) error {
 	intent := x.State().Rollback
 	if w == nil || intent.Scope == state.RollbackState {
 		return nil
 	}
-	target, err := x.store.targetOf(x.prd, *intent)
+	target, err := targetOf(x.Store(), x.PRD(), *intent)
 	if err != nil {
 		return nil // carryOutRollback reports the error and restores the files
 	}
@@ -91,23 +91,23 @@ func (x *Session) refuseMoved(ctx context.Context, w *workspace.Workspace) error
 
 // keepEdits makes a checkpoint of the files that were edited since a rollback was
 // interrupted.
-func (x *Session) keepEdits(ctx context.Context, w *workspace.Workspace) error {
+func keepEdits(ctx context.Context, x *Session, w *workspace.Workspace) error {
 	if w == nil || x.State().Rollback.Scope == state.RollbackState {
 		return nil
 	}
-	edited, patterns, err := x.store.editedSince(ctx, w, x.State())
+	edited, patterns, err := editedSince(ctx, x.Store(), w, x.State())
 	if err != nil || len(edited) == 0 {
 		return err
 	}
 	captured, err := x.CaptureFor(ctx, w, patterns, state.TriggerPreRollback)
 	if err == nil {
-		err = x.secure(ctx, w, captured.Listing, edited)
+		err = SecurePaths(ctx, w, captured.Listing, edited)
 	}
 	if err != nil {
 		return err
 	}
 	if _, made := x.Checkpoint(state.TriggerPreRollback, "files that were edited while a rollback was not finished", GitOf(ctx, w)); !made {
-		return fmt.Errorf("finish a rollback of %s: checkpoints are switched off, so that what was edited meanwhile would be lost", x.prd)
+		return fmt.Errorf("finish a rollback of %s: checkpoints are switched off, so that what was edited meanwhile would be lost", x.PRD())
 	}
 	// The checkpoint must be durable before files are overwritten. It needs a commit of its
 	// own: in the commit that ends the rollback, it would have the state after the rollback.
@@ -118,7 +118,7 @@ func (x *Session) keepEdits(ctx context.Context, w *workspace.Workspace) error {
 // patterns that it captured by. A file counts as edited if it differs from the checkpoint
 // before the rollback, from the target, and from every checkpoint of edits that were kept
 // already.
-func (s *Store) editedSince(ctx context.Context, w *workspace.Workspace, now *state.State) (paths, patterns []string, err error) {
+func editedSince(ctx context.Context, s *Store, w *workspace.Workspace, now *state.State) (paths, patterns []string, err error) {
 	intent := *now.Rollback
 	if patterns, err = RecordedPatterns(ctx, w, now); err != nil {
 		return nil, nil, err
@@ -129,7 +129,7 @@ func (s *Store) editedSince(ctx context.Context, w *workspace.Workspace, now *st
 	}
 	lists := map[string]*workspace.Listing{}
 	for _, id := range known {
-		files, err := s.filesOf(ctx, w, now.PRD, intent, id)
+		files, err := filesOf(ctx, s, w, now.PRD, intent, id)
 		if err != nil && id != intent.Safety {
 			continue // carryOutRollback reports an unreadable target
 		}
@@ -140,7 +140,7 @@ func (s *Store) editedSince(ctx context.Context, w *workspace.Workspace, now *st
 	}
 	if to := lists[intent.To]; to != nil {
 		for _, files := range lists {
-			w.Distrust(replaced(workspace.Diff(files, to)))
+			w.Distrust(workspace.Replaced(workspace.Diff(files, to)))
 		}
 	}
 	found, err := w.Now(ctx, patterns)
@@ -169,12 +169,12 @@ func dropUnchanged(paths map[string]bool, files, found *workspace.Listing) {
 
 // filesOf returns the files of a checkpoint. For the target of the rollback it returns the
 // files that the rollback restores, which may be those of an earlier state.
-func (s *Store) filesOf(ctx context.Context, w *workspace.Workspace, prd string, intent state.RollbackStarted, id string) (*workspace.Listing, error) {
+func filesOf(ctx context.Context, s *Store, w *workspace.Workspace, prd string, intent state.RollbackStarted, id string) (*workspace.Listing, error) {
 	of := state.RollbackStarted{To: id}
 	if id == intent.To {
 		of = intent
 	}
-	state, err := s.targetOf(prd, of)
+	state, err := targetOf(s, prd, of)
 	if err != nil {
 		return nil, err
 	}

@@ -24,13 +24,13 @@ func TestPlanFinish(t *testing.T) {
 	must(t, h.lock().Close()) // who was killed is this process, and so seems to be alive
 	s, w := h.open(), h.openFiles()
 	defer func() { must(t, w.Close()) }()
-	f, err := s.PlanFinish(ctx, w, "PRD-009")
+	f, err := PlanFinish(ctx, s, w, "PRD-009")
 	must(t, err)
 	same(t, "edited", f.Edited, []string{"a"})
 	if f.To != h.first || f.After.Rollback != nil || f.After.Steps != h.past || f.Moved != nil {
 		t.Errorf("to %s, step %d, %+v", f.To, f.After.Steps, f.After.Rollback)
 	}
-	plan, err := s.PlanRollback(ctx, w, "PRD-009", RollbackOptions{To: f.Safety})
+	plan, err := PlanRollback(ctx, s, w, "PRD-009", RollbackOptions{To: f.Safety})
 	must(t, err)
 	if plan.Finish == nil || plan.Step != h.past || plan.Undoes != f.ID {
 		t.Errorf("step %d, undoes %q, %+v", plan.Step, plan.Undoes, plan.Finish)
@@ -39,19 +39,19 @@ func TestPlanFinish(t *testing.T) {
 	x := h.lock()
 	defer func() { must(t, x.Close()) }()
 	var unfinished *UnfinishedRollbackError
-	if _, err := x.Rollback(ctx, w, RollbackOptions{To: f.Safety}); !errors.As(err, &unfinished) || unfinished.To != h.first {
+	if _, err := RunRollback(ctx, x, w, RollbackOptions{To: f.Safety}); !errors.As(err, &unfinished) || unfinished.To != h.first {
 		t.Errorf("rolled back: %v", err)
 	}
-	must(t, x.WithExclusiveLock(ctx, func() error { return x.keepEdits(ctx, w) }))
-	must(t, x.WithExclusiveLock(ctx, func() error { return x.keepEdits(ctx, w) }))
-	_, err = x.FinishRollback(ctx, w)
+	must(t, x.WithExclusiveLock(ctx, func() error { return keepEdits(ctx, x, w) }))
+	must(t, x.WithExclusiveLock(ctx, func() error { return keepEdits(ctx, x, w) }))
+	_, err = FinishRollback(ctx, x, w)
 	must(t, err)
 	kept := x.State().KeptEdits(f.RollbackStarted)
 	if len(kept) != 1 || x.State().Steps != f.After.Steps {
 		t.Fatalf("step %d, kept %+v", x.State().Steps, kept)
 	}
 	same(t, "the files", h.files(), h.then)
-	_, err = x.Rollback(ctx, w, RollbackOptions{To: kept[0].ID, Scope: state.RollbackFiles})
+	_, err = RunRollback(ctx, x, w, RollbackOptions{To: kept[0].ID, Scope: state.RollbackFiles})
 	must(t, err)
 	got, err := os.ReadFile(filepath.Join(h.ws, "a"))
 	must(t, err)
@@ -86,15 +86,15 @@ func TestFinishAfterCommits(t *testing.T) {
 			s := newScopedIn(t, workspace.GitCommit, map[string]string{"a": "first"})
 			s.commit("between")
 			s.put(map[string]string{"a": "second"})
-			plan, err := s.x.store.planRollback(ctx, s.w, s.x.State(), RollbackOptions{To: s.to})
+			plan, err := planRollback(ctx, s.x.store, s.w, s.x.State(), RollbackOptions{To: s.to})
 			must(t, err)
-			must(t, s.x.WithExclusiveLock(ctx, func() error { return s.x.beginRollback(ctx, s.w, plan, RollbackOptions{}) }))
+			must(t, s.x.WithExclusiveLock(ctx, func() error { return beginRollback(ctx, s.x, s.w, plan, RollbackOptions{}) }))
 			c.since(s)
-			f, err := s.x.store.planFinish(ctx, s.w, s.x.State())
+			f, err := planFinish(ctx, s.x.store, s.w, s.x.State())
 			must(t, err)
 			_, head, err := s.w.Git().Head(ctx)
 			must(t, err)
-			_, err = s.x.FinishRollback(ctx, s.w)
+			_, err = FinishRollback(ctx, s.x, s.w)
 			var moved *HeadMovedError
 			if refused := errors.As(err, &moved); refused != c.moved || !refused && err != nil || (f.Moved != nil) != c.moved {
 				t.Fatalf("finished: %v, planned: %v", err, f.Moved)

@@ -103,7 +103,7 @@ func (r *Rollback) refusedByGit(force bool) error {
 
 // resetFor returns the reset of HEAD that restoring a state needs, nil if HEAD stays. It
 // returns an error if the reset is not possible.
-func (x *Session) resetFor(ctx context.Context, w *workspace.Workspace, intent state.RollbackStarted, to *state.State) (*GitReset, error) {
+func resetFor(ctx context.Context, x *Session, w *workspace.Workspace, intent state.RollbackStarted, to *state.State) (*GitReset, error) {
 	if !w.CommitsToBranch() || to.Capture == nil || !to.Capture.OnBranch() {
 		return nil, nil
 	}

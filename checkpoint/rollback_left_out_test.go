@@ -26,18 +26,18 @@ func TestFinishRollbackLeavesRefused(t *testing.T) {
 	s.put(map[string]string{"other": "second", "notes": "it is hunter22"})
 	s.w.Refuse(func() workspace.Detector { return &secret{} })
 	must(t, s.x.WithExclusiveLock(ctx, func() error {
-		plan, err := s.x.store.planRollback(ctx, s.w, s.x.State(), RollbackOptions{To: s.to})
+		plan, err := planRollback(ctx, s.x.store, s.w, s.x.State(), RollbackOptions{To: s.to})
 		must(t, err)
 		if len(plan.Changes) != 1 || plan.Changes[0].Path != "other" || !slices.Equal(plan.LeftOut, []string{"notes"}) {
 			t.Errorf("the plan changes %+v, and leaves %q", plan.Changes, plan.LeftOut)
 		}
-		return s.x.beginRollback(ctx, s.w, plan, RollbackOptions{})
+		return beginRollback(ctx, s.x, s.w, plan, RollbackOptions{})
 	}))
 	g, err := git.Open(ctx, commander{}, s.ws)
 	must(t, err)
 	later, err := s.open().OpenWorkspace(s.ws, g, workspace.GitRef)
 	must(t, err)
-	_, err = s.x.FinishRollback(ctx, later)
+	_, err = FinishRollback(ctx, s.x, later)
 	must(t, err)
 	s.holds("finished", map[string]string{"other": "first", "notes": "it is hunter22"})
 	// From now on no capture on the way to the state knows of it.

@@ -83,10 +83,10 @@ func TestRollbackReadsWhatItOverwrites(t *testing.T) {
 	t.Parallel()
 	ctx, l := context.Background(), newMappedFile(t)
 	written := l.content()
-	done, err := l.x.Rollback(ctx, l.w, RollbackOptions{To: l.target, By: by})
+	done, err := RunRollback(ctx, l.x, l.w, RollbackOptions{To: l.target, By: by})
 	must(t, err)
 	same(t, "rolled back", l.content(), "first")
-	_, err = l.x.Rollback(ctx, l.w, RollbackOptions{To: done.Safety, By: by})
+	_, err = RunRollback(ctx, l.x, l.w, RollbackOptions{To: done.Safety, By: by})
 	must(t, err)
 	same(t, "undone", l.content(), written)
 }
@@ -96,20 +96,20 @@ func TestRollbackReadsWhatItOverwrites(t *testing.T) {
 func TestFinishRollbackReadsWhatItOverwrites(t *testing.T) {
 	t.Parallel()
 	ctx, l := context.Background(), newMappedFile(t)
-	plan, err := l.x.store.planRollback(ctx, l.w, l.x.State(), RollbackOptions{To: l.target})
+	plan, err := planRollback(ctx, l.x.store, l.w, l.x.State(), RollbackOptions{To: l.target})
 	must(t, err)
-	must(t, l.x.WithExclusiveLock(ctx, func() error { return l.x.beginRollback(ctx, l.w, plan, RollbackOptions{}) }))
+	must(t, l.x.WithExclusiveLock(ctx, func() error { return beginRollback(ctx, l.x, l.w, plan, RollbackOptions{}) }))
 	intent := *l.x.State().Rollback
 	l.data[1] = 'X'
 	written := l.content()
-	_, err = l.x.FinishRollback(ctx, l.w)
+	_, err = FinishRollback(ctx, l.x, l.w)
 	must(t, err)
 	same(t, "rolled back", l.content(), "first")
 	kept := l.x.State().KeptEdits(intent)
 	if len(kept) != 1 {
 		t.Fatalf("%d checkpoints keep what was edited", len(kept))
 	}
-	files, err := l.x.store.filesOf(ctx, l.w, "PRD-009", state.RollbackStarted{}, kept[0].ID)
+	files, err := filesOf(ctx, l.x.store, l.w, "PRD-009", state.RollbackStarted{}, kept[0].ID)
 	must(t, err)
 	if len(files.Entries) != 1 || files.Entries[0].Digest != digestText(written) {
 		t.Errorf("kept %+v, want %s", files.Entries, digestText(written))
@@ -139,9 +139,9 @@ func TestFinishRollbackReadsKeptEdits(t *testing.T) {
 	target := p.capture(x, w, state.TriggerStart)
 	p.save("data", "second")
 	p.capture(x, w, state.TriggerManual)
-	plan, err := s.planRollback(ctx, w, x.State(), RollbackOptions{To: target})
+	plan, err := planRollback(ctx, s, w, x.State(), RollbackOptions{To: target})
 	must(t, err)
-	must(t, x.WithExclusiveLock(ctx, func() error { return x.beginRollback(ctx, w, plan, RollbackOptions{}) }))
+	must(t, x.WithExclusiveLock(ctx, func() error { return beginRollback(ctx, x, w, plan, RollbackOptions{}) }))
 	intent := *x.State().Rollback
 	p.save("other", "0....")
 	data := mapped(t, filepath.Join(p.dir, "other"))
@@ -153,16 +153,16 @@ func TestFinishRollbackReadsKeptEdits(t *testing.T) {
 		known = now
 	}
 	data[0] ^= 1 // as it is known
-	must(t, x.WithExclusiveLock(ctx, func() error { return x.keepEdits(ctx, w) }))
+	must(t, x.WithExclusiveLock(ctx, func() error { return keepEdits(ctx, x, w) }))
 	data[1] = 'X'
 	written := string(data)
-	_, err = x.FinishRollback(ctx, w)
+	_, err = FinishRollback(ctx, x, w)
 	must(t, err)
 	kept := x.State().KeptEdits(intent)
 	if len(kept) != 2 {
 		t.Fatalf("%d checkpoints keep what was edited", len(kept))
 	}
-	files, err := s.filesOf(ctx, w, "PRD-009", intent, kept[1].ID)
+	files, err := filesOf(ctx, s, w, "PRD-009", intent, kept[1].ID)
 	must(t, err)
 	for _, e := range files.Entries {
 		if e.Path == "other" && e.Digest != digestText(written) {

@@ -31,12 +31,12 @@ type Loss struct {
 
 // losses returns what the current sessions of other PRDs lose by changes. It skips
 // sessions that can't be read; the commands that use them report the damage.
-func (s *Store) losses(ctx context.Context, prd string, changes []workspace.Change) ([]Loss, error) {
+func losses(ctx context.Context, s *Store, prd string, changes []workspace.Change) ([]Loss, error) {
 	if len(changes) == 0 {
 		return nil, nil
 	}
 	var all []Loss
-	err := s.eachOther(ctx, prd, func(other *state.State) {
+	err := eachOther(ctx, s, prd, func(other *state.State) {
 		recorded := byPath(state.RecordedFiles(other))
 		loss := Loss{PRD: other.PRD, Session: other.Session, Status: other.Status}
 		for _, c := range changes {
@@ -53,7 +53,7 @@ func (s *Store) losses(ctx context.Context, prd string, changes []workspace.Chan
 }
 
 // eachOther calls do with the state of each other PRD that has a session and can be read.
-func (s *Store) eachOther(ctx context.Context, prd string, do func(*state.State)) error {
+func eachOther(ctx context.Context, s *Store, prd string, do func(*state.State)) error {
 	prds, err := s.PRDs()
 	if err != nil {
 		return fmt.Errorf("look for the sessions of other PRDs: %w", err)
@@ -72,31 +72,10 @@ func (s *Store) eachOther(ctx context.Context, prd string, do func(*state.State)
 	return nil
 }
 
-// eachSetAside calls do with each archived session of other PRDs that may have been rolled
-// back since the given session began.
-func (s *Store) eachSetAside(ctx context.Context, state *state.State, do func(StoredSession)) error {
-	places, err := s.places()
-	if err != nil {
-		return err
-	}
-	for _, p := range places {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if p.prd == state.PRD || p.kind != PlaceHistory && p.kind != PlaceFailed || !s.rolledBackSince(p.dir, state.CreatedAt) {
-			continue
-		}
-		if at := s.readArchived(p); at.State != nil {
-			do(at)
-		}
-	}
-	return nil
-}
-
 // rolledBackSince reports whether the journal in a directory may record a rollback later
 // than t. The test is cheap: the journal was modified after t and names a rollback.
-func (s *Store) rolledBackSince(dir string, t time.Time) bool {
-	f, err := s.fs.OpenFile(filepath.Join(dir, disk.JournalName), os.O_RDONLY, 0)
+func rolledBackSince(s *Store, dir string, t time.Time) bool {
+	f, err := s.FS().OpenFile(filepath.Join(dir, disk.JournalName), os.O_RDONLY, 0)
 	if err != nil {
 		return false
 	}
@@ -128,11 +107,11 @@ type TakenBack struct {
 	Files  []state.Text `json:"files"` // recorded artifacts that still differ from the record, sorted
 }
 
-// TakenBack returns the rollbacks of other PRDs that changed or deleted artifacts of a
+// FindTakenBack returns the rollbacks of other PRDs that changed or deleted artifacts of a
 // session, newest first, with the artifacts that still differ from the record. A rollback
 // did so if the checkpoint before it has the artifact as recorded and its target has not.
 // Rollbacks of archived sessions count, too. TakenBack takes no lock and changes nothing.
-func (s *Store) TakenBack(ctx context.Context, w *workspace.Workspace, current *state.State) ([]TakenBack, error) {
+func FindTakenBack(ctx context.Context, s *Store, w *workspace.Workspace, current *state.State) ([]TakenBack, error) {
 	recorded := byPath(state.RecordedFiles(current))
 	if len(recorded) == 0 {
 		return nil, nil
@@ -149,11 +128,19 @@ func (s *Store) TakenBack(ctx context.Context, w *workspace.Workspace, current *
 			}
 		}
 	}
-	err := s.eachOther(ctx, current.PRD, func(other *state.State) {
-		consider(StoredSession{PRD: other.PRD, Place: PlaceCurrent, Dir: s.layout.PRDDir(other.PRD), State: other})
+	err := eachOther(ctx, s, current.PRD, func(other *state.State) {
+		consider(StoredSession{PRD: other.PRD, Place: PlaceCurrent, Dir: s.Layout().PRDDir(other.PRD), State: other})
 	})
-	if err == nil {
-		err = s.eachSetAside(ctx, current, consider)
+	if err != nil {
+		return nil, err
+	}
+	archived, err := s.Archived(ctx, func(of StoredSession) bool {
+		return of.PRD != current.PRD && rolledBackSince(s, of.Dir, current.CreatedAt)
+	})
+	for _, of := range archived {
+		if of.State != nil {
+			consider(of)
+		}
 	}
 	slices.SortStableFunc(candidates, func(a, b candidate) int { return b.record.At.Compare(a.record.At) })
 	var all []TakenBack
@@ -165,7 +152,7 @@ func (s *Store) TakenBack(ctx context.Context, w *workspace.Workspace, current *
 		if c.of.Place == PlaceCurrent {
 			taken.Safety = c.record.Safety
 		}
-		if taken.Files, err = s.filesTakenBy(ctx, w, c.of, c.record, recorded); len(taken.Files) > 0 {
+		if taken.Files, err = filesTakenBy(ctx, s, w, c.of, c.record, recorded); len(taken.Files) > 0 {
 			all = append(all, taken)
 		}
 	}
@@ -174,9 +161,9 @@ func (s *Store) TakenBack(ctx context.Context, w *workspace.Workspace, current *
 
 // filesTakenBy returns the recorded files that a rollback changed or deleted. It removes them
 // from recorded, so that no earlier rollback is blamed for them.
-func (s *Store) filesTakenBy(ctx context.Context, w *workspace.Workspace, of StoredSession, r state.RollbackRecord, recorded map[string]workspace.Entry) ([]state.Text, error) {
+func filesTakenBy(ctx context.Context, s *Store, w *workspace.Workspace, of StoredSession, r state.RollbackRecord, recorded map[string]workspace.Entry) ([]state.Text, error) {
 	filesOf := func(intent state.RollbackStarted) (*workspace.Listing, error) {
-		state, err := s.targetIn(of.Dir, of.State, intent)
+		state, err := targetIn(s, of.Dir, of.State, intent)
 		if err != nil {
 			return nil, err
 		}

@@ -48,7 +48,7 @@ func (e *RollbackError) Error() string {
 
 func (e *RollbackError) Unwrap() error { return e.Err }
 
-// Rollback goes back to a checkpoint. It restores state and files together, unless the
+// RunRollback goes back to a checkpoint. It restores state and files together, unless the
 // scope says otherwise. It first records the present state and files in a pre_rollback
 // checkpoint, so that it can be undone. It holds the exclusive lock of the state
 // directory, and returns a *LockedError if another process writes there.
@@ -56,14 +56,14 @@ func (e *RollbackError) Unwrap() error { return e.Err }
 // If files can't be restored it returns a *workspace.MissingError, and if something is in
 // their place a *workspace.ObstructedError. In both cases nothing was changed. With Force
 // it skips these files instead.
-func (x *Session) Rollback(ctx context.Context, w *workspace.Workspace, o RollbackOptions) (*RolledBack, error) {
-	if x.live == nil {
-		return nil, fmt.Errorf("roll back %s: %w", x.prd, ErrNoSession)
+func RunRollback(ctx context.Context, x *Session, w *workspace.Workspace, o RollbackOptions) (*RolledBack, error) {
+	if x.State() == nil {
+		return nil, fmt.Errorf("roll back %s: %w", x.PRD(), ErrNoSession)
 	}
 	if x.State().Rollback != nil {
-		return nil, fmt.Errorf("roll back %s: %w", x.prd, UnfinishedRollback(x.State()))
+		return nil, fmt.Errorf("roll back %s: %w", x.PRD(), UnfinishedRollback(x.State()))
 	}
-	plan, err := x.store.planRollback(ctx, w, x.State(), o)
+	plan, err := planRollback(ctx, x.Store(), w, x.State(), o)
 	if err != nil {
 		return nil, err
 	}
@@ -72,14 +72,14 @@ func (x *Session) Rollback(ctx context.Context, w *workspace.Workspace, o Rollba
 	}
 	var done *RolledBack
 	err = x.WithExclusiveLock(ctx, func() error {
-		if err := x.beginRollback(ctx, w, plan, o); err != nil {
+		if err := beginRollback(ctx, x, w, plan, o); err != nil {
 			return err
 		}
-		before, err := x.filesBefore(ctx, w)
+		before, err := filesBefore(ctx, x, w)
 		if err != nil {
 			return err
 		}
-		done, err = x.carryOutRollback(ctx, w, before)
+		done, err = carryOutRollback(ctx, x, w, before)
 		return err
 	})
 	if done != nil {
@@ -112,16 +112,16 @@ func (r *Rollback) Refused(force bool) error {
 
 // beginRollback makes the checkpoint that undoes the rollback, and records the intent.
 // Once the intent is durable, Runner finishes the rollback even after a crash.
-func (x *Session) beginRollback(ctx context.Context, w *workspace.Workspace, plan *Rollback, o RollbackOptions) error {
+func beginRollback(ctx context.Context, x *Session, w *workspace.Workspace, plan *Rollback, o RollbackOptions) error {
 	if w != nil {
-		patterns, err := x.safetyPatterns(ctx, w, plan)
+		patterns, err := safetyPatterns(ctx, x, w, plan)
 		if err != nil {
 			return err
 		}
-		w.Distrust(replaced(plan.Changes))
+		w.Distrust(workspace.Replaced(plan.Changes))
 		captured, err := x.CaptureFor(ctx, w, patterns, state.TriggerPreRollback)
 		if err == nil && plan.Scope != state.RollbackState {
-			err = x.secureFor(ctx, w, captured.Listing, plan.state)
+			err = secureFor(ctx, x, w, captured.Listing, plan.state)
 		}
 		if err != nil {
 			return err
@@ -133,7 +133,7 @@ func (x *Session) beginRollback(ctx context.Context, w *workspace.Workspace, pla
 	}
 	safety, made := x.CheckpointKeeping(state.TriggerPreRollback, o.Reason, GitOf(ctx, w), needed)
 	if !made {
-		return fmt.Errorf("roll back %s: checkpoints are switched off, so that it could not be undone", x.prd)
+		return fmt.Errorf("roll back %s: checkpoints are switched off, so that it could not be undone", x.PRD())
 	}
 	x.Add(state.RollbackStarted{
 		ID: uuid.NewString(), To: plan.Target.ID, ToSeq: plan.Target.Seq, ToStep: plan.ToStep(), Safety: safety,
@@ -144,11 +144,11 @@ func (x *Session) beginRollback(ctx context.Context, w *workspace.Workspace, pla
 
 // safetyPatterns returns the patterns of the capture that undoes a rollback: those of the
 // present and of the target.
-func (x *Session) safetyPatterns(ctx context.Context, w *workspace.Workspace, plan *Rollback) ([]string, error) {
+func safetyPatterns(ctx context.Context, x *Session, w *workspace.Workspace, plan *Rollback) ([]string, error) {
 	if plan.patterns != nil {
 		return plan.patterns, nil
 	}
-	patterns, err := x.store.CapturePatterns(ctx, w, x.State())
+	patterns, err := x.Store().CapturePatterns(ctx, w, x.State())
 	if err != nil || plan.FilesOf == nil {
 		return patterns, err
 	}
@@ -167,24 +167,24 @@ func (x *Session) safetyPatterns(ctx context.Context, w *workspace.Workspace, pl
 // carryOutRollback carries out the recorded intent, and records the result. In the first
 // run, before holds the files that were recorded before the rollback. A file that differs
 // from it was edited since, and is not overwritten. After an interruption before is nil.
-func (x *Session) carryOutRollback(ctx context.Context, w *workspace.Workspace, before *workspace.Listing) (*RolledBack, error) {
+func carryOutRollback(ctx context.Context, x *Session, w *workspace.Workspace, before *workspace.Listing) (*RolledBack, error) {
 	intent := *x.State().Rollback
-	undo := func() error { return x.undoFiles(context.WithoutCancel(ctx), w, intent, before) }
-	target, err := x.store.targetOf(x.prd, intent)
+	undo := func() error { return undoFiles(context.WithoutCancel(ctx), x, w, intent, before) }
+	target, err := targetOf(x.Store(), x.PRD(), intent)
 	if err != nil {
-		return nil, x.failRollback(ctx, w, intent, err, undo)
+		return nil, failRollback(ctx, x, w, intent, err, undo)
 	}
 	var restored workspace.Restored
 	if intent.Scope != state.RollbackState {
 		if err := unedited(ctx, w, before); err != nil {
-			return nil, x.failRollback(ctx, w, intent, err, func() error { return nil })
+			return nil, failRollback(ctx, x, w, intent, err, func() error { return nil })
 		}
-		left, err := x.leftEmptied(ctx, w, intent, target, before)
+		left, err := leftEmptied(ctx, x, w, intent, target, before)
 		if err != nil {
-			return nil, x.failRollback(ctx, w, intent, err, undo)
+			return nil, failRollback(ctx, x, w, intent, err, undo)
 		}
-		if restored, err = x.restoreFiles(ctx, w, intent, target, before, left); err != nil {
-			return nil, x.failRollback(ctx, w, intent, err, undo)
+		if restored, err = restoreFiles(ctx, x, w, intent, target, before, left); err != nil {
+			return nil, failRollback(ctx, x, w, intent, err, undo)
 		}
 	}
 	e := completion(intent, target)
@@ -233,15 +233,15 @@ func validIDs(s *state.State) []string {
 // that would overwrite files that no checkpoint holds. found lists the files that are
 // expected in the workspace; if nil, restoreFiles lists them. left says where an
 // interrupted restore may have left temporary files or empty directories.
-func (x *Session) restoreFiles(ctx context.Context, w *workspace.Workspace, intent state.RollbackStarted, to *state.State, found *workspace.Listing, left workspace.RestoreOptions) (workspace.Restored, error) {
+func restoreFiles(ctx context.Context, x *Session, w *workspace.Workspace, intent state.RollbackStarted, to *state.State, found *workspace.Listing, left workspace.RestoreOptions) (workspace.Restored, error) {
 	if w == nil {
 		return workspace.Restored{}, errors.New("the workspace is not known")
 	}
-	reset, err := x.resetFor(ctx, w, intent, to)
+	reset, err := resetFor(ctx, x, w, intent, to)
 	if err != nil {
 		return workspace.Restored{}, fmt.Errorf("reset the branch: %w", err)
 	}
-	restored, err := x.restoreListed(ctx, w, intent, to, found, left)
+	restored, err := restoreListed(ctx, x, w, intent, to, found, left)
 	if err != nil || reset == nil {
 		return restored, err
 	}
@@ -252,7 +252,7 @@ func (x *Session) restoreFiles(ctx context.Context, w *workspace.Workspace, inte
 }
 
 // restoreListed writes the files of a state, and changes neither HEAD nor the index.
-func (x *Session) restoreListed(ctx context.Context, w *workspace.Workspace, intent state.RollbackStarted, to *state.State, found *workspace.Listing, left workspace.RestoreOptions) (workspace.Restored, error) {
+func restoreListed(ctx context.Context, x *Session, w *workspace.Workspace, intent state.RollbackStarted, to *state.State, found *workspace.Listing, left workspace.RestoreOptions) (workspace.Restored, error) {
 	target, known, err := FilesOf(ctx, w, to)
 	if err != nil {
 		return workspace.Restored{}, err
@@ -269,9 +269,9 @@ func (x *Session) restoreListed(ctx context.Context, w *workspace.Workspace, int
 	if !known {
 		target = found.With(target.Entries)
 	}
-	changes, err := x.store.changesTo(ctx, w, x.State(), to, found, target)
+	changes, err := changesTo(ctx, x.Store(), w, x.State(), to, found, target)
 	if err == nil {
-		changes, err = x.exceptUnrecorded(ctx, w, changes)
+		changes, err = exceptUnrecorded(ctx, x, w, changes)
 	}
 	if err != nil {
 		return workspace.Restored{}, err
@@ -283,7 +283,7 @@ func (x *Session) restoreListed(ctx context.Context, w *workspace.Workspace, int
 // exceptUnrecorded drops the changes to files that the last capture left out. No
 // checkpoint holds their present bytes, even if they no longer change or no longer look
 // sensitive.
-func (x *Session) exceptUnrecorded(ctx context.Context, w *workspace.Workspace, changes []workspace.Change) ([]workspace.Change, error) {
+func exceptUnrecorded(ctx context.Context, x *Session, w *workspace.Workspace, changes []workspace.Change) ([]workspace.Change, error) {
 	last := x.State().Capture
 	if last == nil || last.LeftOut+last.Unstable+last.Special == 0 {
 		return changes, nil
@@ -298,7 +298,7 @@ func (x *Session) exceptUnrecorded(ctx context.Context, w *workspace.Workspace, 
 // failRollback restores the files to where the rollback began, and records that it failed.
 // If the files can't be restored, the intent stays on record, and the session's next owner
 // tries again.
-func (x *Session) failRollback(ctx context.Context, w *workspace.Workspace, intent state.RollbackStarted, cause error, undo func() error) error {
+func failRollback(ctx context.Context, x *Session, w *workspace.Workspace, intent state.RollbackStarted, cause error, undo func() error) error {
 	ctx = context.WithoutCancel(ctx)
 	failed := &RollbackError{To: intent.To, Safety: intent.Safety, Step: x.State().CurrentStep(), Err: cause}
 	if intent.Scope != state.RollbackState {
@@ -316,4 +316,25 @@ func (x *Session) failRollback(ctx context.Context, w *workspace.Workspace, inte
 	}
 	x.Add(state.RollbackFailed{ID: intent.ID, Error: state.Text(cause.Error())})
 	return errors.Join(failed, x.Commit(ctx))
+}
+
+// secureFor secures the files of a capture that restoring the files of a state overwrites
+// or removes.
+func secureFor(ctx context.Context, x *Session, w *workspace.Workspace, listing string, to *state.State) error {
+	found, err := w.Load(ctx, listing)
+	if err != nil {
+		return fmt.Errorf("load the files as they were recorded: %w", err)
+	}
+	target, known, err := FilesOf(ctx, w, to)
+	if err != nil {
+		return err
+	}
+	if !known {
+		target = found.With(target.Entries)
+	}
+	changes, err := changesTo(ctx, x.Store(), w, x.State(), to, found, target)
+	if err != nil {
+		return err
+	}
+	return SecurePaths(ctx, w, listing, workspace.Replaced(changes))
 }

@@ -55,17 +55,17 @@ func (s *scoped) thereAndBack(then, edits, after map[string]string) {
 	s.put(edits)
 	before := maps.Clone(then)
 	maps.Copy(before, edits)
-	plan, err := s.x.store.planRollback(ctx, s.w, s.x.State(), RollbackOptions{To: s.to})
+	plan, err := planRollback(ctx, s.x.store, s.w, s.x.State(), RollbackOptions{To: s.to})
 	must(t, err)
 	for _, change := range plan.Changes {
 		if change.Path == "notes.txt" && change.Kind != workspace.Modified {
 			t.Errorf("the plan says that notes.txt is %s", change.Kind)
 		}
 	}
-	done, err := s.x.Rollback(ctx, s.w, RollbackOptions{To: s.to})
+	done, err := RunRollback(ctx, s.x, s.w, RollbackOptions{To: s.to})
 	must(t, err)
 	s.holds("gone back", after)
-	_, err = s.x.Rollback(ctx, s.w, RollbackOptions{To: done.Safety})
+	_, err = RunRollback(ctx, s.x, s.w, RollbackOptions{To: done.Safety})
 	must(t, err)
 	s.holds("undone", before)
 }
@@ -85,7 +85,7 @@ func TestRollbackOverSensitive(t *testing.T) {
 	s.git("rm", "--quiet", "--cached", ".env")
 	s.put(map[string]string{".env": "second", "a": "second"})
 
-	_, err = s.x.Rollback(ctx, s.w, RollbackOptions{To: ref.ID})
+	_, err = RunRollback(ctx, s.x, s.w, RollbackOptions{To: ref.ID})
 	must(t, err)
 	s.holds("gone back", map[string]string{".env": "second", "a": "first"})
 }

@@ -50,26 +50,26 @@ func TestRollbackLeavesSpecial(t *testing.T) {
 
 	must(t, os.Remove(filepath.Join(s.ws, "data")))
 	s.put(map[string]string{"data": "third", "other": "third"})
-	plan, err := s.open().PlanRollback(ctx, s.w, "PRD-009", RollbackOptions{To: second.ID})
+	plan, err := PlanRollback(ctx, s.open(), s.w, "PRD-009", RollbackOptions{To: second.ID})
 	must(t, err)
 	if !slices.Equal(plan.Special, []string{"data"}) || len(plan.Changes) != 1 {
 		t.Errorf("the plan leaves %q, and has %+v", plan.Special, plan.Changes)
 	}
-	_, err = s.x.Rollback(ctx, s.w, RollbackOptions{To: second.ID, Scope: state.RollbackFiles})
+	_, err = RunRollback(ctx, s.x, s.w, RollbackOptions{To: second.ID, Scope: state.RollbackFiles})
 	must(t, err)
 	s.holds("gone back to a pipe", map[string]string{"data": "third", "other": "second"})
 
 	s.pipe("data")
-	plan, err = s.open().PlanRollback(ctx, s.w, "PRD-009", RollbackOptions{To: first})
+	plan, err = PlanRollback(ctx, s.open(), s.w, "PRD-009", RollbackOptions{To: first})
 	must(t, err)
 	if len(plan.Obstacles) != 1 || plan.Obstacles[0].Path != "data" {
 		t.Errorf("the plan has in the way: %+v", plan.Obstacles)
 	}
 	var obstructed *workspace.ObstructedError
-	if _, err = s.x.Rollback(ctx, s.w, RollbackOptions{To: first, Scope: state.RollbackFiles}); !errors.As(err, &obstructed) {
+	if _, err = RunRollback(ctx, s.x, s.w, RollbackOptions{To: first, Scope: state.RollbackFiles}); !errors.As(err, &obstructed) {
 		t.Errorf("went over a pipe: %v", err)
 	}
-	done, err := s.x.Rollback(ctx, s.w, RollbackOptions{To: first, Scope: state.RollbackFiles, Force: true})
+	done, err := RunRollback(ctx, s.x, s.w, RollbackOptions{To: first, Scope: state.RollbackFiles, Force: true})
 	must(t, err)
 	if !slices.Equal(done.Special, []string{"data"}) {
 		t.Errorf("left alone: %+v", done.LeftAlone)
@@ -92,7 +92,7 @@ func TestRollbackLeavesRepositories(t *testing.T) {
 	ref, err := s.x.Create(ctx, s.w, "")
 	must(t, err)
 	must(t, os.RemoveAll(filepath.Join(s.ws, "lib", ".git")))
-	done, err := s.x.Rollback(ctx, s.w, RollbackOptions{To: ref.ID, Scope: state.RollbackFiles})
+	done, err := RunRollback(ctx, s.x, s.w, RollbackOptions{To: ref.ID, Scope: state.RollbackFiles})
 	must(t, err)
 	s.holds("gone back", map[string]string{"lib/code": "theirs"})
 	if !slices.Equal(done.Special, []string{"lib/code"}) {

@@ -18,7 +18,7 @@ func manual(t *testing.T, x *Session) string {
 // back rolls the state back, and returns what undoes it.
 func back(t *testing.T, x *Session, to string) (undo string) {
 	t.Helper()
-	done, err := x.Rollback(context.Background(), nil, RollbackOptions{To: to, Scope: state.RollbackState})
+	done, err := RunRollback(context.Background(), x, nil, RollbackOptions{To: to, Scope: state.RollbackState})
 	must(t, err)
 	return done.Safety
 }

@@ -58,12 +58,12 @@ func TestRollbackLeavesUnstable(t *testing.T) {
 		s.w.Refuse(func() workspace.Detector { return detector })
 		was, err := os.ReadFile(log)
 		must(t, err)
-		plan, err := s.open().PlanRollback(ctx, s.w, "PRD-009", RollbackOptions{To: to, Scope: state.RollbackFiles})
+		plan, err := PlanRollback(ctx, s.open(), s.w, "PRD-009", RollbackOptions{To: to, Scope: state.RollbackFiles})
 		must(t, err)
 		if to == second.ID && !slices.Contains(plan.Unstable, "server.log") {
 			t.Errorf("the plan does not name it: %+v", plan.Unstable)
 		}
-		_, err = s.x.Rollback(ctx, s.w, RollbackOptions{To: to, Scope: state.RollbackFiles})
+		_, err = RunRollback(ctx, s.x, s.w, RollbackOptions{To: to, Scope: state.RollbackFiles})
 		must(t, err)
 		is, err := os.ReadFile(log)
 		must(t, err)
@@ -81,7 +81,7 @@ func TestRollbackLeavesUnstable(t *testing.T) {
 	roll(second.ID, logger{log}, "second")
 	s.put(map[string]string{"server.log": "at rest"})
 	s.w.Refuse(func() workspace.Detector { return quiet{} })
-	_, err = s.x.Rollback(ctx, s.w, RollbackOptions{To: first, Scope: state.RollbackFiles})
+	_, err = RunRollback(ctx, s.x, s.w, RollbackOptions{To: first, Scope: state.RollbackFiles})
 	must(t, err)
 	text, err := os.ReadFile(log)
 	must(t, err)

@@ -73,12 +73,12 @@ func (r *Rollback) stateSeq() uint64 {
 }
 
 // targetOf returns the state that a rollback of the PRD's current session takes.
-func (s *Store) targetOf(prd string, intent state.RollbackStarted) (state *state.State, err error) {
+func targetOf(s *Store, prd string, intent state.RollbackStarted) (state *state.State, err error) {
 	err = s.Read(prd, func(snap *Snapshot) (bool, error) {
 		if _, err := snap.FindCheckpoint(prd, intent.To); err != nil {
 			return false, err
 		}
-		state, err = s.targetIn(s.layout.PRDDir(prd), snap.State, intent)
+		state, err = targetIn(s, s.Layout().PRDDir(prd), snap.State, intent)
 		return false, err
 	})
 	return state, err
@@ -86,7 +86,7 @@ func (s *Store) targetOf(prd string, intent state.RollbackStarted) (state *state
 
 // targetIn returns the state that a rollback takes, for a session that lies in a
 // directory.
-func (s *Store) targetIn(dir string, of *state.State, intent state.RollbackStarted) (*state.State, error) {
+func targetIn(s *Store, dir string, of *state.State, intent state.RollbackStarted) (*state.State, error) {
 	ref, err := of.FindCheckpoint(intent.To)
 	if err != nil {
 		return nil, fmt.Errorf("find checkpoint %q of %s: %w", intent.To, of.PRD, err)
@@ -115,21 +115,42 @@ func stateOf(file *disk.CheckpointFile) *state.State {
 	return file.State
 }
 
+// EarlierFor returns the earlier state that a rollback to a checkpoint takes, nil if it
+// takes the checkpoint's own. It returns an *EarlierGoneError if the rollback is refused
+// because that state is gone. It takes no lock and changes nothing.
+func EarlierFor(ctx context.Context, s *Store, w *workspace.Workspace, prd, id string) (earlier *EarlierState, err error) {
+	err = s.Read(prd, func(snap *Snapshot) (bool, error) {
+		ref, err := snap.FindCheckpoint(prd, id)
+		if err != nil || ref.InvalidatedBy != "" {
+			return false, err
+		}
+		file, err := s.ReadFile(snap.State, ref)
+		if err != nil {
+			return false, err
+		}
+		r := &Rollback{Target: ref, state: file.State}
+		err = useProvedState(ctx, s, w, r, snap.State)
+		earlier = r.Earlier
+		return false, err
+	})
+	return earlier, err
+}
+
 // useProvedState makes the rollback take the state of the last capture before its target, if
 // the target's files may lack something that its own state needs.
-func (s *Store) useProvedState(ctx context.Context, w *workspace.Workspace, r *Rollback, now *state.State) error {
+func useProvedState(ctx context.Context, s *Store, w *workspace.Workspace, r *Rollback, now *state.State) error {
 	if vouchedByCapture(r.state) {
 		return nil
 	}
 	at := r.state.FilesAsOf()
 	since := r.state.DoneSince(at)
-	reason, err := s.whyUnproved(ctx, w, now, r.state, since)
+	reason, err := whyUnproved(ctx, s, w, now, r.state, since)
 	if err != nil || reason == "" {
 		return err
 	}
-	state, err := s.capturedState(now, r.Target, at)
+	state, err := capturedState(s, now, r.Target, at)
 	if err != nil {
-		nearest, lookErr := s.nearestVouched(ctx, w, now, r.Target)
+		nearest, lookErr := nearestVouched(ctx, s, w, now, r.Target)
 		if lookErr != nil {
 			return lookErr
 		}
@@ -154,8 +175,8 @@ func vouchedByCapture(s *state.State) bool {
 // captured. A journal that was started anew may not reach back to that commit. Then it
 // returns the state of the first later checkpoint with the same files and no work recorded
 // in between.
-func (s *Store) capturedState(now *state.State, target *state.CheckpointRef, at uint64) (*state.State, error) {
-	state, gone := s.StateAfter(s.layout.PRDDir(now.PRD), now.PRD, at)
+func capturedState(s *Store, now *state.State, target *state.CheckpointRef, at uint64) (*state.State, error) {
+	state, gone := s.StateAfter(s.Layout().PRDDir(now.PRD), now.PRD, at)
 	if gone == nil {
 		return state, nil
 	}
@@ -173,33 +194,31 @@ func (s *Store) capturedState(now *state.State, target *state.CheckpointRef, at 
 
 // nearestVouched returns the newest checkpoint before the target to which a rollback can
 // go with the checkpoint's own state, "" if there is none.
-func (s *Store) nearestVouched(ctx context.Context, w *workspace.Workspace, now *state.State, target *state.CheckpointRef) (string, error) {
-	check := newChecker(s, w, false)
-	at := StoredSession{PRD: now.PRD, Place: PlaceCurrent, Dir: s.layout.PRDDir(now.PRD), State: now}
-	for _, ref := range slices.Backward(now.Checkpoints) {
-		if ref.Seq >= target.Seq || ref.InvalidatedBy != "" || ref.Damage != nil {
-			continue
-		}
-		file, err := s.ReadFile(now, ref)
-		if err != nil || !vouchedByCapture(file.State) {
-			continue
-		}
-		found, err := check.check(ctx, at, ref)
-		if err != nil {
-			return "", err
-		}
-		if found.Whole() {
-			return ref.ID, nil
+func nearestVouched(ctx context.Context, s *Store, w *workspace.Workspace, now *state.State, target *state.CheckpointRef) (string, error) {
+	vouched := func(yield func(*state.CheckpointRef) bool) {
+		for _, ref := range slices.Backward(now.Checkpoints) {
+			if ref.Seq >= target.Seq || ref.InvalidatedBy != "" || ref.Damage != nil {
+				continue
+			}
+			file, err := s.ReadFile(now, ref)
+			if err == nil && vouchedByCapture(file.State) && !yield(ref) {
+				return
+			}
 		}
 	}
-	return "", nil
+	of := StoredSession{PRD: now.PRD, Place: PlaceCurrent, Dir: s.Layout().PRDDir(now.PRD), State: now}
+	ref, err := FirstWhole(ctx, s, w, of, vouched)
+	if err != nil || ref == nil {
+		return "", err
+	}
+	return ref.ID, nil
 }
 
 // whyUnproved returns why files of the workstreams in since may not come back. These
 // workstreams completed after the last capture of the state st. It returns "" if all their
 // files come back from recorded artifacts, and nothing else changed between the captures
 // before and after st.
-func (s *Store) whyUnproved(ctx context.Context, w *workspace.Workspace, now, st *state.State, since []*state.Workstream) (string, error) {
+func whyUnproved(ctx context.Context, s *Store, w *workspace.Workspace, now, st *state.State, since []*state.Workstream) (string, error) {
 	at := st.FilesAsOf()
 	for _, done := range since {
 		for _, a := range done.Artifacts {
@@ -223,7 +242,7 @@ func (s *Store) whyUnproved(ctx context.Context, w *workspace.Workspace, now, st
 	if err != nil {
 		return "", st.Capture.Unloaded(err)
 	}
-	is, scope, later, err := s.filesAfter(ctx, w, now, st, was)
+	is, scope, later, err := filesAfter(ctx, s, w, now, st, was)
 	if err != nil {
 		return "", err
 	}
@@ -262,7 +281,7 @@ func pathsOf(entries []workspace.Entry) map[string]bool {
 // scope and the state that tells which artifacts were recorded by then. If there is no
 // later capture, it lists the present files. If the capture's list is lost, the returned
 // listing is nil.
-func (s *Store) filesAfter(ctx context.Context, w *workspace.Workspace, now, st *state.State, was *workspace.Listing) (*workspace.Listing, workspace.Scope, *state.State, error) {
+func filesAfter(ctx context.Context, s *Store, w *workspace.Workspace, now, st *state.State, was *workspace.Listing) (*workspace.Listing, workspace.Scope, *state.State, error) {
 	none, next, later := workspace.Scope{}, now.Capture, now
 	if next != nil && next.Seq <= st.Seq {
 		next = nil
@@ -278,7 +297,7 @@ func (s *Store) filesAfter(ctx context.Context, w *workspace.Workspace, now, st 
 		if err != nil {
 			return nil, none, nil, err
 		}
-		is, err := w.Now(ctx, union(patterns, was.Patterns))
+		is, err := w.Now(ctx, sortedUnion(patterns, was.Patterns))
 		if err != nil {
 			return nil, none, nil, fmt.Errorf("look at the workspace: %w", err)
 		}

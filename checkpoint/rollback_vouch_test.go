@@ -92,7 +92,7 @@ func TestStateGoesToTheCapture(t *testing.T) {
 			if c.then != nil {
 				c.then(s)
 			}
-			r, err := s.x.store.planRollback(ctx, s.w, s.x.State(), RollbackOptions{To: s.after, Scope: c.scope})
+			r, err := planRollback(ctx, s.x.store, s.w, s.x.State(), RollbackOptions{To: s.after, Scope: c.scope})
 			must(t, err)
 			if c.reason == "" {
 				if r.Earlier != nil {
@@ -106,7 +106,7 @@ func TestStateGoesToTheCapture(t *testing.T) {
 			if again := r.Earlier.Again; len(again) != 1 || again[0].Name != s.name {
 				t.Errorf("%v run again", again)
 			}
-			_, err = s.x.Rollback(ctx, s.w, RollbackOptions{To: s.after})
+			_, err = RunRollback(ctx, s.x, s.w, RollbackOptions{To: s.after})
 			must(t, err)
 			if w := s.x.State().Workstream(s.name); w.Status != state.Pending {
 				t.Errorf("%s is %s", w.Name, w.Status)
@@ -125,7 +125,7 @@ func TestVouchedByACapture(t *testing.T) {
 	events := s.x.State().Capture.Seq
 	id := s.checkpoint()
 	s.put(map[string]string{"list": "later"})
-	r, err := s.x.store.planRollback(ctx, s.w, s.x.State(), RollbackOptions{To: id})
+	r, err := planRollback(ctx, s.x.store, s.w, s.x.State(), RollbackOptions{To: id})
 	must(t, err)
 	if r.Earlier != nil || s.x.State().Capture.Seq != events {
 		t.Errorf("it goes to %+v, with the files of commit %d", r.Earlier, s.x.State().Capture.Seq)
@@ -147,9 +147,9 @@ func TestEarlierStateIsFinished(t *testing.T) {
 			if anew {
 				s.beginJournalAnew()
 			}
-			plan, err := s.x.store.planRollback(ctx, s.w, s.x.State(), RollbackOptions{To: s.after})
+			plan, err := planRollback(ctx, s.x.store, s.w, s.x.State(), RollbackOptions{To: s.after})
 			must(t, err)
-			must(t, s.x.WithExclusiveLock(ctx, func() error { return s.x.beginRollback(ctx, s.w, plan, RollbackOptions{}) }))
+			must(t, s.x.WithExclusiveLock(ctx, func() error { return beginRollback(ctx, s.x, s.w, plan, RollbackOptions{}) }))
 			if b := s.x.State().Rollback; b.StateSeq != s.captured || b.ToSeq <= b.StateSeq {
 				t.Fatalf("began %+v", b)
 			}
@@ -157,18 +157,18 @@ func TestEarlierStateIsFinished(t *testing.T) {
 			if _, err := s.x.Delete(ctx, DeleteOptions{References: []string{s.to}, Force: true}); !errors.As(err, &kept) {
 				t.Errorf("delete the checkpoint that has the state: %v", err)
 			}
-			f, err := s.x.store.planFinish(ctx, s.w, s.x.State())
+			f, err := planFinish(ctx, s.x.store, s.w, s.x.State())
 			must(t, err)
 			if len(f.Edited) > 0 || f.After.Workstream(s.name).Status != state.Pending {
 				t.Errorf("edited %v, %s", f.Edited, f.After.Workstream(s.name).Status)
 			}
-			done, err := s.x.FinishRollback(ctx, s.w)
+			done, err := FinishRollback(ctx, s.x, s.w)
 			must(t, err)
 			if done.StateSeq != s.captured || done.To != s.after || s.x.State().Workstream(s.name).Status != state.Pending {
 				t.Errorf("done %+v", done.RollbackRecord)
 			}
 			s.holds("finished", map[string]string{"list": "start", "out": ""})
-			if _, err := s.x.Rollback(ctx, s.w, RollbackOptions{To: done.Safety}); err != nil {
+			if _, err := RunRollback(ctx, s.x, s.w, RollbackOptions{To: done.Safety}); err != nil {
 				t.Fatal(err)
 			}
 			s.holds("undone", map[string]string{"list": "more", "out": "out"})

@@ -25,7 +25,7 @@ func (x *Session) KeepOverwritten(ctx context.Context, w *workspace.Workspace, p
 	w.Distrust(paths)
 	captured, err := x.CaptureFor(ctx, w, union(patterns, named), state.TriggerConflictStart)
 	if err == nil {
-		err = x.secure(ctx, w, captured.Listing, paths)
+		err = SecurePaths(ctx, w, captured.Listing, paths)
 	}
 	if err != nil {
 		return "", nil, err
@@ -54,10 +54,10 @@ func (x *Session) KeepOverwritten(ctx context.Context, w *workspace.Workspace, p
 	return id, kept, nil
 }
 
-// secure makes sure that the contents of some paths of a capture can be read, before the
+// SecurePaths makes sure that the contents of some paths of a capture can be read, before the
 // files are overwritten or removed: contents that were stored once may be lost or damaged
 // since. It stores lost contents again from the workspace.
-func (x *Session) secure(ctx context.Context, w *workspace.Workspace, listing string, paths []string) error {
+func SecurePaths(ctx context.Context, w *workspace.Workspace, listing string, paths []string) error {
 	l, err := w.Load(ctx, listing)
 	if err != nil {
 		return fmt.Errorf("load the files as they were recorded: %w", err)
@@ -76,36 +76,4 @@ func (x *Session) secure(ctx context.Context, w *workspace.Workspace, listing st
 		return fmt.Errorf("make sure that what is overwritten can be brought back: %w", err)
 	}
 	return nil
-}
-
-// secureFor secures the files of a capture that restoring the files of a state overwrites
-// or removes.
-func (x *Session) secureFor(ctx context.Context, w *workspace.Workspace, listing string, to *state.State) error {
-	found, err := w.Load(ctx, listing)
-	if err != nil {
-		return fmt.Errorf("load the files as they were recorded: %w", err)
-	}
-	target, known, err := FilesOf(ctx, w, to)
-	if err != nil {
-		return err
-	}
-	if !known {
-		target = found.With(target.Entries)
-	}
-	changes, err := x.store.changesTo(ctx, w, x.State(), to, found, target)
-	if err != nil {
-		return err
-	}
-	return x.secure(ctx, w, listing, replaced(changes))
-}
-
-// replaced returns the paths of existing files that the changes overwrite or remove.
-func replaced(changes []workspace.Change) []string {
-	var paths []string
-	for _, c := range changes {
-		if c.From != nil {
-			paths = append(paths, c.Path)
-		}
-	}
-	return paths
 }

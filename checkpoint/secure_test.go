@@ -61,12 +61,12 @@ func TestRollbackSecuresWhatItOverwrites(t *testing.T) {
 			path := p.objectOf(x, w, "user.txt")
 			p.damage(path, what)
 
-			done, err := x.Rollback(ctx, w, RollbackOptions{To: to})
+			done, err := RunRollback(ctx, x, w, RollbackOptions{To: to})
 			must(t, err)
 			if _, err := os.Stat(filepath.Join(p.dir, "user.txt")); err == nil {
 				t.Fatal("the file is still there")
 			}
-			_, err = x.Rollback(ctx, w, RollbackOptions{To: done.Safety})
+			_, err = RunRollback(ctx, x, w, RollbackOptions{To: done.Safety})
 			must(t, err)
 			p.holds("user.txt", "important")
 			must(t, x.Close())
@@ -93,10 +93,10 @@ func TestRollbackSecuresBlobs(t *testing.T) {
 			_, _ = h.Write([]byte(important))
 			damageLoose(t, s.ws, hex.EncodeToString(h.Sum(nil)), what)
 
-			done, err := s.x.Rollback(ctx, s.w, RollbackOptions{To: s.to})
+			done, err := RunRollback(ctx, s.x, s.w, RollbackOptions{To: s.to})
 			must(t, err)
 			s.holds("rolled back", map[string]string{"user.txt": "first"})
-			_, err = s.x.Rollback(ctx, s.w, RollbackOptions{To: done.Safety})
+			_, err = RunRollback(ctx, s.x, s.w, RollbackOptions{To: done.Safety})
 			must(t, err)
 			s.holds("undone", map[string]string{"user.txt": important})
 		})
@@ -125,7 +125,7 @@ func TestImportSecuresWhatItOverwrites(t *testing.T) {
 	done := &RestoredFiles{}
 	must(t, x.restoreImported(ctx, w, files, true, done))
 	p.holds("gen/a.txt", "a")
-	_, err = x.Rollback(ctx, w, RollbackOptions{To: done.Safety})
+	_, err = RunRollback(ctx, x, w, RollbackOptions{To: done.Safety})
 	must(t, err)
 	p.holds("gen/a.txt", "important")
 	must(t, x.Close())

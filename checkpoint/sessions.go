@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -121,6 +122,26 @@ func (s *Store) archived(prd string, to ...Place) ([]StoredSession, error) {
 	var all []StoredSession
 	for _, p := range places {
 		if slices.Contains(to, p.kind) {
+			all = append(all, s.readArchived(p))
+		}
+	}
+	return all, nil
+}
+
+// Archived returns the archived sessions of all PRDs for which wanted returns true. wanted
+// gets a session before it is read, with neither State nor Err.
+func (s *Store) Archived(ctx context.Context, wanted func(StoredSession) bool) ([]StoredSession, error) {
+	places, err := s.places()
+	if err != nil {
+		return nil, err
+	}
+	var all []StoredSession
+	for _, p := range places {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		archived := p.kind == PlaceHistory || p.kind == PlaceFailed
+		if archived && wanted(StoredSession{PRD: p.prd, Place: p.kind, Dir: p.dir}) {
 			all = append(all, s.readArchived(p))
 		}
 	}

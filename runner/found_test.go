@@ -93,7 +93,7 @@ func (b *bench) goBack(id string) {
 		b.t.Fatal(err)
 	}
 	b.locked(func(x *checkpoint.Session) {
-		if _, err := x.Rollback(context.Background(), w, checkpoint.RollbackOptions{To: id}); err != nil {
+		if _, err := checkpoint.RunRollback(context.Background(), x, w, checkpoint.RollbackOptions{To: id}); err != nil {
 			b.t.Error(err)
 		}
 	})

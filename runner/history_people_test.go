@@ -88,13 +88,13 @@ func (p *play) rollback(a act) error {
 	id, run, before := valid[a.Pick%len(valid)].ID, p.m.captured, p.seq
 	p.disk.left = a.Kill
 	err = p.locked(func(x *checkpoint.Session) error {
-		_, err := x.Rollback(context.Background(), p.files, checkpoint.RollbackOptions{To: id})
+		_, err := checkpoint.RunRollback(context.Background(), x, p.files, checkpoint.RollbackOptions{To: id})
 		return err
 	})
 	if p.disk.dead {
 		if err = p.reopen(); err == nil {
 			err = p.locked(func(x *checkpoint.Session) error {
-				_, err := x.FinishRollback(context.Background(), p.files)
+				_, err := checkpoint.FinishRollback(context.Background(), x, p.files)
 				return err
 			})
 		}

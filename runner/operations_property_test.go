@@ -183,13 +183,13 @@ func (w *world) cut() {
 	x, err := w.store.Lock(w.ctx, "PRD-001", state.Actor{})
 	w.must(err)
 	w.writes.Store(int64(rapid.IntRange(0, 60).Draw(w.t, "writes")))
-	_, failed := x.Rollback(w.ctx, w.files, checkpoint.RollbackOptions{To: id})
+	_, failed := checkpoint.RunRollback(w.ctx, x, w.files, checkpoint.RollbackOptions{To: id})
 	failed = errors.Join(failed, x.Close())
 	w.writes.Store(-1)
 	var begun *state.RollbackStarted
 	w.locked(func(x *checkpoint.Session) error {
 		begun = x.State().Rollback
-		_, err := x.FinishRollback(w.ctx, w.files)
+		_, err := checkpoint.FinishRollback(w.ctx, x, w.files)
 		return err
 	})
 	is := w.state()
@@ -257,7 +257,7 @@ func (w *world) goBack(id string, scope state.RollbackScope) {
 	to, was, tree := w.points[id], w.state(), w.tree()
 	var done *checkpoint.RolledBack
 	w.locked(func(x *checkpoint.Session) (err error) {
-		done, err = x.Rollback(w.ctx, w.files, checkpoint.RollbackOptions{To: id, Scope: scope, Reason: "because"})
+		done, err = checkpoint.RunRollback(w.ctx, x, w.files, checkpoint.RollbackOptions{To: id, Scope: scope, Reason: "because"})
 		return err
 	})
 	is := w.state()
@@ -293,7 +293,7 @@ func (w *world) forward() {
 	}
 	id, tree := rapid.SampledFrom(ids).Draw(w.t, "forward to"), w.tree()
 	w.refused(checkpoint.ErrForward, func(x *checkpoint.Session) error {
-		_, err := x.Rollback(w.ctx, w.files, checkpoint.RollbackOptions{To: id})
+		_, err := checkpoint.RunRollback(w.ctx, x, w.files, checkpoint.RollbackOptions{To: id})
 		return err
 	})
 	w.sameFiles("a refused rollback", tree)

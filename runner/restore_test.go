@@ -210,7 +210,7 @@ phase "two" {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := session.Rollback(t.Context(), w, checkpoint.RollbackOptions{To: "1"}); err != nil {
+	if _, err := checkpoint.RunRollback(t.Context(), session, w, checkpoint.RollbackOptions{To: "1"}); err != nil {
 		t.Fatal(err)
 	}
 	if st := session.State(); st.Workstream("B").Status != state.Uncertain || st.Status != state.StatusPaused {
@@ -652,7 +652,7 @@ func TestRollbackToKeptPartialWork(t *testing.T) {
 	}
 	defer func() { _ = w.Close() }()
 	b.locked(func(x *checkpoint.Session) {
-		if _, err := x.Rollback(t.Context(), w, checkpoint.RollbackOptions{To: refs[i].ID}); err != nil {
+		if _, err := checkpoint.RunRollback(t.Context(), x, w, checkpoint.RollbackOptions{To: refs[i].ID}); err != nil {
 			t.Fatal(err)
 		}
 	})

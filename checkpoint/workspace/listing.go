@@ -307,3 +307,14 @@ func checkTree(entries []Entry) error {
 	}
 	return nil
 }
+
+// Replaced returns the paths of existing files that the changes overwrite or remove.
+func Replaced(changes []Change) []string {
+	var paths []string
+	for _, c := range changes {
+		if c.From != nil {
+			paths = append(paths, c.Path)
+		}
+	}
+	return paths
+}

@@ -110,7 +110,7 @@ func runRollback(ctx context.Context, env *environment, cfg *config.Config, stor
 			return err
 		}
 	}
-	plan, err := store.PlanRollback(ctx, w, o.prd, o.options(env))
+	plan, err := checkpoint.PlanRollback(ctx, store, w, o.prd, o.options(env))
 	if err != nil {
 		return refusedRollback(ctx, env, cfg, store, w, o, "", err)
 	}
@@ -143,7 +143,7 @@ func settleUnplanned(ctx context.Context, env *environment, cfg *config.Config, 
 		return nil // PlanRollback reports the error
 	}
 	if rollingBack(snap) && snap.RescuePath == "" && snap.Import == nil {
-		if first, err := store.PlanFinish(ctx, nil, prd); err == nil && first != nil {
+		if first, err := checkpoint.PlanFinish(ctx, store, nil, prd); err == nil && first != nil {
 			return nil
 		}
 	}
@@ -181,7 +181,7 @@ func previewRollback(ctx context.Context, env *environment, store *checkpoint.St
 // refusedRollback adds a hint to the error of a refused rollback. If damage is the reason,
 // it marks the checkpoint as damaged, unless the command must not change anything.
 func refusedRollback(ctx context.Context, env *environment, cfg *config.Config, store *checkpoint.Store, w *workspace.Workspace, o checkpointRollbackOptions, target string, err error) error {
-	unfinished, _ := store.PlanFinish(ctx, nil, o.prd) // a refused rollback must not finish an earlier one
+	unfinished, _ := checkpoint.PlanFinish(ctx, store, nil, o.prd) // a refused rollback must not finish an earlier one
 	if _, _, ok := damageIn(err, target); ok && unfinished == nil && !o.dryRun && !o.manual {
 		session, locked := lockSession(ctx, env, cfg, store, o.prd, w)
 		if locked != nil {
@@ -209,7 +209,7 @@ func rollBack(ctx context.Context, env *environment, store *checkpoint.Store, se
 	var done *checkpoint.RolledBack
 	var st *state.State
 	err := store.Audited(&record, func() (err error) {
-		done, err = session.Rollback(ctx, w, o.options(env))
+		done, err = checkpoint.RunRollback(ctx, session, w, o.options(env))
 		record.Session = session.State().Session
 		if done != nil {
 			record.IDs = []string{done.ID, done.To, done.Safety}

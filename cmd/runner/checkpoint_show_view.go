@@ -15,7 +15,7 @@ import (
 )
 
 // writeInspection shows what a checkpoint holds, and the result of checking it.
-func writeInspection(w io.Writer, found *checkpoint.Inspection) error {
+func writeInspection(w io.Writer, found *inspection) error {
 	var b strings.Builder
 	f, ref := found.File, found.Check.Ref
 	fmt.Fprintf(&b, "%s\nCHECKPOINT DETAILS: %s\n%s\n\n", rule, f.ID, rule)
@@ -139,7 +139,7 @@ func fileLines(f state.Files) []string {
 }
 
 // captureLines describes the files of the workspace that a rollback restores.
-func captureLines(f *disk.CheckpointFile, found *checkpoint.Inspection) []string {
+func captureLines(f *disk.CheckpointFile, found *inspection) []string {
 	c := f.State.Capture
 	if c == nil {
 		return []string{"Workspace: not captured; recorded artifacts only"}
@@ -149,10 +149,10 @@ func captureLines(f *disk.CheckpointFile, found *checkpoint.Inspection) []string
 		lines = append(lines, "Its own files could not be captured")
 	}
 	lines = append(lines, newNotCaptured(found.LeftOut, found.Unstable, found.Special).lines()...)
-	if found.Earlier != nil {
-		lines = append(lines, earlierLines(found.Earlier)...)
+	if found.earlier != nil {
+		lines = append(lines, earlierLines(found.earlier)...)
 	}
-	if gone := found.EarlierGone; gone != nil {
+	if gone := found.earlierGone; gone != nil {
 		lines = append(lines, "A rollback to it is refused: "+gone.Error())
 		lines = append(lines, goneRemedies(f.PRD, gone)...)
 	}
@@ -190,7 +190,7 @@ func recoveryLines(r disk.Recovery) []string {
 }
 
 // validationLines shows the result of checking the checkpoint now.
-func validationLines(found *checkpoint.Inspection) []string {
+func validationLines(found *inspection) []string {
 	c := &found.Check
 	without := "none: it has no file yet, only a record in the journal"
 	if c.File != checkpoint.FoundNone {

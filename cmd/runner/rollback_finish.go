@@ -34,7 +34,7 @@ func finishRollback(ctx context.Context, env *environment, store *checkpoint.Sto
 		Args: []state.Text{state.Text(f.intent.To)}, IDs: []string{f.intent.ID, f.intent.To, f.intent.Safety}, Reason: f.intent.Reason,
 	}
 	err := store.Audited(&record, func() (err error) {
-		f.done, err = session.FinishRollback(ctx, w)
+		f.done, err = checkpoint.FinishRollback(ctx, session, w)
 		f.kept = session.State().KeptEdits(f.intent)
 		for _, ref := range f.kept[had:] {
 			record.IDs = append(record.IDs, ref.ID)
@@ -161,7 +161,7 @@ func stateFinished(ctx context.Context, store *checkpoint.Store, st *state.State
 	if st.Rollback == nil {
 		return st
 	}
-	f, err := store.PlanFinish(ctx, nil, st.PRD)
+	f, err := checkpoint.PlanFinish(ctx, store, nil, st.PRD)
 	if err != nil || f == nil {
 		return st
 	}
@@ -189,7 +189,7 @@ func newFinishPreview(f *checkpoint.Finish) *finishPreview {
 // finishOf returns what finishing a rollback would do, for a command that changes nothing.
 func finishOf(ctx context.Context, env *environment, store *checkpoint.Store, prd string) (p *finishPreview, err error) {
 	err = withFiles(ctx, env, store, func(_ *config.Config, w *workspace.Workspace) error {
-		f, err := store.PlanFinish(ctx, w, prd)
+		f, err := checkpoint.PlanFinish(ctx, store, w, prd)
 		p = newFinishPreview(f)
 		return err
 	})
@@ -227,7 +227,7 @@ func writeFinish(b *strings.Builder, prefix string, f *checkpoint.Finish) {
 // tellFinish tells the user of a command that changes nothing about a rollback that was
 // cut short. The next command that changes the session finishes that rollback.
 func tellFinish(ctx context.Context, env *environment, store *checkpoint.Store, w *workspace.Workspace, prd string) error {
-	first, err := store.PlanFinish(ctx, w, prd)
+	first, err := checkpoint.PlanFinish(ctx, store, w, prd)
 	if err != nil || first == nil {
 		return err
 	}

@@ -223,7 +223,7 @@ func (s *sessionStatus) findTakenBack(ctx context.Context, env *environment, sto
 	prds, err := store.Known() // includes PRDs that have only archived sessions
 	if err == nil && len(prds) > 1 {
 		err = withFiles(ctx, env, store, func(_ *config.Config, w *workspace.Workspace) (err error) {
-			s.TakenBack, err = store.TakenBack(ctx, w, snap.State)
+			s.TakenBack, err = checkpoint.FindTakenBack(ctx, store, w, snap.State)
 			return err
 		})
 	}
