@@ -95,8 +95,8 @@ func abandonDamaged(ctx context.Context, env *environment, store *checkpoint.Sto
 		return err
 	}
 	var at string
-	record := checkpoint.AuditRecord{By: env.actor(), What: "abandon", PRD: o.prd, Reason: state.Text(o.message)}
-	err := store.Audited(&record, func() (err error) {
+	record := checkpoint.AuditRecord{What: "abandon", PRD: o.prd, Reason: state.Text(o.message)}
+	err := audited(env, store, &record, func() (err error) {
 		at, err = store.SetAside(ctx, o.prd)
 		return err
 	})
@@ -120,13 +120,13 @@ func abandonNewer(ctx context.Context, env *environment, store *checkpoint.Store
 // tells the user.
 func setNewerAside(ctx context.Context, env *environment, store *checkpoint.Store, prd, what string, reason state.Text) error {
 	var at string
-	record := checkpoint.AuditRecord{By: env.actor(), What: what, PRD: prd, Reason: reason}
-	err := store.Audited(&record, func() (err error) {
+	record := checkpoint.AuditRecord{What: what, PRD: prd, Reason: reason}
+	err := audited(env, store, &record, func() (err error) {
 		at, err = store.SetAside(ctx, prd)
 		return err
 	})
 	if err != nil {
-		return lockHint(prd, err)
+		return err
 	}
 	fmt.Fprintf(env.stderr, "A newer version wrote the session of %s. Set it aside under %s, as it is\n", prd, env.display(at))
 	return nil
@@ -134,21 +134,16 @@ func setNewerAside(ctx context.Context, env *environment, store *checkpoint.Stor
 
 // abandonSession archives a session and returns its new directory.
 func abandonSession(ctx context.Context, env *environment, store *checkpoint.Store, prd, reason string) (string, error) {
-	session, err := store.Lock(ctx, prd, env.actor())
+	t := newLastTarget(env, store, prd)
+	session, _, err := t.lock(ctx)
 	if err != nil {
-		return "", lockHint(prd, err)
-	}
-	if err := finishBeforeAbandon(ctx, env, store, session); err != nil {
-		return "", errors.Join(err, session.Close())
+		return "", err
 	}
 	var at string
-	record := checkpoint.AuditRecord{By: env.actor(), What: "abandon", PRD: prd, Reason: state.Text(reason)}
-	if st := session.State(); st != nil {
-		record.Session = st.Session
-	}
-	err = store.Audited(&record, func() (err error) {
+	record := checkpoint.AuditRecord{What: "abandon", Reason: state.Text(reason)}
+	err = t.carryOut(session, &record, func(session *checkpoint.Session) (err error) {
 		at, err = session.Abandon(state.SessionAbandoned{By: env.actor(), Reason: state.Text(reason)})
-		return errors.Join(err, session.Close())
+		return err
 	})
 	if err != nil {
 		return "", fmt.Errorf("archive the session of %s: %w", prd, err)
@@ -156,22 +151,21 @@ func abandonSession(ctx context.Context, env *environment, store *checkpoint.Sto
 	return at, nil
 }
 
-// finishBeforeAbandon finishes a rollback of a session that is given up, since no later command
-// would. If that fails, it only warns, because giving up is the last remedy. It is
-// an error if edits were kept in a checkpoint, because no command could restore that
-// checkpoint afterwards.
-func finishBeforeAbandon(ctx context.Context, env *environment, store *checkpoint.Store, session *checkpoint.Session) error {
-	var done *finished
-	cfg, err := loadConfig(env)
-	if err == nil {
-		done, err = finishEarlier(ctx, env, cfg, store, session, nil)
+// newLastTarget returns the target of a command after which the session can't be resumed,
+// so that no later command would finish its rollback. If finishing fails, the command only
+// warns, because giving the session up is the last remedy. It is an error if edits were
+// kept in a checkpoint, because no command could restore that checkpoint afterwards.
+func newLastTarget(env *environment, store *checkpoint.Store, prd string) *target {
+	t := &target{env: env, store: store, prd: prd}
+	t.finish = func(ctx context.Context, session *checkpoint.Session) (*finished, error) {
+		done, err := t.finishEarlier(ctx, session)
+		if isA[*keptError](err) {
+			return nil, err
+		}
+		if err != nil {
+			fmt.Fprintf(env.stderr, "Warning: the workspace may be partly restored: %v\n", err)
+		}
+		return done, done.refuseToLeave(env)
 	}
-	var kept *keptError
-	if errors.As(err, &kept) {
-		return err
-	}
-	if err != nil {
-		fmt.Fprintf(env.stderr, "Warning: the workspace may be partly restored: %v\n", err)
-	}
-	return done.refuseToLeave(env)
+	return t
 }

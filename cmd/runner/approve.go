@@ -73,7 +73,7 @@ func runAnswer(ctx context.Context, env *environment, o answerOptions, verb chec
 		PRD: prd, Verb: verb, Gate: a.gate, Definition: a.definition, Judged: a.judged, Comment: a.comment, By: a.by, At: env.now(),
 	}
 	alone := false
-	err = ask(ctx, env, store, request, func(session *checkpoint.Session, _ *finished) error {
+	err = (&target{env: env, store: store, prd: prd}).ask(ctx, request, func(session *checkpoint.Session, _ *finished) error {
 		alone = true
 		return a.record(ctx, session)
 	})

@@ -230,7 +230,7 @@ func buildOn(ctx context.Context, env *environment, cfg *config.Config, on *setu
 	if err := refusePlanFile(env, on, o.plan); err != nil {
 		return err
 	}
-	s := &starter{env: env, cfg: cfg, store: on.store, files: on.files, person: env.terminal(), prd: p.ID, resume: o.resume, fresh: o.fresh, yes: o.yes, saved: saved, selection: o.selection, given: on.given, command: on.command,
+	s := &starter{target: target{env: env, store: on.store, prd: p.ID, files: on.files}, cfg: cfg, person: env.terminal(), resume: o.resume, fresh: o.fresh, yes: o.yes, saved: saved, selection: o.selection, given: on.given, command: on.command,
 		looking: func() runner.Options { return on.readOptions(env) },
 		written: func(d *state.Document) (*state.State, error) { return runner.FromDocument(p, d, env.now()) }}
 	if saved != nil && saved.Session != "" && s.resume == "" {
@@ -249,7 +249,7 @@ func buildOn(ctx context.Context, env *environment, cfg *config.Config, on *setu
 	if snap, err = s.goBack(ctx, snap); err != nil {
 		return err
 	}
-	if snap, err = s.finishEarlier(ctx, snap); err != nil {
+	if snap, err = s.finishFirst(ctx, snap); err != nil {
 		return err
 	}
 	b := &build{env: env, cfg: cfg, pipeline: p, store: on.store, files: on.files, masker: on.masker, given: on.given, command: on.command, person: s.person, saved: saved, options: o}
@@ -264,7 +264,7 @@ func buildOn(ctx context.Context, env *environment, cfg *config.Config, on *setu
 		}
 	}
 	b.start = begin
-	session, err := s.lock(ctx, snap)
+	session, err := s.lockDecided(ctx, snap)
 	if err != nil {
 		return err
 	}

@@ -60,9 +60,9 @@ func runCheckpointAdopt(ctx context.Context, env *environment, o checkpointImpor
 	if err := confirm(ctx, env.terminal(), o.yes, question); err != nil {
 		return err
 	}
-	record := checkpoint.AuditRecord{By: env.actor(), What: "checkpoint import --adopt", PRD: o.adopt, Session: result.Session}
-	if err := store.Audited(&record, func() error { return adopt(ctx, env, store, o.adopt) }); err != nil {
-		return lockHint(o.adopt, err)
+	record := checkpoint.AuditRecord{What: "checkpoint import --adopt", PRD: o.adopt, Session: result.Session}
+	if err := audited(env, store, &record, func() error { return adopt(ctx, env, store, o.adopt) }); err != nil {
+		return err
 	}
 	return writeAdopted(env, o, result)
 }
@@ -120,13 +120,13 @@ func warnUntrusted(env *environment, store *checkpoint.Store, prd string) {
 // tells the user.
 func setUntrustedAside(ctx context.Context, env *environment, store *checkpoint.Store, prd, what string, args ...state.Text) error {
 	var to string
-	record := checkpoint.AuditRecord{By: env.actor(), What: what, PRD: prd, Args: args}
-	err := store.Audited(&record, func() (err error) {
+	record := checkpoint.AuditRecord{What: what, PRD: prd, Args: args}
+	err := audited(env, store, &record, func() (err error) {
 		to, err = store.SetUntrustedAside(ctx, prd)
 		return err
 	})
 	if err != nil {
-		return lockHint(prd, err)
+		return err
 	}
 	fmt.Fprintf(env.stderr, "Git tracked the state of %s. Set it aside under %s, and took it out of git's index; the next commit has it no more\n", prd, env.display(to))
 	return nil

@@ -56,22 +56,16 @@ func runCheckpointArchive(ctx context.Context, env *environment, o checkpointArc
 	if err != nil {
 		return err
 	}
-	cfg, err := loadConfig(env)
-	if err != nil {
-		return err
-	}
-	session, done, err := lockFinished(ctx, env, cfg, store, o.prd, nil)
-	if err != nil {
-		return err
-	}
-	if err := done.refuseToLeave(env); err != nil {
-		return errors.Join(err, session.Close())
+	t := &target{env: env, store: store, prd: o.prd}
+	t.finish = func(ctx context.Context, session *checkpoint.Session) (*finished, error) {
+		done, err := t.finishEarlier(ctx, session)
+		return done, errors.Join(err, done.refuseToLeave(env))
 	}
 	var at string
-	record := checkpoint.AuditRecord{By: env.actor(), What: "checkpoint archive", PRD: o.prd, Session: st.Session, Reason: state.Text(o.reason)}
-	err = store.Audited(&record, func() (err error) {
+	record := checkpoint.AuditRecord{What: "checkpoint archive", Reason: state.Text(o.reason)}
+	err = t.change(ctx, &record, func(session *checkpoint.Session) (err error) {
 		at, err = session.Archive(ctx, env.actor(), o.reason)
-		return errors.Join(err, session.Close())
+		return err
 	})
 	if err != nil {
 		return err

@@ -65,7 +65,7 @@ func runCheckpointCreate(ctx context.Context, env *environment, o checkpointCrea
 	defer files.stop()
 	var made *state.CheckpointRef
 	var first *finished
-	err = ask(ctx, env, store, request, func(session *checkpoint.Session, done *finished) (err error) {
+	err = (&target{env: env, store: store, prd: o.prd}).ask(ctx, request, func(session *checkpoint.Session, done *finished) (err error) {
 		first = done
 		w, err := files.take()
 		if err != nil {

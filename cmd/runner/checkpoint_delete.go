@@ -13,8 +13,6 @@ import (
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
-	"prdrunner/checkpoint/workspace"
-	"prdrunner/cmd/runner/config"
 	"prdrunner/runner/view"
 )
 
@@ -91,7 +89,7 @@ func runCheckpointDelete(ctx context.Context, env *environment, o checkpointDele
 		return err
 	}
 	defer func() { err = errors.Join(err, w.Close()) }()
-	d := &deletion{env: env, cfg: cfg, store: store, files: w, state: snap.State, o: o}
+	d := &deletion{target: target{env: env, store: store, prd: o.prd, files: w}, state: snap.State, o: o}
 	if o.session {
 		return d.deleteSession(ctx, snap)
 	}
@@ -103,10 +101,7 @@ func runCheckpointDelete(ctx context.Context, env *environment, o checkpointDele
 
 // deletion is one run of the command.
 type deletion struct {
-	env     *environment
-	cfg     *config.Config
-	store   *checkpoint.Store
-	files   *workspace.Workspace
+	target
 	state   *state.State // before anything was deleted; nil if it can't be read
 	o       checkpointDeleteOptions
 	objects collection
@@ -141,11 +136,17 @@ func (d *deletion) deleteCheckpoints(ctx context.Context) error {
 		options.References = append(options.References, c.ID)
 	}
 	d.env.signals.does(d.env.command("checkpoint delete " + text.ShellWord(d.o.prd) + " " + strings.Join(options.References, " ")))
-	session, err := lockSession(ctx, d.env, d.cfg, d.store, d.o.prd, d.files)
+	session, _, err := d.lock(ctx)
 	if err != nil {
 		return err
 	}
-	done, err := d.carryOut(ctx, session, options)
+	var done *checkpoint.Pruned
+	record := checkpoint.AuditRecord{What: "checkpoint delete", Args: state.Texts(d.o.references), Reason: state.Text(d.o.reason)}
+	err = d.carryOut(session, &record, func(session *checkpoint.Session) (err error) {
+		done, err = session.Delete(ctx, options)
+		record.Removed(done)
+		return err
+	})
 	if err != nil {
 		return d.hint(err)
 	}
@@ -154,17 +155,6 @@ func (d *deletion) deleteCheckpoints(ctx context.Context) error {
 		return err
 	}
 	return d.show(d.env.stdout, done)
-}
-
-func (d *deletion) carryOut(ctx context.Context, session *checkpoint.Session, o checkpoint.DeleteOptions) (done *checkpoint.Pruned, err error) {
-	record := checkpoint.AuditRecord{By: d.env.actor(), What: "checkpoint delete", PRD: d.o.prd}
-	record.Args, record.Reason, record.Session = state.Texts(d.o.references), state.Text(d.o.reason), session.State().Session
-	err = d.store.Audited(&record, func() error {
-		done, err = session.Delete(ctx, o)
-		record.Removed(done)
-		return errors.Join(err, session.Close())
-	})
-	return done, err
 }
 
 func (d *deletion) show(w io.Writer, p *checkpoint.Pruned) error {
@@ -211,9 +201,9 @@ func (d *deletion) deleteSession(ctx context.Context, snap *checkpoint.Snapshot)
 			return err
 		}
 		record := checkpoint.AuditRecord{
-			By: d.env.actor(), What: "checkpoint delete --session", PRD: d.o.prd, Session: id, Reason: state.Text(d.o.reason),
+			What: "checkpoint delete --session", PRD: d.o.prd, Session: id, Reason: state.Text(d.o.reason),
 		}
-		err := d.store.Audited(&record, func() error { return d.store.DeleteSession(ctx, d.o.prd, d.env.actor()) })
+		err := audited(d.env, d.store, &record, func() error { return d.store.DeleteSession(ctx, d.o.prd, d.env.actor()) })
 		if err != nil {
 			return rollbackHint(d.o.prd, err)
 		}

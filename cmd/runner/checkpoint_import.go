@@ -12,7 +12,6 @@ import (
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/bundle"
 	"prdrunner/checkpoint/state"
-	"prdrunner/checkpoint/text"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/cmd/runner/config"
 	"prdrunner/runner/view"
@@ -175,11 +174,11 @@ func (i *importing) run(ctx context.Context) (err error) {
 		return err
 	}
 	record := checkpoint.AuditRecord{
-		By: i.env.actor(), What: "checkpoint import", PRD: i.archive.PRD,
+		What: "checkpoint import", PRD: i.archive.PRD,
 		Session: i.archive.Session, Args: []state.Text{state.Text(i.file)},
 	}
 	result := newImportResult(i)
-	err = i.store.Audited(&record, func() error {
+	err = audited(i.env, i.store, &record, func() error {
 		err := i.carryOut(ctx, &result)
 		if result.Safety != "" {
 			record.IDs = []string{result.Safety}
@@ -303,38 +302,6 @@ func importHint(prd string, err error) error {
 		}
 	}
 	return withHint(&usageError{err: err}, hint)
-}
-
-// importAgain returns the command that finishes an import that was cut short.
-func importAgain(p *checkpoint.PendingImport) string {
-	archive := "FILE"
-	if p.Archive != "" && p.Archive != standardStream {
-		archive = text.ShellWord(string(p.Archive))
-	}
-	if p.Overwrite {
-		archive += " --overwrite"
-	}
-	return "`runner checkpoint import " + archive + "`"
-}
-
-// shownArchive returns the name of an archive, safe to show.
-func shownArchive(p *checkpoint.PendingImport) string {
-	switch p.Archive {
-	case "":
-		return "an archive"
-	case standardStream:
-		return "standard input"
-	}
-	return view.OneLine(string(p.Archive))
-}
-
-// showGivenUp tells the user that an import can no longer be finished, and names the
-// command that lists the files that may be missing.
-func showGivenUp(out io.Writer, env *environment, st *state.State, p *checkpoint.PendingImport) {
-	fmt.Fprintf(out, "! The import from %s was cut short, and cannot be finished since a new journal was started: files may be missing\n", shownArchive(p))
-	if c := st.CurrentCheckpoint(); c != nil {
-		fmt.Fprintf(out, "  %s   show what that would restore\n", env.command("checkpoint rollback "+st.PRD+" "+c.ID+" --files-only --dry-run"))
-	}
 }
 
 // shownID returns an id or another word from an archive, safe to show.

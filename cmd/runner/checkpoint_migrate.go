@@ -111,9 +111,9 @@ func migrateOne(ctx context.Context, env *environment, store *checkpoint.Store, 
 	if err != nil || dryRun || !plan.Needed() {
 		return plan, err
 	}
-	record := checkpoint.AuditRecord{By: env.actor(), What: "checkpoint migrate", PRD: prd, Args: []state.Text{state.Text(plan.From), state.Text(plan.To)}}
+	record := checkpoint.AuditRecord{What: "checkpoint migrate", PRD: prd, Args: []state.Text{state.Text(plan.From), state.Text(plan.To)}}
 	var done *checkpoint.Migrated
-	err = store.Audited(&record, func() (err error) {
+	err = audited(env, store, &record, func() (err error) {
 		done, err = store.Migrate(ctx, prd, env.actor())
 		if done != nil {
 			record.Session, record.IDs = done.Session, done.Checkpoints

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -71,24 +70,17 @@ func runCheckpointPin(ctx context.Context, env *environment, o checkpointPinOpti
 		err = fmt.Errorf("find checkpoint %q of %s: %w", o.reference, o.prd, err)
 		return archivedHint(env, store, o.prd, referenceHint(o.prd, err))
 	}
-	cfg, err := loadConfig(env)
-	if err != nil {
-		return err
-	}
 	what, word := "checkpoint unpin", "Unpinned"
 	if o.pinned {
 		what, word = "checkpoint pin", "Pinned"
 	}
-	session, err := lockSession(ctx, env, cfg, store, o.prd, nil)
-	if err != nil {
-		return err
-	}
 	var ref *state.CheckpointRef
 	var changed bool
-	record := checkpoint.AuditRecord{By: env.actor(), What: what, PRD: o.prd, Session: session.State().Session, Args: []state.Text{state.Text(o.reference)}, IDs: []string{meant.ID}, Reason: state.Text(o.reason)}
-	err = store.Audited(&record, func() (err error) {
+	record := checkpoint.AuditRecord{What: what, Args: []state.Text{state.Text(o.reference)}, IDs: []string{meant.ID}, Reason: state.Text(o.reason)}
+	t := &target{env: env, store: store, prd: o.prd}
+	err = t.change(ctx, &record, func(session *checkpoint.Session) (err error) {
 		ref, changed, err = session.Pin(ctx, meant.ID, o.pinned, env.actor(), o.reason)
-		return errors.Join(err, session.Close())
+		return err
 	})
 	if err != nil {
 		return referenceHint(o.prd, err)

@@ -252,27 +252,20 @@ func (p *pruning) pruneAll(ctx context.Context) error {
 // prune prunes one PRD. It first finishes a rollback or an import that was cut short;
 // p.finishing allows that for one PRD at a time.
 func (p *pruning) prune(ctx context.Context, plan *checkpoint.Pruned) (done *checkpoint.Pruned, err error) {
-	session, err := lockOnly(ctx, p.env, p.store, plan.PRD)
-	if err != nil {
-		return nil, err
+	t := &target{env: p.env, store: p.store, prd: plan.PRD}
+	t.finish = func(ctx context.Context, session *checkpoint.Session) (*finished, error) {
+		p.finishing.Lock()
+		defer p.finishing.Unlock()
+		return t.finishEarlier(ctx, session)
 	}
-	p.finishing.Lock()
-	_, err = finishEarlier(ctx, p.env, p.cfg, p.store, session, p.files)
-	p.finishing.Unlock()
-	if err != nil {
-		return nil, errors.Join(err, session.Close())
-	}
-	record := checkpoint.AuditRecord{By: p.env.actor(), What: "checkpoint prune", PRD: plan.PRD}
-	if st := session.State(); st != nil {
-		record.Session = st.Session
-	}
+	record := checkpoint.AuditRecord{What: "checkpoint prune"}
 	if p.o.olderThan > 0 {
 		record.Args = []state.Text{"--older-than", state.Text(p.o.olderThan.String())}
 	}
-	err = p.store.Audited(&record, func() error {
+	err = t.change(ctx, &record, func(session *checkpoint.Session) (err error) {
 		done, err = session.Prune(ctx, checkpoint.PruneOptions{OlderThan: p.o.olderThan, Planned: plan})
 		record.Removed(done)
-		return errors.Join(err, session.Close())
+		return err
 	})
 	return done, err
 }
@@ -309,8 +302,8 @@ func (c *collection) count() int {
 
 // collect removes the objects that nothing needs any more.
 func collect(ctx context.Context, env *environment, store *checkpoint.Store, w *workspace.Workspace, c *collection) error {
-	record := checkpoint.AuditRecord{By: env.actor(), What: "checkpoint collect"}
-	return store.Audited(&record, func() error {
+	record := checkpoint.AuditRecord{What: "checkpoint collect"}
+	return audited(env, store, &record, func() error {
 		done, err := store.Collect(ctx, w)
 		record.IDs = done.Refs
 		err = c.take(env, done, err)

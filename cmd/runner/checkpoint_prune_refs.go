@@ -86,8 +86,8 @@ func removeRefs(ctx context.Context, env *environment, store *checkpoint.Store, 
 	if err := confirm(ctx, env.terminal(), o.yes, question); err != nil {
 		return of, err
 	}
-	record := checkpoint.AuditRecord{By: env.actor(), What: "checkpoint prune", Args: []state.Text{state.Text("--refs-of " + of.ID)}}
-	err := store.Audited(&record, func() (err error) {
+	record := checkpoint.AuditRecord{What: "checkpoint prune", Args: []state.Text{state.Text("--refs-of " + of.ID)}}
+	err := audited(env, store, &record, func() (err error) {
 		if of, err = store.RemoveForeignRefs(ctx, w, of.ID); err == nil {
 			record.IDs = slices.DeleteFunc(slices.Clone(of.Refs), func(ref string) bool { return slices.Contains(of.Kept, ref) })
 			record.Because("captures of another state directory, which is gone")

@@ -98,7 +98,7 @@ func runCheckpointRebuild(ctx context.Context, env *environment, o checkpointReb
 	if err != nil {
 		return err
 	}
-	return withFiles(ctx, env, store, func(cfg *config.Config, w *workspace.Workspace) error {
+	return withFiles(ctx, env, store, func(_ *config.Config, w *workspace.Workspace) error {
 		if o.dryRun {
 			found, err := checkpoint.Validate(ctx, store, w, checkpoint.ValidateOptions{PRD: o.prd, Refs: o.references, Deep: true})
 			if err != nil {
@@ -109,22 +109,18 @@ func runCheckpointRebuild(ctx context.Context, env *environment, o checkpointReb
 			}
 			return writeRebuilt(env, o, wouldRebuild(found))
 		}
-		for _, reference := range o.references { // before lockSession, which may finish a rollback or an import
+		for _, reference := range o.references { // before the change, which may finish a rollback or an import
 			if _, err := stateFinished(ctx, store, st).FindCheckpoint(reference); err != nil {
 				return referenceHint(o.prd, fmt.Errorf("find checkpoint %q of %s: %w", reference, o.prd, err))
 			}
 		}
-		session, err := lockSession(ctx, env, cfg, store, o.prd, w)
-		if err != nil {
-			return err
-		}
 		var rebuilt []checkpoint.RebuiltCheckpoint
-		record := checkpoint.AuditRecord{By: env.actor(), What: "checkpoint rebuild", PRD: o.prd, Args: state.Texts(o.references)}
-		err = store.Audited(&record, func() (err error) {
-			record.Session = session.State().Session
+		record := checkpoint.AuditRecord{What: "checkpoint rebuild", Args: state.Texts(o.references)}
+		t := &target{env: env, store: store, prd: o.prd, files: w}
+		err = t.change(ctx, &record, func(session *checkpoint.Session) (err error) {
 			rebuilt, err = checkpoint.Rebuild(ctx, session, w, o.references)
 			auditRebuilt(&record, rebuilt)
-			return errors.Join(err, session.Close())
+			return err
 		})
 		if err != nil {
 			return referenceHint(o.prd, err)
@@ -244,9 +240,9 @@ func runRebuildJournal(ctx context.Context, env *environment, o checkpointRebuil
 	if err := confirm(ctx, env.terminal(), o.yes, fmt.Sprintf("Start a new journal of %s at step %d?", o.prd, plan.Step)); err != nil {
 		return err
 	}
-	record := checkpoint.AuditRecord{By: env.actor(), What: "checkpoint rebuild --journal", PRD: o.prd}
+	record := checkpoint.AuditRecord{What: "checkpoint rebuild --journal", PRD: o.prd}
 	auditJournal(&record, plan)
-	err = store.Audited(&record, func() (err error) {
+	err = audited(env, store, &record, func() (err error) {
 		plan, err = store.RebuildJournal(ctx, o.prd, env.actor())
 		if err == nil {
 			auditJournal(&record, plan)
@@ -254,7 +250,7 @@ func runRebuildJournal(ctx context.Context, env *environment, o checkpointRebuil
 		return err
 	})
 	if err != nil {
-		return rebuildHint(o.prd, lockHint(o.prd, err))
+		return rebuildHint(o.prd, err)
 	}
 	return writeRebuiltJournal(env, o, plan)
 }

@@ -11,7 +11,6 @@ import (
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
-	"prdrunner/cmd/runner/config"
 	"prdrunner/runner/view"
 )
 
@@ -100,54 +99,55 @@ func runCheckpointRollback(ctx context.Context, env *environment, o checkpointRo
 	if err != nil {
 		return err
 	}
-	return errors.Join(runRollback(ctx, env, cfg, store, w, env.terminal(), o), w.Close())
+	t := &target{env: env, store: store, prd: o.prd, files: w}
+	return errors.Join(runRollback(ctx, t, env.terminal(), o), w.Close())
 }
 
 // runRollback shows the rollback, asks, and carries it out.
-func runRollback(ctx context.Context, env *environment, cfg *config.Config, store *checkpoint.Store, w *workspace.Workspace, person *view.Terminal, o checkpointRollbackOptions) error {
+func runRollback(ctx context.Context, t *target, person *view.Terminal, o checkpointRollbackOptions) error {
 	if !o.dryRun && !o.manual {
-		if err := settleUnplanned(ctx, env, cfg, store, o.prd, w); err != nil {
+		if err := finishUnplannable(ctx, t); err != nil {
 			return err
 		}
 	}
-	plan, err := checkpoint.PlanRollback(ctx, store, w, o.prd, o.options(env))
+	plan, err := checkpoint.PlanRollback(ctx, t.store, t.files, o.prd, o.options(t.env))
 	if err != nil {
-		return refusedRollback(ctx, env, cfg, store, w, o, "", err)
+		return refusedRollback(ctx, t, o, "", err)
 	}
-	tellPassedOver(env, o.reference, plan)
-	if done, err := previewRollback(ctx, env, store, person, o, plan); done || err != nil {
-		return refusedRollback(ctx, env, cfg, store, w, o, plan.Target.ID, err)
+	tellPassedOver(t.env, o.reference, plan)
+	if done, err := previewRollback(ctx, t.env, t.store, person, o, plan); done || err != nil {
+		return refusedRollback(ctx, t, o, plan.Target.ID, err)
 	}
 	o.reference = plan.Target.ID
-	env.signals.does(env.command(o.again(o.reference)))
-	sayRestoring(env, len(plan.Changes), o.json)
-	session, first, err := lockFinished(ctx, env, cfg, store, o.prd, w)
+	t.env.signals.does(t.env.command(o.again(o.reference)))
+	sayRestoring(t.env, len(plan.Changes), o.json)
+	session, first, err := t.lock(ctx)
 	if err != nil {
 		return err
 	}
 	if first.is(plan) { // the user asked for the rollback that had been cut short
 		st := session.State()
-		saveCache(env, w)
-		return errors.Join(showRolledBack(env, o, st, first.done), session.Close())
+		saveCache(t.env, t.files)
+		return errors.Join(showRolledBack(t.env, o, st, first.done), session.Close())
 	}
-	return rollBack(ctx, env, store, session, w, o)
+	return rollBack(ctx, t, session, o)
 }
 
-// settleUnplanned finishes what a rollback can't be planned without: a rescue copy, an
+// finishUnplannable finishes what a rollback can't be planned without: a rescue copy, an
 // incomplete end of the journal, or an import that was cut short. If only a rollback was
-// cut short, settleUnplanned does not finish it: the plan knows where that leads, and a
+// cut short, finishUnplannable does not finish it: the plan knows where that leads, and a
 // rollback that is refused must finish nothing.
-func settleUnplanned(ctx context.Context, env *environment, cfg *config.Config, store *checkpoint.Store, prd string, w *workspace.Workspace) error {
-	snap, err := readSession(store, prd)
-	if err != nil || !unsettled(snap) {
+func finishUnplannable(ctx context.Context, t *target) error {
+	snap, err := readSession(t.store, t.prd)
+	if err != nil || !interrupted(snap) {
 		return nil // PlanRollback reports the error
 	}
 	if rollingBack(snap) && snap.RescuePath == "" && snap.Import == nil {
-		if first, err := checkpoint.PlanFinish(ctx, store, nil, prd); err == nil && first != nil {
+		if first, err := checkpoint.PlanFinish(ctx, t.store, nil, t.prd); err == nil && first != nil {
 			return nil
 		}
 	}
-	_, err = finishInterrupted(ctx, env, cfg, store, prd, w)
+	_, err = t.finishInterrupted(ctx)
 	return err
 }
 
@@ -179,17 +179,18 @@ func previewRollback(ctx context.Context, env *environment, store *checkpoint.St
 }
 
 // refusedRollback adds a hint to the error of a refused rollback. If damage is the reason,
-// it marks the checkpoint as damaged, unless the command must not change anything.
-func refusedRollback(ctx context.Context, env *environment, cfg *config.Config, store *checkpoint.Store, w *workspace.Workspace, o checkpointRollbackOptions, target string, err error) error {
-	unfinished, _ := checkpoint.PlanFinish(ctx, store, nil, o.prd) // a refused rollback must not finish an earlier one
-	if _, _, ok := damageIn(err, target); ok && unfinished == nil && !o.dryRun && !o.manual {
-		session, locked := lockSession(ctx, env, cfg, store, o.prd, w)
+// it marks the checkpoint as damaged, unless the command must not change anything. id is
+// the checkpoint, "" if it is unknown.
+func refusedRollback(ctx context.Context, t *target, o checkpointRollbackOptions, id string, err error) error {
+	unfinished, _ := checkpoint.PlanFinish(ctx, t.store, nil, o.prd) // a refused rollback must not finish an earlier one
+	if _, _, ok := damageIn(err, id); ok && unfinished == nil && !o.dryRun && !o.manual {
+		session, _, locked := t.lock(ctx)
 		if locked != nil {
 			return errors.Join(err, locked)
 		}
-		err = errors.Join(meetDamage(ctx, env, store, session, w, target, err), session.Close())
+		err = errors.Join(meetDamage(ctx, t, session, id, err), session.Close())
 	}
-	return archivedHint(env, store, o.prd, o.hint(target, err))
+	return archivedHint(t.env, t.store, o.prd, o.hint(id, err))
 }
 
 // tellPassedOver lists the damaged checkpoints that a reference such as latest~1 does not
@@ -201,28 +202,26 @@ func tellPassedOver(env *environment, reference string, plan *checkpoint.Rollbac
 }
 
 // rollBack carries a rollback out, shows how it ended, and closes the session.
-func rollBack(ctx context.Context, env *environment, store *checkpoint.Store, session *checkpoint.Session, w *workspace.Workspace, o checkpointRollbackOptions) error {
+func rollBack(ctx context.Context, t *target, session *checkpoint.Session, o checkpointRollbackOptions) error {
 	record := checkpoint.AuditRecord{
-		By: env.actor(), What: "checkpoint rollback", PRD: o.prd,
+		What: "checkpoint rollback",
 		Args: []state.Text{state.Text(o.reference), state.Text(o.scope())}, Reason: state.Text(o.reason),
 	}
 	var done *checkpoint.RolledBack
 	var st *state.State
-	err := store.Audited(&record, func() (err error) {
-		done, err = checkpoint.RunRollback(ctx, session, w, o.options(env))
-		record.Session = session.State().Session
+	err := t.carryOut(session, &record, func(session *checkpoint.Session) (err error) {
+		done, err = checkpoint.RunRollback(ctx, session, t.files, o.options(t.env))
 		if done != nil {
 			record.IDs = []string{done.ID, done.To, done.Safety}
 		}
-		err = meetDamage(ctx, env, store, session, w, o.reference, err)
+		err = meetDamage(ctx, t, session, o.reference, err)
 		st = session.State()
-		saveCache(env, w)
-		return errors.Join(err, session.Close())
+		return err
 	})
 	if err != nil {
-		return rollbackFailed(env, o, st, err)
+		return rollbackFailed(t.env, o, st, err)
 	}
-	return showRolledBack(env, o, st, done)
+	return showRolledBack(t.env, o, st, done)
 }
 
 func showRolledBack(env *environment, o checkpointRollbackOptions, st *state.State, done *checkpoint.RolledBack) error {

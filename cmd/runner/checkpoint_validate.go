@@ -112,7 +112,7 @@ func runCheckpointValidate(ctx context.Context, env *environment, o checkpointVa
 	if err != nil {
 		return err
 	}
-	return withFiles(ctx, env, store, func(cfg *config.Config, w *workspace.Workspace) error {
+	return withFiles(ctx, env, store, func(_ *config.Config, w *workspace.Workspace) error {
 		found, err := checkpoint.Validate(ctx, store, w, checkpoint.ValidateOptions{PRD: o.prd, Refs: o.references, Deep: o.deep})
 		if errors.Is(err, checkpoint.ErrNoSession) {
 			return noSession(env, store, o.prd)
@@ -122,7 +122,7 @@ func runCheckpointValidate(ctx context.Context, env *environment, o checkpointVa
 		}
 		var marks *checkpoint.Marks
 		if o.mark {
-			if marks, err = markFound(ctx, env, cfg, store, w, o, found); err != nil {
+			if marks, err = markFound(ctx, env, store, w, o, found); err != nil {
 				return err
 			}
 		}
@@ -147,27 +147,23 @@ func runCheckpointValidate(ctx context.Context, env *environment, o checkpointVa
 
 // markFound validates again under the lock, and records the findings. It can't record
 // anything if the journal is damaged.
-func markFound(ctx context.Context, env *environment, cfg *config.Config, store *checkpoint.Store, w *workspace.Workspace, o checkpointValidateOptions, found *checkpoint.Validation) (*checkpoint.Marks, error) {
+func markFound(ctx context.Context, env *environment, store *checkpoint.Store, w *workspace.Workspace, o checkpointValidateOptions, found *checkpoint.Validation) (*checkpoint.Marks, error) {
 	for _, s := range found.Sessions {
 		if s.Place == checkpoint.PlaceCurrent && s.Journal != nil {
 			return nil, nil
 		}
 	}
-	session, err := lockSession(ctx, env, cfg, store, o.prd, w)
-	if err != nil {
-		return nil, err
-	}
 	var marks checkpoint.Marks
-	record := checkpoint.AuditRecord{By: env.actor(), What: "checkpoint validate --mark", PRD: o.prd, Args: state.Texts(o.references)}
-	err = store.Audited(&record, func() error {
+	record := checkpoint.AuditRecord{What: "checkpoint validate --mark", Args: state.Texts(o.references)}
+	t := &target{env: env, store: store, prd: o.prd, files: w}
+	err := t.change(ctx, &record, func(session *checkpoint.Session) error {
 		now, err := checkpoint.Validate(ctx, store, w, checkpoint.ValidateOptions{PRD: o.prd, Refs: o.references, Deep: o.deep})
 		if err == nil {
 			*found = *now
-			record.Session = session.State().Session
 			marks, err = checkpoint.Mark(ctx, session, found)
 			auditMarks(&record, session.State(), marks)
 		}
-		return errors.Join(err, session.Close())
+		return err
 	})
 	return &marks, err
 }

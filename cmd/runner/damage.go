@@ -28,18 +28,19 @@ func damageIn(err error, target string) (id, reason string, ok bool) {
 }
 
 // meetDamage marks a checkpoint that a command found damaged, and shows the last intact
-// one and the commands that can follow. It returns the error that reported the damage.
-func meetDamage(ctx context.Context, env *environment, store *checkpoint.Store, session *checkpoint.Session, w *workspace.Workspace, target string, err error) error {
-	id, reason, ok := damageIn(err, target)
+// one and the commands that can follow. restored is the checkpoint that the command was to
+// restore. It returns the error that reported the damage.
+func meetDamage(ctx context.Context, t *target, session *checkpoint.Session, restored string, err error) error {
+	id, reason, ok := damageIn(err, restored)
 	if !ok {
 		return err
 	}
 	st := session.State()
-	record := checkpoint.AuditRecord{By: env.actor(), What: "checkpoint mark", PRD: st.PRD, Session: st.Session, IDs: []string{id}, Reason: state.Text(reason)}
-	if marked := store.Audited(&record, func() error { return checkpoint.MarkDamaged(ctx, session, id, reason) }); marked != nil {
+	record := checkpoint.AuditRecord{What: "checkpoint mark", PRD: st.PRD, Session: st.Session, IDs: []string{id}, Reason: state.Text(reason)}
+	if marked := audited(t.env, t.store, &record, func() error { return checkpoint.MarkDamaged(ctx, session, id, reason) }); marked != nil {
 		return errors.Join(err, marked)
 	}
-	return errors.Join(err, writeDamage(ctx, env, store, w, session.State(), id, reason))
+	return errors.Join(err, writeDamage(ctx, t.env, t.store, t.files, session.State(), id, reason))
 }
 
 // writeDamage reports a damaged checkpoint. It has read every byte of the last valid

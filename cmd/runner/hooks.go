@@ -28,7 +28,7 @@ func (b *build) runDueHooks(ctx context.Context, snap *checkpoint.Snapshot) erro
 	if due == "" || snap.Owner != nil {
 		return nil
 	}
-	session, err := lockSession(ctx, b.env, b.cfg, b.store, b.pipeline.ID, b.files)
+	session, _, err := (&target{env: b.env, store: b.store, prd: b.pipeline.ID, files: b.files}).lock(ctx)
 	if err != nil {
 		return err
 	}

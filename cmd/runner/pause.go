@@ -44,7 +44,7 @@ func runPause(ctx context.Context, env *environment, o pauseOptions) error {
 	}
 	request := checkpoint.Request{PRD: o.prd, Verb: checkpoint.VerbPause, Comment: state.Text(o.message), By: env.actor(), At: env.now()}
 	// The owner may have ended in the meantime.
-	err = ask(ctx, env, store, request, func(*checkpoint.Session, *finished) error { return notRunning })
+	err = (&target{env: env, store: store, prd: o.prd}).ask(ctx, request, func(*checkpoint.Session, *finished) error { return notRunning })
 	if err != nil {
 		return err
 	}

@@ -93,7 +93,7 @@ func runResolve(ctx context.Context, env *environment, o resolveOptions) error {
 		r.request.Resolution = state.ResolvedDone
 	}
 	alone := false
-	err = ask(ctx, env, store, r.request, func(session *checkpoint.Session, _ *finished) error {
+	err = (&target{env: env, store: store, prd: prd}).ask(ctx, r.request, func(session *checkpoint.Session, _ *finished) error {
 		alone = true
 		return r.record(ctx, session)
 	})

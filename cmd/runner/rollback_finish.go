@@ -30,10 +30,10 @@ func finishRollback(ctx context.Context, env *environment, store *checkpoint.Sto
 	had := len(st.KeptEdits(f.intent))
 	fmt.Fprintf(env.stderr, "A rollback of %s to %s was cut short; finishing it first\n", f.prd, f.intent.To)
 	record := checkpoint.AuditRecord{
-		By: env.actor(), What: "checkpoint rollback (finish)", PRD: f.prd, Session: st.Session,
+		What: "checkpoint rollback (finish)", PRD: f.prd, Session: st.Session,
 		Args: []state.Text{state.Text(f.intent.To)}, IDs: []string{f.intent.ID, f.intent.To, f.intent.Safety}, Reason: f.intent.Reason,
 	}
-	err := store.Audited(&record, func() (err error) {
+	err := audited(env, store, &record, func() (err error) {
 		f.done, err = checkpoint.FinishRollback(ctx, session, w)
 		f.kept = session.State().KeptEdits(f.intent)
 		for _, ref := range f.kept[had:] {

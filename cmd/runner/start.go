@@ -12,7 +12,6 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
-	"prdrunner/checkpoint/workspace"
 	"prdrunner/cmd/runner/config"
 	"prdrunner/pipeline"
 	"prdrunner/runner"
@@ -41,13 +40,10 @@ type start struct {
 // starter decides how a build begins: from the flags, from the state directory, and from
 // the answers of the user, if there is a terminal.
 type starter struct {
-	env    *environment
+	target
 	cfg    *config.Config
-	store  *checkpoint.Store
-	files  *workspace.Workspace
 	person *view.Terminal // nil: there is no terminal to ask at
-	prd    string
-	resume string // the value of --resume: "", yes, auto, or a checkpoint
+	resume string         // the value of --resume: "", yes, auto, or a checkpoint
 	fresh  bool
 	yes    bool
 
@@ -66,10 +62,10 @@ type starter struct {
 	written func(*state.Document) (*state.State, error)
 }
 
-// finishEarlier finishes, before anything is decided, the work that an earlier command left half
+// finishFirst finishes, before anything is decided, the work that an earlier command left half
 // done. Until then the recorded state is not the one from which the build would start.
 // It returns the session after that.
-func (s *starter) finishEarlier(ctx context.Context, snap *checkpoint.Snapshot) (_ *checkpoint.Snapshot, err error) {
+func (s *starter) finishFirst(ctx context.Context, snap *checkpoint.Snapshot) (_ *checkpoint.Snapshot, err error) {
 	archiving, err := s.store.Archiving(s.prd)
 	switch {
 	case err != nil:
@@ -83,10 +79,10 @@ func (s *starter) finishEarlier(ctx context.Context, snap *checkpoint.Snapshot) 
 			return nil, err
 		}
 		return readSession(s.store, s.prd)
-	case !unsettled(snap):
+	case !interrupted(snap):
 		return snap, nil
 	}
-	if s.finished, err = finishInterrupted(ctx, s.env, s.cfg, s.store, s.prd, s.files); err != nil {
+	if s.finished, err = s.finishInterrupted(ctx); err != nil {
 		return nil, err
 	}
 	return readSession(s.store, s.prd)
@@ -116,7 +112,7 @@ func (s *starter) goBack(ctx context.Context, snap *checkpoint.Snapshot) (*check
 	}
 	o := checkpointRollbackOptions{prd: s.prd, reference: s.resume, reason: "build --resume=" + s.resume, yes: s.yes, given: s.given,
 		again: func(id string) string { return "build " + s.prd + " --resume=" + id + s.given }}
-	if err := runRollback(ctx, s.env, s.cfg, s.store, s.files, s.person, o); err != nil {
+	if err := runRollback(ctx, &s.target, s.person, o); err != nil {
 		return nil, err
 	}
 	s.resume, s.yes = resumeNamed, true // the user has agreed to it
@@ -165,7 +161,7 @@ func (s *starter) choose(ctx context.Context, snap *checkpoint.Snapshot) (start,
 	case s.resume != "":
 		return s.goOn(ctx, snap.State)
 	}
-	return s.ask(ctx, snap)
+	return s.askUser(ctx, snap)
 }
 
 // nothing decides how the build begins if there is no session.
@@ -402,10 +398,10 @@ func (s *starter) printState(st *state.State) {
 // ended.
 func killed(st *state.State) bool { return st.RunningAt != nil }
 
-// lock locks the session for which the build was decided. It is an error if another
+// lockDecided locks the session for which the build was decided. It is an error if another
 // process has changed the session since, such as while the user was thinking.
-func (s *starter) lock(ctx context.Context, snap *checkpoint.Snapshot) (*checkpoint.Session, error) {
-	session, err := lockSession(ctx, s.env, s.cfg, s.store, s.prd, s.files)
+func (s *starter) lockDecided(ctx context.Context, snap *checkpoint.Snapshot) (*checkpoint.Session, error) {
+	session, _, err := s.lock(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"prdrunner/checkpoint"
@@ -10,8 +9,8 @@ import (
 	"prdrunner/runner/view"
 )
 
-// ask asks the user what to do with an unfinished session. The flags do not say it.
-func (s *starter) ask(ctx context.Context, snap *checkpoint.Snapshot) (start, error) {
+// askUser asks the user what to do with an unfinished session. The flags do not say it.
+func (s *starter) askUser(ctx context.Context, snap *checkpoint.Snapshot) (start, error) {
 	if s.person == nil {
 		return start{}, s.undecided("there is an unfinished session of %s")
 	}
@@ -78,29 +77,29 @@ func (s *starter) remove(ctx context.Context) error {
 	if err := confirm(ctx, s.person, s.yes, question); err != nil {
 		return err
 	}
-	record := checkpoint.AuditRecord{By: s.env.actor(), What: "delete at the resume prompt", PRD: s.prd}
-	err := s.store.Audited(&record, func() error {
-		session, err := s.store.Lock(ctx, s.prd, s.env.actor())
-		if err != nil {
-			return err
-		}
-		if st := session.State(); st != nil {
-			record.Session = st.Session
-		}
-		if err := errors.Join(finishBeforeAbandon(ctx, s.env, s.store, session), session.Close()); err != nil {
-			return err
-		}
+	session, _, err := newLastTarget(s.env, s.store, s.prd).lock(ctx)
+	if err != nil {
+		return err
+	}
+	record := checkpoint.AuditRecord{What: "delete at the resume prompt", PRD: s.prd}
+	if st := session.State(); st != nil {
+		record.Session = st.Session
+	}
+	if err := session.Close(); err != nil {
+		return err
+	}
+	err = audited(s.env, s.store, &record, func() error {
 		if err := s.store.DeleteSession(ctx, s.prd, s.env.actor()); err != nil {
 			return err
 		}
-		_, err = s.store.Collect(ctx, s.files)
+		_, err := s.store.Collect(ctx, s.files)
 		if isA[*checkpoint.NotCollectedError](err) {
 			return nil // the next prune collects the objects
 		}
 		return err
 	})
 	if err != nil {
-		return lockHint(s.prd, err)
+		return err
 	}
 	fmt.Fprintf(s.env.stderr, "Deleted the session of %s\n", s.prd)
 	return nil

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
+	"prdrunner/checkpoint/text"
+	"prdrunner/checkpoint/workspace"
+	"prdrunner/runner/view"
+)
+
+// finishImport restores the files that an import had not restored when it was cut short.
+func finishImport(ctx context.Context, env *environment, store *checkpoint.Store, session *checkpoint.Session, w *workspace.Workspace, pending *checkpoint.PendingImport) error {
+	prd := session.State().PRD
+	fmt.Fprintf(env.stderr, "The import of %s from %s was cut short; finishing it first\n", prd, shownArchive(pending))
+	record := checkpoint.AuditRecord{
+		What: "checkpoint import (finish)", PRD: prd, Session: session.State().Session,
+		Args: []state.Text{pending.Archive, state.Text(pending.Session)},
+	}
+	return audited(env, store, &record, func() error {
+		done, err := session.FinishImport(ctx, w)
+		if done != nil && done.Safety != "" {
+			record.IDs = []string{done.Safety}
+		}
+		if err != nil {
+			return withHint(err, importAgain(pending)+"; with --state-only it leaves the files as they are")
+		}
+		if done.GivenUp {
+			record.Because("given up: a new journal was started")
+			showGivenUp(env.stderr, env, session.State(), pending)
+			return nil
+		}
+		fmt.Fprintf(env.stderr, "Imported: %s written, %s left as they are\n", view.Plural(done.Written, "file"), view.Plural(len(done.Kept)+len(done.Skipped), "file"))
+		if done.Safety != "" {
+			fmt.Fprintf(env.stderr, "The overwritten files are in checkpoint %s\n", done.Safety)
+		}
+		return nil
+	})
+}
+
+// importAgain returns the command that finishes an import that was cut short.
+func importAgain(p *checkpoint.PendingImport) string {
+	archive := "FILE"
+	if p.Archive != "" && p.Archive != standardStream {
+		archive = text.ShellWord(string(p.Archive))
+	}
+	if p.Overwrite {
+		archive += " --overwrite"
+	}
+	return "`runner checkpoint import " + archive + "`"
+}
+
+// shownArchive returns the name of an archive, safe to show.
+func shownArchive(p *checkpoint.PendingImport) string {
+	switch p.Archive {
+	case "":
+		return "an archive"
+	case standardStream:
+		return "standard input"
+	}
+	return view.OneLine(string(p.Archive))
+}
+
+// showGivenUp tells the user that an import can no longer be finished, and names the
+// command that lists the files that may be missing.
+func showGivenUp(out io.Writer, env *environment, st *state.State, p *checkpoint.PendingImport) {
+	fmt.Fprintf(out, "! The import from %s was cut short, and cannot be finished since a new journal was started: files may be missing\n", shownArchive(p))
+	if c := st.CurrentCheckpoint(); c != nil {
+		fmt.Fprintf(out, "  %s   show what that would restore\n", env.command("checkpoint rollback "+st.PRD+" "+c.ID+" --files-only --dry-run"))
+	}
+}
