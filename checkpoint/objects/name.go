@@ -29,6 +29,15 @@ func parseDigest(digest string) (name, error) {
 
 func nameOf(sum []byte) name { return name(hex.EncodeToString(sum)) }
 
+// DigestOf returns the digest that a SHA-256 sum stands for.
+func DigestOf(sum []byte) string { return nameOf(sum).digest() }
+
+// IsDigest reports whether a text is a digest in its only valid spelling.
+func IsDigest(text string) bool {
+	_, err := parseDigest(text)
+	return err == nil
+}
+
 // IsHex reports whether a text consists of lower-case hex digits. It checks eight bytes at
 // a time, because validate and prune call it for each name of each checkpoint.
 func IsHex[T string | []byte](text T) bool {

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"prdrunner/checkpoint/workspace/tree"
+	"prdrunner/checkpoint/workspace/statcache"
 )
 
 // benchTree fills a directory with 5,000 files of 20 KB and one of 512 MB, none
@@ -64,7 +64,7 @@ func BenchmarkCapture(b *testing.B) {
 	places(b, func(b *testing.B, w *Workspace, dir string, o CaptureOptions) {
 		for b.Loop() {
 			b.StopTimer()
-			w.cache = tree.NewCache(nil, "", dir)
+			w.cache = statcache.New(nil, "", dir)
 			must(b, os.RemoveAll(filepath.Join(dir, ".state", "objects")))
 			b.StartTimer()
 			_, err := w.Capture(b.Context(), o)

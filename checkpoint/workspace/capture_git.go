@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"prdrunner/checkpoint/objects"
 	"prdrunner/checkpoint/workspace/git"
 	"prdrunner/checkpoint/workspace/tree"
 )
@@ -142,7 +143,7 @@ func (c *capture) hand(ctx context.Context, out *git.Writer, dirs *tree.Cursor, 
 		case errors.Is(err, git.ErrLength):
 			err = fmt.Errorf("read %s for git: %w", path, ErrUnstable)
 		}
-		return tree.DigestOf(sha.Sum(nil)), err
+		return objects.DigestOf(sha.Sum(nil)), err
 	})
 }
 

@@ -21,7 +21,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"prdrunner/checkpoint/workspace/git"
-	"prdrunner/checkpoint/workspace/tree"
+	"prdrunner/checkpoint/workspace/statcache"
 )
 
 // programs starts real programs.
@@ -310,7 +310,7 @@ func testCaptureGit(t *testing.T, sub string) {
 		target, err := w.Load(t.Context(), c.Listing)
 		must(t, err)
 		fresh := open(t, w.o)
-		fresh.cache = tree.NewCache(nil, "", dir)
+		fresh.cache = statcache.New(nil, "", dir)
 		now, err := fresh.Now(t.Context(), target.Patterns)
 		must(t, err)
 		if changes := Diff(now, target); len(changes) > 0 {

@@ -98,7 +98,7 @@ func (v *verifier) Read(p []byte) (int, error) {
 	n, err := v.r.Read(p)
 	_, _ = v.sha.Write(p[:n]) // a hash returns no error
 	v.n += int64(n)
-	if errors.Is(err, io.EOF) && (v.n != v.e.Size || tree.DigestOf(v.sha.Sum(nil)) != v.e.Digest) {
+	if errors.Is(err, io.EOF) && (v.n != v.e.Size || objects.DigestOf(v.sha.Sum(nil)) != v.e.Digest) {
 		err = v.wrong
 	}
 	return n, err

@@ -14,7 +14,9 @@ import (
 	"strings"
 	"sync"
 
+	"prdrunner/checkpoint/objects"
 	"prdrunner/checkpoint/workspace/git"
+	"prdrunner/checkpoint/workspace/statcache"
 	"prdrunner/checkpoint/workspace/tree"
 )
 
@@ -22,7 +24,7 @@ import (
 // It is safe for concurrent use.
 type files struct {
 	tree       *tree.Tree
-	cache      *tree.Cache
+	cache      *statcache.Cache
 	git        *git.Repository // nil outside a work tree
 	namesBlobs bool            // captures use git, so that git's names of files are needed
 	buffers    *buffers
@@ -48,7 +50,7 @@ func (f *found) forget() {
 
 func (f *found) isLink() bool { return f.entry.Mode == ModeSymlink }
 
-func (f *found) set(s tree.Sums) {
+func (f *found) set(s statcache.Sums) {
 	f.entry.Digest, f.blob = s.Digest, s.Blob
 	f.entry.Mode &^= s.MaskOnly
 }
@@ -80,7 +82,7 @@ func (in *files) lookAt(is tree.Status, at tree.Place, path string, withBlob fun
 		}
 		f.entry.Size, f.entry.Mode = int64(len(f.target)), ModeSymlink
 		sha := sha256.Sum256([]byte(f.target))
-		s := tree.Sums{Digest: tree.DigestOf(sha[:])}
+		s := statcache.Sums{Digest: objects.DigestOf(sha[:])}
 		if withBlob(f.entry.Size) {
 			s.Blob = in.blobOf(f.target)
 		}
@@ -114,7 +116,7 @@ func (in *files) hashInto(ctx context.Context, at tree.Place, f *found, withBlob
 			to = io.MultiWriter(h, too)
 		}
 		err := in.buffers.copy(to, r)
-		return tree.DigestOf(h.Sum(nil)), err
+		return objects.DigestOf(h.Sum(nil)), err
 	})
 }
 
@@ -122,7 +124,7 @@ func (in *files) hashInto(ctx context.Context, at tree.Place, f *found, withBlob
 // updates f and the cache with the results.
 func (in *files) readInto(ctx context.Context, at tree.Place, f *found, withBlob func(size int64) bool, consume func(r io.Reader, from *origin) (digest string, err error)) error {
 	began := in.cache.Now()
-	var s tree.Sums
+	var s statcache.Sums
 	var blob hash.Hash
 	info, err := in.read(ctx, at, func(r io.Reader, from *origin) (err error) {
 		if withBlob(from.size) {
@@ -142,7 +144,7 @@ func (in *files) readInto(ctx context.Context, at tree.Place, f *found, withBlob
 	}
 	f.entry.Mode, f.entry.Size = uint32(info.Mode().Perm()), info.Size()
 	f.set(s)
-	in.cache.Put(f.entry.Path, tree.StatOf(info), s, began)
+	in.cache.Put(f.entry.Path, statcache.StatOf(info), s, began)
 	return nil
 }
 
@@ -254,7 +256,7 @@ func (in *files) read(ctx context.Context, at tree.Place, consume func(r io.Read
 	if err != nil {
 		return nil, err
 	}
-	if counted.n != before.Size() || tree.StatOf(before) != tree.StatOf(after) {
+	if counted.n != before.Size() || statcache.StatOf(before) != statcache.StatOf(after) {
 		return nil, ErrUnstable
 	}
 	return before, nil

@@ -274,7 +274,7 @@ func (e *Entry) check() error {
 	if e.Size < 0 {
 		return fmt.Errorf("%q: %d is not a size", e.Path, e.Size)
 	}
-	if !tree.IsDigest(e.Digest) {
+	if !objects.IsDigest(e.Digest) {
 		return fmt.Errorf("%q: %q is not a digest", e.Path, e.Digest)
 	}
 	if e.Blob != "" && !e.hasBlobName() {

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"prdrunner/checkpoint/workspace/git"
+	"prdrunner/checkpoint/workspace/statcache"
 	"prdrunner/checkpoint/workspace/tree"
 )
 
@@ -228,7 +229,7 @@ func (r *refused) holds(ctx context.Context, w *Workspace, at tree.Place, f *fou
 	return r.digests[f.entry.Digest], nil
 }
 
-func refusedFiles(cache *tree.Cache) refused {
+func refusedFiles(cache *statcache.Cache) refused {
 	r := refused{paths: cache.RefusedFiles(), digests: map[string]bool{}}
 	for _, digest := range r.paths {
 		r.digests[digest] = true

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"prdrunner/checkpoint/store"
-	"prdrunner/checkpoint/workspace/tree"
+	"prdrunner/checkpoint/workspace/statcache"
 )
 
 // TestCacheServes: what was read once is not read again. It is proved by a
@@ -21,7 +21,7 @@ func TestCacheServes(t *testing.T) {
 	put(t, dir, "f", "one")
 	w := open(t, Options{Dir: dir})
 	describe(t, w, "f")
-	w.cache.Put("f", tree.StatOf(mustStat(t, filepath.Join(dir, "f"))), tree.Sums{Digest: shaOf("another")}, time.Now().Add(time.Minute))
+	w.cache.Put("f", statcache.StatOf(mustStat(t, filepath.Join(dir, "f"))), statcache.Sums{Digest: shaOf("another")}, time.Now().Add(time.Minute))
 	if got := describe(t, w, "f"); got.Digest != shaOf("another") {
 		t.Errorf("read again: %s", got.Digest)
 	}

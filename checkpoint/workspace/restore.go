@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"prdrunner/checkpoint/failpoint"
+	"prdrunner/checkpoint/workspace/statcache"
 	"prdrunner/checkpoint/workspace/tree"
 )
 
@@ -122,16 +123,16 @@ type restore struct {
 // item is a change to be carried out.
 type item struct {
 	Change
-	stat  tree.FileStat // of the file at the path
-	there bool          // a file, or an empty directory, is at the path and must be removed or replaced
-	done  bool          // the path needs no change any more
-	isDir bool          // a directory is at the path
-	odd   string        // why no capture can record the file at the path, so that it must not be replaced; "": it can be
+	stat  statcache.Stat // of the file at the path
+	there bool           // a file, or an empty directory, is at the path and must be removed or replaced
+	done  bool           // the path needs no change any more
+	isDir bool           // a directory is at the path
+	odd   string         // why no capture can record the file at the path, so that it must not be replaced; "": it can be
 
-	stage  string        // the temporary file's directory
-	temp   string        // the temporary file's name; "": none
-	staged tree.FileStat // the temporary file's stat once its bytes are durable
-	sums   tree.Sums     // of its bytes
+	stage  string         // the temporary file's directory
+	temp   string         // the temporary file's name; "": none
+	staged statcache.Stat // the temporary file's stat once its bytes are durable
+	sums   statcache.Sums // of its bytes
 }
 
 // removes reports whether the file at the path must be removed before anything is written.

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"prdrunner/checkpoint/failpoint"
+	"prdrunner/checkpoint/workspace/statcache"
 	"prdrunner/checkpoint/workspace/tree"
 )
 
@@ -103,7 +104,7 @@ func (r *restore) recheck(ctx context.Context, dir *os.Root, i *item) error {
 		return nil
 	case err != nil || !i.there:
 		return &ChangedError{Path: i.Path}
-	case tree.StatOf(info) == i.stat:
+	case statcache.StatOf(info) == i.stat:
 		return nil
 	}
 	return r.recheckContent(ctx, dir, i)
@@ -407,7 +408,7 @@ func (r *restore) verify(ctx context.Context) error {
 // it to the cache. It returns false unless the file's times were old enough at the rename
 // that any later write changes them.
 func (r *restore) isAsWritten(c *tree.Cursor, i *item) bool {
-	if i.temp == "" || !r.w.cache.IsSettled(tree.FileStat{Mtime: i.staged.Mtime}, r.renamed) {
+	if i.temp == "" || !r.w.cache.IsSettled(statcache.Stat{Mtime: i.staged.Mtime}, r.renamed) {
 		return false
 	}
 	began := r.w.cache.Now()

@@ -15,7 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"prdrunner/checkpoint/workspace/tree"
+	"prdrunner/checkpoint/workspace/statcache"
 )
 
 // flipping is a context that makes a directory a link to another one when it is
@@ -81,7 +81,7 @@ func stand(t *testing.T, dir string) map[string]string {
 		}
 		info, err := os.Lstat(path)
 		if err == nil {
-			all[path] = fmt.Sprintf("%v %+v", info.Mode(), tree.StatOf(info))
+			all[path] = fmt.Sprintf("%v %+v", info.Mode(), statcache.StatOf(info))
 		}
 		return err
 	}))

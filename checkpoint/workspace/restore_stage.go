@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"prdrunner/checkpoint/failpoint"
+	"prdrunner/checkpoint/workspace/statcache"
 	"prdrunner/checkpoint/workspace/tree"
 )
 
@@ -162,7 +163,7 @@ func (r *restore) write(ctx context.Context, s *source, dir *os.Root, i *item, f
 		}
 		info, err := dir.Lstat(i.temp)
 		if err == nil {
-			i.staged = tree.StatOf(info)
+			i.staged = statcache.StatOf(info)
 		}
 		return err
 	}
@@ -173,7 +174,7 @@ func (r *restore) write(ctx context.Context, s *source, dir *os.Root, i *item, f
 	err = failpoint.Before(failpoint.Write, i.temp)
 	if err == nil {
 		err = s.fill(ctx, *i.To, f)
-		i.sums = tree.Sums{Digest: i.To.Digest, Blob: s.blob}
+		i.sums = statcache.Sums{Digest: i.To.Digest, Blob: s.blob}
 	}
 	if err == nil {
 		err = setMode(f, fs.FileMode(i.To.Mode&0o777))
@@ -183,7 +184,7 @@ func (r *restore) write(ctx context.Context, s *source, dir *os.Root, i *item, f
 		_ = dir.Remove(i.temp) // err is more important
 		return err
 	}
-	flush.add(written{f, func(info fs.FileInfo) { i.staged = tree.StatOf(info) }})
+	flush.add(written{f, func(info fs.FileInfo) { i.staged = statcache.StatOf(info) }})
 	return nil
 }
 

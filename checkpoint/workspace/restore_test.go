@@ -25,6 +25,7 @@ import (
 
 	"prdrunner/checkpoint/objects"
 	"prdrunner/checkpoint/store"
+	"prdrunner/checkpoint/workspace/statcache"
 	"prdrunner/checkpoint/workspace/tree"
 )
 
@@ -413,7 +414,7 @@ func TestRecheck(t *testing.T) {
 	w, dir := keeper(t)
 	put(t, dir, "f", "x")
 	r := &restore{w: w}
-	i := &item{Change: Change{Path: "f", From: &Entry{Path: "f", Mode: 0o644, Size: 1, Digest: shaOf("x")}}, there: true, stat: tree.StatOf(mustStat(t, filepath.Join(dir, "f")))}
+	i := &item{Change: Change{Path: "f", From: &Entry{Path: "f", Mode: 0o644, Size: 1, Digest: shaOf("x")}}, there: true, stat: statcache.StatOf(mustStat(t, filepath.Join(dir, "f")))}
 	must(t, r.recheck(t.Context(), w.tree.Root(), i))
 	var changed *ChangedError
 	if err := r.recheck(t.Context(), w.tree.Root(), &item{Change: Change{Path: "f"}}); !errors.As(err, &changed) {
@@ -462,7 +463,7 @@ func TestIsAsWritten(t *testing.T) {
 			put(t, dir, "f", "x")
 			must(t, os.Chtimes(path, time.Time{}, time.Now().Add(-time.Second)))
 			e := Entry{Path: "f", Mode: 0o644, Size: 1, Digest: shaOf("x")}
-			i := &item{Change: Change{Path: "f", To: &e}, temp: "t", staged: tree.StatOf(mustStat(t, path)), sums: tree.Sums{Digest: e.Digest}}
+			i := &item{Change: Change{Path: "f", To: &e}, temp: "t", staged: statcache.StatOf(mustStat(t, path)), sums: statcache.Sums{Digest: e.Digest}}
 			r := &restore{w: w, items: []*item{i}, renamed: time.Now()}
 			must(t, c.meanwhile(w, r, path))
 			at := w.tree.Cursor()
@@ -511,7 +512,7 @@ func TestRestoreMany(t *testing.T) {
 		t.Fatalf("restored %d of %d, %v", r.written.Load(), len(paths), err)
 	}
 	for _, i := range r.items {
-		if i.staged == (tree.FileStat{}) {
+		if i.staged == (statcache.Stat{}) {
 			t.Errorf("%s was not synced", i.Path)
 		}
 	}

@@ -34,7 +34,7 @@ func (s *source) clone(ctx context.Context, e Entry, to *os.File) (bool, error) 
 	if err := s.from.buffers.copy(sha, &contextReader{ctx: ctx, r: to}); err != nil {
 		return false, err
 	}
-	return tree.DigestOf(sha.Sum(nil)) == e.Digest, nil
+	return objects.DigestOf(sha.Sum(nil)) == e.Digest, nil
 }
 
 // writeAny writes the bytes of an entry, verified when it returns nil. If git's blob is
@@ -102,7 +102,7 @@ func (s *source) writeBlob(ctx context.Context, e Entry, to io.Writer) (done boo
 		return false, context.Cause(ctx)
 	case errors.Is(err, fs.ErrNotExist):
 		return false, nil
-	case err != nil, tree.DigestOf(sha.Sum(nil)) != e.Digest:
+	case err != nil, objects.DigestOf(sha.Sum(nil)) != e.Digest:
 		return false, &DamagedError{Entry: e, Err: err}
 	}
 	return true, nil

@@ -11,8 +11,9 @@
 // such as a pipe or another repository. It is missing if a capture names it and its bytes
 // are lost or damaged.
 //
-// Git's commands belong in package git, and finding files in package tree. Every access
-// goes through an os.Root, so that no link and no pattern leads outside.
+// Git's commands belong in package git, finding files in package tree, and digests of
+// unchanged files in package statcache. Every access goes through an os.Root, so that no
+// link and no pattern leads outside.
 package workspace
 
 import (
@@ -23,6 +24,7 @@ import (
 	"prdrunner/checkpoint/objects"
 	"prdrunner/checkpoint/store"
 	"prdrunner/checkpoint/workspace/git"
+	"prdrunner/checkpoint/workspace/statcache"
 	"prdrunner/checkpoint/workspace/tree"
 )
 
@@ -90,7 +92,7 @@ const (
 type Workspace struct {
 	o        Options
 	tree     *tree.Tree
-	cache    *tree.Cache
+	cache    *statcache.Cache
 	files    *files
 	contents *Contents
 	secret   *sensitivity
@@ -104,7 +106,7 @@ func Open(o Options) (*Workspace, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the workspace: %w", err)
 	}
-	cache, buffers := tree.NewCache(o.FS, o.Cache, o.Dir), newBuffers()
+	cache, buffers := statcache.New(o.FS, o.Cache, o.Dir), newBuffers()
 	return &Workspace{
 		o: o, tree: t, cache: cache,
 		files:    &files{tree: t, cache: cache, git: o.Git, namesBlobs: o.usedGit() != nil, buffers: buffers},

@@ -4,15 +4,19 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+
+	"prdrunner/checkpoint/workspace/statcache"
 )
 
 // Status is the status of a file or link. Links are not followed.
 type Status struct {
 	Mode fs.FileMode // kind and permissions
-	Stat FileStat
+	Stat statcache.Stat
 }
 
-func statusOf(info fs.FileInfo) Status { return Status{Mode: info.Mode(), Stat: StatOf(info)} }
+func statusOf(info fs.FileInfo) Status {
+	return Status{Mode: info.Mode(), Stat: statcache.StatOf(info)}
+}
 
 // Status returns the status of the file at a place. For many places in one directory it
 // makes one system call each.

@@ -1,12 +1,12 @@
-// Package tree finds the files below a directory, and caches their digests.
+// Package tree finds the files below a directory.
 //
-// It holds the walk, globs and their exclusions, symbolic links, the cursor that opens
-// directories without following a link, and the cache of digests by stat. Captures and git
-// do not belong here.
+// It holds the walk, globs and their exclusions, symbolic links, and the cursor that opens
+// directories without following a link. Digests of files belong in package statcache,
+// captures and git in package workspace.
 //
 // Begin with Open, which returns a Tree. Its Match returns the files that patterns match,
-// also behind links; Walk follows no link. Cursor opens the directories of many sorted
-// paths. NewCache returns the stat cache.
+// also behind links; Walk follows no link. A Cursor opens the directories of many sorted
+// paths; a Place is a file in one of them. Parent, Parents and IsBelow work on paths.
 package tree
 
 import (

@@ -1,4 +1,4 @@
-package tree
+package statcache
 
 import (
 	"bytes"
@@ -20,7 +20,7 @@ type knownFiles struct {
 // knownFile is a decoded entry. It refers to the data of knownFiles.
 type knownFile struct {
 	path []byte
-	stat FileStat
+	stat Stat
 	mask uint32
 	sha  []byte
 	blob []byte // empty: not computed
@@ -90,7 +90,7 @@ type cacheReader struct {
 func (r *cacheReader) file() knownFile {
 	return knownFile{
 		path: r.bytes(),
-		stat: FileStat{Size: r.varint(), Mtime: r.fixed(), Ctime: r.fixed(), Inode: r.uvarint(), device: r.uvarint()},
+		stat: Stat{Size: r.varint(), Mtime: r.fixed(), Ctime: r.fixed(), Inode: r.uvarint(), device: r.uvarint()},
 		mask: uint32(r.uvarint()) & 0o070,
 		sha:  r.take(sha256.Size),
 		blob: r.bytes(),

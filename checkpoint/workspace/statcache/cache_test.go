@@ -1,4 +1,4 @@
-package tree
+package statcache
 
 import (
 	"bytes"
@@ -11,29 +11,30 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"prdrunner/checkpoint/objects"
 	"prdrunner/checkpoint/store"
 )
 
 // lookUp returns the digest of a file from the cache, which it tells what it reads.
 func lookUp(t *testing.T, c *Cache, path string) string {
 	t.Helper()
-	name := filepath.Join(c.root, Native(path))
+	name := filepath.Join(c.root, filepath.FromSlash(path))
 	info, err := os.Lstat(name)
-	must(t, err)
+	check(t, err)
 	if known, ok := c.Get(path, StatOf(info), false, new(int)); ok {
 		return known.Digest
 	}
 	began := c.Now()
 	data, err := os.ReadFile(name)
-	must(t, err)
-	c.Put(path, StatOf(info), Sums{Digest: shaOf(string(data))}, began)
-	return shaOf(string(data))
+	check(t, err)
+	c.Put(path, StatOf(info), Sums{Digest: digestOf(string(data))}, began)
+	return digestOf(string(data))
 }
 
 // cacheAt returns a cache whose clock runs ahead, so that files that were just written
 // count as old enough to be remembered.
 func cacheAt(dir string, fsys store.FS) *Cache {
-	c := NewCache(fsys, "/cache", dir)
+	c := New(fsys, "/cache", dir)
 	c.Now = func() time.Time { return time.Now().Add(time.Minute) }
 	return c
 }
@@ -43,13 +44,13 @@ func cacheAt(dir string, fsys store.FS) *Cache {
 func changeSilently(t *testing.T, name, data string) {
 	t.Helper()
 	info, err := os.Stat(name)
-	must(t, err)
+	check(t, err)
 	f, err := os.OpenFile(name, os.O_WRONLY, 0)
-	must(t, err)
+	check(t, err)
 	_, err = f.WriteString(data)
-	must(t, err)
-	must(t, f.Close())
-	must(t, os.Chtimes(name, time.Time{}, info.ModTime()))
+	check(t, err)
+	check(t, f.Close())
+	check(t, os.Chtimes(name, time.Time{}, info.ModTime()))
 }
 
 // TestCacheNoticesSetBackTimes: the time of a file's status can't be set.
@@ -57,15 +58,15 @@ func TestCacheNoticesSetBackTimes(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	info, err := os.Stat(dir)
-	must(t, err)
+	check(t, err)
 	if StatOf(info).Ctime == 0 {
 		t.Skip("no such time here")
 	}
-	put(t, dir, "f", "one")
+	writeFile(t, dir, "f", "one")
 	c := cacheAt(dir, nil)
 	lookUp(t, c, "f")
 	changeSilently(t, filepath.Join(dir, "f"), "two")
-	if got := lookUp(t, c, "f"); got != shaOf("two") {
+	if got := lookUp(t, c, "f"); got != digestOf("two") {
 		t.Error("the change was not noticed")
 	}
 }
@@ -88,7 +89,7 @@ func TestSettled(t *testing.T) {
 		{"whole seconds, old", 3 * second, 3 * second, 6 * second, true},
 		{"whole second by touch", 3 * second, 3*second + 1, 4 * second, true},
 	} {
-		if got := settled(FileStat{Mtime: test.mtime, Ctime: test.ctime}, time.Unix(0, test.at)); got != test.want {
+		if got := settled(Stat{Mtime: test.mtime, Ctime: test.ctime}, time.Unix(0, test.at)); got != test.want {
 			t.Errorf("%s: %v", test.name, got)
 		}
 	}
@@ -108,7 +109,7 @@ func TestCacheFile(t *testing.T) {
 	dir, fsys := t.TempDir(), store.NewMemory()
 	names := []string{"a", "new\nline", "bad\xff", "dir/deep/f"}
 	for _, name := range names {
-		put(t, dir, name, name)
+		writeFile(t, dir, name, name)
 	}
 	first := cacheAt(dir, fsys)
 	for _, name := range names {
@@ -117,23 +118,23 @@ func TestCacheFile(t *testing.T) {
 	if !first.HasNews() {
 		t.Skip("not kept here: the running kernel has no name")
 	}
-	must(t, first.Save())
+	check(t, first.Save())
 
 	again := cacheAt(dir, fsys)
-	must(t, os.Remove(filepath.Join(dir, "a")))
+	check(t, os.Remove(filepath.Join(dir, "a")))
 	for _, name := range names[1:] {
 		lookUp(t, again, name)
 		i, known := again.known.find(name, 0)
-		if e := entriesIn(again)[name]; !known || !again.used[i].Load() || e.read != 0 || e.sums.Digest != shaOf(name) {
+		if e := entriesIn(again)[name]; !known || !again.used[i].Load() || e.read != 0 || e.sums.Digest != digestOf(name) {
 			t.Errorf("%q was read again: %+v", name, e)
 		}
 	}
 	again.MarkSurveyed()
 	again.Drop(again.Unseen())
-	put(t, dir, "b", "b")
+	writeFile(t, dir, "b", "b")
 	lookUp(t, again, "b")
-	again.Refuse("secret", shaOf("secret"))
-	must(t, again.Save())
+	again.Refuse("secret", digestOf("secret"))
+	check(t, again.Save())
 	third := cacheAt(dir, fsys)
 	lookUp(t, third, "b")
 	if _, ok := entriesIn(third)["a"]; ok || len(third.known.begins) != len(names) {
@@ -141,7 +142,7 @@ func TestCacheFile(t *testing.T) {
 	}
 
 	data, err := store.ReadFile(fsys, "/cache")
-	must(t, err)
+	check(t, err)
 	for name, c := range map[string]*Cache{
 		"another boot":      {root: third.root, boot: "another"},
 		"another directory": {root: "/elsewhere", boot: third.boot},
@@ -157,13 +158,13 @@ func TestCacheFile(t *testing.T) {
 	// One of another version is made anew: nothing is lost but time.
 	later := bytes.Replace(data, []byte(cacheMagic), []byte("runner stat cache 9\n"), 1)
 	sum := sha256.Sum256(later[:len(later)-sha256.Size])
-	must(t, store.WriteFile(fsys, "/cache", append(later[:len(later)-len(sum)], sum[:]...)))
+	check(t, store.WriteFile(fsys, "/cache", append(later[:len(later)-len(sum)], sum[:]...)))
 	anew := cacheAt(dir, fsys)
 	lookUp(t, anew, "b")
 	if n := len(entriesIn(anew)); n != 1 {
 		t.Errorf("%d files are known from another version", n)
 	}
-	must(t, anew.Save())
+	check(t, anew.Save())
 	if now, err := store.ReadFile(fsys, "/cache"); err != nil || !bytes.HasPrefix(now, []byte(cacheMagic)) {
 		t.Errorf("it was not made anew: %v", err)
 	}
@@ -183,9 +184,9 @@ func TestCacheFile(t *testing.T) {
 // than they are.
 func TestCacheClock(t *testing.T) {
 	t.Parallel()
-	c := NewCache(nil, "", "/w")
-	stat := FileStat{Mtime: time.Unix(100, 1).UnixNano()}
-	some := Sums{Digest: shaOf("some")}
+	c := New(nil, "", "/w")
+	stat := Stat{Mtime: time.Unix(100, 1).UnixNano()}
+	some := Sums{Digest: digestOf("some")}
 	c.Put("f", stat, some, time.Unix(101, 0))
 	if _, ok := c.Get("f", stat, false, new(int)); !ok {
 		t.Error("not remembered")
@@ -204,8 +205,8 @@ func TestCacheClock(t *testing.T) {
 // the sum is looked at, with a sound one: what is trusted stays the same when it
 // is written and read again.
 func FuzzCacheFile(f *testing.F) {
-	seeded := &Cache{root: "/ws", boot: "b", refused: map[string]string{"b": shaOf("")}, since: map[string]cached{
-		"a\xff": {path: "a\xff", stat: FileStat{Size: 3, Mtime: 5, Inode: 7}, sums: Sums{Digest: shaOf(""), Blob: "ab"}},
+	seeded := &Cache{root: "/ws", boot: "b", refused: map[string]string{"b": digestOf("")}, since: map[string]cached{
+		"a\xff": {path: "a\xff", stat: Stat{Size: 3, Mtime: 5, Inode: 7}, sums: Sums{Digest: digestOf(""), Blob: "ab"}},
 	}}
 	seed := seeded.encode()
 	f.Add(seed[:len(seed)-sha256.Size])
@@ -225,7 +226,7 @@ func FuzzCacheFile(f *testing.F) {
 				t.Fatal("what was written can't be read")
 			}
 			c.adopt(again)
-			if diff := cmp.Diff(read, slices.Collect(c.all()), cmp.AllowUnexported(cached{}, FileStat{}, Sums{})); diff != "" {
+			if diff := cmp.Diff(read, slices.Collect(c.all()), cmp.AllowUnexported(cached{}, Stat{}, Sums{})); diff != "" {
 				t.Fatalf("(-read +written and read):\n%s", diff)
 			}
 			if diff := cmp.Diff(content.refused, again.refused); diff != "" {
@@ -233,4 +234,24 @@ func FuzzCacheFile(f *testing.F) {
 			}
 		}
 	})
+}
+
+// writeFile writes a file, and the directories above it.
+func writeFile(t testing.TB, dir, path, data string) {
+	t.Helper()
+	name := filepath.Join(dir, filepath.FromSlash(path))
+	check(t, os.MkdirAll(filepath.Dir(name), 0o755))
+	check(t, os.WriteFile(name, []byte(data), 0o644))
+}
+
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func digestOf(data string) string {
+	sum := sha256.Sum256([]byte(data))
+	return objects.DigestOf(sum[:])
 }

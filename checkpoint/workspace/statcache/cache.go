@@ -1,4 +1,13 @@
-package tree
+// Package statcache caches the digests of files by their stat, so that an unchanged file is
+// not read again.
+//
+// It knows files only by path and stat: which files there are belongs in package tree, and
+// which digests a capture needs in package workspace.
+//
+// Begin with New, which returns a Cache. Get and Put look up and record one file, Distrust
+// drops files that are about to be overwritten, and Save writes the cache to the state
+// directory. StatOf returns the Stat of a file.
+package statcache
 
 import (
 	"iter"
@@ -11,9 +20,9 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// FileStat tells whether the content of a file may have changed, without reading it. Times
+// Stat tells whether the content of a file may have changed, without reading it. Times
 // are nanoseconds since 1970.
-type FileStat struct {
+type Stat struct {
 	Size          int64
 	Mtime, Ctime  int64
 	Inode, device uint64
@@ -29,7 +38,7 @@ type Sums struct {
 // cached is the cache's entry of a file.
 type cached struct {
 	path string
-	stat FileStat
+	stat Stat
 	sums Sums
 	read int64 // when this process read it; 0: an earlier process did
 }
@@ -77,9 +86,9 @@ type Cache struct {
 	changed bool              // whether there are changes since the cache was loaded or saved
 }
 
-// NewCache returns a cache of the files below dir. It is saved in the file at path of
+// New returns a cache of the files below dir. It is saved in the file at path of
 // fsys. If either is not given, the cache serves only this process.
-func NewCache(fsys store.FS, path, dir string) *Cache {
+func New(fsys store.FS, path, dir string) *Cache {
 	c := &Cache{fs: fsys, root: filepath.Clean(dir), boot: bootID(), Now: time.Now}
 	if fsys != nil && c.boot != "" {
 		c.path = path
@@ -97,7 +106,7 @@ func (c *Cache) MarkSurveyed() { c.surveyed.Store(true) }
 // Get returns the digests of a file if they are known. With withBlob, git's name of the
 // bytes must be known, too. near is the probable index of the file among the loaded
 // entries; Get sets it to that of the next file.
-func (c *Cache) Get(path string, stat FileStat, withBlob bool, near *int) (Sums, bool) {
+func (c *Cache) Get(path string, stat Stat, withBlob bool, near *int) (Sums, bool) {
 	c.LoadOnce()
 	if e, better := c.learned(path); better {
 		if e.sums.Digest == "" || e.stat != stat || withBlob && e.sums.Blob == "" {
@@ -134,7 +143,7 @@ func (c *Cache) learned(path string) (e cached, ok bool) {
 
 // Put adds the digests of a file that no process changed while it was read. began is the
 // time at which reading began.
-func (c *Cache) Put(path string, stat FileStat, s Sums, began time.Time) {
+func (c *Cache) Put(path string, stat Stat, s Sums, began time.Time) {
 	c.LoadOnce()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -147,7 +156,7 @@ func (c *Cache) Put(path string, stat FileStat, s Sums, began time.Time) {
 
 // IsSettled reports what settled does for a time of this machine's clock, which may differ
 // from the file system's.
-func (c *Cache) IsSettled(stat FileStat, at time.Time) bool {
+func (c *Cache) IsSettled(stat Stat, at time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return settled(stat, at.Add(-c.behind))
@@ -197,7 +206,7 @@ func (c *Cache) all() iter.Seq[cached] {
 }
 
 // settled reports whether every write to a file after the given time changes its times.
-func settled(stat FileStat, at time.Time) bool {
+func settled(stat Stat, at time.Time) bool {
 	margin := fineMargin
 	if stat.Mtime%int64(time.Second) == 0 && stat.Ctime%int64(time.Second) == 0 {
 		margin = coarseMargin

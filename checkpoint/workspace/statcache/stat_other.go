@@ -1,13 +1,13 @@
 //go:build !linux && !darwin
 
-package tree
+package statcache
 
 import "io/fs"
 
-// StatOf returns the FileStat of a file. Without a ctime, it does not show the change of a
+// StatOf returns the Stat of a file. Without a ctime, it does not show the change of a
 // file whose size stays the same and whose time is set back.
-func StatOf(info fs.FileInfo) FileStat {
-	return FileStat{Size: info.Size(), Mtime: info.ModTime().UnixNano()}
+func StatOf(info fs.FileInfo) Stat {
+	return Stat{Size: info.Size(), Mtime: info.ModTime().UnixNano()}
 }
 
 // bootID returns "", since the kernel has no identifier on this system. So the cache is

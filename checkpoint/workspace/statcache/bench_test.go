@@ -1,4 +1,4 @@
-package tree
+package statcache
 
 import (
 	"fmt"
@@ -8,10 +8,10 @@ import (
 
 // BenchmarkCacheLoad loads what is known of 50,000 files.
 func BenchmarkCacheLoad(b *testing.B) {
-	c := NewCache(nil, "", "/w")
+	c := New(nil, "", "/w")
 	for i := range 50_000 {
-		stat := FileStat{Size: 1000, Mtime: int64(i), Ctime: int64(i), Inode: uint64(i), device: 1}
-		c.Put(fmt.Sprintf("some/directory/of/a/project/d%d/file%d.go", i%100, i), stat, Sums{Digest: shaOf("some"), Blob: "0123456789012345678901234567890123456789"}, time.Unix(1e9, 0))
+		stat := Stat{Size: 1000, Mtime: int64(i), Ctime: int64(i), Inode: uint64(i), device: 1}
+		c.Put(fmt.Sprintf("some/directory/of/a/project/d%d/file%d.go", i%100, i), stat, Sums{Digest: digestOf("some"), Blob: "0123456789012345678901234567890123456789"}, time.Unix(1e9, 0))
 	}
 	data := c.encode()
 	b.SetBytes(int64(len(data)))

@@ -1,4 +1,4 @@
-package tree
+package statcache
 
 import (
 	"bytes"
@@ -6,12 +6,14 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
 
+	"prdrunner/checkpoint/objects"
 	"prdrunner/checkpoint/store"
 )
 
@@ -200,4 +202,16 @@ func (c *Cache) decode(data []byte) (content cacheContent, ok bool) {
 		content.known, r.bad = indexFiles(r.data[r.at:])
 	}
 	return content, !r.bad
+}
+
+// digestPrefix begins every digest; 64 hex digits follow.
+const digestPrefix = "sha256:"
+
+// parseDigest returns the bytes of a digest.
+func parseDigest(digest string) (sha [sha256.Size]byte, err error) {
+	if !objects.IsDigest(digest) {
+		return sha, fmt.Errorf("%q is not a digest", digest)
+	}
+	_, err = hex.Decode(sha[:], []byte(digest[len(digestPrefix):]))
+	return sha, err
 }

@@ -1,4 +1,4 @@
-package tree
+package statcache
 
 import (
 	"io/fs"
@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// StatOf returns the FileStat of a file.
-func StatOf(info fs.FileInfo) FileStat {
-	s := FileStat{Size: info.Size(), Mtime: info.ModTime().UnixNano()}
+// StatOf returns the Stat of a file.
+func StatOf(info fs.FileInfo) Stat {
+	s := Stat{Size: info.Size(), Mtime: info.ModTime().UnixNano()}
 	if sys, ok := info.Sys().(*syscall.Stat_t); ok {
 		s.Ctime, s.Inode, s.device = sys.Ctimespec.Nano(), sys.Ino, uint64(sys.Dev)
 	}
