@@ -65,7 +65,7 @@ type LackingError struct{ Lacking []Lacking }
 func (e *LackingError) Error() string {
 	const named = 5
 	var b strings.Builder
-	b.WriteString("it would lack what can be had from nowhere")
+	b.WriteString("the archive would lack bytes that are lost")
 	for _, l := range e.Lacking[:min(named, len(e.Lacking))] {
 		fmt.Fprintf(&b, "; %s: %s", l.What, l.Reason)
 	}

@@ -188,7 +188,7 @@ func (x *Session) carryOut(ctx context.Context, p *Pruned, reason string) error 
 }
 
 // unplanned is the reason for keeping what the user's plan does not remove.
-const unplanned = "nobody has agreed that it goes"
+const unplanned = "the user has not agreed to remove it"
 
 // removedIDs returns the IDs of what a plan removes, nil if there is no plan.
 func (p *Pruned) removedIDs() map[string]bool {

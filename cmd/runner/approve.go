@@ -265,7 +265,7 @@ func gatesOf(st *state.State) func(yield func(*state.Gate) bool) {
 // document written by hand.
 func handWritten(prd string) error {
 	return withHint(usageErrorf("%s has no session, only a document written by hand", prd),
-		fmt.Sprintf("`runner build %s --resume` goes on from it", prd))
+		fmt.Sprintf("`runner build %s --resume` continues from it", prd))
 }
 
 // errNotRunning reports that a session has no owner to hand a request to.

@@ -503,10 +503,10 @@ func buildError(env *environment, st *state.State, prd string, command func(flag
 	case isA[*runner.ImportError](err):
 		return withHint(&usageError{err: err}, fmt.Sprintf("correct %s.json, or `runner %s` starts without it", prd, command(" --fresh")))
 	case errors.As(err, &gone):
-		return withHint(err, fmt.Sprintf("`git branch %s %s` brings it back; `runner %s --on-stale proceed` goes on without it, `runner %s` starts over",
+		return withHint(err, fmt.Sprintf("`git branch %s %s` brings it back; `runner %s --on-stale proceed` continues without it, `runner %s` starts over",
 			text.ShellWord(gone.Branch), gone.Commit, resume, command(" --fresh")))
 	case errors.Is(err, runner.ErrStale):
-		return withHint(err, fmt.Sprintf("`runner %s --on-stale proceed` goes on anyway", resume))
+		return withHint(err, fmt.Sprintf("`runner %s --on-stale proceed` continues anyway", resume))
 	case isA[*runner.UnkeptError](err):
 		return withHint(err, "move it away; what is missing is restored, or made again")
 	case errors.As(err, &conflict) && conflict.Rerun:

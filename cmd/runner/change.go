@@ -208,7 +208,7 @@ func lockHint(prd string, err error) error {
 		return withHint(err, "`runner status` shows what is running in it; when that has ended, run the command again")
 	}
 	if locked.Stopped {
-		return withHint(err, fmt.Sprintf("`kill -CONT %d` lets it go on; then run the command again", locked.Holder.PID))
+		return withHint(err, fmt.Sprintf("`kill -CONT %d` lets it continue; then run the command again", locked.Holder.PID))
 	}
 	return withHint(err, fmt.Sprintf("`runner status %[1]s` shows its state, `runner logs %[1]s -f` its output", prd))
 }

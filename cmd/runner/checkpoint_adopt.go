@@ -50,7 +50,7 @@ func runCheckpointAdopt(ctx context.Context, env *environment, o checkpointImpor
 	case snap.Owner != nil:
 		return lockedBy(o.adopt, *snap.Owner)
 	case snap.State == nil:
-		return withHint(handWritten(o.adopt), fmt.Sprintf("read it; then `git rm --cached %s` takes it out of git, and a build goes on from it", env.display(untrusted.Path)))
+		return withHint(handWritten(o.adopt), fmt.Sprintf("read it; then `git rm --cached %s` takes it out of git, and a build continues from it", env.display(untrusted.Path)))
 	}
 	result := adoptResult{FormatVersion: outputFormat, PRD: o.adopt, Session: snap.State.Session, DryRun: o.dryRun, Untracked: untrusted.Tracked}
 	if o.dryRun {
@@ -90,7 +90,7 @@ func writeAdopted(env *environment, o checkpointImportOptions, result adoptResul
 		return nil
 	}
 	fmt.Fprintf(env.stdout, "Took %s out of git's index; the next commit has them no more\n", files)
-	fmt.Fprintf(env.stdout, "Go on: %s\n", env.command("build "+result.PRD+" --resume"))
+	fmt.Fprintf(env.stdout, "Resume it: %s\n", env.command("build "+result.PRD+" --resume"))
 	return nil
 }
 

@@ -297,7 +297,7 @@ func importHint(prd string, err error) error {
 	hint := "--replace archives it under failed/, or in its history if it is complete, and takes this one"
 	if conflict.Relation == checkpoint.RelationOlder {
 		hint = "--replace archives it and takes the older one"
-		for _, s := range suggestResume(conflict.Here, "", "goes on with it") {
+		for _, s := range suggestResume(conflict.Here, "", "resumes it") {
 			hint = fmt.Sprintf("`runner %s` %s; %s", s.command, s.purpose, hint)
 		}
 	}

@@ -200,7 +200,7 @@ func writeImported(w io.Writer, i *importing, r importResult) error {
 	}
 	b.WriteString("\nNext:\n")
 	writeSuggestions(&b, i.env, suggestion{"checkpoint validate " + r.PRD + " --deep", "read every byte of it once"})
-	writeSuggestions(&b, i.env, suggestResume(i.archive.State, "", "go on with it")...)
+	writeSuggestions(&b, i.env, suggestResume(i.archive.State, "", "resume it")...)
 	fmt.Fprintf(&b, "%s\n", rule)
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -333,7 +333,7 @@ func showJournalRebuild(env *environment, o checkpointRebuildOptions, r *checkpo
 	if r.Kept != "" {
 		var b strings.Builder
 		writeSuggestions(&b, env, suggestion{"status " + o.prd, "show its state"})
-		writeSuggestions(&b, env, suggestResume(r.State(), "", "go on from there")...)
+		writeSuggestions(&b, env, suggestResume(r.State(), "", "resume from there")...)
 		fmt.Fprintf(out, "The old files are kept in %s\nNext:\n%s", env.display(r.Kept), b.String())
 	}
 }

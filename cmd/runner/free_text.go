@@ -27,11 +27,11 @@ func maskFreeText(env *environment, cmd *cobra.Command, args []string) error {
 	}
 	cfg, err := loadConfig(env)
 	if err != nil || checkPRD(env, cfg, args[0]) != nil {
-		return nil //nolint:nilerr // the command comes to the same, and says so as its own
+		return nil //nolint:nilerr // the command meets the same error, and reports it
 	}
 	store, err := openStore(env, cfg, args[0])
 	if err != nil {
-		return nil //nolint:nilerr // likewise
+		return nil //nolint:nilerr // the command meets the same error, and reports it
 	}
 	masker, err := knownSecrets(env, cfg, store, named(args[0], cmd.Flags()))
 	if err != nil {

@@ -33,7 +33,7 @@ func questions() map[string][]question {
 	}
 	handWritten := situations()["written by hand"]
 	damaged := situations()["damaged"]
-	const both = "`runner build PRD-001 --resume` goes on with it, `runner build PRD-001 --fresh` archives it"
+	const both = "`runner build PRD-001 --resume` resumes it, `runner build PRD-001 --fresh` archives it"
 	return map[string][]question{
 		"runner build": {
 			{"an unfinished session", (*place).failed, "build PRD-001", 2, both, true},
@@ -51,7 +51,7 @@ func questions() map[string][]question {
 			{"an edited artifact, with --yes", edited, "build PRD-001 --resume --yes", 5, "--on-conflict keep", false},
 			{"a changed document", stale, "build PRD-001 --resume", 5, "--on-stale proceed", false},
 			{"a changed document, with --yes", stale, "build PRD-001 --resume --yes", 5, "--on-stale proceed", false},
-			{"a killed session that is gone on with", (*place).killed, "build PRD-001 --resume", 1, "was running, and how it ended is not on record; going on", false},
+			{"a killed session that is gone on with", (*place).killed, "build PRD-001 --resume", 1, "was running, and how it ended is not on record; resuming", false},
 			{"a failed session that is gone on with", (*place).failed, "build PRD-001 --resume", 1, "PRD-001 failed: mend: main.go:3: ", false},
 		},
 		"runner abandon": {

@@ -2,13 +2,20 @@
 // durably.
 //
 // Each command is one file: a constructor newXxxCommand, a struct xxxOptions
-// that its flags fill, and a function run(ctx, options). main makes an environment
-// (env.go), which holds the process's streams, environment variables and clock,
-// and passes it to every command. A config (config.go) holds the user's
-// configuration. One switch (exit.go) maps errors to exit codes. The commands
-// hold no logic of their own: they read flags, make one call into
-// prdrunner/runner, prdrunner/pipeline or prdrunner/checkpoint, and show the
-// result.
+// that its flags fill, and a function runXxx(ctx, env, options), which makes one call
+// into prdrunner/runner, prdrunner/pipeline or prdrunner/checkpoint and shows the result.
+// root.go lists the commands. Where to begin:
+//
+//   - env.go: environment, the process's streams, environment variables and clock, which
+//     main passes to every command;
+//   - change.go: target, through which every command changes a session: lock, finish what
+//     was cut short, record in the audit log, do, close;
+//   - status.go: how commands find and read a session without changing it;
+//   - start.go: how a build decides whether it begins, resumes or refuses;
+//   - exit.go: the one switch that maps errors to exit codes.
+//
+// What the user has set is in package config. What a run does is decided in
+// prdrunner/runner; nothing here decides about workstreams, gates or checkpoints.
 package main
 
 import (

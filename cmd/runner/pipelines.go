@@ -245,7 +245,7 @@ func pipelinePath(env *environment, cfg *config.Config, ref pipelineRef) (string
 		hint = fmt.Sprintf("there are pipelines of %s; %s", strings.Join(known, ", "), hint)
 	}
 	if file := ranFile(env, cfg, ref.prd); file != "" {
-		hint = fmt.Sprintf("its session ran %s: `%s` goes on with it", file, env.command(resumeCommand(ref.prd, filepath.ToSlash(file))))
+		hint = fmt.Sprintf("its session ran %s: `%s` resumes it", file, env.command(resumeCommand(ref.prd, filepath.ToSlash(file))))
 	}
 	return "", withHint(err, hint)
 }

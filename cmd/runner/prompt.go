@@ -148,7 +148,7 @@ func askFixed(ctx context.Context, person *view.Terminal, st *state.State) error
 		message = view.Summary(*st.Error)
 	}
 	person.Say(fmt.Sprintf("%s failed: %s\n", st.PRD, message))
-	fixed, err := person.ConfirmYes(ctx, "Is it fixed? Go on?")
+	fixed, err := person.ConfirmYes(ctx, "Is it fixed? Resume?")
 	if err != nil {
 		return err
 	}

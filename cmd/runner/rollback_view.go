@@ -359,7 +359,7 @@ func writeRolledBack(w io.Writer, env *environment, given string, st *state.Stat
 		fmt.Fprintf(&b, "- Not restored: %s\n", view.OneLine(string(path)))
 	}
 	fmt.Fprintf(&b, "\nInvalidated: %s.\n\nCommands:\n", view.Plural(len(done.Invalidated), "later checkpoint"))
-	writeSuggestions(&b, env, suggestResume(st, given, "go on from here")...)
+	writeSuggestions(&b, env, suggestResume(st, given, "resume from here")...)
 	writeSuggestions(&b, env,
 		suggestion{"checkpoint rollback " + st.PRD + " " + done.Safety, "undo this rollback"},
 		suggestion{"checkpoint list " + st.PRD, "list the checkpoints"})

@@ -303,7 +303,7 @@ func (s *starter) refuseAgain() error {
 		return nil
 	}
 	return withHint(usageErrorf("--from and --invalidate run something again, and this would be a new session"),
-		fmt.Sprintf("`runner %s` with them goes on with the one there is", s.command(" --resume")))
+		fmt.Sprintf("`runner %s` with them resumes the session", s.command(" --resume")))
 }
 
 // document decides how the build begins if there is only a document written by hand.
@@ -326,7 +326,7 @@ func (s *starter) document(ctx context.Context, d *state.Document) (start, error
 	case s.resume != "":
 		return s.goOnFrom(ctx, d, st)
 	}
-	question := fmt.Sprintf("%s.json was written by hand. Go on from it?", s.prd)
+	question := fmt.Sprintf("%s.json was written by hand. Continue from it?", s.prd)
 	if err := confirm(ctx, s.person, s.yes, question); err != nil {
 		return start{}, err
 	}
@@ -359,7 +359,7 @@ func writtenFailure(d *state.Document) *state.Failure {
 // undecided returns a usage error whose hint names --resume and --fresh.
 func (s *starter) undecided(what string) error {
 	return withHint(usageErrorf(what, s.prd),
-		fmt.Sprintf("`runner %s` goes on with it, `runner %s` archives it and starts over", s.command(" --resume"), s.command(" --fresh")))
+		fmt.Sprintf("`runner %s` resumes it, `runner %s` archives it and starts over", s.command(" --resume"), s.command(" --fresh")))
 }
 
 // goOn decides for --resume of an unfinished session. It asks the user if resuming may be
@@ -386,9 +386,9 @@ func (s *starter) goOn(ctx context.Context, st *state.State) (start, error) {
 func (s *starter) printState(st *state.State) {
 	switch {
 	case st.Status == state.StatusFailed && st.Error != nil:
-		fmt.Fprintf(s.env.stderr, "%s failed: %s; going on\n", s.prd, view.Summary(*st.Error))
+		fmt.Fprintf(s.env.stderr, "%s failed: %s; resuming\n", s.prd, view.Summary(*st.Error))
 	case killed(st):
-		fmt.Fprintf(s.env.stderr, "%s was running, and how it ended is not on record; going on\n", s.prd)
+		fmt.Fprintf(s.env.stderr, "%s was running, and how it ended is not on record; resuming\n", s.prd)
 	case st.Status == state.StatusPaused && lastPassed(st) != "":
 		fmt.Fprintf(s.env.stderr, "Last gate passed: %s\n", view.OneLine(lastPassed(st)))
 	}
