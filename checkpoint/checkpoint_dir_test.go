@@ -114,7 +114,7 @@ func TestRollbackFromFile(t *testing.T) {
 		must(t, err)
 		f.write("PRD-009/journal.jsonl", line)
 		x := f.lock()
-		back(t, x, ids[0])
+		must(t, rollBackState(context.Background(), x, ids[0]))
 		if x.State().Steps != file.Step || x.State().Current != ids[0] {
 			t.Errorf("it stands at step %d, %s", x.State().Steps, x.State().Current)
 		}

@@ -158,12 +158,7 @@ func operations(t *testing.T) map[string]operation {
 			before: begun,
 			do: func(p *project) error {
 				return p.owned(func(x *Session) error {
-					if x.State().Rollback != nil {
-						_, err := FinishRollback(ctx, x, p.workspace(x.store))
-						return err
-					}
-					_, err := RunRollback(ctx, x, p.workspace(x.store), RollbackOptions{To: x.State().Checkpoints[0].ID, Scope: state.RollbackState, By: by})
-					return err
+					return rollBackState(ctx, x, x.State().Checkpoints[0].ID)
 				})
 			},
 			done: func(p *project) bool {

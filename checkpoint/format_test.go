@@ -73,8 +73,9 @@ func endComplete(t *testing.T, p *project) {
 func endRolledBack(t *testing.T, p *project) {
 	x := p.lock()
 	p.save("sub/more.txt", "more")
-	_, err := RunRollback(context.Background(), x, p.workspace(x.store), RollbackOptions{To: x.State().Checkpoints[0].ID, Reason: "another way", By: by})
+	_, err := x.Capture(context.Background(), p.workspace(x.store), []string{"**"})
 	must(t, err)
+	must(t, rollBackState(context.Background(), x, x.State().Checkpoints[0].ID))
 	must(t, x.Close())
 }
 

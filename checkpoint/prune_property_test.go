@@ -149,8 +149,7 @@ func (h *history) rollback(*rapid.T) {
 	if ref == nil || ref.InvalidatedBy != "" {
 		return
 	}
-	_, err := RunRollback(context.Background(), x, nil, RollbackOptions{To: ref.ID, Scope: state.RollbackState, By: by})
-	must(h.t, err)
+	must(h.t, rollBackState(context.Background(), x, ref.ID))
 }
 
 func (h *history) delete(*rapid.T) {

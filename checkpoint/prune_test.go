@@ -284,8 +284,7 @@ func TestWhereItStands(t *testing.T) {
 	c := newScene(t, store.NewMemory())
 	c.o.Policy.Retention.Counts[string(state.TriggerWorkstreamComplete)] = 0
 	x := lockPRD(t, c.open(), "PRD-009")
-	_, err := RunRollback(context.Background(), x, nil, RollbackOptions{To: c.ids[0], Scope: state.RollbackState, By: by})
-	must(t, err)
+	must(t, rollBackState(context.Background(), x, c.ids[0]))
 	must(t, x.Close())
 	c.prune(t, PruneOptions{})
 	snap, err := c.open().Load("PRD-009")

@@ -151,3 +151,11 @@ func (w *wreck) rebuildAll() error {
 	_, err = s.RebuildJournal(context.Background(), "PRD-009", by)
 	return err
 }
+
+// stride is how many operations lie between those that fail.
+func stride() int64 {
+	if testing.Short() {
+		return 7
+	}
+	return 1
+}

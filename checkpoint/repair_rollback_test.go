@@ -17,18 +17,15 @@ func (f *fixture) goneBack(end RollbackEnd) (to, safety string) {
 	ctx := context.Background()
 	to = f.stopped()[0]
 	x := f.lock()
-	o := RollbackOptions{To: to, Scope: state.RollbackState, By: by}
-	plan, err := planRollback(ctx, x.store, nil, x.State(), o)
-	must(f.t, err)
 	must(f.t, x.WithExclusiveLock(ctx, func() error {
-		if err := beginRollback(ctx, x, nil, plan, o); err != nil {
+		if err := beginRollback(x, to, state.RollbackState); err != nil {
 			return err
 		}
 		safety = x.State().Rollback.Safety
 		if end == RollbackCarriedOut {
-			_, err = carryOutRollback(ctx, x, nil, nil)
+			return endRollback(x)
 		}
-		return err
+		return nil
 	}))
 	if end == RollbackTakenBack {
 		commit(f.t, x, state.RollbackFailed{ID: x.State().Rollback.ID, Error: "the disk is full"})
@@ -87,7 +84,7 @@ func TestRebuildJournalAfterRollback(t *testing.T) {
 			must(t, err)
 			checkRebuiltRollback(t, snap.State, r, tt.want)
 			x := f.lock()
-			if _, err := RunRollback(context.Background(), x, nil, RollbackOptions{To: safety, Scope: state.RollbackState}); (err == nil) == (tt.want == RollbackUnfinished) {
+			if err := x.WithExclusiveLock(context.Background(), func() error { return beginRollback(x, safety, state.RollbackState) }); (err == nil) == (tt.want == RollbackUnfinished) {
 				t.Errorf("back to the safety checkpoint: %v", err)
 			}
 			must(t, x.Close())

@@ -129,10 +129,6 @@ func readings(id string) map[string]reading {
 		},
 		"validate":            validate(),
 		"validate the latest": validate("latest"),
-		"plan a rollback": func(p *project, s *Store, _ *sight) error {
-			_, err := PlanRollback(ctx, s, p.workspace(s), "PRD-009", RollbackOptions{To: "latest", By: by})
-			return err
-		},
 		"plan pruning": func(_ *project, s *Store, _ *sight) error {
 			_, err := s.PlanPrune(ctx, "PRD-009", PruneOptions{})
 			return err

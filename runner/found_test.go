@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/rollback"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 )
@@ -93,7 +94,7 @@ func (b *bench) goBack(id string) {
 		b.t.Fatal(err)
 	}
 	b.locked(func(x *checkpoint.Session) {
-		if _, err := checkpoint.RunRollback(context.Background(), x, w, checkpoint.RollbackOptions{To: id}); err != nil {
+		if _, err := rollback.Run(context.Background(), x, w, rollback.Options{To: id}); err != nil {
 			b.t.Error(err)
 		}
 	})

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/rollback"
 	"prdrunner/checkpoint/state"
 )
 
@@ -88,13 +89,13 @@ func (p *play) rollback(a act) error {
 	id, run, before := valid[a.Pick%len(valid)].ID, p.m.captured, p.seq
 	p.disk.left = a.Kill
 	err = p.locked(func(x *checkpoint.Session) error {
-		_, err := checkpoint.RunRollback(context.Background(), x, p.files, checkpoint.RollbackOptions{To: id})
+		_, err := rollback.Run(context.Background(), x, p.files, rollback.Options{To: id})
 		return err
 	})
 	if p.disk.dead {
 		if err = p.reopen(); err == nil {
 			err = p.locked(func(x *checkpoint.Session) error {
-				_, err := checkpoint.FinishRollback(context.Background(), x, p.files)
+				_, err := rollback.Finish(context.Background(), x, p.files)
 				return err
 			})
 		}

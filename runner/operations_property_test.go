@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/rollback"
 	"prdrunner/checkpoint/state"
 	"prdrunner/runner/plan"
 )
@@ -183,13 +184,13 @@ func (w *world) cut() {
 	x, err := w.store.Lock(w.ctx, "PRD-001", state.Actor{})
 	w.must(err)
 	w.writes.Store(int64(rapid.IntRange(0, 60).Draw(w.t, "writes")))
-	_, failed := checkpoint.RunRollback(w.ctx, x, w.files, checkpoint.RollbackOptions{To: id})
+	_, failed := rollback.Run(w.ctx, x, w.files, rollback.Options{To: id})
 	failed = errors.Join(failed, x.Close())
 	w.writes.Store(-1)
 	var begun *state.RollbackStarted
 	w.locked(func(x *checkpoint.Session) error {
 		begun = x.State().Rollback
-		_, err := checkpoint.FinishRollback(w.ctx, x, w.files)
+		_, err := rollback.Finish(w.ctx, x, w.files)
 		return err
 	})
 	is := w.state()
@@ -255,9 +256,9 @@ func (w *world) wentFurtherBack(id string, is *state.State) {
 // goBack rolls back, and compares what comes of it with what is remembered.
 func (w *world) goBack(id string, scope state.RollbackScope) {
 	to, was, tree := w.points[id], w.state(), w.tree()
-	var done *checkpoint.RolledBack
+	var done *rollback.Result
 	w.locked(func(x *checkpoint.Session) (err error) {
-		done, err = checkpoint.RunRollback(w.ctx, x, w.files, checkpoint.RollbackOptions{To: id, Scope: scope, Reason: "because"})
+		done, err = rollback.Run(w.ctx, x, w.files, rollback.Options{To: id, Scope: scope, Reason: "because"})
 		return err
 	})
 	is := w.state()
@@ -292,8 +293,8 @@ func (w *world) forward() {
 		return
 	}
 	id, tree := rapid.SampledFrom(ids).Draw(w.t, "forward to"), w.tree()
-	w.refused(checkpoint.ErrForward, func(x *checkpoint.Session) error {
-		_, err := checkpoint.RunRollback(w.ctx, x, w.files, checkpoint.RollbackOptions{To: id})
+	w.refused(rollback.ErrForward, func(x *checkpoint.Session) error {
+		_, err := rollback.Run(w.ctx, x, w.files, rollback.Options{To: id})
 		return err
 	})
 	w.sameFiles("a refused rollback", tree)

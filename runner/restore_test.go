@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/rollback"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 	"prdrunner/checkpoint/workspace"
@@ -210,7 +211,7 @@ phase "two" {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := checkpoint.RunRollback(t.Context(), session, w, checkpoint.RollbackOptions{To: "1"}); err != nil {
+	if _, err := rollback.Run(t.Context(), session, w, rollback.Options{To: "1"}); err != nil {
 		t.Fatal(err)
 	}
 	if st := session.State(); st.Workstream("B").Status != state.Uncertain || st.Status != state.StatusPaused {
@@ -652,7 +653,7 @@ func TestRollbackToKeptPartialWork(t *testing.T) {
 	}
 	defer func() { _ = w.Close() }()
 	b.locked(func(x *checkpoint.Session) {
-		if _, err := checkpoint.RunRollback(t.Context(), x, w, checkpoint.RollbackOptions{To: refs[i].ID}); err != nil {
+		if _, err := rollback.Run(t.Context(), x, w, rollback.Options{To: refs[i].ID}); err != nil {
 			t.Fatal(err)
 		}
 	})

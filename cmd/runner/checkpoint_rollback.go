@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/rollback"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/runner/view"
@@ -72,8 +73,8 @@ are files that a capture at the checkpoint would not have included.`,
 	return cmd
 }
 
-func (o checkpointRollbackOptions) options(env *environment) checkpoint.RollbackOptions {
-	return checkpoint.RollbackOptions{To: o.reference, Scope: o.scope(), Force: o.force, Deep: o.dryRun, Reason: o.reason, By: env.actor()}
+func (o checkpointRollbackOptions) options(env *environment) rollback.Options {
+	return rollback.Options{To: o.reference, Scope: o.scope(), Force: o.force, Deep: o.dryRun, Reason: o.reason, By: env.actor()}
 }
 
 func (o checkpointRollbackOptions) scope() state.RollbackScope {
@@ -110,7 +111,7 @@ func runRollback(ctx context.Context, t *target, person *view.Terminal, o checkp
 			return err
 		}
 	}
-	plan, err := checkpoint.PlanRollback(ctx, t.store, t.files, o.prd, o.options(t.env))
+	plan, err := rollback.PlanTo(ctx, t.store, t.files, o.prd, o.options(t.env))
 	if err != nil {
 		return refusedRollback(ctx, t, o, "", err)
 	}
@@ -143,7 +144,7 @@ func finishUnplannable(ctx context.Context, t *target) error {
 		return nil // PlanRollback reports the error
 	}
 	if rollingBack(snap) && snap.RescuePath == "" && snap.Import == nil {
-		if first, err := checkpoint.PlanFinish(ctx, t.store, nil, t.prd); err == nil && first != nil {
+		if first, err := rollback.PlanFinish(ctx, t.store, nil, t.prd); err == nil && first != nil {
 			return nil
 		}
 	}
@@ -151,7 +152,7 @@ func finishUnplannable(ctx context.Context, t *target) error {
 	return err
 }
 
-func showRollbackPreview(env *environment, o checkpointRollbackOptions, plan *checkpoint.Rollback) error {
+func showRollbackPreview(env *environment, o checkpointRollbackOptions, plan *rollback.Plan) error {
 	if o.json {
 		return writeJSON(env.stdout, newRollbackPreview(o.prd, plan))
 	}
@@ -160,7 +161,7 @@ func showRollbackPreview(env *environment, o checkpointRollbackOptions, plan *ch
 
 // previewRollback shows what a rollback would do, and asks. It reports whether the command
 // is done after that. A dry run is refused if the rollback would be.
-func previewRollback(ctx context.Context, env *environment, store *checkpoint.Store, person *view.Terminal, o checkpointRollbackOptions, plan *checkpoint.Rollback) (bool, error) {
+func previewRollback(ctx context.Context, env *environment, store *checkpoint.Store, person *view.Terminal, o checkpointRollbackOptions, plan *rollback.Plan) (bool, error) {
 	switch {
 	case o.manual:
 		return true, writeManual(env.stdout, env, store, o.prd, plan)
@@ -182,7 +183,7 @@ func previewRollback(ctx context.Context, env *environment, store *checkpoint.St
 // it marks the checkpoint as damaged, unless the command must not change anything. id is
 // the checkpoint, "" if it is unknown.
 func refusedRollback(ctx context.Context, t *target, o checkpointRollbackOptions, id string, err error) error {
-	unfinished, _ := checkpoint.PlanFinish(ctx, t.store, nil, o.prd) // a refused rollback must not finish an earlier one
+	unfinished, _ := rollback.PlanFinish(ctx, t.store, nil, o.prd) // a refused rollback must not finish an earlier one
 	if _, _, ok := damageIn(err, id); ok && unfinished == nil && !o.dryRun && !o.manual {
 		session, _, locked := t.lock(ctx)
 		if locked != nil {
@@ -195,7 +196,7 @@ func refusedRollback(ctx context.Context, t *target, o checkpointRollbackOptions
 
 // tellPassedOver lists the damaged checkpoints that a reference such as latest~1 does not
 // count.
-func tellPassedOver(env *environment, reference string, plan *checkpoint.Rollback) {
+func tellPassedOver(env *environment, reference string, plan *rollback.Plan) {
 	if len(plan.PassedOver) > 0 {
 		fmt.Fprintf(env.stderr, "Marked as damaged, and not counted: %s; %s is %s\n", strings.Join(plan.PassedOver, ", "), reference, plan.Target.ID)
 	}
@@ -207,10 +208,10 @@ func rollBack(ctx context.Context, t *target, session *checkpoint.Session, o che
 		What: "checkpoint rollback",
 		Args: []state.Text{state.Text(o.reference), state.Text(o.scope())}, Reason: state.Text(o.reason),
 	}
-	var done *checkpoint.RolledBack
+	var done *rollback.Result
 	var st *state.State
 	err := t.carryOut(session, &record, func(session *checkpoint.Session) (err error) {
-		done, err = checkpoint.RunRollback(ctx, session, t.files, o.options(t.env))
+		done, err = rollback.Run(ctx, session, t.files, o.options(t.env))
 		if done != nil {
 			record.IDs = []string{done.ID, done.To, done.Safety}
 		}
@@ -224,7 +225,7 @@ func rollBack(ctx context.Context, t *target, session *checkpoint.Session, o che
 	return showRolledBack(t.env, o, st, done)
 }
 
-func showRolledBack(env *environment, o checkpointRollbackOptions, st *state.State, done *checkpoint.RolledBack) error {
+func showRolledBack(env *environment, o checkpointRollbackOptions, st *state.State, done *rollback.Result) error {
 	if o.json {
 		return writeJSON(env.stdout, newRollbackResult(o.prd, st, done))
 	}
@@ -246,12 +247,12 @@ func rollbackHint(prd string, err error) error { return forcedHint(prd, "--force
 
 // forcedHint is rollbackHint with the command that rolls back despite the refusal.
 func forcedHint(prd, force string, err error) error {
-	var gone *checkpoint.EarlierGoneError
+	var gone *rollback.EarlierGoneError
 	var missing *workspace.MissingError
-	var branch *checkpoint.BranchError
-	var moved *checkpoint.HeadMovedError
+	var branch *rollback.BranchError
+	var moved *rollback.HeadMovedError
 	var unfinished *checkpoint.UnfinishedRollbackError
-	var pushed *checkpoint.PushedError
+	var pushed *rollback.PushedError
 	switch {
 	case errors.As(err, &missing):
 		return withHint(err, force+" leaves these out and restores the rest; `runner checkpoint validate "+prd+" --deep` looks at all checkpoints")
@@ -261,13 +262,13 @@ func forcedHint(prd, force string, err error) error {
 		return withHint(&usageError{err: err}, "`"+checkOut(branch.Of, branch.Commit)+"` first: only the branch that is checked out is ever reset")
 	case errors.As(err, &moved):
 		return withHint(err, movedHint(prd, moved))
-	case isA[*checkpoint.CommitAbsentError](err):
+	case isA[*rollback.CommitAbsentError](err):
 		return withHint(&usageError{err: err}, force+" restores the files and leaves the branch where it is, --state-only leaves both; or git fetch the commit from the repository that has it")
 	case errors.As(err, &gone):
 		return withHint(err, strings.Join(goneRemedies(prd, gone), "; "))
 	case errors.As(err, &pushed):
 		return withHint(&usageError{err: err}, fmt.Sprintf("others may have them; `runner checkpoint rollback %s %s --force` discards them on this branch anyway", prd, pushed.To))
-	case errors.Is(err, checkpoint.ErrForward):
+	case errors.Is(err, rollback.ErrForward):
 		return withHint(&usageError{err: err}, fmt.Sprintf("undo that rollback first: `runner checkpoint list %s` shows its pre_rollback checkpoint", prd))
 	case errors.As(err, &unfinished):
 		return withHint(err, fmt.Sprintf("%s finishes it, with --dry-run it shows what happens to the files; `runner build %s --resume` finishes it and continues", again(prd, unfinished.To, unfinished.Scope), prd))
@@ -279,7 +280,7 @@ func forcedHint(prd, force string, err error) error {
 
 // goneRemedies returns the commands to type instead of a rollback that is refused because
 // the state that belongs to the checkpoint's files is gone.
-func goneRemedies(prd string, gone *checkpoint.EarlierGoneError) []string {
+func goneRemedies(prd string, gone *rollback.EarlierGoneError) []string {
 	var remedies []string
 	if gone.Nearest != "" {
 		remedies = append(remedies, fmt.Sprintf("`runner checkpoint rollback %s %s` goes to the nearest earlier checkpoint whose state and files belong together", prd, gone.Nearest))
@@ -289,7 +290,7 @@ func goneRemedies(prd string, gone *checkpoint.EarlierGoneError) []string {
 
 // rollbackFailed shows the session and the files as a failed rollback left them.
 func rollbackFailed(env *environment, o checkpointRollbackOptions, st *state.State, err error) error {
-	var failed *checkpoint.RollbackError
+	var failed *rollback.Error
 	if !errors.As(err, &failed) || failed.Undone && errors.Is(err, context.Canceled) {
 		return o.hint(o.reference, err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/disk"
+	"prdrunner/checkpoint/rollback"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/cmd/runner/config"
@@ -43,7 +44,7 @@ type earlierGone struct {
 	Nearest string     `json:"nearest_checkpoint,omitempty"` // the nearest earlier checkpoint that a rollback can restore
 }
 
-func newEarlierGone(e *checkpoint.EarlierGoneError) *earlierGone {
+func newEarlierGone(e *rollback.EarlierGoneError) *earlierGone {
 	if e == nil {
 		return nil
 	}
@@ -101,8 +102,8 @@ func runCheckpointShow(ctx context.Context, env *environment, o checkpointShowOp
 // takes.
 type inspection struct {
 	*checkpoint.Inspection
-	earlier     *checkpoint.EarlierState     // nil: the checkpoint's own state
-	earlierGone *checkpoint.EarlierGoneError // why a rollback is refused; nil if it is not
+	earlier     *rollback.EarlierState     // nil: the checkpoint's own state
+	earlierGone *rollback.EarlierGoneError // why a rollback is refused; nil if it is not
 }
 
 func inspectCheckpoint(ctx context.Context, store *checkpoint.Store, w *workspace.Workspace, prd, reference string) (*inspection, error) {
@@ -114,7 +115,7 @@ func inspectCheckpoint(ctx context.Context, store *checkpoint.Store, w *workspac
 	if w == nil || found.File == nil || !found.Check.Whole() {
 		return all, nil
 	}
-	all.earlier, err = checkpoint.EarlierFor(ctx, store, w, prd, found.Check.Ref.ID)
+	all.earlier, err = rollback.EarlierFor(ctx, store, w, prd, found.Check.Ref.ID)
 	if err != nil && !errors.As(err, &all.earlierGone) {
 		return nil, err
 	}

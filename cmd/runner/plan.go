@@ -85,8 +85,8 @@ func runPlan(ctx context.Context, env *environment, o planOptions) error {
 			return withHint(usageErrorf("a plan with --resume=CHECKPOINT can't be written to a file: its steps are known only after the rollback"),
 				fmt.Sprintf("`runner checkpoint rollback %s %s` goes back; then `plan --resume -o %s` writes it", p.ID, text.ShellWord(o.resume), text.ShellWord(o.out)))
 		}
-		rollback := checkpointRollbackOptions{prd: p.ID, reference: o.resume, dryRun: true, json: o.json}
-		if err := runRollback(ctx, &target{env: env, store: on.store, prd: p.ID, files: on.files}, nil, rollback); err != nil || o.json {
+		back := checkpointRollbackOptions{prd: p.ID, reference: o.resume, dryRun: true, json: o.json}
+		if err := runRollback(ctx, &target{env: env, store: on.store, prd: p.ID, files: on.files}, nil, back); err != nil || o.json {
 			return err
 		}
 		var b strings.Builder

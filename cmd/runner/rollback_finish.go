@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/rollback"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
 	"prdrunner/checkpoint/workspace"
@@ -19,7 +20,7 @@ import (
 type finished struct {
 	prd    string
 	intent state.RollbackStarted
-	done   *checkpoint.RolledBack
+	done   *rollback.Result
 	kept   []*state.CheckpointRef // the checkpoints of files that were edited in between
 }
 
@@ -34,7 +35,7 @@ func finishRollback(ctx context.Context, env *environment, store *checkpoint.Sto
 		Args: []state.Text{state.Text(f.intent.To)}, IDs: []string{f.intent.ID, f.intent.To, f.intent.Safety}, Reason: f.intent.Reason,
 	}
 	err := audited(env, store, &record, func() (err error) {
-		f.done, err = checkpoint.FinishRollback(ctx, session, w)
+		f.done, err = rollback.Finish(ctx, session, w)
 		f.kept = session.State().KeptEdits(f.intent)
 		for _, ref := range f.kept[had:] {
 			record.IDs = append(record.IDs, ref.ID)
@@ -76,7 +77,7 @@ func (f *finished) keptIDs() []string {
 }
 
 // is reports whether the finished rollback is the one that is planned.
-func (f *finished) is(plan *checkpoint.Rollback) bool {
+func (f *finished) is(plan *rollback.Plan) bool {
 	return f != nil && f.done.To == plan.Target.ID && f.done.Scope == plan.Scope
 }
 
@@ -145,7 +146,7 @@ func rollbackCommand(prd, to string, scope state.RollbackScope) string {
 
 // movedHint returns what the user can do if git is not at the branch and commit at which a
 // rollback was cut short.
-func movedHint(prd string, e *checkpoint.HeadMovedError) string {
+func movedHint(prd string, e *rollback.HeadMovedError) string {
 	again := again(prd, e.To, e.Scope) + " finishes it"
 	if e.On != e.Branch {
 		return fmt.Sprintf("`%s`; then %s", checkOut(e.Branch, e.Commit), again)
@@ -161,7 +162,7 @@ func stateFinished(ctx context.Context, store *checkpoint.Store, st *state.State
 	if st.Rollback == nil {
 		return st
 	}
-	f, err := checkpoint.PlanFinish(ctx, store, nil, st.PRD)
+	f, err := rollback.PlanFinish(ctx, store, nil, st.PRD)
 	if err != nil || f == nil {
 		return st
 	}
@@ -175,7 +176,7 @@ type finishPreview struct {
 	Refused state.Text   `json:"refused,omitempty"`
 }
 
-func newFinishPreview(f *checkpoint.Finish) *finishPreview {
+func newFinishPreview(f *rollback.FinishPlan) *finishPreview {
 	if f == nil {
 		return nil
 	}
@@ -189,7 +190,7 @@ func newFinishPreview(f *checkpoint.Finish) *finishPreview {
 // finishOf returns what finishing a rollback would do, for a command that changes nothing.
 func finishOf(ctx context.Context, env *environment, store *checkpoint.Store, prd string) (p *finishPreview, err error) {
 	err = withFiles(ctx, env, store, func(_ *config.Config, w *workspace.Workspace) error {
-		f, err := checkpoint.PlanFinish(ctx, store, w, prd)
+		f, err := rollback.PlanFinish(ctx, store, w, prd)
 		p = newFinishPreview(f)
 		return err
 	})
@@ -214,7 +215,7 @@ func editedSummary(edited []state.Text) string {
 
 // writeFinish shows what finishing a rollback does to files that were edited since. Each
 // line has the prefix.
-func writeFinish(b *strings.Builder, prefix string, f *checkpoint.Finish) {
+func writeFinish(b *strings.Builder, prefix string, f *rollback.FinishPlan) {
 	fmt.Fprintf(b, "%sFirst, the rollback to %s that was cut short is finished\n", prefix, f.To)
 	for _, line := range editedLines(f.Edited) {
 		fmt.Fprintf(b, "%s  %s\n", strings.Repeat(" ", len(prefix)), line)
@@ -227,7 +228,7 @@ func writeFinish(b *strings.Builder, prefix string, f *checkpoint.Finish) {
 // tellFinish tells the user of a command that changes nothing about a rollback that was
 // cut short. The next command that changes the session finishes that rollback.
 func tellFinish(ctx context.Context, env *environment, store *checkpoint.Store, w *workspace.Workspace, prd string) error {
-	first, err := checkpoint.PlanFinish(ctx, store, w, prd)
+	first, err := rollback.PlanFinish(ctx, store, w, prd)
 	if err != nil || first == nil {
 		return err
 	}

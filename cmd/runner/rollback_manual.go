@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/rollback"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
 	"prdrunner/checkpoint/workspace"
@@ -30,7 +31,7 @@ type manual struct {
 
 // writeManual prints shell commands that restore the files, for users who can't or do not
 // want to let Runner do it.
-func writeManual(w io.Writer, env *environment, store *checkpoint.Store, prd string, plan *checkpoint.Rollback) error {
+func writeManual(w io.Writer, env *environment, store *checkpoint.Store, prd string, plan *rollback.Plan) error {
 	m := &manual{env: env, store: store, written: map[string]bool{}, holds: map[string]bool{}}
 	m.line("# Restores the files of %s by hand.", plan.Target.ID)
 	if plan.Finish != nil {
@@ -60,7 +61,7 @@ func writeManual(w io.Writer, env *environment, store *checkpoint.Store, prd str
 func (m *manual) line(format string, args ...any) { fmt.Fprintf(&m.b, format+"\n", args...) }
 
 // choose takes the changes that can be made, and names the files of the others.
-func (m *manual) choose(plan *checkpoint.Rollback) {
+func (m *manual) choose(plan *rollback.Plan) {
 	out := map[string]bool{}
 	leave := func(path, reason string) {
 		if !out[path] {

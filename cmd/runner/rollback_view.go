@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/rollback"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/runner/view"
@@ -32,7 +32,7 @@ type rollbackPreview struct {
 	Files         []fileChange        `json:"files"`
 	Missing       []fileProblem       `json:"missing"`
 	Blocked       []fileProblem       `json:"blocked"` // files that can't be changed because of an obstacle
-	Losses        []checkpoint.Loss   `json:"losses"`  // artifacts that sessions of other PRDs lose
+	Losses        []rollback.Loss     `json:"losses"`  // artifacts that sessions of other PRDs lose
 	leftAlone
 	Git      *gitReset      `json:"git,omitempty"`
 	Finishes *finishPreview `json:"finishes,omitempty"` // the rollback that was cut short and is finished first
@@ -46,7 +46,7 @@ type leftAlone struct {
 	Sparse   []state.Text `json:"sparse"`   // not checked out at the checkpoint
 }
 
-func newLeftAlone(l checkpoint.LeftAlone) leftAlone {
+func newLeftAlone(l rollback.Untouched) leftAlone {
 	return leftAlone{LeftOut: state.Texts(l.LeftOut), Unstable: state.Texts(l.Unstable), Special: state.Texts(l.Special), Sparse: state.Texts(l.Sparse)}
 }
 
@@ -60,7 +60,7 @@ type earlierState struct {
 	Reason    state.Text `json:"reason"`
 }
 
-func newEarlierState(e *checkpoint.EarlierState) *earlierState {
+func newEarlierState(e *rollback.EarlierState) *earlierState {
 	if e == nil {
 		return nil
 	}
@@ -73,7 +73,7 @@ func newEarlierState(e *checkpoint.EarlierState) *earlierState {
 
 // earlierLines describes the state that a rollback restores instead, and the workstreams
 // that run again.
-func earlierLines(e *checkpoint.EarlierState) []string {
+func earlierLines(e *rollback.EarlierState) []string {
 	names := make([]string, len(e.Again))
 	for i, w := range e.Again {
 		names[i] = view.OneLine(view.Named(w.Name, w.Title))
@@ -106,7 +106,7 @@ type gitReset struct {
 	Pushed   []string   `json:"pushed"`
 }
 
-func newRollbackPreview(prd string, plan *checkpoint.Rollback) rollbackPreview {
+func newRollbackPreview(prd string, plan *rollback.Plan) rollbackPreview {
 	p := rollbackPreview{
 		FormatVersion: outputFormat, PRD: prd, DryRun: true, To: plan.Target.ID, ToStep: plan.ToStep(), FromStep: plan.Step,
 		PassedOver: append([]string{}, plan.PassedOver...),
@@ -131,8 +131,8 @@ func newRollbackPreview(prd string, plan *checkpoint.Rollback) rollbackPreview {
 	for _, o := range plan.Obstacles {
 		p.Blocked = append(p.Blocked, fileProblem{state.Text(o.Path), state.Text(o.Reason)})
 	}
-	p.Losses = append([]checkpoint.Loss{}, plan.Losses...)
-	p.leftAlone = newLeftAlone(plan.LeftAlone)
+	p.Losses = append([]rollback.Loss{}, plan.Losses...)
+	p.leftAlone = newLeftAlone(plan.Untouched)
 	p.Finishes = newFinishPreview(plan.Finish)
 	if g := plan.Git; g != nil {
 		p.Git = &gitReset{Branch: state.Text(g.Branch), From: g.From, To: g.To, Absent: g.Absent, Discards: []string{}, Pushed: append([]string{}, g.Pushed...)}
@@ -144,7 +144,7 @@ func newRollbackPreview(prd string, plan *checkpoint.Rollback) rollbackPreview {
 }
 
 // writeRollbackPreview shows what a rollback would do.
-func writeRollbackPreview(w io.Writer, prd string, plan *checkpoint.Rollback) error {
+func writeRollbackPreview(w io.Writer, prd string, plan *rollback.Plan) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "⚠️  ROLLBACK CONFIRMATION\n%s\n\n", rule)
 	fmt.Fprintf(&b, "Rolling %s back to: %s\nTarget step: %s\nCurrent step: %d\n", prd, plan.Target.ID, step(plan.Target), plan.Step)
@@ -182,7 +182,7 @@ func writeRollbackPreview(w io.Writer, prd string, plan *checkpoint.Rollback) er
 }
 
 // writeReset shows what a rollback does to the branch.
-func writeReset(b *strings.Builder, g *checkpoint.GitReset) {
+func writeReset(b *strings.Builder, g *rollback.GitReset) {
 	const most = 20
 	if g.Absent {
 		fmt.Fprintf(b, "  ! The commit %s of the checkpoint is not in this repository: with --force the files come back, and the branch stays at %s\n", short(g.To), orNone(short(g.From), "no commit"))
@@ -199,7 +199,7 @@ func writeReset(b *strings.Builder, g *checkpoint.GitReset) {
 	fmt.Fprintf(b, "\nGit changes:\n  - Current: %s\n  - Target:  %s\n", short(g.From), short(g.To))
 }
 
-func writeDiscards(b *strings.Builder, plan *checkpoint.Rollback) {
+func writeDiscards(b *strings.Builder, plan *rollback.Plan) {
 	if len(plan.Discards) == 0 {
 		b.WriteString("  - Discard no completed workstream\n")
 	}
@@ -215,7 +215,7 @@ func writeDiscards(b *strings.Builder, plan *checkpoint.Rollback) {
 }
 
 // writeFileChanges counts the changes of files, and lists the first.
-func writeFileChanges(b *strings.Builder, plan *checkpoint.Rollback) {
+func writeFileChanges(b *strings.Builder, plan *rollback.Plan) {
 	const most = 20
 	count := map[workspace.ChangeKind]int{}
 	for _, c := range plan.Changes {
@@ -252,11 +252,11 @@ func writeFileChanges(b *strings.Builder, plan *checkpoint.Rollback) {
 	for _, o := range plan.Obstacles {
 		fmt.Fprintf(b, "  ✗ Cannot change %s: %s\n", view.OneLine(o.Path), view.OneLine(o.Reason))
 	}
-	writeLeftAlone(b, "  - Left as it is, since it", plan.LeftAlone)
+	writeLeftAlone(b, "  - Left as it is, since it", plan.Untouched)
 }
 
 // writeLosses lists the artifacts that sessions of other PRDs lose, a line for each PRD.
-func writeLosses(b *strings.Builder, mark, verb string, losses []checkpoint.Loss) {
+func writeLosses(b *strings.Builder, mark, verb string, losses []rollback.Loss) {
 	for _, l := range losses {
 		fmt.Fprintf(b, "%s%s, whose session is %s, %s %s: %s\n", mark, l.PRD, strings.ReplaceAll(string(l.Status), "_", " "), verb,
 			view.Plural(len(l.Files), "artifact"), someFiles(l.Files))
@@ -278,7 +278,7 @@ func someFiles(paths []state.Text) string {
 }
 
 // writeLeftAlone lists the files that a rollback does not change, a line each.
-func writeLeftAlone(b *strings.Builder, so string, l checkpoint.LeftAlone) {
+func writeLeftAlone(b *strings.Builder, so string, l rollback.Untouched) {
 	for _, path := range l.LeftOut {
 		fmt.Fprintf(b, "%s looks sensitive or holds a sensitive value: %s\n", so, view.OneLine(path))
 	}
@@ -323,19 +323,19 @@ type rollbackResult struct {
 	Written       int                   `json:"files_written"`
 	Deleted       int                   `json:"files_deleted"`
 	Invalidated   []string              `json:"invalidated"`
-	Losses        []checkpoint.Loss     `json:"losses"` // artifacts that sessions of other PRDs lost
+	Losses        []rollback.Loss       `json:"losses"` // artifacts that sessions of other PRDs lost
 	leftAlone
 	Absent string `json:"to_commit_absent,omitempty"` // the commit to which the branch was not reset
 }
 
-func newRollbackResult(prd string, st *state.State, done *checkpoint.RolledBack) rollbackResult {
+func newRollbackResult(prd string, st *state.State, done *rollback.Result) rollbackResult {
 	return rollbackResult{
 		FormatVersion: outputFormat, PRD: prd, Rollback: &done.RollbackRecord, Status: st.Status, Step: st.CurrentStep(),
-		Written: done.Written, Deleted: done.Deleted, Invalidated: append([]string{}, done.Invalidated...), Losses: append([]checkpoint.Loss{}, done.Losses...), leftAlone: newLeftAlone(done.LeftAlone), Absent: done.Absent,
+		Written: done.Written, Deleted: done.Deleted, Invalidated: append([]string{}, done.Invalidated...), Losses: append([]rollback.Loss{}, done.Losses...), leftAlone: newLeftAlone(done.Untouched), Absent: done.Absent,
 	}
 }
 
-func writeRolledBack(w io.Writer, env *environment, given string, st *state.State, done *checkpoint.RolledBack) error {
+func writeRolledBack(w io.Writer, env *environment, given string, st *state.State, done *rollback.Result) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "✓ ROLLBACK COMPLETE\n%s\n\nRestored to: %s\nCurrent step: %d\n\n", rule, done.To, st.CurrentStep())
 	if done.Scope != state.RollbackFiles {
@@ -354,7 +354,7 @@ func writeRolledBack(w io.Writer, env *environment, given string, st *state.Stat
 		fmt.Fprintf(&b, "- Git: the branch stays where it is, since commit %s is not in this repository\n", short(done.Absent))
 	}
 	writeLosses(&b, "- ", "lost", done.Losses)
-	writeLeftAlone(&b, "- Left as it was, since it", done.LeftAlone)
+	writeLeftAlone(&b, "- Left as it was, since it", done.Untouched)
 	for _, path := range done.Skipped {
 		fmt.Fprintf(&b, "- Not restored: %s\n", view.OneLine(string(path)))
 	}

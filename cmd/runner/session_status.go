@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/rollback"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
 	"prdrunner/checkpoint/workspace"
@@ -50,7 +51,7 @@ type sessionStatus struct {
 	Import      *checkpoint.PendingImport `json:"import,omitempty"`
 	Rollback    *state.RollbackStarted    `json:"rollback,omitempty"`
 	Finishes    *finishPreview            `json:"finishes,omitempty"`   // how the next command that changes the session finishes the rollback
-	TakenBack   []checkpoint.TakenBack    `json:"taken_back,omitempty"` // artifacts that rollbacks of other PRDs took back
+	TakenBack   []rollback.TakenBack      `json:"taken_back,omitempty"` // artifacts that rollbacks of other PRDs took back
 	TornBytes   int                       `json:"torn_bytes,omitempty"`
 	RescuePath  state.Text                `json:"rescue_path,omitempty"`
 	HandWritten bool                      `json:"hand_written,omitempty"` // there is only a document, without a journal
@@ -223,7 +224,7 @@ func (s *sessionStatus) findTakenBack(ctx context.Context, env *environment, sto
 	prds, err := store.Known() // includes PRDs that have only archived sessions
 	if err == nil && len(prds) > 1 {
 		err = withFiles(ctx, env, store, func(_ *config.Config, w *workspace.Workspace) (err error) {
-			s.TakenBack, err = checkpoint.FindTakenBack(ctx, store, w, snap.State)
+			s.TakenBack, err = rollback.FindTakenBack(ctx, store, w, snap.State)
 			return err
 		})
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/rollback"
 )
 
 const (
@@ -146,9 +147,9 @@ func (s *signals) interrupted(env *environment, err error) error {
 // errors that report damage or mistakes which the command found, or a state which it left:
 // the user must see these errors.
 func fromSignal(err error) bool {
-	var rollback *checkpoint.RollbackError
+	var failed *rollback.Error
 	switch {
-	case silent(err), isA[*checkpoint.PoisonedError](err), errors.As(err, &rollback) && !rollback.Undone:
+	case silent(err), isA[*checkpoint.PoisonedError](err), errors.As(err, &failed) && !failed.Undone:
 		return false
 	case errors.Is(err, context.Canceled):
 		return true

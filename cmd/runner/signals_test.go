@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/rollback"
 )
 
 // TestDamageOutranksASignal: a command that a signal ended says so by its exit
@@ -14,8 +15,8 @@ import (
 func TestDamageOutranksASignal(t *testing.T) {
 	t.Parallel()
 	canceled := fmt.Errorf("read a: %w", context.Canceled)
-	undone := &checkpoint.RollbackError{Err: canceled, Undone: true}
-	left := &checkpoint.RollbackError{Err: canceled, UndoFail: errors.New("input/output error")}
+	undone := &rollback.Error{Err: canceled, Undone: true}
+	left := &rollback.Error{Err: canceled, UndoFail: errors.New("input/output error")}
 	for name, tt := range map[string]struct {
 		err  error
 		want bool

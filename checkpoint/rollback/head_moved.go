@@ -1,9 +1,10 @@
-package checkpoint
+package rollback
 
 import (
 	"context"
 	"fmt"
 
+	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/checkpoint/workspace/git"
@@ -97,5 +98,5 @@ func (e *HeadMovedError) since(ctx context.Context, git *git.Repository, was, he
 // byCapture reports whether the only commit since is that of a capture that was
 // interrupted before the journal recorded it.
 func (e *HeadMovedError) byCapture(now *state.State) bool {
-	return len(e.Since) == 1 && e.Since[0].Subject == CaptureSubject(now)
+	return len(e.Since) == 1 && e.Since[0].Subject == checkpoint.CaptureSubject(now)
 }

@@ -1,15 +1,16 @@
-package checkpoint
+package rollback
 
 import (
 	"context"
 
+	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 )
 
 // leftEmptied returns the directories that an interrupted rollback may have emptied and
 // not removed. There are none in the first run of a rollback, when before is not nil.
-func leftEmptied(ctx context.Context, x *Session, w *workspace.Workspace, intent state.RollbackStarted, to *state.State, before *workspace.Listing) (workspace.RestoreOptions, error) {
+func leftEmptied(ctx context.Context, x *checkpoint.Session, w *workspace.Workspace, intent state.RollbackStarted, to *state.State, before *workspace.Listing) (workspace.RestoreOptions, error) {
 	if before != nil || w == nil {
 		return workspace.RestoreOptions{}, nil
 	}
@@ -17,7 +18,7 @@ func leftEmptied(ctx context.Context, x *Session, w *workspace.Workspace, intent
 	if err != nil {
 		return workspace.RestoreOptions{}, err
 	}
-	target, known, err := FilesOf(ctx, w, to)
+	target, known, err := checkpoint.FilesOf(ctx, w, to)
 	if err != nil {
 		return workspace.RestoreOptions{}, err
 	}

@@ -1,19 +1,22 @@
-package checkpoint
+package rollback
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"slices"
 	"strings"
 	"testing"
 
+	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/checkpointtest"
 	"prdrunner/checkpoint/state"
 )
 
 // within is a session in a git work tree, whose last workstream was not followed by a
 // capture.
 type within struct {
-	*scoped
+	*gitProject
 	name     string // of the workstream
 	captured uint64 // the commit as of which the files were captured before it
 	after    string // the checkpoint that was made when it was complete
@@ -24,23 +27,23 @@ type within struct {
 func newWithin(t *testing.T, files, declared map[string]string) *within {
 	t.Helper()
 	ctx := context.Background()
-	s := &within{scoped: newScoped(t, map[string]string{"list": "start"})}
-	s.captured = s.x.State().FilesAsOf()
-	s.put(files)
-	s.put(declared)
+	s := &within{gitProject: newGitProject(t, map[string]string{"list": "start"})}
+	s.captured = s.Session.State().FilesAsOf()
+	s.Put(files)
+	s.Put(declared)
 	var paths []string
 	for path := range declared {
 		paths = append(paths, path)
 	}
-	entries, leftOut, err := s.w.Keep(ctx, paths)
-	must(t, err)
+	entries, leftOut, err := s.Workspace.Keep(ctx, paths)
+	checkpointtest.Must(t, err)
 	var artifacts []state.Artifact
 	for _, e := range entries {
 		artifacts = append(artifacts, state.Artifact{Path: state.Text(e.Path), Size: e.Size, Mode: e.Mode, Digest: e.Digest, LeftOut: slices.Contains(leftOut, e.Path)})
 	}
-	s.name = s.x.State().Phases[1].Workstreams[0].Name
-	produce(t, s.x, s.name, artifacts...)
-	s.after = mark(t, s.x, state.TriggerWorkstreamComplete)
+	s.name = s.Session.State().Phases[1].Workstreams[0].Name
+	checkpointtest.Produce(t, s.Session, s.name, artifacts...)
+	s.after = checkpointtest.Mark(t, s.Session, state.TriggerWorkstreamComplete)
 	return s
 }
 
@@ -67,7 +70,7 @@ func TestStateGoesToTheCapture(t *testing.T) {
 		"the files alone":              {files: map[string]string{"list": "more"}, scope: state.RollbackFiles},
 		"what is edited later": {
 			declared: map[string]string{"out": "out"},
-			then:     func(s *within) { s.put(map[string]string{"list": "mine"}) }, reason: "list was modified",
+			then:     func(s *within) { s.Put(map[string]string{"list": "mine"}) }, reason: "list was modified",
 		},
 		"what the next one declares": {
 			declared: map[string]string{"out": "out"},
@@ -81,7 +84,7 @@ func TestStateGoesToTheCapture(t *testing.T) {
 			declared: map[string]string{"out": "out"},
 			then: func(s *within) {
 				s.checkpoint()
-				s.put(map[string]string{"list": "mine"})
+				s.Put(map[string]string{"list": "mine"})
 			},
 		},
 	} {
@@ -92,8 +95,8 @@ func TestStateGoesToTheCapture(t *testing.T) {
 			if c.then != nil {
 				c.then(s)
 			}
-			r, err := planRollback(ctx, s.x.store, s.w, s.x.State(), RollbackOptions{To: s.after, Scope: c.scope})
-			must(t, err)
+			r, err := planTo(ctx, s.Session.Store(), s.Workspace, s.Session.State(), Options{To: s.after, Scope: c.scope})
+			checkpointtest.Must(t, err)
 			if c.reason == "" {
 				if r.Earlier != nil {
 					t.Fatalf("it goes to commit %d: %s", r.Earlier.Seq, r.Earlier.Reason)
@@ -106,12 +109,12 @@ func TestStateGoesToTheCapture(t *testing.T) {
 			if again := r.Earlier.Again; len(again) != 1 || again[0].Name != s.name {
 				t.Errorf("%v run again", again)
 			}
-			_, err = RunRollback(ctx, s.x, s.w, RollbackOptions{To: s.after})
-			must(t, err)
-			if w := s.x.State().Workstream(s.name); w.Status != state.Pending {
+			_, err = Run(ctx, s.Session, s.Workspace, Options{To: s.after})
+			checkpointtest.Must(t, err)
+			if w := s.Session.State().Workstream(s.name); w.Status != state.Pending {
 				t.Errorf("%s is %s", w.Name, w.Status)
 			}
-			s.holds("gone back", map[string]string{"list": "start", "new": ""})
+			s.Holds("gone back", map[string]string{"list": "start", "new": ""})
 		})
 	}
 }
@@ -122,15 +125,15 @@ func TestVouchedByACapture(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	s := newWithin(t, nil, nil)
-	events := s.x.State().Capture.Seq
+	events := s.Session.State().Capture.Seq
 	id := s.checkpoint()
-	s.put(map[string]string{"list": "later"})
-	r, err := planRollback(ctx, s.x.store, s.w, s.x.State(), RollbackOptions{To: id})
-	must(t, err)
-	if r.Earlier != nil || s.x.State().Capture.Seq != events {
-		t.Errorf("it goes to %+v, with the files of commit %d", r.Earlier, s.x.State().Capture.Seq)
+	s.Put(map[string]string{"list": "later"})
+	r, err := planTo(ctx, s.Session.Store(), s.Workspace, s.Session.State(), Options{To: id})
+	checkpointtest.Must(t, err)
+	if r.Earlier != nil || s.Session.State().Capture.Seq != events {
+		t.Errorf("it goes to %+v, with the files of commit %d", r.Earlier, s.Session.State().Capture.Seq)
 	}
-	if st := s.x.State(); st.FilesAsOf() <= s.captured || st.Captures.Behind != 0 {
+	if st := s.Session.State(); st.FilesAsOf() <= s.captured || st.Captures.Behind != 0 {
 		t.Errorf("files are as of commit %d, %d behind", st.FilesAsOf(), st.Captures.Behind)
 	}
 }
@@ -147,32 +150,32 @@ func TestEarlierStateIsFinished(t *testing.T) {
 			if anew {
 				s.beginJournalAnew()
 			}
-			plan, err := planRollback(ctx, s.x.store, s.w, s.x.State(), RollbackOptions{To: s.after})
-			must(t, err)
-			must(t, s.x.WithExclusiveLock(ctx, func() error { return beginRollback(ctx, s.x, s.w, plan, RollbackOptions{}) }))
-			if b := s.x.State().Rollback; b.StateSeq != s.captured || b.ToSeq <= b.StateSeq {
+			plan, err := planTo(ctx, s.Session.Store(), s.Workspace, s.Session.State(), Options{To: s.after})
+			checkpointtest.Must(t, err)
+			checkpointtest.Must(t, s.Session.WithExclusiveLock(ctx, func() error { return begin(ctx, s.Session, s.Workspace, plan, Options{}) }))
+			if b := s.Session.State().Rollback; b.StateSeq != s.captured || b.ToSeq <= b.StateSeq {
 				t.Fatalf("began %+v", b)
 			}
-			var kept *KeptError
-			if _, err := s.x.Delete(ctx, DeleteOptions{References: []string{s.to}, Force: true}); !errors.As(err, &kept) {
+			var kept *checkpoint.KeptError
+			if _, err := s.Session.Delete(ctx, checkpoint.DeleteOptions{References: []string{s.Target}, Force: true}); !errors.As(err, &kept) {
 				t.Errorf("delete the checkpoint that has the state: %v", err)
 			}
-			f, err := planFinish(ctx, s.x.store, s.w, s.x.State())
-			must(t, err)
+			f, err := planFinish(ctx, s.Session.Store(), s.Workspace, s.Session.State())
+			checkpointtest.Must(t, err)
 			if len(f.Edited) > 0 || f.After.Workstream(s.name).Status != state.Pending {
 				t.Errorf("edited %v, %s", f.Edited, f.After.Workstream(s.name).Status)
 			}
-			done, err := FinishRollback(ctx, s.x, s.w)
-			must(t, err)
-			if done.StateSeq != s.captured || done.To != s.after || s.x.State().Workstream(s.name).Status != state.Pending {
+			done, err := Finish(ctx, s.Session, s.Workspace)
+			checkpointtest.Must(t, err)
+			if done.StateSeq != s.captured || done.To != s.after || s.Session.State().Workstream(s.name).Status != state.Pending {
 				t.Errorf("done %+v", done.RollbackRecord)
 			}
-			s.holds("finished", map[string]string{"list": "start", "out": ""})
-			if _, err := RunRollback(ctx, s.x, s.w, RollbackOptions{To: done.Safety}); err != nil {
+			s.Holds("finished", map[string]string{"list": "start", "out": ""})
+			if _, err := Run(ctx, s.Session, s.Workspace, Options{To: done.Safety}); err != nil {
 				t.Fatal(err)
 			}
-			s.holds("undone", map[string]string{"list": "more", "out": "out"})
-			if w := s.x.State().Workstream(s.name); w.Status != state.Completed {
+			s.Holds("undone", map[string]string{"list": "more", "out": "out"})
+			if w := s.Session.State().Workstream(s.name); w.Status != state.Completed {
 				t.Errorf("%s is %s", w.Name, w.Status)
 			}
 		})
@@ -181,19 +184,21 @@ func TestEarlierStateIsFinished(t *testing.T) {
 
 // beginJournalAnew has the journal begin with the newest checkpoint, as after damage.
 func (s *within) beginJournalAnew() {
-	s.t.Helper()
-	must(s.t, s.x.Close())
-	s.damageJournal()
-	_, err := s.open().RebuildJournal(s.t.Context(), "PRD-009", by)
-	must(s.t, err)
-	s.x = s.lock()
+	s.T.Helper()
+	checkpointtest.Must(s.T, s.Session.Close())
+	lines := bytes.SplitAfter(s.Read("PRD-009/journal.jsonl"), []byte("\n"))
+	lines[1][len(lines[1])/2] ^= 1
+	s.Write("PRD-009/journal.jsonl", bytes.Join(lines, nil))
+	_, err := s.Open().RebuildJournal(s.T.Context(), "PRD-009", checkpointtest.By)
+	checkpointtest.Must(s.T, err)
+	s.Session = s.Lock()
 }
 
 // next has WS3 write a file, which it has as its artifact.
 func (s *within) next(path string) {
-	s.put(map[string]string{path: "next"})
-	kept, _, err := s.w.Keep(context.Background(), []string{path})
-	must(s.t, err)
-	produce(s.t, s.x, "WS3", state.Artifact{Path: state.Text(path), Size: kept[0].Size, Mode: kept[0].Mode, Digest: kept[0].Digest})
+	s.Put(map[string]string{path: "next"})
+	kept, _, err := s.Workspace.Keep(context.Background(), []string{path})
+	checkpointtest.Must(s.T, err)
+	checkpointtest.Produce(s.T, s.Session, "WS3", state.Artifact{Path: state.Text(path), Size: kept[0].Size, Mode: kept[0].Mode, Digest: kept[0].Digest})
 	s.checkpoint()
 }

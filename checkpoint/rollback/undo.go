@@ -1,10 +1,11 @@
-package checkpoint
+package rollback
 
 import (
 	"context"
 	"fmt"
 	"slices"
 
+	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/objects"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
@@ -12,7 +13,7 @@ import (
 
 // filesBefore returns the files as recorded in the checkpoint that undoes the rollback. It
 // returns nil if the rollback restores no files.
-func filesBefore(ctx context.Context, x *Session, w *workspace.Workspace) (*workspace.Listing, error) {
+func filesBefore(ctx context.Context, x *checkpoint.Session, w *workspace.Workspace) (*workspace.Listing, error) {
 	s := x.State()
 	if w == nil || s.Capture == nil || s.Rollback.Scope == state.RollbackState {
 		return nil, nil
@@ -45,7 +46,7 @@ func unedited(ctx context.Context, w *workspace.Workspace, before *workspace.Lis
 // undoFiles restores the files to where the rollback began. In the first run of a
 // rollback, when before is not nil, files that were edited meanwhile are in no checkpoint,
 // so undoFiles leaves them.
-func undoFiles(ctx context.Context, x *Session, w *workspace.Workspace, intent state.RollbackStarted, before *workspace.Listing) error {
+func undoFiles(ctx context.Context, x *checkpoint.Session, w *workspace.Workspace, intent state.RollbackStarted, before *workspace.Listing) error {
 	safety, err := x.Store().ReadCheckpoint(x.PRD(), intent.Safety)
 	if err != nil {
 		return err
@@ -67,16 +68,16 @@ func undoFiles(ctx context.Context, x *Session, w *workspace.Workspace, intent s
 // are removed there. Undoing the rollback may change fewer paths, or none if no file has
 // been changed yet. It returns nil if the target or the files are unreadable: then the
 // rollback changed nothing.
-func rolledBack(ctx context.Context, x *Session, w *workspace.Workspace, intent state.RollbackStarted, before *state.State) (paths []string) {
+func rolledBack(ctx context.Context, x *checkpoint.Session, w *workspace.Workspace, intent state.RollbackStarted, before *state.State) (paths []string) {
 	target, err := targetOf(x.Store(), x.PRD(), intent)
 	if err != nil {
 		return nil
 	}
-	from, _, err := FilesOf(ctx, w, before)
+	from, _, err := checkpoint.FilesOf(ctx, w, before)
 	if err != nil {
 		return nil
 	}
-	to, _, err := FilesOf(ctx, w, target)
+	to, _, err := checkpoint.FilesOf(ctx, w, target)
 	if err != nil {
 		return nil
 	}
@@ -89,7 +90,7 @@ func rolledBack(ctx context.Context, x *Session, w *workspace.Workspace, intent 
 // listWithoutEdits lists the present files, except those that match neither before nor the
 // target. These were edited meanwhile. They are listed as in before, so that the undo does
 // not touch them.
-func listWithoutEdits(ctx context.Context, x *Session, w *workspace.Workspace, intent state.RollbackStarted, before *workspace.Listing) (*workspace.Listing, error) {
+func listWithoutEdits(ctx context.Context, x *checkpoint.Session, w *workspace.Workspace, intent state.RollbackStarted, before *workspace.Listing) (*workspace.Listing, error) {
 	found, err := w.Now(ctx, before.Patterns)
 	if err != nil {
 		return nil, fmt.Errorf("look at the workspace: %w", err)

@@ -1,4 +1,4 @@
-package checkpoint
+package rollback
 
 import (
 	"context"
@@ -7,32 +7,33 @@ import (
 	"slices"
 	"testing"
 
+	"prdrunner/checkpoint/checkpointtest"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/checkpoint/workspace/git"
 )
 
 // reopen opens the workspace with another mode of git.
-func (s *scoped) reopen(mode workspace.GitMode) {
-	s.t.Helper()
-	must(s.t, s.w.Close())
+func (s *gitProject) reopen(mode workspace.GitMode) {
+	s.T.Helper()
+	checkpointtest.Must(s.T, s.Workspace.Close())
 	var g *git.Repository
 	var err error
 	if mode != workspace.GitOff {
-		g, err = git.Open(context.Background(), commander{}, s.ws)
-		must(s.t, err)
+		g, err = git.Open(context.Background(), checkpointtest.Commander{}, s.Root)
+		checkpointtest.Must(s.T, err)
 	}
-	s.w, err = s.open().OpenWorkspace(s.ws, g, mode)
-	must(s.t, err)
+	s.Workspace, err = s.Open().OpenWorkspace(s.Root, g, mode)
+	checkpointtest.Must(s.T, err)
 }
 
 // checkpoint captures the files by patterns, and names that.
-func (s *scoped) checkpoint(patterns ...string) string {
-	s.t.Helper()
+func (s *gitProject) checkpoint(patterns ...string) string {
+	s.T.Helper()
 	ctx := context.Background()
-	_, err := s.x.Capture(ctx, s.w, patterns)
-	must(s.t, err)
-	ref, err := s.x.Create(ctx, s.w, "")
-	must(s.t, err)
+	_, err := s.Session.Capture(ctx, s.Workspace, patterns)
+	checkpointtest.Must(s.T, err)
+	ref, err := s.Session.Create(ctx, s.Workspace, "")
+	checkpointtest.Must(s.T, err)
 	return ref.ID
 }
 
@@ -77,29 +78,29 @@ func TestRollbackDeletesInScope(t *testing.T) {
 			if c.ignore != "" {
 				first[".gitignore"] = c.ignore
 			}
-			s := newScoped(t, first)
+			s := newGitProject(t, first)
 			s.reopen(c.then)
 			target := s.checkpoint(c.patterns...)
 			came := files(append(slices.Clone(c.deleted), c.remained...)...)
-			s.put(came)
+			s.Put(came)
 			s.reopen(c.now)
 			s.checkpoint(c.later...)
-			plan, err := PlanRollback(ctx, s.open(), s.w, "PRD-009", RollbackOptions{To: target})
-			must(t, err)
+			plan, err := PlanTo(ctx, s.Open(), s.Workspace, "PRD-009", Options{To: target})
+			checkpointtest.Must(t, err)
 			var deletes []string
 			for _, change := range plan.Changes {
 				deletes = append(deletes, change.Path)
 			}
-			same(t, "the plan", deletes, c.deleted)
-			done, err := RunRollback(ctx, s.x, s.w, RollbackOptions{To: target})
-			must(t, err)
+			checkpointtest.Same(t, "the plan", deletes, c.deleted)
+			done, err := Run(ctx, s.Session, s.Workspace, Options{To: target})
+			checkpointtest.Must(t, err)
 			for _, path := range c.deleted {
-				s.holds("gone back", map[string]string{path: ""})
+				s.Holds("gone back", map[string]string{path: ""})
 			}
-			s.holds("gone back", files(c.remained...))
-			_, err = RunRollback(ctx, s.x, s.w, RollbackOptions{To: done.Safety})
-			must(t, err)
-			s.holds("undone", came)
+			s.Holds("gone back", files(c.remained...))
+			_, err = Run(ctx, s.Session, s.Workspace, Options{To: done.Safety})
+			checkpointtest.Must(t, err)
+			s.Holds("undone", came)
 		})
 	}
 }
@@ -109,15 +110,15 @@ func TestRollbackDeletesInScope(t *testing.T) {
 func TestRollbackMakesRoom(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	s := newScoped(t, nil)
+	s := newGitProject(t, nil)
 	s.reopen(workspace.GitOff)
-	must(t, os.Mkdir(filepath.Join(s.ws, "src"), 0o700))
-	s.put(map[string]string{"src/a": "a"})
+	checkpointtest.Must(t, os.Mkdir(filepath.Join(s.Root, "src"), 0o700))
+	s.Put(map[string]string{"src/a": "a"})
 	target := s.checkpoint("src/*")
-	must(t, os.RemoveAll(filepath.Join(s.ws, "src")))
-	s.put(map[string]string{"src": "a file"})
+	checkpointtest.Must(t, os.RemoveAll(filepath.Join(s.Root, "src")))
+	s.Put(map[string]string{"src": "a file"})
 	s.checkpoint("**")
-	_, err := RunRollback(ctx, s.x, s.w, RollbackOptions{To: target})
-	must(t, err)
-	s.holds("gone back", map[string]string{"src/a": "a"})
+	_, err := Run(ctx, s.Session, s.Workspace, Options{To: target})
+	checkpointtest.Must(t, err)
+	s.Holds("gone back", map[string]string{"src/a": "a"})
 }

@@ -1,4 +1,4 @@
-package checkpoint
+package rollback
 
 import (
 	"bytes"
@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"prdrunner/checkpoint/checkpointtest"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/checkpoint/workspace/git"
 )
@@ -22,31 +23,31 @@ func (s *secret) Found() bool                 { return bytes.Contains(s.seen.Byt
 func TestFinishRollbackLeavesRefused(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	s := newScoped(t, map[string]string{"other": "first"})
-	s.put(map[string]string{"other": "second", "notes": "it is hunter22"})
-	s.w.Refuse(func() workspace.Detector { return &secret{} })
-	must(t, s.x.WithExclusiveLock(ctx, func() error {
-		plan, err := planRollback(ctx, s.x.store, s.w, s.x.State(), RollbackOptions{To: s.to})
-		must(t, err)
+	s := newGitProject(t, map[string]string{"other": "first"})
+	s.Put(map[string]string{"other": "second", "notes": "it is hunter22"})
+	s.Workspace.Refuse(func() workspace.Detector { return &secret{} })
+	checkpointtest.Must(t, s.Session.WithExclusiveLock(ctx, func() error {
+		plan, err := planTo(ctx, s.Session.Store(), s.Workspace, s.Session.State(), Options{To: s.Target})
+		checkpointtest.Must(t, err)
 		if len(plan.Changes) != 1 || plan.Changes[0].Path != "other" || !slices.Equal(plan.LeftOut, []string{"notes"}) {
 			t.Errorf("the plan changes %+v, and leaves %q", plan.Changes, plan.LeftOut)
 		}
-		return beginRollback(ctx, s.x, s.w, plan, RollbackOptions{})
+		return begin(ctx, s.Session, s.Workspace, plan, Options{})
 	}))
-	g, err := git.Open(ctx, commander{}, s.ws)
-	must(t, err)
-	later, err := s.open().OpenWorkspace(s.ws, g, workspace.GitRef)
-	must(t, err)
-	_, err = FinishRollback(ctx, s.x, later)
-	must(t, err)
-	s.holds("finished", map[string]string{"other": "first", "notes": "it is hunter22"})
+	g, err := git.Open(ctx, checkpointtest.Commander{}, s.Root)
+	checkpointtest.Must(t, err)
+	later, err := s.Open().OpenWorkspace(s.Root, g, workspace.GitRef)
+	checkpointtest.Must(t, err)
+	_, err = Finish(ctx, s.Session, later)
+	checkpointtest.Must(t, err)
+	s.Holds("finished", map[string]string{"other": "first", "notes": "it is hunter22"})
 	// From now on no capture on the way to the state knows of it.
-	_, err = s.x.Create(ctx, later, "")
-	must(t, err)
-	l, err := later.Load(ctx, s.x.State().Capture.Listing)
-	must(t, err)
+	_, err = s.Session.Create(ctx, later, "")
+	checkpointtest.Must(t, err)
+	l, err := later.Load(ctx, s.Session.State().Capture.Listing)
+	checkpointtest.Must(t, err)
 	if len(l.LeftOut) != 1 || len(l.Entries) != 1 {
 		t.Errorf("captured %+v, left out %q", l.Entries, l.LeftOut)
 	}
-	must(t, later.Close())
+	checkpointtest.Must(t, later.Close())
 }

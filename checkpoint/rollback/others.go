@@ -1,4 +1,4 @@
-package checkpoint
+package rollback
 
 import (
 	"bytes"
@@ -12,6 +12,7 @@ import (
 	"slices"
 	"time"
 
+	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
@@ -31,7 +32,7 @@ type Loss struct {
 
 // losses returns what the current sessions of other PRDs lose by changes. It skips
 // sessions that can't be read; the commands that use them report the damage.
-func losses(ctx context.Context, s *Store, prd string, changes []workspace.Change) ([]Loss, error) {
+func losses(ctx context.Context, s *checkpoint.Store, prd string, changes []workspace.Change) ([]Loss, error) {
 	if len(changes) == 0 {
 		return nil, nil
 	}
@@ -53,7 +54,7 @@ func losses(ctx context.Context, s *Store, prd string, changes []workspace.Chang
 }
 
 // eachOther calls do with the state of each other PRD that has a session and can be read.
-func eachOther(ctx context.Context, s *Store, prd string, do func(*state.State)) error {
+func eachOther(ctx context.Context, s *checkpoint.Store, prd string, do func(*state.State)) error {
 	prds, err := s.PRDs()
 	if err != nil {
 		return fmt.Errorf("look for the sessions of other PRDs: %w", err)
@@ -74,7 +75,7 @@ func eachOther(ctx context.Context, s *Store, prd string, do func(*state.State))
 
 // rolledBackSince reports whether the journal in a directory may record a rollback later
 // than t. The test is cheap: the journal was modified after t and names a rollback.
-func rolledBackSince(s *Store, dir string, t time.Time) bool {
+func rolledBackSince(s *checkpoint.Store, dir string, t time.Time) bool {
 	f, err := s.FS().OpenFile(filepath.Join(dir, disk.JournalName), os.O_RDONLY, 0)
 	if err != nil {
 		return false
@@ -111,17 +112,17 @@ type TakenBack struct {
 // session, newest first, with the artifacts that still differ from the record. A rollback
 // did so if the checkpoint before it has the artifact as recorded and its target has not.
 // Rollbacks of archived sessions count, too. TakenBack takes no lock and changes nothing.
-func FindTakenBack(ctx context.Context, s *Store, w *workspace.Workspace, current *state.State) ([]TakenBack, error) {
+func FindTakenBack(ctx context.Context, s *checkpoint.Store, w *workspace.Workspace, current *state.State) ([]TakenBack, error) {
 	recorded := byPath(state.RecordedFiles(current))
 	if len(recorded) == 0 {
 		return nil, nil
 	}
 	type candidate struct {
-		of     StoredSession
+		of     checkpoint.StoredSession
 		record state.RollbackRecord
 	}
 	var candidates []candidate
-	consider := func(of StoredSession) {
+	consider := func(of checkpoint.StoredSession) {
 		for _, r := range of.State.Rollbacks {
 			if r.Error == "" && r.Scope != state.RollbackState && r.At.After(current.CreatedAt) {
 				candidates = append(candidates, candidate{of, r})
@@ -129,12 +130,12 @@ func FindTakenBack(ctx context.Context, s *Store, w *workspace.Workspace, curren
 		}
 	}
 	err := eachOther(ctx, s, current.PRD, func(other *state.State) {
-		consider(StoredSession{PRD: other.PRD, Place: PlaceCurrent, Dir: s.Layout().PRDDir(other.PRD), State: other})
+		consider(checkpoint.StoredSession{PRD: other.PRD, Place: checkpoint.PlaceCurrent, Dir: s.Layout().PRDDir(other.PRD), State: other})
 	})
 	if err != nil {
 		return nil, err
 	}
-	archived, err := s.Archived(ctx, func(of StoredSession) bool {
+	archived, err := s.Archived(ctx, func(of checkpoint.StoredSession) bool {
 		return of.PRD != current.PRD && rolledBackSince(s, of.Dir, current.CreatedAt)
 	})
 	for _, of := range archived {
@@ -149,7 +150,7 @@ func FindTakenBack(ctx context.Context, s *Store, w *workspace.Workspace, curren
 			break
 		}
 		taken := TakenBack{PRD: c.of.PRD, Rollback: c.record.ID, At: c.record.At}
-		if c.of.Place == PlaceCurrent {
+		if c.of.Place == checkpoint.PlaceCurrent {
 			taken.Safety = c.record.Safety
 		}
 		if taken.Files, err = filesTakenBy(ctx, s, w, c.of, c.record, recorded); len(taken.Files) > 0 {
@@ -161,13 +162,13 @@ func FindTakenBack(ctx context.Context, s *Store, w *workspace.Workspace, curren
 
 // filesTakenBy returns the recorded files that a rollback changed or deleted. It removes them
 // from recorded, so that no earlier rollback is blamed for them.
-func filesTakenBy(ctx context.Context, s *Store, w *workspace.Workspace, of StoredSession, r state.RollbackRecord, recorded map[string]workspace.Entry) ([]state.Text, error) {
+func filesTakenBy(ctx context.Context, s *checkpoint.Store, w *workspace.Workspace, of checkpoint.StoredSession, r state.RollbackRecord, recorded map[string]workspace.Entry) ([]state.Text, error) {
 	filesOf := func(intent state.RollbackStarted) (*workspace.Listing, error) {
 		state, err := targetIn(s, of.Dir, of.State, intent)
 		if err != nil {
 			return nil, err
 		}
-		l, _, err := FilesOf(ctx, w, state)
+		l, _, err := checkpoint.FilesOf(ctx, w, state)
 		return l, err
 	}
 	before, err := filesOf(state.RollbackStarted{To: r.Safety})

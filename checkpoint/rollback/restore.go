@@ -1,4 +1,4 @@
-package checkpoint
+package rollback
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/checkpoint/workspace/tree"
@@ -18,7 +19,7 @@ import (
 // target's files that are out of scope now, for example because git ignores them by now.
 // If the target was captured with git and captures no longer use git, it adds the files
 // that git shows.
-func (r *Rollback) listPresent(ctx context.Context, s *Store, w *workspace.Workspace, now *state.State, target *workspace.Listing) (*workspace.Listing, error) {
+func (r *Plan) listPresent(ctx context.Context, s *checkpoint.Store, w *workspace.Workspace, now *state.State, target *workspace.Listing) (*workspace.Listing, error) {
 	patterns, err := s.CapturePatterns(ctx, w, now)
 	if err != nil {
 		return nil, err
@@ -60,7 +61,7 @@ func (r *Rollback) listPresent(ctx context.Context, s *Store, w *workspace.Works
 
 // ChangesIgnored reports whether the rollback changes .gitignore files. If so, it may
 // delete fewer files than planned: those that were ignored at the target stay.
-func (r *Rollback) ChangesIgnored() bool { return slices.ContainsFunc(r.Changes, isIgnoreFile) }
+func (r *Plan) ChangesIgnored() bool { return slices.ContainsFunc(r.Changes, isIgnoreFile) }
 
 func isIgnoreFile(c workspace.Change) bool { return path.Base(c.Path) == ".gitignore" }
 

@@ -1,6 +1,6 @@
 //go:build unix
 
-package checkpoint
+package rollback
 
 import (
 	"context"
@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 
+	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/checkpointtest"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 	"prdrunner/checkpoint/store/faults"
@@ -23,7 +25,7 @@ import (
 // halfway is a session that stands at its second moment, in a real workspace,
 // with its state in memory.
 type halfway struct {
-	*fixture
+	*checkpointtest.Fixture
 	ws          string
 	first       string // a checkpoint
 	before      map[string]string
@@ -33,48 +35,48 @@ type halfway struct {
 
 func newHalfway(t *testing.T, fsys store.FS) *halfway {
 	t.Helper()
-	h := &halfway{fixture: on(t, fsys, "/state/.runner"), ws: t.TempDir()}
-	x := h.run()
+	h := &halfway{Fixture: checkpointtest.On(t, fsys, "/state/.runner"), ws: t.TempDir()}
+	x := h.Run()
 	w := h.openFiles()
 	put := func(name, text string, mode os.FileMode) {
-		must(t, os.MkdirAll(filepath.Dir(filepath.Join(h.ws, name)), 0o755))
-		must(t, os.WriteFile(filepath.Join(h.ws, name), []byte(text), 0o600))
-		must(t, os.Chmod(filepath.Join(h.ws, name), mode))
+		checkpointtest.Must(t, os.MkdirAll(filepath.Dir(filepath.Join(h.ws, name)), 0o755))
+		checkpointtest.Must(t, os.WriteFile(filepath.Join(h.ws, name), []byte(text), 0o600))
+		checkpointtest.Must(t, os.Chmod(filepath.Join(h.ws, name), mode))
 	}
 	put("a", "first a", 0o644)
 	put("b", "first b", 0o755)
 	put("d/c", "first c", 0o600)
-	must(t, os.Symlink("a", filepath.Join(h.ws, "link")))
+	checkpointtest.Must(t, os.Symlink("a", filepath.Join(h.ws, "link")))
 	_, err := x.Capture(context.Background(), w, []string{"**"})
-	must(t, err)
+	checkpointtest.Must(t, err)
 	ref, err := x.Create(context.Background(), w, "")
-	must(t, err)
+	checkpointtest.Must(t, err)
 	h.first, h.then, h.past = ref.ID, h.files(), x.State().Steps
-	commit(t, x, work("WS2", "type-check")...)
+	checkpointtest.Commit(t, x, checkpointtest.Work("WS2", "type-check")...)
 	put("a", "second a, which is longer", 0o644)
-	must(t, os.Chmod(filepath.Join(h.ws, "b"), 0o700))
-	must(t, os.RemoveAll(filepath.Join(h.ws, "d")))
+	checkpointtest.Must(t, os.Chmod(filepath.Join(h.ws, "b"), 0o700))
+	checkpointtest.Must(t, os.RemoveAll(filepath.Join(h.ws, "d")))
 	put("d", "no directory now", 0o644)
 	put("new/e", "new", 0o644)
-	must(t, os.Remove(filepath.Join(h.ws, "link")))
+	checkpointtest.Must(t, os.Remove(filepath.Join(h.ws, "link")))
 	h.before, h.steps = h.files(), x.State().Steps
-	must(t, w.Close())
-	must(t, x.Close())
+	checkpointtest.Must(t, w.Close())
+	checkpointtest.Must(t, x.Close())
 	return h
 }
 
 func (h *halfway) openFiles() *workspace.Workspace {
-	h.t.Helper()
-	w, err := h.open().OpenWorkspace(h.ws, nil, workspace.GitOff)
-	must(h.t, err)
+	h.T.Helper()
+	w, err := h.Open().OpenWorkspace(h.ws, nil, workspace.GitOff)
+	checkpointtest.Must(h.T, err)
 	return w
 }
 
 // files are those of the workspace; nothing may be left of a restore.
 func (h *halfway) files() map[string]string {
-	h.t.Helper()
+	h.T.Helper()
 	all := map[string]string{}
-	must(h.t, filepath.WalkDir(h.ws, func(path string, d fs.DirEntry, err error) error {
+	checkpointtest.Must(h.T, filepath.WalkDir(h.ws, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
@@ -100,15 +102,15 @@ func (h *halfway) files() map[string]string {
 // settled has the next owner finish what there is to be finished, and checks
 // that state and files are those of one of the two moments.
 func (h *halfway) settled(when string, done bool) (how string) {
-	t := h.t
+	t := h.T
 	t.Helper()
 	ctx := context.Background()
-	x, w := h.lock(), h.openFiles()
+	x, w := h.Lock(), h.openFiles()
 	defer func() {
-		must(t, w.Close())
-		must(t, x.Close())
+		checkpointtest.Must(t, w.Close())
+		checkpointtest.Must(t, x.Close())
 	}()
-	if _, err := FinishRollback(ctx, x, w); err != nil {
+	if _, err := Finish(ctx, x, w); err != nil {
 		t.Fatalf("%s: finish: %v", when, err)
 	}
 	st := x.State()
@@ -129,7 +131,7 @@ func (h *halfway) settled(when string, done bool) (how string) {
 	// What there was before is not lost either way.
 	if gone {
 		i := slices.IndexFunc(st.Rollbacks, func(r state.RollbackRecord) bool { return r.Error == "" })
-		if _, err := RunRollback(ctx, x, w, RollbackOptions{To: st.Rollbacks[i].Safety}); err != nil {
+		if _, err := Run(ctx, x, w, Options{To: st.Rollbacks[i].Safety}); err != nil {
 			t.Fatalf("%s: undo: %v", when, err)
 		}
 		if got := h.files(); !maps.Equal(got, h.before) || x.State().Steps != h.steps {
@@ -146,12 +148,12 @@ func (h *halfway) settled(when string, done bool) (how string) {
 // after is the session with its state on another file system, and its files as
 // they are now in a workspace of their own.
 func (h *halfway) after(left *store.Memory) *halfway {
-	h.t.Helper()
+	h.T.Helper()
 	to := *h
-	state := *h.fixture
-	state.fs, state.o.FS = left, left
-	to.fixture, to.ws = &state, h.t.TempDir()
-	must(h.t, filepath.WalkDir(h.ws, func(path string, d fs.DirEntry, err error) error {
+	state := *h.Fixture
+	state.FS, state.Options.FS = left, left
+	to.Fixture, to.ws = &state, h.T.TempDir()
+	checkpointtest.Must(h.T, filepath.WalkDir(h.ws, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || path == h.ws {
 			return err
 		}
@@ -197,9 +199,9 @@ func TestRollbackFaults(t *testing.T) {
 			m := store.NewMemory()
 			h := newHalfway(t, m)
 			f := &faults.FailingOnce{FS: m, At: n}
-			h.o.FS = f
+			h.Options.FS = f
 			err := h.goBack(context.Background())
-			h.o.FS = m
+			h.Options.FS = m
 			ways[h.settled(fmt.Sprintf("operation %d failed with %v", n, err), err == nil)]++
 			if f.Count.Load() < n {
 				break
@@ -223,7 +225,7 @@ func TestRollbackFaults(t *testing.T) {
 						after = faults.SomeCuts(m, n)
 					}
 				}}
-				h.o.FS = d
+				h.Options.FS = d
 				err := h.goBack(context.Background())
 				for i, left := range after {
 					h.after(left).settled(fmt.Sprintf("%s at change %d, state %d: %v", plane, n, i, err), err == nil)
@@ -240,7 +242,7 @@ func TestRollbackFaults(t *testing.T) {
 
 // goBack rolls back as a command does. The locks go in any case.
 func (h *halfway) goBack(ctx context.Context) error {
-	s, err := OpenStore(h.dir, h.o)
+	s, err := checkpoint.OpenStore(h.Dir, h.Options)
 	if err != nil {
 		return err
 	}
@@ -249,14 +251,14 @@ func (h *halfway) goBack(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = w.Close() }()
-	x, err := s.Lock(ctx, "PRD-009", by)
+	x, err := s.Lock(ctx, "PRD-009", checkpointtest.By)
 	if err != nil {
 		return err
 	}
 	if x.State().Rollback != nil {
-		_, err = FinishRollback(ctx, x, w)
+		_, err = Finish(ctx, x, w)
 	} else {
-		_, err = RunRollback(ctx, x, w, RollbackOptions{To: h.first})
+		_, err = Run(ctx, x, w, Options{To: h.first})
 	}
 	if closed := x.Close(); err == nil {
 		err = closed
@@ -266,16 +268,16 @@ func (h *halfway) goBack(ctx context.Context) error {
 
 // cutShort brings a rollback to its middle, and edits files there.
 func (h *halfway) cutShort() {
-	t, ctx := h.t, context.Background()
+	t, ctx := h.T, context.Background()
 	t.Helper()
-	x, w := h.lock(), h.openFiles()
-	plan, err := planRollback(ctx, x.store, w, x.State(), RollbackOptions{To: h.first})
-	must(t, err)
-	must(t, x.WithExclusiveLock(ctx, func() error { return beginRollback(ctx, x, w, plan, RollbackOptions{}) }))
-	kill(t, x)
-	must(t, w.Close())
-	must(t, os.Remove(filepath.Join(h.ws, "d")))
-	must(t, os.WriteFile(filepath.Join(h.ws, "a"), []byte("edited meanwhile"), 0o644))
+	x, w := h.Lock(), h.openFiles()
+	plan, err := planTo(ctx, x.Store(), w, x.State(), Options{To: h.first})
+	checkpointtest.Must(t, err)
+	checkpointtest.Must(t, x.WithExclusiveLock(ctx, func() error { return begin(ctx, x, w, plan, Options{}) }))
+	checkpointtest.Kill(t, x)
+	checkpointtest.Must(t, w.Close())
+	checkpointtest.Must(t, os.Remove(filepath.Join(h.ws, "d")))
+	checkpointtest.Must(t, os.WriteFile(filepath.Join(h.ws, "a"), []byte("edited meanwhile"), 0o644))
 }
 
 // TestFinishRollbackFaults is TestRollbackFaults for one that was cut short:
@@ -296,9 +298,9 @@ func TestFinishRollbackFaults(t *testing.T) {
 						after = faults.SomeCuts(m, n)
 					}
 				}}
-				h.o.FS = store.FS(d)
+				h.Options.FS = store.FS(d)
 				if plane == "once" {
-					h.o.FS = once
+					h.Options.FS = once
 				}
 				err := h.goBack(context.Background())
 				for i, left := range after {
@@ -319,23 +321,23 @@ func TestFinishRollbackFaults(t *testing.T) {
 
 // keptEdit checks that some checkpoint has what was edited.
 func (h *halfway) keptEdit(when string) {
-	t, ctx := h.t, context.Background()
+	t, ctx := h.T, context.Background()
 	t.Helper()
-	s, w := h.open(), h.openFiles()
-	defer func() { must(t, w.Close()) }()
+	s, w := h.Open(), h.openFiles()
+	defer func() { checkpointtest.Must(t, w.Close()) }()
 	refs, err := s.Checkpoints("PRD-009")
-	must(t, err)
+	checkpointtest.Must(t, err)
 	for _, ref := range refs {
 		if !strings.Contains(string(ref.Reason), "edited") {
 			continue
 		}
 		file, err := s.ReadCheckpoint("PRD-009", ref.ID)
-		must(t, err)
-		l, _, err := FilesOf(ctx, w, file.State)
-		must(t, err)
+		checkpointtest.Must(t, err)
+		l, _, err := checkpoint.FilesOf(ctx, w, file.State)
+		checkpointtest.Must(t, err)
 		for _, e := range l.Entries {
 			missing, err := w.Contents().Missing(ctx, []workspace.Entry{e}, true)
-			must(t, err)
+			checkpointtest.Must(t, err)
 			if e.Path == "a" && e.Size == int64(len("edited meanwhile")) && len(missing) == 0 {
 				return
 			}

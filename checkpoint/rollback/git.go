@@ -1,9 +1,10 @@
-package checkpoint
+package rollback
 
 import (
 	"context"
 	"fmt"
 
+	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/checkpoint/workspace/git"
@@ -54,7 +55,7 @@ func (e *PushedError) Error() string {
 }
 
 // compareGit sets r.Git to the reset of the branch, if the rollback makes one.
-func (r *Rollback) compareGit(ctx context.Context, w *workspace.Workspace) error {
+func (r *Plan) compareGit(ctx context.Context, w *workspace.Workspace) error {
 	if !w.CommitsToBranch() || r.state.Capture == nil || !r.state.Capture.OnBranch() || r.Target.Git == nil {
 		return nil
 	}
@@ -87,7 +88,7 @@ func (r *Rollback) compareGit(ctx context.Context, w *workspace.Workspace) error
 
 // refusedByGit returns why the branch can't be reset, nil if it can. Only the branch that
 // is checked out is ever reset, forced or not.
-func (r *Rollback) refusedByGit(force bool) error {
+func (r *Plan) refusedByGit(force bool) error {
 	switch {
 	case r.Git == nil || r.Git.Absent && force:
 		return nil
@@ -103,7 +104,7 @@ func (r *Rollback) refusedByGit(force bool) error {
 
 // resetFor returns the reset of HEAD that restoring a state needs, nil if HEAD stays. It
 // returns an error if the reset is not possible.
-func resetFor(ctx context.Context, x *Session, w *workspace.Workspace, intent state.RollbackStarted, to *state.State) (*GitReset, error) {
+func resetFor(ctx context.Context, x *checkpoint.Session, w *workspace.Workspace, intent state.RollbackStarted, to *state.State) (*GitReset, error) {
 	if !w.CommitsToBranch() || to.Capture == nil || !to.Capture.OnBranch() {
 		return nil, nil
 	}

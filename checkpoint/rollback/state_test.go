@@ -1,25 +1,27 @@
-package checkpoint
+package rollback
 
 import (
 	"context"
 	"testing"
 
+	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/checkpointtest"
 	"prdrunner/checkpoint/state"
 )
 
 // manual makes a checkpoint and returns its id.
-func manual(t *testing.T, x *Session) string {
+func manual(t *testing.T, x *checkpoint.Session) string {
 	t.Helper()
 	ref, err := x.Create(context.Background(), nil, "")
-	must(t, err)
+	checkpointtest.Must(t, err)
 	return ref.ID
 }
 
 // back rolls the state back, and returns what undoes it.
-func back(t *testing.T, x *Session, to string) (undo string) {
+func back(t *testing.T, x *checkpoint.Session, to string) (undo string) {
 	t.Helper()
-	done, err := RunRollback(context.Background(), x, nil, RollbackOptions{To: to, Scope: state.RollbackState})
-	must(t, err)
+	done, err := Run(context.Background(), x, nil, Options{To: to, Scope: state.RollbackState})
+	checkpointtest.Must(t, err)
 	return done.Safety
 }
 
@@ -28,8 +30,8 @@ func back(t *testing.T, x *Session, to string) (undo string) {
 // checkpoints are valid that were so before the rollback that is undone.
 func TestUndoneRollbacksGiveBackWhatWasValid(t *testing.T) {
 	t.Parallel()
-	x := inMemory(t).run()
-	defer func() { must(t, x.Close()) }()
+	x := checkpointtest.InMemory(t).Run()
+	defer func() { checkpointtest.Must(t, x.Close()) }()
 	a, b := manual(t, x), manual(t, x)
 	c := manual(t, x)
 	wantValid := func(when string, want ...string) {
@@ -40,7 +42,7 @@ func TestUndoneRollbacksGiveBackWhatWasValid(t *testing.T) {
 				got = append(got, ref.ID)
 			}
 		}
-		same(t, when, got, want)
+		checkpointtest.Same(t, when, got, want)
 	}
 	first := back(t, x, b)
 	wantValid("gone back to b", a, b)
@@ -59,14 +61,14 @@ func TestUndoneRollbacksGiveBackWhatWasValid(t *testing.T) {
 // often: it stays uncertain. Undone, it is known again how it ended.
 func TestOnceStepsThroughRollbacks(t *testing.T) {
 	t.Parallel()
-	shape := cashier()
+	shape := checkpointtest.Cashier()
 	shape.Phases[0].Workstreams[0].Once = true
-	x := inMemory(t).lock()
-	defer func() { must(t, x.Close()) }()
-	must(t, x.Start(started("S1", shape)))
-	commit(t, x, state.PhaseStarted{Phase: "phase-1"})
+	x := checkpointtest.InMemory(t).Lock()
+	defer func() { checkpointtest.Must(t, x.Close()) }()
+	checkpointtest.Must(t, x.Start(checkpointtest.Started("S1", shape)))
+	checkpointtest.Commit(t, x, state.PhaseStarted{Phase: "phase-1"})
 	before := manual(t, x)
-	commit(t, x, work("WS1", "schema-validation")...)
+	checkpointtest.Commit(t, x, checkpointtest.Work("WS1", "schema-validation")...)
 	wantStatus := func(when string, want state.StepStatus) {
 		t.Helper()
 		if got := x.State().Workstream("WS1").Status; got != want {
@@ -85,28 +87,28 @@ func TestOnceStepsThroughRollbacks(t *testing.T) {
 // forgotten by going back to before the pipeline had it, or to when it was gone.
 func TestRollbackRemembersOnceStepsThatThePipelineDidNotHave(t *testing.T) {
 	t.Parallel()
-	without, with := cashier(), cashier()
+	without, with := checkpointtest.Cashier(), checkpointtest.Cashier()
 	without.Phases = without.Phases[1:]
 	with.Phases[0].Workstreams[0].Once = true
-	f := inMemory(t)
-	x := f.lock()
-	must(t, x.Start(started("S1", without)))
+	f := checkpointtest.InMemory(t)
+	x := f.Lock()
+	checkpointtest.Must(t, x.Start(checkpointtest.Started("S1", without)))
 	before := manual(t, x)
-	commit(t, x, state.SessionResumed{Shape: &with})
-	commit(t, x, work("WS1", "schema-validation")...)
-	commit(t, x, state.SessionResumed{Shape: &without})
+	checkpointtest.Commit(t, x, state.SessionResumed{Shape: &with})
+	checkpointtest.Commit(t, x, checkpointtest.Work("WS1", "schema-validation")...)
+	checkpointtest.Commit(t, x, state.SessionResumed{Shape: &without})
 	gone := manual(t, x)
-	commit(t, x, state.SessionResumed{Shape: &with})
-	commit(t, x, state.WorkstreamInvalidated{Workstream: "WS1"}, state.WorkstreamStarted{Workstream: "WS1", Attempt: 2})
+	checkpointtest.Commit(t, x, state.SessionResumed{Shape: &with})
+	checkpointtest.Commit(t, x, state.WorkstreamInvalidated{Workstream: "WS1"}, state.WorkstreamStarted{Workstream: "WS1", Attempt: 2})
 	for when, to := range map[string]string{"before it was there": before, "while it was gone": gone} {
 		undo := back(t, x, to)
-		commit(t, x, state.SessionResumed{Shape: &with})
-		must(t, x.Close())
-		x = f.lock()
+		checkpointtest.Commit(t, x, state.SessionResumed{Shape: &with})
+		checkpointtest.Must(t, x.Close())
+		x = f.Lock()
 		if w := x.State().Workstream("WS1"); w.Status != state.Uncertain || w.Attempts != 2 || w.Phase() == nil {
 			t.Errorf("%s: it is %s after %d attempts, in %v", when, w.Status, w.Attempts, w.Phase())
 		}
 		back(t, x, undo)
 	}
-	must(t, x.Close())
+	checkpointtest.Must(t, x.Close())
 }

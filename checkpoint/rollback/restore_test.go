@@ -1,10 +1,11 @@
-package checkpoint
+package rollback
 
 import (
 	"context"
 	"maps"
 	"testing"
 
+	"prdrunner/checkpoint/checkpointtest"
 	"prdrunner/checkpoint/workspace"
 )
 
@@ -42,32 +43,32 @@ func TestRollbackOutOfScope(t *testing.T) {
 		for _, mode := range []workspace.GitMode{workspace.GitRef, workspace.GitCommit} {
 			t.Run(name+" "+string(mode), func(t *testing.T) {
 				t.Parallel()
-				newScopedIn(t, mode, c.then).thereAndBack(c.then, c.edits, c.after)
+				newGitProjectIn(t, mode, c.then).thereAndBack(c.then, c.edits, c.after)
 			})
 		}
 	}
 }
 
 // thereAndBack edits files, goes back, and undoes that.
-func (s *scoped) thereAndBack(then, edits, after map[string]string) {
-	t, ctx := s.t, context.Background()
+func (s *gitProject) thereAndBack(then, edits, after map[string]string) {
+	t, ctx := s.T, context.Background()
 	t.Helper()
-	s.put(edits)
+	s.Put(edits)
 	before := maps.Clone(then)
 	maps.Copy(before, edits)
-	plan, err := planRollback(ctx, s.x.store, s.w, s.x.State(), RollbackOptions{To: s.to})
-	must(t, err)
+	plan, err := planTo(ctx, s.Session.Store(), s.Workspace, s.Session.State(), Options{To: s.Target})
+	checkpointtest.Must(t, err)
 	for _, change := range plan.Changes {
 		if change.Path == "notes.txt" && change.Kind != workspace.Modified {
 			t.Errorf("the plan says that notes.txt is %s", change.Kind)
 		}
 	}
-	done, err := RunRollback(ctx, s.x, s.w, RollbackOptions{To: s.to})
-	must(t, err)
-	s.holds("gone back", after)
-	_, err = RunRollback(ctx, s.x, s.w, RollbackOptions{To: done.Safety})
-	must(t, err)
-	s.holds("undone", before)
+	done, err := Run(ctx, s.Session, s.Workspace, Options{To: s.Target})
+	checkpointtest.Must(t, err)
+	s.Holds("gone back", after)
+	_, err = Run(ctx, s.Session, s.Workspace, Options{To: done.Safety})
+	checkpointtest.Must(t, err)
+	s.Holds("undone", before)
 }
 
 // TestRollbackOverSensitive goes back to a file that looks sensitive and that
@@ -75,17 +76,17 @@ func (s *scoped) thereAndBack(then, edits, after map[string]string) {
 func TestRollbackOverSensitive(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	s := newScoped(t, map[string]string{"a": "first"})
-	s.put(map[string]string{".env": "first"})
-	s.git("add", ".env")
-	_, err := s.x.Capture(ctx, s.w, nil)
-	must(t, err)
-	ref, err := s.x.Create(ctx, s.w, "")
-	must(t, err)
-	s.git("rm", "--quiet", "--cached", ".env")
-	s.put(map[string]string{".env": "second", "a": "second"})
+	s := newGitProject(t, map[string]string{"a": "first"})
+	s.Put(map[string]string{".env": "first"})
+	s.Git("add", ".env")
+	_, err := s.Session.Capture(ctx, s.Workspace, nil)
+	checkpointtest.Must(t, err)
+	ref, err := s.Session.Create(ctx, s.Workspace, "")
+	checkpointtest.Must(t, err)
+	s.Git("rm", "--quiet", "--cached", ".env")
+	s.Put(map[string]string{".env": "second", "a": "second"})
 
-	_, err = RunRollback(ctx, s.x, s.w, RollbackOptions{To: ref.ID})
-	must(t, err)
-	s.holds("gone back", map[string]string{".env": "second", "a": "first"})
+	_, err = Run(ctx, s.Session, s.Workspace, Options{To: ref.ID})
+	checkpointtest.Must(t, err)
+	s.Holds("gone back", map[string]string{".env": "second", "a": "first"})
 }

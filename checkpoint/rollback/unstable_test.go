@@ -1,4 +1,4 @@
-package checkpoint
+package rollback
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"prdrunner/checkpoint/checkpointtest"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 )
@@ -43,59 +44,59 @@ func (quiet) Found() bool                 { return false }
 func TestRollbackLeavesUnstable(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	s := newScoped(t, map[string]string{"server.log": "first", "other": "first"})
-	first, log := s.to, filepath.Join(s.ws, "server.log")
-	s.put(map[string]string{"server.log": "log of today\n", "other": "second"})
-	s.w.Refuse(func() workspace.Detector { return logger{log} })
-	second, err := s.x.Create(ctx, s.w, "")
-	must(t, err)
+	s := newGitProject(t, map[string]string{"server.log": "first", "other": "first"})
+	first, log := s.Target, filepath.Join(s.Root, "server.log")
+	s.Put(map[string]string{"server.log": "log of today\n", "other": "second"})
+	s.Workspace.Refuse(func() workspace.Detector { return logger{log} })
+	second, err := s.Session.Create(ctx, s.Workspace, "")
+	checkpointtest.Must(t, err)
 	if second.Capture.Unstable != 1 || second.Capture.Whole(nil) || !second.Capture.Unlimited(nil) {
 		t.Fatalf("captured %+v", second.Capture)
 	}
 
 	roll := func(to string, detector workspace.Detector, other string) {
 		t.Helper()
-		s.w.Refuse(func() workspace.Detector { return detector })
+		s.Workspace.Refuse(func() workspace.Detector { return detector })
 		was, err := os.ReadFile(log)
-		must(t, err)
-		plan, err := PlanRollback(ctx, s.open(), s.w, "PRD-009", RollbackOptions{To: to, Scope: state.RollbackFiles})
-		must(t, err)
+		checkpointtest.Must(t, err)
+		plan, err := PlanTo(ctx, s.Open(), s.Workspace, "PRD-009", Options{To: to, Scope: state.RollbackFiles})
+		checkpointtest.Must(t, err)
 		if to == second.ID && !slices.Contains(plan.Unstable, "server.log") {
 			t.Errorf("the plan does not name it: %+v", plan.Unstable)
 		}
-		_, err = RunRollback(ctx, s.x, s.w, RollbackOptions{To: to, Scope: state.RollbackFiles})
-		must(t, err)
+		_, err = Run(ctx, s.Session, s.Workspace, Options{To: to, Scope: state.RollbackFiles})
+		checkpointtest.Must(t, err)
 		is, err := os.ReadFile(log)
-		must(t, err)
+		checkpointtest.Must(t, err)
 		if !strings.HasPrefix(string(is), string(was)) {
 			t.Errorf("the log was %q, and is %q", was, is)
 		}
-		text, err := os.ReadFile(filepath.Join(s.ws, "other"))
-		must(t, err)
-		same(t, "the other file", string(text), other)
+		text, err := os.ReadFile(filepath.Join(s.Root, "other"))
+		checkpointtest.Must(t, err)
+		checkpointtest.Same(t, "the other file", string(text), other)
 	}
-	s.put(map[string]string{"other": "third"})
+	s.Put(map[string]string{"other": "third"})
 	roll(second.ID, quiet{}, "second")
-	s.put(map[string]string{"server.log": "log of tomorrow\n"})
+	s.Put(map[string]string{"server.log": "log of tomorrow\n"})
 	roll(first, logger{log}, "first")
 	roll(second.ID, logger{log}, "second")
-	s.put(map[string]string{"server.log": "at rest"})
-	s.w.Refuse(func() workspace.Detector { return quiet{} })
-	_, err = RunRollback(ctx, s.x, s.w, RollbackOptions{To: first, Scope: state.RollbackFiles})
-	must(t, err)
+	s.Put(map[string]string{"server.log": "at rest"})
+	s.Workspace.Refuse(func() workspace.Detector { return quiet{} })
+	_, err = Run(ctx, s.Session, s.Workspace, Options{To: first, Scope: state.RollbackFiles})
+	checkpointtest.Must(t, err)
 	text, err := os.ReadFile(log)
-	must(t, err)
-	same(t, "a log that is at rest", string(text), "first")
+	checkpointtest.Must(t, err)
+	checkpointtest.Same(t, "a log that is at rest", string(text), "first")
 }
 
 // TestUnstableArtifact: a capture fails that can't hold an artifact on record.
 func TestUnstableArtifact(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	s := newScoped(t, map[string]string{"other": "first"})
-	s.put(map[string]string{"a.sql": "log of an artifact\n"}) // which WS1 has on record
-	s.w.Refuse(func() workspace.Detector { return logger{filepath.Join(s.ws, "a.sql")} })
-	_, err := s.x.Create(ctx, s.w, "")
+	s := newGitProject(t, map[string]string{"other": "first"})
+	s.Put(map[string]string{"a.sql": "log of an artifact\n"}) // which WS1 has on record
+	s.Workspace.Refuse(func() workspace.Detector { return logger{filepath.Join(s.Root, "a.sql")} })
+	_, err := s.Session.Create(ctx, s.Workspace, "")
 	if err == nil || !strings.Contains(err.Error(), "the artifact a.sql: changed while it was read") {
 		t.Errorf("got %v", err)
 	}

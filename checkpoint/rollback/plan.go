@@ -1,4 +1,4 @@
-package checkpoint
+package rollback
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/objects"
 	"prdrunner/checkpoint/state"
@@ -16,8 +17,8 @@ import (
 // would be rolling forward.
 var ErrForward = errors.New("cannot roll forward")
 
-// RollbackOptions select the target and the scope of a rollback.
-type RollbackOptions struct {
+// Options select the target and the scope of a rollback.
+type Options struct {
 	To    string              // a checkpoint reference in a form that FindCheckpoint accepts
 	Scope state.RollbackScope // "" means RollbackAll
 	// Force skips files that can't be restored or are obstructed, and discards commits that
@@ -30,18 +31,18 @@ type RollbackOptions struct {
 	By     state.Actor
 }
 
-// LeftAlone lists the files that a rollback does not touch, because no checkpoint records
+// Untouched lists the files that a rollback does not touch, because no checkpoint records
 // their contents.
-type LeftAlone struct {
+type Untouched struct {
 	LeftOut  []string // look sensitive, or hold a sensitive value
 	Unstable []string // kept changing during a capture, now or at the target
 	Special  []string // could not be captured, now or at the target: unreadable, or no regular file
 	Sparse   []string // were not checked out at the target, and differ
 }
 
-// Rollback is the plan of a rollback: the changes it makes, the work it discards and the
+// Plan is the plan of a rollback: the changes it makes, the work it discards and the
 // files it does not touch. It is plain data.
-type Rollback struct {
+type Plan struct {
 	Target      *state.CheckpointRef
 	PassedOver  []string             // damaged checkpoints that the reference skipped, see State.PassedOver
 	Current     *state.CheckpointRef // the session's current checkpoint; nil if it has none
@@ -57,20 +58,20 @@ type Rollback struct {
 	Missing     []workspace.Missing
 	Obstacles   []workspace.Obstacle // paths where a change is impossible or would destroy unrecorded data
 	Losses      []Loss               // artifacts that sessions of other PRDs lose
-	LeftAlone
+	Untouched
 	Git    *GitReset
-	Branch string  // the branch that is checked out, if it is not the target's
-	Finish *Finish // the interrupted rollback that is finished first; nil if there is none
+	Branch string      // the branch that is checked out, if it is not the target's
+	Finish *FinishPlan // the interrupted rollback that is finished first; nil if there is none
 
 	state    *state.State // the state that the rollback takes: the target's, or that of Earlier
 	patterns []string     // capture patterns of the present and of the target; nil if files are not compared
 }
 
-// PlanRollback returns what a rollback would do. It takes no lock and changes nothing. If
+// PlanTo returns what a rollback would do. It takes no lock and changes nothing. If
 // w is nil, it compares the state only. If an earlier rollback was interrupted, the plan
 // starts from the state after that one is finished, but compares the present files.
-func PlanRollback(ctx context.Context, s *Store, w *workspace.Workspace, prd string, o RollbackOptions) (r *Rollback, err error) {
-	err = s.Read(prd, func(snap *Snapshot) (amiss bool, err error) {
+func PlanTo(ctx context.Context, s *checkpoint.Store, w *workspace.Workspace, prd string, o Options) (r *Plan, err error) {
+	err = s.Read(prd, func(snap *checkpoint.Snapshot) (amiss bool, err error) {
 		r, err = planFrom(ctx, s, w, prd, snap, o)
 		return err == nil && len(r.Missing) > 0, err
 	})
@@ -80,34 +81,34 @@ func PlanRollback(ctx context.Context, s *Store, w *workspace.Workspace, prd str
 	return r, nil
 }
 
-func planFrom(ctx context.Context, s *Store, w *workspace.Workspace, prd string, snap *Snapshot, o RollbackOptions) (r *Rollback, err error) {
+func planFrom(ctx context.Context, s *checkpoint.Store, w *workspace.Workspace, prd string, snap *checkpoint.Snapshot, o Options) (r *Plan, err error) {
 	if snap.State == nil {
 		return nil, fmt.Errorf("roll back %s: %w", prd, state.ErrNoCheckpoint)
 	}
 	now := snap.State
-	var finish *Finish
+	var finish *FinishPlan
 	if now.Rollback != nil {
 		if snap.Owner != nil { // the owner is carrying the rollback out
-			return nil, &LockedError{PRD: prd, Holder: *snap.Owner}
+			return nil, &checkpoint.LockedError{PRD: prd, Holder: *snap.Owner}
 		}
 		if finish, err = planFinish(ctx, s, w, now); err != nil {
 			return nil, err
 		}
 		now = finish.After
 	}
-	if r, err = planRollback(ctx, s, w, now, o); err == nil {
+	if r, err = planTo(ctx, s, w, now, o); err == nil {
 		r.Finish = finish
 	}
 	return r, err
 }
 
-// planRollback validates the target, and compares it with the session and the workspace.
-func planRollback(ctx context.Context, s *Store, w *workspace.Workspace, now *state.State, o RollbackOptions) (*Rollback, error) {
+// planTo validates the target, and compares it with the session and the workspace.
+func planTo(ctx context.Context, s *checkpoint.Store, w *workspace.Workspace, now *state.State, o Options) (*Plan, error) {
 	ref, err := now.FindCheckpoint(o.To)
 	if err != nil {
 		return nil, fmt.Errorf("find checkpoint %q of %s: %w", o.To, now.PRD, err)
 	}
-	r := &Rollback{Target: ref, PassedOver: now.PassedOver(o.To, ref), Current: now.CurrentCheckpoint(), Step: now.CurrentStep(), Scope: o.Scope}
+	r := &Plan{Target: ref, PassedOver: now.PassedOver(o.To, ref), Current: now.CurrentCheckpoint(), Step: now.CurrentStep(), Scope: o.Scope}
 	if r.Scope == "" {
 		r.Scope = state.RollbackAll
 	}
@@ -134,7 +135,7 @@ func planRollback(ctx context.Context, s *Store, w *workspace.Workspace, now *st
 	if r.Losses, err = losses(ctx, s, now.PRD, r.Changes); err != nil {
 		return nil, err
 	}
-	if at := GitOf(ctx, w); at != nil && ref.Git != nil && at.Branch != ref.Git.Branch {
+	if at := checkpoint.GitOf(ctx, w); at != nil && ref.Git != nil && at.Branch != ref.Git.Branch {
 		r.Branch = orDetached(string(at.Branch))
 	}
 	return r, r.compareGit(ctx, w)
@@ -150,7 +151,7 @@ func orDetached(branch string) string {
 
 // allowed refuses a damaged target, unless forced, and a target that a rollback discarded.
 // It sets r.Undoes.
-func (r *Rollback) allowed(now *state.State, force bool) error {
+func (r *Plan) allowed(now *state.State, force bool) error {
 	ref := r.Target
 	switch {
 	case ref.Damage != nil && !force:
@@ -170,7 +171,7 @@ func (r *Rollback) allowed(now *state.State, force bool) error {
 }
 
 // compareState finds the workstreams, checkpoints and once steps that the state loses.
-func (r *Rollback) compareState(now *state.State) {
+func (r *Plan) compareState(now *state.State) {
 	if r.Scope == state.RollbackFiles {
 		return
 	}
@@ -200,9 +201,9 @@ func (r *Rollback) compareState(now *state.State) {
 
 // compareFiles finds the changes that the rollback makes to files, and the files that it
 // can't restore or does not touch.
-func compareFiles(ctx context.Context, s *Store, w *workspace.Workspace, r *Rollback, now *state.State, deep bool) error {
+func compareFiles(ctx context.Context, s *checkpoint.Store, w *workspace.Workspace, r *Plan, now *state.State, deep bool) error {
 	r.FilesOf = r.state.Capture
-	target, known, err := FilesOf(ctx, w, r.state)
+	target, known, err := checkpoint.FilesOf(ctx, w, r.state)
 	if objects.IsLost(err) {
 		return &state.DamagedError{
 			Path: r.Target.ID, Detail: "the list of its files is lost: " + objects.LostMessage(err),
@@ -275,7 +276,7 @@ func sortedUnion(a, b []string) []string {
 
 // exceptRefused drops the changes to files that a capture would refuse because of their
 // contents. No checkpoint would hold them, so the rollback does not touch them.
-func (r *Rollback) exceptRefused(ctx context.Context, w *workspace.Workspace, now *state.State) error {
+func (r *Plan) exceptRefused(ctx context.Context, w *workspace.Workspace, now *state.State) error {
 	var last *workspace.Listing
 	if now.Capture != nil {
 		last, _ = w.Load(ctx, now.Capture.Listing) // without it, every file is searched
@@ -286,7 +287,7 @@ func (r *Rollback) exceptRefused(ctx context.Context, w *workspace.Workspace, no
 			lost = append(lost, *c.From)
 		}
 	}
-	refused, err := w.Refused(ctx, lost, last, LeftOutSince(ctx, w, now))
+	refused, err := w.Refused(ctx, lost, last, checkpoint.LeftOutSince(ctx, w, now))
 	if err != nil || len(refused) == 0 {
 		return err
 	}

@@ -1,6 +1,6 @@
 //go:build unix
 
-package checkpoint
+package rollback
 
 import (
 	"context"
@@ -9,19 +9,21 @@ import (
 	"path/filepath"
 	"testing"
 
+	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/checkpointtest"
 	"prdrunner/checkpoint/store"
 	"prdrunner/checkpoint/workspace"
 )
 
 // begun brings a rollback to where its files are about to be restored.
-func (h *halfway) begun(x *Session, w *workspace.Workspace) *workspace.Listing {
-	h.t.Helper()
+func (h *halfway) begun(x *checkpoint.Session, w *workspace.Workspace) *workspace.Listing {
+	h.T.Helper()
 	ctx := context.Background()
-	plan, err := planRollback(ctx, x.store, w, x.State(), RollbackOptions{To: h.first})
-	must(h.t, err)
-	must(h.t, beginRollback(ctx, x, w, plan, RollbackOptions{}))
+	plan, err := planTo(ctx, x.Store(), w, x.State(), Options{To: h.first})
+	checkpointtest.Must(h.T, err)
+	checkpointtest.Must(h.T, begin(ctx, x, w, plan, Options{}))
 	before, err := filesBefore(ctx, x, w)
-	must(h.t, err)
+	checkpointtest.Must(h.T, err)
 	return before
 }
 
@@ -38,30 +40,30 @@ func TestEditsDuringRollback(t *testing.T) {
 			t.Parallel()
 			ctx := context.Background()
 			h := newHalfway(t, store.NewMemory())
-			x, w := h.lock(), h.openFiles()
+			x, w := h.Lock(), h.openFiles()
 			defer func() {
-				must(t, w.Close())
-				must(t, x.Close())
+				checkpointtest.Must(t, w.Close())
+				checkpointtest.Must(t, x.Close())
 			}()
 			err := x.WithExclusiveLock(ctx, func() error {
 				before := h.begun(x, w)
-				must(t, os.WriteFile(filepath.Join(h.ws, edit.path), []byte(edit.text), 0o600))
-				_, err := carryOutRollback(ctx, x, w, before)
+				checkpointtest.Must(t, os.WriteFile(filepath.Join(h.ws, edit.path), []byte(edit.text), 0o600))
+				_, err := carryOut(ctx, x, w, before)
 				return err
 			})
 			var changed *workspace.ChangedError
-			var failed *RollbackError
+			var failed *Error
 			if !errors.As(err, &changed) || !errors.As(err, &failed) || !failed.Undone || changed.Path != edit.path {
 				t.Fatalf("carry out: %v", err)
 			}
 			got := h.files()
 			text, err := os.ReadFile(filepath.Join(h.ws, edit.path))
-			must(t, err)
-			same(t, "the edited file", string(text), edit.text)
+			checkpointtest.Must(t, err)
+			checkpointtest.Same(t, "the edited file", string(text), edit.text)
 			want := h.before
 			delete(got, edit.path)
 			delete(want, edit.path)
-			same(t, "the other files", got, want)
+			checkpointtest.Same(t, "the other files", got, want)
 			if x.State().Rollback != nil || x.State().Steps != h.steps {
 				t.Fatalf("step %d, %+v", x.State().Steps, x.State().Rollback)
 			}

@@ -1,4 +1,4 @@
-package checkpoint
+package rollback
 
 import (
 	"context"
@@ -6,12 +6,13 @@ import (
 	"maps"
 	"slices"
 
+	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 )
 
-// Finish is the plan of finishing an interrupted rollback. It is plain data.
-type Finish struct {
+// FinishPlan is the plan of finishing an interrupted rollback. It is plain data.
+type FinishPlan struct {
 	state.RollbackStarted
 	After  *state.State    // the state of the session afterwards
 	Edited []string        // files edited since the interruption; a checkpoint keeps them before they are overwritten
@@ -21,8 +22,8 @@ type Finish struct {
 // PlanFinish returns what finishing an interrupted rollback would do, nil if there is none
 // or if an owner is carrying it out. It takes no lock and changes nothing. If w is nil, it
 // examines the state only.
-func PlanFinish(ctx context.Context, s *Store, w *workspace.Workspace, prd string) (f *Finish, err error) {
-	err = s.Read(prd, func(snap *Snapshot) (amiss bool, err error) {
+func PlanFinish(ctx context.Context, s *checkpoint.Store, w *workspace.Workspace, prd string) (f *FinishPlan, err error) {
+	err = s.Read(prd, func(snap *checkpoint.Snapshot) (amiss bool, err error) {
 		if f = nil; snap.State != nil && snap.State.Rollback != nil && snap.Owner == nil {
 			f, err = planFinish(ctx, s, w, snap.State)
 		}
@@ -31,8 +32,8 @@ func PlanFinish(ctx context.Context, s *Store, w *workspace.Workspace, prd strin
 	return f, err
 }
 
-func planFinish(ctx context.Context, s *Store, w *workspace.Workspace, now *state.State) (*Finish, error) {
-	f := &Finish{RollbackStarted: *now.Rollback, After: now.Clone()}
+func planFinish(ctx context.Context, s *checkpoint.Store, w *workspace.Workspace, now *state.State) (*FinishPlan, error) {
+	f := &FinishPlan{RollbackStarted: *now.Rollback, After: now.Clone()}
 	target, err := targetOf(s, now.PRD, f.RollbackStarted)
 	if err != nil {
 		return nil, err
@@ -50,37 +51,37 @@ func planFinish(ctx context.Context, s *Store, w *workspace.Workspace, now *stat
 	return f, err
 }
 
-// FinishRollback finishes an interrupted rollback: it completes it or, if that fails,
+// Finish finishes an interrupted rollback: it completes it or, if that fails,
 // restores the files to where it began. Without an interrupted rollback it does nothing.
 // Files that were edited since the interruption are first kept in a checkpoint, which
-// State.KeptEdits returns. FinishRollback returns a *HeadMovedError if it would reset a
+// State.KeptEdits returns. Finish returns a *HeadMovedError if it would reset a
 // branch and HEAD is not where the rollback left it.
-func FinishRollback(ctx context.Context, x *Session, w *workspace.Workspace) (*RolledBack, error) {
+func Finish(ctx context.Context, x *checkpoint.Session, w *workspace.Workspace) (*Result, error) {
 	if x.State() == nil || x.State().Rollback == nil {
 		return nil, nil
 	}
 	if err := refuseMoved(ctx, x, w); err != nil {
 		return nil, err
 	}
-	var done *RolledBack
+	var done *Result
 	err := x.WithExclusiveLock(ctx, func() (err error) {
 		if err = keepEdits(ctx, x, w); err != nil {
 			return err
 		}
-		done, err = carryOutRollback(ctx, x, w, nil)
+		done, err = carryOut(ctx, x, w, nil)
 		return err
 	})
 	return done, err
 }
 
-func refuseMoved(ctx context.Context, x *Session, w *workspace.Workspace) error {
+func refuseMoved(ctx context.Context, x *checkpoint.Session, w *workspace.Workspace) error {
 	intent := x.State().Rollback
 	if w == nil || intent.Scope == state.RollbackState {
 		return nil
 	}
 	target, err := targetOf(x.Store(), x.PRD(), *intent)
 	if err != nil {
-		return nil // carryOutRollback reports the error and restores the files
+		return nil // carryOut reports the error and restores the files
 	}
 	moved, err := headMoved(ctx, w, x.State(), target)
 	if err == nil && moved != nil {
@@ -91,7 +92,7 @@ func refuseMoved(ctx context.Context, x *Session, w *workspace.Workspace) error 
 
 // keepEdits makes a checkpoint of the files that were edited since a rollback was
 // interrupted.
-func keepEdits(ctx context.Context, x *Session, w *workspace.Workspace) error {
+func keepEdits(ctx context.Context, x *checkpoint.Session, w *workspace.Workspace) error {
 	if w == nil || x.State().Rollback.Scope == state.RollbackState {
 		return nil
 	}
@@ -101,12 +102,12 @@ func keepEdits(ctx context.Context, x *Session, w *workspace.Workspace) error {
 	}
 	captured, err := x.CaptureFor(ctx, w, patterns, state.TriggerPreRollback)
 	if err == nil {
-		err = SecurePaths(ctx, w, captured.Listing, edited)
+		err = checkpoint.SecurePaths(ctx, w, captured.Listing, edited)
 	}
 	if err != nil {
 		return err
 	}
-	if _, made := x.Checkpoint(state.TriggerPreRollback, "files that were edited while a rollback was not finished", GitOf(ctx, w)); !made {
+	if _, made := x.Checkpoint(state.TriggerPreRollback, "files that were edited while a rollback was not finished", checkpoint.GitOf(ctx, w)); !made {
 		return fmt.Errorf("finish a rollback of %s: checkpoints are switched off, so that what was edited meanwhile would be lost", x.PRD())
 	}
 	// The checkpoint must be durable before files are overwritten. It needs a commit of its
@@ -118,9 +119,9 @@ func keepEdits(ctx context.Context, x *Session, w *workspace.Workspace) error {
 // patterns that it captured by. A file counts as edited if it differs from the checkpoint
 // before the rollback, from the target, and from every checkpoint of edits that were kept
 // already.
-func editedSince(ctx context.Context, s *Store, w *workspace.Workspace, now *state.State) (paths, patterns []string, err error) {
+func editedSince(ctx context.Context, s *checkpoint.Store, w *workspace.Workspace, now *state.State) (paths, patterns []string, err error) {
 	intent := *now.Rollback
-	if patterns, err = RecordedPatterns(ctx, w, now); err != nil {
+	if patterns, err = checkpoint.RecordedPatterns(ctx, w, now); err != nil {
 		return nil, nil, err
 	}
 	known := []string{intent.Safety, intent.To}
@@ -131,7 +132,7 @@ func editedSince(ctx context.Context, s *Store, w *workspace.Workspace, now *sta
 	for _, id := range known {
 		files, err := filesOf(ctx, s, w, now.PRD, intent, id)
 		if err != nil && id != intent.Safety {
-			continue // carryOutRollback reports an unreadable target
+			continue // carryOut reports an unreadable target
 		}
 		if err != nil {
 			return nil, nil, err
@@ -169,7 +170,7 @@ func dropUnchanged(paths map[string]bool, files, found *workspace.Listing) {
 
 // filesOf returns the files of a checkpoint. For the target of the rollback it returns the
 // files that the rollback restores, which may be those of an earlier state.
-func filesOf(ctx context.Context, s *Store, w *workspace.Workspace, prd string, intent state.RollbackStarted, id string) (*workspace.Listing, error) {
+func filesOf(ctx context.Context, s *checkpoint.Store, w *workspace.Workspace, prd string, intent state.RollbackStarted, id string) (*workspace.Listing, error) {
 	of := state.RollbackStarted{To: id}
 	if id == intent.To {
 		of = intent
@@ -178,6 +179,6 @@ func filesOf(ctx context.Context, s *Store, w *workspace.Workspace, prd string, 
 	if err != nil {
 		return nil, err
 	}
-	l, _, err := FilesOf(ctx, w, state)
+	l, _, err := checkpoint.FilesOf(ctx, w, state)
 	return l, err
 }

@@ -1,4 +1,4 @@
-package checkpoint
+package rollback
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"path"
 	"slices"
 
+	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 )
@@ -18,7 +19,7 @@ import (
 // other one, files that kept changing, and files that could not be captured. Files in a
 // state directory do not change either. A file that the target lacks is deleted only if
 // the target's capture would have included it.
-func changesTo(ctx context.Context, s *Store, w *workspace.Workspace, now, to *state.State, found, target *workspace.Listing) ([]workspace.Change, error) {
+func changesTo(ctx context.Context, s *checkpoint.Store, w *workspace.Workspace, now, to *state.State, found, target *workspace.Listing) ([]workspace.Change, error) {
 	changes, err := w.Changes(ctx, found, target)
 	if err != nil {
 		return nil, fmt.Errorf("look at what was not checked out: %w", err)
@@ -53,7 +54,7 @@ func changesTo(ctx context.Context, s *Store, w *workspace.Workspace, now, to *s
 
 // scopeOf returns a function that reports whether the capture of a state would have
 // included an entry of the present files.
-func scopeOf(ctx context.Context, s *Store, w *workspace.Workspace, to *state.State, found, target *workspace.Listing) (func(workspace.Entry) bool, error) {
+func scopeOf(ctx context.Context, s *checkpoint.Store, w *workspace.Workspace, to *state.State, found, target *workspace.Listing) (func(workspace.Entry) bool, error) {
 	all := func(workspace.Entry) bool { return true }
 	inGit := to.Capture != nil && to.Capture.Commit != ""
 	if to.Capture == nil || inGit == (w.Git() != nil) && covers(target.Patterns, found.Patterns) {
@@ -78,7 +79,7 @@ func covers(patterns, some []string) bool {
 // the session was imported into it. It reports true only if the state to go back to is
 // older than the import: that state was captured in another workspace, so that the absence
 // of a file from it means nothing.
-func filesBeforeImport(s *Store, w *workspace.Workspace, now, to *state.State) (func(workspace.Entry) bool, error) {
+func filesBeforeImport(s *checkpoint.Store, w *workspace.Workspace, now, to *state.State) (func(workspace.Entry) bool, error) {
 	o, err := s.Layout().ReadOrigin(now)
 	if err != nil || o == nil || to.Capture == nil || to.Capture.Seq > o.Seq {
 		return func(workspace.Entry) bool { return false }, err

@@ -1,6 +1,6 @@
 //go:build unix
 
-package checkpoint
+package rollback
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"prdrunner/checkpoint/checkpointtest"
 	"prdrunner/checkpoint/store"
 )
 
@@ -26,35 +27,35 @@ func TestFinishedRollbackRemovesWhatItEmptied(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			ctx := context.Background()
-			h := &halfway{fixture: on(t, store.NewMemory(), "/state/.runner"), ws: t.TempDir()}
-			x, w := h.run(), h.openFiles()
+			h := &halfway{Fixture: checkpointtest.On(t, store.NewMemory(), "/state/.runner"), ws: t.TempDir()}
+			x, w := h.Run(), h.openFiles()
 			defer func() {
-				must(t, w.Close())
-				must(t, x.Close())
+				checkpointtest.Must(t, w.Close())
+				checkpointtest.Must(t, x.Close())
 			}()
 			h.mkdir("src/recorded")
 			h.mkdir("before")
 			h.file("src/file")
 			_, err := x.Capture(ctx, w, later)
-			must(t, err)
+			checkpointtest.Must(t, err)
 			ref, err := x.Create(ctx, w, "")
-			must(t, err)
+			checkpointtest.Must(t, err)
 			h.first = ref.ID
-			commit(t, x, work("WS2", "type-check")...)
+			checkpointtest.Commit(t, x, checkpointtest.Work("WS2", "type-check")...)
 			for _, name := range []string{"gen/deep/made", "src/new/sub/made", "src/new/made", "src/recorded/made"} {
 				h.file(name)
 			}
-			must(t, x.WithExclusiveLock(ctx, func() error {
+			checkpointtest.Must(t, x.WithExclusiveLock(ctx, func() error {
 				h.begun(x, w)
 				return nil
 			}))
 			for _, name := range []string{"gen/deep/made", "src/new/sub/made", "src/new/made", "src/recorded/made"} {
-				must(t, os.Remove(filepath.Join(h.ws, name)))
+				checkpointtest.Must(t, os.Remove(filepath.Join(h.ws, name)))
 			}
 			h.mkdir("since/then")
 			intent := *x.State().Rollback
-			_, err = FinishRollback(ctx, x, w)
-			must(t, err)
+			_, err = Finish(ctx, x, w)
+			checkpointtest.Must(t, err)
 			if kept := x.State().KeptEdits(intent); len(kept) > 0 {
 				t.Errorf("a checkpoint was made of edits: %+v", kept[0])
 			}
@@ -70,12 +71,12 @@ func TestFinishedRollbackRemovesWhatItEmptied(t *testing.T) {
 }
 
 func (h *halfway) mkdir(name string) {
-	h.t.Helper()
-	must(h.t, os.MkdirAll(filepath.Join(h.ws, name), 0o755))
+	h.T.Helper()
+	checkpointtest.Must(h.T, os.MkdirAll(filepath.Join(h.ws, name), 0o755))
 }
 
 func (h *halfway) file(name string) {
-	h.t.Helper()
+	h.T.Helper()
 	h.mkdir(filepath.Dir(name))
-	must(h.t, os.WriteFile(filepath.Join(h.ws, name), []byte(name), 0o600))
+	checkpointtest.Must(h.T, os.WriteFile(filepath.Join(h.ws, name), []byte(name), 0o600))
 }

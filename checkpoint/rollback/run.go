@@ -1,4 +1,4 @@
-package checkpoint
+package rollback
 
 import (
 	"context"
@@ -8,25 +8,26 @@ import (
 
 	"github.com/google/uuid"
 
+	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 )
 
-// RolledBack is the result of a rollback.
-type RolledBack struct {
+// Result is the result of a rollback.
+type Result struct {
 	state.RollbackRecord
 	Written     int // number of files
 	Deleted     int
 	Invalidated []string // IDs of checkpoints that became invalid
 	Losses      []Loss   // artifacts that sessions of other PRDs lost, according to the plan
-	LeftAlone            // empty after an interrupted rollback was finished
+	Untouched            // empty after an interrupted rollback was finished
 	Again       []string // workstreams that run again because the state is an earlier one than the target's
 	Absent      string   // the commit to which HEAD was not reset, because the repository lacks it
 }
 
-// RollbackError is returned when a rollback failed. It tells the user where the session,
+// Error is returned when a rollback failed. It tells the user where the session,
 // the files and git are.
-type RollbackError struct {
+type Error struct {
 	To       string // the checkpoint to go back to
 	Safety   string // the checkpoint made before the rollback
 	Undone   bool   // the files from before the rollback are back; else the files are a mixture
@@ -38,7 +39,7 @@ type RollbackError struct {
 	UndoFail error // why the files could not be restored
 }
 
-func (e *RollbackError) Error() string {
+func (e *Error) Error() string {
 	text := fmt.Sprintf("roll back to %s: %v", e.To, e.Err)
 	if !e.Undone {
 		text += fmt.Sprintf("; the files could not be put back either: %v", e.UndoFail)
@@ -46,44 +47,44 @@ func (e *RollbackError) Error() string {
 	return text
 }
 
-func (e *RollbackError) Unwrap() error { return e.Err }
+func (e *Error) Unwrap() error { return e.Err }
 
-// RunRollback goes back to a checkpoint. It restores state and files together, unless the
+// Run goes back to a checkpoint. It restores state and files together, unless the
 // scope says otherwise. It first records the present state and files in a pre_rollback
 // checkpoint, so that it can be undone. It holds the exclusive lock of the state
-// directory, and returns a *LockedError if another process writes there.
+// directory, and returns a *checkpoint.LockedError if another process writes there.
 //
 // If files can't be restored it returns a *workspace.MissingError, and if something is in
 // their place a *workspace.ObstructedError. In both cases nothing was changed. With Force
 // it skips these files instead.
-func RunRollback(ctx context.Context, x *Session, w *workspace.Workspace, o RollbackOptions) (*RolledBack, error) {
+func Run(ctx context.Context, x *checkpoint.Session, w *workspace.Workspace, o Options) (*Result, error) {
 	if x.State() == nil {
-		return nil, fmt.Errorf("roll back %s: %w", x.PRD(), ErrNoSession)
+		return nil, fmt.Errorf("roll back %s: %w", x.PRD(), checkpoint.ErrNoSession)
 	}
 	if x.State().Rollback != nil {
-		return nil, fmt.Errorf("roll back %s: %w", x.PRD(), UnfinishedRollback(x.State()))
+		return nil, fmt.Errorf("roll back %s: %w", x.PRD(), checkpoint.UnfinishedRollback(x.State()))
 	}
-	plan, err := planRollback(ctx, x.Store(), w, x.State(), o)
+	plan, err := planTo(ctx, x.Store(), w, x.State(), o)
 	if err != nil {
 		return nil, err
 	}
 	if err := plan.Refused(o.Force); err != nil {
 		return nil, err
 	}
-	var done *RolledBack
+	var done *Result
 	err = x.WithExclusiveLock(ctx, func() error {
-		if err := beginRollback(ctx, x, w, plan, o); err != nil {
+		if err := begin(ctx, x, w, plan, o); err != nil {
 			return err
 		}
 		before, err := filesBefore(ctx, x, w)
 		if err != nil {
 			return err
 		}
-		done, err = carryOutRollback(ctx, x, w, before)
+		done, err = carryOut(ctx, x, w, before)
 		return err
 	})
 	if done != nil {
-		done.LeftAlone, done.Losses = plan.LeftAlone, plan.Losses
+		done.Untouched, done.Losses = plan.Untouched, plan.Losses
 		if plan.Earlier != nil {
 			for _, w := range plan.Earlier.Again {
 				done.Again = append(done.Again, w.Name)
@@ -98,7 +99,7 @@ func RunRollback(ctx context.Context, x *Session, w *workspace.Workspace, o Roll
 
 // Refused returns the error with which Rollback would refuse the plan, nil if it would
 // carry it out. force overrides some of the reasons.
-func (r *Rollback) Refused(force bool) error {
+func (r *Plan) Refused(force bool) error {
 	switch {
 	case r.Finish != nil && r.Finish.Moved != nil:
 		return r.Finish.Moved
@@ -110,9 +111,9 @@ func (r *Rollback) Refused(force bool) error {
 	return r.refusedByGit(force)
 }
 
-// beginRollback makes the checkpoint that undoes the rollback, and records the intent.
+// begin makes the checkpoint that undoes the rollback, and records the intent.
 // Once the intent is durable, Runner finishes the rollback even after a crash.
-func beginRollback(ctx context.Context, x *Session, w *workspace.Workspace, plan *Rollback, o RollbackOptions) error {
+func begin(ctx context.Context, x *checkpoint.Session, w *workspace.Workspace, plan *Plan, o Options) error {
 	if w != nil {
 		patterns, err := safetyPatterns(ctx, x, w, plan)
 		if err != nil {
@@ -131,7 +132,7 @@ func beginRollback(ctx context.Context, x *Session, w *workspace.Workspace, plan
 	for _, ref := range x.State().MadeAt(plan.stateSeq()) {
 		needed[ref.ID] = "a rollback takes its state"
 	}
-	safety, made := x.CheckpointKeeping(state.TriggerPreRollback, o.Reason, GitOf(ctx, w), needed)
+	safety, made := x.CheckpointKeeping(state.TriggerPreRollback, o.Reason, checkpoint.GitOf(ctx, w), needed)
 	if !made {
 		return fmt.Errorf("roll back %s: checkpoints are switched off, so that it could not be undone", x.PRD())
 	}
@@ -144,7 +145,7 @@ func beginRollback(ctx context.Context, x *Session, w *workspace.Workspace, plan
 
 // safetyPatterns returns the patterns of the capture that undoes a rollback: those of the
 // present and of the target.
-func safetyPatterns(ctx context.Context, x *Session, w *workspace.Workspace, plan *Rollback) ([]string, error) {
+func safetyPatterns(ctx context.Context, x *checkpoint.Session, w *workspace.Workspace, plan *Plan) ([]string, error) {
 	if plan.patterns != nil {
 		return plan.patterns, nil
 	}
@@ -164,27 +165,27 @@ func safetyPatterns(ctx context.Context, x *Session, w *workspace.Workspace, pla
 	return patterns, nil
 }
 
-// carryOutRollback carries out the recorded intent, and records the result. In the first
+// carryOut carries out the recorded intent, and records the result. In the first
 // run, before holds the files that were recorded before the rollback. A file that differs
 // from it was edited since, and is not overwritten. After an interruption before is nil.
-func carryOutRollback(ctx context.Context, x *Session, w *workspace.Workspace, before *workspace.Listing) (*RolledBack, error) {
+func carryOut(ctx context.Context, x *checkpoint.Session, w *workspace.Workspace, before *workspace.Listing) (*Result, error) {
 	intent := *x.State().Rollback
 	undo := func() error { return undoFiles(context.WithoutCancel(ctx), x, w, intent, before) }
 	target, err := targetOf(x.Store(), x.PRD(), intent)
 	if err != nil {
-		return nil, failRollback(ctx, x, w, intent, err, undo)
+		return nil, fail(ctx, x, w, intent, err, undo)
 	}
 	var restored workspace.Restored
 	if intent.Scope != state.RollbackState {
 		if err := unedited(ctx, w, before); err != nil {
-			return nil, failRollback(ctx, x, w, intent, err, func() error { return nil })
+			return nil, fail(ctx, x, w, intent, err, func() error { return nil })
 		}
 		left, err := leftEmptied(ctx, x, w, intent, target, before)
 		if err != nil {
-			return nil, failRollback(ctx, x, w, intent, err, undo)
+			return nil, fail(ctx, x, w, intent, err, undo)
 		}
 		if restored, err = restoreFiles(ctx, x, w, intent, target, before, left); err != nil {
-			return nil, failRollback(ctx, x, w, intent, err, undo)
+			return nil, fail(ctx, x, w, intent, err, undo)
 		}
 	}
 	e := completion(intent, target)
@@ -198,7 +199,7 @@ func carryOutRollback(ctx context.Context, x *Session, w *workspace.Workspace, b
 		return nil, err
 	}
 	now := x.State()
-	done := &RolledBack{RollbackRecord: now.Rollbacks[len(now.Rollbacks)-1], Written: restored.Written, Deleted: restored.Deleted}
+	done := &Result{RollbackRecord: now.Rollbacks[len(now.Rollbacks)-1], Written: restored.Written, Deleted: restored.Deleted}
 	for _, id := range valid {
 		if ref := now.Checkpoint(id); ref != nil && !ref.Valid {
 			done.Invalidated = append(done.Invalidated, id)
@@ -233,7 +234,7 @@ func validIDs(s *state.State) []string {
 // that would overwrite files that no checkpoint holds. found lists the files that are
 // expected in the workspace; if nil, restoreFiles lists them. left says where an
 // interrupted restore may have left temporary files or empty directories.
-func restoreFiles(ctx context.Context, x *Session, w *workspace.Workspace, intent state.RollbackStarted, to *state.State, found *workspace.Listing, left workspace.RestoreOptions) (workspace.Restored, error) {
+func restoreFiles(ctx context.Context, x *checkpoint.Session, w *workspace.Workspace, intent state.RollbackStarted, to *state.State, found *workspace.Listing, left workspace.RestoreOptions) (workspace.Restored, error) {
 	if w == nil {
 		return workspace.Restored{}, errors.New("the workspace is not known")
 	}
@@ -252,12 +253,12 @@ func restoreFiles(ctx context.Context, x *Session, w *workspace.Workspace, inten
 }
 
 // restoreListed writes the files of a state, and changes neither HEAD nor the index.
-func restoreListed(ctx context.Context, x *Session, w *workspace.Workspace, intent state.RollbackStarted, to *state.State, found *workspace.Listing, left workspace.RestoreOptions) (workspace.Restored, error) {
-	target, known, err := FilesOf(ctx, w, to)
+func restoreListed(ctx context.Context, x *checkpoint.Session, w *workspace.Workspace, intent state.RollbackStarted, to *state.State, found *workspace.Listing, left workspace.RestoreOptions) (workspace.Restored, error) {
+	target, known, err := checkpoint.FilesOf(ctx, w, to)
 	if err != nil {
 		return workspace.Restored{}, err
 	}
-	patterns, err := RecordedPatterns(ctx, w, x.State()) // those of the safety checkpoint: the present's and the target's
+	patterns, err := checkpoint.RecordedPatterns(ctx, w, x.State()) // those of the safety checkpoint: the present's and the target's
 	if err != nil {
 		return workspace.Restored{}, err
 	}
@@ -283,7 +284,7 @@ func restoreListed(ctx context.Context, x *Session, w *workspace.Workspace, inte
 // exceptUnrecorded drops the changes to files that the last capture left out. No
 // checkpoint holds their present bytes, even if they no longer change or no longer look
 // sensitive.
-func exceptUnrecorded(ctx context.Context, x *Session, w *workspace.Workspace, changes []workspace.Change) ([]workspace.Change, error) {
+func exceptUnrecorded(ctx context.Context, x *checkpoint.Session, w *workspace.Workspace, changes []workspace.Change) ([]workspace.Change, error) {
 	last := x.State().Capture
 	if last == nil || last.LeftOut+last.Unstable+last.Special == 0 {
 		return changes, nil
@@ -295,17 +296,17 @@ func exceptUnrecorded(ctx context.Context, x *Session, w *workspace.Workspace, c
 	return slices.DeleteFunc(changes, func(c workspace.Change) bool { return l.Lacks(c.Path) }), nil
 }
 
-// failRollback restores the files to where the rollback began, and records that it failed.
+// fail restores the files to where the rollback began, and records that it failed.
 // If the files can't be restored, the intent stays on record, and the session's next owner
 // tries again.
-func failRollback(ctx context.Context, x *Session, w *workspace.Workspace, intent state.RollbackStarted, cause error, undo func() error) error {
+func fail(ctx context.Context, x *checkpoint.Session, w *workspace.Workspace, intent state.RollbackStarted, cause error, undo func() error) error {
 	ctx = context.WithoutCancel(ctx)
-	failed := &RollbackError{To: intent.To, Safety: intent.Safety, Step: x.State().CurrentStep(), Err: cause}
+	failed := &Error{To: intent.To, Safety: intent.Safety, Step: x.State().CurrentStep(), Err: cause}
 	if intent.Scope != state.RollbackState {
 		failed.UndoFail = undo()
 	}
 	failed.Undone = failed.UndoFail == nil
-	if git := GitOf(ctx, w); git != nil {
+	if git := checkpoint.GitOf(ctx, w); git != nil {
 		failed.Branch, failed.Commit = string(git.Branch), git.Commit
 		if status, err := w.Git().Status(ctx); err == nil {
 			failed.Status = status
@@ -320,12 +321,12 @@ func failRollback(ctx context.Context, x *Session, w *workspace.Workspace, inten
 
 // secureFor secures the files of a capture that restoring the files of a state overwrites
 // or removes.
-func secureFor(ctx context.Context, x *Session, w *workspace.Workspace, listing string, to *state.State) error {
+func secureFor(ctx context.Context, x *checkpoint.Session, w *workspace.Workspace, listing string, to *state.State) error {
 	found, err := w.Load(ctx, listing)
 	if err != nil {
 		return fmt.Errorf("load the files as they were recorded: %w", err)
 	}
-	target, known, err := FilesOf(ctx, w, to)
+	target, known, err := checkpoint.FilesOf(ctx, w, to)
 	if err != nil {
 		return err
 	}
@@ -336,5 +337,5 @@ func secureFor(ctx context.Context, x *Session, w *workspace.Workspace, listing 
 	if err != nil {
 		return err
 	}
-	return SecurePaths(ctx, w, listing, workspace.Replaced(changes))
+	return checkpoint.SecurePaths(ctx, w, listing, workspace.Replaced(changes))
 }

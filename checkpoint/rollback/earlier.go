@@ -1,4 +1,4 @@
-package checkpoint
+package rollback
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/objects"
 	"prdrunner/checkpoint/state"
@@ -47,7 +48,7 @@ func (e *EarlierGoneError) Error() string {
 		since = ", and since then " + e.Reason
 	}
 	text := fmt.Sprintf("the files of %s were captured before it, at commit %d%s; no journal and no checkpoint has the state of that commit", e.To, e.Seq, since)
-	if !errors.Is(e.Err, ErrCommitGone) {
+	if !errors.Is(e.Err, checkpoint.ErrCommitGone) {
 		text += fmt.Sprintf(": %v", e.Err)
 	}
 	return text
@@ -56,7 +57,7 @@ func (e *EarlierGoneError) Error() string {
 func (e *EarlierGoneError) Unwrap() error { return e.Err }
 
 // ToStep returns the session's current step after the rollback.
-func (r *Rollback) ToStep() int {
+func (r *Plan) ToStep() int {
 	if r.Earlier != nil {
 		return r.Earlier.Step
 	}
@@ -65,7 +66,7 @@ func (r *Rollback) ToStep() int {
 
 // stateSeq returns the commit of the earlier state that the rollback takes, 0 if it takes
 // the target's own.
-func (r *Rollback) stateSeq() uint64 {
+func (r *Plan) stateSeq() uint64 {
 	if r.Earlier != nil {
 		return r.Earlier.Seq
 	}
@@ -73,8 +74,8 @@ func (r *Rollback) stateSeq() uint64 {
 }
 
 // targetOf returns the state that a rollback of the PRD's current session takes.
-func targetOf(s *Store, prd string, intent state.RollbackStarted) (state *state.State, err error) {
-	err = s.Read(prd, func(snap *Snapshot) (bool, error) {
+func targetOf(s *checkpoint.Store, prd string, intent state.RollbackStarted) (state *state.State, err error) {
+	err = s.Read(prd, func(snap *checkpoint.Snapshot) (bool, error) {
 		if _, err := snap.FindCheckpoint(prd, intent.To); err != nil {
 			return false, err
 		}
@@ -86,7 +87,7 @@ func targetOf(s *Store, prd string, intent state.RollbackStarted) (state *state.
 
 // targetIn returns the state that a rollback takes, for a session that lies in a
 // directory.
-func targetIn(s *Store, dir string, of *state.State, intent state.RollbackStarted) (*state.State, error) {
+func targetIn(s *checkpoint.Store, dir string, of *state.State, intent state.RollbackStarted) (*state.State, error) {
 	ref, err := of.FindCheckpoint(intent.To)
 	if err != nil {
 		return nil, fmt.Errorf("find checkpoint %q of %s: %w", intent.To, of.PRD, err)
@@ -118,8 +119,8 @@ func stateOf(file *disk.CheckpointFile) *state.State {
 // EarlierFor returns the earlier state that a rollback to a checkpoint takes, nil if it
 // takes the checkpoint's own. It returns an *EarlierGoneError if the rollback is refused
 // because that state is gone. It takes no lock and changes nothing.
-func EarlierFor(ctx context.Context, s *Store, w *workspace.Workspace, prd, id string) (earlier *EarlierState, err error) {
-	err = s.Read(prd, func(snap *Snapshot) (bool, error) {
+func EarlierFor(ctx context.Context, s *checkpoint.Store, w *workspace.Workspace, prd, id string) (earlier *EarlierState, err error) {
+	err = s.Read(prd, func(snap *checkpoint.Snapshot) (bool, error) {
 		ref, err := snap.FindCheckpoint(prd, id)
 		if err != nil || ref.InvalidatedBy != "" {
 			return false, err
@@ -128,7 +129,7 @@ func EarlierFor(ctx context.Context, s *Store, w *workspace.Workspace, prd, id s
 		if err != nil {
 			return false, err
 		}
-		r := &Rollback{Target: ref, state: file.State}
+		r := &Plan{Target: ref, state: file.State}
 		err = useProvedState(ctx, s, w, r, snap.State)
 		earlier = r.Earlier
 		return false, err
@@ -138,7 +139,7 @@ func EarlierFor(ctx context.Context, s *Store, w *workspace.Workspace, prd, id s
 
 // useProvedState makes the rollback take the state of the last capture before its target, if
 // the target's files may lack something that its own state needs.
-func useProvedState(ctx context.Context, s *Store, w *workspace.Workspace, r *Rollback, now *state.State) error {
+func useProvedState(ctx context.Context, s *checkpoint.Store, w *workspace.Workspace, r *Plan, now *state.State) error {
 	if vouchedByCapture(r.state) {
 		return nil
 	}
@@ -175,7 +176,7 @@ func vouchedByCapture(s *state.State) bool {
 // captured. A journal that was started anew may not reach back to that commit. Then it
 // returns the state of the first later checkpoint with the same files and no work recorded
 // in between.
-func capturedState(s *Store, now *state.State, target *state.CheckpointRef, at uint64) (*state.State, error) {
+func capturedState(s *checkpoint.Store, now *state.State, target *state.CheckpointRef, at uint64) (*state.State, error) {
 	state, gone := s.StateAfter(s.Layout().PRDDir(now.PRD), now.PRD, at)
 	if gone == nil {
 		return state, nil
@@ -194,7 +195,7 @@ func capturedState(s *Store, now *state.State, target *state.CheckpointRef, at u
 
 // nearestVouched returns the newest checkpoint before the target to which a rollback can
 // go with the checkpoint's own state, "" if there is none.
-func nearestVouched(ctx context.Context, s *Store, w *workspace.Workspace, now *state.State, target *state.CheckpointRef) (string, error) {
+func nearestVouched(ctx context.Context, s *checkpoint.Store, w *workspace.Workspace, now *state.State, target *state.CheckpointRef) (string, error) {
 	vouched := func(yield func(*state.CheckpointRef) bool) {
 		for _, ref := range slices.Backward(now.Checkpoints) {
 			if ref.Seq >= target.Seq || ref.InvalidatedBy != "" || ref.Damage != nil {
@@ -206,8 +207,8 @@ func nearestVouched(ctx context.Context, s *Store, w *workspace.Workspace, now *
 			}
 		}
 	}
-	of := StoredSession{PRD: now.PRD, Place: PlaceCurrent, Dir: s.Layout().PRDDir(now.PRD), State: now}
-	ref, err := FirstWhole(ctx, s, w, of, vouched)
+	of := checkpoint.StoredSession{PRD: now.PRD, Place: checkpoint.PlaceCurrent, Dir: s.Layout().PRDDir(now.PRD), State: now}
+	ref, err := checkpoint.FirstWhole(ctx, s, w, of, vouched)
 	if err != nil || ref == nil {
 		return "", err
 	}
@@ -218,7 +219,7 @@ func nearestVouched(ctx context.Context, s *Store, w *workspace.Workspace, now *
 // workstreams completed after the last capture of the state st. It returns "" if all their
 // files come back from recorded artifacts, and nothing else changed between the captures
 // before and after st.
-func whyUnproved(ctx context.Context, s *Store, w *workspace.Workspace, now, st *state.State, since []*state.Workstream) (string, error) {
+func whyUnproved(ctx context.Context, s *checkpoint.Store, w *workspace.Workspace, now, st *state.State, since []*state.Workstream) (string, error) {
 	at := st.FilesAsOf()
 	for _, done := range since {
 		for _, a := range done.Artifacts {
@@ -281,7 +282,7 @@ func pathsOf(entries []workspace.Entry) map[string]bool {
 // scope and the state that tells which artifacts were recorded by then. If there is no
 // later capture, it lists the present files. If the capture's list is lost, the returned
 // listing is nil.
-func filesAfter(ctx context.Context, s *Store, w *workspace.Workspace, now, st *state.State, was *workspace.Listing) (*workspace.Listing, workspace.Scope, *state.State, error) {
+func filesAfter(ctx context.Context, s *checkpoint.Store, w *workspace.Workspace, now, st *state.State, was *workspace.Listing) (*workspace.Listing, workspace.Scope, *state.State, error) {
 	none, next, later := workspace.Scope{}, now.Capture, now
 	if next != nil && next.Seq <= st.Seq {
 		next = nil

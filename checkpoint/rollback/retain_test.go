@@ -1,0 +1,112 @@
+package rollback
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/checkpointtest"
+	"prdrunner/checkpoint/retention"
+	"prdrunner/checkpoint/state"
+)
+
+// TestRollbackKeepsItsTarget undoes rollbacks where only one safety checkpoint
+// is kept: the one that is gone back to must not go because of the next.
+func TestRollbackKeepsItsTarget(t *testing.T) {
+	t.Parallel()
+	f := checkpointtest.InMemory(t)
+	f.Options.Policy = checkpoint.DefaultPolicy()
+	f.Options.Policy.Retention.Counts[string(state.TriggerPreRollback)] = 1
+	x := f.Run()
+	defer func() { checkpointtest.Must(t, x.Close()) }()
+	a := manual(t, x)
+	manual(t, x)
+	undo := back(t, x, a)
+	for range 3 {
+		undo = back(t, x, undo)
+	}
+	if x.State().Checkpoint(undo) == nil {
+		t.Error("the last safety checkpoint is not kept")
+	}
+}
+
+// TestRollbackCanBeUndoneForAsLongAsItStands: no pass takes the only copy of
+// what a rollback discarded, however large it is and whatever is configured,
+// until the rollback was undone.
+func TestRollbackCanBeUndoneForAsLongAsItStands(t *testing.T) {
+	t.Parallel()
+	c := newVersions(t)
+	c.Options.Policy.Retention.Counts[string(state.TriggerPreRollback)] = 0
+	c.Options.Policy.Retention.MaxSizeMB = 1
+	s := c.Open()
+	x := checkpointtest.LockPRD(t, s, "PRD-009")
+	checkpointtest.Produce(t, x, "w1", checkpointtest.Put(t, s, "large", strings.Repeat("the only copy", retention.Megabyte)))
+	undo := back(t, x, c.ids[0])
+	checkpointtest.Produce(t, x, "w1", checkpointtest.Put(t, s, "small", "another"))
+	checkpointtest.Mark(t, x, state.TriggerManual)
+	there := func() bool { return x.State().Checkpoint(undo) != nil }
+	again := back(t, x, c.ids[0]) // its boundary would keep none but its own
+	if !there() {
+		t.Fatal("the next rollback took it")
+	}
+	for range 2 {
+		tidied, err := x.Tidy(context.Background(), nil)
+		checkpointtest.Must(t, err)
+		if !there() || len(tidied.Warnings) != 1 {
+			t.Fatalf("tidied %+v", tidied)
+		}
+	}
+	const day = 24 * time.Hour
+	c.clock.Move(100 * day)
+	p, err := x.Prune(context.Background(), checkpoint.PruneOptions{OlderThan: day})
+	checkpointtest.Must(t, err)
+	if !there() || slices.ContainsFunc(p.Checkpoints, func(c checkpoint.RemovedCheckpoint) bool { return c.ID == undo }) {
+		t.Fatalf("pruned %+v", p)
+	}
+	redo := back(t, x, undo)
+	_, err = x.Tidy(context.Background(), nil)
+	checkpointtest.Must(t, err)
+	checkpointtest.Mark(t, x, state.TriggerManual)
+	_, err = x.Prune(context.Background(), checkpoint.PruneOptions{})
+	checkpointtest.Must(t, err)
+	if undoes := x.State().Undoers(); len(undoes) != 2 || undoes[redo] == "" || undoes[again] == "" {
+		t.Errorf("undone, and yet %v are needed", undoes)
+	}
+	if there() && x.State().Current != undo {
+		t.Error("it is kept though its rollback was undone")
+	}
+	checkpointtest.Must(t, x.Close())
+	checkpointtest.NeedsWhole(t, s, "PRD-009")
+}
+
+// versions is a PRD with three checkpoints and three versions of one artifact.
+type versions struct {
+	*checkpointtest.Fixture
+	clock *checkpointtest.Tick
+	ids   []string
+}
+
+// newVersions keeps all checkpoints while it makes them. Afterwards one of the trigger
+// workstream_complete is kept.
+func newVersions(t testing.TB) *versions {
+	t.Helper()
+	c := &versions{Fixture: checkpointtest.InMemory(t), clock: checkpointtest.NewTick()}
+	c.Options.Now = c.clock.Now
+	c.Options.Policy = checkpoint.DefaultPolicy()
+	delete(c.Options.Policy.Retention.Counts, string(state.TriggerWorkstreamComplete))
+	s := c.Open()
+	x := checkpointtest.LockPRD(t, s, "PRD-009")
+	checkpointtest.Must(t, x.Start(checkpointtest.Started("S1", checkpointtest.Wide(2))))
+	checkpointtest.Commit(t, x, state.PhaseStarted{Phase: "all"})
+	for i := range 3 {
+		checkpointtest.Produce(t, x, "w0", checkpointtest.Put(t, s, "out", fmt.Sprintf("version %d", i)))
+		c.ids = append(c.ids, checkpointtest.Mark(t, x, state.TriggerWorkstreamComplete))
+	}
+	checkpointtest.Must(t, x.Close())
+	c.Options.Policy.Retention.Counts[string(state.TriggerWorkstreamComplete)] = 1
+	return c
+}
