@@ -3,7 +3,6 @@ package checkpoint
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -159,16 +158,5 @@ func (s *scoped) put(files map[string]string) {
 		}
 		must(s.t, os.MkdirAll(filepath.Dir(filepath.Join(s.ws, name)), 0o700))
 		must(s.t, os.WriteFile(filepath.Join(s.ws, name), []byte(text), 0o600))
-	}
-}
-
-// holds checks what files hold; "" for none.
-func (s *scoped) holds(when string, files map[string]string) {
-	s.t.Helper()
-	for name, want := range files {
-		got, err := os.ReadFile(filepath.Join(s.ws, name))
-		if err != nil && !errors.Is(err, fs.ErrNotExist) || string(got) != want {
-			s.t.Errorf("%s: %s holds %q (%v), want %q", when, name, got, err, want)
-		}
 	}
 }

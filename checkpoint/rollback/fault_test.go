@@ -179,14 +179,6 @@ func (h *halfway) after(left *store.Memory) *halfway {
 	return &to
 }
 
-// stride is how many operations lie between those that fail.
-func stride() int64 {
-	if testing.Short() {
-		return 7
-	}
-	return 1
-}
-
 // TestRollbackFaults lets every operation on the state directory fail in turn,
 // once or from then on, and cuts the power there, whatever the disk makes of it: the next owner finishes the
 // rollback, or finds that it never began.

@@ -141,7 +141,7 @@ func runRollback(ctx context.Context, t *target, person *view.Terminal, o checkp
 func finishUnplannable(ctx context.Context, t *target) error {
 	snap, err := readSession(t.store, t.prd)
 	if err != nil || !interrupted(snap) {
-		return nil // PlanRollback reports the error
+		return nil // rollback.PlanTo reports the error
 	}
 	if rollingBack(snap) && snap.RescuePath == "" && snap.Import == nil {
 		if first, err := rollback.PlanFinish(ctx, t.store, nil, t.prd); err == nil && first != nil {
