@@ -59,16 +59,16 @@ func undoFiles(ctx context.Context, x *checkpoint.Session, w *workspace.Workspac
 	}
 	back := intent
 	back.To, back.Force = intent.Safety, false
-	left := workspace.RestoreOptions{Earlier: rolledBack(ctx, x, w, intent, safety.State)}
+	left := workspace.RestoreOptions{Earlier: changedPaths(ctx, x, w, intent, safety.State)}
 	_, err = restoreFiles(ctx, x, w, back, safety.State, found, left)
 	return err
 }
 
-// rolledBack returns the paths that a rollback was to change, so that its temporary files
+// changedPaths returns the paths that a rollback was to change, so that its temporary files
 // are removed there. Undoing the rollback may change fewer paths, or none if no file has
 // been changed yet. It returns nil if the target or the files are unreadable: then the
 // rollback changed nothing.
-func rolledBack(ctx context.Context, x *checkpoint.Session, w *workspace.Workspace, intent state.RollbackStarted, before *state.State) (paths []string) {
+func changedPaths(ctx context.Context, x *checkpoint.Session, w *workspace.Workspace, intent state.RollbackStarted, before *state.State) (paths []string) {
 	target, err := targetOf(x.Store(), x.PRD(), intent)
 	if err != nil {
 		return nil
