@@ -11,19 +11,16 @@ import (
 	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
-	"prdrunner/pipeline"
 )
 
 // question is an approval or a review that waits for the user.
 type question struct {
-	gate    *pipeline.Gate
-	verdict state.Verdict // the verdict that the user is asked to approve
+	gate    *gateRun // its verdict is the one that the user is asked to approve
 	review  bool
 	prompt  context.CancelFunc // ends the prompt at the terminal; nil without one
 	expiry  *time.Timer
 	checked bool // an answer is being checked
 	late    bool // the approval expired while an answer was being checked
-	then    func(bool)
 }
 
 // endPrompt cancels the prompt. The prompt reports its end in a later event.
@@ -36,61 +33,65 @@ func (q *question) endPrompt() {
 // ask asks the user to approve the files and values to which the verdict is bound. If the
 // same question was asked before and has not expired, ask continues to wait for its
 // answer.
-func (l *loop) ask(g *pipeline.Gate, v state.Verdict, then func(bool)) {
+func (g *gateRun) ask() {
+	l := g.l
 	rec := l.x.State().Gate(g.Label())
 	now := l.o.Now()
-	q := &question{gate: g, verdict: v, then: then}
-	asked, diags := l.pl.VerdictSince(g, rec.Seen)
+	q := &question{gate: g}
+	asked, diags := l.pl.VerdictSince(g.Gate, rec.Seen)
 	if rec.Status == state.Waiting && !diags.HasErrors() && rec.Verdict().Same(asked) && (rec.ExpiresAt == nil || rec.ExpiresAt.After(now)) {
-		q.verdict = rec.Verdict()
-		l.wait(q, rec.ExpiresAt)
+		g.verdict = rec.Verdict()
+		q.wait(rec.ExpiresAt)
 		return
 	}
-	e := state.GateAsked{Verdict: v, Message: state.Text(l.o.Mask(g.Approval.Message)), Approvers: g.Approval.Approvers}
+	e := state.GateAsked{Verdict: g.verdict, Message: state.Text(l.o.Mask(g.Approval.Message)), Approvers: g.Approval.Approvers}
 	if g.Approval.Timeout > 0 {
 		at := now.Add(g.Approval.Timeout)
 		e.ExpiresAt = &at
 	}
 	if err := journal.Recordable(e); err != nil {
-		l.unjudgeable(g, state.Failure{Outcome: "error", Message: state.Text(err.Error())}, then)
+		g.unjudgeable(state.Failure{Outcome: "error", Message: state.Text(err.Error())})
 		return
 	}
-	l.rec.Add(func() { l.wait(q, e.ExpiresAt) }, e)
+	l.rec.Add(func() { q.wait(e.ExpiresAt) }, e)
 }
 
 // reviewOr waits for a review if the gate is marked for review, and otherwise calls then at
 // once.
-func (l *loop) reviewOr(g *pipeline.Gate, then func(bool)) {
+func (g *gateRun) reviewOr() {
+	l := g.l
 	switch {
 	case !l.x.State().Gate(g.Label()).Review:
-		then(true)
+		g.then(true)
 	default:
-		q := &question{gate: g, review: true, then: then}
+		q := &question{gate: g, review: true}
 		l.rec.Add(func() {
 			if l.o.Asker == nil || l.status != running {
-				l.leaveReview(q)
+				q.leave()
 				return
 			}
-			l.wait(q, nil)
+			q.wait(nil)
 		})
 	}
 }
 
-// leaveReview pauses the session for a review that the user did not give in this run. The
+// leave pauses the session for a review that the user did not give in this run. The
 // gate has passed, so its workstream or phase is complete. Nothing else starts.
-func (l *loop) leaveReview(q *question) {
+func (q *question) leave() {
+	l := q.gate.l
 	l.cause.reviews = append(l.cause.reviews, q.gate.Label())
 	l.halt(stopPause)
-	q.then(true)
+	q.gate.then(true)
 }
 
 // wait prompts at the terminal, if there is one. An answer may also come as a request from
 // another command. Other work continues meanwhile.
-func (l *loop) wait(q *question, expires *time.Time) {
+func (q *question) wait(expires *time.Time) {
+	l := q.gate.l
 	label := q.gate.Label()
 	l.asked[label] = q
 	if expires != nil {
-		q.expiry = time.AfterFunc(max(0, expires.Sub(l.o.Now())), func() { l.events <- func() { l.expire(label) } })
+		q.expiry = time.AfterFunc(max(0, expires.Sub(l.o.Now())), func() { l.events <- func() { q.expire() } })
 	}
 	if l.o.Asker == nil || l.status != running {
 		return
@@ -103,7 +104,7 @@ func (l *loop) wait(q *question, expires *time.Time) {
 	q.prompt = cancel
 	go func() {
 		answer, err := l.o.Asker.Approve(within, shown)
-		l.events <- func() { l.prompted(q, answer, err) }
+		l.events <- func() { q.prompted(answer, err) }
 	}()
 }
 
@@ -119,7 +120,8 @@ func (l *loop) prompting() bool {
 }
 
 // prompted handles the answer that the user gave at the terminal.
-func (l *loop) prompted(q *question, answer Answer, err error) {
+func (q *question) prompted(answer Answer, err error) {
+	l := q.gate.l
 	label := q.gate.Label()
 	q.endPrompt()
 	q.prompt = nil
@@ -139,7 +141,7 @@ func (l *loop) prompted(q *question, answer Answer, err error) {
 	}
 	if q.review {
 		delete(l.asked, label)
-		l.leaveReview(q)
+		q.leave()
 	}
 }
 
@@ -150,78 +152,79 @@ func (l *loop) answer(label string, answer Answer, reply func(refusal error)) {
 	switch {
 	case q == nil || q.checked:
 		reply(fmt.Errorf("%s does not wait for an answer", label))
-		return
-	case answer.To != (state.Verdict{}) && !answer.To.Same(l.shown(q)):
+	case answer.To != (state.Verdict{}) && !answer.To.Same(l.x.State().Gate(label).Verdict()):
 		reply(fmt.Errorf("what %s asked about has changed meanwhile, and it asks again: look at it, and answer that", label))
-		return
 	case !q.review && len(q.gate.Approval.Approvers) > 0 && !slices.Contains(q.gate.Approval.Approvers, answer.By.User):
 		reply(fmt.Errorf("%s may be answered by %s, not by %s", label, text.Enumerate(q.gate.Approval.Approvers), answer.By.User))
-		return
 	case answer.Verdict == Reject:
-		l.rejected(q, answer, reply)
-		return
+		q.rejected(answer, reply)
 	case q.review:
-		l.closeQuestion(label)
-		l.rec.Add(func() { reply(nil); q.then(true) }, state.GateReviewed{Gate: label, By: answer.By, Comment: l.comment(answer)})
-		return
+		q.close()
+		l.rec.Add(func() { reply(nil); q.gate.then(true) }, state.GateReviewed{Gate: label, By: answer.By, Comment: l.comment(answer)})
+	default:
+		q.check(answer, reply)
 	}
-	// The files and values must still be those that the user was asked about.
+}
+
+// check reads the files and values again, which must still be those that the user was
+// asked about, and then accepts the approval.
+func (q *question) check(answer Answer, reply func(refusal error)) {
+	label := q.gate.Label()
 	q.checked = true
-	l.survey(q.gate, func(err error) {
+	q.gate.survey(func(err error) {
 		q.checked = false
-		v, diags := l.pl.VerdictSince(q.gate, q.verdict.Seen)
+		v, diags := q.gate.l.pl.VerdictSince(q.gate.Gate, q.gate.verdict.Seen)
 		switch {
-		case l.cut():
+		case q.gate.l.cut():
 			reply(fmt.Errorf("%s: the run is ending; answer again", label))
 		case q.late:
 			reply(fmt.Errorf("%s: the time to answer is over", label))
-			l.expire(label)
+			q.expire()
 		case err != nil:
 			reply(fmt.Errorf("what %s asks about can't be read: %w", label, err))
-		case diags.HasErrors() || !v.Same(q.verdict):
-			l.closeQuestion(label)
+		case diags.HasErrors() || !v.Same(q.gate.verdict):
+			q.close()
 			reply(fmt.Errorf("what %s asks about has changed; it is asked again", label))
-			l.takeMended(q.gate, func(err error) { l.judged(q.gate, err, false, q.then) })
+			q.gate.takeMended(func(err error) { q.gate.judged(err) })
 		default:
-			l.approved(q, answer, reply)
+			q.approved(answer, reply)
 		}
 	})
 }
 
-// shown returns the verdict that the state shows for a question.
-func (l *loop) shown(q *question) state.Verdict {
-	return l.x.State().Gate(q.gate.Label()).Verdict()
-}
-
-func (l *loop) approved(q *question, answer Answer, reply func(error)) {
+func (q *question) approved(answer Answer, reply func(error)) {
+	l := q.gate.l
 	label := q.gate.Label()
-	l.closeQuestion(label)
+	q.close()
 	l.recordedFiles.pass(label, l.facts.Judging[label].Files)
-	l.rec.Add(nil, state.GateApproved{Verdict: q.verdict, By: answer.By, Comment: l.comment(answer)})
+	l.rec.Add(nil, state.GateApproved{Verdict: q.gate.verdict, By: answer.By, Comment: l.comment(answer)})
 	l.checkpoint(state.TriggerGatePassed, label)
-	l.rec.Add(func() { reply(nil); q.then(true) })
+	l.rec.Add(func() { reply(nil); q.gate.then(true) })
 }
 
-func (l *loop) rejected(q *question, answer Answer, reply func(error)) {
+func (q *question) rejected(answer Answer, reply func(error)) {
+	l := q.gate.l
 	label := q.gate.Label()
-	l.closeQuestion(label)
+	q.close()
 	comment := l.comment(answer)
 	message := state.Text("rejected by " + answer.By.User)
 	if comment != "" {
 		message += ": " + comment
 	}
-	v := q.verdict
-	v.Gate = label
-	l.rec.Add(func() { reply(nil); q.then(false) }, state.GateRejected{Verdict: v, By: answer.By, Reason: comment})
-	l.fail(state.Failure{Workstream: ownerOf(q.gate), Gate: label, Outcome: "rejected", Message: message})
+	v := state.Verdict{Gate: label}
+	if !q.review {
+		v = q.gate.verdict
+		v.Gate = label
+	}
+	l.rec.Add(func() { reply(nil); q.gate.then(false) }, state.GateRejected{Verdict: v, By: answer.By, Reason: comment})
+	l.fail(state.Failure{Workstream: ownerOf(q.gate.Gate), Gate: label, Outcome: "rejected", Message: message})
 }
 
 func (l *loop) comment(a Answer) state.Text { return state.Text(l.o.Mask(a.Comment)) }
 
-// closeQuestion removes a question, and ends its prompt and its timer.
-func (l *loop) closeQuestion(label string) {
-	q := l.asked[label]
-	delete(l.asked, label)
+// close removes a question, and ends its prompt and its timer.
+func (q *question) close() {
+	delete(q.gate.l.asked, q.gate.Label())
 	q.endPrompt()
 	if q.expiry != nil {
 		q.expiry.Stop()
@@ -229,19 +232,18 @@ func (l *loop) closeQuestion(label string) {
 }
 
 // expire fails an approval that the user did not give in time.
-func (l *loop) expire(label string) {
-	q := l.asked[label]
-	if q == nil {
+func (q *question) expire() {
+	if q.gate.l.asked[q.gate.Label()] != q {
 		return
 	}
 	if q.checked {
 		q.late = true // the answer that is being checked is refused
 		return
 	}
-	l.closeQuestion(label)
-	l.failGate(q.gate, q.verdict, nil, 0, state.Failure{
+	q.close()
+	q.gate.fail(nil, 0, state.Failure{
 		Outcome: "timed_out", Message: state.Text(fmt.Sprintf("nobody approved within %s", q.gate.Approval.Timeout)),
-	}, q.then)
+	})
 }
 
 // requests reads the requests of other commands from the session's inbox and carries them

@@ -19,16 +19,17 @@ import (
 	"prdrunner/runner/survey"
 )
 
-// attemptNext starts the next attempt of a workstream.
-func (l *loop) attemptNext(n *node) {
+// startAttempt starts the next attempt of a workstream.
+func (n *node) startAttempt() {
+	l := n.l
 	n.attempt = l.x.State().Workstream(n.ws.Name).Attempts + 1
 	inv, diags := n.ws.Invocation(l.pl.Results(n.ws.NeedsResults(), n.attempt))
 	if diags.HasErrors() {
-		l.failWorkstream(n, l.diagnosed(n.ws.Name, "", diags))
+		n.fail(l.diagnosed(n.ws.Name, "", diags))
 		return
 	}
 	n.digest = plan.DigestOf(n.ws, inv, l.x.State(), l.p, l.facts.Inputs[n.ws.Name])
-	task := l.workstreamTask(n, inv)
+	task := n.task(inv)
 	rec := l.x.State().Workstream(n.ws.Name)
 	overwrites := plan.Done(rec) && len(rec.Artifacts) > 0
 	start := []state.Event{state.WorkstreamStarted{Workstream: n.ws.Name, Attempt: n.attempt, Digest: n.digest}}
@@ -42,7 +43,7 @@ func (l *loop) attemptNext(n *node) {
 		// of other workstreams, must not look like an edit.
 		l.rec.Drain()
 		if l.status != running {
-			l.interruptWorkstream(n)
+			n.interrupt()
 			return
 		}
 	}
@@ -61,7 +62,7 @@ func (l *loop) attemptNext(n *node) {
 		var r performed
 		taken := false
 		if err == nil && n.step.Decision == plan.Cached {
-			r, taken = l.takeCached(within, n, id, recorded, owners)
+			r, taken = n.takeCached(within, id, recorded, owners)
 		}
 		switch note := r.note; {
 		case err != nil:
@@ -78,7 +79,7 @@ func (l *loop) attemptNext(n *node) {
 				l.warn(l.o.Mask(r.note))
 			}
 			l.rec.Add(nil, l.takenBack(n.ws.Name, owners, back)...)
-			l.attempted(n, r)
+			n.attempted(r)
 		}
 	})
 }
@@ -181,28 +182,29 @@ func maskMetric(value any, mask func(string) string) any {
 
 // attempted records the end of an attempt and continues with the workstream: its gates,
 // its verification, a retry or the next run.
-func (l *loop) attempted(n *node, r performed) {
-	l.reportLeftovers(n.ws.Name, r.result.Leftovers)
+func (n *node) attempted(r performed) {
+	n.l.reportLeftovers(n.ws.Name, r.result.Leftovers)
 	var work state.Work
 	if r.failure == nil {
-		work = l.work(n, r)
-		r.failure = l.unrecordable(n, work)
+		work = n.work(r)
+		r.failure = n.unrecordable(work)
 	}
 	switch {
 	case r.failure == nil:
-		l.succeeded(n, work, r.leftOut)
+		n.succeeded(work, r.leftOut)
 	case n.ws.Effect == pipeline.Once && r.began:
-		l.rec.Add(nil, state.WorkstreamUncertain{Workstream: n.ws.Name, Error: *r.failure})
-		l.uncertain(n)
+		n.l.rec.Add(nil, state.WorkstreamUncertain{Workstream: n.ws.Name, Error: *r.failure})
+		n.resolveUncertain()
 	case r.result.Outcome == Cancelled:
-		l.interruptWorkstream(n)
+		n.interrupt()
 	default:
-		l.leave(n, r)
+		n.attemptFailed(r)
 	}
 }
 
 // work returns the record of a successful attempt, with sensitive values masked.
-func (l *loop) work(n *node, r performed) state.Work {
+func (n *node) work(r performed) state.Work {
+	l := n.l
 	work := state.Work{
 		Attempt: n.attempt, DurationMS: r.result.Ended.Sub(r.result.Started).Milliseconds(), Digest: n.digest,
 		Metrics: r.outputs.metrics, Artifacts: r.artifacts, Cached: r.cached,
@@ -223,7 +225,7 @@ func (l *loop) work(n *node, r performed) state.Work {
 // unrecordable returns the failure of a workstream whose outputs and list of artifacts do
 // not fit in a line of the journal, or nil if they fit. Escaping makes the line longer
 // than the values.
-func (l *loop) unrecordable(n *node, work state.Work) *state.Failure {
+func (n *node) unrecordable(work state.Work) *state.Failure {
 	if len(work.Outputs)+len(work.Metrics)+len(work.Artifacts)+len(work.Summary)+len(work.Location) == 0 {
 		return nil // there is nothing that could be too long
 	}
@@ -231,25 +233,26 @@ func (l *loop) unrecordable(n *node, work state.Work) *state.Failure {
 	if err == nil {
 		return nil
 	}
-	log := l.o.Store.Layout().LogPath(l.p.ID, n.ws.Name, n.attempt)
+	log := n.l.o.Store.Layout().LogPath(n.l.p.ID, n.ws.Name, n.attempt)
 	return &state.Failure{
 		Workstream: n.ws.Name, Outcome: "result", Log: state.Text(filepath.Base(log)),
 		Message: state.Text("record its outputs and its list of artifacts: " + err.Error()),
 	}
 }
 
-func (l *loop) succeeded(n *node, work state.Work, leftOut []string) {
+func (n *node) succeeded(work state.Work, leftOut []string) {
+	l := n.l
 	for _, path := range leftOut {
 		l.warn(fmt.Sprintf("%s looks sensitive: its digest is on record, its bytes are not kept", path))
 	}
 	delete(l.facts.Conflicts, n.ws.Name)
 	l.recordedFiles.make(n.ws, l.sv.Extend(n.ws.ArtifactPatterns), work.Artifacts)
 	if len(n.ws.Gates) == 0 {
-		l.complete(n, state.WorkstreamCompleted{Workstream: n.ws.Name, Work: &work})
+		n.complete(state.WorkstreamCompleted{Workstream: n.ws.Name, Work: &work})
 		return
 	}
 	l.rec.Add(nil, state.WorkstreamSucceeded{Workstream: n.ws.Name, Work: work})
-	l.judgeWorkstream(n)
+	n.judge()
 }
 
 // execute runs a task, unless its directory is no longer in the workspace. A link that
@@ -265,12 +268,13 @@ func (l *loop) execute(ctx context.Context, task Task, sink Sink) (Result, error
 	return l.o.Executor.Run(ctx, task, sink)
 }
 
-// workstreamTask returns the task of the workstream's current attempt.
-func (l *loop) workstreamTask(n *node, inv pipeline.Invocation) Task {
+// task returns the task of the workstream's current attempt.
+func (n *node) task(inv pipeline.Invocation) Task {
+	l := n.l
 	t := l.task(n.ws.Name, n.attempt, inv)
 	t.Timeout = n.ws.Timeout
 	if n.attempt == 1 { // before a later attempt, the user may have fixed why an earlier one failed
-		t.Ready = n.ready
+		t.Ready = n.readyAt
 	}
 	t.Env["RUNNER_PHASE"] = n.ws.Phase.Name
 	t.Env["RUNNER_WORKSTREAM"] = n.ws.Name

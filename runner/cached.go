@@ -17,7 +17,8 @@ import (
 // false if that fails, or if a file that no run has made matches the declared artifacts: only
 // a run can show what the workstream does with such a file. It may overwrite edits of files
 // that are recorded in this session, since the caller has decided about these edits before.
-func (l *loop) takeCached(ctx context.Context, n *node, id string, recorded []state.Artifact, owners map[string]string) (performed, bool) {
+func (n *node) takeCached(ctx context.Context, id string, recorded []state.Artifact, owners map[string]string) (performed, bool) {
+	l := n.l
 	work, at, had := n.step.Result.Work, l.o.Now(), slices.Clone(recorded)
 	for _, r := range l.facts.EarlierRunsOf(n.ws) {
 		had = append(had, r.Work.Artifacts...)

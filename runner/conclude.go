@@ -31,8 +31,8 @@ type ending struct {
 // hooks, in this order.
 func (l *loop) conclude() (Ending, error) {
 	event, trigger, hook := l.verdictOfRun()
-	for _, label := range slices.Collect(maps.Keys(l.asked)) {
-		l.closeQuestion(label)
+	for _, q := range l.asked {
+		q.close()
 	}
 	l.over = true
 	if l.rec.Err() == nil {

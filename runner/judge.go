@@ -12,6 +12,16 @@ import (
 	"prdrunner/runner/plan"
 )
 
+// gateRun is a gate that is being judged. It ends once, by calling then.
+type gateRun struct {
+	*pipeline.Gate
+	l *loop
+
+	verdict state.Verdict // the verdict to record, bound to the files and values that are judged
+	again   bool          // the files changed while they were judged, and are judged a second time
+	then    func(passed bool)
+}
+
 // judgeAll judges gates in their order, and calls then with whether all of them passed. It
 // stops at the first gate that does not pass, unless the run keeps going after failures.
 func (l *loop) judgeAll(gates []*pipeline.Gate, then func(passed bool)) {
@@ -26,14 +36,16 @@ func (l *loop) judgeAll(gates []*pipeline.Gate, then func(passed bool)) {
 			then(false) // a stopped run starts no gates of a phase
 			return
 		}
-		l.judge(gates[i], func(ok bool) {
+		g := &gateRun{Gate: gates[i], l: l}
+		g.then = func(ok bool) {
 			passed = passed && ok
 			if !ok && !l.o.KeepGoing {
 				then(false)
 				return
 			}
 			next(i + 1)
-		})
+		}
+		g.judge()
 	}
 	next(0)
 }
@@ -48,24 +60,25 @@ func (l *loop) judgePhase(phase *pipeline.Phase) bool {
 
 // judge reads the files that a gate judges, and then judges the gate. The verdict is bound to
 // these files.
-func (l *loop) judge(g *pipeline.Gate, then func(bool)) {
-	l.survey(g, func(err error) { l.judged(g, err, false, then) })
+func (g *gateRun) judge() {
+	g.survey(func(err error) { g.judged(err) })
 }
 
 // judged continues with a gate after its files were read. err says why they could not be.
-func (l *loop) judged(g *pipeline.Gate, err error, again bool, then func(bool)) {
+func (g *gateRun) judged(err error) {
 	switch {
-	case l.cut():
-		then(false)
+	case g.l.cut():
+		g.then(false)
 	case err != nil:
-		l.unjudgeable(g, state.Failure{Outcome: "error", Message: state.Text(l.o.Mask(err.Error()))}, then)
+		g.unjudgeable(state.Failure{Outcome: "error", Message: state.Text(g.l.o.Mask(err.Error()))})
 	default:
-		l.surveyed(g, again, then)
+		g.surveyed()
 	}
 }
 
 // survey reads the files that a gate judges.
-func (l *loop) survey(g *pipeline.Gate, then func(error)) {
+func (g *gateRun) survey(then func(error)) {
+	l := g.l
 	l.slots.Urgent(func() {
 		if l.cut() {
 			then(nil)
@@ -73,10 +86,10 @@ func (l *loop) survey(g *pipeline.Gate, then func(error)) {
 		}
 		found := plan.NewFacts(l.x.State())
 		l.spawn("survey "+g.Label(), gateSlot, func(within context.Context) func() {
-			err := l.sv.Gate(within, found, g)
+			err := l.sv.Gate(within, found, g.Gate)
 			return func() {
 				if err == nil {
-					l.facts.TakeJudged(g, found)
+					l.facts.TakeJudged(g.Gate, found)
 				}
 				then(err)
 			}
@@ -86,32 +99,33 @@ func (l *loop) survey(g *pipeline.Gate, then func(error)) {
 
 // surveyed decides about a gate whose files have been read, and judges it if its verdict
 // can't be reused.
-func (l *loop) surveyed(g *pipeline.Gate, again bool, then func(bool)) {
-	step, diags := l.pl.Gate(g)
+func (g *gateRun) surveyed() {
+	l := g.l
+	step, diags := l.pl.Gate(g.Gate)
 	if diags.HasErrors() {
-		l.unjudgeable(g, l.diagnosed("", "", diags), then)
+		g.unjudgeable(l.diagnosed("", "", diags))
 		return
 	}
 	switch step.Decision {
 	case plan.Reuse:
 		l.recordedFiles.pass(g.Label(), l.facts.Judging[g.Label()].Files)
-		l.reviewOr(g, then)
+		g.reviewOr()
 		return
 	case plan.Skipped:
-		l.rec.Add(func() { then(true) }, state.GateSkipped{Gate: g.Label(), Reason: step.Reason})
+		l.rec.Add(func() { g.then(true) }, state.GateSkipped{Gate: g.Label(), Reason: step.Reason})
 		return
 	case plan.Run, plan.Rerun, plan.Cached, plan.Judge:
-		if !l.asLeft(g) {
-			then(false)
+		if !g.asLeft() {
+			g.then(false)
 			return
 		}
 	case plan.Depends, plan.Blocked, plan.Uncertain:
-		then(false)
+		g.then(false)
 		return
 	}
-	v, diags := l.pl.Verdict(g)
+	g.verdict, diags = l.pl.Verdict(g.Gate)
 	if diags.HasErrors() {
-		l.unjudgeable(g, l.diagnosed("", "", diags), then)
+		g.unjudgeable(l.diagnosed("", "", diags))
 		return
 	}
 	l.enter()
@@ -120,122 +134,129 @@ func (l *loop) surveyed(g *pipeline.Gate, again bool, then func(bool)) {
 	}
 	if g.Workstream != nil && l.pl.Excluded(g.Workstream) != "" { // the plan would have left the gate out, had it known the reason
 		l.cause.excluded = true
-		then(false)
+		g.then(false)
 		return
 	}
 	switch g.Kind {
 	case pipeline.GateCommand:
-		l.judgeByCommand(g, v, again, then)
+		g.byCommand()
 	case pipeline.GateCondition:
-		l.judgeByCondition(g, v, then)
+		g.byCondition()
 	case pipeline.GateMetric:
-		l.judgeByMetric(g, v, then)
+		g.byMetric()
 	case pipeline.GateApproval:
-		l.ask(g, v, then)
+		g.ask()
 	}
 }
 
-// judgeByCommand runs the gate's process, and checks afterwards that the judged files have
+// byCommand runs the gate's process, and checks afterwards that the judged files have
 // not changed. If they have, it judges once more.
-func (l *loop) judgeByCommand(g *pipeline.Gate, v state.Verdict, again bool, then func(bool)) {
+func (g *gateRun) byCommand() {
+	l := g.l
 	inv, diags := g.Invocation(l.pl.Results(true, 0))
 	if diags.HasErrors() {
-		l.unjudgeable(g, l.diagnosed("", "", diags), then)
+		g.unjudgeable(l.diagnosed("", "", diags))
 		return
 	}
 	attempt := l.x.State().Gate(g.Label()).Attempts + 1
-	task := l.gateTask(g, attempt, inv)
+	task := g.task(attempt, inv)
 	l.rec.Add(nil, state.GateStarted{Gate: g.Label(), Attempt: attempt})
 	after := plan.NewFacts(l.x.State())
 	l.spawn(task.ID, gateSlot, func(within context.Context) func() {
 		res, err := l.execute(within, task, &began{})
 		if err == nil && res.Succeeded() {
-			err = l.sv.Gate(within, after, g)
+			err = l.sv.Gate(within, after, g.Gate)
 		}
 		return func() {
-			l.reportLeftovers(ownerOf(g), res.Leftovers)
+			l.reportLeftovers(ownerOf(g.Gate), res.Leftovers)
 			took := res.Ended.Sub(res.Started)
 			switch {
 			case res.Outcome == Cancelled || errors.Is(err, context.Canceled):
-				l.rec.Add(func() { then(false) }, state.GateVoided{Gate: g.Label(), Reason: "it was interrupted"})
+				l.rec.Add(func() { g.then(false) }, state.GateVoided{Gate: g.Label(), Reason: "it was interrupted"})
 			case err != nil:
-				l.failGate(g, v, nil, took, state.Failure{Outcome: "error", Message: state.Text(err.Error())}, then)
+				g.fail(nil, took, state.Failure{Outcome: "error", Message: state.Text(err.Error())})
 			case !res.Succeeded():
-				l.failGate(g, v, nil, took, *l.describe("", "", task, res), then)
-			case l.pl.StillJudged(g, v, after):
-				l.passGate(g, v, nil, took, then)
-			case !again:
-				l.facts.TakeJudged(g, after)
-				l.takeMended(g, func(err error) { l.judged(g, err, true, then) })
+				g.fail(nil, took, *l.describe("", "", task, res))
+			case l.pl.StillJudged(g.Gate, g.verdict, after):
+				g.pass(nil, took)
+			case !g.again:
+				g.again = true
+				l.facts.TakeJudged(g.Gate, after)
+				g.takeMended(func(err error) { g.judged(err) })
 			default:
-				l.failGate(g, v, nil, took, state.Failure{
+				g.fail(nil, took, state.Failure{
 					Outcome: "result", Message: "what it judges changed while it was judged, twice",
-				}, then)
+				})
 			}
 		}
 	})
 }
 
-func (l *loop) judgeByCondition(g *pipeline.Gate, v state.Verdict, then func(bool)) {
+func (g *gateRun) byCondition() {
+	l := g.l
 	began := l.o.Now()
 	ok, message, diags := g.Condition(l.pl.Results(true, 0))
 	switch {
 	case diags.HasErrors():
-		l.unjudgeable(g, l.diagnosed("", "", diags), then)
+		g.unjudgeable(l.diagnosed("", "", diags))
 	case ok:
-		l.passGate(g, v, nil, l.o.Now().Sub(began), then)
+		g.pass(nil, l.o.Now().Sub(began))
 	default:
-		l.failGate(g, v, nil, l.o.Now().Sub(began), l.inPipeline(g, "condition", message), then)
+		g.fail(nil, l.o.Now().Sub(began), g.inPipeline("condition", message))
 	}
 }
 
-func (l *loop) judgeByMetric(g *pipeline.Gate, v state.Verdict, then func(bool)) {
+func (g *gateRun) byMetric() {
+	l := g.l
 	m, ok := plan.MetricOf(l.x.State(), l.p, g.Metric.Name)
 	if !ok {
-		l.failGate(g, v, nil, 0, l.inPipeline(g, "metric", fmt.Sprintf("no workstream reported the metric %s", g.Metric.Name)), then)
+		g.fail(nil, 0, g.inPipeline("metric", fmt.Sprintf("no workstream reported the metric %s", g.Metric.Name)))
 		return
 	}
 	base, hasBase := l.x.State().Baseline[g.Metric.Name]
 	if problem := plan.CheckMetric(*g.Metric, m.Value, base.Value, hasBase); problem != "" {
-		l.failGate(g, v, m.Value, 0, l.inPipeline(g, "metric", problem), then)
+		g.fail(m.Value, 0, g.inPipeline("metric", problem))
 		return
 	}
-	l.passGate(g, v, m.Value, 0, then)
+	g.pass(m.Value, 0)
 }
 
 // inPipeline returns a failure that points to the gate's lines in the pipeline.
-func (l *loop) inPipeline(g *pipeline.Gate, outcome, message string) state.Failure {
+func (g *gateRun) inPipeline(outcome, message string) state.Failure {
+	l := g.l
 	return state.Failure{
 		Outcome: outcome, Message: state.Text(l.o.Mask(message)),
 		File: state.Text(findings.Relative(l.p.Source, l.o.Workspace, "")), Line: g.Range.Start.Line,
 	}
 }
 
-// passGate records that a gate has passed, and waits for a review if one is required.
-func (l *loop) passGate(g *pipeline.Gate, v state.Verdict, value any, took time.Duration, then func(bool)) {
+// pass records that a gate has passed, and waits for a review if one is required.
+func (g *gateRun) pass(value any, took time.Duration) {
+	l := g.l
 	l.recordedFiles.pass(g.Label(), l.facts.Judging[g.Label()].Files)
-	l.rec.Add(nil, state.GatePassed{Verdict: v, Value: value, DurationMS: took.Milliseconds(), Review: l.mustReview(g, v)})
+	l.rec.Add(nil, state.GatePassed{Verdict: g.verdict, Value: value, DurationMS: took.Milliseconds(), Review: g.mustReview()})
 	l.checkpoint(state.TriggerGatePassed, g.Label())
-	l.reviewOr(g, then)
+	g.reviewOr()
 }
 
 // mustReview reports whether the session stops for review after the gate. It does if the gate
 // or an option says so, unless the user has already reviewed the same files.
-func (l *loop) mustReview(g *pipeline.Gate, v state.Verdict) bool {
-	return (g.Pause || l.o.PauseAtGates) && l.x.State().Gate(g.Label()).Reviewed != v.Judged
+func (g *gateRun) mustReview() bool {
+	return (g.Pause || g.l.o.PauseAtGates) && g.l.x.State().Gate(g.Label()).Reviewed != g.verdict.Judged
 }
 
-// failGate records that a gate has failed.
-func (l *loop) failGate(g *pipeline.Gate, v state.Verdict, value any, took time.Duration, f state.Failure, then func(bool)) {
-	f.Workstream, f.Gate = ownerOf(g), g.Label()
-	l.rec.Add(func() { then(false) }, state.GateFailed{Verdict: v, Value: value, DurationMS: took.Milliseconds(), Error: f})
-	l.fail(f)
+// fail records that a gate has failed.
+func (g *gateRun) fail(value any, took time.Duration, f state.Failure) {
+	f.Workstream, f.Gate = ownerOf(g.Gate), g.Label()
+	g.l.rec.Add(func() { g.then(false) }, state.GateFailed{Verdict: g.verdict, Value: value, DurationMS: took.Milliseconds(), Error: f})
+	g.l.fail(f)
 }
 
 // unjudgeable fails a gate that could not be judged at all.
-func (l *loop) unjudgeable(g *pipeline.Gate, f state.Failure, then func(bool)) {
-	l.enter()
-	l.failGate(g, state.Verdict{Gate: g.Label()}, nil, 0, f, then)
+func (g *gateRun) unjudgeable(f state.Failure) {
+	g.l.enter()
+	g.verdict = state.Verdict{Gate: g.Label()}
+	g.fail(nil, 0, f)
 }
 
 // ownerOf returns the name that the PRD document gives as the workstream of a gate's error:
@@ -247,8 +268,8 @@ func ownerOf(g *pipeline.Gate) string {
 	return g.Phase.Name
 }
 
-func (l *loop) gateTask(g *pipeline.Gate, attempt int, inv pipeline.Invocation) Task {
-	t := l.task(ownerOf(g)+"."+g.Name, attempt, inv)
+func (g *gateRun) task(attempt int, inv pipeline.Invocation) Task {
+	t := g.l.task(ownerOf(g.Gate)+"."+g.Name, attempt, inv)
 	t.Timeout = g.Timeout
 	t.Env["RUNNER_PHASE"] = g.Phase.Name
 	t.Env["RUNNER_GATE"] = g.Name

@@ -11,26 +11,27 @@ import (
 	"prdrunner/runner/survey"
 )
 
-// leave ends a failed attempt. It records the artifacts of other workstreams as the attempt
+// attemptFailed ends a failed attempt. It records the artifacts of other workstreams as the attempt
 // left them, so that the next attempt starts from these files, also in another run.
-func (l *loop) leave(n *node, r performed) {
+func (n *node) attemptFailed(r performed) {
+	l := n.l
 	shared := l.shared(n.ws)
 	switch {
 	case len(shared) == 0:
 		n.left = nil
 	case r.unstarted: // the task was not executed, so it left no files
-		n.left = l.leftBefore(n)
+		n.left = n.leftBefore()
 	default:
 		l.spawn("look at what is left by "+n.ws.Name, workstreamSlot, func(context.Context) func() {
 			left, err := l.sv.KeepLeft(l.grace, shared)
 			return func() {
-				n.left = l.recordableLeft(n, left, err)
-				l.retryOrFail(n, *r.failure, r.result)
+				n.left = n.recordableLeft(left, err)
+				n.retryOrFail(*r.failure, r.result)
 			}
 		})
 		return
 	}
-	l.retryOrFail(n, *r.failure, r.result)
+	n.retryOrFail(*r.failure, r.result)
 }
 
 // shared returns the recorded artifacts of other workstreams that a workstream may write.
@@ -54,20 +55,20 @@ func (l *loop) shared(ws *pipeline.Workstream) []state.Artifact {
 
 // recordableLeft returns the files to record as left by an attempt. If they could not be
 // read, or do not fit in a line of the journal, it returns those of the attempt before.
-func (l *loop) recordableLeft(n *node, left []state.Artifact, err error) []state.Artifact {
+func (n *node) recordableLeft(left []state.Artifact, err error) []state.Artifact {
 	if err == nil {
 		err = journal.Recordable(state.WorkstreamFailed{Workstream: n.ws.Name, Left: left})
 	}
 	if err == nil {
 		return left
 	}
-	l.warn(fmt.Sprintf("a resume does not start from what attempt %d of %s left: %s", n.attempt, n.ws.Name, l.o.Mask(err.Error())))
-	return l.leftBefore(n)
+	n.l.warn(fmt.Sprintf("a resume does not start from what attempt %d of %s left: %s", n.attempt, n.ws.Name, n.l.o.Mask(err.Error())))
+	return n.leftBefore()
 }
 
 // leftBefore returns the files that are recorded as left by the last failed attempt.
-func (l *loop) leftBefore(n *node) []state.Artifact {
-	if rec := l.x.State().Workstream(n.ws.Name); rec.Left != nil {
+func (n *node) leftBefore() []state.Artifact {
+	if rec := n.l.x.State().Workstream(n.ws.Name); rec.Left != nil {
 		return rec.Left.Files
 	}
 	return nil

@@ -17,11 +17,12 @@ import (
 // node is a workstream of the current phase during a run. It ends once, through loop.end:
 // complete, skipped, failed, blocked or left for the next run.
 type node struct {
+	l          *loop
 	ws         *pipeline.Workstream
 	waiting    int     // how many upstream workstreams of the phase are not ok
 	dependents []*node // of the same phase
 
-	ready   time.Time  // when its last upstream workstream became ok
+	readyAt time.Time  // when its last upstream workstream became ok
 	step    *plan.Step // the decision about it; after its end nil, except for a skipped workstream
 	attempt int
 	digest  state.Digest
@@ -35,41 +36,42 @@ type node struct {
 	ok    bool // complete or skipped: its dependents may start
 }
 
-// ready queues a workstream whose upstream is complete or skipped. A workstream that the
+// queue queues a workstream whose upstream is complete or skipped. A workstream that the
 // plan reuses ends at once while nothing has run; any other takes a slot, since its files
 // must be read again.
-func (l *loop) ready(n *node) {
+func (n *node) queue() {
+	l := n.l
 	if step, ok := l.pl.Step(n.ws.Name); ok && !l.dirty && step.Decision == plan.Reuse && len(step.Restores) == 0 {
 		l.member(n.ws, false)
-		l.end(n, true)
+		n.end(true)
 		return
 	}
-	n.ready = l.o.Now()
-	l.slots.Add(l.job(n, l.consider))
+	n.readyAt = l.o.Now()
+	l.slots.Add(n.job(n.consider))
 }
 
 // job returns a job that starts a workstream, or leaves it for the next run if it is
 // dropped.
-func (l *loop) job(n *node, start func(*node)) schedule.Job {
-	return schedule.Job{Start: func() { start(n) }, Drop: func() { l.end(n, false) }}
+func (n *node) job(start func()) schedule.Job {
+	return schedule.Job{Start: start, Drop: func() { n.end(false) }}
 }
 
 // end ends a workstream for this run. If it is ok, dependents that wait for no other
 // workstream become ready; otherwise all its dependents are blocked.
-func (l *loop) end(n *node, ok bool) {
+func (n *node) end(ok bool) {
 	if n.ended {
 		return
 	}
 	n.ended, n.ok = true, ok
 	n.forget()
-	l.phase.open--
+	n.l.phase.open--
 	for _, d := range n.dependents {
 		if !ok {
-			l.block(d, n.ws.Name)
+			d.block(n.ws.Name)
 			continue
 		}
 		if d.waiting--; d.waiting == 0 && !d.ended {
-			l.ready(d)
+			d.queue()
 		}
 	}
 }
@@ -87,18 +89,19 @@ func (n *node) skipped() bool { return n.step != nil && n.step.Decision == plan.
 
 // block ends a workstream that can't run because an upstream workstream is not ok, and all
 // that depend on it.
-func (l *loop) block(n *node, on string) {
-	l.pl.Set(plan.Step{Kind: plan.WorkstreamStep, Name: n.ws.Name, Decision: plan.Blocked, On: []string{on}})
-	l.end(n, false)
+func (n *node) block(on string) {
+	n.l.pl.Set(plan.Step{Kind: plan.WorkstreamStep, Name: n.ws.Name, Decision: plan.Blocked, On: []string{on}})
+	n.end(false)
 }
 
 // consider reads the files that concern a workstream, if there are any, and then decides
 // about it.
-func (l *loop) consider(n *node) {
+func (n *node) consider() {
+	l := n.l
 	rec := l.x.State().Workstream(n.ws.Name)
 	overwrites := l.recordedFiles.under(l.sv.Extend(n.ws.ArtifactPatterns))
 	if len(n.ws.Inputs) == 0 && (len(rec.Artifacts) == 0 || rec.Status == state.Pending) && !overwrites {
-		l.decided(n)
+		n.decided()
 		return
 	}
 	snapshot := *rec
@@ -111,45 +114,46 @@ func (l *loop) consider(n *node) {
 		return func() {
 			switch {
 			case l.status != running: // only its files were read, so there is nothing to record
-				l.end(n, false)
+				n.end(false)
 			case err != nil:
-				l.failWorkstream(n, state.Failure{Workstream: n.ws.Name, Outcome: "error", Message: state.Text(err.Error())})
+				n.fail(state.Failure{Workstream: n.ws.Name, Outcome: "error", Message: state.Text(err.Error())})
 			default:
 				l.facts.Merge(found)
-				l.decided(n)
+				n.decided()
 			}
 		}
 	})
 }
 
 // decided asks the planner for a decision about a workstream, and carries it out.
-func (l *loop) decided(n *node) {
+func (n *node) decided() {
+	l := n.l
 	enabled, diags := n.ws.Enabled(l.pl.Results(n.ws.NeedsResults(), 0))
 	var e plan.When
 	e.Judge("its when", enabled, diags)
 	step, diags := l.pl.Workstream(n.ws, e)
 	n.step = &step
 	if diags = append(e.Diags, diags...); diags.HasErrors() {
-		l.unevaluated(n, diags)
+		n.unevaluated(diags)
 		return
 	}
 	switch n.step.Decision {
 	case plan.Skipped:
-		l.skipWorkstream(n)
+		n.skip()
 	case plan.Reuse, plan.Judge:
-		l.keep(n)
+		n.keep()
 	case plan.Run, plan.Rerun, plan.Cached:
 		if lost := slices.Concat(l.unkept(plan.Edited(l.facts.Conflicts[n.ws.Name])), l.unkeptPartial(n.ws.Name)); len(lost) > 0 {
 			err := &ConflictError{Conflicts: lost, Rerun: true}
-			l.failWorkstream(n, state.Failure{Workstream: n.ws.Name, Outcome: "conflict", Message: state.Text(err.Error())})
+			n.fail(state.Failure{Workstream: n.ws.Name, Outcome: "conflict", Message: state.Text(err.Error())})
 			return
 		}
 		if l.stopFor(l.editsBefore(n.ws)) {
-			l.end(n, false)
+			n.end(false)
 			return
 		}
 		l.enter()
-		l.attemptNext(n)
+		n.startAttempt()
 	case plan.Uncertain:
 		l.enter()
 		if rec := l.x.State().Workstream(n.ws.Name); rec.Status != state.Uncertain {
@@ -164,79 +168,83 @@ func (l *loop) decided(n *node) {
 			}
 			l.rec.Add(nil, e)
 		}
-		l.uncertain(n)
+		n.resolveUncertain()
 	case plan.Blocked, plan.Depends:
 		l.cause.excluded = l.cause.excluded || l.pl.Excluded(n.ws) != ""
-		l.end(n, false)
+		n.end(false)
 	}
 }
 
 // unevaluated ends a workstream with an expression that can't be evaluated. A completed
 // workstream stays complete if the expression only says whether it is enabled, and an
 // uncertain one stays uncertain.
-func (l *loop) unevaluated(n *node, diags hcl.Diagnostics) {
+func (n *node) unevaluated(diags hcl.Diagnostics) {
+	l := n.l
 	f := l.diagnosed(n.ws.Name, "", diags)
 	rec := l.x.State().Workstream(n.ws.Name)
 	switch {
 	case n.step.Decision == plan.Blocked: // the selection leaves it out
 		l.cause.excluded = l.cause.excluded || l.pl.Excluded(n.ws) != ""
-		l.end(n, false)
+		n.end(false)
 	case rec.Status == state.Uncertain:
 		l.warn(n.ws.Name + ": " + string(f.Message))
-		l.leaveUncertain(n)
+		n.leaveUncertain()
 	case n.step.Decision == plan.Run && plan.Done(rec):
 		l.fail(f)
-		l.end(n, false)
+		n.end(false)
 	default:
-		l.failWorkstream(n, f)
+		n.fail(f)
 	}
 }
 
-func (l *loop) skipWorkstream(n *node) {
+func (n *node) skip() {
+	l := n.l
 	if rec := l.x.State().Workstream(n.ws.Name); !rec.AllSkipped() {
 		l.enter()
 		l.recordedFiles.release(rec)
 		l.rec.Add(nil, state.WorkstreamSkipped{Workstream: n.ws.Name, Reason: n.step.Reason})
 	}
 	l.member(n.ws, false)
-	l.rec.Add(func() { l.end(n, true) })
+	l.rec.Add(func() { n.end(true) })
 }
 
 // keep continues with a workstream that is done: it restores artifacts, records edits, and
 // has the gates judged that need a verdict.
-func (l *loop) keep(n *node) {
+func (n *node) keep() {
+	l := n.l
 	rec := l.x.State().Workstream(n.ws.Name)
 	switch changed := l.facts.Conflicts[n.ws.Name]; {
 	case len(n.step.Restores) > 0:
-		l.restoreThen(n, func() { l.keep(n) })
+		n.restoreThen(n.keep)
 		return
 	case len(l.pl.Undecided(*n.step)) > 0: // the edit was made after the plan, so no decision about it exists
 		l.stopFor(conflicting(n.ws.Name, plan.Edited(changed)))
-		l.end(n, false)
+		n.end(false)
 		return
 	case len(changed) > 0:
-		l.takeEdits(n, changed)
+		n.takeEdits(changed)
 		return
 	case len(n.ws.Artifacts) > 0 && len(rec.Artifacts)+len(rec.Edited) == 0 && !rec.Imported:
-		l.adopt(n) // the user or the verify command said that it happened, so its artifacts are not on record
+		n.adopt() // the user or the verify command said that it happened, so its artifacts are not on record
 		return
 	}
-	l.judgeWorkstream(n)
+	n.judge()
 }
 
 // takeEdits keeps the bytes of edited artifacts and records them as the workstream's
 // artifacts.
-func (l *loop) takeEdits(n *node, changed []plan.Conflict) {
+func (n *node) takeEdits(changed []plan.Conflict) {
+	l := n.l
 	current, partial := l.facts.Current[n.ws.Name], plan.RecordedOf(l.facts.Partial[n.ws.Name])
 	l.spawn("survey "+n.ws.Name, workstreamSlot, func(within context.Context) func() {
 		err := hold(within, l.files, current)
 		return func() {
 			switch {
 			case l.cut():
-				l.end(n, false)
+				n.end(false)
 				return
 			case err != nil:
-				l.failWorkstream(n, state.Failure{Workstream: n.ws.Name, Outcome: "result", Message: state.Text(err.Error())})
+				n.fail(state.Failure{Workstream: n.ws.Name, Outcome: "result", Message: state.Text(err.Error())})
 				return
 			}
 			paths := make([]state.Text, len(changed))
@@ -245,7 +253,7 @@ func (l *loop) takeEdits(n *node, changed []plan.Conflict) {
 			}
 			l.enter()
 			l.recordEdited(n.ws, plan.SortedByPath(slices.Concat(current, partial)), paths)
-			l.judgeWorkstream(n)
+			n.judge()
 		}
 	})
 }
@@ -259,72 +267,76 @@ func (l *loop) recordEdited(ws *pipeline.Workstream, artifacts []state.Artifact,
 
 // adopt records the artifacts of a workstream whose work is done and whose artifacts are
 // not on record.
-func (l *loop) adopt(n *node) {
+func (n *node) adopt() {
+	l := n.l
 	l.spawn("survey "+n.ws.Name, workstreamSlot, func(within context.Context) func() {
 		artifacts, _, err := l.sv.KeepArtifacts(within, n.ws)
 		return func() {
 			switch {
 			case l.cut():
-				l.end(n, false)
+				n.end(false)
 			case err != nil:
-				l.failWorkstream(n, state.Failure{Workstream: n.ws.Name, Outcome: "result", Message: state.Text(l.o.Mask(err.Error()))})
+				n.fail(state.Failure{Workstream: n.ws.Name, Outcome: "result", Message: state.Text(l.o.Mask(err.Error()))})
 			default:
 				l.enter()
 				l.recordEdited(n.ws, artifacts, nil)
-				l.judgeWorkstream(n)
+				n.judge()
 			}
 		}
 	})
 }
 
-// judgeWorkstream judges the gates of a workstream whose work is done, and completes it.
-func (l *loop) judgeWorkstream(n *node) {
+// judge judges the gates of a workstream whose work is done, and completes it.
+func (n *node) judge() {
+	l := n.l
 	l.pl.Mark(n.ws.Name, plan.Judge)
 	l.judgeAll(n.ws.Gates, func(passed bool) {
 		if !passed {
-			l.end(n, false)
+			n.end(false)
 			return
 		}
 		if rec := l.x.State().Workstream(n.ws.Name); rec.Status == state.Completed {
 			l.pl.Mark(n.ws.Name, plan.Reuse)
 			l.member(n.ws, false)
-			l.rec.Add(func() { l.end(n, true) }) // once the verdicts are durable
+			l.rec.Add(func() { n.end(true) }) // once the verdicts are durable
 			return
 		}
 		l.enter()
-		l.complete(n, state.WorkstreamCompleted{Workstream: n.ws.Name})
+		n.complete(state.WorkstreamCompleted{Workstream: n.ws.Name})
 	})
 }
 
 // complete records that a workstream is complete, and makes the checkpoints that are due
 // then.
-func (l *loop) complete(n *node, e state.WorkstreamCompleted) {
+func (n *node) complete(e state.WorkstreamCompleted) {
+	l := n.l
 	l.pl.Mark(n.ws.Name, plan.Reuse)
 	l.rec.Add(nil, e)
 	l.captureBoundary(func() {
 		l.checkpoint(state.TriggerWorkstreamComplete, "")
 		l.member(n.ws, true)
 	})
-	l.rec.Add(func() { l.end(n, true) })
+	l.rec.Add(func() { n.end(true) })
 }
 
-// failWorkstream ends a workstream with a failure. A once step whose work is done becomes
+// fail ends a workstream with a failure. A once step whose work is done becomes
 // uncertain instead: a failed workstream would run again, and only the user may decide
 // that for a once step.
-func (l *loop) failWorkstream(n *node, f state.Failure) {
+func (n *node) fail(f state.Failure) {
+	l := n.l
 	l.enter()
 	if n.ws.Effect == pipeline.Once && plan.Done(l.x.State().Workstream(n.ws.Name)) {
 		l.rec.Add(nil, state.WorkstreamUncertain{Workstream: n.ws.Name, Error: f})
-		l.leaveUncertain(n)
+		n.leaveUncertain()
 		return
 	}
-	l.rec.Add(func() { l.end(n, false) }, state.WorkstreamFailed{Workstream: n.ws.Name, Error: f, Left: n.left})
+	l.rec.Add(func() { n.end(false) }, state.WorkstreamFailed{Workstream: n.ws.Name, Error: f, Left: n.left})
 	l.fail(f)
 }
 
-// interruptWorkstream leaves a workstream for the next run.
-func (l *loop) interruptWorkstream(n *node) {
-	l.rec.Add(func() { l.end(n, false) }, state.WorkstreamInterrupted{Workstream: n.ws.Name, Attempt: n.attempt})
+// interrupt leaves a workstream for the next run.
+func (n *node) interrupt() {
+	n.l.rec.Add(func() { n.end(false) }, state.WorkstreamInterrupted{Workstream: n.ws.Name, Attempt: n.attempt})
 }
 
 // fail records a failure for the end of the run, and has nothing new start unless the run

@@ -50,7 +50,7 @@ func (l *loop) runPhase(phase *pipeline.Phase) bool {
 	// roots is called before any node starts, since a node that ends at once makes its
 	// dependents ready.
 	for _, n := range roots(nodes) {
-		l.ready(n)
+		n.queue()
 	}
 	l.cycle(func() bool { return l.phase.open == 0 })
 	if !allOK(nodes) || l.cut() || !l.judgePhase(phase) || !l.recheck(phase) {
@@ -72,7 +72,7 @@ func (l *loop) enterPhase(phase *pipeline.Phase) []*node {
 	nodes := make([]*node, len(phase.Workstreams))
 	byName := make(map[string]*node, len(nodes))
 	for i, ws := range phase.Workstreams {
-		nodes[i] = &node{ws: ws}
+		nodes[i] = &node{l: l, ws: ws}
 		byName[ws.Name] = nodes[i]
 	}
 	l.phase.open = len(nodes)

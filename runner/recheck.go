@@ -80,7 +80,8 @@ func (l *loop) stopFor(edits []edit) bool {
 // asLeft reports whether the files that a gate is about to judge are as workstreams left them
 // and as other gates judged them. If not, it stops the run. It forgets the gate's own earlier
 // verdict.
-func (l *loop) asLeft(g *pipeline.Gate) bool {
+func (g *gateRun) asLeft() bool {
+	l := g.l
 	l.recordedFiles.void(g.Label())
 	judging := l.facts.Judging[g.Label()]
 	return !l.stopFor(l.recordedFiles.among(judging.Patterns, judging.Files, nil))
@@ -89,7 +90,8 @@ func (l *loop) asLeft(g *pipeline.Gate) bool {
 // takeMended records artifacts of a workstream that were edited while the workstream's own
 // gate was judging them or asking about them. The gate judges the edited files, so they do
 // not count as edits of work that is done.
-func (l *loop) takeMended(g *pipeline.Gate, then func(error)) {
+func (g *gateRun) takeMended(then func(error)) {
+	l := g.l
 	if g.Workstream == nil {
 		then(nil)
 		return

@@ -44,7 +44,8 @@ func (l *loop) restorePlanned(planned *plan.Plan) ([]state.Event, error) {
 }
 
 // restoreThen restores artifacts of a workstream that is reused, and then calls then.
-func (l *loop) restoreThen(n *node, then func()) {
+func (n *node) restoreThen(then func()) {
+	l := n.l
 	wanted, event := l.recorded(*n.step)
 	n.step.Restores = nil
 	id := restoreID(l.x.State(), n.ws.Name)
@@ -53,16 +54,16 @@ func (l *loop) restoreThen(n *node, then func()) {
 		return func() {
 			switch {
 			case l.cut():
-				l.end(n, false)
+				n.end(false)
 			case isChanged(err):
 				l.cause.meanwhile = append(l.cause.meanwhile, n.ws.Name)
 				l.halt(stopPause)
-				l.end(n, false)
+				n.end(false)
 			case err != nil:
 				// The workstream stays done, although its artifacts can't be restored.
 				l.cause.stuck = append(l.cause.stuck, "the artifacts of "+n.ws.Name+" are not put back: "+err.Error())
 				l.halt(stopPause)
-				l.end(n, false)
+				n.end(false)
 			default:
 				l.enter()
 				l.rec.Add(nil, event)

@@ -13,28 +13,29 @@ import (
 
 // retryOrFail repeats an attempt after its pause, or fails the workstream. If the run is
 // stopping for another reason than a failure, the next attempt is left for the next run.
-func (l *loop) retryOrFail(n *node, f state.Failure, res Result) {
+func (n *node) retryOrFail(f state.Failure, res Result) {
+	l := n.l
 	n.tries++
-	pause := l.nextPause(n, res)
+	pause := n.nextPause(res)
 	switch {
 	case pause == backoff.Stop:
-		l.failWorkstream(n, f)
+		n.fail(f)
 		return
 	case l.status == stopFailure:
-		l.failWorkstream(n, n.calledOff(f))
+		n.fail(n.calledOff(f))
 		return
 	}
 	l.rec.Add(nil, state.WorkstreamAttemptFailed{Workstream: n.ws.Name, Attempt: n.attempt, Error: f, RetryInMS: pause.Milliseconds(), Left: n.left})
 	n.left = nil
 	if l.status != running {
-		l.interruptWorkstream(n)
+		n.interrupt()
 		return
 	}
-	l.slots.Delay(pause, l.job(n, l.attemptNext), func() {
+	l.slots.Delay(pause, n.job(n.startAttempt), func() {
 		if l.status == stopFailure {
-			l.failWorkstream(n, n.calledOff(f))
+			n.fail(n.calledOff(f))
 		} else {
-			l.interruptWorkstream(n)
+			n.interrupt()
 		}
 	})
 }
@@ -47,7 +48,7 @@ func (n *node) calledOff(f state.Failure) state.Failure {
 }
 
 // nextPause returns the pause before the next attempt, or backoff.Stop.
-func (l *loop) nextPause(n *node, res Result) time.Duration {
+func (n *node) nextPause(res Result) time.Duration {
 	r := n.ws.Retry
 	if res.Outcome == NotFound { // waiting does not make the program appear
 		return backoff.Stop

@@ -11,16 +11,17 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// uncertain resolves a once step whose end is not recorded, or that would run a second time.
+// resolveUncertain resolves a once step whose end is not recorded, or that would run a second time.
 // Its verify command decides, or else the user. A step that the selection leaves out stays
 // uncertain. The caller must have recorded that the step is uncertain.
-func (l *loop) uncertain(n *node) {
+func (n *node) resolveUncertain() {
+	l := n.l
 	inv, has, diags := n.ws.Verify(l.pl.Results(true, n.attempt))
 	if diags.HasErrors() {
 		l.warn(string(l.diagnosed(n.ws.Name, "", diags).Message))
 	}
 	if !has || diags.HasErrors() || l.cut() || l.pl.Excluded(n.ws) != "" {
-		l.leaveUncertain(n)
+		n.leaveUncertain()
 		return
 	}
 	attempt := max(n.attempt, l.x.State().Workstream(n.ws.Name).Attempts)
@@ -44,17 +45,17 @@ func (l *loop) uncertain(n *node) {
 			lost := l.pl.Lost(n.ws, had)
 			switch {
 			case err == nil && res.Succeeded() && len(lost) > 0:
-				l.verifiedWithout(n, lost)
+				n.verifiedWithout(lost)
 			case err == nil && res.Succeeded():
-				l.verified(n, state.ResolvedDone, had)
+				n.verified(state.ResolvedDone, had)
 			case err != nil && res.Succeeded():
 				l.warn(n.ws.Name + " happened, and what it made could not be brought back: " + err.Error())
-				l.leaveUncertain(n)
+				n.leaveUncertain()
 			case err == nil && res.Outcome == Exited && res.ExitCode == 1:
-				l.verified(n, state.ResolvedRerun, nil)
+				n.verified(state.ResolvedRerun, nil)
 			default:
 				l.warn(n.ws.Name + ": its verify command could not tell whether it happened (see " + filepath.Base(task.Log) + ")")
-				l.leaveUncertain(n)
+				n.leaveUncertain()
 			}
 		}
 	})
@@ -63,7 +64,8 @@ func (l *loop) uncertain(n *node) {
 // verified records the answer of the verify command, and continues. If the step did not
 // happen, it has failed if this run attempted it; otherwise it is attempted now. If it
 // happened, had is its earlier record, nil for none.
-func (l *loop) verified(n *node, r state.Resolution, had *state.Work) {
+func (n *node) verified(r state.Resolution, had *state.Work) {
+	l := n.l
 	last := l.x.State().Workstream(n.ws.Name).Error
 	e := state.WorkstreamResolved{Workstream: n.ws.Name, Resolution: r, By: l.o.By, Verified: true, Work: had}
 	if r == state.ResolvedDone {
@@ -77,37 +79,38 @@ func (l *loop) verified(n *node, r state.Resolution, had *state.Work) {
 	switch {
 	case r == state.ResolvedDone:
 		delete(l.facts.Conflicts, n.ws.Name) // they concerned artifacts of an earlier run
-		l.keep(n)
+		n.keep()
 	case n.attempt == 0:
-		l.slots.Add(l.job(n, l.attemptNext))
+		l.slots.Add(n.job(n.startAttempt))
 	default:
-		l.failWorkstream(n, *last)
+		n.fail(*last)
 	}
 }
 
 // verifiedWithout leaves the decision about a once step to the user. According to its verify
 // command the step happened, but other steps need outputs that are not on record.
-func (l *loop) verifiedWithout(n *node, lost []plan.Lost) {
+func (n *node) verifiedWithout(lost []plan.Lost) {
 	err := &plan.LostError{Workstream: n.ws.Name, Lost: lost}
 	f := state.Failure{
 		Workstream: n.ws.Name, Outcome: state.OutcomeHappened,
 		Message: state.Text("its verify command says that it happened, but " + err.Error()),
 	}
-	if rec := l.x.State().Workstream(n.ws.Name); rec.Error == nil || *rec.Error != f {
-		l.rec.Add(nil, state.WorkstreamUncertain{Workstream: n.ws.Name, Error: f})
+	if rec := n.l.x.State().Workstream(n.ws.Name); rec.Error == nil || *rec.Error != f {
+		n.l.rec.Add(nil, state.WorkstreamUncertain{Workstream: n.ws.Name, Error: f})
 	}
-	l.leaveUncertain(n)
+	n.leaveUncertain()
 }
 
 // leaveUncertain leaves the decision about a once step to the user. Running workstreams may
 // finish.
-func (l *loop) leaveUncertain(n *node) {
+func (n *node) leaveUncertain() {
+	l := n.l
 	l.cause.uncertain = append(l.cause.uncertain, n.ws.Name)
 	l.pl.Mark(n.ws.Name, plan.Uncertain)
 	if !l.o.KeepGoing {
 		l.halt(stopPause)
 	}
-	l.rec.Add(func() { l.end(n, false) })
+	l.rec.Add(func() { n.end(false) })
 }
 
 // describeUncertain returns a text that says what the user must resolve. For steps that have
