@@ -58,7 +58,7 @@ func (n *node) startAttempt() {
 	}
 	id, recorded := restoreID(l.x.State(), n.ws.Name), rec.Artifacts
 	l.spawn(task.ID, workstreamSlot, func(within context.Context) func() {
-		back, err := takeBackPartial(within, l.files, id, partial, l.takesBack)
+		back, err := takeBackPartial(within, l.files, id, partial, l.overwriting.takesBack)
 		var r performed
 		taken := false
 		if err == nil && n.step.Decision == plan.Cached {
@@ -70,7 +70,7 @@ func (n *node) startAttempt() {
 				Workstream: n.ws.Name, Outcome: "error", Message: state.Text(l.o.Mask(err.Error())),
 			}}
 		case !taken:
-			r = l.perform(within, n.ws, task)
+			r = n.perform(within, task)
 			r.note = note
 		}
 		return func() {
@@ -78,7 +78,7 @@ func (n *node) startAttempt() {
 			if r.note != "" && r.result.Outcome != Cancelled {
 				l.warn(l.o.Mask(r.note))
 			}
-			l.rec.Add(nil, l.takenBack(n.ws.Name, owners, back)...)
+			l.rec.Add(nil, takenBack(n.ws.Name, owners, back)...)
 			n.attempted(r)
 		}
 	})
@@ -99,7 +99,8 @@ type performed struct {
 
 // perform runs a task and collects its outputs and artifacts. It runs in a goroutine of
 // its own and must not touch the loop's state.
-func (l *loop) perform(ctx context.Context, ws *pipeline.Workstream, task Task) performed {
+func (n *node) perform(ctx context.Context, task Task) performed {
+	l := n.l
 	var sink began
 	var res Result
 	err := clearOutputs(task.Env["RUNNER_OUTPUT"])
@@ -108,33 +109,33 @@ func (l *loop) perform(ctx context.Context, ws *pipeline.Workstream, task Task) 
 	}
 	r := performed{began: sink.yes, result: res}
 	if err != nil {
-		r.failure = &state.Failure{Workstream: ws.Name, Outcome: "error", Message: state.Text(l.o.Mask(err.Error()))}
+		r.failure = &state.Failure{Workstream: n.ws.Name, Outcome: "error", Message: state.Text(l.o.Mask(err.Error()))}
 		return r
 	}
 	ctx = l.grace // a task that has ended is recorded even while the run stops, unless it must end at once
 	r.outputs, err = readOutputs(task.Env["RUNNER_OUTPUT"])
 	if !res.Succeeded() {
-		r.failure = l.describe(ws.Name, "", task, res)
+		r.failure = l.describe(n.ws.Name, "", task, res)
 		return r
 	}
 	if err == nil {
-		r.artifacts, r.leftOut, err = l.sv.KeepArtifacts(ctx, ws)
+		r.artifacts, r.leftOut, err = l.sv.KeepArtifacts(ctx, n.ws)
 		err = l.meantBelow(ctx, task, err)
 	}
 	if err == nil {
-		err = l.leak(r)
+		err = r.leak(l.o.Mask)
 	}
 	switch {
 	case err != nil && ctx.Err() != nil:
 		r.result.Outcome = Cancelled
-		r.failure = l.describe(ws.Name, "", task, r.result)
+		r.failure = l.describe(n.ws.Name, "", task, r.result)
 	case err != nil:
 		r.failure = &state.Failure{
-			Workstream: ws.Name, Outcome: "result", Message: state.Text(l.o.Mask(err.Error())), Log: state.Text(filepath.Base(task.Log)),
+			Workstream: n.ws.Name, Outcome: "result", Message: state.Text(l.o.Mask(err.Error())), Log: state.Text(filepath.Base(task.Log)),
 		}
 		var unmade *survey.UnmadeError
 		if errors.As(err, &unmade) {
-			at := placeOf(ws.DeclaredArtifact(unmade.Pattern))
+			at := placeOf(n.ws.DeclaredArtifact(unmade.Pattern))
 			r.failure.File, r.failure.Line, r.failure.Column = state.Text(at.File), at.Line, at.Column
 		}
 	}
@@ -144,22 +145,22 @@ func (l *loop) perform(ctx context.Context, ws *pipeline.Workstream, task Task) 
 // leak returns an error if a name holds a sensitive value. A value can be masked when it
 // is recorded, but a masked name would no longer name its file, output or metric. leak
 // also refuses a metric that is not valid UTF-8, since it could equal no text of a pipeline.
-func (l *loop) leak(r performed) error {
+func (r performed) leak(mask func(string) string) error {
 	for _, a := range r.artifacts {
-		if l.o.Mask(string(a.Path)) != string(a.Path) {
+		if mask(string(a.Path)) != string(a.Path) {
 			return errors.New("the name of an artifact holds a sensitive value; choose another name")
 		}
 	}
 	for name := range r.outputs.values {
-		if l.o.Mask(name) != name {
+		if mask(name) != name {
 			return errors.New("the name of an output holds a sensitive value; choose another name")
 		}
 	}
 	for name, value := range r.outputs.metrics {
-		if l.o.Mask(name) != name {
+		if mask(name) != name {
 			return errors.New("the name of a metric holds a sensitive value; choose another name")
 		}
-		if text, ok := maskMetric(value, l.o.Mask).(string); ok && !utf8.ValidString(text) {
+		if text, ok := maskMetric(value, mask).(string); ok && !utf8.ValidString(text) {
 			return fmt.Errorf("the metric %s is not UTF-8, and so equals nothing that a pipeline can say", name)
 		}
 	}

@@ -18,32 +18,32 @@ import (
 	"prdrunner/runner/record"
 )
 
+// opening starts or resumes a session.
+type opening struct {
+	l    *loop
+	plan *plan.Plan
+
+	previous    *state.State // of the session that is resumed, nil for a new one
+	predecessor *state.State // of the complete session from which a new one begins, nil for none
+	owed        bool         // the last run could not make its last checkpoint
+	unseen      bool         // the last run ended without a capture
+}
+
 // begin starts or resumes the session, and calls the views' Begin once that is durable.
 func (l *loop) begin(planned *plan.Plan) error {
-	previous, predecessor := l.previous(), l.o.predecessor(l.x.State())
-	uncaptured := previous != nil && plan.OwesCheckpoint(previous)
-	unseen := plan.EndedUncaptured(previous)
-	var before []state.Commit
-	if previous == nil {
-		if err := l.start(predecessor); err != nil {
-			return err
-		}
-		l.recordRepeats(planned)
-		if predecessor != nil {
-			l.takeBackPlanned(planned)
-		}
-	} else {
-		var err error
-		if before, err = l.goOn(planned, unseen); err != nil {
-			return l.refused(fmt.Errorf("go on with the session: %w", err))
-		}
+	op := &opening{l: l, plan: planned, previous: l.previous(), predecessor: l.o.predecessor(l.x.State())}
+	op.owed = op.previous != nil && plan.OwesCheckpoint(op.previous)
+	op.unseen = plan.EndedUncaptured(op.previous)
+	before, err := op.record()
+	if err != nil {
+		return err
 	}
 	l.reportEnded("", l.x.Orphans()) // in the new session, where one begins
-	l.pl.Begin(l.x.State(), planned, previous != nil)
+	l.pl.Begin(l.x.State(), planned, op.previous != nil)
 	l.captures.count(l.x.State())
 	l.carryOver(planned)
 	beginning := Beginning{
-		PRD: l.p.ID, Title: l.p.Title, Session: l.x.State().Session, Resumed: previous != nil || predecessor != nil || l.o.Imported != nil, Plan: planned, Parallel: l.o.Parallel,
+		PRD: l.p.ID, Title: l.p.Title, Session: l.x.State().Session, Resumed: op.previous != nil || op.predecessor != nil || l.o.Imported != nil, Plan: planned, Parallel: l.o.Parallel,
 	}
 	commits, err := l.x.Drain(l.ctx)
 	if err != nil {
@@ -57,24 +57,50 @@ func (l *loop) begin(planned *plan.Plan) error {
 	if l.facts.Unread != nil {
 		l.warn(l.facts.Unread.Error())
 	}
-	l.tellOverwritten()
+	l.overwriting.tell()
 	for _, c := range slices.Concat(before, commits) {
 		l.rec.Deliver(c)
 	}
+	return op.checkpointFiles()
+}
+
+// record records that the session is started or resumed. It returns the commits that are
+// durable already, which the views get after Begin.
+func (op *opening) record() ([]state.Commit, error) {
+	if op.previous != nil {
+		before, err := op.goOn()
+		if err != nil {
+			return nil, op.refused(fmt.Errorf("go on with the session: %w", err))
+		}
+		return before, nil
+	}
+	if err := op.start(); err != nil {
+		return nil, err
+	}
+	op.recordRepeats()
+	if op.predecessor != nil {
+		op.takeBackPlanned()
+	}
+	return nil, nil
+}
+
+// checkpointFiles makes the checkpoint of the files as the run finds them.
+func (op *opening) checkpointFiles() error {
+	l := op.l
 	switch {
-	case previous == nil:
-		l.capture(state.TriggerStart)
+	case op.previous == nil:
+		l.captures.take(state.TriggerStart)
 		if l.files.CommitsToBranch() {
 			l.readGit()
 		}
 		l.checkpoint(state.TriggerStart, "")
-		if predecessor != nil {
-			return l.restoreCarried(planned)
+		if op.predecessor != nil {
+			return op.restoreCarried()
 		}
-	case l.conflictEnded():
-		l.endConflict()
+	case l.overwriting.conflictEnded():
+		l.overwriting.endConflict()
 	default:
-		l.captureFound(uncaptured, unseen)
+		l.captures.takeFound(op.owed, op.unseen)
 	}
 	l.rec.WriteAll()
 	return l.rec.Err()
@@ -86,24 +112,25 @@ func (l *loop) begin(planned *plan.Plan) error {
 // after a run that a signal ended without a capture, it is recorded as resumed before
 // artifacts are restored. goOn returns the durable commits, which the views get after
 // Begin.
-func (l *loop) goOn(plan *plan.Plan, unseen bool) ([]state.Commit, error) {
-	before, err := l.checkpointLastStep()
+func (op *opening) goOn() ([]state.Commit, error) {
+	l, plan := op.l, op.plan
+	before, err := op.checkpointLastStep()
 	if err != nil {
 		return nil, err
 	}
-	kept, err := l.keepOverwritten(plan)
+	kept, err := l.overwriting.keep(plan)
 	if err != nil {
 		return nil, err
 	}
-	if unseen {
-		l.resume(plan)
+	if op.unseen {
+		op.resume()
 	}
 	restored, err := l.restorePlanned(plan)
 	if err != nil {
 		return nil, err
 	}
-	if !unseen {
-		l.resume(plan)
+	if !op.unseen {
+		op.resume()
 	}
 	l.rec.Add(nil, restored...)
 	return append(before, kept...), nil
@@ -111,35 +138,37 @@ func (l *loop) goOn(plan *plan.Plan, unseen bool) ([]state.Commit, error) {
 
 // restoreCarried restores artifacts in a session that began from a complete session. The
 // checkpoint of its start holds the files as Runner found them.
-func (l *loop) restoreCarried(plan *plan.Plan) error {
+func (op *opening) restoreCarried() error {
+	l, plan := op.l, op.plan
 	l.rec.WriteAll()
 	if l.rec.Err() != nil || l.status != running {
 		return l.rec.Err()
 	}
-	kept, err := l.keepOverwritten(plan)
+	kept, err := l.overwriting.keep(plan)
 	var restored []state.Event
 	if err == nil {
 		restored, err = l.restorePlanned(plan)
 	}
 	if err != nil {
-		err = l.refused(fmt.Errorf("go on after the complete session: %w", err))
-		l.showEnd()
+		err = op.refused(fmt.Errorf("go on after the complete session: %w", err))
+		op.showEnd()
 		return err
 	}
-	l.tellOverwritten()
+	l.overwriting.tell()
 	for _, c := range kept {
 		l.rec.Deliver(c)
 	}
 	l.rec.Add(nil, restored...)
-	if l.conflictEnded() {
-		l.endConflict()
+	if l.overwriting.conflictEnded() {
+		l.overwriting.endConflict()
 	}
 	l.rec.WriteAll()
 	return l.rec.Err()
 }
 
 // showEnd calls the views' End for a run that could not continue.
-func (l *loop) showEnd() {
+func (op *opening) showEnd() {
+	l := op.l
 	st := l.x.State()
 	e := Ending{Status: st.Status, Error: st.Error, Pause: st.Pause, Signal: l.cause.signal, Duration: l.o.Now().Sub(l.began)}
 	for _, v := range l.o.Views {
@@ -147,20 +176,21 @@ func (l *loop) showEnd() {
 	}
 }
 
-// captureFound captures the workspace as a resumed run finds it, before anything starts. A
+// takeFound captures the workspace as a resumed run finds it, before anything starts. A
 // file that was edited since the last run can then be restored, whatever overwrites it. If
-// no checkpoint holds these files, captureFound makes one. It also replaces the capture
+// no checkpoint holds these files, takeFound makes one. It also replaces the capture
 // that the last run could not make.
-func (l *loop) captureFound(uncaptured, unseen bool) {
+func (cs *captures) takeFound(uncaptured, unseen bool) {
+	l := cs.l
 	if l.o.Capture == CaptureOff {
 		return
 	}
 	before := l.x.State().Clone()
-	l.captureBy(l.x.CaptureFound)
-	if l.rec.Err() != nil || l.uncaptured || l.x.State().CaptureIsHeld() {
+	cs.takeBy(l.x.CaptureFound)
+	if l.rec.Err() != nil || cs.failed || l.x.State().CaptureIsHeld() {
 		return
 	}
-	changed, first, known := l.changedSince(before)
+	changed, first, known := cs.changedSince(before)
 	if onBranch := l.files.CommitsToBranch(); onBranch { // the commit of a capture names a checkpoint
 		l.readGit()
 	} else if known && changed+first == 0 && before.CaptureIsHeld() {
@@ -181,7 +211,8 @@ func (l *loop) captureFound(uncaptured, unseen bool) {
 // changedSince returns how many files differ from the capture of a state, and how many
 // files are new only because that capture did not cover them. known is false if the files
 // of that capture are not known.
-func (l *loop) changedSince(before *state.State) (n, first int, known bool) {
+func (cs *captures) changedSince(before *state.State) (n, first int, known bool) {
+	l := cs.l
 	was, known, err := checkpoint.FilesOf(l.ctx, l.files, before)
 	if err != nil || !known {
 		return 0, 0, false
@@ -235,7 +266,8 @@ func begun(st *state.State) bool {
 // refused records that a run ended before it could begin, if the session would otherwise
 // be recorded as running for ever. If the run ended before it was recorded as started or
 // resumed, refused records nothing, so that the next run finds everything unchanged.
-func (l *loop) refused(err error) error {
+func (op *opening) refused(err error) error {
+	l := op.l
 	givenUp := errors.Is(err, record.ErrGivenUp)
 	if givenUp {
 		err = &InterruptedError{Signal: l.cause.signal}
@@ -256,19 +288,20 @@ func (l *loop) refused(err error) error {
 	return err
 }
 
-func (l *loop) start(predecessor *state.State) error {
+func (op *opening) start() error {
+	l := op.l
 	e := state.SessionStarted{
 		FormatVersion: state.FormatVersion, Session: uuid.NewString(), PRD: l.p.ID, Title: l.p.Title, Type: l.p.Type,
-		Pipeline: l.pipelineRef(), Document: l.facts.Document, Git: l.git, Shape: plan.ShapeOf(l.p), Sensitive: plan.SecretVariables(l.p), Variables: l.given(),
+		Pipeline: l.o.pipelineRef(), Document: l.facts.Document, Git: l.git, Shape: plan.ShapeOf(l.p), Sensitive: plan.SecretVariables(l.p), Variables: l.o.given(),
 		Acts: l.facts.Acts, Imported: l.o.Imported, By: l.o.By, Version: l.o.Version,
 	}
-	baseline, err := l.baseline()
+	baseline, err := op.baseline()
 	if err != nil {
 		return fmt.Errorf("start the session: %w", err)
 	}
 	e.Baseline = baseline
-	if predecessor != nil {
-		e.From = predecessor.CarryOver()
+	if op.predecessor != nil {
+		e.From = op.predecessor.CarryOver()
 	}
 	l.ran = l.o.Now()
 	if err := l.x.Start(e); err != nil {
@@ -279,10 +312,10 @@ func (l *loop) start(predecessor *state.State) error {
 
 // given returns the values of variables to be recorded. It leaves out values that are longer
 // than checkpoint.MaxGivenValue and values that contain a secret.
-func (l *loop) given() map[string]string {
-	values := l.p.Given()
+func (o Options) given() map[string]string {
+	values := o.Pipeline.Given()
 	maps.DeleteFunc(values, func(_, value string) bool {
-		return len(value) > state.MaxGivenValue || l.o.Mask(value) != value
+		return len(value) > state.MaxGivenValue || o.Mask(value) != value
 	})
 	return values
 }
@@ -290,7 +323,8 @@ func (l *loop) given() map[string]string {
 // baseline returns the metrics of the last complete session. A session that is not
 // complete passes on the baseline with which it began. The history is searched only if
 // the session has neither.
-func (l *loop) baseline() (map[string]state.Metric, error) {
+func (op *opening) baseline() (map[string]state.Metric, error) {
+	l := op.l
 	switch st := l.x.State(); {
 	case st != nil && st.Status == state.StatusComplete:
 		return st.Metrics, nil
@@ -333,10 +367,11 @@ func FromDocument(p *pipeline.Pipeline, doc *state.Document, now time.Time) (*st
 	return st, nil
 }
 
-func (l *loop) resume(planned *plan.Plan) {
+func (op *opening) resume() {
+	l := op.l
 	st := l.x.State()
 	e := state.SessionResumed{
-		Pipeline: l.pipelineRef(), Document: l.facts.Document, Git: l.git, Sensitive: plan.SecretVariables(l.p), Variables: l.given(), By: l.o.By, Version: l.o.Version,
+		Pipeline: l.o.pipelineRef(), Document: l.facts.Document, Git: l.git, Sensitive: plan.SecretVariables(l.p), Variables: l.o.given(), By: l.o.By, Version: l.o.Version,
 	}
 	if st.Title != l.p.Title {
 		e.Title = l.p.Title
@@ -350,23 +385,24 @@ func (l *loop) resume(planned *plan.Plan) {
 	if acts := st.UnknownActs(l.facts.Acts); len(acts) > 0 {
 		l.rec.Add(nil, state.ActsRemembered{Acts: acts})
 	}
-	l.endKilled()
-	l.recordRepeats(planned)
-	l.takeBackPlanned(planned)
+	op.endKilled()
+	op.recordRepeats()
+	op.takeBackPlanned()
 }
 
 // takeBackPlanned records the results and verdicts that the plan invalidates.
-func (l *loop) takeBackPlanned(plan *plan.Plan) {
-	for _, phase := range plan.Phases {
+func (op *opening) takeBackPlanned() {
+	for _, phase := range op.plan.Phases {
 		for _, s := range phase.Steps {
-			l.takeBack(s)
+			op.takeBack(s)
 		}
 	}
 }
 
 // endKilled records that gates and workstreams which a killed Runner left running have
 // ended, so that they are not recorded as running for ever.
-func (l *loop) endKilled() {
+func (op *opening) endKilled() {
+	l := op.l
 	var events []state.Event
 	void := func(gates []*pipeline.Gate) {
 		for _, g := range gates {
@@ -397,7 +433,8 @@ func (l *loop) endKilled() {
 
 // takeBack records at once that the plan invalidates a result or a verdict. If the run is
 // killed, the next run no longer has a reason such as --invalidate.
-func (l *loop) takeBack(s plan.Step) {
+func (op *opening) takeBack(s plan.Step) {
+	l := op.l
 	switch {
 	case s.Kind == plan.WorkstreamStep && (s.Decision == plan.Rerun || s.Decision == plan.Cached):
 		if w := l.x.State().Workstream(s.Name); w != nil && w.Status != state.Pending {
@@ -410,17 +447,18 @@ func (l *loop) takeBack(s plan.Step) {
 	}
 }
 
-func (l *loop) pipelineRef() state.FileRef {
-	return state.FileRef{Path: state.Text(findings.Relative(l.p.Source, l.o.Workspace, "")), Digest: l.p.Digest}
+// pipelineRef returns the path of the pipeline's file in the workspace, and its digest.
+func (o Options) pipelineRef() state.FileRef {
+	return state.FileRef{Path: state.Text(findings.Relative(o.Pipeline.Source, o.Workspace, "")), Digest: o.Pipeline.Digest}
 }
 
 // recordRepeats records the workstreams that --repeat names before anything starts. If the
 // run is killed, the next run no longer has the option.
-func (l *loop) recordRepeats(planned *plan.Plan) {
-	for _, phase := range planned.Phases {
+func (op *opening) recordRepeats() {
+	for _, phase := range op.plan.Phases {
 		for _, s := range phase.Steps {
 			if s.Kind == plan.WorkstreamStep && s.Repeats {
-				l.rec.Add(nil, state.WorkstreamResolved{Workstream: s.Name, Resolution: state.ResolvedRerun, By: l.o.By, Reason: plan.RepeatReason})
+				op.l.rec.Add(nil, state.WorkstreamResolved{Workstream: s.Name, Resolution: state.ResolvedRerun, By: op.l.o.By, Reason: plan.RepeatReason})
 			}
 		}
 	}

@@ -57,6 +57,7 @@ func newLoop(ctx context.Context, o Options, w *workspace.Workspace) *loop {
 		events: events, slots: schedule.New(o.Parallel, func(f func()) { events <- f }), asked: make(map[string]*question),
 		finder: sync.OnceValue(findings.New), recordedFiles: newRecordedFiles(), toldLinks: make(map[string]bool),
 	}
+	l.captures.l, l.overwriting.l, l.cause.l = l, l, l
 	l.grace, l.hurry = context.WithCancel(l.ctx)
 	l.rec = record.New(l.ctx, l.x, record.Run{
 		Slots: l.slots, Show: l.show, Warn: l.warn, Broken: func() { l.halt(stopBroken) },
@@ -80,7 +81,7 @@ func (l *loop) betweenPhases(phase *pipeline.Phase) bool {
 		return false
 	}
 	if l.phase.passed && phase.Number < len(l.p.Phases) {
-		l.capture(state.TriggerPhaseTransition)
+		l.captures.take(state.TriggerPhaseTransition)
 		l.readGit() // a capture may be a commit
 		l.checkpoint(state.TriggerPhaseTransition, "")
 		l.rec.WriteAll()

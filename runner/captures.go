@@ -9,11 +9,17 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// captures holds the number of a session's captures and the time that they took.
+// captures captures the files of the workspace. It bounds what the captures of a session cost.
 type captures struct {
-	made      int
-	took      time.Duration
+	l *loop
+
+	made      int           // the number of captures of the session
+	took      time.Duration // the time that they took
 	measuring bool
+	failed    bool // the last capture failed, and was not skipped
+
+	toldLeftOut  bool     // the user was told which files captures leave out
+	toldUnstable []string // files that kept changing, about which the user was told
 }
 
 const (
@@ -51,22 +57,23 @@ func (c *captures) affordable(active time.Duration) bool {
 	return c.made < freeCaptures || c.took*captureShare <= active
 }
 
-// captureBoundary captures the files when a workstream is complete, if nothing else runs:
+// takeAtBoundary captures the files when a workstream is complete, if nothing else runs:
 // only then do the files hold just the work of complete workstreams. It calls checkpoints,
 // which adds the checkpoints of the boundary. The measured time includes making these
 // checkpoints durable in a commit of their own.
-func (l *loop) captureBoundary(checkpoints func()) {
-	if !l.mayCapture() {
+func (cs *captures) takeAtBoundary(checkpoints func()) {
+	l := cs.l
+	if !cs.mayTake() {
 		checkpoints()
 		return
 	}
-	defer l.captures.measure(l.o.Now)()
+	defer cs.measure(l.o.Now)()
 	l.rec.Drain() // draining may start work
-	if !l.resting() || l.status != running || l.rec.Err() != nil {
+	if !l.slots.Resting() || l.status != running || l.rec.Err() != nil {
 		checkpoints()
 		return
 	}
-	l.capture(state.TriggerWorkstreamComplete)
+	cs.take(state.TriggerWorkstreamComplete)
 	if l.files.CommitsToBranch() {
 		l.readGit()
 	}
@@ -74,24 +81,23 @@ func (l *loop) captureBoundary(checkpoints func()) {
 	l.rec.Drain() // the next completion must not share a commit with these checkpoints
 }
 
-// mayCapture reports whether the files may be captured at a boundary.
-func (l *loop) mayCapture() bool {
-	if l.o.Capture != CaptureBoundary || !l.o.Store.Captures() || l.status != running || l.rec.Err() != nil || !l.resting() {
+// mayTake reports whether the files may be captured at a boundary: nothing runs, and no
+// retry is pending. The files that a failed attempt left belong to no complete workstream.
+func (cs *captures) mayTake() bool {
+	l := cs.l
+	if l.o.Capture != CaptureBoundary || !l.o.Store.Captures() || l.status != running || l.rec.Err() != nil || !l.slots.Resting() {
 		return false
 	}
 	active := time.Duration(l.x.State().ActiveMS)*time.Millisecond + l.o.Now().Sub(l.ran)
-	return l.captures.affordable(active)
+	return cs.affordable(active)
 }
-
-// resting reports whether nothing runs and no retry is pending. A pending retry counts, since
-// the files that its failed attempt left belong to no complete workstream.
-func (l *loop) resting() bool { return l.slots.Resting() }
 
 // checkpointLastStep makes the checkpoints of the last completed step if Runner was killed
 // while it captured the files for them. The caller must call it before any capture. The
 // checkpoints hold the files of the last capture before the kill, with the artifacts of
 // the step, and never files that were edited since. It returns the durable commits.
-func (l *loop) checkpointLastStep() ([]state.Commit, error) {
+func (op *opening) checkpointLastStep() ([]state.Commit, error) {
+	l := op.l
 	st := l.x.State()
 	last := st.LastStep
 	made := func(ref *state.CheckpointRef) bool { return ref.StepSeq == last.Seq }

@@ -15,6 +15,8 @@ import (
 
 // ending holds the reasons for which the run ends.
 type ending struct {
+	l *loop
+
 	failures  []state.Failure
 	reviews   []string // gates that passed and wait for review
 	uncertain []string // once steps whose end the user must resolve
@@ -30,28 +32,28 @@ type ending struct {
 // conclude records how the run ended, makes the last checkpoint, and runs the
 // hooks, in this order.
 func (l *loop) conclude() (Ending, error) {
-	event, trigger, hook := l.verdictOfRun()
+	event, trigger, hook := l.cause.event()
 	for _, q := range l.asked {
 		q.close()
 	}
 	l.over = true
 	if l.rec.Err() == nil {
-		l.capture(trigger)
+		l.captures.take(trigger)
 		l.readGit() // a capture may be a commit
 		switch {
-		case l.uncaptured && l.cause.signal != "": // the signal may have come during the capture
-			event, trigger, hook = l.verdictOfRun()
+		case l.captures.failed && l.cause.signal != "": // the signal may have come during the capture
+			event, trigger, hook = l.cause.event()
 		case completes(event) && l.cause.unwritten != nil:
-			event, trigger, hook = l.pausedForCheckpoint()
+			event, trigger, hook = l.cause.pausedForCheckpoint()
 		}
-		l.rec.Add(nil, l.withHooks(timed(event, l.o.Now().Sub(l.ran)), hook)...)
+		l.rec.Add(nil, withHooks(l.p, timed(event, l.o.Now().Sub(l.ran)), hook)...)
 		l.checkpoint(trigger, "")
 		l.rec.WriteAll()
 		if completes(event) && l.rec.Err() == nil && l.cause.unwritten != nil {
 			// All work is done. The session must not end yet, since the last checkpoint
 			// is not on disk.
-			event, _, hook = l.pausedForCheckpoint()
-			l.rec.Add(nil, l.withHooks(event, hook)...)
+			event, _, hook = l.cause.pausedForCheckpoint()
+			l.rec.Add(nil, withHooks(l.p, event, hook)...)
 			l.rec.Drain()
 		}
 	}
@@ -72,42 +74,43 @@ func (l *loop) conclude() (Ending, error) {
 	return e, nil
 }
 
-// verdictOfRun returns the event that says how the run ended, with the trigger of the last
+// event returns the event that says how the run ended, with the trigger of the last
 // checkpoint and the event of the hooks. A session is complete only if everything passed or
 // was skipped.
-func (l *loop) verdictOfRun() (state.Event, state.Trigger, pipeline.HookEvent) {
+func (en *ending) event() (state.Event, state.Trigger, pipeline.HookEvent) {
+	l := en.l
 	switch {
-	case l.cause.signal != "":
-		return interrupted(l.cause.signal, l.uncaptured), state.TriggerUserInterrupt, pipeline.HookInterrupted
-	case len(l.cause.failures) > 0:
-		return state.SessionFailed{Error: l.cause.failures[0]}, state.TriggerFailure, pipeline.HookFailed
+	case en.signal != "":
+		return interrupted(en.signal, l.captures.failed), state.TriggerUserInterrupt, pipeline.HookInterrupted
+	case len(en.failures) > 0:
+		return state.SessionFailed{Error: en.failures[0]}, state.TriggerFailure, pipeline.HookFailed
 	case l.status == stopTimeout:
 		return paused(state.PauseTimeout, "the session has run for its timeout of "+l.p.Timeout.String()+"; raise it in the pipeline to go on", nil),
 			state.TriggerSessionEnd, pipeline.HookPaused
-	case len(l.cause.uncertain) > 0:
-		e := paused(state.PauseUncertain, l.describeUncertain(), nil)
-		e.Steps = l.cause.uncertain
+	case len(en.uncertain) > 0:
+		e := paused(state.PauseUncertain, en.describeUncertain(), nil)
+		e.Steps = en.uncertain
 		return e, state.TriggerPause, pipeline.HookPaused
-	case len(l.cause.meanwhile) > 0:
-		message := "artifacts of " + text.Enumerate(l.cause.meanwhile) + " were edited while the run was under way, and are not overwritten; going on decides about them"
+	case len(en.meanwhile) > 0:
+		message := "artifacts of " + text.Enumerate(en.meanwhile) + " were edited while the run was under way, and are not overwritten; going on decides about them"
 		return paused(state.PauseRequested, message, nil), state.TriggerPause, pipeline.HookPaused
-	case len(l.cause.edits) > 0:
-		return paused(state.PauseRequested, l.describeEdits(), nil), state.TriggerPause, pipeline.HookPaused
-	case len(l.cause.stuck) > 0:
-		message := strings.Join(l.cause.stuck, "; ") + "; going on tries again"
+	case len(en.edits) > 0:
+		return paused(state.PauseRequested, en.describeEdits(), nil), state.TriggerPause, pipeline.HookPaused
+	case len(en.stuck) > 0:
+		message := strings.Join(en.stuck, "; ") + "; going on tries again"
 		return paused(state.PauseRequested, message, nil), state.TriggerPause, pipeline.HookPaused
-	case l.cause.unwritten != nil:
-		return l.pausedForCheckpoint()
+	case en.unwritten != nil:
+		return en.pausedForCheckpoint()
 	case len(l.asked) > 0:
 		labels := slices.Sorted(maps.Keys(l.asked))
 		return paused(state.PauseApproval, "waiting for an approval of "+text.Enumerate(labels), labels), state.TriggerPause, pipeline.HookPaused
-	case len(l.cause.reviews) > 0:
-		return paused(state.PauseReview, "stopped for review after "+text.Enumerate(l.cause.reviews), l.cause.reviews), state.TriggerPause, pipeline.HookPaused
-	case l.cause.excluded && !l.cause.requested && l.chosenDone(): // also if the chosen workstreams are recorded as complete from files that no longer exist
+	case len(en.reviews) > 0:
+		return paused(state.PauseReview, "stopped for review after "+text.Enumerate(en.reviews), en.reviews), state.TriggerPause, pipeline.HookPaused
+	case en.excluded && !en.requested && en.chosenDone(): // also if the chosen workstreams are recorded as complete from files that no longer exist
 		return paused(state.PauseChosen, "only some workstreams were chosen", nil), state.TriggerPause, noHook
-	case !l.cause.excluded && l.everythingDone():
+	case !en.excluded && en.everythingDone():
 		return state.SessionCompleted{}, state.TriggerComplete, pipeline.HookComplete
-	case l.cause.requested:
+	case en.requested:
 		return paused(state.PauseRequested, "a pause was asked for", nil), state.TriggerPause, pipeline.HookPaused
 	default: // this should not happen, and must never be reported as success
 		return paused(state.PauseRequested, "there is work left that could not be started", nil), state.TriggerPause, pipeline.HookPaused
@@ -126,8 +129,8 @@ func interrupted(signal string, uncaptured bool) state.SessionInterrupted {
 
 // pausedForCheckpoint returns the events of a run in which a checkpoint could not be written
 // and was not skipped.
-func (l *loop) pausedForCheckpoint() (state.Event, state.Trigger, pipeline.HookEvent) {
-	message := "a checkpoint could not be written, and going on writes it: " + record.WithRemedy(l.cause.unwritten)
+func (en *ending) pausedForCheckpoint() (state.Event, state.Trigger, pipeline.HookEvent) {
+	message := "a checkpoint could not be written, and going on writes it: " + record.WithRemedy(en.unwritten)
 	return paused(state.PauseCheckpoint, message, nil), state.TriggerPause, pipeline.HookPaused
 }
 
@@ -163,9 +166,9 @@ const noHook pipeline.HookEvent = ""
 
 // chosenDone reports whether all workstreams that --only chose, and those that they need,
 // have passed or were skipped.
-func (l *loop) chosenDone() bool {
-	for name := range l.pl.Allowed() {
-		w := l.x.State().Workstream(name)
+func (en *ending) chosenDone() bool {
+	for name := range en.l.pl.Allowed() {
+		w := en.l.x.State().Workstream(name)
 		if w == nil || w.Status != state.Completed && w.Status != state.Skipped || !allPassed(w.Gates) {
 			return false
 		}
@@ -176,11 +179,11 @@ func (l *loop) chosenDone() bool {
 // everythingDone reports whether the run reached the end of the last phase and the state
 // records everything as done. The state alone is not enough: it may hold results of earlier
 // runs that a stopped run did not check.
-func (l *loop) everythingDone() bool {
-	if !l.through {
+func (en *ending) everythingDone() bool {
+	if !en.l.through {
 		return false
 	}
-	for _, p := range l.x.State().Phases {
+	for _, p := range en.l.x.State().Phases {
 		if p.Status != state.Completed && p.Status != state.Skipped {
 			return false
 		}

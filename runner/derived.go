@@ -21,27 +21,28 @@ func (l *loop) checkpoint(t state.Trigger, reason string) {
 	l.x.Checkpoint(t, reason, l.git)
 }
 
-// capture records the files of the workspace for the next checkpoint. The caller must ensure
+// take records the files of the workspace for the next checkpoint. The caller must ensure
 // that nothing runs. A signal cancels a capture. The run then makes no further capture, and
 // a run that must end at once makes none either.
-func (l *loop) capture(t state.Trigger) {
-	if l.o.Capture == CaptureOff {
+func (cs *captures) take(t state.Trigger) {
+	if cs.l.o.Capture == CaptureOff {
 		return
 	}
-	l.captureBy(func(ctx context.Context, w *workspace.Workspace, patterns []string) (workspace.Captured, error) {
-		return l.x.CaptureFor(ctx, w, patterns, t)
+	cs.takeBy(func(ctx context.Context, w *workspace.Workspace, patterns []string) (workspace.Captured, error) {
+		return cs.l.x.CaptureFor(ctx, w, patterns, t)
 	})
 }
 
-// captureBy does what capture does, with the given method of the session.
-func (l *loop) captureBy(capture func(context.Context, *workspace.Workspace, []string) (workspace.Captured, error)) {
-	defer l.captures.measure(l.o.Now)()
+// takeBy does what capture does, with the given method of the session.
+func (cs *captures) takeBy(capture func(context.Context, *workspace.Workspace, []string) (workspace.Captured, error)) {
+	l := cs.l
+	defer cs.measure(l.o.Now)()
 	l.rec.Drain() // the records of the captured files must be in the journal before the capture
 	if l.rec.Err() != nil || !l.o.Store.Captures() {
 		return
 	}
-	if l.atOnce || l.uncaptured && l.cause.signal != "" {
-		l.uncaptured = true
+	if l.atOnce || cs.failed && l.cause.signal != "" {
+		cs.failed = true
 		return
 	}
 	givenUp := false
@@ -50,37 +51,39 @@ func (l *loop) captureBy(capture func(context.Context, *workspace.Workspace, []s
 		Try: func() error {
 			var c workspace.Captured
 			err := l.untilSignal(func(ctx context.Context) (err error) {
-				c, err = capture(ctx, l.files, l.scope())
+				c, err = capture(ctx, l.files, cs.scope())
 				return err
 			})
 			givenUp = errors.Is(err, record.ErrGivenUp)
-			l.tellLeftOut(c)
+			cs.tellLeftOut(c)
 			return err
 		},
 	})
-	l.uncaptured = !made && (givenUp || !l.rec.Skips())
+	cs.failed = !made && (givenUp || !l.rec.Skips())
 }
 
 // scope returns the patterns of files that a capture includes besides those that git tracks:
 // files that the pipeline names, and files that the configuration adds.
-func (l *loop) scope() []string {
-	patterns := slices.Concat(survey.Local(string(l.pipelineRef().Path), filepath.ToSlash(l.p.Document)), survey.Declared(l.p))
+func (cs *captures) scope() []string {
+	l := cs.l
+	patterns := slices.Concat(survey.Local(string(l.o.pipelineRef().Path), filepath.ToSlash(l.p.Document)), survey.Declared(l.p))
 	slices.Sort(patterns)
 	return l.o.Store.Including(slices.Compact(patterns))
 }
 
 // tellLeftOut warns once of the files that all captures leave out, and once of each file that
 // kept changing while a capture read it.
-func (l *loop) tellLeftOut(c workspace.Captured) {
-	unstable := slices.DeleteFunc(slices.Clone(c.Unstable), func(path string) bool { return slices.Contains(l.toldUnstable, path) })
+func (cs *captures) tellLeftOut(c workspace.Captured) {
+	l := cs.l
+	unstable := slices.DeleteFunc(slices.Clone(c.Unstable), func(path string) bool { return slices.Contains(cs.toldUnstable, path) })
 	if len(unstable) > 0 {
-		l.toldUnstable = append(l.toldUnstable, unstable...)
+		cs.toldUnstable = append(cs.toldUnstable, unstable...)
 		l.warn("left out of a capture, since they kept changing while they were read, so that no checkpoint of it holds them: " + text.Enumerate(unstable))
 	}
-	if l.toldLeftOut || len(c.LeftOut)+len(c.Special) == 0 {
+	if cs.toldLeftOut || len(c.LeftOut)+len(c.Special) == 0 {
 		return
 	}
-	l.toldLeftOut = true
+	cs.toldLeftOut = true
 	if len(c.LeftOut) > 0 {
 		l.warn("left out of captures, since they look sensitive or hold a sensitive value: " + text.Enumerate(c.LeftOut))
 	}

@@ -14,41 +14,43 @@ import (
 // overwriting holds the files that a run is about to overwrite although the user may have
 // edited them.
 type overwriting struct {
+	l *loop
+
 	edits   []string          // edited artifacts that are to be restored or made again
 	partial []string          // files that are taken for partial work
 	kept    map[string]string // digests of these files that a checkpoint holds, by path: they may be overwritten
 	in      string            // the id of that checkpoint
 }
 
-// keepOverwritten makes a checkpoint of the files that are about to be overwritten although
+// keep makes a checkpoint of the files that are about to be overwritten although
 // the user may have edited them. Nothing runs yet. An edit that is made later is in no
-// checkpoint, and is not overwritten. keepOverwritten returns the durable commits, which the
+// checkpoint, and is not overwritten. keep returns the durable commits, which the
 // views get after Begin.
-func (l *loop) keepOverwritten(plan *plan.Plan) ([]state.Commit, error) {
-	over := &l.overwriting
-	over.edits, over.partial = l.toBeOverwritten(), l.toBeTakenBack()
-	paths := over.edits
+func (ow *overwriting) keep(plan *plan.Plan) ([]state.Commit, error) {
+	l := ow.l
+	ow.edits, ow.partial = ow.editedArtifacts(), ow.partialWork()
+	paths := ow.edits
 	if l.o.Store.Captures() { // without captures, partial work is taken back without a checkpoint
-		paths = slices.Concat(over.edits, over.partial)
+		paths = slices.Concat(ow.edits, ow.partial)
 		slices.Sort(paths)
 		paths = slices.Compact(paths)
 	}
 	if len(paths) == 0 {
 		return nil, nil
 	}
-	lost, err := l.keepPaths(paths)
+	lost, err := ow.keepPaths(paths)
 	if err != nil {
 		return nil, err
 	}
 	if len(lost) > 0 {
-		over.kept = nil // no checkpoint was made
+		ow.kept = nil // no checkpoint was made
 		var refused []string
 		for _, path := range lost {
-			overwritten, err := l.overwrites(plan, path)
+			overwritten, err := ow.overwrites(plan, path)
 			if err != nil {
 				return nil, err
 			}
-			if overwritten || slices.Contains(over.edits, path) {
+			if overwritten || slices.Contains(ow.edits, path) {
 				refused = append(refused, path)
 			}
 		}
@@ -56,11 +58,11 @@ func (l *loop) keepOverwritten(plan *plan.Plan) ([]state.Commit, error) {
 			return nil, &UnkeptError{Paths: refused}
 		}
 		isLost := func(path string) bool { return slices.Contains(lost, path) }
-		over.partial = slices.DeleteFunc(over.partial, isLost)
+		ow.partial = slices.DeleteFunc(ow.partial, isLost)
 		if paths = slices.DeleteFunc(paths, isLost); len(paths) == 0 {
 			return nil, nil
 		}
-		if lost, err = l.keepPaths(paths); err != nil {
+		if lost, err = ow.keepPaths(paths); err != nil {
 			return nil, err
 		}
 		if len(lost) > 0 {
@@ -76,13 +78,13 @@ func (l *loop) keepOverwritten(plan *plan.Plan) ([]state.Commit, error) {
 // keepPaths makes a checkpoint that holds the given files. If a checkpoint can't hold some of
 // them, it makes none and returns their paths. It tries again after a failure, and never
 // ignores one.
-func (l *loop) keepPaths(paths []string) (lost []string, err error) {
-	over := &l.overwriting
+func (ow *overwriting) keepPaths(paths []string) (lost []string, err error) {
+	l := ow.l
 	err = l.rec.Insist(record.Part{
 		Problem: text.Enumerate(paths) + " could not be kept before it is overwritten", Done: "kept",
 		Try: func() error {
 			return l.untilSignal(func(ctx context.Context) (err error) {
-				over.in, over.kept, err = l.x.KeepOverwritten(ctx, l.files, l.scope(), paths)
+				ow.in, ow.kept, err = l.x.KeepOverwritten(ctx, l.files, l.captures.scope(), paths)
 				return err
 			})
 		},
@@ -93,17 +95,17 @@ func (l *loop) keepPaths(paths []string) (lost []string, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("keep %s, before it is overwritten: %w", text.Enumerate(paths), err)
 	}
-	return slices.DeleteFunc(slices.Clone(paths), func(path string) bool { return over.kept[path] != "" }), nil
+	return slices.DeleteFunc(slices.Clone(paths), func(path string) bool { return ow.kept[path] != "" }), nil
 }
 
-// toBeOverwritten returns the sorted paths of edited artifacts, if the decision is to restore
+// editedArtifacts returns the sorted paths of edited artifacts, if the decision is to restore
 // them or make them again.
-func (l *loop) toBeOverwritten() []string {
-	if l.o.OnConflict != plan.ConflictRestore {
+func (ow *overwriting) editedArtifacts() []string {
+	if ow.l.o.OnConflict != plan.ConflictRestore {
 		return nil
 	}
 	var paths []string
-	for _, conflicts := range l.facts.Conflicts {
+	for _, conflicts := range ow.l.facts.Conflicts {
 		for _, c := range plan.Edited(conflicts) {
 			paths = append(paths, string(c.Path))
 		}
@@ -112,21 +114,21 @@ func (l *loop) toBeOverwritten() []string {
 	return slices.Compact(paths)
 }
 
-// tellOverwritten tells the user which checkpoint holds the files that are overwritten.
-func (l *loop) tellOverwritten() {
-	over := &l.overwriting
+// tell tells the user which checkpoint holds the files that are overwritten.
+func (ow *overwriting) tell() {
+	l := ow.l
 	back := func() string {
-		return l.o.Command("checkpoint rollback " + l.p.ID + " " + over.in + " --files-only")
+		return l.o.Command("checkpoint rollback " + l.p.ID + " " + ow.in + " --files-only")
 	}
-	if len(over.edits) > 0 {
+	if len(ow.edits) > 0 {
 		l.warn(fmt.Sprintf("the edit of %s is in a checkpoint before it is overwritten; `%s` brings it back, with the files as they were then",
-			text.Enumerate(over.edits), back()))
+			text.Enumerate(ow.edits), back()))
 	}
-	if len(over.partial) == 0 {
+	if len(ow.partial) == 0 {
 		return
 	}
-	what := text.Enumerate(over.partial) + " is taken for partial work of what did not complete"
-	if over.in == "" {
+	what := text.Enumerate(ow.partial) + " is taken for partial work of what did not complete"
+	if ow.in == "" {
 		l.warn(what + "; how it was found is in no checkpoint, since they are switched off")
 		return
 	}
@@ -145,38 +147,39 @@ func (e *UnkeptError) Error() string {
 func (e *UnkeptError) Unwrap() error { return ErrConflict }
 
 // isKept reports whether a checkpoint holds the file at a path with this digest.
-func (l *loop) isKept(path, digest string) bool {
-	return digest != "" && l.overwriting.kept[path] == digest
+func (ow *overwriting) isKept(path, digest string) bool {
+	return digest != "" && ow.kept[path] == digest
 }
 
 // unkept returns the conflicts whose edits could not be restored if they were overwritten.
-func (l *loop) unkept(conflicts []plan.Conflict) []plan.Conflict {
+func (ow *overwriting) unkept(conflicts []plan.Conflict) []plan.Conflict {
 	return plan.FilterConflicts(conflicts, func(c plan.Conflict) bool {
-		return !l.isKept(string(c.Path), c.Found) && !l.isMade(string(c.Path), c.Found)
+		return !ow.isKept(string(c.Path), c.Found) && !ow.isMade(string(c.Path), c.Found)
 	})
 }
 
 // isMade reports whether the file at a path is as a workstream has recorded it last. Another
 // workstream than its former owner may have made it, so it is not an edit of the user.
-func (l *loop) isMade(path, digest string) bool {
-	m, ok := l.recordedFiles.made.at(path)
+func (ow *overwriting) isMade(path, digest string) bool {
+	m, ok := ow.l.recordedFiles.made.at(path)
 	return ok && digest != "" && m.file.Digest == digest
 }
 
 // conflictEnded reports whether edited artifacts were restored, and no edited artifact is left
 // that a workstream must make again.
-func (l *loop) conflictEnded() bool {
-	for _, conflicts := range l.facts.Conflicts {
+func (ow *overwriting) conflictEnded() bool {
+	for _, conflicts := range ow.l.facts.Conflicts {
 		if len(plan.Edited(conflicts)) > 0 {
 			return false
 		}
 	}
-	return len(l.overwriting.edits) > 0
+	return len(ow.edits) > 0
 }
 
 // endConflict makes the checkpoint of the files after the last edit was restored.
-func (l *loop) endConflict() {
-	l.capture(state.TriggerConflictResolved)
+func (ow *overwriting) endConflict() {
+	l := ow.l
+	l.captures.take(state.TriggerConflictResolved)
 	if l.files.CommitsToBranch() {
 		l.readGit()
 	}

@@ -52,8 +52,8 @@ func hooksFor(p *pipeline.Pipeline, event pipeline.HookEvent) (hooks []*pipeline
 
 // withHooks returns the event of the end of a run, followed by an event that records its
 // hooks as due. Both go into the same commit.
-func (l *loop) withHooks(end state.Event, event pipeline.HookEvent) []state.Event {
-	n := len(hooksFor(l.p, event))
+func withHooks(p *pipeline.Pipeline, end state.Event, event pipeline.HookEvent) []state.Event {
+	n := len(hooksFor(p, event))
 	if n == 0 {
 		return []state.Event{end}
 	}

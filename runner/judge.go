@@ -50,14 +50,6 @@ func (l *loop) judgeAll(gates []*pipeline.Gate, then func(passed bool)) {
 	next(0)
 }
 
-// judgePhase judges a phase's own gates, once its workstreams are done.
-func (l *loop) judgePhase(phase *pipeline.Phase) bool {
-	ended, passed := false, false
-	l.judgeAll(phase.Gates, func(ok bool) { ended, passed = true, ok })
-	l.cycle(func() bool { return ended })
-	return ended && passed && !l.cut()
-}
-
 // judge reads the files that a gate judges, and then judges the gate. The verdict is bound to
 // these files.
 func (g *gateRun) judge() {
@@ -128,7 +120,7 @@ func (g *gateRun) surveyed() {
 		g.unjudgeable(l.diagnosed("", "", diags))
 		return
 	}
-	l.enter()
+	l.phase.enter()
 	if step.Decision == plan.Judge && l.x.State().Gate(g.Label()).Status == state.Passed { // the reason arose during the run, so the plan did not record it
 		l.rec.Add(nil, state.GateVoided{Gate: g.Label(), Reason: step.Reason})
 	}
@@ -254,7 +246,7 @@ func (g *gateRun) fail(value any, took time.Duration, f state.Failure) {
 
 // unjudgeable fails a gate that could not be judged at all.
 func (g *gateRun) unjudgeable(f state.Failure) {
-	g.l.enter()
+	g.l.phase.enter()
 	g.verdict = state.Verdict{Gate: g.Label()}
 	g.fail(nil, 0, f)
 }

@@ -6,7 +6,6 @@ import (
 
 	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
-	"prdrunner/pipeline"
 	"prdrunner/runner/plan"
 	"prdrunner/runner/survey"
 )
@@ -15,7 +14,7 @@ import (
 // left them, so that the next attempt starts from these files, also in another run.
 func (n *node) attemptFailed(r performed) {
 	l := n.l
-	shared := l.shared(n.ws)
+	shared := n.shared()
 	switch {
 	case len(shared) == 0:
 		n.left = nil
@@ -35,15 +34,16 @@ func (n *node) attemptFailed(r performed) {
 }
 
 // shared returns the recorded artifacts of other workstreams that a workstream may write.
-func (l *loop) shared(ws *pipeline.Workstream) []state.Artifact {
-	patterns := l.sv.Extend(ws.ArtifactPatterns)
+func (n *node) shared() []state.Artifact {
+	l := n.l
+	patterns := l.sv.Extend(n.ws.ArtifactPatterns)
 	if len(patterns) == 0 {
 		return nil
 	}
 	st := l.x.State()
 	var all []state.Artifact
 	for path, owner := range l.sv.Owners(st) {
-		if owner == ws.Name || !plan.MatchesAny(patterns, path) {
+		if owner == n.ws.Name || !plan.MatchesAny(patterns, path) {
 			continue
 		}
 		if a := survey.RecordedArtifact(st, owner, state.Text(path)); a != nil {

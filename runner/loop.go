@@ -58,18 +58,15 @@ type loop struct {
 	asked  map[string]*question // by the label of the gate
 	events chan func()          // reports of other goroutines
 
-	status       stopReason
-	cause        ending
-	atOnce       bool            // a second signal came: tasks get no grace
-	dirty        bool            // something ran, so the plan may be out of date
-	inboxBad     bool            // the user was told that the inbox cannot be read
-	through      bool            // the last phase has ended
-	over         bool            // the end of the run is being recorded
-	captures     captures        // the number and cost of the session's captures
-	uncaptured   bool            // the last capture failed, and was not skipped
-	toldLinks    map[string]bool // links out of the workspace about which the user was told
-	toldLeftOut  bool            // the user was told which files captures leave out
-	toldUnstable []string        // files that kept changing, about which the user was told
+	status    stopReason
+	cause     ending
+	atOnce    bool            // a second signal came: tasks get no grace
+	dirty     bool            // something ran, so the plan may be out of date
+	inboxBad  bool            // the user was told that the inbox cannot be read
+	through   bool            // the last phase has ended
+	over      bool            // the end of the run is being recorded
+	captures  captures        // the number and cost of the session's captures
+	toldLinks map[string]bool // links out of the workspace about which the user was told
 }
 
 // stopReason is the reason for which the loop starts nothing new. A greater value is a

@@ -42,7 +42,7 @@ type node struct {
 func (n *node) queue() {
 	l := n.l
 	if step, ok := l.pl.Step(n.ws.Name); ok && !l.dirty && step.Decision == plan.Reuse && len(step.Restores) == 0 {
-		l.member(n.ws, false)
+		l.phase.done(n.ws, false)
 		n.end(true)
 		return
 	}
@@ -143,19 +143,19 @@ func (n *node) decided() {
 	case plan.Reuse, plan.Judge:
 		n.keep()
 	case plan.Run, plan.Rerun, plan.Cached:
-		if lost := slices.Concat(l.unkept(plan.Edited(l.facts.Conflicts[n.ws.Name])), l.unkeptPartial(n.ws.Name)); len(lost) > 0 {
+		if lost := slices.Concat(l.overwriting.unkept(plan.Edited(l.facts.Conflicts[n.ws.Name])), l.overwriting.unkeptPartial(n.ws.Name)); len(lost) > 0 {
 			err := &ConflictError{Conflicts: lost, Rerun: true}
 			n.fail(state.Failure{Workstream: n.ws.Name, Outcome: "conflict", Message: state.Text(err.Error())})
 			return
 		}
-		if l.stopFor(l.editsBefore(n.ws)) {
+		if l.stopFor(n.editsBefore()) {
 			n.end(false)
 			return
 		}
-		l.enter()
+		l.phase.enter()
 		n.startAttempt()
 	case plan.Uncertain:
-		l.enter()
+		l.phase.enter()
 		if rec := l.x.State().Workstream(n.ws.Name); rec.Status != state.Uncertain {
 			e := state.WorkstreamUncertain{Workstream: n.ws.Name, Error: state.Failure{
 				Workstream: n.ws.Name, Outcome: "unknown", Message: n.step.Reason,
@@ -200,11 +200,11 @@ func (n *node) unevaluated(diags hcl.Diagnostics) {
 func (n *node) skip() {
 	l := n.l
 	if rec := l.x.State().Workstream(n.ws.Name); !rec.AllSkipped() {
-		l.enter()
+		l.phase.enter()
 		l.recordedFiles.release(rec)
 		l.rec.Add(nil, state.WorkstreamSkipped{Workstream: n.ws.Name, Reason: n.step.Reason})
 	}
-	l.member(n.ws, false)
+	l.phase.done(n.ws, false)
 	l.rec.Add(func() { n.end(true) })
 }
 
@@ -251,7 +251,7 @@ func (n *node) takeEdits(changed []plan.Conflict) {
 			for i, c := range changed {
 				paths[i] = state.Text(c.Path)
 			}
-			l.enter()
+			l.phase.enter()
 			l.recordEdited(n.ws, plan.SortedByPath(slices.Concat(current, partial)), paths)
 			n.judge()
 		}
@@ -278,7 +278,7 @@ func (n *node) adopt() {
 			case err != nil:
 				n.fail(state.Failure{Workstream: n.ws.Name, Outcome: "result", Message: state.Text(l.o.Mask(err.Error()))})
 			default:
-				l.enter()
+				l.phase.enter()
 				l.recordEdited(n.ws, artifacts, nil)
 				n.judge()
 			}
@@ -297,11 +297,11 @@ func (n *node) judge() {
 		}
 		if rec := l.x.State().Workstream(n.ws.Name); rec.Status == state.Completed {
 			l.pl.Mark(n.ws.Name, plan.Reuse)
-			l.member(n.ws, false)
+			l.phase.done(n.ws, false)
 			l.rec.Add(func() { n.end(true) }) // once the verdicts are durable
 			return
 		}
-		l.enter()
+		l.phase.enter()
 		n.complete(state.WorkstreamCompleted{Workstream: n.ws.Name})
 	})
 }
@@ -312,9 +312,9 @@ func (n *node) complete(e state.WorkstreamCompleted) {
 	l := n.l
 	l.pl.Mark(n.ws.Name, plan.Reuse)
 	l.rec.Add(nil, e)
-	l.captureBoundary(func() {
+	l.captures.takeAtBoundary(func() {
 		l.checkpoint(state.TriggerWorkstreamComplete, "")
-		l.member(n.ws, true)
+		l.phase.done(n.ws, true)
 	})
 	l.rec.Add(func() { n.end(true) })
 }
@@ -324,7 +324,7 @@ func (n *node) complete(e state.WorkstreamCompleted) {
 // that for a once step.
 func (n *node) fail(f state.Failure) {
 	l := n.l
-	l.enter()
+	l.phase.enter()
 	if n.ws.Effect == pipeline.Once && plan.Done(l.x.State().Workstream(n.ws.Name)) {
 		l.rec.Add(nil, state.WorkstreamUncertain{Workstream: n.ws.Name, Error: f})
 		n.leaveUncertain()

@@ -10,16 +10,17 @@ import (
 // takesBack reports whether a run takes back partial work with the given digest, "" for a
 // missing file. The file must be recorded as left by an attempt, or be in the checkpoint that
 // the run made before anything started. An edit that came later is in neither.
-func (l *loop) takesBack(path, digest string) bool {
-	kept := digest == "" || l.sv.Partial.IsLeft(path, digest) || l.isKept(path, digest) || !l.o.Store.Captures()
+func (ow *overwriting) takesBack(path, digest string) bool {
+	l := ow.l
+	kept := digest == "" || l.sv.Partial.IsLeft(path, digest) || ow.isKept(path, digest) || !l.o.Store.Captures()
 	return kept && l.sv.Partial.Accounts(path, digest)
 }
 
-// toBeTakenBack returns the sorted paths of existing files that are taken for partial work.
+// partialWork returns the sorted paths of existing files that are taken for partial work.
 // Runner can't be sure that the user did not edit them.
-func (l *loop) toBeTakenBack() []string {
+func (ow *overwriting) partialWork() []string {
 	var paths []string
-	for _, all := range l.facts.Partial {
+	for _, all := range ow.l.facts.Partial {
 		for _, a := range all {
 			if a.Found != "" {
 				paths = append(paths, string(a.Path))
@@ -32,10 +33,10 @@ func (l *loop) toBeTakenBack() []string {
 
 // unkeptPartial returns the artifacts of a workstream that hold partial work which could not
 // be restored if it were overwritten, since no checkpoint holds it.
-func (l *loop) unkeptPartial(name string) []plan.Conflict {
+func (ow *overwriting) unkeptPartial(name string) []plan.Conflict {
 	var unkept []plan.Conflict
-	for _, a := range l.facts.Partial[name] {
-		if !l.takesBack(string(a.Path), a.Found) && !l.isMade(string(a.Path), a.Found) {
+	for _, a := range ow.l.facts.Partial[name] {
+		if !ow.takesBack(string(a.Path), a.Found) && !ow.isMade(string(a.Path), a.Found) {
 			unkept = append(unkept, plan.Conflict{Path: a.Path, Workstream: name, Recorded: a.Digest, Found: a.Found})
 		}
 	}
@@ -45,7 +46,8 @@ func (l *loop) unkeptPartial(name string) []plan.Conflict {
 // overwrites reports whether the plan overwrites partial work at a path. That happens if its
 // workstream runs again, or if the partial work is taken back, which is possible only if the
 // recorded bytes are kept.
-func (l *loop) overwrites(planned *plan.Plan, path string) (bool, error) {
+func (ow *overwriting) overwrites(planned *plan.Plan, path string) (bool, error) {
+	l := ow.l
 	runs := make(map[string]bool)
 	var patterns []string
 	for _, phase := range planned.Phases {

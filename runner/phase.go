@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/hashicorp/hcl/v2"
+
 	"prdrunner/checkpoint/state"
 	"prdrunner/pipeline"
 	"prdrunner/runner/plan"
@@ -11,6 +13,7 @@ import (
 
 // phaseRun is the phase that is being run.
 type phaseRun struct {
+	l       *loop
 	phase   *pipeline.Phase
 	open    int          // nodes that have not ended
 	busy    int          // slots in use by its workstreams
@@ -23,61 +26,71 @@ type phaseRun struct {
 // free reports whether the phase's own limit lets another workstream start.
 func (p *phaseRun) free() bool { return p.phase.MaxParallel == 0 || p.busy < p.phase.MaxParallel }
 
-// runPhase runs the workstreams of a phase and then its own gates. It reports whether the
-// phase is complete or skipped.
+// runPhase runs a phase. It reports whether the phase is complete or skipped.
 func (l *loop) runPhase(phase *pipeline.Phase) bool {
+	l.phase = &phaseRun{l: l, phase: phase, left: make(map[int]int), ran: make(map[int]bool)}
+	return l.phase.run()
+}
+
+// run runs the workstreams of the phase and then its own gates.
+func (p *phaseRun) run() bool {
+	l, phase := p.l, p.phase
 	began := l.o.Now()
-	l.phase = &phaseRun{phase: phase, left: make(map[int]int), ran: make(map[int]bool)}
 	enabled, diags := phase.Enabled(l.pl.Results(true, 0))
-	if diags.HasErrors() {
-		chosen := func(ws *pipeline.Workstream) bool { return l.pl.Excluded(ws) == "" }
-		if slices.ContainsFunc(phase.Workstreams, chosen) {
-			l.fail(l.diagnosed(phase.Name, "", diags))
-		} else {
-			l.cause.excluded = true
-		}
-		return false
-	}
 	switch {
+	case diags.HasErrors():
+		p.unevaluated(diags)
+		return false
 	case !enabled && l.pl.Leaves(phase):
 		l.cause.excluded = true
 		return false
 	case !enabled:
-		l.skipPhase(phase)
-		return l.recheck(phase)
+		p.skip()
+		return p.recheck()
 	}
-	nodes := l.enterPhase(phase)
+	nodes := p.makeNodes()
 	// roots is called before any node starts, since a node that ends at once makes its
 	// dependents ready.
 	for _, n := range roots(nodes) {
 		n.queue()
 	}
-	l.cycle(func() bool { return l.phase.open == 0 })
-	if !allOK(nodes) || l.cut() || !l.judgePhase(phase) || !l.recheck(phase) {
+	l.cycle(func() bool { return p.open == 0 })
+	if !allOK(nodes) || l.cut() || !p.judge() || !p.recheck() {
 		return false
 	}
 	if len(nodes) > 0 && !slices.ContainsFunc(nodes, func(n *node) bool { return !n.skipped() }) {
-		l.recordSkipped(phase, nodes[0].step.Reason)
+		p.recordSkipped(nodes[0].step.Reason)
 		return true
 	}
-	if rec := l.x.State().Phase(phase.Name); rec == nil || rec.Status != state.Completed || l.phase.entered {
-		l.phase.passed = true
+	if rec := l.x.State().Phase(phase.Name); rec == nil || rec.Status != state.Completed || p.entered {
+		p.passed = true
 		l.rec.Add(nil, state.PhaseCompleted{Phase: phase.Name, DurationMS: l.o.Now().Sub(began).Milliseconds()})
 	}
 	return true
 }
 
-// enterPhase returns a node for each workstream of a phase.
-func (l *loop) enterPhase(phase *pipeline.Phase) []*node {
-	nodes := make([]*node, len(phase.Workstreams))
+// unevaluated fails a phase whose when can't be evaluated, unless the selection leaves out
+// all its workstreams.
+func (p *phaseRun) unevaluated(diags hcl.Diagnostics) {
+	chosen := func(ws *pipeline.Workstream) bool { return p.l.pl.Excluded(ws) == "" }
+	if slices.ContainsFunc(p.phase.Workstreams, chosen) {
+		p.l.fail(p.l.diagnosed(p.phase.Name, "", diags))
+	} else {
+		p.l.cause.excluded = true
+	}
+}
+
+// makeNodes returns a node for each workstream of the phase.
+func (p *phaseRun) makeNodes() []*node {
+	nodes := make([]*node, len(p.phase.Workstreams))
 	byName := make(map[string]*node, len(nodes))
-	for i, ws := range phase.Workstreams {
-		nodes[i] = &node{l: l, ws: ws}
+	for i, ws := range p.phase.Workstreams {
+		nodes[i] = &node{l: p.l, ws: ws}
 		byName[ws.Name] = nodes[i]
 	}
-	l.phase.open = len(nodes)
+	p.open = len(nodes)
 	for _, n := range nodes {
-		l.phase.left[n.ws.Batch]++
+		p.left[n.ws.Batch]++
 		for _, name := range n.ws.DependsOn {
 			if up := byName[name]; up != nil {
 				n.waiting++
@@ -108,42 +121,51 @@ func allOK(nodes []*node) bool {
 	return true
 }
 
-func (l *loop) skipPhase(phase *pipeline.Phase) {
-	for _, ws := range phase.Workstreams {
-		l.pl.Mark(ws.Name, plan.Skipped)
+func (p *phaseRun) skip() {
+	for _, ws := range p.phase.Workstreams {
+		p.l.pl.Mark(ws.Name, plan.Skipped)
 	}
-	l.recordSkipped(phase, "its when is false")
+	p.recordSkipped("its when is false")
 }
 
-// recordSkipped records that a phase is skipped, by its own when or since each of its
+// recordSkipped records that the phase is skipped, by its own when or since each of its
 // workstreams is skipped. It records that again if the phase has new workstreams or gates
 // since it was recorded.
-func (l *loop) recordSkipped(phase *pipeline.Phase, reason state.Text) {
-	if !l.x.State().Phase(phase.Name).AllSkipped() {
-		for _, ws := range phase.Workstreams {
-			l.recordedFiles.release(l.x.State().Workstream(ws.Name))
-		}
-		l.rec.Add(nil, state.PhaseSkipped{Phase: phase.Name, Reason: reason})
+func (p *phaseRun) recordSkipped(reason state.Text) {
+	st := p.l.x.State()
+	if st.Phase(p.phase.Name).AllSkipped() {
+		return
 	}
+	for _, ws := range p.phase.Workstreams {
+		p.l.recordedFiles.release(st.Workstream(ws.Name))
+	}
+	p.l.rec.Add(nil, state.PhaseSkipped{Phase: p.phase.Name, Reason: reason})
 }
 
 // enter records that the phase has begun, unless this run has recorded that already. From
 // then on the plan may be out of date.
-func (l *loop) enter() {
-	l.dirty = true
-	if !l.phase.entered {
-		l.phase.entered = true
-		l.rec.Add(nil, state.PhaseStarted{Phase: l.phase.phase.Name})
+func (p *phaseRun) enter() {
+	p.l.dirty = true
+	if !p.entered {
+		p.entered = true
+		p.l.rec.Add(nil, state.PhaseStarted{Phase: p.phase.Name})
 	}
 }
 
-// member removes a workstream that is complete or skipped from its batch. When the last
-// workstream is removed and any of them ran, member makes the checkpoint of the batch.
-func (l *loop) member(ws *pipeline.Workstream, ran bool) {
-	p := l.phase
+// done removes a workstream that is complete or skipped from its batch. When the last
+// workstream is removed and any of them ran, done makes the checkpoint of the batch.
+func (p *phaseRun) done(ws *pipeline.Workstream, ran bool) {
 	p.left[ws.Batch]--
 	p.ran[ws.Batch] = p.ran[ws.Batch] || ran
 	if p.left[ws.Batch] == 0 && p.ran[ws.Batch] {
-		l.checkpoint(state.TriggerBatchComplete, fmt.Sprintf("batch %d", ws.Batch))
+		p.l.checkpoint(state.TriggerBatchComplete, fmt.Sprintf("batch %d", ws.Batch))
 	}
+}
+
+// judge judges the phase's own gates, once its workstreams are done.
+func (p *phaseRun) judge() bool {
+	ended, passed := false, false
+	p.l.judgeAll(p.phase.Gates, func(ok bool) { ended, passed = true, ok })
+	p.l.cycle(func() bool { return ended })
+	return ended && passed && !p.l.cut()
 }

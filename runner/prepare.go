@@ -45,7 +45,7 @@ func (l *loop) prepare(ctx context.Context) (*plan.Plan, error) {
 	if l.o.Saved != nil {
 		l.o.Select, l.o.OnConflict = l.o.Saved.Selection, l.o.Saved.OnConflict
 	}
-	st, err := l.basis()
+	st, err := l.o.basis(l.x.State())
 	if err != nil {
 		return nil, err
 	}
@@ -86,11 +86,6 @@ func (l *loop) prepare(ctx context.Context) (*plan.Plan, error) {
 		return nil, &ConflictError{Conflicts: plan.Conflicts, Rerun: true}
 	}
 	return plan, nil
-}
-
-// basis returns the state against which the plan is made, nil if there is none.
-func (l *loop) basis() (*state.State, error) {
-	return l.o.basis(l.x.State())
 }
 
 // basis returns the state against which a plan is made. The parameter is the state of the

@@ -54,12 +54,13 @@ func (l *loop) keptEdits(name string) []state.Artifact {
 // editsBefore returns the edits of files that a workstream is about to read, and of files
 // that it is about to write and that other steps rely on. After the workstream has run, such
 // an edit could not be told from the workstream's own work.
-func (l *loop) editsBefore(ws *pipeline.Workstream) []edit {
-	inputs := l.facts.Inputs[ws.Name]
-	read := l.recordedFiles.among(inputs.Patterns, inputs.Files, func(path string) bool { return l.pl.Makes(ws, path) })
-	under := l.facts.Under[ws.Name]
+func (n *node) editsBefore() []edit {
+	l := n.l
+	inputs := l.facts.Inputs[n.ws.Name]
+	read := l.recordedFiles.among(inputs.Patterns, inputs.Files, func(path string) bool { return l.pl.Makes(n.ws, path) })
+	under := l.facts.Under[n.ws.Name]
 	written := l.recordedFiles.among(under.Patterns, under.Files, nil)
-	return append(read, slices.DeleteFunc(written, func(e edit) bool { return e.gate == "" && e.maker == ws.Name })...)
+	return append(read, slices.DeleteFunc(written, func(e edit) bool { return e.gate == "" && e.maker == n.ws.Name })...)
 }
 
 // stopFor stops the run if there are edits, and reports whether there are. It ignores changes
@@ -132,7 +133,8 @@ func pathsOf(files []state.Artifact) []state.Text {
 
 // recheck compares the files that were judged and made in a phase with their records; after
 // the last phase, those of all phases. It reports whether all are unchanged.
-func (l *loop) recheck(phase *pipeline.Phase) bool {
+func (p *phaseRun) recheck() bool {
+	l, phase := p.l, p.phase
 	phases := []*pipeline.Phase{phase}
 	if phase.Number == len(l.p.Phases) {
 		phases = l.p.Phases
@@ -153,7 +155,7 @@ func (l *loop) recheck(phase *pipeline.Phase) bool {
 				case err != nil:
 					l.fail(state.Failure{Workstream: phase.Name, Outcome: "error", Message: state.Text(l.o.Mask(err.Error()))})
 				default:
-					same = !l.stopFor(l.compare(gates, found, artifacts, now))
+					same = !l.stopFor(l.recordedFiles.compare(gates, found, artifacts, now))
 				}
 			}
 		})
@@ -186,15 +188,16 @@ func (l *loop) relied(phases []*pipeline.Phase) (gates []*pipeline.Gate, artifac
 	return gates, artifacts
 }
 
-func (l *loop) compare(gates []*pipeline.Gate, found *plan.Facts, artifacts []string, now map[string]*state.Artifact) []edit {
+// compare compares the files that gates judged and workstreams made with their records.
+func (s *recordedFiles) compare(gates []*pipeline.Gate, found *plan.Facts, artifacts []string, now map[string]*state.Artifact) []edit {
 	var edits []edit
 	for _, path := range artifacts {
-		if e, differs := l.recordedFiles.differs(path, now[path]); differs {
+		if e, differs := s.differs(path, now[path]); differs {
 			edits = append(edits, e)
 		}
 	}
 	for _, g := range gates {
-		edits = append(edits, l.recordedFiles.since(g.Label(), found.Judging[g.Label()].Files)...)
+		edits = append(edits, s.since(g.Label(), found.Judging[g.Label()].Files)...)
 	}
 	return edits
 }
@@ -209,11 +212,12 @@ func conflicting(workstream string, conflicts []plan.Conflict) []edit {
 }
 
 // describeEdits returns a text that says which files were edited, and what the user can type.
-func (l *loop) describeEdits() string {
+func (en *ending) describeEdits() string {
+	l := en.l
 	var after []string
 	files := make(map[string][]string)
 	edited, restored := false, false
-	for _, e := range l.cause.edits {
+	for _, e := range en.edits {
 		what := "after " + e.gate + " judged it"
 		if e.gate == "" {
 			what = "after " + e.maker + " made it"

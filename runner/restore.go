@@ -39,7 +39,7 @@ func (l *loop) restorePlanned(planned *plan.Plan) ([]state.Event, error) {
 		return nil, nil
 	}
 	return events, l.untilSignal(func(ctx context.Context) error {
-		return putBack(ctx, l.files, l.x.State().Session, wanted, l.isKept)
+		return putBack(ctx, l.files, l.x.State().Session, wanted, l.overwriting.isKept)
 	})
 }
 
@@ -50,7 +50,7 @@ func (n *node) restoreThen(then func()) {
 	n.step.Restores = nil
 	id := restoreID(l.x.State(), n.ws.Name)
 	l.spawn("restore "+n.ws.Name, workstreamSlot, func(within context.Context) func() {
-		err := putBack(within, l.files, id, wanted, l.isKept)
+		err := putBack(within, l.files, id, wanted, l.overwriting.isKept)
 		return func() {
 			switch {
 			case l.cut():
@@ -65,7 +65,7 @@ func (n *node) restoreThen(then func()) {
 				l.halt(stopPause)
 				n.end(false)
 			default:
-				l.enter()
+				l.phase.enter()
 				l.rec.Add(nil, event)
 				l.restored(n.ws.Name, wanted)
 				then()
@@ -144,7 +144,7 @@ func takeBackPartial(ctx context.Context, w *workspace.Workspace, id string, all
 
 // takenBack returns the events that record whose artifacts were restored before a workstream
 // runs again.
-func (l *loop) takenBack(name string, owners map[string]string, back []state.Artifact) []state.Event {
+func takenBack(name string, owners map[string]string, back []state.Artifact) []state.Event {
 	paths := make(map[string][]state.Text)
 	for _, a := range back {
 		owner := owners[string(a.Path)]

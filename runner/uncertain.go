@@ -115,10 +115,10 @@ func (n *node) leaveUncertain() {
 
 // describeUncertain returns a text that says what the user must resolve. For steps that have
 // happened before, it says when and where.
-func (l *loop) describeUncertain() string {
+func (en *ending) describeUncertain() string {
 	var unknown, texts []string
-	for _, name := range l.cause.uncertain {
-		if f := l.x.State().Workstream(name).Error; f != nil && f.Outcome == state.OutcomeHappened {
+	for _, name := range en.uncertain {
+		if f := en.l.x.State().Workstream(name).Error; f != nil && f.Outcome == state.OutcomeHappened {
 			texts = append(texts, name+": "+string(f.Message))
 			continue
 		}
