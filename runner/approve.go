@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
@@ -244,76 +243,4 @@ func (q *question) expire() {
 	q.gate.fail(nil, 0, state.Failure{
 		Outcome: "timed_out", Message: state.Text(fmt.Sprintf("nobody approved within %s", q.gate.Approval.Timeout)),
 	})
-}
-
-// requests reads the requests of other commands from the session's inbox and carries them
-// out.
-func (l *loop) requests() {
-	all, err := l.x.Requests()
-	if !l.rec.Check(err) {
-		return
-	}
-	if err != nil && !l.inboxBad {
-		l.warn(fmt.Sprintf("the inbox can't be read: %v", err))
-	}
-	l.inboxBad = err != nil
-	for _, r := range all {
-		l.request(r, func(refusal error) {
-			if err := l.x.Answer(r, refusal); err != nil {
-				l.warn(fmt.Sprintf("a request could not be answered: %v", err))
-			}
-		})
-	}
-}
-
-// request carries out a request. It calls reply with nil once the result is durable, or
-// with the reason for which it refuses the request.
-func (l *loop) request(r checkpoint.Request, reply func(refusal error)) {
-	answer := Answer{Comment: string(r.Comment), By: r.By}
-	if r.Judged != "" {
-		answer.To = state.Verdict{Gate: r.Gate, Definition: r.Definition, Judged: r.Judged}
-	}
-	switch {
-	case l.over:
-		reply(errors.New("the run has just ended"))
-	case r.Verb == checkpoint.VerbPause:
-		l.cause.requested = true
-		l.rec.Add(func() { reply(nil) }, state.PauseAsked{By: r.By, Reason: l.comment(answer)})
-		l.halt(stopPause)
-	case r.Verb == checkpoint.VerbApprove:
-		answer.Verdict = Approve
-		l.answer(r.Gate, answer, reply)
-	case r.Verb == checkpoint.VerbReject:
-		answer.Verdict = Reject
-		l.answer(r.Gate, answer, reply)
-	case r.Verb == checkpoint.VerbCreate:
-		l.createCheckpoint(l.comment(answer), reply)
-	case r.Verb == checkpoint.VerbResolve:
-		reply(fmt.Errorf("%s can be resolved once the run has ended", r.Workstream))
-	default:
-		reply(fmt.Errorf("the runner does not know the request %q", r.Verb))
-	}
-}
-
-// createCheckpoint makes a checkpoint that the user requested, of the files that were
-// captured last.
-func (l *loop) createCheckpoint(reason state.Text, reply func(refusal error)) {
-	id, made := l.x.Checkpoint(state.TriggerManual, string(reason), l.git)
-	if !made {
-		reply(errors.New("checkpoints are switched off"))
-		return
-	}
-	l.rec.Add(func() {
-		if l.rec.WriteCheckpoints(); !l.x.Written(id) {
-			reply(errors.New("its file could not be written"))
-			return
-		}
-		reply(nil)
-	})
-}
-
-func (l *loop) warn(message string) {
-	for _, v := range l.o.Views {
-		v.Warn(l.o.Mask(message))
-	}
 }

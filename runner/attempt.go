@@ -5,11 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 
 	"prdrunner/checkpoint/journal"
@@ -25,7 +23,7 @@ func (n *node) startAttempt() {
 	n.attempt = l.x.State().Workstream(n.ws.Name).Attempts + 1
 	inv, diags := n.ws.Invocation(l.pl.Results(n.ws.NeedsResults(), n.attempt))
 	if diags.HasErrors() {
-		n.fail(l.diagnosed(n.ws.Name, "", diags))
+		n.fail(l.failures.ofExpression(n.ws.Name, "", diags))
 		return
 	}
 	n.digest = plan.DigestOf(n.ws, inv, l.x.State(), l.p, l.facts.Inputs[n.ws.Name])
@@ -115,12 +113,12 @@ func (n *node) perform(ctx context.Context, task Task) performed {
 	ctx = l.grace // a task that has ended is recorded even while the run stops, unless it must end at once
 	r.outputs, err = readOutputs(task.Env["RUNNER_OUTPUT"])
 	if !res.Succeeded() {
-		r.failure = l.describe(n.ws.Name, "", task, res)
+		r.failure = l.failures.ofTask(n.ws.Name, "", task, res)
 		return r
 	}
 	if err == nil {
 		r.artifacts, r.leftOut, err = l.sv.KeepArtifacts(ctx, n.ws)
-		err = l.meantBelow(ctx, task, err)
+		err = l.failures.meantBelow(ctx, task, err)
 	}
 	if err == nil {
 		err = r.leak(l.o.Mask)
@@ -128,7 +126,7 @@ func (n *node) perform(ctx context.Context, task Task) performed {
 	switch {
 	case err != nil && ctx.Err() != nil:
 		r.result.Outcome = Cancelled
-		r.failure = l.describe(n.ws.Name, "", task, r.result)
+		r.failure = l.failures.ofTask(n.ws.Name, "", task, r.result)
 	case err != nil:
 		r.failure = &state.Failure{
 			Workstream: n.ws.Name, Outcome: "result", Message: state.Text(l.o.Mask(err.Error())), Log: state.Text(filepath.Base(task.Log)),
@@ -256,19 +254,6 @@ func (n *node) succeeded(work state.Work, leftOut []string) {
 	n.judge()
 }
 
-// execute runs a task, unless its directory is no longer in the workspace. A link that
-// leads out of the workspace may have replaced the directory since the run began.
-func (l *loop) execute(ctx context.Context, task Task, sink Sink) (Result, error) {
-	dir, err := filepath.Rel(l.o.Workspace, task.Dir)
-	if err != nil {
-		return Result{}, fmt.Errorf("find the directory to run in: %w", err)
-	}
-	if link, text := l.files.Tree().LinkOut(filepath.ToSlash(dir)); link != "" {
-		return Result{}, fmt.Errorf("it was not started: its directory %s is not in the workspace, since the link %s leads to %s; put a directory there, or change dir", dir, link, text)
-	}
-	return l.o.Executor.Run(ctx, task, sink)
-}
-
 // task returns the task of the workstream's current attempt.
 func (n *node) task(inv pipeline.Invocation) Task {
 	l := n.l
@@ -283,96 +268,4 @@ func (n *node) task(inv pipeline.Invocation) Task {
 	t.Env["RUNNER_OUTPUT"] = l.o.Store.Layout().OutputPath(l.p.ID, n.ws.Name, n.attempt)
 	t.Env["RUNNER_IDEMPOTENCY_KEY"] = plan.IdempotencyKey(l.x.State().Session, n.ws, n.digest)
 	return t
-}
-
-// task returns a task with the fields that workstreams, gates and hooks have in common.
-func (l *loop) task(name string, attempt int, inv pipeline.Invocation) Task {
-	env := make(map[string]string, len(inv.Env)+8)
-	maps.Copy(env, inv.Env)
-	session := l.x.State().Session
-	env["RUNNER_PRD"] = l.p.ID
-	env["RUNNER_SESSION"] = session
-	return Task{
-		ID:      fmt.Sprintf("%s/%s/%d", session, name, attempt),
-		Session: session,
-		Command: inv.Command,
-		Dir:     filepath.Join(l.o.Workspace, filepath.FromSlash(inv.Dir)),
-		Env:     env,
-		Log:     l.o.Store.Layout().LogPath(l.p.ID, name, attempt),
-		Grace:   l.o.Grace,
-		Mask:    len(l.p.Secrets) > 0, // a task may read from a file a secret that another task was given
-
-		Declared: placeOf(inv.Range),
-	}
-}
-
-// began is a Sink that remembers whether the process was started.
-type began struct{ yes bool }
-
-// Started implements Sink.
-func (b *began) Started(int) { b.yes = true }
-
-// describe returns the failure of a task, made from the task's result and the end of its
-// log.
-func (l *loop) describe(owner, gate string, task Task, res Result) *state.Failure {
-	f := &state.Failure{Workstream: owner, Gate: gate, Outcome: string(res.Outcome), Log: state.Text(filepath.Base(task.Log))}
-	dir, err := filepath.Rel(l.o.Workspace, task.Dir)
-	if err != nil {
-		dir = ""
-	}
-	found := l.finder().Find(logTail(task.Log), l.o.Workspace, dir)
-	switch res.Outcome {
-	case Exited:
-		f.ExitCode = res.ExitCode
-		f.File, f.Line, f.Column = state.Text(found.File), found.Line, found.Column
-		f.Message = state.Text(found.Message)
-		if res.ExitCode == exitNoProgram && found.File == "" {
-			found = l.missingProgram(task, dir, found)
-			f.File, f.Line = state.Text(found.File), found.Line
-			f.Message = state.Text("exit code 127: " + found.Message)
-		} else if found.File == "" {
-			f.Message = state.Text(strings.TrimSuffix(fmt.Sprintf("exit code %d: %s", res.ExitCode, found.Message), ": "))
-		}
-	case Signaled:
-		f.Signal = res.Signal
-		f.File, f.Line, f.Column = state.Text(found.File), found.Line, found.Column
-		f.Message = state.Text("ended by " + res.Signal)
-	case TimedOut:
-		f.Message = state.Text(fmt.Sprintf("timed out after %s", task.Timeout))
-	case Cancelled:
-		f.Message = "stopped with the run"
-	case NotFound, NotExecutable:
-		f.Message = state.Text(res.Detail)
-		f.File, f.Line, f.Column = state.Text(task.Declared.File), task.Declared.Line, task.Declared.Column
-	}
-	f.Message = state.Text(shortened(l.o.Mask(string(f.Message))))
-	if len(f.File) > maxMessage { // no path is that long
-		f.File, f.Line, f.Column = "", 0, 0
-	}
-	return f
-}
-
-// reportLeftovers records that processes which outlived their task were ended.
-func (l *loop) reportLeftovers(workstream string, left []Leftover) {
-	if len(left) == 0 {
-		return
-	}
-	ended := make([]state.Process, len(left))
-	for i, p := range left {
-		ended[i] = state.Process{PID: p.PID, Command: state.Text(p.Command)}
-	}
-	l.reportEnded(workstream, ended)
-}
-
-// reportEnded records that processes of a workstream were ended; "": of no workstream in
-// particular. It masks their commands.
-func (l *loop) reportEnded(workstream string, ended []state.Process) {
-	if len(ended) == 0 {
-		return
-	}
-	e := state.ProcessesEnded{Workstream: workstream}
-	for _, p := range ended {
-		e.Processes = append(e.Processes, state.Process{PID: p.PID, Command: state.Text(l.o.Mask(string(p.Command)))})
-	}
-	l.rec.Add(nil, e)
 }

@@ -5,13 +5,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/google/uuid"
 
-	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
-	"prdrunner/checkpoint/workspace"
 	"prdrunner/pipeline"
 	"prdrunner/runner/findings"
 	"prdrunner/runner/plan"
@@ -176,81 +173,6 @@ func (op *opening) showEnd() {
 	}
 }
 
-// takeFound captures the workspace as a resumed run finds it, before anything starts. A
-// file that was edited since the last run can then be restored, whatever overwrites it. If
-// no checkpoint holds these files, takeFound makes one. It also replaces the capture
-// that the last run could not make.
-func (cs *captures) takeFound(uncaptured, unseen bool) {
-	l := cs.l
-	if l.o.Capture == CaptureOff {
-		return
-	}
-	before := l.x.State().Clone()
-	cs.takeBy(l.x.CaptureFound)
-	if l.rec.Err() != nil || cs.failed || l.x.State().CaptureIsHeld() {
-		return
-	}
-	changed, first, known := cs.changedSince(before)
-	if onBranch := l.files.CommitsToBranch(); onBranch { // the commit of a capture names a checkpoint
-		l.readGit()
-	} else if known && changed+first == 0 && before.CaptureIsHeld() {
-		return // only recorded artifacts are new in the capture
-	}
-	trigger, reason := state.TriggerStart, "the files could not be captured at first"
-	switch {
-	case !uncaptured && known && changed == 0 && first > 0:
-		reason = counted(first) + " captured for the first time"
-	case !uncaptured:
-		reason = foundChanged(changed, known, unseen)
-	case begun(l.x.State()):
-		trigger = state.TriggerPhaseTransition
-	}
-	l.checkpoint(trigger, reason)
-}
-
-// changedSince returns how many files differ from the capture of a state, and how many
-// files are new only because that capture did not cover them. known is false if the files
-// of that capture are not known.
-func (cs *captures) changedSince(before *state.State) (n, first int, known bool) {
-	l := cs.l
-	was, known, err := checkpoint.FilesOf(l.ctx, l.files, before)
-	if err != nil || !known {
-		return 0, 0, false
-	}
-	now := l.x.State()
-	is, _, err := checkpoint.FilesOf(l.ctx, l.files, now)
-	if err != nil {
-		return 0, 0, false
-	}
-	changes, apart := workspace.Apart(workspace.Diff(was, is), before.Capture.Scope(was.Patterns), now.Capture.Scope(is.Patterns))
-	for _, c := range apart {
-		if c.Kind == workspace.Added {
-			first++
-		}
-	}
-	return len(changes), first, true
-}
-
-// foundChanged returns a text that says how many files a resumed run found changed. If the
-// last run ended without a capture, that run may have changed them itself.
-func foundChanged(n int, known, unseen bool) string {
-	files := "files"
-	if known {
-		files = counted(n)
-	}
-	if unseen {
-		return files + " changed since the files were last captured"
-	}
-	return files + " changed since the last run"
-}
-
-func counted(files int) string {
-	if files == 1 {
-		return "1 file"
-	}
-	return fmt.Sprintf("%d files", files)
-}
-
 // begun reports whether any workstream of a session has been attempted.
 func begun(st *state.State) bool {
 	for _, p := range st.Phases {
@@ -339,32 +261,6 @@ func (op *opening) baseline() (map[string]state.Metric, error) {
 		return nil, err
 	}
 	return last.Metrics, nil
-}
-
-// ImportError says that a hand-written document does not fit the pipeline.
-type ImportError struct{ Err error }
-
-func (e *ImportError) Error() string { return "go on from the PRD document: " + e.Err.Error() }
-
-// Unwrap returns the cause.
-func (e *ImportError) Unwrap() error { return e.Err }
-
-// FromDocument returns the first state of a session of the pipeline that begins from a
-// document written by hand. If the document breaks a rule of its format, or does not fit
-// the pipeline, it returns an *ImportError that lists all problems.
-func FromDocument(p *pipeline.Pipeline, doc *state.Document, now time.Time) (*state.State, error) {
-	shape := plan.ShapeOf(p)
-	if err := doc.CheckWritten(p.ID, &shape); err != nil {
-		return nil, &ImportError{Err: err}
-	}
-	st := &state.State{}
-	err := st.Apply(state.Commit{Time: now, Events: []state.Event{state.SessionStarted{
-		FormatVersion: state.FormatVersion, PRD: p.ID, Title: p.Title, Shape: shape, Imported: doc,
-	}}})
-	if err != nil {
-		return nil, &ImportError{Err: err}
-	}
-	return st, nil
 }
 
 func (op *opening) resume() {

@@ -55,7 +55,7 @@ func newLoop(ctx context.Context, o Options, w *workspace.Workspace) *loop {
 		o: o, p: o.Pipeline, x: o.Session, sv: o.surveyor(w), files: w, facts: plan.NewFacts(o.Session.State()), began: o.Now(),
 		ctx: context.WithoutCancel(ctx), stop: ctx.Done(),
 		events: events, slots: schedule.New(o.Parallel, func(f func()) { events <- f }), asked: make(map[string]*question),
-		finder: sync.OnceValue(findings.New), recordedFiles: newRecordedFiles(), toldLinks: make(map[string]bool),
+		failures: failures{o: o, files: w, finder: sync.OnceValue(findings.New)}, recordedFiles: newRecordedFiles(), toldLinks: make(map[string]bool),
 	}
 	l.captures.l, l.overwriting.l, l.cause.l = l, l, l
 	l.grace, l.hurry = context.WithCancel(l.ctx)
@@ -65,13 +65,6 @@ func newLoop(ctx context.Context, o Options, w *workspace.Workspace) *loop {
 		Decide:    l.decideUnwritten, Wait: l.pauseFor,
 	})
 	return l
-}
-
-// show passes a durable commit to the views.
-func (l *loop) show(c state.Commit) {
-	for _, v := range l.o.Views {
-		v.Commit(c)
-	}
 }
 
 // betweenPhases makes the checkpoint before the next phase. It reports whether the run may

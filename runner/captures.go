@@ -1,12 +1,19 @@
 package runner
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"time"
 
+	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
-	"prdrunner/runner/plan"
+	"prdrunner/checkpoint/text"
+	"prdrunner/checkpoint/workspace"
+	"prdrunner/runner/record"
+	"prdrunner/runner/survey"
 )
 
 // captures captures the files of the workspace. It bounds what the captures of a session cost.
@@ -92,32 +99,148 @@ func (cs *captures) mayTake() bool {
 	return cs.affordable(active)
 }
 
-// checkpointLastStep makes the checkpoints of the last completed step if Runner was killed
-// while it captured the files for them. The caller must call it before any capture. The
-// checkpoints hold the files of the last capture before the kill, with the artifacts of
-// the step, and never files that were edited since. It returns the durable commits.
-func (op *opening) checkpointLastStep() ([]state.Commit, error) {
-	l := op.l
-	st := l.x.State()
-	last := st.LastStep
-	made := func(ref *state.CheckpointRef) bool { return ref.StepSeq == last.Seq }
-	if !plan.WasKilled(st) || last.Step == 0 || last.Later || slices.ContainsFunc(st.Checkpoints, made) {
-		return nil, nil
+// take records the files of the workspace for the next checkpoint. The caller must ensure
+// that nothing runs. A signal cancels a capture. The run then makes no further capture, and
+// a run that must end at once makes none either.
+func (cs *captures) take(t state.Trigger) {
+	if cs.l.o.Capture == CaptureOff {
+		return
 	}
-	git := st.Git
-	if n := len(st.Checkpoints); n > 0 && st.Checkpoints[n-1].Git != nil {
-		git = st.Checkpoints[n-1].Git // the commit at which the killed run was
-	}
-	l.x.Checkpoint(state.TriggerWorkstreamComplete, "the runner was killed before it was made", git)
-	if w := st.Workstream(st.StepName()); w != nil && w.Phase() != nil && batchDone(w.Phase(), w.Batch) {
-		l.x.Checkpoint(state.TriggerBatchComplete, fmt.Sprintf("batch %d", w.Batch), git)
-	}
-	return l.x.Drain(l.ctx) // the next events must not share a commit with these checkpoints
+	cs.takeBy(func(ctx context.Context, w *workspace.Workspace, patterns []string) (workspace.Captured, error) {
+		return cs.l.x.CaptureFor(ctx, w, patterns, t)
+	})
 }
 
-// batchDone reports whether all workstreams of a batch are complete or skipped.
-func batchDone(p *state.Phase, batch int) bool {
-	return !slices.ContainsFunc(p.Workstreams, func(w *state.Workstream) bool {
-		return w.Batch == batch && w.Status != state.Completed && w.Status != state.Skipped
+// takeBy does what capture does, with the given method of the session.
+func (cs *captures) takeBy(capture func(context.Context, *workspace.Workspace, []string) (workspace.Captured, error)) {
+	l := cs.l
+	defer cs.measure(l.o.Now)()
+	l.rec.Drain() // the records of the captured files must be in the journal before the capture
+	if l.rec.Err() != nil || !l.o.Store.Captures() {
+		return
+	}
+	if l.atOnce || cs.failed && l.cause.signal != "" {
+		cs.failed = true
+		return
+	}
+	givenUp := false
+	made := l.rec.Write(record.Part{
+		Problem: "the workspace could not be captured", Done: "written",
+		Try: func() error {
+			var c workspace.Captured
+			err := l.untilSignal(func(ctx context.Context) (err error) {
+				c, err = capture(ctx, l.files, cs.scope())
+				return err
+			})
+			givenUp = errors.Is(err, record.ErrGivenUp)
+			cs.tellLeftOut(c)
+			return err
+		},
 	})
+	cs.failed = !made && (givenUp || !l.rec.Skips())
+}
+
+// scope returns the patterns of files that a capture includes besides those that git tracks:
+// files that the pipeline names, and files that the configuration adds.
+func (cs *captures) scope() []string {
+	l := cs.l
+	patterns := slices.Concat(survey.Local(string(l.o.pipelineRef().Path), filepath.ToSlash(l.p.Document)), survey.Declared(l.p))
+	slices.Sort(patterns)
+	return l.o.Store.Including(slices.Compact(patterns))
+}
+
+// tellLeftOut warns once of the files that all captures leave out, and once of each file that
+// kept changing while a capture read it.
+func (cs *captures) tellLeftOut(c workspace.Captured) {
+	l := cs.l
+	unstable := slices.DeleteFunc(slices.Clone(c.Unstable), func(path string) bool { return slices.Contains(cs.toldUnstable, path) })
+	if len(unstable) > 0 {
+		cs.toldUnstable = append(cs.toldUnstable, unstable...)
+		l.warn("left out of a capture, since they kept changing while they were read, so that no checkpoint of it holds them: " + text.Enumerate(unstable))
+	}
+	if cs.toldLeftOut || len(c.LeftOut)+len(c.Special) == 0 {
+		return
+	}
+	cs.toldLeftOut = true
+	if len(c.LeftOut) > 0 {
+		l.warn("left out of captures, since they look sensitive or hold a sensitive value: " + text.Enumerate(c.LeftOut))
+	}
+	if len(c.Special) > 0 {
+		l.warn("left out of captures, since they may not be read, are no files, or are other repositories: " + text.Enumerate(c.Special))
+	}
+}
+
+// takeFound captures the workspace as a resumed run finds it, before anything starts. A
+// file that was edited since the last run can then be restored, whatever overwrites it. If
+// no checkpoint holds these files, takeFound makes one. It also replaces the capture
+// that the last run could not make.
+func (cs *captures) takeFound(uncaptured, unseen bool) {
+	l := cs.l
+	if l.o.Capture == CaptureOff {
+		return
+	}
+	before := l.x.State().Clone()
+	cs.takeBy(l.x.CaptureFound)
+	if l.rec.Err() != nil || cs.failed || l.x.State().CaptureIsHeld() {
+		return
+	}
+	changed, first, known := cs.changedSince(before)
+	if onBranch := l.files.CommitsToBranch(); onBranch { // the commit of a capture names a checkpoint
+		l.readGit()
+	} else if known && changed+first == 0 && before.CaptureIsHeld() {
+		return // only recorded artifacts are new in the capture
+	}
+	trigger, reason := state.TriggerStart, "the files could not be captured at first"
+	switch {
+	case !uncaptured && known && changed == 0 && first > 0:
+		reason = counted(first) + " captured for the first time"
+	case !uncaptured:
+		reason = foundChanged(changed, known, unseen)
+	case begun(l.x.State()):
+		trigger = state.TriggerPhaseTransition
+	}
+	l.checkpoint(trigger, reason)
+}
+
+// changedSince returns how many files differ from the capture of a state, and how many
+// files are new only because that capture did not cover them. known is false if the files
+// of that capture are not known.
+func (cs *captures) changedSince(before *state.State) (n, first int, known bool) {
+	l := cs.l
+	was, known, err := checkpoint.FilesOf(l.ctx, l.files, before)
+	if err != nil || !known {
+		return 0, 0, false
+	}
+	now := l.x.State()
+	is, _, err := checkpoint.FilesOf(l.ctx, l.files, now)
+	if err != nil {
+		return 0, 0, false
+	}
+	changes, apart := workspace.Apart(workspace.Diff(was, is), before.Capture.Scope(was.Patterns), now.Capture.Scope(is.Patterns))
+	for _, c := range apart {
+		if c.Kind == workspace.Added {
+			first++
+		}
+	}
+	return len(changes), first, true
+}
+
+// foundChanged returns a text that says how many files a resumed run found changed. If the
+// last run ended without a capture, that run may have changed them itself.
+func foundChanged(n int, known, unseen bool) string {
+	files := "files"
+	if known {
+		files = counted(n)
+	}
+	if unseen {
+		return files + " changed since the files were last captured"
+	}
+	return files + " changed since the last run"
+}
+
+func counted(files int) string {
+	if files == 1 {
+		return "1 file"
+	}
+	return fmt.Sprintf("%d files", files)
 }

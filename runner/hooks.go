@@ -93,7 +93,7 @@ func (l *loop) runHooks() {
 func (l *loop) runHook(h *pipeline.Hook, n int) (problem string) {
 	inv, diags := h.Invocation(l.pl.Results(true, 0))
 	if diags.HasErrors() {
-		return string(l.diagnosed("", "", diags).Message)
+		return string(l.failures.ofExpression("", "", diags).Message)
 	}
 	task := l.task(fmt.Sprintf("hook.%s.%d", h.Event, n), l.x.State().Resumes+1, inv)
 	task.Timeout = cmp.Or(h.Timeout, hookTimeout)
@@ -107,7 +107,7 @@ func (l *loop) runHook(h *pipeline.Hook, n int) (problem string) {
 			case err != nil:
 				problem = err.Error()
 			case !res.Succeeded():
-				problem = string(l.describe("", "", task, res).Message)
+				problem = string(l.failures.ofTask("", "", task, res).Message)
 			}
 		}
 	})

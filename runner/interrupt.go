@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"time"
 
 	"prdrunner/runner/record"
 )
@@ -74,4 +75,67 @@ func (l *loop) untilSignal(work func(ctx context.Context) error) error {
 			cancel()
 		}
 	}
+}
+
+// decideUnwritten asks the user what to do about a failure. Meanwhile it handles the reports
+// of other goroutines. If it can't ask, the configuration decides.
+func (l *loop) decideUnwritten(problem string) record.OnFailure {
+	if l.o.Asker == nil || l.prompting() { // of two prompts at once, each could read the answer to the other
+		return l.o.OnCheckpointError
+	}
+	ctx, cancel := context.WithCancel(l.ctx)
+	defer cancel()
+	answers := make(chan record.OnFailure, 1)
+	go func() {
+		decision, failed := l.o.Asker.Unwritten(ctx, problem)
+		if failed != nil {
+			decision = l.o.OnCheckpointError
+		}
+		answers <- decision
+	}()
+	for {
+		select {
+		case decision := <-answers:
+			return decision
+		case f := <-l.events:
+			f()
+		case name := <-l.o.Interrupts:
+			l.interrupt(name)
+			cancel()
+			<-answers
+			return record.Pause
+		case <-l.stop:
+			l.stopped()
+			cancel()
+			<-answers
+			return record.Pause
+		}
+	}
+}
+
+// pauseFor waits, and reports whether the whole time has passed. It returns early if running
+// tasks are cancelled. It handles the reports of other goroutines, so that a timeout of the
+// session ends the wait.
+func (l *loop) pauseFor(d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	for !l.cut() || l.over {
+		select {
+		case <-timer.C:
+			return true
+		case f := <-l.events:
+			f()
+		case name := <-l.o.Interrupts:
+			l.interrupt(name)
+			if l.over {
+				return false
+			}
+		case <-l.stop:
+			l.stopped()
+			if l.over {
+				return false
+			}
+		}
+	}
+	return false
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"prdrunner/checkpoint/state"
@@ -95,7 +96,7 @@ func (g *gateRun) surveyed() {
 	l := g.l
 	step, diags := l.pl.Gate(g.Gate)
 	if diags.HasErrors() {
-		g.unjudgeable(l.diagnosed("", "", diags))
+		g.unjudgeable(l.failures.ofExpression("", "", diags))
 		return
 	}
 	switch step.Decision {
@@ -117,7 +118,7 @@ func (g *gateRun) surveyed() {
 	}
 	g.verdict, diags = l.pl.Verdict(g.Gate)
 	if diags.HasErrors() {
-		g.unjudgeable(l.diagnosed("", "", diags))
+		g.unjudgeable(l.failures.ofExpression("", "", diags))
 		return
 	}
 	l.phase.enter()
@@ -147,7 +148,7 @@ func (g *gateRun) byCommand() {
 	l := g.l
 	inv, diags := g.Invocation(l.pl.Results(true, 0))
 	if diags.HasErrors() {
-		g.unjudgeable(l.diagnosed("", "", diags))
+		g.unjudgeable(l.failures.ofExpression("", "", diags))
 		return
 	}
 	attempt := l.x.State().Gate(g.Label()).Attempts + 1
@@ -168,7 +169,7 @@ func (g *gateRun) byCommand() {
 			case err != nil:
 				g.fail(nil, took, state.Failure{Outcome: "error", Message: state.Text(err.Error())})
 			case !res.Succeeded():
-				g.fail(nil, took, *l.describe("", "", task, res))
+				g.fail(nil, took, *l.failures.ofTask("", "", task, res))
 			case l.pl.StillJudged(g.Gate, g.verdict, after):
 				g.pass(nil, took)
 			case !g.again:
@@ -190,7 +191,7 @@ func (g *gateRun) byCondition() {
 	ok, message, diags := g.Condition(l.pl.Results(true, 0))
 	switch {
 	case diags.HasErrors():
-		g.unjudgeable(l.diagnosed("", "", diags))
+		g.unjudgeable(l.failures.ofExpression("", "", diags))
 	case ok:
 		g.pass(nil, l.o.Now().Sub(began))
 	default:
@@ -269,4 +270,57 @@ func (g *gateRun) task(attempt int, inv pipeline.Invocation) Task {
 		t.Env["RUNNER_WORKSTREAM"] = g.Workstream.Name
 	}
 	return t
+}
+
+// asLeft reports whether the files that a gate is about to judge are as workstreams left them
+// and as other gates judged them. If not, it stops the run. It forgets the gate's own earlier
+// verdict.
+func (g *gateRun) asLeft() bool {
+	l := g.l
+	l.recordedFiles.void(g.Label())
+	judging := l.facts.Judging[g.Label()]
+	return !l.stopFor(l.recordedFiles.among(judging.Patterns, judging.Files, nil))
+}
+
+// takeMended records artifacts of a workstream that were edited while the workstream's own
+// gate was judging them or asking about them. The gate judges the edited files, so they do
+// not count as edits of work that is done.
+func (g *gateRun) takeMended(then func(error)) {
+	l := g.l
+	if g.Workstream == nil {
+		then(nil)
+		return
+	}
+	ws, now := g.Workstream, byPathOf(l.facts.Judging[g.Label()].Files)
+	artifacts := slices.Clone(l.x.State().Workstream(ws.Name).Artifacts)
+	var mended []state.Artifact
+	for i, a := range artifacts {
+		e, differs := l.recordedFiles.differs(string(a.Path), now[string(a.Path)])
+		if differs && e.gate == "" && e.maker == ws.Name && now[string(a.Path)] != nil {
+			artifacts[i] = *now[string(a.Path)]
+			artifacts[i].LeftOut = a.LeftOut
+			mended = append(mended, artifacts[i])
+		}
+	}
+	if len(mended) == 0 {
+		then(nil)
+		return
+	}
+	l.spawn("survey "+ws.Name, gateSlot, func(within context.Context) func() {
+		err := hold(within, l.files, mended)
+		return func() {
+			if err == nil && !l.cut() {
+				l.recordEdited(ws, artifacts, pathsOf(mended))
+			}
+			then(err)
+		}
+	})
+}
+
+func pathsOf(files []state.Artifact) []state.Text {
+	paths := make([]state.Text, len(files))
+	for i, a := range files {
+		paths[i] = a.Path
+	}
+	return paths
 }

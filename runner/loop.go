@@ -8,7 +8,6 @@ import (
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/pipeline"
-	"prdrunner/runner/findings"
 	"prdrunner/runner/plan"
 	"prdrunner/runner/record"
 	"prdrunner/runner/schedule"
@@ -42,7 +41,7 @@ type loop struct {
 	ran   time.Time // when the session was started or resumed
 	git   *state.Git
 
-	finder func() *findings.Finder // finds errors in an output; compiled at the first failure
+	failures failures
 
 	recordedFiles *recordedFiles
 
@@ -187,4 +186,24 @@ func (l *loop) spawn(id string, s slot, work func(within context.Context) func()
 			l.tellLinks()
 		}
 	}()
+}
+
+// tellLinks warns once of each link that leads out of the workspace.
+func (l *loop) tellLinks() {
+	if found := l.sv.LinksOut(l.toldLinks); len(found) > 0 {
+		l.warn(plan.LeadsOut(found))
+	}
+}
+
+func (l *loop) warn(message string) {
+	for _, v := range l.o.Views {
+		v.Warn(l.o.Mask(message))
+	}
+}
+
+// show passes a durable commit to the views.
+func (l *loop) show(c state.Commit) {
+	for _, v := range l.o.Views {
+		v.Commit(c)
+	}
 }

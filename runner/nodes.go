@@ -180,7 +180,7 @@ func (n *node) decided() {
 // uncertain one stays uncertain.
 func (n *node) unevaluated(diags hcl.Diagnostics) {
 	l := n.l
-	f := l.diagnosed(n.ws.Name, "", diags)
+	f := l.failures.ofExpression(n.ws.Name, "", diags)
 	rec := l.x.State().Workstream(n.ws.Name)
 	switch {
 	case n.step.Decision == plan.Blocked: // the selection leaves it out
@@ -346,20 +346,4 @@ func (l *loop) fail(f state.Failure) {
 	if !l.o.KeepGoing {
 		l.halt(stopFailure)
 	}
-}
-
-// diagnosed returns the failure for an expression that could not be evaluated.
-func (l *loop) diagnosed(owner, gate string, diags hcl.Diagnostics) state.Failure {
-	f := state.Failure{Workstream: owner, Gate: gate, Outcome: "error"}
-	for _, d := range diags {
-		if d.Severity != hcl.DiagError {
-			continue
-		}
-		f.Message = state.Text(l.o.Mask(d.Summary + ": " + d.Detail))
-		if d.Subject != nil {
-			f.File, f.Line, f.Column = state.Text(l.p.Source), d.Subject.Start.Line, d.Subject.Start.Column
-		}
-		break
-	}
-	return f
 }

@@ -74,7 +74,7 @@ func (p *phaseRun) run() bool {
 func (p *phaseRun) unevaluated(diags hcl.Diagnostics) {
 	chosen := func(ws *pipeline.Workstream) bool { return p.l.pl.Excluded(ws) == "" }
 	if slices.ContainsFunc(p.phase.Workstreams, chosen) {
-		p.l.fail(p.l.diagnosed(p.phase.Name, "", diags))
+		p.l.fail(p.l.failures.ofExpression(p.phase.Name, "", diags))
 	} else {
 		p.l.cause.excluded = true
 	}

@@ -2,12 +2,9 @@ package runner
 
 import (
 	"context"
-	"fmt"
 	"slices"
-	"strings"
 
 	"prdrunner/checkpoint/state"
-	"prdrunner/checkpoint/text"
 	"prdrunner/pipeline"
 	"prdrunner/runner/plan"
 )
@@ -76,59 +73,6 @@ func (l *loop) stopFor(edits []edit) bool {
 		l.halt(stopPause)
 	}
 	return len(edits) > 0
-}
-
-// asLeft reports whether the files that a gate is about to judge are as workstreams left them
-// and as other gates judged them. If not, it stops the run. It forgets the gate's own earlier
-// verdict.
-func (g *gateRun) asLeft() bool {
-	l := g.l
-	l.recordedFiles.void(g.Label())
-	judging := l.facts.Judging[g.Label()]
-	return !l.stopFor(l.recordedFiles.among(judging.Patterns, judging.Files, nil))
-}
-
-// takeMended records artifacts of a workstream that were edited while the workstream's own
-// gate was judging them or asking about them. The gate judges the edited files, so they do
-// not count as edits of work that is done.
-func (g *gateRun) takeMended(then func(error)) {
-	l := g.l
-	if g.Workstream == nil {
-		then(nil)
-		return
-	}
-	ws, now := g.Workstream, byPathOf(l.facts.Judging[g.Label()].Files)
-	artifacts := slices.Clone(l.x.State().Workstream(ws.Name).Artifacts)
-	var mended []state.Artifact
-	for i, a := range artifacts {
-		e, differs := l.recordedFiles.differs(string(a.Path), now[string(a.Path)])
-		if differs && e.gate == "" && e.maker == ws.Name && now[string(a.Path)] != nil {
-			artifacts[i] = *now[string(a.Path)]
-			artifacts[i].LeftOut = a.LeftOut
-			mended = append(mended, artifacts[i])
-		}
-	}
-	if len(mended) == 0 {
-		then(nil)
-		return
-	}
-	l.spawn("survey "+ws.Name, gateSlot, func(within context.Context) func() {
-		err := hold(within, l.files, mended)
-		return func() {
-			if err == nil && !l.cut() {
-				l.recordEdited(ws, artifacts, pathsOf(mended))
-			}
-			then(err)
-		}
-	})
-}
-
-func pathsOf(files []state.Artifact) []state.Text {
-	paths := make([]state.Text, len(files))
-	for i, a := range files {
-		paths[i] = a.Path
-	}
-	return paths
 }
 
 // recheck compares the files that were judged and made in a phase with their records; after
@@ -209,39 +153,4 @@ func conflicting(workstream string, conflicts []plan.Conflict) []edit {
 		edits[i] = edit{path: string(c.Path), maker: workstream, how: "changed", now: c.Found}
 	}
 	return edits
-}
-
-// describeEdits returns a text that says which files were edited, and what the user can type.
-func (en *ending) describeEdits() string {
-	l := en.l
-	var after []string
-	files := make(map[string][]string)
-	edited, restored := false, false
-	for _, e := range en.edits {
-		what := "after " + e.gate + " judged it"
-		if e.gate == "" {
-			what = "after " + e.maker + " made it"
-		}
-		if !slices.Contains(after, what) {
-			after = append(after, what)
-		}
-		files[what] = append(files[what], e.path+" was "+e.how)
-		edited = edited || e.maker != "" && e.how == "changed"
-		restored = restored || e.maker != ""
-	}
-	texts := make([]string, len(after))
-	for i, what := range after {
-		texts[i] = text.Enumerate(files[what]) + " " + what
-	}
-	next := l.o.Command("build " + l.p.ID + " --resume")
-	text := strings.Join(texts, "; ") + ", while the run was under way; nothing more was started; "
-	switch {
-	case edited:
-		text += fmt.Sprintf("`%[1]s --on-conflict keep` goes on with the edit, `%[1]s --on-conflict restore` with what was made", next)
-	case restored:
-		text += fmt.Sprintf("`%s` puts it back", next)
-	default:
-		text += fmt.Sprintf("`%s` judges it again", next)
-	}
-	return l.o.Mask(text)
 }

@@ -4,10 +4,8 @@ import (
 	"context"
 	"path/filepath"
 	"strconv"
-	"strings"
 
 	"prdrunner/checkpoint/state"
-	"prdrunner/checkpoint/text"
 	"prdrunner/runner/plan"
 )
 
@@ -18,7 +16,7 @@ func (n *node) resolveUncertain() {
 	l := n.l
 	inv, has, diags := n.ws.Verify(l.pl.Results(true, n.attempt))
 	if diags.HasErrors() {
-		l.warn(string(l.diagnosed(n.ws.Name, "", diags).Message))
+		l.warn(string(l.failures.ofExpression(n.ws.Name, "", diags).Message))
 	}
 	if !has || diags.HasErrors() || l.cut() || l.pl.Excluded(n.ws) != "" {
 		n.leaveUncertain()
@@ -111,21 +109,4 @@ func (n *node) leaveUncertain() {
 		l.halt(stopPause)
 	}
 	l.rec.Add(func() { n.end(false) })
-}
-
-// describeUncertain returns a text that says what the user must resolve. For steps that have
-// happened before, it says when and where.
-func (en *ending) describeUncertain() string {
-	var unknown, texts []string
-	for _, name := range en.uncertain {
-		if f := en.l.x.State().Workstream(name).Error; f != nil && f.Outcome == state.OutcomeHappened {
-			texts = append(texts, name+": "+string(f.Message))
-			continue
-		}
-		unknown = append(unknown, name)
-	}
-	if len(unknown) > 0 {
-		texts = append(texts, text.Enumerate(unknown)+" may or may not have happened")
-	}
-	return strings.Join(texts, "; ")
 }

@@ -1,0 +1,63 @@
+package runner
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"prdrunner/checkpoint/state"
+	"prdrunner/runner/plan"
+)
+
+// checkpoint adds a checkpoint to the next commit, if the policy asks for a checkpoint on
+// this trigger.
+func (l *loop) checkpoint(t state.Trigger, reason string) {
+	l.x.Checkpoint(t, reason, l.git)
+}
+
+// readGit reads the branch and commit of git for the next checkpoints.
+func (l *loop) readGit() {
+	if l.o.Git == nil {
+		return
+	}
+	head, err := l.o.Git.Head(l.ctx)
+	if err != nil {
+		l.warn(errors.Join(errors.New("where git stands could not be read"), err).Error())
+		return
+	}
+	if head != nil && l.o.Mask(string(head.Branch)) != string(head.Branch) {
+		l.warn("the name of the git branch holds a sensitive value: the checkpoints that come do not say where git stands")
+		head = nil
+	}
+	l.git = head
+}
+
+// checkpointLastStep makes the checkpoints of the last completed step if Runner was killed
+// while it captured the files for them. The caller must call it before any capture. The
+// checkpoints hold the files of the last capture before the kill, with the artifacts of
+// the step, and never files that were edited since. It returns the durable commits.
+func (op *opening) checkpointLastStep() ([]state.Commit, error) {
+	l := op.l
+	st := l.x.State()
+	last := st.LastStep
+	made := func(ref *state.CheckpointRef) bool { return ref.StepSeq == last.Seq }
+	if !plan.WasKilled(st) || last.Step == 0 || last.Later || slices.ContainsFunc(st.Checkpoints, made) {
+		return nil, nil
+	}
+	git := st.Git
+	if n := len(st.Checkpoints); n > 0 && st.Checkpoints[n-1].Git != nil {
+		git = st.Checkpoints[n-1].Git // the commit at which the killed run was
+	}
+	l.x.Checkpoint(state.TriggerWorkstreamComplete, "the runner was killed before it was made", git)
+	if w := st.Workstream(st.StepName()); w != nil && w.Phase() != nil && batchDone(w.Phase(), w.Batch) {
+		l.x.Checkpoint(state.TriggerBatchComplete, fmt.Sprintf("batch %d", w.Batch), git)
+	}
+	return l.x.Drain(l.ctx) // the next events must not share a commit with these checkpoints
+}
+
+// batchDone reports whether all workstreams of a batch are complete or skipped.
+func batchDone(p *state.Phase, batch int) bool {
+	return !slices.ContainsFunc(p.Workstreams, func(w *state.Workstream) bool {
+		return w.Batch == batch && w.Status != state.Completed && w.Status != state.Skipped
+	})
+}

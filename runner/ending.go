@@ -1,0 +1,216 @@
+package runner
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"prdrunner/checkpoint/state"
+	"prdrunner/checkpoint/text"
+	"prdrunner/pipeline"
+	"prdrunner/runner/record"
+)
+
+// ending holds the reasons for which the run ends.
+type ending struct {
+	l *loop
+
+	failures  []state.Failure
+	reviews   []string // gates that passed and wait for review
+	uncertain []string // once steps whose end the user must resolve
+	meanwhile []string // workstreams whose artifacts were edited while the run was under way
+	edits     []edit   // edits of files that steps rely on, made while the run was under way
+	stuck     []string // messages about artifacts that could not be restored
+	requested bool     // the user requested a pause
+	excluded  bool     // --only left out work that would have run
+	signal    string
+	unwritten error // why a checkpoint could not be written
+}
+
+// event returns the event that says how the run ended, with the trigger of the last
+// checkpoint and the event of the hooks. A session is complete only if everything passed or
+// was skipped.
+func (en *ending) event() (state.Event, state.Trigger, pipeline.HookEvent) {
+	l := en.l
+	switch {
+	case en.signal != "":
+		return interrupted(en.signal, l.captures.failed), state.TriggerUserInterrupt, pipeline.HookInterrupted
+	case len(en.failures) > 0:
+		return state.SessionFailed{Error: en.failures[0]}, state.TriggerFailure, pipeline.HookFailed
+	case l.status == stopTimeout:
+		return paused(state.PauseTimeout, "the session has run for its timeout of "+l.p.Timeout.String()+"; raise it in the pipeline to go on", nil),
+			state.TriggerSessionEnd, pipeline.HookPaused
+	case len(en.uncertain) > 0:
+		e := paused(state.PauseUncertain, en.describeUncertain(), nil)
+		e.Steps = en.uncertain
+		return e, state.TriggerPause, pipeline.HookPaused
+	case len(en.meanwhile) > 0:
+		message := "artifacts of " + text.Enumerate(en.meanwhile) + " were edited while the run was under way, and are not overwritten; going on decides about them"
+		return paused(state.PauseRequested, message, nil), state.TriggerPause, pipeline.HookPaused
+	case len(en.edits) > 0:
+		return paused(state.PauseRequested, en.describeEdits(), nil), state.TriggerPause, pipeline.HookPaused
+	case len(en.stuck) > 0:
+		message := strings.Join(en.stuck, "; ") + "; going on tries again"
+		return paused(state.PauseRequested, message, nil), state.TriggerPause, pipeline.HookPaused
+	case en.unwritten != nil:
+		return en.pausedForCheckpoint()
+	case len(l.asked) > 0:
+		labels := slices.Sorted(maps.Keys(l.asked))
+		return paused(state.PauseApproval, "waiting for an approval of "+text.Enumerate(labels), labels), state.TriggerPause, pipeline.HookPaused
+	case len(en.reviews) > 0:
+		return paused(state.PauseReview, "stopped for review after "+text.Enumerate(en.reviews), en.reviews), state.TriggerPause, pipeline.HookPaused
+	case en.excluded && !en.requested && en.chosenDone(): // also if the chosen workstreams are recorded as complete from files that no longer exist
+		return paused(state.PauseChosen, "only some workstreams were chosen", nil), state.TriggerPause, noHook
+	case !en.excluded && en.everythingDone():
+		return state.SessionCompleted{}, state.TriggerComplete, pipeline.HookComplete
+	case en.requested:
+		return paused(state.PauseRequested, "a pause was asked for", nil), state.TriggerPause, pipeline.HookPaused
+	default: // this should not happen, and must never be reported as success
+		return paused(state.PauseRequested, "there is work left that could not be started", nil), state.TriggerPause, pipeline.HookPaused
+	}
+}
+
+// interrupted returns the event of a run that a signal ended. If the files are not captured,
+// the event says so, and a resumed run captures them.
+func interrupted(signal string, uncaptured bool) state.SessionInterrupted {
+	e := state.SessionInterrupted{Signal: signal}
+	if uncaptured {
+		e.Uncaptured = state.Text("the files are not captured, since " + signal + " came before they were, and going on captures them")
+	}
+	return e
+}
+
+// pausedForCheckpoint returns the events of a run in which a checkpoint could not be written
+// and was not skipped.
+func (en *ending) pausedForCheckpoint() (state.Event, state.Trigger, pipeline.HookEvent) {
+	message := "a checkpoint could not be written, and going on writes it: " + record.WithRemedy(en.unwritten)
+	return paused(state.PauseCheckpoint, message, nil), state.TriggerPause, pipeline.HookPaused
+}
+
+// timed adds the duration of the run to its last event. The duration comes from the monotonic
+// clock, which can't be set and stops while the machine sleeps.
+func timed(e state.Event, took time.Duration) state.Event {
+	ms := max(0, took.Milliseconds())
+	switch e := e.(type) {
+	case state.SessionPaused:
+		e.RanMS = ms
+		return e
+	case state.SessionFailed:
+		e.RanMS = ms
+		return e
+	case state.SessionInterrupted:
+		e.RanMS = ms
+		return e
+	case state.SessionCompleted:
+		e.RanMS = ms
+		return e
+	}
+	return e
+}
+
+func completes(e state.Event) bool { return e.Kind() == state.KindSessionCompleted }
+
+func paused(reason state.PauseReason, message string, gates []string) state.SessionPaused {
+	return state.SessionPaused{Reason: reason, Gates: gates, Message: state.Text(message)}
+}
+
+// noHook is the hook event of a run that did all that --only chose. It has no hooks.
+const noHook pipeline.HookEvent = ""
+
+// chosenDone reports whether all workstreams that --only chose, and those that they need,
+// have passed or were skipped.
+func (en *ending) chosenDone() bool {
+	for name := range en.l.pl.Allowed() {
+		w := en.l.x.State().Workstream(name)
+		if w == nil || w.Status != state.Completed && w.Status != state.Skipped || !allPassed(w.Gates) {
+			return false
+		}
+	}
+	return true
+}
+
+// everythingDone reports whether the run reached the end of the last phase and the state
+// records everything as done. The state alone is not enough: it may hold results of earlier
+// runs that a stopped run did not check.
+func (en *ending) everythingDone() bool {
+	if !en.l.through {
+		return false
+	}
+	for _, p := range en.l.x.State().Phases {
+		if p.Status != state.Completed && p.Status != state.Skipped {
+			return false
+		}
+		for _, w := range p.Workstreams {
+			if w.Status != state.Completed && w.Status != state.Skipped || !allPassed(w.Gates) {
+				return false
+			}
+		}
+		if !allPassed(p.Gates) {
+			return false
+		}
+	}
+	return true
+}
+
+func allPassed(gates []*state.Gate) bool {
+	for _, g := range gates {
+		if g.Status != state.Passed && g.Status != state.Skipped {
+			return false
+		}
+	}
+	return true
+}
+
+// describeEdits returns a text that says which files were edited, and what the user can type.
+func (en *ending) describeEdits() string {
+	l := en.l
+	var after []string
+	files := make(map[string][]string)
+	edited, restored := false, false
+	for _, e := range en.edits {
+		what := "after " + e.gate + " judged it"
+		if e.gate == "" {
+			what = "after " + e.maker + " made it"
+		}
+		if !slices.Contains(after, what) {
+			after = append(after, what)
+		}
+		files[what] = append(files[what], e.path+" was "+e.how)
+		edited = edited || e.maker != "" && e.how == "changed"
+		restored = restored || e.maker != ""
+	}
+	texts := make([]string, len(after))
+	for i, what := range after {
+		texts[i] = text.Enumerate(files[what]) + " " + what
+	}
+	next := l.o.Command("build " + l.p.ID + " --resume")
+	text := strings.Join(texts, "; ") + ", while the run was under way; nothing more was started; "
+	switch {
+	case edited:
+		text += fmt.Sprintf("`%[1]s --on-conflict keep` goes on with the edit, `%[1]s --on-conflict restore` with what was made", next)
+	case restored:
+		text += fmt.Sprintf("`%s` puts it back", next)
+	default:
+		text += fmt.Sprintf("`%s` judges it again", next)
+	}
+	return l.o.Mask(text)
+}
+
+// describeUncertain returns a text that says what the user must resolve. For steps that have
+// happened before, it says when and where.
+func (en *ending) describeUncertain() string {
+	var unknown, texts []string
+	for _, name := range en.uncertain {
+		if f := en.l.x.State().Workstream(name).Error; f != nil && f.Outcome == state.OutcomeHappened {
+			texts = append(texts, name+": "+string(f.Message))
+			continue
+		}
+		unknown = append(unknown, name)
+	}
+	if len(unknown) > 0 {
+		texts = append(texts, text.Enumerate(unknown)+" may or may not have happened")
+	}
+	return strings.Join(texts, "; ")
+}

@@ -1,0 +1,121 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+
+	"prdrunner/checkpoint/state"
+	"prdrunner/checkpoint/workspace"
+	"prdrunner/pipeline"
+	"prdrunner/runner/findings"
+	"prdrunner/runner/survey"
+)
+
+// failures describes failed tasks and expressions to the user. It is safe for concurrent use.
+type failures struct {
+	o      Options
+	files  *workspace.Workspace
+	finder func() *findings.Finder // finds errors in an output; compiled at the first failure
+}
+
+// ofTask returns the failure of a task, made from the task's result and the end of its
+// log.
+func (fs *failures) ofTask(owner, gate string, task Task, res Result) *state.Failure {
+	f := &state.Failure{Workstream: owner, Gate: gate, Outcome: string(res.Outcome), Log: state.Text(filepath.Base(task.Log))}
+	dir, err := filepath.Rel(fs.o.Workspace, task.Dir)
+	if err != nil {
+		dir = ""
+	}
+	found := fs.finder().Find(logTail(task.Log), fs.o.Workspace, dir)
+	switch res.Outcome {
+	case Exited:
+		f.ExitCode = res.ExitCode
+		f.File, f.Line, f.Column = state.Text(found.File), found.Line, found.Column
+		f.Message = state.Text(found.Message)
+		if res.ExitCode == exitNoProgram && found.File == "" {
+			found = fs.missingProgram(task, dir, found)
+			f.File, f.Line = state.Text(found.File), found.Line
+			f.Message = state.Text("exit code 127: " + found.Message)
+		} else if found.File == "" {
+			f.Message = state.Text(strings.TrimSuffix(fmt.Sprintf("exit code %d: %s", res.ExitCode, found.Message), ": "))
+		}
+	case Signaled:
+		f.Signal = res.Signal
+		f.File, f.Line, f.Column = state.Text(found.File), found.Line, found.Column
+		f.Message = state.Text("ended by " + res.Signal)
+	case TimedOut:
+		f.Message = state.Text(fmt.Sprintf("timed out after %s", task.Timeout))
+	case Cancelled:
+		f.Message = "stopped with the run"
+	case NotFound, NotExecutable:
+		f.Message = state.Text(res.Detail)
+		f.File, f.Line, f.Column = state.Text(task.Declared.File), task.Declared.Line, task.Declared.Column
+	}
+	f.Message = state.Text(shortened(fs.o.Mask(string(f.Message))))
+	if len(f.File) > maxMessage { // no path is that long
+		f.File, f.Line, f.Column = "", 0, 0
+	}
+	return f
+}
+
+// ofExpression returns the failure for an expression that could not be evaluated.
+func (fs *failures) ofExpression(owner, gate string, diags hcl.Diagnostics) state.Failure {
+	f := state.Failure{Workstream: owner, Gate: gate, Outcome: "error"}
+	for _, d := range diags {
+		if d.Severity != hcl.DiagError {
+			continue
+		}
+		f.Message = state.Text(fs.o.Mask(d.Summary + ": " + d.Detail))
+		if d.Subject != nil {
+			f.File, f.Line, f.Column = state.Text(fs.o.Pipeline.Source), d.Subject.Start.Line, d.Subject.Start.Column
+		}
+		break
+	}
+	return f
+}
+
+// exitNoProgram is the exit code of a shell that did not find the program of its last
+// command.
+const exitNoProgram = 127
+
+// missingProgram explains the message of a shell that did not find a program. It adds the
+// place that names the program, and a similar program that the user may have meant.
+func (fs *failures) missingProgram(task Task, dir string, found findings.Finding) findings.Finding {
+	missing, ok := fs.finder().Missing(found.Message)
+	if !ok {
+		return found
+	}
+	found.File, found.Line = task.Declared.File, task.Declared.Line
+	if strings.Contains(missing.Script, "/") && !filepath.IsAbs(missing.Script) { // a script in the workspace
+		found.File, found.Line = findings.Relative(missing.Script, fs.o.Workspace, dir), missing.Line
+	} else if below := found.Line + missing.Line - 1; missing.Line > 0 && below <= task.Declared.Last {
+		found.Line = below
+	}
+	if fs.o.SimilarProgram != nil {
+		if near := fs.o.SimilarProgram(missing.Program, task); near != "" {
+			found.Message += "; did you mean " + near + "?"
+		}
+	}
+	return found
+}
+
+// meantBelow adds a hint to the error for a missing artifact if the file exists below the
+// directory in which the process ran, since patterns are relative to the workspace.
+func (fs *failures) meantBelow(ctx context.Context, task Task, err error) error {
+	var missing *survey.UnmadeError
+	dir, relErr := filepath.Rel(fs.o.Workspace, task.Dir)
+	if !errors.As(err, &missing) || relErr != nil || dir == "." {
+		return err
+	}
+	below := path.Join(filepath.ToSlash(dir), missing.Pattern)
+	if paths, globErr := fs.files.Tree().Glob(ctx, pipeline.Patterns([]string{below})); globErr == nil && len(paths) > 0 {
+		missing.Problem += fmt.Sprintf("; did you mean %q? Patterns are relative to the workspace", below)
+	}
+	return err
+}
