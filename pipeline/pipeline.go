@@ -60,6 +60,27 @@ type Pipeline struct {
 // Workstream returns the instance with the given name, or nil.
 func (p *Pipeline) Workstream(name string) *Workstream { return p.byName[name] }
 
+// Gate returns the gate with the given label, or nil.
+func (p *Pipeline) Gate(label string) *Gate {
+	among := func(gates []*Gate) *Gate {
+		if i := slices.IndexFunc(gates, func(g *Gate) bool { return g.Label() == label }); i >= 0 {
+			return gates[i]
+		}
+		return nil
+	}
+	for _, phase := range p.Phases {
+		if g := among(phase.Gates); g != nil {
+			return g
+		}
+		for _, ws := range phase.Workstreams {
+			if g := among(ws.Gates); g != nil {
+				return g
+			}
+		}
+	}
+	return nil
+}
+
 // Secret is a sensitive text that must never be shown or stored.
 type Secret struct {
 	Variable string

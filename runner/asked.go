@@ -13,7 +13,7 @@ import (
 // same pipeline file may be used with other variables: then only the files count.
 func StillAsked(ctx context.Context, o Options, st *state.State, gate *state.Gate) (bool, error) {
 	o = o.withDefaults()
-	g := plan.GateOf(o.Pipeline, gate.Label)
+	g := o.Pipeline.Gate(gate.Label)
 	if g == nil {
 		return false, nil
 	}

@@ -29,9 +29,9 @@ func (n *node) startAttempt() {
 	n.digest = plan.DigestOf(n.ws, inv, l.x.State(), l.p, l.facts.Inputs[n.ws.Name])
 	task := n.task(inv)
 	rec := l.x.State().Workstream(n.ws.Name)
-	overwrites := plan.Done(rec) && len(rec.Artifacts) > 0
+	overwrites := rec.Done() && len(rec.Artifacts) > 0
 	start := []state.Event{state.WorkstreamStarted{Workstream: n.ws.Name, Attempt: n.attempt, Digest: n.digest}}
-	if plan.Done(rec) { // the plan recorded the reasons that it knew; this one arose during the run
+	if rec.Done() { // the plan recorded the reasons that it knew; this one arose during the run
 		start = slices.Insert(start, 0, state.Event(state.WorkstreamInvalidated{Workstream: n.ws.Name, Reason: n.step.Reason}))
 	}
 	l.rec.Add(nil, start...)

@@ -29,8 +29,8 @@ type opening struct {
 // begin starts or resumes the session, and calls the views' Begin once that is durable.
 func (l *loop) begin(planned *plan.Plan) error {
 	op := &opening{l: l, plan: planned, previous: l.previous(), predecessor: l.o.predecessor(l.x.State())}
-	op.owed = op.previous != nil && plan.OwesCheckpoint(op.previous)
-	op.unseen = plan.EndedUncaptured(op.previous)
+	op.owed = op.previous != nil && op.previous.OwesCheckpoint()
+	op.unseen = op.previous.EndedUncaptured()
 	before, err := op.record()
 	if err != nil {
 		return err
@@ -195,7 +195,7 @@ func (op *opening) refused(err error) error {
 		err = &InterruptedError{Signal: l.cause.signal}
 	}
 	switch {
-	case !plan.WasKilled(l.x.State()) || l.ran.IsZero():
+	case !l.x.State().WasKilled() || l.ran.IsZero():
 		return err
 	case givenUp:
 		l.rec.Add(nil, interrupted(l.cause.signal, true))
@@ -214,7 +214,7 @@ func (op *opening) start() error {
 	l := op.l
 	e := state.SessionStarted{
 		FormatVersion: state.FormatVersion, Session: uuid.NewString(), PRD: l.p.ID, Title: l.p.Title, Type: l.p.Type,
-		Pipeline: l.o.pipelineRef(), Document: l.facts.Document, Git: l.git, Shape: plan.ShapeOf(l.p), Sensitive: plan.SecretVariables(l.p), Variables: l.o.given(),
+		Pipeline: l.o.pipelineRef(), Document: l.facts.Document, Git: l.git, Shape: plan.ShapeOf(l.p), Sensitive: secretVariables(l.p), Variables: l.o.given(),
 		Acts: l.facts.Acts, Imported: l.o.Imported, By: l.o.By, Version: l.o.Version,
 	}
 	baseline, err := op.baseline()
@@ -267,7 +267,7 @@ func (op *opening) resume() {
 	l := op.l
 	st := l.x.State()
 	e := state.SessionResumed{
-		Pipeline: l.o.pipelineRef(), Document: l.facts.Document, Git: l.git, Sensitive: plan.SecretVariables(l.p), Variables: l.o.given(), By: l.o.By, Version: l.o.Version,
+		Pipeline: l.o.pipelineRef(), Document: l.facts.Document, Git: l.git, Sensitive: secretVariables(l.p), Variables: l.o.given(), By: l.o.By, Version: l.o.Version,
 	}
 	if st.Title != l.p.Title {
 		e.Title = l.p.Title
@@ -358,4 +358,15 @@ func (op *opening) recordRepeats() {
 			}
 		}
 	}
+}
+
+// secretVariables names the variables with a value that must stay secret, each once.
+func secretVariables(p *pipeline.Pipeline) []string {
+	var names []string
+	for _, s := range p.Secrets {
+		if !slices.Contains(names, s.Variable) {
+			names = append(names, s.Variable)
+		}
+	}
+	return names
 }

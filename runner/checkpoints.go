@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"prdrunner/checkpoint/state"
-	"prdrunner/runner/plan"
 )
 
 // checkpoint adds a checkpoint to the next commit, if the policy asks for a checkpoint on
@@ -41,7 +40,7 @@ func (op *opening) checkpointLastStep() ([]state.Commit, error) {
 	st := l.x.State()
 	last := st.LastStep
 	made := func(ref *state.CheckpointRef) bool { return ref.StepSeq == last.Seq }
-	if !plan.WasKilled(st) || last.Step == 0 || last.Later || slices.ContainsFunc(st.Checkpoints, made) {
+	if !st.WasKilled() || last.Step == 0 || last.Later || slices.ContainsFunc(st.Checkpoints, made) {
 		return nil, nil
 	}
 	git := st.Git

@@ -6,7 +6,7 @@ import (
 
 	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
-	"prdrunner/runner/plan"
+	"prdrunner/checkpoint/workspace/tree"
 	"prdrunner/runner/survey"
 )
 
@@ -43,14 +43,14 @@ func (n *node) shared() []state.Artifact {
 	st := l.x.State()
 	var all []state.Artifact
 	for path, owner := range l.sv.Owners(st) {
-		if owner == n.ws.Name || !plan.MatchesAny(patterns, path) {
+		if owner == n.ws.Name || !tree.MatchesAny(patterns, path) {
 			continue
 		}
 		if a := survey.RecordedArtifact(st, owner, state.Text(path)); a != nil {
 			all = append(all, *a)
 		}
 	}
-	return plan.SortedByPath(all)
+	return state.SortByPath(all)
 }
 
 // recordableLeft returns the files to record as left by an attempt. If they could not be

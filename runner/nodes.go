@@ -160,7 +160,7 @@ func (n *node) decided() {
 			e := state.WorkstreamUncertain{Workstream: n.ws.Name, Error: state.Failure{
 				Workstream: n.ws.Name, Outcome: "unknown", Message: n.step.Reason,
 			}}
-			if n.step.Happened != nil || plan.Done(rec) {
+			if n.step.Happened != nil || rec.Done() {
 				e.Error.Outcome = state.OutcomeHappened
 			}
 			if of := l.pl.Formerly(n.ws, rec); of != nil {
@@ -189,7 +189,7 @@ func (n *node) unevaluated(diags hcl.Diagnostics) {
 	case rec.Status == state.Uncertain:
 		l.warn(n.ws.Name + ": " + string(f.Message))
 		n.leaveUncertain()
-	case n.step.Decision == plan.Run && plan.Done(rec):
+	case n.step.Decision == plan.Run && rec.Done():
 		l.fail(f)
 		n.end(false)
 	default:
@@ -235,7 +235,7 @@ func (n *node) keep() {
 // artifacts.
 func (n *node) takeEdits(changed []plan.Conflict) {
 	l := n.l
-	current, partial := l.facts.Current[n.ws.Name], plan.RecordedOf(l.facts.Partial[n.ws.Name])
+	current, partial := l.facts.Current[n.ws.Name], recordedOf(l.facts.Partial[n.ws.Name])
 	l.spawn("survey "+n.ws.Name, workstreamSlot, func(within context.Context) func() {
 		err := hold(within, l.files, current)
 		return func() {
@@ -252,7 +252,7 @@ func (n *node) takeEdits(changed []plan.Conflict) {
 				paths[i] = state.Text(c.Path)
 			}
 			l.phase.enter()
-			l.recordEdited(n.ws, plan.SortedByPath(slices.Concat(current, partial)), paths)
+			l.recordEdited(n.ws, state.SortByPath(slices.Concat(current, partial)), paths)
 			n.judge()
 		}
 	})
@@ -325,7 +325,7 @@ func (n *node) complete(e state.WorkstreamCompleted) {
 func (n *node) fail(f state.Failure) {
 	l := n.l
 	l.phase.enter()
-	if n.ws.Effect == pipeline.Once && plan.Done(l.x.State().Workstream(n.ws.Name)) {
+	if n.ws.Effect == pipeline.Once && l.x.State().Workstream(n.ws.Name).Done() {
 		l.rec.Add(nil, state.WorkstreamUncertain{Workstream: n.ws.Name, Error: f})
 		n.leaveUncertain()
 		return
@@ -346,4 +346,13 @@ func (l *loop) fail(f state.Failure) {
 	if !l.o.KeepGoing {
 		l.halt(stopFailure)
 	}
+}
+
+// recordedOf returns the artifacts as they are on record.
+func recordedOf(partial []plan.PartialArtifact) []state.Artifact {
+	all := make([]state.Artifact, len(partial))
+	for i, a := range partial {
+		all[i] = a.Artifact
+	}
+	return all
 }

@@ -7,6 +7,7 @@ import (
 
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
+	"prdrunner/checkpoint/workspace/tree"
 	"prdrunner/runner/plan"
 	"prdrunner/runner/record"
 )
@@ -153,8 +154,8 @@ func (ow *overwriting) isKept(path, digest string) bool {
 
 // unkept returns the conflicts whose edits could not be restored if they were overwritten.
 func (ow *overwriting) unkept(conflicts []plan.Conflict) []plan.Conflict {
-	return plan.FilterConflicts(conflicts, func(c plan.Conflict) bool {
-		return !ow.isKept(string(c.Path), c.Found) && !ow.isMade(string(c.Path), c.Found)
+	return slices.DeleteFunc(slices.Clone(conflicts), func(c plan.Conflict) bool {
+		return ow.isKept(string(c.Path), c.Found) || ow.isMade(string(c.Path), c.Found)
 	})
 }
 
@@ -246,7 +247,7 @@ func (ow *overwriting) overwrites(planned *plan.Plan, path string) (bool, error)
 		if err != nil {
 			return false, fmt.Errorf("look for the bytes of %s: %w", path, err)
 		}
-		if runs[owner] || kept && plan.MatchesAny(patterns, path) {
+		if runs[owner] || kept && tree.MatchesAny(patterns, path) {
 			return true, nil
 		}
 	}

@@ -3,7 +3,6 @@ package runner
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
@@ -167,9 +166,14 @@ func undecidedConflicts(p *plan.Plan) *ConflictError {
 			}
 		}
 	}
-	kept := func(c plan.Conflict) bool { return !anew[c.Workstream] }
-	remade := slices.DeleteFunc(slices.Clone(p.Conflicts), kept)
-	rest := plan.FilterConflicts(p.Conflicts, kept)
+	var remade, rest []plan.Conflict
+	for _, c := range p.Conflicts {
+		if anew[c.Workstream] {
+			remade = append(remade, c)
+		} else {
+			rest = append(rest, c)
+		}
+	}
 	return &ConflictError{Conflicts: append(remade, rest...), Rerun: len(remade) > 0}
 }
 

@@ -24,7 +24,7 @@ func (l *loop) carryOver(planned *plan.Plan) {
 			switch {
 			case s.Kind == plan.GateStep && s.Decision == plan.Reuse:
 				l.recordedFiles.pass(s.Name, l.facts.Judging[s.Name].Files)
-			case s.Kind == plan.WorkstreamStep && plan.Done(st.Workstream(s.Name)):
+			case s.Kind == plan.WorkstreamStep && st.Workstream(s.Name).Done():
 				l.recordedFiles.add(s.Name, l.sv.CurrentArtifacts(st.Workstream(s.Name)))
 				l.recordedFiles.add(s.Name, l.keptEdits(s.Name))
 			}

@@ -23,6 +23,17 @@ type ActsRemembered struct {
 	Acts []Act `json:"acts"`
 }
 
+// NewestAct returns the newest act of a workstream, nil if there is none.
+func NewestAct(acts []Act, workstream string) *Act {
+	var newest *Act
+	for i := range acts {
+		if a := &acts[i]; a.Workstream == workstream && (newest == nil || a.At.After(newest.At)) {
+			newest = a
+		}
+	}
+	return newest
+}
+
 // KnownActs returns the acts of this session and of the sessions before it.
 func (s *State) KnownActs() []Act {
 	acts := slices.Clone(s.Acts)

@@ -3,6 +3,7 @@ package state
 import (
 	"iter"
 	"slices"
+	"strings"
 
 	"prdrunner/checkpoint/workspace"
 )
@@ -106,4 +107,10 @@ func (s *State) ArtifactsOf(name string) []Artifact {
 		return w.Artifacts
 	}
 	return nil
+}
+
+// SortByPath sorts artifacts by path, in place, and returns them.
+func SortByPath(all []Artifact) []Artifact {
+	slices.SortFunc(all, func(a, b Artifact) int { return strings.Compare(string(a.Path), string(b.Path)) })
+	return all
 }

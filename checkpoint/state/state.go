@@ -352,8 +352,13 @@ type index struct {
 func (s *State) Phase(name string) *Phase { return s.indexed().phases[name] }
 
 // Workstream returns the workstream with the given name, or nil. It may be one
-// that is gone from the pipeline.
-func (s *State) Workstream(name string) *Workstream { return s.indexed().workstreams[name] }
+// that is gone from the pipeline. A nil state has none.
+func (s *State) Workstream(name string) *Workstream {
+	if s == nil {
+		return nil
+	}
+	return s.indexed().workstreams[name]
+}
 
 // Gate returns the gate with the given label, or nil.
 func (s *State) Gate(label string) *Gate { return s.indexed().gates[label] }

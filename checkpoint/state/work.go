@@ -5,6 +5,12 @@ func (w *Workstream) Worked() bool {
 	return w.WorkSeq > 0 && (w.Status == Completed || w.Status == Succeeded)
 }
 
+// Done reports whether the work of the workstream is done. Its gates may not have passed yet.
+// A nil workstream is not done.
+func (w *Workstream) Done() bool {
+	return w != nil && (w.Status == Completed || w.Status == Succeeded)
+}
+
 // WorkOf returns a workstream's recorded work in the form of the event that recorded it.
 func (s *State) WorkOf(w *Workstream) *Work {
 	work := &Work{

@@ -153,7 +153,7 @@ func decidePending(s subject, step Step) Step {
 
 // happened describes what the record says about a once step.
 func happened(w *state.Workstream) string {
-	if Done(w) {
+	if w.Done() {
 		return "completed"
 	}
 	return "may have happened"
@@ -430,16 +430,16 @@ func (s Step) with(d Decision, format string, args ...any) Step {
 
 // missing returns the conflicts of artifacts whose file is gone.
 func missing(conflicts []Conflict) []Conflict {
-	return FilterConflicts(conflicts, func(c Conflict) bool { return c.Found == "" })
+	return filterConflicts(conflicts, func(c Conflict) bool { return c.Found == "" })
 }
 
 // Edited returns the conflicts of artifacts whose file was changed.
 func Edited(conflicts []Conflict) []Conflict {
-	return FilterConflicts(conflicts, func(c Conflict) bool { return c.Found != "" })
+	return filterConflicts(conflicts, func(c Conflict) bool { return c.Found != "" })
 }
 
-// FilterConflicts returns the conflicts for which keep returns true.
-func FilterConflicts(conflicts []Conflict, keep func(Conflict) bool) []Conflict {
+// filterConflicts returns the conflicts for which keep returns true.
+func filterConflicts(conflicts []Conflict, keep func(Conflict) bool) []Conflict {
 	return slices.DeleteFunc(slices.Clone(conflicts), func(c Conflict) bool { return !keep(c) })
 }
 

@@ -122,7 +122,7 @@ func changedVariable(s *Step) func(name string) bool {
 // over lists the values that the definition of a step refers to and the files that it
 // reads.
 func (pl *Planner) over(s *Step) []string {
-	if g := GateOf(pl.p, s.Name); s.Kind == GateStep && g != nil {
+	if g := pl.p.Gate(s.Name); s.Kind == GateStep && g != nil {
 		return g.Over()
 	}
 	if ws := pl.p.Workstream(s.Name); s.Kind == WorkstreamStep && ws != nil {
@@ -156,7 +156,7 @@ func (pl *Planner) differences(s *Step, definition string) []pipeline.Difference
 // with the given digest. The record of a gate does not name the values of variables, so
 // gateDifferences tries the values that they had before until the digest agrees.
 func (pl *Planner) gateDifferences(label, definition string) []pipeline.Difference {
-	now, r := GateOf(pl.p, label), pl.Results(true, 0)
+	now, r := pl.p.Gate(label), pl.Results(true, 0)
 	for n := range state.MaxGivenValues + 1 {
 		variables := pl.st.Variables.Ago(n)
 		for name := range pl.p.Given() {
@@ -168,7 +168,7 @@ func (pl *Planner) gateDifferences(label, definition string) []pipeline.Differen
 		if was == nil {
 			continue
 		}
-		before := GateOf(was, label)
+		before := was.Gate(label)
 		if before == nil || now == nil {
 			return nil
 		}

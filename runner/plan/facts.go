@@ -114,18 +114,13 @@ func judgedBy(g *pipeline.Gate) []*pipeline.Workstream {
 	return g.Phase.Workstreams
 }
 
-// Done reports whether the work of a record is done. Its gates may not have passed yet.
-func Done(rec *state.Workstream) bool {
-	return rec != nil && (rec.Status == state.Completed || rec.Status == state.Succeeded)
-}
-
 // movedAmong returns the files that match the patterns and differ from the end of the last
 // run, without those that leaveOut names or that Runner restores. It names the files when
 // digests alone only tell that some file differs.
 func (f *Facts) movedAmong(component string, patterns []string, leaveOut func(string) bool) []Change {
 	var all []Change
 	for _, m := range f.Moved {
-		if !MatchesAny(patterns, m.Path) || leaveOut(m.Path) || f.restores(m.Path) {
+		if !tree.MatchesAny(patterns, m.Path) || leaveOut(m.Path) || f.restores(m.Path) {
 			continue
 		}
 		c := Change{Component: component, Name: state.Text(m.Path)}
@@ -175,17 +170,6 @@ func (f *Facts) openers() map[string]func() (io.ReadCloser, error) {
 	open := maps.Clone(f.Restored)
 	maps.DeleteFunc(open, func(_ string, opener func() (io.ReadCloser, error)) bool { return opener == nil })
 	return open
-}
-
-// MatchesAny reports whether a path matches one of the patterns.
-func MatchesAny(patterns []string, path string) bool {
-	return slices.ContainsFunc(patterns, func(pattern string) bool { return tree.Matches(pattern, path) })
-}
-
-// SortedByPath sorts artifacts by path, in place, and returns them.
-func SortedByPath(all []state.Artifact) []state.Artifact {
-	slices.SortFunc(all, func(a, b state.Artifact) int { return strings.Compare(string(a.Path), string(b.Path)) })
-	return all
 }
 
 // LeadsOut describes how Runner treats links that lead out of the workspace.

@@ -54,10 +54,10 @@ func (pl *Planner) foreseen(g *pipeline.Gate, s *gateSubject) (state.Verdict, hc
 	}
 	uses := func(name string) {
 		if pl.steps[name].mayDiffer() { // an edit that is kept changes no output
-			s.open = Join(s.open, []string{name})
+			s.open = join(s.open, []string{name})
 		}
 		if pl.steps[name].cannotComplete() {
-			s.stuck = Join(s.stuck, []string{name})
+			s.stuck = join(s.stuck, []string{name})
 		}
 	}
 	for _, name := range pl.facts.JudgedOf[g.Label()] {
@@ -112,25 +112,4 @@ func (pl *Planner) verdictOn(g *pipeline.Gate, r pipeline.Results, files FileSet
 		parts = append(parts, fmt.Sprintf("%v", m.Value))
 	}
 	return state.Verdict{Gate: g.Label(), Definition: definition, Judged: sumOf(parts...), Seen: seen}, diags
-}
-
-// GateOf returns the gate with a label, nil if the pipeline has none.
-func GateOf(p *pipeline.Pipeline, label string) *pipeline.Gate {
-	of := func(gates []*pipeline.Gate) *pipeline.Gate {
-		if i := slices.IndexFunc(gates, func(g *pipeline.Gate) bool { return g.Label() == label }); i >= 0 {
-			return gates[i]
-		}
-		return nil
-	}
-	for _, phase := range p.Phases {
-		if g := of(phase.Gates); g != nil {
-			return g
-		}
-		for _, ws := range phase.Workstreams {
-			if g := of(ws.Gates); g != nil {
-				return g
-			}
-		}
-	}
-	return nil
 }

@@ -72,7 +72,7 @@ func (pl *Planner) Lost(ws *pipeline.Workstream, work *state.Work) []Lost {
 			}
 		}
 	})
-	before := func(name string) bool { return Done(pl.st.Workstream(name)) }
+	before := func(name string) bool { return pl.st.Workstream(name).Done() }
 	for _, g := range ws.Gates {
 		if g.Kind != pipeline.GateMetric || slices.ContainsFunc(ws.Upstream, func(name string) bool { return !before(name) }) {
 			continue

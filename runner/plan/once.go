@@ -7,25 +7,14 @@ import (
 	"prdrunner/pipeline"
 )
 
-// NewestAct returns the newest act of a workstream, nil if there is none.
-func NewestAct(acts []state.Act, workstream string) *state.Act {
-	var newest *state.Act
-	for i := range acts {
-		if a := &acts[i]; a.Workstream == workstream && (newest == nil || a.At.After(newest.At)) {
-			newest = a
-		}
-	}
-	return newest
-}
-
 // happened returns when and where a once workstream has happened before, or may have. It
 // returns nil if nothing is known, if the user has decided that already, or if the record
 // tells neither the time nor the session.
 func (pl *Planner) happened(ws *pipeline.Workstream, rec *state.Workstream) *state.Act {
 	switch {
 	case asksAgain(ws, rec) || ws.Effect == pipeline.Once && askedAlready(rec):
-		return NewestAct(pl.facts.Acts, ws.Name)
-	case ws.Effect == pipeline.Once && Done(rec) && !rec.Imported:
+		return state.NewestAct(pl.facts.Acts, ws.Name)
+	case ws.Effect == pipeline.Once && rec.Done() && !rec.Imported:
 		a := pl.st.ActOf(rec)
 		return &a
 	}
@@ -124,7 +113,7 @@ func describeAct(a *state.Act) string {
 func (pl *Planner) repeats(ws *pipeline.Workstream) bool {
 	rec := pl.st.Workstream(ws.Name)
 	return pl.choose.repeat[ws.Name] && pl.choose.excluded(ws) == "" &&
-		(NewestAct(pl.facts.Acts, ws.Name) != nil || rec != nil && rec.Attempts > 0 || pl.happenedAs(ws, rec) != nil)
+		(state.NewestAct(pl.facts.Acts, ws.Name) != nil || rec != nil && rec.Attempts > 0 || pl.happenedAs(ws, rec) != nil)
 }
 
 // repeated returns the record of a workstream as it will be once --repeat is recorded.

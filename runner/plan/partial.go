@@ -5,6 +5,7 @@ import (
 
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/checkpoint/workspace/tree"
 )
 
 // PartialWork tells files that stopped workstreams wrote to the artifacts of other
@@ -22,7 +23,7 @@ type PartialWork struct {
 // Accounts reports whether a recorded artifact that differs from its record is partial
 // work. digest is the present digest of its file, "" if the file is gone.
 func (p *PartialWork) Accounts(path, digest string) bool {
-	return p.IsLeft(path, digest) || MatchesAny(p.running, path) || p.captured(path, digest)
+	return p.IsLeft(path, digest) || tree.MatchesAny(p.running, path) || p.captured(path, digest)
 }
 
 // IsLeft reports whether an artifact is still as a failed attempt left it.
@@ -33,7 +34,7 @@ func (p *PartialWork) IsLeft(path, digest string) bool {
 
 // captured reports whether a file is partial work and still as the last run captured it.
 func (p *PartialWork) captured(path, digest string) bool {
-	return p.then != nil && p.then[path] == digest && MatchesAny(p.Patterns, path)
+	return p.then != nil && p.then[path] == digest && tree.MatchesAny(p.Patterns, path)
 }
 
 // Since takes the files at the end of the last run. They count as partial work as long as
@@ -67,41 +68,8 @@ func (p *PartialWork) Add(patterns []string, rec *state.Workstream, unseen bool)
 	}
 }
 
-// WasKilled reports whether the end of the last run was never recorded.
-func WasKilled(st *state.State) bool { return st != nil && st.RunningAt != nil }
-
-// EndedUncaptured reports whether the last run ended without a capture of the files:
-// Runner was killed, or gave up the capture because of a signal.
-func EndedUncaptured(st *state.State) bool {
-	return WasKilled(st) || st != nil && st.Interrupted != "" && OwesCheckpoint(st) && !wentBack(st)
-}
-
-// wentBack reports whether the session and its files are as a rollback left them.
-func wentBack(st *state.State) bool {
-	if len(st.Rollbacks) == 0 {
-		return false
-	}
-	last := st.Rollbacks[len(st.Rollbacks)-1]
-	return last.Error == "" && last.Scope == state.RollbackAll && last.To == st.Current
-}
-
-// OwesCheckpoint reports whether the next run of the session must first make a capture or
-// a checkpoint file that the last run did not make.
-func OwesCheckpoint(st *state.State) bool {
-	return st.Pause != nil && st.Pause.Reason == state.PauseCheckpoint
-}
-
 // PartialArtifact is a recorded artifact that a stopped workstream wrote over or removed.
 type PartialArtifact struct {
 	state.Artifact        // as on record
 	Found          string // the present digest of the file, "" if it is gone
-}
-
-// RecordedOf returns the artifacts as they are on record.
-func RecordedOf(partial []PartialArtifact) []state.Artifact {
-	all := make([]state.Artifact, len(partial))
-	for i, a := range partial {
-		all[i] = a.Artifact
-	}
-	return all
 }

@@ -109,7 +109,7 @@ func (pl *Planner) Workstream(ws *pipeline.Workstream, e When) (Step, hcl.Diagno
 		s.record = repeated(s.record)
 	}
 	s.rerun, s.asked, s.blocked = pl.before(ws)
-	s.blocked = Join(s.blocked, e.blocked)
+	s.blocked = join(s.blocked, e.blocked)
 	s.known = len(s.rerun) == 0 && len(s.blocked) == 0
 	var diags hcl.Diagnostics
 	if s.known && e.skip == "" && e.broken == "" {
@@ -153,7 +153,7 @@ func (pl *Planner) Formerly(ws *pipeline.Workstream, rec *state.Workstream) *sta
 	}
 	definition := ""
 	for w := range pl.st.Records() {
-		maybe := Done(w) || w.Status == state.Uncertain || w.Status == state.Running
+		maybe := w.Done() || w.Status == state.Uncertain || w.Status == state.Running
 		if !w.Once || !maybe || w.Digest.Definition == "" || pl.p.Workstream(w.Name) != nil {
 			continue
 		}
@@ -189,12 +189,12 @@ func (pl *Planner) before(ws *pipeline.Workstream) (rerun, asked, blocked []stri
 	}
 	for _, name := range pl.facts.Makers[ws.Name] {
 		if pl.steps[name].mayDiffer() { // an edit that is kept shows in the digest of the inputs
-			rerun = Join(rerun, []string{name})
+			rerun = join(rerun, []string{name})
 		}
 	}
 	for other := range pl.sharing(ws, pl.st.Workstream(ws.Name)) {
 		if pl.steps[other.Name].mayDiffer() {
-			rerun = Join(rerun, []string{other.Name})
+			rerun = join(rerun, []string{other.Name})
 		}
 	}
 	return rerun, asked, blocked
@@ -204,7 +204,7 @@ func (pl *Planner) before(ws *pipeline.Workstream) (rerun, asked, blocked []stri
 // because ws changed the file in place. It yields the artifact as ws recorded it.
 func (pl *Planner) sharing(ws *pipeline.Workstream, rec *state.Workstream) iter.Seq2[*pipeline.Workstream, state.Artifact] {
 	return func(yield func(*pipeline.Workstream, state.Artifact) bool) {
-		if !Done(rec) || len(pl.facts.Sharers) == 0 {
+		if !rec.Done() || len(pl.facts.Sharers) == 0 {
 			return
 		}
 		for _, a := range rec.Artifacts {
@@ -223,7 +223,7 @@ func (pl *Planner) sharing(ws *pipeline.Workstream, rec *state.Workstream) iter.
 func (pl *Planner) remade(ws *pipeline.Workstream, rec *state.Workstream) string {
 	for other, a := range pl.sharing(ws, rec) {
 		made := pl.st.Workstream(other.Name)
-		if !Done(made) || made.WorkSeq <= rec.WorkSeq {
+		if !made.Done() || made.WorkSeq <= rec.WorkSeq {
 			continue
 		}
 		same := func(b state.Artifact) bool { return b.Path == a.Path && b.Digest == a.Digest }
@@ -261,7 +261,7 @@ func (pl *Planner) digest(ws *pipeline.Workstream) (state.Digest, hcl.Diagnostic
 // workstreams have made to its inputs since it ran. It can be compared with the digest on
 // record.
 func (pl *Planner) digestSince(ws *pipeline.Workstream, rec *state.Workstream) (state.Digest, hcl.Diagnostics) {
-	if !Done(rec) {
+	if !rec.Done() {
 		return pl.digest(ws)
 	}
 	return pl.sumOf(ws, pl.asSeen(pl.own.ScopeOf(ws), pl.facts.Inputs[ws.Name], rec.Digest.Seen))

@@ -4,6 +4,7 @@ import (
 	"path"
 	"path/filepath"
 
+	"prdrunner/checkpoint/workspace/tree"
 	"prdrunner/pipeline"
 )
 
@@ -17,9 +18,9 @@ func RoleOf(p *pipeline.Pipeline, file string) string {
 	for _, phase := range p.Phases {
 		for _, ws := range phase.Workstreams {
 			switch {
-			case MatchesAny(ws.InputPatterns, file):
+			case tree.MatchesAny(ws.InputPatterns, file):
 				return "among the inputs of " + ws.Name
-			case MatchesAny(ws.ArtifactPatterns, file):
+			case tree.MatchesAny(ws.ArtifactPatterns, file):
 				return "among the artifacts of " + ws.Name
 			}
 			if g := judges(ws.Gates, file); g != nil {
@@ -36,7 +37,7 @@ func RoleOf(p *pipeline.Pipeline, file string) string {
 // judges returns the first gate that has a file among its inputs, nil if none has.
 func judges(gates []*pipeline.Gate, file string) *pipeline.Gate {
 	for _, g := range gates {
-		if MatchesAny(g.InputPatterns, file) {
+		if tree.MatchesAny(g.InputPatterns, file) {
 			return g
 		}
 	}

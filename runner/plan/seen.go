@@ -148,7 +148,7 @@ func (s FileSet) with(others map[state.Text]*state.Artifact) FileSet {
 			files = append(files, *other)
 		}
 	}
-	return FileSet{Files: SortedByPath(files), Patterns: s.Patterns, Seq: s.Seq, Shared: s.Shared}
+	return FileSet{Files: state.SortByPath(files), Patterns: s.Patterns, Seq: s.Seq, Shared: s.Shared}
 }
 
 // asOnceRecorded returns the set to compare with records that have no Seen. Their digests

@@ -86,7 +86,7 @@ func Choose(p *pipeline.Pipeline, st *state.State, s Selection) (*Chosen, error)
 	}
 	c.allowed = make(map[string]bool)
 	for _, name := range only {
-		if rec := RecordOf(st, name); rec != nil && rec.Status == state.Completed {
+		if rec := st.Workstream(name); rec != nil && rec.Status == state.Completed {
 			c.forced[name] = "it was chosen by --only"
 		}
 		c.allow(p, name)
@@ -112,7 +112,7 @@ func (c *Chosen) repeats(p *pipeline.Pipeline, names []string) error {
 
 func (c *Chosen) refuseUncertain(st *state.State, option string, names []string) error {
 	for _, name := range names {
-		if rec := RecordOf(st, name); rec != nil && rec.Status == state.Uncertain && !c.repeat[name] {
+		if rec := st.Workstream(name); rec != nil && rec.Status == state.Uncertain && !c.repeat[name] {
 			return &SelectionError{Option: option, Name: name, Uncertain: true}
 		}
 	}
@@ -229,14 +229,6 @@ func dependentsOf(p *pipeline.Pipeline) map[string][]*pipeline.Workstream {
 		}
 	}
 	return d
-}
-
-// RecordOf returns the record of a workstream, nil if there is none. st may be nil.
-func RecordOf(st *state.State, name string) *state.Workstream {
-	if st == nil {
-		return nil
-	}
-	return st.Workstream(name)
 }
 
 // Selection chooses what to run again or only.

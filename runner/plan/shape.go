@@ -1,8 +1,6 @@
 package plan
 
 import (
-	"slices"
-
 	"prdrunner/checkpoint/state"
 	"prdrunner/pipeline"
 )
@@ -71,15 +69,4 @@ func unlessEqual(title, name string) string {
 		return ""
 	}
 	return title
-}
-
-// SecretVariables names the variables with a value that must stay secret, each once.
-func SecretVariables(p *pipeline.Pipeline) []string {
-	var names []string
-	for _, s := range p.Secrets {
-		if !slices.Contains(names, s.Variable) {
-			names = append(names, s.Variable)
-		}
-	}
-	return names
 }

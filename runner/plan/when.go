@@ -25,7 +25,7 @@ func (e When) and(o When) When {
 	if e.skip == "" && e.broken == "" {
 		e.skip, e.broken, e.Diags = o.skip, o.broken, o.Diags
 	}
-	e.open, e.blocked = Join(e.open, o.open), Join(e.blocked, o.blocked)
+	e.open, e.blocked = join(e.open, o.open), join(e.blocked, o.blocked)
 	return e
 }
 
@@ -91,14 +91,14 @@ func (e *When) Judge(what string, enabled bool, diags hcl.Diagnostics) {
 func (e *When) uses(pl *Planner, name string) {
 	switch runs, blocked := pl.upstream(name); {
 	case blocked:
-		e.blocked = Join(e.blocked, []string{name})
+		e.blocked = join(e.blocked, []string{name})
 	case runs:
-		e.open = Join(e.open, []string{name})
+		e.open = join(e.open, []string{name})
 	}
 }
 
-// Join returns list with the names of more that it does not have. It does not change list.
-func Join(list, more []string) []string {
+// join returns list with the names of more that it does not have. It does not change list.
+func join(list, more []string) []string {
 	for _, name := range more {
 		if !slices.Contains(list, name) {
 			list = append(slices.Clip(list), name)

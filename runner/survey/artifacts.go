@@ -131,5 +131,5 @@ func (s *Surveyor) KeepLeft(ctx context.Context, shared []state.Artifact) ([]sta
 		a.LeftOut = slices.Contains(leftOut, string(a.Path))
 		left = append(left, a)
 	}
-	return plan.SortedByPath(left), nil
+	return state.SortByPath(left), nil
 }

@@ -8,7 +8,6 @@ import (
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/pipeline"
-	"prdrunner/runner/plan"
 )
 
 // KnownActs returns what the once workstreams of the PRD have done in any session, or may
@@ -30,7 +29,7 @@ func KnownActs(store *checkpoint.Store, p *pipeline.Pipeline, st *state.State, r
 		return nil, err
 	}
 	for _, name := range asked {
-		if len(unread) > 0 && plan.NewestAct(acts, name) == nil {
+		if len(unread) > 0 && state.NewestAct(acts, name) == nil {
 			acts = append(acts, state.Act{Workstream: name, Uncertain: true, Unread: state.Text(unread[0])})
 		}
 	}

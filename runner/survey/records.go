@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
@@ -17,7 +18,7 @@ func (s *Surveyor) findPartial(st *state.State) {
 	s.Partial = plan.PartialWork{Left: s.left}
 	for _, phase := range s.p.Phases {
 		for _, ws := range phase.Workstreams {
-			s.Partial.Add(s.links.Extend(ws.ArtifactPatterns), plan.RecordOf(st, ws.Name), plan.EndedUncaptured(st))
+			s.Partial.Add(s.links.Extend(ws.ArtifactPatterns), st.Workstream(ws.Name), st.EndedUncaptured())
 		}
 	}
 }
@@ -70,7 +71,7 @@ func (s *Surveyor) Overwritten(st *state.State, owners map[string]string, name s
 	var all []state.Artifact
 	behind := s.leftBehind(st, owners)
 	for path, owner := range owners {
-		if owner == name || !plan.MatchesAny(patterns, path) {
+		if owner == name || !tree.MatchesAny(patterns, path) {
 			continue
 		}
 		for _, a := range st.Workstream(owner).Artifacts {
@@ -160,14 +161,18 @@ func (s *Surveyor) ownersAndSharers(st *state.State) (owners map[string]string, 
 	newest := make(map[string]uint64)
 	for _, phase := range s.p.Phases {
 		for _, ws := range phase.Workstreams {
-			rec := plan.RecordOf(st, ws.Name)
-			if !plan.Done(rec) {
+			rec := st.Workstream(ws.Name)
+			if !rec.Done() {
 				continue
 			}
 			for _, a := range rec.Artifacts {
 				path := string(a.Path)
 				if other := owners[path]; other != "" {
-					sharers[path] = plan.Join(sharers[path], []string{other, rec.Name})
+					for _, name := range []string{other, rec.Name} {
+						if !slices.Contains(sharers[path], name) {
+							sharers[path] = append(sharers[path], name)
+						}
+					}
 				}
 				if rec.WorkSeq >= newest[path] {
 					owners[path], newest[path] = rec.Name, rec.WorkSeq
@@ -185,7 +190,7 @@ func (s *Surveyor) leftBehind(st *state.State, owners map[string]string) map[str
 	newest := make(map[string]uint64)
 	for _, phase := range s.p.Phases {
 		for _, ws := range phase.Workstreams {
-			rec := plan.RecordOf(st, ws.Name)
+			rec := st.Workstream(ws.Name)
 			if rec == nil || rec.Left == nil {
 				continue
 			}
@@ -220,8 +225,8 @@ func (s *Surveyor) verifyAll(ctx context.Context, f *plan.Facts, st *state.State
 	s.restores, s.restoredLinks, s.gone = make(map[string]state.Artifact), make(tree.Links), nil
 	for _, phase := range s.p.Phases {
 		for _, ws := range phase.Workstreams {
-			rec := plan.RecordOf(st, ws.Name)
-			if !plan.Done(rec) || len(rec.Artifacts) == 0 {
+			rec := st.Workstream(ws.Name)
+			if !rec.Done() || len(rec.Artifacts) == 0 {
 				continue
 			}
 			if err := s.verify(ctx, f, rec); err != nil {
@@ -246,7 +251,7 @@ func (s *Surveyor) verifyAll(ctx context.Context, f *plan.Facts, st *state.State
 // RecordedArtifact returns an artifact as its workstream recorded it, nil if it is not on
 // record.
 func RecordedArtifact(st *state.State, workstream string, path state.Text) *state.Artifact {
-	rec := plan.RecordOf(st, workstream)
+	rec := st.Workstream(workstream)
 	if rec == nil {
 		return nil
 	}

@@ -130,7 +130,7 @@ func (s *Surveyor) Workstream(ctx context.Context, f *plan.Facts, ws *pipeline.W
 	if err := s.gatherInputs(ctx, f, ws); err != nil {
 		return err
 	}
-	if !plan.Done(rec) || len(rec.Artifacts) == 0 {
+	if !rec.Done() || len(rec.Artifacts) == 0 {
 		return nil
 	}
 	return s.verify(ctx, f, rec)
@@ -170,7 +170,7 @@ func (s *Surveyor) GatherUnder(ctx context.Context, f *plan.Facts, ws *pipeline.
 // goneAmong returns the missing artifacts that match the patterns and that only their
 // workstream can make again. Whether they change is known only then.
 func (s *Surveyor) goneAmong(patterns []string) []state.Artifact {
-	return slices.DeleteFunc(slices.Clone(s.gone), func(a state.Artifact) bool { return !plan.MatchesAny(patterns, string(a.Path)) })
+	return slices.DeleteFunc(slices.Clone(s.gone), func(a state.Artifact) bool { return !tree.MatchesAny(patterns, string(a.Path)) })
 }
 
 // Gate gathers the files that a gate judges: its inputs, or else the inputs and artifacts
@@ -253,7 +253,7 @@ func (s *Surveyor) Everything(ctx context.Context, f *plan.Facts, st *state.Stat
 func (s *Surveyor) allInputs(ctx context.Context, f *plan.Facts, st *state.State, thorough bool) error {
 	for _, phase := range s.p.Phases {
 		for _, ws := range phase.Workstreams {
-			if len(ws.Inputs) > 0 && (thorough || ws.Cache || plan.Done(plan.RecordOf(st, ws.Name))) {
+			if len(ws.Inputs) > 0 && (thorough || ws.Cache || st.Workstream(ws.Name).Done()) {
 				if err := s.gatherInputs(ctx, f, ws); err != nil {
 					return err
 				}
@@ -328,7 +328,7 @@ func (s *Surveyor) withRestored(found []state.Artifact, patterns []string, leave
 		return restored
 	})
 	for path, a := range s.restores {
-		if plan.MatchesAny(patterns, path) && !leaveOut(path) {
+		if tree.MatchesAny(patterns, path) && !leaveOut(path) {
 			found = append(found, a)
 		}
 	}

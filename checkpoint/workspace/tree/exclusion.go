@@ -69,6 +69,11 @@ func (x *exclusion) within(other *exclusion) bool {
 	return other != nil && !slices.ContainsFunc(x.globs, func(glob string) bool { return !slices.Contains(other.globs, glob) })
 }
 
+// MatchesAny reports whether a path matches one of the patterns.
+func MatchesAny(patterns []string, path string) bool {
+	return slices.ContainsFunc(patterns, func(pattern string) bool { return Matches(pattern, path) })
+}
+
 // Matches reports whether a path matches a pattern. It reads no files.
 func Matches(pattern, file string) bool {
 	glob, excluded, some := strings.Cut(pattern, Except)
