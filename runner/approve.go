@@ -33,11 +33,11 @@ func (q *question) endPrompt() {
 // same question was asked before and has not expired, ask continues to wait for its
 // answer.
 func (g *gateRun) ask() {
-	l := g.l
-	rec := l.x.State().Gate(g.Label())
+	l := g.loop
+	rec := l.session.State().Gate(g.Label())
 	now := l.o.Now()
 	q := &question{gate: g}
-	asked, diags := l.pl.VerdictSince(g.Gate, rec.Seen)
+	asked, diags := l.planner.VerdictSince(g.Gate, rec.Seen)
 	if rec.Status == state.Waiting && !diags.HasErrors() && rec.Verdict().Same(asked) && (rec.ExpiresAt == nil || rec.ExpiresAt.After(now)) {
 		g.verdict = rec.Verdict()
 		q.wait(rec.ExpiresAt)
@@ -52,19 +52,19 @@ func (g *gateRun) ask() {
 		g.unjudgeable(state.Failure{Outcome: "error", Message: state.Text(err.Error())})
 		return
 	}
-	l.rec.Add(func() { q.wait(e.ExpiresAt) }, e)
+	l.recorder.Add(func() { q.wait(e.ExpiresAt) }, e)
 }
 
 // reviewOr waits for a review if the gate is marked for review, and otherwise calls then at
 // once.
 func (g *gateRun) reviewOr() {
-	l := g.l
+	l := g.loop
 	switch {
-	case !l.x.State().Gate(g.Label()).Review:
+	case !l.session.State().Gate(g.Label()).Review:
 		g.then(true)
 	default:
 		q := &question{gate: g, review: true}
-		l.rec.Add(func() {
+		l.recorder.Add(func() {
 			if l.o.Asker == nil || l.status != running {
 				q.leave()
 				return
@@ -77,7 +77,7 @@ func (g *gateRun) reviewOr() {
 // leave pauses the session for a review that the user did not give in this run. The
 // gate has passed, so its workstream or phase is complete. Nothing else starts.
 func (q *question) leave() {
-	l := q.gate.l
+	l := q.gate.loop
 	l.cause.reviews = append(l.cause.reviews, q.gate.Label())
 	l.halt(stopPause)
 	q.gate.then(true)
@@ -86,7 +86,7 @@ func (q *question) leave() {
 // wait prompts at the terminal, if there is one. An answer may also come as a request from
 // another command. Other work continues meanwhile.
 func (q *question) wait(expires *time.Time) {
-	l := q.gate.l
+	l := q.gate.loop
 	label := q.gate.Label()
 	l.asked[label] = q
 	if expires != nil {
@@ -120,7 +120,7 @@ func (l *loop) prompting() bool {
 
 // prompted handles the answer that the user gave at the terminal.
 func (q *question) prompted(answer Answer, err error) {
-	l := q.gate.l
+	l := q.gate.loop
 	label := q.gate.Label()
 	q.endPrompt()
 	q.prompt = nil
@@ -151,7 +151,7 @@ func (l *loop) answer(label string, answer Answer, reply func(refusal error)) {
 	switch {
 	case q == nil || q.checked:
 		reply(fmt.Errorf("%s does not wait for an answer", label))
-	case answer.To != (state.Verdict{}) && !answer.To.Same(l.x.State().Gate(label).Verdict()):
+	case answer.To != (state.Verdict{}) && !answer.To.Same(l.session.State().Gate(label).Verdict()):
 		reply(fmt.Errorf("what %s asked about has changed meanwhile, and it asks again: look at it, and answer that", label))
 	case !q.review && len(q.gate.Approval.Approvers) > 0 && !slices.Contains(q.gate.Approval.Approvers, answer.By.User):
 		reply(fmt.Errorf("%s may be answered by %s, not by %s", label, text.Enumerate(q.gate.Approval.Approvers), answer.By.User))
@@ -159,7 +159,7 @@ func (l *loop) answer(label string, answer Answer, reply func(refusal error)) {
 		q.rejected(answer, reply)
 	case q.review:
 		q.close()
-		l.rec.Add(func() { reply(nil); q.gate.then(true) }, state.GateReviewed{Gate: label, By: answer.By, Comment: l.comment(answer)})
+		l.recorder.Add(func() { reply(nil); q.gate.then(true) }, state.GateReviewed{Gate: label, By: answer.By, Comment: l.comment(answer)})
 	default:
 		q.check(answer, reply)
 	}
@@ -172,9 +172,9 @@ func (q *question) check(answer Answer, reply func(refusal error)) {
 	q.checked = true
 	q.gate.survey(func(err error) {
 		q.checked = false
-		v, diags := q.gate.l.pl.VerdictSince(q.gate.Gate, q.gate.verdict.Seen)
+		v, diags := q.gate.loop.planner.VerdictSince(q.gate.Gate, q.gate.verdict.Seen)
 		switch {
-		case q.gate.l.cut():
+		case q.gate.loop.cut():
 			reply(fmt.Errorf("%s: the run is ending; answer again", label))
 		case q.late:
 			reply(fmt.Errorf("%s: the time to answer is over", label))
@@ -192,17 +192,17 @@ func (q *question) check(answer Answer, reply func(refusal error)) {
 }
 
 func (q *question) approved(answer Answer, reply func(error)) {
-	l := q.gate.l
+	l := q.gate.loop
 	label := q.gate.Label()
 	q.close()
 	l.recordedFiles.pass(label, l.facts.Judging[label].Files)
-	l.rec.Add(nil, state.GateApproved{Verdict: q.gate.verdict, By: answer.By, Comment: l.comment(answer)})
+	l.recorder.Add(nil, state.GateApproved{Verdict: q.gate.verdict, By: answer.By, Comment: l.comment(answer)})
 	l.checkpoint(state.TriggerGatePassed, label)
-	l.rec.Add(func() { reply(nil); q.gate.then(true) })
+	l.recorder.Add(func() { reply(nil); q.gate.then(true) })
 }
 
 func (q *question) rejected(answer Answer, reply func(error)) {
-	l := q.gate.l
+	l := q.gate.loop
 	label := q.gate.Label()
 	q.close()
 	comment := l.comment(answer)
@@ -215,7 +215,7 @@ func (q *question) rejected(answer Answer, reply func(error)) {
 		v = q.gate.verdict
 		v.Gate = label
 	}
-	l.rec.Add(func() { reply(nil); q.gate.then(false) }, state.GateRejected{Verdict: v, By: answer.By, Reason: comment})
+	l.recorder.Add(func() { reply(nil); q.gate.then(false) }, state.GateRejected{Verdict: v, By: answer.By, Reason: comment})
 	l.fail(state.Failure{Workstream: ownerOf(q.gate.Gate), Gate: label, Outcome: "rejected", Message: message})
 }
 
@@ -223,7 +223,7 @@ func (l *loop) comment(a Answer) state.Text { return state.Text(l.o.Mask(a.Comme
 
 // close removes a question, and ends its prompt and its timer.
 func (q *question) close() {
-	delete(q.gate.l.asked, q.gate.Label())
+	delete(q.gate.loop.asked, q.gate.Label())
 	q.endPrompt()
 	if q.expiry != nil {
 		q.expiry.Stop()
@@ -232,7 +232,7 @@ func (q *question) close() {
 
 // expire fails an approval that the user did not give in time.
 func (q *question) expire() {
-	if q.gate.l.asked[q.gate.Label()] != q {
+	if q.gate.loop.asked[q.gate.Label()] != q {
 		return
 	}
 	if q.checked {

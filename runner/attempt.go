@@ -19,27 +19,27 @@ import (
 
 // startAttempt starts the next attempt of a workstream.
 func (n *node) startAttempt() {
-	l := n.l
-	n.attempt = l.x.State().Workstream(n.ws.Name).Attempts + 1
-	inv, diags := n.ws.Invocation(l.pl.Results(n.ws.NeedsResults(), n.attempt))
+	l := n.loop
+	n.attempt = l.session.State().Workstream(n.ws.Name).Attempts + 1
+	inv, diags := n.ws.Invocation(l.planner.Results(n.ws.NeedsResults(), n.attempt))
 	if diags.HasErrors() {
 		n.fail(l.failures.ofExpression(n.ws.Name, "", diags))
 		return
 	}
-	n.digest = plan.DigestOf(n.ws, inv, l.x.State(), l.p, l.facts.Inputs[n.ws.Name])
+	n.digest = plan.DigestOf(n.ws, inv, l.session.State(), l.pipeline, l.facts.Inputs[n.ws.Name])
 	task := n.task(inv)
-	rec := l.x.State().Workstream(n.ws.Name)
+	rec := l.session.State().Workstream(n.ws.Name)
 	overwrites := rec.Done() && len(rec.Artifacts) > 0
 	start := []state.Event{state.WorkstreamStarted{Workstream: n.ws.Name, Attempt: n.attempt, Digest: n.digest}}
 	if rec.Done() { // the plan recorded the reasons that it knew; this one arose during the run
 		start = slices.Insert(start, 0, state.Event(state.WorkstreamInvalidated{Workstream: n.ws.Name, Reason: n.step.Reason}))
 	}
-	l.rec.Add(nil, start...)
-	if n.ws.Effect == pipeline.Once || overwrites || l.recordedFiles.under(l.sv.Extend(n.ws.ArtifactPatterns)) {
+	l.recorder.Add(nil, start...)
+	if n.ws.Effect == pipeline.Once || overwrites || l.recordedFiles.under(l.surveyor.Extend(n.ws.ArtifactPatterns)) {
 		// The start must be durable first. A once step must not happen without a
 		// record, and a workstream that overwrites recorded artifacts, its own or those
 		// of other workstreams, must not look like an edit.
-		l.rec.Drain()
+		l.recorder.Drain()
 		if l.status != running {
 			n.interrupt()
 			return
@@ -48,13 +48,13 @@ func (n *node) startAttempt() {
 	var partial []state.Artifact
 	var owners map[string]string
 	if n.step.Decision == plan.Cached {
-		owners = l.sv.Owners(l.x.State())
+		owners = l.surveyor.Owners(l.session.State())
 	}
 	if n.step.Decision != plan.Rerun && n.attempt > 1 && !n.looked { // only before the first attempt in a run: later attempts start from the files that the attempt before left
-		owners = l.sv.Owners(l.x.State())
-		partial = l.sv.Overwritten(l.x.State(), owners, n.ws.Name, l.sv.Extend(n.ws.ArtifactPatterns))
+		owners = l.surveyor.Owners(l.session.State())
+		partial = l.surveyor.Overwritten(l.session.State(), owners, n.ws.Name, l.surveyor.Extend(n.ws.ArtifactPatterns))
 	}
-	id, recorded := restoreID(l.x.State(), n.ws.Name), rec.Artifacts
+	id, recorded := restoreID(l.session.State(), n.ws.Name), rec.Artifacts
 	l.spawn(task.ID, workstreamSlot, func(within context.Context) func() {
 		back, err := takeBackPartial(within, l.files, id, partial, l.overwriting.takesBack)
 		var r performed
@@ -76,7 +76,7 @@ func (n *node) startAttempt() {
 			if r.note != "" && r.result.Outcome != Cancelled {
 				l.warn(l.o.Mask(r.note))
 			}
-			l.rec.Add(nil, takenBack(n.ws.Name, owners, back)...)
+			l.recorder.Add(nil, takenBack(n.ws.Name, owners, back)...)
 			n.attempted(r)
 		}
 	})
@@ -98,7 +98,7 @@ type performed struct {
 // perform runs a task and collects its outputs and artifacts. It runs in a goroutine of
 // its own and must not touch the loop's state.
 func (n *node) perform(ctx context.Context, task Task) performed {
-	l := n.l
+	l := n.loop
 	var sink began
 	var res Result
 	err := clearOutputs(task.Env["RUNNER_OUTPUT"])
@@ -117,7 +117,7 @@ func (n *node) perform(ctx context.Context, task Task) performed {
 		return r
 	}
 	if err == nil {
-		r.artifacts, r.leftOut, err = l.sv.KeepArtifacts(ctx, n.ws)
+		r.artifacts, r.leftOut, err = l.surveyor.KeepArtifacts(ctx, n.ws)
 		err = l.failures.meantBelow(ctx, task, err)
 	}
 	if err == nil {
@@ -182,7 +182,7 @@ func maskMetric(value any, mask func(string) string) any {
 // attempted records the end of an attempt and continues with the workstream: its gates,
 // its verification, a retry or the next run.
 func (n *node) attempted(r performed) {
-	n.l.reportLeftovers(n.ws.Name, r.result.Leftovers)
+	n.loop.reportLeftovers(n.ws.Name, r.result.Leftovers)
 	var work state.Work
 	if r.failure == nil {
 		work = n.work(r)
@@ -192,7 +192,7 @@ func (n *node) attempted(r performed) {
 	case r.failure == nil:
 		n.succeeded(work, r.leftOut)
 	case n.ws.Effect == pipeline.Once && r.began:
-		n.l.rec.Add(nil, state.WorkstreamUncertain{Workstream: n.ws.Name, Error: *r.failure})
+		n.loop.recorder.Add(nil, state.WorkstreamUncertain{Workstream: n.ws.Name, Error: *r.failure})
 		n.resolveUncertain()
 	case r.result.Outcome == Cancelled:
 		n.interrupt()
@@ -203,7 +203,7 @@ func (n *node) attempted(r performed) {
 
 // work returns the record of a successful attempt, with sensitive values masked.
 func (n *node) work(r performed) state.Work {
-	l := n.l
+	l := n.loop
 	work := state.Work{
 		Attempt: n.attempt, DurationMS: r.result.Ended.Sub(r.result.Started).Milliseconds(), Digest: n.digest,
 		Metrics: r.outputs.metrics, Artifacts: r.artifacts, Cached: r.cached,
@@ -232,7 +232,7 @@ func (n *node) unrecordable(work state.Work) *state.Failure {
 	if err == nil {
 		return nil
 	}
-	log := n.l.o.Store.Layout().LogPath(n.l.p.ID, n.ws.Name, n.attempt)
+	log := n.loop.o.Store.Layout().LogPath(n.loop.pipeline.ID, n.ws.Name, n.attempt)
 	return &state.Failure{
 		Workstream: n.ws.Name, Outcome: "result", Log: state.Text(filepath.Base(log)),
 		Message: state.Text("record its outputs and its list of artifacts: " + err.Error()),
@@ -240,23 +240,23 @@ func (n *node) unrecordable(work state.Work) *state.Failure {
 }
 
 func (n *node) succeeded(work state.Work, leftOut []string) {
-	l := n.l
+	l := n.loop
 	for _, path := range leftOut {
 		l.warn(fmt.Sprintf("%s looks sensitive: its digest is on record, its bytes are not kept", path))
 	}
 	delete(l.facts.Conflicts, n.ws.Name)
-	l.recordedFiles.make(n.ws, l.sv.Extend(n.ws.ArtifactPatterns), work.Artifacts)
+	l.recordedFiles.make(n.ws, l.surveyor.Extend(n.ws.ArtifactPatterns), work.Artifacts)
 	if len(n.ws.Gates) == 0 {
 		n.complete(state.WorkstreamCompleted{Workstream: n.ws.Name, Work: &work})
 		return
 	}
-	l.rec.Add(nil, state.WorkstreamSucceeded{Workstream: n.ws.Name, Work: work})
+	l.recorder.Add(nil, state.WorkstreamSucceeded{Workstream: n.ws.Name, Work: work})
 	n.judge()
 }
 
 // task returns the task of the workstream's current attempt.
 func (n *node) task(inv pipeline.Invocation) Task {
-	l := n.l
+	l := n.loop
 	t := l.task(n.ws.Name, n.attempt, inv)
 	t.Timeout = n.ws.Timeout
 	if n.attempt == 1 { // before a later attempt, the user may have fixed why an earlier one failed
@@ -265,7 +265,7 @@ func (n *node) task(inv pipeline.Invocation) Task {
 	t.Env["RUNNER_PHASE"] = n.ws.Phase.Name
 	t.Env["RUNNER_WORKSTREAM"] = n.ws.Name
 	t.Env["RUNNER_ATTEMPT"] = strconv.Itoa(n.attempt)
-	t.Env["RUNNER_OUTPUT"] = l.o.Store.Layout().OutputPath(l.p.ID, n.ws.Name, n.attempt)
-	t.Env["RUNNER_IDEMPOTENCY_KEY"] = plan.IdempotencyKey(l.x.State().Session, n.ws, n.digest)
+	t.Env["RUNNER_OUTPUT"] = l.o.Store.Layout().OutputPath(l.pipeline.ID, n.ws.Name, n.attempt)
+	t.Env["RUNNER_IDEMPOTENCY_KEY"] = plan.IdempotencyKey(l.session.State().Session, n.ws, n.digest)
 	return t
 }

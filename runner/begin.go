@@ -17,36 +17,36 @@ import (
 
 // opening starts or resumes a session.
 type opening struct {
-	l    *loop
+	loop *loop
 	plan *plan.Plan
 
-	previous    *state.State // of the session that is resumed, nil for a new one
-	predecessor *state.State // of the complete session from which a new one begins, nil for none
-	owed        bool         // the last run could not make its last checkpoint
-	unseen      bool         // the last run ended without a capture
+	previous       *state.State // of the session that is resumed, nil for a new one
+	predecessor    *state.State // of the complete session from which a new one begins, nil for none
+	owesCheckpoint bool         // the last run could not make its last checkpoint
+	unseen         bool         // the last run ended without a capture
 }
 
 // begin starts or resumes the session, and calls the views' Begin once that is durable.
 func (l *loop) begin(planned *plan.Plan) error {
-	op := &opening{l: l, plan: planned, previous: l.previous(), predecessor: l.o.predecessor(l.x.State())}
-	op.owed = op.previous != nil && op.previous.OwesCheckpoint()
+	op := &opening{loop: l, plan: planned, previous: l.previous(), predecessor: l.o.predecessor(l.session.State())}
+	op.owesCheckpoint = op.previous != nil && op.previous.OwesCheckpoint()
 	op.unseen = op.previous.EndedUncaptured()
 	before, err := op.record()
 	if err != nil {
 		return err
 	}
-	l.reportEnded("", l.x.Orphans()) // in the new session, where one begins
-	l.pl.Begin(l.x.State(), planned, op.previous != nil)
-	l.captures.count(l.x.State())
+	l.reportEnded("", l.session.Orphans()) // in the new session, where one begins
+	l.planner.Begin(l.session.State(), planned, op.previous != nil)
+	l.captures.count(l.session.State())
 	l.carryOver(planned)
 	beginning := Beginning{
-		PRD: l.p.ID, Title: l.p.Title, Session: l.x.State().Session, Resumed: op.previous != nil || op.predecessor != nil || l.o.Imported != nil, Plan: planned, Parallel: l.o.Parallel,
+		PRD: l.pipeline.ID, Title: l.pipeline.Title, Session: l.session.State().Session, Resumed: op.previous != nil || op.predecessor != nil || l.o.Imported != nil, Plan: planned, Parallel: l.o.Parallel,
 	}
-	commits, err := l.x.Drain(l.ctx)
+	commits, err := l.session.Drain(l.ctx)
 	if err != nil {
 		return fmt.Errorf("begin the session: %w", err)
 	}
-	l.pl.BeganWith(l.x.State().Seq)
+	l.planner.BeganWith(l.session.State().Seq)
 	for _, v := range l.o.Views {
 		v.Begin(beginning)
 	}
@@ -56,7 +56,7 @@ func (l *loop) begin(planned *plan.Plan) error {
 	}
 	l.overwriting.tell()
 	for _, c := range slices.Concat(before, commits) {
-		l.rec.Deliver(c)
+		l.recorder.Deliver(c)
 	}
 	return op.checkpointFiles()
 }
@@ -83,7 +83,7 @@ func (op *opening) record() ([]state.Commit, error) {
 
 // checkpointFiles makes the checkpoint of the files as the run finds them.
 func (op *opening) checkpointFiles() error {
-	l := op.l
+	l := op.loop
 	switch {
 	case op.previous == nil:
 		l.captures.take(state.TriggerStart)
@@ -97,10 +97,10 @@ func (op *opening) checkpointFiles() error {
 	case l.overwriting.conflictEnded():
 		l.overwriting.endConflict()
 	default:
-		l.captures.takeFound(op.owed, op.unseen)
+		l.captures.takeFound(op.owesCheckpoint, op.unseen)
 	}
-	l.rec.WriteAll()
-	return l.rec.Err()
+	l.recorder.WriteAll()
+	return l.recorder.Err()
 }
 
 // goOn resumes the session. It first keeps the edited files that the run will overwrite,
@@ -110,7 +110,7 @@ func (op *opening) checkpointFiles() error {
 // artifacts are restored. goOn returns the durable commits, which the views get after
 // Begin.
 func (op *opening) goOn() ([]state.Commit, error) {
-	l, plan := op.l, op.plan
+	l, plan := op.loop, op.plan
 	before, err := op.checkpointLastStep()
 	if err != nil {
 		return nil, err
@@ -129,17 +129,17 @@ func (op *opening) goOn() ([]state.Commit, error) {
 	if !op.unseen {
 		op.resume()
 	}
-	l.rec.Add(nil, restored...)
+	l.recorder.Add(nil, restored...)
 	return append(before, kept...), nil
 }
 
 // restoreCarried restores artifacts in a session that began from a complete session. The
 // checkpoint of its start holds the files as Runner found them.
 func (op *opening) restoreCarried() error {
-	l, plan := op.l, op.plan
-	l.rec.WriteAll()
-	if l.rec.Err() != nil || l.status != running {
-		return l.rec.Err()
+	l, plan := op.loop, op.plan
+	l.recorder.WriteAll()
+	if l.recorder.Err() != nil || l.status != running {
+		return l.recorder.Err()
 	}
 	kept, err := l.overwriting.keep(plan)
 	var restored []state.Event
@@ -153,21 +153,21 @@ func (op *opening) restoreCarried() error {
 	}
 	l.overwriting.tell()
 	for _, c := range kept {
-		l.rec.Deliver(c)
+		l.recorder.Deliver(c)
 	}
-	l.rec.Add(nil, restored...)
+	l.recorder.Add(nil, restored...)
 	if l.overwriting.conflictEnded() {
 		l.overwriting.endConflict()
 	}
-	l.rec.WriteAll()
-	return l.rec.Err()
+	l.recorder.WriteAll()
+	return l.recorder.Err()
 }
 
 // showEnd calls the views' End for a run that could not continue.
 func (op *opening) showEnd() {
-	l := op.l
-	st := l.x.State()
-	e := Ending{Status: st.Status, Error: st.Error, Pause: st.Pause, Signal: l.cause.signal, Duration: l.o.Now().Sub(l.began)}
+	l := op.loop
+	st := l.session.State()
+	e := Ending{Status: st.Status, Error: st.Error, Pause: st.Pause, Signal: l.cause.signal, Duration: l.o.Now().Sub(l.beganAt)}
 	for _, v := range l.o.Views {
 		v.End(e)
 	}
@@ -189,32 +189,32 @@ func begun(st *state.State) bool {
 // be recorded as running for ever. If the run ended before it was recorded as started or
 // resumed, refused records nothing, so that the next run finds everything unchanged.
 func (op *opening) refused(err error) error {
-	l := op.l
+	l := op.loop
 	givenUp := errors.Is(err, record.ErrGivenUp)
 	if givenUp {
 		err = &InterruptedError{Signal: l.cause.signal}
 	}
 	switch {
-	case !l.x.State().WasKilled() || l.ran.IsZero():
+	case !l.session.State().WasKilled() || l.activeSince.IsZero():
 		return err
 	case givenUp:
-		l.rec.Add(nil, interrupted(l.cause.signal, true))
+		l.recorder.Add(nil, interrupted(l.cause.signal, true))
 	default:
-		l.rec.Add(nil, state.SessionFailed{Error: state.Failure{
+		l.recorder.Add(nil, state.SessionFailed{Error: state.Failure{
 			Workstream: "checkpoint", Outcome: "error", Message: state.Text(shortened(l.o.Mask(err.Error()))),
 		}})
 	}
-	if _, unrecorded := l.x.Drain(l.ctx); unrecorded != nil && !errors.Is(err, unrecorded) {
+	if _, unrecorded := l.session.Drain(l.ctx); unrecorded != nil && !errors.Is(err, unrecorded) {
 		return errors.Join(err, unrecorded)
 	}
 	return err
 }
 
 func (op *opening) start() error {
-	l := op.l
+	l := op.loop
 	e := state.SessionStarted{
-		FormatVersion: state.FormatVersion, Session: uuid.NewString(), PRD: l.p.ID, Title: l.p.Title, Type: l.p.Type,
-		Pipeline: l.o.pipelineRef(), Document: l.facts.Document, Git: l.git, Shape: plan.ShapeOf(l.p), Sensitive: secretVariables(l.p), Variables: l.o.given(),
+		FormatVersion: state.FormatVersion, Session: uuid.NewString(), PRD: l.pipeline.ID, Title: l.pipeline.Title, Type: l.pipeline.Type,
+		Pipeline: l.o.pipelineRef(), Document: l.facts.Document, Git: l.git, Shape: plan.ShapeOf(l.pipeline), Sensitive: secretVariables(l.pipeline), Variables: l.o.given(),
 		Acts: l.facts.Acts, Imported: l.o.Imported, By: l.o.By, Version: l.o.Version,
 	}
 	baseline, err := op.baseline()
@@ -225,8 +225,8 @@ func (op *opening) start() error {
 	if op.predecessor != nil {
 		e.From = op.predecessor.CarryOver()
 	}
-	l.ran = l.o.Now()
-	if err := l.x.Start(e); err != nil {
+	l.activeSince = l.o.Now()
+	if err := l.session.Start(e); err != nil {
 		return fmt.Errorf("start the session: %w", err)
 	}
 	return nil
@@ -246,14 +246,14 @@ func (o Options) given() map[string]string {
 // complete passes on the baseline with which it began. The history is searched only if
 // the session has neither.
 func (op *opening) baseline() (map[string]state.Metric, error) {
-	l := op.l
-	switch st := l.x.State(); {
+	l := op.loop
+	switch st := l.session.State(); {
 	case st != nil && st.Status == state.StatusComplete:
 		return st.Metrics, nil
 	case st != nil && st.Baseline != nil:
 		return st.Baseline, nil
 	}
-	last, unread, err := l.o.Store.LastComplete(l.p.ID)
+	last, unread, err := l.o.Store.LastComplete(l.pipeline.ID)
 	for _, at := range unread {
 		l.warn(fmt.Sprintf("metrics are not compared with those of the session in %s, which can't be read: %v", at.Dir, at.Err))
 	}
@@ -264,22 +264,22 @@ func (op *opening) baseline() (map[string]state.Metric, error) {
 }
 
 func (op *opening) resume() {
-	l := op.l
-	st := l.x.State()
+	l := op.loop
+	st := l.session.State()
 	e := state.SessionResumed{
-		Pipeline: l.o.pipelineRef(), Document: l.facts.Document, Git: l.git, Sensitive: secretVariables(l.p), Variables: l.o.given(), By: l.o.By, Version: l.o.Version,
+		Pipeline: l.o.pipelineRef(), Document: l.facts.Document, Git: l.git, Sensitive: secretVariables(l.pipeline), Variables: l.o.given(), By: l.o.By, Version: l.o.Version,
 	}
-	if st.Title != l.p.Title {
-		e.Title = l.p.Title
+	if st.Title != l.pipeline.Title {
+		e.Title = l.pipeline.Title
 	}
-	if !plan.SameShape(st, l.p) {
-		shape := plan.ShapeOf(l.p)
+	if !plan.SameShape(st, l.pipeline) {
+		shape := plan.ShapeOf(l.pipeline)
 		e.Shape = &shape
 	}
-	l.ran = l.o.Now()
-	l.rec.Add(nil, e)
+	l.activeSince = l.o.Now()
+	l.recorder.Add(nil, e)
 	if acts := st.UnknownActs(l.facts.Acts); len(acts) > 0 {
-		l.rec.Add(nil, state.ActsRemembered{Acts: acts})
+		l.recorder.Add(nil, state.ActsRemembered{Acts: acts})
 	}
 	op.endKilled()
 	op.recordRepeats()
@@ -298,20 +298,20 @@ func (op *opening) takeBackPlanned() {
 // endKilled records that gates and workstreams which a killed Runner left running have
 // ended, so that they are not recorded as running for ever.
 func (op *opening) endKilled() {
-	l := op.l
+	l := op.loop
 	var events []state.Event
 	void := func(gates []*pipeline.Gate) {
 		for _, g := range gates {
-			if l.x.State().Gate(g.Label()).Status == state.Running {
+			if l.session.State().Gate(g.Label()).Status == state.Running {
 				events = append(events, state.GateVoided{Gate: g.Label(), Reason: "its verdict was never recorded"})
 			}
 		}
 	}
-	for _, phase := range l.p.Phases {
+	for _, phase := range l.pipeline.Phases {
 		void(phase.Gates)
 		for _, ws := range phase.Workstreams {
 			void(ws.Gates)
-			rec := l.x.State().Workstream(ws.Name)
+			rec := l.session.State().Workstream(ws.Name)
 			switch {
 			case rec.Status != state.Running:
 			case ws.Effect == pipeline.Once:
@@ -324,21 +324,21 @@ func (op *opening) endKilled() {
 			}
 		}
 	}
-	l.rec.Add(nil, events...)
+	l.recorder.Add(nil, events...)
 }
 
 // takeBack records at once that the plan invalidates a result or a verdict. If the run is
 // killed, the next run no longer has a reason such as --invalidate.
 func (op *opening) takeBack(s plan.Step) {
-	l := op.l
+	l := op.loop
 	switch {
 	case s.Kind == plan.WorkstreamStep && (s.Decision == plan.Rerun || s.Decision == plan.Cached):
-		if w := l.x.State().Workstream(s.Name); w != nil && w.Status != state.Pending {
-			l.rec.Add(nil, state.WorkstreamInvalidated{Workstream: s.Name, Reason: s.Reason})
+		if w := l.session.State().Workstream(s.Name); w != nil && w.Status != state.Pending {
+			l.recorder.Add(nil, state.WorkstreamInvalidated{Workstream: s.Name, Reason: s.Reason})
 		}
 	case s.Kind == plan.GateStep && s.Decision == plan.Judge:
-		if g := l.x.State().Gate(s.Name); g != nil && g.Status == state.Passed {
-			l.rec.Add(nil, state.GateVoided{Gate: s.Name, Reason: s.Reason})
+		if g := l.session.State().Gate(s.Name); g != nil && g.Status == state.Passed {
+			l.recorder.Add(nil, state.GateVoided{Gate: s.Name, Reason: s.Reason})
 		}
 	}
 }
@@ -354,7 +354,7 @@ func (op *opening) recordRepeats() {
 	for _, phase := range op.plan.Phases {
 		for _, s := range phase.Steps {
 			if s.Kind == plan.WorkstreamStep && s.Repeats {
-				op.l.rec.Add(nil, state.WorkstreamResolved{Workstream: s.Name, Resolution: state.ResolvedRerun, By: op.l.o.By, Reason: plan.RepeatReason})
+				op.loop.recorder.Add(nil, state.WorkstreamResolved{Workstream: s.Name, Resolution: state.ResolvedRerun, By: op.loop.o.By, Reason: plan.RepeatReason})
 			}
 		}
 	}

@@ -52,14 +52,14 @@ func Build(ctx context.Context, o Options) (Ending, error) {
 func newLoop(ctx context.Context, o Options, w *workspace.Workspace) *loop {
 	events := make(chan func(), 256)
 	l := &loop{
-		o: o, p: o.Pipeline, x: o.Session, sv: o.surveyor(w), files: w, facts: plan.NewFacts(o.Session.State()), began: o.Now(),
+		o: o, pipeline: o.Pipeline, session: o.Session, surveyor: o.surveyor(w), files: w, facts: plan.NewFacts(o.Session.State()), beganAt: o.Now(),
 		ctx: context.WithoutCancel(ctx), stop: ctx.Done(),
 		events: events, slots: schedule.New(o.Parallel, func(f func()) { events <- f }), asked: make(map[string]*question),
 		failures: failures{o: o, files: w, finder: sync.OnceValue(findings.New)}, recordedFiles: newRecordedFiles(), toldLinks: make(map[string]bool),
 	}
-	l.captures.l, l.overwriting.l, l.cause.l = l, l, l
+	l.captures.loop, l.overwriting.loop, l.cause.loop = l, l, l
 	l.grace, l.hurry = context.WithCancel(l.ctx)
-	l.rec = record.New(l.ctx, l.x, record.Run{
+	l.recorder = record.New(l.ctx, l.session, record.Run{
 		Slots: l.slots, Show: l.show, Warn: l.warn, Broken: func() { l.halt(stopBroken) },
 		Unwritten: func(err error) { l.cause.unwritten = err; l.halt(stopPause) },
 		Decide:    l.decideUnwritten, Wait: l.pauseFor,
@@ -70,25 +70,25 @@ func newLoop(ctx context.Context, o Options, w *workspace.Workspace) *loop {
 // betweenPhases makes the checkpoint before the next phase. It reports whether the run may
 // continue.
 func (l *loop) betweenPhases(phase *pipeline.Phase) bool {
-	if l.status != running || l.rec.Err() != nil {
+	if l.status != running || l.recorder.Err() != nil {
 		return false
 	}
-	if l.phase.passed && phase.Number < len(l.p.Phases) {
+	if l.phase.passed && phase.Number < len(l.pipeline.Phases) {
 		l.captures.take(state.TriggerPhaseTransition)
 		l.readGit() // a capture may be a commit
 		l.checkpoint(state.TriggerPhaseTransition, "")
-		l.rec.WriteAll()
+		l.recorder.WriteAll()
 	}
-	return l.rec.Err() == nil && l.status == running
+	return l.recorder.Err() == nil && l.status == running
 }
 
 // limitTime ends the run when the session's time is up. Only time in which the session was
 // running counts.
 func (l *loop) limitTime() (stop func()) {
-	if l.p.Timeout <= 0 {
+	if l.pipeline.Timeout <= 0 {
 		return func() {}
 	}
-	left := l.p.Timeout - time.Duration(l.x.State().ActiveMS)*time.Millisecond
+	left := l.pipeline.Timeout - time.Duration(l.session.State().ActiveMS)*time.Millisecond
 	timer := time.AfterFunc(max(0, left), func() {
 		l.events <- func() {
 			if !l.over {

@@ -18,7 +18,7 @@ import (
 // a run can show what the workstream does with such a file. It may overwrite edits of files
 // that are recorded in this session, since the caller has decided about these edits before.
 func (n *node) takeCached(ctx context.Context, id string, recorded []state.Artifact, owners map[string]string) (performed, bool) {
-	l := n.l
+	l := n.loop
 	work, at, had := n.step.Result.Work, l.o.Now(), slices.Clone(recorded)
 	for _, r := range l.facts.EarlierRunsOf(n.ws) {
 		had = append(had, r.Work.Artifacts...)
@@ -38,7 +38,7 @@ func (n *node) takeCached(ctx context.Context, id string, recorded []state.Artif
 	removed, err := replace(ctx, l.files, id, had, work.Artifacts, mayLose)
 	var there []state.Artifact
 	if err == nil {
-		there, _, err = l.sv.KeepArtifacts(ctx, n.ws)
+		there, _, err = l.surveyor.KeepArtifacts(ctx, n.ws)
 	}
 	var changed *workspace.ChangedError
 	switch i := slices.IndexFunc(there, func(a state.Artifact) bool { return !isAmong(work.Artifacts, a) }); {

@@ -18,7 +18,7 @@ import (
 
 // captures captures the files of the workspace. It bounds what the captures of a session cost.
 type captures struct {
-	l *loop
+	loop *loop
 
 	made      int           // the number of captures of the session
 	took      time.Duration // the time that they took
@@ -69,14 +69,14 @@ func (c *captures) affordable(active time.Duration) bool {
 // which adds the checkpoints of the boundary. The measured time includes making these
 // checkpoints durable in a commit of their own.
 func (cs *captures) takeAtBoundary(checkpoints func()) {
-	l := cs.l
+	l := cs.loop
 	if !cs.mayTake() {
 		checkpoints()
 		return
 	}
 	defer cs.measure(l.o.Now)()
-	l.rec.Drain() // draining may start work
-	if !l.slots.Resting() || l.status != running || l.rec.Err() != nil {
+	l.recorder.Drain() // draining may start work
+	if !l.slots.Resting() || l.status != running || l.recorder.Err() != nil {
 		checkpoints()
 		return
 	}
@@ -85,17 +85,17 @@ func (cs *captures) takeAtBoundary(checkpoints func()) {
 		l.readGit()
 	}
 	checkpoints()
-	l.rec.Drain() // the next completion must not share a commit with these checkpoints
+	l.recorder.Drain() // the next completion must not share a commit with these checkpoints
 }
 
 // mayTake reports whether the files may be captured at a boundary: nothing runs, and no
 // retry is pending. The files that a failed attempt left belong to no complete workstream.
 func (cs *captures) mayTake() bool {
-	l := cs.l
-	if l.o.Capture != CaptureBoundary || !l.o.Store.Captures() || l.status != running || l.rec.Err() != nil || !l.slots.Resting() {
+	l := cs.loop
+	if l.o.Capture != CaptureBoundary || !l.o.Store.Captures() || l.status != running || l.recorder.Err() != nil || !l.slots.Resting() {
 		return false
 	}
-	active := time.Duration(l.x.State().ActiveMS)*time.Millisecond + l.o.Now().Sub(l.ran)
+	active := time.Duration(l.session.State().ActiveMS)*time.Millisecond + l.o.Now().Sub(l.activeSince)
 	return cs.affordable(active)
 }
 
@@ -103,20 +103,20 @@ func (cs *captures) mayTake() bool {
 // that nothing runs. A signal cancels a capture. The run then makes no further capture, and
 // a run that must end at once makes none either.
 func (cs *captures) take(t state.Trigger) {
-	if cs.l.o.Capture == CaptureOff {
+	if cs.loop.o.Capture == CaptureOff {
 		return
 	}
 	cs.takeBy(func(ctx context.Context, w *workspace.Workspace, patterns []string) (workspace.Captured, error) {
-		return cs.l.x.CaptureFor(ctx, w, patterns, t)
+		return cs.loop.session.CaptureFor(ctx, w, patterns, t)
 	})
 }
 
 // takeBy does what capture does, with the given method of the session.
 func (cs *captures) takeBy(capture func(context.Context, *workspace.Workspace, []string) (workspace.Captured, error)) {
-	l := cs.l
+	l := cs.loop
 	defer cs.measure(l.o.Now)()
-	l.rec.Drain() // the records of the captured files must be in the journal before the capture
-	if l.rec.Err() != nil || !l.o.Store.Captures() {
+	l.recorder.Drain() // the records of the captured files must be in the journal before the capture
+	if l.recorder.Err() != nil || !l.o.Store.Captures() {
 		return
 	}
 	if l.atOnce || cs.failed && l.cause.signal != "" {
@@ -124,7 +124,7 @@ func (cs *captures) takeBy(capture func(context.Context, *workspace.Workspace, [
 		return
 	}
 	givenUp := false
-	made := l.rec.Write(record.Part{
+	made := l.recorder.Write(record.Part{
 		Problem: "the workspace could not be captured", Done: "written",
 		Try: func() error {
 			var c workspace.Captured
@@ -137,14 +137,14 @@ func (cs *captures) takeBy(capture func(context.Context, *workspace.Workspace, [
 			return err
 		},
 	})
-	cs.failed = !made && (givenUp || !l.rec.Skips())
+	cs.failed = !made && (givenUp || !l.recorder.Skips())
 }
 
 // scope returns the patterns of files that a capture includes besides those that git tracks:
 // files that the pipeline names, and files that the configuration adds.
 func (cs *captures) scope() []string {
-	l := cs.l
-	patterns := slices.Concat(survey.Local(string(l.o.pipelineRef().Path), filepath.ToSlash(l.p.Document)), survey.Declared(l.p))
+	l := cs.loop
+	patterns := slices.Concat(survey.Local(string(l.o.pipelineRef().Path), filepath.ToSlash(l.pipeline.Document)), survey.Declared(l.pipeline))
 	slices.Sort(patterns)
 	return l.o.Store.Including(slices.Compact(patterns))
 }
@@ -152,7 +152,7 @@ func (cs *captures) scope() []string {
 // tellLeftOut warns once of the files that all captures leave out, and once of each file that
 // kept changing while a capture read it.
 func (cs *captures) tellLeftOut(c workspace.Captured) {
-	l := cs.l
+	l := cs.loop
 	unstable := slices.DeleteFunc(slices.Clone(c.Unstable), func(path string) bool { return slices.Contains(cs.toldUnstable, path) })
 	if len(unstable) > 0 {
 		cs.toldUnstable = append(cs.toldUnstable, unstable...)
@@ -175,13 +175,13 @@ func (cs *captures) tellLeftOut(c workspace.Captured) {
 // no checkpoint holds these files, takeFound makes one. It also replaces the capture
 // that the last run could not make.
 func (cs *captures) takeFound(uncaptured, unseen bool) {
-	l := cs.l
+	l := cs.loop
 	if l.o.Capture == CaptureOff {
 		return
 	}
-	before := l.x.State().Clone()
-	cs.takeBy(l.x.CaptureFound)
-	if l.rec.Err() != nil || cs.failed || l.x.State().CaptureIsHeld() {
+	before := l.session.State().Clone()
+	cs.takeBy(l.session.CaptureFound)
+	if l.recorder.Err() != nil || cs.failed || l.session.State().CaptureIsHeld() {
 		return
 	}
 	changed, first, known := cs.changedSince(before)
@@ -196,7 +196,7 @@ func (cs *captures) takeFound(uncaptured, unseen bool) {
 		reason = counted(first) + " captured for the first time"
 	case !uncaptured:
 		reason = foundChanged(changed, known, unseen)
-	case begun(l.x.State()):
+	case begun(l.session.State()):
 		trigger = state.TriggerPhaseTransition
 	}
 	l.checkpoint(trigger, reason)
@@ -206,12 +206,12 @@ func (cs *captures) takeFound(uncaptured, unseen bool) {
 // files are new only because that capture did not cover them. known is false if the files
 // of that capture are not known.
 func (cs *captures) changedSince(before *state.State) (n, first int, known bool) {
-	l := cs.l
+	l := cs.loop
 	was, known, err := checkpoint.FilesOf(l.ctx, l.files, before)
 	if err != nil || !known {
 		return 0, 0, false
 	}
-	now := l.x.State()
+	now := l.session.State()
 	is, _, err := checkpoint.FilesOf(l.ctx, l.files, now)
 	if err != nil {
 		return 0, 0, false

@@ -11,7 +11,7 @@ import (
 // checkpoint adds a checkpoint to the next commit, if the policy asks for a checkpoint on
 // this trigger.
 func (l *loop) checkpoint(t state.Trigger, reason string) {
-	l.x.Checkpoint(t, reason, l.git)
+	l.session.Checkpoint(t, reason, l.git)
 }
 
 // readGit reads the branch and commit of git for the next checkpoints.
@@ -36,8 +36,8 @@ func (l *loop) readGit() {
 // checkpoints hold the files of the last capture before the kill, with the artifacts of
 // the step, and never files that were edited since. It returns the durable commits.
 func (op *opening) checkpointLastStep() ([]state.Commit, error) {
-	l := op.l
-	st := l.x.State()
+	l := op.loop
+	st := l.session.State()
 	last := st.LastStep
 	made := func(ref *state.CheckpointRef) bool { return ref.StepSeq == last.Seq }
 	if !st.WasKilled() || last.Step == 0 || last.Later || slices.ContainsFunc(st.Checkpoints, made) {
@@ -47,11 +47,11 @@ func (op *opening) checkpointLastStep() ([]state.Commit, error) {
 	if n := len(st.Checkpoints); n > 0 && st.Checkpoints[n-1].Git != nil {
 		git = st.Checkpoints[n-1].Git // the commit at which the killed run was
 	}
-	l.x.Checkpoint(state.TriggerWorkstreamComplete, "the runner was killed before it was made", git)
+	l.session.Checkpoint(state.TriggerWorkstreamComplete, "the runner was killed before it was made", git)
 	if w := st.Workstream(st.StepName()); w != nil && w.Phase() != nil && batchDone(w.Phase(), w.Batch) {
-		l.x.Checkpoint(state.TriggerBatchComplete, fmt.Sprintf("batch %d", w.Batch), git)
+		l.session.Checkpoint(state.TriggerBatchComplete, fmt.Sprintf("batch %d", w.Batch), git)
 	}
-	return l.x.Drain(l.ctx) // the next events must not share a commit with these checkpoints
+	return l.session.Drain(l.ctx) // the next events must not share a commit with these checkpoints
 }
 
 // batchDone reports whether all workstreams of a batch are complete or skipped.

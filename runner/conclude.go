@@ -12,7 +12,7 @@ func (l *loop) conclude() (Ending, error) {
 		q.close()
 	}
 	l.over = true
-	if l.rec.Err() == nil {
+	if l.recorder.Err() == nil {
 		l.captures.take(trigger)
 		l.readGit() // a capture may be a commit
 		switch {
@@ -21,30 +21,30 @@ func (l *loop) conclude() (Ending, error) {
 		case completes(event) && l.cause.unwritten != nil:
 			event, trigger, hook = l.cause.pausedForCheckpoint()
 		}
-		l.rec.Add(nil, withHooks(l.p, timed(event, l.o.Now().Sub(l.ran)), hook)...)
+		l.recorder.Add(nil, withHooks(l.pipeline, timed(event, l.o.Now().Sub(l.activeSince)), hook)...)
 		l.checkpoint(trigger, "")
-		l.rec.WriteAll()
-		if completes(event) && l.rec.Err() == nil && l.cause.unwritten != nil {
+		l.recorder.WriteAll()
+		if completes(event) && l.recorder.Err() == nil && l.cause.unwritten != nil {
 			// All work is done. The session must not end yet, since the last checkpoint
 			// is not on disk.
 			event, _, hook = l.cause.pausedForCheckpoint()
-			l.rec.Add(nil, withHooks(l.p, event, hook)...)
-			l.rec.Drain()
+			l.recorder.Add(nil, withHooks(l.pipeline, event, hook)...)
+			l.recorder.Drain()
 		}
 	}
-	st := l.x.State()
+	st := l.session.State()
 	e := Ending{
 		Status: st.Status, Error: st.Error, Failed: l.cause.failures, Pause: st.Pause, Signal: l.cause.signal,
-		Duration: l.o.Now().Sub(l.began), Unwritten: l.rec.Unwritten(),
+		Duration: l.o.Now().Sub(l.beganAt), Unwritten: l.recorder.Unwritten(),
 	}
-	if l.rec.Err() == nil && !l.atOnce {
+	if l.recorder.Err() == nil && !l.atOnce {
 		l.runHooks()
 	}
 	for _, v := range l.o.Views {
 		v.End(e)
 	}
-	if l.rec.Err() != nil {
-		return e, fmt.Errorf("record the session: %w", l.rec.Err())
+	if l.recorder.Err() != nil {
+		return e, fmt.Errorf("record the session: %w", l.recorder.Err())
 	}
 	return e, nil
 }

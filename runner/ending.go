@@ -15,7 +15,7 @@ import (
 
 // ending holds the reasons for which the run ends.
 type ending struct {
-	l *loop
+	loop *loop
 
 	failures  []state.Failure
 	reviews   []string // gates that passed and wait for review
@@ -33,14 +33,14 @@ type ending struct {
 // checkpoint and the event of the hooks. A session is complete only if everything passed or
 // was skipped.
 func (en *ending) event() (state.Event, state.Trigger, pipeline.HookEvent) {
-	l := en.l
+	l := en.loop
 	switch {
 	case en.signal != "":
 		return interrupted(en.signal, l.captures.failed), state.TriggerUserInterrupt, pipeline.HookInterrupted
 	case len(en.failures) > 0:
 		return state.SessionFailed{Error: en.failures[0]}, state.TriggerFailure, pipeline.HookFailed
 	case l.status == stopTimeout:
-		return paused(state.PauseTimeout, "the session has run for its timeout of "+l.p.Timeout.String()+"; raise it in the pipeline to go on", nil),
+		return paused(state.PauseTimeout, "the session has run for its timeout of "+l.pipeline.Timeout.String()+"; raise it in the pipeline to go on", nil),
 			state.TriggerSessionEnd, pipeline.HookPaused
 	case len(en.uncertain) > 0:
 		e := paused(state.PauseUncertain, en.describeUncertain(), nil)
@@ -122,8 +122,8 @@ const noHook pipeline.HookEvent = ""
 // chosenDone reports whether all workstreams that --only chose, and those that they need,
 // have passed or were skipped.
 func (en *ending) chosenDone() bool {
-	for name := range en.l.pl.Allowed() {
-		w := en.l.x.State().Workstream(name)
+	for name := range en.loop.planner.Allowed() {
+		w := en.loop.session.State().Workstream(name)
 		if w == nil || w.Status != state.Completed && w.Status != state.Skipped || !allPassed(w.Gates) {
 			return false
 		}
@@ -135,10 +135,10 @@ func (en *ending) chosenDone() bool {
 // records everything as done. The state alone is not enough: it may hold results of earlier
 // runs that a stopped run did not check.
 func (en *ending) everythingDone() bool {
-	if !en.l.through {
+	if !en.loop.through {
 		return false
 	}
-	for _, p := range en.l.x.State().Phases {
+	for _, p := range en.loop.session.State().Phases {
 		if p.Status != state.Completed && p.Status != state.Skipped {
 			return false
 		}
@@ -165,7 +165,7 @@ func allPassed(gates []*state.Gate) bool {
 
 // describeEdits returns a text that says which files were edited, and what the user can type.
 func (en *ending) describeEdits() string {
-	l := en.l
+	l := en.loop
 	var after []string
 	files := make(map[string][]string)
 	edited, restored := false, false
@@ -185,7 +185,7 @@ func (en *ending) describeEdits() string {
 	for i, what := range after {
 		texts[i] = text.Enumerate(files[what]) + " " + what
 	}
-	next := l.o.Command("build " + l.p.ID + " --resume")
+	next := l.o.Command("build " + l.pipeline.ID + " --resume")
 	text := strings.Join(texts, "; ") + ", while the run was under way; nothing more was started; "
 	switch {
 	case edited:
@@ -203,7 +203,7 @@ func (en *ending) describeEdits() string {
 func (en *ending) describeUncertain() string {
 	var unknown, texts []string
 	for _, name := range en.uncertain {
-		if f := en.l.x.State().Workstream(name).Error; f != nil && f.Outcome == state.OutcomeHappened {
+		if f := en.loop.session.State().Workstream(name).Error; f != nil && f.Outcome == state.OutcomeHappened {
 			texts = append(texts, name+": "+string(f.Message))
 			continue
 		}

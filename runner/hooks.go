@@ -27,13 +27,13 @@ func RunHooks(ctx context.Context, o Options) error {
 	defer done()
 	l := newLoop(ctx, o, w)
 	defer l.hurry()
-	l.pl = plan.New(l.p, l.x.State(), l.facts, "", &plan.Chosen{})
+	l.planner = plan.New(l.pipeline, l.session.State(), l.facts, "", &plan.Chosen{})
 	l.over = true
-	l.reportEnded("", l.x.Orphans())
+	l.reportEnded("", l.session.Orphans())
 	l.runHooks()
 	switch {
-	case l.rec.Err() != nil:
-		return fmt.Errorf("record the hooks of the session: %w", l.rec.Err())
+	case l.recorder.Err() != nil:
+		return fmt.Errorf("record the hooks of the session: %w", l.recorder.Err())
 	case l.cause.signal != "":
 		return &InterruptedError{Signal: l.cause.signal}
 	}
@@ -64,13 +64,13 @@ func withHooks(p *pipeline.Pipeline, end state.Event, event pipeline.HookEvent) 
 // change the result of the run. A signal cancels the running hook, and the remaining hooks
 // are not run.
 func (l *loop) runHooks() {
-	due := l.x.State().Hooks
+	due := l.session.State().Hooks
 	if due == nil {
 		return
 	}
 	event, before := pipeline.HookEvent(due.Event), l.cause.signal
-	hooks := hooksFor(l.p, event)
-	for n := due.Ended + 1; n <= due.Hooks && l.rec.Err() == nil; n++ {
+	hooks := hooksFor(l.pipeline, event)
+	for n := due.Ended + 1; n <= due.Hooks && l.recorder.Err() == nil; n++ {
 		var problem string
 		switch {
 		case l.cause.signal != before || l.atOnce:
@@ -83,19 +83,19 @@ func (l *loop) runHooks() {
 		if problem != "" {
 			l.warn(fmt.Sprintf("the %s hook failed: %s", event, problem))
 		}
-		l.rec.Add(nil, state.HookEnded{Event: due.Event, Hook: n, Error: state.Text(problem)})
-		l.rec.Drain()
+		l.recorder.Add(nil, state.HookEnded{Event: due.Event, Hook: n, Error: state.Text(problem)})
+		l.recorder.Drain()
 	}
 }
 
 // runHook runs a hook, the nth for its event. It returns the reason of a failure, "" after
 // success.
 func (l *loop) runHook(h *pipeline.Hook, n int) (problem string) {
-	inv, diags := h.Invocation(l.pl.Results(true, 0))
+	inv, diags := h.Invocation(l.planner.Results(true, 0))
 	if diags.HasErrors() {
 		return string(l.failures.ofExpression("", "", diags).Message)
 	}
-	task := l.task(fmt.Sprintf("hook.%s.%d", h.Event, n), l.x.State().Resumes+1, inv)
+	task := l.task(fmt.Sprintf("hook.%s.%d", h.Event, n), l.session.State().Resumes+1, inv)
 	task.Timeout = cmp.Or(h.Timeout, hookTimeout)
 	task.Env["RUNNER_STATUS"] = string(h.Event)
 	ended := false

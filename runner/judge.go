@@ -16,7 +16,7 @@ import (
 // gateRun is a gate that is being judged. It ends once, by calling then.
 type gateRun struct {
 	*pipeline.Gate
-	l *loop
+	loop *loop
 
 	verdict state.Verdict // the verdict to record, bound to the files and values that are judged
 	again   bool          // the files changed while they were judged, and are judged a second time
@@ -37,7 +37,7 @@ func (l *loop) judgeAll(gates []*pipeline.Gate, then func(passed bool)) {
 			then(false) // a stopped run starts no gates of a phase
 			return
 		}
-		g := &gateRun{Gate: gates[i], l: l}
+		g := &gateRun{Gate: gates[i], loop: l}
 		g.then = func(ok bool) {
 			passed = passed && ok
 			if !ok && !l.o.KeepGoing {
@@ -60,10 +60,10 @@ func (g *gateRun) judge() {
 // judged continues with a gate after its files were read. err says why they could not be.
 func (g *gateRun) judged(err error) {
 	switch {
-	case g.l.cut():
+	case g.loop.cut():
 		g.then(false)
 	case err != nil:
-		g.unjudgeable(state.Failure{Outcome: "error", Message: state.Text(g.l.o.Mask(err.Error()))})
+		g.unjudgeable(state.Failure{Outcome: "error", Message: state.Text(g.loop.o.Mask(err.Error()))})
 	default:
 		g.surveyed()
 	}
@@ -71,15 +71,15 @@ func (g *gateRun) judged(err error) {
 
 // survey reads the files that a gate judges.
 func (g *gateRun) survey(then func(error)) {
-	l := g.l
+	l := g.loop
 	l.slots.Urgent(func() {
 		if l.cut() {
 			then(nil)
 			return
 		}
-		found := plan.NewFacts(l.x.State())
+		found := plan.NewFacts(l.session.State())
 		l.spawn("survey "+g.Label(), gateSlot, func(within context.Context) func() {
-			err := l.sv.Gate(within, found, g.Gate)
+			err := l.surveyor.Gate(within, found, g.Gate)
 			return func() {
 				if err == nil {
 					l.facts.TakeJudged(g.Gate, found)
@@ -93,8 +93,8 @@ func (g *gateRun) survey(then func(error)) {
 // surveyed decides about a gate whose files have been read, and judges it if its verdict
 // can't be reused.
 func (g *gateRun) surveyed() {
-	l := g.l
-	step, diags := l.pl.Gate(g.Gate)
+	l := g.loop
+	step, diags := l.planner.Gate(g.Gate)
 	if diags.HasErrors() {
 		g.unjudgeable(l.failures.ofExpression("", "", diags))
 		return
@@ -105,7 +105,7 @@ func (g *gateRun) surveyed() {
 		g.reviewOr()
 		return
 	case plan.Skipped:
-		l.rec.Add(func() { g.then(true) }, state.GateSkipped{Gate: g.Label(), Reason: step.Reason})
+		l.recorder.Add(func() { g.then(true) }, state.GateSkipped{Gate: g.Label(), Reason: step.Reason})
 		return
 	case plan.Run, plan.Rerun, plan.Cached, plan.Judge:
 		if !g.asLeft() {
@@ -116,16 +116,16 @@ func (g *gateRun) surveyed() {
 		g.then(false)
 		return
 	}
-	g.verdict, diags = l.pl.Verdict(g.Gate)
+	g.verdict, diags = l.planner.Verdict(g.Gate)
 	if diags.HasErrors() {
 		g.unjudgeable(l.failures.ofExpression("", "", diags))
 		return
 	}
 	l.phase.enter()
-	if step.Decision == plan.Judge && l.x.State().Gate(g.Label()).Status == state.Passed { // the reason arose during the run, so the plan did not record it
-		l.rec.Add(nil, state.GateVoided{Gate: g.Label(), Reason: step.Reason})
+	if step.Decision == plan.Judge && l.session.State().Gate(g.Label()).Status == state.Passed { // the reason arose during the run, so the plan did not record it
+		l.recorder.Add(nil, state.GateVoided{Gate: g.Label(), Reason: step.Reason})
 	}
-	if g.Workstream != nil && l.pl.Excluded(g.Workstream) != "" { // the plan would have left the gate out, had it known the reason
+	if g.Workstream != nil && l.planner.Excluded(g.Workstream) != "" { // the plan would have left the gate out, had it known the reason
 		l.cause.excluded = true
 		g.then(false)
 		return
@@ -145,32 +145,32 @@ func (g *gateRun) surveyed() {
 // byCommand runs the gate's process, and checks afterwards that the judged files have
 // not changed. If they have, it judges once more.
 func (g *gateRun) byCommand() {
-	l := g.l
-	inv, diags := g.Invocation(l.pl.Results(true, 0))
+	l := g.loop
+	inv, diags := g.Invocation(l.planner.Results(true, 0))
 	if diags.HasErrors() {
 		g.unjudgeable(l.failures.ofExpression("", "", diags))
 		return
 	}
-	attempt := l.x.State().Gate(g.Label()).Attempts + 1
+	attempt := l.session.State().Gate(g.Label()).Attempts + 1
 	task := g.task(attempt, inv)
-	l.rec.Add(nil, state.GateStarted{Gate: g.Label(), Attempt: attempt})
-	after := plan.NewFacts(l.x.State())
+	l.recorder.Add(nil, state.GateStarted{Gate: g.Label(), Attempt: attempt})
+	after := plan.NewFacts(l.session.State())
 	l.spawn(task.ID, gateSlot, func(within context.Context) func() {
 		res, err := l.execute(within, task, &began{})
 		if err == nil && res.Succeeded() {
-			err = l.sv.Gate(within, after, g.Gate)
+			err = l.surveyor.Gate(within, after, g.Gate)
 		}
 		return func() {
 			l.reportLeftovers(ownerOf(g.Gate), res.Leftovers)
 			took := res.Ended.Sub(res.Started)
 			switch {
 			case res.Outcome == Cancelled || errors.Is(err, context.Canceled):
-				l.rec.Add(func() { g.then(false) }, state.GateVoided{Gate: g.Label(), Reason: "it was interrupted"})
+				l.recorder.Add(func() { g.then(false) }, state.GateVoided{Gate: g.Label(), Reason: "it was interrupted"})
 			case err != nil:
 				g.fail(nil, took, state.Failure{Outcome: "error", Message: state.Text(err.Error())})
 			case !res.Succeeded():
 				g.fail(nil, took, *l.failures.ofTask("", "", task, res))
-			case l.pl.StillJudged(g.Gate, g.verdict, after):
+			case l.planner.StillJudged(g.Gate, g.verdict, after):
 				g.pass(nil, took)
 			case !g.again:
 				g.again = true
@@ -186,9 +186,9 @@ func (g *gateRun) byCommand() {
 }
 
 func (g *gateRun) byCondition() {
-	l := g.l
+	l := g.loop
 	began := l.o.Now()
-	ok, message, diags := g.Condition(l.pl.Results(true, 0))
+	ok, message, diags := g.Condition(l.planner.Results(true, 0))
 	switch {
 	case diags.HasErrors():
 		g.unjudgeable(l.failures.ofExpression("", "", diags))
@@ -200,13 +200,13 @@ func (g *gateRun) byCondition() {
 }
 
 func (g *gateRun) byMetric() {
-	l := g.l
-	m, ok := plan.MetricOf(l.x.State(), l.p, g.Metric.Name)
+	l := g.loop
+	m, ok := plan.MetricOf(l.session.State(), l.pipeline, g.Metric.Name)
 	if !ok {
 		g.fail(nil, 0, g.inPipeline("metric", fmt.Sprintf("no workstream reported the metric %s", g.Metric.Name)))
 		return
 	}
-	base, hasBase := l.x.State().Baseline[g.Metric.Name]
+	base, hasBase := l.session.State().Baseline[g.Metric.Name]
 	if problem := plan.CheckMetric(*g.Metric, m.Value, base.Value, hasBase); problem != "" {
 		g.fail(m.Value, 0, g.inPipeline("metric", problem))
 		return
@@ -216,18 +216,18 @@ func (g *gateRun) byMetric() {
 
 // inPipeline returns a failure that points to the gate's lines in the pipeline.
 func (g *gateRun) inPipeline(outcome, message string) state.Failure {
-	l := g.l
+	l := g.loop
 	return state.Failure{
 		Outcome: outcome, Message: state.Text(l.o.Mask(message)),
-		File: state.Text(findings.Relative(l.p.Source, l.o.Workspace, "")), Line: g.Range.Start.Line,
+		File: state.Text(findings.Relative(l.pipeline.Source, l.o.Workspace, "")), Line: g.Range.Start.Line,
 	}
 }
 
 // pass records that a gate has passed, and waits for a review if one is required.
 func (g *gateRun) pass(value any, took time.Duration) {
-	l := g.l
+	l := g.loop
 	l.recordedFiles.pass(g.Label(), l.facts.Judging[g.Label()].Files)
-	l.rec.Add(nil, state.GatePassed{Verdict: g.verdict, Value: value, DurationMS: took.Milliseconds(), Review: g.mustReview()})
+	l.recorder.Add(nil, state.GatePassed{Verdict: g.verdict, Value: value, DurationMS: took.Milliseconds(), Review: g.mustReview()})
 	l.checkpoint(state.TriggerGatePassed, g.Label())
 	g.reviewOr()
 }
@@ -235,19 +235,19 @@ func (g *gateRun) pass(value any, took time.Duration) {
 // mustReview reports whether the session stops for review after the gate. It does if the gate
 // or an option says so, unless the user has already reviewed the same files.
 func (g *gateRun) mustReview() bool {
-	return (g.Pause || g.l.o.PauseAtGates) && g.l.x.State().Gate(g.Label()).Reviewed != g.verdict.Judged
+	return (g.Pause || g.loop.o.PauseAtGates) && g.loop.session.State().Gate(g.Label()).Reviewed != g.verdict.Judged
 }
 
 // fail records that a gate has failed.
 func (g *gateRun) fail(value any, took time.Duration, f state.Failure) {
 	f.Workstream, f.Gate = ownerOf(g.Gate), g.Label()
-	g.l.rec.Add(func() { g.then(false) }, state.GateFailed{Verdict: g.verdict, Value: value, DurationMS: took.Milliseconds(), Error: f})
-	g.l.fail(f)
+	g.loop.recorder.Add(func() { g.then(false) }, state.GateFailed{Verdict: g.verdict, Value: value, DurationMS: took.Milliseconds(), Error: f})
+	g.loop.fail(f)
 }
 
 // unjudgeable fails a gate that could not be judged at all.
 func (g *gateRun) unjudgeable(f state.Failure) {
-	g.l.phase.enter()
+	g.loop.phase.enter()
 	g.verdict = state.Verdict{Gate: g.Label()}
 	g.fail(nil, 0, f)
 }
@@ -262,7 +262,7 @@ func ownerOf(g *pipeline.Gate) string {
 }
 
 func (g *gateRun) task(attempt int, inv pipeline.Invocation) Task {
-	t := g.l.task(ownerOf(g.Gate)+"."+g.Name, attempt, inv)
+	t := g.loop.task(ownerOf(g.Gate)+"."+g.Name, attempt, inv)
 	t.Timeout = g.Timeout
 	t.Env["RUNNER_PHASE"] = g.Phase.Name
 	t.Env["RUNNER_GATE"] = g.Name
@@ -276,7 +276,7 @@ func (g *gateRun) task(attempt int, inv pipeline.Invocation) Task {
 // and as other gates judged them. If not, it stops the run. It forgets the gate's own earlier
 // verdict.
 func (g *gateRun) asLeft() bool {
-	l := g.l
+	l := g.loop
 	l.recordedFiles.void(g.Label())
 	judging := l.facts.Judging[g.Label()]
 	return !l.stopFor(l.recordedFiles.among(judging.Patterns, judging.Files, nil))
@@ -286,13 +286,13 @@ func (g *gateRun) asLeft() bool {
 // gate was judging them or asking about them. The gate judges the edited files, so they do
 // not count as edits of work that is done.
 func (g *gateRun) takeMended(then func(error)) {
-	l := g.l
+	l := g.loop
 	if g.Workstream == nil {
 		then(nil)
 		return
 	}
 	ws, now := g.Workstream, byPathOf(l.facts.Judging[g.Label()].Files)
-	artifacts := slices.Clone(l.x.State().Workstream(ws.Name).Artifacts)
+	artifacts := slices.Clone(l.session.State().Workstream(ws.Name).Artifacts)
 	var mended []state.Artifact
 	for i, a := range artifacts {
 		e, differs := l.recordedFiles.differs(string(a.Path), now[string(a.Path)])

@@ -13,7 +13,7 @@ import (
 // attemptFailed ends a failed attempt. It records the artifacts of other workstreams as the attempt
 // left them, so that the next attempt starts from these files, also in another run.
 func (n *node) attemptFailed(r performed) {
-	l := n.l
+	l := n.loop
 	shared := n.shared()
 	switch {
 	case len(shared) == 0:
@@ -22,7 +22,7 @@ func (n *node) attemptFailed(r performed) {
 		n.left = n.leftBefore()
 	default:
 		l.spawn("look at what is left by "+n.ws.Name, workstreamSlot, func(context.Context) func() {
-			left, err := l.sv.KeepLeft(l.grace, shared)
+			left, err := l.surveyor.KeepLeft(l.grace, shared)
 			return func() {
 				n.left = n.recordableLeft(left, err)
 				n.retryOrFail(*r.failure, r.result)
@@ -35,14 +35,14 @@ func (n *node) attemptFailed(r performed) {
 
 // shared returns the recorded artifacts of other workstreams that a workstream may write.
 func (n *node) shared() []state.Artifact {
-	l := n.l
-	patterns := l.sv.Extend(n.ws.ArtifactPatterns)
+	l := n.loop
+	patterns := l.surveyor.Extend(n.ws.ArtifactPatterns)
 	if len(patterns) == 0 {
 		return nil
 	}
-	st := l.x.State()
+	st := l.session.State()
 	var all []state.Artifact
-	for path, owner := range l.sv.Owners(st) {
+	for path, owner := range l.surveyor.Owners(st) {
 		if owner == n.ws.Name || !tree.MatchesAny(patterns, path) {
 			continue
 		}
@@ -62,13 +62,13 @@ func (n *node) recordableLeft(left []state.Artifact, err error) []state.Artifact
 	if err == nil {
 		return left
 	}
-	n.l.warn(fmt.Sprintf("a resume does not start from what attempt %d of %s left: %s", n.attempt, n.ws.Name, n.l.o.Mask(err.Error())))
+	n.loop.warn(fmt.Sprintf("a resume does not start from what attempt %d of %s left: %s", n.attempt, n.ws.Name, n.loop.o.Mask(err.Error())))
 	return n.leftBefore()
 }
 
 // leftBefore returns the files that are recorded as left by the last failed attempt.
 func (n *node) leftBefore() []state.Artifact {
-	if rec := n.l.x.State().Workstream(n.ws.Name); rec.Left != nil {
+	if rec := n.loop.session.State().Workstream(n.ws.Name); rec.Left != nil {
 		return rec.Left.Files
 	}
 	return nil

@@ -25,47 +25,50 @@ const inboxInterval = 100 * time.Millisecond
 //
 // Unfinished work is in exactly one of these places: slots holds work that waits for a
 // slot, has a slot or waits for a retry; asked holds questions that wait for the user;
-// rec holds functions that wait for the journal. A cycle ends when its goal is reached, or
-// when slots are empty, no function waits and no prompt is open. Code that removes an entry
-// must therefore end the workstream or gate that the entry belongs to.
+// recorder holds functions that wait for the journal. A cycle ends when its goal is reached,
+// or when slots are empty, no function waits and no prompt is open. Code that removes an
+// entry must therefore end the workstream or gate that the entry belongs to.
+//
+// The parts of a run have types of their own: opening starts or resumes the session, phaseRun
+// runs a phase, node a workstream of it, gateRun judges a gate, question asks the user, and
+// ending says why the run ends. Each reaches the loop by its field loop.
 type loop struct {
-	o     Options
-	p     *pipeline.Pipeline
-	x     *checkpoint.Session
-	rec   *record.Recorder
-	sv    *survey.Surveyor
-	files *workspace.Workspace
-	facts *plan.Facts
-	pl    *plan.Planner
-	began time.Time
-	ran   time.Time // when the session was started or resumed
-	git   *state.Git
+	o        Options
+	pipeline *pipeline.Pipeline
+	session  *checkpoint.Session
+	files    *workspace.Workspace
 
-	failures failures
+	facts    *plan.Facts
+	planner  *plan.Planner
+	surveyor *survey.Surveyor
+	git      *state.Git // the branch and commit for the next checkpoints
 
+	slots    *schedule.Scheduler  // starts work
+	asked    map[string]*question // by the label of the gate
+	recorder *record.Recorder     // makes events durable
+	events   chan func()          // reports of other goroutines
+
+	phase         *phaseRun
 	recordedFiles *recordedFiles
-
-	overwriting overwriting
+	captures      captures
+	overwriting   overwriting
+	failures      failures
+	cause         ending
 
 	ctx   context.Context    // parent of the tasks' contexts; tasks are cancelled through slots, never through ctx
 	grace context.Context    // for recording tasks that have ended; cancelled when the run must end at once
 	hurry context.CancelFunc // cancels grace
 	stop  <-chan struct{}    // closed when the caller cancels the run
 
-	phase  *phaseRun
-	slots  *schedule.Scheduler
-	asked  map[string]*question // by the label of the gate
-	events chan func()          // reports of other goroutines
-
-	status    stopReason
-	cause     ending
-	atOnce    bool            // a second signal came: tasks get no grace
-	dirty     bool            // something ran, so the plan may be out of date
-	inboxBad  bool            // the user was told that the inbox cannot be read
-	through   bool            // the last phase has ended
-	over      bool            // the end of the run is being recorded
-	captures  captures        // the number and cost of the session's captures
-	toldLinks map[string]bool // links out of the workspace about which the user was told
+	beganAt     time.Time
+	activeSince time.Time // when the session was started or resumed
+	status      stopReason
+	atOnce      bool            // a second signal came: tasks get no grace
+	dirty       bool            // something ran, so the plan may be out of date
+	through     bool            // the last phase has ended
+	over        bool            // the end of the run is being recorded
+	inboxBad    bool            // the user was told that the inbox cannot be read
+	toldLinks   map[string]bool // links out of the workspace about which the user was told
 }
 
 // stopReason is the reason for which the loop starts nothing new. A greater value is a
@@ -89,7 +92,7 @@ func (l *loop) cut() bool { return l.status >= stopTimeout }
 func (l *loop) cycle(finished func() bool) {
 	inbox := time.NewTicker(inboxInterval)
 	defer inbox.Stop()
-	for l.advance(finished) && (!l.rec.WriteDocument() || l.advance(finished)) {
+	for l.advance(finished) && (!l.recorder.WriteDocument() || l.advance(finished)) {
 		l.await(inbox.C)
 	}
 }
@@ -98,10 +101,10 @@ func (l *loop) cycle(finished func() bool) {
 // false when the cycle is over.
 func (l *loop) advance(finished func() bool) bool {
 	l.schedule()
-	if !l.rec.Waiting() && (finished() || l.idle()) || l.rec.Err() != nil && !l.slots.Busy() {
+	if !l.recorder.Waiting() && (finished() || l.idle()) || l.recorder.Err() != nil && !l.slots.Busy() {
 		return false
 	}
-	l.rec.Commit()
+	l.recorder.Commit()
 	return true
 }
 
@@ -110,10 +113,10 @@ func (l *loop) await(inbox <-chan time.Time) {
 	select {
 	case report := <-l.events:
 		report()
-	case ack := <-l.rec.Acks():
-		l.rec.Acknowledge(ack)
-	case <-l.rec.Window():
-		l.rec.Flush()
+	case ack := <-l.recorder.Acks():
+		l.recorder.Acknowledge(ack)
+	case <-l.recorder.Window():
+		l.recorder.Flush()
 	case signal := <-l.o.Interrupts:
 		l.interrupt(signal)
 	case <-inbox:
@@ -131,7 +134,7 @@ func (l *loop) idle() bool { return l.slots.Idle() && !l.prompting() }
 // cancelled, it calls all urgent functions, so that they end their workstream or gate.
 func (l *loop) schedule() {
 	l.slots.StartUrgent(l.cut)
-	l.slots.Start(func() bool { return l.status == running && l.phase.free() && !l.rec.Full() })
+	l.slots.Start(func() bool { return l.status == running && l.phase.free() && !l.recorder.Full() })
 	if l.status != running {
 		l.slots.Drop()
 	}
@@ -168,7 +171,7 @@ func (l *loop) spawn(id string, s slot, work func(within context.Context) func()
 	within, cancel := context.WithCancel(l.ctx)
 	phase := l.phase
 	if s == workstreamSlot {
-		phase.busy++
+		phase.busySlots++
 	}
 	l.slots.Take(id, cancel)
 	if l.cut() && !l.over {
@@ -180,7 +183,7 @@ func (l *loop) spawn(id string, s slot, work func(within context.Context) func()
 			cancel()
 			l.slots.Release(id)
 			if s == workstreamSlot {
-				phase.busy--
+				phase.busySlots--
 			}
 			then()
 			l.tellLinks()
@@ -190,7 +193,7 @@ func (l *loop) spawn(id string, s slot, work func(within context.Context) func()
 
 // tellLinks warns once of each link that leads out of the workspace.
 func (l *loop) tellLinks() {
-	if found := l.sv.LinksOut(l.toldLinks); len(found) > 0 {
+	if found := l.surveyor.LinksOut(l.toldLinks); len(found) > 0 {
 		l.warn(plan.LeadsOut(found))
 	}
 }

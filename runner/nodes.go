@@ -17,7 +17,7 @@ import (
 // node is a workstream of the current phase during a run. It ends once, through loop.end:
 // complete, skipped, failed, blocked or left for the next run.
 type node struct {
-	l          *loop
+	loop       *loop
 	ws         *pipeline.Workstream
 	waiting    int     // how many upstream workstreams of the phase are not ok
 	dependents []*node // of the same phase
@@ -33,15 +33,15 @@ type node struct {
 	looked bool             // partial work was checked for and taken back, which only its first attempt in a run does
 
 	ended bool
-	ok    bool // complete or skipped: its dependents may start
+	done  bool // complete or skipped: its dependents may start
 }
 
 // queue queues a workstream whose upstream is complete or skipped. A workstream that the
 // plan reuses ends at once while nothing has run; any other takes a slot, since its files
 // must be read again.
 func (n *node) queue() {
-	l := n.l
-	if step, ok := l.pl.Step(n.ws.Name); ok && !l.dirty && step.Decision == plan.Reuse && len(step.Restores) == 0 {
+	l := n.loop
+	if step, ok := l.planner.Step(n.ws.Name); ok && !l.dirty && step.Decision == plan.Reuse && len(step.Restores) == 0 {
 		l.phase.done(n.ws, false)
 		n.end(true)
 		return
@@ -62,9 +62,9 @@ func (n *node) end(ok bool) {
 	if n.ended {
 		return
 	}
-	n.ended, n.ok = true, ok
+	n.ended, n.done = true, ok
 	n.forget()
-	n.l.phase.open--
+	n.loop.phase.openNodes--
 	for _, d := range n.dependents {
 		if !ok {
 			d.block(n.ws.Name)
@@ -90,26 +90,26 @@ func (n *node) skipped() bool { return n.step != nil && n.step.Decision == plan.
 // block ends a workstream that can't run because an upstream workstream is not ok, and all
 // that depend on it.
 func (n *node) block(on string) {
-	n.l.pl.Set(plan.Step{Kind: plan.WorkstreamStep, Name: n.ws.Name, Decision: plan.Blocked, On: []string{on}})
+	n.loop.planner.Set(plan.Step{Kind: plan.WorkstreamStep, Name: n.ws.Name, Decision: plan.Blocked, On: []string{on}})
 	n.end(false)
 }
 
 // consider reads the files that concern a workstream, if there are any, and then decides
 // about it.
 func (n *node) consider() {
-	l := n.l
-	rec := l.x.State().Workstream(n.ws.Name)
-	overwrites := l.recordedFiles.under(l.sv.Extend(n.ws.ArtifactPatterns))
+	l := n.loop
+	rec := l.session.State().Workstream(n.ws.Name)
+	overwrites := l.recordedFiles.under(l.surveyor.Extend(n.ws.ArtifactPatterns))
 	if len(n.ws.Inputs) == 0 && (len(rec.Artifacts) == 0 || rec.Status == state.Pending) && !overwrites {
 		n.decided()
 		return
 	}
 	snapshot := *rec
-	found := plan.NewFacts(l.x.State())
+	found := plan.NewFacts(l.session.State())
 	l.spawn("survey "+n.ws.Name, workstreamSlot, func(within context.Context) func() {
-		err := l.sv.Workstream(within, found, n.ws, &snapshot)
+		err := l.surveyor.Workstream(within, found, n.ws, &snapshot)
 		if err == nil && overwrites {
-			err = l.sv.GatherUnder(within, found, n.ws)
+			err = l.surveyor.GatherUnder(within, found, n.ws)
 		}
 		return func() {
 			switch {
@@ -127,11 +127,11 @@ func (n *node) consider() {
 
 // decided asks the planner for a decision about a workstream, and carries it out.
 func (n *node) decided() {
-	l := n.l
-	enabled, diags := n.ws.Enabled(l.pl.Results(n.ws.NeedsResults(), 0))
+	l := n.loop
+	enabled, diags := n.ws.Enabled(l.planner.Results(n.ws.NeedsResults(), 0))
 	var e plan.When
 	e.Judge("its when", enabled, diags)
-	step, diags := l.pl.Workstream(n.ws, e)
+	step, diags := l.planner.Workstream(n.ws, e)
 	n.step = &step
 	if diags = append(e.Diags, diags...); diags.HasErrors() {
 		n.unevaluated(diags)
@@ -156,21 +156,21 @@ func (n *node) decided() {
 		n.startAttempt()
 	case plan.Uncertain:
 		l.phase.enter()
-		if rec := l.x.State().Workstream(n.ws.Name); rec.Status != state.Uncertain {
+		if rec := l.session.State().Workstream(n.ws.Name); rec.Status != state.Uncertain {
 			e := state.WorkstreamUncertain{Workstream: n.ws.Name, Error: state.Failure{
 				Workstream: n.ws.Name, Outcome: "unknown", Message: n.step.Reason,
 			}}
 			if n.step.Happened != nil || rec.Done() {
 				e.Error.Outcome = state.OutcomeHappened
 			}
-			if of := l.pl.Formerly(n.ws, rec); of != nil {
+			if of := l.planner.Formerly(n.ws, rec); of != nil {
 				e.SameAs = of.Name
 			}
-			l.rec.Add(nil, e)
+			l.recorder.Add(nil, e)
 		}
 		n.resolveUncertain()
 	case plan.Blocked, plan.Depends:
-		l.cause.excluded = l.cause.excluded || l.pl.Excluded(n.ws) != ""
+		l.cause.excluded = l.cause.excluded || l.planner.Excluded(n.ws) != ""
 		n.end(false)
 	}
 }
@@ -179,12 +179,12 @@ func (n *node) decided() {
 // workstream stays complete if the expression only says whether it is enabled, and an
 // uncertain one stays uncertain.
 func (n *node) unevaluated(diags hcl.Diagnostics) {
-	l := n.l
+	l := n.loop
 	f := l.failures.ofExpression(n.ws.Name, "", diags)
-	rec := l.x.State().Workstream(n.ws.Name)
+	rec := l.session.State().Workstream(n.ws.Name)
 	switch {
 	case n.step.Decision == plan.Blocked: // the selection leaves it out
-		l.cause.excluded = l.cause.excluded || l.pl.Excluded(n.ws) != ""
+		l.cause.excluded = l.cause.excluded || l.planner.Excluded(n.ws) != ""
 		n.end(false)
 	case rec.Status == state.Uncertain:
 		l.warn(n.ws.Name + ": " + string(f.Message))
@@ -198,26 +198,26 @@ func (n *node) unevaluated(diags hcl.Diagnostics) {
 }
 
 func (n *node) skip() {
-	l := n.l
-	if rec := l.x.State().Workstream(n.ws.Name); !rec.AllSkipped() {
+	l := n.loop
+	if rec := l.session.State().Workstream(n.ws.Name); !rec.AllSkipped() {
 		l.phase.enter()
 		l.recordedFiles.release(rec)
-		l.rec.Add(nil, state.WorkstreamSkipped{Workstream: n.ws.Name, Reason: n.step.Reason})
+		l.recorder.Add(nil, state.WorkstreamSkipped{Workstream: n.ws.Name, Reason: n.step.Reason})
 	}
 	l.phase.done(n.ws, false)
-	l.rec.Add(func() { n.end(true) })
+	l.recorder.Add(func() { n.end(true) })
 }
 
 // keep continues with a workstream that is done: it restores artifacts, records edits, and
 // has the gates judged that need a verdict.
 func (n *node) keep() {
-	l := n.l
-	rec := l.x.State().Workstream(n.ws.Name)
+	l := n.loop
+	rec := l.session.State().Workstream(n.ws.Name)
 	switch changed := l.facts.Conflicts[n.ws.Name]; {
 	case len(n.step.Restores) > 0:
 		n.restoreThen(n.keep)
 		return
-	case len(l.pl.Undecided(*n.step)) > 0: // the edit was made after the plan, so no decision about it exists
+	case len(l.planner.Undecided(*n.step)) > 0: // the edit was made after the plan, so no decision about it exists
 		l.stopFor(conflicting(n.ws.Name, plan.Edited(changed)))
 		n.end(false)
 		return
@@ -234,7 +234,7 @@ func (n *node) keep() {
 // takeEdits keeps the bytes of edited artifacts and records them as the workstream's
 // artifacts.
 func (n *node) takeEdits(changed []plan.Conflict) {
-	l := n.l
+	l := n.loop
 	current, partial := l.facts.Current[n.ws.Name], recordedOf(l.facts.Partial[n.ws.Name])
 	l.spawn("survey "+n.ws.Name, workstreamSlot, func(within context.Context) func() {
 		err := hold(within, l.files, current)
@@ -260,17 +260,17 @@ func (n *node) takeEdits(changed []plan.Conflict) {
 
 // recordEdited records artifacts as they are now.
 func (l *loop) recordEdited(ws *pipeline.Workstream, artifacts []state.Artifact, edited []state.Text) {
-	l.recordedFiles.make(ws, l.sv.Extend(ws.ArtifactPatterns), artifacts)
-	l.rec.Add(nil, state.WorkstreamEdited{Workstream: ws.Name, Artifacts: artifacts, Edited: edited})
+	l.recordedFiles.make(ws, l.surveyor.Extend(ws.ArtifactPatterns), artifacts)
+	l.recorder.Add(nil, state.WorkstreamEdited{Workstream: ws.Name, Artifacts: artifacts, Edited: edited})
 	delete(l.facts.Conflicts, ws.Name)
 }
 
 // adopt records the artifacts of a workstream whose work is done and whose artifacts are
 // not on record.
 func (n *node) adopt() {
-	l := n.l
+	l := n.loop
 	l.spawn("survey "+n.ws.Name, workstreamSlot, func(within context.Context) func() {
-		artifacts, _, err := l.sv.KeepArtifacts(within, n.ws)
+		artifacts, _, err := l.surveyor.KeepArtifacts(within, n.ws)
 		return func() {
 			switch {
 			case l.cut():
@@ -288,17 +288,17 @@ func (n *node) adopt() {
 
 // judge judges the gates of a workstream whose work is done, and completes it.
 func (n *node) judge() {
-	l := n.l
-	l.pl.Mark(n.ws.Name, plan.Judge)
+	l := n.loop
+	l.planner.Mark(n.ws.Name, plan.Judge)
 	l.judgeAll(n.ws.Gates, func(passed bool) {
 		if !passed {
 			n.end(false)
 			return
 		}
-		if rec := l.x.State().Workstream(n.ws.Name); rec.Status == state.Completed {
-			l.pl.Mark(n.ws.Name, plan.Reuse)
+		if rec := l.session.State().Workstream(n.ws.Name); rec.Status == state.Completed {
+			l.planner.Mark(n.ws.Name, plan.Reuse)
 			l.phase.done(n.ws, false)
-			l.rec.Add(func() { n.end(true) }) // once the verdicts are durable
+			l.recorder.Add(func() { n.end(true) }) // once the verdicts are durable
 			return
 		}
 		l.phase.enter()
@@ -309,34 +309,34 @@ func (n *node) judge() {
 // complete records that a workstream is complete, and makes the checkpoints that are due
 // then.
 func (n *node) complete(e state.WorkstreamCompleted) {
-	l := n.l
-	l.pl.Mark(n.ws.Name, plan.Reuse)
-	l.rec.Add(nil, e)
+	l := n.loop
+	l.planner.Mark(n.ws.Name, plan.Reuse)
+	l.recorder.Add(nil, e)
 	l.captures.takeAtBoundary(func() {
 		l.checkpoint(state.TriggerWorkstreamComplete, "")
 		l.phase.done(n.ws, true)
 	})
-	l.rec.Add(func() { n.end(true) })
+	l.recorder.Add(func() { n.end(true) })
 }
 
 // fail ends a workstream with a failure. A once step whose work is done becomes
 // uncertain instead: a failed workstream would run again, and only the user may decide
 // that for a once step.
 func (n *node) fail(f state.Failure) {
-	l := n.l
+	l := n.loop
 	l.phase.enter()
-	if n.ws.Effect == pipeline.Once && l.x.State().Workstream(n.ws.Name).Done() {
-		l.rec.Add(nil, state.WorkstreamUncertain{Workstream: n.ws.Name, Error: f})
+	if n.ws.Effect == pipeline.Once && l.session.State().Workstream(n.ws.Name).Done() {
+		l.recorder.Add(nil, state.WorkstreamUncertain{Workstream: n.ws.Name, Error: f})
 		n.leaveUncertain()
 		return
 	}
-	l.rec.Add(func() { n.end(false) }, state.WorkstreamFailed{Workstream: n.ws.Name, Error: f, Left: n.left})
+	l.recorder.Add(func() { n.end(false) }, state.WorkstreamFailed{Workstream: n.ws.Name, Error: f, Left: n.left})
 	l.fail(f)
 }
 
 // interrupt leaves a workstream for the next run.
 func (n *node) interrupt() {
-	n.l.rec.Add(func() { n.end(false) }, state.WorkstreamInterrupted{Workstream: n.ws.Name, Attempt: n.attempt})
+	n.loop.recorder.Add(func() { n.end(false) }, state.WorkstreamInterrupted{Workstream: n.ws.Name, Attempt: n.attempt})
 }
 
 // fail records a failure for the end of the run, and has nothing new start unless the run

@@ -15,7 +15,7 @@ import (
 // overwriting holds the files that a run is about to overwrite although the user may have
 // edited them.
 type overwriting struct {
-	l *loop
+	loop *loop
 
 	edits   []string          // edited artifacts that are to be restored or made again
 	partial []string          // files that are taken for partial work
@@ -28,7 +28,7 @@ type overwriting struct {
 // checkpoint, and is not overwritten. keep returns the durable commits, which the
 // views get after Begin.
 func (ow *overwriting) keep(plan *plan.Plan) ([]state.Commit, error) {
-	l := ow.l
+	l := ow.loop
 	ow.edits, ow.partial = ow.editedArtifacts(), ow.partialWork()
 	paths := ow.edits
 	if l.o.Store.Captures() { // without captures, partial work is taken back without a checkpoint
@@ -73,24 +73,24 @@ func (ow *overwriting) keep(plan *plan.Plan) ([]state.Commit, error) {
 	if l.files.CommitsToBranch() {
 		l.readGit()
 	}
-	return l.x.Drain(l.ctx)
+	return l.session.Drain(l.ctx)
 }
 
 // keepPaths makes a checkpoint that holds the given files. If a checkpoint can't hold some of
 // them, it makes none and returns their paths. It tries again after a failure, and never
 // ignores one.
 func (ow *overwriting) keepPaths(paths []string) (lost []string, err error) {
-	l := ow.l
-	err = l.rec.Insist(record.Part{
+	l := ow.loop
+	err = l.recorder.Insist(record.Part{
 		Problem: text.Enumerate(paths) + " could not be kept before it is overwritten", Done: "kept",
 		Try: func() error {
 			return l.untilSignal(func(ctx context.Context) (err error) {
-				ow.in, ow.kept, err = l.x.KeepOverwritten(ctx, l.files, l.captures.scope(), paths)
+				ow.in, ow.kept, err = l.session.KeepOverwritten(ctx, l.files, l.captures.scope(), paths)
 				return err
 			})
 		},
 	})
-	if err != nil && l.cause.signal != "" && !l.rec.Final(err) {
+	if err != nil && l.cause.signal != "" && !l.recorder.Final(err) {
 		err = fmt.Errorf("%w: %w", record.ErrGivenUp, err)
 	}
 	if err != nil {
@@ -102,11 +102,11 @@ func (ow *overwriting) keepPaths(paths []string) (lost []string, err error) {
 // editedArtifacts returns the sorted paths of edited artifacts, if the decision is to restore
 // them or make them again.
 func (ow *overwriting) editedArtifacts() []string {
-	if ow.l.o.OnConflict != plan.ConflictRestore {
+	if ow.loop.o.OnConflict != plan.ConflictRestore {
 		return nil
 	}
 	var paths []string
-	for _, conflicts := range ow.l.facts.Conflicts {
+	for _, conflicts := range ow.loop.facts.Conflicts {
 		for _, c := range plan.Edited(conflicts) {
 			paths = append(paths, string(c.Path))
 		}
@@ -117,9 +117,9 @@ func (ow *overwriting) editedArtifacts() []string {
 
 // tell tells the user which checkpoint holds the files that are overwritten.
 func (ow *overwriting) tell() {
-	l := ow.l
+	l := ow.loop
 	back := func() string {
-		return l.o.Command("checkpoint rollback " + l.p.ID + " " + ow.in + " --files-only")
+		return l.o.Command("checkpoint rollback " + l.pipeline.ID + " " + ow.in + " --files-only")
 	}
 	if len(ow.edits) > 0 {
 		l.warn(fmt.Sprintf("the edit of %s is in a checkpoint before it is overwritten; `%s` brings it back, with the files as they were then",
@@ -162,14 +162,14 @@ func (ow *overwriting) unkept(conflicts []plan.Conflict) []plan.Conflict {
 // isMade reports whether the file at a path is as a workstream has recorded it last. Another
 // workstream than its former owner may have made it, so it is not an edit of the user.
 func (ow *overwriting) isMade(path, digest string) bool {
-	m, ok := ow.l.recordedFiles.made.at(path)
+	m, ok := ow.loop.recordedFiles.made.at(path)
 	return ok && digest != "" && m.file.Digest == digest
 }
 
 // conflictEnded reports whether edited artifacts were restored, and no edited artifact is left
 // that a workstream must make again.
 func (ow *overwriting) conflictEnded() bool {
-	for _, conflicts := range ow.l.facts.Conflicts {
+	for _, conflicts := range ow.loop.facts.Conflicts {
 		if len(plan.Edited(conflicts)) > 0 {
 			return false
 		}
@@ -179,7 +179,7 @@ func (ow *overwriting) conflictEnded() bool {
 
 // endConflict makes the checkpoint of the files after the last edit was restored.
 func (ow *overwriting) endConflict() {
-	l := ow.l
+	l := ow.loop
 	l.captures.take(state.TriggerConflictResolved)
 	if l.files.CommitsToBranch() {
 		l.readGit()
@@ -191,16 +191,16 @@ func (ow *overwriting) endConflict() {
 // missing file. The file must be recorded as left by an attempt, or be in the checkpoint that
 // the run made before anything started. An edit that came later is in neither.
 func (ow *overwriting) takesBack(path, digest string) bool {
-	l := ow.l
-	kept := digest == "" || l.sv.Partial.IsLeft(path, digest) || ow.isKept(path, digest) || !l.o.Store.Captures()
-	return kept && l.sv.Partial.Accounts(path, digest)
+	l := ow.loop
+	kept := digest == "" || l.surveyor.Partial.IsLeft(path, digest) || ow.isKept(path, digest) || !l.o.Store.Captures()
+	return kept && l.surveyor.Partial.Accounts(path, digest)
 }
 
 // partialWork returns the sorted paths of existing files that are taken for partial work.
 // Runner can't be sure that the user did not edit them.
 func (ow *overwriting) partialWork() []string {
 	var paths []string
-	for _, all := range ow.l.facts.Partial {
+	for _, all := range ow.loop.facts.Partial {
 		for _, a := range all {
 			if a.Found != "" {
 				paths = append(paths, string(a.Path))
@@ -215,7 +215,7 @@ func (ow *overwriting) partialWork() []string {
 // be restored if it were overwritten, since no checkpoint holds it.
 func (ow *overwriting) unkeptPartial(name string) []plan.Conflict {
 	var unkept []plan.Conflict
-	for _, a := range ow.l.facts.Partial[name] {
+	for _, a := range ow.loop.facts.Partial[name] {
 		if !ow.takesBack(string(a.Path), a.Found) && !ow.isMade(string(a.Path), a.Found) {
 			unkept = append(unkept, plan.Conflict{Path: a.Path, Workstream: name, Recorded: a.Digest, Found: a.Found})
 		}
@@ -227,14 +227,14 @@ func (ow *overwriting) unkeptPartial(name string) []plan.Conflict {
 // workstream runs again, or if the partial work is taken back, which is possible only if the
 // recorded bytes are kept.
 func (ow *overwriting) overwrites(planned *plan.Plan, path string) (bool, error) {
-	l := ow.l
+	l := ow.loop
 	runs := make(map[string]bool)
 	var patterns []string
 	for _, phase := range planned.Phases {
 		for _, s := range phase.Steps {
-			ws := l.p.Workstream(s.Name)
-			if s.Kind == plan.WorkstreamStep && ws != nil && l.pl.Excluded(ws) == "" && s.Decision != plan.Reuse && s.Decision != plan.Skipped {
-				runs[ws.Name], patterns = true, append(patterns, l.sv.Extend(ws.ArtifactPatterns)...)
+			ws := l.pipeline.Workstream(s.Name)
+			if s.Kind == plan.WorkstreamStep && ws != nil && l.planner.Excluded(ws) == "" && s.Decision != plan.Reuse && s.Decision != plan.Skipped {
+				runs[ws.Name], patterns = true, append(patterns, l.surveyor.Extend(ws.ArtifactPatterns)...)
 			}
 		}
 	}

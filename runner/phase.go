@@ -13,35 +13,35 @@ import (
 
 // phaseRun is the phase that is being run.
 type phaseRun struct {
-	l       *loop
-	phase   *pipeline.Phase
-	open    int          // nodes that have not ended
-	busy    int          // slots in use by its workstreams
-	entered bool         // the phase was recorded as started in this run
-	passed  bool         // it was completed in this run
-	left    map[int]int  // by batch: workstreams that are not complete
-	ran     map[int]bool // by batch: whether one was completed in this run
+	loop        *loop
+	phase       *pipeline.Phase
+	openNodes   int          // nodes that have not ended
+	busySlots   int          // slots in use by its workstreams
+	entered     bool         // the phase was recorded as started in this run
+	passed      bool         // it was completed in this run
+	leftInBatch map[int]int  // by batch: workstreams that are not complete
+	ranInBatch  map[int]bool // by batch: whether one was completed in this run
 }
 
 // free reports whether the phase's own limit lets another workstream start.
-func (p *phaseRun) free() bool { return p.phase.MaxParallel == 0 || p.busy < p.phase.MaxParallel }
+func (p *phaseRun) free() bool { return p.phase.MaxParallel == 0 || p.busySlots < p.phase.MaxParallel }
 
 // runPhase runs a phase. It reports whether the phase is complete or skipped.
 func (l *loop) runPhase(phase *pipeline.Phase) bool {
-	l.phase = &phaseRun{l: l, phase: phase, left: make(map[int]int), ran: make(map[int]bool)}
+	l.phase = &phaseRun{loop: l, phase: phase, leftInBatch: make(map[int]int), ranInBatch: make(map[int]bool)}
 	return l.phase.run()
 }
 
 // run runs the workstreams of the phase and then its own gates.
 func (p *phaseRun) run() bool {
-	l, phase := p.l, p.phase
+	l, phase := p.loop, p.phase
 	began := l.o.Now()
-	enabled, diags := phase.Enabled(l.pl.Results(true, 0))
+	enabled, diags := phase.Enabled(l.planner.Results(true, 0))
 	switch {
 	case diags.HasErrors():
 		p.unevaluated(diags)
 		return false
-	case !enabled && l.pl.Leaves(phase):
+	case !enabled && l.planner.Leaves(phase):
 		l.cause.excluded = true
 		return false
 	case !enabled:
@@ -54,7 +54,7 @@ func (p *phaseRun) run() bool {
 	for _, n := range roots(nodes) {
 		n.queue()
 	}
-	l.cycle(func() bool { return p.open == 0 })
+	l.cycle(func() bool { return p.openNodes == 0 })
 	if !allOK(nodes) || l.cut() || !p.judge() || !p.recheck() {
 		return false
 	}
@@ -62,9 +62,9 @@ func (p *phaseRun) run() bool {
 		p.recordSkipped(nodes[0].step.Reason)
 		return true
 	}
-	if rec := l.x.State().Phase(phase.Name); rec == nil || rec.Status != state.Completed || p.entered {
+	if rec := l.session.State().Phase(phase.Name); rec == nil || rec.Status != state.Completed || p.entered {
 		p.passed = true
-		l.rec.Add(nil, state.PhaseCompleted{Phase: phase.Name, DurationMS: l.o.Now().Sub(began).Milliseconds()})
+		l.recorder.Add(nil, state.PhaseCompleted{Phase: phase.Name, DurationMS: l.o.Now().Sub(began).Milliseconds()})
 	}
 	return true
 }
@@ -72,11 +72,11 @@ func (p *phaseRun) run() bool {
 // unevaluated fails a phase whose when can't be evaluated, unless the selection leaves out
 // all its workstreams.
 func (p *phaseRun) unevaluated(diags hcl.Diagnostics) {
-	chosen := func(ws *pipeline.Workstream) bool { return p.l.pl.Excluded(ws) == "" }
+	chosen := func(ws *pipeline.Workstream) bool { return p.loop.planner.Excluded(ws) == "" }
 	if slices.ContainsFunc(p.phase.Workstreams, chosen) {
-		p.l.fail(p.l.failures.ofExpression(p.phase.Name, "", diags))
+		p.loop.fail(p.loop.failures.ofExpression(p.phase.Name, "", diags))
 	} else {
-		p.l.cause.excluded = true
+		p.loop.cause.excluded = true
 	}
 }
 
@@ -85,12 +85,12 @@ func (p *phaseRun) makeNodes() []*node {
 	nodes := make([]*node, len(p.phase.Workstreams))
 	byName := make(map[string]*node, len(nodes))
 	for i, ws := range p.phase.Workstreams {
-		nodes[i] = &node{l: p.l, ws: ws}
+		nodes[i] = &node{loop: p.loop, ws: ws}
 		byName[ws.Name] = nodes[i]
 	}
-	p.open = len(nodes)
+	p.openNodes = len(nodes)
 	for _, n := range nodes {
-		p.left[n.ws.Batch]++
+		p.leftInBatch[n.ws.Batch]++
 		for _, name := range n.ws.DependsOn {
 			if up := byName[name]; up != nil {
 				n.waiting++
@@ -114,7 +114,7 @@ func roots(nodes []*node) []*node {
 
 func allOK(nodes []*node) bool {
 	for _, n := range nodes {
-		if !n.ok {
+		if !n.done {
 			return false
 		}
 	}
@@ -123,7 +123,7 @@ func allOK(nodes []*node) bool {
 
 func (p *phaseRun) skip() {
 	for _, ws := range p.phase.Workstreams {
-		p.l.pl.Mark(ws.Name, plan.Skipped)
+		p.loop.planner.Mark(ws.Name, plan.Skipped)
 	}
 	p.recordSkipped("its when is false")
 }
@@ -132,40 +132,40 @@ func (p *phaseRun) skip() {
 // workstreams is skipped. It records that again if the phase has new workstreams or gates
 // since it was recorded.
 func (p *phaseRun) recordSkipped(reason state.Text) {
-	st := p.l.x.State()
+	st := p.loop.session.State()
 	if st.Phase(p.phase.Name).AllSkipped() {
 		return
 	}
 	for _, ws := range p.phase.Workstreams {
-		p.l.recordedFiles.release(st.Workstream(ws.Name))
+		p.loop.recordedFiles.release(st.Workstream(ws.Name))
 	}
-	p.l.rec.Add(nil, state.PhaseSkipped{Phase: p.phase.Name, Reason: reason})
+	p.loop.recorder.Add(nil, state.PhaseSkipped{Phase: p.phase.Name, Reason: reason})
 }
 
 // enter records that the phase has begun, unless this run has recorded that already. From
 // then on the plan may be out of date.
 func (p *phaseRun) enter() {
-	p.l.dirty = true
+	p.loop.dirty = true
 	if !p.entered {
 		p.entered = true
-		p.l.rec.Add(nil, state.PhaseStarted{Phase: p.phase.Name})
+		p.loop.recorder.Add(nil, state.PhaseStarted{Phase: p.phase.Name})
 	}
 }
 
 // done removes a workstream that is complete or skipped from its batch. When the last
 // workstream is removed and any of them ran, done makes the checkpoint of the batch.
 func (p *phaseRun) done(ws *pipeline.Workstream, ran bool) {
-	p.left[ws.Batch]--
-	p.ran[ws.Batch] = p.ran[ws.Batch] || ran
-	if p.left[ws.Batch] == 0 && p.ran[ws.Batch] {
-		p.l.checkpoint(state.TriggerBatchComplete, fmt.Sprintf("batch %d", ws.Batch))
+	p.leftInBatch[ws.Batch]--
+	p.ranInBatch[ws.Batch] = p.ranInBatch[ws.Batch] || ran
+	if p.leftInBatch[ws.Batch] == 0 && p.ranInBatch[ws.Batch] {
+		p.loop.checkpoint(state.TriggerBatchComplete, fmt.Sprintf("batch %d", ws.Batch))
 	}
 }
 
 // judge judges the phase's own gates, once its workstreams are done.
 func (p *phaseRun) judge() bool {
 	ended, passed := false, false
-	p.l.judgeAll(p.phase.Gates, func(ok bool) { ended, passed = true, ok })
-	p.l.cycle(func() bool { return ended })
-	return ended && passed && !p.l.cut()
+	p.loop.judgeAll(p.phase.Gates, func(ok bool) { ended, passed = true, ok })
+	p.loop.cycle(func() bool { return ended })
+	return ended && passed && !p.loop.cut()
 }

@@ -44,19 +44,19 @@ func (l *loop) prepare(ctx context.Context) (*plan.Plan, error) {
 	if l.o.Saved != nil {
 		l.o.Select, l.o.OnConflict = l.o.Saved.Selection, l.o.Saved.OnConflict
 	}
-	st, err := l.o.basis(l.x.State())
+	st, err := l.o.basis(l.session.State())
 	if err != nil {
 		return nil, err
 	}
-	c, err := plan.Choose(l.p, st, l.o.Select)
+	c, err := plan.Choose(l.pipeline, st, l.o.Select)
 	if err != nil {
 		return nil, err
 	}
-	if l.facts.Acts, err = l.o.knownActs(l.x.State()); err != nil {
+	if l.facts.Acts, err = l.o.knownActs(l.session.State()); err != nil {
 		return nil, err
 	}
 	l.facts.EarlierRuns = l.o.earlierRuns(l.files)
-	if err := l.sv.Everything(ctx, l.facts, st, l.o.Git, l.o.OnConflict, l.o.Saved != nil); err != nil {
+	if err := l.surveyor.Everything(ctx, l.facts, st, l.o.Git, l.o.OnConflict, l.o.Saved != nil); err != nil {
 		return nil, err
 	}
 	l.git = l.facts.Git
@@ -77,7 +77,7 @@ func (l *loop) prepare(ctx context.Context) (*plan.Plan, error) {
 		return nil, err
 	}
 	// With this decision, the facts may describe edited files as they will be restored.
-	if err := l.sv.Everything(ctx, l.facts, st, nil, l.o.OnConflict, l.o.Saved != nil); err != nil {
+	if err := l.surveyor.Everything(ctx, l.facts, st, nil, l.o.OnConflict, l.o.Saved != nil); err != nil {
 		return nil, err
 	}
 	plan = l.decideAll(st, c)
@@ -122,15 +122,15 @@ func (o Options) predecessor(st *state.State) *state.State {
 // previous returns the state of the session that the run resumes, nil if the run begins a
 // new session.
 func (l *loop) previous() *state.State {
-	if st := l.x.State(); l.o.resumes(st) {
+	if st := l.session.State(); l.o.resumes(st) {
 		return st
 	}
 	return nil
 }
 
 func (l *loop) decideAll(st *state.State, c *plan.Chosen) *plan.Plan {
-	l.pl = plan.New(l.p, st, l.facts, l.o.OnConflict, c)
-	return l.pl.Plan(l.o.Now())
+	l.planner = plan.New(l.pipeline, st, l.facts, l.o.OnConflict, c)
+	return l.planner.Plan(l.o.Now())
 }
 
 // ConflictError lists edited artifacts for which there is no decision, or none that can be
@@ -181,7 +181,7 @@ func undecidedConflicts(p *plan.Plan) *ConflictError {
 // the option or the answer does not resolve the conflicts.
 func (l *loop) resolveConflicts(ctx context.Context, st *state.State, planned *plan.Plan) error {
 	conflicts := planned.Conflicts
-	l.sv.Differences(ctx, st, conflicts)
+	l.surveyor.Differences(ctx, st, conflicts)
 	if l.o.OnConflict == plan.ConflictKeep {
 		return &ConflictError{Conflicts: conflicts, Rerun: true}
 	}

@@ -18,14 +18,14 @@ import (
 // carryOver adds to the recorded files those of verdicts and workstreams that the plan
 // reuses.
 func (l *loop) carryOver(planned *plan.Plan) {
-	st := l.x.State()
+	st := l.session.State()
 	for _, phase := range planned.Phases {
 		for _, s := range phase.Steps {
 			switch {
 			case s.Kind == plan.GateStep && s.Decision == plan.Reuse:
 				l.recordedFiles.pass(s.Name, l.facts.Judging[s.Name].Files)
 			case s.Kind == plan.WorkstreamStep && st.Workstream(s.Name).Done():
-				l.recordedFiles.add(s.Name, l.sv.CurrentArtifacts(st.Workstream(s.Name)))
+				l.recordedFiles.add(s.Name, l.surveyor.CurrentArtifacts(st.Workstream(s.Name)))
 				l.recordedFiles.add(s.Name, l.keptEdits(s.Name))
 			}
 		}
@@ -35,7 +35,7 @@ func (l *loop) carryOver(planned *plan.Plan) {
 // keptEdits returns the edited artifacts of a workstream as they were found before the run
 // began, if the decision is to keep the edits.
 func (l *loop) keptEdits(name string) []state.Artifact {
-	if l.pl.ChoiceFor(name) != plan.ConflictKeep {
+	if l.planner.ChoiceFor(name) != plan.ConflictKeep {
 		return nil
 	}
 	now := byPathOf(l.facts.Current[name])
@@ -52,9 +52,9 @@ func (l *loop) keptEdits(name string) []state.Artifact {
 // that it is about to write and that other steps rely on. After the workstream has run, such
 // an edit could not be told from the workstream's own work.
 func (n *node) editsBefore() []edit {
-	l := n.l
+	l := n.loop
 	inputs := l.facts.Inputs[n.ws.Name]
-	read := l.recordedFiles.among(inputs.Patterns, inputs.Files, func(path string) bool { return l.pl.Makes(n.ws, path) })
+	read := l.recordedFiles.among(inputs.Patterns, inputs.Files, func(path string) bool { return l.planner.Makes(n.ws, path) })
 	under := l.facts.Under[n.ws.Name]
 	written := l.recordedFiles.among(under.Patterns, under.Files, nil)
 	return append(read, slices.DeleteFunc(written, func(e edit) bool { return e.gate == "" && e.maker == n.ws.Name })...)
@@ -63,7 +63,7 @@ func (n *node) editsBefore() []edit {
 // stopFor stops the run if there are edits, and reports whether there are. It ignores changes
 // by a workstream that has begun and is not done to its own artifacts.
 func (l *loop) stopFor(edits []edit) bool {
-	edits = slices.DeleteFunc(edits, func(e edit) bool { return l.pl.UnderWay(e.path, e.now) })
+	edits = slices.DeleteFunc(edits, func(e edit) bool { return l.planner.UnderWay(e.path, e.now) })
 	for _, e := range edits {
 		if !slices.Contains(l.cause.edits, e) {
 			l.cause.edits = append(l.cause.edits, e)
@@ -78,10 +78,10 @@ func (l *loop) stopFor(edits []edit) bool {
 // recheck compares the files that were judged and made in a phase with their records; after
 // the last phase, those of all phases. It reports whether all are unchanged.
 func (p *phaseRun) recheck() bool {
-	l, phase := p.l, p.phase
+	l, phase := p.loop, p.phase
 	phases := []*pipeline.Phase{phase}
-	if phase.Number == len(l.p.Phases) {
-		phases = l.p.Phases
+	if phase.Number == len(l.pipeline.Phases) {
+		phases = l.pipeline.Phases
 	}
 	gates, artifacts := l.relied(phases)
 	if len(gates)+len(artifacts) == 0 {
@@ -89,9 +89,9 @@ func (p *phaseRun) recheck() bool {
 	}
 	ended, same := false, false
 	l.slots.Urgent(func() {
-		found := plan.NewFacts(l.x.State())
+		found := plan.NewFacts(l.session.State())
 		l.spawn("survey "+phase.Name, gateSlot, func(within context.Context) func() {
-			now, err := l.sv.Again(within, found, gates, artifacts)
+			now, err := l.surveyor.Again(within, found, gates, artifacts)
 			return func() {
 				ended = true
 				switch {
@@ -122,7 +122,7 @@ func (l *loop) relied(phases []*pipeline.Phase) (gates []*pipeline.Gate, artifac
 		passed(phase.Gates)
 		for _, ws := range phase.Workstreams {
 			passed(ws.Gates)
-			for _, a := range l.x.State().Workstream(ws.Name).Artifacts {
+			for _, a := range l.session.State().Workstream(ws.Name).Artifacts {
 				if m, ok := l.recordedFiles.made.at(string(a.Path)); ok && m.by == ws.Name {
 					artifacts = append(artifacts, string(a.Path))
 				}

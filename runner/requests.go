@@ -11,8 +11,8 @@ import (
 // requests reads the requests of other commands from the session's inbox and carries them
 // out.
 func (l *loop) requests() {
-	all, err := l.x.Requests()
-	if !l.rec.Check(err) {
+	all, err := l.session.Requests()
+	if !l.recorder.Check(err) {
 		return
 	}
 	if err != nil && !l.inboxBad {
@@ -21,7 +21,7 @@ func (l *loop) requests() {
 	l.inboxBad = err != nil
 	for _, r := range all {
 		l.request(r, func(refusal error) {
-			if err := l.x.Answer(r, refusal); err != nil {
+			if err := l.session.Answer(r, refusal); err != nil {
 				l.warn(fmt.Sprintf("a request could not be answered: %v", err))
 			}
 		})
@@ -40,7 +40,7 @@ func (l *loop) request(r checkpoint.Request, reply func(refusal error)) {
 		reply(errors.New("the run has just ended"))
 	case r.Verb == checkpoint.VerbPause:
 		l.cause.requested = true
-		l.rec.Add(func() { reply(nil) }, state.PauseAsked{By: r.By, Reason: l.comment(answer)})
+		l.recorder.Add(func() { reply(nil) }, state.PauseAsked{By: r.By, Reason: l.comment(answer)})
 		l.halt(stopPause)
 	case r.Verb == checkpoint.VerbApprove:
 		answer.Verdict = Approve
@@ -60,13 +60,13 @@ func (l *loop) request(r checkpoint.Request, reply func(refusal error)) {
 // createCheckpoint makes a checkpoint that the user requested, of the files that were
 // captured last.
 func (l *loop) createCheckpoint(reason state.Text, reply func(refusal error)) {
-	id, made := l.x.Checkpoint(state.TriggerManual, string(reason), l.git)
+	id, made := l.session.Checkpoint(state.TriggerManual, string(reason), l.git)
 	if !made {
 		reply(errors.New("checkpoints are switched off"))
 		return
 	}
-	l.rec.Add(func() {
-		if l.rec.WriteCheckpoints(); !l.x.Written(id) {
+	l.recorder.Add(func() {
+		if l.recorder.WriteCheckpoints(); !l.session.Written(id) {
 			reply(errors.New("its file could not be written"))
 			return
 		}

@@ -31,24 +31,24 @@ func (l *loop) restorePlanned(planned *plan.Plan) ([]state.Event, error) {
 			wanted, events = append(wanted, found...), append(events, event)
 			l.restored(s.Name, found)
 			s.Restores = nil
-			l.pl.Set(*s)
+			l.planner.Set(*s)
 		}
 	}
-	l.sv.DoneRestoring()
+	l.surveyor.DoneRestoring()
 	if len(wanted) == 0 {
 		return nil, nil
 	}
 	return events, l.untilSignal(func(ctx context.Context) error {
-		return putBack(ctx, l.files, l.x.State().Session, wanted, l.overwriting.isKept)
+		return putBack(ctx, l.files, l.session.State().Session, wanted, l.overwriting.isKept)
 	})
 }
 
 // restoreThen restores artifacts of a workstream that is reused, and then calls then.
 func (n *node) restoreThen(then func()) {
-	l := n.l
+	l := n.loop
 	wanted, event := l.recorded(*n.step)
 	n.step.Restores = nil
-	id := restoreID(l.x.State(), n.ws.Name)
+	id := restoreID(l.session.State(), n.ws.Name)
 	l.spawn("restore "+n.ws.Name, workstreamSlot, func(within context.Context) func() {
 		err := putBack(within, l.files, id, wanted, l.overwriting.isKept)
 		return func() {
@@ -66,7 +66,7 @@ func (n *node) restoreThen(then func()) {
 				n.end(false)
 			default:
 				l.phase.enter()
-				l.rec.Add(nil, event)
+				l.recorder.Add(nil, event)
 				l.restored(n.ws.Name, wanted)
 				then()
 			}
@@ -86,9 +86,9 @@ func isChanged(err error) bool {
 func (l *loop) recorded(s plan.Step) ([]state.Artifact, state.Event) {
 	event := state.ArtifactsRestored{Workstream: s.Name, Reason: s.Reason}
 	var wanted []state.Artifact
-	for _, a := range l.x.State().Workstream(s.Name).Artifacts {
+	for _, a := range l.session.State().Workstream(s.Name).Artifacts {
 		if slices.Contains(s.Restores, a.Path) {
-			wanted = append(wanted, *l.sv.Recorded(l.x.State(), s.Name, a.Path))
+			wanted = append(wanted, *l.surveyor.Recorded(l.session.State(), s.Name, a.Path))
 			event.Paths = append(event.Paths, a.Path)
 		}
 	}

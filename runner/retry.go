@@ -14,7 +14,7 @@ import (
 // retryOrFail repeats an attempt after its pause, or fails the workstream. If the run is
 // stopping for another reason than a failure, the next attempt is left for the next run.
 func (n *node) retryOrFail(f state.Failure, res Result) {
-	l := n.l
+	l := n.loop
 	n.tries++
 	pause := n.nextPause(res)
 	switch {
@@ -25,7 +25,7 @@ func (n *node) retryOrFail(f state.Failure, res Result) {
 		n.fail(n.calledOff(f))
 		return
 	}
-	l.rec.Add(nil, state.WorkstreamAttemptFailed{Workstream: n.ws.Name, Attempt: n.attempt, Error: f, RetryInMS: pause.Milliseconds(), Left: n.left})
+	l.recorder.Add(nil, state.WorkstreamAttemptFailed{Workstream: n.ws.Name, Attempt: n.attempt, Error: f, RetryInMS: pause.Milliseconds(), Left: n.left})
 	n.left = nil
 	if l.status != running {
 		n.interrupt()

@@ -3,13 +3,18 @@
 //
 // Data flows this way:
 //
-//	pipeline.Pipeline + state.State + plan.Facts → plan.Plan → run loop → Events → journal → views
+//	Pipeline + State + Facts → plan.Plan → run loop → Events → journal → views
 //
 // Package survey gathers the facts, which touches files; package plan decides from them
 // and touches none. The run loop (loop.go) starts what was decided in the order that
-// package schedule says; package record makes the results durable. Begin with Build. The
-// engine knows no operating system and no terminal: an Executor runs processes, an Asker
-// asks the user, and a View shows the run.
+// package schedule says, and package record makes the results durable. The engine knows no
+// operating system and no terminal: an Executor runs processes, an Asker asks the user,
+// and a View shows the run.
+//
+// Begin with Build (build.go), and read downward: prepare.go makes the plan, begin.go starts
+// or resumes the session, phase.go runs a phase, nodes.go decides about a workstream,
+// attempt.go runs it, judge.go judges gates, and conclude.go ends the run. A new decision
+// belongs in package plan; a new question about files belongs in package survey.
 package runner
 
 import (

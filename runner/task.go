@@ -27,8 +27,8 @@ func (l *loop) execute(ctx context.Context, task Task, sink Sink) (Result, error
 func (l *loop) task(name string, attempt int, inv pipeline.Invocation) Task {
 	env := make(map[string]string, len(inv.Env)+8)
 	maps.Copy(env, inv.Env)
-	session := l.x.State().Session
-	env["RUNNER_PRD"] = l.p.ID
+	session := l.session.State().Session
+	env["RUNNER_PRD"] = l.pipeline.ID
 	env["RUNNER_SESSION"] = session
 	return Task{
 		ID:      fmt.Sprintf("%s/%s/%d", session, name, attempt),
@@ -36,9 +36,9 @@ func (l *loop) task(name string, attempt int, inv pipeline.Invocation) Task {
 		Command: inv.Command,
 		Dir:     filepath.Join(l.o.Workspace, filepath.FromSlash(inv.Dir)),
 		Env:     env,
-		Log:     l.o.Store.Layout().LogPath(l.p.ID, name, attempt),
+		Log:     l.o.Store.Layout().LogPath(l.pipeline.ID, name, attempt),
 		Grace:   l.o.Grace,
-		Mask:    len(l.p.Secrets) > 0, // a task may read from a file a secret that another task was given
+		Mask:    len(l.pipeline.Secrets) > 0, // a task may read from a file a secret that another task was given
 
 		Declared: placeOf(inv.Range),
 	}
@@ -72,5 +72,5 @@ func (l *loop) reportEnded(workstream string, ended []state.Process) {
 	for _, p := range ended {
 		e.Processes = append(e.Processes, state.Process{PID: p.PID, Command: state.Text(l.o.Mask(string(p.Command)))})
 	}
-	l.rec.Add(nil, e)
+	l.recorder.Add(nil, e)
 }

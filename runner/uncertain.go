@@ -13,26 +13,26 @@ import (
 // Its verify command decides, or else the user. A step that the selection leaves out stays
 // uncertain. The caller must have recorded that the step is uncertain.
 func (n *node) resolveUncertain() {
-	l := n.l
-	inv, has, diags := n.ws.Verify(l.pl.Results(true, n.attempt))
+	l := n.loop
+	inv, has, diags := n.ws.Verify(l.planner.Results(true, n.attempt))
 	if diags.HasErrors() {
 		l.warn(string(l.failures.ofExpression(n.ws.Name, "", diags).Message))
 	}
-	if !has || diags.HasErrors() || l.cut() || l.pl.Excluded(n.ws) != "" {
+	if !has || diags.HasErrors() || l.cut() || l.planner.Excluded(n.ws) != "" {
 		n.leaveUncertain()
 		return
 	}
-	attempt := max(n.attempt, l.x.State().Workstream(n.ws.Name).Attempts)
+	attempt := max(n.attempt, l.session.State().Workstream(n.ws.Name).Attempts)
 	task := l.task(n.ws.Name+"..verify", attempt, inv) // no gate can have that name
 	task.Timeout = n.ws.Timeout
 	task.Env["RUNNER_PHASE"] = n.ws.Phase.Name
 	task.Env["RUNNER_WORKSTREAM"] = n.ws.Name
 	task.Env["RUNNER_ATTEMPT"] = strconv.Itoa(attempt)
-	had, err := l.o.Store.EarlierWork(l.x.State(), n.ws.Name)
+	had, err := l.o.Store.EarlierWork(l.session.State(), n.ws.Name)
 	if err != nil {
 		l.warn(err.Error())
 	}
-	id := restoreID(l.x.State(), n.ws.Name)
+	id := restoreID(l.session.State(), n.ws.Name)
 	l.spawn(task.ID, workstreamSlot, func(within context.Context) func() {
 		res, err := l.execute(within, task, &began{})
 		if err == nil && res.Succeeded() {
@@ -40,7 +40,7 @@ func (n *node) resolveUncertain() {
 		}
 		return func() {
 			l.reportLeftovers(n.ws.Name, res.Leftovers)
-			lost := l.pl.Lost(n.ws, had)
+			lost := l.planner.Lost(n.ws, had)
 			switch {
 			case err == nil && res.Succeeded() && len(lost) > 0:
 				n.verifiedWithout(lost)
@@ -63,17 +63,17 @@ func (n *node) resolveUncertain() {
 // happen, it has failed if this run attempted it; otherwise it is attempted now. If it
 // happened, had is its earlier record, nil for none.
 func (n *node) verified(r state.Resolution, had *state.Work) {
-	l := n.l
-	last := l.x.State().Workstream(n.ws.Name).Error
+	l := n.loop
+	last := l.session.State().Workstream(n.ws.Name).Error
 	e := state.WorkstreamResolved{Workstream: n.ws.Name, Resolution: r, By: l.o.By, Verified: true, Work: had}
 	if r == state.ResolvedDone {
-		e.Digest = l.pl.Origin(n.ws)
+		e.Digest = l.planner.Origin(n.ws)
 		if n.attempt > 0 {
 			digest := n.digest // which the node forgets when it ends
 			e.Digest = &digest
 		}
 	}
-	l.rec.Add(nil, e)
+	l.recorder.Add(nil, e)
 	switch {
 	case r == state.ResolvedDone:
 		delete(l.facts.Conflicts, n.ws.Name) // they concerned artifacts of an earlier run
@@ -93,8 +93,8 @@ func (n *node) verifiedWithout(lost []plan.Lost) {
 		Workstream: n.ws.Name, Outcome: state.OutcomeHappened,
 		Message: state.Text("its verify command says that it happened, but " + err.Error()),
 	}
-	if rec := n.l.x.State().Workstream(n.ws.Name); rec.Error == nil || *rec.Error != f {
-		n.l.rec.Add(nil, state.WorkstreamUncertain{Workstream: n.ws.Name, Error: f})
+	if rec := n.loop.session.State().Workstream(n.ws.Name); rec.Error == nil || *rec.Error != f {
+		n.loop.recorder.Add(nil, state.WorkstreamUncertain{Workstream: n.ws.Name, Error: f})
 	}
 	n.leaveUncertain()
 }
@@ -102,11 +102,11 @@ func (n *node) verifiedWithout(lost []plan.Lost) {
 // leaveUncertain leaves the decision about a once step to the user. Running workstreams may
 // finish.
 func (n *node) leaveUncertain() {
-	l := n.l
+	l := n.loop
 	l.cause.uncertain = append(l.cause.uncertain, n.ws.Name)
-	l.pl.Mark(n.ws.Name, plan.Uncertain)
+	l.planner.Mark(n.ws.Name, plan.Uncertain)
 	if !l.o.KeepGoing {
 		l.halt(stopPause)
 	}
-	l.rec.Add(func() { n.end(false) })
+	l.recorder.Add(func() { n.end(false) })
 }
