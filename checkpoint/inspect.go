@@ -19,27 +19,13 @@ type Inspection struct {
 	Unstable, Special []string
 }
 
-// Inspect examines a checkpoint and the objects that it refers to. It takes no lock and
-// changes nothing. If the checkpoint's file is damaged, Inspect rebuilds it from the
-// journal where possible.
-func Inspect(ctx context.Context, s *Store, w *workspace.Workspace, prd, reference string) (found *Inspection, err error) {
-	err = s.Read(prd, func(snap *Snapshot) (amiss bool, err error) {
-		ref, err := snap.FindCheckpoint(prd, reference)
-		if err != nil {
-			return false, err
-		}
-		if found, err = inspect(ctx, s, w, snap.State, ref); err != nil {
-			return false, err
-		}
-		return !found.Check.Whole() || found.File == nil, nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	return found, ctx.Err()
-}
+// Intact reports whether the checkpoint and the objects that it refers to are whole.
+func (i *Inspection) Intact() bool { return i.File != nil && i.Check.Whole() }
 
-func inspect(ctx context.Context, s *Store, w *workspace.Workspace, of *state.State, ref *state.CheckpointRef) (*Inspection, error) {
+// Inspect examines a checkpoint of a state and the objects that it refers to. It takes no
+// lock and changes nothing; Store.Read gives the state. If the checkpoint's file is damaged,
+// Inspect rebuilds it from the journal where possible.
+func Inspect(ctx context.Context, s *Store, w *workspace.Workspace, of *state.State, ref *state.CheckpointRef) (*Inspection, error) {
 	at := StoredSession{PRD: of.PRD, Place: PlaceCurrent, Dir: s.Layout().PRDDir(of.PRD), State: of}
 	check, err := newChecker(s, w, false).check(ctx, at, ref)
 	if err != nil {

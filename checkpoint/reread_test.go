@@ -118,7 +118,16 @@ func readings(id string) map[string]reading {
 		"read the latest": checkpoint("latest"),
 		"read one":        checkpoint(id),
 		"inspect the latest": func(p *project, s *Store, seen *sight) error {
-			found, err := Inspect(ctx, s, p.workspace(s), "PRD-009", "latest")
+			w := p.workspace(s)
+			var found *Inspection
+			err := s.Read("PRD-009", func(snap *Snapshot) (amiss bool, err error) {
+				ref, err := snap.FindCheckpoint("PRD-009", "latest")
+				if err != nil {
+					return false, err
+				}
+				found, err = Inspect(ctx, s, w, snap.State, ref)
+				return err == nil && !found.Intact(), err
+			})
 			if err != nil {
 				return err
 			}

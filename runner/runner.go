@@ -3,7 +3,7 @@
 //
 // Data flows this way:
 //
-//	Pipeline + State + Facts → plan.Plan → run loop → Events → journal → views
+//	pipeline.Pipeline + state.State + plan.Facts → plan.Plan → run loop → events → journal → views
 //
 // Package survey gathers the facts, which touches files; package plan decides from them
 // and touches none. The run loop (loop.go) starts what was decided in the order that

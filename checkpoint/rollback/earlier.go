@@ -116,27 +116,6 @@ func stateOf(file *disk.CheckpointFile) *state.State {
 	return file.State
 }
 
-// EarlierFor returns the earlier state that a rollback to a checkpoint takes, nil if it
-// takes the checkpoint's own. It returns an *EarlierGoneError if the rollback is refused
-// because that state is gone. It takes no lock and changes nothing.
-func EarlierFor(ctx context.Context, s *checkpoint.Store, w *workspace.Workspace, prd, id string) (earlier *EarlierState, err error) {
-	err = s.Read(prd, func(snap *checkpoint.Snapshot) (bool, error) {
-		ref, err := snap.FindCheckpoint(prd, id)
-		if err != nil || ref.InvalidatedBy != "" {
-			return false, err
-		}
-		file, err := s.ReadFile(snap.State, ref)
-		if err != nil {
-			return false, err
-		}
-		r := &Plan{Target: ref, state: file.State}
-		err = useProvedState(ctx, s, w, r, snap.State)
-		earlier = r.Earlier
-		return false, err
-	})
-	return earlier, err
-}
-
 // useProvedState makes the rollback take the state of the last capture before its target, if
 // the target's files may lack something that its own state needs.
 func useProvedState(ctx context.Context, s *checkpoint.Store, w *workspace.Workspace, r *Plan, now *state.State) error {

@@ -5,8 +5,9 @@
 // and carries the rollback out in four steps: it makes a checkpoint of the present state
 // and files, which undoes the rollback; records the intent in the journal; restores the
 // files; and records the result. [Finish] carries out the recorded intent of a rollback that
-// was interrupted, and [PlanFinish] returns what Finish would do. [EarlierFor] and
-// [FindTakenBack] answer questions about past and future rollbacks.
+// was interrupted, and [PlanFinish] returns what Finish would do. [Inspect] describes a
+// checkpoint with the state that a rollback to it takes, and [FindTakenBack] tells which work
+// earlier rollbacks took back.
 //
 // A rollback overwrites and deletes only files whose present bytes the first of these
 // checkpoints holds. It restores no state that is newer than the files it restores; earlier.go

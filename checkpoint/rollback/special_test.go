@@ -12,7 +12,6 @@ import (
 	"syscall"
 	"testing"
 
-	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/checkpointtest"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
@@ -44,7 +43,7 @@ func TestRollbackLeavesSpecial(t *testing.T) {
 	if second.Capture.Special != 1 || second.Capture.Whole(nil) || !second.Capture.Unlimited(nil) {
 		t.Fatalf("captured %+v", second.Capture)
 	}
-	found, err := checkpoint.Inspect(ctx, s.Open(), s.Workspace, "PRD-009", second.ID)
+	found, err := Inspect(ctx, s.Open(), s.Workspace, "PRD-009", second.ID)
 	checkpointtest.Must(t, err)
 	if !slices.Equal(found.Special, []string{"data"}) {
 		t.Errorf("the checkpoint names %q", found.Special)

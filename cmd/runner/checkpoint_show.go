@@ -2,11 +2,9 @@ package main
 
 import (
 	"context"
-	"errors"
 
 	"github.com/spf13/cobra"
 
-	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/rollback"
 	"prdrunner/checkpoint/state"
@@ -79,7 +77,7 @@ func runCheckpointShow(ctx context.Context, env *environment, o checkpointShowOp
 		return err
 	}
 	return withFiles(ctx, env, store, func(_ *config.Config, w *workspace.Workspace) error {
-		found, err := inspectCheckpoint(ctx, store, w, st.PRD, o.reference)
+		found, err := rollback.Inspect(ctx, store, w, st.PRD, o.reference)
 		if err != nil {
 			return archivedHint(env, store, st.PRD, referenceHint(st.PRD, err))
 		}
@@ -98,37 +96,13 @@ func runCheckpointShow(ctx context.Context, env *environment, o checkpointShowOp
 	})
 }
 
-// inspection is the result of checking a checkpoint, with the state that a rollback to it
-// takes.
-type inspection struct {
-	*checkpoint.Inspection
-	earlier     *rollback.EarlierState     // nil: the checkpoint's own state
-	earlierGone *rollback.EarlierGoneError // why a rollback is refused; nil if it is not
-}
-
-func inspectCheckpoint(ctx context.Context, store *checkpoint.Store, w *workspace.Workspace, prd, reference string) (*inspection, error) {
-	found, err := checkpoint.Inspect(ctx, store, w, prd, reference)
-	if err != nil {
-		return nil, err
-	}
-	all := &inspection{Inspection: found}
-	if w == nil || found.File == nil || !found.Check.Whole() {
-		return all, nil
-	}
-	all.earlier, err = rollback.EarlierFor(ctx, store, w, prd, found.Check.Ref.ID)
-	if err != nil && !errors.As(err, &all.earlierGone) {
-		return nil, err
-	}
-	return all, nil
-}
-
-func newShownCheckpoint(found *inspection) shownCheckpoint {
+func newShownCheckpoint(found *rollback.Inspection) shownCheckpoint {
 	ref := found.Check.Ref
 	return shownCheckpoint{
 		CheckpointFile: found.File, Current: found.Check.Current, Valid: ref.Valid && found.Check.Whole(), Pinned: ref.Pinned,
 		InvalidatedBy: ref.InvalidatedBy, Damage: ref.Damage, Capture: found.File.State.Capture,
-		notCaptured: newNotCaptured(found.LeftOut, found.Unstable, found.Special), Earlier: newEarlierState(found.earlier),
-		EarlierGone: newEarlierGone(found.earlierGone),
+		notCaptured: newNotCaptured(found.LeftOut, found.Unstable, found.Special), Earlier: newEarlierState(found.Earlier),
+		EarlierGone: newEarlierGone(found.EarlierGone),
 		Validation:  newCheckedParts(&found.Check),
 	}
 }

@@ -10,12 +10,13 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/disk"
+	"prdrunner/checkpoint/rollback"
 	"prdrunner/checkpoint/state"
 	"prdrunner/runner/view"
 )
 
 // writeInspection shows what a checkpoint holds, and the result of checking it.
-func writeInspection(w io.Writer, found *inspection) error {
+func writeInspection(w io.Writer, found *rollback.Inspection) error {
 	var b strings.Builder
 	f, ref := found.File, found.Check.Ref
 	fmt.Fprintf(&b, "%s\nCHECKPOINT DETAILS: %s\n%s\n\n", rule, f.ID, rule)
@@ -139,7 +140,7 @@ func fileLines(f state.Files) []string {
 }
 
 // captureLines describes the files of the workspace that a rollback restores.
-func captureLines(f *disk.CheckpointFile, found *inspection) []string {
+func captureLines(f *disk.CheckpointFile, found *rollback.Inspection) []string {
 	c := f.State.Capture
 	if c == nil {
 		return []string{"Workspace: not captured; recorded artifacts only"}
@@ -149,10 +150,10 @@ func captureLines(f *disk.CheckpointFile, found *inspection) []string {
 		lines = append(lines, "Its own files could not be captured")
 	}
 	lines = append(lines, newNotCaptured(found.LeftOut, found.Unstable, found.Special).lines()...)
-	if found.earlier != nil {
-		lines = append(lines, earlierLines(found.earlier)...)
+	if found.Earlier != nil {
+		lines = append(lines, earlierLines(found.Earlier)...)
 	}
-	if gone := found.earlierGone; gone != nil {
+	if gone := found.EarlierGone; gone != nil {
 		lines = append(lines, "A rollback to it is refused: "+gone.Error())
 		lines = append(lines, goneRemedies(f.PRD, gone)...)
 	}
@@ -190,7 +191,7 @@ func recoveryLines(r disk.Recovery) []string {
 }
 
 // validationLines shows the result of checking the checkpoint now.
-func validationLines(found *inspection) []string {
+func validationLines(found *rollback.Inspection) []string {
 	c := &found.Check
 	without := "none: it has no file yet, only a record in the journal"
 	if c.File != checkpoint.FoundNone {

@@ -259,7 +259,7 @@ func TestOnATerminalOnlyRunnersOwnStylesAreSent(t *testing.T) {
 			p.write("broken.hcl", "a   = 1 # "+hostile+"\n")
 			s := startAtTerminal(t, p.command("runner", append([]string{"--log-level", "debug"}, args...)...))
 			if name == "question" {
-				s.expect("Go on?")
+				s.expect("Is it fixed? Resume?")
 				s.send("n\n")
 			}
 			_ = s.cmd.Wait() // whatever comes of it

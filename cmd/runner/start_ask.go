@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/rollback"
 	"prdrunner/runner"
 	"prdrunner/runner/view"
 )
@@ -56,7 +57,7 @@ func (s *starter) view(ctx context.Context, snap *checkpoint.Snapshot) error {
 	if ref == nil {
 		return nil
 	}
-	found, err := inspectCheckpoint(ctx, s.store, s.files, s.prd, ref.ID)
+	found, err := rollback.Inspect(ctx, s.store, s.files, s.prd, ref.ID)
 	switch {
 	case err != nil:
 		return err
