@@ -1,8 +1,6 @@
 package tree
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"os"
 	"path/filepath"
 	"testing"
@@ -32,7 +30,3 @@ func must(t testing.TB, err error) {
 	}
 }
 
-func shaOf(data string) string {
-	sum := sha256.Sum256([]byte(data))
-	return "sha256:" + hex.EncodeToString(sum[:])
-}
