@@ -29,4 +29,3 @@ func must(t testing.TB, err error) {
 		t.Fatal(err)
 	}
 }
-
