@@ -114,7 +114,8 @@ func TestRollbackFromFile(t *testing.T) {
 		must(t, err)
 		f.write("PRD-009/journal.jsonl", line)
 		x := f.lock()
-		must(t, rollBackState(context.Background(), x, ids[0]))
+		_, err = rooms.RollBack(context.Background(), x, nil, ids[0], state.RollbackState, "")
+		must(t, err)
 		if x.State().Steps != file.Step || x.State().Current != ids[0] {
 			t.Errorf("it stands at step %d, %s", x.State().Steps, x.State().Current)
 		}

@@ -158,7 +158,11 @@ func operations(t *testing.T) map[string]operation {
 			before: begun,
 			do: func(p *project) error {
 				return p.owned(func(x *Session) error {
-					return rollBackState(ctx, x, x.State().Checkpoints[0].ID)
+					if x.State().Rollback != nil {
+						return rooms.FinishRollback(ctx, x, p.workspace(x.store))
+					}
+					_, err := rooms.RollBack(ctx, x, p.workspace(x.store), x.State().Checkpoints[0].ID, state.RollbackState, "")
+					return err
 				})
 			},
 			done: func(p *project) bool {

@@ -73,9 +73,8 @@ func endComplete(t *testing.T, p *project) {
 func endRolledBack(t *testing.T, p *project) {
 	x := p.lock()
 	p.save("sub/more.txt", "more")
-	_, err := x.Capture(context.Background(), p.workspace(x.store), []string{"**"})
+	_, err := rooms.RollBack(context.Background(), x, p.workspace(x.store), x.State().Checkpoints[0].ID, "", "another way")
 	must(t, err)
-	must(t, rollBackState(context.Background(), x, x.State().Checkpoints[0].ID))
 	must(t, x.Close())
 }
 

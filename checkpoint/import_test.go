@@ -383,7 +383,11 @@ func TestImportRestoresFiles(t *testing.T) {
 			continue
 		}
 		x := lockPRD(t, s, "PRD-009")
-		wantKept(t, s, w, done.Safety, "PRD-009.hcl", "mine")
+		_, err = rooms.RollBack(t.Context(), x, w, done.Safety, state.RollbackFiles, "")
+		must(t, err)
+		if data, err := os.ReadFile(filepath.Join(q.dir, "PRD-009.hcl")); err != nil || string(data) != "mine" {
+			t.Errorf("taken back: %q, %v", data, err)
+		}
 		must(t, x.Close())
 	}
 }

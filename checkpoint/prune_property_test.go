@@ -149,7 +149,8 @@ func (h *history) rollback(*rapid.T) {
 	if ref == nil || ref.InvalidatedBy != "" {
 		return
 	}
-	must(h.t, rollBackState(context.Background(), x, ref.ID))
+	_, err := rooms.RollBack(context.Background(), x, nil, ref.ID, state.RollbackState, "")
+	must(h.t, err)
 }
 
 func (h *history) delete(*rapid.T) {

@@ -284,7 +284,8 @@ func TestWhereItStands(t *testing.T) {
 	c := newScene(t, store.NewMemory())
 	c.o.Policy.Retention.Counts[string(state.TriggerWorkstreamComplete)] = 0
 	x := lockPRD(t, c.open(), "PRD-009")
-	must(t, rollBackState(context.Background(), x, c.ids[0]))
+	_, err := rooms.RollBack(context.Background(), x, nil, c.ids[0], state.RollbackState, "")
+	must(t, err)
 	must(t, x.Close())
 	c.prune(t, PruneOptions{})
 	snap, err := c.open().Load("PRD-009")

@@ -3,9 +3,12 @@ package checkpoint
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/google/uuid"
 
 	"prdrunner/checkpoint/state"
 )
@@ -17,21 +20,37 @@ func (f *fixture) goneBack(end RollbackEnd) (to, safety string) {
 	ctx := context.Background()
 	to = f.stopped()[0]
 	x := f.lock()
-	must(f.t, x.WithExclusiveLock(ctx, func() error {
-		if err := beginRollback(x, to, state.RollbackState); err != nil {
-			return err
-		}
-		safety = x.State().Rollback.Safety
-		if end == RollbackCarriedOut {
-			return endRollback(x)
-		}
-		return nil
-	}))
+	if end == RollbackCarriedOut {
+		safety, err := rooms.RollBack(ctx, x, nil, to, state.RollbackState, "")
+		must(f.t, err)
+		must(f.t, x.Close())
+		return to, safety
+	}
+	must(f.t, x.WithExclusiveLock(ctx, func() error { return beginRollback(x, to) }))
+	safety = x.State().Rollback.Safety
 	if end == RollbackTakenBack {
 		commit(f.t, x, state.RollbackFailed{ID: x.State().Rollback.ID, Error: "the disk is full"})
 	}
 	must(f.t, x.Close())
 	return to, safety
+}
+
+// beginRollback records a rollback of the state that is not carried out: its intent, and the
+// checkpoint that undoes it.
+func beginRollback(x *Session, to string) error {
+	ref, err := x.State().FindCheckpoint(to)
+	if err != nil {
+		return err
+	}
+	if _, err := x.store.ReadFile(x.State(), ref); err != nil {
+		return err
+	}
+	safety, made := x.CheckpointKeeping(state.TriggerPreRollback, "", nil, map[string]string{ref.ID: "a rollback goes back to it"})
+	if !made {
+		return fmt.Errorf("roll back: %w", ErrSwitchedOff)
+	}
+	x.Add(state.RollbackStarted{ID: uuid.NewString(), To: ref.ID, ToSeq: ref.Seq, ToStep: ref.Step, Safety: safety, Scope: state.RollbackState, By: by})
+	return x.Commit(context.Background())
 }
 
 // A rollback that was over is not begun again by a journal that is rebuilt: how
@@ -84,7 +103,7 @@ func TestRebuildJournalAfterRollback(t *testing.T) {
 			must(t, err)
 			checkRebuiltRollback(t, snap.State, r, tt.want)
 			x := f.lock()
-			if err := x.WithExclusiveLock(context.Background(), func() error { return beginRollback(x, safety, state.RollbackState) }); (err == nil) == (tt.want == RollbackUnfinished) {
+			if _, err := rooms.RollBack(context.Background(), x, nil, safety, state.RollbackState, ""); (err == nil) == (tt.want == RollbackUnfinished) {
 				t.Errorf("back to the safety checkpoint: %v", err)
 			}
 			must(t, x.Close())

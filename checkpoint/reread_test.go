@@ -118,23 +118,14 @@ func readings(id string) map[string]reading {
 		"read the latest": checkpoint("latest"),
 		"read one":        checkpoint(id),
 		"inspect the latest": func(p *project, s *Store, seen *sight) error {
-			w := p.workspace(s)
-			var found *Inspection
-			err := s.Read("PRD-009", func(snap *Snapshot) (amiss bool, err error) {
-				ref, err := snap.FindCheckpoint("PRD-009", "latest")
-				if err != nil {
-					return false, err
-				}
-				found, err = Inspect(ctx, s, w, snap.State, ref)
-				return err == nil && !found.Intact(), err
-			})
-			if err != nil {
-				return err
+			file, problem, err := rooms.Inspect(ctx, s, p.workspace(s), "latest")
+			if seen.amiss = problem; file != nil {
+				seen.states = append(seen.states, file.State)
 			}
-			if seen.amiss = found.Check.Reason(); found.File != nil {
-				seen.states = append(seen.states, found.File.State)
-			}
-			return nil
+			return err
+		},
+		"plan a rollback": func(p *project, s *Store, _ *sight) error {
+			return rooms.PlanRollback(ctx, s, p.workspace(s), "latest")
 		},
 		"validate":            validate(),
 		"validate the latest": validate("latest"),
