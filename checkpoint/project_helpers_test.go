@@ -2,17 +2,16 @@ package checkpoint
 
 import (
 	"context"
-	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/checkpoint/workspace/git"
+	"prdrunner/checkpoint/workspace/git/gittest"
 )
 
 // project is a store with a workspace beside it, outside git.
@@ -86,22 +85,6 @@ func (p *project) stands() *state.State {
 	return snap.State
 }
 
-// commander runs commands as they are.
-type commander struct{}
-
-func (commander) Run(ctx context.Context, command git.Command) error {
-	var stderr strings.Builder
-	c := exec.CommandContext(ctx, command.Args[0], command.Args[1:]...)
-	c.Dir, c.Stdin, c.Stdout, c.Stderr = command.Dir, command.Stdin, command.Stdout, &stderr
-	c.Env = append(os.Environ(), command.Env...)
-	err := c.Run()
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
-		return &git.ExitError{Args: command.Args, Code: exit.ExitCode(), Stderr: stderr.String()}
-	}
-	return err
-}
-
 // scoped is a session in a git work tree, with a checkpoint of some files.
 type scoped struct {
 	*fixture
@@ -122,7 +105,7 @@ func newScopedIn(t *testing.T, mode workspace.GitMode, files map[string]string) 
 	s := &scoped{fixture: on(t, store.NewMemory(), "/state/.runner"), ws: t.TempDir()}
 	s.git("init", "--quiet")
 	s.put(files)
-	g, err := git.Open(ctx, commander{}, s.ws)
+	g, err := git.Open(ctx, gittest.Commander{}, s.ws)
 	must(t, err)
 	s.w, err = s.open().OpenWorkspace(s.ws, g, mode)
 	must(t, err)

@@ -85,29 +85,10 @@ type Fixture struct {
 // InMemory returns a store in memory.
 func InMemory(t testing.TB) *Fixture { return On(t, store.NewMemory(), "/ws/.runner") }
 
-// EachForm runs a test twice in memory: with checkpoint files that are compressed, and
-// with ones that are not.
-func EachForm(t *testing.T, test func(t *testing.T, f *Fixture)) {
-	t.Helper()
-	for name, compress := range map[string]bool{"plain": false, "compressed": true} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			f := InMemory(t)
-			f.Compress(compress)
-			test(t, f)
-		})
-	}
-}
-
 // Compress sets whether checkpoint files are compressed from now on.
 func (f *Fixture) Compress(on bool) {
 	f.Options.Policy = checkpoint.DefaultPolicy()
 	f.Options.Policy.Compress = on
-}
-
-// OnDisk returns a store in a temporary directory.
-func OnDisk(t testing.TB) *Fixture {
-	return On(t, store.OS(), filepath.Join(t.TempDir(), ".runner"))
 }
 
 // On returns a store in a directory of a file system.
@@ -177,12 +158,6 @@ func (f *Fixture) FilesOf(id string) []string {
 	paths, err := f.Checkpoints().Paths(id)
 	Must(f.T, err)
 	return paths
-}
-
-// CheckpointFile returns the path of a checkpoint's file within the state directory.
-func (f *Fixture) CheckpointFile(id string) string {
-	f.T.Helper()
-	return "PRD-009/checkpoints/" + filepath.Base(f.Checkpoints().FilePath(id))
 }
 
 // Kill ends a session as SIGKILL would: it releases the locks and writes nothing.

@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"prdrunner/checkpoint"
@@ -15,6 +14,7 @@ import (
 	"prdrunner/checkpoint/store"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/checkpoint/workspace/git"
+	"prdrunner/checkpoint/workspace/git/gittest"
 )
 
 // Project is a store and a workspace that is not in a git repository.
@@ -91,22 +91,6 @@ func (p *Project) State() *state.State {
 	return snap.State
 }
 
-// Commander runs commands without supervision.
-type Commander struct{}
-
-func (Commander) Run(ctx context.Context, command git.Command) error {
-	var stderr strings.Builder
-	c := exec.CommandContext(ctx, command.Args[0], command.Args[1:]...)
-	c.Dir, c.Stdin, c.Stdout, c.Stderr = command.Dir, command.Stdin, command.Stdout, &stderr
-	c.Env = append(os.Environ(), command.Env...)
-	err := c.Run()
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
-		return &git.ExitError{Args: command.Args, Code: exit.ExitCode(), Stderr: stderr.String()}
-	}
-	return err
-}
-
 // GitProject is a locked session and its workspace in a git work tree, with a checkpoint of
 // some files.
 type GitProject struct {
@@ -130,7 +114,7 @@ func NewGitProjectIn(t *testing.T, mode workspace.GitMode, files map[string]stri
 	s := &GitProject{Fixture: On(t, store.NewMemory(), "/state/.runner"), Root: t.TempDir()}
 	s.Git("init", "--quiet")
 	s.Put(files)
-	g, err := git.Open(ctx, Commander{}, s.Root)
+	g, err := git.Open(ctx, gittest.Commander{}, s.Root)
 	Must(t, err)
 	s.Workspace, err = s.Open().OpenWorkspace(s.Root, g, mode)
 	Must(t, err)

@@ -1,8 +1,6 @@
 package compare
 
 import (
-	"context"
-	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +12,7 @@ import (
 	"prdrunner/checkpoint/store"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/checkpoint/workspace/git"
+	"prdrunner/checkpoint/workspace/git/gittest"
 )
 
 // place is a directory with a session and its files.
@@ -133,22 +132,6 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// programs runs git.
-type programs struct{}
-
-func (programs) Run(ctx context.Context, command git.Command) error {
-	var stderr strings.Builder
-	c := exec.CommandContext(ctx, command.Args[0], command.Args[1:]...)
-	c.Dir, c.Stdin, c.Stdout, c.Stderr = command.Dir, command.Stdin, command.Stdout, &stderr
-	c.Env = append(os.Environ(), command.Env...)
-	err := c.Run()
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
-		return &git.ExitError{Args: command.Args, Code: exit.ExitCode(), Stderr: stderr.String()}
-	}
-	return err
-}
-
 func TestCommits(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -166,7 +149,7 @@ func TestCommits(t *testing.T) {
 	}
 	run("init", "-q", "-b", "main")
 	base := commit("base")
-	g, err := git.Open(t.Context(), programs{}, dir)
+	g, err := git.Open(t.Context(), gittest.Commander{}, dir)
 	must(t, err)
 	p := newPlace(t, dir, g, workspace.GitRef)
 	before := p.checkpoint(t, false, nil)

@@ -10,6 +10,7 @@ import (
 	"prdrunner/checkpoint/checkpointtest"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/checkpoint/workspace/git"
+	"prdrunner/checkpoint/workspace/git/gittest"
 )
 
 // reopen opens the workspace with another mode of git.
@@ -19,7 +20,7 @@ func (s *gitProject) reopen(mode workspace.GitMode) {
 	var g *git.Repository
 	var err error
 	if mode != workspace.GitOff {
-		g, err = git.Open(context.Background(), checkpointtest.Commander{}, s.Root)
+		g, err = git.Open(context.Background(), gittest.Commander{}, s.Root)
 		checkpointtest.Must(s.T, err)
 	}
 	s.Workspace, err = s.Open().OpenWorkspace(s.Root, g, mode)

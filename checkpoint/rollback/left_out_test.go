@@ -9,6 +9,7 @@ import (
 	"prdrunner/checkpoint/checkpointtest"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/checkpoint/workspace/git"
+	"prdrunner/checkpoint/workspace/git/gittest"
 )
 
 // secret finds a word that may not be kept.
@@ -34,7 +35,7 @@ func TestFinishRollbackLeavesRefused(t *testing.T) {
 		}
 		return begin(ctx, s.Session, s.Workspace, plan, Options{})
 	}))
-	g, err := git.Open(ctx, checkpointtest.Commander{}, s.Root)
+	g, err := git.Open(ctx, gittest.Commander{}, s.Root)
 	checkpointtest.Must(t, err)
 	later, err := s.Open().OpenWorkspace(s.Root, g, workspace.GitRef)
 	checkpointtest.Must(t, err)

@@ -17,6 +17,7 @@ import (
 	"prdrunner/checkpoint/store"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/checkpoint/workspace/git"
+	"prdrunner/checkpoint/workspace/git/gittest"
 )
 
 // damages are the ways in which what keeps a file is lost; nil removes it.
@@ -89,7 +90,7 @@ func TestRollbackSecuresBlobs(t *testing.T) {
 			s.Git("add", "user.txt") // as a loose object, which git knows
 			_, err := s.Session.Create(ctx, s.Workspace, "")
 			checkpointtest.Must(t, err)
-			g, err := git.Open(ctx, checkpointtest.Commander{}, s.Root)
+			g, err := git.Open(ctx, gittest.Commander{}, s.Root)
 			checkpointtest.Must(t, err)
 			h := g.NewBlobHash(int64(len(important)))
 			_, _ = h.Write([]byte(important))

@@ -16,6 +16,7 @@ import (
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/checkpoint/workspace/git"
+	"prdrunner/checkpoint/workspace/git/gittest"
 )
 
 // pipe puts a named pipe in the place of what is there.
@@ -110,7 +111,7 @@ func TestSpecialInCommits(t *testing.T) {
 	s.Git("-c", "user.name=a", "-c", "user.email=a@localhost", "commit", "--quiet", "--allow-empty", "-m", "m")
 	s.Git("add", "data")
 	checkpointtest.Must(t, s.Workspace.Close())
-	g, err := git.Open(ctx, checkpointtest.Commander{}, s.Root)
+	g, err := git.Open(ctx, gittest.Commander{}, s.Root)
 	checkpointtest.Must(t, err)
 	s.Workspace, err = s.Open().OpenWorkspace(s.Root, g, workspace.GitCommit)
 	checkpointtest.Must(t, err)

@@ -4,7 +4,6 @@ package workspace
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -21,37 +20,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"prdrunner/checkpoint/workspace/git"
+	"prdrunner/checkpoint/workspace/git/gittest"
 	"prdrunner/checkpoint/workspace/statcache"
 )
-
-// programs starts real programs.
-type programs struct{}
-
-func (programs) Run(ctx context.Context, c git.Command) error {
-	cmd := exec.CommandContext(ctx, c.Args[0], c.Args[1:]...)
-	cmd.Dir, cmd.Stdin, cmd.Stdout = c.Dir, c.Stdin, c.Stdout
-	for _, entry := range append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1") {
-		if name, _, _ := strings.Cut(entry, "="); !slices.Contains(c.Unset, name) {
-			cmd.Env = append(cmd.Env, entry)
-		}
-	}
-	cmd.Env = append(cmd.Env, c.Env...)
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	cmd.WaitDelay = time.Second
-	err := cmd.Run()
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
-		return &git.ExitError{Args: c.Args, Code: exit.ExitCode(), Stderr: stderr.String()}
-	}
-	return err
-}
 
 func runGit(t testing.TB, dir string, args ...string) string {
 	t.Helper()
 	var out bytes.Buffer
 	args = append([]string{"git", "-c", "user.name=u", "-c", "user.email=u@localhost"}, args...)
-	must(t, programs{}.Run(t.Context(), git.Command{Args: args, Dir: dir, Stdout: &out}))
+	must(t, gittest.Commander{}.Run(t.Context(), git.Command{Args: args, Dir: dir, Stdout: &out}))
 	return out.String()
 }
 
@@ -72,7 +49,7 @@ func gitKeeper(t testing.TB, sub string, mode GitMode) (w *Workspace, dir string
 	o := keeperOptions(dir)
 	o.Mode = mode
 	var err error
-	o.Git, err = git.Open(t.Context(), programs{}, dir)
+	o.Git, err = git.Open(t.Context(), gittest.Commander{}, dir)
 	must(t, err)
 	return open(t, o), dir
 }

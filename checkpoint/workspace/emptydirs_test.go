@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"prdrunner/checkpoint/workspace/git"
+	"prdrunner/checkpoint/workspace/git/gittest"
 )
 
 func TestEmptyDirs(t *testing.T) {
@@ -47,7 +48,7 @@ func TestEmptyDirs(t *testing.T) {
 		fileless, want []string
 	}{{"e", []string{"f"}, []string{"f", "f/g"}}, {"build", []string{"x"}, nil}, {"new/empty", nil, nil}} {
 		dir := filepath.Join(dir, tt.below)
-		git, err := git.Open(t.Context(), programs{}, dir)
+		git, err := git.Open(t.Context(), gittest.Commander{}, dir)
 		must(t, err)
 		dirs, _, err := open(t, Options{Dir: dir, Git: git, Mode: GitRef}).gitLister().emptyDirs(t.Context(), tt.fileless, nil)
 		if diff := cmp.Diff(tt.want, dirs); diff != "" || err != nil {

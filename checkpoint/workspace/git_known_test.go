@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"prdrunner/checkpoint/workspace/git"
+	"prdrunner/checkpoint/workspace/git/gittest"
 )
 
 // listedOthers counts how often git is asked to look through the work tree.
@@ -40,7 +41,7 @@ func TestAskGitOnce(t *testing.T) {
 	must(t, os.Remove(filepath.Join(dir, "gone")))
 	var asked atomic.Int64
 	var err error
-	w.o.Git, err = git.Open(t.Context(), listedOthers{programs{}, &asked}, dir)
+	w.o.Git, err = git.Open(t.Context(), listedOthers{gittest.Commander{}, &asked}, dir)
 	must(t, err)
 	for _, want := range []int64{0, 1} {
 		asked.Store(0)
@@ -106,7 +107,7 @@ func TestAskGit(t *testing.T) {
 				if info, err := os.Lstat(filepath.Join(dir, below)); err != nil || !info.IsDir() {
 					return // it is no place to look from any more
 				}
-				repo, err := git.Open(t.Context(), programs{}, filepath.Join(dir, below))
+				repo, err := git.Open(t.Context(), gittest.Commander{}, filepath.Join(dir, below))
 				must(t, err)
 				w := open(t, Options{Dir: filepath.Join(dir, below), Skip: top.o.Skip, Git: repo, Mode: GitRef})
 				want, err := repo.Files(t.Context())

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"prdrunner/checkpoint/workspace/git"
+	"prdrunner/checkpoint/workspace/git/gittest"
 )
 
 // sparseRepository opens a workspace with files of which a sparse checkout has
@@ -173,7 +174,7 @@ func TestCapturePartialSparse(t *testing.T) {
 	o := keeperOptions(clone)
 	o.Mode = GitRef
 	var err error
-	o.Git, err = git.Open(t.Context(), programs{}, clone)
+	o.Git, err = git.Open(t.Context(), gittest.Commander{}, clone)
 	must(t, err)
 	w := open(t, o)
 	c, l := captureSparse(t, w, nil, 1)
