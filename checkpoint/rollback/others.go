@@ -111,7 +111,7 @@ type TakenBack struct {
 // FindTakenBack returns the rollbacks of other PRDs that changed or deleted artifacts of a
 // session, newest first, with the artifacts that still differ from the record. A rollback
 // did so if the checkpoint before it has the artifact as recorded and its target has not.
-// Rollbacks of archived sessions count, too. TakenBack takes no lock and changes nothing.
+// Rollbacks of archived sessions count, too. FindTakenBack takes no lock and changes nothing.
 func FindTakenBack(ctx context.Context, s *checkpoint.Store, w *workspace.Workspace, current *state.State) ([]TakenBack, error) {
 	recorded := byPath(state.RecordedFiles(current))
 	if len(recorded) == 0 {
@@ -138,6 +138,9 @@ func FindTakenBack(ctx context.Context, s *checkpoint.Store, w *workspace.Worksp
 	archived, err := s.Archived(ctx, func(of checkpoint.StoredSession) bool {
 		return of.PRD != current.PRD && rolledBackSince(s, of.Dir, current.CreatedAt)
 	})
+	if err != nil {
+		return nil, err
+	}
 	for _, of := range archived {
 		if of.State != nil {
 			consider(of)
@@ -146,18 +149,19 @@ func FindTakenBack(ctx context.Context, s *checkpoint.Store, w *workspace.Worksp
 	slices.SortStableFunc(candidates, func(a, b candidate) int { return b.record.At.Compare(a.record.At) })
 	var all []TakenBack
 	for _, c := range candidates {
-		if err != nil {
-			break
-		}
 		taken := TakenBack{PRD: c.of.PRD, Rollback: c.record.ID, At: c.record.At}
 		if c.of.Place == checkpoint.PlaceCurrent {
 			taken.Safety = c.record.Safety
 		}
-		if taken.Files, err = filesTakenBy(ctx, s, w, c.of, c.record, recorded); len(taken.Files) > 0 {
+		taken.Files, err = filesTakenBy(ctx, s, w, c.of, c.record, recorded)
+		if err != nil {
+			return all, err
+		}
+		if len(taken.Files) > 0 {
 			all = append(all, taken)
 		}
 	}
-	return all, err
+	return all, nil
 }
 
 // filesTakenBy returns the recorded files that a rollback changed or deleted. It removes them
