@@ -49,7 +49,7 @@ func Adopt(ctx context.Context, o Options, st *state.State, workstream string, g
 		ws = o.Pipeline.Workstream(workstream)
 	}
 	if ws == nil {
-		a.Digest = plan.LastOrigin(st.Workstream(workstream))
+		a.Digest = plan.RecordedDigest(st.Workstream(workstream))
 		return a, nil
 	}
 	o.Select = plan.Selection{}
@@ -57,9 +57,9 @@ func Adopt(ctx context.Context, o Options, st *state.State, workstream string, g
 	if err != nil {
 		return a, err
 	}
-	a.Digest = pl.Origin(ws)
-	if lost := pl.Lost(ws, a.Work); len(lost) > 0 {
-		return a, &plan.LostError{Workstream: ws.Name, Lost: lost}
+	a.Digest = pl.DigestOrRecorded(ws)
+	if lost := pl.MissingResults(ws, a.Work); len(lost) > 0 {
+		return a, &plan.MissingResultsError{Workstream: ws.Name, Missing: lost}
 	}
 	files, done, err := o.files()
 	if err != nil {

@@ -31,6 +31,6 @@ func StillAsked(ctx context.Context, o Options, st *state.State, gate *state.Gat
 		return false, fmt.Errorf("find out what %s asks about: %w", gate.Label, diags)
 	}
 	same := v.Definition == gate.Definition || o.Pipeline.Digest == st.Pipeline.Digest
-	unmoved, _ := facts.Unmoved(g)
-	return same && v.Judged == gate.Judged && (plan.Declares(g) || unmoved), nil
+	unmoved, _ := facts.WorkspaceUnchanged(g)
+	return same && v.Judged == gate.Judged && (plan.DeclaresFiles(g) || unmoved), nil
 }

@@ -36,7 +36,7 @@ func (l *loop) begin(planned *plan.Plan) error {
 		return err
 	}
 	l.reportEnded("", l.session.Orphans()) // in the new session, where one begins
-	l.planner.Begin(l.session.State(), planned, op.previous != nil)
+	l.planner.BeginRun(l.session.State(), planned, op.previous != nil)
 	l.captures.count(l.session.State())
 	l.carryOver(planned)
 	beginning := Beginning{
@@ -46,13 +46,13 @@ func (l *loop) begin(planned *plan.Plan) error {
 	if err != nil {
 		return fmt.Errorf("begin the session: %w", err)
 	}
-	l.planner.BeganWith(l.session.State().Seq)
+	l.planner.SetBeginCommit(l.session.State().Seq)
 	for _, v := range l.o.Views {
 		v.Begin(beginning)
 	}
 	l.tellLinks()
-	if l.facts.Unread != nil {
-		l.warn(l.facts.Unread.Error())
+	if l.facts.CaptureError != nil {
+		l.warn(l.facts.CaptureError.Error())
 	}
 	l.overwriting.tell()
 	for _, c := range slices.Concat(before, commits) {

@@ -82,7 +82,7 @@ func (g *gateRun) survey(then func(error)) {
 			err := l.surveyor.Gate(within, found, g.Gate)
 			return func() {
 				if err == nil {
-					l.facts.TakeJudged(g.Gate, found)
+					l.facts.MergeJudged(g.Gate, found)
 				}
 				then(err)
 			}
@@ -125,7 +125,7 @@ func (g *gateRun) surveyed() {
 	if step.Decision == plan.Judge && l.session.State().Gate(g.Label()).Status == state.Passed { // the reason arose during the run, so the plan did not record it
 		l.recorder.Add(nil, state.GateVoided{Gate: g.Label(), Reason: step.Reason})
 	}
-	if g.Workstream != nil && l.planner.Excluded(g.Workstream) != "" { // the plan would have left the gate out, had it known the reason
+	if g.Workstream != nil && l.planner.ExclusionReason(g.Workstream) != "" { // the plan would have left the gate out, had it known the reason
 		l.cause.excluded = true
 		g.then(false)
 		return
@@ -170,11 +170,11 @@ func (g *gateRun) byCommand() {
 				g.fail(nil, took, state.Failure{Outcome: "error", Message: state.Text(err.Error())})
 			case !res.Succeeded():
 				g.fail(nil, took, *l.failures.ofTask("", "", task, res))
-			case l.planner.StillJudged(g.Gate, g.verdict, after):
+			case l.planner.UnchangedWhileJudged(g.Gate, g.verdict, after):
 				g.pass(nil, took)
 			case !g.again:
 				g.again = true
-				l.facts.TakeJudged(g.Gate, after)
+				l.facts.MergeJudged(g.Gate, after)
 				g.takeMended(func(err error) { g.judged(err) })
 			default:
 				g.fail(nil, took, state.Failure{

@@ -194,7 +194,7 @@ func (l *loop) spawn(id string, s slot, work func(within context.Context) func()
 // tellLinks warns once of each link that leads out of the workspace.
 func (l *loop) tellLinks() {
 	if found := l.surveyor.LinksOut(l.toldLinks); len(found) > 0 {
-		l.warn(plan.LeadsOut(found))
+		l.warn(plan.DescribeLinksOut(found))
 	}
 }
 

@@ -90,7 +90,7 @@ func (n *node) skipped() bool { return n.step != nil && n.step.Decision == plan.
 // block ends a workstream that can't run because an upstream workstream is not ok, and all
 // that depend on it.
 func (n *node) block(on string) {
-	n.loop.planner.Set(plan.Step{Kind: plan.WorkstreamStep, Name: n.ws.Name, Decision: plan.Blocked, On: []string{on}})
+	n.loop.planner.SetStep(plan.Step{Kind: plan.WorkstreamStep, Name: n.ws.Name, Decision: plan.Blocked, On: []string{on}})
 	n.end(false)
 }
 
@@ -130,7 +130,7 @@ func (n *node) decided() {
 	l := n.loop
 	enabled, diags := n.ws.Enabled(l.planner.Results(n.ws.NeedsResults(), 0))
 	var e plan.When
-	e.Judge("its when", enabled, diags)
+	e.SetOutcome("its when", enabled, diags)
 	step, diags := l.planner.Workstream(n.ws, e)
 	n.step = &step
 	if diags = append(e.Diags, diags...); diags.HasErrors() {
@@ -143,7 +143,7 @@ func (n *node) decided() {
 	case plan.Reuse, plan.Judge:
 		n.keep()
 	case plan.Run, plan.Rerun, plan.Cached:
-		if lost := slices.Concat(l.overwriting.unkept(plan.Edited(l.facts.Conflicts[n.ws.Name])), l.overwriting.unkeptPartial(n.ws.Name)); len(lost) > 0 {
+		if lost := slices.Concat(l.overwriting.unkept(plan.EditedArtifacts(l.facts.Conflicts[n.ws.Name])), l.overwriting.unkeptPartial(n.ws.Name)); len(lost) > 0 {
 			err := &ConflictError{Conflicts: lost, Rerun: true}
 			n.fail(state.Failure{Workstream: n.ws.Name, Outcome: "conflict", Message: state.Text(err.Error())})
 			return
@@ -163,14 +163,14 @@ func (n *node) decided() {
 			if n.step.Happened != nil || rec.Done() {
 				e.Error.Outcome = state.OutcomeHappened
 			}
-			if of := l.planner.Formerly(n.ws, rec); of != nil {
+			if of := l.planner.FormerRecord(n.ws, rec); of != nil {
 				e.SameAs = of.Name
 			}
 			l.recorder.Add(nil, e)
 		}
 		n.resolveUncertain()
 	case plan.Blocked, plan.Depends:
-		l.cause.excluded = l.cause.excluded || l.planner.Excluded(n.ws) != ""
+		l.cause.excluded = l.cause.excluded || l.planner.ExclusionReason(n.ws) != ""
 		n.end(false)
 	}
 }
@@ -184,7 +184,7 @@ func (n *node) unevaluated(diags hcl.Diagnostics) {
 	rec := l.session.State().Workstream(n.ws.Name)
 	switch {
 	case n.step.Decision == plan.Blocked: // the selection leaves it out
-		l.cause.excluded = l.cause.excluded || l.planner.Excluded(n.ws) != ""
+		l.cause.excluded = l.cause.excluded || l.planner.ExclusionReason(n.ws) != ""
 		n.end(false)
 	case rec.Status == state.Uncertain:
 		l.warn(n.ws.Name + ": " + string(f.Message))
@@ -217,8 +217,8 @@ func (n *node) keep() {
 	case len(n.step.Restores) > 0:
 		n.restoreThen(n.keep)
 		return
-	case len(l.planner.Undecided(*n.step)) > 0: // the edit was made after the plan, so no decision about it exists
-		l.stopFor(conflicting(n.ws.Name, plan.Edited(changed)))
+	case len(l.planner.UndecidedConflicts(*n.step)) > 0: // the edit was made after the plan, so no decision about it exists
+		l.stopFor(conflicting(n.ws.Name, plan.EditedArtifacts(changed)))
 		n.end(false)
 		return
 	case len(changed) > 0:
@@ -289,14 +289,14 @@ func (n *node) adopt() {
 // judge judges the gates of a workstream whose work is done, and completes it.
 func (n *node) judge() {
 	l := n.loop
-	l.planner.Mark(n.ws.Name, plan.Judge)
+	l.planner.SetDecision(n.ws.Name, plan.Judge)
 	l.judgeAll(n.ws.Gates, func(passed bool) {
 		if !passed {
 			n.end(false)
 			return
 		}
 		if rec := l.session.State().Workstream(n.ws.Name); rec.Status == state.Completed {
-			l.planner.Mark(n.ws.Name, plan.Reuse)
+			l.planner.SetDecision(n.ws.Name, plan.Reuse)
 			l.phase.done(n.ws, false)
 			l.recorder.Add(func() { n.end(true) }) // once the verdicts are durable
 			return
@@ -310,7 +310,7 @@ func (n *node) judge() {
 // then.
 func (n *node) complete(e state.WorkstreamCompleted) {
 	l := n.loop
-	l.planner.Mark(n.ws.Name, plan.Reuse)
+	l.planner.SetDecision(n.ws.Name, plan.Reuse)
 	l.recorder.Add(nil, e)
 	l.captures.takeAtBoundary(func() {
 		l.checkpoint(state.TriggerWorkstreamComplete, "")

@@ -107,7 +107,7 @@ func (ow *overwriting) editedArtifacts() []string {
 	}
 	var paths []string
 	for _, conflicts := range ow.loop.facts.Conflicts {
-		for _, c := range plan.Edited(conflicts) {
+		for _, c := range plan.EditedArtifacts(conflicts) {
 			paths = append(paths, string(c.Path))
 		}
 	}
@@ -170,7 +170,7 @@ func (ow *overwriting) isMade(path, digest string) bool {
 // that a workstream must make again.
 func (ow *overwriting) conflictEnded() bool {
 	for _, conflicts := range ow.loop.facts.Conflicts {
-		if len(plan.Edited(conflicts)) > 0 {
+		if len(plan.EditedArtifacts(conflicts)) > 0 {
 			return false
 		}
 	}
@@ -192,8 +192,8 @@ func (ow *overwriting) endConflict() {
 // the run made before anything started. An edit that came later is in neither.
 func (ow *overwriting) takesBack(path, digest string) bool {
 	l := ow.loop
-	kept := digest == "" || l.surveyor.Partial.IsLeft(path, digest) || ow.isKept(path, digest) || !l.o.Store.Captures()
-	return kept && l.surveyor.Partial.Accounts(path, digest)
+	kept := digest == "" || l.surveyor.Partial.LeftByFailure(path, digest) || ow.isKept(path, digest) || !l.o.Store.Captures()
+	return kept && l.surveyor.Partial.Includes(path, digest)
 }
 
 // partialWork returns the sorted paths of existing files that are taken for partial work.
@@ -233,7 +233,7 @@ func (ow *overwriting) overwrites(planned *plan.Plan, path string) (bool, error)
 	for _, phase := range planned.Phases {
 		for _, s := range phase.Steps {
 			ws := l.pipeline.Workstream(s.Name)
-			if s.Kind == plan.WorkstreamStep && ws != nil && l.planner.Excluded(ws) == "" && s.Decision != plan.Reuse && s.Decision != plan.Skipped {
+			if s.Kind == plan.WorkstreamStep && ws != nil && l.planner.ExclusionReason(ws) == "" && s.Decision != plan.Reuse && s.Decision != plan.Skipped {
 				runs[ws.Name], patterns = true, append(patterns, l.surveyor.Extend(ws.ArtifactPatterns)...)
 			}
 		}

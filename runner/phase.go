@@ -41,7 +41,7 @@ func (p *phaseRun) run() bool {
 	case diags.HasErrors():
 		p.unevaluated(diags)
 		return false
-	case !enabled && l.planner.Leaves(phase):
+	case !enabled && l.planner.LeavesUntouched(phase):
 		l.cause.excluded = true
 		return false
 	case !enabled:
@@ -72,7 +72,7 @@ func (p *phaseRun) run() bool {
 // unevaluated fails a phase whose when can't be evaluated, unless the selection leaves out
 // all its workstreams.
 func (p *phaseRun) unevaluated(diags hcl.Diagnostics) {
-	chosen := func(ws *pipeline.Workstream) bool { return p.loop.planner.Excluded(ws) == "" }
+	chosen := func(ws *pipeline.Workstream) bool { return p.loop.planner.ExclusionReason(ws) == "" }
 	if slices.ContainsFunc(p.phase.Workstreams, chosen) {
 		p.loop.fail(p.loop.failures.ofExpression(p.phase.Name, "", diags))
 	} else {
@@ -123,7 +123,7 @@ func allOK(nodes []*node) bool {
 
 func (p *phaseRun) skip() {
 	for _, ws := range p.phase.Workstreams {
-		p.loop.planner.Mark(ws.Name, plan.Skipped)
+		p.loop.planner.SetDecision(ws.Name, plan.Skipped)
 	}
 	p.recordSkipped("its when is false")
 }

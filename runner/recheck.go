@@ -35,12 +35,12 @@ func (l *loop) carryOver(planned *plan.Plan) {
 // keptEdits returns the edited artifacts of a workstream as they were found before the run
 // began, if the decision is to keep the edits.
 func (l *loop) keptEdits(name string) []state.Artifact {
-	if l.planner.ChoiceFor(name) != plan.ConflictKeep {
+	if l.planner.ConflictChoice(name) != plan.ConflictKeep {
 		return nil
 	}
 	now := byPathOf(l.facts.Current[name])
 	var kept []state.Artifact
-	for _, c := range plan.Edited(l.facts.Conflicts[name]) {
+	for _, c := range plan.EditedArtifacts(l.facts.Conflicts[name]) {
 		if a := now[string(c.Path)]; a != nil {
 			kept = append(kept, *a)
 		}
@@ -55,7 +55,7 @@ func (n *node) editsBefore() []edit {
 	l := n.loop
 	inputs := l.facts.Inputs[n.ws.Name]
 	read := l.recordedFiles.among(inputs.Patterns, inputs.Files, func(path string) bool { return l.planner.Makes(n.ws, path) })
-	under := l.facts.Under[n.ws.Name]
+	under := l.facts.ArtifactFiles[n.ws.Name]
 	written := l.recordedFiles.among(under.Patterns, under.Files, nil)
 	return append(read, slices.DeleteFunc(written, func(e edit) bool { return e.gate == "" && e.maker == n.ws.Name })...)
 }
@@ -63,7 +63,7 @@ func (n *node) editsBefore() []edit {
 // stopFor stops the run if there are edits, and reports whether there are. It ignores changes
 // by a workstream that has begun and is not done to its own artifacts.
 func (l *loop) stopFor(edits []edit) bool {
-	edits = slices.DeleteFunc(edits, func(e edit) bool { return l.planner.UnderWay(e.path, e.now) })
+	edits = slices.DeleteFunc(edits, func(e edit) bool { return l.planner.IsPartialWork(e.path, e.now) })
 	for _, e := range edits {
 		if !slices.Contains(l.cause.edits, e) {
 			l.cause.edits = append(l.cause.edits, e)

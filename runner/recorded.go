@@ -102,7 +102,7 @@ type edit struct {
 // differs compares a file with its record, and reports whether they differ. now is nil if the
 // file does not exist.
 func (s *recordedFiles) differs(p string, now *state.Artifact) (edit, bool) {
-	e := edit{path: p, how: howDiffers(now), now: plan.DigestNow(now)}
+	e := edit{path: p, how: howDiffers(now), now: plan.DigestOrEmpty(now)}
 	if j, ok := s.judged.at(p); ok && (now == nil || plan.DigestFiles([]state.Artifact{j.file}) != plan.DigestFiles([]state.Artifact{*now})) {
 		e.gate = j.by
 	}

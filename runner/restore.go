@@ -31,7 +31,7 @@ func (l *loop) restorePlanned(planned *plan.Plan) ([]state.Event, error) {
 			wanted, events = append(wanted, found...), append(events, event)
 			l.restored(s.Name, found)
 			s.Restores = nil
-			l.planner.Set(*s)
+			l.planner.SetStep(*s)
 		}
 	}
 	l.surveyor.DoneRestoring()

@@ -85,7 +85,7 @@ phase "one" {
 	b.write("notes.txt", "edited")
 	b.must(state.StatusFailed, git)
 	b.wantRan("check", "B")
-	if moved := b.plan.Moved; len(moved) != 1 || moved[0].Path != "notes.txt" || moved[0].Kind != workspace.Modified {
+	if moved := b.plan.ChangedFiles; len(moved) != 1 || moved[0].Path != "notes.txt" || moved[0].Kind != workspace.Modified {
 		t.Errorf("moved %+v, want notes.txt", moved)
 	}
 	// A checkpoint between runs captures an edit. It was not judged for that.

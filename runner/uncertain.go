@@ -18,7 +18,7 @@ func (n *node) resolveUncertain() {
 	if diags.HasErrors() {
 		l.warn(string(l.failures.ofExpression(n.ws.Name, "", diags).Message))
 	}
-	if !has || diags.HasErrors() || l.cut() || l.planner.Excluded(n.ws) != "" {
+	if !has || diags.HasErrors() || l.cut() || l.planner.ExclusionReason(n.ws) != "" {
 		n.leaveUncertain()
 		return
 	}
@@ -40,7 +40,7 @@ func (n *node) resolveUncertain() {
 		}
 		return func() {
 			l.reportLeftovers(n.ws.Name, res.Leftovers)
-			lost := l.planner.Lost(n.ws, had)
+			lost := l.planner.MissingResults(n.ws, had)
 			switch {
 			case err == nil && res.Succeeded() && len(lost) > 0:
 				n.verifiedWithout(lost)
@@ -67,7 +67,7 @@ func (n *node) verified(r state.Resolution, had *state.Work) {
 	last := l.session.State().Workstream(n.ws.Name).Error
 	e := state.WorkstreamResolved{Workstream: n.ws.Name, Resolution: r, By: l.o.By, Verified: true, Work: had}
 	if r == state.ResolvedDone {
-		e.Digest = l.planner.Origin(n.ws)
+		e.Digest = l.planner.DigestOrRecorded(n.ws)
 		if n.attempt > 0 {
 			digest := n.digest // which the node forgets when it ends
 			e.Digest = &digest
@@ -87,8 +87,8 @@ func (n *node) verified(r state.Resolution, had *state.Work) {
 
 // verifiedWithout leaves the decision about a once step to the user. According to its verify
 // command the step happened, but other steps need outputs that are not on record.
-func (n *node) verifiedWithout(lost []plan.Lost) {
-	err := &plan.LostError{Workstream: n.ws.Name, Lost: lost}
+func (n *node) verifiedWithout(lost []plan.MissingResult) {
+	err := &plan.MissingResultsError{Workstream: n.ws.Name, Missing: lost}
 	f := state.Failure{
 		Workstream: n.ws.Name, Outcome: state.OutcomeHappened,
 		Message: state.Text("its verify command says that it happened, but " + err.Error()),
@@ -104,7 +104,7 @@ func (n *node) verifiedWithout(lost []plan.Lost) {
 func (n *node) leaveUncertain() {
 	l := n.loop
 	l.cause.uncertain = append(l.cause.uncertain, n.ws.Name)
-	l.planner.Mark(n.ws.Name, plan.Uncertain)
+	l.planner.SetDecision(n.ws.Name, plan.Uncertain)
 	if !l.o.KeepGoing {
 		l.halt(stopPause)
 	}

@@ -164,7 +164,7 @@ func (r *resolving) record(ctx context.Context, session *checkpoint.Session) err
 			return withHint(usageErrorf("it can't count as done: %w", err),
 				fmt.Sprintf("make the file, or `runner resolve %s %s --rerun` if it did not happen", st.PRD, text.ShellWord(e.Workstream)))
 		}
-		var lost *plan.LostError
+		var lost *plan.MissingResultsError
 		if errors.As(err, &lost) {
 			return withHint(usageErrorf("it can't count as done: %w", err), r.giveHint(st, lost))
 		}
@@ -181,7 +181,7 @@ func (r *resolving) record(ctx context.Context, session *checkpoint.Session) err
 }
 
 // giveHint returns the command that gives the outputs that are not on record.
-func (r *resolving) giveHint(st *state.State, lost *plan.LostError) string {
+func (r *resolving) giveHint(st *state.State, lost *plan.MissingResultsError) string {
 	give := fmt.Sprintf("runner resolve %s %s --done%s", st.PRD, text.ShellWord(lost.Workstream), r.pipeline.given(st.Sensitive))
 	if r.pipeline.file != "" {
 		give += " --file " + text.ShellWord(r.pipeline.file)
@@ -189,7 +189,7 @@ func (r *resolving) giveHint(st *state.State, lost *plan.LostError) string {
 	for _, output := range r.outputs {
 		give += " --output " + text.ShellWord(output)
 	}
-	for _, l := range lost.Lost {
+	for _, l := range lost.Missing {
 		give += fmt.Sprintf(" --output %s=TEXT", l.Name)
 	}
 	return fmt.Sprintf("`%s`, with what it was for TEXT", give)

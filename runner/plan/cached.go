@@ -18,11 +18,11 @@ func (f *Facts) EarlierRunsOf(ws *pipeline.Workstream) []checkpoint.Result {
 	return f.EarlierRuns()[ws.Name]
 }
 
-// cached returns the result of an earlier run with the digest that the workstream would
+// cachedResult returns the result of an earlier run with the digest that the workstream would
 // have now. It returns nil if the last attempt on record has this digest, too: then there
 // is another reason to run the workstream again.
-func (pl *Planner) cached(ws *pipeline.Workstream, rec *state.Workstream) *checkpoint.Result {
-	now, diags := pl.digest(ws)
+func (pl *Planner) cachedResult(ws *pipeline.Workstream, rec *state.Workstream) *checkpoint.Result {
+	now, diags := pl.currentDigest(ws)
 	if diags.HasErrors() || rec != nil && rec.Attempts > 0 && rec.Digest.Equal(now) {
 		return nil
 	}
@@ -34,20 +34,20 @@ func (pl *Planner) cached(ws *pipeline.Workstream, rec *state.Workstream) *check
 	return &results[i]
 }
 
-// orCached replaces Run or Rerun by Cached if an earlier run has the result, or by Depends
+// preferCached replaces Run or Rerun by Cached if an earlier run has the result, or by Depends
 // if there may be such a result once upstream workstreams have run. A workstream that the
 // user chose to run again runs.
-func (s subject) orCached(step Step) Step {
-	if s.cache == nil || s.forced != "" || step.Decision != Run && step.Decision != Rerun {
+func (s subject) preferCached(step Step) Step {
+	if s.findCached == nil || s.forced != "" || step.Decision != Run && step.Decision != Rerun {
 		return step
 	}
-	switch result, perhaps := s.cache(); {
+	switch result, perhaps := s.findCached(); {
 	case result != nil:
 		origin := cmp.Or(result.Work.Cached, &state.Cached{Session: result.Session, Attempt: result.Work.Attempt, At: result.At})
 		step.Decision, step.Result, step.Cached = Cached, result, origin
 	case perhaps:
-		step.On = s.rerun
-		return step.with(Depends, "on the result of %s", text.Enumerate(s.rerun))
+		step.On = s.rerunFirst
+		return step.withDecision(Depends, "on the result of %s", text.Enumerate(s.rerunFirst))
 	}
 	return step
 }

@@ -59,7 +59,7 @@ func ResultsOf(st *state.State, p *pipeline.Pipeline, run pipeline.RunInfo) pipe
 func DigestOf(ws *pipeline.Workstream, inv pipeline.Invocation, st *state.State, p *pipeline.Pipeline, inputs FileSet) state.Digest {
 	d := state.Digest{Definition: inv.Definition, Variables: ws.Variables()}
 	if len(ws.Inputs) > 0 {
-		d.Inputs, d.Seen = inputs.digest(), inputs.seen()
+		d.Inputs, d.Seen = inputs.digest(), inputs.recordSeen()
 		if len(inputs.Files) <= state.MaxInline {
 			for _, a := range inputs.Files {
 				d.Files = append(d.Files, state.FileRef{Path: a.Path, Digest: a.Digest})
@@ -70,7 +70,7 @@ func DigestOf(ws *pipeline.Workstream, inv pipeline.Invocation, st *state.State,
 		parts := make([]string, 0, 2*len(ws.Upstream))
 		inline := len(ws.Upstream) <= state.MaxInline
 		for _, name := range ws.Upstream {
-			result := resultOf(st.Workstream(name), p.Workstream(name))
+			result := resultDigest(st.Workstream(name), p.Workstream(name))
 			parts = append(parts, name, result)
 			if inline {
 				if d.Results == nil {
@@ -79,7 +79,7 @@ func DigestOf(ws *pipeline.Workstream, inv pipeline.Invocation, st *state.State,
 				d.Results[name] = result
 			}
 		}
-		d.Upstream = sumOf(parts...)
+		d.Upstream = digestParts(parts...)
 	}
 	return d
 }
@@ -99,9 +99,9 @@ func DigestFiles(files []state.Artifact) string {
 	return d.sum()
 }
 
-// resultOf returns the digest of what a workstream gives to its dependents: its outputs
+// resultDigest returns the digest of what a workstream gives to its dependents: its outputs
 // and artifacts and, unless its effect is pure, the run that made them.
-func resultOf(w *state.Workstream, ws *pipeline.Workstream) string {
+func resultDigest(w *state.Workstream, ws *pipeline.Workstream) string {
 	if w == nil || w.Status == state.Skipped {
 		return "skipped"
 	}
@@ -112,30 +112,30 @@ func resultOf(w *state.Workstream, ws *pipeline.Workstream) string {
 	if ws == nil || ws.Effect != pipeline.Pure {
 		parts = append(parts, fmt.Sprintf("run %d", w.WorkSeq))
 	}
-	return sumOf(parts...)
+	return digestParts(parts...)
 }
 
-// changes lists the differences between two digests, component by component. The
-// definition comes last, because a changed variable or output explains more. moved names
+// digestChanges lists the differences between two digests, component by component. The
+// definition comes last, because a changed variable or output explains more. changedInputs names
 // the changed inputs if the digests do not list them; nil if they are not known.
-func changes(was, is state.Digest, moved func() []Change) []Change {
+func digestChanges(was, is state.Digest, changedInputs func() []Change) []Change {
 	var c []Change
-	for _, name := range slices.Sorted(maps.Keys(union(was.Variables, is.Variables))) {
+	for _, name := range slices.Sorted(maps.Keys(mergeMaps(was.Variables, is.Variables))) {
 		if was.Variables[name] != is.Variables[name] {
 			c = append(c, Change{Component: "variables", Name: state.Text(name), Old: was.Variables[name], New: is.Variables[name]})
 		}
 	}
 	if was.Inputs != is.Inputs {
-		of := changed("inputs", was.Inputs, is.Inputs, filesOf(was), filesOf(is))
-		if of[0].Name == "" && moved != nil {
-			if found := moved(); len(found) > 0 {
+		of := componentChanges("inputs", was.Inputs, is.Inputs, inputDigests(was), inputDigests(is))
+		if of[0].Name == "" && changedInputs != nil {
+			if found := changedInputs(); len(found) > 0 {
 				of = found
 			}
 		}
 		c = append(c, of...)
 	}
 	if was.Upstream != is.Upstream {
-		c = append(c, changed("upstream", was.Upstream, is.Upstream, was.Results, is.Results)...)
+		c = append(c, componentChanges("upstream", was.Upstream, is.Upstream, was.Results, is.Results)...)
 	}
 	if was.Definition != is.Definition {
 		c = append(c, Change{Component: "definition", Old: was.Definition, New: is.Definition})
@@ -143,12 +143,12 @@ func changes(was, is state.Digest, moved func() []Change) []Change {
 	return c
 }
 
-// changed lists the members of one component that differ. If a side has too many members
+// componentChanges lists the members of one component that differ. If a side has too many members
 // to list (nil), it lists the component as a whole. A side with an empty sum has no
 // members. The result is never empty.
-func changed(component, was, is string, old, now map[string]string) []Change {
+func componentChanges(component, was, is string, old, now map[string]string) []Change {
 	var c []Change
-	for _, name := range slices.Sorted(maps.Keys(union(old, now))) {
+	for _, name := range slices.Sorted(maps.Keys(mergeMaps(old, now))) {
 		if old[name] != now[name] {
 			c = append(c, Change{Component: component, Name: state.Text(name), Old: old[name], New: now[name]})
 		}
@@ -159,8 +159,8 @@ func changed(component, was, is string, old, now map[string]string) []Change {
 	return c
 }
 
-// filesOf returns the digests of inputs by path, nil if there are too many to list.
-func filesOf(d state.Digest) map[string]string {
+// inputDigests returns the digests of inputs by path, nil if there are too many to list.
+func inputDigests(d state.Digest) map[string]string {
 	if len(d.Files) == 0 && d.Inputs != DigestFiles(nil) {
 		return nil
 	}
@@ -171,7 +171,7 @@ func filesOf(d state.Digest) map[string]string {
 	return m
 }
 
-func union(a, b map[string]string) map[string]string {
+func mergeMaps(a, b map[string]string) map[string]string {
 	m := maps.Clone(a)
 	if m == nil {
 		return b
@@ -187,12 +187,12 @@ func IdempotencyKey(session string, ws *pipeline.Workstream, d state.Digest) str
 	for _, name := range slices.Sorted(maps.Keys(d.Variables)) {
 		parts = append(parts, name, d.Variables[name])
 	}
-	return hex.EncodeToString([]byte(sumOf(parts...)[len("sha256:"):][:16]))
+	return hex.EncodeToString([]byte(digestParts(parts...)[len("sha256:"):][:16]))
 }
 
-// sumOf returns the digest of a list of parts. Each part is hashed with its length, so
+// digestParts returns the digest of a list of parts. Each part is hashed with its length, so
 // that no two different lists give the same bytes.
-func sumOf(parts ...string) string {
+func digestParts(parts ...string) string {
 	var d digester
 	for _, p := range parts {
 		d.add(p)
@@ -200,7 +200,7 @@ func sumOf(parts ...string) string {
 	return d.sum()
 }
 
-// digester computes the same digest as sumOf from parts that become known one after the
+// digester computes the same digest as digestParts from parts that become known one after the
 // other.
 type digester struct {
 	hash hash.Hash
@@ -230,18 +230,18 @@ func (d *digester) sum() string {
 	return "sha256:" + hex.EncodeToString(d.hash.Sum(nil))
 }
 
-// Origin returns the digest to record for a workstream that is declared done without a
+// DigestOrRecorded returns the digest to record for a workstream that is declared done without a
 // run: its present digest, or the digest on record if the present one cannot be evaluated.
-func (pl *Planner) Origin(ws *pipeline.Workstream) *state.Digest {
-	d, diags := pl.digest(ws)
+func (pl *Planner) DigestOrRecorded(ws *pipeline.Workstream) *state.Digest {
+	d, diags := pl.currentDigest(ws)
 	if diags.HasErrors() {
-		return LastOrigin(pl.st.Workstream(ws.Name))
+		return RecordedDigest(pl.st.Workstream(ws.Name))
 	}
 	return &d
 }
 
-// LastOrigin returns a copy of the digest on record, nil if there is none.
-func LastOrigin(rec *state.Workstream) *state.Digest {
+// RecordedDigest returns a copy of the digest on record, nil if there is none.
+func RecordedDigest(rec *state.Workstream) *state.Digest {
 	if rec == nil || rec.Digest.Definition == "" {
 		return nil
 	}

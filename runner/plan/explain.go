@@ -22,30 +22,30 @@ func (pl *Planner) explain(plan *Plan) {
 	for i := range plan.Phases {
 		for j := range plan.Phases[i].Steps {
 			if s := &plan.Phases[i].Steps[j]; len(s.Changes) > 0 {
-				s.Changes = pl.explained(s)
+				s.Changes = pl.explainChanges(s)
 			}
 		}
 	}
 }
 
-// earlier returns the pipeline of the run that made a workstream, nil if it is not known.
+// earlierPipeline returns the pipeline of the run that made a workstream, nil if it is not known.
 // Variables that changed have their recorded values, or their defaults if no value is
 // recorded.
-func (pl *Planner) earlier(s *Step) *pipeline.Pipeline {
+func (pl *Planner) earlierPipeline(s *Step) *pipeline.Pipeline {
 	before := make(map[string]string)
 	for _, c := range s.Changes {
 		if c.Component == "variables" {
 			before[string(c.Name)] = pl.st.Variables.Value(string(c.Name), c.Old)
 		}
 	}
-	return pl.version(before)
+	return pl.evaluateVersion(before)
 }
 
-// version returns the pipeline evaluated with the pipeline file and the files of the last
+// evaluateVersion returns the pipeline evaluated with the pipeline file and the files of the last
 // run and with other values of some variables. It returns nil if nothing differs from now,
 // or if the evaluation fails.
-func (pl *Planner) version(variables map[string]string) *pipeline.Pipeline {
-	if pl.facts.Earlier == nil && len(pl.facts.Before) == 0 && len(variables) == 0 {
+func (pl *Planner) evaluateVersion(variables map[string]string) *pipeline.Pipeline {
+	if pl.facts.EarlierPipeline == nil && len(pl.facts.EarlierFiles) == 0 && len(variables) == 0 {
 		return nil
 	}
 	key := fmt.Sprintf("%q", variables)
@@ -54,20 +54,20 @@ func (pl *Planner) version(variables map[string]string) *pipeline.Pipeline {
 		if pl.versions == nil {
 			pl.versions = make(map[string]*pipeline.Pipeline)
 		}
-		p = pl.p.Earlier(pl.facts.Earlier, variables, pl.facts.Before)
+		p = pl.p.Earlier(pl.facts.EarlierPipeline, variables, pl.facts.EarlierFiles)
 		pl.versions[key] = p
 	}
 	return p
 }
 
-func (pl *Planner) explained(s *Step) []Change {
+func (pl *Planner) explainChanges(s *Step) []Change {
 	var all []Change
 	for _, c := range s.Changes {
 		switch c.Component {
 		case "variables":
-			all = append(all, pl.explainedVariable(s, c))
+			all = append(all, pl.explainVariable(s, c))
 		case "definition":
-			all = append(all, pl.explainedDefinition(s, c)...)
+			all = append(all, pl.explainDefinition(s, c)...)
 		default:
 			all = append(all, c)
 		}
@@ -75,53 +75,53 @@ func (pl *Planner) explained(s *Step) []Change {
 	return all
 }
 
-func (pl *Planner) explainedVariable(s *Step, c Change) Change {
+func (pl *Planner) explainVariable(s *Step, c Change) Change {
 	name := string(c.Name)
 	text, sum := pl.p.ValueOf(name)
 	if c.New != "" && sum != c.New || pl.p.Hides(name) {
 		return c
 	}
 	if c.New != "" {
-		c.NewText = pl.shown(pipeline.Readable(text))
+		c.NewText = pl.maskText(pipeline.Readable(text))
 	}
 	if was := pl.st.Variables.Value(name, c.Old); was != "" {
-		c.OldText = pl.shown(pipeline.Readable(was))
-	} else if was := pl.earlier(s); was != nil {
+		c.OldText = pl.maskText(pipeline.Readable(was))
+	} else if was := pl.earlierPipeline(s); was != nil {
 		if text, sum := was.ValueOf(name); sum == c.Old {
-			c.OldText = pl.shown(pipeline.Readable(text))
+			c.OldText = pl.maskText(pipeline.Readable(text))
 		}
 	}
 	return c
 }
 
-// explainedDefinition splits the change of a definition into one change for each thing in
+// explainDefinition splits the change of a definition into one change for each thing in
 // it that changed, if the earlier definition can be evaluated again.
-func (pl *Planner) explainedDefinition(s *Step, c Change) []Change {
+func (pl *Planner) explainDefinition(s *Step, c Change) []Change {
 	found := pl.differences(s, c.Old)
 	if len(found) == 0 {
-		if over := slices.DeleteFunc(pl.over(s), changedVariable(s)); len(over) > 0 && pl.st.Pipeline.Digest == pl.p.Digest { // the file is unchanged, so a value that the definition uses changed
-			c.Name = pl.shown("over " + strings.Join(over, ", "))
+		if over := slices.DeleteFunc(pl.referencedValues(s), isChangedVariable(s)); len(over) > 0 && pl.st.Pipeline.Digest == pl.p.Digest { // the file is unchanged, so a value that the definition uses changed
+			c.Name = pl.maskText("over " + strings.Join(over, ", "))
 		}
 		return []Change{c}
 	}
 	all := make([]Change, len(found))
 	for i, d := range found {
 		all[i] = c
-		all[i].Name, all[i].OldText, all[i].NewText = pl.shown(d.Name), pl.shown(d.Old), pl.shown(d.New)
+		all[i].Name, all[i].OldText, all[i].NewText = pl.maskText(d.Name), pl.maskText(d.Old), pl.maskText(d.New)
 	}
 	return all
 }
 
-// changedVariable returns a function that reports whether a name is that of a variable. If
+// isChangedVariable returns a function that reports whether a name is that of a variable. If
 // the step lists no changed variable, the function always returns false.
-func changedVariable(s *Step) func(name string) bool {
+func isChangedVariable(s *Step) func(name string) bool {
 	said := slices.ContainsFunc(s.Changes, func(c Change) bool { return c.Component == "variables" })
 	return func(name string) bool { return said && strings.HasPrefix(name, "var.") }
 }
 
-// over lists the values that the definition of a step refers to and the files that it
+// referencedValues lists the values that the definition of a step refers to and the files that it
 // reads.
-func (pl *Planner) over(s *Step) []string {
+func (pl *Planner) referencedValues(s *Step) []string {
 	if g := pl.p.Gate(s.Name); s.Kind == GateStep && g != nil {
 		return g.Over()
 	}
@@ -137,7 +137,7 @@ func (pl *Planner) differences(s *Step, definition string) []pipeline.Difference
 	if s.Kind == GateStep {
 		return pl.gateDifferences(s.Name, definition)
 	}
-	was := pl.earlier(s)
+	was := pl.earlierPipeline(s)
 	if was == nil {
 		return nil
 	}
@@ -164,7 +164,7 @@ func (pl *Planner) gateDifferences(label, definition string) []pipeline.Differen
 				variables[name] = ""
 			}
 		}
-		was := pl.version(variables)
+		was := pl.evaluateVersion(variables)
 		if was == nil {
 			continue
 		}
@@ -179,8 +179,8 @@ func (pl *Planner) gateDifferences(label, definition string) []pipeline.Differen
 	return nil
 }
 
-// shown hides sensitive values in a text that is put into a plan.
-func (pl *Planner) shown(text string) state.Text {
+// maskText hides sensitive values in a text that is put into a plan.
+func (pl *Planner) maskText(text string) state.Text {
 	if pl.facts.Mask != nil {
 		text = pl.facts.Mask(text)
 	}

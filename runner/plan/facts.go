@@ -25,28 +25,28 @@ type Facts struct {
 
 	BranchGone bool // the git branch of the session's last run was deleted
 
-	Inputs    map[string]FileSet           // the input files, by workstream
-	Makers    map[string][]string          // earlier workstreams that make some of the Inputs, by workstream
-	Conflicts map[string][]Conflict        // recorded artifacts whose files differ from the record, by workstream
-	Current   map[string][]state.Artifact  // the recorded artifacts as their files are now, by workstream
-	Partial   map[string][]PartialArtifact // recorded artifacts that a stopped workstream wrote over, by the workstream that recorded them
-	Sharers   map[string][]string          // the workstreams that recorded an artifact, by its path, if there are several
-	Judging   map[string]FileSet           // the files that a gate judges, by its label; empty if nothing is declared
-	JudgedOf  map[string][]string          // earlier workstreams that make some of the files in Judging, by gate
+	Inputs       map[string]FileSet           // the input files, by workstream
+	Makers       map[string][]string          // earlier workstreams that make some of the Inputs, by workstream
+	Conflicts    map[string][]Conflict        // recorded artifacts whose files differ from the record, by workstream
+	Current      map[string][]state.Artifact  // the recorded artifacts as their files are now, by workstream
+	Partial      map[string][]PartialArtifact // recorded artifacts that a stopped workstream wrote over, by the workstream that recorded them
+	Sharers      map[string][]string          // the workstreams that recorded an artifact, by its path, if there are several
+	Judging      map[string]FileSet           // the files that a gate judges, by its label; empty if nothing is declared
+	JudgedMakers map[string][]string          // earlier workstreams that make some of the files in Judging, by gate
 
-	Under      map[string]FileSet  // the files under a workstream's artifact patterns, by workstream, if other steps rely on some
-	Earlier    []byte              // the pipeline file of the last run; nil if it is unchanged or not known
-	Before     pipeline.Files      // the changed files, with their content in the last run
-	Mask       func(string) string // hides sensitive values in text that is shown
-	Seq        uint64              // the commit of the state when the facts were gathered
-	Stopped    PartialWork         // what stopped workstreams left behind
-	LinksOut   []string            // links that declared patterns meet and that lead out of the workspace, with their targets
-	Links      Links               // the links that declared patterns meet
-	Unread     error               // why the last capture can't be read; nil if it can, or if it no longer exists
-	Uncaptured string              // why no capture proves the workspace unchanged since the last run; "" if one does
-	Moved      []workspace.Change  // files that changed since they were captured or recorded
-	Restored   pipeline.Files      // the artifacts that Runner restores before anything starts: functions that open them, by path; nil for a link
-	Moving     map[string]string   // what changed in the last run after a gate that declares no files passed, by its label
+	ArtifactFiles   map[string]FileSet  // the files under a workstream's artifact patterns, by workstream, if other steps rely on some
+	EarlierPipeline []byte              // the pipeline file of the last run; nil if it is unchanged or not known
+	EarlierFiles    pipeline.Files      // the changed files, with their content in the last run
+	Mask            func(string) string // hides sensitive values in text that is shown
+	Seq             uint64              // the commit of the state when the facts were gathered
+	Stopped         PartialWork         // what stopped workstreams left behind
+	LinksOut        []string            // links that declared patterns meet and that lead out of the workspace, with their targets
+	Links           Links               // the links that declared patterns meet
+	CaptureError    error               // why the last capture can't be read; nil if it can, or if it no longer exists
+	NoCaptureReason string              // why no capture proves the workspace unchanged since the last run; "" if one does
+	ChangedFiles    []workspace.Change  // files that changed since they were captured or recorded
+	Restored        pipeline.Files      // the artifacts that Runner restores before anything starts: functions that open them, by path; nil for a link
+	ChangedInRun    map[string]string   // what changed in the last run after a gate that declares no files passed, by its label
 }
 
 // Merge adds the facts about the workstreams in found, replacing earlier ones.
@@ -57,12 +57,12 @@ func (f *Facts) Merge(found *Facts) {
 		f.Conflicts[name] = found.Conflicts[name]
 		f.Current[name] = found.Current[name]
 		f.Partial[name] = found.Partial[name]
-		f.Under[name] = found.Under[name]
+		f.ArtifactFiles[name] = found.ArtifactFiles[name]
 	}
 }
 
-// TakeJudged adds the files that a gate judges, replacing earlier ones.
-func (f *Facts) TakeJudged(g *pipeline.Gate, found *Facts) {
+// MergeJudged adds the files that a gate judges, replacing earlier ones.
+func (f *Facts) MergeJudged(g *pipeline.Gate, found *Facts) {
 	f.Judging[g.Label()] = found.Judging[g.Label()]
 }
 
@@ -73,16 +73,16 @@ func NewFacts(st *state.State) *Facts {
 		seq = st.Seq
 	}
 	return &Facts{
-		Seq:       seq,
-		Inputs:    make(map[string]FileSet),
-		Makers:    make(map[string][]string),
-		Conflicts: make(map[string][]Conflict),
-		Current:   make(map[string][]state.Artifact),
-		Partial:   make(map[string][]PartialArtifact),
-		Judging:   make(map[string]FileSet),
-		JudgedOf:  make(map[string][]string),
-		Moving:    make(map[string]string),
-		Under:     make(map[string]FileSet),
+		Seq:           seq,
+		Inputs:        make(map[string]FileSet),
+		Makers:        make(map[string][]string),
+		Conflicts:     make(map[string][]Conflict),
+		Current:       make(map[string][]state.Artifact),
+		Partial:       make(map[string][]PartialArtifact),
+		Judging:       make(map[string]FileSet),
+		JudgedMakers:  make(map[string][]string),
+		ChangedInRun:  make(map[string]string),
+		ArtifactFiles: make(map[string]FileSet),
 	}
 }
 
@@ -91,36 +91,36 @@ func NewFacts(st *state.State) *Facts {
 func JudgedFiles(g *pipeline.Gate) []string {
 	patterns := g.InputPatterns
 	if len(patterns) == 0 {
-		for _, ws := range judgedBy(g) {
+		for _, ws := range judgedWorkstreams(g) {
 			patterns = append(append(patterns, ws.InputPatterns...), ws.ArtifactPatterns...)
 		}
 	}
 	return patterns
 }
 
-// Declares reports whether the files that a gate judges are declared: by the gate, or by
+// DeclaresFiles reports whether the files that a gate judges are declared: by the gate, or by
 // each workstream that it judges.
-func Declares(g *pipeline.Gate) bool {
-	return len(g.Inputs) > 0 || !slices.ContainsFunc(judgedBy(g), func(ws *pipeline.Workstream) bool {
+func DeclaresFiles(g *pipeline.Gate) bool {
+	return len(g.Inputs) > 0 || !slices.ContainsFunc(judgedWorkstreams(g), func(ws *pipeline.Workstream) bool {
 		return len(ws.Inputs)+len(ws.Artifacts) == 0
 	})
 }
 
-// judgedBy returns the workstreams that a gate judges: its own, or all of its phase.
-func judgedBy(g *pipeline.Gate) []*pipeline.Workstream {
+// judgedWorkstreams returns the workstreams that a gate judges: its own, or all of its phase.
+func judgedWorkstreams(g *pipeline.Gate) []*pipeline.Workstream {
 	if g.Workstream != nil {
 		return []*pipeline.Workstream{g.Workstream}
 	}
 	return g.Phase.Workstreams
 }
 
-// movedAmong returns the files that match the patterns and differ from the end of the last
+// changesAmong returns the files that match the patterns and differ from the end of the last
 // run, without those that leaveOut names or that Runner restores. It names the files when
 // digests alone only tell that some file differs.
-func (f *Facts) movedAmong(component string, patterns []string, leaveOut func(string) bool) []Change {
+func (f *Facts) changesAmong(component string, patterns []string, leaveOut func(string) bool) []Change {
 	var all []Change
-	for _, m := range f.Moved {
-		if !tree.MatchesAny(patterns, m.Path) || leaveOut(m.Path) || f.restores(m.Path) {
+	for _, m := range f.ChangedFiles {
+		if !tree.MatchesAny(patterns, m.Path) || leaveOut(m.Path) || f.willRestore(m.Path) {
 			continue
 		}
 		c := Change{Component: component, Name: state.Text(m.Path)}
@@ -138,32 +138,32 @@ func (f *Facts) movedAmong(component string, patterns []string, leaveOut func(st
 	return all
 }
 
-// Unmoved reports whether the workspace is as a gate that declares no files judged it. If
+// WorkspaceUnchanged reports whether the workspace is as a gate that declares no files judged it. If
 // not, it returns the reason.
-func (f *Facts) Unmoved(g *pipeline.Gate) (bool, string) {
-	moving := f.Moving[g.Label()]
+func (f *Facts) WorkspaceUnchanged(g *pipeline.Gate) (bool, string) {
+	moving := f.ChangedInRun[g.Label()]
 	switch {
-	case len(f.Moved) > 0:
-		return false, fmt.Sprintf("%s was %s since the last run", f.Moved[0].Path, f.Moved[0].Kind)
+	case len(f.ChangedFiles) > 0:
+		return false, fmt.Sprintf("%s was %s since the last run", f.ChangedFiles[0].Path, f.ChangedFiles[0].Kind)
 	case g.Kind == pipeline.GateApproval:
 		return true, "" // Runner asks for an approval again only if it knows of an edit
-	case f.Uncaptured != "":
-		return false, f.Uncaptured
+	case f.NoCaptureReason != "":
+		return false, f.NoCaptureReason
 	case moving != "":
 		return false, moving
 	}
 	return true, ""
 }
 
-// restores reports whether Runner restores a file before anything starts.
-func (f *Facts) restores(path string) bool {
+// willRestore reports whether Runner restores a file before anything starts.
+func (f *Facts) willRestore(path string) bool {
 	_, ok := f.Restored[path]
 	return ok
 }
 
-// openers returns functions that open the files that Runner restores before anything
+// restoredOpeners returns functions that open the files that Runner restores before anything
 // starts, by path. Links are left out.
-func (f *Facts) openers() map[string]func() (io.ReadCloser, error) {
+func (f *Facts) restoredOpeners() map[string]func() (io.ReadCloser, error) {
 	if len(f.Restored) == 0 {
 		return nil
 	}
@@ -172,8 +172,8 @@ func (f *Facts) openers() map[string]func() (io.ReadCloser, error) {
 	return open
 }
 
-// LeadsOut describes how Runner treats links that lead out of the workspace.
-func LeadsOut(links []string) string {
+// DescribeLinksOut describes how Runner treats links that lead out of the workspace.
+func DescribeLinksOut(links []string) string {
 	if len(links) == 1 {
 		return links[0] + " is a link that leads out of the workspace: what is behind it counts as not there"
 	}

@@ -14,23 +14,23 @@ import (
 // judges.
 func (pl *Planner) Gate(g *pipeline.Gate) (Step, hcl.Diagnostics) {
 	s := gateSubject{gate: g, record: pl.st.Gate(g.Label())}
-	for _, ws := range judgedBy(g) {
-		s.owner = append(s.owner, pl.steps[ws.Name])
+	for _, ws := range judgedWorkstreams(g) {
+		s.owners = append(s.owners, pl.steps[ws.Name])
 	}
 	if g.Workstream == nil {
-		s.forced = pl.choose.phases[g.Phase.Name]
+		s.forced = pl.selection.phases[g.Phase.Name]
 	}
 	var diags hcl.Diagnostics
 	if s.record != nil && s.record.Status == state.Passed {
 		var v state.Verdict
-		if v, diags = pl.foreseen(g, &s); len(s.open)+len(s.stuck) > 0 {
+		if v, diags = pl.forecastVerdict(g, &s); len(s.pending)+len(s.blocked) > 0 {
 			diags = nil // the run evaluates it once the results that it uses exist
 		}
-		s.definition, s.judged, s.declared = v.Definition, v.Judged, Declares(g)
+		s.definition, s.judged, s.allDeclared = v.Definition, v.Judged, DeclaresFiles(g)
 		s.review = pl.reviewDue(s.record)
-		s.unmoved, s.moved = pl.facts.Unmoved(g)
-		if view, files := pl.own.ScopeOfGate(g), pl.facts.Judging[g.Label()]; s.record.Judged != s.judged {
-			s.touched = pl.facts.movedAmong("judged", files.Patterns, func(p string) bool { return pl.unchanged(view, files, s.record.Seen, p) })
+		s.workspaceUnchanged, s.changeReason = pl.facts.WorkspaceUnchanged(g)
+		if view, files := pl.ownership.ScopeOfGate(g), pl.facts.Judging[g.Label()]; s.record.Judged != s.judged {
+			s.changedFiles = pl.facts.changesAmong("judged", files.Patterns, func(p string) bool { return pl.unchangedSince(view, files, s.record.Seen, p) })
 		}
 	}
 	return decideGate(s), diags
@@ -45,54 +45,54 @@ func (pl *Planner) reviewDue(g *state.Gate) bool {
 	return g.Review && !stopped
 }
 
-// foreseen returns the verdict of a gate as far as it is known, and adds to s the
+// forecastVerdict returns the verdict of a gate as far as it is known, and adds to s the
 // workstreams that will change what the verdict is bound to. In a run, everything is known
 // when the loop comes to the gate.
-func (pl *Planner) foreseen(g *pipeline.Gate, s *gateSubject) (state.Verdict, hcl.Diagnostics) {
-	if pl.began == nil {
+func (pl *Planner) forecastVerdict(g *pipeline.Gate, s *gateSubject) (state.Verdict, hcl.Diagnostics) {
+	if pl.stateAtStart == nil {
 		return pl.VerdictSince(g, s.record.Seen)
 	}
 	uses := func(name string) {
 		if pl.steps[name].mayDiffer() { // an edit that is kept changes no output
-			s.open = join(s.open, []string{name})
+			s.pending = appendNew(s.pending, []string{name})
 		}
 		if pl.steps[name].cannotComplete() {
-			s.stuck = join(s.stuck, []string{name})
+			s.blocked = appendNew(s.blocked, []string{name})
 		}
 	}
-	for _, name := range pl.facts.JudgedOf[g.Label()] {
+	for _, name := range pl.facts.JudgedMakers[g.Label()] {
 		uses(name)
 	}
-	return pl.verdictOn(g, pl.watched(true, g.Metrics(), uses), pl.judgedSince(g, s.record.Seen))
+	return pl.bindVerdict(g, pl.watchedResults(true, g.Metrics(), uses), pl.judgedFilesSince(g, s.record.Seen))
 }
 
 // Verdict returns what a verdict of the gate would be bound to now: the gate's definition,
 // the files that it judges, the runs that made them, and its metric.
 func (pl *Planner) Verdict(g *pipeline.Gate) (state.Verdict, hcl.Diagnostics) {
-	return pl.verdictOn(g, pl.Results(true, 0), pl.facts.Judging[g.Label()])
+	return pl.bindVerdict(g, pl.Results(true, 0), pl.facts.Judging[g.Label()])
 }
 
 // VerdictSince returns the same as Verdict without the changes that workstreams have made
 // to the files since the gate was judged. It can be compared with the verdict on record.
 func (pl *Planner) VerdictSince(g *pipeline.Gate, seen *state.Seen) (state.Verdict, hcl.Diagnostics) {
-	return pl.verdictOn(g, pl.Results(true, 0), pl.judgedSince(g, seen))
+	return pl.bindVerdict(g, pl.Results(true, 0), pl.judgedFilesSince(g, seen))
 }
 
-// judgedSince returns the files that a gate judges, without the changes that workstreams
+// judgedFilesSince returns the files that a gate judges, without the changes that workstreams
 // have made to them since the gate was judged.
-func (pl *Planner) judgedSince(g *pipeline.Gate, seen *state.Seen) FileSet {
-	return pl.asSeen(pl.own.ScopeOfGate(g), pl.facts.Judging[g.Label()], seen)
+func (pl *Planner) judgedFilesSince(g *pipeline.Gate, seen *state.Seen) FileSet {
+	return pl.withoutMakerChanges(pl.ownership.ScopeOfGate(g), pl.facts.Judging[g.Label()], seen)
 }
 
-// StillJudged reports whether the files that a gate judged did not change while it judged
+// UnchangedWhileJudged reports whether the files that a gate judged did not change while it judged
 // them, apart from changes that workstreams have made meanwhile. after holds the files
 // after the judgement.
-func (pl *Planner) StillJudged(g *pipeline.Gate, v state.Verdict, after *Facts) bool {
-	now := pl.asSeen(pl.own.ScopeOfGate(g), after.Judging[g.Label()], v.Seen)
+func (pl *Planner) UnchangedWhileJudged(g *pipeline.Gate, v state.Verdict, after *Facts) bool {
+	now := pl.withoutMakerChanges(pl.ownership.ScopeOfGate(g), after.Judging[g.Label()], v.Seen)
 	return now.digest() == pl.facts.Judging[g.Label()].digest()
 }
 
-func (pl *Planner) verdictOn(g *pipeline.Gate, r pipeline.Results, files FileSet) (state.Verdict, hcl.Diagnostics) {
+func (pl *Planner) bindVerdict(g *pipeline.Gate, r pipeline.Results, files FileSet) (state.Verdict, hcl.Diagnostics) {
 	definition, diags := g.Definition(r)
 	if diags.HasErrors() {
 		return state.Verdict{}, diags
@@ -100,9 +100,9 @@ func (pl *Planner) verdictOn(g *pipeline.Gate, r pipeline.Results, files FileSet
 	parts := []string{""}
 	var seen *state.Seen
 	if len(JudgedFiles(g)) > 0 {
-		parts[0], seen = files.digest(), files.seen()
+		parts[0], seen = files.digest(), files.recordSeen()
 	}
-	for _, ws := range judgedBy(g) {
+	for _, ws := range judgedWorkstreams(g) {
 		if w := pl.st.Workstream(ws.Name); w != nil && w.Status != state.Skipped {
 			parts = append(parts, ws.Name, fmt.Sprintf("run %d", w.WorkSeq))
 		}
@@ -111,5 +111,5 @@ func (pl *Planner) verdictOn(g *pipeline.Gate, r pipeline.Results, files FileSet
 		m, _ := MetricOf(pl.st, pl.p, g.Metric.Name)
 		parts = append(parts, fmt.Sprintf("%v", m.Value))
 	}
-	return state.Verdict{Gate: g.Label(), Definition: definition, Judged: sumOf(parts...), Seen: seen}, diags
+	return state.Verdict{Gate: g.Label(), Definition: definition, Judged: digestParts(parts...), Seen: seen}, diags
 }

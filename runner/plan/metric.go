@@ -14,38 +14,38 @@ import (
 // checked. Numbers are compared exactly.
 func CheckMetric(rule pipeline.MetricRule, value, baseline any, hasBaseline bool) string {
 	if rule.Equals != nil && !sameMetric(value, rule.Equals) {
-		return fmt.Sprintf("%s is %s, and must be %s", rule.Name, show(value), show(rule.Equals))
+		return fmt.Sprintf("%s is %s, and must be %s", rule.Name, formatMetric(value), formatMetric(rule.Equals))
 	}
 	if rule.Min == nil && rule.Max == nil && rule.MaxDrop == nil && rule.MaxRise == nil {
 		return ""
 	}
-	v, ok := exact(value)
+	v, ok := exactNumber(value)
 	if !ok {
-		return fmt.Sprintf("%s is %s, which is not a number", rule.Name, show(value))
+		return fmt.Sprintf("%s is %s, which is not a number", rule.Name, formatMetric(value))
 	}
 	switch {
 	case rule.Min != nil && compareTo(v, rule.Min) < 0:
-		return fmt.Sprintf("%s is %s, below the minimum of %s", rule.Name, show(value), *rule.Min)
+		return fmt.Sprintf("%s is %s, below the minimum of %s", rule.Name, formatMetric(value), *rule.Min)
 	case rule.Max != nil && compareTo(v, rule.Max) > 0:
-		return fmt.Sprintf("%s is %s, above the maximum of %s", rule.Name, show(value), *rule.Max)
+		return fmt.Sprintf("%s is %s, above the maximum of %s", rule.Name, formatMetric(value), *rule.Max)
 	}
-	was, ok := exact(baseline)
+	was, ok := exactNumber(baseline)
 	if !hasBaseline || !ok {
 		return ""
 	}
 	drop, rise := new(big.Rat).Sub(was, v), new(big.Rat).Sub(v, was)
 	switch {
 	case rule.MaxDrop != nil && compareTo(drop, rule.MaxDrop) > 0:
-		return fmt.Sprintf("%s dropped from %s to %s, by more than %s", rule.Name, show(baseline), show(value), *rule.MaxDrop)
+		return fmt.Sprintf("%s dropped from %s to %s, by more than %s", rule.Name, formatMetric(baseline), formatMetric(value), *rule.MaxDrop)
 	case rule.MaxRise != nil && compareTo(rise, rule.MaxRise) > 0:
-		return fmt.Sprintf("%s rose from %s to %s, by more than %s", rule.Name, show(baseline), show(value), *rule.MaxRise)
+		return fmt.Sprintf("%s rose from %s to %s, by more than %s", rule.Name, formatMetric(baseline), formatMetric(value), *rule.MaxRise)
 	}
 	return ""
 }
 
-// exact returns the value of a metric as an exact number. It is false if the value is not
+// exactNumber returns the value of a metric as an exact number. It is false if the value is not
 // a number.
-func exact(value any) (*big.Rat, bool) {
+func exactNumber(value any) (*big.Rat, bool) {
 	n, ok := value.(json.Number)
 	if !ok {
 		return nil, false
@@ -64,15 +64,15 @@ func compareTo(v *big.Rat, bound *json.Number) int {
 
 // sameMetric reports whether two values of a metric are equal.
 func sameMetric(a, b any) bool {
-	x, isNumber := exact(a)
-	y, both := exact(b)
+	x, isNumber := exactNumber(a)
+	y, both := exactNumber(b)
 	if isNumber && both {
 		return x.Cmp(y) == 0
 	}
 	return a == b
 }
 
-func show(v any) string {
+func formatMetric(v any) string {
 	if v, ok := v.(string); ok {
 		return strconv.Quote(v)
 	}

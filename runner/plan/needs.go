@@ -11,25 +11,25 @@ import (
 	"prdrunner/pipeline"
 )
 
-// Lost is an output or a metric that the pipeline needs of a workstream that counts as
+// MissingResult is an output or a metric that the pipeline needs of a workstream that counts as
 // done, but that is not on record.
-type Lost struct {
+type MissingResult struct {
 	Name string // as in RUNNER_OUTPUT: "id", "metric.coverage"
 	By   string // the workstream, gate, phase or hook that needs it
 	At   hcl.Range
 }
 
-// LostError says that work cannot count as done because the pipeline needs outputs or
+// MissingResultsError says that work cannot count as done because the pipeline needs outputs or
 // metrics that are not on record.
-type LostError struct {
+type MissingResultsError struct {
 	Workstream string
-	Lost       []Lost
+	Missing    []MissingResult
 }
 
-func (e *LostError) Error() string {
-	texts := make([]string, len(e.Lost))
-	for i, l := range e.Lost {
-		texts[i] = fmt.Sprintf("%s, which %s needs (%s:%d)", described(l.Name), l.By, l.At.Filename, l.At.Start.Line)
+func (e *MissingResultsError) Error() string {
+	texts := make([]string, len(e.Missing))
+	for i, l := range e.Missing {
+		texts[i] = fmt.Sprintf("%s, which %s needs (%s:%d)", describeResult(l.Name), l.By, l.At.Filename, l.At.Start.Line)
 	}
 	if len(texts) == 1 {
 		return "its " + texts[0] + ", is not on record"
@@ -37,17 +37,17 @@ func (e *LostError) Error() string {
 	return "not on record are its " + strings.Join(texts, ", and its ")
 }
 
-func described(name string) string {
+func describeResult(name string) string {
 	if metric, ok := strings.CutPrefix(name, "metric."); ok {
 		return "metric " + metric
 	}
 	return "output " + name
 }
 
-// Lost lists what the pipeline needs of a workstream that counts as done but work, which
+// MissingResults lists what the pipeline needs of a workstream that counts as done but work, which
 // may be nil, does not have: outputs that an expression uses outside of try, and metrics
 // of the workstream's own gates that no earlier workstream can set any more.
-func (pl *Planner) Lost(ws *pipeline.Workstream, work *state.Work) []Lost {
+func (pl *Planner) MissingResults(ws *pipeline.Workstream, work *state.Work) []MissingResult {
 	if work == nil {
 		work = &state.Work{}
 	}
@@ -59,16 +59,16 @@ func (pl *Planner) Lost(ws *pipeline.Workstream, work *state.Work) []Lost {
 	r.Open = true
 	r.Workstream = func(name string) (pipeline.Result, bool) { return had, name == ws.Name }
 
-	var lost []Lost
-	add := func(l Lost) {
-		if !slices.ContainsFunc(lost, func(o Lost) bool { return o.Name == l.Name }) {
+	var lost []MissingResult
+	add := func(l MissingResult) {
+		if !slices.ContainsFunc(lost, func(o MissingResult) bool { return o.Name == l.Name }) {
 			lost = append(lost, l)
 		}
 	}
-	eachNeed(pl.p, r, func(by string, diags hcl.Diagnostics) {
+	evaluateAll(pl.p, r, func(by string, diags hcl.Diagnostics) {
 		for _, d := range diags {
 			if missing, ok := d.Extra.(pipeline.MissingOutput); ok && missing.Workstream == ws.Name && d.Subject != nil {
-				add(Lost{Name: missing.Output, By: by, At: *d.Subject})
+				add(MissingResult{Name: missing.Output, By: by, At: *d.Subject})
 			}
 		}
 	})
@@ -79,16 +79,16 @@ func (pl *Planner) Lost(ws *pipeline.Workstream, work *state.Work) []Lost {
 		}
 		_, given := work.Metrics[g.Metric.Name]
 		if set, known := pl.st.Metrics[g.Metric.Name]; !given && (!known || set.Workstream == ws.Name) {
-			add(Lost{Name: "metric." + g.Metric.Name, By: g.Label(), At: g.Range})
+			add(MissingResult{Name: "metric." + g.Metric.Name, By: g.Label(), At: g.Range})
 		}
 	}
 	return lost
 }
 
-// eachNeed evaluates all expressions that a run of the pipeline would evaluate, and calls
+// evaluateAll evaluates all expressions that a run of the pipeline would evaluate, and calls
 // found with their diagnostics. It leaves out phases and workstreams that are certainly
 // disabled.
-func eachNeed(p *pipeline.Pipeline, r pipeline.Results, found func(by string, diags hcl.Diagnostics)) {
+func evaluateAll(p *pipeline.Pipeline, r pipeline.Results, found func(by string, diags hcl.Diagnostics)) {
 	judged := func(gates []*pipeline.Gate) {
 		for _, g := range gates {
 			var diags hcl.Diagnostics

@@ -7,12 +7,12 @@ import (
 	"prdrunner/pipeline"
 )
 
-// happened returns when and where a once workstream has happened before, or may have. It
+// earlierAct returns when and where a once workstream has happened before, or may have. It
 // returns nil if nothing is known, if the user has decided that already, or if the record
 // tells neither the time nor the session.
-func (pl *Planner) happened(ws *pipeline.Workstream, rec *state.Workstream) *state.Act {
+func (pl *Planner) earlierAct(ws *pipeline.Workstream, rec *state.Workstream) *state.Act {
 	switch {
-	case asksAgain(ws, rec) || ws.Effect == pipeline.Once && askedAlready(rec):
+	case mustAskBeforeRun(ws, rec) || ws.Effect == pipeline.Once && awaitsAnswer(rec):
 		return state.NewestAct(pl.facts.Acts, ws.Name)
 	case ws.Effect == pipeline.Once && rec.Done() && !rec.Imported:
 		a := pl.st.ActOf(rec)
@@ -21,22 +21,22 @@ func (pl *Planner) happened(ws *pipeline.Workstream, rec *state.Workstream) *sta
 	return nil
 }
 
-// askedAlready reports whether the record says that the workstream has happened and that
+// awaitsAnswer reports whether the record says that the workstream has happened and that
 // Runner waits for the user's answer.
-func askedAlready(rec *state.Workstream) bool {
+func awaitsAnswer(rec *state.Workstream) bool {
 	return rec.Status == state.Uncertain && rec.Error != nil && rec.Error.Outcome == state.OutcomeHappened
 }
 
-// asksAgain reports whether Runner must ask the user before a once workstream runs, if it
+// mustAskBeforeRun reports whether Runner must ask the user before a once workstream runs, if it
 // has happened before.
-func asksAgain(ws *pipeline.Workstream, rec *state.Workstream) bool {
+func mustAskBeforeRun(ws *pipeline.Workstream, rec *state.Workstream) bool {
 	return ws.Effect == pipeline.Once && (rec == nil || !rec.Repeat && (rec.Status == state.Pending || rec.Status == state.Skipped))
 }
 
-// happenedAs returns what happened under the name of a workstream that has left the
+// actUnderFormerName returns what happened under the name of a workstream that has left the
 // pipeline and had the definition that ws has now. It returns nil if there is no such act.
-func (pl *Planner) happenedAs(ws *pipeline.Workstream, rec *state.Workstream) *state.Act {
-	if !asksAgain(ws, rec) || rec != nil && rec.Attempts > 0 {
+func (pl *Planner) actUnderFormerName(ws *pipeline.Workstream, rec *state.Workstream) *state.Act {
+	if !mustAskBeforeRun(ws, rec) || rec != nil && rec.Attempts > 0 {
 		return nil
 	}
 	definition := ""
@@ -62,34 +62,34 @@ func (pl *Planner) happenedAs(ws *pipeline.Workstream, rec *state.Workstream) *s
 // decideHappened decides a once workstream that has happened before: the user says whether
 // that counts.
 func decideHappened(s subject, step Step) Step {
-	a := s.happened
+	a := s.act
 	step.Happened = a
 	switch {
 	case a.Unread != "":
-		return step.with(Uncertain, "nobody knows whether it happened in the session under %s, which can't be read", a.Unread)
+		return step.withDecision(Uncertain, "nobody knows whether it happened in the session under %s, which can't be read", a.Unread)
 	case a.Workstream != s.ws.Name:
-		return step.with(Uncertain, "%s, which is no longer declared, %s; is %s the same?", a.Workstream, describeAct(a), s.ws.Name)
-	case !s.known && s.definition == "":
-		return step.with(Uncertain, "it %s", describeAct(a))
-	case !s.known && s.definition == a.Digest.Definition:
-		return step.with(Uncertain, "it %s, with the same definition", describeAct(a))
-	case !s.known:
-		return step.with(Uncertain, "it %s; definition changed since", describeAct(a))
+		return step.withDecision(Uncertain, "%s, which is no longer declared, %s; is %s the same?", a.Workstream, describeAct(a), s.ws.Name)
+	case !s.digestKnown && s.definition == "":
+		return step.withDecision(Uncertain, "it %s", describeAct(a))
+	case !s.digestKnown && s.definition == a.Digest.Definition:
+		return step.withDecision(Uncertain, "it %s, with the same definition", describeAct(a))
+	case !s.digestKnown:
+		return step.withDecision(Uncertain, "it %s; definition changed since", describeAct(a))
 	}
-	if step.Changes = changes(a.Digest, s.now, nil); len(step.Changes) > 0 {
-		return step.with(Uncertain, "it %s; %s since", describeAct(a), describeChanges(step.Changes))
+	if step.Changes = digestChanges(a.Digest, s.digest, nil); len(step.Changes) > 0 {
+		return step.withDecision(Uncertain, "it %s; %s since", describeAct(a), describeChanges(step.Changes))
 	}
-	return step.with(Uncertain, "it %s, with the same definition, from the same inputs", describeAct(a))
+	return step.withDecision(Uncertain, "it %s, with the same definition, from the same inputs", describeAct(a))
 }
 
-// tellHappened adds to a step that depends on others when and where it happened. A build
+// mentionAct adds to a step that depends on others when and where it happened. A build
 // pauses at the step if the results of the others differ.
-func (s subject) tellHappened(step Step) Step {
-	if s.happened == nil || s.happened.Unread != "" || step.Decision != Depends {
+func (s subject) mentionAct(step Step) Step {
+	if s.act == nil || s.act.Unread != "" || step.Decision != Depends {
 		return step
 	}
-	step.Happened = s.happened
-	return step.with(Depends, "%s; it %s, and must not run twice", step.Reason, describeAct(s.happened))
+	step.Happened = s.act
+	return step.withDecision(Depends, "%s; it %s, and must not run twice", step.Reason, describeAct(s.act))
 }
 
 // describeAct says when and in which session an act happened, or may have.
@@ -108,16 +108,16 @@ func describeAct(a *state.Act) string {
 	return text
 }
 
-// repeats reports whether --repeat names the workstream and there is something on record
+// mustRepeat reports whether --repeat names the workstream and there is something on record
 // to repeat.
-func (pl *Planner) repeats(ws *pipeline.Workstream) bool {
+func (pl *Planner) mustRepeat(ws *pipeline.Workstream) bool {
 	rec := pl.st.Workstream(ws.Name)
-	return pl.choose.repeat[ws.Name] && pl.choose.excluded(ws) == "" &&
-		(state.NewestAct(pl.facts.Acts, ws.Name) != nil || rec != nil && rec.Attempts > 0 || pl.happenedAs(ws, rec) != nil)
+	return pl.selection.repeat[ws.Name] && pl.selection.exclusionReason(ws) == "" &&
+		(state.NewestAct(pl.facts.Acts, ws.Name) != nil || rec != nil && rec.Attempts > 0 || pl.actUnderFormerName(ws, rec) != nil)
 }
 
-// repeated returns the record of a workstream as it will be once --repeat is recorded.
-func repeated(rec *state.Workstream) *state.Workstream {
+// resetForRepeat returns the record of a workstream as it will be once --repeat is recorded.
+func resetForRepeat(rec *state.Workstream) *state.Workstream {
 	w := state.Workstream{}
 	if rec != nil {
 		w = *rec

@@ -26,17 +26,17 @@ type Links interface {
 // concurrent use.
 type Ownership struct {
 	p      *pipeline.Pipeline
-	byRoot map[string][]declared // by the first element of the pattern; "" if that has a wildcard
-	links  Links                 // nil: there are none
+	byRoot map[string][]artifactPattern // by the first element of the pattern; "" if that has a wildcard
+	links  Links                        // nil: there are none
 
-	mu      sync.Mutex
-	before  map[*pipeline.Workstream]map[string]bool // the names of the workstreams that each one depends on; filled on demand
-	behind  []declared                               // the patterns that links add
-	changes int                                      // what links.State returned when behind was computed
+	mu           sync.Mutex
+	upstream     map[*pipeline.Workstream]map[string]bool // the names of the workstreams that each one depends on; filled on demand
+	linkPatterns []artifactPattern                        // the patterns that links add
+	linkChanges  int                                      // what links.State returned when linkPatterns was computed
 }
 
-// declared is one artifact pattern of a workstream.
-type declared struct {
+// artifactPattern is one artifact pattern of a workstream.
+type artifactPattern struct {
 	ws      *pipeline.Workstream
 	pattern string
 }
@@ -44,7 +44,7 @@ type declared struct {
 // NewOwnership returns the ownership of the artifacts that a pipeline declares. met may be
 // nil if there are no links.
 func NewOwnership(p *pipeline.Pipeline, met Links) *Ownership {
-	o := &Ownership{p: p, links: met, byRoot: make(map[string][]declared), before: make(map[*pipeline.Workstream]map[string]bool)}
+	o := &Ownership{p: p, links: met, byRoot: make(map[string][]artifactPattern), upstream: make(map[*pipeline.Workstream]map[string]bool)}
 	for _, phase := range p.Phases {
 		for _, ws := range phase.Workstreams {
 			for _, pattern := range ws.ArtifactPatterns {
@@ -52,7 +52,7 @@ func NewOwnership(p *pipeline.Pipeline, met Links) *Ownership {
 				if strings.ContainsAny(root, `*?[{\`) {
 					root = ""
 				}
-				o.byRoot[root] = append(o.byRoot[root], declared{ws: ws, pattern: pattern})
+				o.byRoot[root] = append(o.byRoot[root], artifactPattern{ws: ws, pattern: pattern})
 			}
 		}
 	}
@@ -75,12 +75,12 @@ func (o *Ownership) MakersAmong(hasRun func(maker *pipeline.Workstream) bool, li
 	return names
 }
 
-// judgeable reports whether a workstream has always ended before the gate is judged.
-func (o *Ownership) judgeable(maker *pipeline.Workstream, g *pipeline.Gate) bool {
+// endsBeforeGate reports whether a workstream has always ended before the gate is judged.
+func (o *Ownership) endsBeforeGate(maker *pipeline.Workstream, g *pipeline.Gate) bool {
 	if g.Workstream == nil {
 		return maker.Phase.Number <= g.Phase.Number
 	}
-	return maker == g.Workstream || o.precedes(maker, g.Workstream)
+	return maker == g.Workstream || o.endsBefore(maker, g.Workstream)
 }
 
 // Makers yields the workstreams that declare a path as their artifact. It may yield a
@@ -92,48 +92,48 @@ func (o *Ownership) Makers(file string) iter.Seq[*pipeline.Workstream] {
 		}
 		for _, root := range []string{firstElement(file), ""} {
 			for _, c := range o.byRoot[root] {
-				if c.holds(file) && !yield(c.ws) {
+				if c.matches(file) && !yield(c.ws) {
 					return
 				}
 			}
 		}
-		for _, c := range o.behindLinks() {
-			if c.holds(file) && !yield(c.ws) {
+		for _, c := range o.patternsBehindLinks() {
+			if c.matches(file) && !yield(c.ws) {
 				return
 			}
 		}
 	}
 }
 
-func (c declared) holds(file string) bool { return tree.Matches(c.pattern, file) }
+func (c artifactPattern) matches(file string) bool { return tree.Matches(c.pattern, file) }
 
-// behindLinks returns the patterns that the links known now add to the declared ones.
-func (o *Ownership) behindLinks() []declared {
+// patternsBehindLinks returns the patterns that the links known now add to the declared ones.
+func (o *Ownership) patternsBehindLinks() []artifactPattern {
 	if o.links == nil {
 		return nil
 	}
 	changes, adds := o.links.State()
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if changes == o.changes {
-		return o.behind
+	if changes == o.linkChanges {
+		return o.linkPatterns
 	}
-	o.behind, o.changes = nil, changes
+	o.linkPatterns, o.linkChanges = nil, changes
 	for _, phase := range o.p.Phases {
 		for _, ws := range phase.Workstreams {
 			if !adds || len(ws.Artifacts) == 0 {
 				continue
 			}
 			for _, pattern := range o.links.Extend(ws.ArtifactPatterns)[len(ws.ArtifactPatterns):] {
-				o.behind = append(o.behind, declared{ws: ws, pattern: pattern})
+				o.linkPatterns = append(o.linkPatterns, artifactPattern{ws: ws, pattern: pattern})
 			}
 		}
 	}
-	return o.behind
+	return o.linkPatterns
 }
 
-// precedes reports whether a has always ended before b starts.
-func (o *Ownership) precedes(a, b *pipeline.Workstream) bool {
+// endsBefore reports whether a has always ended before b starts.
+func (o *Ownership) endsBefore(a, b *pipeline.Workstream) bool {
 	if a == b || a.Phase.Number > b.Phase.Number {
 		return false
 	}
@@ -142,11 +142,11 @@ func (o *Ownership) precedes(a, b *pipeline.Workstream) bool {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	reach := o.before[b]
+	reach := o.upstream[b]
 	if reach == nil {
 		reach = make(map[string]bool)
 		collectUpstream(b, reach)
-		o.before[b] = reach
+		o.upstream[b] = reach
 	}
 	return reach[a.Name]
 }

@@ -14,42 +14,42 @@ import (
 // before the capture, there is no such capture; then every change under the patterns of a
 // workstream that was running counts as partial work.
 type PartialWork struct {
-	Patterns []string                  // artifact patterns of workstreams that were begun and not completed
-	running  []string                  // the patterns of such workstreams that were running when a run ended without a capture
-	Left     map[string]state.Artifact // artifacts of other workstreams as failed attempts left them on record, by path
-	then     map[string]string         // digests at the end of the last run, by path; nil: not known
+	Patterns           []string                  // artifact patterns of workstreams that were begun and not completed
+	uncapturedPatterns []string                  // the patterns of such workstreams that were running when a run ended without a capture
+	ByFailedAttempts   map[string]state.Artifact // artifacts of other workstreams as failed attempts left them on record, by path
+	capturedDigests    map[string]string         // digests at the end of the last run, by path; nil: not known
 }
 
-// Accounts reports whether a recorded artifact that differs from its record is partial
+// Includes reports whether a recorded artifact that differs from its record is partial
 // work. digest is the present digest of its file, "" if the file is gone.
-func (p *PartialWork) Accounts(path, digest string) bool {
-	return p.IsLeft(path, digest) || tree.MatchesAny(p.running, path) || p.captured(path, digest)
+func (p *PartialWork) Includes(path, digest string) bool {
+	return p.LeftByFailure(path, digest) || tree.MatchesAny(p.uncapturedPatterns, path) || p.unchangedSinceCapture(path, digest)
 }
 
-// IsLeft reports whether an artifact is still as a failed attempt left it.
-func (p *PartialWork) IsLeft(path, digest string) bool {
-	a, ok := p.Left[path]
+// LeftByFailure reports whether an artifact is still as a failed attempt left it.
+func (p *PartialWork) LeftByFailure(path, digest string) bool {
+	a, ok := p.ByFailedAttempts[path]
 	return ok && a.Digest == digest
 }
 
-// captured reports whether a file is partial work and still as the last run captured it.
-func (p *PartialWork) captured(path, digest string) bool {
-	return p.then != nil && p.then[path] == digest && tree.MatchesAny(p.Patterns, path)
+// unchangedSinceCapture reports whether a file is partial work and still as the last run captured it.
+func (p *PartialWork) unchangedSinceCapture(path, digest string) bool {
+	return p.capturedDigests != nil && p.capturedDigests[path] == digest && tree.MatchesAny(p.Patterns, path)
 }
 
-// Since takes the files at the end of the last run. They count as partial work as long as
+// SetCapture takes the files at the end of the last run. They count as partial work as long as
 // they are unchanged. If l is nil, these files are not known and every change counts as an
 // edit.
-func (p *PartialWork) Since(l *workspace.Listing) {
+func (p *PartialWork) SetCapture(l *workspace.Listing) {
 	if l == nil {
 		return
 	}
-	p.then = make(map[string]string, len(l.Entries))
+	p.capturedDigests = make(map[string]string, len(l.Entries))
 	for _, e := range l.Entries {
-		p.then[e.Path] = e.Digest
+		p.capturedDigests[e.Path] = e.Digest
 	}
 	for _, path := range slices.Concat(l.LeftOut, l.Unstable, l.Special) {
-		p.then[path] = "not captured"
+		p.capturedDigests[path] = "not captured"
 	}
 }
 
@@ -64,7 +64,7 @@ func (p *PartialWork) Add(patterns []string, rec *state.Workstream, unseen bool)
 		p.Patterns = append(p.Patterns, patterns...)
 	}
 	if cut && unseen {
-		p.running = append(p.running, patterns...)
+		p.uncapturedPatterns = append(p.uncapturedPatterns, patterns...)
 	}
 }
 

@@ -68,18 +68,18 @@ type Plan struct {
 	// declares done.
 	Imported bool `json:"imported,omitempty"`
 
-	MadeAt     time.Time    `json:"made_at"`
-	Pipeline   string       `json:"pipeline_digest"`
-	ResumeFrom int          `json:"resume_from,omitempty"` // number of the first phase with something to do
-	Phases     []Phase      `json:"phases"`
-	Warnings   []state.Text `json:"warnings"`
-	Stale      []Stale      `json:"stale"`              // changes that put the whole session in doubt
-	Conflicts  []Conflict   `json:"conflicts"`          // edited artifacts that the user has not decided about
-	Refused    state.Text   `json:"refused,omitempty"`  // why a build that cannot ask the user refuses the plan
-	Moved      []Moved      `json:"moved"`              // files that changed since the last run ended
-	Selection  Selection    `json:"selection,omitzero"` // the user's --from, --only, --invalidate and --repeat
-	OnConflict OnConflict   `json:"on_conflict,omitempty"`
-	Facts      string       `json:"facts"` // the digest of the facts and of what the plan decided
+	MadeAt       time.Time     `json:"made_at"`
+	Pipeline     string        `json:"pipeline_digest"`
+	ResumeFrom   int           `json:"resume_from,omitempty"` // number of the first phase with something to do
+	Phases       []Phase       `json:"phases"`
+	Warnings     []state.Text  `json:"warnings"`
+	Stale        []Stale       `json:"stale"`              // changes that put the whole session in doubt
+	Conflicts    []Conflict    `json:"conflicts"`          // edited artifacts that the user has not decided about
+	Refused      state.Text    `json:"refused,omitempty"`  // why a build that cannot ask the user refuses the plan
+	ChangedFiles []ChangedFile `json:"moved"`              // files that changed since the last run ended
+	Selection    Selection     `json:"selection,omitzero"` // the user's --from, --only, --invalidate and --repeat
+	OnConflict   OnConflict    `json:"on_conflict,omitempty"`
+	Facts        string        `json:"facts"` // the digest of the facts and of what the plan decided
 
 	idle bool
 }
@@ -150,8 +150,8 @@ type Conflict struct {
 	Difference state.Text `json:"difference,omitempty"`
 }
 
-// Moved is a file that changed since the last run ended.
-type Moved struct {
+// ChangedFile is a file that changed since the last run ended.
+type ChangedFile struct {
 	Path state.Text           `json:"path"`
 	Kind workspace.ChangeKind `json:"kind"`
 }

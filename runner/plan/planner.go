@@ -22,22 +22,22 @@ import (
 // Planner decides the steps of a pipeline in the order in which they run. Planner.Plan
 // decides all steps at once; the run loop asks for each step just before it starts it.
 type Planner struct {
-	p      *pipeline.Pipeline
-	st     *state.State // nil before the first run
-	facts  *Facts
-	choice OnConflict
-	choose *Chosen
-	run    pipeline.RunInfo
-	own    *Ownership
-	runSeq uint64 // the commit that began the current run; 0 outside a run
+	p          *pipeline.Pipeline
+	st         *state.State // nil before the first run
+	facts      *Facts
+	onConflict OnConflict
+	selection  *Chosen
+	run        pipeline.RunInfo
+	ownership  *Ownership
+	runSeq     uint64 // the commit that began the current run; 0 outside a run
 
-	steps map[string]Step // the last decision about each workstream, by name
-	began *state.State    // set while Plan decides: the state before Plan applied to st what the run will change
+	steps        map[string]Step // the last decision about each workstream, by name
+	stateAtStart *state.State    // set while Plan decides: the state before Plan applied to st what the run will change
 	// versions are earlier versions of the pipeline, by the values of the variables that
 	// differed from now.
-	versions map[string]*pipeline.Pipeline
-	stuck    bool     // whether a workstream of the plan cannot complete
-	running  []string // the workstreams of the plan that will have another result, in the order of their decisions
+	versions   map[string]*pipeline.Pipeline
+	anyBlocked bool     // whether a workstream of the plan cannot complete
+	rerunning  []string // the workstreams of the plan that will have another result, in the order of their decisions
 }
 
 // New returns a Planner that decides from the state st, nil before the first run, and from
@@ -51,20 +51,20 @@ func New(p *pipeline.Pipeline, st *state.State, f *Facts, choice OnConflict, c *
 		workstreams += len(phase.Workstreams)
 	}
 	run := pipeline.RunInfo{Session: st.Session, Resumed: st.Session != ""}
-	return &Planner{p: p, st: st, facts: f, choice: choice, choose: c, run: run, own: NewOwnership(p, f.Links), steps: make(map[string]Step, workstreams)}
+	return &Planner{p: p, st: st, facts: f, onConflict: choice, selection: c, run: run, ownership: NewOwnership(p, f.Links), steps: make(map[string]Step, workstreams)}
 }
 
-// Begin makes the planner decide for the current run, from the state of its session, which
+// BeginRun makes the planner decide for the current run, from the state of its session, which
 // changes during the run. Workstreams that plan blocks because the user did not select
 // them stay blocked.
-func (pl *Planner) Begin(st *state.State, plan *Plan, resumed bool) {
+func (pl *Planner) BeginRun(st *state.State, plan *Plan, resumed bool) {
 	pl.st, pl.run = st, pipeline.RunInfo{Session: st.Session, Resumed: resumed}
-	pl.choose.repeat = nil // the session has recorded it by now
-	pl.choose.leave(pl.p, plan)
+	pl.selection.repeat = nil // the session has recorded it by now
+	pl.selection.recordBlocked(pl.p, plan)
 }
 
-// BeganWith notes the commit that began the current run.
-func (pl *Planner) BeganWith(seq uint64) { pl.runSeq = seq }
+// SetBeginCommit notes the commit that began the current run.
+func (pl *Planner) SetBeginCommit(seq uint64) { pl.runSeq = seq }
 
 // Step returns the last decision about a workstream.
 func (pl *Planner) Step(name string) (Step, bool) {
@@ -72,67 +72,71 @@ func (pl *Planner) Step(name string) (Step, bool) {
 	return s, ok
 }
 
-// Set replaces the last decision about a workstream.
-func (pl *Planner) Set(s Step) { pl.steps[s.Name] = s }
+// SetStep replaces the last decision about a workstream.
+func (pl *Planner) SetStep(s Step) { pl.steps[s.Name] = s }
 
-// Mark replaces the last decision about a workstream by one without a reason.
-func (pl *Planner) Mark(workstream string, d Decision) {
-	pl.Set(Step{Kind: WorkstreamStep, Name: workstream, Decision: d})
+// SetDecision replaces the last decision about a workstream by one without a reason.
+func (pl *Planner) SetDecision(workstream string, d Decision) {
+	pl.SetStep(Step{Kind: WorkstreamStep, Name: workstream, Decision: d})
 }
 
-// Excluded returns why the user's selection leaves out a workstream, "" if it does not.
-func (pl *Planner) Excluded(ws *pipeline.Workstream) string { return pl.choose.excluded(ws) }
+// ExclusionReason returns why the user's selection leaves out a workstream, "" if it does not.
+func (pl *Planner) ExclusionReason(ws *pipeline.Workstream) string {
+	return pl.selection.exclusionReason(ws)
+}
 
-// Leaves reports whether the run does not touch a workstream of the phase because the plan
+// LeavesUntouched reports whether the run does not touch a workstream of the phase because the plan
 // blocks it as not selected.
-func (pl *Planner) Leaves(phase *pipeline.Phase) bool { return pl.choose.leaves(phase) }
+func (pl *Planner) LeavesUntouched(phase *pipeline.Phase) bool {
+	return pl.selection.leavesUntouched(phase)
+}
 
 // Allowed yields the names of the workstreams that --only lets run. Without --only it
 // yields none.
-func (pl *Planner) Allowed() iter.Seq[string] { return maps.Keys(pl.choose.allowed) }
+func (pl *Planner) Allowed() iter.Seq[string] { return maps.Keys(pl.selection.allowed) }
 
 // Workstream decides one workstream. The caller must have decided all its upstream
 // workstreams in its phase.
 func (pl *Planner) Workstream(ws *pipeline.Workstream, e When) (Step, hcl.Diagnostics) {
 	s := subject{
-		ws: ws, record: pl.st.Workstream(ws.Name), conflicts: pl.facts.Conflicts[ws.Name], choice: pl.ChoiceFor(ws.Name),
-		enabled: e, forced: pl.choose.forced[ws.Name], excluded: pl.choose.excluded(ws), left: pl.choose.left[ws.Name],
-		moved: func() []Change {
-			v := pl.own.ScopeOf(ws)
-			return pl.facts.movedAmong("inputs", pl.facts.Inputs[ws.Name].Patterns, func(p string) bool {
-				return pl.own.Makes(v, p) || pl.unchanged(v, pl.facts.Inputs[ws.Name], pl.st.Workstream(ws.Name).Digest.Seen, p)
+		ws: ws, record: pl.st.Workstream(ws.Name), conflicts: pl.facts.Conflicts[ws.Name], onConflict: pl.ConflictChoice(ws.Name),
+		when: e, forced: pl.selection.forced[ws.Name], excluded: pl.selection.exclusionReason(ws), blockedByPlan: pl.selection.blockedByPlan[ws.Name],
+		changedInputs: func() []Change {
+			v := pl.ownership.ScopeOf(ws)
+			return pl.facts.changesAmong("inputs", pl.facts.Inputs[ws.Name].Patterns, func(p string) bool {
+				return pl.ownership.Makes(v, p) || pl.unchangedSince(v, pl.facts.Inputs[ws.Name], pl.st.Workstream(ws.Name).Digest.Seen, p)
 			})
 		},
 	}
-	repeats := e.skip == "" && pl.repeats(ws)
+	repeats := e.skipReason == "" && pl.mustRepeat(ws)
 	if repeats {
-		s.record = repeated(s.record)
+		s.record = resetForRepeat(s.record)
 	}
-	s.rerun, s.asked, s.blocked = pl.before(ws)
-	s.blocked = join(s.blocked, e.blocked)
-	s.known = len(s.rerun) == 0 && len(s.blocked) == 0
+	s.rerunFirst, s.verifyFirst, s.blocked = pl.classifyUpstream(ws)
+	s.blocked = appendNew(s.blocked, e.blocked)
+	s.digestKnown = len(s.rerunFirst) == 0 && len(s.blocked) == 0
 	var diags hcl.Diagnostics
-	if s.known && e.skip == "" && e.broken == "" {
-		if s.now, diags = pl.digestSince(ws, s.record); diags.HasErrors() {
-			s.broken = "it can't be evaluated: " + firstError(diags)
+	if s.digestKnown && e.skipReason == "" && e.evalError == "" {
+		if s.digest, diags = pl.comparableDigest(ws, s.record); diags.HasErrors() {
+			s.evalError = "it can't be evaluated: " + firstError(diags)
 		}
 	}
-	if known, record := s.known && s.broken == "", s.record; ws.Cache {
-		s.cache = func() (result *checkpoint.Result, perhaps bool) {
+	if known, record := s.digestKnown && s.evalError == "", s.record; ws.Cache {
+		s.findCached = func() (result *checkpoint.Result, perhaps bool) {
 			if known {
-				return pl.cached(ws, record), false
+				return pl.cachedResult(ws, record), false
 			}
 			return nil, len(pl.facts.EarlierRunsOf(ws)) > 0
 		}
 	}
-	s.remade = pl.remade(ws, s.record)
-	s.happened = pl.happened(ws, s.record)
-	if len(s.blocked) == 0 && (len(s.rerun) == 0 || !ws.NeedsResults()) { // else the run loop decides it before it starts the workstream
-		if s.formerly = pl.Formerly(ws, s.record); s.happened == nil {
-			s.happened = pl.happenedAs(ws, s.record)
+	s.lostChange = pl.lostChange(ws, s.record)
+	s.act = pl.earlierAct(ws, s.record)
+	if len(s.blocked) == 0 && (len(s.rerunFirst) == 0 || !ws.NeedsResults()) { // else the run loop decides it before it starts the workstream
+		if s.former = pl.FormerRecord(ws, s.record); s.act == nil {
+			s.act = pl.actUnderFormerName(ws, s.record)
 		}
 	}
-	if s.happened != nil && !s.known && !ws.NeedsResults() {
+	if s.act != nil && !s.digestKnown && !ws.NeedsResults() {
 		if inv, diags := ws.Invocation(pl.Results(false, 0)); !diags.HasErrors() {
 			s.definition = inv.Definition
 		}
@@ -143,11 +147,11 @@ func (pl *Planner) Workstream(ws *pipeline.Workstream, e When) (Step, hcl.Diagno
 	return step, diags
 }
 
-// Formerly returns the record of a once step that may be ws under an earlier name: the
+// FormerRecord returns the record of a once step that may be ws under an earlier name: the
 // step has left the pipeline, has happened or may have, and has the same definition as ws,
-// which has no record yet. Runner asks the user about it once. Formerly returns nil if
+// which has no record yet. Runner asks the user about it once. FormerRecord returns nil if
 // there is no such record.
-func (pl *Planner) Formerly(ws *pipeline.Workstream, rec *state.Workstream) *state.Workstream {
+func (pl *Planner) FormerRecord(ws *pipeline.Workstream, rec *state.Workstream) *state.Workstream {
 	if ws.Effect != pipeline.Once || rec != nil && (rec.Attempts > 0 || rec.Repeat || rec.Status != state.Pending || rec.SameAs != "") {
 		return nil
 	}
@@ -171,12 +175,12 @@ func (pl *Planner) Formerly(ws *pipeline.Workstream, rec *state.Workstream) *sta
 	return nil
 }
 
-// before returns the workstreams whose results or artifacts ws uses: rerun are those that
+// classifyUpstream returns the workstreams whose results or artifacts ws uses: rerun are those that
 // run first, asked those in rerun whose verify command is asked first, blocked those that
 // cannot complete.
-func (pl *Planner) before(ws *pipeline.Workstream) (rerun, asked, blocked []string) {
+func (pl *Planner) classifyUpstream(ws *pipeline.Workstream) (rerun, asked, blocked []string) {
 	for _, name := range ws.Upstream {
-		runs, stuck := pl.upstream(name)
+		runs, stuck := pl.upstreamOutcome(name)
 		if stuck {
 			blocked = append(blocked, name)
 		}
@@ -189,27 +193,27 @@ func (pl *Planner) before(ws *pipeline.Workstream) (rerun, asked, blocked []stri
 	}
 	for _, name := range pl.facts.Makers[ws.Name] {
 		if pl.steps[name].mayDiffer() { // an edit that is kept shows in the digest of the inputs
-			rerun = join(rerun, []string{name})
+			rerun = appendNew(rerun, []string{name})
 		}
 	}
-	for other := range pl.sharing(ws, pl.st.Workstream(ws.Name)) {
+	for other := range pl.sharedArtifacts(ws, pl.st.Workstream(ws.Name)) {
 		if pl.steps[other.Name].mayDiffer() {
-			rerun = join(rerun, []string{other.Name})
+			rerun = appendNew(rerun, []string{other.Name})
 		}
 	}
 	return rerun, asked, blocked
 }
 
-// sharing yields each earlier workstream that recorded an artifact which ws recorded, too,
+// sharedArtifacts yields each earlier workstream that recorded an artifact which ws recorded, too,
 // because ws changed the file in place. It yields the artifact as ws recorded it.
-func (pl *Planner) sharing(ws *pipeline.Workstream, rec *state.Workstream) iter.Seq2[*pipeline.Workstream, state.Artifact] {
+func (pl *Planner) sharedArtifacts(ws *pipeline.Workstream, rec *state.Workstream) iter.Seq2[*pipeline.Workstream, state.Artifact] {
 	return func(yield func(*pipeline.Workstream, state.Artifact) bool) {
 		if !rec.Done() || len(pl.facts.Sharers) == 0 {
 			return
 		}
 		for _, a := range rec.Artifacts {
 			for _, name := range pl.facts.Sharers[string(a.Path)] {
-				if other := pl.p.Workstream(name); other != nil && pl.own.precedes(other, ws) && !yield(other, a) {
+				if other := pl.p.Workstream(name); other != nil && pl.ownership.endsBefore(other, ws) && !yield(other, a) {
 					return
 				}
 			}
@@ -217,11 +221,11 @@ func (pl *Planner) sharing(ws *pipeline.Workstream, rec *state.Workstream) iter.
 	}
 }
 
-// remade returns the reason why ws must change an artifact in place again: the workstream
+// lostChange returns the reason why ws must change an artifact in place again: the workstream
 // that makes the artifact has made it again since, so the change is lost. It returns "" if
 // there is no such artifact.
-func (pl *Planner) remade(ws *pipeline.Workstream, rec *state.Workstream) string {
-	for other, a := range pl.sharing(ws, rec) {
+func (pl *Planner) lostChange(ws *pipeline.Workstream, rec *state.Workstream) string {
+	for other, a := range pl.sharedArtifacts(ws, rec) {
 		made := pl.st.Workstream(other.Name)
 		if !made.Done() || made.WorkSeq <= rec.WorkSeq {
 			continue
@@ -244,30 +248,30 @@ func (s Step) cannotComplete() bool {
 	return s.Decision == Blocked || s.Decision == Uncertain && !s.Verify
 }
 
-// upstream reports whether a decided workstream will have another result, and whether it
+// upstreamOutcome reports whether a decided workstream will have another result, and whether it
 // cannot complete.
-func (pl *Planner) upstream(name string) (runs, blocked bool) {
+func (pl *Planner) upstreamOutcome(name string) (runs, blocked bool) {
 	up := pl.steps[name]
 	kept := up.Decision == Judge && len(pl.facts.Conflicts[name]) > len(up.Restores) // an edit that is kept changes the result
 	return up.mayDiffer() || kept, up.cannotComplete()
 }
 
-// digest returns the digest that a workstream would have if it ran now.
-func (pl *Planner) digest(ws *pipeline.Workstream) (state.Digest, hcl.Diagnostics) {
-	return pl.sumOf(ws, pl.facts.Inputs[ws.Name])
+// currentDigest returns the digest that a workstream would have if it ran now.
+func (pl *Planner) currentDigest(ws *pipeline.Workstream) (state.Digest, hcl.Diagnostics) {
+	return pl.digestWith(ws, pl.facts.Inputs[ws.Name])
 }
 
-// digestSince returns the digest of a workstream without the changes that other
+// comparableDigest returns the digest of a workstream without the changes that other
 // workstreams have made to its inputs since it ran. It can be compared with the digest on
 // record.
-func (pl *Planner) digestSince(ws *pipeline.Workstream, rec *state.Workstream) (state.Digest, hcl.Diagnostics) {
+func (pl *Planner) comparableDigest(ws *pipeline.Workstream, rec *state.Workstream) (state.Digest, hcl.Diagnostics) {
 	if !rec.Done() {
-		return pl.digest(ws)
+		return pl.currentDigest(ws)
 	}
-	return pl.sumOf(ws, pl.asSeen(pl.own.ScopeOf(ws), pl.facts.Inputs[ws.Name], rec.Digest.Seen))
+	return pl.digestWith(ws, pl.withoutMakerChanges(pl.ownership.ScopeOf(ws), pl.facts.Inputs[ws.Name], rec.Digest.Seen))
 }
 
-func (pl *Planner) sumOf(ws *pipeline.Workstream, inputs FileSet) (state.Digest, hcl.Diagnostics) {
+func (pl *Planner) digestWith(ws *pipeline.Workstream, inputs FileSet) (state.Digest, hcl.Diagnostics) {
 	inv, diags := ws.Invocation(pl.Results(ws.NeedsResults(), 0))
 	if diags.HasErrors() {
 		return state.Digest{}, diags
@@ -284,40 +288,40 @@ func (pl *Planner) Results(needed bool, attempt int) pipeline.Results {
 		return pipeline.Results{Run: run}
 	}
 	r := ResultsOf(pl.st, pl.p, run)
-	if pl.began != nil { // a plan evaluates expressions as if artifacts were restored already
-		r.Restored = pl.facts.openers()
+	if pl.stateAtStart != nil { // a plan evaluates expressions as if artifacts were restored already
+		r.Restored = pl.facts.restoredOpeners()
 	}
 	return r
 }
 
 // Plan decides all steps.
 func (pl *Planner) Plan(now time.Time) *Plan {
-	pl.began = pl.st
-	defer func() { pl.st, pl.began = pl.began, nil }()
+	pl.stateAtStart = pl.st
+	defer func() { pl.st, pl.stateAtStart = pl.stateAtStart, nil }()
 	if !SameShape(pl.st, pl.p) { // a run records new workstreams before it decides anything
 		pl.st = pl.st.Reshaped(ShapeOf(pl.p))
 	}
 	plan := &Plan{
 		FormatVersion: FormatVersion, PRD: pl.p.ID, Title: pl.p.Title, Session: pl.st.Session, Seq: pl.st.Seq,
 		Status: string(pl.st.Status), MadeAt: now, Pipeline: pl.p.Digest,
-		Warnings: []state.Text{}, Stale: []Stale{}, Conflicts: []Conflict{}, Moved: []Moved{},
-		Selection: pl.choose.selection, OnConflict: pl.choice,
+		Warnings: []state.Text{}, Stale: []Stale{}, Conflicts: []Conflict{}, ChangedFiles: []ChangedFile{},
+		Selection: pl.selection.selection, OnConflict: pl.onConflict,
 	}
 	if pl.st.Status == state.StatusComplete {
 		plan.BeginsFrom = &state.Predecessor{Session: pl.st.Session, Seq: pl.st.Seq, At: pl.st.UpdatedAt}
 	}
 	for _, phase := range pl.p.Phases {
 		pp := Phase{Name: phase.Name, Title: phase.Title, Number: phase.Number}
-		enabled := pl.enabledPhase(phase)
-		plan.warn(enabled.Diags)
+		enabled := pl.evaluatePhaseWhen(phase)
+		plan.addWarnings(enabled.Diags)
 		byWorkstream := make(map[string][]Step, len(phase.Workstreams))
-		for _, ws := range inBatches(phase.Workstreams) {
-			own, steps, d := pl.withGates(ws, enabled)
-			plan.warn(d)
-			conflicts := pl.Undecided(own)
-			steps[0].Refused = pl.refused(conflicts)
+		for _, ws := range sortByBatch(phase.Workstreams) {
+			own, steps, d := pl.decideWithGates(ws, enabled)
+			plan.addWarnings(d)
+			conflicts := pl.UndecidedConflicts(own)
+			steps[0].Refused = pl.refusalReason(conflicts)
 			if own.Decision == Skipped {
-				pl.skip(own)
+				pl.applySkip(own)
 			}
 			byWorkstream[ws.Name] = steps
 			plan.Conflicts = append(plan.Conflicts, conflicts...)
@@ -328,48 +332,48 @@ func (pl *Planner) Plan(now time.Time) *Plan {
 		}
 		for _, g := range phase.Gates {
 			step, d := pl.Gate(g)
-			plan.warn(d)
+			plan.addWarnings(d)
 			pp.Steps = append(pp.Steps, step)
 		}
-		if plan.ResumeFrom == 0 && slices.ContainsFunc(pp.Steps, Step.active) {
+		if plan.ResumeFrom == 0 && slices.ContainsFunc(pp.Steps, Step.hasWork) {
 			plan.ResumeFrom = phase.Number
 		}
 		plan.Phases = append(plan.Phases, pp)
 	}
-	pl.stale(plan)
-	pl.branchGone(plan)
-	plan.idle = pl.idle(plan)
-	plan.Refused = pl.refused(plan.Conflicts)
+	pl.addStaleDocument(plan)
+	pl.addDeletedBranch(plan)
+	plan.idle = pl.hasNothingToDo(plan)
+	plan.Refused = pl.refusalReason(plan.Conflicts)
 	if len(pl.facts.LinksOut) > 0 {
-		plan.Warnings = append(plan.Warnings, state.Text(LeadsOut(pl.facts.LinksOut)))
+		plan.Warnings = append(plan.Warnings, state.Text(DescribeLinksOut(pl.facts.LinksOut)))
 	}
-	if pl.facts.Unread != nil {
-		plan.Warnings = append(plan.Warnings, state.Text(pl.facts.Unread.Error()))
+	if pl.facts.CaptureError != nil {
+		plan.Warnings = append(plan.Warnings, state.Text(pl.facts.CaptureError.Error()))
 	}
-	for _, c := range pl.facts.Moved {
-		plan.Moved = append(plan.Moved, Moved{Path: state.Text(c.Path), Kind: c.Kind})
+	for _, c := range pl.facts.ChangedFiles {
+		plan.ChangedFiles = append(plan.ChangedFiles, ChangedFile{Path: state.Text(c.Path), Kind: c.Kind})
 	}
-	plan.Facts = plan.digest(pl.facts)
+	plan.Facts = plan.decisionDigest(pl.facts)
 	pl.explain(plan)
 	return plan
 }
 
-// skip applies a skipped workstream to a copy of the state, so that later steps are
+// applySkip applies a skipped workstream to a copy of the state, so that later steps are
 // decided from the state that the run will have by then: a skipped workstream has no
 // outputs, and the gates of its phase do not judge it.
-func (pl *Planner) skip(own Step) {
+func (pl *Planner) applySkip(own Step) {
 	if rec := pl.st.Workstream(own.Name); rec == nil || rec.Status == state.Skipped {
 		return
 	}
-	if pl.st == pl.began {
+	if pl.st == pl.stateAtStart {
 		pl.st = pl.st.Clone()
 	}
 	pl.st.Skip(pl.st.Workstream(own.Name), own.Reason)
 }
 
-// warn adds the errors of an evaluation to the warnings. They do not stop the run; the step
+// addWarnings adds the errors of an evaluation to the warnings. They do not stop the run; the step
 // fails when the run comes to it.
-func (p *Plan) warn(diags hcl.Diagnostics) {
+func (p *Plan) addWarnings(diags hcl.Diagnostics) {
 	for _, d := range diags {
 		if d.Severity == hcl.DiagError {
 			p.Warnings = append(p.Warnings, state.Text(d.Summary+": "+d.Detail))
@@ -386,50 +390,50 @@ func firstError(diags hcl.Diagnostics) string {
 	return ""
 }
 
-// withGates decides a workstream and its gates. It returns the decision about the work
+// decideWithGates decides a workstream and its gates. It returns the decision about the work
 // alone, own, which says whether an edit is kept, and the steps that the plan shows: in
 // steps[0], work that is kept can be marked as Judge.
-func (pl *Planner) withGates(ws *pipeline.Workstream, e When) (own Step, steps []Step, diags hcl.Diagnostics) {
-	if e.skip == "" && e.broken == "" {
-		e = e.and(pl.enabled(ws))
+func (pl *Planner) decideWithGates(ws *pipeline.Workstream, e When) (own Step, steps []Step, diags hcl.Diagnostics) {
+	if e.skipReason == "" && e.evalError == "" {
+		e = e.combine(pl.evaluateWorkstreamWhen(ws))
 		diags = e.Diags
 	}
 	own, d := pl.Workstream(ws, e)
 	diags = append(diags, d...)
-	if own.Decision == Uncertain && ws.Verifies() && pl.choose.excluded(ws) == "" && !pl.waits(ws, e) {
-		own = own.with(Uncertain, "%s; its verify command is asked first", own.Reason)
+	if own.Decision == Uncertain && ws.Verifies() && pl.selection.exclusionReason(ws) == "" && !pl.upstreamBlocked(ws, e) {
+		own = own.withDecision(Uncertain, "%s; its verify command is asked first", own.Reason)
 		own.Verify = true
 		pl.steps[ws.Name] = own
 	}
-	runs, stuck := pl.upstream(ws.Name)
+	runs, stuck := pl.upstreamOutcome(ws.Name)
 	if runs {
-		pl.running = append(pl.running, ws.Name)
+		pl.rerunning = append(pl.rerunning, ws.Name)
 	}
-	pl.stuck = pl.stuck || stuck
-	if steps, d = pl.gates(ws, own); pl.unjudged(ws, own, steps) {
-		pl.steps[ws.Name] = own.with(Blocked, "%s", pl.choose.excluded(ws))
-		steps, d = pl.gates(ws, pl.steps[ws.Name])
-		pl.stuck = true
+	pl.anyBlocked = pl.anyBlocked || stuck
+	if steps, d = pl.decideGates(ws, own); pl.leavesGateUnjudged(ws, own, steps) {
+		pl.steps[ws.Name] = own.withDecision(Blocked, "%s", pl.selection.exclusionReason(ws))
+		steps, d = pl.decideGates(ws, pl.steps[ws.Name])
+		pl.anyBlocked = true
 	}
 	return own, steps, append(diags, d...)
 }
 
-// waits reports whether a workstream will not run because a workstream before it cannot
+// upstreamBlocked reports whether a workstream will not run because a workstream before it cannot
 // complete.
-func (pl *Planner) waits(ws *pipeline.Workstream, e When) bool {
-	_, _, blocked := pl.before(ws)
+func (pl *Planner) upstreamBlocked(ws *pipeline.Workstream, e When) bool {
+	_, _, blocked := pl.classifyUpstream(ws)
 	return len(blocked)+len(e.blocked) > 0
 }
 
-// gates decides the gates of a workstream. In steps[0], the workstream's own step, Reuse
+// decideGates decides the gates of a workstream. In steps[0], the workstream's own step, Reuse
 // becomes Judge if a gate has something to do.
-func (pl *Planner) gates(ws *pipeline.Workstream, own Step) (steps []Step, diags hcl.Diagnostics) {
+func (pl *Planner) decideGates(ws *pipeline.Workstream, own Step) (steps []Step, diags hcl.Diagnostics) {
 	steps = []Step{own}
 	for _, g := range ws.Gates {
 		step, d := pl.Gate(g)
 		diags = append(diags, d...)
-		if steps[0].Decision == Reuse && step.active() && len(pl.Undecided(own)) == 0 {
-			steps[0] = steps[0].with(Judge, "the work is kept; %s", judging(step))
+		if steps[0].Decision == Reuse && step.hasWork() && len(pl.UndecidedConflicts(own)) == 0 {
+			steps[0] = steps[0].withDecision(Judge, "the work is kept; %s", describeJudging(step))
 			pl.steps[ws.Name] = steps[0]
 		}
 		steps = append(steps, step)
@@ -437,14 +441,14 @@ func (pl *Planner) gates(ws *pipeline.Workstream, own Step) (steps []Step, diags
 	return steps, diags
 }
 
-// unjudged reports whether ws is kept and a gate would judge it, but --only leaves it out.
-func (pl *Planner) unjudged(ws *pipeline.Workstream, own Step, steps []Step) bool {
+// leavesGateUnjudged reports whether ws is kept and a gate would judge it, but --only leaves it out.
+func (pl *Planner) leavesGateUnjudged(ws *pipeline.Workstream, own Step, steps []Step) bool {
 	judged := func(s Step) bool { return s.Kind == GateStep && s.Decision != Reuse && s.Decision != Skipped }
-	return own.Decision == Reuse && pl.choose.excluded(ws) != "" && slices.ContainsFunc(steps, judged)
+	return own.Decision == Reuse && pl.selection.exclusionReason(ws) != "" && slices.ContainsFunc(steps, judged)
 }
 
-// judging describes what happens to a gate of work that is kept.
-func judging(gate Step) string {
+// describeJudging describes what happens to a gate of work that is kept.
+func describeJudging(gate Step) string {
 	switch gate.Decision {
 	case Reuse:
 		return gate.Name + " is still to be reviewed"
@@ -457,20 +461,20 @@ func judging(gate Step) string {
 	return gate.Name + " is judged"
 }
 
-// ChoiceFor returns what to do with edits of a workstream's artifacts. If the user has not
+// ConflictChoice returns what to do with edits of a workstream's artifacts. If the user has not
 // chosen and a gate of the workstream has failed, it returns ConflictKeep: users correct
 // in this way what the gate found.
-func (pl *Planner) ChoiceFor(workstream string) OnConflict {
-	if pl.choice == "" && failed(pl.st.Workstream(workstream)) != "" {
+func (pl *Planner) ConflictChoice(workstream string) OnConflict {
+	if pl.onConflict == "" && firstFailedGate(pl.st.Workstream(workstream)) != "" {
 		return ConflictKeep
 	}
-	return pl.choice
+	return pl.onConflict
 }
 
-// Undecided returns the edits that the user has not decided about. An edit can be kept
+// UndecidedConflicts returns the edits that the user has not decided about. An edit can be kept
 // only if its workstream does not run again, because a run makes its files anew.
-func (pl *Planner) Undecided(s Step) []Conflict {
-	found, choice := Edited(pl.facts.Conflicts[s.Name]), pl.ChoiceFor(s.Name)
+func (pl *Planner) UndecidedConflicts(s Step) []Conflict {
+	found, choice := EditedArtifacts(pl.facts.Conflicts[s.Name]), pl.ConflictChoice(s.Name)
 	switch s.Decision {
 	case Rerun, Cached:
 		if choice != ConflictRestore {
@@ -485,9 +489,9 @@ func (pl *Planner) Undecided(s Step) []Conflict {
 	return nil
 }
 
-// refused returns why a build does not start with edits that the user has not decided
+// refusalReason returns why a build does not start with edits that the user has not decided
 // about. It returns "" if there are no such edits.
-func (pl *Planner) refused(conflicts []Conflict) state.Text {
+func (pl *Planner) refusalReason(conflicts []Conflict) state.Text {
 	if len(conflicts) == 0 {
 		return ""
 	}
@@ -496,14 +500,14 @@ func (pl *Planner) refused(conflicts []Conflict) state.Text {
 		edits[i] = c.Path
 	}
 	why := "nobody has decided about the edit of " + text.Enumerate(edits)
-	if pl.choice == ConflictKeep {
+	if pl.onConflict == ConflictKeep {
 		why = "the edit of " + text.Enumerate(edits) + " can't be kept where it is made anew"
 	}
 	return state.Text(why)
 }
 
-// stale adds the PRD document to plan.Stale if it changed since the session recorded it.
-func (pl *Planner) stale(plan *Plan) {
+// addStaleDocument adds the PRD document to plan.Stale if it changed since the session recorded it.
+func (pl *Planner) addStaleDocument(plan *Plan) {
 	was, is := pl.st.Document, pl.facts.Document
 	if pl.st.Session == "" || was == nil || is == nil || was.Path == is.Path && was.Digest == is.Digest {
 		return
@@ -511,22 +515,22 @@ func (pl *Planner) stale(plan *Plan) {
 	plan.Stale = append(plan.Stale, Stale{What: "PRD document", Path: is.Path, Old: was.Digest, New: is.Digest})
 }
 
-// branchGone adds the git branch of the session's last run to plan.Stale if it was
+// addDeletedBranch adds the git branch of the session's last run to plan.Stale if it was
 // deleted.
-func (pl *Planner) branchGone(plan *Plan) {
+func (pl *Planner) addDeletedBranch(plan *Plan) {
 	if pl.facts.BranchGone && plan.BeginsFrom == nil { // a new session records the present branch
 		plan.Stale = append(plan.Stale, Stale{What: "git branch", Path: pl.st.Git.Branch, Old: pl.st.Git.Commit, Gone: true})
 	}
 }
 
-// idle reports whether a run of the plan would find nothing to do.
-func (pl *Planner) idle(plan *Plan) bool {
+// hasNothingToDo reports whether a run of the plan would find nothing to do.
+func (pl *Planner) hasNothingToDo(plan *Plan) bool {
 	if len(plan.Stale)+len(plan.Conflicts) > 0 {
 		return false
 	}
 	for _, phase := range plan.Phases {
 		for i := range phase.Steps {
-			if s := &phase.Steps[i]; s.active() || len(s.Restores) > 0 || s.Decision == Skipped && !pl.skippedBefore(s) {
+			if s := &phase.Steps[i]; s.hasWork() || len(s.Restores) > 0 || s.Decision == Skipped && !pl.recordedSkipped(s) {
 				return false
 			}
 		}
@@ -534,28 +538,28 @@ func (pl *Planner) idle(plan *Plan) bool {
 	return true
 }
 
-// skippedBefore reports whether a step is on record as skipped.
-func (pl *Planner) skippedBefore(s *Step) bool {
+// recordedSkipped reports whether a step is on record as skipped.
+func (pl *Planner) recordedSkipped(s *Step) bool {
 	if s.Kind == GateStep {
-		g := pl.began.Gate(s.Name)
+		g := pl.stateAtStart.Gate(s.Name)
 		return g != nil && g.Status == state.Skipped
 	}
-	w := pl.began.Workstream(s.Name)
+	w := pl.stateAtStart.Workstream(s.Name)
 	return w != nil && w.Status == state.Skipped
 }
 
-// active reports whether the run has something to do for the step, or pauses at it for a
+// hasWork reports whether the run has something to do for the step, or pauses at it for a
 // review.
-func (s Step) active() bool { return s.Decision != Reuse && s.Decision != Skipped || s.Review }
+func (s Step) hasWork() bool { return s.Decision != Reuse && s.Decision != Skipped || s.Review }
 
-// digest returns a digest of the plan's decisions and of the input files, without the
+// decisionDigest returns a digest of the plan's decisions and of the input files, without the
 // time. It returns "" if the plan cannot be encoded.
-func (p *Plan) digest(f *Facts) string {
+func (p *Plan) decisionDigest(f *Facts) string {
 	sum := sha256.New()
 	lines := json.NewEncoder(sum)
 	all := *p
 	all.MadeAt, all.Facts, all.Phases = time.Time{}, "", nil
-	all.Moved = nil // the changed files that matter show in the steps
+	all.ChangedFiles = nil // the changed files that matter show in the steps
 	err := lines.Encode(all)
 	for _, phase := range p.Phases {
 		steps := phase.Steps
@@ -576,9 +580,9 @@ func (p *Plan) digest(f *Facts) string {
 	return "sha256:" + hex.EncodeToString(sum.Sum(nil))
 }
 
-// inBatches orders workstreams so that each comes after the workstreams that it depends
+// sortByBatch orders workstreams so that each comes after the workstreams that it depends
 // on.
-func inBatches(all []*pipeline.Workstream) []*pipeline.Workstream {
+func sortByBatch(all []*pipeline.Workstream) []*pipeline.Workstream {
 	sorted := slices.Clone(all)
 	slices.SortStableFunc(sorted, func(a, b *pipeline.Workstream) int { return a.Batch - b.Batch })
 	return sorted

@@ -23,19 +23,19 @@ func RoleOf(p *pipeline.Pipeline, file string) string {
 			case tree.MatchesAny(ws.ArtifactPatterns, file):
 				return "among the artifacts of " + ws.Name
 			}
-			if g := judges(ws.Gates, file); g != nil {
+			if g := judgingGate(ws.Gates, file); g != nil {
 				return "among what " + g.Label() + " judges"
 			}
 		}
-		if g := judges(phase.Gates, file); g != nil {
+		if g := judgingGate(phase.Gates, file); g != nil {
 			return "among what " + g.Label() + " judges"
 		}
 	}
 	return ""
 }
 
-// judges returns the first gate that has a file among its inputs, nil if none has.
-func judges(gates []*pipeline.Gate, file string) *pipeline.Gate {
+// judgingGate returns the first gate that has a file among its inputs, nil if none has.
+func judgingGate(gates []*pipeline.Gate, file string) *pipeline.Gate {
 	for _, g := range gates {
 		if tree.MatchesAny(g.InputPatterns, file) {
 			return g

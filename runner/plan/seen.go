@@ -25,12 +25,12 @@ type Scope struct {
 
 // ScopeOf returns the scope of a workstream: its inputs.
 func (o *Ownership) ScopeOf(ws *pipeline.Workstream) Scope {
-	return Scope{Patterns: ws.InputPatterns, Self: ws, Ended: func(maker *pipeline.Workstream) bool { return o.precedes(maker, ws) }}
+	return Scope{Patterns: ws.InputPatterns, Self: ws, Ended: func(maker *pipeline.Workstream) bool { return o.endsBefore(maker, ws) }}
 }
 
 // ScopeOfGate returns the scope of a gate: the files that it judges.
 func (o *Ownership) ScopeOfGate(g *pipeline.Gate) Scope {
-	return Scope{Patterns: JudgedFiles(g), Ended: func(maker *pipeline.Workstream) bool { return o.judgeable(maker, g) }}
+	return Scope{Patterns: JudgedFiles(g), Ended: func(maker *pipeline.Workstream) bool { return o.endsBeforeGate(maker, g) }}
 }
 
 // Makes reports whether a path is an artifact of the scope's own workstream. Such a file
@@ -80,8 +80,8 @@ func (s FileSet) digest() string {
 	return s.Sum
 }
 
-// seen returns what Runner records about the set in addition to its digest.
-func (s FileSet) seen() *state.Seen {
+// recordSeen returns what Runner records about the set in addition to its digest.
+func (s FileSet) recordSeen() *state.Seen {
 	seen := &state.Seen{Seq: s.Seq}
 	if len(s.Shared) <= state.MaxSeen {
 		for _, f := range s.Shared {
@@ -91,11 +91,11 @@ func (s FileSet) seen() *state.Seen {
 	return seen
 }
 
-// asSeen returns the files as the step would see them if no workstream had changed them
+// withoutMakerChanges returns the files as the step would see them if no workstream had changed them
 // since. The set has the recorded digest unless something else changed the files.
-func (pl *Planner) asSeen(v Scope, now FileSet, seen *state.Seen) FileSet {
+func (pl *Planner) withoutMakerChanges(v Scope, now FileSet, seen *state.Seen) FileSet {
 	if seen == nil {
-		return now.asOnceRecorded()
+		return now.withoutSharedFiles()
 	}
 	is := make(map[state.Text]*state.Artifact, len(now.Shared))
 	for i := range now.Shared {
@@ -114,14 +114,14 @@ func (pl *Planner) asSeen(v Scope, now FileSet, seen *state.Seen) FileSet {
 			then[path] = nil
 		}
 	}
-	return now.with(then)
+	return now.replaceFiles(then)
 }
 
-// unchanged reports whether a file is as the step saw it, or as a workstream has left it
+// unchangedSince reports whether a file is as the step saw it, or as a workstream has left it
 // since.
-func (pl *Planner) unchanged(v Scope, now FileSet, seen *state.Seen, path string) bool {
+func (pl *Planner) unchangedSince(v Scope, now FileSet, seen *state.Seen, path string) bool {
 	if seen == nil {
-		shared, before := pl.own.Shared(v, path)
+		shared, before := pl.ownership.Shared(v, path)
 		return shared && !before
 	}
 	var was, is *state.Artifact
@@ -134,8 +134,8 @@ func (pl *Planner) unchanged(v Scope, now FileSet, seen *state.Seen, path string
 	return was != nil && sameFile(was, is) || pl.writtenSince(v, seen.Seq, path, is)
 }
 
-// with returns the set with some files replaced, or removed where others has nil.
-func (s FileSet) with(others map[state.Text]*state.Artifact) FileSet {
+// replaceFiles returns the set with some files replaced, or removed where others has nil.
+func (s FileSet) replaceFiles(others map[state.Text]*state.Artifact) FileSet {
 	if len(others) == 0 {
 		return s
 	}
@@ -151,16 +151,16 @@ func (s FileSet) with(others map[state.Text]*state.Artifact) FileSet {
 	return FileSet{Files: state.SortByPath(files), Patterns: s.Patterns, Seq: s.Seq, Shared: s.Shared}
 }
 
-// asOnceRecorded returns the set to compare with records that have no Seen. Their digests
+// withoutSharedFiles returns the set to compare with records that have no Seen. Their digests
 // leave out the files that only workstreams make which had not necessarily ended.
-func (s FileSet) asOnceRecorded() FileSet {
+func (s FileSet) withoutSharedFiles() FileSet {
 	out := make(map[state.Text]*state.Artifact)
 	for _, f := range s.Shared {
 		if !f.Before {
 			out[f.Path] = nil
 		}
 	}
-	return s.with(out)
+	return s.replaceFiles(out)
 }
 
 // writtenSince reports whether a file, nil if there is none, is the work of a workstream
@@ -169,12 +169,12 @@ func (s FileSet) asOnceRecorded() FileSet {
 func (pl *Planner) writtenSince(v Scope, seq uint64, path string, now *state.Artifact) bool {
 	var last *state.Workstream
 	ended := false
-	for maker := range pl.own.Makers(path) {
+	for maker := range pl.ownership.Makers(path) {
 		rec := pl.st.Workstream(maker.Name)
 		switch {
 		case maker == v.Self || rec == nil || rec.Status == state.Skipped:
 			continue
-		case !v.Ended(maker) && pl.leftUnfinished(rec, seq, path, DigestNow(now)):
+		case !v.Ended(maker) && pl.maybePartial(rec, seq, path, DigestOrEmpty(now)):
 			return true
 		}
 		if rec.FilesSeq > 0 && (last == nil || rec.FilesSeq > last.FilesSeq) {
@@ -191,11 +191,11 @@ func (pl *Planner) writtenSince(v Scope, seq uint64, path string, now *state.Art
 	return sameFile(&last.Artifacts[i], now)
 }
 
-// UnderWay reports whether a file is the work of a workstream that has begun and is not
+// IsPartialWork reports whether a file is the work of a workstream that has begun and is not
 // done. digest is "" if the file is gone.
-func (pl *Planner) UnderWay(path, digest string) bool {
-	for maker := range pl.own.Makers(path) {
-		if pl.leftUnfinished(pl.st.Workstream(maker.Name), 0, path, digest) {
+func (pl *Planner) IsPartialWork(path, digest string) bool {
+	for maker := range pl.ownership.Makers(path) {
+		if pl.maybePartial(pl.st.Workstream(maker.Name), 0, path, digest) {
 			return true
 		}
 	}
@@ -204,25 +204,25 @@ func (pl *Planner) UnderWay(path, digest string) bool {
 
 // Makes reports whether a path is an artifact of the workstream.
 func (pl *Planner) Makes(ws *pipeline.Workstream, path string) bool {
-	return pl.own.Makes(pl.own.ScopeOf(ws), path)
+	return pl.ownership.Makes(pl.ownership.ScopeOf(ws), path)
 }
 
-// leftUnfinished reports whether a file may be the partial work of a workstream that ended
+// maybePartial reports whether a file may be the partial work of a workstream that ended
 // without success at commit seq or later, or still runs. digest is "" if the file is gone.
-func (pl *Planner) leftUnfinished(rec *state.Workstream, seq uint64, path, digest string) bool {
+func (pl *Planner) maybePartial(rec *state.Workstream, seq uint64, path, digest string) bool {
 	switch rec.Status {
 	case state.Running:
-		return pl.runSeq > 0 || pl.facts.Stopped.Accounts(path, digest)
+		return pl.runSeq > 0 || pl.facts.Stopped.Includes(path, digest)
 	case state.Failed, state.Interrupted, state.Uncertain:
 		inThisRun := pl.runSeq > 0 && rec.EndedSeq > pl.runSeq
-		return rec.EndedSeq >= seq && (inThisRun || pl.facts.Stopped.Accounts(path, digest))
+		return rec.EndedSeq >= seq && (inThisRun || pl.facts.Stopped.Includes(path, digest))
 	case state.Pending, state.Succeeded, state.Completed, state.Passed, state.Rejected, state.Waiting, state.Skipped:
 	}
 	return false
 }
 
-// DigestNow returns the digest of a file, "" for nil.
-func DigestNow(a *state.Artifact) string {
+// DigestOrEmpty returns the digest of a file, "" for nil.
+func DigestOrEmpty(a *state.Artifact) string {
 	if a == nil {
 		return ""
 	}

@@ -12,11 +12,11 @@ import (
 // Chosen is a Selection that is resolved against a pipeline: it says which workstreams run
 // again although nothing changed, and which do not run.
 type Chosen struct {
-	forced  map[string]string // workstream → reason
-	repeat  map[string]bool   // once workstreams that run although they have happened
-	phases  map[string]string // phase whose own gates are judged again → reason
-	allowed map[string]bool   // workstreams that may run; nil: all may
-	left    map[string]bool   // workstreams that the plan blocks because they are not in allowed
+	forced        map[string]string // workstream → reason
+	repeat        map[string]bool   // once workstreams that run although they have happened
+	phases        map[string]string // phase whose own gates are judged again → reason
+	allowed       map[string]bool   // workstreams that may run; nil: all may
+	blockedByPlan map[string]bool   // workstreams that the plan blocks because they are not in allowed
 
 	selection Selection
 }
@@ -56,7 +56,7 @@ func (s Selection) Check(p *pipeline.Pipeline) error {
 func Choose(p *pipeline.Pipeline, st *state.State, s Selection) (*Chosen, error) {
 	c := &Chosen{forced: make(map[string]string), phases: make(map[string]string), selection: s}
 	if s.From != "" {
-		if err := c.from(p, s.From); err != nil {
+		if err := c.resolveFrom(p, s.From); err != nil {
 			return nil, err
 		}
 	}
@@ -73,9 +73,9 @@ func Choose(p *pipeline.Pipeline, st *state.State, s Selection) (*Chosen, error)
 		c.forced[name] = "it was invalidated"
 	}
 	for _, name := range again {
-		c.follow(dependents, name, "it depends on "+name+", which was invalidated")
+		c.forceDependents(dependents, name, "it depends on "+name+", which was invalidated")
 	}
-	if err := c.repeats(p, s.Repeat); err != nil {
+	if err := c.resolveRepeat(p, s.Repeat); err != nil {
 		return nil, err
 	}
 	if err := c.refuseUncertain(st, "--invalidate", again); err != nil {
@@ -89,13 +89,13 @@ func Choose(p *pipeline.Pipeline, st *state.State, s Selection) (*Chosen, error)
 		if rec := st.Workstream(name); rec != nil && rec.Status == state.Completed {
 			c.forced[name] = "it was chosen by --only"
 		}
-		c.allow(p, name)
+		c.allowWithNeeds(p, name)
 	}
 	return c, nil
 }
 
-// repeats resolves --repeat.
-func (c *Chosen) repeats(p *pipeline.Pipeline, names []string) error {
+// resolveRepeat resolves --repeat.
+func (c *Chosen) resolveRepeat(p *pipeline.Pipeline, names []string) error {
 	repeat, err := resolveNames(p, "--repeat", names)
 	if err != nil {
 		return err
@@ -119,7 +119,7 @@ func (c *Chosen) refuseUncertain(st *state.State, option string, names []string)
 	return nil
 }
 
-func (c *Chosen) from(p *pipeline.Pipeline, name string) error {
+func (c *Chosen) resolveFrom(p *pipeline.Pipeline, name string) error {
 	i := slices.IndexFunc(p.Phases, func(ph *pipeline.Phase) bool { return ph.Name == name })
 	if i < 0 {
 		known := make([]string, len(p.Phases))
@@ -138,20 +138,20 @@ func (c *Chosen) from(p *pipeline.Pipeline, name string) error {
 	return nil
 }
 
-// follow makes all workstreams run again that depend on name, directly or through other
+// forceDependents makes all workstreams run again that depend on name, directly or through other
 // workstreams, even through one that is skipped and so does not run.
-func (c *Chosen) follow(dependents map[string][]*pipeline.Workstream, name, reason string) {
+func (c *Chosen) forceDependents(dependents map[string][]*pipeline.Workstream, name, reason string) {
 	for _, ws := range dependents[name] {
 		if _, ok := c.forced[ws.Name]; !ok {
 			c.forced[ws.Name] = reason
-			c.follow(dependents, ws.Name, reason)
+			c.forceDependents(dependents, ws.Name, reason)
 		}
 	}
 }
 
-// allow lets a workstream run with everything that it needs: all earlier phases, and its
+// allowWithNeeds lets a workstream run with everything that it needs: all earlier phases, and its
 // upstream workstreams in its own phase.
-func (c *Chosen) allow(p *pipeline.Pipeline, name string) {
+func (c *Chosen) allowWithNeeds(p *pipeline.Pipeline, name string) {
 	c.allowed[name] = true
 	ws := p.Workstream(name)
 	for _, phase := range p.Phases[:ws.Phase.Number-1] {
@@ -166,34 +166,34 @@ func (c *Chosen) allow(p *pipeline.Pipeline, name string) {
 	}
 }
 
-// excluded returns why a workstream does not run because of --only, "" if it may run.
-func (c *Chosen) excluded(ws *pipeline.Workstream) string {
+// exclusionReason returns why a workstream does not run because of --only, "" if it may run.
+func (c *Chosen) exclusionReason(ws *pipeline.Workstream) string {
 	if c.allowed == nil || c.allowed[ws.Name] {
 		return ""
 	}
 	return "it was not chosen by --only"
 }
 
-// leave notes the workstreams that the plan blocks because --only does not name them. The
+// recordBlocked notes the workstreams that the plan blocks because --only does not name them. The
 // run does not touch them, even if it finds that they have nothing to do or are not
 // enabled. Otherwise it would judge and complete them, or ask the user about them.
-func (c *Chosen) leave(p *pipeline.Pipeline, plan *Plan) {
+func (c *Chosen) recordBlocked(p *pipeline.Pipeline, plan *Plan) {
 	if c.allowed == nil {
 		return
 	}
-	c.left = make(map[string]bool)
+	c.blockedByPlan = make(map[string]bool)
 	for _, phase := range plan.Phases {
 		for _, s := range phase.Steps {
-			if s.Kind == WorkstreamStep && s.Decision == Blocked && c.excluded(p.Workstream(s.Name)) != "" {
-				c.left[s.Name] = true
+			if s.Kind == WorkstreamStep && s.Decision == Blocked && c.exclusionReason(p.Workstream(s.Name)) != "" {
+				c.blockedByPlan[s.Name] = true
 			}
 		}
 	}
 }
 
-// leaves reports whether a run does not touch some workstream of the phase.
-func (c *Chosen) leaves(phase *pipeline.Phase) bool {
-	return slices.ContainsFunc(phase.Workstreams, func(ws *pipeline.Workstream) bool { return c.left[ws.Name] })
+// leavesUntouched reports whether a run does not touch some workstream of the phase.
+func (c *Chosen) leavesUntouched(phase *pipeline.Phase) bool {
+	return slices.ContainsFunc(phase.Workstreams, func(ws *pipeline.Workstream) bool { return c.blockedByPlan[ws.Name] })
 }
 
 // resolveNames returns the workstreams that an option names. The label of a for_each block

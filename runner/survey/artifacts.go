@@ -83,7 +83,7 @@ func AllThere(ctx context.Context, w *workspace.Workspace, ws *pipeline.Workstre
 			return unmade(pattern, "is a directory without a file that counts")
 		}
 		if out := slices.Sorted(maps.Keys(m.Out)); len(out) > 0 {
-			return unmade(pattern, "does not exist: %s", plan.LeadsOut([]string{leadsTo(out[0], m.Out[out[0]])}))
+			return unmade(pattern, "does not exist: %s", plan.DescribeLinksOut([]string{leadsTo(out[0], m.Out[out[0]])}))
 		}
 		if met := slices.Sorted(maps.Keys(m.Links)); len(met) > 0 {
 			return unmade(pattern, "does not exist: the link %s leads to %s, and no file matches there", met[0], m.Links[met[0]])

@@ -38,11 +38,11 @@ func (s *Surveyor) earlierSource(ctx context.Context, st *state.State) []byte {
 // earlierFiles returns the files that changed since the last run, as the captures hold
 // them.
 func (s *Surveyor) earlierFiles(ctx context.Context, f *plan.Facts) pipeline.Files {
-	if len(f.Moved) == 0 {
+	if len(f.ChangedFiles) == 0 {
 		return nil
 	}
-	files := make(pipeline.Files, len(f.Moved))
-	for _, c := range f.Moved {
+	files := make(pipeline.Files, len(f.ChangedFiles))
+	for _, c := range f.ChangedFiles {
 		files[c.Path] = nil
 		if c.From != nil {
 			files[c.Path] = func() (io.ReadCloser, error) { return s.files.Contents().Open(ctx, *c.From) }

@@ -41,7 +41,7 @@ type end struct {
 // listed lists the present files that the capture of the last run would cover. It returns
 // nil if that capture is not known or can't be read.
 func (s *Surveyor) listed(ctx context.Context, f *plan.Facts, st *state.State) (*end, error) {
-	f.Unread, f.Uncaptured, f.Moved = nil, "no capture of the whole workspace could prove it unchanged", nil
+	f.CaptureError, f.NoCaptureReason, f.ChangedFiles = nil, "no capture of the whole workspace could prove it unchanged", nil
 	s.captured, s.ended, s.since = nil, nil, make(map[string]string)
 	if st == nil || st.RunCapture == nil {
 		return nil, nil
@@ -50,7 +50,7 @@ func (s *Surveyor) listed(ctx context.Context, f *plan.Facts, st *state.State) (
 	then.Capture = st.RunCapture
 	outline, err := checkpoint.OutlineOf(ctx, s.files, &then)
 	if err != nil {
-		f.Unread, err = classifyLost(ctx, err)
+		f.CaptureError, err = classifyLost(ctx, err)
 		return nil, err
 	}
 	e := &end{st: &then, outline: outline, files: s.files.As(st.RunCapture.InGit())}
@@ -73,7 +73,7 @@ func (s *Surveyor) compare(ctx context.Context, f *plan.Facts, e *end) error {
 	}
 	was, captured, err := checkpoint.FilesBeside(ctx, e.outline, e.st, e.is)
 	if err != nil {
-		f.Unread, err = classifyLost(ctx, err)
+		f.CaptureError, err = classifyLost(ctx, err)
 		return err
 	}
 	changes, err := s.files.NotGone(ctx, workspace.Diff(was, e.is))
@@ -82,7 +82,7 @@ func (s *Surveyor) compare(ctx context.Context, f *plan.Facts, e *end) error {
 	}
 	var unknown []string
 	s.captured, s.ended = captured, was
-	f.Moved = slices.DeleteFunc(changes, func(c workspace.Change) bool {
+	f.ChangedFiles = slices.DeleteFunc(changes, func(c workspace.Change) bool {
 		if c.Path == s.plan {
 			return true
 		}
@@ -96,21 +96,21 @@ func (s *Surveyor) compare(ctx context.Context, f *plan.Facts, e *end) error {
 		return nil
 	}
 	if len(unknown) > 0 {
-		f.Uncaptured = "captures leave out " + text.Enumerate(unknown)
+		f.NoCaptureReason = "captures leave out " + text.Enumerate(unknown)
 		return nil
 	}
 	blind, err := e.blind(ctx, s.plan, was)
 	if err != nil {
 		return err
 	}
-	f.Uncaptured = blind
+	f.NoCaptureReason = blind
 	return nil
 }
 
 // judgesAnything reports whether the verdict of some gate is bound to the whole workspace.
 // Only then the files matter that no capture covers.
 func (s *Surveyor) judgesAnything() bool {
-	bound := func(g *pipeline.Gate) bool { return g.Kind != pipeline.GateApproval && !plan.Declares(g) }
+	bound := func(g *pipeline.Gate) bool { return g.Kind != pipeline.GateApproval && !plan.DeclaresFiles(g) }
 	return slices.ContainsFunc(s.p.Phases, func(phase *pipeline.Phase) bool {
 		return slices.ContainsFunc(phase.Gates, bound) || slices.ContainsFunc(phase.Workstreams, func(ws *pipeline.Workstream) bool {
 			return slices.ContainsFunc(ws.Gates, bound)
@@ -181,17 +181,17 @@ func classifyLost(ctx context.Context, failed error) (unread, err error) {
 // movedAfter finds what changed between the last capture before a gate's verdict and the
 // end of the last run. The verdict may come from an earlier run than the last one.
 func (s *Surveyor) movedAfter(ctx context.Context, f *plan.Facts, st *state.State, g *pipeline.Gate) error {
-	f.Moving[g.Label()] = ""
+	f.ChangedInRun[g.Label()] = ""
 	if s.ended == nil || g.Kind != pipeline.GateCommand {
 		return nil
 	}
 	before := captureBefore(st, st.Gate(g.Label()))
 	if before == nil {
-		f.Moving[g.Label()] = "nothing was captured before it was judged"
+		f.ChangedInRun[g.Label()] = "nothing was captured before it was judged"
 		return nil
 	}
 	if before.Unstable+before.Special > 0 {
-		f.Moving[g.Label()] = "not every file could be captured before it was judged"
+		f.ChangedInRun[g.Label()] = "not every file could be captured before it was judged"
 		return nil
 	}
 	if before.Listing == st.RunCapture.Listing {
@@ -204,13 +204,13 @@ func (s *Surveyor) movedAfter(ctx context.Context, f *plan.Facts, st *state.Stat
 			return err
 		}
 		if was == nil {
-			f.Moving[g.Label()] = "what was captured before it was judged is lost"
+			f.ChangedInRun[g.Label()] = "what was captured before it was judged is lost"
 			return nil
 		}
 		moving = movedBetween(was, s.ended, before.Scope(was.Patterns), st.RunCapture.Scope(s.ended.Patterns))
 		s.since[before.Listing] = moving
 	}
-	f.Moving[g.Label()] = moving
+	f.ChangedInRun[g.Label()] = moving
 	return nil
 }
 

@@ -15,7 +15,7 @@ import (
 
 // findPartial finds out which files may be partial work of stopped workstreams.
 func (s *Surveyor) findPartial(st *state.State) {
-	s.Partial = plan.PartialWork{Left: s.left}
+	s.Partial = plan.PartialWork{ByFailedAttempts: s.left}
 	for _, phase := range s.p.Phases {
 		for _, ws := range phase.Workstreams {
 			s.Partial.Add(s.links.Extend(ws.ArtifactPatterns), st.Workstream(ws.Name), st.EndedUncaptured())
@@ -105,7 +105,7 @@ func (s *Surveyor) verify(ctx context.Context, f *plan.Facts, rec *state.Workstr
 		now, err := Describe(ctx, s.files, string(a.Path))
 		if isLeft && left.Digest == "" { // the failed attempt had removed it
 			switch {
-			case err == nil && s.Partial.Accounts(string(a.Path), now.Digest):
+			case err == nil && s.Partial.Includes(string(a.Path), now.Digest):
 				partial = append(partial, plan.PartialArtifact{Artifact: a, Found: now.Digest})
 			case err == nil: // a new file, which is not on record any more
 			case !tree.IsAbsent(err):
@@ -118,7 +118,7 @@ func (s *Surveyor) verify(ctx context.Context, f *plan.Facts, rec *state.Workstr
 		}
 		now.LeftOut = a.LeftOut
 		switch {
-		case (err == nil && a.Digest != "" && now.Digest != a.Digest || tree.IsAbsent(err)) && s.Partial.Accounts(string(a.Path), now.Digest):
+		case (err == nil && a.Digest != "" && now.Digest != a.Digest || tree.IsAbsent(err)) && s.Partial.Includes(string(a.Path), now.Digest):
 			partial, err = append(partial, plan.PartialArtifact{Artifact: a, Found: now.Digest}), nil
 		case tree.IsAbsent(err):
 			err = conflict(a, "")

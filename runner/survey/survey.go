@@ -84,7 +84,7 @@ func (s *Surveyor) OneGate(ctx context.Context, f *plan.Facts, st *state.State, 
 	if err := s.Gate(ctx, f, g); err != nil {
 		return err
 	}
-	if plan.Declares(g) {
+	if plan.DeclaresFiles(g) {
 		return nil
 	}
 	return s.findMoved(ctx, f, st)
@@ -163,7 +163,7 @@ func (s *Surveyor) GatherUnder(ctx context.Context, f *plan.Facts, ws *pipeline.
 	for i := range found {
 		found[i].Path = state.Text(s.mask(string(found[i].Path)))
 	}
-	f.Under[ws.Name] = plan.FileSet{Files: found, Patterns: patterns}
+	f.ArtifactFiles[ws.Name] = plan.FileSet{Files: found, Patterns: patterns}
 	return nil
 }
 
@@ -187,7 +187,7 @@ func (s *Surveyor) Gate(ctx context.Context, f *plan.Facts, g *pipeline.Gate) er
 		return fmt.Errorf("gather what %s judges: %w", g.Label(), err)
 	}
 	f.Judging[g.Label()] = files
-	f.JudgedOf[g.Label()] = s.own.MakersAmong(v.Ended, s.goneAmong(files.Patterns), files.Files)
+	f.JudgedMakers[g.Label()] = s.own.MakersAmong(v.Ended, s.goneAmong(files.Patterns), files.Files)
 	return nil
 }
 
@@ -218,7 +218,7 @@ func (s *Surveyor) Everything(ctx context.Context, f *plan.Facts, st *state.Stat
 		if err := compared.Wait(); err != nil {
 			return err
 		}
-		s.Partial.Since(s.captured)
+		s.Partial.SetCapture(s.captured)
 	}
 	f.Stopped = s.Partial
 	if err := s.verifyAll(ctx, f, st, choice); err != nil {
@@ -239,7 +239,7 @@ func (s *Surveyor) Everything(ctx context.Context, f *plan.Facts, st *state.Stat
 	if err := compared.Wait(); err != nil {
 		return err
 	}
-	f.Mask, f.Earlier, f.Before = s.mask, s.earlierSource(ctx, st), s.earlierFiles(ctx, f)
+	f.Mask, f.EarlierPipeline, f.EarlierFiles = s.mask, s.earlierSource(ctx, st), s.earlierFiles(ctx, f)
 	err = s.allGates(ctx, f, st)
 	f.LinksOut = nil
 	for _, link := range s.links.leadingOut(make(map[string]bool)) {
@@ -348,7 +348,7 @@ func (s *Surveyor) gates(ctx context.Context, f *plan.Facts, st *state.State, ga
 		if err := s.Gate(ctx, f, g); err != nil {
 			return err
 		}
-		if !plan.Declares(g) {
+		if !plan.DeclaresFiles(g) {
 			if err := s.movedAfter(ctx, f, st, g); err != nil {
 				return err
 			}

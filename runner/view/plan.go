@@ -42,7 +42,7 @@ func WritePlan(w io.Writer, plan *plan.Plan, color bool) error {
 			return err
 		}
 	}
-	writeMoved(&p, plan.Moved)
+	writeMoved(&p, plan.ChangedFiles)
 	for _, c := range plan.Conflicts {
 		p.printf("\n%s %s of %s was edited: %s → %s\n", p.paint(yellow, "!"), c.Path, c.Workstream, ShortDigest(c.Recorded), conflictSummary(c))
 	}
@@ -74,7 +74,7 @@ func refuses(choice plan.OnConflict) string {
 
 // writeMoved lists the files that changed after the last run, because the user often
 // repairs them by hand.
-func writeMoved(p *page, moved []plan.Moved) {
+func writeMoved(p *page, moved []plan.ChangedFile) {
 	if len(moved) == 0 {
 		return
 	}

@@ -40,7 +40,7 @@ func writeResume(p *page, planned *plan.Plan) {
 		writeList(p, group, groups[group], mark)
 	}
 	writeList(p, "Again, and why", reasons(planned), "")
-	writeMoved(p, planned.Moved)
+	writeMoved(p, planned.ChangedFiles)
 }
 
 func resumeTitle(plan *plan.Plan) string {

@@ -50,7 +50,7 @@ func cashier(resumed bool) *plan.Plan {
 				step("WS2", "Service Layer"), step("WS3", "Route Handlers"), gate("lint (WS3)"), gate("sign-off (services)"),
 			}},
 		},
-		Warnings: []state.Text{}, Stale: []plan.Stale{}, Conflicts: []plan.Conflict{}, Moved: []plan.Moved{},
+		Warnings: []state.Text{}, Stale: []plan.Stale{}, Conflicts: []plan.Conflict{}, ChangedFiles: []plan.ChangedFile{},
 	}
 	if resumed {
 		planned.Session, planned.Seq, planned.ResumeFrom = "s-1", 14, 2
