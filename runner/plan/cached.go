@@ -34,9 +34,9 @@ func (pl *Planner) cachedResult(ws *pipeline.Workstream, rec *state.Workstream) 
 	return &results[i]
 }
 
-// preferCached replaces Run or Rerun by Cached if an earlier run has the result, or by Depends
-// if there may be such a result once upstream workstreams have run. A workstream that the
-// user chose to run again runs.
+// preferCached replaces Run or Rerun by Cached if an earlier run has the result, or by
+// Depends if there may be such a result once upstream workstreams have run. A workstream
+// that the user chose to run again runs.
 func (s subject) preferCached(step Step) Step {
 	if s.findCached == nil || s.forced != "" || step.Decision != Run && step.Decision != Rerun {
 		return step

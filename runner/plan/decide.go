@@ -18,23 +18,23 @@ type subject struct {
 	ws     *pipeline.Workstream
 	record *state.Workstream // nil: not in the state
 
-	digest        state.Digest    // the digest that the workstream would have if it ran now
+	digest        state.Digest    // the digest that the workstream would have if it ran at once
 	digestKnown   bool            // whether digest is known: all upstream workstreams are decided and keep their results
-	lostChange    string          // why a change in place is lost, as Planner.lostChange returns it; "": none is
+	lostChange    string          // why a change in place is lost, as Planner.lostChange returns it; "" if none is
 	changedInputs func() []Change // returns the inputs that changed since the last run; nil: not known
 	evalError     string          // why digest can't be evaluated, "" when it can
 	conflicts     []Conflict      // recorded artifacts that are missing or edited
 	onConflict    OnConflict      // what to do with edited artifacts: keep, restore, or undecided
 
-	former     *state.Workstream // a removed once workstream that may be this one under another name; nil: none
-	definition string            // the present definition, for a question about happened; "" if it depends on results
-	// findCached returns the result of an earlier run with the digest now, nil if there is none. If
-	// upstream workstreams must run first, perhaps reports whether there may be such a result
-	// then. findCached is nil if the workstream has no cache.
+	former     *state.Workstream // the record of a once workstream that may be this one under an earlier name; nil: there is none
+	definition string            // the present definition, for a question about act; "" if it depends on results
+	// findCached returns the result of an earlier run with this digest, or nil. If
+	// upstream workstreams must run first, perhaps reports whether there may be such a
+	// result then. findCached is nil if the workstream has no cache.
 	findCached func() (result *checkpoint.Result, perhaps bool)
 	act        *state.Act // when and where the once workstream happened, or may have; nil: nothing is known
 
-	when          When     // what the when of the workstream and the when of its phase say
+	when          When     // the outcome of the when of the workstream and of its phase
 	forced        string   // why it must run again: the user's selection or a rejection; "" if neither
 	excluded      string   // why the user's selection leaves it out, "" if it does not
 	blockedByPlan bool     // whether the plan blocks it for that reason
@@ -59,7 +59,7 @@ func decide(s subject) Step {
 	return step.withDecision(Blocked, "%s", s.excluded)
 }
 
-// outcomeUnknown reports whether it is not known if the workstream happened.
+// outcomeUnknown reports whether Runner can't know if the workstream happened.
 func (s subject) outcomeUnknown() bool {
 	return s.record != nil && (s.record.Status == state.Uncertain || s.record.Status == state.Running)
 }
@@ -109,8 +109,8 @@ func decideUncertain(s subject, step Step) Step {
 
 // decideAsked decides a workstream that depends on an uncertain step. It runs once the
 // verify command of that step has said that the step happened, or once that step has run
-// again. If the user chose the workstream to run again, that is certain: its record is
-// taken back.
+// again. If the user chose the workstream to run again, its record is taken back in any
+// case.
 func decideAsked(s subject, step Step, done bool) Step {
 	step.On = s.verifyFirst
 	if done && s.forced != "" && s.ws.Effect != pipeline.Once {
@@ -272,8 +272,8 @@ func allKept(conflicts []Conflict) bool {
 	return !slices.ContainsFunc(conflicts, func(c Conflict) bool { return !c.Kept })
 }
 
-// decideRerun decides that a done workstream runs again. For a once step it decides Uncertain,
-// because the user must say so.
+// decideRerun decides that a done workstream runs again. For a once step it decides
+// Uncertain, because the user must say so.
 func decideRerun(s subject, step Step, format string, args ...any) Step {
 	step = step.withDecision(Rerun, format, args...)
 	if s.ws.Effect != pipeline.Once {
@@ -286,8 +286,8 @@ func decideRerun(s subject, step Step, format string, args ...any) Step {
 	return step.withDecision(Uncertain, "it %s and must not run twice, but %s", has, step.Reason)
 }
 
-// firstUnsatisfiedGate returns the first gate of ws, as the pipeline declares it now, that has not
-// passed and was not skipped. It returns "" if there is none.
+// firstUnsatisfiedGate returns the first gate of ws, as the pipeline declares it now,
+// that has not passed and was not skipped. It returns "" if all gates have.
 func firstUnsatisfiedGate(ws *pipeline.Workstream, w *state.Workstream) (label string) {
 	for _, g := range ws.Gates {
 		if status := gateStatus(w, g); status != state.Passed && status != state.Skipped {
@@ -297,7 +297,7 @@ func firstUnsatisfiedGate(ws *pipeline.Workstream, w *state.Workstream) (label s
 	return ""
 }
 
-// firstFailedGate returns the first gate on record that has failed, "" if none has.
+// firstFailedGate returns the label of the first gate on record that has failed, or "".
 func firstFailedGate(w *state.Workstream) (label string) {
 	if w == nil {
 		return ""
@@ -326,16 +326,16 @@ type gateSubject struct {
 	gate               *pipeline.Gate
 	record             *state.Gate
 	owners             []Step   // the steps of the workstreams that the gate judges
-	pending            []string // other workstreams that will change what the verdict is bound to
-	blocked            []string // such workstreams that cannot complete
+	pending            []string // other workstreams that will change something that the verdict is bound to
+	blocked            []string // workstreams like those in pending that cannot complete
 	definition         string   // the present definition of the gate; "" if not known yet
 	judged             string   // the digest of the files and results that it would judge; "" if not known yet
 	allDeclared        bool     // whether all files that it judges are declared
 	workspaceUnchanged bool     // whether the workspace has not changed since the gate judged it
 	changeReason       string   // why workspaceUnchanged is false: a changed file, or why that is not known
-	changedFiles       []Change // changes since the last run to the files that it judges
-	review             bool     // whether the run stops for a review if the verdict still holds
-	forced             string   // why the user's selection has it judged again, "" if it does not
+	changedFiles       []Change // the files that it judges and that changed since the last run
+	review             bool     // whether the run stops for a review if the verdict holds
+	forced             string   // why the user's selection makes Runner judge it again; "" if it does not
 }
 
 // decideGate returns the decision about a gate.
@@ -406,8 +406,8 @@ func decidePassed(s gateSubject, step Step) Step {
 	return step.withDecision(Reuse, "passed%s, and nothing changed since", inSession(s.record.Session, s.record.At))
 }
 
-// splitOwners returns the steps that a gate judges and that cannot complete, waits, and those
-// that run before the gate, running.
+// splitOwners returns, of the workstreams that a gate judges, those that cannot complete,
+// waits, and those that run before the gate, running.
 func splitOwners(steps []Step) (waits, running []string) {
 	for _, o := range steps {
 		if o.cannotComplete() {

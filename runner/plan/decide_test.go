@@ -27,36 +27,36 @@ func TestDecide(t *testing.T) {
 			w.Gates = []*state.Gate{{Label: "lint (A)", Status: status}}
 		})
 	}
-	had := func() (*checkpoint.Result, bool) {
+	hit := func() (*checkpoint.Result, bool) {
 		return &checkpoint.Result{Session: "A", Work: state.Work{Attempt: 1}}, false
 	}
-	hasNot := func() (*checkpoint.Result, bool) { return nil, false }
-	perhaps := func() (*checkpoint.Result, bool) { return nil, true }
-	open := When{pending: []string{"Z"}}
+	miss := func() (*checkpoint.Result, bool) { return nil, false }
+	maybe := func() (*checkpoint.Result, bool) { return nil, true }
+	unknown := When{pending: []string{"Z"}}
 	tests := []struct {
 		name   string
 		s      subject
 		want   Decision
 		reason string
 	}{
-		{"unknown to the state", subject{digestKnown: true}, Run, "not run yet"},
+		{"not in the state", subject{digestKnown: true}, Run, "not run yet"},
 		{"not enabled", subject{when: When{skipReason: "its when is false"}}, Skipped, "its when is false"},
-		{"whether it is enabled depends on what runs", subject{when: open, record: completed(nil), digest: same, digestKnown: true}, Depends, "whether it runs depends on the result of Z"},
-		{"likewise, never run", subject{when: open, digestKnown: true}, Depends, "whether it runs depends on the result of Z"},
-		{"likewise, skipped before", subject{when: open, record: &state.Workstream{Status: state.Skipped}, digestKnown: true}, Depends, "whether it runs depends on the result of Z"},
-		{"likewise, and chosen", subject{when: open, record: completed(nil), digest: same, digestKnown: true, forced: "it was invalidated"}, Rerun, "it was invalidated, if it is enabled"},
-		{"likewise, a once step, and chosen", subject{ws: &pipeline.Workstream{Name: "A", Effect: pipeline.Once}, when: open, record: completed(nil), digest: same, digestKnown: true, forced: "it was invalidated"}, Depends, "whether it runs"},
-		{"likewise, a once step, and killed", subject{ws: &pipeline.Workstream{Name: "A", Effect: pipeline.Once}, when: open, record: completed(func(w *state.Workstream) { w.Status = state.Running })}, Uncertain, "never recorded"},
-		{"likewise, and not chosen", subject{when: open, excluded: "it was not chosen by --only"}, Blocked, "--only"},
+		{"enabled unknown, completed", subject{when: unknown, record: completed(nil), digest: same, digestKnown: true}, Depends, "whether it runs depends on the result of Z"},
+		{"enabled unknown, never run", subject{when: unknown, digestKnown: true}, Depends, "whether it runs depends on the result of Z"},
+		{"enabled unknown, skipped before", subject{when: unknown, record: &state.Workstream{Status: state.Skipped}, digestKnown: true}, Depends, "whether it runs depends on the result of Z"},
+		{"enabled unknown, chosen", subject{when: unknown, record: completed(nil), digest: same, digestKnown: true, forced: "it was invalidated"}, Rerun, "it was invalidated, if it is enabled"},
+		{"enabled unknown, a once step, chosen", subject{ws: &pipeline.Workstream{Name: "A", Effect: pipeline.Once}, when: unknown, record: completed(nil), digest: same, digestKnown: true, forced: "it was invalidated"}, Depends, "whether it runs"},
+		{"enabled unknown, a once step, killed", subject{ws: &pipeline.Workstream{Name: "A", Effect: pipeline.Once}, when: unknown, record: completed(func(w *state.Workstream) { w.Status = state.Running })}, Uncertain, "never recorded"},
+		{"enabled unknown, not chosen", subject{when: unknown, excluded: "it was not chosen by --only"}, Blocked, "--only"},
 		{"unchanged", subject{record: completed(nil), digest: same, digestKnown: true}, Reuse, "nothing changed"},
 		{"definition changed", subject{record: completed(nil), digest: state.Digest{Definition: "d2"}, digestKnown: true}, Rerun, "definition changed"},
 		{"variable changed", subject{record: completed(nil), digest: state.Digest{Definition: "d1", Variables: map[string]string{"v": "2"}}, digestKnown: true}, Rerun, "variables changed: v"},
-		{"made anew by what it changed in place", subject{record: completed(nil), digest: same, digestKnown: true, lostChange: "Z has made out/a anew since"}, Rerun, "Z has made out/a anew since"},
+		{"its change in place was lost", subject{record: completed(nil), digest: same, digestKnown: true, lostChange: "Z has made out/a anew since"}, Rerun, "Z has made out/a anew since"},
 		{"a once step changed", subject{ws: &pipeline.Workstream{Name: "A", Effect: pipeline.Once}, record: completed(nil), digest: state.Digest{Definition: "d2"}, digestKnown: true}, Uncertain, "must not run twice"},
 		{"chosen", subject{record: completed(nil), digest: same, digestKnown: true, forced: "it was invalidated"}, Rerun, "it was invalidated"},
 		{"a once step chosen", subject{ws: &pipeline.Workstream{Name: "A", Effect: pipeline.Once}, record: completed(nil), digest: same, digestKnown: true, forced: "it was invalidated"}, Uncertain, "must not run twice"},
 		{"upstream runs", subject{record: completed(nil), rerunFirst: []string{"Z"}}, Depends, "Z"},
-		{"upstream is stuck", subject{record: completed(nil), blocked: []string{"Z"}}, Blocked, "needs Z"},
+		{"upstream is blocked", subject{record: completed(nil), blocked: []string{"Z"}}, Blocked, "needs Z"},
 		{"artifact missing", subject{record: completed(nil), digest: same, digestKnown: true, conflicts: gone}, Rerun, "out/a is missing"},
 		{"artifact edited, undecided", subject{record: completed(nil), digest: same, digestKnown: true, conflicts: edited}, Reuse, "edited since"},
 		{"artifact edited, kept", subject{record: completed(nil), digest: same, digestKnown: true, conflicts: edited, onConflict: ConflictKeep}, Judge, "the edit is kept"},
@@ -73,21 +73,21 @@ func TestDecide(t *testing.T) {
 		{"gate failed, rerun asked for", subject{ws: &pipeline.Workstream{Name: "A", RerunOnGateFailure: true}, record: gate(state.Failed), digest: same, digestKnown: true}, Rerun, "on_gate_failure"},
 		{"gate rejected", subject{record: completed(func(w *state.Workstream) { w.Rejected = "ok (A)" }), digest: same, digestKnown: true}, Rerun, "ok (A) was rejected"},
 		{"a once step rejected", subject{ws: &pipeline.Workstream{Name: "A", Effect: pipeline.Once}, record: completed(func(w *state.Workstream) { w.Rejected = "ok (A)" }), digest: same, digestKnown: true}, Uncertain, "ok (A) was rejected"},
-		{"likewise, not chosen", subject{ws: &pipeline.Workstream{Name: "A", Effect: pipeline.Once}, record: completed(func(w *state.Workstream) { w.Rejected = "ok (A)" }), digest: same, digestKnown: true, excluded: "it was not chosen by --only"}, Blocked, "--only"},
+		{"a once step rejected, not chosen", subject{ws: &pipeline.Workstream{Name: "A", Effect: pipeline.Once}, record: completed(func(w *state.Workstream) { w.Rejected = "ok (A)" }), digest: same, digestKnown: true, excluded: "it was not chosen by --only"}, Blocked, "--only"},
 		{"gate waiting", subject{record: gate(state.Waiting), digest: same, digestKnown: true}, Judge, "lint (A) comes next"},
 		{"imported", subject{record: completed(func(w *state.Workstream) { w.Imported, w.Digest = true, state.Digest{} }), digest: same, digestKnown: true}, Reuse, "PRD document"},
 		{"not chosen", subject{digestKnown: true, excluded: "it was not chosen by --only"}, Blocked, "--only"},
 		{"not chosen but changed", subject{record: completed(nil), digest: state.Digest{Definition: "d2"}, digestKnown: true, excluded: "it was not chosen by --only"}, Blocked, "--only"},
 		{"it can't be evaluated", subject{record: completed(nil), evalError: "it can't be evaluated: Missing output"}, Rerun, "Missing output"},
-		{"changed, and made before", subject{record: completed(nil), digest: state.Digest{Definition: "d2"}, digestKnown: true, findCached: had}, Cached, "definition changed"},
-		{"never run here, and made before", subject{digestKnown: true, findCached: had}, Cached, "not run yet"},
-		{"unchanged, and made before", subject{record: completed(nil), digest: same, digestKnown: true, findCached: had}, Reuse, "nothing changed"},
-		{"made before, and chosen", subject{record: completed(nil), digest: same, digestKnown: true, forced: "it was invalidated", findCached: had}, Rerun, "it was invalidated"},
-		{"never run here, made before, and chosen", subject{digestKnown: true, forced: "it was invalidated", findCached: had}, Run, "not run yet"},
-		{"made from something else before", subject{digestKnown: true, findCached: hasNot}, Run, "not run yet"},
-		{"perhaps made before, once upstream has run", subject{rerunFirst: []string{"Z"}, findCached: perhaps}, Depends, "on the result of Z"},
-		{"never made before, and upstream runs", subject{rerunFirst: []string{"Z"}, findCached: hasNot}, Run, "not run yet"},
-		{"not chosen, and made before", subject{digestKnown: true, excluded: "it was not chosen by --only", findCached: had}, Blocked, "--only"},
+		{"changed, and cached", subject{record: completed(nil), digest: state.Digest{Definition: "d2"}, digestKnown: true, findCached: hit}, Cached, "definition changed"},
+		{"never run here, and cached", subject{digestKnown: true, findCached: hit}, Cached, "not run yet"},
+		{"unchanged, and cached", subject{record: completed(nil), digest: same, digestKnown: true, findCached: hit}, Reuse, "nothing changed"},
+		{"cached, and chosen", subject{record: completed(nil), digest: same, digestKnown: true, forced: "it was invalidated", findCached: hit}, Rerun, "it was invalidated"},
+		{"never run here, cached, and chosen", subject{digestKnown: true, forced: "it was invalidated", findCached: hit}, Run, "not run yet"},
+		{"cached only with another digest", subject{digestKnown: true, findCached: miss}, Run, "not run yet"},
+		{"perhaps cached, once upstream has run", subject{rerunFirst: []string{"Z"}, findCached: maybe}, Depends, "on the result of Z"},
+		{"not cached, and upstream runs", subject{rerunFirst: []string{"Z"}, findCached: miss}, Run, "not run yet"},
+		{"not chosen, and cached", subject{digestKnown: true, excluded: "it was not chosen by --only", findCached: hit}, Blocked, "--only"},
 		{"not chosen but done", subject{record: completed(nil), digest: same, digestKnown: true, excluded: "it was not chosen by --only"}, Reuse, "nothing changed"},
 	}
 	for _, tt := range tests {
@@ -124,8 +124,8 @@ func TestDecideGate(t *testing.T) {
 	}{
 		{"never judged", gateSubject{owners: kept}, Run, "not judged yet"},
 		{"unchanged", gateSubject{owners: kept, record: passed, definition: "d", judged: "j", allDeclared: true}, Reuse, "nothing changed"},
-		{"nothing declared", gateSubject{owners: kept, record: passed, definition: "d", judged: "j", changeReason: "main.go was modified"}, Judge, "main.go was modified"},
-		{"nothing declared, nothing moved", gateSubject{owners: kept, record: passed, definition: "d", judged: "j", workspaceUnchanged: true}, Reuse, "nothing changed"},
+		{"nothing declared, workspace changed", gateSubject{owners: kept, record: passed, definition: "d", judged: "j", changeReason: "main.go was modified"}, Judge, "main.go was modified"},
+		{"nothing declared, workspace unchanged", gateSubject{owners: kept, record: passed, definition: "d", judged: "j", workspaceUnchanged: true}, Reuse, "nothing changed"},
 		{"definition changed", gateSubject{owners: kept, record: passed, definition: "e", judged: "j", allDeclared: true}, Judge, "its definition changed"},
 		{"files changed", gateSubject{owners: kept, record: passed, definition: "d", judged: "k", allDeclared: true}, Judge, "what it judged changed"},
 		{"owner skipped", gateSubject{owners: []Step{{Name: "A", Decision: Skipped}}, record: passed}, Skipped, "skipped"},

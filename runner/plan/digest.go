@@ -24,8 +24,8 @@ func MetricOf(st *state.State, p *pipeline.Pipeline, name string) (state.Metric,
 	return m, true
 }
 
-// ResultsOf returns what expressions may refer to: the metrics, and the outputs and
-// artifacts of workstreams that completed or were skipped.
+// ResultsOf returns the values that expressions may refer to: the metrics, and the
+// outputs and artifacts of workstreams that completed or were skipped.
 func ResultsOf(st *state.State, p *pipeline.Pipeline, run pipeline.RunInfo) pipeline.Results {
 	metrics := make(map[string]any, len(st.Metrics))
 	for name := range st.Metrics {
@@ -99,8 +99,8 @@ func DigestFiles(files []state.Artifact) string {
 	return d.sum()
 }
 
-// resultDigest returns the digest of what a workstream gives to its dependents: its outputs
-// and artifacts and, unless its effect is pure, the run that made them.
+// resultDigest returns the digest of a workstream's result, as its dependents see it: its
+// outputs and artifacts and, unless its effect is pure, the run that made them.
 func resultDigest(w *state.Workstream, ws *pipeline.Workstream) string {
 	if w == nil || w.Status == state.Skipped {
 		return "skipped"
@@ -116,8 +116,9 @@ func resultDigest(w *state.Workstream, ws *pipeline.Workstream) string {
 }
 
 // digestChanges lists the differences between two digests, component by component. The
-// definition comes last, because a changed variable or output explains more. changedInputs names
-// the changed inputs if the digests do not list them; nil if they are not known.
+// definition comes last, because a changed variable or output tells the user more.
+// changedInputs names the changed inputs if the digests do not list them; nil if they are
+// not known.
 func digestChanges(was, is state.Digest, changedInputs func() []Change) []Change {
 	var c []Change
 	for _, name := range slices.Sorted(maps.Keys(mergeMaps(was.Variables, is.Variables))) {
@@ -143,9 +144,9 @@ func digestChanges(was, is state.Digest, changedInputs func() []Change) []Change
 	return c
 }
 
-// componentChanges lists the members of one component that differ. If a side has too many members
-// to list (nil), it lists the component as a whole. A side with an empty sum has no
-// members. The result is never empty.
+// componentChanges lists the members of one component that differ. If a side has too many
+// members to list (nil), it lists the component as a whole. A side with an empty sum has
+// no members. The result is never empty.
 func componentChanges(component, was, is string, old, now map[string]string) []Change {
 	var c []Change
 	for _, name := range slices.Sorted(maps.Keys(mergeMaps(old, now))) {
@@ -230,8 +231,9 @@ func (d *digester) sum() string {
 	return "sha256:" + hex.EncodeToString(d.hash.Sum(nil))
 }
 
-// DigestOrRecorded returns the digest to record for a workstream that is declared done without a
-// run: its present digest, or the digest on record if the present one cannot be evaluated.
+// DigestOrRecorded returns the digest to record for a workstream that is declared done
+// without a run: its present digest, or the digest on record if the present one cannot be
+// evaluated.
 func (pl *Planner) DigestOrRecorded(ws *pipeline.Workstream) *state.Digest {
 	d, diags := pl.currentDigest(ws)
 	if diags.HasErrors() {
@@ -240,7 +242,7 @@ func (pl *Planner) DigestOrRecorded(ws *pipeline.Workstream) *state.Digest {
 	return &d
 }
 
-// RecordedDigest returns a copy of the digest on record, nil if there is none.
+// RecordedDigest returns a copy of the digest on record, or nil.
 func RecordedDigest(rec *state.Workstream) *state.Digest {
 	if rec == nil || rec.Digest.Definition == "" {
 		return nil

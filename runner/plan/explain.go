@@ -28,9 +28,9 @@ func (pl *Planner) explain(plan *Plan) {
 	}
 }
 
-// earlierPipeline returns the pipeline of the run that made a workstream, nil if it is not known.
-// Variables that changed have their recorded values, or their defaults if no value is
-// recorded.
+// earlierPipeline returns the pipeline of the run that made a workstream, nil if it is
+// not known. Variables that changed have their recorded values, or their defaults if no
+// value is recorded.
 func (pl *Planner) earlierPipeline(s *Step) *pipeline.Pipeline {
 	before := make(map[string]string)
 	for _, c := range s.Changes {
@@ -41,9 +41,9 @@ func (pl *Planner) earlierPipeline(s *Step) *pipeline.Pipeline {
 	return pl.evaluateVersion(before)
 }
 
-// evaluateVersion returns the pipeline evaluated with the pipeline file and the files of the last
-// run and with other values of some variables. It returns nil if nothing differs from now,
-// or if the evaluation fails.
+// evaluateVersion returns the pipeline evaluated with the pipeline file and the files of
+// the last run and with other values of some variables. It returns nil if nothing differs
+// from now, or if the evaluation fails.
 func (pl *Planner) evaluateVersion(variables map[string]string) *pipeline.Pipeline {
 	if pl.facts.EarlierPipeline == nil && len(pl.facts.EarlierFiles) == 0 && len(variables) == 0 {
 		return nil
@@ -119,8 +119,8 @@ func isChangedVariable(s *Step) func(name string) bool {
 	return func(name string) bool { return said && strings.HasPrefix(name, "var.") }
 }
 
-// referencedValues lists the values that the definition of a step refers to and the files that it
-// reads.
+// referencedValues lists the values that the definition of a step refers to and the files
+// that it reads.
 func (pl *Planner) referencedValues(s *Step) []string {
 	if g := pl.p.Gate(s.Name); s.Kind == GateStep && g != nil {
 		return g.Over()

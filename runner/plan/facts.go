@@ -14,13 +14,14 @@ import (
 	"prdrunner/pipeline"
 )
 
-// Facts hold what package survey found outside the state: files, git and earlier sessions.
-// Surveying comes first; decisions are made from the facts alone.
+// Facts hold what package survey found outside the state: files, git and earlier
+// sessions. Package survey gathers the facts first; package plan then decides only from
+// them.
 type Facts struct {
 	Document *state.FileRef // the PRD document; nil without one
 	Git      *state.Git
 
-	Acts        []state.Act                           // what once workstreams have done so far, or may have done
+	Acts        []state.Act                           // when and where once workstreams have happened, or may have
 	EarlierRuns func() map[string][]checkpoint.Result // returns the results of earlier runs, by workstream; nil: no workstream has a cache
 
 	BranchGone bool // the git branch of the session's last run was deleted
@@ -34,14 +35,14 @@ type Facts struct {
 	Judging      map[string]FileSet           // the files that a gate judges, by its label; empty if nothing is declared
 	JudgedMakers map[string][]string          // earlier workstreams that make some of the files in Judging, by gate
 
-	ArtifactFiles   map[string]FileSet  // the files under a workstream's artifact patterns, by workstream, if other steps rely on some
+	ArtifactFiles   map[string]FileSet  // the files that match a workstream's artifact patterns, by workstream, if other steps rely on one
 	EarlierPipeline []byte              // the pipeline file of the last run; nil if it is unchanged or not known
 	EarlierFiles    pipeline.Files      // the changed files, with their content in the last run
 	Mask            func(string) string // hides sensitive values in text that is shown
 	Seq             uint64              // the commit of the state when the facts were gathered
-	Stopped         PartialWork         // what stopped workstreams left behind
-	LinksOut        []string            // links that declared patterns meet and that lead out of the workspace, with their targets
-	Links           Links               // the links that declared patterns meet
+	Stopped         PartialWork         // the partial work of stopped workstreams
+	LinksOut        []string            // links on the way of declared patterns that lead out of the workspace, with their targets
+	Links           Links               // the links on the way of declared patterns
 	CaptureError    error               // why the last capture can't be read; nil if it can, or if it no longer exists
 	NoCaptureReason string              // why no capture proves the workspace unchanged since the last run; "" if one does
 	ChangedFiles    []workspace.Change  // files that changed since they were captured or recorded
@@ -114,9 +115,9 @@ func judgedWorkstreams(g *pipeline.Gate) []*pipeline.Workstream {
 	return g.Phase.Workstreams
 }
 
-// changesAmong returns the files that match the patterns and differ from the end of the last
-// run, without those that leaveOut names or that Runner restores. It names the files when
-// digests alone only tell that some file differs.
+// changesAmong returns the files that match the patterns and differ from the end of the
+// last run, without those that leaveOut names or that Runner restores. It is for digests
+// that show that some file differs but don't say which one.
 func (f *Facts) changesAmong(component string, patterns []string, leaveOut func(string) bool) []Change {
 	var all []Change
 	for _, m := range f.ChangedFiles {
@@ -138,8 +139,8 @@ func (f *Facts) changesAmong(component string, patterns []string, leaveOut func(
 	return all
 }
 
-// WorkspaceUnchanged reports whether the workspace is as a gate that declares no files judged it. If
-// not, it returns the reason.
+// WorkspaceUnchanged reports whether the workspace is as a gate that declares no files
+// judged it. If not, it returns the reason.
 func (f *Facts) WorkspaceUnchanged(g *pipeline.Gate) (bool, string) {
 	moving := f.ChangedInRun[g.Label()]
 	switch {

@@ -36,18 +36,17 @@ func (pl *Planner) Gate(g *pipeline.Gate) (Step, hcl.Diagnostics) {
 	return decideGate(s), diags
 }
 
-// reviewDue reports whether a gate that has passed must still be reviewed. That is so
-// unless the session is paused for this review: the run in which the gate passed ended for
-// another reason, or must be repeated. Continuing a session that is paused for the review
-// counts as the review.
+// reviewDue reports whether the user has yet to review a gate that has passed. If the
+// session is paused for this review, resuming it counts as the review. If it is not, the
+// run in which the gate passed ended for another reason.
 func (pl *Planner) reviewDue(g *state.Gate) bool {
 	stopped := pl.st.Pause != nil && pl.st.Pause.Reason == state.PauseReview && slices.Contains(pl.st.Pause.Gates, g.Label)
 	return g.Review && !stopped
 }
 
-// forecastVerdict returns the verdict of a gate as far as it is known, and adds to s the
-// workstreams that will change what the verdict is bound to. In a run, everything is known
-// when the loop comes to the gate.
+// forecastVerdict returns the part of a gate's verdict that is known before the run, and
+// adds to s the workstreams that will change something that the verdict is bound to. In a
+// run, the whole verdict is known when the loop comes to the gate.
 func (pl *Planner) forecastVerdict(g *pipeline.Gate, s *gateSubject) (state.Verdict, hcl.Diagnostics) {
 	if pl.stateAtStart == nil {
 		return pl.VerdictSince(g, s.record.Seen)
@@ -66,14 +65,14 @@ func (pl *Planner) forecastVerdict(g *pipeline.Gate, s *gateSubject) (state.Verd
 	return pl.bindVerdict(g, pl.watchedResults(true, g.Metrics(), uses), pl.judgedFilesSince(g, s.record.Seen))
 }
 
-// Verdict returns what a verdict of the gate would be bound to now: the gate's definition,
-// the files that it judges, the runs that made them, and its metric.
+// Verdict returns everything that a verdict of the gate would be bound to now: the gate's
+// definition, the files that it judges, the runs that made them, and its metric.
 func (pl *Planner) Verdict(g *pipeline.Gate) (state.Verdict, hcl.Diagnostics) {
 	return pl.bindVerdict(g, pl.Results(true, 0), pl.facts.Judging[g.Label()])
 }
 
 // VerdictSince returns the same as Verdict without the changes that workstreams have made
-// to the files since the gate was judged. It can be compared with the verdict on record.
+// to the files since the gate was judged. It is comparable with the verdict on record.
 func (pl *Planner) VerdictSince(g *pipeline.Gate, seen *state.Seen) (state.Verdict, hcl.Diagnostics) {
 	return pl.bindVerdict(g, pl.Results(true, 0), pl.judgedFilesSince(g, seen))
 }
@@ -84,9 +83,9 @@ func (pl *Planner) judgedFilesSince(g *pipeline.Gate, seen *state.Seen) FileSet 
 	return pl.withoutMakerChanges(pl.ownership.ScopeOfGate(g), pl.facts.Judging[g.Label()], seen)
 }
 
-// UnchangedWhileJudged reports whether the files that a gate judged did not change while it judged
-// them, apart from changes that workstreams have made meanwhile. after holds the files
-// after the judgement.
+// UnchangedWhileJudged reports whether the files that a gate judged did not change while
+// it judged them, apart from changes that workstreams have made meanwhile. after holds
+// the files after the judgement.
 func (pl *Planner) UnchangedWhileJudged(g *pipeline.Gate, v state.Verdict, after *Facts) bool {
 	now := pl.withoutMakerChanges(pl.ownership.ScopeOfGate(g), after.Judging[g.Label()], v.Seen)
 	return now.digest() == pl.facts.Judging[g.Label()].digest()

@@ -9,9 +9,9 @@ import (
 	"prdrunner/pipeline"
 )
 
-// CheckMetric returns what is wrong with a metric's value, "" if nothing is. The baseline
-// is the value in the last complete session; without one, max_drop and max_rise are not
-// checked. Numbers are compared exactly.
+// CheckMetric returns why a metric's value breaks the rule, or "". The baseline is the
+// value in the last complete session; without one, max_drop and max_rise are not checked.
+// Numbers are compared exactly.
 func CheckMetric(rule pipeline.MetricRule, value, baseline any, hasBaseline bool) string {
 	if rule.Equals != nil && !sameMetric(value, rule.Equals) {
 		return fmt.Sprintf("%s is %s, and must be %s", rule.Name, formatMetric(value), formatMetric(rule.Equals))
@@ -43,8 +43,8 @@ func CheckMetric(rule pipeline.MetricRule, value, baseline any, hasBaseline bool
 	return ""
 }
 
-// exactNumber returns the value of a metric as an exact number. It is false if the value is not
-// a number.
+// exactNumber returns the value of a metric as an exact number. It returns false if the
+// value is not a number.
 func exactNumber(value any) (*big.Rat, bool) {
 	n, ok := value.(json.Number)
 	if !ok {

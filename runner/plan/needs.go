@@ -11,16 +11,16 @@ import (
 	"prdrunner/pipeline"
 )
 
-// MissingResult is an output or a metric that the pipeline needs of a workstream that counts as
-// done, but that is not on record.
+// MissingResult is an output or a metric of a workstream that counts as done. The
+// pipeline needs it, and it is not on record.
 type MissingResult struct {
 	Name string // as in RUNNER_OUTPUT: "id", "metric.coverage"
 	By   string // the workstream, gate, phase or hook that needs it
 	At   hcl.Range
 }
 
-// MissingResultsError says that work cannot count as done because the pipeline needs outputs or
-// metrics that are not on record.
+// MissingResultsError says that work cannot count as done because the pipeline needs
+// outputs or metrics that are not on record.
 type MissingResultsError struct {
 	Workstream string
 	Missing    []MissingResult
@@ -44,9 +44,10 @@ func describeResult(name string) string {
 	return "output " + name
 }
 
-// MissingResults lists what the pipeline needs of a workstream that counts as done but work, which
-// may be nil, does not have: outputs that an expression uses outside of try, and metrics
-// of the workstream's own gates that no earlier workstream can set any more.
+// MissingResults lists the results that the pipeline needs of a workstream that counts as
+// done and that work, which may be nil, does not have: outputs that an expression uses
+// outside of try, and metrics of the workstream's own gates that no earlier workstream
+// can set now.
 func (pl *Planner) MissingResults(ws *pipeline.Workstream, work *state.Work) []MissingResult {
 	if work == nil {
 		work = &state.Work{}

@@ -7,8 +7,8 @@ import (
 	"prdrunner/pipeline"
 )
 
-// earlierAct returns when and where a once workstream has happened before, or may have. It
-// returns nil if nothing is known, if the user has decided that already, or if the record
+// earlierAct returns when and where a once workstream has happened before, or may have.
+// It returns nil if nothing is known, if the user has answered already, or if the record
 // tells neither the time nor the session.
 func (pl *Planner) earlierAct(ws *pipeline.Workstream, rec *state.Workstream) *state.Act {
 	switch {
@@ -27,14 +27,14 @@ func awaitsAnswer(rec *state.Workstream) bool {
 	return rec.Status == state.Uncertain && rec.Error != nil && rec.Error.Outcome == state.OutcomeHappened
 }
 
-// mustAskBeforeRun reports whether Runner must ask the user before a once workstream runs, if it
-// has happened before.
+// mustAskBeforeRun reports whether Runner must ask the user before a once workstream
+// runs, if it has happened before.
 func mustAskBeforeRun(ws *pipeline.Workstream, rec *state.Workstream) bool {
 	return ws.Effect == pipeline.Once && (rec == nil || !rec.Repeat && (rec.Status == state.Pending || rec.Status == state.Skipped))
 }
 
-// actUnderFormerName returns what happened under the name of a workstream that has left the
-// pipeline and had the definition that ws has now. It returns nil if there is no such act.
+// actUnderFormerName returns the act of a workstream that is no longer declared and had
+// the definition that ws has now, or nil. It may be ws under an earlier name.
 func (pl *Planner) actUnderFormerName(ws *pipeline.Workstream, rec *state.Workstream) *state.Act {
 	if !mustAskBeforeRun(ws, rec) || rec != nil && rec.Attempts > 0 {
 		return nil
@@ -82,8 +82,8 @@ func decideHappened(s subject, step Step) Step {
 	return step.withDecision(Uncertain, "it %s, with the same definition, from the same inputs", describeAct(a))
 }
 
-// mentionAct adds to a step that depends on others when and where it happened. A build
-// pauses at the step if the results of the others differ.
+// mentionAct adds to a step that depends on other steps when and where it happened. A
+// build pauses at the step if their results differ.
 func (s subject) mentionAct(step Step) Step {
 	if s.act == nil || s.act.Unread != "" || step.Decision != Depends {
 		return step
@@ -92,7 +92,7 @@ func (s subject) mentionAct(step Step) Step {
 	return step.withDecision(Depends, "%s; it %s, and must not run twice", step.Reason, describeAct(s.act))
 }
 
-// describeAct says when and in which session an act happened, or may have.
+// describeAct says when and in which session a once step happened, or may have.
 func describeAct(a *state.Act) string {
 	text := "has happened already, on "
 	switch {

@@ -11,14 +11,14 @@ import (
 	"prdrunner/pipeline"
 )
 
-// Links are the symbolic links that declared patterns meet. Both methods must be safe for
-// concurrent use.
+// Links are the symbolic links on the way of declared patterns. Both methods must be safe
+// for concurrent use.
 type Links interface {
 	// Extend returns the patterns and, for each pattern that passes through a link, a pattern
 	// that matches the same files without the link.
 	Extend(patterns []string) []string
-	// State returns how often the result of Extend may have changed, and whether Extend adds
-	// any patterns at all.
+	// State returns a count that rises whenever the result of Extend may have changed,
+	// and whether Extend adds any patterns at all.
 	State() (changes int, adds bool)
 }
 
@@ -27,7 +27,7 @@ type Links interface {
 type Ownership struct {
 	p      *pipeline.Pipeline
 	byRoot map[string][]artifactPattern // by the first element of the pattern; "" if that has a wildcard
-	links  Links                        // nil: there are none
+	links  Links                        // nil: no links
 
 	mu           sync.Mutex
 	upstream     map[*pipeline.Workstream]map[string]bool // the names of the workstreams that each one depends on; filled on demand
@@ -60,7 +60,7 @@ func NewOwnership(p *pipeline.Pipeline, met Links) *Ownership {
 }
 
 // MakersAmong names the workstreams that make some of the files and for which hasRun
-// returns true. Only after these have run is the content of the files known.
+// returns true. The content of the files is final only after these have run.
 func (o *Ownership) MakersAmong(hasRun func(maker *pipeline.Workstream) bool, lists ...[]state.Artifact) []string {
 	var names []string
 	for _, files := range lists {

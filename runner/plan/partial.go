@@ -10,13 +10,13 @@ import (
 
 // PartialWork tells files that stopped workstreams wrote to the artifacts of other
 // workstreams from files that the user edited later. Runner captures the workspace when a
-// run ends: a file that is still as captured is partial work. After a kill, or a signal
-// before the capture, there is no such capture; then every change under the patterns of a
-// workstream that was running counts as partial work.
+// run ends: a file that has not changed since is partial work. If Runner was stopped
+// before the capture, every change that matches a pattern of a workstream that was
+// running counts as partial work.
 type PartialWork struct {
-	Patterns           []string                  // artifact patterns of workstreams that were begun and not completed
-	uncapturedPatterns []string                  // the patterns of such workstreams that were running when a run ended without a capture
-	ByFailedAttempts   map[string]state.Artifact // artifacts of other workstreams as failed attempts left them on record, by path
+	Patterns           []string                  // the artifact patterns of workstreams that have begun and not completed
+	uncapturedPatterns []string                  // the patterns of workstreams that were running when a run ended without a capture
+	ByFailedAttempts   map[string]state.Artifact // artifacts of other workstreams that failed attempts changed, as recorded at the end of the attempt, by path
 	capturedDigests    map[string]string         // digests at the end of the last run, by path; nil: not known
 }
 
@@ -26,20 +26,21 @@ func (p *PartialWork) Includes(path, digest string) bool {
 	return p.LeftByFailure(path, digest) || tree.MatchesAny(p.uncapturedPatterns, path) || p.unchangedSinceCapture(path, digest)
 }
 
-// LeftByFailure reports whether an artifact is still as a failed attempt left it.
+// LeftByFailure reports whether an artifact is unchanged since a failed attempt changed
+// it.
 func (p *PartialWork) LeftByFailure(path, digest string) bool {
 	a, ok := p.ByFailedAttempts[path]
 	return ok && a.Digest == digest
 }
 
-// unchangedSinceCapture reports whether a file is partial work and still as the last run captured it.
+// unchangedSinceCapture reports whether a file is partial work that has not changed since
+// the last run captured it.
 func (p *PartialWork) unchangedSinceCapture(path, digest string) bool {
 	return p.capturedDigests != nil && p.capturedDigests[path] == digest && tree.MatchesAny(p.Patterns, path)
 }
 
-// SetCapture takes the files at the end of the last run. They count as partial work as long as
-// they are unchanged. If l is nil, these files are not known and every change counts as an
-// edit.
+// SetCapture sets the capture that the last run made when it ended. If l is nil, no such
+// capture is known, and every change counts as an edit.
 func (p *PartialWork) SetCapture(l *workspace.Listing) {
 	if l == nil {
 		return
@@ -53,9 +54,9 @@ func (p *PartialWork) SetCapture(l *workspace.Listing) {
 	}
 }
 
-// Add adds the artifact patterns of a workstream that has begun and not completed. unseen
-// says that the last run ended without a capture.
-func (p *PartialWork) Add(patterns []string, rec *state.Workstream, unseen bool) {
+// Add adds the artifact patterns of a workstream that has begun and not completed.
+// uncaptured says that the last run ended without a capture.
+func (p *PartialWork) Add(patterns []string, rec *state.Workstream, uncaptured bool) {
 	if rec == nil {
 		return
 	}
@@ -63,7 +64,7 @@ func (p *PartialWork) Add(patterns []string, rec *state.Workstream, unseen bool)
 	if cut || rec.Status == state.Failed || rec.Status == state.Uncertain {
 		p.Patterns = append(p.Patterns, patterns...)
 	}
-	if cut && unseen {
+	if cut && uncaptured {
 		p.uncapturedPatterns = append(p.uncapturedPatterns, patterns...)
 	}
 }

@@ -26,10 +26,10 @@ type Decision string
 
 // The decisions.
 const (
-	Reuse     Decision = "reuse"     // done, and nothing that it was made from changed
+	Reuse     Decision = "reuse"     // done, and nothing that it depends on has changed
 	Run       Decision = "run"       // never completed
 	Rerun     Decision = "rerun"     // completed once, but something changed
-	Cached    Decision = "cached"    // would run, but an earlier run from the same digest has the result
+	Cached    Decision = "cached"    // would run, but takes the result of an earlier run with the same digest
 	Judge     Decision = "judge"     // the work is done; only its gates are judged
 	Depends   Decision = "depends"   // the decision depends on the result of an earlier step
 	Blocked   Decision = "blocked"   // a step before it cannot complete, or --only leaves it out
@@ -49,20 +49,20 @@ const (
 // FormatVersion is the version of a plan's JSON form.
 const FormatVersion = "1.0"
 
-// Plan says what a run would do, and why. It is plain data, computed from the pipeline, the
-// state and the facts alone.
+// Plan says what a run would do, and why. It is plain data, computed only from the
+// pipeline, the state and the facts.
 type Plan struct {
 	FormatVersion string `json:"format_version"`
 	PRD           string `json:"prd"`
 	Title         string `json:"title"`
 	Session       string `json:"session,omitempty"` // the session whose state the run starts from; "" if the run starts from the beginning
-	Seq           uint64 `json:"seq"`               // the commit of that state
-	Status        string `json:"status,omitempty"`  // the status of that state
-	// BeginsFrom is that session if it is complete. The run then starts a new session that
-	// begins with its records.
+	Seq           uint64 `json:"seq"`               // the commit up to which the state was read
+	Status        string `json:"status,omitempty"`  // the status of the session
+	// BeginsFrom names that session if it is complete. The run then starts a new session,
+	// which takes over its records.
 	BeginsFrom *state.Predecessor `json:"begins_from,omitempty"`
-	// Follows is the newest earlier session if the plan takes nothing from it. It is nil for a
-	// first run and for a run that continues a session.
+	// Follows names the newest earlier session if the plan takes nothing from it. It is
+	// nil for a first run and for a run that resumes a session.
 	Follows *state.Predecessor `json:"follows,omitempty"`
 	// Imported reports whether a run begins with the work that a hand-written PRD document
 	// declares done.
@@ -144,7 +144,7 @@ type Conflict struct {
 	Workstream string     `json:"workstream"`
 	Recorded   string     `json:"recorded"`
 	Found      string     `json:"found"`                // "" when the file is missing
-	Kept       bool       `json:"restorable,omitempty"` // its recorded bytes are an object, so that Runner can restore it
+	Kept       bool       `json:"restorable,omitempty"` // its recorded bytes are stored as an object, so Runner can restore it
 	// Difference shows the edit line by line, or describes it if the file is not text.
 	// It is set only if the user has to decide.
 	Difference state.Text `json:"difference,omitempty"`
@@ -170,9 +170,9 @@ func (p *Plan) Count(d Decision) int {
 }
 
 // OnConflict says what to do with artifacts that the user edited, including artifacts of
-// work that is not judged yet. The empty value means ConflictAsk, except that Runner keeps
-// the edits if a gate of the workstream has failed: users correct in this way what the
-// gate found.
+// work that is not judged yet. The empty value means ConflictAsk, except that Runner
+// keeps the edits if a gate of the workstream has failed: such an edit usually repairs
+// the fault that the gate found.
 type OnConflict string
 
 // The choices for edited artifacts.

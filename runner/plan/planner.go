@@ -32,12 +32,12 @@ type Planner struct {
 	runSeq     uint64 // the commit that began the current run; 0 outside a run
 
 	steps        map[string]Step // the last decision about each workstream, by name
-	stateAtStart *state.State    // set while Plan decides: the state before Plan applied to st what the run will change
-	// versions are earlier versions of the pipeline, by the values of the variables that
-	// differed from now.
+	stateAtStart *state.State    // set while Plan decides: the state on record, before Plan applied the skips of the run to st
+	// versions holds earlier versions of the pipeline. The key is made of the variables
+	// whose values differ from now.
 	versions   map[string]*pipeline.Pipeline
-	anyBlocked bool     // whether a workstream of the plan cannot complete
-	rerunning  []string // the workstreams of the plan that will have another result, in the order of their decisions
+	anyBlocked bool     // whether some workstream cannot complete
+	rerunning  []string // the workstreams that will have another result, in the order in which they were decided
 }
 
 // New returns a Planner that decides from the state st, nil before the first run, and from
@@ -63,7 +63,7 @@ func (pl *Planner) BeginRun(st *state.State, plan *Plan, resumed bool) {
 	pl.selection.recordBlocked(pl.p, plan)
 }
 
-// SetBeginCommit notes the commit that began the current run.
+// SetBeginCommit tells the planner which commit began the current run.
 func (pl *Planner) SetBeginCommit(seq uint64) { pl.runSeq = seq }
 
 // Step returns the last decision about a workstream.
@@ -80,13 +80,14 @@ func (pl *Planner) SetDecision(workstream string, d Decision) {
 	pl.SetStep(Step{Kind: WorkstreamStep, Name: workstream, Decision: d})
 }
 
-// ExclusionReason returns why the user's selection leaves out a workstream, "" if it does not.
+// ExclusionReason returns why the user's selection leaves out a workstream, "" if it does
+// not.
 func (pl *Planner) ExclusionReason(ws *pipeline.Workstream) string {
 	return pl.selection.exclusionReason(ws)
 }
 
-// LeavesUntouched reports whether the run does not touch a workstream of the phase because the plan
-// blocks it as not selected.
+// LeavesUntouched reports whether the run does not touch a workstream of the phase
+// because the plan blocks it as not selected.
 func (pl *Planner) LeavesUntouched(phase *pipeline.Phase) bool {
 	return pl.selection.leavesUntouched(phase)
 }
@@ -131,7 +132,7 @@ func (pl *Planner) Workstream(ws *pipeline.Workstream, e When) (Step, hcl.Diagno
 	}
 	s.lostChange = pl.lostChange(ws, s.record)
 	s.act = pl.earlierAct(ws, s.record)
-	if len(s.blocked) == 0 && (len(s.rerunFirst) == 0 || !ws.NeedsResults()) { // else the run loop decides it before it starts the workstream
+	if len(s.blocked) == 0 && (len(s.rerunFirst) == 0 || !ws.NeedsResults()) { // otherwise the run loop decides this before it starts the workstream
 		if s.former = pl.FormerRecord(ws, s.record); s.act == nil {
 			s.act = pl.actUnderFormerName(ws, s.record)
 		}
@@ -147,10 +148,9 @@ func (pl *Planner) Workstream(ws *pipeline.Workstream, e When) (Step, hcl.Diagno
 	return step, diags
 }
 
-// FormerRecord returns the record of a once step that may be ws under an earlier name: the
-// step has left the pipeline, has happened or may have, and has the same definition as ws,
-// which has no record yet. Runner asks the user about it once. FormerRecord returns nil if
-// there is no such record.
+// FormerRecord returns the record of a once step that may be ws under an earlier name, or
+// nil. Such a step is no longer declared, has happened or may have, and has the same
+// definition as ws, which has no record yet. Runner asks the user about it once.
 func (pl *Planner) FormerRecord(ws *pipeline.Workstream, rec *state.Workstream) *state.Workstream {
 	if ws.Effect != pipeline.Once || rec != nil && (rec.Attempts > 0 || rec.Repeat || rec.Status != state.Pending || rec.SameAs != "") {
 		return nil
@@ -175,9 +175,9 @@ func (pl *Planner) FormerRecord(ws *pipeline.Workstream, rec *state.Workstream) 
 	return nil
 }
 
-// classifyUpstream returns the workstreams whose results or artifacts ws uses: rerun are those that
-// run first, asked those in rerun whose verify command is asked first, blocked those that
-// cannot complete.
+// classifyUpstream sorts the workstreams whose results or artifacts ws uses: rerun lists
+// those that run first, asked those in rerun whose verify command Runner asks first, and
+// blocked those that cannot complete.
 func (pl *Planner) classifyUpstream(ws *pipeline.Workstream) (rerun, asked, blocked []string) {
 	for _, name := range ws.Upstream {
 		runs, stuck := pl.upstreamOutcome(name)
@@ -204,8 +204,9 @@ func (pl *Planner) classifyUpstream(ws *pipeline.Workstream) (rerun, asked, bloc
 	return rerun, asked, blocked
 }
 
-// sharedArtifacts yields each earlier workstream that recorded an artifact which ws recorded, too,
-// because ws changed the file in place. It yields the artifact as ws recorded it.
+// sharedArtifacts yields the artifacts that ws changed in place: those that an earlier
+// workstream recorded and ws recorded later. It yields the earlier workstream and the
+// artifact as ws recorded it.
 func (pl *Planner) sharedArtifacts(ws *pipeline.Workstream, rec *state.Workstream) iter.Seq2[*pipeline.Workstream, state.Artifact] {
 	return func(yield func(*pipeline.Workstream, state.Artifact) bool) {
 		if !rec.Done() || len(pl.facts.Sharers) == 0 {
@@ -221,9 +222,9 @@ func (pl *Planner) sharedArtifacts(ws *pipeline.Workstream, rec *state.Workstrea
 	}
 }
 
-// lostChange returns the reason why ws must change an artifact in place again: the workstream
-// that makes the artifact has made it again since, so the change is lost. It returns "" if
-// there is no such artifact.
+// lostChange returns the reason why ws must change an artifact in place again: the
+// workstream that makes the artifact has made it again since, so the change is lost. It
+// returns "" if no change is lost.
 func (pl *Planner) lostChange(ws *pipeline.Workstream, rec *state.Workstream) string {
 	for other, a := range pl.sharedArtifacts(ws, rec) {
 		made := pl.st.Workstream(other.Name)
@@ -238,7 +239,8 @@ func (pl *Planner) lostChange(ws *pipeline.Workstream, rec *state.Workstream) st
 	return ""
 }
 
-// mayDiffer reports whether the step will, or may, have another result than the one on record.
+// mayDiffer reports whether the step will or may have a result other than the one on
+// record.
 func (s Step) mayDiffer() bool {
 	return s.Decision == Run || s.Decision == Rerun || s.Decision == Cached || s.Decision == Depends || s.Decision == Uncertain && s.Verify
 }
@@ -248,8 +250,8 @@ func (s Step) cannotComplete() bool {
 	return s.Decision == Blocked || s.Decision == Uncertain && !s.Verify
 }
 
-// upstreamOutcome reports whether a decided workstream will have another result, and whether it
-// cannot complete.
+// upstreamOutcome reports whether a decided workstream will have another result, and
+// whether it cannot complete.
 func (pl *Planner) upstreamOutcome(name string) (runs, blocked bool) {
 	up := pl.steps[name]
 	kept := up.Decision == Judge && len(pl.facts.Conflicts[name]) > len(up.Restores) // an edit that is kept changes the result
@@ -262,7 +264,7 @@ func (pl *Planner) currentDigest(ws *pipeline.Workstream) (state.Digest, hcl.Dia
 }
 
 // comparableDigest returns the digest of a workstream without the changes that other
-// workstreams have made to its inputs since it ran. It can be compared with the digest on
+// workstreams have made to its inputs since it ran. It is comparable with the digest on
 // record.
 func (pl *Planner) comparableDigest(ws *pipeline.Workstream, rec *state.Workstream) (state.Digest, hcl.Diagnostics) {
 	if !rec.Done() {
@@ -371,8 +373,8 @@ func (pl *Planner) applySkip(own Step) {
 	pl.st.Skip(pl.st.Workstream(own.Name), own.Reason)
 }
 
-// addWarnings adds the errors of an evaluation to the warnings. They do not stop the run; the step
-// fails when the run comes to it.
+// addWarnings adds the errors of an evaluation to the warnings. They do not stop the run;
+// the step fails when the run comes to it.
 func (p *Plan) addWarnings(diags hcl.Diagnostics) {
 	for _, d := range diags {
 		if d.Severity == hcl.DiagError {
@@ -390,9 +392,10 @@ func firstError(diags hcl.Diagnostics) string {
 	return ""
 }
 
-// decideWithGates decides a workstream and its gates. It returns the decision about the work
-// alone, own, which says whether an edit is kept, and the steps that the plan shows: in
-// steps[0], work that is kept can be marked as Judge.
+// decideWithGates decides a workstream and its gates. own is the decision about the
+// workstream without its gates, which says whether an edit is kept. steps are the steps
+// that the plan shows; steps[0] is the workstream, and is Judge instead of Reuse if a
+// gate is to be judged.
 func (pl *Planner) decideWithGates(ws *pipeline.Workstream, e When) (own Step, steps []Step, diags hcl.Diagnostics) {
 	if e.skipReason == "" && e.evalError == "" {
 		e = e.combine(pl.evaluateWorkstreamWhen(ws))
@@ -418,15 +421,15 @@ func (pl *Planner) decideWithGates(ws *pipeline.Workstream, e When) (own Step, s
 	return own, steps, append(diags, d...)
 }
 
-// upstreamBlocked reports whether a workstream will not run because a workstream before it cannot
-// complete.
+// upstreamBlocked reports whether a workstream will not run because a workstream before
+// it cannot complete.
 func (pl *Planner) upstreamBlocked(ws *pipeline.Workstream, e When) bool {
 	_, _, blocked := pl.classifyUpstream(ws)
 	return len(blocked)+len(e.blocked) > 0
 }
 
-// decideGates decides the gates of a workstream. In steps[0], the workstream's own step, Reuse
-// becomes Judge if a gate has something to do.
+// decideGates decides the gates of a workstream. steps[0] is the workstream itself: its
+// Reuse becomes Judge if a gate has something to do.
 func (pl *Planner) decideGates(ws *pipeline.Workstream, own Step) (steps []Step, diags hcl.Diagnostics) {
 	steps = []Step{own}
 	for _, g := range ws.Gates {
@@ -441,13 +444,14 @@ func (pl *Planner) decideGates(ws *pipeline.Workstream, own Step) (steps []Step,
 	return steps, diags
 }
 
-// leavesGateUnjudged reports whether ws is kept and a gate would judge it, but --only leaves it out.
+// leavesGateUnjudged reports whether a gate would judge work that is kept, but --only
+// leaves the workstream out.
 func (pl *Planner) leavesGateUnjudged(ws *pipeline.Workstream, own Step, steps []Step) bool {
 	judged := func(s Step) bool { return s.Kind == GateStep && s.Decision != Reuse && s.Decision != Skipped }
 	return own.Decision == Reuse && pl.selection.exclusionReason(ws) != "" && slices.ContainsFunc(steps, judged)
 }
 
-// describeJudging describes what happens to a gate of work that is kept.
+// describeJudging describes what the run does with a gate of work that is kept.
 func describeJudging(gate Step) string {
 	switch gate.Decision {
 	case Reuse:
@@ -461,9 +465,9 @@ func describeJudging(gate Step) string {
 	return gate.Name + " is judged"
 }
 
-// ConflictChoice returns what to do with edits of a workstream's artifacts. If the user has not
-// chosen and a gate of the workstream has failed, it returns ConflictKeep: users correct
-// in this way what the gate found.
+// ConflictChoice returns the choice for edited artifacts of a workstream. If the user has
+// not chosen and a gate of the workstream has failed, it returns ConflictKeep: such an
+// edit usually repairs the fault that the gate found.
 func (pl *Planner) ConflictChoice(workstream string) OnConflict {
 	if pl.onConflict == "" && firstFailedGate(pl.st.Workstream(workstream)) != "" {
 		return ConflictKeep
@@ -471,8 +475,8 @@ func (pl *Planner) ConflictChoice(workstream string) OnConflict {
 	return pl.onConflict
 }
 
-// UndecidedConflicts returns the edits that the user has not decided about. An edit can be kept
-// only if its workstream does not run again, because a run makes its files anew.
+// UndecidedConflicts returns the edits that the user has not decided about. An edit can
+// be kept only if its workstream does not run again, because a run makes its files anew.
 func (pl *Planner) UndecidedConflicts(s Step) []Conflict {
 	found, choice := EditedArtifacts(pl.facts.Conflicts[s.Name]), pl.ConflictChoice(s.Name)
 	switch s.Decision {
@@ -480,7 +484,7 @@ func (pl *Planner) UndecidedConflicts(s Step) []Conflict {
 		if choice != ConflictRestore {
 			return found
 		}
-	case Reuse, Judge, Depends, Blocked: // a blocked step may still be unblocked
+	case Reuse, Judge, Depends, Blocked: // a later run may unblock the step
 		if choice != ConflictRestore && choice != ConflictKeep {
 			return found
 		}
@@ -489,8 +493,8 @@ func (pl *Planner) UndecidedConflicts(s Step) []Conflict {
 	return nil
 }
 
-// refusalReason returns why a build does not start with edits that the user has not decided
-// about. It returns "" if there are no such edits.
+// refusalReason returns why a build does not start with edits that the user has not
+// decided about. It returns "" if conflicts is empty.
 func (pl *Planner) refusalReason(conflicts []Conflict) state.Text {
 	if len(conflicts) == 0 {
 		return ""
@@ -506,7 +510,8 @@ func (pl *Planner) refusalReason(conflicts []Conflict) state.Text {
 	return state.Text(why)
 }
 
-// addStaleDocument adds the PRD document to plan.Stale if it changed since the session recorded it.
+// addStaleDocument adds the PRD document to plan.Stale if it changed since the session
+// recorded it.
 func (pl *Planner) addStaleDocument(plan *Plan) {
 	was, is := pl.st.Document, pl.facts.Document
 	if pl.st.Session == "" || was == nil || is == nil || was.Path == is.Path && was.Digest == is.Digest {

@@ -8,12 +8,12 @@ import (
 	"prdrunner/pipeline"
 )
 
-// A workstream is bound to its input files as they were when it started, and a verdict to
-// the files that the gate judged. Both stay valid as long as these files count as
-// unchanged. A file does so in two cases: it is as the step saw it, or another workstream,
-// which had not necessarily ended when the step saw the file, has changed it since. Only
-// the artifacts that this workstream recorded, or its partial work, count as its change.
-// Any other change is an edit.
+// The result of a workstream holds for the input files that it saw when it started, and a
+// verdict holds for the files that the gate judged. Both stay valid as long as these
+// files count as unchanged. A file counts as unchanged in two cases: it is the same, or
+// it was changed by a workstream that had not necessarily ended when the step saw the
+// file. Such a change is known from the artifacts that this workstream recorded, or from
+// its partial work. Any other change is an edit.
 
 // Scope says which files a step sees, and which workstreams have always ended when it sees
 // them.
@@ -91,8 +91,9 @@ func (s FileSet) recordSeen() *state.Seen {
 	return seen
 }
 
-// withoutMakerChanges returns the files as the step would see them if no workstream had changed them
-// since. The set has the recorded digest unless something else changed the files.
+// withoutMakerChanges returns the files that the step would see if no workstream had
+// changed them since. The set has the recorded digest unless something else changed the
+// files.
 func (pl *Planner) withoutMakerChanges(v Scope, now FileSet, seen *state.Seen) FileSet {
 	if seen == nil {
 		return now.withoutSharedFiles()
@@ -117,8 +118,8 @@ func (pl *Planner) withoutMakerChanges(v Scope, now FileSet, seen *state.Seen) F
 	return now.replaceFiles(then)
 }
 
-// unchangedSince reports whether a file is as the step saw it, or as a workstream has left it
-// since.
+// unchangedSince reports whether a file is the same that the step saw, or was changed
+// since only by a workstream.
 func (pl *Planner) unchangedSince(v Scope, now FileSet, seen *state.Seen, path string) bool {
 	if seen == nil {
 		shared, before := pl.ownership.Shared(v, path)
@@ -151,8 +152,8 @@ func (s FileSet) replaceFiles(others map[state.Text]*state.Artifact) FileSet {
 	return FileSet{Files: state.SortByPath(files), Patterns: s.Patterns, Seq: s.Seq, Shared: s.Shared}
 }
 
-// withoutSharedFiles returns the set to compare with records that have no Seen. Their digests
-// leave out the files that only workstreams make which had not necessarily ended.
+// withoutSharedFiles returns the set to compare with records that have no Seen. The
+// digests of such records leave out files whose makers had not necessarily ended.
 func (s FileSet) withoutSharedFiles() FileSet {
 	out := make(map[state.Text]*state.Artifact)
 	for _, f := range s.Shared {
@@ -163,9 +164,9 @@ func (s FileSet) withoutSharedFiles() FileSet {
 	return s.replaceFiles(out)
 }
 
-// writtenSince reports whether a file, nil if there is none, is the work of a workstream
-// that had not necessarily ended when the step saw the file at commit seq: it is as that
-// workstream recorded it, or it is its partial work.
+// writtenSince reports whether a file was made by a workstream that had not necessarily
+// ended when the step saw the file at commit seq: the workstream recorded it like this,
+// or it is partial work of the workstream. now is nil if the file does not exist.
 func (pl *Planner) writtenSince(v Scope, seq uint64, path string, now *state.Artifact) bool {
 	var last *state.Workstream
 	ended := false
@@ -207,8 +208,8 @@ func (pl *Planner) Makes(ws *pipeline.Workstream, path string) bool {
 	return pl.ownership.Makes(pl.ownership.ScopeOf(ws), path)
 }
 
-// maybePartial reports whether a file may be the partial work of a workstream that ended
-// without success at commit seq or later, or still runs. digest is "" if the file is gone.
+// maybePartial reports whether a file may be the partial work of a workstream that runs,
+// or that ended without success at commit seq or later. digest is "" if the file is gone.
 func (pl *Planner) maybePartial(rec *state.Workstream, seq uint64, path, digest string) bool {
 	switch rec.Status {
 	case state.Running:

@@ -138,8 +138,8 @@ func (c *Chosen) resolveFrom(p *pipeline.Pipeline, name string) error {
 	return nil
 }
 
-// forceDependents makes all workstreams run again that depend on name, directly or through other
-// workstreams, even through one that is skipped and so does not run.
+// forceDependents makes all workstreams run again that depend on name, directly or
+// through other workstreams, even through one that is skipped and so does not run.
 func (c *Chosen) forceDependents(dependents map[string][]*pipeline.Workstream, name, reason string) {
 	for _, ws := range dependents[name] {
 		if _, ok := c.forced[ws.Name]; !ok {
@@ -149,8 +149,8 @@ func (c *Chosen) forceDependents(dependents map[string][]*pipeline.Workstream, n
 	}
 }
 
-// allowWithNeeds lets a workstream run with everything that it needs: all earlier phases, and its
-// upstream workstreams in its own phase.
+// allowWithNeeds lets a workstream run with everything that it needs: all earlier phases,
+// and its upstream workstreams in its own phase.
 func (c *Chosen) allowWithNeeds(p *pipeline.Pipeline, name string) {
 	c.allowed[name] = true
 	ws := p.Workstream(name)
@@ -174,9 +174,9 @@ func (c *Chosen) exclusionReason(ws *pipeline.Workstream) string {
 	return "it was not chosen by --only"
 }
 
-// recordBlocked notes the workstreams that the plan blocks because --only does not name them. The
-// run does not touch them, even if it finds that they have nothing to do or are not
-// enabled. Otherwise it would judge and complete them, or ask the user about them.
+// recordBlocked notes the workstreams that the plan blocks because --only does not name
+// them. The run does not touch them, even if it finds that they have nothing to do or are
+// not enabled. Otherwise it would judge and complete them, or ask the user about them.
 func (c *Chosen) recordBlocked(p *pipeline.Pipeline, plan *Plan) {
 	if c.allowed == nil {
 		return

@@ -20,7 +20,7 @@ type When struct {
 	blocked    []string        // workstreams whose results the condition uses and that cannot complete
 }
 
-// combine combines two conditions that must both be true.
+// combine returns the outcome of two conditions that must both be true.
 func (e When) combine(o When) When {
 	if e.skipReason == "" && e.evalError == "" {
 		e.skipReason, e.evalError, e.Diags = o.skipReason, o.evalError, o.Diags
@@ -39,9 +39,9 @@ func (pl *Planner) evaluateWorkstreamWhen(ws *pipeline.Workstream) When {
 	return pl.evaluateWhen(ws.Enabled, ws.NeedsResults(), ws.WhenMetrics(), "its when")
 }
 
-// evaluateWhen evaluates a `when` and notes the workstreams whose results it uses. A condition
-// that cannot be evaluated fails the run when the run comes to it, unless results that
-// other workstreams give until then make it valid.
+// evaluateWhen evaluates a `when` and notes the workstreams whose results it uses. A
+// condition that cannot be evaluated fails the run when the run comes to it, unless
+// results that other workstreams give until then make it valid.
 func (pl *Planner) evaluateWhen(when func(pipeline.Results) (bool, hcl.Diagnostics), needsResults bool, metrics []string, what string) (e When) {
 	enabled, diags := when(pl.watchedResults(needsResults, metrics, func(name string) { e.noteUse(pl, name) }))
 	certain := len(e.pending)+len(e.blocked) == 0
@@ -56,9 +56,9 @@ func (pl *Planner) evaluateWhen(when func(pipeline.Results) (bool, hcl.Diagnosti
 	return e
 }
 
-// watchedResults returns results that call uses with the name of a workstream when an expression
-// uses that workstream's result. For the metrics that the expression refers to, it
-// calls uses at once.
+// watchedResults returns results that call uses with the name of a workstream when an
+// expression uses that workstream's result. For the metrics that the expression refers
+// to, it calls uses at once.
 func (pl *Planner) watchedResults(needed bool, metrics []string, uses func(workstream string)) pipeline.Results {
 	r := pl.Results(needed, 0)
 	if known := r.Workstream; known != nil {
@@ -97,7 +97,8 @@ func (e *When) noteUse(pl *Planner, name string) {
 	}
 }
 
-// appendNew returns list with the names of more that it does not have. It does not change list.
+// appendNew returns list extended by the names in more that it lacks. It does not change
+// list.
 func appendNew(list, more []string) []string {
 	for _, name := range more {
 		if !slices.Contains(list, name) {
@@ -107,8 +108,8 @@ func appendNew(list, more []string) []string {
 	return list
 }
 
-// decideOpen decides a workstream while it is not known whether it is enabled. If the user
-// chose it to run again, that is certain: its record is taken back.
+// decideOpen decides a workstream while it is not known whether it is enabled. If the
+// user chose it to run again, its record is taken back in any case.
 func decideOpen(s subject, step Step, done bool) Step {
 	step.On = s.when.pending
 	if done && s.forced != "" && s.ws.Effect != pipeline.Once {
@@ -127,8 +128,9 @@ func decideBroken(s subject, step Step, done bool) Step {
 	return step.withDecision(Run, "%s", s.when.evalError)
 }
 
-// enabledUnknown reports whether it matters that a workstream may turn out not to be enabled. It
-// does not for a once step that may have happened: Runner asks about it in any case.
+// enabledUnknown reports whether the decision waits until it is known whether the
+// workstream is enabled. It does not wait for a once step that may have happened: Runner
+// asks about it in any case.
 func (s subject) enabledUnknown() bool { return len(s.when.pending) > 0 && !s.endUnknown() }
 
 // endUnknown reports whether a once step was started and its end was never recorded.
