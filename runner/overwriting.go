@@ -81,7 +81,7 @@ func (ow *overwriting) keep(plan *plan.Plan) ([]state.Commit, error) {
 // ignores one.
 func (ow *overwriting) keepPaths(paths []string) (lost []string, err error) {
 	l := ow.loop
-	err = l.recorder.Insist(record.Part{
+	err = l.recorder.WriteRequired(record.Part{
 		Problem: text.Enumerate(paths) + " could not be kept before it is overwritten", Done: "kept",
 		Try: func() error {
 			return l.untilSignal(func(ctx context.Context) (err error) {

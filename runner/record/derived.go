@@ -22,12 +22,13 @@ func (r *Recorder) WriteAll() {
 				return ok && !r.session.Written(created.ID)
 			})
 		}
-		r.show(c)
+		r.showOrHold(c)
 	}
 }
 
-// show shows a commit, at once or, during WriteAll, after its checkpoint files are written.
-func (r *Recorder) show(c state.Commit) {
+// showOrHold shows a commit at once. During WriteAll it holds the commit until its
+// checkpoint files are written.
+func (r *Recorder) showOrHold(c state.Commit) {
 	if r.holding {
 		r.held = append(r.held, c)
 		return
@@ -50,8 +51,8 @@ func (r *Recorder) WriteDocument() bool {
 func (r *Recorder) WriteCheckpoints() bool {
 	return r.Write(Part{
 		Problem: "a checkpoint could not be written", Done: "written",
-		Try:  func() error { return r.writeDerived(true) },
-		skip: r.session.SkipDerived,
+		Try:    func() error { return r.writeDerived(true) },
+		giveUp: r.session.SkipDerived,
 	})
 }
 

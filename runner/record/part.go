@@ -11,8 +11,8 @@ import (
 	"prdrunner/checkpoint/workspace/git"
 )
 
-// ErrGivenUp says that a signal cancelled the writing of a part. The part is written when the
-// session is resumed.
+// ErrGivenUp says that a signal cancelled the writing of a part. Runner writes the part
+// when the session is resumed.
 var ErrGivenUp = errors.New("given up, since a signal came")
 
 // OnFailure decides what happens when a part of a checkpoint can't be written.
@@ -37,12 +37,13 @@ const (
 // Part is a part of a checkpoint that must be written.
 type Part struct {
 	Problem string       // describes the failure to write it
-	Done    string       // what happened to it when it is written: "written", "kept"
+	Done    string       // the participle for a success: "written", "kept"
 	Try     func() error // writes it; may be called again
 
-	// skip gives it up, and returns the checkpoints that are skipped and those that stay on
-	// record without a file; nil: there is nothing to give up.
-	skip func() (skipped, left []string)
+	// giveUp makes the session stop trying to write the part. It returns the checkpoints
+	// that are skipped, and those that stay on record without a file. nil: there is
+	// nothing to give up.
+	giveUp func() (skipped, left []string)
 }
 
 // message returns a text that says what could not be written, why, and what the user can do.
@@ -70,7 +71,7 @@ func (r *Recorder) Write(p Part) bool {
 	first := !r.unwritten
 	var err error
 	if first {
-		r.decision, err = r.insist(p)
+		r.decision, err = r.writeWithRetries(p)
 	} else {
 		err = p.Try()
 	}
@@ -84,7 +85,7 @@ func (r *Recorder) Write(p Part) bool {
 	}
 	r.unwritten = true
 	if r.decision == Skip {
-		r.skip(p, first, err)
+		r.recordSkip(p, first, err)
 		return false
 	}
 	if first {
@@ -94,16 +95,16 @@ func (r *Recorder) Write(p Part) bool {
 	return false
 }
 
-// Insist writes a part that must not be skipped. After a failure it tries again, as Write
-// does, and returns the last error.
-func (r *Recorder) Insist(p Part) error {
-	_, err := r.insist(p)
+// WriteRequired writes a part that must not be skipped. After a failure it tries again
+// like Write. It returns the last error.
+func (r *Recorder) WriteRequired(p Part) error {
+	_, err := r.writeWithRetries(p)
 	return err
 }
 
-// insist tries to write a part. If that fails, it tries again, unless another attempt is
-// useless.
-func (r *Recorder) insist(p Part) (OnFailure, error) {
+// writeWithRetries tries to write a part. If that fails, it tries again, unless another
+// attempt is useless.
+func (r *Recorder) writeWithRetries(p Part) (OnFailure, error) {
 	first := p.Try()
 	if first == nil || r.Final(first) {
 		return "", first
@@ -119,7 +120,7 @@ func (r *Recorder) insist(p Part) (OnFailure, error) {
 // Final reports whether another attempt to write a part is useless: a signal ended the last
 // one, checkpoints are switched off, or the journal can no longer be written.
 func (r *Recorder) Final(err error) bool {
-	return errors.Is(err, ErrGivenUp) || errors.Is(err, checkpoint.ErrSwitchedOff) || r.lost(err)
+	return errors.Is(err, ErrGivenUp) || errors.Is(err, checkpoint.ErrSwitchedOff) || r.journalBroken(err)
 }
 
 // tryAgain tries to write a part a few more times. Then the user decides, or without a
@@ -147,14 +148,14 @@ func (r *Recorder) tryAgain(p Part, err error) (OnFailure, error) {
 	return "", nil
 }
 
-// skip records the checkpoints that are skipped, and warns the user.
-func (r *Recorder) skip(p Part, first bool, err error) {
+// recordSkip records the checkpoints that are skipped, and warns the user.
+func (r *Recorder) recordSkip(p Part, first bool, err error) {
 	if first {
 		r.run.Warn(fmt.Sprintf("%s, and is skipped: %v", p.Problem, err))
 	}
 	var ids, left []string
-	if p.skip != nil {
-		ids, left = p.skip()
+	if p.giveUp != nil {
+		ids, left = p.giveUp()
 	}
 	if len(left) > 0 {
 		r.run.Warn(LeftUnwritten(left))
@@ -165,8 +166,8 @@ func (r *Recorder) skip(p Part, first bool, err error) {
 	}
 }
 
-// LeftUnwritten returns a text about checkpoints that could not be written and were not
-// skipped. It says why they were not, and when they will be written.
+// LeftUnwritten returns a message about checkpoints that could not be written and must
+// not be skipped. It says why, and when they will be written.
 func LeftUnwritten(ids []string) string {
 	return text.Enumerate(ids) + " is needed, and stays on record without its file, which the next command that changes the session writes"
 }

@@ -55,8 +55,8 @@ func TestWritePauses(t *testing.T) {
 	}
 }
 
-// TestWriteRetries: with Retry, attempts go on, the user is warned once, and the waits stay
-// below ten seconds.
+// TestWriteRetries: with Retry, the attempts continue, the user is warned once, and the
+// waits stay below ten seconds.
 func TestWriteRetries(t *testing.T) {
 	t.Parallel()
 	r := newRecording(t)
@@ -76,7 +76,7 @@ func TestWriteRetries(t *testing.T) {
 	}
 }
 
-// TestWriteSkips: the first skip is recorded even if no checkpoint is lost by it.
+// TestWriteSkips: the first skip is recorded even if no checkpoint is skipped by it.
 func TestWriteSkips(t *testing.T) {
 	t.Parallel()
 	r := newRecording(t)
@@ -90,7 +90,8 @@ func TestWriteSkips(t *testing.T) {
 	}
 }
 
-// TestWriteEndsEarly: nothing is tried again after a signal, and without a journal.
+// TestWriteEndsEarly: a write is not tried again after a signal or without a writable
+// journal.
 func TestWriteEndsEarly(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -106,7 +107,7 @@ func TestWriteEndsEarly(t *testing.T) {
 			t.Parallel()
 			r := newRecording(t)
 			p, tries := failing(1, c.err)
-			if err := r.Insist(p); (*tries == 1) != c.final || (err != nil) != c.final || r.Final(c.err) != c.final || r.Err() != nil {
+			if err := r.WriteRequired(p); (*tries == 1) != c.final || (err != nil) != c.final || r.Final(c.err) != c.final || r.Err() != nil {
 				t.Errorf("%d attempts: %v", *tries, err)
 			}
 			p, tries = failing(1, c.err)

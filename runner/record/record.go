@@ -13,8 +13,8 @@
 // WriteDocument write them (derived.go). A part of a checkpoint that can't be written is
 // never ignored: Write tries again, and then the user or the configuration decides (part.go).
 //
-// Which events are recorded, and what a failure means for the run, is decided in package
-// runner. Begin with Recorder.
+// Package runner decides which events are recorded, and how a failure affects the run.
+// Begin with Recorder.
 package record
 
 import (
@@ -35,8 +35,8 @@ const (
 	commitWindow = 5 * time.Millisecond
 )
 
-// Recorder records the events of a run in a session, and writes the files that are derived
-// from them. One goroutine, the one that owns the run, calls its methods.
+// Recorder records the events of a run in a session, and writes the files that are
+// derived from them. Only the goroutine of the run loop calls its methods.
 type Recorder struct {
 	ctx     context.Context
 	session *checkpoint.Session
@@ -50,8 +50,8 @@ type Recorder struct {
 	holding bool           // commits are shown only after their checkpoint files are written
 	held    []state.Commit // the commits that wait for their checkpoint files
 
-	unwritten bool      // a part of a checkpoint could not be written, and decision applies
-	decision  OnFailure // about all parts that can't be written from then on
+	unwritten bool      // a part of a checkpoint could not be written, so decision is set
+	decision  OnFailure // about all later parts that can't be written
 }
 
 // continuation is a function that waits until a commit is durable.
@@ -63,7 +63,7 @@ type continuation struct {
 // Run is what a Recorder needs of the run. All fields are required. The Recorder calls the
 // functions in the goroutine that called its method.
 type Run struct {
-	// Slots says whether work will end soon, whose events may share a commit.
+	// Slots says whether work will soon end: then its events may share a commit.
 	Slots Slots
 	// Show passes a durable commit to the views. Commits come in the order of their seq.
 	Show func(state.Commit)
@@ -71,13 +71,14 @@ type Run struct {
 	Warn func(message string)
 	// Broken is called when the journal can no longer be written. It may be called again.
 	Broken func()
-	// Unwritten is called once, when a part of a checkpoint could not be written and is not
-	// skipped. The run must pause.
+	// Unwritten tells the run to pause, since a part of a checkpoint could not be written
+	// and is not skipped. The Recorder calls it once.
 	Unwritten func(error)
-	// Decide returns what to do about a part that could not be written. It may ask the user.
+	// Decide says whether to retry, to skip or to pause after a part could not be
+	// written. It may ask the user.
 	Decide func(problem string) OnFailure
-	// Wait waits before the next attempt to write a part. It reports false if the run ended
-	// the wait early.
+	// Wait waits before the next attempt to write a part. It returns false if the run
+	// ended the wait early.
 	Wait func(time.Duration) bool
 }
 
@@ -89,15 +90,15 @@ type Slots interface {
 	Busy() bool
 }
 
-// New returns a recorder of the events of a run. ctx is that of all writing: it must not be
-// cancelled when the run is, since a run that ends is recorded.
+// New returns a recorder of the events of a run. ctx is used for all writing. It must not
+// be cancelled together with the run, since the end of the run is recorded, too.
 func New(ctx context.Context, session *checkpoint.Session, run Run) *Recorder {
 	window := time.NewTimer(commitWindow)
 	window.Stop()
 	return &Recorder{ctx: ctx, session: session, run: run, window: window}
 }
 
-// Err returns why the journal can no longer be written, nil if it can.
+// Err returns why the journal can no longer be written, or nil.
 func (r *Recorder) Err() error { return r.broken }
 
 // Waiting reports whether functions wait for a commit.
@@ -128,10 +129,11 @@ func (r *Recorder) Add(then func(), events ...state.Event) {
 	}
 }
 
-// Commit hands pending events to the journal, at once or at the end of the commit window. It
-// waits for the window while work is queued and slots are in use, and if the window is open
-// and no function waits for a commit. It does not wait if the recorder is full. The window
-// lets the start of short work share a line of the journal with its end.
+// Commit hands pending events to the journal, at once or at the end of the commit window.
+// It waits for the window in two cases: work is queued and slots are in use, or the
+// window is open and no function waits for a commit. It does not wait if the recorder is
+// full. Thanks to the window, the start and the end of short work share a line of the
+// journal.
 func (r *Recorder) Commit() {
 	if r.broken != nil || !r.session.Pending() {
 		return
@@ -144,7 +146,8 @@ func (r *Recorder) Commit() {
 	r.openWindow()
 }
 
-// openWindow starts the commit window, in which events wait for others.
+// openWindow starts the commit window, in which events wait for later ones to share their
+// commit.
 func (r *Recorder) openWindow() {
 	if !r.windowed {
 		r.windowed = true
@@ -163,7 +166,7 @@ func (r *Recorder) Flush() {
 func (r *Recorder) Acknowledge(a checkpoint.Ack) {
 	c, err := r.session.Acknowledge(a)
 	if err != nil {
-		r.breakOff(err)
+		r.stopRecording(err)
 		return
 	}
 	if !r.run.Slots.Queued() { // the functions may start work that ends soon
@@ -174,7 +177,7 @@ func (r *Recorder) Acknowledge(a checkpoint.Ack) {
 
 // Deliver shows a durable commit, and calls the functions that waited for it.
 func (r *Recorder) Deliver(c state.Commit) {
-	r.show(c)
+	r.showOrHold(c)
 	for len(r.backlog) > 0 && r.backlog[0].seq <= c.Seq {
 		next := r.backlog[0]
 		r.backlog = r.backlog[1:]
@@ -194,29 +197,29 @@ func (r *Recorder) Drain() {
 		return
 	}
 	if _, err := r.session.Drain(r.ctx); err != nil { // nothing is pending, but the session may be poisoned
-		r.breakOff(err)
+		r.stopRecording(err)
 	}
 }
 
-// Check reports whether the journal can still be written. If err says that it can't, the
-// recorder records nothing from then on.
+// Check reports whether the journal is writable. If err says that it is not, the recorder
+// stops recording.
 func (r *Recorder) Check(err error) bool {
-	if r.lost(err) {
-		r.breakOff(err)
+	if r.journalBroken(err) {
+		r.stopRecording(err)
 		return false
 	}
 	return true
 }
 
-// lost reports whether the journal can no longer be written, so that another attempt is
-// useless.
-func (r *Recorder) lost(err error) bool {
+// journalBroken reports whether the journal can no longer be written, according to err or
+// to an earlier error.
+func (r *Recorder) journalBroken(err error) bool {
 	var poisoned *checkpoint.PoisonedError
 	return r.broken != nil || errors.As(err, &poisoned)
 }
 
-// breakOff ends the recording, since the journal could not be written.
-func (r *Recorder) breakOff(err error) {
+// stopRecording ends the recording, because the journal could not be written.
+func (r *Recorder) stopRecording(err error) {
 	if r.broken == nil {
 		r.broken = err
 	}

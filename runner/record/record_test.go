@@ -17,8 +17,8 @@ import (
 	"prdrunner/runner/record"
 )
 
-// recording is a recorder at the beginning of a session, on a disk that can fail, with a run
-// that writes down what it is told.
+// recording is a recorder at the beginning of a session, on a disk that can fail. Its Run
+// notes every call.
 type recording struct {
 	*record.Recorder
 	x    *checkpoint.Session
