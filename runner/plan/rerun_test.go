@@ -1,0 +1,137 @@
+package plan_test
+
+import (
+	"fmt"
+	"testing"
+
+	"prdrunner/checkpoint/state"
+)
+
+// chain has three workstreams in two phases, each of which depends on the one before.
+const chain = `
+variable "v" { default = "1" }
+---
+phase "one" {
+  workstream "a" {
+    inputs    = ["src/*"]
+    artifacts = ["out"]
+    script    = "make ${var.v}"
+  }
+  workstream "b" {
+    depends_on = [workstream.a]
+    script     = "b"
+  }
+}
+phase "two" {
+  workstream "c" {
+    depends_on = [workstream.b]
+    script     = "c"
+  }
+}
+`
+
+// built plays the first run of chain.
+func built(s *session) {
+	s.makes["a"] = map[string]string{"out": "1"}
+	s.write("src/x", "1")
+	s.write("src/y", "1")
+	s.build()
+}
+
+func TestRerun(t *testing.T) {
+	t.Parallel()
+	const rest = "b: depends: on the result of a\nc: depends: on the result of b"
+	tell(t, []story{
+		{"nothing has run", chain, func(*session) {}, `
+			a: run: not run yet
+			b: run: not run yet
+			c: run: not run yet`},
+		{"nothing has changed", chain, built, `
+			a: reuse: nothing changed since it completed
+			b: reuse: nothing changed since it completed
+			c: reuse: nothing changed since it completed`},
+		{"an input was modified", chain, func(s *session) { built(s); s.write("src/x", "2") },
+			"a: rerun: inputs changed: src/x\n" + rest},
+		{"an input was added", chain, func(s *session) { built(s); s.write("src/z", "1") },
+			"a: rerun: inputs changed: src/z\n" + rest},
+		{"an input was deleted", chain, func(s *session) { built(s); s.remove("src/x") },
+			"a: rerun: inputs changed: src/x\n" + rest},
+		{"several inputs changed", chain, func(s *session) { built(s); s.remove("src/x"); s.remove("src/y") },
+			"a: rerun: inputs changed: src/x and 1 more\n" + rest},
+		{"a file changed that is no input", chain, func(s *session) { built(s); s.write("README", "1") }, `
+			a: reuse: nothing changed since it completed
+			b: reuse: nothing changed since it completed
+			c: reuse: nothing changed since it completed`},
+		{"a variable changed", chain, func(s *session) { built(s); s.set("v", "2") },
+			"a: rerun: variables changed: v; definition changed\n" + rest},
+		{"the definition of the last one changed", chain, func(s *session) { built(s); s.edit(`= "c"`, `= "d"`) }, `
+			a: reuse: nothing changed since it completed
+			b: reuse: nothing changed since it completed
+			c: rerun: definition changed`},
+		{"one has run again since", chain, func(s *session) { built(s); s.run("a") }, `
+			a: reuse: nothing changed since it completed
+			b: rerun: upstream changed: a
+			c: depends: on the result of b`},
+		{"an attempt failed", chain, func(s *session) { s.start(); s.fail("a", "exit code 1") }, `
+			a: run: attempt 1 failed: exit code 1
+			b: run: not run yet
+			c: run: not run yet`},
+		{"Runner was killed", chain, func(s *session) { s.start(); s.begin("a") }, `
+			a: run: attempt 1 was interrupted
+			b: run: not run yet
+			c: run: not run yet`},
+		{"an attempt was interrupted", chain, func(s *session) {
+			s.start()
+			s.begin("a")
+			s.record(state.WorkstreamInterrupted{Workstream: "a", Attempt: 1})
+		}, `
+			a: run: attempt 1 was interrupted
+			b: run: not run yet
+			c: run: not run yet`},
+		{"an upstream workstream failed after it had completed", chain, func(s *session) { built(s); s.fail("a", "exit code 1") }, `
+			a: run: attempt 2 failed: exit code 1
+			b: depends: on the result of a
+			c: depends: on the result of b`},
+		{"the record was taken back", chain, func(s *session) {
+			built(s)
+			s.record(state.WorkstreamInvalidated{Workstream: "c", Reason: "it was invalidated"})
+		}, `
+			a: reuse: nothing changed since it completed
+			b: reuse: nothing changed since it completed
+			c: rerun: it was invalidated`},
+		{"the work is done, and the run ended before it said so", chain, func(s *session) {
+			s.start()
+			s.begin("a")
+			s.record(state.WorkstreamSucceeded{Workstream: "a", Work: s.work("a")})
+		}, `
+			a: judge: the work is done, but its completion is not on record
+			b: run: not run yet
+			c: run: not run yet`},
+	})
+}
+
+// TestRerunManyInputs: a digest lists few inputs. Where there are more, the files that
+// changed since the last run name the change.
+func TestRerunManyInputs(t *testing.T) {
+	t.Parallel()
+	many := func(s *session) {
+		for i := range state.MaxInline + 1 {
+			s.write(fmt.Sprintf("src/%02d", i), "1")
+		}
+		s.build()
+	}
+	tell(t, []story{
+		{"unchanged", chain, many, `
+			a: reuse: nothing changed since it completed
+			b: reuse: nothing changed since it completed
+			c: reuse: nothing changed since it completed`},
+		{"one changed since the run", chain, func(s *session) { many(s); s.write("src/07", "2") }, `
+			a: rerun: inputs changed: src/07
+			b: depends: on the result of a
+			c: depends: on the result of b`},
+		{"one changed, but it is not known which", chain, func(s *session) { many(s); s.write("src/07", "2"); s.end() }, `
+			a: rerun: inputs changed
+			b: depends: on the result of a
+			c: depends: on the result of b`},
+	})
+}
