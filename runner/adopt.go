@@ -13,19 +13,19 @@ import (
 	"prdrunner/runner/survey"
 )
 
-// AbsentError says that a workstream can't count as done, since a declared artifact is
+// MissingArtifactError says that a workstream can't count as done, since a declared artifact is
 // missing.
-type AbsentError struct{ Err error }
+type MissingArtifactError struct{ Err error }
 
-func (e *AbsentError) Error() string { return e.Err.Error() }
+func (e *MissingArtifactError) Error() string { return e.Err.Error() }
 
-func (e *AbsentError) Unwrap() error { return e.Err }
+func (e *MissingArtifactError) Unwrap() error { return e.Err }
 
 // Adopted holds the result of a workstream that the user declares to be done.
 type Adopted struct {
-	Digest *state.Digest // the inputs from which it counts as run; nil: unknown
-	Work   *state.Work   // its earlier record and the given values; nil: none
-	Back   bool          // Work contains an earlier record
+	Digest    *state.Digest // the inputs from which it counts as run; nil: unknown
+	Work      *state.Work   // its earlier record and the given values; nil: none
+	HasRecord bool          // Work contains an earlier record
 }
 
 // Adopt returns the result of a workstream that the user declares to be done. The workstream
@@ -34,14 +34,14 @@ type Adopted struct {
 // the pipeline is nil or no longer has the workstream. Adopt brings back the workstream's
 // earlier record, and restores those of its artifacts that are missing; it changes nothing
 // else. given lists outputs and metrics that are not on record, as NAME=TEXT. Adopt returns an
-// *AbsentError if a declared artifact is still missing, and a *LostError if another step needs
+// *AbsentError if a declared artifact is still missing, and a *plan.MissingResultsError if another step needs
 // an output that is not on record.
 func Adopt(ctx context.Context, o Options, st *state.State, workstream string, given []string) (a Adopted, err error) {
 	if a.Work, err = o.Store.EarlierWork(st, workstream); err != nil {
 		return a, err
 	}
-	a.Back = a.Work != nil
-	if a.Work, err = withGiven(a.Work, st.Workstream(workstream), given); err != nil {
+	a.HasRecord = a.Work != nil
+	if a.Work, err = addGiven(a.Work, st.Workstream(workstream), given); err != nil {
 		return a, err
 	}
 	var ws *pipeline.Workstream
@@ -61,24 +61,24 @@ func Adopt(ctx context.Context, o Options, st *state.State, workstream string, g
 	if lost := pl.MissingResults(ws, a.Work); len(lost) > 0 {
 		return a, &plan.MissingResultsError{Workstream: ws.Name, Missing: lost}
 	}
-	files, done, err := o.files()
+	files, done, err := o.workspaceFiles()
 	if err != nil {
 		return a, err
 	}
 	defer done()
-	if err := bringBack(ctx, files, restoreID(st, workstream), a.Work); err != nil {
+	if err := restoreMissing(ctx, files, restoreID(st, workstream), a.Work); err != nil {
 		return a, err
 	}
 	if err := survey.AllThere(ctx, files, ws); err != nil {
-		return a, &AbsentError{err}
+		return a, &MissingArtifactError{err}
 	}
 	return a, nil
 }
 
-// bringBack restores the missing artifacts of work, which may be nil. If a missing artifact
-// has no kept bytes, bringBack removes the list of artifacts from work, so that the existing
+// restoreMissing restores the missing artifacts of work, which may be nil. If a missing artifact
+// has no kept bytes, restoreMissing removes the list of artifacts from work, so that the existing
 // files are recorded anew.
-func bringBack(ctx context.Context, w *workspace.Workspace, id string, work *state.Work) error {
+func restoreMissing(ctx context.Context, w *workspace.Workspace, id string, work *state.Work) error {
 	if work == nil {
 		return nil
 	}
@@ -99,12 +99,12 @@ func bringBack(ctx context.Context, w *workspace.Workspace, id string, work *sta
 		}
 		missing = append(missing, a)
 	}
-	return putBack(ctx, w, id, missing, func(string, string) bool { return false })
+	return restoreArtifacts(ctx, w, id, missing, func(string, string) bool { return false })
 }
 
-// withGiven adds outputs and metrics that the user gave to the record of a workstream, nil
+// addGiven adds outputs and metrics that the user gave to the record of a workstream, nil
 // for none.
-func withGiven(work *state.Work, rec *state.Workstream, given []string) (*state.Work, error) {
+func addGiven(work *state.Work, rec *state.Workstream, given []string) (*state.Work, error) {
 	if len(given) == 0 {
 		return work, nil
 	}
@@ -146,7 +146,7 @@ func parseGiven(given []string) (outputs, error) {
 		if !found {
 			return out, fmt.Errorf("%q is not NAME=TEXT", text)
 		}
-		if err := out.set(name, value); err != nil {
+		if err := out.setValue(name, value); err != nil {
 			return out, err
 		}
 	}

@@ -8,16 +8,16 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// StillAsked reports whether the files and values that an approval asked about are unchanged.
+// ApprovalUnchanged reports whether the files and values that an approval asked about are unchanged.
 // Commands call it that answer while nothing runs. It reads files and changes nothing. The
 // same pipeline file may be used with other variables: then only the files count.
-func StillAsked(ctx context.Context, o Options, st *state.State, gate *state.Gate) (bool, error) {
+func ApprovalUnchanged(ctx context.Context, o Options, st *state.State, gate *state.Gate) (bool, error) {
 	o = o.withDefaults()
 	g := o.Pipeline.Gate(gate.Label)
 	if g == nil {
 		return false, nil
 	}
-	w, done, err := o.files()
+	w, done, err := o.workspaceFiles()
 	if err != nil {
 		return false, err
 	}

@@ -23,11 +23,11 @@ func (n *node) startAttempt() {
 	n.attempt = l.session.State().Workstream(n.ws.Name).Attempts + 1
 	inv, diags := n.ws.Invocation(l.planner.Results(n.ws.NeedsResults(), n.attempt))
 	if diags.HasErrors() {
-		n.fail(l.failures.ofExpression(n.ws.Name, "", diags))
+		n.recordFailure(l.failures.expressionFailure(n.ws.Name, "", diags))
 		return
 	}
 	n.digest = plan.DigestOf(n.ws, inv, l.session.State(), l.pipeline, l.facts.Inputs[n.ws.Name])
-	task := n.task(inv)
+	task := n.newTask(inv)
 	rec := l.session.State().Workstream(n.ws.Name)
 	overwrites := rec.Done() && len(rec.Artifacts) > 0
 	start := []state.Event{state.WorkstreamStarted{Workstream: n.ws.Name, Attempt: n.attempt, Digest: n.digest}}
@@ -35,7 +35,7 @@ func (n *node) startAttempt() {
 		start = slices.Insert(start, 0, state.Event(state.WorkstreamInvalidated{Workstream: n.ws.Name, Reason: n.step.Reason}))
 	}
 	l.recorder.Add(nil, start...)
-	if n.ws.Effect == pipeline.Once || overwrites || l.recordedFiles.under(l.surveyor.Extend(n.ws.ArtifactPatterns)) {
+	if n.ws.Effect == pipeline.Once || overwrites || l.recordedFiles.anyMatch(l.surveyor.Extend(n.ws.ArtifactPatterns)) {
 		// The start must be durable first. A once step must not happen without a
 		// record, and a workstream that overwrites recorded artifacts, its own or those
 		// of other workstreams, must not look like an edit.
@@ -50,86 +50,86 @@ func (n *node) startAttempt() {
 	if n.step.Decision == plan.Cached {
 		owners = l.surveyor.Owners(l.session.State())
 	}
-	if n.step.Decision != plan.Rerun && n.attempt > 1 && !n.looked { // only before the first attempt in a run: later attempts start from the files that the attempt before left
+	if n.step.Decision != plan.Rerun && n.attempt > 1 && !n.partialTakenBack { // only before the first attempt in a run: later attempts start from the files that the attempt before left
 		owners = l.surveyor.Owners(l.session.State())
 		partial = l.surveyor.Overwritten(l.session.State(), owners, n.ws.Name, l.surveyor.Extend(n.ws.ArtifactPatterns))
 	}
 	id, recorded := restoreID(l.session.State(), n.ws.Name), rec.Artifacts
-	l.spawn(task.ID, workstreamSlot, func(within context.Context) func() {
-		back, err := takeBackPartial(within, l.files, id, partial, l.overwriting.takesBack)
-		var r performed
+	l.spawnWork(task.ID, workstreamSlot, func(within context.Context) func() {
+		back, err := takeBackPartial(within, l.files, id, partial, l.overwriting.mayTakeBack)
+		var r attemptResult
 		taken := false
 		if err == nil && n.step.Decision == plan.Cached {
-			r, taken = n.takeCached(within, id, recorded, owners)
+			r, taken = n.applyCached(within, id, recorded, owners)
 		}
 		switch note := r.note; {
 		case err != nil:
-			r = performed{unstarted: true, failure: &state.Failure{
-				Workstream: n.ws.Name, Outcome: "error", Message: state.Text(l.o.Mask(err.Error())),
+			r = attemptResult{notExecuted: true, failure: &state.Failure{
+				Workstream: n.ws.Name, Outcome: "error", Message: state.Text(l.opts.Mask(err.Error())),
 			}}
 		case !taken:
-			r = n.perform(within, task)
+			r = n.runTask(within, task)
 			r.note = note
 		}
 		return func() {
-			n.looked = n.looked || err == nil
+			n.partialTakenBack = n.partialTakenBack || err == nil
 			if r.note != "" && r.result.Outcome != Cancelled {
-				l.warn(l.o.Mask(r.note))
+				l.warnUser(l.opts.Mask(r.note))
 			}
-			l.recorder.Add(nil, takenBack(n.ws.Name, owners, back)...)
-			n.attempted(r)
+			l.recorder.Add(nil, takenBackEvents(n.ws.Name, owners, back)...)
+			n.finishAttempt(r)
 		}
 	})
 }
 
-// performed holds the result of one attempt.
-type performed struct {
-	began     bool          // the process was started
-	cached    *state.Cached // the earlier run whose result was used; nil: the task was executed
-	result    Result
-	outputs   outputs
-	artifacts []state.Artifact
-	leftOut   []string       // paths of sensitive artifacts, whose bytes are not kept
-	failure   *state.Failure // nil after success
-	note      string         // a warning for the user
-	unstarted bool           // the task was not executed, since partial work could not be taken back
+// attemptResult holds the result of one attempt.
+type attemptResult struct {
+	began       bool          // the process was started
+	cached      *state.Cached // the earlier run whose result was used; nil: the task was executed
+	result      Result
+	outputs     outputs
+	artifacts   []state.Artifact
+	leftOut     []string       // paths of sensitive artifacts, whose bytes are not kept
+	failure     *state.Failure // nil after success
+	note        string         // a warning for the user
+	notExecuted bool           // the task was not executed, since partial work could not be taken back
 }
 
-// perform runs a task and collects its outputs and artifacts. It runs in a goroutine of
+// runTask runs a task and collects its outputs and artifacts. It runs in a goroutine of
 // its own and must not touch the loop's state.
-func (n *node) perform(ctx context.Context, task Task) performed {
+func (n *node) runTask(ctx context.Context, task Task) attemptResult {
 	l := n.loop
-	var sink began
+	var sink startSink
 	var res Result
 	err := clearOutputs(task.Env["RUNNER_OUTPUT"])
 	if err == nil {
 		res, err = l.execute(ctx, task, &sink)
 	}
-	r := performed{began: sink.yes, result: res}
+	r := attemptResult{began: sink.started, result: res}
 	if err != nil {
-		r.failure = &state.Failure{Workstream: n.ws.Name, Outcome: "error", Message: state.Text(l.o.Mask(err.Error()))}
+		r.failure = &state.Failure{Workstream: n.ws.Name, Outcome: "error", Message: state.Text(l.opts.Mask(err.Error()))}
 		return r
 	}
 	ctx = l.grace // a task that has ended is recorded even while the run stops, unless it must end at once
 	r.outputs, err = readOutputs(task.Env["RUNNER_OUTPUT"])
 	if !res.Succeeded() {
-		r.failure = l.failures.ofTask(n.ws.Name, "", task, res)
+		r.failure = l.failures.taskFailure(n.ws.Name, "", task, res)
 		return r
 	}
 	if err == nil {
 		r.artifacts, r.leftOut, err = l.surveyor.KeepArtifacts(ctx, n.ws)
-		err = l.failures.meantBelow(ctx, task, err)
+		err = l.failures.suggestPath(ctx, task, err)
 	}
 	if err == nil {
-		err = r.leak(l.o.Mask)
+		err = r.refuseSecretNames(l.opts.Mask)
 	}
 	switch {
 	case err != nil && ctx.Err() != nil:
 		r.result.Outcome = Cancelled
-		r.failure = l.failures.ofTask(n.ws.Name, "", task, r.result)
+		r.failure = l.failures.taskFailure(n.ws.Name, "", task, r.result)
 	case err != nil:
 		r.failure = &state.Failure{
-			Workstream: n.ws.Name, Outcome: "result", Message: state.Text(l.o.Mask(err.Error())), Log: state.Text(filepath.Base(task.Log)),
+			Workstream: n.ws.Name, Outcome: "result", Message: state.Text(l.opts.Mask(err.Error())), Log: state.Text(filepath.Base(task.Log)),
 		}
 		var unmade *survey.UnmadeError
 		if errors.As(err, &unmade) {
@@ -140,10 +140,10 @@ func (n *node) perform(ctx context.Context, task Task) performed {
 	return r
 }
 
-// leak returns an error if a name holds a sensitive value. A value can be masked when it
-// is recorded, but a masked name would no longer name its file, output or metric. leak
+// refuseSecretNames returns an error if a name holds a sensitive value. A value can be masked when it
+// is recorded, but a masked name would no longer name its file, output or metric. It
 // also refuses a metric that is not valid UTF-8, since it could equal no text of a pipeline.
-func (r performed) leak(mask func(string) string) error {
+func (r attemptResult) refuseSecretNames(mask func(string) string) error {
 	for _, a := range r.artifacts {
 		if mask(string(a.Path)) != string(a.Path) {
 			return errors.New("the name of an artifact holds a sensitive value; choose another name")
@@ -179,18 +179,18 @@ func maskMetric(value any, mask func(string) string) any {
 	return value
 }
 
-// attempted records the end of an attempt and continues with the workstream: its gates,
+// finishAttempt records the end of an attempt and continues with the workstream: its gates,
 // its verification, a retry or the next run.
-func (n *node) attempted(r performed) {
-	n.loop.reportLeftovers(n.ws.Name, r.result.Leftovers)
+func (n *node) finishAttempt(r attemptResult) {
+	n.loop.recordLeftovers(n.ws.Name, r.result.Leftovers)
 	var work state.Work
 	if r.failure == nil {
-		work = n.work(r)
-		r.failure = n.unrecordable(work)
+		work = n.resultRecord(r)
+		r.failure = n.checkRecordable(work)
 	}
 	switch {
 	case r.failure == nil:
-		n.succeeded(work, r.leftOut)
+		n.recordSuccess(work, r.leftOut)
 	case n.ws.Effect == pipeline.Once && r.began:
 		n.loop.recorder.Add(nil, state.WorkstreamUncertain{Workstream: n.ws.Name, Error: *r.failure})
 		n.resolveUncertain()
@@ -201,30 +201,30 @@ func (n *node) attempted(r performed) {
 	}
 }
 
-// work returns the record of a successful attempt, with sensitive values masked.
-func (n *node) work(r performed) state.Work {
+// resultRecord returns the record of a successful attempt, with sensitive values masked.
+func (n *node) resultRecord(r attemptResult) state.Work {
 	l := n.loop
 	work := state.Work{
 		Attempt: n.attempt, DurationMS: r.result.Ended.Sub(r.result.Started).Milliseconds(), Digest: n.digest,
 		Metrics: r.outputs.metrics, Artifacts: r.artifacts, Cached: r.cached,
-		Summary: state.Text(l.o.Mask(r.outputs.summary)), Location: state.Text(l.o.Mask(r.outputs.location)),
+		Summary: state.Text(l.opts.Mask(r.outputs.summary)), Location: state.Text(l.opts.Mask(r.outputs.location)),
 	}
 	for name, value := range work.Metrics {
-		work.Metrics[name] = maskMetric(value, l.o.Mask)
+		work.Metrics[name] = maskMetric(value, l.opts.Mask)
 	}
 	for name, value := range r.outputs.values {
 		if work.Outputs == nil {
 			work.Outputs = make(map[string]state.Text, len(r.outputs.values))
 		}
-		work.Outputs[name] = state.Text(l.o.Mask(value))
+		work.Outputs[name] = state.Text(l.opts.Mask(value))
 	}
 	return work
 }
 
-// unrecordable returns the failure of a workstream whose outputs and list of artifacts do
+// checkRecordable returns the failure of a workstream whose outputs and list of artifacts do
 // not fit in a line of the journal, or nil if they fit. Escaping makes the line longer
 // than the values.
-func (n *node) unrecordable(work state.Work) *state.Failure {
+func (n *node) checkRecordable(work state.Work) *state.Failure {
 	if len(work.Outputs)+len(work.Metrics)+len(work.Artifacts)+len(work.Summary)+len(work.Location) == 0 {
 		return nil // there is nothing that could be too long
 	}
@@ -232,32 +232,32 @@ func (n *node) unrecordable(work state.Work) *state.Failure {
 	if err == nil {
 		return nil
 	}
-	log := n.loop.o.Store.Layout().LogPath(n.loop.pipeline.ID, n.ws.Name, n.attempt)
+	log := n.loop.opts.Store.Layout().LogPath(n.loop.pipeline.ID, n.ws.Name, n.attempt)
 	return &state.Failure{
 		Workstream: n.ws.Name, Outcome: "result", Log: state.Text(filepath.Base(log)),
 		Message: state.Text("record its outputs and its list of artifacts: " + err.Error()),
 	}
 }
 
-func (n *node) succeeded(work state.Work, leftOut []string) {
+func (n *node) recordSuccess(work state.Work, leftOut []string) {
 	l := n.loop
 	for _, path := range leftOut {
-		l.warn(fmt.Sprintf("%s looks sensitive: its digest is on record, its bytes are not kept", path))
+		l.warnUser(fmt.Sprintf("%s looks sensitive: its digest is on record, its bytes are not kept", path))
 	}
 	delete(l.facts.Conflicts, n.ws.Name)
-	l.recordedFiles.make(n.ws, l.surveyor.Extend(n.ws.ArtifactPatterns), work.Artifacts)
+	l.recordedFiles.setArtifacts(n.ws, l.surveyor.Extend(n.ws.ArtifactPatterns), work.Artifacts)
 	if len(n.ws.Gates) == 0 {
 		n.complete(state.WorkstreamCompleted{Workstream: n.ws.Name, Work: &work})
 		return
 	}
 	l.recorder.Add(nil, state.WorkstreamSucceeded{Workstream: n.ws.Name, Work: work})
-	n.judge()
+	n.judgeGates()
 }
 
-// task returns the task of the workstream's current attempt.
-func (n *node) task(inv pipeline.Invocation) Task {
+// newTask returns the task of the workstream's current attempt.
+func (n *node) newTask(inv pipeline.Invocation) Task {
 	l := n.loop
-	t := l.task(n.ws.Name, n.attempt, inv)
+	t := l.newTask(n.ws.Name, n.attempt, inv)
 	t.Timeout = n.ws.Timeout
 	if n.attempt == 1 { // before a later attempt, the user may have fixed why an earlier one failed
 		t.Ready = n.readyAt
@@ -265,7 +265,7 @@ func (n *node) task(inv pipeline.Invocation) Task {
 	t.Env["RUNNER_PHASE"] = n.ws.Phase.Name
 	t.Env["RUNNER_WORKSTREAM"] = n.ws.Name
 	t.Env["RUNNER_ATTEMPT"] = strconv.Itoa(n.attempt)
-	t.Env["RUNNER_OUTPUT"] = l.o.Store.Layout().OutputPath(l.pipeline.ID, n.ws.Name, n.attempt)
+	t.Env["RUNNER_OUTPUT"] = l.opts.Store.Layout().OutputPath(l.pipeline.ID, n.ws.Name, n.attempt)
 	t.Env["RUNNER_IDEMPOTENCY_KEY"] = plan.IdempotencyKey(l.session.State().Session, n.ws, n.digest)
 	return t
 }

@@ -20,63 +20,63 @@ type opening struct {
 	loop *loop
 	plan *plan.Plan
 
-	previous       *state.State // of the session that is resumed, nil for a new one
-	predecessor    *state.State // of the complete session from which a new one begins, nil for none
-	owesCheckpoint bool         // the last run could not make its last checkpoint
-	unseen         bool         // the last run ended without a capture
+	previous        *state.State // of the session that is resumed, nil for a new one
+	predecessor     *state.State // of the complete session from which a new one begins, nil for none
+	owesCheckpoint  bool         // the last run could not make its last checkpoint
+	endedUncaptured bool         // the last run ended without a capture
 }
 
-// begin starts or resumes the session, and calls the views' Begin once that is durable.
-func (l *loop) begin(planned *plan.Plan) error {
-	op := &opening{loop: l, plan: planned, previous: l.previous(), predecessor: l.o.predecessor(l.session.State())}
+// beginSession starts or resumes the session, and calls the views' Begin once that is durable.
+func (l *loop) beginSession(planned *plan.Plan) error {
+	op := &opening{loop: l, plan: planned, previous: l.resumedState(), predecessor: l.opts.predecessor(l.session.State())}
 	op.owesCheckpoint = op.previous != nil && op.previous.OwesCheckpoint()
-	op.unseen = op.previous.EndedUncaptured()
-	before, err := op.record()
+	op.endedUncaptured = op.previous.EndedUncaptured()
+	before, err := op.recordOpening()
 	if err != nil {
 		return err
 	}
-	l.reportEnded("", l.session.Orphans()) // in the new session, where one begins
+	l.recordEndedProcesses("", l.session.Orphans()) // in the new session, where one begins
 	l.planner.BeginRun(l.session.State(), planned, op.previous != nil)
-	l.captures.count(l.session.State())
-	l.carryOver(planned)
+	l.captures.addEarlierRuns(l.session.State())
+	l.rememberReused(planned)
 	beginning := Beginning{
-		PRD: l.pipeline.ID, Title: l.pipeline.Title, Session: l.session.State().Session, Resumed: op.previous != nil || op.predecessor != nil || l.o.Imported != nil, Plan: planned, Parallel: l.o.Parallel,
+		PRD: l.pipeline.ID, Title: l.pipeline.Title, Session: l.session.State().Session, Resumed: op.previous != nil || op.predecessor != nil || l.opts.Imported != nil, Plan: planned, Parallel: l.opts.Parallel,
 	}
 	commits, err := l.session.Drain(l.ctx)
 	if err != nil {
 		return fmt.Errorf("begin the session: %w", err)
 	}
 	l.planner.SetBeginCommit(l.session.State().Seq)
-	for _, v := range l.o.Views {
+	for _, v := range l.opts.Views {
 		v.Begin(beginning)
 	}
-	l.tellLinks()
+	l.warnLinksOut()
 	if l.facts.CaptureError != nil {
-		l.warn(l.facts.CaptureError.Error())
+		l.warnUser(l.facts.CaptureError.Error())
 	}
-	l.overwriting.tell()
+	l.overwriting.warnOverwritten()
 	for _, c := range slices.Concat(before, commits) {
 		l.recorder.Deliver(c)
 	}
 	return op.checkpointFiles()
 }
 
-// record records that the session is started or resumed. It returns the commits that are
+// recordOpening records that the session is started or resumed. It returns the commits that are
 // durable already, which the views get after Begin.
-func (op *opening) record() ([]state.Commit, error) {
+func (op *opening) recordOpening() ([]state.Commit, error) {
 	if op.previous != nil {
-		before, err := op.goOn()
+		before, err := op.resumeSession()
 		if err != nil {
-			return nil, op.refused(fmt.Errorf("go on with the session: %w", err))
+			return nil, op.recordRefusal(fmt.Errorf("go on with the session: %w", err))
 		}
 		return before, nil
 	}
-	if err := op.start(); err != nil {
+	if err := op.startSession(); err != nil {
 		return nil, err
 	}
 	op.recordRepeats()
 	if op.predecessor != nil {
-		op.takeBackPlanned()
+		op.invalidatePlanned()
 	}
 	return nil, nil
 }
@@ -86,78 +86,78 @@ func (op *opening) checkpointFiles() error {
 	l := op.loop
 	switch {
 	case op.previous == nil:
-		l.captures.take(state.TriggerStart)
+		l.captures.capture(state.TriggerStart)
 		if l.files.CommitsToBranch() {
 			l.readGit()
 		}
-		l.checkpoint(state.TriggerStart, "")
+		l.addCheckpoint(state.TriggerStart, "")
 		if op.predecessor != nil {
-			return op.restoreCarried()
+			return op.restoreAfterComplete()
 		}
-	case l.overwriting.conflictEnded():
-		l.overwriting.endConflict()
+	case l.overwriting.conflictsResolved():
+		l.overwriting.checkpointResolved()
 	default:
-		l.captures.takeFound(op.owesCheckpoint, op.unseen)
+		l.captures.captureFound(op.owesCheckpoint, op.endedUncaptured)
 	}
 	l.recorder.WriteAll()
 	return l.recorder.Err()
 }
 
-// goOn resumes the session. It first keeps the edited files that the run will overwrite,
+// resumeSession resumes the session. It first keeps the edited files that the run will overwrite,
 // and restores artifacts. Both may fail, so they come before the session is recorded as
 // running again. After a killed run the session is recorded as running already; then, and
 // after a run that a signal ended without a capture, it is recorded as resumed before
-// artifacts are restored. goOn returns the durable commits, which the views get after
+// artifacts are restored. resumeSession returns the durable commits, which the views get after
 // Begin.
-func (op *opening) goOn() ([]state.Commit, error) {
+func (op *opening) resumeSession() ([]state.Commit, error) {
 	l, plan := op.loop, op.plan
 	before, err := op.checkpointLastStep()
 	if err != nil {
 		return nil, err
 	}
-	kept, err := l.overwriting.keep(plan)
+	kept, err := l.overwriting.keepFiles(plan)
 	if err != nil {
 		return nil, err
 	}
-	if op.unseen {
-		op.resume()
+	if op.endedUncaptured {
+		op.recordResumed()
 	}
 	restored, err := l.restorePlanned(plan)
 	if err != nil {
 		return nil, err
 	}
-	if !op.unseen {
-		op.resume()
+	if !op.endedUncaptured {
+		op.recordResumed()
 	}
 	l.recorder.Add(nil, restored...)
 	return append(before, kept...), nil
 }
 
-// restoreCarried restores artifacts in a session that began from a complete session. The
+// restoreAfterComplete restores artifacts in a session that began from a complete session. The
 // checkpoint of its start holds the files as Runner found them.
-func (op *opening) restoreCarried() error {
+func (op *opening) restoreAfterComplete() error {
 	l, plan := op.loop, op.plan
 	l.recorder.WriteAll()
 	if l.recorder.Err() != nil || l.status != running {
 		return l.recorder.Err()
 	}
-	kept, err := l.overwriting.keep(plan)
+	kept, err := l.overwriting.keepFiles(plan)
 	var restored []state.Event
 	if err == nil {
 		restored, err = l.restorePlanned(plan)
 	}
 	if err != nil {
-		err = op.refused(fmt.Errorf("go on after the complete session: %w", err))
+		err = op.recordRefusal(fmt.Errorf("go on after the complete session: %w", err))
 		op.showEnd()
 		return err
 	}
-	l.overwriting.tell()
+	l.overwriting.warnOverwritten()
 	for _, c := range kept {
 		l.recorder.Deliver(c)
 	}
 	l.recorder.Add(nil, restored...)
-	if l.overwriting.conflictEnded() {
-		l.overwriting.endConflict()
+	if l.overwriting.conflictsResolved() {
+		l.overwriting.checkpointResolved()
 	}
 	l.recorder.WriteAll()
 	return l.recorder.Err()
@@ -167,14 +167,14 @@ func (op *opening) restoreCarried() error {
 func (op *opening) showEnd() {
 	l := op.loop
 	st := l.session.State()
-	e := Ending{Status: st.Status, Error: st.Error, Pause: st.Pause, Signal: l.cause.signal, Duration: l.o.Now().Sub(l.beganAt)}
-	for _, v := range l.o.Views {
+	e := Ending{Status: st.Status, Error: st.Error, Pause: st.Pause, Signal: l.cause.signal, Duration: l.opts.Now().Sub(l.beganAt)}
+	for _, v := range l.opts.Views {
 		v.End(e)
 	}
 }
 
-// begun reports whether any workstream of a session has been attempted.
-func begun(st *state.State) bool {
+// anyAttempted reports whether any workstream of a session has been attempted.
+func anyAttempted(st *state.State) bool {
 	for _, p := range st.Phases {
 		for _, w := range p.Workstreams {
 			if w.Attempts > 0 {
@@ -185,10 +185,10 @@ func begun(st *state.State) bool {
 	return false
 }
 
-// refused records that a run ended before it could begin, if the session would otherwise
+// recordRefusal records that a run ended before it could begin, if the session would otherwise
 // be recorded as running for ever. If the run ended before it was recorded as started or
-// resumed, refused records nothing, so that the next run finds everything unchanged.
-func (op *opening) refused(err error) error {
+// resumed, recordRefusal records nothing, so that the next run finds everything unchanged.
+func (op *opening) recordRefusal(err error) error {
 	l := op.loop
 	givenUp := errors.Is(err, record.ErrGivenUp)
 	if givenUp {
@@ -198,10 +198,10 @@ func (op *opening) refused(err error) error {
 	case !l.session.State().WasKilled() || l.activeSince.IsZero():
 		return err
 	case givenUp:
-		l.recorder.Add(nil, interrupted(l.cause.signal, true))
+		l.recorder.Add(nil, interruptedEvent(l.cause.signal, true))
 	default:
 		l.recorder.Add(nil, state.SessionFailed{Error: state.Failure{
-			Workstream: "checkpoint", Outcome: "error", Message: state.Text(shortened(l.o.Mask(err.Error()))),
+			Workstream: "checkpoint", Outcome: "error", Message: state.Text(shorten(l.opts.Mask(err.Error()))),
 		}})
 	}
 	if _, unrecorded := l.session.Drain(l.ctx); unrecorded != nil && !errors.Is(err, unrecorded) {
@@ -210,12 +210,12 @@ func (op *opening) refused(err error) error {
 	return err
 }
 
-func (op *opening) start() error {
+func (op *opening) startSession() error {
 	l := op.loop
 	e := state.SessionStarted{
 		FormatVersion: state.FormatVersion, Session: uuid.NewString(), PRD: l.pipeline.ID, Title: l.pipeline.Title, Type: l.pipeline.Type,
-		Pipeline: l.o.pipelineRef(), Document: l.facts.Document, Git: l.git, Shape: plan.ShapeOf(l.pipeline), Sensitive: secretVariables(l.pipeline), Variables: l.o.given(),
-		Acts: l.facts.Acts, Imported: l.o.Imported, By: l.o.By, Version: l.o.Version,
+		Pipeline: l.opts.pipelineRef(), Document: l.facts.Document, Git: l.git, Shape: plan.ShapeOf(l.pipeline), Sensitive: secretVariables(l.pipeline), Variables: l.opts.recordableVariables(),
+		Acts: l.facts.Acts, Imported: l.opts.Imported, By: l.opts.By, Version: l.opts.Version,
 	}
 	baseline, err := op.baseline()
 	if err != nil {
@@ -225,16 +225,16 @@ func (op *opening) start() error {
 	if op.predecessor != nil {
 		e.From = op.predecessor.CarryOver()
 	}
-	l.activeSince = l.o.Now()
+	l.activeSince = l.opts.Now()
 	if err := l.session.Start(e); err != nil {
 		return fmt.Errorf("start the session: %w", err)
 	}
 	return nil
 }
 
-// given returns the values of variables to be recorded. It leaves out values that are longer
+// recordableVariables returns the values of variables to be recorded. It leaves out values that are longer
 // than checkpoint.MaxGivenValue and values that contain a secret.
-func (o Options) given() map[string]string {
+func (o Options) recordableVariables() map[string]string {
 	values := o.Pipeline.Given()
 	maps.DeleteFunc(values, func(_, value string) bool {
 		return len(value) > state.MaxGivenValue || o.Mask(value) != value
@@ -253,9 +253,9 @@ func (op *opening) baseline() (map[string]state.Metric, error) {
 	case st != nil && st.Baseline != nil:
 		return st.Baseline, nil
 	}
-	last, unread, err := l.o.Store.LastComplete(l.pipeline.ID)
+	last, unread, err := l.opts.Store.LastComplete(l.pipeline.ID)
 	for _, at := range unread {
-		l.warn(fmt.Sprintf("metrics are not compared with those of the session in %s, which can't be read: %v", at.Dir, at.Err))
+		l.warnUser(fmt.Sprintf("metrics are not compared with those of the session in %s, which can't be read: %v", at.Dir, at.Err))
 	}
 	if err != nil || last == nil {
 		return nil, err
@@ -263,11 +263,11 @@ func (op *opening) baseline() (map[string]state.Metric, error) {
 	return last.Metrics, nil
 }
 
-func (op *opening) resume() {
+func (op *opening) recordResumed() {
 	l := op.loop
 	st := l.session.State()
 	e := state.SessionResumed{
-		Pipeline: l.o.pipelineRef(), Document: l.facts.Document, Git: l.git, Sensitive: secretVariables(l.pipeline), Variables: l.o.given(), By: l.o.By, Version: l.o.Version,
+		Pipeline: l.opts.pipelineRef(), Document: l.facts.Document, Git: l.git, Sensitive: secretVariables(l.pipeline), Variables: l.opts.recordableVariables(), By: l.opts.By, Version: l.opts.Version,
 	}
 	if st.Title != l.pipeline.Title {
 		e.Title = l.pipeline.Title
@@ -276,28 +276,28 @@ func (op *opening) resume() {
 		shape := plan.ShapeOf(l.pipeline)
 		e.Shape = &shape
 	}
-	l.activeSince = l.o.Now()
+	l.activeSince = l.opts.Now()
 	l.recorder.Add(nil, e)
 	if acts := st.UnknownActs(l.facts.Acts); len(acts) > 0 {
 		l.recorder.Add(nil, state.ActsRemembered{Acts: acts})
 	}
-	op.endKilled()
+	op.endKilledWork()
 	op.recordRepeats()
-	op.takeBackPlanned()
+	op.invalidatePlanned()
 }
 
-// takeBackPlanned records the results and verdicts that the plan invalidates.
-func (op *opening) takeBackPlanned() {
+// invalidatePlanned records the results and verdicts that the plan invalidates.
+func (op *opening) invalidatePlanned() {
 	for _, phase := range op.plan.Phases {
 		for _, s := range phase.Steps {
-			op.takeBack(s)
+			op.invalidate(s)
 		}
 	}
 }
 
-// endKilled records that gates and workstreams which a killed Runner left running have
+// endKilledWork records that gates and workstreams which a killed Runner left running have
 // ended, so that they are not recorded as running for ever.
-func (op *opening) endKilled() {
+func (op *opening) endKilledWork() {
 	l := op.loop
 	var events []state.Event
 	void := func(gates []*pipeline.Gate) {
@@ -327,9 +327,9 @@ func (op *opening) endKilled() {
 	l.recorder.Add(nil, events...)
 }
 
-// takeBack records at once that the plan invalidates a result or a verdict. If the run is
+// invalidate records at once that the plan invalidates a result or a verdict. If the run is
 // killed, the next run no longer has a reason such as --invalidate.
-func (op *opening) takeBack(s plan.Step) {
+func (op *opening) invalidate(s plan.Step) {
 	l := op.loop
 	switch {
 	case s.Kind == plan.WorkstreamStep && (s.Decision == plan.Rerun || s.Decision == plan.Cached):
@@ -354,7 +354,7 @@ func (op *opening) recordRepeats() {
 	for _, phase := range op.plan.Phases {
 		for _, s := range phase.Steps {
 			if s.Kind == plan.WorkstreamStep && s.Repeats {
-				op.loop.recorder.Add(nil, state.WorkstreamResolved{Workstream: s.Name, Resolution: state.ResolvedRerun, By: op.loop.o.By, Reason: plan.RepeatReason})
+				op.loop.recorder.Add(nil, state.WorkstreamResolved{Workstream: s.Name, Resolution: state.ResolvedRerun, By: op.loop.opts.By, Reason: plan.RepeatReason})
 			}
 		}
 	}

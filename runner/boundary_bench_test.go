@@ -18,14 +18,14 @@ import (
 	"prdrunner/runner/process"
 )
 
-// counted is a file system, with what a boundary costs counted.
-type counted struct {
+// countFiles is a file system, with what a boundary costs counted.
+type countFiles struct {
 	store.FS
 	took         time.Duration // by an fsync, besides what it takes
 	bytes, syncs atomic.Int64
 }
 
-func (c *counted) OpenFile(name string, flag int, perm fs.FileMode) (store.File, error) {
+func (c *countFiles) OpenFile(name string, flag int, perm fs.FileMode) (store.File, error) {
 	f, err := c.FS.OpenFile(name, flag, perm)
 	if err != nil {
 		return nil, err
@@ -33,19 +33,19 @@ func (c *counted) OpenFile(name string, flag int, perm fs.FileMode) (store.File,
 	return &countedFile{File: f, c: c}, nil
 }
 
-func (c *counted) SyncDir(name string) error {
+func (c *countFiles) SyncDir(name string) error {
 	c.synced()
 	return c.FS.SyncDir(name)
 }
 
-func (c *counted) synced() {
+func (c *countFiles) synced() {
 	c.syncs.Add(1)
 	time.Sleep(c.took)
 }
 
 type countedFile struct {
 	store.File
-	c *counted
+	c *countFiles
 }
 
 func (f *countedFile) Write(p []byte) (int, error) {
@@ -73,7 +73,7 @@ func BenchmarkBoundary(b *testing.B) {
 func runNoOps(b *testing.B, n int) {
 	b.StopTimer()
 	dir := b.TempDir()
-	fsys := &counted{FS: store.OS()}
+	fsys := &countFiles{FS: store.OS()}
 	s, err := checkpoint.OpenStore(filepath.Join(dir, ".runner"), checkpoint.Options{FS: fsys})
 	if err != nil {
 		b.Fatal(err)

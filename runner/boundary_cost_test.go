@@ -75,7 +75,7 @@ func costOf(t *testing.T, workstreams string, capture runner.CaptureAt) (c cost)
 	src := fmt.Appendf(nil, "pipeline \"PRD-001\" {\nphase \"all\" {\n%s}\n}\n", workstreams)
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		fsys := &counted{FS: store.NewMemory(), took: time.Millisecond}
+		fsys := &countFiles{FS: store.NewMemory(), took: time.Millisecond}
 		s, err := checkpoint.OpenStore(filepath.Join(dir, ".runner"), checkpoint.Options{FS: fsys})
 		if err != nil {
 			t.Fatal(err)

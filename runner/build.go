@@ -19,18 +19,18 @@ import (
 // itself ended.
 func Build(ctx context.Context, o Options) (Ending, error) {
 	o = o.withDefaults()
-	w, done, err := o.files()
+	w, done, err := o.workspaceFiles()
 	if err != nil {
 		return Ending{}, err
 	}
 	defer done()
 	l := newLoop(ctx, o, w)
-	defer l.hurry()
-	plan, err := l.interruptible(ctx)
+	defer l.cancelGrace()
+	plan, err := l.prepareInterruptible(ctx)
 	if err != nil {
 		return Ending{}, err
 	}
-	if err := l.begin(plan); err != nil {
+	if err := l.beginSession(plan); err != nil {
 		return Ending{}, err
 	}
 	stopTimer := l.limitTime()
@@ -38,7 +38,7 @@ func Build(ctx context.Context, o Options) (Ending, error) {
 		if !l.runPhase(phase) {
 			break
 		}
-		l.through = phase.Number == len(o.Pipeline.Phases)
+		l.allPhasesRan = phase.Number == len(o.Pipeline.Phases)
 		if !l.betweenPhases(phase) {
 			break
 		}
@@ -52,17 +52,17 @@ func Build(ctx context.Context, o Options) (Ending, error) {
 func newLoop(ctx context.Context, o Options, w *workspace.Workspace) *loop {
 	events := make(chan func(), 256)
 	l := &loop{
-		o: o, pipeline: o.Pipeline, session: o.Session, surveyor: o.surveyor(w), files: w, facts: plan.NewFacts(o.Session.State()), beganAt: o.Now(),
-		ctx: context.WithoutCancel(ctx), stop: ctx.Done(),
-		events: events, slots: schedule.New(o.Parallel, func(f func()) { events <- f }), asked: make(map[string]*question),
-		failures: failures{o: o, files: w, finder: sync.OnceValue(findings.New)}, recordedFiles: newRecordedFiles(), toldLinks: make(map[string]bool),
+		opts: o, pipeline: o.Pipeline, session: o.Session, surveyor: o.surveyor(w), files: w, facts: plan.NewFacts(o.Session.State()), beganAt: o.Now(),
+		ctx: context.WithoutCancel(ctx), cancelled: ctx.Done(),
+		events: events, slots: schedule.New(o.Parallel, func(f func()) { events <- f }), openQuestions: make(map[string]*question),
+		failures: failures{opts: o, files: w, finder: sync.OnceValue(findings.New)}, recordedFiles: newRecordedFiles(), warnedLinks: make(map[string]bool),
 	}
 	l.captures.loop, l.overwriting.loop, l.cause.loop = l, l, l
-	l.grace, l.hurry = context.WithCancel(l.ctx)
+	l.grace, l.cancelGrace = context.WithCancel(l.ctx)
 	l.recorder = record.New(l.ctx, l.session, record.Run{
-		Slots: l.slots, Show: l.show, Warn: l.warn, Broken: func() { l.halt(stopBroken) },
-		Unwritten: func(err error) { l.cause.unwritten = err; l.halt(stopPause) },
-		Decide:    l.decideUnwritten, Wait: l.pauseFor,
+		Slots: l.slots, Show: l.showCommit, Warn: l.warnUser, Broken: func() { l.stopNewWork(stopBroken) },
+		Unwritten: func(err error) { l.cause.unwritten = err; l.stopNewWork(stopPause) },
+		Decide:    l.decideUnwritten, Wait: l.waitFor,
 	})
 	return l
 }
@@ -74,9 +74,9 @@ func (l *loop) betweenPhases(phase *pipeline.Phase) bool {
 		return false
 	}
 	if l.phase.passed && phase.Number < len(l.pipeline.Phases) {
-		l.captures.take(state.TriggerPhaseTransition)
+		l.captures.capture(state.TriggerPhaseTransition)
 		l.readGit() // a capture may be a commit
-		l.checkpoint(state.TriggerPhaseTransition, "")
+		l.addCheckpoint(state.TriggerPhaseTransition, "")
 		l.recorder.WriteAll()
 	}
 	return l.recorder.Err() == nil && l.status == running
@@ -91,8 +91,8 @@ func (l *loop) limitTime() (stop func()) {
 	left := l.pipeline.Timeout - time.Duration(l.session.State().ActiveMS)*time.Millisecond
 	timer := time.AfterFunc(max(0, left), func() {
 		l.events <- func() {
-			if !l.over {
-				l.halt(stopTimeout)
+			if !l.concluding {
+				l.stopNewWork(stopTimeout)
 			}
 		}
 	})

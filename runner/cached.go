@@ -12,14 +12,14 @@ import (
 	"prdrunner/pipeline"
 )
 
-// takeCached restores the artifacts of an earlier run, and returns the result of that run. It
+// applyCached restores the artifacts of an earlier run, and returns the result of that run. It
 // removes files that the workstream made before and that this result does not have. It returns
 // false if that fails, or if a file that no run has made matches the declared artifacts: only
 // a run can show what the workstream does with such a file. It may overwrite edits of files
 // that are recorded in this session, since the caller has decided about these edits before.
-func (n *node) takeCached(ctx context.Context, id string, recorded []state.Artifact, owners map[string]string) (performed, bool) {
+func (n *node) applyCached(ctx context.Context, id string, recorded []state.Artifact, owners map[string]string) (attemptResult, bool) {
 	l := n.loop
-	work, at, had := n.step.Result.Work, l.o.Now(), slices.Clone(recorded)
+	work, at, had := n.step.Result.Work, l.opts.Now(), slices.Clone(recorded)
 	for _, r := range l.facts.EarlierRunsOf(n.ws) {
 		had = append(had, r.Work.Artifacts...)
 	}
@@ -35,23 +35,23 @@ func (n *node) takeCached(ctx context.Context, id string, recorded []state.Artif
 		made[l.files.Tree().RealPath(string(a.Path))] = true
 	}
 	mayLose := func(path, digest string) bool { return made[path] || made[path+" "+digest] }
-	removed, err := replace(ctx, l.files, id, had, work.Artifacts, mayLose)
+	removed, err := replaceArtifacts(ctx, l.files, id, had, work.Artifacts, mayLose)
 	var there []state.Artifact
 	if err == nil {
 		there, _, err = l.surveyor.KeepArtifacts(ctx, n.ws)
 	}
 	var changed *workspace.ChangedError
-	switch i := slices.IndexFunc(there, func(a state.Artifact) bool { return !isAmong(work.Artifacts, a) }); {
+	switch i := slices.IndexFunc(there, func(a state.Artifact) bool { return !containsArtifact(work.Artifacts, a) }); {
 	case errors.As(err, &changed):
-		return performed{note: runsAgain(n.ws, changed.Path+" is among its artifacts, and no run has made it")}, false
+		return attemptResult{note: cacheRefusal(n.ws, changed.Path+" is among its artifacts, and no run has made it")}, false
 	case err != nil:
-		return performed{note: runsAgain(n.ws, err.Error())}, false
+		return attemptResult{note: cacheRefusal(n.ws, err.Error())}, false
 	case i >= 0:
-		return performed{note: runsAgain(n.ws, string(there[i].Path)+" is among its artifacts, and no run has made it")}, false
+		return attemptResult{note: cacheRefusal(n.ws, string(there[i].Path)+" is among its artifacts, and no run has made it")}, false
 	case len(there) < len(work.Artifacts):
-		return performed{note: runsAgain(n.ws, "not all of it was put in place")}, false
+		return attemptResult{note: cacheRefusal(n.ws, "not all of it was put in place")}, false
 	}
-	r := performed{cached: n.step.Cached, artifacts: there, result: Result{Outcome: Exited, Started: at, Ended: l.o.Now()}}
+	r := attemptResult{cached: n.step.Cached, artifacts: there, result: Result{Outcome: Exited, Started: at, Ended: l.opts.Now()}}
 	if len(removed) > 0 {
 		r.note = fmt.Sprintf("%s made %s before, and its result now does not have it: it is removed", n.ws.Name, text.Enumerate(removed))
 	}
@@ -65,12 +65,12 @@ func (n *node) takeCached(ctx context.Context, id string, recorded []state.Artif
 	return r, true
 }
 
-func isAmong(all []state.Artifact, a state.Artifact) bool {
+func containsArtifact(all []state.Artifact, a state.Artifact) bool {
 	return slices.ContainsFunc(all, func(b state.Artifact) bool {
 		return a.Path == b.Path && a.Mode == b.Mode && a.Digest == b.Digest
 	})
 }
 
-func runsAgain(ws *pipeline.Workstream, why string) string {
+func cacheRefusal(ws *pipeline.Workstream, why string) string {
 	return fmt.Sprintf("%s runs, and the result of an earlier run is not taken: %s", ws.Name, why)
 }

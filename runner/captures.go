@@ -20,13 +20,13 @@ import (
 type captures struct {
 	loop *loop
 
-	made      int           // the number of captures of the session
-	took      time.Duration // the time that they took
+	count     int           // the number of captures of the session
+	duration  time.Duration // the time that they took
 	measuring bool
 	failed    bool // the last capture failed, and was not skipped
 
-	toldLeftOut  bool     // the user was told which files captures leave out
-	toldUnstable []string // files that kept changing, about which the user was told
+	warnedLeftOut  bool     // the user was told which files captures leave out
+	warnedUnstable []string // files that kept changing, about which the user was told
 }
 
 const (
@@ -37,10 +37,10 @@ const (
 	captureShare = 10
 )
 
-// count adds the captures of earlier runs, which the state records.
-func (c *captures) count(st *state.State) {
-	c.made += st.Captures.Made
-	c.took += time.Duration(st.Captures.TookMS) * time.Millisecond
+// addEarlierRuns adds the captures of earlier runs, which the state records.
+func (c *captures) addEarlierRuns(st *state.State) {
+	c.count += st.Captures.Made
+	c.duration += time.Duration(st.Captures.TookMS) * time.Millisecond
 }
 
 // measure starts to measure a capture. The caller must call the returned function at the end
@@ -53,34 +53,34 @@ func (c *captures) measure(now func() time.Time) (ended func()) {
 	began := now()
 	return func() {
 		c.measuring = false
-		c.made++
-		c.took += now().Sub(began)
+		c.count++
+		c.duration += now().Sub(began)
 	}
 }
 
 // affordable reports whether another capture may be made in a session that was active for
 // the given time.
 func (c *captures) affordable(active time.Duration) bool {
-	return c.made < freeCaptures || c.took*captureShare <= active
+	return c.count < freeCaptures || c.duration*captureShare <= active
 }
 
-// takeAtBoundary captures the files when a workstream is complete, if nothing else runs:
+// captureAtBoundary captures the files when a workstream is complete, if nothing else runs:
 // only then do the files hold just the work of complete workstreams. It calls checkpoints,
 // which adds the checkpoints of the boundary. The measured time includes making these
 // checkpoints durable in a commit of their own.
-func (cs *captures) takeAtBoundary(checkpoints func()) {
+func (cs *captures) captureAtBoundary(checkpoints func()) {
 	l := cs.loop
-	if !cs.mayTake() {
+	if !cs.mayCapture() {
 		checkpoints()
 		return
 	}
-	defer cs.measure(l.o.Now)()
+	defer cs.measure(l.opts.Now)()
 	l.recorder.Drain() // draining may start work
 	if !l.slots.Resting() || l.status != running || l.recorder.Err() != nil {
 		checkpoints()
 		return
 	}
-	cs.take(state.TriggerWorkstreamComplete)
+	cs.capture(state.TriggerWorkstreamComplete)
 	if l.files.CommitsToBranch() {
 		l.readGit()
 	}
@@ -88,35 +88,35 @@ func (cs *captures) takeAtBoundary(checkpoints func()) {
 	l.recorder.Drain() // the next completion must not share a commit with these checkpoints
 }
 
-// mayTake reports whether the files may be captured at a boundary: nothing runs, and no
+// mayCapture reports whether the files may be captured at a boundary: nothing runs, and no
 // retry is pending. The files that a failed attempt left belong to no complete workstream.
-func (cs *captures) mayTake() bool {
+func (cs *captures) mayCapture() bool {
 	l := cs.loop
-	if l.o.Capture != CaptureBoundary || !l.o.Store.Captures() || l.status != running || l.recorder.Err() != nil || !l.slots.Resting() {
+	if l.opts.Capture != CaptureBoundary || !l.opts.Store.Captures() || l.status != running || l.recorder.Err() != nil || !l.slots.Resting() {
 		return false
 	}
-	active := time.Duration(l.session.State().ActiveMS)*time.Millisecond + l.o.Now().Sub(l.activeSince)
+	active := time.Duration(l.session.State().ActiveMS)*time.Millisecond + l.opts.Now().Sub(l.activeSince)
 	return cs.affordable(active)
 }
 
-// take records the files of the workspace for the next checkpoint. The caller must ensure
+// capture records the files of the workspace for the next checkpoint. The caller must ensure
 // that nothing runs. A signal cancels a capture. The run then makes no further capture, and
 // a run that must end at once makes none either.
-func (cs *captures) take(t state.Trigger) {
-	if cs.loop.o.Capture == CaptureOff {
+func (cs *captures) capture(t state.Trigger) {
+	if cs.loop.opts.Capture == CaptureOff {
 		return
 	}
-	cs.takeBy(func(ctx context.Context, w *workspace.Workspace, patterns []string) (workspace.Captured, error) {
+	cs.captureWith(func(ctx context.Context, w *workspace.Workspace, patterns []string) (workspace.Captured, error) {
 		return cs.loop.session.CaptureFor(ctx, w, patterns, t)
 	})
 }
 
-// takeBy does what capture does, with the given method of the session.
-func (cs *captures) takeBy(capture func(context.Context, *workspace.Workspace, []string) (workspace.Captured, error)) {
+// captureWith does what capture does, with the given method of the session.
+func (cs *captures) captureWith(capture func(context.Context, *workspace.Workspace, []string) (workspace.Captured, error)) {
 	l := cs.loop
-	defer cs.measure(l.o.Now)()
+	defer cs.measure(l.opts.Now)()
 	l.recorder.Drain() // the records of the captured files must be in the journal before the capture
-	if l.recorder.Err() != nil || !l.o.Store.Captures() {
+	if l.recorder.Err() != nil || !l.opts.Store.Captures() {
 		return
 	}
 	if l.atOnce || cs.failed && l.cause.signal != "" {
@@ -128,59 +128,59 @@ func (cs *captures) takeBy(capture func(context.Context, *workspace.Workspace, [
 		Problem: "the workspace could not be captured", Done: "written",
 		Try: func() error {
 			var c workspace.Captured
-			err := l.untilSignal(func(ctx context.Context) (err error) {
-				c, err = capture(ctx, l.files, cs.scope())
+			err := l.runUntilSignal(func(ctx context.Context) (err error) {
+				c, err = capture(ctx, l.files, cs.capturePatterns())
 				return err
 			})
 			givenUp = errors.Is(err, record.ErrGivenUp)
-			cs.tellLeftOut(c)
+			cs.warnLeftOut(c)
 			return err
 		},
 	})
 	cs.failed = !made && (givenUp || !l.recorder.Skips())
 }
 
-// scope returns the patterns of files that a capture includes besides those that git tracks:
+// capturePatterns returns the patterns of files that a capture includes besides those that git tracks:
 // files that the pipeline names, and files that the configuration adds.
-func (cs *captures) scope() []string {
+func (cs *captures) capturePatterns() []string {
 	l := cs.loop
-	patterns := slices.Concat(survey.Local(string(l.o.pipelineRef().Path), filepath.ToSlash(l.pipeline.Document)), survey.Declared(l.pipeline))
+	patterns := slices.Concat(survey.Local(string(l.opts.pipelineRef().Path), filepath.ToSlash(l.pipeline.Document)), survey.Declared(l.pipeline))
 	slices.Sort(patterns)
-	return l.o.Store.Including(slices.Compact(patterns))
+	return l.opts.Store.Including(slices.Compact(patterns))
 }
 
-// tellLeftOut warns once of the files that all captures leave out, and once of each file that
+// warnLeftOut warns once of the files that all captures leave out, and once of each file that
 // kept changing while a capture read it.
-func (cs *captures) tellLeftOut(c workspace.Captured) {
+func (cs *captures) warnLeftOut(c workspace.Captured) {
 	l := cs.loop
-	unstable := slices.DeleteFunc(slices.Clone(c.Unstable), func(path string) bool { return slices.Contains(cs.toldUnstable, path) })
+	unstable := slices.DeleteFunc(slices.Clone(c.Unstable), func(path string) bool { return slices.Contains(cs.warnedUnstable, path) })
 	if len(unstable) > 0 {
-		cs.toldUnstable = append(cs.toldUnstable, unstable...)
-		l.warn("left out of a capture, since they kept changing while they were read, so that no checkpoint of it holds them: " + text.Enumerate(unstable))
+		cs.warnedUnstable = append(cs.warnedUnstable, unstable...)
+		l.warnUser("left out of a capture, since they kept changing while they were read, so that no checkpoint of it holds them: " + text.Enumerate(unstable))
 	}
-	if cs.toldLeftOut || len(c.LeftOut)+len(c.Special) == 0 {
+	if cs.warnedLeftOut || len(c.LeftOut)+len(c.Special) == 0 {
 		return
 	}
-	cs.toldLeftOut = true
+	cs.warnedLeftOut = true
 	if len(c.LeftOut) > 0 {
-		l.warn("left out of captures, since they look sensitive or hold a sensitive value: " + text.Enumerate(c.LeftOut))
+		l.warnUser("left out of captures, since they look sensitive or hold a sensitive value: " + text.Enumerate(c.LeftOut))
 	}
 	if len(c.Special) > 0 {
-		l.warn("left out of captures, since they may not be read, are no files, or are other repositories: " + text.Enumerate(c.Special))
+		l.warnUser("left out of captures, since they may not be read, are no files, or are other repositories: " + text.Enumerate(c.Special))
 	}
 }
 
-// takeFound captures the workspace as a resumed run finds it, before anything starts. A
+// captureFound captures the workspace as a resumed run finds it, before anything starts. A
 // file that was edited since the last run can then be restored, whatever overwrites it. If
-// no checkpoint holds these files, takeFound makes one. It also replaces the capture
+// no checkpoint holds these files, captureFound makes one. It also replaces the capture
 // that the last run could not make.
-func (cs *captures) takeFound(uncaptured, unseen bool) {
+func (cs *captures) captureFound(uncaptured, unseen bool) {
 	l := cs.loop
-	if l.o.Capture == CaptureOff {
+	if l.opts.Capture == CaptureOff {
 		return
 	}
 	before := l.session.State().Clone()
-	cs.takeBy(l.session.CaptureFound)
+	cs.captureWith(l.session.CaptureFound)
 	if l.recorder.Err() != nil || cs.failed || l.session.State().CaptureIsHeld() {
 		return
 	}
@@ -193,13 +193,13 @@ func (cs *captures) takeFound(uncaptured, unseen bool) {
 	trigger, reason := state.TriggerStart, "the files could not be captured at first"
 	switch {
 	case !uncaptured && known && changed == 0 && first > 0:
-		reason = counted(first) + " captured for the first time"
+		reason = countFiles(first) + " captured for the first time"
 	case !uncaptured:
-		reason = foundChanged(changed, known, unseen)
-	case begun(l.session.State()):
+		reason = describeFound(changed, known, unseen)
+	case anyAttempted(l.session.State()):
 		trigger = state.TriggerPhaseTransition
 	}
-	l.checkpoint(trigger, reason)
+	l.addCheckpoint(trigger, reason)
 }
 
 // changedSince returns how many files differ from the capture of a state, and how many
@@ -225,12 +225,12 @@ func (cs *captures) changedSince(before *state.State) (n, first int, known bool)
 	return len(changes), first, true
 }
 
-// foundChanged returns a text that says how many files a resumed run found changed. If the
+// describeFound returns a text that says how many files a resumed run found changed. If the
 // last run ended without a capture, that run may have changed them itself.
-func foundChanged(n int, known, unseen bool) string {
+func describeFound(n int, known, unseen bool) string {
 	files := "files"
 	if known {
-		files = counted(n)
+		files = countFiles(n)
 	}
 	if unseen {
 		return files + " changed since the files were last captured"
@@ -238,7 +238,7 @@ func foundChanged(n int, known, unseen bool) string {
 	return files + " changed since the last run"
 }
 
-func counted(files int) string {
+func countFiles(files int) string {
 	if files == 1 {
 		return "1 file"
 	}

@@ -25,7 +25,7 @@ func TestCapturesAreAffordable(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			tally := captures{made: c.made, took: c.took}
+			tally := captures{count: c.made, duration: c.took}
 			if got := tally.affordable(c.active); got != c.want {
 				t.Errorf("affordable: %t, want %t", got, c.want)
 			}
@@ -38,7 +38,7 @@ func TestCapturesAreAffordable(t *testing.T) {
 func TestCapturesCountOverResumes(t *testing.T) {
 	t.Parallel()
 	var c captures
-	c.count(&state.State{Captures: state.Captures{Made: 7, TookMS: 1500}})
+	c.addEarlierRuns(&state.State{Captures: state.Captures{Made: 7, TookMS: 1500}})
 	now := time.Unix(0, 0)
 	clock := func() time.Time { return now }
 	whole := c.measure(clock)
@@ -47,7 +47,7 @@ func TestCapturesCountOverResumes(t *testing.T) {
 	within()
 	now = now.Add(time.Second)
 	whole()
-	if c.made != 8 || c.took != 3500*time.Millisecond {
-		t.Errorf("%d captures took %s, want 8 and 3.5s", c.made, c.took)
+	if c.count != 8 || c.duration != 3500*time.Millisecond {
+		t.Errorf("%d captures took %s, want 8 and 3.5s", c.count, c.duration)
 	}
 }

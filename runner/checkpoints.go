@@ -8,24 +8,24 @@ import (
 	"prdrunner/checkpoint/state"
 )
 
-// checkpoint adds a checkpoint to the next commit, if the policy asks for a checkpoint on
+// addCheckpoint adds a checkpoint to the next commit, if the policy asks for a checkpoint on
 // this trigger.
-func (l *loop) checkpoint(t state.Trigger, reason string) {
+func (l *loop) addCheckpoint(t state.Trigger, reason string) {
 	l.session.Checkpoint(t, reason, l.git)
 }
 
 // readGit reads the branch and commit of git for the next checkpoints.
 func (l *loop) readGit() {
-	if l.o.Git == nil {
+	if l.opts.Git == nil {
 		return
 	}
-	head, err := l.o.Git.Head(l.ctx)
+	head, err := l.opts.Git.Head(l.ctx)
 	if err != nil {
-		l.warn(errors.Join(errors.New("where git stands could not be read"), err).Error())
+		l.warnUser(errors.Join(errors.New("where git stands could not be read"), err).Error())
 		return
 	}
-	if head != nil && l.o.Mask(string(head.Branch)) != string(head.Branch) {
-		l.warn("the name of the git branch holds a sensitive value: the checkpoints that come do not say where git stands")
+	if head != nil && l.opts.Mask(string(head.Branch)) != string(head.Branch) {
+		l.warnUser("the name of the git branch holds a sensitive value: the checkpoints that come do not say where git stands")
 		head = nil
 	}
 	l.git = head

@@ -7,22 +7,22 @@ import (
 // conclude records how the run ended, makes the last checkpoint, and runs the
 // hooks, in this order.
 func (l *loop) conclude() (Ending, error) {
-	event, trigger, hook := l.cause.event()
-	for _, q := range l.asked {
+	event, trigger, hook := l.cause.endEvent()
+	for _, q := range l.openQuestions {
 		q.close()
 	}
-	l.over = true
+	l.concluding = true
 	if l.recorder.Err() == nil {
-		l.captures.take(trigger)
+		l.captures.capture(trigger)
 		l.readGit() // a capture may be a commit
 		switch {
 		case l.captures.failed && l.cause.signal != "": // the signal may have come during the capture
-			event, trigger, hook = l.cause.event()
+			event, trigger, hook = l.cause.endEvent()
 		case completes(event) && l.cause.unwritten != nil:
 			event, trigger, hook = l.cause.pausedForCheckpoint()
 		}
-		l.recorder.Add(nil, withHooks(l.pipeline, timed(event, l.o.Now().Sub(l.activeSince)), hook)...)
-		l.checkpoint(trigger, "")
+		l.recorder.Add(nil, withHooks(l.pipeline, withDuration(event, l.opts.Now().Sub(l.activeSince)), hook)...)
+		l.addCheckpoint(trigger, "")
 		l.recorder.WriteAll()
 		if completes(event) && l.recorder.Err() == nil && l.cause.unwritten != nil {
 			// All work is done. The session must not end yet, since the last checkpoint
@@ -35,12 +35,12 @@ func (l *loop) conclude() (Ending, error) {
 	st := l.session.State()
 	e := Ending{
 		Status: st.Status, Error: st.Error, Failed: l.cause.failures, Pause: st.Pause, Signal: l.cause.signal,
-		Duration: l.o.Now().Sub(l.beganAt), Unwritten: l.recorder.Unwritten(),
+		Duration: l.opts.Now().Sub(l.beganAt), Unwritten: l.recorder.Unwritten(),
 	}
 	if l.recorder.Err() == nil && !l.atOnce {
 		l.runHooks()
 	}
-	for _, v := range l.o.Views {
+	for _, v := range l.opts.Views {
 		v.End(e)
 	}
 	if l.recorder.Err() != nil {

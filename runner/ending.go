@@ -13,68 +13,68 @@ import (
 	"prdrunner/runner/record"
 )
 
-// ending holds the reasons for which the run ends.
-type ending struct {
+// endReasons holds the reasons for which the run ends.
+type endReasons struct {
 	loop *loop
 
-	failures  []state.Failure
-	reviews   []string // gates that passed and wait for review
-	uncertain []string // once steps whose end the user must resolve
-	meanwhile []string // workstreams whose artifacts were edited while the run was under way
-	edits     []edit   // edits of files that steps rely on, made while the run was under way
-	stuck     []string // messages about artifacts that could not be restored
-	requested bool     // the user requested a pause
-	excluded  bool     // --only left out work that would have run
-	signal    string
-	unwritten error // why a checkpoint could not be written
+	failures          []state.Failure
+	reviews           []string // gates that passed and wait for review
+	uncertain         []string // once steps whose end the user must resolve
+	editedWorkstreams []string // workstreams whose artifacts were edited while the run was under way
+	edits             []edit   // edits of files that steps rely on, made while the run was under way
+	restoreProblems   []string // messages about artifacts that could not be restored
+	requested         bool     // the user requested a pause
+	excluded          bool     // --only left out work that would have run
+	signal            string
+	unwritten         error // why a checkpoint could not be written
 }
 
-// event returns the event that says how the run ended, with the trigger of the last
+// endEvent returns the event that says how the run ended, with the trigger of the last
 // checkpoint and the event of the hooks. A session is complete only if everything passed or
 // was skipped.
-func (en *ending) event() (state.Event, state.Trigger, pipeline.HookEvent) {
+func (en *endReasons) endEvent() (state.Event, state.Trigger, pipeline.HookEvent) {
 	l := en.loop
 	switch {
 	case en.signal != "":
-		return interrupted(en.signal, l.captures.failed), state.TriggerUserInterrupt, pipeline.HookInterrupted
+		return interruptedEvent(en.signal, l.captures.failed), state.TriggerUserInterrupt, pipeline.HookInterrupted
 	case len(en.failures) > 0:
 		return state.SessionFailed{Error: en.failures[0]}, state.TriggerFailure, pipeline.HookFailed
 	case l.status == stopTimeout:
-		return paused(state.PauseTimeout, "the session has run for its timeout of "+l.pipeline.Timeout.String()+"; raise it in the pipeline to go on", nil),
+		return pausedEvent(state.PauseTimeout, "the session has run for its timeout of "+l.pipeline.Timeout.String()+"; raise it in the pipeline to go on", nil),
 			state.TriggerSessionEnd, pipeline.HookPaused
 	case len(en.uncertain) > 0:
-		e := paused(state.PauseUncertain, en.describeUncertain(), nil)
+		e := pausedEvent(state.PauseUncertain, en.describeUncertain(), nil)
 		e.Steps = en.uncertain
 		return e, state.TriggerPause, pipeline.HookPaused
-	case len(en.meanwhile) > 0:
-		message := "artifacts of " + text.Enumerate(en.meanwhile) + " were edited while the run was under way, and are not overwritten; going on decides about them"
-		return paused(state.PauseRequested, message, nil), state.TriggerPause, pipeline.HookPaused
+	case len(en.editedWorkstreams) > 0:
+		message := "artifacts of " + text.Enumerate(en.editedWorkstreams) + " were edited while the run was under way, and are not overwritten; going on decides about them"
+		return pausedEvent(state.PauseRequested, message, nil), state.TriggerPause, pipeline.HookPaused
 	case len(en.edits) > 0:
-		return paused(state.PauseRequested, en.describeEdits(), nil), state.TriggerPause, pipeline.HookPaused
-	case len(en.stuck) > 0:
-		message := strings.Join(en.stuck, "; ") + "; going on tries again"
-		return paused(state.PauseRequested, message, nil), state.TriggerPause, pipeline.HookPaused
+		return pausedEvent(state.PauseRequested, en.describeEdits(), nil), state.TriggerPause, pipeline.HookPaused
+	case len(en.restoreProblems) > 0:
+		message := strings.Join(en.restoreProblems, "; ") + "; going on tries again"
+		return pausedEvent(state.PauseRequested, message, nil), state.TriggerPause, pipeline.HookPaused
 	case en.unwritten != nil:
 		return en.pausedForCheckpoint()
-	case len(l.asked) > 0:
-		labels := slices.Sorted(maps.Keys(l.asked))
-		return paused(state.PauseApproval, "waiting for an approval of "+text.Enumerate(labels), labels), state.TriggerPause, pipeline.HookPaused
+	case len(l.openQuestions) > 0:
+		labels := slices.Sorted(maps.Keys(l.openQuestions))
+		return pausedEvent(state.PauseApproval, "waiting for an approval of "+text.Enumerate(labels), labels), state.TriggerPause, pipeline.HookPaused
 	case len(en.reviews) > 0:
-		return paused(state.PauseReview, "stopped for review after "+text.Enumerate(en.reviews), en.reviews), state.TriggerPause, pipeline.HookPaused
+		return pausedEvent(state.PauseReview, "stopped for review after "+text.Enumerate(en.reviews), en.reviews), state.TriggerPause, pipeline.HookPaused
 	case en.excluded && !en.requested && en.chosenDone(): // also if the chosen workstreams are recorded as complete from files that no longer exist
-		return paused(state.PauseChosen, "only some workstreams were chosen", nil), state.TriggerPause, noHook
+		return pausedEvent(state.PauseChosen, "only some workstreams were chosen", nil), state.TriggerPause, noHook
 	case !en.excluded && en.everythingDone():
 		return state.SessionCompleted{}, state.TriggerComplete, pipeline.HookComplete
 	case en.requested:
-		return paused(state.PauseRequested, "a pause was asked for", nil), state.TriggerPause, pipeline.HookPaused
+		return pausedEvent(state.PauseRequested, "a pause was asked for", nil), state.TriggerPause, pipeline.HookPaused
 	default: // this should not happen, and must never be reported as success
-		return paused(state.PauseRequested, "there is work left that could not be started", nil), state.TriggerPause, pipeline.HookPaused
+		return pausedEvent(state.PauseRequested, "there is work left that could not be started", nil), state.TriggerPause, pipeline.HookPaused
 	}
 }
 
-// interrupted returns the event of a run that a signal ended. If the files are not captured,
+// interruptedEvent returns the event of a run that a signal ended. If the files are not captured,
 // the event says so, and a resumed run captures them.
-func interrupted(signal string, uncaptured bool) state.SessionInterrupted {
+func interruptedEvent(signal string, uncaptured bool) state.SessionInterrupted {
 	e := state.SessionInterrupted{Signal: signal}
 	if uncaptured {
 		e.Uncaptured = state.Text("the files are not captured, since " + signal + " came before they were, and going on captures them")
@@ -84,14 +84,14 @@ func interrupted(signal string, uncaptured bool) state.SessionInterrupted {
 
 // pausedForCheckpoint returns the events of a run in which a checkpoint could not be written
 // and was not skipped.
-func (en *ending) pausedForCheckpoint() (state.Event, state.Trigger, pipeline.HookEvent) {
+func (en *endReasons) pausedForCheckpoint() (state.Event, state.Trigger, pipeline.HookEvent) {
 	message := "a checkpoint could not be written, and going on writes it: " + record.WithRemedy(en.unwritten)
-	return paused(state.PauseCheckpoint, message, nil), state.TriggerPause, pipeline.HookPaused
+	return pausedEvent(state.PauseCheckpoint, message, nil), state.TriggerPause, pipeline.HookPaused
 }
 
-// timed adds the duration of the run to its last event. The duration comes from the monotonic
+// withDuration adds the duration of the run to its last event. The duration comes from the monotonic
 // clock, which can't be set and stops while the machine sleeps.
-func timed(e state.Event, took time.Duration) state.Event {
+func withDuration(e state.Event, took time.Duration) state.Event {
 	ms := max(0, took.Milliseconds())
 	switch e := e.(type) {
 	case state.SessionPaused:
@@ -112,7 +112,7 @@ func timed(e state.Event, took time.Duration) state.Event {
 
 func completes(e state.Event) bool { return e.Kind() == state.KindSessionCompleted }
 
-func paused(reason state.PauseReason, message string, gates []string) state.SessionPaused {
+func pausedEvent(reason state.PauseReason, message string, gates []string) state.SessionPaused {
 	return state.SessionPaused{Reason: reason, Gates: gates, Message: state.Text(message)}
 }
 
@@ -121,7 +121,7 @@ const noHook pipeline.HookEvent = ""
 
 // chosenDone reports whether all workstreams that --only chose, and those that they need,
 // have passed or were skipped.
-func (en *ending) chosenDone() bool {
+func (en *endReasons) chosenDone() bool {
 	for name := range en.loop.planner.Allowed() {
 		w := en.loop.session.State().Workstream(name)
 		if w == nil || w.Status != state.Completed && w.Status != state.Skipped || !allPassed(w.Gates) {
@@ -134,8 +134,8 @@ func (en *ending) chosenDone() bool {
 // everythingDone reports whether the run reached the end of the last phase and the state
 // records everything as done. The state alone is not enough: it may hold results of earlier
 // runs that a stopped run did not check.
-func (en *ending) everythingDone() bool {
-	if !en.loop.through {
+func (en *endReasons) everythingDone() bool {
+	if !en.loop.allPhasesRan {
 		return false
 	}
 	for _, p := range en.loop.session.State().Phases {
@@ -164,7 +164,7 @@ func allPassed(gates []*state.Gate) bool {
 }
 
 // describeEdits returns a text that says which files were edited, and what the user can type.
-func (en *ending) describeEdits() string {
+func (en *endReasons) describeEdits() string {
 	l := en.loop
 	var after []string
 	files := make(map[string][]string)
@@ -177,15 +177,15 @@ func (en *ending) describeEdits() string {
 		if !slices.Contains(after, what) {
 			after = append(after, what)
 		}
-		files[what] = append(files[what], e.path+" was "+e.how)
-		edited = edited || e.maker != "" && e.how == "changed"
+		files[what] = append(files[what], e.path+" was "+e.change)
+		edited = edited || e.maker != "" && e.change == "changed"
 		restored = restored || e.maker != ""
 	}
 	texts := make([]string, len(after))
 	for i, what := range after {
 		texts[i] = text.Enumerate(files[what]) + " " + what
 	}
-	next := l.o.Command("build " + l.pipeline.ID + " --resume")
+	next := l.opts.Command("build " + l.pipeline.ID + " --resume")
 	text := strings.Join(texts, "; ") + ", while the run was under way; nothing more was started; "
 	switch {
 	case edited:
@@ -195,12 +195,12 @@ func (en *ending) describeEdits() string {
 	default:
 		text += fmt.Sprintf("`%s` judges it again", next)
 	}
-	return l.o.Mask(text)
+	return l.opts.Mask(text)
 }
 
 // describeUncertain returns a text that says what the user must resolve. For steps that have
 // happened before, it says when and where.
-func (en *ending) describeUncertain() string {
+func (en *endReasons) describeUncertain() string {
 	var unknown, texts []string
 	for _, name := range en.uncertain {
 		if f := en.loop.session.State().Workstream(name).Error; f != nil && f.Outcome == state.OutcomeHappened {

@@ -19,20 +19,20 @@ import (
 
 // failures describes failed tasks and expressions to the user. It is safe for concurrent use.
 type failures struct {
-	o      Options
+	opts   Options
 	files  *workspace.Workspace
 	finder func() *findings.Finder // finds errors in an output; compiled at the first failure
 }
 
-// ofTask returns the failure of a task, made from the task's result and the end of its
+// taskFailure returns the failure of a task, made from the task's result and the end of its
 // log.
-func (fs *failures) ofTask(owner, gate string, task Task, res Result) *state.Failure {
+func (fs *failures) taskFailure(owner, gate string, task Task, res Result) *state.Failure {
 	f := &state.Failure{Workstream: owner, Gate: gate, Outcome: string(res.Outcome), Log: state.Text(filepath.Base(task.Log))}
-	dir, err := filepath.Rel(fs.o.Workspace, task.Dir)
+	dir, err := filepath.Rel(fs.opts.Workspace, task.Dir)
 	if err != nil {
 		dir = ""
 	}
-	found := fs.finder().Find(logTail(task.Log), fs.o.Workspace, dir)
+	found := fs.finder().Find(logTail(task.Log), fs.opts.Workspace, dir)
 	switch res.Outcome {
 	case Exited:
 		f.ExitCode = res.ExitCode
@@ -57,23 +57,23 @@ func (fs *failures) ofTask(owner, gate string, task Task, res Result) *state.Fai
 		f.Message = state.Text(res.Detail)
 		f.File, f.Line, f.Column = state.Text(task.Declared.File), task.Declared.Line, task.Declared.Column
 	}
-	f.Message = state.Text(shortened(fs.o.Mask(string(f.Message))))
+	f.Message = state.Text(shorten(fs.opts.Mask(string(f.Message))))
 	if len(f.File) > maxMessage { // no path is that long
 		f.File, f.Line, f.Column = "", 0, 0
 	}
 	return f
 }
 
-// ofExpression returns the failure for an expression that could not be evaluated.
-func (fs *failures) ofExpression(owner, gate string, diags hcl.Diagnostics) state.Failure {
+// expressionFailure returns the failure for an expression that could not be evaluated.
+func (fs *failures) expressionFailure(owner, gate string, diags hcl.Diagnostics) state.Failure {
 	f := state.Failure{Workstream: owner, Gate: gate, Outcome: "error"}
 	for _, d := range diags {
 		if d.Severity != hcl.DiagError {
 			continue
 		}
-		f.Message = state.Text(fs.o.Mask(d.Summary + ": " + d.Detail))
+		f.Message = state.Text(fs.opts.Mask(d.Summary + ": " + d.Detail))
 		if d.Subject != nil {
-			f.File, f.Line, f.Column = state.Text(fs.o.Pipeline.Source), d.Subject.Start.Line, d.Subject.Start.Column
+			f.File, f.Line, f.Column = state.Text(fs.opts.Pipeline.Source), d.Subject.Start.Line, d.Subject.Start.Column
 		}
 		break
 	}
@@ -93,23 +93,23 @@ func (fs *failures) missingProgram(task Task, dir string, found findings.Finding
 	}
 	found.File, found.Line = task.Declared.File, task.Declared.Line
 	if strings.Contains(missing.Script, "/") && !filepath.IsAbs(missing.Script) { // a script in the workspace
-		found.File, found.Line = findings.Relative(missing.Script, fs.o.Workspace, dir), missing.Line
+		found.File, found.Line = findings.Relative(missing.Script, fs.opts.Workspace, dir), missing.Line
 	} else if below := found.Line + missing.Line - 1; missing.Line > 0 && below <= task.Declared.Last {
 		found.Line = below
 	}
-	if fs.o.SimilarProgram != nil {
-		if near := fs.o.SimilarProgram(missing.Program, task); near != "" {
+	if fs.opts.SimilarProgram != nil {
+		if near := fs.opts.SimilarProgram(missing.Program, task); near != "" {
 			found.Message += "; did you mean " + near + "?"
 		}
 	}
 	return found
 }
 
-// meantBelow adds a hint to the error for a missing artifact if the file exists below the
+// suggestPath adds a hint to the error for a missing artifact if the file exists below the
 // directory in which the process ran, since patterns are relative to the workspace.
-func (fs *failures) meantBelow(ctx context.Context, task Task, err error) error {
+func (fs *failures) suggestPath(ctx context.Context, task Task, err error) error {
 	var missing *survey.UnmadeError
-	dir, relErr := filepath.Rel(fs.o.Workspace, task.Dir)
+	dir, relErr := filepath.Rel(fs.opts.Workspace, task.Dir)
 	if !errors.As(err, &missing) || relErr != nil || dir == "." {
 		return err
 	}

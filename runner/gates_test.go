@@ -346,7 +346,7 @@ func TestSavedPlanKeepsItsSelection(t *testing.T) {
 	}
 	b.must(state.StatusFailed, func(o *runner.Options) { o.Saved = plan })
 	b.wantRan("A", "B")
-	if _, err := b.build(func(o *runner.Options) { o.Saved = plan }); !errors.Is(err, runner.ErrPlanMoved) {
+	if _, err := b.build(func(o *runner.Options) { o.Saved = plan }); !errors.Is(err, runner.ErrPlanOutdated) {
 		t.Errorf("error %v, want ErrPlanMoved", err)
 	}
 	b.wantRan()

@@ -20,16 +20,16 @@ const hookTimeout = time.Minute
 // of the run. After a signal, RunHooks returns an *InterruptedError.
 func RunHooks(ctx context.Context, o Options) error {
 	o = o.withDefaults()
-	w, done, err := o.files()
+	w, done, err := o.workspaceFiles()
 	if err != nil {
 		return err
 	}
 	defer done()
 	l := newLoop(ctx, o, w)
-	defer l.hurry()
+	defer l.cancelGrace()
 	l.planner = plan.New(l.pipeline, l.session.State(), l.facts, "", &plan.Chosen{})
-	l.over = true
-	l.reportEnded("", l.session.Orphans())
+	l.concluding = true
+	l.recordEndedProcesses("", l.session.Orphans())
 	l.runHooks()
 	switch {
 	case l.recorder.Err() != nil:
@@ -78,10 +78,10 @@ func (l *loop) runHooks() {
 		case n > len(hooks):
 			problem = "the pipeline does not have it any more"
 		default:
-			problem = shortened(l.o.Mask(l.runHook(hooks[n-1], n)))
+			problem = shorten(l.opts.Mask(l.runHook(hooks[n-1], n)))
 		}
 		if problem != "" {
-			l.warn(fmt.Sprintf("the %s hook failed: %s", event, problem))
+			l.warnUser(fmt.Sprintf("the %s hook failed: %s", event, problem))
 		}
 		l.recorder.Add(nil, state.HookEnded{Event: due.Event, Hook: n, Error: state.Text(problem)})
 		l.recorder.Drain()
@@ -93,24 +93,24 @@ func (l *loop) runHooks() {
 func (l *loop) runHook(h *pipeline.Hook, n int) (problem string) {
 	inv, diags := h.Invocation(l.planner.Results(true, 0))
 	if diags.HasErrors() {
-		return string(l.failures.ofExpression("", "", diags).Message)
+		return string(l.failures.expressionFailure("", "", diags).Message)
 	}
-	task := l.task(fmt.Sprintf("hook.%s.%d", h.Event, n), l.session.State().Resumes+1, inv)
+	task := l.newTask(fmt.Sprintf("hook.%s.%d", h.Event, n), l.session.State().Resumes+1, inv)
 	task.Timeout = cmp.Or(h.Timeout, hookTimeout)
 	task.Env["RUNNER_STATUS"] = string(h.Event)
 	ended := false
-	l.spawn(task.ID, gateSlot, func(within context.Context) func() {
-		res, err := l.execute(within, task, &began{})
+	l.spawnWork(task.ID, gateSlot, func(within context.Context) func() {
+		res, err := l.execute(within, task, &startSink{})
 		return func() {
 			ended = true
 			switch {
 			case err != nil:
 				problem = err.Error()
 			case !res.Succeeded():
-				problem = string(l.failures.ofTask("", "", task, res).Message)
+				problem = string(l.failures.taskFailure("", "", task, res).Message)
 			}
 		}
 	})
-	l.cycle(func() bool { return ended })
+	l.runUntil(func() bool { return ended })
 	return problem
 }

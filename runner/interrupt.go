@@ -13,26 +13,26 @@ import (
 func (l *loop) interrupt(name string) {
 	if l.cause.signal == "" {
 		l.cause.signal = name
-		l.halt(stopSignal)
+		l.stopNewWork(stopSignal)
 		return
 	}
 	l.atOnce = true
-	l.hurry()
-	if c, ok := l.o.Executor.(io.Closer); ok {
+	l.cancelGrace()
+	if c, ok := l.opts.Executor.(io.Closer); ok {
 		if err := c.Close(); err != nil {
-			l.warn(fmt.Sprintf("what runs could not be ended: %v", err))
+			l.warnUser(fmt.Sprintf("what runs could not be ended: %v", err))
 		}
 	}
 }
 
-// stopped stops the run at once, since the caller cancelled it. If signals caused that, they
+// handleCancel stops the run at once, since the caller cancelled it. If signals caused that, they
 // may not have been received yet: stopped handles them first, so that they are recorded by
 // their names.
-func (l *loop) stopped() {
-	l.stop = nil
+func (l *loop) handleCancel() {
+	l.cancelled = nil
 	for waiting := true; waiting; {
 		select {
-		case name := <-l.o.Interrupts:
+		case name := <-l.opts.Interrupts:
 			l.interrupt(name)
 		default:
 			waiting = false
@@ -44,30 +44,30 @@ func (l *loop) stopped() {
 	l.interrupt("SIGTERM")
 }
 
-// untilSignal does work whose duration depends on the size of the files, while nothing runs.
-// A signal cancels the work, and untilSignal returns record.ErrGivenUp. The work may use the
+// runUntilSignal does work whose duration depends on the size of the files, while nothing runs.
+// A signal cancels the work, and runUntilSignal returns record.ErrGivenUp. The work may use the
 // session, since the loop does nothing else until the work has ended.
-func (l *loop) untilSignal(work func(ctx context.Context) error) error {
+func (l *loop) runUntilSignal(work func(ctx context.Context) error) error {
 	ctx, cancel := context.WithCancel(l.ctx)
 	defer cancel()
 	ended := make(chan error, 1)
 	go func() { ended <- work(ctx) }()
 	var names []string
-	stop := l.stop
+	stop := l.cancelled
 	for {
 		select {
 		case err := <-ended:
 			for _, name := range names {
 				l.interrupt(name)
 			}
-			if stop == nil && l.stop != nil {
-				l.stopped()
+			if stop == nil && l.cancelled != nil {
+				l.handleCancel()
 			}
 			if err != nil && ctx.Err() != nil {
 				return fmt.Errorf("%w: %w", record.ErrGivenUp, err)
 			}
 			return err
-		case name := <-l.o.Interrupts:
+		case name := <-l.opts.Interrupts:
 			names = append(names, name)
 			cancel()
 		case <-stop:
@@ -80,16 +80,16 @@ func (l *loop) untilSignal(work func(ctx context.Context) error) error {
 // decideUnwritten asks the user what to do about a failure. Meanwhile it handles the reports
 // of other goroutines. If it can't ask, the configuration decides.
 func (l *loop) decideUnwritten(problem string) record.OnFailure {
-	if l.o.Asker == nil || l.prompting() { // of two prompts at once, each could read the answer to the other
-		return l.o.OnCheckpointError
+	if l.opts.Asker == nil || l.prompting() { // of two prompts at once, each could read the answer to the other
+		return l.opts.OnCheckpointError
 	}
 	ctx, cancel := context.WithCancel(l.ctx)
 	defer cancel()
 	answers := make(chan record.OnFailure, 1)
 	go func() {
-		decision, failed := l.o.Asker.Unwritten(ctx, problem)
+		decision, failed := l.opts.Asker.Unwritten(ctx, problem)
 		if failed != nil {
-			decision = l.o.OnCheckpointError
+			decision = l.opts.OnCheckpointError
 		}
 		answers <- decision
 	}()
@@ -99,13 +99,13 @@ func (l *loop) decideUnwritten(problem string) record.OnFailure {
 			return decision
 		case f := <-l.events:
 			f()
-		case name := <-l.o.Interrupts:
+		case name := <-l.opts.Interrupts:
 			l.interrupt(name)
 			cancel()
 			<-answers
 			return record.Pause
-		case <-l.stop:
-			l.stopped()
+		case <-l.cancelled:
+			l.handleCancel()
 			cancel()
 			<-answers
 			return record.Pause
@@ -113,26 +113,26 @@ func (l *loop) decideUnwritten(problem string) record.OnFailure {
 	}
 }
 
-// pauseFor waits, and reports whether the whole time has passed. It returns early if running
+// waitFor waits, and reports whether the whole time has passed. It returns early if running
 // tasks are cancelled. It handles the reports of other goroutines, so that a timeout of the
 // session ends the wait.
-func (l *loop) pauseFor(d time.Duration) bool {
+func (l *loop) waitFor(d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
-	for !l.cut() || l.over {
+	for !l.tasksCancelled() || l.concluding {
 		select {
 		case <-timer.C:
 			return true
 		case f := <-l.events:
 			f()
-		case name := <-l.o.Interrupts:
+		case name := <-l.opts.Interrupts:
 			l.interrupt(name)
-			if l.over {
+			if l.concluding {
 				return false
 			}
-		case <-l.stop:
-			l.stopped()
-			if l.over {
+		case <-l.cancelled:
+			l.handleCancel()
+			if l.concluding {
 				return false
 			}
 		}

@@ -18,9 +18,9 @@ type gateRun struct {
 	*pipeline.Gate
 	loop *loop
 
-	verdict state.Verdict // the verdict to record, bound to the files and values that are judged
-	again   bool          // the files changed while they were judged, and are judged a second time
-	then    func(passed bool)
+	verdict   state.Verdict // the verdict to record, bound to the files and values that are judged
+	secondTry bool          // the files changed while they were judged, and are judged a second time
+	onEnd     func(passed bool)
 }
 
 // judgeAll judges gates in their order, and calls then with whether all of them passed. It
@@ -38,47 +38,47 @@ func (l *loop) judgeAll(gates []*pipeline.Gate, then func(passed bool)) {
 			return
 		}
 		g := &gateRun{Gate: gates[i], loop: l}
-		g.then = func(ok bool) {
+		g.onEnd = func(ok bool) {
 			passed = passed && ok
-			if !ok && !l.o.KeepGoing {
+			if !ok && !l.opts.KeepGoing {
 				then(false)
 				return
 			}
 			next(i + 1)
 		}
-		g.judge()
+		g.surveyAndJudge()
 	}
 	next(0)
 }
 
-// judge reads the files that a gate judges, and then judges the gate. The verdict is bound to
+// surveyAndJudge reads the files that a gate judges, and then judges the gate. The verdict is bound to
 // these files.
-func (g *gateRun) judge() {
-	g.survey(func(err error) { g.judged(err) })
+func (g *gateRun) surveyAndJudge() {
+	g.surveyFiles(func(err error) { g.handleSurvey(err) })
 }
 
-// judged continues with a gate after its files were read. err says why they could not be.
-func (g *gateRun) judged(err error) {
+// handleSurvey continues with a gate after its files were read. err says why they could not be.
+func (g *gateRun) handleSurvey(err error) {
 	switch {
-	case g.loop.cut():
-		g.then(false)
+	case g.loop.tasksCancelled():
+		g.onEnd(false)
 	case err != nil:
-		g.unjudgeable(state.Failure{Outcome: "error", Message: state.Text(g.loop.o.Mask(err.Error()))})
+		g.failUnjudged(state.Failure{Outcome: "error", Message: state.Text(g.loop.opts.Mask(err.Error()))})
 	default:
-		g.surveyed()
+		g.decide()
 	}
 }
 
-// survey reads the files that a gate judges.
-func (g *gateRun) survey(then func(error)) {
+// surveyFiles reads the files that a gate judges.
+func (g *gateRun) surveyFiles(then func(error)) {
 	l := g.loop
 	l.slots.Urgent(func() {
-		if l.cut() {
+		if l.tasksCancelled() {
 			then(nil)
 			return
 		}
 		found := plan.NewFacts(l.session.State())
-		l.spawn("survey "+g.Label(), gateSlot, func(within context.Context) func() {
+		l.spawnWork("survey "+g.Label(), gateSlot, func(within context.Context) func() {
 			err := l.surveyor.Gate(within, found, g.Gate)
 			return func() {
 				if err == nil {
@@ -90,94 +90,94 @@ func (g *gateRun) survey(then func(error)) {
 	})
 }
 
-// surveyed decides about a gate whose files have been read, and judges it if its verdict
+// decide decides about a gate whose files have been read, and judges it if its verdict
 // can't be reused.
-func (g *gateRun) surveyed() {
+func (g *gateRun) decide() {
 	l := g.loop
 	step, diags := l.planner.Gate(g.Gate)
 	if diags.HasErrors() {
-		g.unjudgeable(l.failures.ofExpression("", "", diags))
+		g.failUnjudged(l.failures.expressionFailure("", "", diags))
 		return
 	}
 	switch step.Decision {
 	case plan.Reuse:
-		l.recordedFiles.pass(g.Label(), l.facts.Judging[g.Label()].Files)
-		g.reviewOr()
+		l.recordedFiles.setJudged(g.Label(), l.facts.Judging[g.Label()].Files)
+		g.awaitReview()
 		return
 	case plan.Skipped:
-		l.recorder.Add(func() { g.then(true) }, state.GateSkipped{Gate: g.Label(), Reason: step.Reason})
+		l.recorder.Add(func() { g.onEnd(true) }, state.GateSkipped{Gate: g.Label(), Reason: step.Reason})
 		return
 	case plan.Run, plan.Rerun, plan.Cached, plan.Judge:
-		if !g.asLeft() {
-			g.then(false)
+		if !g.checkJudgedFiles() {
+			g.onEnd(false)
 			return
 		}
 	case plan.Depends, plan.Blocked, plan.Uncertain:
-		g.then(false)
+		g.onEnd(false)
 		return
 	}
 	g.verdict, diags = l.planner.Verdict(g.Gate)
 	if diags.HasErrors() {
-		g.unjudgeable(l.failures.ofExpression("", "", diags))
+		g.failUnjudged(l.failures.expressionFailure("", "", diags))
 		return
 	}
-	l.phase.enter()
+	l.phase.recordStarted()
 	if step.Decision == plan.Judge && l.session.State().Gate(g.Label()).Status == state.Passed { // the reason arose during the run, so the plan did not record it
 		l.recorder.Add(nil, state.GateVoided{Gate: g.Label(), Reason: step.Reason})
 	}
 	if g.Workstream != nil && l.planner.ExclusionReason(g.Workstream) != "" { // the plan would have left the gate out, had it known the reason
 		l.cause.excluded = true
-		g.then(false)
+		g.onEnd(false)
 		return
 	}
 	switch g.Kind {
 	case pipeline.GateCommand:
-		g.byCommand()
+		g.judgeByCommand()
 	case pipeline.GateCondition:
-		g.byCondition()
+		g.judgeByCondition()
 	case pipeline.GateMetric:
-		g.byMetric()
+		g.judgeByMetric()
 	case pipeline.GateApproval:
-		g.ask()
+		g.askApproval()
 	}
 }
 
-// byCommand runs the gate's process, and checks afterwards that the judged files have
+// judgeByCommand runs the gate's process, and checks afterwards that the judged files have
 // not changed. If they have, it judges once more.
-func (g *gateRun) byCommand() {
+func (g *gateRun) judgeByCommand() {
 	l := g.loop
 	inv, diags := g.Invocation(l.planner.Results(true, 0))
 	if diags.HasErrors() {
-		g.unjudgeable(l.failures.ofExpression("", "", diags))
+		g.failUnjudged(l.failures.expressionFailure("", "", diags))
 		return
 	}
 	attempt := l.session.State().Gate(g.Label()).Attempts + 1
-	task := g.task(attempt, inv)
+	task := g.newTask(attempt, inv)
 	l.recorder.Add(nil, state.GateStarted{Gate: g.Label(), Attempt: attempt})
 	after := plan.NewFacts(l.session.State())
-	l.spawn(task.ID, gateSlot, func(within context.Context) func() {
-		res, err := l.execute(within, task, &began{})
+	l.spawnWork(task.ID, gateSlot, func(within context.Context) func() {
+		res, err := l.execute(within, task, &startSink{})
 		if err == nil && res.Succeeded() {
 			err = l.surveyor.Gate(within, after, g.Gate)
 		}
 		return func() {
-			l.reportLeftovers(ownerOf(g.Gate), res.Leftovers)
+			l.recordLeftovers(ownerOf(g.Gate), res.Leftovers)
 			took := res.Ended.Sub(res.Started)
 			switch {
 			case res.Outcome == Cancelled || errors.Is(err, context.Canceled):
-				l.recorder.Add(func() { g.then(false) }, state.GateVoided{Gate: g.Label(), Reason: "it was interrupted"})
+				l.recorder.Add(func() { g.onEnd(false) }, state.GateVoided{Gate: g.Label(), Reason: "it was interrupted"})
 			case err != nil:
-				g.fail(nil, took, state.Failure{Outcome: "error", Message: state.Text(err.Error())})
+				g.recordFailure(nil, took, state.Failure{Outcome: "error", Message: state.Text(err.Error())})
 			case !res.Succeeded():
-				g.fail(nil, took, *l.failures.ofTask("", "", task, res))
+				g.recordFailure(nil, took, *l.failures.taskFailure("", "", task, res))
 			case l.planner.UnchangedWhileJudged(g.Gate, g.verdict, after):
-				g.pass(nil, took)
-			case !g.again:
-				g.again = true
+				g.recordPass(nil, took)
+			case !g.secondTry:
+				g.secondTry = true
 				l.facts.MergeJudged(g.Gate, after)
-				g.takeMended(func(err error) { g.judged(err) })
+				g.recordRepairs(func(err error) { g.handleSurvey(err) })
 			default:
-				g.fail(nil, took, state.Failure{
+				g.recordFailure(nil, took, state.Failure{
 					Outcome: "result", Message: "what it judges changed while it was judged, twice",
 				})
 			}
@@ -185,71 +185,71 @@ func (g *gateRun) byCommand() {
 	})
 }
 
-func (g *gateRun) byCondition() {
+func (g *gateRun) judgeByCondition() {
 	l := g.loop
-	began := l.o.Now()
+	began := l.opts.Now()
 	ok, message, diags := g.Condition(l.planner.Results(true, 0))
 	switch {
 	case diags.HasErrors():
-		g.unjudgeable(l.failures.ofExpression("", "", diags))
+		g.failUnjudged(l.failures.expressionFailure("", "", diags))
 	case ok:
-		g.pass(nil, l.o.Now().Sub(began))
+		g.recordPass(nil, l.opts.Now().Sub(began))
 	default:
-		g.fail(nil, l.o.Now().Sub(began), g.inPipeline("condition", message))
+		g.recordFailure(nil, l.opts.Now().Sub(began), g.pipelineFailure("condition", message))
 	}
 }
 
-func (g *gateRun) byMetric() {
+func (g *gateRun) judgeByMetric() {
 	l := g.loop
 	m, ok := plan.MetricOf(l.session.State(), l.pipeline, g.Metric.Name)
 	if !ok {
-		g.fail(nil, 0, g.inPipeline("metric", fmt.Sprintf("no workstream reported the metric %s", g.Metric.Name)))
+		g.recordFailure(nil, 0, g.pipelineFailure("metric", fmt.Sprintf("no workstream reported the metric %s", g.Metric.Name)))
 		return
 	}
 	base, hasBase := l.session.State().Baseline[g.Metric.Name]
 	if problem := plan.CheckMetric(*g.Metric, m.Value, base.Value, hasBase); problem != "" {
-		g.fail(m.Value, 0, g.inPipeline("metric", problem))
+		g.recordFailure(m.Value, 0, g.pipelineFailure("metric", problem))
 		return
 	}
-	g.pass(m.Value, 0)
+	g.recordPass(m.Value, 0)
 }
 
-// inPipeline returns a failure that points to the gate's lines in the pipeline.
-func (g *gateRun) inPipeline(outcome, message string) state.Failure {
+// pipelineFailure returns a failure that points to the gate's lines in the pipeline.
+func (g *gateRun) pipelineFailure(outcome, message string) state.Failure {
 	l := g.loop
 	return state.Failure{
-		Outcome: outcome, Message: state.Text(l.o.Mask(message)),
-		File: state.Text(findings.Relative(l.pipeline.Source, l.o.Workspace, "")), Line: g.Range.Start.Line,
+		Outcome: outcome, Message: state.Text(l.opts.Mask(message)),
+		File: state.Text(findings.Relative(l.pipeline.Source, l.opts.Workspace, "")), Line: g.Range.Start.Line,
 	}
 }
 
-// pass records that a gate has passed, and waits for a review if one is required.
-func (g *gateRun) pass(value any, took time.Duration) {
+// recordPass records that a gate has passed, and waits for a review if one is required.
+func (g *gateRun) recordPass(value any, took time.Duration) {
 	l := g.loop
-	l.recordedFiles.pass(g.Label(), l.facts.Judging[g.Label()].Files)
+	l.recordedFiles.setJudged(g.Label(), l.facts.Judging[g.Label()].Files)
 	l.recorder.Add(nil, state.GatePassed{Verdict: g.verdict, Value: value, DurationMS: took.Milliseconds(), Review: g.mustReview()})
-	l.checkpoint(state.TriggerGatePassed, g.Label())
-	g.reviewOr()
+	l.addCheckpoint(state.TriggerGatePassed, g.Label())
+	g.awaitReview()
 }
 
 // mustReview reports whether the session stops for review after the gate. It does if the gate
 // or an option says so, unless the user has already reviewed the same files.
 func (g *gateRun) mustReview() bool {
-	return (g.Pause || g.loop.o.PauseAtGates) && g.loop.session.State().Gate(g.Label()).Reviewed != g.verdict.Judged
+	return (g.Pause || g.loop.opts.PauseAtGates) && g.loop.session.State().Gate(g.Label()).Reviewed != g.verdict.Judged
 }
 
-// fail records that a gate has failed.
-func (g *gateRun) fail(value any, took time.Duration, f state.Failure) {
+// recordFailure records that a gate has failed.
+func (g *gateRun) recordFailure(value any, took time.Duration, f state.Failure) {
 	f.Workstream, f.Gate = ownerOf(g.Gate), g.Label()
-	g.loop.recorder.Add(func() { g.then(false) }, state.GateFailed{Verdict: g.verdict, Value: value, DurationMS: took.Milliseconds(), Error: f})
-	g.loop.fail(f)
+	g.loop.recorder.Add(func() { g.onEnd(false) }, state.GateFailed{Verdict: g.verdict, Value: value, DurationMS: took.Milliseconds(), Error: f})
+	g.loop.addFailure(f)
 }
 
-// unjudgeable fails a gate that could not be judged at all.
-func (g *gateRun) unjudgeable(f state.Failure) {
-	g.loop.phase.enter()
+// failUnjudged fails a gate that could not be judged at all.
+func (g *gateRun) failUnjudged(f state.Failure) {
+	g.loop.phase.recordStarted()
 	g.verdict = state.Verdict{Gate: g.Label()}
-	g.fail(nil, 0, f)
+	g.recordFailure(nil, 0, f)
 }
 
 // ownerOf returns the name that the PRD document gives as the workstream of a gate's error:
@@ -261,8 +261,8 @@ func ownerOf(g *pipeline.Gate) string {
 	return g.Phase.Name
 }
 
-func (g *gateRun) task(attempt int, inv pipeline.Invocation) Task {
-	t := g.loop.task(ownerOf(g.Gate)+"."+g.Name, attempt, inv)
+func (g *gateRun) newTask(attempt int, inv pipeline.Invocation) Task {
+	t := g.loop.newTask(ownerOf(g.Gate)+"."+g.Name, attempt, inv)
 	t.Timeout = g.Timeout
 	t.Env["RUNNER_PHASE"] = g.Phase.Name
 	t.Env["RUNNER_GATE"] = g.Name
@@ -272,30 +272,30 @@ func (g *gateRun) task(attempt int, inv pipeline.Invocation) Task {
 	return t
 }
 
-// asLeft reports whether the files that a gate is about to judge are as workstreams left them
+// checkJudgedFiles reports whether the files that a gate is about to judge are as workstreams left them
 // and as other gates judged them. If not, it stops the run. It forgets the gate's own earlier
 // verdict.
-func (g *gateRun) asLeft() bool {
+func (g *gateRun) checkJudgedFiles() bool {
 	l := g.loop
-	l.recordedFiles.void(g.Label())
+	l.recordedFiles.forgetJudged(g.Label())
 	judging := l.facts.Judging[g.Label()]
-	return !l.stopFor(l.recordedFiles.among(judging.Patterns, judging.Files, nil))
+	return !l.stopForEdits(l.recordedFiles.editsAmong(judging.Patterns, judging.Files, nil))
 }
 
-// takeMended records artifacts of a workstream that were edited while the workstream's own
+// recordRepairs records artifacts of a workstream that were edited while the workstream's own
 // gate was judging them or asking about them. The gate judges the edited files, so they do
 // not count as edits of work that is done.
-func (g *gateRun) takeMended(then func(error)) {
+func (g *gateRun) recordRepairs(then func(error)) {
 	l := g.loop
 	if g.Workstream == nil {
 		then(nil)
 		return
 	}
-	ws, now := g.Workstream, byPathOf(l.facts.Judging[g.Label()].Files)
+	ws, now := g.Workstream, indexByPath(l.facts.Judging[g.Label()].Files)
 	artifacts := slices.Clone(l.session.State().Workstream(ws.Name).Artifacts)
 	var mended []state.Artifact
 	for i, a := range artifacts {
-		e, differs := l.recordedFiles.differs(string(a.Path), now[string(a.Path)])
+		e, differs := l.recordedFiles.compareFile(string(a.Path), now[string(a.Path)])
 		if differs && e.gate == "" && e.maker == ws.Name && now[string(a.Path)] != nil {
 			artifacts[i] = *now[string(a.Path)]
 			artifacts[i].LeftOut = a.LeftOut
@@ -306,11 +306,11 @@ func (g *gateRun) takeMended(then func(error)) {
 		then(nil)
 		return
 	}
-	l.spawn("survey "+ws.Name, gateSlot, func(within context.Context) func() {
-		err := hold(within, l.files, mended)
+	l.spawnWork("survey "+ws.Name, gateSlot, func(within context.Context) func() {
+		err := keepBytes(within, l.files, mended)
 		return func() {
-			if err == nil && !l.cut() {
-				l.recordEdited(ws, artifacts, pathsOf(mended))
+			if err == nil && !l.tasksCancelled() {
+				l.recordArtifacts(ws, artifacts, pathsOf(mended))
 			}
 			then(err)
 		}

@@ -12,19 +12,19 @@ import (
 
 // attemptFailed ends a failed attempt. It records the artifacts of other workstreams as the attempt
 // left them, so that the next attempt starts from these files, also in another run.
-func (n *node) attemptFailed(r performed) {
+func (n *node) attemptFailed(r attemptResult) {
 	l := n.loop
-	shared := n.shared()
+	shared := n.foreignArtifacts()
 	switch {
 	case len(shared) == 0:
-		n.left = nil
-	case r.unstarted: // the task was not executed, so it left no files
-		n.left = n.leftBefore()
+		n.leftFiles = nil
+	case r.notExecuted: // the task was not executed, so it left no files
+		n.leftFiles = n.recordedLeftFiles()
 	default:
-		l.spawn("look at what is left by "+n.ws.Name, workstreamSlot, func(context.Context) func() {
+		l.spawnWork("look at what is left by "+n.ws.Name, workstreamSlot, func(context.Context) func() {
 			left, err := l.surveyor.KeepLeft(l.grace, shared)
 			return func() {
-				n.left = n.recordableLeft(left, err)
+				n.leftFiles = n.recordableLeftFiles(left, err)
 				n.retryOrFail(*r.failure, r.result)
 			}
 		})
@@ -33,8 +33,8 @@ func (n *node) attemptFailed(r performed) {
 	n.retryOrFail(*r.failure, r.result)
 }
 
-// shared returns the recorded artifacts of other workstreams that a workstream may write.
-func (n *node) shared() []state.Artifact {
+// foreignArtifacts returns the recorded artifacts of other workstreams that a workstream may write.
+func (n *node) foreignArtifacts() []state.Artifact {
 	l := n.loop
 	patterns := l.surveyor.Extend(n.ws.ArtifactPatterns)
 	if len(patterns) == 0 {
@@ -53,21 +53,21 @@ func (n *node) shared() []state.Artifact {
 	return state.SortByPath(all)
 }
 
-// recordableLeft returns the files to record as left by an attempt. If they could not be
+// recordableLeftFiles returns the files to record as left by an attempt. If they could not be
 // read, or do not fit in a line of the journal, it returns those of the attempt before.
-func (n *node) recordableLeft(left []state.Artifact, err error) []state.Artifact {
+func (n *node) recordableLeftFiles(left []state.Artifact, err error) []state.Artifact {
 	if err == nil {
 		err = journal.Recordable(state.WorkstreamFailed{Workstream: n.ws.Name, Left: left})
 	}
 	if err == nil {
 		return left
 	}
-	n.loop.warn(fmt.Sprintf("a resume does not start from what attempt %d of %s left: %s", n.attempt, n.ws.Name, n.loop.o.Mask(err.Error())))
-	return n.leftBefore()
+	n.loop.warnUser(fmt.Sprintf("a resume does not start from what attempt %d of %s left: %s", n.attempt, n.ws.Name, n.loop.opts.Mask(err.Error())))
+	return n.recordedLeftFiles()
 }
 
-// leftBefore returns the files that are recorded as left by the last failed attempt.
-func (n *node) leftBefore() []state.Artifact {
+// recordedLeftFiles returns the files that are recorded as left by the last failed attempt.
+func (n *node) recordedLeftFiles() []state.Artifact {
 	if rec := n.loop.session.State().Workstream(n.ws.Name); rec.Left != nil {
 		return rec.Left.Files
 	}

@@ -33,7 +33,7 @@ const inboxInterval = 100 * time.Millisecond
 // runs a phase, node a workstream of it, gateRun judges a gate, question asks the user, and
 // ending says why the run ends. Each reaches the loop by its field loop.
 type loop struct {
-	o        Options
+	opts     Options
 	pipeline *pipeline.Pipeline
 	session  *checkpoint.Session
 	files    *workspace.Workspace
@@ -43,32 +43,32 @@ type loop struct {
 	surveyor *survey.Surveyor
 	git      *state.Git // the branch and commit for the next checkpoints
 
-	slots    *schedule.Scheduler  // starts work
-	asked    map[string]*question // by the label of the gate
-	recorder *record.Recorder     // makes events durable
-	events   chan func()          // reports of other goroutines
+	slots         *schedule.Scheduler  // starts work
+	openQuestions map[string]*question // by the label of the gate
+	recorder      *record.Recorder     // makes events durable
+	events        chan func()          // reports of other goroutines
 
 	phase         *phaseRun
 	recordedFiles *recordedFiles
 	captures      captures
 	overwriting   overwriting
 	failures      failures
-	cause         ending
+	cause         endReasons
 
-	ctx   context.Context    // parent of the tasks' contexts; tasks are cancelled through slots, never through ctx
-	grace context.Context    // for recording tasks that have ended; cancelled when the run must end at once
-	hurry context.CancelFunc // cancels grace
-	stop  <-chan struct{}    // closed when the caller cancels the run
+	ctx         context.Context    // parent of the tasks' contexts; tasks are cancelled through slots, never through ctx
+	grace       context.Context    // for recording tasks that have ended; cancelled when the run must end at once
+	cancelGrace context.CancelFunc // cancels grace
+	cancelled   <-chan struct{}    // closed when the caller cancels the run
 
-	beganAt     time.Time
-	activeSince time.Time // when the session was started or resumed
-	status      stopReason
-	atOnce      bool            // a second signal came: tasks get no grace
-	dirty       bool            // something ran, so the plan may be out of date
-	through     bool            // the last phase has ended
-	over        bool            // the end of the run is being recorded
-	inboxBad    bool            // the user was told that the inbox cannot be read
-	toldLinks   map[string]bool // links out of the workspace about which the user was told
+	beganAt      time.Time
+	activeSince  time.Time // when the session was started or resumed
+	status       stopReason
+	atOnce       bool            // a second signal came: tasks get no grace
+	planOutdated bool            // something ran, so the plan may be out of date
+	allPhasesRan bool            // the last phase has ended
+	concluding   bool            // the end of the run is being recorded
+	warnedInbox  bool            // the user was told that the inbox cannot be read
+	warnedLinks  map[string]bool // links out of the workspace about which the user was told
 }
 
 // stopReason is the reason for which the loop starts nothing new. A greater value is a
@@ -84,16 +84,16 @@ const (
 	stopBroken             // the journal can no longer be written; running tasks are cancelled
 )
 
-// cut reports whether running tasks are cancelled, so that their results do not count.
-func (l *loop) cut() bool { return l.status >= stopTimeout }
+// tasksCancelled reports whether running tasks are cancelled, so that their results do not count.
+func (l *loop) tasksCancelled() bool { return l.status >= stopTimeout }
 
-// cycle handles events until finished reports true, or until only questions without a
+// runUntil handles events until finished reports true, or until only questions without a
 // prompt are left.
-func (l *loop) cycle(finished func() bool) {
+func (l *loop) runUntil(finished func() bool) {
 	inbox := time.NewTicker(inboxInterval)
 	defer inbox.Stop()
 	for l.advance(finished) && (!l.recorder.WriteDocument() || l.advance(finished)) {
-		l.await(inbox.C)
+		l.handleNextEvent(inbox.C)
 	}
 }
 
@@ -101,15 +101,15 @@ func (l *loop) cycle(finished func() bool) {
 // false when the cycle is over.
 func (l *loop) advance(finished func() bool) bool {
 	l.schedule()
-	if !l.recorder.Waiting() && (finished() || l.idle()) || l.recorder.Err() != nil && !l.slots.Busy() {
+	if !l.recorder.Waiting() && (finished() || l.isIdle()) || l.recorder.Err() != nil && !l.slots.Busy() {
 		return false
 	}
 	l.recorder.Commit()
 	return true
 }
 
-// await blocks until the next event, and handles it.
-func (l *loop) await(inbox <-chan time.Time) {
+// handleNextEvent blocks until the next event, and handles it.
+func (l *loop) handleNextEvent(inbox <-chan time.Time) {
 	select {
 	case report := <-l.events:
 		report()
@@ -117,39 +117,39 @@ func (l *loop) await(inbox <-chan time.Time) {
 		l.recorder.Acknowledge(ack)
 	case <-l.recorder.Window():
 		l.recorder.Flush()
-	case signal := <-l.o.Interrupts:
+	case signal := <-l.opts.Interrupts:
 		l.interrupt(signal)
 	case <-inbox:
-		l.requests()
-	case <-l.stop:
-		l.stopped()
+		l.handleRequests()
+	case <-l.cancelled:
+		l.handleCancel()
 	}
 }
 
-// idle reports whether no work runs or waits for a slot, and no prompt is open.
-func (l *loop) idle() bool { return l.slots.Idle() && !l.prompting() }
+// isIdle reports whether no work runs or waits for a slot, and no prompt is open.
+func (l *loop) isIdle() bool { return l.slots.Idle() && !l.prompting() }
 
 // schedule starts queued work while there are slots and the run is not stopped. Starting
 // work may stop the run: then schedule drops the queued jobs. When running tasks are
 // cancelled, it calls all urgent functions, so that they end their workstream or gate.
 func (l *loop) schedule() {
-	l.slots.StartUrgent(l.cut)
-	l.slots.Start(func() bool { return l.status == running && l.phase.free() && !l.recorder.Full() })
+	l.slots.StartUrgent(l.tasksCancelled)
+	l.slots.Start(func() bool { return l.status == running && l.phase.hasFreeSlot() && !l.recorder.Full() })
 	if l.status != running {
 		l.slots.Drop()
 	}
 }
 
-// halt has the loop start nothing new. A weaker reason does not replace a stronger one.
-func (l *loop) halt(reason stopReason) {
+// stopNewWork has the loop start nothing new. A weaker reason does not replace a stronger one.
+func (l *loop) stopNewWork(reason stopReason) {
 	if reason <= l.status {
 		return
 	}
 	l.status = reason
-	for _, q := range l.asked {
+	for _, q := range l.openQuestions {
 		q.endPrompt() // the question stays open
 	}
-	if l.cut() {
+	if l.tasksCancelled() {
 		l.slots.Cancel()
 	}
 	l.slots.CallOff()
@@ -164,17 +164,17 @@ const (
 	workstreamSlot slot = true
 )
 
-// spawn runs work in a goroutine that holds a slot. The goroutine that owns the loop then
+// spawnWork runs work in a goroutine that holds a slot. The goroutine that owns the loop then
 // frees the slot and calls the function that work returned. The context of work is
 // cancelled when work has ended.
-func (l *loop) spawn(id string, s slot, work func(within context.Context) func()) {
+func (l *loop) spawnWork(id string, s slot, work func(within context.Context) func()) {
 	within, cancel := context.WithCancel(l.ctx)
 	phase := l.phase
 	if s == workstreamSlot {
 		phase.busySlots++
 	}
 	l.slots.Take(id, cancel)
-	if l.cut() && !l.over {
+	if l.tasksCancelled() && !l.concluding {
 		cancel() // tasks are being cancelled
 	}
 	go func() {
@@ -186,27 +186,27 @@ func (l *loop) spawn(id string, s slot, work func(within context.Context) func()
 				phase.busySlots--
 			}
 			then()
-			l.tellLinks()
+			l.warnLinksOut()
 		}
 	}()
 }
 
-// tellLinks warns once of each link that leads out of the workspace.
-func (l *loop) tellLinks() {
-	if found := l.surveyor.LinksOut(l.toldLinks); len(found) > 0 {
-		l.warn(plan.DescribeLinksOut(found))
+// warnLinksOut warns once of each link that leads out of the workspace.
+func (l *loop) warnLinksOut() {
+	if found := l.surveyor.LinksOut(l.warnedLinks); len(found) > 0 {
+		l.warnUser(plan.DescribeLinksOut(found))
 	}
 }
 
-func (l *loop) warn(message string) {
-	for _, v := range l.o.Views {
-		v.Warn(l.o.Mask(message))
+func (l *loop) warnUser(message string) {
+	for _, v := range l.opts.Views {
+		v.Warn(l.opts.Mask(message))
 	}
 }
 
-// show passes a durable commit to the views.
-func (l *loop) show(c state.Commit) {
-	for _, v := range l.o.Views {
+// showCommit passes a durable commit to the views.
+func (l *loop) showCommit(c state.Commit) {
+	for _, v := range l.opts.Views {
 		v.Commit(c)
 	}
 }

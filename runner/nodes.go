@@ -14,71 +14,71 @@ import (
 	"prdrunner/runner/schedule"
 )
 
-// node is a workstream of the current phase during a run. It ends once, through loop.end:
+// node is a workstream of the current phase during a run. It ends once, through finish:
 // complete, skipped, failed, blocked or left for the next run.
 type node struct {
-	loop       *loop
-	ws         *pipeline.Workstream
-	waiting    int     // how many upstream workstreams of the phase are not ok
-	dependents []*node // of the same phase
+	loop            *loop
+	ws              *pipeline.Workstream
+	pendingUpstream int     // how many upstream workstreams of the phase are not ok
+	dependents      []*node // of the same phase
 
 	readyAt time.Time  // when its last upstream workstream became ok
 	step    *plan.Step // the decision about it; after its end nil, except for a skipped workstream
 	attempt int
 	digest  state.Digest
 
-	tries  int              // attempts in this run that have ended
-	pauses backoff.BackOff  // yields the pauses between its attempts
-	left   []state.Artifact // artifacts of other workstreams as the last attempt left them, until they are on record
-	looked bool             // partial work was checked for and taken back, which only its first attempt in a run does
+	attemptsEnded    int              // attempts in this run that have ended
+	pauses           backoff.BackOff  // yields the pauses between its attempts
+	leftFiles        []state.Artifact // artifacts of other workstreams as the last attempt left them, until they are on record
+	partialTakenBack bool             // partial work was checked for and taken back, which only its first attempt in a run does
 
 	ended bool
 	done  bool // complete or skipped: its dependents may start
 }
 
-// queue queues a workstream whose upstream is complete or skipped. A workstream that the
+// enqueue queues a workstream whose upstream is complete or skipped. A workstream that the
 // plan reuses ends at once while nothing has run; any other takes a slot, since its files
 // must be read again.
-func (n *node) queue() {
+func (n *node) enqueue() {
 	l := n.loop
-	if step, ok := l.planner.Step(n.ws.Name); ok && !l.dirty && step.Decision == plan.Reuse && len(step.Restores) == 0 {
-		l.phase.done(n.ws, false)
-		n.end(true)
+	if step, ok := l.planner.Step(n.ws.Name); ok && !l.planOutdated && step.Decision == plan.Reuse && len(step.Restores) == 0 {
+		l.phase.finishWorkstream(n.ws, false)
+		n.finish(true)
 		return
 	}
-	n.readyAt = l.o.Now()
-	l.slots.Add(n.job(n.consider))
+	n.readyAt = l.opts.Now()
+	l.slots.Add(n.newJob(n.surveyAndDecide))
 }
 
-// job returns a job that starts a workstream, or leaves it for the next run if it is
+// newJob returns a job that starts a workstream, or leaves it for the next run if it is
 // dropped.
-func (n *node) job(start func()) schedule.Job {
-	return schedule.Job{Start: start, Drop: func() { n.end(false) }}
+func (n *node) newJob(start func()) schedule.Job {
+	return schedule.Job{Start: start, Drop: func() { n.finish(false) }}
 }
 
-// end ends a workstream for this run. If it is ok, dependents that wait for no other
+// finish ends a workstream for this run. If it is ok, dependents that wait for no other
 // workstream become ready; otherwise all its dependents are blocked.
-func (n *node) end(ok bool) {
+func (n *node) finish(ok bool) {
 	if n.ended {
 		return
 	}
 	n.ended, n.done = true, ok
-	n.forget()
-	n.loop.phase.openNodes--
+	n.freeMemory()
+	n.loop.phase.unfinishedNodes--
 	for _, d := range n.dependents {
 		if !ok {
-			d.block(n.ws.Name)
+			d.finishBlocked(n.ws.Name)
 			continue
 		}
-		if d.waiting--; d.waiting == 0 && !d.ended {
-			d.queue()
+		if d.pendingUpstream--; d.pendingUpstream == 0 && !d.ended {
+			d.enqueue()
 		}
 	}
 }
 
-// forget frees memory that an ended workstream no longer needs, since a run may have very
+// freeMemory frees memory that an ended workstream no longer needs, since a run may have very
 // many workstreams.
-func (n *node) forget() {
+func (n *node) freeMemory() {
 	if !n.skipped() {
 		n.step = nil
 	}
@@ -87,26 +87,26 @@ func (n *node) forget() {
 
 func (n *node) skipped() bool { return n.step != nil && n.step.Decision == plan.Skipped }
 
-// block ends a workstream that can't run because an upstream workstream is not ok, and all
+// finishBlocked ends a workstream that can't run because an upstream workstream is not ok, and all
 // that depend on it.
-func (n *node) block(on string) {
+func (n *node) finishBlocked(on string) {
 	n.loop.planner.SetStep(plan.Step{Kind: plan.WorkstreamStep, Name: n.ws.Name, Decision: plan.Blocked, On: []string{on}})
-	n.end(false)
+	n.finish(false)
 }
 
-// consider reads the files that concern a workstream, if there are any, and then decides
+// surveyAndDecide reads the files that concern a workstream, if there are any, and then decides
 // about it.
-func (n *node) consider() {
+func (n *node) surveyAndDecide() {
 	l := n.loop
 	rec := l.session.State().Workstream(n.ws.Name)
-	overwrites := l.recordedFiles.under(l.surveyor.Extend(n.ws.ArtifactPatterns))
+	overwrites := l.recordedFiles.anyMatch(l.surveyor.Extend(n.ws.ArtifactPatterns))
 	if len(n.ws.Inputs) == 0 && (len(rec.Artifacts) == 0 || rec.Status == state.Pending) && !overwrites {
-		n.decided()
+		n.decide()
 		return
 	}
 	snapshot := *rec
 	found := plan.NewFacts(l.session.State())
-	l.spawn("survey "+n.ws.Name, workstreamSlot, func(within context.Context) func() {
+	l.spawnWork("survey "+n.ws.Name, workstreamSlot, func(within context.Context) func() {
 		err := l.surveyor.Workstream(within, found, n.ws, &snapshot)
 		if err == nil && overwrites {
 			err = l.surveyor.GatherUnder(within, found, n.ws)
@@ -114,19 +114,19 @@ func (n *node) consider() {
 		return func() {
 			switch {
 			case l.status != running: // only its files were read, so there is nothing to record
-				n.end(false)
+				n.finish(false)
 			case err != nil:
-				n.fail(state.Failure{Workstream: n.ws.Name, Outcome: "error", Message: state.Text(err.Error())})
+				n.recordFailure(state.Failure{Workstream: n.ws.Name, Outcome: "error", Message: state.Text(err.Error())})
 			default:
 				l.facts.Merge(found)
-				n.decided()
+				n.decide()
 			}
 		}
 	})
 }
 
-// decided asks the planner for a decision about a workstream, and carries it out.
-func (n *node) decided() {
+// decide asks the planner for a decision about a workstream, and carries it out.
+func (n *node) decide() {
 	l := n.loop
 	enabled, diags := n.ws.Enabled(l.planner.Results(n.ws.NeedsResults(), 0))
 	var e plan.When
@@ -134,28 +134,28 @@ func (n *node) decided() {
 	step, diags := l.planner.Workstream(n.ws, e)
 	n.step = &step
 	if diags = append(e.Diags, diags...); diags.HasErrors() {
-		n.unevaluated(diags)
+		n.finishUnevaluated(diags)
 		return
 	}
 	switch n.step.Decision {
 	case plan.Skipped:
-		n.skip()
+		n.recordSkip()
 	case plan.Reuse, plan.Judge:
-		n.keep()
+		n.continueDone()
 	case plan.Run, plan.Rerun, plan.Cached:
-		if lost := slices.Concat(l.overwriting.unkept(plan.EditedArtifacts(l.facts.Conflicts[n.ws.Name])), l.overwriting.unkeptPartial(n.ws.Name)); len(lost) > 0 {
+		if lost := slices.Concat(l.overwriting.unkeptConflicts(plan.EditedArtifacts(l.facts.Conflicts[n.ws.Name])), l.overwriting.unkeptPartial(n.ws.Name)); len(lost) > 0 {
 			err := &ConflictError{Conflicts: lost, Rerun: true}
-			n.fail(state.Failure{Workstream: n.ws.Name, Outcome: "conflict", Message: state.Text(err.Error())})
+			n.recordFailure(state.Failure{Workstream: n.ws.Name, Outcome: "conflict", Message: state.Text(err.Error())})
 			return
 		}
-		if l.stopFor(n.editsBefore()) {
-			n.end(false)
+		if l.stopForEdits(n.editsBefore()) {
+			n.finish(false)
 			return
 		}
-		l.phase.enter()
+		l.phase.recordStarted()
 		n.startAttempt()
 	case plan.Uncertain:
-		l.phase.enter()
+		l.phase.recordStarted()
 		if rec := l.session.State().Workstream(n.ws.Name); rec.Status != state.Uncertain {
 			e := state.WorkstreamUncertain{Workstream: n.ws.Name, Error: state.Failure{
 				Workstream: n.ws.Name, Outcome: "unknown", Message: n.step.Reason,
@@ -171,137 +171,137 @@ func (n *node) decided() {
 		n.resolveUncertain()
 	case plan.Blocked, plan.Depends:
 		l.cause.excluded = l.cause.excluded || l.planner.ExclusionReason(n.ws) != ""
-		n.end(false)
+		n.finish(false)
 	}
 }
 
-// unevaluated ends a workstream with an expression that can't be evaluated. A completed
+// finishUnevaluated ends a workstream with an expression that can't be evaluated. A completed
 // workstream stays complete if the expression only says whether it is enabled, and an
 // uncertain one stays uncertain.
-func (n *node) unevaluated(diags hcl.Diagnostics) {
+func (n *node) finishUnevaluated(diags hcl.Diagnostics) {
 	l := n.loop
-	f := l.failures.ofExpression(n.ws.Name, "", diags)
+	f := l.failures.expressionFailure(n.ws.Name, "", diags)
 	rec := l.session.State().Workstream(n.ws.Name)
 	switch {
 	case n.step.Decision == plan.Blocked: // the selection leaves it out
 		l.cause.excluded = l.cause.excluded || l.planner.ExclusionReason(n.ws) != ""
-		n.end(false)
+		n.finish(false)
 	case rec.Status == state.Uncertain:
-		l.warn(n.ws.Name + ": " + string(f.Message))
+		l.warnUser(n.ws.Name + ": " + string(f.Message))
 		n.leaveUncertain()
 	case n.step.Decision == plan.Run && rec.Done():
-		l.fail(f)
-		n.end(false)
+		l.addFailure(f)
+		n.finish(false)
 	default:
-		n.fail(f)
+		n.recordFailure(f)
 	}
 }
 
-func (n *node) skip() {
+func (n *node) recordSkip() {
 	l := n.loop
 	if rec := l.session.State().Workstream(n.ws.Name); !rec.AllSkipped() {
-		l.phase.enter()
-		l.recordedFiles.release(rec)
+		l.phase.recordStarted()
+		l.recordedFiles.forgetArtifacts(rec)
 		l.recorder.Add(nil, state.WorkstreamSkipped{Workstream: n.ws.Name, Reason: n.step.Reason})
 	}
-	l.phase.done(n.ws, false)
-	l.recorder.Add(func() { n.end(true) })
+	l.phase.finishWorkstream(n.ws, false)
+	l.recorder.Add(func() { n.finish(true) })
 }
 
-// keep continues with a workstream that is done: it restores artifacts, records edits, and
+// continueDone continues with a workstream that is done: it restores artifacts, records edits, and
 // has the gates judged that need a verdict.
-func (n *node) keep() {
+func (n *node) continueDone() {
 	l := n.loop
 	rec := l.session.State().Workstream(n.ws.Name)
 	switch changed := l.facts.Conflicts[n.ws.Name]; {
 	case len(n.step.Restores) > 0:
-		n.restoreThen(n.keep)
+		n.restoreThen(n.continueDone)
 		return
 	case len(l.planner.UndecidedConflicts(*n.step)) > 0: // the edit was made after the plan, so no decision about it exists
-		l.stopFor(conflicting(n.ws.Name, plan.EditedArtifacts(changed)))
-		n.end(false)
+		l.stopForEdits(conflictEdits(n.ws.Name, plan.EditedArtifacts(changed)))
+		n.finish(false)
 		return
 	case len(changed) > 0:
-		n.takeEdits(changed)
+		n.recordEdits(changed)
 		return
 	case len(n.ws.Artifacts) > 0 && len(rec.Artifacts)+len(rec.Edited) == 0 && !rec.Imported:
-		n.adopt() // the user or the verify command said that it happened, so its artifacts are not on record
+		n.adoptArtifacts() // the user or the verify command said that it happened, so its artifacts are not on record
 		return
 	}
-	n.judge()
+	n.judgeGates()
 }
 
-// takeEdits keeps the bytes of edited artifacts and records them as the workstream's
+// recordEdits keeps the bytes of edited artifacts and records them as the workstream's
 // artifacts.
-func (n *node) takeEdits(changed []plan.Conflict) {
+func (n *node) recordEdits(changed []plan.Conflict) {
 	l := n.loop
-	current, partial := l.facts.Current[n.ws.Name], recordedOf(l.facts.Partial[n.ws.Name])
-	l.spawn("survey "+n.ws.Name, workstreamSlot, func(within context.Context) func() {
-		err := hold(within, l.files, current)
+	current, partial := l.facts.Current[n.ws.Name], recordedArtifacts(l.facts.Partial[n.ws.Name])
+	l.spawnWork("survey "+n.ws.Name, workstreamSlot, func(within context.Context) func() {
+		err := keepBytes(within, l.files, current)
 		return func() {
 			switch {
-			case l.cut():
-				n.end(false)
+			case l.tasksCancelled():
+				n.finish(false)
 				return
 			case err != nil:
-				n.fail(state.Failure{Workstream: n.ws.Name, Outcome: "result", Message: state.Text(err.Error())})
+				n.recordFailure(state.Failure{Workstream: n.ws.Name, Outcome: "result", Message: state.Text(err.Error())})
 				return
 			}
 			paths := make([]state.Text, len(changed))
 			for i, c := range changed {
 				paths[i] = state.Text(c.Path)
 			}
-			l.phase.enter()
-			l.recordEdited(n.ws, state.SortByPath(slices.Concat(current, partial)), paths)
-			n.judge()
+			l.phase.recordStarted()
+			l.recordArtifacts(n.ws, state.SortByPath(slices.Concat(current, partial)), paths)
+			n.judgeGates()
 		}
 	})
 }
 
-// recordEdited records artifacts as they are now.
-func (l *loop) recordEdited(ws *pipeline.Workstream, artifacts []state.Artifact, edited []state.Text) {
-	l.recordedFiles.make(ws, l.surveyor.Extend(ws.ArtifactPatterns), artifacts)
+// recordArtifacts records artifacts as they are now.
+func (l *loop) recordArtifacts(ws *pipeline.Workstream, artifacts []state.Artifact, edited []state.Text) {
+	l.recordedFiles.setArtifacts(ws, l.surveyor.Extend(ws.ArtifactPatterns), artifacts)
 	l.recorder.Add(nil, state.WorkstreamEdited{Workstream: ws.Name, Artifacts: artifacts, Edited: edited})
 	delete(l.facts.Conflicts, ws.Name)
 }
 
-// adopt records the artifacts of a workstream whose work is done and whose artifacts are
+// adoptArtifacts records the artifacts of a workstream whose work is done and whose artifacts are
 // not on record.
-func (n *node) adopt() {
+func (n *node) adoptArtifacts() {
 	l := n.loop
-	l.spawn("survey "+n.ws.Name, workstreamSlot, func(within context.Context) func() {
+	l.spawnWork("survey "+n.ws.Name, workstreamSlot, func(within context.Context) func() {
 		artifacts, _, err := l.surveyor.KeepArtifacts(within, n.ws)
 		return func() {
 			switch {
-			case l.cut():
-				n.end(false)
+			case l.tasksCancelled():
+				n.finish(false)
 			case err != nil:
-				n.fail(state.Failure{Workstream: n.ws.Name, Outcome: "result", Message: state.Text(l.o.Mask(err.Error()))})
+				n.recordFailure(state.Failure{Workstream: n.ws.Name, Outcome: "result", Message: state.Text(l.opts.Mask(err.Error()))})
 			default:
-				l.phase.enter()
-				l.recordEdited(n.ws, artifacts, nil)
-				n.judge()
+				l.phase.recordStarted()
+				l.recordArtifacts(n.ws, artifacts, nil)
+				n.judgeGates()
 			}
 		}
 	})
 }
 
-// judge judges the gates of a workstream whose work is done, and completes it.
-func (n *node) judge() {
+// judgeGates judges the gates of a workstream whose work is done, and completes it.
+func (n *node) judgeGates() {
 	l := n.loop
 	l.planner.SetDecision(n.ws.Name, plan.Judge)
 	l.judgeAll(n.ws.Gates, func(passed bool) {
 		if !passed {
-			n.end(false)
+			n.finish(false)
 			return
 		}
 		if rec := l.session.State().Workstream(n.ws.Name); rec.Status == state.Completed {
 			l.planner.SetDecision(n.ws.Name, plan.Reuse)
-			l.phase.done(n.ws, false)
-			l.recorder.Add(func() { n.end(true) }) // once the verdicts are durable
+			l.phase.finishWorkstream(n.ws, false)
+			l.recorder.Add(func() { n.finish(true) }) // once the verdicts are durable
 			return
 		}
-		l.phase.enter()
+		l.phase.recordStarted()
 		n.complete(state.WorkstreamCompleted{Workstream: n.ws.Name})
 	})
 }
@@ -312,44 +312,44 @@ func (n *node) complete(e state.WorkstreamCompleted) {
 	l := n.loop
 	l.planner.SetDecision(n.ws.Name, plan.Reuse)
 	l.recorder.Add(nil, e)
-	l.captures.takeAtBoundary(func() {
-		l.checkpoint(state.TriggerWorkstreamComplete, "")
-		l.phase.done(n.ws, true)
+	l.captures.captureAtBoundary(func() {
+		l.addCheckpoint(state.TriggerWorkstreamComplete, "")
+		l.phase.finishWorkstream(n.ws, true)
 	})
-	l.recorder.Add(func() { n.end(true) })
+	l.recorder.Add(func() { n.finish(true) })
 }
 
-// fail ends a workstream with a failure. A once step whose work is done becomes
+// recordFailure ends a workstream with a failure. A once step whose work is done becomes
 // uncertain instead: a failed workstream would run again, and only the user may decide
 // that for a once step.
-func (n *node) fail(f state.Failure) {
+func (n *node) recordFailure(f state.Failure) {
 	l := n.loop
-	l.phase.enter()
+	l.phase.recordStarted()
 	if n.ws.Effect == pipeline.Once && l.session.State().Workstream(n.ws.Name).Done() {
 		l.recorder.Add(nil, state.WorkstreamUncertain{Workstream: n.ws.Name, Error: f})
 		n.leaveUncertain()
 		return
 	}
-	l.recorder.Add(func() { n.end(false) }, state.WorkstreamFailed{Workstream: n.ws.Name, Error: f, Left: n.left})
-	l.fail(f)
+	l.recorder.Add(func() { n.finish(false) }, state.WorkstreamFailed{Workstream: n.ws.Name, Error: f, Left: n.leftFiles})
+	l.addFailure(f)
 }
 
 // interrupt leaves a workstream for the next run.
 func (n *node) interrupt() {
-	n.loop.recorder.Add(func() { n.end(false) }, state.WorkstreamInterrupted{Workstream: n.ws.Name, Attempt: n.attempt})
+	n.loop.recorder.Add(func() { n.finish(false) }, state.WorkstreamInterrupted{Workstream: n.ws.Name, Attempt: n.attempt})
 }
 
-// fail records a failure for the end of the run, and has nothing new start unless the run
+// addFailure records a failure for the end of the run, and has nothing new start unless the run
 // keeps going.
-func (l *loop) fail(f state.Failure) {
+func (l *loop) addFailure(f state.Failure) {
 	l.cause.failures = append(l.cause.failures, f)
-	if !l.o.KeepGoing {
-		l.halt(stopFailure)
+	if !l.opts.KeepGoing {
+		l.stopNewWork(stopFailure)
 	}
 }
 
-// recordedOf returns the artifacts as they are on record.
-func recordedOf(partial []plan.PartialArtifact) []state.Artifact {
+// recordedArtifacts returns the artifacts as they are on record.
+func recordedArtifacts(partial []plan.PartialArtifact) []state.Artifact {
 	all := make([]state.Artifact, len(partial))
 	for i, a := range partial {
 		all[i] = a.Artifact

@@ -12,9 +12,9 @@ const maxTail = 256 << 10
 // as its log.
 const maxMessage = 2000
 
-// shortened returns a text of at most maxMessage bytes. A text that was longer ends with an
+// shorten returns a text of at most maxMessage bytes. A text that was longer ends with an
 // ellipsis.
-func shortened(s string) string {
+func shorten(s string) string {
 	if len(s) <= maxMessage {
 		return s
 	}

@@ -17,7 +17,7 @@ func TestShortened(t *testing.T) {
 		"x" + fits:                "x" + fits[:maxMessage-4] + "…",
 		fits[:1998] + "\xff\xffx": fits[:1996] + "…",
 	} {
-		if got := shortened(in); got != want || len(got) > maxMessage {
+		if got := shorten(in); got != want || len(got) > maxMessage {
 			t.Errorf("%d bytes became %d, ending with %q", len(in), len(got), got[max(0, len(got)-8):])
 		}
 	}

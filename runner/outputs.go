@@ -82,12 +82,12 @@ func parseOutputs(text string) (outputs, error) {
 			if err != nil {
 				return outputs{}, err
 			}
-			if err := out.set(line[:here], value); err != nil {
+			if err := out.setValue(line[:here], value); err != nil {
 				return outputs{}, fmt.Errorf("line %d of RUNNER_OUTPUT: %w", i+1, err)
 			}
 			i = end
 		case eq >= 0:
-			if err := out.set(line[:eq], line[eq+1:]); err != nil {
+			if err := out.setValue(line[:eq], line[eq+1:]); err != nil {
 				return outputs{}, fmt.Errorf("line %d of RUNNER_OUTPUT: %w", i+1, err)
 			}
 		default:
@@ -109,7 +109,7 @@ func readBlock(lines []string, start int, mark string) (end int, value string, e
 	return 0, "", fmt.Errorf("line %d of RUNNER_OUTPUT begins a block that no line %q ends", start+1, mark)
 }
 
-func (o *outputs) set(name, value string) error {
+func (o *outputs) setValue(name, value string) error {
 	metric, isMetric := strings.CutPrefix(name, "metric.")
 	switch {
 	case isMetric && validName(metric):

@@ -17,21 +17,21 @@ import (
 type overwriting struct {
 	loop *loop
 
-	edits   []string          // edited artifacts that are to be restored or made again
-	partial []string          // files that are taken for partial work
-	kept    map[string]string // digests of these files that a checkpoint holds, by path: they may be overwritten
-	in      string            // the id of that checkpoint
+	edits        []string          // edited artifacts that are to be restored or made again
+	partial      []string          // files that are taken for partial work
+	kept         map[string]string // digests of these files that a checkpoint holds, by path: they may be overwritten
+	checkpointID string            // the id of that checkpoint
 }
 
-// keep makes a checkpoint of the files that are about to be overwritten although
+// keepFiles makes a checkpoint of the files that are about to be overwritten although
 // the user may have edited them. Nothing runs yet. An edit that is made later is in no
 // checkpoint, and is not overwritten. keep returns the durable commits, which the
 // views get after Begin.
-func (ow *overwriting) keep(plan *plan.Plan) ([]state.Commit, error) {
+func (ow *overwriting) keepFiles(plan *plan.Plan) ([]state.Commit, error) {
 	l := ow.loop
 	ow.edits, ow.partial = ow.editedArtifacts(), ow.partialWork()
 	paths := ow.edits
-	if l.o.Store.Captures() { // without captures, partial work is taken back without a checkpoint
+	if l.opts.Store.Captures() { // without captures, partial work is taken back without a checkpoint
 		paths = slices.Concat(ow.edits, ow.partial)
 		slices.Sort(paths)
 		paths = slices.Compact(paths)
@@ -84,8 +84,8 @@ func (ow *overwriting) keepPaths(paths []string) (lost []string, err error) {
 	err = l.recorder.WriteRequired(record.Part{
 		Problem: text.Enumerate(paths) + " could not be kept before it is overwritten", Done: "kept",
 		Try: func() error {
-			return l.untilSignal(func(ctx context.Context) (err error) {
-				ow.in, ow.kept, err = l.session.KeepOverwritten(ctx, l.files, l.captures.scope(), paths)
+			return l.runUntilSignal(func(ctx context.Context) (err error) {
+				ow.checkpointID, ow.kept, err = l.session.KeepOverwritten(ctx, l.files, l.captures.capturePatterns(), paths)
 				return err
 			})
 		},
@@ -102,7 +102,7 @@ func (ow *overwriting) keepPaths(paths []string) (lost []string, err error) {
 // editedArtifacts returns the sorted paths of edited artifacts, if the decision is to restore
 // them or make them again.
 func (ow *overwriting) editedArtifacts() []string {
-	if ow.loop.o.OnConflict != plan.ConflictRestore {
+	if ow.loop.opts.OnConflict != plan.ConflictRestore {
 		return nil
 	}
 	var paths []string
@@ -115,25 +115,25 @@ func (ow *overwriting) editedArtifacts() []string {
 	return slices.Compact(paths)
 }
 
-// tell tells the user which checkpoint holds the files that are overwritten.
-func (ow *overwriting) tell() {
+// warnOverwritten tells the user which checkpoint holds the files that are overwritten.
+func (ow *overwriting) warnOverwritten() {
 	l := ow.loop
 	back := func() string {
-		return l.o.Command("checkpoint rollback " + l.pipeline.ID + " " + ow.in + " --files-only")
+		return l.opts.Command("checkpoint rollback " + l.pipeline.ID + " " + ow.checkpointID + " --files-only")
 	}
 	if len(ow.edits) > 0 {
-		l.warn(fmt.Sprintf("the edit of %s is in a checkpoint before it is overwritten; `%s` brings it back, with the files as they were then",
+		l.warnUser(fmt.Sprintf("the edit of %s is in a checkpoint before it is overwritten; `%s` brings it back, with the files as they were then",
 			text.Enumerate(ow.edits), back()))
 	}
 	if len(ow.partial) == 0 {
 		return
 	}
 	what := text.Enumerate(ow.partial) + " is taken for partial work of what did not complete"
-	if ow.in == "" {
-		l.warn(what + "; how it was found is in no checkpoint, since they are switched off")
+	if ow.checkpointID == "" {
+		l.warnUser(what + "; how it was found is in no checkpoint, since they are switched off")
 		return
 	}
-	l.warn(fmt.Sprintf("%s; how it was found is in a checkpoint, and `%s` brings that back, with the files as they were then", what, back()))
+	l.warnUser(fmt.Sprintf("%s; how it was found is in a checkpoint, and `%s` brings that back, with the files as they were then", what, back()))
 }
 
 // UnkeptError lists artifacts that were or may have been edited and that no checkpoint can
@@ -152,23 +152,23 @@ func (ow *overwriting) isKept(path, digest string) bool {
 	return digest != "" && ow.kept[path] == digest
 }
 
-// unkept returns the conflicts whose edits could not be restored if they were overwritten.
-func (ow *overwriting) unkept(conflicts []plan.Conflict) []plan.Conflict {
+// unkeptConflicts returns the conflicts whose edits could not be restored if they were overwritten.
+func (ow *overwriting) unkeptConflicts(conflicts []plan.Conflict) []plan.Conflict {
 	return slices.DeleteFunc(slices.Clone(conflicts), func(c plan.Conflict) bool {
-		return ow.isKept(string(c.Path), c.Found) || ow.isMade(string(c.Path), c.Found)
+		return ow.isKept(string(c.Path), c.Found) || ow.isRecorded(string(c.Path), c.Found)
 	})
 }
 
-// isMade reports whether the file at a path is as a workstream has recorded it last. Another
+// isRecorded reports whether the file at a path is as a workstream has recorded it last. Another
 // workstream than its former owner may have made it, so it is not an edit of the user.
-func (ow *overwriting) isMade(path, digest string) bool {
-	m, ok := ow.loop.recordedFiles.made.at(path)
+func (ow *overwriting) isRecorded(path, digest string) bool {
+	m, ok := ow.loop.recordedFiles.made.lookup(path)
 	return ok && digest != "" && m.file.Digest == digest
 }
 
-// conflictEnded reports whether edited artifacts were restored, and no edited artifact is left
+// conflictsResolved reports whether edited artifacts were restored, and no edited artifact is left
 // that a workstream must make again.
-func (ow *overwriting) conflictEnded() bool {
+func (ow *overwriting) conflictsResolved() bool {
 	for _, conflicts := range ow.loop.facts.Conflicts {
 		if len(plan.EditedArtifacts(conflicts)) > 0 {
 			return false
@@ -177,22 +177,22 @@ func (ow *overwriting) conflictEnded() bool {
 	return len(ow.edits) > 0
 }
 
-// endConflict makes the checkpoint of the files after the last edit was restored.
-func (ow *overwriting) endConflict() {
+// checkpointResolved makes the checkpoint of the files after the last edit was restored.
+func (ow *overwriting) checkpointResolved() {
 	l := ow.loop
-	l.captures.take(state.TriggerConflictResolved)
+	l.captures.capture(state.TriggerConflictResolved)
 	if l.files.CommitsToBranch() {
 		l.readGit()
 	}
-	l.checkpoint(state.TriggerConflictResolved, "")
+	l.addCheckpoint(state.TriggerConflictResolved, "")
 }
 
-// takesBack reports whether a run takes back partial work with the given digest, "" for a
+// mayTakeBack reports whether a run takes back partial work with the given digest, "" for a
 // missing file. The file must be recorded as left by an attempt, or be in the checkpoint that
 // the run made before anything started. An edit that came later is in neither.
-func (ow *overwriting) takesBack(path, digest string) bool {
+func (ow *overwriting) mayTakeBack(path, digest string) bool {
 	l := ow.loop
-	kept := digest == "" || l.surveyor.Partial.LeftByFailure(path, digest) || ow.isKept(path, digest) || !l.o.Store.Captures()
+	kept := digest == "" || l.surveyor.Partial.LeftByFailure(path, digest) || ow.isKept(path, digest) || !l.opts.Store.Captures()
 	return kept && l.surveyor.Partial.Includes(path, digest)
 }
 
@@ -216,7 +216,7 @@ func (ow *overwriting) partialWork() []string {
 func (ow *overwriting) unkeptPartial(name string) []plan.Conflict {
 	var unkept []plan.Conflict
 	for _, a := range ow.loop.facts.Partial[name] {
-		if !ow.takesBack(string(a.Path), a.Found) && !ow.isMade(string(a.Path), a.Found) {
+		if !ow.mayTakeBack(string(a.Path), a.Found) && !ow.isRecorded(string(a.Path), a.Found) {
 			unkept = append(unkept, plan.Conflict{Path: a.Path, Workstream: name, Recorded: a.Digest, Found: a.Found})
 		}
 	}

@@ -13,49 +13,51 @@ import (
 
 // phaseRun is the phase that is being run.
 type phaseRun struct {
-	loop        *loop
-	phase       *pipeline.Phase
-	openNodes   int          // nodes that have not ended
-	busySlots   int          // slots in use by its workstreams
-	entered     bool         // the phase was recorded as started in this run
-	passed      bool         // it was completed in this run
-	leftInBatch map[int]int  // by batch: workstreams that are not complete
-	ranInBatch  map[int]bool // by batch: whether one was completed in this run
+	loop            *loop
+	phase           *pipeline.Phase
+	unfinishedNodes int          // nodes that have not ended
+	busySlots       int          // slots in use by its workstreams
+	entered         bool         // the phase was recorded as started in this run
+	passed          bool         // it was completed in this run
+	openInBatch     map[int]int  // by batch: workstreams that are not complete
+	ranInBatch      map[int]bool // by batch: whether one was completed in this run
 }
 
-// free reports whether the phase's own limit lets another workstream start.
-func (p *phaseRun) free() bool { return p.phase.MaxParallel == 0 || p.busySlots < p.phase.MaxParallel }
+// hasFreeSlot reports whether the phase's own limit lets another workstream start.
+func (p *phaseRun) hasFreeSlot() bool {
+	return p.phase.MaxParallel == 0 || p.busySlots < p.phase.MaxParallel
+}
 
 // runPhase runs a phase. It reports whether the phase is complete or skipped.
 func (l *loop) runPhase(phase *pipeline.Phase) bool {
-	l.phase = &phaseRun{loop: l, phase: phase, leftInBatch: make(map[int]int), ranInBatch: make(map[int]bool)}
+	l.phase = &phaseRun{loop: l, phase: phase, openInBatch: make(map[int]int), ranInBatch: make(map[int]bool)}
 	return l.phase.run()
 }
 
 // run runs the workstreams of the phase and then its own gates.
 func (p *phaseRun) run() bool {
 	l, phase := p.loop, p.phase
-	began := l.o.Now()
+	began := l.opts.Now()
 	enabled, diags := phase.Enabled(l.planner.Results(true, 0))
 	switch {
 	case diags.HasErrors():
-		p.unevaluated(diags)
+		p.failUnevaluated(diags)
 		return false
 	case !enabled && l.planner.LeavesUntouched(phase):
 		l.cause.excluded = true
 		return false
 	case !enabled:
-		p.skip()
+		p.skipAll()
 		return p.recheck()
 	}
 	nodes := p.makeNodes()
-	// roots is called before any node starts, since a node that ends at once makes its
+	// readyNodes is called before any node starts, since a node that ends at once makes its
 	// dependents ready.
-	for _, n := range roots(nodes) {
-		n.queue()
+	for _, n := range readyNodes(nodes) {
+		n.enqueue()
 	}
-	l.cycle(func() bool { return p.openNodes == 0 })
-	if !allOK(nodes) || l.cut() || !p.judge() || !p.recheck() {
+	l.runUntil(func() bool { return p.unfinishedNodes == 0 })
+	if !allDone(nodes) || l.tasksCancelled() || !p.judgeGates() || !p.recheck() {
 		return false
 	}
 	if len(nodes) > 0 && !slices.ContainsFunc(nodes, func(n *node) bool { return !n.skipped() }) {
@@ -64,17 +66,17 @@ func (p *phaseRun) run() bool {
 	}
 	if rec := l.session.State().Phase(phase.Name); rec == nil || rec.Status != state.Completed || p.entered {
 		p.passed = true
-		l.recorder.Add(nil, state.PhaseCompleted{Phase: phase.Name, DurationMS: l.o.Now().Sub(began).Milliseconds()})
+		l.recorder.Add(nil, state.PhaseCompleted{Phase: phase.Name, DurationMS: l.opts.Now().Sub(began).Milliseconds()})
 	}
 	return true
 }
 
-// unevaluated fails a phase whose when can't be evaluated, unless the selection leaves out
+// failUnevaluated fails a phase whose when can't be evaluated, unless the selection leaves out
 // all its workstreams.
-func (p *phaseRun) unevaluated(diags hcl.Diagnostics) {
+func (p *phaseRun) failUnevaluated(diags hcl.Diagnostics) {
 	chosen := func(ws *pipeline.Workstream) bool { return p.loop.planner.ExclusionReason(ws) == "" }
 	if slices.ContainsFunc(p.phase.Workstreams, chosen) {
-		p.loop.fail(p.loop.failures.ofExpression(p.phase.Name, "", diags))
+		p.loop.addFailure(p.loop.failures.expressionFailure(p.phase.Name, "", diags))
 	} else {
 		p.loop.cause.excluded = true
 	}
@@ -88,12 +90,12 @@ func (p *phaseRun) makeNodes() []*node {
 		nodes[i] = &node{loop: p.loop, ws: ws}
 		byName[ws.Name] = nodes[i]
 	}
-	p.openNodes = len(nodes)
+	p.unfinishedNodes = len(nodes)
 	for _, n := range nodes {
-		p.leftInBatch[n.ws.Batch]++
+		p.openInBatch[n.ws.Batch]++
 		for _, name := range n.ws.DependsOn {
 			if up := byName[name]; up != nil {
-				n.waiting++
+				n.pendingUpstream++
 				up.dependents = append(up.dependents, n)
 			}
 		}
@@ -101,18 +103,18 @@ func (p *phaseRun) makeNodes() []*node {
 	return nodes
 }
 
-// roots returns the nodes that wait for no other node.
-func roots(nodes []*node) []*node {
+// readyNodes returns the nodes that wait for no other node.
+func readyNodes(nodes []*node) []*node {
 	var free []*node
 	for _, n := range nodes {
-		if n.waiting == 0 {
+		if n.pendingUpstream == 0 {
 			free = append(free, n)
 		}
 	}
 	return free
 }
 
-func allOK(nodes []*node) bool {
+func allDone(nodes []*node) bool {
 	for _, n := range nodes {
 		if !n.done {
 			return false
@@ -121,7 +123,7 @@ func allOK(nodes []*node) bool {
 	return true
 }
 
-func (p *phaseRun) skip() {
+func (p *phaseRun) skipAll() {
 	for _, ws := range p.phase.Workstreams {
 		p.loop.planner.SetDecision(ws.Name, plan.Skipped)
 	}
@@ -137,35 +139,35 @@ func (p *phaseRun) recordSkipped(reason state.Text) {
 		return
 	}
 	for _, ws := range p.phase.Workstreams {
-		p.loop.recordedFiles.release(st.Workstream(ws.Name))
+		p.loop.recordedFiles.forgetArtifacts(st.Workstream(ws.Name))
 	}
 	p.loop.recorder.Add(nil, state.PhaseSkipped{Phase: p.phase.Name, Reason: reason})
 }
 
-// enter records that the phase has begun, unless this run has recorded that already. From
+// recordStarted records that the phase has begun, unless this run has recorded that already. From
 // then on the plan may be out of date.
-func (p *phaseRun) enter() {
-	p.loop.dirty = true
+func (p *phaseRun) recordStarted() {
+	p.loop.planOutdated = true
 	if !p.entered {
 		p.entered = true
 		p.loop.recorder.Add(nil, state.PhaseStarted{Phase: p.phase.Name})
 	}
 }
 
-// done removes a workstream that is complete or skipped from its batch. When the last
-// workstream is removed and any of them ran, done makes the checkpoint of the batch.
-func (p *phaseRun) done(ws *pipeline.Workstream, ran bool) {
-	p.leftInBatch[ws.Batch]--
+// finishWorkstream removes a workstream that is complete or skipped from its batch. When the last
+// workstream is removed and any of them ran, finishWorkstream makes the checkpoint of the batch.
+func (p *phaseRun) finishWorkstream(ws *pipeline.Workstream, ran bool) {
+	p.openInBatch[ws.Batch]--
 	p.ranInBatch[ws.Batch] = p.ranInBatch[ws.Batch] || ran
-	if p.leftInBatch[ws.Batch] == 0 && p.ranInBatch[ws.Batch] {
-		p.loop.checkpoint(state.TriggerBatchComplete, fmt.Sprintf("batch %d", ws.Batch))
+	if p.openInBatch[ws.Batch] == 0 && p.ranInBatch[ws.Batch] {
+		p.loop.addCheckpoint(state.TriggerBatchComplete, fmt.Sprintf("batch %d", ws.Batch))
 	}
 }
 
-// judge judges the phase's own gates, once its workstreams are done.
-func (p *phaseRun) judge() bool {
+// judgeGates judges the phase's own gates, once its workstreams are done.
+func (p *phaseRun) judgeGates() bool {
 	ended, passed := false, false
 	p.loop.judgeAll(p.phase.Gates, func(ok bool) { ended, passed = true, ok })
-	p.loop.cycle(func() bool { return ended })
-	return ended && passed && !p.loop.cut()
+	p.loop.runUntil(func() bool { return ended })
+	return ended && passed && !p.loop.tasksCancelled()
 }

@@ -17,8 +17,8 @@ func (e *InterruptedError) Error() string {
 	return "interrupted by " + e.Signal + " before anything began"
 }
 
-// interruptible prepares the run. A signal cancels that, which is an *InterruptedError.
-func (l *loop) interruptible(ctx context.Context) (*plan.Plan, error) {
+// prepareInterruptible prepares the run. A signal cancels that, which is an *InterruptedError.
+func (l *loop) prepareInterruptible(ctx context.Context) (*plan.Plan, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var plan *plan.Plan
@@ -31,7 +31,7 @@ func (l *loop) interruptible(ctx context.Context) (*plan.Plan, error) {
 	select {
 	case <-prepared:
 		return plan, err
-	case name := <-l.o.Interrupts:
+	case name := <-l.opts.Interrupts:
 		cancel()
 		<-prepared
 		return nil, &InterruptedError{Signal: name}
@@ -41,31 +41,31 @@ func (l *loop) interruptible(ctx context.Context) (*plan.Plan, error) {
 // prepare gathers the facts, makes the plan, and asks the user about stale documents and
 // conflicts. It changes nothing on disk.
 func (l *loop) prepare(ctx context.Context) (*plan.Plan, error) {
-	if l.o.Saved != nil {
-		l.o.Select, l.o.OnConflict = l.o.Saved.Selection, l.o.Saved.OnConflict
+	if l.opts.Saved != nil {
+		l.opts.Select, l.opts.OnConflict = l.opts.Saved.Selection, l.opts.Saved.OnConflict
 	}
-	st, err := l.o.basis(l.session.State())
+	st, err := l.opts.baseState(l.session.State())
 	if err != nil {
 		return nil, err
 	}
-	c, err := plan.Choose(l.pipeline, st, l.o.Select)
+	c, err := plan.Choose(l.pipeline, st, l.opts.Select)
 	if err != nil {
 		return nil, err
 	}
-	if l.facts.Acts, err = l.o.knownActs(l.session.State()); err != nil {
+	if l.facts.Acts, err = l.opts.knownActs(l.session.State()); err != nil {
 		return nil, err
 	}
-	l.facts.EarlierRuns = l.o.earlierRuns(l.files)
-	if err := l.surveyor.Everything(ctx, l.facts, st, l.o.Git, l.o.OnConflict, l.o.Saved != nil); err != nil {
+	l.facts.EarlierRuns = l.opts.earlierRuns(l.files)
+	if err := l.surveyor.Everything(ctx, l.facts, st, l.opts.Git, l.opts.OnConflict, l.opts.Saved != nil); err != nil {
 		return nil, err
 	}
 	l.git = l.facts.Git
-	plan := l.decideAll(st, c)
+	plan := l.makePlan(st, c)
 	if l.facts.EarlierRuns != nil && !plan.Idle() {
 		l.facts.EarlierRuns() // read them before this run writes to the journal
 	}
-	if l.o.Saved != nil && l.o.Saved.Facts != plan.Facts {
-		return nil, differs(l.o.Saved, plan)
+	if l.opts.Saved != nil && l.opts.Saved.Facts != plan.Facts {
+		return nil, planDifference(l.opts.Saved, plan)
 	}
 	if err := l.acceptStale(ctx, plan); err != nil {
 		return nil, err
@@ -77,20 +77,20 @@ func (l *loop) prepare(ctx context.Context) (*plan.Plan, error) {
 		return nil, err
 	}
 	// With this decision, the facts may describe edited files as they will be restored.
-	if err := l.surveyor.Everything(ctx, l.facts, st, nil, l.o.OnConflict, l.o.Saved != nil); err != nil {
+	if err := l.surveyor.Everything(ctx, l.facts, st, nil, l.opts.OnConflict, l.opts.Saved != nil); err != nil {
 		return nil, err
 	}
-	plan = l.decideAll(st, c)
+	plan = l.makePlan(st, c)
 	if len(plan.Conflicts) > 0 { // a workstream that runs again can't keep its edited artifacts
 		return nil, &ConflictError{Conflicts: plan.Conflicts, Rerun: true}
 	}
 	return plan, nil
 }
 
-// basis returns the state against which a plan is made. The parameter is the state of the
-// current session, nil for none. If the run resumes that session, basis returns its state;
+// baseState returns the state against which a plan is made. The parameter is the state of the
+// current session, nil for none. If the run resumes that session, baseState returns its state;
 // otherwise it returns the records with which a new session begins, nil if there are none.
-func (o Options) basis(st *state.State) (*state.State, error) {
+func (o Options) baseState(st *state.State) (*state.State, error) {
 	switch predecessor := o.predecessor(st); {
 	case o.resumes(st):
 		return st, nil
@@ -119,18 +119,18 @@ func (o Options) predecessor(st *state.State) *state.State {
 	return o.Predecessor
 }
 
-// previous returns the state of the session that the run resumes, nil if the run begins a
+// resumedState returns the state of the session that the run resumes, nil if the run begins a
 // new session.
-func (l *loop) previous() *state.State {
-	if st := l.session.State(); l.o.resumes(st) {
+func (l *loop) resumedState() *state.State {
+	if st := l.session.State(); l.opts.resumes(st) {
 		return st
 	}
 	return nil
 }
 
-func (l *loop) decideAll(st *state.State, c *plan.Chosen) *plan.Plan {
-	l.planner = plan.New(l.pipeline, st, l.facts, l.o.OnConflict, c)
-	return l.planner.Plan(l.o.Now())
+func (l *loop) makePlan(st *state.State, c *plan.Chosen) *plan.Plan {
+	l.planner = plan.New(l.pipeline, st, l.facts, l.opts.OnConflict, c)
+	return l.planner.Plan(l.opts.Now())
 }
 
 // ConflictError lists edited artifacts for which there is no decision, or none that can be
@@ -182,20 +182,20 @@ func undecidedConflicts(p *plan.Plan) *ConflictError {
 func (l *loop) resolveConflicts(ctx context.Context, st *state.State, planned *plan.Plan) error {
 	conflicts := planned.Conflicts
 	l.surveyor.Differences(ctx, st, conflicts)
-	if l.o.OnConflict == plan.ConflictKeep {
+	if l.opts.OnConflict == plan.ConflictKeep {
 		return &ConflictError{Conflicts: conflicts, Rerun: true}
 	}
-	if l.o.OnConflict == plan.ConflictFail || l.o.Asker == nil {
+	if l.opts.OnConflict == plan.ConflictFail || l.opts.Asker == nil {
 		return undecidedConflicts(planned)
 	}
-	choice, err := l.o.Asker.Resolve(ctx, conflicts)
+	choice, err := l.opts.Asker.Resolve(ctx, conflicts)
 	if err != nil {
 		return fmt.Errorf("ask about edited artifacts: %w", err)
 	}
 	if choice != plan.ConflictKeep && choice != plan.ConflictRestore {
 		return undecidedConflicts(planned)
 	}
-	l.o.OnConflict = choice
+	l.opts.OnConflict = choice
 	return nil
 }
 
@@ -213,7 +213,7 @@ func (e *BranchGoneError) Error() string {
 // acceptStale returns nil if the PRD document did not change, or if the option or the user
 // decides to go on with the changed document.
 func (l *loop) acceptStale(ctx context.Context, plan *plan.Plan) error {
-	if len(plan.Stale) == 0 || l.o.OnStale == StaleProceed {
+	if len(plan.Stale) == 0 || l.opts.OnStale == StaleProceed {
 		return nil
 	}
 	for _, s := range plan.Stale {
@@ -222,10 +222,10 @@ func (l *loop) acceptStale(ctx context.Context, plan *plan.Plan) error {
 		}
 	}
 	s := plan.Stale[0]
-	if l.o.OnStale == StaleFail || l.o.Asker == nil {
+	if l.opts.OnStale == StaleFail || l.opts.Asker == nil {
 		return fmt.Errorf("%w: %s", ErrStale, s.Path)
 	}
-	yes, err := l.o.Asker.Confirm(ctx, fmt.Sprintf("The %s %s changed since the session began. Go on with it?", s.What, s.Path))
+	yes, err := l.opts.Asker.Confirm(ctx, fmt.Sprintf("The %s %s changed since the session began. Go on with it?", s.What, s.Path))
 	if err != nil {
 		return fmt.Errorf("ask about the PRD document: %w", err)
 	}
@@ -236,7 +236,7 @@ func (l *loop) acceptStale(ctx context.Context, plan *plan.Plan) error {
 }
 
 // PlanDiffersError says how the arguments of a build differ from those of its saved plan. It
-// is an ErrPlanMoved. Nothing was done.
+// is an ErrPlanOutdated. Nothing was done.
 type PlanDiffersError struct {
 	What    string
 	Resumes bool // the build resumes a session, or begins from a complete one
@@ -244,16 +244,16 @@ type PlanDiffersError struct {
 
 func (e *PlanDiffersError) Error() string { return e.What }
 
-// Unwrap makes it an ErrPlanMoved.
-func (e *PlanDiffersError) Unwrap() error { return ErrPlanMoved }
+// Unwrap makes it an ErrPlanOutdated.
+func (e *PlanDiffersError) Unwrap() error { return ErrPlanOutdated }
 
-// differs returns the error that says why a saved plan is not the current plan.
-func differs(saved, now *plan.Plan) error {
+// planDifference returns the error that says why a saved plan is not the current plan.
+func planDifference(saved, now *plan.Plan) error {
 	switch {
 	case saved.Pipeline != now.Pipeline:
 		return &PlanDiffersError{What: "the plan is of another pipeline: its file was edited, or -f names another one", Resumes: now.Session != ""}
 	case saved.Session == "" && now.Session != "":
 		return &PlanDiffersError{What: "the plan is of a new session from the beginning, and with --resume a build takes over what is done", Resumes: true}
 	}
-	return ErrPlanMoved
+	return ErrPlanOutdated
 }

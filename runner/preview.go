@@ -20,7 +20,7 @@ func Preview(ctx context.Context, o Options, st *state.State) (*plan.Plan, error
 
 // inspect gathers the facts for a plan, and returns the planner.
 func inspect(ctx context.Context, o Options, st *state.State) (*plan.Planner, error) {
-	w, done, err := o.files()
+	w, done, err := o.workspaceFiles()
 	if err != nil {
 		return nil, err
 	}
@@ -29,7 +29,7 @@ func inspect(ctx context.Context, o Options, st *state.State) (*plan.Planner, er
 	if err != nil {
 		return nil, err
 	}
-	if st, err = o.basis(st); err != nil {
+	if st, err = o.baseState(st); err != nil {
 		return nil, err
 	}
 	c, err := plan.Choose(o.Pipeline, st, o.Select)

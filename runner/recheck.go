@@ -15,18 +15,18 @@ import (
 // session is complete. An edit that it finds stops the run and changes nothing else: the
 // resumed run judges the edit, or has the user decide.
 
-// carryOver adds to the recorded files those of verdicts and workstreams that the plan
+// rememberReused adds to the recorded files those of verdicts and workstreams that the plan
 // reuses.
-func (l *loop) carryOver(planned *plan.Plan) {
+func (l *loop) rememberReused(planned *plan.Plan) {
 	st := l.session.State()
 	for _, phase := range planned.Phases {
 		for _, s := range phase.Steps {
 			switch {
 			case s.Kind == plan.GateStep && s.Decision == plan.Reuse:
-				l.recordedFiles.pass(s.Name, l.facts.Judging[s.Name].Files)
+				l.recordedFiles.setJudged(s.Name, l.facts.Judging[s.Name].Files)
 			case s.Kind == plan.WorkstreamStep && st.Workstream(s.Name).Done():
-				l.recordedFiles.add(s.Name, l.surveyor.CurrentArtifacts(st.Workstream(s.Name)))
-				l.recordedFiles.add(s.Name, l.keptEdits(s.Name))
+				l.recordedFiles.addArtifacts(s.Name, l.surveyor.CurrentArtifacts(st.Workstream(s.Name)))
+				l.recordedFiles.addArtifacts(s.Name, l.keptEdits(s.Name))
 			}
 		}
 	}
@@ -38,7 +38,7 @@ func (l *loop) keptEdits(name string) []state.Artifact {
 	if l.planner.ConflictChoice(name) != plan.ConflictKeep {
 		return nil
 	}
-	now := byPathOf(l.facts.Current[name])
+	now := indexByPath(l.facts.Current[name])
 	var kept []state.Artifact
 	for _, c := range plan.EditedArtifacts(l.facts.Conflicts[name]) {
 		if a := now[string(c.Path)]; a != nil {
@@ -54,23 +54,23 @@ func (l *loop) keptEdits(name string) []state.Artifact {
 func (n *node) editsBefore() []edit {
 	l := n.loop
 	inputs := l.facts.Inputs[n.ws.Name]
-	read := l.recordedFiles.among(inputs.Patterns, inputs.Files, func(path string) bool { return l.planner.Makes(n.ws, path) })
+	read := l.recordedFiles.editsAmong(inputs.Patterns, inputs.Files, func(path string) bool { return l.planner.Makes(n.ws, path) })
 	under := l.facts.ArtifactFiles[n.ws.Name]
-	written := l.recordedFiles.among(under.Patterns, under.Files, nil)
+	written := l.recordedFiles.editsAmong(under.Patterns, under.Files, nil)
 	return append(read, slices.DeleteFunc(written, func(e edit) bool { return e.gate == "" && e.maker == n.ws.Name })...)
 }
 
-// stopFor stops the run if there are edits, and reports whether there are. It ignores changes
+// stopForEdits stops the run if there are edits, and reports whether there are. It ignores changes
 // by a workstream that has begun and is not done to its own artifacts.
-func (l *loop) stopFor(edits []edit) bool {
-	edits = slices.DeleteFunc(edits, func(e edit) bool { return l.planner.IsPartialWork(e.path, e.now) })
+func (l *loop) stopForEdits(edits []edit) bool {
+	edits = slices.DeleteFunc(edits, func(e edit) bool { return l.planner.IsPartialWork(e.path, e.digest) })
 	for _, e := range edits {
 		if !slices.Contains(l.cause.edits, e) {
 			l.cause.edits = append(l.cause.edits, e)
 		}
 	}
 	if len(edits) > 0 {
-		l.halt(stopPause)
+		l.stopNewWork(stopPause)
 	}
 	return len(edits) > 0
 }
@@ -83,37 +83,37 @@ func (p *phaseRun) recheck() bool {
 	if phase.Number == len(l.pipeline.Phases) {
 		phases = l.pipeline.Phases
 	}
-	gates, artifacts := l.relied(phases)
+	gates, artifacts := l.reliedFiles(phases)
 	if len(gates)+len(artifacts) == 0 {
 		return true
 	}
 	ended, same := false, false
 	l.slots.Urgent(func() {
 		found := plan.NewFacts(l.session.State())
-		l.spawn("survey "+phase.Name, gateSlot, func(within context.Context) func() {
+		l.spawnWork("survey "+phase.Name, gateSlot, func(within context.Context) func() {
 			now, err := l.surveyor.Again(within, found, gates, artifacts)
 			return func() {
 				ended = true
 				switch {
-				case l.cut():
+				case l.tasksCancelled():
 				case err != nil:
-					l.fail(state.Failure{Workstream: phase.Name, Outcome: "error", Message: state.Text(l.o.Mask(err.Error()))})
+					l.addFailure(state.Failure{Workstream: phase.Name, Outcome: "error", Message: state.Text(l.opts.Mask(err.Error()))})
 				default:
-					same = !l.stopFor(l.recordedFiles.compare(gates, found, artifacts, now))
+					same = !l.stopForEdits(l.recordedFiles.compare(gates, found, artifacts, now))
 				}
 			}
 		})
 	})
-	l.cycle(func() bool { return ended })
+	l.runUntil(func() bool { return ended })
 	return same
 }
 
-// relied returns the passed gates of phases that judge files, and the paths of the recorded
+// reliedFiles returns the passed gates of phases that judge files, and the paths of the recorded
 // artifacts of these phases.
-func (l *loop) relied(phases []*pipeline.Phase) (gates []*pipeline.Gate, artifacts []string) {
+func (l *loop) reliedFiles(phases []*pipeline.Phase) (gates []*pipeline.Gate, artifacts []string) {
 	passed := func(all []*pipeline.Gate) {
 		for _, g := range all {
-			if _, ok := l.recordedFiles.files[g.Label()]; ok && len(plan.JudgedFiles(g)) > 0 {
+			if _, ok := l.recordedFiles.filesByGate[g.Label()]; ok && len(plan.JudgedFiles(g)) > 0 {
 				gates = append(gates, g)
 			}
 		}
@@ -123,7 +123,7 @@ func (l *loop) relied(phases []*pipeline.Phase) (gates []*pipeline.Gate, artifac
 		for _, ws := range phase.Workstreams {
 			passed(ws.Gates)
 			for _, a := range l.session.State().Workstream(ws.Name).Artifacts {
-				if m, ok := l.recordedFiles.made.at(string(a.Path)); ok && m.by == ws.Name {
+				if m, ok := l.recordedFiles.made.lookup(string(a.Path)); ok && m.owner == ws.Name {
 					artifacts = append(artifacts, string(a.Path))
 				}
 			}
@@ -136,21 +136,21 @@ func (l *loop) relied(phases []*pipeline.Phase) (gates []*pipeline.Gate, artifac
 func (s *recordedFiles) compare(gates []*pipeline.Gate, found *plan.Facts, artifacts []string, now map[string]*state.Artifact) []edit {
 	var edits []edit
 	for _, path := range artifacts {
-		if e, differs := s.differs(path, now[path]); differs {
+		if e, differs := s.compareFile(path, now[path]); differs {
 			edits = append(edits, e)
 		}
 	}
 	for _, g := range gates {
-		edits = append(edits, s.since(g.Label(), found.Judging[g.Label()].Files)...)
+		edits = append(edits, s.editsSinceJudged(g.Label(), found.Judging[g.Label()].Files)...)
 	}
 	return edits
 }
 
-// conflicting returns conflicts as edits.
-func conflicting(workstream string, conflicts []plan.Conflict) []edit {
+// conflictEdits returns conflicts as edits.
+func conflictEdits(workstream string, conflicts []plan.Conflict) []edit {
 	edits := make([]edit, len(conflicts))
 	for i, c := range conflicts {
-		edits[i] = edit{path: string(c.Path), maker: workstream, how: "changed", now: c.Found}
+		edits[i] = edit{path: string(c.Path), maker: workstream, change: "changed", digest: c.Found}
 	}
 	return edits
 }

@@ -18,41 +18,41 @@ import (
 // workstream left them, and files as a gate judged them. A file that another workstream
 // declares and has written since is recorded for that workstream, so it is no edit.
 type recordedFiles struct {
-	made   index                       // artifacts, by the workstream that recorded them last
-	judged index                       // by the gate that judged them last
-	files  map[string][]state.Artifact // the files to which each valid verdict is bound, by the label of its gate
+	made        index                       // artifacts, by the workstream that recorded them last
+	judged      index                       // by the gate that judged them last
+	filesByGate map[string][]state.Artifact // the files to which each valid verdict is bound, by the label of its gate
 }
 
 // recordedFile is a file as a step found or left it.
 type recordedFile struct {
-	file state.Artifact
-	by   string
+	file  state.Artifact
+	owner string
 }
 
 func newRecordedFiles() *recordedFiles {
-	return &recordedFiles{made: index{}, judged: index{}, files: make(map[string][]state.Artifact)}
+	return &recordedFiles{made: index{}, judged: index{}, filesByGate: make(map[string][]state.Artifact)}
 }
 
-// make records the artifacts of a workstream. It first forgets all files that match the
+// setArtifacts records the artifacts of a workstream. It first forgets all files that match the
 // workstream's patterns, since the workstream was to make these files, too.
-func (s *recordedFiles) make(ws *pipeline.Workstream, patterns []string, artifacts []state.Artifact) {
+func (s *recordedFiles) setArtifacts(ws *pipeline.Workstream, patterns []string, artifacts []state.Artifact) {
 	for _, of := range []index{s.made, s.judged} {
 		for p := range of.matching(patterns) {
 			of.remove(p)
 		}
 	}
-	s.add(ws.Name, artifacts)
+	s.addArtifacts(ws.Name, artifacts)
 }
 
-// add records artifacts of a workstream; all others stay recorded.
-func (s *recordedFiles) add(workstream string, artifacts []state.Artifact) {
+// addArtifacts records artifacts of a workstream; all others stay recorded.
+func (s *recordedFiles) addArtifacts(workstream string, artifacts []state.Artifact) {
 	for _, a := range artifacts {
-		s.made.put(string(a.Path), recordedFile{a, workstream})
+		s.made.store(string(a.Path), recordedFile{a, workstream})
 	}
 }
 
-// under reports whether a file that matches is recorded.
-func (s *recordedFiles) under(patterns []string) bool {
+// anyMatch reports whether a file that matches is recorded.
+func (s *recordedFiles) anyMatch(patterns []string) bool {
 	for _, of := range []index{s.made, s.judged} {
 		for range of.matching(patterns) {
 			return true
@@ -61,53 +61,53 @@ func (s *recordedFiles) under(patterns []string) bool {
 	return false
 }
 
-// release forgets the artifacts of a skipped workstream. From then on they are ordinary
+// forgetArtifacts forgets the artifacts of a skipped workstream. From then on they are ordinary
 // files.
-func (s *recordedFiles) release(w *state.Workstream) {
+func (s *recordedFiles) forgetArtifacts(w *state.Workstream) {
 	for _, a := range w.Artifacts {
-		if m, ok := s.made.at(string(a.Path)); ok && m.by == w.Name {
+		if m, ok := s.made.lookup(string(a.Path)); ok && m.owner == w.Name {
 			s.made.remove(string(a.Path))
 		}
 	}
 }
 
-// pass records the files that a gate has passed.
-func (s *recordedFiles) pass(label string, files []state.Artifact) {
-	s.void(label)
-	s.files[label] = files
+// setJudged records the files that a gate has passed.
+func (s *recordedFiles) setJudged(label string, files []state.Artifact) {
+	s.forgetJudged(label)
+	s.filesByGate[label] = files
 	for _, a := range files {
-		s.judged.put(string(a.Path), recordedFile{a, label})
+		s.judged.store(string(a.Path), recordedFile{a, label})
 	}
 }
 
-// void forgets the files of a verdict, since the gate judges again.
-func (s *recordedFiles) void(label string) {
-	for _, a := range s.files[label] {
-		if j, ok := s.judged.at(string(a.Path)); ok && j.by == label {
+// forgetJudged forgets the files of a verdict, since the gate judges again.
+func (s *recordedFiles) forgetJudged(label string) {
+	for _, a := range s.filesByGate[label] {
+		if j, ok := s.judged.lookup(string(a.Path)); ok && j.owner == label {
 			s.judged.remove(string(a.Path))
 		}
 	}
-	delete(s.files, label)
+	delete(s.filesByGate, label)
 }
 
 // edit is a file that differs from its record.
 type edit struct {
-	path  string
-	gate  string // the gate that judged it, "" if none did
-	maker string // the workstream that made it, "" if none did
-	how   string
-	now   string // the digest of the file, "" where it was deleted
+	path   string
+	gate   string // the gate that judged it, "" if none did
+	maker  string // the workstream that made it, "" if none did
+	change string
+	digest string // the digest of the file, "" where it was deleted
 }
 
-// differs compares a file with its record, and reports whether they differ. now is nil if the
+// compareFile compares a file with its record, and reports whether they differ. now is nil if the
 // file does not exist.
-func (s *recordedFiles) differs(p string, now *state.Artifact) (edit, bool) {
-	e := edit{path: p, how: howDiffers(now), now: plan.DigestOrEmpty(now)}
-	if j, ok := s.judged.at(p); ok && (now == nil || plan.DigestFiles([]state.Artifact{j.file}) != plan.DigestFiles([]state.Artifact{*now})) {
-		e.gate = j.by
+func (s *recordedFiles) compareFile(p string, now *state.Artifact) (edit, bool) {
+	e := edit{path: p, change: howDiffers(now), digest: plan.DigestOrEmpty(now)}
+	if j, ok := s.judged.lookup(p); ok && (now == nil || plan.DigestFiles([]state.Artifact{j.file}) != plan.DigestFiles([]state.Artifact{*now})) {
+		e.gate = j.owner
 	}
-	if m, ok := s.made.at(p); ok && m.file.Digest != "" && (now == nil || now.Digest != m.file.Digest) {
-		e.maker = m.by
+	if m, ok := s.made.lookup(p); ok && m.file.Digest != "" && (now == nil || now.Digest != m.file.Digest) {
+		e.maker = m.owner
 	}
 	return e, e.gate != "" || e.maker != ""
 }
@@ -119,14 +119,14 @@ func howDiffers(now *state.Artifact) string {
 	return "changed"
 }
 
-// among compares the files that match patterns with their records, and returns the edits. It
+// editsAmong compares the files that match patterns with their records, and returns the edits. It
 // ignores deleted files for which leaveOut reports true; a nil leaveOut ignores none.
-func (s *recordedFiles) among(patterns []string, found []state.Artifact, leaveOut func(string) bool) []edit {
+func (s *recordedFiles) editsAmong(patterns []string, found []state.Artifact, leaveOut func(string) bool) []edit {
 	var edits []edit
 	there := make(map[string]bool, len(found))
 	for i, a := range found {
 		there[string(a.Path)] = true
-		if e, ok := s.differs(string(a.Path), &found[i]); ok {
+		if e, ok := s.compareFile(string(a.Path), &found[i]); ok {
 			edits = append(edits, e)
 		}
 	}
@@ -135,7 +135,7 @@ func (s *recordedFiles) among(patterns []string, found []state.Artifact, leaveOu
 			if there[p] || leaveOut != nil && leaveOut(p) {
 				continue
 			}
-			if e, ok := s.differs(p, nil); ok {
+			if e, ok := s.compareFile(p, nil); ok {
 				there[p] = true
 				edits = append(edits, e)
 			}
@@ -144,25 +144,25 @@ func (s *recordedFiles) among(patterns []string, found []state.Artifact, leaveOu
 	return edits
 }
 
-// since compares the files that a gate would judge now with those that it judged.
-func (s *recordedFiles) since(label string, now []state.Artifact) []edit {
-	files := byPathOf(now)
+// editsSinceJudged compares the files that a gate would judge now with those that it judged.
+func (s *recordedFiles) editsSinceJudged(label string, now []state.Artifact) []edit {
+	files := indexByPath(now)
 	var edits []edit
-	was := byPathOf(s.files[label])
-	for _, a := range s.files[label] {
-		if e, ok := s.differs(string(a.Path), files[string(a.Path)]); ok {
+	was := indexByPath(s.filesByGate[label])
+	for _, a := range s.filesByGate[label] {
+		if e, ok := s.compareFile(string(a.Path), files[string(a.Path)]); ok {
 			edits = append(edits, e)
 		}
 	}
 	for _, a := range now {
-		if _, made := s.made.at(string(a.Path)); was[string(a.Path)] == nil && !made {
-			edits = append(edits, edit{path: string(a.Path), gate: label, how: "added", now: a.Digest})
+		if _, made := s.made.lookup(string(a.Path)); was[string(a.Path)] == nil && !made {
+			edits = append(edits, edit{path: string(a.Path), gate: label, change: "added", digest: a.Digest})
 		}
 	}
 	return edits
 }
 
-func byPathOf(files []state.Artifact) map[string]*state.Artifact {
+func indexByPath(files []state.Artifact) map[string]*state.Artifact {
 	m := make(map[string]*state.Artifact, len(files))
 	for i := range files {
 		m[string(files[i].Path)] = &files[i]
@@ -174,12 +174,12 @@ func byPathOf(files []state.Artifact) map[string]*state.Artifact {
 // are found without reading through all of them.
 type index map[string]map[string]recordedFile
 
-func (x index) at(p string) (recordedFile, bool) {
+func (x index) lookup(p string) (recordedFile, bool) {
 	s, ok := x[path.Dir(p)][path.Base(p)]
 	return s, ok
 }
 
-func (x index) put(p string, s recordedFile) {
+func (x index) store(p string, s recordedFile) {
 	dir := path.Dir(p)
 	if x[dir] == nil {
 		x[dir] = make(map[string]recordedFile)
@@ -200,12 +200,12 @@ func (x index) matching(patterns []string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for _, pattern := range patterns {
 			if p, _, excepts := strings.Cut(path.Clean(pattern), tree.Except); !excepts && !strings.ContainsAny(p, `*?[{\`) {
-				if _, ok := x.at(p); ok && !yield(p) {
+				if _, ok := x.lookup(p); ok && !yield(p) {
 					return
 				}
 				continue
 			}
-			for dir := range x.dirs(pattern) {
+			for dir := range x.candidateDirs(pattern) {
 				for name := range x[dir] {
 					p := path.Join(dir, name)
 					if tree.Matches(pattern, p) && !yield(p) {
@@ -217,8 +217,8 @@ func (x index) matching(patterns []string) iter.Seq[string] {
 	}
 }
 
-// dirs yields the directories in which files may match the pattern.
-func (x index) dirs(pattern string) iter.Seq[string] {
+// candidateDirs yields the directories in which files may match the pattern.
+func (x index) candidateDirs(pattern string) iter.Seq[string] {
 	glob, _, _ := strings.Cut(pattern, tree.Except)
 	base, rest := doublestar.SplitPattern(path.Clean(glob))
 	if !strings.Contains(rest, "/") && rest != "**" {

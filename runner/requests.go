@@ -8,48 +8,48 @@ import (
 	"prdrunner/checkpoint/state"
 )
 
-// requests reads the requests of other commands from the session's inbox and carries them
+// handleRequests reads the requests of other commands from the session's inbox and carries them
 // out.
-func (l *loop) requests() {
+func (l *loop) handleRequests() {
 	all, err := l.session.Requests()
 	if !l.recorder.Check(err) {
 		return
 	}
-	if err != nil && !l.inboxBad {
-		l.warn(fmt.Sprintf("the inbox can't be read: %v", err))
+	if err != nil && !l.warnedInbox {
+		l.warnUser(fmt.Sprintf("the inbox can't be read: %v", err))
 	}
-	l.inboxBad = err != nil
+	l.warnedInbox = err != nil
 	for _, r := range all {
-		l.request(r, func(refusal error) {
+		l.handleRequest(r, func(refusal error) {
 			if err := l.session.Answer(r, refusal); err != nil {
-				l.warn(fmt.Sprintf("a request could not be answered: %v", err))
+				l.warnUser(fmt.Sprintf("a request could not be answered: %v", err))
 			}
 		})
 	}
 }
 
-// request carries out a request. It calls reply with nil once the result is durable, or
+// handleRequest carries out a request. It calls reply with nil once the result is durable, or
 // with the reason for which it refuses the request.
-func (l *loop) request(r checkpoint.Request, reply func(refusal error)) {
+func (l *loop) handleRequest(r checkpoint.Request, reply func(refusal error)) {
 	answer := Answer{Comment: string(r.Comment), By: r.By}
 	if r.Judged != "" {
 		answer.To = state.Verdict{Gate: r.Gate, Definition: r.Definition, Judged: r.Judged}
 	}
 	switch {
-	case l.over:
+	case l.concluding:
 		reply(errors.New("the run has just ended"))
 	case r.Verb == checkpoint.VerbPause:
 		l.cause.requested = true
-		l.recorder.Add(func() { reply(nil) }, state.PauseAsked{By: r.By, Reason: l.comment(answer)})
-		l.halt(stopPause)
+		l.recorder.Add(func() { reply(nil) }, state.PauseAsked{By: r.By, Reason: l.maskComment(answer)})
+		l.stopNewWork(stopPause)
 	case r.Verb == checkpoint.VerbApprove:
 		answer.Verdict = Approve
-		l.answer(r.Gate, answer, reply)
+		l.handleAnswer(r.Gate, answer, reply)
 	case r.Verb == checkpoint.VerbReject:
 		answer.Verdict = Reject
-		l.answer(r.Gate, answer, reply)
+		l.handleAnswer(r.Gate, answer, reply)
 	case r.Verb == checkpoint.VerbCreate:
-		l.createCheckpoint(l.comment(answer), reply)
+		l.createCheckpoint(l.maskComment(answer), reply)
 	case r.Verb == checkpoint.VerbResolve:
 		reply(fmt.Errorf("%s can be resolved once the run has ended", r.Workstream))
 	default:

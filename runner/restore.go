@@ -27,9 +27,9 @@ func (l *loop) restorePlanned(planned *plan.Plan) ([]state.Event, error) {
 			if s.Kind != plan.WorkstreamStep || len(s.Restores) == 0 {
 				continue
 			}
-			found, event := l.recorded(*s)
+			found, event := l.artifactsToRestore(*s)
 			wanted, events = append(wanted, found...), append(events, event)
-			l.restored(s.Name, found)
+			l.updateRestoredFacts(s.Name, found)
 			s.Restores = nil
 			l.planner.SetStep(*s)
 		}
@@ -38,52 +38,52 @@ func (l *loop) restorePlanned(planned *plan.Plan) ([]state.Event, error) {
 	if len(wanted) == 0 {
 		return nil, nil
 	}
-	return events, l.untilSignal(func(ctx context.Context) error {
-		return putBack(ctx, l.files, l.session.State().Session, wanted, l.overwriting.isKept)
+	return events, l.runUntilSignal(func(ctx context.Context) error {
+		return restoreArtifacts(ctx, l.files, l.session.State().Session, wanted, l.overwriting.isKept)
 	})
 }
 
 // restoreThen restores artifacts of a workstream that is reused, and then calls then.
 func (n *node) restoreThen(then func()) {
 	l := n.loop
-	wanted, event := l.recorded(*n.step)
+	wanted, event := l.artifactsToRestore(*n.step)
 	n.step.Restores = nil
 	id := restoreID(l.session.State(), n.ws.Name)
-	l.spawn("restore "+n.ws.Name, workstreamSlot, func(within context.Context) func() {
-		err := putBack(within, l.files, id, wanted, l.overwriting.isKept)
+	l.spawnWork("restore "+n.ws.Name, workstreamSlot, func(within context.Context) func() {
+		err := restoreArtifacts(within, l.files, id, wanted, l.overwriting.isKept)
 		return func() {
 			switch {
-			case l.cut():
-				n.end(false)
-			case isChanged(err):
-				l.cause.meanwhile = append(l.cause.meanwhile, n.ws.Name)
-				l.halt(stopPause)
-				n.end(false)
+			case l.tasksCancelled():
+				n.finish(false)
+			case isChangedError(err):
+				l.cause.editedWorkstreams = append(l.cause.editedWorkstreams, n.ws.Name)
+				l.stopNewWork(stopPause)
+				n.finish(false)
 			case err != nil:
 				// The workstream stays done, although its artifacts can't be restored.
-				l.cause.stuck = append(l.cause.stuck, "the artifacts of "+n.ws.Name+" are not put back: "+err.Error())
-				l.halt(stopPause)
-				n.end(false)
+				l.cause.restoreProblems = append(l.cause.restoreProblems, "the artifacts of "+n.ws.Name+" are not put back: "+err.Error())
+				l.stopNewWork(stopPause)
+				n.finish(false)
 			default:
-				l.phase.enter()
+				l.phase.recordStarted()
 				l.recorder.Add(nil, event)
-				l.restored(n.ws.Name, wanted)
+				l.updateRestoredFacts(n.ws.Name, wanted)
 				then()
 			}
 		}
 	})
 }
 
-// isChanged reports whether an error says that a file was edited meanwhile. The workstream of
+// isChangedError reports whether an error says that a file was edited meanwhile. The workstream of
 // the file stays done.
-func isChanged(err error) bool {
+func isChangedError(err error) bool {
 	var changed *workspace.ChangedError
 	return errors.As(err, &changed)
 }
 
-// recorded returns the records of the artifacts that a step restores, and the event that
+// artifactsToRestore returns the records of the artifacts that a step restores, and the event that
 // records their restoration.
-func (l *loop) recorded(s plan.Step) ([]state.Artifact, state.Event) {
+func (l *loop) artifactsToRestore(s plan.Step) ([]state.Artifact, state.Event) {
 	event := state.ArtifactsRestored{Workstream: s.Name, Reason: s.Reason}
 	var wanted []state.Artifact
 	for _, a := range l.session.State().Workstream(s.Name).Artifacts {
@@ -95,10 +95,10 @@ func (l *loop) recorded(s plan.Step) ([]state.Artifact, state.Event) {
 	return wanted, event
 }
 
-// restored updates the facts after artifacts were restored: they are no longer conflicts, and
+// updateRestoredFacts updates the facts after artifacts were restored: they are no longer conflicts, and
 // the current files are as recorded.
-func (l *loop) restored(workstream string, artifacts []state.Artifact) {
-	back := byPathOf(artifacts)
+func (l *loop) updateRestoredFacts(workstream string, artifacts []state.Artifact) {
+	back := indexByPath(artifacts)
 	l.facts.Conflicts[workstream] = slices.DeleteFunc(slices.Clone(l.facts.Conflicts[workstream]), func(c plan.Conflict) bool {
 		return back[string(c.Path)] != nil
 	})
@@ -110,7 +110,7 @@ func (l *loop) restored(workstream string, artifacts []state.Artifact) {
 
 // takeBackPartial restores the artifacts that are partial work and whose bytes are kept, and
 // returns them. A file for which mine reports false was edited by the user, and stays. The id
-// is passed to putBack.
+// is passed to restoreArtifacts.
 func takeBackPartial(ctx context.Context, w *workspace.Workspace, id string, all []state.Artifact, mine func(path, digest string) bool) (changed []state.Artifact, err error) {
 	for _, a := range all {
 		now, err := survey.Describe(ctx, w, string(a.Path))
@@ -136,15 +136,15 @@ func takeBackPartial(ctx context.Context, w *workspace.Workspace, id string, all
 	if len(changed) == 0 {
 		return nil, nil
 	}
-	if err := putBack(ctx, w, id, changed, mine); err != nil {
+	if err := restoreArtifacts(ctx, w, id, changed, mine); err != nil {
 		return nil, err
 	}
 	return changed, nil
 }
 
-// takenBack returns the events that record whose artifacts were restored before a workstream
+// takenBackEvents returns the events that record whose artifacts were restored before a workstream
 // runs again.
-func takenBack(name string, owners map[string]string, back []state.Artifact) []state.Event {
+func takenBackEvents(name string, owners map[string]string, back []state.Artifact) []state.Event {
 	paths := make(map[string][]state.Text)
 	for _, a := range back {
 		owner := owners[string(a.Path)]
@@ -160,9 +160,9 @@ func takenBack(name string, owners map[string]string, back []state.Artifact) []s
 	return events
 }
 
-// hold stores the current bytes of artifacts, except of artifacts that are recorded without
+// keepBytes stores the current bytes of artifacts, except of artifacts that are recorded without
 // their bytes. A file that no longer has its given digest is an error.
-func hold(ctx context.Context, w *workspace.Workspace, all []state.Artifact) error {
+func keepBytes(ctx context.Context, w *workspace.Workspace, all []state.Artifact) error {
 	all = slices.DeleteFunc(slices.Clone(all), func(a state.Artifact) bool { return a.LeftOut })
 	paths := make([]string, len(all))
 	for i, a := range all {
@@ -181,7 +181,7 @@ func hold(ctx context.Context, w *workspace.Workspace, all []state.Artifact) err
 }
 
 // restoreID returns the id for restoring artifacts of a workstream of a session. It is the
-// same in each run, so that putBack removes the temporary files that a killed run left. To
+// same in each run, so that restoreArtifacts removes the temporary files that a killed run left. To
 // restore artifacts before anything starts, the session's id alone is used.
 func restoreID(st *state.State, workstream string) string {
 	const enough = 8
@@ -189,18 +189,18 @@ func restoreID(st *state.State, workstream string) string {
 	return st.Session + "-" + hex.EncodeToString(sum[:enough])
 }
 
-// putBack restores artifacts as they are recorded, and removes those without a digest. It
+// restoreArtifacts restores artifacts as they are recorded, and removes those without a digest. It
 // returns an error if a file changes meanwhile, or if it would replace a file for which
 // mayLose reports false. The id names the temporary files: a call removes the temporary files
 // of an earlier, interrupted call with the same id.
-func putBack(ctx context.Context, w *workspace.Workspace, id string, recorded []state.Artifact, mayLose func(path, digest string) bool) error {
-	_, err := replace(ctx, w, id, nil, recorded, mayLose)
+func restoreArtifacts(ctx context.Context, w *workspace.Workspace, id string, recorded []state.Artifact, mayLose func(path, digest string) bool) error {
+	_, err := replaceArtifacts(ctx, w, id, nil, recorded, mayLose)
 	return err
 }
 
-// replace does what putBack does. It also removes the files of the list had whose digest is
+// replaceArtifacts does what restoreArtifacts does. It also removes the files of the list had whose digest is
 // unchanged and that are not in the list recorded, and returns their paths.
-func replace(ctx context.Context, w *workspace.Workspace, id string, had, recorded []state.Artifact, mayLose func(path, digest string) bool) (removed []string, err error) {
+func replaceArtifacts(ctx context.Context, w *workspace.Workspace, id string, had, recorded []state.Artifact, mayLose func(path, digest string) bool) (removed []string, err error) {
 	var found, wanted []workspace.Entry
 	seen := make(map[string]bool, len(recorded))
 	for _, a := range recorded {

@@ -15,35 +15,35 @@ import (
 // stopping for another reason than a failure, the next attempt is left for the next run.
 func (n *node) retryOrFail(f state.Failure, res Result) {
 	l := n.loop
-	n.tries++
+	n.attemptsEnded++
 	pause := n.nextPause(res)
 	switch {
 	case pause == backoff.Stop:
-		n.fail(f)
+		n.recordFailure(f)
 		return
 	case l.status == stopFailure:
-		n.fail(n.calledOff(f))
+		n.recordFailure(n.calledOffFailure(f))
 		return
 	}
-	l.recorder.Add(nil, state.WorkstreamAttemptFailed{Workstream: n.ws.Name, Attempt: n.attempt, Error: f, RetryInMS: pause.Milliseconds(), Left: n.left})
-	n.left = nil
+	l.recorder.Add(nil, state.WorkstreamAttemptFailed{Workstream: n.ws.Name, Attempt: n.attempt, Error: f, RetryInMS: pause.Milliseconds(), Left: n.leftFiles})
+	n.leftFiles = nil
 	if l.status != running {
 		n.interrupt()
 		return
 	}
-	l.slots.Delay(pause, n.job(n.startAttempt), func() {
+	l.slots.Delay(pause, n.newJob(n.startAttempt), func() {
 		if l.status == stopFailure {
-			n.fail(n.calledOff(f))
+			n.recordFailure(n.calledOffFailure(f))
 		} else {
 			n.interrupt()
 		}
 	})
 }
 
-// calledOff returns the failure of a workstream that is not retried because another
+// calledOffFailure returns the failure of a workstream that is not retried because another
 // workstream failed. Its message says how many attempts were made.
-func (n *node) calledOff(f state.Failure) state.Failure {
-	f.Message = state.Text(shortened(fmt.Sprintf("%d of %d attempts, called off: %s", n.tries, n.ws.Retry.Attempts, f.Message)))
+func (n *node) calledOffFailure(f state.Failure) state.Failure {
+	f.Message = state.Text(shorten(fmt.Sprintf("%d of %d attempts, called off: %s", n.attemptsEnded, n.ws.Retry.Attempts, f.Message)))
 	return f
 }
 
@@ -54,7 +54,7 @@ func (n *node) nextPause(res Result) time.Duration {
 		return backoff.Stop
 	}
 	if n.pauses == nil {
-		n.pauses = pauses(r)
+		n.pauses = retryPauses(r)
 	}
 	if len(r.OnExitCodes) > 0 && (res.Outcome != Exited || !slices.Contains(r.OnExitCodes, res.ExitCode)) {
 		return backoff.Stop
@@ -62,8 +62,8 @@ func (n *node) nextPause(res Result) time.Duration {
 	return n.pauses.NextBackOff()
 }
 
-// pauses returns the sequence of pauses between attempts, which ends with backoff.Stop.
-func pauses(r pipeline.Retry) backoff.BackOff {
+// retryPauses returns the sequence of pauses between attempts, which ends with backoff.Stop.
+func retryPauses(r pipeline.Retry) backoff.BackOff {
 	if r.Attempts <= 1 {
 		return &backoff.StopBackOff{}
 	}

@@ -41,8 +41,8 @@ var (
 	// ErrConflict says that artifacts were edited, and that neither an option nor the
 	// user decided what to do with the edits, or that the decision can't be applied.
 	ErrConflict = errors.New("artifacts were edited since they were made")
-	// ErrPlanMoved says that a saved plan no longer fits the session or the files.
-	ErrPlanMoved = errors.New("something moved since the plan was made")
+	// ErrPlanOutdated says that a saved plan no longer fits the session or the files.
+	ErrPlanOutdated = errors.New("something moved since the plan was made")
 	// ErrDeclined says that the user answered no.
 	ErrDeclined = errors.New("declined")
 )
@@ -68,7 +68,7 @@ type Options struct {
 	KeepGoing         bool
 	PauseAtGates      bool // stop for review after every gate
 	Select            plan.Selection
-	Saved             *plan.Plan      // apply exactly this plan, or ErrPlanMoved
+	Saved             *plan.Plan      // apply exactly this plan, or ErrPlanOutdated
 	PlanFile          string          // the file of the saved plan, relative to the workspace with slashes: it does not count as a change of the workspace; "": none
 	OnConflict        plan.OnConflict // "": ask; edits made after a gate failed are kept without asking
 	OnStale           OnStale
@@ -141,9 +141,9 @@ func (o Options) earlierRuns(w *workspace.Workspace) func() map[string][]checkpo
 	return survey.EarlierRuns(o.Store, o.Pipeline, w)
 }
 
-// files returns the workspace's files, and a function that the caller must call when it no
+// workspaceFiles returns the workspace's files, and a function that the caller must call when it no
 // longer needs them.
-func (o Options) files() (*workspace.Workspace, func(), error) {
+func (o Options) workspaceFiles() (*workspace.Workspace, func(), error) {
 	if o.Files != nil {
 		return o.Files, func() {}, nil
 	}

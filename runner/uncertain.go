@@ -16,56 +16,56 @@ func (n *node) resolveUncertain() {
 	l := n.loop
 	inv, has, diags := n.ws.Verify(l.planner.Results(true, n.attempt))
 	if diags.HasErrors() {
-		l.warn(string(l.failures.ofExpression(n.ws.Name, "", diags).Message))
+		l.warnUser(string(l.failures.expressionFailure(n.ws.Name, "", diags).Message))
 	}
-	if !has || diags.HasErrors() || l.cut() || l.planner.ExclusionReason(n.ws) != "" {
+	if !has || diags.HasErrors() || l.tasksCancelled() || l.planner.ExclusionReason(n.ws) != "" {
 		n.leaveUncertain()
 		return
 	}
 	attempt := max(n.attempt, l.session.State().Workstream(n.ws.Name).Attempts)
-	task := l.task(n.ws.Name+"..verify", attempt, inv) // no gate can have that name
+	task := l.newTask(n.ws.Name+"..verify", attempt, inv) // no gate can have that name
 	task.Timeout = n.ws.Timeout
 	task.Env["RUNNER_PHASE"] = n.ws.Phase.Name
 	task.Env["RUNNER_WORKSTREAM"] = n.ws.Name
 	task.Env["RUNNER_ATTEMPT"] = strconv.Itoa(attempt)
-	had, err := l.o.Store.EarlierWork(l.session.State(), n.ws.Name)
+	had, err := l.opts.Store.EarlierWork(l.session.State(), n.ws.Name)
 	if err != nil {
-		l.warn(err.Error())
+		l.warnUser(err.Error())
 	}
 	id := restoreID(l.session.State(), n.ws.Name)
-	l.spawn(task.ID, workstreamSlot, func(within context.Context) func() {
-		res, err := l.execute(within, task, &began{})
+	l.spawnWork(task.ID, workstreamSlot, func(within context.Context) func() {
+		res, err := l.execute(within, task, &startSink{})
 		if err == nil && res.Succeeded() {
-			err = bringBack(l.grace, l.files, id, had)
+			err = restoreMissing(l.grace, l.files, id, had)
 		}
 		return func() {
-			l.reportLeftovers(n.ws.Name, res.Leftovers)
+			l.recordLeftovers(n.ws.Name, res.Leftovers)
 			lost := l.planner.MissingResults(n.ws, had)
 			switch {
 			case err == nil && res.Succeeded() && len(lost) > 0:
-				n.verifiedWithout(lost)
+				n.finishIncomplete(lost)
 			case err == nil && res.Succeeded():
-				n.verified(state.ResolvedDone, had)
+				n.recordVerified(state.ResolvedDone, had)
 			case err != nil && res.Succeeded():
-				l.warn(n.ws.Name + " happened, and what it made could not be brought back: " + err.Error())
+				l.warnUser(n.ws.Name + " happened, and what it made could not be brought back: " + err.Error())
 				n.leaveUncertain()
 			case err == nil && res.Outcome == Exited && res.ExitCode == 1:
-				n.verified(state.ResolvedRerun, nil)
+				n.recordVerified(state.ResolvedRerun, nil)
 			default:
-				l.warn(n.ws.Name + ": its verify command could not tell whether it happened (see " + filepath.Base(task.Log) + ")")
+				l.warnUser(n.ws.Name + ": its verify command could not tell whether it happened (see " + filepath.Base(task.Log) + ")")
 				n.leaveUncertain()
 			}
 		}
 	})
 }
 
-// verified records the answer of the verify command, and continues. If the step did not
+// recordVerified records the answer of the verify command, and continues. If the step did not
 // happen, it has failed if this run attempted it; otherwise it is attempted now. If it
 // happened, had is its earlier record, nil for none.
-func (n *node) verified(r state.Resolution, had *state.Work) {
+func (n *node) recordVerified(r state.Resolution, had *state.Work) {
 	l := n.loop
 	last := l.session.State().Workstream(n.ws.Name).Error
-	e := state.WorkstreamResolved{Workstream: n.ws.Name, Resolution: r, By: l.o.By, Verified: true, Work: had}
+	e := state.WorkstreamResolved{Workstream: n.ws.Name, Resolution: r, By: l.opts.By, Verified: true, Work: had}
 	if r == state.ResolvedDone {
 		e.Digest = l.planner.DigestOrRecorded(n.ws)
 		if n.attempt > 0 {
@@ -77,17 +77,17 @@ func (n *node) verified(r state.Resolution, had *state.Work) {
 	switch {
 	case r == state.ResolvedDone:
 		delete(l.facts.Conflicts, n.ws.Name) // they concerned artifacts of an earlier run
-		n.keep()
+		n.continueDone()
 	case n.attempt == 0:
-		l.slots.Add(n.job(n.startAttempt))
+		l.slots.Add(n.newJob(n.startAttempt))
 	default:
-		n.fail(*last)
+		n.recordFailure(*last)
 	}
 }
 
-// verifiedWithout leaves the decision about a once step to the user. According to its verify
+// finishIncomplete leaves the decision about a once step to the user. According to its verify
 // command the step happened, but other steps need outputs that are not on record.
-func (n *node) verifiedWithout(lost []plan.MissingResult) {
+func (n *node) finishIncomplete(lost []plan.MissingResult) {
 	err := &plan.MissingResultsError{Workstream: n.ws.Name, Missing: lost}
 	f := state.Failure{
 		Workstream: n.ws.Name, Outcome: state.OutcomeHappened,
@@ -105,8 +105,8 @@ func (n *node) leaveUncertain() {
 	l := n.loop
 	l.cause.uncertain = append(l.cause.uncertain, n.ws.Name)
 	l.planner.SetDecision(n.ws.Name, plan.Uncertain)
-	if !l.o.KeepGoing {
-		l.halt(stopPause)
+	if !l.opts.KeepGoing {
+		l.stopNewWork(stopPause)
 	}
-	l.recorder.Add(func() { n.end(false) })
+	l.recorder.Add(func() { n.finish(false) })
 }

@@ -161,7 +161,7 @@ func (a *answer) compare(ctx context.Context, st *state.State, g *state.Gate) er
 		return err
 	}
 	defer on.close()
-	same, err := runner.StillAsked(ctx, on.readOptions(a.env), st, g)
+	same, err := runner.ApprovalUnchanged(ctx, on.readOptions(a.env), st, g)
 	if err != nil {
 		return fmt.Errorf("look at what it asks about: %w", err)
 	}

@@ -519,7 +519,7 @@ func buildError(env *environment, st *state.State, prd string, command func(flag
 		return makeAgain(st, missing, resume, err)
 	case isA[*workspace.ObstructedError](err):
 		return withHint(err, fmt.Sprintf("move away what is in the way, or unmount it, then `runner %s`", resume))
-	case errors.Is(err, runner.ErrPlanMoved):
+	case errors.Is(err, runner.ErrPlanOutdated):
 		if st == nil || errors.As(err, &differs) && !differs.Resumes {
 			resume = command("")
 		}

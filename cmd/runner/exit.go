@@ -115,7 +115,7 @@ func knownCode(err error) (code int, known bool) {
 		isA[*checkpoint.LackingError](err), isA[*bundle.DamagedError](err), isA[*bundle.VersionError](err), isA[*bundle.LimitError](err),
 		errors.Is(err, errDamageShown), isA[*checkpoint.UnfinishedRollbackError](err), isA[*rollback.HeadMovedError](err), isA[*keptError](err),
 		errors.Is(err, checkpoint.ErrUnfinishedImport), errors.Is(err, checkpoint.ErrNotRegular), errors.Is(err, checkpoint.ErrTooLong),
-		errors.Is(err, runner.ErrStale), isA[*runner.BranchGoneError](err), errors.Is(err, runner.ErrConflict), errors.Is(err, runner.ErrPlanMoved):
+		errors.Is(err, runner.ErrStale), isA[*runner.BranchGoneError](err), errors.Is(err, runner.ErrConflict), errors.Is(err, runner.ErrPlanOutdated):
 		return exitDamaged, true
 	case isA[*usageError](err), isA[*config.Error](err), isA[*config.AmbiguousError](err), isA[*pipelineNotFoundError](err), isA[*checkpoint.RefusedError](err), isA[*disk.IDError](err),
 		isA[*git.StateError](err), isA[*workspace.ObstructedError](err),

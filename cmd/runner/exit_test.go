@@ -43,7 +43,7 @@ func TestExitCodes(t *testing.T) {
 		{&disk.DirError{}, exitDamaged},
 		{runner.ErrStale, exitDamaged},
 		{runner.ErrConflict, exitDamaged},
-		{runner.ErrPlanMoved, exitDamaged},
+		{runner.ErrPlanOutdated, exitDamaged},
 		{errAlreadyComplete, exitAlreadyComplete},
 		{errWouldChange, exitFailed},
 	}

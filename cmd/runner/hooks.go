@@ -33,7 +33,7 @@ func (b *build) runDueHooks(ctx context.Context, snap *checkpoint.Snapshot) erro
 		return err
 	}
 	if st := session.State(); dueHooks(st) != due || st.Session != snap.State.Session {
-		return errors.Join(fmt.Errorf("%s: %w", b.pipeline.ID, runner.ErrPlanMoved), session.Close())
+		return errors.Join(fmt.Errorf("%s: %w", b.pipeline.ID, runner.ErrPlanOutdated), session.Close())
 	}
 	fmt.Fprintf(b.env.stderr, "%s of the last run had not ended when its runner was killed; running again first\n", due)
 	err = b.withExecutor(ctx, func(ctx context.Context, executor *process.Executor, interrupts <-chan string) error {

@@ -160,7 +160,7 @@ func (r *resolving) record(ctx context.Context, session *checkpoint.Session) err
 	}
 	if e.Resolution == state.ResolvedDone {
 		adopted, err := r.adopt(ctx, st)
-		if isA[*runner.AbsentError](err) {
+		if isA[*runner.MissingArtifactError](err) {
 			return withHint(usageErrorf("it can't count as done: %w", err),
 				fmt.Sprintf("make the file, or `runner resolve %s %s --rerun` if it did not happen", st.PRD, text.ShellWord(e.Workstream)))
 		}
@@ -171,7 +171,7 @@ func (r *resolving) record(ctx context.Context, session *checkpoint.Session) err
 		if err != nil {
 			return err
 		}
-		e.Digest, e.Work, r.back = adopted.Digest, adopted.Work, adopted.Back
+		e.Digest, e.Work, r.back = adopted.Digest, adopted.Work, adopted.HasRecord
 		if err := journal.Recordable(e); err != nil {
 			return usageErrorf("record the outputs: %w", err)
 		}

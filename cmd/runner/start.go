@@ -96,7 +96,7 @@ func (s *starter) refuseUnfinished(p *pipeline.Pipeline, saved *plan.Plan, snap 
 	}
 	switch {
 	case saved != nil:
-		return fmt.Errorf("%s: %w", s.prd, runner.ErrPlanMoved)
+		return fmt.Errorf("%s: %w", s.prd, runner.ErrPlanOutdated)
 	case s.resume == "" && !s.fresh && s.person == nil:
 		return s.undecided("a rollback of %s was cut short")
 	}
@@ -407,7 +407,7 @@ func (s *starter) lockDecided(ctx context.Context, snap *checkpoint.Snapshot) (*
 	}
 	was, is := snap.State, session.State()
 	if (was == nil) != (is == nil) || was != nil && (was.Session != is.Session || was.Status != is.Status) {
-		return nil, errors.Join(fmt.Errorf("%s: %w", s.prd, runner.ErrPlanMoved), session.Close())
+		return nil, errors.Join(fmt.Errorf("%s: %w", s.prd, runner.ErrPlanOutdated), session.Close())
 	}
 	return session, nil
 }
