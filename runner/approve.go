@@ -95,7 +95,7 @@ func (q *question) waitForAnswer(expires *time.Time) {
 	if l.opts.Asker == nil || l.status != running {
 		return
 	}
-	shown := Question{Gate: label, Review: q.review, Message: "Go on after " + label + "?"}
+	shown := Question{Gate: label, Review: q.review, Message: "Continue after " + label + "?"}
 	if !q.review {
 		shown.Message, shown.Approvers = l.opts.Mask(q.gate.Approval.Message), q.gate.Approval.Approvers
 	}

@@ -67,7 +67,7 @@ func (op *opening) recordOpening() ([]state.Commit, error) {
 	if op.previous != nil {
 		before, err := op.resumeSession()
 		if err != nil {
-			return nil, op.recordRefusal(fmt.Errorf("go on with the session: %w", err))
+			return nil, op.recordRefusal(fmt.Errorf("resume the session: %w", err))
 		}
 		return before, nil
 	}
@@ -147,7 +147,7 @@ func (op *opening) restoreAfterComplete() error {
 		restored, err = l.restorePlanned(plan)
 	}
 	if err != nil {
-		err = op.recordRefusal(fmt.Errorf("go on after the complete session: %w", err))
+		err = op.recordRefusal(fmt.Errorf("continue after the complete session: %w", err))
 		op.showEnd()
 		return err
 	}

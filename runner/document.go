@@ -11,7 +11,7 @@ import (
 // ImportError says that a hand-written document does not fit the pipeline.
 type ImportError struct{ Err error }
 
-func (e *ImportError) Error() string { return "go on from the PRD document: " + e.Err.Error() }
+func (e *ImportError) Error() string { return "start from the PRD document: " + e.Err.Error() }
 
 // Unwrap returns the cause.
 func (e *ImportError) Unwrap() error { return e.Err }

@@ -40,19 +40,19 @@ func (en *endReasons) endEvent() (state.Event, state.Trigger, pipeline.HookEvent
 	case len(en.failures) > 0:
 		return state.SessionFailed{Error: en.failures[0]}, state.TriggerFailure, pipeline.HookFailed
 	case l.status == stopTimeout:
-		return pausedEvent(state.PauseTimeout, "the session has run for its timeout of "+l.pipeline.Timeout.String()+"; raise it in the pipeline to go on", nil),
+		return pausedEvent(state.PauseTimeout, "the session has run for its timeout of "+l.pipeline.Timeout.String()+"; raise it in the pipeline to continue", nil),
 			state.TriggerSessionEnd, pipeline.HookPaused
 	case len(en.uncertain) > 0:
 		e := pausedEvent(state.PauseUncertain, en.describeUncertain(), nil)
 		e.Steps = en.uncertain
 		return e, state.TriggerPause, pipeline.HookPaused
 	case len(en.editedWorkstreams) > 0:
-		message := "artifacts of " + text.Enumerate(en.editedWorkstreams) + " were edited while the run was under way, and are not overwritten; going on decides about them"
+		message := "artifacts of " + text.Enumerate(en.editedWorkstreams) + " were edited while the run was under way, and are not overwritten; the resumed run decides about them"
 		return pausedEvent(state.PauseRequested, message, nil), state.TriggerPause, pipeline.HookPaused
 	case len(en.edits) > 0:
 		return pausedEvent(state.PauseRequested, en.describeEdits(), nil), state.TriggerPause, pipeline.HookPaused
 	case len(en.restoreProblems) > 0:
-		message := strings.Join(en.restoreProblems, "; ") + "; going on tries again"
+		message := strings.Join(en.restoreProblems, "; ") + "; the resumed run tries again"
 		return pausedEvent(state.PauseRequested, message, nil), state.TriggerPause, pipeline.HookPaused
 	case en.unwritten != nil:
 		return en.pausedForCheckpoint()
@@ -77,7 +77,7 @@ func (en *endReasons) endEvent() (state.Event, state.Trigger, pipeline.HookEvent
 func interruptedEvent(signal string, uncaptured bool) state.SessionInterrupted {
 	e := state.SessionInterrupted{Signal: signal}
 	if uncaptured {
-		e.Uncaptured = state.Text("the files are not captured, since " + signal + " came before they were, and going on captures them")
+		e.Uncaptured = state.Text("the files are not captured, since " + signal + " came before they were; the resumed run captures them")
 	}
 	return e
 }
@@ -85,7 +85,7 @@ func interruptedEvent(signal string, uncaptured bool) state.SessionInterrupted {
 // pausedForCheckpoint returns the events of a run in which a checkpoint could not be written
 // and was not skipped.
 func (en *endReasons) pausedForCheckpoint() (state.Event, state.Trigger, pipeline.HookEvent) {
-	message := "a checkpoint could not be written, and going on writes it: " + record.WithRemedy(en.unwritten)
+	message := "a checkpoint could not be written; the resumed run writes it: " + record.WithRemedy(en.unwritten)
 	return pausedEvent(state.PauseCheckpoint, message, nil), state.TriggerPause, pipeline.HookPaused
 }
 
@@ -189,7 +189,7 @@ func (en *endReasons) describeEdits() string {
 	text := strings.Join(texts, "; ") + ", while the run was under way; nothing more was started; "
 	switch {
 	case edited:
-		text += fmt.Sprintf("`%[1]s --on-conflict keep` goes on with the edit, `%[1]s --on-conflict restore` with what was made", next)
+		text += fmt.Sprintf("`%[1]s --on-conflict keep` continues with the edit, `%[1]s --on-conflict restore` with what was made", next)
 	case restored:
 		text += fmt.Sprintf("`%s` puts it back", next)
 	default:

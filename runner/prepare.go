@@ -200,7 +200,7 @@ func (l *loop) resolveConflicts(ctx context.Context, st *state.State, planned *p
 }
 
 // BranchGoneError says that the git branch of the session's last run was deleted since, and
-// that no option decided to go on. The session is unchanged.
+// that no option decided to continue. The session is unchanged.
 type BranchGoneError struct {
 	Branch string
 	Commit string // at which that run ended
@@ -211,7 +211,7 @@ func (e *BranchGoneError) Error() string {
 }
 
 // acceptStale returns nil if the PRD document did not change, or if the option or the user
-// decides to go on with the changed document.
+// decides to continue with the changed document.
 func (l *loop) acceptStale(ctx context.Context, plan *plan.Plan) error {
 	if len(plan.Stale) == 0 || l.opts.OnStale == StaleProceed {
 		return nil
@@ -225,7 +225,7 @@ func (l *loop) acceptStale(ctx context.Context, plan *plan.Plan) error {
 	if l.opts.OnStale == StaleFail || l.opts.Asker == nil {
 		return fmt.Errorf("%w: %s", ErrStale, s.Path)
 	}
-	yes, err := l.opts.Asker.Confirm(ctx, fmt.Sprintf("The %s %s changed since the session began. Go on with it?", s.What, s.Path))
+	yes, err := l.opts.Asker.Confirm(ctx, fmt.Sprintf("The %s %s changed since the session began. Continue with it?", s.What, s.Path))
 	if err != nil {
 		return fmt.Errorf("ask about the PRD document: %w", err)
 	}

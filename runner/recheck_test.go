@@ -227,7 +227,7 @@ phase "two" {
 				t.Error("it was published")
 			}
 			if e.Pause == nil || !strings.HasPrefix(string(e.Pause.Message), c.message) || !strings.Contains(string(e.Pause.Message), "`runner build PRD-001 --resume --on-conflict keep`") {
-				t.Errorf("pause %+v, want %q and how to go on", e.Pause, c.message)
+				t.Errorf("pause %+v, want %q and how to resume", e.Pause, c.message)
 			}
 			if _, err := b.build(); !errors.Is(err, runner.ErrConflict) {
 				t.Errorf("error %v, want a decision to be asked for", err)

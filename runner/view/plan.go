@@ -28,7 +28,7 @@ func WritePlan(w io.Writer, plan *plan.Plan, color bool) error {
 		}
 		p.printf("\n")
 	case plan.Follows != nil:
-		p.printf("  a new session, from the beginning; --resume goes on from session %s of %s\n", plan.Follows.Session, plan.Follows.At.UTC().Format("2006-01-02 15:04 UTC"))
+		p.printf("  a new session, from the beginning; --resume continues from session %s of %s\n", plan.Follows.Session, plan.Follows.At.UTC().Format("2006-01-02 15:04 UTC"))
 	case plan.Session == "":
 		p.printf("  a first run\n")
 	case plan.ResumeFrom > 0:

@@ -46,7 +46,7 @@ func writeResume(p *page, planned *plan.Plan) {
 func resumeTitle(plan *plan.Plan) string {
 	switch {
 	case plan.BeginsFrom != nil:
-		return fmt.Sprintf("Going on with %s in a new session, which begins from session %s of %s",
+		return fmt.Sprintf("Continuing %s in a new session, which begins from session %s of %s",
 			plan.PRD, state.ShortSession(plan.Session), plan.BeginsFrom.At.UTC().Format("2006-01-02 15:04 UTC"))
 	case plan.ResumeFrom == 0:
 		return "Resuming " + plan.PRD

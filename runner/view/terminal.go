@@ -124,7 +124,7 @@ func (t *Terminal) introduce(q runner.Question) {
 	p := page{color: t.color}
 	what := "waits for approval"
 	if q.Review {
-		what = "passed; look at what it judged before the run goes on"
+		what = "passed; look at what it judged before the run continues"
 	}
 	p.printf("\n%s %s %s\n", p.paint(yellow, "?"), p.paint(bold, q.Gate), what)
 	if q.Message != "" {
@@ -180,7 +180,7 @@ func (t *Terminal) Unwritten(ctx context.Context, problem string) (record.OnFail
 	p.printf("\n%s %s\n", p.paint(yellow, "!"), p.paint(bold, "CHECKPOINT CREATION FAILED"))
 	p.printf("  %s\n", problem)
 	p.printf("  (r)etry - try again until it succeeds\n")
-	p.printf("  (s)kip  - go on without it: what fails later can't be rolled back to here\n")
+	p.printf("  (s)kip  - continue without it: what fails later can't be rolled back to here\n")
 	p.printf("  (p)ause - let what runs finish, and stop\n")
 	t.printf("%s", p.String())
 	key, err := t.Choose(ctx, "Choice [r/s/p]: ", []Choice{{"r", "retry"}, {"s", "skip"}, {"p", "pause"}})
