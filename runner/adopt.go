@@ -13,8 +13,8 @@ import (
 	"prdrunner/runner/survey"
 )
 
-// MissingArtifactError says that a workstream can't count as done, since a declared artifact is
-// missing.
+// MissingArtifactError says that a workstream can't count as done because a declared
+// artifact is missing.
 type MissingArtifactError struct{ Err error }
 
 func (e *MissingArtifactError) Error() string { return e.Err.Error() }
@@ -24,18 +24,19 @@ func (e *MissingArtifactError) Unwrap() error { return e.Err }
 // Adopted holds the result of a workstream that the user declares to be done.
 type Adopted struct {
 	Digest    *state.Digest // the inputs from which it counts as run; nil: unknown
-	Work      *state.Work   // its earlier record and the given values; nil: none
+	Work      *state.Work   // its earlier record, with the values that the user gave; nil if there are neither
 	HasRecord bool          // Work contains an earlier record
 }
 
-// Adopt returns the result of a workstream that the user declares to be done. The workstream
-// counts as run from the current inputs. It counts as run from the inputs of its last attempt
-// if the current ones can't be known yet, since a workstream before it must run again, or if
-// the pipeline is nil or no longer has the workstream. Adopt brings back the workstream's
-// earlier record, and restores those of its artifacts that are missing; it changes nothing
-// else. given lists outputs and metrics that are not on record, as NAME=TEXT. Adopt returns an
-// *AbsentError if a declared artifact is still missing, and a *plan.MissingResultsError if another step needs
-// an output that is not on record.
+// Adopt returns the result of a workstream that the user declares to be done. The
+// workstream counts as run from the current inputs. It counts as run from the inputs of
+// its last attempt in two cases: the current inputs can't be known yet, because a
+// workstream before it must run again, or the pipeline is nil or no longer has the
+// workstream. Adopt returns the workstream's earlier record, if there is one, and
+// restores the artifacts in it that are missing. It changes nothing else. given lists
+// outputs and metrics that are not on record, as NAME=TEXT. Adopt returns an
+// *MissingArtifactError if a declared artifact is missing after that, and a
+// *plan.MissingResultsError if another step needs an output that is not on record.
 func Adopt(ctx context.Context, o Options, st *state.State, workstream string, given []string) (a Adopted, err error) {
 	if a.Work, err = o.Store.EarlierWork(st, workstream); err != nil {
 		return a, err
@@ -75,9 +76,9 @@ func Adopt(ctx context.Context, o Options, st *state.State, workstream string, g
 	return a, nil
 }
 
-// restoreMissing restores the missing artifacts of work, which may be nil. If a missing artifact
-// has no kept bytes, restoreMissing removes the list of artifacts from work, so that the existing
-// files are recorded anew.
+// restoreMissing restores the missing artifacts of work, which may be nil. If a missing
+// artifact has no stored bytes, restoreMissing removes the list of artifacts from work,
+// so that the caller records the existing files anew.
 func restoreMissing(ctx context.Context, w *workspace.Workspace, id string, work *state.Work) error {
 	if work == nil {
 		return nil
@@ -102,8 +103,8 @@ func restoreMissing(ctx context.Context, w *workspace.Workspace, id string, work
 	return restoreArtifacts(ctx, w, id, missing, func(string, string) bool { return false })
 }
 
-// addGiven adds outputs and metrics that the user gave to the record of a workstream, nil
-// for none.
+// addGiven adds outputs and metrics that the user gave to the record of a workstream.
+// work and rec may be nil.
 func addGiven(work *state.Work, rec *state.Workstream, given []string) (*state.Work, error) {
 	if len(given) == 0 {
 		return work, nil

@@ -14,12 +14,12 @@ import (
 
 // question is an approval or a review that waits for the user.
 type question struct {
-	gate     *gateRun // its verdict is the one that the user is asked to approve
+	gate     *gateRun // the user is asked to approve its verdict
 	review   bool
 	prompt   context.CancelFunc // ends the prompt at the terminal; nil without one
 	expiry   *time.Timer
-	checking bool // an answer is being checked
-	expired  bool // the approval expired while an answer was being checked
+	checking bool // checkApproval is reading the files for an answer
+	expired  bool // the approval expired while checking was set
 }
 
 // endPrompt cancels the prompt. The prompt reports its end in a later event.
@@ -29,9 +29,9 @@ func (q *question) endPrompt() {
 	}
 }
 
-// askApproval asks the user to approve the files and values to which the verdict is bound. If the
-// same question was asked before and has not expired, ask continues to wait for its
-// answer.
+// askApproval asks the user to approve the files and values to which the verdict is
+// bound. If the same question was asked before and has not expired, ask continues to wait
+// for its answer.
 func (g *gateRun) askApproval() {
 	l := g.loop
 	rec := l.session.State().Gate(g.Label())
@@ -55,8 +55,8 @@ func (g *gateRun) askApproval() {
 	l.recorder.Add(func() { q.waitForAnswer(e.ExpiresAt) }, e)
 }
 
-// awaitReview waits for a review if the gate is marked for review, and otherwise calls then at
-// once.
+// awaitReview waits for a review if the gate is marked for review. Otherwise it ends the
+// gate as passed.
 func (g *gateRun) awaitReview() {
 	l := g.loop
 	switch {
@@ -74,8 +74,9 @@ func (g *gateRun) awaitReview() {
 	}
 }
 
-// pauseForReview pauses the session for a review that the user did not give in this run. The
-// gate has passed, so its workstream or phase is complete. Nothing else starts.
+// pauseForReview pauses the session for a review that the user did not give in this run.
+// The gate counts as passed, so its workstream or phase can complete, and nothing else
+// starts.
 func (q *question) pauseForReview() {
 	l := q.gate.loop
 	l.cause.reviews = append(l.cause.reviews, q.gate.Label())
@@ -83,8 +84,8 @@ func (q *question) pauseForReview() {
 	q.gate.onEnd(true)
 }
 
-// waitForAnswer prompts at the terminal, if there is one. An answer may also come as a request from
-// another command. Other work continues meanwhile.
+// waitForAnswer prompts at the terminal, if there is one. Another command may send the
+// answer, too. Other work continues meanwhile.
 func (q *question) waitForAnswer(expires *time.Time) {
 	l := q.gate.loop
 	label := q.gate.Label()
@@ -144,8 +145,8 @@ func (q *question) handlePromptAnswer(answer Answer, err error) {
 	}
 }
 
-// handleAnswer handles the user's answer to a question. It calls reply with nil once the accepted
-// answer is durable, or with the reason for which it refuses the answer.
+// handleAnswer handles the user's answer to a question. It calls reply with nil once the
+// accepted answer is durable, or with the reason for which it refuses the answer.
 func (l *loop) handleAnswer(label string, answer Answer, reply func(refusal error)) {
 	q := l.openQuestions[label]
 	switch {
@@ -165,8 +166,8 @@ func (l *loop) handleAnswer(label string, answer Answer, reply func(refusal erro
 	}
 }
 
-// checkApproval reads the files and values again, which must still be those that the user was
-// asked about, and then accepts the approval.
+// checkApproval reads the files and values again. It accepts the approval if they are
+// unchanged since the user was asked.
 func (q *question) checkApproval(answer Answer, reply func(refusal error)) {
 	label := q.gate.Label()
 	q.checking = true

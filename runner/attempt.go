@@ -31,14 +31,14 @@ func (n *node) startAttempt() {
 	rec := l.session.State().Workstream(n.ws.Name)
 	overwrites := rec.Done() && len(rec.Artifacts) > 0
 	start := []state.Event{state.WorkstreamStarted{Workstream: n.ws.Name, Attempt: n.attempt, Digest: n.digest}}
-	if rec.Done() { // the plan recorded the reasons that it knew; this one arose during the run
+	if rec.Done() { // the plan recorded the reasons that it knew; this reason arose during the run
 		start = slices.Insert(start, 0, state.Event(state.WorkstreamInvalidated{Workstream: n.ws.Name, Reason: n.step.Reason}))
 	}
 	l.recorder.Add(nil, start...)
 	if n.ws.Effect == pipeline.Once || overwrites || l.recordedFiles.anyMatch(l.surveyor.Extend(n.ws.ArtifactPatterns)) {
-		// The start must be durable first. A once step must not happen without a
-		// record, and a workstream that overwrites recorded artifacts, its own or those
-		// of other workstreams, must not look like an edit.
+		// The start must be durable first. A once step must not happen without a record.
+		// And if a workstream overwrites recorded artifacts, its own or those of other
+		// workstreams, the next run must not take that for an edit.
 		l.recorder.Drain()
 		if l.status != running {
 			n.interrupt()
@@ -50,7 +50,7 @@ func (n *node) startAttempt() {
 	if n.step.Decision == plan.Cached {
 		owners = l.surveyor.Owners(l.session.State())
 	}
-	if n.step.Decision != plan.Rerun && n.attempt > 1 && !n.partialTakenBack { // only before the first attempt in a run: later attempts start from the files that the attempt before left
+	if n.step.Decision != plan.Rerun && n.attempt > 1 && !n.partialTakenBack { // only before the first attempt in a run: a later attempt starts from the files that the one before it left
 		owners = l.surveyor.Owners(l.session.State())
 		partial = l.surveyor.Overwritten(l.session.State(), owners, n.ws.Name, l.surveyor.Extend(n.ws.ArtifactPatterns))
 	}
@@ -92,11 +92,11 @@ type attemptResult struct {
 	leftOut     []string       // paths of sensitive artifacts, whose bytes are not kept
 	failure     *state.Failure // nil after success
 	note        string         // a warning for the user
-	notExecuted bool           // the task was not executed, since partial work could not be taken back
+	notExecuted bool           // the task was not executed, because an earlier attempt's partial work could not be undone
 }
 
-// runTask runs a task and collects its outputs and artifacts. It runs in a goroutine of
-// its own and must not touch the loop's state.
+// runTask runs a task and collects its outputs and artifacts. Another goroutine than the
+// loop's calls it, so it must not touch the loop's state.
 func (n *node) runTask(ctx context.Context, task Task) attemptResult {
 	l := n.loop
 	var sink startSink
@@ -110,7 +110,7 @@ func (n *node) runTask(ctx context.Context, task Task) attemptResult {
 		r.failure = &state.Failure{Workstream: n.ws.Name, Outcome: "error", Message: state.Text(l.opts.Mask(err.Error()))}
 		return r
 	}
-	ctx = l.grace // a task that has ended is recorded even while the run stops, unless it must end at once
+	ctx = l.grace // an ended task is recorded even while the run stops, unless the run must end at once
 	r.outputs, err = readOutputs(task.Env["RUNNER_OUTPUT"])
 	if !res.Succeeded() {
 		r.failure = l.failures.taskFailure(n.ws.Name, "", task, res)
@@ -140,9 +140,10 @@ func (n *node) runTask(ctx context.Context, task Task) attemptResult {
 	return r
 }
 
-// refuseSecretNames returns an error if a name holds a sensitive value. A value can be masked when it
-// is recorded, but a masked name would no longer name its file, output or metric. It
-// also refuses a metric that is not valid UTF-8, since it could equal no text of a pipeline.
+// refuseSecretNames returns an error if the name of an artifact, output or metric holds a
+// sensitive value. A value can be masked when it is recorded, but a masked name would no
+// longer name its file, output or metric. It also refuses a metric that is not valid
+// UTF-8, which no text of a pipeline could equal.
 func (r attemptResult) refuseSecretNames(mask func(string) string) error {
 	for _, a := range r.artifacts {
 		if mask(string(a.Path)) != string(a.Path) {
@@ -165,8 +166,8 @@ func (r attemptResult) refuseSecretNames(mask func(string) string) error {
 	return nil
 }
 
-// maskMetric masks a text. A number whose digits contain a sensitive value becomes a
-// masked text.
+// maskMetric masks a metric that is a text. A number whose digits contain a sensitive
+// value becomes a masked text.
 func maskMetric(value any, mask func(string) string) any {
 	switch value := value.(type) {
 	case string:
@@ -179,8 +180,8 @@ func maskMetric(value any, mask func(string) string) any {
 	return value
 }
 
-// finishAttempt records the end of an attempt and continues with the workstream: its gates,
-// its verification, a retry or the next run.
+// finishAttempt records the end of an attempt. The workstream then continues with its
+// gates, its verification or a retry, or is left for the next run.
 func (n *node) finishAttempt(r attemptResult) {
 	n.loop.recordLeftovers(n.ws.Name, r.result.Leftovers)
 	var work state.Work
@@ -259,7 +260,7 @@ func (n *node) newTask(inv pipeline.Invocation) Task {
 	l := n.loop
 	t := l.newTask(n.ws.Name, n.attempt, inv)
 	t.Timeout = n.ws.Timeout
-	if n.attempt == 1 { // before a later attempt, the user may have fixed why an earlier one failed
+	if n.attempt == 1 { // before a later attempt, the user may have fixed the cause of the failure
 		t.Ready = n.readyAt
 	}
 	t.Env["RUNNER_PHASE"] = n.ws.Phase.Name

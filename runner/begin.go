@@ -20,13 +20,14 @@ type opening struct {
 	loop *loop
 	plan *plan.Plan
 
-	previous        *state.State // of the session that is resumed, nil for a new one
-	predecessor     *state.State // of the complete session from which a new one begins, nil for none
+	previous        *state.State // the state of the session that is resumed; nil for a new session
+	predecessor     *state.State // the state of the complete session whose results a new session takes over; or nil
 	owesCheckpoint  bool         // the last run could not make its last checkpoint
 	endedUncaptured bool         // the last run ended without a capture
 }
 
-// beginSession starts or resumes the session, and calls the views' Begin once that is durable.
+// beginSession starts or resumes the session. It calls the views' Begin once the start is
+// durable.
 func (l *loop) beginSession(planned *plan.Plan) error {
 	op := &opening{loop: l, plan: planned, previous: l.resumedState(), predecessor: l.opts.predecessor(l.session.State())}
 	op.owesCheckpoint = op.previous != nil && op.previous.OwesCheckpoint()
@@ -61,8 +62,8 @@ func (l *loop) beginSession(planned *plan.Plan) error {
 	return op.checkpointFiles()
 }
 
-// recordOpening records that the session is started or resumed. It returns the commits that are
-// durable already, which the views get after Begin.
+// recordOpening records that the session is started or resumed. It returns the commits
+// that are already durable, which the views get after Begin.
 func (op *opening) recordOpening() ([]state.Commit, error) {
 	if op.previous != nil {
 		before, err := op.resumeSession()
@@ -81,7 +82,7 @@ func (op *opening) recordOpening() ([]state.Commit, error) {
 	return nil, nil
 }
 
-// checkpointFiles makes the checkpoint of the files as the run finds them.
+// checkpointFiles makes the checkpoint of the files before anything runs.
 func (op *opening) checkpointFiles() error {
 	l := op.loop
 	switch {
@@ -103,11 +104,11 @@ func (op *opening) checkpointFiles() error {
 	return l.recorder.Err()
 }
 
-// resumeSession resumes the session. It first keeps the edited files that the run will overwrite,
-// and restores artifacts. Both may fail, so they come before the session is recorded as
-// running again. After a killed run the session is recorded as running already; then, and
-// after a run that a signal ended without a capture, it is recorded as resumed before
-// artifacts are restored. resumeSession returns the durable commits, which the views get after
+// resumeSession resumes the session. It first makes a checkpoint of the edited files that
+// the run will overwrite, and restores artifacts. Both may fail, so they come before the
+// session is recorded as resumed. If the last run ended without a capture, because it was
+// killed or a signal stopped it, the session is recorded as resumed before the artifacts
+// are restored. resumeSession returns the durable commits, which the views get after
 // Begin.
 func (op *opening) resumeSession() ([]state.Commit, error) {
 	l, plan := op.loop, op.plan
@@ -133,8 +134,8 @@ func (op *opening) resumeSession() ([]state.Commit, error) {
 	return append(before, kept...), nil
 }
 
-// restoreAfterComplete restores artifacts in a session that began from a complete session. The
-// checkpoint of its start holds the files as Runner found them.
+// restoreAfterComplete restores artifacts in a session that began from a complete
+// session. The checkpoint of its start holds the files as Runner found them.
 func (op *opening) restoreAfterComplete() error {
 	l, plan := op.loop, op.plan
 	l.recorder.WriteAll()
@@ -185,9 +186,10 @@ func anyAttempted(st *state.State) bool {
 	return false
 }
 
-// recordRefusal records that a run ended before it could begin, if the session would otherwise
-// be recorded as running for ever. If the run ended before it was recorded as started or
-// resumed, recordRefusal records nothing, so that the next run finds everything unchanged.
+// recordRefusal records that a run ended before it could begin, if the session would
+// otherwise stay recorded as running. If the run ended before it was recorded as started
+// or resumed, recordRefusal records nothing, so that the next run finds everything
+// unchanged. It returns the error for the caller of Build.
 func (op *opening) recordRefusal(err error) error {
 	l := op.loop
 	givenUp := errors.Is(err, record.ErrGivenUp)
@@ -232,8 +234,9 @@ func (op *opening) startSession() error {
 	return nil
 }
 
-// recordableVariables returns the values of variables to be recorded. It leaves out values that are longer
-// than checkpoint.MaxGivenValue and values that contain a secret.
+// recordableVariables returns the values of the variables that the journal may hold. It
+// leaves out values that are longer than state.MaxGivenValue and values that contain a
+// secret.
 func (o Options) recordableVariables() map[string]string {
 	values := o.Pipeline.Given()
 	maps.DeleteFunc(values, func(_, value string) bool {
@@ -242,9 +245,9 @@ func (o Options) recordableVariables() map[string]string {
 	return values
 }
 
-// baseline returns the metrics of the last complete session. A session that is not
-// complete passes on the baseline with which it began. The history is searched only if
-// the session has neither.
+// baseline returns the metrics of the last complete session. An unfinished session passes
+// on the baseline with which it began. Only if there is neither does baseline search the
+// archived sessions.
 func (op *opening) baseline() (map[string]state.Metric, error) {
 	l := op.loop
 	switch st := l.session.State(); {
@@ -295,8 +298,8 @@ func (op *opening) invalidatePlanned() {
 	}
 }
 
-// endKilledWork records that gates and workstreams which a killed Runner left running have
-// ended, so that they are not recorded as running for ever.
+// endKilledWork records the end of gates and workstreams that are on record as running
+// because Runner was killed.
 func (op *opening) endKilledWork() {
 	l := op.loop
 	var events []state.Event
@@ -327,8 +330,9 @@ func (op *opening) endKilledWork() {
 	l.recorder.Add(nil, events...)
 }
 
-// invalidate records at once that the plan invalidates a result or a verdict. If the run is
-// killed, the next run no longer has a reason such as --invalidate.
+// invalidate records that the plan invalidates a result or a verdict. It does so before
+// anything starts: if the run is killed, the next run no longer has a reason such as
+// --invalidate.
 func (op *opening) invalidate(s plan.Step) {
 	l := op.loop
 	switch {
@@ -348,8 +352,8 @@ func (o Options) pipelineRef() state.FileRef {
 	return state.FileRef{Path: state.Text(findings.Relative(o.Pipeline.Source, o.Workspace, "")), Digest: o.Pipeline.Digest}
 }
 
-// recordRepeats records the workstreams that --repeat names before anything starts. If the
-// run is killed, the next run no longer has the option.
+// recordRepeats records the workstreams that --repeat names. It does so before anything
+// starts: if the run is killed, the next run no longer has the option.
 func (op *opening) recordRepeats() {
 	for _, phase := range op.plan.Phases {
 		for _, s := range phase.Steps {
@@ -360,7 +364,8 @@ func (op *opening) recordRepeats() {
 	}
 }
 
-// secretVariables names the variables with a value that must stay secret, each once.
+// secretVariables returns the names of the variables whose values must stay secret,
+// without duplicates.
 func secretVariables(p *pipeline.Pipeline) []string {
 	var names []string
 	for _, s := range p.Secrets {

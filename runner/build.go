@@ -15,8 +15,8 @@ import (
 )
 
 // Build runs a pipeline, from the start or from the state of the session. It returns an
-// error if something prevented the run or its recording. The Ending says how the run
-// itself ended.
+// error if something prevented the run or its recording. How the run ended is in the
+// Ending.
 func Build(ctx context.Context, o Options) (Ending, error) {
 	o = o.withDefaults()
 	w, done, err := o.workspaceFiles()
@@ -47,8 +47,9 @@ func Build(ctx context.Context, o Options) (Ending, error) {
 	return l.conclude()
 }
 
-// newLoop returns a loop for a run. The caller must call hurry when the run has ended. From
-// here on a request to stop is recorded: the end of ctx closes stop, and cancels nothing.
+// newLoop returns a loop for a run. The caller must call cancelGrace when the run has
+// ended. The end of ctx does not cancel the run directly: the loop sees it as the channel
+// cancelled, so that it can record the end.
 func newLoop(ctx context.Context, o Options, w *workspace.Workspace) *loop {
 	events := make(chan func(), 256)
 	l := &loop{
@@ -82,8 +83,8 @@ func (l *loop) betweenPhases(phase *pipeline.Phase) bool {
 	return l.recorder.Err() == nil && l.status == running
 }
 
-// limitTime ends the run when the session's time is up. Only time in which the session was
-// running counts.
+// limitTime ends the run when the session's timeout has passed. Only time in which the
+// session was running counts.
 func (l *loop) limitTime() (stop func()) {
 	if l.pipeline.Timeout <= 0 {
 		return func() {}

@@ -12,11 +12,12 @@ import (
 	"prdrunner/pipeline"
 )
 
-// applyCached restores the artifacts of an earlier run, and returns the result of that run. It
-// removes files that the workstream made before and that this result does not have. It returns
-// false if that fails, or if a file that no run has made matches the declared artifacts: only
-// a run can show what the workstream does with such a file. It may overwrite edits of files
-// that are recorded in this session, since the caller has decided about these edits before.
+// applyCached restores the artifacts of an earlier run, and returns the result of that
+// run. It removes files that the workstream made before and that this result does not
+// have. It returns false on failure, or if a file that no run has made matches the
+// declared artifacts: only a run can show what the workstream does with such a file. It
+// may overwrite edits of files that are recorded in this session, because the plan has
+// decided about these edits.
 func (n *node) applyCached(ctx context.Context, id string, recorded []state.Artifact, owners map[string]string) (attemptResult, bool) {
 	l := n.loop
 	work, at, had := n.step.Result.Work, l.opts.Now(), slices.Clone(recorded)

@@ -16,12 +16,12 @@ import (
 	"prdrunner/runner/survey"
 )
 
-// captures captures the files of the workspace. It bounds what the captures of a session cost.
+// captures makes the captures of a run and limits the time that they take.
 type captures struct {
 	loop *loop
 
-	count     int           // the number of captures of the session
-	duration  time.Duration // the time that they took
+	count     int           // the number of captures of the session so far
+	duration  time.Duration // the time that these captures took
 	measuring bool
 	failed    bool // the last capture failed, and was not skipped
 
@@ -30,7 +30,7 @@ type captures struct {
 }
 
 const (
-	// freeCaptures is the number of captures that a session makes whatever they cost.
+	// freeCaptures is the number of captures that a session makes even if they are slow.
 	freeCaptures = 10
 	// captureShare bounds the time of captures at the boundaries of workstreams: they
 	// may take one part in captureShare of the session's time.
@@ -58,16 +58,16 @@ func (c *captures) measure(now func() time.Time) (ended func()) {
 	}
 }
 
-// affordable reports whether another capture may be made in a session that was active for
-// the given time.
+// affordable reports whether a session that was active for the given time may make
+// another capture.
 func (c *captures) affordable(active time.Duration) bool {
 	return c.count < freeCaptures || c.duration*captureShare <= active
 }
 
-// captureAtBoundary captures the files when a workstream is complete, if nothing else runs:
-// only then do the files hold just the work of complete workstreams. It calls checkpoints,
-// which adds the checkpoints of the boundary. The measured time includes making these
-// checkpoints durable in a commit of their own.
+// captureAtBoundary captures the files when a workstream is complete, if nothing else
+// runs: only then are all files those of complete workstreams. It calls checkpoints,
+// which adds the checkpoints of the boundary. The measured time includes the commit that
+// makes these checkpoints durable.
 func (cs *captures) captureAtBoundary(checkpoints func()) {
 	l := cs.loop
 	if !cs.mayCapture() {
@@ -88,8 +88,8 @@ func (cs *captures) captureAtBoundary(checkpoints func()) {
 	l.recorder.Drain() // the next completion must not share a commit with these checkpoints
 }
 
-// mayCapture reports whether the files may be captured at a boundary: nothing runs, and no
-// retry is pending. The files that a failed attempt left belong to no complete workstream.
+// mayCapture reports whether the files may be captured at a boundary: nothing runs, and
+// no retry is pending. With a retry pending, the files include those of a failed attempt.
 func (cs *captures) mayCapture() bool {
 	l := cs.loop
 	if l.opts.Capture != CaptureBoundary || !l.opts.Store.Captures() || l.status != running || l.recorder.Err() != nil || !l.slots.Resting() {
@@ -99,9 +99,9 @@ func (cs *captures) mayCapture() bool {
 	return cs.affordable(active)
 }
 
-// capture records the files of the workspace for the next checkpoint. The caller must ensure
-// that nothing runs. A signal cancels a capture. The run then makes no further capture, and
-// a run that must end at once makes none either.
+// capture captures the files of the workspace for the next checkpoint. The caller must
+// ensure that nothing runs. A signal cancels a capture. After that, and if the run must
+// end at once, capture does nothing.
 func (cs *captures) capture(t state.Trigger) {
 	if cs.loop.opts.Capture == CaptureOff {
 		return
@@ -111,7 +111,7 @@ func (cs *captures) capture(t state.Trigger) {
 	})
 }
 
-// captureWith does what capture does, with the given method of the session.
+// captureWith is like capture, but calls the given method of the session.
 func (cs *captures) captureWith(capture func(context.Context, *workspace.Workspace, []string) (workspace.Captured, error)) {
 	l := cs.loop
 	defer cs.measure(l.opts.Now)()
@@ -140,8 +140,9 @@ func (cs *captures) captureWith(capture func(context.Context, *workspace.Workspa
 	cs.failed = !made && (givenUp || !l.recorder.Skips())
 }
 
-// capturePatterns returns the patterns of files that a capture includes besides those that git tracks:
-// files that the pipeline names, and files that the configuration adds.
+// capturePatterns returns the patterns of files that a capture includes in addition to
+// those that git tracks: files that the pipeline names, and files that the configuration
+// adds.
 func (cs *captures) capturePatterns() []string {
 	l := cs.loop
 	patterns := slices.Concat(survey.Local(string(l.opts.pipelineRef().Path), filepath.ToSlash(l.pipeline.Document)), survey.Declared(l.pipeline))
@@ -149,8 +150,8 @@ func (cs *captures) capturePatterns() []string {
 	return l.opts.Store.Including(slices.Compact(patterns))
 }
 
-// warnLeftOut warns once of the files that all captures leave out, and once of each file that
-// kept changing while a capture read it.
+// warnLeftOut warns once about the files that all captures leave out, and once about each
+// file that kept changing while a capture read it.
 func (cs *captures) warnLeftOut(c workspace.Captured) {
 	l := cs.loop
 	unstable := slices.DeleteFunc(slices.Clone(c.Unstable), func(path string) bool { return slices.Contains(cs.warnedUnstable, path) })
@@ -170,10 +171,10 @@ func (cs *captures) warnLeftOut(c workspace.Captured) {
 	}
 }
 
-// captureFound captures the workspace as a resumed run finds it, before anything starts. A
-// file that was edited since the last run can then be restored, whatever overwrites it. If
-// no checkpoint holds these files, captureFound makes one. It also replaces the capture
-// that the last run could not make.
+// captureFound captures the workspace when a run is resumed, before anything starts. A
+// file that was edited since the last run can then be restored after the run has
+// overwritten it. If no checkpoint holds these files, captureFound makes one. It also
+// makes up for the capture that the last run could not make.
 func (cs *captures) captureFound(uncaptured, unseen bool) {
 	l := cs.loop
 	if l.opts.Capture == CaptureOff {
@@ -202,9 +203,9 @@ func (cs *captures) captureFound(uncaptured, unseen bool) {
 	l.addCheckpoint(trigger, reason)
 }
 
-// changedSince returns how many files differ from the capture of a state, and how many
-// files are new only because that capture did not cover them. known is false if the files
-// of that capture are not known.
+// changedSince returns how many files differ from the capture of an earlier state, and
+// how many are new only because the earlier capture did not include them. known is false
+// if the files of the earlier capture are not known.
 func (cs *captures) changedSince(before *state.State) (n, first int, known bool) {
 	l := cs.loop
 	was, known, err := checkpoint.FilesOf(l.ctx, l.files, before)
@@ -225,8 +226,8 @@ func (cs *captures) changedSince(before *state.State) (n, first int, known bool)
 	return len(changes), first, true
 }
 
-// describeFound returns a text that says how many files a resumed run found changed. If the
-// last run ended without a capture, that run may have changed them itself.
+// describeFound returns a text that says how many files a resumed run found changed. If
+// the last run ended without a capture, the changes may come from that run.
 func describeFound(n int, known, unseen bool) string {
 	files := "files"
 	if known {

@@ -8,8 +8,8 @@ import (
 	"prdrunner/checkpoint/state"
 )
 
-// addCheckpoint adds a checkpoint to the next commit, if the policy asks for a checkpoint on
-// this trigger.
+// addCheckpoint adds a checkpoint to the next commit if the policy asks for one on this
+// trigger.
 func (l *loop) addCheckpoint(t state.Trigger, reason string) {
 	l.session.Checkpoint(t, reason, l.git)
 }

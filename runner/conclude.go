@@ -16,7 +16,7 @@ func (l *loop) conclude() (Ending, error) {
 		l.captures.capture(trigger)
 		l.readGit() // a capture may be a commit
 		switch {
-		case l.captures.failed && l.cause.signal != "": // the signal may have come during the capture
+		case l.captures.failed && l.cause.signal != "": // a signal may have come during the capture
 			event, trigger, hook = l.cause.endEvent()
 		case completes(event) && l.cause.unwritten != nil:
 			event, trigger, hook = l.cause.pausedForCheckpoint()

@@ -16,9 +16,9 @@ func (e *ImportError) Error() string { return "start from the PRD document: " + 
 // Unwrap returns the cause.
 func (e *ImportError) Unwrap() error { return e.Err }
 
-// FromDocument returns the first state of a session of the pipeline that begins from a
-// document written by hand. If the document breaks a rule of its format, or does not fit
-// the pipeline, it returns an *ImportError that lists all problems.
+// FromDocument returns the first state of a session that begins from a document written
+// by hand. If the document breaks a rule of its format or does not fit the pipeline,
+// FromDocument returns an *ImportError that lists all problems.
 func FromDocument(p *pipeline.Pipeline, doc *state.Document, now time.Time) (*state.State, error) {
 	shape := plan.ShapeOf(p)
 	if err := doc.CheckWritten(p.ID, &shape); err != nil {

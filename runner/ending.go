@@ -19,9 +19,9 @@ type endReasons struct {
 
 	failures          []state.Failure
 	reviews           []string // gates that passed and wait for review
-	uncertain         []string // once steps whose end the user must resolve
-	editedWorkstreams []string // workstreams whose artifacts were edited while the run was under way
-	edits             []edit   // edits of files that steps rely on, made while the run was under way
+	uncertain         []string // once steps that the user must resolve
+	editedWorkstreams []string // workstreams whose artifacts were edited during the run
+	edits             []edit   // edits, made during the run, of files that steps rely on
 	restoreProblems   []string // messages about artifacts that could not be restored
 	requested         bool     // the user requested a pause
 	excluded          bool     // --only left out work that would have run
@@ -29,9 +29,9 @@ type endReasons struct {
 	unwritten         error // why a checkpoint could not be written
 }
 
-// endEvent returns the event that says how the run ended, with the trigger of the last
-// checkpoint and the event of the hooks. A session is complete only if everything passed or
-// was skipped.
+// endEvent returns the event that records how the run ended, the trigger of the last
+// checkpoint, and the event whose hooks run. A session is complete only if everything
+// passed or was skipped.
 func (en *endReasons) endEvent() (state.Event, state.Trigger, pipeline.HookEvent) {
 	l := en.loop
 	switch {
@@ -61,7 +61,7 @@ func (en *endReasons) endEvent() (state.Event, state.Trigger, pipeline.HookEvent
 		return pausedEvent(state.PauseApproval, "waiting for an approval of "+text.Enumerate(labels), labels), state.TriggerPause, pipeline.HookPaused
 	case len(en.reviews) > 0:
 		return pausedEvent(state.PauseReview, "stopped for review after "+text.Enumerate(en.reviews), en.reviews), state.TriggerPause, pipeline.HookPaused
-	case en.excluded && !en.requested && en.chosenDone(): // also if the chosen workstreams are recorded as complete from files that no longer exist
+	case en.excluded && !en.requested && en.chosenDone(): // even if they are on record as complete from files that no longer exist
 		return pausedEvent(state.PauseChosen, "only some workstreams were chosen", nil), state.TriggerPause, noHook
 	case !en.excluded && en.everythingDone():
 		return state.SessionCompleted{}, state.TriggerComplete, pipeline.HookComplete
@@ -72,8 +72,8 @@ func (en *endReasons) endEvent() (state.Event, state.Trigger, pipeline.HookEvent
 	}
 }
 
-// interruptedEvent returns the event of a run that a signal ended. If the files are not captured,
-// the event says so, and a resumed run captures them.
+// interruptedEvent returns the event that ends a run after a signal. uncaptured says that
+// the last capture was not made; the resumed run makes it.
 func interruptedEvent(signal string, uncaptured bool) state.SessionInterrupted {
 	e := state.SessionInterrupted{Signal: signal}
 	if uncaptured {
@@ -82,15 +82,15 @@ func interruptedEvent(signal string, uncaptured bool) state.SessionInterrupted {
 	return e
 }
 
-// pausedForCheckpoint returns the events of a run in which a checkpoint could not be written
-// and was not skipped.
+// pausedForCheckpoint returns the same as endEvent, for a run that pauses because a
+// checkpoint could not be written and was not skipped.
 func (en *endReasons) pausedForCheckpoint() (state.Event, state.Trigger, pipeline.HookEvent) {
 	message := "a checkpoint could not be written; the resumed run writes it: " + record.WithRemedy(en.unwritten)
 	return pausedEvent(state.PauseCheckpoint, message, nil), state.TriggerPause, pipeline.HookPaused
 }
 
-// withDuration adds the duration of the run to its last event. The duration comes from the monotonic
-// clock, which can't be set and stops while the machine sleeps.
+// withDuration adds the duration of the run to the event that ends it. The duration comes
+// from the monotonic clock, which can't be set and stops while the machine sleeps.
 func withDuration(e state.Event, took time.Duration) state.Event {
 	ms := max(0, took.Milliseconds())
 	switch e := e.(type) {
@@ -116,7 +116,8 @@ func pausedEvent(reason state.PauseReason, message string, gates []string) state
 	return state.SessionPaused{Reason: reason, Gates: gates, Message: state.Text(message)}
 }
 
-// noHook is the hook event of a run that did all that --only chose. It has no hooks.
+// noHook is the hook event of a run that did everything that --only chose: it runs no
+// hooks.
 const noHook pipeline.HookEvent = ""
 
 // chosenDone reports whether all workstreams that --only chose, and those that they need,
@@ -132,7 +133,7 @@ func (en *endReasons) chosenDone() bool {
 }
 
 // everythingDone reports whether the run reached the end of the last phase and the state
-// records everything as done. The state alone is not enough: it may hold results of earlier
+// records everything as done. The state does not prove it: it may hold results of earlier
 // runs that a stopped run did not check.
 func (en *endReasons) everythingDone() bool {
 	if !en.loop.allPhasesRan {
@@ -198,8 +199,8 @@ func (en *endReasons) describeEdits() string {
 	return l.opts.Mask(text)
 }
 
-// describeUncertain returns a text that says what the user must resolve. For steps that have
-// happened before, it says when and where.
+// describeUncertain returns a text that names the steps that the user must resolve. For
+// steps that have happened before, it says when and where.
 func (en *endReasons) describeUncertain() string {
 	var unknown, texts []string
 	for _, name := range en.uncertain {

@@ -9,16 +9,16 @@ import (
 
 // Executor runs one task to its end.
 //
-// Run must return only when no process of the task is left that could still change the
-// workspace. It must honour ctx: when ctx is cancelled, Run asks the task to stop, waits
-// for the task's grace, and then kills it. Run is idempotent by the task's ID: an executor
-// that supports it attaches to a task that is still running. Run returns an error only if
-// something prevents running at all (no log file, no memory). Everything that the task
-// itself does, even failing to start, is a Result.
+// Run must not return before the last process of the task has ended, since any process
+// may change the workspace. It must honour ctx: when ctx is cancelled, Run asks the task
+// to stop, waits for the task's grace, and then kills it. Run is idempotent by the task's
+// ID: an executor that supports it attaches to a task that is already running. Run
+// returns an error only if something prevents running at all (no log file, no memory).
+// Any end of the task itself, even a failure to start, is a Result.
 //
 // An executor may also implement io.Closer; Runner calls Close on a second signal to end
-// all tasks at once. Processes that a killed Runner left running are not ended through
-// Executor, but by checkpoint.Options.EndOrphans when the session is locked.
+// all tasks at once. Processes that outlived a killed Runner are ended by
+// checkpoint.Options.EndOrphans when the session is locked, not by Executor.
 type Executor interface {
 	Run(ctx context.Context, task Task, sink Sink) (Result, error)
 }
@@ -26,12 +26,12 @@ type Executor interface {
 // Sink receives events of a task before it ends. Its methods must not block, and may be
 // called from another goroutine than the one that called Run.
 type Sink interface {
-	// Started is called when the process has started.
+	// Started tells the process id when the process has started.
 	Started(pid int)
 }
 
-// Task is one attempt at a workstream, a gate or a hook. It is plain data, so
-// that it can be handed to another machine.
+// Task is one attempt at a workstream, a gate or a hook. It is plain data, so that it can
+// be sent to another machine.
 type Task struct {
 	ID      string            `json:"id"`      // session, name and attempt
 	Session string            `json:"session"` // all processes of a task carry it as RUNNER_SESSION
@@ -42,8 +42,8 @@ type Task struct {
 	Timeout time.Duration     `json:"timeout"` // 0: none
 	Grace   time.Duration     `json:"grace"`   // between SIGTERM and SIGKILL
 	Mask    bool              `json:"mask"`    // hide sensitive values in the output
-	// Ready is the first time at which the task could have started. Facts about the
-	// machine that were found after that time hold for the task. Zero: unknown.
+	// Ready is the first time at which the task could have started. Whatever an Executor
+	// found out about the machine after that time holds for the task. Zero: unknown.
 	Ready time.Time `json:"ready,omitzero"`
 	// Declared is the place in the pipeline that declares the task.
 	Declared Place `json:"declared,omitzero"`

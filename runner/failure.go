@@ -85,7 +85,8 @@ func (fs *failures) expressionFailure(owner, gate string, diags hcl.Diagnostics)
 const exitNoProgram = 127
 
 // missingProgram explains the message of a shell that did not find a program. It adds the
-// place that names the program, and a similar program that the user may have meant.
+// place in a file that names the program, and a similar program that the user may have
+// meant.
 func (fs *failures) missingProgram(task Task, dir string, found findings.Finding) findings.Finding {
 	missing, ok := fs.finder().Missing(found.Message)
 	if !ok {
@@ -105,8 +106,8 @@ func (fs *failures) missingProgram(task Task, dir string, found findings.Finding
 	return found
 }
 
-// suggestPath adds a hint to the error for a missing artifact if the file exists below the
-// directory in which the process ran, since patterns are relative to the workspace.
+// suggestPath adds a hint to the error for a missing artifact if the file exists below
+// the directory in which the process ran: patterns are relative to the workspace.
 func (fs *failures) suggestPath(ctx context.Context, task Task, err error) error {
 	var missing *survey.UnmadeError
 	dir, relErr := filepath.Rel(fs.opts.Workspace, task.Dir)

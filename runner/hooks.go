@@ -15,9 +15,9 @@ import (
 // the hook.
 const hookTimeout = time.Minute
 
-// RunHooks runs the hooks that are recorded as due since Runner was killed, or ended at
-// once, before the hooks of the last run had ended. Their results do not change the result
-// of the run. After a signal, RunHooks returns an *InterruptedError.
+// RunHooks runs the hooks of the last run that are on record as due, because Runner was
+// killed or had to end at once before they had ended. Their results do not change the
+// result of the run. After a signal, RunHooks returns an *InterruptedError.
 func RunHooks(ctx context.Context, o Options) error {
 	o = o.withDefaults()
 	w, done, err := o.workspaceFiles()

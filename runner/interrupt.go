@@ -25,9 +25,9 @@ func (l *loop) interrupt(name string) {
 	}
 }
 
-// handleCancel stops the run at once, since the caller cancelled it. If signals caused that, they
-// may not have been received yet: stopped handles them first, so that they are recorded by
-// their names.
+// handleCancel stops the run at once, because the caller cancelled it. If signals caused
+// the cancellation, the loop may not have received them yet: handleCancel handles them
+// first, so that they are recorded by their names.
 func (l *loop) handleCancel() {
 	l.cancelled = nil
 	for waiting := true; waiting; {
@@ -44,9 +44,9 @@ func (l *loop) handleCancel() {
 	l.interrupt("SIGTERM")
 }
 
-// runUntilSignal does work whose duration depends on the size of the files, while nothing runs.
-// A signal cancels the work, and runUntilSignal returns record.ErrGivenUp. The work may use the
-// session, since the loop does nothing else until the work has ended.
+// runUntilSignal does work whose duration depends on the size of the files, while no task
+// runs. A signal cancels the work, and runUntilSignal returns record.ErrGivenUp. The work
+// may use the session, because the loop waits until the work has ended.
 func (l *loop) runUntilSignal(work func(ctx context.Context) error) error {
 	ctx, cancel := context.WithCancel(l.ctx)
 	defer cancel()
@@ -80,7 +80,7 @@ func (l *loop) runUntilSignal(work func(ctx context.Context) error) error {
 // decideUnwritten asks the user what to do about a failure. Meanwhile it handles the reports
 // of other goroutines. If it can't ask, the configuration decides.
 func (l *loop) decideUnwritten(problem string) record.OnFailure {
-	if l.opts.Asker == nil || l.prompting() { // of two prompts at once, each could read the answer to the other
+	if l.opts.Asker == nil || l.prompting() { // with two prompts at once, one could read the answer to the other
 		return l.opts.OnCheckpointError
 	}
 	ctx, cancel := context.WithCancel(l.ctx)
@@ -113,9 +113,9 @@ func (l *loop) decideUnwritten(problem string) record.OnFailure {
 	}
 }
 
-// waitFor waits, and reports whether the whole time has passed. It returns early if running
-// tasks are cancelled. It handles the reports of other goroutines, so that a timeout of the
-// session ends the wait.
+// waitFor waits for the given time, and reports whether that time has passed. It returns
+// early if running tasks are cancelled. It handles the reports of other goroutines, so
+// that a timeout of the session ends the wait.
 func (l *loop) waitFor(d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

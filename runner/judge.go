@@ -19,7 +19,7 @@ type gateRun struct {
 	loop *loop
 
 	verdict   state.Verdict // the verdict to record, bound to the files and values that are judged
-	secondTry bool          // the files changed while they were judged, and are judged a second time
+	secondTry bool          // the files changed while they were judged, so the gate judges a second time
 	onEnd     func(passed bool)
 }
 
@@ -51,13 +51,14 @@ func (l *loop) judgeAll(gates []*pipeline.Gate, then func(passed bool)) {
 	next(0)
 }
 
-// surveyAndJudge reads the files that a gate judges, and then judges the gate. The verdict is bound to
-// these files.
+// surveyAndJudge reads the files that a gate judges, and then judges the gate. The
+// verdict is bound to these files.
 func (g *gateRun) surveyAndJudge() {
 	g.surveyFiles(func(err error) { g.handleSurvey(err) })
 }
 
-// handleSurvey continues with a gate after its files were read. err says why they could not be.
+// handleSurvey continues with a gate after its files were read. err is the error of
+// reading them.
 func (g *gateRun) handleSurvey(err error) {
 	switch {
 	case g.loop.tasksCancelled():
@@ -125,7 +126,7 @@ func (g *gateRun) decide() {
 	if step.Decision == plan.Judge && l.session.State().Gate(g.Label()).Status == state.Passed { // the reason arose during the run, so the plan did not record it
 		l.recorder.Add(nil, state.GateVoided{Gate: g.Label(), Reason: step.Reason})
 	}
-	if g.Workstream != nil && l.planner.ExclusionReason(g.Workstream) != "" { // the plan would have left the gate out, had it known the reason
+	if g.Workstream != nil && l.planner.ExclusionReason(g.Workstream) != "" { // the plan did not know the reason; otherwise it would have left the gate out
 		l.cause.excluded = true
 		g.onEnd(false)
 		return
@@ -142,8 +143,8 @@ func (g *gateRun) decide() {
 	}
 }
 
-// judgeByCommand runs the gate's process, and checks afterwards that the judged files have
-// not changed. If they have, it judges once more.
+// judgeByCommand runs the gate's process, and then checks that the judged files have not
+// changed meanwhile. If they have, it judges once more.
 func (g *gateRun) judgeByCommand() {
 	l := g.loop
 	inv, diags := g.Invocation(l.planner.Results(true, 0))
@@ -232,8 +233,8 @@ func (g *gateRun) recordPass(value any, took time.Duration) {
 	g.awaitReview()
 }
 
-// mustReview reports whether the session stops for review after the gate. It does if the gate
-// or an option says so, unless the user has already reviewed the same files.
+// mustReview reports whether the session stops for a review after the gate: the gate or
+// an option says so, and the user has not yet reviewed the same files.
 func (g *gateRun) mustReview() bool {
 	return (g.Pause || g.loop.opts.PauseAtGates) && g.loop.session.State().Gate(g.Label()).Reviewed != g.verdict.Judged
 }
@@ -252,8 +253,8 @@ func (g *gateRun) failUnjudged(f state.Failure) {
 	g.recordFailure(nil, 0, f)
 }
 
-// ownerOf returns the name that the PRD document gives as the workstream of a gate's error:
-// the gate's workstream, or else its phase.
+// ownerOf returns the name that the PRD document shows as the workstream of a gate's
+// error: the gate's workstream, or else its phase.
 func ownerOf(g *pipeline.Gate) string {
 	if g.Workstream != nil {
 		return g.Workstream.Name
@@ -272,9 +273,9 @@ func (g *gateRun) newTask(attempt int, inv pipeline.Invocation) Task {
 	return t
 }
 
-// checkJudgedFiles reports whether the files that a gate is about to judge are as workstreams left them
-// and as other gates judged them. If not, it stops the run. It forgets the gate's own earlier
-// verdict.
+// checkJudgedFiles reports whether the files that a gate is about to judge are unchanged
+// since workstreams made them and other gates judged them. If not, it stops the run. It
+// forgets the gate's own earlier verdict.
 func (g *gateRun) checkJudgedFiles() bool {
 	l := g.loop
 	l.recordedFiles.forgetJudged(g.Label())
@@ -282,9 +283,9 @@ func (g *gateRun) checkJudgedFiles() bool {
 	return !l.stopForEdits(l.recordedFiles.editsAmong(judging.Patterns, judging.Files, nil))
 }
 
-// recordRepairs records artifacts of a workstream that were edited while the workstream's own
-// gate was judging them or asking about them. The gate judges the edited files, so they do
-// not count as edits of work that is done.
+// recordRepairs records the edits that the user made to artifacts of a workstream while
+// the workstream's own gate was judging them or asking about them. The gate judges the
+// edited files, so these edits don't stop the run.
 func (g *gateRun) recordRepairs(then func(error)) {
 	l := g.loop
 	if g.Workstream == nil {

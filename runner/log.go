@@ -8,8 +8,8 @@ import (
 	"prdrunner/checkpoint/workspace"
 )
 
-// OpenLog opens the log of an attempt for reading. A process may have replaced the log: if it
-// is no regular file, and so might have no end, OpenLog returns an error.
+// OpenLog opens the log of an attempt for reading. A process may have replaced the log:
+// if it is no regular file, reading it might never end, so OpenLog returns an error.
 func OpenLog(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|workspace.NonBlock, 0)
 	if err != nil {

@@ -19,19 +19,21 @@ const inboxInterval = 100 * time.Millisecond
 
 // loop runs a session.
 //
-// One goroutine, the caller of Build, owns the loop and everything it points to.
+// The goroutine that called Build owns the loop and everything that the loop points to.
 // Other goroutines run tasks, read files or ask the user. They read only fields that do
-// not change, and report by sending a function to events, which the owner calls.
+// not change. To report a result, they send a function to events, and the owner calls it.
 //
 // Unfinished work is in exactly one of these places: slots holds work that waits for a
-// slot, has a slot or waits for a retry; asked holds questions that wait for the user;
-// recorder holds functions that wait for the journal. A cycle ends when its goal is reached,
-// or when slots are empty, no function waits and no prompt is open. Code that removes an
-// entry must therefore end the workstream or gate that the entry belongs to.
+// slot, has a slot or waits for a retry; openQuestions holds questions that wait for the
+// user; recorder holds functions that wait for the journal. The method runUntil returns
+// when its goal is reached, or when slots are empty, no function waits and no prompt is
+// open. Code that removes an entry must therefore end the workstream or gate that the
+// entry belongs to.
 //
-// The parts of a run have types of their own: opening starts or resumes the session, phaseRun
-// runs a phase, node a workstream of it, gateRun judges a gate, question asks the user, and
-// ending says why the run ends. Each reaches the loop by its field loop.
+// The parts of a run have types of their own: opening starts or resumes the session,
+// phaseRun runs a phase, node runs a workstream, gateRun judges a gate, question asks the
+// user, and endReasons says why the run ends. Each has a field loop that points back to
+// the loop.
 type loop struct {
 	opts     Options
 	pipeline *pipeline.Pipeline
@@ -63,12 +65,12 @@ type loop struct {
 	beganAt      time.Time
 	activeSince  time.Time // when the session was started or resumed
 	status       stopReason
-	atOnce       bool            // a second signal came: tasks get no grace
-	planOutdated bool            // something ran, so the plan may be out of date
+	atOnce       bool            // the run must end at once, after a second signal: tasks get no grace
+	planOutdated bool            // something ran, so the plan may no longer hold
 	allPhasesRan bool            // the last phase has ended
 	concluding   bool            // the end of the run is being recorded
 	warnedInbox  bool            // the user was told that the inbox cannot be read
-	warnedLinks  map[string]bool // links out of the workspace about which the user was told
+	warnedLinks  map[string]bool // links out of the workspace that the user was warned about
 }
 
 // stopReason is the reason for which the loop starts nothing new. A greater value is a
@@ -78,17 +80,18 @@ type stopReason int
 const (
 	running     stopReason = iota
 	stopFailure            // a step failed; running tasks may finish
-	stopPause              // the user wants to decide; running tasks may finish
+	stopPause              // the user wants or has to decide; running tasks may finish
 	stopTimeout            // the session's time is up; running tasks are cancelled
 	stopSignal             // a signal came; running tasks are cancelled
 	stopBroken             // the journal can no longer be written; running tasks are cancelled
 )
 
-// tasksCancelled reports whether running tasks are cancelled, so that their results do not count.
+// tasksCancelled reports whether running tasks are being cancelled, so that their results
+// do not count.
 func (l *loop) tasksCancelled() bool { return l.status >= stopTimeout }
 
-// runUntil handles events until finished reports true, or until only questions without a
-// prompt are left.
+// runUntil handles events until finished returns true, or until only questions without a
+// prompt are open.
 func (l *loop) runUntil(finished func() bool) {
 	inbox := time.NewTicker(inboxInterval)
 	defer inbox.Stop()
@@ -97,8 +100,8 @@ func (l *loop) runUntil(finished func() bool) {
 	}
 }
 
-// advance starts the work that may start and commits the recorded events. It reports
-// false when the cycle is over.
+// advance starts the work that may start and commits the recorded events. It returns
+// false when runUntil must return.
 func (l *loop) advance(finished func() bool) bool {
 	l.schedule()
 	if !l.recorder.Waiting() && (finished() || l.isIdle()) || l.recorder.Err() != nil && !l.slots.Busy() {
@@ -140,7 +143,8 @@ func (l *loop) schedule() {
 	}
 }
 
-// stopNewWork has the loop start nothing new. A weaker reason does not replace a stronger one.
+// stopNewWork makes the loop start nothing new. A weaker reason does not replace a
+// stronger one.
 func (l *loop) stopNewWork(reason stopReason) {
 	if reason <= l.status {
 		return
@@ -155,8 +159,8 @@ func (l *loop) stopNewWork(reason stopReason) {
 	l.slots.CallOff()
 }
 
-// slot is the kind of slot that work holds while it runs. A gateSlot counts against the
-// run's limit only, a workstreamSlot against the limit of its phase, too.
+// slot is the kind of slot that work holds while it runs. A gateSlot counts only against
+// the limit of the run, a workstreamSlot also against the limit of its phase.
 type slot bool
 
 const (

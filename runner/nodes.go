@@ -14,12 +14,12 @@ import (
 	"prdrunner/runner/schedule"
 )
 
-// node is a workstream of the current phase during a run. It ends once, through finish:
-// complete, skipped, failed, blocked or left for the next run.
+// node is a workstream of the current phase during a run. The method finish ends it,
+// once: complete, skipped, failed, blocked or left for the next run.
 type node struct {
 	loop            *loop
 	ws              *pipeline.Workstream
-	pendingUpstream int     // how many upstream workstreams of the phase are not ok
+	pendingUpstream int     // how many upstream workstreams of the phase have not ended as ok
 	dependents      []*node // of the same phase
 
 	readyAt time.Time  // when its last upstream workstream became ok
@@ -29,8 +29,8 @@ type node struct {
 
 	attemptsEnded    int              // attempts in this run that have ended
 	pauses           backoff.BackOff  // yields the pauses between its attempts
-	leftFiles        []state.Artifact // artifacts of other workstreams as the last attempt left them, until they are on record
-	partialTakenBack bool             // partial work was checked for and taken back, which only its first attempt in a run does
+	leftFiles        []state.Artifact // artifacts of other workstreams that the last attempt changed, until they are on record
+	partialTakenBack bool             // partial work of an earlier run was undone, which only the first attempt in a run does
 
 	ended bool
 	done  bool // complete or skipped: its dependents may start
@@ -50,8 +50,8 @@ func (n *node) enqueue() {
 	l.slots.Add(n.newJob(n.surveyAndDecide))
 }
 
-// newJob returns a job that starts a workstream, or leaves it for the next run if it is
-// dropped.
+// newJob returns a job that calls start. If the job is dropped, the workstream is left
+// for the next run.
 func (n *node) newJob(start func()) schedule.Job {
 	return schedule.Job{Start: start, Drop: func() { n.finish(false) }}
 }
@@ -87,15 +87,15 @@ func (n *node) freeMemory() {
 
 func (n *node) skipped() bool { return n.step != nil && n.step.Decision == plan.Skipped }
 
-// finishBlocked ends a workstream that can't run because an upstream workstream is not ok, and all
-// that depend on it.
+// finishBlocked ends a workstream that can't run because an upstream workstream did not
+// end as ok. It also ends all workstreams that depend on it.
 func (n *node) finishBlocked(on string) {
 	n.loop.planner.SetStep(plan.Step{Kind: plan.WorkstreamStep, Name: n.ws.Name, Decision: plan.Blocked, On: []string{on}})
 	n.finish(false)
 }
 
-// surveyAndDecide reads the files that concern a workstream, if there are any, and then decides
-// about it.
+// surveyAndDecide reads the inputs and artifacts of a workstream, if it has any, and then
+// decides about it.
 func (n *node) surveyAndDecide() {
 	l := n.loop
 	rec := l.session.State().Workstream(n.ws.Name)
@@ -125,7 +125,7 @@ func (n *node) surveyAndDecide() {
 	})
 }
 
-// decide asks the planner for a decision about a workstream, and carries it out.
+// decide asks the planner for a decision about a workstream, and executes it.
 func (n *node) decide() {
 	l := n.loop
 	enabled, diags := n.ws.Enabled(l.planner.Results(n.ws.NeedsResults(), 0))
@@ -208,8 +208,8 @@ func (n *node) recordSkip() {
 	l.recorder.Add(func() { n.finish(true) })
 }
 
-// continueDone continues with a workstream that is done: it restores artifacts, records edits, and
-// has the gates judged that need a verdict.
+// continueDone continues with a workstream whose work is done: it restores artifacts,
+// records edits, and judges the gates that need a verdict.
 func (n *node) continueDone() {
 	l := n.loop
 	rec := l.session.State().Workstream(n.ws.Name)
@@ -258,15 +258,15 @@ func (n *node) recordEdits(changed []plan.Conflict) {
 	})
 }
 
-// recordArtifacts records artifacts as they are now.
+// recordArtifacts records the present artifacts of a workstream.
 func (l *loop) recordArtifacts(ws *pipeline.Workstream, artifacts []state.Artifact, edited []state.Text) {
 	l.recordedFiles.setArtifacts(ws, l.surveyor.Extend(ws.ArtifactPatterns), artifacts)
 	l.recorder.Add(nil, state.WorkstreamEdited{Workstream: ws.Name, Artifacts: artifacts, Edited: edited})
 	delete(l.facts.Conflicts, ws.Name)
 }
 
-// adoptArtifacts records the artifacts of a workstream whose work is done and whose artifacts are
-// not on record.
+// adoptArtifacts records the artifacts of a workstream whose work is done and whose
+// artifacts are not on record.
 func (n *node) adoptArtifacts() {
 	l := n.loop
 	l.spawnWork("survey "+n.ws.Name, workstreamSlot, func(within context.Context) func() {
@@ -334,13 +334,13 @@ func (n *node) recordFailure(f state.Failure) {
 	l.addFailure(f)
 }
 
-// interrupt leaves a workstream for the next run.
+// interrupt records that a workstream was interrupted, and leaves it for the next run.
 func (n *node) interrupt() {
 	n.loop.recorder.Add(func() { n.finish(false) }, state.WorkstreamInterrupted{Workstream: n.ws.Name, Attempt: n.attempt})
 }
 
-// addFailure records a failure for the end of the run, and has nothing new start unless the run
-// keeps going.
+// addFailure notes a failure for the end of the run. Nothing new starts then, unless the
+// run keeps going after failures.
 func (l *loop) addFailure(f state.Failure) {
 	l.cause.failures = append(l.cause.failures, f)
 	if !l.opts.KeepGoing {
@@ -348,7 +348,7 @@ func (l *loop) addFailure(f state.Failure) {
 	}
 }
 
-// recordedArtifacts returns the artifacts as they are on record.
+// recordedArtifacts returns the records of partially overwritten artifacts.
 func recordedArtifacts(partial []plan.PartialArtifact) []state.Artifact {
 	all := make([]state.Artifact, len(partial))
 	for i, a := range partial {

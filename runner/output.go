@@ -12,8 +12,8 @@ const maxTail = 256 << 10
 // as its log.
 const maxMessage = 2000
 
-// shorten returns a text of at most maxMessage bytes. A text that was longer ends with an
-// ellipsis.
+// shorten returns a text of at most maxMessage bytes. It cuts a longer text and ends it
+// with an ellipsis.
 func shorten(s string) string {
 	if len(s) <= maxMessage {
 		return s

@@ -15,7 +15,7 @@ import (
 // maxOutputs bounds the file that a workstream writes its outputs into.
 const maxOutputs = 16 << 20
 
-// outputs holds what a workstream wrote to RUNNER_OUTPUT about its result.
+// outputs holds the values that a workstream wrote to RUNNER_OUTPUT.
 type outputs struct {
 	values   map[string]string
 	metrics  map[string]any
@@ -23,8 +23,8 @@ type outputs struct {
 	location string
 }
 
-// clearOutputs removes a file at the path of RUNNER_OUTPUT before an attempt. Only the text
-// that the attempt itself writes there is its result.
+// clearOutputs removes the file of RUNNER_OUTPUT before an attempt, so that it has only
+// the outputs of this attempt.
 func clearOutputs(path string) error {
 	_, err := os.Lstat(path)
 	if err == nil {

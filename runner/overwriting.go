@@ -12,26 +12,26 @@ import (
 	"prdrunner/runner/record"
 )
 
-// overwriting holds the files that a run is about to overwrite although the user may have
-// edited them.
+// overwriting makes the checkpoint of the files that a run is about to overwrite although
+// the user may have edited them.
 type overwriting struct {
 	loop *loop
 
 	edits        []string          // edited artifacts that are to be restored or made again
 	partial      []string          // files that are taken for partial work
-	kept         map[string]string // digests of these files that a checkpoint holds, by path: they may be overwritten
-	checkpointID string            // the id of that checkpoint
+	kept         map[string]string // digests of the files that this checkpoint holds, by path: the run may overwrite them
+	checkpointID string            // the id of the checkpoint
 }
 
-// keepFiles makes a checkpoint of the files that are about to be overwritten although
-// the user may have edited them. Nothing runs yet. An edit that is made later is in no
-// checkpoint, and is not overwritten. keep returns the durable commits, which the
-// views get after Begin.
+// keepFiles makes a checkpoint of the files that are about to be overwritten although the
+// user may have edited them. Nothing runs yet. A later edit is in no checkpoint, so the
+// run does not overwrite it. keep returns the durable commits, which the views get after
+// Begin.
 func (ow *overwriting) keepFiles(plan *plan.Plan) ([]state.Commit, error) {
 	l := ow.loop
 	ow.edits, ow.partial = ow.editedArtifacts(), ow.partialWork()
 	paths := ow.edits
-	if l.opts.Store.Captures() { // without captures, partial work is taken back without a checkpoint
+	if l.opts.Store.Captures() { // without captures, partial work is undone without a checkpoint
 		paths = slices.Concat(ow.edits, ow.partial)
 		slices.Sort(paths)
 		paths = slices.Compact(paths)
@@ -99,8 +99,8 @@ func (ow *overwriting) keepPaths(paths []string) (lost []string, err error) {
 	return slices.DeleteFunc(slices.Clone(paths), func(path string) bool { return ow.kept[path] != "" }), nil
 }
 
-// editedArtifacts returns the sorted paths of edited artifacts, if the decision is to restore
-// them or make them again.
+// editedArtifacts returns the sorted paths of edited artifacts if they are to be restored
+// or made again.
 func (ow *overwriting) editedArtifacts() []string {
 	if ow.loop.opts.OnConflict != plan.ConflictRestore {
 		return nil
@@ -115,7 +115,8 @@ func (ow *overwriting) editedArtifacts() []string {
 	return slices.Compact(paths)
 }
 
-// warnOverwritten tells the user which checkpoint holds the files that are overwritten.
+// warnOverwritten tells the user which checkpoint holds the files that the run
+// overwrites.
 func (ow *overwriting) warnOverwritten() {
 	l := ow.loop
 	back := func() string {
@@ -152,22 +153,23 @@ func (ow *overwriting) isKept(path, digest string) bool {
 	return digest != "" && ow.kept[path] == digest
 }
 
-// unkeptConflicts returns the conflicts whose edits could not be restored if they were overwritten.
+// unkeptConflicts returns the conflicts whose edits could not be restored if they were
+// overwritten.
 func (ow *overwriting) unkeptConflicts(conflicts []plan.Conflict) []plan.Conflict {
 	return slices.DeleteFunc(slices.Clone(conflicts), func(c plan.Conflict) bool {
 		return ow.isKept(string(c.Path), c.Found) || ow.isRecorded(string(c.Path), c.Found)
 	})
 }
 
-// isRecorded reports whether the file at a path is as a workstream has recorded it last. Another
-// workstream than its former owner may have made it, so it is not an edit of the user.
+// isRecorded reports whether a workstream has recorded this content of a file last. Then
+// the file is not an edit of the user, even if it is an artifact of another workstream.
 func (ow *overwriting) isRecorded(path, digest string) bool {
 	m, ok := ow.loop.recordedFiles.made.lookup(path)
 	return ok && digest != "" && m.file.Digest == digest
 }
 
-// conflictsResolved reports whether edited artifacts were restored, and no edited artifact is left
-// that a workstream must make again.
+// conflictsResolved reports whether edited artifacts were restored, and no workstream has
+// yet to make an edited artifact again.
 func (ow *overwriting) conflictsResolved() bool {
 	for _, conflicts := range ow.loop.facts.Conflicts {
 		if len(plan.EditedArtifacts(conflicts)) > 0 {
@@ -187,17 +189,17 @@ func (ow *overwriting) checkpointResolved() {
 	l.addCheckpoint(state.TriggerConflictResolved, "")
 }
 
-// mayTakeBack reports whether a run takes back partial work with the given digest, "" for a
-// missing file. The file must be recorded as left by an attempt, or be in the checkpoint that
-// the run made before anything started. An edit that came later is in neither.
+// mayTakeBack reports whether the run may undo partial work with the given digest, "" for
+// a missing file. The file must be on record as left by an attempt, or be in the
+// checkpoint that the run made before anything started. A later edit is neither.
 func (ow *overwriting) mayTakeBack(path, digest string) bool {
 	l := ow.loop
 	kept := digest == "" || l.surveyor.Partial.LeftByFailure(path, digest) || ow.isKept(path, digest) || !l.opts.Store.Captures()
 	return kept && l.surveyor.Partial.Includes(path, digest)
 }
 
-// partialWork returns the sorted paths of existing files that are taken for partial work.
-// Runner can't be sure that the user did not edit them.
+// partialWork returns the sorted paths of existing files that count as partial work. The
+// user may have edited them nevertheless.
 func (ow *overwriting) partialWork() []string {
 	var paths []string
 	for _, all := range ow.loop.facts.Partial {
@@ -211,8 +213,8 @@ func (ow *overwriting) partialWork() []string {
 	return paths
 }
 
-// unkeptPartial returns the artifacts of a workstream that hold partial work which could not
-// be restored if it were overwritten, since no checkpoint holds it.
+// unkeptPartial returns the artifacts of a workstream that hold partial work and that no
+// checkpoint holds, so that they could not be restored after the run overwrote them.
 func (ow *overwriting) unkeptPartial(name string) []plan.Conflict {
 	var unkept []plan.Conflict
 	for _, a := range ow.loop.facts.Partial[name] {
@@ -223,9 +225,9 @@ func (ow *overwriting) unkeptPartial(name string) []plan.Conflict {
 	return unkept
 }
 
-// overwrites reports whether the plan overwrites partial work at a path. That happens if its
-// workstream runs again, or if the partial work is taken back, which is possible only if the
-// recorded bytes are kept.
+// overwrites reports whether the plan overwrites partial work at a path. It does if the
+// workstream that recorded the file runs again, or if the partial work is undone, which
+// takes the stored bytes of the file.
 func (ow *overwriting) overwrites(planned *plan.Plan, path string) (bool, error) {
 	l := ow.loop
 	runs := make(map[string]bool)

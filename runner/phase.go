@@ -16,14 +16,14 @@ type phaseRun struct {
 	loop            *loop
 	phase           *pipeline.Phase
 	unfinishedNodes int          // nodes that have not ended
-	busySlots       int          // slots in use by its workstreams
+	busySlots       int          // slots that its workstreams use
 	entered         bool         // the phase was recorded as started in this run
 	passed          bool         // it was completed in this run
-	openInBatch     map[int]int  // by batch: workstreams that are not complete
-	ranInBatch      map[int]bool // by batch: whether one was completed in this run
+	openInBatch     map[int]int  // by batch: how many workstreams are neither complete nor skipped
+	ranInBatch      map[int]bool // by batch: whether a workstream was completed in this run
 }
 
-// hasFreeSlot reports whether the phase's own limit lets another workstream start.
+// hasFreeSlot reports whether max_parallel of the phase lets another workstream start.
 func (p *phaseRun) hasFreeSlot() bool {
 	return p.phase.MaxParallel == 0 || p.busySlots < p.phase.MaxParallel
 }
@@ -71,8 +71,8 @@ func (p *phaseRun) run() bool {
 	return true
 }
 
-// failUnevaluated fails a phase whose when can't be evaluated, unless the selection leaves out
-// all its workstreams.
+// failUnevaluated fails a phase whose when can't be evaluated, unless the selection
+// leaves out all its workstreams.
 func (p *phaseRun) failUnevaluated(diags hcl.Diagnostics) {
 	chosen := func(ws *pipeline.Workstream) bool { return p.loop.planner.ExclusionReason(ws) == "" }
 	if slices.ContainsFunc(p.phase.Workstreams, chosen) {
@@ -130,9 +130,9 @@ func (p *phaseRun) skipAll() {
 	p.recordSkipped("its when is false")
 }
 
-// recordSkipped records that the phase is skipped, by its own when or since each of its
-// workstreams is skipped. It records that again if the phase has new workstreams or gates
-// since it was recorded.
+// recordSkipped records that the phase is skipped, by its own when or because all its
+// workstreams are skipped. It records that again if the phase has got new workstreams or
+// gates.
 func (p *phaseRun) recordSkipped(reason state.Text) {
 	st := p.loop.session.State()
 	if st.Phase(p.phase.Name).AllSkipped() {
@@ -144,8 +144,8 @@ func (p *phaseRun) recordSkipped(reason state.Text) {
 	p.loop.recorder.Add(nil, state.PhaseSkipped{Phase: p.phase.Name, Reason: reason})
 }
 
-// recordStarted records that the phase has begun, unless this run has recorded that already. From
-// then on the plan may be out of date.
+// recordStarted records that the phase has begun, unless this run has recorded that
+// already. From then on the plan may be out of date.
 func (p *phaseRun) recordStarted() {
 	p.loop.planOutdated = true
 	if !p.entered {
@@ -154,8 +154,8 @@ func (p *phaseRun) recordStarted() {
 	}
 }
 
-// finishWorkstream removes a workstream that is complete or skipped from its batch. When the last
-// workstream is removed and any of them ran, finishWorkstream makes the checkpoint of the batch.
+// finishWorkstream counts a complete or skipped workstream of a batch. After the last one
+// it makes the checkpoint of the batch, unless none of them ran.
 func (p *phaseRun) finishWorkstream(ws *pipeline.Workstream, ran bool) {
 	p.openInBatch[ws.Batch]--
 	p.ranInBatch[ws.Batch] = p.ranInBatch[ws.Batch] || ran

@@ -17,7 +17,8 @@ func (e *InterruptedError) Error() string {
 	return "interrupted by " + e.Signal + " before anything began"
 }
 
-// prepareInterruptible prepares the run. A signal cancels that, which is an *InterruptedError.
+// prepareInterruptible prepares the run. A signal cancels the preparation: the error is
+// an *InterruptedError then.
 func (l *loop) prepareInterruptible(ctx context.Context) (*plan.Plan, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -87,9 +88,10 @@ func (l *loop) prepare(ctx context.Context) (*plan.Plan, error) {
 	return plan, nil
 }
 
-// baseState returns the state against which a plan is made. The parameter is the state of the
-// current session, nil for none. If the run resumes that session, baseState returns its state;
-// otherwise it returns the records with which a new session begins, nil if there are none.
+// baseState returns the state from which a plan is made. st is the state of the current
+// session, nil if there is none. If the run resumes that session, baseState returns st.
+// Otherwise it returns the records with which a new session begins, nil if it begins with
+// none.
 func (o Options) baseState(st *state.State) (*state.State, error) {
 	switch predecessor := o.predecessor(st); {
 	case o.resumes(st):
@@ -107,8 +109,8 @@ func (o Options) resumes(st *state.State) bool {
 	return st != nil && !o.Fresh && !st.Abandoned && st.Status != state.StatusComplete
 }
 
-// predecessor returns the state of the complete session from which a new session begins,
-// nil if there is none.
+// predecessor returns the state of the complete session whose results a new session takes
+// over, or nil.
 func (o Options) predecessor(st *state.State) *state.State {
 	switch {
 	case o.Fresh, st != nil && (st.Abandoned || st.Status != state.StatusComplete):
@@ -119,8 +121,8 @@ func (o Options) predecessor(st *state.State) *state.State {
 	return o.Predecessor
 }
 
-// resumedState returns the state of the session that the run resumes, nil if the run begins a
-// new session.
+// resumedState returns the state of the session that the run resumes, or nil if the run
+// begins a new session.
 func (l *loop) resumedState() *state.State {
 	if st := l.session.State(); l.opts.resumes(st) {
 		return st
@@ -133,11 +135,11 @@ func (l *loop) makePlan(st *state.State, c *plan.Chosen) *plan.Plan {
 	return l.planner.Plan(l.opts.Now())
 }
 
-// ConflictError lists edited artifacts for which there is no decision, or none that can be
-// applied.
+// ConflictError lists edited artifacts that the user has not decided about, or whose
+// decision can't be applied.
 type ConflictError struct {
 	Conflicts []plan.Conflict
-	Rerun     bool // they can't be kept: their workstreams run again and make them anew
+	Rerun     bool // the edits can't be kept: their workstreams run again and make the files anew
 }
 
 func (e *ConflictError) Error() string {
@@ -156,7 +158,7 @@ func (e *ConflictError) Error() string {
 func (e *ConflictError) Unwrap() error { return ErrConflict }
 
 // undecidedConflicts returns the error for conflicts that neither an option nor the user
-// decided. It lists artifacts that can't be kept first.
+// decided. It lists first the artifacts whose edits can't be kept.
 func undecidedConflicts(p *plan.Plan) *ConflictError {
 	anew := make(map[string]bool)
 	for _, phase := range p.Phases {
@@ -203,7 +205,7 @@ func (l *loop) resolveConflicts(ctx context.Context, st *state.State, planned *p
 // that no option decided to continue. The session is unchanged.
 type BranchGoneError struct {
 	Branch string
-	Commit string // at which that run ended
+	Commit string // the commit at which that run ended
 }
 
 func (e *BranchGoneError) Error() string {
@@ -235,8 +237,8 @@ func (l *loop) acceptStale(ctx context.Context, plan *plan.Plan) error {
 	return nil
 }
 
-// PlanDiffersError says how the arguments of a build differ from those of its saved plan. It
-// is an ErrPlanOutdated. Nothing was done.
+// PlanDiffersError says how the arguments of a build differ from those of its saved plan.
+// It is an ErrPlanOutdated. The build did nothing.
 type PlanDiffersError struct {
 	What    string
 	Resumes bool // the build resumes a session, or begins from a complete one
@@ -247,7 +249,8 @@ func (e *PlanDiffersError) Error() string { return e.What }
 // Unwrap makes it an ErrPlanOutdated.
 func (e *PlanDiffersError) Unwrap() error { return ErrPlanOutdated }
 
-// planDifference returns the error that says why a saved plan is not the current plan.
+// planDifference returns the error that says how a saved plan differs from the present
+// one.
 func planDifference(saved, now *plan.Plan) error {
 	switch {
 	case saved.Pipeline != now.Pipeline:

@@ -7,8 +7,8 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// Preview returns the plan of a run without running it. It reads files and changes nothing. st
-// is nil for a first run.
+// Preview returns the plan of a run without running it. It reads files and changes
+// nothing. st is nil for a first run.
 func Preview(ctx context.Context, o Options, st *state.State) (*plan.Plan, error) {
 	o = o.withDefaults()
 	pl, err := inspect(ctx, o, st)

@@ -9,14 +9,14 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// A verdict holds only for the files that were judged, and a record only for the files that
-// were made. Users and processes can edit files at any moment of a run. Runner therefore
-// compares the files again before a step uses them, before it leaves a phase, and before the
-// session is complete. An edit that it finds stops the run and changes nothing else: the
-// resumed run judges the edit, or has the user decide.
+// A verdict holds only for the files that the gate judged, and a record only for the
+// files that the workstream made. Users and processes can edit files at any moment of a
+// run. Runner therefore compares the files again before a step uses them, before it
+// leaves a phase, and before the session is complete. An edit that it finds stops the run
+// and changes nothing else: the resumed run judges the edited file, or asks the user.
 
-// rememberReused adds to the recorded files those of verdicts and workstreams that the plan
-// reuses.
+// rememberReused adds the files of reused verdicts and of workstreams that are done to
+// the recorded files.
 func (l *loop) rememberReused(planned *plan.Plan) {
 	st := l.session.State()
 	for _, phase := range planned.Phases {
@@ -32,8 +32,7 @@ func (l *loop) rememberReused(planned *plan.Plan) {
 	}
 }
 
-// keptEdits returns the edited artifacts of a workstream as they were found before the run
-// began, if the decision is to keep the edits.
+// keptEdits returns the edited artifacts of a workstream, if their edits are to be kept.
 func (l *loop) keptEdits(name string) []state.Artifact {
 	if l.planner.ConflictChoice(name) != plan.ConflictKeep {
 		return nil
@@ -49,8 +48,8 @@ func (l *loop) keptEdits(name string) []state.Artifact {
 }
 
 // editsBefore returns the edits of files that a workstream is about to read, and of files
-// that it is about to write and that other steps rely on. After the workstream has run, such
-// an edit could not be told from the workstream's own work.
+// that it is about to write and that other steps rely on. After the workstream has run,
+// Runner could not tell such an edit from the work of the workstream.
 func (n *node) editsBefore() []edit {
 	l := n.loop
 	inputs := l.facts.Inputs[n.ws.Name]
@@ -60,8 +59,8 @@ func (n *node) editsBefore() []edit {
 	return append(read, slices.DeleteFunc(written, func(e edit) bool { return e.gate == "" && e.maker == n.ws.Name })...)
 }
 
-// stopForEdits stops the run if there are edits, and reports whether there are. It ignores changes
-// by a workstream that has begun and is not done to its own artifacts.
+// stopForEdits stops the run if there are edits, and reports whether there are. It
+// ignores the partial work of workstreams.
 func (l *loop) stopForEdits(edits []edit) bool {
 	edits = slices.DeleteFunc(edits, func(e edit) bool { return l.planner.IsPartialWork(e.path, e.digest) })
 	for _, e := range edits {
@@ -75,8 +74,9 @@ func (l *loop) stopForEdits(edits []edit) bool {
 	return len(edits) > 0
 }
 
-// recheck compares the files that were judged and made in a phase with their records; after
-// the last phase, those of all phases. It reports whether all are unchanged.
+// recheck compares the files that were judged and made in the phase with their records.
+// After the last phase it does so for all phases. It reports whether all files are
+// unchanged.
 func (p *phaseRun) recheck() bool {
 	l, phase := p.loop, p.phase
 	phases := []*pipeline.Phase{phase}
@@ -108,8 +108,8 @@ func (p *phaseRun) recheck() bool {
 	return same
 }
 
-// reliedFiles returns the passed gates of phases that judge files, and the paths of the recorded
-// artifacts of these phases.
+// reliedFiles returns the passed gates that judge files, and the paths of the recorded
+// artifacts, of some phases.
 func (l *loop) reliedFiles(phases []*pipeline.Phase) (gates []*pipeline.Gate, artifacts []string) {
 	passed := func(all []*pipeline.Gate) {
 		for _, g := range all {
@@ -146,7 +146,7 @@ func (s *recordedFiles) compare(gates []*pipeline.Gate, found *plan.Facts, artif
 	return edits
 }
 
-// conflictEdits returns conflicts as edits.
+// conflictEdits converts conflicts to edits.
 func conflictEdits(workstream string, conflicts []plan.Conflict) []edit {
 	edits := make([]edit, len(conflicts))
 	for i, c := range conflicts {

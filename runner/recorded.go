@@ -14,16 +14,17 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// recordedFiles holds the files on which steps may rely, by path: artifacts as their
-// workstream left them, and files as a gate judged them. A file that another workstream
-// declares and has written since is recorded for that workstream, so it is no edit.
+// recordedFiles holds the files on which steps may rely, by path: the artifacts that
+// workstreams recorded, and the files that gates judged. If another workstream declares
+// such a file, too, and has written it since, the file is recorded for that workstream,
+// and its change is no edit.
 type recordedFiles struct {
 	made        index                       // artifacts, by the workstream that recorded them last
 	judged      index                       // by the gate that judged them last
 	filesByGate map[string][]state.Artifact // the files to which each valid verdict is bound, by the label of its gate
 }
 
-// recordedFile is a file as a step found or left it.
+// recordedFile is a file that a workstream made or a gate judged.
 type recordedFile struct {
 	file  state.Artifact
 	owner string
@@ -33,8 +34,9 @@ func newRecordedFiles() *recordedFiles {
 	return &recordedFiles{made: index{}, judged: index{}, filesByGate: make(map[string][]state.Artifact)}
 }
 
-// setArtifacts records the artifacts of a workstream. It first forgets all files that match the
-// workstream's patterns, since the workstream was to make these files, too.
+// setArtifacts records the artifacts of a workstream. It first forgets all files that
+// match the workstream's patterns, because the workstream may have rewritten or deleted
+// these files.
 func (s *recordedFiles) setArtifacts(ws *pipeline.Workstream, patterns []string, artifacts []state.Artifact) {
 	for _, of := range []index{s.made, s.judged} {
 		for p := range of.matching(patterns) {
@@ -44,14 +46,14 @@ func (s *recordedFiles) setArtifacts(ws *pipeline.Workstream, patterns []string,
 	s.addArtifacts(ws.Name, artifacts)
 }
 
-// addArtifacts records artifacts of a workstream; all others stay recorded.
+// addArtifacts records artifacts of a workstream, and forgets none.
 func (s *recordedFiles) addArtifacts(workstream string, artifacts []state.Artifact) {
 	for _, a := range artifacts {
 		s.made.store(string(a.Path), recordedFile{a, workstream})
 	}
 }
 
-// anyMatch reports whether a file that matches is recorded.
+// anyMatch reports whether some recorded file matches the patterns.
 func (s *recordedFiles) anyMatch(patterns []string) bool {
 	for _, of := range []index{s.made, s.judged} {
 		for range of.matching(patterns) {
@@ -61,8 +63,8 @@ func (s *recordedFiles) anyMatch(patterns []string) bool {
 	return false
 }
 
-// forgetArtifacts forgets the artifacts of a skipped workstream. From then on they are ordinary
-// files.
+// forgetArtifacts forgets the artifacts of a skipped workstream: no step relies on them
+// any longer.
 func (s *recordedFiles) forgetArtifacts(w *state.Workstream) {
 	for _, a := range w.Artifacts {
 		if m, ok := s.made.lookup(string(a.Path)); ok && m.owner == w.Name {
@@ -71,7 +73,7 @@ func (s *recordedFiles) forgetArtifacts(w *state.Workstream) {
 	}
 }
 
-// setJudged records the files that a gate has passed.
+// setJudged records the files for which a gate has passed.
 func (s *recordedFiles) setJudged(label string, files []state.Artifact) {
 	s.forgetJudged(label)
 	s.filesByGate[label] = files
@@ -80,7 +82,7 @@ func (s *recordedFiles) setJudged(label string, files []state.Artifact) {
 	}
 }
 
-// forgetJudged forgets the files of a verdict, since the gate judges again.
+// forgetJudged forgets the files of a gate's verdict, because the gate judges again.
 func (s *recordedFiles) forgetJudged(label string) {
 	for _, a := range s.filesByGate[label] {
 		if j, ok := s.judged.lookup(string(a.Path)); ok && j.owner == label {
@@ -96,11 +98,11 @@ type edit struct {
 	gate   string // the gate that judged it, "" if none did
 	maker  string // the workstream that made it, "" if none did
 	change string
-	digest string // the digest of the file, "" where it was deleted
+	digest string // the digest of the file, "" if it was deleted
 }
 
-// compareFile compares a file with its record, and reports whether they differ. now is nil if the
-// file does not exist.
+// compareFile compares a file with its record, and reports whether they differ. now is
+// nil if the file does not exist.
 func (s *recordedFiles) compareFile(p string, now *state.Artifact) (edit, bool) {
 	e := edit{path: p, change: howDiffers(now), digest: plan.DigestOrEmpty(now)}
 	if j, ok := s.judged.lookup(p); ok && (now == nil || plan.DigestFiles([]state.Artifact{j.file}) != plan.DigestFiles([]state.Artifact{*now})) {
@@ -119,8 +121,8 @@ func howDiffers(now *state.Artifact) string {
 	return "changed"
 }
 
-// editsAmong compares the files that match patterns with their records, and returns the edits. It
-// ignores deleted files for which leaveOut reports true; a nil leaveOut ignores none.
+// editsAmong compares the files that match patterns with their records, and returns the
+// edits. It ignores deleted files for which leaveOut returns true. leaveOut may be nil.
 func (s *recordedFiles) editsAmong(patterns []string, found []state.Artifact, leaveOut func(string) bool) []edit {
 	var edits []edit
 	there := make(map[string]bool, len(found))
@@ -144,7 +146,8 @@ func (s *recordedFiles) editsAmong(patterns []string, found []state.Artifact, le
 	return edits
 }
 
-// editsSinceJudged compares the files that a gate would judge now with those that it judged.
+// editsSinceJudged compares the files that a gate would judge now with those for which it
+// has passed.
 func (s *recordedFiles) editsSinceJudged(label string, now []state.Artifact) []edit {
 	files := indexByPath(now)
 	var edits []edit
@@ -170,8 +173,8 @@ func indexByPath(files []state.Artifact) map[string]*state.Artifact {
 	return m
 }
 
-// index holds files by directory and name, so that the files which a pattern may match
-// are found without reading through all of them.
+// index holds files by directory and name, so that a search for a pattern need not read
+// through all files.
 type index map[string]map[string]recordedFile
 
 func (x index) lookup(p string) (recordedFile, bool) {
@@ -195,7 +198,7 @@ func (x index) remove(p string) {
 }
 
 // matching yields the paths that match one of the patterns, some of them more than once.
-// The caller may remove the path that is yielded.
+// The caller may remove a path when it is yielded.
 func (x index) matching(patterns []string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for _, pattern := range patterns {

@@ -8,8 +8,8 @@ import (
 	"prdrunner/checkpoint/state"
 )
 
-// handleRequests reads the requests of other commands from the session's inbox and carries them
-// out.
+// handleRequests reads the requests of other commands from the session's inbox and
+// executes them.
 func (l *loop) handleRequests() {
 	all, err := l.session.Requests()
 	if !l.recorder.Check(err) {
@@ -28,8 +28,8 @@ func (l *loop) handleRequests() {
 	}
 }
 
-// handleRequest carries out a request. It calls reply with nil once the result is durable, or
-// with the reason for which it refuses the request.
+// handleRequest executes a request. It calls reply with nil once the result is durable,
+// or with the reason for refusing the request.
 func (l *loop) handleRequest(r checkpoint.Request, reply func(refusal error)) {
 	answer := Answer{Comment: string(r.Comment), By: r.By}
 	if r.Judged != "" {

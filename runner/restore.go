@@ -43,7 +43,8 @@ func (l *loop) restorePlanned(planned *plan.Plan) ([]state.Event, error) {
 	})
 }
 
-// restoreThen restores artifacts of a workstream that is reused, and then calls then.
+// restoreThen restores artifacts of a workstream whose work is reused, and then calls
+// then.
 func (n *node) restoreThen(then func()) {
 	l := n.loop
 	wanted, event := l.artifactsToRestore(*n.step)
@@ -74,15 +75,14 @@ func (n *node) restoreThen(then func()) {
 	})
 }
 
-// isChangedError reports whether an error says that a file was edited meanwhile. The workstream of
-// the file stays done.
+// isChangedError reports whether an error says that a file was edited meanwhile.
 func isChangedError(err error) bool {
 	var changed *workspace.ChangedError
 	return errors.As(err, &changed)
 }
 
-// artifactsToRestore returns the records of the artifacts that a step restores, and the event that
-// records their restoration.
+// artifactsToRestore returns the artifacts that a step restores, as recorded, and the
+// event that records the restore.
 func (l *loop) artifactsToRestore(s plan.Step) ([]state.Artifact, state.Event) {
 	event := state.ArtifactsRestored{Workstream: s.Name, Reason: s.Reason}
 	var wanted []state.Artifact
@@ -95,8 +95,8 @@ func (l *loop) artifactsToRestore(s plan.Step) ([]state.Artifact, state.Event) {
 	return wanted, event
 }
 
-// updateRestoredFacts updates the facts after artifacts were restored: they are no longer conflicts, and
-// the current files are as recorded.
+// updateRestoredFacts updates the facts after artifacts were restored: they are no longer
+// conflicts, and the current files are the recorded ones.
 func (l *loop) updateRestoredFacts(workstream string, artifacts []state.Artifact) {
 	back := indexByPath(artifacts)
 	l.facts.Conflicts[workstream] = slices.DeleteFunc(slices.Clone(l.facts.Conflicts[workstream]), func(c plan.Conflict) bool {
@@ -108,9 +108,9 @@ func (l *loop) updateRestoredFacts(workstream string, artifacts []state.Artifact
 	l.facts.Current[workstream] = append(as, artifacts...)
 }
 
-// takeBackPartial restores the artifacts that are partial work and whose bytes are kept, and
-// returns them. A file for which mine reports false was edited by the user, and stays. The id
-// is passed to restoreArtifacts.
+// takeBackPartial undoes partial work: it restores the artifacts whose recorded bytes are
+// stored, and returns them. It skips a file for which mine returns false, since the user
+// edited it. It passes the id to restoreArtifacts.
 func takeBackPartial(ctx context.Context, w *workspace.Workspace, id string, all []state.Artifact, mine func(path, digest string) bool) (changed []state.Artifact, err error) {
 	for _, a := range all {
 		now, err := survey.Describe(ctx, w, string(a.Path))
@@ -123,7 +123,7 @@ func takeBackPartial(ctx context.Context, w *workspace.Workspace, id string, all
 		if !mine(string(a.Path), now.Digest) {
 			continue
 		}
-		kept := a.Digest == "" // without a digest the file is removed
+		kept := a.Digest == "" // without a digest the artifact did not exist, and the file is removed
 		if !kept {
 			if kept, err = w.Contents().HasObject(a.Digest); err != nil {
 				return nil, fmt.Errorf("look for the bytes of %s: %w", a.Path, err)
@@ -142,8 +142,8 @@ func takeBackPartial(ctx context.Context, w *workspace.Workspace, id string, all
 	return changed, nil
 }
 
-// takenBackEvents returns the events that record whose artifacts were restored before a workstream
-// runs again.
+// takenBackEvents returns the events that record, for each owner, which artifacts were
+// restored before the named workstream runs again.
 func takenBackEvents(name string, owners map[string]string, back []state.Artifact) []state.Event {
 	paths := make(map[string][]state.Text)
 	for _, a := range back {
@@ -160,8 +160,9 @@ func takenBackEvents(name string, owners map[string]string, back []state.Artifac
 	return events
 }
 
-// keepBytes stores the current bytes of artifacts, except of artifacts that are recorded without
-// their bytes. A file that no longer has its given digest is an error.
+// keepBytes stores the current bytes of artifacts as objects, except for artifacts that
+// are recorded without their bytes. It returns an error if a file no longer has its
+// digest.
 func keepBytes(ctx context.Context, w *workspace.Workspace, all []state.Artifact) error {
 	all = slices.DeleteFunc(slices.Clone(all), func(a state.Artifact) bool { return a.LeftOut })
 	paths := make([]string, len(all))
@@ -180,26 +181,26 @@ func keepBytes(ctx context.Context, w *workspace.Workspace, all []state.Artifact
 	return nil
 }
 
-// restoreID returns the id for restoring artifacts of a workstream of a session. It is the
-// same in each run, so that restoreArtifacts removes the temporary files that a killed run left. To
-// restore artifacts before anything starts, the session's id alone is used.
+// restoreID returns the id for restoring artifacts of a workstream of a session. It is
+// the same in each run, so that restoreArtifacts removes the temporary files of a killed
+// run. Restores before anything starts use the id of the session instead.
 func restoreID(st *state.State, workstream string) string {
 	const enough = 8
 	sum := sha256.Sum256([]byte(workstream))
 	return st.Session + "-" + hex.EncodeToString(sum[:enough])
 }
 
-// restoreArtifacts restores artifacts as they are recorded, and removes those without a digest. It
-// returns an error if a file changes meanwhile, or if it would replace a file for which
-// mayLose reports false. The id names the temporary files: a call removes the temporary files
-// of an earlier, interrupted call with the same id.
+// restoreArtifacts restores artifacts to their recorded content, and removes those
+// without a digest. It returns an error if a file changes meanwhile, or if it would
+// replace a file for which mayLose returns false. The id names the temporary files: a
+// call removes the temporary files of an earlier, interrupted call with the same id.
 func restoreArtifacts(ctx context.Context, w *workspace.Workspace, id string, recorded []state.Artifact, mayLose func(path, digest string) bool) error {
 	_, err := replaceArtifacts(ctx, w, id, nil, recorded, mayLose)
 	return err
 }
 
-// replaceArtifacts does what restoreArtifacts does. It also removes the files of the list had whose digest is
-// unchanged and that are not in the list recorded, and returns their paths.
+// replaceArtifacts is like restoreArtifacts. It also removes the files in had that are
+// unchanged and not in recorded, and returns their paths.
 func replaceArtifacts(ctx context.Context, w *workspace.Workspace, id string, had, recorded []state.Artifact, mayLose func(path, digest string) bool) (removed []string, err error) {
 	var found, wanted []workspace.Entry
 	seen := make(map[string]bool, len(recorded))

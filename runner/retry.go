@@ -11,8 +11,8 @@ import (
 	"prdrunner/pipeline"
 )
 
-// retryOrFail repeats an attempt after its pause, or fails the workstream. If the run is
-// stopping for another reason than a failure, the next attempt is left for the next run.
+// retryOrFail repeats an attempt after a pause, or fails the workstream. If the run is
+// stopping for another reason than a failure, the next run makes the next attempt.
 func (n *node) retryOrFail(f state.Failure, res Result) {
 	l := n.loop
 	n.attemptsEnded++

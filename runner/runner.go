@@ -6,10 +6,10 @@
 //	pipeline.Pipeline + state.State + plan.Facts → plan.Plan → run loop → events → journal → views
 //
 // Package survey gathers the facts, which touches files; package plan decides from them
-// and touches none. The run loop (loop.go) starts what was decided in the order that
-// package schedule says, and package record makes the results durable. The engine knows no
-// operating system and no terminal: an Executor runs processes, an Asker asks the user,
-// and a View shows the run.
+// and touches none. The run loop (loop.go) starts workstreams and gates in the order that
+// package schedule says, and package record makes the results durable. The engine knows
+// no operating system and no terminal: an Executor runs processes, an Asker asks the
+// user, and a View shows the run.
 //
 // Begin with Build (build.go), and read downward: prepare.go makes the plan, begin.go starts
 // or resumes the session, phase.go runs a phase, nodes.go decides about a workstream,
@@ -52,7 +52,7 @@ var (
 type Options struct {
 	Pipeline  *pipeline.Pipeline
 	Store     *checkpoint.Store
-	Session   *checkpoint.Session // locked; its state is nil unless there is a session already
+	Session   *checkpoint.Session // locked; its state is nil before the first session
 	Executor  Executor
 	Views     []View
 	Workspace string               // absolute
@@ -60,28 +60,28 @@ type Options struct {
 	By        state.Actor
 	Version   string
 
-	Fresh             bool            // begin a new session, whatever the state is
+	Fresh             bool            // begin a new session even if there is an unfinished one
 	NoCache           bool            // run workstreams even if an earlier run has their result
 	Imported          *state.Document // begin from a hand-written document
-	Predecessor       *state.State    // begin from this complete session, which was archived; without it, from Session's if that is complete
-	Parallel          int             // at most this many processes at once; 0: number of CPUs
+	Predecessor       *state.State    // begin from this archived complete session; nil: from the current session, if that is complete
+	Parallel          int             // the maximum number of processes at once; 0: number of CPUs
 	KeepGoing         bool
 	PauseAtGates      bool // stop for review after every gate
 	Select            plan.Selection
 	Saved             *plan.Plan      // apply exactly this plan, or ErrPlanOutdated
 	PlanFile          string          // the file of the saved plan, relative to the workspace with slashes: it does not count as a change of the workspace; "": none
-	OnConflict        plan.OnConflict // "": ask; edits made after a gate failed are kept without asking
+	OnConflict        plan.OnConflict // "": ask; except that edits made after a gate failed are kept
 	OnStale           OnStale
 	OnCheckpointError record.OnFailure
 	Capture           CaptureAt     // "": CaptureBoundary
 	Grace             time.Duration // between SIGTERM and SIGKILL; 0: 10 s
 
-	// Command returns the command line that the user types to run Runner with these arguments;
-	// nil: "runner " and the arguments.
+	// Command returns the command line that the user types to run Runner with these
+	// arguments; nil: "runner " and the arguments.
 	Command func(arguments string) string
 
-	// SimilarProgram returns the program that the user may have meant when a task did not find
-	// the named program, "" if none is similar; nil: no suggestions are made.
+	// SimilarProgram returns the program that the user may have meant when a task did not
+	// find the named program, or "". nil: Runner makes no suggestions.
 	SimilarProgram func(name string, task Task) string
 
 	// Mask replaces sensitive values in text that Runner stores or shows.
@@ -127,13 +127,13 @@ func (o Options) surveyor(w *workspace.Workspace) *survey.Surveyor {
 	return survey.New(w, o.Store.Objects(), o.Pipeline, o.PlanFile, o.Mask)
 }
 
-// knownActs returns the records of once workstreams that have happened, or may have.
+// knownActs returns when and where once workstreams have happened, or may have.
 func (o Options) knownActs(st *state.State) ([]state.Act, error) {
 	return survey.KnownActs(o.Store, o.Pipeline, st, o.resumes(st))
 }
 
-// earlierRuns returns a function that finds the results of earlier runs, nil if the run
-// must not use them.
+// earlierRuns returns a function that finds the results of earlier runs, or nil if the
+// run must not use them.
 func (o Options) earlierRuns(w *workspace.Workspace) func() map[string][]checkpoint.Result {
 	if o.NoCache {
 		return nil
@@ -141,8 +141,8 @@ func (o Options) earlierRuns(w *workspace.Workspace) func() map[string][]checkpo
 	return survey.EarlierRuns(o.Store, o.Pipeline, w)
 }
 
-// workspaceFiles returns the workspace's files, and a function that the caller must call when it no
-// longer needs them.
+// workspaceFiles returns the workspace's files, and a function that the caller must call
+// when it no longer needs them.
 func (o Options) workspaceFiles() (*workspace.Workspace, func(), error) {
 	if o.Files != nil {
 		return o.Files, func() {}, nil

@@ -38,7 +38,7 @@ func (l *loop) newTask(name string, attempt int, inv pipeline.Invocation) Task {
 		Env:     env,
 		Log:     l.opts.Store.Layout().LogPath(l.pipeline.ID, name, attempt),
 		Grace:   l.opts.Grace,
-		Mask:    len(l.pipeline.Secrets) > 0, // a task may read from a file a secret that another task was given
+		Mask:    len(l.pipeline.Secrets) > 0, // a task may read a secret of another task from a file
 
 		Declared: placeOf(inv.Range),
 	}
@@ -50,7 +50,7 @@ type startSink struct{ started bool }
 // Started implements Sink.
 func (b *startSink) Started(int) { b.started = true }
 
-// recordLeftovers records that processes which outlived their task were ended.
+// recordLeftovers records that Runner ended processes that outlived their task.
 func (l *loop) recordLeftovers(workstream string, left []Leftover) {
 	if len(left) == 0 {
 		return
@@ -62,8 +62,8 @@ func (l *loop) recordLeftovers(workstream string, left []Leftover) {
 	l.recordEndedProcesses(workstream, ended)
 }
 
-// recordEndedProcesses records that processes of a workstream were ended; "": of no workstream in
-// particular. It masks their commands.
+// recordEndedProcesses records that Runner ended processes of a workstream. workstream is
+// "" if they belong to no workstream. It masks their commands.
 func (l *loop) recordEndedProcesses(workstream string, ended []state.Process) {
 	if len(ended) == 0 {
 		return

@@ -9,9 +9,9 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// resolveUncertain resolves a once step whose end is not recorded, or that would run a second time.
-// Its verify command decides, or else the user. A step that the selection leaves out stays
-// uncertain. The caller must have recorded that the step is uncertain.
+// resolveUncertain resolves a once step whose end is not on record, or that would run a
+// second time. Its verify command decides, or else the user. A step that the user did not
+// select stays uncertain. The caller must have recorded that the step is uncertain.
 func (n *node) resolveUncertain() {
 	l := n.loop
 	inv, has, diags := n.ws.Verify(l.planner.Results(true, n.attempt))
@@ -23,7 +23,7 @@ func (n *node) resolveUncertain() {
 		return
 	}
 	attempt := max(n.attempt, l.session.State().Workstream(n.ws.Name).Attempts)
-	task := l.newTask(n.ws.Name+"..verify", attempt, inv) // no gate can have that name
+	task := l.newTask(n.ws.Name+"..verify", attempt, inv) // no gate can have this name
 	task.Timeout = n.ws.Timeout
 	task.Env["RUNNER_PHASE"] = n.ws.Phase.Name
 	task.Env["RUNNER_WORKSTREAM"] = n.ws.Name
@@ -59,9 +59,9 @@ func (n *node) resolveUncertain() {
 	})
 }
 
-// recordVerified records the answer of the verify command, and continues. If the step did not
-// happen, it has failed if this run attempted it; otherwise it is attempted now. If it
-// happened, had is its earlier record, nil for none.
+// recordVerified records the answer of the verify command, and continues with the step.
+// If the step did not happen, it fails if this run attempted it, and is attempted now if
+// not. If it happened, had is its earlier record, or nil.
 func (n *node) recordVerified(r state.Resolution, had *state.Work) {
 	l := n.loop
 	last := l.session.State().Workstream(n.ws.Name).Error
@@ -69,14 +69,14 @@ func (n *node) recordVerified(r state.Resolution, had *state.Work) {
 	if r == state.ResolvedDone {
 		e.Digest = l.planner.DigestOrRecorded(n.ws)
 		if n.attempt > 0 {
-			digest := n.digest // which the node forgets when it ends
+			digest := n.digest // a copy, because the node forgets its digest when it ends
 			e.Digest = &digest
 		}
 	}
 	l.recorder.Add(nil, e)
 	switch {
 	case r == state.ResolvedDone:
-		delete(l.facts.Conflicts, n.ws.Name) // they concerned artifacts of an earlier run
+		delete(l.facts.Conflicts, n.ws.Name) // these conflicts concerned artifacts of an earlier run
 		n.continueDone()
 	case n.attempt == 0:
 		l.slots.Add(n.newJob(n.startAttempt))
@@ -85,8 +85,8 @@ func (n *node) recordVerified(r state.Resolution, had *state.Work) {
 	}
 }
 
-// finishIncomplete leaves the decision about a once step to the user. According to its verify
-// command the step happened, but other steps need outputs that are not on record.
+// finishIncomplete leaves the decision about a once step to the user: its verify command
+// says that it happened, but other steps need outputs that are not on record.
 func (n *node) finishIncomplete(lost []plan.MissingResult) {
 	err := &plan.MissingResultsError{Workstream: n.ws.Name, Missing: lost}
 	f := state.Failure{

@@ -12,18 +12,20 @@ import (
 // View shows a run to the user. Its methods are called by a single goroutine, in the order
 // of events, and only with durable commits.
 type View interface {
-	// Begin is called once, when the session has been started or resumed.
+	// Begin shows the start of the run. Runner calls it once, when the session has been
+	// started or resumed.
 	Begin(Beginning)
-	// Commit is called for each commit of this run, after it is durable.
+	// Commit shows the events of a commit of this run. Runner calls it when the commit is
+	// durable.
 	Commit(state.Commit)
 	// Warn shows a message about something that no event records, such as a file that
 	// captures leave out.
 	Warn(message string)
-	// End is called once, last.
+	// End shows how the run ended. Runner calls it once, last.
 	End(Ending)
 }
 
-// Beginning holds what a view learns when the run begins.
+// Beginning describes a run that begins.
 type Beginning struct {
 	PRD      string
 	Title    string
@@ -42,8 +44,8 @@ type Ending struct {
 	Signal   string // of an interrupted run
 	Duration time.Duration
 	Next     []state.Text // the commands to type next
-	// Unwritten says that checkpoints could not be written. The session was paused for
-	// that, or the checkpoints were skipped.
+	// Unwritten says that checkpoints could not be written. The session was paused
+	// because of it, or the checkpoints were skipped.
 	Unwritten bool
 }
 
@@ -58,7 +60,7 @@ func (e Ending) Done() bool {
 // then leaves questions open and never answers them in the user's place.
 type Asker interface {
 	// Approve asks for an approval until the user gives, refuses or postpones it, or
-	// until ctx ends: another command may have answered meanwhile.
+	// until ctx ends, because another command has answered.
 	Approve(ctx context.Context, q Question) (Answer, error)
 	// Resolve asks what to do with edited artifacts.
 	Resolve(ctx context.Context, conflicts []plan.Conflict) (plan.OnConflict, error)
@@ -68,7 +70,7 @@ type Asker interface {
 	Confirm(ctx context.Context, question string) (bool, error)
 }
 
-// Question is what a gate asks.
+// Question is the question of a gate for the user.
 type Question struct {
 	Gate      string // its label
 	Message   string
@@ -91,8 +93,8 @@ type Answer struct {
 	Verdict Verdict
 	Comment string
 	By      state.Actor
-	// To is the verdict that the user was shown; zero: the one that is asked about when
-	// the answer arrives.
+	// To is the verdict that the user was shown. Zero: the answer holds for the open
+	// question when it arrives.
 	To state.Verdict
 }
 
@@ -111,7 +113,7 @@ type CaptureAt string
 
 // When the files are captured.
 const (
-	CaptureBoundary CaptureAt = "boundary" // as with phase, and whenever a workstream is complete and nothing else runs
+	CaptureBoundary CaptureAt = "boundary" // like phase, and also whenever a workstream is complete and nothing else runs
 	CapturePhase    CaptureAt = "phase"    // when a run begins and ends, and between phases
-	CaptureOff      CaptureAt = "off"      // only to keep files that would be lost otherwise
+	CaptureOff      CaptureAt = "off"      // only to keep files that the run would overwrite
 )

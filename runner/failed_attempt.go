@@ -10,15 +10,16 @@ import (
 	"prdrunner/runner/survey"
 )
 
-// attemptFailed ends a failed attempt. It records the artifacts of other workstreams as the attempt
-// left them, so that the next attempt starts from these files, also in another run.
+// attemptFailed ends a failed attempt. If the attempt changed artifacts of other
+// workstreams, it records their content, so that the next attempt starts from these
+// files, even in another run.
 func (n *node) attemptFailed(r attemptResult) {
 	l := n.loop
 	shared := n.foreignArtifacts()
 	switch {
 	case len(shared) == 0:
 		n.leftFiles = nil
-	case r.notExecuted: // the task was not executed, so it left no files
+	case r.notExecuted: // the task was not executed, so it changed no files
 		n.leftFiles = n.recordedLeftFiles()
 	default:
 		l.spawnWork("look at what is left by "+n.ws.Name, workstreamSlot, func(context.Context) func() {
@@ -33,7 +34,8 @@ func (n *node) attemptFailed(r attemptResult) {
 	n.retryOrFail(*r.failure, r.result)
 }
 
-// foreignArtifacts returns the recorded artifacts of other workstreams that a workstream may write.
+// foreignArtifacts returns the recorded artifacts of other workstreams that a workstream
+// may write.
 func (n *node) foreignArtifacts() []state.Artifact {
 	l := n.loop
 	patterns := l.surveyor.Extend(n.ws.ArtifactPatterns)
@@ -53,8 +55,8 @@ func (n *node) foreignArtifacts() []state.Artifact {
 	return state.SortByPath(all)
 }
 
-// recordableLeftFiles returns the files to record as left by an attempt. If they could not be
-// read, or do not fit in a line of the journal, it returns those of the attempt before.
+// recordableLeftFiles returns the files to record for a failed attempt. If they could not
+// be read or do not fit in a line of the journal, it returns those of the attempt before.
 func (n *node) recordableLeftFiles(left []state.Artifact, err error) []state.Artifact {
 	if err == nil {
 		err = journal.Recordable(state.WorkstreamFailed{Workstream: n.ws.Name, Left: left})
@@ -66,7 +68,7 @@ func (n *node) recordableLeftFiles(left []state.Artifact, err error) []state.Art
 	return n.recordedLeftFiles()
 }
 
-// recordedLeftFiles returns the files that are recorded as left by the last failed attempt.
+// recordedLeftFiles returns the files on record for the last failed attempt.
 func (n *node) recordedLeftFiles() []state.Artifact {
 	if rec := n.loop.session.State().Workstream(n.ws.Name); rec.Left != nil {
 		return rec.Left.Files

@@ -8,9 +8,10 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// ApprovalUnchanged reports whether the files and values that an approval asked about are unchanged.
-// Commands call it that answer while nothing runs. It reads files and changes nothing. The
-// same pipeline file may be used with other variables: then only the files count.
+// ApprovalUnchanged reports whether the files and values that an approval asked about are
+// unchanged. Commands that answer while nothing runs call it. It reads files and changes
+// nothing. If the pipeline file is unchanged but its variables have other values, only
+// the files count.
 func ApprovalUnchanged(ctx context.Context, o Options, st *state.State, gate *state.Gate) (bool, error) {
 	o = o.withDefaults()
 	g := o.Pipeline.Gate(gate.Label)
