@@ -6,9 +6,11 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strings"
 
 	"prdrunner/checkpoint/bundle"
 	"prdrunner/checkpoint/disk"
+	"prdrunner/checkpoint/objects"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 )
@@ -31,7 +33,7 @@ func newNeeded(from workspace.ObjectSource) *needed {
 func objectSource(s *Store) workspace.ObjectSource { return s.Objects().Get }
 
 func (n *needed) addFile(e workspace.Entry) {
-	if _, ok := parseObject(e.Digest); !ok {
+	if !objects.IsDigest(e.Digest) {
 		return // for example a digest from a document that a person wrote
 	}
 	had := n.files[e.Digest]
@@ -88,8 +90,7 @@ func (n *needed) readListings(ctx context.Context) error {
 
 // objectMember returns the name of an object in an archive.
 func objectMember(digest string) string {
-	n, _ := parseObject(digest)
-	hex := n.digest()[len("sha256:"):]
+	hex := strings.TrimPrefix(digest, "sha256:")
 	return disk.ObjectsDir + "/" + hex[:2] + "/" + hex[2:]
 }
 

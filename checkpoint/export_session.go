@@ -45,7 +45,7 @@ func (x *exporting) gather(ctx context.Context, logs bool) error {
 	if err != nil {
 		return err
 	}
-	claims, err := x.store.readClaims(x.prd, x.dir, d)
+	claims, err := x.store.layout.ReadClaims(x.prd, x.dir, d)
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func (x *exporting) readDocument() (*state.Document, error) {
 	if x.dir != x.store.layout.PRDDir(x.prd) {
 		return nil, nil
 	}
-	d, err := x.store.readDocument(x.prd)
+	d, err := x.store.layout.ReadDocument(x.prd)
 	var damaged *state.DamagedError
 	if errors.As(err, &damaged) {
 		return d, nil
@@ -84,7 +84,7 @@ func (x *exporting) readDocument() (*state.Document, error) {
 }
 
 // gatherJournal adds the journal. It returns the Seq and Prev of the journal's first line.
-func (x *exporting) gatherJournal(claims []claim) (began state.Commit, err error) {
+func (x *exporting) gatherJournal(claims []disk.Claim) (began state.Commit, err error) {
 	path := filepath.Join(x.dir, disk.JournalName)
 	x.journal, err = store.OpenRegular(x.store.fs, path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -107,7 +107,7 @@ func (x *exporting) gatherJournal(claims []claim) (began state.Commit, err error
 	if f.State == nil {
 		return began, ErrNoSession
 	}
-	if err := verifyClaims(&t, x.prd, path, f.State, claims); err != nil {
+	if err := t.CheckClaims(x.prd, path, f.State, claims); err != nil {
 		return began, err
 	}
 	x.state = f.State

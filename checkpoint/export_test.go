@@ -175,15 +175,15 @@ func TestRelations(t *testing.T) {
 		name     string
 		here     *project
 		archive  []byte
-		relation Relation
+		relation journal.Relation
 		refused  bool
 		archived bool
 	}{
-		{"equal", p, late, RelationEqual, false, false},
-		{"older", p, early, RelationOlder, true, true},
-		{"diverged", other, late, RelationDiverged, true, true},
-		{"foreign", foreign, late, RelationForeign, true, true},
-		{"forward", p, nil, RelationForward, false, false}, // p is older by now
+		{"equal", p, late, journal.RelationEqual, false, false},
+		{"older", p, early, journal.RelationOlder, true, true},
+		{"diverged", other, late, journal.RelationDiverged, true, true},
+		{"foreign", foreign, late, journal.RelationForeign, true, true},
+		{"forward", p, nil, journal.RelationForward, false, false}, // p is older by now
 	} {
 		if test.archive == nil {
 			test.archive = late
@@ -233,7 +233,7 @@ func TestImportAgain(t *testing.T) {
 	q.goOn("further")
 	placed, err := takeIn(q.open(), archive, false)
 	var conflict *ImportConflictError
-	if !errors.As(err, &conflict) || conflict.Relation != RelationOlder {
+	if !errors.As(err, &conflict) || conflict.Relation != journal.RelationOlder {
 		t.Errorf("%+v, %v", placed, err)
 	}
 }
@@ -248,7 +248,7 @@ func TestCompactedLineage(t *testing.T) {
 	beginAgain(t, p.open())
 	placed, err := takeIn(p.open(), early, false)
 	must(t, err)
-	if placed.Relation != RelationEqual {
+	if placed.Relation != journal.RelationEqual {
 		t.Errorf("the same session is %s after its journal was begun anew", placed.Relation)
 	}
 	p.goOn("further")
@@ -258,7 +258,7 @@ func TestCompactedLineage(t *testing.T) {
 	must(t, err)
 	placed, err = takeIn(q.open(), late, false)
 	must(t, err)
-	if placed.Relation != RelationForward {
+	if placed.Relation != journal.RelationForward {
 		t.Errorf("its continuation is %s", placed.Relation)
 	}
 	same(t, "state", q.stands(), p.stands())

@@ -14,6 +14,7 @@ import (
 
 	"prdrunner/checkpoint/bundle"
 	"prdrunner/checkpoint/disk"
+	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 	"prdrunner/checkpoint/store/faults"
@@ -214,7 +215,7 @@ func TestFormatsTravel(t *testing.T) {
 		archive := export(k.open(), k.workspace(k.open()))
 		q := newProject(t, store.NewMemory())
 		placed, err := takeIn(q.open(), archive, false)
-		if must(t, err); placed.Relation != RelationNew {
+		if must(t, err); placed.Relation != journal.RelationNew {
 			t.Errorf("%+v", placed)
 		}
 		k.readable(t, q.open())
@@ -227,7 +228,7 @@ func TestFormatsTravel(t *testing.T) {
 		_, err = k.open().Migrate(t.Context(), k.prd, by)
 		must(t, err)
 		placed, err = takeIn(k.open(), archive, false)
-		if must(t, err); placed.Relation != RelationEqual {
+		if must(t, err); placed.Relation != journal.RelationEqual {
 			t.Errorf("after a migration: %+v", placed)
 		}
 	})

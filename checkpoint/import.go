@@ -7,11 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"path/filepath"
 
 	"prdrunner/checkpoint/bundle"
 	"prdrunner/checkpoint/disk"
+	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
@@ -28,7 +28,7 @@ type Import struct {
 	Objects     int
 	Bytes       int64
 	Logs        int
-	Relation    Relation
+	Relation    journal.Relation
 	Here        *state.State // state of the PRD's current session; nil if there is none or it can't be read
 	Damage      error        // why the current session can't be read
 
@@ -40,25 +40,25 @@ type Import struct {
 	made    []string // paths that were created for the state directory; Close removes them
 	staged  *bundle.Staged
 	objects map[string]int64 // sizes of the archive's objects, by digest
-	lineage *lineage
+	lineage *journal.Lineage
 }
 
 // ImportConflictError reports that the archive's session does not continue the session or
 // document that it would replace.
 type ImportConflictError struct {
 	PRD      string
-	Relation Relation
+	Relation journal.Relation
 	Here     *state.State // nil if there is no session that can be read
 }
 
 func (e *ImportConflictError) Error() string {
-	what := map[Relation]string{
-		RelationOlder:    "the session here has gone on from there",
-		RelationDiverged: "the session here has gone on in another way",
-		RelationForeign:  "another session is here",
-		RelationDamaged:  "what is here can't be read",
+	what := map[journal.Relation]string{
+		journal.RelationOlder:    "the session here has gone on from there",
+		journal.RelationDiverged: "the session here has gone on in another way",
+		journal.RelationForeign:  "another session is here",
+		journal.RelationDamaged:  "what is here can't be read",
 	}[e.Relation]
-	if e.Here == nil && e.Relation == RelationForeign {
+	if e.Here == nil && e.Relation == journal.RelationForeign {
 		what = "a document written by hand is here"
 	}
 	return fmt.Sprintf("import %s: %s", e.PRD, what)
@@ -206,36 +206,6 @@ func (i *Import) readHeader(path string) error {
 		return &bundle.DamagedError{Detail: fmt.Sprintf("%q is not a PRD id: it must match %s", i.PRD, i.store.o.IDPattern)}
 	}
 	return nil
-}
-
-// relation returns how a session that is to be imported relates to the current session of
-// the PRD. It also returns that session's state, or the error that makes it unreadable. A
-// session of a newer version fails relation, since Runner must not change it.
-func (s *Store) relation(prd string, comes *lineage) (Relation, *state.State, error, error) {
-	snap, err := s.Load(prd)
-	var damaged *state.DamagedError
-	switch {
-	case errors.Is(err, ErrNoSession):
-		return RelationNew, nil, nil, nil
-	case errors.As(err, &damaged):
-		return RelationDamaged, nil, damaged, nil
-	case err != nil:
-		return "", nil, nil, err
-	case snap.State == nil:
-		return RelationForeign, nil, nil, nil // a document written by hand
-	}
-	here, state, err := s.lineageIn(prd, s.layout.PRDDir(prd))
-	if err == nil && here == nil {
-		err = fs.ErrNotExist // the session was archived meanwhile
-	}
-	if err != nil {
-		return "", nil, nil, fmt.Errorf("read the session of %s: %w", prd, err)
-	}
-	relation := relate(comes, here)
-	if relation == RelationForward && snap.RescuePath != "" {
-		relation = RelationDiverged // the rescued commits belong to the session and are not in the archive
-	}
-	return relation, state, nil, nil
 }
 
 // ArchivePRD returns the PRD of the archive's session. It reads and verifies the whole

@@ -117,7 +117,7 @@ func (i *Import) object(ctx context.Context, digest string, limit int64) ([]byte
 // journals folds the journal, and verifies that each segment continues the one before and
 // that the journal continues the last segment.
 func (k *checking) journals() error {
-	k.lineage = newLineage()
+	k.lineage = journal.NewLineage()
 	before := "" // the checksum that the next journal must continue
 	for _, m := range k.segments {
 		first, last, _ := segmentSpan(m.Name)
@@ -148,7 +148,7 @@ func (k *checking) journals() error {
 	case before != "" && began.Prev != before:
 		return wrong(disk.JournalName, "it does not continue %s", k.segments[len(k.segments)-1].Name)
 	}
-	k.State, k.lineage.session, k.lineage.seq = f.State, f.State.Session, t.Seq
+	k.State, k.lineage.Session, k.lineage.Seq = f.State, f.State.Session, t.Seq
 	return nil
 }
 
@@ -164,7 +164,7 @@ func (k *checking) replay(name string) (t journal.Tail, f *journal.Fold, began s
 		if began.Seq == 0 {
 			began = state.Commit{Seq: c.Seq, Prev: c.Prev}
 		}
-		k.lineage.add(c)
+		k.lineage.Add(c)
 		return f.Apply(c)
 	})
 	var damaged *state.DamagedError

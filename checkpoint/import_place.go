@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -14,14 +13,15 @@ import (
 	"strings"
 
 	"prdrunner/checkpoint/disk"
+	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
 
 // Placed is the result of placing an archive.
 type Placed struct {
-	Relation Relation // determined under the lock
-	Archived string   // directory of the session that was replaced; "" if none was
+	Relation journal.Relation // determined under the lock
+	Archived string           // directory of the session that was replaced; "" if none was
 	// Uncertain are the workstreams that must happen only once and that may have happened:
 	// only the replaced sessions record that they started.
 	Uncertain []string
@@ -59,7 +59,7 @@ func (i *Import) Place(ctx context.Context, by state.Actor, o PlaceOptions) (*Pl
 		return nil, errors.Join(fmt.Errorf("import %s: %w", i.PRD, err), own.Unlock())
 	}
 	done, err := i.place(ctx, o, i.pending(by, o))
-	if err != nil || done.Relation == RelationEqual || done.Relation == RelationSame {
+	if err != nil || done.Relation == journal.RelationEqual || done.Relation == journal.RelationSame {
 		return done, errors.Join(err, own.Unlock())
 	}
 	if done.Archived != "" { // the unfinished work of its owner was archived, too
@@ -89,17 +89,17 @@ func (i *Import) place(ctx context.Context, o PlaceOptions, pending *PendingImpo
 		return nil, err
 	}
 	switch relation {
-	case RelationEqual, RelationSame:
+	case journal.RelationEqual, journal.RelationSame:
 		if err := i.placeObjects(ctx); err != nil { // some objects may have been collected or lost
 			return nil, err
 		}
 		return &Placed{Relation: relation}, s.writePending(s.layout.PRDDir(i.PRD), pending)
-	case RelationNew:
-	case RelationForward:
+	case journal.RelationNew:
+	case journal.RelationForward:
 		if err := i.mendHere(); err != nil {
 			return nil, err
 		}
-	case RelationOlder, RelationDiverged, RelationForeign, RelationDamaged:
+	case journal.RelationOlder, journal.RelationDiverged, journal.RelationForeign, journal.RelationDamaged:
 		if !o.Replace {
 			return nil, &ImportConflictError{PRD: i.PRD, Relation: relation, Here: here}
 		}
@@ -230,98 +230,4 @@ func (i *Import) copyOut(name, dir string) error {
 		err = f.Sync()
 	}
 	return errors.Join(err, f.Close(), r.Close())
-}
-
-// finishImport completes an import whose session directory was renamed. It returns the
-// directory of the session that it replaced, if any.
-func (s *Store) finishImport(prd string) (archived string, err error) {
-	from := s.layout.ImportingPath(prd)
-	if there, err := s.layout.Exists(from); err != nil || !there {
-		return "", err
-	}
-	whole, err := s.layout.Exists(filepath.Join(from, disk.JournalName))
-	if err != nil {
-		return "", fmt.Errorf("finish the import of %s: %w", prd, err)
-	}
-	if whole {
-		if archived, err = s.makeWay(prd, from); err == nil {
-			err = s.moveIn(prd, from)
-		}
-		if err != nil {
-			return archived, fmt.Errorf("finish the import of %s: %w", prd, err)
-		}
-	}
-	if err = s.layout.RemoveAll(from); err == nil {
-		err = s.fs.SyncDir(s.layout.Path)
-	}
-	if err != nil {
-		return archived, fmt.Errorf("finish the import of %s: %w", prd, err)
-	}
-	return archived, nil
-}
-
-// makeWay archives the current session if the imported session does not continue it.
-func (s *Store) makeWay(prd, from string) (archived string, err error) {
-	comes, _, err := s.lineageIn(prd, from)
-	if err != nil {
-		return "", err
-	}
-	relation, _, _, err := s.relation(prd, comes)
-	if err != nil {
-		return "", err
-	}
-	switch relation {
-	case RelationNew, RelationEqual, RelationForward:
-		return "", nil
-	case RelationSame, RelationOlder, RelationDiverged, RelationForeign, RelationDamaged:
-	}
-	return s.archive(prd)
-}
-
-// moveIn moves the files of an imported session into the session's directory. It moves the
-// journal last: until then the old session is whole, and from then on the new one is.
-func (s *Store) moveIn(prd, from string) error {
-	to := s.layout.PRDDir(prd)
-	if err := s.makePRDLayout(prd); err != nil {
-		return err
-	}
-	for _, sub := range []string{disk.CheckpointsDir, disk.LogsDir} {
-		dir := filepath.Join(to, sub)
-		if err := store.MkdirAll(s.fs, dir); err != nil {
-			return err
-		}
-		if err := s.moveFiles(filepath.Join(from, sub), dir, func(string) bool { return true }); err != nil {
-			return err
-		}
-	}
-	for _, last := range []bool{false, true} {
-		if err := s.moveFiles(from, to, func(name string) bool { return (name == disk.JournalName) == last }); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// moveFiles moves files from one directory to another, durably. After a crash each file is
-// in at least one of the two directories.
-func (s *Store) moveFiles(from, to string, which func(name string) bool) error {
-	entries, err := s.fs.ReadDir(from)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("list %s: %w", from, err)
-	}
-	for _, e := range entries {
-		if !e.Type().IsRegular() || !which(e.Name()) {
-			continue
-		}
-		if err := s.fs.Rename(filepath.Join(from, e.Name()), filepath.Join(to, e.Name())); err != nil {
-			return fmt.Errorf("move %s: %w", e.Name(), err)
-		}
-	}
-	if err := s.fs.SyncDir(to); err != nil {
-		return err
-	}
-	if err := s.fs.SyncDir(from); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
 }

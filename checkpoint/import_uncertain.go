@@ -41,7 +41,7 @@ func names(events []state.WorkstreamUncertain) []string {
 // uncertain returns the workstreams that become uncertain when the archive's session
 // replaces the current one: those that the same session, in its current or an archived
 // copy, started later.
-func (i *Import) uncertain(relation Relation, here *state.State) []state.WorkstreamUncertain {
+func (i *Import) uncertain(relation journal.Relation, here *state.State) []state.WorkstreamUncertain {
 	if !replaces(relation) {
 		return nil
 	}
@@ -78,11 +78,11 @@ func addLater(events []state.WorkstreamUncertain, e state.WorkstreamUncertain) [
 
 // replaces reports whether the archive's session replaces the current one, and does not
 // just continue it.
-func replaces(r Relation) bool {
+func replaces(r journal.Relation) bool {
 	switch r {
-	case RelationNew, RelationOlder, RelationDiverged, RelationForeign, RelationDamaged:
+	case journal.RelationNew, journal.RelationOlder, journal.RelationDiverged, journal.RelationForeign, journal.RelationDamaged:
 		return true
-	case RelationEqual, RelationForward, RelationSame:
+	case journal.RelationEqual, journal.RelationForward, journal.RelationSame:
 	}
 	return false
 }
@@ -100,7 +100,7 @@ func (i *Import) others(here *state.State) []*state.State {
 // unknownTo returns the acts that the PRD's sessions here record and that the archive's
 // session does not know. If a session can't be read, it may have done every workstream
 // that is not done in the archive's session, so unknownTo adds all of these.
-func (i *Import) unknownTo(relation Relation, here *state.State) ([]state.Act, error) {
+func (i *Import) unknownTo(relation journal.Relation, here *state.State) ([]state.Act, error) {
 	if !replaces(relation) {
 		return nil, nil
 	}
@@ -115,7 +115,7 @@ func (i *Import) unknownTo(relation Relation, here *state.State) ([]state.Act, e
 	acts = state.UnknownActs(acts, i.State.KnownActs())
 	unread := i.unread
 	switch gone := removed.unread(); {
-	case relation == RelationDamaged:
+	case relation == journal.RelationDamaged:
 		unread = state.Text(i.store.layout.Within(i.store.layout.PRDDir(i.PRD)))
 	case unread == "" && len(gone) > 0:
 		unread = state.Text(gone[0])
@@ -138,7 +138,7 @@ func (i *Import) addKnown(dir string, events []state.WorkstreamUncertain, acts [
 	if len(events)+len(acts) == 0 {
 		return nil
 	}
-	c := state.Commit{Seq: i.lineage.seq + 1, Time: i.store.now(), Prev: i.lineage.sums[i.lineage.seq][0]}
+	c := state.Commit{Seq: i.Seq + 1, Time: i.store.now(), Prev: i.Sum}
 	for _, e := range events {
 		c.Events = append(c.Events, e)
 	}

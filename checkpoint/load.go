@@ -83,12 +83,12 @@ func (s *Store) load(prd string) (*Snapshot, error) {
 	}
 	// The derived files are read before the journal: the journal always had a commit
 	// before a derived file named it.
-	d, err := s.readDocument(prd)
+	d, err := s.layout.ReadDocument(prd)
 	var damaged *state.DamagedError
 	if err != nil && !errors.As(err, &damaged) {
 		return nil, err
 	}
-	claims, err := s.readClaims(prd, s.layout.PRDDir(prd), d)
+	claims, err := s.layout.ReadClaims(prd, s.layout.PRDDir(prd), d)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +100,7 @@ func (s *Store) load(prd string) (*Snapshot, error) {
 	if t.Lines == 0 && len(t.Torn) == 0 {
 		return s.loadDocument(prd, d, claims, damaged)
 	}
-	if err := verifyClaims(&t, prd, s.layout.JournalPath(prd), f.State, claims); err != nil {
+	if err := t.CheckClaims(prd, s.layout.JournalPath(prd), f.State, claims); err != nil {
 		return nil, err
 	}
 	snap := &Snapshot{Document: d, TornBytes: len(t.Torn)}
@@ -113,9 +113,9 @@ func (s *Store) load(prd string) (*Snapshot, error) {
 }
 
 // loadDocument returns the Snapshot of a PRD without a journal.
-func (s *Store) loadDocument(prd string, d *state.Document, claims []claim, damaged *state.DamagedError) (*Snapshot, error) {
+func (s *Store) loadDocument(prd string, d *state.Document, claims []disk.Claim, damaged *state.DamagedError) (*Snapshot, error) {
 	if err := s.journalMissing(prd, d, claims); err != nil {
-		again, unreadable := s.readDocument(prd)
+		again, unreadable := s.layout.ReadDocument(prd)
 		indexed, unknown := s.layout.Exists(s.layout.ManifestPath(prd))
 		if again == nil && !indexed && unreadable == nil && unknown == nil {
 			return nil, fmt.Errorf("load %s: %w", prd, ErrNoSession) // archived by another process meanwhile
@@ -133,16 +133,16 @@ func (s *Store) loadDocument(prd string, d *state.Document, claims []claim, dama
 
 // journalMissing returns a *state.DamagedError if a PRD without a journal has files that
 // were derived from one.
-func (s *Store) journalMissing(prd string, d *state.Document, claims []claim) error {
+func (s *Store) journalMissing(prd string, d *state.Document, claims []disk.Claim) error {
 	if len(claims) == 0 && d != nil && d.Runner != nil { // edited after Runner wrote it, so that it is no claim
-		claims = []claim{{path: s.layout.DocumentPath(prd), seq: d.Runner.Seq}}
+		claims = []disk.Claim{{Path: s.layout.DocumentPath(prd), Seq: d.Runner.Seq}}
 	}
 	if len(claims) == 0 {
 		return nil
 	}
 	damage := &state.DamagedError{
 		Path:   s.layout.JournalPath(prd),
-		Detail: fmt.Sprintf("it is missing or empty, but %s names commit %d of it", claims[0].path, claims[0].seq),
+		Detail: fmt.Sprintf("it is missing or empty, but %s names commit %d of it", claims[0].Path, claims[0].Seq),
 		Remedy: state.AbandonRemedy(prd),
 	}
 	if damage.Lost = s.nothingLeft(prd); damage.Lost {

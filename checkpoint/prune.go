@@ -308,7 +308,7 @@ func (s *Store) readings(records []*recordedSession) []time.Time {
 		return seen // with fewer readings, retention only keeps more
 	}
 	for _, prd := range prds {
-		d, err := s.readDocument(prd)
+		d, err := s.layout.ReadDocument(prd)
 		if err != nil || d == nil {
 			continue
 		}

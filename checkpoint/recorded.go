@@ -42,11 +42,11 @@ func (s *Store) record(p place) (*recordedSession, error) {
 	if r.state = f.State; f.State == nil {
 		return r, s.nothingRecorded(p, len(t.Torn) > 0, found)
 	}
-	more, err := s.checkpointClaims(p.dir, found.checkpoints, f.State)
+	more, err := s.layout.CheckpointClaims(p.dir, found.checkpoints, f.State)
 	if err != nil {
 		return nil, err
 	}
-	if err := verifyClaims(&t, p.prd, path, f.State, append(found.claims, more...)); err != nil || p.kind != PlaceCurrent {
+	if err := t.CheckClaims(p.prd, path, f.State, append(found.claims, more...)); err != nil || p.kind != PlaceCurrent {
 		return r, err
 	}
 	return r, s.adoptRescue(r, f, t)
@@ -54,8 +54,8 @@ func (s *Store) record(p place) (*recordedSession, error) {
 
 // traces are the files derived from a journal that exist in a directory.
 type traces struct {
-	checkpoints []string // IDs of checkpoints that have a file
-	claims      []claim  // commits that the manifest and the current session's document name
+	checkpoints []string     // IDs of checkpoints that have a file
+	claims      []disk.Claim // commits that the manifest and the current session's document name
 }
 
 func (s *Store) tracesOf(p place) (*traces, error) {
@@ -66,11 +66,11 @@ func (s *Store) tracesOf(p place) (*traces, error) {
 	var d *state.Document
 	if p.kind == PlaceCurrent {
 		var damaged *state.DamagedError
-		if d, err = s.readDocument(p.prd); err != nil && !errors.As(err, &damaged) {
+		if d, err = s.layout.ReadDocument(p.prd); err != nil && !errors.As(err, &damaged) {
 			return nil, err
 		}
 	}
-	claims, err := s.readClaims(p.prd, p.dir, d)
+	claims, err := s.layout.ReadClaims(p.prd, p.dir, d)
 	if err != nil {
 		return nil, err
 	}

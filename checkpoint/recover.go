@@ -83,7 +83,7 @@ func (s *Store) examine(prd string) (*recovered, error) {
 		return nil, err
 	}
 	r := &recovered{fold: journal.NewOwnerFold(), unclean: note != nil}
-	d, err := s.readDocument(prd)
+	d, err := s.layout.ReadDocument(prd)
 	var damaged *state.DamagedError
 	if err != nil && !errors.As(err, &damaged) {
 		return nil, err
@@ -91,7 +91,7 @@ func (s *Store) examine(prd string) (*recovered, error) {
 	if r.tail, err = s.replay(prd, r.fold.Apply); err != nil {
 		return nil, err
 	}
-	claims, err := s.readClaims(prd, s.layout.PRDDir(prd), d)
+	claims, err := s.layout.ReadClaims(prd, s.layout.PRDDir(prd), d)
 	if err != nil {
 		return nil, err
 	}
@@ -109,13 +109,13 @@ func (s *Store) examine(prd string) (*recovered, error) {
 		if err != nil {
 			return nil, fmt.Errorf("look for checkpoints: %w", err)
 		}
-		more, err := s.checkpointClaims(s.layout.PRDDir(prd), ids, r.fold.State)
+		more, err := s.layout.CheckpointClaims(s.layout.PRDDir(prd), ids, r.fold.State)
 		if err != nil {
 			return nil, err
 		}
 		claims = append(claims, more...)
 	}
-	if err := verifyClaims(&r.tail, prd, s.layout.JournalPath(prd), r.fold.State, claims); err != nil {
+	if err := r.tail.CheckClaims(prd, s.layout.JournalPath(prd), r.fold.State, claims); err != nil {
 		return nil, err
 	}
 	if r.fold.State != nil {

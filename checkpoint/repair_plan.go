@@ -200,20 +200,20 @@ func anyLine(r store.Record) (state.Commit, error) {
 func (s *Store) namedElsewhere(prd string, old *salvaged) error {
 	claims, err := s.wholeClaims(prd)
 	for _, c := range claims {
-		old.last = max(old.last, c.seq)
+		old.last = max(old.last, c.Seq)
 	}
 	return err
 }
 
 // wholeClaims returns the claims of the document and the manifest, as far as these are
 // whole.
-func (s *Store) wholeClaims(prd string) ([]claim, error) {
-	d, err := s.readDocument(prd)
+func (s *Store) wholeClaims(prd string) ([]disk.Claim, error) {
+	d, err := s.layout.ReadDocument(prd)
 	var newer *state.VersionError
 	if errors.As(err, &newer) {
 		return nil, newer
 	}
-	return s.readClaims(prd, s.layout.PRDDir(prd), d)
+	return s.layout.ReadClaims(prd, s.layout.PRDDir(prd), d)
 }
 
 // chooseState finds the newest state that can be proved: from the lines before the damage,
@@ -308,7 +308,7 @@ func (s *Store) sessionOf(prd string, from []candidate) (string, error) {
 	case err != nil:
 		return "", err
 	case len(claims) > 0:
-		return claims[0].session, nil
+		return claims[0].Session, nil
 	}
 	var sessions []string
 	for _, c := range from {

@@ -201,7 +201,7 @@ func (x *Session) retire(ctx context.Context, next []byte) (string, error) {
 // keepImported copies a handwritten document to imported.json, before the derived document
 // replaces it.
 func (x *Session) keepImported() error {
-	d, err := x.store.readDocument(x.prd)
+	d, err := x.store.layout.ReadDocument(x.prd)
 	if err != nil || d == nil || d.Runner != nil {
 		return err
 	}

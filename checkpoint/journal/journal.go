@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"iter"
 
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
@@ -183,4 +184,16 @@ func Take(records iter.Seq2[store.Record, error], n int) iter.Seq2[store.Record,
 			}
 		}
 	}
+}
+
+// CheckClaims returns a *state.DamagedError if a file that was derived from the journal at
+// path names a commit after its end. s is the state after the last commit, nil if there is
+// none.
+func (t *Tail) CheckClaims(prd, path string, s *state.State, claims []disk.Claim) error {
+	for _, c := range claims {
+		if c.Seq > t.Seq && (s == nil || c.Session == s.Session) {
+			return DamagedLine(prd, path, t.Lines+1, fmt.Sprintf("it ends with commit %d, but %s names commit %d", t.Seq, c.Path, c.Seq))
+		}
+	}
+	return nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/bundle"
+	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/cmd/runner/config"
@@ -230,9 +231,9 @@ func (i *importing) refused() error {
 // continue.
 func (i *importing) conflicts() bool {
 	switch i.archive.Relation {
-	case checkpoint.RelationNew, checkpoint.RelationEqual, checkpoint.RelationSame, checkpoint.RelationForward:
+	case journal.RelationNew, journal.RelationEqual, journal.RelationSame, journal.RelationForward:
 		return false
-	case checkpoint.RelationOlder, checkpoint.RelationDiverged, checkpoint.RelationForeign, checkpoint.RelationDamaged:
+	case journal.RelationOlder, journal.RelationDiverged, journal.RelationForeign, journal.RelationDamaged:
 	}
 	return true
 }
@@ -295,7 +296,7 @@ func importHint(prd string, err error) error {
 		return lockHint(prd, err)
 	}
 	hint := "--replace archives it under failed/, or in its history if it is complete, and takes this one"
-	if conflict.Relation == checkpoint.RelationOlder {
+	if conflict.Relation == journal.RelationOlder {
 		hint = "--replace archives it and takes the older one"
 		for _, s := range suggestResume(conflict.Here, "", "resumes it") {
 			hint = fmt.Sprintf("`runner %s` %s; %s", s.command, s.purpose, hint)

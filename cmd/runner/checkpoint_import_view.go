@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
 	"prdrunner/runner/view"
@@ -14,27 +15,27 @@ import (
 
 // importResult is what `checkpoint import --json` prints.
 type importResult struct {
-	FormatVersion string              `json:"format_version"`
-	PRD           string              `json:"prd"`
-	Session       string              `json:"session"`
-	Seq           uint64              `json:"seq"`
-	DryRun        bool                `json:"dry_run"`
-	Relation      checkpoint.Relation `json:"relation"`
-	Refused       bool                `json:"refused"` // the import needs --replace
-	Archived      string              `json:"archived,omitempty"`
-	Uncertain     []string            `json:"uncertain,omitempty"` // workstreams that must happen only once and that the session to be archived has started
-	Pending       []string            `json:"once_pending"`        // workstreams that must happen only once and are not done: they may also happen where the archive was exported
-	Checkpoints   int                 `json:"checkpoints"`
-	Objects       int                 `json:"objects"`
-	ObjectBytes   int64               `json:"object_bytes"`
-	Written       int                 `json:"files_written"`
-	Safety        string              `json:"safety_checkpoint,omitempty"`
-	Absent        []state.Text        `json:"absent"`     // files that the workspace does not have
-	Differ        []state.Text        `json:"differ"`     // files that differ in the workspace
-	LeftAlone     []state.Text        `json:"left_alone"` // the files of Differ that were not replaced
-	Blocked       []fileProblem       `json:"blocked"`    // files that can't be written because of an obstacle
-	Missing       []fileProblem       `json:"missing"`    // files whose bytes the archive lacks
-	LeftOut       []state.Text        `json:"left_out"`   // sensitive, and never captured
+	FormatVersion string           `json:"format_version"`
+	PRD           string           `json:"prd"`
+	Session       string           `json:"session"`
+	Seq           uint64           `json:"seq"`
+	DryRun        bool             `json:"dry_run"`
+	Relation      journal.Relation `json:"relation"`
+	Refused       bool             `json:"refused"` // the import needs --replace
+	Archived      string           `json:"archived,omitempty"`
+	Uncertain     []string         `json:"uncertain,omitempty"` // workstreams that must happen only once and that the session to be archived has started
+	Pending       []string         `json:"once_pending"`        // workstreams that must happen only once and are not done: they may also happen where the archive was exported
+	Checkpoints   int              `json:"checkpoints"`
+	Objects       int              `json:"objects"`
+	ObjectBytes   int64            `json:"object_bytes"`
+	Written       int              `json:"files_written"`
+	Safety        string           `json:"safety_checkpoint,omitempty"`
+	Absent        []state.Text     `json:"absent"`     // files that the workspace does not have
+	Differ        []state.Text     `json:"differ"`     // files that differ in the workspace
+	LeftAlone     []state.Text     `json:"left_alone"` // the files of Differ that were not replaced
+	Blocked       []fileProblem    `json:"blocked"`    // files that can't be written because of an obstacle
+	Missing       []fileProblem    `json:"missing"`    // files whose bytes the archive lacks
+	LeftOut       []state.Text     `json:"left_out"`   // sensitive, and never captured
 }
 
 func newImportResult(i *importing) importResult {
@@ -78,15 +79,15 @@ func writeImportPreview(w io.Writer, i *importing) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Import of %s: session %s, commit %d, %s, %s\n", a.PRD, shownID(a.Session), a.Seq, view.Plural(a.Checkpoints, "checkpoint"), a.State.Status)
 	switch a.Relation {
-	case checkpoint.RelationNew:
+	case journal.RelationNew:
 		b.WriteString("  There is no session of this PRD here\n")
-	case checkpoint.RelationEqual:
+	case journal.RelationEqual:
 		b.WriteString("  The session here is at the same commit: its state does not change\n")
-	case checkpoint.RelationSame:
+	case journal.RelationSame:
 		b.WriteString("  The session here has only captured files since then: its state does not change\n")
-	case checkpoint.RelationForward:
+	case journal.RelationForward:
 		fmt.Fprintf(&b, "  The session here is updated from commit %d\n", a.Here.Seq)
-	case checkpoint.RelationOlder, checkpoint.RelationDiverged, checkpoint.RelationForeign, checkpoint.RelationDamaged:
+	case journal.RelationOlder, journal.RelationDiverged, journal.RelationForeign, journal.RelationDamaged:
 		fmt.Fprintf(&b, "  ✗ %v; --replace archives it\n", i.conflict())
 	}
 	writeUncertain(&b, "  ", newImportResult(i))
@@ -165,11 +166,11 @@ func writeImported(w io.Writer, i *importing, r importResult) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "✓ SESSION IMPORTED\n%s\n\n%s: session %s, commit %d\n", rule, r.PRD, shownID(r.Session), r.Seq)
 	switch r.Relation {
-	case checkpoint.RelationEqual:
+	case journal.RelationEqual:
 		b.WriteString("The session here was at the same commit already\n")
-	case checkpoint.RelationSame:
+	case journal.RelationSame:
 		b.WriteString("The session here was at that commit already, and has only captured files since then\n")
-	case checkpoint.RelationNew, checkpoint.RelationForward, checkpoint.RelationOlder, checkpoint.RelationDiverged, checkpoint.RelationForeign, checkpoint.RelationDamaged:
+	case journal.RelationNew, journal.RelationForward, journal.RelationOlder, journal.RelationDiverged, journal.RelationForeign, journal.RelationDamaged:
 	}
 	if r.Archived != "" {
 		fmt.Fprintf(&b, "The session that was here is archived under %s\n", i.env.display(r.Archived))

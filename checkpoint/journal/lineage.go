@@ -1,10 +1,9 @@
-package checkpoint
+package journal
 
 import (
 	"errors"
 	"slices"
 
-	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
@@ -24,20 +23,21 @@ const (
 	RelationDamaged  Relation = "damaged"  // the current session can't be read
 )
 
-// lineage holds the checksums of a session's lines, which tell its commits from those of
+// Lineage holds the checksums of a session's lines, which tell its commits from those of
 // another history. The first line of a journal that was started over has two: its own, and
 // that of the line that it replaces.
-type lineage struct {
-	session string
-	seq     uint64 // last commit
+type Lineage struct {
+	Session string
+	Seq     uint64 // last commit
 	changed uint64 // last commit that did more than capture files
 	sums    map[uint64][]string
 }
 
-func newLineage() *lineage { return &lineage{sums: map[uint64][]string{}} }
+// NewLineage returns a lineage without commits.
+func NewLineage() *Lineage { return &Lineage{sums: map[uint64][]string{}} }
 
-// add adds a commit of the journal or of a segment.
-func (l *lineage) add(c state.Commit) {
+// Add adds a commit of the journal or of a segment.
+func (l *Lineage) Add(c state.Commit) {
 	l.sums[c.Seq] = append(l.sums[c.Seq], c.Sum)
 	if c.State != nil {
 		l.sums[c.Seq] = append(l.sums[c.Seq], c.Prev)
@@ -70,20 +70,20 @@ func onlyCaptures(events []state.Event) bool {
 }
 
 // contains reports whether the last commit of other is a commit of l.
-func (l *lineage) contains(other *lineage) bool {
-	return slices.ContainsFunc(other.sums[other.seq], func(sum string) bool { return slices.Contains(l.sums[other.seq], sum) })
+func (l *Lineage) contains(other *Lineage) bool {
+	return slices.ContainsFunc(other.sums[other.Seq], func(sum string) bool { return slices.Contains(l.sums[other.Seq], sum) })
 }
 
-// relate returns how an imported session relates to the current one.
-func relate(comes, here *lineage) Relation {
+// Relate returns how an imported session relates to the current one.
+func Relate(comes, here *Lineage) Relation {
 	switch {
-	case comes.session != here.session:
+	case comes.Session != here.Session:
 		return RelationForeign
-	case comes.contains(here) && comes.seq == here.seq:
+	case comes.contains(here) && comes.Seq == here.Seq:
 		return RelationEqual
 	case comes.contains(here):
 		return RelationForward
-	case here.contains(comes) && here.changed <= comes.seq:
+	case here.contains(comes) && here.changed <= comes.Seq:
 		return RelationSame
 	case here.contains(comes):
 		return RelationOlder
@@ -91,26 +91,23 @@ func relate(comes, here *lineage) Relation {
 	return RelationDiverged
 }
 
-// lineageIn reads the lineage and the state of the session in a directory, nil if there is
-// none. A segment is read up to its first damaged line, since later lines prove nothing.
-func (s *Store) lineageIn(prd, dir string) (*lineage, *state.State, error) {
-	paths, err := s.layout.Journals(dir)
-	if err != nil {
-		return nil, nil, err
-	}
-	l := newLineage()
-	f := journal.NewFold()
-	t, err := journal.Replay(prd, paths[0], store.OpenLog(s.fs, paths[0]), func(c state.Commit) error {
-		l.add(c)
+// ReadLineage reads the lineage and the state of a session, nil if there is none. paths
+// are its journals, the current one first, as disk.Layout.Journals returns them. An older
+// journal is read up to its first damaged line, since later lines prove nothing.
+func ReadLineage(prd string, fs store.FS, paths []string) (*Lineage, *state.State, error) {
+	l := NewLineage()
+	f := NewFold()
+	t, err := Replay(prd, paths[0], store.OpenLog(fs, paths[0]), func(c state.Commit) error {
+		l.Add(c)
 		return f.Apply(c)
 	})
 	if err != nil || f.State == nil {
 		return nil, nil, err
 	}
-	l.session, l.seq = f.State.Session, t.Seq
+	l.Session, l.Seq = f.State.Session, t.Seq
 	for _, path := range paths[1:] {
-		_, err := journal.Replay(prd, path, store.OpenLog(s.fs, path), func(c state.Commit) error {
-			l.add(c)
+		_, err := Replay(prd, path, store.OpenLog(fs, path), func(c state.Commit) error {
+			l.Add(c)
 			return nil
 		})
 		var damaged *state.DamagedError
