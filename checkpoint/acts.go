@@ -1,12 +1,9 @@
 package checkpoint
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
-	"slices"
 
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/journal"
@@ -25,10 +22,10 @@ import (
 // that can't be read, and the former directories of sessions that could not be read when
 // they were removed.
 func (s *Store) Acts(prd string, current *state.State) (acts []state.Act, unread []string, err error) {
-	aside, err := s.archived(prd, PlaceHistory, PlaceFailed)
-	var removed actsFile
+	aside, err := s.archived(prd, disk.PlaceHistory, disk.PlaceFailed)
+	var removed *disk.ActsFile
 	if err == nil {
-		removed, err = s.removedActs(prd)
+		removed, err = s.layout.ReadActs(prd)
 	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("look for what has happened only once in %s: %w", prd, err)
@@ -53,49 +50,7 @@ func (s *Store) Acts(prd string, current *state.State) (acts []state.Act, unread
 	if current != nil {
 		acts = state.MergeActs(acts, current.KnownActs()...)
 	}
-	return acts, append(unread, removed.unread()...), nil
-}
-
-// actsFile is the content of the file that remembers the acts of removed sessions.
-type actsFile struct {
-	FormatVersion string       `json:"format_version"`
-	PRD           string       `json:"prd"`
-	Acts          []state.Act  `json:"acts"`
-	Unread        []state.Text `json:"unread,omitempty"` // former directories of sessions that could not be read
-}
-
-// unread returns the former directories of removed sessions that could not be read, worded
-// for people.
-func (f actsFile) unread() []string {
-	names := make([]string, len(f.Unread))
-	for i, name := range f.Unread {
-		names[i] = string(name) + ", since removed"
-	}
-	return names
-}
-
-// removedActs reads the acts of removed sessions.
-func (s *Store) removedActs(prd string) (actsFile, error) {
-	path := s.layout.ActsPath(prd)
-	data, err := store.ReadFile(s.fs, path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return actsFile{}, nil
-	}
-	if err != nil {
-		return actsFile{}, err
-	}
-	var newer *state.VersionError
-	if err = disk.CheckVersion(path, data); errors.As(err, &newer) {
-		return actsFile{}, newer
-	}
-	var f actsFile
-	if err == nil {
-		err = json.Unmarshal(data, &f)
-	}
-	if err != nil {
-		return actsFile{}, &state.DamagedError{Path: path, Detail: err.Error(), Remedy: "without that file, what removed sessions did only once is forgotten"}
-	}
-	return f, nil
+	return acts, append(unread, removed.UnreadNames()...), nil
 }
 
 // keepActs records the acts of the current session, which is about to be deleted, in the
@@ -113,7 +68,7 @@ func (s *Store) keepActs(prd string) error {
 	case snap.State == nil:
 		return nil
 	}
-	return s.addActs(prd, snap.State.KnownActs(), nil)
+	return s.layout.AddActs(prd, snap.State.KnownActs(), nil)
 }
 
 // keepUnread records a session that can't be read and is about to be removed: the acts in
@@ -126,49 +81,5 @@ func (s *Store) keepUnread(prd, dir string) error {
 	if f.State != nil {
 		acts = f.State.KnownActs()
 	}
-	return s.addActs(prd, acts, []state.Text{state.Text(s.layout.Within(dir))})
-}
-
-// addActs adds to the acts file of removed sessions.
-func (s *Store) addActs(prd string, acts []state.Act, unread []state.Text) error {
-	f, err := s.removedActs(prd)
-	if err != nil {
-		return err
-	}
-	unread = slices.DeleteFunc(unread, func(name state.Text) bool { return slices.Contains(f.Unread, name) })
-	if acts = state.UnknownActs(acts, f.Acts); len(acts)+len(unread) == 0 {
-		return nil
-	}
-	f = actsFile{FormatVersion: state.FormatVersion, PRD: prd, Acts: state.MergeActs(f.Acts, acts...), Unread: append(f.Unread, unread...)}
-	if f.Acts == nil {
-		f.Acts = []state.Act{}
-	}
-	data, err := state.EncodeJSON(f)
-	if err != nil {
-		return fmt.Errorf("encode what has happened only once: %w", err)
-	}
-	return store.WriteFile(s.fs, s.layout.ActsPath(prd), append(data, '\n'))
-}
-
-// neededForActs returns the archived sessions that are needed because neither the current
-// session, nor a removed one, nor a newer archived one knows one of their acts. The keys
-// are session ids, and the values say why each session is needed.
-func neededForActs(records []*recordedSession, known []state.Act) map[string]string {
-	needed := map[string]string{}
-	sorted := slices.SortedFunc(slices.Values(records), func(a, b *recordedSession) int {
-		return b.state.UpdatedAt.Compare(a.state.UpdatedAt)
-	})
-	for _, r := range records {
-		if r.kind == PlaceCurrent {
-			known = state.MergeActs(known, r.state.KnownActs()...)
-		}
-	}
-	for _, r := range sorted {
-		acts := r.state.KnownActs()
-		if lacking := state.UnknownActs(acts, known); len(lacking) > 0 {
-			needed[r.id] = fmt.Sprintf("no other session knows that %s happened", lacking[0].Workstream)
-		}
-		known = state.MergeActs(known, acts...)
-	}
-	return needed
+	return s.layout.AddActs(prd, acts, []state.Text{state.Text(s.layout.Within(dir))})
 }

@@ -19,16 +19,16 @@ import (
 // then. With the renaming of the directory the session stops being the current one. The
 // rest is done by place, or after a crash by finishArchive, under the next lock.
 func (s *Store) archive(prd string) (string, error) {
-	if err := s.finishMove(prd); err != nil {
+	if err := s.layout.FinishMove(prd); err != nil {
 		return "", err
 	}
-	if err := s.makePRDLayout(prd); err != nil {
+	if err := s.layout.MakeSessionDirs(prd, s.o.Policy.Enabled); err != nil {
 		return "", err
 	}
 	if err := s.takeDocument(prd); err != nil {
 		return "", fmt.Errorf("archive %s: %w", prd, err)
 	}
-	if err := s.move(prd, s.layout.PRDDir(prd), s.layout.ArchivingPath(prd)); err != nil {
+	if err := s.layout.Move(prd, s.layout.PRDDir(prd), s.layout.ArchivingPath(prd)); err != nil {
 		return "", err
 	}
 	return s.place(prd)
@@ -51,7 +51,7 @@ func (s *Store) takeDocument(prd string) error {
 
 // finishArchive completes an interrupted archive or move.
 func (s *Store) finishArchive(prd string) error {
-	if err := s.finishMove(prd); err != nil {
+	if err := s.layout.FinishMove(prd); err != nil {
 		return err
 	}
 	there, err := s.layout.Exists(s.layout.ArchivingPath(prd))
@@ -76,7 +76,7 @@ func (s *Store) place(prd string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return to, s.move(prd, from, to)
+	return to, s.layout.Move(prd, from, to)
 }
 
 // prepareNext writes the journal of the next session into the directory of the current
@@ -95,7 +95,7 @@ func (s *Store) beginNext(prd, from string) error {
 	if there, err := s.layout.Exists(next); err != nil || !there {
 		return err
 	}
-	return s.move(prd, next, s.layout.JournalPath(prd))
+	return s.layout.Move(prd, next, s.layout.JournalPath(prd))
 }
 
 // Archiving reports whether the archiving of a PRD's session was interrupted. The next
@@ -104,7 +104,7 @@ func (s *Store) Archiving(prd string) (bool, error) {
 	if err := s.checkID(prd); err != nil {
 		return false, err
 	}
-	if away, err := s.movedAway(prd); err != nil || away {
+	if away, err := s.layout.MovedAway(prd); err != nil || away {
 		return away, err
 	}
 	return s.layout.Exists(s.layout.ArchivingPath(prd))
@@ -119,7 +119,7 @@ func (s *Store) returnKept(prd, from string) error {
 	acts := filepath.Join(from, disk.ActsName)
 	there, err := s.layout.Exists(acts)
 	if err == nil && there {
-		err = s.move(prd, acts, s.layout.ActsPath(prd))
+		err = s.layout.Move(prd, acts, s.layout.ActsPath(prd))
 	}
 	if err != nil {
 		return err
@@ -128,7 +128,7 @@ func (s *Store) returnKept(prd, from string) error {
 	if there, err := s.layout.Exists(kept); err != nil || !there {
 		return err
 	}
-	return s.move(prd, kept, s.layout.HistoryPath(prd))
+	return s.layout.Move(prd, kept, s.layout.HistoryPath(prd))
 }
 
 // archivePath returns the directory in which an archived session stays. A session that can't

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/objects"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
@@ -60,7 +61,7 @@ func (x *Session) capture(ctx context.Context, w *workspace.Workspace, patterns 
 		if err != nil {
 			return workspace.Captured{}, err
 		}
-		o.Ref = captureRef(s, id, x.next())
+		o.Ref = disk.CaptureRef(s, id, x.next())
 	}
 	announced := ""
 	if w.CommitsToBranch() && how.trigger != "" && x.store.o.Policy.wants(how.trigger) {

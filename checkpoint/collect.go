@@ -165,17 +165,17 @@ func (s *Store) removeRefs(ctx context.Context, w *workspace.Workspace, inv *inv
 	if err := s.addDiscarded(ours); err != nil {
 		return nil, err
 	}
-	all, err := w.Repository().Refs(ctx, strings.TrimSuffix(CaptureRefsRoot, "/"))
+	all, err := w.Repository().Refs(ctx, strings.TrimSuffix(disk.CaptureRefsRoot, "/"))
 	if err != nil {
 		return nil, fmt.Errorf("look for captures in git: %w", err)
 	}
 	var unneeded []string
 	for ref := range all {
-		own, err := s.ownsRef(ours, ref)
+		own, err := s.layout.OwnsRef(ours, ref)
 		if err != nil {
 			return nil, err
 		}
-		if own && !inv.refs[refKey(ref)] {
+		if own && !inv.refs[disk.RefKey(ref)] {
 			unneeded = append(unneeded, ref)
 		}
 	}
@@ -201,7 +201,7 @@ func (s *Store) addDiscarded(sessions map[string]bool) error {
 		f := journal.NewFold()
 		_, err := journal.Replay("", path, store.OpenLog(s.fs, path), f.Apply)
 		if err == nil && f.State != nil {
-			sessions[sessionRefs(f.State)] = true
+			sessions[disk.SessionRefs(f.State)] = true
 		}
 	}
 	return nil

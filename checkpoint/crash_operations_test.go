@@ -10,6 +10,7 @@ import (
 	"slices"
 	"testing"
 
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
@@ -308,7 +309,7 @@ func (p *project) compacted() error {
 	if err != nil {
 		return err
 	}
-	holder := newHolder(by, s.now())
+	holder := disk.NewHolder(by, s.now())
 	r, log, err := s.prepare("PRD-009", holder)
 	if err != nil {
 		return errors.Join(err, l.release())

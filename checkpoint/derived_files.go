@@ -162,7 +162,7 @@ func (x *Session) RewriteCheckpoint(id string) (kept []string, err error) {
 func (s *Store) keepDamaged(prd, dir, path string) (string, error) {
 	to, err := s.layout.FreePath(filepath.Join(dir, filepath.Base(path)+".damaged"))
 	if err == nil {
-		err = s.move(prd, path, to)
+		err = s.layout.Move(prd, path, to)
 	}
 	if err != nil {
 		return "", fmt.Errorf("keep %s: %w", path, err)

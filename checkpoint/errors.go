@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
@@ -29,8 +30,8 @@ var ErrTooLong = store.ErrTooLong
 
 // LockedError says that another process works on a PRD.
 type LockedError struct {
-	PRD    string // "" for the lock over the whole state directory
-	Holder Holder // zero if the holder is not known
+	PRD    string      // "" for the lock over the whole state directory
+	Holder disk.Holder // zero if the holder is not known
 
 	// Stopped says that the holder's process is stopped, as by Ctrl+Z or SIGSTOP, and
 	// does not answer requests.

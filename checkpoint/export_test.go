@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"prdrunner/checkpoint/bundle"
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
@@ -271,13 +272,13 @@ func beginAgain(t *testing.T, s *Store) {
 	t.Helper()
 	l, err := s.lockDir(t.Context(), "PRD-009")
 	must(t, err)
-	r, log, err := s.prepare("PRD-009", newHolder(by, s.now()))
+	r, log, err := s.prepare("PRD-009", disk.NewHolder(by, s.now()))
 	must(t, err)
 	c := &state.Commit{Seq: r.tail.Seq, Time: r.fold.State.UpdatedAt, State: r.fold.State, Prev: r.tail.Sum}
 	line, err := journal.NewEncoder().Line(c)
 	must(t, err)
 	must(t, s.beginAnew("PRD-009", log, r, c, line))
-	x, err := newSession(s, "PRD-009", newHolder(by, s.now()), r, log)
+	x, err := newSession(s, "PRD-009", disk.NewHolder(by, s.now()), r, log)
 	must(t, err)
 	x.locks = l
 	must(t, x.Close())

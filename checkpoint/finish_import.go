@@ -66,7 +66,7 @@ func (s *Store) makeWay(prd, from string) (archived string, err error) {
 // journal last: until then the old session is whole, and from then on the new one is.
 func (s *Store) moveIn(prd, from string) error {
 	to := s.layout.PRDDir(prd)
-	if err := s.makePRDLayout(prd); err != nil {
+	if err := s.layout.MakeSessionDirs(prd, s.o.Policy.Enabled); err != nil {
 		return err
 	}
 	for _, sub := range []string{disk.CheckpointsDir, disk.LogsDir} {

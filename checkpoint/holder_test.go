@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
@@ -29,10 +30,10 @@ func TestNameOfLockIsDurable(t *testing.T) {
 	f, err := fsys.OpenFile("/locks/a.lock", os.O_WRONLY|os.O_CREATE, store.FilePerm)
 	must(t, err)
 	must(t, f.Close())
-	owner := newHolder(state.Actor{}, clock()())
+	owner := disk.NewHolder(state.Actor{}, clock()())
 	for _, step := range []struct {
 		what string
-		note *Holder
+		note *disk.Holder
 		want []string
 	}{
 		{"the first owner", &owner, []string{"/locks"}},
@@ -41,7 +42,7 @@ func TestNameOfLockIsDurable(t *testing.T) {
 		{"one after an owner that was killed", &owner, []string{"/locks"}},
 	} {
 		fsys.synced = nil
-		must(t, writeNote(fsys, "/locks/a.lock", step.note))
+		must(t, disk.WriteNote(fsys, "/locks/a.lock", step.note))
 		if !slices.Equal(fsys.synced, step.want) {
 			t.Errorf("%s synced %q, want %q", step.what, fsys.synced, step.want)
 		}

@@ -111,7 +111,7 @@ func (i *Import) opened(ctx context.Context, err error) (*Import, error) {
 
 // readAside reads the archived sessions of the PRD into i.aside and i.unread.
 func (i *Import) readAside() error {
-	aside, err := i.store.archived(i.PRD, PlaceHistory, PlaceFailed)
+	aside, err := i.store.archived(i.PRD, disk.PlaceHistory, disk.PlaceFailed)
 	if err != nil {
 		return fmt.Errorf("import %s: %w", i.PRD, err)
 	}

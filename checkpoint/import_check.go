@@ -199,7 +199,7 @@ func (k *checking) gitNames(g *state.Git, c *state.Capture) error {
 	if g != nil && (!isCommit(g.Commit) || strings.HasPrefix(string(g.Branch), "-")) {
 		return wrong(disk.JournalName, "%q and %q cannot be a branch and a commit of git", g.Branch, g.Commit)
 	}
-	if c != nil && (!isCommit(c.Commit) || c.Ref != "" && !strings.HasPrefix(c.Ref, CaptureRefs(k.PRD))) {
+	if c != nil && (!isCommit(c.Commit) || c.Ref != "" && !strings.HasPrefix(c.Ref, disk.CaptureRefs(k.PRD))) {
 		return wrong(disk.JournalName, "%q and %q cannot be a reference and a commit of a capture", c.Ref, c.Commit)
 	}
 	return nil

@@ -63,11 +63,11 @@ func (i *Import) Place(ctx context.Context, by state.Actor, o PlaceOptions) (*Pl
 		return done, errors.Join(err, own.Unlock())
 	}
 	if done.Archived != "" { // the unfinished work of its owner was archived, too
-		err = writeNote(s.fs, s.layout.LockPath(i.PRD), nil)
+		err = disk.WriteNote(s.fs, s.layout.LockPath(i.PRD), nil)
 	}
 	var x *Session
 	if err == nil {
-		x, err = s.open(i.PRD, newHolder(by, s.now()))
+		x, err = s.open(i.PRD, disk.NewHolder(by, s.now()))
 	}
 	if err != nil {
 		return nil, errors.Join(err, own.Unlock())
@@ -123,7 +123,7 @@ func (i *Import) place(ctx context.Context, o PlaceOptions, pending *PendingImpo
 		err = i.addKnown(prepared, uncertain, acts)
 	}
 	if err == nil {
-		err = s.move(i.PRD, prepared, s.layout.ImportingPath(i.PRD))
+		err = s.layout.Move(i.PRD, prepared, s.layout.ImportingPath(i.PRD))
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.layout.RemoveAll(prepared))

@@ -104,7 +104,7 @@ func (i *Import) unknownTo(relation journal.Relation, here *state.State) ([]stat
 	if !replaces(relation) {
 		return nil, nil
 	}
-	removed, err := i.store.removedActs(i.PRD)
+	removed, err := i.store.layout.ReadActs(i.PRD)
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +114,7 @@ func (i *Import) unknownTo(relation journal.Relation, here *state.State) ([]stat
 	}
 	acts = state.UnknownActs(acts, i.State.KnownActs())
 	unread := i.unread
-	switch gone := removed.unread(); {
+	switch gone := removed.UnreadNames(); {
 	case relation == journal.RelationDamaged:
 		unread = state.Text(i.store.layout.Within(i.store.layout.PRDDir(i.PRD)))
 	case unread == "" && len(gone) > 0:

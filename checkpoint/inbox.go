@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
@@ -55,10 +56,10 @@ const (
 // mail is a request, a claim or a reply on disk. Asker shows whether the asking process
 // still waits.
 type mail struct {
-	FormatVersion string     `json:"format_version"`
-	Request       Request    `json:"request"`
-	Asker         Holder     `json:"asker"`
-	Error         state.Text `json:"error,omitempty"` // why the owner refused; "" in a reply: the request was carried out
+	FormatVersion string      `json:"format_version"`
+	Request       Request     `json:"request"`
+	Asker         disk.Holder `json:"asker"`
+	Error         state.Text  `json:"error,omitempty"` // why the owner refused; "" in a reply: the request was carried out
 }
 
 // askInterval is how often Ask checks for a reply.
@@ -87,7 +88,7 @@ func (s *Store) Ask(ctx context.Context, r Request, alone func(*Session) error) 
 		return fmt.Errorf("%s %s: %w", r.Verb, r.PRD, err)
 	}
 	a := &asking{store: s, alone: alone, mail: mail{FormatVersion: state.FormatVersion, Request: r}}
-	a.mail.Asker = newHolder(r.By, s.now())
+	a.mail.Asker = disk.NewHolder(r.By, s.now())
 	a.mail.Request.ID = uuid.NewString()
 	if a.mail.Request.At.IsZero() {
 		a.mail.Request.At = s.now()
@@ -132,7 +133,7 @@ func (a *asking) run(ctx context.Context) error {
 		if answered, err := a.reply(); answered || err != nil {
 			return err
 		}
-		if stopped++; !locked.Holder.isStopped() {
+		if stopped++; !locked.Holder.IsStopped() {
 			stopped = 0
 		}
 		if stopped == stoppedLooks {
@@ -254,7 +255,7 @@ func (x *Session) Requests() ([]Request, error) {
 			return requests, fmt.Errorf("claim a request: %w", err)
 		}
 		m, err := x.store.readMail(claim)
-		if err != nil || m.Request.ID != id || m.Request.PRD != x.prd || m.Asker.hasEnded() {
+		if err != nil || m.Request.ID != id || m.Request.PRD != x.prd || m.Asker.HasEnded() {
 			// No process waits for an answer to this request.
 			if err := x.store.fs.Remove(claim); err != nil {
 				return requests, fmt.Errorf("drop a request: %w", err)
@@ -324,7 +325,7 @@ func (s *Store) cleanInbox(prd string) error {
 		if e.IsDir() || store.IsTemp(e.Name()) {
 			continue // another process may be writing it
 		}
-		if m, err := s.readMail(path); err == nil && !m.Asker.hasEnded() {
+		if m, err := s.readMail(path); err == nil && !m.Asker.HasEnded() {
 			continue
 		}
 		if err := s.fs.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 )
 
@@ -64,7 +65,7 @@ func TestARequestOfANewerVersionIsRefused(t *testing.T) {
 	t.Parallel()
 	f := inMemory(t)
 	x := f.run()
-	m := mail{FormatVersion: "9.0", Request: Request{ID: "asked", PRD: "PRD-009", Verb: VerbPause, By: by}, Asker: newHolder(by, f.open().now())}
+	m := mail{FormatVersion: "9.0", Request: Request{ID: "asked", PRD: "PRD-009", Verb: VerbPause, By: by}, Asker: disk.NewHolder(by, f.open().now())}
 	data, err := state.EncodeJSON(m)
 	must(t, err)
 	f.write("PRD-009/inbox/asked.request.json", data)

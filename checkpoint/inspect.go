@@ -26,7 +26,7 @@ func (i *Inspection) Intact() bool { return i.File != nil && i.Check.Whole() }
 // lock and changes nothing; Store.Read gives the state. If the checkpoint's file is damaged,
 // Inspect rebuilds it from the journal where possible.
 func Inspect(ctx context.Context, s *Store, w *workspace.Workspace, of *state.State, ref *state.CheckpointRef) (*Inspection, error) {
-	at := StoredSession{PRD: of.PRD, Place: PlaceCurrent, Dir: s.Layout().PRDDir(of.PRD), State: of}
+	at := StoredSession{PRD: of.PRD, Place: disk.PlaceCurrent, Dir: s.Layout().PRDDir(of.PRD), State: of}
 	check, err := newChecker(s, w, false).check(ctx, at, ref)
 	if err != nil {
 		return nil, err

@@ -15,7 +15,7 @@ import (
 // Snapshot is the state of a PRD as read without a lock.
 type Snapshot struct {
 	State      *state.State    // the fold of the journal and the rescue copy, from which the next owner continues; nil: there is only a handwritten document
-	Owner      *Holder         // nil: the lock is free
+	Owner      *disk.Holder    // nil: the lock is free
 	Unclean    bool            // the last owner did not release the lock properly, so that derived files may be missing
 	Logs       string          // the directory of the session's logs
 	Document   *state.Document // nil: not written yet
@@ -29,7 +29,7 @@ func (s *Store) Load(prd string) (*Snapshot, error) {
 	if err := s.checkID(prd); err != nil {
 		return nil, err
 	}
-	note, err := readNote(s.fs, s.layout.LockPath(prd))
+	note, err := disk.ReadNote(s.fs, s.layout.LockPath(prd))
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +38,7 @@ func (s *Store) Load(prd string) (*Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	if owner != nil && owner.isLocal() && owner.hasEnded() { // the owner has ended meanwhile, and may have written more
+	if owner != nil && owner.IsLocal() && owner.HasEnded() { // the owner has ended meanwhile, and may have written more
 		return s.Load(prd)
 	}
 	snap.Owner, snap.Logs = owner, s.layout.LogsDir(prd)
@@ -51,17 +51,17 @@ func (s *Store) Load(prd string) (*Snapshot, error) {
 // the lock file. A holder on this machine that has provably ended does not hold the lock.
 // If the note names a process elsewhere, which may be another container on this machine,
 // Owner tries the lock, which no process holds longer than it lives.
-func (s *Store) Owner(prd string) (*Holder, error) {
-	note, err := readNote(s.fs, s.layout.LockPath(prd))
+func (s *Store) Owner(prd string) (*disk.Holder, error) {
+	note, err := disk.ReadNote(s.fs, s.layout.LockPath(prd))
 	return s.owner(prd, note), err
 }
 
 // owner returns note if the process that it names holds the PRD's lock, else nil.
-func (s *Store) owner(prd string, note *Holder) *Holder {
+func (s *Store) owner(prd string, note *disk.Holder) *disk.Holder {
 	switch {
 	case note == nil:
 		return nil
-	case note.isLocal() && note.hasEnded(), !note.isLocal() && s.isFree(prd):
+	case note.IsLocal() && note.HasEnded(), !note.IsLocal() && s.isFree(prd):
 		return nil
 	}
 	return note
@@ -78,7 +78,7 @@ func (s *Store) load(prd string) (*Snapshot, error) {
 	if err := s.layout.CheckDir(s.layout.PRDDir(prd)); err != nil {
 		return nil, err
 	}
-	if away, err := s.movedAway(prd); err != nil || away {
+	if away, err := s.layout.MovedAway(prd); err != nil || away {
 		return nil, cmp.Or(err, ErrNoSession)
 	}
 	// The derived files are read before the journal: the journal always had a commit
@@ -187,7 +187,7 @@ func (s *Store) LastComplete(prd string) (last *state.State, unread []StoredSess
 	if f.State != nil && f.State.Status == state.StatusComplete {
 		return f.State, nil, nil
 	}
-	archived, err := s.archived(prd, PlaceHistory)
+	archived, err := s.archived(prd, disk.PlaceHistory)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -48,7 +48,7 @@ func (s *Store) tryOwn(ctx context.Context, prd string) (store.Lock, error) {
 		if !errors.Is(err, store.ErrLocked) || n == tries {
 			return own, err
 		}
-		if h, noted := readNote(s.fs, s.layout.LockPath(prd)); noted != nil || h == nil || h.isLocal() {
+		if h, noted := disk.ReadNote(s.fs, s.layout.LockPath(prd)); noted != nil || h == nil || h.IsLocal() {
 			return nil, err
 		}
 		select {
@@ -189,7 +189,7 @@ func (s *Store) lockIf(ctx context.Context, prd string, by state.Actor, check fu
 	if err := check(ctx, prd); err != nil {
 		return nil, errors.Join(err, l.release())
 	}
-	x, err := s.open(prd, newHolder(by, s.now()))
+	x, err := s.open(prd, disk.NewHolder(by, s.now()))
 	if err != nil {
 		return nil, errors.Join(err, l.release())
 	}
@@ -254,7 +254,7 @@ func (s *Store) SetAside(ctx context.Context, prd string) (string, error) {
 	}
 	to, err := s.archive(prd)
 	if err == nil {
-		err = writeNote(s.fs, s.layout.LockPath(prd), nil)
+		err = disk.WriteNote(s.fs, s.layout.LockPath(prd), nil)
 	}
 	return to, errors.Join(err, l.release())
 }

@@ -132,25 +132,25 @@ func (l *latecomer) OpenFile(name string, flag int, perm fs.FileMode) (store.Fil
 // owner reads the journal; the note of the one before is not its own.
 func TestLockedErrorNamesTheLivingOwner(t *testing.T) {
 	t.Parallel()
-	dead := newHolder(state.Actor{User: "dead", PID: 1 << 30}, clock()())
-	for name, before := range map[string]*Holder{"no note": nil, "a dead owner's note": &dead} {
+	dead := disk.NewHolder(state.Actor{User: "dead", PID: 1 << 30}, clock()())
+	for name, before := range map[string]*disk.Holder{"no note": nil, "a dead owner's note": &dead} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			memory := store.NewMemory()
 			f := on(t, memory, "/ws/.runner")
 			must(t, f.lock().Close())
 			path := f.open().layout.LockPath("PRD-009")
-			must(t, writeNote(memory, path, before))
+			must(t, disk.WriteNote(memory, path, before))
 			held, err := memory.TryLock(path, false)
 			must(t, err)
-			living := newHolder(state.Actor{User: "living"}, clock()())
-			late := on(t, &latecomer{FS: memory, note: func() { must(t, writeNote(memory, path, &living)) }}, "/ws/.runner")
+			living := disk.NewHolder(state.Actor{User: "living"}, clock()())
+			late := on(t, &latecomer{FS: memory, note: func() { must(t, disk.WriteNote(memory, path, &living)) }}, "/ws/.runner")
 			var locked *LockedError
 			if _, err := late.open().Lock(t.Context(), "PRD-009", by); !errors.As(err, &locked) || locked.Holder.User != "living" {
 				t.Errorf("lock: %v", err)
 			}
-			must(t, writeNote(memory, path, before))
-			if _, err := f.open().Lock(t.Context(), "PRD-009", by); !errors.As(err, &locked) || locked.Holder != (Holder{}) {
+			must(t, disk.WriteNote(memory, path, before))
+			if _, err := f.open().Lock(t.Context(), "PRD-009", by); !errors.As(err, &locked) || locked.Holder != (disk.Holder{}) {
 				t.Errorf("while nobody says who it is: %v", err)
 			}
 			must(t, held.Unlock())
@@ -160,26 +160,26 @@ func TestLockedErrorNamesTheLivingOwner(t *testing.T) {
 
 func TestHolderGone(t *testing.T) {
 	t.Parallel()
-	me := newHolder(state.Actor{}, clock()())
-	change := func(f func(h *Holder)) *Holder {
+	me := disk.NewHolder(state.Actor{}, clock()())
+	change := func(f func(h *disk.Holder)) *disk.Holder {
 		h := me
 		f(&h)
 		return &h
 	}
 	for name, tt := range map[string]struct {
-		h    *Holder
+		h    *disk.Holder
 		gone bool
 	}{
 		"alive":                    {&me, false},
-		"another start time":       {change(func(h *Holder) { h.StartTime = "1" }), me.StartTime != ""},
-		"another boot":             {change(func(h *Holder) { h.BootID = "another" }), me.BootID != ""},
-		"another machine":          {change(func(h *Holder) { h.Host, h.PID = "elsewhere", 1<<30 }), false},
-		"another PID namespace":    {change(func(h *Holder) { h.PIDNamespace, h.PID = "pid:[1]", 1<<30 }), false},
-		"of an earlier version":    {change(func(h *Holder) { h.PIDNamespace, h.PID = "", 1<<30 }), me.PIDNamespace == ""},
-		"no such process":          {change(func(h *Holder) { h.PID = 1 << 30 }), true},
-		"a note that nobody reads": {&Holder{}, false},
+		"another start time":       {change(func(h *disk.Holder) { h.StartTime = "1" }), me.StartTime != ""},
+		"another boot":             {change(func(h *disk.Holder) { h.BootID = "another" }), me.BootID != ""},
+		"another machine":          {change(func(h *disk.Holder) { h.Host, h.PID = "elsewhere", 1<<30 }), false},
+		"another PID namespace":    {change(func(h *disk.Holder) { h.PIDNamespace, h.PID = "pid:[1]", 1<<30 }), false},
+		"of an earlier version":    {change(func(h *disk.Holder) { h.PIDNamespace, h.PID = "", 1<<30 }), me.PIDNamespace == ""},
+		"no such process":          {change(func(h *disk.Holder) { h.PID = 1 << 30 }), true},
+		"a note that nobody reads": {&disk.Holder{}, false},
 	} {
-		if got := tt.h.hasEnded(); got != tt.gone {
+		if got := tt.h.HasEnded(); got != tt.gone {
 			t.Errorf("%s: gone %t", name, got)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
@@ -41,12 +42,12 @@ func TestWhoStartsWaitsForWhoLooks(t *testing.T) {
 		"of this machine, and killed":     {"", 1 << 30, 2, true},
 		"of this machine, nobody looking": {"", 0, 0, true},
 	} {
-		disk := store.NewMemory()
-		f := on(t, disk, "/ws/.runner")
+		memory := store.NewMemory()
+		f := on(t, memory, "/ws/.runner")
 		must(t, f.run().Close())
-		h := newHolder(state.Actor{Host: tt.host, PID: tt.pid}, clock()())
-		must(t, writeNote(disk, f.open().layout.LockPath("PRD-009"), &h))
-		x, err := on(t, &lookedAt{FS: disk, tries: tt.tries}, "/ws/.runner").open().Lock(t.Context(), "PRD-009", by)
+		h := disk.NewHolder(state.Actor{Host: tt.host, PID: tt.pid}, clock()())
+		must(t, disk.WriteNote(memory, f.open().layout.LockPath("PRD-009"), &h))
+		x, err := on(t, &lookedAt{FS: memory, tries: tt.tries}, "/ws/.runner").open().Lock(t.Context(), "PRD-009", by)
 		var locked *LockedError
 		switch {
 		case tt.taken && err != nil, !tt.taken && !errors.As(err, &locked):

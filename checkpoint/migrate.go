@@ -100,7 +100,7 @@ func (s *Store) Migrate(ctx context.Context, prd string, by state.Actor) (*Migra
 	if err != nil {
 		return nil, err
 	}
-	x, err := s.migrate(prd, newHolder(by, s.now()), m)
+	x, err := s.migrate(prd, disk.NewHolder(by, s.now()), m)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("migrate %s: %w", prd, err), l.release())
 	}
@@ -108,7 +108,7 @@ func (s *Store) Migrate(ctx context.Context, prd string, by state.Actor) (*Migra
 	return m, x.Close() // writes the document and the index
 }
 
-func (s *Store) migrate(prd string, holder Holder, m *Migrated) (*Session, error) {
+func (s *Store) migrate(prd string, holder disk.Holder, m *Migrated) (*Session, error) {
 	r, log, err := s.prepare(prd, holder)
 	if err != nil {
 		return nil, err

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 	"prdrunner/checkpoint/store/faults"
@@ -19,7 +20,7 @@ import (
 type layered struct{ store.FS }
 
 func (l layered) Rename(from, to string) error {
-	if info, err := l.Lstat(from); err == nil && info.IsDir() && filepath.Base(from) != movingCopy {
+	if info, err := l.Lstat(from); err == nil && info.IsDir() && filepath.Base(from) != "copy" {
 		return &os.LinkError{Op: "rename", Old: from, New: to, Err: syscall.EXDEV}
 	}
 	return l.FS.Rename(from, to)
@@ -101,7 +102,7 @@ func movedOnce(t *testing.T, when string, f *fixture, next string) {
 		switch {
 		case at.State == nil:
 			t.Fatalf("%s: the session in %s can't be read: %v", when, at.Dir, at.Err)
-		case at.Place == PlaceCurrent:
+		case at.Place == disk.PlaceCurrent:
 			current = at.State.Session
 		}
 		if at.State.Session == "S1" {

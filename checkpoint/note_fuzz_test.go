@@ -71,11 +71,11 @@ func intact(t *testing.T, s *Store, path string, want []byte) {
 // named, and what is not stays the same when it is written and read again.
 func FuzzNotes(f *testing.F) {
 	for _, note := range []any{
-		Holder{Actor: state.Actor{User: "a", Host: "b", PID: 3}, Since: clock()(), BootID: "x", StartTime: "7"},
+		disk.Holder{Actor: state.Actor{User: "a", Host: "b", PID: 3}, Since: clock()(), BootID: "x", StartTime: "7"},
 		mail{FormatVersion: state.FormatVersion, Request: Request{ID: "r", PRD: "PRD-009", Verb: VerbApprove, Gate: "g", Comment: "\xff"}},
 		disk.Origin{FormatVersion: state.FormatVersion, Session: "S1", OwnFiles: disk.OwnFiles{Looked: true, Own: []state.Text{"a\xff"}}},
 		PendingImport{FormatVersion: state.FormatVersion, Session: "S1", Seq: 3, Archive: "a\xff"},
-		refsOwner{ID: "0123456789abcdef"},
+		disk.RefsOwner{ID: "0123456789abcdef"},
 	} {
 		data, err := json.Marshal(note)
 		must(f, err)
@@ -90,11 +90,11 @@ func FuzzNotes(f *testing.F) {
 		readOriginOf(t, data)
 		readPendingOf(t, data)
 		s, _ := noted(t, "unused", nil)
-		path := s.refsIDPath("PRD-009")
+		path := s.layout.RefsIDPath("PRD-009")
 		must(t, store.MkdirAll(s.fs, filepath.Dir(path)))
 		must(t, store.WriteFile(s.fs, path, data))
-		if id, err := s.refsID("PRD-009"); err != nil || id != "" && !isRefsID(id) {
-			t.Fatalf("the id %q, %v", id, err)
+		if kept, _, err := s.layout.ReadRefsOwner("PRD-009"); err != nil || kept.ID != "" && len(kept.ID) != disk.RefsIDSize {
+			t.Fatalf("the id %q, %v", kept.ID, err)
 		}
 		intact(t, s, path, data)
 	})
@@ -104,7 +104,7 @@ func readNoteOf(t *testing.T, data []byte) {
 	t.Helper()
 	record := append([]byte{' '}, data...)
 	s, path := noted(t, "a.lock", record)
-	h, err := readNote(s.fs, path)
+	h, err := disk.ReadNote(s.fs, path)
 	if err != nil {
 		t.Fatalf("who holds a lock must never be in the way: %v", err)
 	}
@@ -112,10 +112,10 @@ func readNoteOf(t *testing.T, data []byte) {
 	if h == nil {
 		return
 	}
-	if err := writeNote(s.fs, path, h); err != nil {
+	if err := disk.WriteNote(s.fs, path, h); err != nil {
 		return // too long, with what JSON escapes
 	}
-	again, err := readNote(s.fs, path)
+	again, err := disk.ReadNote(s.fs, path)
 	if diff := cmp.Diff(h, again); err != nil || diff != "" {
 		t.Fatalf("%v, (-read +written and read):\n%s", err, diff)
 	}

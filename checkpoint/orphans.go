@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 )
@@ -32,7 +33,7 @@ func (s *Store) endOrphans(ctx context.Context, st *state.State, unclean bool) (
 // without being opened, since it may be damaged. It identifies the processes by the
 // readable part of the journal. The caller holds the locks.
 func (s *Store) endOrphansUnopened(ctx context.Context, prd string) error {
-	note, err := readNote(s.fs, s.layout.LockPath(prd))
+	note, err := disk.ReadNote(s.fs, s.layout.LockPath(prd))
 	if err != nil {
 		return err
 	}

@@ -81,7 +81,7 @@ func (s *Store) writePending(dir string, p *PendingImport) error {
 		if there, err := s.layout.Exists(path); err != nil || !there {
 			return err
 		}
-		return s.removeDurably(path)
+		return s.layout.RemoveDurably(path)
 	}
 	data, err := state.EncodeJSON(p)
 	if err != nil {

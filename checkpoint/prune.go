@@ -121,7 +121,7 @@ func (s *Store) planPrune(ctx context.Context, prd string, records []*recordedSe
 		}
 	}
 	for _, r := range records {
-		if r.kind == PlaceCurrent {
+		if r.Place == disk.PlaceCurrent {
 			p.session, p.seq = r.state.Session, r.state.Seq
 			p.decide(r.state, s.o.Policy.Retention, pass, agreed)
 		}
@@ -180,7 +180,7 @@ func (x *Session) carryOut(ctx context.Context, p *Pruned, reason string) error 
 				return fmt.Errorf("remove %s: %w", filepath.FromSlash(session.ID), err)
 			}
 		}
-		if err := x.store.discard(x.prd, session.dir); err != nil {
+		if err := x.store.layout.Discard(x.prd, session.dir); err != nil {
 			return fmt.Errorf("remove %s: %w", filepath.FromSlash(session.ID), err)
 		}
 	}
@@ -322,26 +322,26 @@ func (s *Store) readings(records []*recordedSession) []time.Time {
 // decideSessions applies the policy to the archived sessions of a PRD. If agreed is not
 // nil, only sessions in it may go.
 func (s *Store) decideSessions(p *Pruned, records []*recordedSession, pass retention.Pass, agreed map[string]bool) error {
-	places, err := s.placesOf(p.PRD)
+	places, err := s.layout.SessionDirs(p.PRD)
 	if err != nil {
 		return err
 	}
 	byID := map[string]*recordedSession{}
 	for _, r := range records {
-		byID[r.id] = r
+		byID[r.ID] = r
 	}
-	removed, err := s.removedActs(p.PRD)
+	removed, err := s.layout.ReadActs(p.PRD)
 	if err != nil {
 		return err
 	}
 	pass.Needed = neededForActs(records, removed.Acts)
 	var sessions []retention.Session
-	dirs := map[string]place{}
+	dirs := map[string]disk.SessionDir{}
 	for _, at := range places {
-		if ext := filepath.Ext(at.dir); at.kind == PlaceCurrent || ext == disk.ArchivingExt || ext == disk.ImportingExt {
+		if ext := filepath.Ext(at.Dir); at.Place == disk.PlaceCurrent || ext == disk.ArchivingExt || ext == disk.ImportingExt {
 			continue
 		}
-		a, why, err := s.archivedSession(at, byID[at.id])
+		a, why, err := s.archivedSession(at, byID[at.ID])
 		if err != nil {
 			return err
 		}
@@ -360,7 +360,7 @@ func (s *Store) decideSessions(p *Pruned, records []*recordedSession, pass reten
 		}
 		a := sessions[i]
 		p.Sessions = append(p.Sessions, RemovedSession{
-			ID: a.ID, Complete: a.Complete, EndedAt: a.EndedAt, Why: d.Reason, Bytes: d.Bytes, dir: dirs[a.ID].dir, unread: byID[a.ID] == nil,
+			ID: a.ID, Complete: a.Complete, EndedAt: a.EndedAt, Why: d.Reason, Bytes: d.Bytes, dir: dirs[a.ID].Dir, unread: byID[a.ID] == nil,
 		})
 	}
 	p.Freed += result.Freed
@@ -372,9 +372,9 @@ func (s *Store) decideSessions(p *Pruned, records []*recordedSession, pass reten
 // archivedSession describes an archived session for retention, and returns why it must
 // stay, "" if it may go. For an unreadable session, the time in its name counts. It must
 // stay if its name has no time, or if a newer version of Runner wrote it.
-func (s *Store) archivedSession(at place, r *recordedSession) (a retention.Session, keep string, err error) {
-	a = retention.Session{ID: at.id, PRD: at.prd, Complete: at.kind == PlaceHistory, EndedAt: at.at}
-	if a.Bytes, err = s.layout.TreeSize(at.dir); err != nil {
+func (s *Store) archivedSession(at disk.SessionDir, r *recordedSession) (a retention.Session, keep string, err error) {
+	a = retention.Session{ID: at.ID, PRD: at.PRD, Complete: at.Place == disk.PlaceHistory, EndedAt: at.ArchivedAt}
+	if a.Bytes, err = s.layout.TreeSize(at.Dir); err != nil {
 		return a, "", err
 	}
 	if r != nil {
@@ -387,8 +387,31 @@ func (s *Store) archivedSession(at place, r *recordedSession) (a retention.Sessi
 	switch {
 	case errors.As(unreadable, &version):
 		return a, "a newer version wrote it", nil
-	case at.at.IsZero():
+	case at.ArchivedAt.IsZero():
 		return a, "it cannot be read, and nothing tells how old it is", nil
 	}
 	return a, "", nil
+}
+
+// neededForActs returns the archived sessions that are needed because neither the current
+// session, nor a removed one, nor a newer archived one knows one of their acts. The keys
+// are session ids, and the values say why each session is needed.
+func neededForActs(records []*recordedSession, known []state.Act) map[string]string {
+	needed := map[string]string{}
+	sorted := slices.SortedFunc(slices.Values(records), func(a, b *recordedSession) int {
+		return b.state.UpdatedAt.Compare(a.state.UpdatedAt)
+	})
+	for _, r := range records {
+		if r.Place == disk.PlaceCurrent {
+			known = state.MergeActs(known, r.state.KnownActs()...)
+		}
+	}
+	for _, r := range sorted {
+		acts := r.state.KnownActs()
+		if lacking := state.UnknownActs(acts, known); len(lacking) > 0 {
+			needed[r.ID] = fmt.Sprintf("no other session knows that %s happened", lacking[0].Workstream)
+		}
+		known = state.MergeActs(known, acts...)
+	}
+	return needed
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
@@ -99,11 +100,11 @@ func (h *history) onDisk(s *Store) (checkpoints, sessions, objects []string) {
 			h.Fatal(err)
 		}
 	}
-	places, err := s.places()
+	places, err := s.layout.SessionDirs("")
 	must(h.t, err)
 	for _, at := range places {
-		if at.kind != PlaceCurrent {
-			sessions = append(sessions, at.id)
+		if at.Place != disk.PlaceCurrent {
+			sessions = append(sessions, at.ID)
 		}
 	}
 	for o, err := range s.Objects().All(context.Background()) {

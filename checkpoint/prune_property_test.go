@@ -220,7 +220,7 @@ func (h *history) collect(*rapid.T) {
 	for _, prd := range []string{"PRD-009", "PRD-010"} {
 		h.remember(prd)
 	}
-	needed := h.neededBy(s, func(place) bool { return true })
+	needed := h.neededBy(s, func(disk.SessionDir) bool { return true })
 	for o, err := range s.Objects().All(context.Background()) {
 		must(h.t, err)
 		data, err := s.Objects().Get(context.Background(), o.Digest, 1<<20)
@@ -237,8 +237,8 @@ func (h *history) collect(*rapid.T) {
 }
 
 // neededBy is what the sessions need that are still there.
-func (h *history) neededBy(s *Store, which func(place) bool) map[string]bool {
-	places, err := s.places()
+func (h *history) neededBy(s *Store, which func(disk.SessionDir) bool) map[string]bool {
+	places, err := s.layout.SessionDirs("")
 	must(h.t, err)
 	all := map[string]bool{}
 	for _, p := range places {
@@ -262,7 +262,7 @@ func (h *history) check(*rapid.T) {
 			h.Fatal(lacking)
 		}
 	}
-	for digest := range h.neededBy(s, func(p place) bool { return p.kind != PlaceCurrent }) {
+	for digest := range h.neededBy(s, func(p disk.SessionDir) bool { return p.Place != disk.PlaceCurrent }) {
 		if there, err := s.Objects().Has(digest); err != nil || !there {
 			h.Fatalf("%s is gone", digest)
 		}

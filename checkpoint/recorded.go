@@ -15,7 +15,7 @@ import (
 
 // recordedSession is a session as read from its journals.
 type recordedSession struct {
-	place
+	disk.SessionDir
 	state *state.State // the state after the last commit; nil if the directory has no session
 	// rescued holds the lines of a rescue copy that continue the current journal and that the
 	// next owner will adopt. then is the state after them.
@@ -25,28 +25,28 @@ type recordedSession struct {
 
 // record reads the head of a session and verifies that no commits are missing at the end
 // of its journal. It changes nothing.
-func (s *Store) record(p place) (*recordedSession, error) {
-	r := &recordedSession{place: p}
+func (s *Store) record(p disk.SessionDir) (*recordedSession, error) {
+	r := &recordedSession{SessionDir: p}
 	// Derived files are read before the journal: a derived file never names a commit that was
 	// not in the journal before.
 	found, err := s.tracesOf(p)
 	if err != nil {
 		return nil, err
 	}
-	path := filepath.Join(p.dir, disk.JournalName)
+	path := filepath.Join(p.Dir, disk.JournalName)
 	f := journal.NewFold()
-	t, err := journal.Replay(p.prd, path, store.OpenLog(s.fs, path), f.Apply)
+	t, err := journal.Replay(p.PRD, path, store.OpenLog(s.fs, path), f.Apply)
 	if err != nil {
 		return nil, err
 	}
 	if r.state = f.State; f.State == nil {
 		return r, s.nothingRecorded(p, len(t.Torn) > 0, found)
 	}
-	more, err := s.layout.CheckpointClaims(p.dir, found.checkpoints, f.State)
+	more, err := s.layout.CheckpointClaims(p.Dir, found.checkpoints, f.State)
 	if err != nil {
 		return nil, err
 	}
-	if err := t.CheckClaims(p.prd, path, f.State, append(found.claims, more...)); err != nil || p.kind != PlaceCurrent {
+	if err := t.CheckClaims(p.PRD, path, f.State, append(found.claims, more...)); err != nil || p.Place != disk.PlaceCurrent {
 		return r, err
 	}
 	return r, s.adoptRescue(r, f, t)
@@ -58,19 +58,19 @@ type traces struct {
 	claims      []disk.Claim // commits that the manifest and the current session's document name
 }
 
-func (s *Store) tracesOf(p place) (*traces, error) {
-	ids, err := s.layout.CheckpointsIn(p.dir).IDs()
+func (s *Store) tracesOf(p disk.SessionDir) (*traces, error) {
+	ids, err := s.layout.CheckpointsIn(p.Dir).IDs()
 	if err != nil {
 		return nil, fmt.Errorf("look for checkpoints: %w", err)
 	}
 	var d *state.Document
-	if p.kind == PlaceCurrent {
+	if p.Place == disk.PlaceCurrent {
 		var damaged *state.DamagedError
-		if d, err = s.layout.ReadDocument(p.prd); err != nil && !errors.As(err, &damaged) {
+		if d, err = s.layout.ReadDocument(p.PRD); err != nil && !errors.As(err, &damaged) {
 			return nil, err
 		}
 	}
-	claims, err := s.layout.ReadClaims(p.prd, p.dir, d)
+	claims, err := s.layout.ReadClaims(p.PRD, p.Dir, d)
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +80,7 @@ func (s *Store) tracesOf(p place) (*traces, error) {
 // nothingRecorded returns an error if a directory without a session has files that were
 // derived from one. It does so even if the journal's first line is torn, because nothing
 // is derived from a line before it is whole.
-func (s *Store) nothingRecorded(p place, torn bool, found *traces) error {
+func (s *Store) nothingRecorded(p disk.SessionDir, torn bool, found *traces) error {
 	if len(found.checkpoints) == 0 && len(found.claims) == 0 {
 		return nil
 	}
@@ -89,19 +89,19 @@ func (s *Store) nothingRecorded(p place, torn bool, found *traces) error {
 		detail = "nothing of it can be read"
 	}
 	return &state.DamagedError{
-		Path: filepath.Join(p.dir, disk.JournalName), Detail: detail + ", but what was made from it is there",
-		Remedy: s.lostRemedy(p.prd, p.dir, ""),
+		Path: filepath.Join(p.Dir, disk.JournalName), Detail: detail + ", but what was made from it is there",
+		Remedy: s.lostRemedy(p.PRD, p.Dir, ""),
 	}
 }
 
 // adoptRescue sets r.then to the state after the commits of a rescue copy.
 func (s *Store) adoptRescue(r *recordedSession, f *journal.Fold, t journal.Tail) error {
-	path, lines, err := s.findRescue(r.prd, f.State.Session, t)
+	path, lines, err := s.findRescue(r.PRD, f.State.Session, t)
 	if err != nil || len(lines) == 0 {
 		return err
 	}
 	r.state = f.State.Clone()
-	if err := applyRescued(r.prd, path, &t, lines, f.Apply); err != nil {
+	if err := applyRescued(r.PRD, path, &t, lines, f.Apply); err != nil {
 		return err
 	}
 	r.rescued, r.then = lines, f.State
@@ -145,7 +145,7 @@ type visitor struct {
 // visit folds the journals of a session once, and reads the checkpoints that the journals
 // no longer reach from their files. A wanted checkpoint that is in neither is an error.
 func (s *Store) visit(ctx context.Context, r *recordedSession, v visitor) error {
-	paths, err := s.layout.Journals(r.dir)
+	paths, err := s.layout.Journals(r.Dir)
 	if err != nil {
 		return err
 	}
@@ -160,9 +160,9 @@ func (s *Store) visit(ctx context.Context, r *recordedSession, v visitor) error 
 			}
 			return v.fold(f, c)
 		}
-		t, err := journal.Replay(r.prd, path, store.OpenLog(s.fs, path), fold)
+		t, err := journal.Replay(r.PRD, path, store.OpenLog(s.fs, path), fold)
 		if err == nil && i == 0 {
-			err = applyRescued(r.prd, path, &t, r.rescued, fold)
+			err = applyRescued(r.PRD, path, &t, r.rescued, fold)
 		}
 		if err != nil {
 			return fmt.Errorf("read %s: %w", path, err)
@@ -200,11 +200,11 @@ func (v visitor) fold(f *journal.Fold, c state.Commit) error {
 }
 
 func (s *Store) visitFile(r *recordedSession, id string, v visitor) error {
-	stored, err := s.layout.CheckpointsIn(r.dir).Read(id)
+	stored, err := s.layout.CheckpointsIn(r.Dir).Read(id)
 	if errors.Is(err, fs.ErrNotExist) {
 		return &state.DamagedError{
-			Path: s.layout.CheckpointsIn(r.dir).FilePath(id), Detail: "the file is missing, and the journal no longer reaches back to it",
-			Remedy: s.lostRemedy(r.prd, r.dir, id),
+			Path: s.layout.CheckpointsIn(r.Dir).FilePath(id), Detail: "the file is missing, and the journal no longer reaches back to it",
+			Remedy: s.lostRemedy(r.PRD, r.Dir, id),
 		}
 	}
 	if err != nil {
@@ -216,7 +216,7 @@ func (s *Store) visitFile(r *recordedSession, id string, v visitor) error {
 	case errors.As(err, &newer):
 		return newer
 	case err != nil:
-		return &state.DamagedError{Path: stored.Path, Detail: err.Error(), Remedy: s.lostRemedy(r.prd, r.dir, id)}
+		return &state.DamagedError{Path: stored.Path, Detail: err.Error(), Remedy: s.lostRemedy(r.PRD, r.Dir, id)}
 	}
 	return v.state(id, f.State)
 }

@@ -33,7 +33,7 @@ type recovered struct {
 
 // open verifies the stored session before it repairs and opens it. The caller holds the
 // locks.
-func (s *Store) open(prd string, holder Holder) (*Session, error) {
+func (s *Store) open(prd string, holder disk.Holder) (*Session, error) {
 	r, log, err := s.prepare(prd, holder)
 	if err != nil {
 		return nil, err
@@ -42,7 +42,7 @@ func (s *Store) open(prd string, holder Holder) (*Session, error) {
 }
 
 // prepare does the part of open that ends with a journal to which a session can append.
-func (s *Store) prepare(prd string, holder Holder) (*recovered, store.Log, error) {
+func (s *Store) prepare(prd string, holder disk.Holder) (*recovered, store.Log, error) {
 	if err := s.finish(prd); err != nil {
 		return nil, nil, err
 	}
@@ -50,10 +50,10 @@ func (s *Store) prepare(prd string, holder Holder) (*recovered, store.Log, error
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := s.makePRDLayout(prd); err != nil {
+	if err := s.layout.MakeSessionDirs(prd, s.o.Policy.Enabled); err != nil {
 		return nil, nil, err
 	}
-	if err := writeNote(s.fs, s.layout.LockPath(prd), &holder); err != nil {
+	if err := disk.WriteNote(s.fs, s.layout.LockPath(prd), &holder); err != nil {
 		return nil, nil, err
 	}
 	if err := s.clean(prd); err != nil {
@@ -78,7 +78,7 @@ func (s *Store) finish(prd string) error {
 
 // examine reads the journal and compares it with the files that were derived from it.
 func (s *Store) examine(prd string) (*recovered, error) {
-	note, err := readNote(s.fs, s.layout.LockPath(prd))
+	note, err := disk.ReadNote(s.fs, s.layout.LockPath(prd))
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +139,7 @@ func (s *Store) mend(prd string, r *recovered) (store.Log, error) {
 		if len(r.tail.Torn) == 0 {
 			return log, nil
 		}
-		return log, s.removeDurably(path)
+		return log, s.layout.RemoveDurably(path)
 	}
 	// A run that has neither an end nor a note lost its lock file. Its runner may still be
 	// alive for a moment, with the old journal open.
@@ -163,7 +163,7 @@ func (s *Store) rewrite(prd string, log store.Log, r *recovered) error {
 	if err := applyRescued(prd, r.rescue, &r.tail, r.lines, r.fold.Apply); err != nil {
 		return err
 	}
-	return s.removeDurably(r.rescue)
+	return s.layout.RemoveDurably(r.rescue)
 }
 
 func join(records iter.Seq2[store.Record, error], lines [][]byte) iter.Seq2[store.Record, error] {
@@ -191,16 +191,6 @@ func (s *Store) saveTorn(prd string, torn []byte) error {
 		}
 		name = fmt.Sprintf("torn-%s-%d", s.now().Format(disk.StampFormat), n)
 	}
-}
-
-func (s *Store) removeDurably(path string) error {
-	if err := s.fs.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("remove %s: %w", path, err)
-	}
-	if err := s.fs.SyncDir(filepath.Dir(path)); err != nil {
-		return fmt.Errorf("remove %s: %w", path, err)
-	}
-	return nil
 }
 
 // compact replaces a journal that has grown far beyond its state with one that begins with
@@ -256,7 +246,7 @@ func (s *Store) keepSegment(prd string, t journal.Tail) error {
 // clean removes files that nothing refers to: temporary files, and the reports of a killed
 // runner's tasks. It also removes requests whose askers have ended.
 func (s *Store) clean(prd string) error {
-	document, refs := filepath.Base(s.layout.DocumentPath(prd)), s.refsIDPath(disk.EncodeName(prd))
+	document, refs := filepath.Base(s.layout.DocumentPath(prd)), s.layout.RefsIDPath(disk.EncodeName(prd))
 	dirs := []struct {
 		path   string
 		remove func(name string) bool

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/objects"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
@@ -102,7 +103,7 @@ func (r *references) addCapture(ctx context.Context, c *state.Capture) error {
 		return nil
 	}
 	if c.Ref != "" {
-		r.refs[refKey(c.Ref)] = true
+		r.refs[disk.RefKey(c.Ref)] = true
 	}
 	if r.captures[c.Listing] {
 		return nil
@@ -130,7 +131,7 @@ type inventory struct {
 // references reads every session. It returns an error if one can't be read, because its
 // needs are unknown then.
 func (s *Store) references(ctx context.Context, without assumedRemoved) (*inventory, error) {
-	all, err := s.places()
+	all, err := s.layout.SessionDirs("")
 	if err != nil {
 		return nil, err
 	}
@@ -143,18 +144,18 @@ func (s *Store) references(ctx context.Context, without assumedRemoved) (*invent
 		part := <-parts
 		defer func() { parts <- part }()
 		r, err := s.record(all[i])
-		goes := without.sessions[all[i].id]
+		goes := without.sessions[all[i].ID]
 		if err != nil && goes {
 			return nil // the session is removed, so its needs don't count
 		}
 		if err == nil && r.state != nil {
-			part.sessions[sessionRefs(r.state)] = true
+			part.sessions[disk.SessionRefs(r.state)] = true
 			if !goes {
 				err = s.addSession(ctx, part.references, r, without.checkpoints)
 			}
 		}
 		if err != nil {
-			return fmt.Errorf("find out what %s needs: %w", filepath.FromSlash(all[i].id), err)
+			return fmt.Errorf("find out what %s needs: %w", filepath.FromSlash(all[i].ID), err)
 		}
 		return nil
 	})

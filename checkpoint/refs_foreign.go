@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/workspace"
 )
 
@@ -26,7 +26,7 @@ func (s *Store) ForeignRefs(ctx context.Context, w *workspace.Workspace) ([]Fore
 	if w == nil || w.Repository() == nil {
 		return nil, nil
 	}
-	all, err := w.Repository().Refs(ctx, strings.TrimSuffix(CaptureRefsRoot, "/"))
+	all, err := w.Repository().Refs(ctx, strings.TrimSuffix(disk.CaptureRefsRoot, "/"))
 	if err != nil {
 		return nil, fmt.Errorf("look for captures in git: %w", err)
 	}
@@ -36,12 +36,12 @@ func (s *Store) ForeignRefs(ctx context.Context, w *workspace.Workspace) ([]Fore
 	}
 	byID, own := map[string]*ForeignRefs{}, map[string]bool{}
 	for ref := range all {
-		mine, id, err := s.madeRef(ref)
+		mine, id, err := s.layout.MadeRef(ref)
 		switch {
 		case err != nil:
 			return nil, err
 		case mine:
-			own[refKey(ref)] = true
+			own[disk.RefKey(ref)] = true
 		case id != "":
 			if byID[id] == nil {
 				byID[id] = &ForeignRefs{ID: id}
@@ -53,7 +53,7 @@ func (s *Store) ForeignRefs(ctx context.Context, w *workspace.Workspace) ([]Fore
 	for _, of := range byID {
 		slices.Sort(of.Refs)
 		for _, ref := range of.Refs {
-			if key := refKey(ref); inv.refs[key] && !own[key] {
+			if key := disk.RefKey(ref); inv.refs[key] && !own[key] {
 				of.Kept = append(of.Kept, ref)
 			}
 		}
@@ -91,16 +91,4 @@ func (s *Store) RemoveForeignRefs(ctx context.Context, w *workspace.Workspace, i
 		return done, fmt.Errorf("remove captures from git: %w", err)
 	}
 	return done, nil
-}
-
-// madeRef returns the ID of the state directory that made a reference, "" if its name has
-// none, and reports whether that is this state directory.
-func (s *Store) madeRef(ref string) (mine bool, id string, err error) {
-	_, id, ok := cutRefsID(path.Dir(ref))
-	if !ok {
-		return false, "", nil
-	}
-	name, _, _ := strings.Cut(strings.TrimPrefix(ref, CaptureRefsRoot), "/")
-	own, err := s.refsID(name)
-	return own == id, id, err
 }

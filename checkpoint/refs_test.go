@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/workspace/git"
 )
 
@@ -22,11 +23,11 @@ func TestRefsOfTwoStateDirectories(t *testing.T) {
 		t.Fatalf("ids %q, then %q, of another directory %q", id, again, other)
 	}
 	s := one.State()
-	known := map[string]bool{sessionRefs(s): true}
+	known := map[string]bool{disk.SessionRefs(s): true}
 	for ref, want := range map[string]bool{
-		captureRef(s, id, 3):                    true,
-		captureRef(s, id, 3) + "-2":             true,
-		captureRef(s, other, 3):                 false,
+		disk.CaptureRef(s, id, 3):               true,
+		disk.CaptureRef(s, id, 3) + "-2":        true,
+		disk.CaptureRef(s, other, 3):            false,
 		"refs/runner/PRD-009/S1/3":              false, // of an earlier version: whoever made it
 		"refs/runner/PRD-009/S2/3":              false,
 		"refs/runner/PRD-009/S2-" + id + "/3":   false,
@@ -34,11 +35,11 @@ func TestRefsOfTwoStateDirectories(t *testing.T) {
 		"refs/runner/x":                         false,
 		"refs/runner/PRD-009/S1-" + id + "/a/3": false,
 	} {
-		if own, err := one.store.ownsRef(known, ref); own != want || err != nil {
+		if own, err := one.store.layout.OwnsRef(known, ref); own != want || err != nil {
 			t.Errorf("owns %s: %v, %v", ref, own, err)
 		}
 	}
-	if a, b := refKey(captureRef(s, id, 3)), refKey(captureRef(s, other, 3)); a != b || a != "refs/runner/PRD-009/S1/3" || refKey(a) != a {
+	if a, b := disk.RefKey(disk.CaptureRef(s, id, 3)), disk.RefKey(disk.CaptureRef(s, other, 3)); a != b || a != "refs/runner/PRD-009/S1/3" || disk.RefKey(a) != a {
 		t.Errorf("keys %s and %s", a, b)
 	}
 }
@@ -57,7 +58,7 @@ func TestRefsOfCopiedStateDirectory(t *testing.T) {
 	f := onDisk(t)
 	x := f.run()
 	id := madeRefsID(t, x)
-	ref, known := captureRef(x.State(), id, 3), map[string]bool{sessionRefs(x.State()): true}
+	ref, known := disk.CaptureRef(x.State(), id, 3), map[string]bool{disk.SessionRefs(x.State()): true}
 	must(t, x.Close())
 
 	moved := filepath.Join(t.TempDir(), "moved")
@@ -66,7 +67,7 @@ func TestRefsOfCopiedStateDirectory(t *testing.T) {
 	must(t, os.Chmod(f.dir, 0o700))
 	for dir, want := range map[string]bool{moved: true, f.dir: false} {
 		f := on(t, f.fs, dir)
-		if own, err := f.open().ownsRef(known, ref); own != want || err != nil {
+		if own, err := f.open().layout.OwnsRef(known, ref); own != want || err != nil {
 			t.Errorf("%s owns %s: %v, %v", dir, ref, own, err)
 		}
 		x := f.lock()
@@ -82,31 +83,31 @@ func TestRefsOfCopiedStateDirectory(t *testing.T) {
 func TestRefsOfStateDirectoryMountedAnew(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		was  func(o *refsOwner) // what the directory was when the id was made
+		was  func(o *disk.RefsOwner) // what the directory was when the id was made
 		same bool
 	}{
-		"nothing changed":       {func(*refsOwner) {}, true},
-		"device":                {func(o *refsOwner) { o.Device++ }, true},
-		"path":                  {func(o *refsOwner) { o.Path += "-before" }, true},
-		"device and path":       {func(o *refsOwner) { o.Device++; o.Path += "-before" }, false},
-		"number":                {func(o *refsOwner) { o.Number++ }, false},
-		"device and number":     {func(o *refsOwner) { o.Device++; o.Number++ }, false},
-		"device was not known":  {func(o *refsOwner) { o.Device = 0 }, true},
-		"unknown, and the path": {func(o *refsOwner) { o.Device = 0; o.Path += "-before" }, false},
+		"nothing changed":       {func(*disk.RefsOwner) {}, true},
+		"device":                {func(o *disk.RefsOwner) { o.Device++ }, true},
+		"path":                  {func(o *disk.RefsOwner) { o.Path += "-before" }, true},
+		"device and path":       {func(o *disk.RefsOwner) { o.Device++; o.Path += "-before" }, false},
+		"number":                {func(o *disk.RefsOwner) { o.Number++ }, false},
+		"device and number":     {func(o *disk.RefsOwner) { o.Device++; o.Number++ }, false},
+		"device was not known":  {func(o *disk.RefsOwner) { o.Device = 0 }, true},
+		"unknown, and the path": {func(o *disk.RefsOwner) { o.Device = 0; o.Path += "-before" }, false},
 	} {
 		f := inMemory(t)
 		x := f.run()
 		id := madeRefsID(t, x)
-		here, err := f.open().refsOwner(id)
+		here, err := f.open().layout.OwnerOfRefs(id)
 		must(t, err)
 		was := here
 		test.was(&was)
-		must(t, x.store.writeRefsOwner("PRD-009", was))
+		must(t, x.store.layout.WriteRefsOwner("PRD-009", was))
 		again := madeRefsID(t, x)
 		if (again == id) != test.same {
 			t.Errorf("%s: id %s, where it was %s", name, again, id)
 		}
-		var kept refsOwner
+		var kept disk.RefsOwner
 		must(t, json.Unmarshal(f.read("locks/PRD-009.refs"), &kept))
 		if here.ID = again; kept != here {
 			t.Errorf("%s: kept %+v, want %+v", name, kept, here)

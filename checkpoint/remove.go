@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
@@ -161,14 +162,14 @@ func (s *Store) DeleteSession(ctx context.Context, prd string, by state.Actor) (
 	if err := s.endOrphansUnopened(ctx, prd); err != nil {
 		return fmt.Errorf("delete the session of %s: %w", prd, err)
 	}
-	holder := newHolder(by, s.now())
-	if err := writeNote(s.fs, s.layout.LockPath(prd), &holder); err != nil {
+	holder := disk.NewHolder(by, s.now())
+	if err := disk.WriteNote(s.fs, s.layout.LockPath(prd), &holder); err != nil {
 		return err
 	}
 	if err := s.deleteSession(prd); err != nil {
 		return fmt.Errorf("delete the session of %s: %w", prd, err)
 	}
-	return writeNote(s.fs, s.layout.LockPath(prd), nil)
+	return disk.WriteNote(s.fs, s.layout.LockPath(prd), nil)
 }
 
 func (s *Store) deleteSession(prd string) error {
@@ -186,7 +187,7 @@ func (s *Store) deleteSession(prd string) error {
 	if err := s.takeDocument(prd); err != nil {
 		return err
 	}
-	if err := s.move(prd, s.layout.PRDDir(prd), s.layout.DeletingPath(prd)); err != nil {
+	if err := s.layout.Move(prd, s.layout.PRDDir(prd), s.layout.DeletingPath(prd)); err != nil {
 		return err
 	}
 	return s.finishDelete(prd)
@@ -202,7 +203,7 @@ func (s *Store) finishDelete(prd string) error {
 	if err := s.returnKept(prd, from); err != nil {
 		return err
 	}
-	return s.discard(prd, from)
+	return s.layout.Discard(prd, from)
 }
 
 // Archive archives the whole session and returns its new directory. A complete session

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 )
@@ -88,7 +89,7 @@ func Rebuild(ctx context.Context, x *Session, w *workspace.Workspace, refs []str
 
 // examine validates checkpoints of the session by reading every byte.
 func examine(ctx context.Context, x *Session, w *workspace.Workspace, refs []string) (*SessionCheck, error) {
-	at := StoredSession{PRD: x.PRD(), Place: PlaceCurrent, Dir: x.Store().Layout().PRDDir(x.PRD()), State: x.State()}
+	at := StoredSession{PRD: x.PRD(), Place: disk.PlaceCurrent, Dir: x.Store().Layout().PRDDir(x.PRD()), State: x.State()}
 	wanted, err := wantedIDs(x.Store(), []StoredSession{at}, refs)
 	if err != nil {
 		return nil, fmt.Errorf("rebuild checkpoints of %s: %w", x.PRD(), err)

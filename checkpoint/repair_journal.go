@@ -35,7 +35,7 @@ func (s *Store) RebuildJournal(ctx context.Context, prd string, by state.Actor) 
 	if err != nil {
 		return nil, err
 	}
-	holder := newHolder(by, s.now())
+	holder := disk.NewHolder(by, s.now())
 	r, err := s.rebuildJournal(prd, holder)
 	if err != nil {
 		return nil, errors.Join(err, l.release())
@@ -52,7 +52,7 @@ func (s *Store) RebuildJournal(ctx context.Context, prd string, by state.Actor) 
 // If it is interrupted it can be repeated: until then it changes nothing that its
 // decisions depend on. It removes the note of a pending import last. If the note stays,
 // finishing the import finds that its commit is gone.
-func (s *Store) rebuildJournal(prd string, holder Holder) (*JournalRebuild, error) {
+func (s *Store) rebuildJournal(prd string, holder disk.Holder) (*JournalRebuild, error) {
 	r, err := s.PlanJournalRebuild(prd)
 	if err != nil {
 		return nil, err
@@ -61,10 +61,10 @@ func (s *Store) rebuildJournal(prd string, holder Holder) (*JournalRebuild, erro
 	if err != nil {
 		return nil, err
 	}
-	if err := s.makePRDLayout(prd); err != nil {
+	if err := s.layout.MakeSessionDirs(prd, s.o.Policy.Enabled); err != nil {
 		return nil, err
 	}
-	if err := writeNote(s.fs, s.layout.LockPath(prd), &holder); err != nil {
+	if err := disk.WriteNote(s.fs, s.layout.LockPath(prd), &holder); err != nil {
 		return nil, err
 	}
 	if err := s.keepJournal(prd, r); err != nil {
@@ -115,7 +115,7 @@ func (s *Store) keepJournal(prd string, r *JournalRebuild) error {
 			return err
 		}
 		for _, path := range paths {
-			if err := s.move(prd, path, filepath.Join(kept, filepath.Base(path))); err != nil {
+			if err := s.layout.Move(prd, path, filepath.Join(kept, filepath.Base(path))); err != nil {
 				return err
 			}
 		}

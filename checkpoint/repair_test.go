@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
@@ -131,7 +132,7 @@ func testValidateAllSessions(t *testing.T, f *fixture) {
 	x.Checkpoint(state.TriggerManual, "", nil)
 	must(t, x.Close())
 	v := f.validate(ValidateOptions{})
-	if len(v.Sessions) != 2 || v.Sessions[0].Place != PlaceFailed || v.Sessions[1].Place != PlaceCurrent || v.Damaged() {
+	if len(v.Sessions) != 2 || v.Sessions[0].Place != disk.PlaceFailed || v.Sessions[1].Place != disk.PlaceCurrent || v.Damaged() {
 		t.Fatalf("%+v", v.Sessions)
 	}
 	f.flip(strings.TrimPrefix(v.Sessions[0].Dir, f.dir+"/")+"/journal.jsonl", 900)

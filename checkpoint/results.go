@@ -23,19 +23,19 @@ type Result struct {
 // with that digest. It returns nothing for a digest whose last attempt did not complete,
 // or whose work was rejected or edited afterwards. It skips sessions that can't be read.
 func (s *Store) Results(prd string, workstreams map[string]bool) map[string][]Result {
-	places, err := s.placesOf(prd)
+	places, err := s.layout.SessionDirs(prd)
 	if err != nil {
 		return nil
 	}
 	all := resultsByDigest{}
 	for _, p := range places {
-		if !slices.Contains([]Place{PlaceCurrent, PlaceHistory, PlaceFailed}, p.kind) {
+		if !slices.Contains([]disk.Place{disk.PlaceCurrent, disk.PlaceHistory, disk.PlaceFailed}, p.Place) {
 			continue
 		}
 		found := resultsByDigest{}
 		c := resultCollector{fold: journal.NewFold(), of: workstreams, found: found}
-		path := filepath.Join(p.dir, disk.JournalName)
-		if _, err := journal.Replay(p.prd, path, store.OpenLog(s.fs, path), c.visit); err != nil {
+		path := filepath.Join(p.Dir, disk.JournalName)
+		if _, err := journal.Replay(p.PRD, path, store.OpenLog(s.fs, path), c.visit); err != nil {
 			continue
 		}
 		for name, results := range found {

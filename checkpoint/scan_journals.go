@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/retention"
 	"prdrunner/checkpoint/state"
@@ -27,7 +28,7 @@ type journalScan struct {
 // the session added must be durable.
 func (x *Session) scanJournals(ctx context.Context) (*journalScan, error) {
 	g := &journalScan{dropped: []string{}}
-	places, err := x.store.placesOf(x.prd)
+	places, err := x.store.layout.SessionDirs(x.prd)
 	if err != nil {
 		return nil, err
 	}
@@ -37,8 +38,8 @@ func (x *Session) scanJournals(ctx context.Context) (*journalScan, error) {
 	}
 	g.atMost = files.files
 	for _, p := range places {
-		r := &recordedSession{place: p, state: x.State()}
-		if p.kind != PlaceCurrent {
+		r := &recordedSession{SessionDir: p, state: x.State()}
+		if p.Place != disk.PlaceCurrent {
 			if r, err = x.store.record(p); err != nil || r.state == nil {
 				continue // a collection reports the error, if it runs
 			}
@@ -49,7 +50,7 @@ func (x *Session) scanJournals(ctx context.Context) (*journalScan, error) {
 			return nil, ctx.Err()
 		}
 		if err != nil {
-			g.warnings = append(g.warnings, fmt.Sprintf("what %s holds is not known: %v", filepath.FromSlash(p.id), err))
+			g.warnings = append(g.warnings, fmt.Sprintf("what %s holds is not known: %v", filepath.FromSlash(p.ID), err))
 		}
 	}
 	return g, nil
@@ -60,7 +61,7 @@ func (x *Session) scanJournals(ctx context.Context) (*journalScan, error) {
 func (s *Store) scanSession(ctx context.Context, g *journalScan, r *recordedSession, owned *journal.Spans) error {
 	ever, needed := newReferences(s.Objects()), newReferences(s.Objects())
 	ever.shallow, needed.shallow = true, true
-	if r.kind == PlaceCurrent && !owned.Behind {
+	if r.Place == disk.PlaceCurrent && !owned.Behind {
 		addSpans(owned, r.state.Checkpoints, ever, needed)
 	} else if err := s.visitRecorded(ctx, r, ever, needed); err != nil {
 		return err
@@ -68,7 +69,7 @@ func (s *Store) scanSession(ctx context.Context, g *journalScan, r *recordedSess
 	for _, size := range ever.names {
 		g.atMost += max(0, size)
 	}
-	if r.kind != PlaceCurrent {
+	if r.Place != disk.PlaceCurrent {
 		return nil
 	}
 	if err := needed.addState(ctx, r.state); err != nil {
@@ -97,7 +98,7 @@ func addSpans(t *journal.Spans, kept []*state.CheckpointRef, ever, needed *refer
 // to ever. For the current session it adds what the checkpoints need to needed.
 func (s *Store) visitRecorded(ctx context.Context, r *recordedSession, ever, needed *references) error {
 	v := visitor{commit: func(c state.Commit) error { return ever.addCommit(ctx, c) }}
-	if r.kind == PlaceCurrent {
+	if r.Place == disk.PlaceCurrent {
 		v.wanted = r.wanted()
 		v.state = func(_ string, at *state.State) error { return needed.addState(ctx, at) }
 	}

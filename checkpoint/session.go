@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/retention"
 	"prdrunner/checkpoint/state"
@@ -28,7 +29,7 @@ var errNoStart = errors.New("there is no session yet")
 type Session struct {
 	store  *Store
 	prd    string
-	holder Holder
+	holder disk.Holder
 	locks  *locks
 
 	writer  *writer
@@ -66,7 +67,7 @@ type Ack struct {
 	Err error
 }
 
-func newSession(s *Store, prd string, holder Holder, r *recovered, log store.Log) (*Session, error) {
+func newSession(s *Store, prd string, holder disk.Holder, r *recovered, log store.Log) (*Session, error) {
 	x := &Session{store: s, prd: prd, holder: holder, encoder: journal.NewEncoder(), room: journal.MaxEvents, unclean: r.unclean}
 	x.derived.reset()
 	x.writer = newWriter(log)
@@ -190,7 +191,7 @@ func (x *Session) retire(ctx context.Context, next []byte) (string, error) {
 	}
 	to, err := x.store.archive(x.prd)
 	if err == nil {
-		err = x.store.makePRDLayout(x.prd)
+		err = x.store.layout.MakeSessionDirs(x.prd, x.store.o.Policy.Enabled)
 	}
 	x.live, x.acked = nil, 0
 	x.derived.reset()
@@ -242,7 +243,7 @@ func (x *Session) Close() error {
 	}
 	err = errors.Join(err, x.writer.close())
 	if err == nil && !behind && x.bad == nil {
-		err = writeNote(x.store.fs, x.store.layout.LockPath(x.prd), nil)
+		err = disk.WriteNote(x.store.fs, x.store.layout.LockPath(x.prd), nil)
 	}
 	return errors.Join(err, x.locks.release())
 }

@@ -15,7 +15,7 @@ import (
 // StoredSession is a session of a PRD in the state directory.
 type StoredSession struct {
 	PRD   string
-	Place Place
+	Place disk.Place
 	Dir   string       // the directory of its journal
 	State *state.State // nil if the session cannot be read
 	Err   error        // why State is nil
@@ -53,13 +53,13 @@ func (s *Store) allPRDs() ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, err := s.places()
+	all, err := s.layout.SessionDirs("")
 	if err != nil {
 		return nil, err
 	}
 	for _, p := range all {
-		if s.isID(p.prd) {
-			prds = append(prds, p.prd)
+		if s.isID(p.PRD) {
+			prds = append(prds, p.PRD)
 		}
 	}
 	slices.Sort(prds)
@@ -67,7 +67,7 @@ func (s *Store) allPRDs() ([]string, error) {
 }
 
 func (s *Store) sessionsOf(prd string) ([]StoredSession, error) {
-	all, err := s.archived(prd, PlaceHistory, PlaceFailed)
+	all, err := s.archived(prd, disk.PlaceHistory, disk.PlaceFailed)
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +80,7 @@ func (s *Store) sessionsOf(prd string) ([]StoredSession, error) {
 	if known, err := s.isKnown(prd); err != nil || !known {
 		return all, err
 	}
-	current := StoredSession{PRD: prd, Place: PlaceCurrent, Dir: s.layout.PRDDir(prd)}
+	current := StoredSession{PRD: prd, Place: disk.PlaceCurrent, Dir: s.layout.PRDDir(prd)}
 	snap, err := s.Load(prd)
 	switch {
 	case errors.Is(err, ErrNoSession), err == nil && snap.State == nil:
@@ -97,7 +97,7 @@ func (s *Store) sessionsOf(prd string) ([]StoredSession, error) {
 // it is the one with the highest sequence number. If none can be read, ArchivedSession
 // returns ErrNoSession.
 func (s *Store) ArchivedSession(prd, id string) (*StoredSession, error) {
-	all, err := s.archived(prd, PlaceHistory, PlaceFailed)
+	all, err := s.archived(prd, disk.PlaceHistory, disk.PlaceFailed)
 	if err != nil {
 		return nil, err
 	}
@@ -114,14 +114,14 @@ func (s *Store) ArchivedSession(prd, id string) (*StoredSession, error) {
 }
 
 // archived returns the archived sessions of a PRD in the given places.
-func (s *Store) archived(prd string, to ...Place) ([]StoredSession, error) {
-	places, err := s.placesOf(prd)
+func (s *Store) archived(prd string, to ...disk.Place) ([]StoredSession, error) {
+	places, err := s.layout.SessionDirs(prd)
 	if err != nil {
 		return nil, err
 	}
 	var all []StoredSession
 	for _, p := range places {
-		if slices.Contains(to, p.kind) {
+		if slices.Contains(to, p.Place) {
 			all = append(all, s.readArchived(p))
 		}
 	}
@@ -131,7 +131,7 @@ func (s *Store) archived(prd string, to ...Place) ([]StoredSession, error) {
 // Archived returns the archived sessions of all PRDs for which wanted returns true. wanted
 // gets a session before it is read, with neither State nor Err.
 func (s *Store) Archived(ctx context.Context, wanted func(StoredSession) bool) ([]StoredSession, error) {
-	places, err := s.places()
+	places, err := s.layout.SessionDirs("")
 	if err != nil {
 		return nil, err
 	}
@@ -140,8 +140,8 @@ func (s *Store) Archived(ctx context.Context, wanted func(StoredSession) bool) (
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		archived := p.kind == PlaceHistory || p.kind == PlaceFailed
-		if archived && wanted(StoredSession{PRD: p.prd, Place: p.kind, Dir: p.dir}) {
+		archived := p.Place == disk.PlaceHistory || p.Place == disk.PlaceFailed
+		if archived && wanted(StoredSession{PRD: p.PRD, Place: p.Place, Dir: p.Dir}) {
 			all = append(all, s.readArchived(p))
 		}
 	}
@@ -149,23 +149,46 @@ func (s *Store) Archived(ctx context.Context, wanted func(StoredSession) bool) (
 }
 
 // readArchived reads an archived session. If that fails, the result holds the error.
-func (s *Store) readArchived(p place) StoredSession {
-	at := StoredSession{PRD: p.prd, Place: p.kind, Dir: p.dir}
+func (s *Store) readArchived(p disk.SessionDir) StoredSession {
+	at := StoredSession{PRD: p.PRD, Place: p.Place, Dir: p.Dir}
 	r, err := s.record(p)
 	var damaged *state.DamagedError
 	if errors.As(err, &damaged) { // the usual remedy repairs only the journal of the current session
-		damaged.Remedy = s.lostRemedy(p.prd, p.dir, "")
+		damaged.Remedy = s.lostRemedy(p.PRD, p.Dir, "")
 	}
 	switch {
 	case err != nil:
 		at.Err = err
 	case r.state == nil:
 		at.Err = &state.DamagedError{
-			Path: filepath.Join(p.dir, disk.JournalName), Detail: "it is missing, or holds nothing whole",
-			Remedy: s.lostRemedy(p.prd, p.dir, ""),
+			Path: filepath.Join(p.Dir, disk.JournalName), Detail: "it is missing, or holds nothing whole",
+			Remedy: s.lostRemedy(p.PRD, p.Dir, ""),
 		}
 	default:
 		at.State = r.state
 	}
 	return at
+}
+
+// Known returns the sorted IDs of the PRDs that have a session, current or archived.
+func (s *Store) Known() ([]string, error) {
+	all, err := s.layout.SessionDirs("")
+	if err != nil {
+		return nil, err
+	}
+	var prds []string
+	for _, p := range all {
+		if !s.isID(p.PRD) {
+			continue
+		}
+		there, err := s.layout.Exists(filepath.Join(p.Dir, disk.JournalName))
+		if err != nil {
+			return nil, fmt.Errorf("list the sessions of %s: %w", p.PRD, err)
+		}
+		if there {
+			prds = append(prds, p.PRD)
+		}
+	}
+	slices.Sort(prds)
+	return slices.Compact(prds), nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 )
@@ -22,7 +23,7 @@ func sameSpans(t *testing.T, x *Session) {
 	}
 	_, err := x.Drain(ctx)
 	must(t, err)
-	r := &recordedSession{place: place{dir: x.store.layout.PRDDir(x.prd), prd: x.prd, kind: PlaceCurrent}, state: x.live.State}
+	r := &recordedSession{SessionDir: disk.SessionDir{Dir: x.store.layout.PRDDir(x.prd), PRD: x.prd, Place: disk.PlaceCurrent}, state: x.live.State}
 	told := func(recorded func(ever, needed *references) error) (ever map[objectName]int64, dropped map[objectName]bool) {
 		all, needed := newReferences(x.store.Objects()), newReferences(x.store.Objects())
 		all.shallow, needed.shallow = true, true
@@ -63,7 +64,7 @@ func TestTidyAfterCompaction(t *testing.T) {
 	produce(t, x, "w0", first)
 	old := mark(t, x, state.TriggerManual)
 	must(t, x.Close())
-	r, log, err := f.open().prepare("PRD-009", newHolder(by, f.o.Now()))
+	r, log, err := f.open().prepare("PRD-009", disk.NewHolder(by, f.o.Now()))
 	must(t, err)
 	c := state.Commit{Seq: r.tail.Seq, Time: r.fold.State.UpdatedAt, State: r.fold.State, Prev: r.tail.Sum}
 	line, err := journal.NewEncoder().Line(&c)

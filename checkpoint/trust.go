@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"strings"
 
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
@@ -68,30 +67,11 @@ func (s *Store) tracked(ctx context.Context, prd string) ([]string, error) {
 	}
 	var tracked []string
 	for _, path := range all {
-		if isStateOf(prd, path) {
+		if disk.IsStateOf(prd, path) {
 			tracked = append(tracked, path)
 		}
 	}
 	return tracked, nil
-}
-
-// isStateOf reports whether a path in a state directory belongs to the sessions of a PRD.
-// It ignores case, since some file systems do. Objects don't belong to a session's state:
-// they are verified against their names. Locks don't either: their notes are bound to
-// processes and directories of this machine.
-func isStateOf(prd, path string) bool {
-	first, rest, _ := strings.Cut(path, "/")
-	if strings.EqualFold(first, disk.FailedDir) {
-		name, _, _ := strings.Cut(rest, "/")
-		of, _ := cutStamp(name)
-		return strings.EqualFold(of, prd)
-	}
-	for _, ext := range []string{"", ".json", disk.ArchivingExt, disk.ImportingExt, disk.DeletingExt, disk.MovingExt} {
-		if strings.EqualFold(first, disk.EncodeName(prd)+ext) {
-			return true
-		}
-	}
-	return false
 }
 
 // untrack removes the state of a PRD from git's index. The caller holds the lock.
@@ -138,7 +118,7 @@ func (s *Store) moveUntrusted(prd string) (string, error) {
 	names, err := s.stateNames(prd)
 	for _, name := range names {
 		if err == nil {
-			err = s.move(prd, filepath.Join(s.layout.Path, name), filepath.Join(to, name))
+			err = s.layout.Move(prd, filepath.Join(s.layout.Path, name), filepath.Join(to, name))
 		}
 	}
 	return to, err
@@ -155,7 +135,7 @@ func (s *Store) stateNames(prd string) ([]string, error) {
 		}
 		for _, e := range entries {
 			name := filepath.Join(dir, e.Name())
-			if isStateOf(prd, filepath.ToSlash(name)) {
+			if disk.IsStateOf(prd, filepath.ToSlash(name)) {
 				names = append(names, name)
 			}
 		}

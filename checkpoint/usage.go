@@ -35,18 +35,18 @@ func (s *Store) Holds(ctx context.Context, prd string) (files, objects int64, er
 // in owned, and then its journal is not read. An unreadable archived session is skipped
 // without an error; other commands report it.
 func (s *Store) recordsOf(prd string, owned *state.State) ([]*recordedSession, error) {
-	places, err := s.placesOf(prd)
+	places, err := s.layout.SessionDirs(prd)
 	if err != nil {
 		return nil, err
 	}
 	var records []*recordedSession
 	for _, p := range places {
-		if p.kind == PlaceCurrent && owned != nil {
-			records = append(records, &recordedSession{place: p, state: owned})
+		if p.Place == disk.PlaceCurrent && owned != nil {
+			records = append(records, &recordedSession{SessionDir: p, state: owned})
 			continue
 		}
 		r, err := s.record(p)
-		if err != nil && p.kind == PlaceCurrent {
+		if err != nil && p.Place == disk.PlaceCurrent {
 			return nil, err
 		}
 		if err == nil && r.state != nil {
@@ -84,7 +84,7 @@ func (s *Store) holds(ctx context.Context, prd string, records []*recordedSessio
 	var current *recordedSession
 	for _, r := range records {
 		var err error
-		if r.kind == PlaceCurrent {
+		if r.Place == disk.PlaceCurrent {
 			current = r
 			for _, head := range r.heads() {
 				if err == nil {
@@ -95,7 +95,7 @@ func (s *Store) holds(ctx context.Context, prd string, records []*recordedSessio
 			err = s.addSession(ctx, l.base, r, nil)
 		}
 		if err != nil {
-			return h, fmt.Errorf("find out what %s holds: %w", filepath.FromSlash(r.id), err)
+			return h, fmt.Errorf("find out what %s holds: %w", filepath.FromSlash(r.ID), err)
 		}
 	}
 	if current != nil {
@@ -116,15 +116,15 @@ func (s *Store) holds(ctx context.Context, prd string, records []*recordedSessio
 // fileSizes adds the sizes of a PRD's files, and records those of checkpoint files by
 // checkpoint.
 func (s *Store) fileSizes(prd string, h *holdings) error {
-	places, err := s.placesOf(prd)
+	places, err := s.layout.SessionDirs(prd)
 	if err != nil {
 		return err
 	}
 	for _, p := range places {
-		if !strings.HasPrefix(p.id, disk.FailedDir+"/") {
+		if !strings.HasPrefix(p.ID, disk.FailedDir+"/") {
 			continue // all other sessions lie in the PRD's directory, which is added below
 		}
-		size, err := s.layout.TreeSize(p.dir)
+		size, err := s.layout.TreeSize(p.Dir)
 		if err != nil {
 			return err
 		}

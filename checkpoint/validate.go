@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 )
@@ -143,7 +144,7 @@ func (c *SessionCheck) whole() bool {
 // nil if there is none. It reads checkpoints from the newest backwards, each byte at most
 // once, and stops at the first that is whole.
 func LastWhole(ctx context.Context, s *Store, w *workspace.Workspace, state *state.State, except string) (*state.CheckpointRef, error) {
-	at := StoredSession{PRD: state.PRD, Place: PlaceCurrent, Dir: s.Layout().PRDDir(state.PRD), State: state}
+	at := StoredSession{PRD: state.PRD, Place: disk.PlaceCurrent, Dir: s.Layout().PRDDir(state.PRD), State: state}
 	return newChecker(s, w, true).lastWhole(ctx, at, except)
 }
 

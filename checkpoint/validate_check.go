@@ -374,7 +374,7 @@ func (k *checker) isKept(ctx context.Context, c *state.Capture) (bool, error) {
 		return true, nil
 	}
 	if k.kept == nil {
-		refs, err := git.Refs(ctx, strings.TrimSuffix(CaptureRefsRoot, "/"))
+		refs, err := git.Refs(ctx, strings.TrimSuffix(disk.CaptureRefsRoot, "/"))
 		if err != nil {
 			return false, fmt.Errorf("look for captures in git: %w", err)
 		}

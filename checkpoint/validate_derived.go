@@ -17,7 +17,7 @@ import (
 // from which it is made.
 func checkDerived(s *Store, at StoredSession) []*state.DamagedError {
 	document := s.Layout().DocumentPath(at.PRD)
-	if at.Place != PlaceCurrent {
+	if at.Place != disk.PlaceCurrent {
 		document = filepath.Join(at.Dir, filepath.Base(document))
 	}
 	var found []*state.DamagedError

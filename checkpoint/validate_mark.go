@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 )
 
@@ -45,7 +46,7 @@ func Mark(ctx context.Context, x *Session, v *Validation) (Marks, error) {
 		return m, fmt.Errorf("mark checkpoints of %s: %w", x.PRD(), err)
 	}
 	for _, s := range v.Sessions {
-		if s.Place != PlaceCurrent || s.State == nil || s.State.Session != x.State().Session {
+		if s.Place != disk.PlaceCurrent || s.State == nil || s.State.Session != x.State().Session {
 			continue
 		}
 		for _, c := range s.Checkpoints {

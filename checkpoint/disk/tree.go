@@ -214,3 +214,15 @@ func (l *Layout) Journals(dir string) ([]string, error) {
 	}
 	return paths, nil
 }
+
+// RemoveDurably removes a file, if it exists, so that it does not reappear after a power
+// cut.
+func (l *Layout) RemoveDurably(path string) error {
+	if err := l.FS.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove %s: %w", path, err)
+	}
+	if err := l.FS.SyncDir(filepath.Dir(path)); err != nil {
+		return fmt.Errorf("remove %s: %w", path, err)
+	}
+	return nil
+}

@@ -186,7 +186,7 @@ func nearestVouched(ctx context.Context, s *checkpoint.Store, w *workspace.Works
 			}
 		}
 	}
-	of := checkpoint.StoredSession{PRD: now.PRD, Place: checkpoint.PlaceCurrent, Dir: s.Layout().PRDDir(now.PRD), State: now}
+	of := checkpoint.StoredSession{PRD: now.PRD, Place: disk.PlaceCurrent, Dir: s.Layout().PRDDir(now.PRD), State: now}
 	ref, err := checkpoint.FirstWhole(ctx, s, w, of, vouched)
 	if err != nil || ref == nil {
 		return "", err

@@ -130,7 +130,7 @@ func FindTakenBack(ctx context.Context, s *checkpoint.Store, w *workspace.Worksp
 		}
 	}
 	err := eachOther(ctx, s, current.PRD, func(other *state.State) {
-		consider(checkpoint.StoredSession{PRD: other.PRD, Place: checkpoint.PlaceCurrent, Dir: s.Layout().PRDDir(other.PRD), State: other})
+		consider(checkpoint.StoredSession{PRD: other.PRD, Place: disk.PlaceCurrent, Dir: s.Layout().PRDDir(other.PRD), State: other})
 	})
 	if err != nil {
 		return nil, err
@@ -150,7 +150,7 @@ func FindTakenBack(ctx context.Context, s *checkpoint.Store, w *workspace.Worksp
 	var all []TakenBack
 	for _, c := range candidates {
 		taken := TakenBack{PRD: c.of.PRD, Rollback: c.record.ID, At: c.record.At}
-		if c.of.Place == checkpoint.PlaceCurrent {
+		if c.of.Place == disk.PlaceCurrent {
 			taken.Safety = c.record.Safety
 		}
 		taken.Files, err = filesTakenBy(ctx, s, w, c.of, c.record, recorded)

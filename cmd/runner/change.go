@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 )
@@ -190,7 +191,7 @@ func rollingBack(snap *checkpoint.Snapshot) bool {
 	return snap.State != nil && snap.State.Rollback != nil
 }
 
-func lockedBy(prd string, h checkpoint.Holder) error {
+func lockedBy(prd string, h disk.Holder) error {
 	return lockHint(prd, &checkpoint.LockedError{PRD: prd, Holder: h})
 }
 

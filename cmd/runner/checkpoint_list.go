@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 )
 
@@ -42,16 +43,16 @@ type checkpointItem struct {
 
 // sessionItem is a session in a list.
 type sessionItem struct {
-	PRD       string           `json:"prd"`
-	Session   string           `json:"session,omitempty"`
-	Place     checkpoint.Place `json:"place"`
-	Path      state.Text       `json:"path"`
-	Title     string           `json:"title,omitempty"`
-	Type      string           `json:"type,omitempty"`
-	Status    state.Status     `json:"status,omitempty"`
-	CreatedAt time.Time        `json:"created_at,omitzero"`
-	Current   string           `json:"current_checkpoint,omitempty"`
-	Damaged   state.Text       `json:"damaged,omitempty"` // why the session can't be read
+	PRD       string       `json:"prd"`
+	Session   string       `json:"session,omitempty"`
+	Place     disk.Place   `json:"place"`
+	Path      state.Text   `json:"path"`
+	Title     string       `json:"title,omitempty"`
+	Type      string       `json:"type,omitempty"`
+	Status    state.Status `json:"status,omitempty"`
+	CreatedAt time.Time    `json:"created_at,omitzero"`
+	Current   string       `json:"current_checkpoint,omitempty"`
+	Damaged   state.Text   `json:"damaged,omitempty"` // why the session can't be read
 }
 
 func newCheckpointListCommand(env *environment) *cobra.Command {
@@ -132,7 +133,7 @@ func listedSessions(env *environment, o checkpointListOptions) ([]checkpoint.Sto
 		if err != nil {
 			return nil, err
 		}
-		at := checkpoint.StoredSession{PRD: st.PRD, Place: checkpoint.PlaceCurrent, Dir: store.Dir(), State: st}
+		at := checkpoint.StoredSession{PRD: st.PRD, Place: disk.PlaceCurrent, Dir: store.Dir(), State: st}
 		return ofType([]checkpoint.StoredSession{at}, o.label), nil
 	}
 	store, err := openAnyStore(env, o.prd)
@@ -144,7 +145,7 @@ func listedSessions(env *environment, o checkpointListOptions) ([]checkpoint.Sto
 		return nil, err
 	}
 	if !o.all {
-		sessions = slices.DeleteFunc(sessions, func(at checkpoint.StoredSession) bool { return at.Place != checkpoint.PlaceCurrent })
+		sessions = slices.DeleteFunc(sessions, func(at checkpoint.StoredSession) bool { return at.Place != disk.PlaceCurrent })
 	}
 	if len(sessions) == 0 && o.prd != "" {
 		return nil, noSession(env, store, o.prd)

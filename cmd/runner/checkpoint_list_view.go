@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/runner/view"
 )
@@ -25,7 +26,7 @@ func writeCheckpoints(b *strings.Builder, env *environment, at checkpoint.Stored
 	if st.Type != "" {
 		fmt.Fprintf(b, "Type: %s\n", view.OneLine(st.Type))
 	}
-	if at.Place != checkpoint.PlaceCurrent {
+	if at.Place != disk.PlaceCurrent {
 		fmt.Fprintf(b, "Status: %s, archived in %s\n", st.Status, env.display(at.Dir))
 	}
 	b.WriteString("\n")
@@ -37,7 +38,7 @@ func writeCheckpoints(b *strings.Builder, env *environment, at checkpoint.Stored
 		writeCheckpointTable(b, at)
 	}
 	writeRollbackHistory(b, st)
-	if at.Place == checkpoint.PlaceCurrent && env.isTerminal(env.stdout) && len(st.Checkpoints) > 0 {
+	if at.Place == disk.PlaceCurrent && env.isTerminal(env.stdout) && len(st.Checkpoints) > 0 {
 		writeListCommands(b, env, st)
 	}
 	fmt.Fprintf(b, "%s\n", rule)
@@ -48,7 +49,7 @@ const typicalRow = 128
 
 func writeCheckpointTable(b *strings.Builder, at checkpoint.StoredSession) {
 	st, names := at.State, map[string]string{}
-	if at.Place == checkpoint.PlaceCurrent { // names such as latest stand for checkpoints of the current session only
+	if at.Place == disk.PlaceCurrent { // names such as latest stand for checkpoints of the current session only
 		names = st.Names()
 	}
 	b.Grow(len(st.Checkpoints) * typicalRow)

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/cmd/runner/config"
@@ -153,7 +154,7 @@ func wouldRebuild(found *checkpoint.Validation) []checkpoint.RebuiltCheckpoint {
 	for _, s := range found.Sessions {
 		for i := range s.Checkpoints {
 			c := &s.Checkpoints[i]
-			if s.Place == checkpoint.PlaceCurrent && c.Mendable() {
+			if s.Place == disk.PlaceCurrent && c.Mendable() {
 				list = append(list, checkpoint.NewRebuilt(*c))
 			}
 		}

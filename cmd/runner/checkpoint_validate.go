@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/cmd/runner/config"
@@ -37,7 +38,7 @@ type validation struct {
 type validSession struct {
 	PRD         string              `json:"prd"`
 	Session     string              `json:"session,omitempty"`
-	Place       checkpoint.Place    `json:"place"`
+	Place       disk.Place          `json:"place"`
 	Path        state.Text          `json:"path"`
 	Journal     *journalDamage      `json:"journal_damage,omitempty"` // nil: the journal is intact
 	Derived     []journalDamage     `json:"derived_damage,omitempty"` // of the document and the manifest
@@ -149,7 +150,7 @@ func runCheckpointValidate(ctx context.Context, env *environment, o checkpointVa
 // anything if the journal is damaged.
 func markFound(ctx context.Context, env *environment, store *checkpoint.Store, w *workspace.Workspace, o checkpointValidateOptions, found *checkpoint.Validation) (*checkpoint.Marks, error) {
 	for _, s := range found.Sessions {
-		if s.Place == checkpoint.PlaceCurrent && s.Journal != nil {
+		if s.Place == disk.PlaceCurrent && s.Journal != nil {
 			return nil, nil
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/runner/view"
 )
@@ -124,7 +125,7 @@ func at(env *environment, d *state.DamagedError) string {
 
 // writeRecovery lists what the user can do about damage to the current session.
 func writeRecovery(b *strings.Builder, env *environment, s *checkpoint.SessionCheck) {
-	if s.Place != checkpoint.PlaceCurrent {
+	if s.Place != disk.PlaceCurrent {
 		return
 	}
 	var bad *checkpoint.CheckpointCheck

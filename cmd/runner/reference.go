@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 )
 
@@ -32,7 +33,7 @@ func archivedHint(env *environment, store *checkpoint.Store, prd string, err err
 		return err
 	}
 	for _, at := range slices.Backward(sessions) {
-		if at.State == nil || at.Place == checkpoint.PlaceCurrent {
+		if at.State == nil || at.Place == disk.PlaceCurrent {
 			continue
 		}
 		if ref, missed := at.State.FindCheckpoint(unknown.Ref); missed == nil {

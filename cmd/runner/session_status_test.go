@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 )
 
@@ -38,7 +39,7 @@ func TestNextAction(t *testing.T) {
 		want  []string
 	}{
 		{"initialized", checkpoint.Snapshot{State: with(state.StatusInitialized, state.Pending)}, "initialized", []string{resume}},
-		{"running", checkpoint.Snapshot{State: killed, Owner: &checkpoint.Holder{}}, "in_progress", []string{"runner logs PRD-009 -f"}},
+		{"running", checkpoint.Snapshot{State: killed, Owner: &disk.Holder{}}, "in_progress", []string{"runner logs PRD-009 -f"}},
 		{"killed", checkpoint.Snapshot{State: killed}, "in_progress (was running; how it ended is not on record)", []string{resume}},
 		{"killed in what must happen only once", checkpoint.Snapshot{State: once}, "in_progress (was running; how it ended is not on record)",
 			[]string{`runner resolve PRD-009 'service["a"]' --done`, `runner resolve PRD-009 'service["a"]' --rerun`, resume}},

@@ -11,6 +11,7 @@ import (
 	"github.com/cenkalti/backoff/v4"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/cmd/runner/config"
 	"prdrunner/pipeline"
@@ -188,7 +189,7 @@ func lastArchived(store *checkpoint.Store, prd string) (*checkpoint.StoredSessio
 		return nil, err
 	}
 	for _, at := range slices.Backward(sessions) {
-		if at.Place != checkpoint.PlaceCurrent {
+		if at.Place != disk.PlaceCurrent {
 			return &at, nil
 		}
 	}
@@ -199,7 +200,7 @@ func lastArchived(store *checkpoint.Store, prd string) (*checkpoint.StoredSessio
 // nil.
 func lastComplete(store *checkpoint.Store, prd string) (*state.State, error) {
 	last, err := lastArchived(store, prd)
-	if err != nil || last == nil || last.Place != checkpoint.PlaceHistory {
+	if err != nil || last == nil || last.Place != disk.PlaceHistory {
 		return nil, err
 	}
 	return last.State, nil

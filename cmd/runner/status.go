@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/runner/view"
 )
@@ -169,7 +170,7 @@ func noSession(env *environment, store *checkpoint.Store, prd string) error {
 		hint = fmt.Sprintf("one was being imported, which was cut short: %s finishes it", importAgain(p))
 	} else if last, err := lastArchived(store, prd); err == nil && last != nil {
 		hint = fmt.Sprintf("the last one is archived in %s; `runner checkpoint list %s --all` shows it", env.display(last.Dir), prd)
-		if last.Place == checkpoint.PlaceHistory && last.State != nil {
+		if last.Place == disk.PlaceHistory && last.State != nil {
 			hint += fmt.Sprintf(", `runner %s` begins from it", resumeCommand(prd, string(last.State.Pipeline.Path)))
 		}
 	} else if prds, err := store.PRDs(); err == nil && len(prds) > 0 {

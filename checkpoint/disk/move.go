@@ -1,6 +1,7 @@
-package checkpoint
+package disk
 
 import (
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,7 +10,6 @@ import (
 	"strings"
 	"syscall"
 
-	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
@@ -18,7 +18,7 @@ import (
 // for a directory of a lower layer, such as state that is part of a container image. There
 // Runner copies the directory and then removes the original. It makes the copy in
 // PRD-009.moving/. The move is decided when move.json exists in that directory: before,
-// the original counts, and afterwards the copy. finishMove completes an interrupted move.
+// the original counts, and afterwards the copy. FinishMove completes an interrupted move.
 
 const (
 	movingCopy = "copy"
@@ -33,18 +33,18 @@ type moveNote struct {
 	To            string `json:"to"`
 }
 
-// move moves a file or directory of a PRD within the state directory, durably. After a
+// Move moves a file or directory of a PRD within the state directory, durably. After a
 // crash it is in one of the two places.
-func (s *Store) move(prd, from, to string) error {
-	err := s.fs.Rename(from, to)
+func (l *Layout) Move(prd, from, to string) error {
+	err := l.FS.Rename(from, to)
 	if errors.Is(err, syscall.EXDEV) {
-		err = s.moveByCopy(prd, from, to)
+		err = l.moveByCopy(prd, from, to)
 	}
 	if err != nil {
 		return fmt.Errorf("archive: %w", err)
 	}
 	for _, dir := range []string{filepath.Dir(to), filepath.Dir(from)} {
-		if err := s.fs.SyncDir(dir); err != nil {
+		if err := l.FS.SyncDir(dir); err != nil {
 			return fmt.Errorf("archive: %w", err)
 		}
 	}
@@ -52,8 +52,8 @@ func (s *Store) move(prd, from, to string) error {
 }
 
 // moveByCopy moves a directory by copying it and removing the original.
-func (s *Store) moveByCopy(prd, from, to string) error {
-	note := moveNote{FormatVersion: state.FormatVersion, From: s.layout.Below(from), To: s.layout.Below(to)}
+func (l *Layout) moveByCopy(prd, from, to string) error {
+	note := moveNote{FormatVersion: state.FormatVersion, From: l.Below(from), To: l.Below(to)}
 	if err := note.check(prd); err != nil {
 		return err
 	}
@@ -61,80 +61,80 @@ func (s *Store) moveByCopy(prd, from, to string) error {
 	if err != nil {
 		return fmt.Errorf("move %s: %w", note.From, err)
 	}
-	scratch := s.layout.MovingPath(prd)
-	err = store.MkdirAll(s.fs, scratch)
+	scratch := l.MovingPath(prd)
+	err = store.MkdirAll(l.FS, scratch)
 	if err == nil {
-		err = s.layout.CopyTree(from, filepath.Join(scratch, movingCopy))
+		err = l.CopyTree(from, filepath.Join(scratch, movingCopy))
 	}
 	if err == nil {
-		err = s.fs.SyncDir(scratch)
+		err = l.FS.SyncDir(scratch)
 	}
 	if err == nil {
-		err = store.WriteFile(s.fs, filepath.Join(scratch, movingNote), data)
+		err = store.WriteFile(l.FS, filepath.Join(scratch, movingNote), data)
 	}
 	if err != nil {
 		return fmt.Errorf("move %s: %w", note.From, err)
 	}
-	return s.finishMove(prd)
+	return l.FinishMove(prd)
 }
 
-// finishMove completes an interrupted move. If no note was written yet, it removes the
+// FinishMove completes an interrupted move. If no note was written yet, it removes the
 // incomplete copy. The caller holds the lock of the PRD.
-func (s *Store) finishMove(prd string) error {
-	scratch := s.layout.MovingPath(prd)
-	if there, err := s.layout.Exists(scratch); err != nil || !there {
+func (l *Layout) FinishMove(prd string) error {
+	scratch := l.MovingPath(prd)
+	if there, err := l.Exists(scratch); err != nil || !there {
 		return err
 	}
-	note, err := s.readMove(prd)
+	note, err := l.readMove(prd)
 	if err != nil {
 		return err
 	}
 	if note != nil {
-		if err := s.carryOut(scratch, *note); err != nil {
+		if err := l.carryOutMove(scratch, *note); err != nil {
 			return fmt.Errorf("move %s to %s: %w", note.From, note.To, err)
 		}
 	}
-	if err := s.layout.RemoveAll(scratch); err != nil {
+	if err := l.RemoveAll(scratch); err != nil {
 		return fmt.Errorf("remove %s: %w", scratch, err)
 	}
-	return s.fs.SyncDir(s.layout.Path)
+	return l.FS.SyncDir(l.Path)
 }
 
-// carryOut renames the copy to its destination, and removes the original. It skips steps
+// carryOutMove renames the copy to its destination, and removes the original. It skips steps
 // that were done before an interruption.
-func (s *Store) carryOut(scratch string, note moveNote) error {
-	copied, to, from := filepath.Join(scratch, movingCopy), filepath.Join(s.layout.Path, note.To), filepath.Join(s.layout.Path, note.From)
-	there, err := s.layout.Exists(copied)
+func (l *Layout) carryOutMove(scratch string, note moveNote) error {
+	copied, to, from := filepath.Join(scratch, movingCopy), filepath.Join(l.Path, note.To), filepath.Join(l.Path, note.From)
+	there, err := l.Exists(copied)
 	if err == nil && there {
-		err = store.MkdirAll(s.fs, filepath.Dir(to))
+		err = store.MkdirAll(l.FS, filepath.Dir(to))
 		if err == nil {
-			err = s.fs.Rename(copied, to)
+			err = l.FS.Rename(copied, to)
 		}
 		if err == nil {
-			err = s.fs.SyncDir(filepath.Dir(to))
+			err = l.FS.SyncDir(filepath.Dir(to))
 		}
 	}
 	if err != nil {
 		return err
 	}
-	if err := s.layout.RemoveAll(from); err != nil {
+	if err := l.RemoveAll(from); err != nil {
 		return err
 	}
-	if err := s.fs.SyncDir(filepath.Dir(from)); err != nil {
+	if err := l.FS.SyncDir(filepath.Dir(from)); err != nil {
 		return err
 	}
 	// The removal must be durable: if the note reappeared, Runner would remove a new directory
 	// with the original's name.
-	if err := s.fs.Remove(filepath.Join(scratch, movingNote)); err != nil {
+	if err := l.FS.Remove(filepath.Join(scratch, movingNote)); err != nil {
 		return err
 	}
-	return s.fs.SyncDir(scratch)
+	return l.FS.SyncDir(scratch)
 }
 
 // readMove returns the note of an interrupted move, nil if none was written.
-func (s *Store) readMove(prd string) (*moveNote, error) {
-	path := filepath.Join(s.layout.MovingPath(prd), movingNote)
-	data, err := store.ReadFile(s.fs, path)
+func (l *Layout) readMove(prd string) (*moveNote, error) {
+	path := filepath.Join(l.MovingPath(prd), movingNote)
+	data, err := store.ReadFile(l.FS, path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil //nolint:nilnil // documented above
 	}
@@ -160,16 +160,43 @@ func (s *Store) readMove(prd string) (*moveNote, error) {
 func (n moveNote) check(prd string) error {
 	local := filepath.IsLocal(n.From) && filepath.IsLocal(n.To) && filepath.Clean(n.From) == n.From && filepath.Clean(n.To) == n.To
 	first, _, _ := strings.Cut(filepath.ToSlash(n.To), "/")
-	if !local || !isStateOf(prd, filepath.ToSlash(n.From)) || !isStateOf(prd, filepath.ToSlash(n.To)) && first != disk.TrashDir && first != disk.UntrustedDir {
+	if !local || !IsStateOf(prd, filepath.ToSlash(n.From)) || !IsStateOf(prd, filepath.ToSlash(n.To)) && first != TrashDir && first != UntrustedDir {
 		return fmt.Errorf("%q and %q are no directories of %s that one could move", n.From, n.To, prd)
 	}
 	return nil
 }
 
-// movedAway reports whether the current directory of a PRD is the original of an
+// MovedAway reports whether the current directory of a PRD is the original of an
 // interrupted move. Its session is in the copy then, and the next holder of the lock
 // removes the directory.
-func (s *Store) movedAway(prd string) (bool, error) {
-	note, err := s.readMove(prd)
-	return err == nil && note != nil && note.From == s.layout.Below(s.layout.PRDDir(prd)), err
+func (l *Layout) MovedAway(prd string) (bool, error) {
+	note, err := l.readMove(prd)
+	return err == nil && note != nil && note.From == l.Below(l.PRDDir(prd)), err
+}
+
+// IsStateOf reports whether a path in a state directory belongs to the sessions of a PRD.
+// It ignores case, since some file systems do. Objects don't belong to a session's state:
+// they are verified against their names. Locks don't either: their notes are bound to
+// processes and directories of this machine.
+func IsStateOf(prd, path string) bool {
+	first, rest, _ := strings.Cut(path, "/")
+	if strings.EqualFold(first, FailedDir) {
+		name, _, _ := strings.Cut(rest, "/")
+		of, _ := cutStamp(name)
+		return strings.EqualFold(of, prd)
+	}
+	for _, ext := range []string{"", ".json", ArchivingExt, ImportingExt, DeletingExt, MovingExt} {
+		if strings.EqualFold(first, EncodeName(prd)+ext) {
+			return true
+		}
+	}
+	return false
+}
+
+// Discard moves a directory into the trash, durably.
+func (l *Layout) Discard(prd, dir string) error {
+	if err := store.MkdirAll(l.FS, l.TrashPath()); err != nil {
+		return err
+	}
+	return l.Move(prd, dir, filepath.Join(l.TrashPath(), rand.Text()))
 }

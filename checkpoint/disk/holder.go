@@ -1,4 +1,4 @@
-package checkpoint
+package disk
 
 import (
 	"bytes"
@@ -36,9 +36,9 @@ const (
 	noteLen    = 1023
 )
 
-// readNote returns the note in a lock file, nil if it is blank or there is no file. It
+// ReadNote returns the note in a lock file, nil if it is blank or there is no file. It
 // takes no lock. For a note that cannot be decoded it returns a zero Holder.
-func readNote(fsys store.FS, path string) (*Holder, error) {
+func ReadNote(fsys store.FS, path string) (*Holder, error) {
 	f, err := store.OpenRegular(fsys, path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -65,10 +65,10 @@ func readNote(fsys store.FS, path string) (*Holder, error) {
 	return &h, nil
 }
 
-// writeNote writes the note of a holder into a lock file, or a blank note if h is nil. The
+// WriteNote writes the note of a holder into a lock file, or a blank note if h is nil. The
 // caller holds the lock. A blank note need not be durable: if a power cut brings the old
 // one back, the next owner only makes more checks.
-func writeNote(fsys store.FS, path string, h *Holder) error {
+func WriteNote(fsys store.FS, path string, h *Holder) error {
 	var note []byte
 	if h != nil {
 		var err error
@@ -116,8 +116,8 @@ func replaceNote(f store.File, record []byte, durable bool) (named bool, err err
 	return named, err
 }
 
-// newHolder returns the Holder for this process.
-func newHolder(by state.Actor, since time.Time) Holder {
+// NewHolder returns the Holder for this process.
+func NewHolder(by state.Actor, since time.Time) Holder {
 	if by.PID == 0 {
 		by.PID = os.Getpid()
 	}
@@ -129,14 +129,14 @@ func newHolder(by state.Actor, since time.Time) Holder {
 	return h
 }
 
-// hasEnded reports whether the process has provably ended: the machine was started again
+// HasEnded reports whether the process has provably ended: the machine was started again
 // since, or, if this process is in the same PID namespace, no process has the PID now, or
 // one that started at another time. A process elsewhere is never known to have ended.
-func (h *Holder) hasEnded() bool {
+func (h *Holder) HasEnded() bool {
 	switch boot := bootID(); {
 	case h.onHost() && boot != "" && h.BootID != "" && boot != h.BootID:
 		return true
-	case !h.isLocal():
+	case !h.IsLocal():
 		return false
 	}
 	started, known := startTime(h.PID)
@@ -146,10 +146,10 @@ func (h *Holder) hasEnded() bool {
 	return started == "" || h.StartTime != "" && started != h.StartTime
 }
 
-// isLocal reports whether a process with the holder's PID on this machine would be the
+// IsLocal reports whether a process with the holder's PID on this machine would be the
 // holder: host, boot and PID namespace are those of this process. The host alone is not
 // enough, since containers may share a host name.
-func (h *Holder) isLocal() bool {
+func (h *Holder) IsLocal() bool {
 	return h.onHost() && h.BootID == bootID() && h.PIDNamespace == pidNamespace()
 }
 
@@ -179,9 +179,9 @@ func bootID() string {
 	return strings.TrimSpace(string(id))
 }
 
-// isStopped reports whether the process is known to be stopped, for example by Ctrl+Z.
-func (h *Holder) isStopped() bool {
-	if !h.isLocal() || h.StartTime == "" {
+// IsStopped reports whether the process is known to be stopped, for example by Ctrl+Z.
+func (h *Holder) IsStopped() bool {
+	if !h.IsLocal() || h.StartTime == "" {
 		return false
 	}
 	state, started, _ := processStat(h.PID)
