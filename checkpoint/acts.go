@@ -62,7 +62,7 @@ func (s *Store) keepActs(prd string) error {
 	case errors.Is(err, ErrNoSession):
 		return nil
 	case errors.As(err, &damaged):
-		return s.keepUnread(prd, s.layout.PRDDir(prd))
+		return s.KeepUnread(prd, s.layout.PRDDir(prd))
 	case err != nil:
 		return fmt.Errorf("look for what has happened only once in %s: %w", prd, err)
 	case snap.State == nil:
@@ -71,10 +71,10 @@ func (s *Store) keepActs(prd string) error {
 	return s.layout.AddActs(prd, snap.State.KnownActs(), nil)
 }
 
-// keepUnread records a session that can't be read and is about to be removed: the acts in
+// KeepUnread records a session that can't be read and is about to be removed: the acts in
 // the readable part of its journal, and its directory, since there may have been other
 // acts.
-func (s *Store) keepUnread(prd, dir string) error {
+func (s *Store) KeepUnread(prd, dir string) error {
 	f, path := journal.NewFold(), filepath.Join(dir, disk.JournalName)
 	_, _ = journal.Replay(prd, path, store.OpenLog(s.fs, path), f.Apply) // the caller knows that it is damaged
 	var acts []state.Act

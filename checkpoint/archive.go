@@ -101,7 +101,7 @@ func (s *Store) beginNext(prd, from string) error {
 // Archiving reports whether the archiving of a PRD's session was interrupted. The next
 // holder of the lock completes it.
 func (s *Store) Archiving(prd string) (bool, error) {
-	if err := s.checkID(prd); err != nil {
+	if err := s.CheckID(prd); err != nil {
 		return false, err
 	}
 	if away, err := s.layout.MovedAway(prd); err != nil || away {
@@ -137,7 +137,7 @@ func (s *Store) archivePath(prd, from string) (string, error) {
 	path := filepath.Join(from, disk.JournalName)
 	f := journal.NewFold()
 	_, err := journal.Replay(prd, path, store.OpenLog(s.fs, path), f.Apply)
-	dir, name := filepath.Join(s.layout.Path, disk.FailedDir), disk.EncodeName(prd)+"-"+s.now().Format(disk.StampFormat)
+	dir, name := filepath.Join(s.layout.Path, disk.FailedDir), disk.EncodeName(prd)+"-"+s.Now().Format(disk.StampFormat)
 	if err == nil && f.State != nil && f.State.Status == state.StatusComplete && !f.State.Abandoned {
 		dir, name = s.layout.HistoryPath(prd), disk.EncodeName(f.State.Session)
 	}

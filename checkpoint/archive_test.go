@@ -120,8 +120,7 @@ func TestArchiveCutShort(t *testing.T) {
 			t.Errorf("%s: start: %v", part, err)
 		}
 		bad.On.Store(false)
-		must(t, x.locks.release())
-		must(t, x.writer.close())
+		must(t, x.Abort())
 
 		x = f.lock()
 		switch s := x.State(); {

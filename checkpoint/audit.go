@@ -30,22 +30,6 @@ type AuditRecord struct {
 	Error   state.Text   `json:"error,omitempty"`
 }
 
-// Removed adds the ids of the checkpoints and archived sessions that pruning or deleting
-// removed. If no person gave a reason, it also adds why each was removed.
-func (r *AuditRecord) Removed(p *Pruned) {
-	if p == nil {
-		return
-	}
-	var why []string
-	for _, c := range p.Checkpoints {
-		r.IDs, why = append(r.IDs, c.ID), append(why, c.Why)
-	}
-	for _, session := range p.Sessions {
-		r.IDs, why = append(r.IDs, session.ID), append(why, session.Why)
-	}
-	r.Because(why...)
-}
-
 // Because sets the reasons for an operation, unless a person gave one. Each reason is
 // named once.
 func (r *AuditRecord) Because(why ...string) {
@@ -59,7 +43,7 @@ func (r *AuditRecord) Because(why ...string) {
 // line, Audit begins a new line after it.
 func (s *Store) Audit(r AuditRecord) (err error) {
 	if r.Time.IsZero() {
-		r.Time = s.now()
+		r.Time = s.Now()
 	}
 	line, err := state.EncodeJSON(r)
 	if err != nil {

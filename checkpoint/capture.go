@@ -49,7 +49,7 @@ func (x *Session) capture(ctx context.Context, w *workspace.Workspace, patterns 
 	}
 	o := workspace.CaptureOptions{
 		Patterns: patterns,
-		When:     x.store.now(),
+		When:     x.store.Now(),
 		Needed:   s.IsArtifact,
 		LeftOut:  LeftOutSince(ctx, w, s),
 	}
@@ -65,7 +65,7 @@ func (x *Session) capture(ctx context.Context, w *workspace.Workspace, patterns 
 	}
 	announced := ""
 	if w.CommitsToBranch() && how.trigger != "" && x.store.o.Policy.wants(how.trigger) {
-		announced = x.newCheckpointID(how.trigger, x.store.now(), x.next())
+		announced = x.newCheckpointID(how.trigger, x.store.Now(), x.next())
 	}
 	o.Message = captureMessage(s, announced)
 	began := x.store.o.Now()

@@ -116,11 +116,11 @@ func (s *Store) checkOurs() error {
 
 func (s *Store) isDocument(e fs.DirEntry) bool {
 	id, ok := strings.CutSuffix(e.Name(), ".json")
-	return ok && e.Type().IsRegular() && s.isID(id)
+	return ok && e.Type().IsRegular() && s.IsID(id)
 }
 
-// isID reports whether the whole of a name is a PRD id.
-func (s *Store) isID(name string) bool { return s.checkID(name) == nil }
+// IsID reports whether the whole of a name is a PRD id.
+func (s *Store) IsID(name string) bool { return s.CheckID(name) == nil }
 
 // PRDs returns the sorted IDs of the PRDs that have a journal or a document.
 func (s *Store) PRDs() ([]string, error) {
@@ -135,7 +135,7 @@ func (s *Store) PRDs() ([]string, error) {
 	for _, e := range entries {
 		id := strings.TrimSuffix(e.Name(), ".json")
 		is := s.isDocument(e)
-		if !is && e.IsDir() && s.isID(id) {
+		if !is && e.IsDir() && s.IsID(id) {
 			if is, err = s.layout.Exists(s.layout.JournalPath(id)); err != nil {
 				return nil, fmt.Errorf("list the state directory: %w", err)
 			}
@@ -157,4 +157,8 @@ func (s *Store) isKnown(prd string) (bool, error) {
 	return s.layout.Exists(s.layout.DocumentPath(prd))
 }
 
-func (s *Store) now() time.Time { return s.o.Now().UTC().Truncate(time.Millisecond) }
+// Policy returns the policy that the store was opened with.
+func (s *Store) Policy() Policy { return s.o.Policy }
+
+// Now returns the time, in UTC and in whole milliseconds, as the journal records it.
+func (s *Store) Now() time.Time { return s.o.Now().UTC().Truncate(time.Millisecond) }

@@ -88,9 +88,9 @@ func TestCompressSwitched(t *testing.T) {
 func (f *fixture) sized(t *testing.T, ids []string) {
 	t.Helper()
 	s := f.open()
-	records, err := s.recordsOf("PRD-009", nil)
+	records, err := s.RecordsOf("PRD-009", nil)
 	must(t, err)
-	held, err := s.holds(context.Background(), "PRD-009", records)
+	held, err := s.Measure(context.Background(), "PRD-009", records)
 	must(t, err)
 	for _, id := range ids {
 		info, err := f.fs.Lstat(f.checkpoints().FilePath(id))
@@ -263,7 +263,7 @@ func TestMigrateCompressed(t *testing.T) {
 			if must(t, err); f.FormatVersion != state.FormatVersion || !strings.HasSuffix(stored.Path, disk.ZstExt) {
 				t.Errorf("%s is of version %s", stored.Path, f.FormatVersion)
 			}
-			old, err := store.ReadFile(k.fs, filepath.Join(s.layout.PRDDir(k.prd), backupExt+k.version, disk.CheckpointsDir, filepath.Base(stored.Path)))
+			old, err := store.ReadFile(k.fs, filepath.Join(s.layout.PRDDir(k.prd), "backup-"+k.version, disk.CheckpointsDir, filepath.Base(stored.Path)))
 			if must(t, err); !bytes.Equal(old, data) {
 				t.Errorf("the backup of %s is not what was there", id)
 			}

@@ -319,11 +319,11 @@ func TestPolicy(t *testing.T) {
 		{"switched off", quiet, state.TriggerGatePassed, false},
 		{"mandatory", quiet, state.TriggerStart, true},
 	} {
-		if got := tt.p.wants(tt.trigger); got != tt.want {
+		if got := tt.p.Wants(tt.trigger); got != tt.want {
 			t.Errorf("%s: %s %t", tt.name, tt.trigger, got)
 		}
 	}
-	if (Policy{}).wants(state.TriggerStart) || !(Policy{}).isZero() || off.isZero() {
+	if (Policy{}).Wants(state.TriggerStart) || !(Policy{}).IsZero() || off.IsZero() {
 		t.Error("the zero policy")
 	}
 }
@@ -361,7 +361,7 @@ func TestWhatIsDueStaysShort(t *testing.T) {
 		x.Checkpoint(state.TriggerWorkstreamComplete, "", nil)
 		commit(t, x)
 		must(t, x.WriteDerived(context.Background(), false))
-		if n := len(x.derived.since); n > 1 {
+		if n := x.Unwritten().Since; n > 1 {
 			t.Fatalf("%d commits are remembered after %d boundaries", n, i+1)
 		}
 	}

@@ -46,23 +46,21 @@ func (s *Store) Collect(ctx context.Context, w *workspace.Workspace) (Collected,
 	if there, err := s.layout.Exists(s.layout.Path); err != nil || !there {
 		return Collected{}, err
 	}
-	if err := s.layout.MakeRoot(); err != nil {
+	only, err := s.LockExclusively()
+	if err != nil {
+		var locked *LockedError
+		if errors.As(err, &locked) {
+			err = &NotCollectedError{err}
+		}
 		return Collected{}, err
 	}
-	only, err := s.fs.TryLock(s.layout.StoreLockPath(), false)
-	if err != nil {
-		return Collected{}, &NotCollectedError{s.lockedBy(err)}
-	}
-	var done Collected
-	if err = s.layout.CheckLayout(""); err == nil {
-		done, err = s.collectLocked(ctx, w)
-	}
+	done, err := s.collectLocked(ctx, w)
 	return done, errors.Join(err, only.Unlock())
 }
 
 // collectLocked does the work of Collect. The caller holds the exclusive lock.
 func (s *Store) collectLocked(ctx context.Context, w *workspace.Workspace) (Collected, error) {
-	inv, err := s.references(ctx, assumedRemoved{})
+	inv, err := s.ReadInventory(ctx, Removed{})
 	if err != nil {
 		return Collected{}, &NotCollectedError{err}
 	}
@@ -72,20 +70,20 @@ func (s *Store) collectLocked(ctx context.Context, w *workspace.Workspace) (Coll
 // PlanCollect returns what a collection would remove after the planned pruning. It takes
 // no lock and changes nothing.
 func (s *Store) PlanCollect(ctx context.Context, w *workspace.Workspace, planned ...*Pruned) (done Collected, err error) {
-	without := assumedRemoved{checkpoints: map[string]bool{}, sessions: map[string]bool{}}
+	without := Removed{Checkpoints: map[string]bool{}, Sessions: map[string]bool{}}
 	var discarded Collected // what pruning will move to the trash
 	for _, p := range planned {
 		for _, c := range p.Checkpoints {
-			without.checkpoints[c.ID] = true
+			without.Checkpoints[c.ID] = true
 		}
 		for _, r := range p.Sessions {
-			without.sessions[r.ID] = true
+			without.Sessions[r.ID] = true
 			discarded.Discarded++
 			discarded.Bytes += r.Bytes
 		}
 	}
-	err = s.rereadIfChanged("", func() error {
-		inv, err := s.references(ctx, without)
+	err = s.RereadIfChanged("", func() error {
+		inv, err := s.ReadInventory(ctx, without)
 		if err != nil {
 			return &NotCollectedError{err}
 		}
@@ -101,11 +99,11 @@ func (s *Store) PlanCollect(ctx context.Context, w *workspace.Workspace, planned
 // come first, because they keep commits that nothing else names. Then come objects. The
 // trash comes last, because its journals name the sessions whose references may be
 // removed.
-func (s *Store) remove(ctx context.Context, w *workspace.Workspace, inv *inventory, dryRun bool) (done Collected, err error) {
+func (s *Store) remove(ctx context.Context, w *workspace.Workspace, inv *Inventory, dryRun bool) (done Collected, err error) {
 	if done.Refs, err = s.removeRefs(ctx, w, inv, dryRun); err != nil {
 		return done, err
 	}
-	swept, err := s.Objects().Sweep(ctx, inv.needs, dryRun)
+	swept, err := s.Objects().Sweep(ctx, inv.Needs, dryRun)
 	done.Objects, done.Leftovers, done.Bytes, done.Kept = swept.Objects, swept.Leftovers, swept.Bytes, swept.Kept
 	if err != nil {
 		return done, err
@@ -157,11 +155,11 @@ func (s *Store) removeShared(done *Collected, dryRun bool) error {
 // removeRefs removes the git references of this state directory's sessions that are not
 // needed. It leaves references that belong to another state directory, even if that one
 // has the same session.
-func (s *Store) removeRefs(ctx context.Context, w *workspace.Workspace, inv *inventory, dryRun bool) ([]string, error) {
+func (s *Store) removeRefs(ctx context.Context, w *workspace.Workspace, inv *Inventory, dryRun bool) ([]string, error) {
 	if w == nil || w.Repository() == nil {
 		return nil, nil
 	}
-	ours := inv.sessions
+	ours := inv.Sessions
 	if err := s.addDiscarded(ours); err != nil {
 		return nil, err
 	}
@@ -175,7 +173,7 @@ func (s *Store) removeRefs(ctx context.Context, w *workspace.Workspace, inv *inv
 		if err != nil {
 			return nil, err
 		}
-		if own && !inv.refs[disk.RefKey(ref)] {
+		if own && !inv.Refs[disk.RefKey(ref)] {
 			unneeded = append(unneeded, ref)
 		}
 	}

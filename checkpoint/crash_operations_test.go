@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"prdrunner/checkpoint/disk"
-	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 	"prdrunner/checkpoint/store/faults"
@@ -301,32 +300,27 @@ func (p *project) versions() {
 	must(p.t, x.Close())
 }
 
-// compacted compacts the journal, however small, as the next owner does with one
-// that has grown large.
+// compacted compacts the journal, however small, as the next owner does with one that has
+// grown large. It leaves a journal of one line.
 func (p *project) compacted() error {
-	s := p.open()
-	l, err := s.lockDir(context.Background(), "PRD-009")
+	data, err := store.ReadFile(p.fs, filepath.Join(p.fixture.dir, "PRD-009", disk.JournalName))
 	if err != nil {
 		return err
 	}
-	holder := disk.NewHolder(by, s.now())
-	r, log, err := s.prepare("PRD-009", holder)
+	u, err := p.open().LockUnopened(context.Background(), "PRD-009")
 	if err != nil {
-		return errors.Join(err, l.release())
+		return err
 	}
-	c := &state.Commit{Seq: r.tail.Seq, Time: r.fold.State.UpdatedAt, State: r.fold.State, Prev: r.tail.Sum}
-	line, err := journal.NewEncoder().Line(c)
-	if err == nil && r.tail.Lines > 1 {
-		err = s.beginAnew("PRD-009", log, r, c, line)
+	if bytes.Count(data, []byte("\n")) > 1 {
+		_, err = u.StartOver(by, func(*state.State) {})
 	}
 	if err != nil {
-		return errors.Join(err, l.release())
+		return errors.Join(err, u.Close())
 	}
-	x, err := newSession(s, "PRD-009", holder, r, log)
+	x, err := u.Open(by)
 	if err != nil {
-		return errors.Join(err, l.release())
+		return errors.Join(err, u.Close())
 	}
-	x.locks = l
 	return x.Close()
 }
 

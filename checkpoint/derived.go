@@ -203,7 +203,7 @@ func (x *Session) SkipDerived() (skipped, left []string) {
 	d, s := &x.derived, x.live.State
 	needed := s.Irreplaceable()
 	for _, id := range slices.Concat(slices.Sorted(maps.Keys(d.due)), slices.Sorted(maps.Keys(d.lost))) {
-		if ref := s.Checkpoint(id); ref != nil && (needed[id] != "" || deletable(s, ref, true) != nil) {
+		if ref := s.Checkpoint(id); ref != nil && (needed[id] != "" || ref.Pinned || slices.Contains(s.FinishedWith(), id)) {
 			d.left[id] = true
 			left = append(left, id)
 			continue

@@ -27,17 +27,17 @@ func TestDocumentRate(t *testing.T) {
 	must(t, x.WriteDerived(t.Context(), true))
 	info, err := fsys.Lstat(s.layout.DocumentPath("PRD-009"))
 	must(t, err)
-	rest := time.Duration(info.Size()) * time.Second / documentRate
-	if rest <= 2*documentInterval {
+	rest := time.Duration(info.Size()) * time.Second / DocumentRate
+	if rest <= 2*DocumentInterval {
 		t.Fatalf("a document of %d bytes is none that is large", info.Size())
 	}
-	if now = x.derived.at.Add(rest); x.DocumentDue() {
+	if now = x.DocumentWrittenAt().Add(rest); x.DocumentDue() {
 		t.Error("one is due although nothing has happened since")
 	}
 	commit(t, x, state.PauseAsked{By: by})
-	for after, want := range map[time.Duration]bool{documentInterval: false, rest - time.Millisecond: false, rest: true} {
+	for after, want := range map[time.Duration]bool{DocumentInterval: false, rest - time.Millisecond: false, rest: true} {
 		t.Run(fmt.Sprint(want, after), func(t *testing.T) {
-			if now = x.derived.at.Add(after); x.DocumentDue() != want {
+			if now = x.DocumentWrittenAt().Add(after); x.DocumentDue() != want {
 				t.Errorf("%v after a document of %d bytes another one is due: %t", after, info.Size(), !want)
 			}
 		})

@@ -94,7 +94,7 @@ type ExportHeader struct {
 // holds it as of one commit. If the stored bytes of a file are lost or damaged, Export
 // takes them from a workspace file with the same content.
 func (s *Store) Export(ctx context.Context, w *workspace.Workspace, prd string, o ExportOptions) (*Exported, error) {
-	if err := s.checkID(prd); err != nil {
+	if err := s.CheckID(prd); err != nil {
 		return nil, err
 	}
 	for try := 1; ; try++ {
@@ -179,7 +179,7 @@ const exportIdle = 10 * time.Minute
 // pourFile writes a file at path, completely or not at all, as WriteFile does, but without
 // holding the content in memory. It first removes the temporary files of killed exports.
 func (s *Store) pourFile(path string, pour func(io.Writer) error) error {
-	_ = store.RemoveTempsOf(s.fs, path, s.now().Add(-exportIdle)) // a temporary file that can't be removed does no harm
+	_ = store.RemoveTempsOf(s.fs, path, s.Now().Add(-exportIdle)) // a temporary file that can't be removed does no harm
 	f, temp, err := store.CreateTemp(s.fs, path)
 	if err != nil {
 		return err

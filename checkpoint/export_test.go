@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"prdrunner/checkpoint/bundle"
-	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
@@ -270,17 +269,12 @@ func TestCompactedLineage(t *testing.T) {
 // beginAgain compacts a journal, however small.
 func beginAgain(t *testing.T, s *Store) {
 	t.Helper()
-	l, err := s.lockDir(t.Context(), "PRD-009")
+	u, err := s.LockUnopened(t.Context(), "PRD-009")
 	must(t, err)
-	r, log, err := s.prepare("PRD-009", disk.NewHolder(by, s.now()))
+	_, err = u.StartOver(by, func(*state.State) {})
 	must(t, err)
-	c := &state.Commit{Seq: r.tail.Seq, Time: r.fold.State.UpdatedAt, State: r.fold.State, Prev: r.tail.Sum}
-	line, err := journal.NewEncoder().Line(c)
+	x, err := u.Open(by)
 	must(t, err)
-	must(t, s.beginAnew("PRD-009", log, r, c, line))
-	x, err := newSession(s, "PRD-009", disk.NewHolder(by, s.now()), r, log)
-	must(t, err)
-	x.locks = l
 	must(t, x.Close())
 }
 

@@ -12,6 +12,9 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
+// ErrUnfinishedImport reports that not all files of an imported session were restored.
+var ErrUnfinishedImport = errors.New("an import is not finished")
+
 // An import writes the whole session into a new directory and renames that directory to
 // PRD-009.importing/. With the rename the import takes effect. finishImport does the
 // rest, at once or, after a crash, under the next lock.

@@ -254,14 +254,14 @@ func TestMigrate(t *testing.T) {
 			return
 		}
 		for path, data := range contents(t, k.fixture.dir) {
-			kept := strings.Contains(path, "/"+backupExt+k.version+"/") || strings.Contains(path, "/journal.1-")
+			kept := strings.Contains(path, "/"+"backup-"+k.version+"/") || strings.Contains(path, "/journal.1-")
 			if of := k.versions().MatchString(data); of && !kept || !of && kept && strings.HasSuffix(path, ".json") {
 				t.Errorf("%s: of version %s: %v, a backup: %v", path, k.version, of, kept)
 			}
 		}
 		dir := s.layout.PRDDir(k.prd)
 		for _, id := range done.Checkpoints { // the backup is what was there
-			was, is := s.layout.CheckpointsIn(dir).FilePath(id), s.layout.CheckpointsIn(filepath.Join(dir, backupExt+k.version)).FilePath(id)
+			was, is := s.layout.CheckpointsIn(dir).FilePath(id), s.layout.CheckpointsIn(filepath.Join(dir, "backup-"+k.version)).FilePath(id)
 			if data, err := os.ReadFile(is); err != nil || !strings.HasSuffix(before[was], string(data)) {
 				t.Errorf("the backup of %s: %v", id, err)
 			}

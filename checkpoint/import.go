@@ -141,18 +141,8 @@ func (i *Import) share() (err error) {
 	if i.made, err = s.layout.MissingRoot(); err != nil {
 		return err
 	}
-	if err := s.layout.MakeRoot(); err != nil {
-		return err
-	}
-	shared, err := s.fs.TryLock(s.layout.StoreLockPath(), true)
-	if err != nil {
-		return s.lockedBy(err)
-	}
-	if err := s.layout.CheckLayout(""); err != nil {
-		return errors.Join(err, shared.Unlock())
-	}
-	i.shared = shared
-	return nil
+	i.shared, err = s.LockShared()
+	return err
 }
 
 // unpack stages the archive in the trash. The file system of the trash needs room for the
@@ -202,7 +192,7 @@ func (i *Import) readHeader(path string) error {
 	if err != nil || string(again) != string(i.staged.Header) {
 		return &bundle.DamagedError{Detail: "its header is not as it should be"}
 	}
-	if !i.store.isID(i.PRD) {
+	if !i.store.IsID(i.PRD) {
 		return &bundle.DamagedError{Detail: fmt.Sprintf("%q is not a PRD id: it must match %s", i.PRD, i.store.o.IDPattern)}
 	}
 	return nil

@@ -108,7 +108,7 @@ func (s *Store) RestoreImported(ctx context.Context, w *workspace.Workspace, prd
 	}
 	err = x.restoreImported(ctx, w, f, overwrite, done)
 	if err == nil {
-		err = s.writePending(s.layout.PRDDir(prd), nil)
+		err = s.layout.WritePending(s.layout.PRDDir(prd), nil)
 	}
 	return done, errors.Join(err, x.Close())
 }

@@ -192,7 +192,7 @@ func (p *project) takeFilesIn(ctx context.Context, archive []byte, overwrite boo
 func finishes(t *testing.T, when string, q *project, is *state.State) {
 	t.Helper()
 	s := q.open()
-	pending, err := s.PendingImport("PRD-009")
+	pending, err := s.layout.InterruptedImport("PRD-009")
 	must(t, err)
 	snap, err := s.Load("PRD-009")
 	if err == nil && (snap.Import != nil) != (pending != nil) {

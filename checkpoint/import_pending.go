@@ -7,17 +7,18 @@ import (
 	"slices"
 	"strings"
 
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 )
 
 // pending returns the note about the files to restore, nil if there are none.
-func (i *Import) pending(by state.Actor, o PlaceOptions) *PendingImport {
+func (i *Import) pending(by state.Actor, o PlaceOptions) *disk.PendingImport {
 	if o.Files == nil || len(o.Files.changes(o.Overwrite)) == 0 {
 		return nil
 	}
-	return &PendingImport{
-		FormatVersion: state.FormatVersion, Session: i.Session, Seq: i.Seq, Archive: state.Text(i.path), Overwrite: o.Overwrite, By: by, Time: i.store.now(),
+	return &disk.PendingImport{
+		FormatVersion: state.FormatVersion, Session: i.Session, Seq: i.Seq, Archive: state.Text(i.path), Overwrite: o.Overwrite, By: by, Time: i.store.Now(),
 	}
 }
 
@@ -26,7 +27,7 @@ func (i *Import) pending(by state.Actor, o PlaceOptions) *PendingImport {
 // files that differ unless the import was to overwrite them. It gives up an import whose
 // commit is no longer in the journal because the journal was started over.
 func (x *Session) FinishImport(ctx context.Context, w *workspace.Workspace) (*RestoredFiles, error) {
-	p, err := x.store.PendingImport(x.prd)
+	p, err := x.store.layout.InterruptedImport(x.prd)
 	if err != nil || p == nil {
 		return nil, err
 	}
@@ -36,10 +37,10 @@ func (x *Session) FinishImport(ctx context.Context, w *workspace.Workspace) (*Re
 			return done, fmt.Errorf("finish the import of %s: %w", x.prd, err)
 		}
 	}
-	return done, x.store.writePending(x.store.layout.PRDDir(x.prd), nil)
+	return done, x.store.layout.WritePending(x.store.layout.PRDDir(x.prd), nil)
 }
 
-func (x *Session) finishPending(ctx context.Context, w *workspace.Workspace, p *PendingImport, done *RestoredFiles) error {
+func (x *Session) finishPending(ctx context.Context, w *workspace.Workspace, p *disk.PendingImport, done *RestoredFiles) error {
 	if p.Damage != nil {
 		return p.Damage
 	}

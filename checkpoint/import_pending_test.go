@@ -135,7 +135,7 @@ func TestDamagedNoteOfAnImport(t *testing.T) {
 	if done, err := q.finishImport(); err != nil || done.Written != 3 {
 		t.Errorf("finished %+v, %v", done, err)
 	}
-	if pending, err := q.open().PendingImport("PRD-009"); err != nil || pending != nil {
+	if pending, err := q.open().layout.InterruptedImport("PRD-009"); err != nil || pending != nil {
 		t.Errorf("pending %+v, %v", pending, err)
 	}
 }
@@ -152,7 +152,7 @@ func TestNoteOfAnotherImport(t *testing.T) {
 
 	q := placed(t, older)
 	q.place(newer, false) // the files are to stay as they are
-	if pending, err := q.open().PendingImport("PRD-009"); err != nil || pending != nil {
+	if pending, err := q.open().layout.InterruptedImport("PRD-009"); err != nil || pending != nil {
 		t.Errorf("pending after the newer one: %+v, %v", pending, err)
 	}
 

@@ -30,7 +30,7 @@ type Placed struct {
 // PlaceOptions are the options of Place.
 type PlaceOptions struct {
 	Replace bool // archive the current session if the imported one does not continue it
-	// Files are the files to restore after placing. PendingImport reports the import until
+	// Files are the files to restore after placing. disk.PendingImport reports the import until
 	// RestoreImported, or FinishImport after a crash, has restored them. nil: no files are
 	// restored.
 	Files     *ImportFiles
@@ -51,37 +51,27 @@ func (i *Import) Place(ctx context.Context, by state.Actor, o PlaceOptions) (*Pl
 		return nil, fmt.Errorf("import %s: it was only looked at", i.PRD)
 	}
 	i.made = nil // the state directory stays from now on
-	own, err := s.takeOwn(ctx, i.PRD)
+	u, err := s.LockUnopened(ctx, i.PRD)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.endOrphansUnopened(ctx, i.PRD); err != nil {
-		return nil, errors.Join(fmt.Errorf("import %s: %w", i.PRD, err), own.Unlock())
+	if err := u.EndOrphans(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("import %s: %w", i.PRD, err), u.Close())
 	}
-	done, err := i.place(ctx, o, i.pending(by, o))
+	done, err := i.place(ctx, u, o, i.pending(by, o))
 	if err != nil || done.Relation == journal.RelationEqual || done.Relation == journal.RelationSame {
-		return done, errors.Join(err, own.Unlock())
+		return done, errors.Join(err, u.Close())
 	}
-	if done.Archived != "" { // the unfinished work of its owner was archived, too
-		err = disk.WriteNote(s.fs, s.layout.LockPath(i.PRD), nil)
-	}
-	var x *Session
-	if err == nil {
-		x, err = s.open(i.PRD, disk.NewHolder(by, s.now()))
-	}
+	x, err := u.Open(by)
 	if err != nil {
-		return nil, errors.Join(err, own.Unlock())
+		return nil, errors.Join(err, u.Close())
 	}
-	x.locks = &locks{own: own}
 	return done, errors.Join(x.Publish(ctx), x.Close())
 }
 
-func (i *Import) place(ctx context.Context, o PlaceOptions, pending *PendingImport) (*Placed, error) {
+func (i *Import) place(ctx context.Context, u *Unopened, o PlaceOptions, pending *disk.PendingImport) (*Placed, error) {
 	s := i.store
-	if err := s.layout.CheckLayout(i.PRD); err != nil {
-		return nil, err
-	}
-	if err := s.finish(i.PRD); err != nil {
+	if err := u.FinishInterrupted(); err != nil {
 		return nil, err
 	}
 	relation, here, _, err := s.relation(i.PRD, i.lineage)
@@ -93,10 +83,10 @@ func (i *Import) place(ctx context.Context, o PlaceOptions, pending *PendingImpo
 		if err := i.placeObjects(ctx); err != nil { // some objects may have been collected or lost
 			return nil, err
 		}
-		return &Placed{Relation: relation}, s.writePending(s.layout.PRDDir(i.PRD), pending)
+		return &Placed{Relation: relation}, s.layout.WritePending(s.layout.PRDDir(i.PRD), pending)
 	case journal.RelationNew:
 	case journal.RelationForward:
-		if err := i.mendHere(); err != nil {
+		if err := u.Mend(); err != nil { // so that incomplete lines of the journal are kept for people
 			return nil, err
 		}
 	case journal.RelationOlder, journal.RelationDiverged, journal.RelationForeign, journal.RelationDamaged:
@@ -122,31 +112,17 @@ func (i *Import) place(ctx context.Context, o PlaceOptions, pending *PendingImpo
 	if err == nil {
 		err = i.addKnown(prepared, uncertain, acts)
 	}
-	if err == nil {
-		err = s.layout.Move(i.PRD, prepared, s.layout.ImportingPath(i.PRD))
-	}
 	if err != nil {
 		return nil, errors.Join(err, s.layout.RemoveAll(prepared))
 	}
-	archived, err := s.finishImport(i.PRD)
-	if err == nil && pending == nil {
-		err = s.writePending(s.layout.PRDDir(i.PRD), nil) // remove the note of an earlier import that this one continues
+	archived, err := u.Replace(prepared)
+	if err != nil {
+		return nil, errors.Join(err, s.layout.RemoveAll(prepared))
+	}
+	if pending == nil {
+		err = s.layout.WritePending(s.layout.PRDDir(i.PRD), nil) // remove the note of an earlier import that this one continues
 	}
 	return &Placed{Relation: relation, Archived: archived, Uncertain: names(uncertain)}, err
-}
-
-// mendHere repairs the current session before the import continues it, so that incomplete
-// lines of its journal are kept for people.
-func (i *Import) mendHere() error {
-	r, err := i.store.examine(i.PRD)
-	if err != nil {
-		return err
-	}
-	log, err := i.store.mend(i.PRD, r)
-	if err != nil {
-		return err
-	}
-	return log.Close()
 }
 
 // placeObjects copies the archive's objects into the state directory.
@@ -174,7 +150,7 @@ func (i *Import) placeObjects(ctx context.Context) (err error) {
 
 // prepare copies the session into a directory in the trash, where no command takes it for
 // a session, and makes it durable.
-func (i *Import) prepare(ctx context.Context, o PlaceOptions, pending *PendingImport) (dir string, err error) {
+func (i *Import) prepare(ctx context.Context, o PlaceOptions, pending *disk.PendingImport) (dir string, err error) {
 	s := i.store
 	dir = filepath.Join(s.layout.TrashPath(), rand.Text())
 	if err := store.MkdirAll(s.fs, filepath.Join(dir, disk.CheckpointsDir), filepath.Join(dir, disk.LogsDir)); err != nil {
@@ -196,7 +172,7 @@ func (i *Import) prepare(ctx context.Context, o PlaceOptions, pending *PendingIm
 	if o.Files != nil {
 		own = o.Files.own
 	}
-	if err := errors.Join(i.writeOrigin(dir, own), s.writePending(dir, pending)); err != nil {
+	if err := errors.Join(i.writeOrigin(dir, own), s.layout.WritePending(dir, pending)); err != nil {
 		return dir, err
 	}
 	for _, sub := range []string{disk.CheckpointsDir, disk.LogsDir, ""} {

@@ -172,7 +172,7 @@ func (a *archived) tell(t *testing.T, events ...state.Event) {
 	a.members = map[string][]byte{disk.JournalName: lines}
 	a.header.Seq, a.header.Sum = f.State.Seq, prev
 	var err error
-	a.members[exportDocument], err = state.NewDocument(f.State).Encode()
+	a.members["document.json"], err = state.NewDocument(f.State).Encode()
 	must(t, err)
 	a.members[disk.ManifestName], err = disk.NewManifest(f.State).Encode()
 	must(t, err)
@@ -215,7 +215,7 @@ func TestHostileArchives(t *testing.T) {
 			lines := bytes.SplitAfter(a.members[disk.JournalName], []byte("\n"))
 			a.members["journal.1-2.jsonl"] = bytes.Join(lines[:2], nil)
 		}, "it does not continue journal.1-2.jsonl"},
-		"a foreign document": {func(_ *testing.T, a *archived) { a.members[exportDocument] = foreign.members[exportDocument] }, "not the document of this session"},
+		"a foreign document": {func(_ *testing.T, a *archived) { a.members["document.json"] = foreign.members["document.json"] }, "not the document of this session"},
 		"no index":           {func(_ *testing.T, a *archived) { delete(a.members, disk.ManifestName) }, "it is missing"},
 		"an edited index": {func(_ *testing.T, a *archived) {
 			a.members[disk.ManifestName] = bytes.Replace(a.members[disk.ManifestName], []byte("start"), []byte("pause"), 1)
@@ -232,7 +232,7 @@ func TestHostileArchives(t *testing.T) {
 		}, "its bytes are not what its name says"},
 		"an object too few": {func(t *testing.T, a *archived) { delete(a.members, a.one(t, disk.ObjectsDir)) }, "it is missing"},
 		"an object too many": {func(_ *testing.T, a *archived) {
-			a.members[objectMember("sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")] = []byte("abc")
+			a.members["objects/ba/7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"] = []byte("abc")
 		}, "nothing needs it"},
 		"a path for an id": {func(t *testing.T, a *archived) {
 			a.tell(t, state.CheckpointCreated{ID: "../../../evil", Trigger: state.TriggerStart})

@@ -138,7 +138,7 @@ func (i *Import) addKnown(dir string, events []state.WorkstreamUncertain, acts [
 	if len(events)+len(acts) == 0 {
 		return nil
 	}
-	c := state.Commit{Seq: i.Seq + 1, Time: i.store.now(), Prev: i.Sum}
+	c := state.Commit{Seq: i.Seq + 1, Time: i.store.Now(), Prev: i.Sum}
 	for _, e := range events {
 		c.Events = append(c.Events, e)
 	}

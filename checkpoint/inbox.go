@@ -74,7 +74,7 @@ const stoppedLooks = 100
 // *RefusedError. Otherwise Ask takes the lock and calls alone; the events that alone adds
 // are durable when Ask returns. If ctx ends, Ask withdraws the request.
 func (s *Store) Ask(ctx context.Context, r Request, alone func(*Session) error) error {
-	if err := s.checkID(r.PRD); err != nil {
+	if err := s.CheckID(r.PRD); err != nil {
 		return err
 	}
 	known, err := s.layout.Exists(s.layout.JournalPath(r.PRD))
@@ -88,10 +88,10 @@ func (s *Store) Ask(ctx context.Context, r Request, alone func(*Session) error) 
 		return fmt.Errorf("%s %s: %w", r.Verb, r.PRD, err)
 	}
 	a := &asking{store: s, alone: alone, mail: mail{FormatVersion: state.FormatVersion, Request: r}}
-	a.mail.Asker = disk.NewHolder(r.By, s.now())
+	a.mail.Asker = disk.NewHolder(r.By, s.Now())
 	a.mail.Request.ID = uuid.NewString()
 	if a.mail.Request.At.IsZero() {
-		a.mail.Request.At = s.now()
+		a.mail.Request.At = s.Now()
 	}
 	return a.run(ctx)
 }

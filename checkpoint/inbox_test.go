@@ -65,7 +65,7 @@ func TestARequestOfANewerVersionIsRefused(t *testing.T) {
 	t.Parallel()
 	f := inMemory(t)
 	x := f.run()
-	m := mail{FormatVersion: "9.0", Request: Request{ID: "asked", PRD: "PRD-009", Verb: VerbPause, By: by}, Asker: disk.NewHolder(by, f.open().now())}
+	m := Mail{FormatVersion: "9.0", Request: Request{ID: "asked", PRD: "PRD-009", Verb: VerbPause, By: by}, Asker: disk.NewHolder(by, f.open().Now())}
 	data, err := state.EncodeJSON(m)
 	must(t, err)
 	f.write("PRD-009/inbox/asked.request.json", data)
@@ -140,7 +140,7 @@ func TestAskADyingOwner(t *testing.T) {
 func (f *fixture) awaitRequest() {
 	for {
 		entries, err := f.fs.ReadDir(f.open().layout.InboxPath("PRD-009"))
-		if err == nil && len(entries) == 1 && strings.HasSuffix(entries[0].Name(), requestExt) {
+		if err == nil && len(entries) == 1 && strings.HasSuffix(entries[0].Name(), RequestExt) {
 			return
 		}
 		runtime.Gosched()

@@ -11,19 +11,19 @@ import (
 // alike, and of a size that two of them know differently the larger one counts.
 func TestInventoryTake(t *testing.T) {
 	t.Parallel()
-	part := func(object, listing, ref, session string, size int64) *inventory {
-		inv := &inventory{references: newReferences(objects.New(store.NewMemory(), "/objects", objects.Options{})), sessions: map[string]bool{session: true}}
+	part := func(object, listing, ref, session string, size int64) *Inventory {
+		inv := &Inventory{References: newReferences(objects.New(store.NewMemory(), "/objects", objects.Options{})), Sessions: map[string]bool{session: true}}
 		inv.add(digestText(object), size)
 		inv.add(digestText("both"), size)
-		inv.captures[listing], inv.refs[ref] = true, true
+		inv.captures[listing], inv.Refs[ref] = true, true
 		return inv
 	}
 	all := part("a", "list-a", "ref-a", "session-a", 1)
 	all.merge(part("b", "list-b", "ref-b", "session-b", 2))
 	all.merge(part("c", "list-c", "ref-c", "session-c", -1))
 	for _, letter := range []string{"a", "b", "c"} {
-		if !all.needs(digestText(letter)) || !all.captures["list-"+letter] || !all.refs["ref-"+letter] || !all.sessions["session-"+letter] {
-			t.Errorf("%s: %+v, %v", letter, all.references, all.sessions)
+		if !all.Needs(digestText(letter)) || !all.captures["list-"+letter] || !all.Refs["ref-"+letter] || !all.Sessions["session-"+letter] {
+			t.Errorf("%s: %+v, %v", letter, all.References, all.Sessions)
 		}
 	}
 	n, _ := parseObject(digestText("both"))

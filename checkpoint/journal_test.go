@@ -378,7 +378,7 @@ func TestCommitsAreSplitAtTheLimit(t *testing.T) {
 			t.Parallel()
 			f := inMemory(t)
 			x := f.run()
-			x.room = room
+			x.LimitCommits(room)
 			first := x.Durable()
 			add(x)
 			x.Checkpoint(state.TriggerManual, "", nil)
@@ -414,7 +414,7 @@ func TestTogetherStaysTogether(t *testing.T) {
 	t.Parallel()
 	f := inMemory(t)
 	x := f.run()
-	x.room = 24 << 10
+	x.LimitCommits(24 << 10)
 	large := state.PauseAsked{By: by, Reason: state.Text(strings.Repeat("x", 9<<10))}
 	x.Add(large)
 	x.Add(large, large)

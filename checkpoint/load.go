@@ -14,19 +14,19 @@ import (
 
 // Snapshot is the state of a PRD as read without a lock.
 type Snapshot struct {
-	State      *state.State    // the fold of the journal and the rescue copy, from which the next owner continues; nil: there is only a handwritten document
-	Owner      *disk.Holder    // nil: the lock is free
-	Unclean    bool            // the last owner did not release the lock properly, so that derived files may be missing
-	Logs       string          // the directory of the session's logs
-	Document   *state.Document // nil: not written yet
-	TornBytes  int             // bytes of an incomplete last line, which an interrupted write left or, if there is an owner, a write in progress
-	RescuePath string          // "": there is no rescue copy that continues this journal
-	Import     *PendingImport  // nil: no import was interrupted
+	State      *state.State        // the fold of the journal and the rescue copy, from which the next owner continues; nil: there is only a handwritten document
+	Owner      *disk.Holder        // nil: the lock is free
+	Unclean    bool                // the last owner did not release the lock properly, so that derived files may be missing
+	Logs       string              // the directory of the session's logs
+	Document   *state.Document     // nil: not written yet
+	TornBytes  int                 // bytes of an incomplete last line, which an interrupted write left or, if there is an owner, a write in progress
+	RescuePath string              // "": there is no rescue copy that continues this journal
+	Import     *disk.PendingImport // nil: no import was interrupted
 }
 
 // Load reads the current session of a PRD. It takes no lock and changes nothing.
 func (s *Store) Load(prd string) (*Snapshot, error) {
-	if err := s.checkID(prd); err != nil {
+	if err := s.CheckID(prd); err != nil {
 		return nil, err
 	}
 	note, err := disk.ReadNote(s.fs, s.layout.LockPath(prd))
@@ -43,7 +43,7 @@ func (s *Store) Load(prd string) (*Snapshot, error) {
 	}
 	snap.Owner, snap.Logs = owner, s.layout.LogsDir(prd)
 	snap.Unclean = note != nil && owner == nil
-	snap.Import, err = s.PendingImport(prd)
+	snap.Import, err = s.layout.InterruptedImport(prd)
 	return snap, err
 }
 
@@ -168,7 +168,7 @@ func (s *Store) replay(prd string, visit func(state.Commit) error) (journal.Tail
 	return journal.Replay(prd, path, store.OpenLog(s.fs, path), visit)
 }
 
-func (s *Store) checkID(prd string) error {
+func (s *Store) CheckID(prd string) error {
 	if !state.MatchesWhole(s.o.IDPattern, prd) {
 		return &disk.IDError{ID: prd, Why: "it must match " + s.o.IDPattern.String()}
 	}

@@ -59,6 +59,29 @@ func (s *Store) tryOwn(ctx context.Context, prd string) (store.Lock, error) {
 	}
 }
 
+// LockExclusively takes the lock of the state directory, which it creates if necessary, so
+// that no session is open and none is opened. If another process holds a lock, it returns
+// a *LockedError without waiting.
+func (s *Store) LockExclusively() (store.Lock, error) { return s.lockStore(false) }
+
+// LockShared takes the lock of the state directory as every session does, so that no
+// other process removes objects. It creates the directory if necessary.
+func (s *Store) LockShared() (store.Lock, error) { return s.lockStore(true) }
+
+func (s *Store) lockStore(shared bool) (store.Lock, error) {
+	if err := s.layout.MakeRoot(); err != nil {
+		return nil, err
+	}
+	lock, err := s.fs.TryLock(s.layout.StoreLockPath(), shared)
+	if err != nil {
+		return nil, s.lockedBy(err)
+	}
+	if err := s.layout.CheckLayout(""); err != nil {
+		return nil, errors.Join(err, lock.Unlock())
+	}
+	return lock, nil
+}
+
 // lockedBy turns store.ErrLocked into the *LockedError for the lock of the state
 // directory, and returns any other error unchanged.
 func (s *Store) lockedBy(err error) error {
@@ -176,7 +199,7 @@ func (s *Store) LockUntrusted(ctx context.Context, prd string, by state.Actor) (
 // lockIf is Lock with another check of trust. It calls check once the lock is held, before
 // it relies on the state or changes it, and fails if check does.
 func (s *Store) lockIf(ctx context.Context, prd string, by state.Actor, check func(ctx context.Context, prd string) error) (*Session, error) {
-	if err := s.checkID(prd); err != nil {
+	if err := s.CheckID(prd); err != nil {
 		return nil, err
 	}
 	if err := ctx.Err(); err != nil {
@@ -189,7 +212,7 @@ func (s *Store) lockIf(ctx context.Context, prd string, by state.Actor, check fu
 	if err := check(ctx, prd); err != nil {
 		return nil, errors.Join(err, l.release())
 	}
-	x, err := s.open(prd, disk.NewHolder(by, s.now()))
+	x, err := s.open(prd, disk.NewHolder(by, s.Now()))
 	if err != nil {
 		return nil, errors.Join(err, l.release())
 	}
@@ -231,8 +254,8 @@ func (s *Store) IsOfSession(prd, path string) bool {
 // SetAside archives the current session of a PRD without opening it, and returns the new
 // directory, which is under failed/ unless the session can be read and is complete. It is
 // the remedy for state that is damaged or was written by a newer version.
-func (s *Store) SetAside(ctx context.Context, prd string) (string, error) {
-	if err := s.checkID(prd); err != nil {
+func (s *Store) SetAside(ctx context.Context, prd string) (to string, err error) {
+	if err := s.CheckID(prd); err != nil {
 		return "", err
 	}
 	if err := ctx.Err(); err != nil {
@@ -245,16 +268,16 @@ func (s *Store) SetAside(ctx context.Context, prd string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("set %s aside: %w", prd, err)
 	}
-	l, err := s.lockDir(ctx, prd)
+	u, err := s.LockUnopened(ctx, prd)
 	if err != nil {
 		return "", err
 	}
-	if err := s.endOrphansUnopened(ctx, prd); err != nil {
-		return "", errors.Join(err, l.release())
+	defer func() { err = errors.Join(err, u.Close()) }()
+	if err := u.EndOrphans(ctx); err != nil {
+		return "", err
 	}
-	to, err := s.archive(prd)
-	if err == nil {
-		err = disk.WriteNote(s.fs, s.layout.LockPath(prd), nil)
+	if to, err = s.archive(prd); err != nil {
+		return "", err
 	}
-	return to, errors.Join(err, l.release())
+	return to, u.ClearNote()
 }

@@ -232,14 +232,14 @@ func TestNothingIsWrittenOnceALostFileCostTheLock(t *testing.T) {
 	commit(t, x)
 	must(t, x.WriteDerived(t.Context(), true))
 	must(t, x.Close())
-	must(t, os.Remove(x.checkpoints().FilePath(lost)))
+	must(t, os.Remove(f.checkpoints().FilePath(lost)))
 	x = on(t, seizingLink{store.OS(), lost, filepath.Join(f.dir, "locks", "PRD-009.lock")}, f.dir).lock()
 	due, _ := x.Checkpoint(state.TriggerManual, "", nil)
 	commit(t, x)
 	if err := x.WriteDerived(t.Context(), true); !errors.Is(err, ErrLockLost) {
 		t.Errorf("the lock is lost, and it says %v", err)
 	}
-	if _, err := os.Lstat(x.checkpoints().FilePath(due)); !errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Lstat(f.checkpoints().FilePath(due)); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("what was due is written all the same (%v)", err)
 	}
 	if err := x.Close(); !errors.Is(err, ErrLockLost) {

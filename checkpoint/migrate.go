@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"slices"
 
 	"prdrunner/checkpoint/disk"
-	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
@@ -96,71 +94,40 @@ func (s *Store) Migrate(ctx context.Context, prd string, by state.Actor) (*Migra
 	if err != nil || !m.Needed() {
 		return m, err
 	}
-	l, err := s.lockDir(ctx, prd)
+	u, err := s.LockUnopened(ctx, prd)
 	if err != nil {
 		return nil, err
 	}
-	x, err := s.migrate(prd, disk.NewHolder(by, s.now()), m)
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("migrate %s: %w", prd, err), l.release())
+	if err := s.migrate(u, prd, by, m); err != nil {
+		return nil, errors.Join(fmt.Errorf("migrate %s: %w", prd, err), u.Close())
 	}
-	x.locks = l
+	x, err := u.Open(by)
+	if err != nil {
+		return nil, errors.Join(err, u.Close())
+	}
 	return m, x.Close() // writes the document and the index
 }
 
-func (s *Store) migrate(prd string, holder disk.Holder, m *Migrated) (*Session, error) {
-	r, log, err := s.prepare(prd, holder)
-	if err != nil {
-		return nil, err
-	}
-	if r.fold.State == nil {
-		return nil, errors.Join(ErrNoSession, log.Close())
+func (s *Store) migrate(u *Unopened, prd string, by state.Actor, m *Migrated) error {
+	if err := u.FinishInterrupted(); err != nil {
+		return err
 	}
 	if err := s.keepOld(prd, m); err != nil {
-		return nil, errors.Join(err, log.Close())
+		return err
 	}
-	if r.fold.State.FormatVersion != state.FormatVersion {
-		if err := s.migrateJournal(prd, log, r, m); err != nil {
-			return nil, errors.Join(err, log.Close())
+	if m.Journal {
+		kept, err := u.StartOver(by, func(st *state.State) { st.FormatVersion = state.FormatVersion })
+		if err != nil {
+			return err
 		}
+		m.Kept = append(m.Kept, kept)
 	}
 	for _, id := range m.Checkpoints {
 		if err := s.migrateCheckpoint(prd, id); err != nil {
-			return nil, errors.Join(err, log.Close())
+			return err
 		}
 	}
-	return newSession(s, prd, holder, r, log)
-}
-
-// migrateJournal starts the journal over with the state in the current version, and
-// verifies that the new journal gives the same state.
-func (s *Store) migrateJournal(prd string, log store.Log, r *recovered, m *Migrated) error {
-	r.fold.State.FormatVersion = state.FormatVersion
-	c := &state.Commit{Seq: r.tail.Seq, Time: r.fold.State.UpdatedAt, State: r.fold.State, Prev: r.tail.Sum}
-	line, err := journal.NewEncoder().Line(c)
-	if err == nil {
-		err = journal.CheckSize(c, line)
-	}
-	if err != nil {
-		return err
-	}
-	m.Kept = append(m.Kept, segmentName(r.tail))
-	want, err := state.EncodeJSON(r.fold.State)
-	if err != nil {
-		return err
-	}
-	if err := s.beginAnew(prd, log, r, c, slices.Clone(line)); err != nil {
-		return err
-	}
-	again := journal.NewFold()
-	if _, err := s.replay(prd, again.Apply); err != nil {
-		return fmt.Errorf("verify what was written: %w", err)
-	}
-	got, err := state.EncodeJSON(again.State)
-	if err == nil && string(got) != string(want) {
-		err = errors.New("verify what was written: it folds into another state")
-	}
-	return err
+	return nil
 }
 
 // keepOld gives the files that are about to be replaced a second name, in a backup

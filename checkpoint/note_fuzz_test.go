@@ -28,16 +28,16 @@ func FuzzManifest(f *testing.F) {
 	f.Add([]byte(`{"checkpoints":[{"id":"CP-a","phase":{"base64":"/w=="},"reason":{"base64":"gA=="}}],"total":-1}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, file := range [][]byte{data, state.Seal(data)} {
-			s, path := noted(t, disk.ManifestName, file)
-			m, err := s.layout.ReadManifest("/state")
-			intact(t, s, path, file)
+			l, path := noted(t, disk.ManifestName, file)
+			m, err := l.ReadManifest("/state")
+			intact(t, l, path, file)
 			if err != nil {
 				continue
 			}
 			again, err := m.Encode()
 			must(t, err)
-			s, _ = noted(t, disk.ManifestName, again)
-			read, err := s.layout.ReadManifest("/state")
+			l, _ = noted(t, disk.ManifestName, again)
+			read, err := l.ReadManifest("/state")
 			must(t, err)
 			if diff := cmp.Diff(m, read); diff != "" {
 				t.Fatalf("(-read +written and read):\n%s", diff)
@@ -47,20 +47,19 @@ func FuzzManifest(f *testing.F) {
 }
 
 // noted is a store over a file system that holds one file.
-func noted(t *testing.T, name string, data []byte) (s *Store, path string) {
+func noted(t *testing.T, name string, data []byte) (l *disk.Layout, path string) {
 	t.Helper()
 	fsys := store.NewMemory()
 	path = filepath.Join("/state", name)
 	must(t, store.MkdirAll(fsys, filepath.Dir(path)))
 	must(t, store.WriteFile(fsys, path, data))
-	s = &Store{fs: fsys, layout: disk.Layout{Path: "/state", FS: fsys}}
-	return s, path
+	return &disk.Layout{Path: "/state", FS: fsys}, path
 }
 
 // intact holds that a file is as it was.
-func intact(t *testing.T, s *Store, path string, want []byte) {
+func intact(t *testing.T, l *disk.Layout, path string, want []byte) {
 	t.Helper()
-	if now, err := store.ReadFile(s.fs, path); err != nil || !bytes.Equal(now, want) {
+	if now, err := store.ReadFile(l.FS, path); err != nil || !bytes.Equal(now, want) {
 		t.Fatalf("%s was changed: %v", path, err)
 	}
 }
@@ -72,9 +71,9 @@ func intact(t *testing.T, s *Store, path string, want []byte) {
 func FuzzNotes(f *testing.F) {
 	for _, note := range []any{
 		disk.Holder{Actor: state.Actor{User: "a", Host: "b", PID: 3}, Since: clock()(), BootID: "x", StartTime: "7"},
-		mail{FormatVersion: state.FormatVersion, Request: Request{ID: "r", PRD: "PRD-009", Verb: VerbApprove, Gate: "g", Comment: "\xff"}},
+		Mail{FormatVersion: state.FormatVersion, Request: Request{ID: "r", PRD: "PRD-009", Verb: VerbApprove, Gate: "g", Comment: "\xff"}},
 		disk.Origin{FormatVersion: state.FormatVersion, Session: "S1", OwnFiles: disk.OwnFiles{Looked: true, Own: []state.Text{"a\xff"}}},
-		PendingImport{FormatVersion: state.FormatVersion, Session: "S1", Seq: 3, Archive: "a\xff"},
+		disk.PendingImport{FormatVersion: state.FormatVersion, Session: "S1", Seq: 3, Archive: "a\xff"},
 		disk.RefsOwner{ID: "0123456789abcdef"},
 	} {
 		data, err := json.Marshal(note)
@@ -89,33 +88,33 @@ func FuzzNotes(f *testing.F) {
 		readMailOf(t, data)
 		readOriginOf(t, data)
 		readPendingOf(t, data)
-		s, _ := noted(t, "unused", nil)
-		path := s.layout.RefsIDPath("PRD-009")
-		must(t, store.MkdirAll(s.fs, filepath.Dir(path)))
-		must(t, store.WriteFile(s.fs, path, data))
-		if kept, _, err := s.layout.ReadRefsOwner("PRD-009"); err != nil || kept.ID != "" && len(kept.ID) != disk.RefsIDSize {
+		l, _ := noted(t, "unused", nil)
+		path := l.RefsIDPath("PRD-009")
+		must(t, store.MkdirAll(l.FS, filepath.Dir(path)))
+		must(t, store.WriteFile(l.FS, path, data))
+		if kept, _, err := l.ReadRefsOwner("PRD-009"); err != nil || kept.ID != "" && len(kept.ID) != disk.RefsIDSize {
 			t.Fatalf("the id %q, %v", kept.ID, err)
 		}
-		intact(t, s, path, data)
+		intact(t, l, path, data)
 	})
 }
 
 func readNoteOf(t *testing.T, data []byte) {
 	t.Helper()
 	record := append([]byte{' '}, data...)
-	s, path := noted(t, "a.lock", record)
-	h, err := disk.ReadNote(s.fs, path)
+	l, path := noted(t, "a.lock", record)
+	h, err := disk.ReadNote(l.FS, path)
 	if err != nil {
 		t.Fatalf("who holds a lock must never be in the way: %v", err)
 	}
-	intact(t, s, path, record)
+	intact(t, l, path, record)
 	if h == nil {
 		return
 	}
-	if err := disk.WriteNote(s.fs, path, h); err != nil {
+	if err := disk.WriteNote(l.FS, path, h); err != nil {
 		return // too long, with what JSON escapes
 	}
-	again, err := disk.ReadNote(s.fs, path)
+	again, err := disk.ReadNote(l.FS, path)
 	if diff := cmp.Diff(h, again); err != nil || diff != "" {
 		t.Fatalf("%v, (-read +written and read):\n%s", err, diff)
 	}
@@ -123,17 +122,17 @@ func readNoteOf(t *testing.T, data []byte) {
 
 func readMailOf(t *testing.T, data []byte) {
 	t.Helper()
-	s, path := noted(t, "a.request", data)
-	m, err := s.readMail(path)
-	intact(t, s, path, data)
+	l, path := noted(t, "a.request", data)
+	m, err := ReadMail(l.FS, path)
+	intact(t, l, path, data)
 	if err != nil {
 		namesFile(t, err, path)
 		return
 	}
 	written, err := state.EncodeJSON(m)
 	must(t, err)
-	s, path = noted(t, "a.request", written)
-	again, err := s.readMail(path)
+	l, path = noted(t, "a.request", written)
+	again, err := ReadMail(l.FS, path)
 	if diff := cmp.Diff(m, again); err != nil || diff != "" {
 		t.Fatalf("%v, (-read +written and read):\n%s", err, diff)
 	}
@@ -141,9 +140,9 @@ func readMailOf(t *testing.T, data []byte) {
 
 func readOriginOf(t *testing.T, data []byte) {
 	t.Helper()
-	s, path := noted(t, filepath.Join("PRD-009", disk.OriginName), data)
-	o, err := s.layout.ReadOrigin(&state.State{PRD: "PRD-009", Session: "S1"})
-	intact(t, s, path, data)
+	l, path := noted(t, filepath.Join("PRD-009", disk.OriginName), data)
+	o, err := l.ReadOrigin(&state.State{PRD: "PRD-009", Session: "S1"})
+	intact(t, l, path, data)
 	if err != nil {
 		refused(t, err, path)
 	} else if o != nil && o.Session != "S1" {
@@ -153,9 +152,9 @@ func readOriginOf(t *testing.T, data []byte) {
 
 func readPendingOf(t *testing.T, data []byte) {
 	t.Helper()
-	s, path := noted(t, filepath.Join("PRD-009", disk.ImportingName), data)
-	p, err := s.readPending("PRD-009", path)
-	intact(t, s, path, data)
+	l, path := noted(t, filepath.Join("PRD-009", disk.ImportingName), data)
+	p, err := l.ReadPending("PRD-009", path)
+	intact(t, l, path, data)
 	switch {
 	case err != nil:
 		refused(t, err, path)

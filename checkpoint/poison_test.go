@@ -150,10 +150,10 @@ func TestRescueWithALineTooLongIsLeftAlone(t *testing.T) {
 	f := inMemory(t)
 	x := f.run()
 	want := x.State().Clone()
-	c := state.Commit{Seq: x.Durable() + 1, Time: clock()(), Prev: x.sum, Events: []state.Event{
+	c := state.Commit{Seq: x.Durable() + 1, Time: clock()(), Prev: x.LastSum(), Events: []state.Event{
 		state.PauseAsked{By: by, Reason: state.Text(strings.Repeat("x", store.MaxRecord))},
 	}}
-	path, err := x.store.writeRescue("PRD-009", want.Session, "", []*state.Commit{&c})
+	path, err := x.WriteRescue(&c)
 	must(t, err)
 	must(t, x.Close())
 	for range 2 {
@@ -219,13 +219,12 @@ func threeDue(t *testing.T, op string) (bad *faults.Faulty, x *Session, ids []st
 // to write or to remove.
 func wantFiles(t *testing.T, x *Session, want ...string) {
 	t.Helper()
-	left, err := x.checkpoints().IDs()
+	left, err := x.store.layout.CheckpointsIn(x.store.layout.PRDDir("PRD-009")).IDs()
 	if slices.Sort(want); err != nil || !slices.Equal(left, want) {
 		t.Errorf("there are the files of %q, %v; want %q", left, err, want)
 	}
-	if d := x.derived; len(d.due)+len(d.lost)+len(d.encoded)+d.size+len(d.unkept) > 0 {
-		t.Errorf("%d are due, %d lost, %d encoded in %d bytes, %d to go",
-			len(d.due), len(d.lost), len(d.encoded), d.size, len(d.unkept))
+	if u := x.Unwritten(); u.Due+u.Lost+u.Encoded+u.Bytes+u.Unkept > 0 {
+		t.Errorf("it still has to write %+v", u)
 	}
 	newest := x.State().Checkpoints
 	if link, err := x.store.fs.Readlink(filepath.Join(x.store.layout.PRDDir(x.prd), disk.LatestName)); len(newest) > 0 &&
@@ -278,10 +277,7 @@ func TestSkippedCheckpoints(t *testing.T) {
 			ids = slices.Concat(ids, []string{written}, skipped)
 			slices.Sort(skipped)
 		case "lost":
-			for _, c := range x.derived.since {
-				must(t, x.derived.reach(c))
-			}
-			x.derived.since, x.derived.lost, x.derived.due = nil, x.derived.due, x.derived.lost
+			must(t, x.LoseDue())
 		}
 		if err := x.WriteDerived(t.Context(), true); !errors.Is(err, faults.ErrDisk) {
 			t.Errorf("%s: the second could not be written, and it says %v", op, err)
@@ -349,11 +345,11 @@ func TestCheckpointThatTheJournalHasNoMore(t *testing.T) {
 	bad.On.Store(false)
 	must(t, bad.Remove(x.store.layout.JournalPath(x.prd)))
 	for range 2 {
-		if err := x.WriteDerived(t.Context(), true); !errors.Is(err, errGone) || !strings.Contains(err.Error(), ids[1]) {
+		if err := x.WriteDerived(t.Context(), true); !errors.Is(err, ErrGone) || !strings.Contains(err.Error(), ids[1]) {
 			t.Errorf("its journal is gone, and it says %v", err)
 		}
 	}
-	if err := x.Close(); !errors.Is(err, errGone) {
+	if err := x.Close(); !errors.Is(err, ErrGone) {
 		t.Errorf("closed: %v", err)
 	}
 }
@@ -406,8 +402,8 @@ func TestManyCheckpointsAreWritten(t *testing.T) {
 				if err := x.WriteDerived(t.Context(), true); !errors.Is(err, faults.ErrDisk) {
 					t.Errorf("%s %d: it says %v", op, fail, err)
 				}
-				if x.derived.size > 0 || len(x.derived.due) > 0 || op != "syncdir" && len(x.derived.lost) != 1 {
-					t.Errorf("%s %d: %d bytes are kept, and %d are due, %d lost", op, fail, x.derived.size, len(x.derived.due), len(x.derived.lost))
+				if u := x.Unwritten(); u.Bytes > 0 || u.Due > 0 || op != "syncdir" && u.Lost != 1 {
+					t.Errorf("%s %d: it still has to write %+v", op, fail, u)
 				}
 				made()
 				commit(t, x)
@@ -416,7 +412,7 @@ func TestManyCheckpointsAreWritten(t *testing.T) {
 			must(t, x.WriteDerived(t.Context(), true))
 			wantFiles(t, x, ids...)
 			for _, ref := range x.State().Checkpoints {
-				stored, err := x.checkpoints().Read(ref.ID)
+				stored, err := x.store.layout.CheckpointsIn(x.store.layout.PRDDir("PRD-009")).Read(ref.ID)
 				must(t, err)
 				c, err := stored.Decode()
 				must(t, err)

@@ -7,8 +7,11 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/retention"
@@ -32,6 +35,22 @@ type Pruned struct {
 	// session and seq name the session and the commit for which the plan was made.
 	session string
 	seq     uint64
+}
+
+// AddTo adds the ids of the removed checkpoints and archived sessions to a line of the
+// audit log. If no person gave a reason, it also adds why each was removed.
+func (p *Pruned) AddTo(r *AuditRecord) {
+	if p == nil {
+		return
+	}
+	var why []string
+	for _, c := range p.Checkpoints {
+		r.IDs, why = append(r.IDs, c.ID), append(why, c.Why)
+	}
+	for _, session := range p.Sessions {
+		r.IDs, why = append(r.IDs, session.ID), append(why, session.Why)
+	}
+	r.Because(why...)
 }
 
 // RemovedCheckpoint is a checkpoint to remove, with the reason.
@@ -74,13 +93,13 @@ type PruneOptions struct {
 
 // PlanPrune returns what Prune would remove. It takes no lock and changes nothing.
 func (s *Store) PlanPrune(ctx context.Context, prd string, o PruneOptions) (p *Pruned, err error) {
-	if err := s.checkID(prd); err != nil {
+	if err := s.CheckID(prd); err != nil {
 		return nil, err
 	}
-	err = s.rereadIfChanged(prd, func() error {
-		records, err := s.recordsOf(prd, nil)
+	err = s.RereadIfChanged(prd, func() error {
+		records, err := s.RecordsOf(prd, nil)
 		if err == nil {
-			p, err = s.planPrune(ctx, prd, records, o, s.o.Policy.Retention.MaxSizeMB > 0)
+			p, err = s.planPrune(ctx, prd, records, o, s.Policy().Retention.MaxSizeMB > 0)
 		}
 		return err
 	})
@@ -94,23 +113,28 @@ func (s *Store) PlanPrune(ctx context.Context, prd string, o PruneOptions) (p *P
 // or the error of prds[i] is at index i.
 func (s *Store) PlanPrunes(ctx context.Context, prds []string, o PruneOptions) ([]*Pruned, []error) {
 	plans, errs := make([]*Pruned, len(prds)), make([]error, len(prds))
-	_ = atOnce(len(prds), func(i int) error { // errs holds the errors; one does not stop the others
-		plans[i], errs[i] = s.PlanPrune(ctx, prds[i], o)
-		return nil
-	})
+	var all errgroup.Group
+	all.SetLimit(runtime.GOMAXPROCS(0))
+	for i, prd := range prds {
+		all.Go(func() error { // errs holds the errors; one does not stop the others
+			plans[i], errs[i] = s.PlanPrune(ctx, prd, o)
+			return nil
+		})
+	}
+	_ = all.Wait()
 	return plans, errs
 }
 
 // planPrune plans for sessions that were read already. It measures the size of the PRD
 // only if weighed is true.
-func (s *Store) planPrune(ctx context.Context, prd string, records []*recordedSession, o PruneOptions, weighed bool) (*Pruned, error) {
+func (s *Store) planPrune(ctx context.Context, prd string, records []*SessionRecord, o PruneOptions, weighed bool) (*Pruned, error) {
 	if len(records) == 0 {
 		return nil, fmt.Errorf("prune %s: %w", prd, ErrNoSession)
 	}
-	pass := retention.Pass{Clock: retention.Clock{Now: s.now(), Seen: s.readings(records)}, OlderThan: o.OlderThan}
+	pass := retention.Pass{Clock: retention.Clock{Now: s.Now(), Seen: s.readings(records)}, OlderThan: o.OlderThan}
 	p, agreed := &Pruned{PRD: prd}, o.Planned.removedIDs()
 	if weighed {
-		held, err := s.holds(ctx, prd, records)
+		held, err := s.Measure(ctx, prd, records)
 		switch {
 		case err == nil:
 			pass.Usage = held.Usage
@@ -122,8 +146,8 @@ func (s *Store) planPrune(ctx context.Context, prd string, records []*recordedSe
 	}
 	for _, r := range records {
 		if r.Place == disk.PlaceCurrent {
-			p.session, p.seq = r.state.Session, r.state.Seq
-			p.decide(r.state, s.o.Policy.Retention, pass, agreed)
+			p.session, p.seq = r.State.Session, r.State.Seq
+			p.decide(r.State, s.Policy().Retention, pass, agreed)
 		}
 	}
 	return p, s.decideSessions(p, records, pass, agreed)
@@ -143,11 +167,11 @@ func (x *Session) Prune(ctx context.Context, o PruneOptions) (*Pruned, error) {
 	if p := o.Planned; p.validFor(x.State()) {
 		return p, x.carryOut(ctx, p, retentionReason)
 	}
-	records, err := x.store.recordsOf(x.prd, x.State())
+	records, err := x.store.RecordsOf(x.prd, x.State())
 	if err != nil {
 		return nil, err
 	}
-	p, err := x.store.planPrune(ctx, x.prd, records, o, x.store.o.Policy.Retention.MaxSizeMB > 0)
+	p, err := x.store.planPrune(ctx, x.prd, records, o, x.store.Policy().Retention.MaxSizeMB > 0)
 	if err != nil {
 		return nil, err
 	}
@@ -176,7 +200,7 @@ func (x *Session) carryOut(ctx context.Context, p *Pruned, reason string) error 
 	}
 	for _, session := range p.Sessions {
 		if session.unread {
-			if err := x.store.keepUnread(x.prd, session.dir); err != nil {
+			if err := x.store.KeepUnread(x.prd, session.dir); err != nil {
 				return fmt.Errorf("remove %s: %w", filepath.FromSlash(session.ID), err)
 			}
 		}
@@ -211,7 +235,7 @@ func (p *Pruned) decide(s *state.State, policy retention.Policy, pass retention.
 	pass.Needed = neededBy(s)
 	all := make([]retention.Checkpoint, len(s.Checkpoints))
 	for i, ref := range s.Checkpoints {
-		all[i] = forRetention(ref)
+		all[i] = ForRetention(ref)
 		if agreed != nil && !agreed[ref.ID] {
 			pass.Needed[ref.ID] = cmp.Or(pass.Needed[ref.ID], unplanned)
 		}
@@ -287,17 +311,17 @@ func nearest(ref *state.CheckpointRef, steps map[int]*state.CheckpointRef) strin
 
 // readings returns recorded times, which show how reliable the clock is when ages are
 // judged.
-func (s *Store) readings(records []*recordedSession) []time.Time {
+func (s *Store) readings(records []*SessionRecord) []time.Time {
 	var seen []time.Time
 	for _, r := range records {
-		seen = append(seen, r.state.CreatedAt, r.state.UpdatedAt)
-		for _, past := range r.state.Rollbacks {
+		seen = append(seen, r.State.CreatedAt, r.State.UpdatedAt)
+		for _, past := range r.State.Rollbacks {
 			seen = append(seen, past.At)
 		}
-		for _, ref := range r.state.Checkpoints {
+		for _, ref := range r.State.Checkpoints {
 			seen = append(seen, ref.CreatedAt)
 		}
-		for w := range r.state.Records() {
+		for w := range r.State.Records() {
 			if w.EndedAt != nil {
 				seen = append(seen, *w.EndedAt)
 			}
@@ -321,12 +345,12 @@ func (s *Store) readings(records []*recordedSession) []time.Time {
 
 // decideSessions applies the policy to the archived sessions of a PRD. If agreed is not
 // nil, only sessions in it may go.
-func (s *Store) decideSessions(p *Pruned, records []*recordedSession, pass retention.Pass, agreed map[string]bool) error {
+func (s *Store) decideSessions(p *Pruned, records []*SessionRecord, pass retention.Pass, agreed map[string]bool) error {
 	places, err := s.layout.SessionDirs(p.PRD)
 	if err != nil {
 		return err
 	}
-	byID := map[string]*recordedSession{}
+	byID := map[string]*SessionRecord{}
 	for _, r := range records {
 		byID[r.ID] = r
 	}
@@ -353,7 +377,7 @@ func (s *Store) decideSessions(p *Pruned, records []*recordedSession, pass reten
 		}
 		sessions, dirs[a.ID] = append(sessions, a), at
 	}
-	result := retention.DecideSessions(sessions, s.o.Policy.Retention, pass)
+	result := retention.DecideSessions(sessions, s.Policy().Retention, pass)
 	for i, d := range result.Decisions {
 		if d.Keep {
 			continue
@@ -372,17 +396,17 @@ func (s *Store) decideSessions(p *Pruned, records []*recordedSession, pass reten
 // archivedSession describes an archived session for retention, and returns why it must
 // stay, "" if it may go. For an unreadable session, the time in its name counts. It must
 // stay if its name has no time, or if a newer version of Runner wrote it.
-func (s *Store) archivedSession(at disk.SessionDir, r *recordedSession) (a retention.Session, keep string, err error) {
+func (s *Store) archivedSession(at disk.SessionDir, r *SessionRecord) (a retention.Session, keep string, err error) {
 	a = retention.Session{ID: at.ID, PRD: at.PRD, Complete: at.Place == disk.PlaceHistory, EndedAt: at.ArchivedAt}
 	if a.Bytes, err = s.layout.TreeSize(at.Dir); err != nil {
 		return a, "", err
 	}
 	if r != nil {
-		a.EndedAt = r.state.UpdatedAt
-		a.Pinned = slices.ContainsFunc(r.state.Checkpoints, func(ref *state.CheckpointRef) bool { return ref.Pinned })
+		a.EndedAt = r.State.UpdatedAt
+		a.Pinned = slices.ContainsFunc(r.State.Checkpoints, func(ref *state.CheckpointRef) bool { return ref.Pinned })
 		return a, "", nil
 	}
-	_, unreadable := s.record(at)
+	_, unreadable := s.ReadRecord(at)
 	var version *state.VersionError
 	switch {
 	case errors.As(unreadable, &version):
@@ -396,18 +420,18 @@ func (s *Store) archivedSession(at disk.SessionDir, r *recordedSession) (a reten
 // neededForActs returns the archived sessions that are needed because neither the current
 // session, nor a removed one, nor a newer archived one knows one of their acts. The keys
 // are session ids, and the values say why each session is needed.
-func neededForActs(records []*recordedSession, known []state.Act) map[string]string {
+func neededForActs(records []*SessionRecord, known []state.Act) map[string]string {
 	needed := map[string]string{}
-	sorted := slices.SortedFunc(slices.Values(records), func(a, b *recordedSession) int {
-		return b.state.UpdatedAt.Compare(a.state.UpdatedAt)
+	sorted := slices.SortedFunc(slices.Values(records), func(a, b *SessionRecord) int {
+		return b.State.UpdatedAt.Compare(a.State.UpdatedAt)
 	})
 	for _, r := range records {
 		if r.Place == disk.PlaceCurrent {
-			known = state.MergeActs(known, r.state.KnownActs()...)
+			known = state.MergeActs(known, r.State.KnownActs()...)
 		}
 	}
 	for _, r := range sorted {
-		acts := r.state.KnownActs()
+		acts := r.State.KnownActs()
 		if lacking := state.UnknownActs(acts, known); len(lacking) > 0 {
 			needed[r.ID] = fmt.Sprintf("no other session knows that %s happened", lacking[0].Workstream)
 		}

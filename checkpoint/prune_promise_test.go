@@ -35,7 +35,7 @@ func TestPruneDoesWhatItsDryRunSays(t *testing.T) {
 		h.changePolicy(r)
 		r.Cleanup(func() {
 			for _, x := range h.owned {
-				must(t, errors.Join(x.writer.close(), x.locks.release()))
+				must(t, x.Abort())
 			}
 		})
 		r.Repeat(map[string]func(*rapid.T){
@@ -135,7 +135,7 @@ func (h *history) pruneAsPlanned(removed *Pruned, collected *Collected) {
 	must(h.t, err)
 	for _, p := range plans {
 		var done *Pruned
-		if !p.isEmpty() {
+		if len(p.Checkpoints)+len(p.Sessions) > 0 {
 			x := lockPRD(h.t, s, p.PRD)
 			done, err = x.Prune(ctx, PruneOptions{OlderThan: o.OlderThan, Planned: p})
 			must(h.t, err)

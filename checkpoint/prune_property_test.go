@@ -199,7 +199,7 @@ func (h *history) deleteSession(*rapid.T) {
 // powerCut ends everybody, with what is not on the disk.
 func (h *history) powerCut(*rapid.T) {
 	for prd, x := range h.owned {
-		must(h.t, x.writer.close())
+		must(h.t, x.Abort())
 		delete(h.owned, prd)
 	}
 	h.memory = h.memory.Crash()
@@ -245,10 +245,10 @@ func (h *history) neededBy(s *Store, which func(disk.SessionDir) bool) map[strin
 		if !which(p) {
 			continue
 		}
-		r, err := s.record(p)
+		r, err := s.ReadRecord(p)
 		must(h.t, err)
-		if r.state != nil {
-			maps.Copy(all, h.needed[r.state.Session])
+		if r.State != nil {
+			maps.Copy(all, h.needed[r.State.Session])
 		}
 	}
 	return all
@@ -280,7 +280,7 @@ func TestNothingKeptLosesWhatItNeeds(t *testing.T) {
 		h.policy.Retention.Counts[string(state.TriggerManual)] = rapid.SampledFrom([]int{-1, 1}).Draw(r, "manual")
 		r.Cleanup(func() {
 			for _, x := range h.owned {
-				must(t, errors.Join(x.writer.close(), x.locks.release()))
+				must(t, x.Abort())
 			}
 		})
 		r.Repeat(map[string]func(*rapid.T){

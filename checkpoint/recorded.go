@@ -14,9 +14,9 @@ import (
 )
 
 // recordedSession is a session as read from its journals.
-type recordedSession struct {
+type SessionRecord struct {
 	disk.SessionDir
-	state *state.State // the state after the last commit; nil if the directory has no session
+	State *state.State // the state after the last commit; nil if the directory has no session
 	// rescued holds the lines of a rescue copy that continue the current journal and that the
 	// next owner will adopt. then is the state after them.
 	rescued [][]byte
@@ -25,8 +25,8 @@ type recordedSession struct {
 
 // record reads the head of a session and verifies that no commits are missing at the end
 // of its journal. It changes nothing.
-func (s *Store) record(p disk.SessionDir) (*recordedSession, error) {
-	r := &recordedSession{SessionDir: p}
+func (s *Store) ReadRecord(p disk.SessionDir) (*SessionRecord, error) {
+	r := &SessionRecord{SessionDir: p}
 	// Derived files are read before the journal: a derived file never names a commit that was
 	// not in the journal before.
 	found, err := s.tracesOf(p)
@@ -39,7 +39,7 @@ func (s *Store) record(p disk.SessionDir) (*recordedSession, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.state = f.State; f.State == nil {
+	if r.State = f.State; f.State == nil {
 		return r, s.nothingRecorded(p, len(t.Torn) > 0, found)
 	}
 	more, err := s.layout.CheckpointClaims(p.Dir, found.checkpoints, f.State)
@@ -95,12 +95,12 @@ func (s *Store) nothingRecorded(p disk.SessionDir, torn bool, found *traces) err
 }
 
 // adoptRescue sets r.then to the state after the commits of a rescue copy.
-func (s *Store) adoptRescue(r *recordedSession, f *journal.Fold, t journal.Tail) error {
+func (s *Store) adoptRescue(r *SessionRecord, f *journal.Fold, t journal.Tail) error {
 	path, lines, err := s.findRescue(r.PRD, f.State.Session, t)
 	if err != nil || len(lines) == 0 {
 		return err
 	}
-	r.state = f.State.Clone()
+	r.State = f.State.Clone()
 	if err := applyRescued(r.PRD, path, &t, lines, f.Apply); err != nil {
 		return err
 	}
@@ -108,23 +108,23 @@ func (s *Store) adoptRescue(r *recordedSession, f *journal.Fold, t journal.Tail)
 	return nil
 }
 
-// heads returns the current state of the session and, if there is a rescue copy, the state
+// Heads returns the current state of the session and, if there is a rescue copy, the state
 // after it.
-func (r *recordedSession) heads() []*state.State {
+func (r *SessionRecord) Heads() []*state.State {
 	switch {
-	case r.state == nil:
+	case r.State == nil:
 		return nil
 	case r.then == nil:
-		return []*state.State{r.state}
+		return []*state.State{r.State}
 	}
-	return []*state.State{r.state, r.then}
+	return []*state.State{r.State, r.then}
 }
 
 // wanted returns the IDs of the kept checkpoints and of the checkpoints that an unfinished
 // rollback needs.
-func (r *recordedSession) wanted() map[string]bool {
+func (r *SessionRecord) NeededCheckpoints() map[string]bool {
 	ids := map[string]bool{}
-	for _, s := range r.heads() {
+	for _, s := range r.Heads() {
 		for _, ref := range s.Checkpoints {
 			ids[ref.ID] = true
 		}
@@ -136,21 +136,21 @@ func (r *recordedSession) wanted() map[string]bool {
 }
 
 // visitor receives the contents of a session's journals.
-type visitor struct {
-	commit func(state.Commit) error               // called for each commit, unless nil
-	state  func(id string, at *state.State) error // called with the state of each wanted checkpoint; at is valid during the call
-	wanted map[string]bool                        // IDs of the checkpoints to find; visit deletes those it finds in a journal
+type RecordVisitor struct {
+	Commit     func(state.Commit) error               // called for each commit, unless nil
+	Checkpoint func(id string, at *state.State) error // called with the state of each wanted checkpoint; at is valid during the call
+	Wanted     map[string]bool                        // IDs of the checkpoints to find; visit deletes those it finds in a journal
 }
 
 // visit folds the journals of a session once, and reads the checkpoints that the journals
 // no longer reach from their files. A wanted checkpoint that is in neither is an error.
-func (s *Store) visit(ctx context.Context, r *recordedSession, v visitor) error {
+func (s *Store) VisitRecord(ctx context.Context, r *SessionRecord, v RecordVisitor) error {
 	paths, err := s.layout.Journals(r.Dir)
 	if err != nil {
 		return err
 	}
 	for i, path := range paths {
-		if v.commit == nil && len(v.wanted) == 0 {
+		if v.Commit == nil && len(v.Wanted) == 0 {
 			return nil
 		}
 		f := journal.NewFold()
@@ -168,7 +168,7 @@ func (s *Store) visit(ctx context.Context, r *recordedSession, v visitor) error 
 			return fmt.Errorf("read %s: %w", path, err)
 		}
 	}
-	for id := range v.wanted {
+	for id := range v.Wanted {
 		if err := s.visitFile(r, id, v); err != nil {
 			return err
 		}
@@ -177,29 +177,29 @@ func (s *Store) visit(ctx context.Context, r *recordedSession, v visitor) error 
 }
 
 // fold folds one commit, and passes the wanted checkpoints that it created to v.state.
-func (v visitor) fold(f *journal.Fold, c state.Commit) error {
+func (v RecordVisitor) fold(f *journal.Fold, c state.Commit) error {
 	if err := f.Apply(c); err != nil {
 		return err
 	}
-	if v.commit != nil {
-		if err := v.commit(c); err != nil {
+	if v.Commit != nil {
+		if err := v.Commit(c); err != nil {
 			return err
 		}
 	}
 	for _, e := range c.Events {
 		created, ok := e.(state.CheckpointCreated)
-		if !ok || !v.wanted[created.ID] || f.State.Checkpoint(created.ID) == nil {
+		if !ok || !v.Wanted[created.ID] || f.State.Checkpoint(created.ID) == nil {
 			continue
 		}
-		if err := v.state(created.ID, f.State); err != nil {
+		if err := v.Checkpoint(created.ID, f.State); err != nil {
 			return err
 		}
-		delete(v.wanted, created.ID)
+		delete(v.Wanted, created.ID)
 	}
 	return nil
 }
 
-func (s *Store) visitFile(r *recordedSession, id string, v visitor) error {
+func (s *Store) visitFile(r *SessionRecord, id string, v RecordVisitor) error {
 	stored, err := s.layout.CheckpointsIn(r.Dir).Read(id)
 	if errors.Is(err, fs.ErrNotExist) {
 		return &state.DamagedError{
@@ -218,5 +218,5 @@ func (s *Store) visitFile(r *recordedSession, id string, v visitor) error {
 	case err != nil:
 		return &state.DamagedError{Path: stored.Path, Detail: err.Error(), Remedy: s.lostRemedy(r.PRD, r.Dir, id)}
 	}
-	return v.state(id, f.State)
+	return v.Checkpoint(id, f.State)
 }

@@ -183,13 +183,13 @@ func join(records iter.Seq2[store.Record, error], lines [][]byte) iter.Seq2[stor
 
 // saveTorn saves the bytes of an interrupted write in a file, for people to read.
 func (s *Store) saveTorn(prd string, torn []byte) error {
-	name := "torn-" + s.now().Format(disk.StampFormat)
+	name := "torn-" + s.Now().Format(disk.StampFormat)
 	for n := 1; ; n++ {
 		path := filepath.Join(s.layout.PRDDir(prd), name+".jsonl")
 		if had, err := store.ReadFile(s.fs, path); errors.Is(err, fs.ErrNotExist) || err == nil && bytes.Equal(had, torn) {
 			return store.WriteFile(s.fs, path, torn)
 		}
-		name = fmt.Sprintf("torn-%s-%d", s.now().Format(disk.StampFormat), n)
+		name = fmt.Sprintf("torn-%s-%d", s.Now().Format(disk.StampFormat), n)
 	}
 }
 

@@ -7,7 +7,10 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"runtime"
 	"strings"
+
+	"golang.org/x/sync/errgroup"
 
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/objects"
@@ -31,10 +34,10 @@ func parseObject(digest string) (n objectName, ok bool) {
 
 func (n objectName) digest() string { return "sha256:" + hex.EncodeToString(n[:]) }
 
-// references collects the objects and git references that kept sessions and checkpoints
+// References collects the objects and git references that kept sessions and checkpoints
 // need. It visits each list of artifacts once. Because successive states share their
 // lists, adding a state costs time for its workstreams and for new lists only.
-type references struct {
+type References struct {
 	objects *objects.Store
 	shallow bool // add each listing as one object, without reading it
 	// names maps objects to their recorded size, -1 if unknown.
@@ -42,24 +45,24 @@ type references struct {
 	// lists holds the lists visited: the address of the first artifact and the length.
 	lists    map[*state.Artifact]int
 	captures map[string]bool // the captures visited, by listing
-	refs     map[string]bool // references of git, by refKey
+	Refs     map[string]bool // references of git, by refKey
 }
 
-func newReferences(from *objects.Store) *references {
-	return &references{
-		objects: from, names: map[objectName]int64{}, lists: map[*state.Artifact]int{}, captures: map[string]bool{}, refs: map[string]bool{},
+func newReferences(from *objects.Store) *References {
+	return &References{
+		objects: from, names: map[objectName]int64{}, lists: map[*state.Artifact]int{}, captures: map[string]bool{}, Refs: map[string]bool{},
 	}
 }
 
-// needs reports whether something refers to an object.
-func (r *references) needs(digest string) bool {
+// Needs reports whether something refers to an object.
+func (r *References) Needs(digest string) bool {
 	n, ok := parseObject(digest)
 	_, needed := r.names[n]
 	return ok && needed
 }
 
 // add adds an object and reports whether it is new.
-func (r *references) add(digest string, size int64) bool {
+func (r *References) add(digest string, size int64) bool {
 	n, ok := parseObject(digest)
 	if !ok {
 		return false
@@ -72,14 +75,14 @@ func (r *references) add(digest string, size int64) bool {
 }
 
 // addState adds the objects that continuing from a state, or going back to it, needs.
-func (r *references) addState(ctx context.Context, s *state.State) error {
+func (r *References) addState(ctx context.Context, s *state.State) error {
 	for list := range state.ArtifactLists(s) {
 		r.addArtifacts(list)
 	}
 	return r.addCaptures(ctx, s)
 }
 
-func (r *references) addCaptures(ctx context.Context, s *state.State) error {
+func (r *References) addCaptures(ctx context.Context, s *state.State) error {
 	for _, c := range []*state.Capture{s.Capture, s.RunCapture} {
 		if err := r.addCapture(ctx, c); err != nil {
 			return err
@@ -88,7 +91,7 @@ func (r *references) addCaptures(ctx context.Context, s *state.State) error {
 	return nil
 }
 
-func (r *references) addArtifacts(list []state.Artifact) {
+func (r *References) addArtifacts(list []state.Artifact) {
 	if len(list) == 0 || r.lists[&list[0]] >= len(list) {
 		return
 	}
@@ -98,12 +101,12 @@ func (r *references) addArtifacts(list []state.Artifact) {
 	}
 }
 
-func (r *references) addCapture(ctx context.Context, c *state.Capture) error {
+func (r *References) addCapture(ctx context.Context, c *state.Capture) error {
 	if c == nil || c.Listing == "" {
 		return nil
 	}
 	if c.Ref != "" {
-		r.refs[disk.RefKey(c.Ref)] = true
+		r.Refs[disk.RefKey(c.Ref)] = true
 	}
 	if r.captures[c.Listing] {
 		return nil
@@ -117,49 +120,42 @@ func (r *references) addCapture(ctx context.Context, c *state.Capture) error {
 }
 
 // assumedRemoved names checkpoints and sessions that a plan treats as removed.
-type assumedRemoved struct {
-	checkpoints map[string]bool // checkpoint IDs
-	sessions    map[string]bool // IDs of places
+type Removed struct {
+	Checkpoints map[string]bool // checkpoint IDs
+	Sessions    map[string]bool // IDs of places
 }
 
-// inventory holds the references of all sessions of a state directory.
-type inventory struct {
-	*references
-	sessions map[string]bool // prefixes of the sessions' git reference names
+// Inventory holds the references of all sessions of a state directory.
+type Inventory struct {
+	*References
+	Sessions map[string]bool // prefixes of the sessions' git reference names
 }
 
 // references reads every session. It returns an error if one can't be read, because its
 // needs are unknown then.
-func (s *Store) references(ctx context.Context, without assumedRemoved) (*inventory, error) {
-	all, err := s.layout.SessionDirs("")
+func (s *Store) ReadInventory(ctx context.Context, without Removed) (*Inventory, error) {
+	dirs, err := s.layout.SessionDirs("")
 	if err != nil {
 		return nil, err
 	}
-	const most = 4 // a low limit, because each may hold millions of names
-	parts := make(chan *inventory, most)
+	const most = 4 // a low limit, because each part may hold millions of names
+	parts := make(chan *Inventory, most)
 	for range most {
-		parts <- &inventory{references: newReferences(s.Objects()), sessions: map[string]bool{}}
+		parts <- &Inventory{References: newReferences(s.Objects()), Sessions: map[string]bool{}}
 	}
-	err = atOnce(len(all), func(i int) error {
-		part := <-parts
-		defer func() { parts <- part }()
-		r, err := s.record(all[i])
-		goes := without.sessions[all[i].ID]
-		if err != nil && goes {
-			return nil // the session is removed, so its needs don't count
-		}
-		if err == nil && r.state != nil {
-			part.sessions[disk.SessionRefs(r.state)] = true
-			if !goes {
-				err = s.addSession(ctx, part.references, r, without.checkpoints)
+	var all errgroup.Group
+	all.SetLimit(min(most, runtime.GOMAXPROCS(0)))
+	for _, dir := range dirs {
+		all.Go(func() error {
+			part := <-parts
+			defer func() { parts <- part }()
+			if err := part.addDir(ctx, s, dir, without); err != nil {
+				return fmt.Errorf("find out what %s needs: %w", filepath.FromSlash(dir.ID), err)
 			}
-		}
-		if err != nil {
-			return fmt.Errorf("find out what %s needs: %w", filepath.FromSlash(all[i].ID), err)
-		}
-		return nil
-	})
-	if err != nil {
+			return nil
+		})
+	}
+	if err := all.Wait(); err != nil {
 		return nil, err
 	}
 	inv := <-parts
@@ -169,32 +165,50 @@ func (s *Store) references(ctx context.Context, without assumedRemoved) (*invent
 	return inv, nil
 }
 
+// addDir adds what the session in a directory needs. It need not read a session that
+// without names.
+func (inv *Inventory) addDir(ctx context.Context, s *Store, dir disk.SessionDir, without Removed) error {
+	r, err := s.ReadRecord(dir)
+	goes := without.Sessions[dir.ID]
+	if err != nil && goes {
+		return nil // the session is removed, so its needs don't count
+	}
+	if err != nil || r.State == nil {
+		return err
+	}
+	inv.Sessions[disk.SessionRefs(r.State)] = true
+	if goes {
+		return nil
+	}
+	return s.addSession(ctx, inv.References, r, without.Checkpoints)
+}
+
 // merge adds the references of another inventory.
-func (inv *inventory) merge(other *inventory) {
+func (inv *Inventory) merge(other *Inventory) {
 	for n, size := range other.names {
 		if known, had := inv.names[n]; !had || size > known {
 			inv.names[n] = size
 		}
 	}
 	maps.Copy(inv.captures, other.captures)
-	maps.Copy(inv.refs, other.refs)
-	maps.Copy(inv.sessions, other.sessions)
+	maps.Copy(inv.Refs, other.Refs)
+	maps.Copy(inv.Sessions, other.Sessions)
 }
 
 // addSession adds what a session needs for its head and for all its checkpoints except
 // those in without.
-func (s *Store) addSession(ctx context.Context, r *references, from *recordedSession, without map[string]bool) error {
+func (s *Store) addSession(ctx context.Context, r *References, from *SessionRecord, without map[string]bool) error {
 	clear(r.lists) // states of different sessions share no lists
-	for _, head := range from.heads() {
+	for _, head := range from.Heads() {
 		if err := r.addState(ctx, head); err != nil {
 			return err
 		}
 	}
-	wanted := from.wanted()
+	wanted := from.NeededCheckpoints()
 	for id := range without {
 		delete(wanted, id)
 	}
-	for _, head := range from.heads() {
+	for _, head := range from.Heads() {
 		for _, ref := range head.Checkpoints {
 			if !wanted[ref.ID] {
 				continue
@@ -204,7 +218,7 @@ func (s *Store) addSession(ctx context.Context, r *references, from *recordedSes
 			}
 		}
 	}
-	return s.visit(ctx, from, visitor{wanted: wanted, state: func(id string, at *state.State) error {
+	return s.VisitRecord(ctx, from, RecordVisitor{Wanted: wanted, Checkpoint: func(id string, at *state.State) error {
 		if err := r.addState(ctx, at); err != nil {
 			return fmt.Errorf("checkpoint %s: %w", id, err)
 		}

@@ -30,7 +30,7 @@ func (s *Store) ForeignRefs(ctx context.Context, w *workspace.Workspace) ([]Fore
 	if err != nil {
 		return nil, fmt.Errorf("look for captures in git: %w", err)
 	}
-	inv, err := s.references(ctx, assumedRemoved{})
+	inv, err := s.ReadInventory(ctx, Removed{})
 	if err != nil {
 		return nil, &NotCollectedError{err}
 	}
@@ -53,7 +53,7 @@ func (s *Store) ForeignRefs(ctx context.Context, w *workspace.Workspace) ([]Fore
 	for _, of := range byID {
 		slices.Sort(of.Refs)
 		for _, ref := range of.Refs {
-			if key := disk.RefKey(ref); inv.refs[key] && !own[key] {
+			if key := disk.RefKey(ref); inv.Refs[key] && !own[key] {
 				of.Kept = append(of.Kept, ref)
 			}
 		}
@@ -69,17 +69,11 @@ func (s *Store) ForeignRefs(ctx context.Context, w *workspace.Workspace) ([]Fore
 // references as they were before. If another process works in this state directory, it
 // returns a *LockedError.
 func (s *Store) RemoveForeignRefs(ctx context.Context, w *workspace.Workspace, id string) (done ForeignRefs, err error) {
-	if err := s.layout.MakeRoot(); err != nil {
-		return done, err
-	}
-	only, err := s.fs.TryLock(s.layout.StoreLockPath(), false)
+	only, err := s.LockExclusively()
 	if err != nil {
-		return done, s.lockedBy(err)
+		return done, err
 	}
 	defer func() { err = errors.Join(err, only.Unlock()) }()
-	if err := s.layout.CheckLayout(""); err != nil {
-		return done, err
-	}
 	foreign, err := s.ForeignRefs(ctx, w)
 	at := slices.IndexFunc(foreign, func(of ForeignRefs) bool { return of.ID == id })
 	if err != nil || at < 0 {

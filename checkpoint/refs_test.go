@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"prdrunner/checkpoint/disk"
-	"prdrunner/checkpoint/workspace/git"
 )
 
 // TestRefsOfTwoStateDirectories: with the same session, imported, they share
@@ -46,7 +45,7 @@ func TestRefsOfTwoStateDirectories(t *testing.T) {
 
 func madeRefsID(t *testing.T, x *Session) string {
 	t.Helper()
-	id, err := x.makeRefsID(context.Background(), &git.Repository{}) // which has nothing to keep
+	id, err := x.MakeRefsID(context.Background())
 	must(t, err)
 	return id
 }

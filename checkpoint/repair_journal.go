@@ -18,7 +18,7 @@ import (
 // holds the whole state, as in a compacted journal. The damaged files are kept in a
 // subdirectory of the session.
 func (s *Store) RebuildJournal(ctx context.Context, prd string, by state.Actor) (*JournalRebuild, error) {
-	if err := s.checkID(prd); err != nil {
+	if err := s.CheckID(prd); err != nil {
 		return nil, err
 	}
 	if err := ctx.Err(); err != nil {
@@ -31,20 +31,18 @@ func (s *Store) RebuildJournal(ctx context.Context, prd string, by state.Actor) 
 	if err != nil {
 		return nil, fmt.Errorf("rebuild the journal of %s: %w", prd, err)
 	}
-	l, err := s.lockDir(ctx, prd)
+	u, err := s.LockUnopened(ctx, prd)
 	if err != nil {
 		return nil, err
 	}
-	holder := disk.NewHolder(by, s.now())
-	r, err := s.rebuildJournal(prd, holder)
+	r, err := s.rebuildJournal(u, prd, by)
 	if err != nil {
-		return nil, errors.Join(err, l.release())
+		return nil, errors.Join(err, u.Close())
 	}
-	x, err := s.open(prd, holder)
+	x, err := u.Open(by)
 	if err != nil {
-		return r, errors.Join(err, l.release())
+		return r, errors.Join(err, u.Close())
 	}
-	x.locks = l
 	return r, x.Close()
 }
 
@@ -52,7 +50,7 @@ func (s *Store) RebuildJournal(ctx context.Context, prd string, by state.Actor) 
 // If it is interrupted it can be repeated: until then it changes nothing that its
 // decisions depend on. It removes the note of a pending import last. If the note stays,
 // finishing the import finds that its commit is gone.
-func (s *Store) rebuildJournal(prd string, holder disk.Holder) (*JournalRebuild, error) {
+func (s *Store) rebuildJournal(u *Unopened, prd string, by state.Actor) (*JournalRebuild, error) {
 	r, err := s.PlanJournalRebuild(prd)
 	if err != nil {
 		return nil, err
@@ -64,7 +62,7 @@ func (s *Store) rebuildJournal(prd string, holder disk.Holder) (*JournalRebuild,
 	if err := s.layout.MakeSessionDirs(prd, s.o.Policy.Enabled); err != nil {
 		return nil, err
 	}
-	if err := disk.WriteNote(s.fs, s.layout.LockPath(prd), &holder); err != nil {
+	if err := u.SetNote(by); err != nil {
 		return nil, err
 	}
 	if err := s.keepJournal(prd, r); err != nil {
@@ -73,12 +71,14 @@ func (s *Store) rebuildJournal(prd string, holder disk.Holder) (*JournalRebuild,
 	if err := s.putLine(prd, line); err != nil {
 		return nil, err
 	}
-	return r, s.writePending(s.layout.PRDDir(prd), nil)
+	return r, s.layout.WritePending(s.layout.PRDDir(prd), nil)
 }
 
 // putLine replaces the journal by one of a single line.
 func (s *Store) putLine(prd string, line []byte) error {
-	return store.OpenLog(s.fs, s.layout.JournalPath(prd)).Replace(join(noRecords, [][]byte{line}))
+	return store.OpenLog(s.fs, s.layout.JournalPath(prd)).Replace(func(yield func(store.Record, error) bool) {
+		yield(store.Record{Data: line}, nil)
+	})
 }
 
 // firstLine returns the first line of the new journal.
@@ -95,7 +95,7 @@ func (r *JournalRebuild) firstLine() ([]byte, error) {
 // there, and writes the checkpoint files that only the damaged journal still held.
 func (s *Store) keepJournal(prd string, r *JournalRebuild) error {
 	dir := s.layout.PRDDir(prd)
-	kept, err := s.layout.FreePath(filepath.Join(dir, "damaged-"+s.now().Format(disk.StampFormat)))
+	kept, err := s.layout.FreePath(filepath.Join(dir, "damaged-"+s.Now().Format(disk.StampFormat)))
 	if err != nil {
 		return err
 	}

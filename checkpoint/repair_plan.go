@@ -28,14 +28,14 @@ type JournalRebuild struct {
 	Seq     uint64 // of the new journal's first line; commit numbers are never reused
 	// Lost are commits that can be read but not applied, because an earlier commit is gone.
 	Lost       []LostCommit
-	Unreadable int            // lines that can't be read
-	Untold     int            // commits that are proved to have existed and that can't be read
-	More       bool           // there may have been more commits
-	Rollbacks  []MetRollback  // rollbacks that were under way in the state, or that began in a lost commit
-	Import     *PendingImport // the interrupted import that is given up, since the new journal lacks its commit; nil if there is none
-	Uncertain  []string       // workstreams that must happen only once and may have happened since
-	Gone       []string       // checkpoints that no file and no journal holds any more
-	Kept       string         // directory of the damaged files, after the rebuild
+	Unreadable int                 // lines that can't be read
+	Untold     int                 // commits that are proved to have existed and that can't be read
+	More       bool                // there may have been more commits
+	Rollbacks  []MetRollback       // rollbacks that were under way in the state, or that began in a lost commit
+	Import     *disk.PendingImport // the interrupted import that is given up, since the new journal lacks its commit; nil if there is none
+	Uncertain  []string            // workstreams that must happen only once and may have happened since
+	Gone       []string            // checkpoints that no file and no journal holds any more
+	Kept       string              // directory of the damaged files, after the rebuild
 
 	state *state.State
 	prev  string
@@ -57,7 +57,7 @@ type LostCommit struct {
 // PlanJournalRebuild returns what RebuildJournal would do. It takes no lock and changes
 // nothing.
 func (s *Store) PlanJournalRebuild(prd string) (*JournalRebuild, error) {
-	if err := s.checkID(prd); err != nil {
+	if err := s.CheckID(prd); err != nil {
 		return nil, err
 	}
 	r := &JournalRebuild{made: map[string][]byte{}}
@@ -85,7 +85,7 @@ func (s *Store) PlanJournalRebuild(prd string) (*JournalRebuild, error) {
 	old.reportLost(r)
 	r.Seq = max(old.last, r.FromSeq) + uint64(r.Unreadable)
 	r.makeContinuable(old)
-	if r.Import, err = s.readPending(prd, s.layout.PendingPath(prd)); err != nil {
+	if r.Import, err = s.layout.ReadPending(prd, s.layout.PendingPath(prd)); err != nil {
 		return nil, err
 	}
 	return r, s.checkFiles(prd, r, old)
@@ -375,7 +375,7 @@ func (s *Store) fromJournals(prd string, r *JournalRebuild, old *salvaged, witho
 	for _, ref := range r.state.Checkpoints {
 		if _, made := r.made[ref.ID]; without[ref.ID] && !made {
 			r.Gone = append(r.Gone, ref.ID)
-			ref.Damage, ref.Valid = &state.Damage{At: s.now(), Reason: "its file is missing, and the journal that held it was damaged"}, false
+			ref.Damage, ref.Valid = &state.Damage{At: s.Now(), Reason: "its file is missing, and the journal that held it was damaged"}, false
 		}
 	}
 	return nil

@@ -29,9 +29,9 @@ func (s *Store) ReadSessions(prd string, read func([]StoredSession) (amiss bool,
 	return reread(load, sameSessions, read)
 }
 
-// rereadIfChanged calls read, and calls it again if it fails while the sessions of a PRD change.
+// RereadIfChanged calls read, and calls it again if it fails while the sessions of a PRD change.
 // An empty prd means all PRDs.
-func (s *Store) rereadIfChanged(prd string, read func() error) error {
+func (s *Store) RereadIfChanged(prd string, read func() error) error {
 	if read() == nil {
 		return nil
 	}

@@ -5,8 +5,8 @@ import (
 	"prdrunner/checkpoint/state"
 )
 
-// forRetention returns a checkpoint in the form that package retention uses.
-func forRetention(ref *state.CheckpointRef) retention.Checkpoint {
+// ForRetention returns a checkpoint in the form that package retention uses.
+func ForRetention(ref *state.CheckpointRef) retention.Checkpoint {
 	return retention.Checkpoint{
 		ID: ref.ID, Group: groupOf(ref.Trigger, ref.Phase), At: ref.CreatedAt,
 		Pinned: ref.Pinned, Unusable: ref.Unusable(),

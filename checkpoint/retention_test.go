@@ -41,7 +41,7 @@ func TestWhatRetentionIsTold(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(tt.want, forRetention(&tt.ref)); diff != "" {
+			if diff := cmp.Diff(tt.want, ForRetention(&tt.ref)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})

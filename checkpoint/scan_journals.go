@@ -12,22 +12,22 @@ import (
 	"prdrunner/checkpoint/state"
 )
 
-// journalScan is the result of a quick pass over the journals of a PRD, mostly without reading
+// JournalScan is the result of a quick pass over the journals of a PRD, mostly without reading
 // objects.
-type journalScan struct {
-	records []*recordedSession
-	atMost  int64 // upper bound of the bytes that the PRD occupies
+type JournalScan struct {
+	Records []*SessionRecord
+	AtMost  int64 // upper bound of the bytes that the PRD occupies
 	// dropped holds objects that the current session recorded and that still exist, although
 	// neither the session nor its checkpoints need them. Other sessions may need them.
-	dropped  []string
-	warnings []string
+	Dropped  []string
+	Warnings []string
 }
 
-// scanJournals reads the journals of the PRD's archived sessions once each. It reads the session's
-// own journals only if x.live.Spans does not reach back to the oldest checkpoint. All that
+// ScanJournals reads the journals of the PRD's archived sessions once each. It reads the session's
+// own journals only if x.Spans() does not reach back to the oldest checkpoint. All that
 // the session added must be durable.
-func (x *Session) scanJournals(ctx context.Context) (*journalScan, error) {
-	g := &journalScan{dropped: []string{}}
+func (x *Session) ScanJournals(ctx context.Context) (*JournalScan, error) {
+	g := &JournalScan{Dropped: []string{}}
 	places, err := x.store.layout.SessionDirs(x.prd)
 	if err != nil {
 		return nil, err
@@ -36,21 +36,21 @@ func (x *Session) scanJournals(ctx context.Context) (*journalScan, error) {
 	if err := x.store.fileSizes(x.prd, files); err != nil {
 		return nil, err
 	}
-	g.atMost = files.files
+	g.AtMost = files.files
 	for _, p := range places {
-		r := &recordedSession{SessionDir: p, state: x.State()}
+		r := &SessionRecord{SessionDir: p, State: x.State()}
 		if p.Place != disk.PlaceCurrent {
-			if r, err = x.store.record(p); err != nil || r.state == nil {
+			if r, err = x.store.ReadRecord(p); err != nil || r.State == nil {
 				continue // a collection reports the error, if it runs
 			}
 		}
-		g.records = append(g.records, r)
-		err := x.store.scanSession(ctx, g, r, x.live.Spans)
+		g.Records = append(g.Records, r)
+		err := x.store.scanSession(ctx, g, r, x.Spans())
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
 		if err != nil {
-			g.warnings = append(g.warnings, fmt.Sprintf("what %s holds is not known: %v", filepath.FromSlash(p.ID), err))
+			g.Warnings = append(g.Warnings, fmt.Sprintf("what %s holds is not known: %v", filepath.FromSlash(p.ID), err))
 		}
 	}
 	return g, nil
@@ -58,24 +58,24 @@ func (x *Session) scanJournals(ctx context.Context) (*journalScan, error) {
 
 // scanSession adds everything that a session ever recorded to the upper bound. For the
 // current session it also finds the objects that were dropped.
-func (s *Store) scanSession(ctx context.Context, g *journalScan, r *recordedSession, owned *journal.Spans) error {
+func (s *Store) scanSession(ctx context.Context, g *JournalScan, r *SessionRecord, owned *journal.Spans) error {
 	ever, needed := newReferences(s.Objects()), newReferences(s.Objects())
 	ever.shallow, needed.shallow = true, true
 	if r.Place == disk.PlaceCurrent && !owned.Behind {
-		addSpans(owned, r.state.Checkpoints, ever, needed)
+		addSpans(owned, r.State.Checkpoints, ever, needed)
 	} else if err := s.visitRecorded(ctx, r, ever, needed); err != nil {
 		return err
 	}
 	for _, size := range ever.names {
-		g.atMost += max(0, size)
+		g.AtMost += max(0, size)
 	}
 	if r.Place != disk.PlaceCurrent {
 		return nil
 	}
-	if err := needed.addState(ctx, r.state); err != nil {
+	if err := needed.addState(ctx, r.State); err != nil {
 		return err
 	}
-	for _, ref := range r.state.Checkpoints {
+	for _, ref := range r.State.Checkpoints {
 		if err := needed.addCapture(ctx, ref.Capture); err != nil {
 			return err
 		}
@@ -85,7 +85,7 @@ func (s *Store) scanSession(ctx context.Context, g *journalScan, r *recordedSess
 
 // addSpans adds everything that a session ever recorded to ever, and what the states at
 // kept checkpoints need to needed.
-func addSpans(t *journal.Spans, kept []*state.CheckpointRef, ever, needed *references) {
+func addSpans(t *journal.Spans, kept []*state.CheckpointRef, ever, needed *References) {
 	t.Each(kept, func(digest string, size int64, isNeeded bool) {
 		ever.add(digest, size)
 		if isNeeded {
@@ -96,19 +96,19 @@ func addSpans(t *journal.Spans, kept []*state.CheckpointRef, ever, needed *refer
 
 // visitRecorded reads the journals of a session and adds everything that it ever recorded
 // to ever. For the current session it adds what the checkpoints need to needed.
-func (s *Store) visitRecorded(ctx context.Context, r *recordedSession, ever, needed *references) error {
-	v := visitor{commit: func(c state.Commit) error { return ever.addCommit(ctx, c) }}
+func (s *Store) visitRecorded(ctx context.Context, r *SessionRecord, ever, needed *References) error {
+	v := RecordVisitor{Commit: func(c state.Commit) error { return ever.addCommit(ctx, c) }}
 	if r.Place == disk.PlaceCurrent {
-		v.wanted = r.wanted()
-		v.state = func(_ string, at *state.State) error { return needed.addState(ctx, at) }
+		v.Wanted = r.NeededCheckpoints()
+		v.Checkpoint = func(_ string, at *state.State) error { return needed.addState(ctx, at) }
 	}
-	return s.visit(ctx, r, v)
+	return s.VisitRecord(ctx, r, v)
 }
 
 // findDropped sets g.dropped to the existing objects in ever that are not needed. It reads
 // the listings of captures, which name more needed objects, only if objects remain without
 // them.
-func (s *Store) findDropped(ctx context.Context, g *journalScan, r *recordedSession, ever, needed *references) error {
+func (s *Store) findDropped(ctx context.Context, g *JournalScan, r *SessionRecord, ever, needed *References) error {
 	for n := range ever.names {
 		if _, ok := needed.names[n]; ok {
 			continue
@@ -118,23 +118,23 @@ func (s *Store) findDropped(ctx context.Context, g *journalScan, r *recordedSess
 			return err
 		}
 		if there {
-			g.dropped = append(g.dropped, n.digest())
+			g.Dropped = append(g.Dropped, n.digest())
 		}
 	}
-	if len(g.dropped) == 0 {
+	if len(g.Dropped) == 0 {
 		return nil
 	}
 	whole := newReferences(ever.objects)
 	if err := s.addSession(ctx, whole, r, nil); err != nil {
-		g.dropped = []string{}
+		g.Dropped = []string{}
 		return err
 	}
-	g.dropped = slices.DeleteFunc(g.dropped, whole.needs)
+	g.Dropped = slices.DeleteFunc(g.Dropped, whole.Needs)
 	return nil
 }
 
 // addCommit adds everything that a commit records, whether it is still needed or not.
-func (r *references) addCommit(ctx context.Context, c state.Commit) error {
+func (r *References) addCommit(ctx context.Context, c state.Commit) error {
 	if c.State != nil {
 		return r.addState(ctx, c.State)
 	}

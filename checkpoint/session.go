@@ -112,6 +112,10 @@ func (x *Session) PRD() string { return x.prd }
 // Unclean reports whether the last owner ended without releasing the lock properly.
 func (x *Session) Unclean() bool { return x.unclean }
 
+// Spans returns which artifacts the session has recorded, and during which commits each was
+// current. The session must have a state.
+func (x *Session) Spans() *journal.Spans { return x.live.Spans }
+
 // Durable returns the sequence number of the last durable commit.
 func (x *Session) Durable() uint64 { return x.acked }
 
@@ -130,7 +134,7 @@ func (x *Session) Start(e state.SessionStarted) error {
 	if e.From != nil {
 		e.From = e.From.WithoutHistory()
 	}
-	c := state.Commit{Seq: e.FirstSeq(), Time: x.store.now(), Events: []state.Event{e}, Prev: journal.Genesis}
+	c := state.Commit{Seq: e.FirstSeq(), Time: x.store.Now(), Events: []state.Event{e}, Prev: journal.Genesis}
 	f := journal.NewOwnerFold()
 	if err := f.Apply(c); err != nil {
 		return fmt.Errorf("start a session of %s: %w", x.prd, err)
@@ -258,7 +262,7 @@ func (x *Session) Abort() error {
 // at returns the time of an event that is added now, and its offset in milliseconds from
 // the time of the pending commit. The first event begins that commit and sets its time.
 func (x *Session) at() (time.Time, int64) {
-	now := x.store.now()
+	now := x.store.Now()
 	if len(x.pending.Events) == 0 {
 		x.pending = state.Commit{Seq: x.next(), Time: now}
 	}

@@ -67,7 +67,7 @@ func (x *Session) retain(id string, t state.Trigger, phase string, needed map[st
 	together := make([]retention.Checkpoint, 0, len(x.groups[g])+1)
 	for _, old := range x.groups[g] {
 		if ref := x.live.State.Checkpoint(old); ref != nil {
-			together = append(together, forRetention(ref))
+			together = append(together, ForRetention(ref))
 		}
 	}
 	together = append(together, retention.Checkpoint{ID: id, Group: g})

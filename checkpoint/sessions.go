@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+
+	"golang.org/x/sync/errgroup"
 
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
@@ -26,7 +29,7 @@ type StoredSession struct {
 // included with its error.
 func (s *Store) Sessions(prd string) ([]StoredSession, error) {
 	if prd != "" {
-		if err := s.checkID(prd); err != nil {
+		if err := s.CheckID(prd); err != nil {
 			return nil, err
 		}
 		return s.sessionsOf(prd)
@@ -36,11 +39,15 @@ func (s *Store) Sessions(prd string) ([]StoredSession, error) {
 		return nil, err
 	}
 	found := make([][]StoredSession, len(prds))
-	err = atOnce(len(prds), func(i int) (err error) {
-		found[i], err = s.sessionsOf(prds[i])
-		return err
-	})
-	if err != nil {
+	var all errgroup.Group
+	all.SetLimit(runtime.GOMAXPROCS(0))
+	for i, prd := range prds {
+		all.Go(func() (err error) {
+			found[i], err = s.sessionsOf(prd)
+			return err
+		})
+	}
+	if err := all.Wait(); err != nil {
 		return nil, err
 	}
 	return slices.Concat(found...), nil
@@ -58,7 +65,7 @@ func (s *Store) allPRDs() ([]string, error) {
 		return nil, err
 	}
 	for _, p := range all {
-		if s.isID(p.PRD) {
+		if s.IsID(p.PRD) {
 			prds = append(prds, p.PRD)
 		}
 	}
@@ -151,7 +158,7 @@ func (s *Store) Archived(ctx context.Context, wanted func(StoredSession) bool) (
 // readArchived reads an archived session. If that fails, the result holds the error.
 func (s *Store) readArchived(p disk.SessionDir) StoredSession {
 	at := StoredSession{PRD: p.PRD, Place: p.Place, Dir: p.Dir}
-	r, err := s.record(p)
+	r, err := s.ReadRecord(p)
 	var damaged *state.DamagedError
 	if errors.As(err, &damaged) { // the usual remedy repairs only the journal of the current session
 		damaged.Remedy = s.lostRemedy(p.PRD, p.Dir, "")
@@ -159,13 +166,13 @@ func (s *Store) readArchived(p disk.SessionDir) StoredSession {
 	switch {
 	case err != nil:
 		at.Err = err
-	case r.state == nil:
+	case r.State == nil:
 		at.Err = &state.DamagedError{
 			Path: filepath.Join(p.Dir, disk.JournalName), Detail: "it is missing, or holds nothing whole",
 			Remedy: s.lostRemedy(p.PRD, p.Dir, ""),
 		}
 	default:
-		at.State = r.state
+		at.State = r.State
 	}
 	return at
 }
@@ -178,7 +185,7 @@ func (s *Store) Known() ([]string, error) {
 	}
 	var prds []string
 	for _, p := range all {
-		if !s.isID(p.PRD) {
+		if !s.IsID(p.PRD) {
 			continue
 		}
 		there, err := s.layout.Exists(filepath.Join(p.Dir, disk.JournalName))

@@ -3,13 +3,11 @@ package checkpoint
 import (
 	"context"
 	"maps"
-	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"prdrunner/checkpoint/disk"
-	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 )
 
@@ -23,13 +21,13 @@ func sameSpans(t *testing.T, x *Session) {
 	}
 	_, err := x.Drain(ctx)
 	must(t, err)
-	r := &recordedSession{SessionDir: disk.SessionDir{Dir: x.store.layout.PRDDir(x.prd), PRD: x.prd, Place: disk.PlaceCurrent}, state: x.live.State}
-	told := func(recorded func(ever, needed *references) error) (ever map[objectName]int64, dropped map[objectName]bool) {
+	r := &SessionRecord{SessionDir: disk.SessionDir{Dir: x.store.layout.PRDDir(x.prd), PRD: x.prd, Place: disk.PlaceCurrent}, State: x.live.State}
+	told := func(recorded func(ever, needed *References) error) (ever map[objectName]int64, dropped map[objectName]bool) {
 		all, needed := newReferences(x.store.Objects()), newReferences(x.store.Objects())
 		all.shallow, needed.shallow = true, true
 		must(t, recorded(all, needed))
-		must(t, needed.addState(ctx, r.state))
-		for _, ref := range r.state.Checkpoints {
+		must(t, needed.addState(ctx, r.State))
+		for _, ref := range r.State.Checkpoints {
 			must(t, needed.addCapture(ctx, ref.Capture))
 		}
 		dropped = map[objectName]bool{}
@@ -40,11 +38,11 @@ func sameSpans(t *testing.T, x *Session) {
 		}
 		return all.names, dropped
 	}
-	ever, dropped := told(func(ever, needed *references) error {
-		addSpans(x.live.Spans, r.state.Checkpoints, ever, needed)
+	ever, dropped := told(func(ever, needed *References) error {
+		addSpans(x.live.Spans, r.State.Checkpoints, ever, needed)
 		return nil
 	})
-	wantEver, wantDropped := told(func(ever, needed *references) error {
+	wantEver, wantDropped := told(func(ever, needed *References) error {
 		return x.store.visitRecorded(ctx, r, ever, needed)
 	})
 	if !maps.Equal(ever, wantEver) || !maps.Equal(dropped, wantDropped) {
@@ -64,15 +62,7 @@ func TestTidyAfterCompaction(t *testing.T) {
 	produce(t, x, "w0", first)
 	old := mark(t, x, state.TriggerManual)
 	must(t, x.Close())
-	r, log, err := f.open().prepare("PRD-009", disk.NewHolder(by, f.o.Now()))
-	must(t, err)
-	c := state.Commit{Seq: r.tail.Seq, Time: r.fold.State.UpdatedAt, State: r.fold.State, Prev: r.tail.Sum}
-	line, err := journal.NewEncoder().Line(&c)
-	must(t, err)
-	must(t, f.open().beginAnew("PRD-009", log, r, &c, line))
-	must(t, log.Close())
-	must(t, f.fs.Remove(filepath.Join(f.dir, "locks", "PRD-009.lock")))
-
+	beginAgain(t, f.open())
 	x = f.lock()
 	produce(t, x, "w0", put(t, f.open(), "out", "second"))
 	done, err := x.Tidy(context.Background(), nil)

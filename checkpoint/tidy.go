@@ -32,22 +32,22 @@ type TidyResult struct {
 // State nil.
 func (x *Session) Tidy(ctx context.Context, w *workspace.Workspace) (TidyResult, error) {
 	var t TidyResult
-	if x.live == nil || x.State().Rollback != nil {
+	if x.State() == nil || x.State().Rollback != nil {
 		return t, nil
 	}
 	if _, err := x.Drain(ctx); err != nil {
 		return t, err
 	}
-	seen, err := x.scanJournals(ctx)
+	seen, err := x.ScanJournals(ctx)
 	if err != nil {
 		return t, err
 	}
-	limit := int64(x.store.o.Policy.Retention.MaxSizeMB) * retention.Megabyte
-	planned, err := x.store.planPrune(ctx, x.prd, seen.records, PruneOptions{}, limit > 0 && seen.atMost > limit)
+	limit := int64(x.store.Policy().Retention.MaxSizeMB) * retention.Megabyte
+	planned, err := x.store.planPrune(ctx, x.prd, seen.Records, PruneOptions{}, limit > 0 && seen.AtMost > limit)
 	if err != nil {
 		return t, err
 	}
-	t.Pruned, t.Warnings = *planned, append(seen.warnings, planned.Warnings...)
+	t.Pruned, t.Warnings = *planned, append(seen.Warnings, planned.Warnings...)
 	emptied, err := x.complete(ctx, &t)
 	if err == nil {
 		err = x.carryOut(ctx, &t.Pruned, retentionReason)
@@ -58,7 +58,7 @@ func (x *Session) Tidy(ctx context.Context, w *workspace.Workspace) (TidyResult,
 	if t.Pruned.Over > 0 {
 		t.Warnings = append(t.Warnings, fmt.Sprintf(
 			"%s holds %d MB more than it may (%d MB): raise checkpoint.storage.max_size_mb, or unpin or keep fewer",
-			x.prd, retention.InMB(t.Pruned.Over), x.store.o.Policy.Retention.MaxSizeMB))
+			x.prd, retention.InMB(t.Pruned.Over), x.store.Policy().Retention.MaxSizeMB))
 	}
 	trash, err := x.store.layout.Exists(x.store.layout.TrashPath())
 	if err != nil {
@@ -67,7 +67,7 @@ func (x *Session) Tidy(ctx context.Context, w *workspace.Workspace) (TidyResult,
 	if emptied || !t.Pruned.isEmpty() || trash {
 		return t, x.collectInto(ctx, w, &t, nil)
 	}
-	return t, x.collectInto(ctx, w, &t, seen.dropped)
+	return t, x.collectInto(ctx, w, &t, seen.Dropped)
 }
 
 // complete applies on_complete to a complete session. It reports whether objects were
@@ -76,11 +76,11 @@ func (x *Session) complete(ctx context.Context, t *TidyResult) (emptied bool, er
 	if x.State().Status != state.StatusComplete {
 		return false, nil
 	}
-	switch x.store.o.Policy.OnComplete {
+	switch x.store.Policy().OnComplete {
 	case DeleteOnComplete:
 		return x.empty(ctx, t)
 	case ArchiveOnComplete:
-		t.Archived, err = x.retire(ctx, nil)
+		t.Archived, err = x.Archive(ctx, state.Actor{}, "")
 		t.Pruned.Checkpoints, t.Pruned.Lost = nil, nil // they were archived with the session
 	case KeepOnComplete:
 	}
@@ -95,11 +95,11 @@ func (x *Session) collectInto(ctx context.Context, w *workspace.Workspace, t *Ti
 		return nil
 	}
 	err := x.WithExclusiveLock(ctx, func() (err error) {
-		inv, err := x.store.references(ctx, assumedRemoved{})
+		inv, err := x.store.ReadInventory(ctx, Removed{})
 		if err != nil {
 			return &NotCollectedError{err}
 		}
-		if dropped != nil && !slices.ContainsFunc(dropped, func(digest string) bool { return !inv.needs(digest) }) {
+		if dropped != nil && !slices.ContainsFunc(dropped, func(digest string) bool { return !inv.Needs(digest) }) {
 			return nil
 		}
 		t.Collected, err = x.store.remove(ctx, w, inv, false)

@@ -87,7 +87,7 @@ func (s *Store) untrack(ctx context.Context, prd string) error {
 // removes it from git's index. No command reads files in untrusted/. It returns the new
 // directory.
 func (s *Store) SetUntrustedAside(ctx context.Context, prd string) (to string, err error) {
-	if err := s.checkID(prd); err != nil {
+	if err := s.CheckID(prd); err != nil {
 		return "", err
 	}
 	l, err := s.lockDir(ctx, prd)
@@ -108,7 +108,7 @@ func (s *Store) SetUntrustedAside(ctx context.Context, prd string) (to string, e
 // moveUntrusted moves all state of a PRD to a new directory in untrusted/. The files keep
 // their names relative to the state directory.
 func (s *Store) moveUntrusted(prd string) (string, error) {
-	to, err := s.layout.FreePath(filepath.Join(s.layout.Path, disk.UntrustedDir, disk.EncodeName(prd)+"-"+s.now().Format(disk.StampFormat)))
+	to, err := s.layout.FreePath(filepath.Join(s.layout.Path, disk.UntrustedDir, disk.EncodeName(prd)+"-"+s.Now().Format(disk.StampFormat)))
 	if err == nil {
 		err = store.MkdirAll(s.fs, filepath.Join(to, disk.FailedDir))
 	}

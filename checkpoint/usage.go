@@ -23,33 +23,33 @@ type holdings struct {
 // Holds returns how many bytes a PRD occupies on disk, in its own files and in objects
 // that it refers to.
 func (s *Store) Holds(ctx context.Context, prd string) (files, objects int64, err error) {
-	records, err := s.recordsOf(prd, nil)
+	records, err := s.RecordsOf(prd, nil)
 	if err != nil {
 		return 0, 0, err
 	}
-	held, err := s.holds(ctx, prd, records)
+	held, err := s.Measure(ctx, prd, records)
 	return held.files, held.objects, err
 }
 
-// recordsOf reads the sessions of a PRD. The owner of the current session passes its state
+// RecordsOf reads the sessions of a PRD. The owner of the current session passes its state
 // in owned, and then its journal is not read. An unreadable archived session is skipped
 // without an error; other commands report it.
-func (s *Store) recordsOf(prd string, owned *state.State) ([]*recordedSession, error) {
+func (s *Store) RecordsOf(prd string, owned *state.State) ([]*SessionRecord, error) {
 	places, err := s.layout.SessionDirs(prd)
 	if err != nil {
 		return nil, err
 	}
-	var records []*recordedSession
+	var records []*SessionRecord
 	for _, p := range places {
 		if p.Place == disk.PlaceCurrent && owned != nil {
-			records = append(records, &recordedSession{SessionDir: p, state: owned})
+			records = append(records, &SessionRecord{SessionDir: p, State: owned})
 			continue
 		}
-		r, err := s.record(p)
+		r, err := s.ReadRecord(p)
 		if err != nil && p.Place == disk.PlaceCurrent {
 			return nil, err
 		}
-		if err == nil && r.state != nil {
+		if err == nil && r.State != nil {
 			records = append(records, r)
 		}
 	}
@@ -60,7 +60,7 @@ func (s *Store) recordsOf(prd string, owned *state.State) ([]*recordedSession, e
 // remain without any checkpoint of the current session.
 type ledger struct {
 	s     *Store
-	base  *references
+	base  *References
 	blobs map[objectName]int
 	usage *retention.Usage
 	// lists and captures hold the blobs found in a list of artifacts, by its first artifact,
@@ -71,7 +71,7 @@ type ledger struct {
 
 // holds computes the disk usage of a PRD, and which part belongs to each checkpoint of its
 // current session.
-func (s *Store) holds(ctx context.Context, prd string, records []*recordedSession) (*holdings, error) {
+func (s *Store) Measure(ctx context.Context, prd string, records []*SessionRecord) (*holdings, error) {
 	h := &holdings{}
 	h.Held = map[string]retention.Holding{}
 	if err := s.fileSizes(prd, h); err != nil {
@@ -81,12 +81,12 @@ func (s *Store) holds(ctx context.Context, prd string, records []*recordedSessio
 		s: s, base: newReferences(s.Objects()), blobs: map[objectName]int{}, usage: &h.Usage,
 		lists: map[*state.Artifact][]int{}, captures: map[string][]int{},
 	}
-	var current *recordedSession
+	var current *SessionRecord
 	for _, r := range records {
 		var err error
 		if r.Place == disk.PlaceCurrent {
 			current = r
-			for _, head := range r.heads() {
+			for _, head := range r.Heads() {
 				if err == nil {
 					err = l.base.addState(ctx, head)
 				}
@@ -147,8 +147,8 @@ func (s *Store) fileSizes(prd string, h *holdings) error {
 }
 
 // addCheckpoints records the objects that each checkpoint needs and base does not.
-func (l *ledger) addCheckpoints(ctx context.Context, r *recordedSession) error {
-	return l.s.visit(ctx, r, visitor{wanted: r.wanted(), state: func(id string, at *state.State) error {
+func (l *ledger) addCheckpoints(ctx context.Context, r *SessionRecord) error {
+	return l.s.VisitRecord(ctx, r, RecordVisitor{Wanted: r.NeededCheckpoints(), Checkpoint: func(id string, at *state.State) error {
 		held := l.usage.Held[id]
 		for list := range state.ArtifactLists(at) {
 			held.Blobs = append(held.Blobs, l.ofArtifacts(list)...)
@@ -225,7 +225,7 @@ func (l *ledger) blob(digest string, known int64) (int, bool) {
 // the recorded size, because a stat of each object would cost more than everything else.
 // Objects that git keeps count 0.
 func (s *Store) stored(n objectName, known int64) int64 {
-	if known == 0 || known > 0 && !s.o.Policy.Compress {
+	if known == 0 || known > 0 && !s.Policy().Compress {
 		return known
 	}
 	path, _, err := s.Objects().Path(n.digest())

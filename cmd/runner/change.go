@@ -142,7 +142,7 @@ func (t *target) finishEarlier(ctx context.Context, session *checkpoint.Session)
 	if st == nil {
 		return nil, nil
 	}
-	pending, err := t.store.PendingImport(st.PRD)
+	pending, err := t.store.Layout().InterruptedImport(st.PRD)
 	if err != nil || pending == nil && st.Rollback == nil {
 		return nil, err
 	}
@@ -176,7 +176,7 @@ func readSession(store *checkpoint.Store, prd string) (*checkpoint.Snapshot, err
 	if !errors.Is(err, checkpoint.ErrNoSession) {
 		return snap, err
 	}
-	pending, err := store.PendingImport(prd)
+	pending, err := store.Layout().InterruptedImport(prd)
 	return &checkpoint.Snapshot{Import: pending}, err
 }
 

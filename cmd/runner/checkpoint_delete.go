@@ -144,7 +144,7 @@ func (d *deletion) deleteCheckpoints(ctx context.Context) error {
 	record := checkpoint.AuditRecord{What: "checkpoint delete", Args: state.Texts(d.o.references), Reason: state.Text(d.o.reason)}
 	err = d.carryOut(session, &record, func(session *checkpoint.Session) (err error) {
 		done, err = session.Delete(ctx, options)
-		record.Removed(done)
+		done.AddTo(&record)
 		return err
 	})
 	if err != nil {

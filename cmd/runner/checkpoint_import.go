@@ -255,7 +255,7 @@ func (i *importing) question() (string, error) {
 // again reports whether the same import was begun and cut short. The user has agreed to it
 // then.
 func (i *importing) again() (bool, error) {
-	p, err := i.store.PendingImport(i.archive.PRD)
+	p, err := i.store.Layout().InterruptedImport(i.archive.PRD)
 	return p != nil && p.Session == i.archive.Session && p.Seq == i.archive.Seq && (p.Overwrite || !i.overwrite), err
 }
 

@@ -264,7 +264,7 @@ func (p *pruning) prune(ctx context.Context, plan *checkpoint.Pruned) (done *che
 	}
 	err = t.change(ctx, &record, func(session *checkpoint.Session) (err error) {
 		done, err = session.Prune(ctx, checkpoint.PruneOptions{OlderThan: p.o.olderThan, Planned: plan})
-		record.Removed(done)
+		done.AddTo(&record)
 		return err
 	})
 	return done, err

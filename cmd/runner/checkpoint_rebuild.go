@@ -38,21 +38,21 @@ type rebuiltCheckpoints struct {
 
 // rebuiltJournal is what `checkpoint rebuild --journal --json` prints.
 type rebuiltJournal struct {
-	FormatVersion string                    `json:"format_version"`
-	PRD           string                    `json:"prd"`
-	DryRun        bool                      `json:"dry_run"`
-	Session       string                    `json:"session"`
-	From          string                    `json:"from_checkpoint,omitempty"` // "": the last commit before the damage
-	FromSeq       uint64                    `json:"from_seq"`
-	Step          int                       `json:"step"`
-	Seq           uint64                    `json:"seq"`
-	Lost          []checkpoint.LostCommit   `json:"lost"`
-	Untold        int                       `json:"unreadable_commits"`
-	Rollbacks     []checkpoint.MetRollback  `json:"rollbacks"`
-	Import        *checkpoint.PendingImport `json:"import_given_up,omitempty"`
-	Uncertain     []string                  `json:"uncertain"`
-	Gone          []string                  `json:"checkpoints_gone"`
-	Kept          state.Text                `json:"kept,omitempty"`
+	FormatVersion string                   `json:"format_version"`
+	PRD           string                   `json:"prd"`
+	DryRun        bool                     `json:"dry_run"`
+	Session       string                   `json:"session"`
+	From          string                   `json:"from_checkpoint,omitempty"` // "": the last commit before the damage
+	FromSeq       uint64                   `json:"from_seq"`
+	Step          int                      `json:"step"`
+	Seq           uint64                   `json:"seq"`
+	Lost          []checkpoint.LostCommit  `json:"lost"`
+	Untold        int                      `json:"unreadable_commits"`
+	Rollbacks     []checkpoint.MetRollback `json:"rollbacks"`
+	Import        *disk.PendingImport      `json:"import_given_up,omitempty"`
+	Uncertain     []string                 `json:"uncertain"`
+	Gone          []string                 `json:"checkpoints_gone"`
+	Kept          state.Text               `json:"kept,omitempty"`
 }
 
 func newCheckpointRebuildCommand(env *environment) *cobra.Command {

@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
 	"prdrunner/checkpoint/workspace"
@@ -13,7 +14,7 @@ import (
 )
 
 // finishImport restores the files that an import had not restored when it was cut short.
-func finishImport(ctx context.Context, env *environment, store *checkpoint.Store, session *checkpoint.Session, w *workspace.Workspace, pending *checkpoint.PendingImport) error {
+func finishImport(ctx context.Context, env *environment, store *checkpoint.Store, session *checkpoint.Session, w *workspace.Workspace, pending *disk.PendingImport) error {
 	prd := session.State().PRD
 	fmt.Fprintf(env.stderr, "The import of %s from %s was cut short; finishing it first\n", prd, shownArchive(pending))
 	record := checkpoint.AuditRecord{
@@ -42,7 +43,7 @@ func finishImport(ctx context.Context, env *environment, store *checkpoint.Store
 }
 
 // importAgain returns the command that finishes an import that was cut short.
-func importAgain(p *checkpoint.PendingImport) string {
+func importAgain(p *disk.PendingImport) string {
 	archive := "FILE"
 	if p.Archive != "" && p.Archive != standardStream {
 		archive = text.ShellWord(string(p.Archive))
@@ -54,7 +55,7 @@ func importAgain(p *checkpoint.PendingImport) string {
 }
 
 // shownArchive returns the name of an archive, safe to show.
-func shownArchive(p *checkpoint.PendingImport) string {
+func shownArchive(p *disk.PendingImport) string {
 	switch p.Archive {
 	case "":
 		return "an archive"
@@ -66,7 +67,7 @@ func shownArchive(p *checkpoint.PendingImport) string {
 
 // showGivenUp tells the user that an import can no longer be finished, and names the
 // command that lists the files that may be missing.
-func showGivenUp(out io.Writer, env *environment, st *state.State, p *checkpoint.PendingImport) {
+func showGivenUp(out io.Writer, env *environment, st *state.State, p *disk.PendingImport) {
 	fmt.Fprintf(out, "! The import from %s was cut short, and cannot be finished since a new journal was started: files may be missing\n", shownArchive(p))
 	if c := st.CurrentCheckpoint(); c != nil {
 		fmt.Fprintf(out, "  %s   show what that would restore\n", env.command("checkpoint rollback "+st.PRD+" "+c.ID+" --files-only --dry-run"))

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/rollback"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
@@ -48,15 +49,15 @@ type sessionStatus struct {
 	LastGate       string               `json:"last_gate,omitempty"`
 	LastCheckpoint *state.CheckpointRef `json:"last_checkpoint,omitempty"`
 	// Import and Rollback are those that were begun and not finished.
-	Import      *checkpoint.PendingImport `json:"import,omitempty"`
-	Rollback    *state.RollbackStarted    `json:"rollback,omitempty"`
-	Finishes    *finishPreview            `json:"finishes,omitempty"`   // how the next command that changes the session finishes the rollback
-	TakenBack   []rollback.TakenBack      `json:"taken_back,omitempty"` // artifacts that rollbacks of other PRDs took back
-	TornBytes   int                       `json:"torn_bytes,omitempty"`
-	RescuePath  state.Text                `json:"rescue_path,omitempty"`
-	HandWritten bool                      `json:"hand_written,omitempty"` // there is only a document, without a journal
-	Damaged     state.Text                `json:"damaged,omitempty"`      // why the session can't be read
-	Next        []state.Text              `json:"next"`
+	Import      *disk.PendingImport    `json:"import,omitempty"`
+	Rollback    *state.RollbackStarted `json:"rollback,omitempty"`
+	Finishes    *finishPreview         `json:"finishes,omitempty"`   // how the next command that changes the session finishes the rollback
+	TakenBack   []rollback.TakenBack   `json:"taken_back,omitempty"` // artifacts that rollbacks of other PRDs took back
+	TornBytes   int                    `json:"torn_bytes,omitempty"`
+	RescuePath  state.Text             `json:"rescue_path,omitempty"`
+	HandWritten bool                   `json:"hand_written,omitempty"` // there is only a document, without a journal
+	Damaged     state.Text             `json:"damaged,omitempty"`      // why the session can't be read
+	Next        []state.Text           `json:"next"`
 
 	pipeline string // path of the pipeline's file
 	given    string // the flags that set variables of the pipeline, as the user types them

@@ -158,7 +158,7 @@ func cutShort(r *state.RollbackStarted) string {
 }
 
 // importCutShort describes an import that was cut short.
-func importCutShort(env *environment, p *checkpoint.PendingImport) string {
+func importCutShort(env *environment, p *disk.PendingImport) string {
 	return fmt.Sprintf("from %s was cut short: files may be missing; %s or the next command that changes the session finishes it", shownArchive(p), env.localize(importAgain(p)))
 }
 
@@ -166,7 +166,7 @@ func importCutShort(env *environment, p *checkpoint.PendingImport) string {
 // was cut short, an archived session, or the PRDs that have sessions.
 func noSession(env *environment, store *checkpoint.Store, prd string) error {
 	hint := howToStart(env, prd)
-	if p, err := store.PendingImport(prd); err == nil && p != nil {
+	if p, err := store.Layout().InterruptedImport(prd); err == nil && p != nil {
 		hint = fmt.Sprintf("one was being imported, which was cut short: %s finishes it", importAgain(p))
 	} else if last, err := lastArchived(store, prd); err == nil && last != nil {
 		hint = fmt.Sprintf("the last one is archived in %s; `runner checkpoint list %s --all` shows it", env.display(last.Dir), prd)

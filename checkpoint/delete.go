@@ -2,13 +2,10 @@ package checkpoint
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
-	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
-	"prdrunner/checkpoint/store"
 )
 
 // DeleteOptions select the checkpoints that a user wants to delete.
@@ -50,7 +47,7 @@ func (s *Store) PlanDelete(ctx context.Context, prd string, o DeleteOptions) (p 
 // valid checkpoint only with Force: the session can still continue from its journal.
 // Collect removes the objects afterwards.
 func (x *Session) Delete(ctx context.Context, o DeleteOptions) (*Pruned, error) {
-	if x.live == nil {
+	if x.State() == nil {
 		return nil, fmt.Errorf("delete checkpoints of %s: %w", x.prd, ErrNoSession)
 	}
 	p, err := planDelete(x.State(), o)
@@ -110,11 +107,11 @@ func deletable(s *state.State, ref *state.CheckpointRef, force bool) error {
 // weigh computes how many bytes the removal frees. If the size can't be found out, for
 // example because a checkpoint is damaged, it adds a warning.
 func (s *Store) weigh(ctx context.Context, p *Pruned) error {
-	records, err := s.recordsOf(p.PRD, nil)
+	records, err := s.RecordsOf(p.PRD, nil)
 	if err != nil {
 		return err
 	}
-	held, err := s.holds(ctx, p.PRD, records)
+	held, err := s.Measure(ctx, p.PRD, records)
 	if err != nil {
 		if ctx.Err() != nil {
 			return err
@@ -131,91 +128,4 @@ func (s *Store) weigh(ctx context.Context, p *Pruned) error {
 		p.Freed += bytes
 	}
 	return nil
-}
-
-// DeleteSession deletes the current session of a PRD, even if it is damaged: journal,
-// document, logs and checkpoints. Its history stays. The deletion is atomic: the session
-// is gone once its directory is renamed. If Runner crashes after that, the next owner
-// completes the deletion. Collect removes objects and the trash afterwards.
-func (s *Store) DeleteSession(ctx context.Context, prd string, by state.Actor) (err error) {
-	if err := s.checkID(prd); err != nil {
-		return err
-	}
-	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("delete the session of %s: %w", prd, err)
-	}
-	known, err := s.isKnown(prd)
-	if err == nil && !known {
-		err = ErrNoSession
-	}
-	if err != nil {
-		return fmt.Errorf("delete the session of %s: %w", prd, err)
-	}
-	l, err := s.lockDir(ctx, prd)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, l.release()) }()
-	if snap, err := s.load(prd); err == nil && snap.State != nil && snap.State.Rollback != nil {
-		return fmt.Errorf("delete the session of %s: %w", prd, UnfinishedRollback(snap.State))
-	}
-	if err := s.endOrphansUnopened(ctx, prd); err != nil {
-		return fmt.Errorf("delete the session of %s: %w", prd, err)
-	}
-	holder := disk.NewHolder(by, s.now())
-	if err := disk.WriteNote(s.fs, s.layout.LockPath(prd), &holder); err != nil {
-		return err
-	}
-	if err := s.deleteSession(prd); err != nil {
-		return fmt.Errorf("delete the session of %s: %w", prd, err)
-	}
-	return disk.WriteNote(s.fs, s.layout.LockPath(prd), nil)
-}
-
-func (s *Store) deleteSession(prd string) error {
-	for _, finish := range []func(string) error{s.finishArchive, s.finishDelete} {
-		if err := finish(prd); err != nil {
-			return err
-		}
-	}
-	if err := store.MkdirAll(s.fs, s.layout.PRDDir(prd)); err != nil {
-		return err
-	}
-	if err := s.keepActs(prd); err != nil {
-		return err
-	}
-	if err := s.takeDocument(prd); err != nil {
-		return err
-	}
-	if err := s.layout.Move(prd, s.layout.PRDDir(prd), s.layout.DeletingPath(prd)); err != nil {
-		return err
-	}
-	return s.finishDelete(prd)
-}
-
-// finishDelete completes an interrupted deletion. It moves the history and the acts of
-// deleted sessions back to the PRD's directory, and the rest into the trash.
-func (s *Store) finishDelete(prd string) error {
-	from := s.layout.DeletingPath(prd)
-	if there, err := s.layout.Exists(from); err != nil || !there {
-		return err
-	}
-	if err := s.returnKept(prd, from); err != nil {
-		return err
-	}
-	return s.layout.Discard(prd, from)
-}
-
-// Archive archives the whole session and returns its new directory. A complete session
-// goes into the history of its PRD. Any other session is abandoned and goes to failed/.
-func (x *Session) Archive(ctx context.Context, by state.Actor, reason string) (string, error) {
-	switch {
-	case x.live == nil:
-		return "", fmt.Errorf("archive %s: %w", x.prd, ErrNoSession)
-	case x.State().Rollback != nil:
-		return "", fmt.Errorf("archive %s: %w", x.prd, UnfinishedRollback(x.State()))
-	case x.State().Status == state.StatusComplete:
-		return x.retire(ctx, nil)
-	}
-	return x.Abandon(state.SessionAbandoned{By: by, Reason: state.Text(reason)})
 }

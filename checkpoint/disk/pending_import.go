@@ -1,4 +1,4 @@
-package checkpoint
+package disk
 
 import (
 	"encoding/json"
@@ -8,13 +8,9 @@ import (
 	"path/filepath"
 	"time"
 
-	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
-
-// ErrUnfinishedImport reports that not all files of an imported session were restored.
-var ErrUnfinishedImport = errors.New("an import is not finished")
 
 // PendingImport is an import that was started and not finished. Its session is in place,
 // or will be after the next lock; its files may not be restored.
@@ -30,27 +26,28 @@ type PendingImport struct {
 	Damage *state.DamagedError `json:"-"` // why the note can't be read, so that the other fields are empty; nil if it can
 }
 
-// PendingImport returns the interrupted import of a PRD, nil if there is none. It takes no
-// lock. If the note is damaged it still tells that there was an import: PendingImport
+// InterruptedImport returns the interrupted import of a PRD, nil if there is none. It takes no
+// lock. If the note is damaged it still tells that there was an import: InterruptedImport
 // returns it with Damage set and no error, since the session is not affected.
-func (s *Store) PendingImport(prd string) (*PendingImport, error) {
-	from := s.layout.ImportingPath(prd)
-	p, err := s.readPending(prd, filepath.Join(from, disk.ImportingName))
+func (l *Layout) InterruptedImport(prd string) (*PendingImport, error) {
+	from := l.ImportingPath(prd)
+	p, err := l.ReadPending(prd, filepath.Join(from, ImportingName))
 	if p != nil || err != nil {
 		return p, err
 	}
-	there, err := s.layout.Exists(filepath.Join(from, disk.JournalName))
+	there, err := l.Exists(filepath.Join(from, JournalName))
 	if err != nil {
 		return nil, fmt.Errorf("look for an import of %s: %w", prd, err)
 	}
 	if there {
 		return &PendingImport{}, nil
 	}
-	return s.readPending(prd, s.layout.PendingPath(prd))
+	return l.ReadPending(prd, l.PendingPath(prd))
 }
 
-func (s *Store) readPending(prd, path string) (*PendingImport, error) {
-	data, err := store.ReadFile(s.fs, path)
+// ReadPending reads the note of a pending import, nil if there is none.
+func (l *Layout) ReadPending(prd, path string) (*PendingImport, error) {
+	data, err := store.ReadFile(l.FS, path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -58,7 +55,7 @@ func (s *Store) readPending(prd, path string) (*PendingImport, error) {
 		return nil, fmt.Errorf("look for an import of %s: %w", prd, err)
 	}
 	var newer *state.VersionError
-	if err = disk.CheckVersion(path, data); errors.As(err, &newer) {
+	if err = CheckVersion(path, data); errors.As(err, &newer) {
 		return nil, newer
 	}
 	var p PendingImport
@@ -73,19 +70,19 @@ func (s *Store) readPending(prd, path string) (*PendingImport, error) {
 	return &p, nil
 }
 
-// writePending writes the note of a pending import into a session's directory, durably. If
+// WritePending writes the note of a pending import into a session's directory, durably. If
 // p is nil it removes the note of an earlier import.
-func (s *Store) writePending(dir string, p *PendingImport) error {
-	path := filepath.Join(dir, disk.ImportingName)
+func (l *Layout) WritePending(dir string, p *PendingImport) error {
+	path := filepath.Join(dir, ImportingName)
 	if p == nil {
-		if there, err := s.layout.Exists(path); err != nil || !there {
+		if there, err := l.Exists(path); err != nil || !there {
 			return err
 		}
-		return s.layout.RemoveDurably(path)
+		return l.RemoveDurably(path)
 	}
 	data, err := state.EncodeJSON(p)
 	if err != nil {
 		return fmt.Errorf("encode what is imported: %w", err)
 	}
-	return store.WriteFile(s.fs, path, append(data, '\n'))
+	return store.WriteFile(l.FS, path, append(data, '\n'))
 }
