@@ -177,7 +177,7 @@ func (in *files) describe(ctx context.Context, at tree.Place, path string, withB
 		err = in.hash(ctx, at, &f, withBlob)
 	}
 	if err != nil {
-		return found{}, failed(path, in.tree.Outward(path, err))
+		return found{}, failed(path, in.tree.MarkOutside(path, err))
 	}
 	return f, nil
 }
@@ -376,7 +376,7 @@ func (w *Workspace) OpenNow(_ context.Context, e Entry) (io.ReadCloser, error) {
 	name := tree.Native(e.Path)
 	info, err := w.tree.Root().Lstat(name)
 	if err != nil {
-		return nil, failed(e.Path, w.tree.Outward(e.Path, err))
+		return nil, failed(e.Path, w.tree.MarkOutside(e.Path, err))
 	}
 	if info.Mode().Type() == fs.ModeSymlink {
 		target, err := w.tree.Root().Readlink(name)

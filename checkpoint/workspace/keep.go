@@ -106,7 +106,7 @@ func secrets(ctx context.Context, w *Workspace, paths []string) (map[string]bool
 			continue
 		}
 		for _, other := range paths {
-			if tree.LeadsTo(to, other) && w.secret.match(path+other[len(to):]) {
+			if tree.IsAtOrAbove(to, other) && w.secret.match(path+other[len(to):]) {
 				secret[other] = true
 			}
 		}

@@ -190,7 +190,7 @@ func (r *restore) removeDir(c *tree.Cursor, path string, touched *dirSet) (bool,
 	err := r.locks.change(c, tree.Parent(path), func(dir *os.Root) error {
 		info, err := dir.Lstat(tree.Native(tree.Base(path)))
 		if err == nil && !info.IsDir() {
-			err = tree.ErrDetour
+			err = tree.ErrBehindLink
 		}
 		if err == nil {
 			err = dir.Remove(tree.Native(tree.Base(path)))

@@ -22,7 +22,7 @@ type memo struct {
 // has run or files were restored, callers must use the workspace itself or a new view.
 func (w *Workspace) Still() *Workspace {
 	still := *w
-	still.tree = w.tree.Still()
+	still.tree = w.tree.WithListingCache()
 	still.memo = &memo{other: map[string]Entry{}}
 	return &still
 }

@@ -22,7 +22,7 @@ func (l workspaceLinks) Behind(pattern string) []string {
 	if err != nil {
 		return nil
 	}
-	return m.Behind
+	return m.AddedPatterns
 }
 
 // Target implements pipeline.Links.

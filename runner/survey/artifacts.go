@@ -53,7 +53,7 @@ func (s *Surveyor) KeepArtifacts(ctx context.Context, ws *pipeline.Workstream) (
 	if err != nil {
 		return nil, nil, err
 	}
-	s.links.learn(m.Links, m.Out)
+	s.links.learn(m.Links, m.Outside)
 	entries, leftOut, err := s.files.Keep(ctx, m.Files)
 	if err != nil {
 		return nil, nil, fmt.Errorf("keep the artifacts: %w", err)
@@ -82,8 +82,8 @@ func AllThere(ctx context.Context, w *workspace.Workspace, ws *pipeline.Workstre
 		if info, err := w.Tree().Lstat(pattern); err == nil && info.IsDir() {
 			return unmade(pattern, "is a directory without a file that counts")
 		}
-		if out := slices.Sorted(maps.Keys(m.Out)); len(out) > 0 {
-			return unmade(pattern, "does not exist: %s", plan.DescribeLinksOut([]string{leadsTo(out[0], m.Out[out[0]])}))
+		if out := slices.Sorted(maps.Keys(m.Outside)); len(out) > 0 {
+			return unmade(pattern, "does not exist: %s", plan.DescribeLinksOut([]string{leadsTo(out[0], m.Outside[out[0]])}))
 		}
 		if met := slices.Sorted(maps.Keys(m.Links)); len(met) > 0 {
 			return unmade(pattern, "does not exist: the link %s leads to %s, and no file matches there", met[0], m.Links[met[0]])

@@ -297,7 +297,7 @@ func (s *Surveyor) describeAll(ctx context.Context, patterns []string, leaveOut 
 	if err != nil {
 		return nil, nil, err
 	}
-	s.links.learn(m.Links, m.Out)
+	s.links.learn(m.Links, m.Outside)
 	entries, err := s.files.DescribeEach(ctx, slices.DeleteFunc(m.Files, leaveOut))
 	if err != nil {
 		return nil, nil, err
@@ -312,7 +312,7 @@ func (s *Surveyor) meetLinks(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("look at the workspace: %w", err)
 	}
-	s.links.learn(m.Links, m.Out)
+	s.links.learn(m.Links, m.Outside)
 	return nil
 }
 

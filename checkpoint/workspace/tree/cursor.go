@@ -14,32 +14,32 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// ErrDetour says that a directory above a path is a symbolic link.
-var ErrDetour = errors.New("lies behind a symbolic link")
+// ErrBehindLink says that a directory above a path is a symbolic link.
+var ErrBehindLink = errors.New("lies behind a symbolic link")
 
 // IsAbsent reports whether an error says that there is no file at a path: the file or a
 // directory above it is missing, or a path above it is a file or a link.
 func IsAbsent(err error) bool {
-	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, ErrDetour)
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, ErrBehindLink)
 }
 
-// Cursor opens the directories of paths. It follows no links, since a path below a link is
-// another file. It keeps the last directory and those above it open, so that sorted paths
-// cost little, and it does not look again for the last directory that was missing. A
-// cursor belongs to one goroutine and to one pass over the workspace.
+// Cursor opens the directories of paths. It follows no links, since a path below a link
+// is another file. It keeps the last directory and those above it open, so that sorted
+// paths cost little, and it remembers the last directory that was missing. A cursor
+// belongs to one goroutine and to one pass over the workspace.
 type Cursor struct {
-	base *os.Root
-	open []level  // the open directories below the base, outermost first
-	file *os.File // the current directory as a file; nil: not opened yet
-	near int      // the probable index of the next file in the cache
-	gone absence  // the last directory that was missing
+	base        *os.Root
+	openDirs    []level    // the open directories below the base, outermost first
+	file        *os.File   // the current directory as a file; nil: not opened yet
+	nearIndex   int        // the probable index of the next file in the cache
+	lastMissing missingDir // the last directory that was missing
 }
 
 // Cursor returns a cursor at the top of the tree. The caller must close it.
 func (t *Tree) Cursor() *Cursor { return &Cursor{base: t.root} }
 
-// absence is a directory that does not exist.
-type absence struct {
+// missingDir is a directory that does not exist.
+type missingDir struct {
 	path string
 	err  error // nil: no directory was missing
 }
@@ -62,30 +62,31 @@ func (c *Cursor) At(path string) (*os.Root, string, error) {
 // directory yet.
 func (c *Cursor) Place(path string) Place {
 	i := strings.LastIndexByte(path, '/')
-	return Place{in: path[:max(i, 0)], name: Native(path[i+1:]), from: c}
+	return Place{dirPath: path[:max(i, 0)], name: Native(path[i+1:]), cursor: c}
 }
 
-// notThere returns the recorded error if dir is, or lies below, the last directory that
-// was missing.
-func (c *Cursor) notThere(dir string) error {
-	if c.gone.err != nil && LeadsTo(c.gone.path, dir) {
-		return c.gone.err
+// knownMissing returns the recorded error if dir is the last directory that was missing,
+// or lies below it.
+func (c *Cursor) knownMissing(dir string) error {
+	if c.lastMissing.err != nil && IsAtOrAbove(c.lastMissing.path, dir) {
+		return c.lastMissing.err
 	}
 	return nil
 }
 
-// missed adds the path to the error of opening a directory, and records the error if the
-// directory does not exist.
-func (c *Cursor) missed(path string, err error) error {
+// recordMissing adds the path to the error of opening a directory. If the directory does
+// not exist, it records the error.
+func (c *Cursor) recordMissing(path string, err error) error {
 	err = fmt.Errorf("open the directory %s: %w", path, err)
 	if errors.Is(err, fs.ErrNotExist) {
-		c.gone = absence{path, err}
+		c.lastMissing = missingDir{path, err}
 	}
 	return err
 }
 
-// below returns the path and the name of the first directory on the way from above to dir.
-func below(above, dir string) (path, name string) {
+// nextBelow returns the path and the name of the first directory on the way from above to
+// dir.
+func nextBelow(above, dir string) (path, name string) {
 	rest := strings.TrimPrefix(dir[len(above):], "/")
 	name, _, _ = strings.Cut(rest, "/")
 	return dir[:len(dir)-len(rest)+len(name)], name
@@ -93,80 +94,80 @@ func below(above, dir string) (path, name string) {
 
 // Enter opens a directory and returns it; "" is the base.
 func (c *Cursor) Enter(dir string) (*os.Root, error) {
-	if c.reached() == dir {
-		return c.current(), nil
+	if c.currentPath() == dir {
+		return c.currentRoot(), nil
 	}
-	if err := c.notThere(dir); err != nil {
+	if err := c.knownMissing(dir); err != nil {
 		return nil, err
 	}
-	for !LeadsTo(c.reached(), dir) {
-		c.up()
+	for !IsAtOrAbove(c.currentPath(), dir) {
+		c.popDir()
 	}
-	for c.reached() != dir {
-		path, name := below(c.reached(), dir)
-		next, err := openDir(c.current(), name)
+	for c.currentPath() != dir {
+		path, name := nextBelow(c.currentPath(), dir)
+		next, err := openDir(c.currentRoot(), name)
 		if err != nil {
 			c.Close()
-			return nil, c.missed(path, err)
+			return nil, c.recordMissing(path, err)
 		}
-		c.down(level{path, next})
+		c.pushDir(level{path, next})
 	}
-	return c.current(), nil
+	return c.currentRoot(), nil
 }
 
-// reached returns the path of the current directory, "" for the base.
-func (c *Cursor) reached() string {
-	if len(c.open) == 0 {
+// currentPath returns the path of the current directory, "" for the base.
+func (c *Cursor) currentPath() string {
+	if len(c.openDirs) == 0 {
 		return ""
 	}
-	return c.open[len(c.open)-1].path
+	return c.openDirs[len(c.openDirs)-1].path
 }
 
-func (c *Cursor) current() *os.Root {
-	if len(c.open) == 0 {
+func (c *Cursor) currentRoot() *os.Root {
+	if len(c.openDirs) == 0 {
 		return c.base
 	}
-	return c.open[len(c.open)-1].root
+	return c.openDirs[len(c.openDirs)-1].root
 }
 
-// down makes a directory the current one.
-func (c *Cursor) down(to level) {
-	c.moved()
-	c.open = append(c.open, to)
+// pushDir makes a directory the current one.
+func (c *Cursor) pushDir(to level) {
+	c.closeFile()
+	c.openDirs = append(c.openDirs, to)
 }
 
-// moved closes the file of the previous current directory.
-func (c *Cursor) moved() {
+// closeFile closes the file of the previous current directory.
+func (c *Cursor) closeFile() {
 	if c.file != nil {
 		_ = c.file.Close() // nothing was written through it
 		c.file = nil
 	}
 }
 
-// up closes the current directory; its parent becomes the current one.
-func (c *Cursor) up() {
-	c.moved()
-	last := len(c.open) - 1
-	_ = c.open[last].root.Close() // nothing was written through it
-	c.open = c.open[:last]
+// popDir closes the current directory; its parent becomes the current one.
+func (c *Cursor) popDir() {
+	c.closeFile()
+	last := len(c.openDirs) - 1
+	_ = c.openDirs[last].root.Close() // nothing was written through it
+	c.openDirs = c.openDirs[:last]
 }
 
 func (c *Cursor) Close() {
-	for len(c.open) > 0 {
-		c.up()
+	for len(c.openDirs) > 0 {
+		c.popDir()
 	}
-	c.moved()
+	c.closeFile()
 }
 
-// openDir opens a directory in another one. A Root follows links that stay inside, so
-// openDir compares the opened directory with the one that has the name.
+// openDir opens the directory name in parent. A Root follows links that stay inside, so
+// openDir checks that it opened the directory itself.
 func openDir(parent *os.Root, name string) (*os.Root, error) {
 	named, err := parent.Lstat(name)
 	if err != nil {
 		return nil, err
 	}
 	if named.Mode()&fs.ModeSymlink != 0 {
-		return nil, ErrDetour
+		return nil, ErrBehindLink
 	}
 	if !named.IsDir() {
 		return nil, syscall.ENOTDIR
@@ -177,7 +178,7 @@ func openDir(parent *os.Root, name string) (*os.Root, error) {
 	}
 	opened, err := dir.Stat(".")
 	if err == nil && !os.SameFile(named, opened) {
-		err = ErrDetour
+		err = ErrBehindLink
 	}
 	if err != nil {
 		_ = dir.Close()
@@ -206,50 +207,50 @@ func Workers() int { return min(4, runtime.NumCPU()) }
 func (t *Tree) Each(outer context.Context, n, chunk int, do func(ctx context.Context, c *Cursor, i int) error) error {
 	all := cursors{base: t.root}
 	defer all.close()
-	return all.each(outer, n, chunk, do)
+	return all.forEach(outer, n, chunk, do)
 }
 
 // cursors holds the cursors of one pass over the tree. The cursor of a finished chunk
-// serves the next one, so that directories which both need are not opened again.
+// serves the next chunk, so that directories which both need are opened once.
 type cursors struct {
 	base *os.Root
 	mu   sync.Mutex
-	free []*Cursor
+	idle []*Cursor
 }
 
-func (p *cursors) take() *Cursor {
+func (p *cursors) acquire() *Cursor {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	last := len(p.free) - 1
+	last := len(p.idle) - 1
 	if last < 0 {
 		return &Cursor{base: p.base}
 	}
-	c := p.free[last]
-	p.free = p.free[:last]
+	c := p.idle[last]
+	p.idle = p.idle[:last]
 	return c
 }
 
-func (p *cursors) give(c *Cursor) {
+func (p *cursors) release(c *Cursor) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.free = append(p.free, c)
+	p.idle = append(p.idle, c)
 }
 
-// close closes the cursors. No chunk may be in work.
+// close closes the cursors. All of them must be idle.
 func (p *cursors) close() {
-	for _, c := range p.free {
+	for _, c := range p.idle {
 		c.Close()
 	}
 }
 
-// each does what Tree.Each does.
-func (p *cursors) each(outer context.Context, n, chunk int, do func(ctx context.Context, c *Cursor, i int) error) error {
+// forEach is like Tree.Each.
+func (p *cursors) forEach(outer context.Context, n, chunk int, do func(ctx context.Context, c *Cursor, i int) error) error {
 	group, ctx := errgroup.WithContext(outer)
 	group.SetLimit(Workers())
 	for begin := 0; begin < n && ctx.Err() == nil; begin += chunk {
 		group.Go(func() error {
-			c := p.take()
-			defer p.give(c)
+			c := p.acquire()
+			defer p.release(c)
 			for i := begin; i < min(begin+chunk, n); i++ {
 				if ctx.Err() != nil {
 					return context.Cause(ctx)

@@ -11,27 +11,27 @@ import (
 	"testing"
 )
 
-// TestCursorLooks: what a cursor looks at is what is there now, behind no link, and in
-// the directory that it opened where it opened one.
-func TestCursorLooks(t *testing.T) {
+// TestCursorReadsPresentFiles: a cursor follows no link, keeps an open directory even if
+// it is renamed, and opens the present directory after it has left and returned.
+func TestCursorReadsPresentFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	put(t, dir, "a/b/file", "")
-	put(t, dir, "other", "")
+	writeFile(t, dir, "a/b/file", "")
+	writeFile(t, dir, "other", "")
 	must(t, os.Symlink("a", filepath.Join(dir, "link")))
 	root, err := os.OpenRoot(dir)
 	must(t, err)
 	defer func() { must(t, root.Close()) }()
 	c := Cursor{base: root}
 	defer c.Close()
-	for path, want := range map[string]error{"link": ErrDetour, "link/b": ErrDetour, "other": syscall.ENOTDIR, "a/b/file": syscall.ENOTDIR} {
+	for path, want := range map[string]error{"link": ErrBehindLink, "link/b": ErrBehindLink, "other": syscall.ENOTDIR, "a/b/file": syscall.ENOTDIR} {
 		if _, err := c.Enter(path); !errors.Is(err, want) || !IsAbsent(err) {
-			t.Errorf("look into %s: %v", path, err)
+			t.Errorf("enter %s: %v", path, err)
 		}
 	}
 	for _, path := range []string{"..", "../" + filepath.Base(dir) + "/other", "a/../other", "a/.."} {
 		if is, err := c.Place(path).Status(); err == nil || IsAbsent(err) {
-			t.Errorf("look at %s: %v, %v", path, is, err)
+			t.Errorf("status of %s: %v, %v", path, is, err)
 		}
 	}
 	if target, err := c.Place("link").Readlink(); err != nil || target != "a" {
@@ -57,12 +57,12 @@ func TestCursorLooks(t *testing.T) {
 	list("a/b", "file")
 	list("", "a", "link", "other")
 	must(t, os.Rename(filepath.Join(dir, "a"), filepath.Join(dir, "moved")))
-	put(t, dir, "a/b/another", "")
+	writeFile(t, dir, "a/b/another", "")
 	list("a/b", "another")
-	_, err = c.Enter("a/b") // looks into that from now on, whatever has the name
+	_, err = c.Enter("a/b") // from here on the cursor stays in this directory, whatever has the name
 	must(t, err)
 	must(t, os.Rename(filepath.Join(dir, "a"), filepath.Join(dir, "moved again")))
-	put(t, dir, "a/b/third", "")
+	writeFile(t, dir, "a/b/third", "")
 	list("a/b", "another")
 	list("", "a", "link", "moved", "moved again", "other")
 	list("a/b", "third")

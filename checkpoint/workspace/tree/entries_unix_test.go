@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestEntriesOf: all names are listed, also where they take several reads, and
-// directories are told from what is none.
+// TestEntriesOf: entriesOf lists all names, even if this takes several reads, and tells
+// directories from other files.
 func TestEntriesOf(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -8,7 +8,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
-// exclusion holds the globs of files that a pattern does not match. Patterns share
+// exclusion holds globs of files that a pattern does not match. Patterns share
 // exclusions; nil excludes nothing.
 type exclusion struct {
 	patterns []pattern
@@ -18,32 +18,32 @@ type exclusion struct {
 func newExclusion(patterns []pattern) *exclusion {
 	x := &exclusion{patterns: patterns}
 	for _, p := range patterns {
-		x.globs = append(x.globs, p.glob())
+		x.globs = append(x.globs, p.globText())
 	}
 	return x
 }
 
-// holds reports whether a path is excluded.
-func (x *exclusion) holds(path string) bool {
+// excludes reports whether a path is excluded.
+func (x *exclusion) excludes(path string) bool {
 	return x != nil && slices.ContainsFunc(x.globs, func(glob string) bool { return matchesGlob(glob, path) })
 }
 
-// allBelow reports whether everything below a directory is certainly excluded.
-func (x *exclusion) allBelow(dir string) bool {
+// excludesAllBelow reports whether everything below a directory is certainly excluded.
+func (x *exclusion) excludesAllBelow(dir string) bool {
 	return x != nil && slices.ContainsFunc(x.globs, func(glob string) bool {
 		return strings.HasSuffix("/"+glob, "/**") && doublestar.MatchUnvalidated(glob, dir+"/x")
 	})
 }
 
-// through returns the exclusion for the target of a link. Files that are excluded below
+// behindLink returns the exclusion for the target of a link. Files that are excluded below
 // the link are excluded below the target, too.
-func (x *exclusion) through(link, to string) *exclusion {
+func (x *exclusion) behindLink(link, to string) *exclusion {
 	if x == nil {
 		return nil
 	}
 	all := slices.Clone(x.patterns)
 	for _, p := range x.patterns {
-		matched, below := p.at(link)
+		matched, below := p.statesAt(link)
 		if matched && to != "" {
 			all = append(all, pattern{base: to})
 		}
@@ -53,16 +53,16 @@ func (x *exclusion) through(link, to string) *exclusion {
 	}
 	found := newExclusion(nil)
 	for _, p := range all {
-		if glob := p.glob(); !slices.Contains(found.globs, glob) {
+		if glob := p.globText(); !slices.Contains(found.globs, glob) {
 			found.patterns, found.globs = append(found.patterns, p), append(found.globs, glob)
 		}
 	}
 	return found
 }
 
-// within reports whether other has every glob of x, so that it excludes all that x
-// excludes.
-func (x *exclusion) within(other *exclusion) bool {
+// isSubsetOf reports whether other has every glob of x. Then it excludes everything that
+// x excludes.
+func (x *exclusion) isSubsetOf(other *exclusion) bool {
 	if x == nil || x == other {
 		return true
 	}

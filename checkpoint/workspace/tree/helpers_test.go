@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// plant opens the tree in a directory.
-func plant(t testing.TB, dir string, skip ...string) *Tree {
+// openTree opens the tree in a directory.
+func openTree(t testing.TB, dir string, skip ...string) *Tree {
 	t.Helper()
 	tree, err := Open(dir, skip)
 	must(t, err)
@@ -15,8 +15,8 @@ func plant(t testing.TB, dir string, skip ...string) *Tree {
 	return tree
 }
 
-// putFile writes a file, and the directories above it.
-func put(t testing.TB, dir, path, data string) {
+// writeFile writes a file, and makes the directories above it.
+func writeFile(t testing.TB, dir, path, data string) {
 	t.Helper()
 	name := filepath.Join(dir, Native(path))
 	must(t, os.MkdirAll(filepath.Dir(name), 0o755))

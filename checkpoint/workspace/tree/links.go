@@ -23,11 +23,12 @@ type Matched struct {
 	// Files are the files that match, sorted, without duplicates. They include each link that
 	// a pattern names or leads through, and the files that the pattern matches behind it.
 	Files []string
-	// Patterns are the given patterns, and those that match the same files without links.
-	Patterns []string
-	Behind   []string // the added patterns, which match files behind links
-	Links    Links    // the links on the way that lead to a path in the workspace, or in circles
-	Out      Links    // the links on the way that lead out of the workspace, which are not followed
+	// Patterns are the given patterns, and patterns that match the same files without
+	// passing through links.
+	Patterns      []string
+	AddedPatterns []string // the added patterns, which match files behind links
+	Links         Links    // the links on the way that lead to a path in the workspace, or in circles
+	Outside       Links    // the links on the way that lead out of the workspace, which are not followed
 }
 
 // HasContent reports whether a file matches. A link in Links does not count, but the files
@@ -42,23 +43,23 @@ func (m *Matched) HasContent() bool {
 // Match returns the files that the patterns match. It treats each path in restored as a
 // link with that text, whatever the path is now.
 func (t *Tree) Match(ctx context.Context, patterns []string, restored Links) (*Matched, error) {
-	return t.match(ctx, patterns, matching{restored: restored})
+	return t.matchWith(ctx, patterns, matchOptions{restored: restored})
 }
 
-// MatchReadable returns what Match does without restored links. It skips directories that
-// the user may not read, and follows no link for which skip returns true.
+// MatchReadable is like Match without restored links. It skips directories that the user
+// may not read, and follows no link for which skip returns true.
 func (t *Tree) MatchReadable(ctx context.Context, patterns []string, skip func(link string) bool) (*Matched, error) {
-	return t.match(ctx, patterns, matching{pass: true, skip: skip})
+	return t.matchWith(ctx, patterns, matchOptions{skipDenied: true, skip: skip})
 }
 
-// matching holds the options of match.
-type matching struct {
-	restored Links
-	pass     bool                   // skip directories that the user may not read
-	skip     func(link string) bool // reports links not to be followed; nil: none
+// matchOptions holds the options of matchWith.
+type matchOptions struct {
+	restored   Links
+	skipDenied bool                   // skip directories that the user may not read
+	skip       func(link string) bool // reports links not to be followed; nil: none
 }
 
-func (t *Tree) match(ctx context.Context, patterns []string, how matching) (*Matched, error) {
+func (t *Tree) matchWith(ctx context.Context, patterns []string, how matchOptions) (*Matched, error) {
 	parsed, err := parsePatterns(patterns)
 	if err != nil {
 		return nil, err
@@ -66,29 +67,29 @@ func (t *Tree) match(ctx context.Context, patterns []string, how matching) (*Mat
 	x := newExtension(t, parsed, t.linkTexts(how.restored))
 	x.isDir = func(link, to string) bool {
 		_, isRestored := how.restored[link]
-		return isRestored || to == "" || t.enter(to) == nil
+		return isRestored || to == "" || t.checkDirectory(to) == nil
 	}
-	g := walk{t: t, follow: true, pass: how.pass}
+	g := walk{tree: t, collectLinks: true, skipDenied: how.skipDenied}
 	for todo := parsed; len(todo) > 0; {
-		if err := g.patterns(ctx, todo); err != nil {
+		if err := g.findMatches(ctx, todo); err != nil {
 			return nil, err
 		}
-		met := slices.AppendSeq(g.met, maps.Keys(how.restored))
+		met := slices.AppendSeq(g.links, maps.Keys(how.restored))
 		if how.skip != nil {
 			met = slices.DeleteFunc(met, how.skip)
 		}
-		todo, g.met = x.extend(met), nil
+		todo, g.links = x.extend(met), nil
 	}
-	m := &Matched{Files: slices.AppendSeq(g.files, maps.Keys(x.passed)), Links: x.links, Out: x.out}
+	m := &Matched{Files: slices.AppendSeq(g.files, maps.Keys(x.passedLinks)), Links: x.links, Outside: x.outside}
 	slices.Sort(m.Files)
 	m.Files = slices.Compact(m.Files)
-	m.Behind = x.behind()
-	m.Patterns = append(slices.Clone(patterns), x.added()...)
+	m.AddedPatterns = x.addedPatterns()
+	m.Patterns = append(slices.Clone(patterns), x.addedWithLinks()...)
 	return m, nil
 }
 
-// Extend returns patterns, and those that match the same files behind the given links. It
-// reads no file.
+// Extend returns the patterns, and patterns that match the same files behind the given
+// links. It reads no file.
 func (t *Tree) Extend(patterns []string, links Links) []string {
 	if len(links) == 0 {
 		return patterns
@@ -104,24 +105,24 @@ func (t *Tree) Extend(patterns []string, links Links) []string {
 	for len(x.extend(slices.Collect(maps.Keys(links)))) > 0 {
 		continue
 	}
-	return append(slices.Clone(patterns), x.added()...)
+	return append(slices.Clone(patterns), x.addedWithLinks()...)
 }
 
-// RealPath returns the path of a file with all links above it resolved. The file may be a
-// link itself. If a link above it leads out of the tree, RealPath returns the path
+// RealPath returns the path of a file with all links above the file resolved. The file
+// may be a link itself. If such a link leads out of the tree, RealPath returns the path
 // unchanged.
 func (t *Tree) RealPath(path string) string {
-	if r := t.route(Parent(path), t.linkTexts(nil)); r.ends == endsInside && len(r.links) > 0 {
-		return join(r.to, Base(path))
+	if r := t.resolve(Parent(path), t.linkTexts(nil)); r.end == endsInside && len(r.links) > 0 {
+		return joinPath(r.target, Base(path))
 	}
 	return path
 }
 
-// Target returns a path with all links resolved, also a link at the path itself. If the
+// Target returns a path with all links resolved, even a link at the path itself. If the
 // path leads out of the tree, Target returns it unchanged.
 func (t *Tree) Target(path string) string {
-	if r := t.route(path, t.linkTexts(nil)); r.ends == endsInside {
-		return r.to
+	if r := t.resolve(path, t.linkTexts(nil)); r.end == endsInside {
+		return r.target
 	}
 	return path
 }
@@ -159,58 +160,58 @@ const (
 
 // route holds the links on the way to a path, and the end of the way.
 type route struct {
-	to    string   // the resolved path; "": the workspace itself
-	links []string // the links on the way, in order
-	ends  ending
+	target string   // the resolved path; "": the workspace itself
+	links  []string // the links on the way, in order
+	end    ending
 }
 
 // maxHops bounds the links on the way to a path, as on Linux.
 const maxHops = 40
 
-// route resolves a path. textOf returns the target of a link, or false for other paths.
-func (t *Tree) route(path string, textOf func(path string) (text string, isLink bool)) (r route) {
+// resolve resolves a path. textOf returns the target of a link, or false for other paths.
+func (t *Tree) resolve(path string, textOf func(path string) (text string, isLink bool)) (r route) {
 	for rest := strings.Split(path, "/"); len(rest) > 0; {
 		name := rest[0]
 		rest = rest[1:]
 		switch {
 		case name == "" || name == ".":
 			continue
-		case name == ".." && r.to == "":
-			r.ends = endsOutside
+		case name == ".." && r.target == "":
+			r.end = endsOutside
 			return r
 		case name == "..":
-			r.to = Parent(r.to)
+			r.target = Parent(r.target)
 			continue
 		}
-		next := join(r.to, name)
+		next := joinPath(r.target, name)
 		text, isLink := textOf(next)
 		if !isLink {
-			r.to = next
+			r.target = next
 			continue
 		}
 		if r.links = append(r.links, next); len(r.links) > maxHops {
-			r.ends = endsNowhere
+			r.end = endsNowhere
 			return r
 		}
 		if filepath.IsAbs(Native(text)) {
-			local, ok := t.local(text)
+			local, ok := t.localPath(text)
 			if !ok {
-				r.ends = endsOutside
+				r.end = endsOutside
 				return r
 			}
-			r.to, text = "", local
+			r.target, text = "", local
 		}
 		rest = append(strings.Split(text, "/"), rest...)
 	}
-	if t.Reserved(r.to) {
-		r.ends = endsOutside
+	if t.Reserved(r.target) {
+		r.end = endsOutside
 	}
 	return r
 }
 
-// local returns the path in the workspace of an absolute path, or false if it lies
-// elsewhere.
-func (t *Tree) local(path string) (string, bool) {
+// localPath converts an absolute path to a path in the workspace. It returns false if the
+// path is not in the workspace.
+func (t *Tree) localPath(path string) (string, bool) {
 	for _, dir := range t.dirs {
 		if rest, ok := strings.CutPrefix(path, dir); ok && (rest == "" || rest[0] == '/') {
 			return rest, true
@@ -219,8 +220,8 @@ func (t *Tree) local(path string) (string, bool) {
 	return "", false
 }
 
-// namesOf returns the absolute paths by which links may name a directory.
-func namesOf(dir string) []string {
+// absolutePaths returns the absolute paths by which links may name a directory.
+func absolutePaths(dir string) []string {
 	names := []string{filepath.ToSlash(filepath.Clean(dir))}
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		names = append(names, filepath.ToSlash(real))
@@ -228,22 +229,23 @@ func namesOf(dir string) []string {
 	return slices.Compact(names)
 }
 
-// extension is a list of patterns to which follow adds those for the files behind links.
+// extension is a list of patterns. Its method followLink adds patterns for the files
+// behind links.
 type extension struct {
-	t      *Tree
-	textOf func(path string) (text string, isLink bool)
-	isDir  func(link, to string) bool // nil: every target counts as a directory
-	all    []pattern                  // begins with the given patterns
-	given  int
-	passed map[string]bool // links in the workspace that patterns name or lead through
-	links  Links
-	out    Links
+	tree        *Tree
+	textOf      func(path string) (text string, isLink bool)
+	isDir       func(link, to string) bool // nil: every target counts as a directory
+	all         []pattern                  // the given patterns, then the added ones
+	givenCount  int
+	passedLinks map[string]bool // links in the workspace that patterns name or lead through
+	links       Links
+	outside     Links
 }
 
 func newExtension(t *Tree, given []pattern, textOf func(path string) (string, bool)) *extension {
 	return &extension{
-		t: t, textOf: textOf, all: slices.Clone(given), given: len(given),
-		passed: make(map[string]bool), links: make(Links), out: make(Links),
+		tree: t, textOf: textOf, all: slices.Clone(given), givenCount: len(given),
+		passedLinks: make(map[string]bool), links: make(Links), outside: make(Links),
 	}
 }
 
@@ -252,73 +254,73 @@ func (x *extension) extend(links []string) []pattern {
 	before := len(x.all)
 	slices.Sort(links)
 	for _, link := range slices.Compact(links) {
-		x.follow(link)
+		x.followLink(link)
 	}
 	return x.all[before:]
 }
 
-// follow adds the patterns that the patterns in the list imply behind a link.
-func (x *extension) follow(link string) {
-	matched, below := x.at(link)
+// followLink adds the patterns that the patterns in the list imply behind a link.
+func (x *extension) followLink(link string) {
+	matched, below := x.statesAt(link)
 	if !matched && len(below) == 0 {
 		return
 	}
-	r := x.t.route(link, x.textOf)
+	r := x.tree.resolve(link, x.textOf)
 	switch {
 	case len(r.links) == 0: // the link no longer exists
 		return
-	case !matched && r.ends == endsInside && !x.leadsOn(link, r.to):
+	case !matched && r.end == endsInside && !x.mayMatchBehind(link, r.target):
 		return // only a wildcard leads through the link, and its target is no directory
 	}
-	if r.ends == endsOutside {
+	if r.end == endsOutside {
 		last := r.links[len(r.links)-1]
-		x.out[last], _ = x.textOf(last)
+		x.outside[last], _ = x.textOf(last)
 		return
 	}
 	for _, link := range r.links {
-		x.passed[link] = true
+		x.passedLinks[link] = true
 		x.links[link], _ = x.textOf(link)
 	}
-	if r.ends == endsNowhere {
+	if r.end == endsNowhere {
 		return
 	}
 	for _, p := range slices.Clone(x.all) {
-		matched, below := p.at(link)
-		if matched && r.to != "" {
-			x.add(pattern{base: r.to, except: p.except.through(link, r.to)})
+		matched, below := p.statesAt(link)
+		if matched && r.target != "" {
+			x.addPattern(pattern{base: r.target, except: p.except.behindLink(link, r.target)})
 		}
 		for _, s := range below {
-			x.add(pattern{base: r.to, elements: s.elements, except: s.except.through(link, r.to)})
+			x.addPattern(pattern{base: r.target, elements: s.elements, except: s.except.behindLink(link, r.target)})
 		}
 	}
 }
 
-// leadsOn reports whether patterns that do not match a link itself can match files behind
-// it.
-func (x *extension) leadsOn(link, to string) bool {
+// mayMatchBehind reports whether patterns that do not match a link itself can match files
+// behind the link.
+func (x *extension) mayMatchBehind(link, to string) bool {
 	return x.isDir == nil || x.isDir(link, to) ||
-		slices.ContainsFunc(x.all, func(p pattern) bool { return LeadsTo(link, p.base) })
+		slices.ContainsFunc(x.all, func(p pattern) bool { return IsAtOrAbove(link, p.base) })
 }
 
-// at reports whether a pattern matches a path, and returns the states in a directory of
+// statesAt reports whether a pattern matches a path, and returns the states in a directory of
 // that path.
-func (x *extension) at(path string) (matched bool, below []state) {
+func (x *extension) statesAt(path string) (matched bool, below []state) {
 	for _, p := range x.all {
-		m, b := p.at(path)
+		m, b := p.statesAt(path)
 		matched, below = matched || m, append(below, b...)
 	}
 	return matched, below
 }
 
-// add adds a pattern, unless the other patterns match all of its files.
-func (x *extension) add(p pattern) {
+// addPattern adds a pattern, unless the other patterns match all files that it matches.
+func (x *extension) addPattern(p pattern) {
 	covered := slices.ContainsFunc(x.all, func(other pattern) bool {
 		if p.base == "" {
 			return other.base == "" && hasState(closure([]state{{other.elements, other.except}}), p)
 		}
-		matched, below := other.at(p.base)
+		matched, below := other.statesAt(p.base)
 		if len(p.elements) == 0 {
-			return matched && other.except.within(p.except)
+			return matched && other.except.isSubsetOf(p.except)
 		}
 		return hasState(below, p)
 	})
@@ -329,24 +331,25 @@ func (x *extension) add(p pattern) {
 
 func hasState(states []state, p pattern) bool {
 	return slices.ContainsFunc(states, func(s state) bool {
-		return slices.Equal(s.elements, p.elements) && s.except.within(p.except)
+		return slices.Equal(s.elements, p.elements) && s.except.isSubsetOf(p.except)
 	})
 }
 
-// behind returns the added patterns.
-func (x *extension) behind() []string {
+// addedPatterns returns the patterns that followLink added.
+func (x *extension) addedPatterns() []string {
 	var texts []string
-	for _, p := range x.all[x.given:] {
+	for _, p := range x.all[x.givenCount:] {
 		texts = append(texts, p.String())
 	}
 	return texts
 }
 
-// added returns the added patterns, and the links that none of the patterns names.
-func (x *extension) added() []string {
-	texts := x.behind()
-	for link := range x.passed {
-		if matched, _ := x.at(link); !matched {
+// addedWithLinks returns the added patterns, and the links on the way that no pattern
+// names.
+func (x *extension) addedWithLinks() []string {
+	texts := x.addedPatterns()
+	for link := range x.passedLinks {
+		if matched, _ := x.statesAt(link); !matched {
 			texts = append(texts, pattern{base: link}.String())
 		}
 	}
@@ -354,46 +357,46 @@ func (x *extension) added() []string {
 	return slices.Compact(texts)
 }
 
-// at reports whether the pattern matches a path, and returns the states in a directory of
-// that path.
-func (p pattern) at(path string) (matched bool, below []state) {
+// statesAt reports whether the pattern matches a path, and returns the states in a
+// directory of that path.
+func (p pattern) statesAt(path string) (matched bool, below []state) {
 	switch {
 	case p.base == path && len(p.elements) == 0:
-		return !p.except.holds(path), nil
-	case p.except.allBelow(path):
+		return !p.except.excludes(path), nil
+	case p.except.excludesAllBelow(path):
 		return false, nil
 	case p.base == path:
 		return false, closure([]state{{p.elements, p.except}})
-	case p.base != "" && LeadsTo(path, p.base):
+	case p.base != "" && IsAtOrAbove(path, p.base):
 		literal := strings.Split(escape(p.base[len(path)+1:]), "/")
 		return false, []state{{append(literal, p.elements...), p.except}}
-	case !LeadsTo(p.base, path) || len(p.elements) == 0:
+	case !IsAtOrAbove(p.base, path) || len(p.elements) == 0:
 		return false, nil
 	}
 	states := closure([]state{{p.elements, p.except}})
 	for i := len(p.base) + 1; i < len(path); i++ {
 		if path[i] == '/' {
-			if states = step(states, path[:i]); len(states) == 0 {
+			if states = advance(states, path[:i]); len(states) == 0 {
 				return false, nil
 			}
 		}
 	}
-	return accepts(states, path), step(states, path)
+	return accepts(states, path), advance(states, path)
 }
 
 // String returns the pattern in the form that Match accepts.
 func (p pattern) String() string {
 	if p.except == nil {
-		return p.glob()
+		return p.globText()
 	}
-	return strings.Join(append([]string{p.glob()}, p.except.globs...), Except)
+	return strings.Join(append([]string{p.globText()}, p.except.globs...), Except)
 }
 
-// glob returns the pattern without its exclusions.
-func (p pattern) glob() string {
+// globText returns the pattern without its exclusions.
+func (p pattern) globText() string {
 	glob := escape(p.base)
 	for _, e := range p.elements {
-		glob = join(glob, e)
+		glob = joinPath(glob, e)
 	}
 	return glob
 }

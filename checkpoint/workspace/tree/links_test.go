@@ -11,12 +11,12 @@ import (
 	"testing"
 )
 
-// TestMatchLinks: a link stands for what it leads to. That is matched under its own
-// path, once, and what leads out of the workspace is named and not followed.
+// TestMatchLinks: a link stands for its target. A file behind it is matched once, under
+// its real path. A link out of the workspace is reported and not followed.
 func TestMatchLinks(t *testing.T) {
 	t.Parallel()
 	outside := t.TempDir()
-	put(t, outside, "secret", "x")
+	writeFile(t, outside, "secret", "x")
 	for _, test := range []struct {
 		name     string
 		files    string // in the workspace
@@ -24,59 +24,59 @@ func TestMatchLinks(t *testing.T) {
 		patterns string
 		want     string
 		out      []string
-		none     bool // nothing but links matches
+		none     bool // only links match
 	}{
 		{name: "to a file", files: "build/1 build/2", links: map[string]string{"app": "build/1"}, patterns: "app", want: "app build/1"},
 		{name: "to nothing", files: "build/1", links: map[string]string{"app": "build/2"}, patterns: "app", want: "app", none: true},
 		{name: "to itself", links: map[string]string{"app": "app"}, patterns: "app", want: "app", none: true},
-		{name: "over another one", files: "b/1/x", links: map[string]string{"app": "cur/x", "cur": "b/1"}, patterns: "app", want: "app b/1/x cur"},
+		{name: "through another link", files: "b/1/x", links: map[string]string{"app": "cur/x", "cur": "b/1"}, patterns: "app", want: "app b/1/x cur"},
 		{name: "above the pattern", files: "b/1/x b/1/y", links: map[string]string{"out": "b/1"}, patterns: "out/x", want: "b/1/x out"},
-		{name: "above the pattern, of nothing", links: map[string]string{"out": "b/1"}, patterns: "out/x", want: "out", none: true},
+		{name: "above the pattern, to nothing", links: map[string]string{"out": "b/1"}, patterns: "out/x", want: "out", none: true},
 		{name: "above a glob", files: "b/1/x b/1/y/z", links: map[string]string{"out": "b/1"}, patterns: "out/**", want: "b/1/x b/1/y/z out"},
 		{name: "in a glob", files: "app/a common/x.go common/y", links: map[string]string{"app/common": "../common"}, patterns: "app/**/*.go", want: "app/common common/x.go"},
 		{name: "in a glob, deeper", files: "app/a/b common/c/x", links: map[string]string{"app/a/s": "../../common/c"}, patterns: "app/*/s/*", want: "app/a/s common/c/x"},
-		{name: "beside a glob", files: "src/a other/b", links: map[string]string{"lnk": "other"}, patterns: "src/**", want: "src/a"},
-		{name: "to a directory that nothing is meant of", files: "other/b", links: map[string]string{"src/l": "../other"}, patterns: "src/*", want: "src/l", none: true},
-		{name: "in a glob, without what is excluded behind it", files: "app/a common/x common/tmp/y", links: map[string]string{"app/common": "../common"}, patterns: "app/**\x00app/common/tmp/**", want: "app/a app/common common/x"},
+		{name: "outside the fixed part of a glob", files: "src/a other/b", links: map[string]string{"lnk": "other"}, patterns: "src/**", want: "src/a"},
+		{name: "to a directory in which the pattern matches nothing", files: "other/b", links: map[string]string{"src/l": "../other"}, patterns: "src/*", want: "src/l", none: true},
+		{name: "in a glob that excludes files behind it", files: "app/a common/x common/tmp/y", links: map[string]string{"app/common": "../common"}, patterns: "app/**\x00app/common/tmp/**", want: "app/a app/common common/x"},
 		{name: "in a glob that excludes it", files: "app/a common/x", links: map[string]string{"app/common": "../common"}, patterns: "app/**\x00app/common\x00app/common/**", want: "app/a"},
 		{name: "in circles, with exclusions", files: "app/a app/tmp/b", links: map[string]string{"app/me": ".", "app/up": "../app"}, patterns: "app/**\x00**/tmp/**", want: "app/a app/me app/up"},
 		{name: "in circles", files: "app/a", links: map[string]string{"app/me": ".", "app/up": "../app"}, patterns: "app/**", want: "app/a app/me app/up"},
 		{name: "to each other", files: "a/x b/y", links: map[string]string{"a/b": "../b", "b/a": "../a"}, patterns: "a/**", want: "a/b a/x b/a b/y"},
 		{name: "to the workspace", files: "app/a z", links: map[string]string{"app/all": ".."}, patterns: "app/**", want: "app/a app/all z"},
-		{name: "to what is matched anyway", files: "app/a/x", links: map[string]string{"app/b": "a"}, patterns: "app/**", want: "app/a/x app/b"},
+		{name: "to files that match anyway", files: "app/a/x", links: map[string]string{"app/b": "a"}, patterns: "app/**", want: "app/a/x app/b"},
 		{name: "by its whole path", files: "build/1", links: map[string]string{"app": "DIR/build/1"}, patterns: "app", want: "app build/1"},
 		{name: "to an odd name", files: "a*/[b] ab/b", links: map[string]string{"l": "a*"}, patterns: "l/**", want: "a*/[b] l"},
 		{name: "out, to a file", links: map[string]string{"app": "OUT/secret"}, patterns: "app", want: "app", out: []string{"app"}},
 		{name: "out, to a directory", files: "app/a", links: map[string]string{"app/s": "OUT"}, patterns: "app/**", want: "app/a app/s", out: []string{"app/s"}},
-		{name: "out, over another one", files: "app/a", links: map[string]string{"app/s": "../t", "t": "OUT"}, patterns: "app/**/x", want: "", out: []string{"t"}},
+		{name: "out, through another link", files: "app/a", links: map[string]string{"app/s": "../t", "t": "OUT"}, patterns: "app/**/x", want: "", out: []string{"t"}},
 		{name: "out, above the pattern", links: map[string]string{"s": "../elsewhere"}, patterns: "s/x s/**", want: "", out: []string{"s"}},
-		{name: "to the state", files: "app/a state/x", links: map[string]string{"app/s": "../state"}, patterns: "app/**", want: "app/a app/s", out: []string{"app/s"}},
+		{name: "to the skipped state directory", files: "app/a state/x", links: map[string]string{"app/s": "../state"}, patterns: "app/**", want: "app/a app/s", out: []string{"app/s"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			for _, path := range strings.Fields(test.files) {
-				put(t, dir, path, path)
+				writeFile(t, dir, path, path)
 			}
 			for path, text := range test.links {
 				must(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, path)), 0o755))
 				must(t, os.Symlink(strings.NewReplacer("DIR", dir, "OUT", outside).Replace(text), filepath.Join(dir, path)))
 			}
-			w := plant(t, dir, filepath.Join(dir, "state"))
+			w := openTree(t, dir, filepath.Join(dir, "state"))
 			patterns := strings.Fields(test.patterns)
 			m, err := w.Match(t.Context(), patterns, nil)
 			must(t, err)
 			if got := strings.Join(m.Files, " "); got != test.want {
 				t.Errorf("got %s, want %s", got, test.want)
 			}
-			if out := slices.Sorted(maps.Keys(m.Out)); !slices.Equal(out, test.out) || m.HasContent() == (test.none || test.want == "") {
+			if out := slices.Sorted(maps.Keys(m.Outside)); !slices.Equal(out, test.out) || m.HasContent() == (test.none || test.want == "") {
 				t.Errorf("out of the workspace: %v; anything but links: %v", out, m.HasContent())
 			}
-			// Without a link on the way the patterns mean the same.
-			plain := walk{t: w}
+			// The extended patterns match the same files without following links.
+			plain := walk{tree: w}
 			parsed, err := parsePatterns(m.Patterns)
 			must(t, err)
-			must(t, plain.patterns(t.Context(), parsed))
+			must(t, plain.findMatches(t.Context(), parsed))
 			slices.Sort(plain.files)
 			got := slices.Compact(plain.files)
 			if len(test.out) == 0 && strings.Join(got, " ") != test.want {
@@ -89,14 +89,14 @@ func TestMatchLinks(t *testing.T) {
 	}
 }
 
-// TestMatchRestored: a link that is about to be restored counts as there.
+// TestMatchRestored: a link that is about to be restored counts as present.
 func TestMatchRestored(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	put(t, dir, "b/1/x", "x")
-	put(t, dir, "b/2/y", "y")
+	writeFile(t, dir, "b/1/x", "x")
+	writeFile(t, dir, "b/2/y", "y")
 	must(t, os.Symlink("b/2", filepath.Join(dir, "out")))
-	w := plant(t, dir)
+	w := openTree(t, dir)
 	m, err := w.Match(t.Context(), []string{"out/**", "gone/*"}, Links{"out": "b/1", "gone": "b/1"})
 	must(t, err)
 	if want := []string{"b/1/x", "gone", "out"}; !slices.Equal(m.Files, want) {

@@ -2,8 +2,8 @@ package tree
 
 import "sync"
 
-// dirNames holds the children of directories, as childrenOf returns them. A nil dirNames
-// holds nothing.
+// dirNames caches the children of directories, as childrenOf returns them. A nil dirNames
+// caches nothing.
 type dirNames struct {
 	mu       sync.Mutex
 	children map[string][]string
@@ -11,8 +11,8 @@ type dirNames struct {
 
 func newDirNames() *dirNames { return &dirNames{children: map[string][]string{}} }
 
-// of returns the recorded children of a directory.
-func (l *dirNames) of(dir string) (children []string, ok bool) {
+// lookup returns the recorded children of a directory.
+func (l *dirNames) lookup(dir string) (children []string, ok bool) {
 	if l == nil {
 		return nil, false
 	}
@@ -22,8 +22,8 @@ func (l *dirNames) of(dir string) (children []string, ok bool) {
 	return children, ok
 }
 
-// add records the children of a directory.
-func (l *dirNames) add(dir string, children []string) {
+// record records the children of a directory.
+func (l *dirNames) record(dir string, children []string) {
 	if l == nil {
 		return
 	}

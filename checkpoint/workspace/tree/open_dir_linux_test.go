@@ -10,12 +10,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestOpenDirFlips opens a directory while somebody exchanges it for a link to
-// another one, and back, as fast as can be: what is opened is never that one.
+// TestOpenDirFlips opens a directory while another goroutine keeps exchanging it with a
+// link to a second directory. The second directory is never opened.
 func TestOpenDirFlips(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	put(t, dir, "victim/file", "")
+	writeFile(t, dir, "victim/file", "")
 	must(t, os.Mkdir(filepath.Join(dir, "d"), 0o755))
 	must(t, os.Symlink("victim", filepath.Join(dir, "link")))
 	root, err := os.OpenRoot(dir)

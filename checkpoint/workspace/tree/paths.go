@@ -34,7 +34,7 @@ func Parent(path string) string { return path[:max(strings.LastIndexByte(path, '
 
 func Base(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
 
-func join(dir, name string) string {
+func joinPath(dir, name string) string {
 	if dir == "" {
 		return name
 	}
@@ -48,8 +48,8 @@ func Above(path string) []string {
 	return append(dirs, path)
 }
 
-// LeadsTo reports whether above is equal to dir, or a directory above it.
-func LeadsTo(above, dir string) bool {
+// IsAtOrAbove reports whether above is dir or a directory above dir.
+func IsAtOrAbove(above, dir string) bool {
 	rest, ok := strings.CutPrefix(dir, above)
 	return ok && (above == "" || rest == "" || rest[0] == '/')
 }

@@ -86,20 +86,21 @@ func parsePattern(glob string) pattern {
 	return pattern{base: strings.Join(elements[:first], "/"), elements: elements[first:]}
 }
 
-// state is a position in a pattern: elements must match the paths below a directory.
+// state is a position in a pattern during a walk: elements must match the path of a file
+// relative to the current directory.
 type state struct {
 	elements []string
 	except   *exclusion
 }
 
-// step returns the states in the directory path. states are those in its parent directory.
-// No states mean that nothing below path matches.
-func step(states []state, path string) []state {
+// advance returns the states in the directory path, from those in its parent directory.
+// If it returns none, nothing below path matches.
+func advance(states []state, path string) []state {
 	name := Base(path)
 	var next []state
 	for _, s := range states {
 		switch e := s.elements[0]; {
-		case s.except.allBelow(path):
+		case s.except.excludesAllBelow(path):
 		case e == "**":
 			next = append(next, s)
 		case len(s.elements) > 1 && doublestar.MatchUnvalidated(e, name):
@@ -119,11 +120,12 @@ func closure(states []state) []state {
 	return states
 }
 
-// accepts reports whether the file path matches. states are those in its directory.
+// accepts reports whether the file at path matches. states are the states in the
+// directory of the file.
 func accepts(states []state, path string) bool {
 	name := Base(path)
 	return slices.ContainsFunc(states, func(s state) bool {
-		return len(s.elements) == 1 && (s.elements[0] == "**" || doublestar.MatchUnvalidated(s.elements[0], name)) && !s.except.holds(path)
+		return len(s.elements) == 1 && (s.elements[0] == "**" || doublestar.MatchUnvalidated(s.elements[0], name)) && !s.except.excludes(path)
 	})
 }
 

@@ -13,6 +13,6 @@ const nonBlock = 0
 // RenameBetween moves the file name from the current directory of one cursor to newName in
 // that of another. The second directory must lie below the first.
 func RenameBetween(from *Cursor, name string, to *Cursor, newName string) error {
-	below := strings.TrimPrefix(to.reached()[len(from.reached()):], "/")
-	return from.current().Rename(name, filepath.Join(Native(below), newName))
+	below := strings.TrimPrefix(to.currentPath()[len(from.currentPath()):], "/")
+	return from.currentRoot().Rename(name, filepath.Join(Native(below), newName))
 }

@@ -18,15 +18,15 @@ func statusOf(info fs.FileInfo) Status {
 	return Status{Mode: info.Mode(), Stat: statcache.StatOf(info)}
 }
 
-// Status returns the status of the file at a place. For many places in one directory it
-// makes one system call each.
+// Status returns the status of the file at a place. It makes one system call, plus those
+// of the cursor for opening the directory.
 func (p Place) Status() (Status, error) {
-	if p.from != nil {
+	if p.cursor != nil {
 		if err := checkName(p.name); err != nil {
 			return Status{}, err
 		}
 	}
-	dir, err := p.root()
+	dir, err := p.openRoot()
 	if err != nil {
 		return Status{}, err
 	}
@@ -48,24 +48,24 @@ func checkName(name string) error {
 
 // Readlink returns the target of the link at a place.
 func (p Place) Readlink() (string, error) {
-	dir, err := p.root()
+	dir, err := p.openRoot()
 	if err != nil {
 		return "", err
 	}
 	return dir.Readlink(p.name)
 }
 
-// root returns the open directory of a place.
-func (p Place) root() (*os.Root, error) {
-	if p.from != nil {
-		return p.from.Enter(p.in)
+// openRoot returns the open directory of a place.
+func (p Place) openRoot() (*os.Root, error) {
+	if p.cursor != nil {
+		return p.cursor.Enter(p.dirPath)
 	}
 	return p.dir, nil
 }
 
 // Open opens the file at a place for reading. It never waits for the writer of a pipe.
 func (p Place) Open() (*os.File, error) {
-	dir, err := p.root()
+	dir, err := p.openRoot()
 	if err != nil {
 		return nil, err
 	}
@@ -83,10 +83,10 @@ func (p Place) TryOpen() error {
 
 // Place is a name in a directory. The directory is open already, or a cursor opens it.
 type Place struct {
-	dir  *os.Root
-	name string  // a name, or with dir a path below it
-	from *Cursor // opens the directory; nil: dir is it
-	in   string  // the path of the directory for the cursor
+	dir     *os.Root
+	name    string  // a name, or with dir a path below it
+	cursor  *Cursor // opens the directory; nil: dir is it
+	dirPath string  // the path of the directory for the cursor
 }
 
 func (t *Tree) Place(path string) Place { return Place{dir: t.root, name: Native(path)} }
@@ -94,10 +94,11 @@ func (t *Tree) Place(path string) Place { return Place{dir: t.root, name: Native
 // PlaceIn returns the place of a name in an open directory.
 func PlaceIn(dir *os.Root, name string) Place { return Place{dir: dir, name: Native(name)} }
 
-// Near returns the probable index of the file in the cache, for Cache.Get.
+// Near returns the probable index of the file in the stat cache, for the method Get of
+// the cache.
 func (p Place) Near() *int {
-	if p.from != nil {
-		return &p.from.near
+	if p.cursor != nil {
+		return &p.cursor.nearIndex
 	}
 	return new(int)
 }
@@ -105,9 +106,9 @@ func (p Place) Near() *int {
 // directory returns the current directory as a file.
 func (c *Cursor) directory() (*os.File, error) {
 	if c.file == nil {
-		// nonBlock keeps package os from preparing to wait for the file, which is useless for a
-		// directory.
-		dir, err := c.current().OpenFile(".", os.O_RDONLY|nonBlock, 0)
+		// nonBlock saves two system calls: package os need not set the flag and clear it
+		// again.
+		dir, err := c.currentRoot().OpenFile(".", os.O_RDONLY|nonBlock, 0)
 		if err != nil {
 			return nil, err
 		}

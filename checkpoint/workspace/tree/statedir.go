@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// StateLock is the path, in every state directory, of the lock that its writers share. Any
-// directory with a file of this path is a state directory, whatever its name and whichever
-// workspace it belongs to.
+// StateLock is the path of the lock in every state directory. A directory with a file at
+// this path is a state directory, even if it has another name or belongs to another
+// workspace.
 const StateLock = "locks/store.lock"
 
 // IsStateDir reports whether the directory at a slash-separated path is a state directory

@@ -5,7 +5,7 @@
 // captures and git in package workspace.
 //
 // Begin with Open, which returns a Tree. Its Match returns the files that patterns match,
-// also behind links; Walk follows no link. A Cursor opens the directories of many sorted
+// even behind links; Walk follows no link. A Cursor opens the directories of many sorted
 // paths; a Place is a file in one of them. Parent, Parents and IsBelow work on paths.
 package tree
 
@@ -35,7 +35,7 @@ func Open(dir string, skip []string) (*Tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Tree{root: root, dirs: namesOf(dir), skip: skipped(dir, skip)}, nil
+	return &Tree{root: root, dirs: absolutePaths(dir), skip: skippedPaths(dir, skip)}, nil
 }
 
 // Close closes the directory.
@@ -44,34 +44,34 @@ func (t *Tree) Close() error { return t.root.Close() }
 // Root returns the open directory. It is valid until Close.
 func (t *Tree) Root() *os.Root { return t.root }
 
-// Still returns a view of the tree that lists each directory only once. It is valid as
-// long as nothing changes in the tree.
-func (t *Tree) Still() *Tree {
+// WithListingCache returns a view of the tree that lists each directory only once. It is
+// valid as long as nothing changes in the tree.
+func (t *Tree) WithListingCache() *Tree {
 	still := *t
 	still.listed = newDirNames()
 	return &still
 }
 
-// skipped returns the directories in skip that lie in the tree top, as paths in the tree.
-// It compares the paths both as given and with all links resolved.
-func skipped(top string, skip []string) []string {
+// skippedPaths returns the directories in skip that lie in the tree top, as paths in the
+// tree. It compares the paths both as given and with all links resolved.
+func skippedPaths(top string, skip []string) []string {
 	var dirs []string
 	for _, dir := range skip {
-		dirs = append(dirs, within(top, dir))
+		dirs = append(dirs, pathWithin(top, dir))
 		base, err := filepath.EvalSymlinks(top)
 		if err != nil {
 			continue
 		}
 		if real, err := filepath.EvalSymlinks(dir); err == nil {
-			dirs = append(dirs, within(base, real))
+			dirs = append(dirs, pathWithin(base, real))
 		}
 	}
 	slices.Sort(dirs)
 	return slices.DeleteFunc(slices.Compact(dirs), func(dir string) bool { return dir == "" })
 }
 
-// within returns the slash-separated path of dir in base, or "".
-func within(base, dir string) string {
+// pathWithin returns the slash-separated path of dir in base, or "".
+func pathWithin(base, dir string) string {
 	rel, err := filepath.Rel(base, dir)
 	if err != nil || rel == "." || !filepath.IsLocal(rel) {
 		return ""
@@ -83,17 +83,17 @@ func within(base, dir string) string {
 // depth.
 const GitDir = ".git"
 
-// TempPrefix begins the names of files that Restore has not finished.
+// TempPrefix begins the names of the temporary files of Restore.
 const TempPrefix = ".runner-restore-"
 
-// IsUnfinished reports whether a name is that of a file that a restore or an export has
-// not finished, or never will.
+// IsUnfinished reports whether a name belongs to a temporary file of a restore or an
+// export, which may be running or have been killed.
 func IsUnfinished(name string) bool {
 	return strings.HasPrefix(name, TempPrefix) || store.IsLeftover(name)
 }
 
-// Reserved reports whether a path is never part of the tree: it is git's own, unfinished,
-// or skipped.
+// Reserved reports whether a path is never part of the tree: it is git's own, a temporary
+// file, or skipped.
 func (t *Tree) Reserved(path string) bool {
 	// All of these names begin with a dot, and few others do.
 	if path != "" && path[0] == '.' || strings.Contains(path, "/.") {

@@ -15,7 +15,7 @@ import (
 // Lstat describes a path without following a link at its end.
 func (t *Tree) Lstat(path string) (fs.FileInfo, error) {
 	info, err := t.root.Lstat(Native(path))
-	return info, t.Outward(path, err)
+	return info, t.MarkOutside(path, err)
 }
 
 // Glob returns the files that match any of the patterns, sorted, without duplicates. They
@@ -42,62 +42,62 @@ func (t *Tree) Walk(ctx context.Context, patterns []string) (Walked, error) {
 	if err != nil {
 		return Walked{}, err
 	}
-	g := walk{t: t, pass: true}
-	err = g.patterns(ctx, parsed)
+	g := walk{tree: t, skipDenied: true}
+	err = g.findMatches(ctx, parsed)
 	return Walked{Files: g.files, Empty: g.empty, Denied: g.denied}, err
 }
 
 // walk finds the files that match patterns. It follows no link. If a directory in the
-// fixed part of a pattern is a link, the link counts as a match.
+// fixed part of a pattern is a link, the link itself counts as a match.
 type walk struct {
-	t      *Tree
-	follow bool // collect the links that patterns name or lead through
-	pass   bool // skip directories that the user may not read, instead of failing
+	tree         *Tree
+	collectLinks bool // collect the links that patterns name or lead through
+	skipDenied   bool // skip directories that the user may not read, instead of failing
 
 	files []string // not sorted, may contain duplicates
 	empty []string // empty directories in which a file would match
-	// denied are the directories that were skipped with pass.
+	// denied are the directories that were skipped because of skipDenied.
 	denied []string
-	met    []string // the links, with follow
+	links  []string // the links that collectLinks asks for
 
-	listed *dirNames // the tree's names, or those of this walk
+	listed *dirNames // the listings of the tree, or those of this walk
 
 	stateDirs map[string]bool // whether a directory above a pattern is a state directory
 }
 
-func (g *walk) patterns(ctx context.Context, patterns []pattern) error {
+func (g *walk) findMatches(ctx context.Context, patterns []pattern) error {
 	if g.listed == nil {
-		g.listed = cmp.Or(g.t.listed, newDirNames())
+		g.listed = cmp.Or(g.tree.listed, newDirNames())
 	}
 	byBase := map[string][]state{}
-	c := Cursor{base: g.t.root}
+	c := Cursor{base: g.tree.root}
 	defer c.Close()
 	for _, p := range patterns {
-		reached, err := g.reaches(&c, p)
+		reached, err := g.openBase(&c, p)
 		if err != nil {
 			return fmt.Errorf("look for files: %w", err)
 		}
-		if !reached || g.t.Reserved(p.base) || g.inStateDir(p.base) {
+		if !reached || g.tree.Reserved(p.base) || g.inStateDir(p.base) {
 			continue
 		}
 		if len(p.elements) > 0 {
-			if !p.except.allBelow(p.base) {
+			if !p.except.excludesAllBelow(p.base) {
 				byBase[p.base] = append(byBase[p.base], state{p.elements, p.except})
 			}
-		} else if p.except.holds(p.base) {
+		} else if p.except.excludes(p.base) {
 			continue
 		} else if is, err := c.Place(p.base).Status(); err == nil && !is.Mode.IsDir() {
 			g.files = append(g.files, p.base)
-			if g.follow && is.Mode&fs.ModeSymlink != 0 {
-				g.met = append(g.met, p.base)
+			if g.collectLinks && is.Mode&fs.ModeSymlink != 0 {
+				g.links = append(g.links, p.base)
 			}
 		}
 	}
 	for _, base := range slices.Sorted(maps.Keys(byBase)) {
 		states := closure(byBase[base])
-		err := g.ahead(ctx, base, states)
+		err := g.prefetch(ctx, base, states)
 		if err == nil {
-			err = g.directory(ctx, base, states)
+			err = g.walkDir(ctx, base, states)
 		}
 		if err != nil {
 			return fmt.Errorf("look for files: %w", err)
@@ -106,20 +106,21 @@ func (g *walk) patterns(ctx context.Context, patterns []pattern) error {
 	return nil
 }
 
-// ahead lists the directories that directory will visit, several at once. directory then
-// reads the names in order, and reports the directories that can't be listed.
-func (g *walk) ahead(ctx context.Context, base string, states []state) error {
+// prefetch lists the directories that walkDir will visit, several at once. walkDir then
+// takes their entries from listed in order, and reports the directories that can't be
+// listed.
+func (g *walk) prefetch(ctx context.Context, base string, states []state) error {
 	type visit struct {
 		dir    string
 		states []state
 		below  []string
 	}
 	files := 0
-	dirs := cursors{base: g.t.root} // shared by all levels, since each level opens directories in those of the last
+	dirs := cursors{base: g.tree.root} // shared by all levels, because each level opens directories below those of the previous level
 	defer dirs.close()
 	for level := []visit{{dir: base, states: states}}; len(level) > 0; {
-		err := dirs.each(ctx, len(level), 1, func(_ context.Context, c *Cursor, i int) error {
-			level[i].below, _ = g.list(c, level[i].dir)
+		err := dirs.forEach(ctx, len(level), 1, func(_ context.Context, c *Cursor, i int) error {
+			level[i].below, _ = g.listDir(c, level[i].dir)
 			return nil
 		})
 		if err != nil {
@@ -131,8 +132,8 @@ func (g *walk) ahead(ctx context.Context, base string, states []state) error {
 				dir, is := ChildOf(child)
 				if is != Directory {
 					files++
-				} else if !g.t.Reserved(dir) {
-					if below := step(v.states, dir); len(below) > 0 {
+				} else if !g.tree.Reserved(dir) {
+					if below := advance(v.states, dir); len(below) > 0 {
 						next = append(next, visit{dir: dir, states: below})
 					}
 				}
@@ -146,10 +147,10 @@ func (g *walk) ahead(ctx context.Context, base string, states []state) error {
 	return nil
 }
 
-// reaches reports whether the directory above the files that a pattern may match can be
-// opened without following a link. If there is a link, reaches adds it to the matches, or
-// with follow to met.
-func (g *walk) reaches(c *Cursor, p pattern) (bool, error) {
+// openBase reports whether the directory above the files that a pattern may match can be
+// opened without following a link. If a link is on the way, openBase adds it to the
+// matches, or with collectLinks to links.
+func (g *walk) openBase(c *Cursor, p pattern) (bool, error) {
 	dir := p.base
 	if len(p.elements) == 0 { // a link at the path itself is a match
 		dir = Parent(dir)
@@ -162,13 +163,13 @@ func (g *walk) reaches(c *Cursor, p pattern) (bool, error) {
 		switch {
 		case err == nil:
 			continue
-		case errors.Is(err, ErrDetour) && g.follow:
-			g.met = append(g.met, dir)
-		case errors.Is(err, ErrDetour):
-			if !g.t.Reserved(dir) && !p.except.holds(dir) {
+		case errors.Is(err, ErrBehindLink) && g.collectLinks:
+			g.links = append(g.links, dir)
+		case errors.Is(err, ErrBehindLink):
+			if !g.tree.Reserved(dir) && !p.except.excludes(dir) {
 				g.files = append(g.files, dir)
 			}
-		case g.pass && errors.Is(err, fs.ErrPermission):
+		case g.skipDenied && errors.Is(err, fs.ErrPermission):
 			g.denied = append(g.denied, dir)
 		case !IsAbsent(err):
 			return false, err
@@ -178,16 +179,16 @@ func (g *walk) reaches(c *Cursor, p pattern) (bool, error) {
 	return true, nil // the directory was created meanwhile
 }
 
-// directory finds matches in a directory; "" is the workspace itself.
-func (g *walk) directory(ctx context.Context, dir string, states []state) error {
+// walkDir finds matches in a directory; "" is the workspace itself.
+func (g *walk) walkDir(ctx context.Context, dir string, states []state) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	children, err := g.children(dir)
+	children, err := g.listChildren(dir)
 	switch {
 	case IsAbsent(err), errors.Is(err, ErrStateDir): // a directory that vanishes meanwhile counts as absent
 		return nil
-	case g.pass && errors.Is(err, fs.ErrPermission):
+	case g.skipDenied && errors.Is(err, fs.ErrPermission):
 		g.denied = append(g.denied, dir)
 		return nil
 	case err != nil:
@@ -202,18 +203,18 @@ func (g *walk) directory(ctx context.Context, dir string, states []state) error 
 		}
 		counted++
 		switch {
-		case g.t.Reserved(path):
+		case g.tree.Reserved(path):
 		case is != Directory:
 			matched := accepts(states, path)
 			if matched {
-				g.files = append(roomFor(g.files), path)
+				g.files = append(ensureRoom(g.files), path)
 			}
-			if g.follow && is == aLink && (matched || len(step(states, path)) > 0) {
-				g.met = append(g.met, path)
+			if g.collectLinks && is == symlink && (matched || len(advance(states, path)) > 0) {
+				g.links = append(g.links, path)
 			}
 		default:
-			if below := step(states, path); len(below) > 0 {
-				if err := g.directory(ctx, path, below); err != nil {
+			if below := advance(states, path); len(below) > 0 {
+				if err := g.walkDir(ctx, path, below); err != nil {
 					return err
 				}
 			}
@@ -230,7 +231,7 @@ func (g *walk) inStateDir(path string) bool {
 	for dir := range Parents(path) {
 		is, known := g.stateDirs[dir]
 		if !known {
-			is = IsStateDir(g.t.Lstat, dir)
+			is = IsStateDir(g.tree.Lstat, dir)
 			if g.stateDirs == nil {
 				g.stateDirs = map[string]bool{}
 			}
@@ -243,31 +244,31 @@ func (g *walk) inStateDir(path string) bool {
 	return false
 }
 
-// children lists a directory; "" is the workspace itself.
-func (g *walk) children(dir string) ([]string, error) {
-	c := Cursor{base: g.t.root}
+// listChildren lists a directory; "" is the workspace itself.
+func (g *walk) listChildren(dir string) ([]string, error) {
+	c := Cursor{base: g.tree.root}
 	defer c.Close()
-	return g.list(&c, dir)
+	return g.listDir(&c, dir)
 }
 
 // ErrStateDir says that a directory is a state directory, in which nothing matches.
 var ErrStateDir = errors.New("is a state directory")
 
-// list returns the children of a directory, as childrenOf does.
-func (g *walk) list(c *Cursor, dir string) ([]string, error) {
-	return g.t.list(c, dir, g.listed)
+// listDir returns the children of a directory, as childrenOf does.
+func (g *walk) listDir(c *Cursor, dir string) ([]string, error) {
+	return g.tree.listDir(c, dir, g.listed)
 }
 
 // Children returns the children of a directory, as childrenOf does. A state directory is
 // ErrStateDir.
 func (t *Tree) Children(c *Cursor, dir string) ([]string, error) {
-	return t.list(c, dir, t.listed)
+	return t.listDir(c, dir, t.listed)
 }
 
-// list returns the children of a directory from listed. If they are not there, it lists
+// listDir returns the children of a directory from listed. If listed lacks them, it lists
 // the directory and adds them. It follows no link.
-func (t *Tree) list(c *Cursor, dir string, listed *dirNames) ([]string, error) {
-	if children, ok := listed.of(dir); ok {
+func (t *Tree) listDir(c *Cursor, dir string, listed *dirNames) ([]string, error) {
+	if children, ok := listed.lookup(dir); ok {
 		return children, nil
 	}
 	root, err := c.Enter(dir)
@@ -282,7 +283,7 @@ func (t *Tree) list(c *Cursor, dir string, listed *dirNames) ([]string, error) {
 		return nil, ErrStateDir
 	}
 	children := childrenOf(dir, entries)
-	listed.add(dir, children)
+	listed.record(dir, children)
 	return children, nil
 }
 
@@ -290,15 +291,15 @@ func (t *Tree) list(c *Cursor, dir string, listed *dirNames) ([]string, error) {
 // path can end so.
 const (
 	Directory = "/"
-	aLink     = "\x00"
+	symlink   = "\x00"
 )
 
 // ChildOf splits a path that childrenOf returned into the path and its kind: Directory,
-// aLink, or "" for any other file.
+// symlink, or "" for any other file.
 func ChildOf(listed string) (path, is string) {
 	end := len(listed) - 1
 	switch listed[end:] {
-	case Directory, aLink:
+	case Directory, symlink:
 		return listed[:end], listed[end:]
 	}
 	return listed, ""
@@ -324,7 +325,7 @@ func childrenOf(dir string, entries []Entry) []string {
 		case e.IsDir:
 			all.WriteString(Directory)
 		case e.isLink:
-			all.WriteString(aLink)
+			all.WriteString(symlink)
 		}
 		ends[i] = all.Len()
 	}
@@ -353,22 +354,22 @@ func (t *Tree) ReadDir(dir string) ([]Entry, error) {
 	return entries, err
 }
 
-// roomFor makes room for more elements in a list that may become very long. It doubles the
-// list, since growing by small parts takes several times the memory.
-func roomFor[T any](list []T) []T {
+// ensureRoom makes room for more elements in a list that may become very long. It doubles
+// the list, since growing in small steps takes several times the memory.
+func ensureRoom[T any](list []T) []T {
 	if len(list) < cap(list) {
 		return list
 	}
 	return slices.Grow(list, max(64, len(list)))
 }
 
-// IsEmpty reports whether a directory holds nothing but temporary files of Restore.
+// IsEmpty reports whether a directory is empty. Temporary files of Restore don't count.
 func (t *Tree) IsEmpty(dir string) (bool, error) {
 	entries, err := t.ReadDir(dir)
 	return err == nil && !slices.ContainsFunc(entries, func(e Entry) bool { return !isTemp(e.Name) }), err
 }
 
-// isTemp reports whether a name is that of a file that Restore has not finished.
+// isTemp reports whether a name belongs to a temporary file of Restore.
 func isTemp(name string) bool {
 	return len(name) > len(TempPrefix) && name[:len(TempPrefix)] == TempPrefix
 }

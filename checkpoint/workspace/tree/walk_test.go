@@ -21,13 +21,13 @@ func TestGlob(t *testing.T) {
 		"bad\xff/f\xfe.go", ".git/config", "r/.git/config", "state/object", "states", "[odd]", "r/" + TempPrefix + "1-1", "r/.tmp-out-ABCDEFGHIJKLMNOPQRSTUVWXYZ",
 		strings.Repeat("d/", 300) + "deep.go",
 	} {
-		put(t, dir, path, path)
+		writeFile(t, dir, path, path)
 	}
 	must(t, os.Symlink("r", filepath.Join(dir, "l")))
 	must(t, os.Symlink("nowhere", filepath.Join(dir, "r", "dangling")))
 	must(t, os.Symlink("/etc", filepath.Join(dir, "outside")))
 	deep := strings.Repeat("d/", 300) + "deep.go"
-	w := plant(t, dir, filepath.Join(dir, "state"), "/elsewhere")
+	w := openTree(t, dir, filepath.Join(dir, "state"), "/elsewhere")
 	for _, test := range []struct {
 		patterns string
 		want     []string
@@ -73,8 +73,8 @@ func TestGlob(t *testing.T) {
 	}
 }
 
-// TestPatternsAgree compares the walk's decisions with those of the library
-// that says what patterns mean.
+// TestPatternsAgree compares the matches of a walk with those of doublestar, which
+// defines the meaning of patterns.
 func TestPatternsAgree(t *testing.T) {
 	t.Parallel()
 	paths := []string{"a", "b", "a/b", "a/b/c", "a/c/b", "c/a", "x/a/b/y", "a/b/c/d.go", "d.go", "a/d.go", "ab/cd", "a.b/c"}
@@ -87,7 +87,7 @@ func TestPatternsAgree(t *testing.T) {
 		for _, path := range paths {
 			want := doublestar.MatchUnvalidated(glob, path)
 			if strings.HasSuffix(glob, "a/**") && (path == "a" || path == "c/a" && glob != "a/**") {
-				want = false // what lies in a is meant, as in a walk, not a file of that name
+				want = false // here the pattern matches files in the directory a, but not a file named a
 			}
 			if got := matches(parsed, path); got != want {
 				t.Errorf("%s and %s: %v, want %v", glob, path, got, want)
@@ -96,8 +96,8 @@ func TestPatternsAgree(t *testing.T) {
 	}
 }
 
-// TestExclusionsAgree holds that a walk and Matches, which looks at no file, exclude
-// the same.
+// TestExclusionsAgree checks that a walk and Matches, which reads no directory, exclude
+// the same files.
 func TestExclusionsAgree(t *testing.T) {
 	t.Parallel()
 	paths := []string{"a", "b", "a/b", "a/b/c", "a/c/b", "c/a", "a/b/c/d.go", "d.go", "a/d.go", "ab/cd"}
@@ -119,7 +119,7 @@ func TestExclusionsAgree(t *testing.T) {
 	}
 }
 
-// matches walks to a path as Glob does.
+// matches reports whether Glob would return the path.
 func matches(patterns []pattern, path string) bool {
 	for _, p := range patterns {
 		elements := p.elements
@@ -129,7 +129,7 @@ func matches(patterns []pattern, path string) bool {
 		states := closure([]state{{elements, p.except}})
 		for i := range len(path) {
 			if path[i] == '/' {
-				states = step(states, path[:i])
+				states = advance(states, path[:i])
 			}
 		}
 		if accepts(states, path) {

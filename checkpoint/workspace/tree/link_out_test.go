@@ -9,13 +9,13 @@ import (
 )
 
 // TestLstatBehindALinkOut: a file behind a link that leads out of the tree counts as
-// absent, though the file is there.
+// absent, although it exists.
 func TestLstatBehindALinkOut(t *testing.T) {
 	t.Parallel()
 	dir, outside := t.TempDir(), t.TempDir()
-	put(t, outside, "file", "x")
+	writeFile(t, outside, "file", "x")
 	must(t, os.Symlink(outside, filepath.Join(dir, "out")))
-	tree := plant(t, dir)
+	tree := openTree(t, dir)
 	if _, err := tree.Lstat("out/file"); !IsAbsent(err) {
 		t.Errorf("got %v", err)
 	}

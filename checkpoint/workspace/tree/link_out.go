@@ -11,12 +11,12 @@ import (
 // behind a link that leads out of the tree counts as absent, so that a directory that was
 // replaced by such a link is treated like one that was removed.
 
-// LinkOut returns the link above a path, or at it, that leads out of the workspace or in
-// circles, and the link's target. It returns "" if no link does.
+// LinkOut returns the link, above a path or at the path, that leads out of the workspace
+// or in circles, and the link's target. It returns "" if no link does.
 func (t *Tree) LinkOut(path string) (link, text string) {
 	textOf := t.linkTexts(nil)
-	r := t.route(path, textOf)
-	if r.ends == endsInside || len(r.links) == 0 {
+	r := t.resolve(path, textOf)
+	if r.end == endsInside || len(r.links) == 0 {
 		return "", ""
 	}
 	link = r.links[len(r.links)-1]
@@ -24,19 +24,19 @@ func (t *Tree) LinkOut(path string) (link, text string) {
 	return link, text
 }
 
-// enter returns an error if a directory can't be opened without following a link.
-func (t *Tree) enter(dir string) error {
+// checkDirectory returns an error if a directory can't be opened without following a link.
+func (t *Tree) checkDirectory(dir string) error {
 	return t.At(dir+"/", func(*os.Root, string) error { return nil })
 }
 
-// Outward adds ErrDetour to an error about a path if a link above the path leads out of
-// the workspace. So the path counts as absent.
-func (t *Tree) Outward(path string, err error) error {
+// MarkOutside adds ErrBehindLink to an error about a path if a link above the path leads
+// out of the workspace. So the path counts as absent.
+func (t *Tree) MarkOutside(path string, err error) error {
 	if !RefusedByRoot(err) {
 		return err
 	}
 	if link, _ := t.LinkOut(Parent(path)); link != "" {
-		return fmt.Errorf("%w: %w", ErrDetour, err)
+		return fmt.Errorf("%w: %w", ErrBehindLink, err)
 	}
 	return err
 }
