@@ -56,11 +56,7 @@ func newSession(t *testing.T, body string) *session {
 func (s *session) rewrite(body string) {
 	s.t.Helper()
 	s.body = body
-	before, inside, found := strings.Cut(body, "---\n")
-	if !found {
-		before, inside = "", body
-	}
-	file, _ := pipeline.Parse([]byte(before+"pipeline \"PRD-001\" {\n"+inside+"\n}\n"), "PRD-001.hcl")
+	file, _ := pipeline.Parse([]byte(s.file()), "PRD-001.hcl")
 	in := pipeline.Inputs{Variables: make(map[string]pipeline.Input)}
 	for name, value := range s.given {
 		in.Variables[name] = pipeline.Input{Text: value, Origin: "--var"}
@@ -70,6 +66,15 @@ func (s *session) rewrite(body string) {
 		s.t.Fatal(diags)
 	}
 	s.p = p
+}
+
+// file returns the pipeline file.
+func (s *session) file() string {
+	before, inside, found := strings.Cut(s.body, "---\n")
+	if !found {
+		before, inside = "", s.body
+	}
+	return before + "pipeline \"PRD-001\" {\n" + inside + "\n}\n"
 }
 
 // edit replaces a text everywhere in the pipeline file.
@@ -161,10 +166,11 @@ func (s *session) begin(name string) {
 func (s *session) work(name string) state.Work {
 	rec := s.st.Workstream(name)
 	w := state.Work{Attempt: rec.Attempts, Digest: rec.Digest, Metrics: s.reports[name], Outputs: make(map[string]state.Text)}
-	for path, content := range s.makes[name] {
-		w.Artifacts = append(w.Artifacts, artifact(path, content))
+	for _, path := range slices.Sorted(maps.Keys(s.files)) {
+		if tree.MatchesAny(s.p.Workstream(name).ArtifactPatterns, path) {
+			w.Artifacts = append(w.Artifacts, artifact(path, s.files[path]))
+		}
 	}
-	state.SortByPath(w.Artifacts)
 	for output, value := range s.gives[name] {
 		w.Outputs[output] = state.Text(value)
 	}
@@ -235,6 +241,7 @@ func (s *session) facts() *plan.Facts {
 	if s.st != nil {
 		f.Acts = s.st.KnownActs()
 	}
+	s.findPartialWork(f)
 	s.findConflicts(f)
 	own := plan.NewOwnership(s.p, f.Links)
 	for _, phase := range s.p.Phases {
@@ -256,6 +263,21 @@ func (s *session) facts() *plan.Facts {
 	}
 	s.adjust(f)
 	return f
+}
+
+// findPartialWork finds the files that stopped workstreams may have written.
+func (s *session) findPartialWork(f *plan.Facts) {
+	if s.st == nil {
+		return
+	}
+	for _, phase := range s.p.Phases {
+		for _, ws := range phase.Workstreams {
+			f.Stopped.Add(ws.ArtifactPatterns, s.st.Workstream(ws.Name), s.st.EndedUncaptured())
+		}
+	}
+	if s.ended != nil {
+		f.Stopped.SetCapture(listing(s.ended))
+	}
 }
 
 // findConflicts compares the recorded artifacts with the files. It also finds those that
@@ -280,7 +302,7 @@ func (s *session) findConflicts(f *plan.Facts) {
 		for _, a := range w.Artifacts {
 			path := string(a.Path)
 			found, there := s.files[path]
-			if last[path] != w || there && found == a.Digest {
+			if last[path] != w || there && found == a.Digest || f.Stopped.Includes(path, found) {
 				continue
 			}
 			kept := !s.lost[path]
