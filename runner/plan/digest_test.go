@@ -1,0 +1,189 @@
+package plan_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"prdrunner/checkpoint/state"
+	"prdrunner/pipeline"
+	"prdrunner/runner/plan"
+)
+
+// TestDigestFiles: the digest of files covers their paths and contents, and of their modes
+// what the user may do with them.
+func TestDigestFiles(t *testing.T) {
+	t.Parallel()
+	file := func(path string, mode uint32, digest string) string {
+		return plan.DigestFiles([]state.Artifact{{Path: state.Text(path), Mode: mode, Digest: digest}})
+	}
+	same := file("a", 0o644, "1")
+	for name, other := range map[string]string{
+		"another path":      file("b", 0o644, "1"),
+		"another content":   file("a", 0o644, "2"),
+		"an executable":     file("a", 0o744, "1"),
+		"moved boundaries":  file("a6", 0o44, "1"),
+		"no file":           plan.DigestFiles(nil),
+		"the file, doubled": plan.DigestFiles([]state.Artifact{{Path: "a", Mode: 0o644, Digest: "1"}, {Path: "a", Mode: 0o644, Digest: "1"}}),
+	} {
+		if other == same {
+			t.Errorf("%s has the same digest", name)
+		}
+	}
+	if file("a", 0o600, "1") != same || file("a", 0o666, "1") != same {
+		t.Error("what others may do with a file changes its digest")
+	}
+}
+
+// TestDigestManyFiles: a digest does not depend on how the bytes under it are buffered.
+func TestDigestManyFiles(t *testing.T) {
+	t.Parallel()
+	seen := make(map[string]int)
+	for n := range 64 {
+		sum := plan.DigestFiles([]state.Artifact{{Path: state.Text(strings.Repeat("p", 8170+n)), Mode: 0o644, Digest: "1"}})
+		if other, ok := seen[sum]; ok {
+			t.Fatalf("paths of %d and %d bytes have the same digest", 8170+other, 8170+n)
+		}
+		seen[sum] = n
+	}
+}
+
+// TestDigestLists: a digest lists few files and upstream workstreams, and only sums many.
+func TestDigestLists(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{1, state.MaxInline, state.MaxInline + 1} {
+		s := newSession(t, fmt.Sprintf(`
+phase "one" {
+  workstream "up" {
+    for_each = toset([for i in range(%d) : tostring(i)])
+    script   = "up"
+  }
+  workstream "a" {
+    depends_on = [workstream.up]
+    inputs     = ["src/*"]
+    script     = "a"
+  }
+}
+`, n))
+		for i := range n {
+			s.write(fmt.Sprintf("src/%d", i), "1")
+		}
+		s.build()
+		d := s.st.Workstream("a").Digest
+		listed := n
+		if n > state.MaxInline {
+			listed = 0
+		}
+		if len(d.Files) != listed || len(d.Results) != listed || d.Inputs == "" || d.Upstream == "" {
+			t.Errorf("of %d, the digest lists %d files and %d results", n, len(d.Files), len(d.Results))
+		}
+	}
+}
+
+// TestDigestSeen: a digest lists few of the files that others may write, and none of many.
+func TestDigestSeen(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{state.MaxSeen, state.MaxSeen + 1} {
+		s := newSession(t, "phase \"one\" {\n workstream \"a\" {\n inputs = [\"*\"]\n script = \"a\"\n }\n workstream \"b\" {\n artifacts = [\"*\"]\n script = \"b\"\n }\n}\n")
+		for i := range n {
+			s.write(fmt.Sprint(i), "1")
+		}
+		listed := n
+		if n > state.MaxSeen {
+			listed = 0
+		}
+		if got := len(s.planner().DigestOrRecorded(s.p.Workstream("a")).Seen.Files); got != listed {
+			t.Errorf("of %d files, the digest lists %d", n, got)
+		}
+	}
+}
+
+// TestUpstreamResults: a workstream depends on the outputs and artifacts of its upstream
+// workstreams and, unless they are pure, on which run made them.
+func TestUpstreamResults(t *testing.T) {
+	t.Parallel()
+	const source = `
+phase "one" {
+  workstream "a" {
+    artifacts = ["out"]
+    effect    = "pure"
+    script    = "a"
+  }
+  workstream "b" {
+    depends_on = [workstream.a]
+    script     = "b"
+  }
+}
+`
+	ran := func(s *session) {
+		s.makes["a"], s.gives["a"] = map[string]string{"out": "1"}, map[string]string{"id": "1", "n": "1"}
+		s.build()
+	}
+	tell(t, []story{
+		{"a pure one ran again", source, func(s *session) { ran(s); s.run("a") }, `
+			a: reuse: nothing changed since it completed
+			b: reuse: nothing changed since it completed`},
+		{"a pure one made another artifact", source, func(s *session) { ran(s); s.makes["a"]["out"] = "2"; s.run("a") }, `
+			a: reuse: nothing changed since it completed
+			b: rerun: upstream changed: a`},
+		{"a pure one gave another output", source, func(s *session) { ran(s); s.gives["a"]["id"] = "2"; s.run("a") }, `
+			a: reuse: nothing changed since it completed
+			b: rerun: upstream changed: a`},
+		{"another one ran again", source, func(s *session) { s.edit("pure", "idempotent"); ran(s); s.run("a") }, `
+			a: reuse: nothing changed since it completed
+			b: rerun: upstream changed: a`},
+		{"it was skipped", source, func(s *session) { ran(s); s.edit(`"a"`+"\n  }", "\"a\"\n when = false\n }") }, `
+			a: skipped: its when is false
+			b: rerun: upstream changed: a`},
+		{"it was skipped then", source, func(s *session) { s.edit(`"a"`+"\n  }", "\"a\"\n when = false\n }"); ran(s) }, `
+			a: skipped: its when is false
+			b: reuse: nothing changed since it completed`},
+	})
+}
+
+// TestRecordedDigest: a digest on record counts where the present one can't be evaluated.
+func TestRecordedDigest(t *testing.T) {
+	t.Parallel()
+	s := newSession(t, "phase \"one\" {\n workstream \"a\" { script = \"a\" }\n}\nphase \"two\" {\n workstream \"b\" { command = [workstream.a.outputs.id] }\n}\n")
+	s.start()
+	if d := s.planner().DigestOrRecorded(s.p.Workstream("b")); d != nil {
+		t.Errorf("b has never run, and has the digest %+v", d)
+	}
+	s.gives["a"] = map[string]string{"id": "1"}
+	s.build()
+	had := s.st.Workstream("b").Digest.Definition
+	s.edit("outputs.id", "outputs.none")
+	d := s.planner().DigestOrRecorded(s.p.Workstream("b"))
+	if d == nil || d.Definition != had {
+		t.Fatalf("got %+v, want the digest on record", d)
+	}
+	d.Definition = "changed"
+	if s.st.Workstream("b").Digest.Definition != had {
+		t.Error("the digest is the one in the record")
+	}
+	if plan.RecordedDigest(nil) != nil || plan.RecordedDigest(&state.Workstream{}) != nil {
+		t.Error("without a digest on record there is none")
+	}
+}
+
+// TestIdempotencyKey: a key is the same for all attempts with one digest.
+func TestIdempotencyKey(t *testing.T) {
+	t.Parallel()
+	ws, d := &pipeline.Workstream{Name: "a"}, state.Digest{Definition: "d", Variables: map[string]string{"x": "1", "y": "2"}}
+	key := plan.IdempotencyKey("S1", ws, d)
+	if key != plan.IdempotencyKey("S1", ws, d) || len(key) != 32 {
+		t.Errorf("got the key %s", key)
+	}
+	inputs, variable := d, d
+	inputs.Inputs, variable.Variables = "i", map[string]string{"x": "1", "y": "3"}
+	for name, other := range map[string]string{
+		"another session":    plan.IdempotencyKey("S2", ws, d),
+		"another workstream": plan.IdempotencyKey("S1", &pipeline.Workstream{Name: "b"}, d),
+		"other inputs":       plan.IdempotencyKey("S1", ws, inputs),
+		"another value":      plan.IdempotencyKey("S1", ws, variable),
+	} {
+		if other == key {
+			t.Errorf("%s has the same key", name)
+		}
+	}
+}
