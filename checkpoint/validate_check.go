@@ -440,7 +440,7 @@ func (k *checker) hasCommit(ctx context.Context, commit string) (bool, error) {
 	}
 	there, err := git.CommitExists(ctx, commit)
 	if err == nil && !there {
-		err = git.Forbidden(commit)
+		err = git.CheckReadable(commit)
 	}
 	if err != nil {
 		return false, fmt.Errorf("look for commit %s: %w", commit, err)

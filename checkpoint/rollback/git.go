@@ -62,7 +62,7 @@ func (r *Plan) compareGit(ctx context.Context, w *workspace.Workspace) error {
 	git := w.Git()
 	g := &GitReset{Branch: string(r.Target.Git.Branch), To: r.state.Capture.Commit}
 	var err error
-	if g.From, err = git.Tip(ctx, g.Branch); err != nil {
+	if g.From, err = git.BranchCommit(ctx, g.Branch); err != nil {
 		return fmt.Errorf("read where git stands: %w", err)
 	}
 	there, err := git.CommitExists(ctx, g.To)
@@ -79,7 +79,7 @@ func (r *Plan) compareGit(ctx context.Context, w *workspace.Workspace) error {
 	if g.Discard, err = git.Log(ctx, g.To, g.From, 0); err != nil {
 		return fmt.Errorf("list the commits to discard: %w", err)
 	}
-	if g.Pushed, err = git.Pushed(ctx, g.To, g.From); err != nil {
+	if g.Pushed, err = git.PushedCommits(ctx, g.To, g.From); err != nil {
 		return fmt.Errorf("look for pushed commits: %w", err)
 	}
 	r.Git = g

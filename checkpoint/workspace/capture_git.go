@@ -106,7 +106,7 @@ func (c *capture) ask(ctx context.Context) (map[string]bool, error) {
 			blobs = append(blobs, f.blob)
 		}
 	}
-	return c.w.Git().Has(ctx, blobs)
+	return c.w.Git().HasBlobs(ctx, blobs)
 }
 
 // handOver adds a file to the commit. It removes the file from the commit again if the
@@ -128,15 +128,15 @@ func (c *capture) handOver(ctx context.Context, out *git.Writer, dirs *tree.Curs
 func (c *capture) hand(ctx context.Context, out *git.Writer, dirs *tree.Cursor, f *surveyed, has bool) error {
 	path := f.entry.Path
 	if has {
-		return out.Known(path, gitMode(f.entry.Mode), f.blob)
+		return out.AddBlob(path, gitMode(f.entry.Mode), f.blob)
 	}
 	if f.isLink() {
-		return out.File(path, ModeSymlink, f.entry.Size, strings.NewReader(f.target))
+		return out.AddFile(path, ModeSymlink, f.entry.Size, strings.NewReader(f.target))
 	}
 	all := func(int64) bool { return true }
 	return c.w.files.readInto(ctx, dirs.Place(path), &f.found, all, func(r io.Reader, from *origin) (string, error) {
 		sha := sha256.New()
-		err := out.File(path, gitMode(f.entry.Mode), from.size, io.TeeReader(c.w.files.refusal.guard(r), sha))
+		err := out.AddFile(path, gitMode(f.entry.Mode), from.size, io.TeeReader(c.w.files.refusal.guard(r), sha))
 		switch {
 		case errors.Is(err, errRefused): // the scan allowed other bytes
 			err = ErrUnstable

@@ -35,7 +35,7 @@ func (w *Workspace) Contents() *Contents { return w.contents }
 // of io.EOF. Missing bytes are fs.ErrNotExist.
 func (c *Contents) Open(ctx context.Context, e Entry) (io.ReadCloser, error) {
 	if e.Blob != "" && c.git != nil {
-		r, err := c.git.Open(ctx, e.Blob)
+		r, err := c.git.OpenBlob(ctx, e.Blob)
 		if err == nil {
 			return &verifier{r: r, e: e, sha: sha256.New(), wrong: &DamagedError{Entry: e}}, nil
 		}

@@ -66,7 +66,7 @@ func (l *gitLister) list(ctx context.Context) (gitKnown, error) {
 	if err != nil || len(others) == 0 {
 		return gitKnown{found.outsideState(tracked), found.fileless}, err
 	}
-	files := git.Merge(others, tracked)
+	files := git.MergeFiles(others, tracked)
 	found, err = l.untracked(ctx, files)
 	return gitKnown{found.outsideState(files), found.fileless}, err
 }

@@ -57,7 +57,7 @@ func (c *Contents) Lost(ctx context.Context, entries []Entry, deep bool) ([]Miss
 	case c.git == nil:
 		err = c.Unasked()
 	default:
-		err = c.git.Forbidden(blobs...)
+		err = c.git.CheckReadable(blobs...)
 	}
 	if err != nil {
 		return nil, err
@@ -180,7 +180,7 @@ func (c *Contents) inGit(ctx context.Context, entries []Entry) (map[string]bool,
 	if len(blobs) == 0 {
 		return nil, nil
 	}
-	return c.git.Has(ctx, blobs)
+	return c.git.HasBlobs(ctx, blobs)
 }
 
 // missing returns the Missing of an entry whose object is missing.

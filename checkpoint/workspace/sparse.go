@@ -103,7 +103,7 @@ func foreign(ctx context.Context, w *Workspace, entries []Entry, l *Listing) (pu
 			continue
 		}
 		if index == nil {
-			if index, err = w.o.Git.Index(ctx); err != nil {
+			if index, err = w.o.Git.TrackedByPath(ctx); err != nil {
 				return nil, nil, err
 			}
 		}
@@ -164,7 +164,7 @@ func (c *capture) begin(ctx context.Context, o git.CommitOptions) (out *git.Writ
 	}
 	var base []git.File
 	if o.Parent != "" {
-		if base, err = repo.Tree(ctx, o.Parent); err != nil {
+		if base, err = repo.CommitFiles(ctx, o.Parent); err != nil {
 			return nil, err
 		}
 		o.Base = o.Parent
@@ -200,7 +200,7 @@ func (c *capture) laySparse(ctx context.Context, out *git.Writer, base []git.Fil
 		staged = append(staged, e)
 		blobs = append(blobs, e.Blob)
 	}
-	has, err := c.w.Git().Has(ctx, blobs)
+	has, err := c.w.Git().HasBlobs(ctx, blobs)
 	if err != nil {
 		return err
 	}
@@ -209,7 +209,7 @@ func (c *capture) laySparse(ctx context.Context, out *git.Writer, base []git.Fil
 		if !has[e.Blob] {
 			continue // only the listing records it
 		}
-		if err := out.Known(e.Path, e.Mode, e.Blob); err != nil {
+		if err := out.AddBlob(e.Path, e.Mode, e.Blob); err != nil {
 			return err
 		}
 	}

@@ -40,9 +40,9 @@ func (g *Repository) isName(name string) bool {
 	return len(name) == length && strings.Trim(name, "0123456789abcdef") == ""
 }
 
-// Has returns the blobs that the repository has. It fetches none from a remote.
-func (g *Repository) Has(ctx context.Context, blobs []string) (map[string]bool, error) {
-	kinds, err := g.kinds(ctx, blobs)
+// HasBlobs returns the blobs that the repository has. It fetches none from a remote.
+func (g *Repository) HasBlobs(ctx context.Context, blobs []string) (map[string]bool, error) {
+	kinds, err := g.objectKinds(ctx, blobs)
 	if err != nil {
 		return nil, err
 	}
@@ -55,8 +55,8 @@ func (g *Repository) Has(ctx context.Context, blobs []string) (map[string]bool, 
 	return has, nil
 }
 
-// kinds returns the kinds (blob, commit) of the objects that the repository has.
-func (g *Repository) kinds(ctx context.Context, objects []string) (map[string]string, error) {
+// objectKinds returns the kinds (blob, commit) of the objects that the repository has.
+func (g *Repository) objectKinds(ctx context.Context, objects []string) (map[string]string, error) {
 	var names strings.Builder
 	for _, name := range objects {
 		if g.isName(name) {
@@ -69,7 +69,7 @@ func (g *Repository) kinds(ctx context.Context, objects []string) (map[string]st
 	}
 	c := g.command("cat-file", "--batch-check=%(objectname) %(objecttype)", "--buffer")
 	c.Env = append(c.Env, "GIT_NO_LAZY_FETCH=1")
-	out, err := g.capture(ctx, strings.NewReader(names.String()), c)
+	out, err := g.runCapturing(ctx, strings.NewReader(names.String()), c)
 	if err != nil {
 		return nil, fmt.Errorf("look for objects in git: %w", err)
 	}
@@ -82,9 +82,9 @@ func (g *Repository) kinds(ctx context.Context, objects []string) (map[string]st
 	return kinds, nil
 }
 
-// Forbidden returns an error if the user may not read one of the objects, or a pack: git
+// CheckReadable returns an error if the user may not read one of the objects, or a pack: git
 // calls such objects missing. Callers ask it before they report that bytes are missing.
-func (g *Repository) Forbidden(missing ...string) error {
+func (g *Repository) CheckReadable(missing ...string) error {
 	if len(missing) == 0 {
 		return nil
 	}
@@ -120,9 +120,9 @@ func (g *Repository) Forbidden(missing ...string) error {
 // BlobReader reads many blobs through one process, which the first Read starts. It is not
 // safe for concurrent use.
 type BlobReader struct {
-	git  *Repository
-	ctx  context.Context //nolint:containedctx // of the process, which outlives a call
-	talk *conversation   // nil: not started, or ended at a damaged blob
+	git     *Repository
+	ctx     context.Context //nolint:containedctx // of the process, which outlives a call
+	process *process        // nil: not started, or ended at a damaged blob
 }
 
 // Blobs returns a reader of blobs. The caller closes it.
@@ -143,16 +143,16 @@ func (e *WriteError) Unwrap() error { return e.Err }
 // Read writes a blob's bytes to w. An error of w is a *WriteError, and a missing blob is
 // fs.ErrNotExist. After an error the next blob can be read.
 func (r *BlobReader) Read(blob string, w io.Writer) error {
-	size, err := r.ask(blob)
+	size, err := r.requestBlob(blob)
 	if err != nil {
 		return err
 	}
 	into := &errWriter{w: w}
-	if _, err := io.CopyN(into, r.talk.out, size); err != nil {
-		return r.broken(blob, err)
+	if _, err := io.CopyN(into, r.process.out, size); err != nil {
+		return r.abortRead(blob, err)
 	}
 	if err := r.endBlob(); err != nil {
-		return r.broken(blob, err)
+		return r.abortRead(blob, err)
 	}
 	if into.err != nil {
 		return &WriteError{Err: into.err}
@@ -160,69 +160,69 @@ func (r *BlobReader) Read(blob string, w io.Writer) error {
 	return nil
 }
 
-// ask requests a blob and returns its size; its bytes and a newline follow.
-func (r *BlobReader) ask(blob string) (int64, error) {
+// requestBlob requests a blob and returns its size; its bytes and a newline follow.
+func (r *BlobReader) requestBlob(blob string) (int64, error) {
 	if !r.git.isName(blob) {
 		return 0, fmt.Errorf("read blob %q from git: not the name of a blob: %w", blob, fs.ErrNotExist)
 	}
-	if r.talk == nil {
-		talk, err := r.git.converse(r.ctx, r.git.command("-c", streamThreshold, "cat-file", "--batch"))
+	if r.process == nil {
+		talk, err := r.git.startProcess(r.ctx, r.git.command("-c", streamThreshold, "cat-file", "--batch"))
 		if err != nil {
 			return 0, err
 		}
-		r.talk = talk
+		r.process = talk
 	}
-	_, err := r.talk.in.WriteString(blob + "\n")
+	_, err := r.process.in.WriteString(blob + "\n")
 	if err == nil {
-		err = r.talk.in.Flush()
+		err = r.process.in.Flush()
 	}
 	if err != nil {
-		return 0, r.broken(blob, err)
+		return 0, r.abortRead(blob, err)
 	}
-	line, err := r.talk.out.ReadString('\n')
+	line, err := r.process.out.ReadString('\n')
 	if err != nil {
-		return 0, r.broken(blob, err)
+		return 0, r.abortRead(blob, err)
 	}
 	fields := strings.Fields(line)
 	if len(fields) == 2 && fields[1] == "missing" {
 		return 0, fmt.Errorf("read blob %s from git: %w", blob, fs.ErrNotExist)
 	}
 	if len(fields) != 3 {
-		return 0, r.broken(blob, fmt.Errorf("unexpected answer %q", line))
+		return 0, r.abortRead(blob, fmt.Errorf("unexpected answer %q", line))
 	}
 	size, err := strconv.ParseInt(fields[2], 10, 64)
 	if err != nil || fields[1] != "blob" {
-		return 0, r.broken(blob, fmt.Errorf("not a blob: %q", line))
+		return 0, r.abortRead(blob, fmt.Errorf("not a blob: %q", line))
 	}
 	return size, nil
 }
 
 // endBlob reads the newline that follows a blob.
 func (r *BlobReader) endBlob() error {
-	b, err := r.talk.out.ReadByte()
+	b, err := r.process.out.ReadByte()
 	if err == nil && b != '\n' {
 		err = errors.New("its bytes do not end where git said")
 	}
 	return err
 }
 
-// broken ends the process after an error. The next Read starts another one.
-func (r *BlobReader) broken(blob string, err error) error {
+// abortRead ends the process after an error. The next Read starts another one.
+func (r *BlobReader) abortRead(blob string, err error) error {
 	if errors.Is(err, io.EOF) {
 		err = io.ErrUnexpectedEOF
 	}
-	err = r.talk.failure(err)
-	r.talk = nil
+	err = r.process.abortWithError(err)
+	r.process = nil
 	return fmt.Errorf("read blob %s from git: %w", blob, err)
 }
 
 // Close ends the process.
 func (r *BlobReader) Close() error {
-	if r.talk == nil {
+	if r.process == nil {
 		return nil
 	}
-	err := r.talk.finish()
-	r.talk = nil
+	err := r.process.finish()
+	r.process = nil
 	if err != nil {
 		return fmt.Errorf("read blobs from git: %w", err)
 	}
@@ -243,10 +243,10 @@ func (e *errWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Open returns the bytes of a blob. A missing blob is fs.ErrNotExist.
-func (g *Repository) Open(ctx context.Context, blob string) (io.ReadCloser, error) {
+// OpenBlob returns the bytes of a blob. A missing blob is fs.ErrNotExist.
+func (g *Repository) OpenBlob(ctx context.Context, blob string) (io.ReadCloser, error) {
 	r := &BlobReader{git: g, ctx: ctx}
-	size, err := r.ask(blob)
+	size, err := r.requestBlob(blob)
 	if err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
@@ -268,10 +268,10 @@ func (o *openBlob) Read(p []byte) (int, error) {
 	case o.left == 0:
 		return 0, io.EOF
 	}
-	n, err := o.reader.talk.out.Read(p[:min(int64(len(p)), o.left)])
+	n, err := o.reader.process.out.Read(p[:min(int64(len(p)), o.left)])
 	o.left -= int64(n)
 	if err != nil {
-		o.err = o.reader.broken(o.blob, err)
+		o.err = o.reader.abortRead(o.blob, err)
 		err = o.err
 	}
 	return n, err
@@ -279,9 +279,9 @@ func (o *openBlob) Read(p []byte) (int, error) {
 
 // Close ends the process. The rest of the blob is not read.
 func (o *openBlob) Close() error {
-	if o.reader.talk != nil {
-		o.reader.talk.abort()
-		o.reader.talk = nil
+	if o.reader.process != nil {
+		o.reader.process.abort()
+		o.reader.process = nil
 	}
 	return nil
 }

@@ -22,29 +22,29 @@ type Exclusions struct {
 // durable when CommitAll returns.
 func (g *Repository) CommitAll(ctx context.Context, message string, exclude Exclusions) (commit string, err error) {
 	c := branchCommit{g}
-	if err := c.ready(ctx); err != nil {
+	if err := c.checkReady(ctx); err != nil {
 		return "", fmt.Errorf("commit with git: %w", err)
 	}
 	index, err := saveIndex(g)
 	if err != nil {
 		return "", err
 	}
-	if err := c.stage(ctx, exclude); err != nil {
+	if err := c.stageAll(ctx, exclude); err != nil {
 		return "", fmt.Errorf("stage everything with git: %w", err)
 	}
 	after := context.WithoutCancel(ctx)
-	if err := index.remember(after); err != nil {
+	if err := index.recordStaged(after); err != nil {
 		return "", fmt.Errorf("look at what is staged: %w", err)
 	}
-	err = c.withoutOutside(ctx, func(env ...string) error { return c.commitStaged(ctx, message, env) })
+	err = c.withoutOutsideChanges(ctx, func(env ...string) error { return c.commitStaged(ctx, message, env) })
 	if err != nil {
-		return "", fmt.Errorf("commit with git: %w", errors.Join(err, index.putBack(after)))
+		return "", fmt.Errorf("commit with git: %w", errors.Join(err, index.restore(after)))
 	}
 	branch, commit, err := g.Head(ctx)
 	if err != nil {
 		return "", err
 	}
-	return commit, syncer{g}.head(branch)
+	return commit, syncer{g}.syncHead(branch)
 }
 
 // branchCommit makes a commit on the user's branch.
@@ -58,9 +58,9 @@ func durable(args ...string) []string {
 	}, args...)
 }
 
-// ready refuses to commit while git is in the middle of a merge, a rebase or the like,
+// checkReady refuses to commit while git is in the middle of a merge, a rebase or the like,
 // which a commit would conclude.
-func (c branchCommit) ready(ctx context.Context) error {
+func (c branchCommit) checkReady(ctx context.Context) error {
 	doing, err := c.git.InProgress(ctx)
 	if err != nil {
 		return err
@@ -73,7 +73,7 @@ func (c branchCommit) ready(ctx context.Context) error {
 	}
 	cmd := c.git.command("ls-files", "-z", "--unmerged", "--", ":/")
 	cmd.Env = append(cmd.Env, "GIT_LITERAL_PATHSPECS=0") // ":/" is the top level
-	unmerged, err := c.git.capture(ctx, nil, cmd)
+	unmerged, err := c.git.runCapturing(ctx, nil, cmd)
 	if err != nil {
 		return err
 	}
@@ -87,9 +87,9 @@ func (c branchCommit) ready(ctx context.Context) error {
 	return nil
 }
 
-// stage adds everything to the index except for the exclusions. It excludes other
+// stageAll adds everything to the index except for the exclusions. It excludes other
 // repositories, too, which would become submodules that the user has not declared.
-func (c branchCommit) stage(ctx context.Context, exclude Exclusions) error {
+func (c branchCommit) stageAll(ctx context.Context, exclude Exclusions) error {
 	files, err := c.git.Files(ctx)
 	if err != nil {
 		return err
@@ -115,7 +115,7 @@ func (c branchCommit) stage(ctx context.Context, exclude Exclusions) error {
 	}
 	cmd := c.git.command(durable(args...)...)
 	cmd.Env = append(cmd.Env, "GIT_LITERAL_PATHSPECS=0")
-	_, err = c.git.capture(ctx, strings.NewReader(strings.Join(specs, "\x00")), cmd)
+	_, err = c.git.runCapturing(ctx, strings.NewReader(strings.Join(specs, "\x00")), cmd)
 	if saysIgnored(err) {
 		return nil
 	}
@@ -134,7 +134,7 @@ func (c branchCommit) commitStaged(ctx context.Context, message string, env []st
 	run := func(args ...string) error {
 		cmd := c.git.command(args...)
 		cmd.Env = append(cmd.Env, env...)
-		_, err := c.git.capture(ctx, strings.NewReader(message), cmd)
+		_, err := c.git.runCapturing(ctx, strings.NewReader(message), cmd)
 		return err
 	}
 	commit := func(settings ...string) error {

@@ -171,14 +171,14 @@ func TestPushed(t *testing.T) {
 		write(t, dir, "a.txt", content)
 		commits = append(commits, commitAll(t, g))
 	}
-	if pushed, err := g.Pushed(t.Context(), commits[0], commits[2]); len(pushed) > 0 || err != nil {
+	if pushed, err := g.PushedCommits(t.Context(), commits[0], commits[2]); len(pushed) > 0 || err != nil {
 		t.Errorf("without a remote: %v, %v", pushed, err)
 	}
 	bare := t.TempDir()
 	user(t, bare, "init", "-q", "--bare")
 	user(t, dir, "remote", "add", "origin", bare)
 	user(t, dir, "push", "-q", "origin", commits[1]+":refs/heads/main")
-	pushed, err := g.Pushed(t.Context(), commits[0], commits[2])
+	pushed, err := g.PushedCommits(t.Context(), commits[0], commits[2])
 	if diff := cmp.Diff(commits[1:2], pushed); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}

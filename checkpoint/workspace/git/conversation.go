@@ -9,8 +9,8 @@ import (
 	"os"
 )
 
-// conversation is a git process that Runner writes to and reads from while it runs.
-type conversation struct {
+// process is a git process that Runner writes to and reads from while it runs.
+type process struct {
 	in     *bufio.Writer
 	out    *bufio.Reader
 	stdin  *os.File
@@ -20,13 +20,13 @@ type conversation struct {
 	err    error // of the process, once ended is closed
 }
 
-// conversationBuffer holds many small files, so that the process wakes seldom.
-const conversationBuffer = 128 << 10
+// processBuffer holds many small files, so that the process wakes seldom.
+const processBuffer = 128 << 10
 
-// converse starts a command. It uses pipes of the system: with others, a goroutine would
+// startProcess starts a command. It uses pipes of the system: with others, a goroutine would
 // have to copy, and would wait for input of a process that has ended. Only the process
 // holds the other ends, so that reads and writes here fail once it has ended.
-func (g *Repository) converse(ctx context.Context, command Command) (*conversation, error) {
+func (g *Repository) startProcess(ctx context.Context, command Command) (*process, error) {
 	childIn, stdin, err := os.Pipe()
 	if err != nil {
 		return nil, fmt.Errorf("make a pipe to git: %w", err)
@@ -36,9 +36,9 @@ func (g *Repository) converse(ctx context.Context, command Command) (*conversati
 		return nil, errors.Join(fmt.Errorf("make a pipe to git: %w", err), childIn.Close(), stdin.Close())
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	c := &conversation{
-		in:    bufio.NewWriterSize(stdin, conversationBuffer),
-		out:   bufio.NewReaderSize(stdout, conversationBuffer),
+	c := &process{
+		in:    bufio.NewWriterSize(stdin, processBuffer),
+		out:   bufio.NewReaderSize(stdout, processBuffer),
 		stdin: stdin, stdout: stdout, cancel: cancel, ended: make(chan struct{}),
 	}
 	command.Stdin, command.Stdout = childIn, childOut
@@ -52,7 +52,7 @@ func (g *Repository) converse(ctx context.Context, command Command) (*conversati
 }
 
 // finish closes the process's input, and waits for the process to end.
-func (c *conversation) finish() error {
+func (c *process) finish() error {
 	flushed := c.in.Flush()
 	closed := c.stdin.Close()
 	_, read := io.Copy(io.Discard, c.out)
@@ -66,15 +66,15 @@ func (c *conversation) finish() error {
 }
 
 // abort ends the process, and discards its remaining output.
-func (c *conversation) abort() {
+func (c *process) abort() {
 	c.cancel()
 	<-c.ended
 	_ = c.stdin.Close() // may be closed already
 	_ = c.stdout.Close()
 }
 
-// failure ends the process, and returns its exit error in place of err, if it has one.
-func (c *conversation) failure(err error) error {
+// abortWithError ends the process, and returns its exit error in place of err, if it has one.
+func (c *process) abortWithError(err error) error {
 	c.abort()
 	var exit *ExitError
 	if errors.As(c.err, &exit) && exit.Code >= 0 {

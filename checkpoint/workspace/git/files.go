@@ -30,43 +30,43 @@ type File struct {
 func (g *Repository) Files(ctx context.Context) ([]File, error) {
 	var l listing
 	list := g.command("ls-files", "-z", "-t", "--stage", "--cached", "--others", "--exclude-standard")
-	if err := g.eachRecord(ctx, list, l.add); err != nil {
+	if err := g.eachRecord(ctx, list, l.addLine); err != nil {
 		return nil, fmt.Errorf("list the files that git knows: %w", err)
 	}
-	return Merge(l.others, l.tracked), nil
+	return MergeFiles(l.others, l.tracked), nil
 }
 
 // Tracked lists the tracked files, as Files does.
 func (g *Repository) Tracked(ctx context.Context) ([]File, error) {
 	var l listing
-	if err := g.eachRecord(ctx, g.command("ls-files", "-z", "-t", "--stage", "--cached"), l.add); err != nil {
+	if err := g.eachRecord(ctx, g.command("ls-files", "-z", "-t", "--stage", "--cached"), l.addLine); err != nil {
 		return nil, fmt.Errorf("list the files that git tracks: %w", err)
 	}
-	return Merge(nil, l.tracked), nil
+	return MergeFiles(nil, l.tracked), nil
 }
 
-// mostPaths bounds the paths that git is asked about, since git compares each path with
+// maxPathspecs bounds the paths that git is asked about, since git compares each path with
 // every file.
-const mostPaths = 64
+const maxPathspecs = 64
 
 // Others lists the files at the paths and below them that are neither tracked nor ignored,
 // as Files does. With more than mostPaths paths it lists all such files.
 func (g *Repository) Others(ctx context.Context, paths []string) ([]File, error) {
 	var l listing
 	args := []string{"ls-files", "-z", "-t", "--others", "--exclude-standard"}
-	if len(paths) <= mostPaths {
+	if len(paths) <= maxPathspecs {
 		args = append(append(args, "--"), paths...)
 	}
-	if err := g.eachRecord(ctx, g.command(args...), l.add); err != nil {
+	if err := g.eachRecord(ctx, g.command(args...), l.addLine); err != nil {
 		return nil, fmt.Errorf("list the files that git does not track: %w", err)
 	}
-	return Merge(nil, l.others), nil
+	return MergeFiles(nil, l.others), nil
 }
 
 // listing collects the files that git lists.
 type listing struct{ others, tracked []File }
 
-func (l *listing) add(line string) error {
+func (l *listing) addLine(line string) error {
 	f, stage, err := parseFile(line)
 	switch last := len(l.tracked) - 1; {
 	case err != nil:
@@ -84,8 +84,8 @@ func (l *listing) add(line string) error {
 	return nil
 }
 
-// Merge merges two lists of files into one that is sorted by path.
-func Merge(a, b []File) []File {
+// MergeFiles merges two lists of files into one that is sorted by path.
+func MergeFiles(a, b []File) []File {
 	for _, list := range [][]File{a, b} {
 		slices.SortFunc(list, func(x, y File) int { return strings.Compare(x.Path, y.Path) })
 	}
@@ -126,8 +126,8 @@ func parseFile(line string) (f File, stage string, err error) {
 	return f, stage, nil
 }
 
-// Index returns the files that git tracks, by path.
-func (g *Repository) Index(ctx context.Context) (map[string]File, error) {
+// TrackedByPath returns the files that git tracks, by path.
+func (g *Repository) TrackedByPath(ctx context.Context) (map[string]File, error) {
 	files, err := g.Tracked(ctx)
 	if err != nil {
 		return nil, err
@@ -139,8 +139,8 @@ func (g *Repository) Index(ctx context.Context) (map[string]File, error) {
 	return index, nil
 }
 
-// Tree lists the files of a commit, those below the directory.
-func (g *Repository) Tree(ctx context.Context, commit string) ([]File, error) {
+// CommitFiles lists the files of a commit, those below the directory.
+func (g *Repository) CommitFiles(ctx context.Context, commit string) ([]File, error) {
 	if !g.isName(commit) {
 		return nil, fmt.Errorf("list the files of %q: not the name of a commit", commit)
 	}

@@ -155,7 +155,7 @@ func TestBlobs(t *testing.T) {
 			}
 			made := commit(t, w)
 			missing := strings.Repeat("0", len(made)-1) + "1"
-			has, err := g.Has(t.Context(), append(slices.Clone(names), missing, made, "HEAD", ""))
+			has, err := g.HasBlobs(t.Context(), append(slices.Clone(names), missing, made, "HEAD", ""))
 			want := map[string]bool{}
 			for _, name := range names {
 				want[name] = true
@@ -200,7 +200,7 @@ func checkBlobs(t *testing.T, g *git.Repository, names, contents, bad []string) 
 		t.Error(err)
 	}
 	big := 4
-	one, err := g.Open(t.Context(), names[big])
+	one, err := g.OpenBlob(t.Context(), names[big])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +208,7 @@ func checkBlobs(t *testing.T, g *git.Repository, names, contents, bad []string) 
 	if err != nil || string(got) != contents[big] {
 		t.Errorf("open: %d bytes, %v", len(got), err)
 	}
-	half, err := g.Open(t.Context(), names[big])
+	half, err := g.OpenBlob(t.Context(), names[big])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,7 +218,7 @@ func checkBlobs(t *testing.T, g *git.Repository, names, contents, bad []string) 
 	if err := errors.Join(one.Close(), half.Close()); err != nil {
 		t.Error(err)
 	}
-	if _, err := g.Open(t.Context(), bad[0]); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := g.OpenBlob(t.Context(), bad[0]); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("open a missing blob: %v", err)
 	}
 }

@@ -50,10 +50,10 @@ func TestForbiddenIsNotMissing(t *testing.T) {
 		"": false, "objects/pack/": true, "pack-1.idx": true, "pack-1.pack": true, "tmp_pack_x": false, "objects/ab/": true, "objects/cd/": false,
 	} {
 		g := &Repository{fs: closedFS{store.OS(), part}, commonDir: dir}
-		if err := g.Forbidden(name); errors.Is(err, fs.ErrPermission) != forbidden {
+		if err := g.CheckReadable(name); errors.Is(err, fs.ErrPermission) != forbidden {
 			t.Errorf("%q: %v", part, err)
 		}
-		if err := g.Forbidden(); err != nil {
+		if err := g.CheckReadable(); err != nil {
 			t.Errorf("%q, nothing missing: %v", part, err)
 		}
 	}

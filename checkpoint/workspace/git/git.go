@@ -38,14 +38,14 @@ func (e *StateError) Error() string { return e.Detail }
 // only these two run filters. No method runs a hook. Paths are relative to the directory,
 // slash-separated, of any bytes.
 type Repository struct {
-	commander Commander
-	dir       string
-	prefix    string // of dir below the top level: "" or "a/b/"
-	gitDir    string // of this work tree
-	commonDir string // of all work trees of the repository
-	format    string // of object names: sha1 or sha256
-	exact     bool   // names that differ only in case are different files, whatever core.ignoreCase says
-	fs        store.FS
+	commander     Commander
+	dir           string
+	prefix        string // of dir below the top level: "" or "a/b/"
+	gitDir        string // of this work tree
+	commonDir     string // of all work trees of the repository
+	format        string // of object names: sha1 or sha256
+	caseSensitive bool   // names that differ only in case are different files, whatever core.ignoreCase says
+	fs            store.FS
 }
 
 // endOfAnswer separates the answers of rev-parse, which may hold newlines: it prints
@@ -85,16 +85,16 @@ func Open(ctx context.Context, c Commander, dir string) (*Repository, error) {
 			*field = strings.TrimSuffix(parts[i], "\n")
 		}
 	}
-	g.exact = distinguishesCase(dir)
+	g.caseSensitive = distinguishesCase(dir)
 	if g.format != "sha1" && g.format != "sha256" {
 		return nil, fmt.Errorf("look for the git work tree of %s: unknown object format %q", dir, g.format)
 	}
 	return g, nil
 }
 
-// foreign returns the variables by which git tells its hooks and aliases where the
+// unsetVariables returns the variables by which git tells its hooks and aliases where the
 // repository is. Here the directory says that. The rest of GIT_* is the user's choice.
-func foreign() []string {
+func unsetVariables() []string {
 	return []string{
 		"GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_NAMESPACE",
 		"GIT_IMPLICIT_WORK_TREE", "GIT_INTERNAL_SUPER_PREFIX", "GIT_OBJECT_DIRECTORY",
@@ -108,13 +108,13 @@ func foreign() []string {
 // ask an fsmonitor, which git would start, and which may be wrong.
 func (g *Repository) command(args ...string) Command {
 	quiet := []string{"git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull}
-	if g.exact {
+	if g.caseSensitive {
 		quiet = append(quiet, "-c", "core.ignoreCase=false")
 	}
 	return Command{
 		Args:  append(quiet, args...),
 		Dir:   g.dir,
-		Unset: foreign(),
+		Unset: unsetVariables(),
 		Env: []string{
 			"LC_ALL=C", "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0",
 			"GIT_NO_REPLACE_OBJECTS=1", "GIT_LITERAL_PATHSPECS=1",
@@ -124,10 +124,10 @@ func (g *Repository) command(args ...string) Command {
 
 // output runs a command and returns its standard output.
 func (g *Repository) output(ctx context.Context, stdin io.Reader, args ...string) ([]byte, error) {
-	return g.capture(ctx, stdin, g.command(args...))
+	return g.runCapturing(ctx, stdin, g.command(args...))
 }
 
-func (g *Repository) capture(ctx context.Context, stdin io.Reader, c Command) ([]byte, error) {
+func (g *Repository) runCapturing(ctx context.Context, stdin io.Reader, c Command) ([]byte, error) {
 	var stdout bytes.Buffer
 	c.Stdin, c.Stdout = stdin, &stdout
 	if err := g.commander.Run(ctx, c); err != nil {

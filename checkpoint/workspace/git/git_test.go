@@ -147,7 +147,7 @@ func head(t testing.TB, g *git.Repository) string {
 
 func file(t testing.TB, w *git.Writer, path string, mode uint32, content string) {
 	t.Helper()
-	if err := w.File(path, mode, int64(len(content)), strings.NewReader(content)); err != nil {
+	if err := w.AddFile(path, mode, int64(len(content)), strings.NewReader(content)); err != nil {
 		t.Fatalf("write %q: %v", path, err)
 	}
 }
@@ -172,7 +172,7 @@ func captureAll(t testing.TB, g *git.Repository, dir, ref string) string {
 	for _, f := range files {
 		if f.Gitlink || f.Sparse {
 			if f.Tracked {
-				if err := w.Known(f.Path, f.Mode, f.Blob); err != nil {
+				if err := w.AddBlob(f.Path, f.Mode, f.Blob); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -26,7 +26,7 @@ func (g *Repository) checkIgnore(ctx context.Context, paths []string, options ..
 	c := g.command(append([]string{"check-ignore", "-z", "--stdin"}, options...)...)
 	c.Env = append(c.Env, "GIT_LITERAL_PATHSPECS=0")
 	stdin := strings.NewReader("./" + strings.Join(paths, "\x00./") + "\x00")
-	out, err := g.capture(ctx, stdin, c)
+	out, err := g.runCapturing(ctx, stdin, c)
 	if err != nil && exitCode(err) != 1 { // 1: none is ignored
 		return nil, fmt.Errorf("ask git what is ignored: %w", err)
 	}

@@ -30,22 +30,22 @@ func saveIndex(g *Repository) (*savedIndex, error) {
 	return &savedIndex{g: g, content: content}, nil
 }
 
-// remember records the staged entries, which putBack may undo.
-func (s *savedIndex) remember(ctx context.Context) (err error) {
-	s.staged, err = staged(ctx, s.g)
+// recordStaged records the staged entries, which putBack may undo.
+func (s *savedIndex) recordStaged(ctx context.Context) (err error) {
+	s.staged, err = listIndex(ctx, s.g)
 	return err
 }
 
-// putBack restores the index, unless another command has staged something since
+// restore restores the index, unless another command has staged something since
 // remember. It holds the lock that git's commands hold.
-func (s *savedIndex) putBack(ctx context.Context) error {
+func (s *savedIndex) restore(ctx context.Context) error {
 	lock := s.g.indexFile() + ".lock"
 	f, err := s.g.fs.OpenFile(lock, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
 		return fmt.Errorf("take back what was staged: %w", err)
 	}
 	_, err = f.Write(s.content)
-	now, lookErr := staged(ctx, s.g)
+	now, lookErr := listIndex(ctx, s.g)
 	err = errors.Join(err, f.Sync(), f.Close(), lookErr)
 	switch {
 	case err != nil || !bytes.Equal(now, s.staged):
@@ -62,17 +62,17 @@ func (s *savedIndex) putBack(ctx context.Context) error {
 	return nil
 }
 
-// staged lists the whole index.
-func staged(ctx context.Context, g *Repository) ([]byte, error) {
+// listIndex lists the whole index.
+func listIndex(ctx context.Context, g *Repository) ([]byte, error) {
 	c := g.command("ls-files", "-z", "--stage", "--full-name", "--", ":/")
 	c.Env = append(c.Env, "GIT_LITERAL_PATHSPECS=0") // ":/" is the top level
-	return g.capture(ctx, nil, c)
+	return g.runCapturing(ctx, nil, c)
 }
 
-// withoutOutside calls commit with an environment in which the index has no changes
+// withoutOutsideChanges calls commit with an environment in which the index has no changes
 // that the user has staged outside of the directory. If the user has staged some, the
 // environment names a second index without them; the user's index keeps them staged.
-func (c branchCommit) withoutOutside(ctx context.Context, commit func(env ...string) error) (err error) {
+func (c branchCommit) withoutOutsideChanges(ctx context.Context, commit func(env ...string) error) (err error) {
 	entries, err := c.stagedOutside(ctx)
 	if err != nil {
 		return err
@@ -96,7 +96,7 @@ func (c branchCommit) withoutOutside(ctx context.Context, commit func(env ...str
 	env := "GIT_INDEX_FILE=" + name
 	cmd := c.git.command("update-index", "-z", "--index-info")
 	cmd.Env = append(cmd.Env, env)
-	if _, err := c.git.capture(ctx, strings.NewReader(strings.Join(entries, "")), cmd); err != nil {
+	if _, err := c.git.runCapturing(ctx, strings.NewReader(strings.Join(entries, "")), cmd); err != nil {
 		return fmt.Errorf("leave out what is staged outside of %s: %w", c.git.prefix, err)
 	}
 	return commit(env)
@@ -122,7 +122,7 @@ func (c branchCommit) stagedOutside(ctx context.Context) ([]string, error) {
 		"diff-index", "--cached", "--raw", "-z", "--no-renames", "--no-abbrev", "--ignore-submodules=none", head,
 	}, c.git.outside()...)...)
 	cmd.Env = append(cmd.Env, "GIT_LITERAL_PATHSPECS=0")
-	out, err := c.git.capture(ctx, nil, cmd)
+	out, err := c.git.runCapturing(ctx, nil, cmd)
 	if err != nil {
 		return nil, fmt.Errorf("look at what is staged outside of %s: %w", c.git.prefix, err)
 	}

@@ -83,15 +83,15 @@ func missingGit(dir string) error {
 
 // workTree is the git work tree that a directory lies in.
 type workTree struct {
-	top    string
-	gitDir string
-	below  string // the directory's path below top, slash-separated; "" for top itself
-	folds  bool   // names that differ only in case are the same file there
+	top       string
+	gitDir    string
+	below     string // the directory's path below top, slash-separated; "" for top itself
+	foldsCase bool   // names that differ only in case are the same file there
 }
 
-// findTree finds the work tree that a directory lies in without starting git. It returns
+// findWorkTree finds the work tree that a directory lies in without starting git. It returns
 // nil outside a work tree.
-func findTree(dir string) (*workTree, error) {
+func findWorkTree(dir string) (*workTree, error) {
 	at, err := filepath.EvalSymlinks(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil //nolint:nilnil // documented above
@@ -118,7 +118,7 @@ func findTree(dir string) (*workTree, error) {
 		if err != nil {
 			return nil, fmt.Errorf("look for the git work tree of %s: %w", dir, err)
 		}
-		t := &workTree{top: top, gitDir: gitDir, folds: foldsCase(at)}
+		t := &workTree{top: top, gitDir: gitDir, foldsCase: foldsCase(at)}
 		if rel != "." {
 			t.below = filepath.ToSlash(rel)
 		}

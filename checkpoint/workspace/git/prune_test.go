@@ -27,7 +27,7 @@ func TestPrunedBeforeTheCommit(t *testing.T) {
 	g := open(t, dir)
 	const ref = "refs/runner/test/1"
 	w := begin(t, g, "1", "", head(t, g))
-	if err := w.Known("loose", 0o100644, blob); err != nil {
+	if err := w.AddBlob("loose", 0o100644, blob); err != nil {
 		t.Fatal(err)
 	}
 	user(t, dir, "prune", "--expire=now")

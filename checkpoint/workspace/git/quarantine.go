@@ -49,21 +49,21 @@ func (g *Repository) newQuarantine() (q *quarantine, err error) {
 	}
 	dir := filepath.Join(g.objectsDir(), quarantinePrefix+rand.Text())
 	q = &quarantine{git: g, dir: dir}
-	if err := q.fill(); err != nil {
+	if err := q.initialize(); err != nil {
 		return nil, errors.Join(fmt.Errorf("make a place for what is captured in git: %w", err), q.remove())
 	}
 	return q, nil
 }
 
-// fill makes the repository. It has the user's settings, except for those about the
+// initialize makes the repository. It has the user's settings, except for those about the
 // repository itself.
-func (q *quarantine) fill() error {
+func (q *quarantine) initialize() error {
 	version, extensions := 0, ""
 	if q.git.format != "sha1" {
 		version, extensions = 1, "[extensions]\n\tobjectFormat = "+q.git.format+"\n"
 	}
 	for _, dir := range []string{"", "objects", "objects/info", "objects/pack", "refs"} {
-		if err := q.git.fs.Mkdir(q.path(dir), store.DirPerm); err != nil {
+		if err := q.git.fs.Mkdir(q.pathOf(dir), store.DirPerm); err != nil {
 			return err
 		}
 	}
@@ -72,19 +72,19 @@ func (q *quarantine) fill() error {
 		"config":                  fmt.Sprintf("[include]\n\tpath = ../../config\n[core]\n\trepositoryFormatVersion = %d\n\tbare = true\n%s", version, extensions),
 		"objects/info/alternates": "../..\n",
 	} {
-		if err := q.write(q.path(name), content); err != nil {
+		if err := q.writeFile(q.pathOf(name), content); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (q *quarantine) path(name string) string {
+func (q *quarantine) pathOf(name string) string {
 	return filepath.Join(q.dir, filepath.FromSlash(name))
 }
 
-// write makes a file that need not survive a power cut.
-func (q *quarantine) write(name, content string) error {
+// writeFile makes a file that need not survive a power cut.
+func (q *quarantine) writeFile(name, content string) error {
 	f, err := q.git.fs.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, store.FilePerm)
 	if err != nil {
 		return err
@@ -100,14 +100,14 @@ func (q *quarantine) command(args ...string) Command {
 	return c
 }
 
-// release moves a commit from the quarantine into the user's repository, and then makes
+// publish moves a commit from the quarantine into the user's repository, and then makes
 // the reference to it. reachable are commits that references of the repository reach.
-func (q *quarantine) release(ctx context.Context, ref, commit string, reachable []string) error {
-	pack, err := q.pack(ctx, commit, reachable)
+func (q *quarantine) publish(ctx context.Context, ref, commit string, reachable []string) error {
+	pack, err := q.packCommit(ctx, commit, reachable)
 	if err != nil {
 		return err
 	}
-	kept, err := q.move(pack, ref)
+	kept, err := q.installPack(pack, ref)
 	if err != nil {
 		return fmt.Errorf("move what was captured to git's objects: %w", err)
 	}
@@ -120,17 +120,17 @@ func (q *quarantine) release(ctx context.Context, ref, commit string, reachable 
 	return q.git.fs.Remove(kept)
 }
 
-// pack writes one pack of the commit's objects that no reachable commit has. The pack is
+// packCommit writes one pack of the commit's objects that no reachable commit has. The pack is
 // durable, except for its name. pack returns its path without the extension.
-func (q *quarantine) pack(ctx context.Context, commit string, reachable []string) (string, error) {
+func (q *quarantine) packCommit(ctx context.Context, commit string, reachable []string) (string, error) {
 	revisions := commit + "\n"
 	for _, name := range reachable {
 		revisions += "^" + name + "\n"
 	}
-	base := q.path("captured")
+	base := q.pathOf("captured")
 	c := q.command("-c", "core.fsync=all", "-c", "core.fsyncMethod=fsync", "-c", "core.compression=1", "-c", "pack.compression=1", "-c", "pack.packSizeLimit=0",
 		"-c", "pack.writeReverseIndex=false", "-c", streamThreshold, "pack-objects", "-q", "--revs", "--window=0", base)
-	out, err := q.git.capture(ctx, strings.NewReader(revisions), c)
+	out, err := q.git.runCapturing(ctx, strings.NewReader(revisions), c)
 	if err != nil {
 		return "", fmt.Errorf("pack what was captured: %w", err)
 	}
@@ -141,24 +141,24 @@ func (q *quarantine) pack(ctx context.Context, commit string, reachable []string
 	return base + "-" + name, nil
 }
 
-// move moves a pack into the user's repository: first the .keep file, last the index,
+// installPack moves a pack into the user's repository: first the .keep file, last the index,
 // without which git ignores the pack. The name is new, since git may be removing a pack of
 // the same objects. move returns the path of the .keep file.
-func (q *quarantine) move(pack, ref string) (kept string, err error) {
+func (q *quarantine) installPack(pack, ref string) (kept string, err error) {
 	name := make([]byte, hex.DecodedLen(len(filepath.Base(pack))-len("captured-")))
 	if _, err := rand.Read(name); err != nil {
 		return "", err
 	}
 	to := filepath.Join(q.git.objectsDir(), "pack", "pack-"+hex.EncodeToString(name))
 	kept = to + ".keep"
-	err = q.write(kept, keepMark+ref+"\n")
+	err = q.writeFile(kept, keepMark+ref+"\n")
 	if errors.Is(err, fs.ErrNotExist) { // a repository that was never packed lacks the directory
 		if err = q.git.fs.Mkdir(filepath.Dir(to), 0o777); err == nil || errors.Is(err, fs.ErrExist) {
-			err = q.write(kept, keepMark+ref+"\n")
+			err = q.writeFile(kept, keepMark+ref+"\n")
 		}
 	}
 	if err != nil {
-		return "", errors.Join(err, q.removeIfThere(kept))
+		return "", errors.Join(err, q.removeIfExists(kept))
 	}
 	for _, ext := range []string{".pack", ".idx"} {
 		if err := q.git.fs.Rename(pack+ext, to+ext); err != nil {
@@ -172,7 +172,7 @@ func (q *quarantine) move(pack, ref string) (kept string, err error) {
 // missing, it removes the reference.
 func (q *quarantine) verify(ctx context.Context, ref, commit string, reachable []string) error {
 	names := append([]string{commit}, reachable...)
-	kinds, err := q.git.kinds(ctx, names)
+	kinds, err := q.git.objectKinds(ctx, names)
 	if err != nil {
 		return err
 	}
@@ -187,8 +187,8 @@ func (q *quarantine) verify(ctx context.Context, ref, commit string, reachable [
 // ErrPruned says that git has removed an object that a commit needs while it was written.
 var ErrPruned = errors.New("git has removed it meanwhile")
 
-// removeIfThere removes a file, if it exists.
-func (q *quarantine) removeIfThere(path string) error {
+// removeIfExists removes a file, if it exists.
+func (q *quarantine) removeIfExists(path string) error {
 	if err := q.git.fs.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -219,13 +219,13 @@ func removeTree(fsys store.FS, dir string) error {
 // takes. It passes over those that this user may not remove.
 func removeLeftovers(g *Repository, before time.Time) error {
 	return errors.Join(
-		eachOlder(g.fs, g.objectsDir(), before, func(name, path string) error {
+		forEachOlder(g.fs, g.objectsDir(), before, func(name, path string) error {
 			if !strings.HasPrefix(name, quarantinePrefix) {
 				return nil
 			}
 			return removeTree(g.fs, path)
 		}),
-		eachOlder(g.fs, filepath.Join(g.objectsDir(), "pack"), before, func(name, path string) error {
+		forEachOlder(g.fs, filepath.Join(g.objectsDir(), "pack"), before, func(name, path string) error {
 			if !strings.HasSuffix(name, ".keep") {
 				return nil
 			}
@@ -237,9 +237,9 @@ func removeLeftovers(g *Repository, before time.Time) error {
 		}))
 }
 
-// eachOlder calls do for quarantines and .keep files in a directory that were last
+// forEachOlder calls do for quarantines and .keep files in a directory that were last
 // modified before a time.
-func eachOlder(fsys store.FS, dir string, before time.Time, do func(name, path string) error) error {
+func forEachOlder(fsys store.FS, dir string, before time.Time, do func(name, path string) error) error {
 	entries, err := fsys.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -266,5 +266,5 @@ func (q *quarantine) setRef(ctx context.Context, ref, commit string) error {
 	if err != nil {
 		return fmt.Errorf("keep commit %s as %s: %w", commit, ref, err)
 	}
-	return syncer{q.git}.ref(ref, time.Now())
+	return syncer{q.git}.syncRef(ref, time.Now())
 }

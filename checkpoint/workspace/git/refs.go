@@ -36,9 +36,9 @@ func (g *Repository) Head(ctx context.Context) (branch, commit string, err error
 	return strings.TrimPrefix(lines[1], headsRoot), lines[0], nil
 }
 
-// Tip returns the commit that a branch names; "" for a branch that does not exist. The
+// BranchCommit returns the commit that a branch names; "" for a branch that does not exist. The
 // branch "" means HEAD.
-func (g *Repository) Tip(ctx context.Context, branch string) (string, error) {
+func (g *Repository) BranchCommit(ctx context.Context, branch string) (string, error) {
 	on, commit, err := g.Head(ctx)
 	if err != nil || branch == "" || branch == on {
 		return commit, err
@@ -68,7 +68,7 @@ func (g *Repository) CommitExists(ctx context.Context, commit string) (bool, err
 	if !g.isName(commit) {
 		return false, nil
 	}
-	kinds, err := g.kinds(ctx, []string{commit})
+	kinds, err := g.objectKinds(ctx, []string{commit})
 	return kinds[commit] == "commit", err
 }
 
@@ -116,7 +116,7 @@ func (g *Repository) CreateRef(ctx context.Context, ref, commit string) error {
 	if err != nil {
 		return fmt.Errorf("keep commit %s as %s: %w", commit, ref, err)
 	}
-	return syncer{g}.ref(ref, time.Now())
+	return syncer{g}.syncRef(ref, time.Now())
 }
 
 // KeepCommits creates refs that keep commits. The map is from refs to commits; it passes
@@ -125,7 +125,7 @@ func (g *Repository) KeepCommits(ctx context.Context, commits map[string]string)
 	if len(commits) == 0 {
 		return nil
 	}
-	kinds, err := g.kinds(ctx, slices.Compact(slices.Sorted(maps.Values(commits))))
+	kinds, err := g.objectKinds(ctx, slices.Compact(slices.Sorted(maps.Values(commits))))
 	if err != nil {
 		return err
 	}
@@ -169,7 +169,7 @@ type LogEntry struct {
 // Log returns the commits that to reaches and from does not, the newest first. limit
 // bounds their number (0: all). If from is "", it returns all commits that to reaches.
 func (g *Repository) Log(ctx context.Context, from, to string, limit int) ([]LogEntry, error) {
-	commits, err := g.span(from, to)
+	commits, err := g.revisionRange(from, to)
 	if err != nil {
 		return nil, fmt.Errorf("read git's log: %w", err)
 	}
@@ -189,9 +189,9 @@ func (g *Repository) Log(ctx context.Context, from, to string, limit int) ([]Log
 	return entries, nil
 }
 
-// Pushed returns the commits of Log that a remote-tracking branch has, the newest first.
-func (g *Repository) Pushed(ctx context.Context, from, to string) ([]string, error) {
-	commits, err := g.span(from, to)
+// PushedCommits returns the commits of Log that a remote-tracking branch has, the newest first.
+func (g *Repository) PushedCommits(ctx context.Context, from, to string) ([]string, error) {
+	commits, err := g.revisionRange(from, to)
 	if err != nil {
 		return nil, fmt.Errorf("look for pushed commits: %w", err)
 	}
@@ -224,9 +224,9 @@ func (g *Repository) revisions(ctx context.Context, args ...string) ([]string, e
 	return strings.Fields(string(out)), nil
 }
 
-// span returns the arguments of rev-list for the commits that to reaches and from does
+// revisionRange returns the arguments of rev-list for the commits that to reaches and from does
 // not.
-func (g *Repository) span(from, to string) ([]string, error) {
+func (g *Repository) revisionRange(from, to string) ([]string, error) {
 	if !g.isName(to) || from != "" && !g.isName(from) {
 		return nil, fmt.Errorf("%q or %q is not the name of a commit", from, to)
 	}

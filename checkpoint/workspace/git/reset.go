@@ -15,10 +15,10 @@ func (g *Repository) Reset(ctx context.Context, branch, commit string) error {
 	if err != nil || done {
 		return err
 	}
-	if err := r.check(ctx); err != nil {
+	if err := r.checkAllowed(ctx); err != nil {
 		return err
 	}
-	if err := r.attach(ctx); err != nil {
+	if err := r.attachHead(ctx); err != nil {
 		return fmt.Errorf("make HEAD of git name %q: %w", branch, err)
 	}
 	if _, err := g.output(ctx, nil, durable("reset", "--quiet", "--mixed", commit, "--")...); err != nil {
@@ -31,14 +31,14 @@ func (g *Repository) Reset(ctx context.Context, branch, commit string) error {
 	if err != nil {
 		return err
 	}
-	return syncer{g}.head(branch)
+	return syncer{g}.syncHead(branch)
 }
 
 // CheckReset returns why Reset would refuse, as a *StateError: the branch does not exist or
 // is checked out in another work tree, or files outside of the directory, which no capture
 // holds, would lose staged or committed changes.
 func (g *Repository) CheckReset(ctx context.Context, branch, commit string) error {
-	return (&reset{g, branch, commit}).check(ctx)
+	return (&reset{g, branch, commit}).checkAllowed(ctx)
 }
 
 // reset is one call of Reset.
@@ -48,7 +48,7 @@ type reset struct {
 	commit string
 }
 
-func (r *reset) check(ctx context.Context) error {
+func (r *reset) checkAllowed(ctx context.Context) error {
 	if !r.git.isName(r.commit) || strings.HasPrefix(r.branch, "-") {
 		return fmt.Errorf("reset git to %q on %q: not the names of a commit and a branch", r.commit, r.branch)
 	}
@@ -116,7 +116,7 @@ func (r *reset) checkOutside(ctx context.Context, head string) error {
 	ask := func(args ...string) ([]string, error) {
 		c := r.git.command(append(args, r.git.outside()...)...)
 		c.Env = append(c.Env, "GIT_LITERAL_PATHSPECS=0")
-		out, err := r.git.capture(ctx, nil, c)
+		out, err := r.git.runCapturing(ctx, nil, c)
 		if err != nil {
 			return nil, fmt.Errorf("look at what lies outside of %s: %w", r.git.prefix, err)
 		}
@@ -148,8 +148,8 @@ func (r *reset) checkOutside(ctx context.Context, head string) error {
 	return nil
 }
 
-// attach makes HEAD name a branch, or detaches it at a commit.
-func (r *reset) attach(ctx context.Context) error {
+// attachHead makes HEAD name a branch, or detaches it at a commit.
+func (r *reset) attachHead(ctx context.Context) error {
 	current, _, err := r.git.Head(ctx)
 	if err != nil || current == r.branch {
 		return err

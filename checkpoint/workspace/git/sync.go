@@ -20,14 +20,14 @@ const writebackTime = 15 * time.Minute
 // syncer makes durable what git does not fsync.
 type syncer struct{ git *Repository }
 
-// ref makes durable what git does not fsync: the names of new files, and the loose
+// syncRef makes durable what git does not fsync: the names of new files, and the loose
 // objects that the user's commands wrote, which a commit of Runner's may share. Files older
 // than writebackTime are on the disk already. Call it after git has written the ref.
-func (s syncer) ref(ref string, now time.Time) error {
+func (s syncer) syncRef(ref string, now time.Time) error {
 	recent := func(info fs.FileInfo) bool { return now.Sub(info.ModTime()) < writebackTime }
 	objects := filepath.Join(s.git.commonDir, "objects")
 	for i := range 256 {
-		if err := s.objects(filepath.Join(objects, fmt.Sprintf("%02x", i)), recent); err != nil {
+		if err := s.syncRecentObjects(filepath.Join(objects, fmt.Sprintf("%02x", i)), recent); err != nil {
 			return err
 		}
 	}
@@ -40,12 +40,12 @@ func (s syncer) ref(ref string, now time.Time) error {
 			return fmt.Errorf("make git's names durable: %w", err)
 		}
 	}
-	return s.file(filepath.Join(s.git.commonDir, filepath.FromSlash(ref)))
+	return s.syncFile(filepath.Join(s.git.commonDir, filepath.FromSlash(ref)))
 }
 
-// head makes HEAD, and the branch that it names, durable.
-func (s syncer) head(branch string) error {
-	if err := s.file(filepath.Join(s.git.gitDir, "HEAD")); err != nil {
+// syncHead makes HEAD, and the branch that it names, durable.
+func (s syncer) syncHead(branch string) error {
+	if err := s.syncFile(filepath.Join(s.git.gitDir, "HEAD")); err != nil {
 		return err
 	}
 	if err := s.git.fs.SyncDir(s.git.gitDir); err != nil {
@@ -55,13 +55,13 @@ func (s syncer) head(branch string) error {
 	if branch != "" {
 		ref = headsRoot + branch
 	}
-	return s.ref(ref, time.Now())
+	return s.syncRef(ref, time.Now())
 }
 
-// objects makes the recent loose objects of one directory durable. A new object
+// syncRecentObjects makes the recent loose objects of one directory durable. A new object
 // makes its directory recent, so that most directories need not be read. If the directory
 // disappears, git has packed its objects, and ref syncs the packs later.
-func (s syncer) objects(dir string, recent func(fs.FileInfo) bool) error {
+func (s syncer) syncRecentObjects(dir string, recent func(fs.FileInfo) bool) error {
 	info, err := s.git.fs.Lstat(dir)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !recent(info) {
 		return nil
@@ -78,7 +78,7 @@ func (s syncer) objects(dir string, recent func(fs.FileInfo) bool) error {
 		if err != nil || !info.Mode().IsRegular() || !recent(info) {
 			continue // it is gone, or old enough
 		}
-		if err := s.object(filepath.Join(dir, entry.Name()), info.Mode().Perm()); err != nil {
+		if err := s.syncObject(filepath.Join(dir, entry.Name()), info.Mode().Perm()); err != nil {
 			return err
 		}
 	}
@@ -88,11 +88,11 @@ func (s syncer) objects(dir string, recent func(fs.FileInfo) bool) error {
 	return nil
 }
 
-// object makes a loose object durable. The system may report a failed fsync only once,
+// syncObject makes a loose object durable. The system may report a failed fsync only once,
 // and report success for the same file from then on, also to other processes. So after a
 // failure object writes the object into a new file, and returns the failure.
-func (s syncer) object(name string, perm fs.FileMode) error {
-	err := s.file(name)
+func (s syncer) syncObject(name string, perm fs.FileMode) error {
+	err := s.syncFile(name)
 	if err == nil {
 		return nil
 	}
@@ -130,9 +130,9 @@ func (s syncer) rewrite(name string, perm fs.FileMode) error {
 	return nil
 }
 
-// file makes a file of git's durable. If it does not exist, git has packed it. On
+// syncFile makes a file of git's durable. If it does not exist, git has packed it. On
 // Windows git syncs by default, and a read-only file can't be synced.
-func (s syncer) file(name string) error {
+func (s syncer) syncFile(name string) error {
 	if runtime.GOOS == "windows" {
 		return nil
 	}

@@ -46,7 +46,7 @@ func TestSyncWhileGitPacks(t *testing.T) {
 		noError(t, os.MkdirAll(when.dir, 0o755))
 		noError(t, os.WriteFile(filepath.Join(when.dir, "loose"), []byte("object"), 0o444))
 		g := &Repository{fs: when, commonDir: git}
-		if err := (syncer{g}).ref("refs/heads/main", time.Now()); err != nil {
+		if err := (syncer{g}).syncRef("refs/heads/main", time.Now()); err != nil {
 			t.Errorf("read %t, synced %t: %v", when.read, when.synced, err)
 		}
 		if _, err := os.Lstat(when.dir); err == nil {

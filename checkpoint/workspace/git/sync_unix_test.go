@@ -45,7 +45,7 @@ func TestObjectWhoseSyncFailedIsWrittenAnew(t *testing.T) {
 		t.Fatal(err)
 	}
 	g := &Repository{fs: &failsOnce{FS: store.OS()}}
-	if err := (syncer{g}).object(name, was.Mode().Perm()); !errors.Is(err, syscall.EIO) {
+	if err := (syncer{g}).syncObject(name, was.Mode().Perm()); !errors.Is(err, syscall.EIO) {
 		t.Errorf("the failure is told as %v", err)
 	}
 	is, err := os.Lstat(name)

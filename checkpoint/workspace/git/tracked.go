@@ -21,7 +21,7 @@ import (
 // returns none if the directory is in no git work tree, or if there is no git program. It
 // starts git only if the bytes of the index show that git may track something there.
 func TrackedBelow(ctx context.Context, c Commander, dir string) ([]string, error) {
-	t, err := findTree(dir)
+	t, err := findWorkTree(dir)
 	if err != nil || t == nil {
 		return nil, err
 	}
@@ -37,10 +37,10 @@ func TrackedBelow(ctx context.Context, c Commander, dir string) ([]string, error
 	}
 	var tracked []string
 	list := []string{"ls-files", "-z", "--cached"}
-	if t.below != "" && !t.folds {
+	if t.below != "" && !t.foldsCase {
 		list = append(list, "--", t.below)
 	}
-	g := t.git(c)
+	g := t.repository(c)
 	err = g.eachRecord(ctx, g.command(list...), func(name string) error {
 		if rel, ok := t.relative(name); ok {
 			tracked = append(tracked, rel)
@@ -59,7 +59,7 @@ func TrackedBelow(ctx context.Context, c Commander, dir string) ([]string, error
 // Untrack removes files below a directory from git's index, and does not change the
 // files. The paths are those that TrackedBelow returned.
 func Untrack(ctx context.Context, c Commander, dir string, paths []string) error {
-	t, err := findTree(dir)
+	t, err := findWorkTree(dir)
 	if err != nil || t == nil {
 		return err
 	}
@@ -67,15 +67,15 @@ func Untrack(ctx context.Context, c Commander, dir string, paths []string) error
 	for _, p := range paths {
 		names.WriteString(path.Join(t.below, p) + "\x00")
 	}
-	if _, err := t.git(c).output(ctx, strings.NewReader(names.String()), "update-index", "-z", "--force-remove", "--stdin"); err != nil {
+	if _, err := t.repository(c).output(ctx, strings.NewReader(names.String()), "update-index", "-z", "--force-remove", "--stdin"); err != nil {
 		return fmt.Errorf("take the files in %s out of git's index: %w", dir, err)
 	}
 	return nil
 }
 
-// git returns the repository for commands whose paths are relative to the top of the work
+// repository returns the repository for commands whose paths are relative to the top of the work
 // tree.
-func (t *workTree) git(c Commander) *Repository {
+func (t *workTree) repository(c Commander) *Repository {
 	return &Repository{commander: c, dir: t.top, gitDir: t.gitDir, fs: store.OS()}
 }
 
@@ -91,7 +91,7 @@ func (t *workTree) mayTrack(index []byte) bool {
 		return true
 	}
 	below := []byte(t.below + "/")
-	if t.folds {
+	if t.foldsCase {
 		index, below = bytes.ToLower(index), bytes.ToLower(below)
 	}
 	return bytes.Contains(index, below)
@@ -108,7 +108,7 @@ func (t *workTree) relative(name string) (rel string, ok bool) {
 		return "", false
 	}
 	prefix := t.below + "/"
-	if name[:n] == prefix || t.folds && strings.EqualFold(name[:n], prefix) {
+	if name[:n] == prefix || t.foldsCase && strings.EqualFold(name[:n], prefix) {
 		return name[n:], true
 	}
 	return "", false

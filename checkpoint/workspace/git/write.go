@@ -37,9 +37,9 @@ var ErrLength = errors.New("has another length than was announced")
 type Writer struct {
 	git        *Repository
 	options    CommitOptions
-	talk       *conversation
+	process    *process
 	quarantine *quarantine     // holds the commit until it is complete
-	broken     error           // why no more can be written; nil: it can
+	err        error           // why no more can be written; nil: it can
 	parents    map[string]bool // directories of the added paths
 }
 
@@ -63,25 +63,25 @@ func (g *Repository) Begin(ctx context.Context, o CommitOptions) (*Writer, error
 		"-c", "core.compression=1", "-c", "core.looseCompression=1", "-c", "pack.compression=1",
 		"-c", streamThreshold,
 		"fast-import", "--quiet", "--done", "--force", "--depth=0")
-	talk, err := g.converse(ctx, c)
+	talk, err := g.startProcess(ctx, c)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("begin a commit as %s: %w", o.Ref, err), q.remove())
 	}
-	w := &Writer{git: g, options: o, talk: talk, quarantine: q, parents: map[string]bool{}}
-	if err := w.begin(); err != nil {
-		return nil, errors.Join(w.fail("begin a commit as "+o.Ref, err), q.remove())
+	w := &Writer{git: g, options: o, process: talk, quarantine: q, parents: map[string]bool{}}
+	if err := w.writeHeader(); err != nil {
+		return nil, errors.Join(w.failWith("begin a commit as "+o.Ref, err), q.remove())
 	}
 	return w, nil
 }
 
-// begin writes the head of the commit, and selects the files that it starts from.
-func (w *Writer) begin() error {
+// writeHeader writes the head of the commit, and selects the files that it starts from.
+func (w *Writer) writeHeader() error {
 	o := w.options
 	message := strings.ReplaceAll(o.Message, "\x00", "")
-	fmt.Fprintf(w.talk.in, "commit %s\nmark :1\ncommitter Runner <runner@localhost> %d %s\ndata %d\n%s\n",
+	fmt.Fprintf(w.process.in, "commit %s\nmark :1\ncommitter Runner <runner@localhost> %d %s\ndata %d\n%s\n",
 		o.Ref, max(o.When.Unix(), 0), o.When.Format("-0700"), len(message), message)
 	if o.Parent != "" {
-		fmt.Fprintf(w.talk.in, "from %s\n", o.Parent)
+		fmt.Fprintf(w.process.in, "from %s\n", o.Parent)
 	}
 	switch {
 	case o.Base == "" && w.git.prefix == "":
@@ -103,10 +103,10 @@ func (w *Writer) treeOf(commit string) (string, error) {
 	if err := w.command("ls %s \"\"\n", commit); err != nil {
 		return "", err
 	}
-	if err := w.talk.in.Flush(); err != nil {
+	if err := w.process.in.Flush(); err != nil {
 		return "", err
 	}
-	line, err := w.talk.out.ReadString('\n')
+	line, err := w.process.out.ReadString('\n')
 	if err != nil {
 		return "", err
 	}
@@ -120,48 +120,48 @@ func (w *Writer) treeOf(commit string) (string, error) {
 
 // command writes a command of fast-import. The buffered writer repeats its first error.
 func (w *Writer) command(format string, args ...any) error {
-	_, err := fmt.Fprintf(w.talk.in, format, args...)
+	_, err := fmt.Fprintf(w.process.in, format, args...)
 	return err
 }
 
-// fail ends the process, and returns git's reason if it gave one, or else err.
-func (w *Writer) fail(doing string, err error) error {
+// failWith ends the process, and returns git's reason if it gave one, or else err.
+func (w *Writer) failWith(doing string, err error) error {
 	if errors.Is(err, io.EOF) {
 		err = io.ErrUnexpectedEOF
 	}
-	w.broken = fmt.Errorf("%s: %w", doing, w.talk.failure(err))
-	return w.broken
+	w.err = fmt.Errorf("%s: %w", doing, w.process.abortWithError(err))
+	return w.err
 }
 
-// File adds a file of exactly size bytes, or a symbolic link, whose target r gives. If r
+// AddFile adds a file of exactly size bytes, or a symbolic link, whose target r gives. If r
 // fails, or has more or fewer bytes (ErrLength), the caller must add the path again, or
 // delete it, before Commit. The rest of the commit is not affected.
-func (w *Writer) File(path string, mode uint32, size int64, r io.Reader) error {
-	full, err := w.enter(path, mode)
+func (w *Writer) AddFile(path string, mode uint32, size int64, r io.Reader) error {
+	full, err := w.preparePath(path, mode)
 	if err != nil {
 		return err
 	}
 	if err := w.command("M %o inline %s\ndata %d\n", mode, full, size); err != nil {
-		return w.fail("write "+path+" to git", err)
+		return w.failWith("write "+path+" to git", err)
 	}
 	source := &sourceReader{r: r}
-	n, err := io.CopyN(w.talk.in, source, size)
+	n, err := io.CopyN(w.process.in, source, size)
 	if err != nil && source.err == nil {
-		return w.fail("write "+path+" to git", err)
+		return w.failWith("write "+path+" to git", err)
 	}
 	// The announced number of bytes must follow, or git misreads all later commands.
-	if _, err := io.CopyN(w.talk.in, zeros{}, size-n); err != nil {
-		return w.fail("write "+path+" to git", err)
+	if _, err := io.CopyN(w.process.in, zeros{}, size-n); err != nil {
+		return w.failWith("write "+path+" to git", err)
 	}
 	if err := w.command("\n"); err != nil {
-		return w.fail("write "+path+" to git", err)
+		return w.failWith("write "+path+" to git", err)
 	}
-	return source.verdict(path, n == size)
+	return source.checkLength(path, n == size)
 }
 
-// Known adds a file whose blob the repository has, or a submodule.
-func (w *Writer) Known(path string, mode uint32, blob string) error {
-	full, err := w.enter(path, mode)
+// AddBlob adds a file whose blob the repository has, or a submodule.
+func (w *Writer) AddBlob(path string, mode uint32, blob string) error {
+	full, err := w.preparePath(path, mode)
 	if err != nil {
 		return err
 	}
@@ -169,15 +169,15 @@ func (w *Writer) Known(path string, mode uint32, blob string) error {
 		return fmt.Errorf("write %s to git: %q is not the name of a blob", path, blob)
 	}
 	if err := w.command("M %o %s %s\n", mode, blob, full); err != nil {
-		return w.fail("write "+path+" to git", err)
+		return w.failWith("write "+path+" to git", err)
 	}
 	return nil
 }
 
 // Delete removes a file that Base has. If Base does not have it, Delete does nothing.
 func (w *Writer) Delete(path string) error {
-	if w.broken != nil {
-		return w.broken
+	if w.err != nil {
+		return w.err
 	}
 	if err := checkPath(path); err != nil {
 		return err
@@ -187,15 +187,15 @@ func (w *Writer) Delete(path string) error {
 		return nil
 	}
 	if err := w.command("D %s\n", quotePath(w.git.prefix+path)); err != nil {
-		return w.fail("delete "+path+" in git", err)
+		return w.failWith("delete "+path+" in git", err)
 	}
 	return nil
 }
 
-// enter checks a path and a mode and returns the path from the top level, quoted.
-func (w *Writer) enter(path string, mode uint32) (string, error) {
-	if w.broken != nil {
-		return "", w.broken
+// preparePath checks a path and a mode and returns the path from the top level, quoted.
+func (w *Writer) preparePath(path string, mode uint32) (string, error) {
+	if w.err != nil {
+		return "", w.err
 	}
 	if err := checkPath(path); err != nil {
 		return "", err
@@ -217,30 +217,30 @@ func (w *Writer) enter(path string, mode uint32) (string, error) {
 // Commit writes the commit and its ref, both durable when it returns, and returns the
 // commit's name. It makes the ref last, when the repository has the whole commit.
 func (w *Writer) Commit(ctx context.Context) (commit string, err error) {
-	if w.broken != nil {
-		return "", w.broken
+	if w.err != nil {
+		return "", w.err
 	}
 	doing := "commit as " + w.options.Ref
-	w.broken = errors.New(doing + ": the commit was made already")
+	w.err = errors.New(doing + ": the commit was made already")
 	defer func() { err = errors.Join(err, w.removeQuarantine()) }()
 	if err := w.command("\nget-mark :1\ndone\n"); err != nil {
-		return "", w.fail(doing, err)
+		return "", w.failWith(doing, err)
 	}
-	if err := w.talk.in.Flush(); err != nil {
-		return "", w.fail(doing, err)
+	if err := w.process.in.Flush(); err != nil {
+		return "", w.failWith(doing, err)
 	}
-	line, err := w.talk.out.ReadString('\n')
+	line, err := w.process.out.ReadString('\n')
 	if err != nil {
-		return "", w.fail(doing, err)
+		return "", w.failWith(doing, err)
 	}
-	if err := w.talk.finish(); err != nil {
+	if err := w.process.finish(); err != nil {
 		return "", fmt.Errorf("%s: %w", doing, err)
 	}
 	commit = strings.TrimSuffix(line, "\n")
 	if !w.git.isName(commit) {
 		return "", fmt.Errorf("%s: unexpected answer %q", doing, line)
 	}
-	if err := w.quarantine.release(ctx, w.options.Ref, commit, w.reachable()); err != nil {
+	if err := w.quarantine.publish(ctx, w.options.Ref, commit, w.reachable()); err != nil {
 		return "", fmt.Errorf("%s: %w", doing, err)
 	}
 	return commit, nil
@@ -258,9 +258,9 @@ func (w *Writer) reachable() []string {
 // Abort discards the commit, and removes the files written for it. After Commit it does
 // nothing.
 func (w *Writer) Abort() error {
-	w.talk.abort()
-	if w.broken == nil {
-		w.broken = fmt.Errorf("commit as %s: it was given up", w.options.Ref)
+	w.process.abort()
+	if w.err == nil {
+		w.err = fmt.Errorf("commit as %s: it was given up", w.options.Ref)
 	}
 	return w.removeQuarantine()
 }

@@ -43,8 +43,8 @@ func (s *sourceReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// verdict returns an error unless the source had exactly the announced bytes.
-func (s *sourceReader) verdict(path string, full bool) error {
+// checkLength returns an error unless the source had exactly the announced bytes.
+func (s *sourceReader) checkLength(path string, full bool) error {
 	if full && s.err == nil {
 		var more [1]byte
 		n, err := io.ReadFull(s, more[:])

@@ -265,7 +265,7 @@ func TestWriterBuildsOnABase(t *testing.T) {
 	// Built on that one, but with another parent, under the same name.
 	blob := strings.TrimSpace(user(t, dir, "rev-parse", first+":a.txt"))
 	w = begin(t, g, "one", one, first)
-	if err := w.Known("known", 0o100644, blob); err != nil {
+	if err := w.AddBlob("known", 0o100644, blob); err != nil {
 		t.Fatal(err)
 	}
 	two := commit(t, w)
@@ -305,7 +305,7 @@ func TestWriterOutlivesABadSource(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			w := begin(t, g, test.name, "", "")
-			if err := w.File("x", 0o100644, 4, test.r); !errors.Is(err, test.want) {
+			if err := w.AddFile("x", 0o100644, 4, test.r); !errors.Is(err, test.want) {
 				t.Fatalf("got error %v, want %v", err, test.want)
 			}
 			file(t, w, "x", 0o100644, "again")
@@ -324,13 +324,13 @@ func TestWriterRefuses(t *testing.T) {
 	g := open(t, dir)
 	for _, path := range []string{"", "/a", "a//b", "a/", "../a", "a/./b", ".git/config", "x/.GIT/config", "a\x00b"} {
 		w := begin(t, g, "refused", "", "")
-		if err := w.File(path, 0o100644, 0, strings.NewReader("")); err == nil {
+		if err := w.AddFile(path, 0o100644, 0, strings.NewReader("")); err == nil {
 			t.Errorf("the path %q was accepted", path)
 		}
 		if err := errors.Join(w.Abort(), w.Abort()); err != nil {
 			t.Error(err)
 		}
-		if err := w.File("a", 0o100644, 0, strings.NewReader("")); err == nil {
+		if err := w.AddFile("a", 0o100644, 0, strings.NewReader("")); err == nil {
 			t.Error("a writer that was given up takes a file")
 		}
 	}
@@ -370,7 +370,7 @@ func TestWriterEndsWithItsContext(t *testing.T) {
 		cancel()
 		writer.CloseWithError(io.ErrUnexpectedEOF)
 	}()
-	_ = w.File("x", 0o100644, 1<<30, reader)
+	_ = w.AddFile("x", 0o100644, 1<<30, reader)
 	if _, err := w.Commit(t.Context()); err == nil {
 		t.Fatal("a commit was made after its context had ended")
 	}
