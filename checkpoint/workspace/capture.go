@@ -69,7 +69,7 @@ func (w *Workspace) Capture(ctx context.Context, o CaptureOptions) (Captured, er
 	if w.o.Objects == nil {
 		return Captured{}, fmt.Errorf("capture the workspace: %w", errNoObjects)
 	}
-	w.cache.Measure()
+	w.cache.MeasureClockLag()
 	// Load the previous listing while git lists the files.
 	load := async(func() (*Listing, error) { return loadLast(ctx, w, o.Last) })
 	s, err := surveyBehindLinks(ctx, w, &o)

@@ -319,7 +319,7 @@ func failed(path string, err error) error { return fmt.Errorf("%s: %w", path, er
 // SaveCache writes the cache if it has changed. A failure only costs time later, so that
 // callers may ignore it.
 func (w *Workspace) SaveCache() error {
-	if !w.cache.HasNews() {
+	if !w.cache.HasChanges() {
 		return nil
 	}
 	err := forgetGone(w)
@@ -337,7 +337,7 @@ func (w *Workspace) SaveCache() error {
 
 // forgetGone drops the entries of files that no longer exist.
 func forgetGone(w *Workspace) error {
-	paths := w.cache.Unseen()
+	paths := w.cache.UnusedPaths()
 	gone := make([]bool, len(paths))
 	err := w.tree.Each(context.Background(), len(paths), chunkSize, func(_ context.Context, _ *tree.Cursor, i int) error {
 		_, err := w.tree.Lstat(paths[i])
@@ -345,7 +345,7 @@ func forgetGone(w *Workspace) error {
 		return nil
 	})
 	n := 0
-	w.cache.Drop(slices.DeleteFunc(paths, func(string) bool {
+	w.cache.Remove(slices.DeleteFunc(paths, func(string) bool {
 		n++
 		return !gone[n-1]
 	}))
@@ -367,7 +367,7 @@ func forgetHidden(w *Workspace) error {
 			hidden = append(hidden, path)
 		}
 	}
-	w.cache.Drop(hidden)
+	w.cache.Remove(hidden)
 	return nil
 }
 

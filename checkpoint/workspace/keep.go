@@ -29,7 +29,7 @@ func (w *Workspace) Keep(ctx context.Context, paths []string) (kept []Entry, exc
 	if w.o.Objects == nil {
 		return nil, nil, fmt.Errorf("keep files: %w", errNoObjects)
 	}
-	w.cache.Measure()
+	w.cache.MeasureClockLag()
 	secret, err := secrets(ctx, w, paths)
 	if err != nil {
 		return nil, nil, err
@@ -83,7 +83,7 @@ func keepFile(ctx context.Context, w *Workspace, batch *objects.Batch, path stri
 	if errors.Is(err, errRefused) {
 		refused = true
 		if _, err = w.files.scan(ctx, at, &f, w.files.wantsBlob); err == nil {
-			w.cache.Refuse(path, f.entry.Digest)
+			w.cache.RecordExcluded(path, f.entry.Digest)
 		}
 	}
 	return f.entry, refused, err

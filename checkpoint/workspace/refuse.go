@@ -122,7 +122,7 @@ func (c *capture) refuse(ctx context.Context, excluded []string) error {
 		case f.state == vanished:
 			kept = append(kept, f) // dropUnreadable removes it
 		case found[i]:
-			c.w.cache.Refuse(path, f.entry.Digest)
+			c.w.cache.RecordExcluded(path, f.entry.Digest)
 			s.exclude(path)
 		case before.holds(c, &f):
 			s.exclude(path)
@@ -204,7 +204,7 @@ func (b *refusedBefore) holds(c *capture, f *surveyed) bool {
 	case c.isKept(f):
 		return false
 	case b.digests[f.entry.Digest]:
-		c.w.cache.Refuse(path, f.entry.Digest) // it may have had another name then
+		c.w.cache.RecordExcluded(path, f.entry.Digest) // it may have had another name then
 		return true
 	case !b.excluded[path]:
 		return false
@@ -213,7 +213,7 @@ func (b *refusedBefore) holds(c *capture, f *surveyed) bool {
 	}
 	_, onRecord := b.paths[path]
 	if !onRecord { // record it from now on
-		c.w.cache.Refuse(path, f.entry.Digest)
+		c.w.cache.RecordExcluded(path, f.entry.Digest)
 	}
 	return !onRecord
 }
@@ -230,7 +230,7 @@ func (r *refused) holds(ctx context.Context, w *Workspace, at tree.Place, f *fou
 }
 
 func refusedFiles(cache *statcache.Cache) refused {
-	r := refused{paths: cache.RefusedFiles(), digests: map[string]bool{}}
+	r := refused{paths: cache.ExcludedFiles(), digests: map[string]bool{}}
 	for _, digest := range r.paths {
 		r.digests[digest] = true
 	}
@@ -245,7 +245,7 @@ func (w *Workspace) Refused(ctx context.Context, entries []Entry, last *Listing,
 	if last != nil {
 		excluded = slices.Concat(excluded, last.LeftOut)
 	}
-	if len(entries) == 0 || w.files.refusal == nil && len(excluded)+len(w.cache.RefusedFiles()) == 0 {
+	if len(entries) == 0 || w.files.refusal == nil && len(excluded)+len(w.cache.ExcludedFiles()) == 0 {
 		return nil, nil
 	}
 	c := &capture{w: w, survey: &survey{w: w}, before: last}

@@ -157,7 +157,7 @@ func TestLeftOutAgainElsewhere(t *testing.T) {
 	}
 	must(t, os.Remove(filepath.Join(dir, "b")))
 	must(t, later.SaveCache())
-	if onRecord := open(t, keeperOptions(dir)).cache.RefusedFiles(); len(onRecord) != 1 || onRecord["c"] == "" {
+	if onRecord := open(t, keeperOptions(dir)).cache.ExcludedFiles(); len(onRecord) != 1 || onRecord["c"] == "" {
 		t.Errorf("on record is %q, also of what is gone", onRecord)
 	}
 }

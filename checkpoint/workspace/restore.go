@@ -184,7 +184,7 @@ func newRestore(w *Workspace, changes []Change, o RestoreOptions) (*restore, err
 }
 
 func (r *restore) run(ctx context.Context) (err error) {
-	r.w.cache.Measure()
+	r.w.cache.MeasureClockLag()
 	if err := r.sweep(ctx); err != nil {
 		return err
 	}

@@ -408,7 +408,7 @@ func (r *restore) verify(ctx context.Context) error {
 // it to the cache. It returns false unless the file's times were old enough at the rename
 // that any later write changes them.
 func (r *restore) isAsWritten(c *tree.Cursor, i *item) bool {
-	if i.temp == "" || !r.w.cache.IsSettled(statcache.Stat{Mtime: i.staged.Mtime}, r.renamed) {
+	if i.temp == "" || !r.w.cache.LaterWritesVisible(statcache.Stat{Mtime: i.staged.Mtime}, r.renamed) {
 		return false
 	}
 	began := r.w.cache.Now()

@@ -50,7 +50,7 @@ func (w *Workspace) Secure(ctx context.Context, entries []Entry, deep bool) (err
 // Distrust makes the next reader of the files read them again, even if stat shows no
 // change: a write through a memory map may not change a file's times. Callers call it for
 // files that they are about to overwrite or remove.
-func (w *Workspace) Distrust(paths []string) { w.cache.Distrust(paths) }
+func (w *Workspace) Distrust(paths []string) { w.cache.Invalidate(paths) }
 
 // SecureAhead starts to check the bytes of a listing (nil: none) whose files are about to
 // be captured again. The caller must call Stop.

@@ -35,8 +35,8 @@ type Sums struct {
 	MaskOnly uint32 // permission bits that the mode shows for the group but that the group does not have
 }
 
-// cached is the cache's entry of a file.
-type cached struct {
+// entry is the cache's entry of a file.
+type entry struct {
 	path string
 	stat Stat
 	sums Sums
@@ -70,20 +70,20 @@ type Cache struct {
 
 	surveyed atomic.Bool // all files were looked up: entries not used are probably of removed files
 
-	once sync.Once // loads the file
-	skew sync.Once // measures the clock
+	loadOnce    sync.Once // loads the file
+	measureOnce sync.Once // measures the clock
 
 	// Callers ask for files in the order of their paths, and far more often than they
 	// add one. So the loaded entries are a list that never changes.
-	known knownFiles    // the loaded entries
-	used  []atomic.Bool // the loaded entries that Get has returned
-	grown atomic.Bool   // whether since has anything
+	loaded       loadedFiles   // the loaded entries
+	returned     []atomic.Bool // the loaded entries that Get has returned
+	hasOverrides atomic.Bool   // whether since has anything
 
-	mu      sync.Mutex
-	since   map[string]cached // entries of this process, by path, in place of loaded ones; without digest: dropped
-	refused map[string]string // digests of files that were excluded for their content, by path
-	behind  time.Duration     // how far the file system's clock is behind the machine's
-	changed bool              // whether there are changes since the cache was loaded or saved
+	mu        sync.Mutex
+	overrides map[string]entry  // entries of this process, by path, in place of loaded ones; without digest: dropped
+	excluded  map[string]string // digests of files that were excluded for their content, by path
+	clockLag  time.Duration     // how far the file system's clock is behind the machine's
+	changed   bool              // whether there are changes since the cache was loaded or saved
 }
 
 // New returns a cache of the files below dir. It is saved in the file at path of
@@ -97,7 +97,7 @@ func New(fsys store.FS, path, dir string) *Cache {
 }
 
 // LoadOnce reads the cache file on its first call.
-func (c *Cache) LoadOnce() { c.once.Do(c.load) }
+func (c *Cache) LoadOnce() { c.loadOnce.Do(c.load) }
 
 // MarkSurveyed says that the caller has looked up all files of the workspace. Files that
 // were not looked up are probably gone.
@@ -108,36 +108,36 @@ func (c *Cache) MarkSurveyed() { c.surveyed.Store(true) }
 // entries; Get sets it to that of the next file.
 func (c *Cache) Get(path string, stat Stat, withBlob bool, near *int) (Sums, bool) {
 	c.LoadOnce()
-	if e, better := c.learned(path); better {
+	if e, better := c.lookupOverride(path); better {
 		if e.sums.Digest == "" || e.stat != stat || withBlob && e.sums.Blob == "" {
 			return Sums{}, false
 		}
 		return e.sums, true
 	}
-	i, there := c.known.find(path, *near)
+	i, there := c.loaded.findPath(path, *near)
 	*near = i
 	if !there {
 		return Sums{}, false
 	}
 	*near++
-	e := c.known.at(i)
+	e := c.loaded.fileAt(i)
 	if e.stat != stat || withBlob && len(e.blob) == 0 {
 		return Sums{}, false
 	}
-	if !c.used[i].Load() {
-		c.used[i].Store(true)
+	if !c.returned[i].Load() {
+		c.returned[i].Store(true)
 	}
-	return e.sums(), true
+	return e.decodeSums(), true
 }
 
-// learned returns the entry that this process has in place of a loaded one.
-func (c *Cache) learned(path string) (e cached, ok bool) {
-	if !c.grown.Load() {
-		return cached{}, false
+// lookupOverride returns the entry that this process has in place of a loaded one.
+func (c *Cache) lookupOverride(path string) (e entry, ok bool) {
+	if !c.hasOverrides.Load() {
+		return entry{}, false
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	e, ok = c.since[path]
+	e, ok = c.overrides[path]
 	return e, ok
 }
 
@@ -147,57 +147,57 @@ func (c *Cache) Put(path string, stat Stat, s Sums, began time.Time) {
 	c.LoadOnce()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if settled(stat, began.Add(-c.behind)) {
-		c.learn(cached{path: path, stat: stat, sums: s, read: began.UnixNano()})
+	if laterWritesVisible(stat, began.Add(-c.clockLag)) {
+		c.setEntry(entry{path: path, stat: stat, sums: s, read: began.UnixNano()})
 	} else {
-		c.forget(path)
+		c.dropEntry(path)
 	}
 }
 
-// IsSettled reports what settled does for a time of this machine's clock, which may differ
+// LaterWritesVisible reports what settled does for a time of this machine's clock, which may differ
 // from the file system's.
-func (c *Cache) IsSettled(stat Stat, at time.Time) bool {
+func (c *Cache) LaterWritesVisible(stat Stat, at time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return settled(stat, at.Add(-c.behind))
+	return laterWritesVisible(stat, at.Add(-c.clockLag))
 }
 
-// learn sets an entry. The caller holds c.mu.
-func (c *Cache) learn(e cached) {
-	c.since[e.path] = e
-	c.grown.Store(true)
+// setEntry sets an entry. The caller holds c.mu.
+func (c *Cache) setEntry(e entry) {
+	c.overrides[e.path] = e
+	c.hasOverrides.Store(true)
 	c.changed = true
 }
 
-// forget drops the entry of a file. The caller holds c.mu.
-func (c *Cache) forget(path string) {
-	e, better := c.since[path]
-	_, there := c.known.find(path, 0)
+// dropEntry drops the entry of a file. The caller holds c.mu.
+func (c *Cache) dropEntry(path string) {
+	e, better := c.overrides[path]
+	_, there := c.loaded.findPath(path, 0)
 	if better && e.sums.Digest != "" || there && !better {
-		c.learn(cached{path: path})
+		c.setEntry(entry{path: path})
 	}
 }
 
-// Distrust drops the entries of files, so that they are read again.
-func (c *Cache) Distrust(paths []string) {
+// Invalidate drops the entries of files, so that they are read again.
+func (c *Cache) Invalidate(paths []string) {
 	c.LoadOnce()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, path := range paths {
-		c.forget(path)
+		c.dropEntry(path)
 	}
 }
 
-// all yields all entries, in no order. The caller holds c.mu.
-func (c *Cache) all() iter.Seq[cached] {
-	return func(yield func(cached) bool) {
-		for i := range c.known.begins {
-			e := c.known.at(i).cached()
-			if _, better := c.since[e.path]; !better && !yield(e) {
+// entries yields all entries, in no order. The caller holds c.mu.
+func (c *Cache) entries() iter.Seq[entry] {
+	return func(yield func(entry) bool) {
+		for i := range c.loaded.begins {
+			e := c.loaded.fileAt(i).asEntry()
+			if _, better := c.overrides[e.path]; !better && !yield(e) {
 				return
 			}
 		}
-		for _, e := range c.since {
+		for _, e := range c.overrides {
 			if e.sums.Digest != "" && !yield(e) {
 				return
 			}
@@ -205,8 +205,8 @@ func (c *Cache) all() iter.Seq[cached] {
 	}
 }
 
-// settled reports whether every write to a file after the given time changes its times.
-func settled(stat Stat, at time.Time) bool {
+// laterWritesVisible reports whether every write to a file after the given time changes its times.
+func laterWritesVisible(stat Stat, at time.Time) bool {
 	margin := fineMargin
 	if stat.Mtime%int64(time.Second) == 0 && stat.Ctime%int64(time.Second) == 0 {
 		margin = coarseMargin
@@ -214,26 +214,26 @@ func settled(stat Stat, at time.Time) bool {
 	return at.UnixNano()-max(stat.Mtime, stat.Ctime) > int64(margin)
 }
 
-// Measure compares the file system's clock with this machine's, by a temporary file that
+// MeasureClockLag compares the file system's clock with this machine's, by a temporary file that
 // it makes in the cache's directory. Only callers that may change the state directory call
 // it. On a local disk the two clocks are the same.
-func (c *Cache) Measure() {
+func (c *Cache) MeasureClockLag() {
 	if c.path == "" {
 		return
 	}
-	c.skew.Do(func() {
+	c.measureOnce.Do(func() {
 		f, name, err := store.CreateTemp(c.fs, c.path)
 		if err != nil {
 			return
 		}
-		c.compare(f)
+		c.measureLag(f)
 		_ = f.Close()
 		_ = c.fs.Remove(name) // a leftover is removed under the next lock
 	})
 }
 
-// compare sets the clock lag by the time of a file that was just made.
-func (c *Cache) compare(f store.File) {
+// measureLag sets the clock lag by the time of a file that was just made.
+func (c *Cache) measureLag(f store.File) {
 	info, err := f.Stat()
 	if err != nil || info.Sys() == nil { // a file in memory has no clock
 		return
@@ -245,23 +245,23 @@ func (c *Cache) compare(f store.File) {
 func (c *Cache) SetClockLag(lag time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.behind = lag
+	c.clockLag = lag
 }
 
-// Refuse records the digest of a file that was excluded for its content.
-func (c *Cache) Refuse(path, digest string) {
+// RecordExcluded records the digest of a file that was excluded for its content.
+func (c *Cache) RecordExcluded(path, digest string) {
 	c.LoadOnce()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if digest != "" && c.refused[path] != digest {
-		c.refused[path], c.changed = digest, true
+	if digest != "" && c.excluded[path] != digest {
+		c.excluded[path], c.changed = digest, true
 	}
 }
 
-// RefusedFiles returns the digests of files that were excluded for their content, by path.
-func (c *Cache) RefusedFiles() map[string]string {
+// ExcludedFiles returns the digests of files that were excluded for their content, by path.
+func (c *Cache) ExcludedFiles() map[string]string {
 	c.LoadOnce()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return maps.Clone(c.refused)
+	return maps.Clone(c.excluded)
 }

@@ -89,16 +89,16 @@ func TestSettled(t *testing.T) {
 		{"whole seconds, old", 3 * second, 3 * second, 6 * second, true},
 		{"whole second by touch", 3 * second, 3*second + 1, 4 * second, true},
 	} {
-		if got := settled(Stat{Mtime: test.mtime, Ctime: test.ctime}, time.Unix(0, test.at)); got != test.want {
+		if got := laterWritesVisible(Stat{Mtime: test.mtime, Ctime: test.ctime}, time.Unix(0, test.at)); got != test.want {
 			t.Errorf("%s: %v", test.name, got)
 		}
 	}
 }
 
 // entriesIn are all entries of a cache, by path.
-func entriesIn(c *Cache) map[string]cached {
-	all := map[string]cached{}
-	for e := range c.all() {
+func entriesIn(c *Cache) map[string]entry {
+	all := map[string]entry{}
+	for e := range c.entries() {
 		all[e.path] = e
 	}
 	return all
@@ -115,7 +115,7 @@ func TestCacheFile(t *testing.T) {
 	for _, name := range names {
 		lookUp(t, first, name)
 	}
-	if !first.HasNews() {
+	if !first.HasChanges() {
 		t.Skip("not kept here: the running kernel has no name")
 	}
 	check(t, first.Save())
@@ -124,21 +124,21 @@ func TestCacheFile(t *testing.T) {
 	check(t, os.Remove(filepath.Join(dir, "a")))
 	for _, name := range names[1:] {
 		lookUp(t, again, name)
-		i, known := again.known.find(name, 0)
-		if e := entriesIn(again)[name]; !known || !again.used[i].Load() || e.read != 0 || e.sums.Digest != digestOf(name) {
+		i, known := again.loaded.findPath(name, 0)
+		if e := entriesIn(again)[name]; !known || !again.returned[i].Load() || e.read != 0 || e.sums.Digest != digestOf(name) {
 			t.Errorf("%q was read again: %+v", name, e)
 		}
 	}
 	again.MarkSurveyed()
-	again.Drop(again.Unseen())
+	again.Remove(again.UnusedPaths())
 	writeFile(t, dir, "b", "b")
 	lookUp(t, again, "b")
-	again.Refuse("secret", digestOf("secret"))
+	again.RecordExcluded("secret", digestOf("secret"))
 	check(t, again.Save())
 	third := cacheAt(dir, fsys)
 	lookUp(t, third, "b")
-	if _, ok := entriesIn(third)["a"]; ok || len(third.known.begins) != len(names) {
-		t.Errorf("kept %d files", len(third.known.begins))
+	if _, ok := entriesIn(third)["a"]; ok || len(third.loaded.begins) != len(names) {
+		t.Errorf("kept %d files", len(third.loaded.begins))
 	}
 
 	data, err := store.ReadFile(fsys, "/cache")
@@ -148,11 +148,11 @@ func TestCacheFile(t *testing.T) {
 		"another directory": {root: "/elsewhere", boot: third.boot},
 	} {
 		content, ok := c.decode(data)
-		if ok && len(content.known.begins) > 0 {
+		if ok && len(content.files.begins) > 0 {
 			t.Errorf("%s: trusted", name)
 		}
-		if (content.refused["secret"] != "") != (name == "another boot") { // what a file held stays true
-			t.Errorf("%s: refused are %q", name, content.refused)
+		if (content.excluded["secret"] != "") != (name == "another boot") { // what a file held stays true
+			t.Errorf("%s: refused are %q", name, content.excluded)
 		}
 	}
 	// One of another version is made anew: nothing is lost but time.
@@ -191,13 +191,13 @@ func TestCacheClock(t *testing.T) {
 	if _, ok := c.Get("f", stat, false, new(int)); !ok {
 		t.Error("not remembered")
 	}
-	c.behind = time.Second
+	c.clockLag = time.Second
 	c.Put("g", stat, some, time.Unix(101, 0))
 	if _, ok := c.Get("g", stat, false, new(int)); ok {
 		t.Error("remembered")
 	}
-	if read, ok := c.decode(c.encode()); !ok || len(read.known.begins) != 0 {
-		t.Errorf("kept %d that were read before the clocks were compared", len(read.known.begins))
+	if read, ok := c.decode(c.encode()); !ok || len(read.files.begins) != 0 {
+		t.Errorf("kept %d that were read before the clocks were compared", len(read.files.begins))
 	}
 }
 
@@ -205,7 +205,7 @@ func TestCacheClock(t *testing.T) {
 // the sum is looked at, with a sound one: what is trusted stays the same when it
 // is written and read again.
 func FuzzCacheFile(f *testing.F) {
-	seeded := &Cache{root: "/ws", boot: "b", refused: map[string]string{"b": digestOf("")}, since: map[string]cached{
+	seeded := &Cache{root: "/ws", boot: "b", excluded: map[string]string{"b": digestOf("")}, overrides: map[string]entry{
 		"a\xff": {path: "a\xff", stat: Stat{Size: 3, Mtime: 5, Inode: 7}, sums: Sums{Digest: digestOf(""), Blob: "ab"}},
 	}}
 	seed := seeded.encode()
@@ -219,17 +219,17 @@ func FuzzCacheFile(f *testing.F) {
 			if !ok {
 				continue
 			}
-			c.adopt(content)
-			read := slices.Collect(c.all())
+			c.setContent(content)
+			read := slices.Collect(c.entries())
 			again, ok := c.decode(c.encode())
 			if !ok {
 				t.Fatal("what was written can't be read")
 			}
-			c.adopt(again)
-			if diff := cmp.Diff(read, slices.Collect(c.all()), cmp.AllowUnexported(cached{}, Stat{}, Sums{})); diff != "" {
+			c.setContent(again)
+			if diff := cmp.Diff(read, slices.Collect(c.entries()), cmp.AllowUnexported(entry{}, Stat{}, Sums{})); diff != "" {
 				t.Fatalf("(-read +written and read):\n%s", diff)
 			}
-			if diff := cmp.Diff(content.refused, again.refused); diff != "" {
+			if diff := cmp.Diff(content.excluded, again.excluded); diff != "" {
 				t.Fatalf("left out (-read +written and read):\n%s", diff)
 			}
 		}

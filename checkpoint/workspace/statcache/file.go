@@ -32,8 +32,8 @@ const cacheMagic = "runner stat cache 3\n"
 
 // cacheContent is the decoded content of a cache file.
 type cacheContent struct {
-	known   knownFiles
-	refused map[string]string
+	files    loadedFiles
+	excluded map[string]string
 }
 
 // load reads the cache file. If it is torn, damaged, of another version or of another
@@ -49,27 +49,27 @@ func (c *Cache) load() {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.adopt(content)
+	c.setContent(content)
 }
 
-// adopt replaces the content of the cache.
-func (c *Cache) adopt(content cacheContent) {
-	c.known, c.used = content.known, make([]atomic.Bool, len(content.known.begins))
-	c.since, c.refused = map[string]cached{}, content.refused
-	if c.refused == nil {
-		c.refused = map[string]string{}
+// setContent replaces the content of the cache.
+func (c *Cache) setContent(content cacheContent) {
+	c.loaded, c.returned = content.files, make([]atomic.Bool, len(content.files.begins))
+	c.overrides, c.excluded = map[string]entry{}, content.excluded
+	if c.excluded == nil {
+		c.excluded = map[string]string{}
 	}
 }
 
 // Save writes the cache file. It does not sync the file, since a file that a power cut
 // damages is not trusted.
 func (c *Cache) Save() error {
-	c.Measure()
-	return c.write(c.encode())
+	c.MeasureClockLag()
+	return c.writeFile(c.encode())
 }
 
-// HasNews reports whether the cache has changes to save.
-func (c *Cache) HasNews() bool {
+// HasChanges reports whether the cache has changes to save.
+func (c *Cache) HasChanges() bool {
 	if c.path == "" {
 		return false
 	}
@@ -79,47 +79,47 @@ func (c *Cache) HasNews() bool {
 	return c.changed
 }
 
-// Unseen returns the paths of files that may be gone: MarkSurveyed was called, and Get was
+// UnusedPaths returns the paths of files that may be gone: MarkSurveyed was called, and Get was
 // not called for them.
-func (c *Cache) Unseen() []string {
+func (c *Cache) UnusedPaths() []string {
 	if !c.surveyed.Load() {
 		return nil
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var paths []string
-	for i := range c.known.begins {
-		path := string(c.known.at(i).path)
-		if _, better := c.since[path]; !better && !c.used[i].Load() {
+	for i := range c.loaded.begins {
+		path := string(c.loaded.fileAt(i).path)
+		if _, better := c.overrides[path]; !better && !c.returned[i].Load() {
 			paths = append(paths, path)
 		}
 	}
-	return slices.AppendSeq(paths, maps.Keys(c.refused))
+	return slices.AppendSeq(paths, maps.Keys(c.excluded))
 }
 
 // Paths returns the paths of all files in the cache.
 func (c *Cache) Paths() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	paths := slices.Collect(maps.Keys(c.refused))
-	for e := range c.all() {
+	paths := slices.Collect(maps.Keys(c.excluded))
+	for e := range c.entries() {
 		paths = append(paths, e.path)
 	}
 	return paths
 }
 
-// Drop removes everything that the cache has of files, including their excluded contents.
-func (c *Cache) Drop(paths []string) {
+// Remove removes everything that the cache has of files, including their excluded contents.
+func (c *Cache) Remove(paths []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, path := range paths {
-		c.forget(path)
-		delete(c.refused, path)
+		c.dropEntry(path)
+		delete(c.excluded, path)
 	}
 }
 
-// write replaces the cache file by a rename, without a sync.
-func (c *Cache) write(data []byte) error {
+// writeFile replaces the cache file by a rename, without a sync.
+func (c *Cache) writeFile(data []byte) error {
 	f, name, err := store.CreateTemp(c.fs, c.path)
 	if err != nil {
 		return err
@@ -143,19 +143,19 @@ func (c *Cache) write(data []byte) error {
 func (c *Cache) encode() []byte {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	all := slices.SortedFunc(c.all(), byCachedPath)
+	all := slices.SortedFunc(c.entries(), byCachedPath)
 	const typical = 160
 	b := make([]byte, 0, typical*(len(all)+1))
 	b = append(b, cacheMagic...)
 	b = appendString(appendString(b, c.root), c.boot)
-	b = binary.AppendUvarint(b, uint64(len(c.refused)))
-	for path, digest := range c.refused {
+	b = binary.AppendUvarint(b, uint64(len(c.excluded)))
+	for path, digest := range c.excluded {
 		b = appendString(appendString(b, path), digest)
 	}
 	for _, e := range all {
 		sha, err := parseDigest(e.sums.Digest)
 		blob, badName := hex.DecodeString(e.sums.Blob)
-		if err != nil || badName != nil || e.read != 0 && !settled(e.stat, time.Unix(0, e.read).Add(-c.behind)) {
+		if err != nil || badName != nil || e.read != 0 && !laterWritesVisible(e.stat, time.Unix(0, e.read).Add(-c.clockLag)) {
 			continue
 		}
 		b = appendString(b, e.path)
@@ -172,7 +172,7 @@ func (c *Cache) encode() []byte {
 	return append(b, sum[:]...)
 }
 
-func byCachedPath(a, b cached) int { return strings.Compare(a.path, b.path) }
+func byCachedPath(a, b entry) int { return strings.Compare(a.path, b.path) }
 
 func appendString(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
@@ -189,17 +189,17 @@ func (c *Cache) decode(data []byte) (content cacheContent, ok bool) {
 		return content, false
 	}
 	r := cacheReader{data: data[len(cacheMagic):body]}
-	if string(r.bytes()) != c.root {
+	if string(r.readString()) != c.root {
 		return content, false
 	}
-	content.refused = map[string]string{}
-	sameBoot := string(r.bytes()) == c.boot
-	for n := r.uvarint(); n > 0 && !r.bad; n-- {
-		path := string(r.bytes())
-		content.refused[path] = string(r.bytes())
+	content.excluded = map[string]string{}
+	sameBoot := string(r.readString()) == c.boot
+	for n := r.readUvarint(); n > 0 && !r.bad; n-- {
+		path := string(r.readString())
+		content.excluded[path] = string(r.readString())
 	}
 	if sameBoot && !r.bad {
-		content.known, r.bad = indexFiles(r.data[r.at:])
+		content.files, r.bad = indexFiles(r.data[r.offset:])
 	}
 	return content, !r.bad
 }

@@ -10,15 +10,15 @@ import (
 	"sort"
 )
 
-// knownFiles holds the entries of a cache file, undecoded: callers ask for most of the
+// loadedFiles holds the entries of a cache file, undecoded: callers ask for most of the
 // entries once, and in order.
-type knownFiles struct {
+type loadedFiles struct {
 	data   []byte
 	begins []int // the offset of each file's entry, sorted by path
 }
 
-// knownFile is a decoded entry. It refers to the data of knownFiles.
-type knownFile struct {
+// loadedFile is a decoded entry. It refers to the data of knownFiles.
+type loadedFile struct {
 	path []byte
 	stat Stat
 	mask uint32
@@ -27,48 +27,48 @@ type knownFile struct {
 }
 
 // indexFiles finds the offset of each entry. bad reports that the last entry is cut off.
-func indexFiles(data []byte) (k knownFiles, bad bool) {
+func indexFiles(data []byte) (k loadedFiles, bad bool) {
 	const typical = 96
-	k = knownFiles{data: data, begins: make([]int, 0, len(data)/typical)}
+	k = loadedFiles{data: data, begins: make([]int, 0, len(data)/typical)}
 	sorted := true
 	var last []byte
 	r := cacheReader{data: data}
-	for r.at < len(data) && !r.bad {
-		k.begins = append(k.begins, r.at)
-		f := r.file()
+	for r.offset < len(data) && !r.bad {
+		k.begins = append(k.begins, r.offset)
+		f := r.readFile()
 		sorted = sorted && bytes.Compare(last, f.path) <= 0
 		last = f.path
 	}
 	if !sorted {
 		slices.SortFunc(k.begins, func(a, b int) int {
-			x, y := cacheReader{data: data, at: a}, cacheReader{data: data, at: b}
-			return cmp.Or(bytes.Compare(x.bytes(), y.bytes()), cmp.Compare(a, b))
+			x, y := cacheReader{data: data, offset: a}, cacheReader{data: data, offset: b}
+			return cmp.Or(bytes.Compare(x.readString(), y.readString()), cmp.Compare(a, b))
 		})
 	}
 	return k, r.bad
 }
 
-func (k *knownFiles) path(i int) []byte {
-	r := cacheReader{data: k.data, at: k.begins[i]}
-	return r.bytes()
+func (k *loadedFiles) pathAt(i int) []byte {
+	r := cacheReader{data: k.data, offset: k.begins[i]}
+	return r.readString()
 }
 
-func (k *knownFiles) at(i int) knownFile {
-	r := cacheReader{data: k.data, at: k.begins[i]}
-	return r.file()
+func (k *loadedFiles) fileAt(i int) loadedFile {
+	r := cacheReader{data: k.data, offset: k.begins[i]}
+	return r.readFile()
 }
 
-// find returns the index of a path, or the index at which it would be inserted. It tries
+// findPath returns the index of a path, or the index at which it would be inserted. It tries
 // near first.
-func (k *knownFiles) find(path string, near int) (int, bool) {
-	if near < len(k.begins) && string(k.path(near)) == path {
+func (k *loadedFiles) findPath(path string, near int) (int, bool) {
+	if near < len(k.begins) && string(k.pathAt(near)) == path {
 		return near, true
 	}
-	i := sort.Search(len(k.begins), func(i int) bool { return string(k.path(i)) >= path })
-	return i, i < len(k.begins) && string(k.path(i)) == path
+	i := sort.Search(len(k.begins), func(i int) bool { return string(k.pathAt(i)) >= path })
+	return i, i < len(k.begins) && string(k.pathAt(i)) == path
 }
 
-func (f *knownFile) sums() Sums {
+func (f *loadedFile) decodeSums() Sums {
 	var buf [len(digestPrefix) + 4*sha256.Size]byte // room for both digests, which share a string
 	b := hex.AppendEncode(append(buf[:0], digestPrefix...), f.sha)
 	end := len(b)
@@ -76,60 +76,60 @@ func (f *knownFile) sums() Sums {
 	return Sums{Digest: all[:end], Blob: all[end:], MaskOnly: f.mask}
 }
 
-func (f knownFile) cached() cached {
-	return cached{path: string(f.path), stat: f.stat, sums: f.sums()}
+func (f loadedFile) asEntry() entry {
+	return entry{path: string(f.path), stat: f.stat, sums: f.decodeSums()}
 }
 
 // cacheReader reads the parts of a cache file in order.
 type cacheReader struct {
-	data []byte
-	at   int
-	bad  bool
+	data   []byte
+	offset int
+	bad    bool
 }
 
-func (r *cacheReader) file() knownFile {
-	return knownFile{
-		path: r.bytes(),
-		stat: Stat{Size: r.varint(), Mtime: r.fixed(), Ctime: r.fixed(), Inode: r.uvarint(), device: r.uvarint()},
-		mask: uint32(r.uvarint()) & 0o070,
-		sha:  r.take(sha256.Size),
-		blob: r.bytes(),
+func (r *cacheReader) readFile() loadedFile {
+	return loadedFile{
+		path: r.readString(),
+		stat: Stat{Size: r.readVarint(), Mtime: r.readInt64(), Ctime: r.readInt64(), Inode: r.readUvarint(), device: r.readUvarint()},
+		mask: uint32(r.readUvarint()) & 0o070,
+		sha:  r.readBytes(sha256.Size),
+		blob: r.readString(),
 	}
 }
 
-// take reads n bytes, or none if there are fewer.
-func (r *cacheReader) take(n int) []byte {
-	if n > len(r.data)-r.at {
-		r.at, r.bad = len(r.data), true
+// readBytes reads n bytes, or none if there are fewer.
+func (r *cacheReader) readBytes(n int) []byte {
+	if n > len(r.data)-r.offset {
+		r.offset, r.bad = len(r.data), true
 		return nil
 	}
-	r.at += n
-	return r.data[r.at-n : r.at]
+	r.offset += n
+	return r.data[r.offset-n : r.offset]
 }
 
-// bytes reads a string: a length, then as many bytes.
-func (r *cacheReader) bytes() []byte { return r.take(int(min(r.uvarint(), 1<<30))) }
+// readString reads a string: a length, then as many bytes.
+func (r *cacheReader) readString() []byte { return r.readBytes(int(min(r.readUvarint(), 1<<30))) }
 
-func (r *cacheReader) fixed() int64 {
+func (r *cacheReader) readInt64() int64 {
 	const size = 8
-	b := r.take(size)
+	b := r.readBytes(size)
 	if len(b) < size {
 		return 0
 	}
 	return int64(binary.LittleEndian.Uint64(b))
 }
 
-func (r *cacheReader) uvarint() uint64 {
-	v, n := binary.Uvarint(r.data[r.at:])
+func (r *cacheReader) readUvarint() uint64 {
+	v, n := binary.Uvarint(r.data[r.offset:])
 	if n <= 0 {
-		r.at, r.bad = len(r.data), true
+		r.offset, r.bad = len(r.data), true
 		return 0
 	}
-	r.at += n
+	r.offset += n
 	return v
 }
 
-func (r *cacheReader) varint() int64 {
-	v := r.uvarint()
+func (r *cacheReader) readVarint() int64 {
+	v := r.readUvarint()
 	return int64(v>>1) ^ -int64(v&1)
 }
