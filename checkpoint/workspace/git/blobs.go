@@ -40,7 +40,7 @@ func (g *Repository) isName(name string) bool {
 	return len(name) == length && strings.Trim(name, "0123456789abcdef") == ""
 }
 
-// HasBlobs returns the blobs that the repository has. It fetches none from a remote.
+// HasBlobs returns which of the blobs the repository has. It fetches none from a remote.
 func (g *Repository) HasBlobs(ctx context.Context, blobs []string) (map[string]bool, error) {
 	kinds, err := g.objectKinds(ctx, blobs)
 	if err != nil {
@@ -82,8 +82,9 @@ func (g *Repository) objectKinds(ctx context.Context, objects []string) (map[str
 	return kinds, nil
 }
 
-// CheckReadable returns an error if the user may not read one of the objects, or a pack: git
-// calls such objects missing. Callers ask it before they report that bytes are missing.
+// CheckReadable returns an error if the user may not read one of the objects, or a pack:
+// git calls such objects missing. Callers call it before they report that bytes are
+// missing.
 func (g *Repository) CheckReadable(missing ...string) error {
 	if len(missing) == 0 {
 		return nil
@@ -122,7 +123,7 @@ func (g *Repository) CheckReadable(missing ...string) error {
 type BlobReader struct {
 	git     *Repository
 	ctx     context.Context //nolint:containedctx // of the process, which outlives a call
-	process *process        // nil: not started, or ended at a damaged blob
+	process *process        // nil: not started, or ended after an error
 }
 
 // Blobs returns a reader of blobs. The caller closes it.
@@ -133,7 +134,7 @@ func (g *Repository) Blobs(ctx context.Context) (*BlobReader, error) {
 	return &BlobReader{git: g, ctx: ctx}, nil
 }
 
-// WriteError says that the writer that a blob was read into failed.
+// WriteError says that the writer that should receive a blob failed.
 type WriteError struct{ Err error }
 
 func (e *WriteError) Error() string { return e.Err.Error() }
@@ -160,7 +161,8 @@ func (r *BlobReader) Read(blob string, w io.Writer) error {
 	return nil
 }
 
-// requestBlob requests a blob and returns its size; its bytes and a newline follow.
+// requestBlob requests a blob and returns its size. The process then writes the bytes and
+// a newline.
 func (r *BlobReader) requestBlob(blob string) (int64, error) {
 	if !r.git.isName(blob) {
 		return 0, fmt.Errorf("read blob %q from git: not the name of a blob: %w", blob, fs.ErrNotExist)
@@ -206,7 +208,7 @@ func (r *BlobReader) endBlob() error {
 	return err
 }
 
-// abortRead ends the process after an error. The next Read starts another one.
+// abortRead ends the process after an error. The next Read starts a new process.
 func (r *BlobReader) abortRead(blob string, err error) error {
 	if errors.Is(err, io.EOF) {
 		err = io.ErrUnexpectedEOF

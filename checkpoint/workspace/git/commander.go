@@ -10,9 +10,10 @@ import (
 
 // Commander starts programs for this package, which never starts one itself.
 type Commander interface {
-	// Run runs a command to its end. None of its processes remains, even if ctx ends first. An
-	// exit code other than 0 is an *ExitError; a missing program is exec.ErrNotFound. When Run
-	// returns, it has written all of Stdout, and no longer reads Stdin.
+	// Run runs a command to its end. None of its processes remains, even if ctx ends
+	// first. An exit code other than 0 is an *ExitError; a missing program is
+	// exec.ErrNotFound. When Run returns, it has written all of Stdout, and no longer
+	// reads Stdin.
 	Run(ctx context.Context, c Command) error
 }
 

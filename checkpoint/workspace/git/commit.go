@@ -11,7 +11,7 @@ import (
 
 // Exclusions say which files CommitAll does not stage.
 type Exclusions struct {
-	Paths     []string               // a path of a declared submodule is staged all the same: its commit is part of this repository
+	Paths     []string               // except for paths of declared submodules, whose commit is part of this repository
 	Untracked func(path string) bool // reports whether to exclude an untracked file; nil: none
 }
 
@@ -58,8 +58,8 @@ func durable(args ...string) []string {
 	}, args...)
 }
 
-// checkReady refuses to commit while git is in the middle of a merge, a rebase or the like,
-// which a commit would conclude.
+// checkReady returns an error while git is in the middle of a merge, a rebase or the
+// like, which a commit would conclude.
 func (c branchCommit) checkReady(ctx context.Context) error {
 	doing, err := c.git.InProgress(ctx)
 	if err != nil {
@@ -110,7 +110,7 @@ func (c branchCommit) stageAll(ctx context.Context, exclude Exclusions) error {
 		}
 	}
 	args := []string{"-c", "advice.addIgnoredFile=true", "add", "--all", "--pathspec-from-file=-", "--pathspec-file-nul"}
-	if sparse { // else git refuses files that are there and that it would leave out
+	if sparse { // without the flag, git refuses existing files that the sparse checkout leaves out
 		args = append(args, "--sparse")
 	}
 	cmd := c.git.command(durable(args...)...)
@@ -122,8 +122,8 @@ func (c branchCommit) stageAll(ctx context.Context, exclude Exclusions) error {
 	return err
 }
 
-// saysIgnored reports whether git's only complaint is that an excluded path is ignored as
-// well. It has staged everything else then.
+// saysIgnored reports whether git only complains that an excluded path is ignored as
+// well. Then it has staged everything else.
 func saysIgnored(err error) bool {
 	var exit *ExitError
 	return errors.As(err, &exit) && exit.Code == 1 && strings.Contains(exit.Stderr, "Use -f if you really want to add them")
@@ -162,7 +162,7 @@ func (g *Repository) InProgress(ctx context.Context) (string, error) {
 		{"rebase-merge", "rebase"},
 		{"rebase-apply/applying", "am"},
 		{"rebase-apply", "rebase"},
-		{"MERGE_HEAD", "merge"}, // a rebase may leave this and the next ones, too
+		{"MERGE_HEAD", "merge"}, // a rebase may create this file and the next ones, too
 		{"CHERRY_PICK_HEAD", "cherry-pick"},
 		{"REVERT_HEAD", "revert"},
 		{"BISECT_LOG", "bisect"},

@@ -45,12 +45,13 @@ func (g *Repository) Tracked(ctx context.Context) ([]File, error) {
 	return MergeFiles(nil, l.tracked), nil
 }
 
-// maxPathspecs bounds the paths that git is asked about, since git compares each path with
+// maxPathspecs bounds the paths in one question to git, since git compares each path with
 // every file.
 const maxPathspecs = 64
 
-// Others lists the files at the paths and below them that are neither tracked nor ignored,
-// as Files does. With more than mostPaths paths it lists all such files.
+// Others lists the files at the paths and below them that are neither tracked nor
+// ignored. With more than maxPathspecs paths it lists all files that are neither tracked
+// nor ignored.
 func (g *Repository) Others(ctx context.Context, paths []string) ([]File, error) {
 	var l listing
 	args := []string{"ls-files", "-z", "-t", "--others", "--exclude-standard"}
@@ -139,7 +140,7 @@ func (g *Repository) TrackedByPath(ctx context.Context) (map[string]File, error)
 	return index, nil
 }
 
-// CommitFiles lists the files of a commit, those below the directory.
+// CommitFiles lists the files of a commit that are below the directory.
 func (g *Repository) CommitFiles(ctx context.Context, commit string) ([]File, error) {
 	if !g.isName(commit) {
 		return nil, fmt.Errorf("list the files of %q: not the name of a commit", commit)

@@ -23,8 +23,7 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// StateError says why git can't carry out a request now, and what the user can do
-// about it.
+// StateError says why git can't execute a request now, and what the user can do.
 type StateError struct {
 	Detail string
 	Remedy string
@@ -93,7 +92,8 @@ func Open(ctx context.Context, c Commander, dir string) (*Repository, error) {
 }
 
 // unsetVariables returns the variables by which git tells its hooks and aliases where the
-// repository is. Here the directory says that. The rest of GIT_* is the user's choice.
+// repository is. Runner finds the repository by its directory instead. The other
+// variables GIT_* are the user's choice.
 func unsetVariables() []string {
 	return []string{
 		"GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_NAMESPACE",

@@ -17,7 +17,7 @@ import (
 type savedIndex struct {
 	g       *Repository
 	content []byte // nil: the index did not exist
-	staged  []byte // its entries after CommitAll staged files
+	staged  []byte // the entries of the index after CommitAll staged files
 }
 
 func (g *Repository) indexFile() string { return filepath.Join(g.gitDir, "index") }
@@ -30,14 +30,14 @@ func saveIndex(g *Repository) (*savedIndex, error) {
 	return &savedIndex{g: g, content: content}, nil
 }
 
-// recordStaged records the staged entries, which putBack may undo.
+// recordStaged records the entries of the index, for restore.
 func (s *savedIndex) recordStaged(ctx context.Context) (err error) {
 	s.staged, err = listIndex(ctx, s.g)
 	return err
 }
 
-// restore restores the index, unless another command has staged something since
-// remember. It holds the lock that git's commands hold.
+// restore writes the saved index back, unless another command has staged something since
+// recordStaged. It holds the lock that git's commands hold.
 func (s *savedIndex) restore(ctx context.Context) error {
 	lock := s.g.indexFile() + ".lock"
 	f, err := s.g.fs.OpenFile(lock, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)

@@ -31,8 +31,8 @@ func distinguishesCase(dir string) bool {
 }
 
 // Exists reports whether a directory, or one above it, has an entry .git, without which
-// there is no work tree. Starting git to find out takes longer than many a command of
-// Runner's takes in all.
+// there is no work tree. It does not start git, which would take longer than many
+// commands of Runner.
 func Exists(dir string) (bool, error) {
 	for repository, err := range repositoriesOf(dir) {
 		if err != nil {
@@ -86,7 +86,7 @@ type workTree struct {
 	top       string
 	gitDir    string
 	below     string // the directory's path below top, slash-separated; "" for top itself
-	foldsCase bool   // names that differ only in case are the same file there
+	foldsCase bool   // names that differ only in case are the same file
 }
 
 // findWorkTree finds the work tree that a directory lies in without starting git. It returns

@@ -42,7 +42,7 @@ const (
 
 func (g *Repository) objectsDir() string { return filepath.Join(g.commonDir, "objects") }
 
-// newQuarantine makes a quarantine, and removes those that killed processes left.
+// newQuarantine makes a quarantine, and removes the quarantines of killed processes.
 func (g *Repository) newQuarantine() (q *quarantine, err error) {
 	if err := removeLeftovers(g, time.Now().Add(-leftoverAge)); err != nil {
 		return nil, fmt.Errorf("remove what an earlier capture left in git: %w", err)
@@ -55,8 +55,8 @@ func (g *Repository) newQuarantine() (q *quarantine, err error) {
 	return q, nil
 }
 
-// initialize makes the repository. It has the user's settings, except for those about the
-// repository itself.
+// initialize makes the repository. It has the user's settings, except for the format of
+// the repository.
 func (q *quarantine) initialize() error {
 	version, extensions := 0, ""
 	if q.git.format != "sha1" {
@@ -120,8 +120,8 @@ func (q *quarantine) publish(ctx context.Context, ref, commit string, reachable 
 	return q.git.fs.Remove(kept)
 }
 
-// packCommit writes one pack of the commit's objects that no reachable commit has. The pack is
-// durable, except for its name. pack returns its path without the extension.
+// packCommit writes one pack of the commit's objects that no reachable commit has. The
+// pack is durable, except for its name. pack returns its path without the extension.
 func (q *quarantine) packCommit(ctx context.Context, commit string, reachable []string) (string, error) {
 	revisions := commit + "\n"
 	for _, name := range reachable {
@@ -141,9 +141,9 @@ func (q *quarantine) packCommit(ctx context.Context, commit string, reachable []
 	return base + "-" + name, nil
 }
 
-// installPack moves a pack into the user's repository: first the .keep file, last the index,
-// without which git ignores the pack. The name is new, since git may be removing a pack of
-// the same objects. move returns the path of the .keep file.
+// installPack moves a pack into the user's repository: first the .keep file, last the
+// index, without which git ignores the pack. The name is new, since git may be removing a
+// pack of the same objects. installPack returns the path of the .keep file.
 func (q *quarantine) installPack(pack, ref string) (kept string, err error) {
 	name := make([]byte, hex.DecodedLen(len(filepath.Base(pack))-len("captured-")))
 	if _, err := rand.Read(name); err != nil {
@@ -215,8 +215,8 @@ func removeTree(fsys store.FS, dir string) error {
 	return errors.Join(err, fsys.Remove(dir))
 }
 
-// removeLeftovers removes quarantines and .keep files that are older than any capture
-// takes. It passes over those that this user may not remove.
+// removeLeftovers removes quarantines and .keep files that are older than the longest
+// capture. It skips those that this user may not remove.
 func removeLeftovers(g *Repository, before time.Time) error {
 	return errors.Join(
 		forEachOlder(g.fs, g.objectsDir(), before, func(name, path string) error {
@@ -237,8 +237,8 @@ func removeLeftovers(g *Repository, before time.Time) error {
 		}))
 }
 
-// forEachOlder calls do for quarantines and .keep files in a directory that were last
-// modified before a time.
+// forEachOlder calls do for the quarantines and .keep files in a directory that were last
+// modified before the given time.
 func forEachOlder(fsys store.FS, dir string, before time.Time, do func(name, path string) error) error {
 	entries, err := fsys.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -259,7 +259,7 @@ func forEachOlder(fsys store.FS, dir string, before time.Time, do func(name, pat
 	return err
 }
 
-// setRef makes one of Runner's references name a commit, even if the reference exists. The
+// setRef sets one of Runner's references to a commit, even if the reference exists. The
 // reference is durable when setRef returns.
 func (q *quarantine) setRef(ctx context.Context, ref, commit string) error {
 	_, err := q.git.output(ctx, nil, durable("-c", "core.logAllRefUpdates=false", "update-ref", "--no-deref", ref, commit)...)

@@ -36,7 +36,7 @@ func (g *Repository) Head(ctx context.Context) (branch, commit string, err error
 	return strings.TrimPrefix(lines[1], headsRoot), lines[0], nil
 }
 
-// BranchCommit returns the commit that a branch names; "" for a branch that does not exist. The
+// BranchCommit returns the commit of a branch, or "" if the branch does not exist. The
 // branch "" means HEAD.
 func (g *Repository) BranchCommit(ctx context.Context, branch string) (string, error) {
 	on, commit, err := g.Head(ctx)
@@ -90,9 +90,9 @@ func (g *Repository) Refs(ctx context.Context, prefix string) (map[string]string
 	return refs, nil
 }
 
-// FreeRef returns the name of a ref that can be created: the wanted name, or that with a
-// number. A ref that exists may keep a commit that is needed, and one whose lock a killed
-// git left can't be created.
+// FreeRef returns the name of a ref that can be created: the wanted name, with a number
+// if necessary. An existing ref may keep a commit that is needed, and a ref whose lock a
+// killed git left can't be created.
 func (g *Repository) FreeRef(ctx context.Context, wanted string) (string, error) {
 	for name, n := wanted, 2; ; name, n = fmt.Sprintf("%s-%d", wanted, n), n+1 {
 		taken, err := g.Refs(ctx, name)
@@ -119,8 +119,9 @@ func (g *Repository) CreateRef(ctx context.Context, ref, commit string) error {
 	return syncer{g}.syncRef(ref, time.Now())
 }
 
-// KeepCommits creates refs that keep commits. The map is from refs to commits; it passes
-// over commits that the repository lacks. The refs are durable when it returns.
+// KeepCommits creates refs that keep commits. The map is from refs to commits.
+// KeepCommits skips commits that the repository lacks. The refs are durable when it
+// returns.
 func (g *Repository) KeepCommits(ctx context.Context, commits map[string]string) error {
 	if len(commits) == 0 {
 		return nil
@@ -139,7 +140,7 @@ func (g *Repository) KeepCommits(ctx context.Context, commits map[string]string)
 	return nil
 }
 
-// DeleteRefs deletes refs below refs/runner/, all or none. It passes over refs that do not
+// DeleteRefs deletes refs below refs/runner/, all or none. It skips refs that do not
 // exist.
 func (g *Repository) DeleteRefs(ctx context.Context, refs []string) error {
 	var stdin strings.Builder
@@ -189,7 +190,8 @@ func (g *Repository) Log(ctx context.Context, from, to string, limit int) ([]Log
 	return entries, nil
 }
 
-// PushedCommits returns the commits of Log that a remote-tracking branch has, the newest first.
+// PushedCommits returns the commits of Log that a remote-tracking branch has, the newest
+// first.
 func (g *Repository) PushedCommits(ctx context.Context, from, to string) ([]string, error) {
 	commits, err := g.revisionRange(from, to)
 	if err != nil {
@@ -224,8 +226,8 @@ func (g *Repository) revisions(ctx context.Context, args ...string) ([]string, e
 	return strings.Fields(string(out)), nil
 }
 
-// revisionRange returns the arguments of rev-list for the commits that to reaches and from does
-// not.
+// revisionRange returns the arguments of rev-list for the commits that to reaches and
+// from does not.
 func (g *Repository) revisionRange(from, to string) ([]string, error) {
 	if !g.isName(to) || from != "" && !g.isName(from) {
 		return nil, fmt.Errorf("%q or %q is not the name of a commit", from, to)

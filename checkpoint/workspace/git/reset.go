@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Reset makes HEAD name a branch ("": none), the branch name a commit, and the index that
-// of the commit. It changes no file of the work tree: the caller has restored and verified
-// those. CheckReset says what Reset refuses. A second Reset does nothing.
+// Reset sets HEAD to a branch ("": none), the branch to a commit, and the index to the
+// files of the commit. It changes no file of the work tree: the caller has restored and
+// verified the files. CheckReset says what Reset refuses. A second Reset does nothing.
 func (g *Repository) Reset(ctx context.Context, branch, commit string) error {
 	r := reset{g, branch, commit}
 	done, err := r.isDone(ctx)
@@ -69,7 +69,7 @@ func (r *reset) checkAllowed(ctx context.Context) error {
 }
 
 // isDone reports whether HEAD names the branch and the commit, and the index below the
-// directory is that of the commit.
+// directory equals the commit.
 func (r *reset) isDone(ctx context.Context) (bool, error) {
 	branch, commit, err := r.git.Head(ctx)
 	if err != nil || branch != r.branch || commit != r.commit {
@@ -148,7 +148,7 @@ func (r *reset) checkOutside(ctx context.Context, head string) error {
 	return nil
 }
 
-// attachHead makes HEAD name a branch, or detaches it at a commit.
+// attachHead sets HEAD to a branch, or detaches it at a commit.
 func (r *reset) attachHead(ctx context.Context) error {
 	current, _, err := r.git.Head(ctx)
 	if err != nil || current == r.branch {

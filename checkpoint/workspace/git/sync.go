@@ -14,15 +14,16 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// writebackTime is longer than any system holds back written data from its disk.
+// writebackTime is longer than any system delays writing data to its disk.
 const writebackTime = 15 * time.Minute
 
 // syncer makes durable what git does not fsync.
 type syncer struct{ git *Repository }
 
-// syncRef makes durable what git does not fsync: the names of new files, and the loose
-// objects that the user's commands wrote, which a commit of Runner's may share. Files older
-// than writebackTime are on the disk already. Call it after git has written the ref.
+// syncRef makes a ref durable, with what git does not fsync: the names of new files, and
+// the loose objects that the user's commands wrote, which a commit of Runner may share.
+// Files older than writebackTime are on the disk already. Call it after git has written
+// the ref.
 func (s syncer) syncRef(ref string, now time.Time) error {
 	recent := func(info fs.FileInfo) bool { return now.Sub(info.ModTime()) < writebackTime }
 	objects := filepath.Join(s.git.commonDir, "objects")
@@ -60,7 +61,7 @@ func (s syncer) syncHead(branch string) error {
 
 // syncRecentObjects makes the recent loose objects of one directory durable. A new object
 // makes its directory recent, so that most directories need not be read. If the directory
-// disappears, git has packed its objects, and ref syncs the packs later.
+// disappears, git has packed its objects, and syncRef syncs the packs later.
 func (s syncer) syncRecentObjects(dir string, recent func(fs.FileInfo) bool) error {
 	info, err := s.git.fs.Lstat(dir)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !recent(info) {
@@ -76,7 +77,7 @@ func (s syncer) syncRecentObjects(dir string, recent func(fs.FileInfo) bool) err
 	for _, entry := range entries {
 		info, err := entry.Info()
 		if err != nil || !info.Mode().IsRegular() || !recent(info) {
-			continue // it is gone, or old enough
+			continue // it was removed, or is old enough
 		}
 		if err := s.syncObject(filepath.Join(dir, entry.Name()), info.Mode().Perm()); err != nil {
 			return err
@@ -88,9 +89,9 @@ func (s syncer) syncRecentObjects(dir string, recent func(fs.FileInfo) bool) err
 	return nil
 }
 
-// syncObject makes a loose object durable. The system may report a failed fsync only once,
-// and report success for the same file from then on, also to other processes. So after a
-// failure object writes the object into a new file, and returns the failure.
+// syncObject makes a loose object durable. The system may report a failed fsync only
+// once, and report success for the same file from then on, also to other processes. So
+// after a failure syncObject writes the object into a new file, and returns the failure.
 func (s syncer) syncObject(name string, perm fs.FileMode) error {
 	err := s.syncFile(name)
 	if err == nil {
@@ -130,7 +131,7 @@ func (s syncer) rewrite(name string, perm fs.FileMode) error {
 	return nil
 }
 
-// syncFile makes a file of git's durable. If it does not exist, git has packed it. On
+// syncFile makes a file of git durable. If the file does not exist, git has packed it. On
 // Windows git syncs by default, and a read-only file can't be synced.
 func (s syncer) syncFile(name string) error {
 	if runtime.GOOS == "windows" {

@@ -53,7 +53,7 @@ func TrackedBelow(ctx context.Context, c Commander, dir string) ([]string, error
 	if err != nil {
 		return nil, fmt.Errorf("ask git what it tracks in %s: %w", dir, err)
 	}
-	return slices.Compact(tracked), nil // a conflicted file is listed once for each side
+	return slices.Compact(tracked), nil // a file in conflict is listed once for each side
 }
 
 // Untrack removes files below a directory from git's index, and does not change the
@@ -73,8 +73,8 @@ func Untrack(ctx context.Context, c Commander, dir string, paths []string) error
 	return nil
 }
 
-// repository returns the repository for commands whose paths are relative to the top of the work
-// tree.
+// repository returns the repository for commands with paths relative to the top of the
+// work tree.
 func (t *workTree) repository(c Commander) *Repository {
 	return &Repository{commander: c, dir: t.top, gitDir: t.gitDir, fs: store.OS()}
 }

@@ -14,9 +14,9 @@ import (
 type CommitOptions struct {
 	Ref     string // names the commit: refs/runner/…; replaced if it exists
 	Message string
-	// Base is a commit from which the new one starts: it has the files of Base, except for
-	// those that are added or deleted. If Base is "", the new commit has only the added files
-	// below the directory, and the files of Parent outside the directory.
+	// Base is a commit from which the new commit starts: it has the files of Base, except
+	// for those that the caller adds or deletes. If Base is "", the new commit has only
+	// the added files below the directory, and the files of Parent outside the directory.
 	Base   string
 	Parent string // "": the commit has none
 	// Reachable are further commits that references of the repository reach, so that
@@ -32,19 +32,19 @@ const refRoot = "refs/runner/"
 var ErrLength = errors.New("has another length than was announced")
 
 // Writer writes a commit that is on no branch. It keeps the bytes of files unchanged: no
-// filter and no end-of-line conversion applies. Either Commit or Abort ends it. It is not
-// safe for concurrent use.
+// filter and no end-of-line conversion applies. Commit or Abort ends it. It is not safe
+// for concurrent use.
 type Writer struct {
 	git        *Repository
 	options    CommitOptions
 	process    *process
 	quarantine *quarantine     // holds the commit until it is complete
-	err        error           // why no more can be written; nil: it can
+	err        error           // why no more can be written; nil: the caller may write
 	parents    map[string]bool // directories of the added paths
 }
 
-// Begin begins a commit. It uses fast-import, which gets a whole tree with one
-// process, needs no index, and writes no delta, whose search takes long.
+// Begin begins a commit. It uses fast-import, which takes a whole tree in one process,
+// needs no index, and writes no deltas, since searching for deltas takes long.
 func (g *Repository) Begin(ctx context.Context, o CommitOptions) (*Writer, error) {
 	if !strings.HasPrefix(o.Ref, refRoot) {
 		return nil, fmt.Errorf("begin a commit as %s: not below %s", o.Ref, refRoot)
@@ -74,7 +74,8 @@ func (g *Repository) Begin(ctx context.Context, o CommitOptions) (*Writer, error
 	return w, nil
 }
 
-// writeHeader writes the head of the commit, and selects the files that it starts from.
+// writeHeader writes the header of the commit, and selects the files from which the
+// commit starts.
 func (w *Writer) writeHeader() error {
 	o := w.options
 	message := strings.ReplaceAll(o.Message, "\x00", "")
@@ -124,7 +125,7 @@ func (w *Writer) command(format string, args ...any) error {
 	return err
 }
 
-// failWith ends the process, and returns git's reason if it gave one, or else err.
+// failWith ends the process, and returns git's error if it gave one, or else err.
 func (w *Writer) failWith(doing string, err error) error {
 	if errors.Is(err, io.EOF) {
 		err = io.ErrUnexpectedEOF
@@ -192,7 +193,7 @@ func (w *Writer) Delete(path string) error {
 	return nil
 }
 
-// preparePath checks a path and a mode and returns the path from the top level, quoted.
+// preparePath checks a path and a mode. It returns the path from the top level, quoted.
 func (w *Writer) preparePath(path string, mode uint32) (string, error) {
 	if w.err != nil {
 		return "", w.err

@@ -4,9 +4,9 @@
 // It knows files only by path and stat: which files there are belongs in package tree, and
 // which digests a capture needs in package workspace.
 //
-// Begin with New, which returns a Cache. Get and Put look up and record one file, Distrust
-// drops files that are about to be overwritten, and Save writes the cache to the state
-// directory. StatOf returns the Stat of a file.
+// Begin with New, which returns a Cache. Get and Put look up and record one file,
+// Invalidate drops files that are about to be overwritten, and Save writes the cache to
+// the state directory. StatOf returns the Stat of a file.
 package statcache
 
 import (
@@ -60,7 +60,7 @@ const (
 // A program that writes through a memory map changes a file's times when it first touches
 // a page, and again only after the kernel has written that page to the disk. The cache,
 // like git, does not notice such a write. Callers that are about to overwrite or remove a
-// file must call Distrust before.
+// file must call Invalidate before.
 type Cache struct {
 	fs   store.FS
 	path string // "": the cache is not saved
@@ -68,19 +68,19 @@ type Cache struct {
 	boot string
 	Now  func() time.Time
 
-	surveyed atomic.Bool // all files were looked up: entries not used are probably of removed files
+	surveyed atomic.Bool // all files were looked up: entries that Get has not returned probably belong to removed files
 
 	loadOnce    sync.Once // loads the file
-	measureOnce sync.Once // measures the clock
+	measureOnce sync.Once // measures the clock lag
 
-	// Callers ask for files in the order of their paths, and far more often than they
-	// add one. So the loaded entries are a list that never changes.
+	// Callers look up files in the order of their paths, far more often than they add
+	// one. So the loaded entries are a list that never changes.
 	loaded       loadedFiles   // the loaded entries
 	returned     []atomic.Bool // the loaded entries that Get has returned
-	hasOverrides atomic.Bool   // whether since has anything
+	hasOverrides atomic.Bool   // whether overrides has entries
 
 	mu        sync.Mutex
-	overrides map[string]entry  // entries of this process, by path, in place of loaded ones; without digest: dropped
+	overrides map[string]entry  // entries of this process, by path, which replace loaded ones; without digest: dropped
 	excluded  map[string]string // digests of files that were excluded for their content, by path
 	clockLag  time.Duration     // how far the file system's clock is behind the machine's
 	changed   bool              // whether there are changes since the cache was loaded or saved
@@ -130,7 +130,7 @@ func (c *Cache) Get(path string, stat Stat, withBlob bool, near *int) (Sums, boo
 	return e.decodeSums(), true
 }
 
-// lookupOverride returns the entry that this process has in place of a loaded one.
+// lookupOverride returns the entry of this process that replaces a loaded one.
 func (c *Cache) lookupOverride(path string) (e entry, ok bool) {
 	if !c.hasOverrides.Load() {
 		return entry{}, false
@@ -154,8 +154,8 @@ func (c *Cache) Put(path string, stat Stat, s Sums, began time.Time) {
 	}
 }
 
-// LaterWritesVisible reports what settled does for a time of this machine's clock, which may differ
-// from the file system's.
+// LaterWritesVisible reports whether every write to a file after at changes its times. at
+// is a time of this machine's clock, which may differ from the file system's.
 func (c *Cache) LaterWritesVisible(stat Stat, at time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -169,7 +169,7 @@ func (c *Cache) setEntry(e entry) {
 	c.changed = true
 }
 
-// dropEntry drops the entry of a file. The caller holds c.mu.
+// dropEntry makes the cache forget a file. The caller holds c.mu.
 func (c *Cache) dropEntry(path string) {
 	e, better := c.overrides[path]
 	_, there := c.loaded.findPath(path, 0)
@@ -178,7 +178,7 @@ func (c *Cache) dropEntry(path string) {
 	}
 }
 
-// Invalidate drops the entries of files, so that they are read again.
+// Invalidate drops the entries of files, so that the files are read again.
 func (c *Cache) Invalidate(paths []string) {
 	c.LoadOnce()
 	c.mu.Lock()
@@ -188,7 +188,7 @@ func (c *Cache) Invalidate(paths []string) {
 	}
 }
 
-// entries yields all entries, in no order. The caller holds c.mu.
+// entries yields all valid entries, in no order. The caller holds c.mu.
 func (c *Cache) entries() iter.Seq[entry] {
 	return func(yield func(entry) bool) {
 		for i := range c.loaded.begins {
@@ -205,7 +205,8 @@ func (c *Cache) entries() iter.Seq[entry] {
 	}
 }
 
-// laterWritesVisible reports whether every write to a file after the given time changes its times.
+// laterWritesVisible reports whether every write to a file after the given time changes
+// its times. The time is one of the file system's clock.
 func laterWritesVisible(stat Stat, at time.Time) bool {
 	margin := fineMargin
 	if stat.Mtime%int64(time.Second) == 0 && stat.Ctime%int64(time.Second) == 0 {
@@ -214,9 +215,9 @@ func laterWritesVisible(stat Stat, at time.Time) bool {
 	return at.UnixNano()-max(stat.Mtime, stat.Ctime) > int64(margin)
 }
 
-// MeasureClockLag compares the file system's clock with this machine's, by a temporary file that
-// it makes in the cache's directory. Only callers that may change the state directory call
-// it. On a local disk the two clocks are the same.
+// MeasureClockLag compares the file system's clock with this machine's, by a temporary
+// file that it makes in the cache's directory. Call it only if the state directory may be
+// changed. On a local disk the two clocks are the same.
 func (c *Cache) MeasureClockLag() {
 	if c.path == "" {
 		return
@@ -232,7 +233,7 @@ func (c *Cache) MeasureClockLag() {
 	})
 }
 
-// measureLag sets the clock lag by the time of a file that was just made.
+// measureLag sets the clock lag from the time of a file that was just made.
 func (c *Cache) measureLag(f store.File) {
 	info, err := f.Stat()
 	if err != nil || info.Sys() == nil { // a file in memory has no clock

@@ -68,7 +68,7 @@ func (c *Cache) Save() error {
 	return c.writeFile(c.encode())
 }
 
-// HasChanges reports whether the cache has changes to save.
+// HasChanges reports whether the cache has changes that are not saved.
 func (c *Cache) HasChanges() bool {
 	if c.path == "" {
 		return false
@@ -79,8 +79,8 @@ func (c *Cache) HasChanges() bool {
 	return c.changed
 }
 
-// UnusedPaths returns the paths of files that may be gone: MarkSurveyed was called, and Get was
-// not called for them.
+// UnusedPaths returns the paths of files that may be gone: MarkSurveyed was called, and
+// Get has not returned their entries.
 func (c *Cache) UnusedPaths() []string {
 	if !c.surveyed.Load() {
 		return nil
@@ -108,7 +108,7 @@ func (c *Cache) Paths() []string {
 	return paths
 }
 
-// Remove removes everything that the cache has of files, including their excluded contents.
+// Remove removes the entries of files, including their excluded contents.
 func (c *Cache) Remove(paths []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -178,8 +178,8 @@ func appendString(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
-// decode decodes a cache file, and returns false if it can't be trusted as a whole. If the
-// machine was restarted since the file was written, decode omits the digests by stat.
+// decode decodes a cache file. It returns false if the file is invalid. If the machine
+// was restarted since the file was written, decode omits the digests by stat.
 func (c *Cache) decode(data []byte) (content cacheContent, ok bool) {
 	body := len(data) - sha256.Size
 	if body < len(cacheMagic) || !bytes.HasPrefix(data, []byte(cacheMagic)) {

@@ -10,8 +10,8 @@ import (
 	"sort"
 )
 
-// loadedFiles holds the entries of a cache file, undecoded: callers ask for most of the
-// entries once, and in order.
+// loadedFiles holds the entries of a cache file, undecoded: callers look up most entries
+// once, in order.
 type loadedFiles struct {
 	data   []byte
 	begins []int // the offset of each file's entry, sorted by path
@@ -58,8 +58,8 @@ func (k *loadedFiles) fileAt(i int) loadedFile {
 	return r.readFile()
 }
 
-// findPath returns the index of a path, or the index at which it would be inserted. It tries
-// near first.
+// findPath returns the index of a path, or the index at which it would be inserted. It
+// tries the index near first.
 func (k *loadedFiles) findPath(path string, near int) (int, bool) {
 	if near < len(k.begins) && string(k.pathAt(near)) == path {
 		return near, true

@@ -20,12 +20,14 @@ type process struct {
 	err    error // of the process, once ended is closed
 }
 
-// processBuffer holds many small files, so that the process wakes seldom.
+// processBuffer is the size of the buffers. It holds many small files, so that the
+// process wakes seldom.
 const processBuffer = 128 << 10
 
-// startProcess starts a command. It uses pipes of the system: with others, a goroutine would
-// have to copy, and would wait for input of a process that has ended. Only the process
-// holds the other ends, so that reads and writes here fail once it has ended.
+// startProcess starts a command. It uses pipes of the system: with other readers and
+// writers, a goroutine would have to copy, and might wait for a process that has ended.
+// Only the process holds the other ends, so that reads and writes here fail once it has
+// ended.
 func (g *Repository) startProcess(ctx context.Context, command Command) (*process, error) {
 	childIn, stdin, err := os.Pipe()
 	if err != nil {
@@ -45,7 +47,7 @@ func (g *Repository) startProcess(ctx context.Context, command Command) (*proces
 	go func() {
 		defer close(c.ended)
 		c.err = explainLock(g.commander.Run(ctx, command))
-		_ = childIn.Close() // only the child used these two
+		_ = childIn.Close() // only the child used the two pipe ends
 		_ = childOut.Close()
 	}()
 	return c, nil
@@ -73,7 +75,7 @@ func (c *process) abort() {
 	_ = c.stdout.Close()
 }
 
-// abortWithError ends the process, and returns its exit error in place of err, if it has one.
+// abortWithError ends the process. It returns the exit error of the process, or else err.
 func (c *process) abortWithError(err error) error {
 	c.abort()
 	var exit *ExitError
