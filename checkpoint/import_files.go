@@ -148,7 +148,7 @@ func (x *Session) overwrite(ctx context.Context, w *workspace.Workspace, f *Impo
 	for _, c := range f.Differ {
 		patterns = append(patterns, tree.EscapeGlob(c.Path))
 	}
-	w.Distrust(workspace.Replaced(changes))
+	w.Invalidate(workspace.Replaced(changes))
 	captured, err := x.CaptureFor(ctx, w, patterns, state.TriggerPreRollback)
 	if err == nil {
 		err = SecurePaths(ctx, w, captured.Listing, workspace.Replaced(changes))

@@ -44,7 +44,7 @@ func (x *Session) captureAgain(ctx context.Context, w *workspace.Workspace) erro
 	if err != nil {
 		return err
 	}
-	secure := w.SecureAhead(ctx, x.lastListing(ctx, w))
+	secure := w.StartSecuring(ctx, x.lastListing(ctx, w))
 	defer secure.Stop()
 	lost, err := x.keepRefs(ctx, w.Git())
 	if err != nil {

@@ -22,7 +22,7 @@ func (x *Session) KeepOverwritten(ctx context.Context, w *workspace.Workspace, p
 	for i, path := range paths {
 		named[i] = tree.EscapeGlob(path)
 	}
-	w.Distrust(paths)
+	w.Invalidate(paths)
 	captured, err := x.CaptureFor(ctx, w, union(patterns, named), state.TriggerConflictStart)
 	if err == nil {
 		err = SecurePaths(ctx, w, captured.Listing, paths)

@@ -436,7 +436,7 @@ func (k *checker) hasCommit(ctx context.Context, commit string) (bool, error) {
 	}
 	git := k.w.Repository()
 	if git == nil {
-		return false, k.w.Contents().Unasked()
+		return false, k.w.Contents().CheckGitOpened()
 	}
 	there, err := git.CommitExists(ctx, commit)
 	if err == nil && !there {

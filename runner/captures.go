@@ -217,7 +217,7 @@ func (cs *captures) changedSince(before *state.State) (n, first int, known bool)
 	if err != nil {
 		return 0, 0, false
 	}
-	changes, apart := workspace.Apart(workspace.Diff(was, is), before.Capture.Scope(was.Patterns), now.Capture.Scope(is.Patterns))
+	changes, apart := workspace.SplitByScope(workspace.Diff(was, is), before.Capture.Scope(was.Patterns), now.Capture.Scope(is.Patterns))
 	for _, c := range apart {
 		if c.Kind == workspace.Added {
 			first++

@@ -85,7 +85,7 @@ func (c *Comparison) compareFiles(ctx context.Context, s *checkpoint.Store, w *w
 // changes returns the differences of files that both captures included. It records the
 // files that only one capture included.
 func (c *Comparison) changes(ctx context.Context, w *workspace.Workspace) (changes []workspace.Change, err error) {
-	changes, apart := workspace.Apart(workspace.Diff(c.From.files, c.To.files), c.From.captureScope(&c.To, w), c.To.captureScope(&c.From, w))
+	changes, apart := workspace.SplitByScope(workspace.Diff(c.From.files, c.To.files), c.From.captureScope(&c.To, w), c.To.captureScope(&c.From, w))
 	for _, change := range apart {
 		list := &c.NotInTo
 		if change.From == nil {
@@ -94,7 +94,7 @@ func (c *Comparison) changes(ctx context.Context, w *workspace.Workspace) (chang
 		*list = append(*list, state.Text(change.Path))
 	}
 	if c.To.Name == PointWorkspace && c.From.Name != PointWorkspace {
-		return w.NotGone(ctx, changes)
+		return w.CorrectDeletions(ctx, changes)
 	}
 	return changes, nil
 }
@@ -134,7 +134,7 @@ func (c *Comparison) listWorkspace(ctx context.Context, s *checkpoint.Store, w *
 		}
 		patterns = append(patterns, last...)
 		slices.Sort(patterns)
-		if p.files, err = w.As(p.usesGit(other, w)).Now(ctx, slices.Compact(patterns)); err != nil {
+		if p.files, err = w.WithGit(p.usesGit(other, w)).Now(ctx, slices.Compact(patterns)); err != nil {
 			return fmt.Errorf("look at the workspace: %w", err)
 		}
 		p.known = true

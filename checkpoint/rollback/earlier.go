@@ -230,7 +230,7 @@ func whyUnproved(ctx context.Context, s *checkpoint.Store, w *workspace.Workspac
 		return "what was captured next is lost", nil
 	}
 	comesBack, madeLater := pathsOf(recorded), pathsOf(state.RecordedEntries(later, st.Seq))
-	both, apart := workspace.Apart(workspace.Diff(was, is), st.Capture.Scope(was.Patterns), scope)
+	both, apart := workspace.SplitByScope(workspace.Diff(was, is), st.Capture.Scope(was.Patterns), scope)
 	explained := func(c workspace.Change) bool {
 		// A file that was added may be the work of a later workstream. A file that was modified
 		// may have been modified before that, by a workstream in since.

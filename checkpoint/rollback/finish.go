@@ -141,7 +141,7 @@ func editedSince(ctx context.Context, s *checkpoint.Store, w *workspace.Workspac
 	}
 	if to := lists[intent.To]; to != nil {
 		for _, files := range lists {
-			w.Distrust(workspace.Replaced(workspace.Diff(files, to)))
+			w.Invalidate(workspace.Replaced(workspace.Diff(files, to)))
 		}
 	}
 	found, err := w.Now(ctx, patterns)

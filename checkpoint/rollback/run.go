@@ -119,7 +119,7 @@ func begin(ctx context.Context, x *checkpoint.Session, w *workspace.Workspace, p
 		if err != nil {
 			return err
 		}
-		w.Distrust(workspace.Replaced(plan.Changes))
+		w.Invalidate(workspace.Replaced(plan.Changes))
 		captured, err := x.CaptureFor(ctx, w, patterns, state.TriggerPreRollback)
 		if err == nil && plan.Scope != state.RollbackState {
 			err = secureFor(ctx, x, w, captured.Listing, plan.state)

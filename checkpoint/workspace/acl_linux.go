@@ -99,7 +99,7 @@ func setMode(f *os.File, mode fs.FileMode) error {
 		return err
 	}
 	if acl != nil {
-		err := again(func() error { return unix.Fsetxattr(int(f.Fd()), accessACL, plainACL(mode), 0) })
+		err := retryInterrupted(func() error { return unix.Fsetxattr(int(f.Fd()), accessACL, plainACL(mode), 0) })
 		if err != nil {
 			return fmt.Errorf("remove the ACL of %s: %w", f.Name(), err)
 		}
@@ -114,7 +114,7 @@ func readACL(f *os.File) ([]byte, error) {
 	buf := make([]byte, usual)
 	for {
 		var n int
-		err := again(func() (err error) {
+		err := retryInterrupted(func() (err error) {
 			n, err = unix.Fgetxattr(int(f.Fd()), accessACL, buf)
 			return err
 		})
@@ -131,8 +131,8 @@ func readACL(f *os.File) ([]byte, error) {
 	}
 }
 
-// again calls do until no signal interrupts it.
-func again(do func() error) error {
+// retryInterrupted calls do until no signal interrupts it.
+func retryInterrupted(do func() error) error {
 	for {
 		if err := do(); !errors.Is(err, unix.EINTR) {
 			return err

@@ -76,8 +76,8 @@ func TestACLRecorded(t *testing.T) {
 	later := open(t, w.o)
 	is, err := later.tree.Place("f").Status()
 	must(t, err)
-	f, err := later.files.lookAt(is, later.tree.Place("f"), "f", later.files.wantsBlob)
-	if err != nil || !f.known() || f.entry.Mode != 0o644 {
+	f, err := later.files.inspectStatus(is, later.tree.Place("f"), "f", later.files.wantsBlob)
+	if err != nil || !f.hasDigest() || f.entry.Mode != 0o644 {
 		t.Errorf("known as %+v, %v", f, err)
 	}
 	setACL(t, filepath.Join(dir, "f"), accessACL, plainACL(0o664))

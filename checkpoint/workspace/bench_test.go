@@ -195,8 +195,8 @@ func BenchmarkLookAgain(b *testing.B) {
 }
 
 func lookAgain(b *testing.B, w *Workspace, listing string) {
-	still := w.Still()
-	defer still.Ahead(b.Context())()
+	still := w.WithMemo()
+	defer still.ListGitAhead(b.Context())()
 	was, err := still.Load(b.Context(), listing)
 	must(b, err)
 	now, err := still.Now(b.Context(), was.Patterns)

@@ -71,7 +71,7 @@ func (w *Workspace) Capture(ctx context.Context, o CaptureOptions) (Captured, er
 	}
 	w.cache.MeasureClockLag()
 	// Load the previous listing while git lists the files.
-	load := async(func() (*Listing, error) { return loadLast(ctx, w, o.Last) })
+	load := runAsync(func() (*Listing, error) { return loadLast(ctx, w, o.Last) })
 	s, err := surveyBehindLinks(ctx, w, &o)
 	// If the previous listing can't be read, all files count as new.
 	last, _ := load()
@@ -79,8 +79,8 @@ func (w *Workspace) Capture(ctx context.Context, o CaptureOptions) (Captured, er
 		return Captured{}, fmt.Errorf("capture the workspace: %w", err)
 	}
 	s.needed = o.Needed
-	c := &capture{w: w, o: o, survey: s, before: last}
-	captured, err := c.run(ctx)
+	c := &capture{w: w, o: o, survey: s, lastListing: last}
+	captured, err := c.execute(ctx)
 	if err != nil {
 		return Captured{}, fmt.Errorf("capture the workspace: %w", err)
 	}
@@ -93,11 +93,11 @@ func (w *Workspace) Capture(ctx context.Context, o CaptureOptions) (Captured, er
 func surveyBehindLinks(ctx context.Context, w *Workspace, o *CaptureOptions) (*survey, error) {
 	still := w
 	if w.memo == nil {
-		still = w.Still() // so that each directory is listed once
+		still = w.WithMemo() // so that each directory is listed once
 	}
 	// A link with a sensitive name is not followed: the name of its target may not look
 	// sensitive.
-	m, err := still.tree.MatchReadable(ctx, o.Patterns, w.secret.matchAny)
+	m, err := still.tree.MatchReadable(ctx, o.Patterns, w.sensitivity.matchesAnyElement)
 	if err != nil {
 		return nil, err
 	}
@@ -111,15 +111,15 @@ func surveyBehindLinks(ctx context.Context, w *Workspace, o *CaptureOptions) (*s
 
 // capture is one call of Capture.
 type capture struct {
-	w      *Workspace
-	o      CaptureOptions
-	survey *survey
-	before *Listing // the listing of CaptureOptions.Last; nil: no such capture, or its listing can't be read
-	batch  *objects.Batch
+	w           *Workspace
+	o           CaptureOptions
+	survey      *survey
+	lastListing *Listing // the listing of CaptureOptions.Last; nil: no such capture, or its listing can't be read
+	batch       *objects.Batch
 }
 
-func (c *capture) run(ctx context.Context) (captured Captured, err error) {
-	unchanged, err := c.compare(ctx)
+func (c *capture) execute(ctx context.Context) (captured Captured, err error) {
+	unchanged, err := c.unchangedSinceLast(ctx)
 	if err != nil {
 		return Captured{}, err
 	}
@@ -152,7 +152,7 @@ func (c *capture) run(ctx context.Context) (captured Captured, err error) {
 func (c *capture) keepAll(ctx context.Context, captured *Capture) error {
 	git := c.w.Git()
 	if git == nil {
-		return c.keep(ctx, func(*surveyed) bool { return true })
+		return c.keepObjects(ctx, func(*surveyed) bool { return true })
 	}
 	ref, err := git.FreeRef(ctx, c.o.Ref)
 	if err != nil {
@@ -172,19 +172,19 @@ func (c *capture) keepAll(ctx context.Context, captured *Capture) error {
 	return git.CreateRef(ctx, ref, captured.Commit)
 }
 
-// compare reports whether nothing has changed since the last capture. It reads only files
+// unchangedSinceLast reports whether nothing has changed since the last capture. It reads only files
 // that may be the same. The other files are read once, when they are kept.
-func (c *capture) compare(ctx context.Context) (unchanged bool, err error) {
+func (c *capture) unchangedSinceLast(ctx context.Context) (unchanged bool, err error) {
 	excluded := c.o.LeftOut
-	last := c.before
+	last := c.lastListing
 	if last != nil {
 		excluded = slices.Concat(excluded, last.LeftOut)
 	}
-	c.recall()
-	if err := c.refuse(ctx, excluded); err != nil {
+	c.attachLastEntries()
+	if err := c.excludeRefused(ctx, excluded); err != nil {
 		return false, err
 	}
-	err = c.survey.hash(ctx, func(f *surveyed) bool {
+	err = c.survey.readDigests(ctx, func(f *surveyed) bool {
 		return f.last != nil && f.last.Size == f.entry.Size || f.index != "" || c.w.CommitsToBranch()
 	})
 	if err == nil && last != nil {
@@ -194,15 +194,15 @@ func (c *capture) compare(ctx context.Context) (unchanged bool, err error) {
 		return false, err
 	}
 	now := c.survey.listing(c.o.Patterns)
-	return c.isAsBefore(now) && c.committed(ctx), nil
+	return c.equalsLast(now) && c.commitStillValid(ctx), nil
 }
 
-// recall sets the last field of each surveyed file to its entry in the last capture.
-func (c *capture) recall() {
-	if c.before == nil {
+// attachLastEntries sets the last field of each surveyed file to its entry in the last capture.
+func (c *capture) attachLastEntries() {
+	if c.lastListing == nil {
 		return
 	}
-	rest := c.before.Entries
+	rest := c.lastListing.Entries
 	for i := range c.survey.files {
 		f := &c.survey.files[i]
 		for len(rest) > 0 && rest[0].Path < f.entry.Path {
@@ -214,16 +214,16 @@ func (c *capture) recall() {
 	}
 }
 
-// isAsBefore reports whether now is the same as the listing of the last capture.
-func (c *capture) isAsBefore(now *Listing) bool {
-	last := c.before
-	return slices.EqualFunc(now.Entries, last.Entries, same) && slices.Equal(now.Sparse, last.Sparse) &&
+// equalsLast reports whether now is the same as the listing of the last capture.
+func (c *capture) equalsLast(now *Listing) bool {
+	last := c.lastListing
+	return slices.EqualFunc(now.Entries, last.Entries, sameEntry) && slices.Equal(now.Sparse, last.Sparse) &&
 		slices.Equal(now.Unstable, last.Unstable) && slices.Equal(now.Special, last.Special) &&
 		slices.Equal(now.LeftOut, last.LeftOut)
 }
 
-// keep makes objects of the files for which want returns true.
-func (c *capture) keep(ctx context.Context, want func(*surveyed) bool) error {
+// keepObjects makes objects of the files for which want returns true.
+func (c *capture) keepObjects(ctx context.Context, want func(*surveyed) bool) error {
 	var files []*surveyed
 	for i := range c.survey.files {
 		if want(&c.survey.files[i]) {
@@ -232,15 +232,15 @@ func (c *capture) keep(ctx context.Context, want func(*surveyed) bool) error {
 	}
 	return c.w.tree.Each(ctx, len(files), 1+min(chunkSize, len(files)/16), func(ctx context.Context, dirs *tree.Cursor, i int) error {
 		f := files[i]
-		return c.giveUp(f, patient(ctx, func() error {
-			return c.keepOne(ctx, dirs.Place(f.entry.Path), f)
+		return c.handleKeepError(f, retryUnstable(ctx, func() error {
+			return c.keepFileObject(ctx, dirs.Place(f.entry.Path), f)
 		}))
 	})
 }
 
-// keepOne makes an object of a file. An object of the last capture is durable, so that
+// keepFileObject makes an object of a file. An object of the last capture is durable, so that
 // keepOne does not sync it.
-func (c *capture) keepOne(ctx context.Context, at tree.Place, f *surveyed) error {
+func (c *capture) keepFileObject(ctx context.Context, at tree.Place, f *surveyed) error {
 	if c.isObject(f) && !f.missing {
 		err := c.w.o.Objects.Check(objects.Ref{Digest: f.entry.Digest, Size: f.entry.Size})
 		if f.missing = isMissing(err); !f.missing {
@@ -248,7 +248,7 @@ func (c *capture) keepOne(ctx context.Context, at tree.Place, f *surveyed) error
 		}
 	}
 	if f.missing {
-		f.forget()
+		f.dropDigest()
 	}
 	err := c.w.files.keepObject(ctx, c.batch, at, &f.found, f.wantsBlob(c.w))
 	if errors.Is(err, errRefused) { // the scan allowed it, so the file has changed since
@@ -259,7 +259,7 @@ func (c *capture) keepOne(ctx context.Context, at tree.Place, f *surveyed) error
 
 // isObject reports whether the last capture has an unchanged file as an object.
 func (c *capture) isObject(f *surveyed) bool {
-	return f.last != nil && f.last.Blob == "" && f.known() && f.last.Digest == f.entry.Digest
+	return f.last != nil && f.last.Blob == "" && f.hasDigest() && f.last.Digest == f.entry.Digest
 }
 
 // findMissing finds, among the files that had to be read and have not changed since the
@@ -300,7 +300,7 @@ func (c *capture) keepMissing(ctx context.Context) error {
 	if !slices.ContainsFunc(c.survey.files, isMissingFile) {
 		return nil
 	}
-	if err := c.keep(ctx, func(f *surveyed) bool { return f.missing }); err != nil {
+	if err := c.keepObjects(ctx, func(f *surveyed) bool { return f.missing }); err != nil {
 		return err
 	}
 	return c.batch.Commit(ctx)

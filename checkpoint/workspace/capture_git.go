@@ -14,10 +14,10 @@ import (
 	"prdrunner/checkpoint/workspace/tree"
 )
 
-// committed reports whether the commit of the last capture is still valid. A commit on the
+// commitStillValid reports whether the commit of the last capture is still valid. A commit on the
 // branch is valid as long as it is HEAD and a ref keeps it; without the ref it must be
 // made again.
-func (c *capture) committed(ctx context.Context) bool {
+func (c *capture) commitStillValid(ctx context.Context) bool {
 	if !c.w.CommitsToBranch() {
 		return true
 	}
@@ -49,21 +49,21 @@ func (c *capture) tryCommit(ctx context.Context, ref string) (commit string, err
 	if err != nil {
 		return "", err
 	}
-	has, err := c.ask(ctx)
+	has, err := c.askForBlobs(ctx)
 	if err != nil {
 		return "", err
 	}
 	inCommit := func(f *surveyed) bool {
 		return f.inGit && (has[f.blob] || f.entry.Size <= maxGitBlob)
 	}
-	if err := c.keep(ctx, func(f *surveyed) bool { return !inCommit(f) }); err != nil {
+	if err := c.keepObjects(ctx, func(f *surveyed) bool { return !inCommit(f) }); err != nil {
 		return "", err
 	}
 	reachable, err := c.reachable(ctx)
 	if err != nil {
 		return "", err
 	}
-	out, err := c.begin(ctx, git.CommitOptions{Ref: ref, Message: c.o.Message, Parent: head, Reachable: reachable, When: c.o.When})
+	out, err := c.beginCommit(ctx, git.CommitOptions{Ref: ref, Message: c.o.Message, Parent: head, Reachable: reachable, When: c.o.When})
 	if err != nil {
 		return "", err
 	}
@@ -78,7 +78,7 @@ func (c *capture) tryCommit(ctx context.Context, ref string) (commit string, err
 		if err := ctx.Err(); err != nil {
 			return "", err
 		}
-		if err := c.handOver(ctx, out, dirs, f, has[f.blob]); err != nil {
+		if err := c.addOrDelete(ctx, out, dirs, f, has[f.blob]); err != nil {
 			return "", err
 		}
 	}
@@ -98,8 +98,8 @@ func (c *capture) reachable(ctx context.Context) ([]string, error) {
 	return []string{last.Commit}, nil
 }
 
-// ask asks git which of the files' blobs it has.
-func (c *capture) ask(ctx context.Context) (map[string]bool, error) {
+// askForBlobs asks git which of the files' blobs it has.
+func (c *capture) askForBlobs(ctx context.Context) (map[string]bool, error) {
 	var blobs []string
 	for _, f := range c.survey.files {
 		if f.inGit && f.blob != "" {
@@ -109,11 +109,11 @@ func (c *capture) ask(ctx context.Context) (map[string]bool, error) {
 	return c.w.Git().HasBlobs(ctx, blobs)
 }
 
-// handOver adds a file to the commit. It removes the file from the commit again if the
+// addOrDelete adds a file to the commit. It removes the file from the commit again if the
 // file changes or vanishes meanwhile.
-func (c *capture) handOver(ctx context.Context, out *git.Writer, dirs *tree.Cursor, f *surveyed, has bool) error {
-	err := patient(ctx, func() error { return c.hand(ctx, out, dirs, f, has) })
-	if err := c.giveUp(f, err); err != nil {
+func (c *capture) addOrDelete(ctx context.Context, out *git.Writer, dirs *tree.Cursor, f *surveyed, has bool) error {
+	err := retryUnstable(ctx, func() error { return c.addToCommit(ctx, out, dirs, f, has) })
+	if err := c.handleKeepError(f, err); err != nil {
 		return err
 	}
 	if f.state != present {
@@ -123,9 +123,9 @@ func (c *capture) handOver(ctx context.Context, out *git.Writer, dirs *tree.Curs
 	return nil
 }
 
-// hand adds a file to the commit. If git does not have the bytes, hand reads and hashes
+// addToCommit adds a file to the commit. If git does not have the bytes, hand reads and hashes
 // them in one pass.
-func (c *capture) hand(ctx context.Context, out *git.Writer, dirs *tree.Cursor, f *surveyed, has bool) error {
+func (c *capture) addToCommit(ctx context.Context, out *git.Writer, dirs *tree.Cursor, f *surveyed, has bool) error {
 	path := f.entry.Path
 	if has {
 		return out.AddBlob(path, gitMode(f.entry.Mode), f.blob)
@@ -134,9 +134,9 @@ func (c *capture) hand(ctx context.Context, out *git.Writer, dirs *tree.Cursor, 
 		return out.AddFile(path, ModeSymlink, f.entry.Size, strings.NewReader(f.target))
 	}
 	all := func(int64) bool { return true }
-	return c.w.files.readInto(ctx, dirs.Place(path), &f.found, all, func(r io.Reader, from *origin) (string, error) {
+	return c.w.files.readTo(ctx, dirs.Place(path), &f.found, all, func(r io.Reader, from *origin) (string, error) {
 		sha := sha256.New()
-		err := out.AddFile(path, gitMode(f.entry.Mode), from.size, io.TeeReader(c.w.files.refusal.guard(r), sha))
+		err := out.AddFile(path, gitMode(f.entry.Mode), from.size, io.TeeReader(c.w.files.refusal.guardReader(r), sha))
 		switch {
 		case errors.Is(err, errRefused): // the scan allowed other bytes
 			err = ErrUnstable
@@ -180,7 +180,7 @@ func (c *capture) commitAll(ctx context.Context) (commit string, err error) {
 		}
 	}
 	isStored := func(f *surveyed) bool { return f.blob != "" && stored[f.entry.Path] == f.blob }
-	if err := c.keep(ctx, func(f *surveyed) bool { return !isStored(f) }); err != nil {
+	if err := c.keepObjects(ctx, func(f *surveyed) bool { return !isStored(f) }); err != nil {
 		return "", err
 	}
 	for i := range c.survey.files {

@@ -40,7 +40,7 @@ func (c *Contents) Open(ctx context.Context, e Entry) (io.ReadCloser, error) {
 			return &verifier{r: r, e: e, sha: sha256.New(), wrong: &DamagedError{Entry: e}}, nil
 		}
 		if !errors.Is(err, fs.ErrNotExist) {
-			return nil, failed(e.Path, err)
+			return nil, withPath(e.Path, err)
 		}
 	}
 	if c.objects == nil {
@@ -48,7 +48,7 @@ func (c *Contents) Open(ctx context.Context, e Entry) (io.ReadCloser, error) {
 	}
 	r, err := c.objects.Open(e.Digest)
 	if err != nil {
-		return nil, failed(e.Path, err)
+		return nil, withPath(e.Path, err)
 	}
 	return r, nil
 }
@@ -58,7 +58,7 @@ func (c *Contents) LinkText(ctx context.Context, e Entry) (string, error) {
 	var text strings.Builder
 	r, err := c.Open(ctx, e)
 	if err == nil {
-		err = c.buffers.copy(&text, r)
+		err = c.buffers.copyBytes(&text, r)
 		_ = r.Close() // it was only read
 	}
 	if err != nil {
@@ -131,7 +131,7 @@ func (r *Reader) Open(ctx context.Context, e Entry) (io.ReadCloser, error) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_ = in.CloseWithError(r.source.write(ctx, e, in))
+		_ = in.CloseWithError(r.source.writeTo(ctx, e, in))
 	}()
 	return &piped{PipeReader: out, done: done}, nil
 }
@@ -178,7 +178,7 @@ func (c *Contents) OpenMany(ctx context.Context) (open Source, done func() error
 			data.Reset()
 			return &data, nil
 		}
-		if err := all.use(func(s *source) error { return s.writeAny(ctx, e, begin) }); err != nil {
+		if err := all.withSource(func(s *source) error { return s.writeAny(ctx, e, begin) }); err != nil {
 			return nil, err
 		}
 		return io.NopCloser(&data), nil

@@ -116,8 +116,8 @@ func TestDeniedWhileRead(t *testing.T) {
 		return
 	}
 	for name, read := range map[string]func(c *capture) error{
-		"read": func(c *capture) error { return c.survey.hash(t.Context(), func(*surveyed) bool { return true }) },
-		"kept": func(c *capture) error { return c.keep(t.Context(), func(*surveyed) bool { return true }) },
+		"read": func(c *capture) error { return c.survey.readDigests(t.Context(), func(*surveyed) bool { return true }) },
+		"kept": func(c *capture) error { return c.keepObjects(t.Context(), func(*surveyed) bool { return true }) },
 	} {
 		w, dir := keeper(t)
 		put(t, dir, "a", "a")
@@ -130,7 +130,7 @@ func TestDeniedWhileRead(t *testing.T) {
 		if len(s.files) != 1 || s.files[0].entry.Path != "a" || !slices.Equal(s.unreadable, []string{"b"}) {
 			t.Errorf("%s: %+v, and not taken in: %q", name, s.files, s.unreadable)
 		}
-		if err := c.giveUp(&s.files[0], os.ErrPermission); !errors.Is(err, os.ErrPermission) {
+		if err := c.handleKeepError(&s.files[0], os.ErrPermission); !errors.Is(err, os.ErrPermission) {
 			t.Errorf("%s: a file that may be read was given up: %v", name, err)
 		}
 		must(t, c.batch.Abandon())

@@ -38,11 +38,11 @@ type found struct {
 	target string // of a symbolic link
 }
 
-func (f *found) known() bool { return f.entry.Digest != "" }
+func (f *found) hasDigest() bool { return f.entry.Digest != "" }
 
-// forget drops the digest of a regular file, so that it is read again, whatever the cache
+// dropDigest drops the digest of a regular file, so that it is read again, whatever the cache
 // has.
-func (f *found) forget() {
+func (f *found) dropDigest() {
 	if !f.isLink() {
 		f.entry.Digest = ""
 	}
@@ -50,7 +50,7 @@ func (f *found) forget() {
 
 func (f *found) isLink() bool { return f.entry.Mode == ModeSymlink }
 
-func (f *found) set(s statcache.Sums) {
+func (f *found) setSums(s statcache.Sums) {
 	f.entry.Digest, f.blob = s.Digest, s.Blob
 	f.entry.Mode &^= s.MaskOnly
 }
@@ -63,18 +63,18 @@ func (in *files) inspect(at tree.Place, path string, withBlob func(size int64) b
 	if err != nil {
 		return found{}, err
 	}
-	return in.lookAt(is, at, path, withBlob)
+	return in.inspectStatus(is, at, path, withBlob)
 }
 
-// lookAt describes a file like inspect, for callers that have its status.
-func (in *files) lookAt(is tree.Status, at tree.Place, path string, withBlob func(size int64) bool) (f found, err error) {
+// inspectStatus describes a file like inspect, for callers that have its status.
+func (in *files) inspectStatus(is tree.Status, at tree.Place, path string, withBlob func(size int64) bool) (f found, err error) {
 	f = found{entry: Entry{Path: path, Mode: uint32(is.Mode.Perm()), Size: is.Stat.Size}}
 	switch {
 	case is.Mode.IsRegular() && is.Stat.Size > maxFile:
 		err = errTooLong
 	case is.Mode.IsRegular():
 		if s, ok := in.cache.Get(path, is.Stat, withBlob(is.Stat.Size), at.Near()); ok {
-			f.set(s)
+			f.setSums(s)
 		}
 	case is.Mode&fs.ModeSymlink != 0:
 		if f.target, err = at.Readlink(); err != nil {
@@ -86,7 +86,7 @@ func (in *files) lookAt(is tree.Status, at tree.Place, path string, withBlob fun
 		if withBlob(f.entry.Size) {
 			s.Blob = in.blobOf(f.target)
 		}
-		f.set(s)
+		f.setSums(s)
 	case is.Mode.IsDir():
 		f.entry.Mode |= ModeDir
 		err = ErrNotRegular
@@ -102,31 +102,31 @@ func (in *files) blobOf(target string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// hash reads a regular file for which look found no digest.
-func (in *files) hash(ctx context.Context, at tree.Place, f *found, withBlob func(size int64) bool) error {
-	return in.hashInto(ctx, at, f, withBlob, io.Discard)
+// readDigest reads a regular file for which look found no digest.
+func (in *files) readDigest(ctx context.Context, at tree.Place, f *found, withBlob func(size int64) bool) error {
+	return in.readDigestInto(ctx, at, f, withBlob, io.Discard)
 }
 
-// hashInto is hash, and also writes the bytes to too.
-func (in *files) hashInto(ctx context.Context, at tree.Place, f *found, withBlob func(size int64) bool, too io.Writer) error {
-	return in.readInto(ctx, at, f, withBlob, func(r io.Reader, _ *origin) (string, error) {
+// readDigestInto is hash, and also writes the bytes to too.
+func (in *files) readDigestInto(ctx context.Context, at tree.Place, f *found, withBlob func(size int64) bool, too io.Writer) error {
+	return in.readTo(ctx, at, f, withBlob, func(r io.Reader, _ *origin) (string, error) {
 		h := sha256.New()
 		to := io.Writer(h)
 		if too != io.Discard {
 			to = io.MultiWriter(h, too)
 		}
-		err := in.buffers.copy(to, r)
+		err := in.buffers.copyBytes(to, r)
 		return objects.DigestOf(h.Sum(nil)), err
 	})
 }
 
-// readInto passes the bytes of a regular file to consume, which returns their digest. It
+// readTo passes the bytes of a regular file to consume, which returns their digest. It
 // updates f and the cache with the results.
-func (in *files) readInto(ctx context.Context, at tree.Place, f *found, withBlob func(size int64) bool, consume func(r io.Reader, from *origin) (digest string, err error)) error {
+func (in *files) readTo(ctx context.Context, at tree.Place, f *found, withBlob func(size int64) bool, consume func(r io.Reader, from *origin) (digest string, err error)) error {
 	began := in.cache.Now()
 	var s statcache.Sums
 	var blob hash.Hash
-	info, err := in.read(ctx, at, func(r io.Reader, from *origin) (err error) {
+	info, err := in.readStable(ctx, at, func(r io.Reader, from *origin) (err error) {
 		if withBlob(from.size) {
 			blob = in.git.NewBlobHash(from.size)
 			r = io.TeeReader(r, blob)
@@ -143,7 +143,7 @@ func (in *files) readInto(ctx context.Context, at tree.Place, f *found, withBlob
 		s.Blob = hex.EncodeToString(blob.Sum(nil))
 	}
 	f.entry.Mode, f.entry.Size = uint32(info.Mode().Perm()), info.Size()
-	f.set(s)
+	f.setSums(s)
 	in.cache.Put(f.entry.Path, statcache.StatOf(info), s, began)
 	return nil
 }
@@ -159,7 +159,7 @@ func (in *files) wantsBlob(size int64) bool { return in.namesBlobs && size <= ma
 // and ErrUnstable. Links in the directories above the file are followed within the
 // workspace; a link at the path itself is not.
 func (w *Workspace) Describe(ctx context.Context, path string) (Entry, error) {
-	if e, ok := w.memo.at(path); ok {
+	if e, ok := w.memo.lookup(path); ok {
 		return e, nil
 	}
 	f, err := w.files.describe(ctx, w.tree.Place(path), path, w.files.wantsBlob)
@@ -173,11 +173,11 @@ func (w *Workspace) Describe(ctx context.Context, path string) (Entry, error) {
 
 func (in *files) describe(ctx context.Context, at tree.Place, path string, withBlob func(size int64) bool) (found, error) {
 	f, err := in.inspect(at, path, withBlob)
-	if err == nil && !f.known() {
-		err = in.hash(ctx, at, &f, withBlob)
+	if err == nil && !f.hasDigest() {
+		err = in.readDigest(ctx, at, &f, withBlob)
 	}
 	if err != nil {
-		return found{}, failed(path, in.tree.MarkOutside(path, err))
+		return found{}, withPath(path, in.tree.MarkOutside(path, err))
 	}
 	return f, nil
 }
@@ -186,7 +186,7 @@ func (in *files) describe(ctx context.Context, at tree.Place, path string, withB
 // may be a link, as in the results of Match. Files that have vanished are omitted. The
 // caller must not change the entries, since they may be shared.
 func (w *Workspace) DescribeEach(ctx context.Context, paths []string) ([]Entry, error) {
-	if run, ok := w.memo.run(paths); ok {
+	if run, ok := w.memo.lookupRun(paths); ok {
 		return run, nil
 	}
 	entries := make([]Entry, len(paths))
@@ -203,7 +203,7 @@ func (w *Workspace) DescribeEach(ctx context.Context, paths []string) ([]Entry, 
 	if err != nil {
 		return nil, err
 	}
-	w.memo.note(entries, rest)
+	w.memo.record(entries, rest)
 	all := entries[:0]
 	for _, e := range entries {
 		if e.Path != "" {
@@ -223,10 +223,10 @@ const chunkSize = 64
 // bufferSize is the number of bytes that are read from a file at once.
 const bufferSize = 256 << 10
 
-// read passes the bytes of a regular file to consume, which reads them to their end, and
+// readStable passes the bytes of a regular file to consume, which reads them to their end, and
 // checks that no process wrote to the file meanwhile. It returns the file's status. It
 // never waits for the writer of a pipe.
-func (in *files) read(ctx context.Context, at tree.Place, consume func(r io.Reader, from *origin) error) (os.FileInfo, error) {
+func (in *files) readStable(ctx context.Context, at tree.Place, consume func(r io.Reader, from *origin) error) (os.FileInfo, error) {
 	f, err := at.Open()
 	if err != nil {
 		return nil, err
@@ -304,8 +304,8 @@ func newBuffers() *buffers {
 	}}}
 }
 
-// copy copies bytes through one of the buffers.
-func (b *buffers) copy(to io.Writer, from io.Reader) error {
+// copyBytes copies bytes through one of the buffers.
+func (b *buffers) copyBytes(to io.Writer, from io.Reader) error {
 	buf := b.pool.Get().(*[]byte)
 	defer b.pool.Put(buf)
 	// Hide the methods of both ends, which would use smaller buffers of their own.
@@ -313,8 +313,8 @@ func (b *buffers) copy(to io.Writer, from io.Reader) error {
 	return err
 }
 
-// failed adds the path to an error.
-func failed(path string, err error) error { return fmt.Errorf("%s: %w", path, err) }
+// withPath adds the path to an error.
+func withPath(path string, err error) error { return fmt.Errorf("%s: %w", path, err) }
 
 // SaveCache writes the cache if it has changed. A failure only costs time later, so that
 // callers may ignore it.
@@ -322,9 +322,9 @@ func (w *Workspace) SaveCache() error {
 	if !w.cache.HasChanges() {
 		return nil
 	}
-	err := forgetGone(w)
+	err := dropRemoved(w)
 	if err == nil {
-		err = forgetHidden(w)
+		err = dropHidden(w)
 	}
 	if err == nil {
 		err = w.cache.Save()
@@ -335,8 +335,8 @@ func (w *Workspace) SaveCache() error {
 	return nil
 }
 
-// forgetGone drops the entries of files that no longer exist.
-func forgetGone(w *Workspace) error {
+// dropRemoved drops the entries of files that no longer exist.
+func dropRemoved(w *Workspace) error {
 	paths := w.cache.UnusedPaths()
 	gone := make([]bool, len(paths))
 	err := w.tree.Each(context.Background(), len(paths), chunkSize, func(_ context.Context, _ *tree.Cursor, i int) error {
@@ -352,14 +352,14 @@ func forgetGone(w *Workspace) error {
 	return err
 }
 
-// forgetHidden drops the entries of files whose names may not be recorded.
-func forgetHidden(w *Workspace) error {
+// dropHidden drops the entries of files whose names may not be recorded.
+func dropHidden(w *Workspace) error {
 	if w.files.refusal == nil {
 		return nil
 	}
 	var hidden []string
 	for _, path := range w.cache.Paths() {
-		found, err := w.files.refusal.finds(path)
+		found, err := w.files.refusal.detectIn(path)
 		if err != nil {
 			return err
 		}
@@ -376,18 +376,18 @@ func (w *Workspace) OpenNow(_ context.Context, e Entry) (io.ReadCloser, error) {
 	name := tree.Native(e.Path)
 	info, err := w.tree.Root().Lstat(name)
 	if err != nil {
-		return nil, failed(e.Path, w.tree.MarkOutside(e.Path, err))
+		return nil, withPath(e.Path, w.tree.MarkOutside(e.Path, err))
 	}
 	if info.Mode().Type() == fs.ModeSymlink {
 		target, err := w.tree.Root().Readlink(name)
 		if err != nil {
-			return nil, failed(e.Path, err)
+			return nil, withPath(e.Path, err)
 		}
 		return io.NopCloser(strings.NewReader(target)), nil
 	}
 	f, err := w.tree.Root().OpenFile(name, os.O_RDONLY|NonBlock, 0)
 	if err != nil {
-		return nil, failed(e.Path, err)
+		return nil, withPath(e.Path, err)
 	}
 	if info, err = f.Stat(); err == nil && !info.Mode().IsRegular() {
 		err = ErrNotRegular
@@ -395,7 +395,7 @@ func (w *Workspace) OpenNow(_ context.Context, e Entry) (io.ReadCloser, error) {
 		err = errTooLong
 	}
 	if err != nil {
-		return nil, errors.Join(failed(e.Path, err), f.Close())
+		return nil, errors.Join(withPath(e.Path, err), f.Close())
 	}
 	return f, nil
 }

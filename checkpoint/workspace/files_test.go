@@ -99,7 +99,7 @@ func TestUnstable(t *testing.T) {
 			defer func() { _ = file.Close() }()
 			w := open(t, Options{Dir: dir})
 			f := found{entry: Entry{Path: "f"}}
-			err = w.files.readInto(t.Context(), w.tree.Place("f"), &f, w.files.wantsBlob, func(r io.Reader, _ *origin) (string, error) {
+			err = w.files.readTo(t.Context(), w.tree.Place("f"), &f, w.files.wantsBlob, func(r io.Reader, _ *origin) (string, error) {
 				if _, err := io.ReadFull(r, make([]byte, 5)); err != nil {
 					return "", err
 				}

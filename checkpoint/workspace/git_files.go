@@ -50,10 +50,10 @@ type gitLister struct {
 
 func (w *Workspace) gitLister() *gitLister { return &gitLister{git: w.Git(), tree: w.tree} }
 
-// list returns the files that git knows. Git itself lists only its index, since Runner
+// listKnown returns the files that git knows. Git itself lists only its index, since Runner
 // lists the work tree anyway. Then git is asked only about the untracked paths, which are
 // often few.
-func (l *gitLister) list(ctx context.Context) (gitKnown, error) {
+func (l *gitLister) listKnown(ctx context.Context) (gitKnown, error) {
 	tracked, err := l.git.Tracked(ctx)
 	if err != nil {
 		return gitKnown{}, err
@@ -88,13 +88,13 @@ func (l *gitLister) untracked(ctx context.Context, files []git.File) (untracked,
 	c := l.tree.Cursor()
 	defer c.Close()
 	found := untracked{tree: l.tree, cursor: c}
-	err := found.directory(ctx, "", files)
+	err := found.visitDir(ctx, "", files)
 	return found, err
 }
 
-// directory collects the untracked paths in dir; "" is the workspace itself. files are the
+// visitDir collects the untracked paths in dir; "" is the workspace itself. files are the
 // known files below dir.
-func (u *untracked) directory(ctx context.Context, dir string, files []git.File) error {
+func (u *untracked) visitDir(ctx context.Context, dir string, files []git.File) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -114,7 +114,7 @@ func (u *untracked) directory(ctx context.Context, dir string, files []git.File)
 	for _, listed := range children {
 		child, is := tree.ChildOf(listed)
 		if is == tree.Directory {
-			if err := u.subdirectory(ctx, child+"/", files); err != nil {
+			if err := u.visitSubdir(ctx, child+"/", files); err != nil {
 				return err
 			}
 			continue
@@ -129,14 +129,14 @@ func (u *untracked) directory(ctx context.Context, dir string, files []git.File)
 	return nil
 }
 
-// subdirectory collects the untracked paths in child, a directory whose name ends in a
+// visitSubdir collects the untracked paths in child, a directory whose name ends in a
 // slash.
-func (u *untracked) subdirectory(ctx context.Context, child string, files []git.File) error {
+func (u *untracked) visitSubdir(ctx context.Context, child string, files []git.File) error {
 	dir := strings.TrimSuffix(child, "/")
 	from, _ := slices.BinarySearchFunc(files, child, compareFile)
 	files, inPlace := files[from:], files
 	if below := sort.Search(len(files), func(i int) bool { return !strings.HasPrefix(files[i].Path, child) }); below > 0 {
-		return u.directory(ctx, dir, files[:below])
+		return u.visitDir(ctx, dir, files[:below])
 	}
 	if u.tree.Reserved(dir) {
 		return nil
@@ -174,7 +174,7 @@ func (l *gitLister) emptyDirs(ctx context.Context, fileless, replaced []string) 
 	}
 	search := emptySearch{tree: l.tree}
 	for _, dir := range slices.Concat(replaced, untracked) {
-		if err := search.walk(ctx, dir); err != nil {
+		if err := search.collectFrom(ctx, dir); err != nil {
 			return nil, nil, fmt.Errorf("look for empty directories: %w", err)
 		}
 	}
@@ -195,18 +195,18 @@ type emptySearch struct {
 	denied       []string // directories that Runner may not read
 }
 
-// walk collects dir, if it is empty, and the empty directories below it.
-func (s *emptySearch) walk(ctx context.Context, dir string) error {
-	empty, err := s.below(ctx, dir)
+// collectFrom collects dir, if it is empty, and the empty directories below it.
+func (s *emptySearch) collectFrom(ctx context.Context, dir string) error {
+	empty, err := s.collectBelow(ctx, dir)
 	if empty && dir != "." {
 		s.outer = append(s.outer, dir)
 	}
 	return err
 }
 
-// below reports whether there is no file below dir, and collects the empty
+// collectBelow reports whether there is no file below dir, and collects the empty
 // directories there.
-func (s *emptySearch) below(ctx context.Context, dir string) (bool, error) {
+func (s *emptySearch) collectBelow(ctx context.Context, dir string) (bool, error) {
 	if err := ctx.Err(); err != nil {
 		return false, err
 	}
@@ -231,7 +231,7 @@ func (s *emptySearch) below(ctx context.Context, dir string) (bool, error) {
 			continue
 		}
 		child := path.Join(dir, entry.Name)
-		childEmpty, err := s.below(ctx, child)
+		childEmpty, err := s.collectBelow(ctx, child)
 		if err != nil {
 			return false, err
 		}

@@ -45,7 +45,7 @@ func TestAskGitOnce(t *testing.T) {
 	must(t, err)
 	for _, want := range []int64{0, 1} {
 		asked.Store(0)
-		_, err := w.Still().Now(t.Context(), nil)
+		_, err := w.WithMemo().Now(t.Context(), nil)
 		must(t, err)
 		if got := asked.Load(); got != want {
 			t.Errorf("asked %d times, want %d", got, want)
@@ -112,7 +112,7 @@ func TestAskGit(t *testing.T) {
 				w := open(t, Options{Dir: filepath.Join(dir, below), Skip: top.o.Skip, Git: repo, Mode: GitRef})
 				want, err := repo.Files(t.Context())
 				must(t, err)
-				got, err := w.gitLister().list(t.Context())
+				got, err := w.gitLister().listKnown(t.Context())
 				must(t, err)
 				want = slices.DeleteFunc(want, func(f git.File) bool { return w.tree.Reserved(f.Path) })
 				if diff := cmp.Diff(want, got.files); diff != "" {

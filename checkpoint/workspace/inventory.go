@@ -16,25 +16,25 @@ type ObjectSource func(ctx context.Context, digest string, limit int64) ([]byte,
 
 // ReadListing reads a listing from a source, as Load does from the objects.
 func ReadListing(ctx context.Context, from ObjectSource, digest string) (*Listing, error) {
-	wire, err := from.listing(ctx, digest)
+	wire, err := from.readOutline(ctx, digest)
 	if err != nil {
 		return nil, fmt.Errorf("read listing %s: %w", digest, err)
 	}
-	dirs := wire.all()
+	dirs := wire.allDirs()
 	parts := make([][]Entry, len(dirs))
 	for i := range dirs {
-		if _, err := from.dir(ctx, &dirs[i], &parts[i]); err != nil {
+		if _, err := from.readDir(ctx, &dirs[i], &parts[i]); err != nil {
 			return nil, fmt.Errorf("read listing %s: %w", digest, err)
 		}
 	}
-	l, err := wire.join(parts)
+	l, err := wire.assemble(parts)
 	if err != nil {
 		return nil, fmt.Errorf("read listing %s: %w", digest, err)
 	}
 	return l, nil
 }
 
-func (from ObjectSource) listing(ctx context.Context, digest string) (*wireListing, error) {
+func (from ObjectSource) readOutline(ctx context.Context, digest string) (*wireListing, error) {
 	data, err := from(ctx, digest, maxListing)
 	if err != nil {
 		return nil, err
@@ -42,9 +42,9 @@ func (from ObjectSource) listing(ctx context.Context, digest string) (*wireListi
 	return decodeListing(digest, data)
 }
 
-// dir appends the entries of a directory to to, and returns the size of the directory's
+// readDir appends the entries of a directory to to, and returns the size of the directory's
 // object.
-func (from ObjectSource) dir(ctx context.Context, dir *wireDir, to *[]Entry) (size int64, err error) {
+func (from ObjectSource) readDir(ctx context.Context, dir *wireDir, to *[]Entry) (size int64, err error) {
 	data, err := from(ctx, dir.Object, maxListing)
 	if err == nil {
 		*to, err = dir.decode(data, *to)
@@ -73,12 +73,12 @@ func NewInventory(from ObjectSource, file func(Entry)) *Inventory {
 
 // Add adds the objects and entries of a listing.
 func (v *Inventory) Add(ctx context.Context, listing string) error {
-	if v.knows(listing) {
+	if v.isRecorded(listing) {
 		return nil
 	}
 	data, err := v.From(ctx, listing, maxListing)
 	if err != nil {
-		return v.lost(listing, err)
+		return v.recordLost(listing, err)
 	}
 	wire, err := decodeListing(listing, data)
 	if err != nil {
@@ -86,16 +86,16 @@ func (v *Inventory) Add(ctx context.Context, listing string) error {
 	}
 	v.Own[listing] = int64(len(data))
 	var files []Entry
-	dirs := wire.all()
+	dirs := wire.allDirs()
 	for i := range dirs {
 		dir := &dirs[i]
-		if v.knows(dir.Object) {
+		if v.isRecorded(dir.Object) {
 			continue
 		}
 		files = files[:0]
-		size, err := v.From.dir(ctx, dir, &files)
+		size, err := v.From.readDir(ctx, dir, &files)
 		if err != nil {
-			if err := v.lost(dir.Object, err); err != nil {
+			if err := v.recordLost(dir.Object, err); err != nil {
 				return fmt.Errorf("read listing %s: %w", listing, err)
 			}
 			continue
@@ -110,14 +110,14 @@ func (v *Inventory) Add(ctx context.Context, listing string) error {
 	return nil
 }
 
-func (v *Inventory) knows(digest string) bool {
+func (v *Inventory) isRecorded(digest string) bool {
 	_, read := v.Own[digest]
 	_, lost := v.Lost[digest]
 	return read || lost
 }
 
-// lost records a missing or damaged object. It returns any other error.
-func (v *Inventory) lost(digest string, err error) error {
+// recordLost records a missing or damaged object. It returns any other error.
+func (v *Inventory) recordLost(digest string, err error) error {
 	var damaged *objects.DamagedError
 	if !errors.Is(err, fs.ErrNotExist) && !errors.As(err, &damaged) && !errors.Is(err, objects.ErrDigest) {
 		return err
@@ -137,19 +137,19 @@ func References(ctx context.Context, kept *objects.Store, listing string, visit 
 		return nil
 	}
 	from := ObjectSource(kept.Get)
-	wire, err := from.listing(ctx, listing)
+	wire, err := from.readOutline(ctx, listing)
 	if err != nil {
 		return fmt.Errorf("read listing %s: %w", listing, err)
 	}
 	var files []Entry
-	dirs := wire.all()
+	dirs := wire.allDirs()
 	for i := range dirs {
 		dir := &dirs[i]
 		if !visit(dir.Object, -1) {
 			continue
 		}
 		files = files[:0]
-		if _, err := from.dir(ctx, dir, &files); err != nil {
+		if _, err := from.readDir(ctx, dir, &files); err != nil {
 			return fmt.Errorf("read listing %s: %w", listing, err)
 		}
 		for _, f := range files {

@@ -34,11 +34,11 @@ func (w *Workspace) Keep(ctx context.Context, paths []string) (kept []Entry, exc
 	if err != nil {
 		return nil, nil, err
 	}
-	synced := async(func() (struct{}, error) { return struct{}{}, syncFiles(ctx, w.tree.Root(), paths) })
+	synced := runAsync(func() (struct{}, error) { return struct{}{}, syncFiles(ctx, w.tree.Root(), paths) })
 	batch := w.o.Objects.Begin()
 	defer func() { err = errors.Join(err, batch.Abandon()) }()
 	kept = make([]Entry, len(paths))
-	before := refusedFiles(w.cache)
+	before := readExcluded(w.cache)
 	refused := make([]bool, len(paths))
 	err = w.tree.Each(ctx, len(paths), 1+min(chunkSize, len(paths)/8), func(ctx context.Context, _ *tree.Cursor, i int) error {
 		if secret[paths[i]] {
@@ -48,7 +48,7 @@ func (w *Workspace) Keep(ctx context.Context, paths []string) (kept []Entry, exc
 		}
 		var err error
 		if kept[i], refused[i], err = keepFile(ctx, w, batch, paths[i], &before); err != nil {
-			return failed(paths[i], err)
+			return withPath(paths[i], err)
 		}
 		return nil
 	})
@@ -71,18 +71,18 @@ func (w *Workspace) Keep(ctx context.Context, paths []string) (kept []Entry, exc
 
 // keepFile makes an object of a file, unless its content is refused, and returns its
 // entry.
-func keepFile(ctx context.Context, w *Workspace, batch *objects.Batch, path string, before *refused) (e Entry, refused bool, err error) {
+func keepFile(ctx context.Context, w *Workspace, batch *objects.Batch, path string, before *excludedContents) (e Entry, refused bool, err error) {
 	at := w.tree.Place(path)
 	f, err := w.files.inspect(at, path, w.files.wantsBlob)
 	if err == nil {
-		refused, err = before.holds(ctx, w, at, &f)
+		refused, err = before.matches(ctx, w, at, &f)
 	}
 	if err == nil && !refused {
 		err = w.files.keepObject(ctx, batch, at, &f, w.files.wantsBlob)
 	}
 	if errors.Is(err, errRefused) {
 		refused = true
-		if _, err = w.files.scan(ctx, at, &f, w.files.wantsBlob); err == nil {
+		if _, err = w.files.scanContent(ctx, at, &f, w.files.wantsBlob); err == nil {
 			w.cache.RecordExcluded(path, f.entry.Digest)
 		}
 	}
@@ -95,10 +95,10 @@ func keepFile(ctx context.Context, w *Workspace, batch *objects.Batch, path stri
 func secrets(ctx context.Context, w *Workspace, paths []string) (map[string]bool, error) {
 	secret := map[string]bool{}
 	for _, path := range paths {
-		if w.secret.match(path) {
+		if w.sensitivity.matchesName(path) {
 			secret[path] = true
 		}
-		if !w.secret.matchAny(path) {
+		if !w.sensitivity.matchesAnyElement(path) {
 			continue
 		}
 		to := w.tree.Target(path)
@@ -106,7 +106,7 @@ func secrets(ctx context.Context, w *Workspace, paths []string) (map[string]bool
 			continue
 		}
 		for _, other := range paths {
-			if tree.IsAtOrAbove(to, other) && w.secret.match(path+other[len(to):]) {
+			if tree.IsAtOrAbove(to, other) && w.sensitivity.matchesName(path+other[len(to):]) {
 				secret[other] = true
 			}
 		}
@@ -130,28 +130,28 @@ func secrets(ctx context.Context, w *Workspace, paths []string) (map[string]bool
 // object exists.
 func (in *files) keepObject(ctx context.Context, batch *objects.Batch, at tree.Place, f *found, withBlob func(int64) bool) error {
 	if f.isLink() {
-		target, err := io.ReadAll(in.refusal.guard(strings.NewReader(f.target)))
+		target, err := io.ReadAll(in.refusal.guardReader(strings.NewReader(f.target)))
 		if err == nil {
 			_, err = batch.Put(ctx, target)
 		}
 		return err
 	}
-	if f.known() {
+	if f.hasDigest() {
 		there, err := batch.Has(objects.Ref{Digest: f.entry.Digest, Size: f.entry.Size})
 		if err != nil || there {
 			return err
 		}
 	}
-	return in.readInto(ctx, at, f, withBlob, func(r io.Reader, from *origin) (string, error) {
+	return in.readTo(ctx, at, f, withBlob, func(r io.Reader, from *origin) (string, error) {
 		clone, shared, err := batch.Clone(ctx, from.file, from.size)
 		var ref objects.Ref
 		switch {
 		case err != nil:
 		case shared:
 			from.below.r = clone
-			ref, err = clone.Keep(ctx, in.refusal.guard(r))
+			ref, err = clone.Keep(ctx, in.refusal.guardReader(r))
 		default:
-			ref, err = batch.Copy(ctx, in.refusal.guard(r))
+			ref, err = batch.Copy(ctx, in.refusal.guardReader(r))
 		}
 		return ref.Digest, err
 	})
@@ -207,7 +207,7 @@ func forEachName(outer context.Context, names []string, do func(name string) err
 		}
 		group.Go(func() error {
 			if err := do(name); err != nil {
-				return failed(name, err)
+				return withPath(name, err)
 			}
 			return nil
 		})

@@ -53,7 +53,7 @@ func Diff(from, to *Listing) []Change {
 	for len(a) > 0 || len(b) > 0 {
 		switch order := comparePaths(a, b); {
 		case order < 0:
-			if !to.omits(a[0].Path) { // the file may exist
+			if !to.mayExist(a[0].Path) { // the file may exist
 				changes = append(changes, Change{Path: a[0].Path, Kind: Deleted, From: &a[0]})
 			}
 			a = a[1:]
@@ -63,7 +63,7 @@ func Diff(from, to *Listing) []Change {
 			}
 			b = b[1:]
 		default:
-			if !same(a[0], b[0]) {
+			if !sameEntry(a[0], b[0]) {
 				changes = append(changes, Change{Path: a[0].Path, Kind: Modified, From: &a[0], To: &b[0]})
 			}
 			a, b = a[1:], b[1:]
@@ -83,10 +83,10 @@ func comparePaths(a, b []Entry) int {
 	return cmp.Compare(a[0].Path, b[0].Path)
 }
 
-func same(a, b Entry) bool { return a.Path == b.Path && a.Mode == b.Mode && a.Digest == b.Digest }
+func sameEntry(a, b Entry) bool { return a.Path == b.Path && a.Mode == b.Mode && a.Digest == b.Digest }
 
-// at returns the entry of a path. A nil listing has no entries.
-func (l *Listing) at(path string) (Entry, bool) {
+// entryAt returns the entry of a path. A nil listing has no entries.
+func (l *Listing) entryAt(path string) (Entry, bool) {
 	if l == nil {
 		return Entry{}, false
 	}
@@ -164,7 +164,7 @@ func (w *Workspace) OutsideState(changes []Change) []Change {
 // Earlier versions captured state directories that git tracked.
 func (l *Listing) hasStateDir(path string) bool {
 	for dir := range tree.Parents(path) {
-		if _, there := l.at(dir + "/" + tree.StateLock); there {
+		if _, there := l.entryAt(dir + "/" + tree.StateLock); there {
 			return true
 		}
 	}
@@ -256,8 +256,8 @@ func checkEntryPath(path string) error {
 	return nil
 }
 
-// check returns an error if the entry is invalid.
-func (e *Entry) check() error {
+// validate returns an error if the entry is invalid.
+func (e *Entry) validate() error {
 	if err := checkEntryPath(e.Path); err != nil {
 		return err
 	}

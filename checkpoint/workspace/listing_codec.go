@@ -69,8 +69,8 @@ type directory struct {
 	files []Entry
 }
 
-// split groups the entries of a listing by directory. Entries and directories are sorted.
-func split(entries []Entry) []directory {
+// groupByDir groups the entries of a listing by directory. Entries and directories are sorted.
+func groupByDir(entries []Entry) []directory {
 	var dirs []directory
 	index := map[string]int{}
 	for _, e := range entries {
@@ -177,15 +177,15 @@ func checkDirs(dirs []wireDir, files *int) error {
 	return nil
 }
 
-// all returns the directories, then those of sparse files.
-func (l *wireListing) all() []wireDir { return slices.Concat(l.Dirs, l.Sparse) }
+// allDirs returns the directories, then those of sparse files.
+func (l *wireListing) allDirs() []wireDir { return slices.Concat(l.Dirs, l.Sparse) }
 
-// join returns the listing. parts are the entries of each directory, in the order of all.
-func (l *wireListing) join(parts [][]Entry) (*Listing, error) {
-	return l.listing(joined(parts[:len(l.Dirs)]), joined(parts[len(l.Dirs):]))
+// assemble returns the listing. parts are the entries of each directory, in the order of all.
+func (l *wireListing) assemble(parts [][]Entry) (*Listing, error) {
+	return l.listing(concatSorted(parts[:len(l.Dirs)]), concatSorted(parts[len(l.Dirs):]))
 }
 
-func joined(parts [][]Entry) []Entry {
+func concatSorted(parts [][]Entry) []Entry {
 	all := slices.Concat(parts...)
 	slices.SortFunc(all, byPath)
 	return all
@@ -195,7 +195,7 @@ func joined(parts [][]Entry) []Entry {
 // path.
 func (l *wireListing) listing(entries, sparse []Entry) (*Listing, error) {
 	whole := &Listing{
-		Patterns: plain(l.Patterns), LeftOut: plain(l.LeftOut), Unstable: plain(l.Unstable), Special: plain(l.Special),
+		Patterns: plainStrings(l.Patterns), LeftOut: plainStrings(l.LeftOut), Unstable: plainStrings(l.Unstable), Special: plainStrings(l.Special),
 		Entries: entries, Sparse: sparse,
 	}
 	return whole, errors.Join(checkTree(whole.Entries), whole.checkSparse())
@@ -204,7 +204,7 @@ func (l *wireListing) listing(entries, sparse []Entry) (*Listing, error) {
 // decode appends the entries of a directory, which it decodes from the directory's object.
 func (d *wireDir) decode(data []byte, to []Entry) ([]Entry, error) {
 	r := newDirReader(d, len(data), to)
-	ok, err := scanFiles(string(data), r.add)
+	ok, err := scanFiles(string(data), r.addFile)
 	if !ok {
 		var wire wireFiles
 		if err := decodeObject(data, &wire); err != nil {
@@ -212,13 +212,13 @@ func (d *wireDir) decode(data []byte, to []Entry) ([]Entry, error) {
 		}
 		r = newDirReader(d, len(data), to)
 		for i := 0; i < len(wire.Files) && err == nil; i++ {
-			err = r.add(wire.Files[i])
+			err = r.addFile(wire.Files[i])
 		}
 	}
 	if err != nil {
 		return nil, err
 	}
-	return r.end()
+	return r.finish()
 }
 
 // dirReader builds the entries of a directory.
@@ -245,11 +245,11 @@ func newDirReader(d *wireDir, size int, to []Entry) *dirReader {
 	return r
 }
 
-func (r *dirReader) add(f wireFile) error {
+func (r *dirReader) addFile(f wireFile) error {
 	if r.files > 0 && f.Name <= r.last {
 		return fmt.Errorf("file %q is out of order", f.Name)
 	}
-	e, err := f.entry()
+	e, err := f.toEntry()
 	if err != nil {
 		return err
 	}
@@ -260,7 +260,7 @@ func (r *dirReader) add(f wireFile) error {
 	if r.dir.sparse {
 		err = e.checkSparse()
 	} else {
-		err = e.check()
+		err = e.validate()
 	}
 	r.to, r.last = append(r.to, e), f.Name
 	r.files++
@@ -268,7 +268,7 @@ func (r *dirReader) add(f wireFile) error {
 	return err
 }
 
-func (r *dirReader) end() ([]Entry, error) {
+func (r *dirReader) finish() ([]Entry, error) {
 	if r.files != r.dir.Files {
 		return nil, fmt.Errorf("it has %d files, not %d", r.files, r.dir.Files)
 	}
@@ -278,8 +278,8 @@ func (r *dirReader) end() ([]Entry, error) {
 	return r.to, nil
 }
 
-// entry returns the entry of the file, without its path.
-func (f *wireFile) entry() (Entry, error) {
+// toEntry returns the entry of the file, without its path.
+func (f *wireFile) toEntry() (Entry, error) {
 	if strings.Contains(string(f.Name), "/") {
 		return Entry{}, fmt.Errorf("%q is not the name of a file", f.Name)
 	}

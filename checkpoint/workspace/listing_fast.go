@@ -19,12 +19,12 @@ import (
 // calls of add.
 func scanFiles(data string, add func(wireFile) error) (ok bool, err error) {
 	s := scanner{rest: data}
-	s.skip(`{"files":[`)
-	for first := true; !s.bad && !s.has(`]`); first = false {
+	s.expect(`{"files":[`)
+	for first := true; !s.bad && !s.hasPrefix(`]`); first = false {
 		if !first {
-			s.skip(`,`)
+			s.expect(`,`)
 		}
-		f := s.file()
+		f := s.parseFile()
 		if s.bad {
 			break
 		}
@@ -32,7 +32,7 @@ func scanFiles(data string, add func(wireFile) error) (ok bool, err error) {
 			return true, err
 		}
 	}
-	s.skip("]}\n")
+	s.expect("]}\n")
 	return !s.bad && s.rest == "", nil
 }
 
@@ -42,38 +42,38 @@ type scanner struct {
 	bad  bool
 }
 
-func (s *scanner) file() (f wireFile) {
-	s.skip(`{"name":`)
-	f.Name = text.Text(s.string())
-	s.skip(`,"mode":`)
-	f.Mode = s.string()
-	s.skip(`,"size":`)
-	f.Size = s.number()
-	if s.has(`,"digest":`) {
-		s.skip(`,"digest":`)
-		f.Digest = s.string()
+func (s *scanner) parseFile() (f wireFile) {
+	s.expect(`{"name":`)
+	f.Name = text.Text(s.parseString())
+	s.expect(`,"mode":`)
+	f.Mode = s.parseString()
+	s.expect(`,"size":`)
+	f.Size = s.parseNumber()
+	if s.hasPrefix(`,"digest":`) {
+		s.expect(`,"digest":`)
+		f.Digest = s.parseString()
 	}
-	if s.has(`,"blob":`) {
-		s.skip(`,"blob":`)
-		f.Blob = s.string()
+	if s.hasPrefix(`,"blob":`) {
+		s.expect(`,"blob":`)
+		f.Blob = s.parseString()
 	}
-	s.skip(`}`)
+	s.expect(`}`)
 	return f
 }
 
-func (s *scanner) has(prefix string) bool { return strings.HasPrefix(s.rest, prefix) }
+func (s *scanner) hasPrefix(prefix string) bool { return strings.HasPrefix(s.rest, prefix) }
 
-func (s *scanner) skip(prefix string) {
-	if s.bad || !s.has(prefix) {
+func (s *scanner) expect(prefix string) {
+	if s.bad || !s.hasPrefix(prefix) {
 		s.bad = true
 		return
 	}
 	s.rest = s.rest[len(prefix):]
 }
 
-// string parses a string without escapes.
-func (s *scanner) string() string {
-	s.skip(`"`)
+// parseString parses a string without escapes.
+func (s *scanner) parseString() string {
+	s.expect(`"`)
 	end := strings.IndexByte(s.rest, '"')
 	if s.bad || end < 0 {
 		s.bad = true
@@ -100,8 +100,8 @@ func isPlain(value string) bool {
 	return ascii || utf8.ValidString(value)
 }
 
-// number parses a number as encode writes it: digits without leading zeros or a sign.
-func (s *scanner) number() int64 {
+// parseNumber parses a number as encode writes it: digits without leading zeros or a sign.
+func (s *scanner) parseNumber() int64 {
 	end := 0
 	for end < len(s.rest) && s.rest[end] >= '0' && s.rest[end] <= '9' {
 		end++
@@ -118,9 +118,9 @@ func (s *scanner) number() int64 {
 // is equal to the encoding of its files now, except for the blobs, so that it need not be
 // decoded.
 
-// isAs reports whether data, the object of the directory, is what encode writes for the
+// equalsDir reports whether data, the object of the directory, is what encode writes for the
 // directory's files in l, apart from their blobs. A nil listing has no files.
-func (d *wireDir) isAs(data []byte, l *Listing) bool {
+func (d *wireDir) equalsDir(data []byte, l *Listing) bool {
 	if l == nil || d.sparse {
 		return false
 	}
@@ -130,7 +130,7 @@ func (d *wireDir) isAs(data []byte, l *Listing) bool {
 	}
 	var want []byte
 	files, size := 0, int64(0)
-	for e := range l.within(string(d.Path)) {
+	for e := range l.entriesIn(string(d.Path)) {
 		want = want[:0]
 		if files > 0 {
 			want = append(want, ',')
@@ -179,8 +179,8 @@ func cutBlob(b []byte, isDir bool) (rest []byte, ok bool) {
 	return bytes.CutPrefix(b, []byte("}"))
 }
 
-// within yields the entries directly in a directory; "" is the workspace.
-func (l *Listing) within(dir string) iter.Seq[Entry] {
+// entriesIn yields the entries directly in a directory; "" is the workspace.
+func (l *Listing) entriesIn(dir string) iter.Seq[Entry] {
 	if dir != "" {
 		dir += "/"
 	}

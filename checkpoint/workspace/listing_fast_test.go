@@ -90,11 +90,11 @@ func TestIsAsRefuses(t *testing.T) {
 		},
 	} {
 		c.dir.Path = "d"
-		if got := c.dir.isAs([]byte(c.data), &Listing{Entries: c.entries}); got != c.want {
+		if got := c.dir.equalsDir([]byte(c.data), &Listing{Entries: c.entries}); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
-	if (&wireDir{Path: "d"}).isAs([]byte(object()), nil) {
+	if (&wireDir{Path: "d"}).equalsDir([]byte(object()), nil) {
 		t.Error("nothing is as there is no listing")
 	}
 }

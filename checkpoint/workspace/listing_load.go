@@ -50,7 +50,7 @@ func (w *Workspace) Outline(ctx context.Context, digest string) (*Outline, error
 	if err != nil {
 		return nil, fmt.Errorf("load listing %s: %w", digest, err)
 	}
-	return &Outline{Patterns: plain(wire.Patterns), objects: w.o.Objects, tree: w.tree, digest: digest, wire: wire}, nil
+	return &Outline{Patterns: plainStrings(wire.Patterns), objects: w.o.Objects, tree: w.tree, digest: digest, wire: wire}, nil
 }
 
 // Rest reads the rest of the listing, verified. A directory that is equal to that of
@@ -80,7 +80,7 @@ func loadLast(ctx context.Context, w *Workspace, last *Capture) (*Listing, error
 // LoadAhead loads the cache and the previous listing before the next capture needs them.
 // It ignores errors, which the capture then reports.
 func (w *Workspace) LoadAhead(ctx context.Context, listing string) {
-	loaded := async(func() (struct{}, error) {
+	loaded := runAsync(func() (struct{}, error) {
 		w.cache.LoadOnce()
 		return struct{}{}, nil
 	})
@@ -111,7 +111,7 @@ func loadOutline(ctx context.Context, from *objects.Store, digest string) (*wire
 // taken from there.
 func (o *Outline) loadDirs(ctx context.Context, other *Listing) (*Listing, error) {
 	wire := o.wire
-	dirs := wire.all()
+	dirs := wire.allDirs()
 	parts := make([][]Entry, len(dirs))
 	var same atomic.Int64                                        // the number of entries that are taken from other
 	buffers := sync.Pool{New: func() any { return new([]byte) }} // decoded entries do not refer to a buffer
@@ -120,7 +120,7 @@ func (o *Outline) loadDirs(ctx context.Context, other *Listing) (*Listing, error
 		data, err := o.objects.GetInto(ctx, *buf, dir.Object, maxListing)
 		switch {
 		case err != nil:
-		case dir.isAs(data, other):
+		case dir.equalsDir(data, other):
 			same.Add(int64(dir.Files))
 		default:
 			parts[i], err = dir.decode(data, nil)
@@ -135,18 +135,18 @@ func (o *Outline) loadDirs(ctx context.Context, other *Listing) (*Listing, error
 	if err != nil {
 		return nil, err
 	}
-	if other != nil && int(same.Load()) == len(other.Entries) && !slices.ContainsFunc(parts[:len(wire.Dirs)], isThere) {
-		return wire.listing(other.Entries, joined(parts[len(wire.Dirs):]))
+	if other != nil && int(same.Load()) == len(other.Entries) && !slices.ContainsFunc(parts[:len(wire.Dirs)], isDecoded) {
+		return wire.listing(other.Entries, concatSorted(parts[len(wire.Dirs):]))
 	}
 	for i, part := range parts {
 		if part == nil {
-			parts[i] = slices.Collect(other.within(string(dirs[i].Path)))
+			parts[i] = slices.Collect(other.entriesIn(string(dirs[i].Path)))
 		}
 	}
-	return wire.join(parts)
+	return wire.assemble(parts)
 }
 
-func isThere(part []Entry) bool { return part != nil }
+func isDecoded(part []Entry) bool { return part != nil }
 
 // putListing adds the objects of a listing to a batch, and returns the listing's digest.
 func putListing(ctx context.Context, batch *objects.Batch, l *Listing) (digest string, err error) {
@@ -176,7 +176,7 @@ func putListing(ctx context.Context, batch *objects.Batch, l *Listing) (digest s
 
 // putDirs adds the objects of directories to a batch.
 func putDirs(ctx context.Context, batch *objects.Batch, entries []Entry) ([]wireDir, error) {
-	dirs := split(entries)
+	dirs := groupByDir(entries)
 	wire := make([]wireDir, len(dirs))
 	for i, d := range dirs {
 		data, err := d.encode()
@@ -200,7 +200,7 @@ func sizeOf(entries []Entry) int64 {
 	return bytes
 }
 
-func plain(list []text.Text) []string {
+func plainStrings(list []text.Text) []string {
 	all := make([]string, len(list))
 	for i, s := range list {
 		all[i] = string(s)

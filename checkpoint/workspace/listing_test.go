@@ -149,7 +149,7 @@ func TestListingRefuses(t *testing.T) {
 	t.Parallel()
 	w := lister(t)
 	good := Entry{Path: "a", Mode: 0o644, Digest: shaOf("")}
-	if err := good.check(); err != nil {
+	if err := good.validate(); err != nil {
 		t.Fatal(err)
 	}
 	for name, change := range map[string]func(*Entry){
@@ -164,7 +164,7 @@ func TestListingRefuses(t *testing.T) {
 	} {
 		e := good
 		change(&e)
-		if e.check() == nil {
+		if e.validate() == nil {
 			t.Errorf("%s: %+v was accepted", name, e)
 		}
 	}
@@ -212,7 +212,7 @@ func FuzzListing(f *testing.F) {
 				continue
 			}
 			for _, e := range entries {
-				if err := e.check(); err != nil {
+				if err := e.validate(); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -29,7 +29,7 @@ func (c *Contents) Missing(ctx context.Context, entries []Entry, deep bool) (mis
 		_, missing, err = c.locate(ctx, entries)
 		return missing, err
 	}
-	if missing, err = c.notThere(ctx, entries); err != nil {
+	if missing, err = c.findMissing(ctx, entries); err != nil {
 		return nil, fmt.Errorf("look for what was kept: %w", err)
 	}
 	return missing, nil
@@ -55,7 +55,7 @@ func (c *Contents) Lost(ctx context.Context, entries []Entry, deep bool) ([]Miss
 	switch {
 	case len(blobs) == 0:
 	case c.git == nil:
-		err = c.Unasked()
+		err = c.CheckGitOpened()
 	default:
 		err = c.git.CheckReadable(blobs...)
 	}
@@ -90,7 +90,7 @@ func (c *Contents) locate(ctx context.Context, entries []Entry) (located []Entry
 	}
 	err = c.tree.Each(ctx, len(entries), 1+min(chunkSize, len(entries)/16), func(ctx context.Context, _ *tree.Cursor, i int) (err error) {
 		if e := &located[i]; !e.isDir() {
-			err = all.use(func(s *source) error { return s.locate(ctx, e) })
+			err = all.withSource(func(s *source) error { return s.locate(ctx, e) })
 			reasons[i], err = unavailable(ctx, err)
 		}
 		return err
@@ -109,10 +109,10 @@ func (c *Contents) locate(ctx context.Context, entries []Entry) (located []Entry
 	return located, missing, nil
 }
 
-// notThere returns the entries whose bytes neither git nor the objects have. It reads no
+// findMissing returns the entries whose bytes neither git nor the objects have. It reads no
 // bytes, so that it does not notice damage.
-func (c *Contents) notThere(ctx context.Context, entries []Entry) ([]Missing, error) {
-	inGit, err := c.inGit(ctx, entries)
+func (c *Contents) findMissing(ctx context.Context, entries []Entry) ([]Missing, error) {
+	inGit, err := c.blobsInGit(ctx, entries)
 	if err != nil {
 		return nil, err
 	}
@@ -125,16 +125,16 @@ func (c *Contents) notThere(ctx context.Context, entries []Entry) ([]Missing, er
 	if c.objects == nil {
 		missing := make([]Missing, len(wanted))
 		for n, i := range wanted {
-			missing[n] = entries[i].missing(errNoObjects.Error())
+			missing[n] = entries[i].asMissing(errNoObjects.Error())
 		}
 		return missing, nil
 	}
-	return c.notKept(ctx, entries, wanted)
+	return c.findMissingObjects(ctx, entries, wanted)
 }
 
-// notKept returns the wanted entries that have no object. It checks one subdirectory of
+// findMissingObjects returns the wanted entries that have no object. It checks one subdirectory of
 // the objects after the other, which is fastest.
-func (c *Contents) notKept(ctx context.Context, entries []Entry, wanted []int) ([]Missing, error) {
+func (c *Contents) findMissingObjects(ctx context.Context, entries []Entry, wanted []int) ([]Missing, error) {
 	slices.SortFunc(wanted, func(a, b int) int {
 		return cmp.Compare(objects.Subdirectory(entries[a].Digest), objects.Subdirectory(entries[b].Digest))
 	})
@@ -151,7 +151,7 @@ func (c *Contents) notKept(ctx context.Context, entries []Entry, wanted []int) (
 			if reason != "" {
 				mu.Lock()
 				defer mu.Unlock()
-				lost[parts[n][k]] = entries[parts[n][k]].missing(reason)
+				lost[parts[n][k]] = entries[parts[n][k]].asMissing(reason)
 			}
 			return err
 		})
@@ -166,8 +166,8 @@ func (c *Contents) notKept(ctx context.Context, entries []Entry, wanted []int) (
 	return missing, nil
 }
 
-// inGit returns the blobs of the entries that git has.
-func (c *Contents) inGit(ctx context.Context, entries []Entry) (map[string]bool, error) {
+// blobsInGit returns the blobs of the entries that git has.
+func (c *Contents) blobsInGit(ctx context.Context, entries []Entry) (map[string]bool, error) {
 	if c.git == nil {
 		return nil, nil
 	}
@@ -183,8 +183,8 @@ func (c *Contents) inGit(ctx context.Context, entries []Entry) (map[string]bool,
 	return c.git.HasBlobs(ctx, blobs)
 }
 
-// missing returns the Missing of an entry whose object is missing.
-func (e Entry) missing(reason string) Missing {
+// asMissing returns the Missing of an entry whose object is missing.
+func (e Entry) asMissing(reason string) Missing {
 	if e.Blob != "" {
 		reason = "git has no blob " + e.Blob + ", and " + reason
 	}
@@ -221,26 +221,26 @@ func unavailable(ctx context.Context, err error) (reason string, other error) {
 	return "", err
 }
 
-// UnaskedRepositoryError says that a repository exists and could not be opened, so that
+// UnopenedRepositoryError says that a repository exists and could not be opened, so that
 // Runner does not know which bytes it keeps. It is an fs.ErrPermission: nothing is lost.
-type UnaskedRepositoryError struct{ Dir string }
+type UnopenedRepositoryError struct{ Dir string }
 
-func (e *UnaskedRepositoryError) Error() string {
+func (e *UnopenedRepositoryError) Error() string {
 	return fmt.Sprintf("the git repository of %s cannot be asked what it keeps of earlier captures: make git work there, or set checkpoint.git.mode to ref to see why not", e.Dir)
 }
 
 // Is implements errors.Is.
-func (*UnaskedRepositoryError) Is(target error) bool { return target == fs.ErrPermission }
+func (*UnopenedRepositoryError) Is(target error) bool { return target == fs.ErrPermission }
 
-// Unasked returns an *UnaskedRepositoryError if Runner can't tell whether git has the
+// CheckGitOpened returns an *UnaskedRepositoryError if Runner can't tell whether git has the
 // bytes of a capture, else nil.
-func (c *Contents) Unasked() error {
+func (c *Contents) CheckGitOpened() error {
 	if c.git != nil || c.mode != GitOff {
 		return nil // with another mode, opening the workspace reported the error
 	}
 	there, err := git.Exists(c.dir)
 	if err == nil && there {
-		err = &UnaskedRepositoryError{Dir: c.dir}
+		err = &UnopenedRepositoryError{Dir: c.dir}
 	}
 	return err
 }

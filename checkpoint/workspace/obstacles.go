@@ -22,7 +22,7 @@ type Obstacle struct {
 }
 
 func (e *ObstructedError) Error() string {
-	return troubles("put in place", len(e.Obstacles), func(i int) (string, string) { return e.Obstacles[i].Path, e.Obstacles[i].Reason })
+	return describeFailures("put in place", len(e.Obstacles), func(i int) (string, string) { return e.Obstacles[i].Path, e.Obstacles[i].Reason })
 }
 
 // Obstacles finds the obstacles of changes. It writes nothing. It ignores files that do
@@ -30,7 +30,7 @@ func (e *ObstructedError) Error() string {
 func (w *Workspace) Obstacles(ctx context.Context, changes []Change) ([]Obstacle, error) {
 	r, err := newRestore(w, changes, RestoreOptions{})
 	if err == nil {
-		r.ahead = true
+		r.preview = true
 		err = r.compare(ctx)
 	}
 	var obstacles []Obstacle
@@ -51,8 +51,8 @@ func (r *restore) findObstacles(ctx context.Context) ([]Obstacle, error) {
 	c := r.w.tree.Cursor()
 	defer c.Close()
 	for _, i := range r.items {
-		if i.odd != "" {
-			found = append(found, Obstacle{Path: i.Path, Reason: i.odd})
+		if i.unrecordable != "" {
+			found = append(found, Obstacle{Path: i.Path, Reason: i.unrecordable})
 			continue
 		}
 		if i.done || i.To == nil {
@@ -97,7 +97,7 @@ func (r *restore) obstacleAbove(c *tree.Cursor, path string, known map[string]st
 		info, err = root.Lstat(tree.Native(name))
 	}
 	switch {
-	case tree.IsAbsent(err), err == nil && info.IsDir(), err == nil && r.goes[dir]:
+	case tree.IsAbsent(err), err == nil && info.IsDir(), err == nil && r.removedPaths[dir]:
 	case err != nil:
 		return "", err
 	case info.Mode()&fs.ModeSymlink != 0:
@@ -128,7 +128,7 @@ func (r *restore) obstacleBelow(ctx context.Context, dir string) (string, error)
 			if obstacle, err := r.obstacleBelow(ctx, path); err != nil || obstacle != "" {
 				return obstacle, err
 			}
-		case !r.goes[path]:
+		case !r.removedPaths[path]:
 			return path, nil
 		}
 	}
@@ -144,7 +144,7 @@ type Compared struct {
 }
 
 // Same reports whether the workspace has the entry e already.
-func (c Compared) Same(e Entry) bool { return equal(c.Now, &e) }
+func (c Compared) Same(e Entry) bool { return equalEntries(c.Now, &e) }
 
 // Compare describes what the workspace has at the paths of entries, in their order. It
 // follows no links, since a path below a link is another file. Where an entry is an empty
@@ -152,12 +152,12 @@ func (c Compared) Same(e Entry) bool { return equal(c.Now, &e) }
 // can't belong to any workspace. An entry that is reserved in this workspace is its own
 // obstacle.
 func (w *Workspace) Compare(ctx context.Context, entries []Entry) ([]Compared, error) {
-	r := &restore{w: w, goes: map[string]bool{}}
+	r := &restore{w: w, removedPaths: map[string]bool{}}
 	found := make([]Compared, len(entries))
 	items := make([]*item, len(entries))
 	err := w.tree.Each(ctx, len(entries), 1+min(chunkSize, len(entries)/16), func(ctx context.Context, c *tree.Cursor, n int) (err error) {
 		e := &entries[n]
-		if err := e.check(); err != nil {
+		if err := e.validate(); err != nil {
 			return err
 		}
 		items[n] = &item{Change: Change{Path: e.Path, To: e}}
@@ -166,7 +166,7 @@ func (w *Workspace) Compare(ctx context.Context, entries []Entry) ([]Compared, e
 			return nil
 		}
 		found[n].Now, err = r.current(ctx, c, items[n])
-		if oddity(err) != "" {
+		if unrecordableReason(err) != "" {
 			found[n].Obstacle, err = e.Path, nil
 		} else if err == nil && staysMounted(c, items[n], found[n].Now) {
 			found[n].Obstacle = e.Path + " (a mount point)"
@@ -174,7 +174,7 @@ func (w *Workspace) Compare(ctx context.Context, entries []Entry) ([]Compared, e
 		switch isDir := items[n].isDir; {
 		case isDir && e.isDir() && found[n].Now == nil:
 			found[n].Now = e
-		case isDir && !equal(found[n].Now, e):
+		case isDir && !equalEntries(found[n].Now, e):
 			found[n].Now = nil
 		}
 		return err
@@ -204,7 +204,7 @@ func (r *restore) findInTheWay(ctx context.Context, items []*item, found []Compa
 			found[n].Obstacle, err = r.obstacleAbove(c, i.Path, above)
 		}
 		if err != nil {
-			return failed(i.Path, err)
+			return withPath(i.Path, err)
 		}
 	}
 	return ctx.Err()

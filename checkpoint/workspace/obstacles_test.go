@@ -68,7 +68,7 @@ func TestCompare(t *testing.T) {
 		}
 		got := found[0]
 		if got.Obstacle != test.want.Obstacle || (got.Now == nil) != (test.want.Now == nil) ||
-			got.Now != nil && !same(*got.Now, *test.want.Now) || got.Same(test.e) != test.same {
+			got.Now != nil && !sameEntry(*got.Now, *test.want.Now) || got.Same(test.e) != test.same {
 			t.Errorf("%s: %+v (%+v), same %v", test.name, got, got.Now, got.Same(test.e))
 		}
 	}

@@ -49,15 +49,15 @@ func (w *Workspace) RefuseAll(detector func() Detector) {
 	w.files.refusal.all = true
 }
 
-// note records whether a scan found a value in a content.
-func (r *refusal) note(digest string, found bool) {
+// record records whether a scan found a value in a content.
+func (r *refusal) record(digest string, found bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.found[digest] = found
 }
 
-// of returns the result of the scan of a content, if it was scanned.
-func (r *refusal) of(digest string) (found, scanned bool) {
+// lookup returns the result of the scan of a content, if it was scanned.
+func (r *refusal) lookup(digest string) (found, scanned bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	found, scanned = r.found[digest]
@@ -85,32 +85,32 @@ func (g *guarded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// guard returns a reader that fails if the bytes may not be kept. A nil refusal allows all.
-func (r *refusal) guard(from io.Reader) io.Reader {
+// guardReader returns a reader that fails if the bytes may not be kept. A nil refusal allows all.
+func (r *refusal) guardReader(from io.Reader) io.Reader {
 	if r == nil {
 		return from
 	}
 	return &guarded{from, r.detector()}
 }
 
-// scan reads a file, describes it, and records whether it may be kept.
-func (in *files) scan(ctx context.Context, at tree.Place, f *found, withBlob func(int64) bool) (refused bool, err error) {
+// scanContent reads a file, describes it, and records whether it may be kept.
+func (in *files) scanContent(ctx context.Context, at tree.Place, f *found, withBlob func(int64) bool) (refused bool, err error) {
 	d := in.refusal.detector()
 	if f.isLink() {
 		_, err = io.WriteString(d, f.target)
 		return d.Found(), err
 	}
-	err = in.hashInto(ctx, at, f, withBlob, d)
+	err = in.readDigestInto(ctx, at, f, withBlob, d)
 	if err == nil {
-		in.refusal.note(f.entry.Digest, d.Found())
+		in.refusal.record(f.entry.Digest, d.Found())
 	}
 	return d.Found(), err
 }
 
-// refuse excludes the files that may not be kept: those in which the detector finds a
+// excludeRefused excludes the files that may not be kept: those in which the detector finds a
 // value, and those that must stay excluded for their content.
-func (c *capture) refuse(ctx context.Context, excluded []string) error {
-	before := c.refusedBefore(excluded)
+func (c *capture) excludeRefused(ctx context.Context, excluded []string) error {
+	before := c.excludedBefore(excluded)
 	found, err := c.detect(ctx)
 	if err != nil {
 		return fmt.Errorf("look for sensitive values: %w", err)
@@ -124,7 +124,7 @@ func (c *capture) refuse(ctx context.Context, excluded []string) error {
 		case found[i]:
 			c.w.cache.RecordExcluded(path, f.entry.Digest)
 			s.exclude(path)
-		case before.holds(c, &f):
+		case before.matchesAgain(c, &f):
 			s.exclude(path)
 		default:
 			kept = append(kept, f)
@@ -147,24 +147,24 @@ func (c *capture) detect(ctx context.Context) (found []bool, err error) {
 		if c.isKept(f) {
 			return nil
 		}
-		if is, scanned := w.files.refusal.of(f.entry.Digest); scanned {
+		if is, scanned := w.files.refusal.lookup(f.entry.Digest); scanned {
 			found[i] = is
 			return nil
 		}
-		err := patient(ctx, func() error {
+		err := retryUnstable(ctx, func() error {
 			var err error
-			found[i], err = w.files.scan(ctx, dirs.Place(f.entry.Path), &f.found, f.wantsBlob(w))
+			found[i], err = w.files.scanContent(ctx, dirs.Place(f.entry.Path), &f.found, f.wantsBlob(w))
 			return err
 		})
 		found[i] = err == nil && found[i] && !c.isKept(f)
-		return s.giveUp(f, err)
+		return s.markUnreadable(f, err)
 	})
 	return found, err
 }
 
 // isKept reports whether git's index or the last capture already has the bytes of a file.
 func (c *capture) isKept(f *surveyed) bool {
-	if !f.known() {
+	if !f.hasDigest() {
 		return false
 	}
 	return f.index != "" && f.blob == f.index || f.last != nil && f.last.Digest == f.entry.Digest
@@ -174,31 +174,31 @@ func (c *capture) isKept(f *surveyed) bool {
 // been changed since. So a file that was excluded for its content is excluded again. The
 // last capture names these files, and the cache has the digests of their contents.
 
-// refused holds the contents that were excluded, as far as the cache has them.
-type refused struct {
+// excludedContents holds the contents that were excluded, as far as the cache has them.
+type excludedContents struct {
 	paths   map[string]string // the digest of each path
 	digests map[string]bool
 }
 
-// refusedBefore holds the files and contents that must be excluded again.
-type refusedBefore struct {
-	refused
+// excludedBefore holds the files and contents that must be excluded again.
+type excludedBefore struct {
+	excludedContents
 	excluded map[string]bool // paths that were excluded before: true if for their content
 }
 
-// refusedBefore returns the files and contents to exclude again. excluded are the paths
+// excludedBefore returns the files and contents to exclude again. excluded are the paths
 // that were excluded before.
-func (c *capture) refusedBefore(excluded []string) *refusedBefore {
-	b := &refusedBefore{refused: refusedFiles(c.w.cache), excluded: map[string]bool{}}
+func (c *capture) excludedBefore(excluded []string) *excludedBefore {
+	b := &excludedBefore{excludedContents: readExcluded(c.w.cache), excluded: map[string]bool{}}
 	for _, path := range excluded {
-		b.excluded[path] = !c.w.secret.match(path)
+		b.excluded[path] = !c.w.sensitivity.matchesName(path)
 	}
 	return b
 }
 
-// holds reports whether a file must be excluded again although the detector finds nothing:
+// matchesAgain reports whether a file must be excluded again although the detector finds nothing:
 // its content was excluded before, or the file was and may still have that content.
-func (b *refusedBefore) holds(c *capture, f *surveyed) bool {
+func (b *excludedBefore) matchesAgain(c *capture, f *surveyed) bool {
 	path := f.entry.Path
 	switch {
 	case c.isKept(f):
@@ -208,7 +208,7 @@ func (b *refusedBefore) holds(c *capture, f *surveyed) bool {
 		return true
 	case !b.excluded[path]:
 		return false
-	case c.w.files.refusal == nil || !c.w.files.refusal.all || !f.known():
+	case c.w.files.refusal == nil || !c.w.files.refusal.all || !f.hasDigest():
 		return true
 	}
 	_, onRecord := b.paths[path]
@@ -218,19 +218,19 @@ func (b *refusedBefore) holds(c *capture, f *surveyed) bool {
 	return !onRecord
 }
 
-// holds reports whether the content of a file was excluded before. It reads the file if
+// matches reports whether the content of a file was excluded before. It reads the file if
 // its digest is not known and the file was excluded.
-func (r *refused) holds(ctx context.Context, w *Workspace, at tree.Place, f *found) (bool, error) {
-	if _, was := r.paths[f.entry.Path]; was && !f.known() {
-		if err := w.files.hash(ctx, at, f, w.files.wantsBlob); err != nil {
+func (r *excludedContents) matches(ctx context.Context, w *Workspace, at tree.Place, f *found) (bool, error) {
+	if _, was := r.paths[f.entry.Path]; was && !f.hasDigest() {
+		if err := w.files.readDigest(ctx, at, f, w.files.wantsBlob); err != nil {
 			return false, err
 		}
 	}
 	return r.digests[f.entry.Digest], nil
 }
 
-func refusedFiles(cache *statcache.Cache) refused {
-	r := refused{paths: cache.ExcludedFiles(), digests: map[string]bool{}}
+func readExcluded(cache *statcache.Cache) excludedContents {
+	r := excludedContents{paths: cache.ExcludedFiles(), digests: map[string]bool{}}
 	for _, digest := range r.paths {
 		r.digests[digest] = true
 	}
@@ -248,8 +248,8 @@ func (w *Workspace) Refused(ctx context.Context, entries []Entry, last *Listing,
 	if len(entries) == 0 || w.files.refusal == nil && len(excluded)+len(w.cache.ExcludedFiles()) == 0 {
 		return nil, nil
 	}
-	c := &capture{w: w, survey: &survey{w: w}, before: last}
-	index, err := indexed(ctx, w.Git())
+	c := &capture{w: w, survey: &survey{w: w}, lastListing: last}
+	index, err := indexBlobs(ctx, w.Git())
 	if err != nil {
 		return nil, err
 	}
@@ -257,7 +257,7 @@ func (w *Workspace) Refused(ctx context.Context, entries []Entry, last *Listing,
 		if e.isDir() {
 			continue
 		}
-		f := surveyed{found: at(e.Path), index: index[e.Path]}
+		f := surveyed{found: foundAt(e.Path), index: index[e.Path]}
 		if f.found, err = w.files.describe(ctx, w.tree.Place(e.Path), e.Path, f.wantsBlob(w)); err != nil && !tree.IsAbsent(err) && !errors.Is(err, ErrUnstable) {
 			return nil, fmt.Errorf("look for sensitive values: %w", err)
 		}
@@ -265,12 +265,12 @@ func (w *Workspace) Refused(ctx context.Context, entries []Entry, last *Listing,
 			c.survey.files = append(c.survey.files, f)
 		}
 	}
-	err = c.refuse(ctx, excluded)
+	err = c.excludeRefused(ctx, excluded)
 	return c.survey.excluded, err
 }
 
-// indexed returns the blobs in git's index by path. It returns none without a repository.
-func indexed(ctx context.Context, repo *git.Repository) (map[string]string, error) {
+// indexBlobs returns the blobs in git's index by path. It returns none without a repository.
+func indexBlobs(ctx context.Context, repo *git.Repository) (map[string]string, error) {
 	if repo == nil {
 		return nil, nil
 	}

@@ -209,7 +209,7 @@ func TestLeftOutAndGone(t *testing.T) {
 	must(t, err)
 	must(t, os.Remove(filepath.Join(dir, "b")))
 	w.RefuseAll(finding(refusedWord))
-	must(t, (&capture{w: w, survey: s}).refuse(t.Context(), []string{"b"}))
+	must(t, (&capture{w: w, survey: s}).excludeRefused(t.Context(), []string{"b"}))
 	if len(s.excluded)+len(s.files) > 0 {
 		t.Errorf("left out %q, captured %+v", s.excluded, s.files)
 	}

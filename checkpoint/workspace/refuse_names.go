@@ -17,7 +17,7 @@ func (s *survey) hideNames() error {
 	}
 	files := s.files[:0]
 	for _, f := range s.files {
-		shown, err := s.w.files.refusal.shown(f.entry.Path)
+		shown, err := s.w.files.refusal.hideIn(f.entry.Path)
 		switch {
 		case err != nil:
 			return err
@@ -41,7 +41,7 @@ func (s *survey) hideNames() error {
 // paths to s.hidden.
 func (s *survey) withoutHidden(paths []string) ([]string, error) {
 	for i, path := range paths {
-		shown, err := s.w.files.refusal.shown(path)
+		shown, err := s.w.files.refusal.hideIn(path)
 		if err != nil {
 			return nil, err
 		}
@@ -58,7 +58,7 @@ func (s *survey) withoutHidden(paths []string) ([]string, error) {
 func (r *refusal) recordable(globs []string) ([]string, error) {
 	var all []string
 	for _, glob := range globs {
-		found, err := r.finds(glob + "\n" + strings.ReplaceAll(glob, `\`, ""))
+		found, err := r.detectIn(glob + "\n" + strings.ReplaceAll(glob, `\`, ""))
 		if err != nil {
 			return nil, err
 		}
@@ -71,34 +71,34 @@ func (r *refusal) recordable(globs []string) ([]string, error) {
 
 // isHidden reports whether an empty directory is excluded for its name.
 func (s *survey) isHidden(dir string) (bool, error) {
-	return s.w.files.refusal.finds(dir)
+	return s.w.files.refusal.detectIn(dir)
 }
 
-// shown returns a path with hiddenName in place of each element in which the detector
+// hideIn returns a path with hiddenName in place of each element in which the detector
 // finds a value. If it finds a value across several elements, shown returns only
 // hiddenName.
-func (r *refusal) shown(path string) (string, error) {
-	found, err := r.finds(path)
+func (r *refusal) hideIn(path string) (string, error) {
+	found, err := r.detectIn(path)
 	if err != nil || !found {
 		return path, err
 	}
 	elements := strings.Split(path, "/")
 	for i, element := range elements {
-		if found, err = r.finds(element); err != nil {
+		if found, err = r.detectIn(element); err != nil {
 			return "", err
 		} else if found {
 			elements[i] = hiddenName
 		}
 	}
 	rest := strings.Join(elements, "/")
-	if found, err = r.finds(rest); found {
+	if found, err = r.detectIn(rest); found {
 		return hiddenName, err
 	}
 	return rest, err
 }
 
-// finds reports whether the detector finds a value in a text. A nil refusal finds none.
-func (r *refusal) finds(text string) (bool, error) {
+// detectIn reports whether the detector finds a value in a text. A nil refusal finds none.
+func (r *refusal) detectIn(text string) (bool, error) {
 	if r == nil {
 		return false, nil
 	}

@@ -170,7 +170,7 @@ func TestKeepRefusesWhatCameLater(t *testing.T) {
 	put(t, dir, "f", "by now "+refusedWord)
 	refusing(w)
 	c := &capture{w: w, survey: s, batch: w.o.Objects.Begin()}
-	must(t, c.keep(t.Context(), func(*surveyed) bool { return true }))
+	must(t, c.keepObjects(t.Context(), func(*surveyed) bool { return true }))
 	must(t, c.batch.Commit(t.Context()))
 	must(t, s.dropUnreadable())
 	if len(s.files) != 1 || s.files[0].entry.Path != "other" || !slices.Equal(s.unstable, []string{"f"}) {

@@ -41,15 +41,15 @@ type Restored struct {
 type MissingError struct{ Missing []Missing }
 
 func (e *MissingError) Error() string {
-	return troubles("restored", len(e.Missing), func(i int) (string, string) { return e.Missing[i].Path, e.Missing[i].Reason })
+	return describeFailures("restored", len(e.Missing), func(i int) (string, string) { return e.Missing[i].Path, e.Missing[i].Reason })
 }
 
-// troubles says for how many files an action failed, and names the first ten with their
+// describeFailures says for how many files an action failed, and names the first ten with their
 // reasons.
-func troubles(done string, n int, at func(i int) (path, reason string)) string {
+func describeFailures(done string, n int, at func(i int) (path, reason string)) string {
 	const named = 10
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s be %s", count(n, "file cannot", "files cannot"), done)
+	fmt.Fprintf(&b, "%s be %s", countNoun(n, "file cannot", "files cannot"), done)
 	for i := range min(named, n) {
 		path, reason := at(i)
 		fmt.Fprintf(&b, "; %s: %s", path, reason)
@@ -60,8 +60,8 @@ func troubles(done string, n int, at func(i int) (path, reason string)) string {
 	return b.String()
 }
 
-// count returns a number with the noun in singular or plural.
-func count(n int, one, more string) string {
+// countNoun returns a number with the noun in singular or plural.
+func countNoun(n int, one, more string) string {
 	if n == 1 {
 		return "1 " + one
 	}
@@ -95,7 +95,7 @@ func (e *ChangedError) Error() string {
 func (w *Workspace) Restore(ctx context.Context, changes []Change, o RestoreOptions) (Restored, error) {
 	r, err := newRestore(w, changes, o)
 	if err == nil {
-		err = r.run(ctx)
+		err = r.execute(ctx)
 	}
 	if err != nil {
 		return Restored{}, fmt.Errorf("restore files: %w", err)
@@ -105,29 +105,29 @@ func (w *Workspace) Restore(ctx context.Context, changes []Change, o RestoreOpti
 
 // restore is one call of Restore.
 type restore struct {
-	w       *Workspace
-	o       RestoreOptions
-	items   []*item         // sorted by path
-	goes    map[string]bool // paths at which a file, or an empty directory, is to be removed
-	needed  map[string]bool // directories above the files to be written
-	made    []string        // directories that this restore made, parents first
-	skipped []Missing
-	locks   locks
-	reading sync.Mutex // held while recheckContent reads a file, which may have other hard links
-	ahead   bool       // Obstacles only looks for obstacles and changes nothing
-	renamed time.Time  // the time before the first temporary file was renamed
-	written atomic.Int64
-	deleted atomic.Int64
+	w            *Workspace
+	o            RestoreOptions
+	items        []*item         // sorted by path
+	removedPaths map[string]bool // paths at which a file, or an empty directory, is to be removed
+	needed       map[string]bool // directories above the files to be written
+	made         []string        // directories that this restore made, parents first
+	skipped      []Missing
+	locks        locks
+	reading      sync.Mutex // held while recheckContent reads a file, which may have other hard links
+	preview      bool       // Obstacles only looks for obstacles and changes nothing
+	renamed      time.Time  // the time before the first temporary file was renamed
+	written      atomic.Int64
+	deleted      atomic.Int64
 }
 
 // item is a change to be carried out.
 type item struct {
 	Change
-	stat  statcache.Stat // of the file at the path
-	there bool           // a file, or an empty directory, is at the path and must be removed or replaced
-	done  bool           // the path needs no change any more
-	isDir bool           // a directory is at the path
-	odd   string         // why no capture can record the file at the path, so that it must not be replaced; "": it can be
+	stat         statcache.Stat // of the file at the path
+	exists       bool           // a file, or an empty directory, is at the path and must be removed or replaced
+	done         bool           // the path needs no change any more
+	isDir        bool           // a directory is at the path
+	unrecordable string         // why no capture can record the file at the path, so that it must not be replaced; "": it can be
 
 	stage  string         // the temporary file's directory
 	temp   string         // the temporary file's name; "": none
@@ -149,19 +149,19 @@ func (i *item) writes() bool {
 func (i *item) onlyMode() bool { return differInMode(i.From, i.To) }
 
 func differInMode(from, to *Entry) bool {
-	return from != nil && to != nil && from.Digest == to.Digest && from.kind() == to.kind() && to.Mode != ModeSymlink
+	return from != nil && to != nil && from.Digest == to.Digest && from.kindBits() == to.kindBits() && to.Mode != ModeSymlink
 }
 
-func (e *Entry) isDir() bool { return e.kind() == ModeDir }
+func (e *Entry) isDir() bool { return e.kindBits() == ModeDir }
 
-// kind returns the mode without permissions: 0 for a regular file.
-func (e *Entry) kind() uint32 { return e.Mode &^ 0o777 }
+// kindBits returns the mode without permissions: 0 for a regular file.
+func (e *Entry) kindBits() uint32 { return e.Mode &^ 0o777 }
 
 func newRestore(w *Workspace, changes []Change, o RestoreOptions) (*restore, error) {
 	if strings.ContainsAny(o.ID, "/\\\x00") || len(o.ID) > 100 {
 		return nil, fmt.Errorf("%q cannot be the name of a restore", o.ID)
 	}
-	r := &restore{w: w, o: o, goes: map[string]bool{}, needed: map[string]bool{}}
+	r := &restore{w: w, o: o, removedPaths: map[string]bool{}, needed: map[string]bool{}}
 	for _, c := range w.OutsideState(slices.Clone(changes)) {
 		if c.From == nil && c.To == nil || c.From != nil && c.From.Path != c.Path || c.To != nil && c.To.Path != c.Path {
 			return nil, fmt.Errorf("%q: a change must be from something or to something of its path", c.Path)
@@ -170,7 +170,7 @@ func newRestore(w *Workspace, changes []Change, o RestoreOptions) (*restore, err
 			return nil, err
 		}
 		if c.To != nil {
-			if err := c.To.check(); err != nil {
+			if err := c.To.validate(); err != nil {
 				return nil, err
 			}
 		}
@@ -183,9 +183,9 @@ func newRestore(w *Workspace, changes []Change, o RestoreOptions) (*restore, err
 	return r, nil
 }
 
-func (r *restore) run(ctx context.Context) (err error) {
+func (r *restore) execute(ctx context.Context) (err error) {
 	r.w.cache.MeasureClockLag()
-	if err := r.sweep(ctx); err != nil {
+	if err := r.removeTemps(ctx); err != nil {
 		return err
 	}
 	if err := r.compare(ctx); err != nil {
@@ -199,14 +199,14 @@ func (r *restore) run(ctx context.Context) (err error) {
 	defer func() {
 		after := context.WithoutCancel(ctx)
 		if err != nil {
-			err = errors.Join(err, r.sweep(after), r.unmake())
+			err = errors.Join(err, r.removeTemps(after), r.removeMadeDirs())
 		}
 		err = errors.Join(err, r.locks.restore(r.w))
 	}()
 	if err := r.stageAll(ctx); err != nil {
 		return err
 	}
-	return r.apply(ctx)
+	return r.applyChanges(ctx)
 }
 
 // compare compares the files at the paths with the changes.
@@ -215,7 +215,7 @@ func (r *restore) compare(ctx context.Context) error {
 		i := r.items[n]
 		err := r.compareItem(ctx, c, i)
 		var changed *ChangedError
-		if r.ahead && (errors.As(err, &changed) || errors.Is(err, ErrUnstable)) {
+		if r.preview && (errors.As(err, &changed) || errors.Is(err, ErrUnstable)) {
 			i.done = true // the file may be stable when it is restored
 			return nil
 		}
@@ -225,8 +225,8 @@ func (r *restore) compare(ctx context.Context) error {
 		return err
 	}
 	for _, i := range r.items {
-		if i.removes() && i.odd == "" {
-			r.goes[i.Path] = true
+		if i.removes() && i.unrecordable == "" {
+			r.removedPaths[i.Path] = true
 		}
 	}
 	return nil
@@ -234,23 +234,23 @@ func (r *restore) compare(ctx context.Context) error {
 
 func (r *restore) compareItem(ctx context.Context, c *tree.Cursor, i *item) error {
 	now, err := r.current(ctx, c, i)
-	if i.odd = oddity(err); i.odd != "" {
+	if i.unrecordable = unrecordableReason(err); i.unrecordable != "" {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
 	switch {
-	case equal(now, i.To) && (now != nil || !i.isDir || i.To == nil):
+	case equalEntries(now, i.To) && (now != nil || !i.isDir || i.To == nil):
 		i.done = true
-	case equal(now, i.From):
+	case equalEntries(now, i.From):
 	case i.From == nil && now.isDir(): // an empty directory holds nothing that could be lost
 	default:
 		return &ChangedError{Path: i.Path}
 	}
-	i.there = now != nil
+	i.exists = now != nil
 	if staysMounted(c, i, now) {
-		i.odd = "what is there is a mount point: unmount it first"
+		i.unrecordable = "what is there is a mount point: unmount it first"
 	}
 	return nil
 }
@@ -259,7 +259,7 @@ func (r *restore) compareItem(ctx context.Context, c *tree.Cursor, i *item) erro
 // removed, but can't be since something is mounted there. An empty directory may stay.
 func staysMounted(c *tree.Cursor, i *item, now *Entry) bool {
 	switch {
-	case i.done, now == nil && !i.isDir, equal(now, i.To), differInMode(now, i.To):
+	case i.done, now == nil && !i.isDir, equalEntries(now, i.To), differInMode(now, i.To):
 		return false
 	case i.isDir && (i.To == nil || i.To.isDir()):
 		return false
@@ -267,9 +267,9 @@ func staysMounted(c *tree.Cursor, i *item, now *Entry) bool {
 	return c.IsMountPoint(i.Path)
 }
 
-// oddity returns the reason if err says that no capture can record the file at a path; ""
+// unrecordableReason returns the reason if err says that no capture can record the file at a path; ""
 // for other errors.
-func oddity(err error) string {
+func unrecordableReason(err error) string {
 	switch {
 	case errors.Is(err, errTooLong):
 		return "what is there " + errTooLong.Error()
@@ -281,11 +281,11 @@ func oddity(err error) string {
 	return ""
 }
 
-func equal(a, b *Entry) bool {
+func equalEntries(a, b *Entry) bool {
 	if a == nil || b == nil {
 		return a == b
 	}
-	return same(*a, *b)
+	return sameEntry(*a, *b)
 }
 
 // current returns the entry of the file at the path of an item. It returns nil if no file
@@ -297,39 +297,39 @@ func (r *restore) current(ctx context.Context, c *tree.Cursor, i *item) (*Entry,
 		return nil, nil
 	}
 	if err != nil {
-		return nil, failed(i.Path, err)
+		return nil, withPath(i.Path, err)
 	}
 	i.stat = is.Stat
 	if is.Mode.IsDir() {
 		i.isDir = true
 		empty, err := r.w.tree.IsEmpty(i.Path)
 		if err != nil {
-			return nil, failed(i.Path, err)
+			return nil, withPath(i.Path, err)
 		}
 		if !empty {
 			return nil, nil
 		}
 		mask, err := maskOnlyAt(at, is.Mode.Perm())
 		if err != nil {
-			return nil, failed(i.Path, err)
+			return nil, withPath(i.Path, err)
 		}
 		return &Entry{Path: i.Path, Mode: ModeDir | uint32(is.Mode.Perm())&^mask}, nil
 	}
-	f, err := r.w.files.lookAt(is, at, i.Path, r.w.files.wantsBlob)
-	if err == nil && !f.known() {
+	f, err := r.w.files.inspectStatus(is, at, i.Path, r.w.files.wantsBlob)
+	if err == nil && !f.hasDigest() {
 		if i.From != nil && (f.entry.Size != i.From.Size && (i.To == nil || f.entry.Size != i.To.Size)) {
 			return nil, &ChangedError{Path: i.Path}
 		}
-		err = r.w.files.hash(ctx, at, &f, r.w.files.wantsBlob)
+		err = r.w.files.readDigest(ctx, at, &f, r.w.files.wantsBlob)
 	}
 	if err != nil {
-		return nil, failed(i.Path, err)
+		return nil, withPath(i.Path, err)
 	}
 	return &f.entry, nil
 }
 
-// sweep removes the temporary files of restores with this ID.
-func (r *restore) sweep(ctx context.Context) error {
+// removeTemps removes the temporary files of restores with this ID.
+func (r *restore) removeTemps(ctx context.Context) error {
 	swept := map[string]bool{}
 	prefix := r.tempName(-1)
 	c := r.w.tree.Cursor()
@@ -345,7 +345,7 @@ func (r *restore) sweep(ctx context.Context) error {
 				break
 			}
 			swept[dir] = true
-			if err := r.sweepDir(ctx, c, dir, prefix); err != nil {
+			if err := r.removeTempsIn(ctx, c, dir, prefix); err != nil {
 				return err
 			}
 		}
@@ -353,7 +353,7 @@ func (r *restore) sweep(ctx context.Context) error {
 	return nil
 }
 
-func (r *restore) sweepDir(ctx context.Context, c *tree.Cursor, dir, prefix string) error {
+func (r *restore) removeTempsIn(ctx context.Context, c *tree.Cursor, dir, prefix string) error {
 	root, err := c.Enter(dir)
 	if tree.IsAbsent(err) {
 		return nil

@@ -15,15 +15,15 @@ import (
 	"prdrunner/checkpoint/workspace/tree"
 )
 
-// apply carries out the changes. Until it returns, the workspace is in an intermediate
+// applyChanges carries out the changes. Until it returns, the workspace is in an intermediate
 // state.
-func (r *restore) apply(ctx context.Context) error {
+func (r *restore) applyChanges(ctx context.Context) error {
 	touched := &dirSet{dirs: map[string]bool{}}
 	for _, i := range r.items {
 		if i.done {
 			continue
 		}
-		touched.add(i.stage)
+		touched.addDir(i.stage)
 		if i.To == nil {
 			continue
 		}
@@ -35,7 +35,7 @@ func (r *restore) apply(ctx context.Context) error {
 		}
 	}
 	for _, step := range []func(context.Context, *dirSet) error{
-		r.remove, r.removeDirs, r.makeDirs, r.rename, r.changeModes, r.sync,
+		r.remove, r.removeDirs, r.makeDirs, r.rename, r.changeModes, r.syncDirs,
 	} {
 		if err := step(ctx, touched); err != nil {
 			return err
@@ -50,7 +50,7 @@ type dirSet struct {
 	dirs map[string]bool
 }
 
-func (s *dirSet) add(dir string) {
+func (s *dirSet) addDir(dir string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.dirs[dir] = true
@@ -61,7 +61,7 @@ func (r *restore) remove(ctx context.Context, touched *dirSet) error {
 	c := r.w.tree.Cursor()
 	defer c.Close()
 	for _, i := range slices.Backward(r.items) {
-		if !i.removes() || !i.there {
+		if !i.removes() || !i.exists {
 			continue
 		}
 		if i.isDir && r.needed[i.Path] { // new files are written into it
@@ -71,7 +71,7 @@ func (r *restore) remove(ctx context.Context, touched *dirSet) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		touched.add(tree.Parent(i.Path))
+		touched.addDir(tree.Parent(i.Path))
 		err := r.locks.change(c, tree.Parent(i.Path), func(dir *os.Root) error {
 			if err := r.recheck(ctx, dir, i); err != nil {
 				return err
@@ -100,9 +100,9 @@ func (r *restore) recheck(ctx context.Context, dir *os.Root, i *item) error {
 	switch {
 	case err != nil && !tree.IsAbsent(err):
 		return err
-	case err != nil && !i.there, err == nil && i.isDir && info.IsDir():
+	case err != nil && !i.exists, err == nil && i.isDir && info.IsDir():
 		return nil
-	case err != nil || !i.there:
+	case err != nil || !i.exists:
 		return &ChangedError{Path: i.Path}
 	case statcache.StatOf(info) == i.stat:
 		return nil
@@ -119,9 +119,9 @@ func (r *restore) recheckContent(ctx context.Context, dir *os.Root, i *item) err
 	defer r.reading.Unlock()
 	at := tree.PlaceIn(dir, tree.Base(i.Path))
 	var f found
-	err := patient(ctx, func() (err error) {
-		if f, err = r.w.files.inspect(at, i.Path, r.w.files.wantsBlob); err == nil && !f.known() {
-			err = r.w.files.hash(ctx, at, &f, r.w.files.wantsBlob)
+	err := retryUnstable(ctx, func() (err error) {
+		if f, err = r.w.files.inspect(at, i.Path, r.w.files.wantsBlob); err == nil && !f.hasDigest() {
+			err = r.w.files.readDigest(ctx, at, &f, r.w.files.wantsBlob)
 		}
 		return err
 	})
@@ -130,7 +130,7 @@ func (r *restore) recheckContent(ctx context.Context, dir *os.Root, i *item) err
 		return &ChangedError{Path: i.Path}
 	case err != nil:
 		return err
-	case !equal(&f.entry, i.From) && !equal(&f.entry, i.To):
+	case !equalEntries(&f.entry, i.From) && !equalEntries(&f.entry, i.To):
 		return &ChangedError{Path: i.Path}
 	}
 	return nil
@@ -149,7 +149,7 @@ func (r *restore) removeDirs(ctx context.Context, touched *dirSet) error {
 			if err := r.removeTree(c, i.Path); err != nil {
 				return fmt.Errorf("make room for %s: %w", i.Path, err)
 			}
-			touched.add(tree.Parent(i.Path))
+			touched.addDir(tree.Parent(i.Path))
 		}
 		if !i.removes() {
 			continue
@@ -200,7 +200,7 @@ func (r *restore) removeDir(c *tree.Cursor, path string, touched *dirSet) (bool,
 	switch {
 	case err == nil:
 		delete(touched.dirs, path)
-		touched.add(tree.Parent(path))
+		touched.addDir(tree.Parent(path))
 		return true, nil
 	case tree.IsAbsent(err), isNotEmpty(err), isInUse(err), errors.Is(err, fs.ErrPermission):
 		return false, nil
@@ -241,8 +241,8 @@ func (r *restore) makeDirs(ctx context.Context, touched *dirSet) error {
 			err := dir.Mkdir(tree.Native(tree.Base(path)), 0o777)
 			if err == nil {
 				r.made = append(r.made, path)
-				touched.add(path)
-				touched.add(tree.Parent(path))
+				touched.addDir(path)
+				touched.addDir(tree.Parent(path))
 			}
 			return err
 		})
@@ -253,9 +253,9 @@ func (r *restore) makeDirs(ctx context.Context, touched *dirSet) error {
 	return nil
 }
 
-// unmake removes the directories that this restore made for files that it did not write,
+// removeMadeDirs removes the directories that this restore made for files that it did not write,
 // the deepest first.
-func (r *restore) unmake() error {
+func (r *restore) removeMadeDirs() error {
 	c := r.w.tree.Cursor()
 	defer c.Close()
 	touched := &dirSet{dirs: map[string]bool{}}
@@ -284,7 +284,7 @@ func (r *restore) rename(ctx context.Context, touched *dirSet) error {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			touched.add(tree.Parent(i.Path))
+			touched.addDir(tree.Parent(i.Path))
 			if err := r.renameOne(ctx, c, staged, i); err != nil {
 				return fmt.Errorf("put %s in its place: %w", i.Path, err)
 			}
@@ -332,7 +332,7 @@ func (r *restore) changeModes(ctx context.Context, _ *dirSet) error {
 			err = r.recheck(ctx, dir, i)
 		}
 		if err == nil {
-			err = chmod(dir, tree.Native(name), fs.FileMode(i.To.Mode&0o777))
+			err = chmodFile(dir, tree.Native(name), fs.FileMode(i.To.Mode&0o777))
 		}
 		if err != nil {
 			return fmt.Errorf("set the mode of %s: %w", i.Path, err)
@@ -342,8 +342,8 @@ func (r *restore) changeModes(ctx context.Context, _ *dirSet) error {
 	return nil
 }
 
-// chmod sets the permissions of a file or directory, durable when it returns.
-func chmod(dir *os.Root, name string, mode fs.FileMode) error {
+// chmodFile sets the permissions of a file or directory, durable when it returns.
+func chmodFile(dir *os.Root, name string, mode fs.FileMode) error {
 	f, err := dir.OpenFile(name, os.O_RDONLY|NonBlock, 0)
 	if errors.Is(err, fs.ErrPermission) { // make it readable; setMode then sets the final mode
 		if err = dir.Chmod(name, mode|0o600); err == nil {
@@ -365,8 +365,8 @@ func chmod(dir *os.Root, name string, mode fs.FileMode) error {
 	return err
 }
 
-// sync makes the names in the changed directories durable.
-func (r *restore) sync(ctx context.Context, touched *dirSet) error {
+// syncDirs makes the names in the changed directories durable.
+func (r *restore) syncDirs(ctx context.Context, touched *dirSet) error {
 	dirs := slices.Sorted(maps.Keys(touched.dirs))
 	return r.w.tree.Each(ctx, len(dirs), 1, func(_ context.Context, c *tree.Cursor, n int) error {
 		dir, err := c.Enter(dirs[n])
@@ -397,7 +397,7 @@ func (r *restore) verify(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("verify: %w", err)
 		}
-		if !equal(now, i.To) && (i.To == nil || !i.To.isDir() || !again.isDir) {
+		if !equalEntries(now, i.To) && (i.To == nil || !i.To.isDir() || !again.isDir) {
 			return fmt.Errorf("verify: %w", &ChangedError{Path: i.Path})
 		}
 		return nil

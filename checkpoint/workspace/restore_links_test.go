@@ -49,7 +49,7 @@ func TestRestoreHardLinks(t *testing.T) {
 			must(t, err)
 			for _, c := range changes {
 				now, err := w.Describe(t.Context(), c.Path)
-				if c.To == nil != tree.IsAbsent(err) || c.To != nil && !same(now, *c.To) {
+				if c.To == nil != tree.IsAbsent(err) || c.To != nil && !sameEntry(now, *c.To) {
 					t.Errorf("%s is %+v, %v", c.Path, now, err)
 				}
 			}

@@ -32,15 +32,15 @@ func (l *locks) change(c *tree.Cursor, path string, do func(dir *os.Root) error)
 	if !errors.Is(err, fs.ErrPermission) {
 		return err
 	}
-	opened, failure := l.open(dir, path)
+	opened, failure := l.openWritable(dir, path)
 	if failure != nil || !opened {
 		return errors.Join(err, failure)
 	}
 	return do(dir)
 }
 
-// open makes a directory writable if its mode forbids changes.
-func (l *locks) open(dir *os.Root, path string) (bool, error) {
+// openWritable makes a directory writable if its mode forbids changes.
+func (l *locks) openWritable(dir *os.Root, path string) (bool, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if _, ok := l.modes[path]; ok {

@@ -16,22 +16,22 @@ import (
 	"prdrunner/checkpoint/workspace/tree"
 )
 
-// flushes bounds the number of files that are synced at once. File systems combine
+// maxFlushes bounds the number of files that are synced at once. File systems combine
 // concurrent flushes, so that many cost little more than one.
-const flushes = 64
+const maxFlushes = 64
 
-// together bounds the number of files whose writing the disk has started before the first
+// flushBatch bounds the number of files whose writing the disk has started before the first
 // sync. By then the file system has allocated the blocks of all these files. So the first
 // sync writes the journal for many files, and later syncs find it written.
-const together = 256
+const flushBatch = 256
 
 // flusher syncs and closes files while the caller writes others.
 type flusher struct {
 	group errgroup.Group
 
-	adding sync.Mutex // held until the syncs of begun files are started, so that few more files are open
-	begun  []written  // files whose writing the disk has started and whose sync has not been started
-	most   int        // bounds the length of begun
+	adding   sync.Mutex // held until the syncs of begun files are started, so that few more files are open
+	begun    []written  // files whose writing the disk has started and whose sync has not been started
+	maxBegun int        // bounds the length of begun
 }
 
 // written is a file to be synced and closed. Then done is called with the file's status.
@@ -43,42 +43,42 @@ type written struct {
 // newFlusher returns a flusher that uses at most an eighth of the files that the process
 // may have open.
 func newFlusher() *flusher {
-	l := &flusher{most: max(1, min(together, mostOpen()/8))}
-	l.group.SetLimit(flushes)
+	l := &flusher{maxBegun: max(1, min(flushBatch, maxOpenFiles()/8))}
+	l.group.SetLimit(maxFlushes)
 	return l
 }
 
-// add takes over a file. The file is synced when wait returns.
-func (l *flusher) add(f written) {
+// addFile takes over a file. The file is synced when wait returns.
+func (l *flusher) addFile(f written) {
 	if !beginWriting(f.file) {
-		l.start(f)
+		l.startFlush(f)
 		return
 	}
 	l.adding.Lock()
 	defer l.adding.Unlock()
-	if l.begun = append(l.begun, f); len(l.begun) >= l.most {
+	if l.begun = append(l.begun, f); len(l.begun) >= l.maxBegun {
 		l.startBegun()
 	}
 }
 
 func (l *flusher) startBegun() {
 	for _, f := range l.begun {
-		l.start(f)
+		l.startFlush(f)
 	}
 	l.begun = l.begun[:0]
 }
 
-// start syncs a file in the background. It waits while too many syncs are in flight.
-func (l *flusher) start(f written) {
+// startFlush syncs a file in the background. It waits while too many syncs are in flight.
+func (l *flusher) startFlush(f written) {
 	l.group.Go(func() error {
-		if err := f.flush(); err != nil {
+		if err := f.syncAndClose(); err != nil {
 			return fmt.Errorf("write a restored file to the disk: %w", err)
 		}
 		return nil
 	})
 }
 
-func (f written) flush() error {
+func (f written) syncAndClose() error {
 	err := staged{f.file}.Sync()
 	var info fs.FileInfo
 	if err == nil {
@@ -103,15 +103,15 @@ func (s staged) Sync() error {
 	return s.File.Sync()
 }
 
-// wait syncs the added files. The caller must not add more.
-func (l *flusher) wait() error {
+// waitAll syncs the added files. The caller must not add more.
+func (l *flusher) waitAll() error {
 	l.startBegun()
 	return l.group.Wait()
 }
 
-// stage writes the bytes of items to their temporary files, durable when it returns.
+// stageFiles writes the bytes of items to their temporary files, durable when it returns.
 // damaged holds the reasons for the items whose bytes are missing or damaged.
-func (r *restore) stage(ctx context.Context, items []*item) (damaged map[string]string, err error) {
+func (r *restore) stageFiles(ctx context.Context, items []*item) (damaged map[string]string, err error) {
 	damaged = map[string]string{}
 	var mu sync.Mutex
 	from, err := r.w.contents.newSources(ctx)
@@ -121,12 +121,12 @@ func (r *restore) stage(ctx context.Context, items []*item) (damaged map[string]
 	flush := newFlusher()
 	err = r.w.tree.Each(ctx, len(items), stageChunk, func(ctx context.Context, c *tree.Cursor, n int) error {
 		i := items[n]
-		err := from.use(func(s *source) error {
-			return r.locks.change(c, i.stage, func(dir *os.Root) error { return r.write(ctx, s, dir, i, flush) })
+		err := from.withSource(func(s *source) error {
+			return r.locks.change(c, i.stage, func(dir *os.Root) error { return r.stageFile(ctx, s, dir, i, flush) })
 		})
 		reason, err := unavailable(ctx, err)
 		if err != nil {
-			return failed(i.Path, err)
+			return withPath(i.Path, err)
 		}
 		if reason != "" {
 			mu.Lock()
@@ -135,7 +135,7 @@ func (r *restore) stage(ctx context.Context, items []*item) (damaged map[string]
 		}
 		return nil
 	})
-	if flushed := flush.wait(); err == nil {
+	if flushed := flush.waitAll(); err == nil {
 		err = flushed
 	}
 	if closed := from.close(); err == nil {
@@ -144,8 +144,8 @@ func (r *restore) stage(ctx context.Context, items []*item) (damaged map[string]
 	return damaged, err
 }
 
-// write writes one temporary file or link.
-func (r *restore) write(ctx context.Context, s *source, dir *os.Root, i *item, flush *flusher) error {
+// stageFile writes one temporary file or link.
+func (r *restore) stageFile(ctx context.Context, s *source, dir *os.Root, i *item, flush *flusher) error {
 	if i.To.Mode == ModeSymlink {
 		var target strings.Builder
 		if i.To.Size > maxTarget {
@@ -173,7 +173,7 @@ func (r *restore) write(ctx context.Context, s *source, dir *os.Root, i *item, f
 	}
 	err = failpoint.Before(failpoint.Write, i.temp)
 	if err == nil {
-		err = s.fill(ctx, *i.To, f)
+		err = s.fillFile(ctx, *i.To, f)
 		i.sums = statcache.Sums{Digest: i.To.Digest, Blob: s.blob}
 	}
 	if err == nil {
@@ -184,7 +184,7 @@ func (r *restore) write(ctx context.Context, s *source, dir *os.Root, i *item, f
 		_ = dir.Remove(i.temp) // err is more important
 		return err
 	}
-	flush.add(written{f, func(info fs.FileInfo) { i.staged = statcache.StatOf(info) }})
+	flush.addFile(written{f, func(info fs.FileInfo) { i.staged = statcache.StatOf(info) }})
 	return nil
 }
 
@@ -222,11 +222,11 @@ func (r *restore) prepare(ctx context.Context) error {
 	for _, m := range missing {
 		found[m.Path] = m.Reason
 	}
-	return r.skip(found)
+	return r.skipItems(found)
 }
 
-// skip drops the items of the given paths with Force, and fails without it.
-func (r *restore) skip(reasons map[string]string) error {
+// skipItems drops the items of the given paths with Force, and fails without it.
+func (r *restore) skipItems(reasons map[string]string) error {
 	if len(reasons) == 0 {
 		return nil
 	}
@@ -235,7 +235,7 @@ func (r *restore) skip(reasons map[string]string) error {
 	for _, i := range r.items {
 		if reason, ok := reasons[i.Path]; ok {
 			missing = append(missing, Missing{Path: i.Path, Reason: reason})
-			delete(r.goes, i.Path)
+			delete(r.removedPaths, i.Path)
 		} else {
 			kept = append(kept, i)
 		}
@@ -260,16 +260,16 @@ func (r *restore) stageAll(ctx context.Context) (err error) {
 		if last := len(staged) - 1; last >= 0 && tree.Parent(staged[last].Path) == tree.Parent(i.Path) {
 			i.stage = staged[last].stage
 		} else if i.stage, err = r.stageDir(c, i.Path); err != nil {
-			return failed(i.Path, err)
+			return withPath(i.Path, err)
 		}
 		i.temp = r.tempName(n)
 		staged = append(staged, i)
 	}
-	damaged, err := r.stage(ctx, staged)
+	damaged, err := r.stageFiles(ctx, staged)
 	if err != nil {
 		return err
 	}
-	return r.skip(damaged)
+	return r.skipItems(damaged)
 }
 
 // stageDir returns the nearest existing directory above a path. New directories are made

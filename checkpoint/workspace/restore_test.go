@@ -64,7 +64,7 @@ func fill(dir string, l *Listing) error {
 	for _, e := range l.Entries {
 		name := filepath.Join(dir, tree.Native(e.Path))
 		err = errors.Join(err, os.MkdirAll(filepath.Dir(name), 0o755))
-		switch e.kind() {
+		switch e.kindBits() {
 		case ModeDir:
 			err = errors.Join(err, os.MkdirAll(name, 0o755))
 		case ModeSymlink:
@@ -414,7 +414,7 @@ func TestRecheck(t *testing.T) {
 	w, dir := keeper(t)
 	put(t, dir, "f", "x")
 	r := &restore{w: w}
-	i := &item{Change: Change{Path: "f", From: &Entry{Path: "f", Mode: 0o644, Size: 1, Digest: shaOf("x")}}, there: true, stat: statcache.StatOf(mustStat(t, filepath.Join(dir, "f")))}
+	i := &item{Change: Change{Path: "f", From: &Entry{Path: "f", Mode: 0o644, Size: 1, Digest: shaOf("x")}}, exists: true, stat: statcache.StatOf(mustStat(t, filepath.Join(dir, "f")))}
 	must(t, r.recheck(t.Context(), w.tree.Root(), i))
 	var changed *ChangedError
 	if err := r.recheck(t.Context(), w.tree.Root(), &item{Change: Change{Path: "f"}}); !errors.As(err, &changed) {
@@ -481,7 +481,7 @@ func TestRestoreMany(t *testing.T) {
 	t.Parallel()
 	w, dir := keeper(t)
 	var paths []string
-	for n := range 2*together + 1 {
+	for n := range 2*flushBatch + 1 {
 		path := fmt.Sprintf("d%d/%d", n%3, n)
 		put(t, dir, path, path)
 		paths = append(paths, path)
@@ -493,7 +493,7 @@ func TestRestoreMany(t *testing.T) {
 		changes = append(changes, Change{Path: kept[i].Path, To: &kept[i]})
 		must(t, os.Remove(filepath.Join(dir, tree.Native(paths[i]))))
 	}
-	damaged, _, err := w.o.Objects.Path(kept[together+1].Digest)
+	damaged, _, err := w.o.Objects.Path(kept[flushBatch+1].Digest)
 	must(t, err)
 	whole, err := os.ReadFile(damaged)
 	must(t, err)
@@ -508,7 +508,7 @@ func TestRestoreMany(t *testing.T) {
 	must(t, os.WriteFile(damaged, whole, 0o600))
 	r, err := newRestore(w, changes, RestoreOptions{ID: "x"})
 	must(t, err)
-	if err := r.run(t.Context()); err != nil || int(r.written.Load()) != len(paths) {
+	if err := r.execute(t.Context()); err != nil || int(r.written.Load()) != len(paths) {
 		t.Fatalf("restored %d of %d, %v", r.written.Load(), len(paths), err)
 	}
 	for _, i := range r.items {
@@ -517,7 +517,7 @@ func TestRestoreMany(t *testing.T) {
 		}
 	}
 	for _, e := range kept {
-		if now, err := w.Describe(t.Context(), e.Path); err != nil || !same(now, e) {
+		if now, err := w.Describe(t.Context(), e.Path); err != nil || !sameEntry(now, e) {
 			t.Errorf("%s is %+v, %v", e.Path, now, err)
 		}
 	}

@@ -61,9 +61,9 @@ func (s Scope) Holds(path string) bool {
 	return s.Git || slices.ContainsFunc(s.Patterns, func(pattern string) bool { return tree.Matches(pattern, path) })
 }
 
-// Apart splits the changes between two captures. Those in apart are of files that only one
+// SplitByScope splits the changes between two captures. Those in apart are of files that only one
 // of the captures covers, so that their absence in the other means nothing.
-func Apart(changes []Change, from, to Scope) (both, apart []Change) {
+func SplitByScope(changes []Change, from, to Scope) (both, apart []Change) {
 	if from.Git == to.Git && slices.Equal(from.Patterns, to.Patterns) {
 		return changes, nil
 	}
@@ -77,10 +77,10 @@ func Apart(changes []Change, from, to Scope) (both, apart []Change) {
 	return both, apart
 }
 
-// NotGone corrects changes that lead from a capture to Now. It checks the path of each
+// CorrectDeletions corrects changes that lead from a capture to Now. It checks the path of each
 // deleted file. If the file still exists, it is not deleted but unchanged or modified: git
 // may ignore it by now, or can't be asked. Files that can't be read count as deleted.
-func (w *Workspace) NotGone(ctx context.Context, changes []Change) ([]Change, error) {
+func (w *Workspace) CorrectDeletions(ctx context.Context, changes []Change) ([]Change, error) {
 	c := w.tree.Cursor()
 	defer c.Close()
 	var all []Change
@@ -89,22 +89,22 @@ func (w *Workspace) NotGone(ctx context.Context, changes []Change) ([]Change, er
 			all = append(all, change)
 			continue
 		}
-		now, err := w.files.nowAt(ctx, c, *change.From)
+		now, err := w.files.describeNow(ctx, c, *change.From)
 		switch {
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
 		case err != nil:
 			all = append(all, change)
-		case !same(*change.From, now):
+		case !sameEntry(*change.From, now):
 			all = append(all, Change{Path: change.Path, Kind: Modified, From: change.From, To: &now})
 		}
 	}
 	return all, nil
 }
 
-// nowAt describes the file at the path of an entry. An empty directory that now contains
+// describeNow describes the file at the path of an entry. An empty directory that now contains
 // files counts as unchanged.
-func (in *files) nowAt(ctx context.Context, c *tree.Cursor, was Entry) (Entry, error) {
+func (in *files) describeNow(ctx context.Context, c *tree.Cursor, was Entry) (Entry, error) {
 	if was.isDir() {
 		if is, err := c.Place(was.Path).Status(); err != nil || is.Mode.IsDir() {
 			return was, err
@@ -151,7 +151,7 @@ func (w *Workspace) Unlisted(ctx context.Context, l *Listing, entries []Entry) (
 		case err == nil && !is.Mode.IsDir():
 			paths = append(paths, e.Path)
 		case err != nil && !tree.IsAbsent(err):
-			return nil, failed(e.Path, err)
+			return nil, withPath(e.Path, err)
 		}
 	}
 	return paths, nil
@@ -187,7 +187,7 @@ func (w *Workspace) Ignored(ctx context.Context, l *Listing) ([]string, error) {
 		return nil, err
 	}
 	return slices.DeleteFunc(all, func(path string) bool {
-		_, listed := l.at(path)
+		_, listed := l.entryAt(path)
 		return listed || w.tree.Reserved(strings.TrimSuffix(path, "/"))
 	}), nil
 }

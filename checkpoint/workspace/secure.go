@@ -34,11 +34,11 @@ func (w *Workspace) Secure(ctx context.Context, entries []Entry, deep bool) (err
 		at := w.tree.Place(e.Path)
 		f, err := w.files.inspect(at, e.Path, w.files.wantsBlob)
 		if err == nil {
-			f.forget()
+			f.dropDigest()
 			err = w.files.keepObject(ctx, batch, at, &f, w.files.wantsBlob)
 		}
 		if err != nil && !tree.IsAbsent(err) {
-			return fmt.Errorf("keep again what was lost: %w", failed(e.Path, err))
+			return fmt.Errorf("keep again what was lost: %w", withPath(e.Path, err))
 		}
 		if err != nil || f.entry.Digest != e.Digest {
 			return &ChangedError{Path: e.Path}
@@ -47,19 +47,19 @@ func (w *Workspace) Secure(ctx context.Context, entries []Entry, deep bool) (err
 	return batch.Commit(ctx)
 }
 
-// Distrust makes the next reader of the files read them again, even if stat shows no
+// Invalidate makes the next reader of the files read them again, even if stat shows no
 // change: a write through a memory map may not change a file's times. Callers call it for
 // files that they are about to overwrite or remove.
-func (w *Workspace) Distrust(paths []string) { w.cache.Invalidate(paths) }
+func (w *Workspace) Invalidate(paths []string) { w.cache.Invalidate(paths) }
 
-// SecureAhead starts to check the bytes of a listing (nil: none) whose files are about to
+// StartSecuring starts to check the bytes of a listing (nil: none) whose files are about to
 // be captured again. The caller must call Stop.
-func (w *Workspace) SecureAhead(ctx context.Context, before *Listing) *Securing {
+func (w *Workspace) StartSecuring(ctx context.Context, before *Listing) *Securing {
 	if before == nil {
 		before = &Listing{}
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	missing := async(func() ([]Missing, error) { return w.contents.Missing(ctx, before.Entries, false) })
+	missing := runAsync(func() ([]Missing, error) { return w.contents.Missing(ctx, before.Entries, false) })
 	return &Securing{w: w, before: before, missing: missing, cancel: cancel}
 }
 
@@ -94,7 +94,7 @@ func (s *Securing) Finish(ctx context.Context, now *Listing) error {
 	}
 	var rest []Entry
 	for _, e := range now.Entries {
-		if was, there := s.before.at(e.Path); !there || was != e || lost[e.Path] {
+		if was, there := s.before.entryAt(e.Path); !there || was != e || lost[e.Path] {
 			rest = append(rest, e)
 		}
 	}

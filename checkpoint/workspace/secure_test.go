@@ -77,7 +77,7 @@ func TestSecureAhead(t *testing.T) {
 	}
 	before := captured(t, w)
 	lose := func(l *Listing, path string) {
-		e, _ := l.at(path)
+		e, _ := l.entryAt(path)
 		must(t, w.o.Objects.Remove(e.Digest))
 	}
 	lose(before, "lost")
@@ -85,7 +85,7 @@ func TestSecureAhead(t *testing.T) {
 	must(t, os.Remove(filepath.Join(dir, "gone")))
 	put(t, dir, "edited", "another content")
 	put(t, dir, "new", "content of new")
-	secure := w.SecureAhead(t.Context(), before)
+	secure := w.StartSecuring(t.Context(), before)
 	defer secure.Stop()
 	now := captured(t, w)
 	lose(now, "new")
@@ -102,7 +102,7 @@ func TestSecureAheadUnchanged(t *testing.T) {
 	put(t, dir, "f", "important")
 	l := captured(t, w)
 	must(t, w.o.Objects.Remove(l.Entries[0].Digest))
-	secure := w.SecureAhead(t.Context(), l)
+	secure := w.StartSecuring(t.Context(), l)
 	defer secure.Stop()
 	must(t, secure.Finish(t.Context(), l))
 	if missing, err := w.contents.Missing(t.Context(), l.Entries, true); err != nil || len(missing) > 0 {
@@ -110,7 +110,7 @@ func TestSecureAheadUnchanged(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	ended := w.SecureAhead(ctx, l)
+	ended := w.StartSecuring(ctx, l)
 	defer ended.Stop()
 	if err := ended.Finish(t.Context(), l); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)

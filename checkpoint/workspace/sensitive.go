@@ -23,7 +23,7 @@ func SensitivePatterns() []string {
 }
 
 // Sensitive reports whether a path looks like one that holds secrets.
-func Sensitive(path string) bool { return newSensitivity().match(path) }
+func Sensitive(path string) bool { return newSensitivity().matchesName(path) }
 
 // sensitivity holds the parsed SensitivePatterns, for many calls of match.
 type sensitivity struct {
@@ -57,14 +57,16 @@ func newSensitivity() *sensitivity {
 	return s
 }
 
-func (s *sensitivity) match(file string) bool {
+func (s *sensitivity) matchesName(file string) bool {
 	file = strings.ToLower(file)
 	name := file[strings.LastIndexByte(file, '/')+1:]
 	return (s.names[name] || s.exts[path.Ext(name)] || s.matchGlobs(name) || s.matchHidden(file)) && !s.not[name]
 }
 
-// matchAny reports whether a path looks sensitive, as a file or as a directory.
-func (s *sensitivity) matchAny(path string) bool { return s.match(path) || s.match(path+"/x") }
+// matchesAnyElement reports whether a path looks sensitive, as a file or as a directory.
+func (s *sensitivity) matchesAnyElement(path string) bool {
+	return s.matchesName(path) || s.matchesName(path+"/x")
+}
 
 func (s *sensitivity) matchGlobs(name string) bool {
 	return slices.ContainsFunc(s.globs, func(parts []string) bool { return matchParts(parts, name) })

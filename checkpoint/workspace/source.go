@@ -22,16 +22,16 @@ type source struct {
 	blob  string          // git's name of the bytes that were read last; "": they did not come from git
 }
 
-// clone shares the bytes of an entry's object with the file to, which must be empty. If it
+// cloneTo shares the bytes of an entry's object with the file to, which must be empty. If it
 // returns true, it has verified the file itself. If it returns false, the caller must use
 // writeAny, which writes the bytes or reports the error.
-func (s *source) clone(ctx context.Context, e Entry, to *os.File) (bool, error) {
+func (s *source) cloneTo(ctx context.Context, e Entry, to *os.File) (bool, error) {
 	s.blob = ""
 	if e.Size <= objects.CloneAbove || s.from.objects == nil || !s.from.objects.Clone(to, e.Digest) {
 		return false, nil
 	}
 	sha := sha256.New()
-	if err := s.from.buffers.copy(sha, &contextReader{ctx: ctx, r: to}); err != nil {
+	if err := s.from.buffers.copyBytes(sha, &contextReader{ctx: ctx, r: to}); err != nil {
 		return false, err
 	}
 	return objects.DigestOf(sha.Sum(nil)) == e.Digest, nil
@@ -45,21 +45,21 @@ func (s *source) writeAny(ctx context.Context, e Entry, begin func() (io.Writer,
 	if err != nil {
 		return err
 	}
-	err = s.write(ctx, e, to)
+	err = s.writeTo(ctx, e, to)
 	var damaged *DamagedError
 	if !errors.As(err, &damaged) {
 		return err
 	}
 	e.Blob = ""
-	if to, failed := begin(); failed != nil || s.write(ctx, e, to) != nil {
+	if to, failed := begin(); failed != nil || s.writeTo(ctx, e, to) != nil {
 		return errors.Join(failed, err)
 	}
 	return nil
 }
 
-// write writes the bytes of an entry like writeAny, but without the second attempt: a
+// writeTo writes the bytes of an entry like writeAny, but without the second attempt: a
 // damaged blob is an error.
-func (s *source) write(ctx context.Context, e Entry, to io.Writer) error {
+func (s *source) writeTo(ctx context.Context, e Entry, to io.Writer) error {
 	s.blob = ""
 	if e.Blob != "" && s.from.git != nil {
 		done, err := s.writeBlob(ctx, e, to)
@@ -75,7 +75,7 @@ func (s *source) write(ctx context.Context, e Entry, to io.Writer) error {
 		return err
 	}
 	counted := &countingReader{r: &contextReader{ctx: ctx, r: r}}
-	err = s.from.buffers.copy(to, counted)
+	err = s.from.buffers.copyBytes(to, counted)
 	if closed := r.Close(); err == nil {
 		err = closed
 	}
@@ -137,8 +137,8 @@ func (c *Contents) newSources(ctx context.Context) (*sources, error) {
 	return p, nil
 }
 
-// use calls do with a source that no other goroutine uses at the same time.
-func (p *sources) use(do func(*source) error) error {
+// withSource calls do with a source that no other goroutine uses at the same time.
+func (p *sources) withSource(do func(*source) error) error {
 	s := <-p.free
 	defer func() { p.free <- s }()
 	return do(s)
@@ -167,9 +167,9 @@ func (s *source) locate(ctx context.Context, e *Entry) error {
 	return err
 }
 
-// fill writes the bytes of an entry to a temporary file.
-func (s *source) fill(ctx context.Context, e Entry, f *os.File) error {
-	cloned, err := s.clone(ctx, e, f)
+// fillFile writes the bytes of an entry to a temporary file.
+func (s *source) fillFile(ctx context.Context, e Entry, f *os.File) error {
+	cloned, err := s.cloneTo(ctx, e, f)
 	if cloned || err != nil {
 		return err
 	}
@@ -180,7 +180,7 @@ func (s *source) fill(ctx context.Context, e Entry, f *os.File) error {
 			clean = false
 			return pusher, nil
 		}
-		return pusher, errors.Join(pusher.Wait(), emptied(f))
+		return pusher, errors.Join(pusher.Wait(), truncate(f))
 	})
 	if failed := pusher.Wait(); err == nil {
 		err = failed
@@ -188,8 +188,8 @@ func (s *source) fill(ctx context.Context, e Entry, f *os.File) error {
 	return err
 }
 
-// emptied truncates a file and seeks to its beginning.
-func emptied(f *os.File) error {
+// truncate truncates a file and seeks to its beginning.
+func truncate(f *os.File) error {
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ import (
 
 // newSurveyed returns a file that git knows, without a description of the file itself.
 func newSurveyed(f git.File) surveyed {
-	s := surveyed{found: at(f.Path), inGit: true, index: f.Blob}
+	s := surveyed{found: foundAt(f.Path), inGit: true, index: f.Blob}
 	if f.Sparse {
 		s.sparse = f.Mode
 	}
@@ -33,9 +33,9 @@ func (f *surveyed) absent(path string) Entry {
 	return Entry{Path: path, Mode: f.sparse, Blob: f.index}
 }
 
-// omits reports whether a path that is not among the entries may have existed, or was
+// mayExist reports whether a path that is not among the entries may have existed, or was
 // sparse.
-func (l *Listing) omits(path string) bool {
+func (l *Listing) mayExist(path string) bool {
 	return l.Lacks(path) || l.IsSparse(path)
 }
 
@@ -60,7 +60,7 @@ func (l *Listing) hasSparse(e Entry) bool {
 // deletions of files that were sparse in to and have been created since.
 func (w *Workspace) Changes(ctx context.Context, now, to *Listing) ([]Change, error) {
 	changes := Diff(now, to)
-	put, _, err := foreign(ctx, w, now.Entries, to)
+	put, _, err := findCreatedSparse(ctx, w, now.Entries, to)
 	if err != nil || len(put) == 0 {
 		return changes, err
 	}
@@ -75,15 +75,15 @@ func (w *Workspace) Changes(ctx context.Context, now, to *Listing) ([]Change, er
 // from the blob that the listing names, and are checked out now. A restore of the listing
 // leaves these files alone, since to delete them would mean that they did not exist.
 func (w *Workspace) CheckedOut(ctx context.Context, entries []Entry, l *Listing) ([]string, error) {
-	_, paths, err := foreign(ctx, w, entries, l)
+	_, paths, err := findCreatedSparse(ctx, w, entries, l)
 	return paths, err
 }
 
-// foreign finds the entries that were sparse in a listing and differ from the blob that
+// findCreatedSparse finds the entries that were sparse in a listing and differ from the blob that
 // the listing names. put are those that are still sparse: they were created in the work
 // tree, and git does not miss them if they are removed. checkedOut are the paths of the
 // others.
-func foreign(ctx context.Context, w *Workspace, entries []Entry, l *Listing) (put []Entry, checkedOut []string, err error) {
+func findCreatedSparse(ctx context.Context, w *Workspace, entries []Entry, l *Listing) (put []Entry, checkedOut []string, err error) {
 	if w.o.Git == nil || len(l.Sparse) == 0 {
 		return nil, nil, nil
 	}
@@ -154,10 +154,10 @@ func (e *Entry) checkSparse() error {
 	return nil
 }
 
-// begin begins the commit of a capture. If some files are sparse, the commit starts with
+// beginCommit begins the commit of a capture. If some files are sparse, the commit starts with
 // HEAD, of which only the unchanged sparse files are kept: to name each sparse file would
 // make a partial clone fetch its bytes.
-func (c *capture) begin(ctx context.Context, o git.CommitOptions) (out *git.Writer, err error) {
+func (c *capture) beginCommit(ctx context.Context, o git.CommitOptions) (out *git.Writer, err error) {
 	repo := c.w.Git()
 	if len(c.survey.sparse) == 0 {
 		return repo.Begin(ctx, o)
@@ -172,14 +172,14 @@ func (c *capture) begin(ctx context.Context, o git.CommitOptions) (out *git.Writ
 	if out, err = repo.Begin(ctx, o); err != nil {
 		return nil, err
 	}
-	if err := c.laySparse(ctx, out, base); err != nil {
+	if err := c.keepOnlySparse(ctx, out, base); err != nil {
 		return nil, errors.Join(err, out.Abort())
 	}
 	return out, nil
 }
 
-// laySparse changes a commit with the files in base to one that has only the sparse files.
-func (c *capture) laySparse(ctx context.Context, out *git.Writer, base []git.File) error {
+// keepOnlySparse changes a commit with the files in base to one that has only the sparse files.
+func (c *capture) keepOnlySparse(ctx context.Context, out *git.Writer, base []git.File) error {
 	wanted := make(map[string]Entry, len(c.survey.sparse))
 	for _, e := range c.survey.sparse {
 		wanted[e.Path] = e

@@ -48,10 +48,10 @@ func newSurvey(ctx context.Context, w *Workspace, patterns []string) (*survey, e
 	s := &survey{w: w}
 	still := w
 	if w.memo == nil {
-		still = w.Still() // so that each directory is listed once
+		still = w.WithMemo() // so that each directory is listed once
 	}
-	known := async(func() (gitKnown, error) { return still.memo.gitKnown(ctx, still.gitLister()) })
-	loaded := async(func() (struct{}, error) {
+	known := runAsync(func() (gitKnown, error) { return still.memo.gitKnown(ctx, still.gitLister()) })
+	loaded := runAsync(func() (struct{}, error) {
 		w.cache.LoadOnce()
 		return struct{}{}, nil
 	})
@@ -63,25 +63,25 @@ func newSurvey(ctx context.Context, w *Workspace, patterns []string) (*survey, e
 	}
 	s.addKnown(git.files)
 	s.states = git.states
-	s.add(g.Files)
+	s.addPaths(g.Files)
 	empty := g.Empty
 	s.unreadable = append(s.unreadable, g.Denied...)
 	if err := s.hideNames(); err != nil {
 		return nil, err
 	}
-	inGit, err := s.lookAround(ctx, git.fileless)
+	inGit, err := s.describeAll(ctx, git.fileless)
 	if err != nil {
 		return nil, err
 	}
 	if s.unreadable, err = s.withoutHidden(outermost(s.unreadable)); err != nil {
 		return nil, err
 	}
-	return s, s.lookAtDirs(ctx, append(empty, inGit...))
+	return s, s.describeDirs(ctx, append(empty, inGit...))
 }
 
-// lookAround describes the files. It returns the empty directories that git does not
+// describeAll describes the files. It returns the empty directories that git does not
 // ignore, and adds those that Runner may not read to s.unreadable.
-func (s *survey) lookAround(ctx context.Context, found fileless) (empty []string, err error) {
+func (s *survey) describeAll(ctx context.Context, found fileless) (empty []string, err error) {
 	dirs, err := s.inspectFiles(ctx)
 	if err != nil || s.w.Git() == nil {
 		return nil, err
@@ -109,7 +109,7 @@ func (s *survey) addKnown(files []git.File) {
 		case f.Gitlink:
 			s.unreadable = append(s.unreadable, f.Path)
 		case s.w.tree.Reserved(f.Path):
-		case !f.Tracked && s.w.secret.match(f.Path):
+		case !f.Tracked && s.w.sensitivity.matchesName(f.Path):
 			s.excluded = append(s.excluded, f.Path)
 		default:
 			s.files = append(s.files, newSurveyed(f))
@@ -117,11 +117,11 @@ func (s *survey) addKnown(files []git.File) {
 	}
 }
 
-func at(path string) found { return found{entry: Entry{Path: path}} }
+func foundAt(path string) found { return found{entry: Entry{Path: path}} }
 
-// add adds the files that match the patterns and that git does not know, except for those
+// addPaths adds the files that match the patterns and that git does not know, except for those
 // in another repository.
-func (s *survey) add(paths []string) {
+func (s *survey) addPaths(paths []string) {
 	slices.Sort(paths)
 	links := map[string]bool{}
 	for _, path := range s.unreadable {
@@ -134,10 +134,10 @@ func (s *survey) add(paths []string) {
 		}
 		switch {
 		case len(known) > 0 && known[0].entry.Path == path, tree.IsBelow(path, links):
-		case s.w.secret.match(path):
+		case s.w.sensitivity.matchesName(path):
 			s.excluded = append(s.excluded, path)
 		default:
-			added = append(added, surveyed{found: at(path)})
+			added = append(added, surveyed{found: foundAt(path)})
 		}
 	}
 	switch {
@@ -157,7 +157,7 @@ func (s *survey) inspectFiles(ctx context.Context) (dirs []string, err error) {
 		path := s.files[i].entry.Path
 		at := c.Place(path)
 		s.files[i].found, err = s.w.files.inspect(at, path, s.files[i].wantsBlob(s.w))
-		if err == nil && !s.files[i].known() && s.files[i].entry.Mode&0o444 != 0o444 { // another user may own it
+		if err == nil && !s.files[i].hasDigest() && s.files[i].entry.Mode&0o444 != 0o444 { // another user may own it
 			err = at.TryOpen()
 		}
 		switch {
@@ -169,7 +169,7 @@ func (s *survey) inspectFiles(ctx context.Context) (dirs []string, err error) {
 			// If a directory has replaced the file, its files are listed separately.
 			odd[i] = s.files[i].entry.Mode&ModeDir == 0
 		case err != nil:
-			return failed(path, err)
+			return withPath(path, err)
 		}
 		return nil
 	})
@@ -215,8 +215,8 @@ func (s *survey) exclude(path string) {
 	}
 }
 
-// lookAtDirs describes the empty directories, except for those that contain another one.
-func (s *survey) lookAtDirs(ctx context.Context, empty []string) error {
+// describeDirs describes the empty directories, except for those that contain another one.
+func (s *survey) describeDirs(ctx context.Context, empty []string) error {
 	slices.Sort(empty)
 	empty = slices.Compact(empty)
 	above := map[string]bool{}
@@ -248,7 +248,7 @@ func (s *survey) lookAtDirs(ctx context.Context, empty []string) error {
 		switch {
 		case tree.IsAbsent(err) || err == nil && !is.Mode.IsDir():
 		case err != nil:
-			return failed(path, err)
+			return withPath(path, err)
 		default:
 			s.dirs = append(s.dirs, Entry{Path: path, Mode: ModeDir | uint32(is.Mode.Perm())&^mask})
 		}
@@ -256,19 +256,19 @@ func (s *survey) lookAtDirs(ctx context.Context, empty []string) error {
 	return nil
 }
 
-// hash reads the files that are not known yet and for which want returns true.
-func (s *survey) hash(ctx context.Context, want func(*surveyed) bool) error {
+// readDigests reads the files that are not known yet and for which want returns true.
+func (s *survey) readDigests(ctx context.Context, want func(*surveyed) bool) error {
 	var unknown []int
 	for i := range s.files {
-		if !s.files[i].known() && want(&s.files[i]) {
+		if !s.files[i].hasDigest() && want(&s.files[i]) {
 			unknown = append(unknown, i)
 		}
 	}
 	err := s.w.tree.Each(ctx, len(unknown), 1+min(chunkSize, len(unknown)/16), func(ctx context.Context, c *tree.Cursor, i int) error {
 		f := &s.files[unknown[i]]
-		return s.giveUp(f, patient(ctx, func() error {
+		return s.markUnreadable(f, retryUnstable(ctx, func() error {
 			f.read = true
-			return s.w.files.hash(ctx, c.Place(f.entry.Path), &f.found, f.wantsBlob(s.w))
+			return s.w.files.readDigest(ctx, c.Place(f.entry.Path), &f.found, f.wantsBlob(s.w))
 		}))
 	})
 	if err != nil {
@@ -314,12 +314,12 @@ func (s *survey) listing(patterns []string) *Listing {
 func (w *Workspace) Now(ctx context.Context, patterns []string) (*Listing, error) {
 	s, err := newSurvey(ctx, w, patterns)
 	if err == nil {
-		err = s.hash(ctx, func(*surveyed) bool { return true })
+		err = s.readDigests(ctx, func(*surveyed) bool { return true })
 	}
 	if err != nil {
 		return nil, err
 	}
 	l := s.listing(patterns)
-	w.memo.saw(l.Entries)
+	w.memo.keepRun(l.Entries)
 	return l, nil
 }

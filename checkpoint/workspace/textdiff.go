@@ -51,9 +51,9 @@ func DiffText(ctx context.Context, c Change, from, to Source) (TextDiff, error) 
 	switch {
 	case d.Note != "":
 	case a.large || b.large:
-		d.Note = "too large to compare line by line: " + sizes(c)
+		d.Note = "too large to compare line by line: " + describeSizes(c)
 	case isBinary(a.data) || isBinary(b.data):
-		d.Note = "binary: " + sizes(c)
+		d.Note = "binary: " + describeSizes(c)
 	default:
 		d.Text = unified(c, a.data, b.data)
 		d.Added, d.Deleted = countLines(d.Text)
@@ -193,7 +193,7 @@ func modeName(mode uint32) string {
 	return fmt.Sprintf("%03o", mode&0o777)
 }
 
-func sizes(c Change) string {
+func describeSizes(c Change) string {
 	switch {
 	case c.From == nil:
 		return fmt.Sprintf("%d bytes", c.To.Size)

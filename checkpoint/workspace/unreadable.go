@@ -17,9 +17,9 @@ import (
 // unstableTries bounds how often a file is read that changes meanwhile.
 const unstableTries = 3
 
-// patient calls do again while the file that it reads changes meanwhile, at most
+// retryUnstable calls do again while the file that it reads changes meanwhile, at most
 // unstableTries times.
-func patient(ctx context.Context, do func() error) error {
+func retryUnstable(ctx context.Context, do func() error) error {
 	for try := 1; ; try++ {
 		err := do()
 		if !errors.Is(err, ErrUnstable) || try == unstableTries || ctx.Err() != nil {
@@ -28,10 +28,10 @@ func patient(ctx context.Context, do func() error) error {
 	}
 }
 
-// giveUp marks a file as vanished or unreadable according to err. Permission may be denied
+// markUnreadable marks a file as vanished or unreadable according to err. Permission may be denied
 // although the mode allows reading, by an ACL or another rule of the system. If the file
 // is needed and unstable, or for any other error, giveUp returns the error.
-func (s *survey) giveUp(f *surveyed, err error) error {
+func (s *survey) markUnreadable(f *surveyed, err error) error {
 	switch path := f.entry.Path; {
 	case err == nil:
 		return nil
@@ -40,26 +40,26 @@ func (s *survey) giveUp(f *surveyed, err error) error {
 	case errors.Is(err, fs.ErrPermission):
 		f.state = denied
 	case !errors.Is(err, ErrUnstable):
-		return failed(path, err)
+		return withPath(path, err)
 	case s.needed != nil && s.needed(path):
-		return failed("the artifact "+path, err)
+		return withPath("the artifact "+path, err)
 	default:
 		f.state = changing
 	}
 	return nil
 }
 
-// giveUp handles a file that could not be kept. If the file itself exists and is readable,
+// handleKeepError handles a file that could not be kept. If the file itself exists and is readable,
 // the error is about the place where it was to be kept, and giveUp returns it. Otherwise
 // the survey's giveUp marks the file.
-func (c *capture) giveUp(f *surveyed, err error) error {
+func (c *capture) handleKeepError(f *surveyed, err error) error {
 	if tree.IsAbsent(err) {
 		there := c.w.tree.At(f.entry.Path, func(dir *os.Root, name string) error {
 			_, err := dir.Lstat(tree.Native(name))
 			return err
 		})
 		if !tree.IsAbsent(there) {
-			return failed(f.entry.Path, err)
+			return withPath(f.entry.Path, err)
 		}
 	}
 	if errors.Is(err, fs.ErrPermission) {
@@ -67,10 +67,10 @@ func (c *capture) giveUp(f *surveyed, err error) error {
 			return tree.PlaceIn(dir, name).TryOpen()
 		})
 		if !errors.Is(there, fs.ErrPermission) {
-			return failed(f.entry.Path, err)
+			return withPath(f.entry.Path, err)
 		}
 	}
-	return c.survey.giveUp(f, err)
+	return c.survey.markUnreadable(f, err)
 }
 
 // fileState says whether a surveyed file is still readable.

@@ -137,12 +137,12 @@ func TestVanished(t *testing.T) {
 	must(t, err)
 	c := &capture{w: w, survey: s, batch: w.o.Objects.Begin()}
 	must(t, os.Remove(filepath.Join(dir, "b")))
-	must(t, c.keep(t.Context(), func(*surveyed) bool { return true }))
+	must(t, c.keepObjects(t.Context(), func(*surveyed) bool { return true }))
 	must(t, s.dropUnreadable())
 	if len(s.files) != 1 || s.files[0].entry.Path != "a" || len(s.unstable) != 0 {
 		t.Errorf("kept %+v, left out %q", s.files, s.unstable)
 	}
-	if err := c.giveUp(&s.files[0], os.ErrNotExist); !errors.Is(err, os.ErrNotExist) {
+	if err := c.handleKeepError(&s.files[0], os.ErrNotExist); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a file that is there was given up: %v", err)
 	}
 	must(t, c.batch.Abandon())

@@ -17,25 +17,25 @@ type memo struct {
 	known func() (gitKnown, error) // waits for the result that Ahead asked git for; nil: none
 }
 
-// Still returns a view of the workspace that describes each file once and lists each
+// WithMemo returns a view of the workspace that describes each file once and lists each
 // directory once. It is valid as long as nothing changes in the workspace: after a program
 // has run or files were restored, callers must use the workspace itself or a new view.
-func (w *Workspace) Still() *Workspace {
+func (w *Workspace) WithMemo() *Workspace {
 	still := *w
 	still.tree = w.tree.WithListingCache()
 	still.memo = &memo{other: map[string]Entry{}}
 	return &still
 }
 
-// Ahead starts to list git's files for a later Now of a view that Still returned. The
+// ListGitAhead starts to list git's files for a later Now of a view that Still returned. The
 // caller must call done when it will not call Now any more.
-func (w *Workspace) Ahead(ctx context.Context) (done func()) {
+func (w *Workspace) ListGitAhead(ctx context.Context) (done func()) {
 	git := w.Git()
 	if w.memo == nil || git == nil {
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	known := async(func() (gitKnown, error) { return w.gitLister().list(ctx) })
+	known := runAsync(func() (gitKnown, error) { return w.gitLister().listKnown(ctx) })
 	w.memo.mu.Lock()
 	defer w.memo.mu.Unlock()
 	w.memo.known = known
@@ -58,11 +58,11 @@ func (m *memo) gitKnown(ctx context.Context, lister *gitLister) (gitKnown, error
 	if known != nil {
 		return known()
 	}
-	return lister.list(ctx)
+	return lister.listKnown(ctx)
 }
 
-// saw records the entries that Now listed.
-func (m *memo) saw(entries []Entry) {
+// keepRun records the entries that Now listed.
+func (m *memo) keepRun(entries []Entry) {
 	if m == nil {
 		return
 	}
@@ -71,8 +71,8 @@ func (m *memo) saw(entries []Entry) {
 	m.seen = entries
 }
 
-// note records the entries at the given indexes, which were described besides Now.
-func (m *memo) note(entries []Entry, which []int) {
+// record records the entries at the given indexes, which were described besides Now.
+func (m *memo) record(entries []Entry, which []int) {
 	if m == nil {
 		return
 	}
@@ -85,8 +85,8 @@ func (m *memo) note(entries []Entry, which []int) {
 	}
 }
 
-// at returns the recorded entry at a path.
-func (m *memo) at(path string) (Entry, bool) {
+// lookup returns the recorded entry at a path.
+func (m *memo) lookup(path string) (Entry, bool) {
 	if m == nil {
 		return Entry{}, false
 	}
@@ -102,9 +102,9 @@ func (m *memo) at(path string) (Entry, bool) {
 	return m.seen[i], true
 }
 
-// run returns the recorded entries at sorted paths, if Now listed exactly these in
+// lookupRun returns the recorded entries at sorted paths, if Now listed exactly these in
 // sequence. The result is then a part of Now's list.
-func (m *memo) run(paths []string) (entries []Entry, ok bool) {
+func (m *memo) lookupRun(paths []string) (entries []Entry, ok bool) {
 	if m == nil || len(paths) == 0 {
 		return nil, false
 	}
@@ -150,9 +150,9 @@ func (m *memo) recall(paths []string, places []Entry) (rest []int) {
 
 func comparePath(e Entry, path string) int { return strings.Compare(e.Path, path) }
 
-// async runs do in a goroutine and returns a function that waits for its result. The
+// runAsync runs do in a goroutine and returns a function that waits for its result. The
 // caller must call that function, since nothing else waits for the goroutine.
-func async[T any](do func() (T, error)) (wait func() (T, error)) {
+func runAsync[T any](do func() (T, error)) (wait func() (T, error)) {
 	done := make(chan struct{})
 	var result T
 	var err error
@@ -166,9 +166,9 @@ func async[T any](do func() (T, error)) (wait func() (T, error)) {
 	}
 }
 
-// As returns the workspace as an earlier capture saw it: with git if that capture used git
+// WithGit returns the workspace as an earlier capture saw it: with git if that capture used git
 // and the repository exists, else without.
-func (w *Workspace) As(inGit bool) *Workspace {
+func (w *Workspace) WithGit(inGit bool) *Workspace {
 	if inGit == (w.Git() != nil) || w.o.Git == nil {
 		return w
 	}

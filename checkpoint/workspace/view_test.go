@@ -17,7 +17,7 @@ func TestStill(t *testing.T) {
 	put(t, dir, "src/a", "a")
 	put(t, dir, "src/b", "b")
 	w := open(t, Options{Dir: dir})
-	still := w.Still()
+	still := w.WithMemo()
 	if _, err := still.Describe(t.Context(), "src/new"); !tree.IsAbsent(err) {
 		t.Fatalf("it is there: %v", err)
 	}
@@ -32,7 +32,7 @@ func TestStill(t *testing.T) {
 		if got := describe(t, still, name); got.Digest != shaOf(want) {
 			t.Errorf("%s: %s", name, got.Digest)
 		}
-		if got := describe(t, w.Still(), name); got.Digest != shaOf("another "+name) {
+		if got := describe(t, w.WithMemo(), name); got.Digest != shaOf("another "+name) {
 			t.Errorf("%s was not looked at anew: %s", name, got.Digest)
 		}
 	}
@@ -52,7 +52,7 @@ func TestStillLinks(t *testing.T) {
 	if err := os.Symlink("real", filepath.Join(dir, "link")); err != nil {
 		t.Skip(err)
 	}
-	still := open(t, Options{Dir: dir}).Still()
+	still := open(t, Options{Dir: dir}).WithMemo()
 	for range 2 {
 		matched, err := still.tree.Match(t.Context(), []string{"link/*"}, nil)
 		must(t, err)

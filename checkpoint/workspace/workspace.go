@@ -90,14 +90,14 @@ const (
 
 // Workspace is a directory of files. It is safe for concurrent use.
 type Workspace struct {
-	o        Options
-	tree     *tree.Tree
-	cache    *statcache.Cache
-	files    *files
-	contents *Contents
-	secret   *sensitivity
-	last     *atomic.Pointer[loaded]
-	memo     *memo // nil except in a workspace that Still returned
+	o           Options
+	tree        *tree.Tree
+	cache       *statcache.Cache
+	files       *files
+	contents    *Contents
+	sensitivity *sensitivity
+	last        *atomic.Pointer[loaded]
+	memo        *memo // nil except in a workspace that Still returned
 }
 
 // Open opens a workspace.
@@ -109,9 +109,9 @@ func Open(o Options) (*Workspace, error) {
 	cache, buffers := statcache.New(o.FS, o.Cache, o.Dir), newBuffers()
 	return &Workspace{
 		o: o, tree: t, cache: cache,
-		files:    &files{tree: t, cache: cache, git: o.Git, namesBlobs: o.usedGit() != nil, buffers: buffers},
-		contents: &Contents{dir: o.Dir, mode: o.Mode, git: o.Git, objects: o.Objects, tree: t, buffers: buffers},
-		secret:   newSensitivity(), last: new(atomic.Pointer[loaded]),
+		files:       &files{tree: t, cache: cache, git: o.Git, namesBlobs: o.usedGit() != nil, buffers: buffers},
+		contents:    &Contents{dir: o.Dir, mode: o.Mode, git: o.Git, objects: o.Objects, tree: t, buffers: buffers},
+		sensitivity: newSensitivity(), last: new(atomic.Pointer[loaded]),
 	}, nil
 }
 

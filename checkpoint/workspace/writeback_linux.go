@@ -12,8 +12,8 @@ func beginWriting(f *os.File) bool {
 	return unix.SyncFileRange(int(f.Fd()), 0, 0, unix.SYNC_FILE_RANGE_WRITE) == nil
 }
 
-// mostOpen returns the number of files that this process may have open.
-func mostOpen() int {
+// maxOpenFiles returns the number of files that this process may have open.
+func maxOpenFiles() int {
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
 		return 0

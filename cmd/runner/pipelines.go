@@ -164,7 +164,7 @@ func readPipeline(env *environment, cfg *config.Config, ref pipelineRef) (*readR
 			return nil, err
 		}
 		defer func() { _ = files.Close() }() // nothing was written through it
-		in.Matches = matchesAny(files.Still())
+		in.Matches = matchesAny(files.WithMemo())
 	}
 	p, more := file.Pipeline(in)
 	result := &readResult{file: file.Name(), pipeline: p, sensitive: file.Sensitive(), diagnostics: append(diags, more...), sources: file.Sources()}

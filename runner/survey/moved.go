@@ -53,7 +53,7 @@ func (s *Surveyor) listed(ctx context.Context, f *plan.Facts, st *state.State) (
 		f.CaptureError, err = classifyLost(ctx, err)
 		return nil, err
 	}
-	e := &end{st: &then, outline: outline, files: s.files.As(st.RunCapture.InGit())}
+	e := &end{st: &then, outline: outline, files: s.files.WithGit(st.RunCapture.InGit())}
 	e.is, err = e.files.Now(ctx, outline.Patterns)
 	if err != nil && s.files.Git() == nil && ctx.Err() == nil { // if Runner does not use git, an error of git must not stop it
 		e.files = s.files
@@ -76,7 +76,7 @@ func (s *Surveyor) compare(ctx context.Context, f *plan.Facts, e *end) error {
 		f.CaptureError, err = classifyLost(ctx, err)
 		return err
 	}
-	changes, err := s.files.NotGone(ctx, workspace.Diff(was, e.is))
+	changes, err := s.files.CorrectDeletions(ctx, workspace.Diff(was, e.is))
 	if err != nil {
 		return err
 	}
@@ -223,7 +223,7 @@ func movedBetween(was, is *workspace.Listing, from, to workspace.Scope) string {
 	if !workspace.SameSparse(was, is) { // checked first, because such a file may look as if it was added
 		return otherSparse
 	}
-	changes, apart := workspace.Apart(workspace.Diff(was, is), from, to)
+	changes, apart := workspace.SplitByScope(workspace.Diff(was, is), from, to)
 	switch {
 	case len(changes) > 0:
 		return fmt.Sprintf("%s was %s in the run that judged it", changes[0].Path, changes[0].Kind)

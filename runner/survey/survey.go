@@ -196,10 +196,10 @@ func (s *Surveyor) Gate(ctx context.Context, f *plan.Facts, g *pipeline.Gate) er
 // yet to run.
 func (s *Surveyor) Everything(ctx context.Context, f *plan.Facts, st *state.State, git Git, choice plan.OnConflict, thorough bool) error {
 	files := s.files
-	s.files = files.Still() // no workstream runs meanwhile
+	s.files = files.WithMemo() // no workstream runs meanwhile
 	defer func() { s.files = files }()
 	if st != nil && st.RunCapture != nil {
-		defer s.files.Ahead(ctx)()
+		defer s.files.ListGitAhead(ctx)()
 	}
 	var head, compared errgroup.Group
 	head.Go(func() error { return readHead(ctx, f, git, st) })
