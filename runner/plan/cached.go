@@ -23,7 +23,10 @@ func (f *Facts) EarlierRunsOf(ws *pipeline.Workstream) []checkpoint.Result {
 // is another reason to run the workstream again.
 func (pl *Planner) cachedResult(ws *pipeline.Workstream, rec *state.Workstream) *checkpoint.Result {
 	now, diags := pl.currentDigest(ws)
-	if diags.HasErrors() || rec != nil && rec.Attempts > 0 && rec.Digest.Equal(now) {
+	if diags.HasErrors() {
+		return nil
+	}
+	if rec.Digest.Equal(now) {
 		return nil
 	}
 	results := pl.facts.EarlierRunsOf(ws)

@@ -139,6 +139,17 @@ func TestConflicts(t *testing.T) {
 			a: judge: out is missing, and is restored; lint (a) comes next [restores [out]]
 			lint (a): judge: it failed: its end was never recorded
 			b: reuse: nothing changed since it completed`},
+		{"missing, and its completion is not on record", press, func(s *session) {
+			s.edit("\n    gate \"lint\" {\n      inputs  = [\"src\"]\n      command = [\"lint\"]\n    }", "")
+			s.makes["a"] = map[string]string{"out": "1", "log": "1"}
+			s.start()
+			s.begin("a")
+			s.write("out", "1")
+			s.record(state.WorkstreamSucceeded{Workstream: "a", Work: s.work("a")})
+			s.remove("out")
+		}, `
+			a: judge: the work is done, but its completion is not on record [restores [out]]
+			b: run: not run yet`},
 		{"edited, and it depends on the result of another one", press, func(s *session) {
 			s.edit(`["out"]`+"\n    script ", "[\"out\"]\n artifacts = [\"copy\"]\n script ")
 			s.makes["b"] = map[string]string{"copy": "1"}

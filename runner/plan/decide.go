@@ -16,7 +16,7 @@ import (
 // nothing else.
 type subject struct {
 	ws     *pipeline.Workstream
-	record *state.Workstream // nil: not in the state
+	record *state.Workstream
 
 	digest        state.Digest    // the digest that the workstream would have if it ran at once
 	digestKnown   bool            // whether digest is known: all upstream workstreams are decided and keep their results
@@ -45,7 +45,7 @@ type subject struct {
 
 // decide returns the decision about a workstream.
 func decide(s subject) Step {
-	if s.forced == "" && s.record != nil && s.record.Rejected != "" {
+	if s.forced == "" && s.record.Rejected != "" {
 		s.forced = s.record.Rejected + " was rejected"
 	}
 	step := s.mentionAct(decideIgnoringOnly(s))
@@ -61,27 +61,27 @@ func decide(s subject) Step {
 
 // outcomeUnknown reports whether Runner can't know if the workstream happened.
 func (s subject) outcomeUnknown() bool {
-	return s.record != nil && (s.record.Status == state.Uncertain || s.record.Status == state.Running)
+	return s.record.Status == state.Uncertain || s.record.Status == state.Running
 }
 
 // decideIgnoringOnly decides a workstream without regard to --only.
 func decideIgnoringOnly(s subject) Step {
 	step := Step{Kind: WorkstreamStep, Name: s.ws.Name, Title: s.ws.Title}
-	done := s.record != nil && (s.record.Status == state.Completed || s.record.Status == state.Succeeded)
+	done := s.record.Done()
 	switch {
 	case s.when.skipReason != "":
 		return step.withDecision(Skipped, "%s", s.when.skipReason)
-	case s.record != nil && s.record.Status == state.Uncertain:
+	case s.record.Status == state.Uncertain:
 		return decideUncertain(s, step)
 	case len(s.blocked) > 0:
 		step.On = s.blocked
 		return step.withDecision(Blocked, "needs %s", text.Enumerate(s.blocked))
 	case len(s.verifyFirst) > 0 && !s.endUnknown():
-		return decideAsked(s, step, done)
+		return decideAsked(s, step)
 	case s.enabledUnknown():
-		return decideOpen(s, step, done)
+		return decideOpen(s, step)
 	case s.when.evalError != "" && !s.endUnknown():
-		return decideBroken(s, step, done)
+		return decideBroken(s, step)
 	case s.evalError != "" && done:
 		return decideRerun(s, step, "%s", s.evalError)
 	case s.evalError != "" && !s.endUnknown():
@@ -111,9 +111,9 @@ func decideUncertain(s subject, step Step) Step {
 // verify command of that step has said that the step happened, or once that step has run
 // again. If the user chose the workstream to run again, its record is taken back in any
 // case.
-func decideAsked(s subject, step Step, done bool) Step {
+func decideAsked(s subject, step Step) Step {
 	step.On = s.verifyFirst
-	if done && s.forced != "" && s.ws.Effect != pipeline.Once {
+	if s.record.Done() && s.forced != "" && s.ws.Effect != pipeline.Once {
 		return step.withDecision(Rerun, "%s, after %s, whose verify command is asked first", s.forced, text.Enumerate(s.verifyFirst))
 	}
 	return step.withDecision(Depends, "on %s, whose verify command is asked first", text.Enumerate(s.verifyFirst))
@@ -121,16 +121,14 @@ func decideAsked(s subject, step Step, done bool) Step {
 
 // decidePending decides a workstream that has not completed.
 func decidePending(s subject, step Step) Step {
-	if len(s.rerunFirst) > 0 {
-		step.On = s.rerunFirst
-	}
+	step.On = s.rerunFirst
 	if s.former != nil {
 		return step.withDecision(Uncertain, "%s, which is no longer declared, %s; is %s the same?", s.former.Name, describeHappened(s.former), s.ws.Name)
 	}
 	if s.act != nil {
 		return decideHappened(s, step)
 	}
-	if s.record == nil || s.record.Attempts == 0 && s.record.Reason == "" {
+	if s.record.Attempts == 0 && s.record.Reason == "" {
 		return step.withDecision(Run, "not run yet")
 	}
 	switch s.record.Status {
@@ -162,9 +160,9 @@ func describeHappened(w *state.Workstream) string {
 // decideDone decides a workstream whose work is done, whether or not its gates have
 // passed.
 func decideDone(s subject, step Step) Step {
-	if c := digestChanges(s.record.Digest, s.digest, s.changedInputs); len(c) > 0 && !s.record.Digest.Equal(s.digest) && s.record.Digest.Definition != "" {
-		step.Changes = c
-		return decideRerun(s, step, "%s", describeChanges(c))
+	if had := s.record.Digest; had.Definition != "" && !had.Equal(s.digest) {
+		step.Changes = digestChanges(had, s.digest, s.changedInputs)
+		return decideRerun(s, step, "%s", describeChanges(step.Changes))
 	}
 	for _, g := range s.ws.Gates { // with --keep-going all gates may have been judged
 		if gateStatus(s.record, g) == state.Failed && s.ws.RerunOnGateFailure {
@@ -299,9 +297,6 @@ func firstUnsatisfiedGate(ws *pipeline.Workstream, w *state.Workstream) (label s
 
 // firstFailedGate returns the label of the first gate on record that has failed, or "".
 func firstFailedGate(w *state.Workstream) (label string) {
-	if w == nil {
-		return ""
-	}
 	for _, g := range w.Gates {
 		if g.Status == state.Failed {
 			return g.Label
@@ -351,7 +346,7 @@ func decideGate(s gateSubject) Step {
 	case len(running) > 0:
 		step.On = running
 		return step.withDecision(Depends, "on the result of %s", text.Enumerate(running))
-	case s.record == nil || s.record.Status == state.Pending && s.record.Attempts == 0 && s.record.Reason == "":
+	case s.record.Status == state.Pending && s.record.Attempts == 0 && s.record.Reason == "":
 		return step.withDecision(Run, "not judged yet")
 	}
 	switch s.record.Status {
@@ -421,10 +416,7 @@ func splitOwners(steps []Step) (waits, running []string) {
 }
 
 func (s Step) withDecision(d Decision, format string, args ...any) Step {
-	if len(args) > 0 {
-		format = fmt.Sprintf(format, args...)
-	}
-	s.Decision, s.Reason = d, state.Text(format)
+	s.Decision, s.Reason = d, state.Text(fmt.Sprintf(format, args...))
 	return s
 }
 
@@ -456,10 +448,9 @@ func conflictChanges(conflicts []Conflict) []Change {
 func describeChanges(all []Change) string {
 	var texts []string
 	for len(all) > 0 {
-		of := all[0].Component
-		n := slices.IndexFunc(all, func(c Change) bool { return c.Component != of })
-		if n < 0 {
-			n = len(all)
+		of, n := all[0].Component, 1
+		for n < len(all) && all[n].Component == of {
+			n++
 		}
 		text := of + " changed"
 		if name := all[0].Name; name != "" {

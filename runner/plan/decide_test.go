@@ -96,7 +96,10 @@ func TestDecide(t *testing.T) {
 			if tt.s.ws == nil {
 				tt.s.ws = &pipeline.Workstream{Name: "A"}
 			}
-			if tt.s.record != nil && tt.s.record.Gates != nil {
+			if tt.s.record == nil {
+				tt.s.record = &state.Workstream{Name: "A", Status: state.Pending}
+			}
+			if tt.s.record.Gates != nil {
 				tt.s.ws.Gates = []*pipeline.Gate{{Name: "lint", Workstream: tt.s.ws}}
 			}
 			got := decide(tt.s)
@@ -122,7 +125,7 @@ func TestDecideGate(t *testing.T) {
 		want   Decision
 		reason string
 	}{
-		{"never judged", gateSubject{owners: kept}, Run, "not judged yet"},
+		{"never judged", gateSubject{owners: kept, record: &state.Gate{Status: state.Pending}}, Run, "not judged yet"},
 		{"unchanged", gateSubject{owners: kept, record: passed, definition: "d", judged: "j", allDeclared: true}, Reuse, "nothing changed"},
 		{"nothing declared, workspace changed", gateSubject{owners: kept, record: passed, definition: "d", judged: "j", changeReason: "main.go was modified"}, Judge, "main.go was modified"},
 		{"nothing declared, workspace unchanged", gateSubject{owners: kept, record: passed, definition: "d", judged: "j", workspaceUnchanged: true}, Reuse, "nothing changed"},

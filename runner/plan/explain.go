@@ -21,9 +21,8 @@ const maxVersions = 16
 func (pl *Planner) explain(plan *Plan) {
 	for i := range plan.Phases {
 		for j := range plan.Phases[i].Steps {
-			if s := &plan.Phases[i].Steps[j]; len(s.Changes) > 0 {
-				s.Changes = pl.explainChanges(s)
-			}
+			s := &plan.Phases[i].Steps[j]
+			s.Changes = pl.explainChanges(s)
 		}
 	}
 }
@@ -122,13 +121,10 @@ func isChangedVariable(s *Step) func(name string) bool {
 // referencedValues lists the values that the definition of a step refers to and the files
 // that it reads.
 func (pl *Planner) referencedValues(s *Step) []string {
-	if g := pl.p.Gate(s.Name); s.Kind == GateStep && g != nil {
-		return g.Over()
+	if s.Kind == GateStep {
+		return pl.p.Gate(s.Name).Over()
 	}
-	if ws := pl.p.Workstream(s.Name); s.Kind == WorkstreamStep && ws != nil {
-		return ws.Over()
-	}
-	return nil
+	return pl.p.Workstream(s.Name).Over()
 }
 
 // differences returns how the definition of a step differs from the earlier definition
@@ -142,7 +138,7 @@ func (pl *Planner) differences(s *Step, definition string) []pipeline.Difference
 		return nil
 	}
 	before, now := was.Workstream(s.Name), pl.p.Workstream(s.Name)
-	if before == nil || now == nil {
+	if before == nil {
 		return nil
 	}
 	r := pl.Results(before.NeedsResults() || now.NeedsResults(), 0)
@@ -169,7 +165,7 @@ func (pl *Planner) gateDifferences(label, definition string) []pipeline.Differen
 			continue
 		}
 		before := was.Gate(label)
-		if before == nil || now == nil {
+		if before == nil {
 			return nil
 		}
 		if sum, diags := before.Definition(r); !diags.HasErrors() && sum == definition {

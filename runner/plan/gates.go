@@ -21,7 +21,7 @@ func (pl *Planner) Gate(g *pipeline.Gate) (Step, hcl.Diagnostics) {
 		s.forced = pl.selection.phases[g.Phase.Name]
 	}
 	var diags hcl.Diagnostics
-	if s.record != nil && s.record.Status == state.Passed {
+	if s.record.Status == state.Passed {
 		var v state.Verdict
 		if v, diags = pl.forecastVerdict(g, &s); len(s.pending)+len(s.blocked) > 0 {
 			diags = nil // the run evaluates it once the results that it uses exist

@@ -408,6 +408,38 @@ phase "two" {
 	})
 }
 
+// TestVerdict: a verdict is bound to the runs of the workstreams that it judges, without
+// those that are skipped. It lists files only if some are declared.
+func TestVerdict(t *testing.T) {
+	t.Parallel()
+	const source = `
+phase "one" {
+  workstream "a" { script = "a" }
+  workstream "b" {
+    when   = false
+    script = "b"
+  }
+  gate "check" { command = ["check"] }
+}
+`
+	s := newSession(t, source)
+	s.build()
+	v := s.verdict("check (one)")
+	if v.Seen != nil {
+		t.Errorf("nothing is declared, and the verdict lists %+v", v.Seen)
+	}
+	alone := newSession(t, source)
+	alone.edit("  workstream \"b\" {\n    when   = false\n    script = \"b\"\n  }\n", "")
+	alone.build()
+	if other := alone.verdict("check (one)"); other.Judged != v.Judged {
+		t.Error("the verdict is bound to a workstream that is skipped")
+	}
+	s.run("a")
+	if s.verdict("check (one)").Judged == v.Judged {
+		t.Error("a workstream has run again, and the verdict is the same")
+	}
+}
+
 // TestUnchangedWhileJudged: a verdict counts only if the files did not change while the gate judged
 // them.
 func TestUnchangedWhileJudged(t *testing.T) {

@@ -1,10 +1,11 @@
-package plan
+package plan_test
 
 import (
 	"encoding/json"
 	"testing"
 
 	"prdrunner/pipeline"
+	"prdrunner/runner/plan"
 )
 
 func TestCheckMetric(t *testing.T) {
@@ -38,7 +39,7 @@ func TestCheckMetric(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			tt.rule.Name = "m"
-			if got := CheckMetric(tt.rule, tt.value, tt.baseline, tt.has); got != tt.want {
+			if got := plan.CheckMetric(tt.rule, tt.value, tt.baseline, tt.has); got != tt.want {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
 		})

@@ -122,9 +122,7 @@ func evaluateAll(p *pipeline.Pipeline, r pipeline.Results, found func(by string,
 		judged(phase.Gates)
 	}
 	for _, h := range p.Hooks {
-		if h.Event == pipeline.HookComplete {
-			_, diags := h.Invocation(r)
-			found("a hook", diags)
-		}
+		_, diags := h.Invocation(r) // only hooks for the event complete can refer to results
+		found("a hook", diags)
 	}
 }

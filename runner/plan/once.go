@@ -2,6 +2,9 @@ package plan
 
 import (
 	"fmt"
+	"sync"
+
+	"github.com/hashicorp/hcl/v2"
 
 	"prdrunner/checkpoint/state"
 	"prdrunner/pipeline"
@@ -30,33 +33,34 @@ func awaitsAnswer(rec *state.Workstream) bool {
 // mustAskBeforeRun reports whether Runner must ask the user before a once workstream
 // runs, if it has happened before.
 func mustAskBeforeRun(ws *pipeline.Workstream, rec *state.Workstream) bool {
-	return ws.Effect == pipeline.Once && (rec == nil || !rec.Repeat && (rec.Status == state.Pending || rec.Status == state.Skipped))
+	return ws.Effect == pipeline.Once && !rec.Repeat && (rec.Status == state.Pending || rec.Status == state.Skipped)
 }
 
 // actUnderFormerName returns the act of a workstream that is no longer declared and had
 // the definition that ws has now, or nil. It may be ws under an earlier name.
 func (pl *Planner) actUnderFormerName(ws *pipeline.Workstream, rec *state.Workstream) *state.Act {
-	if !mustAskBeforeRun(ws, rec) || rec != nil && rec.Attempts > 0 {
+	if !mustAskBeforeRun(ws, rec) || rec.Attempts > 0 {
 		return nil
 	}
-	definition := ""
+	hasDefinition := pl.definitionTest(ws)
 	for i := range pl.facts.Acts {
-		a := &pl.facts.Acts[i]
-		if a.Digest.Definition == "" || pl.p.Workstream(a.Workstream) != nil {
-			continue
-		}
-		if definition == "" {
-			inv, diags := ws.Invocation(pl.Results(ws.NeedsResults(), 0))
-			if diags.HasErrors() {
-				return nil
-			}
-			definition = inv.Definition
-		}
-		if a.Digest.Definition == definition {
+		if a := &pl.facts.Acts[i]; pl.p.Workstream(a.Workstream) == nil && hasDefinition(a.Digest) {
 			return a
 		}
 	}
 	return nil
+}
+
+// definitionTest returns a function that reports whether a digest has the definition that
+// ws has now. It evaluates ws only when it is first called.
+func (pl *Planner) definitionTest(ws *pipeline.Workstream) func(state.Digest) bool {
+	evaluate := sync.OnceValues(func() (pipeline.Invocation, hcl.Diagnostics) {
+		return ws.Invocation(pl.Results(ws.NeedsResults(), 0))
+	})
+	return func(d state.Digest) bool {
+		inv, diags := evaluate()
+		return !diags.HasErrors() && d.Definition == inv.Definition
+	}
 }
 
 // decideHappened decides a once workstream that has happened before: the user says whether
@@ -113,15 +117,12 @@ func describeAct(a *state.Act) string {
 func (pl *Planner) mustRepeat(ws *pipeline.Workstream) bool {
 	rec := pl.st.Workstream(ws.Name)
 	return pl.selection.repeat[ws.Name] && pl.selection.exclusionReason(ws) == "" &&
-		(state.NewestAct(pl.facts.Acts, ws.Name) != nil || rec != nil && rec.Attempts > 0 || pl.actUnderFormerName(ws, rec) != nil)
+		(state.NewestAct(pl.facts.Acts, ws.Name) != nil || rec.Attempts > 0 || pl.actUnderFormerName(ws, rec) != nil)
 }
 
 // resetForRepeat returns the record of a workstream as it will be once --repeat is recorded.
 func resetForRepeat(rec *state.Workstream) *state.Workstream {
-	w := state.Workstream{}
-	if rec != nil {
-		w = *rec
-	}
+	w := *rec
 	w.Status, w.Repeat, w.Error, w.Reason, w.Rejected = state.Pending, true, nil, RepeatReason, ""
 	return &w
 }

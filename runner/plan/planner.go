@@ -152,23 +152,12 @@ func (pl *Planner) Workstream(ws *pipeline.Workstream, e When) (Step, hcl.Diagno
 // nil. Such a step is no longer declared, has happened or may have, and has the same
 // definition as ws, which has no record yet. Runner asks the user about it once.
 func (pl *Planner) FormerRecord(ws *pipeline.Workstream, rec *state.Workstream) *state.Workstream {
-	if ws.Effect != pipeline.Once || rec != nil && (rec.Attempts > 0 || rec.Repeat || rec.Status != state.Pending || rec.SameAs != "") {
+	if ws.Effect != pipeline.Once || rec.Attempts > 0 || rec.Repeat || rec.Status != state.Pending || rec.SameAs != "" {
 		return nil
 	}
-	definition := ""
-	for w := range pl.st.Records() {
-		maybe := w.Done() || w.Status == state.Uncertain || w.Status == state.Running
-		if !w.Once || !maybe || w.Digest.Definition == "" || pl.p.Workstream(w.Name) != nil {
-			continue
-		}
-		if definition == "" {
-			inv, diags := ws.Invocation(pl.Results(ws.NeedsResults(), 0))
-			if diags.HasErrors() {
-				return nil
-			}
-			definition = inv.Definition
-		}
-		if w.Digest.Definition == definition {
+	hasDefinition := pl.definitionTest(ws)
+	for _, w := range pl.st.Gone {
+		if w.Once && (w.Done() || w.Status == state.Uncertain) && hasDefinition(w.Digest) {
 			return w
 		}
 	}

@@ -92,6 +92,13 @@ func TestRerun(t *testing.T) {
 			a: run: attempt 2 failed: exit code 1
 			b: depends: on the result of a
 			c: depends: on the result of b`},
+		{"it failed before it was started", chain, func(s *session) {
+			s.start()
+			s.record(state.WorkstreamFailed{Workstream: "a", Error: state.Failure{Message: "missing output"}})
+		}, `
+			a: run: not run yet
+			b: run: not run yet
+			c: run: not run yet`},
 		{"the record was taken back", chain, func(s *session) {
 			built(s)
 			s.record(state.WorkstreamInvalidated{Workstream: "c", Reason: "it was invalidated"})
@@ -133,5 +140,47 @@ func TestRerunManyInputs(t *testing.T) {
 			a: rerun: inputs changed
 			b: depends: on the result of a
 			c: depends: on the result of b`},
+	})
+}
+
+// TestRerunManyInputsOfOthers: of many inputs, the plan names neither those that another
+// workstream has changed nor those that Runner restores.
+func TestRerunManyInputsOfOthers(t *testing.T) {
+	t.Parallel()
+	const source = `
+phase "one" {
+  workstream "reader" {
+    inputs    = ["src/*"]
+    artifacts = ["src/own"]
+    script    = "read"
+  }
+  workstream "writer" {
+    artifacts = ["src/log", "src/index"]
+    script    = "write"
+  }
+}
+`
+	many := func(s *session) {
+		for i := range state.MaxInline + 1 {
+			s.write(fmt.Sprintf("src/%02d", i), "1")
+		}
+		s.makes["reader"] = map[string]string{"src/own": "1"}
+		s.makes["writer"] = map[string]string{"src/log": "1", "src/index": "1"}
+		s.build()
+	}
+	tell(t, []story{
+		{"others have written", source, many, `
+			reader: reuse: nothing changed since it completed
+			writer: reuse: nothing changed since it completed`},
+		{"an edit, a restored file, and what others have written", source, func(s *session) {
+			many(s)
+			s.makes["writer"]["src/log"] = "2"
+			s.run("writer")
+			s.write("src/07", "2")
+			s.remove("src/index")
+			s.write("src/own", "2")
+		}, `
+			reader: rerun: inputs changed: src/07 [refused: nobody has decided about the edit of src/own]
+			writer: reuse: src/index is missing, and is restored [restores [src/index]]`},
 	})
 }

@@ -135,6 +135,19 @@ func TestSelection(t *testing.T) {
 			sail["main"]: blocked: it was not chosen by --only
 			paint: reuse: nothing changed since it completed
 			trial (fit): blocked: needs sail["fore"] and sail["main"]`},
+		{"only one, and another one was killed", trades, func(s *session) {
+			s.build()
+			s.begin("deck")
+			s.selection.Only = []string{"mast"}
+		}, `
+			hull: reuse: nothing changed since it completed
+			mast: rerun: it was chosen by --only
+			deck: blocked: it was not chosen by --only
+			survey (build): blocked: needs deck
+			sail["fore"]: blocked: it was not chosen by --only
+			sail["main"]: blocked: it was not chosen by --only
+			paint: reuse: nothing changed since it completed
+			trial (fit): blocked: needs sail["fore"] and sail["main"]`},
 		{"only one, and a gate is new", trades, func(s *session) {
 			s.build()
 			s.edit(`{ script = "paint" }`, "{\n script = \"paint\"\n gate \"dry\" { command = [\"dry\"] }\n}")

@@ -20,11 +20,10 @@ type When struct {
 	blocked    []string        // workstreams whose results the condition uses and that cannot complete
 }
 
-// combine returns the outcome of two conditions that must both be true.
+// combine returns the outcome of two conditions that must both be true. It is for a first
+// condition that is true, or not known yet.
 func (e When) combine(o When) When {
-	if e.skipReason == "" && e.evalError == "" {
-		e.skipReason, e.evalError, e.Diags = o.skipReason, o.evalError, o.Diags
-	}
+	e.skipReason, e.evalError, e.Diags = o.skipReason, o.evalError, o.Diags
 	e.pending, e.blocked = appendNew(e.pending, o.pending), appendNew(e.blocked, o.blocked)
 	return e
 }
@@ -110,9 +109,9 @@ func appendNew(list, more []string) []string {
 
 // decideOpen decides a workstream while it is not known whether it is enabled. If the
 // user chose it to run again, its record is taken back in any case.
-func decideOpen(s subject, step Step, done bool) Step {
+func decideOpen(s subject, step Step) Step {
 	step.On = s.when.pending
-	if done && s.forced != "" && s.ws.Effect != pipeline.Once {
+	if s.record.Done() && s.forced != "" && s.ws.Effect != pipeline.Once {
 		return step.withDecision(Rerun, "%s, if it is enabled, which depends on the result of %s", s.forced, text.Enumerate(s.when.pending))
 	}
 	return step.withDecision(Depends, "whether it runs depends on the result of %s", text.Enumerate(s.when.pending))
@@ -121,8 +120,8 @@ func decideOpen(s subject, step Step, done bool) Step {
 // decideBroken decides a workstream whose `when` cannot be evaluated. It fails when the
 // run comes to it, and its record stays. If the user chose it to run again, its record is
 // taken back in any case.
-func decideBroken(s subject, step Step, done bool) Step {
-	if done && s.forced != "" && s.ws.Effect != pipeline.Once {
+func decideBroken(s subject, step Step) Step {
+	if s.record.Done() && s.forced != "" && s.ws.Effect != pipeline.Once {
 		return step.withDecision(Rerun, "%s, but %s", s.forced, s.when.evalError)
 	}
 	return step.withDecision(Run, "%s", s.when.evalError)
@@ -135,5 +134,5 @@ func (s subject) enabledUnknown() bool { return len(s.when.pending) > 0 && !s.en
 
 // endUnknown reports whether a once step was started and its end was never recorded.
 func (s subject) endUnknown() bool {
-	return s.record != nil && s.record.Status == state.Running && s.ws.Effect == pipeline.Once
+	return s.record.Status == state.Running && s.ws.Effect == pipeline.Once
 }
