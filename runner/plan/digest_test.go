@@ -77,6 +77,9 @@ phase "one" {
 		if len(d.Files) != listed || len(d.Results) != listed || d.Inputs == "" || d.Upstream == "" {
 			t.Errorf("of %d, the digest lists %d files and %d results", n, len(d.Files), len(d.Results))
 		}
+		if d := s.st.Workstream(`up["0"]`).Digest; d.Inputs != "" || d.Upstream != "" || d.Seen != nil {
+			t.Errorf("without inputs and upstream workstreams, the digest is %+v", d)
+		}
 	}
 }
 

@@ -65,7 +65,7 @@ func (o *Ownership) MakersAmong(hasRun func(maker *pipeline.Workstream) bool, li
 	var names []string
 	for _, files := range lists {
 		for i := range files {
-			for maker := range o.Makers(string(files[i].Path)) {
+			for maker := range o.makers(string(files[i].Path)) {
 				if !slices.Contains(names, maker.Name) && hasRun(maker) {
 					names = append(names, maker.Name)
 				}
@@ -83,9 +83,9 @@ func (o *Ownership) endsBeforeGate(maker *pipeline.Workstream, g *pipeline.Gate)
 	return maker == g.Workstream || o.endsBefore(maker, g.Workstream)
 }
 
-// Makers yields the workstreams that declare a path as their artifact. It may yield a
+// makers yields the workstreams that declare a path as their artifact. It may yield a
 // workstream several times.
-func (o *Ownership) Makers(file string) iter.Seq[*pipeline.Workstream] {
+func (o *Ownership) makers(file string) iter.Seq[*pipeline.Workstream] {
 	return func(yield func(*pipeline.Workstream) bool) {
 		if len(o.byRoot) == 0 {
 			return

@@ -36,7 +36,7 @@ func (o *Ownership) ScopeOfGate(g *pipeline.Gate) Scope {
 // Makes reports whether a path is an artifact of the scope's own workstream. Such a file
 // is not one of its inputs.
 func (o *Ownership) Makes(v Scope, path string) bool {
-	for maker := range o.Makers(path) {
+	for maker := range o.makers(path) {
 		if maker == v.Self {
 			return true
 		}
@@ -47,7 +47,7 @@ func (o *Ownership) Makes(v Scope, path string) bool {
 // Shared reports whether the path may be written by a workstream that has not necessarily
 // ended when the step sees it, and whether it may be written by one that has.
 func (o *Ownership) Shared(v Scope, path string) (shared, before bool) {
-	for maker := range o.Makers(path) {
+	for maker := range o.makers(path) {
 		if v.Ended(maker) {
 			before = true
 		} else {
@@ -170,7 +170,7 @@ func (s FileSet) withoutSharedFiles() FileSet {
 func (pl *Planner) writtenSince(v Scope, seq uint64, path string, now *state.Artifact) bool {
 	var last *state.Workstream
 	ended := false
-	for maker := range pl.ownership.Makers(path) {
+	for maker := range pl.ownership.makers(path) {
 		rec := pl.st.Workstream(maker.Name)
 		switch {
 		case maker == v.Self || rec == nil || rec.Status == state.Skipped:
@@ -195,7 +195,7 @@ func (pl *Planner) writtenSince(v Scope, seq uint64, path string, now *state.Art
 // IsPartialWork reports whether a file is the work of a workstream that has begun and is not
 // done. digest is "" if the file is gone.
 func (pl *Planner) IsPartialWork(path, digest string) bool {
-	for maker := range pl.ownership.Makers(path) {
+	for maker := range pl.ownership.makers(path) {
 		if pl.maybePartial(pl.st.Workstream(maker.Name), 0, path, digest) {
 			return true
 		}
