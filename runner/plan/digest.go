@@ -90,7 +90,7 @@ func digestedMode(a state.Artifact) uint32 { return a.Mode &^ 0o066 }
 
 // DigestFiles returns the digest of a list of files: paths, modes and contents.
 func DigestFiles(files []state.Artifact) string {
-	var d digester
+	d := newDigester()
 	for _, a := range files {
 		d.add(string(a.Path))
 		d.add(strconv.FormatUint(uint64(digestedMode(a)), 8))
@@ -109,7 +109,7 @@ func resultDigest(w *state.Workstream, ws *pipeline.Workstream) string {
 	for _, name := range slices.Sorted(maps.Keys(w.Outputs)) {
 		parts = append(parts, name, string(w.Outputs[name]))
 	}
-	if ws == nil || ws.Effect != pipeline.Pure {
+	if ws.Effect != pipeline.Pure {
 		parts = append(parts, fmt.Sprintf("run %d", w.WorkSeq))
 	}
 	return digestParts(parts...)
@@ -121,10 +121,8 @@ func resultDigest(w *state.Workstream, ws *pipeline.Workstream) string {
 // not known.
 func digestChanges(was, is state.Digest, changedInputs func() []Change) []Change {
 	var c []Change
-	for _, name := range slices.Sorted(maps.Keys(mergeMaps(was.Variables, is.Variables))) {
-		if was.Variables[name] != is.Variables[name] {
-			c = append(c, Change{Component: "variables", Name: state.Text(name), Old: was.Variables[name], New: is.Variables[name]})
-		}
+	for _, name := range differingKeys(was.Variables, is.Variables) {
+		c = append(c, Change{Component: "variables", Name: state.Text(name), Old: was.Variables[name], New: is.Variables[name]})
 	}
 	if was.Inputs != is.Inputs {
 		of := componentChanges("inputs", was.Inputs, is.Inputs, inputDigests(was), inputDigests(is))
@@ -149,10 +147,8 @@ func digestChanges(was, is state.Digest, changedInputs func() []Change) []Change
 // no members. The result is never empty.
 func componentChanges(component, was, is string, old, now map[string]string) []Change {
 	var c []Change
-	for _, name := range slices.Sorted(maps.Keys(mergeMaps(old, now))) {
-		if old[name] != now[name] {
-			c = append(c, Change{Component: component, Name: state.Text(name), Old: old[name], New: now[name]})
-		}
+	for _, name := range differingKeys(old, now) {
+		c = append(c, Change{Component: component, Name: state.Text(name), Old: old[name], New: now[name]})
 	}
 	if unlisted := was != "" && old == nil || is != "" && now == nil; len(c) == 0 || unlisted {
 		return []Change{{Component: component, Old: was, New: is}}
@@ -172,13 +168,12 @@ func inputDigests(d state.Digest) map[string]string {
 	return m
 }
 
-func mergeMaps(a, b map[string]string) map[string]string {
-	m := maps.Clone(a)
-	if m == nil {
-		return b
-	}
-	maps.Copy(m, b)
-	return m
+// differingKeys returns the keys for which two maps have different values, sorted.
+func differingKeys(a, b map[string]string) []string {
+	all := make(map[string]string, len(a)+len(b))
+	maps.Copy(all, a)
+	maps.Copy(all, b)
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(all)), func(key string) bool { return a[key] == b[key] })
 }
 
 // IdempotencyKey returns a key that is the same for all attempts of a session at a
@@ -194,40 +189,30 @@ func IdempotencyKey(session string, ws *pipeline.Workstream, d state.Digest) str
 // digestParts returns the digest of a list of parts. Each part is hashed with its length, so
 // that no two different lists give the same bytes.
 func digestParts(parts ...string) string {
-	var d digester
+	d := newDigester()
 	for _, p := range parts {
 		d.add(p)
 	}
 	return d.sum()
 }
 
-// digester computes the same digest as digestParts from parts that become known one after the
-// other.
+// digester computes the same digest as digestParts from parts that become known one after
+// the other.
 type digester struct {
 	hash hash.Hash
-	buf  []byte // parts that are not written to hash yet
+	buf  []byte // the last part, with its length; kept to save allocations
 }
+
+func newDigester() digester { return digester{hash: sha256.New()} }
 
 func (d *digester) add(part string) {
-	d.buf = strconv.AppendInt(d.buf, int64(len(part)), 10)
+	d.buf = strconv.AppendInt(d.buf[:0], int64(len(part)), 10)
 	d.buf = append(d.buf, ':')
 	d.buf = append(d.buf, part...)
-	const enough = 8 << 10
-	if len(d.buf) >= enough {
-		d.flush()
-	}
-}
-
-func (d *digester) flush() {
-	if d.hash == nil {
-		d.hash = sha256.New()
-	}
 	_, _ = d.hash.Write(d.buf) // Write of a hash never fails
-	d.buf = d.buf[:0]
 }
 
 func (d *digester) sum() string {
-	d.flush()
 	return "sha256:" + hex.EncodeToString(d.hash.Sum(nil))
 }
 

@@ -136,11 +136,94 @@ func TestRerunManyInputs(t *testing.T) {
 			a: rerun: inputs changed: src/07
 			b: depends: on the result of a
 			c: depends: on the result of b`},
+		{"few became many", chain, func(s *session) {
+			built(s)
+			for i := range state.MaxInline {
+				s.write(fmt.Sprintf("src/%02d", i), "1")
+			}
+		}, `
+			a: rerun: inputs changed: src/00 and 63 more
+			b: depends: on the result of a
+			c: depends: on the result of b`},
+		{"many became few", chain, func(s *session) {
+			many(s)
+			s.remove("src/00")
+			s.remove("src/01")
+		}, `
+			a: rerun: inputs changed: src/00 and 1 more
+			b: depends: on the result of a
+			c: depends: on the result of b`},
+		{"there are none any more", chain, func(s *session) { built(s); s.edit(`    inputs    = ["src/*"]`, "") }, `
+			a: rerun: inputs changed: src/x and 1 more; definition changed
+			b: depends: on the result of a
+			c: depends: on the result of b`},
+		{"many are none any more", chain, func(s *session) { many(s); s.edit(`    inputs    = ["src/*"]`, "") }, `
+			a: rerun: inputs changed; definition changed
+			b: depends: on the result of a
+			c: depends: on the result of b`},
+		{"there were none before", chain, func(s *session) {
+			s.edit(`    inputs    = ["src/*"]`, "")
+			built(s)
+			s.rewrite(chain)
+		}, `
+			a: rerun: inputs changed: src/x and 1 more; definition changed
+			b: depends: on the result of a
+			c: depends: on the result of b`},
+		{"there was no file before", chain, func(s *session) { s.build(); s.write("src/x", "1") }, `
+			a: rerun: inputs changed: src/x
+			b: depends: on the result of a
+			c: depends: on the result of b`},
 		{"one changed, but it is not known which", chain, func(s *session) { many(s); s.write("src/07", "2"); s.end() }, `
 			a: rerun: inputs changed
 			b: depends: on the result of a
 			c: depends: on the result of b`},
 	})
+}
+
+// TestRerunInstances: the plan names the upstream instances that changed, came or went.
+func TestRerunInstances(t *testing.T) {
+	t.Parallel()
+	const source = `
+variable "n" { default = 2 }
+---
+phase "one" {
+  workstream "up" {
+    for_each = toset([for i in range(var.n) : tostring(i)])
+    script   = "up"
+  }
+  workstream "a" {
+    depends_on = [workstream.up]
+    script     = "a"
+  }
+}
+`
+	ran := func(n int) func(*session) {
+		return func(s *session) { s.set("n", fmt.Sprint(n)); s.build() }
+	}
+	last := func(play func(*session), n int) func(*session) {
+		return func(s *session) { play(s); s.set("n", fmt.Sprint(n)) }
+	}
+	for _, tt := range []struct {
+		name string
+		play func(*session)
+		want string
+	}{
+		{"the same", ran(2), "nothing changed since it completed"},
+		{"one is gone", last(ran(2), 1), `upstream changed: up["1"]`},
+		{"all are gone", last(ran(2), 0), `upstream changed: up["0"] and 1 more`},
+		{"many are gone", last(ran(state.MaxInline+1), 0), "upstream changed"},
+		{"one of many is gone", last(ran(state.MaxInline+1), state.MaxInline), "upstream changed"},
+		{"one came", last(ran(1), 2), `on the result of up["1"]`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := newSession(t, source)
+			tt.play(s)
+			if got := step(t, s.plan(), "a").Reason; string(got) != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
 }
 
 // TestRerunManyInputsOfOthers: of many inputs, the plan names neither those that another
