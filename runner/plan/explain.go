@@ -76,11 +76,10 @@ func (pl *Planner) explainChanges(s *Step) []Change {
 
 func (pl *Planner) explainVariable(s *Step, c Change) Change {
 	name := string(c.Name)
-	text, sum := pl.p.ValueOf(name)
-	if c.New != "" && sum != c.New || pl.p.Hides(name) {
+	if pl.p.Hides(name) {
 		return c
 	}
-	if c.New != "" {
+	if text, _ := pl.p.ValueOf(name); c.New != "" {
 		c.NewText = pl.maskText(pipeline.Readable(text))
 	}
 	if was := pl.st.Variables.Value(name, c.Old); was != "" {

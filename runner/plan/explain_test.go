@@ -87,6 +87,30 @@ phase "one" {
 		}, "a", `
 			variables v
 			definition`},
+		{"a variable has become sensitive whose value is on record", func(s *session) {
+			s.set("v", "uno-2")
+			s.build()
+			captured(s)
+			s.edit(`{ default = "one" }`, "{\n default = \"uno-1\"\n sensitive = true\n}")
+		}, "a", `
+			variables v
+			definition`},
+		{"a given value changed that is not on record any more", func(s *session) {
+			s.set("v", "two")
+			s.build()
+			s.st.Variables = nil
+			s.set("v", "three")
+		}, "a", `
+			variables v: none → "three"
+			definition`},
+		{"a value in a gate changed that is not on record any more", func(s *session) {
+			s.edit("make ${var.v}", "make")
+			s.set("v", "two")
+			s.build()
+			s.st.Variables = nil
+			s.set("v", "three")
+		}, "lint (a)", `definition over var.v`},
+		{"an output is used no more", func(s *session) { s.build(); captured(s); s.edit("workstream.a.outputs.id", `"none"`) }, "b", `definition command[1]: "1" → "none"`},
 		{"a variable is used no more", func(s *session) { s.build(); captured(s); s.edit("${var.v}", "all") }, "a", `
 			variables v: "one" → none
 			definition script line 1: "make one" → "make all"`},

@@ -165,9 +165,6 @@ func (f *Facts) willRestore(path string) bool {
 // restoredOpeners returns functions that open the files that Runner restores before anything
 // starts, by path. Links are left out.
 func (f *Facts) restoredOpeners() map[string]func() (io.ReadCloser, error) {
-	if len(f.Restored) == 0 {
-		return nil
-	}
 	open := maps.Clone(f.Restored)
 	maps.DeleteFunc(open, func(_ string, opener func() (io.ReadCloser, error)) bool { return opener == nil })
 	return open
