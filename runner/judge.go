@@ -207,8 +207,8 @@ func (g *gateRun) judgeByMetric() {
 		g.recordFailure(nil, 0, g.pipelineFailure("metric", fmt.Sprintf("no workstream reported the metric %s", g.Metric.Name)))
 		return
 	}
-	base, hasBase := l.session.State().Baseline[g.Metric.Name]
-	if problem := plan.CheckMetric(*g.Metric, m.Value, base.Value, hasBase); problem != "" {
+	base := l.session.State().Baseline[g.Metric.Name]
+	if problem := plan.CheckMetric(*g.Metric, m.Value, base.Value); problem != "" {
 		g.recordFailure(m.Value, 0, g.pipelineFailure("metric", problem))
 		return
 	}

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -149,14 +148,6 @@ func decidePending(s subject, step Step) Step {
 	}
 }
 
-// describeHappened describes what the record says about a once step.
-func describeHappened(w *state.Workstream) string {
-	if w.Done() {
-		return "completed"
-	}
-	return "may have happened"
-}
-
 // decideDone decides a workstream whose work is done, whether or not its gates have
 // passed.
 func decideDone(s subject, step Step) Step {
@@ -225,51 +216,6 @@ func howDone(w *state.Workstream) string {
 	return "the work is done"
 }
 
-// decideConflicts decides a workstream whose only changes are artifacts that are missing
-// and can be restored, or that were edited.
-func decideConflicts(s subject, step Step) Step {
-	changed := EditedArtifacts(s.conflicts)
-	step.Changes = conflictChanges(s.conflicts)
-	step.Restores = restorable(s)
-	switch {
-	case len(changed) == 0:
-		return step.withDecision(Reuse, "%s is missing, and is restored", text.Enumerate(step.Restores))
-	case s.onConflict == ConflictKeep:
-		return decideKept(s, step, changed[0].Path)
-	case s.onConflict == ConflictRestore && allKept(changed):
-		return step.withDecision(Reuse, "%s was edited, and is restored", changed[0].Path)
-	case s.onConflict == ConflictRestore:
-		return decideRerun(s, step, "%s was edited, and is made again", changed[0].Path)
-	}
-	return step.withDecision(Reuse, "proved done, but %s was edited since", changed[0].Path)
-}
-
-// decideKept keeps an edit. The reason names the gate that failed before the edit, because
-// Runner may keep such an edit without asking the user.
-func decideKept(s subject, step Step, path state.Text) Step {
-	if label := firstFailedGate(s.record); label != "" {
-		return step.withDecision(Judge, "%s was edited since %s failed; the edit is kept, and judged", path, label)
-	}
-	return step.withDecision(Judge, "%s was edited, and the edit is kept", path)
-}
-
-// restorable returns the artifacts that Runner restores if the workstream does not run
-// again: the missing ones, and the edited ones if the user chose that.
-func restorable(s subject) []state.Text {
-	var paths []state.Text
-	for _, c := range s.conflicts {
-		if c.Kept && (c.Found == "" || s.onConflict == ConflictRestore) {
-			paths = append(paths, c.Path)
-		}
-	}
-	return paths
-}
-
-// allKept reports whether Runner can restore all of the artifacts.
-func allKept(conflicts []Conflict) bool {
-	return !slices.ContainsFunc(conflicts, func(c Conflict) bool { return !c.Kept })
-}
-
 // decideRerun decides that a done workstream runs again. For a once step it decides
 // Uncertain, because the user must say so.
 func decideRerun(s subject, step Step, format string, args ...any) Step {
@@ -284,163 +230,9 @@ func decideRerun(s subject, step Step, format string, args ...any) Step {
 	return step.withDecision(Uncertain, "it %s and must not run twice, but %s", has, step.Reason)
 }
 
-// firstUnsatisfiedGate returns the first gate of ws, as the pipeline declares it now,
-// that has not passed and was not skipped. It returns "" if all gates have.
-func firstUnsatisfiedGate(ws *pipeline.Workstream, w *state.Workstream) (label string) {
-	for _, g := range ws.Gates {
-		if status := gateStatus(w, g); status != state.Passed && status != state.Skipped {
-			return g.Label()
-		}
-	}
-	return ""
-}
-
-// firstFailedGate returns the label of the first gate on record that has failed, or "".
-func firstFailedGate(w *state.Workstream) (label string) {
-	for _, g := range w.Gates {
-		if g.Status == state.Failed {
-			return g.Label
-		}
-	}
-	return ""
-}
-
-// gateStatus returns the status on record of a gate of a workstream.
-func gateStatus(w *state.Workstream, g *pipeline.Gate) state.StepStatus {
-	for _, rec := range w.Gates {
-		if rec.Label == g.Label() {
-			return rec.Status
-		}
-	}
-	return state.Pending
-}
-
-// gateSubject holds everything that the decision about a gate depends on. decideGate reads
-// nothing else.
-type gateSubject struct {
-	gate               *pipeline.Gate
-	record             *state.Gate
-	owners             []Step   // the steps of the workstreams that the gate judges
-	pending            []string // other workstreams that will change something that the verdict is bound to
-	blocked            []string // workstreams like those in pending that cannot complete
-	definition         string   // the present definition of the gate; "" if not known yet
-	judged             string   // the digest of the files and results that it would judge; "" if not known yet
-	allDeclared        bool     // whether all files that it judges are declared
-	workspaceUnchanged bool     // whether the workspace has not changed since the gate judged it
-	changeReason       string   // why workspaceUnchanged is false: a changed file, or why that is not known
-	changedFiles       []Change // the files that it judges and that changed since the last run
-	review             bool     // whether the run stops for a review if the verdict holds
-	forced             string   // why the user's selection makes Runner judge it again; "" if it does not
-}
-
-// decideGate returns the decision about a gate.
-func decideGate(s gateSubject) Step {
-	step := Step{Kind: GateStep, Name: s.gate.Label()}
-	waits, running := splitOwners(s.owners)
-	switch {
-	case len(s.owners) > 0 && !slices.ContainsFunc(s.owners, func(o Step) bool { return o.Decision != Skipped }):
-		return step.withDecision(Skipped, "what it judges is skipped")
-	case len(waits) > 0:
-		step.On = waits
-		return step.withDecision(Blocked, "needs %s", text.Enumerate(waits))
-	case len(running) > 0:
-		step.On = running
-		return step.withDecision(Depends, "on the result of %s", text.Enumerate(running))
-	case s.record.Status == state.Pending && s.record.Attempts == 0 && s.record.Reason == "":
-		return step.withDecision(Run, "not judged yet")
-	}
-	switch s.record.Status {
-	case state.Passed:
-		return decidePassed(s, step)
-	case state.Failed:
-		return step.withDecision(Judge, "it failed: %s", failureMessage(s.record.Error))
-	case state.Rejected:
-		return step.withDecision(Judge, "it was rejected")
-	case state.Waiting:
-		return step.withDecision(Judge, "it waits for an approval")
-	case state.Skipped:
-		return step.withDecision(Run, "was skipped, and is enabled now")
-	default:
-		if s.record.Reason != "" {
-			return step.withDecision(Judge, "%s", string(s.record.Reason))
-		}
-		return step.withDecision(Judge, "its verdict was never recorded")
-	}
-}
-
-// decidePassed decides a gate that has passed. The verdict holds only if nothing that it
-// is bound to has changed. A command or a user may judge files that no digest covers. So
-// if the files of such a gate are not all declared, any edit in the workspace takes its
-// verdict back.
-func decidePassed(s gateSubject, step Step) Step {
-	switch {
-	case s.forced != "":
-		return step.withDecision(Judge, "%s", s.forced)
-	case s.record.Definition == "": // from a hand-written document
-		return step.withDecision(Reuse, "passed according to the PRD document")
-	case len(s.blocked) > 0:
-		step.On = s.blocked
-		return step.withDecision(Blocked, "needs %s", text.Enumerate(s.blocked))
-	case len(s.pending) > 0:
-		step.On = s.pending
-		return step.withDecision(Depends, "whether its verdict holds depends on the result of %s", text.Enumerate(s.pending))
-	case s.record.Definition != s.definition:
-		step.Changes = []Change{{Component: "definition", Old: s.record.Definition, New: s.definition}}
-		return step.withDecision(Judge, "its definition changed")
-	case s.record.Judged != s.judged:
-		if step.Changes = s.changedFiles; len(s.changedFiles) == 0 {
-			step.Changes = []Change{{Component: "judged", Old: s.record.Judged, New: s.judged}}
-		}
-		return step.withDecision(Judge, "what it %s", describeChanges(step.Changes))
-	case !s.allDeclared && !s.workspaceUnchanged && (s.gate.Kind == pipeline.GateCommand || s.gate.Kind == pipeline.GateApproval):
-		return step.withDecision(Judge, "what it judges is not all declared, and %s", s.changeReason)
-	}
-	if step.Review = s.review; s.review {
-		return step.withDecision(Reuse, "passed, and the build stops for its review")
-	}
-	return step.withDecision(Reuse, "passed%s, and nothing changed since", inSession(s.record.Session, s.record.At))
-}
-
-// splitOwners returns, of the workstreams that a gate judges, those that cannot complete,
-// waits, and those that run before the gate, running.
-func splitOwners(steps []Step) (waits, running []string) {
-	for _, o := range steps {
-		if o.cannotComplete() {
-			waits = append(waits, o.Name)
-		}
-		if o.mayDiffer() {
-			running = append(running, o.Name)
-		}
-	}
-	return waits, running
-}
-
 func (s Step) withDecision(d Decision, format string, args ...any) Step {
 	s.Decision, s.Reason = d, state.Text(fmt.Sprintf(format, args...))
 	return s
-}
-
-// missingArtifacts returns the conflicts of artifacts whose file is gone.
-func missingArtifacts(conflicts []Conflict) []Conflict {
-	return filterConflicts(conflicts, func(c Conflict) bool { return c.Found == "" })
-}
-
-// EditedArtifacts returns the conflicts of artifacts whose file was changed.
-func EditedArtifacts(conflicts []Conflict) []Conflict {
-	return filterConflicts(conflicts, func(c Conflict) bool { return c.Found != "" })
-}
-
-// filterConflicts returns the conflicts for which keep returns true.
-func filterConflicts(conflicts []Conflict, keep func(Conflict) bool) []Conflict {
-	return slices.DeleteFunc(slices.Clone(conflicts), func(c Conflict) bool { return !keep(c) })
-}
-
-func conflictChanges(conflicts []Conflict) []Change {
-	c := make([]Change, len(conflicts))
-	for i, k := range conflicts {
-		c[i] = Change{Component: "artifacts", Name: k.Path, Old: k.Recorded, New: k.Found}
-	}
-	return c
 }
 
 // describeChanges names each component that changed, its first change, and how many more

@@ -7,6 +7,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 
 	"prdrunner/checkpoint/state"
+	"prdrunner/checkpoint/text"
 	"prdrunner/pipeline"
 )
 
@@ -111,4 +112,172 @@ func (pl *Planner) bindVerdict(g *pipeline.Gate, r pipeline.Results, files FileS
 		parts = append(parts, fmt.Sprintf("%v", m.Value))
 	}
 	return state.Verdict{Gate: g.Label(), Definition: definition, Judged: digestParts(parts...), Seen: seen}, diags
+}
+
+// decideGates decides the gates of a workstream. steps[0] is the workstream itself: its
+// Reuse becomes Judge if a gate has something to do.
+func (pl *Planner) decideGates(ws *pipeline.Workstream, own Step) (steps []Step, diags hcl.Diagnostics) {
+	steps = []Step{own}
+	for _, g := range ws.Gates {
+		step, d := pl.Gate(g)
+		diags = append(diags, d...)
+		if steps[0].Decision == Reuse && step.hasWork() && len(pl.UndecidedConflicts(own)) == 0 {
+			steps[0] = steps[0].withDecision(Judge, "the work is kept; %s", describeJudging(step))
+			pl.steps[ws.Name] = steps[0]
+		}
+		steps = append(steps, step)
+	}
+	return steps, diags
+}
+
+// leavesGateUnjudged reports whether a gate would judge work that is kept, but --only
+// leaves the workstream out.
+func (pl *Planner) leavesGateUnjudged(ws *pipeline.Workstream, own Step, steps []Step) bool {
+	judged := func(s Step) bool { return s.Kind == GateStep && s.Decision != Reuse && s.Decision != Skipped }
+	return own.Decision == Reuse && pl.selection.exclusionReason(ws) != "" && slices.ContainsFunc(steps, judged)
+}
+
+// describeJudging describes what the run does with a gate of work that is kept.
+func describeJudging(gate Step) string {
+	switch gate.Decision {
+	case Reuse:
+		return gate.Name + " is still to be reviewed"
+	case Depends:
+		return fmt.Sprintf("%s may be judged, which depends on the result of %s", gate.Name, text.Enumerate(gate.On))
+	case Blocked:
+		return fmt.Sprintf("%s needs %s", gate.Name, text.Enumerate(gate.On))
+	case Run, Rerun, Cached, Judge, Uncertain, Skipped:
+	}
+	return gate.Name + " is judged"
+}
+
+// gateSubject holds everything that the decision about a gate depends on. decideGate reads
+// nothing else.
+type gateSubject struct {
+	gate               *pipeline.Gate
+	record             *state.Gate
+	owners             []Step   // the steps of the workstreams that the gate judges
+	pending            []string // other workstreams that will change something that the verdict is bound to
+	blocked            []string // workstreams like those in pending that cannot complete
+	definition         string   // the present definition of the gate; "" if not known yet
+	judged             string   // the digest of the files and results that it would judge; "" if not known yet
+	allDeclared        bool     // whether all files that it judges are declared
+	workspaceUnchanged bool     // whether the workspace has not changed since the gate judged it
+	changeReason       string   // why workspaceUnchanged is false: a changed file, or why that is not known
+	changedFiles       []Change // the files that it judges and that changed since the last run
+	review             bool     // whether the run stops for a review if the verdict holds
+	forced             string   // why the user's selection makes Runner judge it again; "" if it does not
+}
+
+// decideGate returns the decision about a gate.
+func decideGate(s gateSubject) Step {
+	step := Step{Kind: GateStep, Name: s.gate.Label()}
+	waits, running := splitOwners(s.owners)
+	switch {
+	case len(s.owners) > 0 && !slices.ContainsFunc(s.owners, func(o Step) bool { return o.Decision != Skipped }):
+		return step.withDecision(Skipped, "what it judges is skipped")
+	case len(waits) > 0:
+		step.On = waits
+		return step.withDecision(Blocked, "needs %s", text.Enumerate(waits))
+	case len(running) > 0:
+		step.On = running
+		return step.withDecision(Depends, "on the result of %s", text.Enumerate(running))
+	case s.record.Status == state.Pending && s.record.Attempts == 0 && s.record.Reason == "":
+		return step.withDecision(Run, "not judged yet")
+	}
+	switch s.record.Status {
+	case state.Passed:
+		return decidePassed(s, step)
+	case state.Failed:
+		return step.withDecision(Judge, "it failed: %s", failureMessage(s.record.Error))
+	case state.Rejected:
+		return step.withDecision(Judge, "it was rejected")
+	case state.Waiting:
+		return step.withDecision(Judge, "it waits for an approval")
+	case state.Skipped:
+		return step.withDecision(Run, "was skipped, and is enabled now")
+	default:
+		if s.record.Reason != "" {
+			return step.withDecision(Judge, "%s", string(s.record.Reason))
+		}
+		return step.withDecision(Judge, "its verdict was never recorded")
+	}
+}
+
+// decidePassed decides a gate that has passed. The verdict holds only if nothing that it
+// is bound to has changed. A command or a user may judge files that no digest covers. So
+// if the files of such a gate are not all declared, any edit in the workspace takes its
+// verdict back.
+func decidePassed(s gateSubject, step Step) Step {
+	switch {
+	case s.forced != "":
+		return step.withDecision(Judge, "%s", s.forced)
+	case s.record.Definition == "": // from a hand-written document
+		return step.withDecision(Reuse, "passed according to the PRD document")
+	case len(s.blocked) > 0:
+		step.On = s.blocked
+		return step.withDecision(Blocked, "needs %s", text.Enumerate(s.blocked))
+	case len(s.pending) > 0:
+		step.On = s.pending
+		return step.withDecision(Depends, "whether its verdict holds depends on the result of %s", text.Enumerate(s.pending))
+	case s.record.Definition != s.definition:
+		step.Changes = []Change{{Component: "definition", Old: s.record.Definition, New: s.definition}}
+		return step.withDecision(Judge, "its definition changed")
+	case s.record.Judged != s.judged:
+		if step.Changes = s.changedFiles; len(s.changedFiles) == 0 {
+			step.Changes = []Change{{Component: "judged", Old: s.record.Judged, New: s.judged}}
+		}
+		return step.withDecision(Judge, "what it %s", describeChanges(step.Changes))
+	case !s.allDeclared && !s.workspaceUnchanged && (s.gate.Kind == pipeline.GateCommand || s.gate.Kind == pipeline.GateApproval):
+		return step.withDecision(Judge, "what it judges is not all declared, and %s", s.changeReason)
+	}
+	if step.Review = s.review; s.review {
+		return step.withDecision(Reuse, "passed, and the build stops for its review")
+	}
+	return step.withDecision(Reuse, "passed%s, and nothing changed since", inSession(s.record.Session, s.record.At))
+}
+
+// splitOwners returns, of the workstreams that a gate judges, those that cannot complete,
+// waits, and those that run before the gate, running.
+func splitOwners(steps []Step) (waits, running []string) {
+	for _, o := range steps {
+		if o.cannotComplete() {
+			waits = append(waits, o.Name)
+		}
+		if o.mayDiffer() {
+			running = append(running, o.Name)
+		}
+	}
+	return waits, running
+}
+
+// firstUnsatisfiedGate returns the first gate of ws, as the pipeline declares it now,
+// that has not passed and was not skipped. It returns "" if all gates have.
+func firstUnsatisfiedGate(ws *pipeline.Workstream, w *state.Workstream) (label string) {
+	for _, g := range ws.Gates {
+		if status := gateStatus(w, g); status != state.Passed && status != state.Skipped {
+			return g.Label()
+		}
+	}
+	return ""
+}
+
+// firstFailedGate returns the label of the first gate on record that has failed, or "".
+func firstFailedGate(w *state.Workstream) (label string) {
+	for _, g := range w.Gates {
+		if g.Status == state.Failed {
+			return g.Label
+		}
+	}
+	return ""
+}
+
+// gateStatus returns the status on record of a gate of a workstream.
+func gateStatus(w *state.Workstream, g *pipeline.Gate) state.StepStatus {
+	for _, rec := range w.Gates {
+		if rec.Label == g.Label() {
+			return rec.Status
+		}
+	}
+	return state.Pending
 }

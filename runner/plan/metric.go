@@ -10,9 +10,9 @@ import (
 )
 
 // CheckMetric returns why a metric's value breaks the rule, or "". The baseline is the
-// value in the last complete session; without one, max_drop and max_rise are not checked.
+// value in the last complete session; if it is nil, max_drop and max_rise are not checked.
 // Numbers are compared exactly.
-func CheckMetric(rule pipeline.MetricRule, value, baseline any, hasBaseline bool) string {
+func CheckMetric(rule pipeline.MetricRule, value, baseline any) string {
 	if rule.Equals != nil && !sameMetric(value, rule.Equals) {
 		return fmt.Sprintf("%s is %s, and must be %s", rule.Name, formatMetric(value), formatMetric(rule.Equals))
 	}
@@ -30,7 +30,7 @@ func CheckMetric(rule pipeline.MetricRule, value, baseline any, hasBaseline bool
 		return fmt.Sprintf("%s is %s, above the maximum of %s", rule.Name, formatMetric(value), *rule.Max)
 	}
 	was, ok := exactNumber(baseline)
-	if !hasBaseline || !ok {
+	if !ok {
 		return ""
 	}
 	drop, rise := new(big.Rat).Sub(was, v), new(big.Rat).Sub(v, was)

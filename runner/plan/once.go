@@ -129,3 +129,27 @@ func resetForRepeat(rec *state.Workstream) *state.Workstream {
 
 // RepeatReason is the recorded reason for a workstream that --repeat runs again.
 const RepeatReason = "it was chosen by --repeat"
+
+// FormerRecord returns the record of a once step that may be ws under an earlier name, or
+// nil. Such a step is no longer declared, has happened or may have, and has the same
+// definition as ws, which has no record yet. Runner asks the user about it once.
+func (pl *Planner) FormerRecord(ws *pipeline.Workstream, rec *state.Workstream) *state.Workstream {
+	if ws.Effect != pipeline.Once || rec.Attempts > 0 || rec.Repeat || rec.Status != state.Pending || rec.SameAs != "" {
+		return nil
+	}
+	hasDefinition := pl.definitionTest(ws)
+	for _, w := range pl.st.Gone {
+		if w.Once && (w.Done() || w.Status == state.Uncertain) && hasDefinition(w.Digest) {
+			return w
+		}
+	}
+	return nil
+}
+
+// describeHappened describes what the record says about a once step.
+func describeHappened(w *state.Workstream) string {
+	if w.Done() {
+		return "completed"
+	}
+	return "may have happened"
+}

@@ -7,10 +7,13 @@
 //
 // Begin with Planner in planner.go. Planner.Plan decides all steps at once. The run loop
 // asks Planner.Workstream and Planner.Gate again before it starts a step, because more
-// results are known by then. decide.go decides whether a workstream runs again and whether
-// a verdict still holds; gates.go collects what the decision about a gate depends on;
+// results are known by then. decide.go decides whether a workstream runs again, gates.go
+// whether a verdict still holds, and conflicts.go what happens to edited artifacts.
 // digest.go says what the digest of a workstream covers. Gathering facts, running tasks
 // and recording results belong elsewhere.
+//
+// The tests play sessions on plain values; helpers_test.go has the events of a run as
+// functions.
 package plan
 
 import (
@@ -138,18 +141,6 @@ type Stale struct {
 	Gone bool       `json:"gone,omitempty"` // the document or branch no longer exists
 }
 
-// Conflict is an artifact whose file differs from what its workstream recorded.
-type Conflict struct {
-	Path       state.Text `json:"path"`
-	Workstream string     `json:"workstream"`
-	Recorded   string     `json:"recorded"`
-	Found      string     `json:"found"`                // "" when the file is missing
-	Kept       bool       `json:"restorable,omitempty"` // its recorded bytes are stored as an object, so Runner can restore it
-	// Difference shows the edit line by line, or describes it if the file is not text.
-	// It is set only if the user has to decide.
-	Difference state.Text `json:"difference,omitempty"`
-}
-
 // ChangedFile is a file that changed since the last run ended.
 type ChangedFile struct {
 	Path state.Text           `json:"path"`
@@ -168,17 +159,3 @@ func (p *Plan) Count(d Decision) int {
 	}
 	return n
 }
-
-// OnConflict says what to do with artifacts that the user edited, including artifacts of
-// work that is not judged yet. The empty value means ConflictAsk, except that Runner
-// keeps the edits if a gate of the workstream has failed: such an edit usually repairs
-// the fault that the gate found.
-type OnConflict string
-
-// The choices for edited artifacts.
-const (
-	ConflictAsk     OnConflict = "ask"
-	ConflictRestore OnConflict = "restore"
-	ConflictKeep    OnConflict = "keep"
-	ConflictFail    OnConflict = "fail"
-)

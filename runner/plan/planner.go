@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"iter"
 	"maps"
 	"slices"
@@ -15,7 +14,6 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
-	"prdrunner/checkpoint/text"
 	"prdrunner/pipeline"
 )
 
@@ -146,105 +144,6 @@ func (pl *Planner) Workstream(ws *pipeline.Workstream, e When) (Step, hcl.Diagno
 	step.Repeats = repeats
 	pl.steps[ws.Name] = step
 	return step, diags
-}
-
-// FormerRecord returns the record of a once step that may be ws under an earlier name, or
-// nil. Such a step is no longer declared, has happened or may have, and has the same
-// definition as ws, which has no record yet. Runner asks the user about it once.
-func (pl *Planner) FormerRecord(ws *pipeline.Workstream, rec *state.Workstream) *state.Workstream {
-	if ws.Effect != pipeline.Once || rec.Attempts > 0 || rec.Repeat || rec.Status != state.Pending || rec.SameAs != "" {
-		return nil
-	}
-	hasDefinition := pl.definitionTest(ws)
-	for _, w := range pl.st.Gone {
-		if w.Once && (w.Done() || w.Status == state.Uncertain) && hasDefinition(w.Digest) {
-			return w
-		}
-	}
-	return nil
-}
-
-// classifyUpstream sorts the workstreams whose results or artifacts ws uses: rerun lists
-// those that run first, asked those in rerun whose verify command Runner asks first, and
-// blocked those that cannot complete.
-func (pl *Planner) classifyUpstream(ws *pipeline.Workstream) (rerun, asked, blocked []string) {
-	for _, name := range ws.Upstream {
-		runs, stuck := pl.upstreamOutcome(name)
-		if stuck {
-			blocked = append(blocked, name)
-		}
-		if runs {
-			rerun = append(rerun, name)
-		}
-		if runs && pl.steps[name].Verify {
-			asked = append(asked, name)
-		}
-	}
-	for _, name := range pl.facts.Makers[ws.Name] {
-		if pl.steps[name].mayDiffer() { // an edit that is kept shows in the digest of the inputs
-			rerun = appendNew(rerun, []string{name})
-		}
-	}
-	for other := range pl.sharedArtifacts(ws, pl.st.Workstream(ws.Name)) {
-		if pl.steps[other.Name].mayDiffer() {
-			rerun = appendNew(rerun, []string{other.Name})
-		}
-	}
-	return rerun, asked, blocked
-}
-
-// sharedArtifacts yields the artifacts that ws changed in place: those that an earlier
-// workstream recorded and ws recorded later. It yields the earlier workstream and the
-// artifact as ws recorded it.
-func (pl *Planner) sharedArtifacts(ws *pipeline.Workstream, rec *state.Workstream) iter.Seq2[*pipeline.Workstream, state.Artifact] {
-	return func(yield func(*pipeline.Workstream, state.Artifact) bool) {
-		if !rec.Done() || len(pl.facts.Sharers) == 0 {
-			return
-		}
-		for _, a := range rec.Artifacts {
-			for _, name := range pl.facts.Sharers[string(a.Path)] {
-				if other := pl.p.Workstream(name); other != nil && pl.ownership.endsBefore(other, ws) && !yield(other, a) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// lostChange returns the reason why ws must change an artifact in place again: the
-// workstream that makes the artifact has made it again since, so the change is lost. It
-// returns "" if no change is lost.
-func (pl *Planner) lostChange(ws *pipeline.Workstream, rec *state.Workstream) string {
-	for other, a := range pl.sharedArtifacts(ws, rec) {
-		made := pl.st.Workstream(other.Name)
-		if !made.Done() || made.WorkSeq <= rec.WorkSeq {
-			continue
-		}
-		same := func(b state.Artifact) bool { return b.Path == a.Path && b.Digest == a.Digest }
-		if !slices.ContainsFunc(made.Artifacts, same) {
-			return fmt.Sprintf("%s has made %s anew since", other.Name, a.Path)
-		}
-	}
-	return ""
-}
-
-// mayDiffer reports whether the step will or may have a result other than the one on
-// record.
-func (s Step) mayDiffer() bool {
-	return s.Decision == Run || s.Decision == Rerun || s.Decision == Cached || s.Decision == Depends || s.Decision == Uncertain && s.Verify
-}
-
-// cannotComplete reports whether the step cannot complete.
-func (s Step) cannotComplete() bool {
-	return s.Decision == Blocked || s.Decision == Uncertain && !s.Verify
-}
-
-// upstreamOutcome reports whether a decided workstream will have another result, and
-// whether it cannot complete.
-func (pl *Planner) upstreamOutcome(name string) (runs, blocked bool) {
-	up := pl.steps[name]
-	kept := up.Decision == Judge && len(pl.facts.Conflicts[name]) > len(up.Restores) // an edit that is kept changes the result
-	return up.mayDiffer() || kept, up.cannotComplete()
 }
 
 // currentDigest returns the digest that a workstream would have if it ran now.
@@ -415,88 +314,6 @@ func (pl *Planner) decideWithGates(ws *pipeline.Workstream, e When) (own Step, s
 func (pl *Planner) upstreamBlocked(ws *pipeline.Workstream, e When) bool {
 	_, _, blocked := pl.classifyUpstream(ws)
 	return len(blocked)+len(e.blocked) > 0
-}
-
-// decideGates decides the gates of a workstream. steps[0] is the workstream itself: its
-// Reuse becomes Judge if a gate has something to do.
-func (pl *Planner) decideGates(ws *pipeline.Workstream, own Step) (steps []Step, diags hcl.Diagnostics) {
-	steps = []Step{own}
-	for _, g := range ws.Gates {
-		step, d := pl.Gate(g)
-		diags = append(diags, d...)
-		if steps[0].Decision == Reuse && step.hasWork() && len(pl.UndecidedConflicts(own)) == 0 {
-			steps[0] = steps[0].withDecision(Judge, "the work is kept; %s", describeJudging(step))
-			pl.steps[ws.Name] = steps[0]
-		}
-		steps = append(steps, step)
-	}
-	return steps, diags
-}
-
-// leavesGateUnjudged reports whether a gate would judge work that is kept, but --only
-// leaves the workstream out.
-func (pl *Planner) leavesGateUnjudged(ws *pipeline.Workstream, own Step, steps []Step) bool {
-	judged := func(s Step) bool { return s.Kind == GateStep && s.Decision != Reuse && s.Decision != Skipped }
-	return own.Decision == Reuse && pl.selection.exclusionReason(ws) != "" && slices.ContainsFunc(steps, judged)
-}
-
-// describeJudging describes what the run does with a gate of work that is kept.
-func describeJudging(gate Step) string {
-	switch gate.Decision {
-	case Reuse:
-		return gate.Name + " is still to be reviewed"
-	case Depends:
-		return fmt.Sprintf("%s may be judged, which depends on the result of %s", gate.Name, text.Enumerate(gate.On))
-	case Blocked:
-		return fmt.Sprintf("%s needs %s", gate.Name, text.Enumerate(gate.On))
-	case Run, Rerun, Cached, Judge, Uncertain, Skipped:
-	}
-	return gate.Name + " is judged"
-}
-
-// ConflictChoice returns the choice for edited artifacts of a workstream. If the user has
-// not chosen and a gate of the workstream has failed, it returns ConflictKeep: such an
-// edit usually repairs the fault that the gate found.
-func (pl *Planner) ConflictChoice(workstream string) OnConflict {
-	if pl.onConflict == "" && firstFailedGate(pl.st.Workstream(workstream)) != "" {
-		return ConflictKeep
-	}
-	return pl.onConflict
-}
-
-// UndecidedConflicts returns the edits that the user has not decided about. An edit can
-// be kept only if its workstream does not run again, because a run makes its files anew.
-func (pl *Planner) UndecidedConflicts(s Step) []Conflict {
-	found, choice := EditedArtifacts(pl.facts.Conflicts[s.Name]), pl.ConflictChoice(s.Name)
-	switch s.Decision {
-	case Rerun, Cached:
-		if choice != ConflictRestore {
-			return found
-		}
-	case Reuse, Judge, Depends, Blocked: // a later run may unblock the step
-		if choice != ConflictRestore && choice != ConflictKeep {
-			return found
-		}
-	case Run, Uncertain, Skipped:
-	}
-	return nil
-}
-
-// refusalReason returns why a build does not start with edits that the user has not
-// decided about. It returns "" if conflicts is empty.
-func (pl *Planner) refusalReason(conflicts []Conflict) state.Text {
-	if len(conflicts) == 0 {
-		return ""
-	}
-	edits := make([]state.Text, len(conflicts))
-	for i, c := range conflicts {
-		edits[i] = c.Path
-	}
-	why := "nobody has decided about the edit of " + text.Enumerate(edits)
-	if pl.onConflict == ConflictKeep {
-		why = "the edit of " + text.Enumerate(edits) + " can't be kept where it is made anew"
-	}
-	return state.Text(why)
 }
 
 // addStaleDocument adds the PRD document to plan.Stale if it changed since the session
