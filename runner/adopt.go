@@ -70,7 +70,7 @@ func Adopt(ctx context.Context, o Options, st *state.State, workstream string, g
 	if err := restoreMissing(ctx, files, restoreID(st, workstream), a.Work); err != nil {
 		return a, err
 	}
-	if err := survey.AllThere(ctx, files, ws); err != nil {
+	if err := survey.CheckMade(ctx, files, ws); err != nil {
 		return a, &MissingArtifactError{err}
 	}
 	return a, nil

@@ -24,7 +24,7 @@ func ApprovalUnchanged(ctx context.Context, o Options, st *state.State, gate *st
 	}
 	defer done()
 	facts := plan.NewFacts(st)
-	if err := o.surveyor(w).OneGate(ctx, facts, st, g); err != nil {
+	if err := o.surveyor(w).GatherForAnswer(ctx, facts, st, g); err != nil {
 		return false, err
 	}
 	v, diags := plan.New(o.Pipeline, st, facts, o.OnConflict, &plan.Chosen{}).VerdictSince(g, gate.Seen)

@@ -23,7 +23,7 @@ func (n *node) attemptFailed(r attemptResult) {
 		n.leftFiles = n.recordedLeftFiles()
 	default:
 		l.spawnWork("look at what is left by "+n.ws.Name, workstreamSlot, func(context.Context) func() {
-			left, err := l.surveyor.KeepLeft(l.grace, shared)
+			left, err := l.surveyor.KeepLeftFiles(l.grace, shared)
 			return func() {
 				n.leftFiles = n.recordableLeftFiles(left, err)
 				n.retryOrFail(*r.failure, r.result)

@@ -57,7 +57,7 @@ func (l *loop) prepare(ctx context.Context) (*plan.Plan, error) {
 		return nil, err
 	}
 	l.facts.EarlierRuns = l.opts.earlierRuns(l.files)
-	if err := l.surveyor.Everything(ctx, l.facts, st, l.opts.Git, l.opts.OnConflict, l.opts.Saved != nil); err != nil {
+	if err := l.surveyor.GatherAll(ctx, l.facts, st, l.opts.Git, l.opts.OnConflict, l.opts.Saved != nil); err != nil {
 		return nil, err
 	}
 	l.git = l.facts.Git
@@ -78,7 +78,7 @@ func (l *loop) prepare(ctx context.Context) (*plan.Plan, error) {
 		return nil, err
 	}
 	// With this decision, the facts may describe edited files as they will be restored.
-	if err := l.surveyor.Everything(ctx, l.facts, st, nil, l.opts.OnConflict, l.opts.Saved != nil); err != nil {
+	if err := l.surveyor.GatherAll(ctx, l.facts, st, nil, l.opts.OnConflict, l.opts.Saved != nil); err != nil {
 		return nil, err
 	}
 	plan = l.makePlan(st, c)

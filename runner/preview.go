@@ -40,7 +40,7 @@ func inspect(ctx context.Context, o Options, st *state.State) (*plan.Planner, er
 	facts.Acts = acts
 	facts.EarlierRuns = o.earlierRuns(w)
 	sv := o.surveyor(w)
-	if err := sv.Everything(ctx, facts, st, o.Git, o.OnConflict, true); err != nil {
+	if err := sv.GatherAll(ctx, facts, st, o.Git, o.OnConflict, true); err != nil {
 		return nil, err
 	}
 	return plan.New(o.Pipeline, st, facts, o.OnConflict, c), nil

@@ -91,7 +91,7 @@ func (p *phaseRun) recheck() bool {
 	l.slots.Urgent(func() {
 		found := plan.NewFacts(l.session.State())
 		l.spawnWork("survey "+phase.Name, gateSlot, func(within context.Context) func() {
-			now, err := l.surveyor.Again(within, found, gates, artifacts)
+			now, err := l.surveyor.Resurvey(within, found, gates, artifacts)
 			return func() {
 				ended = true
 				switch {

@@ -34,7 +34,7 @@ func (l *loop) restorePlanned(planned *plan.Plan) ([]state.Event, error) {
 			l.planner.SetStep(*s)
 		}
 	}
-	l.surveyor.DoneRestoring()
+	l.surveyor.MarkRestored()
 	if len(wanted) == 0 {
 		return nil, nil
 	}

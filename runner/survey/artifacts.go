@@ -17,17 +17,17 @@ import (
 // workspace.ErrNotRegular or workspace.ErrUnstable, among others.
 func Describe(ctx context.Context, w *workspace.Workspace, path string) (state.Artifact, error) {
 	e, err := w.Describe(ctx, path)
-	return artifact(e), err
+	return toArtifact(e), err
 }
 
-func artifact(e workspace.Entry) state.Artifact {
+func toArtifact(e workspace.Entry) state.Artifact {
 	return state.Artifact{Path: state.Text(e.Path), Size: e.Size, Mode: e.Mode, Digest: e.Digest}
 }
 
-func artifacts(entries []workspace.Entry) []state.Artifact {
+func toArtifacts(entries []workspace.Entry) []state.Artifact {
 	all := make([]state.Artifact, len(entries))
 	for i, e := range entries {
-		all[i] = artifact(e)
+		all[i] = toArtifact(e)
 	}
 	return all
 }
@@ -46,27 +46,27 @@ func (s *Surveyor) KeepArtifacts(ctx context.Context, ws *pipeline.Workstream) (
 	if len(ws.Artifacts) == 0 {
 		return nil, nil, nil
 	}
-	if err := AllThere(ctx, s.files, ws); err != nil {
+	if err := CheckMade(ctx, s.files, ws); err != nil {
 		return nil, nil, err
 	}
 	m, err := s.files.Tree().Match(ctx, ws.ArtifactPatterns, nil)
 	if err != nil {
 		return nil, nil, err
 	}
-	s.links.learn(m.Links, m.Outside)
+	s.links.addLinks(m.Links, m.Outside)
 	entries, leftOut, err := s.files.Keep(ctx, m.Files)
 	if err != nil {
 		return nil, nil, fmt.Errorf("keep the artifacts: %w", err)
 	}
-	kept = artifacts(entries)
+	kept = toArtifacts(entries)
 	for i := range kept {
 		kept[i].LeftOut = slices.Contains(leftOut, string(kept[i].Path))
 	}
 	return kept, leftOut, nil
 }
 
-// AllThere returns an *UnmadeError for the first declared artifact that no file matches.
-func AllThere(ctx context.Context, w *workspace.Workspace, ws *pipeline.Workstream) error {
+// CheckMade returns an *UnmadeError for the first declared artifact that no file matches.
+func CheckMade(ctx context.Context, w *workspace.Workspace, ws *pipeline.Workstream) error {
 	for i, patterns := range pipeline.EachPattern(ws.Artifacts) {
 		if len(patterns) == 0 {
 			continue // the entry only excludes files
@@ -80,15 +80,15 @@ func AllThere(ctx context.Context, w *workspace.Workspace, ws *pipeline.Workstre
 			continue
 		}
 		if info, err := w.Tree().Lstat(pattern); err == nil && info.IsDir() {
-			return unmade(pattern, "is a directory without a file that counts")
+			return unmadeError(pattern, "is a directory without a file that counts")
 		}
 		if out := slices.Sorted(maps.Keys(m.Outside)); len(out) > 0 {
-			return unmade(pattern, "does not exist: %s", plan.DescribeLinksOut([]string{leadsTo(out[0], m.Outside[out[0]])}))
+			return unmadeError(pattern, "does not exist: %s", plan.DescribeLinksOut([]string{formatLink(out[0], m.Outside[out[0]])}))
 		}
 		if met := slices.Sorted(maps.Keys(m.Links)); len(met) > 0 {
-			return unmade(pattern, "does not exist: the link %s leads to %s, and no file matches there", met[0], m.Links[met[0]])
+			return unmadeError(pattern, "does not exist: the link %s leads to %s, and no file matches there", met[0], m.Links[met[0]])
 		}
-		return unmade(pattern, "does not exist")
+		return unmadeError(pattern, "does not exist")
 	}
 	return nil
 }
@@ -99,7 +99,7 @@ type UnmadeError struct {
 	Problem string
 }
 
-func unmade(pattern, format string, args ...any) error {
+func unmadeError(pattern, format string, args ...any) error {
 	return &UnmadeError{pattern, fmt.Sprintf(format, args...)}
 }
 
@@ -107,9 +107,9 @@ func (e *UnmadeError) Error() string {
 	return fmt.Sprintf("the declared artifact %q %s", e.Pattern, e.Problem)
 }
 
-// KeepLeft returns the present state of the artifacts that differ from the record, and
+// KeepLeftFiles returns the present state of the artifacts that differ from the record, and
 // keeps their bytes as objects. An artifact whose file is gone has no digest.
-func (s *Surveyor) KeepLeft(ctx context.Context, shared []state.Artifact) ([]state.Artifact, error) {
+func (s *Surveyor) KeepLeftFiles(ctx context.Context, shared []state.Artifact) ([]state.Artifact, error) {
 	var left []state.Artifact
 	var paths []string
 	for _, a := range shared {
@@ -127,7 +127,7 @@ func (s *Surveyor) KeepLeft(ctx context.Context, shared []state.Artifact) ([]sta
 	if err != nil {
 		return nil, fmt.Errorf("keep what is left: %w", err)
 	}
-	for _, a := range artifacts(entries) {
+	for _, a := range toArtifacts(entries) {
 		a.LeftOut = slices.Contains(leftOut, string(a.Path))
 		left = append(left, a)
 	}

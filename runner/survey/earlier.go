@@ -21,14 +21,14 @@ const maxSource = 16 << 20
 // unchanged or can't be read from the capture. The source only serves to explain changes
 // to the user, so a failure to read it is no error.
 func (s *Surveyor) earlierSource(ctx context.Context, st *state.State) []byte {
-	if st == nil || s.ended == nil || st.Pipeline.Digest == s.p.Digest {
+	if st == nil || s.endListing == nil || st.Pipeline.Digest == s.p.Digest {
 		return nil
 	}
-	i := slices.IndexFunc(s.ended.Entries, func(e workspace.Entry) bool { return e.Path == string(st.Pipeline.Path) })
+	i := slices.IndexFunc(s.endListing.Entries, func(e workspace.Entry) bool { return e.Path == string(st.Pipeline.Path) })
 	if i < 0 {
 		return nil
 	}
-	source, err := s.readEntry(ctx, s.ended.Entries[i])
+	source, err := s.readEntry(ctx, s.endListing.Entries[i])
 	if sum := sha256.Sum256(source); err != nil || "sha256:"+hex.EncodeToString(sum[:]) != st.Pipeline.Digest {
 		return nil
 	}

@@ -20,7 +20,7 @@ func KnownActs(store *checkpoint.Store, p *pipeline.Pipeline, st *state.State, r
 	if st != nil {
 		known = st.KnownActs()
 	}
-	asked := newOnce(p, st, resumes)
+	asked := unknownOnce(p, st, resumes)
 	if len(asked) == 0 || store == nil {
 		return known, nil
 	}
@@ -36,9 +36,9 @@ func KnownActs(store *checkpoint.Store, p *pipeline.Pipeline, st *state.State, r
 	return acts, nil
 }
 
-// newOnce names the once workstreams, without those for which the resumed session has read
+// unknownOnce names the once workstreams, without those for which the resumed session has read
 // the earlier sessions already.
-func newOnce(p *pipeline.Pipeline, st *state.State, resumes bool) []string {
+func unknownOnce(p *pipeline.Pipeline, st *state.State, resumes bool) []string {
 	var names []string
 	for _, phase := range p.Phases {
 		for _, ws := range phase.Workstreams {

@@ -21,43 +21,43 @@ type links struct {
 	files *workspace.Workspace
 
 	mu       sync.Mutex
-	within   tree.Links // links that lead to a path within the workspace
-	out      tree.Links // links that lead out of the workspace
+	inside   tree.Links // links that lead to a path within the workspace
+	outside  tree.Links // links that lead out of the workspace
 	extended map[string][]string
 	changes  int // how often the result of Extend may have changed
 }
 
 func newLinks(w *workspace.Workspace) *links {
-	return &links{files: w, within: make(tree.Links), out: make(tree.Links), extended: make(map[string][]string)}
+	return &links{files: w, inside: make(tree.Links), outside: make(tree.Links), extended: make(map[string][]string)}
 }
 
-// forget removes all links, before the caller matches patterns again.
-func (l *links) forget() {
+// reset removes all links, before the caller matches patterns again.
+func (l *links) reset() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	clear(l.within)
-	clear(l.out)
-	l.change()
+	clear(l.inside)
+	clear(l.outside)
+	l.dropExtended()
 }
 
-// change removes the cached results of Extend after the links have changed. The caller
+// dropExtended removes the cached results of Extend after the links have changed. The caller
 // holds l.mu.
-func (l *links) change() {
+func (l *links) dropExtended() {
 	clear(l.extended)
 	l.changes++
 }
 
-// learn adds links that patterns met.
-func (l *links) learn(within, out tree.Links) {
+// addLinks adds links that patterns met.
+func (l *links) addLinks(within, out tree.Links) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for path, text := range within {
-		if known, ok := l.within[path]; !ok || known != text {
-			l.within[path] = text
-			l.change()
+		if known, ok := l.inside[path]; !ok || known != text {
+			l.inside[path] = text
+			l.dropExtended()
 		}
 	}
-	maps.Copy(l.out, out)
+	maps.Copy(l.outside, out)
 }
 
 // Extend returns the patterns and, for each pattern that passes through a link, a pattern
@@ -65,13 +65,13 @@ func (l *links) learn(within, out tree.Links) {
 func (l *links) Extend(patterns []string) []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.within) == 0 || len(patterns) == 0 {
+	if len(l.inside) == 0 || len(patterns) == 0 {
 		return patterns
 	}
 	key := strings.Join(patterns, "\x00\x00")
 	all, ok := l.extended[key]
 	if !ok {
-		all = l.files.Tree().Extend(patterns, l.within)
+		all = l.files.Tree().Extend(patterns, l.inside)
 		l.extended[key] = all
 	}
 	return all
@@ -82,37 +82,37 @@ func (l *links) Extend(patterns []string) []string {
 func (l *links) State() (changes int, adds bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.changes, len(l.within) > 0
+	return l.changes, len(l.inside) > 0
 }
 
-// leadingOut returns the links that lead out of the workspace and are not in told, and
+// newLinksOut returns the links that lead out of the workspace and are not in told, and
 // adds them to told.
-func (l *links) leadingOut(told map[string]bool) []string {
+func (l *links) newLinksOut(told map[string]bool) []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var found []string
-	for _, path := range slices.Sorted(maps.Keys(l.out)) {
+	for _, path := range slices.Sorted(maps.Keys(l.outside)) {
 		if !told[path] {
 			told[path] = true
-			found = append(found, leadsTo(path, l.out[path]))
+			found = append(found, formatLink(path, l.outside[path]))
 		}
 	}
 	return found
 }
 
-func leadsTo(link, text string) string { return link + " (to " + text + ")" }
+func formatLink(link, text string) string { return link + " (to " + text + ")" }
 
-// restoresLink learns a link that Runner restores before anything starts, so that files
+// addRestoredLink learns a link that Runner restores before anything starts, so that files
 // behind it are found as if the link existed. If the text of the link can't be read,
 // restoring it fails later and says why.
-func (s *Surveyor) restoresLink(ctx context.Context, a state.Artifact) error {
+func (s *Surveyor) addRestoredLink(ctx context.Context, a state.Artifact) error {
 	text, err := s.files.Contents().LinkText(ctx, EntryOf(a))
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	if err == nil {
 		s.restoredLinks[string(a.Path)] = text
-		s.links.learn(tree.Links{string(a.Path): text}, nil)
+		s.links.addLinks(tree.Links{string(a.Path): text}, nil)
 	}
 	return nil
 }

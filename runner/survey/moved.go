@@ -20,29 +20,29 @@ import (
 // the end of that run, and has not changed since. Artifacts that workstreams recorded
 // meanwhile are no change: a verdict is bound to the runs that made them.
 
-// findMoved compares the files with the capture of the last run. Artifacts that workstreams
+// findChangedFiles compares the files with the capture of the last run. Artifacts that workstreams
 // have recorded since are no change.
-func (s *Surveyor) findMoved(ctx context.Context, f *plan.Facts, st *state.State) error {
-	e, err := s.listed(ctx, f, st)
+func (s *Surveyor) findChangedFiles(ctx context.Context, f *plan.Facts, st *state.State) error {
+	e, err := s.listNow(ctx, f, st)
 	if err != nil {
 		return err
 	}
-	return s.compare(ctx, f, e)
+	return s.compareWithEnd(ctx, f, e)
 }
 
-// end holds the files at the end of a run, and the files now.
-type end struct {
+// runEnd holds the files at the end of a run, and the files now.
+type runEnd struct {
 	st      *state.State         // the state with the capture made at the end of the run
 	outline *workspace.Outline   // the outline of that capture
 	files   *workspace.Workspace // the workspace, seen with or without git as in that capture
 	is      *workspace.Listing   // the files now
 }
 
-// listed lists the present files that the capture of the last run would cover. It returns
+// listNow lists the present files that the capture of the last run would cover. It returns
 // nil if that capture is not known or can't be read.
-func (s *Surveyor) listed(ctx context.Context, f *plan.Facts, st *state.State) (*end, error) {
+func (s *Surveyor) listNow(ctx context.Context, f *plan.Facts, st *state.State) (*runEnd, error) {
 	f.CaptureError, f.NoCaptureReason, f.ChangedFiles = nil, "no capture of the whole workspace could prove it unchanged", nil
-	s.captured, s.ended, s.since = nil, nil, make(map[string]string)
+	s.lastCapture, s.endListing, s.changesSince = nil, nil, make(map[string]string)
 	if st == nil || st.RunCapture == nil {
 		return nil, nil
 	}
@@ -53,7 +53,7 @@ func (s *Surveyor) listed(ctx context.Context, f *plan.Facts, st *state.State) (
 		f.CaptureError, err = classifyLost(ctx, err)
 		return nil, err
 	}
-	e := &end{st: &then, outline: outline, files: s.files.WithGit(st.RunCapture.InGit())}
+	e := &runEnd{st: &then, outline: outline, files: s.files.WithGit(st.RunCapture.InGit())}
 	e.is, err = e.files.Now(ctx, outline.Patterns)
 	if err != nil && s.files.Git() == nil && ctx.Err() == nil { // if Runner does not use git, an error of git must not stop it
 		e.files = s.files
@@ -65,9 +65,9 @@ func (s *Surveyor) listed(ctx context.Context, f *plan.Facts, st *state.State) (
 	return e, nil
 }
 
-// compare fills in what changed between the end of the last run and the listed files, and
+// compareWithEnd fills in what changed between the end of the last run and the listed files, and
 // why the workspace is not proved unchanged.
-func (s *Surveyor) compare(ctx context.Context, f *plan.Facts, e *end) error {
+func (s *Surveyor) compareWithEnd(ctx context.Context, f *plan.Facts, e *runEnd) error {
 	if e == nil {
 		return nil
 	}
@@ -81,9 +81,9 @@ func (s *Surveyor) compare(ctx context.Context, f *plan.Facts, e *end) error {
 		return err
 	}
 	var unknown []string
-	s.captured, s.ended = captured, was
+	s.lastCapture, s.endListing = captured, was
 	f.ChangedFiles = slices.DeleteFunc(changes, func(c workspace.Change) bool {
-		if c.Path == s.plan {
+		if c.Path == s.planFile {
 			return true
 		}
 		leftOut := c.From == nil && slices.Contains(was.LeftOut, c.Path)
@@ -99,7 +99,7 @@ func (s *Surveyor) compare(ctx context.Context, f *plan.Facts, e *end) error {
 		f.NoCaptureReason = "captures leave out " + text.Enumerate(unknown)
 		return nil
 	}
-	blind, err := e.blind(ctx, s.plan, was)
+	blind, err := e.describeUncovered(ctx, s.planFile, was)
 	if err != nil {
 		return err
 	}
@@ -118,9 +118,9 @@ func (s *Surveyor) judgesAnything() bool {
 	})
 }
 
-// blind says which files a capture of the whole workspace does not cover, "" if it covers
+// describeUncovered says which files a capture of the whole workspace does not cover, "" if it covers
 // all.
-func (e *end) blind(ctx context.Context, planned string, was *workspace.Listing) (string, error) {
+func (e *runEnd) describeUncovered(ctx context.Context, planned string, was *workspace.Listing) (string, error) {
 	is := e.is
 	if e.st.RunCapture.InGit() && e.files.Git() == nil {
 		return "captures leave out what nothing declares, since they are made without git now", nil
@@ -178,11 +178,11 @@ func classifyLost(ctx context.Context, failed error) (unread, err error) {
 	return fmt.Errorf("what changed since the last run is not known: %w", failed), nil
 }
 
-// movedAfter finds what changed between the last capture before a gate's verdict and the
+// findChangesAfter finds what changed between the last capture before a gate's verdict and the
 // end of the last run. The verdict may come from an earlier run than the last one.
-func (s *Surveyor) movedAfter(ctx context.Context, f *plan.Facts, st *state.State, g *pipeline.Gate) error {
+func (s *Surveyor) findChangesAfter(ctx context.Context, f *plan.Facts, st *state.State, g *pipeline.Gate) error {
 	f.ChangedInRun[g.Label()] = ""
-	if s.ended == nil || g.Kind != pipeline.GateCommand {
+	if s.endListing == nil || g.Kind != pipeline.GateCommand {
 		return nil
 	}
 	before := captureBefore(st, st.Gate(g.Label()))
@@ -197,7 +197,7 @@ func (s *Surveyor) movedAfter(ctx context.Context, f *plan.Facts, st *state.Stat
 	if before.Listing == st.RunCapture.Listing {
 		return nil
 	}
-	moving, ok := s.since[before.Listing]
+	moving, ok := s.changesSince[before.Listing]
 	if !ok {
 		was, _, err := s.filesAt(ctx, st, before)
 		if err != nil {
@@ -207,8 +207,8 @@ func (s *Surveyor) movedAfter(ctx context.Context, f *plan.Facts, st *state.Stat
 			f.ChangedInRun[g.Label()] = "what was captured before it was judged is lost"
 			return nil
 		}
-		moving = movedBetween(was, s.ended, before.Scope(was.Patterns), st.RunCapture.Scope(s.ended.Patterns))
-		s.since[before.Listing] = moving
+		moving = firstChange(was, s.endListing, before.Scope(was.Patterns), st.RunCapture.Scope(s.endListing.Patterns))
+		s.changesSince[before.Listing] = moving
 	}
 	f.ChangedInRun[g.Label()] = moving
 	return nil
@@ -218,8 +218,8 @@ func (s *Surveyor) movedAfter(ctx context.Context, f *plan.Facts, st *state.Stat
 // being added or deleted.
 const otherSparse = "the sparse checkout leaves out other files than it did"
 
-// movedBetween names the first change between two listings, "" if nothing changed.
-func movedBetween(was, is *workspace.Listing, from, to workspace.Scope) string {
+// firstChange names the first change between two listings, "" if nothing changed.
+func firstChange(was, is *workspace.Listing, from, to workspace.Scope) string {
 	if !workspace.SameSparse(was, is) { // checked first, because such a file may look as if it was added
 		return otherSparse
 	}

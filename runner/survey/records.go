@@ -15,7 +15,7 @@ import (
 
 // findPartial finds out which files may be partial work of stopped workstreams.
 func (s *Surveyor) findPartial(st *state.State) {
-	s.Partial = plan.PartialWork{ByFailedAttempts: s.left}
+	s.Partial = plan.PartialWork{ByFailedAttempts: s.leftFiles}
 	for _, phase := range s.p.Phases {
 		for _, ws := range phase.Workstreams {
 			s.Partial.Add(s.links.Extend(ws.ArtifactPatterns), st.Workstream(ws.Name), st.EndedUncaptured())
@@ -29,10 +29,10 @@ func (s *Surveyor) findPartial(st *state.State) {
 func (s *Surveyor) CurrentArtifacts(rec *state.Workstream) []state.Artifact {
 	var all []state.Artifact
 	for _, a := range rec.Artifacts {
-		if owner := s.latest[string(a.Path)]; owner != "" && owner != rec.Name {
+		if owner := s.owners[string(a.Path)]; owner != "" && owner != rec.Name {
 			continue
 		}
-		if left, ok := s.left[string(a.Path)]; ok {
+		if left, ok := s.leftFiles[string(a.Path)]; ok {
 			a = left
 		}
 		all = append(all, a)
@@ -40,9 +40,9 @@ func (s *Surveyor) CurrentArtifacts(rec *state.Workstream) []state.Artifact {
 	return all
 }
 
-// Again gathers the files that gates judge a second time, and returns the present state of
+// Resurvey gathers the files that gates judge a second time, and returns the present state of
 // artifacts, by path. Missing files are left out.
-func (s *Surveyor) Again(ctx context.Context, f *plan.Facts, gates []*pipeline.Gate, artifacts []string) (map[string]*state.Artifact, error) {
+func (s *Surveyor) Resurvey(ctx context.Context, f *plan.Facts, gates []*pipeline.Gate, artifacts []string) (map[string]*state.Artifact, error) {
 	for _, g := range gates {
 		if err := s.Gate(ctx, f, g); err != nil {
 			return nil, err
@@ -87,8 +87,8 @@ func (s *Surveyor) Overwritten(st *state.State, owners map[string]string, name s
 	return all
 }
 
-// verify compares the recorded artifacts of a workstream with the files.
-func (s *Surveyor) verify(ctx context.Context, f *plan.Facts, rec *state.Workstream) error {
+// compareArtifacts compares the recorded artifacts of a workstream with the files.
+func (s *Surveyor) compareArtifacts(ctx context.Context, f *plan.Facts, rec *state.Workstream) error {
 	var conflicts []plan.Conflict
 	conflict := func(a state.Artifact, found string) error {
 		kept, err := s.files.Contents().HasObject(a.Digest)
@@ -98,10 +98,10 @@ func (s *Surveyor) verify(ctx context.Context, f *plan.Facts, rec *state.Workstr
 	var partial []plan.PartialArtifact
 	current := make([]state.Artifact, 0, len(rec.Artifacts))
 	for _, a := range rec.Artifacts {
-		if owner := s.latest[string(a.Path)]; owner != "" && owner != rec.Name {
+		if owner := s.owners[string(a.Path)]; owner != "" && owner != rec.Name {
 			continue // another workstream has recorded it since
 		}
-		left, isLeft := s.left[string(a.Path)]
+		left, isLeft := s.leftFiles[string(a.Path)]
 		now, err := Describe(ctx, s.files, string(a.Path))
 		if isLeft && left.Digest == "" { // the failed attempt had removed it
 			switch {
@@ -142,8 +142,8 @@ func (s *Surveyor) verify(ctx context.Context, f *plan.Facts, rec *state.Workstr
 // attempts left the artifacts. It returns, by path, the workstreams that share an
 // artifact.
 func (s *Surveyor) gatherOwners(st *state.State) (sharers map[string][]string) {
-	s.latest, sharers = s.ownersAndSharers(st)
-	s.left = s.leftBehind(st, s.latest)
+	s.owners, sharers = s.ownersAndSharers(st)
+	s.leftFiles = s.leftBehind(st, s.owners)
 	return sharers
 }
 
@@ -212,7 +212,7 @@ func (s *Surveyor) leftBehind(st *state.State, owners map[string]string) map[str
 // Recorded returns an artifact from the record: as its workstream made it, or as a failed
 // attempt of another workstream left it. It returns nil if the artifact is not on record.
 func (s *Surveyor) Recorded(st *state.State, workstream string, path state.Text) *state.Artifact {
-	if a, ok := s.left[string(path)]; ok && a.Digest != "" {
+	if a, ok := s.leftFiles[string(path)]; ok && a.Digest != "" {
 		return &a
 	}
 	return RecordedArtifact(st, workstream, path)
@@ -222,17 +222,17 @@ func (s *Surveyor) Recorded(st *state.State, workstream string, path state.Text)
 // Runner restores before anything starts. Steps that read these artifacts find them as
 // recorded.
 func (s *Surveyor) verifyAll(ctx context.Context, f *plan.Facts, st *state.State, choice plan.OnConflict) error {
-	s.restores, s.restoredLinks, s.gone = make(map[string]state.Artifact), make(tree.Links), nil
+	s.restores, s.restoredLinks, s.unrestorable = make(map[string]state.Artifact), make(tree.Links), nil
 	for _, phase := range s.p.Phases {
 		for _, ws := range phase.Workstreams {
 			rec := st.Workstream(ws.Name)
 			if !rec.Done() || len(rec.Artifacts) == 0 {
 				continue
 			}
-			if err := s.verify(ctx, f, rec); err != nil {
+			if err := s.compareArtifacts(ctx, f, rec); err != nil {
 				return err
 			}
-			if len(f.Conflicts[ws.Name]) == 0 || s.off(ws, st) {
+			if len(f.Conflicts[ws.Name]) == 0 || s.isDisabled(ws, st) {
 				continue
 			}
 			for _, c := range f.Conflicts[ws.Name] {
@@ -240,7 +240,7 @@ func (s *Surveyor) verifyAll(ctx context.Context, f *plan.Facts, st *state.State
 				case c.Kept && (c.Found == "" || choice == plan.ConflictRestore):
 					s.restores[string(c.Path)] = *s.Recorded(st, ws.Name, c.Path)
 				case c.Found == "":
-					s.gone = append(s.gone, *s.Recorded(st, ws.Name, c.Path))
+					s.unrestorable = append(s.unrestorable, *s.Recorded(st, ws.Name, c.Path))
 				}
 			}
 		}

@@ -34,33 +34,33 @@ import (
 
 // Surveyor gathers facts about the files of one workspace and one pipeline.
 type Surveyor struct {
-	files   *workspace.Workspace
-	objects *objects.Store
-	p       *pipeline.Pipeline
-	own     *plan.Ownership
-	plan    string              // the plan file, which never counts as a changed file
-	mask    func(string) string // hides sensitive values in file names, because names are recorded
+	files     *workspace.Workspace
+	objects   *objects.Store
+	p         *pipeline.Pipeline
+	ownership *plan.Ownership
+	planFile  string              // the plan file, which never counts as a changed file
+	mask      func(string) string // hides sensitive values in file names, because names are recorded
 
-	latest  map[string]string         // the workstream whose work is done and that recorded an artifact last, by path
-	left    map[string]state.Artifact // these artifacts as failed attempts of other workstreams left them, by path
-	Partial plan.PartialWork
+	owners    map[string]string         // the workstream whose work is done and that recorded an artifact last, by path
+	leftFiles map[string]state.Artifact // these artifacts as failed attempts of other workstreams left them, by path
+	Partial   plan.PartialWork
 	// restores are the artifacts that Runner restores before anything starts, by path.
 	// DoneRestoring empties it.
 	restores map[string]state.Artifact
 	// restoredLinks are the symbolic links in restores.
 	restoredLinks tree.Links
 	links         *links
-	gone          []state.Artifact   // missing artifacts that are no objects: only their workstream can make them again
-	captured      *workspace.Listing // what the last run captured; its entries may name no blobs; nil: not known
-	ended         *workspace.Listing // the files at the end of the last run; nil: not known
-	since         map[string]string  // how ended differs from an earlier capture, by the listing of that capture
+	unrestorable  []state.Artifact   // missing artifacts that are no objects: only their workstream can make them again
+	lastCapture   *workspace.Listing // what the last run captured; its entries may name no blobs; nil: not known
+	endListing    *workspace.Listing // the files at the end of the last run; nil: not known
+	changesSince  map[string]string  // how ended differs from an earlier capture, by the listing of that capture
 }
 
 // New returns a surveyor of the files in w. The plan file, "" for none, is relative to the
 // workspace. mask hides sensitive values in names.
 func New(w *workspace.Workspace, kept *objects.Store, p *pipeline.Pipeline, planFile string, mask func(string) string) *Surveyor {
 	met := newLinks(w)
-	return &Surveyor{files: w, objects: kept, p: p, own: plan.NewOwnership(p, met), plan: planFile, mask: mask, links: met}
+	return &Surveyor{files: w, objects: kept, p: p, ownership: plan.NewOwnership(p, met), planFile: planFile, mask: mask, links: met}
 }
 
 // Extend returns the patterns and, for each pattern that passes through a known link, a
@@ -69,14 +69,14 @@ func (s *Surveyor) Extend(patterns []string) []string { return s.links.Extend(pa
 
 // LinksOut returns the known links that lead out of the workspace and are not in told, and
 // adds them to told.
-func (s *Surveyor) LinksOut(told map[string]bool) []string { return s.links.leadingOut(told) }
+func (s *Surveyor) LinksOut(told map[string]bool) []string { return s.links.newLinksOut(told) }
 
-// DoneRestoring tells the surveyor that Runner has restored the artifacts which Everything
+// MarkRestored tells the surveyor that Runner has restored the artifacts which Everything
 // found. From now on the surveyor returns the files that exist.
-func (s *Surveyor) DoneRestoring() { s.restores, s.restoredLinks = nil, nil }
+func (s *Surveyor) MarkRestored() { s.restores, s.restoredLinks = nil, nil }
 
-// OneGate gathers the facts that the answer to one gate depends on.
-func (s *Surveyor) OneGate(ctx context.Context, f *plan.Facts, st *state.State, g *pipeline.Gate) error {
+// GatherForAnswer gathers the facts that the answer to one gate depends on.
+func (s *Surveyor) GatherForAnswer(ctx context.Context, f *plan.Facts, st *state.State, g *pipeline.Gate) error {
 	if err := s.meetLinks(ctx); err != nil {
 		return err
 	}
@@ -87,11 +87,11 @@ func (s *Surveyor) OneGate(ctx context.Context, f *plan.Facts, st *state.State, 
 	if plan.DeclaresFiles(g) {
 		return nil
 	}
-	return s.findMoved(ctx, f, st)
+	return s.findChangedFiles(ctx, f, st)
 }
 
-// session gathers the links and the PRD document. readHead gathers the state of git.
-func (s *Surveyor) session(ctx context.Context, f *plan.Facts) (err error) {
+// gatherSession gathers the links and the PRD document. readHead gathers the state of git.
+func (s *Surveyor) gatherSession(ctx context.Context, f *plan.Facts) (err error) {
 	if err := s.meetLinks(ctx); err != nil {
 		return err
 	}
@@ -133,7 +133,7 @@ func (s *Surveyor) Workstream(ctx context.Context, f *plan.Facts, ws *pipeline.W
 	if !rec.Done() || len(rec.Artifacts) == 0 {
 		return nil
 	}
-	return s.verify(ctx, f, rec)
+	return s.compareArtifacts(ctx, f, rec)
 }
 
 // gatherInputs gathers the files that match a workstream's inputs, without the
@@ -143,13 +143,13 @@ func (s *Surveyor) gatherInputs(ctx context.Context, f *plan.Facts, ws *pipeline
 	if len(ws.Inputs) == 0 {
 		return nil
 	}
-	v := s.own.ScopeOf(ws)
-	inputs, err := s.see(ctx, v, f.Seq)
+	v := s.ownership.ScopeOf(ws)
+	inputs, err := s.describeScope(ctx, v, f.Seq)
 	if err != nil {
 		return fmt.Errorf("gather the inputs of %s: %w", ws.Name, err)
 	}
 	f.Inputs[ws.Name] = inputs
-	f.Makers[ws.Name] = s.own.MakersAmong(v.Ended, s.goneAmong(inputs.Patterns), inputs.Files)
+	f.Makers[ws.Name] = s.ownership.MakersAmong(v.Ended, s.goneAmong(inputs.Patterns), inputs.Files)
 	return nil
 }
 
@@ -170,31 +170,31 @@ func (s *Surveyor) GatherUnder(ctx context.Context, f *plan.Facts, ws *pipeline.
 // goneAmong returns the missing artifacts that match the patterns and that only their
 // workstream can make again. Whether they change is known only then.
 func (s *Surveyor) goneAmong(patterns []string) []state.Artifact {
-	return slices.DeleteFunc(slices.Clone(s.gone), func(a state.Artifact) bool { return !tree.MatchesAny(patterns, string(a.Path)) })
+	return slices.DeleteFunc(slices.Clone(s.unrestorable), func(a state.Artifact) bool { return !tree.MatchesAny(patterns, string(a.Path)) })
 }
 
 // Gate gathers the files that a gate judges: its inputs, or else the inputs and artifacts
 // of its workstream or of the workstreams of its phase. If nothing is declared, there is
 // nothing to bind a verdict to.
 func (s *Surveyor) Gate(ctx context.Context, f *plan.Facts, g *pipeline.Gate) error {
-	v := s.own.ScopeOfGate(g)
+	v := s.ownership.ScopeOfGate(g)
 	if len(v.Patterns) == 0 {
 		f.Judging[g.Label()] = plan.FileSet{}
 		return nil
 	}
-	files, err := s.see(ctx, v, f.Seq)
+	files, err := s.describeScope(ctx, v, f.Seq)
 	if err != nil {
 		return fmt.Errorf("gather what %s judges: %w", g.Label(), err)
 	}
 	f.Judging[g.Label()] = files
-	f.JudgedMakers[g.Label()] = s.own.MakersAmong(v.Ended, s.goneAmong(files.Patterns), files.Files)
+	f.JudgedMakers[g.Label()] = s.ownership.MakersAmong(v.Ended, s.goneAmong(files.Patterns), files.Files)
 	return nil
 }
 
-// Everything gathers the facts for a whole plan. It verifies the artifacts of all work
+// GatherAll gathers the facts for a whole plan. It verifies the artifacts of all work
 // that is done. If thorough is true, it also gathers the inputs of workstreams that have
 // yet to run.
-func (s *Surveyor) Everything(ctx context.Context, f *plan.Facts, st *state.State, git Git, choice plan.OnConflict, thorough bool) error {
+func (s *Surveyor) GatherAll(ctx context.Context, f *plan.Facts, st *state.State, git Git, choice plan.OnConflict, thorough bool) error {
 	files := s.files
 	s.files = files.WithMemo() // no workstream runs meanwhile
 	defer func() { s.files = files }()
@@ -204,21 +204,21 @@ func (s *Surveyor) Everything(ctx context.Context, f *plan.Facts, st *state.Stat
 	var head, compared errgroup.Group
 	head.Go(func() error { return readHead(ctx, f, git, st) })
 	defer func() { _ = head.Wait() }()
-	if err := s.session(ctx, f); err != nil {
+	if err := s.gatherSession(ctx, f); err != nil {
 		return err
 	}
-	e, err := s.listed(ctx, f, st)
+	e, err := s.listNow(ctx, f, st)
 	if err := cmp.Or(head.Wait(), err); err != nil {
 		return err
 	}
-	compared.Go(func() error { return s.compare(ctx, f, e) })
+	compared.Go(func() error { return s.compareWithEnd(ctx, f, e) })
 	defer func() { _ = compared.Wait() }()
 	f.Sharers = s.gatherOwners(st)
 	if s.findPartial(st); len(s.Partial.Patterns) > 0 {
 		if err := compared.Wait(); err != nil {
 			return err
 		}
-		s.Partial.SetCapture(s.captured)
+		s.Partial.SetCapture(s.lastCapture)
 	}
 	f.Stopped = s.Partial
 	if err := s.verifyAll(ctx, f, st, choice); err != nil {
@@ -229,7 +229,7 @@ func (s *Surveyor) Everything(ctx context.Context, f *plan.Facts, st *state.Stat
 		f.Restored[path] = nil
 		if a.Mode != workspace.ModeSymlink {
 			f.Restored[path] = func() (io.ReadCloser, error) { return s.objects.Open(a.Digest) }
-		} else if err := s.restoresLink(ctx, a); err != nil {
+		} else if err := s.addRestoredLink(ctx, a); err != nil {
 			return err
 		}
 	}
@@ -242,7 +242,7 @@ func (s *Surveyor) Everything(ctx context.Context, f *plan.Facts, st *state.Stat
 	f.Mask, f.EarlierPipeline, f.EarlierFiles = s.mask, s.earlierSource(ctx, st), s.earlierFiles(ctx, f)
 	err = s.allGates(ctx, f, st)
 	f.LinksOut = nil
-	for _, link := range s.links.leadingOut(make(map[string]bool)) {
+	for _, link := range s.links.newLinksOut(make(map[string]bool)) {
 		f.LinksOut = append(f.LinksOut, s.mask(link))
 	}
 	return err
@@ -267,19 +267,19 @@ func (s *Surveyor) allInputs(ctx context.Context, f *plan.Facts, st *state.State
 func (s *Surveyor) allGates(ctx context.Context, f *plan.Facts, st *state.State) error {
 	for _, phase := range s.p.Phases {
 		for _, ws := range phase.Workstreams {
-			if err := s.gates(ctx, f, st, ws.Gates); err != nil {
+			if err := s.gatherPassedGates(ctx, f, st, ws.Gates); err != nil {
 				return err
 			}
 		}
-		if err := s.gates(ctx, f, st, phase.Gates); err != nil {
+		if err := s.gatherPassedGates(ctx, f, st, phase.Gates); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// off reports whether a workstream is not enabled, judging by the results on record.
-func (s *Surveyor) off(ws *pipeline.Workstream, st *state.State) bool {
+// isDisabled reports whether a workstream is not enabled, judging by the results on record.
+func (s *Surveyor) isDisabled(ws *pipeline.Workstream, st *state.State) bool {
 	r := plan.ResultsOf(st, s.p, pipeline.RunInfo{Session: st.Session, Resumed: true})
 	for _, when := range []func(pipeline.Results) (bool, hcl.Diagnostics){ws.Phase.Enabled, ws.Enabled} {
 		if enabled, diags := when(r); !enabled && !diags.HasErrors() {
@@ -297,22 +297,22 @@ func (s *Surveyor) describeAll(ctx context.Context, patterns []string, leaveOut 
 	if err != nil {
 		return nil, nil, err
 	}
-	s.links.learn(m.Links, m.Outside)
+	s.links.addLinks(m.Links, m.Outside)
 	entries, err := s.files.DescribeEach(ctx, slices.DeleteFunc(m.Files, leaveOut))
 	if err != nil {
 		return nil, nil, err
 	}
-	return s.withRestored(artifacts(entries), m.Patterns, leaveOut), m.Patterns, nil
+	return s.withRestored(toArtifacts(entries), m.Patterns, leaveOut), m.Patterns, nil
 }
 
 // meetLinks forgets all links and finds those that declared patterns meet now.
 func (s *Surveyor) meetLinks(ctx context.Context) error {
-	s.links.forget()
+	s.links.reset()
 	m, err := s.files.Tree().Match(ctx, slices.Concat(Local(filepath.ToSlash(s.p.Document)), Declared(s.p)), nil)
 	if err != nil {
 		return fmt.Errorf("look at the workspace: %w", err)
 	}
-	s.links.learn(m.Links, m.Outside)
+	s.links.addLinks(m.Links, m.Outside)
 	return nil
 }
 
@@ -336,8 +336,8 @@ func (s *Surveyor) withRestored(found []state.Artifact, patterns []string, leave
 	return found
 }
 
-// gates gathers the files that the gates judge, for gates that have passed.
-func (s *Surveyor) gates(ctx context.Context, f *plan.Facts, st *state.State, gates []*pipeline.Gate) error {
+// gatherPassedGates gathers the files that the gates judge, for gates that have passed.
+func (s *Surveyor) gatherPassedGates(ctx context.Context, f *plan.Facts, st *state.State, gates []*pipeline.Gate) error {
 	for _, g := range gates {
 		if st == nil {
 			return nil
@@ -349,7 +349,7 @@ func (s *Surveyor) gates(ctx context.Context, f *plan.Facts, st *state.State, ga
 			return err
 		}
 		if !plan.DeclaresFiles(g) {
-			if err := s.movedAfter(ctx, f, st, g); err != nil {
+			if err := s.findChangesAfter(ctx, f, st, g); err != nil {
 				return err
 			}
 		}
@@ -357,10 +357,10 @@ func (s *Surveyor) gates(ctx context.Context, f *plan.Facts, st *state.State, ga
 	return nil
 }
 
-// see returns the files in a scope as if Runner had restored artifacts already. Their
+// describeScope returns the files in a scope as if Runner had restored artifacts already. Their
 // names are masked, because they are recorded; they are only compared, never opened.
-func (s *Surveyor) see(ctx context.Context, v plan.Scope, seq uint64) (plan.FileSet, error) {
-	leaveOut := func(path string) bool { return v.Self != nil && s.own.Makes(v, path) }
+func (s *Surveyor) describeScope(ctx context.Context, v plan.Scope, seq uint64) (plan.FileSet, error) {
+	leaveOut := func(path string) bool { return v.Self != nil && s.ownership.Makes(v, path) }
 	found, patterns, err := s.describeAll(ctx, v.Patterns, leaveOut)
 	if err != nil {
 		return plan.FileSet{}, err
@@ -368,7 +368,7 @@ func (s *Surveyor) see(ctx context.Context, v plan.Scope, seq uint64) (plan.File
 	set := plan.FileSet{Files: found, Patterns: patterns, Seq: seq}
 	for i := range set.Files {
 		a := &set.Files[i]
-		shared, before := s.own.Shared(v, string(a.Path))
+		shared, before := s.ownership.Shared(v, string(a.Path))
 		a.Path = state.Text(s.mask(string(a.Path)))
 		if shared {
 			set.Shared = append(set.Shared, plan.SharedFile{Artifact: *a, Before: before})
