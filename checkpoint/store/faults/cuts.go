@@ -81,31 +81,31 @@ type Cuts struct {
 	m     *store.Memory
 	acked func() any
 
-	by      map[string]*Cut
+	bySum   map[string]*Cut
 	all     []*Cut
 	moments int
 }
 
 // WatchCuts starts to collect. acked returns what the test has acknowledged so far.
 func WatchCuts(t testing.TB, m *store.Memory, acked func() any) *Cuts {
-	return &Cuts{t: t, m: m, acked: acked, by: map[string]*Cut{}}
+	return &Cuts{t: t, m: m, acked: acked, bySum: map[string]*Cut{}}
 }
 
 // Watched returns the file system to work on. Each change of it is a moment.
-func (c *Cuts) Watched() *Killed { return &Killed{FS: c.m, Each: c.take} }
+func (c *Cuts) Watched() *Killed { return &Killed{FS: c.m, Each: c.addMoment} }
 
-// take adds the states of this moment.
-func (c *Cuts) take() {
+// addMoment adds the states of this moment.
+func (c *Cuts) addMoment() {
 	c.moments++
 	few := fewStates
 	if *CrashDepth > 0 {
 		few = 0
 	}
 	for sum, m := range afterCut(c.m, uint64(c.moments), few) {
-		at := c.by[sum]
+		at := c.bySum[sum]
 		if at == nil {
 			at = &Cut{Memory: m}
-			c.by[sum] = at
+			c.bySum[sum] = at
 			c.all = append(c.all, at)
 		}
 		at.Acked = c.acked()
@@ -115,7 +115,7 @@ func (c *Cuts) take() {
 
 // End adds the last moment, and returns all states.
 func (c *Cuts) End() []*Cut {
-	c.take()
+	c.addMoment()
 	c.t.Logf("%d crash states at %d moments", len(c.all), c.moments)
 	return c.all
 }

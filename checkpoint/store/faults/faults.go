@@ -25,7 +25,7 @@ type Killed struct {
 	mu     sync.Mutex
 }
 
-func (d *Killed) dead() bool {
+func (d *Killed) countChange() bool {
 	n := d.Count.Add(1)
 	if d.Each != nil {
 		d.mu.Lock()
@@ -39,7 +39,7 @@ func (d *Killed) dead() bool {
 }
 
 func (d *Killed) OpenFile(name string, flag int, perm fs.FileMode) (store.File, error) {
-	if flag&(os.O_WRONLY|os.O_RDWR|os.O_CREATE) != 0 && d.dead() {
+	if flag&(os.O_WRONLY|os.O_RDWR|os.O_CREATE) != 0 && d.countChange() {
 		return nil, ErrDisk
 	}
 	f, err := d.FS.OpenFile(name, flag, perm)
@@ -50,42 +50,42 @@ func (d *Killed) OpenFile(name string, flag int, perm fs.FileMode) (store.File, 
 }
 
 func (d *Killed) Mkdir(name string, perm fs.FileMode) error {
-	if d.dead() {
+	if d.countChange() {
 		return ErrDisk
 	}
 	return d.FS.Mkdir(name, perm)
 }
 
 func (d *Killed) Rename(from, to string) error {
-	if d.dead() {
+	if d.countChange() {
 		return ErrDisk
 	}
 	return d.FS.Rename(from, to)
 }
 
 func (d *Killed) Link(from, to string) error {
-	if d.dead() {
+	if d.countChange() {
 		return ErrDisk
 	}
 	return d.FS.Link(from, to)
 }
 
 func (d *Killed) Symlink(target, name string) error {
-	if d.dead() {
+	if d.countChange() {
 		return ErrDisk
 	}
 	return d.FS.Symlink(target, name)
 }
 
 func (d *Killed) Remove(name string) error {
-	if d.dead() {
+	if d.countChange() {
 		return ErrDisk
 	}
 	return d.FS.Remove(name)
 }
 
 func (d *Killed) SyncDir(name string) error {
-	if d.dead() {
+	if d.countChange() {
 		return ErrDisk
 	}
 	return d.FS.SyncDir(name)
@@ -97,7 +97,7 @@ type killedFile struct {
 }
 
 func (f *killedFile) Write(p []byte) (int, error) {
-	if f.d.dead() {
+	if f.d.countChange() {
 		n, _ := f.File.Write(p[:len(p)/2])
 		return n, ErrDisk
 	}
@@ -105,14 +105,14 @@ func (f *killedFile) Write(p []byte) (int, error) {
 }
 
 func (f *killedFile) WriteAt(p []byte, at int64) (int, error) {
-	if f.d.dead() {
+	if f.d.countChange() {
 		return 0, ErrDisk
 	}
 	return f.File.WriteAt(p, at)
 }
 
 func (f *killedFile) Sync() error {
-	if f.d.dead() {
+	if f.d.countChange() {
 		return ErrDisk
 	}
 	return f.File.Sync()
@@ -131,7 +131,7 @@ type Faulty struct {
 	Used atomic.Int32 // how many times it has been tried
 }
 
-func (f *Faulty) fails(op, name string) bool {
+func (f *Faulty) countFailure(op, name string) bool {
 	if !f.On.Load() || op != f.Op || !strings.Contains(name, f.Part) {
 		return false
 	}
@@ -140,7 +140,7 @@ func (f *Faulty) fails(op, name string) bool {
 }
 
 func (f *Faulty) OpenFile(name string, flag int, perm fs.FileMode) (store.File, error) {
-	if f.fails("open", name) {
+	if f.countFailure("open", name) {
 		return nil, ErrDisk
 	}
 	file, err := f.FS.OpenFile(name, flag, perm)
@@ -151,21 +151,21 @@ func (f *Faulty) OpenFile(name string, flag int, perm fs.FileMode) (store.File, 
 }
 
 func (f *Faulty) Rename(from, to string) error {
-	if f.fails("rename", to) {
+	if f.countFailure("rename", to) {
 		return ErrDisk
 	}
 	return f.FS.Rename(from, to)
 }
 
 func (f *Faulty) Link(from, to string) error {
-	if f.fails("rename", to) {
+	if f.countFailure("rename", to) {
 		return ErrDisk
 	}
 	return f.FS.Link(from, to)
 }
 
 func (f *Faulty) SyncDir(name string) error {
-	if f.fails("syncdir", name) {
+	if f.countFailure("syncdir", name) {
 		return ErrDisk
 	}
 	return f.FS.SyncDir(name)
@@ -178,7 +178,7 @@ type faultyFile struct {
 }
 
 func (f *faultyFile) Write(p []byte) (int, error) {
-	if f.fs.fails("write", f.name) {
+	if f.fs.countFailure("write", f.name) {
 		n, _ := f.File.Write(p[:len(p)/2]) // a full disk takes a part
 		return n, ErrDisk
 	}
@@ -186,7 +186,7 @@ func (f *faultyFile) Write(p []byte) (int, error) {
 }
 
 func (f *faultyFile) Sync() error {
-	if f.fs.fails("sync", f.name) {
+	if f.fs.countFailure("sync", f.name) {
 		return ErrDisk
 	}
 	return f.File.Sync()
@@ -194,7 +194,7 @@ func (f *faultyFile) Sync() error {
 
 func (f *faultyFile) Close() error {
 	err := f.File.Close()
-	if f.fs.fails("close", f.name) {
+	if f.fs.countFailure("close", f.name) {
 		return ErrDisk
 	}
 	return err
