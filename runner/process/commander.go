@@ -101,12 +101,12 @@ func supervise(ctx context.Context, cmd *exec.Cmd) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	return awaitGroup(cmd, stopWith(ctx, cmd.Process))
+	return awaitGroup(cmd, stopOnCancel(ctx, cmd.Process))
 }
 
-// stopWith stops a process group when ctx ends. After disarm has returned, it sends no
+// stopOnCancel stops a process group when ctx ends. After disarm has returned, it sends no
 // signal.
-func stopWith(ctx context.Context, p *os.Process) (disarm func()) {
+func stopOnCancel(ctx context.Context, p *os.Process) (disarm func()) {
 	var callbacks sync.WaitGroup
 	done := make(chan struct{})
 	callbacks.Add(1)

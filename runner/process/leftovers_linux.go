@@ -25,10 +25,10 @@ const (
 type owner int
 
 const (
-	ofTask    owner = iota // of the ending task, or of one that has ended
-	ofAnother              // of a task that is still running
-	ofUnknown              // without an owner, perhaps of a running task
-	ofNobody               // no orphan of a task: Runner started it in another way
+	ownedByTask    owner = iota // of the ending task, or of one that has ended
+	ownedByAnother              // of a task that is still running
+	ownerUnknown                // without an owner, perhaps of a running task
+	notATask                    // no orphan of a task: Runner started it in another way
 )
 
 // leftovers holds the state of the search for the orphans of one ending task. The main
@@ -38,7 +38,7 @@ type leftovers struct {
 	reportFrom time.Time // processes that are alive from then on are reported
 	killAt     time.Time
 	stopped    bool           // the group and the stragglers have received SIGTERM
-	asked      map[int]bool   // pids, or negative groups, that have received SIGTERM
+	signalled  map[int]bool   // pids, or negative groups, that have received SIGTERM
 	reported   map[int]uint64 // pid to start time
 	found      []runner.Leftover
 }
@@ -53,13 +53,13 @@ func (e *Executor) endLeftovers(t *task) ([]runner.Leftover, error) {
 		return nil, err
 	}
 	now := time.Now()
-	l := &leftovers{task: t, reportFrom: now.Add(e.leftoverDelay), asked: map[int]bool{}, reported: map[int]uint64{}}
+	l := &leftovers{task: t, reportFrom: now.Add(e.leftoverDelay), signalled: map[int]bool{}, reported: map[int]uint64{}}
 	l.killAt = l.reportFrom.Add(t.work.Grace)
 	if stopped, killAt := t.stopped(); stopped {
 		l.stopped, l.killAt = true, killAt
-		l.asked[-t.pid] = true
-		for pid := range t.asked {
-			l.asked[pid] = true
+		l.signalled[-t.pid] = true
+		for pid := range t.signalled {
+			l.signalled[pid] = true
 		}
 	}
 	for pause, looks := shortPause, 1; ; pause, looks = min(2*pause, longPause), looks+1 {
@@ -101,16 +101,16 @@ func (e *Executor) endOnce(l *leftovers) (alive, unknown int, err error) {
 		environ := readEnviron(pid)
 		whose := e.ownerOf(info, environ, l.task)
 		// A zombie that cannot be reaped yet has threads that still run.
-		if whose == ofNobody || info.zombie && reapNow(pid) {
+		if whose == notATask || info.zombie && reapNow(pid) {
 			continue
 		}
 		switch whose {
-		case ofTask:
+		case ownedByTask:
 			alive++
 			e.signalOne(l, info, environ, killed)
-		case ofUnknown:
+		case ownerUnknown:
 			unknown++
-		case ofAnother, ofNobody:
+		case ownedByAnother, notATask:
 		}
 	}
 	return alive, unknown, nil
@@ -134,8 +134,8 @@ func (e *Executor) signalOne(l *leftovers, info procInfo, environ []byte, killed
 	case kill && !killed[target]:
 		killed[target] = true
 		e.signalOrphan(target, syscall.SIGKILL)
-	case !kill && (overdue || l.stopped) && !l.asked[target] && !l.asked[info.pid]:
-		l.asked[target] = true
+	case !kill && (overdue || l.stopped) && !l.signalled[target] && !l.signalled[info.pid]:
+		l.signalled[target] = true
 		e.signalOrphan(target, syscall.SIGTERM)
 		e.signalOrphan(target, syscall.SIGCONT)
 	}
@@ -154,34 +154,34 @@ func (e *Executor) ownerOf(info procInfo, environ []byte, ending *task) owner {
 	token, _ := lookUpEnviron(environ, tokenVariable)
 	switch {
 	case token == ending.token:
-		return ofTask
+		return ownedByTask
 	case strings.HasPrefix(token, e.tokenPrefix()):
 		for _, t := range e.running {
 			if t.token == token {
-				return ofAnother
+				return ownedByAnother
 			}
 		}
-		return ofTask
+		return ownedByTask
 	case strings.HasPrefix(token, fmt.Sprintf("%d-", e.system.pid)):
-		return ofNobody // of another executor
+		return notATask // of another executor
 	case info.group == ending.pid:
-		return ofTask
+		return ownedByTask
 	case e.running[info.group] != nil:
-		return ofAnother
+		return ownedByAnother
 	case info.group == e.system.group:
-		return ofNobody
+		return notATask
 	case e.system.pid == 1:
-		return ofUnknown // the init process gets the orphans of all programs
+		return ownerUnknown // the init process gets the orphans of all programs
 	}
 	if ending.startTicks() > info.began {
-		return ofUnknown
+		return ownerUnknown
 	}
 	for _, t := range e.running {
 		if t != ending && t.startTicks() <= info.began {
-			return ofUnknown
+			return ownerUnknown
 		}
 	}
-	return ofTask
+	return ownedByTask
 }
 
 // startTicks returns when the main process began, in clock ticks since boot. The caller

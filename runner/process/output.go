@@ -43,7 +43,7 @@ func (e *Executor) openOutput(work runner.Task) (*output, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the log: %w", err)
 	}
-	holdLog(log)
+	lockLog(log)
 	if !work.Mask || e.options.Mask == nil {
 		return &output{child: log}, nil
 	}

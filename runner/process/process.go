@@ -236,7 +236,7 @@ func (e *Executor) register(t *task) {
 // supervise starts the process and waits until it has ended. It runs on one OS thread,
 // which must live as long as the process (see onWorkerThread).
 func (e *Executor) supervise(ctx context.Context, t *task, out *output, sink runner.Sink, result *runner.Result) error {
-	failure, err := e.start(t, out)
+	failure, err := e.startTask(t, out)
 	if err != nil {
 		return err
 	}

@@ -83,10 +83,10 @@ func (t *task) wait() error {
 	}
 }
 
-// ended reports whether the main process has ended, whether or not wait has
+// hasEnded reports whether the main process has ended, whether or not wait has
 // come to see it: a program that was stopped for a while finds it so together
 // with the timeout. The caller holds t.mu and has seen that t has not exited.
-func (t *task) ended() bool {
+func (t *task) hasEnded() bool {
 	var info unix.Siginfo
 	err := unix.Waitid(unix.P_PID, t.pid, &info, unix.WEXITED|unix.WNOWAIT|unix.WNOHANG|unix.WALL, nil)
 	return err == nil && info.Signo != 0

@@ -44,8 +44,8 @@ func (t *task) wait() error {
 	}
 }
 
-// ended is not known before wait has come to see it.
-func (t *task) ended() bool { return false }
+// hasEnded is not known before wait has come to see it.
+func (t *task) hasEnded() bool { return false }
 
 // endLeftovers ends the remaining process group, and reports it as one process with the
 // group's number. A group keeps its number while it has a member. Processes that left the

@@ -36,9 +36,9 @@ type process struct {
 
 func createLog(path string) (*os.File, error) { return os.OpenFile(path, logFlags, logMode) }
 
-// start starts the process in a new job, and registers the task. A failure that is the
+// startTask starts the process in a new job, and registers the task. A failure that is the
 // task's fault is a startFailure, any other an error.
-func (e *Executor) start(t *task, out *output) (*startFailure, error) {
+func (e *Executor) startTask(t *task, out *output) (*startFailure, error) {
 	env := e.environ.forTask(t.work, t.token)
 	file, failure := lookUp(t.work.Command[0], lastValue(env, "PATH"), t.work.Dir)
 	if failure != nil {
@@ -60,7 +60,7 @@ func (e *Executor) start(t *task, out *output) (*startFailure, error) {
 	t.main, err = os.StartProcess(file, t.work.Command, attr)
 	if err != nil {
 		closeErr := windows.CloseHandle(job)
-		if failure := explain(err, t.work.Dir); failure != nil {
+		if failure := explainStart(err, t.work.Dir); failure != nil {
 			return failure, closeErr
 		}
 		return nil, errors.Join(fmt.Errorf("start %s: %w", file, err), closeErr)
@@ -104,8 +104,8 @@ func (t *task) wait() error {
 	return err
 }
 
-// ended is not known before wait has come to see it.
-func (t *task) ended() bool { return false }
+// hasEnded is not known before wait has come to see it.
+func (t *task) hasEnded() bool { return false }
 
 // askGroup sends Ctrl+Break to the process group, which must share Runner's console. The
 // caller holds t.mu and has checked that t has not exited.
@@ -166,9 +166,9 @@ func isProgram(file string) bool {
 	return err == nil
 }
 
-// explain returns the reason why the system did not start a program in dir, or nil if that
+// explainStart returns the reason why the system did not start a program in dir, or nil if that
 // is not the task's fault.
-func explain(cause error, dir string) *startFailure {
+func explainStart(cause error, dir string) *startFailure {
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return notExecutable("the working directory %s is not a directory", dir)
 	}

@@ -30,11 +30,11 @@ type lookupResult struct {
 	at   time.Time // time before the lookup
 }
 
-// find returns the program for a task, and whether it comes from the cache. A task without
+// findProgram returns the program for a task, and whether it comes from the cache. A task without
 // a time at which it was ready uses no cache.
-func (p *programs) find(work runner.Task, path string, now time.Time) (file string, remembered bool, failure *startFailure) {
+func (p *programs) findProgram(work runner.Task, path string, now time.Time) (file string, remembered bool, failure *startFailure) {
 	w := lookupKey{work.Command[0], path, work.Dir}
-	if file := p.remembered(w, work.Ready, now); file != "" {
+	if file := p.lookup(w, work.Ready, now); file != "" {
 		return file, true, nil
 	}
 	file, failure = lookUp(w.name, w.path, w.dir)
@@ -44,8 +44,8 @@ func (p *programs) find(work runner.Task, path string, now time.Time) (file stri
 	return file, false, failure
 }
 
-// remembered returns a lookup made since ready, or "".
-func (p *programs) remembered(w lookupKey, ready, now time.Time) string {
+// lookup returns a lookup made since ready, or "".
+func (p *programs) lookup(w lookupKey, ready, now time.Time) string {
 	if ready.IsZero() {
 		return ""
 	}

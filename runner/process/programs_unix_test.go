@@ -129,7 +129,7 @@ func TestProgramsAreFew(t *testing.T) {
 			t.Fatalf("%d are remembered", len(p.found))
 		}
 	}
-	if got := p.remembered(lookupKey{name: string(rune('a' + 3*maxPrograms - 1))}, now.Add(-1), now); got != "file" {
+	if got := p.lookup(lookupKey{name: string(rune('a' + 3*maxPrograms - 1))}, now.Add(-1), now); got != "file" {
 		t.Errorf("the last one is %q", got)
 	}
 }

@@ -27,7 +27,7 @@ func (e *Executor) Recover(ctx context.Context, session, logs string) ([]runner.
 	if session == "" {
 		return nil, errors.New("end the processes of a session: the session has no id")
 	}
-	r := &recovery{executor: e, mark: ofSession(session, logs), spared: ancestors(), killAt: time.Now().Add(e.options.RecoverGrace)}
+	r := &recovery{executor: e, mark: sessionMark(session, logs), spared: ancestors(), killAt: time.Now().Add(e.options.RecoverGrace)}
 	defer r.close()
 	// During exec a process shows no environment for a moment, so that two rounds are
 	// needed.
@@ -39,7 +39,7 @@ func (e *Executor) Recover(ctx context.Context, session, logs string) ([]runner.
 		}
 		switch {
 		case err == nil && quiet == 2:
-			return r.found, unseen(logs)
+			return r.found, checkUnseen(logs)
 		case err == nil && alive > 0 && time.Since(r.killAt) > killWait:
 			err = fmt.Errorf("%w: %d left", ErrUnkillable, alive)
 		case err == nil:
@@ -58,7 +58,7 @@ func Alive(session, logs string) []runner.Leftover {
 		return nil
 	}
 	var alive []runner.Leftover
-	spared, mark := ancestors(), ofSession(session, logs)
+	spared, mark := ancestors(), sessionMark(session, logs)
 	for _, pid := range pids {
 		if spared[pid] {
 			continue
@@ -173,8 +173,8 @@ type mark struct {
 	logs        string // or a directory that contains the output; "" for none
 }
 
-// ofSession returns the mark of all processes of a session.
-func ofSession(session, logs string) mark {
+// sessionMark returns the mark of all processes of a session.
+func sessionMark(session, logs string) mark {
 	if real, err := filepath.EvalSymlinks(logs); err == nil && logs != "" {
 		return mark{sessionVariable, session, real}
 	}

@@ -50,7 +50,7 @@ func didYouMean(name, path, dir string) string {
 	}
 	if words := strings.Fields(typed); len(words) > 1 {
 		if file, failure := lookUp(words[0], path, dir); failure == nil && isProgram(file) {
-			return fmt.Sprintf("; a program and its arguments are elements of their own: [%s]", quoted(words))
+			return fmt.Sprintf("; a program and its arguments are elements of their own: [%s]", quoteWords(words))
 		}
 	}
 	if near := Similar(name, path, dir); near != "" {
@@ -59,7 +59,7 @@ func didYouMean(name, path, dir string) string {
 	return ""
 }
 
-func quoted(words []string) string {
+func quoteWords(words []string) string {
 	list := make([]string, len(words))
 	for i, word := range words {
 		list[i] = strconv.Quote(word)

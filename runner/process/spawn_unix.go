@@ -39,9 +39,9 @@ func createLog(path string) (*os.File, error) {
 	}
 }
 
-// start starts the process, and registers the task by its pid. A failure that is the task's
+// startTask starts the process, and registers the task by its pid. A failure that is the task's
 // fault is a startFailure, any other an error.
-func (e *Executor) start(t *task, out *output) (*startFailure, error) {
+func (e *Executor) startTask(t *task, out *output) (*startFailure, error) {
 	for _, arg := range t.work.Command {
 		if strings.ContainsRune(arg, 0) {
 			return notExecutable("an argument holds a NUL byte"), nil
@@ -49,7 +49,7 @@ func (e *Executor) start(t *task, out *output) (*startFailure, error) {
 	}
 	env := e.environ.forTask(t.work, t.token)
 	path := lastValue(env, "PATH")
-	file, remembered, failure := e.programs.find(t.work, path, e.options.Now())
+	file, remembered, failure := e.programs.findProgram(t.work, path, e.options.Now())
 	if failure != nil {
 		return failure, nil
 	}
@@ -77,7 +77,7 @@ func (e *Executor) start(t *task, out *output) (*startFailure, error) {
 		err = e.forkAndRegister(t, file, attr)
 	}
 	if err != nil {
-		if failure := explain(err, file, t.work.Dir); failure != nil {
+		if failure := explainStart(err, file, t.work.Dir); failure != nil {
 			return failure, nil
 		}
 		return nil, fmt.Errorf("start %s: %w", file, err)

@@ -30,7 +30,7 @@ type task struct {
 	reason    runner.Outcome // why the task was stopped: TimedOut, Cancelled, or ""
 	killAt    time.Time      // end of the grace, if the task was stopped
 	killTimer *time.Timer
-	asked     map[int]bool // stragglers that received SIGTERM when the task was stopped
+	signalled map[int]bool // stragglers that received SIGTERM when the task was stopped
 }
 
 // armTimers stops the task on its timeout and when ctx is cancelled. After disarm has
@@ -71,7 +71,7 @@ func (t *task) armTimers(ctx context.Context) (disarm func()) {
 func (t *task) stopTask(reason runner.Outcome, grace time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.exited || t.ended() {
+	if t.exited || t.hasEnded() {
 		return // the exit decides, even if wait has not seen it yet
 	}
 	first := t.reason == ""
@@ -98,7 +98,7 @@ func (t *task) stopTask(reason runner.Outcome, grace time.Duration) {
 		}
 	})
 	// This comes last, because it scans all processes.
-	t.asked = t.askStragglers()
+	t.signalled = t.askStragglers()
 }
 
 // ending is the exit of a process in portable terms.

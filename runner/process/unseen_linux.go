@@ -19,14 +19,14 @@ func (e *UnseenError) Error() string {
 	return fmt.Sprintf("a process of another user, which can't be looked at or ended from here, still has %s open as its output; end it first (`sudo fuser -v %s` names it)", e.Log, e.Log)
 }
 
-// holdLog locks a log while any process, of any user, has it as its output. The lock
+// lockLog locks a log while any process, of any user, has it as its output. The lock
 // belongs to the open file, which these processes share, so that it outlives Runner. A file
 // system without locks tells nothing.
-func holdLog(log *os.File) { _ = unix.Flock(int(log.Fd()), unix.LOCK_SH|unix.LOCK_NB) }
+func lockLog(log *os.File) { _ = unix.Flock(int(log.Fd()), unix.LOCK_SH|unix.LOCK_NB) }
 
-// unseen returns an *UnseenError if a log in the directory is still open in a process that
+// checkUnseen returns an *UnseenError if a log in the directory is still open in a process that
 // Recover did not find.
-func unseen(logs string) error {
+func checkUnseen(logs string) error {
 	entries, err := os.ReadDir(logs)
 	if err != nil {
 		return nil //nolint:nilerr // without the directory no process writes to a log

@@ -4,5 +4,5 @@ package process
 
 import "os"
 
-// holdLog does nothing, because Recover finds no processes here.
-func holdLog(*os.File) {}
+// lockLog does nothing, because Recover finds no processes here.
+func lockLog(*os.File) {}
