@@ -26,9 +26,9 @@ const (
 	aclOther = 0x20
 )
 
-// maskOnly returns the permission bits that a file's mode shows for the group but that the
-// group does not have. With an ACL, the mode shows the ACL's mask there, the most that any
-// named user or group may be given.
+// maskOnly returns the permission bits that a file's mode shows for the group but that
+// the group does not have. With an ACL, the mode shows the mask of the ACL there: the
+// permissions that the ACL can give at most to any named user or group.
 func maskOnly(f *os.File, perm fs.FileMode) (uint32, error) {
 	shown := uint32(perm) & 0o070
 	if shown == 0 {
@@ -45,7 +45,7 @@ func maskOnly(f *os.File, perm fs.FileMode) (uint32, error) {
 	return shown &^ (group << 3), nil
 }
 
-// maskOnlyAt returns the same for a directory. If Runner may not read the directory, it
+// maskOnlyAt is maskOnly for a directory. If Runner may not read the directory, it
 // returns 0, so that the mode counts.
 func maskOnlyAt(p tree.Place, perm fs.FileMode) (uint32, error) {
 	if perm&0o070 == 0 {

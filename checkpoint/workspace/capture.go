@@ -42,7 +42,7 @@ type CaptureOptions struct {
 	Ref      string    // of the commit: refs/runner/…; a number is added if the ref exists
 	Message  string    // of the commit
 	When     time.Time // of the commit
-	// LeftOut are files that were excluded after Last. Those that were excluded for their
+	// LeftOut are files that were excluded after Last. Files that were excluded for their
 	// content are excluded again.
 	LeftOut []string
 	// Needed reports whether a file must be captured. If such a file keeps changing while it
@@ -59,12 +59,12 @@ type Captured struct {
 	Special  []string // other unreadable paths, as in a Listing
 }
 
-// Capture records the files in scope, durable when it returns. In a git work tree these
-// are the tracked files and the untracked ones that git does not ignore; everywhere they
-// are also the files that match the patterns. Sensitive files and those that Refuse
-// applies to are excluded. A file that Runner may not read is unreadable and is named in
-// Special. A file that changes while it is read is read again; if it keeps changing, it is
-// unreadable and is named in Unstable.
+// Capture records the files in scope. They are durable when it returns. In a git work
+// tree these are the tracked files and the untracked ones that git does not ignore;
+// everywhere they are also the files that match the patterns. Sensitive files and those
+// that Refuse applies to are excluded. A file that Runner may not read is unreadable and
+// is named in Special. A file that changes while it is read is read again; if it keeps
+// changing, it is unreadable and is named in Unstable.
 func (w *Workspace) Capture(ctx context.Context, o CaptureOptions) (Captured, error) {
 	if w.o.Objects == nil {
 		return Captured{}, fmt.Errorf("capture the workspace: %w", errNoObjects)
@@ -114,7 +114,7 @@ type capture struct {
 	w           *Workspace
 	o           CaptureOptions
 	survey      *survey
-	lastListing *Listing // the listing of CaptureOptions.Last; nil: no such capture, or its listing can't be read
+	lastListing *Listing // the listing of CaptureOptions.Last; nil: there is no Last, or its listing can't be read
 	batch       *objects.Batch
 }
 
@@ -172,8 +172,9 @@ func (c *capture) keepAll(ctx context.Context, captured *Capture) error {
 	return git.CreateRef(ctx, ref, captured.Commit)
 }
 
-// unchangedSinceLast reports whether nothing has changed since the last capture. It reads only files
-// that may be the same. The other files are read once, when they are kept.
+// unchangedSinceLast reports whether nothing has changed since the last capture. It reads
+// only files that may be the same. Other files are read once, when their bytes are
+// stored.
 func (c *capture) unchangedSinceLast(ctx context.Context) (unchanged bool, err error) {
 	excluded := c.o.LeftOut
 	last := c.lastListing
@@ -197,7 +198,8 @@ func (c *capture) unchangedSinceLast(ctx context.Context) (unchanged bool, err e
 	return c.equalsLast(now) && c.commitStillValid(ctx), nil
 }
 
-// attachLastEntries sets the last field of each surveyed file to its entry in the last capture.
+// attachLastEntries sets the last field of each surveyed file to its entry in the last
+// capture.
 func (c *capture) attachLastEntries() {
 	if c.lastListing == nil {
 		return
@@ -238,8 +240,8 @@ func (c *capture) keepObjects(ctx context.Context, want func(*surveyed) bool) er
 	})
 }
 
-// keepFileObject makes an object of a file. An object of the last capture is durable, so that
-// keepOne does not sync it.
+// keepFileObject makes an object of a file. It does not sync an object of the last
+// capture, which is durable already.
 func (c *capture) keepFileObject(ctx context.Context, at tree.Place, f *surveyed) error {
 	if c.isObject(f) && !f.missing {
 		err := c.w.o.Objects.Check(objects.Ref{Digest: f.entry.Digest, Size: f.entry.Size})
@@ -251,7 +253,7 @@ func (c *capture) keepFileObject(ctx context.Context, at tree.Place, f *surveyed
 		f.dropDigest()
 	}
 	err := c.w.files.keepObject(ctx, c.batch, at, &f.found, f.wantsBlob(c.w))
-	if errors.Is(err, errRefused) { // the scan allowed it, so the file has changed since
+	if errors.Is(err, errRefused) { // the scan allowed the content, so the file has changed since
 		err = ErrUnstable
 	}
 	return err
@@ -293,8 +295,8 @@ func isMissing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.As(err, &damaged)
 }
 
-// keepMissing stores missing objects again, durable when it returns. If a file has changed
-// meanwhile, the next capture records that.
+// keepMissing stores missing objects again. They are durable when it returns. If a file
+// has changed meanwhile, the next capture records the change.
 func (c *capture) keepMissing(ctx context.Context) error {
 	isMissingFile := func(f surveyed) bool { return f.missing }
 	if !slices.ContainsFunc(c.survey.files, isMissingFile) {

@@ -14,9 +14,9 @@ import (
 	"prdrunner/checkpoint/workspace/tree"
 )
 
-// commitStillValid reports whether the commit of the last capture is still valid. A commit on the
-// branch is valid as long as it is HEAD and a ref keeps it; without the ref it must be
-// made again.
+// commitStillValid reports whether the commit of the last capture is valid. A commit on
+// the branch is valid as long as HEAD names it and a ref keeps it. Without the ref it
+// must be made again.
 func (c *capture) commitStillValid(ctx context.Context) bool {
 	if !c.w.CommitsToBranch() {
 		return true
@@ -85,7 +85,7 @@ func (c *capture) tryCommit(ctx context.Context, ref string) (commit string, err
 	return out.Commit(ctx)
 }
 
-// reachable returns the commit of the last capture, if its reference still exists.
+// reachable returns the commit of the last capture, if its reference exists.
 func (c *capture) reachable(ctx context.Context) ([]string, error) {
 	last := c.o.Last
 	if last == nil || last.Ref == "" {
@@ -98,7 +98,7 @@ func (c *capture) reachable(ctx context.Context) ([]string, error) {
 	return []string{last.Commit}, nil
 }
 
-// askForBlobs asks git which of the files' blobs it has.
+// askForBlobs returns which of the files' blobs git has.
 func (c *capture) askForBlobs(ctx context.Context) (map[string]bool, error) {
 	var blobs []string
 	for _, f := range c.survey.files {
@@ -109,8 +109,8 @@ func (c *capture) askForBlobs(ctx context.Context) (map[string]bool, error) {
 	return c.w.Git().HasBlobs(ctx, blobs)
 }
 
-// addOrDelete adds a file to the commit. It removes the file from the commit again if the
-// file changes or vanishes meanwhile.
+// addOrDelete adds a file to the commit. If the file changes or vanishes meanwhile,
+// addOrDelete removes it from the commit again.
 func (c *capture) addOrDelete(ctx context.Context, out *git.Writer, dirs *tree.Cursor, f *surveyed, has bool) error {
 	err := retryUnstable(ctx, func() error { return c.addToCommit(ctx, out, dirs, f, has) })
 	if err := c.handleKeepError(f, err); err != nil {
@@ -123,8 +123,8 @@ func (c *capture) addOrDelete(ctx context.Context, out *git.Writer, dirs *tree.C
 	return nil
 }
 
-// addToCommit adds a file to the commit. If git does not have the bytes, hand reads and hashes
-// them in one pass.
+// addToCommit adds a file to the commit. If git does not have the bytes, it reads and
+// hashes them in one pass.
 func (c *capture) addToCommit(ctx context.Context, out *git.Writer, dirs *tree.Cursor, f *surveyed, has bool) error {
 	path := f.entry.Path
 	if has {

@@ -40,8 +40,8 @@ type found struct {
 
 func (f *found) hasDigest() bool { return f.entry.Digest != "" }
 
-// dropDigest drops the digest of a regular file, so that it is read again, whatever the cache
-// has.
+// dropDigest drops the digest of a regular file, so that the file is read again even if
+// the cache has its digest.
 func (f *found) dropDigest() {
 	if !f.isLink() {
 		f.entry.Digest = ""
@@ -66,7 +66,7 @@ func (in *files) inspect(at tree.Place, path string, withBlob func(size int64) b
 	return in.inspectStatus(is, at, path, withBlob)
 }
 
-// inspectStatus describes a file like inspect, for callers that have its status.
+// inspectStatus is inspect for callers that have the status of the file.
 func (in *files) inspectStatus(is tree.Status, at tree.Place, path string, withBlob func(size int64) bool) (f found, err error) {
 	f = found{entry: Entry{Path: path, Mode: uint32(is.Mode.Perm()), Size: is.Stat.Size}}
 	switch {
@@ -102,12 +102,12 @@ func (in *files) blobOf(target string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// readDigest reads a regular file for which look found no digest.
+// readDigest reads a regular file whose digest is not in the cache.
 func (in *files) readDigest(ctx context.Context, at tree.Place, f *found, withBlob func(size int64) bool) error {
 	return in.readDigestInto(ctx, at, f, withBlob, io.Discard)
 }
 
-// readDigestInto is hash, and also writes the bytes to too.
+// readDigestInto is like readDigest, and also writes the bytes to too.
 func (in *files) readDigestInto(ctx context.Context, at tree.Place, f *found, withBlob func(size int64) bool, too io.Writer) error {
 	return in.readTo(ctx, at, f, withBlob, func(r io.Reader, _ *origin) (string, error) {
 		h := sha256.New()
@@ -223,9 +223,9 @@ const chunkSize = 64
 // bufferSize is the number of bytes that are read from a file at once.
 const bufferSize = 256 << 10
 
-// readStable passes the bytes of a regular file to consume, which reads them to their end, and
-// checks that no process wrote to the file meanwhile. It returns the file's status. It
-// never waits for the writer of a pipe.
+// readStable passes the bytes of a regular file to consume, which reads them to their
+// end. It checks that no process wrote to the file meanwhile, and returns the file's
+// status. It never waits for the writer of a pipe.
 func (in *files) readStable(ctx context.Context, at tree.Place, consume func(r io.Reader, from *origin) error) (os.FileInfo, error) {
 	f, err := at.Open()
 	if err != nil {
@@ -242,7 +242,7 @@ func (in *files) readStable(ctx context.Context, at tree.Place, consume func(r i
 	if before.Size() > maxFile {
 		return nil, errTooLong
 	}
-	// Read at most one byte more than the size, since a file may grow as fast as it is read.
+	// Read at most one byte more than the size, since a file may grow while it is read.
 	from := &origin{file: f, size: before.Size(), perm: before.Mode().Perm(), below: &contextReader{ctx: ctx, r: f}}
 	counted := &countingReader{r: io.LimitReader(from.below, before.Size()+1)}
 	err = consume(counted, from)

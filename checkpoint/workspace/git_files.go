@@ -20,7 +20,8 @@ type gitKnown struct {
 	fileless
 }
 
-// fileless holds directories, by how few files git knows in them.
+// fileless holds directories in which git knows no existing file, or which were not
+// searched.
 type fileless struct {
 	// outermost are the outermost directories without a file that git knows. An empty
 	// directory in which git tracks no file is in this list, or lies below a directory in it.
@@ -42,7 +43,8 @@ func (f *fileless) outsideState(files []git.File) []git.File {
 	return slices.DeleteFunc(files, func(file git.File) bool { return tree.IsBelow(file.Path, states) })
 }
 
-// gitLister finds the files that git knows, and the empty directories, which it does not.
+// gitLister finds the files that git knows, and the empty directories, which git does not
+// know.
 type gitLister struct {
 	git  *git.Repository
 	tree *tree.Tree
@@ -50,9 +52,9 @@ type gitLister struct {
 
 func (w *Workspace) gitLister() *gitLister { return &gitLister{git: w.Git(), tree: w.tree} }
 
-// listKnown returns the files that git knows. Git itself lists only its index, since Runner
-// lists the work tree anyway. Then git is asked only about the untracked paths, which are
-// often few.
+// listKnown returns the files that git knows. Git itself lists only its index, because
+// Runner lists the work tree anyway. Then Runner asks git only about the untracked paths,
+// which are often few.
 func (l *gitLister) listKnown(ctx context.Context) (gitKnown, error) {
 	tracked, err := l.git.Tracked(ctx)
 	if err != nil {

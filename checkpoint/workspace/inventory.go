@@ -55,8 +55,8 @@ func (from ObjectSource) readDir(ctx context.Context, dir *wireDir, to *[]Entry)
 	return int64(len(data)), nil
 }
 
-// Inventory finds the objects and entries of listings, wherever the bytes of the files are
-// kept. It reads objects that listings share only once.
+// Inventory finds the objects and entries of listings, even if git keeps the bytes of the
+// files. It reads an object that listings share only once.
 type Inventory struct {
 	From ObjectSource
 	File func(Entry) // is called for every entry that has bytes

@@ -15,8 +15,8 @@ type Listing struct {
 	Patterns []string // the globs that were captured
 	LeftOut  []string // excluded files, sorted
 	Unstable []string // unreadable files that kept changing while they were read, sorted
-	// Special are the other unreadable paths, sorted: Runner may not read them, or they are
-	// another repository, or neither file, link nor directory. The files below them are not
+	// Special are the other unreadable paths, sorted: Runner may not read them, or they
+	// are another repository, or no file, link or directory. The files below them are not
 	// known.
 	Special []string
 	Entries []Entry // sorted by path
@@ -185,7 +185,7 @@ func lastOfEach(sorted []Entry) []Entry {
 }
 
 // Lacks reports whether a listing names a path as excluded or unreadable, or a directory
-// above it as unreadable, so that nothing is known of its bytes.
+// above the path as unreadable, so that the bytes are not known.
 func (l *Listing) Lacks(path string) bool {
 	_, excluded := slices.BinarySearch(l.LeftOut, path)
 	_, unstable := slices.BinarySearch(l.Unstable, path)
@@ -193,7 +193,7 @@ func (l *Listing) Lacks(path string) bool {
 }
 
 // IsSpecial reports whether a path, or a directory above it, was unreadable. A path that
-// is among the entries all the same is known: it is a recorded artifact.
+// is nevertheless among the entries is a recorded artifact, and is known.
 func (l *Listing) IsSpecial(path string) bool {
 	if len(l.Special) == 0 {
 		return false
@@ -237,8 +237,8 @@ func Emptied(from, to *Listing) []string {
 	return dirs
 }
 
-// checkEntryPath returns an error unless path names something inside the workspace in its
-// only valid spelling.
+// checkEntryPath returns an error unless path is the only valid spelling of a path inside
+// the workspace.
 func checkEntryPath(path string) error {
 	if path == "" || strings.IndexByte(path, 0) >= 0 {
 		return fmt.Errorf("%q cannot be a path", path)

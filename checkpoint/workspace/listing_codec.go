@@ -13,10 +13,10 @@ import (
 )
 
 // A listing is stored as one object per directory, so that an unchanged directory costs
-// nothing, and one object that names these.
+// nothing, and one object that names the directories.
 
-// The format versions of listings. A listing that needs nothing of a later version is
-// written as the first one, so that older versions of Runner can read it.
+// The format versions of listings. A listing that needs no later version is written in
+// the first one, so that older versions of Runner can read it.
 const (
 	listingVersion     = "1.0"
 	listingVersionMore = "1.1" // adds sparse, unstable and special
@@ -69,7 +69,8 @@ type directory struct {
 	files []Entry
 }
 
-// groupByDir groups the entries of a listing by directory. Entries and directories are sorted.
+// groupByDir groups the entries of a listing by directory. Entries and directories are
+// sorted.
 func groupByDir(entries []Entry) []directory {
 	var dirs []directory
 	index := map[string]int{}
@@ -237,7 +238,8 @@ func newDirReader(d *wireDir, size int, to []Entry) *dirReader {
 	if d.Path != "" {
 		r.prefix = string(d.Path) + "/"
 	}
-	// The count may be false, so that it gets no more room than the bytes could fill.
+	// The count may be false. So the reader reserves no more room than the bytes could
+	// fill.
 	const typicalName = 16
 	most := min(d.Files, size/len(`{"name":"","mode":"","size":0}`))
 	r.to = slices.Grow(to, most)

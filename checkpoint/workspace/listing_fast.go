@@ -15,8 +15,8 @@ import (
 // scanFiles parses the object of a directory, in exactly the form that encode writes, and
 // calls add for each file. Every command that captures reads a listing first, and a
 // general JSON decoder took most of the time. scanFiles returns false for any other form,
-// such as a name with an escape; then the caller uses decodeObject and ignores the earlier
-// calls of add.
+// such as a name with an escape. Then the caller must use decodeObject and ignore the
+// earlier calls of add.
 func scanFiles(data string, add func(wireFile) error) (ok bool, err error) {
 	s := scanner{rest: data}
 	s.expect(`{"files":[`)
@@ -118,7 +118,7 @@ func (s *scanner) parseNumber() int64 {
 // is equal to the encoding of its files now, except for the blobs, so that it need not be
 // decoded.
 
-// equalsDir reports whether data, the object of the directory, is what encode writes for the
+// equalsDir reports whether data, the object of the directory, equals the encoding of the
 // directory's files in l, apart from their blobs. A nil listing has no files.
 func (d *wireDir) equalsDir(data []byte, l *Listing) bool {
 	if l == nil || d.sparse {

@@ -26,8 +26,8 @@ func (w *Workspace) Load(ctx context.Context, digest string) (*Listing, error) {
 	return l, nil
 }
 
-// Outline is the listing of a capture of which only the first object is loaded: the
-// patterns and the directories, without the files.
+// Outline is a partly loaded listing of a capture: the patterns and the directories,
+// without the files.
 type Outline struct {
 	Patterns []string // the globs that were captured
 
@@ -53,8 +53,8 @@ func (w *Workspace) Outline(ctx context.Context, digest string) (*Outline, error
 	return &Outline{Patterns: plainStrings(wire.Patterns), objects: w.o.Objects, tree: w.tree, digest: digest, wire: wire}, nil
 }
 
-// Rest reads the rest of the listing, verified. A directory that is equal to that of
-// other (nil: none) is not decoded but taken from other, whose entries may name no blobs.
+// Rest reads the rest of the listing, verified. A directory that is the same in other,
+// which may be nil, is not decoded but taken from other, whose entries may name no blobs.
 // This suffices for callers that only compare the two.
 func (o *Outline) Rest(ctx context.Context, other *Listing) (*Listing, error) {
 	if o.whole != nil {

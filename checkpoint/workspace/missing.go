@@ -109,8 +109,8 @@ func (c *Contents) locate(ctx context.Context, entries []Entry) (located []Entry
 	return located, missing, nil
 }
 
-// findMissing returns the entries whose bytes neither git nor the objects have. It reads no
-// bytes, so that it does not notice damage.
+// findMissing returns the entries whose bytes neither git nor the objects have. It reads
+// no bytes, so it does not notice damage.
 func (c *Contents) findMissing(ctx context.Context, entries []Entry) ([]Missing, error) {
 	inGit, err := c.blobsInGit(ctx, entries)
 	if err != nil {
@@ -132,8 +132,8 @@ func (c *Contents) findMissing(ctx context.Context, entries []Entry) ([]Missing,
 	return c.findMissingObjects(ctx, entries, wanted)
 }
 
-// findMissingObjects returns the wanted entries that have no object. It checks one subdirectory of
-// the objects after the other, which is fastest.
+// findMissingObjects returns the wanted entries that have no object. It checks one
+// subdirectory of the objects after the other, which is fastest.
 func (c *Contents) findMissingObjects(ctx context.Context, entries []Entry, wanted []int) ([]Missing, error) {
 	slices.SortFunc(wanted, func(a, b int) int {
 		return cmp.Compare(objects.Subdirectory(entries[a].Digest), objects.Subdirectory(entries[b].Digest))
@@ -166,7 +166,7 @@ func (c *Contents) findMissingObjects(ctx context.Context, entries []Entry, want
 	return missing, nil
 }
 
-// blobsInGit returns the blobs of the entries that git has.
+// blobsInGit returns which blobs of the entries git has.
 func (c *Contents) blobsInGit(ctx context.Context, entries []Entry) (map[string]bool, error) {
 	if c.git == nil {
 		return nil, nil
@@ -183,7 +183,7 @@ func (c *Contents) blobsInGit(ctx context.Context, entries []Entry) (map[string]
 	return c.git.HasBlobs(ctx, blobs)
 }
 
-// asMissing returns the Missing of an entry whose object is missing.
+// asMissing returns the entry, whose object is missing, as a Missing.
 func (e Entry) asMissing(reason string) Missing {
 	if e.Blob != "" {
 		reason = "git has no blob " + e.Blob + ", and " + reason
@@ -222,7 +222,8 @@ func unavailable(ctx context.Context, err error) (reason string, other error) {
 }
 
 // UnopenedRepositoryError says that a repository exists and could not be opened, so that
-// Runner does not know which bytes it keeps. It is an fs.ErrPermission: nothing is lost.
+// Runner does not know which bytes it keeps. It is an fs.ErrPermission, since the bytes
+// may not be lost.
 type UnopenedRepositoryError struct{ Dir string }
 
 func (e *UnopenedRepositoryError) Error() string {
@@ -232,8 +233,8 @@ func (e *UnopenedRepositoryError) Error() string {
 // Is implements errors.Is.
 func (*UnopenedRepositoryError) Is(target error) bool { return target == fs.ErrPermission }
 
-// CheckGitOpened returns an *UnaskedRepositoryError if Runner can't tell whether git has the
-// bytes of a capture, else nil.
+// CheckGitOpened returns an *UnopenedRepositoryError if Runner can't tell whether git has
+// the bytes of a capture, else nil.
 func (c *Contents) CheckGitOpened() error {
 	if c.git != nil || c.mode != GitOff {
 		return nil // with another mode, opening the workspace reported the error

@@ -10,12 +10,12 @@ import (
 	"prdrunner/checkpoint/workspace/tree"
 )
 
-// ObstructedError says that files are in the way of a restore, which Runner may not remove
+// ObstructedError says that files are in the way of a restore that Runner may not remove
 // unasked. Nothing was changed.
 type ObstructedError struct{ Obstacles []Obstacle }
 
-// Obstacle is a file that Restore can't write since another file in the workspace is in
-// its way.
+// Obstacle is a file that Restore can't write because another file in the workspace is in
+// the way.
 type Obstacle struct {
 	Path   string // of the file to be restored
 	Reason string // names the file in the way, and says why it is
@@ -25,8 +25,8 @@ func (e *ObstructedError) Error() string {
 	return describeFailures("put in place", len(e.Obstacles), func(i int) (string, string) { return e.Obstacles[i].Path, e.Obstacles[i].Reason })
 }
 
-// Obstacles finds the obstacles of changes. It writes nothing. It ignores files that do
-// not match the changes, since a program may be writing them.
+// Obstacles finds the obstacles of changes. It writes nothing. It ignores files that
+// match neither side of a change, since a program may be writing them.
 func (w *Workspace) Obstacles(ctx context.Context, changes []Change) ([]Obstacle, error) {
 	r, err := newRestore(w, changes, RestoreOptions{})
 	if err == nil {
@@ -47,7 +47,7 @@ func (w *Workspace) Obstacles(ctx context.Context, changes []Change) ([]Obstacle
 // not remove.
 func (r *restore) findObstacles(ctx context.Context) ([]Obstacle, error) {
 	var found []Obstacle
-	above := map[string]string{} // the obstacle of each directory; "": none
+	above := map[string]string{} // the obstacle of each directory; "" if it has none
 	c := r.w.tree.Cursor()
 	defer c.Close()
 	for _, i := range r.items {
@@ -75,8 +75,8 @@ func (r *restore) findObstacles(ctx context.Context) ([]Obstacle, error) {
 	return found, nil
 }
 
-// obstacleAbove returns the path above path that is no directory; if it is a link, with
-// its target.
+// obstacleAbove returns the path above path that is not a directory. If it is a link,
+// obstacleAbove adds the link's target.
 func (r *restore) obstacleAbove(c *tree.Cursor, path string, known map[string]string) (string, error) {
 	slash := strings.LastIndexByte(path, '/')
 	if slash < 0 {

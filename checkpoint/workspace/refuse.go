@@ -22,10 +22,10 @@ type Detector interface {
 // errRefused says that the content of a file may not be kept.
 var errRefused = errors.New("holds what may not be kept")
 
-// refusal knows which contents may not be kept.
+// refusal holds the detector and the contents that may not be kept.
 type refusal struct {
 	detector func() Detector
-	all      bool // the detector knows all values that may not be kept now
+	all      bool // the detector knows all present sensitive values
 	mu       sync.Mutex
 	found    map[string]bool // for each scanned content, by digest: whether it is refused
 }
@@ -41,7 +41,7 @@ func (w *Workspace) Refuse(detector func() Detector) {
 	w.files.refusal = &refusal{detector: detector, found: map[string]bool{}}
 }
 
-// RefuseAll is Refuse with a detector that knows all values that may not be kept now. An
+// RefuseAll is like Refuse, for a detector that knows all present sensitive values. An
 // excluded file is captured again if its content is known to have changed since and the
 // detector finds nothing in it.
 func (w *Workspace) RefuseAll(detector func() Detector) {
@@ -85,7 +85,8 @@ func (g *guarded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// guardReader returns a reader that fails if the bytes may not be kept. A nil refusal allows all.
+// guardReader returns a reader that fails if the bytes may not be kept. A nil refusal
+// allows all.
 func (r *refusal) guardReader(from io.Reader) io.Reader {
 	if r == nil {
 		return from
@@ -196,8 +197,9 @@ func (c *capture) excludedBefore(excluded []string) *excludedBefore {
 	return b
 }
 
-// matchesAgain reports whether a file must be excluded again although the detector finds nothing:
-// its content was excluded before, or the file was and may still have that content.
+// matchesAgain reports whether a file must be excluded again although the detector finds
+// nothing: its content was excluded before, or the file was and may still have that
+// content.
 func (b *excludedBefore) matchesAgain(c *capture, f *surveyed) bool {
 	path := f.entry.Path
 	switch {

@@ -21,8 +21,8 @@ import (
 type RestoreOptions struct {
 	ID    string // part of the names of temporary files, so that a repeated restore removes those of the first
 	Force bool   // skip files that can't be restored, instead of failing without a change
-	// Earlier are paths that an earlier restore of this ID changed and that need no change any
-	// more. Temporary files in their directories are removed, too.
+	// Earlier are paths that an earlier restore of this ID changed and that need no
+	// further change. Temporary files in their directories are removed, too.
 	Earlier []string
 	// Emptied are directories that an earlier restore should have removed along with their
 	// last file, and may not have. Those that are empty are removed, unless a change needs
@@ -44,8 +44,8 @@ func (e *MissingError) Error() string {
 	return describeFailures("restored", len(e.Missing), func(i int) (string, string) { return e.Missing[i].Path, e.Missing[i].Reason })
 }
 
-// describeFailures says for how many files an action failed, and names the first ten with their
-// reasons.
+// describeFailures says for how many files an action failed, and names the first ten with
+// their reasons.
 func describeFailures(done string, n int, at func(i int) (path, reason string)) string {
 	const named = 10
 	var b strings.Builder
@@ -76,22 +76,22 @@ func (e *ChangedError) Error() string {
 	return fmt.Sprintf("%s was changed meanwhile: somebody else is at work in the workspace", e.Path)
 }
 
-// Restore carries out changes, as Diff(now, target) returns them. They are durable and
+// Restore executes changes, as Diff(now, target) returns them. They are durable and
 // verified when it returns. A path that matches neither Change.From nor Change.To is a
 // *ChangedError.
 //
-// Restore first writes all bytes to temporary files and verifies them. So it finds missing
-// bytes (*MissingError) and obstacles (*ObstructedError) before it changes anything.
-// Afterwards it checks that the files at the paths are those that it verified, and
-// unchanged since. It reads a file again if it was written too shortly before for stat to
-// show a later change.
+// Restore first writes all bytes to temporary files and verifies them. So it finds
+// missing bytes (*MissingError) and obstacles (*ObstructedError) before it changes
+// anything. Afterwards it checks that the files at the paths are the ones that it
+// verified, and unchanged since. It reads a file again if it was written too shortly
+// before for stat to show a later change.
 //
 // A new directory above a file gets the mode that the process gives new ones. Directories
 // that lose their last file are removed.
 //
 // Restore writes and removes only the paths of the changes, and empty directories above
-// and below them. Files in a state directory stay as they are, whatever the changes say.
-// An interrupted restore can be repeated with a new Diff and the same ID.
+// and below them. Files in a state directory stay unchanged, even if the changes include
+// them. An interrupted restore can be repeated with a new Diff and the same ID.
 func (w *Workspace) Restore(ctx context.Context, changes []Change, o RestoreOptions) (Restored, error) {
 	r, err := newRestore(w, changes, o)
 	if err == nil {
@@ -108,7 +108,7 @@ type restore struct {
 	w            *Workspace
 	o            RestoreOptions
 	items        []*item         // sorted by path
-	removedPaths map[string]bool // paths at which a file, or an empty directory, is to be removed
+	removedPaths map[string]bool // paths of files and empty directories to be removed
 	needed       map[string]bool // directories above the files to be written
 	made         []string        // directories that this restore made, parents first
 	skipped      []Missing
@@ -120,12 +120,12 @@ type restore struct {
 	deleted      atomic.Int64
 }
 
-// item is a change to be carried out.
+// item is a change to be made.
 type item struct {
 	Change
 	stat         statcache.Stat // of the file at the path
 	exists       bool           // a file, or an empty directory, is at the path and must be removed or replaced
-	done         bool           // the path needs no change any more
+	done         bool           // the path needs no further change
 	isDir        bool           // a directory is at the path
 	unrecordable string         // why no capture can record the file at the path, so that it must not be replaced; "": it can be
 
@@ -267,8 +267,8 @@ func staysMounted(c *tree.Cursor, i *item, now *Entry) bool {
 	return c.IsMountPoint(i.Path)
 }
 
-// unrecordableReason returns the reason if err says that no capture can record the file at a path; ""
-// for other errors.
+// unrecordableReason returns the reason if err says that no capture can record the file
+// at a path; "" for other errors.
 func unrecordableReason(err error) string {
 	switch {
 	case errors.Is(err, errTooLong):

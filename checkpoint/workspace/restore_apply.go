@@ -15,7 +15,7 @@ import (
 	"prdrunner/checkpoint/workspace/tree"
 )
 
-// applyChanges carries out the changes. Until it returns, the workspace is in an intermediate
+// applyChanges makes the changes. Until it returns, the workspace is in an intermediate
 // state.
 func (r *restore) applyChanges(ctx context.Context) error {
 	touched := &dirSet{dirs: map[string]bool{}}
@@ -93,8 +93,7 @@ func (r *restore) remove(ctx context.Context, touched *dirSet) error {
 }
 
 // recheck returns an error if the file at the path of an item has changed since compare.
-// For a directory it suffices that it still is one, since its times change with its
-// content.
+// A directory must only be a directory, since its times change with its content.
 func (r *restore) recheck(ctx context.Context, dir *os.Root, i *item) error {
 	info, err := dir.Lstat(tree.Native(tree.Base(i.Path)))
 	switch {
@@ -253,8 +252,8 @@ func (r *restore) makeDirs(ctx context.Context, touched *dirSet) error {
 	return nil
 }
 
-// removeMadeDirs removes the directories that this restore made for files that it did not write,
-// the deepest first.
+// removeMadeDirs removes the directories that this restore made for files that it did not
+// write, the deepest first.
 func (r *restore) removeMadeDirs() error {
 	c := r.w.tree.Cursor()
 	defer c.Close()

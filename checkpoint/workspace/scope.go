@@ -61,8 +61,9 @@ func (s Scope) Holds(path string) bool {
 	return s.Git || slices.ContainsFunc(s.Patterns, func(pattern string) bool { return tree.Matches(pattern, path) })
 }
 
-// SplitByScope splits the changes between two captures. Those in apart are of files that only one
-// of the captures covers, so that their absence in the other means nothing.
+// SplitByScope splits the changes between two captures. The changes in apart concern
+// files that only one of the captures covers, so that their absence in the other means
+// nothing.
 func SplitByScope(changes []Change, from, to Scope) (both, apart []Change) {
 	if from.Git == to.Git && slices.Equal(from.Patterns, to.Patterns) {
 		return changes, nil
@@ -77,9 +78,10 @@ func SplitByScope(changes []Change, from, to Scope) (both, apart []Change) {
 	return both, apart
 }
 
-// CorrectDeletions corrects changes that lead from a capture to Now. It checks the path of each
-// deleted file. If the file still exists, it is not deleted but unchanged or modified: git
-// may ignore it by now, or can't be asked. Files that can't be read count as deleted.
+// CorrectDeletions corrects changes that lead from a capture to Now. It checks the path
+// of each deleted file. If the file exists, it is not deleted but unchanged or modified:
+// git may ignore it now, or Runner can't ask git. Files that can't be read count as
+// deleted.
 func (w *Workspace) CorrectDeletions(ctx context.Context, changes []Change) ([]Change, error) {
 	c := w.tree.Cursor()
 	defer c.Close()
@@ -102,8 +104,8 @@ func (w *Workspace) CorrectDeletions(ctx context.Context, changes []Change) ([]C
 	return all, nil
 }
 
-// describeNow describes the file at the path of an entry. An empty directory that now contains
-// files counts as unchanged.
+// describeNow describes the file at the path of an entry. An empty directory that now
+// contains files counts as unchanged.
 func (in *files) describeNow(ctx context.Context, c *tree.Cursor, was Entry) (Entry, error) {
 	if was.isDir() {
 		if is, err := c.Place(was.Path).Status(); err != nil || is.Mode.IsDir() {
@@ -115,8 +117,8 @@ func (in *files) describeNow(ctx context.Context, c *tree.Cursor, was Entry) (En
 }
 
 // Hidden returns a function that reports whether patterns ignore a slash-separated path
-// below dir. They ignore the files of git itself, files in a state directory, and files
-// that Runner has not finished writing.
+// below dir. They ignore the files of git itself, files in a state directory, and
+// temporary files of Runner.
 func Hidden(dir string) func(path string) bool {
 	lstat := func(name string) (fs.FileInfo, error) { return os.Lstat(filepath.Join(dir, filepath.FromSlash(name))) }
 	return func(name string) bool {
@@ -176,8 +178,8 @@ func (w *Workspace) ShownByGit(ctx context.Context, l *Listing) ([]string, error
 	return w.Unlisted(ctx, l, entries)
 }
 
-// Ignored returns the paths in the workspace that a listing does not have since git
-// ignores them. A directory's path ends with a slash.
+// Ignored returns the paths in the workspace that a listing lacks because git ignores
+// them. A directory's path ends with a slash.
 func (w *Workspace) Ignored(ctx context.Context, l *Listing) ([]string, error) {
 	if w.Git() == nil {
 		return nil, nil

@@ -10,7 +10,7 @@ import (
 
 // Secure makes sure that the bytes of a capture's entries are available. If bytes are
 // missing, it makes an object of the file at the path, durable when it returns. With deep
-// it reads all bytes, and damaged ones are missing, too; callers that are about to
+// it reads all bytes, and damaged bytes count as missing; callers that are about to
 // overwrite or remove the files need that. If a file no longer matches its entry, Secure
 // returns a *ChangedError.
 func (w *Workspace) Secure(ctx context.Context, entries []Entry, deep bool) (err error) {
@@ -63,8 +63,8 @@ func (w *Workspace) StartSecuring(ctx context.Context, before *Listing) *Securin
 	return &Securing{w: w, before: before, missing: missing, cancel: cancel}
 }
 
-// Securing is a Secure, not deep, that runs while a capture is made. One goroutine may use
-// it.
+// Securing is a running call of Secure, without deep, that overlaps with a capture. Only
+// one goroutine may use it.
 type Securing struct {
 	w       *Workspace
 	before  *Listing

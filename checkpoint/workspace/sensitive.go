@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// SensitivePatterns returns the patterns of Sensitive, as a person would write them. A
-// pattern without a slash is compared with a file's name, one with slashes with the end of
-// its path, and one that ends in a slash with the directories above it. Case does not
-// matter. A file that matches a pattern with "!" is not sensitive.
+// SensitivePatterns returns the patterns of Sensitive, in the form in which users write
+// them. A pattern without a slash is compared with a file's name, one with slashes with
+// the end of its path, and one that ends in a slash with the directories above it. Case
+// does not matter. A file that matches a pattern with "!" is not sensitive.
 func SensitivePatterns() []string {
 	return []string{
 		".env", ".env.*", "!.env.example", "!.env.sample", "!.env.template",
@@ -25,7 +25,7 @@ func SensitivePatterns() []string {
 // Sensitive reports whether a path looks like one that holds secrets.
 func Sensitive(path string) bool { return newSensitivity().matchesName(path) }
 
-// sensitivity holds the parsed SensitivePatterns, for many calls of match.
+// sensitivity holds the parsed SensitivePatterns, for many calls of matchesName.
 type sensitivity struct {
 	names, not map[string]bool // base names
 	exts       map[string]bool // extensions, with the dot

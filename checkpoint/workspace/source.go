@@ -115,7 +115,7 @@ func (s *source) close() error {
 	return s.blobs.Close()
 }
 
-// sources hold a source for each of several goroutines.
+// sources holds a source for each of several goroutines.
 type sources struct {
 	free chan *source
 }

@@ -71,18 +71,18 @@ func (w *Workspace) Changes(ctx context.Context, now, to *Listing) ([]Change, er
 	return changes, nil
 }
 
-// CheckedOut returns the paths of entries, from Now, that were sparse in a listing, differ
-// from the blob that the listing names, and are checked out now. A restore of the listing
-// leaves these files alone, since to delete them would mean that they did not exist.
+// CheckedOut returns the paths of entries, from Now, that were sparse in a listing,
+// differ from the blob that the listing names, and are checked out now. A restore of the
+// listing does not change these files: deleting them would mean that they did not exist.
 func (w *Workspace) CheckedOut(ctx context.Context, entries []Entry, l *Listing) ([]string, error) {
 	_, paths, err := findCreatedSparse(ctx, w, entries, l)
 	return paths, err
 }
 
-// findCreatedSparse finds the entries that were sparse in a listing and differ from the blob that
-// the listing names. put are those that are still sparse: they were created in the work
-// tree, and git does not miss them if they are removed. checkedOut are the paths of the
-// others.
+// findCreatedSparse finds the entries that were sparse in a listing and differ from the
+// blob that the listing names. put are the entries that git counts as sparse: they were
+// created in the work tree, and git does not miss them if they are removed. checkedOut
+// are the paths of the other entries.
 func findCreatedSparse(ctx context.Context, w *Workspace, entries []Entry, l *Listing) (put []Entry, checkedOut []string, err error) {
 	if w.o.Git == nil || len(l.Sparse) == 0 {
 		return nil, nil, nil
@@ -154,9 +154,9 @@ func (e *Entry) checkSparse() error {
 	return nil
 }
 
-// beginCommit begins the commit of a capture. If some files are sparse, the commit starts with
-// HEAD, of which only the unchanged sparse files are kept: to name each sparse file would
-// make a partial clone fetch its bytes.
+// beginCommit begins the commit of a capture. If some files are sparse, the commit starts
+// with HEAD, of which only the unchanged sparse files are kept: to name each sparse file
+// would make a partial clone fetch its bytes.
 func (c *capture) beginCommit(ctx context.Context, o git.CommitOptions) (out *git.Writer, err error) {
 	repo := c.w.Git()
 	if len(c.survey.sparse) == 0 {
@@ -178,7 +178,8 @@ func (c *capture) beginCommit(ctx context.Context, o git.CommitOptions) (out *gi
 	return out, nil
 }
 
-// keepOnlySparse changes a commit with the files in base to one that has only the sparse files.
+// keepOnlySparse changes a commit that has the files in base, so that it has only the
+// sparse files.
 func (c *capture) keepOnlySparse(ctx context.Context, out *git.Writer, base []git.File) error {
 	wanted := make(map[string]Entry, len(c.survey.sparse))
 	for _, e := range c.survey.sparse {

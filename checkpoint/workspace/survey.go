@@ -21,9 +21,9 @@ type surveyed struct {
 	// else 0.
 	sparse  uint32
 	state   fileState
-	last    *Entry // its entry in the last capture; nil: none
+	last    *Entry // its entry in the last capture, or nil
 	inGit   bool   // git tracks it, or it is untracked and git does not ignore it
-	read    bool   // hash read it, since the cache did not know it
+	read    bool   // readDigests read it, because the cache did not know it
 	missing bool   // the last capture has it, and its object is missing or damaged
 }
 
@@ -119,8 +119,8 @@ func (s *survey) addKnown(files []git.File) {
 
 func foundAt(path string) found { return found{entry: Entry{Path: path}} }
 
-// addPaths adds the files that match the patterns and that git does not know, except for those
-// in another repository.
+// addPaths adds the files that match the patterns and that git does not know, except for
+// those in another repository.
 func (s *survey) addPaths(paths []string) {
 	slices.Sort(paths)
 	links := map[string]bool{}
@@ -149,8 +149,8 @@ func (s *survey) addPaths(paths []string) {
 	}
 }
 
-// inspectFiles describes the files without reading them. It returns the paths that are directories
-// now.
+// inspectFiles describes the files without reading them. It returns the paths that are
+// directories now.
 func (s *survey) inspectFiles(ctx context.Context) (dirs []string, err error) {
 	var odd = make([]bool, len(s.files))
 	err = s.w.tree.Each(ctx, len(s.files), 1+min(4*chunkSize, len(s.files)/16), func(_ context.Context, c *tree.Cursor, i int) (err error) {
@@ -308,9 +308,9 @@ func (s *survey) listing(patterns []string) *Listing {
 	return l
 }
 
-// Now lists the files as they are, by the rules of Capture. Files that keep changing while
-// they are read are only named. It writes nothing. The entries name no blobs, since
-// nothing was kept.
+// Now lists the present files, by the rules of Capture. It only names files that keep
+// changing while they are read. It writes nothing. The entries name no blobs, since
+// nothing was stored.
 func (w *Workspace) Now(ctx context.Context, patterns []string) (*Listing, error) {
 	s, err := newSurvey(ctx, w, patterns)
 	if err == nil {

@@ -32,7 +32,7 @@ type TextDiff struct {
 }
 
 // DiffText compares the two sides of a change line by line. Sides that can't be compared
-// so are no error: Note says why.
+// line by line are no error: Note says why.
 func DiffText(ctx context.Context, c Change, from, to Source) (TextDiff, error) {
 	d := TextDiff{Path: c.Path, Kind: c.Kind, Mode: modeChange(c.From, c.To)}
 	a, err := readSide(ctx, c.From, from)
@@ -96,8 +96,8 @@ func readSide(ctx context.Context, e *Entry, open Source) (side, error) {
 	return s, nil
 }
 
-// unreadable returns a side whose note says why it can't be read, since the rest of the
-// comparison is still useful. It returns an error only if the context has ended.
+// unreadable returns a side whose note says why it can't be read: the rest of the
+// comparison is useful without it. It returns an error only if the context has ended.
 func unreadable(ctx context.Context, err error) (side, error) {
 	switch {
 	case ctx.Err() != nil:

@@ -17,8 +17,8 @@ import (
 // unstableTries bounds how often a file is read that changes meanwhile.
 const unstableTries = 3
 
-// retryUnstable calls do again while the file that it reads changes meanwhile, at most
-// unstableTries times.
+// retryUnstable calls do, and again while the file that do reads changes meanwhile, at
+// most unstableTries times.
 func retryUnstable(ctx context.Context, do func() error) error {
 	for try := 1; ; try++ {
 		err := do()
@@ -28,9 +28,10 @@ func retryUnstable(ctx context.Context, do func() error) error {
 	}
 }
 
-// markUnreadable marks a file as vanished or unreadable according to err. Permission may be denied
-// although the mode allows reading, by an ACL or another rule of the system. If the file
-// is needed and unstable, or for any other error, giveUp returns the error.
+// markUnreadable marks a file as vanished or unreadable according to err. Permission may
+// be denied although the mode allows reading, by an ACL or another rule of the system. If
+// the file is needed and unstable, or for any other error, markUnreadable returns the
+// error.
 func (s *survey) markUnreadable(f *surveyed, err error) error {
 	switch path := f.entry.Path; {
 	case err == nil:
@@ -49,9 +50,9 @@ func (s *survey) markUnreadable(f *surveyed, err error) error {
 	return nil
 }
 
-// handleKeepError handles a file that could not be kept. If the file itself exists and is readable,
-// the error is about the place where it was to be kept, and giveUp returns it. Otherwise
-// the survey's giveUp marks the file.
+// handleKeepError handles a file whose bytes could not be stored. If the file itself
+// exists and is readable, the error is about the store, and handleKeepError returns it.
+// Otherwise markUnreadable marks the file.
 func (c *capture) handleKeepError(f *surveyed, err error) error {
 	if tree.IsAbsent(err) {
 		there := c.w.tree.At(f.entry.Path, func(dir *os.Root, name string) error {
@@ -73,7 +74,7 @@ func (c *capture) handleKeepError(f *surveyed, err error) error {
 	return c.survey.markUnreadable(f, err)
 }
 
-// fileState says whether a surveyed file is still readable.
+// fileState says whether a surveyed file is readable.
 type fileState uint8
 
 const (
@@ -84,7 +85,7 @@ const (
 )
 
 // dropUnreadable removes the files that have vanished, are unstable, or may not be read.
-// The latter two are added to s.unstable and s.unreadable.
+// It adds unstable files to s.unstable, and files that may not be read to s.unreadable.
 func (s *survey) dropUnreadable() (err error) {
 	var denials []string
 	s.files = slices.DeleteFunc(s.files, func(f surveyed) bool {

@@ -12,9 +12,9 @@ import (
 type memo struct {
 	mu    sync.Mutex
 	seen  []Entry          // the entries that Now listed, sorted by path
-	other map[string]Entry // entries that were described besides, by path
+	other map[string]Entry // entries that were described outside of Now, by path
 
-	known func() (gitKnown, error) // waits for the result that Ahead asked git for; nil: none
+	known func() (gitKnown, error) // waits for the result of ListGitAhead; nil if it was not called
 }
 
 // WithMemo returns a view of the workspace that describes each file once and lists each
@@ -27,8 +27,8 @@ func (w *Workspace) WithMemo() *Workspace {
 	return &still
 }
 
-// ListGitAhead starts to list git's files for a later Now of a view that Still returned. The
-// caller must call done when it will not call Now any more.
+// ListGitAhead starts to list git's files for a later Now of a view that WithMemo
+// returned. The caller must call done when it will not call Now again.
 func (w *Workspace) ListGitAhead(ctx context.Context) (done func()) {
 	git := w.Git()
 	if w.memo == nil || git == nil {
@@ -41,12 +41,12 @@ func (w *Workspace) ListGitAhead(ctx context.Context) (done func()) {
 	w.memo.known = known
 	return func() {
 		cancel()
-		_, _ = known() // gitKnown has returned the error, if it was called
+		_, _ = known() // the method gitKnown has returned the error, if it was called
 	}
 }
 
-// gitKnown returns the files that git knows, from Ahead if it was called, else from git
-// now. If captures do not use git, it returns none.
+// gitKnown returns the files that git knows, from ListGitAhead if it was called, else
+// from git. If captures do not use git, it returns none.
 func (m *memo) gitKnown(ctx context.Context, lister *gitLister) (gitKnown, error) {
 	if lister.git == nil {
 		return gitKnown{}, nil
@@ -71,7 +71,7 @@ func (m *memo) keepRun(entries []Entry) {
 	m.seen = entries
 }
 
-// record records the entries at the given indexes, which were described besides Now.
+// record records the entries at the given indexes, which were described outside of Now.
 func (m *memo) record(entries []Entry, which []int) {
 	if m == nil {
 		return
@@ -150,7 +150,7 @@ func (m *memo) recall(paths []string, places []Entry) (rest []int) {
 
 func comparePath(e Entry, path string) int { return strings.Compare(e.Path, path) }
 
-// runAsync runs do in a goroutine and returns a function that waits for its result. The
+// runAsync runs do in a goroutine and returns a function that waits for the result. The
 // caller must call that function, since nothing else waits for the goroutine.
 func runAsync[T any](do func() (T, error)) (wait func() (T, error)) {
 	done := make(chan struct{})
@@ -166,8 +166,8 @@ func runAsync[T any](do func() (T, error)) (wait func() (T, error)) {
 	}
 }
 
-// WithGit returns the workspace as an earlier capture saw it: with git if that capture used git
-// and the repository exists, else without.
+// WithGit returns the workspace with the view of an earlier capture: with git if that
+// capture used git and the repository exists, else without.
 func (w *Workspace) WithGit(inGit bool) *Workspace {
 	if inGit == (w.Git() != nil) || w.o.Git == nil {
 		return w

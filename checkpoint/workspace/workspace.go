@@ -1,15 +1,15 @@
 // Package workspace captures, compares and restores the files of a workspace.
 //
-// Begin with Open. A Listing is the files at one moment: paths, modes and digests. Capture
-// records one as objects and, in a git work tree, as a commit that is on no branch. Now
-// lists the files as they are, Diff compares two listings, and Restore carries out the
+// Begin with Open. A Listing is the files at one moment: paths, modes and digests.
+// Capture records one as objects and, in a git work tree, as a commit that is on no
+// branch. Now lists the present files, Diff compares two listings, and Restore makes the
 // changes between them.
 //
-// Three words say why a capture or a restore lacks a file. It is excluded if a rule keeps
-// it out: its name or its content looks sensitive. It is unreadable if Runner could not
-// read it: Runner lacks permission, the file kept changing (unstable), or it is no file,
-// such as a pipe or another repository. It is missing if a capture names it and its bytes
-// are lost or damaged.
+// Three words say why a capture or a restore lacks a file. It is excluded if its name or
+// its content looks sensitive. It is unreadable if Runner could not read it: Runner lacks
+// permission, the file kept changing (unstable), or it is no file, such as a pipe or
+// another repository. It is missing if a capture names it and its bytes are lost or
+// damaged.
 //
 // Git's commands belong in package git, finding files in package tree, and digests of
 // unchanged files in package statcache. Every access goes through an os.Root, so that no
@@ -97,7 +97,7 @@ type Workspace struct {
 	contents    *Contents
 	sensitivity *sensitivity
 	last        *atomic.Pointer[loaded]
-	memo        *memo // nil except in a workspace that Still returned
+	memo        *memo // nil except in a workspace that WithMemo returned
 }
 
 // Open opens a workspace.
