@@ -38,10 +38,10 @@ func EntryOf(a state.Artifact) workspace.Entry {
 	return workspace.Entry{Path: string(a.Path), Size: a.Size, Mode: a.Mode, Digest: a.Digest}
 }
 
-// KeepArtifacts returns the artifacts that a workstream declares, and keeps their bytes as
-// objects. A pattern that matches no file, or only a file without content, is an error:
-// the workstream has failed. Sensitive files are recorded but not kept; leftOut names
-// them.
+// KeepArtifacts returns the artifacts that a workstream declares, and stores their bytes
+// as objects. A pattern that matches no file, or only a file without content, is an
+// error: the workstream has failed. The bytes of sensitive files are not stored; leftOut
+// names these files.
 func (s *Surveyor) KeepArtifacts(ctx context.Context, ws *pipeline.Workstream) (kept []state.Artifact, leftOut []string, err error) {
 	if len(ws.Artifacts) == 0 {
 		return nil, nil, nil
@@ -65,7 +65,8 @@ func (s *Surveyor) KeepArtifacts(ctx context.Context, ws *pipeline.Workstream) (
 	return kept, leftOut, nil
 }
 
-// CheckMade returns an *UnmadeError for the first declared artifact that no file matches.
+// CheckMade returns an *UnmadeError for the first declared artifact pattern that no file
+// matches.
 func CheckMade(ctx context.Context, w *workspace.Workspace, ws *pipeline.Workstream) error {
 	for i, patterns := range pipeline.EachPattern(ws.Artifacts) {
 		if len(patterns) == 0 {
@@ -107,8 +108,8 @@ func (e *UnmadeError) Error() string {
 	return fmt.Sprintf("the declared artifact %q %s", e.Pattern, e.Problem)
 }
 
-// KeepLeftFiles returns the present state of the artifacts that differ from the record, and
-// keeps their bytes as objects. An artifact whose file is gone has no digest.
+// KeepLeftFiles returns the present state of the artifacts that differ from the record,
+// and stores their bytes as objects. An artifact whose file is missing has no digest.
 func (s *Surveyor) KeepLeftFiles(ctx context.Context, shared []state.Artifact) ([]state.Artifact, error) {
 	var left []state.Artifact
 	var paths []string

@@ -10,9 +10,9 @@ import (
 	"prdrunner/pipeline"
 )
 
-// KnownActs returns what the once workstreams of the PRD have done in any session, or may
-// have done. A session that is resumed has on record what the sessions before it did.
-// KnownActs reads the journals of those sessions only if it must: if the pipeline has a
+// KnownActs returns when and where the once workstreams of the PRD have happened in any
+// session, or may have. A resumed session has the acts of earlier sessions on record.
+// KnownActs reads the journals of earlier sessions only if it must: if the pipeline has a
 // once workstream, and the session is new or did not know that workstream as once. If a
 // session can't be read, any such workstream may have happened in it.
 func KnownActs(store *checkpoint.Store, p *pipeline.Pipeline, st *state.State, resumes bool) ([]state.Act, error) {
@@ -36,8 +36,8 @@ func KnownActs(store *checkpoint.Store, p *pipeline.Pipeline, st *state.State, r
 	return acts, nil
 }
 
-// unknownOnce names the once workstreams, without those for which the resumed session has read
-// the earlier sessions already.
+// unknownOnce names the once workstreams, without those for which the resumed session has
+// read the earlier sessions already.
 func unknownOnce(p *pipeline.Pipeline, st *state.State, resumes bool) []string {
 	var names []string
 	for _, phase := range p.Phases {

@@ -14,9 +14,9 @@ import (
 	"prdrunner/pipeline"
 )
 
-// links holds the symbolic links that declared patterns have met so far. A pattern also
-// stands for the files behind such links, so paths must be compared with the patterns that
-// Extend returns. It is safe for concurrent use.
+// links holds the symbolic links found so far on the way of declared patterns. A pattern
+// also stands for the files behind such links, so paths must be compared with the
+// patterns that Extend returns. It is safe for concurrent use.
 type links struct {
 	files *workspace.Workspace
 
@@ -24,7 +24,7 @@ type links struct {
 	inside   tree.Links // links that lead to a path within the workspace
 	outside  tree.Links // links that lead out of the workspace
 	extended map[string][]string
-	changes  int // how often the result of Extend may have changed
+	changes  int // rises whenever the result of Extend may have changed
 }
 
 func newLinks(w *workspace.Workspace) *links {
@@ -40,14 +40,14 @@ func (l *links) reset() {
 	l.dropExtended()
 }
 
-// dropExtended removes the cached results of Extend after the links have changed. The caller
-// holds l.mu.
+// dropExtended drops the cached results of Extend after the links have changed. The
+// caller holds l.mu.
 func (l *links) dropExtended() {
 	clear(l.extended)
 	l.changes++
 }
 
-// addLinks adds links that patterns met.
+// addLinks adds links that were found on the way of patterns.
 func (l *links) addLinks(within, out tree.Links) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -77,8 +77,8 @@ func (l *links) Extend(patterns []string) []string {
 	return all
 }
 
-// State returns how often the result of Extend may have changed, and whether Extend adds
-// patterns.
+// State returns a count that rises whenever the result of Extend may have changed, and
+// whether Extend adds patterns.
 func (l *links) State() (changes int, adds bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -102,9 +102,9 @@ func (l *links) newLinksOut(told map[string]bool) []string {
 
 func formatLink(link, text string) string { return link + " (to " + text + ")" }
 
-// addRestoredLink learns a link that Runner restores before anything starts, so that files
-// behind it are found as if the link existed. If the text of the link can't be read,
-// restoring it fails later and says why.
+// addRestoredLink adds a link that Runner restores before anything starts, so that files
+// behind the link are found as if it existed. If the link's target can't be read, the
+// restore fails later and says why.
 func (s *Surveyor) addRestoredLink(ctx context.Context, a state.Artifact) error {
 	text, err := s.files.Contents().LinkText(ctx, EntryOf(a))
 	if ctx.Err() != nil {

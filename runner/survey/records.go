@@ -23,9 +23,9 @@ func (s *Surveyor) findPartial(st *state.State) {
 	}
 }
 
-// CurrentArtifacts returns the artifacts of a workstream that no other workstream has recorded
-// since. If a failed attempt of another workstream changed one, it is returned as that
-// attempt left it.
+// CurrentArtifacts returns the artifacts of a workstream that no other workstream has
+// recorded since. If a failed attempt of another workstream changed an artifact, it is
+// returned with the content that the attempt left.
 func (s *Surveyor) CurrentArtifacts(rec *state.Workstream) []state.Artifact {
 	var all []state.Artifact
 	for _, a := range rec.Artifacts {
@@ -40,8 +40,8 @@ func (s *Surveyor) CurrentArtifacts(rec *state.Workstream) []state.Artifact {
 	return all
 }
 
-// Resurvey gathers the files that gates judge a second time, and returns the present state of
-// artifacts, by path. Missing files are left out.
+// Resurvey gathers the files that gates judge once more, and returns the present state of
+// artifacts, by path. It omits missing files.
 func (s *Surveyor) Resurvey(ctx context.Context, f *plan.Facts, gates []*pipeline.Gate, artifacts []string) (map[string]*state.Artifact, error) {
 	for _, g := range gates {
 		if err := s.Gate(ctx, f, g); err != nil {
@@ -64,9 +64,10 @@ func (s *Surveyor) Resurvey(ctx context.Context, f *plan.Facts, gates []*pipelin
 }
 
 // Overwritten returns the artifacts of completed workstreams that match the patterns of
-// the workstream name, which was stopped while it ran. It returns them as recorded, or as
-// the last failed attempt left them. Later changes by the stopped workstream are partial
-// work, which Runner takes back before the workstream runs again.
+// the workstream name, which was stopped while it ran. It returns them with the recorded
+// content, or with the content that the last failed attempt left. Later changes by the
+// stopped workstream are partial work, which Runner undoes before the workstream runs
+// again.
 func (s *Surveyor) Overwritten(st *state.State, owners map[string]string, name string, patterns []string) []state.Artifact {
 	var all []state.Artifact
 	behind := s.leftBehind(st, owners)
@@ -99,7 +100,7 @@ func (s *Surveyor) compareArtifacts(ctx context.Context, f *plan.Facts, rec *sta
 	current := make([]state.Artifact, 0, len(rec.Artifacts))
 	for _, a := range rec.Artifacts {
 		if owner := s.owners[string(a.Path)]; owner != "" && owner != rec.Name {
-			continue // another workstream has recorded it since
+			continue // another workstream has recorded the file since
 		}
 		left, isLeft := s.leftFiles[string(a.Path)]
 		now, err := Describe(ctx, s.files, string(a.Path))
@@ -107,7 +108,7 @@ func (s *Surveyor) compareArtifacts(ctx context.Context, f *plan.Facts, rec *sta
 			switch {
 			case err == nil && s.Partial.Includes(string(a.Path), now.Digest):
 				partial = append(partial, plan.PartialArtifact{Artifact: a, Found: now.Digest})
-			case err == nil: // a new file, which is not on record any more
+			case err == nil: // a new file, which is not on record
 			case !tree.IsAbsent(err):
 				return fmt.Errorf("verify the artifacts of %s: %w", rec.Name, err)
 			}
@@ -138,9 +139,8 @@ func (s *Surveyor) compareArtifacts(ctx context.Context, f *plan.Facts, rec *sta
 	return nil
 }
 
-// gatherOwners finds out which workstream recorded each artifact last, and how failed
-// attempts left the artifacts. It returns, by path, the workstreams that share an
-// artifact.
+// gatherOwners finds out which workstream recorded each artifact last, and which content
+// failed attempts left. It returns, by path, the workstreams that share an artifact.
 func (s *Surveyor) gatherOwners(st *state.State) (sharers map[string][]string) {
 	s.owners, sharers = s.ownersAndSharers(st)
 	s.leftFiles = s.leftBehind(st, s.owners)
@@ -183,8 +183,9 @@ func (s *Surveyor) ownersAndSharers(st *state.State) (owners map[string]string, 
 	return owners, sharers
 }
 
-// leftBehind returns, by path, the artifacts of other workstreams as failed attempts left
-// them. If several attempts changed an artifact, the last one counts.
+// leftBehind returns, by path, the artifacts of other workstreams that failed attempts
+// changed, with the content that they left. If several attempts changed an artifact, the
+// last one counts.
 func (s *Surveyor) leftBehind(st *state.State, owners map[string]string) map[string]state.Artifact {
 	behind := make(map[string]state.Artifact)
 	newest := make(map[string]uint64)
@@ -209,8 +210,9 @@ func (s *Surveyor) leftBehind(st *state.State, owners map[string]string) map[str
 	return behind
 }
 
-// Recorded returns an artifact from the record: as its workstream made it, or as a failed
-// attempt of another workstream left it. It returns nil if the artifact is not on record.
+// Recorded returns an artifact from the record, with the content that its workstream made
+// or that a failed attempt of another workstream left. It returns nil if the artifact is
+// not on record.
 func (s *Surveyor) Recorded(st *state.State, workstream string, path state.Text) *state.Artifact {
 	if a, ok := s.leftFiles[string(path)]; ok && a.Digest != "" {
 		return &a
@@ -219,8 +221,8 @@ func (s *Surveyor) Recorded(st *state.State, workstream string, path state.Text)
 }
 
 // verifyAll verifies the artifacts of all work that is done, and notes which artifacts
-// Runner restores before anything starts. Steps that read these artifacts find them as
-// recorded.
+// Runner restores before anything starts. For steps that read these artifacts, the
+// recorded content counts.
 func (s *Surveyor) verifyAll(ctx context.Context, f *plan.Facts, st *state.State, choice plan.OnConflict) error {
 	s.restores, s.restoredLinks, s.unrestorable = make(map[string]state.Artifact), make(tree.Links), nil
 	for _, phase := range s.p.Phases {

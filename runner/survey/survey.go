@@ -5,10 +5,11 @@
 // no file of the workspace. It writes only objects, which hold the bytes of artifacts so
 // that Runner can restore them later.
 //
-// Begin with Surveyor. Everything gathers the facts for a whole plan, Workstream and Gate
-// the facts for one step of a run, and Again reads judged files and artifacts a second
-// time. records.go compares files with the record, moved.go finds what changed since the
-// last run, links.go resolves symbolic links, history.go reads what earlier sessions did.
+// Begin with Surveyor. GatherAll gathers the facts for a whole plan, Workstream and Gate
+// the facts for one step of a run, and Resurvey reads judged files and artifacts a second
+// time. records.go compares files with the record, changed_files.go finds the files that
+// changed since the last run, links.go resolves symbolic links, history.go reads what
+// earlier sessions did.
 package survey
 
 import (
@@ -41,19 +42,19 @@ type Surveyor struct {
 	planFile  string              // the plan file, which never counts as a changed file
 	mask      func(string) string // hides sensitive values in file names, because names are recorded
 
-	owners    map[string]string         // the workstream whose work is done and that recorded an artifact last, by path
-	leftFiles map[string]state.Artifact // these artifacts as failed attempts of other workstreams left them, by path
+	owners    map[string]string         // the workstream that recorded an artifact last and whose work is done, by path
+	leftFiles map[string]state.Artifact // artifacts that failed attempts of other workstreams changed, with their new content, by path
 	Partial   plan.PartialWork
-	// restores are the artifacts that Runner restores before anything starts, by path.
-	// DoneRestoring empties it.
+	// restores holds the artifacts that Runner restores before anything starts, by path.
+	// MarkRestored empties it.
 	restores map[string]state.Artifact
 	// restoredLinks are the symbolic links in restores.
 	restoredLinks tree.Links
 	links         *links
-	unrestorable  []state.Artifact   // missing artifacts that are no objects: only their workstream can make them again
-	lastCapture   *workspace.Listing // what the last run captured; its entries may name no blobs; nil: not known
+	unrestorable  []state.Artifact   // missing artifacts whose bytes are not stored: only their workstream can make them again
+	lastCapture   *workspace.Listing // the files that the last run captured; its entries may name no blobs; nil: not known
 	endListing    *workspace.Listing // the files at the end of the last run; nil: not known
-	changesSince  map[string]string  // how ended differs from an earlier capture, by the listing of that capture
+	changesSince  map[string]string  // how endListing differs from earlier captures, by the digest of their listing
 }
 
 // New returns a surveyor of the files in w. The plan file, "" for none, is relative to the
@@ -71,11 +72,12 @@ func (s *Surveyor) Extend(patterns []string) []string { return s.links.Extend(pa
 // adds them to told.
 func (s *Surveyor) LinksOut(told map[string]bool) []string { return s.links.newLinksOut(told) }
 
-// MarkRestored tells the surveyor that Runner has restored the artifacts which Everything
-// found. From now on the surveyor returns the files that exist.
+// MarkRestored tells the surveyor that Runner has restored the artifacts in restores.
+// From now on the surveyor describes the existing files.
 func (s *Surveyor) MarkRestored() { s.restores, s.restoredLinks = nil, nil }
 
-// GatherForAnswer gathers the facts that the answer to one gate depends on.
+// GatherForAnswer gathers the facts for checking whether a question of a gate is
+// unchanged.
 func (s *Surveyor) GatherForAnswer(ctx context.Context, f *plan.Facts, st *state.State, g *pipeline.Gate) error {
 	if err := s.meetLinks(ctx); err != nil {
 		return err
@@ -90,7 +92,7 @@ func (s *Surveyor) GatherForAnswer(ctx context.Context, f *plan.Facts, st *state
 	return s.findChangedFiles(ctx, f, st)
 }
 
-// gatherSession gathers the links and the PRD document. readHead gathers the state of git.
+// gatherSession gathers the links and the PRD document.
 func (s *Surveyor) gatherSession(ctx context.Context, f *plan.Facts) (err error) {
 	if err := s.meetLinks(ctx); err != nil {
 		return err
@@ -105,7 +107,7 @@ func (s *Surveyor) gatherSession(ctx context.Context, f *plan.Facts) (err error)
 	return nil
 }
 
-// readHead reads the git head, and whether the branch of the session's last run still
+// readHead reads the git head, and finds out whether the branch of the session's last run
 // exists. On a detached HEAD, as in most CI checkouts, branches prove nothing.
 func readHead(ctx context.Context, f *plan.Facts, git Git, st *state.State) (err error) {
 	if git == nil {
@@ -154,7 +156,7 @@ func (s *Surveyor) gatherInputs(ctx context.Context, f *plan.Facts, ws *pipeline
 }
 
 // GatherUnder gathers the files that match a workstream's artifact patterns, which the
-// workstream may write over.
+// workstream may overwrite.
 func (s *Surveyor) GatherUnder(ctx context.Context, f *plan.Facts, ws *pipeline.Workstream) error {
 	found, patterns, err := s.describeAll(ctx, ws.ArtifactPatterns, func(string) bool { return false })
 	if err != nil {
@@ -168,14 +170,14 @@ func (s *Surveyor) GatherUnder(ctx context.Context, f *plan.Facts, ws *pipeline.
 }
 
 // goneAmong returns the missing artifacts that match the patterns and that only their
-// workstream can make again. Whether they change is known only then.
+// workstream can make again. Their content is not known before that.
 func (s *Surveyor) goneAmong(patterns []string) []state.Artifact {
 	return slices.DeleteFunc(slices.Clone(s.unrestorable), func(a state.Artifact) bool { return !tree.MatchesAny(patterns, string(a.Path)) })
 }
 
 // Gate gathers the files that a gate judges: its inputs, or else the inputs and artifacts
-// of its workstream or of the workstreams of its phase. If nothing is declared, there is
-// nothing to bind a verdict to.
+// of its workstream or of the workstreams of its phase. If no files are declared, the
+// verdict holds for no files in particular.
 func (s *Surveyor) Gate(ctx context.Context, f *plan.Facts, g *pipeline.Gate) error {
 	v := s.ownership.ScopeOfGate(g)
 	if len(v.Patterns) == 0 {
@@ -196,7 +198,7 @@ func (s *Surveyor) Gate(ctx context.Context, f *plan.Facts, g *pipeline.Gate) er
 // yet to run.
 func (s *Surveyor) GatherAll(ctx context.Context, f *plan.Facts, st *state.State, git Git, choice plan.OnConflict, thorough bool) error {
 	files := s.files
-	s.files = files.WithMemo() // no workstream runs meanwhile
+	s.files = files.WithMemo() // the files don't change, since no workstream runs meanwhile
 	defer func() { s.files = files }()
 	if st != nil && st.RunCapture != nil {
 		defer s.files.ListGitAhead(ctx)()
@@ -278,7 +280,7 @@ func (s *Surveyor) allGates(ctx context.Context, f *plan.Facts, st *state.State)
 	return nil
 }
 
-// isDisabled reports whether a workstream is not enabled, judging by the results on record.
+// isDisabled reports whether a workstream is disabled according to the results on record.
 func (s *Surveyor) isDisabled(ws *pipeline.Workstream, st *state.State) bool {
 	r := plan.ResultsOf(st, s.p, pipeline.RunInfo{Session: st.Session, Resumed: true})
 	for _, when := range []func(pipeline.Results) (bool, hcl.Diagnostics){ws.Phase.Enabled, ws.Enabled} {
@@ -305,7 +307,8 @@ func (s *Surveyor) describeAll(ctx context.Context, patterns []string, leaveOut 
 	return s.withRestored(toArtifacts(entries), m.Patterns, leaveOut), m.Patterns, nil
 }
 
-// meetLinks forgets all links and finds those that declared patterns meet now.
+// meetLinks forgets all links, and finds the links that are now on the way of declared
+// patterns.
 func (s *Surveyor) meetLinks(ctx context.Context) error {
 	s.links.reset()
 	m, err := s.files.Tree().Match(ctx, slices.Concat(Local(filepath.ToSlash(s.p.Document)), Declared(s.p)), nil)
@@ -357,8 +360,9 @@ func (s *Surveyor) gatherPassedGates(ctx context.Context, f *plan.Facts, st *sta
 	return nil
 }
 
-// describeScope returns the files in a scope as if Runner had restored artifacts already. Their
-// names are masked, because they are recorded; they are only compared, never opened.
+// describeScope returns the files in a scope as if Runner had restored artifacts already.
+// The names are masked, because they are recorded. They are only compared, and never
+// opened.
 func (s *Surveyor) describeScope(ctx context.Context, v plan.Scope, seq uint64) (plan.FileSet, error) {
 	leaveOut := func(path string) bool { return v.Self != nil && s.ownership.Makes(v, path) }
 	found, patterns, err := s.describeAll(ctx, v.Patterns, leaveOut)
@@ -382,8 +386,8 @@ func (s *Surveyor) describeScope(ctx context.Context, v plan.Scope, seq uint64) 
 type Git interface {
 	// Head returns the branch and commit that are checked out, nil outside a work tree.
 	Head(ctx context.Context) (*state.Git, error)
-	// Deleted reports whether the branch was deleted that was at a commit: the repository has
-	// the commit, but no branch of that name, neither a local one nor one fetched from a
-	// remote. In a repository without the commit, Deleted returns false.
+	// Deleted reports whether the branch in was has been deleted: the repository has the
+	// commit in was, but no branch with that name, neither a local one nor one fetched
+	// from a remote. In a repository without the commit, Deleted returns false.
 	Deleted(ctx context.Context, was state.Git) (bool, error)
 }

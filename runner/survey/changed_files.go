@@ -15,13 +15,13 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// The command of a gate may judge any file. So the verdict of a gate that declares no files
-// holds only if the workspace did not change from the last capture before the verdict to
-// the end of that run, and has not changed since. Artifacts that workstreams recorded
-// meanwhile are no change: a verdict is bound to the runs that made them.
+// The command of a gate may judge any file. So the verdict of a gate that declares no
+// files holds only as long as the workspace is unchanged since the last capture before
+// the verdict. Artifacts that workstreams recorded meanwhile count as unchanged: a
+// verdict is bound to the runs that made them.
 
-// findChangedFiles compares the files with the capture of the last run. Artifacts that workstreams
-// have recorded since are no change.
+// findChangedFiles compares the files with the capture of the last run. Artifacts that
+// workstreams have recorded since count as unchanged.
 func (s *Surveyor) findChangedFiles(ctx context.Context, f *plan.Facts, st *state.State) error {
 	e, err := s.listNow(ctx, f, st)
 	if err != nil {
@@ -32,14 +32,14 @@ func (s *Surveyor) findChangedFiles(ctx context.Context, f *plan.Facts, st *stat
 
 // runEnd holds the files at the end of a run, and the files now.
 type runEnd struct {
-	st      *state.State         // the state with the capture made at the end of the run
-	outline *workspace.Outline   // the outline of that capture
-	files   *workspace.Workspace // the workspace, seen with or without git as in that capture
+	st      *state.State         // the state, with the capture that the run made when it ended
+	outline *workspace.Outline   // the outline of the capture
+	files   *workspace.Workspace // the workspace, with or without git, like the capture
 	is      *workspace.Listing   // the files now
 }
 
-// listNow lists the present files that the capture of the last run would cover. It returns
-// nil if that capture is not known or can't be read.
+// listNow lists the present files that are in the scope of the last run's capture. It
+// returns nil if the capture is not known or can't be read.
 func (s *Surveyor) listNow(ctx context.Context, f *plan.Facts, st *state.State) (*runEnd, error) {
 	f.CaptureError, f.NoCaptureReason, f.ChangedFiles = nil, "no capture of the whole workspace could prove it unchanged", nil
 	s.lastCapture, s.endListing, s.changesSince = nil, nil, make(map[string]string)
@@ -65,8 +65,8 @@ func (s *Surveyor) listNow(ctx context.Context, f *plan.Facts, st *state.State) 
 	return e, nil
 }
 
-// compareWithEnd fills in what changed between the end of the last run and the listed files, and
-// why the workspace is not proved unchanged.
+// compareWithEnd adds the changes between the end of the last run and the listed files to
+// the facts, and the reason why the workspace is not proved unchanged.
 func (s *Surveyor) compareWithEnd(ctx context.Context, f *plan.Facts, e *runEnd) error {
 	if e == nil {
 		return nil
@@ -107,8 +107,8 @@ func (s *Surveyor) compareWithEnd(ctx context.Context, f *plan.Facts, e *runEnd)
 	return nil
 }
 
-// judgesAnything reports whether the verdict of some gate is bound to the whole workspace.
-// Only then the files matter that no capture covers.
+// judgesAnything reports whether the verdict of some gate is bound to the whole
+// workspace. Only then do files matter that no capture covers.
 func (s *Surveyor) judgesAnything() bool {
 	bound := func(g *pipeline.Gate) bool { return g.Kind != pipeline.GateApproval && !plan.DeclaresFiles(g) }
 	return slices.ContainsFunc(s.p.Phases, func(phase *pipeline.Phase) bool {
@@ -118,8 +118,8 @@ func (s *Surveyor) judgesAnything() bool {
 	})
 }
 
-// describeUncovered says which files a capture of the whole workspace does not cover, "" if it covers
-// all.
+// describeUncovered says which files a capture of the whole workspace does not cover. It
+// returns "" if the capture covers all files.
 func (e *runEnd) describeUncovered(ctx context.Context, planned string, was *workspace.Listing) (string, error) {
 	is := e.is
 	if e.st.RunCapture.InGit() && e.files.Git() == nil {
@@ -149,8 +149,8 @@ func (e *runEnd) describeUncovered(ctx context.Context, planned string, was *wor
 }
 
 // filesAt returns the files of a capture, with the artifacts recorded since. It returns
-// nil if they are not known any more, or can't be read. Then no file is proved unchanged;
-// unread, which does not stop the run, is the reason to show to the user.
+// nil if they are no longer known or can't be read. Then no file is proved unchanged.
+// unread is the reason to show to the user; it does not stop the run.
 func (s *Surveyor) filesAt(ctx context.Context, st *state.State, c *state.Capture) (l *workspace.Listing, unread, err error) {
 	then := *st
 	then.Capture = c
@@ -178,8 +178,8 @@ func classifyLost(ctx context.Context, failed error) (unread, err error) {
 	return fmt.Errorf("what changed since the last run is not known: %w", failed), nil
 }
 
-// findChangesAfter finds what changed between the last capture before a gate's verdict and the
-// end of the last run. The verdict may come from an earlier run than the last one.
+// findChangesAfter finds the changes between the last capture before a gate's verdict and
+// the end of the last run. The verdict may come from an earlier run than the last one.
 func (s *Surveyor) findChangesAfter(ctx context.Context, f *plan.Facts, st *state.State, g *pipeline.Gate) error {
 	f.ChangedInRun[g.Label()] = ""
 	if s.endListing == nil || g.Kind != pipeline.GateCommand {
@@ -234,8 +234,8 @@ func firstChange(was, is *workspace.Listing, from, to workspace.Scope) string {
 }
 
 // captureBefore returns the last capture on record that is older than a gate's verdict,
-// nil if there is none. Runner makes captures only while nothing runs, so the capture is
-// also older than the start of the judgement.
+// or nil. Runner makes captures only while nothing runs, so the capture is also older
+// than the start of the judgement.
 func captureBefore(st *state.State, g *state.Gate) *state.Capture {
 	var last *state.Capture
 	consider := func(c *state.Capture) {
