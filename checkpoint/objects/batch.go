@@ -28,9 +28,9 @@ var errEnded = errors.New("the batch has ended")
 //
 // Put and Copy write a temporary file and sync it in the background. Commit waits for the
 // syncs and renames the files to their final names. A stored object is not written again:
-// the batch reads it once, and replaces it if it is damaged. After a failed fsync the state
-// of the disk is unknown, so that the batch refuses further writes and Commit fails. Any
-// other error of Put or Copy concerns only the object of that call.
+// the batch reads it once, and replaces it if it is damaged. After a failed fsync the
+// state of the disk is unknown, so that the batch refuses further writes and Commit
+// fails. Any other error of Put or Copy concerns only the object of the same call.
 type Batch struct {
 	s       *Store
 	makeDir func() error
@@ -40,7 +40,7 @@ type Batch struct {
 
 	mu       sync.Mutex
 	added    map[name]pending
-	verified map[name]bool   // objects that were there, and read to their end
+	verified map[name]bool   // stored objects that were read to their end
 	dirs     map[string]bool // subdirectories to be synced
 	temps    map[string]bool
 	err      error // is final
@@ -51,7 +51,7 @@ type pending struct {
 	ref     Ref
 	temp    string
 	path    string
-	invalid string // a file that is not the object, though it has its name
+	invalid string // a file that has the name of the object but is invalid
 }
 
 // Begin starts a batch.

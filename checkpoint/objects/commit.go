@@ -14,8 +14,8 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// Commit makes all added objects durable under their names. If it fails, none of them
-// counts as stored, although some may be.
+// Commit makes all added objects durable under their names. If it fails, the caller must
+// assume that no object is stored, although some may be.
 func (b *Batch) Commit(ctx context.Context) error {
 	b.syncs.Wait()
 	if err := ctx.Err(); err != nil {

@@ -13,7 +13,7 @@ const (
 	digestPrefix = "sha256:"
 	zstExt       = ".zst"
 	nameLength   = 64 // hex digits
-	dirLength    = 2  // of them, in the name of the subdirectory
+	dirLength    = 2  // the digits that name the subdirectory
 )
 
 // name is the 64 hex digits of an object. No other text becomes part of a path.
@@ -129,7 +129,7 @@ func (s *Store) locate(n name) (file, error) {
 }
 
 // fitsSize reports whether a file can hold an object of the given size. It does not read
-// the file, so that of a compressed one it only knows that it is not empty.
+// the file. A compressed file only must not be empty.
 func (f file) fitsSize(size int64) bool {
 	if f.compressed {
 		return f.size > 0

@@ -1,18 +1,18 @@
 // Package objects stores the contents of files under their SHA-256. Equal contents are
 // stored once, and each read verifies the bytes.
 //
-// The object abcdef… is the file ab/cdef… in the directory of the store (the first two hex
-// digits of its name are a subdirectory), or ab/cdef….zst if it is compressed. The name is
-// that of the bytes before compression. An object never changes. A Batch writes objects,
-// many of which share their fsyncs. Sweep removes objects, under a lock that keeps writers
-// away.
+// The object abcdef… is the file ab/cdef… in the directory of the store (the first two
+// hex digits of its name are a subdirectory), or ab/cdef….zst if it is compressed. The
+// name is the SHA-256 of the bytes before compression. An object never changes. A Batch
+// writes objects, many of which share their fsyncs. Sweep removes objects, under a lock
+// that keeps writers away.
 //
 // This package knows digests and bytes, but not what refers to an object: package
 // checkpoint decides which objects stay. To read or write another form of an object (such
 // as another compression), begin with name.go and compress.go.
 //
-// Read objects.go for the store, batch.go and commit.go for writing, reuse.go for what a
-// batch does not write again, read.go for reading, sweep.go for removing.
+// Read objects.go for the store, batch.go and commit.go for writing, reuse.go for objects
+// that a batch does not write again, read.go for reading, sweep.go for removing.
 package objects
 
 import (
@@ -98,8 +98,8 @@ func IsLost(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.As(err, &damaged)
 }
 
-// LostMessage returns the message of the missing object if err is about one, else that of
-// err.
+// LostMessage returns the message of the *NotExistError in err if there is one, else the
+// message of err.
 func LostMessage(err error) string {
 	if lost := (*NotExistError)(nil); errors.As(err, &lost) {
 		return lost.Error()
@@ -129,8 +129,9 @@ func (s *Store) Has(digest string) (bool, error) {
 	return err == nil, err
 }
 
-// Path returns the file of an object, for a user who wants to read it with other tools, and
-// whether the file is compressed with zstd. It returns fs.ErrNotExist for a missing object.
+// Path returns the file of an object, so that users can read it with other tools, and
+// whether the file is compressed with zstd. It returns fs.ErrNotExist for a missing
+// object.
 func (s *Store) Path(digest string) (path string, compressed bool, err error) {
 	n, err := parseDigest(digest)
 	if err != nil {

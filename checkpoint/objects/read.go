@@ -16,8 +16,9 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// Open returns a reader of an object, or fs.ErrNotExist. The reader verifies the bytes: in
-// place of io.EOF it returns *DamagedError if their digest is not the name of the object.
+// Open returns a reader of an object, or fs.ErrNotExist. The reader verifies the bytes:
+// in place of io.EOF it returns *DamagedError if their digest differs from the name of
+// the object.
 func (s *Store) Open(digest string) (io.ReadCloser, error) {
 	n, err := parseDigest(digest)
 	if err != nil {

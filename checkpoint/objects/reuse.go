@@ -131,8 +131,8 @@ func (b *Batch) isStored(n name, size int64) (invalid string, there bool, err er
 	return "", true, nil
 }
 
-// isIntact is like isStored, but also reads a stored object, once per batch. An object that
-// cannot be read is invalid, as a damaged one is: nobody could restore it.
+// isIntact is like isStored, but also reads a stored object, once per batch. An object
+// that cannot be read is invalid, like a damaged object: Runner could not restore it.
 func (b *Batch) isIntact(ctx context.Context, n name, size int64) (invalid string, there bool, err error) {
 	invalid, there, err = b.isStored(n, size)
 	if !there || err != nil || b.isAdded(n) || b.isVerified(n) {

@@ -18,7 +18,8 @@ type Swept struct {
 
 // Sweep removes the objects for which keep returns false, and the temporary files of
 // batches that did not finish. The caller must hold a lock that keeps writers away. With
-// dryRun it only counts. If it returns an error, Swept counts what was removed before.
+// dryRun it only counts. If it returns an error, Swept counts the files removed before
+// the error.
 func (s *Store) Sweep(ctx context.Context, keep func(digest string) bool, dryRun bool) (Swept, error) {
 	w := sweeper{s: s, keep: keep, dryRun: dryRun}
 	if err := w.sweepAll(ctx); err != nil {
