@@ -12,10 +12,10 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// The flags of every test binary that tries power cuts.
+// The flags of test binaries that simulate power cuts.
 var (
-	// CrashDepth is how many unsynced operations may reach the disk, or get lost, against the
-	// order of the others; 0: a sample of the states of each moment.
+	// CrashDepth is how many unsynced operations may reach the disk, or get lost, out of
+	// order; 0: a sample of the states at each moment.
 	CrashDepth = flag.Int("crash.depth", 0, "how many unsynced operations reach the disk out of order in the states after a power cut that are tried; 0: a few states of each moment")
 	crashFew   = flag.Int("crash.few", 2, "how many states of a moment are tried where a state takes long to check")
 	crashSeed  = flag.Uint64("crash.seed", 1, "chooses the states of a moment where only a few are tried")
@@ -30,8 +30,8 @@ const (
 )
 
 // afterCut yields the states that a power cut can leave, each once, with its checksum. In
-// the first one everything that was not synced is lost. It yields at most few states; 0:
-// all.
+// the first state everything that was not synced is lost. It yields at most few states;
+// 0: all.
 func afterCut(m *store.Memory, moment uint64, few int) iter.Seq2[string, *store.Memory] {
 	var all []*store.Memory
 	for state := range m.CrashStates(cmp.Or(*CrashDepth, fewOps)) {
@@ -66,7 +66,7 @@ func SomeCuts(m *store.Memory, n int64) []*store.Memory {
 	return all
 }
 
-// Cut is a file system as a power cut left it.
+// Cut is the file system after a power cut.
 type Cut struct {
 	*store.Memory
 	When  string
@@ -74,8 +74,8 @@ type Cut struct {
 }
 
 // Cuts collects the states that a power cut can leave at any moment of a test, each state
-// once. If two moments have the same state, it counts for the later one, because more was
-// acknowledged by then.
+// once. If two moments have the same state, it counts for the later moment, because the
+// test had acknowledged more by then.
 type Cuts struct {
 	t     testing.TB
 	m     *store.Memory
@@ -91,7 +91,7 @@ func WatchCuts(t testing.TB, m *store.Memory, acked func() any) *Cuts {
 	return &Cuts{t: t, m: m, acked: acked, bySum: map[string]*Cut{}}
 }
 
-// Watched returns the file system to work on. Each change of it is a moment.
+// Watched returns the file system for the test to use. Each change of a file is a moment.
 func (c *Cuts) Watched() *Killed { return &Killed{FS: c.m, Each: c.addMoment} }
 
 // addMoment adds the states of this moment.

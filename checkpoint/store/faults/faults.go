@@ -1,4 +1,4 @@
-// Package faults has file systems for tests. On Killed nothing can be changed after the nth
+// Package faults has file systems for tests. On Killed no change succeeds after the nth
 // operation, as if the process had been killed. On Faulty and FailingOnce an operation
 // fails. WatchCuts collects the states that a power cut can leave.
 package faults
@@ -126,7 +126,7 @@ type Faulty struct {
 	store.FS
 	On   atomic.Bool
 	Op   string       // open, write, sync, close, rename or syncdir
-	Part string       // it fails for paths that contain this
+	Part string       // it fails for paths that contain this text
 	Most int32        // how many times it fails; 0: always
 	Used atomic.Int32 // how many times it has been tried
 }
@@ -179,7 +179,7 @@ type faultyFile struct {
 
 func (f *faultyFile) Write(p []byte) (int, error) {
 	if f.fs.countFailure("write", f.name) {
-		n, _ := f.File.Write(p[:len(p)/2]) // a full disk takes a part
+		n, _ := f.File.Write(p[:len(p)/2]) // a full disk writes only a part
 		return n, ErrDisk
 	}
 	return f.File.Write(p)
