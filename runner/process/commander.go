@@ -80,8 +80,8 @@ func (c *Commander) Run(ctx context.Context, command git.Command) error {
 	return nil
 }
 
-// environ returns the environment of a command. Of several entries with one name the last
-// counts. Messages are in English, because callers parse some of them.
+// environ returns the environment of a command. If several entries have the same name,
+// the last one counts. Messages are in English, because callers parse some of them.
 func (c *Commander) environ(command git.Command) []string {
 	unset := make(map[string]bool, len(command.Unset))
 	for _, name := range command.Unset {
@@ -104,8 +104,8 @@ func supervise(ctx context.Context, cmd *exec.Cmd) error {
 	return awaitGroup(cmd, stopOnCancel(ctx, cmd.Process))
 }
 
-// stopOnCancel stops a process group when ctx ends. After disarm has returned, it sends no
-// signal.
+// stopOnCancel asks a process group to end when ctx ends. After disarm has returned, it
+// sends no signal.
 func stopOnCancel(ctx context.Context, p *os.Process) (disarm func()) {
 	var callbacks sync.WaitGroup
 	done := make(chan struct{})

@@ -25,10 +25,10 @@ const (
 type owner int
 
 const (
-	ownedByTask    owner = iota // of the ending task, or of one that has ended
-	ownedByAnother              // of a task that is still running
-	ownerUnknown                // without an owner, perhaps of a running task
-	notATask                    // no orphan of a task: Runner started it in another way
+	ownedByTask    owner = iota // an orphan of the ending task, or of a task that has ended
+	ownedByAnother              // an orphan of a running task
+	ownerUnknown                // an orphan without a known owner, perhaps of a running task
+	notATask                    // not an orphan of a task: Runner started it in another way
 )
 
 // leftovers holds the state of the search for the orphans of one ending task. The main
@@ -44,7 +44,7 @@ type leftovers struct {
 }
 
 // endLeftovers ends the processes that the task left behind, and reaps those that have
-// ended. Usually there are none, which costs one read.
+// ended. Usually there is no such process; to find that out takes one read.
 func (e *Executor) endLeftovers(t *task) ([]runner.Leftover, error) {
 	e.mu.Lock()
 	pids, err := e.system.orphans()
@@ -100,7 +100,7 @@ func (e *Executor) endOnce(l *leftovers) (alive, unknown int, err error) {
 		}
 		environ := readEnviron(pid)
 		whose := e.ownerOf(info, environ, l.task)
-		// A zombie that cannot be reaped yet has threads that still run.
+		// A zombie that cannot be reaped yet has running threads.
 		if whose == notATask || info.zombie && reapNow(pid) {
 			continue
 		}

@@ -54,8 +54,9 @@ func absolute(file, dir string) string {
 	return filepath.Join(dir, file)
 }
 
-// explainStart returns the reason why the system did not start a file in dir. It returns nil for
-// a reason that is not the task's fault: no memory, no more processes or descriptors.
+// explainStart returns the reason why the system did not start a file in dir. It returns
+// nil for a reason that is not the task's fault: no memory, no more processes or
+// descriptors.
 func explainStart(cause error, file, dir string) *startFailure {
 	var errno syscall.Errno
 	if !errors.As(cause, &errno) {

@@ -18,7 +18,7 @@ const (
 	logMode  = 0o600
 	dirMode  = 0o700
 
-	// drainTime is how long to wait for output from a pipe that another process still holds
+	// drainTime is how long to wait for output from a pipe that another process holds
 	// open after the task's processes have ended.
 	drainTime = 500 * time.Millisecond
 	// drainLimit bounds the number of bytes read after drainTime. It is more than any pipe

@@ -11,7 +11,7 @@
 // Commander runs the programs that Runner itself needs. To support another system, write
 // its process_*.go and commander_*.go.
 //
-// Operating systems allow different parts of that:
+// Operating systems allow this to different degrees:
 //
 //   - Linux: everything. Runner becomes a subreaper, so that every orphan of a task becomes
 //     its child. A child dies with Runner.
@@ -83,7 +83,7 @@ type Executor struct {
 	environ       environment
 	null          *os.File // standard input of every child
 	nonce         string   // marks the tasks of this executor
-	system        system   // what the operating system needs
+	system        system   // the system-specific state
 	programs      programs
 	leftoverDelay time.Duration
 
@@ -95,7 +95,7 @@ type Executor struct {
 	forks sync.RWMutex
 
 	mu      sync.Mutex
-	closed  bool            // tasks are killed without a grace
+	closed  bool            // Close was called: tasks are killed without a grace
 	count   int             // number of tasks so far
 	ids     map[string]bool // ids of the tasks in Run
 	running map[int]*task   // by pid, until the process is reaped

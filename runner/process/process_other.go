@@ -27,7 +27,7 @@ func onWorkerThread(f func()) { f() }
 
 func childAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
-// process is what is kept of a task's main process.
+// process holds the wait status of a task's main process.
 type process struct {
 	status syscall.WaitStatus
 }
@@ -44,7 +44,7 @@ func (t *task) wait() error {
 	}
 }
 
-// hasEnded is not known before wait has come to see it.
+// hasEnded returns false: this system has no way to find out before wait returns.
 func (t *task) hasEnded() bool { return false }
 
 // endLeftovers ends the remaining process group, and reports it as one process with the

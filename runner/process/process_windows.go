@@ -27,7 +27,7 @@ func (system) close() error { return nil }
 // onWorkerThread calls f. Here no process depends on the thread that started it.
 func onWorkerThread(f func()) { f() }
 
-// process is what is kept of a task's main process.
+// process holds the handles of a task's main process.
 type process struct {
 	main  *os.Process
 	job   windows.Handle
@@ -166,8 +166,8 @@ func isProgram(file string) bool {
 	return err == nil
 }
 
-// explainStart returns the reason why the system did not start a program in dir, or nil if that
-// is not the task's fault.
+// explainStart returns the reason why the system did not start a program in dir, or nil
+// if that is not the task's fault.
 func explainStart(cause error, dir string) *startFailure {
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return notExecutable("the working directory %s is not a directory", dir)

@@ -30,8 +30,8 @@ type lookupResult struct {
 	at   time.Time // time before the lookup
 }
 
-// findProgram returns the program for a task, and whether it comes from the cache. A task without
-// a time at which it was ready uses no cache.
+// findProgram returns the program for a task, and whether it comes from the cache. A task
+// without a time at which it was ready uses no cache.
 func (p *programs) findProgram(work runner.Task, path string, now time.Time) (file string, remembered bool, failure *startFailure) {
 	w := lookupKey{work.Command[0], path, work.Dir}
 	if file := p.lookup(w, work.Ready, now); file != "" {

@@ -19,9 +19,9 @@ import (
 // SIGKILL. It returns a description of each once all have ended. It skips processes of
 // other users, this program and its ancestors, and the tasks of this executor.
 //
-// It recognizes a process by RUNNER_SESSION in its environment, or by output that goes into
-// the directory logs, unless logs is "". It does not find a process that cleared its
-// environment and writes elsewhere. If a process of another user still has a log open, the
+// It recognizes a process by RUNNER_SESSION in its environment, or by output that goes
+// into the directory logs, unless logs is "". It does not find a process that cleared its
+// environment and writes elsewhere. If a process of another user has a log open, the
 // error is an *UnseenError.
 func (e *Executor) Recover(ctx context.Context, session, logs string) ([]runner.Leftover, error) {
 	if session == "" {
@@ -244,7 +244,7 @@ func (h *handle) signal(signal syscall.Signal) {
 	}
 }
 
-// hasEnded reports whether the process has ended. It may still be a zombie.
+// hasEnded reports whether the process has ended. It may be a zombie.
 func (h *handle) hasEnded() bool {
 	if h.fd < 0 {
 		now, ok := readProc(h.info.pid)

@@ -39,8 +39,8 @@ func createLog(path string) (*os.File, error) {
 	}
 }
 
-// startTask starts the process, and registers the task by its pid. A failure that is the task's
-// fault is a startFailure, any other an error.
+// startTask starts the process, and registers the task by its pid. A failure that is the
+// task's fault is a startFailure, any other an error.
 func (e *Executor) startTask(t *task, out *output) (*startFailure, error) {
 	for _, arg := range t.work.Command {
 		if strings.ContainsRune(arg, 0) {
@@ -99,8 +99,8 @@ func (e *Executor) forkAndRegister(t *task, file string, attr *syscall.ProcAttr)
 }
 
 // askGroup asks the process group to end. A stopped process receives the signal only when
-// it is continued. The caller holds t.mu and has checked that t has not exited, so that the
-// group still belongs to the task.
+// it is continued. The caller holds t.mu and has checked that t has not exited, so that
+// the group belongs to the task.
 func (t *task) askGroup() {
 	t.signalGroup(syscall.SIGTERM)
 	t.signalGroup(syscall.SIGCONT)

@@ -20,12 +20,12 @@ func (e *UnseenError) Error() string {
 }
 
 // lockLog locks a log while any process, of any user, has it as its output. The lock
-// belongs to the open file, which these processes share, so that it outlives Runner. A file
-// system without locks tells nothing.
+// belongs to the open file, which these processes share, so that it outlives Runner. On a
+// file system without locks it has no effect.
 func lockLog(log *os.File) { _ = unix.Flock(int(log.Fd()), unix.LOCK_SH|unix.LOCK_NB) }
 
-// checkUnseen returns an *UnseenError if a log in the directory is still open in a process that
-// Recover did not find.
+// checkUnseen returns an *UnseenError if a process that Recover did not find has a log in
+// the directory open.
 func checkUnseen(logs string) error {
 	entries, err := os.ReadDir(logs)
 	if err != nil {
