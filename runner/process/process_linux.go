@@ -83,9 +83,9 @@ func (t *task) wait() error {
 	}
 }
 
-// hasEnded reports whether the main process has ended, whether or not wait has
-// come to see it: a program that was stopped for a while finds it so together
-// with the timeout. The caller holds t.mu and has seen that t has not exited.
+// hasEnded reports whether the main process has ended, even if wait has not returned yet.
+// If Runner itself was stopped for a while, the end of the process and the timeout arrive
+// together. The caller holds t.mu and has seen that t has not exited.
 func (t *task) hasEnded() bool {
 	var info unix.Siginfo
 	err := unix.Waitid(unix.P_PID, t.pid, &info, unix.WEXITED|unix.WNOWAIT|unix.WNOHANG|unix.WALL, nil)

@@ -104,7 +104,7 @@ func (t *task) wait() error {
 	return err
 }
 
-// hasEnded is not known before wait has come to see it.
+// hasEnded returns false: wait finds out.
 func (t *task) hasEnded() bool { return false }
 
 // askGroup sends Ctrl+Break to the process group, which must share Runner's console. The
