@@ -17,14 +17,14 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// A build beside the model.
+// Builds, compared with the model.
 
-// build has the engine run, and compares what it did with what it had to.
+// build runs the engine, and compares the result with the model's.
 func (p *play) build(a act) error {
 	m := p.m
 	p.builds++
 	resumed := m.session && !a.Fresh
-	another := !resumed || m.status == state.StatusComplete // a session begins, with the records of a complete one where it is there
+	another := !resumed || m.status == state.StatusComplete // a new session begins, with the records of a complete session if there is one
 	before := m.clone()
 	if !resumed {
 		m.begin()
@@ -66,8 +66,8 @@ func (p *play) build(a act) error {
 	return p.concluded(ending)
 }
 
-// leftOut are the workstreams that a plan has blocked for not being chosen: a
-// build leaves them and what judges them alone, whatever it finds.
+// leftOut returns the workstreams that a plan blocks because they are not chosen. A build
+// must not touch them or their gates.
 func (m *model) leftOut(want map[string]plan.Decision) map[string]bool {
 	left := map[string]bool{}
 	for _, w := range m.h.works() {
@@ -76,7 +76,7 @@ func (m *model) leftOut(want map[string]plan.Decision) map[string]bool {
 	return left
 }
 
-// plan works out what a build was asked for.
+// plan sets the model's run according to the options of a build.
 func (m *model) plan(a act, number int) {
 	r := &modelRun{act: a, number: number, forced: map[string]bool{}, tries: map[string]int{}, over: map[string]bool{}, retries: map[string]bool{}, takes: map[string]bool{},
 		verified: map[string]state.Resolution{}, asking: map[string]bool{}, why: map[string]reason{}}
@@ -107,8 +107,7 @@ func (m *model) plan(a act, number int) {
 	}
 }
 
-// scope are those of the files that the pipeline names, so that captures take
-// them in.
+// scope returns the files that the pipeline names, which captures include.
 func (m *model) scope(files map[string]string) map[string]string {
 	var named []string
 	for _, p := range m.h.Phases {
@@ -130,7 +129,7 @@ func (m *model) scope(files map[string]string) map[string]string {
 	return some
 }
 
-// allow lets a workstream run with all that it needs.
+// allow lets a workstream run, with the workstreams that it needs.
 func (m *model) allow(name string) {
 	m.run.allowed[name] = true
 	for _, phase := range m.h.Phases[:m.phaseOf(name)] {
@@ -150,7 +149,7 @@ func isSelection(err, want error) bool {
 	return errors.Is(want, errSelection) && errors.As(err, &s)
 }
 
-// refusal is why a build must not begin.
+// refusal returns the error with which a build must refuse to begin, or nil.
 func (m *model) refusal(a act, want map[string]plan.Decision) error {
 	for _, name := range slices.Concat(a.Select.Only, a.Select.Invalidate) {
 		if m.works[name].status == state.Uncertain {
@@ -163,7 +162,7 @@ func (m *model) refusal(a act, want map[string]plan.Decision) error {
 	return nil
 }
 
-// expect notes what a plan takes back at once.
+// expect notes the results and verdicts that the plan invalidates before anything starts.
 func (m *model) expect(want map[string]plan.Decision) {
 	for name, w := range m.works {
 		if want[name] == plan.Rerun && w.status != state.Pending {
@@ -175,7 +174,7 @@ func (m *model) expect(want map[string]plan.Decision) {
 			m.run.takes[label] = true
 		}
 	}
-	// What is taken back takes the gates of its phase with it.
+	// An invalidated workstream invalidates the gates of its phase.
 	for label := range m.run.takes {
 		if g, owner := m.gate(label); g.Name != "" {
 			for _, name := range m.judges(owner) {
@@ -187,7 +186,7 @@ func (m *model) expect(want map[string]plan.Decision) {
 	}
 }
 
-// concluded compares what a run left behind.
+// concluded compares the files and the state after a run.
 func (p *play) concluded(ending runner.Ending) error {
 	m := p.m
 	if m.run.ended == "" {
@@ -206,8 +205,7 @@ func (p *play) concluded(ending runner.Ending) error {
 	return p.same(m.tree)
 }
 
-// unrecorded names a workstream of those that ran although no start of it is on
-// record.
+// unrecorded returns an error if a workstream ran and has no start on record.
 func (p *play) unrecorded(concerns func(name string) bool) error {
 	for key := range p.log {
 		name, number, _ := strings.Cut(key, "/")
@@ -222,8 +220,8 @@ func (p *play) unrecorded(concerns func(name string) bool) error {
 	return nil
 }
 
-// lostStarts names a workstream that wrote over what is on record although no
-// start of it is: it would be taken for an edit of somebody's.
+// lostStarts returns an error if a workstream without a start on record overwrote
+// recorded files: that would look like an edit.
 func (p *play) lostStarts() error {
 	tree := p.tree()
 	return p.unrecorded(func(name string) bool {
@@ -233,7 +231,7 @@ func (p *play) lostStarts() error {
 	})
 }
 
-// buried goes on after the death of a process.
+// buried brings the model up to date after the process died.
 func (p *play) buried(another bool) error {
 	m := p.m
 	if err := p.unrecorded(func(name string) bool { return m.work(name).Effect == "once" }); err != nil {
@@ -253,9 +251,9 @@ func (p *play) buried(another bool) error {
 	return p.same(m.tree)
 }
 
-// betweenSessions takes in that a run died after it had put one session away and before the
-// next one was in its place. Whoever locks the PRD next completes that, where the next one
-// was prepared.
+// betweenSessions handles a run that died after it had archived one session and before
+// the next session was in its place. If the next session was prepared, the next lock of
+// the PRD completes the change.
 func (p *play) betweenSessions() error {
 	x, err := p.store.Lock(context.Background(), "PRD-001", state.Actor{})
 	if err != nil {

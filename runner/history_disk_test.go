@@ -14,34 +14,34 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// A disk whose process dies.
+// A disk that simulates the death of the process.
 
-// errDead is what a process that is killed gets to see of its disk.
+// errDead is the error of every operation after the death of the process.
 var errDead = errors.New("the process is dead")
 
-// mortal is a disk in memory. With the nth operation that writes, the process
-// dies: what is durable then is what there will be.
+// mortal is a disk in memory. At the nth operation that writes, the process dies: the
+// next process finds what was durable then.
 type mortal struct {
 	*store.Memory
 
 	mu    sync.Mutex
-	left  int // 0: it lives on
+	left  int // 0: the process does not die
 	dead  bool
-	after *store.Memory // what the next process finds
+	after *store.Memory // the disk that the next process finds
 	died  func()
 
-	dying func() bool   // the process is about to die in a task that begins
-	ended chan struct{} // closed when it is dead
+	dying func() bool   // reports whether the process is about to die in a task that begins
+	ended chan struct{} // closed when the process is dead
 }
 
-// holdStart bounds how long a start is held back from the journal for the death
-// of the process in what starts. What waits for the start to be durable begins
-// only after that time; whatever else begins does so at once.
+// holdStart is how long a start is held back from the journal, so that the process can
+// die in the task first. A task that waits for its start to be durable begins only after
+// that time; other tasks begin at once.
 const holdStart = 50 * time.Millisecond
 
-// hold has a process that is to die in a task do so before the start of it is
-// in the journal, unless the task waits for that: which of both comes first is
-// else chance.
+// hold holds back the start of the task in which the process dies, so that the process
+// dies before the start is durable, unless the task waits for its start. Without hold,
+// the order would be random.
 func (m *mortal) hold(name string, line []byte) {
 	if filepath.Base(name) != "journal.jsonl" || !bytes.Contains(line, []byte(`.started"`)) || !m.dying() {
 		return

@@ -11,9 +11,9 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// How histories are drawn.
+// Random histories.
 
-// histories draws a history.
+// histories returns a generator of histories.
 func histories() *rapid.Generator[history] {
 	return rapid.Custom(func(t *rapid.T) history {
 		h := history{Parallel: rapid.SampledFrom([]int{1, 1, 2, 4}).Draw(t, "parallel")}
@@ -150,7 +150,7 @@ func drawBuild(t *rapid.T, h *history) act {
 		}
 		a.verdicts(t, phase.Gates, fmt.Sprintf("p%d", p))
 	}
-	choice := rapid.IntRange(0, 11).Draw(t, "select") // 3 and 4 are two of them at once
+	choice := rapid.IntRange(0, 11).Draw(t, "select") // 3 and 4 combine two options
 	if choice == 0 || choice == 3 {
 		a.Select.From = fmt.Sprintf("p%d", rapid.IntRange(0, len(h.Phases)-1).Draw(t, "from"))
 	}
@@ -173,7 +173,7 @@ func drawBuild(t *rapid.T, h *history) act {
 	return a
 }
 
-// verdicts draws what is said of gates in a build.
+// verdicts draws the verdicts on gates in a build.
 func (a *act) verdicts(t *rapid.T, gates []histGate, owner string) {
 	for _, g := range gates {
 		if g.Kind == kindCommand && rapid.IntRange(0, 3).Draw(t, "fails") == 0 {

@@ -11,9 +11,9 @@ import (
 	"prdrunner/checkpoint/state"
 )
 
-// How a run must end, and what it must have done by then.
+// How a run must end, and which work must be done by then.
 
-// end takes in how the run ended, which must be what it came to.
+// end applies the event that ends a run, which must be the one that the model expects.
 func (m *model) end(e state.Event, status state.Status) error {
 	r := m.run
 	err := m.mustBe(r.ended == "", "the run ended before, with %s", r.ended)
@@ -35,8 +35,8 @@ func (m *model) end(e state.Event, status state.Status) error {
 	return err
 }
 
-// cutShort reports whether a run that was stopped may end so. It need not have
-// come to what was uncertain, asked or to be looked at before it began.
+// cutShort reports whether a stopped run may end like this. The run need not have reached
+// the uncertain steps, questions and reviews of earlier runs.
 func (m *model) cutShort(is string) bool {
 	for n := range 8 {
 		if is == m.verdictOfRun(anew{uncertain: n&1 != 0, asked: n&2 != 0, reviewed: n&4 != 0}) {
@@ -46,10 +46,10 @@ func (m *model) cutShort(is string) bool {
 	return false
 }
 
-// anew is of what only that counts which has come up in the run at hand.
+// anew says for which findings only those of the present run count.
 type anew struct{ uncertain, asked, reviewed bool }
 
-// verdictOfRun is how the run must end.
+// verdictOfRun returns how the run must end.
 func (m *model) verdictOfRun(only anew) string {
 	r := m.run
 	waiting := false
@@ -78,7 +78,8 @@ func (m *model) verdictOfRun(only anew) string {
 	return "anything but this"
 }
 
-// chosenDone reports whether all that was chosen, and what that needs, is done or skipped.
+// chosenDone reports whether all chosen workstreams, and those that they need, are done
+// or skipped.
 func (m *model) chosenDone() bool {
 	for name := range m.run.allowed {
 		if is := m.works[name].status; is != state.Completed && is != state.Skipped {
@@ -88,8 +89,7 @@ func (m *model) chosenDone() bool {
 	return true
 }
 
-// stuck reports whether the turn of a workstream has come that nobody knows
-// the end of.
+// stuck reports whether the run has reached an uncertain workstream.
 func (m *model) stuck(anew bool) bool {
 	return slices.ContainsFunc(m.h.works(), func(w *histWork) bool {
 		return m.works[w.Name].status == state.Uncertain && !m.v.off[w.Name] && m.reached(w.Name) && (!anew || m.run.asking[w.Name])
@@ -106,8 +106,7 @@ func (m *model) anyReview() bool {
 	return false
 }
 
-// reviewing reports whether somebody is to look at a gate that the run has come
-// to, or that was judged in it.
+// reviewing reports whether a gate that the run reached or judged waits for a review.
 func (m *model) reviewing(anew bool) bool {
 	for label, is := range m.gates {
 		g, owner := m.gate(label)
@@ -118,8 +117,8 @@ func (m *model) reviewing(anew bool) bool {
 	return false
 }
 
-// comesTo reports whether a run comes to the gates of an owner without running
-// it again.
+// comesTo reports whether a run reaches the gates of an owner without running the owner
+// again.
 func (m *model) comesTo(owner string) bool {
 	if m.work(owner) == nil {
 		return !slices.ContainsFunc(m.judges(owner), func(name string) bool { return !m.settled(name) || !m.reached(name) })
@@ -128,8 +127,8 @@ func (m *model) comesTo(owner string) bool {
 	return chosen && m.works[owner].done() && m.reached(owner) && len(m.reasons(owner)) == 0
 }
 
-// pausedBefore reports whether a pause kept the run from its last phase: also
-// where all of that is done, nobody has looked whether it is so still.
+// pausedBefore reports whether a pause kept the run from its last phase. Even if all work
+// of the last phase is done, the run has not checked that.
 func (m *model) pausedBefore() bool { return m.run.asked && m.run.phase < len(m.h.Phases)-1 }
 
 func (m *model) complete() bool {
@@ -141,7 +140,7 @@ func (m *model) complete() bool {
 	return true
 }
 
-// due is what ought to have been done in a run that nothing cut short.
+// due lists the work that a run which nothing cut short should have done.
 func (m *model) due() []string {
 	var due []string
 	r := m.run
@@ -173,7 +172,7 @@ func (m *model) due() []string {
 	return due
 }
 
-// asksVerify reports whether something was asked whether a workstream happened.
+// asksVerify reports whether the verify command of a workstream was run.
 func (m *model) asksVerify(name string) bool {
 	_, ran := m.run.log[m.key(name+"..verify", m.works[name].attempts)]
 	return ran
@@ -204,7 +203,7 @@ func (m *model) dueOf(w histWork) string {
 	return m.dueGates(w.Gates, w.Name)
 }
 
-// dueGates is the first gate of an owner that ought to have been judged.
+// dueGates returns the first gate of an owner that should have been judged, or "".
 func (m *model) dueGates(gates []histGate, owner string) string {
 	for _, g := range gates {
 		label := g.label(owner)

@@ -13,10 +13,10 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// What events may happen, and what they make true.
+// Which events may come, and how they change the model.
 
-// apply takes in an event of the journal, which must be one that may happen
-// now, and must say what is true.
+// apply applies an event of the journal to the model. The event must be allowed now, and
+// its content must agree with the model.
 func (m *model) apply(e state.Event) error {
 	var err error
 	switch e := e.(type) {
@@ -25,7 +25,7 @@ func (m *model) apply(e state.Event) error {
 			m.begin()
 		}
 		for _, w := range m.works {
-			w.had = nil // a rollback, and what it took back, is of the session before
+			w.had = nil // rollbacks belong to the earlier session
 		}
 		m.session, m.status = true, state.StatusInitialized
 	case state.SessionResumed:
@@ -48,7 +48,7 @@ func (m *model) apply(e state.Event) error {
 	case state.PhaseSkipped:
 		err = m.passOver(e.Phase)
 	case state.WorkspaceCaptured:
-		if !e.Aside { // what was edited between two runs is of none
+		if !e.Aside { // edits between two runs belong to no run
 			m.captured = maps.Clone(m.tree)
 		}
 	case state.ArtifactsRestored:
@@ -97,8 +97,8 @@ func (m *model) applyWork(e state.Event) error {
 	return errors.New("nobody expects it")
 }
 
-// takenBack takes in that work that was done is done no more, for a reason that
-// the plan knew, or that has come to be known now that its turn has come.
+// takenBack applies the invalidation of done work, for a reason that the plan knew or
+// that the run found when it reached the work.
 func (m *model) takenBack(name, why string) (err error) {
 	w := m.works[name]
 	if !m.run.takes[name] {
@@ -109,8 +109,8 @@ func (m *model) takenBack(name, why string) (err error) {
 	return err
 }
 
-// explained compares the reason that is on record with what has changed: it
-// names each component, and the first of what changed of it.
+// explained compares the recorded reason with the changes: it must name each changed
+// component, and the first change of each.
 func (m *model) explained(name, why string) error {
 	if m.forced(name) {
 		return nil
@@ -169,7 +169,7 @@ func (m *model) enter(name string) error {
 	return errors.New("there is no such phase")
 }
 
-// left reports whether a phase is over, as far as is on record.
+// left reports whether a phase has ended according to the record.
 func (m *model) left(p int) bool {
 	return m.phases[p] == state.Completed || m.phases[p] == state.Skipped && m.allOff(phaseName(p))
 }

@@ -12,7 +12,7 @@ import (
 
 // When a gate may be judged, and with which verdict.
 
-// gate finds a gate by its label.
+// gate returns the gate with a label, and its owner.
 func (m *model) gate(label string) (g histGate, owner string) {
 	name, owner, _ := strings.Cut(strings.TrimSuffix(label, ")"), " (")
 	gates := []histGate{}
@@ -32,7 +32,7 @@ func (m *model) gate(label string) (g histGate, owner string) {
 	return histGate{}, owner
 }
 
-// mayJudge says why a gate may not be judged now.
+// mayJudge returns an error if the gate may not be judged now.
 func (m *model) mayJudge(g histGate, owner string) error {
 	if m.phaseOf(owner) >= 0 && m.run.tries[owner] == 0 && m.run.allowed != nil && !m.run.allowed[owner] {
 		return errors.New("its workstream was not chosen")
@@ -40,7 +40,7 @@ func (m *model) mayJudge(g histGate, owner string) error {
 	return m.turn(g, owner)
 }
 
-// turn says why it is not the turn of a gate.
+// turn returns an error if the run has not reached the gate.
 func (m *model) turn(g histGate, owner string) error {
 	p, gates := m.phaseOf(owner), []histGate{}
 	if p >= 0 {
@@ -123,14 +123,14 @@ func (m *model) applyGate(e state.Event) error {
 	return errors.New("nobody expects it")
 }
 
-// lower takes back the completion of a workstream whose gate has not passed.
+// lower revokes the completion of a workstream whose gate has not passed.
 func (m *model) lower(owner string) {
 	if w := m.works[owner]; w != nil && w.status == state.Completed {
 		w.status = state.Succeeded
 	}
 }
 
-// judged takes in a verdict, which must be the true one.
+// judged applies a verdict, which must be the one that the model expects.
 func (m *model) judged(label string, passed bool) (err error) {
 	g, owner := m.gate(label)
 	is := m.gates[label]
@@ -175,7 +175,7 @@ func (m *model) asked(label string) error {
 	return err
 }
 
-// answered takes in what a person said, at the terminal or from beside.
+// answered applies the user's answer, given at the terminal or by another command.
 func (m *model) answered(label, answer string, status state.StepStatus) error {
 	g, owner := m.gate(label)
 	is := m.gates[label]
@@ -192,7 +192,8 @@ func (m *model) answered(label, answer string, status state.StepStatus) error {
 	return err
 }
 
-// reject has what a gate judged run again, whatever becomes of the gate.
+// reject makes the workstreams that a gate judged run again, whether or not the gate
+// changes.
 func (m *model) reject(label string) {
 	in := 0
 	if m.run != nil {
@@ -207,8 +208,8 @@ func (m *model) reject(label string) {
 	}
 }
 
-// mustReview takes in whether somebody is to look at what a gate has passed:
-// where that is asked for, and nobody has looked at the same.
+// mustReview notes whether a passed gate needs a review: it is asked for, and the user
+// has not reviewed the same files.
 func (m *model) mustReview(e state.GatePassed) error {
 	g, _ := m.gate(e.Gate)
 	is := m.gates[e.Gate]
@@ -216,7 +217,7 @@ func (m *model) mustReview(e state.GatePassed) error {
 	return m.mustBe(e.Review == is.review, "it must have the review %t", is.review)
 }
 
-// reviewed takes in that somebody goes on after having looked.
+// reviewed notes that the user resumed the session after a review.
 func (m *model) reviewed() {
 	for _, label := range m.reviews {
 		if is := m.gates[label]; is != nil {
@@ -226,8 +227,8 @@ func (m *model) reviewed() {
 	m.reviews = nil
 }
 
-// voided takes in that a verdict is taken back, for a reason that the plan knew,
-// or that has come to be known now that it is the gate's turn.
+// voided applies the invalidation of a verdict, for a reason that the plan knew or that
+// the run found when it reached the gate.
 func (m *model) voided(label string) (err error) {
 	g, owner := m.gate(label)
 	is, r := m.gates[label], m.run

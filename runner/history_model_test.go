@@ -10,21 +10,20 @@ import (
 	"prdrunner/checkpoint/state"
 )
 
-// What the model knows.
+// The model of a session.
 
-// model is what must be true of a session, told simply: of all that was done
-// it remembers the very bytes that it was done from, and compares them with
-// those that are there.
+// model is a simple model of a session. For all work it remembers the bytes from which
+// the work was done, and compares them with the present bytes.
 type model struct {
 	h    *history
 	v    variation
-	tree map[string]string // the files as they must be
+	tree map[string]string // the expected files
 	known
-	runs int // so far, of all workstreams, also those that a rollback took back
+	runs int // runs of all workstreams so far, including those that a rollback took back
 	run  *modelRun
 }
 
-// known is what goes back with a rollback.
+// known is the part of the model that a rollback restores.
 type known struct {
 	session  bool
 	status   state.Status
@@ -32,29 +31,29 @@ type known struct {
 	gates    map[string]*modelGate
 	phases   []state.StepStatus
 	reviews  []string          // gates that the session stopped at for review
-	happened map[string]bool   // once steps that have happened, in this session or before, or may have before; a rollback takes none of it back
-	maybe    map[string]bool   // those that may have happened in this session
-	captured map[string]string // the files at the end of the last run, with what was recorded since
+	happened map[string]bool   // once steps that have happened, in this session or before, or may have before; a rollback keeps them
+	maybe    map[string]bool   // once steps that may have happened in this session
+	captured map[string]string // the files at the end of the last run, with the artifacts recorded since
 }
 
 type modelWork struct {
 	status     state.StepStatus
 	attempts   int
-	from       basis             // of the last attempt
+	from       basis             // the basis of the last attempt
 	made       map[string]string // its artifacts on record
 	value      string            // its output
-	metric     bool              // its metric is on record
-	id         string            // which run of it this is; "" where it is not done
-	once       bool              // it was started, ever
-	claimed    bool              // somebody said that it happened, and nobody has looked at what it made
-	ended      bool              // it was completed, and not taken back
+	metric     bool              // whether its metric is on record
+	id         string            // identifies the run that made it; "" if it is not done
+	once       bool              // whether it was ever started
+	claimed    bool              // the user said that it happened, and its artifacts are not recorded yet
+	ended      bool              // it was completed, and not invalidated
 	rejected   bool              // a gate that judged it was rejected, and it has not run again
-	rejectedIn int               // which run; 0: between two
-	repeat     bool              // somebody said that it runs, whatever has happened
-	had        *modelRecord      // of a once step: what a rollback took back last
+	rejectedIn int               // the run of the rejection; 0: between two runs
+	repeat     bool              // the user said that it runs even if it has happened
+	had        *modelRecord      // of a once step: the record that a rollback took back last
 }
 
-// modelRecord is what was on record of an attempt.
+// modelRecord is the record of an attempt.
 type modelRecord struct {
 	attempt int
 	made    map[string]string
@@ -62,48 +61,48 @@ type modelRecord struct {
 	metric  bool
 }
 
-// basis is what a workstream was run from.
+// basis is everything from which a workstream was run.
 type basis struct {
 	version, used string
-	plain         string // the variable, where it is used; a token is no part of it
+	plain         string // the value of the variable "plain", if used; tokens do not count
 	saw           map[string]string
 	upstream      map[string]string
-	unknown       bool // somebody said that it happened, and not from what
+	unknown       bool // the user said that it happened, without a digest
 }
 
 type modelGate struct {
 	status     state.StepStatus
 	attempts   int
-	review     bool   // it has passed, and somebody is to look at it
-	reviewed   string // what somebody has looked at
+	review     bool   // it has passed, and needs a review
+	reviewed   string // the files that the user has reviewed
 	definition string
 	judged     string
-	touched    bool // it was judged, or taken back
-	run        int  // in which this verdict was reached
+	touched    bool // it was judged, or its verdict was invalidated
+	run        int  // the run in which it was judged
 }
 
-// modelRun is what is known of the build at hand.
+// modelRun is the state of the present build.
 type modelRun struct {
 	act      act
 	number   int
 	log      map[string]deed
 	forced   map[string]bool // workstreams, and phases whose gates are judged again
 	allowed  map[string]bool // nil: all
-	left     map[string]bool // the plan says that it is blocked, since it was not chosen
-	moved    bool            // a file is not what it was when the last run ended
+	left     map[string]bool // workstreams that the plan blocks because they were not chosen
+	moved    bool            // whether a file has changed since the last run ended
 	tries    map[string]int  // attempts at a workstream
-	over     map[string]bool // workstreams that were dealt with
+	over     map[string]bool // workstreams that have ended in this run
 	retries  map[string]bool
 	verified map[string]state.Resolution
-	why      map[string]reason // of what the plan must do
-	phase    int               // that was entered last
+	why      map[string]reason // the expected reasons for the decisions of the plan
+	phase    int               // the phase entered last
 	asked    bool              // a pause was asked for
 	failures []string
 	halted   bool
 	failing  bool            // halted by a failure
-	paused   bool            // also for another reason, which is the stronger
-	asking   map[string]bool // once steps that have become uncertain in it
-	takes    map[string]bool // what the plan takes back, that is not yet
+	paused   bool            // for another reason than a failure, which is stronger
+	asking   map[string]bool // once steps that have become uncertain in this run
+	takes    map[string]bool // results and verdicts that the plan invalidates and that are not invalidated yet
 	signal   bool
 	excluded bool
 	ended    state.Kind
@@ -115,7 +114,7 @@ func newModel(h *history, v variation, tree map[string]string) *model {
 	return m
 }
 
-// begin forgets everything but the files.
+// begin resets the model, except for the files.
 func (m *model) begin() {
 	was := m.known
 	m.known = known{
@@ -160,7 +159,8 @@ func (k known) clone() known {
 	return c
 }
 
-// asks reports whether a once step has happened before, or may have, so that somebody must say that it runs.
+// asks reports whether a once step has happened before, or may have, so that the user
+// must confirm a run.
 func (m *model) asks(name string) bool {
 	w := m.works[name]
 	return (w.status == state.Pending || w.status == state.Skipped) && !w.repeat && (m.happened[name] || m.maybe[name])
@@ -194,8 +194,7 @@ func (g *modelGate) reset() {
 	*g = modelGate{status: state.Pending, attempts: g.attempts, reviewed: g.reviewed, touched: true}
 }
 
-// reset makes a workstream pending, with its gates; those of its phase judged
-// what is not there any more.
+// reset makes a workstream pending, with its gates and those of its phase.
 func (m *model) reset(name string) {
 	m.forget(name)
 	p := m.phaseOf(name)
@@ -215,12 +214,12 @@ func (m *model) forget(name string) {
 	}
 }
 
-// skip forgets a workstream that is to be left out, and what judged it.
+// skip resets a workstream that is skipped, and the gates that judged it.
 func (m *model) skip(name string) {
 	w := m.works[name]
 	if w.id != "" {
 		m.reset(name)
-	} else { // nothing of it was judged
+	} else { // its gates judged nothing
 		m.forget(name)
 	}
 	w.status, w.made, w.value = state.Skipped, nil, ""
@@ -229,7 +228,7 @@ func (m *model) skip(name string) {
 	}
 }
 
-// identify makes it another run than any before.
+// identify gives the workstream the id of a new run.
 func (m *model) identify(w *modelWork) {
 	m.runs++
 	w.id = fmt.Sprint("run ", m.runs)

@@ -11,10 +11,10 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// What a plan must say.
+// The expected plan.
 
-// outlook is what a plan must say of every workstream and gate. It is made of
-// the files as they will be once artifacts are put back, and without what is skipped.
+// outlook returns the expected decision for every workstream and gate. It assumes that
+// artifacts are restored and that skipped workstreams are gone.
 func (m *model) outlook(choice plan.OnConflict) map[string]plan.Decision {
 	was, known := m.tree, m.known
 	m.tree, m.known = maps.Clone(was), known.clone()
@@ -46,12 +46,12 @@ func (m *model) outlook(choice plan.OnConflict) map[string]plan.Decision {
 	return all
 }
 
-// reason is why a plan does with a workstream what it does, as far as that is
-// to be named: what it waits for, or what of what it was made from has changed.
+// reason is the part of a decision's reason that the model predicts: the steps that it
+// waits for, and the changes.
 type reason struct{ on, changes []string }
 
-// check compares it with that of a step. That the variable is named beside the
-// definition that it is in, and what of the definition is another, is for people.
+// check compares the reason with that of a step. It ignores the details of a changed
+// definition.
 func (r reason) check(s plan.Step) error {
 	var changes []string
 	for _, c := range s.Changes {
@@ -143,14 +143,14 @@ func (m *model) outlookAlone(name string, choice plan.OnConflict, now map[string
 		return again
 	case m.unsatisfied(name) != "", choice == plan.ConflictKeep && m.edited(name, now):
 		return plan.Judge
-	case w.status == state.Succeeded: // a formality is left
+	case w.status == state.Succeeded: // only its completion is not on record
 		return plan.Judge
 	}
 	return plan.Reuse
 }
 
-// outlookOfGates takes in the gates of a workstream, with what they make of its
-// own step: where it was not chosen nothing of it is judged.
+// outlookOfGates adds the decisions for the gates of a workstream, and adjusts that of
+// the workstream: if it was not chosen, its gates are not judged.
 func (m *model) outlookOfGates(w *histWork, all map[string]plan.Decision) {
 	kept, chosen := all[w.Name] == plan.Reuse, m.run.allowed == nil || m.run.allowed[w.Name]
 	for _, g := range w.Gates {
@@ -205,22 +205,22 @@ func (m *model) outlookOfGate(g histGate, owner string, all map[string]plan.Deci
 	return plan.Judge
 }
 
-// asksFirst reports whether of what is uncertain a verify command is asked when
-// its turn comes, so that what depends on it may go on.
+// asksFirst reports whether the run asks the verify command of an uncertain workstream,
+// so that its dependents may run.
 func (m *model) asksFirst(name string, all map[string]plan.Decision) bool {
 	return m.verifies(name) && !slices.ContainsFunc(m.work(name).On, func(up string) bool {
 		return all[up] == plan.Blocked || all[up] == plan.Uncertain && !m.asksFirst(up, all)
 	})
 }
 
-// reviewDue reports whether a gate is still to be reviewed. Going on after a run
-// has stopped for that is the review.
+// reviewDue reports whether a gate is yet to be reviewed. Resuming a session that stopped
+// for the review is the review.
 func (m *model) reviewDue(label string) bool {
 	return m.gates[label].review && !slices.Contains(m.reviews, label)
 }
 
-// refuses reports whether a build must not begin, since artifacts were edited
-// and that is not decided, or can't be as it was.
+// refuses reports whether a build must not begin, because artifacts were edited and the
+// choice is missing or can't be applied.
 func (m *model) refuses(choice plan.OnConflict, all map[string]plan.Decision) bool {
 	return choice != plan.ConflictRestore && slices.ContainsFunc(m.h.works(), func(w *histWork) bool {
 		if !m.edited(w.Name, m.tree) {
@@ -237,15 +237,15 @@ func (m *model) refuses(choice plan.OnConflict, all map[string]plan.Decision) bo
 	})
 }
 
-// keeps reports whether an edit of what a workstream made is taken: where that was
-// chosen, or where nothing was and a gate of it has failed, since so people mend it.
+// keeps reports whether a build keeps edits of a workstream's artifacts: if keep was
+// chosen, or if nothing was chosen and one of its gates has failed.
 func (m *model) keeps(name string, choice plan.OnConflict) bool {
 	return choice == plan.ConflictKeep || choice == "" && slices.ContainsFunc(m.work(name).Gates, func(g histGate) bool {
 		return m.gates[g.label(name)].status == state.Failed
 	})
 }
 
-// samePlan compares the decisions.
+// samePlan compares the decisions of the plan with the expected ones.
 func (p *play) samePlan(want map[string]plan.Decision) error {
 	got, why := map[string]plan.Decision{}, map[string]string{}
 	for _, phase := range p.plan.Phases {
@@ -264,9 +264,9 @@ func (p *play) samePlan(want map[string]plan.Decision) error {
 	for name, d := range want {
 		is := got[name]
 		switch gate := p.m.isGate(name); {
-		case gate && d == plan.Run: // whether it was ever judged is not of interest
+		case gate && d == plan.Run: // whether it was ever judged does not matter
 			d = plan.Judge
-		case !gate && d == plan.Run && is == plan.Rerun && !p.m.works[name].done(): // it was taken back
+		case !gate && d == plan.Run && is == plan.Rerun && !p.m.works[name].done(): // it was invalidated
 			is = plan.Run
 		}
 		if p.m.isGate(name) && is == plan.Run {

@@ -13,7 +13,7 @@ import (
 	"prdrunner/checkpoint/state"
 )
 
-// What people do between builds.
+// What the user does between builds.
 
 // answer gives or refuses an approval while nothing runs.
 func (p *play) answer(a act) error {
@@ -35,8 +35,8 @@ func (p *play) answer(a act) error {
 	return errors.Join(err, p.follow())
 }
 
-// resolve says what came of a workstream that nobody knows the end of. One
-// whose result is used is run again, since its outputs are lost.
+// resolve resolves an uncertain workstream. If its outputs are used it runs again,
+// because they are lost.
 func (p *play) resolve(a act) error {
 	all := slices.DeleteFunc(p.h.works(), func(w *histWork) bool { return p.m.works[w.Name].status != state.Uncertain })
 	if len(all) == 0 {
@@ -47,7 +47,7 @@ func (p *play) resolve(a act) error {
 	if a.Do == "done" && w.Toggled {
 		resolution = state.ResolvedDone
 		if _, made := p.m.tree[w.artifact()]; w.Makes && !made {
-			return nil // what it made must be there
+			return nil // its artifacts must exist
 		}
 	}
 	err := p.locked(func(x *checkpoint.Session) error {
@@ -67,13 +67,13 @@ func (p *play) create() error {
 		return err
 	})
 	err = errors.Join(err, p.follow())
-	p.m.captured = run // it is of no run
+	p.m.captured = run // no run made it
 	return err
 }
 
-// rollback goes back to any checkpoint that is valid. A process that dies in it
-// has the next one finish it, unless nothing of it was begun. That the files go
-// back as well is TestOperations' to prove: here they are taken as they are then.
+// rollback rolls back to a random valid checkpoint. If the process dies in the rollback,
+// the next process finishes it, unless it had not begun. TestOperations proves that the
+// files go back, too; here the model takes over the files that it finds.
 func (p *play) rollback(a act) error {
 	if !p.m.session {
 		return nil
@@ -115,7 +115,7 @@ func (p *play) rollback(a act) error {
 		p.m.jump(to)
 		p.m.tree = p.tree()
 	default:
-		p.m.captured = run // what was kept before it is of no run
+		p.m.captured = run // the files kept before it belong to no run
 	}
 	return p.same(p.m.tree)
 }
@@ -128,8 +128,8 @@ func (p *play) hasGoneBack(after uint64) (bool, error) {
 	}), err
 }
 
-// wentBackTo returns what was known at the moment whose state the last rollback took: at
-// its checkpoint, or earlier, where the files of that vouch for no more.
+// wentBackTo returns the model at the moment to which the last rollback went: its
+// checkpoint, or an earlier moment if the files of the checkpoint do not prove its state.
 func (p *play) wentBackTo(id string) (known, error) {
 	snap, err := p.store.Load("PRD-001")
 	if err != nil {
@@ -146,8 +146,8 @@ func (p *play) wentBackTo(id string) (known, error) {
 	return to, nil
 }
 
-// jump goes back to what was known at a checkpoint. What does not go back are
-// the numbers of attempts, and that a once step may have happened.
+// jump restores the model of a checkpoint, except for the numbers of attempts and for
+// once steps that may have happened.
 func (m *model) jump(to known) {
 	was := m.known
 	m.known = to.clone()

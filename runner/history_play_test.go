@@ -14,24 +14,23 @@ import (
 	"prdrunner/checkpoint/state"
 )
 
-// A history that is played: what people do, and what the journal says.
+// Playing a history: acts of the user, and the events of the journal.
 
-// play is a history that is under way: the engine, the model beside it, and
-// what both have come to.
+// play is a running history: the engine and its model.
 type play struct {
 	*stage
 	m      *model
-	seq    uint64 // of the journal, up to which the model knows it
+	seq    uint64 // the commit of the journal up to which the model is current
 	id     string // of the session
 	builds int
 	points map[string]known // by checkpoint
 	after  map[uint64]known // each commit of the session
 	trees  map[string]map[string]string
-	told   []string // for people, when it fails
+	told   []string // a protocol for the message of a failure
 }
 
-// playHistory plays a history to its end in a directory below the one given,
-// and says where the engine and the model disagree.
+// playHistory plays a history to its end in a new directory below the given one. It
+// returns an error if the engine and the model disagree.
 func playHistory(h history, below string) (err error) {
 	s, err := newStage(&h, below)
 	if err != nil {
@@ -103,7 +102,7 @@ func (p *play) gatesThat(are func(*modelGate) bool) []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(p.m.gates)), func(label string) bool { return !are(p.m.gates[label]) })
 }
 
-// edit is done by a person.
+// edit is an edit by the user.
 func (p *play) edit(name, text string, gone bool) error {
 	if gone {
 		delete(p.m.tree, name)
@@ -113,7 +112,7 @@ func (p *play) edit(name, text string, gone bool) error {
 	return p.put(p.m.tree)
 }
 
-// follow gives the model what is new in the journal.
+// follow applies the new events of the journal to the model.
 func (p *play) follow() error {
 	commits, err := p.commits()
 	if err != nil {
@@ -138,7 +137,7 @@ func (p *play) follow() error {
 			}
 		}
 		p.after[c.Seq] = p.m.clone()
-		for _, e := range c.Events { // a checkpoint is of its whole commit
+		for _, e := range c.Events { // a checkpoint holds the state after its whole commit
 			if made, ok := e.(state.CheckpointCreated); ok {
 				p.points[made.ID] = p.after[c.Seq]
 			}
@@ -147,7 +146,7 @@ func (p *play) follow() error {
 	return nil
 }
 
-// same compares the files and the state with those that must be.
+// same compares the files and the state with the model.
 func (p *play) same(tree map[string]string) error {
 	if is := p.tree(); !maps.Equal(is, tree) {
 		return fmt.Errorf("the files are\n%q, and must be\n%q", is, tree)
@@ -177,7 +176,7 @@ func (p *play) same(tree map[string]string) error {
 	return nil
 }
 
-// brief is an event in a few words.
+// brief describes an event in a few words.
 func brief(e state.Event) string {
 	text := fmt.Sprintf("%s %+v", e.Kind(), e)
 	if len(text) > 100 {

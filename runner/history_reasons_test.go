@@ -10,10 +10,10 @@ import (
 	"prdrunner/checkpoint/state"
 )
 
-// Why work is done again.
-// pipeline/SPEC.md §9 says what counts, and checkpoint/FORMAT.md what is on record.
+// Why work is done again. pipeline/SPEC.md §9 says which changes count, and
+// checkpoint/FORMAT.md what the record holds.
 
-// result is what a workstream hands to those that depend on it.
+// result describes the result of a workstream, as its dependents see it.
 func (m *model) result(name string) string {
 	w := m.works[name]
 	switch {
@@ -25,7 +25,7 @@ func (m *model) result(name string) string {
 	return fmt.Sprintf("%q %q %s", w.made, w.value, w.id)
 }
 
-// basis is what a workstream would be run from now.
+// basis returns the basis from which a workstream would run now.
 func (m *model) basis(name string) basis {
 	w := m.work(name)
 	b := basis{version: strconv.Itoa(m.v.works[name]), saw: m.read(m.h.inputs(*w)), upstream: map[string]string{}}
@@ -51,7 +51,8 @@ func (m *model) read(paths []string) map[string]string {
 	return files
 }
 
-// changes are the reasons for which work that is done is not what it would be.
+// changes returns the components in which the basis of done work differs from the present
+// one.
 func (m *model) changes(name string) []string {
 	was, is := m.works[name].from, m.basis(name)
 	if was.unknown {
@@ -80,7 +81,7 @@ func different(what string, was, is map[string]string) []string {
 	return c
 }
 
-// touched are the artifacts on record that are not there, or not as recorded.
+// touched returns the recorded artifacts that are missing or edited.
 func (m *model) touched(name string) (missing, edited []string) {
 	if w := m.works[name]; w.done() {
 		for path, text := range w.made {
@@ -94,7 +95,7 @@ func (m *model) touched(name string) (missing, edited []string) {
 	return missing, edited
 }
 
-// differs reports whether an artifact will not be there as recorded.
+// differs reports whether an artifact will not have its recorded content.
 func (m *model) differs(name string) bool {
 	missing, edited := m.touched(name)
 	return len(missing)+len(edited) > 0
@@ -109,8 +110,8 @@ func (m *model) edited(name string, now map[string]string) bool {
 	return false
 }
 
-// unsatisfied is the status of the first gate of a workstream that has not
-// passed, "" where all have.
+// unsatisfied returns the status of the first gate of a workstream that has not passed,
+// or "".
 func (m *model) unsatisfied(name string) state.StepStatus {
 	for _, g := range m.work(name).Gates {
 		if s := m.gates[g.label(name)].status; s != state.Passed && s != state.Skipped {
@@ -120,8 +121,8 @@ func (m *model) unsatisfied(name string) state.StepStatus {
 	return ""
 }
 
-// reasons are why work that is done must be done again. The workstreams that
-// it depends on are settled.
+// reasons returns the reasons why done work must be done again. The workstreams that it
+// depends on have ended.
 func (m *model) reasons(name string) []string {
 	if m.forced(name) {
 		return []string{"chosen"}
@@ -131,7 +132,7 @@ func (m *model) reasons(name string) []string {
 	}
 	for _, g := range m.work(name).Gates {
 		switch is := m.gates[g.label(name)]; {
-		case m.current(is): // the next run does something about it
+		case m.current(is): // the next run acts on it
 		case is.status == state.Failed && m.work(name).Rerun:
 			return []string{"on_gate_failure"}
 		}
@@ -139,20 +140,20 @@ func (m *model) reasons(name string) []string {
 	return nil
 }
 
-// current reports whether a verdict was reached in the run at hand.
+// current reports whether a gate was judged in the present run.
 func (m *model) current(g *modelGate) bool { return m.run != nil && g.run == m.run.number }
 
-// forced reports whether somebody wants it to run again, whatever it is.
+// forced reports whether the user wants the workstream to run again in any case.
 func (m *model) forced(name string) bool {
 	if m.run != nil && m.run.forced[name] && m.run.tries[name] == 0 && m.run.verified[name] == "" {
 		return true
 	}
 	w := m.works[name]
-	return w.rejected && (m.run == nil || w.rejectedIn != m.run.number) // the next run does something about it
+	return w.rejected && (m.run == nil || w.rejectedIn != m.run.number) // the next run acts on it
 }
 
-// settled reports whether a workstream is done with, so that what depends on
-// it may be: what is there was made from what is there, and its gates passed.
+// settled reports whether a workstream is complete: its artifacts were made from the
+// present files, and its gates have passed.
 func (m *model) settled(name string) bool {
 	if m.v.off[name] {
 		return m.works[name].status == state.Skipped
@@ -165,7 +166,7 @@ func (m *model) settled(name string) bool {
 		!slices.ContainsFunc(m.work(name).Gates, func(g histGate) bool { return !m.holds(g, name) })
 }
 
-// reached reports whether it is a workstream's turn.
+// reached reports whether the run may start a workstream now.
 func (m *model) reached(name string) bool {
 	for p := range m.phaseOf(name) {
 		if !m.left(p) || !m.phaseSettled(p) {

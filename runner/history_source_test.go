@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// How the pipeline of a history is written down.
+// The pipeline file of a history.
 
-// variation is what of a pipeline was edited: how often.
+// variation counts the edits of each part of a pipeline.
 type variation struct {
 	works map[string]int
 	gates map[string]int
@@ -17,7 +17,7 @@ type variation struct {
 	vars  map[string]int
 }
 
-// source writes the pipeline down as it stands.
+// source returns the present text of the pipeline.
 func (h *history) source(v variation) string {
 	var b strings.Builder
 	b.WriteString("variable \"plain\" {}\nvariable \"token\" { sensitive = true }\n")
@@ -102,7 +102,7 @@ func writeGate(b *strings.Builder, g histGate, owner string, v variation) {
 	b.WriteString("}\n")
 }
 
-// value is what a variable is set to.
+// value returns the present value of a variable.
 func (v variation) value(name string) string { return fmt.Sprintf("%s-%04d", name, v.vars[name]) }
 
 func quoted(list []string) string {

@@ -21,11 +21,10 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// Where a history is played: the engine over a disk in memory.
+// The engine over a disk in memory.
 
-// stage is where a history is played: the engine itself, over a state in
-// memory and a small directory. Its tasks are functions, of which it notes what
-// each saw and did.
+// stage runs the engine for a history, with its state in memory and a small directory as
+// the workspace. Its tasks are functions; stage logs what each task read and did.
 type stage struct {
 	h   *history
 	now time.Time
@@ -38,13 +37,13 @@ type stage struct {
 
 	mu     sync.Mutex
 	act    act
-	tasks  int // begun in the build at hand
+	tasks  int // tasks begun in the present build
 	failed map[string]int
 	log    map[string]deed // by name and attempt
 	signal chan string
 	plan   *plan.Plan
 	shown  uint64            // the last commit that was shown
-	killed map[string]string // the files at the moment of death; nil: it lives
+	killed map[string]string // the files when the process died; nil: it is alive
 }
 
 func newStage(h *history, below string) (*stage, error) {
@@ -65,7 +64,7 @@ func newStage(h *history, below string) (*stage, error) {
 	return s, errors.Join(err, s.open(store.NewMemory()))
 }
 
-// open begins a process on a disk.
+// open starts a process on a disk.
 func (s *stage) open(disk *store.Memory) (err error) {
 	s.disk = &mortal{Memory: disk, ended: make(chan struct{})}
 	s.disk.died = func() { s.killed = s.tree() }
@@ -92,12 +91,12 @@ func (s *stage) write(name, text string) error {
 	return os.WriteFile(filepath.Join(s.dir, name), []byte(text), 0o600)
 }
 
-// tree reads the files that people and workstreams write.
+// tree reads the files that the user and workstreams write.
 func (s *stage) tree() map[string]string {
 	tree := map[string]string{}
 	for _, dir := range []string{"src", "out"} {
 		names, err := os.ReadDir(filepath.Join(s.dir, dir))
-		if err != nil && !errors.Is(err, fs.ErrNotExist) { // a rollback removes what is empty
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // a rollback removes empty directories
 			panic(err)
 		}
 		for _, e := range names {
@@ -109,7 +108,7 @@ func (s *stage) tree() map[string]string {
 	return tree
 }
 
-// put makes the files what they were.
+// put restores the files of tree.
 func (s *stage) put(tree map[string]string) (err error) {
 	is := s.tree()
 	for name := range is {
@@ -141,8 +140,8 @@ func (s *stage) pipeline() (*pipeline.Pipeline, error) {
 	return p, nil
 }
 
-// build runs the engine. If the process was killed, what it said counts for
-// nothing, and the next one begins on what was durable.
+// build runs the engine. If the process was killed, its result does not count, and the
+// next process starts from the durable state.
 func (s *stage) build(a act) (ending runner.Ending, err error) {
 	p, err := s.pipeline()
 	if err != nil {
@@ -172,12 +171,12 @@ func (s *stage) build(a act) (ending runner.Ending, err error) {
 	return ending, s.reopen()
 }
 
-// reopen has another process go on where one was killed.
+// reopen starts another process after one was killed.
 func (s *stage) reopen() error {
 	return errors.Join(s.files.Close(), s.put(s.killed), s.open(s.disk.after))
 }
 
-// locked does something between builds.
+// locked calls do with the locked session, between builds.
 func (s *stage) locked(do func(*checkpoint.Session) error) error {
 	x, err := s.store.Lock(context.Background(), "PRD-001", state.Actor{User: "tester"})
 	if err != nil {
@@ -201,7 +200,7 @@ func (s *stage) commits() ([]state.Commit, error) {
 			return nil, err
 		}
 		if all = append(all, c); c.Seq == snap.State.Seq {
-			break // else it would wait for the owner that was killed, which is this process
+			break // otherwise it would wait for the killed owner, which is this process
 		}
 	}
 	return all, nil

@@ -9,10 +9,10 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// A history is data: a pipeline, and what happens to it.
+// A history is data: a pipeline, and a list of acts.
 
-// history is a pipeline and what happens to it. It is plain data, so that one
-// that found something is kept as a file.
+// history is a pipeline and the acts on it. It is plain data, so that a history that
+// found a bug can be kept as a file.
 type history struct {
 	Parallel int         `json:"parallel"`
 	Phases   []histPhase `json:"phases"`
@@ -24,36 +24,36 @@ type histPhase struct {
 	Gates []histGate `json:"gates,omitempty"`
 }
 
-// histWork is a workstream. What it makes is told by what it reads.
+// histWork is a workstream. Its artifact and output are a function of its inputs.
 type histWork struct {
 	Name     string     `json:"name"`
 	On       []string   `json:"on,omitempty"`
-	Sources  []string   `json:"sources,omitempty"`  // that it reads
-	Reads    bool       `json:"reads,omitempty"`    // also what the workstreams that it depends on have made
+	Sources  []string   `json:"sources,omitempty"`  // source files that it reads
+	Reads    bool       `json:"reads,omitempty"`    // it also reads the artifacts of the workstreams that it depends on
 	Uses     string     `json:"uses,omitempty"`     // the workstream whose output is in its definition
-	Makes    bool       `json:"makes,omitempty"`    // an artifact
+	Makes    bool       `json:"makes,omitempty"`    // it makes an artifact
 	Effect   string     `json:"effect,omitempty"`   // "": idempotent
 	Attempts int        `json:"attempts,omitempty"` // 0: one
 	Rerun    bool       `json:"rerun,omitempty"`    // on_gate_failure
 	Gates    []histGate `json:"gates,omitempty"`    // its own
 	Limited  bool       `json:"limited,omitempty"`  // it has a timeout
-	Verify   bool       `json:"verify,omitempty"`   // something can tell whether it happened
+	Verify   bool       `json:"verify,omitempty"`   // it has a verify command
 	Vars     []string   `json:"vars,omitempty"`     // the variables in its environment
-	Toggled  bool       `json:"toggled,omitempty"`  // nothing refers to its result, so that it can be switched off
+	Toggled  bool       `json:"toggled,omitempty"`  // no expression refers to its result, so that it can be switched off
 }
 
-// histGate is a gate. Its own inputs are sources; without them it judges what
-// its workstreams declare.
+// histGate is a gate. Its own inputs are sources; without them it judges what its
+// workstreams declare.
 type histGate struct {
 	Name   string   `json:"name"`
 	Kind   string   `json:"kind"`
 	Inputs []string `json:"inputs,omitempty"`
-	Pause  bool     `json:"pause,omitempty"` // stop for review once it has passed
+	Pause  bool     `json:"pause,omitempty"` // stop for a review when it has passed
 	Of     string   `json:"of,omitempty"`    // whose metric or output a metric or condition gate looks at
 }
 
-// act is one thing that happens to a session. Which of them an act that picks
-// something picks is its Pick, modulo how many there are.
+// act is one action on a session. If it chooses among several things, such as
+// checkpoints, Pick modulo their number says which one.
 type act struct {
 	Do   string `json:"do"`
 	Pick int    `json:"pick,omitempty"`
@@ -66,12 +66,12 @@ type act struct {
 	Conflict  plan.OnConflict   `json:"conflict,omitempty"`
 	Select    plan.Selection    `json:"select,omitzero"`
 	Fails     map[string]int    `json:"fails,omitempty"`     // how often a workstream fails before it succeeds
-	Hangs     []string          `json:"hangs,omitempty"`     // workstreams that fail because their time is over
-	Verify    map[string]int    `json:"verify,omitempty"`    // exit codes of the commands that tell whether it happened; else 2
+	Hangs     []string          `json:"hangs,omitempty"`     // workstreams that exceed their timeout
+	Verify    map[string]int    `json:"verify,omitempty"`    // exit codes of verify commands; default 2
 	PauseAll  bool              `json:"pause_all,omitempty"` // stop for review after every gate
-	Pause     int               `json:"pause,omitempty"`     // somebody asks for a pause while the nth task runs
+	Pause     int               `json:"pause,omitempty"`     // a pause is requested while the nth task runs
 	Rejects   []string          `json:"rejects,omitempty"`   // gates whose command fails
-	Answers   map[string]string `json:"answers,omitempty"`   // of a person at the terminal; nil: nobody is there
+	Answers   map[string]string `json:"answers,omitempty"`   // the answers at the terminal; nil: there is no terminal
 	Interrupt int               `json:"interrupt,omitempty"` // a signal comes while the nth task runs
 	Dies      int               `json:"dies,omitempty"`      // the process dies while the nth task runs
 }
@@ -91,13 +91,14 @@ const (
 	kindApproval  = "approval"
 )
 
-// sources are the files that people edit.
+// sources are the files that the user edits.
 var sources = []string{"src/i0", "src/i1", "src/i2"} //nolint:gochecknoglobals // a constant, if lists could be
 
-// variables are what a workstream may be given; how often each was changed is in its value.
+// variables are the variables that a workstream may use. The value says how often the
+// variable was changed.
 var variables = []string{"plain", "token"} //nolint:gochecknoglobals // a constant, if lists could be
 
-// label is what a gate is called.
+// label returns the label of a gate.
 func (g histGate) label(owner string) string { return g.Name + " (" + owner + ")" }
 
 func (w histWork) artifact() string { return "out/" + w.Name }
@@ -112,7 +113,7 @@ func (h *history) works() []*histWork {
 	return all
 }
 
-// inputs are the files that a workstream reads.
+// inputs returns the files that a workstream reads.
 func (h *history) inputs(w histWork) []string {
 	inputs := slices.Clone(w.Sources)
 	if !w.Reads {

@@ -21,19 +21,19 @@ import (
 	"prdrunner/runner/record"
 )
 
-// What the tasks of a history do, what a person answers, and what is shown.
+// The tasks, the answers and the views of a history.
 
-// deed is what came of a task.
+// deed is the result of a task.
 type deed struct {
 	name      string
-	saw       map[string]string // of its inputs
-	used      string            // the output that is in its definition
-	made      string            // what is in its artifact now, complete or not
+	saw       map[string]string // the content of its inputs
+	used      string            // the output of another workstream in its definition
+	made      string            // the content of its artifact, complete or not
 	value     string            // its output and metric
 	ok        bool
 	code      int               // its exit code
-	given     map[string]string // of variables
-	late      bool              // its time was over
+	given     map[string]string // the values of variables
+	late      bool              // it exceeded its timeout
 	cancelled bool
 }
 
@@ -88,8 +88,8 @@ func (s *stage) isDead() bool {
 	return s.disk.dead
 }
 
-// work does what a workstream does. What it makes is a function of what it
-// reads; of a pure one it is the same for many things that it may read.
+// work runs a workstream. Its result is a function of its inputs. Many different inputs
+// of a pure workstream give the same result.
 func (s *stage) work(task runner.Task, stop bool) deed {
 	name := task.Env["RUNNER_WORKSTREAM"]
 	w := s.workOf(name)
@@ -128,7 +128,7 @@ func (s *stage) work(task runner.Task, stop bool) deed {
 	return d
 }
 
-// product is what a workstream makes of what it sees.
+// product returns the output and the artifact that a workstream makes from its inputs.
 func product(w *histWork, version string, d deed) (value, made string) {
 	sum := 0
 	for _, text := range slices.Concat(slices.Collect(maps.Values(d.saw)), []string{version, d.used}) {
@@ -155,8 +155,8 @@ func (s *stage) judgement(task runner.Task, stop bool) deed {
 	return d
 }
 
-// verification tells whether a once step happened. That one did whose outputs
-// are used is not told: they are lost.
+// verification is the verify command of a once step. If the outputs of the step are used,
+// it never says that the step happened, because the outputs are lost.
 func (s *stage) verification(task runner.Task, stop bool) deed {
 	name := task.Env["RUNNER_WORKSTREAM"]
 	code, told := s.act.Verify[name]
@@ -166,7 +166,7 @@ func (s *stage) verification(task runner.Task, stop bool) deed {
 	return deed{name: name, cancelled: stop, ok: !stop && code == 0, code: code}
 }
 
-// askForPause asks the engine for a pause, as somebody beside it does.
+// askForPause asks the engine for a pause, like another command.
 func (s *stage) askForPause(ctx context.Context) error {
 	r := checkpoint.Request{PRD: "PRD-001", Verb: checkpoint.VerbPause, By: state.Actor{User: "tester"}}
 	err := s.store.Ask(ctx, r, func(*checkpoint.Session) error { return errors.New("nobody runs it") })
@@ -213,7 +213,7 @@ func (s *stage) Confirm(context.Context, string) (bool, error) { return false, n
 // Begin implements runner.View.
 func (s *stage) Begin(b runner.Beginning) { s.plan = b.Plan }
 
-// Commit implements runner.View. What is shown is what counts as acknowledged.
+// Commit implements runner.View. A commit counts as acknowledged when it is shown.
 func (s *stage) Commit(c state.Commit) {
 	if !s.isDead() {
 		s.shown = c.Seq

@@ -26,11 +26,10 @@ var (
 )
 
 // TestHistories plays random histories: pipelines that fail, wait, are judged,
-// interrupted and killed, and go on after whatever people have edited. Beside
-// the engine a simple model reads every event of the journal, and both must
-// agree on all of it: what runs and how often, each verdict, what a plan says,
-// and the one way in which each run ends. Those that found something once are
-// played first; see testdata/histories.
+// interrupted and killed, and are resumed after random edits. A simple model reads every
+// event of the journal and must agree with the engine: what runs and how often, each
+// verdict, each plan, and how each run ends. Histories that once found a bug are played
+// first; see testdata/histories.
 func TestHistories(t *testing.T) {
 	for _, file := range keptHistories(t) {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".json"), func(t *testing.T) {
@@ -64,16 +63,15 @@ func TestSoak(t *testing.T) {
 	}
 }
 
-// playMany plays histories on all processors, until so many have failed or the
-// time is over. It returns how many were played, and the seed of the first that
-// failed.
+// playMany plays histories on all processors, until the given number has failed or the
+// time is over. It returns how many were played, and the seed of the first that failed.
 func playMany(below string, first, most int, until time.Time, failures int) (played, bad int, err error) {
 	var next, ended atomic.Int64
 	var mu sync.Mutex
 	var all []string
 	var workers sync.WaitGroup
 	histories := histories()
-	for range 4 * runtime.GOMAXPROCS(0) { // each waits a while whenever its disk dies
+	for range 4 * runtime.GOMAXPROCS(0) { // each history waits a while whenever its disk dies
 		workers.Go(func() {
 			for {
 				i := int(next.Add(1)) - 1
@@ -104,9 +102,9 @@ func playMany(below string, first, most int, until time.Time, failures int) (pla
 	return int(ended.Load()), bad, err
 }
 
-// shrinkHistory finds a small history that fails as the one of a seed does, and
-// shows it as it is to be kept. No other test runs meanwhile, since flags are
-// of the whole process.
+// shrinkHistory finds a small history that fails like the one of a seed, and prints it in
+// the form for testdata. No other test runs meanwhile, since flags apply to the whole
+// process.
 func shrinkHistory(t *testing.T, seed int) {
 	for name, value := range map[string]string{"rapid.seed": strconv.Itoa(seed), "rapid.checks": "1", "rapid.nofailfile": "true"} {
 		was := flag.Lookup(name).Value.String()

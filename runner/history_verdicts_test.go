@@ -10,9 +10,9 @@ import (
 	"prdrunner/checkpoint/state"
 )
 
-// What a gate's verdict is bound to (pipeline/SPEC.md §6).
+// To what a gate's verdict is bound (pipeline/SPEC.md §6).
 
-// judges are the workstreams that a gate judges.
+// judges returns the workstreams that a gate judges.
 func (m *model) judges(owner string) []string {
 	for i, p := range m.h.Phases {
 		if phaseName(i) == owner {
@@ -26,7 +26,7 @@ func (m *model) judges(owner string) []string {
 	return []string{owner}
 }
 
-// binding is what a verdict on a gate would be bound to now.
+// binding returns everything to which a verdict of a gate would be bound now.
 func (m *model) binding(g histGate, owner string) (definition, judged string) {
 	definition = fmt.Sprint(m.v.gates[g.label(owner)])
 	if g.Kind == kindCondition {
@@ -52,7 +52,7 @@ func (m *model) binding(g histGate, owner string) (definition, judged string) {
 	return definition, judged
 }
 
-// declared reports whether all that a gate judges is declared.
+// declared reports whether all files that a gate judges are declared.
 func (m *model) declared(g histGate, owner string) bool {
 	return len(g.Inputs) > 0 || !slices.ContainsFunc(m.judges(owner), func(name string) bool {
 		w := m.work(name)
@@ -60,8 +60,8 @@ func (m *model) declared(g histGate, owner string) bool {
 	})
 }
 
-// holds reports whether a gate has passed, or was skipped, and that is still
-// true of what is there now.
+// holds reports whether a gate has passed or was skipped, and its verdict is valid for
+// the present files.
 func (m *model) holds(g histGate, owner string) bool {
 	is := m.gates[g.label(owner)]
 	if is.status == state.Skipped {
@@ -90,7 +90,7 @@ func (m *model) allOff(owner string) bool {
 	return !slices.ContainsFunc(m.judges(owner), func(name string) bool { return !m.v.off[name] })
 }
 
-// verdict is what a condition or a metric gate must come to.
+// verdict returns the expected verdict of a condition or metric gate.
 func (m *model) verdict(g histGate, owner string) bool {
 	of, version := m.works[g.Of], m.v.gates[g.label(owner)]
 	if g.Kind == kindCondition {
@@ -100,7 +100,7 @@ func (m *model) verdict(g histGate, owner string) bool {
 	return of.metric && err == nil && n >= version
 }
 
-// waits reports whether a gate waits for an answer about what is there now.
+// waits reports whether a gate waits for an answer about the present files.
 func (m *model) waits(g histGate, owner string) bool {
 	is := m.gates[g.label(owner)]
 	definition, judged := m.binding(g, owner)

@@ -13,9 +13,9 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// When a workstream may start, and what may become of it.
+// When a workstream may start, and how it may end.
 
-// mayStart says why a workstream may not be started now.
+// mayStart returns an error if a workstream may not be started now.
 func (m *model) mayStart(name string) error {
 	w, r := m.works[name], m.run
 	switch {
@@ -70,7 +70,7 @@ func (m *model) started(e state.WorkstreamStarted) error {
 	r.tries[name]++
 	b := m.basis(name)
 	if d, ok := r.log[m.key(name, e.Attempt)]; ok {
-		// What it saw is what was there when it was started.
+		// It must have seen the files that existed when it was started.
 		err = errors.Join(err, m.mustBe(maps.Equal(b.saw, d.saw), "it saw %q, and should have seen %q", d.saw, b.saw),
 			m.mustBe(d.used == b.used, "it used %q, and should have used %q", d.used, b.used), m.given(name, d))
 		if m.work(name).Makes {
@@ -82,8 +82,8 @@ func (m *model) started(e state.WorkstreamStarted) error {
 	return err
 }
 
-// given compares the variables that an attempt was given with those that it
-// must be given: also a token that was rotated, and is no reason for anything.
+// given compares the variables of an attempt with the expected ones, including a rotated
+// token, which is no reason for a rerun.
 func (m *model) given(name string, d deed) error {
 	for _, v := range m.work(name).Vars {
 		if d.given[v] != m.v.value(v) {
@@ -97,7 +97,7 @@ func (m *model) key(name string, attempt int) string { return fmt.Sprintf("%s/%d
 
 func (m *model) tries(name string) int { return max(1, m.work(name).Attempts) }
 
-// deedOf is what came of the attempt that is under way.
+// deedOf returns the result of the present attempt.
 func (m *model) deedOf(name string) (deed, error) {
 	w := m.works[name]
 	if w.status != state.Running {
@@ -122,7 +122,7 @@ func (m *model) failed(e state.WorkstreamFailed) (err error) {
 	name, r := e.Workstream, m.run
 	w := m.works[name]
 	switch {
-	case r.verified[name] == state.ResolvedRerun: // its failure was uncertain before
+	case r.verified[name] == state.ResolvedRerun: // the workstream was uncertain before
 		err = m.mustBe(r.tries[name] > 0 && w.status == state.Pending, "it is %s", w.status)
 	case e.Error.Outcome == "conflict":
 		_, edited := m.touched(name)
@@ -143,12 +143,12 @@ func (m *model) fail(what string) {
 	m.run.failures = append(m.run.failures, what)
 	m.run.over[what] = true
 	if !m.run.act.KeepGoing {
-		m.run.failing = m.run.failing || !m.run.halted // a pause stays one
+		m.run.failing = m.run.failing || !m.run.halted // a pause stays a pause
 		m.run.halted = true
 	}
 }
 
-// record takes in what a successful attempt left behind.
+// record applies the record of a successful attempt.
 func (m *model) record(name string, work state.Work) error {
 	w := m.works[name]
 	d, err := m.deedOf(name)
@@ -200,7 +200,7 @@ func (m *model) interrupted(e state.WorkstreamInterrupted) error {
 	delete(r.retries, e.Workstream)
 	err := errors.Join(m.mustBe(w.status == state.Running, "it is %s", w.status),
 		m.mustBe(m.work(e.Workstream).Effect != "once" || r.tries[e.Workstream] > 0 && !ran, "it may have happened"))
-	if r.tries[e.Workstream] > 0 { // else the run before was killed
+	if r.tries[e.Workstream] > 0 { // otherwise the run before was killed
 		err = errors.Join(err, m.mustBe(r.signal || retried || !ran && (r.halted || m.reviewing(false)), "nothing interrupted it"), m.mustBe(!ran || d.cancelled || retried, "it ran to its end"))
 		r.over[e.Workstream] = true
 	}
@@ -213,21 +213,21 @@ func (m *model) uncertain(e state.WorkstreamUncertain) error {
 	w := m.works[name]
 	d, ran := r.log[m.key(name, w.attempts)]
 	err := m.mustBe(m.work(name).Effect == "once", "it may run again")
-	if w.status != state.Running || r.tries[name] > 0 { // else the run before was killed, and its turn may not come
+	if w.status != state.Running || r.tries[name] > 0 { // otherwise the run before was killed, and this run may not reach it
 		r.paused, r.asking[name] = true, true
 	}
 	switch {
 	case w.status == state.Running && r.tries[name] > 0:
 		err = errors.Join(err, m.mustBe(ran && !d.ok, "it is known to have happened"))
 	case w.status == state.Running: // the run before was killed
-	case w.done() && w.claimed && len(m.read([]string{m.work(name).artifact()})) == 0: // somebody was wrong
+	case w.done() && w.claimed && len(m.read([]string{m.work(name).artifact()})) == 0: // the user was wrong
 		r.over[name], r.halted = true, r.halted || !r.act.KeepGoing
 	case m.asks(name):
 	default:
 		err = errors.Join(err, m.mustBe(w.done() && len(m.reasons(name)) > 0, "nothing asks for it again"))
 	}
 	if (w.status != state.Running || r.tries[name] > 0) && !m.verifies(name) {
-		r.halted = r.halted || !r.act.KeepGoing // its turn has come
+		r.halted = r.halted || !r.act.KeepGoing // the run has reached it
 	}
 	if m.maybe[name] = m.maybe[name] || w.attempts > 0 && !w.done(); !m.maybe[name] {
 		delete(m.maybe, name)
@@ -236,8 +236,8 @@ func (m *model) uncertain(e state.WorkstreamUncertain) error {
 	return err
 }
 
-// resolved takes in that somebody, or a verify command, knows whether it
-// happened. What a rollback took back of it is then on record again, and there.
+// resolved applies the user's or the verify command's answer. If the step happened, the
+// record that a rollback took back is valid again, and its artifacts exist.
 func (m *model) resolved(e state.WorkstreamResolved) error {
 	w := m.works[e.Workstream]
 	err := errors.Join(m.mustBe(w.status == state.Uncertain, "it is %s", w.status), m.verified(e))
@@ -265,8 +265,8 @@ func (m *model) resolved(e state.WorkstreamResolved) error {
 	return errors.Join(err, sameArtifacts(w.made, e.Work.Artifacts), m.mustBe(string(e.Work.Outputs["value"]) == w.value, "its output is not %q", w.value))
 }
 
-// verified holds what a verify command found out to what it said: exit 0, it
-// happened; 1, it did not; anything else, or none, leaves it open.
+// verified compares a recorded resolution with the exit code of the verify command: 0, it
+// happened; 1, it did not; anything else leaves it uncertain.
 func (m *model) verified(e state.WorkstreamResolved) error {
 	if !e.Verified {
 		return nil
@@ -277,10 +277,10 @@ func (m *model) verified(e state.WorkstreamResolved) error {
 	return m.mustBe(ran && !d.cancelled && m.verifies(e.Workstream) && said[d.code] == e.Resolution, "it said %d", d.code)
 }
 
-// adoptedFrom is what work that is said to have happened counts as run from.
+// adoptedFrom returns the basis from which adopted work counts as run.
 func (m *model) adoptedFrom(e state.WorkstreamResolved) basis {
 	switch {
-	case e.Digest == nil: // a person said so, before that was recorded
+	case e.Digest == nil: // adopted by hand, before digests were recorded
 		return basis{unknown: true}
 	case m.run.tries[e.Workstream] > 0:
 		return m.works[e.Workstream].from
@@ -288,12 +288,12 @@ func (m *model) adoptedFrom(e state.WorkstreamResolved) basis {
 	return m.basis(e.Workstream)
 }
 
-// verifies reports whether something may be asked whether a workstream happened.
+// verifies reports whether the run may run the verify command of a workstream.
 func (m *model) verifies(name string) bool {
 	return m.work(name).Verify && (m.run.allowed == nil || m.run.allowed[name])
 }
 
-// outcome holds a recorded failure to how the attempt ended.
+// outcome compares a recorded failure with the result of the attempt.
 func (d deed) outcome(f state.Failure) error {
 	want := string(runner.Exited)
 	if d.late {
@@ -305,7 +305,7 @@ func (d deed) outcome(f state.Failure) error {
 	return nil
 }
 
-// editKept takes in that artifacts are kept as they are.
+// editKept applies the record of kept edits.
 func (m *model) editKept(e state.WorkstreamEdited) error {
 	name := e.Workstream
 	w := m.works[name]

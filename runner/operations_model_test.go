@@ -39,7 +39,7 @@ import (
 // files is the content of a workspace: for each path its kind, mode and bytes.
 type files map[string]string
 
-// step is a workstream of the pipeline at hand.
+// step is a workstream of the pipeline.
 type step struct {
 	name, input string
 	on          []string
@@ -48,15 +48,15 @@ type step struct {
 
 func (s step) artifact() string { return "out/" + s.name + "/made" }
 
-// point is what the model knows of a checkpoint.
+// point is the model of a checkpoint.
 type point struct {
-	tree    files // nil: it was made while something ran
+	tree    files // nil: it was made while a task ran
 	summary summary
 	state   *state.State
-	valid   map[string]bool // of one that undoes a rollback: what was valid before it
+	valid   map[string]bool // for an undo checkpoint: the points that were valid before the rollback
 }
 
-// summary is what of a state goes back with a rollback.
+// summary is the part of a state that a rollback restores.
 type summary struct {
 	Steps   int
 	Phase   int
@@ -64,11 +64,11 @@ type summary struct {
 	Metrics map[string]state.Metric
 }
 
-// world is a session under test, with the model of it.
+// world is a session under test, with its model.
 type world struct {
 	t     *rapid.T
 	ctx   context.Context
-	root  string // of everything
+	root  string // the directory of everything
 	dir   string // the workspace
 	git   bool
 	moves int
@@ -76,22 +76,22 @@ type world struct {
 	store *checkpoint.Store
 	files *workspace.Workspace
 
-	writes atomic.Int64 // of brittle
+	writes atomic.Int64 // operations of brittle that write
 
 	source  string
 	steps   []step
 	fails   map[string]bool
 	rejects map[string]bool // by a gate
 
-	ran     []string            // in the build at hand
-	made    map[string][]string // what successful runs of a workstream made
-	input   map[string]string   // of a workstream, in its last run
+	ran     []string            // in the present build
+	made    map[string][]string // the artifacts of successful runs of a workstream
+	input   map[string]string   // the input of a workstream in its last run
 	starts  map[string]int
 	meddled map[string]bool
-	results map[string]string // by what a digest says of an upstream workstream: what that was
+	results map[string]string // results of upstream workstreams, by their digest
 	points  map[string]*point
 	valid   map[string]bool
-	last    *state.State // after the step before
+	last    *state.State // after the previous step
 }
 
 func newWorld(t *rapid.T) *world {
@@ -114,13 +114,13 @@ func newWorld(t *rapid.T) *world {
 	return w
 }
 
-// forget begins without a session.
+// forget starts over without a session.
 func (w *world) forget() {
 	w.points, w.valid, w.meddled, w.made, w.results = map[string]*point{}, map[string]bool{}, map[string]bool{}, map[string][]string{}, map[string]string{}
 	w.input, w.starts, w.last = map[string]string{}, map[string]int{}, nil
 }
 
-// draw makes up a pipeline.
+// draw draws a random pipeline.
 func (w *world) draw() {
 	var b strings.Builder
 	b.WriteString("pipeline \"PRD-001\" {\n")
@@ -190,11 +190,11 @@ func (w *world) must(err error) {
 	}
 }
 
-// brittle is a file system that does not wait for the disk, and on which
-// everything that writes fails, from some operation on, until it is mended.
+// brittle is a file system that does not wait for the disk. From some operation on, every
+// write fails until the file system is mended.
 type brittle struct {
 	store.FS
-	left *atomic.Int64 // operations until then; below 0: it is whole
+	left *atomic.Int64 // operations until writes fail; below 0: they don't
 }
 
 func (f brittle) broken() bool {
@@ -253,7 +253,7 @@ func (f brittleFile) Sync() error {
 	return nil
 }
 
-// scribe runs tasks that write their artifact, and one that fails, a part of it.
+// scribe runs tasks that write their artifact. A task that fails writes a part of it.
 type scribe struct{ w *world }
 
 func (s scribe) Run(_ context.Context, task runner.Task, sink runner.Sink) (runner.Result, error) {
@@ -283,7 +283,7 @@ func (s scribe) Run(_ context.Context, task runner.Task, sink runner.Sink) (runn
 	return done, nil
 }
 
-// read reads a file as it is, if it is one.
+// read returns the content of a file, "" if there is none.
 func (w *world) read(name string) string {
 	if name == "" {
 		return ""
@@ -302,7 +302,7 @@ func (v watching) Commit(c state.Commit)    { v.durable(c) }
 func (v watching) Warn(string)              {}
 func (v watching) End(runner.Ending)        {}
 
-// run builds, and returns how that ended.
+// run runs a build, and returns how it ended.
 func (w *world) run(conflict plan.OnConflict, planned func(*plan.Plan), durable func(state.Commit)) (ending runner.Ending) {
 	file, diags := pipeline.Parse([]byte(w.source), filepath.Join(w.dir, "PRD-001.hcl"))
 	if diags.HasErrors() {
@@ -323,7 +323,7 @@ func (w *world) run(conflict plan.OnConflict, planned func(*plan.Plan), durable 
 		err := build(x)
 		var edited *runner.ConflictError
 		if errors.As(err, &edited) && edited.Rerun && conflict == plan.ConflictKeep && len(w.ran) == 0 {
-			conflict = plan.ConflictRestore // what is made again can't be kept
+			conflict = plan.ConflictRestore // an artifact that is made again can't be kept
 			return build(x)
 		}
 		return err
@@ -331,8 +331,8 @@ func (w *world) run(conflict plan.OnConflict, planned func(*plan.Plan), durable 
 	return ending
 }
 
-// locked does something as the owner. What the owner then has in mind must be
-// what the journal says.
+// locked calls do with the locked session. Then it checks that the session's state equals
+// that of the journal.
 func (w *world) locked(do func(*checkpoint.Session) error) {
 	x, err := w.store.Lock(w.ctx, "PRD-001", state.Actor{User: "tester"})
 	w.must(err)
@@ -347,7 +347,7 @@ func (w *world) locked(do func(*checkpoint.Session) error) {
 	w.must(x.Close())
 }
 
-// refused is locked for what must not be done.
+// refused is like locked, for an operation that must fail.
 func (w *world) refused(why error, do func(*checkpoint.Session) error) {
 	x, err := w.store.Lock(w.ctx, "PRD-001", state.Actor{User: "tester"})
 	w.must(err)
@@ -365,7 +365,7 @@ func asJSON(t *rapid.T, v any) string {
 	return string(data)
 }
 
-// state is the fold of the journal, read anew.
+// state returns the state, read anew from the journal.
 func (w *world) state() *state.State {
 	snap, err := w.store.Load("PRD-001")
 	if errors.Is(err, checkpoint.ErrNoSession) {
@@ -411,7 +411,7 @@ func (w *world) tree() files {
 	return all
 }
 
-// remember takes down what a checkpoint must bring back.
+// remember adds the files and the state of a checkpoint to the model.
 func (w *world) remember(id string, tree files) {
 	file, err := w.store.ReadCheckpoint("PRD-001", id)
 	if err != nil {
@@ -435,9 +435,9 @@ func summaryOf(st *state.State) summary {
 	return s
 }
 
-// invalidate is what a rollback does to the checkpoints, as it should be: what
-// came after the point is off the way that the session took, and going back to
-// where another way led is to have what was valid there.
+// invalidate applies a rollback to the points of the model: points after the target
+// become invalid, and going back to an undo checkpoint makes those valid again that were
+// valid before the rollback.
 func (w *world) invalidate(to *point, is *state.State) {
 	valid := w.valid
 	if to.valid != nil {
@@ -455,8 +455,8 @@ func (w *world) sameFiles(when string, want files) {
 	}
 }
 
-// sameSummary compares states. A once step that was started since is uncertain,
-// and what was running runs no more.
+// sameSummary compares states. A once step that was started since is uncertain, and a
+// running one is no longer running.
 func (w *world) sameSummary(when string, got, want summary, is *state.State) {
 	want.Status = maps.Clone(want.Status)
 	for name, status := range want.Status {
@@ -473,7 +473,7 @@ func (w *world) sameSummary(when string, got, want summary, is *state.State) {
 	}
 }
 
-// artifactsOf compares the artifacts that a state names with the files.
+// artifactsOf compares the recorded artifacts of a state with the files.
 func (w *world) artifactsOf(st *state.State) {
 	tree := w.tree()
 	for _, s := range w.steps {
@@ -490,8 +490,8 @@ func (w *world) artifactsOf(st *state.State) {
 	}
 }
 
-// judgeBuild checks that what was done did not run again without a reason, that
-// nothing was left out, and that nothing ran twice that must not.
+// judgeBuild checks that no done work ran again without a reason, that no work was left
+// out, and that no once step ran twice.
 func (w *world) judgeBuild(was, is *state.State, plan *plan.Plan, ending runner.Ending) {
 	t := w.t
 	again := map[string]bool{}
@@ -534,34 +534,34 @@ func (w *world) judgeBuild(was, is *state.State, plan *plan.Plan, ending runner.
 	}
 }
 
-// resultOf tells one result of a workstream from another.
+// resultOf returns a text that identifies the result of a workstream.
 func resultOf(rec *state.Workstream) string {
 	return fmt.Sprint(rec.WorkSeq, rec.Artifacts)
 }
 
-// hasReason reports whether a completed workstream had to run again: its input
-// is another than it ran with, or something that it depends on is another.
+// hasReason reports whether a completed workstream had to run again, because its input or
+// the result of an upstream workstream changed.
 func (w *world) hasReason(s step, was, is *state.State, again map[string]bool, planned *plan.Plan) bool {
 	before := was.Workstream(s.name)
 	if d := decided(planned, s.name); d != plan.Rerun && d != plan.Depends {
 		return false
 	}
-	for _, a := range before.Artifacts { // what it had made tells what it was made of
+	for _, a := range before.Artifacts { // the artifact shows from which input it was made
 		if text := fmt.Sprintf("%q", w.input[s.name]); string(a.Path) == s.artifact() && !w.madeOf(s.name, a.Digest, text) {
 			return true
 		}
 	}
-	// An earlier build may have been stopped between the change of what it
-	// depends on and its own turn.
+	// An earlier build may have been stopped after an upstream workstream changed and
+	// before this one ran.
 	based := func(on string) bool {
 		result, known := before.Digest.Results[on]
 		return known && w.results[result] != resultOf(was.Workstream(on))
 	}
-	kept := func(on string) bool { return resultOf(is.Workstream(on)) != resultOf(was.Workstream(on)) } // an edit, or what a rollback of files put there
+	kept := func(on string) bool { return resultOf(is.Workstream(on)) != resultOf(was.Workstream(on)) } // an edit, or a file from a rollback
 	return slices.ContainsFunc(s.on, func(on string) bool { return again[on] || based(on) || kept(on) }) || len(before.Edited) > 0
 }
 
-// madeOf reports whether an artifact came of a run with the given input.
+// madeOf reports whether an artifact was made by a run with the given input.
 func (w *world) madeOf(name, digest, input string) bool {
 	return slices.ContainsFunc(w.made[name], func(text string) bool {
 		return fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(text))) == digest && strings.HasSuffix(text, " of "+input)
@@ -579,7 +579,7 @@ func decided(plan *plan.Plan, name string) plan.Decision {
 	return ""
 }
 
-// check is what must hold after every step.
+// check checks the invariants that hold after every step.
 func (w *world) check(after string) {
 	t, st := w.t, w.state()
 	for _, ref := range st.Checkpoints {
@@ -631,7 +631,7 @@ func (w *world) checkDerived(after string, st *state.State) {
 	}
 }
 
-// move takes the session to another directory, which has nothing of the first.
+// move exports the session and imports it in an empty directory.
 func (w *world) move() {
 	was, ctx := w.state(), w.ctx
 	var archive bytes.Buffer

@@ -19,11 +19,10 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// TestOperations does to sessions whatever comes to mind, in any order: builds
-// that fail and go on, edits, rollbacks and their undoing, pins, pruning and
-// collecting, moves to another directory. Beside it a simple model remembers
-// the files and the state of every checkpoint, and after every step both must
-// agree, whatever came before.
+// TestOperations applies random operations to sessions: builds that fail and are resumed,
+// edits, rollbacks and their undoing, pins, pruning and collecting, moves to another
+// directory. A simple model remembers the files and the state of every checkpoint. After
+// every step the session must agree with the model.
 func TestOperations(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -45,7 +44,7 @@ func TestOperations(t *testing.T) {
 	})
 }
 
-// build runs the pipeline, or goes on with it.
+// build starts or resumes the pipeline.
 func (w *world) build() {
 	rt := w.t
 	w.fails, w.rejects = map[string]bool{}, map[string]bool{}
@@ -85,12 +84,12 @@ func (w *world) build() {
 		case ref.ID == is.Current && ref.Capture != nil && ref.Capture.Seq == ref.Seq:
 			w.remember(ref.ID, w.tree())
 		default:
-			w.remember(ref.ID, nil) // its files are those of an earlier capture, and what was made since
+			w.remember(ref.ID, nil) // its files are those of an earlier capture, with the artifacts made since
 		}
 	}
 }
 
-// transition is a checkpoint between two phases, where nothing runs.
+// transition is a checkpoint between two phases, while no task runs.
 type transition struct {
 	id   string
 	tree files
@@ -127,7 +126,7 @@ func isPlain(s string) bool {
 	return !slices.Contains([]byte(s), 0) && !slices.Contains([]byte(s), '/')
 }
 
-// meddle edits or removes what a workstream made.
+// meddle edits or removes an artifact of a workstream.
 func (w *world) meddle() {
 	s := rapid.SampledFrom(w.steps).Draw(w.t, "whose")
 	path := filepath.Join(w.dir, s.artifact())
@@ -142,7 +141,7 @@ func (w *world) meddle() {
 	w.meddled[s.name] = true
 }
 
-// rollback goes back to any checkpoint that is valid.
+// rollback rolls back to a random valid checkpoint.
 func (w *world) rollback() {
 	var ids []string
 	for _, ref := range w.state().Checkpoints {
@@ -170,8 +169,7 @@ func (w *world) undo() {
 	}
 }
 
-// cut rolls back while the disk fails, and has the next owner finish what was
-// begun.
+// cut rolls back while the disk fails, and then lets the next owner finish the rollback.
 func (w *world) cut() {
 	was, tree, known := w.state(), w.tree(), maps.Clone(w.valid)
 	var ids []string
@@ -214,7 +212,7 @@ func (w *world) cut() {
 	w.sameSummary("a rollback that could not begin", summaryOf(is), summaryOf(was), is)
 }
 
-// wentBack compares what came of a rollback with what is remembered.
+// wentBack compares the result of a rollback with the model.
 func (w *world) wentBack(id string, is *state.State) {
 	to := w.points[id]
 	switch {
@@ -224,16 +222,16 @@ func (w *world) wentBack(id string, is *state.State) {
 		return
 	case to.tree != nil:
 		w.sameFiles("a rollback to "+id, to.tree)
-	case to.state.Checkpoints[len(to.state.Checkpoints)-1].Trigger != state.TriggerConflictStart: // that one keeps edits
+	case to.state.Checkpoints[len(to.state.Checkpoints)-1].Trigger != state.TriggerConflictStart: // this checkpoint keeps edits
 		w.artifactsOf(to.state)
 	}
 	w.sameSummary("a rollback to "+id, summaryOf(is), to.summary, is)
 	w.invalidate(to, is)
 }
 
-// wentFurtherBack checks a rollback that took the state of an earlier moment, since the
-// files of the checkpoint don't vouch for its own: whatever is done has its artifacts, and
-// was done at the checkpoint.
+// wentFurtherBack checks a rollback that took the state of an earlier moment, because the
+// files of the checkpoint don't prove its state. Done work must have its artifacts, and
+// must have been done at the checkpoint.
 func (w *world) wentFurtherBack(id string, is *state.State) {
 	to := w.points[id]
 	if to.tree != nil {
@@ -253,7 +251,7 @@ func (w *world) wentFurtherBack(id string, is *state.State) {
 	}
 }
 
-// goBack rolls back, and compares what comes of it with what is remembered.
+// goBack rolls back, and compares the result with the model.
 func (w *world) goBack(id string, scope state.RollbackScope) {
 	to, was, tree := w.points[id], w.state(), w.tree()
 	var done *rollback.Result
@@ -281,7 +279,8 @@ func (w *world) goBack(id string, scope state.RollbackScope) {
 	}
 }
 
-// forward tries to go where a rollback came from, other than by undoing it.
+// forward tries to go forward to an invalid checkpoint after a rollback, which must be
+// refused.
 func (w *world) forward() {
 	var ids []string
 	for _, ref := range w.state().Checkpoints {
@@ -319,7 +318,7 @@ func (w *world) pin() {
 	})
 }
 
-// prune lets old checkpoints go, and what only they needed.
+// prune removes old checkpoints and the objects that only they needed.
 func (w *world) prune() {
 	was := w.state()
 	age := time.Duration(rapid.IntRange(1, 12).Draw(w.t, "hours")) * time.Hour
@@ -348,7 +347,7 @@ func (w *world) prune() {
 	}
 }
 
-// resolve says of a step that nobody knows the end of that it is done.
+// resolve resolves an uncertain step as done.
 func (w *world) resolve() {
 	for _, s := range w.steps {
 		if rec := w.state().Workstream(s.name); rec != nil && rec.Status == state.Uncertain {
