@@ -12,7 +12,7 @@ import (
 	"prdrunner/runner"
 )
 
-// setAside counts the files that are opened of sessions that were given up.
+// setAside counts the files of archived sessions that are opened.
 type setAside struct {
 	store.FS
 	opened atomic.Int32
@@ -25,8 +25,8 @@ func (s *setAside) OpenFile(name string, flag int, perm fs.FileMode) (store.File
 	return s.FS.OpenFile(name, flag, perm)
 }
 
-// TestOnlyOnceReadsWhatWasSetAside: the sessions that were set aside are read for a plan
-// and for a new session where something must happen only once, and not else.
+// TestOnlyOnceReadsWhatWasSetAside: a plan and a new session read the archived sessions
+// only if the pipeline has a once step.
 func TestOnlyOnceReadsWhatWasSetAside(t *testing.T) {
 	t.Parallel()
 	const fails, pay = "phase \"one\" {\n workstream \"A\" { script = \"exit 1\" }\n}\n", "phase \"one\" {\n workstream \"pay\" {\n script = \"exit 1\"\n effect = \"once\"\n }\n}\n"

@@ -10,8 +10,8 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// adopting has a step that must happen only once, and that fails. Its verify
-// command says what the file "verdict" says: 0, it happened; 2, nobody knows.
+// adopting has a once step that fails. Its verify command exits with the code in the file
+// "verdict": 0, the step happened; 2, it is unknown.
 const adopting = `
 variable "amount" { default = "1" }
 ---
@@ -33,15 +33,14 @@ phase "one" {
 }
 `
 
-// TestAdoptedWorkIsBoundToWhatItWasAdoptedUnder: what a person or a verify
-// command calls done is asked about again when what it counts as run from
-// changes afterwards, and only then.
+// TestAdoptedWorkIsBoundToWhatItWasAdoptedUnder: adopted work is asked about again if the
+// inputs from which it counts as run change after the adoption, and only then.
 func TestAdoptedWorkIsBoundToWhatItWasAdoptedUnder(t *testing.T) {
 	t.Parallel()
 	adoptions := map[string]func(b *bench){
 		"by hand": func(b *bench) {
 			b.must(state.StatusPaused)
-			b.write("in.txt", "mended") // before, not afterwards
+			b.write("in.txt", "mended") // before the adoption
 			b.resolve("pay", state.ResolvedDone)
 		},
 		"by verify, after its attempt": func(b *bench) { b.write("verdict", "0") },
@@ -87,8 +86,8 @@ func TestAdoptedWorkIsBoundToWhatItWasAdoptedUnder(t *testing.T) {
 	}
 }
 
-// TestAdoptedWorkIsAskedAboutAgainWhenItsUpstreamRanAgain: what can't be known
-// when it is adopted is what its last attempt was started from.
+// TestAdoptedWorkIsAskedAboutAgainWhenItsUpstreamRanAgain: if the inputs are not known at
+// the adoption, the work counts as run from the inputs of its last attempt.
 func TestAdoptedWorkIsAskedAboutAgainWhenItsUpstreamRanAgain(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, adopting)
@@ -108,8 +107,8 @@ func TestAdoptedWorkIsAskedAboutAgainWhenItsUpstreamRanAgain(t *testing.T) {
 	}
 }
 
-// TestAdoptionWithoutADigestComparesNothing: a journal of before it was
-// recorded is read as it was meant.
+// TestAdoptionWithoutADigestComparesNothing: in a journal of an earlier version, which
+// has no digest for adoptions, adopted work counts as unchanged.
 func TestAdoptionWithoutADigestComparesNothing(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, adopting)

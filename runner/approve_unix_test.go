@@ -13,7 +13,8 @@ import (
 	"prdrunner/runner"
 )
 
-// An answer to what can't be looked at is refused; the question stays open.
+// TestApprovalOfWhatCannotBeRead: if the files cannot be read, the answer is refused, and
+// the question stays open.
 func TestApprovalOfWhatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, `

@@ -22,15 +22,15 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// What is random is the same in every run, unless a flag says otherwise.
+	// Random values are the same in every run, unless a flag says otherwise.
 	if err := flag.Set("rapid.seed", "1"); err != nil {
 		panic(err)
 	}
 	goleak.VerifyTestMain(m)
 }
 
-// bench is a workspace with a pipeline, in which real processes run. Scripts
-// append a word to the file "ran", so that a test can tell what has run.
+// bench is a workspace with a pipeline, in which real processes run. Scripts append a
+// word to the file "ran", so that a test can see which workstreams have run.
 type bench struct {
 	t     *testing.T
 	dir   string
@@ -44,15 +44,14 @@ type bench struct {
 	plan    *plan.Plan
 }
 
-// newBench makes a workspace. The source is what stands inside the pipeline
-// block; what begins with "variable", "locals" or "gate" may stand before a
-// line "---".
+// newBench makes a workspace. The source is the body of the pipeline block. Blocks
+// outside of it, such as variables, locals and gates, come first, before a line "---".
 func newBench(t *testing.T, src string) *bench {
 	t.Helper()
 	return newBenchOn(t, store.OS(), src)
 }
 
-// newBenchOn is newBench with a file system of one's own under the state.
+// newBenchOn is like newBench, with the given file system for the state.
 func newBenchOn(t *testing.T, fsys store.FS, src string) *bench {
 	t.Helper()
 	b := &bench{t: t, dir: t.TempDir(), vars: map[string]string{}}
@@ -90,7 +89,7 @@ func (b *bench) pipeline() *pipeline.Pipeline {
 	return p
 }
 
-// build runs the pipeline, on from where the session stands.
+// build runs the pipeline, and resumes the session if there is one.
 func (b *bench) build(with ...func(*runner.Options)) (runner.Ending, error) {
 	b.t.Helper()
 	exec, err := process.New(process.Options{BaseEnv: os.Environ()})
@@ -162,7 +161,7 @@ func (b *bench) remove(name string) {
 	}
 }
 
-// ran returns what has run since it was last called.
+// ran returns the words that workstreams have appended since its last call.
 func (b *bench) ran() []string {
 	b.t.Helper()
 	text, err := os.ReadFile(b.path("ran"))
@@ -184,7 +183,7 @@ func (b *bench) wantRan(want ...string) {
 	}
 }
 
-// wantRanSet is wantRan where the order is open.
+// wantRanSet is like wantRan, in any order.
 func (b *bench) wantRanSet(want ...string) {
 	b.t.Helper()
 	got := b.ran()
@@ -204,7 +203,7 @@ func (b *bench) state() *state.State {
 	return snap.State
 }
 
-// decision is what the plan of the last build did with a step.
+// decision returns the decision about a step in the plan of the last build.
 func (b *bench) decision(name string) plan.Decision {
 	b.t.Helper()
 	for _, p := range b.plan.Phases {

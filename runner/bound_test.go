@@ -9,8 +9,9 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// gatesOnOthers are gates of work that does not depend on a, bound to what a
-// gives all the same. Where @ stands they are in the pipeline, at --- before it.
+// gatesOnOthers are gates of work that does not depend on a, whose verdicts are
+// nevertheless bound to results of a. They are inserted at @ in the pipeline, or before
+// it at ---.
 var gatesOnOthers = map[string]string{
 	"a condition on an output": `
 gate "check" {
@@ -44,9 +45,9 @@ gate "check" {
 `,
 }
 
-// TestVerdictsOnWhatIsMadeAnewAreNotPromised: a plan does not say that a
-// verdict is carried over which is bound to what will be made anew, also where
-// what it judges does not run again; the build decides it on what was made.
+// TestVerdictsOnWhatIsMadeAnewAreNotPromised: if a verdict is bound to a result that will
+// be made again, the plan does not say that it is reused, even if the judged workstream
+// does not run again. The build decides with the new result.
 func TestVerdictsOnWhatIsMadeAnewAreNotPromised(t *testing.T) {
 	t.Parallel()
 	const one = `
@@ -92,7 +93,7 @@ phase "last" {
 	}
 	for what, gate := range gatesOnOthers {
 		for owner, with := range owners {
-			for _, to := range []string{"1 ", "2"} { // the same again, and another one
+			for _, to := range []string{"1 ", "2"} { // the same result, and another one
 				t.Run(what+", "+owner+", to "+to, func(t *testing.T) {
 					t.Parallel()
 					source, label := with(gate)

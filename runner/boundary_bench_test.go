@@ -18,10 +18,10 @@ import (
 	"prdrunner/runner/process"
 )
 
-// countFiles is a file system, with what a boundary costs counted.
+// countFiles is a file system that counts fsyncs and bytes of the journal.
 type countFiles struct {
 	store.FS
-	took         time.Duration // by an fsync, besides what it takes
+	took         time.Duration // added to each fsync
 	bytes, syncs atomic.Int64
 }
 
@@ -58,8 +58,8 @@ func (f *countedFile) Sync() error {
 	return f.File.Sync()
 }
 
-// BenchmarkBoundary runs pipelines of no-op workstreams, two at a time. What
-// one boundary costs must not grow with their number.
+// BenchmarkBoundary runs pipelines of no-op workstreams, two at a time. The cost of a
+// boundary must not grow with their number.
 func BenchmarkBoundary(b *testing.B) {
 	for _, n := range []int{100, 1_000, 10_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {

@@ -15,21 +15,22 @@ import (
 	"prdrunner/runner"
 )
 
-// boundariesEach is how many a workstream without gates has: its start and its end.
+// boundariesEach is the number of boundaries of a workstream without gates: its start and
+// its end.
 const boundariesEach = 2
 
-// TestCostOfABoundary: a boundary takes at most one fsync in a chain, and fewer than
-// one in ten where two workstreams run side by side, the PRD document's included; and
-// of the journal it takes no more bytes in a long run than in a short one, but for the
-// captures, whose number time decides. Time is
-// that of a bubble, in which tasks and fsyncs take some, and nothing else any.
+// TestCostOfABoundary: a boundary takes at most one fsync in a chain, and fewer than one
+// in ten boundaries takes one if two workstreams run side by side, including those for
+// the PRD document. Its bytes in the journal don't grow with the length of the run,
+// except for captures, whose number depends on time. The test runs in a synctest bubble,
+// in which only tasks and fsyncs take time.
 func TestCostOfABoundary(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name      string
 		of        func(n int) string
 		few, many int
-		fsyncs    float64 // at most, of a boundary
+		fsyncs    float64 // the maximum for a boundary
 	}{
 		{"chain", dependent, 100, 200, 1},
 		{"side by side", independent, 100, 2_000, 0.1},
@@ -37,7 +38,7 @@ func TestCostOfABoundary(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			few, many := costOf(t, tt.of(tt.few), runner.CaptureBoundary), costOf(t, tt.of(tt.many), runner.CaptureBoundary)
-			boundaries := boundariesEach * float64(tt.many-tt.few) // without those of the beginning and the end
+			boundaries := boundariesEach * float64(tt.many-tt.few) // without the boundaries at the beginning and the end
 			if fsyncs := float64(many.fsyncs-few.fsyncs) / boundaries; fsyncs > tt.fsyncs {
 				t.Errorf("a boundary takes %.3f fsyncs, want at most %g", fsyncs, tt.fsyncs)
 			}
@@ -49,12 +50,12 @@ func TestCostOfABoundary(t *testing.T) {
 	}
 }
 
-// independent is n workstreams that wait for nothing.
+// independent returns n workstreams that do not depend on others.
 func independent(n int) string {
 	return fmt.Sprintf("workstream \"s\" {\n for_each = toset([for i in range(%d) : format(\"%%04d\", i)])\n command = [\"true\"]\n}\n", n)
 }
 
-// dependent is n workstreams, each of which waits for the one before.
+// dependent returns n workstreams, each of which depends on the one before.
 func dependent(n int) string {
 	var src strings.Builder
 	for i := range n {
@@ -67,7 +68,7 @@ func dependent(n int) string {
 	return src.String()
 }
 
-// cost is how often a run synced something, and how many bytes its journal has.
+// cost is the number of fsyncs of a run, and the length of its journal.
 type cost struct{ fsyncs, journal int64 }
 
 func costOf(t *testing.T, workstreams string, capture runner.CaptureAt) (c cost) {
@@ -102,7 +103,7 @@ func costOf(t *testing.T, workstreams string, capture runner.CaptureAt) (c cost)
 	return c
 }
 
-// lasting is an executor whose tasks succeed after a while.
+// lasting is an executor whose tasks succeed after the given time.
 type lasting time.Duration
 
 func (l lasting) Run(ctx context.Context, task runner.Task, sink runner.Sink) (runner.Result, error) {

@@ -169,9 +169,8 @@ phase "one" {
 	}
 }
 
-// TestAClockThatIsSetDuringARunTakesNothingFromItsTimeout: the time that a run
-// took is a difference of the clock that nobody sets, and the records have the
-// time of day all the same.
+// TestAClockThatIsSetDuringARunTakesNothingFromItsTimeout: the duration of a run comes
+// from the monotonic clock. The records nevertheless have the time of day.
 func TestAClockThatIsSetDuringARunTakesNothingFromItsTimeout(t *testing.T) {
 	t.Parallel()
 	for name, jump := range map[string]time.Duration{"forward": 10 * 365 * 24 * time.Hour, "back": -24 * time.Hour} {
@@ -295,7 +294,7 @@ phase "two" {
 	}
 	b.wantRan()
 	b.must(state.StatusFailed, one, func(o *runner.Options) { o.OnConflict = plan.ConflictRestore })
-	b.wantRanSet("D") // what A made is put back
+	b.wantRanSet("D") // the artifact of A is restored
 	b.wantFile("a.out", "2")
 	b.remove("a.out")
 	b.must(state.StatusFailed, one)

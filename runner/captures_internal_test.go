@@ -7,8 +7,9 @@ import (
 	"prdrunner/checkpoint/state"
 )
 
-// TestCapturesAreAffordable: the first ten captures of a session are made whatever they
-// take, and each further one as long as all of them took at most a tenth of its time.
+// TestCapturesAreAffordable: the first ten captures of a session are made even if they
+// are slow, and more captures as long as all captures took at most a tenth of the
+// session's time.
 func TestCapturesAreAffordable(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -33,8 +34,8 @@ func TestCapturesAreAffordable(t *testing.T) {
 	}
 }
 
-// TestCapturesCountOverResumes: what earlier runs spent is in the state, and what this
-// one spends is added to it, once.
+// TestCapturesCountOverResumes: the time of captures in earlier runs is in the state, and
+// the time in this run is added to it, once.
 func TestCapturesCountOverResumes(t *testing.T) {
 	t.Parallel()
 	var c captures

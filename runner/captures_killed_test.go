@@ -11,16 +11,16 @@ import (
 )
 
 // TestAStepWhoseCaptureWasKilled: a runner that is killed while it captures the files of
-// a step leaves that step without a checkpoint. The next run makes it. It gives nobody's
-// edits of after the kill as the step's, and its state comes back only where all that the
-// step did does.
+// a step leaves that step without a checkpoint. The next run makes it. That checkpoint
+// does not contain edits after the kill, and a rollback takes its state only if all work
+// of the step can be restored.
 func TestAStepWhoseCaptureWasKilled(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		edit    func(*bench)
 		with    func(*runner.Options)
-		a, note string   // these files after the rollback to the step
-		again   []string // what runs after that
+		a, note string   // the content of these files after the rollback to the step
+		again   []string // the workstreams that run after the rollback
 	}{
 		"nothing edited": {
 			edit: func(*bench) {},
@@ -86,8 +86,8 @@ phase "one" {
 	}
 }
 
-// killedAfter makes the session what a runner leaves that is killed once the line that
-// matches is durable.
+// killedAfter cuts the session to the state that a runner leaves if it is killed once the
+// matching line is durable.
 func (b *bench) killedAfter(line string) {
 	b.t.Helper()
 	journal := b.path(".runner/PRD-001/journal.jsonl")

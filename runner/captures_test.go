@@ -10,7 +10,7 @@ import (
 	"prdrunner/runner"
 )
 
-// story is what a run put on record of captures and workstreams, in its order.
+// story returns the recorded captures and workstreams of a run, in order.
 func (b *bench) story() string {
 	var told []string
 	for _, c := range b.commits {
@@ -127,8 +127,8 @@ func TestCaptureAtBoundaries(t *testing.T) {
 	}
 }
 
-// TestCapturesEndWhereTheyTakeTooLong: once captures have taken more than a tenth of the
-// session's time, none is made at a boundary until they have not, over resumes, too.
+// TestCapturesEndWhereTheyTakeTooLong: while captures have taken more than a tenth of the
+// session's time, no capture is made at a boundary, even after a resume.
 func TestCapturesEndWhereTheyTakeTooLong(t *testing.T) {
 	t.Parallel()
 	var src strings.Builder
@@ -144,7 +144,7 @@ func TestCapturesEndWhereTheyTakeTooLong(t *testing.T) {
 	b := newBench(t, src.String())
 	began, reads := time.Now(), 0
 	b.must(state.StatusFailed, func(o *runner.Options) {
-		o.Now = func() time.Time { // each look at the clock takes a second: so does each capture
+		o.Now = func() time.Time { // each reading of the clock takes a second, and so does each capture
 			reads++
 			return began.Add(time.Duration(reads) * time.Second)
 		}

@@ -13,7 +13,7 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// documents calls written before each document is.
+// documents calls written before each document is written.
 type documents struct {
 	store.FS
 	written func()
@@ -26,8 +26,9 @@ func (d *documents) OpenFile(name string, flag int, perm fs.FileMode) (store.Fil
 	return d.FS.OpenFile(name, flag, perm)
 }
 
-// TestNextIsStartedBeforeTheDocumentIsWritten: what comes next does not wait for it. B
-// runs until one is written, since one that took long is not followed by another soon.
+// TestNextIsStartedBeforeTheDocumentIsWritten: the next workstream does not wait for the
+// document. B runs until a document is written, since a document that took long is not
+// soon followed by another.
 func TestNextIsStartedBeforeTheDocumentIsWritten(t *testing.T) {
 	t.Parallel()
 	fsys := &documents{FS: store.OS()}
@@ -66,8 +67,9 @@ phase "one" {
 	}
 }
 
-// TestDocumentThatCannotBeWritten: that is not told as if it had been written in the end,
-// on a disk so slow that none is due again when it is tried again.
+// TestDocumentThatCannotBeWritten: if the document can't be written, Runner does not say
+// that it was written in the end. The disk is so slow that no document is due at the
+// second attempt.
 func TestDocumentThatCannotBeWritten(t *testing.T) {
 	t.Parallel()
 	slow := &documents{FS: store.OS(), written: func() { time.Sleep(10 * time.Millisecond) }}

@@ -18,13 +18,13 @@ import (
 	"prdrunner/runner"
 )
 
-// failing is a file system on which syncs fail, for ever, once it is told to.
+// failing is a file system on which all syncs fail from some moment on.
 type failing struct {
 	store.FS
 	broken atomic.Bool
 	only   string         // the base name of the file whose syncs fail
-	when   *regexp.Regexp // fail from the write on that matches
-	during func()         // is what a sync that fails takes its time for
+	when   *regexp.Regexp // syncs fail from the write on that matches
+	during func()         // called during a failing sync
 }
 
 // event matches an event of a workstream in a line of the journal.
@@ -90,8 +90,9 @@ phase "one" {
 	}
 }
 
-// What a run left running that could not record its end reads as running no
-// more once the session is gone on with, even if that stops before it.
+// TestNothingRunsForEver: a workstream whose end could not be recorded is no longer
+// recorded as running once the session is resumed, even if the resumed run stops before
+// it.
 func TestNothingRunsForEver(t *testing.T) {
 	t.Parallel()
 	fsys := &failing{FS: store.OS(), only: "journal.jsonl", when: event(state.KindWorkstreamCompleted, "A")}
@@ -135,7 +136,7 @@ func TestInterruptBeforeAnythingBegan(t *testing.T) {
 	}
 }
 
-// blockedGit is a git that does not answer.
+// blockedGit is a git that never answers.
 type blockedGit struct{ asked func() }
 
 func (g blockedGit) Head(ctx context.Context) (*state.Git, error) {
@@ -146,8 +147,8 @@ func (g blockedGit) Head(ctx context.Context) (*state.Git, error) {
 
 func (blockedGit) Deleted(context.Context, state.Git) (bool, error) { return false, nil }
 
-// TestLostLockStopsTheRunAtOnce: nothing is tried again, started or waited for
-// where another runner may have the session.
+// TestLostLockStopsTheRunAtOnce: after the lock is lost, another runner may have the
+// session, so nothing is retried, started or waited for.
 func TestLostLockStopsTheRunAtOnce(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, `

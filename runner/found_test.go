@@ -11,8 +11,8 @@ import (
 	"prdrunner/checkpoint/workspace"
 )
 
-// TestEditsBetweenRunsAreInACheckpoint: however the last run ended, what somebody wrote
-// since in the place of what runs next comes back by a rollback.
+// TestEditsBetweenRunsAreInACheckpoint: a rollback can restore an edit between two runs
+// that the next run overwrites, no matter how the last run ended.
 func TestEditsBetweenRunsAreInACheckpoint(t *testing.T) {
 	t.Parallel()
 	for ended, events := range map[string][]state.Event{
@@ -46,8 +46,8 @@ phase "one" {
 	}
 }
 
-// TestWhatIsFoundUnchangedIsNotCaptured: a run that finds everything as it was adds
-// neither a capture nor a checkpoint of it.
+// TestWhatIsFoundUnchangedIsNotCaptured: a run that finds all files unchanged adds no
+// capture and no checkpoint.
 func TestWhatIsFoundUnchangedIsNotCaptured(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, `
@@ -72,7 +72,7 @@ phase "one" {
 	}
 }
 
-// checkpointOf is the n-th checkpoint of a trigger.
+// checkpointOf returns the n-th checkpoint of a trigger.
 func (b *bench) checkpointOf(trigger state.Trigger, n int) string {
 	b.t.Helper()
 	for _, ref := range b.state().Checkpoints {

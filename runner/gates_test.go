@@ -159,7 +159,7 @@ func TestApprovalPausesAndIsBoundToWhatWasApproved(t *testing.T) {
 	if e.Pause.Reason != state.PauseApproval || !slices.Equal(e.Pause.Gates, []string{"sign-off (one)"}) {
 		t.Fatalf("pause %+v", e.Pause)
 	}
-	b.must(state.StatusPaused) // a resume is no approval
+	b.must(state.StatusPaused) // a resume does not approve
 	b.wantRan()
 	if err := b.ask(checkpoint.Request{Verb: checkpoint.VerbApprove, Gate: "sign-off (one)", By: state.Actor{User: "ann"}}); err != nil {
 		t.Fatal(err)
@@ -167,7 +167,7 @@ func TestApprovalPausesAndIsBoundToWhatWasApproved(t *testing.T) {
 	b.must(state.StatusFailed)
 	b.wantRan("B")
 	b.write("in.txt", "2")
-	b.must(state.StatusPaused) // what was approved is not there any more
+	b.must(state.StatusPaused) // the approved files no longer exist
 	b.wantRan("A")
 }
 
@@ -270,7 +270,7 @@ phase "one" {
 	b.wantRan()
 }
 
-// resolve decides an uncertain workstream as the command does.
+// resolve resolves an uncertain workstream, like the command.
 func (b *bench) resolve(name string, r state.Resolution) {
 	b.t.Helper()
 	b.locked(func(x *checkpoint.Session) {
@@ -287,7 +287,7 @@ func (b *bench) resolve(name string, r state.Resolution) {
 	})
 }
 
-// locked does something to the session while nothing runs.
+// locked calls do with the locked session while nothing runs.
 func (b *bench) locked(do func(x *checkpoint.Session)) {
 	b.t.Helper()
 	x, err := b.store.Lock(context.Background(), "PRD-001", state.Actor{})
@@ -352,8 +352,8 @@ func TestSavedPlanKeepsItsSelection(t *testing.T) {
 	b.wantRan()
 }
 
-// A workstream is not complete any more once one of its gates, judged again,
-// has failed.
+// TestFailedRejudgementTakesBackTheCompletion: a workstream is no longer complete after
+// one of its gates was judged again and failed.
 func TestFailedRejudgementTakesBackTheCompletion(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, `
@@ -380,9 +380,9 @@ phase "one" {
 	}
 }
 
-// TestReviewThatAnEarlierRunLeftIsNotPassedOver: a gate that passed, and waits for
-// somebody to look, stops the next run also where nothing of it is to be judged, since
-// something else ended the run in which it passed.
+// TestReviewThatAnEarlierRunLeftIsNotPassedOver: if the run in which a gate passed ended
+// for another reason than the gate's review, the next run stops for the review, even if
+// it judges no gate.
 func TestReviewThatAnEarlierRunLeftIsNotPassedOver(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, `

@@ -8,9 +8,9 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// TestGoneWorkIsJudgedLikeAnyOtherWhenItIsBack: work that left the pipeline for
-// a while is neither lost nor believed: what it was run from decides, and its
-// artifacts must be there, or are put back.
+// TestGoneWorkIsJudgedLikeAnyOtherWhenItIsBack: if a workstream returns to the pipeline,
+// its record counts only if its digest is unchanged, and its artifacts must exist or are
+// restored.
 func TestGoneWorkIsJudgedLikeAnyOtherWhenItIsBack(t *testing.T) {
 	t.Parallel()
 	const end = `
@@ -66,9 +66,9 @@ phase "one" {
 	}
 }
 
-// TestMetricsOfGoneWorkSatisfyNothing: a number of work that has left the
-// pipeline is no number any more, for a gate that has passed on it neither;
-// with the work it comes back.
+// TestMetricsOfGoneWorkSatisfyNothing: the metric of a workstream that has left the
+// pipeline no longer counts, not even for a gate that has passed with it. It counts again
+// when the workstream returns.
 func TestMetricsOfGoneWorkSatisfyNothing(t *testing.T) {
 	t.Parallel()
 	const later = `

@@ -15,8 +15,8 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// told is a file system that tells, once it is asked to, when the first part of a
-// large object has been written or read.
+// told is a file system that sends a signal when the first part of a large object has
+// been written or read, if the test asks for it.
 type told struct {
 	store.FS
 	moved atomic.Pointer[func()]
@@ -57,9 +57,9 @@ func (f *toldFile) count(n int) {
 	}
 }
 
-// TestSignalGivesUpWhatComesFirst: before a session is gone on with, files may be
-// kept or put back, which takes as long as they are large. A signal ends that
-// and the run, nothing is done by halves, and the next build does all of it.
+// TestSignalGivesUpWhatComesFirst: before a session is resumed, Runner may keep or
+// restore files, which takes long if they are large. A signal ends that and the run,
+// leaves nothing half done, and the next build does all of it.
 func TestSignalGivesUpWhatComesFirst(t *testing.T) {
 	t.Parallel()
 	edit := strings.Repeat("edited\n", 4<<20)
@@ -67,7 +67,7 @@ func TestSignalGivesUpWhatComesFirst(t *testing.T) {
 	for name, tt := range map[string]struct {
 		prepare func(b *bench)
 		choice  plan.OnConflict
-		found   string // of the artifact when the signal comes; "": it is gone
+		found   string // the content of the artifact when the signal comes; "": it is missing
 	}{
 		"keeping an edit": {func(b *bench) {
 			b.must(state.StatusFailed)
@@ -112,7 +112,7 @@ phase "two" {
 				was, signals := b.state(), make(chan string)
 				tell := func() {
 					for _, name := range names {
-						signals <- name // which returns when it is taken
+						signals <- name // returns when the runner has received it
 					}
 				}
 				disk.moved.Store(&tell)
@@ -139,8 +139,8 @@ phase "two" {
 	}
 }
 
-// holdsMade holds the artifact to a content, and the workspace to having nothing
-// else of the runner.
+// holdsMade checks the content of the artifact, and that the workspace has no temporary
+// file of Runner.
 func (b *bench) holdsMade(want string) {
 	b.t.Helper()
 	data, err := os.ReadFile(b.path("made"))

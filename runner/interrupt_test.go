@@ -16,8 +16,8 @@ import (
 	"prdrunner/runner"
 )
 
-// slow is a file system that keeps no more than the beginning of what is written
-// to an object, and tells when there is more.
+// slow is a file system that keeps only the beginning of a large object, and reports when
+// more is written.
 type slow struct {
 	store.FS
 	mu    sync.Mutex
@@ -53,8 +53,8 @@ func (f *slowFile) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// stopped is a bench with a file that nothing can read to its end in the time of
-// a test, and the signals that come when a copy of it has begun.
+// stopped is a bench with a file that is too large to be read during a test, and with
+// signals that come when a copy of the file has begun.
 type stopped struct {
 	*bench
 	signals chan string
@@ -79,7 +79,7 @@ func newStopped(t *testing.T, src string, names ...string) *stopped {
 	return s
 }
 
-// grow makes the large file, which is there only when it is whole.
+// grow makes the large file, which appears only when it is complete.
 func (s *stopped) grow() {
 	s.write("big.tmp", "")
 	if err := os.Truncate(s.path("big.tmp"), 60<<30); err != nil {
@@ -90,8 +90,8 @@ func (s *stopped) grow() {
 	}
 }
 
-// interrupted builds, and holds the run to having been stopped by signals that
-// came before its files were captured.
+// interrupted runs a build, and checks that signals stopped it before its files were
+// captured.
 func (s *stopped) interrupted(signal string, with ...func(*runner.Options)) {
 	s.t.Helper()
 	defer func() {
@@ -113,7 +113,7 @@ func (s *stopped) interrupted(signal string, with ...func(*runner.Options)) {
 	s.wantNothingHalfMade()
 }
 
-// wantNothingHalfMade holds the objects to being without what was given up.
+// wantNothingHalfMade checks that no part of a cancelled capture is among the objects.
 func (s *stopped) wantNothingHalfMade() {
 	s.t.Helper()
 	err := filepath.WalkDir(s.path(".runner"), func(path string, d fs.DirEntry, err error) error {
@@ -130,9 +130,8 @@ func (s *stopped) wantNothingHalfMade() {
 	}
 }
 
-// TestSignalGivesUpACapture: whenever a capture is made, a signal ends it and the
-// run, which is on record as interrupted; going on makes the capture, and what is
-// left to do.
+// TestSignalGivesUpACapture: a signal ends any capture and the run, which is recorded as
+// interrupted. The resumed run makes the capture and does the rest.
 func TestSignalGivesUpACapture(t *testing.T) {
 	t.Parallel()
 	done := func(name string) func(state.Event) bool {
@@ -147,7 +146,7 @@ func TestSignalGivesUpACapture(t *testing.T) {
 		}
 	}
 	for name, tt := range map[string]struct {
-		after     string // the workstream with which the large file comes
+		after     string // the workstream that makes the large file
 		ran, rest []string
 		trigger   state.Trigger
 	}{
@@ -178,7 +177,7 @@ phase "two" {
 				}
 				s.interrupted(names[0], with...)
 				s.wantRan(tt.ran...)
-				if tt.after == "" { // else the files are compared first
+				if tt.after == "" { // otherwise the files are compared first
 					s.interrupted(names[0])
 					s.wantRan()
 					s.copies--
@@ -206,8 +205,8 @@ phase "two" {
 	}
 }
 
-// TestStopAtOnceBeginsNoCapture: a run that is to end at once does not read all
-// files first, and what it leaves half done is no edit when it is gone on with.
+// TestStopAtOnceBeginsNoCapture: a run that must end at once does not read all files
+// first, and its partial work does not count as an edit in the resumed run.
 func TestStopAtOnceBeginsNoCapture(t *testing.T) {
 	t.Parallel()
 	s := newStopped(t, `
@@ -242,8 +241,8 @@ phase "two" {
 	s.wantFile("shared.txt", "2")
 }
 
-// TestStopAtOnceGivesUpArtifacts: the second signal does not wait until large
-// artifacts are kept either, and their workstream runs again.
+// TestStopAtOnceGivesUpArtifacts: after the second signal, the run does not wait until
+// large artifacts are stored, and their workstream runs again.
 func TestStopAtOnceGivesUpArtifacts(t *testing.T) {
 	t.Parallel()
 	s := newStopped(t, `

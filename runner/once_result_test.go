@@ -6,9 +6,9 @@ import (
 	"prdrunner/checkpoint/state"
 )
 
-// A once step that a person called done, and whose artifact is not there, must
-// not be taken for one that failed: that would be tried again. It waits for a
-// person, as all that is uncertain does.
+// TestOnceWithoutItsArtifactStaysUncertain: a once step that the user called done, and
+// whose artifact is missing, must not be recorded as failed, because it would be tried
+// again. It stays uncertain until the user resolves it.
 func TestOnceWithoutItsArtifactStaysUncertain(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, `

@@ -11,9 +11,9 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// aloneThen is a pipeline in which nothing depends on what a does but on what it
-// gives, which stands in a file; B is what b is declared with beside that, P and
-// Q the gates of both phases, W what the second phase is declared with, and G what w is.
+// aloneThen is a pipeline in which other workstreams depend only on the output of a,
+// which is the text of a file. The letters stand for more declarations: B of b, P and Q
+// the gates of the two phases, W of the second phase, and G of w.
 const aloneThen = `
 phase "one" {
   workstream "a" {
@@ -37,9 +37,9 @@ phase "two" {
 }
 `
 
-// TestOnlyLeavesWhatThePlanSaysIsBlocked: what was not chosen, and what waits for
-// that, is left alone where the plan says so, also where it turns out that
-// nothing of what it depends on has changed.
+// TestOnlyLeavesWhatThePlanSaysIsBlocked: the run does not touch workstreams that the
+// plan blocks because they, or the workstreams before them, were not chosen, even if it
+// turns out that nothing has changed for them.
 func TestOnlyLeavesWhatThePlanSaysIsBlocked(t *testing.T) {
 	t.Parallel()
 	const asks = `gate "ok" {
@@ -53,7 +53,7 @@ func TestOnlyLeavesWhatThePlanSaysIsBlocked(t *testing.T) {
 	onlyA := plan.Selection{Only: []string{"a"}}
 	for name, test := range map[string]struct {
 		with    []string // for the letters of aloneThen
-		given   string   // by a, when it runs again
+		given   string   // the output of a, when it runs again
 		choice  plan.Selection
 		blocked []string
 	}{
@@ -108,7 +108,7 @@ func TestOnlyLeavesWhatThePlanSaysIsBlocked(t *testing.T) {
 	}
 }
 
-// blockedIn are the steps of a plan that are blocked.
+// blockedIn returns the steps that a plan blocks.
 func blockedIn(steps map[string]plan.Step) (names []string) {
 	for name, s := range steps {
 		if s.Decision == plan.Blocked {
@@ -119,11 +119,11 @@ func blockedIn(steps map[string]plan.Step) (names []string) {
 	return names
 }
 
-// onRecord is what a state has of a workstream or a gate.
+// onRecord is the record of a workstream or a gate.
 type onRecord struct {
 	status   state.StepStatus
 	attempts int
-	at       string // when it ended, or its verdict was given
+	at       string // when it ended or was judged
 }
 
 func recordIn(t *testing.T, st *state.State, name string) onRecord {
@@ -138,8 +138,8 @@ func recordIn(t *testing.T, st *state.State, name string) onRecord {
 	return onRecord{g.Status, g.Attempts, g.Judged}
 }
 
-// leftAs reports whether nothing was done about it since: a verdict may have been
-// taken back with what it was about.
+// leftAs reports whether the step was not touched since. Its verdict may have been
+// invalidated together with the judged work.
 func (r onRecord) leftAs(was onRecord) bool {
 	return r == was || r == onRecord{state.Pending, was.attempts, ""}
 }

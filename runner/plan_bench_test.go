@@ -16,7 +16,7 @@ import (
 	"prdrunner/runner/view"
 )
 
-// instant is an executor whose tasks have all succeeded, but for `false`.
+// instant is an executor whose tasks end at once and succeed, except for `false`.
 type instant struct{}
 
 func (instant) Run(_ context.Context, task runner.Task, _ runner.Sink) (runner.Result, error) {
@@ -27,8 +27,8 @@ func (instant) Run(_ context.Context, task runner.Task, _ runner.Sink) (runner.R
 	return r, nil
 }
 
-// BenchmarkPlanDone plans going on with a session of which 10,000 workstreams
-// are done, as a command does: the pipeline and the journal are read anew.
+// BenchmarkPlanDone plans to resume a session in which 10,000 workstreams are done. Like
+// a command, it reads the pipeline and the journal anew.
 func BenchmarkPlanDone(b *testing.B) {
 	const n = 10_000
 	var blocks bytes.Buffer

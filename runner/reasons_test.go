@@ -9,8 +9,8 @@ import (
 	"prdrunner/runner"
 )
 
-// TestReasonsNameWhatIsSo: a reason names what has changed, as it will be when
-// the turn of the step comes, and says nothing of a step that it does not do.
+// TestReasonsNameWhatIsSo: a reason names the changes that the step will find when the
+// run reaches it, and never a step that does not happen.
 func TestReasonsNameWhatIsSo(t *testing.T) {
 	t.Parallel()
 	const failing = "phase \"last\" {\n workstream \"f\" { script = \"exit 1\" }\n}\n"

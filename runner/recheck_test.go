@@ -14,7 +14,8 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// onceOnRecord waits until something is on record, and then does what it is told to.
+// onceOnRecord returns a script that waits until a text is on record, and then makes an
+// edit.
 func onceOnRecord(record, edit string) string {
 	return "until grep -q '" + record + "' .runner/PRD-001/journal.jsonl; do :; done; " + edit
 }
@@ -32,9 +33,9 @@ const (
   }`
 )
 
-// TestEditOfWhatWasJudgedOrMadeStopsTheRun: what somebody edits after a gate
-// judged it or a workstream made it is in nothing that the same run builds on
-// it, and the run says so. Going on judges it again, or has somebody decide.
+// TestEditOfWhatWasJudgedOrMadeStopsTheRun: if a file is edited after a gate judged it or
+// a workstream made it, the same run uses the edit for nothing, and says so. The resumed
+// run judges it again, or asks the user.
 func TestEditOfWhatWasJudgedOrMadeStopsTheRun(t *testing.T) {
 	t.Parallel()
 	judged := func(edit string) string {
@@ -53,8 +54,8 @@ phase "two" {
 		pipeline string
 		ran      []string
 		message  string
-		resumed  []string // what runs then
-		failed   bool     // how that ends
+		resumed  []string // the workstreams that run when resumed
+		failed   bool     // whether the resumed run fails
 	}{
 		"a judged file is changed":     {judged("echo evil > notes.md"), []string{"ok"}, "notes.md was changed after ok (notes) judged it", []string{"ok", "pub"}, false},
 		"the mode of a judged file":    {judged("chmod 755 notes.md"), []string{"ok"}, "notes.md was changed after ok (notes) judged it", []string{"ok", "pub"}, false},
@@ -146,8 +147,7 @@ phase "three" {
 	}
 }
 
-// TestEditAfterAnApprovalStopsTheRun: what somebody approved is what is
-// published, or somebody is asked again.
+// TestEditAfterAnApprovalStopsTheRun: Runner publishes the approved files, or asks again.
 func TestEditAfterAnApprovalStopsTheRun(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, `phase "one" {
@@ -185,9 +185,9 @@ phase "two" {
 	b.wantRan()
 }
 
-// TestEditOfAnArtifactStopsTheRun: an artifact of a workstream that is done and
-// that somebody edits in the same run is neither read nor recorded as if the
-// workstream had made it, whether or not a gate judged it.
+// TestEditOfAnArtifactStopsTheRun: if an artifact of a done workstream is edited in the
+// same run, no step reads the edit and no record takes it for the work of the workstream,
+// whether or not a gate judged the artifact.
 func TestEditOfAnArtifactStopsTheRun(t *testing.T) {
 	t.Parallel()
 	const makes = good + "\n artifacts = [\"notes.md\"]\n"
@@ -238,9 +238,9 @@ phase "two" {
 	}
 }
 
-// TestEditBeforeItsTurnIsNotTaken: an artifact that is edited between the plan
-// and the turn of its workstream is an edit like any other: nobody decided that
-// it is kept.
+// TestEditBeforeItsTurnIsNotTaken: an artifact that is edited after the plan and before
+// the run reaches its workstream is an undecided edit: the user has not decided to keep
+// it.
 func TestEditBeforeItsTurnIsNotTaken(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, `
@@ -273,8 +273,8 @@ phase "three" {
 	}
 }
 
-// TestDeclaredRewriteIsNoEdit: a workstream that declares what it writes may
-// make what another made or a gate judged anew, or take it away.
+// TestDeclaredRewriteIsNoEdit: a workstream may rewrite or remove files that another
+// workstream made or a gate judged, if it declares them.
 func TestDeclaredRewriteIsNoEdit(t *testing.T) {
 	t.Parallel()
 	for name, script := range map[string]string{
@@ -321,8 +321,8 @@ phase "three" {
 	}
 }
 
-// TestRewriteUnderWayIsNoEdit: while a workstream is at its artifacts, what
-// starts beside it does not take them for edited.
+// TestRewriteUnderWayIsNoEdit: while a workstream writes its artifacts, a workstream that
+// starts meanwhile does not take the changes for edits.
 func TestRewriteUnderWayIsNoEdit(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, `
@@ -350,9 +350,9 @@ phase "two" {
 	b.wantRan("D")
 }
 
-// TestEditWhileAnApprovalIsAskedForIsWhatIsApproved: an artifact that somebody
-// edits while its own gate asks is asked about as it is then, and is on record
-// so once it is approved.
+// TestEditWhileAnApprovalIsAskedForIsWhatIsApproved: if an artifact is edited while its
+// own gate waits for an approval, the gate asks about the edited file, and the approval
+// records it.
 func TestEditWhileAnApprovalIsAskedForIsWhatIsApproved(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, `
@@ -396,8 +396,8 @@ phase "two" {
 	}
 }
 
-// TestGateThatMendsWhatItJudges: what the own gate of a workstream makes of its
-// artifacts is judged again, and is what is on record then.
+// TestGateThatMendsWhatItJudges: if the own gate of a workstream changes its artifacts,
+// the gate judges them again, and the changed artifacts are recorded.
 func TestGateThatMendsWhatItJudges(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, `

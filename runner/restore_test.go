@@ -59,8 +59,8 @@ func (b *bench) inGit() func(*runner.Options) {
 	}
 }
 
-// In a work tree a capture tells whether anything changed that a gate may have
-// judged, also where nothing is declared.
+// TestVerdictHoldsUntilAnEdit: in a work tree a capture shows whether any file changed
+// that a gate may have judged, even if the gate declares no files.
 func TestVerdictHoldsUntilAnEdit(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, `
@@ -88,7 +88,7 @@ phase "one" {
 	if moved := b.plan.ChangedFiles; len(moved) != 1 || moved[0].Path != "notes.txt" || moved[0].Kind != workspace.Modified {
 		t.Errorf("moved %+v, want notes.txt", moved)
 	}
-	// A checkpoint between runs captures an edit. It was not judged for that.
+	// A checkpoint between runs captures an edit. The gate has not judged the edit.
 	b.write("main.go", "package other")
 	session, err := b.store.Lock(t.Context(), "PRD-001", state.Actor{})
 	if err != nil {
@@ -107,8 +107,9 @@ phase "one" {
 	b.wantRan("check", "B")
 }
 
-// What an attempt that failed left of another's artifact is what the next one starts
-// from, also in another run. What a killed one did since then is taken back before that.
+// TestPartialWorkIsTakenBack: if a failed attempt changed an artifact of another
+// workstream, the next attempt starts from the change, even in another run. Changes by a
+// killed attempt are undone before.
 func TestPartialWorkIsTakenBack(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, `
@@ -144,7 +145,8 @@ phase "one" {
 	}
 }
 
-// Missing artifacts are put back before anything starts, and that is on record.
+// TestMissingArtifactsComeBack: missing artifacts are restored before anything starts,
+// and the restore is recorded.
 func TestMissingArtifactsComeBack(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, `
@@ -182,7 +184,8 @@ phase "two" {
 	}
 }
 
-// A once step that was started must not be run again because of a rollback.
+// TestRollbackBeforeAOnceStep: a once step that was started must not run again because of
+// a rollback.
 func TestRollbackBeforeAOnceStep(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, `
@@ -224,8 +227,8 @@ phase "two" {
 	b.wantRan()
 }
 
-// An artifact that is put back is what it was to those who read it, too: they
-// do not run again, and no gate judges again.
+// TestRestoredArtifactsChangeNothing: a restored artifact counts as unchanged for its
+// readers: they do not run again, and no gate judges again.
 func TestRestoredArtifactsChangeNothing(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, `
@@ -258,7 +261,7 @@ phase "two" {
 	b.wantFile("out/a", "a")
 }
 
-// Without the objects of its captures a session goes on all the same.
+// TestResumeWithoutObjects: a session can be resumed without the objects of its captures.
 func TestResumeWithoutObjects(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, `
@@ -283,8 +286,8 @@ phase "one" {
 	b.wantRan("B")
 }
 
-// A file where the directory of an artifact was means that the artifact is
-// missing, and can be decided about; what is in the way is not removed unasked.
+// TestArtifactBelowAFileIsMissing: if a file replaced the directory of an artifact, the
+// artifact counts as missing, and the file in the way is not removed unasked.
 func TestArtifactBelowAFileIsMissing(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, `
@@ -316,9 +319,9 @@ phase "one" {
 	b.wantFile("out/a", "a")
 }
 
-// An artifact that somebody mended after the workstream failed which had
-// written over it is no partial work: it is not put back unasked, and then as that
-// workstream left it.
+// TestEditAfterPartialWorkIsAConflict: an artifact that the user repaired after a failed
+// workstream overwrote it is not partial work. It is not restored unasked, and then with
+// the content that the failed workstream left.
 func TestEditAfterPartialWorkIsAConflict(t *testing.T) {
 	t.Parallel()
 	for choice, want := range map[plan.OnConflict]string{"": "fixed", plan.ConflictKeep: "fixed", plan.ConflictRestore: "partial"} {
@@ -354,8 +357,8 @@ phase "one" {
 	}
 }
 
-// killedOver is a session whose runner was killed while B ran, and an artifact of A,
-// under B's patterns, that is not as A made it.
+// killedOver is a session whose runner was killed while B ran. An artifact of A that
+// matches a pattern of B has changed.
 func killedOver(t *testing.T, fsys store.FS) *bench {
 	t.Helper()
 	b := newBenchOn(t, fsys, `
@@ -389,9 +392,9 @@ phase "one" {
 	return b
 }
 
-// Where a runner was killed nobody can tell partial work from an edit: it is
-// taken back, and how it was found is in a checkpoint, also where its file can't be
-// written, and that is to be skipped.
+// TestPartialWorkOfAKilledRunIsKept: after a kill, partial work can't be told from an
+// edit. It is undone, and a checkpoint holds the files before that, even if the
+// checkpoint's file can't be written and is skipped.
 func TestPartialWorkOfAKilledRunIsKept(t *testing.T) {
 	t.Parallel()
 	for _, broken := range []bool{false, true} {
@@ -432,9 +435,10 @@ func TestPartialWorkOfAKilledRunIsKept(t *testing.T) {
 	}
 }
 
-// What no checkpoint holds is not taken back: not where it can't be captured, which is
-// not to be skipped, and not where it came after the checkpoint, also by a later attempt.
-// What was killed is gone on with all the same, once it can be captured.
+// TestPartialWorkThatIsNotKeptStays: partial work that no checkpoint holds is not undone:
+// neither if it can't be captured, which can't be skipped, nor if it came after the
+// checkpoint, even from a later attempt. The session can be resumed once the files can be
+// captured.
 func TestPartialWorkThatIsNotKeptStays(t *testing.T) {
 	t.Parallel()
 	skip := func(o *runner.Options) { o.OnCheckpointError = record.Skip }
@@ -484,8 +488,9 @@ func TestPartialWorkThatIsNotKeptStays(t *testing.T) {
 	}
 }
 
-// An edit that comes before its artifact is made again is not overwritten by that,
-// although it lies under what was running when a run was killed.
+// TestEditOfPartialWorkIsNotMadeAgain: an edit that comes just before its artifact is
+// made again is not overwritten, although it matches the patterns of a workstream that
+// was running when the runner was killed.
 func TestEditOfPartialWorkIsNotMadeAgain(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, `
@@ -521,8 +526,8 @@ phase "one" {
 	b.wantFile("out/a.txt", "meanwhile")
 }
 
-// What one workstream makes again before the next writes over it is nobody's edit,
-// whether the last run failed or was killed.
+// TestSharedArtifactIsMadeAgain: if one workstream makes a file again before the next one
+// overwrites it, the file is not an edit, whether the last run failed or was killed.
 func TestSharedArtifactIsMadeAgain(t *testing.T) {
 	t.Parallel()
 	for _, killed := range []bool{false, true} {
@@ -559,8 +564,8 @@ phase "one" {
 	}
 }
 
-// What looks sensitive is in no checkpoint: it is not made again, and stands in the way
-// of nothing else.
+// TestSensitivePartialWork: sensitive files are in no checkpoint: they are not made
+// again, and don't block other work.
 func TestSensitivePartialWork(t *testing.T) {
 	t.Parallel()
 	for again, want := range map[bool]string{false: "", true: "key/.env"} {
@@ -596,8 +601,9 @@ phase "one" {
 	}
 }
 
-// What somebody did to an artifact during a run that ended before the workstream that
-// had failed over it came is in a checkpoint before it is taken back.
+// TestPartialWorkIsAlwaysKept: if an artifact is edited during a run that ends before it
+// reaches the workstream that had failed, a checkpoint holds the edit before it is
+// undone.
 func TestPartialWorkIsAlwaysKept(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, `
@@ -632,8 +638,8 @@ phase "one" {
 	}
 }
 
-// What a rollback brought back, where a run had ended without a capture, is no partial
-// work of that.
+// TestRollbackToKeptPartialWork: files that a rollback restored are not partial work of a
+// run that ended without a capture.
 func TestRollbackToKeptPartialWork(t *testing.T) {
 	t.Parallel()
 	b := killedOver(t, store.OS())
@@ -665,8 +671,8 @@ func TestRollbackToKeptPartialWork(t *testing.T) {
 	b.wantFile("out/a.txt", "perhaps an edit")
 }
 
-// What is edited while a run is under way is in no checkpoint: also where it was
-// decided that edits are put back, that one is not overwritten.
+// TestEditDuringARunIsNotOverwritten: an edit during a run is in no checkpoint, so it is
+// not overwritten, even with the choice to restore edits.
 func TestEditDuringARunIsNotOverwritten(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, `
@@ -708,8 +714,8 @@ phase "three" {
 	}
 }
 
-// What is in the way of an artifact undoes no work: its workstream stays done,
-// also one that must not run twice, and the run waits for somebody.
+// TestObstacleOfAnArtifactUndoesNoWork: an obstacle at the path of an artifact undoes no
+// work: the workstream stays done, even a once step, and the run pauses for the user.
 func TestObstacleOfAnArtifactUndoesNoWork(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, `

@@ -28,7 +28,8 @@ phase "two" {
 }
 `
 
-// A gate that is new judges before anything goes on behind it.
+// TestNewGateOfCompletedWorkIsJudgedFirst: a new gate is judged before the work after it
+// continues.
 func TestNewGateOfCompletedWorkIsJudgedFirst(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, strings.Replace(gateAdded, "GATE", "", 1))
@@ -78,8 +79,8 @@ phase "one" {
 	b.wantRan("a")
 }
 
-// What an interrupted workstream was making is no edit of what another
-// recorded before.
+// TestPartialWorkIsNoEdit: partial work of an interrupted workstream is not an edit of an
+// artifact that another one recorded.
 func TestPartialWorkIsNoEdit(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, `
@@ -169,7 +170,7 @@ phase "two" {
 	b.must(state.StatusComplete)
 	b.wantRanSet("b", "c", "d") // b depends on the new a
 	b.must(state.StatusComplete, only("c"))
-	b.wantRan("c") // of the session that was complete
+	b.wantRan("c") // it belongs to the complete session
 }
 
 func TestNamesThatHoldSecretsAreRefused(t *testing.T) {
@@ -204,7 +205,7 @@ phase "one" {
 	}
 }
 
-// silent is an Asker whose person never answers.
+// silent is an Asker whose user never answers.
 type silent struct{ asked func() }
 
 func (s silent) Approve(ctx context.Context, _ runner.Question) (runner.Answer, error) {

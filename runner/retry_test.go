@@ -9,8 +9,8 @@ import (
 	"prdrunner/runner"
 )
 
-// TestARetryComesBeforeWhatHasNotBeenStarted: an attempt that is due takes the next
-// slot, however much waits for one.
+// TestARetryComesBeforeWhatHasNotBeenStarted: a retry that is due takes the next slot,
+// even if many workstreams wait for a slot.
 func TestARetryComesBeforeWhatHasNotBeenStarted(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, `
@@ -35,8 +35,8 @@ phase "one" {
 	}
 }
 
-// TestAttemptsThatAreCalledOffAreCounted: a workstream that is not tried again, since
-// another one failed, says how many of its attempts it had.
+// TestAttemptsThatAreCalledOffAreCounted: the failure of a workstream that is not retried
+// because another one failed says how many attempts were made.
 func TestAttemptsThatAreCalledOffAreCounted(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ flaky, other, want string }{

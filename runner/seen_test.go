@@ -40,8 +40,8 @@ func newShared(t *testing.T, meddle string) *bench {
 	return b
 }
 
-// What a later workstream has on record of a file is no change for an earlier
-// one, nor is its partial work.
+// TestWhatALaterWorkstreamWritesVoidsNothing: the recorded changes of a later workstream,
+// and its partial work, are no changes for an earlier workstream.
 func TestWhatALaterWorkstreamWritesVoidsNothing(t *testing.T) {
 	t.Parallel()
 	b := newShared(t, "true")
@@ -55,8 +55,8 @@ func TestWhatALaterWorkstreamWritesVoidsNothing(t *testing.T) {
 	b.wantRan()
 }
 
-// An edit is one, whether the workstream that writes the file later has not begun,
-// has failed, or is done.
+// TestAnEditOfWhatALaterWorkstreamWritesIsSeen: an edit counts, whether the workstream
+// that writes the file later has not begun, has failed, or is done.
 func TestAnEditOfWhatALaterWorkstreamWritesIsSeen(t *testing.T) {
 	t.Parallel()
 	t.Run("before it has begun", func(t *testing.T) {
@@ -105,8 +105,8 @@ func TestAnEditOfWhatALaterWorkstreamWritesIsSeen(t *testing.T) {
 	})
 }
 
-// What runs beside a workstream may write what that reads: what it has on record
-// voids nothing either.
+// TestWhatAParallelWorkstreamWritesVoidsNothing: recorded changes by a workstream that
+// runs at the same time are no changes, either.
 func TestWhatAParallelWorkstreamWritesVoidsNothing(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, `
@@ -136,8 +136,9 @@ phase "two" {
 	b.wantRan("review", "check")
 }
 
-// A file that both an earlier and a later workstream make is unchanged for what
-// stands between them, as the later one left it.
+// TestWhatALaterWorkstreamMakesOfAnArtifactVoidsNothing: if an earlier and a later
+// workstream make the same file, the version of the later one is unchanged for the
+// workstreams between them.
 func TestWhatALaterWorkstreamMakesOfAnArtifactVoidsNothing(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, `

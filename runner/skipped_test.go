@@ -10,9 +10,8 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// TestWhatIsAddedToSkippedWorkIsSkippedToo: what joins a phase or a workstream
-// that was skipped before is on record as skipped with it, so that the session
-// can complete.
+// TestWhatIsAddedToSkippedWorkIsSkippedToo: a workstream or gate that is added to a
+// skipped phase or workstream is recorded as skipped, so that the session can complete.
 func TestWhatIsAddedToSkippedWorkIsSkippedToo(t *testing.T) {
 	t.Parallel()
 	const last = `
@@ -77,8 +76,8 @@ phase "two" {
 `
 }
 
-// TestWorkThatMovesIntoASkippedPhaseIsSkipped: it counts as done no more, and
-// what depends on it runs again once.
+// TestWorkThatMovesIntoASkippedPhaseIsSkipped: it no longer counts as done, and its
+// dependents run again once.
 func TestWorkThatMovesIntoASkippedPhaseIsSkipped(t *testing.T) {
 	t.Parallel()
 	const y = `workstream "y" { script = "echo y >> ran" }`
@@ -122,8 +121,8 @@ phase "last" {
 	b.wantRan()
 }
 
-// TestWhenReadsWhatIsAddedToASkippedPhase: a when finds of a workstream that is
-// new in a phase which was skipped before what it finds of any that is skipped.
+// TestWhenReadsWhatIsAddedToASkippedPhase: for a when, a new workstream in a skipped
+// phase has the same result as any skipped workstream.
 func TestWhenReadsWhatIsAddedToASkippedPhase(t *testing.T) {
 	t.Parallel()
 	source := func(added, when string) string {
@@ -156,9 +155,9 @@ phase "last" {
 	b.wantRan()
 }
 
-// TestVerdictsOutliveWorkThatIsSkippedFromTheStart: a workstream that never ran
-// gave the gates of its phase nothing that they judged, so that they are not
-// judged, and nobody is asked, again because it is skipped.
+// TestVerdictsOutliveWorkThatIsSkippedFromTheStart: a workstream that never ran gave the
+// gates of its phase no files to judge. So skipping it does not make them judge or ask
+// again.
 func TestVerdictsOutliveWorkThatIsSkippedFromTheStart(t *testing.T) {
 	t.Parallel()
 	source := func(added string) string {
@@ -213,7 +212,7 @@ phase "two" {
 	}
 }
 
-// approving is an Asker whose person approves of everything.
+// approving is an Asker whose user approves everything.
 type approving struct{ silent }
 
 func (approving) Approve(context.Context, runner.Question) (runner.Answer, error) {

@@ -50,7 +50,7 @@ phase "two" {
 }
 `)
 	fsys.when = event(state.KindWorkstreamStarted, "pay")
-	fsys.during = func() { // time enough for what must not begin yet
+	fsys.during = func() { // long enough for work that must not begin yet
 		for over := time.Now().Add(500 * time.Millisecond); time.Now().Before(over); time.Sleep(5 * time.Millisecond) {
 			if ran, err := os.ReadFile(b.path("ran")); err == nil && strings.Contains(string(ran), "pay") {
 				return
@@ -117,7 +117,8 @@ phase "one" {
 	b.wantRan("A", "A")
 }
 
-// A retry that is due, and waits for its slot when another fails, ends too.
+// TestFailureWhileARetryWaitsForItsSlot: a retry that is due and waits for a slot ends,
+// too, when another workstream fails.
 func TestFailureWhileARetryWaitsForItsSlot(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, `
@@ -274,9 +275,9 @@ phase "two" {
 	}
 }
 
-// An answer is to the question that its person was shown. When it reaches the
-// owner after what it is about has changed, and was asked about again, it is
-// refused.
+// TestAnAnswerHoldsForTheQuestionThatWasShown: an answer holds for the question that the
+// user was shown. It is refused if the files have changed and the gate has asked again
+// meanwhile.
 func TestAnAnswerHoldsForTheQuestionThatWasShown(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, `
@@ -304,7 +305,7 @@ phase "one" {
 		if first.Label == "" {
 			first = now
 			b.write("in.txt", "2")
-			go func() { answers <- answer(checkpoint.VerbApprove, first) }() // it has changed, and is asked again
+			go func() { answers <- answer(checkpoint.VerbApprove, first) }() // the files have changed, and the gate asks again
 			return
 		}
 		go func() {
@@ -346,8 +347,8 @@ func (w watcher) Commit(c state.Commit) {
 	}
 }
 
-// What cannot be evaluated stops the run like any failure: nothing behind it
-// in the queue is started.
+// TestFailureWhileStartingStartsNothingElse: an expression that cannot be evaluated stops
+// the run like any failure: no queued workstream is started.
 func TestFailureWhileStartingStartsNothingElse(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, `
@@ -382,8 +383,8 @@ phase "one" {
 	b.wantRan()
 }
 
-// What a verify command says happened is recorded as it is now, not as an
-// earlier run had made it.
+// TestVerifiedWorkIsRecordedAsItIs: if a verify command says that a step happened, its
+// present artifacts are recorded, not those of an earlier run.
 func TestVerifiedWorkIsRecordedAsItIs(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, `
@@ -402,7 +403,7 @@ phase "one" {
 `)
 	b.write("v", "1")
 	b.write("bad", "")
-	b.must(state.StatusFailed) // it fails, has happened, and what depends on it fails
+	b.must(state.StatusFailed) // it fails, has happened, and its dependent fails
 	b.wantRan("pay", "after")
 	b.write("go", "")
 	b.must(state.StatusComplete)

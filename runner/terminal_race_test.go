@@ -24,8 +24,8 @@ var (
 	raceSeed   = flag.Uint64("race.seed", 1, "of these rounds")
 )
 
-// racing is an executor whose tasks end in a way that is drawn, at the moment
-// at which a signal comes, or without waiting for what comes of that.
+// racing is an executor whose tasks end in a random way, at the moment of a signal or
+// shortly before the run has handled it.
 type racing struct {
 	mu      sync.Mutex
 	draw    *rand.Rand
@@ -59,10 +59,9 @@ func (x *racing) Run(ctx context.Context, task runner.Task, sink runner.Sink) (r
 	return r, nil
 }
 
-// TestOneEndWhateverComesTogether: tasks finish, fail and run out of time while
-// a signal, a request to pause and the end of the session's own time come. Each
-// attempt has one end in the journal, each run has one, and that is its last
-// word.
+// TestOneEndWhateverComesTogether: tasks finish, fail and time out while a signal, a
+// pause request and the timeout of the session come. In the journal each attempt has one
+// end, each run has one, and the end of the run is its last event.
 func TestOneEndWhateverComesTogether(t *testing.T) {
 	t.Parallel()
 	for round := range *raceRounds {
@@ -139,8 +138,8 @@ phase "two" {
 	}
 }
 
-// after says what may come after an event of a workstream in a run, nothing
-// where it is the end.
+// after returns the events that may follow an event of a workstream in a run; none if it
+// ends the workstream.
 func after(kind state.Kind) []state.Kind {
 	switch kind {
 	case "":
@@ -163,7 +162,7 @@ func endsRun(kind state.Kind) bool {
 	}, kind)
 }
 
-// ofWorkstream is the workstream that an event is about, "" where it is about none.
+// ofWorkstream returns the workstream of an event, "" if it has none.
 func ofWorkstream(event state.Event) string {
 	switch e := event.(type) {
 	case state.WorkstreamStarted:

@@ -14,16 +14,16 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// unjudged is a way in which work stands whose gate has not passed.
+// unjudged is a state of work whose gate has not passed.
 type unjudged struct {
 	name, gate string
-	leave      func(b *bench) // the gate has been come to, and has not passed
+	leave      func(b *bench) // makes the run reach the gate, which does not pass
 	pass       func(b *bench, o *runner.Options)
-	taken      bool // whether an edit is taken where nobody has chosen
+	taken      bool // whether an edit is kept if the user has not chosen
 }
 
-// unjudgedWork are all of them. The pipeline makes out/a.txt and out/b.txt once,
-// and B sees what is there when the gate has passed.
+// unjudgedWork returns all such states. The pipeline makes out/a.txt and out/b.txt once,
+// and B reads them after the gate has passed.
 func unjudgedWork() []unjudged {
 	const command = `gate "check" { script = "test -e ok" }`
 	mend := func(b *bench, _ *runner.Options) { b.write("ok", "") }
@@ -61,7 +61,7 @@ phase "one" {
 	return b
 }
 
-// deciding is an Asker whose person approves, and decides about edits.
+// deciding is an Asker whose user approves, and decides about edits.
 type deciding struct {
 	approving
 	choice plan.OnConflict
@@ -71,9 +71,9 @@ func (d deciding) Resolve(context.Context, []plan.Conflict) (plan.OnConflict, er
 	return d.choice, nil
 }
 
-// TestArtifactsGoneBeforeTheirGateArePutBack: what work has made is there when
-// its gate is judged, and what depends on it sees it, whoever removed it and
-// whatever is said about edits.
+// TestArtifactsGoneBeforeTheirGateArePutBack: artifacts that were removed are restored
+// before their gate is judged and before dependents read them, whatever the choice about
+// edits.
 func TestArtifactsGoneBeforeTheirGateArePutBack(t *testing.T) {
 	t.Parallel()
 	for _, u := range unjudgedWork() {
@@ -101,7 +101,7 @@ func TestArtifactsGoneBeforeTheirGateArePutBack(t *testing.T) {
 	}
 }
 
-// TestArtifactsGoneBeforeTheirGateArePutBackInGit: also where git knows them.
+// TestArtifactsGoneBeforeTheirGateArePutBackInGit: the same if git knows the artifacts.
 func TestArtifactsGoneBeforeTheirGateArePutBackInGit(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, `
@@ -122,8 +122,8 @@ phase "one" {
 	b.wantFile("out.txt", "a")
 }
 
-// TestLostArtifactsOfUnjudgedWorkAreMadeAgain: where nothing has the bytes, the
-// work runs again before it is judged, or a person is asked.
+// TestLostArtifactsOfUnjudgedWorkAreMadeAgain: if the bytes are lost, the work runs again
+// before it is judged, or the user is asked.
 func TestLostArtifactsOfUnjudgedWorkAreMadeAgain(t *testing.T) {
 	t.Parallel()
 	for _, effect := range []string{"idempotent", "once"} {
@@ -151,15 +151,15 @@ func TestLostArtifactsOfUnjudgedWorkAreMadeAgain(t *testing.T) {
 	}
 }
 
-// TestEditsBeforeTheirGateAreDecided: an edit of what has yet to be judged is
-// decided as any other. Where nobody has chosen, and a gate has failed, it is
-// how people mend what that found.
+// TestEditsBeforeTheirGateAreDecided: an edit of work that is not judged yet needs a
+// decision like any other edit. Without a choice it is kept if a gate has failed, because
+// users repair work in this way.
 func TestEditsBeforeTheirGateAreDecided(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name           string
 		choice, answer plan.OnConflict
-		want           string // of the artifact that B sees; "": it is refused
+		want           string // the content of the artifact that B reads; "": the build refuses to start
 	}{
 		{name: "keep", choice: plan.ConflictKeep, want: "edited"},
 		{name: "restore", choice: plan.ConflictRestore, want: "a"},
@@ -213,8 +213,8 @@ func TestEditsBeforeTheirGateAreDecided(t *testing.T) {
 	}
 }
 
-// TestEditIsKeptBesideWhatIsPutBack: of work whose artifacts are in part gone and
-// in part edited, both is on record.
+// TestEditIsKeptBesideWhatIsPutBack: if some artifacts are missing and others edited,
+// both the restore and the edit are recorded.
 func TestEditIsKeptBesideWhatIsPutBack(t *testing.T) {
 	t.Parallel()
 	for _, u := range unjudgedWork() {

@@ -19,8 +19,8 @@ import (
 	"prdrunner/runner/record"
 )
 
-// noCheckpoints is a file system on which no file comes to be in the directory
-// of the checkpoints, once it is told to.
+// noCheckpoints is a file system on which no checkpoint file can be created from some
+// moment on.
 type noCheckpoints struct {
 	store.FS
 	broken atomic.Bool
@@ -33,8 +33,8 @@ func (f *noCheckpoints) OpenFile(name string, flag int, perm fs.FileMode) (store
 	return f.FS.OpenFile(name, flag, perm)
 }
 
-// noObjects is a file system on which no file comes to be among the objects, once
-// it is told to; once, only one does not.
+// noObjects is a file system on which no object can be created from some moment on; with
+// once, only the first one fails.
 type noObjects struct {
 	store.FS
 	broken atomic.Bool
@@ -49,8 +49,8 @@ func (f *noObjects) OpenFile(name string, flag int, perm fs.FileMode) (store.Fil
 	return f.FS.OpenFile(name, flag, perm)
 }
 
-// watched breaks a file system when a workstream is done, and notes which
-// checkpoints were shown whose files were not there.
+// watched breaks a file system when a workstream is done, and notes the checkpoints that
+// were shown although their files do not exist.
 type watched struct {
 	*bench
 	fsys    *noCheckpoints
@@ -89,7 +89,7 @@ func TestLastCheckpointThatCannotBeWritten(t *testing.T) {
 	t.Parallel()
 	fsys := &noCheckpoints{FS: store.OS()}
 	w := &watched{bench: newBenchOn(t, fsys, last), fsys: fsys}
-	for range 2 { // a second time it is no better
+	for range 2 { // the second time fails, too
 		e, err := w.build(w.options(record.Pause))
 		var derived *checkpoint.DerivedError
 		if !errors.As(err, &derived) || !e.Unwritten {
@@ -140,8 +140,8 @@ func TestLastCheckpointIsSkipped(t *testing.T) {
 	}
 }
 
-// A checkpoint that is asked for while a run goes on is refused where its own file
-// can't be written, and not where another one could not be before.
+// TestCreateAfterASkip: a request for a checkpoint during a run is refused if the file of
+// this checkpoint can't be written, but not because an earlier file could not be written.
 func TestCreateAfterASkip(t *testing.T) {
 	t.Parallel()
 	fsys := &noCheckpoints{FS: store.OS()}

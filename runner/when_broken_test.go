@@ -9,8 +9,8 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// whenOfSkipped is a pipeline with a `when` of a phase, W, or of a workstream in
-// it, V, that may use what a gives, unless that is skipped.
+// whenOfSkipped is a pipeline with a `when` of a phase, W, or of a workstream in the
+// phase, V, that may use the output of a, which may be skipped.
 const whenOfSkipped = `variable "on" { default = true }
 ---
 phase "one" {
@@ -32,8 +32,8 @@ phase "last" {
 }
 `
 
-// TestPlanSaysThatAWhenWillFail: a when that can't be evaluated, whatever the run
-// makes, is in the plan, and what is on record of its work outlives that.
+// TestPlanSaysThatAWhenWillFail: a when that can't be evaluated with any result of the
+// run is in the plan, and the record of its workstream survives.
 func TestPlanSaysThatAWhenWillFail(t *testing.T) {
 	t.Parallel()
 	const output, metric = `when = workstream.a.outputs.o == "1"`, `when = metric.m == 1`
@@ -70,8 +70,8 @@ func TestPlanSaysThatAWhenWillFail(t *testing.T) {
 	}
 }
 
-// TestWhenCanCatchWhatIsSkipped: what is skipped gives no outputs, which try
-// catches, and the error says why they are not there.
+// TestWhenCanCatchWhatIsSkipped: a skipped workstream has no outputs. try catches that,
+// and the error says why they are missing.
 func TestWhenCanCatchWhatIsSkipped(t *testing.T) {
 	t.Parallel()
 	const output = `workstream.a.outputs.o == "1"`
@@ -89,8 +89,8 @@ func TestWhenCanCatchWhatIsSkipped(t *testing.T) {
 	}
 }
 
-// TestWhenOverABlockSeesItsNewInstances: a plan knows of instances that are new
-// in a block and skipped what the run will know of them.
+// TestWhenOverABlockSeesItsNewInstances: a plan knows as much as the run about new,
+// skipped instances of a block.
 func TestWhenOverABlockSeesItsNewInstances(t *testing.T) {
 	t.Parallel()
 	source := func(keys, when string) string {
@@ -128,8 +128,8 @@ phase "last" {
 	b.wantRan()
 }
 
-// TestWhatMayHaveHappenedStaysUncertainWhereNothingCanBeEvaluated: an expression
-// that fails for a while is no reason to do again what must happen only once.
+// TestWhatMayHaveHappenedStaysUncertainWhereNothingCanBeEvaluated: an expression that
+// temporarily fails is no reason to run a once step again.
 func TestWhatMayHaveHappenedStaysUncertainWhereNothingCanBeEvaluated(t *testing.T) {
 	t.Parallel()
 	for name, broken := range map[string]string{
@@ -160,8 +160,8 @@ func TestWhatMayHaveHappenedStaysUncertainWhereNothingCanBeEvaluated(t *testing.
 	}
 }
 
-// TestAWhenOfWhatWasNotChosenFailsNothing: what is not chosen is left for later,
-// as the plan says, also where nobody can tell whether it is enabled.
+// TestAWhenOfWhatWasNotChosenFailsNothing: a workstream that is not chosen is left for
+// later, as the plan says, even if its when can't be evaluated.
 func TestAWhenOfWhatWasNotChosenFailsNothing(t *testing.T) {
 	t.Parallel()
 	const output = `when = workstream.a.outputs.o == "1"`

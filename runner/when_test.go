@@ -11,7 +11,7 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// preview is the plan of going on.
+// preview returns the steps of a plan that resumes the session.
 func (b *bench) preview(with ...func(*runner.Options)) map[string]plan.Step {
 	b.t.Helper()
 	o := runner.Options{Pipeline: b.pipeline(), Store: b.store, Workspace: b.dir}
@@ -35,9 +35,9 @@ func (b *bench) preview(with ...func(*runner.Options)) map[string]plan.Step {
 	return steps
 }
 
-// TestWhenIsNotDecidedOnResultsThatAreMadeAnew: a plan says of a workstream
-// whose when uses what will be made anew that it depends on that, and the build
-// decides it on what was made, whatever it was before.
+// TestWhenIsNotDecidedOnResultsThatAreMadeAnew: if the when of a workstream uses a result
+// that will be made again, the plan says that the workstream depends on it. The build
+// decides with the new result, whatever the old one was.
 func TestWhenIsNotDecidedOnResultsThatAreMadeAnew(t *testing.T) {
 	t.Parallel()
 	conditions := map[string]string{
@@ -129,8 +129,8 @@ phase "last" {
 	}
 }
 
-// TestPlanAndBuildAgreeOnWhatARunIs: a when that uses run is decided in a plan
-// as it is in the build.
+// TestPlanAndBuildAgreeOnWhatARunIs: a when that uses run has the same outcome in the
+// plan and in the build.
 func TestPlanAndBuildAgreeOnWhatARunIs(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, `
@@ -154,8 +154,8 @@ phase "one" {
 	b.wantRan("a")
 }
 
-// TestInvalidatedWorkStaysInvalidatedWhileItsWhenIsOpen: what was chosen to run
-// again is not forgotten because nobody knew whether it was still enabled.
+// TestInvalidatedWorkStaysInvalidatedWhileItsWhenIsOpen: a workstream that was chosen to
+// run again stays invalidated while it is not known whether it is enabled.
 func TestInvalidatedWorkStaysInvalidatedWhileItsWhenIsOpen(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, `
@@ -184,8 +184,8 @@ phase "last" {
 	b.wantRan("a", "b")
 }
 
-// TestWhenOnAMetricLooksAtWhoSetIt: what else runs before it is no reason not to
-// know.
+// TestWhenOnAMetricLooksAtWhoSetIt: other workstreams that run before do not make a when
+// on a metric undecidable, only the one that set the metric.
 func TestWhenOnAMetricLooksAtWhoSetIt(t *testing.T) {
 	t.Parallel()
 	source := func(z string) string {

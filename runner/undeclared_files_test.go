@@ -8,8 +8,8 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// A capture does not see what git ignores, so that it proves nothing to a gate
-// that may have judged it.
+// TestVerdictIsNotBoundToIgnoredFiles: a capture lacks files that git ignores, so it does
+// not prove that a gate which may have judged them still holds.
 func TestVerdictIsNotBoundToIgnoredFiles(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, `
@@ -33,8 +33,9 @@ phase "one" {
 	b.wantRan("check")
 }
 
-// What somebody edits in a run, after a gate that declares nothing has passed,
-// is in the capture at its end, and was not judged all the same.
+// TestVerdictIsOlderThanAnEditInItsRun: an edit in a run, after a gate that declares no
+// files has passed, is in the capture at the end of the run, but the gate did not judge
+// it.
 func TestVerdictIsOlderThanAnEditInItsRun(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, `
@@ -57,7 +58,8 @@ phase "one" {
 	b.wantRan("check")
 }
 
-// A phase's gate judges also what the workstream did that declares nothing.
+// TestVerdictWhereOneOfTwoDeclares: the gate of a phase also judges the work of a
+// workstream that declares no files.
 func TestVerdictWhereOneOfTwoDeclares(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, `
@@ -87,8 +89,8 @@ phase "two" {
 	b.wantRan("check")
 }
 
-// An approval of what declares nothing does not outlive an edit, and is not
-// asked for again where nothing was edited.
+// TestApprovalIsVoidedByAnEdit: an approval of work that declares no files is void after
+// an edit. Without an edit it is not asked for again.
 func TestApprovalIsVoidedByAnEdit(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, `

@@ -41,7 +41,7 @@ phase "all" {
 `
 }
 
-// cutShort has fix be killed in its next attempt.
+// cutShort kills fix in its next attempt.
 func (b *bench) cutShort() {
 	b.t.Helper()
 	b.locked(func(x *checkpoint.Session) {
@@ -51,7 +51,8 @@ func (b *bench) cutShort() {
 	b.write("f", "cut short")
 }
 
-// TestAnAttemptStartsFromWhatTheLastOneLeft: whatever ended the run in between.
+// TestAnAttemptStartsFromWhatTheLastOneLeft: an attempt starts from the files of the last
+// failed attempt, no matter how the run between them ended.
 func TestAnAttemptStartsFromWhatTheLastOneLeft(t *testing.T) {
 	t.Parallel()
 	for name, between := range map[string]func(b *bench){
@@ -75,8 +76,8 @@ func TestAnAttemptStartsFromWhatTheLastOneLeft(t *testing.T) {
 	}
 }
 
-// TestAnEditOfWhatAnAttemptLeft: what was edited since is decided about, and put back as
-// the attempt left it.
+// TestAnEditOfWhatAnAttemptLeft: an edit of a file that a failed attempt changed is a
+// conflict, and is restored to the content that the attempt left.
 func TestAnEditOfWhatAnAttemptLeft(t *testing.T) {
 	t.Parallel()
 	for choice, want := range map[plan.OnConflict]string{
@@ -97,7 +98,8 @@ func TestAnEditOfWhatAnAttemptLeft(t *testing.T) {
 	}
 }
 
-// TestAFileInPlaceOfOneThatWasLeftGone: it is a new file, which the next attempt finds.
+// TestAFileInPlaceOfOneThatWasLeftGone: a file at the path of an artifact that a failed
+// attempt removed is a new file, and the next attempt finds it.
 func TestAFileInPlaceOfOneThatWasLeftGone(t *testing.T) {
 	t.Parallel()
 	b := looping(t)
@@ -107,7 +109,8 @@ func TestAFileInPlaceOfOneThatWasLeftGone(t *testing.T) {
 	b.wantFile("f", "made\nfixed\nfixed\nfixed")
 }
 
-// TestAKeptEditTakesThePlaceOfWhatWasLeft: a kill in the attempt after it goes back to the edit.
+// TestAKeptEditTakesThePlaceOfWhatWasLeft: after a kill, Runner goes back to the kept
+// edit, not to the files of the failed attempt.
 func TestAKeptEditTakesThePlaceOfWhatWasLeft(t *testing.T) {
 	t.Parallel()
 	b := looping(t)
@@ -121,8 +124,8 @@ func TestAKeptEditTakesThePlaceOfWhatWasLeft(t *testing.T) {
 	b.wantFile("f", "by hand\nfixed\nfixed\nfixed")
 }
 
-// TestAnotherDefinitionBeginsAnew: what attempts of another definition left is taken back,
-// and so is what a file was before it was removed.
+// TestAnotherDefinitionBeginsAnew: changes by failed attempts of an earlier definition
+// are undone, including the removal of a file.
 func TestAnotherDefinitionBeginsAnew(t *testing.T) {
 	t.Parallel()
 	b := looping(t)
@@ -133,7 +136,8 @@ func TestAnotherDefinitionBeginsAnew(t *testing.T) {
 	b.wantFile("was", "extra")
 }
 
-// TestWhatWasLeftIsMadeAnew: once its maker has run again, nothing is left of it.
+// TestWhatWasLeftIsMadeAnew: when the maker of the artifacts runs again, the changes of
+// failed attempts no longer count.
 func TestWhatWasLeftIsMadeAnew(t *testing.T) {
 	t.Parallel()
 	b := looping(t)
@@ -144,8 +148,8 @@ func TestWhatWasLeftIsMadeAnew(t *testing.T) {
 	b.wantFile("f", "made\nfixed\nfixed\nfixed")
 }
 
-// TestARollbackTakesBackWhatWasLeft: state and files are those of the checkpoint, and the
-// attempts after it start from there.
+// TestARollbackTakesBackWhatWasLeft: after a rollback, state and files are those of the
+// checkpoint, and the next attempts start from them.
 func TestARollbackTakesBackWhatWasLeft(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, loopOf("test $(grep -c fixed f) = 5"))
@@ -164,8 +168,8 @@ func TestARollbackTakesBackWhatWasLeft(t *testing.T) {
 	b.wantFile("f", "made\nfixed\nfixed\nfixed\nfixed\nfixed")
 }
 
-// TestTwoLeftOneFile: of two workstreams that failed over one file, the one whose attempt
-// ended last tells what is on record of it.
+// TestTwoLeftOneFile: if two failed workstreams changed the same file, the record has the
+// content of the attempt that ended last.
 func TestTwoLeftOneFile(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, `
