@@ -57,7 +57,7 @@ func (pl *Planner) MissingResults(ws *pipeline.Workstream, work *state.Work) []M
 		had.Outputs[name] = string(value)
 	}
 	r := pl.Results(true, 0)
-	r.Open = true
+	r.Open = true // the results of other workstreams are not known, and none of them is missing
 	r.Workstream = func(name string) (pipeline.Result, bool) { return had, name == ws.Name }
 
 	var lost []MissingResult
@@ -68,7 +68,7 @@ func (pl *Planner) MissingResults(ws *pipeline.Workstream, work *state.Work) []M
 	}
 	evaluateAll(pl.p, r, func(by string, diags hcl.Diagnostics) {
 		for _, d := range diags {
-			if missing, ok := d.Extra.(pipeline.MissingOutput); ok && missing.Workstream == ws.Name && d.Subject != nil {
+			if missing, ok := d.Extra.(pipeline.MissingOutput); ok {
 				add(MissingResult{Name: missing.Output, By: by, At: *d.Subject})
 			}
 		}

@@ -28,6 +28,7 @@ phase "one" {
     gate "lint" { command = ["lint"] }
   }
   workstream "d" { script = "d" }
+  gate "check" { command = ["check"] }
 }
 phase "two" {
   workstream "e" {
@@ -126,7 +127,7 @@ func TestScope(t *testing.T) {
 	o := plan.NewOwnership(s.p, nil)
 	scopes := map[string]plan.Scope{
 		"a": o.ScopeOf(s.p.Workstream("a")), "b": o.ScopeOf(s.p.Workstream("b")), "c": o.ScopeOf(s.p.Workstream("c")),
-		"d": o.ScopeOf(s.p.Workstream("d")), "e": o.ScopeOf(s.p.Workstream("e")), "lint (c)": o.ScopeOfGate(s.p.Gate("lint (c)")),
+		"d": o.ScopeOf(s.p.Workstream("d")), "e": o.ScopeOf(s.p.Workstream("e")), "lint (c)": o.ScopeOfGate(s.p.Gate("lint (c)")), "check (one)": o.ScopeOfGate(s.p.Gate("check (one)")),
 	}
 	for _, tt := range []struct {
 		step, path           string
@@ -144,6 +145,8 @@ func TestScope(t *testing.T) {
 		{"c", "out/shared", true, true, false},
 		{"lint (c)", "out/shared", false, false, true},
 		{"lint (c)", "out/b.txt", false, true, true},
+		{"check (one)", "out/a.txt", false, false, true},
+		{"check (one)", "out/b.txt", false, true, true},
 		{"a", "src", false, false, false},
 	} {
 		makes := o.Makes(scopes[tt.step], tt.path)
