@@ -224,6 +224,12 @@ phase "two" {
 		}, `
 			a: reuse: nothing changed since it completed
 			b: reuse: nothing changed since it completed`},
+		{"both are on record in one commit", inPlace, func(s *session) {
+			changed(s)
+			s.st.Workstream("b").WorkSeq = s.st.Workstream("a").WorkSeq
+		}, `
+			a: reuse: nothing changed since it completed
+			b: reuse: nothing changed since it completed`},
 		{"the first one has left the pipeline", inPlace, func(s *session) { changed(s); s.edit(`workstream "a"`, `workstream "c"`) }, `
 			c: run: not run yet
 			b: reuse: nothing changed since it completed`},

@@ -291,7 +291,7 @@ func (s *session) findConflicts(f *plan.Facts) {
 	for w := range s.st.Records() {
 		for _, a := range w.Artifacts {
 			if path := string(a.Path); w.Done() {
-				if f.Sharers[path] = append(f.Sharers[path], w.Name); last[path] == nil || last[path].WorkSeq < w.WorkSeq {
+				if f.Sharers[path] = append(f.Sharers[path], w.Name); last[path] == nil || last[path].WorkSeq <= w.WorkSeq {
 					last[path] = w
 				}
 			}

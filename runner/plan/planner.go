@@ -252,7 +252,7 @@ func (pl *Planner) Plan(now time.Time) *Plan {
 // decided from the state that the run will have by then: a skipped workstream has no
 // outputs, and the gates of its phase do not judge it.
 func (pl *Planner) applySkip(own Step) {
-	if rec := pl.st.Workstream(own.Name); rec == nil || rec.Status == state.Skipped {
+	if pl.st.Workstream(own.Name).Status == state.Skipped {
 		return
 	}
 	if pl.st == pl.stateAtStart {

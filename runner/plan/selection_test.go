@@ -148,6 +148,20 @@ func TestSelection(t *testing.T) {
 			sail["main"]: blocked: it was not chosen by --only
 			paint: reuse: nothing changed since it completed
 			trial (fit): blocked: needs sail["fore"] and sail["main"]`},
+		{"only one, and the gate of another one has passed", trades, func(s *session) {
+			s.edit(`{ script = "paint" }`, "{\n script = \"paint\"\n gate \"dry\" { command = [\"dry\"] }\n}")
+			s.build()
+			s.selection.Only = []string{"sail"}
+		}, `
+			hull: reuse: nothing changed since it completed
+			mast: reuse: nothing changed since it completed
+			deck: reuse: nothing changed since it completed
+			survey (build): reuse: passed, and nothing changed since
+			sail["fore"]: rerun: it was chosen by --only
+			sail["main"]: rerun: it was chosen by --only
+			paint: reuse: nothing changed since it completed
+			dry (paint): reuse: passed, and nothing changed since
+			trial (fit): depends: on the result of sail["fore"] and sail["main"]`},
 		{"only one, and a gate is new", trades, func(s *session) {
 			s.build()
 			s.edit(`{ script = "paint" }`, "{\n script = \"paint\"\n gate \"dry\" { command = [\"dry\"] }\n}")

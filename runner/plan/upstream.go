@@ -62,7 +62,7 @@ func (s Step) cannotComplete() bool {
 // artifact as ws recorded it.
 func (pl *Planner) sharedArtifacts(ws *pipeline.Workstream, rec *state.Workstream) iter.Seq2[*pipeline.Workstream, state.Artifact] {
 	return func(yield func(*pipeline.Workstream, state.Artifact) bool) {
-		if !rec.Done() || len(pl.facts.Sharers) == 0 {
+		if !rec.Done() {
 			return
 		}
 		for _, a := range rec.Artifacts {

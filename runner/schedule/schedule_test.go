@@ -51,6 +51,9 @@ func TestJobsStartInOrderWhileThereAreSlots(t *testing.T) {
 	}
 	r.Start(never)
 	r.want(t)
+	if r.Busy() || r.Idle() {
+		t.Error("no slot is in use, and jobs wait")
+	}
 	r.Start(always)
 	r.want(t, "a", "b")
 	if r.Free() || !r.Busy() || !r.Queued() || r.Idle() {
