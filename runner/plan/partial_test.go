@@ -51,6 +51,27 @@ func TestPartialWork(t *testing.T) {
 	})
 }
 
+// TestPartialWorkOutsideRun: while nothing runs, the capture alone says what is partial
+// work.
+func TestPartialWorkOutsideRun(t *testing.T) {
+	t.Parallel()
+	for name, play := range map[string]func(*session){
+		"its workstream was killed": func(s *session) { s.begin("writer") },
+		"its workstream failed":     func(s *session) { s.fail("writer", "exit code 1") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSession(t, crowd)
+			crowded(s)
+			play(s)
+			s.adjust = func(f *plan.Facts) { f.Stopped = plan.PartialWork{} }
+			if s.planner().IsPartialWork("data/log", "any") {
+				t.Error("there is no capture, and the file is partial work")
+			}
+		})
+	}
+}
+
 // TestPartialWorkAdd: the patterns of workstreams that have begun and not completed count.
 func TestPartialWorkAdd(t *testing.T) {
 	t.Parallel()

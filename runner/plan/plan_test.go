@@ -341,6 +341,10 @@ func TestPlanDigest(t *testing.T) {
 		t.Error("an input of a workstream that has not run changed, and the plan has the same digest")
 	}
 	s.write("src/x", "1")
+	s.adjust = func(f *plan.Facts) { delete(f.Inputs, "b") }
+	if digest() != first {
+		t.Error("b has no inputs, and the plan has another digest where the facts do not say so")
+	}
 	s.selection.Only = []string{"a"}
 	if digest() == first {
 		t.Error("the plan decides otherwise, and has the same digest")

@@ -173,12 +173,12 @@ func (pl *Planner) writtenSince(v Scope, seq uint64, path string, now *state.Art
 	for maker := range pl.ownership.makers(path) {
 		rec := pl.st.Workstream(maker.Name)
 		switch {
-		case maker == v.Self || rec == nil || rec.Status == state.Skipped:
+		case rec == nil || rec.Status == state.Skipped:
 			continue
 		case !v.Ended(maker) && pl.maybePartial(rec, seq, path, DigestOrEmpty(now)):
 			return true
 		}
-		if rec.FilesSeq > 0 && (last == nil || rec.FilesSeq > last.FilesSeq) {
+		if last == nil || rec.FilesSeq > last.FilesSeq {
 			last, ended = rec, v.Ended(maker)
 		}
 	}

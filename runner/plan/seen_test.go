@@ -157,6 +157,47 @@ func TestSeen(t *testing.T) {
 			check (reader): reuse: passed, and nothing changed since
 			writer: reuse: nothing changed since it completed
 			later: reuse: proved done, but data/log was edited since [refused: nobody has decided about the edit of data/log]`},
+		{"a user restores by hand what a gate had judged, and edits another file", crowd, func(s *session) {
+			s.edit("inputs = [\"data/*\"]\n    script", "inputs = [\"none\"]\n script")
+			s.write("data/log", "before")
+			crowded(s)
+			s.write("data/log", "before")
+			s.write("data/own", "2")
+		}, `
+			first: reuse: nothing changed since it completed
+			reader: judge: the work is kept; check (reader) is judged
+			check (reader): judge: what it judged changed: data/own
+			writer: reuse: nothing changed since it completed
+			later: reuse: proved done, but data/log was edited since [refused: nobody has decided about the edit of data/log]`},
+		{"it read while another one was recording what it had written", crowd, func(s *session) {
+			s.start()
+			s.begin("writer")
+			s.write("data/log", "1")
+			s.record(state.WorkstreamSucceeded{Workstream: "writer", Work: s.work("writer")})
+			s.write("data/log", "0")
+			s.run("reader")
+			s.write("data/log", "1")
+			s.end()
+		}, `
+			first: run: not run yet
+			reader: judge: the work is kept; check (reader) is judged
+			check (reader): judge: what it judged changed
+			writer: judge: the work is done, but its completion is not on record
+			later: run: not run yet`},
+		{"it read an edit of what another one had written, and a user undoes the edit", crowd, func(s *session) {
+			s.makes["writer"] = map[string]string{"data/log": "1"}
+			s.start()
+			s.run("writer")
+			s.write("data/log", "0")
+			s.run("reader")
+			s.write("data/log", "1")
+			s.end()
+		}, `
+			first: run: not run yet
+			reader: rerun: inputs changed: data/log
+			check (reader): depends: on the result of reader
+			writer: reuse: nothing changed since it completed
+			later: run: not run yet`},
 		{"another one that failed had written", crowd, stopped(failed...), `
 			first: reuse: nothing changed since it completed
 			reader: reuse: nothing changed since it completed
