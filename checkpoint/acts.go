@@ -22,7 +22,7 @@ import (
 // that can't be read, and the former directories of sessions that could not be read when
 // they were removed.
 func (s *Store) Acts(prd string, current *state.State) (acts []state.Act, unread []string, err error) {
-	aside, err := s.archived(prd, disk.PlaceHistory, disk.PlaceFailed)
+	aside, err := s.ArchivedOf(prd, disk.PlaceHistory, disk.PlaceFailed)
 	var removed *disk.ActsFile
 	if err == nil {
 		removed, err = s.layout.ReadActs(prd)

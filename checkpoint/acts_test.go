@@ -1,4 +1,4 @@
-package checkpoint
+package checkpoint_test
 
 import (
 	"bytes"
@@ -6,6 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/checkpointtest"
+	"prdrunner/checkpoint/prune"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
@@ -24,15 +27,15 @@ func pay(definition string) []state.Event {
 	}
 }
 
-func actsOf(t *testing.T, s *Store, st *state.State) (sessions []string) {
+func actsOf(t *testing.T, s *checkpoint.Store, st *state.State) (sessions []string) {
 	t.Helper()
 	acts, unread, err := s.Acts("PRD-009", st)
-	must(t, err)
+	checkpointtest.Must(t, err)
 	if len(unread) > 0 {
 		t.Errorf("unread: %v", unread)
 	}
 	for _, a := range acts {
-		if a.Workstream != "pay" || a.At.IsZero() || a.Host != by.Host || len(a.Digest.Files) > 0 {
+		if a.Workstream != "pay" || a.At.IsZero() || a.Host != checkpointtest.By.Host || len(a.Digest.Files) > 0 {
 			t.Errorf("%+v", a)
 		}
 		sessions = append(sessions, a.Session)
@@ -43,35 +46,38 @@ func actsOf(t *testing.T, s *Store, st *state.State) (sessions []string) {
 // TestANewSessionKnowsWhatHappenedOnce: whatever becomes of the session in which it happened.
 func TestANewSessionKnowsWhatHappenedOnce(t *testing.T) {
 	t.Parallel()
-	for name, leave := range map[string]func(t *testing.T, x *Session){
-		"replaced":  func(*testing.T, *Session) {},
-		"abandoned": func(t *testing.T, x *Session) { _, err := x.Abandon(state.SessionAbandoned{By: by}); must(t, err) },
-		"complete": func(t *testing.T, x *Session) {
+	for name, leave := range map[string]func(t *testing.T, x *checkpoint.Session){
+		"replaced": func(*testing.T, *checkpoint.Session) {},
+		"abandoned": func(t *testing.T, x *checkpoint.Session) {
+			_, err := x.Abandon(state.SessionAbandoned{By: checkpointtest.By})
+			checkpointtest.Must(t, err)
+		},
+		"complete": func(t *testing.T, x *checkpoint.Session) {
 			x.Add(state.SessionCompleted{})
-			_, err := x.Archive(t.Context(), by, "")
-			must(t, err)
+			_, err := x.Archive(t.Context(), checkpointtest.By, "")
+			checkpointtest.Must(t, err)
 		},
 		"deleted": nil,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := inMemory(t)
-			s := f.open()
-			x := lockPRD(t, s, "PRD-009")
-			must(t, x.Start(started("A", payment())))
+			f := checkpointtest.InMemory(t)
+			s := f.Open()
+			x := checkpointtest.LockPRD(t, s, "PRD-009")
+			checkpointtest.Must(t, x.Start(checkpointtest.Started("A", payment())))
 			x.Add(pay("sha256:1")...)
 			if leave == nil {
-				must(t, x.Close())
-				must(t, s.DeleteSession(t.Context(), "PRD-009", by))
-				x = lockPRD(t, s, "PRD-009")
+				checkpointtest.Must(t, x.Close())
+				checkpointtest.Must(t, s.DeleteSession(t.Context(), "PRD-009", checkpointtest.By))
+				x = checkpointtest.LockPRD(t, s, "PRD-009")
 			} else {
 				leave(t, x)
 			}
 			acts, _, err := s.Acts("PRD-009", x.State())
-			must(t, err)
-			next := started("B", payment())
+			checkpointtest.Must(t, err)
+			next := checkpointtest.Started("B", payment())
 			next.Acts = acts
-			must(t, x.Start(next))
+			checkpointtest.Must(t, x.Start(next))
 			if got := actsOf(t, s, x.State()); !slices.Equal(got, []string{"A"}) {
 				t.Errorf("acts of sessions %v", got)
 			}
@@ -79,9 +85,9 @@ func TestANewSessionKnowsWhatHappenedOnce(t *testing.T) {
 			if got := actsOf(t, s, x.State()); !slices.Equal(got, []string{"B"}) {
 				t.Errorf("after another payment: acts of sessions %v", got)
 			}
-			must(t, x.Close())
+			checkpointtest.Must(t, x.Close())
 			snap, err := s.Load("PRD-009")
-			must(t, err)
+			checkpointtest.Must(t, err)
 			if got := actsOf(t, s, snap.State); !slices.Equal(got, []string{"B"}) {
 				t.Errorf("read from the journal: acts of sessions %v", got)
 			}
@@ -92,37 +98,37 @@ func TestANewSessionKnowsWhatHappenedOnce(t *testing.T) {
 // TestRetentionForgetsNothingThatHappenedOnce: the last session that knows of it stays, others go.
 func TestRetentionForgetsNothingThatHappenedOnce(t *testing.T) {
 	t.Parallel()
-	f := on(t, store.NewMemory(), "/ws/.runner")
+	f := checkpointtest.On(t, store.NewMemory(), "/ws/.runner")
 	at := time.Date(2025, 12, 11, 10, 0, 0, 0, time.UTC)
-	f.o.Now = func() time.Time { at = at.Add(time.Millisecond); return at }
-	f.o.Policy = DefaultPolicy()
-	f.o.Policy.Retention.FailedMaxAge = time.Hour
-	s := f.open()
+	f.Options.Now = func() time.Time { at = at.Add(time.Millisecond); return at }
+	f.Options.Policy = checkpoint.DefaultPolicy()
+	f.Options.Policy.Retention.FailedMaxAge = time.Hour
+	s := f.Open()
 	for _, session := range []string{"A", "B"} {
-		x := lockPRD(t, s, "PRD-009")
+		x := checkpointtest.LockPRD(t, s, "PRD-009")
 		acts, _, err := s.Acts("PRD-009", nil)
-		must(t, err)
-		e := started(session, payment())
+		checkpointtest.Must(t, err)
+		e := checkpointtest.Started(session, payment())
 		e.Acts = acts
-		must(t, x.Start(e))
+		checkpointtest.Must(t, x.Start(e))
 		x.Add(pay("sha256:" + session)...)
-		_, err = x.Abandon(state.SessionAbandoned{By: by})
-		must(t, err)
-		must(t, x.Close())
+		_, err = x.Abandon(state.SessionAbandoned{By: checkpointtest.By})
+		checkpointtest.Must(t, err)
+		checkpointtest.Must(t, x.Close())
 		at = at.Add(time.Minute)
 	}
 	for range 12 { // of a clock that is believed
 		at = at.Add(time.Hour)
-		x := lockPRD(t, s, "PRD-010")
-		e := started("C", payment())
+		x := checkpointtest.LockPRD(t, s, "PRD-010")
+		e := checkpointtest.Started("C", payment())
 		e.PRD = "PRD-010"
-		must(t, x.Start(e))
-		must(t, x.Close())
+		checkpointtest.Must(t, x.Start(e))
+		checkpointtest.Must(t, x.Close())
 	}
-	x := lockPRD(t, s, "PRD-009")
-	p, err := x.Prune(t.Context(), PruneOptions{OlderThan: time.Minute})
-	must(t, err)
-	must(t, x.Close())
+	x := checkpointtest.LockPRD(t, s, "PRD-009")
+	p, err := prune.Run(t.Context(), x, prune.Options{OlderThan: time.Minute})
+	checkpointtest.Must(t, err)
+	checkpointtest.Must(t, x.Close())
 	if len(p.Sessions) != 1 {
 		t.Errorf("removed %+v", p.Sessions)
 	}
@@ -143,35 +149,35 @@ func TestWhatCouldNotBeReadIsRemembered(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for _, aside := range []bool{true, false} {
-				f := on(t, store.NewMemory(), "/ws/.runner")
-				s := f.open()
-				x := lockPRD(t, s, "PRD-009")
-				must(t, x.Start(started("A", payment())))
-				commit(t, x, pay("sha256:1")...)
+				f := checkpointtest.On(t, store.NewMemory(), "/ws/.runner")
+				s := f.Open()
+				x := checkpointtest.LockPRD(t, s, "PRD-009")
+				checkpointtest.Must(t, x.Start(checkpointtest.Started("A", payment())))
+				checkpointtest.Commit(t, x, pay("sha256:1")...)
 				where := "PRD-009"
 				if aside {
-					dir, err := x.Abandon(state.SessionAbandoned{By: by})
-					must(t, err)
-					where = s.layout.Within(dir)
+					dir, err := x.Abandon(state.SessionAbandoned{By: checkpointtest.By})
+					checkpointtest.Must(t, err)
+					where = s.Layout().Within(dir)
 				}
-				must(t, x.Close())
-				lines := bytes.SplitAfter(f.read(where+"/journal.jsonl"), []byte("\n"))
+				checkpointtest.Must(t, x.Close())
+				lines := bytes.SplitAfter(f.Read(where+"/journal.jsonl"), []byte("\n"))
 				damaged := append(slices.Clone(lines[:c.keep]), []byte("no\n"), []byte("no\n"))
-				f.write(where+"/journal.jsonl", bytes.Join(damaged, nil))
+				f.Write(where+"/journal.jsonl", bytes.Join(damaged, nil))
 				if aside {
-					x = lockPRD(t, s, "PRD-009")
-					must(t, x.Start(started("B", state.Shape{})))
-					p, err := x.Prune(t.Context(), PruneOptions{OlderThan: time.Nanosecond})
-					must(t, err)
+					x = checkpointtest.LockPRD(t, s, "PRD-009")
+					checkpointtest.Must(t, x.Start(checkpointtest.Started("B", state.Shape{})))
+					p, err := prune.Run(t.Context(), x, prune.Options{OlderThan: time.Nanosecond})
+					checkpointtest.Must(t, err)
 					if len(p.Sessions) != 1 {
 						t.Fatalf("removed %+v", p.Sessions)
 					}
-					must(t, x.Close())
+					checkpointtest.Must(t, x.Close())
 				} else {
-					must(t, s.DeleteSession(t.Context(), "PRD-009", by))
+					checkpointtest.Must(t, s.DeleteSession(t.Context(), "PRD-009", checkpointtest.By))
 				}
 				acts, unread, err := s.Acts("PRD-009", nil)
-				must(t, err)
+				checkpointtest.Must(t, err)
 				var sessions []string
 				for _, a := range acts {
 					sessions = append(sessions, a.Session)

@@ -1,4 +1,4 @@
-package checkpoint
+package checkpoint_test
 
 import (
 	"errors"
@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/checkpointtest"
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
@@ -45,17 +47,17 @@ func TestAudited(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := inMemory(t)
-			u := &unopened{FS: f.fs, left: 1}
+			f := checkpointtest.InMemory(t)
+			u := &unopened{FS: f.FS, left: 1}
 			var told error
-			o := f.o
+			o := f.Options
 			o.FS, o.Late = u, func(err error) { told = err }
-			s, err := OpenStore(f.dir, o)
-			must(t, err)
-			must(t, s.Audit(AuditRecord{What: "build"}))
+			s, err := checkpoint.OpenStore(f.Dir, o)
+			checkpointtest.Must(t, err)
+			checkpointtest.Must(t, s.Audit(checkpoint.AuditRecord{What: "build"}))
 			u.left = c.opened
 			done := false
-			err = s.Audited(&AuditRecord{What: "checkpoint rollback"}, func() error {
+			err = s.Audited(&checkpoint.AuditRecord{What: "checkpoint rollback"}, func() error {
 				done = true
 				if c.fails {
 					return state.ErrNoCheckpoint

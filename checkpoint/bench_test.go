@@ -1,10 +1,12 @@
-package checkpoint
+package checkpoint_test
 
 import (
 	"context"
 	"fmt"
 	"testing"
 
+	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/checkpointtest"
 	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
@@ -21,19 +23,19 @@ func boundary(i int) []state.Event {
 }
 
 // complete starts a session of a wide pipeline, all of which is done.
-func complete(b *testing.B, x *Session, n int) {
+func complete(b *testing.B, x *checkpoint.Session, n int) {
 	b.Helper()
-	must(b, x.Start(started("S1", wide(n))))
-	commit(b, x, state.PhaseStarted{Phase: "all"})
+	checkpointtest.Must(b, x.Start(checkpointtest.Started("S1", checkpointtest.Wide(n))))
+	checkpointtest.Commit(b, x, state.PhaseStarted{Phase: "all"})
 	for i := range n {
 		x.Add(boundary(i)...)
 	}
-	commit(b, x)
+	checkpointtest.Commit(b, x)
 }
 
 func BenchmarkEncode(b *testing.B) {
 	e := journal.NewEncoder()
-	c := state.Commit{Seq: 1, Time: clock()(), Events: []state.Event{state.PhaseStarted{Phase: "database"}}, Prev: journal.Genesis}
+	c := state.Commit{Seq: 1, Time: checkpointtest.Clock()(), Events: []state.Event{state.PhaseStarted{Phase: "database"}}, Prev: journal.Genesis}
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := e.Line(&c); err != nil {
@@ -47,10 +49,10 @@ func BenchmarkEncode(b *testing.B) {
 func BenchmarkBoundary(b *testing.B) {
 	for _, n := range []int{100, 1000, 10000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			f := inMemory(b)
-			x := f.lock()
-			must(b, x.Start(started("S1", wide(n))))
-			commit(b, x, state.PhaseStarted{Phase: "all"})
+			f := checkpointtest.InMemory(b)
+			x := f.Lock()
+			checkpointtest.Must(b, x.Start(checkpointtest.Started("S1", checkpointtest.Wide(n))))
+			checkpointtest.Commit(b, x, state.PhaseStarted{Phase: "all"})
 			i := 0
 			b.ReportAllocs()
 			for b.Loop() {
@@ -62,7 +64,7 @@ func BenchmarkBoundary(b *testing.B) {
 				i++
 			}
 			b.StopTimer()
-			kill(b, x)
+			checkpointtest.Kill(b, x)
 		})
 	}
 }
@@ -71,10 +73,10 @@ func BenchmarkBoundary(b *testing.B) {
 func BenchmarkAppend(b *testing.B) {
 	for _, group := range []int{1, 16, 64} {
 		b.Run(fmt.Sprint(group), func(b *testing.B) {
-			f := onDisk(b)
-			x := f.lock()
-			must(b, x.Start(started("S1", wide(1000))))
-			commit(b, x, state.PhaseStarted{Phase: "all"})
+			f := checkpointtest.OnDisk(b)
+			x := f.Lock()
+			checkpointtest.Must(b, x.Start(checkpointtest.Started("S1", checkpointtest.Wide(1000))))
+			checkpointtest.Commit(b, x, state.PhaseStarted{Phase: "all"})
 			i := 0
 			for b.Loop() {
 				for range group {
@@ -87,7 +89,7 @@ func BenchmarkAppend(b *testing.B) {
 			}
 			b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(i), "µs/boundary")
 			b.StopTimer()
-			kill(b, x)
+			checkpointtest.Kill(b, x)
 		})
 	}
 }
@@ -95,25 +97,25 @@ func BenchmarkAppend(b *testing.B) {
 // BenchmarkFold reads and folds a journal of 10,000 workstreams, each with its
 // checkpoint, as a run writes it.
 func BenchmarkFold(b *testing.B) {
-	f := inMemory(b)
-	x := f.lock()
-	must(b, x.Start(started("S1", wide(10000))))
-	commit(b, x, state.PhaseStarted{Phase: "all"})
+	f := checkpointtest.InMemory(b)
+	x := f.Lock()
+	checkpointtest.Must(b, x.Start(checkpointtest.Started("S1", checkpointtest.Wide(10000))))
+	checkpointtest.Commit(b, x, state.PhaseStarted{Phase: "all"})
 	for i := range 10000 {
 		x.Add(boundary(i)...)
 		x.Checkpoint(state.TriggerWorkstreamComplete, "", nil)
 		if i%4 == 0 {
-			commit(b, x)
+			checkpointtest.Commit(b, x)
 		}
 	}
-	commit(b, x)
-	kill(b, x)
-	path := x.store.layout.JournalPath(x.prd)
-	b.SetBytes(int64(len(f.read("PRD-009/journal.jsonl"))))
+	checkpointtest.Commit(b, x)
+	checkpointtest.Kill(b, x)
+	path := x.Store().Layout().JournalPath(x.PRD())
+	b.SetBytes(int64(len(f.Read("PRD-009/journal.jsonl"))))
 	b.ReportAllocs()
 	for b.Loop() {
 		fold := journal.NewFold()
-		if _, err := journal.Replay(x.prd, path, store.OpenLog(f.fs, path), fold.Apply); err != nil {
+		if _, err := journal.Replay(x.PRD(), path, store.OpenLog(f.FS, path), fold.Apply); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -122,27 +124,27 @@ func BenchmarkFold(b *testing.B) {
 // BenchmarkDocument derives the PRD document from a state of 10,000 workstreams,
 // and encodes it.
 func BenchmarkDocument(b *testing.B) {
-	x := inMemory(b).lock()
+	x := checkpointtest.InMemory(b).Lock()
 	complete(b, x, 10000)
 	b.ReportAllocs()
 	for b.Loop() {
 		data, err := state.NewDocument(x.State()).Encode()
-		must(b, err)
+		checkpointtest.Must(b, err)
 		b.SetBytes(int64(len(data)))
 	}
 	b.StopTimer()
-	kill(b, x)
+	checkpointtest.Kill(b, x)
 }
 
 // BenchmarkDerived writes a checkpoint file, the manifest and the document.
 func BenchmarkDerived(b *testing.B) {
-	x := inMemory(b).lock()
+	x := checkpointtest.InMemory(b).Lock()
 	complete(b, x, 10000)
 	for b.Loop() {
 		x.Checkpoint(state.TriggerUserInterrupt, "", nil)
-		commit(b, x)
-		must(b, x.WriteDerived(context.Background(), true))
+		checkpointtest.Commit(b, x)
+		checkpointtest.Must(b, x.WriteDerived(context.Background(), true))
 	}
 	b.StopTimer()
-	kill(b, x)
+	checkpointtest.Kill(b, x)
 }

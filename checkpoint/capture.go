@@ -185,7 +185,7 @@ func FilesOf(ctx context.Context, w *workspace.Workspace, s *state.State) (l *wo
 	if err != nil {
 		return nil, false, s.Capture.Unloaded(err)
 	}
-	return filesSince(l, s), true, nil
+	return FilesSince(l, s), true, nil
 }
 
 // OutlineOf returns the outline of a state's capture.
@@ -205,12 +205,12 @@ func FilesBeside(ctx context.Context, o *workspace.Outline, s *state.State, othe
 	if captured, err = o.Rest(ctx, other); err != nil {
 		return nil, nil, s.Capture.Unloaded(err)
 	}
-	return filesSince(captured, s), captured, nil
+	return FilesSince(captured, s), captured, nil
 }
 
-// filesSince returns the files l of a state's capture with the artifacts that were
+// FilesSince returns the files l of a state's capture with the artifacts that were
 // recorded since.
-func filesSince(l *workspace.Listing, s *state.State) *workspace.Listing {
+func FilesSince(l *workspace.Listing, s *state.State) *workspace.Listing {
 	after := uint64(0)
 	if s.Capture != nil {
 		after = s.Capture.Seq
@@ -234,9 +234,9 @@ func leftGone(s *state.State, after uint64) map[string]bool {
 	return gone
 }
 
-// leftOut returns the sorted paths of files that look sensitive, from a capture and from
+// LeftOut returns the sorted paths of files that look sensitive, from a capture and from
 // the artifacts of a state.
-func leftOut(l *workspace.Listing, s *state.State) []string {
+func LeftOut(l *workspace.Listing, s *state.State) []string {
 	paths := slices.Clone(l.LeftOut)
 	for list := range state.ArtifactLists(s) {
 		for _, a := range list {

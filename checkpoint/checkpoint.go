@@ -7,10 +7,15 @@
 //
 //	Session.Add → journal (fsync: the commit point) → Session.Acknowledge → WriteDerived
 //
-// FORMAT.md in this directory describes the formats. Package state defines the events
-// and the state that they fold into; package journal reads the journal, and session.go
-// writes it. Package retention decides which checkpoints are kept. Package compare, which
-// imports this one, shows how two points of a session differ.
+// FORMAT.md in this directory describes the formats. Package state defines the events and
+// the state that they fold into; package journal encodes and reads the journal; package
+// disk knows where each file is. Here session.go and session_commit.go write the journal,
+// load.go reads it without a lock, lock.go and recover.go open a session and complete what
+// was interrupted, and derived.go writes the derived files.
+//
+// What is done with checkpoints is done by packages that import this one: rollback,
+// transfer, prune, validate, repair and compare. Package inventory tells what the sessions
+// need. They lock a PRD with Lock or, if its session may be damaged, with LockUnopened.
 package checkpoint
 
 import (

@@ -1,4 +1,4 @@
-package checkpoint
+package checkpoint_test
 
 import (
 	"bytes"
@@ -13,37 +13,43 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"prdrunner/checkpoint/checkpointtest"
 	"prdrunner/checkpoint/disk"
+	"prdrunner/checkpoint/inventory"
 	"prdrunner/checkpoint/journal"
+	"prdrunner/checkpoint/prune"
+	"prdrunner/checkpoint/repair"
+	"prdrunner/checkpoint/rollback"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
+	"prdrunner/checkpoint/validate"
 )
 
 // latestIs fails unless `latest` names a file that is there.
-func (f *fixture) latestIs(t *testing.T, want string) {
+func wantLatest(f *checkpointtest.Fixture, t *testing.T, want string) {
 	t.Helper()
 	if runtime.GOOS == "windows" {
 		return
 	}
-	dir := filepath.Join(f.dir, "PRD-009")
-	target, err := f.fs.Readlink(filepath.Join(dir, disk.LatestName))
-	must(t, err)
+	dir := filepath.Join(f.Dir, "PRD-009")
+	target, err := f.FS.Readlink(filepath.Join(dir, disk.LatestName))
+	checkpointtest.Must(t, err)
 	if filepath.Join(dir, target) != want {
 		t.Errorf("latest names %s, not %s", target, want)
 	}
-	_, err = f.fs.Lstat(filepath.Join(dir, target))
-	must(t, err)
+	_, err = f.FS.Lstat(filepath.Join(dir, target))
+	checkpointtest.Must(t, err)
 }
 
 // other gives a checkpoint a second file, in the other form.
-func (f *fixture) other(t *testing.T, id string) (plain, packed string) {
+func otherForm(f *checkpointtest.Fixture, t *testing.T, id string) (plain, packed string) {
 	t.Helper()
-	d := f.checkpoints()
+	d := f.Checkpoints()
 	stored, err := d.Read(id)
-	must(t, err)
+	checkpointtest.Must(t, err)
 	plain, packed = filepath.Join(d.Path, disk.FileNames(id)[0]), filepath.Join(d.Path, disk.FileNames(id)[1])
-	must(t, d.Replace(&disk.StoredCheckpoint{Path: plain}, stored.JSON))
-	must(t, d.Replace(&disk.StoredCheckpoint{Path: packed}, stored.JSON))
+	checkpointtest.Must(t, d.Replace(&disk.StoredCheckpoint{Path: plain}, stored.JSON))
+	checkpointtest.Must(t, d.Replace(&disk.StoredCheckpoint{Path: packed}, stored.JSON))
 	return plain, packed
 }
 
@@ -51,50 +57,50 @@ func (f *fixture) other(t *testing.T, id string) (plain, packed string) {
 // those that are there stay as they are, and everything works on both.
 func TestCompressSwitched(t *testing.T) {
 	t.Parallel()
-	eachForm(t, func(t *testing.T, f *fixture) {
-		first := f.o.Policy.Compress
-		ids := f.stopped()
-		f.latestIs(t, f.checkpoints().FilePath(ids[2]))
-		f.compress(!first)
-		x := f.lock()
-		ids = append(ids, mark(t, x, state.TriggerManual))
-		must(t, x.Close())
+	checkpointtest.EachForm(t, func(t *testing.T, f *checkpointtest.Fixture) {
+		first := f.Options.Policy.Compress
+		ids := checkpointtest.Stopped(f)
+		wantLatest(f, t, f.Checkpoints().FilePath(ids[2]))
+		f.Compress(!first)
+		x := f.Lock()
+		ids = append(ids, checkpointtest.Mark(t, x, state.TriggerManual))
+		checkpointtest.Must(t, x.Close())
 		for i, id := range ids {
-			if packed := strings.HasSuffix(f.checkpoints().FilePath(id), disk.ZstExt); packed != (first == (i < 3)) {
-				t.Errorf("checkpoint %d is in %s", i, f.checkpoints().FilePath(id))
+			if packed := strings.HasSuffix(f.Checkpoints().FilePath(id), disk.ZstExt); packed != (first == (i < 3)) {
+				t.Errorf("checkpoint %d is in %s", i, f.Checkpoints().FilePath(id))
 			}
-			file, err := f.open().ReadCheckpoint("PRD-009", id)
-			must(t, err)
+			file, err := f.Open().ReadCheckpoint("PRD-009", id)
+			checkpointtest.Must(t, err)
 			if file.ID != id {
 				t.Errorf("%s holds %s", id, file.ID)
 			}
 		}
-		f.latestIs(t, f.checkpoints().FilePath(ids[3]))
-		if v := f.validate(ValidateOptions{PRD: "PRD-009"}); v.Damaged() || len(v.Sessions[0].Checkpoints) != 4 {
+		wantLatest(f, t, f.Checkpoints().FilePath(ids[3]))
+		if v := checkpointtest.Validated(f, validate.Options{PRD: "PRD-009"}); v.Damaged() || len(v.Sessions[0].Checkpoints) != 4 {
 			t.Errorf("%+v", v)
 		}
-		f.sized(t, ids)
-		x = f.lock()
-		_, err := x.Delete(context.Background(), DeleteOptions{References: []string{ids[0], ids[2]}})
-		must(t, err)
-		must(t, x.Close())
-		left, err := f.checkpoints().IDs()
-		must(t, err)
-		same(t, "files that are left", left, []string{ids[1], ids[3]})
+		hasSizes(f, t, ids)
+		x = f.Lock()
+		_, err := prune.Delete(context.Background(), x, prune.DeleteOptions{References: []string{ids[0], ids[2]}})
+		checkpointtest.Must(t, err)
+		checkpointtest.Must(t, x.Close())
+		left, err := f.Checkpoints().IDs()
+		checkpointtest.Must(t, err)
+		checkpointtest.Same(t, "files that are left", left, []string{ids[1], ids[3]})
 	})
 }
 
 // sized fails unless each checkpoint counts as large as its file is.
-func (f *fixture) sized(t *testing.T, ids []string) {
+func hasSizes(f *checkpointtest.Fixture, t *testing.T, ids []string) {
 	t.Helper()
-	s := f.open()
-	records, err := s.RecordsOf("PRD-009", nil)
-	must(t, err)
-	held, err := s.Measure(context.Background(), "PRD-009", records)
-	must(t, err)
+	s := f.Open()
+	records, err := inventory.ReadSessions(s, "PRD-009", nil)
+	checkpointtest.Must(t, err)
+	held, err := inventory.Measure(context.Background(), s, "PRD-009", records)
+	checkpointtest.Must(t, err)
 	for _, id := range ids {
-		info, err := f.fs.Lstat(f.checkpoints().FilePath(id))
-		must(t, err)
+		info, err := f.FS.Lstat(f.Checkpoints().FilePath(id))
+		checkpointtest.Must(t, err)
 		if held.Held[id].Own != info.Size() {
 			t.Errorf("%s counts %d bytes, and has %d", id, held.Held[id].Own, info.Size())
 		}
@@ -104,22 +110,22 @@ func (f *fixture) sized(t *testing.T, ids []string) {
 // TestRollbackFromFile goes back to a checkpoint that only its file knows.
 func TestRollbackFromFile(t *testing.T) {
 	t.Parallel()
-	eachForm(t, func(t *testing.T, f *fixture) {
-		ids := f.stopped()
-		file, err := f.open().ReadCheckpoint("PRD-009", ids[0])
-		must(t, err)
-		snap, err := f.open().Load("PRD-009")
-		must(t, err)
+	checkpointtest.EachForm(t, func(t *testing.T, f *checkpointtest.Fixture) {
+		ids := checkpointtest.Stopped(f)
+		file, err := f.Open().ReadCheckpoint("PRD-009", ids[0])
+		checkpointtest.Must(t, err)
+		snap, err := f.Open().Load("PRD-009")
+		checkpointtest.Must(t, err)
 		line, err := journal.NewEncoder().Line(&state.Commit{Seq: snap.State.Seq, Time: snap.State.UpdatedAt, State: snap.State, Prev: journal.Genesis})
-		must(t, err)
-		f.write("PRD-009/journal.jsonl", line)
-		x := f.lock()
-		_, err = rooms.RollBack(context.Background(), x, nil, ids[0], state.RollbackState, "")
-		must(t, err)
+		checkpointtest.Must(t, err)
+		f.Write("PRD-009/journal.jsonl", line)
+		x := f.Lock()
+		_, err = rollback.Run(context.Background(), x, nil, rollback.Options{To: ids[0], Scope: state.RollbackState, By: checkpointtest.By})
+		checkpointtest.Must(t, err)
 		if x.State().Steps != file.Step || x.State().Current != ids[0] {
 			t.Errorf("it stands at step %d, %s", x.State().Steps, x.State().Current)
 		}
-		must(t, x.Close())
+		checkpointtest.Must(t, x.Close())
 	})
 }
 
@@ -132,43 +138,43 @@ func TestTwoFilesOfOneCheckpoint(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := inMemory(t)
-			ids := f.stopped()
+			f := checkpointtest.InMemory(t)
+			ids := checkpointtest.Stopped(f)
 			id := ids[2]
-			plain, packed := f.other(t, id)
+			plain, packed := otherForm(f, t, id)
 			if !tt.plain {
-				must(t, store.WriteFile(f.fs, plain, []byte("{}\n")))
+				checkpointtest.Must(t, store.WriteFile(f.FS, plain, []byte("{}\n")))
 			}
 			if !tt.packed {
-				must(t, store.WriteFile(f.fs, packed, []byte("no frame")))
+				checkpointtest.Must(t, store.WriteFile(f.FS, packed, []byte("no frame")))
 			}
 			whole := tt.plain || tt.packed
-			if _, err := f.open().ReadCheckpoint("PRD-009", id); (err == nil) != whole {
+			if _, err := f.Open().ReadCheckpoint("PRD-009", id); (err == nil) != whole {
 				t.Errorf("reading it: %v", err)
 			}
-			if v := f.validate(ValidateOptions{}); v.Damaged() == whole {
+			if v := checkpointtest.Validated(f, validate.Options{}); v.Damaged() == whole {
 				t.Errorf("%+v", v)
 			}
-			must(t, f.lock().Close())
-			left := f.filesOf(id)
+			checkpointtest.Must(t, f.Lock().Close())
+			left := f.FilesOf(id)
 			switch {
 			case !whole && len(left) != 2, whole && len(left) != 1, whole && tt.plain && left[0] != plain, whole && !tt.plain && left[0] != packed:
 				t.Errorf("left are %q", left)
 			}
-			x := f.lock()
-			_, err := Rebuild(context.Background(), x, nil, nil)
-			must(t, err)
-			must(t, x.Close())
-			if v := f.validate(ValidateOptions{Deep: true}); v.Damaged() || len(f.filesOf(id)) != 1 {
+			x := f.Lock()
+			_, err := repair.RebuildCheckpoints(context.Background(), x, nil, nil)
+			checkpointtest.Must(t, err)
+			checkpointtest.Must(t, x.Close())
+			if v := checkpointtest.Validated(f, validate.Options{Deep: true}); v.Damaged() || len(f.FilesOf(id)) != 1 {
 				t.Errorf("after rebuilding: %+v", v)
 			}
 			for _, path := range []string{plain, packed} {
-				kept := filepath.Join(f.dir, "PRD-009", filepath.Base(path)+".damaged")
-				if _, err := f.fs.Lstat(kept); (err == nil) == whole {
+				kept := filepath.Join(f.Dir, "PRD-009", filepath.Base(path)+".damaged")
+				if _, err := f.FS.Lstat(kept); (err == nil) == whole {
 					t.Errorf("%s: %v", kept, err)
 				}
 			}
-			f.latestIs(t, f.checkpoints().FilePath(id))
+			wantLatest(f, t, f.Checkpoints().FilePath(id))
 		})
 	}
 }
@@ -177,17 +183,17 @@ func TestTwoFilesOfOneCheckpoint(t *testing.T) {
 // another name, and only a damaged one changes its name.
 func TestRebuiltInTheOtherForm(t *testing.T) {
 	t.Parallel()
-	eachForm(t, func(t *testing.T, f *fixture) {
-		ids := f.stopped()
-		f.flip(f.checkpointFile(ids[2]), 30)
-		f.compress(!f.o.Policy.Compress)
-		x := f.lock()
-		_, err := Rebuild(context.Background(), x, nil, nil)
-		must(t, err)
-		f.latestIs(t, f.checkpoints().FilePath(ids[2]))
-		must(t, x.Close())
-		is := strings.HasSuffix(f.checkpoints().FilePath(ids[2]), disk.ZstExt)
-		if was := strings.HasSuffix(f.checkpoints().FilePath(ids[1]), disk.ZstExt); is == was || is != f.o.Policy.Compress {
+	checkpointtest.EachForm(t, func(t *testing.T, f *checkpointtest.Fixture) {
+		ids := checkpointtest.Stopped(f)
+		checkpointtest.FlipByte(f, f.CheckpointFile(ids[2]), 30)
+		f.Compress(!f.Options.Policy.Compress)
+		x := f.Lock()
+		_, err := repair.RebuildCheckpoints(context.Background(), x, nil, nil)
+		checkpointtest.Must(t, err)
+		wantLatest(f, t, f.Checkpoints().FilePath(ids[2]))
+		checkpointtest.Must(t, x.Close())
+		is := strings.HasSuffix(f.Checkpoints().FilePath(ids[2]), disk.ZstExt)
+		if was := strings.HasSuffix(f.Checkpoints().FilePath(ids[1]), disk.ZstExt); is == was || is != f.Options.Policy.Compress {
 			t.Errorf("rebuilt compressed: %v, the other compressed: %v", is, was)
 		}
 	})
@@ -197,38 +203,38 @@ func TestRebuiltInTheOtherForm(t *testing.T) {
 // importing it writes them as they are written there.
 func TestExportIsPlain(t *testing.T) {
 	t.Parallel()
-	p, q := newProject(t, store.NewMemory()), newProject(t, store.NewMemory())
-	p.begin("session-1")
-	archive := p.export()
-	_, err := takeIn(q.open(), archive, false)
-	must(t, err)
+	p, q := checkpointtest.NewProject(t, store.NewMemory()), checkpointtest.NewProject(t, store.NewMemory())
+	p.Begin("session-1")
+	archive := checkpointtest.Exported(p)
+	_, err := checkpointtest.TakeIn(q.Open(), archive, false)
+	checkpointtest.Must(t, err)
 	old := map[string]bool{}
-	for _, ref := range p.stands().Checkpoints {
+	for _, ref := range p.State().Checkpoints {
 		old[ref.ID] = true
 	}
-	q.compress(true)
-	p.goOn("more")
-	_, err = takeIn(q.open(), p.export(), false) // goes on from there: the older checkpoints meet their likes
-	must(t, err)
-	for _, ref := range p.stands().Checkpoints {
-		if paths := q.filesOf(ref.ID); len(paths) != 1 || strings.HasSuffix(paths[0], disk.ZstExt) == old[ref.ID] {
+	q.Compress(true)
+	p.Continue("more")
+	_, err = checkpointtest.TakeIn(q.Open(), checkpointtest.Exported(p), false) // goes on from there: the older checkpoints meet their likes
+	checkpointtest.Must(t, err)
+	for _, ref := range p.State().Checkpoints {
+		if paths := q.FilesOf(ref.ID); len(paths) != 1 || strings.HasSuffix(paths[0], disk.ZstExt) == old[ref.ID] {
 			t.Errorf("%s is in %q", ref.ID, paths)
 		}
 	}
-	needsWhole(t, q.open(), "PRD-009")
-	if !bytes.Equal(p.export(), q.export()) {
+	checkpointtest.NeedsWhole(t, q.Open(), "PRD-009")
+	if !bytes.Equal(checkpointtest.Exported(p), checkpointtest.Exported(q)) {
 		t.Error("compressed files give another archive")
 	}
-	r := newProject(t, store.NewMemory())
-	r.compress(true)
-	_, err = takeIn(r.open(), archive, false)
-	must(t, err)
+	r := checkpointtest.NewProject(t, store.NewMemory())
+	r.Compress(true)
+	_, err = checkpointtest.TakeIn(r.Open(), archive, false)
+	checkpointtest.Must(t, err)
 	for id := range old {
-		if !strings.HasSuffix(r.checkpoints().FilePath(id), disk.ZstExt) {
-			t.Errorf("imported as %s", r.checkpoints().FilePath(id))
+		if !strings.HasSuffix(r.Checkpoints().FilePath(id), disk.ZstExt) {
+			t.Errorf("imported as %s", r.Checkpoints().FilePath(id))
 		}
 	}
-	if !bytes.Equal(archive, r.export()) {
+	if !bytes.Equal(archive, checkpointtest.Exported(r)) {
 		t.Error("what was imported is exported otherwise")
 	}
 }
@@ -241,30 +247,30 @@ func TestMigrateCompressed(t *testing.T) {
 		if k.version == state.FormatVersion {
 			return
 		}
-		k.compress(true)
-		s := k.open()
-		dir := s.layout.CheckpointsIn(s.layout.PRDDir(k.prd))
+		k.Compress(true)
+		s := k.Open()
+		dir := s.Layout().CheckpointsIn(s.Layout().PRDDir(k.prd))
 		before := map[string][]byte{}
 		for _, ref := range k.state.Checkpoints {
 			stored, err := dir.Read(ref.ID)
-			must(t, err)
-			must(t, dir.Remove(ref.ID))
-			must(t, dir.Put(disk.EncodedCheckpoint{ID: ref.ID, JSON: [][]byte{stored.JSON}}))
-			before[ref.ID], err = store.ReadFile(k.fs, dir.FilePath(ref.ID))
-			must(t, err)
+			checkpointtest.Must(t, err)
+			checkpointtest.Must(t, dir.Remove(ref.ID))
+			checkpointtest.Must(t, dir.Put(disk.EncodedCheckpoint{ID: ref.ID, JSON: [][]byte{stored.JSON}}))
+			before[ref.ID], err = store.ReadFile(k.FS, dir.FilePath(ref.ID))
+			checkpointtest.Must(t, err)
 		}
-		_, err := s.Migrate(t.Context(), k.prd, by)
-		must(t, err)
+		_, err := repair.Migrate(t.Context(), s, k.prd, checkpointtest.By)
+		checkpointtest.Must(t, err)
 		k.readable(t, s)
 		for id, data := range before {
 			stored, err := dir.Read(id)
-			must(t, err)
+			checkpointtest.Must(t, err)
 			f, err := stored.Decode()
-			if must(t, err); f.FormatVersion != state.FormatVersion || !strings.HasSuffix(stored.Path, disk.ZstExt) {
+			if checkpointtest.Must(t, err); f.FormatVersion != state.FormatVersion || !strings.HasSuffix(stored.Path, disk.ZstExt) {
 				t.Errorf("%s is of version %s", stored.Path, f.FormatVersion)
 			}
-			old, err := store.ReadFile(k.fs, filepath.Join(s.layout.PRDDir(k.prd), "backup-"+k.version, disk.CheckpointsDir, filepath.Base(stored.Path)))
-			if must(t, err); !bytes.Equal(old, data) {
+			old, err := store.ReadFile(k.FS, filepath.Join(s.Layout().PRDDir(k.prd), "backup-"+k.version, disk.CheckpointsDir, filepath.Base(stored.Path)))
+			if checkpointtest.Must(t, err); !bytes.Equal(old, data) {
 				t.Errorf("the backup of %s is not what was there", id)
 			}
 		}
@@ -277,22 +283,22 @@ func TestCompressedBytes(t *testing.T) {
 	t.Parallel()
 	json := bytes.Repeat([]byte(`{"format_version":"1.1","id":"CP-a"}`), 1000)
 	one, err := disk.NewCompressor(1 << 20).Pack(json)
-	must(t, err)
+	checkpointtest.Must(t, err)
 	two, err := disk.NewCompressor(1 << 20).Pack(json)
-	must(t, err)
+	checkpointtest.Must(t, err)
 	if !bytes.Equal(one, two) || len(one) > len(json)/20 || !bytes.HasPrefix(one, []byte{0x28, 0xb5, 0x2f, 0xfd}) {
 		t.Errorf("%d bytes and %d bytes of %d", len(one), len(two), len(json))
 	}
 	stream := func(n int) []byte { // without its length in the header
 		var b bytes.Buffer
 		w, err := zstd.NewWriter(&b, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(64<<10))
-		must(t, err)
+		checkpointtest.Must(t, err)
 		_, err = w.Write(make([]byte, n))
-		must(t, errors.Join(err, w.Flush(), w.Close()))
+		checkpointtest.Must(t, errors.Join(err, w.Flush(), w.Close()))
 		return b.Bytes()
 	}
 	whole, err := disk.NewCompressor(8 << 20).Pack(make([]byte, 4<<20))
-	must(t, err)
+	checkpointtest.Must(t, err)
 	for name, tt := range map[string]struct {
 		packed []byte
 		want   error
@@ -312,21 +318,21 @@ func TestCompressedBytes(t *testing.T) {
 // damaged, and neither a crash nor an error of reading.
 func TestCompressedDamage(t *testing.T) {
 	t.Parallel()
-	f := inMemory(t)
-	f.compress(true)
-	id := f.stopped()[1]
-	good := f.read(f.checkpointFile(id))
+	f := checkpointtest.InMemory(t)
+	f.Compress(true)
+	id := checkpointtest.Stopped(f)[1]
+	good := f.Read(f.CheckpointFile(id))
 	for name, data := range map[string][]byte{
 		"empty": {}, "not compressed": []byte("{}\n"), "cut off": good[:len(good)-7], "longer": append(bytes.Clone(good), 'x'),
 		"a frame to skip": {0x50, 0x2a, 0x4d, 0x18, 0, 0, 0, 0}, "the header alone": good[:6],
 	} {
-		f.write(f.checkpointFile(id), data)
-		_, err := f.open().ReadCheckpoint("PRD-009", id)
+		f.Write(f.CheckpointFile(id), data)
+		_, err := f.Open().ReadCheckpoint("PRD-009", id)
 		var damaged *state.DamagedError
 		if !errors.As(err, &damaged) || !strings.HasSuffix(damaged.Path, ".json.zst") || !strings.Contains(damaged.Remedy, "checkpoint rebuild") {
 			t.Errorf("%s: %v", name, err)
 		}
-		v := f.validate(ValidateOptions{})
+		v := checkpointtest.Validated(f, validate.Options{})
 		if valid, invalid := v.Count(); valid != 2 || invalid != 1 {
 			t.Errorf("%s: %d valid, %d not", name, valid, invalid)
 		}
@@ -337,26 +343,26 @@ func TestCompressedDamage(t *testing.T) {
 // form: they are found damaged, or hold what can be written and read again.
 func FuzzCheckpointFile(f *testing.F) {
 	for _, compress := range []bool{false, true} {
-		fix := inMemory(f)
-		fix.compress(compress)
-		x := fix.run()
+		fix := checkpointtest.InMemory(f)
+		fix.Compress(compress)
+		x := fix.Run()
 		id, _ := x.Checkpoint(state.TriggerManual, "seed", nil)
-		must(f, x.Close())
-		f.Add(fix.read(fix.checkpointFile(id)), compress)
+		checkpointtest.Must(f, x.Close())
+		f.Add(fix.Read(fix.CheckpointFile(id)), compress)
 	}
 	f.Add([]byte{0x28, 0xb5, 0x2f, 0xfd, 0xa0, 0xff, 0xff, 0xff, 0xff}, true)
 	f.Fuzz(func(t *testing.T, data []byte, compressed bool) {
 		d := disk.CheckpointDir{FS: store.NewMemory(), Path: "/checkpoints", Compress: compressed, Zstd: disk.NewCompressor(1 << 20)}
-		must(t, store.MkdirAll(d.FS, d.Path))
-		must(t, store.WriteFile(d.FS, d.FilePath("CP-a"), data))
+		checkpointtest.Must(t, store.MkdirAll(d.FS, d.Path))
+		checkpointtest.Must(t, store.WriteFile(d.FS, d.FilePath("CP-a"), data))
 		stored, err := d.Read("CP-a")
-		must(t, err)
+		checkpointtest.Must(t, err)
 		if _, err := stored.Decode(); err != nil {
 			return
 		}
-		must(t, d.Put(disk.EncodedCheckpoint{ID: "CP-b", JSON: [][]byte{stored.JSON}}))
+		checkpointtest.Must(t, d.Put(disk.EncodedCheckpoint{ID: "CP-b", JSON: [][]byte{stored.JSON}}))
 		again, err := d.Read("CP-b")
-		must(t, err)
+		checkpointtest.Must(t, err)
 		if !bytes.Equal(again.JSON, stored.JSON) {
 			t.Fatal("what was written is read otherwise")
 		}
@@ -398,7 +404,7 @@ func TestCheckpointFileNames(t *testing.T) {
 			t.Errorf("%s is of %q", member, id)
 		}
 	}
-	d := inMemory(t).checkpoints()
+	d := checkpointtest.InMemory(t).Checkpoints()
 	if _, err := d.Read("CP-a"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("one that is not there: %v", err)
 	}
@@ -423,13 +429,13 @@ func TestRemover(t *testing.T) {
 		d := disk.CheckpointDir{FS: store.NewMemory(), Path: "/checkpoints"}
 		plain, packed, both := "CP-a-20250101T000000Z-aaaaaaaa", "CP-b-20250101T000000Z-bbbbbbbb", "CP-c-20250101T000000Z-cccccccc"
 		for _, name := range []string{disk.FileNames(plain)[0], disk.FileNames(packed)[1], disk.FileNames(both)[0], disk.FileNames(both)[1]} {
-			must(t, store.MkdirAll(d.FS, d.Path))
-			must(t, store.WriteFile(d.FS, filepath.Join(d.Path, name), []byte("{}")))
+			checkpointtest.Must(t, store.MkdirAll(d.FS, d.Path))
+			checkpointtest.Must(t, store.WriteFile(d.FS, filepath.Join(d.Path, name), []byte("{}")))
 		}
 		remove, err := d.Remover(many)
-		must(t, err)
+		checkpointtest.Must(t, err)
 		for _, id := range []string{plain, packed, both, "CP-d-20250101T000000Z-dddddddd"} {
-			must(t, remove(id))
+			checkpointtest.Must(t, remove(id))
 		}
 		if left, err := d.List(); err != nil || len(left) > 0 {
 			t.Errorf("of %d: %v are left: %v", many, left, err)

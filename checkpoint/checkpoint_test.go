@@ -1,4 +1,4 @@
-package checkpoint
+package checkpoint_test
 
 import (
 	"bytes"
@@ -11,19 +11,21 @@ import (
 	"strings"
 	"testing"
 
+	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/checkpointtest"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
 
 func TestDeferredCheckpointsFollow(t *testing.T) {
 	t.Parallel()
-	eachForm(t, testDeferredCheckpointsFollow)
+	checkpointtest.EachForm(t, testDeferredCheckpointsFollow)
 }
 
-func testDeferredCheckpointsFollow(t *testing.T, f *fixture) {
-	x := f.lock()
-	must(t, x.Start(started("S1", wide(8))))
-	commit(t, x, state.PhaseStarted{Phase: "all"})
+func testDeferredCheckpointsFollow(t *testing.T, f *checkpointtest.Fixture) {
+	x := f.Lock()
+	checkpointtest.Must(t, x.Start(checkpointtest.Started("S1", checkpointtest.Wide(8))))
+	checkpointtest.Commit(t, x, state.PhaseStarted{Phase: "all"})
 	var ids []string
 	wanted := map[string]*state.State{}
 	for i := range 8 {
@@ -33,81 +35,81 @@ func testDeferredCheckpointsFollow(t *testing.T, f *fixture) {
 			t.Fatal("not made")
 		}
 		other, _ := x.Checkpoint(state.TriggerWorkstreamComplete, "", nil)
-		commit(t, x)
-		must(t, x.WriteDerived(context.Background(), false))
+		checkpointtest.Commit(t, x)
+		checkpointtest.Must(t, x.WriteDerived(context.Background(), false))
 		ids = append(ids, id, other)
 		wanted[id], wanted[other] = x.State().Clone(), x.State().Clone()
 	}
-	if ids, err := f.checkpoints().IDs(); err != nil || len(ids) != 0 {
+	if ids, err := f.Checkpoints().IDs(); err != nil || len(ids) != 0 {
 		t.Errorf("files before anything was waited for: %v, %v", ids, err)
 	}
 	// Without a file, the journal gives them.
-	cp, err := f.open().ReadCheckpoint("PRD-009", ids[13])
+	cp, err := f.Open().ReadCheckpoint("PRD-009", ids[13])
 	if !errors.Is(err, state.ErrNoCheckpoint) {
 		t.Errorf("read what is no longer kept: %+v, %v", cp, err)
 	}
 	for _, id := range []string{ids[10], ids[12], ids[14], ids[15]} { // the last 3, the last 1
-		cp, err := f.open().ReadCheckpoint("PRD-009", id)
-		must(t, err)
-		same(t, id, cp.State, wanted[id])
+		cp, err := f.Open().ReadCheckpoint("PRD-009", id)
+		checkpointtest.Must(t, err)
+		checkpointtest.Same(t, id, cp.State, wanted[id])
 	}
 	x.Add(state.SessionInterrupted{Signal: "SIGINT"})
 	last, _ := x.Checkpoint(state.TriggerUserInterrupt, "SIGINT", &state.Git{Branch: "main", Commit: "c0ffee"})
-	commit(t, x)
-	must(t, x.WriteDerived(context.Background(), true))
-	files, err := f.checkpoints().IDs()
-	must(t, err)
+	checkpointtest.Commit(t, x)
+	checkpointtest.Must(t, x.WriteDerived(context.Background(), true))
+	files, err := f.Checkpoints().IDs()
+	checkpointtest.Must(t, err)
 	want := []string{ids[10], ids[12], ids[14], ids[15], last}
 	slices.Sort(want)
 	if !slices.Equal(files, want) {
 		t.Errorf("files of %q, want %q", files, want)
 	}
 	for _, id := range []string{ids[10], ids[15]} {
-		cp, err := f.open().ReadCheckpoint("PRD-009", id)
-		must(t, err)
-		same(t, id, cp.State, wanted[id])
+		cp, err := f.Open().ReadCheckpoint("PRD-009", id)
+		checkpointtest.Must(t, err)
+		checkpointtest.Same(t, id, cp.State, wanted[id])
 	}
-	m, err := f.open().layout.ReadManifest(f.open().layout.PRDDir("PRD-009"))
-	must(t, err)
+	m, err := f.Open().Layout().ReadManifest(f.Open().Layout().PRDDir("PRD-009"))
+	checkpointtest.Must(t, err)
 	if m.Latest != last || m.Current != last || m.Total != 5 || m.Topic != "Cashier Workflows" || m.Seq != x.Durable() {
 		t.Errorf("manifest %+v", m)
 	}
-	must(t, x.Close())
+	checkpointtest.Must(t, x.Close())
 
 	// A second interrupt replaces the first, and its file goes.
-	x = f.lock()
-	commit(t, x, state.SessionResumed{})
+	x = f.Lock()
+	checkpointtest.Commit(t, x, state.SessionResumed{})
 	x.Checkpoint(state.TriggerUserInterrupt, "", nil)
-	commit(t, x)
-	must(t, x.WriteDerived(context.Background(), true))
-	if len(f.filesOf(last)) > 0 {
+	checkpointtest.Commit(t, x)
+	checkpointtest.Must(t, x.WriteDerived(context.Background(), true))
+	if len(f.FilesOf(last)) > 0 {
 		t.Error("the file of a checkpoint that is no longer kept is still there")
 	}
-	must(t, x.Close())
+	checkpointtest.Must(t, x.Close())
 }
 
 // TestKilledBeforeDeferredFiles: the next owner writes what the killed one put
 // off, and the document.
 func TestKilledBeforeDeferredFiles(t *testing.T) {
 	t.Parallel()
-	eachForm(t, testKilledBeforeDeferredFiles)
+	checkpointtest.EachForm(t, testKilledBeforeDeferredFiles)
 }
 
-func testKilledBeforeDeferredFiles(t *testing.T, f *fixture) {
-	x := f.run()
+func testKilledBeforeDeferredFiles(t *testing.T, f *checkpointtest.Fixture) {
+	x := f.Run()
 	id, _ := x.Checkpoint(state.TriggerBatchComplete, "", nil)
-	commit(t, x)
+	checkpointtest.Commit(t, x)
 	want := x.State().Clone()
-	kill(t, x)
-	x = f.lock()
-	commit(t, x, state.SessionResumed{})
-	must(t, x.Close())
-	stored, err := f.checkpoints().Read(id)
-	must(t, err)
+	checkpointtest.Kill(t, x)
+	x = f.Lock()
+	checkpointtest.Commit(t, x, state.SessionResumed{})
+	checkpointtest.Must(t, x.Close())
+	stored, err := f.Checkpoints().Read(id)
+	checkpointtest.Must(t, err)
 	cp, err := stored.Decode()
-	must(t, err)
-	same(t, "state", cp.State, want)
-	same(t, "files", cp.Files, state.Files{Created: []state.Text{"a.sql", "b.ts"}, Modified: []state.Text{}})
+	checkpointtest.Must(t, err)
+	checkpointtest.Same(t, "state", cp.State, want)
+	checkpointtest.Same(t, "files", cp.Files, state.Files{Created: []state.Text{"a.sql", "b.ts"}, Modified: []state.Text{}})
 	if cp.Recovery.ResumeFrom != "WS2" || !cp.Recovery.CanResume {
 		t.Errorf("recovery %+v", cp.Recovery)
 	}
@@ -117,17 +119,17 @@ func testKilledBeforeDeferredFiles(t *testing.T, f *fixture) {
 // last, whichever checkpoint it is.
 func TestFilesOfAStep(t *testing.T) {
 	t.Parallel()
-	x := inMemory(t).run()
+	x := checkpointtest.InMemory(t).Run()
 	x.Checkpoint(state.TriggerManual, "", nil)
-	commit(t, x)
-	again := work("WS1", "schema-validation", "a.sql", "new.sql")
+	checkpointtest.Commit(t, x)
+	again := checkpointtest.Work("WS1", "schema-validation", "a.sql", "new.sql")
 	w := again[1].(state.WorkstreamSucceeded)
 	w.Work.Artifacts[0].Digest = "sha256:changed"
 	again[1] = w
-	commit(t, x, again...)
+	checkpointtest.Commit(t, x, again...)
 	x.Checkpoint(state.TriggerManual, "", nil)
 	x.Checkpoint(state.TriggerManual, "", nil)
-	commit(t, x)
+	checkpointtest.Commit(t, x)
 	var got [][2]int
 	for _, ref := range x.State().Checkpoints {
 		got = append(got, [2]int{ref.Created, ref.Modified})
@@ -135,30 +137,30 @@ func TestFilesOfAStep(t *testing.T) {
 	if want := [][2]int{{2, 0}, {1, 1}, {1, 1}}; !slices.Equal(got, want) {
 		t.Errorf("created and modified %v, want %v", got, want)
 	}
-	must(t, x.Close())
+	checkpointtest.Must(t, x.Close())
 }
 
 // TestStepOfACommit: a checkpoint has the step of the state that it restores,
 // also where a step is completed after it in its commit.
 func TestStepOfACommit(t *testing.T) {
 	t.Parallel()
-	f := inMemory(t)
-	x := f.run() // WS1 is completed
+	f := checkpointtest.InMemory(t)
+	x := f.Run() // WS1 is completed
 	before, _ := x.Checkpoint(state.TriggerManual, "", nil)
-	commit(t, x)
-	events := work("WS2", "type-check", "c.ts")
-	commit(t, x, events[:3]...)
+	checkpointtest.Commit(t, x)
+	events := checkpointtest.Work("WS2", "type-check", "c.ts")
+	checkpointtest.Commit(t, x, events[:3]...)
 	x.Add(events[3])
 	gate, _ := x.Checkpoint(state.TriggerGatePassed, "", nil)
-	commit(t, x, events[4])
-	must(t, x.WriteDerived(context.Background(), true))
+	checkpointtest.Commit(t, x, events[4])
+	checkpointtest.Must(t, x.WriteDerived(context.Background(), true))
 	check := func(s *state.State) {
 		t.Helper()
 		for id, want := range map[string]int{before: 1, gate: 2} {
 			ref, err := s.FindCheckpoint(strconv.Itoa(want))
-			must(t, err)
-			cp, err := f.open().ReadCheckpoint("PRD-009", id)
-			must(t, err)
+			checkpointtest.Must(t, err)
+			cp, err := f.Open().ReadCheckpoint("PRD-009", id)
+			checkpointtest.Must(t, err)
 			name := fmt.Sprintf("WS%d", want)
 			if ref.ID != id || ref.StepName != name || cp.Step != want || cp.StepName != name || cp.State.Steps != want {
 				t.Errorf("step %d leads to %s (%s); the file of %s has %d (%s)", want, ref.ID, ref.StepName, id, cp.Step, cp.StepName)
@@ -166,31 +168,31 @@ func TestStepOfACommit(t *testing.T) {
 		}
 	}
 	check(x.State())
-	must(t, x.Close())
-	snap, err := f.open().Load("PRD-009")
-	must(t, err)
+	checkpointtest.Must(t, x.Close())
+	snap, err := f.Open().Load("PRD-009")
+	checkpointtest.Must(t, err)
 	check(snap.State)
 }
 
 func TestDamagedCheckpoint(t *testing.T) {
 	t.Parallel()
-	eachForm(t, testDamagedCheckpoint)
+	checkpointtest.EachForm(t, testDamagedCheckpoint)
 }
 
-func testDamagedCheckpoint(t *testing.T, f *fixture) {
-	x := f.run()
+func testDamagedCheckpoint(t *testing.T, f *checkpointtest.Fixture) {
+	x := f.Run()
 	id, _ := x.Checkpoint(state.TriggerManual, "", nil)
-	must(t, x.Close())
-	path := f.checkpoints().FilePath(id)
-	good := f.read(f.checkpointFile(id))
-	whole, err := f.checkpoints().Read(id)
-	must(t, err)
+	checkpointtest.Must(t, x.Close())
+	path := f.Checkpoints().FilePath(id)
+	good := f.Read(f.CheckpointFile(id))
+	whole, err := f.Checkpoints().Read(id)
+	checkpointtest.Must(t, err)
 	for i := 0; i < len(good); i += 7 {
 		bad := bytes.Clone(good)
 		bad[i] ^= 0x01
-		must(t, store.WriteFile(f.fs, path, bad))
-		_, err := f.open().ReadCheckpoint("PRD-009", id)
-		if read, _ := f.checkpoints().Read(id); err == nil && bytes.Equal(read.JSON, whole.JSON) && !bytes.Equal(good, whole.JSON) {
+		checkpointtest.Must(t, store.WriteFile(f.FS, path, bad))
+		_, err := f.Open().ReadCheckpoint("PRD-009", id)
+		if read, _ := f.Checkpoints().Read(id); err == nil && bytes.Equal(read.JSON, whole.JSON) && !bytes.Equal(good, whole.JSON) {
 			continue // a bit of the compressed form that stands for nothing
 		}
 		var damaged *state.DamagedError
@@ -199,23 +201,23 @@ func testDamagedCheckpoint(t *testing.T, f *fixture) {
 			t.Fatalf("byte %d flipped: %v", i, err)
 		}
 	}
-	must(t, store.WriteFile(f.fs, path, good))
-	stored, err := f.checkpoints().Read(id)
-	must(t, err)
+	checkpointtest.Must(t, store.WriteFile(f.FS, path, good))
+	stored, err := f.Checkpoints().Read(id)
+	checkpointtest.Must(t, err)
 	newer := bytes.Replace(stored.JSON, []byte(`{"format_version":"`+state.FormatVersion+`"`), []byte(`{"format_version":"7.0"`), 1)
-	must(t, f.checkpoints().Replace(stored, newer))
+	checkpointtest.Must(t, f.Checkpoints().Replace(stored, newer))
 	var madeUp *state.DamagedError
-	if _, err := f.open().ReadCheckpoint("PRD-009", "latest"); !errors.As(err, &madeUp) || !strings.Contains(err.Error(), "rebuild") {
+	if _, err := f.Open().ReadCheckpoint("PRD-009", "latest"); !errors.As(err, &madeUp) || !strings.Contains(err.Error(), "rebuild") {
 		t.Errorf("a version that its own checksum contradicts: %v", err)
 	}
 	newer = state.Seal(append(newer[:bytes.LastIndex(newer, []byte(state.ChecksumField))], '}'))
-	must(t, f.checkpoints().Replace(stored, newer))
-	written := f.read(f.checkpointFile(id))
+	checkpointtest.Must(t, f.Checkpoints().Replace(stored, newer))
+	written := f.Read(f.CheckpointFile(id))
 	var version *state.VersionError
-	if _, err := f.open().ReadCheckpoint("PRD-009", "latest"); !errors.As(err, &version) || version.Path != path {
+	if _, err := f.Open().ReadCheckpoint("PRD-009", "latest"); !errors.As(err, &version) || version.Path != path {
 		t.Errorf("newer version: %v", err)
 	}
-	if !bytes.Equal(f.read(f.checkpointFile(id)), written) {
+	if !bytes.Equal(f.Read(f.CheckpointFile(id)), written) {
 		t.Error("a newer file was touched")
 	}
 }
@@ -297,20 +299,20 @@ func TestReferencesToDamage(t *testing.T) {
 
 func TestPolicy(t *testing.T) {
 	t.Parallel()
-	off := DefaultPolicy()
+	off := checkpoint.DefaultPolicy()
 	off.Enabled = false
-	manual := DefaultPolicy()
+	manual := checkpoint.DefaultPolicy()
 	manual.Auto = false
-	quiet := DefaultPolicy()
+	quiet := checkpoint.DefaultPolicy()
 	quiet.Triggers[state.TriggerPause], quiet.Triggers[state.TriggerStart], quiet.Triggers[state.TriggerGatePassed] = false, false, false
 	for _, tt := range []struct {
 		name    string
-		p       Policy
+		p       checkpoint.Policy
 		trigger state.Trigger
 		want    bool
 	}{
-		{"default", DefaultPolicy(), state.TriggerGatePassed, true},
-		{"default, not listed", DefaultPolicy(), state.TriggerPause, true},
+		{"default", checkpoint.DefaultPolicy(), state.TriggerGatePassed, true},
+		{"default, not listed", checkpoint.DefaultPolicy(), state.TriggerPause, true},
 		{"disabled", off, state.TriggerFailure, false},
 		{"not automatic", manual, state.TriggerPhaseTransition, false},
 		{"not automatic", manual, state.TriggerManual, true},
@@ -323,27 +325,27 @@ func TestPolicy(t *testing.T) {
 			t.Errorf("%s: %s %t", tt.name, tt.trigger, got)
 		}
 	}
-	if (Policy{}).Wants(state.TriggerStart) || !(Policy{}).IsZero() || off.IsZero() {
+	if (checkpoint.Policy{}).Wants(state.TriggerStart) || !(checkpoint.Policy{}).IsZero() || off.IsZero() {
 		t.Error("the zero policy")
 	}
 }
 
 func TestDisabledPolicyWritesNone(t *testing.T) {
 	t.Parallel()
-	f := inMemory(t)
-	f.o.Policy = DefaultPolicy()
-	f.o.Policy.Enabled = false
-	x := f.run()
+	f := checkpointtest.InMemory(t)
+	f.Options.Policy = checkpoint.DefaultPolicy()
+	f.Options.Policy.Enabled = false
+	x := f.Run()
 	if _, made := x.Checkpoint(state.TriggerFailure, "", nil); made {
 		t.Error("made one")
 	}
-	must(t, x.Close())
+	checkpointtest.Must(t, x.Close())
 	for _, name := range []string{"checkpoints", "manifest.json", "latest"} {
-		if _, err := f.fs.Lstat(filepath.Join(f.dir, "PRD-009", name)); err == nil {
+		if _, err := f.FS.Lstat(filepath.Join(f.Dir, "PRD-009", name)); err == nil {
 			t.Errorf("%s is there", name)
 		}
 	}
-	if refs, err := f.open().Checkpoints("PRD-009"); err != nil || refs == nil || len(refs) != 0 {
+	if refs, err := f.Open().Checkpoints("PRD-009"); err != nil || refs == nil || len(refs) != 0 {
 		t.Errorf("checkpoints %v, %v", refs, err)
 	}
 }
@@ -352,25 +354,25 @@ func TestDisabledPolicyWritesNone(t *testing.T) {
 // is remembered than the checkpoints that retention keeps need.
 func TestWhatIsDueStaysShort(t *testing.T) {
 	t.Parallel()
-	f := inMemory(t)
-	x := f.lock()
-	must(t, x.Start(started("S1", wide(100))))
-	commit(t, x, state.PhaseStarted{Phase: "all"})
+	f := checkpointtest.InMemory(t)
+	x := f.Lock()
+	checkpointtest.Must(t, x.Start(checkpointtest.Started("S1", checkpointtest.Wide(100))))
+	checkpointtest.Commit(t, x, state.PhaseStarted{Phase: "all"})
 	for i := range 100 {
 		x.Add(boundary(i)...)
 		x.Checkpoint(state.TriggerWorkstreamComplete, "", nil)
-		commit(t, x)
-		must(t, x.WriteDerived(context.Background(), false))
+		checkpointtest.Commit(t, x)
+		checkpointtest.Must(t, x.WriteDerived(context.Background(), false))
 		if n := x.Unwritten().Since; n > 1 {
 			t.Fatalf("%d commits are remembered after %d boundaries", n, i+1)
 		}
 	}
-	must(t, x.WriteDerived(context.Background(), true))
+	checkpointtest.Must(t, x.WriteDerived(context.Background(), true))
 	refs := x.State().Checkpoints
-	file, err := x.store.ReadCheckpoint(x.prd, "latest")
-	must(t, err)
+	file, err := x.Store().ReadCheckpoint(x.PRD(), "latest")
+	checkpointtest.Must(t, err)
 	if last := refs[len(refs)-1]; file.ID != last.ID || file.State.Seq != last.Seq || file.State.Steps != 100 {
 		t.Errorf("the newest file is %s of commit %d, with %d steps", file.ID, file.State.Seq, file.State.Steps)
 	}
-	must(t, x.Close())
+	checkpointtest.Must(t, x.Close())
 }

@@ -1,4 +1,4 @@
-package checkpoint
+package checkpoint_test
 
 import (
 	"bytes"
@@ -10,27 +10,33 @@ import (
 	"slices"
 	"testing"
 
+	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/checkpointtest"
 	"prdrunner/checkpoint/disk"
+	"prdrunner/checkpoint/prune"
+	"prdrunner/checkpoint/repair"
+	"prdrunner/checkpoint/rollback"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 	"prdrunner/checkpoint/store/faults"
+	"prdrunner/checkpoint/transfer"
 )
 
 // operation is something that is done to a session, as its command does it.
 type operation struct {
-	before func(p *project)       // brings about what it is done to
-	do     func(p *project) error // through the project's own file system
+	before func(p *checkpointtest.Project)       // brings about what it is done to
+	do     func(p *checkpointtest.Project) error // through the project's own file system
 	// gone are sessions that it deletes; all others must stay.
 	gone []string
 	// damaged says that something is damaged until it has been done.
 	damaged bool
 	// done checks what must be true when it has been done.
-	done func(p *project) bool
+	done func(p *checkpointtest.Project) bool
 }
 
 // owned does something as the owner of the session.
-func (p *project) owned(do func(x *Session) error) error {
-	x, err := p.open().Lock(context.Background(), "PRD-009", by)
+func withSession(p *checkpointtest.Project, do func(x *checkpoint.Session) error) error {
+	x, err := p.Open().Lock(context.Background(), "PRD-009", checkpointtest.By)
 	if err != nil {
 		return err
 	}
@@ -38,24 +44,24 @@ func (p *project) owned(do func(x *Session) error) error {
 }
 
 // current is the state of the session, nil if there is none.
-func (p *project) current() *state.State {
-	p.t.Helper()
-	snap, err := p.open().Load("PRD-009")
-	if errors.Is(err, ErrNoSession) {
+func currentState(p *checkpointtest.Project) *state.State {
+	p.T.Helper()
+	snap, err := p.Open().Load("PRD-009")
+	if errors.Is(err, checkpoint.ErrNoSession) {
 		return nil
 	}
-	must(p.t, err)
+	checkpointtest.Must(p.T, err)
 	return snap.State
 }
 
 // stored are the ids of all sessions, sorted.
-func (p *project) stored() []string {
-	p.t.Helper()
-	sessions, err := p.open().Sessions("PRD-009")
-	must(p.t, err)
+func storedSessions(p *checkpointtest.Project) []string {
+	p.T.Helper()
+	sessions, err := p.Open().Sessions("PRD-009")
+	checkpointtest.Must(p.T, err)
 	ids := []string{}
 	for _, at := range sessions {
-		if must(p.t, at.Err); at.State != nil {
+		if checkpointtest.Must(p.T, at.Err); at.State != nil {
 			ids = append(ids, at.State.Session)
 		}
 	}
@@ -66,146 +72,153 @@ func (p *project) stored() []string {
 // operations are what changes state, but the run itself and what restores files.
 func operations(t *testing.T) map[string]operation {
 	ctx := context.Background()
-	begun := func(p *project) { p.begin("S1") }
-	ended := func(p *project) { p.begin("S1"); endComplete(t, p) }
-	none := func(p *project) bool { return p.current() == nil }
-	archive := func(p *project) error {
-		return p.owned(func(x *Session) error {
+	begun := func(p *checkpointtest.Project) { p.Begin("S1") }
+	ended := func(p *checkpointtest.Project) { p.Begin("S1"); endComplete(t, p) }
+	none := func(p *checkpointtest.Project) bool { return currentState(p) == nil }
+	archive := func(p *checkpointtest.Project) error {
+		return withSession(p, func(x *checkpoint.Session) error {
 			if x.State() == nil {
 				return nil
 			}
-			_, err := x.Archive(ctx, by, "enough")
+			_, err := x.Archive(ctx, checkpointtest.By, "enough")
 			return err
 		})
 	}
 	return map[string]operation{
 		"recovery": {
-			before: func(p *project) {
+			before: func(p *checkpointtest.Project) {
 				begun(p)
-				x := p.lock()
-				p.capture(x, p.workspace(x.store), state.TriggerManual)
+				x := p.Lock()
+				p.Capture(x, p.Workspace(x.Store()), state.TriggerManual)
 				x.Checkpoint(state.TriggerManual, "its file is not written", nil)
-				commit(t, x)
-				kill(t, x)
-				journal := p.read("PRD-009/journal.jsonl")
-				p.write("PRD-009/journal.jsonl", append(journal, journal[:100]...))
-				p.write("PRD-009/.tmp-manifest.json-X", []byte("half"))
-				p.write("PRD-009/checkpoints/.tmp-CP-X", []byte("half"))
-				p.write("PRD-009/run/w0.1", []byte("what was reported"))
+				checkpointtest.Commit(t, x)
+				checkpointtest.Kill(t, x)
+				journal := p.Read("PRD-009/journal.jsonl")
+				p.Write("PRD-009/journal.jsonl", append(journal, journal[:100]...))
+				p.Write("PRD-009/.tmp-manifest.json-X", []byte("half"))
+				p.Write("PRD-009/checkpoints/.tmp-CP-X", []byte("half"))
+				p.Write("PRD-009/run/w0.1", []byte("what was reported"))
 			},
-			do:   func(p *project) error { return p.owned(func(*Session) error { return nil }) },
-			done: func(p *project) bool { return p.current().Checkpoints[3].Reason == "its file is not written" },
+			do: func(p *checkpointtest.Project) error {
+				return withSession(p, func(*checkpoint.Session) error { return nil })
+			},
+			done: func(p *checkpointtest.Project) bool {
+				return currentState(p).Checkpoints[3].Reason == "its file is not written"
+			},
 		},
 		"recovery of what was written and not synced": {
-			before: func(p *project) {
+			before: func(p *checkpointtest.Project) {
 				begun(p)
-				x := on(t, unsynced{p.fs}, p.fixture.dir).lock()
+				x := checkpointtest.On(t, unsynced{p.FS}, p.Dir).Lock()
 				x.Checkpoint(state.TriggerManual, "", nil)
-				commit(t, x)
-				kill(t, x)
+				checkpointtest.Commit(t, x)
+				checkpointtest.Kill(t, x)
 			},
-			do: func(p *project) error {
-				return p.owned(func(x *Session) error {
+			do: func(p *checkpointtest.Project) error {
+				return withSession(p, func(x *checkpoint.Session) error {
 					if len(x.State().Checkpoints) == 2 { // it was lost, as it may
 						x.Checkpoint(state.TriggerManual, "", nil)
 					}
 					return nil
 				})
 			},
-			done: func(p *project) bool { return len(p.current().Checkpoints) == 3 },
+			done: func(p *checkpointtest.Project) bool { return len(currentState(p).Checkpoints) == 3 },
 		},
 		"recovery with a rescue copy": {
-			before: func(p *project) {
+			before: func(p *checkpointtest.Project) {
 				begun(p)
-				bad := &faults.Faulty{FS: p.fs, Op: "sync", Part: "journal.jsonl"}
-				x := on(t, bad, p.fixture.dir).lock()
+				bad := &faults.Faulty{FS: p.FS, Op: "sync", Part: "journal.jsonl"}
+				x := checkpointtest.On(t, bad, p.Dir).Lock()
 				bad.On.Store(true)
-				x.Add(state.PauseAsked{By: by})
+				x.Add(state.PauseAsked{By: checkpointtest.By})
 				_, err := x.Drain(ctx)
 				if err == nil || x.Close() == nil {
 					t.Fatal("nothing failed")
 				}
 			},
-			do:   func(p *project) error { return p.owned(func(*Session) error { return nil }) },
-			done: func(p *project) bool { return p.current().Requested != nil },
+			do: func(p *checkpointtest.Project) error {
+				return withSession(p, func(*checkpoint.Session) error { return nil })
+			},
+			done: func(p *checkpointtest.Project) bool { return currentState(p).Requested != nil },
 		},
 		"compaction": {
-			before: func(p *project) {
+			before: func(p *checkpointtest.Project) {
 				begun(p)
-				x := p.lock()
+				x := p.Lock()
 				x.Checkpoint(state.TriggerManual, "its file is not written", nil)
-				commit(t, x)
-				kill(t, x)
+				checkpointtest.Commit(t, x)
+				checkpointtest.Kill(t, x)
 			},
-			do: func(p *project) error { return p.compacted() },
-			done: func(p *project) bool {
-				return !bytes.Contains(p.read("PRD-009/journal.jsonl"), []byte("session.started"))
+			do: func(p *checkpointtest.Project) error { return compact(p) },
+			done: func(p *checkpointtest.Project) bool {
+				return !bytes.Contains(p.Read("PRD-009/journal.jsonl"), []byte("session.started"))
 			},
 		},
 		"create": {
-			before: func(p *project) { begun(p); p.save("later.txt", "later") },
-			do: func(p *project) error {
-				return p.owned(func(x *Session) error {
-					_, err := x.Create(ctx, p.workspace(x.store), "asked for")
+			before: func(p *checkpointtest.Project) { begun(p); p.Save("later.txt", "later") },
+			do: func(p *checkpointtest.Project) error {
+				return withSession(p, func(x *checkpoint.Session) error {
+					_, err := x.Create(ctx, p.Workspace(x.Store()), "asked for")
 					return err
 				})
 			},
-			done: func(p *project) bool {
-				return slices.ContainsFunc(p.current().Checkpoints, func(r *state.CheckpointRef) bool { return r.Reason == "asked for" })
+			done: func(p *checkpointtest.Project) bool {
+				return slices.ContainsFunc(currentState(p).Checkpoints, func(r *state.CheckpointRef) bool { return r.Reason == "asked for" })
 			},
 		},
 		"rollback of the state": {
 			before: begun,
-			do: func(p *project) error {
-				return p.owned(func(x *Session) error {
+			do: func(p *checkpointtest.Project) error {
+				return withSession(p, func(x *checkpoint.Session) error {
 					if x.State().Rollback != nil {
-						return rooms.FinishRollback(ctx, x, p.workspace(x.store))
+						_, err := rollback.Finish(ctx, x, p.Workspace(x.Store()))
+						return err
 					}
-					_, err := rooms.RollBack(ctx, x, p.workspace(x.store), x.State().Checkpoints[0].ID, state.RollbackState, "")
+					_, err := rollback.Run(ctx, x, p.Workspace(x.Store()), rollback.Options{To: x.State().Checkpoints[0].ID, Scope: state.RollbackState, By: checkpointtest.By})
 					return err
 				})
 			},
-			done: func(p *project) bool {
-				st := p.current()
+			done: func(p *checkpointtest.Project) bool {
+				st := currentState(p)
 				return st.Steps == 0 && st.Rollback == nil && len(st.Rollbacks) > 0
 			},
 		},
 		"prune and collect": {
-			before: func(p *project) { begun(p); p.versions() },
-			do: func(p *project) error {
-				p.o.Policy = DefaultPolicy()
-				p.o.Policy.Retention.Counts[string(state.TriggerManual)] = 1
-				err := p.owned(func(x *Session) error {
-					_, err := x.Prune(ctx, PruneOptions{})
+			before: func(p *checkpointtest.Project) { begun(p); addVersions(p) },
+			do: func(p *checkpointtest.Project) error {
+				p.Options.Policy = checkpoint.DefaultPolicy()
+				p.Options.Policy.Retention.Counts[string(state.TriggerManual)] = 1
+				err := withSession(p, func(x *checkpoint.Session) error {
+					_, err := prune.Run(ctx, x, prune.Options{})
 					return err
 				})
 				if err == nil {
-					_, err = p.open().Collect(ctx, nil)
+					_, err = prune.Collect(ctx, p.Open(), nil)
 				}
 				return err
 			},
-			done: func(p *project) bool { return len(p.current().Checkpoints) == 3 },
+			done: func(p *checkpointtest.Project) bool { return len(currentState(p).Checkpoints) == 3 },
 		},
 		"delete a checkpoint": {
-			before: func(p *project) { begun(p); p.versions() },
-			do: func(p *project) error {
-				return p.owned(func(x *Session) error {
+			before: func(p *checkpointtest.Project) { begun(p); addVersions(p) },
+			do: func(p *checkpointtest.Project) error {
+				return withSession(p, func(x *checkpoint.Session) error {
 					if len(x.State().Checkpoints) < 5 {
 						return nil
 					}
-					_, err := x.Delete(ctx, DeleteOptions{References: []string{x.State().Checkpoints[2].ID}})
+					_, err := prune.Delete(ctx, x, prune.DeleteOptions{References: []string{x.State().Checkpoints[2].ID}})
 					return err
 				})
 			},
-			done: func(p *project) bool { return len(p.current().Checkpoints) == 4 },
+			done: func(p *checkpointtest.Project) bool { return len(currentState(p).Checkpoints) == 4 },
 		},
 		"delete the session": {
-			before: func(p *project) { ended(p); p.begin("S2") },
-			do: func(p *project) error {
-				if p.current() == nil {
-					return p.owned(func(*Session) error { return nil })
+			before: func(p *checkpointtest.Project) { ended(p); p.Begin("S2") },
+			do: func(p *checkpointtest.Project) error {
+				if currentState(p) == nil {
+					return withSession(p, func(*checkpoint.Session) error { return nil })
 				}
-				return p.open().DeleteSession(ctx, "PRD-009", by)
+				return p.Open().DeleteSession(ctx, "PRD-009", checkpointtest.By)
 			},
 			gone: []string{"S2"},
 			done: none,
@@ -213,60 +226,60 @@ func operations(t *testing.T) map[string]operation {
 		"archive what is complete": {before: ended, do: archive, done: none},
 		"archive what is not":      {before: begun, do: archive, done: none},
 		"start anew": {
-			before: func(p *project) { ended(p); p.begin("S2") },
-			do: func(p *project) error {
-				return p.owned(func(x *Session) error {
+			before: func(p *checkpointtest.Project) { ended(p); p.Begin("S2") },
+			do: func(p *checkpointtest.Project) error {
+				return withSession(p, func(x *checkpoint.Session) error {
 					if x.State() != nil && x.State().Session == "S3" {
 						return nil
 					}
-					return x.Start(startedOf("PRD-009", "S3", 2))
+					return x.Start(checkpointtest.StartedOf("PRD-009", "S3", 2))
 				})
 			},
-			done: func(p *project) bool { return p.current().Session == "S3" },
+			done: func(p *checkpointtest.Project) bool { return currentState(p).Session == "S3" },
 		},
 		"set aside": {
-			before: func(p *project) { ended(p); p.begin("S2") },
-			do: func(p *project) error {
-				if p.current() == nil {
-					return p.owned(func(*Session) error { return nil })
+			before: func(p *checkpointtest.Project) { ended(p); p.Begin("S2") },
+			do: func(p *checkpointtest.Project) error {
+				if currentState(p) == nil {
+					return withSession(p, func(*checkpoint.Session) error { return nil })
 				}
-				_, err := p.open().SetAside(ctx, "PRD-009")
+				_, err := p.Open().SetAside(ctx, "PRD-009")
 				return err
 			},
 			done: none,
 		},
 		"export": {
 			before: begun,
-			do: func(p *project) error {
-				s := p.open()
-				_, err := s.Export(ctx, p.workspace(s), "PRD-009", ExportOptions{Path: "/ws/out.tar.zst"})
+			do: func(p *checkpointtest.Project) error {
+				s := p.Open()
+				_, err := transfer.Export(ctx, s, p.Workspace(s), "PRD-009", transfer.ExportOptions{Path: "/ws/out.tar.zst"})
 				return err
 			},
-			done: func(p *project) bool {
-				data, err := store.ReadFile(p.fs, "/ws/out.tar.zst")
+			done: func(p *checkpointtest.Project) bool {
+				data, err := store.ReadFile(p.FS, "/ws/out.tar.zst")
 				if err != nil {
 					return false
 				}
-				_, err = takeIn(on(t, store.NewMemory(), p.fixture.dir).open(), data, false)
-				must(t, err)
+				_, err = checkpointtest.TakeIn(checkpointtest.On(t, store.NewMemory(), p.Dir).Open(), data, false)
+				checkpointtest.Must(t, err)
 				return true
 			},
 		},
 		"rebuild a checkpoint": {
 			damaged: true,
-			before: func(p *project) {
+			before: func(p *checkpointtest.Project) {
 				begun(p)
-				file := p.checkpointFile(p.current().Checkpoints[0].ID)
-				p.write(file, append([]byte("damaged"), p.read(file)...))
+				file := p.CheckpointFile(currentState(p).Checkpoints[0].ID)
+				p.Write(file, append([]byte("damaged"), p.Read(file)...))
 			},
-			do: func(p *project) error {
-				return p.owned(func(x *Session) error {
-					_, err := Rebuild(ctx, x, p.workspace(x.store), nil)
+			do: func(p *checkpointtest.Project) error {
+				return withSession(p, func(x *checkpoint.Session) error {
+					_, err := repair.RebuildCheckpoints(ctx, x, p.Workspace(x.Store()), nil)
 					return err
 				})
 			},
-			done: func(p *project) bool {
-				return !bytes.HasPrefix(p.read(p.checkpointFile(p.current().Checkpoints[0].ID)), []byte("damaged"))
+			done: func(p *checkpointtest.Project) bool {
+				return !bytes.HasPrefix(p.Read(p.CheckpointFile(currentState(p).Checkpoints[0].ID)), []byte("damaged"))
 			},
 		},
 	}
@@ -288,36 +301,36 @@ type unsyncedFile struct{ store.File }
 func (unsyncedFile) Sync() error { return nil }
 
 // versions makes two checkpoints that have an object of their own each.
-func (p *project) versions() {
-	p.t.Helper()
-	x := p.lock()
+func addVersions(p *checkpointtest.Project) {
+	p.T.Helper()
+	x := p.Lock()
 	name := x.State().Phases[0].Workstreams[0].Name
 	for _, content := range []string{"second", "third", "fourth"} {
-		p.save("gen/a.txt", content)
-		produce(p.t, x, name, put(p.t, x.store, "gen/a.txt", content))
-		mark(p.t, x, state.TriggerManual)
+		p.Save("gen/a.txt", content)
+		checkpointtest.Produce(p.T, x, name, checkpointtest.Put(p.T, x.Store(), "gen/a.txt", content))
+		checkpointtest.Mark(p.T, x, state.TriggerManual)
 	}
-	must(p.t, x.Close())
+	checkpointtest.Must(p.T, x.Close())
 }
 
 // compacted compacts the journal, however small, as the next owner does with one that has
 // grown large. It leaves a journal of one line.
-func (p *project) compacted() error {
-	data, err := store.ReadFile(p.fs, filepath.Join(p.fixture.dir, "PRD-009", disk.JournalName))
+func compact(p *checkpointtest.Project) error {
+	data, err := store.ReadFile(p.FS, filepath.Join(p.Dir, "PRD-009", disk.JournalName))
 	if err != nil {
 		return err
 	}
-	u, err := p.open().LockUnopened(context.Background(), "PRD-009")
+	u, err := p.Open().LockUnopened(context.Background(), "PRD-009")
 	if err != nil {
 		return err
 	}
 	if bytes.Count(data, []byte("\n")) > 1 {
-		_, err = u.StartOver(by, func(*state.State) {})
+		_, err = u.StartOver(checkpointtest.By, func(*state.State) {})
 	}
 	if err != nil {
 		return errors.Join(err, u.Close())
 	}
-	x, err := u.Open(by)
+	x, err := u.Open(checkpointtest.By)
 	if err != nil {
 		return errors.Join(err, u.Close())
 	}
@@ -334,60 +347,60 @@ func TestPowerCutAtEveryOperation(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			m := store.NewMemory()
-			p := newProject(t, m)
+			p := checkpointtest.NewProject(t, m)
 			op.before(p)
-			sessions, known := p.stored(), boundaries{}
-			known.add(t, p.open(), "PRD-009")
+			sessions, known := storedSessions(p), boundaries{}
+			known.add(t, p.Open(), "PRD-009")
 			said := false
 			c := faults.WatchCuts(t, m, func() any { return said })
-			p.o.FS, p.fs = c.Watched(), m
-			must(t, op.do(p))
+			p.Options.FS, p.FS = c.Watched(), m
+			checkpointtest.Must(t, op.do(p))
 			said = true
-			known.add(t, p.open(), "PRD-009")
-			sessions = append(sessions, p.stored()...)
+			known.add(t, p.Open(), "PRD-009")
+			sessions = append(sessions, storedSessions(p)...)
 			if !op.done(p) {
 				t.Fatal("it does nothing")
 			}
 			for _, cut := range c.End() {
-				q := &project{fixture: on(t, cut.Memory, p.fixture.dir), dir: t.TempDir()}
-				must(t, os.CopyFS(q.dir, os.DirFS(p.dir)))
-				q.survived(cut, op, known, sessions)
+				q := &checkpointtest.Project{Fixture: checkpointtest.On(t, cut.Memory, p.Dir), Root: t.TempDir()}
+				checkpointtest.Must(t, os.CopyFS(q.Root, os.DirFS(p.Root)))
+				checkSurvived(q, cut, op, known, sessions)
 			}
 		})
 	}
 }
 
 // survived is what must be true of a state that a power cut left.
-func (p *project) survived(cut *faults.Cut, op operation, known boundaries, sessions []string) {
-	t := p.t
+func checkSurvived(p *checkpointtest.Project, cut *faults.Cut, op operation, known boundaries, sessions []string) {
+	t := p.T
 	t.Helper()
-	known.recovered(t, cut.When, p.fixture)
+	known.recovered(t, cut.When, p.Fixture)
 	if !op.damaged {
-		p.sound(cut.When)
+		sound(p.Fixture, cut.When)
 	}
 	if cut.Acked.(bool) && !op.done(p) {
 		t.Fatalf("%s: it was said to be done", cut.When)
 	}
-	p.hasSessions(cut.When, op, sessions)
+	hasSessions(p, cut.When, op, sessions)
 	if err := op.do(p); err != nil {
 		t.Fatalf("%s: again: %v", cut.When, err)
 	}
 	if !op.done(p) {
 		t.Fatalf("%s: it was done again, and is not", cut.When)
 	}
-	p.hasSessions(cut.When+", done again", op, sessions)
-	p.sound(cut.When + ", done again")
-	if err := os.RemoveAll(filepath.Clean(p.dir)); err != nil {
+	hasSessions(p, cut.When+", done again", op, sessions)
+	sound(p.Fixture, cut.When+", done again")
+	if err := os.RemoveAll(filepath.Clean(p.Root)); err != nil {
 		t.Fatal(err)
 	}
 }
 
 // hasSessions checks that each session is there once, but for those that may be
 // gone or not be there yet.
-func (p *project) hasSessions(when string, op operation, sessions []string) {
-	t := p.t
+func hasSessions(p *checkpointtest.Project, when string, op operation, sessions []string) {
+	t := p.T
 	t.Helper()
-	got := p.stored()
+	got := storedSessions(p)
 	for i, id := range got {
 		if !slices.Contains(sessions, id) || i > 0 && got[i-1] == id {
 			t.Fatalf("%s: there are sessions %q", when, got)

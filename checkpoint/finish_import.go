@@ -53,7 +53,7 @@ func (s *Store) makeWay(prd, from string) (archived string, err error) {
 	if err != nil {
 		return "", err
 	}
-	relation, _, _, err := s.relation(prd, comes)
+	relation, _, _, err := s.RelationTo(prd, comes)
 	if err != nil {
 		return "", err
 	}
@@ -116,7 +116,7 @@ func (s *Store) moveFiles(from, to string, which func(name string) bool) error {
 // relation returns how a session that is to be imported relates to the current session of
 // the PRD. It also returns that session's state, or the error that makes it unreadable. A
 // session of a newer version fails relation, since Runner must not change it.
-func (s *Store) relation(prd string, comes *journal.Lineage) (journal.Relation, *state.State, error, error) {
+func (s *Store) RelationTo(prd string, comes *journal.Lineage) (journal.Relation, *state.State, error, error) {
 	snap, err := s.Load(prd)
 	var damaged *state.DamagedError
 	switch {

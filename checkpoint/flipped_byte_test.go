@@ -1,4 +1,4 @@
-package checkpoint
+package checkpoint_test
 
 import (
 	"bytes"
@@ -9,8 +9,10 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"prdrunner/checkpoint/checkpointtest"
 	"prdrunner/checkpoint/store"
 	"prdrunner/checkpoint/store/faults"
+	"prdrunner/checkpoint/validate"
 	"prdrunner/checkpoint/workspace"
 )
 
@@ -23,17 +25,17 @@ func TestValidateNamesTheFileWithAFlippedByte(t *testing.T) {
 	for name, compress := range map[string]bool{"plain": false, "compressed": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := newProject(t, store.NewMemory())
-			p.compress(compress)
-			p.begin("S1")
+			p := checkpointtest.NewProject(t, store.NewMemory())
+			p.Compress(compress)
+			p.Begin("S1")
 			// Each time as a process of its own would: a workspace remembers the
 			// listing that it read last.
 			wrong := func() string {
-				s := p.open()
-				w, err := s.OpenWorkspace(p.dir, nil, workspace.GitOff)
-				must(t, err)
-				v, err := Validate(context.Background(), s, w, ValidateOptions{PRD: "PRD-009", Deep: true})
-				must(t, w.Close())
+				s := p.Open()
+				w, err := s.OpenWorkspace(p.Root, nil, workspace.GitOff)
+				checkpointtest.Must(t, err)
+				v, err := validate.Run(context.Background(), s, w, validate.Options{PRD: "PRD-009", Deep: true})
+				checkpointtest.Must(t, w.Close())
 				if err != nil {
 					return err.Error() // another version, as far as can be told
 				}
@@ -43,9 +45,9 @@ func TestValidateNamesTheFileWithAFlippedByte(t *testing.T) {
 				t.Fatal(got)
 			}
 			files := 0
-			for file, names := range p.parts() {
+			for file, names := range partsOf(p) {
 				files++
-				whole := p.read(file)
+				whole := p.Read(file)
 				step := 11
 				if *faults.CrashDepth > 0 {
 					step = 1
@@ -56,12 +58,12 @@ func TestValidateNamesTheFileWithAFlippedByte(t *testing.T) {
 					if decompressed := unzstd(whole); decompressed != nil && bytes.Equal(decompressed, unzstd(bad)) {
 						continue // a bit that pads, and means nothing
 					}
-					p.overwrite(file, bad)
+					overwriteFile(p, file, bad)
 					if got := wrong(); !strings.Contains(got, names) {
 						t.Fatalf("byte %d of %s flipped: %q does not name %s", i, file, got, names)
 					}
 				}
-				p.overwrite(file, whole)
+				overwriteFile(p, file, whole)
 			}
 			if got := wrong(); got != "" || files < 8 {
 				t.Fatalf("put back, of %d files: %s", files, got)
@@ -85,7 +87,7 @@ func unzstd(data []byte) []byte {
 }
 
 // said is all that validating says is wrong.
-func said(v *Validation) string {
+func said(v *validate.Validation) string {
 	var all []string
 	for _, s := range v.Sessions {
 		if s.Journal != nil {
@@ -107,30 +109,30 @@ func said(v *Validation) string {
 }
 
 // overwrite changes the bytes of a file where it lies.
-func (p *project) overwrite(name string, data []byte) {
-	p.t.Helper()
-	must(p.t, store.WriteFile(p.fs, filepath.Join(p.fixture.dir, name), data))
+func overwriteFile(p *checkpointtest.Project, name string, data []byte) {
+	p.T.Helper()
+	checkpointtest.Must(p.T, store.WriteFile(p.FS, filepath.Join(p.Dir, name), data))
 }
 
 // parts are the files that a session consists of, and how each is named where it
 // is damaged.
-func (p *project) parts() map[string]string {
-	p.t.Helper()
+func partsOf(p *checkpointtest.Project) map[string]string {
+	p.T.Helper()
 	parts := map[string]string{
-		"PRD-009.json":          p.open().layout.DocumentPath("PRD-009"),
-		"PRD-009/manifest.json": p.open().layout.ManifestPath("PRD-009"),
-		"PRD-009/journal.jsonl": p.open().layout.JournalPath("PRD-009"),
+		"PRD-009.json":          p.Open().Layout().DocumentPath("PRD-009"),
+		"PRD-009/manifest.json": p.Open().Layout().ManifestPath("PRD-009"),
+		"PRD-009/journal.jsonl": p.Open().Layout().JournalPath("PRD-009"),
 	}
-	s := p.open()
-	for _, ref := range p.stands().Checkpoints {
-		parts[p.checkpointFile(ref.ID)] = ref.ID
+	s := p.Open()
+	for _, ref := range p.State().Checkpoints {
+		parts[p.CheckpointFile(ref.ID)] = ref.ID
 		file, err := s.ReadCheckpoint("PRD-009", ref.ID)
-		must(p.t, err)
-		for digest := range digestsOf(p.t, s, file.State) {
+		checkpointtest.Must(p.T, err)
+		for digest := range checkpointtest.DigestsOf(p.T, s, file.State) {
 			path, _, err := s.Objects().Path(digest)
-			must(p.t, err)
-			rel, err := filepath.Rel(p.fixture.dir, path)
-			must(p.t, err)
+			checkpointtest.Must(p.T, err)
+			rel, err := filepath.Rel(p.Dir, path)
+			checkpointtest.Must(p.T, err)
 			parts[filepath.ToSlash(rel)] = path
 		}
 	}

@@ -1,9 +1,10 @@
-package checkpoint
+package checkpoint_test
 
 import (
 	"errors"
 	"testing"
 
+	"prdrunner/checkpoint/checkpointtest"
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
@@ -13,19 +14,19 @@ import (
 // FuzzJournal reads any bytes as a journal, and, so that more than the sums
 // are looked at, as the events of a line whose sums are right.
 func FuzzJournal(f *testing.F) {
-	fix := inMemory(f)
-	x := fix.run()
+	fix := checkpointtest.InMemory(f)
+	x := fix.Run()
 	x.Checkpoint(state.TriggerManual, "seed", nil)
-	must(f, x.Close())
-	f.Add(fix.read("PRD-009/journal.jsonl"), []byte(`{"kind":"phase.started","phase":"phase-1"}`))
+	checkpointtest.Must(f, x.Close())
+	f.Add(fix.Read("PRD-009/journal.jsonl"), []byte(`{"kind":"phase.started","phase":"phase-1"}`))
 	f.Add([]byte("{}\n"), []byte(`{"kind":"session.resumed","after_ms":3,"shape":{"phases":[{"name":"x","workstreams":null}]}}`))
 	f.Add([]byte{}, []byte(`{"kind":"workstream.completed","workstream":"WS1","work":{"metrics":{"m":1}}},{"kind":"gate.asked","gate":"lint (WS3)"}`))
 	f.Fuzz(func(t *testing.T, lines, events []byte) {
 		read(t, lines)
 
-		first := state.Commit{Seq: 1, Time: clock()(), Events: []state.Event{started("S1", cashier())}, Prev: journal.Genesis}
+		first := state.Commit{Seq: 1, Time: checkpointtest.Clock()(), Events: []state.Event{checkpointtest.Started("S1", checkpointtest.Cashier())}, Prev: journal.Genesis}
 		line, err := journal.NewEncoder().Line(&first)
-		must(t, err)
+		checkpointtest.Must(t, err)
 		head := `{"seq":2,"time":"2025-12-11T10:00:00Z",`
 		tail := `,"prev":"` + first.Sum + `"`
 		read(t, append([]byte(string(line)), signed([]byte(head+`"events":[`+string(events)+`]`+tail))...))
@@ -36,7 +37,7 @@ func FuzzJournal(f *testing.F) {
 func read(t *testing.T, lines []byte) {
 	t.Helper()
 	fsys := store.NewMemory()
-	must(t, store.WriteFile(fsys, "/journal", lines))
+	checkpointtest.Must(t, store.WriteFile(fsys, "/journal", lines))
 	fold := journal.NewFold()
 	end, err := journal.Replay("PRD-009", "/journal", store.OpenLog(fsys, "/journal"), fold.Apply)
 	var damaged *state.DamagedError

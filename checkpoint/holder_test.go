@@ -1,10 +1,11 @@
-package checkpoint
+package checkpoint_test
 
 import (
 	"os"
 	"slices"
 	"testing"
 
+	"prdrunner/checkpoint/checkpointtest"
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
@@ -26,11 +27,11 @@ func (d *dirSyncs) SyncDir(name string) error {
 func TestNameOfLockIsDurable(t *testing.T) {
 	t.Parallel()
 	fsys := &dirSyncs{FS: store.NewMemory()}
-	must(t, store.MkdirAll(fsys, "/locks"))
+	checkpointtest.Must(t, store.MkdirAll(fsys, "/locks"))
 	f, err := fsys.OpenFile("/locks/a.lock", os.O_WRONLY|os.O_CREATE, store.FilePerm)
-	must(t, err)
-	must(t, f.Close())
-	owner := disk.NewHolder(state.Actor{}, clock()())
+	checkpointtest.Must(t, err)
+	checkpointtest.Must(t, f.Close())
+	owner := disk.NewHolder(state.Actor{}, checkpointtest.Clock()())
 	for _, step := range []struct {
 		what string
 		note *disk.Holder
@@ -42,7 +43,7 @@ func TestNameOfLockIsDurable(t *testing.T) {
 		{"one after an owner that was killed", &owner, []string{"/locks"}},
 	} {
 		fsys.synced = nil
-		must(t, disk.WriteNote(fsys, "/locks/a.lock", step.note))
+		checkpointtest.Must(t, disk.WriteNote(fsys, "/locks/a.lock", step.note))
 		if !slices.Equal(fsys.synced, step.want) {
 			t.Errorf("%s synced %q, want %q", step.what, fsys.synced, step.want)
 		}

@@ -1,6 +1,6 @@
 //go:build unix
 
-package checkpoint
+package checkpoint_test
 
 import (
 	"errors"
@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/checkpointtest"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
@@ -16,24 +18,24 @@ import (
 func journalChanges(t *testing.T) map[string]func(path string) {
 	t.Helper()
 	return map[string]func(path string){
-		"deleted": func(path string) { must(t, os.Remove(path)) },
+		"deleted": func(path string) { checkpointtest.Must(t, os.Remove(path)) },
 		"made anew": func(path string) {
 			data, err := os.ReadFile(path)
-			must(t, err)
-			must(t, os.Rename(path, path+".old"))
-			must(t, os.WriteFile(path, data, store.FilePerm))
+			checkpointtest.Must(t, err)
+			checkpointtest.Must(t, os.Rename(path, path+".old"))
+			checkpointtest.Must(t, os.WriteFile(path, data, store.FilePerm))
 		},
 		"appended to": func(path string) {
 			f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
-			must(t, err)
+			checkpointtest.Must(t, err)
 			_, err = f.WriteString("{}\n")
-			must(t, err)
-			must(t, f.Close())
+			checkpointtest.Must(t, err)
+			checkpointtest.Must(t, f.Close())
 		},
 		"cut": func(path string) {
 			info, err := os.Stat(path)
-			must(t, err)
-			must(t, os.Truncate(path, info.Size()-1))
+			checkpointtest.Must(t, err)
+			checkpointtest.Must(t, os.Truncate(path, info.Size()-1))
 		},
 	}
 }
@@ -53,10 +55,10 @@ func TestOwnerStopsWhenItsJournalIsChanged(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
 				fsys := &seizing{FS: store.OS()}
-				f := on(t, fsys, filepath.Join(t.TempDir(), ".runner"))
-				x := f.run()
+				f := checkpointtest.On(t, fsys, filepath.Join(t.TempDir(), ".runner"))
+				x := f.Run()
 				acknowledged := x.Durable()
-				path := filepath.Join(f.dir, "PRD-009", "journal.jsonl")
+				path := filepath.Join(f.Dir, "PRD-009", "journal.jsonl")
 				var before []byte
 				do := func() {
 					fsys.seize = nil
@@ -68,10 +70,10 @@ func TestOwnerStopsWhenItsJournalIsChanged(t *testing.T) {
 				} else {
 					do()
 				}
-				x.Add(state.PauseAsked{By: by, Reason: "late"})
+				x.Add(state.PauseAsked{By: checkpointtest.By, Reason: "late"})
 				commits, err := x.Drain(t.Context())
-				var poisoned *PoisonedError
-				if !errors.As(err, &poisoned) || !errors.Is(err, ErrJournalChanged) || len(commits) != 0 || x.Durable() != acknowledged {
+				var poisoned *checkpoint.PoisonedError
+				if !errors.As(err, &poisoned) || !errors.Is(err, checkpoint.ErrJournalChanged) || len(commits) != 0 || x.Durable() != acknowledged {
 					t.Fatalf("acknowledged %d commits: %v", len(commits), err)
 				}
 				if _, err := os.Stat(poisoned.Rescue); err != nil {
@@ -80,7 +82,7 @@ func TestOwnerStopsWhenItsJournalIsChanged(t *testing.T) {
 				if after, _ := os.ReadFile(path); !meanwhile && string(after) != string(before) {
 					t.Error("the journal was written to all the same")
 				}
-				if err := x.Close(); !errors.Is(err, ErrJournalChanged) {
+				if err := x.Close(); !errors.Is(err, checkpoint.ErrJournalChanged) {
 					t.Errorf("close: %v", err)
 				}
 			})

@@ -1,10 +1,11 @@
-package checkpoint
+package checkpoint_test
 
 import (
 	"errors"
 	"regexp"
 	"testing"
 
+	"prdrunner/checkpoint/checkpointtest"
 	"prdrunner/checkpoint/disk"
 )
 
@@ -23,10 +24,10 @@ func TestIDs(t *testing.T) {
 			t.Errorf("%q: %v", id, err)
 		}
 	}
-	f := inMemory(t)
-	f.o.IDPattern = regexp.MustCompile(".*")
+	f := checkpointtest.InMemory(t)
+	f.Options.IDPattern = regexp.MustCompile(".*")
 	var refused *disk.IDError
-	if _, err := f.open().Lock(t.Context(), "locks", by); !errors.As(err, &refused) {
+	if _, err := f.Open().Lock(t.Context(), "locks", checkpointtest.By); !errors.As(err, &refused) {
 		t.Errorf("lock: %v", err)
 	}
 }

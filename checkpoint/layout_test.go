@@ -1,4 +1,4 @@
-package checkpoint
+package checkpoint_test
 
 import (
 	"context"
@@ -8,7 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/checkpointtest"
 	"prdrunner/checkpoint/disk"
+	"prdrunner/checkpoint/prune"
 	"prdrunner/checkpoint/state"
 )
 
@@ -22,26 +25,26 @@ func TestLinksInTheStateDirectory(t *testing.T) {
 		"PRD-009", "PRD-009/checkpoints", "PRD-009/history", "PRD-009/logs", "PRD-009/run", "PRD-009/inbox",
 		"PRD-009.archiving", "PRD-009.deleting", "PRD-009.importing", "PRD-009.importing/checkpoints", "PRD-009.deleting/history",
 	}
-	operations := map[string]func(s *Store) error{
-		"lock": func(s *Store) error {
-			x, err := s.Lock(ctx, "PRD-009", by)
+	operations := map[string]func(s *checkpoint.Store) error{
+		"lock": func(s *checkpoint.Store) error {
+			x, err := s.Lock(ctx, "PRD-009", checkpointtest.By)
 			if err == nil {
 				err = x.Close()
 			}
 			return err
 		},
-		"set aside": func(s *Store) error { _, err := s.SetAside(ctx, "PRD-009"); return err },
-		"delete":    func(s *Store) error { return s.DeleteSession(ctx, "PRD-009", by) },
+		"set aside": func(s *checkpoint.Store) error { _, err := s.SetAside(ctx, "PRD-009"); return err },
+		"delete":    func(s *checkpoint.Store) error { return s.DeleteSession(ctx, "PRD-009", checkpointtest.By) },
 	}
 	for _, name := range append(shared, own...) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := onDisk(t)
-			must(t, f.run().Close())
-			outside := f.linkAway(name)
+			f := checkpointtest.OnDisk(t)
+			checkpointtest.Must(t, f.Run().Close())
+			outside := linkAway(f, name)
 			for what, do := range operations {
 				var refused *disk.DirError
-				if err := do(f.open()); !errors.As(err, &refused) {
+				if err := do(f.Open()); !errors.As(err, &refused) {
 					t.Errorf("%s: %v", what, err)
 				}
 			}
@@ -53,11 +56,11 @@ func TestLinksInTheStateDirectory(t *testing.T) {
 	for _, name := range shared {
 		t.Run("collect "+name, func(t *testing.T) {
 			t.Parallel()
-			f := onDisk(t)
-			must(t, f.run().Close())
-			f.linkAway(name)
+			f := checkpointtest.OnDisk(t)
+			checkpointtest.Must(t, f.Run().Close())
+			linkAway(f, name)
 			var refused *disk.DirError
-			if _, err := f.open().Collect(ctx, nil); !errors.As(err, &refused) {
+			if _, err := prune.Collect(ctx, f.Open(), nil); !errors.As(err, &refused) {
 				t.Errorf("collect: %v", err)
 			}
 		})
@@ -66,27 +69,27 @@ func TestLinksInTheStateDirectory(t *testing.T) {
 
 // linkAway puts a link to a directory elsewhere, which it returns and in which
 // there is a file, in the place of one in the state directory.
-func (f *fixture) linkAway(name string) (outside string) {
-	f.t.Helper()
-	outside = f.t.TempDir()
-	must(f.t, os.WriteFile(filepath.Join(outside, "package.json"), []byte("{}"), 0o600))
-	at := filepath.Join(f.dir, name)
-	must(f.t, os.RemoveAll(at))
-	must(f.t, os.MkdirAll(filepath.Dir(at), 0o700))
-	must(f.t, os.Symlink(outside, at))
+func linkAway(f *checkpointtest.Fixture, name string) (outside string) {
+	f.T.Helper()
+	outside = f.T.TempDir()
+	checkpointtest.Must(f.T, os.WriteFile(filepath.Join(outside, "package.json"), []byte("{}"), 0o600))
+	at := filepath.Join(f.Dir, name)
+	checkpointtest.Must(f.T, os.RemoveAll(at))
+	checkpointtest.Must(f.T, os.MkdirAll(filepath.Dir(at), 0o700))
+	checkpointtest.Must(f.T, os.Symlink(outside, at))
 	return outside
 }
 
 // TestWorldWritableCheckpoints: others could put files there.
 func TestWorldWritableCheckpoints(t *testing.T) {
 	t.Parallel()
-	f := onDisk(t)
-	x := f.run()
+	f := checkpointtest.OnDisk(t)
+	x := f.Run()
 	x.Checkpoint(state.TriggerManual, "", nil)
-	must(t, x.Close())
-	must(t, os.Chmod(filepath.Join(f.dir, "PRD-009", "checkpoints"), 0o777)) //nolint:gosec // it is refused for that
+	checkpointtest.Must(t, x.Close())
+	checkpointtest.Must(t, os.Chmod(filepath.Join(f.Dir, "PRD-009", "checkpoints"), 0o777)) //nolint:gosec // it is refused for that
 	var refused *disk.DirError
-	if _, err := f.open().Lock(context.Background(), "PRD-009", by); !errors.As(err, &refused) {
+	if _, err := f.Open().Lock(context.Background(), "PRD-009", checkpointtest.By); !errors.As(err, &refused) {
 		t.Errorf("lock: %v", err)
 	}
 }
@@ -95,23 +98,23 @@ func TestWorldWritableCheckpoints(t *testing.T) {
 // name stays where people put it.
 func TestStrangersAmongCheckpoints(t *testing.T) {
 	t.Parallel()
-	f := inMemory(t)
-	x := f.run()
+	f := checkpointtest.InMemory(t)
+	x := f.Run()
 	x.Checkpoint(state.TriggerManual, "", nil)
-	must(t, x.Close())
+	checkpointtest.Must(t, x.Close())
 	const unkept = "PRD-009/checkpoints/CP-old-20250101T000000Z-aaaa0000.json"
 	strangers := []string{"package.json", "CP-notes.json", "notes.json.zst"}
 	for _, name := range strangers {
-		f.write("PRD-009/checkpoints/"+name, []byte("mine"))
+		f.Write("PRD-009/checkpoints/"+name, []byte("mine"))
 	}
-	f.write(unkept, []byte("{}"))
-	must(t, f.lock().Close())
+	f.Write(unkept, []byte("{}"))
+	checkpointtest.Must(t, f.Lock().Close())
 	for _, name := range strangers {
-		if got := string(f.read("PRD-009/checkpoints/" + name)); got != "mine" {
+		if got := string(f.Read("PRD-009/checkpoints/" + name)); got != "mine" {
 			t.Errorf("%s holds %q", name, got)
 		}
 	}
-	if there, err := f.open().layout.Exists(filepath.Join(f.dir, unkept)); there || err != nil {
+	if there, err := f.Open().Layout().Exists(filepath.Join(f.Dir, unkept)); there || err != nil {
 		t.Errorf("the file of a checkpoint that is not kept: %v, %v", there, err)
 	}
 }
@@ -120,12 +123,12 @@ func TestStrangersAmongCheckpoints(t *testing.T) {
 // log leads to.
 func TestLinkedAuditLog(t *testing.T) {
 	t.Parallel()
-	f := onDisk(t)
-	must(t, f.run().Close())
+	f := checkpointtest.OnDisk(t)
+	checkpointtest.Must(t, f.Run().Close())
 	outside := filepath.Join(t.TempDir(), "main.go")
-	must(t, os.WriteFile(outside, []byte("package main\n"), 0o600))
-	must(t, os.Symlink(outside, filepath.Join(f.dir, "audit.log")))
-	if err := f.open().Audit(AuditRecord{What: "build"}); err == nil || !strings.Contains(err.Error(), "not a regular file") {
+	checkpointtest.Must(t, os.WriteFile(outside, []byte("package main\n"), 0o600))
+	checkpointtest.Must(t, os.Symlink(outside, filepath.Join(f.Dir, "audit.log")))
+	if err := f.Open().Audit(checkpoint.AuditRecord{What: "build"}); err == nil || !strings.Contains(err.Error(), "not a regular file") {
 		t.Errorf("audit: %v", err)
 	}
 	if data, err := os.ReadFile(outside); err != nil || string(data) != "package main\n" {

@@ -1,4 +1,4 @@
-package checkpoint
+package checkpoint_test
 
 import (
 	"context"
@@ -7,6 +7,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/checkpointtest"
+	"prdrunner/checkpoint/prune"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 	"prdrunner/checkpoint/workspace"
@@ -16,58 +19,58 @@ import (
 // checkpoint has it on record, by whoever collects, and no longer.
 func TestLeftIsNeeded(t *testing.T) {
 	t.Parallel()
-	f := inMemory(t)
-	x := f.lock()
-	must(t, x.Start(startedOf("PRD-009", "S1", 2)))
-	commit(t, x, state.PhaseStarted{Phase: "all"})
-	made := put(t, f.open(), "out", "made")
-	produce(t, x, "w0", made)
-	one, two, gone := put(t, f.open(), "out", "left by 1"), put(t, f.open(), "out", "left by 2"), state.Artifact{Path: "other"}
+	f := checkpointtest.InMemory(t)
+	x := f.Lock()
+	checkpointtest.Must(t, x.Start(checkpointtest.StartedOf("PRD-009", "S1", 2)))
+	checkpointtest.Commit(t, x, state.PhaseStarted{Phase: "all"})
+	made := checkpointtest.Put(t, f.Open(), "out", "made")
+	checkpointtest.Produce(t, x, "w0", made)
+	one, two, gone := checkpointtest.Put(t, f.Open(), "out", "left by 1"), checkpointtest.Put(t, f.Open(), "out", "left by 2"), state.Artifact{Path: "other"}
 	no := state.Failure{Workstream: "w1", Message: "no"}
-	commit(t, x, state.WorkstreamStarted{Workstream: "w1", Attempt: 1}, state.WorkstreamAttemptFailed{Workstream: "w1", Attempt: 1, Error: no, Left: []state.Artifact{gone, one}})
-	old := mark(t, x, state.TriggerManual)
-	commit(t, x, state.WorkstreamStarted{Workstream: "w1", Attempt: 2}, state.WorkstreamFailed{Workstream: "w1", Error: no, Left: []state.Artifact{two}})
-	tidy := func(x *Session, want string) {
+	checkpointtest.Commit(t, x, state.WorkstreamStarted{Workstream: "w1", Attempt: 1}, state.WorkstreamAttemptFailed{Workstream: "w1", Attempt: 1, Error: no, Left: []state.Artifact{gone, one}})
+	old := checkpointtest.Mark(t, x, state.TriggerManual)
+	checkpointtest.Commit(t, x, state.WorkstreamStarted{Workstream: "w1", Attempt: 2}, state.WorkstreamFailed{Workstream: "w1", Error: no, Left: []state.Artifact{two}})
+	tidy := func(x *checkpoint.Session, want string) {
 		t.Helper()
-		sameSpans(t, x)
-		_, err := x.Tidy(context.Background(), nil)
-		must(t, err)
-		if got := has(t, f.open(), made, one, two); got != want {
+		checkpointtest.SameSpans(t, x)
+		_, err := prune.Tidy(context.Background(), x, nil)
+		checkpointtest.Must(t, err)
+		if got := checkpointtest.Has(t, f.Open(), made, one, two); got != want {
 			t.Fatalf("there are %s of made, left by 1 and by 2, want %s", got, want)
 		}
 	}
 	tidy(x, "111")
-	_, err := x.Delete(context.Background(), DeleteOptions{References: []string{old}, Force: true})
-	must(t, err)
+	_, err := prune.Delete(context.Background(), x, prune.DeleteOptions{References: []string{old}, Force: true})
+	checkpointtest.Must(t, err)
 	tidy(x, "101")
-	must(t, x.Close())
-	_, err = f.open().Collect(context.Background(), nil)
-	must(t, err)
-	x = f.lock()
+	checkpointtest.Must(t, x.Close())
+	_, err = prune.Collect(context.Background(), f.Open(), nil)
+	checkpointtest.Must(t, err)
+	x = f.Lock()
 	tidy(x, "101")
-	produce(t, x, "w1")
+	checkpointtest.Produce(t, x, "w1")
 	tidy(x, "100")
-	must(t, x.Close())
+	checkpointtest.Must(t, x.Close())
 }
 
 // TestLeftIsExported: an archive has the bytes of what was left, and an import needs them.
 func TestLeftIsExported(t *testing.T) {
 	t.Parallel()
-	p := newProject(t, store.NewMemory())
-	p.begin("session-1")
-	x := lockPRD(t, p.open(), "PRD-009")
-	left := put(t, p.open(), "gen/a.txt", "left")
-	commit(t, x, state.SessionResumed{By: by}, state.WorkstreamStarted{Workstream: "w1", Attempt: 1},
+	p := checkpointtest.NewProject(t, store.NewMemory())
+	p.Begin("session-1")
+	x := checkpointtest.LockPRD(t, p.Open(), "PRD-009")
+	left := checkpointtest.Put(t, p.Open(), "gen/a.txt", "left")
+	checkpointtest.Commit(t, x, state.SessionResumed{By: checkpointtest.By}, state.WorkstreamStarted{Workstream: "w1", Attempt: 1},
 		state.WorkstreamFailed{Workstream: "w1", Error: state.Failure{Workstream: "w1"}, Left: []state.Artifact{left}},
 		state.SessionFailed{Error: state.Failure{Workstream: "w1"}})
-	must(t, x.Close())
+	checkpointtest.Must(t, x.Close())
 
-	q := newProject(t, store.NewMemory())
-	_, err := takeIn(q.open(), p.export(), false)
-	must(t, err)
-	same(t, "state", q.stands(), p.stands())
-	needsWhole(t, q.open(), "PRD-009")
-	if has(t, q.open(), left) != "1" {
+	q := checkpointtest.NewProject(t, store.NewMemory())
+	_, err := checkpointtest.TakeIn(q.Open(), checkpointtest.Exported(p), false)
+	checkpointtest.Must(t, err)
+	checkpointtest.Same(t, "state", q.State(), p.State())
+	checkpointtest.NeedsWhole(t, q.Open(), "PRD-009")
+	if checkpointtest.Has(t, q.Open(), left) != "1" {
 		t.Error("the bytes of what was left are not in the archive")
 	}
 }
@@ -76,8 +79,10 @@ func TestLeftIsExported(t *testing.T) {
 // done or begins anew, or the artifacts are recorded anew.
 func TestLeft(t *testing.T) {
 	t.Parallel()
-	of := func(text string) []state.Artifact { return []state.Artifact{{Path: "out", Digest: digestText(text)}} }
-	first, second := state.Digest{Definition: digestText("1")}, state.Digest{Definition: digestText("2")}
+	of := func(text string) []state.Artifact {
+		return []state.Artifact{{Path: "out", Digest: checkpointtest.DigestText(text)}}
+	}
+	first, second := state.Digest{Definition: checkpointtest.DigestText("1")}, state.Digest{Definition: checkpointtest.DigestText("2")}
 	started := func(attempt int, d state.Digest) state.Event {
 		return state.WorkstreamStarted{Workstream: "w1", Attempt: attempt, Digest: d}
 	}
@@ -103,14 +108,14 @@ func TestLeft(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := inMemory(t)
-			x := f.lock()
-			must(t, x.Start(startedOf("PRD-009", "S1", 2)))
-			commit(t, x, state.PhaseStarted{Phase: "all"})
-			produce(t, x, "w0", of("made")...)
-			commit(t, x, started(1, first))
+			f := checkpointtest.InMemory(t)
+			x := f.Lock()
+			checkpointtest.Must(t, x.Start(checkpointtest.StartedOf("PRD-009", "S1", 2)))
+			checkpointtest.Commit(t, x, state.PhaseStarted{Phase: "all"})
+			checkpointtest.Produce(t, x, "w0", of("made")...)
+			checkpointtest.Commit(t, x, started(1, first))
 			for _, e := range c.events {
-				commit(t, x, e)
+				checkpointtest.Commit(t, x, e)
 			}
 			s := x.State()
 			a, _ := s.Workstream("w1").LeftIn(s.Workstream("w0"), "out")
@@ -118,14 +123,14 @@ func TestLeft(t *testing.T) {
 			if c.want != "" {
 				want = of(c.want)[0]
 			}
-			same(t, "left", a, want)
+			checkpointtest.Same(t, "left", a, want)
 			if c.want != "" {
 				recorded := state.RecordedFiles(s)
 				if !slices.ContainsFunc(recorded, func(e workspace.Entry) bool { return e.Path == "out" && e.Digest == want.Digest }) {
 					t.Error(cmp.Diff(nil, recorded))
 				}
 			}
-			must(t, x.Close())
+			checkpointtest.Must(t, x.Close())
 		})
 	}
 }

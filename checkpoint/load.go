@@ -187,7 +187,7 @@ func (s *Store) LastComplete(prd string) (last *state.State, unread []StoredSess
 	if f.State != nil && f.State.Status == state.StatusComplete {
 		return f.State, nil, nil
 	}
-	archived, err := s.archived(prd, disk.PlaceHistory)
+	archived, err := s.ArchivedOf(prd, disk.PlaceHistory)
 	if err != nil {
 		return nil, nil, err
 	}

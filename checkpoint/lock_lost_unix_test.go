@@ -1,6 +1,6 @@
 //go:build unix
 
-package checkpoint
+package checkpoint_test
 
 import (
 	"context"
@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/checkpointtest"
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
@@ -21,21 +23,23 @@ import (
 func lockLosses(t *testing.T) map[string]func(dir string) {
 	t.Helper()
 	remove := func(names ...string) func(dir string) {
-		return func(dir string) { must(t, os.RemoveAll(filepath.Join(append([]string{dir}, names...)...))) }
+		return func(dir string) {
+			checkpointtest.Must(t, os.RemoveAll(filepath.Join(append([]string{dir}, names...)...)))
+		}
 	}
 	return map[string]func(dir string){
 		"deleted": remove("locks", "PRD-009.lock"),
 		"made anew": func(dir string) {
 			path := filepath.Join(dir, "locks", "PRD-009.lock")
-			must(t, os.Rename(path, path+".old"))
-			must(t, os.WriteFile(path, nil, store.FilePerm))
+			checkpointtest.Must(t, os.Rename(path, path+".old"))
+			checkpointtest.Must(t, os.WriteFile(path, nil, store.FilePerm))
 		},
 		"the shared one deleted":      remove("locks", "store.lock"),
 		"the directory of locks gone": remove("locks"),
-		"the state directory moved":   func(dir string) { must(t, os.Rename(dir, dir+"-old")) },
+		"the state directory moved":   func(dir string) { checkpointtest.Must(t, os.Rename(dir, dir+"-old")) },
 		"and made anew": func(dir string) {
-			must(t, os.Rename(dir, dir+"-old"))
-			must(t, on(t, store.OS(), dir).run().Close())
+			checkpointtest.Must(t, os.Rename(dir, dir+"-old"))
+			checkpointtest.Must(t, checkpointtest.On(t, store.OS(), dir).Run().Close())
 		},
 	}
 }
@@ -45,39 +49,43 @@ func lockLosses(t *testing.T) map[string]func(dir string) {
 // have read.
 func TestOwnerStopsWhenItsLockIsLost(t *testing.T) {
 	t.Parallel()
-	acts := map[string]func(x *Session) error{
-		"commit": func(x *Session) error {
-			x.Add(state.PauseAsked{By: by})
+	acts := map[string]func(x *checkpoint.Session) error{
+		"commit": func(x *checkpoint.Session) error {
+			x.Add(state.PauseAsked{By: checkpointtest.By})
 			_, err := x.Drain(context.Background())
 			return err
 		},
-		"derived": func(x *Session) error { return x.WriteDerived(context.Background(), true) },
-		"inbox":   func(x *Session) error { _, err := x.Requests(); return err },
-		"start":   func(x *Session) error { return x.Start(started("S2", cashier())) },
-		"first":   func(x *Session) error { return x.Start(started("S1", cashier())) },
-		"close":   func(x *Session) error { return x.Close() },
+		"derived": func(x *checkpoint.Session) error { return x.WriteDerived(context.Background(), true) },
+		"inbox":   func(x *checkpoint.Session) error { _, err := x.Requests(); return err },
+		"start": func(x *checkpoint.Session) error {
+			return x.Start(checkpointtest.Started("S2", checkpointtest.Cashier()))
+		},
+		"first": func(x *checkpoint.Session) error {
+			return x.Start(checkpointtest.Started("S1", checkpointtest.Cashier()))
+		},
+		"close": func(x *checkpoint.Session) error { return x.Close() },
 	}
 	for loss, lose := range lockLosses(t) {
 		for act, do := range acts {
 			t.Run(loss+", "+act, func(t *testing.T) {
 				t.Parallel()
-				f := onDisk(t)
-				var x *Session
+				f := checkpointtest.OnDisk(t)
+				var x *checkpoint.Session
 				if act == "first" {
-					x = f.lock()
+					x = f.Lock()
 				} else {
-					x = f.run()
+					x = f.Run()
 				}
-				lose(f.dir)
-				before, _ := os.ReadFile(filepath.Join(f.dir, "PRD-009", "journal.jsonl"))
-				var poisoned *PoisonedError
-				if err := do(x); !errors.As(err, &poisoned) || !errors.Is(err, ErrLockLost) {
+				lose(f.Dir)
+				before, _ := os.ReadFile(filepath.Join(f.Dir, "PRD-009", "journal.jsonl"))
+				var poisoned *checkpoint.PoisonedError
+				if err := do(x); !errors.As(err, &poisoned) || !errors.Is(err, checkpoint.ErrLockLost) {
 					t.Errorf("error %v", err)
 				}
-				if err := x.Close(); act != "close" && act != "first" && !errors.Is(err, ErrLockLost) {
+				if err := x.Close(); act != "close" && act != "first" && !errors.Is(err, checkpoint.ErrLockLost) {
 					t.Errorf("close: %v", err)
 				}
-				if after, _ := os.ReadFile(filepath.Join(f.dir, "PRD-009", "journal.jsonl")); string(after) != string(before) {
+				if after, _ := os.ReadFile(filepath.Join(f.Dir, "PRD-009", "journal.jsonl")); string(after) != string(before) {
 					t.Error("the journal was written to all the same")
 				}
 			})
@@ -119,31 +127,31 @@ func (f *seizedFile) Write(p []byte) (int, error) {
 func TestLineIsNotAcknowledgedOnceAnotherMayOwnTheJournal(t *testing.T) {
 	t.Parallel()
 	fsys := &seizing{FS: store.OS()}
-	f := on(t, fsys, filepath.Join(t.TempDir(), ".runner"))
-	x := f.run()
+	f := checkpointtest.On(t, fsys, filepath.Join(t.TempDir(), ".runner"))
+	x := f.Run()
 	acknowledged := x.Durable()
-	other := on(t, store.OS(), f.dir)
-	var y *Session
+	other := checkpointtest.On(t, store.OS(), f.Dir)
+	var y *checkpoint.Session
 	fsys.seize = func() {
 		if y == nil {
-			must(t, os.Remove(filepath.Join(f.dir, "locks", "PRD-009.lock")))
-			y = other.lock()
+			checkpointtest.Must(t, os.Remove(filepath.Join(f.Dir, "locks", "PRD-009.lock")))
+			y = other.Lock()
 		}
 	}
-	x.Add(state.PauseAsked{By: by, Reason: "late"})
-	if commits, err := x.Drain(t.Context()); !errors.Is(err, ErrLockLost) || len(commits) != 0 {
+	x.Add(state.PauseAsked{By: checkpointtest.By, Reason: "late"})
+	if commits, err := x.Drain(t.Context()); !errors.Is(err, checkpoint.ErrLockLost) || len(commits) != 0 {
 		t.Errorf("acknowledged %d commits: %v", len(commits), err)
 	}
-	if err := x.Close(); !errors.Is(err, ErrLockLost) {
+	if err := x.Close(); !errors.Is(err, checkpoint.ErrLockLost) {
 		t.Errorf("close: %v", err)
 	}
 	if y == nil || y.Durable() != acknowledged {
 		t.Fatal("the other owner does not stand where this one was acknowledged")
 	}
-	commit(t, y, state.WorkstreamStarted{Workstream: "WS2", Attempt: 1})
-	must(t, y.Close())
-	snap, err := other.open().Load("PRD-009")
-	must(t, err)
+	checkpointtest.Commit(t, y, state.WorkstreamStarted{Workstream: "WS2", Attempt: 1})
+	checkpointtest.Must(t, y.Close())
+	snap, err := other.Open().Load("PRD-009")
+	checkpointtest.Must(t, err)
 	if snap.State.Seq != acknowledged+1 || snap.State.Requested != nil {
 		t.Errorf("the journal is at %d, with what was not acknowledged: %+v", snap.State.Seq, snap.State.Requested)
 	}
@@ -183,17 +191,17 @@ func (f *slowFile) Sync() error {
 func TestSlowSyncLosesNoLock(t *testing.T) {
 	t.Parallel()
 	fsys := &slowSync{FS: store.OS(), syncing: make(chan struct{}), synced: make(chan struct{})}
-	f := on(t, fsys, filepath.Join(t.TempDir(), ".runner"))
-	x := f.run()
+	f := checkpointtest.On(t, fsys, filepath.Join(t.TempDir(), ".runner"))
+	x := f.Run()
 	fsys.slow.Store(true)
-	x.Add(state.PauseAsked{By: by})
+	x.Add(state.PauseAsked{By: checkpointtest.By})
 	x.Flush()
 	<-fsys.syncing
-	later := on(t, store.OS(), f.dir)
-	later.o.Now = func() time.Time { return time.Now().AddDate(1, 0, 0) } // however long it takes
-	other := later.open()
-	var locked *LockedError
-	if _, err := other.Lock(t.Context(), "PRD-009", by); !errors.As(err, &locked) || locked.Holder.PID != by.PID {
+	later := checkpointtest.On(t, store.OS(), f.Dir)
+	later.Options.Now = func() time.Time { return time.Now().AddDate(1, 0, 0) } // however long it takes
+	other := later.Open()
+	var locked *checkpoint.LockedError
+	if _, err := other.Lock(t.Context(), "PRD-009", checkpointtest.By); !errors.As(err, &locked) || locked.Holder.PID != checkpointtest.By.PID {
 		t.Errorf("lock: %v", err)
 	}
 	if snap, err := other.Load("PRD-009"); err != nil || snap.State == nil {
@@ -204,7 +212,7 @@ func TestSlowSyncLosesNoLock(t *testing.T) {
 	if _, err := x.Drain(t.Context()); err != nil {
 		t.Errorf("after the sync: %v", err)
 	}
-	must(t, x.Close())
+	checkpointtest.Must(t, x.Close())
 }
 
 // seizingLink takes the lock file away once a checkpoint's file has its name.
@@ -226,23 +234,23 @@ func (s seizingLink) Link(from, to string) error {
 // owner did not come to write may take long, and what is due is written after it.
 func TestNothingIsWrittenOnceALostFileCostTheLock(t *testing.T) {
 	t.Parallel()
-	f := onDisk(t)
-	x := f.run()
+	f := checkpointtest.OnDisk(t)
+	x := f.Run()
 	lost, _ := x.Checkpoint(state.TriggerManual, "", nil)
-	commit(t, x)
-	must(t, x.WriteDerived(t.Context(), true))
-	must(t, x.Close())
-	must(t, os.Remove(f.checkpoints().FilePath(lost)))
-	x = on(t, seizingLink{store.OS(), lost, filepath.Join(f.dir, "locks", "PRD-009.lock")}, f.dir).lock()
+	checkpointtest.Commit(t, x)
+	checkpointtest.Must(t, x.WriteDerived(t.Context(), true))
+	checkpointtest.Must(t, x.Close())
+	checkpointtest.Must(t, os.Remove(f.Checkpoints().FilePath(lost)))
+	x = checkpointtest.On(t, seizingLink{store.OS(), lost, filepath.Join(f.Dir, "locks", "PRD-009.lock")}, f.Dir).Lock()
 	due, _ := x.Checkpoint(state.TriggerManual, "", nil)
-	commit(t, x)
-	if err := x.WriteDerived(t.Context(), true); !errors.Is(err, ErrLockLost) {
+	checkpointtest.Commit(t, x)
+	if err := x.WriteDerived(t.Context(), true); !errors.Is(err, checkpoint.ErrLockLost) {
 		t.Errorf("the lock is lost, and it says %v", err)
 	}
-	if _, err := os.Lstat(f.checkpoints().FilePath(due)); !errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Lstat(f.Checkpoints().FilePath(due)); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("what was due is written all the same (%v)", err)
 	}
-	if err := x.Close(); !errors.Is(err, ErrLockLost) {
+	if err := x.Close(); !errors.Is(err, checkpoint.ErrLockLost) {
 		t.Errorf("close: %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package checkpoint
+package checkpoint_test
 
 import (
 	"bufio"
@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/checkpointtest"
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
@@ -29,7 +31,7 @@ func helperProcess() {
 	if dir == "" {
 		return
 	}
-	s, err := OpenStore(dir, Options{})
+	s, err := checkpoint.OpenStore(dir, checkpoint.Options{})
 	if err == nil {
 		_, err = s.Lock(context.Background(), "PRD-009", state.Actor{User: "other"})
 	}
@@ -54,19 +56,19 @@ func startHelper(t *testing.T, dir string) *helper {
 	h := &helper{cmd: exec.Command(os.Args[0])}
 	h.cmd.Env = append(os.Environ(), helperEnv+"="+dir)
 	input, err := h.cmd.StdinPipe()
-	must(t, err)
+	checkpointtest.Must(t, err)
 	h.input = input
 	output, err := h.cmd.StdoutPipe()
-	must(t, err)
-	must(t, h.cmd.Start())
+	checkpointtest.Must(t, err)
+	checkpointtest.Must(t, h.cmd.Start())
 	h.said, err = bufio.NewReader(output).ReadString('\n')
-	must(t, err)
+	checkpointtest.Must(t, err)
 	return h
 }
 
 func (h *helper) kill(t *testing.T) {
 	t.Helper()
-	must(t, h.cmd.Process.Kill())
+	checkpointtest.Must(t, h.cmd.Process.Kill())
 	var exit *exec.ExitError
 	if err := h.cmd.Wait(); !errors.As(err, &exit) {
 		t.Fatal(err)
@@ -75,27 +77,27 @@ func (h *helper) kill(t *testing.T) {
 
 func TestTwoProcesses(t *testing.T) {
 	t.Parallel()
-	f := onDisk(t)
-	first := startHelper(t, f.dir)
+	f := checkpointtest.OnDisk(t)
+	first := startHelper(t, f.Dir)
 	if first.said != "locked\n" {
 		t.Fatalf("the first process said %q", first.said)
 	}
 	host, err := os.Hostname()
-	must(t, err)
-	second := startHelper(t, f.dir)
+	checkpointtest.Must(t, err)
+	second := startHelper(t, f.Dir)
 	if !strings.Contains(second.said, fmt.Sprintf("host %s, pid %d, since ", host, first.cmd.Process.Pid)) {
 		t.Errorf("the second process said %q", second.said)
 	}
 	second.kill(t)
 
-	s := f.open()
-	_, err = s.Lock(context.Background(), "PRD-009", by)
-	var locked *LockedError
+	s := f.Open()
+	_, err = s.Lock(context.Background(), "PRD-009", checkpointtest.By)
+	var locked *checkpoint.LockedError
 	if !errors.As(err, &locked) || locked.Holder.PID != first.cmd.Process.Pid || locked.Holder.User != "other" {
 		t.Fatalf("lock: %v", err)
 	}
 	owner, err := s.Owner("PRD-009")
-	must(t, err)
+	checkpointtest.Must(t, err)
 	if owner == nil || owner.PID != first.cmd.Process.Pid {
 		t.Errorf("owner %+v", owner)
 	}
@@ -104,11 +106,11 @@ func TestTwoProcesses(t *testing.T) {
 	if owner, err := s.Owner("PRD-009"); err != nil || owner != nil {
 		t.Errorf("after the kill: owner %+v, %v", owner, err)
 	}
-	x := f.lock()
+	x := f.Lock()
 	if !x.Unclean() {
 		t.Error("the killed owner is not noticed")
 	}
-	must(t, x.Close())
+	checkpointtest.Must(t, x.Close())
 }
 
 // latecomer is a file system on which whoever looks at a lock file for the
@@ -132,35 +134,35 @@ func (l *latecomer) OpenFile(name string, flag int, perm fs.FileMode) (store.Fil
 // owner reads the journal; the note of the one before is not its own.
 func TestLockedErrorNamesTheLivingOwner(t *testing.T) {
 	t.Parallel()
-	dead := disk.NewHolder(state.Actor{User: "dead", PID: 1 << 30}, clock()())
+	dead := disk.NewHolder(state.Actor{User: "dead", PID: 1 << 30}, checkpointtest.Clock()())
 	for name, before := range map[string]*disk.Holder{"no note": nil, "a dead owner's note": &dead} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			memory := store.NewMemory()
-			f := on(t, memory, "/ws/.runner")
-			must(t, f.lock().Close())
-			path := f.open().layout.LockPath("PRD-009")
-			must(t, disk.WriteNote(memory, path, before))
+			f := checkpointtest.On(t, memory, "/ws/.runner")
+			checkpointtest.Must(t, f.Lock().Close())
+			path := f.Open().Layout().LockPath("PRD-009")
+			checkpointtest.Must(t, disk.WriteNote(memory, path, before))
 			held, err := memory.TryLock(path, false)
-			must(t, err)
-			living := disk.NewHolder(state.Actor{User: "living"}, clock()())
-			late := on(t, &latecomer{FS: memory, note: func() { must(t, disk.WriteNote(memory, path, &living)) }}, "/ws/.runner")
-			var locked *LockedError
-			if _, err := late.open().Lock(t.Context(), "PRD-009", by); !errors.As(err, &locked) || locked.Holder.User != "living" {
+			checkpointtest.Must(t, err)
+			living := disk.NewHolder(state.Actor{User: "living"}, checkpointtest.Clock()())
+			late := checkpointtest.On(t, &latecomer{FS: memory, note: func() { checkpointtest.Must(t, disk.WriteNote(memory, path, &living)) }}, "/ws/.runner")
+			var locked *checkpoint.LockedError
+			if _, err := late.Open().Lock(t.Context(), "PRD-009", checkpointtest.By); !errors.As(err, &locked) || locked.Holder.User != "living" {
 				t.Errorf("lock: %v", err)
 			}
-			must(t, disk.WriteNote(memory, path, before))
-			if _, err := f.open().Lock(t.Context(), "PRD-009", by); !errors.As(err, &locked) || locked.Holder != (disk.Holder{}) {
+			checkpointtest.Must(t, disk.WriteNote(memory, path, before))
+			if _, err := f.Open().Lock(t.Context(), "PRD-009", checkpointtest.By); !errors.As(err, &locked) || locked.Holder != (disk.Holder{}) {
 				t.Errorf("while nobody says who it is: %v", err)
 			}
-			must(t, held.Unlock())
+			checkpointtest.Must(t, held.Unlock())
 		})
 	}
 }
 
 func TestHolderGone(t *testing.T) {
 	t.Parallel()
-	me := disk.NewHolder(state.Actor{}, clock()())
+	me := disk.NewHolder(state.Actor{}, checkpointtest.Clock()())
 	change := func(f func(h *disk.Holder)) *disk.Holder {
 		h := me
 		f(&h)
@@ -190,21 +192,21 @@ func TestStateDirectory(t *testing.T) {
 	base := t.TempDir()
 	mkdir := func(name string, perm fs.FileMode) string {
 		path := filepath.Join(base, name)
-		must(t, os.Mkdir(path, perm))
-		must(t, os.Chmod(path, perm))
+		checkpointtest.Must(t, os.Mkdir(path, perm))
+		checkpointtest.Must(t, os.Chmod(path, perm))
 		return path
 	}
 	foreign := mkdir("foreign", 0o700)
-	must(t, os.WriteFile(filepath.Join(foreign, "thesis.txt"), []byte("x"), 0o600))
+	checkpointtest.Must(t, os.WriteFile(filepath.Join(foreign, "thesis.txt"), []byte("x"), 0o600))
 	own := mkdir("own", 0o700)
-	must(t, os.WriteFile(filepath.Join(own, "PRD-009.json"), []byte("{}"), 0o600))
+	checkpointtest.Must(t, os.WriteFile(filepath.Join(own, "PRD-009.json"), []byte("{}"), 0o600))
 	link := filepath.Join(base, "link")
-	must(t, os.Symlink(own, link))
+	checkpointtest.Must(t, os.Symlink(own, link))
 	file := filepath.Join(base, "file")
-	must(t, os.WriteFile(file, nil, 0o600))
+	checkpointtest.Must(t, os.WriteFile(file, nil, 0o600))
 
 	volume := mkdir("volume", 0o700) // a file system of its own, as ext4 makes it
-	must(t, os.Mkdir(filepath.Join(volume, "lost+found"), 0o700))
+	checkpointtest.Must(t, os.Mkdir(filepath.Join(volume, "lost+found"), 0o700))
 
 	for path, want := range map[string]string{
 		filepath.Join(base, "missing"): "",
@@ -216,7 +218,7 @@ func TestStateDirectory(t *testing.T) {
 		link:                           "symbolic link",
 		file:                           "not a directory",
 	} {
-		_, err := OpenStore(path, Options{})
+		_, err := checkpoint.OpenStore(path, checkpoint.Options{})
 		var dir *disk.DirError
 		switch {
 		case want == "" && err != nil, want != "" && (!errors.As(err, &dir) || !strings.Contains(err.Error(), want)):
@@ -236,37 +238,37 @@ func TestForeignOwner(t *testing.T) {
 		t.Skip("only root can give a directory away")
 	}
 	dir := t.TempDir()
-	must(t, os.Chown(dir, 12345, -1))
+	checkpointtest.Must(t, os.Chown(dir, 12345, -1))
 	var refused *disk.DirError
-	if _, err := OpenStore(dir, Options{}); !errors.As(err, &refused) {
+	if _, err := checkpoint.OpenStore(dir, checkpoint.Options{}); !errors.As(err, &refused) {
 		t.Errorf("open: %v", err)
 	}
 }
 
 func TestLinkedSessionDirectory(t *testing.T) {
 	t.Parallel()
-	f := onDisk(t)
-	x := f.run()
-	must(t, x.Close())
-	dir := filepath.Join(f.dir, "PRD-009")
-	must(t, os.Rename(dir, dir+"-real"))
-	must(t, os.Symlink(dir+"-real", dir))
+	f := checkpointtest.OnDisk(t)
+	x := f.Run()
+	checkpointtest.Must(t, x.Close())
+	dir := filepath.Join(f.Dir, "PRD-009")
+	checkpointtest.Must(t, os.Rename(dir, dir+"-real"))
+	checkpointtest.Must(t, os.Symlink(dir+"-real", dir))
 	var refused *disk.DirError
-	if _, err := f.open().Lock(context.Background(), "PRD-009", by); !errors.As(err, &refused) {
+	if _, err := f.Open().Lock(context.Background(), "PRD-009", checkpointtest.By); !errors.As(err, &refused) {
 		t.Errorf("lock: %v", err)
 	}
-	if _, err := f.open().Load("PRD-009"); !errors.As(err, &refused) {
+	if _, err := f.Open().Load("PRD-009"); !errors.As(err, &refused) {
 		t.Errorf("load: %v", err)
 	}
 }
 
 func TestModes(t *testing.T) {
 	t.Parallel()
-	f := onDisk(t)
-	x := f.run()
+	f := checkpointtest.OnDisk(t)
+	x := f.Run()
 	x.Checkpoint(state.TriggerManual, "", nil)
-	must(t, x.Close())
-	err := filepath.WalkDir(f.dir, func(path string, d fs.DirEntry, err error) error {
+	checkpointtest.Must(t, x.Close())
+	err := filepath.WalkDir(f.Dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -289,23 +291,23 @@ func TestModes(t *testing.T) {
 		}
 		return nil
 	})
-	must(t, err)
-	target, err := os.Readlink(filepath.Join(f.dir, "PRD-009/latest"))
-	must(t, err)
-	if _, err := os.Stat(filepath.Join(f.dir, "PRD-009", target)); err != nil {
+	checkpointtest.Must(t, err)
+	target, err := os.Readlink(filepath.Join(f.Dir, "PRD-009/latest"))
+	checkpointtest.Must(t, err)
+	if _, err := os.Stat(filepath.Join(f.Dir, "PRD-009", target)); err != nil {
 		t.Errorf("latest: %v", err)
 	}
-	if got := string(f.read(".gitignore")); got != "*\n" {
+	if got := string(f.Read(".gitignore")); got != "*\n" {
 		t.Errorf(".gitignore: %q", got)
 	}
 }
 
 func TestLeftoversGoUnderTheLock(t *testing.T) {
 	t.Parallel()
-	f := inMemory(t)
-	x := f.run()
+	f := checkpointtest.InMemory(t)
+	x := f.Run()
 	kept, _ := x.Checkpoint(state.TriggerManual, "", nil)
-	must(t, x.Close())
+	checkpointtest.Must(t, x.Close())
 	leftovers := []string{
 		".tmp-PRD-009.json-A", "PRD-009/.tmp-journal.jsonl-B", "PRD-009/checkpoints/.tmp-x-C",
 		"PRD-009/run/WS1.1", "PRD-009/checkpoints/CP-nobody-20250101T000000Z-00000000.json",
@@ -313,22 +315,22 @@ func TestLeftoversGoUnderTheLock(t *testing.T) {
 	}
 	others := []string{".tmp-PRD-010.json-A", "PRD-009/logs/WS1.1.log", "PRD-009/checkpoints/" + kept + ".json"}
 	for _, name := range append(leftovers, others[:2]...) {
-		f.write(name, []byte("x"))
+		f.Write(name, []byte("x"))
 	}
-	if _, err := f.open().Load("PRD-009"); err != nil {
+	if _, err := f.Open().Load("PRD-009"); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range append(leftovers, others...) {
-		f.read(name)
+		f.Read(name)
 	}
-	must(t, f.lock().Close())
+	checkpointtest.Must(t, f.Lock().Close())
 	for _, name := range leftovers {
-		if _, err := f.fs.Lstat(filepath.Join(f.dir, name)); !errors.Is(err, fs.ErrNotExist) {
+		if _, err := f.FS.Lstat(filepath.Join(f.Dir, name)); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%s is still there", name)
 		}
 	}
 	for _, name := range others {
-		f.read(name)
+		f.Read(name)
 	}
 }
 
@@ -336,11 +338,11 @@ func TestLockHonoursContext(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), -time.Second)
 	defer cancel()
-	f := inMemory(t)
-	if _, err := f.open().Lock(ctx, "PRD-009", by); !errors.Is(err, context.DeadlineExceeded) {
+	f := checkpointtest.InMemory(t)
+	if _, err := f.Open().Lock(ctx, "PRD-009", checkpointtest.By); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("lock: %v", err)
 	}
-	if _, err := f.open().Lock(context.Background(), "../009", by); err == nil || !strings.Contains(err.Error(), `PRD-\d{3,}`) {
+	if _, err := f.Open().Lock(context.Background(), "../009", checkpointtest.By); err == nil || !strings.Contains(err.Error(), `PRD-\d{3,}`) {
 		t.Errorf("lock: %v", err)
 	}
 }

@@ -1,10 +1,12 @@
-package checkpoint
+package checkpoint_test
 
 import (
 	"errors"
 	"path/filepath"
 	"testing"
 
+	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/checkpointtest"
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
@@ -43,17 +45,17 @@ func TestWhoStartsWaitsForWhoLooks(t *testing.T) {
 		"of this machine, nobody looking": {"", 0, 0, true},
 	} {
 		memory := store.NewMemory()
-		f := on(t, memory, "/ws/.runner")
-		must(t, f.run().Close())
-		h := disk.NewHolder(state.Actor{Host: tt.host, PID: tt.pid}, clock()())
-		must(t, disk.WriteNote(memory, f.open().layout.LockPath("PRD-009"), &h))
-		x, err := on(t, &lookedAt{FS: memory, tries: tt.tries}, "/ws/.runner").open().Lock(t.Context(), "PRD-009", by)
-		var locked *LockedError
+		f := checkpointtest.On(t, memory, "/ws/.runner")
+		checkpointtest.Must(t, f.Run().Close())
+		h := disk.NewHolder(state.Actor{Host: tt.host, PID: tt.pid}, checkpointtest.Clock()())
+		checkpointtest.Must(t, disk.WriteNote(memory, f.Open().Layout().LockPath("PRD-009"), &h))
+		x, err := checkpointtest.On(t, &lookedAt{FS: memory, tries: tt.tries}, "/ws/.runner").Open().Lock(t.Context(), "PRD-009", checkpointtest.By)
+		var locked *checkpoint.LockedError
 		switch {
 		case tt.taken && err != nil, !tt.taken && !errors.As(err, &locked):
 			t.Errorf("%s: %v", name, err)
 		case err == nil:
-			must(t, x.Close())
+			checkpointtest.Must(t, x.Close())
 		}
 	}
 }

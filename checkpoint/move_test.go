@@ -1,4 +1,4 @@
-package checkpoint
+package checkpoint_test
 
 import (
 	"context"
@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 
+	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/checkpointtest"
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
@@ -31,42 +33,47 @@ func (l layered) Rename(from, to string) error {
 func TestMoveByCopyCutShort(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		before func(t *testing.T, x *Session)
-		do     func(x *Session) error
+		before func(t *testing.T, x *checkpoint.Session)
+		do     func(x *checkpoint.Session) error
 		next   string // the session that follows
 	}{
 		"abandon": {
-			func(*testing.T, *Session) {},
-			func(x *Session) error { _, err := x.Abandon(state.SessionAbandoned{By: by}); return err }, "",
+			func(*testing.T, *checkpoint.Session) {},
+			func(x *checkpoint.Session) error {
+				_, err := x.Abandon(state.SessionAbandoned{By: checkpointtest.By})
+				return err
+			}, "",
 		},
-		"start": {finish, func(x *Session) error { return x.Start(started("S2", cashier())) }, "S2"},
+		"start": {finish, func(x *checkpoint.Session) error {
+			return x.Start(checkpointtest.Started("S2", checkpointtest.Cashier()))
+		}, "S2"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for n := int64(1); ; n++ {
 				m := store.NewMemory()
-				f := on(t, layered{m}, "/ws/.runner")
-				x := f.run()
+				f := checkpointtest.On(t, layered{m}, "/ws/.runner")
+				x := f.Run()
 				test.before(t, x)
-				f.write("PRD-009/logs/WS1.1.log", []byte("done"))
-				must(t, x.Close())
+				f.Write("PRD-009/logs/WS1.1.log", []byte("done"))
+				checkpointtest.Must(t, x.Close())
 				var cut *store.Memory
 				d := &faults.Killed{FS: layered{m}, At: n, Before: func() { cut = m.Crash() }}
-				err := moveOn(on(t, d, f.dir), test.do)
+				err := moveOn(checkpointtest.On(t, d, f.Dir), test.do)
 				if d.Count.Load() < n {
-					must(t, err)
+					checkpointtest.Must(t, err)
 					break
 				}
 				for plane, fsys := range map[string]store.FS{"fault": m, "power cut": cut} {
-					movedOnce(t, fmt.Sprintf("change %d, %s", n, plane), on(t, unlocked{layered{fsys}}, f.dir), test.next)
+					movedOnce(t, fmt.Sprintf("change %d, %s", n, plane), checkpointtest.On(t, faults.Unlocked{FS: layered{fsys}}, f.Dir), test.next)
 				}
 			}
 		})
 	}
 }
 
-func moveOn(f *fixture, do func(x *Session) error) error {
-	x, err := f.open().Lock(context.Background(), "PRD-009", by)
+func moveOn(f *checkpointtest.Fixture, do func(x *checkpoint.Session) error) error {
+	x, err := f.Open().Lock(context.Background(), "PRD-009", checkpointtest.By)
 	if err != nil {
 		return err
 	}
@@ -75,22 +82,22 @@ func moveOn(f *fixture, do func(x *Session) error) error {
 
 // movedOnce holds a state directory to having the session S1 once: as the current one,
 // or set aside, with next, if there is one, as current.
-func movedOnce(t *testing.T, when string, f *fixture, next string) {
+func movedOnce(t *testing.T, when string, f *checkpointtest.Fixture, next string) {
 	t.Helper()
-	s := f.open()
+	s := f.Open()
 	seen, err := s.Load("PRD-009")
-	if err != nil && !errors.Is(err, ErrNoSession) {
+	if err != nil && !errors.Is(err, checkpoint.ErrNoSession) {
 		t.Fatalf("%s: load: %v", when, err)
 	}
 	if err == nil && seen.State.Session != "S1" && seen.State.Session != next {
 		t.Fatalf("%s: a reader sees %s", when, seen.State.Session)
 	}
-	x, err := s.Lock(context.Background(), "PRD-009", by)
+	x, err := s.Lock(context.Background(), "PRD-009", checkpointtest.By)
 	if err != nil {
 		t.Fatalf("%s: lock: %v", when, err)
 	}
-	defer func() { must(t, x.Close()) }()
-	if isThere(t, s, s.layout.MovingPath("PRD-009")) || isThere(t, s, s.layout.ArchivingPath("PRD-009")) {
+	defer func() { checkpointtest.Must(t, x.Close()) }()
+	if checkpointtest.IsThere(t, s, s.Layout().MovingPath("PRD-009")) || checkpointtest.IsThere(t, s, s.Layout().ArchivingPath("PRD-009")) {
 		t.Fatalf("%s: something is left of the move", when)
 	}
 	sessions, err := s.Sessions("PRD-009")
@@ -107,7 +114,7 @@ func movedOnce(t *testing.T, when string, f *fixture, next string) {
 		}
 		if at.State.Session == "S1" {
 			had++
-			if data, err := store.ReadFile(f.fs, filepath.Join(at.Dir, "logs", "WS1.1.log")); err != nil || string(data) != "done" {
+			if data, err := store.ReadFile(f.FS, filepath.Join(at.Dir, "logs", "WS1.1.log")); err != nil || string(data) != "done" {
 				t.Fatalf("%s: its log is %q: %v", when, data, err)
 			}
 		}
@@ -129,13 +136,13 @@ func TestANoteOfAMoveNamesNothingElse(t *testing.T) {
 		`{"format_version":"1.2","from":"PRD-009","to":"../elsewhere"}`, `{"format_version":"1.2","from":"PRD-009/../PRD-010","to":"trash/x"}`,
 		`{"format_version":"1.2","from":"","to":""}`, `{"format_version":"9.0","from":"PRD-009","to":"trash/x"}`, `no note`,
 	} {
-		f := inMemory(t)
-		must(t, f.run().Close())
-		must(t, store.MkdirAll(f.fs, filepath.Join(f.dir, "PRD-009.moving"), filepath.Join(f.dir, "objects")))
-		f.write("PRD-009.moving/move.json", []byte(note))
-		if _, err := f.open().Lock(context.Background(), "PRD-009", by); err == nil {
+		f := checkpointtest.InMemory(t)
+		checkpointtest.Must(t, f.Run().Close())
+		checkpointtest.Must(t, store.MkdirAll(f.FS, filepath.Join(f.Dir, "PRD-009.moving"), filepath.Join(f.Dir, "objects")))
+		f.Write("PRD-009.moving/move.json", []byte(note))
+		if _, err := f.Open().Lock(context.Background(), "PRD-009", checkpointtest.By); err == nil {
 			t.Errorf("%s was carried out", note)
 		}
-		f.read("PRD-009/journal.jsonl")
+		f.Read("PRD-009/journal.jsonl")
 	}
 }

@@ -1,4 +1,4 @@
-package checkpoint
+package checkpoint_test
 
 import (
 	"bytes"
@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/checkpointtest"
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
@@ -19,11 +21,11 @@ import (
 // looked at, as what a sound sum is about. What is read stays the same when it
 // is written and read again, and reading leaves the file as it is.
 func FuzzManifest(f *testing.F) {
-	fix := inMemory(f)
-	x := fix.run()
+	fix := checkpointtest.InMemory(f)
+	x := fix.Run()
 	x.Checkpoint(state.TriggerManual, "seed", nil)
-	must(f, x.Close())
-	f.Add(fix.read("PRD-009/manifest.json"))
+	checkpointtest.Must(f, x.Close())
+	f.Add(fix.Read("PRD-009/manifest.json"))
 	f.Add([]byte(`{"format_version":"1.0","checkpoints":[null],"rollback_history":[{}]}`))
 	f.Add([]byte(`{"checkpoints":[{"id":"CP-a","phase":{"base64":"/w=="},"reason":{"base64":"gA=="}}],"total":-1}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -35,10 +37,10 @@ func FuzzManifest(f *testing.F) {
 				continue
 			}
 			again, err := m.Encode()
-			must(t, err)
+			checkpointtest.Must(t, err)
 			l, _ = noted(t, disk.ManifestName, again)
 			read, err := l.ReadManifest("/state")
-			must(t, err)
+			checkpointtest.Must(t, err)
 			if diff := cmp.Diff(m, read); diff != "" {
 				t.Fatalf("(-read +written and read):\n%s", diff)
 			}
@@ -51,8 +53,8 @@ func noted(t *testing.T, name string, data []byte) (l *disk.Layout, path string)
 	t.Helper()
 	fsys := store.NewMemory()
 	path = filepath.Join("/state", name)
-	must(t, store.MkdirAll(fsys, filepath.Dir(path)))
-	must(t, store.WriteFile(fsys, path, data))
+	checkpointtest.Must(t, store.MkdirAll(fsys, filepath.Dir(path)))
+	checkpointtest.Must(t, store.WriteFile(fsys, path, data))
 	return &disk.Layout{Path: "/state", FS: fsys}, path
 }
 
@@ -70,14 +72,14 @@ func intact(t *testing.T, l *disk.Layout, path string, want []byte) {
 // named, and what is not stays the same when it is written and read again.
 func FuzzNotes(f *testing.F) {
 	for _, note := range []any{
-		disk.Holder{Actor: state.Actor{User: "a", Host: "b", PID: 3}, Since: clock()(), BootID: "x", StartTime: "7"},
-		Mail{FormatVersion: state.FormatVersion, Request: Request{ID: "r", PRD: "PRD-009", Verb: VerbApprove, Gate: "g", Comment: "\xff"}},
+		disk.Holder{Actor: state.Actor{User: "a", Host: "b", PID: 3}, Since: checkpointtest.Clock()(), BootID: "x", StartTime: "7"},
+		checkpoint.Mail{FormatVersion: state.FormatVersion, Request: checkpoint.Request{ID: "r", PRD: "PRD-009", Verb: checkpoint.VerbApprove, Gate: "g", Comment: "\xff"}},
 		disk.Origin{FormatVersion: state.FormatVersion, Session: "S1", OwnFiles: disk.OwnFiles{Looked: true, Own: []state.Text{"a\xff"}}},
 		disk.PendingImport{FormatVersion: state.FormatVersion, Session: "S1", Seq: 3, Archive: "a\xff"},
 		disk.RefsOwner{ID: "0123456789abcdef"},
 	} {
 		data, err := json.Marshal(note)
-		must(f, err)
+		checkpointtest.Must(f, err)
 		f.Add(data)
 	}
 	f.Add([]byte(`{"format_version":"99.0","session":"S1"}`))
@@ -90,8 +92,8 @@ func FuzzNotes(f *testing.F) {
 		readPendingOf(t, data)
 		l, _ := noted(t, "unused", nil)
 		path := l.RefsIDPath("PRD-009")
-		must(t, store.MkdirAll(l.FS, filepath.Dir(path)))
-		must(t, store.WriteFile(l.FS, path, data))
+		checkpointtest.Must(t, store.MkdirAll(l.FS, filepath.Dir(path)))
+		checkpointtest.Must(t, store.WriteFile(l.FS, path, data))
 		if kept, _, err := l.ReadRefsOwner("PRD-009"); err != nil || kept.ID != "" && len(kept.ID) != disk.RefsIDSize {
 			t.Fatalf("the id %q, %v", kept.ID, err)
 		}
@@ -123,16 +125,16 @@ func readNoteOf(t *testing.T, data []byte) {
 func readMailOf(t *testing.T, data []byte) {
 	t.Helper()
 	l, path := noted(t, "a.request", data)
-	m, err := ReadMail(l.FS, path)
+	m, err := checkpoint.ReadMail(l.FS, path)
 	intact(t, l, path, data)
 	if err != nil {
 		namesFile(t, err, path)
 		return
 	}
 	written, err := state.EncodeJSON(m)
-	must(t, err)
+	checkpointtest.Must(t, err)
 	l, path = noted(t, "a.request", written)
-	again, err := ReadMail(l.FS, path)
+	again, err := checkpoint.ReadMail(l.FS, path)
 	if diff := cmp.Diff(m, again); err != nil || diff != "" {
 		t.Fatalf("%v, (-read +written and read):\n%s", err, diff)
 	}

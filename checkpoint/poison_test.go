@@ -1,4 +1,4 @@
-package checkpoint
+package checkpoint_test
 
 import (
 	"context"
@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 
+	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/checkpointtest"
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
@@ -22,16 +24,16 @@ func TestPoisonedJournal(t *testing.T) {
 		t.Run(op, func(t *testing.T) {
 			t.Parallel()
 			bad := &faults.Faulty{FS: store.NewMemory(), Op: op, Part: "PRD-009/journal.jsonl"}
-			f := on(t, bad, "/ws/.runner")
-			x := f.run()
+			f := checkpointtest.On(t, bad, "/ws/.runner")
+			x := f.Run()
 			acknowledged := x.Durable()
 			bad.On.Store(true)
 			x.Add(state.WorkstreamStarted{Workstream: "WS2", Attempt: 1})
 			x.Flush()
-			x.Add(state.PauseAsked{By: by, Reason: "behind it"})
+			x.Add(state.PauseAsked{By: checkpointtest.By, Reason: "behind it"})
 			ack := <-x.Acks()
 			_, err := x.Acknowledge(ack)
-			var poisoned *PoisonedError
+			var poisoned *checkpoint.PoisonedError
 			if !errors.As(err, &poisoned) || !errors.Is(err, faults.ErrDisk) || poisoned.Rescue == "" {
 				t.Fatalf("acknowledge: %v", err)
 			}
@@ -52,21 +54,21 @@ func TestPoisonedJournal(t *testing.T) {
 				t.Errorf("close: %v", err)
 			}
 
-			snap, err := f.open().Load("PRD-009")
-			must(t, err)
+			snap, err := f.Open().Load("PRD-009")
+			checkpointtest.Must(t, err)
 			if snap.RescuePath != poisoned.Rescue {
 				t.Errorf("rescue %q, want %q", snap.RescuePath, poisoned.Rescue)
 			}
-			same(t, "state that readers see", snap.State, want)
-			x = f.lock()
+			checkpointtest.Same(t, "state that readers see", snap.State, want)
+			x = f.Lock()
 			if !x.Unclean() {
 				t.Error("a poisoned end counts as clean")
 			}
-			same(t, "state with the rescue copy", x.State(), want)
-			if _, err := f.fs.Lstat(poisoned.Rescue); !errors.Is(err, fs.ErrNotExist) {
+			checkpointtest.Same(t, "state with the rescue copy", x.State(), want)
+			if _, err := f.FS.Lstat(poisoned.Rescue); !errors.Is(err, fs.ErrNotExist) {
 				t.Error("the rescue copy is still there")
 			}
-			must(t, x.Close())
+			checkpointtest.Must(t, x.Close())
 		})
 	}
 }
@@ -76,12 +78,12 @@ func TestPoisonedJournal(t *testing.T) {
 func TestRescueThatTheJournalHasIsRemoved(t *testing.T) {
 	t.Parallel()
 	bad := &faults.Faulty{FS: store.NewMemory(), Op: "sync", Part: "PRD-009/journal.jsonl"}
-	f := on(t, bad, "/ws/.runner")
-	x := f.run()
+	f := checkpointtest.On(t, bad, "/ws/.runner")
+	x := f.Run()
 	bad.On.Store(true)
 	x.Add(state.WorkstreamStarted{Workstream: "WS2", Attempt: 1})
 	_, err := x.Drain(context.Background())
-	var poisoned *PoisonedError
+	var poisoned *checkpoint.PoisonedError
 	if !errors.As(err, &poisoned) || poisoned.Rescue == "" {
 		t.Fatalf("drain: %v", err)
 	}
@@ -91,20 +93,20 @@ func TestRescueThatTheJournalHasIsRemoved(t *testing.T) {
 	}
 	bad.On.Store(false)
 
-	snap, err := f.open().Load("PRD-009")
-	must(t, err)
+	snap, err := f.Open().Load("PRD-009")
+	checkpointtest.Must(t, err)
 	if snap.RescuePath != "" {
 		t.Errorf("readers are told of %s, which adds nothing", snap.RescuePath)
 	}
-	if _, err := f.fs.Lstat(poisoned.Rescue); err != nil {
+	if _, err := f.FS.Lstat(poisoned.Rescue); err != nil {
 		t.Fatalf("a reader removed the rescue copy: %v", err)
 	}
-	x = f.lock()
-	same(t, "state", x.State(), want)
-	if _, err := f.fs.Lstat(poisoned.Rescue); !errors.Is(err, fs.ErrNotExist) {
+	x = f.Lock()
+	checkpointtest.Same(t, "state", x.State(), want)
+	if _, err := f.FS.Lstat(poisoned.Rescue); !errors.Is(err, fs.ErrNotExist) {
 		t.Error("the rescue copy is still there")
 	}
-	must(t, x.Close())
+	checkpointtest.Must(t, x.Close())
 }
 
 // TestForeignRescueIsLeftAlone: a rescue copy whose chain does not fit is not
@@ -112,13 +114,13 @@ func TestRescueThatTheJournalHasIsRemoved(t *testing.T) {
 func TestForeignRescueIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	bad := &faults.Faulty{FS: store.NewMemory(), Op: "sync", Part: "PRD-009/journal.jsonl"}
-	f := on(t, bad, "/ws/.runner")
-	x := f.run()
-	journal := f.read("PRD-009/journal.jsonl")
+	f := checkpointtest.On(t, bad, "/ws/.runner")
+	x := f.Run()
+	journal := f.Read("PRD-009/journal.jsonl")
 	bad.On.Store(true)
-	x.Add(state.PauseAsked{By: by})
+	x.Add(state.PauseAsked{By: checkpointtest.By})
 	_, err := x.Drain(context.Background())
-	var poisoned *PoisonedError
+	var poisoned *checkpoint.PoisonedError
 	if !errors.As(err, &poisoned) {
 		t.Fatal(err)
 	}
@@ -127,18 +129,18 @@ func TestForeignRescueIsLeftAlone(t *testing.T) {
 		t.Error("closed cleanly")
 	}
 	// Somebody puts back the journal and goes on from it.
-	f.write("PRD-009/journal.jsonl", journal)
-	must(t, f.fs.Rename(poisoned.Rescue, poisoned.Rescue+".away"))
-	x = f.lock()
-	commit(t, x, state.WorkstreamStarted{Workstream: "WS2", Attempt: 1})
-	must(t, x.Close())
-	must(t, f.fs.Rename(poisoned.Rescue+".away", poisoned.Rescue))
-	x = f.lock()
+	f.Write("PRD-009/journal.jsonl", journal)
+	checkpointtest.Must(t, f.FS.Rename(poisoned.Rescue, poisoned.Rescue+".away"))
+	x = f.Lock()
+	checkpointtest.Commit(t, x, state.WorkstreamStarted{Workstream: "WS2", Attempt: 1})
+	checkpointtest.Must(t, x.Close())
+	checkpointtest.Must(t, f.FS.Rename(poisoned.Rescue+".away", poisoned.Rescue))
+	x = f.Lock()
 	if x.State().Requested != nil {
 		t.Error("a foreign rescue copy was adopted")
 	}
-	must(t, x.Close())
-	if _, err := f.fs.Lstat(poisoned.Rescue); err != nil {
+	checkpointtest.Must(t, x.Close())
+	if _, err := f.FS.Lstat(poisoned.Rescue); err != nil {
 		t.Error("a foreign rescue copy was removed")
 	}
 }
@@ -147,21 +149,21 @@ func TestForeignRescueIsLeftAlone(t *testing.T) {
 // adopted, since nobody could read the journal any more.
 func TestRescueWithALineTooLongIsLeftAlone(t *testing.T) {
 	t.Parallel()
-	f := inMemory(t)
-	x := f.run()
+	f := checkpointtest.InMemory(t)
+	x := f.Run()
 	want := x.State().Clone()
-	c := state.Commit{Seq: x.Durable() + 1, Time: clock()(), Prev: x.LastSum(), Events: []state.Event{
-		state.PauseAsked{By: by, Reason: state.Text(strings.Repeat("x", store.MaxRecord))},
+	c := state.Commit{Seq: x.Durable() + 1, Time: checkpointtest.Clock()(), Prev: x.LastSum(), Events: []state.Event{
+		state.PauseAsked{By: checkpointtest.By, Reason: state.Text(strings.Repeat("x", store.MaxRecord))},
 	}}
 	path, err := x.WriteRescue(&c)
-	must(t, err)
-	must(t, x.Close())
+	checkpointtest.Must(t, err)
+	checkpointtest.Must(t, x.Close())
 	for range 2 {
-		x = f.lock()
-		same(t, "state", x.State(), want)
-		must(t, x.Close())
+		x = f.Lock()
+		checkpointtest.Same(t, "state", x.State(), want)
+		checkpointtest.Must(t, x.Close())
 	}
-	if _, err := f.fs.Lstat(path); err != nil {
+	if _, err := f.FS.Lstat(path); err != nil {
 		t.Errorf("the rescue copy is gone: %v", err)
 	}
 }
@@ -172,43 +174,43 @@ func TestDerivedErrorsCanBeRepeated(t *testing.T) {
 		{"sync", "checkpoints/.tmp"}, {"rename", "checkpoints/CP-"}, {"syncdir", "checkpoints"}, {"write", ".tmp-manifest"}, {"rename", "latest"}, {"rename", ".runner/PRD-009.json"}, {"close", ".tmp-PRD-009.json"},
 	} {
 		bad := &faults.Faulty{FS: store.NewMemory(), Op: tt.op, Part: tt.part}
-		f := on(t, bad, "/ws/.runner")
-		x := f.run()
+		f := checkpointtest.On(t, bad, "/ws/.runner")
+		x := f.Run()
 		x.Checkpoint(state.TriggerBatchComplete, "", nil)
-		commit(t, x, state.WorkstreamStarted{Workstream: "WS2", Attempt: 1})
+		checkpointtest.Commit(t, x, state.WorkstreamStarted{Workstream: "WS2", Attempt: 1})
 		x.Checkpoint(state.TriggerManual, "", nil)
-		commit(t, x)
+		checkpointtest.Commit(t, x)
 		bad.On.Store(true)
-		var derived *DerivedError
+		var derived *checkpoint.DerivedError
 		for range 2 {
 			if err := x.WriteDerived(context.Background(), true); !errors.As(err, &derived) || !errors.Is(err, faults.ErrDisk) {
 				t.Errorf("%v: %v", tt, err)
 			}
 		}
 		bad.On.Store(false)
-		must(t, x.WriteDerived(context.Background(), true))
+		checkpointtest.Must(t, x.WriteDerived(context.Background(), true))
 		for _, ref := range x.State().Checkpoints {
-			cp, err := f.open().ReadCheckpoint("PRD-009", ref.ID)
-			must(t, err)
+			cp, err := f.Open().ReadCheckpoint("PRD-009", ref.ID)
+			checkpointtest.Must(t, err)
 			if cp.State.Seq != ref.Seq {
 				t.Errorf("%v: %s holds the state of %d, want %d", tt, ref.ID, cp.State.Seq, ref.Seq)
 			}
-			f.read("PRD-009/checkpoints/" + ref.ID + ".json")
+			f.Read("PRD-009/checkpoints/" + ref.ID + ".json")
 		}
-		must(t, x.Close())
+		checkpointtest.Must(t, x.Close())
 	}
 }
 
 // threeDue has three checkpoints that are due, on a disk where one operation is going
 // to fail for what names the second.
-func threeDue(t *testing.T, op string) (bad *faults.Faulty, x *Session, ids []string) {
+func threeDue(t *testing.T, op string) (bad *faults.Faulty, x *checkpoint.Session, ids []string) {
 	t.Helper()
 	bad = &faults.Faulty{FS: store.NewMemory(), Op: op}
-	x = on(t, bad, "/ws/.runner").run()
+	x = checkpointtest.On(t, bad, "/ws/.runner").Run()
 	for range 3 {
 		id, _ := x.Checkpoint(state.TriggerManual, "", nil)
 		ids = append(ids, id)
-		commit(t, x)
+		checkpointtest.Commit(t, x)
 	}
 	bad.Part = ids[1]
 	bad.On.Store(true)
@@ -217,9 +219,9 @@ func threeDue(t *testing.T, op string) (bad *faults.Faulty, x *Session, ids []st
 
 // wantFiles holds a session to the files of its checkpoints, and to having nothing left
 // to write or to remove.
-func wantFiles(t *testing.T, x *Session, want ...string) {
+func wantFiles(t *testing.T, x *checkpoint.Session, want ...string) {
 	t.Helper()
-	left, err := x.store.layout.CheckpointsIn(x.store.layout.PRDDir("PRD-009")).IDs()
+	left, err := x.Store().Layout().CheckpointsIn(x.Store().Layout().PRDDir("PRD-009")).IDs()
 	if slices.Sort(want); err != nil || !slices.Equal(left, want) {
 		t.Errorf("there are the files of %q, %v; want %q", left, err, want)
 	}
@@ -227,7 +229,7 @@ func wantFiles(t *testing.T, x *Session, want ...string) {
 		t.Errorf("it still has to write %+v", u)
 	}
 	newest := x.State().Checkpoints
-	if link, err := x.store.fs.Readlink(filepath.Join(x.store.layout.PRDDir(x.prd), disk.LatestName)); len(newest) > 0 &&
+	if link, err := x.Store().FS().Readlink(filepath.Join(x.Store().Layout().PRDDir(x.PRD()), disk.LatestName)); len(newest) > 0 &&
 		(err != nil || link != filepath.Join(disk.CheckpointsDir, newest[len(newest)-1].ID+disk.JSONExt)) {
 		t.Errorf("the link names %s, %v; want %s", link, err, newest[len(newest)-1].ID)
 	}
@@ -246,10 +248,10 @@ func TestCheckpointsThatGoBeforeTheyAreWritten(t *testing.T) {
 			t.Errorf("%s: the second could not be written, and it says %v", op, err)
 		}
 		bad.On.Store(false)
-		commit(t, x, state.CheckpointsRemoved{IDs: ids[:2]})
-		must(t, x.WriteDerived(t.Context(), true))
+		checkpointtest.Commit(t, x, state.CheckpointsRemoved{IDs: ids[:2]})
+		checkpointtest.Must(t, x.WriteDerived(t.Context(), true))
 		wantFiles(t, x, ids[2])
-		must(t, x.Close())
+		checkpointtest.Must(t, x.Close())
 	}
 }
 
@@ -264,20 +266,20 @@ func TestSkippedCheckpoints(t *testing.T) {
 		switch op {
 		case "syncdir":
 			written, _ := x.Checkpoint(state.TriggerManual, "", nil) // to which the link goes back
-			commit(t, x)
+			checkpointtest.Commit(t, x)
 			bad.On.Store(false)
-			must(t, x.WriteDerived(t.Context(), true))
+			checkpointtest.Must(t, x.WriteDerived(t.Context(), true))
 			bad.Part, skipped = "checkpoints", nil
 			bad.On.Store(true)
 			for range 3 {
 				id, _ := x.Checkpoint(state.TriggerManual, "", nil)
 				skipped = append(skipped, id)
-				commit(t, x)
+				checkpointtest.Commit(t, x)
 			}
 			ids = slices.Concat(ids, []string{written}, skipped)
 			slices.Sort(skipped)
 		case "lost":
-			must(t, x.LoseDue())
+			checkpointtest.Must(t, x.LoseDue())
 		}
 		if err := x.WriteDerived(t.Context(), true); !errors.Is(err, faults.ErrDisk) {
 			t.Errorf("%s: the second could not be written, and it says %v", op, err)
@@ -286,10 +288,10 @@ func TestSkippedCheckpoints(t *testing.T) {
 			t.Errorf("%s: %q are given up, want %q", op, got, skipped)
 		}
 		bad.On.Store(false)
-		commit(t, x, state.CheckpointSkipped{IDs: skipped})
-		must(t, x.WriteDerived(t.Context(), true))
+		checkpointtest.Commit(t, x, state.CheckpointSkipped{IDs: skipped})
+		checkpointtest.Must(t, x.WriteDerived(t.Context(), true))
 		wantFiles(t, x, slices.DeleteFunc(ids, func(id string) bool { return slices.Contains(skipped, id) })...)
-		must(t, x.Close())
+		checkpointtest.Must(t, x.Close())
 	}
 }
 
@@ -299,12 +301,12 @@ func TestSkippedCheckpoints(t *testing.T) {
 func TestWhatIsNeededIsNotSkipped(t *testing.T) {
 	t.Parallel()
 	bad := &faults.Faulty{FS: store.NewMemory(), Op: "sync", Part: "checkpoints/.tmp"}
-	f := on(t, bad, "/ws/.runner")
-	x := f.run()
+	f := checkpointtest.On(t, bad, "/ws/.runner")
+	x := f.Run()
 	edits, _ := x.Checkpoint(state.TriggerConflictStart, "edits", nil)
 	pinned, _ := x.Checkpoint(state.TriggerManual, "", nil)
 	other, _ := x.Checkpoint(state.TriggerManual, "", nil)
-	commit(t, x, state.CheckpointPinned{ID: pinned, By: by})
+	checkpointtest.Commit(t, x, state.CheckpointPinned{ID: pinned, By: checkpointtest.By})
 	needed := []string{edits, pinned}
 	slices.Sort(needed)
 	written := func() []bool { return []bool{x.Written(edits), x.Written(pinned), x.Written(other)} }
@@ -318,21 +320,21 @@ func TestWhatIsNeededIsNotSkipped(t *testing.T) {
 	if ids, left := x.SkipDerived(); !slices.Equal(ids, []string{other}) || !slices.Equal(left, needed) {
 		t.Errorf("%q are given up, %q stay without a file", ids, left)
 	}
-	commit(t, x, state.CheckpointSkipped{IDs: []string{other}})
+	checkpointtest.Commit(t, x, state.CheckpointSkipped{IDs: []string{other}})
 	if slices.Contains(written(), true) {
 		t.Errorf("none is written, and it says %t", written())
 	}
 	bad.On.Store(false)
-	must(t, x.Close())
-	x = f.lock()
-	must(t, x.WriteDerived(t.Context(), true))
+	checkpointtest.Must(t, x.Close())
+	x = f.Lock()
+	checkpointtest.Must(t, x.WriteDerived(t.Context(), true))
 	if !slices.Equal(written(), []bool{true, true, false}) {
 		t.Errorf("the next owner has them written %t", written())
 	}
 	for _, id := range needed {
-		f.read("PRD-009/checkpoints/" + id + ".json")
+		f.Read("PRD-009/checkpoints/" + id + ".json")
 	}
-	must(t, x.Close())
+	checkpointtest.Must(t, x.Close())
 }
 
 // TestCheckpointThatTheJournalHasNoMore: what this session made does not go without a word.
@@ -343,13 +345,13 @@ func TestCheckpointThatTheJournalHasNoMore(t *testing.T) {
 		t.Errorf("the second could not be written, and it says %v", err)
 	}
 	bad.On.Store(false)
-	must(t, bad.Remove(x.store.layout.JournalPath(x.prd)))
+	checkpointtest.Must(t, bad.Remove(x.Store().Layout().JournalPath(x.PRD())))
 	for range 2 {
-		if err := x.WriteDerived(t.Context(), true); !errors.Is(err, ErrGone) || !strings.Contains(err.Error(), ids[1]) {
+		if err := x.WriteDerived(t.Context(), true); !errors.Is(err, checkpoint.ErrGone) || !strings.Contains(err.Error(), ids[1]) {
 			t.Errorf("its journal is gone, and it says %v", err)
 		}
 	}
-	if err := x.Close(); !errors.Is(err, ErrGone) {
+	if err := x.Close(); !errors.Is(err, checkpoint.ErrGone) {
 		t.Errorf("closed: %v", err)
 	}
 }
@@ -366,9 +368,9 @@ func TestOneFailureIsTold(t *testing.T) {
 		if err := x.WriteDerived(t.Context(), true); !errors.Is(err, faults.ErrDisk) {
 			t.Errorf("%s failed once, and it says %v", op, err)
 		}
-		must(t, x.WriteDerived(t.Context(), true))
+		checkpointtest.Must(t, x.WriteDerived(t.Context(), true))
 		wantFiles(t, x, ids...)
-		must(t, x.Close())
+		checkpointtest.Must(t, x.Close())
 	}
 }
 
@@ -379,8 +381,8 @@ func TestManyCheckpointsAreWritten(t *testing.T) {
 	for fail := range 6 {
 		for _, op := range []string{"rename", "sync", "syncdir"} {
 			bad := &faults.Faulty{FS: store.NewMemory(), Op: op}
-			x := lockPRD(t, on(t, bad, "/ws/.runner").open(), "PRD-009")
-			must(t, x.Start(startedOf("PRD-009", "S1", 6000)))
+			x := checkpointtest.LockPRD(t, checkpointtest.On(t, bad, "/ws/.runner").Open(), "PRD-009")
+			checkpointtest.Must(t, x.Start(checkpointtest.StartedOf("PRD-009", "S1", 6000)))
 			var ids []string
 			made := func() {
 				id, _ := x.Checkpoint(state.TriggerManual, "", nil)
@@ -391,7 +393,7 @@ func TestManyCheckpointsAreWritten(t *testing.T) {
 				if i%2 == 0 {
 					made()
 				}
-				commit(t, x)
+				checkpointtest.Commit(t, x)
 			}
 			bad.Part = ids[fail]
 			if op == "syncdir" {
@@ -406,21 +408,21 @@ func TestManyCheckpointsAreWritten(t *testing.T) {
 					t.Errorf("%s %d: it still has to write %+v", op, fail, u)
 				}
 				made()
-				commit(t, x)
+				checkpointtest.Commit(t, x)
 			}
 			bad.On.Store(false)
-			must(t, x.WriteDerived(t.Context(), true))
+			checkpointtest.Must(t, x.WriteDerived(t.Context(), true))
 			wantFiles(t, x, ids...)
 			for _, ref := range x.State().Checkpoints {
-				stored, err := x.store.layout.CheckpointsIn(x.store.layout.PRDDir("PRD-009")).Read(ref.ID)
-				must(t, err)
+				stored, err := x.Store().Layout().CheckpointsIn(x.Store().Layout().PRDDir("PRD-009")).Read(ref.ID)
+				checkpointtest.Must(t, err)
 				c, err := stored.Decode()
-				must(t, err)
+				checkpointtest.Must(t, err)
 				if c.State.Seq != ref.Seq {
 					t.Errorf("%s %d: %s holds the state of %d, want %d", op, fail, ref.ID, c.State.Seq, ref.Seq)
 				}
 			}
-			must(t, x.Close())
+			checkpointtest.Must(t, x.Close())
 		}
 	}
 }
@@ -430,7 +432,7 @@ func TestManyCheckpointsAreWritten(t *testing.T) {
 func TestCloseThatFails(t *testing.T) {
 	t.Parallel()
 	bad := &faults.Faulty{FS: store.NewMemory(), Op: "close", Part: "PRD-009/journal.jsonl"}
-	x := on(t, bad, "/ws/.runner").run()
+	x := checkpointtest.On(t, bad, "/ws/.runner").Run()
 	bad.On.Store(true)
 	if err := x.Close(); !errors.Is(err, faults.ErrDisk) || bad.Used.Load() != 1 {
 		t.Errorf("closed %d times: %v", bad.Used.Load(), err)
@@ -443,15 +445,15 @@ func TestWriteThatFailsLeavesNothing(t *testing.T) {
 	t.Parallel()
 	for _, op := range []string{"open", "write", "sync", "close", "rename"} {
 		bad := &faults.Faulty{FS: store.NewMemory(), Op: op, Part: "PRD-009.json"}
-		must(t, store.MkdirAll(bad, "/ws"))
-		must(t, store.WriteFile(bad, "/ws/PRD-009.json", []byte("before")))
+		checkpointtest.Must(t, store.MkdirAll(bad, "/ws"))
+		checkpointtest.Must(t, store.WriteFile(bad, "/ws/PRD-009.json", []byte("before")))
 		bad.On.Store(true)
 		if err := store.WriteFile(bad, "/ws/PRD-009.json", []byte("after")); !errors.Is(err, faults.ErrDisk) {
 			t.Errorf("%s: %v", op, err)
 		}
 		bad.On.Store(false)
 		entries, err := bad.ReadDir("/ws")
-		must(t, err)
+		checkpointtest.Must(t, err)
 		if len(entries) != 1 || entries[0].Name() != "PRD-009.json" {
 			t.Errorf("%s: left %v", op, entries)
 		}
@@ -468,21 +470,21 @@ func TestDocumentBesideLostCheckpoints(t *testing.T) {
 	t.Parallel()
 	for _, part := range []string{"checkpoints/", "latest", "manifest.json"} {
 		bad := &faults.Faulty{FS: store.NewMemory(), Op: "rename", Part: part}
-		f := on(t, bad, "/ws/.runner")
-		x := f.run()
-		must(t, x.WriteDerived(t.Context(), true))
+		f := checkpointtest.On(t, bad, "/ws/.runner")
+		x := f.Run()
+		checkpointtest.Must(t, x.WriteDerived(t.Context(), true))
 		x.Checkpoint(state.TriggerManual, "", nil)
-		commit(t, x, state.WorkstreamStarted{Workstream: "WS2", Attempt: 1})
+		checkpointtest.Commit(t, x, state.WorkstreamStarted{Workstream: "WS2", Attempt: 1})
 		bad.On.Store(true)
 		if err := x.WriteDerived(t.Context(), true); !errors.Is(err, faults.ErrDisk) {
 			t.Errorf("%s: %v", part, err)
 		}
-		d, err := state.DecodeDocument([]byte(f.read("PRD-009.json")))
-		if must(t, err); d.Runner.Seq != x.State().Seq {
+		d, err := state.DecodeDocument([]byte(f.Read("PRD-009.json")))
+		if checkpointtest.Must(t, err); d.Runner.Seq != x.State().Seq {
 			t.Errorf("%s: the document is of commit %d, the session at %d", part, d.Runner.Seq, x.State().Seq)
 		}
 		bad.On.Store(false)
-		must(t, x.Close())
+		checkpointtest.Must(t, x.Close())
 	}
 }
 
@@ -497,13 +499,13 @@ func (linkless) Symlink(_, name string) error {
 // system has no links.
 func TestWithoutSymbolicLinks(t *testing.T) {
 	t.Parallel()
-	f := on(t, linkless{store.NewMemory()}, "/ws/.runner")
-	x := f.run()
+	f := checkpointtest.On(t, linkless{store.NewMemory()}, "/ws/.runner")
+	x := f.Run()
 	id, _ := x.Checkpoint(state.TriggerManual, "", nil)
-	commit(t, x)
-	must(t, x.WriteDerived(t.Context(), true))
-	must(t, x.Close())
-	f.read("PRD-009/checkpoints/" + id + ".json")
-	f.read("PRD-009/manifest.json")
-	f.read("PRD-009.json")
+	checkpointtest.Commit(t, x)
+	checkpointtest.Must(t, x.WriteDerived(t.Context(), true))
+	checkpointtest.Must(t, x.Close())
+	f.Read("PRD-009/checkpoints/" + id + ".json")
+	f.Read("PRD-009/manifest.json")
+	f.Read("PRD-009.json")
 }

@@ -128,10 +128,10 @@ func (s *Store) rebuildIn(prd, dir string, ids map[string]bool, made func(disk.C
 			return found, err
 		}
 		for _, path := range paths {
-			k := collector{fold: journal.NewFold(), ids: ids, found: found, made: made}
-			t, err := journal.Replay(prd, path, store.OpenLog(s.fs, path), k.visit)
-			if err == nil && path == s.layout.JournalPath(prd) && k.fold.State != nil {
-				_, err = s.rescued(prd, k.fold.State.Session, &t, k.visit)
+			k := journal.CheckpointCollector{Fold: journal.NewFold(), IDs: ids, Found: found, Made: made}
+			t, err := journal.Replay(prd, path, store.OpenLog(s.fs, path), k.Visit)
+			if err == nil && path == s.layout.JournalPath(prd) && k.Fold.State != nil {
+				_, err = s.rescued(prd, k.Fold.State.Session, &t, k.Visit)
 			}
 			if err != nil || len(found) == len(ids) {
 				return found, err
@@ -139,35 +139,6 @@ func (s *Store) rebuildIn(prd, dir string, ids map[string]bool, made func(disk.C
 			read[path] = true
 		}
 	}
-}
-
-// collector folds commits, and calls made for each checkpoint that it reaches.
-type collector struct {
-	fold  *journal.Fold
-	ids   map[string]bool
-	found map[string]bool
-	made  func(disk.CheckpointFile) error
-}
-
-func (k *collector) visit(c state.Commit) error {
-	if err := k.fold.Apply(c); err != nil {
-		return err
-	}
-	for _, e := range c.Events {
-		created, ok := e.(state.CheckpointCreated)
-		if !ok || !k.ids[created.ID] || k.found[created.ID] {
-			continue
-		}
-		ref := k.fold.State.Checkpoint(created.ID)
-		if ref == nil {
-			continue
-		}
-		if err := k.made(disk.NewCheckpointFile(k.fold.State, ref)); err != nil {
-			return err
-		}
-		k.found[created.ID] = true
-	}
-	return nil
 }
 
 // ErrCommitGone says that a journal begins after a commit, or has no commit with its

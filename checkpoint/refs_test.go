@@ -1,4 +1,4 @@
-package checkpoint
+package checkpoint_test
 
 import (
 	"context"
@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/checkpointtest"
 	"prdrunner/checkpoint/disk"
 )
 
@@ -14,9 +16,9 @@ import (
 // no reference, and neither owns the other's.
 func TestRefsOfTwoStateDirectories(t *testing.T) {
 	t.Parallel()
-	one, two := inMemory(t).run(), inMemory(t).run()
-	defer kill(t, one)
-	defer kill(t, two)
+	one, two := checkpointtest.InMemory(t).Run(), checkpointtest.InMemory(t).Run()
+	defer checkpointtest.Kill(t, one)
+	defer checkpointtest.Kill(t, two)
 	id, other, again := madeRefsID(t, one), madeRefsID(t, two), madeRefsID(t, one)
 	if id != again || id == other {
 		t.Fatalf("ids %q, then %q, of another directory %q", id, again, other)
@@ -34,7 +36,7 @@ func TestRefsOfTwoStateDirectories(t *testing.T) {
 		"refs/runner/x":                         false,
 		"refs/runner/PRD-009/S1-" + id + "/a/3": false,
 	} {
-		if own, err := one.store.layout.OwnsRef(known, ref); own != want || err != nil {
+		if own, err := one.Store().Layout().OwnsRef(known, ref); own != want || err != nil {
 			t.Errorf("owns %s: %v, %v", ref, own, err)
 		}
 	}
@@ -43,10 +45,10 @@ func TestRefsOfTwoStateDirectories(t *testing.T) {
 	}
 }
 
-func madeRefsID(t *testing.T, x *Session) string {
+func madeRefsID(t *testing.T, x *checkpoint.Session) string {
 	t.Helper()
 	id, err := x.MakeRefsID(context.Background())
-	must(t, err)
+	checkpointtest.Must(t, err)
 	return id
 }
 
@@ -54,26 +56,26 @@ func madeRefsID(t *testing.T, x *Session) string {
 // go by it; a directory that was moved does.
 func TestRefsOfCopiedStateDirectory(t *testing.T) {
 	t.Parallel()
-	f := onDisk(t)
-	x := f.run()
+	f := checkpointtest.OnDisk(t)
+	x := f.Run()
 	id := madeRefsID(t, x)
 	ref, known := disk.CaptureRef(x.State(), id, 3), map[string]bool{disk.SessionRefs(x.State()): true}
-	must(t, x.Close())
+	checkpointtest.Must(t, x.Close())
 
 	moved := filepath.Join(t.TempDir(), "moved")
-	must(t, os.Rename(f.dir, moved))
-	must(t, os.CopyFS(f.dir, os.DirFS(moved)))
-	must(t, os.Chmod(f.dir, 0o700))
-	for dir, want := range map[string]bool{moved: true, f.dir: false} {
-		f := on(t, f.fs, dir)
-		if own, err := f.open().layout.OwnsRef(known, ref); own != want || err != nil {
+	checkpointtest.Must(t, os.Rename(f.Dir, moved))
+	checkpointtest.Must(t, os.CopyFS(f.Dir, os.DirFS(moved)))
+	checkpointtest.Must(t, os.Chmod(f.Dir, 0o700))
+	for dir, want := range map[string]bool{moved: true, f.Dir: false} {
+		f := checkpointtest.On(t, f.FS, dir)
+		if own, err := f.Open().Layout().OwnsRef(known, ref); own != want || err != nil {
 			t.Errorf("%s owns %s: %v, %v", dir, ref, own, err)
 		}
-		x := f.lock()
+		x := f.Lock()
 		if again := madeRefsID(t, x); (again == id) != want {
 			t.Errorf("%s: id %s, where it was %s", dir, again, id)
 		}
-		must(t, x.Close())
+		checkpointtest.Must(t, x.Close())
 	}
 }
 
@@ -94,23 +96,23 @@ func TestRefsOfStateDirectoryMountedAnew(t *testing.T) {
 		"device was not known":  {func(o *disk.RefsOwner) { o.Device = 0 }, true},
 		"unknown, and the path": {func(o *disk.RefsOwner) { o.Device = 0; o.Path += "-before" }, false},
 	} {
-		f := inMemory(t)
-		x := f.run()
+		f := checkpointtest.InMemory(t)
+		x := f.Run()
 		id := madeRefsID(t, x)
-		here, err := f.open().layout.OwnerOfRefs(id)
-		must(t, err)
+		here, err := f.Open().Layout().OwnerOfRefs(id)
+		checkpointtest.Must(t, err)
 		was := here
 		test.was(&was)
-		must(t, x.store.layout.WriteRefsOwner("PRD-009", was))
+		checkpointtest.Must(t, x.Store().Layout().WriteRefsOwner("PRD-009", was))
 		again := madeRefsID(t, x)
 		if (again == id) != test.same {
 			t.Errorf("%s: id %s, where it was %s", name, again, id)
 		}
 		var kept disk.RefsOwner
-		must(t, json.Unmarshal(f.read("locks/PRD-009.refs"), &kept))
+		checkpointtest.Must(t, json.Unmarshal(f.Read("locks/PRD-009.refs"), &kept))
 		if here.ID = again; kept != here {
 			t.Errorf("%s: kept %+v, want %+v", name, kept, here)
 		}
-		kill(t, x)
+		checkpointtest.Kill(t, x)
 	}
 }

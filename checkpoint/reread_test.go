@@ -1,4 +1,4 @@
-package checkpoint
+package checkpoint_test
 
 import (
 	"context"
@@ -9,8 +9,15 @@ import (
 	"sync"
 	"testing"
 
+	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/checkpointtest"
+	"prdrunner/checkpoint/prune"
+	"prdrunner/checkpoint/repair"
+	"prdrunner/checkpoint/rollback"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
+	"prdrunner/checkpoint/transfer"
+	"prdrunner/checkpoint/validate"
 )
 
 var readersEvery = flag.Int("readers.every", 16, "of how many steps of a reader one is tried")
@@ -68,7 +75,7 @@ func (f *interposedFile) ReadAt(p []byte, at int64) (int, error) {
 }
 
 // reading is what a command does that only reads. It says what it saw.
-type reading func(p *project, s *Store, seen *sight) error
+type reading func(p *checkpointtest.Project, s *checkpoint.Store, seen *sight) error
 
 // sight is what a reader saw.
 type sight struct {
@@ -80,8 +87,8 @@ type sight struct {
 // before anything is done to it.
 func readings(id string) map[string]reading {
 	ctx := context.Background()
-	checkpoint := func(ref string) reading {
-		return func(_ *project, s *Store, seen *sight) error {
+	readCheckpoint := func(ref string) reading {
+		return func(_ *checkpointtest.Project, s *checkpoint.Store, seen *sight) error {
 			f, err := s.ReadCheckpoint("PRD-009", ref)
 			if err == nil {
 				seen.states = append(seen.states, f.State)
@@ -90,8 +97,8 @@ func readings(id string) map[string]reading {
 		}
 	}
 	validate := func(refs ...string) reading {
-		return func(p *project, s *Store, seen *sight) error {
-			v, err := Validate(ctx, s, p.workspace(s), ValidateOptions{PRD: "PRD-009", Refs: refs, Deep: true})
+		return func(p *checkpointtest.Project, s *checkpoint.Store, seen *sight) error {
+			v, err := validate.Run(ctx, s, p.Workspace(s), validate.Options{PRD: "PRD-009", Refs: refs, Deep: true})
 			if err == nil && v.Damaged() {
 				seen.amiss = fmt.Sprintf("%+v", v.Sessions)
 			}
@@ -99,14 +106,14 @@ func readings(id string) map[string]reading {
 		}
 	}
 	return map[string]reading{
-		"load": func(_ *project, s *Store, seen *sight) error {
+		"load": func(_ *checkpointtest.Project, s *checkpoint.Store, seen *sight) error {
 			snap, err := s.Load("PRD-009")
 			if err == nil {
 				seen.states = append(seen.states, snap.State)
 			}
 			return err
 		},
-		"sessions": func(_ *project, s *Store, seen *sight) error {
+		"sessions": func(_ *checkpointtest.Project, s *checkpoint.Store, seen *sight) error {
 			all, err := s.Sessions("PRD-009")
 			for _, at := range all {
 				if err = errors.Join(err, at.Err); at.State != nil {
@@ -115,41 +122,45 @@ func readings(id string) map[string]reading {
 			}
 			return err
 		},
-		"read the latest": checkpoint("latest"),
-		"read one":        checkpoint(id),
-		"inspect the latest": func(p *project, s *Store, seen *sight) error {
-			file, problem, err := rooms.Inspect(ctx, s, p.workspace(s), "latest")
-			if seen.amiss = problem; file != nil {
-				seen.states = append(seen.states, file.State)
+		"read the latest": readCheckpoint("latest"),
+		"read one":        readCheckpoint(id),
+		"inspect the latest": func(p *checkpointtest.Project, s *checkpoint.Store, seen *sight) error {
+			found, err := rollback.Inspect(ctx, s, p.Workspace(s), "PRD-009", "latest")
+			if err != nil {
+				return err
 			}
-			return err
+			if seen.amiss = found.Check.Reason(); found.File != nil {
+				seen.states = append(seen.states, found.File.State)
+			}
+			return nil
 		},
-		"plan a rollback": func(p *project, s *Store, _ *sight) error {
-			return rooms.PlanRollback(ctx, s, p.workspace(s), "latest")
+		"plan a rollback": func(p *checkpointtest.Project, s *checkpoint.Store, _ *sight) error {
+			_, err := rollback.PlanTo(ctx, s, p.Workspace(s), "PRD-009", rollback.Options{To: "latest", By: checkpointtest.By})
+			return err
 		},
 		"validate":            validate(),
 		"validate the latest": validate("latest"),
-		"plan pruning": func(_ *project, s *Store, _ *sight) error {
-			_, err := s.PlanPrune(ctx, "PRD-009", PruneOptions{})
+		"plan pruning": func(_ *checkpointtest.Project, s *checkpoint.Store, _ *sight) error {
+			_, err := prune.Plan(ctx, s, "PRD-009", prune.Options{})
 			return err
 		},
-		"plan a deletion": func(_ *project, s *Store, _ *sight) error {
-			_, err := s.PlanDelete(ctx, "PRD-009", DeleteOptions{References: []string{id}})
-			if kept := (*KeptError)(nil); errors.As(err, &kept) {
+		"plan a deletion": func(_ *checkpointtest.Project, s *checkpoint.Store, _ *sight) error {
+			_, err := prune.PlanDelete(ctx, s, "PRD-009", prune.DeleteOptions{References: []string{id}})
+			if kept := (*prune.KeptError)(nil); errors.As(err, &kept) {
 				return nil
 			}
 			return err
 		},
-		"plan a collection": func(p *project, s *Store, _ *sight) error {
-			_, err := s.PlanCollect(ctx, p.workspace(s))
+		"plan a collection": func(p *checkpointtest.Project, s *checkpoint.Store, _ *sight) error {
+			_, err := prune.PlanCollect(ctx, s, p.Workspace(s))
 			return err
 		},
-		"plan a migration": func(_ *project, s *Store, _ *sight) error {
-			_, err := s.PlanMigrate(ctx, "PRD-009")
+		"plan a migration": func(_ *checkpointtest.Project, s *checkpoint.Store, _ *sight) error {
+			_, err := repair.PlanMigrate(ctx, s, "PRD-009")
 			return err
 		},
-		"export": func(p *project, s *Store, _ *sight) error {
-			_, err := s.Export(ctx, p.workspace(s), "PRD-009", ExportOptions{Path: "/ws/exported.tar"})
+		"export": func(p *checkpointtest.Project, s *checkpoint.Store, _ *sight) error {
+			_, err := transfer.Export(ctx, s, p.Workspace(s), "PRD-009", transfer.ExportOptions{Path: "/ws/exported.tar"})
 			return err
 		},
 	}
@@ -178,32 +189,32 @@ func TestReadersBesideAnOperation(t *testing.T) {
 // where the reader has no such step.
 func readBeside(t *testing.T, op operation, name, what string, at int) bool {
 	t.Helper()
-	p := newProject(t, store.NewMemory())
+	p := checkpointtest.NewProject(t, store.NewMemory())
 	op.before(p)
-	known, id := boundaries{}, p.current().Checkpoints[0].ID
-	if n := len(p.current().Checkpoints); n > 2 {
-		id = p.current().Checkpoints[2].ID
+	known, id := boundaries{}, currentState(p).Checkpoints[0].ID
+	if n := len(currentState(p).Checkpoints); n > 2 {
+		id = currentState(p).Checkpoints[2].ID
 	}
-	known.add(t, p.open(), "PRD-009")
-	i := &interposed{FS: p.fs, at: at, act: func() { must(t, op.do(p)) }}
-	reader := on(t, i, p.fixture.dir).open()
+	known.add(t, p.Open(), "PRD-009")
+	i := &interposed{FS: p.FS, at: at, act: func() { checkpointtest.Must(t, op.do(p)) }}
+	reader := checkpointtest.On(t, i, p.Dir).Open()
 	seen := &sight{}
 	err := readings(id)[what](p, reader, seen)
-	known.add(t, p.open(), "PRD-009")
-	gone := p.current() == nil || p.current().Session != "S1"
+	known.add(t, p.Open(), "PRD-009")
+	gone := currentState(p) == nil || currentState(p).Session != "S1"
 	when := fmt.Sprintf("%s before step %d of %s", name, at, what)
-	if err != nil && (!errors.Is(err, ErrNoSession) || !gone) && (!errors.Is(err, state.ErrNoCheckpoint) || what != "read one" && what != "plan a deletion" && !gone) {
+	if err != nil && (!errors.Is(err, checkpoint.ErrNoSession) || !gone) && (!errors.Is(err, state.ErrNoCheckpoint) || what != "read one" && what != "plan a deletion" && !gone) {
 		t.Errorf("%s: %v", when, err)
 	}
 	if seen.amiss != "" {
 		t.Errorf("%s: %s", when, seen.amiss)
 	}
 	for _, got := range seen.states {
-		want := known[seqOf(got)]
+		want := known[checkpointtest.SeqOf(got)]
 		if want == nil {
-			t.Fatalf("%s: it saw %s, which is no boundary", when, seqOf(got))
+			t.Fatalf("%s: it saw %s, which is no boundary", when, checkpointtest.SeqOf(got))
 		}
-		same(t, when, got, want)
+		checkpointtest.Same(t, when, got, want)
 	}
 	return i.count >= at
 }

@@ -1,9 +1,11 @@
-package checkpoint
+package checkpoint_test
 
 import (
 	"context"
 	"testing"
 
+	"prdrunner/checkpoint/checkpointtest"
+	"prdrunner/checkpoint/prune"
 	"prdrunner/checkpoint/state"
 )
 
@@ -12,7 +14,7 @@ import (
 // pipeline has the workstream again. So it is for who reads the journal anew.
 func TestGoneWorkstreamsComeBackWithTheirRecords(t *testing.T) {
 	t.Parallel()
-	did := work("WS1", "schema-validation", "a.sql")
+	did := checkpointtest.Work("WS1", "schema-validation", "a.sql")
 	tests := []struct {
 		name     string
 		once     bool
@@ -32,33 +34,33 @@ func TestGoneWorkstreamsComeBackWithTheirRecords(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			with, without := cashier(), cashier()
+			with, without := checkpointtest.Cashier(), checkpointtest.Cashier()
 			with.Phases[0].Workstreams[0].Once = tt.once
 			without.Phases = without.Phases[1:]
-			f := inMemory(t)
-			x := f.lock()
-			must(t, x.Start(started("S1", with)))
-			commit(t, x, tt.events...)
+			f := checkpointtest.InMemory(t)
+			x := f.Lock()
+			checkpointtest.Must(t, x.Start(checkpointtest.Started("S1", with)))
+			checkpointtest.Commit(t, x, tt.events...)
 			was := *x.State().Workstream("WS1")
-			commit(t, x, state.SessionResumed{Shape: &without})
+			checkpointtest.Commit(t, x, state.SessionResumed{Shape: &without})
 			if w := x.State().Workstream("WS1"); (w != nil) != tt.kept || w != nil && w.Phase() != nil {
 				t.Errorf("gone, its record is %+v", w)
 			}
 			if d := state.NewDocument(x.State()); len(d.Completed)+len(d.GatesPassed) > 0 {
 				t.Errorf("gone, it is shown: %+v", d)
 			}
-			must(t, x.Close())
-			x = f.lock() // and so it is for another one
-			commit(t, x, state.SessionResumed{Shape: &with})
+			checkpointtest.Must(t, x.Close())
+			x = f.Lock() // and so it is for another one
+			checkpointtest.Commit(t, x, state.SessionResumed{Shape: &with})
 			w := x.State().Workstream("WS1")
 			if w.Status != tt.status || w.Gates[0].Status != tt.gate || w.Attempts != tt.attempts || w.Phase() == nil {
 				t.Errorf("back, it is %s after %d attempts, its gate %s", w.Status, w.Attempts, w.Gates[0].Status)
 			}
-			same(t, "what it made", w.Artifacts, was.Artifacts)
+			checkpointtest.Same(t, "what it made", w.Artifacts, was.Artifacts)
 			if w.WorkSeq != was.WorkSeq || w.Step != was.Step || len(x.State().Gone) > 0 {
 				t.Errorf("back, it is of commit %d and step %d, with %d gone", w.WorkSeq, w.Step, len(x.State().Gone))
 			}
-			must(t, x.Close())
+			checkpointtest.Must(t, x.Close())
 		})
 	}
 }
@@ -67,14 +69,14 @@ func TestGoneWorkstreamsComeBackWithTheirRecords(t *testing.T) {
 // that is gone goes on from the record of a gate of it, and does not change it.
 func TestGatesOfTheSameLabelAreNotOne(t *testing.T) {
 	t.Parallel()
-	x := inMemory(t).lock()
-	defer func() { must(t, x.Close()) }()
-	must(t, x.Start(started("S1", cashier())))
-	commit(t, x, work("WS1", "schema-validation")...)
-	commit(t, x, state.SessionResumed{Shape: &state.Shape{Phases: []state.PhaseShape{{
+	x := checkpointtest.InMemory(t).Lock()
+	defer func() { checkpointtest.Must(t, x.Close()) }()
+	checkpointtest.Must(t, x.Start(checkpointtest.Started("S1", checkpointtest.Cashier())))
+	checkpointtest.Commit(t, x, checkpointtest.Work("WS1", "schema-validation")...)
+	checkpointtest.Commit(t, x, state.SessionResumed{Shape: &state.Shape{Phases: []state.PhaseShape{{
 		Name: "WS1", Workstreams: []state.WorkstreamShape{{Name: "other"}}, Gates: []string{"schema-validation"},
 	}}}})
-	commit(t, x, state.GateVoided{Gate: "schema-validation (WS1)"})
+	checkpointtest.Commit(t, x, state.GateVoided{Gate: "schema-validation (WS1)"})
 	x.State().Clone().Workstream("WS1").Gates[0].Status = state.Failed
 	if got := x.State().Workstream("WS1").Gates[0].Status; got != state.Passed {
 		t.Errorf("the gate of the one that is gone is %s", got)
@@ -85,36 +87,36 @@ func TestGatesOfTheSameLabelAreNotOne(t *testing.T) {
 // is back, whatever is removed or collected meanwhile.
 func TestObjectsOfGoneWorkstreamsAreKept(t *testing.T) {
 	t.Parallel()
-	f := inMemory(t)
-	s := f.open()
-	x := lockPRD(t, s, "PRD-009")
-	must(t, x.Start(started("S1", wide(2))))
-	first, made := put(t, s, "a.txt", "first"), put(t, s, "a.txt", "made")
-	produce(t, x, "w1", first)
-	produce(t, x, "w1", made)
-	shape := wide(1)
-	commit(t, x, state.SessionResumed{Shape: &shape})
+	f := checkpointtest.InMemory(t)
+	s := f.Open()
+	x := checkpointtest.LockPRD(t, s, "PRD-009")
+	checkpointtest.Must(t, x.Start(checkpointtest.Started("S1", checkpointtest.Wide(2))))
+	first, made := checkpointtest.Put(t, s, "a.txt", "first"), checkpointtest.Put(t, s, "a.txt", "made")
+	checkpointtest.Produce(t, x, "w1", first)
+	checkpointtest.Produce(t, x, "w1", made)
+	shape := checkpointtest.Wide(1)
+	checkpointtest.Commit(t, x, state.SessionResumed{Shape: &shape})
 	for range 5 {
-		produce(t, x, "w0")
-		mark(t, x, state.TriggerWorkstreamComplete)
+		checkpointtest.Produce(t, x, "w0")
+		checkpointtest.Mark(t, x, state.TriggerWorkstreamComplete)
 	}
-	mark(t, x, state.TriggerManual) // which has it on record, unlike where it goes on from there
-	shape = wide(2)
-	commit(t, x, state.SessionResumed{Shape: &shape})
-	produce(t, x, "w1", put(t, s, "a.txt", "second"))
-	sameSpans(t, x)
-	_, err := x.Tidy(context.Background(), nil)
-	must(t, err)
-	must(t, x.Close())
+	checkpointtest.Mark(t, x, state.TriggerManual) // which has it on record, unlike where it goes on from there
+	shape = checkpointtest.Wide(2)
+	checkpointtest.Commit(t, x, state.SessionResumed{Shape: &shape})
+	checkpointtest.Produce(t, x, "w1", checkpointtest.Put(t, s, "a.txt", "second"))
+	checkpointtest.SameSpans(t, x)
+	_, err := prune.Tidy(context.Background(), x, nil)
+	checkpointtest.Must(t, err)
+	checkpointtest.Must(t, x.Close())
 	for _, look := range []string{"when the run ended", "when everything was collected"} {
-		if got := has(t, s, made); got != "1" {
+		if got := checkpointtest.Has(t, s, made); got != "1" {
 			t.Fatalf("%s, what it made was gone", look)
 		}
-		needsWhole(t, s, "PRD-009")
-		_, err := s.Collect(context.Background(), nil)
-		must(t, err)
+		checkpointtest.NeedsWhole(t, s, "PRD-009")
+		_, err := prune.Collect(context.Background(), s, nil)
+		checkpointtest.Must(t, err)
 	}
-	if got := has(t, s, first); got != "0" {
+	if got := checkpointtest.Has(t, s, first); got != "0" {
 		t.Error("what nothing needs is still there")
 	}
 }

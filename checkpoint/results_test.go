@@ -1,4 +1,4 @@
-package checkpoint
+package checkpoint_test
 
 import (
 	"fmt"
@@ -6,11 +6,13 @@ import (
 	"strings"
 	"testing"
 
+	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/checkpointtest"
 	"prdrunner/checkpoint/state"
 )
 
 // resultsOf are the results of w0 as DIGEST=SESSION.ATTEMPT, in the order of the digests.
-func resultsOf(t *testing.T, s *Store) string {
+func resultsOf(t *testing.T, s *checkpoint.Store) string {
 	t.Helper()
 	all := s.Results("PRD-009", map[string]bool{"w0": true})
 	var found []string
@@ -65,32 +67,32 @@ func TestResults(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := inMemory(t)
-			s := f.open()
-			x := lockPRD(t, s, "PRD-009")
-			must(t, x.Start(started("A", wide(2))))
-			commit(t, x, makes("a", 1)...)
-			commit(t, x, c.then...)
+			f := checkpointtest.InMemory(t)
+			s := f.Open()
+			x := checkpointtest.LockPRD(t, s, "PRD-009")
+			checkpointtest.Must(t, x.Start(checkpointtest.Started("A", checkpointtest.Wide(2))))
+			checkpointtest.Commit(t, x, makes("a", 1)...)
+			checkpointtest.Commit(t, x, c.then...)
 			if got := resultsOf(t, s); got != c.want {
 				t.Errorf("in the current session: %q, not %q", got, c.want)
 			}
-			_, err := x.Abandon(state.SessionAbandoned{By: by})
-			must(t, err)
-			must(t, x.Close())
+			_, err := x.Abandon(state.SessionAbandoned{By: checkpointtest.By})
+			checkpointtest.Must(t, err)
+			checkpointtest.Must(t, x.Close())
 			if got := resultsOf(t, s); got != c.want {
 				t.Errorf("of an abandoned session: %q, not %q", got, c.want)
 			}
-			x = lockPRD(t, s, "PRD-009")
-			must(t, x.Start(started("B", wide(2))))
-			commit(t, x, makes("c", 1)...)
+			x = checkpointtest.LockPRD(t, s, "PRD-009")
+			checkpointtest.Must(t, x.Start(checkpointtest.Started("B", checkpointtest.Wide(2))))
+			checkpointtest.Commit(t, x, makes("c", 1)...)
 			if got, want := resultsOf(t, s), strings.TrimSpace(c.want+" c=B.1"); got != want {
 				t.Errorf("of two sessions: %q, not %q", got, want)
 			}
-			commit(t, x, makes("a", 2)...)
+			checkpointtest.Commit(t, x, makes("a", 2)...)
 			if got := resultsOf(t, s); !strings.Contains(got, "a=B.2") {
 				t.Errorf("the later of two sessions does not count: %q", got)
 			}
-			must(t, x.Close())
+			checkpointtest.Must(t, x.Close())
 		})
 	}
 }

@@ -1,10 +1,12 @@
-package checkpoint
+package checkpoint_test
 
 import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/checkpointtest"
 	"prdrunner/checkpoint/retention"
 	"prdrunner/checkpoint/state"
 )
@@ -12,7 +14,7 @@ import (
 // TestWhatRetentionIsTold: what counts together, and what can be gone back to.
 func TestWhatRetentionIsTold(t *testing.T) {
 	t.Parallel()
-	at := newTick().now()
+	at := checkpointtest.NewTick().Now()
 	pause := retention.Group{Trigger: "pause"}
 	for _, tt := range []struct {
 		name string
@@ -41,7 +43,7 @@ func TestWhatRetentionIsTold(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(tt.want, ForRetention(&tt.ref)); diff != "" {
+			if diff := cmp.Diff(tt.want, checkpoint.ForRetention(&tt.ref)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})

@@ -1,4 +1,4 @@
-package checkpoint
+package checkpoint_test
 
 import (
 	"context"
@@ -6,52 +6,54 @@ import (
 	"strings"
 	"testing"
 
+	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/checkpointtest"
 	"prdrunner/checkpoint/state"
 )
 
 func TestSessionGoesOn(t *testing.T) {
 	t.Parallel()
-	for name, f := range map[string]*fixture{"memory": inMemory(t), "disk": onDisk(t)} {
+	for name, f := range map[string]*checkpointtest.Fixture{"memory": checkpointtest.InMemory(t), "disk": checkpointtest.OnDisk(t)} {
 		t.Run(name, func(t *testing.T) {
-			x := f.run()
+			x := f.Run()
 			if id, made := x.Checkpoint(state.TriggerPhaseTransition, "", nil); !made || !strings.HasPrefix(id, "CP-phase-2-20251211T1000") {
 				t.Errorf("checkpoint %q, made %t", id, made)
 			}
 			_, err := x.Drain(context.Background())
-			must(t, err)
+			checkpointtest.Must(t, err)
 			want := x.State().Clone()
-			must(t, x.Close())
+			checkpointtest.Must(t, x.Close())
 
-			snap, err := f.open().Load("PRD-009")
-			must(t, err)
-			same(t, "loaded state", snap.State, want)
+			snap, err := f.Open().Load("PRD-009")
+			checkpointtest.Must(t, err)
+			checkpointtest.Same(t, "loaded state", snap.State, want)
 			if snap.Owner != nil || snap.TornBytes != 0 || snap.RescuePath != "" {
 				t.Errorf("snapshot %+v", snap)
 			}
-			must(t, snap.Document.Validate(nil))
+			checkpointtest.Must(t, snap.Document.Validate(nil))
 			if !snap.Document.Intact() || snap.Document.Runner.Seq != want.Seq {
 				t.Errorf("document %+v", snap.Document.Runner)
 			}
-			cp, err := f.open().ReadCheckpoint("PRD-009", "latest")
-			must(t, err)
-			same(t, "state of the checkpoint", cp.State, want)
-			same(t, "its files", cp.Files, state.Files{Created: []state.Text{"a.sql", "b.ts"}, Modified: []state.Text{}})
+			cp, err := f.Open().ReadCheckpoint("PRD-009", "latest")
+			checkpointtest.Must(t, err)
+			checkpointtest.Same(t, "state of the checkpoint", cp.State, want)
+			checkpointtest.Same(t, "its files", cp.Files, state.Files{Created: []state.Text{"a.sql", "b.ts"}, Modified: []state.Text{}})
 
-			x = f.lock()
+			x = f.Lock()
 			if x.Unclean() {
 				t.Error("unclean after Close")
 			}
-			same(t, "state of the next session", x.State(), want)
-			commit(t, x, work("WS2", "type-check")...)
-			must(t, x.Close())
+			checkpointtest.Same(t, "state of the next session", x.State(), want)
+			checkpointtest.Commit(t, x, checkpointtest.Work("WS2", "type-check")...)
+			checkpointtest.Must(t, x.Close())
 		})
 	}
 }
 
 func TestGroupCommit(t *testing.T) {
 	t.Parallel()
-	x := inMemory(t).lock()
-	must(t, x.Start(started("S1", cashier())))
+	x := checkpointtest.InMemory(t).Lock()
+	checkpointtest.Must(t, x.Start(checkpointtest.Started("S1", checkpointtest.Cashier())))
 	first := x.Add(state.PhaseStarted{Phase: "phase-1"})
 	x.Flush()
 	second := x.Add(state.WorkstreamStarted{Workstream: "WS1", Attempt: 1})
@@ -64,7 +66,7 @@ func TestGroupCommit(t *testing.T) {
 	}
 	for want := first; want <= second; want++ {
 		c, err := x.Acknowledge(<-x.Acks())
-		must(t, err)
+		checkpointtest.Must(t, err)
 		if c.Seq != want || len(c.Events) != 1 || x.Durable() != want {
 			t.Errorf("commit %d with %d events, durable %d; want %d", c.Seq, len(c.Events), x.Durable(), want)
 		}
@@ -72,25 +74,25 @@ func TestGroupCommit(t *testing.T) {
 	if x.Unacknowledged() || x.Pending() {
 		t.Error("something is left")
 	}
-	must(t, x.Close())
+	checkpointtest.Must(t, x.Close())
 }
 
 func TestFoldErrorPoisons(t *testing.T) {
 	t.Parallel()
-	f := inMemory(t)
-	x := f.run()
+	f := checkpointtest.InMemory(t)
+	x := f.Run()
 	x.Add(state.WorkstreamStarted{Workstream: "WS2", Attempt: 1}, state.WorkstreamStarted{Workstream: "nobody", Attempt: 1})
 	_, err := x.Drain(context.Background())
-	var poisoned *PoisonedError
+	var poisoned *checkpoint.PoisonedError
 	if !errors.As(err, &poisoned) || !errors.Is(err, state.ErrFold) || poisoned.Rescue == "" {
 		t.Fatalf("drain: %v", err)
 	}
 	if err := x.Close(); !errors.As(err, &poisoned) {
 		t.Errorf("close: %v", err)
 	}
-	x = f.lock()
+	x = f.Lock()
 	if !x.Unclean() || x.State().Workstream("WS2").Status != state.Running {
 		t.Error("what fitted was not rescued")
 	}
-	must(t, x.Close())
+	checkpointtest.Must(t, x.Close())
 }

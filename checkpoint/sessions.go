@@ -74,7 +74,7 @@ func (s *Store) allPRDs() ([]string, error) {
 }
 
 func (s *Store) sessionsOf(prd string) ([]StoredSession, error) {
-	all, err := s.archived(prd, disk.PlaceHistory, disk.PlaceFailed)
+	all, err := s.ArchivedOf(prd, disk.PlaceHistory, disk.PlaceFailed)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +104,7 @@ func (s *Store) sessionsOf(prd string) ([]StoredSession, error) {
 // it is the one with the highest sequence number. If none can be read, ArchivedSession
 // returns ErrNoSession.
 func (s *Store) ArchivedSession(prd, id string) (*StoredSession, error) {
-	all, err := s.archived(prd, disk.PlaceHistory, disk.PlaceFailed)
+	all, err := s.ArchivedOf(prd, disk.PlaceHistory, disk.PlaceFailed)
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +121,7 @@ func (s *Store) ArchivedSession(prd, id string) (*StoredSession, error) {
 }
 
 // archived returns the archived sessions of a PRD in the given places.
-func (s *Store) archived(prd string, to ...disk.Place) ([]StoredSession, error) {
+func (s *Store) ArchivedOf(prd string, to ...disk.Place) ([]StoredSession, error) {
 	places, err := s.layout.SessionDirs(prd)
 	if err != nil {
 		return nil, err

@@ -1,9 +1,10 @@
-package checkpoint
+package checkpoint_test
 
 import (
 	"bytes"
 	"testing"
 
+	"prdrunner/checkpoint/checkpointtest"
 	"prdrunner/checkpoint/state"
 )
 
@@ -11,7 +12,7 @@ import (
 // encoding/json makes of it, also where a text looks like what is filled in.
 func TestStateIsWrittenAsJSON(t *testing.T) {
 	t.Parallel()
-	f := inMemory(t)
+	f := checkpointtest.InMemory(t)
 	journal, states := closed(f)
 	if len(journal) == 0 {
 		t.Fatal("there is no journal")

@@ -1,4 +1,4 @@
-package checkpoint
+package checkpoint_test
 
 import (
 	"testing"

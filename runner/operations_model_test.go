@@ -28,6 +28,7 @@ import (
 	"prdrunner/checkpoint/bundle"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
+	"prdrunner/checkpoint/transfer"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/checkpoint/workspace/git"
 	"prdrunner/pipeline"
@@ -635,22 +636,22 @@ func (w *world) checkDerived(after string, st *state.State) {
 func (w *world) move() {
 	was, ctx := w.state(), w.ctx
 	var archive bytes.Buffer
-	if _, err := w.store.Export(ctx, w.files, "PRD-001", checkpoint.ExportOptions{Out: &archive}); err != nil {
+	if _, err := transfer.Export(ctx, w.store, w.files, "PRD-001", transfer.ExportOptions{Out: &archive}); err != nil {
 		w.t.Fatal(err)
 	}
 	w.must(w.files.Close())
 	w.must(os.Rename(w.dir, w.dir+".gone"))
 	w.moves++
 	w.open(fmt.Sprint("moved", w.moves))
-	came, err := w.store.OpenImport(ctx, &archive, "archive", bundle.Limits{})
+	came, err := transfer.OpenImport(ctx, w.store, &archive, "archive", bundle.Limits{})
 	w.must(err)
 	plan, err := came.PlanFiles(ctx, w.files)
 	w.must(err)
-	_, err = came.Place(ctx, state.Actor{}, checkpoint.PlaceOptions{Files: plan})
+	_, err = came.Place(ctx, state.Actor{}, transfer.PlaceOptions{Files: plan})
 	w.must(errors.Join(err, came.Close()))
 	if diff := cmp.Diff(asJSON(w.t, was), asJSON(w.t, w.state())); diff != "" {
 		w.t.Fatalf("the imported state is another (-want +got):\n%s", diff)
 	}
-	_, err = w.store.RestoreImported(ctx, w.files, "PRD-001", plan, state.Actor{}, false)
+	_, err = transfer.RestoreImported(ctx, w.store, w.files, "PRD-001", plan, state.Actor{}, false)
 	w.must(err)
 }

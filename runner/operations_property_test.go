@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/prune"
 	"prdrunner/checkpoint/rollback"
 	"prdrunner/checkpoint/state"
 	"prdrunner/runner/plan"
@@ -323,7 +324,7 @@ func (w *world) prune() {
 	was := w.state()
 	age := time.Duration(rapid.IntRange(1, 12).Draw(w.t, "hours")) * time.Hour
 	w.locked(func(x *checkpoint.Session) error {
-		_, err := x.Prune(w.ctx, checkpoint.PruneOptions{OlderThan: age})
+		_, err := prune.Run(w.ctx, x, prune.Options{OlderThan: age})
 		return err
 	})
 	kept := map[string]bool{}
@@ -342,7 +343,7 @@ func (w *world) prune() {
 	if !kept[newest] {
 		w.t.Fatalf("%s was pruned, and is the newest valid one", newest)
 	}
-	if _, err := w.store.Collect(w.ctx, w.files); err != nil {
+	if _, err := prune.Collect(w.ctx, w.store, w.files); err != nil {
 		w.t.Fatal(err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/prune"
 	"prdrunner/checkpoint/rollback"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
@@ -410,7 +411,7 @@ func TestPartialWorkOfAKilledRunIsKept(t *testing.T) {
 		if left := slices.ContainsFunc(b.warned, func(w string) bool { return strings.Contains(w, "stays on record without its file") }); left != broken {
 			t.Errorf("its file could not be written: %t; warned %q", broken, b.warned)
 		}
-		if _, err := b.store.Collect(t.Context(), nil); err != nil {
+		if _, err := prune.Collect(t.Context(), b.store, nil); err != nil {
 			t.Fatal(err)
 		}
 		w, err := b.store.OpenWorkspace(b.dir, nil, workspace.GitOff)

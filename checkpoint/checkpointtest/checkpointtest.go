@@ -10,14 +10,19 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/disk"
+	"prdrunner/checkpoint/inventory"
+	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 	"prdrunner/checkpoint/workspace"
@@ -399,4 +404,69 @@ func IsThere(t testing.TB, s *checkpoint.Store, path string) bool {
 	there, err := s.Layout().Exists(path)
 	Must(t, err)
 	return there
+}
+
+// EachForm runs a test in memory, once with compressed checkpoint files and once with
+// plain ones.
+func EachForm(t *testing.T, test func(t *testing.T, f *Fixture)) {
+	t.Helper()
+	for name, compress := range map[string]bool{"plain": false, "compressed": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := InMemory(t)
+			f.Compress(compress)
+			test(t, f)
+		})
+	}
+}
+
+// OnDisk returns a store in a temporary directory.
+func OnDisk(t testing.TB) *Fixture {
+	return On(t, store.OS(), filepath.Join(t.TempDir(), ".runner"))
+}
+
+// CheckpointFile returns the name of a checkpoint's file within the state directory.
+func (f *Fixture) CheckpointFile(id string) string {
+	f.T.Helper()
+	return "PRD-009/checkpoints/" + filepath.Base(f.Checkpoints().FilePath(id))
+}
+
+// Compact compacts the journal of PRD-009, however small, as the next owner does with one
+// that has grown large.
+func Compact(t testing.TB, s *checkpoint.Store) {
+	t.Helper()
+	u, err := s.LockUnopened(context.Background(), "PRD-009")
+	Must(t, err)
+	_, err = u.StartOver(By, func(*state.State) {})
+	Must(t, err)
+	x, err := u.Open(By)
+	Must(t, err)
+	Must(t, x.Close())
+}
+
+// SameSpans fails the test if what the owner of a session knows of the recorded artifacts
+// differs from what the journals hold.
+func SameSpans(t testing.TB, x *checkpoint.Session) {
+	t.Helper()
+	if x.Spans().Behind {
+		return
+	}
+	_, err := x.Drain(context.Background())
+	Must(t, err)
+	r := &checkpoint.SessionRecord{State: x.State(), SessionDir: disk.SessionDir{
+		Dir: x.Store().Layout().PRDDir(x.PRD()), PRD: x.PRD(), Place: disk.PlaceCurrent,
+	}}
+	read := func(spans *journal.Spans) (ever, dropped map[string]int64) {
+		all, needed, err := inventory.Recorded(context.Background(), x.Store(), r, spans)
+		Must(t, err)
+		ever = maps.Collect(all.All())
+		dropped = maps.Clone(ever)
+		maps.DeleteFunc(dropped, func(digest string, _ int64) bool { return needed.Needs(digest) })
+		return ever, dropped
+	}
+	ever, dropped := read(x.Spans())
+	wantEver, wantDropped := read(nil)
+	if !maps.Equal(ever, wantEver) || !maps.Equal(dropped, wantDropped) {
+		t.Fatalf("recorded: %s\ndropped: %s", cmp.Diff(wantEver, ever), cmp.Diff(wantDropped, dropped))
+	}
 }

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/checkpointtest"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
+	"prdrunner/checkpoint/validate"
 )
 
 // TestRollbackNamesOthers: a step whose checkpoint is damaged does not mean another
@@ -25,7 +25,7 @@ func TestRollbackNamesOthers(t *testing.T) {
 	checkpointtest.Commit(t, x, state.SessionResumed{})
 	checkpointtest.Produce(t, x, x.State().Phases[0].Workstreams[1].Name)
 	first, other := p.Capture(x, w, state.TriggerWorkstreamComplete), p.Capture(x, w, state.TriggerManual)
-	checkpointtest.Must(t, checkpoint.MarkDamaged(ctx, x, first, "it was flipped"))
+	checkpointtest.Must(t, validate.MarkDamaged(ctx, x, first, "it was flipped"))
 	step := strconv.Itoa(x.State().CurrentStep())
 	_, err := PlanTo(ctx, s, w, "PRD-009", Options{To: step})
 	var damaged *state.DamagedError

@@ -11,6 +11,7 @@ import (
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/objects"
 	"prdrunner/checkpoint/state"
+	"prdrunner/checkpoint/validate"
 	"prdrunner/checkpoint/workspace"
 )
 
@@ -187,7 +188,7 @@ func nearestVouched(ctx context.Context, s *checkpoint.Store, w *workspace.Works
 		}
 	}
 	of := checkpoint.StoredSession{PRD: now.PRD, Place: disk.PlaceCurrent, Dir: s.Layout().PRDDir(now.PRD), State: now}
-	ref, err := checkpoint.FirstWhole(ctx, s, w, of, vouched)
+	ref, err := validate.FirstWhole(ctx, s, w, of, vouched)
 	if err != nil || ref == nil {
 		return "", err
 	}

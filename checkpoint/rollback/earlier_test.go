@@ -8,8 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/checkpointtest"
+	"prdrunner/checkpoint/prune"
+	"prdrunner/checkpoint/repair"
 	"prdrunner/checkpoint/state"
 )
 
@@ -156,8 +157,8 @@ func TestEarlierStateIsFinished(t *testing.T) {
 			if b := s.Session.State().Rollback; b.StateSeq != s.captured || b.ToSeq <= b.StateSeq {
 				t.Fatalf("began %+v", b)
 			}
-			var kept *checkpoint.KeptError
-			if _, err := s.Session.Delete(ctx, checkpoint.DeleteOptions{References: []string{s.Target}, Force: true}); !errors.As(err, &kept) {
+			var kept *prune.KeptError
+			if _, err := prune.Delete(ctx, s.Session, prune.DeleteOptions{References: []string{s.Target}, Force: true}); !errors.As(err, &kept) {
 				t.Errorf("delete the checkpoint that has the state: %v", err)
 			}
 			f, err := planFinish(ctx, s.Session.Store(), s.Workspace, s.Session.State())
@@ -189,7 +190,7 @@ func (s *within) beginJournalAnew() {
 	lines := bytes.SplitAfter(s.Read("PRD-009/journal.jsonl"), []byte("\n"))
 	lines[1][len(lines[1])/2] ^= 1
 	s.Write("PRD-009/journal.jsonl", bytes.Join(lines, nil))
-	_, err := s.Open().RebuildJournal(s.T.Context(), "PRD-009", checkpointtest.By)
+	_, err := repair.RebuildJournal(s.T.Context(), s.Open(), "PRD-009", checkpointtest.By)
 	checkpointtest.Must(s.T, err)
 	s.Session = s.Lock()
 }

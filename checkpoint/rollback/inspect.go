@@ -5,12 +5,13 @@ import (
 	"errors"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/validate"
 	"prdrunner/checkpoint/workspace"
 )
 
 // Inspection describes a checkpoint, and the state that a rollback to it takes.
 type Inspection struct {
-	checkpoint.Inspection
+	validate.Inspection
 	Earlier     *EarlierState     // the earlier state that the rollback takes; nil: the checkpoint's own
 	EarlierGone *EarlierGoneError // why the rollback is refused; nil if it is not
 }
@@ -24,7 +25,7 @@ func Inspect(ctx context.Context, s *checkpoint.Store, w *workspace.Workspace, p
 		if err != nil {
 			return false, err
 		}
-		described, err := checkpoint.Inspect(ctx, s, w, snap.State, ref)
+		described, err := validate.Inspect(ctx, s, w, snap.State, ref)
 		if err != nil {
 			return false, err
 		}

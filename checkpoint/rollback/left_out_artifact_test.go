@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/checkpointtest"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
+	"prdrunner/checkpoint/validate"
 	"prdrunner/checkpoint/workspace"
 )
 
@@ -29,7 +29,7 @@ func TestLeftOutArtifact(t *testing.T) {
 	id := checkpointtest.Mark(t, x, state.TriggerManual)
 	checkpointtest.Must(t, x.Close())
 
-	v, err := checkpoint.Validate(ctx, f.Open(), w, checkpoint.ValidateOptions{PRD: "PRD-009"})
+	v, err := validate.Run(ctx, f.Open(), w, validate.Options{PRD: "PRD-009"})
 	checkpointtest.Must(t, err)
 	if len(v.Sessions) != 1 || len(v.Sessions[0].Checkpoints) == 0 {
 		t.Fatalf("nothing was validated: %+v", v)

@@ -6,8 +6,8 @@ import (
 	"sync"
 	"testing"
 
-	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/checkpointtest"
+	"prdrunner/checkpoint/prune"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
@@ -62,7 +62,7 @@ func TestPlanWhileAnOwnerWrites(t *testing.T) {
 			x := checkpointtest.LockPRD(t, s, "PRD-009")
 			p.Save("later.txt", "later")
 			later = p.Capture(x, w, state.TriggerManual)
-			_, err := x.Delete(ctx, checkpoint.DeleteOptions{References: []string{earlier}, Force: true})
+			_, err := prune.Delete(ctx, x, prune.DeleteOptions{References: []string{earlier}, Force: true})
 			checkpointtest.Must(t, err)
 			checkpointtest.Must(t, x.Close())
 		}}

@@ -10,6 +10,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/checkpointtest"
+	"prdrunner/checkpoint/prune"
 	"prdrunner/checkpoint/retention"
 	"prdrunner/checkpoint/state"
 )
@@ -54,7 +55,7 @@ func TestRollbackCanBeUndoneForAsLongAsItStands(t *testing.T) {
 		t.Fatal("the next rollback took it")
 	}
 	for range 2 {
-		tidied, err := x.Tidy(context.Background(), nil)
+		tidied, err := prune.Tidy(context.Background(), x, nil)
 		checkpointtest.Must(t, err)
 		if !there() || len(tidied.Warnings) != 1 {
 			t.Fatalf("tidied %+v", tidied)
@@ -62,16 +63,16 @@ func TestRollbackCanBeUndoneForAsLongAsItStands(t *testing.T) {
 	}
 	const day = 24 * time.Hour
 	c.clock.Move(100 * day)
-	p, err := x.Prune(context.Background(), checkpoint.PruneOptions{OlderThan: day})
+	p, err := prune.Run(context.Background(), x, prune.Options{OlderThan: day})
 	checkpointtest.Must(t, err)
-	if !there() || slices.ContainsFunc(p.Checkpoints, func(c checkpoint.RemovedCheckpoint) bool { return c.ID == undo }) {
+	if !there() || slices.ContainsFunc(p.Checkpoints, func(c prune.RemovedCheckpoint) bool { return c.ID == undo }) {
 		t.Fatalf("pruned %+v", p)
 	}
 	redo := back(t, x, undo)
-	_, err = x.Tidy(context.Background(), nil)
+	_, err = prune.Tidy(context.Background(), x, nil)
 	checkpointtest.Must(t, err)
 	checkpointtest.Mark(t, x, state.TriggerManual)
-	_, err = x.Prune(context.Background(), checkpoint.PruneOptions{})
+	_, err = prune.Run(context.Background(), x, prune.Options{})
 	checkpointtest.Must(t, err)
 	if undoes := x.State().Undoers(); len(undoes) != 2 || undoes[redo] == "" || undoes[again] == "" {
 		t.Errorf("undone, and yet %v are needed", undoes)

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/prune"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
 	"prdrunner/checkpoint/workspace"
@@ -321,7 +322,7 @@ func (b *build) conduct(ctx context.Context, session *checkpoint.Session) error 
 // tidy applies retention after a run, and tells the user which checkpoints were removed,
 // spared and archived.
 func (b *build) tidy(ctx context.Context, session *checkpoint.Session) error {
-	t, err := session.Tidy(ctx, b.files)
+	t, err := prune.Tidy(ctx, session, b.files)
 	for _, warning := range t.Warnings {
 		fmt.Fprintln(b.env.stderr, "Warning:", warning)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/prune"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
 	"prdrunner/runner/view"
@@ -108,12 +109,12 @@ type deletion struct {
 }
 
 func (d *deletion) deleteCheckpoints(ctx context.Context) error {
-	options := checkpoint.DeleteOptions{References: d.o.references, Force: d.o.force, Reason: d.o.reason}
-	plan, err := d.store.PlanDelete(ctx, d.o.prd, options)
+	options := prune.DeleteOptions{References: d.o.references, Force: d.o.force, Reason: d.o.reason}
+	plan, err := prune.PlanDelete(ctx, d.store, d.o.prd, options)
 	if err != nil {
 		return d.hint(err)
 	}
-	objects, err := d.store.PlanCollect(ctx, d.files, plan)
+	objects, err := prune.PlanCollect(ctx, d.store, d.files, plan)
 	if err := d.objects.take(d.env, objects, err); err != nil {
 		return err
 	}
@@ -140,10 +141,10 @@ func (d *deletion) deleteCheckpoints(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var done *checkpoint.Pruned
+	var done *prune.Pruned
 	record := checkpoint.AuditRecord{What: "checkpoint delete", Args: state.Texts(d.o.references), Reason: state.Text(d.o.reason)}
 	err = d.carryOut(session, &record, func(session *checkpoint.Session) (err error) {
-		done, err = session.Delete(ctx, options)
+		done, err = prune.Delete(ctx, session, options)
 		done.AddTo(&record)
 		return err
 	})
@@ -157,7 +158,7 @@ func (d *deletion) deleteCheckpoints(ctx context.Context) error {
 	return d.show(d.env.stdout, done)
 }
 
-func (d *deletion) show(w io.Writer, p *checkpoint.Pruned) error {
+func (d *deletion) show(w io.Writer, p *prune.Pruned) error {
 	if d.o.json {
 		return writeJSON(w, pruneReport{
 			FormatVersion: outputFormat, DryRun: d.o.dryRun, PRDs: []prunedPRD{newPrunedPRD(p)}, Collected: d.objects.report(),
@@ -178,7 +179,7 @@ func (d *deletion) show(w io.Writer, p *checkpoint.Pruned) error {
 // hint adds a hint to the error of a checkpoint that can't be deleted: the command or flag
 // with which it can.
 func (d *deletion) hint(err error) error {
-	var kept *checkpoint.KeptError
+	var kept *prune.KeptError
 	switch {
 	case !errors.As(err, &kept):
 		return archivedHint(d.env, d.store, d.o.prd, referenceHint(d.o.prd, lockHint(d.o.prd, err)))

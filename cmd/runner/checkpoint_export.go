@@ -17,6 +17,7 @@ import (
 	"prdrunner/checkpoint/bundle"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
+	"prdrunner/checkpoint/transfer"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/cmd/runner/config"
 	"prdrunner/runner/view"
@@ -36,21 +37,21 @@ type checkpointExportOptions struct {
 
 // exportedSession is what `checkpoint export --json` prints.
 type exportedSession struct {
-	FormatVersion string               `json:"format_version"`
-	PRD           string               `json:"prd"`
-	Session       string               `json:"session"`
-	Seq           uint64               `json:"seq"`
-	Archive       state.Text           `json:"archive"`
-	Size          int64                `json:"size"`
-	SHA256        string               `json:"sha256"`
-	Checkpoints   int                  `json:"checkpoints"`
-	Rollbacks     int                  `json:"rollbacks"`
-	Objects       int                  `json:"objects"`
-	ObjectBytes   int64                `json:"object_bytes"`
-	Logs          int                  `json:"logs"`
-	Missing       []checkpoint.Lacking `json:"missing"`
-	FromFiles     []state.Text         `json:"from_workspace"` // whose stored bytes are lost or damaged
-	LeftOut       []state.Text         `json:"left_out"`       // sensitive, and never captured
+	FormatVersion string             `json:"format_version"`
+	PRD           string             `json:"prd"`
+	Session       string             `json:"session"`
+	Seq           uint64             `json:"seq"`
+	Archive       state.Text         `json:"archive"`
+	Size          int64              `json:"size"`
+	SHA256        string             `json:"sha256"`
+	Checkpoints   int                `json:"checkpoints"`
+	Rollbacks     int                `json:"rollbacks"`
+	Objects       int                `json:"objects"`
+	ObjectBytes   int64              `json:"object_bytes"`
+	Logs          int                `json:"logs"`
+	Missing       []transfer.Lacking `json:"missing"`
+	FromFiles     []state.Text       `json:"from_workspace"` // whose stored bytes are lost or damaged
+	LeftOut       []state.Text       `json:"left_out"`       // sensitive, and never captured
 }
 
 func newCheckpointExportCommand(env *environment) *cobra.Command {
@@ -109,8 +110,8 @@ func runCheckpointExport(ctx context.Context, env *environment, o checkpointExpo
 		}
 	}
 	return withFiles(ctx, env, store, func(_ *config.Config, w *workspace.Workspace) error {
-		done, err := store.Export(ctx, w, o.prd, to)
-		if isA[*checkpoint.LackingError](err) {
+		done, err := transfer.Export(ctx, store, w, o.prd, to)
+		if isA[*transfer.LackingError](err) {
 			return withHint(err, fmt.Sprintf("`runner checkpoint rebuild %s` may repair it; --force exports the rest, and lists what is missing", o.prd))
 		}
 		if err != nil {
@@ -144,8 +145,8 @@ func (o checkpointExportOptions) source(env *environment) (*checkpoint.Store, *s
 }
 
 // target returns where the archive goes, and how it is compressed.
-func (o checkpointExportOptions) target(env *environment) (checkpoint.ExportOptions, error) {
-	to := checkpoint.ExportOptions{Format: bundle.Gzip, Logs: o.logs, Force: o.force, Session: o.session}
+func (o checkpointExportOptions) target(env *environment) (transfer.ExportOptions, error) {
+	to := transfer.ExportOptions{Format: bundle.Gzip, Logs: o.logs, Force: o.force, Session: o.session}
 	switch {
 	case o.out == standardStream && o.json:
 		return to, usageErrorf("--json and -o - both want standard output")
@@ -240,19 +241,19 @@ func warnUndeclared(ctx context.Context, env *environment, store *checkpoint.Sto
 	fmt.Fprintf(env.stderr, "Warning: workspace.include was changed after the last capture, so that files which it names now are not exported; to export them, run `%s`, and export again\n", create)
 }
 
-func newExportedSession(done *checkpoint.Exported) exportedSession {
+func newExportedSession(done *transfer.Exported) exportedSession {
 	return exportedSession{
 		LeftOut:       state.Texts(done.LeftOut),
 		FromFiles:     state.Texts(done.FromFiles),
 		FormatVersion: outputFormat, PRD: done.PRD, Session: done.Session, Seq: done.Seq,
 		Archive: state.Text(done.Path), Size: done.Size, SHA256: done.SHA256,
 		Checkpoints: done.Checkpoints, Rollbacks: done.Rollbacks, Objects: done.Objects, ObjectBytes: done.ObjectBytes, Logs: done.Logs,
-		Missing: append([]checkpoint.Lacking{}, done.Lacking...),
+		Missing: append([]transfer.Lacking{}, done.Lacking...),
 	}
 }
 
 // writeExported shows what an archive holds, and the command that imports it.
-func writeExported(w io.Writer, env *environment, st *state.State, done *checkpoint.Exported) error {
+func writeExported(w io.Writer, env *environment, st *state.State, done *transfer.Exported) error {
 	archive, from := "standard output", "FILE"
 	if done.Path != "" {
 		archive, from = env.display(done.Path), text.ShellWord(done.Path)
@@ -283,7 +284,7 @@ func writeExported(w io.Writer, env *environment, st *state.State, done *checkpo
 }
 
 // writeLacking lists the first files that an archive lacks.
-func writeLacking(b *strings.Builder, lacking []checkpoint.Lacking) {
+func writeLacking(b *strings.Builder, lacking []transfer.Lacking) {
 	const most = 20
 	if len(lacking) == 0 {
 		return

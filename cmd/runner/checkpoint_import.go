@@ -13,6 +13,7 @@ import (
 	"prdrunner/checkpoint/bundle"
 	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
+	"prdrunner/checkpoint/transfer"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/cmd/runner/config"
 	"prdrunner/runner/view"
@@ -95,11 +96,11 @@ func runCheckpointImport(ctx context.Context, env *environment, o checkpointImpo
 	if err != nil {
 		return err
 	}
-	var archive *checkpoint.Import
+	var archive *transfer.Import
 	if o.dryRun {
-		archive, err = store.LookAtImport(ctx, in, o.file, env.workdir, bundle.Limits{})
+		archive, err = transfer.PreviewImport(ctx, store, in, o.file, env.workdir, bundle.Limits{})
 	} else {
-		archive, err = store.OpenImport(ctx, in, o.file, bundle.Limits{})
+		archive, err = transfer.OpenImport(ctx, store, in, o.file, bundle.Limits{})
 	}
 	if isA[*bundle.DamagedError](err) {
 		return withHint(err, "nothing was changed; copy the archive here again, and compare its SHA-256 with the hash that `runner checkpoint export` printed")
@@ -137,7 +138,7 @@ func openStoreFor(ctx context.Context, env *environment, cfg *config.Config, nam
 	if !ok {
 		return nil, usageErrorf("each PRD has a state directory of its own here, so that an archive can't come from standard input")
 	}
-	prd, err := checkpoint.ArchivePRD(ctx, file)
+	prd, err := transfer.ArchivePRD(ctx, file)
 	if err != nil {
 		return nil, fmt.Errorf("import %s: %w", name, err)
 	}
@@ -156,9 +157,9 @@ type importing struct {
 	env     *environment
 	cfg     *config.Config
 	store   *checkpoint.Store
-	archive *checkpoint.Import
+	archive *transfer.Import
 	w       *workspace.Workspace
-	files   *checkpoint.ImportFiles // nil with --state-only
+	files   *transfer.ImportFiles // nil with --state-only
 }
 
 func (i *importing) run(ctx context.Context) (err error) {
@@ -224,7 +225,7 @@ func (i *importing) refused() error {
 	if i.replace || !i.conflicts() {
 		return nil
 	}
-	return &checkpoint.ImportConflictError{PRD: i.archive.PRD, Relation: i.archive.Relation, Here: i.archive.Here}
+	return &transfer.ImportConflictError{PRD: i.archive.PRD, Relation: i.archive.Relation, Here: i.archive.Here}
 }
 
 // conflicts reports whether there is a session here that the archive's session does not
@@ -261,7 +262,7 @@ func (i *importing) again() (bool, error) {
 
 // carryOut installs the session, and then restores its files.
 func (i *importing) carryOut(ctx context.Context, result *importResult) error {
-	placed, err := i.archive.Place(ctx, i.env.actor(), checkpoint.PlaceOptions{Replace: i.replace, Files: i.files, Overwrite: i.overwrite})
+	placed, err := i.archive.Place(ctx, i.env.actor(), transfer.PlaceOptions{Replace: i.replace, Files: i.files, Overwrite: i.overwrite})
 	if err != nil {
 		return err
 	}
@@ -270,7 +271,7 @@ func (i *importing) carryOut(ctx context.Context, result *importResult) error {
 		return nil
 	}
 	sayRestoring(i.env, i.toWrite(), i.json)
-	restored, err := i.store.RestoreImported(ctx, i.w, i.archive.PRD, i.files, i.env.actor(), i.overwrite)
+	restored, err := transfer.RestoreImported(ctx, i.store, i.w, i.archive.PRD, i.files, i.env.actor(), i.overwrite)
 	if restored != nil {
 		result.restored(restored)
 	}
@@ -288,7 +289,7 @@ func (i *importing) toWrite() int {
 
 // importHint adds to the error of a refused import what the user can do.
 func importHint(prd string, err error) error {
-	var conflict *checkpoint.ImportConflictError
+	var conflict *transfer.ImportConflictError
 	if isA[*checkpoint.UnfinishedRollbackError](err) {
 		return rollbackHint(prd, err)
 	}

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
+	"prdrunner/checkpoint/transfer"
 	"prdrunner/runner/view"
 )
 
@@ -63,7 +63,7 @@ func newImportResult(i *importing) importResult {
 	return r
 }
 
-func (r *importResult) restored(done *checkpoint.RestoredFiles) {
+func (r *importResult) restored(done *transfer.RestoredFiles) {
 	r.Written, r.Safety = done.Written, done.Safety
 	for _, path := range done.Kept {
 		r.LeftAlone = append(r.LeftAlone, state.Text(path))
@@ -129,7 +129,7 @@ func writeOrigin(b *strings.Builder, indent string, i *importing) {
 }
 
 func (i *importing) conflict() error {
-	return &checkpoint.ImportConflictError{PRD: i.archive.PRD, Relation: i.archive.Relation, Here: i.archive.Here}
+	return &transfer.ImportConflictError{PRD: i.archive.PRD, Relation: i.archive.Relation, Here: i.archive.Here}
 }
 
 func (i *importing) differing() []state.Text {

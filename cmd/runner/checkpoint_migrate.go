@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/repair"
 	"prdrunner/checkpoint/state"
 	"prdrunner/runner/view"
 )
@@ -106,15 +107,15 @@ func runCheckpointMigrate(ctx context.Context, env *environment, o checkpointMig
 	return failed
 }
 
-func migrateOne(ctx context.Context, env *environment, store *checkpoint.Store, prd string, dryRun bool) (*checkpoint.Migrated, error) {
-	plan, err := store.PlanMigrate(ctx, prd)
+func migrateOne(ctx context.Context, env *environment, store *checkpoint.Store, prd string, dryRun bool) (*repair.Migrated, error) {
+	plan, err := repair.PlanMigrate(ctx, store, prd)
 	if err != nil || dryRun || !plan.Needed() {
 		return plan, err
 	}
 	record := checkpoint.AuditRecord{What: "checkpoint migrate", PRD: prd, Args: []state.Text{state.Text(plan.From), state.Text(plan.To)}}
-	var done *checkpoint.Migrated
+	var done *repair.Migrated
 	err = audited(env, store, &record, func() (err error) {
-		done, err = store.Migrate(ctx, prd, env.actor())
+		done, err = repair.Migrate(ctx, store, prd, env.actor())
 		if done != nil {
 			record.Session, record.IDs = done.Session, done.Checkpoints
 		}

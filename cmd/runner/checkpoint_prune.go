@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/prune"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/cmd/runner/config"
@@ -116,11 +117,11 @@ type pruning struct {
 	store   *checkpoint.Store
 	files   *workspace.Workspace
 	o       checkpointPruneOptions
-	pruned  []*checkpoint.Pruned
+	pruned  []*prune.Pruned
 	owned   map[string]error // the PRDs that were skipped because another process owns them, with the errors
 	refused error            // the error of the first PRD that was skipped
 	objects collection
-	foreign []checkpoint.ForeignRefs // with --dry-run
+	foreign []prune.ForeignRefs // with --dry-run
 
 	finishing sync.Mutex // held to finish a rollback or an import: that prints messages, and may need the whole state directory
 }
@@ -138,7 +139,7 @@ func (p *pruning) plan(ctx context.Context, prds []string) error {
 		}
 		free = append(free, prd)
 	}
-	plans, errs := p.store.PlanPrunes(ctx, free, checkpoint.PruneOptions{OlderThan: p.o.olderThan})
+	plans, errs := prune.PlanAll(ctx, p.store, free, prune.Options{OlderThan: p.o.olderThan})
 	for i, prd := range free {
 		plan, err := plans[i], errs[i]
 		switch {
@@ -155,7 +156,7 @@ func (p *pruning) plan(ctx context.Context, prds []string) error {
 	if checkpoints, sessions := p.count(); p.o.yes && !p.o.dryRun && checkpoints+sessions > 0 {
 		return nil // the result of the collection is shown afterwards
 	}
-	done, err := p.store.PlanCollect(ctx, p.files, p.pruned...)
+	done, err := prune.PlanCollect(ctx, p.store, p.files, p.pruned...)
 	return p.objects.take(p.env, done, err)
 }
 
@@ -167,7 +168,7 @@ func (p *pruning) refuse(prd string, err error) {
 // passOver records a warning about a PRD that can't be read. The other PRDs are still
 // pruned.
 func (p *pruning) passOver(prd string, err error) {
-	p.pruned = append(p.pruned, &checkpoint.Pruned{PRD: prd, Warnings: []string{p.env.localize(err.Error())}})
+	p.pruned = append(p.pruned, &prune.Pruned{PRD: prd, Warnings: []string{p.env.localize(err.Error())}})
 	if isA[*state.DamagedError](err) {
 		err = errDamageShown
 	}
@@ -243,7 +244,7 @@ func (p *pruning) pruneAll(ctx context.Context) error {
 	for i, plan := range p.pruned {
 		if why := locked[i]; why != nil {
 			p.refuse(plan.PRD, why)
-			p.pruned[i] = &checkpoint.Pruned{PRD: plan.PRD, Kept: plan.Kept + len(plan.Checkpoints), Warnings: []string{p.env.localize(why.Error())}}
+			p.pruned[i] = &prune.Pruned{PRD: plan.PRD, Kept: plan.Kept + len(plan.Checkpoints), Warnings: []string{p.env.localize(why.Error())}}
 		}
 	}
 	return err
@@ -251,7 +252,7 @@ func (p *pruning) pruneAll(ctx context.Context) error {
 
 // prune prunes one PRD. It first finishes a rollback or an import that was cut short;
 // p.finishing allows that for one PRD at a time.
-func (p *pruning) prune(ctx context.Context, plan *checkpoint.Pruned) (done *checkpoint.Pruned, err error) {
+func (p *pruning) prune(ctx context.Context, plan *prune.Pruned) (done *prune.Pruned, err error) {
 	t := &target{env: p.env, store: p.store, prd: plan.PRD}
 	t.finish = func(ctx context.Context, session *checkpoint.Session) (*finished, error) {
 		p.finishing.Lock()
@@ -263,7 +264,7 @@ func (p *pruning) prune(ctx context.Context, plan *checkpoint.Pruned) (done *che
 		record.Args = []state.Text{"--older-than", state.Text(p.o.olderThan.String())}
 	}
 	err = t.change(ctx, &record, func(session *checkpoint.Session) (err error) {
-		done, err = session.Prune(ctx, checkpoint.PruneOptions{OlderThan: p.o.olderThan, Planned: plan})
+		done, err = prune.Run(ctx, session, prune.Options{OlderThan: p.o.olderThan, Planned: plan})
 		done.AddTo(&record)
 		return err
 	})
@@ -280,15 +281,15 @@ func (p *pruning) count() (checkpoints, sessions int) {
 
 // collection is the outcome of collecting objects.
 type collection struct {
-	done checkpoint.Collected
+	done prune.Collected
 	why  string // why nothing was collected; "" if something could be
 }
 
 // take records the result of a collection. It is no error if nothing could be collected:
 // the reason is shown, and the next collection does it. An interruption is an error.
-func (c *collection) take(env *environment, done checkpoint.Collected, err error) error {
+func (c *collection) take(env *environment, done prune.Collected, err error) error {
 	c.done, c.why = done, ""
-	var none *checkpoint.NotCollectedError
+	var none *prune.NotCollectedError
 	if errors.As(err, &none) && !errors.Is(err, context.Canceled) {
 		c.why = env.localize(none.Err.Error())
 		return nil
@@ -304,7 +305,7 @@ func (c *collection) count() int {
 func collect(ctx context.Context, env *environment, store *checkpoint.Store, w *workspace.Workspace, c *collection) error {
 	record := checkpoint.AuditRecord{What: "checkpoint collect"}
 	return audited(env, store, &record, func() error {
-		done, err := store.Collect(ctx, w)
+		done, err := prune.Collect(ctx, store, w)
 		record.IDs = done.Refs
 		err = c.take(env, done, err)
 		switch {

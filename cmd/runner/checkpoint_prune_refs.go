@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/prune"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/runner/view"
@@ -27,15 +28,15 @@ type prunedRefs struct {
 	foreignRefs
 }
 
-func newForeignRefs(of checkpoint.ForeignRefs) foreignRefs {
+func newForeignRefs(of prune.ForeignRefs) foreignRefs {
 	return foreignRefs{ID: of.ID, GitRefs: append([]string{}, of.Refs...), Needed: append([]string{}, of.Kept...)}
 }
 
 // findForeign finds captures that other state directories made. It finds none if it is
 // unknown what the sessions here need.
 func (p *pruning) findForeign(ctx context.Context) (err error) {
-	p.foreign, err = p.store.ForeignRefs(ctx, p.files)
-	if isA[*checkpoint.NotCollectedError](err) {
+	p.foreign, err = prune.FindForeignRefs(ctx, p.store, p.files)
+	if isA[*prune.NotCollectedError](err) {
 		return nil // the collection reports the reason
 	}
 	return err
@@ -50,11 +51,11 @@ func (p *pruning) writeForeign(b *strings.Builder) {
 
 // runPruneRefs removes the captures of a state directory that no longer exists.
 func runPruneRefs(ctx context.Context, env *environment, store *checkpoint.Store, w *workspace.Workspace, o checkpointPruneOptions) error {
-	all, err := store.ForeignRefs(ctx, w)
+	all, err := prune.FindForeignRefs(ctx, store, w)
 	if err != nil {
 		return err
 	}
-	at := slices.IndexFunc(all, func(of checkpoint.ForeignRefs) bool { return of.ID == o.refsOf })
+	at := slices.IndexFunc(all, func(of prune.ForeignRefs) bool { return of.ID == o.refsOf })
 	if at < 0 {
 		return withHint(usageErrorf("git has no captures of another state directory %s", o.refsOf), "`runner checkpoint prune --dry-run` names those it has captures of")
 	}
@@ -80,7 +81,7 @@ func runPruneRefs(ctx context.Context, env *environment, store *checkpoint.Store
 
 // removeRefs asks, and removes the captures that no session here needs. It returns the
 // captures that it removed and kept, as determined under the lock.
-func removeRefs(ctx context.Context, env *environment, store *checkpoint.Store, w *workspace.Workspace, o checkpointPruneOptions, of checkpoint.ForeignRefs) (checkpoint.ForeignRefs, error) {
+func removeRefs(ctx context.Context, env *environment, store *checkpoint.Store, w *workspace.Workspace, o checkpointPruneOptions, of prune.ForeignRefs) (prune.ForeignRefs, error) {
 	question := fmt.Sprintf("Remove %s from git? If state directory %s is not gone, its sessions can't go back to them any more",
 		view.Plural(len(of.Refs)-len(of.Kept), "capture"), of.ID)
 	if err := confirm(ctx, env.terminal(), o.yes, question); err != nil {
@@ -88,7 +89,7 @@ func removeRefs(ctx context.Context, env *environment, store *checkpoint.Store, 
 	}
 	record := checkpoint.AuditRecord{What: "checkpoint prune", Args: []state.Text{state.Text("--refs-of " + of.ID)}}
 	err := audited(env, store, &record, func() (err error) {
-		if of, err = store.RemoveForeignRefs(ctx, w, of.ID); err == nil {
+		if of, err = prune.RemoveForeignRefs(ctx, store, w, of.ID); err == nil {
 			record.IDs = slices.DeleteFunc(slices.Clone(of.Refs), func(ref string) bool { return slices.Contains(of.Kept, ref) })
 			record.Because("captures of another state directory, which is gone")
 		}

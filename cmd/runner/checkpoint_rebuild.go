@@ -13,7 +13,9 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/disk"
+	"prdrunner/checkpoint/repair"
 	"prdrunner/checkpoint/state"
+	"prdrunner/checkpoint/validate"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/cmd/runner/config"
 	"prdrunner/runner/view"
@@ -30,29 +32,29 @@ type checkpointRebuildOptions struct {
 
 // rebuiltCheckpoints is what `checkpoint rebuild --json` prints.
 type rebuiltCheckpoints struct {
-	FormatVersion string                         `json:"format_version"`
-	PRD           string                         `json:"prd"`
-	DryRun        bool                           `json:"dry_run"`
-	Rebuilt       []checkpoint.RebuiltCheckpoint `json:"rebuilt"`
+	FormatVersion string                     `json:"format_version"`
+	PRD           string                     `json:"prd"`
+	DryRun        bool                       `json:"dry_run"`
+	Rebuilt       []repair.RebuiltCheckpoint `json:"rebuilt"`
 }
 
 // rebuiltJournal is what `checkpoint rebuild --journal --json` prints.
 type rebuiltJournal struct {
-	FormatVersion string                   `json:"format_version"`
-	PRD           string                   `json:"prd"`
-	DryRun        bool                     `json:"dry_run"`
-	Session       string                   `json:"session"`
-	From          string                   `json:"from_checkpoint,omitempty"` // "": the last commit before the damage
-	FromSeq       uint64                   `json:"from_seq"`
-	Step          int                      `json:"step"`
-	Seq           uint64                   `json:"seq"`
-	Lost          []checkpoint.LostCommit  `json:"lost"`
-	Untold        int                      `json:"unreadable_commits"`
-	Rollbacks     []checkpoint.MetRollback `json:"rollbacks"`
-	Import        *disk.PendingImport      `json:"import_given_up,omitempty"`
-	Uncertain     []string                 `json:"uncertain"`
-	Gone          []string                 `json:"checkpoints_gone"`
-	Kept          state.Text               `json:"kept,omitempty"`
+	FormatVersion string               `json:"format_version"`
+	PRD           string               `json:"prd"`
+	DryRun        bool                 `json:"dry_run"`
+	Session       string               `json:"session"`
+	From          string               `json:"from_checkpoint,omitempty"` // "": the last commit before the damage
+	FromSeq       uint64               `json:"from_seq"`
+	Step          int                  `json:"step"`
+	Seq           uint64               `json:"seq"`
+	Lost          []repair.LostCommit  `json:"lost"`
+	Untold        int                  `json:"unreadable_commits"`
+	Rollbacks     []repair.MetRollback `json:"rollbacks"`
+	Import        *disk.PendingImport  `json:"import_given_up,omitempty"`
+	Uncertain     []string             `json:"uncertain"`
+	Gone          []string             `json:"checkpoints_gone"`
+	Kept          state.Text           `json:"kept,omitempty"`
 }
 
 func newCheckpointRebuildCommand(env *environment) *cobra.Command {
@@ -101,7 +103,7 @@ func runCheckpointRebuild(ctx context.Context, env *environment, o checkpointReb
 	}
 	return withFiles(ctx, env, store, func(_ *config.Config, w *workspace.Workspace) error {
 		if o.dryRun {
-			found, err := checkpoint.Validate(ctx, store, w, checkpoint.ValidateOptions{PRD: o.prd, Refs: o.references, Deep: true})
+			found, err := validate.Run(ctx, store, w, validate.Options{PRD: o.prd, Refs: o.references, Deep: true})
 			if err != nil {
 				return referenceHint(o.prd, err)
 			}
@@ -115,11 +117,11 @@ func runCheckpointRebuild(ctx context.Context, env *environment, o checkpointReb
 				return referenceHint(o.prd, fmt.Errorf("find checkpoint %q of %s: %w", reference, o.prd, err))
 			}
 		}
-		var rebuilt []checkpoint.RebuiltCheckpoint
+		var rebuilt []repair.RebuiltCheckpoint
 		record := checkpoint.AuditRecord{What: "checkpoint rebuild", Args: state.Texts(o.references)}
 		t := &target{env: env, store: store, prd: o.prd, files: w}
 		err = t.change(ctx, &record, func(session *checkpoint.Session) (err error) {
-			rebuilt, err = checkpoint.Rebuild(ctx, session, w, o.references)
+			rebuilt, err = repair.RebuildCheckpoints(ctx, session, w, o.references)
 			auditRebuilt(&record, rebuilt)
 			return err
 		})
@@ -132,7 +134,7 @@ func runCheckpointRebuild(ctx context.Context, env *environment, o checkpointReb
 
 // auditRebuilt adds to an audit record the checkpoints that were rebuilt, and their
 // damage.
-func auditRebuilt(record *checkpoint.AuditRecord, rebuilt []checkpoint.RebuiltCheckpoint) {
+func auditRebuilt(record *checkpoint.AuditRecord, rebuilt []repair.RebuiltCheckpoint) {
 	var why []string
 	for i := range rebuilt {
 		r := &rebuilt[i]
@@ -149,21 +151,21 @@ func auditRebuilt(record *checkpoint.AuditRecord, rebuilt []checkpoint.RebuiltCh
 
 // wouldRebuild returns the checkpoints of the current session for which a rebuild has
 // something to do.
-func wouldRebuild(found *checkpoint.Validation) []checkpoint.RebuiltCheckpoint {
-	list := []checkpoint.RebuiltCheckpoint{}
+func wouldRebuild(found *validate.Validation) []repair.RebuiltCheckpoint {
+	list := []repair.RebuiltCheckpoint{}
 	for _, s := range found.Sessions {
 		for i := range s.Checkpoints {
 			c := &s.Checkpoints[i]
 			if s.Place == disk.PlaceCurrent && c.Mendable() {
-				list = append(list, checkpoint.NewRebuilt(*c))
+				list = append(list, repair.NewRebuilt(*c))
 			}
 		}
 	}
 	return list
 }
 
-func writeRebuilt(env *environment, o checkpointRebuildOptions, rebuilt []checkpoint.RebuiltCheckpoint) error {
-	damaged := slices.ContainsFunc(rebuilt, func(r checkpoint.RebuiltCheckpoint) bool { return !r.Whole() || o.dryRun && len(r.Was) > 0 })
+func writeRebuilt(env *environment, o checkpointRebuildOptions, rebuilt []repair.RebuiltCheckpoint) error {
+	damaged := slices.ContainsFunc(rebuilt, func(r repair.RebuiltCheckpoint) bool { return !r.Whole() || o.dryRun && len(r.Was) > 0 })
 	if o.json {
 		if err := writeJSON(env.stdout, rebuiltCheckpoints{outputFormat, o.prd, o.dryRun, rebuilt}); err != nil {
 			return err
@@ -179,7 +181,7 @@ func writeRebuilt(env *environment, o checkpointRebuildOptions, rebuilt []checkp
 
 // showRebuilt shows the checkpoints that were damaged, and counts those whose files were
 // only missing.
-func showRebuilt(env *environment, o checkpointRebuildOptions, rebuilt []checkpoint.RebuiltCheckpoint) {
+func showRebuilt(env *environment, o checkpointRebuildOptions, rebuilt []repair.RebuiltCheckpoint) {
 	if len(rebuilt) == 0 {
 		fmt.Fprintln(env.stdout, "Nothing is damaged")
 	}
@@ -201,7 +203,7 @@ func showRebuilt(env *environment, o checkpointRebuildOptions, rebuilt []checkpo
 }
 
 // showMended shows how a damaged checkpoint was rebuilt, or would be.
-func showMended(env *environment, o checkpointRebuildOptions, r *checkpoint.RebuiltCheckpoint, said *repeatedText) {
+func showMended(env *environment, o checkpointRebuildOptions, r *repair.RebuiltCheckpoint, said *repeatedText) {
 	made := "its file was made again from the journal"
 	switch {
 	case o.dryRun:
@@ -228,7 +230,7 @@ func runRebuildJournal(ctx context.Context, env *environment, o checkpointRebuil
 	if err != nil {
 		return err
 	}
-	plan, err := store.PlanJournalRebuild(o.prd)
+	plan, err := repair.PlanJournalRebuild(store, o.prd)
 	if err != nil {
 		return rebuildHint(o.prd, err)
 	}
@@ -244,7 +246,7 @@ func runRebuildJournal(ctx context.Context, env *environment, o checkpointRebuil
 	record := checkpoint.AuditRecord{What: "checkpoint rebuild --journal", PRD: o.prd}
 	auditJournal(&record, plan)
 	err = audited(env, store, &record, func() (err error) {
-		plan, err = store.RebuildJournal(ctx, o.prd, env.actor())
+		plan, err = repair.RebuildJournal(ctx, store, o.prd, env.actor())
 		if err == nil {
 			auditJournal(&record, plan)
 		}
@@ -259,7 +261,7 @@ func runRebuildJournal(ctx context.Context, env *environment, o checkpointRebuil
 // auditJournal adds to an audit record the checkpoint from which the new journal starts,
 // the checkpoints that are gone, the rollbacks that were under way or began in a lost
 // commit, and the damage.
-func auditJournal(record *checkpoint.AuditRecord, r *checkpoint.JournalRebuild) {
+func auditJournal(record *checkpoint.AuditRecord, r *repair.JournalRebuild) {
 	record.Session, record.IDs, record.Reason = r.Session, nil, state.Text(r.Damage.Error())
 	if r.From != "" {
 		record.IDs = append(record.IDs, r.From)
@@ -274,7 +276,7 @@ func auditJournal(record *checkpoint.AuditRecord, r *checkpoint.JournalRebuild) 
 // instead.
 func rebuildHint(prd string, err error) error {
 	switch {
-	case errors.Is(err, checkpoint.ErrNotDamaged):
+	case errors.Is(err, repair.ErrNotDamaged):
 		return withHint(&usageError{err: err}, "`runner checkpoint validate "+prd+"` looks at the checkpoints")
 	case isA[*state.DamagedError](err):
 		return withHint(err, "`runner abandon "+prd+"` archives all of it")
@@ -282,15 +284,15 @@ func rebuildHint(prd string, err error) error {
 	return err
 }
 
-func writeRebuiltJournal(env *environment, o checkpointRebuildOptions, r *checkpoint.JournalRebuild) error {
+func writeRebuiltJournal(env *environment, o checkpointRebuildOptions, r *repair.JournalRebuild) error {
 	if !o.json {
 		showJournalRebuild(env, o, r)
 		return nil
 	}
 	result := rebuiltJournal{
 		FormatVersion: outputFormat, PRD: o.prd, DryRun: o.dryRun, Session: r.Session, From: r.From, FromSeq: r.FromSeq, Step: r.Step,
-		Seq: r.Seq, Lost: append([]checkpoint.LostCommit{}, r.Lost...), Untold: r.Untold,
-		Rollbacks: append([]checkpoint.MetRollback{}, r.Rollbacks...), Import: r.Import, Uncertain: append([]string{}, r.Uncertain...), Gone: append([]string{}, r.Gone...),
+		Seq: r.Seq, Lost: append([]repair.LostCommit{}, r.Lost...), Untold: r.Untold,
+		Rollbacks: append([]repair.MetRollback{}, r.Rollbacks...), Import: r.Import, Uncertain: append([]string{}, r.Uncertain...), Gone: append([]string{}, r.Gone...),
 	}
 	if r.Kept != "" {
 		result.Kept = state.Text(env.display(r.Kept))
@@ -299,7 +301,7 @@ func writeRebuiltJournal(env *environment, o checkpointRebuildOptions, r *checkp
 }
 
 // showJournalRebuild shows what rebuilding the journal did, or would do.
-func showJournalRebuild(env *environment, o checkpointRebuildOptions, r *checkpoint.JournalRebuild) {
+func showJournalRebuild(env *environment, o checkpointRebuildOptions, r *repair.JournalRebuild) {
 	out := env.stdout
 	if r.Kept == "" && !o.dryRun {
 		out = env.stderr // the preview belongs to the question
@@ -341,15 +343,15 @@ func showJournalRebuild(env *environment, o checkpointRebuildOptions, r *checkpo
 
 // showMetRollback shows the fate of a rollback that was under way at the damage or began
 // in a lost commit.
-func showMetRollback(out io.Writer, env *environment, prd string, met checkpoint.MetRollback) {
+func showMetRollback(out io.Writer, env *environment, prd string, met repair.MetRollback) {
 	switch met.End {
-	case checkpoint.RollbackCarriedOut:
+	case repair.RollbackCarriedOut:
 		fmt.Fprintf(out, "The rollback to %s was finished\n", met.To)
-	case checkpoint.RollbackTakenBack:
+	case repair.RollbackTakenBack:
 		fmt.Fprintf(out, "The rollback to %s had failed, and nothing was rolled back\n", met.To)
-	case checkpoint.RollbackUnfinished:
+	case repair.RollbackUnfinished:
 		fmt.Fprintf(out, "! A rollback to %s was cut short: the next command that changes %s finishes it\n", met.To, prd)
-	case checkpoint.RollbackUntold:
+	case repair.RollbackUntold:
 		fmt.Fprintf(out, "! It is not known whether the rollback to %s was finished: the files are not changed, and the state is that before the rollback\n", met.To)
 		fmt.Fprintf(out, "  %s   show what it would do now\n", env.command("checkpoint rollback "+prd+" "+met.To+" --dry-run"))
 	}

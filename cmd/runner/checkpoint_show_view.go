@@ -8,10 +8,10 @@ import (
 	"strings"
 	"time"
 
-	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/rollback"
 	"prdrunner/checkpoint/state"
+	"prdrunner/checkpoint/validate"
 	"prdrunner/runner/view"
 )
 
@@ -194,7 +194,7 @@ func recoveryLines(r disk.Recovery) []string {
 func validationLines(found *rollback.Inspection) []string {
 	c := &found.Check
 	without := "none: it has no file yet, only a record in the journal"
-	if c.File != checkpoint.FoundNone {
+	if c.File != validate.FoundNone {
 		without = "unknown: its file cannot be read, only the record in the journal"
 	}
 	lines := []string{"Checksum: " + orNone(c.Checksum, without), "Objects: " + mark(c.Objects)}

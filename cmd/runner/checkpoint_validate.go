@@ -12,6 +12,7 @@ import (
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
+	"prdrunner/checkpoint/validate"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/cmd/runner/config"
 )
@@ -26,13 +27,13 @@ type checkpointValidateOptions struct {
 
 // validation is what `checkpoint validate --json` prints.
 type validation struct {
-	FormatVersion string            `json:"format_version"`
-	PRD           string            `json:"prd,omitempty"` // "": all PRDs
-	Deep          bool              `json:"deep"`
-	Valid         int               `json:"valid"`
-	Invalid       int               `json:"invalid"`
-	Sessions      []validSession    `json:"sessions"`
-	Marks         *checkpoint.Marks `json:"marks,omitempty"` // with --mark
+	FormatVersion string          `json:"format_version"`
+	PRD           string          `json:"prd,omitempty"` // "": all PRDs
+	Deep          bool            `json:"deep"`
+	Valid         int             `json:"valid"`
+	Invalid       int             `json:"invalid"`
+	Sessions      []validSession  `json:"sessions"`
+	Marks         *validate.Marks `json:"marks,omitempty"` // with --mark
 }
 
 type validSession struct {
@@ -61,17 +62,17 @@ type checkedCheckpoint struct {
 
 // checkedParts holds the findings of a check of a checkpoint.
 type checkedParts struct {
-	File     checkpoint.Finding `json:"file"`
-	Hash     checkpoint.Finding `json:"hash"`
-	State    checkpoint.Finding `json:"state"`
-	Objects  checkpoint.Finding `json:"objects"`
-	Git      checkpoint.Finding `json:"git"`
-	Checksum string             `json:"checksum,omitempty"` // computed now
-	Problems []state.Text       `json:"problems"`
-	Notes    []state.Text       `json:"notes"`
+	File     validate.Finding `json:"file"`
+	Hash     validate.Finding `json:"hash"`
+	State    validate.Finding `json:"state"`
+	Objects  validate.Finding `json:"objects"`
+	Git      validate.Finding `json:"git"`
+	Checksum string           `json:"checksum,omitempty"` // computed now
+	Problems []state.Text     `json:"problems"`
+	Notes    []state.Text     `json:"notes"`
 }
 
-func newCheckedParts(c *checkpoint.CheckpointCheck) checkedParts {
+func newCheckedParts(c *validate.CheckpointCheck) checkedParts {
 	return checkedParts{
 		File: c.File, Hash: c.Hash, State: c.Schema, Objects: c.Objects, Git: c.Git, Checksum: c.Checksum,
 		Problems: state.Texts(c.Problems), Notes: state.Texts(c.Notes),
@@ -114,14 +115,14 @@ func runCheckpointValidate(ctx context.Context, env *environment, o checkpointVa
 		return err
 	}
 	return withFiles(ctx, env, store, func(_ *config.Config, w *workspace.Workspace) error {
-		found, err := checkpoint.Validate(ctx, store, w, checkpoint.ValidateOptions{PRD: o.prd, Refs: o.references, Deep: o.deep})
+		found, err := validate.Run(ctx, store, w, validate.Options{PRD: o.prd, Refs: o.references, Deep: o.deep})
 		if errors.Is(err, checkpoint.ErrNoSession) {
 			return noSession(env, store, o.prd)
 		}
 		if err != nil {
 			return referenceHint(o.prd, err)
 		}
-		var marks *checkpoint.Marks
+		var marks *validate.Marks
 		if o.mark {
 			if marks, err = markFound(ctx, env, store, w, o, found); err != nil {
 				return err
@@ -148,20 +149,20 @@ func runCheckpointValidate(ctx context.Context, env *environment, o checkpointVa
 
 // markFound validates again under the lock, and records the findings. It can't record
 // anything if the journal is damaged.
-func markFound(ctx context.Context, env *environment, store *checkpoint.Store, w *workspace.Workspace, o checkpointValidateOptions, found *checkpoint.Validation) (*checkpoint.Marks, error) {
+func markFound(ctx context.Context, env *environment, store *checkpoint.Store, w *workspace.Workspace, o checkpointValidateOptions, found *validate.Validation) (*validate.Marks, error) {
 	for _, s := range found.Sessions {
 		if s.Place == disk.PlaceCurrent && s.Journal != nil {
 			return nil, nil
 		}
 	}
-	var marks checkpoint.Marks
+	var marks validate.Marks
 	record := checkpoint.AuditRecord{What: "checkpoint validate --mark", Args: state.Texts(o.references)}
 	t := &target{env: env, store: store, prd: o.prd, files: w}
 	err := t.change(ctx, &record, func(session *checkpoint.Session) error {
-		now, err := checkpoint.Validate(ctx, store, w, checkpoint.ValidateOptions{PRD: o.prd, Refs: o.references, Deep: o.deep})
+		now, err := validate.Run(ctx, store, w, validate.Options{PRD: o.prd, Refs: o.references, Deep: o.deep})
 		if err == nil {
 			*found = *now
-			marks, err = checkpoint.Mark(ctx, session, found)
+			marks, err = validate.Mark(ctx, session, found)
 			auditMarks(&record, session.State(), marks)
 		}
 		return err
@@ -171,7 +172,7 @@ func markFound(ctx context.Context, env *environment, store *checkpoint.Store, w
 
 // auditMarks adds to an audit record the checkpoints that were marked and why, and those
 // that are intact again.
-func auditMarks(record *checkpoint.AuditRecord, st *state.State, marks checkpoint.Marks) {
+func auditMarks(record *checkpoint.AuditRecord, st *state.State, marks validate.Marks) {
 	record.IDs = slices.Concat(marks.Marked, marks.Unmarked)
 	var why []string
 	for _, ref := range st.Checkpoints {
@@ -185,7 +186,7 @@ func auditMarks(record *checkpoint.AuditRecord, st *state.State, marks checkpoin
 	record.Because(why...)
 }
 
-func newValidation(env *environment, prd string, found *checkpoint.Validation, marks *checkpoint.Marks) validation {
+func newValidation(env *environment, prd string, found *validate.Validation, marks *validate.Marks) validation {
 	v := validation{FormatVersion: outputFormat, PRD: prd, Deep: found.Deep, Sessions: []validSession{}, Marks: marks}
 	v.Valid, v.Invalid = found.Count()
 	for _, s := range found.Sessions {

@@ -5,27 +5,27 @@ import (
 	"io"
 	"strings"
 
-	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
+	"prdrunner/checkpoint/validate"
 	"prdrunner/runner/view"
 )
 
 // mark returns a finding as tables show it.
-func mark(f checkpoint.Finding) string {
+func mark(f validate.Finding) string {
 	switch f {
-	case checkpoint.FoundOK:
+	case validate.FoundOK:
 		return "✓"
-	case checkpoint.FoundBad:
+	case validate.FoundBad:
 		return "✗"
-	case checkpoint.FoundNone:
+	case validate.FoundNone:
 		return "-"
-	case checkpoint.FoundUnknown:
+	case validate.FoundUnknown:
 	}
 	return "?"
 }
 
-func writeValidation(w io.Writer, env *environment, v *checkpoint.Validation, marks *checkpoint.Marks) error {
+func writeValidation(w io.Writer, env *environment, v *validate.Validation, marks *validate.Marks) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\nCHECKPOINT VALIDATION\n%s\n", rule, rule)
 	for i := range v.Sessions {
@@ -51,7 +51,7 @@ func writeValidation(w io.Writer, env *environment, v *checkpoint.Validation, ma
 	return err
 }
 
-func writeValidSession(b *strings.Builder, env *environment, s *checkpoint.SessionCheck) {
+func writeValidSession(b *strings.Builder, env *environment, s *validate.SessionCheck) {
 	name := env.display(s.Dir)
 	if s.State != nil {
 		name = s.State.Session
@@ -96,7 +96,7 @@ func (l *repeatedText) again(text string) string {
 	return text
 }
 
-func writeProblems(b *strings.Builder, s *checkpoint.SessionCheck) {
+func writeProblems(b *strings.Builder, s *validate.SessionCheck) {
 	lines := 0
 	var said repeatedText
 	for i := range s.Checkpoints {
@@ -124,11 +124,11 @@ func at(env *environment, d *state.DamagedError) string {
 }
 
 // writeRecovery lists what the user can do about damage to the current session.
-func writeRecovery(b *strings.Builder, env *environment, s *checkpoint.SessionCheck) {
+func writeRecovery(b *strings.Builder, env *environment, s *validate.SessionCheck) {
 	if s.Place != disk.PlaceCurrent {
 		return
 	}
-	var bad *checkpoint.CheckpointCheck
+	var bad *validate.CheckpointCheck
 	for i := range s.Checkpoints {
 		if !s.Checkpoints[i].Whole() {
 			bad = &s.Checkpoints[i]
@@ -151,7 +151,7 @@ func writeRecovery(b *strings.Builder, env *environment, s *checkpoint.SessionCh
 	writeSuggestions(b, env, recoveryCommands(s, bad, last)...)
 }
 
-func recoveryCommands(s *checkpoint.SessionCheck, bad *checkpoint.CheckpointCheck, last *state.CheckpointRef) []suggestion {
+func recoveryCommands(s *validate.SessionCheck, bad *validate.CheckpointCheck, last *state.CheckpointRef) []suggestion {
 	if s.Journal != nil && s.Journal.Lost {
 		return []suggestion{{"abandon " + s.PRD, "archive what is left, and start over"}}
 	}

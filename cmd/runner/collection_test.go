@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"testing"
 
-	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/prune"
 )
 
 // TestCollectionThatWasNotMade: that nothing could be collected is told, and no
@@ -21,7 +21,7 @@ func TestCollectionThatWasNotMade(t *testing.T) {
 		{fmt.Errorf("find out what PRD-001 needs: %w", context.Canceled), true},
 	} {
 		var c collection
-		err := c.take(&environment{}, checkpoint.Collected{}, &checkpoint.NotCollectedError{Err: test.why})
+		err := c.take(&environment{}, prune.Collected{}, &prune.NotCollectedError{Err: test.why})
 		if got := err != nil; got != test.ends || got == (c.why != "") {
 			t.Errorf("%v: error %v, told %q", test.why, err, c.why)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
+	"prdrunner/checkpoint/validate"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/runner/view"
 )
@@ -37,7 +38,7 @@ func meetDamage(ctx context.Context, t *target, session *checkpoint.Session, res
 	}
 	st := session.State()
 	record := checkpoint.AuditRecord{What: "checkpoint mark", PRD: st.PRD, Session: st.Session, IDs: []string{id}, Reason: state.Text(reason)}
-	if marked := audited(t.env, t.store, &record, func() error { return checkpoint.MarkDamaged(ctx, session, id, reason) }); marked != nil {
+	if marked := audited(t.env, t.store, &record, func() error { return validate.MarkDamaged(ctx, session, id, reason) }); marked != nil {
 		return errors.Join(err, marked)
 	}
 	return errors.Join(err, writeDamage(ctx, t.env, t.store, t.files, session.State(), id, reason))
@@ -46,7 +47,7 @@ func meetDamage(ctx context.Context, t *target, session *checkpoint.Session, res
 // writeDamage reports a damaged checkpoint. It has read every byte of the last valid
 // checkpoint that it names.
 func writeDamage(ctx context.Context, env *environment, store *checkpoint.Store, w *workspace.Workspace, st *state.State, id, reason string) error {
-	last, err := checkpoint.LastWhole(ctx, store, w, st, id)
+	last, err := validate.LastWhole(ctx, store, w, st, id)
 	if err != nil {
 		return err
 	}

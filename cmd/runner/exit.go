@@ -10,6 +10,7 @@ import (
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/rollback"
 	"prdrunner/checkpoint/state"
+	"prdrunner/checkpoint/transfer"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/checkpoint/workspace/git"
 	"prdrunner/cmd/runner/config"
@@ -112,7 +113,7 @@ func knownCode(err error) (code int, known bool) {
 		return exitLocked, true
 	case isA[*state.DamagedError](err), isA[*state.VersionError](err), isA[*disk.DirError](err),
 		isA[*checkpoint.UntrustedError](err), isA[*checkpoint.PoisonedError](err), isA[*rollback.Error](err), isA[*workspace.MissingError](err), isA[*workspace.VersionError](err),
-		isA[*checkpoint.LackingError](err), isA[*bundle.DamagedError](err), isA[*bundle.VersionError](err), isA[*bundle.LimitError](err),
+		isA[*transfer.LackingError](err), isA[*bundle.DamagedError](err), isA[*bundle.VersionError](err), isA[*bundle.LimitError](err),
 		errors.Is(err, errDamageShown), isA[*checkpoint.UnfinishedRollbackError](err), isA[*rollback.HeadMovedError](err), isA[*keptError](err),
 		errors.Is(err, checkpoint.ErrUnfinishedImport), errors.Is(err, checkpoint.ErrNotRegular), errors.Is(err, checkpoint.ErrTooLong),
 		errors.Is(err, runner.ErrStale), isA[*runner.BranchGoneError](err), errors.Is(err, runner.ErrConflict), errors.Is(err, runner.ErrPlanOutdated):

@@ -9,6 +9,7 @@ import (
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
+	"prdrunner/checkpoint/transfer"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/runner/view"
 )
@@ -22,7 +23,7 @@ func finishImport(ctx context.Context, env *environment, store *checkpoint.Store
 		Args: []state.Text{pending.Archive, state.Text(pending.Session)},
 	}
 	return audited(env, store, &record, func() error {
-		done, err := session.FinishImport(ctx, w)
+		done, err := transfer.FinishImport(ctx, session, w)
 		if done != nil && done.Safety != "" {
 			record.IDs = []string{done.Safety}
 		}

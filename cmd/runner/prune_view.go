@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/prune"
 	"prdrunner/checkpoint/state"
 	"prdrunner/runner/view"
 )
@@ -70,7 +70,7 @@ type collectedAll struct {
 	Why       state.Text `json:"reason,omitempty"` // why nothing was collected
 }
 
-func newPrunedPRD(p *checkpoint.Pruned) prunedPRD {
+func newPrunedPRD(p *prune.Pruned) prunedPRD {
 	out := prunedPRD{
 		PRD: p.PRD, Checkpoints: []removedCheckpoint{}, Sessions: []removedSession{}, Kept: p.Kept, Keeps: []keptCheckpoint{},
 		Lost: state.Texts(p.Lost), FreedBytes: p.Freed, OverBytes: p.Over, Doubted: p.Doubted,
@@ -113,7 +113,7 @@ func (p *pruning) show(w io.Writer) error {
 	}
 	for prd, why := range p.owned {
 		if !slices.ContainsFunc(report.PRDs, func(one prunedPRD) bool { return one.PRD == prd }) {
-			one := newPrunedPRD(&checkpoint.Pruned{PRD: prd})
+			one := newPrunedPRD(&prune.Pruned{PRD: prd})
 			one.Locked = state.Text(why.Error())
 			report.PRDs = append(report.PRDs, one)
 		}
@@ -145,7 +145,7 @@ func (p *pruning) write(w io.Writer, ahead bool) error {
 }
 
 // writePruned lists the checkpoints and sessions removed from a PRD, with reasons.
-func writePruned(b *strings.Builder, p *checkpoint.Pruned, ahead bool) {
+func writePruned(b *strings.Builder, p *prune.Pruned, ahead bool) {
 	verb := "Removed"
 	if ahead {
 		verb = "Would remove"
@@ -166,7 +166,7 @@ func writePruned(b *strings.Builder, p *checkpoint.Pruned, ahead bool) {
 }
 
 // freed returns how many bytes pruning frees, "" if sizes were not determined.
-func freed(p *checkpoint.Pruned) string {
+func freed(p *prune.Pruned) string {
 	if p.Freed == 0 {
 		return ""
 	}
@@ -174,7 +174,7 @@ func freed(p *checkpoint.Pruned) string {
 }
 
 // writeKept prints why the other checkpoints stay, for a user who gave an age.
-func writeKept(b *strings.Builder, p *checkpoint.Pruned) {
+func writeKept(b *strings.Builder, p *prune.Pruned) {
 	if len(p.Keeps) > 0 {
 		fmt.Fprintf(b, "Would keep %s of %s:\n", view.Plural(len(p.Keeps), "checkpoint"), p.PRD)
 	}
@@ -185,7 +185,7 @@ func writeKept(b *strings.Builder, p *checkpoint.Pruned) {
 
 // printRemoved lists the checkpoints that retention removed at the end of a run, and the steps and
 // rollbacks that can no longer be reached or undone.
-func printRemoved(w io.Writer, p *checkpoint.Pruned) {
+func printRemoved(w io.Writer, p *prune.Pruned) {
 	var b strings.Builder
 	if n := len(p.Checkpoints); n > 0 {
 		fmt.Fprintf(&b, "Retention removed %s%s, keeping %d:\n", view.Plural(n, "checkpoint"), freed(p), p.Kept)
@@ -196,7 +196,7 @@ func printRemoved(w io.Writer, p *checkpoint.Pruned) {
 
 // writeRemoved lists the checkpoints and sessions that are removed, with reasons, and the
 // steps and rollbacks that can no longer be reached or undone.
-func writeRemoved(b *strings.Builder, p *checkpoint.Pruned, verb string) {
+func writeRemoved(b *strings.Builder, p *prune.Pruned, verb string) {
 	for _, c := range p.Checkpoints {
 		fmt.Fprintf(b, "  - %s: %s\n", c.ID, c.Why)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/prune"
 	"prdrunner/checkpoint/rollback"
 	"prdrunner/runner"
 	"prdrunner/runner/view"
@@ -93,8 +94,8 @@ func (s *starter) remove(ctx context.Context) error {
 		if err := s.store.DeleteSession(ctx, s.prd, s.env.actor()); err != nil {
 			return err
 		}
-		_, err := s.store.Collect(ctx, s.files)
-		if isA[*checkpoint.NotCollectedError](err) {
+		_, err := prune.Collect(ctx, s.store, s.files)
+		if isA[*prune.NotCollectedError](err) {
 			return nil // the next prune collects the objects
 		}
 		return err

@@ -1,0 +1,55 @@
+package prune_test
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+
+	"prdrunner/checkpoint/checkpointtest"
+	"prdrunner/checkpoint/prune"
+	"prdrunner/checkpoint/store"
+)
+
+// TestLeftoversGo: what a write that was cut short leaves of a PRD's own goes
+// with its next lock, and what belongs to none alone with the next collection.
+func TestLeftoversGo(t *testing.T) {
+	t.Parallel()
+	f := checkpointtest.On(t, store.NewMemory(), "/ws/.runner")
+	checkpointtest.Must(t, f.Run().Close())
+	own := []string{"locks/.tmp-PRD-009.refs-X", "PRD-009/.tmp-manifest.json-X", ".tmp-PRD-009.json-X"}
+	shared := []string{".tmp-workspace.cache-X", ".tmp-.gitignore-X", "trash/X/.tmp-importing.json-X", "objects/.tmp-object-X"}
+	for _, name := range append(own, shared...) {
+		f.Write(name, []byte("half"))
+	}
+	there := func(name string) bool {
+		is, err := f.Open().Layout().Exists(filepath.Join(f.Dir, name))
+		checkpointtest.Must(t, err)
+		return is
+	}
+	checkpointtest.Must(t, f.Lock().Close())
+	for _, name := range own {
+		if there(name) {
+			t.Errorf("%s is still there after a lock", name)
+		}
+	}
+	for _, name := range shared {
+		if !there(name) {
+			t.Errorf("%s went with the lock of one PRD: another may be at work on it", name)
+		}
+	}
+	planned, err := prune.PlanCollect(context.Background(), f.Open(), nil)
+	checkpointtest.Must(t, err)
+	if planned.Leftovers != 3 || planned.Discarded != 1 || planned.Bytes < 4*4 || !there(shared[0]) {
+		t.Errorf("planned: %+v, want 3 leftovers and 1 directory, all still there", planned)
+	}
+	done, err := prune.Collect(context.Background(), f.Open(), nil)
+	checkpointtest.Must(t, err)
+	if done.Leftovers != planned.Leftovers || done.Discarded != planned.Discarded {
+		t.Errorf("collected %+v, planned %+v", done, planned)
+	}
+	for _, name := range shared {
+		if there(name) {
+			t.Errorf("%s is still there after a collection", name)
+		}
+	}
+}

@@ -1,0 +1,766 @@
+package prune_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/checkpointtest"
+	"prdrunner/checkpoint/disk"
+	"prdrunner/checkpoint/inventory"
+	"prdrunner/checkpoint/journal"
+	"prdrunner/checkpoint/prune"
+	"prdrunner/checkpoint/retention"
+	"prdrunner/checkpoint/rollback"
+	"prdrunner/checkpoint/state"
+	"prdrunner/checkpoint/store"
+	"prdrunner/checkpoint/store/faults"
+	"prdrunner/checkpoint/workspace"
+)
+
+// scene is a PRD with three checkpoints and three versions of one artifact, of
+// which the middle one is no longer needed by the state.
+type scene struct {
+	*checkpointtest.Fixture
+	clock     *checkpointtest.Tick
+	artifacts []state.Artifact
+	ids       []string
+}
+
+// newScene counts one workstream_complete checkpoint less than it makes, by
+// keeping all while it makes them.
+func newScene(t testing.TB, fsys store.FS) *scene {
+	t.Helper()
+	c := &scene{Fixture: checkpointtest.On(t, fsys, "/ws/.runner"), clock: checkpointtest.NewTick()}
+	c.Options.Now = c.clock.Now
+	c.Options.Policy = checkpoint.DefaultPolicy()
+	delete(c.Options.Policy.Retention.Counts, string(state.TriggerWorkstreamComplete))
+	s := c.Open()
+	x := checkpointtest.LockPRD(t, s, "PRD-009")
+	checkpointtest.Must(t, x.Start(checkpointtest.Started("S1", checkpointtest.Wide(2))))
+	checkpointtest.Commit(t, x, state.PhaseStarted{Phase: "all"})
+	for i := range 3 {
+		a := checkpointtest.Put(t, s, "out", fmt.Sprintf("version %d", i))
+		c.artifacts = append(c.artifacts, a)
+		checkpointtest.Produce(t, x, "w0", a)
+		c.ids = append(c.ids, checkpointtest.Mark(t, x, state.TriggerWorkstreamComplete))
+	}
+	checkpointtest.Must(t, x.Close())
+	c.Options.Policy.Retention.Counts[string(state.TriggerWorkstreamComplete)] = 1
+	return c
+}
+
+func (c *scene) prune(t testing.TB, o prune.Options) *prune.Pruned {
+	t.Helper()
+	x := checkpointtest.LockPRD(t, c.Open(), "PRD-009")
+	p, err := prune.Run(context.Background(), x, o)
+	checkpointtest.Must(t, err)
+	checkpointtest.Must(t, x.Close())
+	return p
+}
+
+func removed(p *prune.Pruned) []string {
+	ids := []string{}
+	for _, c := range p.Checkpoints {
+		ids = append(ids, c.ID)
+	}
+	return ids
+}
+
+func TestPruneAndCollect(t *testing.T) {
+	t.Parallel()
+	c := newScene(t, store.NewMemory())
+	s := c.Open()
+	before := checkpointtest.Everything(t, c.FS, c.Dir)
+	plan, err := prune.Plan(context.Background(), s, "PRD-009", prune.Options{})
+	checkpointtest.Must(t, err)
+	ahead, err := prune.PlanCollect(context.Background(), s, nil, plan)
+	checkpointtest.Must(t, err)
+	if after := checkpointtest.Everything(t, c.FS, c.Dir); !maps.Equal(before, after) {
+		t.Fatal("looking ahead changed something")
+	}
+	if ahead.Objects != 2 || ahead.Kept != 1 {
+		t.Fatalf("ahead %+v", ahead)
+	}
+	done := c.prune(t, prune.Options{})
+	if !slices.Equal(removed(done), c.ids[:2]) || !slices.Equal(removed(plan), c.ids[:2]) || done.Kept != 1 {
+		t.Fatalf("removed %v, planned %v of %v", removed(done), removed(plan), c.ids)
+	}
+	if done.Checkpoints[0].Why != "only the last 1 of workstream_complete in all are kept" || done.Checkpoints[0].Bytes <= 9 {
+		t.Errorf("%+v", done.Checkpoints[0])
+	}
+	if got := checkpointtest.Has(t, s, c.artifacts...); got != "111" {
+		t.Errorf("objects %s before collecting", got)
+	}
+	for range 2 {
+		got, err := prune.Collect(context.Background(), s, nil)
+		checkpointtest.Must(t, err)
+		if checkpointtest.Has(t, s, c.artifacts...) != "001" || got.Kept != 1 {
+			t.Errorf("collected %+v, left %s", got, checkpointtest.Has(t, s, c.artifacts...))
+		}
+	}
+	files, err := c.Checkpoints().IDs()
+	checkpointtest.Must(t, err)
+	if !slices.Equal(files, []string{c.ids[2]}) {
+		t.Errorf("files of %v", files)
+	}
+	if again := c.prune(t, prune.Options{}); len(again.Checkpoints)+len(again.Sessions) > 0 {
+		t.Errorf("again: %+v", again)
+	}
+}
+
+// TestPruneLost says what can no longer be gone back to.
+func TestPruneLost(t *testing.T) {
+	t.Parallel()
+	c := newScene(t, store.NewMemory())
+	x := checkpointtest.LockPRD(t, c.Open(), "PRD-009")
+	checkpointtest.Produce(t, x, "w1")
+	checkpointtest.Mark(t, x, state.TriggerManual)
+	checkpointtest.Must(t, x.Close())
+	c.clock.Move(time.Hour)
+	done := c.prune(t, prune.Options{OlderThan: time.Minute})
+	if len(removed(done)) != 3 || len(done.Lost) != 1 && len(done.Lost) != 3 {
+		t.Fatalf("%+v", done)
+	}
+	if !strings.Contains(done.Lost[0], "(w0) can no longer be gone back to, nor anything before it") {
+		t.Errorf("lost %q", done.Lost)
+	}
+}
+
+// TestSharedByTwo: what another PRD needs stays.
+func TestSharedByTwo(t *testing.T) {
+	t.Parallel()
+	c := newScene(t, store.NewMemory())
+	s := c.Open()
+	x := checkpointtest.LockPRD(t, s, "PRD-010")
+	checkpointtest.Must(t, x.Start(checkpointtest.StartedOf("PRD-010", "T1", 1)))
+	checkpointtest.Commit(t, x, state.PhaseStarted{Phase: "all"})
+	checkpointtest.Produce(t, x, "w0", c.artifacts[0])
+	checkpointtest.Mark(t, x, state.TriggerManual)
+	c.prune(t, prune.Options{})
+	var locked *checkpoint.LockedError
+	if _, err := prune.Collect(context.Background(), s, nil); !errors.As(err, &locked) {
+		t.Fatalf("collected beside a writer: %v", err)
+	}
+	checkpointtest.Must(t, x.Close())
+	_, err := prune.Collect(context.Background(), s, nil)
+	checkpointtest.Must(t, err)
+	if got := checkpointtest.Has(t, s, c.artifacts...); got != "101" {
+		t.Errorf("left %s", got)
+	}
+	checkpointtest.NeedsWhole(t, s, "PRD-010")
+}
+
+// TestNotCollected: whoever does not know what is needed removes nothing.
+func TestNotCollected(t *testing.T) {
+	t.Parallel()
+	for name, damage := range map[string]func(c *scene){
+		"a damaged journal": func(c *scene) {
+			data := c.Read("PRD-010/journal.jsonl")
+			data[len(data)/2] ^= 1
+			c.Write("PRD-010/journal.jsonl", data)
+		},
+		"no journal":        func(c *scene) { checkpointtest.Must(c.T, c.FS.Remove(filepath.Join(c.Dir, "PRD-010/journal.jsonl"))) },
+		"a newer version":   func(c *scene) { c.Write("failed/PRD-011-20251211T100000Z/journal.jsonl", newerJournal(c.T)) },
+		"a set-aside wreck": func(c *scene) { c.Write("failed/PRD-011-20251211T100000Z/journal.jsonl", []byte("no\nno\n")) },
+		"a first line cut short": func(c *scene) {
+			checkpointtest.Must(c.T, c.FS.Remove(filepath.Join(c.Dir, "PRD-010/manifest.json")))
+			c.Write("PRD-010/journal.jsonl", c.Read("PRD-010/journal.jsonl")[:100])
+		},
+		"a set-aside journal cut short": func(c *scene) {
+			snap, err := c.Open().Load("PRD-010")
+			checkpointtest.Must(c.T, err)
+			member := disk.CheckpointMember(snap.State.Checkpoints[0].ID)
+			first, _, _ := bytes.Cut(c.Read("PRD-010/journal.jsonl"), []byte("\n"))
+			c.Write("failed/PRD-010-20251211T100000Z/journal.jsonl", append(first, '\n'))
+			c.Write("failed/PRD-010-20251211T100000Z/"+member, c.Read("PRD-010/"+member))
+		},
+		"a newer checkpoint": func(c *scene) { c.loseCheckpoint(`{"format_version":"9.0"}`) },
+		"a lost checkpoint":  func(c *scene) { c.loseCheckpoint("") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := newScene(t, store.NewMemory())
+			s := c.Open()
+			x := checkpointtest.LockPRD(t, s, "PRD-010")
+			checkpointtest.Must(t, x.Start(checkpointtest.StartedOf("PRD-010", "T1", 1)))
+			checkpointtest.Mark(t, x, state.TriggerStart)
+			checkpointtest.Must(t, x.Close())
+			c.prune(t, prune.Options{})
+			c.T = t
+			damage(c)
+			_, err := prune.Collect(context.Background(), s, nil)
+			var none *prune.NotCollectedError
+			if !errors.As(err, &none) || !strings.Contains(err.Error(), "PRD-01") {
+				t.Fatalf("collect: %v", err)
+			}
+			if got := checkpointtest.Has(t, s, c.artifacts...); got != "111" {
+				t.Errorf("left %s", got)
+			}
+		})
+	}
+}
+
+func newerJournal(t testing.TB) []byte {
+	t.Helper()
+	c := state.Commit{Seq: 1, Time: time.Now(), Prev: journal.Genesis, Events: []state.Event{state.SessionStarted{FormatVersion: "9.0", Session: "N", PRD: "PRD-011"}}}
+	line, err := journal.NewEncoder().Line(&c)
+	checkpointtest.Must(t, err)
+	return line
+}
+
+// loseCheckpoint makes the journal of PRD-010 begin after its checkpoint, whose
+// file becomes something else, or goes.
+func (c *scene) loseCheckpoint(content string) {
+	c.T.Helper()
+	snap, err := c.Open().Load("PRD-010")
+	checkpointtest.Must(c.T, err)
+	commit := state.Commit{Seq: snap.State.Seq, Time: snap.State.UpdatedAt, State: snap.State, Prev: journal.Genesis}
+	line, err := journal.NewEncoder().Line(&commit)
+	checkpointtest.Must(c.T, err)
+	c.Write("PRD-010/journal.jsonl", line)
+	name := "PRD-010/" + disk.CheckpointMember(snap.State.Checkpoints[0].ID)
+	if content == "" {
+		checkpointtest.Must(c.T, c.FS.Remove(filepath.Join(c.Dir, name)))
+		return
+	}
+	c.Write(name, []byte(content))
+}
+
+// TestRescuedIsNeeded: what the next owner adopts is needed before it does, in
+// its checkpoints too, and what the journal stands at is needed as well: the
+// rescue copy may be gone by then.
+func TestRescuedIsNeeded(t *testing.T) {
+	t.Parallel()
+	for name, adopted := range map[string]bool{"adopted": true, "gone": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bad := &faults.Faulty{FS: store.NewMemory(), Op: "write", Part: "PRD-009/journal.jsonl"}
+			c := newScene(t, bad)
+			s := c.Open()
+			x := checkpointtest.LockPRD(t, s, "PRD-009")
+			of := map[string]state.Artifact{}
+			for _, when := range []string{"before", "checkpoint", "head"} {
+				of[when] = checkpointtest.Put(t, s, "new", "only that of the "+when)
+			}
+			checkpointtest.Produce(t, x, "w1", of["before"])
+			bad.On.Store(true)
+			x.Add(state.WorkstreamStarted{Workstream: "w1", Attempt: 2}, state.WorkstreamCompleted{Workstream: "w1", Work: &state.Work{Attempt: 2, Artifacts: []state.Artifact{of["checkpoint"]}}})
+			id, _ := x.Checkpoint(state.TriggerManual, "", nil)
+			x.Flush()
+			x.Add(state.WorkstreamStarted{Workstream: "w1", Attempt: 3}, state.WorkstreamCompleted{Workstream: "w1", Work: &state.Work{Attempt: 3, Artifacts: []state.Artifact{of["head"]}}})
+			if _, err := x.Drain(context.Background()); err == nil {
+				t.Fatal("the journal took it")
+			}
+			_ = x.Close()
+			bad.On.Store(false)
+			_, err := prune.Collect(context.Background(), s, nil)
+			checkpointtest.Must(t, err)
+			if got := checkpointtest.Has(t, s, of["before"], of["checkpoint"], of["head"]); got != "111" {
+				t.Errorf("left %s", got)
+			}
+			if !adopted {
+				snap, err := s.Load("PRD-009")
+				checkpointtest.Must(t, err)
+				checkpointtest.Must(t, bad.Remove(snap.RescuePath))
+			}
+			x = checkpointtest.LockPRD(t, s, "PRD-009")
+			if got := x.State().Checkpoint(id) != nil; got != adopted {
+				t.Errorf("the checkpoint of the rescue copy is there: %v", got)
+			}
+			checkpointtest.Must(t, x.Close())
+			checkpointtest.NeedsWhole(t, s, "PRD-009")
+		})
+	}
+}
+
+// TestWhereItStands: after a rollback the checkpoint gone back to stays, though
+// the one that undoes the rollback is newer and valid, and neither of them is
+// deleted unforced.
+func TestWhereItStands(t *testing.T) {
+	t.Parallel()
+	c := newScene(t, store.NewMemory())
+	c.Options.Policy.Retention.Counts[string(state.TriggerWorkstreamComplete)] = 0
+	x := checkpointtest.LockPRD(t, c.Open(), "PRD-009")
+	_, err := rollback.Run(context.Background(), x, nil, rollback.Options{To: c.ids[0], Scope: state.RollbackState, By: checkpointtest.By})
+	checkpointtest.Must(t, err)
+	checkpointtest.Must(t, x.Close())
+	c.prune(t, prune.Options{})
+	snap, err := c.Open().Load("PRD-009")
+	checkpointtest.Must(t, err)
+	if current := snap.State.CurrentCheckpoint(); current == nil || current.ID != c.ids[0] {
+		t.Errorf("it stands at %+v", current)
+	}
+	for _, id := range []string{c.ids[0], snap.State.NewestUsable().ID} {
+		_, err := prune.PlanDelete(context.Background(), c.Open(), "PRD-009", prune.DeleteOptions{References: []string{id}})
+		if kept := (*prune.KeptError)(nil); !errors.As(err, &kept) || kept.ID != id || !kept.Newest {
+			t.Errorf("delete %s: %v", id, err)
+		}
+	}
+}
+
+// TestUnfinishedRollback: what it needs is neither pruned, nor deleted, nor
+// collected, though it is neither what the session stands at nor the newest.
+func TestUnfinishedRollback(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	c := newScene(t, store.NewMemory())
+	s := c.Open()
+	x := checkpointtest.LockPRD(t, s, "PRD-009")
+	checkpointtest.Produce(t, x, "w0", checkpointtest.Put(t, s, "out", "version 3"))
+	c.artifacts = append(c.artifacts, x.State().Workstream("w0").Artifacts[0])
+	safety := checkpointtest.Mark(t, x, state.TriggerPreRollback)
+	checkpointtest.Commit(t, x, state.RollbackStarted{ID: "R1", To: c.ids[1], ToSeq: 5, Safety: safety, Scope: state.RollbackState, By: checkpointtest.By})
+	checkpointtest.Produce(t, x, "w0")
+	checkpointtest.Mark(t, x, state.TriggerManual)
+	for _, id := range []string{c.ids[1], safety} {
+		if _, err := prune.Delete(ctx, x, prune.DeleteOptions{References: []string{id}, Force: true}); err == nil || !strings.Contains(err.Error(), "rollback") {
+			t.Errorf("delete %s: %v", id, err)
+		}
+	}
+	if _, err := x.Archive(ctx, checkpointtest.By, ""); !isUnfinished(err) {
+		t.Errorf("archive: %v", err)
+	}
+	c.clock.Move(time.Hour)
+	p, err := prune.Run(ctx, x, prune.Options{OlderThan: time.Minute})
+	checkpointtest.Must(t, err)
+	if want := []string{c.ids[0], c.ids[2]}; !slices.Equal(removed(p), want) {
+		t.Errorf("removed %v, want %v", removed(p), want)
+	}
+	checkpointtest.Commit(t, x, state.CheckpointsRemoved{IDs: []string{c.ids[1], safety}}) // as an earlier version might
+	checkpointtest.Must(t, x.Close())
+	if err := s.DeleteSession(ctx, "PRD-009", checkpointtest.By); !isUnfinished(err) {
+		t.Errorf("delete the session: %v", err)
+	}
+	if _, err := prune.Collect(ctx, s, nil); err != nil && !strings.Contains(err.Error(), c.ids[1]) && !strings.Contains(err.Error(), safety) {
+		t.Errorf("collect: %v", err)
+	}
+	if got := checkpointtest.Has(t, s, c.artifacts[1], c.artifacts[3]); got != "11" {
+		t.Errorf("left %s", got)
+	}
+}
+
+// TestPrunedSessions removes sessions that were set aside, and what only they
+// needed.
+func TestPrunedSessions(t *testing.T) {
+	t.Parallel()
+	c := newScene(t, store.NewMemory())
+	s := c.Open()
+	x := checkpointtest.LockPRD(t, s, "PRD-009")
+	at, err := x.Abandon(state.SessionAbandoned{By: checkpointtest.By})
+	checkpointtest.Must(t, err)
+	checkpointtest.Must(t, x.Start(checkpointtest.StartedOf("PRD-009", "S2", 1)))
+	checkpointtest.Must(t, x.Close())
+	_, err = prune.Collect(context.Background(), s, nil)
+	checkpointtest.Must(t, err)
+	if got := checkpointtest.Has(t, s, c.artifacts...); got != "111" {
+		t.Fatalf("an archived session lost objects: %s", got)
+	}
+	c.clock.Move(40 * 24 * time.Hour)
+	x = checkpointtest.LockPRD(t, c.Open(), "PRD-009")
+	checkpointtest.Commit(t, x, state.PhaseStarted{Phase: "all"})
+	checkpointtest.Must(t, x.Close())
+	c.clock.Move(time.Hour)
+	if none := c.prune(t, prune.Options{OlderThan: 24 * time.Hour, Planned: &prune.Pruned{PRD: "PRD-009"}}); len(none.Sessions) > 0 {
+		t.Errorf("%+v, which nobody has agreed to", none.Sessions)
+	}
+	done := c.prune(t, prune.Options{OlderThan: 24 * time.Hour})
+	if len(done.Sessions) != 1 || done.Sessions[0].ID != "failed/"+filepath.Base(at) {
+		t.Fatalf("%+v", done)
+	}
+	if checkpointtest.IsThere(t, c.Open(), at) {
+		t.Error("the session is still there")
+	}
+	got, err := prune.Collect(context.Background(), s, nil)
+	checkpointtest.Must(t, err)
+	if checkpointtest.Has(t, s, c.artifacts...) != "000" || checkpointtest.IsThere(t, s, s.Layout().TrashPath()) || got.Objects != 3 {
+		t.Errorf("collected %+v", got)
+	}
+}
+
+// TestCollectKeepsWhatIsOnTheWay: a session that a crash left on the way to
+// another place needs what it needs, and so does the history beside it, whether
+// or not an owner has put it into its place yet.
+func TestCollectKeepsWhatIsOnTheWay(t *testing.T) {
+	t.Parallel()
+	for name, way := range map[string]struct {
+		dirOf func(s *checkpoint.Store) string
+		want  string // of the objects of the history, and of the session's own
+	}{
+		"archiving": {func(s *checkpoint.Store) string { return s.Layout().ArchivingPath("PRD-009") }, "1111"},
+		"importing": {func(s *checkpoint.Store) string { return s.Layout().ImportingPath("PRD-009") }, "1111"},
+		"deleting":  {func(s *checkpoint.Store) string { return s.Layout().DeletingPath("PRD-009") }, "1110"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := store.NewMemory()
+			c := newScene(t, m)
+			s := c.Open()
+			x := checkpointtest.LockPRD(t, s, "PRD-009")
+			checkpointtest.Commit(t, x, state.PhaseCompleted{Phase: "all"}, state.SessionCompleted{})
+			checkpointtest.Must(t, x.Start(checkpointtest.StartedOf("PRD-009", "S2", 1))) // S1 is in its history
+			checkpointtest.Commit(t, x, state.PhaseStarted{Phase: "all"})
+			own := checkpointtest.Put(t, s, "out", "of the second session")
+			checkpointtest.Produce(t, x, "w0", own)
+			checkpointtest.Mark(t, x, state.TriggerManual)
+			checkpointtest.Must(t, x.Close())
+			checkpointtest.Must(t, m.Remove(s.Layout().DocumentPath("PRD-009")))
+			checkpointtest.Must(t, m.Rename(s.Layout().PRDDir("PRD-009"), way.dirOf(s)))
+			if name == "importing" { // one has no history, and finds one
+				checkpointtest.Must(t, store.MkdirAll(m, s.Layout().PRDDir("PRD-009")))
+				checkpointtest.Must(t, m.Rename(filepath.Join(way.dirOf(s), disk.HistoryDir), s.Layout().HistoryPath("PRD-009")))
+			}
+			_, err := prune.Collect(context.Background(), s, nil)
+			checkpointtest.Must(t, err)
+			if got := checkpointtest.Has(t, s, append(slices.Clone(c.artifacts), own)...); got != way.want {
+				t.Errorf("left %s, not %s", got, way.want)
+			}
+			checkpointtest.Must(t, checkpointtest.LockPRD(t, s, "PRD-009").Close())
+			checkpointtest.NeedsWhole(t, s, "PRD-009")
+		})
+	}
+}
+
+func TestDelete(t *testing.T) {
+	t.Parallel()
+	c := newScene(t, store.NewMemory())
+	x := checkpointtest.LockPRD(t, c.Open(), "PRD-009")
+	_, _, err := x.Pin(context.Background(), c.ids[1], true, checkpointtest.By, "")
+	checkpointtest.Must(t, err)
+	for ref, why := range map[string]string{c.ids[1]: "pinned", c.ids[2]: "newest", "CP-none": "no such checkpoint"} {
+		if _, err := prune.Delete(context.Background(), x, prune.DeleteOptions{References: []string{c.ids[0], ref}}); err == nil || !strings.Contains(err.Error(), why) {
+			t.Errorf("%s: %v", ref, err)
+		}
+	}
+	if len(x.State().Checkpoints) != 3 {
+		t.Fatal("a part of a refused deletion was done")
+	}
+	p, err := prune.Delete(context.Background(), x, prune.DeleteOptions{References: []string{c.ids[0], c.ids[2]}, Force: true, Reason: "tidying"})
+	checkpointtest.Must(t, err)
+	if len(p.Checkpoints) != 2 || p.Kept != 1 || p.Freed == 0 || len(x.State().Checkpoints) != 1 {
+		t.Errorf("%+v", p)
+	}
+	checkpointtest.Must(t, x.Close())
+	_, err = prune.Collect(context.Background(), c.Open(), nil)
+	checkpointtest.Must(t, err)
+	if got := checkpointtest.Has(t, c.Open(), c.artifacts...); got != "011" { // the last one is the state's
+		t.Errorf("left %s", got)
+	}
+}
+
+// TestSizeLimit: a size limit below one checkpoint leaves the newest.
+func TestSizeLimit(t *testing.T) {
+	t.Parallel()
+	c := newScene(t, store.NewMemory())
+	c.Options.Policy.Retention.Counts[string(state.TriggerSessionEnd)] = 100
+	s := c.Open()
+	x := checkpointtest.LockPRD(t, s, "PRD-009")
+	for i := range 4 {
+		checkpointtest.Produce(t, x, "w1", checkpointtest.Put(t, s, "large", strings.Repeat(fmt.Sprint(i), retention.Megabyte/2)))
+		checkpointtest.Mark(t, x, state.TriggerSessionEnd)
+	}
+	checkpointtest.Must(t, x.Close())
+	files, held, err := inventory.Sizes(context.Background(), s, "PRD-009")
+	checkpointtest.Must(t, err)
+	if held < 2*retention.Megabyte || held > 2*retention.Megabyte+100 || files < 1000 {
+		t.Errorf("holds %d in files, %d in objects", files, held)
+	}
+	c.Options.Policy.Retention.MaxSizeMB = 1
+	x = checkpointtest.LockPRD(t, c.Open(), "PRD-009")
+	tidied, err := prune.Tidy(context.Background(), x, nil)
+	checkpointtest.Must(t, err)
+	checkpointtest.Must(t, x.Close())
+	if len(tidied.Pruned.Checkpoints) == 0 || tidied.Collected.Objects < 2 || len(tidied.Warnings) != 0 {
+		t.Errorf("%+v", tidied)
+	}
+	if _, held, _ = inventory.Sizes(context.Background(), s, "PRD-009"); held > retention.Megabyte {
+		t.Errorf("holds %d after it", held)
+	}
+	checkpointtest.NeedsWhole(t, s, "PRD-009")
+	x = checkpointtest.LockPRD(t, c.Open(), "PRD-009")
+	checkpointtest.Produce(t, x, "w1", checkpointtest.Put(t, s, "large", strings.Repeat("large", retention.Megabyte)))
+	checkpointtest.Mark(t, x, state.TriggerSessionEnd)
+	tidied, err = prune.Tidy(context.Background(), x, nil)
+	checkpointtest.Must(t, err)
+	checkpointtest.Must(t, x.Close())
+	if len(tidied.Warnings) != 1 || !strings.Contains(tidied.Warnings[0], "raise checkpoint.storage.max_size_mb") || strings.Contains(tidied.Warnings[0], "\n") {
+		t.Errorf("warnings %q", tidied.Warnings)
+	}
+}
+
+func TestOnComplete(t *testing.T) {
+	t.Parallel()
+	for _, what := range []checkpoint.OnComplete{checkpoint.KeepOnComplete, checkpoint.DeleteOnComplete, checkpoint.ArchiveOnComplete} {
+		t.Run(string(what), func(t *testing.T) {
+			t.Parallel()
+			c := newScene(t, store.NewMemory())
+			c.Options.Policy.OnComplete = what
+			x := checkpointtest.LockPRD(t, c.Open(), "PRD-009")
+			capture(t, x, "a file")
+			checkpointtest.Produce(t, x, "w1")
+			checkpointtest.Commit(t, x, state.PhaseCompleted{Phase: "all"}, state.SessionCompleted{})
+			checkpointtest.Mark(t, x, state.TriggerComplete)
+			_, _, err := x.Pin(context.Background(), c.ids[1], true, checkpointtest.By, "")
+			checkpointtest.Must(t, err)
+			done, err := prune.Tidy(context.Background(), x, nil)
+			checkpointtest.Must(t, err)
+			checkpointtest.Must(t, x.Close())
+			c.checkComplete(t, what, done)
+		})
+	}
+}
+
+func (c *scene) checkComplete(t *testing.T, what checkpoint.OnComplete, done prune.TidyResult) {
+	t.Helper()
+	s := c.Open()
+	kept := checkpointtest.Has(t, s, c.artifacts...)
+	last, _, err := s.LastComplete("PRD-009")
+	checkpointtest.Must(t, err)
+	if last == nil {
+		t.Fatal("it is not on record that the session completed")
+	}
+	snap, err := s.Load("PRD-009")
+	switch what {
+	case checkpoint.KeepOnComplete:
+		checkpointtest.Must(t, err)
+		if kept != "011" || len(snap.State.Checkpoints) != 3 { // one was more than are kept
+			t.Errorf("objects %s, %d checkpoints", kept, len(snap.State.Checkpoints))
+		}
+		checkpointtest.NeedsWhole(t, s, "PRD-009")
+	case checkpoint.DeleteOnComplete:
+		checkpointtest.Must(t, err)
+		if kept != "010" || len(snap.State.Checkpoints) != 1 || snap.State.Capture != nil || snap.Document == nil {
+			t.Errorf("objects %s, %d checkpoints, %+v", kept, len(snap.State.Checkpoints), snap.State.Capture)
+		}
+		if done.Collected.Objects < 4 || done.Collected.Kept != 1 {
+			t.Errorf("%+v", done.Collected)
+		}
+		if files := state.RecordedFiles(snap.State); len(files) > 0 {
+			t.Errorf("files whose bytes were given up count as kept: %v", files)
+		}
+		checkpointtest.NeedsWhole(t, s, "PRD-009") // the pinned one
+	case checkpoint.ArchiveOnComplete:
+		if !errors.Is(err, checkpoint.ErrNoSession) || filepath.Base(done.Archived) != "S1" || kept != "111" {
+			t.Errorf("load: %v; at %s, objects %s", err, done.Archived, kept)
+		}
+	}
+}
+
+// TestAfterEmptied: what was given up when the session completed is missed by
+// no checkpoint that is made later, and what is there can be kept again.
+func TestAfterEmptied(t *testing.T) {
+	t.Parallel()
+	c := newScene(t, store.NewMemory())
+	c.Options.Policy.OnComplete = checkpoint.DeleteOnComplete
+	x := checkpointtest.LockPRD(t, c.Open(), "PRD-009")
+	checkpointtest.Commit(t, x, state.PhaseCompleted{Phase: "all"}, state.SessionCompleted{})
+	_, err := prune.Tidy(context.Background(), x, nil)
+	checkpointtest.Must(t, err)
+	checkpointtest.Mark(t, x, state.TriggerManual)
+	checkpointtest.Must(t, x.Close())
+	checkpointtest.NeedsWhole(t, c.Open(), "PRD-009")
+
+	dir := t.TempDir()
+	checkpointtest.Must(t, os.WriteFile(filepath.Join(dir, "out"), []byte("version 2"), 0o600))
+	s := c.Open()
+	w, err := s.OpenWorkspace(dir, nil, workspace.GitOff)
+	checkpointtest.Must(t, err)
+	defer func() { checkpointtest.Must(t, w.Close()) }()
+	x = checkpointtest.LockPRD(t, s, "PRD-009")
+	_, err = x.Create(context.Background(), w, "keep it after all")
+	checkpointtest.Must(t, err)
+	checkpointtest.Must(t, x.Close())
+	checkpointtest.NeedsWhole(t, c.Open(), "PRD-009")
+	if kept := checkpointtest.Has(t, s, c.artifacts...); kept != "001" {
+		t.Errorf("objects %s", kept)
+	}
+}
+
+// capture records a workspace of one file.
+func capture(t testing.TB, x *checkpoint.Session, content string) {
+	t.Helper()
+	dir := t.TempDir()
+	checkpointtest.Must(t, os.WriteFile(filepath.Join(dir, "file"), []byte(content), 0o600))
+	w, err := x.Store().OpenWorkspace(dir, nil, workspace.GitOff)
+	checkpointtest.Must(t, err)
+	_, err = x.Capture(context.Background(), w, []string{"**"})
+	checkpointtest.Must(t, err)
+	checkpointtest.Must(t, w.Close())
+	checkpointtest.Commit(t, x)
+}
+
+// TestTidy collects what was dropped at boundaries, and looks at no
+// object where nothing was.
+func TestTidy(t *testing.T) {
+	t.Parallel()
+	c := newScene(t, store.NewMemory())
+	x := checkpointtest.LockPRD(t, c.Open(), "PRD-009")
+	checkpointtest.Produce(t, x, "w0", checkpointtest.Put(t, c.Open(), "out", "version 3"))
+	checkpointtest.Mark(t, x, state.TriggerWorkstreamComplete) // lets go of the three before it
+	done, err := prune.Tidy(context.Background(), x, nil)
+	checkpointtest.Must(t, err)
+	if done.Collected.Objects != 3 || checkpointtest.Has(t, c.Open(), c.artifacts...) != "000" {
+		t.Errorf("%+v", done)
+	}
+	c.Write("objects/ab/"+strings.Repeat("cd", 31), nil) // nobody's
+	done, err = prune.Tidy(context.Background(), x, nil)
+	checkpointtest.Must(t, err)
+	checkpointtest.Must(t, x.Close())
+	if done.Collected.Objects != 0 {
+		t.Errorf("it looked at all objects for nothing: %+v", done)
+	}
+}
+
+// TestTidyGivesUp: one who wants no more of it is told so, and the session is as it was.
+func TestTidyGivesUp(t *testing.T) {
+	t.Parallel()
+	c := newScene(t, store.NewMemory())
+	x := checkpointtest.LockPRD(t, c.Open(), "PRD-009")
+	checkpointtest.Produce(t, x, "w0", checkpointtest.Put(t, c.Open(), "out", "version 3"))
+	checkpointtest.Mark(t, x, state.TriggerWorkstreamComplete)
+	checkpointtest.Commit(t, x)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := prune.Tidy(ctx, x, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	nothing := checkpointtest.InMemory(t) // in which there is nothing to look at
+	y := nothing.Lock()
+	checkpointtest.Must(t, y.Start(checkpointtest.Started("S1", checkpointtest.Wide(1))))
+	if _, err := prune.Tidy(ctx, y, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	checkpointtest.Must(t, y.Close())
+	done, err := prune.Tidy(context.Background(), x, nil)
+	checkpointtest.Must(t, err)
+	checkpointtest.Must(t, x.Close())
+	if done.Collected.Objects != 3 {
+		t.Errorf("the next one lets go of %+v", done)
+	}
+}
+
+// TestTidyLeavesWhatOthersMayNeed: while somebody else is at work nothing is
+// collected, since what they refer to again may not be on record yet; the next
+// one who is alone does it.
+func TestTidyLeavesWhatOthersMayNeed(t *testing.T) {
+	t.Parallel()
+	c := newScene(t, store.NewMemory())
+	s := c.Open()
+	other := checkpointtest.LockPRD(t, s, "PRD-010")
+	checkpointtest.Must(t, other.Start(checkpointtest.StartedOf("PRD-010", "T1", 1)))
+	x := checkpointtest.LockPRD(t, s, "PRD-009")
+	checkpointtest.Produce(t, x, "w0", checkpointtest.Put(t, s, "out", "version 3"))
+	checkpointtest.Mark(t, x, state.TriggerWorkstreamComplete) // lets go of the three before it
+	again := checkpointtest.Put(t, s, "out", "version 0")
+	done, err := prune.Tidy(context.Background(), x, nil)
+	checkpointtest.Must(t, err)
+	if done.Collected.Objects != 0 || checkpointtest.Has(t, s, c.artifacts...) != "111" {
+		t.Errorf("collected beside a writer: %+v", done.Collected)
+	}
+	checkpointtest.Commit(t, other, state.PhaseStarted{Phase: "all"})
+	checkpointtest.Produce(t, other, "w0", again)
+	checkpointtest.Must(t, other.Close())
+	checkpointtest.Must(t, x.Close())
+	_, err = prune.Collect(context.Background(), s, nil)
+	checkpointtest.Must(t, err)
+	if got := checkpointtest.Has(t, s, c.artifacts...); got != "100" {
+		t.Errorf("left %s", got)
+	}
+	checkpointtest.NeedsWhole(t, s, "PRD-010")
+}
+
+func TestDeleteSession(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	c := newScene(t, store.NewMemory())
+	s := c.Open()
+	x := checkpointtest.LockPRD(t, s, "PRD-009")
+	var locked *checkpoint.LockedError
+	if err := s.DeleteSession(ctx, "PRD-009", checkpointtest.By); !errors.As(err, &locked) {
+		t.Errorf("deleted beside its owner: %v", err)
+	}
+	checkpointtest.Commit(t, x, state.PhaseCompleted{Phase: "all"}, state.SessionCompleted{})
+	checkpointtest.Must(t, x.Start(checkpointtest.StartedOf("PRD-009", "S2", 1)))
+	checkpointtest.Must(t, x.Close())
+	checkpointtest.Must(t, s.DeleteSession(ctx, "PRD-009", checkpointtest.By))
+	if _, err := s.Load("PRD-009"); !errors.Is(err, checkpoint.ErrNoSession) {
+		t.Errorf("load: %v", err)
+	}
+	if err := s.DeleteSession(ctx, "PRD-010", checkpointtest.By); !errors.Is(err, checkpoint.ErrNoSession) {
+		t.Errorf("delete nothing: %v", err)
+	}
+	c.Read("PRD-009/history/S1/journal.jsonl")
+	_, err := prune.Collect(ctx, s, nil)
+	checkpointtest.Must(t, err)
+	if got := checkpointtest.Has(t, s, c.artifacts...); got != "111" || checkpointtest.IsThere(t, s, s.Layout().TrashPath()) {
+		t.Errorf("the history lost objects: %s", got)
+	}
+	c.Write("PRD-010/journal.jsonl", []byte("no\nno\n"))
+	checkpointtest.Must(t, s.DeleteSession(ctx, "PRD-010", checkpointtest.By)) // what is damaged can be deleted
+}
+
+func isUnfinished(err error) bool {
+	var unfinished *checkpoint.UnfinishedRollbackError
+	return errors.As(err, &unfinished)
+}
+
+// TestPruneAsPlanned: what was planned is carried out as it was said, or, where
+// something has happened since, that of it which may still go, and nothing else.
+func TestPruneAsPlanned(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name   string
+		since  bool // another checkpoint was made
+		asSaid bool
+	}{{"at once", false, true}, {"later", true, false}} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			ctx := context.Background()
+			c := newScene(t, store.NewMemory())
+			s := c.Open()
+			c.clock.Move(time.Hour)
+			o := prune.Options{OlderThan: time.Minute}
+			plans, errs := prune.PlanAll(ctx, s, []string{"PRD-009", "PRD-404"}, o)
+			checkpointtest.Must(t, errs[0])
+			if !errors.Is(errs[1], checkpoint.ErrNoSession) {
+				t.Errorf("of a PRD without a session: %v", errs[1])
+			}
+			x := checkpointtest.LockPRD(t, s, "PRD-009")
+			if test.since {
+				checkpointtest.Mark(t, x, state.TriggerManual)
+				checkpointtest.Mark(t, x, state.TriggerManual)
+				c.clock.Move(time.Hour)
+				checkpointtest.Mark(t, x, state.TriggerManual)
+				if anew, err := prune.Plan(ctx, s, "PRD-009", o); err != nil || len(anew.Checkpoints) <= len(plans[0].Checkpoints) {
+					t.Fatalf("planned anew it is %v (%v), and was %v", removed(anew), err, removed(plans[0]))
+				}
+			}
+			o.Planned = plans[0]
+			p, err := prune.Run(ctx, x, o)
+			checkpointtest.Must(t, err)
+			if len(p.Checkpoints) == 0 || (p == plans[0]) != test.asSaid {
+				t.Errorf("removed %v as planned: %t", removed(p), p == plans[0])
+			}
+			for _, id := range removed(p) {
+				if !slices.Contains(removed(plans[0]), id) {
+					t.Errorf("%s is removed, which nobody has agreed to", id)
+				}
+			}
+			for _, ref := range x.State().Checkpoints {
+				if slices.Contains(removed(p), ref.ID) {
+					t.Errorf("%s is still there", ref.ID)
+				}
+			}
+			checkpointtest.Must(t, x.Close())
+		})
+	}
+}

@@ -1,0 +1,75 @@
+package prune_test
+
+import (
+	"context"
+	"testing"
+
+	"prdrunner/checkpoint/checkpointtest"
+	"prdrunner/checkpoint/prune"
+	"prdrunner/checkpoint/state"
+)
+
+// A journal that begins with a state does not tell what the checkpoints before
+// it hold: what it was compacted from is read for these.
+func TestTidyAfterCompaction(t *testing.T) {
+	t.Parallel()
+	f := checkpointtest.InMemory(t)
+	x := f.Lock()
+	checkpointtest.Must(t, x.Start(checkpointtest.StartedOf("PRD-009", "S1", 2)))
+	checkpointtest.Commit(t, x, state.PhaseStarted{Phase: "all"})
+	first := checkpointtest.Put(t, f.Open(), "out", "first")
+	checkpointtest.Produce(t, x, "w0", first)
+	old := checkpointtest.Mark(t, x, state.TriggerManual)
+	checkpointtest.Must(t, x.Close())
+	checkpointtest.Compact(t, f.Open())
+	x = f.Lock()
+	checkpointtest.Produce(t, x, "w0", checkpointtest.Put(t, f.Open(), "out", "second"))
+	done, err := prune.Tidy(context.Background(), x, nil)
+	checkpointtest.Must(t, err)
+	if done.Collected.Objects != 0 || checkpointtest.Has(t, f.Open(), first) != "1" {
+		t.Fatalf("%+v", done)
+	}
+	_, err = prune.Delete(context.Background(), x, prune.DeleteOptions{References: []string{old}, Force: true})
+	checkpointtest.Must(t, err)
+	done, err = prune.Tidy(context.Background(), x, nil)
+	checkpointtest.Must(t, err)
+	checkpointtest.Must(t, x.Close())
+	if done.Collected.Objects != 1 || checkpointtest.Has(t, f.Open(), first) != "0" {
+		t.Errorf("what only the checkpoint of before had is still there: %+v", done)
+	}
+}
+
+// A checkpoint needs the capture that the last run made, also where a person
+// captured again since: its gates judged that.
+func TestSpansOfRunCapture(t *testing.T) {
+	t.Parallel()
+	f := checkpointtest.InMemory(t)
+	x := f.Lock()
+	checkpointtest.Must(t, x.Start(checkpointtest.StartedOf("PRD-009", "S1", 1)))
+	capture(t, x, "as the run left it")
+	run := x.State().RunCapture
+	checkpointtest.Commit(t, x, state.SessionFailed{Error: state.Failure{Workstream: "w0", Message: "no"}})
+	capture(t, x, "as a person mended it")
+	old := checkpointtest.Mark(t, x, state.TriggerManual)
+	if x.State().RunCapture != run || x.State().Capture == run {
+		t.Fatalf("captured %+v, by the run %+v", x.State().Capture, x.State().RunCapture)
+	}
+	checkpointtest.Commit(t, x, state.SessionResumed{By: checkpointtest.By})
+	capture(t, x, "as the next run left it")
+	checkpointtest.Mark(t, x, state.TriggerFailure)
+	checkpointtest.SameSpans(t, x)
+	_, err := prune.Tidy(context.Background(), x, nil)
+	checkpointtest.Must(t, err)
+	if checkpointtest.Has(t, f.Open(), state.Artifact{Digest: run.Listing}) != "1" {
+		t.Error("what the checkpoint's gates judged is gone")
+	}
+	_, err = prune.Delete(context.Background(), x, prune.DeleteOptions{References: []string{old}, Force: true})
+	checkpointtest.Must(t, err)
+	checkpointtest.SameSpans(t, x)
+	_, err = prune.Tidy(context.Background(), x, nil)
+	checkpointtest.Must(t, err)
+	checkpointtest.Must(t, x.Close())
+	if checkpointtest.Has(t, f.Open(), state.Artifact{Digest: run.Listing}) != "0" {
+		t.Error("what nothing needs any more is still there")
+	}
+}

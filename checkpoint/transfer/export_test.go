@@ -1,0 +1,258 @@
+package transfer_test
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/checkpointtest"
+	"prdrunner/checkpoint/journal"
+	"prdrunner/checkpoint/state"
+	"prdrunner/checkpoint/store"
+	"prdrunner/checkpoint/transfer"
+)
+
+func TestExportIsDeterministic(t *testing.T) {
+	t.Parallel()
+	p := checkpointtest.NewProject(t, store.NewMemory())
+	p.Begin("session-1")
+	one, before := checkpointtest.Exported(p), checkpointtest.Everything(t, p.FS, p.Dir)
+	if !bytes.Equal(one, checkpointtest.Exported(p)) {
+		t.Error("the same state gives other bytes")
+	}
+	checkpointtest.Untouched(t, "the state directory", checkpointtest.Everything(t, p.FS, p.Dir), before)
+
+	// What is derived can be made again, to the byte.
+	checkpointtest.Must(t, p.FS.Remove(filepath.Join(p.Dir, "PRD-009.json")))
+	checkpointtest.Must(t, p.FS.Remove(p.Open().Layout().ManifestPath("PRD-009")))
+	ref := p.State().Checkpoints[0].ID
+	checkpointtest.Must(t, p.FS.Remove(p.Checkpoints().FilePath(ref)))
+	if !bytes.Equal(one, checkpointtest.Exported(p)) {
+		t.Error("without the derived files, the bytes are others")
+	}
+
+	// So it can after an import.
+	q := checkpointtest.NewProject(t, store.NewMemory())
+	_, err := checkpointtest.TakeIn(q.Open(), one, false)
+	checkpointtest.Must(t, err)
+	if !bytes.Equal(one, checkpointtest.Exported(q)) {
+		t.Error("what was imported is exported otherwise")
+	}
+	checkpointtest.Same(t, "state", q.State(), p.State())
+	checkpointtest.NeedsWhole(t, q.Open(), "PRD-009")
+}
+
+// TestExportWhileItIsWritten: lines that come after the journal was read, and a
+// line that is half written, are not in the archive, and do no harm.
+func TestExportWhileItIsWritten(t *testing.T) {
+	t.Parallel()
+	p := checkpointtest.NewProject(t, store.NewMemory())
+	p.Begin("session-1")
+	want := checkpointtest.Exported(p)
+	journal := p.Read("PRD-009/journal.jsonl")
+	p.Write("PRD-009/journal.jsonl", append(journal, `{"seq":99,"time`...))
+	if !bytes.Equal(want, checkpointtest.Exported(p)) {
+		t.Error("a torn line changes the archive")
+	}
+}
+
+// TestExportTakesFromFiles: what is damaged, or lost, is taken from a file of the
+// workspace that has the same bytes.
+func TestExportTakesFromFiles(t *testing.T) {
+	t.Parallel()
+	for what := range checkpointtest.Damages([]byte("content")) {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			p := checkpointtest.NewProject(t, store.NewMemory())
+			p.Begin("session-1")
+			whole := checkpointtest.Exported(p)
+			s := p.Open()
+			path, _, err := s.Objects().Path(checkpointtest.Put(t, s, "gen/a.txt", "a").Digest)
+			checkpointtest.Must(t, err)
+			checkpointtest.DamageFile(p, path, what)
+			var out bytes.Buffer
+			done, err := transfer.Export(t.Context(), s, p.Workspace(s), "PRD-009", transfer.ExportOptions{Out: &out})
+			checkpointtest.Must(t, err)
+			checkpointtest.Same(t, "taken", done.FromFiles, []string{"gen/a.txt"})
+			if !bytes.Equal(out.Bytes(), whole) {
+				t.Error("the bytes are others")
+			}
+		})
+	}
+}
+
+// TestExportStandsIn: where a blob of git is damaged, the object that stands in
+// for it is exported.
+func TestExportStandsIn(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	s := checkpointtest.NewGitProject(t, map[string]string{"user.txt": "first"})
+	s.Put(map[string]string{"user.txt": "important"})
+	s.Git("add", "user.txt")
+	_, err := s.Session.Create(ctx, s.Workspace, "")
+	checkpointtest.Must(t, err)
+	l, err := s.Workspace.Load(ctx, s.Session.State().Capture.Listing)
+	checkpointtest.Must(t, err)
+	name := l.Entries[0].Blob
+	var out bytes.Buffer
+	_, err = transfer.Export(ctx, s.Open(), s.Workspace, "PRD-009", transfer.ExportOptions{Out: &out, Force: true})
+	checkpointtest.Must(t, err)
+	checkpointtest.DamageLoose(t, s.Root, name, "flipped")
+	checkpointtest.Must(t, s.Workspace.Secure(ctx, l.Entries, true))
+	s.Put(map[string]string{"user.txt": ""})
+	var again bytes.Buffer
+	_, err = transfer.Export(ctx, s.Open(), s.Workspace, "PRD-009", transfer.ExportOptions{Out: &again, Force: true})
+	checkpointtest.Must(t, err)
+	if !bytes.Equal(out.Bytes(), again.Bytes()) {
+		t.Error("the bytes are others")
+	}
+}
+
+// TestExportNamesWhatIsMissing: a file that is nowhere any more is named, and
+// an archive without it is written only if that is forced; it can be imported.
+func TestExportNamesWhatIsMissing(t *testing.T) {
+	t.Parallel()
+	p := checkpointtest.NewProject(t, store.NewMemory())
+	p.Begin("session-1")
+	s := p.Open()
+	digest := checkpointtest.Put(t, s, "gen/a.txt", "a").Digest
+	checkpointtest.Must(t, s.Objects().Remove(digest))
+	p.Save("gen/a.txt", "edited")
+	var out bytes.Buffer
+	_, err := transfer.Export(t.Context(), s, p.Workspace(s), "PRD-009", transfer.ExportOptions{Out: &out})
+	var lacking *transfer.LackingError
+	if !errors.As(err, &lacking) || len(lacking.Lacking) != 1 || out.Len() > 0 {
+		t.Errorf("not forced: %v, %d bytes", err, out.Len())
+	}
+	done, err := transfer.Export(t.Context(), s, p.Workspace(s), "PRD-009", transfer.ExportOptions{Out: &out, Force: true})
+	checkpointtest.Must(t, err)
+	if len(done.Lacking) != 1 || done.Lacking[0].What != "gen/a.txt" || len(done.LostObjects) != 1 || done.LostObjects[0] != digest {
+		t.Errorf("lacking %+v, lost %v", done.Lacking, done.LostObjects)
+	}
+	q := checkpointtest.NewProject(t, store.NewMemory())
+	_, err = checkpointtest.TakeIn(q.Open(), out.Bytes(), false)
+	checkpointtest.Must(t, err)
+	checkpointtest.Same(t, "state", q.State(), p.State())
+}
+
+func TestRelations(t *testing.T) {
+	t.Parallel()
+	p := checkpointtest.NewProject(t, store.NewMemory())
+	p.Begin("session-1")
+	early := checkpointtest.Exported(p)
+	base := p.FS.(*store.Memory).Crash()
+	p.Continue("one way")
+	late := checkpointtest.Exported(p)
+	other := checkpointtest.NewProject(t, base)
+	other.Continue("another way")
+	foreign := checkpointtest.NewProject(t, store.NewMemory())
+	foreign.Begin("session-2")
+	for _, test := range []struct {
+		name     string
+		here     *checkpointtest.Project
+		archive  []byte
+		relation journal.Relation
+		refused  bool
+		archived bool
+	}{
+		{"equal", p, late, journal.RelationEqual, false, false},
+		{"older", p, early, journal.RelationOlder, true, true},
+		{"diverged", other, late, journal.RelationDiverged, true, true},
+		{"foreign", foreign, late, journal.RelationForeign, true, true},
+		{"forward", p, nil, journal.RelationForward, false, false}, // p is older by now
+	} {
+		if test.archive == nil {
+			test.archive = late
+		}
+		if test.refused {
+			before := checkpointtest.Everything(t, test.here.FS, test.here.Dir)
+			_, err := checkpointtest.TakeIn(test.here.Open(), test.archive, false)
+			var conflict *transfer.ImportConflictError
+			if !errors.As(err, &conflict) || conflict.Relation != test.relation {
+				t.Fatalf("%s: %v", test.name, err)
+			}
+			checkpointtest.Untouched(t, test.name, checkpointtest.Everything(t, test.here.FS, test.here.Dir), before)
+		}
+		placed, err := checkpointtest.TakeIn(test.here.Open(), test.archive, true)
+		checkpointtest.Must(t, err)
+		if placed.Relation != test.relation || (placed.Archived != "") != test.archived {
+			t.Errorf("%s: %+v", test.name, placed)
+		}
+		checkpointtest.NeedsWhole(t, test.here.Open(), "PRD-009")
+	}
+	checkpointtest.Same(t, "brought forward", p.State(), other.State())
+}
+
+// TestImportAgain: what an import puts on record when it overwrites files does
+// not keep the same archive from being imported again, also to bring back bytes
+// that are lost. What a run puts on record does.
+func TestImportAgain(t *testing.T) {
+	t.Parallel()
+	p := checkpointtest.NewProject(t, store.NewMemory())
+	p.Begin("session-1")
+	archive := checkpointtest.Exported(p)
+	q := checkpointtest.NewProject(t, store.NewMemory())
+	q.Save("PRD-009.hcl", "mine")
+	checkpointtest.Must(t, takeFilesIn(t.Context(), q, archive, true))
+	stood := q.State()
+	if stood.Seq == p.State().Seq {
+		t.Fatal("what was overwritten is not on record")
+	}
+	checkpointtest.Must(t, os.Remove(filepath.Join(q.Root, "gen", "a.txt")))
+	s := q.Open()
+	checkpointtest.Must(t, s.Objects().Remove(checkpointtest.Put(t, s, "gen/a.txt", "a").Digest))
+	checkpointtest.Must(t, takeFilesIn(t.Context(), q, archive, true))
+	if got := files(t, q.Root); got["gen/a.txt"] != "a" || got["PRD-009.hcl"] != "pipeline" {
+		t.Errorf("the files are %q", got)
+	}
+	checkpointtest.Same(t, "state", q.State(), stood)
+	q.Continue("further")
+	placed, err := checkpointtest.TakeIn(q.Open(), archive, false)
+	var conflict *transfer.ImportConflictError
+	if !errors.As(err, &conflict) || conflict.Relation != journal.RelationOlder {
+		t.Errorf("%+v, %v", placed, err)
+	}
+}
+
+// TestCompactedLineage: a journal that was begun anew is still known for the
+// one that it was.
+func TestCompactedLineage(t *testing.T) {
+	t.Parallel()
+	p := checkpointtest.NewProject(t, store.NewMemory())
+	p.Begin("session-1")
+	early := checkpointtest.Exported(p)
+	beginAgain(t, p.Open())
+	placed, err := checkpointtest.TakeIn(p.Open(), early, false)
+	checkpointtest.Must(t, err)
+	if placed.Relation != journal.RelationEqual {
+		t.Errorf("the same session is %s after its journal was begun anew", placed.Relation)
+	}
+	p.Continue("further")
+	late := checkpointtest.Exported(p)
+	q := checkpointtest.NewProject(t, store.NewMemory())
+	_, err = checkpointtest.TakeIn(q.Open(), early, false)
+	checkpointtest.Must(t, err)
+	placed, err = checkpointtest.TakeIn(q.Open(), late, false)
+	checkpointtest.Must(t, err)
+	if placed.Relation != journal.RelationForward {
+		t.Errorf("its continuation is %s", placed.Relation)
+	}
+	checkpointtest.Same(t, "state", q.State(), p.State())
+	checkpointtest.Must(t, q.FS.Remove(q.Checkpoints().FilePath(q.State().Checkpoints[0].ID)))
+	checkpointtest.NeedsWhole(t, q.Open(), "PRD-009") // the old journal came along
+}
+
+// beginAgain compacts a journal, however small.
+func beginAgain(t *testing.T, s *checkpoint.Store) {
+	t.Helper()
+	u, err := s.LockUnopened(t.Context(), "PRD-009")
+	checkpointtest.Must(t, err)
+	_, err = u.StartOver(checkpointtest.By, func(*state.State) {})
+	checkpointtest.Must(t, err)
+	x, err := u.Open(checkpointtest.By)
+	checkpointtest.Must(t, err)
+	checkpointtest.Must(t, x.Close())
+}

@@ -1,0 +1,38 @@
+package transfer_test
+
+import (
+	"context"
+	"testing"
+
+	"prdrunner/checkpoint/checkpointtest"
+	"prdrunner/checkpoint/rollback"
+	"prdrunner/checkpoint/state"
+	"prdrunner/checkpoint/store"
+	"prdrunner/checkpoint/transfer"
+)
+
+// TestImportSecuresWhatItOverwrites: so does an import that overwrites.
+func TestImportSecuresWhatItOverwrites(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	p := checkpointtest.NewProject(t, store.NewMemory())
+	p.Begin("session-1")
+	s := p.Open()
+	w, x := p.Workspace(s), checkpointtest.LockPRD(t, s, "PRD-009")
+	checkpointtest.SaveAtRest(p, "gen/a.txt", "important")
+	p.Capture(x, w, state.TriggerManual)
+	path := checkpointtest.ObjectOf(p, x, w, "gen/a.txt")
+	checkpointtest.Must(t, x.Close())
+	checkpointtest.DamageFile(p, path, "flipped")
+
+	x = checkpointtest.LockPRD(t, s, "PRD-009")
+	state, err := s.StateAfter(s.Layout().PRDDir("PRD-009"), "PRD-009", p.State().Checkpoints[1].Seq)
+	checkpointtest.Must(t, err)
+	done, err := transfer.RestoreState(ctx, x, w, state)
+	checkpointtest.Must(t, err)
+	checkpointtest.WantFile(p, "gen/a.txt", "a")
+	_, err = rollback.Run(ctx, x, w, rollback.Options{To: done.Safety, By: checkpointtest.By})
+	checkpointtest.Must(t, err)
+	checkpointtest.WantFile(p, "gen/a.txt", "important")
+	checkpointtest.Must(t, x.Close())
+}

@@ -1,0 +1,28 @@
+package transfer
+
+import (
+	"context"
+
+	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
+	"prdrunner/checkpoint/workspace"
+)
+
+// What follows gives the tests of package transfer_test names that the package does not
+// export.
+
+// Kill releases the lock of an import as the end of its process does.
+func (i *Import) Kill() error { return i.shared.Unlock() }
+
+// Changes returns the changes that restoring makes.
+func (f *ImportFiles) Changes(overwrite bool) []workspace.Change { return f.changes(overwrite) }
+
+// RestoreState restores the files of a state as an import does that overwrites.
+func RestoreState(ctx context.Context, x *checkpoint.Session, w *workspace.Workspace, st *state.State) (*RestoredFiles, error) {
+	files, err := planImported(ctx, w, st, nil, objectSource(x.Store()))
+	if err != nil {
+		return nil, err
+	}
+	done := &RestoredFiles{}
+	return done, restoreImported(ctx, x, w, files, true, done)
+}
