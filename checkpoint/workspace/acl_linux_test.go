@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// An ACL as setfacl writes it: a named user may write, and the owning group may not, so
-// that the mode shows the mask as rw for the group.
+// This ACL, as setfacl writes it, lets a named user write but not the owning group, so
+// that the mode shows the mask, rw, for the group.
 var (
 	generous = acl([3]uint32{aclOwner, 6, math.MaxUint32}, [3]uint32{2, 6, 12345}, [3]uint32{aclGroup, 4, math.MaxUint32},
 		[3]uint32{16, 6, math.MaxUint32}, [3]uint32{aclOther, 4, math.MaxUint32})
@@ -49,8 +49,8 @@ func hasACL(t *testing.T, name string) bool {
 	return err == nil
 }
 
-// TestACLRecorded: what an ACL's mask allows is not recorded as what the group may do, neither
-// when a file is read nor when the cache knows it.
+// TestACLRecorded: the permissions of an ACL's mask are not recorded as permissions of
+// the group, whether the file is read or in the cache.
 func TestACLRecorded(t *testing.T) {
 	t.Parallel()
 	w, dir := keeper(t)
@@ -86,8 +86,8 @@ func TestACLRecorded(t *testing.T) {
 	}
 }
 
-// TestACLRestored: a file or directory that is put back has the recorded mode, and no ACL that
-// gives or takes anything else.
+// TestACLRestored: a restored file or directory has the recorded mode, and no ACL that
+// changes its permissions.
 func TestACLRestored(t *testing.T) {
 	t.Parallel()
 	w, dir := keeper(t)
@@ -126,7 +126,7 @@ func TestACLRestored(t *testing.T) {
 	}
 }
 
-// TestGroupOf reads ACLs, also such as no system writes.
+// TestGroupOf reads ACLs, including invalid ones.
 func TestGroupOf(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

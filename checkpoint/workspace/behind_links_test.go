@@ -9,8 +9,7 @@ import (
 	"testing"
 )
 
-// TestDescribeBehindLinks: what is behind links is found, also where these hold
-// whole paths.
+// TestDescribeBehindLinks: files behind links are found, even if the links are absolute.
 func TestDescribeBehindLinks(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -26,8 +25,8 @@ func TestDescribeBehindLinks(t *testing.T) {
 	}
 }
 
-// TestHiddenNameBehindLink: a name that may not be recorded is not recorded among the
-// patterns of a capture either, where a link leads to it.
+// TestHiddenNameBehindLink: a name that may not be recorded is not in the patterns of a
+// capture, either, if a link leads to it.
 func TestHiddenNameBehindLink(t *testing.T) {
 	t.Parallel()
 	w, dir := keeper(t)

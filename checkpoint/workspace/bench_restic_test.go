@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// BenchmarkRestic does with restic what the other benchmarks do, on a tree of
-// the same kind: its figures are what theirs are compared with, in one run.
+// BenchmarkRestic does the same as the other benchmarks with restic, on the same kind of
+// tree, for comparison in one run.
 func BenchmarkRestic(b *testing.B) {
 	if _, err := exec.LookPath("restic"); err != nil {
 		b.Skip("restic is not installed")

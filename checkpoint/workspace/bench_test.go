@@ -13,8 +13,8 @@ import (
 	"prdrunner/checkpoint/workspace/statcache"
 )
 
-// benchTree fills a directory with 5,000 files of 20 KB and one of 512 MB, none
-// of which compresses; with -short with a tenth, and one of 16 MB.
+// benchTree fills a directory with 5,000 files of 20 KB and one file of 512 MB, all
+// incompressible; with -short with 500 files and one of 16 MB.
 func benchTree(b *testing.B, dir string) (bytes int64) {
 	b.Helper()
 	files, big := 5000, 512<<20
@@ -73,8 +73,8 @@ func BenchmarkCapture(b *testing.B) {
 	})
 }
 
-// BenchmarkKeepSmall keeps artifacts that were just written. What costs is that
-// each is synced, and so is its object.
+// BenchmarkKeepSmall keeps artifacts that were just written. The time goes into syncing
+// each file and its object.
 func BenchmarkKeepSmall(b *testing.B) {
 	for _, n := range []int{1, 10, 100} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
@@ -95,8 +95,8 @@ func BenchmarkKeepSmall(b *testing.B) {
 	}
 }
 
-// BenchmarkCaptureUnchanged has all files tracked in git: of a directory that
-// is not, git status looks at nothing but the name.
+// BenchmarkCaptureUnchanged has all files tracked in git, since git status reads only the
+// name of an untracked directory.
 func BenchmarkCaptureUnchanged(b *testing.B) {
 	places(b, func(b *testing.B, w *Workspace, dir string, o CaptureOptions) {
 		if w.Git() != nil {
@@ -162,9 +162,9 @@ func BenchmarkRestore(b *testing.B) {
 	})
 }
 
-// BenchmarkLookAgain finds 50,000 small files as they were captured, as a plan does:
-// it loads the listing, looks at all files, compares the two, and describes the
-// same files once more.
+// BenchmarkLookAgain finds 50,000 small files unchanged since a capture, like a plan: it
+// loads the listing, describes all files, compares both, and describes the same files
+// once more.
 func BenchmarkLookAgain(b *testing.B) {
 	for _, place := range []struct {
 		name string
@@ -195,15 +195,15 @@ func BenchmarkLookAgain(b *testing.B) {
 }
 
 func lookAgain(b *testing.B, w *Workspace, listing string) {
-	still := w.WithMemo()
-	defer still.ListGitAhead(b.Context())()
-	was, err := still.Load(b.Context(), listing)
+	view := w.WithMemo()
+	defer view.ListGitAhead(b.Context())()
+	was, err := view.Load(b.Context(), listing)
 	must(b, err)
-	now, err := still.Now(b.Context(), was.Patterns)
+	now, err := view.Now(b.Context(), was.Patterns)
 	must(b, err)
-	paths, err := still.tree.Glob(b.Context(), was.Patterns)
+	paths, err := view.tree.Glob(b.Context(), was.Patterns)
 	must(b, err)
-	files, err := still.DescribeEach(b.Context(), paths)
+	files, err := view.DescribeEach(b.Context(), paths)
 	must(b, err)
 	if changes := Diff(was, now); len(changes) != 0 || len(files) != 50_000 {
 		b.Fatalf("%d files, %d of them changed", len(files), len(changes))

@@ -91,13 +91,13 @@ func (w *Workspace) Capture(ctx context.Context, o CaptureOptions) (Captured, er
 // surveyBehindLinks surveys the files in scope. It adds to o.Patterns the targets of the
 // links that match them.
 func surveyBehindLinks(ctx context.Context, w *Workspace, o *CaptureOptions) (*survey, error) {
-	still := w
+	view := w
 	if w.memo == nil {
-		still = w.WithMemo() // so that each directory is listed once
+		view = w.WithMemo() // so that each directory is listed once
 	}
 	// A link with a sensitive name is not followed: the name of its target may not look
 	// sensitive.
-	m, err := still.tree.MatchReadable(ctx, o.Patterns, w.sensitivity.matchesAnyElement)
+	m, err := view.tree.MatchReadable(ctx, o.Patterns, w.sensitivity.matchesAnyElement)
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +106,7 @@ func surveyBehindLinks(ctx context.Context, w *Workspace, o *CaptureOptions) (*s
 		return nil, err
 	}
 	o.Patterns = slices.Concat(o.Patterns, added)
-	return newSurvey(ctx, still, o.Patterns)
+	return newSurvey(ctx, view, o.Patterns)
 }
 
 // capture is one call of Capture.

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// TestCaptureNoticesWhatItLeavesOut: a capture is no longer the one before when
-// nothing but what could not be taken in is another.
+// TestCaptureNoticesWhatItLeavesOut: a capture differs from the last one even if only the
+// list of files that it could not capture has changed.
 func TestCaptureNoticesWhatItLeavesOut(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -64,8 +64,8 @@ func TestCaptureNoticesWhatItLeavesOut(t *testing.T) {
 	}
 }
 
-// TestCaptureNoticesSparse: so is one when git's index has another content for a
-// file that is not checked out, also one whose bytes nobody has.
+// TestCaptureNoticesSparse: a capture also differs if git's index has another content for
+// a file that is not checked out, even if its bytes are not available.
 func TestCaptureNoticesSparse(t *testing.T) {
 	t.Parallel()
 	w, dir := sparseRepository(t, "", GitRef, true)
@@ -86,8 +86,7 @@ func TestCaptureNoticesSparse(t *testing.T) {
 	}
 }
 
-// TestWithoutSparse: what takes the place of a file that was not checked out is
-// there.
+// TestWithoutSparse: an entry that replaces a sparse file is in the listing.
 func TestWithoutSparse(t *testing.T) {
 	t.Parallel()
 	sparse := func(path string) Entry { return Entry{Path: path, Mode: 0o100644, Blob: strings.Repeat("a", 40)} }
@@ -107,8 +106,8 @@ func TestWithoutSparse(t *testing.T) {
 	}
 }
 
-// TestCaptureDirForFile: empty directories in the place of a file that git knows
-// are captured, and come back, but for ignored ones.
+// TestCaptureDirForFile: empty directories that replace a file that git knows are
+// captured and restored, except for ignored ones.
 func TestCaptureDirForFile(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []GitMode{GitRef, GitCommit} {
@@ -152,8 +151,8 @@ func TestCaptureDirForFile(t *testing.T) {
 	}
 }
 
-// TestFileCameMeanwhile: a directory is not recorded as an empty one beside a
-// file in it.
+// TestFileCameMeanwhile: a directory is not recorded as empty if a file in it is
+// recorded, too.
 func TestFileCameMeanwhile(t *testing.T) {
 	t.Parallel()
 	s := &survey{

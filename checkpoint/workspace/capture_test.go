@@ -71,7 +71,7 @@ func paths(entries []Entry) []string {
 	return all
 }
 
-// oddNames are names that programs like to get wrong.
+// oddNames are names that many programs handle wrongly.
 func oddNames() []string {
 	return []string{"new\nline", "sp ace", "-dash", `qu"o'te\`, "bad\xff\xfe", "tab\t", "*", "é", "#", "a/-b/\xff/c"}
 }
@@ -135,7 +135,7 @@ func TestCaptureOutsideGit(t *testing.T) {
 	}
 }
 
-// TestMissing takes away and damages what was kept.
+// TestMissing removes and damages stored bytes.
 func TestMissing(t *testing.T) {
 	t.Parallel()
 	w, dir := keeper(t)
@@ -163,7 +163,7 @@ func TestMissing(t *testing.T) {
 		}
 	}
 
-	// A damaged object is found before anything is changed, or left out.
+	// A damaged object is found before anything is changed, or the file is skipped.
 	target := (&Listing{}).With(kept)
 	target.Patterns = []string{"*"}
 	for _, name := range []string{"gone", "damaged", "good"} {
@@ -227,7 +227,7 @@ func testCaptureGit(t *testing.T, sub string) {
 	runGit(t, dir, "add", "-A", ".")
 	runGit(t, dir, "commit", "-q", "-m", "first")
 	must(t, os.Remove(filepath.Join(dir, "deleted")))
-	put(t, dir, "text", "one\ntwo\r\n") // no filter may touch it
+	put(t, dir, "text", "one\ntwo\r\n") // no filter may change it
 	for _, name := range []string{"untracked", "secrets.yml", "ignored.log", "build/kept", "build/other"} {
 		put(t, dir, name, name)
 	}
@@ -269,7 +269,7 @@ func testCaptureGit(t *testing.T, sub string) {
 		t.Errorf("nothing changed: %+v, %v", again, err)
 	}
 
-	// Change everything, restore, and find it as it was.
+	// Change everything, restore, and compare.
 	for _, name := range []string{"tracked", "text", "big", "build/kept", "new"} {
 		put(t, dir, name, "other")
 	}
@@ -346,9 +346,8 @@ func TestCaptureCommits(t *testing.T) {
 	}
 }
 
-// TestCaptureBesideALockThatWasLeft: a git that was killed as it made a ref
-// leaves its lock, and nobody but us would make that ref. The next capture goes on
-// with another one, and takes nothing away.
+// TestCaptureBesideALockThatWasLeft: a git that was killed while it made a ref leaves the
+// lock of the ref. The next capture uses another ref, and removes nothing.
 func TestCaptureBesideALockThatWasLeft(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []GitMode{GitCommit, GitRef} {

@@ -14,8 +14,8 @@ import (
 	"prdrunner/checkpoint/objects"
 )
 
-// TestClones: where the file system can share bytes, a large file is captured and
-// restored without a copy of it, and one whose object is damaged is not restored.
+// TestClones: if the file system can share blocks, a large file is captured and restored
+// without copying it. A file whose object is damaged is not restored.
 func TestClones(t *testing.T) {
 	dir := mountBtrfs(t)
 	w := open(t, keeperOptions(dir))
@@ -62,7 +62,7 @@ func TestClones(t *testing.T) {
 	}
 }
 
-// spaceUsed is how many bytes of the disk are in use.
+// spaceUsed returns how many bytes of the disk are in use.
 func spaceUsed(t *testing.T, dir string) int64 {
 	t.Helper()
 	f, err := os.Open(dir)
@@ -73,7 +73,7 @@ func spaceUsed(t *testing.T, dir string) int64 {
 	return int64(stat.Blocks-stat.Bfree) * int64(stat.Bsize)
 }
 
-// mountBtrfs mounts an empty file system that can share bytes.
+// mountBtrfs mounts an empty file system that can share blocks.
 func mountBtrfs(t *testing.T) (dir string) {
 	t.Helper()
 	if os.Getuid() != 0 {

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// unprivileged reports whether the test runs as a user whom modes keep from
-// reading a file. Where it does not, it is run once more, as nobody.
+// unprivileged reports whether the test runs as a user for whom the mode of a file can
+// forbid reading. If not, it runs the test once more, as the user nobody.
 func unprivileged(t *testing.T) bool {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -51,8 +51,8 @@ func copyProgram(t *testing.T, to string) {
 	must(t, out.Close())
 }
 
-// TestDenied captures a workspace in which files and directories may not be
-// read: the rest is captured, these are named, and are not taken for deleted.
+// TestDenied captures a workspace with unreadable files and directories: the rest is
+// captured, and the unreadable paths are named and do not count as deleted.
 func TestDenied(t *testing.T) {
 	if !unprivileged(t) {
 		return
@@ -91,8 +91,8 @@ func TestDenied(t *testing.T) {
 	}
 }
 
-// TestDeniedInGit: a directory that may not be read, with a file that git tracks,
-// is named itself, also where no pattern leads there.
+// TestDeniedInGit: an unreadable directory with a file that git tracks is named, even if
+// no pattern matches it.
 func TestDeniedInGit(t *testing.T) {
 	if !unprivileged(t) {
 		return
@@ -109,8 +109,8 @@ func TestDeniedInGit(t *testing.T) {
 	}
 }
 
-// TestDeniedWhileRead: a file that may not be read, though it seemed that it may, as an ACL has
-// it, is named; one that can't be kept since the place for it may not be used is an error.
+// TestDeniedWhileRead: a file that turns out to be unreadable, for example because of an
+// ACL, is named. If the object store may not be written, the capture fails.
 func TestDeniedWhileRead(t *testing.T) {
 	if !unprivileged(t) {
 		return
@@ -137,7 +137,7 @@ func TestDeniedWhileRead(t *testing.T) {
 	}
 }
 
-// deny takes the right to read from files and directories, until the end.
+// deny makes files and directories unreadable until the end of the test.
 func deny(t *testing.T, dir string, paths ...string) {
 	t.Helper()
 	for _, path := range paths {
@@ -147,8 +147,8 @@ func deny(t *testing.T, dir string, paths ...string) {
 	}
 }
 
-// TestObstructedByDenied: a file that may not be read is in the way, since it
-// could not be brought back.
+// TestObstructedByDenied: an unreadable file is an obstacle, since it could not be
+// restored later.
 func TestObstructedByDenied(t *testing.T) {
 	if !unprivileged(t) {
 		return

@@ -28,7 +28,7 @@ func TestEmptyDirs(t *testing.T) {
 	}
 	put(t, dir, "new/file", "x")
 	put(t, dir, "logs/x.log", "ignored, but a file")
-	runGit(t, dir, "init", "-q", "new/nested") // with empty directories of its own
+	runGit(t, dir, "init", "-q", "new/nested") // a repository with empty directories of its own
 	must(t, os.Mkdir(filepath.Join(dir, "new", "nested", "empty"), 0o755))
 
 	dirs, _, err := top.gitLister().emptyDirs(t.Context(), []string{"build", "e"}, nil)
@@ -36,7 +36,7 @@ func TestEmptyDirs(t *testing.T) {
 	if diff := cmp.Diff(want, dirs); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
-	// git names no directory in the place of a file that it tracks.
+	// Git does not list a directory that replaced a file that it tracks.
 	must(t, os.Remove(filepath.Join(dir, "a.txt")))
 	must(t, os.MkdirAll(filepath.Join(dir, "a.txt", "sub"), 0o755))
 	dirs, _, err = top.gitLister().emptyDirs(t.Context(), nil, []string{"a.txt", "not/there"})

@@ -56,8 +56,8 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
-// TestDescribeEnds: the longest file that is read can be given up, and one that
-// is longer is not begun.
+// TestDescribeEnds: reading a file of the maximum length can be cancelled, and a longer
+// file is not read.
 func TestDescribeEnds(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -76,7 +76,7 @@ func TestDescribeEnds(t *testing.T) {
 	}
 }
 
-// TestUnstable writes to a file in the middle of reading it.
+// TestUnstable writes to a file while it is read.
 func TestUnstable(t *testing.T) {
 	t.Parallel()
 	for name, write := range map[string]func(*os.File) error{

@@ -12,8 +12,8 @@ import (
 	"prdrunner/checkpoint/workspace/git"
 )
 
-// TestCaptureEmptiedDirs: a directory whose files are gone, all of which git
-// knew, is captured as the empty one that it is, and comes back.
+// TestCaptureEmptiedDirs: a directory whose files, all known to git, were removed is
+// captured as an empty directory, and restored.
 func TestCaptureEmptiedDirs(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []GitMode{GitRef, GitCommit} {
@@ -54,8 +54,8 @@ func TestCaptureEmptiedDirs(t *testing.T) {
 	}
 }
 
-// TestEmptiedBySparse: a directory in which a sparse checkout left nothing is not
-// an empty one.
+// TestEmptiedBySparse: a directory that a sparse checkout emptied does not count as
+// empty.
 func TestEmptiedBySparse(t *testing.T) {
 	t.Parallel()
 	w, dir := sparseRepository(t, "", GitRef, true)
@@ -68,7 +68,7 @@ func TestEmptiedBySparse(t *testing.T) {
 	}
 }
 
-// TestEmptiedWorkspace: the workspace itself is no directory in it.
+// TestEmptiedWorkspace: the workspace itself is not listed as an empty directory.
 func TestEmptiedWorkspace(t *testing.T) {
 	t.Parallel()
 	w := open(t, Options{Dir: t.TempDir()})

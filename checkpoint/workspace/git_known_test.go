@@ -17,7 +17,7 @@ import (
 	"prdrunner/checkpoint/workspace/git/gittest"
 )
 
-// listedOthers counts how often git is asked to look through the work tree.
+// listedOthers counts how often git is asked to search the work tree.
 type listedOthers struct {
 	git.Commander
 	n *atomic.Int64
@@ -30,8 +30,8 @@ func (c listedOthers) Run(ctx context.Context, command git.Command) error {
 	return c.Commander.Run(ctx, command)
 }
 
-// TestAskGitOnce: git looks through the work tree only where there is something that it
-// does not track.
+// TestAskGitOnce: git searches the work tree only if there are files that it does not
+// track.
 func TestAskGitOnce(t *testing.T) {
 	t.Parallel()
 	w, dir := gitKeeper(t, "", GitRef)
@@ -54,8 +54,7 @@ func TestAskGitOnce(t *testing.T) {
 	}
 }
 
-// TestAskGit: what git knows is what it would list, had it looked through the work
-// tree itself.
+// TestAskGit: Runner finds the same files as git would by searching the whole work tree.
 func TestAskGit(t *testing.T) {
 	t.Parallel()
 	remove := func(names ...string) func(t *testing.T, dir string) {
@@ -105,7 +104,7 @@ func TestAskGit(t *testing.T) {
 					do(t, dir)
 				}
 				if info, err := os.Lstat(filepath.Join(dir, below)); err != nil || !info.IsDir() {
-					return // it is no place to look from any more
+					return // the directory of the workspace no longer exists
 				}
 				repo, err := git.Open(t.Context(), gittest.Commander{}, filepath.Join(dir, below))
 				must(t, err)

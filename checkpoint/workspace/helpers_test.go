@@ -13,8 +13,8 @@ import (
 	"prdrunner/checkpoint/workspace/tree"
 )
 
-// open opens a workspace whose clock runs ahead, so that files that were just
-// written count as old enough to be remembered.
+// open opens a workspace whose clock is ahead, so that files that were just written are
+// old enough for the cache.
 func open(t testing.TB, o Options) *Workspace {
 	t.Helper()
 	w, err := Open(o)
@@ -50,7 +50,7 @@ func shaOf(data string) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// counting is a context that ends when it is asked for the nth time.
+// counting is a context that ends when its Err is called for the nth time.
 type counting struct {
 	context.Context
 	mu   sync.Mutex

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestBeside: what is taken from another listing is what would have been decoded.
+// TestBeside: directories that are taken from another listing equal the decoded ones.
 func TestBeside(t *testing.T) {
 	t.Parallel()
 	w := lister(t)
@@ -37,7 +37,7 @@ func TestBeside(t *testing.T) {
 	})
 }
 
-// TestBesideShares: nothing is decoded, or copied, of what is as it was.
+// TestBesideShares: unchanged directories are neither decoded nor copied.
 func TestBesideShares(t *testing.T) {
 	t.Parallel()
 	w := lister(t)
@@ -54,8 +54,8 @@ func TestBesideShares(t *testing.T) {
 	}
 }
 
-// TestIsAsRefuses: what decode would refuse, or understand otherwise, is never taken
-// for what is there.
+// TestIsAsRefuses: an object that decode would refuse or read differently never counts as
+// equal.
 func TestIsAsRefuses(t *testing.T) {
 	t.Parallel()
 	digest, blob := shaOf("x"), strings.Repeat("a", 40)

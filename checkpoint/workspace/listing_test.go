@@ -223,7 +223,7 @@ func FuzzListing(f *testing.F) {
 	})
 }
 
-// scanned is what scanFiles reads.
+// scanned returns the files that scanFiles reads.
 func scanned(data []byte) (files []wireFile, ok bool) {
 	files = []wireFile{}
 	ok, _ = scanFiles(string(data), func(f wireFile) error {
@@ -233,7 +233,7 @@ func scanned(data []byte) (files []wireFile, ok bool) {
 	return files, ok
 }
 
-// FuzzScanFiles: what is read fast is what is read thoroughly.
+// FuzzScanFiles: scanFiles and the JSON decoder read the same.
 func FuzzScanFiles(f *testing.F) {
 	for _, files := range [][]Entry{
 		{},
@@ -260,7 +260,7 @@ func FuzzScanFiles(f *testing.F) {
 	})
 }
 
-// TestScanFiles: what is written is read the fast way, but for what JSON
+// TestScanFiles: scanFiles reads the output of encode, except for names that JSON
 // escapes.
 func TestScanFiles(t *testing.T) {
 	t.Parallel()
@@ -273,7 +273,7 @@ func TestScanFiles(t *testing.T) {
 	}
 }
 
-// TestScanFilesRefuses: what is read the fast way is as encode writes it.
+// TestScanFilesRefuses: scanFiles refuses any form other than that of encode.
 func TestScanFilesRefuses(t *testing.T) {
 	t.Parallel()
 	for size, want := range map[string]bool{
@@ -287,7 +287,8 @@ func TestScanFilesRefuses(t *testing.T) {
 	}
 }
 
-// TestLoadRefusesSparse: no file was both there and not checked out.
+// TestLoadRefusesSparse: a listing with a file that is both an entry and sparse is
+// refused.
 func TestLoadRefusesSparse(t *testing.T) {
 	t.Parallel()
 	w := lister(t)
@@ -301,8 +302,8 @@ func TestLoadRefusesSparse(t *testing.T) {
 	}
 }
 
-// TestLoadRefusesConflicts: a listing in which a file is a directory, too, is
-// well formed in each of its objects.
+// TestLoadRefusesConflicts: a listing in which a path is both a file and a directory is
+// refused, although each of its objects is valid.
 func TestLoadRefusesConflicts(t *testing.T) {
 	t.Parallel()
 	w := lister(t)

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestCompare: what stands in the place of a file is told apart from the file,
-// from nothing, and from what is behind a link.
+// TestCompare distinguishes an obstacle at the path of a file from the file, from a
+// missing file, and from a file behind a link.
 func TestCompare(t *testing.T) {
 	t.Parallel()
 	file := func(path, data string) Entry {

@@ -23,8 +23,8 @@ func (f *wordFinder) Found() bool                 { return strings.Contains(f.se
 
 func finding(word string) func() Detector { return func() Detector { return &wordFinder{word: word} } }
 
-// TestLeftOutAgain: what was left out for what it holds is taken in again only
-// where all values are known, and it is known to hold something else.
+// TestLeftOutAgain: a file that was excluded for its content is captured again only if
+// the detector knows all values and the content is known to have changed.
 func TestLeftOutAgain(t *testing.T) {
 	t.Parallel()
 	nothing := func(*Workspace) {}
@@ -75,7 +75,7 @@ func TestLeftOutAgain(t *testing.T) {
 			}
 			later := open(t, keeperOptions(dir))
 			c.knows(later)
-			_, err = later.Now(t.Context(), o.Patterns) // so that all digests are known
+			_, err = later.Now(t.Context(), o.Patterns) // computes all digests
 			must(t, err)
 			for range 2 {
 				next, err := later.Capture(t.Context(), o)
@@ -94,8 +94,8 @@ func TestLeftOutAgain(t *testing.T) {
 	}
 }
 
-// TestTakenInAgain: a file of which nobody knows what it held is taken in once
-// it is changed, and not while that cannot be told.
+// TestTakenInAgain: an excluded file whose earlier content is not known is captured once
+// it is known to have changed.
 func TestTakenInAgain(t *testing.T) {
 	t.Parallel()
 	w, dir := keeper(t)
@@ -131,8 +131,8 @@ func TestTakenInAgain(t *testing.T) {
 	}
 }
 
-// TestLeftOutAgainElsewhere: the same bytes are refused under another name, as
-// an artifact, and from one process to the next.
+// TestLeftOutAgainElsewhere: the same bytes are refused under another name, as an
+// artifact, and in the next process.
 func TestLeftOutAgainElsewhere(t *testing.T) {
 	t.Parallel()
 	w, dir := keeper(t)
@@ -162,7 +162,7 @@ func TestLeftOutAgainElsewhere(t *testing.T) {
 	}
 }
 
-// TestLeftOutAgainGit: no commit gets it either, and a plan names it.
+// TestLeftOutAgainGit: an excluded file gets into no commit, either, and a plan names it.
 func TestLeftOutAgainGit(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []GitMode{GitRef, GitCommit} {
@@ -199,8 +199,7 @@ func TestLeftOutAgainGit(t *testing.T) {
 	}
 }
 
-// TestLeftOutAndGone: a file that is removed while a capture is made is not
-// named as one that was left out.
+// TestLeftOutAndGone: a file that is removed during a capture is not named as excluded.
 func TestLeftOutAndGone(t *testing.T) {
 	t.Parallel()
 	w, dir := keeper(t)

@@ -11,9 +11,9 @@ import (
 	"testing"
 )
 
-// TestCaptureLeavesOutNames captures files, and an empty directory, whose names
-// hold a value: nothing that is written has the name, but where git's index had
-// it already, and going back leaves them alone.
+// TestCaptureLeavesOutNames captures files, and an empty directory, whose names hold a
+// sensitive value: the name is in no written file, unless git's index had it already, and
+// a rollback does not touch these files.
 func TestCaptureLeavesOutNames(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []GitMode{GitOff, GitRef, GitCommit} {
@@ -48,7 +48,7 @@ func TestCaptureLeavesOutNames(t *testing.T) {
 				t.Fatal(err)
 			}
 			must(t, w.SaveCache())
-			data, err := os.ReadFile(filepath.Join(dir, ".state", "cache")) // there is none where all is too new to be known again
+			data, err := os.ReadFile(filepath.Join(dir, ".state", "cache")) // there is no cache file if all files are too new for the cache
 			if err != nil && !os.IsNotExist(err) || bytes.Contains(bytes.ReplaceAll(data, []byte("tracked-"+refusedWord), nil), []byte(refusedWord)) {
 				t.Errorf("the cache has a name: %v", err)
 			}
@@ -62,8 +62,8 @@ func TestCaptureLeavesOutNames(t *testing.T) {
 	}
 }
 
-// namesKeeper opens a workspace in which git, where it is used, tracks a file
-// whose name holds the value.
+// namesKeeper opens a workspace. If it uses git, git tracks a file whose name holds the
+// value.
 func namesKeeper(t *testing.T, mode GitMode) (w *Workspace, dir string) {
 	t.Helper()
 	if mode == GitOff {

@@ -26,8 +26,8 @@ func refusing(w *Workspace) *Workspace {
 	return w
 }
 
-// TestKeepRefuses keeps files of which some hold a value, also where a read
-// ends within it and where the cache knows the file.
+// TestKeepRefuses keeps files, some of which hold a sensitive value, including one that
+// spans two reads and one that is in the cache.
 func TestKeepRefuses(t *testing.T) {
 	t.Parallel()
 	w, dir := keeper(t)
@@ -57,9 +57,9 @@ func TestKeepRefuses(t *testing.T) {
 	}
 }
 
-// TestCaptureRefuses captures a file that holds a value. Neither a change in
-// time nor a capture that knows nothing of the value takes it in, and going
-// back leaves it alone.
+// TestCaptureRefuses captures a file that holds a sensitive value. Neither a change of
+// its times nor a detector that does not know the value makes a capture include it, and a
+// rollback does not touch it.
 func TestCaptureRefuses(t *testing.T) {
 	t.Parallel()
 	w, dir := keeper(t)
@@ -95,8 +95,8 @@ func TestCaptureRefuses(t *testing.T) {
 	}
 }
 
-// TestCaptureRefusesGit captures files that git would get, of which some hold a
-// value: no commit and no object has it, but where git had it already.
+// TestCaptureRefusesGit captures files in a git work tree, some of which hold a sensitive
+// value: no commit and no object has the value, unless git had it already.
 func TestCaptureRefusesGit(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []GitMode{GitRef, GitCommit} {
@@ -135,8 +135,8 @@ func TestCaptureRefusesGit(t *testing.T) {
 	}
 }
 
-// TestHandOverRefuses: a value that comes after a file was looked through is
-// found when git gets the file, which is then left out.
+// TestHandOverRefuses: a value that is written after the file was scanned is found when
+// the file is passed to git, and the file is excluded.
 func TestHandOverRefuses(t *testing.T) {
 	t.Parallel()
 	w, dir := gitKeeper(t, "", GitRef)
@@ -158,8 +158,8 @@ func TestHandOverRefuses(t *testing.T) {
 	}
 }
 
-// TestKeepRefusesWhatCameLater: so is one that comes before the file is made an
-// object of.
+// TestKeepRefusesWhatCameLater: a value that is written after the scan and before the
+// object is made is found, too.
 func TestKeepRefusesWhatCameLater(t *testing.T) {
 	t.Parallel()
 	w, dir := keeper(t)

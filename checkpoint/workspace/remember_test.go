@@ -13,8 +13,8 @@ import (
 	"prdrunner/checkpoint/workspace/statcache"
 )
 
-// TestCacheServes: what was read once is not read again. It is proved by a
-// wrong digest that the cache is made to give.
+// TestCacheServes: a file in the cache is not read again. The test proves that by a wrong
+// digest in the cache.
 func TestCacheServes(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -31,8 +31,8 @@ func TestCacheServes(t *testing.T) {
 	}
 }
 
-// TestCacheDistrustsTheYoung: a file that was read within a tick of its times
-// is read again, since a write in that tick would leave no trace.
+// TestCacheDistrustsTheYoung: a file that was read within a clock tick of its times is
+// read again, because a write in that tick might not change its times.
 func TestCacheDistrustsTheYoung(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -54,8 +54,8 @@ func mustStat(t *testing.T, name string) os.FileInfo {
 	return info
 }
 
-// TestSaveCache: what was read is known to the next process, but for files that are
-// gone and files whose names are refused.
+// TestSaveCache: the next process knows the files that were read, except for removed
+// files and files whose names are refused.
 func TestSaveCache(t *testing.T) {
 	t.Parallel()
 	dir, fsys := t.TempDir(), store.NewMemory()

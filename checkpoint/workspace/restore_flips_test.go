@@ -18,12 +18,12 @@ import (
 	"prdrunner/checkpoint/workspace/statcache"
 )
 
-// flipping is a context that makes a directory a link to another one when it is
-// asked for the nth time and, if back is set, a directory again when it is asked
-// the next time. A restore asks before each of its steps.
+// flipping is a context that replaces a directory by a link when its Err is called for
+// the nth time and, if back is set, puts the directory back at the next call. A restore
+// calls Err before each of its steps.
 type flipping struct {
 	context.Context
-	dir, aside, link string // the directory, where it goes meanwhile, what the link says
+	dir, aside, link string // the directory, its temporary path, the target of the link
 	back             bool
 
 	mu   sync.Mutex
@@ -54,7 +54,8 @@ func (f *flipping) unflip() {
 	f.flip = false
 }
 
-// flipTrees are what is restored, with all that a restore does in a directory.
+// flipTrees returns the two trees of a restore that makes every kind of change in a
+// directory.
 func flipTrees() (from, to *Listing) {
 	file := func(name, data string, mode uint32) Entry {
 		return Entry{Path: "d/" + name, Mode: mode, Size: int64(len(data)), Digest: shaOf(data)}
@@ -70,8 +71,8 @@ func flipTrees() (from, to *Listing) {
 	return from, to
 }
 
-// stand describes everything in a directory, so that it tells whether anything
-// was touched, also if it was put back.
+// stand describes everything in a directory, including times, so that even a change that
+// was undone shows.
 func stand(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -88,8 +89,7 @@ func stand(t *testing.T, dir string) map[string]string {
 	return all
 }
 
-// age makes everything in a directory old, so that whatever is done there
-// shows in the times.
+// age makes everything in a directory old, so that any change shows in the times.
 func age(t *testing.T, dir string) {
 	t.Helper()
 	must(t, filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
@@ -97,12 +97,12 @@ func age(t *testing.T, dir string) {
 	}))
 }
 
-// TestRestoreFlips turns a directory into a link, at each step of restoring
-// what is in it, to a directory that has the same files: nothing there is
-// touched, not even for a moment, and nothing is lost.
+// TestRestoreFlips replaces a directory, at each step of a restore in it, by a link to a
+// directory with the same files: the restore never touches that directory, and nothing is
+// lost.
 func TestRestoreFlips(t *testing.T) {
 	t.Parallel()
-	for _, inside := range []bool{true, false} { // a root follows links to what is inside
+	for _, inside := range []bool{true, false} { // an os.Root follows links to targets inside
 		for _, back := range []bool{true, false} {
 			t.Run(fmt.Sprintf("inside %v, back %v", inside, back), func(t *testing.T) {
 				t.Parallel()
@@ -124,7 +124,7 @@ func TestRestoreFlips(t *testing.T) {
 	}
 }
 
-// keepFlipped has objects of all bytes that are restored.
+// keepFlipped makes objects of all bytes to be restored.
 func keepFlipped(t *testing.T, w *Workspace, dir string) {
 	t.Helper()
 	for _, data := range []string{"x", "yy", "zz"} {
@@ -134,7 +134,7 @@ func keepFlipped(t *testing.T, w *Workspace, dir string) {
 	must(t, err)
 }
 
-// restoreFlipped restores once, and reports whether the directory was flipped
+// restoreFlipped runs the restore once, and reports whether the directory was replaced
 // meanwhile.
 func restoreFlipped(t *testing.T, w *Workspace, dir, victim string, f *flipping, from, to *Listing) bool {
 	t.Helper()
@@ -160,7 +160,7 @@ func restoreFlipped(t *testing.T, w *Workspace, dir, victim string, f *flipping,
 		}
 		return false
 	}
-	// What a second run could not restore was lost.
+	// If a second run can't restore a file, it was lost.
 	now, err := w.Now(t.Context(), []string{"d/**"})
 	must(t, err)
 	for _, e := range now.Entries {

@@ -10,9 +10,8 @@ import (
 	"prdrunner/checkpoint/workspace/tree"
 )
 
-// TestRestoreHardLinks: what a restore does to one name of a file changes the
-// times of the others, and is no reason to take these for edited. What somebody
-// wrote to it is.
+// TestRestoreHardLinks: when a restore changes one hard link of a file, the times of the
+// other links change, which does not count as an edit. A write to the file does.
 func TestRestoreHardLinks(t *testing.T) {
 	t.Parallel()
 	names := []string{"a", "b", "c", "d/e", "d/f"}

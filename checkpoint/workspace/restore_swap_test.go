@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// TestRestoreLooksIntoWhatItReads: a directory that takes another one's place between
-// a look at a file and its reading, and gives it back, does not have an edit pass for
-// what a rollback knows.
+// TestRestoreLooksIntoWhatItReads: if another directory temporarily replaces the
+// directory of a file between its stat and its reading, an edit does not pass for the
+// expected content.
 func TestRestoreLooksIntoWhatItReads(t *testing.T) {
 	t.Parallel()
 	w, dir := keeper(t)

@@ -45,8 +45,7 @@ func keeperOptions(dir string) Options {
 	}
 }
 
-// fill makes the files of a directory those of a listing whose digests are of
-// known data.
+// fill writes the files of a listing, whose digests belong to known data, to a directory.
 func fill(dir string, l *Listing) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -85,7 +84,7 @@ func capturePlain(t testing.TB, w *Workspace, last *Capture) Captured {
 	return c
 }
 
-// restoreTo makes the workspace what a capture listed.
+// restoreTo restores the workspace to a listing.
 func restoreTo(ctx context.Context, w *Workspace, listing, id string) (Restored, error) {
 	target, err := w.Load(ctx, listing)
 	if err != nil {
@@ -98,8 +97,8 @@ func restoreTo(ctx context.Context, w *Workspace, listing, id string) (Restored,
 	return w.Restore(ctx, Diff(now, target), RestoreOptions{ID: id})
 }
 
-// differs says how the workspace differs from a listing, "" if it does not.
-// It trusts no cache.
+// differs says how the workspace differs from a listing, or returns "". It does not use
+// the cache.
 func differs(dir string, l *Listing) string {
 	fresh, err := Open(Options{Dir: dir, Skip: []string{filepath.Join(dir, ".state")}})
 	if err != nil {
@@ -126,7 +125,7 @@ func differs(dir string, l *Listing) string {
 	return b.String()
 }
 
-// TestRestoreAnything goes from any tree to any other and back.
+// TestRestoreAnything restores from any tree to any other and back.
 func TestRestoreAnything(t *testing.T) {
 	t.Parallel()
 	w, dir := keeper(t)
@@ -162,7 +161,7 @@ const (
 	crashAt      = "RESTORE_CRASH_AT"
 )
 
-// dying is a context that kills the process when it is asked for the nth time.
+// dying is a context that kills the process when its Err is called for the nth time.
 type dying struct {
 	context.Context
 	left *atomic.Int64
@@ -180,7 +179,7 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv(crashDir); dir != "" {
 		os.Exit(dieRestoring(dir))
 	}
-	// What is random is the same in every run, unless a flag says otherwise.
+	// Random values are the same in every run, unless a flag says otherwise.
 	if err := flag.Set("rapid.seed", "1"); err != nil {
 		panic(err)
 	}
@@ -212,7 +211,7 @@ func dieRestoring(dir string) int {
 	return 0
 }
 
-// crashTrees are two trees between which every kind of change lies.
+// crashTrees returns two trees that differ by every kind of change.
 func crashTrees() (a, b *Listing) {
 	file := func(path, data string, mode uint32) Entry {
 		return Entry{Path: path, Mode: mode, Size: int64(len(data)), Digest: shaOf(data)}
@@ -274,8 +273,7 @@ func TestRestoreKilled(t *testing.T) {
 	}
 }
 
-// TestRestoreCancelled gives a restore up at every point: what it has not done
-// leaves nothing behind.
+// TestRestoreCancelled cancels a restore at every point: it leaves no temporary files.
 func TestRestoreCancelled(t *testing.T) {
 	t.Parallel()
 	a, b := crashTrees()
@@ -306,8 +304,8 @@ func TestRestoreCancelled(t *testing.T) {
 	}
 }
 
-// TestRestoreRefuses: what is in the way, and what changed meanwhile, is
-// found before anything is changed.
+// TestRestoreRefuses: a restore finds obstacles and files that changed meanwhile before
+// it changes anything.
 func TestRestoreRefuses(t *testing.T) {
 	t.Parallel()
 	file := func(path, data string) *Entry {
@@ -390,8 +388,8 @@ func TestRestoreRefuses(t *testing.T) {
 	})
 }
 
-// TestRestoreBesideLeftovers: a directory in which another restore left a temporary
-// file counts as an empty one, and stays, since it is not.
+// TestRestoreBesideLeftovers: a directory with only a temporary file of another restore
+// counts as empty, and is not removed.
 func TestRestoreBesideLeftovers(t *testing.T) {
 	t.Parallel()
 	w, dir := keeper(t)
@@ -408,7 +406,7 @@ func TestRestoreBesideLeftovers(t *testing.T) {
 	}
 }
 
-// TestRecheck: what changed after it was compared is not overwritten.
+// TestRecheck: a file that changed after the comparison is not overwritten.
 func TestRecheck(t *testing.T) {
 	t.Parallel()
 	w, dir := keeper(t)
@@ -431,8 +429,8 @@ func TestRecheck(t *testing.T) {
 	must(t, r.recheck(t.Context(), w.tree.Root(), &item{Change: Change{Path: "f"}}))
 }
 
-// TestIsAsWritten: a file that is the one that was written, and was old enough
-// when it got its name for a later write to show, need not be read again.
+// TestIsAsWritten: the written file need not be read again if it was old enough at the
+// rename that any later write shows.
 func TestIsAsWritten(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -468,15 +466,15 @@ func TestIsAsWritten(t *testing.T) {
 			must(t, c.meanwhile(w, r, path))
 			at := w.tree.Cursor()
 			defer at.Close()
-			if is := r.isAsWritten(at, i); is != (c.is && i.staged.Inode != 0) { // else nothing tells files apart
+			if is := r.isAsWritten(at, i); is != (c.is && i.staged.Inode != 0) { // without inodes files can't be told apart
 				t.Errorf("it is as written: %v", is)
 			}
 		})
 	}
 }
 
-// TestRestoreMany restores more files than are synced together, and, where the
-// bytes of one can't be had, none of them.
+// TestRestoreMany restores more files than are synced together. If the bytes of one are
+// missing, it restores none.
 func TestRestoreMany(t *testing.T) {
 	t.Parallel()
 	w, dir := keeper(t)

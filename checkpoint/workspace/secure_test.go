@@ -11,13 +11,13 @@ import (
 	"testing"
 )
 
-// TestSecure: what is lost is kept again from the file, though the cache knows
-// it, and what is damaged is where all is read.
+// TestSecure: lost bytes are stored again from the file, even if the cache knows it, and
+// damaged bytes, too, if all bytes are read.
 func TestSecure(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		damage func(path string) error
-		deep   bool // finds it only where all is read
+		deep   bool // found only if all bytes are read
 	}{
 		"deleted": {os.Remove, false},
 		"emptied": {func(path string) error { return os.Truncate(path, 0) }, false},
@@ -46,7 +46,7 @@ func TestSecure(t *testing.T) {
 	}
 }
 
-// TestSecureChanged: a file that is another one now keeps nothing.
+// TestSecureChanged: a changed file is not stored.
 func TestSecureChanged(t *testing.T) {
 	t.Parallel()
 	w, dir := keeper(t)
@@ -66,9 +66,8 @@ func TestSecureChanged(t *testing.T) {
 	}
 }
 
-// TestSecureAhead: what was lost of the files that are as they were, and what is there
-// only now, is kept again like all else, and a file that is gone from the listing is not
-// asked for.
+// TestSecureAhead: lost bytes of unchanged and of new files are stored again, and a file
+// that is no longer in the listing is not needed.
 func TestSecureAhead(t *testing.T) {
 	t.Parallel()
 	w, dir := keeper(t)
@@ -95,7 +94,7 @@ func TestSecureAhead(t *testing.T) {
 	}
 }
 
-// TestSecureAheadUnchanged: so it is where the capture is the one before.
+// TestSecureAheadUnchanged: the same if the capture equals the last one.
 func TestSecureAheadUnchanged(t *testing.T) {
 	t.Parallel()
 	w, dir := keeper(t)
@@ -117,7 +116,7 @@ func TestSecureAheadUnchanged(t *testing.T) {
 	}
 }
 
-// captured captures all files, and lists them.
+// captured captures all files, and returns the listing.
 func captured(t *testing.T, w *Workspace) *Listing {
 	t.Helper()
 	c, err := w.Capture(t.Context(), CaptureOptions{Patterns: []string{"**"}})

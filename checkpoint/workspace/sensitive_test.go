@@ -21,7 +21,8 @@ func TestSensitive(t *testing.T) {
 	}
 }
 
-// TestSensitivePathsAreHidden: matchHidden looks at no other path.
+// TestSensitivePathsAreHidden: all patterns with a slash begin with a dot, as matchHidden
+// requires.
 func TestSensitivePathsAreHidden(t *testing.T) {
 	t.Parallel()
 	s := newSensitivity()

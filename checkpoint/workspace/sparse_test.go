@@ -17,8 +17,8 @@ import (
 	"prdrunner/checkpoint/workspace/git/gittest"
 )
 
-// sparseRepository opens a workspace with files of which a sparse checkout has
-// left out those in "out", and the user's own in "in".
+// sparseRepository opens a workspace with a sparse checkout, which omits the files in
+// "out", and with the user's own files in "in".
 func sparseRepository(t *testing.T, sub string, mode GitMode, cone bool) (w *Workspace, dir string) {
 	t.Helper()
 	w, dir = gitKeeper(t, sub, mode)
@@ -58,15 +58,15 @@ func captureSparse(t *testing.T, w *Workspace, last *Capture, n int) (Captured, 
 
 var outside = []string{"out/b", "out/deep/c", "out/link", "out/run"}
 
-// TestCaptureSparse captures a sparse checkout. What is not checked out is in
-// the commit, no change names it, and a restore leaves it where it is.
+// TestCaptureSparse captures a sparse checkout. Files that are not checked out are in the
+// commit, in no change, and a restore does not touch them.
 func TestCaptureSparse(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []GitMode{GitRef, GitCommit} {
 		for _, cone := range []bool{true, false} {
 			for _, sub := range []string{"", "sub/dir"} {
 				if cone && sub != "" {
-					continue // a cone is of the top level
+					continue // a cone refers to the top level
 				}
 				t.Run(fmt.Sprintf("%s, cone %v, in %q", mode, cone, sub), func(t *testing.T) {
 					t.Parallel()
@@ -124,8 +124,8 @@ func testCaptureSparse(t *testing.T, mode GitMode, cone bool, sub string) {
 	}
 }
 
-// TestRestoreSparse goes back from a sparse checkout to files that were there:
-// only those come back that are others than git has.
+// TestRestoreSparse restores from a sparse checkout to a full one: only files that differ
+// from git's are written.
 func TestRestoreSparse(t *testing.T) {
 	t.Parallel()
 	w, dir := gitKeeper(t, "", GitRef)
@@ -159,8 +159,8 @@ func TestRestoreSparse(t *testing.T) {
 	}
 }
 
-// TestCapturePartialSparse captures a sparse checkout of a partial clone, which
-// lacks the bytes of what is not checked out and has nobody to ask for them.
+// TestCapturePartialSparse captures a sparse checkout of a partial clone, which lacks the
+// bytes of files that are not checked out and can't fetch them.
 func TestCapturePartialSparse(t *testing.T) {
 	t.Parallel()
 	_, from := sparseRepository(t, "", GitRef, true)
@@ -186,8 +186,8 @@ func TestCapturePartialSparse(t *testing.T) {
 	}
 }
 
-// TestSkippedButThere: a file that git was told not to look at, and that is
-// there, is captured as it is.
+// TestSkippedButThere: an existing file with git's skip-worktree bit is captured with its
+// present content.
 func TestSkippedButThere(t *testing.T) {
 	t.Parallel()
 	w, dir := gitKeeper(t, "", GitRef)
@@ -202,9 +202,9 @@ func TestSkippedButThere(t *testing.T) {
 	}
 }
 
-// TestCommitSparse commits to the branch, also what lies outside of what is
-// checked out, and resets the branch to it: nothing that is not checked out is
-// taken for deleted.
+// TestCommitSparse commits to the branch, including files outside of the checkout, and
+// resets the branch to the commit: files that are not checked out do not count as
+// deleted.
 func TestCommitSparse(t *testing.T) {
 	t.Parallel()
 	w, dir := sparseRepository(t, "", GitCommit, true)

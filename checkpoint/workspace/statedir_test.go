@@ -9,8 +9,9 @@ import (
 	"prdrunner/checkpoint/workspace/tree"
 )
 
-// A listing of an earlier version that has files of a state directory brings none back
-// and has none removed, whether its lock is in the listing or only in the workspace.
+// TestRestoreKeepsStateDirectories: if a listing of an earlier version has files of a state
+// directory, a restore neither restores nor removes files there, whether the directory's
+// lock is in the listing or only in the workspace.
 func TestRestoreKeepsStateDirectories(t *testing.T) {
 	t.Parallel()
 	entry := func(path, data string) Entry {

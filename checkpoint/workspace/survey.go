@@ -46,16 +46,16 @@ type survey struct {
 // newSurvey describes all files in scope without reading them.
 func newSurvey(ctx context.Context, w *Workspace, patterns []string) (*survey, error) {
 	s := &survey{w: w}
-	still := w
+	view := w
 	if w.memo == nil {
-		still = w.WithMemo() // so that each directory is listed once
+		view = w.WithMemo() // so that each directory is listed once
 	}
-	known := runAsync(func() (gitKnown, error) { return still.memo.gitKnown(ctx, still.gitLister()) })
+	known := runAsync(func() (gitKnown, error) { return view.memo.gitKnown(ctx, view.gitLister()) })
 	loaded := runAsync(func() (struct{}, error) {
 		w.cache.LoadOnce()
 		return struct{}{}, nil
 	})
-	g, err := still.tree.Walk(ctx, patterns)
+	g, err := view.tree.Walk(ctx, patterns)
 	git, gitErr := known()
 	_, _ = loaded() // returns no error: a cache that can't be read is empty
 	if err := cmp.Or(gitErr, err); err != nil {

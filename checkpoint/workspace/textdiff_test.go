@@ -74,7 +74,7 @@ func or644(mode uint32) uint32 {
 	return mode
 }
 
-// A recorded file against the one in the workspace, and sides that are gone.
+// Compare a recorded file with the one in the workspace, and missing sides.
 func TestTextDiffNow(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// measured reports, besides the mean, the shortest run and the processor time, which
-// other programs on the machine disturb less.
+// measured reports the shortest run and the processor time in addition to the mean: other
+// programs on the machine disturb them less.
 func measured(b *testing.B, do func()) {
 	var shortest time.Duration
 	before := processorTime(b)
@@ -35,8 +35,8 @@ func processorTime(b *testing.B) time.Duration {
 	return used
 }
 
-// BenchmarkUnchanged captures 50,000 files of which none has changed, as a command
-// does that was just started.
+// BenchmarkUnchanged captures 50,000 unchanged files, like a command that was just
+// started.
 func BenchmarkUnchanged(b *testing.B) {
 	fill := func(b *testing.B, dir string) {
 		for i := range 50_000 {

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// growing is what a file begins with that grows whenever it is read.
+// growing is the beginning of a file that grows whenever it is read.
 const growing = "a log: "
 
 // grower is a detector that finds nothing, and appends to a file whenever it
@@ -42,7 +42,7 @@ func (g *grower) Write(p []byte) (int, error) {
 
 func (g *grower) Found() bool { return false }
 
-// grow has a file grow the next few times that something reads it for w.
+// grow makes a file grow the next few times that w reads it.
 func grow(w *Workspace, file string, times int64) {
 	left := new(atomic.Int64)
 	left.Store(times)
@@ -51,9 +51,8 @@ func grow(w *Workspace, file string, times int64) {
 
 const always = 1 << 30
 
-// TestCaptureUnstable captures a file that grows while it is read: one that
-// comes to rest is captured, one that does not is left out and named, unless it
-// is needed.
+// TestCaptureUnstable captures a file that grows while it is read. If it stops growing it
+// is captured. Otherwise it is skipped and named, and if it is needed, the capture fails.
 func TestCaptureUnstable(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []GitMode{GitRef, GitCommit, GitOff} {
@@ -104,8 +103,8 @@ func TestCaptureUnstable(t *testing.T) {
 	}
 }
 
-// TestHandOverUnstable: a file that begins to change only when git gets it is
-// not in the commit, whose other files are unharmed.
+// TestHandOverUnstable: a file that begins to change when it is passed to git is not in
+// the commit. The other files are.
 func TestHandOverUnstable(t *testing.T) {
 	t.Parallel()
 	w, dir := gitKeeper(t, "", GitRef)
@@ -126,8 +125,8 @@ func TestHandOverUnstable(t *testing.T) {
 	}
 }
 
-// TestVanished: a file that goes away while a capture is made is not there, but
-// one is that can't be kept since the place for it is gone.
+// TestVanished: a file that is removed during a capture counts as absent, but not a file
+// that can't be stored because the object store is missing.
 func TestVanished(t *testing.T) {
 	t.Parallel()
 	w, dir := keeper(t)
@@ -148,9 +147,9 @@ func TestVanished(t *testing.T) {
 	must(t, c.batch.Abandon())
 }
 
-// TestNowUnstable lists a large file that somebody keeps writing to. On a busy
-// machine the writer may not get its turn while the file is read, so that it is
-// listed more than once.
+// TestNowUnstable lists a large file while another goroutine keeps writing to it. On a
+// busy machine the writer may not run while the file is read, so the test lists the file
+// several times.
 func TestNowUnstable(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

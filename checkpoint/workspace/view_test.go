@@ -9,56 +9,56 @@ import (
 	"prdrunner/checkpoint/workspace/tree"
 )
 
-// TestStill: what was seen through a still workspace is not looked at again, by any
-// way of asking, and what was not there, or is looked at through another, is.
-func TestStill(t *testing.T) {
+// TestWithMemo: a view describes a file once, by any method. Files that did not exist,
+// and files in another view, are described anew.
+func TestWithMemo(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	put(t, dir, "src/a", "a")
 	put(t, dir, "src/b", "b")
 	w := open(t, Options{Dir: dir})
-	still := w.WithMemo()
-	if _, err := still.Describe(t.Context(), "src/new"); !tree.IsAbsent(err) {
+	view := w.WithMemo()
+	if _, err := view.Describe(t.Context(), "src/new"); !tree.IsAbsent(err) {
 		t.Fatalf("it is there: %v", err)
 	}
-	now, err := still.Now(t.Context(), []string{"src/a", "src/new"})
+	now, err := view.Now(t.Context(), []string{"src/a", "src/new"})
 	must(t, err)
-	_, err = still.DescribeEach(t.Context(), []string{"src/b"})
+	_, err = view.DescribeEach(t.Context(), []string{"src/b"})
 	must(t, err)
 	for _, name := range []string{"src/a", "src/b", "src/new"} {
 		put(t, dir, name, "another "+name)
 	}
 	for name, want := range map[string]string{"src/a": "a", "src/b": "b", "src/new": "another src/new"} {
-		if got := describe(t, still, name); got.Digest != shaOf(want) {
+		if got := describe(t, view, name); got.Digest != shaOf(want) {
 			t.Errorf("%s: %s", name, got.Digest)
 		}
 		if got := describe(t, w.WithMemo(), name); got.Digest != shaOf("another "+name) {
 			t.Errorf("%s was not looked at anew: %s", name, got.Digest)
 		}
 	}
-	all, err := still.DescribeEach(t.Context(), []string{"src/a"})
+	all, err := view.DescribeEach(t.Context(), []string{"src/a"})
 	must(t, err)
 	if len(all) != 1 || all[0] != now.Entries[0] {
 		t.Errorf("%+v", all)
 	}
 }
 
-// TestStillLinks: what patterns match behind a link, and what Now lists, which
-// follows none, are the same files.
-func TestStillLinks(t *testing.T) {
+// TestWithMemoLinks: patterns that match behind a link, and Now, which follows no link,
+// describe the same files.
+func TestWithMemoLinks(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	put(t, dir, "real/a", "a")
 	if err := os.Symlink("real", filepath.Join(dir, "link")); err != nil {
 		t.Skip(err)
 	}
-	still := open(t, Options{Dir: dir}).WithMemo()
+	view := open(t, Options{Dir: dir}).WithMemo()
 	for range 2 {
-		matched, err := still.tree.Match(t.Context(), []string{"link/*"}, nil)
+		matched, err := view.tree.Match(t.Context(), []string{"link/*"}, nil)
 		must(t, err)
-		all, err := still.DescribeEach(t.Context(), matched.Files)
+		all, err := view.DescribeEach(t.Context(), matched.Files)
 		must(t, err)
-		now, err := still.Now(t.Context(), matched.Patterns)
+		now, err := view.Now(t.Context(), matched.Patterns)
 		must(t, err)
 		if len(now.Entries) != 2 || now.Entries[0].Path != "link" || now.Entries[1].Path != "real/a" || !slices.Equal(all, now.Entries) {
 			t.Errorf("%+v, %+v", all, now.Entries)

@@ -47,9 +47,9 @@ func (t *Tree) Root() *os.Root { return t.root }
 // WithListingCache returns a view of the tree that lists each directory only once. It is
 // valid as long as nothing changes in the tree.
 func (t *Tree) WithListingCache() *Tree {
-	still := *t
-	still.listed = newDirNames()
-	return &still
+	view := *t
+	view.listed = newDirNames()
+	return &view
 }
 
 // skippedPaths returns the directories in skip that lie in the tree top, as paths in the
