@@ -13,8 +13,8 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// BenchmarkCopy is from files in the page cache to durable objects. hash is the
-// lower bound of the large one.
+// BenchmarkCopy copies files in the page cache to durable objects. The case hash is the
+// lower bound for the large file.
 func BenchmarkCopy(b *testing.B) {
 	large := func(b *testing.B) (*os.File, int64) {
 		const size = 512 << 20
@@ -68,7 +68,8 @@ func BenchmarkCopy(b *testing.B) {
 	})
 }
 
-// benchmarkBatch copies files into a new store, and removes it while the clock stands.
+// benchmarkBatch copies files into a new store, and removes the store while the timer is
+// stopped.
 func benchmarkBatch(b *testing.B, o objects.Options, files []*os.File) {
 	dir := b.TempDir()
 	batch := objects.New(store.OS(), filepath.Join(dir, "objects"), o).Begin()

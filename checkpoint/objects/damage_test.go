@@ -18,7 +18,8 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// stored returns a memory with one object, the path of its file and what is in it.
+// stored returns a file system in memory with one object, the path of its file, and the
+// content of the file.
 func stored(t testing.TB, data []byte, o objects.Options) (p place, path string, file []byte) {
 	t.Helper()
 	p = newPlace(store.NewMemory(), "/objects", o)
@@ -66,7 +67,8 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// expectDamage puts a file in the place of an object.
+// expectDamage replaces the file of an object, and expects that it is reported as
+// damaged.
 func (p place) expectDamage(t *testing.T, what, path string, file, data []byte) {
 	t.Helper()
 	must(t, store.WriteFile(p.fs, path, file))
@@ -80,7 +82,7 @@ func (p place) expectDamage(t *testing.T, what, path string, file, data []byte) 
 	}
 }
 
-// TestUnreadable: what cannot be read is not called damaged.
+// TestUnreadable: an object that cannot be read is not reported as damaged.
 func TestUnreadable(t *testing.T) {
 	t.Parallel()
 	for _, o := range []objects.Options{{}, {Compress: true}} {
@@ -104,8 +106,7 @@ type unreadableFile struct{ store.File }
 
 func (unreadableFile) Read([]byte) (int, error) { return 0, errDisk }
 
-// TestPutMends: what is there and is not the object is replaced by who puts the
-// same bytes, whatever of it is wrong.
+// TestPutMends: putting the bytes of an object replaces any kind of damaged file.
 func TestPutMends(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -135,8 +136,8 @@ func TestPutMends(t *testing.T) {
 	}
 }
 
-// TestMend: what is obviously wrong is replaced, whatever form either has;
-// what lies there as it should is not written again.
+// TestMend: an obviously wrong file is replaced, compressed or not, and a correct one is
+// not written again.
 func TestMend(t *testing.T) {
 	everywhere(t, func(t *testing.T, p place) {
 		for _, wrong := range []string{"", ".zst"} {
@@ -161,7 +162,7 @@ func TestMend(t *testing.T) {
 	})
 }
 
-// TestNoFile: a link or a directory of an object's name is no object.
+// TestNoFile: a link or a directory with the name of an object is not an object.
 func TestNoFile(t *testing.T) {
 	everywhere(t, func(t *testing.T, p place) {
 		data := []byte("data")
@@ -184,8 +185,7 @@ func TestNoFile(t *testing.T) {
 	})
 }
 
-// TestHole: an object that somebody made 1 TiB long is damaged, and nobody reads
-// it to its end to know.
+// TestHole: an object with a hole of 1 TiB is damaged, and is not read to its end.
 func TestHole(t *testing.T) {
 	t.Parallel()
 	p := newPlace(store.OS(), filepath.Join(t.TempDir(), "objects"), objects.Options{})
@@ -201,8 +201,8 @@ func TestHole(t *testing.T) {
 	}
 }
 
-// TestBomb: what a small file becomes is bounded for who asks for it, and
-// takes no memory of who only verifies it.
+// TestBomb: a small file that decompresses to a huge object is bounded for readers, and
+// takes no memory when it is only verified.
 func TestBomb(t *testing.T) {
 	t.Parallel()
 	p, path, _ := stored(t, words(9000), objects.Options{Compress: true})
@@ -229,7 +229,8 @@ func TestBomb(t *testing.T) {
 	}
 }
 
-// FuzzCompressed: no file makes an object of other bytes, or a panic.
+// FuzzCompressed: no compressed file yields other bytes than those of the object, or a
+// panic.
 func FuzzCompressed(f *testing.F) {
 	data := words(9000)
 	p, path, file := stored(f, data, objects.Options{Compress: true})
@@ -260,7 +261,7 @@ func TestLinkedSubdirectory(t *testing.T) {
 		must(t, p.fs.Symlink("../outside", filepath.Dir(p.path(digestOf(data)))))
 		b := p.Begin()
 		_, err := b.Put(t.Context(), data)
-		if err == nil { // no link is followed in memory
+		if err == nil { // the file system in memory follows no links
 			err = b.Commit(t.Context())
 		}
 		if err == nil || !strings.Contains(err.Error(), "not a directory") {

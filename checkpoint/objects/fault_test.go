@@ -18,12 +18,13 @@ import (
 
 var errDisk = errors.New("input/output error")
 
-// faulty is a file system that fails from its nth operation on, or only there.
+// faulty is a file system that fails from its nth operation on, or only at that
+// operation.
 type faulty struct {
 	store.FS
 	at      int
 	forever bool
-	before  func() // each operation
+	before  func() // called before each operation
 
 	mu   sync.Mutex
 	ops  int
@@ -110,7 +111,7 @@ func (f *faultyFile) Read(p []byte) (int, error) {
 
 func (f *faultyFile) Write(p []byte) (int, error) {
 	if err := f.fs.step("write"); err != nil {
-		n, _ := f.File.Write(p[:len(p)/2]) // a full disk takes a part
+		n, _ := f.File.Write(p[:len(p)/2]) // a full disk writes only a part
 		return n, err
 	}
 	return f.File.Write(p)
@@ -131,7 +132,7 @@ func (f *faultyFile) Close() error {
 	return errors.Join(f.fs.step(op), f.File.Close())
 }
 
-// honest fails if a file has the name of an object and not its bytes.
+// honest fails the test if a file has the name of an object but not its bytes.
 func honest(t *testing.T, when string, fsys store.FS, dir string) {
 	t.Helper()
 	s := objects.New(fsys, dir, objects.Options{})
@@ -145,8 +146,8 @@ func honest(t *testing.T, when string, fsys store.FS, dir string) {
 	}
 }
 
-// attempt adds three objects, one of which is there and one of which is twice,
-// and returns those that are durable.
+// attempt adds three objects, one that is stored already and one twice, and returns those
+// that are durable.
 func attempt(t *testing.T, s *objects.Store) (kept [][]byte, failed bool) {
 	b := s.Begin()
 	var added [][]byte
@@ -173,9 +174,8 @@ func attempt(t *testing.T, s *objects.Store) (kept [][]byte, failed bool) {
 	return added, failed
 }
 
-// TestFaults fails every operation in turn, once and for ever, and cuts the
-// power before each: a name never stands for other bytes, and what is
-// acknowledged is durable.
+// TestFaults fails each operation, once and from then on, and cuts the power before each:
+// a name never has other bytes, and acknowledged objects are durable.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	for _, forever := range []bool{false, true} {
@@ -199,7 +199,7 @@ func testFault(t *testing.T, at int, forever bool, o objects.Options) (hit bool)
 
 	f := &faulty{FS: m, at: at, forever: forever}
 	f.before = func() {
-		if forever || at == 1 { // once is enough: until it fails, all runs are the same
+		if forever || at == 1 { // checking once is enough: before the failure all runs are the same
 			honest(t, "power cut", m.Crash(), dir)
 		}
 	}
@@ -219,7 +219,7 @@ func testFault(t *testing.T, at int, forever bool, o objects.Options) (hit bool)
 		}
 		return false
 	}
-	// What is there and cannot be read is written again.
+	// A stored object that cannot be read is written again.
 	if !failed && !slices.Contains([]string{"remove", "lstat", "read"}, f.hits[0]) {
 		t.Errorf("%s: no error", when)
 	}
@@ -231,7 +231,8 @@ func testFault(t *testing.T, at int, forever bool, o objects.Options) (hit bool)
 	return true
 }
 
-// TestFailedSync: nothing of the batch counts, and nothing more is taken.
+// TestFailedSync: after a failed sync no object of the batch is stored, and the batch
+// accepts no more.
 func TestFailedSync(t *testing.T) {
 	t.Parallel()
 	p := newPlace(syncless{store.NewMemory()}, "/objects", objects.Options{})
@@ -260,7 +261,7 @@ func TestFailedSync(t *testing.T) {
 	}
 }
 
-// zeros are zeros without end.
+// zeros is an endless reader of zeros.
 type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) {

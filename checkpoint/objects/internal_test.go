@@ -18,9 +18,9 @@ func TestWorthCompressing(t *testing.T) {
 		want              bool
 	}{
 		{2 * diskBlock, diskBlock, true},
-		{2 * diskBlock, diskBlock + 1, false}, // no block less
+		{2 * diskBlock, diskBlock + 1, false}, // does not save a block
 		{100 * diskBlock, 90 * diskBlock, true},
-		{100 * diskBlock, 90*diskBlock + 1, false}, // blocks, but not a tenth
+		{100 * diskBlock, 90*diskBlock + 1, false}, // saves blocks, but not a tenth
 		{1000, 10, false},
 	} {
 		if got := worthCompressing(c.plain, c.compressed); got != c.want {

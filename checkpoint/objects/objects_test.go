@@ -37,7 +37,7 @@ func everywhere(t *testing.T, test func(t *testing.T, p place)) {
 	}
 }
 
-// place is a store and where it lies.
+// place is a store and its directory.
 type place struct {
 	*objects.Store
 	fs  store.FS
@@ -49,7 +49,7 @@ func newPlace(fsys store.FS, dir string, o objects.Options) place {
 	return place{Store: objects.New(fsys, dir, o), fs: fsys, dir: dir, o: o}
 }
 
-// files lists all files below the directory, but for their contents.
+// files lists the names of all files below the directory.
 func (p place) files(t *testing.T) []string {
 	t.Helper()
 	var all []string
@@ -96,7 +96,7 @@ func words(n int) []byte {
 	return bytes.Repeat([]byte("the quick brown fox jumps over the lazy dog\n"), n/44+1)[:n]
 }
 
-// samples have the sizes at which something changes.
+// samples have sizes around all limits.
 func samples() map[string][]byte {
 	const chunk = 1 << 18
 	return map[string][]byte{
@@ -139,7 +139,7 @@ func TestRoundTrip(t *testing.T) {
 	})
 }
 
-// expect reads an object in every way.
+// expect reads an object in every way, and expects the given bytes.
 func (p place) expect(t *testing.T, what string, data []byte) {
 	t.Helper()
 	d := digestOf(data)

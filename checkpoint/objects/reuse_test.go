@@ -8,15 +8,15 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// cutShort renames, but syncs no directory: as a process that was killed.
+// cutShort renames files, but syncs no directory, like a process that was killed.
 type cutShort struct{ store.FS }
 
 var errCut = errors.New("cut short")
 
 func (cutShort) SyncDir(string) error { return errCut }
 
-// TestBatchHas: what a batch relied on is there after a power cut, also if the
-// one who wrote it was cut short.
+// TestBatchHas: an object that a batch found stored survives a power cut, even if the
+// process that wrote it was killed before its sync.
 func TestBatchHas(t *testing.T) {
 	t.Parallel()
 	m := store.NewMemory()
@@ -32,7 +32,7 @@ func TestBatchHas(t *testing.T) {
 	}
 	s := objects.New(m, "/objects", objects.Options{})
 	if there, _ := s.Has(digestOf(data)); !there {
-		// Cut too early to leave anything: write it under its name by hand.
+		// The cut came too early and left no file: write the object by hand.
 		b := s.Begin()
 		_, err := b.Put(t.Context(), data)
 		must(t, err)
@@ -60,8 +60,8 @@ func TestBatchHas(t *testing.T) {
 	}
 }
 
-// TestCheckAll: of many objects, in any order and in both forms, it says what
-// Check says of each, and ends with the first error of who is told.
+// TestCheckAll: for many objects, in any order and in both forms, it reports the same as
+// Check for each, and stops at the first error of the callback.
 func TestCheckAll(t *testing.T) {
 	everywhere(t, func(t *testing.T, p place) {
 		var refs []objects.Ref

@@ -27,7 +27,8 @@ func TestSweep(t *testing.T) {
 		}
 		keep, drop, both := words(10_000), noise(300), words(20_000)
 		for _, o := range []objects.Options{{}, {Compress: true}} {
-			// A file in each form, as two batches leave that know nothing of each other.
+			// A compressed and an uncompressed file, as written by two batches at the
+			// same time.
 			b := objects.New(p.fs, p.dir, o).Begin()
 			for _, data := range [][]byte{keep, drop, both} {
 				_, err := b.Put(t.Context(), data)
@@ -124,8 +125,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestAtOnce: batches of several stores, as of several processes, write the
-// same objects, and one batch takes from many.
+// TestAtOnce: batches of several stores, like those of several processes, write the same
+// objects, and many goroutines add to one batch.
 func TestAtOnce(t *testing.T) {
 	everywhere(t, func(t *testing.T, p place) {
 		data := [][]byte{noise(100), words(9000), noise(1<<20 + 1), words(2 << 20)}
@@ -159,7 +160,8 @@ func TestAtOnce(t *testing.T) {
 	})
 }
 
-// TestBadSource: a source that cannot be read is the caller's, who may go on.
+// TestBadSource: a source that cannot be read is an error for the caller, and the batch
+// remains usable.
 func TestBadSource(t *testing.T) {
 	everywhere(t, func(t *testing.T, p place) {
 		b := p.Begin()
@@ -187,7 +189,7 @@ func TestBadSource(t *testing.T) {
 	})
 }
 
-// canceller cancels, and gives one chunk more before it ends.
+// canceller cancels the context, and returns one more chunk before it ends.
 type canceller struct {
 	cancel func()
 	given  int
@@ -202,7 +204,7 @@ func (c *canceller) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestAbandon leaves nothing, and a cancelled commit neither.
+// TestAbandon: Abandon leaves no files, and neither does a cancelled commit.
 func TestAbandon(t *testing.T) {
 	everywhere(t, func(t *testing.T, p place) {
 		b := p.Begin()
@@ -226,8 +228,8 @@ func TestAbandon(t *testing.T) {
 	})
 }
 
-// TestCommitOfKnown: what was there already is durable, too, though the one
-// who wrote it was cut short before it said so.
+// TestCommitOfKnown: an object that was already stored is durable, too, even if the
+// process that wrote it was killed before its sync.
 func TestCommitOfKnown(t *testing.T) {
 	t.Parallel()
 	m := store.NewMemory()
@@ -251,8 +253,8 @@ func TestCommitOfKnown(t *testing.T) {
 	newPlace(m.Crash(), p.dir, p.o).expect(t, "after a power cut", data)
 }
 
-// TestMemory: a file of any size takes a few buffers. It is not parallel, since
-// it counts what everyone allocates.
+// TestMemory: copying a file of any size takes a few buffers. The test is not parallel,
+// since it counts all allocations of the process.
 func TestMemory(t *testing.T) {
 	for _, compress := range []bool{false, true} {
 		t.Run(fmt.Sprintf("compress %t", compress), func(t *testing.T) {

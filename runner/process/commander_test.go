@@ -73,8 +73,8 @@ func TestCommanderFailures(t *testing.T) {
 	}
 }
 
-// TestCommanderStops: a command that ignores SIGTERM, and what it started, end
-// with the context.
+// TestCommanderStops: a command that ignores SIGTERM, and its children, end with the
+// context.
 func TestCommanderStops(t *testing.T) {
 	ignore := goleak.IgnoreCurrent()
 	c := process.NewCommander(os.Environ())
@@ -112,8 +112,8 @@ func TestCommanderStops(t *testing.T) {
 	goleak.VerifyNone(t, ignore)
 }
 
-// TestCommanderLeavesNothing: what a command leaves in its group ends with it,
-// and does not hold it up.
+// TestCommanderLeavesNothing: processes that a command leaves in its group end with the
+// command, and do not delay it.
 func TestCommanderLeavesNothing(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux lets a process be waited for without being collected")
@@ -134,8 +134,8 @@ func TestCommanderLeavesNothing(t *testing.T) {
 	awaitGone(t, child)
 }
 
-// awaitGone returns when a process has ended: there is none, or a zombie, since
-// nobody may be there to collect it.
+// awaitGone returns when a process has ended: it does not exist, or is a zombie, since no
+// parent may be left to reap it.
 func awaitGone(t *testing.T, pid int) {
 	t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); runtime.Gosched() {

@@ -57,7 +57,6 @@ func awaitPID(t testing.TB, path string) int {
 
 func alive(pid int) bool { return syscall.Kill(pid, 0) == nil }
 
-// Row 46.
 func TestBackgroundProcessIsBoundedAndReported(t *testing.T) {
 	e := newExecutor(t, Options{})
 	task := shell(t, "sleep 300 & exit 0")
@@ -85,7 +84,6 @@ func TestShortLivedOrphanIsNotReported(t *testing.T) {
 	noOrphans(t, e, task.Session)
 }
 
-// Row 47.
 func TestGrandchildThatLeftTheGroup(t *testing.T) {
 	e := newExecutor(t, Options{})
 	e.leftoverDelay = 400 * time.Millisecond
@@ -173,7 +171,6 @@ func TestOrphanOfARunningTaskIsLeftAlone(t *testing.T) {
 	}
 }
 
-// Row 50.
 func TestRunnerIsKilled(t *testing.T) {
 	e := newExecutor(t, Options{RecoverGrace: 500 * time.Millisecond})
 	dir := t.TempDir()
@@ -227,8 +224,8 @@ func TestRunnerIsKilled(t *testing.T) {
 }
 
 func TestRecoverSparesItsAncestors(t *testing.T) {
-	// This very process is an ancestor of the shell, and the shell of env: none
-	// of them may take the session for its own when it asks from within.
+	// The test process is an ancestor of the shell, and the shell of env. Recover must
+	// end neither of them when a process in the session calls it.
 	spared := ancestors()
 	if !spared[os.Getpid()] || !spared[os.Getppid()] {
 		t.Errorf("spared: %v", spared)
@@ -248,13 +245,12 @@ func TestRecoverSparesItsAncestors(t *testing.T) {
 	result()
 }
 
-// Row 52.
 func TestFiveHundredDoubleForks(t *testing.T) {
 	e := newExecutor(t, Options{Mask: mask})
 	e.leftoverDelay = 2 * time.Second
 	task := shell(t, `i=0; while [ $i -lt 250 ]; do (setsid sleep 300 &); (setsid true &); i=$((i+1)); done`)
 	task.Mask = true
-	run(t, e, command(t, "true")) // opens what stays open
+	run(t, e, command(t, "true")) // opens the descriptors that stay open
 	before := openDescriptors(t)
 	got := run(t, e, task)
 	if after := openDescriptors(t); after != before {
@@ -266,7 +262,7 @@ func TestFiveHundredDoubleForks(t *testing.T) {
 	noOrphans(t, e, task.Session)
 }
 
-// openDescriptors counts what this process has open.
+// openDescriptors counts the open descriptors of this process.
 func openDescriptors(t *testing.T) int {
 	t.Helper()
 	entries, err := os.ReadDir("/proc/self/fd")
@@ -276,7 +272,6 @@ func openDescriptors(t *testing.T) int {
 	return len(entries)
 }
 
-// Row 53, beside TestOutcomes.
 func TestTextBusy(t *testing.T) {
 	e := newExecutor(t, Options{})
 	task := command(t, "./program")
@@ -302,8 +297,8 @@ func TestTextBusy(t *testing.T) {
 	}
 }
 
-// inherited are the descriptors that the test binary itself was given and
-// that every child of it gets.
+// inherited lists the descriptors that the test binary inherited and that all its
+// children get.
 var inherited = descriptorsForChildren()
 
 func descriptorsForChildren() map[string]bool {
@@ -350,7 +345,7 @@ func TestMaskedOutputOfALeftover(t *testing.T) {
 	}
 }
 
-// A writer that does not belong to the task holds the pipe open.
+// A process that does not belong to the task holds the pipe open.
 func TestMaskedOutputHeldOpenFromOutside(t *testing.T) {
 	e := newExecutor(t, Options{Mask: mask})
 	task := shell(t, "echo $$ > pid; read line < go; echo written")
@@ -374,11 +369,11 @@ func TestMaskedOutputHeldOpenFromOutside(t *testing.T) {
 	}
 }
 
-// What the program starts by other means is not an orphan of any task.
+// Processes that the program starts by other means are not orphans of a task.
 func TestForeignChildIsLeftAlone(t *testing.T) {
 	e := newExecutor(t, Options{})
 	e.leftoverDelay = 20 * time.Second
-	for range 20 { // so that some are forked on the main thread
+	for range 20 { // so that some processes are forked on the main thread
 		cmd := exec.Command("sh", "-c", "exit 3")
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
@@ -390,8 +385,8 @@ func TestForeignChildIsLeftAlone(t *testing.T) {
 	}
 }
 
-// Without the kernel's list of children, all of /proc is searched, and tasks
-// that are just being started must not be taken for orphans.
+// Without the kernel's list of children, Runner searches all of /proc, and must not take
+// tasks that are just being started for orphans.
 func TestKernelWithoutListsOfChildren(t *testing.T) {
 	e := newExecutor(t, Options{})
 	e.leftoverDelay = 500 * time.Millisecond
@@ -427,7 +422,7 @@ func TestKernelWithoutPidfds(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	// It shows its environment a moment after it has started.
+	// /proc shows the environment only a moment after the process has started.
 	h, ok := openHandle(cmd.Process.Pid, mark{name: sessionVariable, value: "no-pidfd"})
 	for deadline := time.Now().Add(20 * time.Second); !ok && time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 		h, ok = openHandle(cmd.Process.Pid, mark{name: sessionVariable, value: "no-pidfd"})
@@ -435,12 +430,12 @@ func TestKernelWithoutPidfds(t *testing.T) {
 	if !ok {
 		t.Fatal("not found", cmd.Process.Kill(), cmd.Wait())
 	}
-	h.close() // from now on it has no pidfd
+	h.close() // from here on the handle has no pidfd
 	if h.hasEnded() {
 		t.Error("gone while it is alive")
 	}
 	recycled := *h
-	recycled.info.began++ // another process, which had the pid before
+	recycled.info.began++ // the handle of a process that had the pid before
 	recycled.signal(syscall.SIGKILL)
 	if !recycled.hasEnded() || h.hasEnded() {
 		t.Error("a process that has another one's pid was signalled")
@@ -489,7 +484,7 @@ func BenchmarkTrue(b *testing.B) {
 	}
 }
 
-// BenchmarkFloor is what BenchmarkTrue can't fall below.
+// BenchmarkFloor measures the lower bound of BenchmarkTrue.
 func BenchmarkFloor(b *testing.B) {
 	path, err := exec.LookPath("true")
 	if err != nil {

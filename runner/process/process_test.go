@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 // roleVariable makes the test binary play another program.
 const roleVariable = "PROCESS_TEST_ROLE"
 
-// play is that other program.
+// play runs as the other program.
 func play(role string) int {
 	switch role {
 	case "runner":
@@ -123,7 +123,7 @@ func logOf(t testing.TB, task runner.Task) string {
 	return string(data)
 }
 
-// started is a sink that tells when the process exists.
+// started is a sink that is closed when the process has been started.
 type started chan int
 
 func (s started) Started(pid int) { s <- pid }
@@ -180,7 +180,7 @@ func TestOutcomes(t *testing.T) {
 	tests := map[string]struct {
 		command []string
 		env     map[string]string
-		dir     string // below the task's own
+		dir     string // below the task's own directory
 		prepare func(*testing.T, runner.Task)
 		want    runner.Result
 	}{
@@ -321,7 +321,7 @@ func TestCancelledBeforeItStarts(t *testing.T) {
 func TestTimeoutAndCancellationDecideTheOutcome(t *testing.T) {
 	t.Parallel()
 	e := newExecutor(t, Options{})
-	// The shell tells that its trap is set, then exits with 0 when asked to end.
+	// The shell reports that its trap is set, and exits with 0 when it is asked to end.
 	const script = `trap 'echo asked; exit 0' TERM; echo > ready; while :; do sleep 0.01; done`
 	t.Run("timed out", func(t *testing.T) {
 		t.Parallel()
@@ -347,7 +347,6 @@ func TestTimeoutAndCancellationDecideTheOutcome(t *testing.T) {
 	})
 }
 
-// Row 48.
 func TestSIGTERMIgnored(t *testing.T) {
 	t.Parallel()
 	e := newExecutor(t, Options{})
@@ -381,11 +380,11 @@ func TestStoppedProcessIsEnded(t *testing.T) {
 	}
 }
 
-// Row 49: the first Ctrl+C cancels the context, the second closes the executor.
+// TestInterruptOnceGracefulTwiceAtOnce: the first Ctrl+C cancels the context, the second closes the executor.
 func TestInterruptOnceGracefulTwiceAtOnce(t *testing.T) {
 	t.Parallel()
 	e := newExecutor(t, Options{})
-	task := shell(t, `exec 2>/dev/null; trap 'echo asked' TERM; echo > ready; while :; do sleep 0.01; done`) // the shell tells of its sleep, too
+	task := shell(t, `exec 2>/dev/null; trap 'echo asked' TERM; echo > ready; while :; do sleep 0.01; done`) // the shell reports the end of its sleep, too
 	task.Grace = time.Hour
 	ctx, cancel := context.WithCancel(context.Background())
 	_, result := background(ctx, t, e, task)
@@ -405,7 +404,7 @@ func TestInterruptOnceGracefulTwiceAtOnce(t *testing.T) {
 	}
 }
 
-// Row 51: a task that is cancelled again and again around its end never gets a
+// A task that is cancelled again and again around its end never gets a
 // signal once its pid is free.
 func TestNoSignalToAReapedPID(t *testing.T) {
 	t.Parallel()
@@ -428,7 +427,7 @@ func TestNoSignalToAReapedPID(t *testing.T) {
 			t.Fatalf("got %+v", result)
 		}
 	}
-	// After its end a task refuses to be stopped, whoever still holds it.
+	// After its end a task can't be stopped.
 	held, err := e.newTask(task)
 	if err != nil {
 		t.Fatal(err)
@@ -449,7 +448,7 @@ func TestNoSignalToAReapedPID(t *testing.T) {
 	}
 }
 
-// upper is a mask that shows that it was used, and when it was closed.
+// upper is a mask that upper-cases the text, and notes when it is closed.
 type upper struct{ w io.Writer }
 
 func (u upper) Write(p []byte) (int, error) { return u.w.Write([]byte(strings.ToUpper(string(p)))) }

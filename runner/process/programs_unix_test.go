@@ -14,8 +14,8 @@ import (
 	"prdrunner/runner"
 )
 
-// TestRememberedProgram has one program in the last of two directories, and then
-// changes where it is: only tasks that could have been started before may miss it.
+// TestRememberedProgram has a program in the last of two directories, and then moves it:
+// only tasks that could have been started before may use the old path.
 func TestRememberedProgram(t *testing.T) {
 	t.Parallel()
 	begin := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -30,9 +30,9 @@ func TestRememberedProgram(t *testing.T) {
 		}
 	}
 	for name, test := range map[string]struct {
-		ready  time.Duration // of the second task, after the first was started
-		later  time.Duration // that it is started
-		absent bool          // ready is not told
+		ready  time.Duration // when the second task was ready, after the start of the first
+		later  time.Duration // when the second task is started
+		absent bool          // the task has no Ready
 		gone   bool          // the first program is removed
 		want   int
 	}{
@@ -79,7 +79,7 @@ func TestRememberedProgram(t *testing.T) {
 	}
 }
 
-// TestMovedProgram has several tasks at once not find a program where it was.
+// TestMovedProgram starts several tasks at once whose program was moved.
 func TestMovedProgram(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
@@ -118,7 +118,7 @@ func TestMovedProgram(t *testing.T) {
 	}
 }
 
-// TestProgramsAreFew has each task name another program.
+// TestProgramsAreFew: the cache stays small even if each task uses another program.
 func TestProgramsAreFew(t *testing.T) {
 	t.Parallel()
 	var p programs

@@ -12,13 +12,12 @@ import (
 	"prdrunner/runner"
 )
 
-// TestFirstOfFinishCancelAndTimeoutDecides: in whichever order a process ends by
-// itself, is cancelled and runs out of time, the first of these is its outcome,
-// and the only one.
+// TestFirstOfFinishCancelAndTimeoutDecides: a process ends by itself, is cancelled and
+// times out, in every order. The first of these decides the outcome.
 func TestFirstOfFinishCancelAndTimeoutDecides(t *testing.T) {
 	e := newExecutor(t, Options{})
 	session := sessionOf(t)
-	t.Run("in each order", func(t *testing.T) { // which ends when all of them have
+	t.Run("in each order", func(t *testing.T) { // the subtest ends when all of them have ended
 		for _, order := range permutations([]string{"finish", "cancel", "timeout"}) {
 			for _, grace := range []time.Duration{0, time.Hour} {
 				t.Run(fmt.Sprintf("%s, grace %v", strings.Join(order, ", "), grace), func(t *testing.T) {
@@ -31,10 +30,9 @@ func TestFirstOfFinishCancelAndTimeoutDecides(t *testing.T) {
 	noOrphans(t, e, session)
 }
 
-// firstDecides has a process end, be cancelled and run out of time in the given
-// order.
+// firstDecides makes a process end, be cancelled and time out in the given order.
 func firstDecides(t *testing.T, e *Executor, session string, order []string, grace time.Duration) {
-	// It does not end when it is asked to, so that the grace makes a difference.
+	// It ignores SIGTERM, so that the grace makes a difference.
 	task := shell(t, `trap '' TERM; echo > ready; until test -e finish; do sleep 0.01; done`)
 	task.Session, task.Grace = session, grace
 	of, result := held(t, e, task)
@@ -71,8 +69,8 @@ func permutations(of []string) [][]string {
 	return all
 }
 
-// hold keeps an executor from waiting for a task that it has started, as if the
-// program were stopped meanwhile.
+// hold keeps an executor from waiting for a task that it has started, as if the program
+// were stopped.
 type hold struct {
 	started chan int
 	release chan struct{}
@@ -83,7 +81,7 @@ func (h hold) Started(pid int) {
 	<-h.release
 }
 
-// held starts a task that nobody waits for until its result is asked for.
+// held starts a task for which the executor waits only when the test asks for the result.
 func held(t *testing.T, e *Executor, work runner.Task) (of *task, result func() runner.Result) {
 	t.Helper()
 	h := hold{make(chan int, 1), make(chan struct{})}
@@ -108,7 +106,7 @@ func held(t *testing.T, e *Executor, work runner.Task) (of *task, result func() 
 	}
 }
 
-// awaitEnd waits until the main process is a zombie, or gone.
+// awaitEnd waits until the main process is a zombie, or no longer exists.
 func awaitEnd(t *testing.T, of *task) {
 	t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
@@ -121,14 +119,14 @@ func awaitEnd(t *testing.T, of *task) {
 	}
 }
 
-// TestTimeoutThatComesAfterTheEndIsNone: a program that was stopped for longer
-// than a task's timeout finds, when it is continued, both the timeout and the
-// end of the process, which was in time.
+// TestTimeoutThatComesAfterTheEndIsNone: if Runner was stopped for longer than a task's
+// timeout, it finds both the timeout and the end of the process, which was in time, when
+// it is continued. The end counts.
 func TestTimeoutThatComesAfterTheEndIsNone(t *testing.T) {
 	t.Parallel()
 	e := newExecutor(t, Options{})
 	task := shell(t, "exit 7")
-	task.Timeout = time.Nanosecond // is over as soon as it is looked at
+	task.Timeout = time.Nanosecond // has passed at the first check
 	of, result := held(t, e, task)
 	awaitEnd(t, of)
 	if got := result(); got.Outcome != runner.Exited || got.ExitCode != 7 {

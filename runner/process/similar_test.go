@@ -14,7 +14,7 @@ func TestSimilar(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(one, "mkse"), nil, 0o644); err != nil { // no program
+	if err := os.WriteFile(filepath.Join(one, "mkse"), nil, 0o644); err != nil { // not executable
 		t.Fatal(err)
 	}
 	path := one + string(os.PathListSeparator) + filepath.Join(one, "missing") + string(os.PathListSeparator) + two

@@ -15,9 +15,9 @@ import (
 	secrets "prdrunner/runner/mask"
 )
 
-// TestValueSplitBetweenReads has a process print a sensitive value in two
-// writes, cut at each of its bytes, and write the second only when the first has
-// been read from the pipe and what could be shown of it is in the log.
+// TestValueSplitBetweenReads: a process prints a sensitive value in two writes, split at
+// each byte. It makes the second write only when the first part has been read from the
+// pipe and its harmless bytes are in the log.
 func TestValueSplitBetweenReads(t *testing.T) {
 	t.Parallel()
 	const value = "hunter2 'Zq9\nxé"
@@ -39,7 +39,7 @@ func TestValueSplitBetweenReads(t *testing.T) {
 	if err := syscall.Mkfifo(filepath.Join(task.Dir, "go"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	// Open for both, so that what is written waits for whoever reads next.
+	// Open for reading and writing, so that a write waits for the next reader.
 	goOn, err := os.OpenFile(filepath.Join(task.Dir, "go"), os.O_RDWR, 0)
 	if err != nil {
 		t.Fatal(err)

@@ -23,7 +23,7 @@ func benchFiles() map[string]string {
 	return files
 }
 
-// BenchmarkGit measures what a checkpoint costs in a tree of 5,000 files.
+// BenchmarkGit measures the cost of a checkpoint in a tree of 5,000 files.
 func BenchmarkGit(b *testing.B) {
 	dir := repository(b)
 	files := benchFiles()
@@ -61,7 +61,7 @@ func BenchmarkGit(b *testing.B) {
 	counted("three more files", func(b *testing.B) { n++; threeMore(b, g, last, n) })
 }
 
-// threeMore makes a commit of three files on another's.
+// threeMore makes a commit with three more files, based on another commit.
 func threeMore(b *testing.B, g *git.Repository, last string, n int) {
 	b.Helper()
 	w := begin(b, g, fmt.Sprint("more", n), last, "")

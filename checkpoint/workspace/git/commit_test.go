@@ -23,7 +23,7 @@ func commitAll(t testing.TB, g *git.Repository, leaveOut ...string) string {
 	return name
 }
 
-// TestCommitAllAndReset commits as seed 1 does, and goes back.
+// TestCommitAllAndReset commits to the branch, and resets it.
 func TestCommitAllAndReset(t *testing.T) {
 	t.Parallel()
 	dir := repository(t)
@@ -111,7 +111,8 @@ func TestCommitAllWhereHeadIsUnusual(t *testing.T) {
 	}
 }
 
-// TestCommitAllRefuses in the middle of something, and changes nothing.
+// TestCommitAllRefuses: during a merge, rebase or the like, CommitAll refuses and changes
+// nothing.
 func TestCommitAllRefuses(t *testing.T) {
 	t.Parallel()
 	for doing, prepare := range map[string]func(dir string){
@@ -120,7 +121,7 @@ func TestCommitAllRefuses(t *testing.T) {
 		"cherry-pick": func(dir string) { diverge(t, dir); gitFails(dir, "cherry-pick", "theirs") },
 		"revert":      func(dir string) { conflictingRevert(t, dir) },
 		"bisect":      func(dir string) { user(t, dir, "bisect", "start") },
-		"": func(dir string) { // conflicts that a stash left
+		"": func(dir string) { // conflicts from a stash
 			write(t, dir, "a.txt", "stashed\n")
 			user(t, dir, "stash")
 			write(t, dir, "a.txt", "committed\n")
@@ -130,7 +131,7 @@ func TestCommitAllRefuses(t *testing.T) {
 	} {
 		dir := repository(t)
 		prepare(dir)
-		g := open(t, filepath.Join(dir, "sub")) // conflicts are above it
+		g := open(t, filepath.Join(dir, "sub")) // the conflicts are above the directory
 		if got, err := g.InProgress(t.Context()); got != doing || err != nil {
 			t.Errorf("%q is in progress, not %q: %v", got, doing, err)
 		}
@@ -231,7 +232,7 @@ func TestRefs(t *testing.T) {
 	}
 }
 
-// TestStatus: looking does not refresh the user's index, as git's own status does.
+// TestStatus: Status does not refresh the user's index, unlike git status.
 func TestStatus(t *testing.T) {
 	t.Parallel()
 	dir := repository(t)

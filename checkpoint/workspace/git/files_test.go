@@ -48,7 +48,7 @@ func TestOpenGitOutsideAWorkTree(t *testing.T) {
 	}
 }
 
-// TestFiles looks at an index and a work tree that differ in every way.
+// TestFiles lists the files of an index and a work tree that differ in every way.
 func TestFiles(t *testing.T) {
 	t.Parallel()
 	dir := repository(t)
@@ -165,7 +165,8 @@ func TestBlobs(t *testing.T) {
 			}
 			started := c.started.Load()
 			checkBlobs(t, g, names, contents, []string{missing, made, "HEAD", "x\ny"})
-			// One for all, one after each of two that are no blobs, one for each Open.
+			// One process for all blobs, one after each of two objects that are no blobs,
+			// one for each OpenBlob.
 			if n := c.started.Load() - started; n != 1+2+3 {
 				t.Errorf("reading the blobs took %d processes", n)
 			}
@@ -173,7 +174,7 @@ func TestBlobs(t *testing.T) {
 	}
 }
 
-// checkBlobs reads blobs between others that can't be read.
+// checkBlobs reads blobs, and between them objects that can't be read.
 func checkBlobs(t *testing.T, g *git.Repository, names, contents, bad []string) {
 	t.Helper()
 	r, err := g.Blobs(t.Context())
@@ -223,7 +224,7 @@ func checkBlobs(t *testing.T, g *git.Repository, names, contents, bad []string) 
 	}
 }
 
-// TestDamagedBlob: it is an error, and the next blob is read.
+// TestDamagedBlob: a damaged blob is an error, and the next blob can be read.
 func TestDamagedBlob(t *testing.T) {
 	t.Parallel()
 	dir := repository(t)

@@ -11,7 +11,7 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// closedFS is a file system of which a part may not be read.
+// closedFS is a file system with an unreadable part.
 type closedFS struct {
 	store.FS
 	part string

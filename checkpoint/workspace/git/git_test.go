@@ -44,7 +44,7 @@ func (c *commander) Run(ctx context.Context, command git.Command) error {
 	return err
 }
 
-// needGit skips the test where there is no git. In CI there has to be one.
+// needGit skips the test on a machine without git. In CI a missing git is a failure.
 func needGit(t testing.TB) {
 	t.Helper()
 	if _, err := exec.LookPath("git"); err == nil {
@@ -56,8 +56,8 @@ func needGit(t testing.TB) {
 	t.Skip("there is no git program")
 }
 
-// userEnv is the environment of the user's own git: nothing of this machine's
-// configuration, and an identity.
+// userEnv is the environment of the user's own git: an identity, and no configuration of
+// this machine.
 func userEnv() []string {
 	return []string{
 		"GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_CONFIG_NOSYSTEM=1", "LC_ALL=C",
@@ -79,7 +79,7 @@ func user(t testing.TB, dir string, args ...string) string {
 	return string(out)
 }
 
-// repository makes one with a commit.
+// repository makes a repository with a commit.
 func repository(t testing.TB, initArgs ...string) string {
 	t.Helper()
 	needGit(t)
@@ -230,7 +230,7 @@ func tree(t testing.TB, dir, commit string) map[string]string {
 	return files
 }
 
-// userState is everything of a repository that a capture must not touch.
+// userState describes everything in a repository that a capture must not change.
 func userState(t testing.TB, dir string) map[string]string {
 	t.Helper()
 	state := map[string]string{}
@@ -270,7 +270,7 @@ func userState(t testing.TB, dir string) map[string]string {
 	return state
 }
 
-// gitFails runs git as the user does, where it may fail.
+// gitFails runs git like the user, and returns a failure.
 func gitFails(dir string, args ...string) (string, error) {
 	cmd := exec.Command("git", args...)
 	cmd.Dir = dir
@@ -284,7 +284,7 @@ type failing struct{ err error }
 
 func (f failing) Run(context.Context, git.Command) error { return f.err }
 
-// nobody is a Commander that starts nothing.
+// nobody is a Commander that starts no program.
 type nobody struct{ t *testing.T }
 
 func (n nobody) Run(_ context.Context, c git.Command) error {
@@ -292,7 +292,8 @@ func (n nobody) Run(_ context.Context, c git.Command) error {
 	return exec.ErrNotFound
 }
 
-// TestOpenGitWithoutAny: where nothing is called .git, no git is asked.
+// TestOpenGitWithoutAny: without an entry .git in the directory or above it, Open starts
+// no git.
 func TestOpenGitWithoutAny(t *testing.T) {
 	t.Parallel()
 	if g, err := git.Open(t.Context(), nobody{t}, t.TempDir()); g != nil || err != nil {

@@ -10,8 +10,8 @@ import (
 	"prdrunner/checkpoint/workspace/git"
 )
 
-// TestCommitAllOutside: what is staged outside of the directory stays staged,
-// and is in no commit, so that it keeps nothing from going back.
+// TestCommitAllOutside: changes that are staged outside of the directory stay staged and
+// are in no commit, so that they don't prevent a reset.
 func TestCommitAllOutside(t *testing.T) {
 	t.Parallel()
 	dir := repository(t)
@@ -68,8 +68,8 @@ func TestCommitAllFirstOutside(t *testing.T) {
 	}
 }
 
-// TestCommitAllLeavesOutIgnored: what is to be left out may be ignored as well,
-// tracked or not, which git complains of.
+// TestCommitAllLeavesOutIgnored: an excluded file may be ignored, too, tracked or not,
+// which makes git complain.
 func TestCommitAllLeavesOutIgnored(t *testing.T) {
 	t.Parallel()
 	dir := repository(t)
@@ -88,7 +88,7 @@ func TestCommitAllLeavesOutIgnored(t *testing.T) {
 	}
 }
 
-// TestCommitAllFails: nothing stays staged that was not when a commit can't be made.
+// TestCommitAllFails: if the commit can't be made, the index is restored.
 func TestCommitAllFails(t *testing.T) {
 	t.Parallel()
 	dir := repository(t)

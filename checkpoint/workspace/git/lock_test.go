@@ -12,9 +12,9 @@ import (
 	"prdrunner/checkpoint/workspace/git"
 )
 
-// TestGitLockLeft: git that is killed leaves one of several locks. Which one it
-// is, and what removes it, is said; nothing is changed before, since the lock
-// may be that of a git which is at work.
+// TestGitLockLeft: a killed git leaves one of several locks. The error names the lock and
+// the command that removes it. Runner changes nothing, since the lock may belong to a
+// running git.
 func TestGitLockLeft(t *testing.T) {
 	t.Parallel()
 	commit := func(t *testing.T, _ string, g *git.Repository) error {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// FuzzGitFile reads any line as one of git's listing of files: it is a path that
-// git named, or an error that shows the line.
+// FuzzGitFile parses any line as a line of git's list of files. The result is a path in
+// the line, or an error that shows the line.
 func FuzzGitFile(f *testing.F) {
 	for _, line := range []string{"? a b", "? sub/", "H 100644 e69de29bb2d1d6434b8b29ae775ad8c2e48c5391 0\ta\tb\xff", "S 120000 abc 2\tlink", "H 160000 abc 0\tsub", "H", "H 9 a 0\tx", "? "} {
 		f.Add(line)

@@ -12,9 +12,9 @@ import (
 	"prdrunner/checkpoint/workspace/git"
 )
 
-// What a capture takes over from the repository, and nothing there reaches, may be pruned
-// while the capture is made. Then there is no reference, in place of one to a commit
-// that is not whole.
+// TestPrunedBeforeTheCommit: git may prune unreachable objects that a capture uses while the
+// capture is made. Then the capture makes no reference, rather than one to an incomplete
+// commit.
 func TestPrunedBeforeTheCommit(t *testing.T) {
 	t.Parallel()
 	needGit(t)
@@ -40,8 +40,8 @@ func TestPrunedBeforeTheCommit(t *testing.T) {
 	}
 }
 
-// pruner starts real programs, and prunes the repository before each and after
-// each: what no reference reaches at one of these moments is gone.
+// pruner starts real programs, and prunes the repository before and after each, which
+// removes all objects that are unreachable at that moment.
 type pruner struct {
 	commander
 	t   *testing.T
@@ -55,8 +55,7 @@ func (p *pruner) Run(ctx context.Context, c git.Command) error {
 	return p.commander.Run(ctx, c)
 }
 
-// A capture whose files lie in the repository, where nothing reaches them, is made anew
-// once they are pruned.
+// If git prunes unreachable blobs that a capture uses, the capture is made again.
 func TestPrunedWhileCaptured(t *testing.T) {
 	t.Parallel()
 	needGit(t)
@@ -79,8 +78,8 @@ func TestPrunedWhileCaptured(t *testing.T) {
 	}
 }
 
-// Captures beside a git that prunes in a loop leave a whole repository, and nothing in it but
-// packs and references.
+// Captures while a git prunes in a loop leave a complete repository, with no files of
+// Runner other than packs and references.
 func TestCapturesBesidePrune(t *testing.T) {
 	t.Parallel()
 	needGit(t)
@@ -94,7 +93,7 @@ func TestCapturesBesidePrune(t *testing.T) {
 		defer close(pruning)
 		for ctx.Err() == nil {
 			for _, args := range [][]string{{"prune", "--expire=now"}, {"gc", "-q", "--prune=now"}} {
-				_, _ = gitFails(dir, args...) // that it fails for what a capture does beside is no matter here
+				_, _ = gitFails(dir, args...) // it may fail because of the capture, which does not matter here
 			}
 		}
 	}()
@@ -109,8 +108,8 @@ func TestCapturesBesidePrune(t *testing.T) {
 	wholeRepository(t, dir)
 }
 
-// wholeRepository fails where something in a repository is missing that a reference reaches,
-// or where a capture left something of its own.
+// wholeRepository fails the test if a reachable object is missing in a repository, or if
+// a capture left a temporary file.
 func wholeRepository(t *testing.T, dir string) {
 	t.Helper()
 	if out, err := gitFails(dir, "fsck", "--connectivity-only", "--no-dangling"); err != nil {
@@ -124,7 +123,7 @@ func wholeRepository(t *testing.T, dir string) {
 	}
 }
 
-// What a capture that was killed left behind goes with a later one.
+// A later capture removes the files of a killed one.
 func TestLeftoversOfCaptures(t *testing.T) {
 	t.Parallel()
 	needGit(t)

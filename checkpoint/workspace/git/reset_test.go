@@ -11,8 +11,8 @@ import (
 	"prdrunner/checkpoint/workspace/git"
 )
 
-// TestResetKeepsFiles: a secret that the target has, and that is not tracked
-// any more, stays as it is.
+// TestResetKeepsFiles: a secret that the target commit has and that is no longer tracked
+// stays unchanged in the work tree.
 func TestResetKeepsFiles(t *testing.T) {
 	t.Parallel()
 	dir := repository(t)
@@ -36,7 +36,8 @@ func TestResetKeepsFiles(t *testing.T) {
 	}
 }
 
-// TestResetRefuses what lies outside of the directory, and changes nothing.
+// TestResetRefuses: a reset that would discard changes outside of the directory is
+// refused, and changes nothing.
 func TestResetRefuses(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -73,7 +74,8 @@ func TestResetRefuses(t *testing.T) {
 	}
 }
 
-// TestResetToABranchElsewhere refuses one that another work tree is on.
+// TestResetToABranchElsewhere: a reset to a branch that is checked out in another work
+// tree is refused.
 func TestResetToABranchElsewhere(t *testing.T) {
 	t.Parallel()
 	dir := repository(t)

@@ -10,8 +10,8 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// packing is a file system on which git packs the loose objects of a directory, and
-// removes it, just before it is read, or before it is synced.
+// packing is a file system on which git packs the loose objects of a directory and
+// removes the directory, just before it is read or synced.
 type packing struct {
 	store.FS
 	dir          string
@@ -36,8 +36,8 @@ func (p packing) SyncDir(name string) error {
 	return p.FS.SyncDir(name)
 }
 
-// TestSyncWhileGitPacks: a directory of loose objects that goes while they are made
-// durable is no failure, since git packed them.
+// TestSyncWhileGitPacks: if a directory of loose objects disappears while they are
+// synced, that is no failure, since git has packed them.
 func TestSyncWhileGitPacks(t *testing.T) {
 	t.Parallel()
 	for _, when := range []packing{{read: true}, {synced: true}} {

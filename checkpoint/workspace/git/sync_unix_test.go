@@ -12,7 +12,7 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// failsOnce is a file system of which the first sync of a file fails.
+// failsOnce is a file system on which the first sync of a file fails.
 type failsOnce struct {
 	store.FS
 	failed bool
@@ -31,8 +31,8 @@ type unsynced struct{ store.File }
 
 func (unsynced) Sync() error { return syscall.EIO }
 
-// TestObjectWhoseSyncFailedIsWrittenAnew: the second sync of a file whose first
-// one failed may succeed although nothing of it is on the disk.
+// TestObjectWhoseSyncFailedIsWrittenAnew: after a failed sync, the second sync of a file
+// may succeed although the file is not on the disk.
 func TestObjectWhoseSyncFailedIsWrittenAnew(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

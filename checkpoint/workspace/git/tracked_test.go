@@ -9,8 +9,8 @@ import (
 	"prdrunner/checkpoint/workspace/git"
 )
 
-// What git tracks below a directory is found in every form of the index, and in whatever
-// repository the directory lies; where nothing is tracked, no git is started.
+// TrackedBelow finds the tracked files below a directory in every form of the index and
+// every kind of repository. If no file is tracked, it starts no git.
 func TestTrackedBelow(t *testing.T) {
 	t.Parallel()
 	needGit(t)

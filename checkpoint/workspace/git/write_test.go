@@ -130,8 +130,8 @@ func conflict(t testing.TB, dir string) {
 	}
 }
 
-// TestCaptureLeavesTheRepositoryAlone captures each kind of work tree as it is:
-// the commit holds the bytes of the files, and nothing of the user's changes.
+// TestCaptureLeavesTheRepositoryAlone captures each kind of work tree: the commit has the
+// present bytes of the files, and the user's branch, index and files don't change.
 func TestCaptureLeavesTheRepositoryAlone(t *testing.T) {
 	t.Parallel()
 	for _, l := range layouts() {
@@ -189,8 +189,8 @@ func edit(t testing.TB, dir string) {
 	write(t, dir, "latin-\xe9\xff", "not UTF-8")
 }
 
-// expected is what a capture of everything holds, by walking the directory and
-// asking git only for what is not there.
+// expected returns the files that a capture of everything should hold. It walks the
+// directory, and asks git only for missing files.
 func expected(t testing.TB, g *git.Repository, dir string, outside map[string]string) map[string]string {
 	t.Helper()
 	want := map[string]string{}
@@ -242,10 +242,10 @@ func TestWriterBuildsOnABase(t *testing.T) {
 
 	w := begin(t, g, "one", first, first)
 	file(t, w, "a.txt/below", 0o100644, "a file became a directory")
-	if err := w.Delete("a.txt"); err != nil { // after what replaced it
+	if err := w.Delete("a.txt"); err != nil { // after the file that replaced it
 		t.Fatal(err)
 	}
-	if err := w.Delete("sub/b.txt"); err != nil { // before what replaces its directory
+	if err := w.Delete("sub/b.txt"); err != nil { // before the file that replaces its directory
 		t.Fatal(err)
 	}
 	file(t, w, "sub", 0o100755, "a directory became a file")
@@ -262,7 +262,8 @@ func TestWriterBuildsOnABase(t *testing.T) {
 		t.Fatalf("(-want +got):\n%s", diff)
 	}
 
-	// Built on that one, but with another parent, under the same name.
+	// A second commit, with the first one as its base, with another parent and the same
+	// ref.
 	blob := strings.TrimSpace(user(t, dir, "rev-parse", first+":a.txt"))
 	w = begin(t, g, "one", one, first)
 	if err := w.AddBlob("known", 0o100644, blob); err != nil {
@@ -285,8 +286,8 @@ func TestWriterBuildsOnABase(t *testing.T) {
 	}
 }
 
-// TestWriterOutlivesABadSource: a file that fails, shrinks or grows while it is
-// read costs that file, not the commit.
+// TestWriterOutlivesABadSource: a file that fails, shrinks or grows while it is read is
+// not in the commit, and the commit succeeds.
 func TestWriterOutlivesABadSource(t *testing.T) {
 	t.Parallel()
 	dir := repository(t)
@@ -354,7 +355,8 @@ func TestWriterRefuses(t *testing.T) {
 	}
 }
 
-// TestWriterEndsWithItsContext: whoever waits for git is released.
+// TestWriterEndsWithItsContext: when the context ends, a caller that waits for git
+// returns.
 func TestWriterEndsWithItsContext(t *testing.T) {
 	dir := repository(t)
 	ignore := goleak.IgnoreCurrent()

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// BenchmarkCacheLoad loads what is known of 50,000 files.
+// BenchmarkCacheLoad loads the entries of 50,000 files.
 func BenchmarkCacheLoad(b *testing.B) {
 	c := New(nil, "", "/w")
 	for i := range 50_000 {

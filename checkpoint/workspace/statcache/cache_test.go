@@ -15,7 +15,8 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// lookUp returns the digest of a file from the cache, which it tells what it reads.
+// lookUp returns the digest of a file from the cache. If it must read the file, it adds
+// the digest to the cache.
 func lookUp(t *testing.T, c *Cache, path string) string {
 	t.Helper()
 	name := filepath.Join(c.root, filepath.FromSlash(path))
@@ -31,16 +32,15 @@ func lookUp(t *testing.T, c *Cache, path string) string {
 	return digestOf(string(data))
 }
 
-// cacheAt returns a cache whose clock runs ahead, so that files that were just written
-// count as old enough to be remembered.
+// cacheAt returns a cache whose clock is ahead, so that files that were just written are
+// old enough for the cache.
 func cacheAt(dir string, fsys store.FS) *Cache {
 	c := New(fsys, "/cache", dir)
 	c.Now = func() time.Time { return time.Now().Add(time.Minute) }
 	return c
 }
 
-// changeSilently overwrites a file with bytes of the same length and gives it
-// its time back.
+// changeSilently overwrites a file with bytes of the same length and resets its mtime.
 func changeSilently(t *testing.T, name, data string) {
 	t.Helper()
 	info, err := os.Stat(name)
@@ -53,7 +53,8 @@ func changeSilently(t *testing.T, name, data string) {
 	check(t, os.Chtimes(name, time.Time{}, info.ModTime()))
 }
 
-// TestCacheNoticesSetBackTimes: the time of a file's status can't be set.
+// TestCacheNoticesSetBackTimes: the cache notices a change whose mtime was reset, because
+// the ctime can't be set.
 func TestCacheNoticesSetBackTimes(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -95,7 +96,7 @@ func TestSettled(t *testing.T) {
 	}
 }
 
-// entriesIn are all entries of a cache, by path.
+// entriesIn returns all entries of a cache, by path.
 func entriesIn(c *Cache) map[string]entry {
 	all := map[string]entry{}
 	for e := range c.entries() {
@@ -151,11 +152,11 @@ func TestCacheFile(t *testing.T) {
 		if ok && len(content.files.begins) > 0 {
 			t.Errorf("%s: trusted", name)
 		}
-		if (content.excluded["secret"] != "") != (name == "another boot") { // what a file held stays true
+		if (content.excluded["secret"] != "") != (name == "another boot") { // excluded contents stay excluded
 			t.Errorf("%s: refused are %q", name, content.excluded)
 		}
 	}
-	// One of another version is made anew: nothing is lost but time.
+	// A cache file of another version is made anew, which only costs time.
 	later := bytes.Replace(data, []byte(cacheMagic), []byte("runner stat cache 9\n"), 1)
 	sum := sha256.Sum256(later[:len(later)-sha256.Size])
 	check(t, store.WriteFile(fsys, "/cache", append(later[:len(later)-len(sum)], sum[:]...)))
@@ -180,8 +181,7 @@ func TestCacheFile(t *testing.T) {
 	}
 }
 
-// TestCacheClock: a file system whose clock is behind makes files look older
-// than they are.
+// TestCacheClock: on a file system whose clock is behind, files look older than they are.
 func TestCacheClock(t *testing.T) {
 	t.Parallel()
 	c := New(nil, "", "/w")
@@ -201,9 +201,9 @@ func TestCacheClock(t *testing.T) {
 	}
 }
 
-// FuzzCacheFile reads any bytes as the file of a cache, and, so that more than
-// the sum is looked at, with a sound one: what is trusted stays the same when it
-// is written and read again.
+// FuzzCacheFile decodes any bytes as a cache file, also with a correct checksum, so that
+// the fuzzer gets beyond it. A decoded cache stays the same when it is written and read
+// again.
 func FuzzCacheFile(f *testing.F) {
 	seeded := &Cache{root: "/ws", boot: "b", excluded: map[string]string{"b": digestOf("")}, overrides: map[string]entry{
 		"a\xff": {path: "a\xff", stat: Stat{Size: 3, Mtime: 5, Inode: 7}, sums: Sums{Digest: digestOf(""), Blob: "ab"}},
