@@ -45,8 +45,8 @@ func maskOnly(f *os.File, perm fs.FileMode) (uint32, error) {
 	return shown &^ (group << 3), nil
 }
 
-// maskOnlyAt is maskOnly for a directory. If Runner may not read the directory, it
-// returns 0, so that the mode counts.
+// maskOnlyAt does the same as maskOnly, for a directory. If Runner may not read the
+// directory, it returns 0, so that the mode counts.
 func maskOnlyAt(p tree.Place, perm fs.FileMode) (uint32, error) {
 	if perm&0o070 == 0 {
 		return 0, nil

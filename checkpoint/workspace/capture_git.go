@@ -98,7 +98,7 @@ func (c *capture) reachable(ctx context.Context) ([]string, error) {
 	return []string{last.Commit}, nil
 }
 
-// askForBlobs returns which of the files' blobs git has.
+// askForBlobs asks git which of the files' blobs it has.
 func (c *capture) askForBlobs(ctx context.Context) (map[string]bool, error) {
 	var blobs []string
 	for _, f := range c.survey.files {

@@ -66,7 +66,7 @@ func (in *files) inspect(at tree.Place, path string, withBlob func(size int64) b
 	return in.inspectStatus(is, at, path, withBlob)
 }
 
-// inspectStatus is inspect for callers that have the status of the file.
+// inspectStatus describes a file like inspect. The caller passes the status of the file.
 func (in *files) inspectStatus(is tree.Status, at tree.Place, path string, withBlob func(size int64) bool) (f found, err error) {
 	f = found{entry: Entry{Path: path, Mode: uint32(is.Mode.Perm()), Size: is.Stat.Size}}
 	switch {

@@ -208,10 +208,10 @@ type FailingOnce struct {
 	Count atomic.Int64 // operations so far
 }
 
-func (f *FailingOnce) fails() bool { return f.Count.Add(1) == f.At }
+func (f *FailingOnce) countOperation() bool { return f.Count.Add(1) == f.At }
 
 func (f *FailingOnce) OpenFile(name string, flag int, perm fs.FileMode) (store.File, error) {
-	if f.fails() {
+	if f.countOperation() {
 		return nil, ErrDisk
 	}
 	file, err := f.FS.OpenFile(name, flag, perm)
@@ -222,56 +222,56 @@ func (f *FailingOnce) OpenFile(name string, flag int, perm fs.FileMode) (store.F
 }
 
 func (f *FailingOnce) Mkdir(name string, perm fs.FileMode) error {
-	if f.fails() {
+	if f.countOperation() {
 		return ErrDisk
 	}
 	return f.FS.Mkdir(name, perm)
 }
 
 func (f *FailingOnce) Link(from, to string) error {
-	if f.fails() {
+	if f.countOperation() {
 		return ErrDisk
 	}
 	return f.FS.Link(from, to)
 }
 
 func (f *FailingOnce) Symlink(target, name string) error {
-	if f.fails() {
+	if f.countOperation() {
 		return ErrDisk
 	}
 	return f.FS.Symlink(target, name)
 }
 
 func (f *FailingOnce) Lstat(name string) (fs.FileInfo, error) {
-	if f.fails() {
+	if f.countOperation() {
 		return nil, ErrDisk
 	}
 	return f.FS.Lstat(name)
 }
 
 func (f *FailingOnce) Rename(from, to string) error {
-	if f.fails() {
+	if f.countOperation() {
 		return ErrDisk
 	}
 	return f.FS.Rename(from, to)
 }
 
 func (f *FailingOnce) Remove(name string) error {
-	if f.fails() {
+	if f.countOperation() {
 		return ErrDisk
 	}
 	return f.FS.Remove(name)
 }
 
 func (f *FailingOnce) SyncDir(name string) error {
-	if f.fails() {
+	if f.countOperation() {
 		return ErrDisk
 	}
 	return f.FS.SyncDir(name)
 }
 
 func (f *FailingOnce) ReadDir(name string) ([]fs.DirEntry, error) {
-	if f.fails() {
+	if f.countOperation() {
 		return nil, ErrDisk
 	}
 	return f.FS.ReadDir(name)
@@ -283,14 +283,14 @@ type onceFile struct {
 }
 
 func (f *onceFile) Read(p []byte) (int, error) {
-	if f.fs.fails() {
+	if f.fs.countOperation() {
 		return 0, ErrDisk
 	}
 	return f.File.Read(p)
 }
 
 func (f *onceFile) Write(p []byte) (int, error) {
-	if f.fs.fails() {
+	if f.fs.countOperation() {
 		n, _ := f.File.Write(p[:len(p)/2])
 		return n, ErrDisk
 	}
@@ -298,7 +298,7 @@ func (f *onceFile) Write(p []byte) (int, error) {
 }
 
 func (f *onceFile) Sync() error {
-	if f.fs.fails() {
+	if f.fs.countOperation() {
 		return ErrDisk
 	}
 	return f.File.Sync()

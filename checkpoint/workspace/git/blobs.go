@@ -40,7 +40,8 @@ func (g *Repository) isName(name string) bool {
 	return len(name) == length && strings.Trim(name, "0123456789abcdef") == ""
 }
 
-// HasBlobs returns which of the blobs the repository has. It fetches none from a remote.
+// HasBlobs reports, for each blob, whether the repository has it. It fetches none from a
+// remote.
 func (g *Repository) HasBlobs(ctx context.Context, blobs []string) (map[string]bool, error) {
 	kinds, err := g.objectKinds(ctx, blobs)
 	if err != nil {
