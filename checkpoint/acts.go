@@ -39,7 +39,7 @@ func (s *Store) Acts(prd string, current *state.State) (acts []state.Act, unread
 		acts = state.MergeActs(acts, at.State.KnownActs()...)
 	}
 	if current == nil {
-		snap, err := s.load(prd)
+		snap, err := s.loadSession(prd)
 		if err != nil && !errors.Is(err, ErrNoSession) {
 			return nil, nil, err
 		}
@@ -56,7 +56,7 @@ func (s *Store) Acts(prd string, current *state.State) (acts []state.Act, unread
 // keepActs records the acts of the current session, which is about to be deleted, in the
 // acts file of the PRD.
 func (s *Store) keepActs(prd string) error {
-	snap, err := s.load(prd)
+	snap, err := s.loadSession(prd)
 	var damaged *state.DamagedError
 	switch {
 	case errors.Is(err, ErrNoSession):

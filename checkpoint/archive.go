@@ -31,7 +31,7 @@ func (s *Store) archive(prd string) (string, error) {
 	if err := s.layout.Move(prd, s.layout.PRDDir(prd), s.layout.ArchivingPath(prd)); err != nil {
 		return "", err
 	}
-	return s.place(prd)
+	return s.moveToArchive(prd)
 }
 
 // takeDocument moves the document of a PRD into the PRD's directory, durably.
@@ -56,15 +56,15 @@ func (s *Store) finishArchive(prd string) error {
 	}
 	there, err := s.layout.Exists(s.layout.ArchivingPath(prd))
 	if err == nil && there {
-		_, err = s.place(prd)
+		_, err = s.moveToArchive(prd)
 	}
 	return err
 }
 
-// place moves a session that is being archived to its final directory. Before that it
+// moveToArchive moves a session that is being archived to its final directory. Before that it
 // moves the history back to the PRD's directory, and begins the next session if one was
 // prepared.
-func (s *Store) place(prd string) (string, error) {
+func (s *Store) moveToArchive(prd string) (string, error) {
 	from := s.layout.ArchivingPath(prd)
 	if err := s.returnKept(prd, from); err != nil {
 		return "", err

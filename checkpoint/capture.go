@@ -61,11 +61,11 @@ func (x *Session) capture(ctx context.Context, w *workspace.Workspace, patterns 
 		if err != nil {
 			return workspace.Captured{}, err
 		}
-		o.Ref = disk.CaptureRef(s, id, x.next())
+		o.Ref = disk.CaptureRef(s, id, x.nextSeq())
 	}
 	announced := ""
-	if w.CommitsToBranch() && how.trigger != "" && x.store.o.Policy.wants(how.trigger) {
-		announced = x.newCheckpointID(how.trigger, x.store.Now(), x.next())
+	if w.CommitsToBranch() && how.trigger != "" && x.store.o.Policy.wantsTrigger(how.trigger) {
+		announced = x.newCheckpointID(how.trigger, x.store.Now(), x.nextSeq())
 	}
 	o.Message = captureMessage(s, announced)
 	began := x.store.o.Now()
@@ -139,7 +139,7 @@ func (s *Store) Including(patterns []string) []string {
 	if !slices.ContainsFunc(s.o.Include, func(glob string) bool { return !slices.Contains(patterns, glob) }) {
 		return patterns // in their order, so that a capture of unchanged files equals the last one
 	}
-	return union(patterns, s.o.Include)
+	return sortedUnion(patterns, s.o.Include)
 }
 
 // CapturePatterns returns the globs for a capture by a caller that does not know the
@@ -249,8 +249,8 @@ func LeftOut(l *workspace.Listing, s *state.State) []string {
 	return slices.Compact(paths)
 }
 
-// union returns the sorted union of two lists.
-func union(a, b []string) []string {
+// sortedUnion returns the sorted union of two lists.
+func sortedUnion(a, b []string) []string {
 	all := slices.Concat(a, b)
 	slices.Sort(all)
 	return slices.Compact(all)

@@ -32,7 +32,7 @@ func (s *Store) DeleteSession(ctx context.Context, prd string, by state.Actor) (
 		return err
 	}
 	defer func() { err = errors.Join(err, u.Close()) }()
-	if snap, err := s.load(prd); err == nil && snap.State != nil && snap.State.Rollback != nil {
+	if snap, err := s.loadSession(prd); err == nil && snap.State != nil && snap.State.Rollback != nil {
 		return fmt.Errorf("delete the session of %s: %w", prd, UnfinishedRollback(snap.State))
 	}
 	if err := u.EndOrphans(ctx); err != nil {

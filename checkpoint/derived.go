@@ -42,11 +42,11 @@ func (d *derived) reset() {
 	*d = derived{due: map[string]bool{}, lost: map[string]bool{}, tried: map[string]bool{}, left: map[string]bool{}}
 }
 
-func (d *derived) begin(s *state.State) { d.base = s.Clone() }
+func (d *derived) startFrom(s *state.State) { d.base = s.Clone() }
 
 // recover finds out which checkpoint files are missing, and which belong to no checkpoint.
 func (d *derived) recover(x *Session) error {
-	d.begin(x.live.State)
+	d.startFrom(x.live.State)
 	if err := x.checkpoints().RemoveDuplicates(); err != nil {
 		return err
 	}
@@ -66,38 +66,38 @@ func (d *derived) recover(x *Session) error {
 	return nil
 }
 
-// note records which files must be written or removed because of a durable commit. It then
+// noteCommit records which files must be written or removed because of a durable commit. It then
 // applies commits to base until it reaches one with a due checkpoint.
-func (d *derived) note(c state.Commit) error {
+func (d *derived) noteCommit(c state.Commit) error {
 	d.since = append(d.since, c)
 	for _, e := range c.Events {
 		switch e := e.(type) {
 		case state.CheckpointCreated:
 			d.due[e.ID] = true
-			d.drop(e.Removes)
+			d.dropCheckpoints(e.Removes)
 		case state.CheckpointsRemoved:
-			d.drop(e.IDs)
+			d.dropCheckpoints(e.IDs)
 		}
 	}
-	for len(d.since) > 0 && !d.isDue(d.since[0]) {
-		if err := d.reach(d.since[0]); err != nil {
+	for len(d.since) > 0 && !d.hasDueFile(d.since[0]) {
+		if err := d.advanceTo(d.since[0]); err != nil {
 			return err
 		}
-		d.pass()
+		d.passFirst()
 	}
 	return nil
 }
 
-// isDue reports whether a commit has a checkpoint whose file must still be written.
-func (d *derived) isDue(c state.Commit) bool {
+// hasDueFile reports whether a commit has a checkpoint whose file must still be written.
+func (d *derived) hasDueFile(c state.Commit) bool {
 	return slices.ContainsFunc(c.Events, func(e state.Event) bool {
 		created, ok := e.(state.CheckpointCreated)
 		return ok && d.due[created.ID]
 	})
 }
 
-// reach applies a commit to base, unless base includes it.
-func (d *derived) reach(c state.Commit) error {
+// advanceTo applies a commit to base, unless base includes it.
+func (d *derived) advanceTo(c state.Commit) error {
 	if c.Seq <= d.base.Seq {
 		return nil
 	}
@@ -107,25 +107,25 @@ func (d *derived) reach(c state.Commit) error {
 	return nil
 }
 
-// pass removes the first commit from since, once base includes it.
-func (d *derived) pass() {
+// passFirst removes the first commit from since, once base includes it.
+func (d *derived) passFirst() {
 	d.since[0] = state.Commit{}
 	d.since = d.since[1:]
 }
 
-func (d *derived) drop(ids []string) {
+func (d *derived) dropCheckpoints(ids []string) {
 	for _, id := range ids {
 		if !d.due[id] {
 			d.unkept = append(d.unkept, id)
 		}
 		delete(d.due, id)
 		delete(d.left, id)
-		d.found(id)
+		d.foundFile(id)
 	}
 }
 
-// found removes a checkpoint from lost.
-func (d *derived) found(id string) {
+// foundFile removes a checkpoint from lost.
+func (d *derived) foundFile(id string) {
 	delete(d.lost, id)
 	delete(d.tried, id)
 }
@@ -151,7 +151,7 @@ func (x *Session) WriteDerived(ctx context.Context, force bool) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("write what is derived: %w", err)
 	}
-	if err := x.owns(); err != nil {
+	if err := x.checkOwnership(); err != nil {
 		return err
 	}
 	if x.Unacknowledged() {
@@ -165,7 +165,7 @@ func (x *Session) WriteDerived(ctx context.Context, force bool) error {
 		return x.bad
 	}
 	due := x.writeDue()
-	if err := cmp.Or(x.owns(), lost, due); err != nil {
+	if err := cmp.Or(x.checkOwnership(), lost, due); err != nil {
 		if x.bad == nil {
 			_ = x.writeEncoded() // write the files that can be written
 			x.writeDocumentAlone()
@@ -184,7 +184,7 @@ func (x *Session) WriteDerived(ctx context.Context, force bool) error {
 // returns why the checkpoint files could not be written; a failure here adds nothing to
 // that.
 func (x *Session) writeDocumentAlone() {
-	if x.owns() == nil {
+	if x.checkOwnership() == nil {
 		_ = x.writeDocument()
 	}
 }

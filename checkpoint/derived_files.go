@@ -31,13 +31,13 @@ func (x *Session) writeDue() error {
 			failed = cmp.Or(failed, x.writeEncoded())
 		}
 		c := d.since[0]
-		if err := d.reach(c); err != nil {
+		if err := d.advanceTo(c); err != nil {
 			return err
 		}
 		if err := x.encodeCheckpoints(c); err != nil {
 			return err
 		}
-		d.pass()
+		d.passFirst()
 	}
 	d.since = nil
 	return failed
@@ -94,7 +94,7 @@ func (x *Session) writeApart() {
 	d := &x.derived
 	for _, c := range d.encoded {
 		delete(d.due, c.ID)
-		if x.owns() != nil || x.checkpoints().Put(c) != nil {
+		if x.checkOwnership() != nil || x.checkpoints().Put(c) != nil {
 			d.lost[c.ID], d.tried[c.ID] = true, true
 			continue
 		}
@@ -181,7 +181,7 @@ func (x *Session) writeLost() error {
 	found, err := x.store.rebuild(x.prd, maps.Clone(d.lost), func(f disk.CheckpointFile) error {
 		err := x.putCheckpoint(f)
 		if err == nil {
-			d.found(f.ID)
+			d.foundFile(f.ID)
 		}
 		failed = cmp.Or(failed, err)
 		return nil
@@ -192,10 +192,10 @@ func (x *Session) writeLost() error {
 		case d.tried[id]:
 			failed = cmp.Or(failed, error(&DerivedError{x.checkpoints().FilePath(id), errGone}))
 		default:
-			d.found(id) // its journal is gone; reading the checkpoint returns that error
+			d.foundFile(id) // its journal is gone; reading the checkpoint returns that error
 		}
 	}
-	return cmp.Or(err, failed, x.owns()) // rebuilding may have taken long: check the locks again
+	return cmp.Or(err, failed, x.checkOwnership()) // rebuilding may have taken long: check the locks again
 }
 
 // removeUnkept removes the files of checkpoints that are no longer kept. WriteDerived

@@ -32,7 +32,7 @@ func (x *Session) writeHeads() error {
 		x.writeApart()
 		return derivedError(err)
 	}
-	index, latest, err := x.index(files)
+	index, latest, err := x.buildIndex(files)
 	if err != nil {
 		x.writeApart()
 		return err
@@ -67,10 +67,10 @@ func (x *Session) unlinkLatest(latest string) error {
 	return nil
 }
 
-// index returns the index of the checkpoints and the link to the newest one, unless they
+// buildIndex returns the index of the checkpoints and the link to the newest one, unless they
 // are up to date on disk, and the file that the link then names. That can be one of the
 // files in before, which are written first.
-func (x *Session) index(before []store.Name) (names []store.Name, latest string, err error) {
+func (x *Session) buildIndex(before []store.Name) (names []store.Name, latest string, err error) {
 	d := &x.derived
 	if d.index == x.acked {
 		return nil, "", nil

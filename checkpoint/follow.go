@@ -62,7 +62,7 @@ func (f *follower) run(ctx context.Context, yield func(state.Commit) bool) error
 		if err != nil {
 			return err
 		}
-		more, err := f.read(yield)
+		more, err := f.readCommits(yield)
 		if err != nil || f.stopped {
 			return err
 		}
@@ -80,9 +80,9 @@ func (f *follower) run(ctx context.Context, yield func(state.Commit) bool) error
 	return nil
 }
 
-// read yields all commits that the file holds now. It reports whether the file was
+// readCommits yields all commits that the file holds now. It reports whether the file was
 // replaced meanwhile, in which case the new file may hold more commits.
-func (f *follower) read(yield func(state.Commit) bool) (bool, error) {
+func (f *follower) readCommits(yield func(state.Commit) bool) (bool, error) {
 	if f.file == nil {
 		if err := f.open(); err != nil || f.file == nil {
 			return false, err
@@ -134,7 +134,7 @@ func (f *follower) drain(yield func(state.Commit) bool) error {
 			return journal.Explain(f.prd, f.store.layout.JournalPath(f.prd), r.Line, err)
 		}
 		f.tail.Accept(c, len(r.Data))
-		f.enter(c)
+		f.enterSession(c)
 		if c.Seq < f.from {
 			continue
 		}
@@ -146,9 +146,9 @@ func (f *follower) drain(yield func(state.Commit) bool) error {
 	}
 }
 
-// enter notes the session of a journal's first line. If that is another session than
-// before, all its commits are new, and enter resets f.from.
-func (f *follower) enter(c state.Commit) {
+// enterSession notes the session of a journal's first line. If that is another session than
+// before, all its commits are new, and enterSession resets f.from.
+func (f *follower) enterSession(c state.Commit) {
 	if f.tail.Lines > 1 {
 		return
 	}

@@ -104,7 +104,7 @@ type asking struct {
 	sent  bool
 }
 
-func (a *asking) path(ext string) string {
+func (a *asking) mailPath(ext string) string {
 	return filepath.Join(a.store.layout.InboxPath(a.mail.Request.PRD), a.mail.Request.ID+ext)
 }
 
@@ -126,11 +126,11 @@ func (a *asking) run(ctx context.Context) error {
 			return errors.Join(err, a.forget())
 		}
 		if !a.sent {
-			if err := a.send(); err != nil {
+			if err := a.sendRequest(); err != nil {
 				return err
 			}
 		}
-		if answered, err := a.reply(); answered || err != nil {
+		if answered, err := a.readReply(); answered || err != nil {
 			return err
 		}
 		if stopped++; !locked.Holder.IsStopped() {
@@ -151,7 +151,7 @@ func (a *asking) run(ctx context.Context) error {
 // carryOut carries out the request as the owner, unless the last owner answered it before
 // it ended.
 func (a *asking) carryOut(x *Session) error {
-	if answered, err := a.reply(); answered || err != nil {
+	if answered, err := a.readReply(); answered || err != nil {
 		return errors.Join(err, x.Close())
 	}
 	if err := a.forget(); err != nil {
@@ -160,24 +160,24 @@ func (a *asking) carryOut(x *Session) error {
 	return errors.Join(a.alone(x), x.Close())
 }
 
-func (a *asking) send() error {
+func (a *asking) sendRequest() error {
 	data, err := state.EncodeJSON(a.mail)
 	if err != nil {
 		return fmt.Errorf("encode the request: %w", err)
 	}
-	if err := store.WriteFile(a.store.fs, a.path(requestExt), data); err != nil {
+	if err := store.WriteFile(a.store.fs, a.mailPath(requestExt), data); err != nil {
 		return fmt.Errorf("hand over the request: %w", err)
 	}
 	a.sent = true
 	return nil
 }
 
-// reply reads and removes the owner's reply, and reports whether there was one.
-func (a *asking) reply() (bool, error) {
+// readReply reads and removes the owner's reply, and reports whether there was one.
+func (a *asking) readReply() (bool, error) {
 	if !a.sent {
 		return false, nil
 	}
-	data, err := store.ReadFile(a.store.fs, a.path(replyExt))
+	data, err := store.ReadFile(a.store.fs, a.mailPath(replyExt))
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
@@ -203,11 +203,11 @@ func (a *asking) withdraw(why error) error {
 	if !a.sent {
 		return fmt.Errorf("%s %s: %w", a.mail.Request.Verb, a.mail.Request.PRD, why)
 	}
-	err := a.store.fs.Remove(a.path(requestExt))
+	err := a.store.fs.Remove(a.mailPath(requestExt))
 	if err == nil {
 		return fmt.Errorf("%s %s: withdrawn: %w", a.mail.Request.Verb, a.mail.Request.PRD, why)
 	}
-	if answered, err := a.reply(); answered {
+	if answered, err := a.readReply(); answered {
 		return err
 	}
 	return fmt.Errorf("%s %s: the owner has the request and may still carry it out: %w", a.mail.Request.Verb, a.mail.Request.PRD, why)
@@ -223,7 +223,7 @@ func (a *asking) forget() error {
 }
 
 func (a *asking) remove(ext string) error {
-	if err := a.store.fs.Remove(a.path(ext)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := a.store.fs.Remove(a.mailPath(ext)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("clear the inbox: %w", err)
 	}
 	return nil
@@ -232,7 +232,7 @@ func (a *asking) remove(ext string) error {
 // Requests claims and returns the requests that arrived since the last call. The caller
 // must pass each to Answer. If none arrived, it costs reading one directory.
 func (x *Session) Requests() ([]Request, error) {
-	if err := x.owns(); err != nil { // the inbox may belong to another owner now
+	if err := x.checkOwnership(); err != nil { // the inbox may belong to another owner now
 		return nil, err
 	}
 	dir := x.store.layout.InboxPath(x.prd)

@@ -32,7 +32,7 @@ func ReadMail(fsys store.FS, path string) (*Mail, error) {
 }
 
 // Wants reports whether Runner makes a checkpoint for a trigger.
-func (p Policy) Wants(t state.Trigger) bool { return p.wants(t) }
+func (p Policy) Wants(t state.Trigger) bool { return p.wantsTrigger(t) }
 
 // IsZero reports whether no field is set.
 func (p Policy) IsZero() bool { return p.isZero() }
@@ -78,7 +78,7 @@ func (x *Session) Unwritten() Unwritten {
 func (x *Session) LoseDue() error {
 	d := &x.derived
 	for _, c := range d.since {
-		if err := d.reach(c); err != nil {
+		if err := d.advanceTo(c); err != nil {
 			return err
 		}
 	}

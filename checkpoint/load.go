@@ -33,8 +33,8 @@ func (s *Store) Load(prd string) (*Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	owner := s.owner(prd, note) // before the journal is read, which the owner may extend
-	snap, err := s.load(prd)
+	owner := s.ownerOf(prd, note) // before the journal is read, which the owner may extend
+	snap, err := s.loadSession(prd)
 	if err != nil {
 		return nil, err
 	}
@@ -53,11 +53,11 @@ func (s *Store) Load(prd string) (*Snapshot, error) {
 // Owner tries the lock, which no process holds longer than it lives.
 func (s *Store) Owner(prd string) (*disk.Holder, error) {
 	note, err := disk.ReadNote(s.fs, s.layout.LockPath(prd))
-	return s.owner(prd, note), err
+	return s.ownerOf(prd, note), err
 }
 
-// owner returns note if the process that it names holds the PRD's lock, else nil.
-func (s *Store) owner(prd string, note *disk.Holder) *disk.Holder {
+// ownerOf returns note if the process that it names holds the PRD's lock, else nil.
+func (s *Store) ownerOf(prd string, note *disk.Holder) *disk.Holder {
 	switch {
 	case note == nil:
 		return nil
@@ -74,7 +74,7 @@ func (s *Store) isFree(prd string) bool {
 	return err == nil && lock.Unlock() == nil
 }
 
-func (s *Store) load(prd string) (*Snapshot, error) {
+func (s *Store) loadSession(prd string) (*Snapshot, error) {
 	if err := s.layout.CheckDir(s.layout.PRDDir(prd)); err != nil {
 		return nil, err
 	}

@@ -124,8 +124,8 @@ func (s *Store) takeOwn(ctx context.Context, prd string) (store.Lock, error) {
 	return own, err
 }
 
-// check returns store.ErrLockLost if another process may have taken one of the locks.
-func (l *locks) check() error {
+// checkHeld returns store.ErrLockLost if another process may have taken one of the locks.
+func (l *locks) checkHeld() error {
 	if l.shared != nil {
 		if err := l.shared.Check(); err != nil {
 			return err
@@ -157,12 +157,12 @@ func (x *Session) WithExclusiveLock(ctx context.Context, f func() error) error {
 	} else {
 		err = errors.Join(f(), only.Unlock())
 	}
-	return errors.Join(err, x.share(ctx))
+	return errors.Join(err, x.lockSharedAgain(ctx))
 }
 
-// share takes the shared lock of the state directory again. It waits for a process that
+// lockSharedAgain takes the shared lock of the state directory again. It waits for a process that
 // holds the lock exclusively, since that is never for long.
-func (x *Session) share(ctx context.Context) error {
+func (x *Session) lockSharedAgain(ctx context.Context) error {
 	wait := time.NewTicker(askInterval)
 	defer wait.Stop()
 	for {
@@ -212,7 +212,7 @@ func (s *Store) lockIf(ctx context.Context, prd string, by state.Actor, check fu
 	if err := check(ctx, prd); err != nil {
 		return nil, errors.Join(err, l.release())
 	}
-	x, err := s.open(prd, disk.NewHolder(by, s.Now()))
+	x, err := s.openSession(prd, disk.NewHolder(by, s.Now()))
 	if err != nil {
 		return nil, errors.Join(err, l.release())
 	}

@@ -66,8 +66,8 @@ func DefaultPolicy() Policy {
 // isZero reports whether no field is set. Then DefaultPolicy applies.
 func (p Policy) isZero() bool { return reflect.ValueOf(p).IsZero() }
 
-// wants reports whether Runner makes a checkpoint for a trigger.
-func (p Policy) wants(t state.Trigger) bool {
+// wantsTrigger reports whether Runner makes a checkpoint for a trigger.
+func (p Policy) wantsTrigger(t state.Trigger) bool {
 	if !p.Enabled || t.IsMandatory() {
 		return p.Enabled
 	}

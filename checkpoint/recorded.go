@@ -158,7 +158,7 @@ func (s *Store) VisitRecord(ctx context.Context, r *SessionRecord, v RecordVisit
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			return v.fold(f, c)
+			return v.foldCommit(f, c)
 		}
 		t, err := journal.Replay(r.PRD, path, store.OpenLog(s.fs, path), fold)
 		if err == nil && i == 0 {
@@ -176,8 +176,8 @@ func (s *Store) VisitRecord(ctx context.Context, r *SessionRecord, v RecordVisit
 	return nil
 }
 
-// fold folds one commit, and passes the wanted checkpoints that it created to v.state.
-func (v RecordVisitor) fold(f *journal.Fold, c state.Commit) error {
+// foldCommit folds one commit, and passes the wanted checkpoints that it created to v.state.
+func (v RecordVisitor) foldCommit(f *journal.Fold, c state.Commit) error {
 	if err := f.Apply(c); err != nil {
 		return err
 	}

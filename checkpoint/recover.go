@@ -31,9 +31,9 @@ type recovered struct {
 	lines   [][]byte // of the rescue copy, which continue the journal
 }
 
-// open verifies the stored session before it repairs and opens it. The caller holds the
+// openSession verifies the stored session before it repairs and opens it. The caller holds the
 // locks.
-func (s *Store) open(prd string, holder disk.Holder) (*Session, error) {
+func (s *Store) openSession(prd string, holder disk.Holder) (*Session, error) {
 	r, log, err := s.prepare(prd, holder)
 	if err != nil {
 		return nil, err
@@ -56,10 +56,10 @@ func (s *Store) prepare(prd string, holder disk.Holder) (*recovered, store.Log, 
 	if err := disk.WriteNote(s.fs, s.layout.LockPath(prd), &holder); err != nil {
 		return nil, nil, err
 	}
-	if err := s.clean(prd); err != nil {
+	if err := s.removeLeftovers(prd); err != nil {
 		return nil, nil, err
 	}
-	log, err := s.mend(prd, r)
+	log, err := s.mendJournal(prd, r)
 	return r, log, err
 }
 
@@ -124,10 +124,10 @@ func (s *Store) examine(prd string) (*recovered, error) {
 	return r, err
 }
 
-// mend repairs the journal so that a session can append to it. After an unclean end the
+// mendJournal repairs the journal so that a session can append to it. After an unclean end the
 // bytes that can be read may not be durable, so mend writes the journal anew, and adds the
 // lines of a rescue copy.
-func (s *Store) mend(prd string, r *recovered) (store.Log, error) {
+func (s *Store) mendJournal(prd string, r *recovered) (store.Log, error) {
 	path := s.layout.JournalPath(prd)
 	log := store.OpenLog(s.fs, path)
 	if len(r.tail.Torn) > 0 {
@@ -154,7 +154,7 @@ func (s *Store) mend(prd string, r *recovered) (store.Log, error) {
 // rewrite replaces the journal with its valid lines and the rescued lines after them.
 func (s *Store) rewrite(prd string, log store.Log, r *recovered) error {
 	valid := journal.Take(log.Records(), r.tail.Lines)
-	if err := log.Replace(join(valid, r.lines)); err != nil {
+	if err := log.Replace(appendLines(valid, r.lines)); err != nil {
 		return err
 	}
 	if r.rescue == "" {
@@ -166,7 +166,7 @@ func (s *Store) rewrite(prd string, log store.Log, r *recovered) error {
 	return s.layout.RemoveDurably(r.rescue)
 }
 
-func join(records iter.Seq2[store.Record, error], lines [][]byte) iter.Seq2[store.Record, error] {
+func appendLines(records iter.Seq2[store.Record, error], lines [][]byte) iter.Seq2[store.Record, error] {
 	return func(yield func(store.Record, error) bool) {
 		for r, err := range records {
 			if !yield(r, err) {
@@ -216,7 +216,7 @@ func (s *Store) beginAnew(prd string, log store.Log, r *recovered, c *state.Comm
 	if err := s.keepSegment(prd, r.tail); err != nil {
 		return err
 	}
-	if err := log.Replace(join(noRecords, [][]byte{line})); err != nil {
+	if err := log.Replace(appendLines(noRecords, [][]byte{line})); err != nil {
 		return err
 	}
 	r.tail = journal.Tail{First: c.Seq, Seq: c.Seq, Sum: c.Sum, Lines: 1, Size: int64(len(line))}
@@ -243,9 +243,9 @@ func (s *Store) keepSegment(prd string, t journal.Tail) error {
 	return nil
 }
 
-// clean removes files that nothing refers to: temporary files, and the reports of a killed
+// removeLeftovers removes files that nothing refers to: temporary files, and the reports of a killed
 // runner's tasks. It also removes requests whose askers have ended.
-func (s *Store) clean(prd string) error {
+func (s *Store) removeLeftovers(prd string) error {
 	document, refs := filepath.Base(s.layout.DocumentPath(prd)), s.layout.RefsIDPath(disk.EncodeName(prd))
 	dirs := []struct {
 		path   string

@@ -19,7 +19,7 @@ const readTries = 10
 // call. If the session has not changed, the result of the last call is final.
 func (s *Store) Read(prd string, read func(*Snapshot) (amiss bool, err error)) error {
 	load := func() (*Snapshot, error) { return s.Load(prd) }
-	return reread(load, (*Snapshot).same, read)
+	return reread(load, (*Snapshot).sameCommit, read)
 }
 
 // ReadSessions is Read for all sessions of a PRD, current and archived. An empty prd means
@@ -56,8 +56,8 @@ func reread[T any](load func() (T, error), same func(a, b T) bool, read func(T) 
 	return err
 }
 
-// same reports whether two snapshots are of the same commit.
-func (s *Snapshot) same(then *Snapshot) bool { return sameState(s.State, then.State) }
+// sameCommit reports whether two snapshots are of the same commit.
+func (s *Snapshot) sameCommit(then *Snapshot) bool { return sameState(s.State, then.State) }
 
 func sameState(a, b *state.State) bool {
 	if a == nil || b == nil {

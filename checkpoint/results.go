@@ -40,7 +40,7 @@ func (s *Store) Results(prd string, workstreams map[string]bool) map[string][]Re
 		}
 		for name, results := range found {
 			for _, r := range results {
-				all.add(name, r)
+				all.addResult(name, r)
 			}
 		}
 	}
@@ -51,9 +51,9 @@ func (s *Store) Results(prd string, workstreams map[string]bool) map[string][]Re
 // Result without a session stands for an attempt without usable work.
 type resultsByDigest map[string][]Result
 
-// add records the result of an attempt, unless a later attempt with the same digest is
+// addResult records the result of an attempt, unless a later attempt with the same digest is
 // known.
-func (all resultsByDigest) add(workstream string, r Result) {
+func (all resultsByDigest) addResult(workstream string, r Result) {
 	i := slices.IndexFunc(all[workstream], func(known Result) bool { return known.Work.Digest.Equal(r.Work.Digest) })
 	switch {
 	case i < 0:
@@ -98,11 +98,11 @@ func (c resultCollector) visit(commit state.Commit) error {
 		case state.SessionStarted: // a new session may start with the records of a complete one
 			c.noteAll(commit.At(i))
 		case state.WorkstreamStarted:
-			c.note(e.Workstream, commit.At(i))
+			c.noteWork(e.Workstream, commit.At(i))
 		case state.WorkstreamCompleted:
-			c.note(e.Workstream, commit.At(i))
+			c.noteWork(e.Workstream, commit.At(i))
 		case state.WorkstreamEdited:
-			c.note(e.Workstream, commit.At(i))
+			c.noteWork(e.Workstream, commit.At(i))
 		case state.GateRejected:
 			c.noteRejected(commit.At(i))
 		}
@@ -110,8 +110,8 @@ func (c resultCollector) visit(commit state.Commit) error {
 	return nil
 }
 
-// note records the result of a workstream's current attempt, or that it has none.
-func (c resultCollector) note(workstream string, at time.Time) {
+// noteWork records the result of a workstream's current attempt, or that it has none.
+func (c resultCollector) noteWork(workstream string, at time.Time) {
 	w := c.fold.State.Workstream(workstream)
 	if w == nil || !c.of[workstream] || w.Attempts == 0 {
 		return
@@ -126,14 +126,14 @@ func (c resultCollector) note(workstream string, at time.Time) {
 			r.At = *w.EndedAt
 		}
 	}
-	c.found.add(workstream, r)
+	c.found.addResult(workstream, r)
 }
 
 // noteAll records the results of all completed workstreams.
 func (c resultCollector) noteAll(at time.Time) {
 	for w := range c.fold.State.Records() {
 		if w.Status == state.Completed {
-			c.note(w.Name, at)
+			c.noteWork(w.Name, at)
 		}
 	}
 }
@@ -141,7 +141,7 @@ func (c resultCollector) noteAll(at time.Time) {
 func (c resultCollector) noteRejected(at time.Time) {
 	for w := range c.fold.State.Records() {
 		if w.Rejected != "" {
-			c.note(w.Name, at)
+			c.noteWork(w.Name, at)
 		}
 	}
 }

@@ -23,7 +23,7 @@ func (x *Session) KeepOverwritten(ctx context.Context, w *workspace.Workspace, p
 		named[i] = tree.EscapeGlob(path)
 	}
 	w.Invalidate(paths)
-	captured, err := x.CaptureFor(ctx, w, union(patterns, named), state.TriggerConflictStart)
+	captured, err := x.CaptureFor(ctx, w, sortedUnion(patterns, named), state.TriggerConflictStart)
 	if err == nil {
 		err = SecurePaths(ctx, w, captured.Listing, paths)
 	}

@@ -32,18 +32,18 @@ type Session struct {
 	holder disk.Holder
 	locks  *locks
 
-	writer  *writer
-	encoder *journal.Encoder
-	live    *journal.Fold
-	acked   uint64          // Seq of the last line that is durable, 0 before Start
-	sum     string          // checksum of the last line handed to the writer
-	handed  uint64          // Seq of the last line handed to the writer
-	pending state.Commit    // the events that were added and are not handed to the writer
-	size    int             // bytes that the events of pending take
-	room    int             // bytes that the events of one commit may take: MaxEvents
-	full    []*state.Commit // closed commits before pending, which are not handed to the writer either
-	flight  *state.Commit   // the commit that the writer is writing; nil: none
-	wanted  bool            // Flush was called while the writer was busy
+	writer        *writer
+	encoder       *journal.Encoder
+	live          *journal.Fold
+	acked         uint64          // Seq of the last line that is durable, 0 before Start
+	sum           string          // checksum of the last line handed to the writer
+	handed        uint64          // Seq of the last line handed to the writer
+	pending       state.Commit    // the events that were added and are not handed to the writer
+	size          int             // bytes that the events of pending take
+	room          int             // bytes that the events of one commit may take: MaxEvents
+	closedCommits []*state.Commit // closed commits before pending, which are not handed to the writer either
+	flight        *state.Commit   // the commit that the writer is writing; nil: none
+	wanted        bool            // Flush was called while the writer was busy
 
 	groups  map[retention.Group][]string // IDs of the kept checkpoints, per group of limited number
 	derived derived
@@ -57,7 +57,7 @@ type Session struct {
 	announced  string          // ID of the checkpoint of the last capture, which the message of its commit on the branch names
 	orphans    []state.Process // left by a killed runner, and ended when the session was locked
 	bad        *PoisonedError
-	closed     bool
+	isClosed   bool
 }
 
 // Ack reports that the commit Seq is durable or, with Err set, that no further commit will
@@ -74,17 +74,17 @@ func newSession(s *Store, prd string, holder disk.Holder, r *recovered, log stor
 	if r.fold.State == nil {
 		return x, nil
 	}
-	x.begin(r.fold, r.tail.Seq, r.tail.Sum)
+	x.beginFrom(r.fold, r.tail.Seq, r.tail.Sum)
 	if err := x.derived.recover(x); err != nil {
 		return nil, errors.Join(err, x.writer.close())
 	}
 	return x, nil
 }
 
-// begin sets the session's state to a fold, all of whose commits are durable.
-func (x *Session) begin(f *journal.Fold, seq uint64, sum string) {
+// beginFrom sets the session's state to a fold, all of whose commits are durable.
+func (x *Session) beginFrom(f *journal.Fold, seq uint64, sum string) {
 	x.live, x.acked, x.handed, x.sum = f, seq, seq, sum
-	x.pending, x.size, x.full = state.Commit{}, 0, nil
+	x.pending, x.size, x.closedCommits = state.Commit{}, 0, nil
 	x.groups = map[retention.Group][]string{}
 	for _, ref := range f.State.Checkpoints {
 		g := groupOf(ref.Trigger, ref.Phase)
@@ -122,7 +122,7 @@ func (x *Session) Durable() uint64 { return x.acked }
 // Start begins a new session, and archives the previous one. The new session is durable
 // when Start returns. After a crash, one of the two is the current session.
 func (x *Session) Start(e state.SessionStarted) error {
-	if err := x.owns(); err != nil {
+	if err := x.checkOwnership(); err != nil {
 		return err
 	}
 	if e.FormatVersion == "" {
@@ -146,19 +146,19 @@ func (x *Session) Start(e state.SessionStarted) error {
 	if err != nil {
 		return fmt.Errorf("start a session of %s: %w", x.prd, err)
 	}
-	if err := x.write(slices.Clone(line)); err != nil {
+	if err := x.writeFirstLine(slices.Clone(line)); err != nil {
 		return err
 	}
-	x.begin(f, c.Seq, c.Sum)
+	x.beginFrom(f, c.Seq, c.Sum)
 	x.runs = true
 	x.derived.reset()
-	x.derived.begin(x.live.State)
+	x.derived.startFrom(x.live.State)
 	return nil
 }
 
-// write replaces the journal with the first line of a new session, and archives the
+// writeFirstLine replaces the journal with the first line of a new session, and archives the
 // previous session.
-func (x *Session) write(line []byte) error {
+func (x *Session) writeFirstLine(line []byte) error {
 	if x.live != nil {
 		_, err := x.retire(context.Background(), line)
 		return err
@@ -166,7 +166,7 @@ func (x *Session) write(line []byte) error {
 	if err := x.keepImported(); err != nil {
 		return err
 	}
-	if err := x.writer.log.Replace(join(noRecords, [][]byte{line})); err != nil {
+	if err := x.writer.log.Replace(appendLines(noRecords, [][]byte{line})); err != nil {
 		x.bad = &PoisonedError{Err: err}
 		return x.bad
 	}
@@ -231,10 +231,10 @@ func (x *Session) Abandon(e state.SessionAbandoned) (string, error) {
 // session is poisoned, or derived files could not be written, Close leaves the holder's
 // note in the lock file, which tells the next owner to recover the session.
 func (x *Session) Close() error {
-	if x.closed {
+	if x.isClosed {
 		return nil
 	}
-	x.closed = true
+	x.isClosed = true
 	var err error
 	if x.live != nil {
 		if _, err = x.Drain(context.Background()); err == nil {
@@ -255,16 +255,16 @@ func (x *Session) Close() error {
 // Abort closes the session as a kill would: it releases the locks, and writes nothing. The
 // next owner of the lock recovers what the journal holds.
 func (x *Session) Abort() error {
-	x.closed = true
+	x.isClosed = true
 	return errors.Join(x.writer.close(), x.locks.release())
 }
 
-// at returns the time of an event that is added now, and its offset in milliseconds from
+// timeOfEvent returns the time of an event that is added now, and its offset in milliseconds from
 // the time of the pending commit. The first event begins that commit and sets its time.
-func (x *Session) at() (time.Time, int64) {
+func (x *Session) timeOfEvent() (time.Time, int64) {
 	now := x.store.Now()
 	if len(x.pending.Events) == 0 {
-		x.pending = state.Commit{Seq: x.next(), Time: now}
+		x.pending = state.Commit{Seq: x.nextSeq(), Time: now}
 	}
 	after := max(0, now.Sub(x.pending.Time).Milliseconds())
 	return x.pending.Time.Add(time.Duration(after) * time.Millisecond), after

@@ -23,11 +23,11 @@ func (x *Session) Checkpoint(t state.Trigger, reason string, git *state.Git) (id
 // needed because of it. The keys of needed are IDs, the values say why each checkpoint is
 // needed.
 func (x *Session) CheckpointKeeping(t state.Trigger, reason string, git *state.Git, needed map[string]string) (id string, made bool) {
-	if x.bad != nil || x.live == nil || !x.store.o.Policy.wants(t) {
+	if x.bad != nil || x.live == nil || !x.store.o.Policy.wantsTrigger(t) {
 		return "", false
 	}
 	s := x.live.State
-	at, _ := x.at()
+	at, _ := x.timeOfEvent()
 	e := state.CheckpointCreated{
 		Trigger:  t,
 		Phase:    s.PhaseName(),

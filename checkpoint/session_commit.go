@@ -19,18 +19,18 @@ func (x *Session) Add(events ...state.Event) uint64 {
 	events = x.marked(events)
 	fields, total := x.encode(events)
 	if x.bad == nil && x.size+total > x.room && total <= x.room {
-		x.fill()
+		x.closePending()
 	}
 	for i, e := range events {
 		if x.bad != nil {
 			break
 		}
-		x.add(e, fields[i])
+		x.addEncoded(e, fields[i])
 	}
 	if !x.Pending() {
 		return x.handed
 	}
-	return x.next()
+	return x.nextSeq()
 }
 
 // marked returns the events with the change of each artifact's file set.
@@ -60,7 +60,7 @@ func (x *Session) encode(events []state.Event) (fields [][]byte, total int) {
 	return fields, total
 }
 
-func (x *Session) add(e state.Event, fields []byte) {
+func (x *Session) addEncoded(e state.Event, fields []byte) {
 	if x.live == nil {
 		x.poison(fmt.Errorf("add %s: %w", e.Kind(), errNoStart))
 		return
@@ -68,9 +68,9 @@ func (x *Session) add(e state.Event, fields []byte) {
 	x.captured, x.missed = x.captured && leavesFiles(e), x.missed && leavesFiles(e)
 	size := len(fields) + journal.EventRoom
 	if x.size+size > x.room {
-		x.fill()
+		x.closePending()
 	}
-	_, after := x.at()
+	_, after := x.timeOfEvent()
 	c := &x.pending
 	c.Events, c.Fields = append(c.Events, e), append(c.Fields, fields)
 	x.size += size
@@ -89,22 +89,22 @@ func (x *Session) add(e state.Event, fields []byte) {
 	}
 }
 
-// next returns the sequence number of the commit that the next event belongs to.
-func (x *Session) next() uint64 { return x.handed + uint64(len(x.full)) + 1 }
+// nextSeq returns the sequence number of the commit that the next event belongs to.
+func (x *Session) nextSeq() uint64 { return x.handed + uint64(len(x.closedCommits)) + 1 }
 
-// fill closes the pending commit, to which no event is added any more. Further events go
+// closePending closes the pending commit, to which no event is added any more. Further events go
 // into the next one.
-func (x *Session) fill() {
+func (x *Session) closePending() {
 	if len(x.pending.Events) == 0 {
 		return
 	}
 	c := x.pending
-	x.full = append(x.full, &c)
+	x.closedCommits = append(x.closedCommits, &c)
 	x.pending, x.size = state.Commit{}, 0
 }
 
 // Pending reports whether events were added that the writer does not have yet.
-func (x *Session) Pending() bool { return len(x.pending.Events) > 0 || len(x.full) > 0 }
+func (x *Session) Pending() bool { return len(x.pending.Events) > 0 || len(x.closedCommits) > 0 }
 
 // Unacknowledged reports whether some events are not known to be durable.
 func (x *Session) Unacknowledged() bool { return x.Pending() || x.flight != nil }
@@ -123,13 +123,13 @@ func (x *Session) Flush() {
 		x.wanted = true
 		return
 	}
-	if x.owns() != nil {
+	if x.checkOwnership() != nil {
 		return
 	}
-	if len(x.full) == 0 {
-		x.fill()
+	if len(x.closedCommits) == 0 {
+		x.closePending()
 	}
-	c := x.full[0]
+	c := x.closedCommits[0]
 	c.Prev = x.sum
 	line, err := x.encoder.Line(c)
 	if err == nil {
@@ -139,10 +139,10 @@ func (x *Session) Flush() {
 		x.poison(err)
 		return
 	}
-	x.full = x.full[1:]
+	x.closedCommits = x.closedCommits[1:]
 	x.flight, x.handed, x.sum = c, c.Seq, c.Sum
 	x.wanted = x.Pending()
-	x.writer.write(c.Seq, line)
+	x.writer.writeLines(c.Seq, line)
 }
 
 // Acks returns the channel on which the writer reports durable commits. The caller must
@@ -154,7 +154,7 @@ func (x *Session) Acknowledge(a Ack) (state.Commit, error) {
 	switch {
 	case x.bad != nil:
 		return state.Commit{}, x.bad
-	case errors.Is(a.Err, store.ErrLogChanged) && x.owns() != nil: // report the lost lock: the new owner changed the log
+	case errors.Is(a.Err, store.ErrLogChanged) && x.checkOwnership() != nil: // report the lost lock: the new owner changed the log
 		return state.Commit{}, x.bad
 	case a.Err != nil:
 		x.poison(a.Err)
@@ -164,14 +164,14 @@ func (x *Session) Acknowledge(a Ack) (state.Commit, error) {
 	}
 	// An owner that took the lock before this moment may have read the journal without
 	// this line, or may append to another file.
-	if err := x.owns(); err != nil {
+	if err := x.checkOwnership(); err != nil {
 		return state.Commit{}, err
 	}
 	c := *x.flight
 	c.Fields = nil // only needed for writing
 	x.flight = nil
 	x.acked = c.Seq
-	if err := x.derived.note(c); err != nil {
+	if err := x.derived.noteCommit(c); err != nil {
 		x.poison(err)
 		return state.Commit{}, x.bad
 	}
@@ -207,12 +207,12 @@ func (x *Session) Drain(ctx context.Context) ([]state.Commit, error) {
 	return commits, nil
 }
 
-// owns poisons the session if its locks no longer keep other owners out: another process
+// checkOwnership poisons the session if its locks no longer keep other owners out: another process
 // may already write the same files. The locks are checked before and after each commit,
 // and before any other write.
-func (x *Session) owns() error {
+func (x *Session) checkOwnership() error {
 	if x.bad == nil {
-		if err := x.locks.check(); err != nil {
+		if err := x.locks.checkHeld(); err != nil {
 			x.poison(err)
 		}
 	}
@@ -242,13 +242,13 @@ func (x *Session) poison(cause error) {
 // unsaved returns the events that are not durable, as commits that continue the journal.
 func (x *Session) unsaved() []*state.Commit {
 	var commits []*state.Commit
-	x.fill()
+	x.closePending()
 	if x.flight != nil {
 		commits = append(commits, x.flight)
-	} else if len(x.full) > 0 {
-		x.full[0].Prev = x.sum
+	} else if len(x.closedCommits) > 0 {
+		x.closedCommits[0].Prev = x.sum
 	}
-	commits = append(commits, x.full...)
+	commits = append(commits, x.closedCommits...)
 	return commits
 }
 
@@ -282,7 +282,7 @@ func (w *writer) run() {
 	}
 }
 
-func (w *writer) write(seq uint64, line []byte) { w.jobs <- job{seq, line} }
+func (w *writer) writeLines(seq uint64, line []byte) { w.jobs <- job{seq, line} }
 
 // sendAck sends an Ack, unless the channel already holds one.
 func (w *writer) sendAck(a Ack) {

@@ -61,7 +61,7 @@ func (u *Unopened) Mend() error {
 	if err != nil {
 		return err
 	}
-	log, err := u.store.mend(u.prd, r)
+	log, err := u.store.mendJournal(u.prd, r)
 	if err != nil {
 		return err
 	}
@@ -129,7 +129,7 @@ func (u *Unopened) StartOver(by state.Actor, convert func(*state.State)) (kept s
 // Open opens the session, which keeps the locks. If it fails, the caller still has to
 // close u.
 func (u *Unopened) Open(by state.Actor) (*Session, error) {
-	x, err := u.store.open(u.prd, disk.NewHolder(by, u.store.Now()))
+	x, err := u.store.openSession(u.prd, disk.NewHolder(by, u.store.Now()))
 	if err != nil {
 		return nil, err
 	}

@@ -14,14 +14,14 @@ func TestInventoryTake(t *testing.T) {
 	t.Parallel()
 	part := func(object, listing, ref, session string, size int64) *Inventory {
 		inv := &Inventory{References: newReferences(objects.New(store.NewMemory(), "/objects", objects.Options{})), Sessions: map[string]bool{session: true}}
-		inv.add(digestText(object), size)
-		inv.add(digestText("both"), size)
+		inv.addObject(digestText(object), size)
+		inv.addObject(digestText("both"), size)
 		inv.captures[listing], inv.Refs[ref] = true, true
 		return inv
 	}
 	all := part("a", "list-a", "ref-a", "session-a", 1)
-	all.merge(part("b", "list-b", "ref-b", "session-b", 2))
-	all.merge(part("c", "list-c", "ref-c", "session-c", -1))
+	all.mergePart(part("b", "list-b", "ref-b", "session-b", 2))
+	all.mergePart(part("c", "list-c", "ref-c", "session-c", -1))
 	for _, letter := range []string{"a", "b", "c"} {
 		if !all.Needs(digestText(letter)) || !all.captures["list-"+letter] || !all.Refs["ref-"+letter] || !all.Sessions["session-"+letter] {
 			t.Errorf("%s: %+v, %v", letter, all.References, all.Sessions)

@@ -83,8 +83,8 @@ func (r *References) All() iter.Seq2[string, int64] {
 	}
 }
 
-// add adds an object and reports whether it is new.
-func (r *References) add(digest string, size int64) bool {
+// addObject adds an object and reports whether it is new.
+func (r *References) addObject(digest string, size int64) bool {
 	n, ok := parseObject(digest)
 	if !ok {
 		return false
@@ -119,7 +119,7 @@ func (r *References) addArtifacts(list []state.Artifact) {
 	}
 	r.lists[&list[0]] = len(list)
 	for _, a := range list {
-		r.add(a.Digest, a.Size)
+		r.addObject(a.Digest, a.Size)
 	}
 }
 
@@ -135,10 +135,10 @@ func (r *References) addCapture(ctx context.Context, c *state.Capture) error {
 	}
 	r.captures[c.Listing] = true
 	if r.shallow {
-		r.add(c.Listing, c.ShallowSize())
+		r.addObject(c.Listing, c.ShallowSize())
 		return nil
 	}
-	return workspace.References(ctx, r.objects, c.Listing, r.add)
+	return workspace.References(ctx, r.objects, c.Listing, r.addObject)
 }
 
 // assumedRemoved names checkpoints and sessions that a plan treats as removed.
@@ -182,7 +182,7 @@ func Read(ctx context.Context, s *checkpoint.Store, without Removed) (*Inventory
 	}
 	inv := <-parts
 	for range most - 1 {
-		inv.merge(<-parts)
+		inv.mergePart(<-parts)
 	}
 	return inv, nil
 }
@@ -205,8 +205,8 @@ func (inv *Inventory) addDir(ctx context.Context, s *checkpoint.Store, dir disk.
 	return addSession(ctx, s, inv.References, r, without.Checkpoints)
 }
 
-// merge adds the references of another inventory.
-func (inv *Inventory) merge(other *Inventory) {
+// mergePart adds the references of another inventory.
+func (inv *Inventory) mergePart(other *Inventory) {
 	for n, size := range other.names {
 		if known, had := inv.names[n]; !had || size > known {
 			inv.names[n] = size

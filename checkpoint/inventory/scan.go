@@ -106,9 +106,9 @@ func Recorded(ctx context.Context, s *checkpoint.Store, r *checkpoint.SessionRec
 // kept checkpoints need to needed.
 func addSpans(t *journal.Spans, kept []*state.CheckpointRef, ever, needed *References) {
 	t.Each(kept, func(digest string, size int64, isNeeded bool) {
-		ever.add(digest, size)
+		ever.addObject(digest, size)
 		if isNeeded {
-			needed.add(digest, size)
+			needed.addObject(digest, size)
 		}
 	})
 }

@@ -176,7 +176,7 @@ func (l *ledger) ofArtifacts(list []state.Artifact) []int {
 	}
 	var held []int
 	for _, a := range list {
-		if blob, ok := l.blob(a.Digest, a.Size); ok {
+		if blob, ok := l.indexBlob(a.Digest, a.Size); ok {
 			held = append(held, blob)
 		}
 	}
@@ -193,7 +193,7 @@ func (l *ledger) ofCapture(ctx context.Context, c *state.Capture) ([]int, error)
 	}
 	var held []int
 	err := workspace.References(ctx, l.base.objects, c.Listing, func(digest string, size int64) bool {
-		blob, ok := l.blob(digest, size)
+		blob, ok := l.indexBlob(digest, size)
 		if ok {
 			held = append(held, blob)
 		}
@@ -203,9 +203,9 @@ func (l *ledger) ofCapture(ctx context.Context, c *state.Capture) ([]int, error)
 	return held, err
 }
 
-// blob returns the index of an object in usage.Blobs. It returns false if base needs the
+// indexBlob returns the index of an object in usage.Blobs. It returns false if base needs the
 // object anyway.
-func (l *ledger) blob(digest string, known int64) (int, bool) {
+func (l *ledger) indexBlob(digest string, known int64) (int, bool) {
 	n, ok := parseObject(digest)
 	if _, needed := l.base.names[n]; !ok || needed {
 		return 0, false

@@ -34,7 +34,7 @@ func PlanDelete(ctx context.Context, s *checkpoint.Store, prd string, o DeleteOp
 			return false, fmt.Errorf("delete checkpoints of %s: %w", prd, state.ErrNoCheckpoint)
 		}
 		if p, err = planDelete(snap.State, o); err == nil {
-			err = weigh(ctx, s, p)
+			err = measureFreed(ctx, s, p)
 		}
 		return false, err
 	})
@@ -56,7 +56,7 @@ func Delete(ctx context.Context, x *checkpoint.Session, o DeleteOptions) (*Prune
 	if err != nil {
 		return nil, err
 	}
-	if err := weigh(ctx, x.Store(), p); err != nil {
+	if err := measureFreed(ctx, x.Store(), p); err != nil {
 		return nil, err
 	}
 	reason := "deleted"
@@ -89,7 +89,7 @@ func planDelete(s *state.State, o DeleteOptions) (*Pruned, error) {
 		p.Checkpoints = append(p.Checkpoints, RemovedCheckpoint{CheckpointRef: ref, Why: "asked for"})
 	}
 	p.Kept = len(kept)
-	p.Lost = lost(s, p.Checkpoints, kept)
+	p.Lost = lostMessages(s, p.Checkpoints, kept)
 	return p, nil
 }
 
@@ -106,9 +106,9 @@ func deletable(s *state.State, ref *state.CheckpointRef, force bool) error {
 	return nil
 }
 
-// weigh computes how many bytes the removal frees. If the size can't be found out, for
+// measureFreed computes how many bytes the removal frees. If the size can't be found out, for
 // example because a checkpoint is damaged, it adds a warning.
-func weigh(ctx context.Context, s *checkpoint.Store, p *Pruned) error {
+func measureFreed(ctx context.Context, s *checkpoint.Store, p *Pruned) error {
 	records, err := inventory.ReadSessions(s, p.PRD, nil)
 	if err != nil {
 		return err

@@ -265,7 +265,7 @@ func (p *Pruned) decide(s *state.State, policy retention.Policy, pass retention.
 	}
 	p.Kept, p.Over, p.Doubted = len(kept), result.Over, result.Doubted
 	p.Freed += result.Freed
-	p.Lost = lost(s, p.Checkpoints, kept)
+	p.Lost = lostMessages(s, p.Checkpoints, kept)
 }
 
 // neededBy returns the checkpoints that the state needs, with the reasons.
@@ -281,9 +281,9 @@ func neededBy(s *state.State) map[string]string {
 	return needed
 }
 
-// lost returns messages about the steps and rollbacks that the user can no longer go back
+// lostMessages returns messages about the steps and rollbacks that the user can no longer go back
 // to or undo once checkpoints are removed.
-func lost(s *state.State, removed []RemovedCheckpoint, kept []*state.CheckpointRef) []string {
+func lostMessages(s *state.State, removed []RemovedCheckpoint, kept []*state.CheckpointRef) []string {
 	steps := state.Moments(slices.DeleteFunc(slices.Clone(kept), func(ref *state.CheckpointRef) bool {
 		return ref.Unusable() != "" || ref.Trigger == state.TriggerPreRollback
 	}))

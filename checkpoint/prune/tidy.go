@@ -80,7 +80,7 @@ func complete(ctx context.Context, x *checkpoint.Session, t *TidyResult) (emptie
 	}
 	switch x.Store().Policy().OnComplete {
 	case checkpoint.DeleteOnComplete:
-		return empty(ctx, x, t)
+		return emptySession(ctx, x, t)
 	case checkpoint.ArchiveOnComplete:
 		t.Archived, err = x.Archive(ctx, state.Actor{}, "")
 		t.Pruned.Checkpoints, t.Pruned.Lost = nil, nil // they were archived with the session
@@ -119,10 +119,10 @@ func collectInto(ctx context.Context, x *checkpoint.Session, w *workspace.Worksp
 	return err
 }
 
-// empty applies on_complete: delete. It removes the checkpoints that are neither pinned
+// emptySession applies on_complete: delete. It removes the checkpoints that are neither pinned
 // nor irreplaceable, and gives up the objects that the session itself needs. It reports
 // whether there was anything to remove.
-func empty(ctx context.Context, x *checkpoint.Session, t *TidyResult) (bool, error) {
+func emptySession(ctx context.Context, x *checkpoint.Session, t *TidyResult) (bool, error) {
 	s := x.State()
 	spared := s.Irreplaceable()
 	if holdsNothing(s, spared) {

@@ -137,10 +137,10 @@ func keepJournal(s *checkpoint.Store, prd string, r *JournalRebuild) error {
 func (old *salvaged) reportLost(r *JournalRebuild) {
 	r.Unreadable = old.lost
 	r.Untold, r.More = old.untold(r.FromSeq)
-	for _, c := range old.since(r.FromSeq) {
+	for _, c := range old.commitsSince(r.FromSeq) {
 		lost := LostCommit{Seq: c.Seq, Time: c.Time, Events: []string{}}
 		for _, e := range c.Events {
-			if _, ends := endOf(e); ends && c.Seq == r.ended {
+			if _, ends := endedRollback(e); ends && c.Seq == r.ended {
 				continue // the state includes the event
 			}
 			lost.Events = append(lost.Events, describeEvent(e))
@@ -214,7 +214,7 @@ func (r *JournalRebuild) makeContinuable(old *salvaged) {
 // numbers into the state, since logs are named by them.
 func (r *JournalRebuild) lostStarts(old *salvaged) map[string]bool {
 	started, once := map[string]bool{}, map[string]bool{}
-	for _, c := range old.since(r.FromSeq) {
+	for _, c := range old.commitsSince(r.FromSeq) {
 		for _, e := range c.Events {
 			switch e := e.(type) {
 			case state.SessionResumed:

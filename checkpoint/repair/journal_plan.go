@@ -120,7 +120,7 @@ func salvage(s *checkpoint.Store, prd string) (*salvaged, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read the journal: %w", err)
 		}
-		c, err := old.line(&t, r, &whole)
+		c, err := old.decodeLine(&t, r, &whole)
 		var version *state.VersionError
 		switch {
 		case errors.As(err, &version):
@@ -130,7 +130,7 @@ func salvage(s *checkpoint.Store, prd string) (*salvaged, error) {
 			hole.lines++
 			continue
 		}
-		hole = old.close(hole, c.Seq)
+		hole = old.closeGap(hole, c.Seq)
 		if whole && f.Apply(c) != nil {
 			whole = false
 		}
@@ -143,7 +143,7 @@ func salvage(s *checkpoint.Store, prd string) (*salvaged, error) {
 		t.Accept(c, len(r.Data))
 		old.lines++
 	}
-	old.close(hole, 0)
+	old.closeGap(hole, 0)
 	// A failed Apply may have left f unusable, so the valid lines are folded again.
 	for r, err := range journal.Take(log.Records(), old.lines) {
 		if err != nil {
@@ -156,18 +156,18 @@ func salvage(s *checkpoint.Store, prd string) (*salvaged, error) {
 	return old, namedElsewhere(s, prd, old)
 }
 
-// close records a gap that ends before a commit, if it has lines. It returns the beginning
+// closeGap records a gap that ends before a commit, if it has lines. It returns the beginning
 // of the next gap.
-func (old *salvaged) close(hole gap, before uint64) gap {
+func (old *salvaged) closeGap(hole gap, before uint64) gap {
 	if hole.before = before; hole.lines > 0 {
 		old.gaps = append(old.gaps, hole)
 	}
 	return gap{from: before}
 }
 
-// line decodes one line. As long as the chain is whole the line must continue it; after
+// decodeLine decodes one line. As long as the chain is whole the line must continue it; after
 // that only the line's own checksum must be right.
-func (old *salvaged) line(t *journal.Tail, r store.Record, whole *bool) (state.Commit, error) {
+func (old *salvaged) decodeLine(t *journal.Tail, r store.Record, whole *bool) (state.Commit, error) {
 	if *whole {
 		c, err := t.Next(r)
 		if err == nil {

@@ -45,7 +45,7 @@ func PlanMigrate(ctx context.Context, s *checkpoint.Store, prd string) (*Migrate
 		return nil, fmt.Errorf("migrate %s: %w", prd, checkpoint.ErrNoSession)
 	}
 	m := &Migrated{PRD: prd, Session: snap.State.Session, From: state.FormatVersion, To: state.FormatVersion}
-	m.found(snap.State.FormatVersion)
+	m.noteVersion(snap.State.FormatVersion)
 	m.Journal = snap.State.FormatVersion != state.FormatVersion
 	for _, ref := range snap.State.Checkpoints {
 		version, err := checkpointVersion(s, prd, ref.ID)
@@ -53,16 +53,16 @@ func PlanMigrate(ctx context.Context, s *checkpoint.Store, prd string) (*Migrate
 			return nil, fmt.Errorf("migrate %s: %w", prd, err)
 		}
 		if version != state.FormatVersion && version != "" {
-			m.found(version)
+			m.noteVersion(version)
 			m.Checkpoints = append(m.Checkpoints, ref.ID)
 		}
 	}
 	return m, nil
 }
 
-// found sets From to the version of a file if that is older. Versions compare as text:
+// noteVersion sets From to the version of a file if that is older. Versions compare as text:
 // each has one digit on either side of the dot.
-func (m *Migrated) found(version string) { m.From = min(m.From, version) }
+func (m *Migrated) noteVersion(version string) { m.From = min(m.From, version) }
 
 // checkpointVersion returns the version of a checkpoint's file. It returns "" if there is
 // no file, or a damaged one, which Migrate does not repair.

@@ -94,9 +94,9 @@ func endRollback(s *checkpoint.Store, prd string, r *JournalRebuild, old *salvag
 // the state.
 func findEnd(s *checkpoint.Store, prd string, r *JournalRebuild, old *salvaged) (*rollbackEnd, error) {
 	begun := r.state.Rollback
-	for _, c := range old.since(r.FromSeq) {
+	for _, c := range old.commitsSince(r.FromSeq) {
 		for i, e := range c.Events {
-			if id, ok := endOf(e); ok && id == begun.ID {
+			if id, ok := endedRollback(e); ok && id == begun.ID {
 				return &rollbackEnd{c.Seq, c.At(i), e}, nil
 			}
 		}
@@ -119,8 +119,8 @@ func findEnd(s *checkpoint.Store, prd string, r *JournalRebuild, old *salvaged) 
 	return &rollbackEnd{0, record.At, e}, nil
 }
 
-// endOf returns the id of the rollback that an event ends.
-func endOf(e state.Event) (id string, ok bool) {
+// endedRollback returns the id of the rollback that an event ends.
+func endedRollback(e state.Event) (id string, ok bool) {
 	switch e := e.(type) {
 	case state.RollbackCompleted:
 		return e.ID, true
@@ -179,13 +179,13 @@ func stateAt(s *checkpoint.Store, prd, session string, begun state.RollbackStart
 func loseRollbacks(s *checkpoint.Store, prd string, r *JournalRebuild, old *salvaged) error {
 	open := map[string]*state.RollbackStarted{}
 	var order []string
-	for _, c := range old.since(r.FromSeq) {
+	for _, c := range old.commitsSince(r.FromSeq) {
 		for _, e := range c.Events {
 			if begun, ok := e.(state.RollbackStarted); ok {
 				open[begun.ID] = &begun
 				order = append(order, begun.ID)
 			}
-			if id, ok := endOf(e); ok {
+			if id, ok := endedRollback(e); ok {
 				delete(open, id)
 			}
 		}
@@ -198,8 +198,8 @@ func loseRollbacks(s *checkpoint.Store, prd string, r *JournalRebuild, old *salv
 	return nil
 }
 
-// since returns the readable commits with a number above seq, each once, in order.
-func (old *salvaged) since(seq uint64) []state.Commit {
+// commitsSince returns the readable commits with a number above seq, each once, in order.
+func (old *salvaged) commitsSince(seq uint64) []state.Commit {
 	found := slices.DeleteFunc(slices.Clone(old.after), func(c state.Commit) bool { return c.Seq <= seq })
 	slices.SortStableFunc(found, func(a, b state.Commit) int { return cmp.Compare(a.Seq, b.Seq) })
 	return slices.CompactFunc(found, func(a, b state.Commit) bool { return a.Seq == b.Seq })
@@ -225,7 +225,7 @@ func (old *salvaged) untold(seq uint64) (lines int, more bool) {
 		}
 	}
 	if old.last > seq {
-		lines = max(lines, int(old.last-seq)-len(old.since(seq)))
+		lines = max(lines, int(old.last-seq)-len(old.commitsSince(seq)))
 	}
 	return lines, more || lines > 0
 }

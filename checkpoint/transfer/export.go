@@ -142,7 +142,7 @@ func export(ctx context.Context, s *checkpoint.Store, w *workspace.Workspace, pr
 		err = &LackingError{Lacking: x.done.Lacking}
 	}
 	if err == nil {
-		err = x.write(ctx, o, out)
+		err = x.writeArchive(ctx, o, out)
 	}
 	var changed *bundle.ChangedError
 	var edited *workspace.ChangedError
@@ -150,8 +150,8 @@ func export(ctx context.Context, s *checkpoint.Store, w *workspace.Workspace, pr
 	return &x.done, moved, err
 }
 
-// write writes the archive to o.Out, or to a file if o.Out is nil.
-func (x *exporting) write(ctx context.Context, o ExportOptions, out io.Writer) error {
+// writeArchive writes the archive to o.Out, or to a file if o.Out is nil.
+func (x *exporting) writeArchive(ctx context.Context, o ExportOptions, out io.Writer) error {
 	header, err := state.EncodeJSON(x.done.ExportHeader)
 	if err != nil {
 		return fmt.Errorf("encode the header: %w", err)

@@ -103,7 +103,7 @@ func (x *exporting) gatherObjects(ctx context.Context) (err error) {
 	}
 	own := x.needed.inventory
 	for _, digest := range slices.Sorted(maps.Keys(own.Lost)) {
-		x.lacks(digest, Lacking{What: state.Text(digest), Reason: state.Text(own.Lost[digest])})
+		x.addLacking(digest, Lacking{What: state.Text(digest), Reason: state.Text(own.Lost[digest])})
 	}
 	for digest, size := range own.Own {
 		x.addObject(ctx, workspace.Entry{Digest: digest, Size: size})
@@ -181,27 +181,27 @@ func (x *exporting) takeFromFiles(ctx context.Context) error {
 	for _, e := range x.lost {
 		path, there := files[e.Digest]
 		if !there || workspace.Sensitive(path) && path != e.Path {
-			x.lacks(e.Digest, Lacking{What: state.Text(e.Path), Reason: state.Text(x.reasons[e.Digest])})
+			x.addLacking(e.Digest, Lacking{What: state.Text(e.Path), Reason: state.Text(x.reasons[e.Digest])})
 			continue
 		}
 		e.Path = path
 		x.done.FromFiles = append(x.done.FromFiles, path)
-		x.add(e, func() (io.ReadCloser, error) { return x.w.OpenFile(ctx, e) })
+		x.addMember(e, func() (io.ReadCloser, error) { return x.w.OpenFile(ctx, e) })
 	}
 	slices.Sort(x.done.FromFiles)
 	return nil
 }
 
-func (x *exporting) lacks(digest string, l Lacking) {
+func (x *exporting) addLacking(digest string, l Lacking) {
 	x.done.LostObjects = append(x.done.LostObjects, digest)
 	x.done.Lacking = append(x.done.Lacking, l)
 }
 
 func (x *exporting) addObject(ctx context.Context, e workspace.Entry) {
-	x.add(e, func() (io.ReadCloser, error) { return x.reader.Open(ctx, e) })
+	x.addMember(e, func() (io.ReadCloser, error) { return x.reader.Open(ctx, e) })
 }
 
-func (x *exporting) add(e workspace.Entry, open func() (io.ReadCloser, error)) {
+func (x *exporting) addMember(e workspace.Entry, open func() (io.ReadCloser, error)) {
 	x.done.Objects++
 	x.done.ObjectBytes += e.Size
 	x.entries = append(x.entries, bundle.Entry{Name: objectMember(e.Digest), Size: e.Size, Open: open})

@@ -72,7 +72,7 @@ func (e *ImportConflictError) Error() string {
 // path names the archive in errors.
 func OpenImport(ctx context.Context, s *checkpoint.Store, r io.Reader, path string, limits bundle.Limits) (*Import, error) {
 	i := &Import{store: s, path: path}
-	err := i.share()
+	err := i.lockShared()
 	if err == nil {
 		err = i.unpack(ctx, r, limits)
 	}
@@ -96,7 +96,7 @@ func PreviewImport(ctx context.Context, s *checkpoint.Store, r io.Reader, path, 
 // is the error of unpacking: opened then only closes the Import and returns the error.
 func (i *Import) opened(ctx context.Context, err error) (*Import, error) {
 	if err == nil {
-		err = i.because(i.check(ctx, i.path))
+		err = i.because(i.verify(ctx, i.path))
 	}
 	if err == nil {
 		i.Relation, i.Here, i.Damage, err = i.store.RelationTo(i.PRD, i.lineage)
@@ -135,9 +135,9 @@ func (i *Import) because(err error) error {
 	return fmt.Errorf("import %s: %w", i.path, err)
 }
 
-// share takes the shared lock that keeps other processes from collecting garbage. It
+// lockShared takes the shared lock that keeps other processes from collecting garbage. It
 // creates the state directory if there is none.
-func (i *Import) share() (err error) {
+func (i *Import) lockShared() (err error) {
 	s := i.store
 	if i.made, err = s.Layout().MissingRoot(); err != nil {
 		return err

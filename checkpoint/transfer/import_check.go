@@ -25,17 +25,17 @@ type checking struct {
 	needed   *needed
 }
 
-// check verifies that the members of an archive are valid and belong together.
-func (i *Import) check(ctx context.Context, path string) error {
+// verify verifies that the members of an archive are valid and belong together.
+func (i *Import) verify(ctx context.Context, path string) error {
 	if err := i.readHeader(path); err != nil {
 		return err
 	}
 	i.objects = map[string]int64{}
 	k := &checking{Import: i, files: map[string]bool{}, needed: newNeeded(i.object)}
-	if err := k.sort(); err != nil {
+	if err := k.sortMembers(); err != nil {
 		return err
 	}
-	for _, step := range []func() error{k.journals, k.names, k.derived, func() error { return k.checkpoints(ctx) }} {
+	for _, step := range []func() error{k.journals, k.checkNames, k.derived, func() error { return k.checkpoints(ctx) }} {
 		if err := step(); err != nil {
 			var version *state.VersionError
 			if errors.As(err, &version) {
@@ -47,13 +47,13 @@ func (i *Import) check(ctx context.Context, path string) error {
 	return k.complete(ctx)
 }
 
-func wrong(member, format string, args ...any) error {
+func damagedMember(member, format string, args ...any) error {
 	return &bundle.DamagedError{Member: member, Detail: fmt.Sprintf(format, args...)}
 }
 
-// sort groups the members by their names. It refuses members that an export does not
+// sortMembers groups the members by their names. It refuses members that an export does not
 // write.
-func (k *checking) sort() error {
+func (k *checking) sortMembers() error {
 	for _, m := range k.staged.Members {
 		dir, base, nested := strings.Cut(m.Name, "/")
 		_, _, segment := segmentSpan(m.Name)
@@ -70,9 +70,9 @@ func (k *checking) sort() error {
 			k.objects["sha256:"+m.SHA256] = m.Size
 			k.Bytes += m.Size
 		case dir == disk.ObjectsDir:
-			return wrong(m.Name, "its bytes are not what its name says")
+			return damagedMember(m.Name, "its bytes are not what its name says")
 		default:
-			return wrong(m.Name, "an export has no such file")
+			return damagedMember(m.Name, "an export has no such file")
 		}
 	}
 	k.Checkpoints, k.Objects = len(k.files), len(k.objects)
@@ -88,8 +88,8 @@ func (k *checking) sort() error {
 // another limit.
 const maxMember = disk.MaxCheckpoint
 
-// read returns the content of a member. A member of more than limit bytes is damaged.
-func (i *Import) read(name string, limit int64) (data []byte, err error) {
+// readMember returns the content of a member. A member of more than limit bytes is damaged.
+func (i *Import) readMember(name string, limit int64) (data []byte, err error) {
 	r, err := i.staged.Open(name)
 	if err != nil {
 		return nil, err
@@ -97,7 +97,7 @@ func (i *Import) read(name string, limit int64) (data []byte, err error) {
 	defer func() { err = errors.Join(err, r.Close()) }()
 	data, err = io.ReadAll(io.LimitReader(r, limit+1))
 	if err == nil && int64(len(data)) > limit {
-		err = wrong(name, "it is longer than such a file can be")
+		err = damagedMember(name, "it is longer than such a file can be")
 	}
 	return data, err
 }
@@ -111,7 +111,7 @@ func (i *Import) object(ctx context.Context, digest string, limit int64) ([]byte
 	if _, there := i.objects[digest]; !there {
 		return nil, fmt.Errorf("object %q: %w", digest, fs.ErrNotExist)
 	}
-	return i.read(objectMember(digest), limit)
+	return i.readMember(objectMember(digest), limit)
 }
 
 // journals folds the journal, and verifies that each segment continues the one before and
@@ -127,26 +127,26 @@ func (k *checking) journals() error {
 		}
 		switch {
 		case f.State == nil || f.State.Session != k.Session:
-			return wrong(m.Name, "it is of another session")
+			return damagedMember(m.Name, "it is of another session")
 		case t.First != first || t.Seq != last:
-			return wrong(m.Name, "it holds other commits than its name says")
+			return damagedMember(m.Name, "it holds other commits than its name says")
 		case before != "" && began.Prev != before:
-			return wrong(m.Name, "it does not continue the one before it")
+			return damagedMember(m.Name, "it does not continue the one before it")
 		}
 		before = t.Sum
 	}
 	t, f, began, err := k.replay(disk.JournalName)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return wrong(disk.JournalName, "it is missing")
+		return damagedMember(disk.JournalName, "it is missing")
 	case err != nil:
 		return err
 	case f.State == nil:
-		return wrong(disk.JournalName, "it holds nothing")
+		return damagedMember(disk.JournalName, "it holds nothing")
 	case f.State.Session != k.Session || f.State.PRD != k.PRD || t.Seq != k.Seq || t.Sum != k.Sum:
-		return wrong(disk.JournalName, "it is of another session, or another moment, than the header says")
+		return damagedMember(disk.JournalName, "it is of another session, or another moment, than the header says")
 	case before != "" && began.Prev != before:
-		return wrong(disk.JournalName, "it does not continue %s", k.segments[len(k.segments)-1].Name)
+		return damagedMember(disk.JournalName, "it does not continue %s", k.segments[len(k.segments)-1].Name)
 	}
 	k.State, k.lineage.Session, k.lineage.Seq = f.State, f.State.Session, t.Seq
 	return nil
@@ -170,20 +170,20 @@ func (k *checking) replay(name string) (t journal.Tail, f *journal.Fold, began s
 	var damaged *state.DamagedError
 	switch {
 	case errors.As(err, &damaged):
-		err = wrong(name, "line %d: %s", damaged.Line, damaged.Detail)
+		err = damagedMember(name, "line %d: %s", damaged.Line, damaged.Detail)
 	case err == nil && len(t.Torn) > 0:
-		err = wrong(name, "its last line is not whole")
+		err = damagedMember(name, "its last line is not whole")
 	}
 	return t, f, began, err
 }
 
-// names verifies the strings of the state that become a part of a file's name or an
+// checkNames verifies the strings of the state that become a part of a file's name or an
 // argument of git.
-func (k *checking) names() error {
+func (k *checking) checkNames() error {
 	s := k.State
 	for _, ref := range s.Checkpoints {
 		if !disk.IsCheckpointID(ref.ID) {
-			return wrong(disk.JournalName, "%q cannot be the id of a checkpoint", ref.ID)
+			return damagedMember(disk.JournalName, "%q cannot be the id of a checkpoint", ref.ID)
 		}
 		if err := k.gitNames(ref.Git, ref.Capture); err != nil {
 			return err
@@ -197,10 +197,10 @@ func (k *checking) names() error {
 
 func (k *checking) gitNames(g *state.Git, c *state.Capture) error {
 	if g != nil && (!isCommit(g.Commit) || strings.HasPrefix(string(g.Branch), "-")) {
-		return wrong(disk.JournalName, "%q and %q cannot be a branch and a commit of git", g.Branch, g.Commit)
+		return damagedMember(disk.JournalName, "%q and %q cannot be a branch and a commit of git", g.Branch, g.Commit)
 	}
 	if c != nil && (!isCommit(c.Commit) || c.Ref != "" && !strings.HasPrefix(c.Ref, disk.CaptureRefs(k.PRD))) {
-		return wrong(disk.JournalName, "%q and %q cannot be a reference and a commit of a capture", c.Ref, c.Commit)
+		return damagedMember(disk.JournalName, "%q and %q cannot be a reference and a commit of a capture", c.Ref, c.Commit)
 	}
 	return nil
 }
@@ -212,7 +212,7 @@ func isCommit(name string) bool {
 
 // derived verifies that the document and the index belong to this session at this commit.
 func (k *checking) derived() error {
-	data, err := k.read(exportDocument, maxMember)
+	data, err := k.readMember(exportDocument, maxMember)
 	if err == nil {
 		var d state.Document
 		if d, err = state.DecodeDocument(data); err == nil && (!d.Intact() || d.PRD != k.PRD || d.Runner.Session != k.Session || d.Runner.Seq != k.Seq) {
@@ -220,20 +220,20 @@ func (k *checking) derived() error {
 		}
 	}
 	if err != nil {
-		return k.unfit(exportDocument, err)
+		return k.nameMember(exportDocument, err)
 	}
 	var m *disk.Manifest
-	if data, err = k.read(disk.ManifestName, maxMember); err == nil {
+	if data, err = k.readMember(disk.ManifestName, maxMember); err == nil {
 		m, err = disk.DecodeManifest(disk.ManifestName, data)
 	}
 	if err == nil && (m.PRD != k.PRD || m.Session != k.Session || m.Seq != k.Seq) {
 		err = errors.New("it is not the index of this session")
 	}
-	return k.unfit(disk.ManifestName, err)
+	return k.nameMember(disk.ManifestName, err)
 }
 
-// unfit adds the name of the member to an error.
-func (k *checking) unfit(member string, err error) error {
+// nameMember adds the name of the member to an error.
+func (k *checking) nameMember(member string, err error) error {
 	var version *state.VersionError
 	var damaged *bundle.DamagedError
 	switch {
@@ -244,9 +244,9 @@ func (k *checking) unfit(member string, err error) error {
 	case errors.As(err, &damaged):
 		return err
 	case errors.Is(err, fs.ErrNotExist):
-		return wrong(member, "it is missing")
+		return damagedMember(member, "it is missing")
 	}
-	return wrong(member, "%v", err)
+	return damagedMember(member, "%v", err)
 }
 
 // checkpoints verifies that the archive has a file for each checkpoint of the session,
@@ -261,13 +261,13 @@ func (k *checking) checkpoints(ctx context.Context) error {
 		lost := slices.Contains(k.LostFiles, ref.ID)
 		member := disk.CheckpointMember(ref.ID)
 		if k.files[ref.ID] == lost {
-			return wrong(member, "it is missing, or is there against what the header says")
+			return damagedMember(member, "it is missing, or is there against what the header says")
 		}
 		delete(k.files, ref.ID)
 		if lost {
 			continue
 		}
-		data, err := k.read(member, maxMember)
+		data, err := k.readMember(member, maxMember)
 		var f *disk.CheckpointFile
 		if err == nil {
 			f, err = disk.DecodeCheckpoint(member, data)
@@ -277,12 +277,12 @@ func (k *checking) checkpoints(ctx context.Context) error {
 			err = errors.New("it is another checkpoint than the journal says")
 		}
 		if err != nil {
-			return k.unfit(member, err)
+			return k.nameMember(member, err)
 		}
 		k.needed.addState(f.State)
 	}
 	for id := range k.files {
-		return wrong(disk.CheckpointMember(id), "the session has no such checkpoint")
+		return damagedMember(disk.CheckpointMember(id), "the session has no such checkpoint")
 	}
 	return nil
 }
@@ -295,7 +295,7 @@ func (k *checking) complete(ctx context.Context) error {
 		if errors.As(err, &damaged) || ctx.Err() != nil {
 			return err
 		}
-		return wrong("", "%v", err)
+		return damagedMember("", "%v", err)
 	}
 	own := k.needed.inventory
 	wanted := map[string]bool{} // by digest; true if the header says that the object is lost
@@ -309,12 +309,12 @@ func (k *checking) complete(ctx context.Context) error {
 	}
 	for _, digest := range slices.Sorted(maps.Keys(wanted)) {
 		if _, there := k.objects[digest]; !there && !wanted[digest] {
-			return wrong(objectMember(digest), "it is missing")
+			return damagedMember(objectMember(digest), "it is missing")
 		}
 	}
 	for digest := range k.objects {
 		if lost, needed := wanted[digest]; !needed || lost {
-			return wrong(objectMember(digest), "nothing needs it, or the header says that it is missing")
+			return damagedMember(objectMember(digest), "nothing needs it, or the header says that it is missing")
 		}
 	}
 	return nil

@@ -63,13 +63,13 @@ func planImported(ctx context.Context, w *workspace.Workspace, state *state.Stat
 		return nil, fmt.Errorf("look at the workspace: %w", err)
 	}
 	for n := range entries {
-		f.add(&entries[n], found[n])
+		f.addCompared(&entries[n], found[n])
 	}
 	return f, nil
 }
 
-// add records the result of comparing an entry with the workspace.
-func (f *ImportFiles) add(e *workspace.Entry, found workspace.Compared) {
+// addCompared records the result of comparing an entry with the workspace.
+func (f *ImportFiles) addCompared(e *workspace.Entry, found workspace.Compared) {
 	switch {
 	case found.Obstacle != "":
 		f.Blocked = append(f.Blocked, Blocked{Path: e.Path, By: found.Obstacle})

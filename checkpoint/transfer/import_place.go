@@ -59,7 +59,7 @@ func (i *Import) Place(ctx context.Context, by state.Actor, o PlaceOptions) (*Pl
 	if err := u.EndOrphans(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("import %s: %w", i.PRD, err), u.Close())
 	}
-	done, err := i.place(ctx, u, o, i.pending(by, o))
+	done, err := i.placeLocked(ctx, u, o, i.pending(by, o))
 	if err != nil || done.Relation == journal.RelationEqual || done.Relation == journal.RelationSame {
 		return done, errors.Join(err, u.Close())
 	}
@@ -70,7 +70,7 @@ func (i *Import) Place(ctx context.Context, by state.Actor, o PlaceOptions) (*Pl
 	return done, errors.Join(x.Publish(ctx), x.Close())
 }
 
-func (i *Import) place(ctx context.Context, u *checkpoint.Unopened, o PlaceOptions, pending *disk.PendingImport) (*Placed, error) {
+func (i *Import) placeLocked(ctx context.Context, u *checkpoint.Unopened, o PlaceOptions, pending *disk.PendingImport) (*Placed, error) {
 	s := i.store
 	if err := u.FinishInterrupted(); err != nil {
 		return nil, err
@@ -123,7 +123,7 @@ func (i *Import) place(ctx context.Context, u *checkpoint.Unopened, o PlaceOptio
 	if pending == nil {
 		err = s.Layout().WritePending(s.Layout().PRDDir(i.PRD), nil) // remove the note of an earlier import that this one continues
 	}
-	return &Placed{Relation: relation, Archived: archived, Uncertain: names(uncertain)}, err
+	return &Placed{Relation: relation, Archived: archived, Uncertain: workstreamNames(uncertain)}, err
 }
 
 // placeObjects copies the archive's objects into the state directory.
@@ -140,7 +140,7 @@ func (i *Import) placeObjects(ctx context.Context) (err error) {
 			err = closed
 		}
 		if err == nil && ref.Digest != digest {
-			err = wrong(objectMember(digest), "its bytes are not what its name says")
+			err = damagedMember(objectMember(digest), "its bytes are not what its name says")
 		}
 		if err != nil {
 			return fmt.Errorf("import an object: %w", err)
@@ -188,7 +188,7 @@ func (i *Import) prepare(ctx context.Context, o PlaceOptions, pending *disk.Pend
 // that this store uses.
 func (i *Import) copyOut(name, dir string) error {
 	if id, ok := disk.CheckpointOfMember(name); ok {
-		data, err := i.read(name, disk.MaxCheckpoint)
+		data, err := i.readMember(name, disk.MaxCheckpoint)
 		if err != nil {
 			return err
 		}

@@ -14,7 +14,7 @@ import (
 // Uncertain returns the workstreams that must happen only once and that the session here
 // started after it parted from the archive's session. In the imported session they are
 // uncertain, as after a rollback.
-func (i *Import) Uncertain() []string { return names(i.uncertain(i.Relation, i.Here)) }
+func (i *Import) Uncertain() []string { return workstreamNames(i.uncertain(i.Relation, i.Here)) }
 
 // Pending returns the workstreams of the archive's session that must happen only once and
 // are not done in it. They may also happen on the machine that exported the session.
@@ -30,7 +30,7 @@ func (i *Import) Pending() []string {
 	return list
 }
 
-func names(events []state.WorkstreamUncertain) []string {
+func workstreamNames(events []state.WorkstreamUncertain) []string {
 	var list []string
 	for _, e := range events {
 		list = append(list, e.Workstream)

@@ -34,22 +34,22 @@ func newChecker(s *checkpoint.Store, w *workspace.Workspace, deep bool) *checker
 	return &checker{store: s, w: w, deep: deep, bytes: map[string]string{}, lists: map[string]string{}, commits: map[string]bool{}}
 }
 
-// session checks the checkpoints of a session. If wanted is not empty it checks only those
+// checkSession checks the checkpoints of a session. If wanted is not empty it checks only those
 // in wanted.
-func (k *checker) session(ctx context.Context, at checkpoint.StoredSession, wanted map[string]bool) (*SessionCheck, error) {
+func (k *checker) checkSession(ctx context.Context, at checkpoint.StoredSession, wanted map[string]bool) (*SessionCheck, error) {
 	c := &SessionCheck{StoredSession: at}
 	if at.Err != nil {
 		if !errors.As(at.Err, &c.Journal) {
 			return nil, at.Err
 		}
-		return c, k.files(ctx, c, wanted)
+		return c, k.checkFiles(ctx, c, wanted)
 	}
 	current := at.State.CurrentCheckpoint()
 	for _, ref := range at.State.Checkpoints {
 		if len(wanted) > 0 && !wanted[ref.ID] {
 			continue
 		}
-		check, err := k.check(ctx, at, ref)
+		check, err := k.checkCheckpoint(ctx, at, ref)
 		if err != nil {
 			return nil, err
 		}
@@ -59,9 +59,9 @@ func (k *checker) session(ctx context.Context, at checkpoint.StoredSession, want
 	return c, nil
 }
 
-// files checks the checkpoint files of a session whose journal is damaged. They are then
+// checkFiles checks the checkpoint files of a session whose journal is damaged. They are then
 // the only proof of what the checkpoints were.
-func (k *checker) files(ctx context.Context, c *SessionCheck, wanted map[string]bool) error {
+func (k *checker) checkFiles(ctx context.Context, c *SessionCheck, wanted map[string]bool) error {
 	ids, err := k.store.Layout().CheckpointsIn(c.Dir).IDs()
 	if err != nil {
 		return err
@@ -89,7 +89,7 @@ func (k *checker) files(ctx context.Context, c *SessionCheck, wanted map[string]
 			if own := f.State.Checkpoint(id); own != nil {
 				check.Ref = own
 			}
-			if err := k.contents(ctx, check, f.State); err != nil {
+			if err := k.checkContents(ctx, check, f.State); err != nil {
 				return err
 			}
 		}
@@ -99,16 +99,16 @@ func (k *checker) files(ctx context.Context, c *SessionCheck, wanted map[string]
 	return nil
 }
 
-// check checks one checkpoint of a session whose journal is whole.
-func (k *checker) check(ctx context.Context, at checkpoint.StoredSession, ref *state.CheckpointRef) (*CheckpointCheck, error) {
+// checkCheckpoint checks one checkpoint of a session whose journal is whole.
+func (k *checker) checkCheckpoint(ctx context.Context, at checkpoint.StoredSession, ref *state.CheckpointRef) (*CheckpointCheck, error) {
 	c := &CheckpointCheck{Ref: ref}
-	state, err := k.file(c, at)
+	state, err := k.checkFile(c, at)
 	if err != nil {
 		return nil, err
 	}
 	if state == nil {
 		c.Objects, c.Git = FoundUnknown, FoundUnknown
-	} else if err := k.contents(ctx, c, state); err != nil {
+	} else if err := k.checkContents(ctx, c, state); err != nil {
 		return nil, err
 	}
 	if ref.Damage != nil && c.Whole() {
@@ -129,7 +129,7 @@ func (k *checker) lastWhole(ctx context.Context, at checkpoint.StoredSession, ex
 		if ref.ID == except {
 			continue
 		}
-		c, err := k.check(ctx, at, ref)
+		c, err := k.checkCheckpoint(ctx, at, ref)
 		if err != nil {
 			return nil, fmt.Errorf("look for the last valid checkpoint of %s: %w", at.PRD, err)
 		}
@@ -143,10 +143,10 @@ func (k *checker) lastWhole(ctx context.Context, at checkpoint.StoredSession, ex
 	return nil, nil
 }
 
-// file checks the file of a checkpoint. It returns the state in the file. If the file is
+// checkFile checks the file of a checkpoint. It returns the state in the file. If the file is
 // missing or damaged it returns the state from the journal, nil if the journal does not
 // have it.
-func (k *checker) file(c *CheckpointCheck, at checkpoint.StoredSession) (*state.State, error) {
+func (k *checker) checkFile(c *CheckpointCheck, at checkpoint.StoredSession) (*state.State, error) {
 	stored, err := k.store.Layout().CheckpointsIn(at.Dir).Read(c.Ref.ID)
 	missing := errors.Is(err, fs.ErrNotExist)
 	switch {
@@ -232,9 +232,9 @@ func (c *CheckpointCheck) problem(format string, args ...any) {
 	c.Problems = append(c.Problems, fmt.Sprintf(format, args...))
 }
 
-// contents checks the data that a checkpoint refers to: the bytes of its files, and the
+// checkContents checks the data that a checkpoint refers to: the bytes of its files, and the
 // commit that keeps them.
-func (k *checker) contents(ctx context.Context, c *CheckpointCheck, s *state.State) error {
+func (k *checker) checkContents(ctx context.Context, c *CheckpointCheck, s *state.State) error {
 	c.Objects, c.Git = FoundUnknown, FoundNone
 	if k.w == nil {
 		c.Git = FoundUnknown
@@ -252,7 +252,7 @@ func (k *checker) contents(ctx context.Context, c *CheckpointCheck, s *state.Sta
 		c.Objects = FoundBad
 		c.problem("%s", wrong)
 	}
-	if err := k.git(ctx, c, s); errors.Is(err, fs.ErrPermission) {
+	if err := k.checkCommit(ctx, c, s); errors.Is(err, fs.ErrPermission) {
 		c.Git = c.unreadable(err)
 		c.problem("git cannot be asked: %v", err)
 	} else if err != nil {
@@ -338,9 +338,9 @@ func (k *checker) summary(entries []workspace.Entry) string {
 	return first
 }
 
-// git checks the commit that keeps a capture. If the commit of the user's branch is gone
+// checkCommit checks the commit that keeps a capture. If the commit of the user's branch is gone
 // it only adds a note, since nothing is restored from that commit.
-func (k *checker) git(ctx context.Context, c *CheckpointCheck, s *state.State) error {
+func (k *checker) checkCommit(ctx context.Context, c *CheckpointCheck, s *state.State) error {
 	if s.Capture != nil && s.Capture.Commit != "" {
 		there, err := k.hasCommit(ctx, s.Capture.Commit)
 		if err != nil {

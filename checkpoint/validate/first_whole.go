@@ -14,7 +14,7 @@ import (
 func FirstWhole(ctx context.Context, s *checkpoint.Store, w *workspace.Workspace, of checkpoint.StoredSession, refs iter.Seq[*state.CheckpointRef]) (*state.CheckpointRef, error) {
 	checker := newChecker(s, w, false)
 	for ref := range refs {
-		found, err := checker.check(ctx, of, ref)
+		found, err := checker.checkCheckpoint(ctx, of, ref)
 		if err != nil {
 			return nil, err
 		}

@@ -28,7 +28,7 @@ func (i *Inspection) Intact() bool { return i.File != nil && i.Check.Whole() }
 // Inspect rebuilds it from the journal where possible.
 func Inspect(ctx context.Context, s *checkpoint.Store, w *workspace.Workspace, of *state.State, ref *state.CheckpointRef) (*Inspection, error) {
 	at := checkpoint.StoredSession{PRD: of.PRD, Place: disk.PlaceCurrent, Dir: s.Layout().PRDDir(of.PRD), State: of}
-	check, err := newChecker(s, w, false).check(ctx, at, ref)
+	check, err := newChecker(s, w, false).checkCheckpoint(ctx, at, ref)
 	if err != nil {
 		return nil, err
 	}

@@ -132,7 +132,7 @@ func (c *SessionCheck) Unread() error {
 
 // LastValid returns the newest checkpoint that a rollback can go to, nil if there is none.
 func (c *SessionCheck) LastValid() *state.CheckpointRef {
-	if c.Journal == nil && !c.whole() {
+	if c.Journal == nil && !c.isWhole() {
 		return c.last
 	}
 	for i := len(c.Checkpoints) - 1; i >= 0; i-- {
@@ -144,8 +144,8 @@ func (c *SessionCheck) LastValid() *state.CheckpointRef {
 	return nil
 }
 
-// whole reports whether no validated checkpoint has problems.
-func (c *SessionCheck) whole() bool {
+// isWhole reports whether no validated checkpoint has problems.
+func (c *SessionCheck) isWhole() bool {
 	return !slices.ContainsFunc(c.Checkpoints, func(c CheckpointCheck) bool { return !c.Whole() })
 }
 
@@ -183,11 +183,11 @@ func validate(ctx context.Context, s *checkpoint.Store, w *workspace.Workspace, 
 	v := &Validation{Deep: o.Deep}
 	k := newChecker(s, w, o.Deep)
 	for _, at := range sessions {
-		c, err := k.session(ctx, at, wanted)
+		c, err := k.checkSession(ctx, at, wanted)
 		if err != nil {
 			return nil, err
 		}
-		if c.Journal == nil && !c.whole() {
+		if c.Journal == nil && !c.isWhole() {
 			// A checkpoint to roll back to must be read, and not only exist.
 			deep := newChecker(s, w, true)
 			if o.Deep {
@@ -218,7 +218,7 @@ func CheckSession(ctx context.Context, s *checkpoint.Store, w *workspace.Workspa
 	if err != nil {
 		return nil, err
 	}
-	return newChecker(s, w, true).session(ctx, at, wanted)
+	return newChecker(s, w, true).checkSession(ctx, at, wanted)
 }
 
 // wantedIDs returns the ids of the checkpoints that references name. It searches the
