@@ -222,6 +222,18 @@ func TestSeen(t *testing.T) {
 			check (reader): reuse: passed, and nothing changed since
 			writer: run: attempt 2 was interrupted
 			later: reuse: nothing changed since it completed`},
+		{"another one was failing while it read", crowd, func(s *session) {
+			s.start()
+			s.fail("writer", "exit code 1")
+			s.run("reader")
+			s.write("data/log", "partial")
+			s.end()
+		}, `
+			first: run: not run yet
+			reader: judge: the work is kept; check (reader) is judged
+			check (reader): judge: what it judged changed
+			writer: run: attempt 1 failed: exit code 1
+			later: run: not run yet`},
 		{"one was interrupted before it read", crowd, func(s *session) {
 			stopped(interrupted...)(s)
 			s.run("reader")
