@@ -94,7 +94,7 @@ type RemovedSession struct {
 // isEmpty reports whether the plan removes nothing.
 func (p *Pruned) isEmpty() bool { return len(p.Checkpoints) == 0 && len(p.Sessions) == 0 }
 
-// PruneOptions hold what the user asked for in addition to the policy.
+// Options hold what the user asked for in addition to the policy.
 type Options struct {
 	OlderThan time.Duration // replaces the policy's ages, see retention.Pass; 0 means not given
 	// Planned is the result of PlanPrune with the same options, to which the user may have

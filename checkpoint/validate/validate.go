@@ -34,7 +34,7 @@ const (
 	FoundUnknown Finding = "unknown" // it can't be checked
 )
 
-// ValidateOptions hold what to validate, and how thoroughly.
+// Options hold what to validate, and how thoroughly.
 type Options struct {
 	PRD  string   // "": all PRDs
 	Refs []string // checkpoints; empty: all
