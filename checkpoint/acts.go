@@ -39,12 +39,12 @@ func (s *Store) Acts(prd string, current *state.State) (acts []state.Act, unread
 		acts = state.MergeActs(acts, at.State.KnownActs()...)
 	}
 	if current == nil {
-		snap, err := s.loadSession(prd)
+		loaded, err := s.reader.Current(prd)
 		if err != nil && !errors.Is(err, ErrNoSession) {
 			return nil, nil, err
 		}
 		if err == nil {
-			current = snap.State
+			current = loaded.State
 		}
 	}
 	if current != nil {
@@ -53,33 +53,17 @@ func (s *Store) Acts(prd string, current *state.State) (acts []state.Act, unread
 	return acts, append(unread, removed.UnreadNames()...), nil
 }
 
-// keepActs records the acts of the current session, which is about to be deleted, in the
-// acts file of the PRD.
-func (s *Store) keepActs(prd string) error {
-	snap, err := s.loadSession(prd)
-	var damaged *state.DamagedError
-	switch {
-	case errors.Is(err, ErrNoSession):
-		return nil
-	case errors.As(err, &damaged):
-		return s.KeepUnread(prd, s.layout.PRDDir(prd))
-	case err != nil:
-		return fmt.Errorf("look for what has happened only once in %s: %w", prd, err)
-	case snap.State == nil:
-		return nil
-	}
-	return s.layout.AddActs(prd, snap.State.KnownActs(), nil)
-}
-
 // KeepUnread records a session that can't be read and is about to be removed: the acts in
 // the readable part of its journal, and its directory, since there may have been other
 // acts.
-func (s *Store) KeepUnread(prd, dir string) error {
+func (s *Store) KeepUnread(prd, dir string) error { return keepUnread(&s.layout, prd, dir) }
+
+func keepUnread(l *disk.Layout, prd, dir string) error {
 	f, path := journal.NewFold(), filepath.Join(dir, disk.JournalName)
-	_, _ = journal.Replay(prd, path, store.OpenLog(s.fs, path), f.Apply) // the caller knows that it is damaged
+	_, _ = journal.Replay(prd, path, store.OpenLog(l.FS, path), f.Apply) // the caller knows that it is damaged
 	var acts []state.Act
 	if f.State != nil {
 		acts = f.State.KnownActs()
 	}
-	return s.layout.AddActs(prd, acts, []state.Text{state.Text(s.layout.Within(dir))})
+	return l.AddActs(prd, acts, []state.Text{state.Text(l.Within(dir))})
 }

@@ -9,9 +9,9 @@
 //
 // FORMAT.md in this directory describes the formats. Package state defines the events and
 // the state that they fold into; package journal encodes and reads the journal; package
-// disk knows where each file is. Here session.go and session_commit.go write the journal,
-// load.go reads it without a lock, lock.go and recover.go open a session and complete what
-// was interrupted, and derived.go writes the derived files.
+// disk knows where each file is; package reader reads a session without a lock. Here
+// lock.go and recover.go open a session, move.go completes what was interrupted,
+// session_commit.go writes the journal, and derived.go writes the derived files.
 //
 // What is done with checkpoints is done by packages that import this one: rollback,
 // transfer, prune, validate, repair and compare. Package inventory tells what the sessions
@@ -29,6 +29,8 @@ import (
 	"time"
 
 	"prdrunner/checkpoint/disk"
+	"prdrunner/checkpoint/journal"
+	"prdrunner/checkpoint/reader"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 	"prdrunner/checkpoint/workspace/git"
@@ -58,6 +60,7 @@ type Options struct {
 // Store is a state directory. It is safe for concurrent use.
 type Store struct {
 	layout disk.Layout
+	reader reader.Reader
 	o      Options
 	fs     store.FS
 }
@@ -82,6 +85,7 @@ func OpenStore(dir string, o Options) (*Store, error) {
 		o.RescueDir = os.TempDir()
 	}
 	s := &Store{layout: disk.NewLayout(dir, o.FS, o.Policy.Compress), o: o, fs: o.FS}
+	s.reader = reader.Reader{Layout: &s.layout, Rescues: journal.RescueDir{FS: o.FS, Path: o.RescueDir}}
 	if err := s.layout.CheckDir(s.layout.Path); err != nil {
 		return nil, err
 	}
@@ -90,6 +94,9 @@ func OpenStore(dir string, o Options) (*Store, error) {
 
 // Layout returns the paths of the state directory.
 func (s *Store) Layout() *disk.Layout { return &s.layout }
+
+// Reader returns what reads the sessions of the state directory.
+func (s *Store) Reader() reader.Reader { return s.reader }
 
 // FS returns the file system that holds the state directory.
 func (s *Store) FS() store.FS { return s.fs }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"prdrunner/checkpoint/state"
-	"prdrunner/checkpoint/store"
 )
 
 // DeleteSession deletes the current session of a PRD, even if it is damaged: journal,
@@ -32,8 +31,8 @@ func (s *Store) DeleteSession(ctx context.Context, prd string, by state.Actor) (
 		return err
 	}
 	defer func() { err = errors.Join(err, u.Close()) }()
-	if snap, err := s.loadSession(prd); err == nil && snap.State != nil && snap.State.Rollback != nil {
-		return fmt.Errorf("delete the session of %s: %w", prd, UnfinishedRollback(snap.State))
+	if current, err := s.reader.Current(prd); err == nil && current.State != nil && current.State.Rollback != nil {
+		return fmt.Errorf("delete the session of %s: %w", prd, UnfinishedRollback(current.State))
 	}
 	if err := u.EndOrphans(ctx); err != nil {
 		return fmt.Errorf("delete the session of %s: %w", prd, err)
@@ -41,44 +40,22 @@ func (s *Store) DeleteSession(ctx context.Context, prd string, by state.Actor) (
 	if err := u.SetNote(by); err != nil {
 		return err
 	}
-	if err := s.deleteSession(prd); err != nil {
+	if err := s.mover(prd).delete(); err != nil {
 		return fmt.Errorf("delete the session of %s: %w", prd, err)
 	}
 	return u.ClearNote()
 }
 
-func (s *Store) deleteSession(prd string) error {
-	for _, finish := range []func(string) error{s.finishArchive, s.finishDelete} {
-		if err := finish(prd); err != nil {
-			return err
-		}
+// Archiving reports whether the archiving of a PRD's session was interrupted. The next
+// holder of the lock completes it.
+func (s *Store) Archiving(prd string) (bool, error) {
+	if err := s.CheckID(prd); err != nil {
+		return false, err
 	}
-	if err := store.MkdirAll(s.fs, s.layout.PRDDir(prd)); err != nil {
-		return err
+	if away, err := s.layout.MovedAway(prd); err != nil || away {
+		return away, err
 	}
-	if err := s.keepActs(prd); err != nil {
-		return err
-	}
-	if err := s.takeDocument(prd); err != nil {
-		return err
-	}
-	if err := s.layout.Move(prd, s.layout.PRDDir(prd), s.layout.DeletingPath(prd)); err != nil {
-		return err
-	}
-	return s.finishDelete(prd)
-}
-
-// finishDelete completes an interrupted deletion. It moves the history and the acts of
-// deleted sessions back to the PRD's directory, and the rest into the trash.
-func (s *Store) finishDelete(prd string) error {
-	from := s.layout.DeletingPath(prd)
-	if there, err := s.layout.Exists(from); err != nil || !there {
-		return err
-	}
-	if err := s.returnKept(prd, from); err != nil {
-		return err
-	}
-	return s.layout.Discard(prd, from)
+	return s.layout.Exists(s.layout.ArchivingPath(prd))
 }
 
 // Archive archives the whole session and returns its new directory. A complete session

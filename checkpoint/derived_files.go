@@ -134,8 +134,7 @@ func (x *Session) RewriteCheckpoint(id string) (kept []string, err error) {
 	if x.derived.lost[id] {
 		return nil, nil
 	}
-	dir := x.store.layout.PRDDir(x.prd)
-	f, err := x.store.RebuildCheckpoint(x.prd, dir, id)
+	f, err := x.store.reader.CurrentSession(x.prd).Rebuild(id)
 	if err != nil {
 		return nil, err
 	}
@@ -144,7 +143,7 @@ func (x *Session) RewriteCheckpoint(id string) (kept []string, err error) {
 		return nil, err
 	}
 	for _, path := range paths {
-		to, err := x.store.keepDamaged(x.prd, dir, path)
+		to, err := keepDamaged(&x.store.layout, x.prd, path)
 		if err != nil {
 			return kept, err
 		}
@@ -159,10 +158,10 @@ func (x *Session) RewriteCheckpoint(id string) (kept []string, err error) {
 
 // keepDamaged renames a damaged file and keeps it for people. The new path is in the
 // journal's directory, where the file is not taken for a checkpoint.
-func (s *Store) keepDamaged(prd, dir, path string) (string, error) {
-	to, err := s.layout.FreePath(filepath.Join(dir, filepath.Base(path)+".damaged"))
+func keepDamaged(l *disk.Layout, prd, path string) (string, error) {
+	to, err := l.FreePath(filepath.Join(l.PRDDir(prd), filepath.Base(path)+".damaged"))
 	if err == nil {
-		err = s.layout.Move(prd, path, to)
+		err = l.Move(prd, path, to)
 	}
 	if err != nil {
 		return "", fmt.Errorf("keep %s: %w", path, err)
@@ -178,7 +177,7 @@ func (x *Session) writeLost() error {
 		return nil
 	}
 	var failed error
-	found, err := x.store.rebuild(x.prd, maps.Clone(d.lost), func(f disk.CheckpointFile) error {
+	found, err := x.store.reader.CurrentSession(x.prd).RebuildAll(maps.Clone(d.lost), func(f disk.CheckpointFile) error {
 		err := x.putCheckpoint(f)
 		if err == nil {
 			d.foundFile(f.ID)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"prdrunner/checkpoint/reader"
 	"prdrunner/checkpoint/state"
 )
 
@@ -24,18 +25,18 @@ func (s *Store) EarlierWork(st *state.State, workstream string) (*state.Work, er
 		work.Attempt = w.Attempts
 		return work, nil
 	}
-	return s.takenBack(st, w)
+	return takenBack(s.reader.CurrentSession(st.PRD), st, w)
 }
 
 // takenBack returns the work that a rollback removed from the state, as recorded in the
 // checkpoint that would undo the rollback.
-func (s *Store) takenBack(st *state.State, w *state.Workstream) (*state.Work, error) {
+func takenBack(session reader.Session, st *state.State, w *state.Workstream) (*state.Work, error) {
 	for _, past := range slices.Backward(st.Rollbacks) {
 		ref := st.Checkpoint(past.Safety)
 		if ref == nil || past.Error != "" {
 			continue
 		}
-		file, err := s.ReadFile(st, ref)
+		file, err := session.ReadCheckpoint(st, ref)
 		var damaged *state.DamagedError
 		if errors.As(err, &damaged) {
 			continue

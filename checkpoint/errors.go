@@ -6,12 +6,13 @@ import (
 	"time"
 
 	"prdrunner/checkpoint/disk"
+	"prdrunner/checkpoint/reader"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
 
 // ErrNoSession says that a PRD has neither a journal nor a document.
-var ErrNoSession = errors.New("no session")
+var ErrNoSession = reader.ErrNoSession
 
 // ErrLockLost says that another runner may have taken this runner's lock, so that this one
 // stopped. It is wrapped in a *PoisonedError.
@@ -121,3 +122,6 @@ func (e *UnfinishedRollbackError) Error() string {
 func UnfinishedRollback(s *state.State) error {
 	return &UnfinishedRollbackError{To: s.Rollback.To, Scope: s.Rollback.Scope}
 }
+
+// ErrUnfinishedImport reports that not all files of an imported session were restored.
+var ErrUnfinishedImport = errors.New("an import is not finished")

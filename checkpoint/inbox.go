@@ -254,7 +254,7 @@ func (x *Session) Requests() ([]Request, error) {
 		if err != nil {
 			return requests, fmt.Errorf("claim a request: %w", err)
 		}
-		m, err := x.store.readMail(claim)
+		m, err := readMail(x.store.fs, claim)
 		if err != nil || m.Request.ID != id || m.Request.PRD != x.prd || m.Asker.HasEnded() {
 			// No process waits for an answer to this request.
 			if err := x.store.fs.Remove(claim); err != nil {
@@ -274,8 +274,8 @@ func (x *Session) Requests() ([]Request, error) {
 	return requests, nil
 }
 
-func (s *Store) readMail(path string) (*mail, error) {
-	data, err := store.ReadFile(s.fs, path)
+func readMail(fsys store.FS, path string) (*mail, error) {
+	data, err := store.ReadFile(fsys, path)
 	if err != nil {
 		return nil, err
 	}
@@ -291,7 +291,7 @@ func (s *Store) readMail(path string) (*mail, error) {
 func (x *Session) Answer(r Request, refusal error) error {
 	dir := x.store.layout.InboxPath(x.prd)
 	claim := filepath.Join(dir, r.ID+claimExt)
-	m, err := x.store.readMail(claim)
+	m, err := readMail(x.store.fs, claim)
 	if err != nil {
 		return fmt.Errorf("answer a request: %w", err)
 	}
@@ -314,9 +314,9 @@ func (x *Session) Answer(r Request, refusal error) error {
 // cleanInbox removes requests, claims and replies whose askers have ended, so that a
 // request is never carried out long afterwards. The caller holds the lock. Processes that
 // still wait notice that the owner has changed.
-func (s *Store) cleanInbox(prd string) error {
-	dir := s.layout.InboxPath(prd)
-	entries, err := s.fs.ReadDir(dir)
+func cleanInbox(l *disk.Layout, prd string) error {
+	dir := l.InboxPath(prd)
+	entries, err := l.FS.ReadDir(dir)
 	if err != nil {
 		return fmt.Errorf("clean the inbox: %w", err)
 	}
@@ -325,10 +325,10 @@ func (s *Store) cleanInbox(prd string) error {
 		if e.IsDir() || store.IsTemp(e.Name()) {
 			continue // another process may be writing it
 		}
-		if m, err := s.readMail(path); err == nil && !m.Asker.HasEnded() {
+		if m, err := readMail(l.FS, path); err == nil && !m.Asker.HasEnded() {
 			continue
 		}
-		if err := s.fs.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := l.FS.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("clean the inbox: %w", err)
 		}
 	}

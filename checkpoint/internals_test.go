@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 	"prdrunner/checkpoint/workspace/git"
@@ -28,7 +27,7 @@ type Mail = mail
 
 // ReadMail reads a request's file.
 func ReadMail(fsys store.FS, path string) (*Mail, error) {
-	return (&Store{fs: fsys, layout: disk.Layout{Path: "/state", FS: fsys}}).readMail(path)
+	return readMail(fsys, path)
 }
 
 // Wants reports whether Runner makes a checkpoint for a trigger.
@@ -51,7 +50,7 @@ func (x *Session) LastSum() string { return x.sum }
 
 // WriteRescue writes a rescue copy with commits.
 func (x *Session) WriteRescue(commits ...*state.Commit) (path string, err error) {
-	return x.store.writeRescue(x.prd, x.State().Session, "", commits)
+	return x.store.reader.Rescues.Write(x.prd, x.State().Session, commits)
 }
 
 // DocumentWrittenAt returns when the document was written last.

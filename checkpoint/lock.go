@@ -16,47 +16,126 @@ import (
 // locks are the two locks that a session holds: the exclusive lock of its PRD, and the
 // lock of the state directory, which it shares with other writers.
 type locks struct {
+	layout *disk.Layout
 	shared store.Lock
 	own    store.Lock
 }
 
-// acquire takes both locks without waiting for another owner. It does not change the
-// holder's note.
-func (s *Store) acquire(ctx context.Context, prd string) (*locks, error) {
-	shared, err := s.fs.TryLock(s.layout.StoreLockPath(), true)
-	if err != nil {
-		return nil, s.lockedBy(err)
-	}
-	own, err := s.takeOwn(ctx, prd)
-	if err != nil {
-		return nil, errors.Join(err, shared.Unlock())
-	}
-	return &locks{shared, own}, nil
+// prdLock is the lock of a PRD, with the note that names its holder.
+type prdLock struct {
+	layout *disk.Layout
+	prd    string
 }
 
-// tries is how often tryOwn tries the lock of a PRD while only a reader may hold it, for a
+func (s *Store) lockOf(prd string) prdLock { return prdLock{&s.layout, prd} }
+
+func (l prdLock) path() string { return l.layout.LockPath(l.prd) }
+
+// tryOnce tries to take the lock.
+func (l prdLock) tryOnce() (store.Lock, error) { return l.layout.FS.TryLock(l.path(), false) }
+
+func (l prdLock) note() (*disk.Holder, error) { return disk.ReadNote(l.layout.FS, l.path()) }
+
+// holder returns the process that a note names if it holds the lock, else nil. A process on
+// this machine that has provably ended does not hold it. For a process elsewhere, which
+// may be in another container on this machine, holder tries the lock, which no process
+// holds longer than it lives.
+func (l prdLock) holder(note *disk.Holder) *disk.Holder {
+	switch {
+	case note == nil:
+		return nil
+	case note.IsLocal() && note.HasEnded(), !note.IsLocal() && l.isFree():
+		return nil
+	}
+	return note
+}
+
+// isFree reports whether the lock is free. To find out, it takes the lock as a shared one
+// for a moment; wait waits for that.
+func (l prdLock) isFree() bool {
+	lock, err := l.layout.FS.TryLock(l.path(), true)
+	return err == nil && lock.Unlock() == nil
+}
+
+// tries is how often wait tries the lock of a PRD while only a reader may hold it, for a
 // moment, to find out whether a process on another machine does.
 const tries = 5
 
-// tryOwn takes the lock of a PRD. It waits for readers, which try the lock only if its
-// note names a process elsewhere, and does not wait for owners.
-func (s *Store) tryOwn(ctx context.Context, prd string) (store.Lock, error) {
-	look := time.NewTicker(askInterval)
-	defer look.Stop()
+// wait takes the lock. It waits for readers, which try the lock only if its note names a
+// process elsewhere, and does not wait for owners.
+func (l prdLock) wait(ctx context.Context) (store.Lock, error) {
+	tick := time.NewTicker(askInterval)
+	defer tick.Stop()
 	for n := 1; ; n++ {
-		own, err := s.fs.TryLock(s.layout.LockPath(prd), false)
+		own, err := l.tryOnce()
 		if !errors.Is(err, store.ErrLocked) || n == tries {
 			return own, err
 		}
-		if h, noted := disk.ReadNote(s.fs, s.layout.LockPath(prd)); noted != nil || h == nil || h.IsLocal() {
+		if h, noted := l.note(); noted != nil || h == nil || h.IsLocal() {
 			return nil, err
 		}
 		select {
-		case <-look.C:
+		case <-tick.C:
 		case <-ctx.Done():
 			return nil, err
 		}
 	}
+}
+
+// noteWait is how long take waits for an owner that has just taken the lock to write its
+// note. Until the new owner has read the journal, the note is that of an earlier owner.
+const noteWait = time.Second
+
+// take takes the lock, or returns a *LockedError with its holder. The error names no holder
+// rather than one that has ended. While the note names no living holder, take tries the
+// lock again, up to noteWait: an owner that is killed while it starts a process leaves the
+// lock to that process for a moment.
+func (l prdLock) take(ctx context.Context) (store.Lock, error) {
+	own, err := l.wait(ctx)
+	wait, cancel := context.WithTimeout(ctx, noteWait)
+	defer cancel()
+	tick := time.NewTicker(askInterval)
+	defer tick.Stop()
+	for errors.Is(err, store.ErrLocked) {
+		note, unread := l.note()
+		if unread != nil { // report the lock, not the unreadable note
+			return nil, &LockedError{PRD: l.prd}
+		}
+		if h := l.holder(note); h != nil && h.Host != "" {
+			return nil, &LockedError{PRD: l.prd, Holder: *h}
+		}
+		select {
+		case <-tick.C:
+			own, err = l.tryOnce()
+		case <-wait.Done():
+			return nil, &LockedError{PRD: l.prd}
+		}
+	}
+	return own, err
+}
+
+// acquire takes both locks of a session without waiting for another owner. It does not
+// change the holder's note.
+func (l prdLock) acquire(ctx context.Context) (*locks, error) {
+	shared, err := takeStoreLock(l.layout, true)
+	if err != nil {
+		return nil, err
+	}
+	own, err := l.take(ctx)
+	if err != nil {
+		return nil, errors.Join(err, shared.Unlock())
+	}
+	return &locks{l.layout, shared, own}, nil
+}
+
+// takeStoreLock takes the lock of the state directory. If another process holds it, it
+// returns a *LockedError.
+func takeStoreLock(l *disk.Layout, shared bool) (store.Lock, error) {
+	lock, err := l.FS.TryLock(l.StoreLockPath(), shared)
+	if errors.Is(err, store.ErrLocked) {
+		return nil, &LockedError{}
+	}
+	return lock, err
 }
 
 // LockExclusively takes the lock of the state directory, which it creates if necessary, so
@@ -72,56 +151,14 @@ func (s *Store) lockStore(shared bool) (store.Lock, error) {
 	if err := s.layout.MakeRoot(); err != nil {
 		return nil, err
 	}
-	lock, err := s.fs.TryLock(s.layout.StoreLockPath(), shared)
+	lock, err := takeStoreLock(&s.layout, shared)
 	if err != nil {
-		return nil, s.lockedBy(err)
+		return nil, err
 	}
 	if err := s.layout.CheckLayout(""); err != nil {
 		return nil, errors.Join(err, lock.Unlock())
 	}
 	return lock, nil
-}
-
-// lockedBy turns store.ErrLocked into the *LockedError for the lock of the state
-// directory, and returns any other error unchanged.
-func (s *Store) lockedBy(err error) error {
-	if !errors.Is(err, store.ErrLocked) {
-		return err
-	}
-	return &LockedError{}
-}
-
-// noteWait is how long takeOwn waits for an owner that has just taken the lock to write
-// its note. Until the new owner has read the journal, the note is that of an earlier
-// owner.
-const noteWait = time.Second
-
-// takeOwn takes the lock of a PRD, or returns a *LockedError with its holder. The error
-// names no holder rather than one that has ended. While the note names no living holder,
-// takeOwn tries the lock again, up to noteWait: an owner that is killed while it starts a
-// process leaves the lock to that process for a moment.
-func (s *Store) takeOwn(ctx context.Context, prd string) (store.Lock, error) {
-	own, err := s.tryOwn(ctx, prd)
-	wait, cancel := context.WithTimeout(ctx, noteWait)
-	defer cancel()
-	look := time.NewTicker(askInterval)
-	defer look.Stop()
-	for errors.Is(err, store.ErrLocked) {
-		h, unread := s.Owner(prd)
-		switch {
-		case unread != nil: // report the lock, not the unreadable note
-			return nil, &LockedError{PRD: prd}
-		case h != nil && h.Host != "":
-			return nil, &LockedError{PRD: prd, Holder: *h}
-		}
-		select {
-		case <-look.C:
-			own, err = s.fs.TryLock(s.layout.LockPath(prd), false)
-		case <-wait.Done():
-			return nil, &LockedError{PRD: prd}
-		}
-	}
-	return own, err
 }
 
 // checkHeld returns store.ErrLockLost if another process may have taken one of the locks.
@@ -142,33 +179,35 @@ func (l *locks) release() error {
 	return errors.Join(l.own.Unlock(), err)
 }
 
-// WithExclusiveLock calls f while the session holds the lock of the state directory exclusively, so
-// that no other session writes. If another process has that lock, it returns a
-// *LockedError and does not call f. It takes the shared lock again before it returns.
+// WithExclusiveLock calls f while the session holds the lock of the state directory
+// exclusively, so that no other session writes. If another process has that lock, it
+// returns a *LockedError and does not call f. It takes the shared lock again before it
+// returns.
 func (x *Session) WithExclusiveLock(ctx context.Context, f func() error) error {
-	path := x.store.layout.StoreLockPath()
-	if err := x.locks.shared.Unlock(); err != nil {
-		return fmt.Errorf("lock the state directory: %w", err)
-	}
-	x.locks.shared = nil
-	only, err := x.store.fs.TryLock(path, false)
-	if err != nil {
-		err = x.store.lockedBy(err)
-	} else {
-		err = errors.Join(f(), only.Unlock())
-	}
-	return errors.Join(err, x.lockSharedAgain(ctx))
+	return x.locks.exclusively(ctx, f)
 }
 
-// lockSharedAgain takes the shared lock of the state directory again. It waits for a process that
-// holds the lock exclusively, since that is never for long.
-func (x *Session) lockSharedAgain(ctx context.Context) error {
+func (l *locks) exclusively(ctx context.Context, f func() error) error {
+	if err := l.shared.Unlock(); err != nil {
+		return fmt.Errorf("lock the state directory: %w", err)
+	}
+	l.shared = nil
+	only, err := takeStoreLock(l.layout, false)
+	if err == nil {
+		err = errors.Join(f(), only.Unlock())
+	}
+	return errors.Join(err, l.shareAgain(ctx))
+}
+
+// shareAgain takes the shared lock of the state directory again. It waits for a process
+// that holds the lock exclusively, since that is never for long.
+func (l *locks) shareAgain(ctx context.Context) error {
 	wait := time.NewTicker(askInterval)
 	defer wait.Stop()
 	for {
-		shared, err := x.store.fs.TryLock(x.store.layout.StoreLockPath(), true)
+		shared, err := l.layout.FS.TryLock(l.layout.StoreLockPath(), true)
 		if err == nil {
-			x.locks.shared = shared
+			l.shared = shared
 			return nil
 		}
 		if !errors.Is(err, store.ErrLocked) {
@@ -233,7 +272,7 @@ func (s *Store) lockDir(ctx context.Context, prd string) (*locks, error) {
 	if err := s.checkAudit(); err != nil { // before any change that the audit log must record
 		return nil, err
 	}
-	l, err := s.acquire(ctx, prd)
+	l, err := s.lockOf(prd).acquire(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -276,7 +315,7 @@ func (s *Store) SetAside(ctx context.Context, prd string) (to string, err error)
 	if err := u.EndOrphans(ctx); err != nil {
 		return "", err
 	}
-	if to, err = s.archive(prd); err != nil {
+	if to, err = s.mover(prd).archive(); err != nil {
 		return "", err
 	}
 	return to, u.ClearNote()

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"prdrunner/checkpoint/disk"
-	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 )
 
@@ -27,23 +25,6 @@ func (s *Store) endOrphans(ctx context.Context, st *state.State, unclean bool) (
 		return ended, fmt.Errorf("end what a killed run of %s left running: %w", st.PRD, err)
 	}
 	return ended, nil
-}
-
-// endOrphansUnopened ends orphans as endOrphans does, before a session is moved away
-// without being opened, since it may be damaged. It identifies the processes by the
-// readable part of the journal. The caller holds the locks.
-func (s *Store) endOrphansUnopened(ctx context.Context, prd string) error {
-	note, err := disk.ReadNote(s.fs, s.layout.LockPath(prd))
-	if err != nil {
-		return err
-	}
-	f := journal.NewFold()
-	_, damage := s.replay(prd, f.Apply)
-	if f.State != nil && f.State.Session == "" { // a newer version began the session
-		f.State = nil
-	}
-	_, err = s.endOrphans(ctx, f.State, note != nil || damage != nil)
-	return err
 }
 
 // Orphans returns the processes that a killed runner left running, and that Lock ended.

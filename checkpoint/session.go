@@ -67,7 +67,7 @@ type Ack struct {
 	Err error
 }
 
-func newSession(s *Store, prd string, holder disk.Holder, r *recovered, log store.Log) (*Session, error) {
+func newSession(s *Store, prd string, holder disk.Holder, r *recovery, log store.Log) (*Session, error) {
 	x := &Session{store: s, prd: prd, holder: holder, encoder: journal.NewEncoder(), room: journal.MaxEvents, unclean: r.unclean}
 	x.derived.reset()
 	x.writer = newWriter(log)
@@ -187,13 +187,13 @@ func (x *Session) retire(ctx context.Context, next []byte) (string, error) {
 		return "", x.bad
 	}
 	if next != nil {
-		if err := x.store.prepareNext(x.prd, next); err != nil {
+		if err := x.store.mover(x.prd).prepareNext(next); err != nil {
 			x.writer = newWriter(store.OpenLog(x.store.fs, x.store.layout.JournalPath(x.prd))) // so that Close has a writer to close
 			x.bad = &PoisonedError{Err: err}
 			return "", x.bad
 		}
 	}
-	to, err := x.store.archive(x.prd)
+	to, err := x.store.mover(x.prd).archive()
 	if err == nil {
 		err = x.store.layout.MakeSessionDirs(x.prd, x.store.o.Policy.Enabled)
 	}

@@ -229,7 +229,7 @@ func (x *Session) poison(cause error) {
 	}
 	x.bad = &PoisonedError{Err: cause}
 	if unsaved := x.unsaved(); len(unsaved) > 0 {
-		path, err := x.store.writeRescue(x.prd, x.live.State.Session, "", unsaved)
+		path, err := x.store.reader.Rescues.Write(x.prd, x.live.State.Session, unsaved)
 		if err != nil {
 			x.bad.Err = errors.Join(cause, err)
 		} else {

@@ -158,10 +158,10 @@ func (s *Store) Archived(ctx context.Context, wanted func(StoredSession) bool) (
 // readArchived reads an archived session. If that fails, the result holds the error.
 func (s *Store) readArchived(p disk.SessionDir) StoredSession {
 	at := StoredSession{PRD: p.PRD, Place: p.Place, Dir: p.Dir}
-	r, err := s.ReadRecord(p)
+	r, err := s.reader.ReadRecord(p)
 	var damaged *state.DamagedError
 	if errors.As(err, &damaged) { // the usual remedy repairs only the journal of the current session
-		damaged.Remedy = s.lostRemedy(p.PRD, p.Dir, "")
+		damaged.Remedy = s.reader.Session(p.PRD, p.Dir).LostRemedy("")
 	}
 	switch {
 	case err != nil:
@@ -169,7 +169,7 @@ func (s *Store) readArchived(p disk.SessionDir) StoredSession {
 	case r.State == nil:
 		at.Err = &state.DamagedError{
 			Path: filepath.Join(p.Dir, disk.JournalName), Detail: "it is missing, or holds nothing whole",
-			Remedy: s.lostRemedy(p.PRD, p.Dir, ""),
+			Remedy: s.reader.Session(p.PRD, p.Dir).LostRemedy(""),
 		}
 	default:
 		at.State = r.State

@@ -4,12 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
+	"slices"
 
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
-	"prdrunner/checkpoint/store"
 	"prdrunner/checkpoint/workspace/git"
 )
 
@@ -22,7 +21,7 @@ import (
 // Untrusted returns why the state of a PRD is not trusted, nil if it is trusted. It takes
 // no lock.
 func (s *Store) Untrusted(ctx context.Context, prd string) (*UntrustedError, error) {
-	tracked, err := s.tracked(ctx, prd)
+	tracked, err := s.tracked(prd).list(ctx)
 	if err != nil || len(tracked) == 0 {
 		return nil, err
 	}
@@ -52,35 +51,39 @@ func (s *Store) checkTrust(ctx context.Context, prd string) error {
 	case untrusted != nil:
 		return untrusted
 	}
-	return s.untrack(ctx, prd)
+	return s.tracked(prd).untrack(ctx)
 }
 
-// tracked returns the files of a PRD's state that git tracks, relative to the state
-// directory.
-func (s *Store) tracked(ctx context.Context, prd string) ([]string, error) {
-	if s.o.Git == nil {
+// trackedState is the state of a PRD as far as git tracks it.
+type trackedState struct {
+	git git.Commander // nil: Runner does not check that
+	dir string        // the state directory
+	prd string
+}
+
+func (s *Store) tracked(prd string) trackedState {
+	return trackedState{git: s.o.Git, dir: s.layout.Path, prd: prd}
+}
+
+// list returns the files that git tracks, relative to the state directory.
+func (t trackedState) list(ctx context.Context) ([]string, error) {
+	if t.git == nil {
 		return nil, nil
 	}
-	all, err := git.TrackedBelow(ctx, s.o.Git, s.layout.Path)
+	all, err := git.TrackedBelow(ctx, t.git, t.dir)
 	if err != nil {
 		return nil, err
 	}
-	var tracked []string
-	for _, path := range all {
-		if disk.IsStateOf(prd, path) {
-			tracked = append(tracked, path)
-		}
-	}
-	return tracked, nil
+	return slices.DeleteFunc(all, func(path string) bool { return !disk.IsStateOf(t.prd, path) }), nil
 }
 
-// untrack removes the state of a PRD from git's index. The caller holds the lock.
-func (s *Store) untrack(ctx context.Context, prd string) error {
-	tracked, err := s.tracked(ctx, prd)
+// untrack removes the files from git's index. The caller holds the lock.
+func (t trackedState) untrack(ctx context.Context) error {
+	tracked, err := t.list(ctx)
 	if err != nil || len(tracked) == 0 {
 		return err
 	}
-	return git.Untrack(ctx, s.o.Git, s.layout.Path, tracked)
+	return git.Untrack(ctx, t.git, t.dir, tracked)
 }
 
 // SetUntrustedAside moves all state of a PRD to untrusted/, without reading it, and
@@ -95,52 +98,14 @@ func (s *Store) SetUntrustedAside(ctx context.Context, prd string) (to string, e
 		return "", err
 	}
 	defer func() { err = errors.Join(err, l.release()) }()
-	to, err = s.moveUntrusted(prd)
+	to, err = s.layout.MoveUntrusted(prd, s.Now())
 	if err == nil {
-		err = s.untrack(ctx, prd)
+		err = s.tracked(prd).untrack(ctx)
 	}
 	if err != nil {
 		return "", fmt.Errorf("set %s aside: %w", prd, err)
 	}
 	return to, nil
-}
-
-// moveUntrusted moves all state of a PRD to a new directory in untrusted/. The files keep
-// their names relative to the state directory.
-func (s *Store) moveUntrusted(prd string) (string, error) {
-	to, err := s.layout.FreePath(filepath.Join(s.layout.Path, disk.UntrustedDir, disk.EncodeName(prd)+"-"+s.Now().Format(disk.StampFormat)))
-	if err == nil {
-		err = store.MkdirAll(s.fs, filepath.Join(to, disk.FailedDir))
-	}
-	if err != nil {
-		return "", err
-	}
-	names, err := s.stateNames(prd)
-	for _, name := range names {
-		if err == nil {
-			err = s.layout.Move(prd, filepath.Join(s.layout.Path, name), filepath.Join(to, name))
-		}
-	}
-	return to, err
-}
-
-// stateNames returns the files and directories of a PRD's state, relative to the state
-// directory.
-func (s *Store) stateNames(prd string) ([]string, error) {
-	var names []string
-	for _, dir := range []string{"", disk.FailedDir} {
-		entries, err := s.fs.ReadDir(filepath.Join(s.layout.Path, dir))
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("list what there is of %s: %w", prd, err)
-		}
-		for _, e := range entries {
-			name := filepath.Join(dir, e.Name())
-			if disk.IsStateOf(prd, filepath.ToSlash(name)) {
-				names = append(names, name)
-			}
-		}
-	}
-	return names, nil
 }
 
 // Adopt takes over a session that git tracks. Earlier verdicts no longer hold, requests
@@ -162,7 +127,7 @@ func (x *Session) Adopt(ctx context.Context, by state.Actor) error {
 	if err := x.Commit(ctx); err != nil {
 		return fmt.Errorf("adopt %s: %w", x.prd, err)
 	}
-	if err := x.store.untrack(ctx, x.prd); err != nil {
+	if err := x.store.tracked(x.prd).untrack(ctx); err != nil {
 		return fmt.Errorf("adopt %s: %w", x.prd, err)
 	}
 	return nil

@@ -35,13 +35,24 @@ func (s *Store) LockUnopened(ctx context.Context, prd string) (*Unopened, error)
 	return &Unopened{s, prd, l}, nil
 }
 
-// EndOrphans ends the processes that a killed runner of the session left running.
+// EndOrphans ends the processes that a killed runner of the session left running. It
+// identifies them by the readable part of the journal, since the session may be damaged.
 func (u *Unopened) EndOrphans(ctx context.Context) error {
-	return u.store.endOrphansUnopened(ctx, u.prd)
+	note, err := disk.ReadNote(u.store.fs, u.store.layout.LockPath(u.prd))
+	if err != nil {
+		return err
+	}
+	f := journal.NewFold()
+	_, damage := u.store.reader.Replay(u.prd, f.Apply)
+	if f.State != nil && f.State.Session == "" { // a newer version began the session
+		f.State = nil
+	}
+	_, err = u.store.endOrphans(ctx, f.State, note != nil || damage != nil)
+	return err
 }
 
 // FinishInterrupted completes an archive, a deletion or an import that was cut short.
-func (u *Unopened) FinishInterrupted() error { return u.store.finish(u.prd) }
+func (u *Unopened) FinishInterrupted() error { return u.store.mover(u.prd).finish() }
 
 // SetNote writes a note into the lock file that names the holder. While it is there, the
 // next owner recovers the session as after a kill.
@@ -57,11 +68,11 @@ func (u *Unopened) ClearNote() error {
 
 // Mend repairs the end of the journal, and keeps the incomplete lines that it cuts off.
 func (u *Unopened) Mend() error {
-	r, err := u.store.examine(u.prd)
-	if err != nil {
+	r := &recovery{store: u.store, prd: u.prd}
+	if err := r.examine(); err != nil {
 		return err
 	}
-	log, err := u.store.mendJournal(u.prd, r)
+	log, err := r.mend()
 	if err != nil {
 		return err
 	}
@@ -73,11 +84,11 @@ func (u *Unopened) Mend() error {
 // directory of the archived session, "" if there is none. After a crash the next owner
 // completes the replacement.
 func (u *Unopened) Replace(dir string) (archived string, err error) {
-	s := u.store
-	if err := s.layout.Move(u.prd, dir, s.layout.ImportingPath(u.prd)); err != nil {
+	layout := &u.store.layout
+	if err := layout.Move(u.prd, dir, layout.ImportingPath(u.prd)); err != nil {
 		return "", err
 	}
-	archived, err = s.finishImport(u.prd)
+	archived, err = u.store.mover(u.prd).finishImport()
 	if err == nil && archived != "" { // the unfinished work of its owner was archived, too
 		err = u.ClearNote()
 	}
@@ -89,7 +100,8 @@ func (u *Unopened) Replace(dir string) (archived string, err error) {
 // directory. StartOver returns that name. It verifies that the new journal gives the same
 // state.
 func (u *Unopened) StartOver(by state.Actor, convert func(*state.State)) (kept string, err error) {
-	r, log, err := u.store.prepare(u.prd, disk.NewHolder(by, u.store.Now()))
+	r := &recovery{store: u.store, prd: u.prd}
+	log, err := r.run(disk.NewHolder(by, u.store.Now()))
 	if err != nil {
 		return "", err
 	}
@@ -112,11 +124,11 @@ func (u *Unopened) StartOver(by state.Actor, convert func(*state.State)) (kept s
 	if err != nil {
 		return "", err
 	}
-	if err := u.store.beginAnew(u.prd, log, r, c, slices.Clone(line)); err != nil {
+	if err := r.beginAnew(log, c, slices.Clone(line)); err != nil {
 		return "", err
 	}
 	again := journal.NewFold()
-	if _, err := u.store.replay(u.prd, again.Apply); err != nil {
+	if _, err := u.store.reader.Replay(u.prd, again.Apply); err != nil {
 		return "", fmt.Errorf("verify what was written: %w", err)
 	}
 	got, err := state.EncodeJSON(again.State)

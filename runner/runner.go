@@ -134,7 +134,7 @@ func (o Options) knownActs(st *state.State) ([]state.Act, error) {
 
 // earlierRuns returns a function that finds the results of earlier runs, or nil if the
 // run must not use them.
-func (o Options) earlierRuns(w *workspace.Workspace) func() map[string][]checkpoint.Result {
+func (o Options) earlierRuns(w *workspace.Workspace) func() map[string][]state.Result {
 	if o.NoCache {
 		return nil
 	}

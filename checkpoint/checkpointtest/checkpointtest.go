@@ -23,6 +23,7 @@ import (
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/inventory"
 	"prdrunner/checkpoint/journal"
+	"prdrunner/checkpoint/reader"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 	"prdrunner/checkpoint/workspace"
@@ -453,7 +454,7 @@ func SameSpans(t testing.TB, x *checkpoint.Session) {
 	}
 	_, err := x.Drain(context.Background())
 	Must(t, err)
-	r := &checkpoint.SessionRecord{State: x.State(), SessionDir: disk.SessionDir{
+	r := &reader.Record{State: x.State(), SessionDir: disk.SessionDir{
 		Dir: x.Store().Layout().PRDDir(x.PRD()), PRD: x.PRD(), Place: disk.PlaceCurrent,
 	}}
 	read := func(spans *journal.Spans) (ever, dropped map[string]int64) {

@@ -25,6 +25,7 @@ import (
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/objects"
+	"prdrunner/checkpoint/reader"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 )
@@ -190,7 +191,7 @@ func Read(ctx context.Context, s *checkpoint.Store, without Removed) (*Inventory
 // addDir adds what the session in a directory needs. It need not read a session that
 // without names.
 func (inv *Inventory) addDir(ctx context.Context, s *checkpoint.Store, dir disk.SessionDir, without Removed) error {
-	r, err := s.ReadRecord(dir)
+	r, err := s.Reader().ReadRecord(dir)
 	goes := without.Sessions[dir.ID]
 	if err != nil && goes {
 		return nil // the session is removed, so its needs don't count
@@ -219,7 +220,7 @@ func (inv *Inventory) mergePart(other *Inventory) {
 
 // addSession adds what a session needs for its head and for all its checkpoints except
 // those in without.
-func addSession(ctx context.Context, s *checkpoint.Store, r *References, from *checkpoint.SessionRecord, without map[string]bool) error {
+func addSession(ctx context.Context, s *checkpoint.Store, r *References, from *reader.Record, without map[string]bool) error {
 	clear(r.lists) // states of different sessions share no lists
 	for _, head := range from.Heads() {
 		if err := r.addState(ctx, head); err != nil {
@@ -240,7 +241,7 @@ func addSession(ctx context.Context, s *checkpoint.Store, r *References, from *c
 			}
 		}
 	}
-	return s.VisitRecord(ctx, from, checkpoint.RecordVisitor{Wanted: wanted, Checkpoint: func(id string, at *state.State) error {
+	return s.Reader().VisitRecord(ctx, from, reader.Visitor{Wanted: wanted, Checkpoint: func(id string, at *state.State) error {
 		if err := r.addState(ctx, at); err != nil {
 			return fmt.Errorf("checkpoint %s: %w", id, err)
 		}

@@ -9,6 +9,7 @@ import (
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/journal"
+	"prdrunner/checkpoint/reader"
 	"prdrunner/checkpoint/retention"
 	"prdrunner/checkpoint/state"
 )
@@ -16,7 +17,7 @@ import (
 // Scan is the result of a quick pass over the journals of a PRD, mostly without reading
 // objects.
 type Scan struct {
-	Records []*checkpoint.SessionRecord
+	Records []*reader.Record
 	AtMost  int64 // upper bound of the bytes that the PRD occupies
 	// Dropped holds objects that the current session recorded and that still exist, although
 	// neither the session nor its checkpoints need them. Other sessions may need them.
@@ -39,9 +40,9 @@ func ScanJournals(ctx context.Context, x *checkpoint.Session) (*Scan, error) {
 	}
 	g.AtMost = files.Files
 	for _, p := range places {
-		r := &checkpoint.SessionRecord{SessionDir: p, State: x.State()}
+		r := &reader.Record{SessionDir: p, State: x.State()}
 		if p.Place != disk.PlaceCurrent {
-			if r, err = x.Store().ReadRecord(p); err != nil || r.State == nil {
+			if r, err = x.Store().Reader().ReadRecord(p); err != nil || r.State == nil {
 				continue // a collection reports the error, if it runs
 			}
 		}
@@ -59,7 +60,7 @@ func ScanJournals(ctx context.Context, x *checkpoint.Session) (*Scan, error) {
 
 // scanSession adds everything that a session ever recorded to the upper bound. For the
 // current session it also finds the objects that were dropped.
-func scanSession(ctx context.Context, s *checkpoint.Store, g *Scan, r *checkpoint.SessionRecord, owned *journal.Spans) error {
+func scanSession(ctx context.Context, s *checkpoint.Store, g *Scan, r *reader.Record, owned *journal.Spans) error {
 	if r.Place != disk.PlaceCurrent {
 		owned = nil
 	}
@@ -80,7 +81,7 @@ func scanSession(ctx context.Context, s *checkpoint.Store, g *Scan, r *checkpoin
 // session, what its state and its checkpoints need. Both hold a listing as one object.
 // spans are those of the session's owner; if they are nil, or do not reach back to the
 // oldest checkpoint, Recorded reads the journals.
-func Recorded(ctx context.Context, s *checkpoint.Store, r *checkpoint.SessionRecord, spans *journal.Spans) (ever, needed *References, err error) {
+func Recorded(ctx context.Context, s *checkpoint.Store, r *reader.Record, spans *journal.Spans) (ever, needed *References, err error) {
 	ever, needed = newReferences(s.Objects()), newReferences(s.Objects())
 	ever.shallow, needed.shallow = true, true
 	if spans != nil && !spans.Behind {
@@ -115,19 +116,19 @@ func addSpans(t *journal.Spans, kept []*state.CheckpointRef, ever, needed *Refer
 
 // visitRecorded reads the journals of a session and adds everything that it ever recorded
 // to ever. For the current session it adds what the checkpoints need to needed.
-func visitRecorded(ctx context.Context, s *checkpoint.Store, r *checkpoint.SessionRecord, ever, needed *References) error {
-	v := checkpoint.RecordVisitor{Commit: func(c state.Commit) error { return ever.addCommit(ctx, c) }}
+func visitRecorded(ctx context.Context, s *checkpoint.Store, r *reader.Record, ever, needed *References) error {
+	v := reader.Visitor{Commit: func(c state.Commit) error { return ever.addCommit(ctx, c) }}
 	if r.Place == disk.PlaceCurrent {
 		v.Wanted = r.NeededCheckpoints()
 		v.Checkpoint = func(_ string, at *state.State) error { return needed.addState(ctx, at) }
 	}
-	return s.VisitRecord(ctx, r, v)
+	return s.Reader().VisitRecord(ctx, r, v)
 }
 
 // findDropped sets g.Dropped to the existing objects in ever that are not needed. It reads
 // the listings of captures, which name more needed objects, only if objects remain without
 // them.
-func findDropped(ctx context.Context, s *checkpoint.Store, g *Scan, r *checkpoint.SessionRecord, ever, needed *References) error {
+func findDropped(ctx context.Context, s *checkpoint.Store, g *Scan, r *reader.Record, ever, needed *References) error {
 	for n := range ever.names {
 		if _, ok := needed.names[n]; ok {
 			continue

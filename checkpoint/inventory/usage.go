@@ -8,6 +8,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/disk"
+	"prdrunner/checkpoint/reader"
 	"prdrunner/checkpoint/retention"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
@@ -35,18 +36,18 @@ func Sizes(ctx context.Context, s *checkpoint.Store, prd string) (files, objects
 // RecordsOf reads the sessions of a PRD. The owner of the current session passes its state
 // in owned, and then its journal is not read. An unreadable archived session is skipped
 // without an error; other commands report it.
-func ReadSessions(s *checkpoint.Store, prd string, owned *state.State) ([]*checkpoint.SessionRecord, error) {
+func ReadSessions(s *checkpoint.Store, prd string, owned *state.State) ([]*reader.Record, error) {
 	places, err := s.Layout().SessionDirs(prd)
 	if err != nil {
 		return nil, err
 	}
-	var records []*checkpoint.SessionRecord
+	var records []*reader.Record
 	for _, p := range places {
 		if p.Place == disk.PlaceCurrent && owned != nil {
-			records = append(records, &checkpoint.SessionRecord{SessionDir: p, State: owned})
+			records = append(records, &reader.Record{SessionDir: p, State: owned})
 			continue
 		}
-		r, err := s.ReadRecord(p)
+		r, err := s.Reader().ReadRecord(p)
 		if err != nil && p.Place == disk.PlaceCurrent {
 			return nil, err
 		}
@@ -72,7 +73,7 @@ type ledger struct {
 
 // holds computes the disk usage of a PRD, and which part belongs to each checkpoint of its
 // current session.
-func Measure(ctx context.Context, s *checkpoint.Store, prd string, records []*checkpoint.SessionRecord) (*Holdings, error) {
+func Measure(ctx context.Context, s *checkpoint.Store, prd string, records []*reader.Record) (*Holdings, error) {
 	h := &Holdings{}
 	h.Held = map[string]retention.Holding{}
 	if err := fileSizes(s, prd, h); err != nil {
@@ -82,7 +83,7 @@ func Measure(ctx context.Context, s *checkpoint.Store, prd string, records []*ch
 		s: s, base: newReferences(s.Objects()), blobs: map[objectName]int{}, usage: &h.Usage,
 		lists: map[*state.Artifact][]int{}, captures: map[string][]int{},
 	}
-	var current *checkpoint.SessionRecord
+	var current *reader.Record
 	for _, r := range records {
 		var err error
 		if r.Place == disk.PlaceCurrent {
@@ -148,8 +149,8 @@ func fileSizes(s *checkpoint.Store, prd string, h *Holdings) error {
 }
 
 // addCheckpoints records the objects that each checkpoint needs and base does not.
-func (l *ledger) addCheckpoints(ctx context.Context, r *checkpoint.SessionRecord) error {
-	return l.s.VisitRecord(ctx, r, checkpoint.RecordVisitor{Wanted: r.NeededCheckpoints(), Checkpoint: func(id string, at *state.State) error {
+func (l *ledger) addCheckpoints(ctx context.Context, r *reader.Record) error {
+	return l.s.Reader().VisitRecord(ctx, r, reader.Visitor{Wanted: r.NeededCheckpoints(), Checkpoint: func(id string, at *state.State) error {
 		held := l.usage.Held[id]
 		for list := range state.ArtifactLists(at) {
 			held.Blobs = append(held.Blobs, l.ofArtifacts(list)...)

@@ -27,6 +27,7 @@ import (
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/inventory"
+	"prdrunner/checkpoint/reader"
 	"prdrunner/checkpoint/retention"
 	"prdrunner/checkpoint/state"
 )
@@ -140,7 +141,7 @@ func PlanAll(ctx context.Context, s *checkpoint.Store, prds []string, o Options)
 
 // planPrune plans for sessions that were read already. It measures the size of the PRD
 // only if weighed is true.
-func planPrune(ctx context.Context, s *checkpoint.Store, prd string, records []*checkpoint.SessionRecord, o Options, weighed bool) (*Pruned, error) {
+func planPrune(ctx context.Context, s *checkpoint.Store, prd string, records []*reader.Record, o Options, weighed bool) (*Pruned, error) {
 	if len(records) == 0 {
 		return nil, fmt.Errorf("prune %s: %w", prd, checkpoint.ErrNoSession)
 	}
@@ -324,7 +325,7 @@ func nearest(ref *state.CheckpointRef, steps map[int]*state.CheckpointRef) strin
 
 // readings returns recorded times, which show how reliable the clock is when ages are
 // judged.
-func readings(s *checkpoint.Store, records []*checkpoint.SessionRecord) []time.Time {
+func readings(s *checkpoint.Store, records []*reader.Record) []time.Time {
 	var seen []time.Time
 	for _, r := range records {
 		seen = append(seen, r.State.CreatedAt, r.State.UpdatedAt)
@@ -358,12 +359,12 @@ func readings(s *checkpoint.Store, records []*checkpoint.SessionRecord) []time.T
 
 // decideSessions applies the policy to the archived sessions of a PRD. If agreed is not
 // nil, only sessions in it may go.
-func decideSessions(s *checkpoint.Store, p *Pruned, records []*checkpoint.SessionRecord, pass retention.Pass, agreed map[string]bool) error {
+func decideSessions(s *checkpoint.Store, p *Pruned, records []*reader.Record, pass retention.Pass, agreed map[string]bool) error {
 	places, err := s.Layout().SessionDirs(p.PRD)
 	if err != nil {
 		return err
 	}
-	byID := map[string]*checkpoint.SessionRecord{}
+	byID := map[string]*reader.Record{}
 	for _, r := range records {
 		byID[r.ID] = r
 	}
@@ -409,7 +410,7 @@ func decideSessions(s *checkpoint.Store, p *Pruned, records []*checkpoint.Sessio
 // archivedSession describes an archived session for retention, and returns why it must
 // stay, "" if it may go. For an unreadable session, the time in its name counts. It must
 // stay if its name has no time, or if a newer version of Runner wrote it.
-func archivedSession(s *checkpoint.Store, at disk.SessionDir, r *checkpoint.SessionRecord) (a retention.Session, keep string, err error) {
+func archivedSession(s *checkpoint.Store, at disk.SessionDir, r *reader.Record) (a retention.Session, keep string, err error) {
 	a = retention.Session{ID: at.ID, PRD: at.PRD, Complete: at.Place == disk.PlaceHistory, EndedAt: at.ArchivedAt}
 	if a.Bytes, err = s.Layout().TreeSize(at.Dir); err != nil {
 		return a, "", err
@@ -419,7 +420,7 @@ func archivedSession(s *checkpoint.Store, at disk.SessionDir, r *checkpoint.Sess
 		a.Pinned = slices.ContainsFunc(r.State.Checkpoints, func(ref *state.CheckpointRef) bool { return ref.Pinned })
 		return a, "", nil
 	}
-	_, unreadable := s.ReadRecord(at)
+	_, unreadable := s.Reader().ReadRecord(at)
 	var version *state.VersionError
 	switch {
 	case errors.As(unreadable, &version):
@@ -433,9 +434,9 @@ func archivedSession(s *checkpoint.Store, at disk.SessionDir, r *checkpoint.Sess
 // neededForActs returns the archived sessions that are needed because neither the current
 // session, nor a removed one, nor a newer archived one knows one of their acts. The keys
 // are session ids, and the values say why each session is needed.
-func neededForActs(records []*checkpoint.SessionRecord, known []state.Act) map[string]string {
+func neededForActs(records []*reader.Record, known []state.Act) map[string]string {
 	needed := map[string]string{}
-	sorted := slices.SortedFunc(slices.Values(records), func(a, b *checkpoint.SessionRecord) int {
+	sorted := slices.SortedFunc(slices.Values(records), func(a, b *reader.Record) int {
 		return b.State.UpdatedAt.Compare(a.State.UpdatedAt)
 	})
 	for _, r := range records {

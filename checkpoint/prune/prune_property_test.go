@@ -249,7 +249,7 @@ func (h *history) neededBy(s *checkpoint.Store, which func(disk.SessionDir) bool
 		if !which(p) {
 			continue
 		}
-		r, err := s.ReadRecord(p)
+		r, err := s.Reader().ReadRecord(p)
 		checkpointtest.Must(h.t, err)
 		if r.State != nil {
 			maps.Copy(all, h.needed[r.State.Session])

@@ -149,7 +149,7 @@ func recordedRollback(s *checkpoint.Store, prd, id string) *state.RollbackRecord
 // files of checkpoints that were made at that commit.
 func stateAt(s *checkpoint.Store, prd, session string, begun state.RollbackStarted, old *salvaged) (*state.State, error) {
 	if begun.StateSeq != 0 {
-		if state, err := s.StateAfter(s.Layout().PRDDir(prd), prd, begun.StateSeq); err == nil { // an error means damage: try the files
+		if state, err := s.Reader().CurrentSession(prd).StateAfter(begun.StateSeq); err == nil { // an error means damage: try the files
 			return state, nil
 		}
 	}

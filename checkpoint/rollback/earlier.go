@@ -10,6 +10,7 @@ import (
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/objects"
+	"prdrunner/checkpoint/reader"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/validate"
 	"prdrunner/checkpoint/workspace"
@@ -49,7 +50,7 @@ func (e *EarlierGoneError) Error() string {
 		since = ", and since then " + e.Reason
 	}
 	text := fmt.Sprintf("the files of %s were captured before it, at commit %d%s; no journal and no checkpoint has the state of that commit", e.To, e.Seq, since)
-	if !errors.Is(e.Err, checkpoint.ErrCommitGone) {
+	if !errors.Is(e.Err, reader.ErrCommitGone) {
 		text += fmt.Sprintf(": %v", e.Err)
 	}
 	return text
@@ -93,17 +94,17 @@ func targetIn(s *checkpoint.Store, dir string, of *state.State, intent state.Rol
 	if err != nil {
 		return nil, fmt.Errorf("find checkpoint %q of %s: %w", intent.To, of.PRD, err)
 	}
-	file, err := s.ReadFileIn(dir, of, ref)
+	file, err := s.Reader().Session(of.PRD, dir).ReadCheckpoint(of, ref)
 	if err != nil || intent.StateSeq == 0 {
 		return stateOf(file), err
 	}
-	state, err := s.StateAfter(dir, of.PRD, intent.StateSeq)
+	state, err := s.Reader().Session(of.PRD, dir).StateAfter(intent.StateSeq)
 	if err == nil {
 		return state, nil
 	}
 	gone := &EarlierGoneError{To: intent.To, Seq: intent.StateSeq, Err: err}
 	for _, ref := range of.MadeAt(intent.StateSeq) {
-		if made, err := s.ReadFileIn(dir, of, ref); err == nil { // if unreadable, another checkpoint may have the state
+		if made, err := s.Reader().Session(of.PRD, dir).ReadCheckpoint(of, ref); err == nil { // if unreadable, another checkpoint may have the state
 			return made.State, nil
 		}
 	}
@@ -157,7 +158,7 @@ func vouchedByCapture(s *state.State) bool {
 // returns the state of the first later checkpoint with the same files and no work recorded
 // in between.
 func capturedState(s *checkpoint.Store, now *state.State, target *state.CheckpointRef, at uint64) (*state.State, error) {
-	state, gone := s.StateAfter(s.Layout().PRDDir(now.PRD), now.PRD, at)
+	state, gone := s.Reader().CurrentSession(now.PRD).StateAfter(at)
 	if gone == nil {
 		return state, nil
 	}

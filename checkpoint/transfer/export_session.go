@@ -263,7 +263,7 @@ func (x *exporting) gatherCheckpoint(ref *state.CheckpointRef) (*state.State, er
 	case !errors.Is(err, fs.ErrNotExist) && !errors.As(err, &damaged):
 		return nil, err
 	}
-	made, err := x.store.RebuildCheckpoint(x.prd, x.dir, ref.ID)
+	made, err := x.store.Reader().Session(x.prd, x.dir).Rebuild(ref.ID)
 	if errors.As(err, &damaged) {
 		x.done.LostFiles = append(x.done.LostFiles, ref.ID)
 		x.done.Lacking = append(x.done.Lacking, Lacking{What: state.Text(ref.ID), Reason: state.Text(damaged.Detail)})

@@ -99,7 +99,7 @@ func (i *Import) opened(ctx context.Context, err error) (*Import, error) {
 		err = i.because(i.verify(ctx, i.path))
 	}
 	if err == nil {
-		i.Relation, i.Here, i.Damage, err = i.store.RelationTo(i.PRD, i.lineage)
+		i.Relation, i.Here, i.Damage, err = i.store.Reader().RelationTo(i.PRD, i.lineage)
 	}
 	if err == nil {
 		err = i.readAside()

@@ -9,6 +9,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/disk"
+	"prdrunner/checkpoint/reader"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 )
@@ -46,7 +47,7 @@ func finishPending(ctx context.Context, x *checkpoint.Session, w *workspace.Work
 		return p.Damage
 	}
 	files, err := importedFiles(ctx, x, w, p.Seq)
-	if errors.Is(err, checkpoint.ErrCommitGone) {
+	if errors.Is(err, reader.ErrCommitGone) {
 		done.GivenUp = true
 		return nil
 	}
@@ -63,7 +64,7 @@ func importedFiles(ctx context.Context, x *checkpoint.Session, w *workspace.Work
 	state := x.State()
 	var err error
 	if state.Seq != seq {
-		state, err = x.Store().StateAfter(x.Store().Layout().PRDDir(x.PRD()), x.PRD(), seq)
+		state, err = x.Store().Reader().CurrentSession(x.PRD()).StateAfter(seq)
 	}
 	if err != nil {
 		return nil, err

@@ -75,7 +75,7 @@ func (i *Import) placeLocked(ctx context.Context, u *checkpoint.Unopened, o Plac
 	if err := u.FinishInterrupted(); err != nil {
 		return nil, err
 	}
-	relation, here, _, err := s.RelationTo(i.PRD, i.lineage)
+	relation, here, _, err := s.Reader().RelationTo(i.PRD, i.lineage)
 	if err != nil {
 		return nil, err
 	}

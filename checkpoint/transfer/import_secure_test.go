@@ -26,7 +26,7 @@ func TestImportSecuresWhatItOverwrites(t *testing.T) {
 	checkpointtest.DamageFile(p, path, "flipped")
 
 	x = checkpointtest.LockPRD(t, s, "PRD-009")
-	state, err := s.StateAfter(s.Layout().PRDDir("PRD-009"), "PRD-009", p.State().Checkpoints[1].Seq)
+	state, err := s.Reader().CurrentSession("PRD-009").StateAfter(p.State().Checkpoints[1].Seq)
 	checkpointtest.Must(t, err)
 	done, err := transfer.RestoreState(ctx, x, w, state)
 	checkpointtest.Must(t, err)

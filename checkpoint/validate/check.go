@@ -165,7 +165,7 @@ func (k *checker) checkFile(c *CheckpointCheck, at checkpoint.StoredSession) (*s
 		c.File, c.Hash, c.Schema = c.unreadable(err), FoundUnknown, FoundUnknown
 		c.problem("its file cannot be read: %v", err)
 	}
-	again, err := k.store.RebuildCheckpoint(at.PRD, at.Dir, c.Ref.ID)
+	again, err := k.store.Reader().Session(at.PRD, at.Dir).Rebuild(c.Ref.ID)
 	var damaged *state.DamagedError
 	switch {
 	case err == nil:

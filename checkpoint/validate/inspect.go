@@ -35,7 +35,7 @@ func Inspect(ctx context.Context, s *checkpoint.Store, w *workspace.Workspace, o
 	check.Current = ref == of.CurrentCheckpoint()
 	found := &Inspection{Check: *check}
 	if check.Journal {
-		found.File, err = s.RebuildCheckpoint(of.PRD, at.Dir, ref.ID)
+		found.File, err = s.Reader().Session(of.PRD, at.Dir).Rebuild(ref.ID)
 	} else {
 		found.File, err = s.ReadFile(of, ref)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/prune"
+	"prdrunner/checkpoint/reader"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
 	"prdrunner/checkpoint/workspace"
@@ -424,7 +425,7 @@ type advised struct {
 // End implements runner.View.
 func (a advised) End(e runner.Ending) {
 	if st := a.session.State(); st != nil {
-		s := newStatus(a.build.env, st.PRD, &checkpoint.Snapshot{State: st})
+		s := newStatus(a.build.env, st.PRD, &checkpoint.Snapshot{Current: reader.Current{State: st}})
 		s.given = a.build.given
 		e.Next = state.Texts(s.next(a.build.env))
 		if a.isRemoved(e, st.PRD) {

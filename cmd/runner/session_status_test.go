@@ -9,6 +9,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/disk"
+	"prdrunner/checkpoint/reader"
 	"prdrunner/checkpoint/state"
 )
 
@@ -38,20 +39,20 @@ func TestNextAction(t *testing.T) {
 		words string
 		want  []string
 	}{
-		{"initialized", checkpoint.Snapshot{State: with(state.StatusInitialized, state.Pending)}, "initialized", []string{resume}},
-		{"running", checkpoint.Snapshot{State: killed, Owner: &disk.Holder{}}, "in_progress", []string{"runner logs PRD-009 -f"}},
-		{"killed", checkpoint.Snapshot{State: killed}, "in_progress (was running; how it ended is not on record)", []string{resume}},
-		{"killed in what must happen only once", checkpoint.Snapshot{State: once}, "in_progress (was running; how it ended is not on record)",
+		{"initialized", checkpoint.Snapshot{Current: reader.Current{State: with(state.StatusInitialized, state.Pending)}}, "initialized", []string{resume}},
+		{"running", checkpoint.Snapshot{Current: reader.Current{State: killed}, Owner: &disk.Holder{}}, "in_progress", []string{"runner logs PRD-009 -f"}},
+		{"killed", checkpoint.Snapshot{Current: reader.Current{State: killed}}, "in_progress (was running; how it ended is not on record)", []string{resume}},
+		{"killed in what must happen only once", checkpoint.Snapshot{Current: reader.Current{State: once}}, "in_progress (was running; how it ended is not on record)",
 			[]string{`runner resolve PRD-009 'service["a"]' --done`, `runner resolve PRD-009 'service["a"]' --rerun`, resume}},
-		{"paused", checkpoint.Snapshot{State: with(state.StatusPaused, state.Pending)}, "paused", []string{resume}},
-		{"waiting", checkpoint.Snapshot{State: with(state.StatusPaused, state.Succeeded, asked(nil))}, "paused",
+		{"paused", checkpoint.Snapshot{Current: reader.Current{State: with(state.StatusPaused, state.Pending)}}, "paused", []string{resume}},
+		{"waiting", checkpoint.Snapshot{Current: reader.Current{State: with(state.StatusPaused, state.Succeeded, asked(nil))}}, "paused",
 			[]string{"runner approve PRD-009 'sign-off (WS1)'", resume}},
-		{"expired", checkpoint.Snapshot{State: with(state.StatusPaused, state.Succeeded, asked(&past))}, "paused", []string{resume}},
-		{"uncertain", checkpoint.Snapshot{State: with(state.StatusPaused, state.Uncertain)}, "paused",
+		{"expired", checkpoint.Snapshot{Current: reader.Current{State: with(state.StatusPaused, state.Succeeded, asked(&past))}}, "paused", []string{resume}},
+		{"uncertain", checkpoint.Snapshot{Current: reader.Current{State: with(state.StatusPaused, state.Uncertain)}}, "paused",
 			[]string{`runner resolve PRD-009 'service["a"]' --done`, `runner resolve PRD-009 'service["a"]' --rerun`, resume}},
-		{"failed", checkpoint.Snapshot{State: failed}, "failed", []string{`runner logs PRD-009 'service["a"]'`, resume}},
-		{"complete", checkpoint.Snapshot{State: with(state.StatusComplete, state.Completed)}, "complete", []string{}},
-		{"written by hand", checkpoint.Snapshot{Document: &state.Document{Status: state.StatusPaused}}, "paused (written by hand)", []string{resume}},
+		{"failed", checkpoint.Snapshot{Current: reader.Current{State: failed}}, "failed", []string{`runner logs PRD-009 'service["a"]'`, resume}},
+		{"complete", checkpoint.Snapshot{Current: reader.Current{State: with(state.StatusComplete, state.Completed)}}, "complete", []string{}},
+		{"written by hand", checkpoint.Snapshot{Current: reader.Current{Document: &state.Document{Status: state.StatusPaused}}}, "paused (written by hand)", []string{resume}},
 	}
 	for _, tt := range tests {
 		s := newStatus(&environment{now: func() time.Time { return now }}, "PRD-009", &tt.snap)
@@ -79,7 +80,7 @@ func TestStatusNamesEveryFailure(t *testing.T) {
 	}, Gates: []*state.Gate{{Status: state.Failed, Error: failure("one", "sign-off (one)")}, {Status: state.Passed, Error: failure("one", "old")}}}
 	st := &state.State{Status: state.StatusFailed, Error: failure("WS2", ""), Phases: []*state.Phase{phase}}
 	told := func() []string {
-		return newStatus(&environment{now: time.Now}, "PRD-009", &checkpoint.Snapshot{State: st}).failures()
+		return newStatus(&environment{now: time.Now}, "PRD-009", &checkpoint.Snapshot{Current: reader.Current{State: st}}).failures()
 	}
 	if diff := cmp.Diff([]string{"WS2: no", "WS1: no", "lint (WS4): no", "sign-off (one): no"}, told()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -4,14 +4,13 @@ import (
 	"cmp"
 	"slices"
 
-	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
 	"prdrunner/pipeline"
 )
 
 // EarlierRunsOf returns the results of earlier runs of a workstream.
-func (f *Facts) EarlierRunsOf(ws *pipeline.Workstream) []checkpoint.Result {
+func (f *Facts) EarlierRunsOf(ws *pipeline.Workstream) []state.Result {
 	if f.EarlierRuns == nil || !ws.Cache {
 		return nil
 	}
@@ -21,7 +20,7 @@ func (f *Facts) EarlierRunsOf(ws *pipeline.Workstream) []checkpoint.Result {
 // cachedResult returns the result of an earlier run with the digest that the workstream would
 // have now. It returns nil if the last attempt on record has this digest, too: then there
 // is another reason to run the workstream again.
-func (pl *Planner) cachedResult(ws *pipeline.Workstream, rec *state.Workstream) *checkpoint.Result {
+func (pl *Planner) cachedResult(ws *pipeline.Workstream, rec *state.Workstream) *state.Result {
 	now, diags := pl.currentDigest(ws)
 	if diags.HasErrors() {
 		return nil
@@ -30,7 +29,7 @@ func (pl *Planner) cachedResult(ws *pipeline.Workstream, rec *state.Workstream) 
 		return nil
 	}
 	results := pl.facts.EarlierRunsOf(ws)
-	i := slices.IndexFunc(results, func(r checkpoint.Result) bool { return r.Work.Digest.Equal(now) })
+	i := slices.IndexFunc(results, func(r state.Result) bool { return r.Work.Digest.Equal(now) })
 	if i < 0 {
 		return nil
 	}

@@ -4,7 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
 	"prdrunner/runner/plan"
 )
@@ -43,17 +42,17 @@ phase "one" {
 	}
 	// earlier plays a session, and adds the result of an earlier run of parser from the files
 	// as they are then.
-	earlier := func(play func(*session), changes ...func(*checkpoint.Result)) func(*session) {
+	earlier := func(play func(*session), changes ...func(*state.Result)) func(*session) {
 		return func(s *session) {
 			play(s)
 			digest := s.planner().DigestOrRecorded(s.p.Workstream("parser"))
-			result := checkpoint.Result{Session: "S0", At: started.Add(-time.Hour), Work: state.Work{Attempt: 3, Digest: *digest}}
+			result := state.Result{Session: "S0", At: started.Add(-time.Hour), Work: state.Work{Attempt: 3, Digest: *digest}}
 			for _, change := range changes {
 				change(&result)
 			}
 			s.adjust = func(f *plan.Facts) {
-				f.EarlierRuns = func() map[string][]checkpoint.Result {
-					return map[string][]checkpoint.Result{"parser": {{Session: "S-1"}, result}}
+				f.EarlierRuns = func() map[string][]state.Result {
+					return map[string][]state.Result{"parser": {{Session: "S-1"}, result}}
 				}
 			}
 		}
@@ -67,7 +66,7 @@ phase "one" {
 			list: reuse: nothing changed since it completed
 			parser: cached: not run yet [attempt 3 of S0]
 			app: run: not run yet`},
-		{"an earlier run took its result from another one", source, earlier(begun, func(r *checkpoint.Result) {
+		{"an earlier run took its result from another one", source, earlier(begun, func(r *state.Result) {
 			r.Work.Cached = &state.Cached{Session: "S-2", Attempt: 1}
 		}), `
 			list: reuse: nothing changed since it completed
@@ -147,8 +146,8 @@ func TestCachedResult(t *testing.T) {
 	s := newSession(t, "phase \"one\" {\n workstream \"a\" {\n script = \"a\"\n effect = \"pure\"\n cache = true\n }\n}\n")
 	digest := s.planner().DigestOrRecorded(s.p.Workstream("a"))
 	s.adjust = func(f *plan.Facts) {
-		f.EarlierRuns = func() map[string][]checkpoint.Result {
-			return map[string][]checkpoint.Result{"a": {{Session: "S0", Work: state.Work{Digest: *digest, Summary: "done"}}}}
+		f.EarlierRuns = func() map[string][]state.Result {
+			return map[string][]state.Result{"a": {{Session: "S0", Work: state.Work{Digest: *digest, Summary: "done"}}}}
 		}
 	}
 	step := s.plan().Phases[0].Steps[0]

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
 	"prdrunner/pipeline"
@@ -30,7 +29,7 @@ type subject struct {
 	// findCached returns the result of an earlier run with this digest, or nil. If
 	// upstream workstreams must run first, perhaps reports whether there may be such a
 	// result then. findCached is nil if the workstream has no cache.
-	findCached func() (result *checkpoint.Result, perhaps bool)
+	findCached func() (result *state.Result, perhaps bool)
 	act        *state.Act // when and where the once workstream happened, or may have; nil: nothing is known
 
 	when          When     // the outcome of the when of the workstream and of its phase

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/checkpoint/workspace/tree"
@@ -21,8 +20,8 @@ type Facts struct {
 	Document *state.FileRef // the PRD document; nil without one
 	Git      *state.Git
 
-	Acts        []state.Act                           // when and where once workstreams have happened, or may have
-	EarlierRuns func() map[string][]checkpoint.Result // returns the results of earlier runs, by workstream; nil: no workstream has a cache
+	Acts        []state.Act                      // when and where once workstreams have happened, or may have
+	EarlierRuns func() map[string][]state.Result // returns the results of earlier runs, by workstream; nil: no workstream has a cache
 
 	BranchGone bool // the git branch of the session's last run was deleted
 

@@ -19,7 +19,6 @@ package plan
 import (
 	"time"
 
-	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 )
@@ -116,8 +115,8 @@ type Step struct {
 	Cached *state.Cached `json:"cached,omitempty"`
 	Verify bool          `json:"verify,omitempty"` // Runner asks the verify command of an uncertain step before it asks the user
 
-	Result  *checkpoint.Result `json:"-"` // the result that a cached step takes
-	Repeats bool               `json:"-"` // --repeat runs the step although it has happened
+	Result  *state.Result `json:"-"` // the result that a cached step takes
+	Repeats bool          `json:"-"` // --repeat runs the step although it has happened
 }
 
 // Change is one difference that makes a step run again.

@@ -12,7 +12,6 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 
-	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
 	"prdrunner/pipeline"
 )
@@ -121,7 +120,7 @@ func (pl *Planner) Workstream(ws *pipeline.Workstream, e When) (Step, hcl.Diagno
 		}
 	}
 	if known, record := s.digestKnown && s.evalError == "", s.record; ws.Cache {
-		s.findCached = func() (result *checkpoint.Result, perhaps bool) {
+		s.findCached = func() (result *state.Result, perhaps bool) {
 			if known {
 				return pl.cachedResult(ws, record), false
 			}

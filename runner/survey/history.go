@@ -60,7 +60,7 @@ func unknownOnce(p *pipeline.Pipeline, st *state.State, resumes bool) []string {
 // of workstreams with a cache. It returns nil if no workstream has one. The function reads
 // all journals of the PRD, but only once, so it should be called only if something is to
 // run. Results whose artifacts are not all kept as objects are left out.
-func EarlierRuns(store *checkpoint.Store, p *pipeline.Pipeline, w *workspace.Workspace) func() map[string][]checkpoint.Result {
+func EarlierRuns(store *checkpoint.Store, p *pipeline.Pipeline, w *workspace.Workspace) func() map[string][]state.Result {
 	names := make(map[string]bool)
 	for _, phase := range p.Phases {
 		for _, ws := range phase.Workstreams {
@@ -72,10 +72,10 @@ func EarlierRuns(store *checkpoint.Store, p *pipeline.Pipeline, w *workspace.Wor
 	if len(names) == 0 || store == nil {
 		return nil
 	}
-	return sync.OnceValue(func() map[string][]checkpoint.Result {
-		all := store.Results(p.ID, names)
+	return sync.OnceValue(func() map[string][]state.Result {
+		all := store.Reader().Results(p.ID, names)
 		for name, results := range all {
-			all[name] = slices.DeleteFunc(results, func(r checkpoint.Result) bool {
+			all[name] = slices.DeleteFunc(results, func(r state.Result) bool {
 				return slices.ContainsFunc(r.Work.Artifacts, func(a state.Artifact) bool {
 					kept, err := w.Contents().HasObject(a.Digest)
 					return a.LeftOut || !kept || err != nil

@@ -1,4 +1,4 @@
-package checkpoint
+package reader
 
 import (
 	"context"
@@ -10,46 +10,45 @@ import (
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
-	"prdrunner/checkpoint/store"
 )
 
-// recordedSession is a session as read from its journals.
-type SessionRecord struct {
+// Record is a session as read from its journals.
+type Record struct {
 	disk.SessionDir
 	State *state.State // the state after the last commit; nil if the directory has no session
-	// rescued holds the lines of a rescue copy that continue the current journal and that the
-	// next owner will adopt. then is the state after them.
-	rescued [][]byte
-	then    *state.State
+	// rescue is a rescue copy that continues the current journal and that the next owner
+	// will adopt. then is the state after its lines.
+	rescue journal.Rescue
+	then   *state.State
 }
 
-// record reads the head of a session and verifies that no commits are missing at the end
+// ReadRecord reads the head of a session and verifies that no commits are missing at the end
 // of its journal. It changes nothing.
-func (s *Store) ReadRecord(p disk.SessionDir) (*SessionRecord, error) {
-	r := &SessionRecord{SessionDir: p}
+func (r Reader) ReadRecord(p disk.SessionDir) (*Record, error) {
+	of := &Record{SessionDir: p}
 	// Derived files are read before the journal: a derived file never names a commit that was
 	// not in the journal before.
-	found, err := s.tracesOf(p)
+	found, err := r.tracesOf(p)
 	if err != nil {
 		return nil, err
 	}
 	path := filepath.Join(p.Dir, disk.JournalName)
 	f := journal.NewFold()
-	t, err := journal.Replay(p.PRD, path, store.OpenLog(s.fs, path), f.Apply)
+	t, err := r.replay(p.PRD, path, f.Apply)
 	if err != nil {
 		return nil, err
 	}
-	if r.State = f.State; f.State == nil {
-		return r, s.nothingRecorded(p, len(t.Torn) > 0, found)
+	if of.State = f.State; f.State == nil {
+		return of, r.nothingRecorded(p, len(t.Torn) > 0, found)
 	}
-	more, err := s.layout.CheckpointClaims(p.Dir, found.checkpoints, f.State)
+	more, err := r.Layout.CheckpointClaims(p.Dir, found.checkpoints, f.State)
 	if err != nil {
 		return nil, err
 	}
 	if err := t.CheckClaims(p.PRD, path, f.State, append(found.claims, more...)); err != nil || p.Place != disk.PlaceCurrent {
-		return r, err
+		return of, err
 	}
-	return r, s.adoptRescue(r, f, t)
+	return of, r.adoptRescue(of, f, t)
 }
 
 // traces are the files derived from a journal that exist in a directory.
@@ -58,19 +57,19 @@ type traces struct {
 	claims      []disk.Claim // commits that the manifest and the current session's document name
 }
 
-func (s *Store) tracesOf(p disk.SessionDir) (*traces, error) {
-	ids, err := s.layout.CheckpointsIn(p.Dir).IDs()
+func (r Reader) tracesOf(p disk.SessionDir) (*traces, error) {
+	ids, err := r.Layout.CheckpointsIn(p.Dir).IDs()
 	if err != nil {
 		return nil, fmt.Errorf("look for checkpoints: %w", err)
 	}
 	var d *state.Document
 	if p.Place == disk.PlaceCurrent {
 		var damaged *state.DamagedError
-		if d, err = s.layout.ReadDocument(p.PRD); err != nil && !errors.As(err, &damaged) {
+		if d, err = r.Layout.ReadDocument(p.PRD); err != nil && !errors.As(err, &damaged) {
 			return nil, err
 		}
 	}
-	claims, err := s.layout.ReadClaims(p.PRD, p.Dir, d)
+	claims, err := r.Layout.ReadClaims(p.PRD, p.Dir, d)
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +79,7 @@ func (s *Store) tracesOf(p disk.SessionDir) (*traces, error) {
 // nothingRecorded returns an error if a directory without a session has files that were
 // derived from one. It does so even if the journal's first line is torn, because nothing
 // is derived from a line before it is whole.
-func (s *Store) nothingRecorded(p disk.SessionDir, torn bool, found *traces) error {
+func (r Reader) nothingRecorded(p disk.SessionDir, torn bool, found *traces) error {
 	if len(found.checkpoints) == 0 && len(found.claims) == 0 {
 		return nil
 	}
@@ -90,27 +89,27 @@ func (s *Store) nothingRecorded(p disk.SessionDir, torn bool, found *traces) err
 	}
 	return &state.DamagedError{
 		Path: filepath.Join(p.Dir, disk.JournalName), Detail: detail + ", but what was made from it is there",
-		Remedy: s.lostRemedy(p.PRD, p.Dir, ""),
+		Remedy: r.Session(p.PRD, p.Dir).LostRemedy(""),
 	}
 }
 
-// adoptRescue sets r.then to the state after the commits of a rescue copy.
-func (s *Store) adoptRescue(r *SessionRecord, f *journal.Fold, t journal.Tail) error {
-	path, lines, err := s.findRescue(r.PRD, f.State.Session, t)
-	if err != nil || len(lines) == 0 {
+// adoptRescue sets of.then to the state after the commits of a rescue copy.
+func (r Reader) adoptRescue(of *Record, f *journal.Fold, t journal.Tail) error {
+	rescue, err := r.Rescues.Find(of.PRD, f.State.Session, t)
+	if err != nil || len(rescue.Lines) == 0 {
 		return err
 	}
-	r.State = f.State.Clone()
-	if err := applyRescued(r.PRD, path, &t, lines, f.Apply); err != nil {
+	of.State = f.State.Clone()
+	if err := rescue.Visit(of.PRD, &t, f.Apply); err != nil {
 		return err
 	}
-	r.rescued, r.then = lines, f.State
+	of.rescue, of.then = rescue, f.State
 	return nil
 }
 
 // Heads returns the current state of the session and, if there is a rescue copy, the state
 // after it.
-func (r *SessionRecord) Heads() []*state.State {
+func (r *Record) Heads() []*state.State {
 	switch {
 	case r.State == nil:
 		return nil
@@ -120,9 +119,9 @@ func (r *SessionRecord) Heads() []*state.State {
 	return []*state.State{r.State, r.then}
 }
 
-// wanted returns the IDs of the kept checkpoints and of the checkpoints that an unfinished
+// NeededCheckpoints returns the IDs of the kept checkpoints and of the checkpoints that an unfinished
 // rollback needs.
-func (r *SessionRecord) NeededCheckpoints() map[string]bool {
+func (r *Record) NeededCheckpoints() map[string]bool {
 	ids := map[string]bool{}
 	for _, s := range r.Heads() {
 		for _, ref := range s.Checkpoints {
@@ -135,17 +134,17 @@ func (r *SessionRecord) NeededCheckpoints() map[string]bool {
 	return ids
 }
 
-// visitor receives the contents of a session's journals.
-type RecordVisitor struct {
+// Visitor receives the contents of a session's journals.
+type Visitor struct {
 	Commit     func(state.Commit) error               // called for each commit, unless nil
 	Checkpoint func(id string, at *state.State) error // called with the state of each wanted checkpoint; at is valid during the call
-	Wanted     map[string]bool                        // IDs of the checkpoints to find; visit deletes those it finds in a journal
+	Wanted     map[string]bool                        // IDs of the checkpoints to find; VisitRecord deletes those that it finds in a journal
 }
 
-// visit folds the journals of a session once, and reads the checkpoints that the journals
+// VisitRecord folds the journals of a session once, and reads the checkpoints that the journals
 // no longer reach from their files. A wanted checkpoint that is in neither is an error.
-func (s *Store) VisitRecord(ctx context.Context, r *SessionRecord, v RecordVisitor) error {
-	paths, err := s.layout.Journals(r.Dir)
+func (r Reader) VisitRecord(ctx context.Context, of *Record, v Visitor) error {
+	paths, err := r.Layout.Journals(of.Dir)
 	if err != nil {
 		return err
 	}
@@ -160,24 +159,24 @@ func (s *Store) VisitRecord(ctx context.Context, r *SessionRecord, v RecordVisit
 			}
 			return v.foldCommit(f, c)
 		}
-		t, err := journal.Replay(r.PRD, path, store.OpenLog(s.fs, path), fold)
+		t, err := r.replay(of.PRD, path, fold)
 		if err == nil && i == 0 {
-			err = applyRescued(r.PRD, path, &t, r.rescued, fold)
+			err = of.rescue.Visit(of.PRD, &t, fold)
 		}
 		if err != nil {
 			return fmt.Errorf("read %s: %w", path, err)
 		}
 	}
 	for id := range v.Wanted {
-		if err := s.visitFile(r, id, v); err != nil {
+		if err := r.visitFile(of, id, v); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// foldCommit folds one commit, and passes the wanted checkpoints that it created to v.state.
-func (v RecordVisitor) foldCommit(f *journal.Fold, c state.Commit) error {
+// foldCommit folds one commit, and passes the wanted checkpoints that it created to v.Checkpoint.
+func (v Visitor) foldCommit(f *journal.Fold, c state.Commit) error {
 	if err := f.Apply(c); err != nil {
 		return err
 	}
@@ -199,12 +198,13 @@ func (v RecordVisitor) foldCommit(f *journal.Fold, c state.Commit) error {
 	return nil
 }
 
-func (s *Store) visitFile(r *SessionRecord, id string, v RecordVisitor) error {
-	stored, err := s.layout.CheckpointsIn(r.Dir).Read(id)
+func (r Reader) visitFile(of *Record, id string, v Visitor) error {
+	in := r.Session(of.PRD, of.Dir)
+	stored, err := in.files().Read(id)
 	if errors.Is(err, fs.ErrNotExist) {
 		return &state.DamagedError{
-			Path: s.layout.CheckpointsIn(r.Dir).FilePath(id), Detail: "the file is missing, and the journal no longer reaches back to it",
-			Remedy: s.lostRemedy(r.PRD, r.Dir, id),
+			Path: in.files().FilePath(id), Detail: "the file is missing, and the journal no longer reaches back to it",
+			Remedy: in.LostRemedy(id),
 		}
 	}
 	if err != nil {
@@ -216,7 +216,7 @@ func (s *Store) visitFile(r *SessionRecord, id string, v RecordVisitor) error {
 	case errors.As(err, &newer):
 		return newer
 	case err != nil:
-		return &state.DamagedError{Path: stored.Path, Detail: err.Error(), Remedy: s.lostRemedy(r.PRD, r.Dir, id)}
+		return &state.DamagedError{Path: stored.Path, Detail: err.Error(), Remedy: in.LostRemedy(id)}
 	}
 	return v.Checkpoint(id, f.State)
 }

@@ -1,4 +1,4 @@
-package checkpoint
+package reader
 
 import (
 	"path/filepath"
@@ -8,22 +8,14 @@ import (
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
-	"prdrunner/checkpoint/store"
 )
-
-// Result is the work of a completed workstream, as recorded in a session of its PRD.
-type Result struct {
-	Session string
-	At      time.Time // when the workstream completed
-	Work    state.Work
-}
 
 // Results returns the work of the given workstreams in the current session of a PRD and in
 // archived ones. For each digest of a workstream it returns the work of the last attempt
 // with that digest. It returns nothing for a digest whose last attempt did not complete,
 // or whose work was rejected or edited afterwards. It skips sessions that can't be read.
-func (s *Store) Results(prd string, workstreams map[string]bool) map[string][]Result {
-	places, err := s.layout.SessionDirs(prd)
+func (r Reader) Results(prd string, workstreams map[string]bool) map[string][]state.Result {
+	places, err := r.Layout.SessionDirs(prd)
 	if err != nil {
 		return nil
 	}
@@ -35,12 +27,12 @@ func (s *Store) Results(prd string, workstreams map[string]bool) map[string][]Re
 		found := resultsByDigest{}
 		c := resultCollector{fold: journal.NewFold(), of: workstreams, found: found}
 		path := filepath.Join(p.Dir, disk.JournalName)
-		if _, err := journal.Replay(p.PRD, path, store.OpenLog(s.fs, path), c.visit); err != nil {
+		if _, err := r.replay(p.PRD, path, c.visit); err != nil {
 			continue
 		}
 		for name, results := range found {
-			for _, r := range results {
-				all.addResult(name, r)
+			for _, result := range results {
+				all.addResult(name, result)
 			}
 		}
 	}
@@ -48,13 +40,13 @@ func (s *Store) Results(prd string, workstreams map[string]bool) map[string][]Re
 }
 
 // resultsByDigest maps workstreams to the result of the last attempt with each digest. A
-// Result without a session stands for an attempt without usable work.
-type resultsByDigest map[string][]Result
+// result without a session stands for an attempt without usable work.
+type resultsByDigest map[string][]state.Result
 
 // addResult records the result of an attempt, unless a later attempt with the same digest is
 // known.
-func (all resultsByDigest) addResult(workstream string, r Result) {
-	i := slices.IndexFunc(all[workstream], func(known Result) bool { return known.Work.Digest.Equal(r.Work.Digest) })
+func (all resultsByDigest) addResult(workstream string, r state.Result) {
+	i := slices.IndexFunc(all[workstream], func(known state.Result) bool { return known.Work.Digest.Equal(r.Work.Digest) })
 	switch {
 	case i < 0:
 		all[workstream] = append(all[workstream], r)
@@ -64,10 +56,10 @@ func (all resultsByDigest) addResult(workstream string, r Result) {
 }
 
 // usable returns the results of attempts that have usable work.
-func (all resultsByDigest) usable() map[string][]Result {
-	results := make(map[string][]Result, len(all))
+func (all resultsByDigest) usable() map[string][]state.Result {
+	results := make(map[string][]state.Result, len(all))
 	for name, known := range all {
-		if known = slices.DeleteFunc(known, func(r Result) bool { return r.Session == "" }); len(known) > 0 {
+		if known = slices.DeleteFunc(known, func(r state.Result) bool { return r.Session == "" }); len(known) > 0 {
 			results[name] = known
 		}
 	}
@@ -116,7 +108,7 @@ func (c resultCollector) noteWork(workstream string, at time.Time) {
 	if w == nil || !c.of[workstream] || w.Attempts == 0 {
 		return
 	}
-	r := Result{At: at, Work: state.Work{Digest: w.Digest}}
+	r := state.Result{At: at, Work: state.Work{Digest: w.Digest}}
 	if w.Status == state.Completed && w.Worked() && len(w.Edited) == 0 && w.Rejected == "" && w.Adopted == "" {
 		r.Session, r.Work = c.fold.State.Session, *c.fold.State.WorkOf(w)
 		if w.Session != "" {

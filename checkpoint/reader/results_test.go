@@ -1,4 +1,4 @@
-package checkpoint_test
+package reader_test
 
 import (
 	"fmt"
@@ -14,7 +14,7 @@ import (
 // resultsOf are the results of w0 as DIGEST=SESSION.ATTEMPT, in the order of the digests.
 func resultsOf(t *testing.T, s *checkpoint.Store) string {
 	t.Helper()
-	all := s.Results("PRD-009", map[string]bool{"w0": true})
+	all := s.Reader().Results("PRD-009", map[string]bool{"w0": true})
 	var found []string
 	for _, r := range all["w0"] {
 		found = append(found, fmt.Sprintf("%s=%s.%d", r.Work.Digest.Definition, r.Session, r.Work.Attempt))
