@@ -39,25 +39,59 @@ func (r *AuditRecord) Because(why ...string) {
 	}
 }
 
-// Audit adds a line to audit.log, durably. If an interrupted writer left an incomplete
-// line, Audit begins a new line after it.
-func (s *Store) Audit(r AuditRecord) (err error) {
+// Audit adds a line to audit.log, durably.
+func (s *Store) Audit(r AuditRecord) error {
 	if r.Time.IsZero() {
 		r.Time = s.Now()
 	}
+	return s.auditLog().add(r)
+}
+
+// Audited calls do and adds its result to audit.log. do may add to the record. If
+// audit.log can't be written, Audited does not call do. If writing fails after do was
+// called, Audited passes the error to Options.Late if that is set, since the work is done,
+// and returns it otherwise.
+func (s *Store) Audited(r *AuditRecord, do func() error) error {
+	if err := s.auditLog().checkWritable(); err != nil {
+		return err
+	}
+	err := do()
+	if r.Result = "ok"; err != nil {
+		r.Result, r.Error = "failed", state.Text(err.Error())
+	}
+	unwritten := s.Audit(*r)
+	if unwritten != nil && s.o.Late != nil {
+		s.o.Late(fmt.Errorf("audit.log has no line of it: %w", unwritten))
+		return err
+	}
+	return errors.Join(err, unwritten)
+}
+
+// auditLog is the file audit.log of a state directory.
+type auditLog struct {
+	layout *disk.Layout
+	path   string
+}
+
+func (s *Store) auditLog() auditLog {
+	return auditLog{&s.layout, filepath.Join(s.layout.Path, disk.AuditName)}
+}
+
+// add adds a line, durably. If an interrupted writer left an incomplete line, add begins a
+// new line after it.
+func (l auditLog) add(r AuditRecord) (err error) {
 	line, err := state.EncodeJSON(r)
 	if err != nil {
 		return fmt.Errorf("encode the audit record: %w", err)
 	}
-	if err := s.layout.MakeRoot(); err != nil {
+	if err := l.layout.MakeRoot(); err != nil {
 		return err
 	}
-	path := filepath.Join(s.layout.Path, disk.AuditName)
-	had, err := s.auditLog(path)
+	had, err := l.exists()
 	if err != nil {
 		return err
 	}
-	f, err := s.fs.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, store.FilePerm)
+	f, err := l.layout.FS.OpenFile(l.path, os.O_RDWR|os.O_APPEND|os.O_CREATE, store.FilePerm)
 	if err != nil {
 		return fmt.Errorf("open the audit log: %w", err)
 	}
@@ -80,7 +114,7 @@ func (s *Store) Audit(r AuditRecord) (err error) {
 		return fmt.Errorf("write the audit log: %w", err)
 	}
 	if !had {
-		return s.fs.SyncDir(s.layout.Path)
+		return l.layout.FS.SyncDir(l.layout.Path)
 	}
 	return nil
 }
@@ -98,51 +132,30 @@ func endsLine(f store.File) (bool, error) {
 	return last[0] == '\n', nil
 }
 
-// Audited calls do and adds its result to audit.log. do may add to the record. If
-// audit.log can't be written, Audited does not call do. If writing fails after do was
-// called, Audited passes the error to Options.Late if that is set, since the work is done,
-// and returns it otherwise.
-func (s *Store) Audited(r *AuditRecord, do func() error) error {
-	if err := s.checkAudit(); err != nil {
-		return err
-	}
-	err := do()
-	if r.Result = "ok"; err != nil {
-		r.Result, r.Error = "failed", state.Text(err.Error())
-	}
-	unwritten := s.Audit(*r)
-	if unwritten != nil && s.o.Late != nil {
-		s.o.Late(fmt.Errorf("audit.log has no line of it: %w", unwritten))
-		return err
-	}
-	return errors.Join(err, unwritten)
-}
-
-// checkAudit returns an error if audit.log can't be written. It changes nothing.
-func (s *Store) checkAudit() error {
-	path := filepath.Join(s.layout.Path, disk.AuditName)
-	there, err := s.auditLog(path)
+// checkWritable returns an error if the log can't be written. It changes nothing.
+func (l auditLog) checkWritable() error {
+	there, err := l.exists()
 	if err != nil || !there {
 		return err
 	}
-	f, err := s.fs.OpenFile(path, os.O_RDWR|os.O_APPEND, store.FilePerm)
+	f, err := l.layout.FS.OpenFile(l.path, os.O_RDWR|os.O_APPEND, store.FilePerm)
 	if err != nil {
 		return fmt.Errorf("open the audit log: %w", err)
 	}
 	return f.Close()
 }
 
-// auditLog reports whether the audit log exists. The log must be a regular file: the
-// target of a link may belong to another user.
-func (s *Store) auditLog(path string) (bool, error) {
-	info, err := s.fs.Lstat(path)
+// exists reports whether the log exists. It must be a regular file: the target of a link
+// may belong to another user.
+func (l auditLog) exists() (bool, error) {
+	info, err := l.layout.FS.Lstat(l.path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return false, nil
 	case err != nil:
 		return false, fmt.Errorf("look for the audit log: %w", err)
 	case !info.Mode().IsRegular():
-		return false, fmt.Errorf("write the audit log: %s is not a regular file; remove it", path)
+		return false, fmt.Errorf("write the audit log: %s is not a regular file; remove it", l.path)
 	}
 	return true, nil
 }

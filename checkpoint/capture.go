@@ -61,11 +61,11 @@ func (x *Session) capture(ctx context.Context, w *workspace.Workspace, patterns 
 		if err != nil {
 			return workspace.Captured{}, err
 		}
-		o.Ref = disk.CaptureRef(s, id, x.nextSeq())
+		o.Ref = disk.CaptureRef(s, id, x.commits.nextSeq())
 	}
 	announced := ""
 	if w.CommitsToBranch() && how.trigger != "" && x.store.o.Policy.wantsTrigger(how.trigger) {
-		announced = x.newCheckpointID(how.trigger, x.store.Now(), x.nextSeq())
+		announced = x.newCheckpointID(how.trigger, x.store.Now(), x.commits.nextSeq())
 	}
 	o.Message = captureMessage(s, announced)
 	began := x.store.o.Now()

@@ -10,15 +10,25 @@ import (
 	"time"
 
 	"prdrunner/checkpoint/disk"
+	"prdrunner/checkpoint/reader"
 	"prdrunner/checkpoint/state"
 )
 
 // errNotDurable says that derived files would include events that a power cut may undo.
 var errNotDurable = errors.New("not all that was added is durable")
 
-// derived records which derived files must still be written, and the commits to write them
-// from.
+// derived writes the derived files of a session: the checkpoint files, their index, and
+// the PRD document. It records which of them must still be written, and the commits to
+// write them from.
 type derived struct {
+	session    reader.Session
+	now        func() time.Time
+	checkOwner func() error // returns an error if another process may write the same files
+	queue
+}
+
+// queue is what is still to be written, and what is on disk.
+type queue struct {
 	base  *state.State   // a state that no due checkpoint precedes
 	since []state.Commit // the durable commits after base
 	// due and lost are the kept checkpoints without a file. Those in due come after base,
@@ -38,23 +48,30 @@ type derived struct {
 	rest    time.Duration            // how long the document is then not written again
 }
 
+func newDerived(s *Store, prd string, checkOwner func() error) *derived {
+	d := &derived{session: s.reader.CurrentSession(prd), now: s.o.Now, checkOwner: checkOwner}
+	d.reset()
+	return d
+}
+
+// reset forgets a session that has been archived.
 func (d *derived) reset() {
-	*d = derived{due: map[string]bool{}, lost: map[string]bool{}, tried: map[string]bool{}, left: map[string]bool{}}
+	d.queue = queue{due: map[string]bool{}, lost: map[string]bool{}, tried: map[string]bool{}, left: map[string]bool{}}
 }
 
 func (d *derived) startFrom(s *state.State) { d.base = s.Clone() }
 
 // recover finds out which checkpoint files are missing, and which belong to no checkpoint.
-func (d *derived) recover(x *Session) error {
-	d.startFrom(x.live.State)
-	if err := x.checkpoints().RemoveDuplicates(); err != nil {
+func (d *derived) recover(s *state.State) error {
+	d.startFrom(s)
+	if err := d.session.Files().RemoveDuplicates(); err != nil {
 		return err
 	}
-	ids, err := x.checkpoints().IDs()
+	ids, err := d.session.Files().IDs()
 	if err != nil {
 		return err
 	}
-	for _, ref := range x.live.State.Checkpoints {
+	for _, ref := range s.Checkpoints {
 		d.lost[ref.ID] = true
 	}
 	for _, id := range ids {
@@ -130,6 +147,72 @@ func (d *derived) foundFile(id string) {
 	delete(d.tried, id)
 }
 
+// mayWriteDocument reports whether the document was not written recently.
+func (d *derived) mayWriteDocument() bool {
+	return d.now().Sub(d.at).Abs() >= max(documentInterval, d.rest)
+}
+
+// write brings the derived files up to date with a state, all of whose events are durable.
+// If a file can't be written, write returns a *DerivedError and can be called again.
+func (d *derived) write(s *state.State) error {
+	lost := d.writeLost()
+	if lost != nil {
+		if err := d.checkOwner(); err != nil {
+			return err
+		}
+	}
+	due := d.writeDue()
+	owner := d.checkOwner()
+	if err := cmp.Or(owner, lost, due); err != nil {
+		if owner == nil {
+			_ = d.writeEncoded() // write the files that can be written
+			d.writeDocumentAlone(s)
+		}
+		return err
+	}
+	if err := d.writeHeads(s); err != nil {
+		d.writeDocumentAlone(s)
+		return err
+	}
+	return d.removeUnkept()
+}
+
+// writeDocumentAlone writes the document if checkpoint files can't be written: the
+// document is in another directory, and shows people the state of the session. The caller
+// returns why the checkpoint files could not be written; a failure here adds nothing to
+// that.
+func (d *derived) writeDocumentAlone(s *state.State) {
+	if d.checkOwner() == nil {
+		_ = d.writeDocument(s)
+	}
+}
+
+// skip gives up the checkpoint files that are due. It returns two lists of IDs. The
+// checkpoints in skipped are given up with their files. Those in left stay on record
+// without a file, which the next owner writes: they may hold the only copy of overwritten
+// files, or a user or a rollback needs them.
+func (d *derived) skip(s *state.State) (skipped, left []string) {
+	needed := s.Irreplaceable()
+	for _, id := range slices.Concat(slices.Sorted(maps.Keys(d.due)), slices.Sorted(maps.Keys(d.lost))) {
+		if ref := s.Checkpoint(id); ref != nil && (needed[id] != "" || ref.Pinned || slices.Contains(s.FinishedWith(), id)) {
+			d.left[id] = true
+			left = append(left, id)
+			continue
+		}
+		skipped = append(skipped, id)
+		if !d.due[id] {
+			d.unkept = append(d.unkept, id)
+		}
+	}
+	clear(d.due)
+	clear(d.lost)
+	clear(d.tried)
+	return skipped, left
+}
+
+// isWritten reports whether no file of a recorded checkpoint is missing.
+func (d *derived) isWritten(id string) bool { return !d.due[id] && !d.lost[id] && !d.left[id] }
+
 // DocumentDue reports whether the document is out of date and was not written recently. A
 // caller asks at boundaries that nothing waits for, so that the document is not written at
 // each.
@@ -137,7 +220,7 @@ func (x *Session) DocumentDue() bool {
 	if x.live == nil || x.derived.written == x.acked && !x.Unacknowledged() {
 		return false
 	}
-	return x.store.o.Now().Sub(x.derived.at).Abs() >= max(documentInterval, x.derived.rest)
+	return x.derived.mayWriteDocument()
 }
 
 // WriteDerived brings the derived files up to date: the checkpoint files that are due,
@@ -158,40 +241,9 @@ func (x *Session) WriteDerived(ctx context.Context, force bool) error {
 		return fmt.Errorf("write what is derived: %w", errNotDurable)
 	}
 	if !force {
-		return x.writeDocument()
+		return x.derived.writeDocument(x.live.State)
 	}
-	lost := x.writeLost()
-	if x.bad != nil {
-		return x.bad
-	}
-	due := x.writeDue()
-	if err := cmp.Or(x.checkOwnership(), lost, due); err != nil {
-		if x.bad == nil {
-			_ = x.writeEncoded() // write the files that can be written
-			x.writeDocumentAlone()
-		}
-		return err
-	}
-	if err := x.writeHeads(); err != nil {
-		x.writeDocumentAlone()
-		return err
-	}
-	return x.removeUnkept()
-}
-
-// writeDocumentAlone writes the document if checkpoint files can't be written: the
-// document is in another directory, and shows people the state of the session. The caller
-// returns why the checkpoint files could not be written; a failure here adds nothing to
-// that.
-func (x *Session) writeDocumentAlone() {
-	if x.checkOwnership() == nil {
-		_ = x.writeDocument()
-	}
-}
-
-// checkpoints returns the directory of the session's checkpoint files.
-func (x *Session) checkpoints() disk.CheckpointDir {
-	return x.store.layout.CheckpointsIn(x.store.layout.PRDDir(x.prd))
+	return x.derived.write(x.live.State)
 }
 
 // SkipDerived gives up the checkpoint files that are due. It returns two lists of IDs. The
@@ -199,28 +251,16 @@ func (x *Session) checkpoints() disk.CheckpointDir {
 // without a file, which the next owner writes: they may hold the only copy of overwritten
 // files, or a user or a rollback needs them. The states of all can still be read from the
 // journal.
-func (x *Session) SkipDerived() (skipped, left []string) {
-	d, s := &x.derived, x.live.State
-	needed := s.Irreplaceable()
-	for _, id := range slices.Concat(slices.Sorted(maps.Keys(d.due)), slices.Sorted(maps.Keys(d.lost))) {
-		if ref := s.Checkpoint(id); ref != nil && (needed[id] != "" || ref.Pinned || slices.Contains(s.FinishedWith(), id)) {
-			d.left[id] = true
-			left = append(left, id)
-			continue
-		}
-		skipped = append(skipped, id)
-		if !d.due[id] {
-			d.unkept = append(d.unkept, id)
-		}
-	}
-	clear(d.due)
-	clear(d.lost)
-	clear(d.tried)
-	return skipped, left
-}
+func (x *Session) SkipDerived() (skipped, left []string) { return x.derived.skip(x.live.State) }
 
 // Written reports whether a checkpoint is on record and its file is written.
 func (x *Session) Written(id string) bool {
-	d := &x.derived
-	return x.live != nil && x.live.State.Checkpoint(id) != nil && !d.due[id] && !d.lost[id] && !d.left[id]
+	return x.live != nil && x.live.State.Checkpoint(id) != nil && x.derived.isWritten(id)
+}
+
+// RewriteCheckpoint replaces the damaged file of a checkpoint with the content that the
+// journal holds. It keeps the damaged files under other names, and returns their paths. It
+// does nothing for a checkpoint that has no file yet: WriteDerived writes that one.
+func (x *Session) RewriteCheckpoint(id string) (kept []string, err error) {
+	return x.derived.rewrite(id)
 }

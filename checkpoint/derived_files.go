@@ -23,18 +23,17 @@ var errGone = errors.New("it could not be written at first, and the journal has 
 // It leaves the last files encoded, for writeHeads to write. It returns the first error,
 // and can be called again after one: base never passes a commit whose files are not
 // encoded.
-func (x *Session) writeDue() error {
-	d := &x.derived
+func (d *derived) writeDue() error {
 	var failed error
 	for len(d.since) > 0 {
 		if d.size >= encodedMost {
-			failed = cmp.Or(failed, x.writeEncoded())
+			failed = cmp.Or(failed, d.writeEncoded())
 		}
 		c := d.since[0]
 		if err := d.advanceTo(c); err != nil {
 			return err
 		}
-		if err := x.encodeCheckpoints(c); err != nil {
+		if err := d.encodeCheckpoints(c); err != nil {
 			return err
 		}
 		d.passFirst()
@@ -45,32 +44,31 @@ func (x *Session) writeDue() error {
 
 // encodeCheckpoints encodes the files of a commit's checkpoints. base must be the state at
 // that commit.
-func (x *Session) encodeCheckpoints(c state.Commit) error {
+func (d *derived) encodeCheckpoints(c state.Commit) error {
 	var files []disk.EncodedCheckpoint
 	var current []byte
 	for _, e := range c.Events {
 		created, ok := e.(state.CheckpointCreated)
-		if !ok || !x.derived.due[created.ID] {
+		if !ok || !d.due[created.ID] {
 			continue
 		}
 		if current == nil {
 			var err error
-			if current, err = disk.EncodeState(x.derived.base); err != nil {
+			if current, err = disk.EncodeState(d.base); err != nil {
 				return err
 			}
 		}
-		ref := x.derived.base.Checkpoint(created.ID)
+		ref := d.base.Checkpoint(created.ID)
 		if ref == nil { // removed by the same commit
-			delete(x.derived.due, created.ID)
+			delete(d.due, created.ID)
 			continue
 		}
-		json, err := disk.EncodeCheckpoint(disk.NewCheckpointFile(x.derived.base, ref), current)
+		json, err := disk.EncodeCheckpoint(disk.NewCheckpointFile(d.base, ref), current)
 		if err != nil {
 			return err
 		}
 		files = append(files, disk.EncodedCheckpoint{ID: ref.ID, JSON: json})
 	}
-	d := &x.derived
 	for _, f := range files {
 		d.encoded, d.size = append(d.encoded, f), d.size+f.Size()
 	}
@@ -78,23 +76,22 @@ func (x *Session) encodeCheckpoints(c state.Commit) error {
 }
 
 // writeEncoded writes the encoded files.
-func (x *Session) writeEncoded() error {
-	if err := x.checkpoints().Put(x.derived.encoded...); err != nil {
-		x.writeApart()
+func (d *derived) writeEncoded() error {
+	if err := d.session.Files().Put(d.encoded...); err != nil {
+		d.writeApart()
 		return derivedError(err)
 	}
-	x.wroteEncoded()
+	d.wroteEncoded()
 	return nil
 }
 
 // writeApart writes the encoded files one by one after they could not be written together,
 // so that one file does not keep the others from being written. Of a file that can't be
 // written, it keeps only the checkpoint's ID in memory.
-func (x *Session) writeApart() {
-	d := &x.derived
+func (d *derived) writeApart() {
 	for _, c := range d.encoded {
 		delete(d.due, c.ID)
-		if x.checkOwnership() != nil || x.checkpoints().Put(c) != nil {
+		if d.checkOwner() != nil || d.session.Files().Put(c) != nil {
 			d.lost[c.ID], d.tried[c.ID] = true, true
 			continue
 		}
@@ -103,16 +100,15 @@ func (x *Session) writeApart() {
 }
 
 // wroteEncoded records that all encoded files are written.
-func (x *Session) wroteEncoded() {
-	d := &x.derived
+func (d *derived) wroteEncoded() {
 	for _, c := range d.encoded {
 		delete(d.due, c.ID)
 	}
 	d.encoded, d.size = nil, 0
 }
 
-// putCheckpoint writes the file of a checkpoint.
-func (x *Session) putCheckpoint(f disk.CheckpointFile) error {
+// put writes the file of a checkpoint.
+func (d *derived) put(f disk.CheckpointFile) error {
 	state, err := disk.EncodeState(f.State)
 	if err != nil {
 		return err
@@ -121,38 +117,38 @@ func (x *Session) putCheckpoint(f disk.CheckpointFile) error {
 	if err != nil {
 		return err
 	}
-	if err := x.checkpoints().Put(disk.EncodedCheckpoint{ID: f.ID, JSON: json}); err != nil {
+	if err := d.session.Files().Put(disk.EncodedCheckpoint{ID: f.ID, JSON: json}); err != nil {
 		return derivedError(err)
 	}
 	return nil
 }
 
-// RewriteCheckpoint replaces the damaged file of a checkpoint with the content that the
+// rewrite replaces the damaged file of a checkpoint with the content that the
 // journal holds. It keeps the damaged files under other names, and returns their paths. It
-// does nothing for a checkpoint that has no file yet: WriteDerived writes that one.
-func (x *Session) RewriteCheckpoint(id string) (kept []string, err error) {
-	if x.derived.lost[id] {
+// does nothing for a checkpoint that has no file yet: write writes that one.
+func (d *derived) rewrite(id string) (kept []string, err error) {
+	if d.lost[id] {
 		return nil, nil
 	}
-	f, err := x.store.reader.CurrentSession(x.prd).Rebuild(id)
+	f, err := d.session.Rebuild(id)
 	if err != nil {
 		return nil, err
 	}
-	paths, err := x.checkpoints().Paths(id)
+	paths, err := d.session.Files().Paths(id)
 	if err != nil {
 		return nil, err
 	}
 	for _, path := range paths {
-		to, err := keepDamaged(&x.store.layout, x.prd, path)
+		to, err := keepDamaged(d.session.Layout, d.session.PRD, path)
 		if err != nil {
 			return kept, err
 		}
 		kept = append(kept, to)
 	}
-	if err := x.putCheckpoint(*f); err != nil {
+	if err := d.put(*f); err != nil {
 		return kept, err
 	}
-	x.derived.index = 0 // `latest` may have to point to another file
+	d.index = 0 // `latest` may have to point to another file
 	return kept, nil
 }
 
@@ -171,14 +167,13 @@ func keepDamaged(l *disk.Layout, prd, path string) (string, error) {
 
 // writeLost writes the files that an earlier owner did not write, or that this one failed
 // to write. It returns the first error.
-func (x *Session) writeLost() error {
-	d := &x.derived
+func (d *derived) writeLost() error {
 	if len(d.lost) == 0 {
 		return nil
 	}
 	var failed error
-	found, err := x.store.reader.CurrentSession(x.prd).RebuildAll(maps.Clone(d.lost), func(f disk.CheckpointFile) error {
-		err := x.putCheckpoint(f)
+	found, err := d.session.RebuildAll(maps.Clone(d.lost), func(f disk.CheckpointFile) error {
+		err := d.put(f)
 		if err == nil {
 			d.foundFile(f.ID)
 		}
@@ -189,26 +184,25 @@ func (x *Session) writeLost() error {
 		switch {
 		case err != nil || found[id]:
 		case d.tried[id]:
-			failed = cmp.Or(failed, error(&DerivedError{x.checkpoints().FilePath(id), errGone}))
+			failed = cmp.Or(failed, error(&DerivedError{d.session.Files().FilePath(id), errGone}))
 		default:
 			d.foundFile(id) // its journal is gone; reading the checkpoint returns that error
 		}
 	}
-	return cmp.Or(err, failed, x.checkOwnership()) // rebuilding may have taken long: check the locks again
+	return cmp.Or(err, failed, d.checkOwner()) // rebuilding may have taken long: check the locks again
 }
 
-// removeUnkept removes the files of checkpoints that are no longer kept. WriteDerived
-// calls it last, when nothing on disk names these files any more.
-func (x *Session) removeUnkept() error {
-	d := &x.derived
-	remove, err := x.checkpoints().Remover(len(d.unkept))
+// removeUnkept removes the files of checkpoints that are no longer kept. write calls it
+// last, when nothing on disk names these files any more.
+func (d *derived) removeUnkept() error {
+	remove, err := d.session.Files().Remover(len(d.unkept))
 	if err != nil {
-		return &DerivedError{x.checkpoints().Path, err}
+		return &DerivedError{d.session.Files().Path, err}
 	}
 	for len(d.unkept) > 0 {
 		id := d.unkept[len(d.unkept)-1]
 		if err := remove(id); err != nil {
-			return &DerivedError{x.checkpoints().FilePath(id), err}
+			return &DerivedError{d.session.Files().FilePath(id), err}
 		}
 		d.unkept = d.unkept[:len(d.unkept)-1]
 	}

@@ -26,42 +26,42 @@ const (
 // writeHeads writes the files that describe the session as a whole: the index of its
 // checkpoints, the link to the newest one, and the document. It writes the encoded files
 // with them, since several flushes that wait together cost little more than one.
-func (x *Session) writeHeads() error {
-	files, err := x.checkpoints().Names(x.derived.encoded...)
+func (d *derived) writeHeads(s *state.State) error {
+	files, err := d.session.Files().Names(d.encoded...)
 	if err != nil {
-		x.writeApart()
+		d.writeApart()
 		return derivedError(err)
 	}
-	index, latest, err := x.buildIndex(files)
+	index, latest, err := d.buildIndex(s, files)
 	if err != nil {
-		x.writeApart()
+		d.writeApart()
 		return err
 	}
-	if err := x.writeDocument(slices.Concat(files, index)...); err != nil {
+	if err := d.writeDocument(s, slices.Concat(files, index)...); err != nil {
 		if len(index) > 0 {
-			x.derived.latest = "" // the link may be in place, and the file that it names may be removed
+			d.latest = "" // the link may be in place, and the file that it names may be removed
 		}
-		x.writeApart()
+		d.writeApart()
 		return err
 	}
-	x.wroteEncoded()
+	d.wroteEncoded()
 	if len(index) == 0 {
 		return nil
 	}
-	if err := x.unlinkLatest(latest); err != nil {
+	if err := d.unlinkLatest(latest); err != nil {
 		return err
 	}
-	x.derived.index, x.derived.latest = x.acked, latest
+	d.index, d.latest = s.Seq, latest
 	return nil
 }
 
 // unlinkLatest removes the link to the newest checkpoint's file if latest is "".
-func (x *Session) unlinkLatest(latest string) error {
+func (d *derived) unlinkLatest(latest string) error {
 	if latest != "" {
 		return nil
 	}
-	path := filepath.Join(x.store.layout.PRDDir(x.prd), disk.LatestName)
-	if err := x.store.fs.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	path := filepath.Join(d.session.Dir, disk.LatestName)
+	if err := d.session.Layout.FS.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return &DerivedError{path, err}
 	}
 	return nil
@@ -70,28 +70,27 @@ func (x *Session) unlinkLatest(latest string) error {
 // buildIndex returns the index of the checkpoints and the link to the newest one, unless they
 // are up to date on disk, and the file that the link then names. That can be one of the
 // files in before, which are written first.
-func (x *Session) buildIndex(before []store.Name) (names []store.Name, latest string, err error) {
-	d := &x.derived
-	if d.index == x.acked {
+func (d *derived) buildIndex(s *state.State, before []store.Name) (names []store.Name, latest string, err error) {
+	if d.index == s.Seq {
 		return nil, "", nil
 	}
-	if len(x.live.State.Checkpoints) == 0 && d.index == 0 { // an earlier owner may have written an index
-		if there, err := x.store.layout.Exists(x.store.layout.ManifestPath(x.prd)); err != nil || !there {
+	if len(s.Checkpoints) == 0 && d.index == 0 { // an earlier owner may have written an index
+		if there, err := d.session.Layout.Exists(d.session.Layout.ManifestPath(d.session.PRD)); err != nil || !there {
 			return nil, "", err
 		}
 	}
-	m := disk.NewManifest(x.live.State)
+	m := disk.NewManifest(s)
 	data, err := m.Encode()
 	if err != nil {
 		return nil, "", err
 	}
-	path := x.store.layout.ManifestPath(x.prd)
-	if latest, err = x.latestTarget(before); err != nil {
+	path := d.session.Layout.ManifestPath(d.session.PRD)
+	if latest, err = d.latestTarget(s, before); err != nil {
 		return nil, "", &DerivedError{path, err}
 	}
 	names = []store.Name{{Path: path, Data: [][]byte{data}}}
 	if latest != d.latest && latest != "" {
-		names = append(names, store.Name{Path: filepath.Join(x.store.layout.PRDDir(x.prd), disk.LatestName), Target: latest})
+		names = append(names, store.Name{Path: filepath.Join(d.session.Dir, disk.LatestName), Target: latest})
 	}
 	return names, latest, nil
 }
@@ -99,18 +98,18 @@ func (x *Session) buildIndex(before []store.Name) (names []store.Name, latest st
 // latestTarget returns the target of the link that shows people the newest checkpoint: the
 // file of the newest checkpoint that has one on disk or in before. It is "" if there is no
 // such file, or the system makes no links.
-func (x *Session) latestTarget(before []store.Name) (string, error) {
+func (d *derived) latestTarget(s *state.State, before []store.Name) (string, error) {
 	if runtime.GOOS == "windows" { // where links need a privilege
 		return "", nil
 	}
-	for _, ref := range slices.Backward(x.live.State.Checkpoints) {
+	for _, ref := range slices.Backward(s.Checkpoints) {
 		for _, n := range before {
 			name := filepath.Base(n.Path)
 			if of, _ := disk.CheckpointOf(name); of == ref.ID {
 				return filepath.Join(disk.CheckpointsDir, name), nil
 			}
 		}
-		files, err := x.checkpoints().Paths(ref.ID)
+		files, err := d.session.Files().Paths(ref.ID)
 		if err != nil {
 			return "", err
 		}
@@ -123,16 +122,15 @@ func (x *Session) latestTarget(before []store.Name) (string, error) {
 
 // writeDocument writes the document, and first the given files, whose names must be in
 // place before the document's.
-func (x *Session) writeDocument(before ...store.Name) error {
-	d := &x.derived
-	names, size, all, began := before, 0, 0, x.store.o.Now()
-	if d.written != x.acked {
-		data, err := state.NewDocument(x.live.State).Encode()
+func (d *derived) writeDocument(s *state.State, before ...store.Name) error {
+	names, size, all, began := before, 0, 0, d.now()
+	if d.written != s.Seq {
+		data, err := state.NewDocument(s).Encode()
 		if err != nil {
 			return err
 		}
 		size = len(data)
-		names = append(names, store.Name{Path: x.store.layout.DocumentPath(x.prd), Data: [][]byte{data}})
+		names = append(names, store.Name{Path: d.session.Layout.DocumentPath(d.session.PRD), Data: [][]byte{data}})
 	}
 	if len(names) == 0 {
 		return nil
@@ -140,14 +138,14 @@ func (x *Session) writeDocument(before ...store.Name) error {
 	for _, n := range names {
 		all += n.Size()
 	}
-	if err := store.Write(x.store.fs, names...); err != nil {
-		d.at = x.store.o.Now() // do not try again at once
+	if err := store.Write(d.session.Layout.FS, names...); err != nil {
+		d.at = d.now() // do not try again at once
 		return derivedError(err)
 	}
 	if size == 0 {
 		return nil // the document was up to date
 	}
-	d.written, d.at = x.acked, x.store.o.Now()
+	d.written, d.at = s.Seq, d.now()
 	took := time.Duration(float64(d.at.Sub(began)) * float64(size) / float64(all)) // the document's share of the time, by bytes
 	d.rest = max(documentShare*took, time.Duration(size)*time.Second/documentRate)
 	return nil

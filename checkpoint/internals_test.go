@@ -43,10 +43,10 @@ func (x *Session) MakeRefsID(ctx context.Context) (string, error) {
 }
 
 // LimitCommits sets how many bytes the events of a commit may take.
-func (x *Session) LimitCommits(size int) { x.room = size }
+func (x *Session) LimitCommits(size int) { x.commits.room = size }
 
 // LastSum returns the checksum of the last line that was handed to the writer.
-func (x *Session) LastSum() string { return x.sum }
+func (x *Session) LastSum() string { return x.commits.sum }
 
 // WriteRescue writes a rescue copy with commits.
 func (x *Session) WriteRescue(commits ...*state.Commit) (path string, err error) {
@@ -68,14 +68,14 @@ type Unwritten struct {
 
 // Unwritten tells what the session still has to write or to remove.
 func (x *Session) Unwritten() Unwritten {
-	d := &x.derived
+	d := x.derived
 	return Unwritten{len(d.since), len(d.due), len(d.lost), len(d.encoded), d.size, len(d.unkept)}
 }
 
 // LoseDue makes the session forget the states from which the files that are due would be
 // made, as if a limit had been reached.
 func (x *Session) LoseDue() error {
-	d := &x.derived
+	d := x.derived
 	for _, c := range d.since {
 		if err := d.advanceTo(c); err != nil {
 			return err

@@ -269,7 +269,7 @@ func (s *Store) lockDir(ctx context.Context, prd string) (*locks, error) {
 	if err := s.layout.MakeRoot(); err != nil {
 		return nil, err
 	}
-	if err := s.checkAudit(); err != nil { // before any change that the audit log must record
+	if err := s.auditLog().checkWritable(); err != nil { // before any change that the audit log must record
 		return nil, err
 	}
 	l, err := s.lockOf(prd).acquire(ctx)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"time"
 
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/journal"
@@ -32,21 +31,14 @@ type Session struct {
 	holder disk.Holder
 	locks  *locks
 
-	writer        *writer
-	encoder       *journal.Encoder
-	live          *journal.Fold
-	acked         uint64          // Seq of the last line that is durable, 0 before Start
-	sum           string          // checksum of the last line handed to the writer
-	handed        uint64          // Seq of the last line handed to the writer
-	pending       state.Commit    // the events that were added and are not handed to the writer
-	size          int             // bytes that the events of pending take
-	room          int             // bytes that the events of one commit may take: MaxEvents
-	closedCommits []*state.Commit // closed commits before pending, which are not handed to the writer either
-	flight        *state.Commit   // the commit that the writer is writing; nil: none
-	wanted        bool            // Flush was called while the writer was busy
+	writer     *writer
+	commits    commits
+	live       *journal.Fold
+	acked      uint64 // Seq of the last line that is durable, 0 before Start
+	flushAgain bool   // Flush was called while the writer was busy
 
 	groups  map[retention.Group][]string // IDs of the kept checkpoints, per group of limited number
-	derived derived
+	derived *derived
 
 	unclean    bool
 	runs       bool            // a run was started or resumed in this Session
@@ -60,22 +52,15 @@ type Session struct {
 	isClosed   bool
 }
 
-// Ack reports that the commit Seq is durable or, with Err set, that no further commit will
-// be.
-type Ack struct {
-	Seq uint64
-	Err error
-}
-
 func newSession(s *Store, prd string, holder disk.Holder, r *recovery, log store.Log) (*Session, error) {
-	x := &Session{store: s, prd: prd, holder: holder, encoder: journal.NewEncoder(), room: journal.MaxEvents, unclean: r.unclean}
-	x.derived.reset()
+	x := &Session{store: s, prd: prd, holder: holder, commits: newCommits(), unclean: r.unclean}
+	x.derived = newDerived(s, prd, x.checkOwnership)
 	x.writer = newWriter(log)
 	if r.fold.State == nil {
 		return x, nil
 	}
 	x.beginFrom(r.fold, r.tail.Seq, r.tail.Sum)
-	if err := x.derived.recover(x); err != nil {
+	if err := x.derived.recover(x.live.State); err != nil {
 		return nil, errors.Join(err, x.writer.close())
 	}
 	return x, nil
@@ -83,8 +68,8 @@ func newSession(s *Store, prd string, holder disk.Holder, r *recovery, log store
 
 // beginFrom sets the session's state to a fold, all of whose commits are durable.
 func (x *Session) beginFrom(f *journal.Fold, seq uint64, sum string) {
-	x.live, x.acked, x.handed, x.sum = f, seq, seq, sum
-	x.pending, x.size, x.closedCommits = state.Commit{}, 0, nil
+	x.live, x.acked = f, seq
+	x.commits.continueFrom(seq, sum)
 	x.groups = map[retention.Group][]string{}
 	for _, ref := range f.State.Checkpoints {
 		g := groupOf(ref.Trigger, ref.Phase)
@@ -139,7 +124,7 @@ func (x *Session) Start(e state.SessionStarted) error {
 	if err := f.Apply(c); err != nil {
 		return fmt.Errorf("start a session of %s: %w", x.prd, err)
 	}
-	line, err := x.encoder.Line(&c)
+	line, err := x.commits.encoder.Line(&c)
 	if err == nil {
 		err = journal.CheckSize(&c, line)
 	}
@@ -257,15 +242,4 @@ func (x *Session) Close() error {
 func (x *Session) Abort() error {
 	x.isClosed = true
 	return errors.Join(x.writer.close(), x.locks.release())
-}
-
-// timeOfEvent returns the time of an event that is added now, and its offset in milliseconds from
-// the time of the pending commit. The first event begins that commit and sets its time.
-func (x *Session) timeOfEvent() (time.Time, int64) {
-	now := x.store.Now()
-	if len(x.pending.Events) == 0 {
-		x.pending = state.Commit{Seq: x.nextSeq(), Time: now}
-	}
-	after := max(0, now.Sub(x.pending.Time).Milliseconds())
-	return x.pending.Time.Add(time.Duration(after) * time.Millisecond), after
 }

@@ -27,7 +27,7 @@ func (x *Session) CheckpointKeeping(t state.Trigger, reason string, git *state.G
 		return "", false
 	}
 	s := x.live.State
-	at, _ := x.timeOfEvent()
+	at, _ := x.commits.timeOfEvent(x.store.Now())
 	e := state.CheckpointCreated{
 		Trigger:  t,
 		Phase:    s.PhaseName(),
@@ -39,7 +39,7 @@ func (x *Session) CheckpointKeeping(t state.Trigger, reason string, git *state.G
 	e.Uncaptured = x.missed || x.uncaptured && t.Captures()
 	e.AsCaptured = x.captured && (s.Captures.Behind > 0 || s.BeganFrom != nil && s.FilesAsOf() <= s.BeganFrom.Seq)
 	if e.ID = x.announced; e.ID == "" || !x.captured { // a commit's message names only the checkpoint that has the commit's files
-		e.ID = x.newCheckpointID(t, at, x.pending.Seq)
+		e.ID = x.newCheckpointID(t, at, x.commits.open.Seq)
 	}
 	x.announced = ""
 	e.Created, e.Modified = s.CountStepFiles()
@@ -49,11 +49,11 @@ func (x *Session) CheckpointKeeping(t state.Trigger, reason string, git *state.G
 }
 
 // newCheckpointID returns the ID of a checkpoint that is added next. It depends on the
-// number of events in the pending commit, so that two checkpoints with one trigger in one
+// number of events in the open commit, so that two checkpoints with one trigger in one
 // commit have different IDs.
 func (x *Session) newCheckpointID(t state.Trigger, at time.Time, seq uint64) string {
 	s := x.live.State
-	origin := fmt.Sprintf("%s\n%d\n%s\n%d", s.Session, seq, t, len(x.pending.Events))
+	origin := fmt.Sprintf("%s\n%d\n%s\n%d", s.Session, seq, t, len(x.commits.open.Events))
 	return disk.NewCheckpointID(cmp.Or(s.PhaseName(), "init"), at, origin)
 }
 

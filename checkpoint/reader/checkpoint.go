@@ -12,14 +12,14 @@ import (
 	"prdrunner/checkpoint/text"
 )
 
-// files returns the directory of the session's checkpoint files.
-func (s Session) files() disk.CheckpointDir { return s.Layout.CheckpointsIn(s.Dir) }
+// Files returns the directory of the session's checkpoint files.
+func (s Session) Files() disk.CheckpointDir { return s.Layout.CheckpointsIn(s.Dir) }
 
 // ReadCheckpoint returns a checkpoint that the session has, or had, in the state of. If its
 // file is missing, even because the session removed the checkpoint since, ReadCheckpoint
 // rebuilds the checkpoint in memory from the journal.
 func (s Session) ReadCheckpoint(of *state.State, ref *state.CheckpointRef) (*disk.CheckpointFile, error) {
-	stored, err := s.files().Read(ref.ID)
+	stored, err := s.Files().Read(ref.ID)
 	if errors.Is(err, fs.ErrNotExist) {
 		return s.Rebuild(ref.ID)
 	}
@@ -39,7 +39,7 @@ func (s Session) Rebuild(id string) (*disk.CheckpointFile, error) {
 	})
 	if err == nil && made == nil {
 		err = &state.DamagedError{
-			Path:   s.files().FilePath(id),
+			Path:   s.Files().FilePath(id),
 			Detail: "the file is missing, and the journal no longer reaches back to it",
 			Remedy: s.LostRemedy(id),
 

@@ -200,10 +200,10 @@ func (v Visitor) foldCommit(f *journal.Fold, c state.Commit) error {
 
 func (r Reader) visitFile(of *Record, id string, v Visitor) error {
 	in := r.Session(of.PRD, of.Dir)
-	stored, err := in.files().Read(id)
+	stored, err := in.Files().Read(id)
 	if errors.Is(err, fs.ErrNotExist) {
 		return &state.DamagedError{
-			Path: in.files().FilePath(id), Detail: "the file is missing, and the journal no longer reaches back to it",
+			Path: in.Files().FilePath(id), Detail: "the file is missing, and the journal no longer reaches back to it",
 			Remedy: in.LostRemedy(id),
 		}
 	}
