@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-
-	"github.com/spf13/cobra"
-
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
+	"prdrunner/cmd/runner/advice"
+
+	"github.com/spf13/cobra"
 )
 
 type abandonOptions struct {
@@ -58,11 +58,11 @@ func runAbandon(ctx context.Context, env *environment, o abandonOptions) error {
 	}
 	switch {
 	case snap.Owner != nil:
-		return lockedBy(o.prd, *snap.Owner)
+		return advice.LockedBy(o.prd, *snap.Owner)
 	case snap.State == nil:
 		return handWritten(o.prd)
 	case stateFinished(ctx, store, snap.State).Status == state.StatusComplete:
-		return usageErrorf("%s is complete: there is nothing to give up", o.prd)
+		return advice.Usagef("%s is complete: there is nothing to give up", o.prd)
 	}
 	question := fmt.Sprintf("Give the session of %s up (%s)? It is archived, and cannot be resumed.", o.prd, progress(snap.State))
 	if err := confirm(ctx, env.terminal(), o.yes, question); err != nil {
@@ -75,7 +75,7 @@ func runAbandon(ctx context.Context, env *environment, o abandonOptions) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(env.stdout, "Abandoned %s; archived under %s\n", o.prd, env.display(at))
+	fmt.Fprintf(env.stdout, "Abandoned %s; archived under %s\n", o.prd, env.Display(at))
 	return nil
 }
 
@@ -90,7 +90,7 @@ func abandonUntrusted(ctx context.Context, env *environment, store *checkpoint.S
 
 // abandonDamaged sets aside a session that can't be read, without changing it.
 func abandonDamaged(ctx context.Context, env *environment, store *checkpoint.Store, o abandonOptions, damaged *state.DamagedError) error {
-	question := fmt.Sprintf("%s is damaged (%s). Set everything of %s aside?", env.display(damaged.Path), damaged.Detail, o.prd)
+	question := fmt.Sprintf("%s is damaged (%s). Set everything of %s aside?", env.Display(damaged.Path), damaged.Detail, o.prd)
 	if err := confirm(ctx, env.terminal(), o.yes, question); err != nil {
 		return err
 	}
@@ -103,13 +103,13 @@ func abandonDamaged(ctx context.Context, env *environment, store *checkpoint.Sto
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(env.stdout, "Set %s aside under %s\n", o.prd, env.display(at))
+	fmt.Fprintf(env.stdout, "Set %s aside under %s\n", o.prd, env.Display(at))
 	return nil
 }
 
 // abandonNewer sets aside a session that a newer version wrote, without reading it.
 func abandonNewer(ctx context.Context, env *environment, store *checkpoint.Store, o abandonOptions, newer *state.VersionError) error {
-	question := fmt.Sprintf("A newer version wrote %s. Set everything of %s aside?", env.display(newer.Path), o.prd)
+	question := fmt.Sprintf("A newer version wrote %s. Set everything of %s aside?", env.Display(newer.Path), o.prd)
 	if err := confirm(ctx, env.terminal(), o.yes, question); err != nil {
 		return err
 	}
@@ -128,7 +128,7 @@ func setNewerAside(ctx context.Context, env *environment, store *checkpoint.Stor
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(env.stderr, "A newer version wrote the session of %s. Set it aside under %s, as it is\n", prd, env.display(at))
+	fmt.Fprintf(env.stderr, "A newer version wrote the session of %s. Set it aside under %s, as it is\n", prd, env.Display(at))
 	return nil
 }
 
@@ -159,7 +159,7 @@ func newLastTarget(env *environment, store *checkpoint.Store, prd string) *targe
 	t := &target{env: env, store: store, prd: prd}
 	t.finish = func(ctx context.Context, session *checkpoint.Session) (*finished, error) {
 		done, err := t.finishEarlier(ctx, session)
-		if isA[*keptError](err) {
+		if advice.IsA[*keptError](err) {
 			return nil, err
 		}
 		if err != nil {

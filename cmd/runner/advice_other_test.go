@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"prdrunner/cmd/runner/advice"
 	"strings"
 	"syscall"
 	"testing"
@@ -34,10 +35,10 @@ func TestSystemHint(t *testing.T) {
 		"too many":  {at(syscall.EMFILE), "ulimit -n` shows, then run the command again"},
 		"broken":    {at(syscall.EIO), "the system log says about that disk, then"},
 		"another":   {at(syscall.ELOOP), ""},
-		"known":     {withHint(at(syscall.ENOSPC), "do that"), "do that\n"},
+		"known":     {advice.With(at(syscall.ENOSPC), "do that"), "do that\n"},
 	} {
 		var stderr bytes.Buffer
-		env := &environment{stderr: newScreen(&stderr), workdir: "/ws"}
+		env := &environment{stderr: newScreen(&stderr), CommandLine: advice.CommandLine{Workdir: "/ws"}}
 		reportError(env, test.err)
 		_, hint, found := strings.Cut(stderr.String(), "hint: ")
 		if found != (test.want != "") || !strings.Contains(hint, test.want) {
@@ -47,7 +48,7 @@ func TestSystemHint(t *testing.T) {
 			t.Errorf("%s: exit code %d", name, exitCode(test.err))
 		}
 	}
-	if got := systemHint(&environment{}, errors.New("no")); got != "" {
+	if got := advice.Of(advice.CommandLine{}, "", errors.New("no")); got != "" {
 		t.Errorf("%q", got)
 	}
 }

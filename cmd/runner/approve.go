@@ -4,16 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
+	"prdrunner/checkpoint/text"
+	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/words"
+	"prdrunner/runner"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
-
-	"prdrunner/checkpoint"
-	"prdrunner/checkpoint/state"
-	"prdrunner/checkpoint/text"
-	"prdrunner/cmd/runner/words"
-	"prdrunner/runner"
 )
 
 type answerOptions struct {
@@ -60,7 +60,7 @@ func runAnswer(ctx context.Context, env *environment, o answerOptions, verb chec
 	}
 	st = stateFinished(ctx, store, st)
 	a := &answer{env: env, prd: prd, pipeline: o.pipeline, verb: verb, by: env.actor(), comment: state.Text(o.message),
-		resume: resumeCommand(prd, string(st.Pipeline.Path)) + o.pipeline.given(st.Sensitive)}
+		resume: advice.ResumeCommand(prd, string(st.Pipeline.Path)) + o.pipeline.given(st.Sensitive)}
 	g, err := waiting(st, o.gate)
 	if err != nil {
 		return err
@@ -102,10 +102,10 @@ type answer struct {
 // late.
 func (a *answer) check(g *state.Gate) error {
 	if len(g.Approvers) > 0 && !slices.Contains(g.Approvers, a.by.User) {
-		return usageErrorf("%s may only be answered by %s, not by %s", g.Label, words.OneOf(g.Approvers), a.by.User)
+		return advice.Usagef("%s may only be answered by %s, not by %s", g.Label, words.OneOf(g.Approvers), a.by.User)
 	}
 	if g.ExpiresAt != nil && !a.env.now().Before(*g.ExpiresAt) {
-		return withHint(usageErrorf("%s: the time to answer ended at %s", g.Label, g.ExpiresAt.UTC().Format("2006-01-02 15:04:05")),
+		return advice.With(advice.Usagef("%s: the time to answer ended at %s", g.Label, g.ExpiresAt.UTC().Format("2006-01-02 15:04:05")),
 			fmt.Sprintf("`runner %s` asks again", a.resume))
 	}
 	return nil
@@ -120,10 +120,10 @@ func (a *answer) record(ctx context.Context, session *checkpoint.Session) error 
 	}
 	g := st.Gate(a.gate)
 	if g == nil || !awaits(g) {
-		return usageErrorf("it does not wait any more")
+		return advice.Usagef("it does not wait any more")
 	}
 	if g.Definition != a.definition || g.Judged != a.judged {
-		return usageErrorf("what it asks about has changed")
+		return advice.Usagef("what it asks about has changed")
 	}
 	if err := a.check(g); err != nil {
 		return err
@@ -151,7 +151,7 @@ func (a *answer) compare(ctx context.Context, st *state.State, g *state.Gate) er
 	p, err := evaluated(a.env, cfg, ref)
 	switch {
 	case err != nil && (a.pipeline.file != "" || len(ref.vars)+len(ref.varFiles) > 0):
-		return &usageError{err: err}
+		return &advice.UsageError{Err: err}
 	case err != nil:
 		fmt.Fprintf(a.env.stderr, "The next build checks whether what %s asks about has changed, since this command can't: %v\n", g.Label, err)
 		return nil
@@ -166,7 +166,7 @@ func (a *answer) compare(ctx context.Context, st *state.State, g *state.Gate) er
 		return fmt.Errorf("look at what it asks about: %w", err)
 	}
 	if !same {
-		return withHint(usageErrorf("what it asks about has changed since it asked"), fmt.Sprintf("`runner %s` asks about what is there now", a.resume))
+		return advice.With(advice.Usagef("what it asks about has changed since it asked"), fmt.Sprintf("`runner %s` asks about what is there now", a.resume))
 	}
 	return nil
 }
@@ -190,7 +190,7 @@ func (a *answer) report(alone bool) {
 	}
 	fmt.Fprintf(a.env.stdout, "%s %s of %s\n", word, a.gate, a.prd)
 	if alone {
-		fmt.Fprintf(a.env.stdout, "Next: %s\n", a.env.command(a.resume))
+		fmt.Fprintf(a.env.stdout, "Next: %s\n", a.env.Command(a.resume))
 	}
 }
 
@@ -213,9 +213,9 @@ func waiting(st *state.State, name string) (*state.Gate, error) {
 	open := slices.DeleteFunc(slices.Clone(named), func(g *state.Gate) bool { return !awaits(g) })
 	switch {
 	case len(named) == 0:
-		return nil, withHint(usageErrorf("there is no gate %q in %s", name, st.PRD), listWaiting(all))
+		return nil, advice.With(advice.Usagef("there is no gate %q in %s", name, st.PRD), listWaiting(all))
 	case len(open) == 0:
-		return nil, withHint(usageErrorf("%s does not wait for an answer: it is %s", named[0].Label, named[0].Status), listWaiting(all))
+		return nil, advice.With(advice.Usagef("%s does not wait for an answer: it is %s", named[0].Label, named[0].Status), listWaiting(all))
 	}
 	return onlyOne(st.PRD, open)
 }
@@ -223,11 +223,11 @@ func waiting(st *state.State, name string) (*state.Gate, error) {
 func onlyOne(prd string, gates []*state.Gate) (*state.Gate, error) {
 	switch len(gates) {
 	case 0:
-		return nil, withHint(usageErrorf("no gate of %s waits for an answer", prd), fmt.Sprintf("`runner status %s` shows its state", prd))
+		return nil, advice.With(advice.Usagef("no gate of %s waits for an answer", prd), fmt.Sprintf("`runner status %s` shows its state", prd))
 	case 1:
 		return gates[0], nil
 	}
-	return nil, withHint(usageErrorf("several gates of %s wait for an answer; name one", prd), listWaiting(gates))
+	return nil, advice.With(advice.Usagef("several gates of %s wait for an answer; name one", prd), listWaiting(gates))
 }
 
 func listWaiting(gates []*state.Gate) string {
@@ -264,7 +264,7 @@ func gatesOf(st *state.State) func(yield func(*state.Gate) bool) {
 // handWritten returns the error of commands that need a session, if there is only a
 // document written by hand.
 func handWritten(prd string) error {
-	return withHint(usageErrorf("%s has no session, only a document written by hand", prd),
+	return advice.With(advice.Usagef("%s has no session, only a document written by hand", prd),
 		fmt.Sprintf("`runner build %s --resume` continues from it", prd))
 }
 

@@ -6,18 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
-	"strings"
-
-	"github.com/hashicorp/hcl/v2"
-	"github.com/spf13/cobra"
-
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/prune"
 	"prdrunner/checkpoint/reader"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/config"
 	"prdrunner/cmd/runner/words"
 	"prdrunner/pipeline"
@@ -26,6 +21,11 @@ import (
 	"prdrunner/runner/plan"
 	"prdrunner/runner/process"
 	"prdrunner/runner/view"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/spf13/cobra"
 )
 
 type buildOptions struct {
@@ -108,7 +108,7 @@ func resumeArguments(resume *string) cobra.PositionalArgs {
 		named := *resume
 		args = withoutAuto(&named, args)
 		if len(args) == 2 && named == resumeNamed {
-			return withHint(usageErrorf("unexpected argument %q", args[1]),
+			return advice.With(advice.Usagef("unexpected argument %q", args[1]),
 				fmt.Sprintf("to go back to that checkpoint first: `runner %s %s --resume=%s`", cmd.Name(), args[0], text.ShellWord(args[1])))
 		}
 		return arguments(0, 1)(cmd, args)
@@ -152,7 +152,7 @@ func refuseChoicesWithPlan(cmd *cobra.Command, o buildOptions) error {
 	if len(given) == 0 {
 		return nil
 	}
-	return withHint(usageErrorf("--plan does exactly what the plan in %s says, and can't be given together with %s", o.plan, strings.Join(given, ", ")),
+	return advice.With(advice.Usagef("--plan does exactly what the plan in %s says, and can't be given together with %s", o.plan, strings.Join(given, ", ")),
 		fmt.Sprintf("`runner plan %s` takes the choices, and writes another plan with -o", text.ShellWord(cmp.Or(o.pipeline.prd, "PRD"))))
 }
 
@@ -197,7 +197,7 @@ func runBuild(ctx context.Context, env *environment, o buildOptions) error {
 	}
 	collectForBuild()
 	if env.typedIn != "" {
-		fmt.Fprintf(env.stderr, "The workspace is %s\n", env.workdir)
+		fmt.Fprintf(env.stderr, "The workspace is %s\n", env.Workdir)
 	}
 	cfg, err := loadConfig(env)
 	if err != nil {
@@ -214,7 +214,7 @@ func runBuild(ctx context.Context, env *environment, o buildOptions) error {
 		return err
 	}
 	if !o.fresh {
-		return withHint(err, fmt.Sprintf("`runner build %s --fresh` sets it aside as it is, and starts over", on.pipeline.ID))
+		return advice.With(err, fmt.Sprintf("`runner build %s --fresh` sets it aside as it is, and starts over", on.pipeline.ID))
 	}
 	if err := setNewerAside(ctx, env, on.store, on.pipeline.ID, "build --fresh", ""); err != nil {
 		return err
@@ -283,10 +283,10 @@ func (b *build) conduct(ctx context.Context, session *checkpoint.Session) error 
 	}
 	saveCache(b.env, b.files)
 	closed := session.Close()
-	if ending.Unwritten && isA[*checkpoint.DerivedError](closed) {
+	if ending.Unwritten && advice.IsA[*checkpoint.DerivedError](closed) {
 		closed = nil // the run reported it, and acted as the configuration says
 	}
-	if isA[*checkpoint.PoisonedError](err) && isA[*checkpoint.PoisonedError](closed) {
+	if advice.IsA[*checkpoint.PoisonedError](err) && advice.IsA[*checkpoint.PoisonedError](closed) {
 		closed = nil // the journal failed, which ended the build; Close fails for the same reason
 	}
 	err = errors.Join(err, closed)
@@ -332,10 +332,10 @@ func (b *build) tidy(ctx context.Context, session *checkpoint.Session) error {
 	}
 	for _, kept := range t.Spared {
 		fmt.Fprintf(b.env.stderr, "Kept, although the session is complete: %s (%s); `%s` goes back to it\n",
-			kept.ID, view.OneLine(kept.Why), b.env.command("checkpoint rollback "+b.pipeline.ID+" "+kept.ID))
+			kept.ID, view.OneLine(kept.Why), b.env.Command("checkpoint rollback "+b.pipeline.ID+" "+kept.ID))
 	}
 	if t.Archived != "" {
-		fmt.Fprintf(b.env.stderr, "Archived under %s\n", b.env.display(t.Archived))
+		fmt.Fprintf(b.env.stderr, "Archived under %s\n", b.env.Display(t.Archived))
 	}
 	return err
 }
@@ -429,7 +429,7 @@ func (a advised) End(e runner.Ending) {
 		s.given = a.build.given
 		e.Next = state.Texts(s.next(a.build.env))
 		if a.isRemoved(e, st.PRD) {
-			e.Next = []state.Text{state.Text(a.build.env.command("build " + st.PRD))}
+			e.Next = []state.Text{state.Text(a.build.env.Command("build " + st.PRD))}
 		}
 	}
 	a.View.End(e)
@@ -459,16 +459,16 @@ func (b *build) view() view.View {
 
 // logDirectory returns the directory with the logs of a PRD, as messages show it.
 func logDirectory(env *environment, store *checkpoint.Store, prd string) string {
-	return env.display(filepath.Dir(store.Layout().LogPath(prd, "log", 1)))
+	return env.Display(filepath.Dir(store.Layout().LogPath(prd, "log", 1)))
 }
 
 // engineOptions returns the options of the engine that build and plan share.
 func engineOptions(env *environment, cfg *config.Config, p *pipeline.Pipeline, store *checkpoint.Store, w *workspace.Workspace) runner.Options {
 	o := runner.Options{
-		Pipeline: p, Store: store, Workspace: env.workdir, Files: w, By: env.actor(), Version: versionString(),
+		Pipeline: p, Store: store, Workspace: env.Workdir, Files: w, By: env.actor(), Version: versionString(),
 		Parallel: cfg.Parallel, KeepGoing: cfg.KeepGoing, PauseAtGates: cfg.PauseAtGates,
 		OnConflict: cfg.OnConflict, OnStale: cfg.OnStale, OnCheckpointError: cfg.OnCheckpointError, Capture: cfg.Checkpoint.Capture, Grace: cfg.Grace,
-		Command: env.command, Now: env.now, Logger: env.logger().Named("engine"),
+		Command: env.Command, Now: env.now, Logger: env.logger().Named("engine"),
 	}
 	if git := w.Git(); git != nil {
 		o.Git = gitHead{git}
@@ -496,36 +496,36 @@ func buildError(env *environment, st *state.State, prd string, command func(flag
 	case errors.As(err, &diags):
 		return errors.Join(printDiagnostics(env, nil, diags), errDiagnosed)
 	case errors.As(err, &selection) && selection.Uncertain:
-		return withHint(&usageError{err: err}, fmt.Sprintf("`runner resolve %[1]s %[2]s --done` or `runner resolve %[1]s %[2]s --rerun`", prd, text.ShellWord(selection.Name)))
+		return advice.With(&advice.UsageError{Err: err}, fmt.Sprintf("`runner resolve %[1]s %[2]s --done` or `runner resolve %[1]s %[2]s --rerun`", prd, text.ShellWord(selection.Name)))
 	case errors.As(err, &selection):
 		if near := words.Nearest(selection.Name, selection.Known); near != "" { // the shell may have removed quotes
-			return withHint(&usageError{err: err}, fmt.Sprintf("did you mean %s %s?", selection.Option, text.ShellWord(near)))
+			return advice.With(&advice.UsageError{Err: err}, fmt.Sprintf("did you mean %s %s?", selection.Option, text.ShellWord(near)))
 		}
-		return &usageError{err: err}
-	case isA[*runner.ImportError](err):
-		return withHint(&usageError{err: err}, fmt.Sprintf("correct %s.json, or `runner %s` starts without it", prd, command(" --fresh")))
+		return &advice.UsageError{Err: err}
+	case advice.IsA[*runner.ImportError](err):
+		return advice.With(&advice.UsageError{Err: err}, fmt.Sprintf("correct %s.json, or `runner %s` starts without it", prd, command(" --fresh")))
 	case errors.As(err, &gone):
-		return withHint(err, fmt.Sprintf("`git branch %s %s` brings it back; `runner %s --on-stale proceed` continues without it, `runner %s` starts over",
+		return advice.With(err, fmt.Sprintf("`git branch %s %s` brings it back; `runner %s --on-stale proceed` continues without it, `runner %s` starts over",
 			text.ShellWord(gone.Branch), gone.Commit, resume, command(" --fresh")))
 	case errors.Is(err, runner.ErrStale):
-		return withHint(err, fmt.Sprintf("`runner %s --on-stale proceed` continues anyway", resume))
-	case isA[*runner.UnkeptError](err):
-		return withHint(err, "move it away; what is missing is restored, or made again")
+		return advice.With(err, fmt.Sprintf("`runner %s --on-stale proceed` continues anyway", resume))
+	case advice.IsA[*runner.UnkeptError](err):
+		return advice.With(err, "move it away; what is missing is restored, or made again")
 	case errors.As(err, &conflict) && conflict.Rerun:
 		err = errors.Join(err, view.WriteConflicts(env.stderr.raw, conflict.Conflicts, env.color(env.stderr)))
-		return withHint(err, decideConflict(resume, "restore")+" makes its files again, and a checkpoint keeps the edit")
+		return advice.With(err, decideConflict(resume, "restore")+" makes its files again, and a checkpoint keeps the edit")
 	case errors.As(err, &conflict):
 		err = errors.Join(err, view.WriteConflicts(env.stderr.raw, conflict.Conflicts, env.color(env.stderr)))
-		return withHint(err, decideConflict(resume, "keep")+" takes the files as they are, "+decideConflict(resume, "restore")+" puts them back as they were")
+		return advice.With(err, decideConflict(resume, "keep")+" takes the files as they are, "+decideConflict(resume, "restore")+" puts them back as they were")
 	case errors.As(err, &missing):
 		return makeAgain(st, missing, resume, err)
-	case isA[*workspace.ObstructedError](err):
-		return withHint(err, fmt.Sprintf("move away what is in the way, or unmount it, then `runner %s`", resume))
+	case advice.IsA[*workspace.ObstructedError](err):
+		return advice.With(err, fmt.Sprintf("move away what is in the way, or unmount it, then `runner %s`", resume))
 	case errors.Is(err, runner.ErrPlanOutdated):
 		if st == nil || errors.As(err, &differs) && !differs.Resumes {
 			resume = command("")
 		}
-		return withHint(err, fmt.Sprintf("`runner %s` shows what there is now", "plan"+strings.TrimPrefix(resume, "build")))
+		return advice.With(err, fmt.Sprintf("`runner %s` shows what there is now", "plan"+strings.TrimPrefix(resume, "build")))
 	}
 	return err
 }
@@ -542,11 +542,11 @@ func makeAgain(st *state.State, missing *workspace.MissingError, resume string, 
 	}
 	makers := st.MakersOf(paths)
 	if len(makers) == 0 {
-		return withHint(err, fmt.Sprintf("`runner checkpoint validate %s --deep` names the checkpoints that have it", st.PRD))
+		return advice.With(err, fmt.Sprintf("`runner checkpoint validate %s --deep` names the checkpoints that have it", st.PRD))
 	}
 	command := resume
 	for _, name := range makers {
 		command += " --invalidate " + text.ShellWord(name)
 	}
-	return withHint(err, fmt.Sprintf("`runner %s` makes it again", command))
+	return advice.With(err, fmt.Sprintf("`runner %s` makes it again", command))
 }

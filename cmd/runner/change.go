@@ -3,12 +3,10 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
-
 	"prdrunner/checkpoint"
-	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/cmd/runner/advice"
 )
 
 // target is the session that a command changes. Every command that changes a session goes
@@ -48,7 +46,7 @@ func (t *target) change(ctx context.Context, record *checkpoint.AuditRecord, do 
 func (t *target) lock(ctx context.Context) (*checkpoint.Session, *finished, error) {
 	session, err := t.store.Lock(ctx, t.prd, t.env.actor())
 	if err != nil {
-		return nil, nil, lockHint(t.prd, err)
+		return nil, nil, advice.Locked(t.prd, err)
 	}
 	finish := t.finish
 	if finish == nil {
@@ -87,7 +85,7 @@ func (t *target) carryOut(session *checkpoint.Session, record *checkpoint.AuditR
 // do may add to the record.
 func audited(env *environment, store *checkpoint.Store, record *checkpoint.AuditRecord, do func() error) error {
 	record.By = env.actor()
-	return lockHint(record.PRD, store.Audited(record, do))
+	return advice.Locked(record.PRD, store.Audited(record, do))
 }
 
 // ask hands a request to the owner of the session. If the session has no owner, ask locks
@@ -189,27 +187,4 @@ func interrupted(snap *checkpoint.Snapshot) bool {
 // rollingBack reports whether a rollback was begun and is not finished.
 func rollingBack(snap *checkpoint.Snapshot) bool {
 	return snap.State != nil && snap.State.Rollback != nil
-}
-
-func lockedBy(prd string, h disk.Holder) error {
-	return lockHint(prd, &checkpoint.LockedError{PRD: prd, Holder: h})
-}
-
-// lockHint adds to the error of a session that another process has locked the command that
-// shows the work of that process.
-func lockHint(prd string, err error) error {
-	var locked *checkpoint.LockedError
-	if !errors.As(err, &locked) {
-		return err
-	}
-	if prd == "" {
-		prd = locked.PRD
-	}
-	if locked.PRD == "" { // the process that holds the lock on the state directory works on another PRD
-		return withHint(err, "`runner status` shows what is running in it; when that has ended, run the command again")
-	}
-	if locked.Stopped {
-		return withHint(err, fmt.Sprintf("`kill -CONT %d` lets it continue; then run the command again", locked.Holder.PID))
-	}
-	return withHint(err, fmt.Sprintf("`runner status %[1]s` shows its state, `runner logs %[1]s -f` its output", prd))
 }

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
+	"prdrunner/cmd/runner/advice"
 	"prdrunner/runner/view"
 )
 
@@ -40,17 +40,17 @@ func runCheckpointAdopt(ctx context.Context, env *environment, o checkpointImpor
 	untrusted, err := store.Untrusted(ctx, o.adopt)
 	switch {
 	case err == nil && none && untrusted != nil:
-		return withHint(usageErrorf("there is no session of %s to adopt: what git tracks of it is of earlier ones", o.adopt), untrustedHint(untrusted))
+		return advice.With(advice.Usagef("there is no session of %s to adopt: what git tracks of it is of earlier ones", o.adopt), advice.Untrusted(untrusted))
 	case err == nil && none:
 		return noSession(env, store, o.adopt)
 	case err != nil:
 		return err
 	case untrusted == nil:
-		return withHint(usageErrorf("there is nothing to adopt: git does not track the state of %s", o.adopt), fmt.Sprintf("`runner status %s` shows its state", o.adopt))
+		return advice.With(advice.Usagef("there is nothing to adopt: git does not track the state of %s", o.adopt), fmt.Sprintf("`runner status %s` shows its state", o.adopt))
 	case snap.Owner != nil:
-		return lockedBy(o.adopt, *snap.Owner)
+		return advice.LockedBy(o.adopt, *snap.Owner)
 	case snap.State == nil:
-		return withHint(handWritten(o.adopt), fmt.Sprintf("read it; then `git rm --cached %s` takes it out of git, and a build continues from it", env.display(untrusted.Path)))
+		return advice.With(handWritten(o.adopt), fmt.Sprintf("read it; then `git rm --cached %s` takes it out of git, and a build continues from it", env.Display(untrusted.Path)))
 	}
 	result := adoptResult{FormatVersion: outputFormat, PRD: o.adopt, Session: snap.State.Session, DryRun: o.dryRun, Untracked: untrusted.Tracked}
 	if o.dryRun {
@@ -90,18 +90,8 @@ func writeAdopted(env *environment, o checkpointImportOptions, result adoptResul
 		return nil
 	}
 	fmt.Fprintf(env.stdout, "Took %s out of git's index; the next commit has them no more\n", files)
-	fmt.Fprintf(env.stdout, "Resume it: %s\n", env.command("build "+result.PRD+" --resume"))
+	fmt.Fprintf(env.stdout, "Resume it: %s\n", env.Command("build "+result.PRD+" --resume"))
 	return nil
-}
-
-// untrustedHint returns the commands that deal with state that git tracks. Only a current
-// session can be adopted.
-func untrustedHint(untrusted *checkpoint.UntrustedError) string {
-	fresh := fmt.Sprintf("`runner build %s --fresh` sets it aside and starts over", untrusted.PRD)
-	if !untrusted.Current {
-		return fresh
-	}
-	return fmt.Sprintf("`runner checkpoint import --adopt %s` takes it over: its approvals are asked for again and its gates judged again; %s", untrusted.PRD, fresh)
 }
 
 // warnUntrusted warns that git tracks the state that a command shows, and that nothing
@@ -112,7 +102,7 @@ func warnUntrusted(env *environment, store *checkpoint.Store, prd string) {
 	case err != nil:
 		fmt.Fprintf(env.stderr, "Warning: cannot tell whether git tracks the state of %s: %v\n", prd, err)
 	case untrusted != nil:
-		fmt.Fprintf(env.stderr, "Warning: %s\nNothing runs until you decide: %s\n", env.localize(untrusted.Error()), env.localize(untrustedHint(untrusted)))
+		fmt.Fprintf(env.stderr, "Warning: %s\nNothing runs until you decide: %s\n", env.Localize(untrusted.Error()), env.Localize(advice.Untrusted(untrusted)))
 	}
 }
 
@@ -128,7 +118,7 @@ func setUntrustedAside(ctx context.Context, env *environment, store *checkpoint.
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(env.stderr, "Git tracked the state of %s. Set it aside under %s, and took it out of git's index; the next commit has it no more\n", prd, env.display(to))
+	fmt.Fprintf(env.stderr, "Git tracked the state of %s. Set it aside under %s, and took it out of git's index; the next commit has it no more\n", prd, env.Display(to))
 	return nil
 }
 

@@ -73,6 +73,6 @@ func runCheckpointArchive(ctx context.Context, env *environment, o checkpointArc
 	if o.json {
 		return writeJSON(env.stdout, archivedSession{outputFormat, o.prd, st.Session, state.Text(at)})
 	}
-	fmt.Fprintf(env.stdout, "Archived %s under %s\n", o.prd, env.display(at))
+	fmt.Fprintf(env.stdout, "Archived %s under %s\n", o.prd, env.Display(at))
 	return nil
 }

@@ -6,15 +6,15 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"strings"
-
-	"github.com/spf13/cobra"
-
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/prune"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
+	"prdrunner/cmd/runner/advice"
 	"prdrunner/runner/view"
+	"strings"
+
+	"github.com/spf13/cobra"
 )
 
 type checkpointDeleteOptions struct {
@@ -54,7 +54,7 @@ checkpoints. Archived sessions stay.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.prd, o.references = args[0], args[1:]
 			if o.session == (len(o.references) > 0) {
-				return withHint(usageErrorf("name the checkpoints to delete, or --session"), "`runner checkpoint list "+o.prd+"` lists them")
+				return advice.With(advice.Usagef("name the checkpoints to delete, or --session"), "`runner checkpoint list "+o.prd+"` lists them")
 			}
 			return runCheckpointDelete(cmd.Context(), env, o)
 		},
@@ -72,14 +72,14 @@ checkpoints. Archived sessions stay.`,
 
 func runCheckpointDelete(ctx context.Context, env *environment, o checkpointDeleteOptions) (err error) {
 	store, snap, err := loadSession(env, o.prd)
-	if err != nil && (!o.session || !isA[*state.DamagedError](err)) {
+	if err != nil && (!o.session || !advice.IsA[*state.DamagedError](err)) {
 		return err
 	}
 	if snap == nil {
 		snap = &checkpoint.Snapshot{}
 	}
 	if snap.Owner != nil && !o.dryRun {
-		return lockedBy(o.prd, *snap.Owner)
+		return advice.LockedBy(o.prd, *snap.Owner)
 	}
 	cfg, err := loadConfig(env)
 	if err != nil {
@@ -136,7 +136,7 @@ func (d *deletion) deleteCheckpoints(ctx context.Context) error {
 	for _, c := range plan.Checkpoints {
 		options.References = append(options.References, c.ID)
 	}
-	d.env.signals.does(d.env.command("checkpoint delete " + text.ShellWord(d.o.prd) + " " + strings.Join(options.References, " ")))
+	d.env.signals.does(d.env.Command("checkpoint delete " + text.ShellWord(d.o.prd) + " " + strings.Join(options.References, " ")))
 	session, _, err := d.lock(ctx)
 	if err != nil {
 		return err
@@ -151,7 +151,7 @@ func (d *deletion) deleteCheckpoints(ctx context.Context) error {
 	if err != nil {
 		return d.hint(err)
 	}
-	d.env.signals.does(d.env.command("checkpoint prune " + text.ShellWord(d.o.prd)))
+	d.env.signals.does(d.env.Command("checkpoint prune " + text.ShellWord(d.o.prd)))
 	if err := collect(ctx, d.env, d.store, d.files, &d.objects); err != nil {
 		return err
 	}
@@ -166,9 +166,9 @@ func (d *deletion) show(w io.Writer, p *prune.Pruned) error {
 	}
 	var b strings.Builder
 	writePruned(&b, p, d.o.dryRun)
-	for _, s := range suggestResume(d.state, "", "") {
+	for _, s := range advice.Resume(d.state, "", "") {
 		if d.o.force {
-			fmt.Fprintf(&b, "The session can still be resumed, from its journal: %s\n", d.env.command(s.command))
+			fmt.Fprintf(&b, "The session can still be resumed, from its journal: %s\n", d.env.Command(s.Command))
 		}
 	}
 	d.objects.write(&b, d.o.dryRun)
@@ -182,13 +182,13 @@ func (d *deletion) hint(err error) error {
 	var kept *prune.KeptError
 	switch {
 	case !errors.As(err, &kept):
-		return archivedHint(d.env, d.store, d.o.prd, referenceHint(d.o.prd, lockHint(d.o.prd, err)))
+		return advice.Archived(d.env.CommandLine, d.store, d.o.prd, advice.UnknownReference(d.o.prd, advice.Locked(d.o.prd, err)))
 	case kept.Pinned:
-		return withHint(&usageError{err: err}, fmt.Sprintf("`runner checkpoint unpin %s %s` first", d.o.prd, kept.ID))
+		return advice.With(&advice.UsageError{Err: err}, fmt.Sprintf("`runner checkpoint unpin %s %s` first", d.o.prd, kept.ID))
 	case kept.Newest:
-		return withHint(&usageError{err: err}, "--force deletes it anyway; the session's state stays in its journal")
+		return advice.With(&advice.UsageError{Err: err}, "--force deletes it anyway; the session's state stays in its journal")
 	}
-	return withHint(&usageError{err: err}, fmt.Sprintf("`runner build %s --resume` finishes the rollback", d.o.prd))
+	return advice.With(&advice.UsageError{Err: err}, fmt.Sprintf("`runner build %s --resume` finishes the rollback", d.o.prd))
 }
 
 func (d *deletion) deleteSession(ctx context.Context, snap *checkpoint.Snapshot) error {
@@ -206,7 +206,7 @@ func (d *deletion) deleteSession(ctx context.Context, snap *checkpoint.Snapshot)
 		}
 		err := audited(d.env, d.store, &record, func() error { return d.store.DeleteSession(ctx, d.o.prd, d.env.actor()) })
 		if err != nil {
-			return rollbackHint(d.o.prd, err)
+			return advice.Rollback(d.o.prd, err)
 		}
 		if err := collect(ctx, d.env, d.store, d.files, &d.objects); err != nil {
 			return err

@@ -5,15 +5,15 @@ import (
 	"fmt"
 	"path"
 	"path/filepath"
-	"strings"
-
-	"github.com/spf13/cobra"
-
 	"prdrunner/checkpoint/compare"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/config"
 	"prdrunner/runner/view"
+	"strings"
+
+	"github.com/spf13/cobra"
 )
 
 type checkpointDiffOptions struct {
@@ -82,11 +82,11 @@ func runCheckpointDiff(ctx context.Context, env *environment, o checkpointDiffOp
 		c, err := compare.Points(ctx, store, w, st.PRD, compare.Options{
 			From: o.from, To: o.to, Now: env.now(), Lines: true, Texts: o.files || len(o.paths) > 0, Wanted: namedPaths(o.paths),
 		})
-		if isA[*state.DamagedError](err) {
-			return withHint(err, "`runner checkpoint validate "+o.prd+"` names the valid ones")
+		if advice.IsA[*state.DamagedError](err) {
+			return advice.With(err, "`runner checkpoint validate "+o.prd+"` names the valid ones")
 		}
 		if err != nil {
-			return archivedHint(env, store, st.PRD, referenceHint(o.prd, err))
+			return advice.Archived(env.CommandLine, store, st.PRD, advice.UnknownReference(o.prd, err))
 		}
 		warnAbsent(env, c, o.paths)
 		if o.json {
@@ -100,7 +100,7 @@ func runCheckpointDiff(ctx context.Context, env *environment, o checkpointDiffOp
 func checkPaths(paths []string) error {
 	for _, p := range paths {
 		if !filepath.IsLocal(filepath.FromSlash(p)) {
-			return withHint(usageErrorf("%s is not in the workspace", view.OneLine(p)), "paths are relative to it, as those that `runner checkpoint diff` prints")
+			return advice.With(advice.Usagef("%s is not in the workspace", view.OneLine(p)), "paths are relative to it, as those that `runner checkpoint diff` prints")
 		}
 	}
 	return nil

@@ -8,19 +8,19 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
-
-	"github.com/spf13/cobra"
-
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/bundle"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
 	"prdrunner/checkpoint/transfer"
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/config"
 	"prdrunner/runner/view"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
 )
 
 // standardStream stands for standard input or output instead of a file.
@@ -111,8 +111,8 @@ func runCheckpointExport(ctx context.Context, env *environment, o checkpointExpo
 	}
 	return withFiles(ctx, env, store, func(_ *config.Config, w *workspace.Workspace) error {
 		done, err := transfer.Export(ctx, store, w, o.prd, to)
-		if isA[*transfer.LackingError](err) {
-			return withHint(err, fmt.Sprintf("`runner checkpoint rebuild %s` may repair it; --force exports the rest, and lists what is missing", o.prd))
+		if advice.IsA[*transfer.LackingError](err) {
+			return advice.With(err, fmt.Sprintf("`runner checkpoint rebuild %s` may repair it; --force exports the rest, and lists what is missing", o.prd))
 		}
 		if err != nil {
 			return err
@@ -139,7 +139,7 @@ func (o checkpointExportOptions) source(env *environment) (*checkpoint.Store, *s
 	}
 	at, err := store.ArchivedSession(o.prd, o.session)
 	if err != nil {
-		return nil, nil, withHint(&usageError{err: err}, fmt.Sprintf("`runner checkpoint list %s --all` shows them", o.prd))
+		return nil, nil, advice.With(&advice.UsageError{Err: err}, fmt.Sprintf("`runner checkpoint list %s --all` shows them", o.prd))
 	}
 	return store, at.State, nil
 }
@@ -149,13 +149,13 @@ func (o checkpointExportOptions) target(env *environment) (transfer.ExportOption
 	to := transfer.ExportOptions{Format: bundle.Gzip, Logs: o.logs, Force: o.force, Session: o.session}
 	switch {
 	case o.out == standardStream && o.json:
-		return to, usageErrorf("--json and -o - both want standard output")
+		return to, advice.Usagef("--json and -o - both want standard output")
 	case o.out == standardStream:
 		to.Out = env.stdout.raw
 	case o.out != "":
 		format, known := bundle.FormatOf(o.out)
 		if !known {
-			return to, withHint(usageErrorf("-o %s: the name does not say how to compress", o.out), "let it end with .tar.gz, .tar.zst or .tar")
+			return to, advice.With(advice.Usagef("-o %s: the name does not say how to compress", o.out), "let it end with .tar.gz, .tar.zst or .tar")
 		}
 		to.Path, to.Format = env.path(o.out), format
 		return to, checkRoom(env, o.out, to.Path)
@@ -173,26 +173,26 @@ func checkReplaced(ctx context.Context, env *environment, st *state.State, name,
 	case err != nil:
 		return fmt.Errorf("-o %s: %w", name, err)
 	case !info.Mode().IsRegular():
-		return withHint(usageErrorf("-o %s: %s is not a regular file", name, env.display(path)), "`-o -` writes to standard output; else name a file that does not exist")
+		return advice.With(advice.Usagef("-o %s: %s is not a regular file", name, env.Display(path)), "`-o -` writes to standard output; else name a file that does not exist")
 	}
 	const hint = "name another file, or remove that one first"
 	if rel := env.inWorkspace(path); rel != "" {
 		for w := range st.Records() {
 			if slices.ContainsFunc(w.Artifacts, func(a state.Artifact) bool { return string(a.Path) == rel }) {
-				return withHint(usageErrorf("-o %s: %s is an artifact of %s", name, env.display(path), w.Name), hint)
+				return advice.With(advice.Usagef("-o %s: %s is an artifact of %s", name, env.Display(path), w.Name), hint)
 			}
 		}
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return withHint(usageErrorf("-o %s: what it would replace can't be read: %v", name, err), hint)
+		return advice.With(advice.Usagef("-o %s: what it would replace can't be read: %v", name, err), hint)
 	}
 	archive := bundle.IsArchive(ctx, f)
 	if err := f.Close(); err != nil {
 		return fmt.Errorf("-o %s: %w", name, err)
 	}
 	if !archive {
-		return withHint(usageErrorf("-o %s: %s exists, and is no archive that an export wrote", name, env.display(path)), hint)
+		return advice.With(advice.Usagef("-o %s: %s exists, and is no archive that an export wrote", name, env.Display(path)), hint)
 	}
 	return nil
 }
@@ -200,7 +200,7 @@ func checkReplaced(ctx context.Context, env *environment, st *state.State, name,
 // checkRoom checks that a file can be written at a path, before the export does its work.
 func checkRoom(env *environment, name, path string) error {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return withHint(usageErrorf("-o %s: %s is a directory", name, env.display(path)), "name a file in it: -o "+text.ShellWord(env.display(filepath.Join(path, "session.tar.gz"))))
+		return advice.With(advice.Usagef("-o %s: %s is a directory", name, env.Display(path)), "name a file in it: -o "+text.ShellWord(env.Display(filepath.Join(path, "session.tar.gz"))))
 	}
 	dir := filepath.Dir(path)
 	info, err := os.Stat(dir)
@@ -208,9 +208,9 @@ func checkRoom(env *environment, name, path string) error {
 	case err == nil && info.IsDir():
 		return nil
 	case err == nil, !errors.Is(err, fs.ErrNotExist):
-		return withHint(usageErrorf("-o %s: %s is not a directory", name, env.display(dir)), "name a file in a directory")
+		return advice.With(advice.Usagef("-o %s: %s is not a directory", name, env.Display(dir)), "name a file in a directory")
 	}
-	return withHint(usageErrorf("-o %s: there is no directory %s", name, env.display(dir)), "make it first: `mkdir -p "+text.ShellWord(env.display(dir))+"`")
+	return advice.With(advice.Usagef("-o %s: there is no directory %s", name, env.Display(dir)), "make it first: `mkdir -p "+text.ShellWord(env.Display(dir))+"`")
 }
 
 // warnUndeclared warns of files that the archive lacks because they were not captured. It
@@ -233,7 +233,7 @@ func warnUndeclared(ctx context.Context, env *environment, store *checkpoint.Sto
 	if st.Capture.Unlimited(l.Patterns) {
 		return
 	}
-	create := env.command("checkpoint create " + st.PRD)
+	create := env.Command("checkpoint create " + st.PRD)
 	if slices.Equal(store.Including(l.Patterns), l.Patterns) {
 		fmt.Fprintf(env.stderr, "Warning: outside git, Runner captures, and so exports, only files that the pipeline declares or workspace.include names; to export all files, set workspace.include: [\"**\"], run `%s`, and export again\n", create)
 		return
@@ -256,7 +256,7 @@ func newExportedSession(done *transfer.Exported) exportedSession {
 func writeExported(w io.Writer, env *environment, st *state.State, done *transfer.Exported) error {
 	archive, from := "standard output", "FILE"
 	if done.Path != "" {
-		archive, from = env.display(done.Path), text.ShellWord(done.Path)
+		archive, from = env.Display(done.Path), text.ShellWord(done.Path)
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "✓ CHECKPOINTS EXPORTED\n%s\n\nArchive: %s\nSize: %s\nHash: sha256:%s\n\nContains:\n", rule, archive, size(done.Size), done.SHA256)
@@ -266,7 +266,7 @@ func writeExported(w io.Writer, env *environment, st *state.State, done *transfe
 		fmt.Fprintf(&b, "- %s\n", view.Plural(done.Logs, "log"))
 	}
 	if len(done.FromFiles) > 0 {
-		fmt.Fprintf(&b, "\nTaken from the workspace, because the stored bytes are lost or damaged; `%s` repairs that:\n", env.command("checkpoint rebuild "+done.PRD))
+		fmt.Fprintf(&b, "\nTaken from the workspace, because the stored bytes are lost or damaged; `%s` repairs that:\n", env.Command("checkpoint rebuild "+done.PRD))
 		writePaths(&b, "-", state.Texts(done.FromFiles))
 	}
 	writeLacking(&b, done.Lacking)
@@ -275,8 +275,8 @@ func writeExported(w io.Writer, env *environment, st *state.State, done *transfe
 		writePaths(&b, "-", state.Texts(done.LeftOut))
 	}
 	fmt.Fprintf(&b, "\nTo restore, in any directory:\n  runner checkpoint import %s\n", from)
-	for _, s := range suggestResume(st, "", "") {
-		fmt.Fprintf(&b, "  runner %s\n", s.command)
+	for _, s := range advice.Resume(st, "", "") {
+		fmt.Fprintf(&b, "  runner %s\n", s.Command)
 	}
 	fmt.Fprintf(&b, "%s\n", rule)
 	_, err := io.WriteString(w, b.String())

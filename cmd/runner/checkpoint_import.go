@@ -6,17 +6,17 @@ import (
 	"fmt"
 	"io"
 	"os"
-
-	"github.com/spf13/cobra"
-
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/bundle"
 	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/transfer"
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/config"
 	"prdrunner/runner/view"
+
+	"github.com/spf13/cobra"
 )
 
 type checkpointImportOptions struct {
@@ -59,7 +59,7 @@ index is changed.`,
 			o.file = env.typed(first(args))
 			switch {
 			case (o.file == "") == (o.adopt == ""):
-				return withHint(usageErrorf("one of FILE and --adopt PRD is needed"), "name the archive that `runner checkpoint export` wrote, or the PRD whose state git tracks")
+				return advice.With(advice.Usagef("one of FILE and --adopt PRD is needed"), "name the archive that `runner checkpoint export` wrote, or the PRD whose state git tracks")
 			case o.adopt != "":
 				return runCheckpointAdopt(cmd.Context(), env, o)
 			}
@@ -98,12 +98,12 @@ func runCheckpointImport(ctx context.Context, env *environment, o checkpointImpo
 	}
 	var archive *transfer.Import
 	if o.dryRun {
-		archive, err = transfer.PreviewImport(ctx, store, in, o.file, env.workdir, bundle.Limits{})
+		archive, err = transfer.PreviewImport(ctx, store, in, o.file, env.Workdir, bundle.Limits{})
 	} else {
 		archive, err = transfer.OpenImport(ctx, store, in, o.file, bundle.Limits{})
 	}
-	if isA[*bundle.DamagedError](err) {
-		return withHint(err, "nothing was changed; copy the archive here again, and compare its SHA-256 with the hash that `runner checkpoint export` printed")
+	if advice.IsA[*bundle.DamagedError](err) {
+		return advice.With(err, "nothing was changed; copy the archive here again, and compare its SHA-256 with the hash that `runner checkpoint export` printed")
 	}
 	if err != nil {
 		return err
@@ -120,10 +120,10 @@ func openArchive(ctx context.Context, env *environment, name string) (io.ReadClo
 	const hint = "name the archive that `runner checkpoint export` wrote"
 	f, err := os.OpenFile(env.path(name), os.O_RDONLY|workspace.NonBlock, 0) // NonBlock: opening a pipe must not wait for its writer
 	if err != nil {
-		return nil, withHint(&usageError{err: err}, hint)
+		return nil, advice.With(&advice.UsageError{Err: err}, hint)
 	}
 	if info, err := f.Stat(); err == nil && info.IsDir() {
-		return nil, errors.Join(withHint(usageErrorf("%s is a directory", name), hint), f.Close())
+		return nil, errors.Join(advice.With(advice.Usagef("%s is a directory", name), hint), f.Close())
 	}
 	return f, nil
 }
@@ -136,7 +136,7 @@ func openStoreFor(ctx context.Context, env *environment, cfg *config.Config, nam
 	}
 	file, ok := in.(io.ReadSeeker)
 	if !ok {
-		return nil, usageErrorf("each PRD has a state directory of its own here, so that an archive can't come from standard input")
+		return nil, advice.Usagef("each PRD has a state directory of its own here, so that an archive can't come from standard input")
 	}
 	prd, err := transfer.ArchivePRD(ctx, file)
 	if err != nil {
@@ -290,20 +290,20 @@ func (i *importing) toWrite() int {
 // importHint adds to the error of a refused import what the user can do.
 func importHint(prd string, err error) error {
 	var conflict *transfer.ImportConflictError
-	if isA[*checkpoint.UnfinishedRollbackError](err) {
-		return rollbackHint(prd, err)
+	if advice.IsA[*checkpoint.UnfinishedRollbackError](err) {
+		return advice.Rollback(prd, err)
 	}
 	if !errors.As(err, &conflict) {
-		return lockHint(prd, err)
+		return advice.Locked(prd, err)
 	}
 	hint := "--replace archives it under failed/, or in its history if it is complete, and takes this one"
 	if conflict.Relation == journal.RelationOlder {
 		hint = "--replace archives it and takes the older one"
-		for _, s := range suggestResume(conflict.Here, "", "resumes it") {
-			hint = fmt.Sprintf("`runner %s` %s; %s", s.command, s.purpose, hint)
+		for _, s := range advice.Resume(conflict.Here, "", "resumes it") {
+			hint = fmt.Sprintf("`runner %s` %s; %s", s.Command, s.Purpose, hint)
 		}
 	}
-	return withHint(&usageError{err: err}, hint)
+	return advice.With(&advice.UsageError{Err: err}, hint)
 }
 
 // shownID returns an id or another word from an archive, safe to show.

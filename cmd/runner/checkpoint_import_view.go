@@ -3,14 +3,14 @@ package main
 import (
 	"fmt"
 	"io"
-	"slices"
-	"strings"
-
 	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
 	"prdrunner/checkpoint/transfer"
+	"prdrunner/cmd/runner/advice"
 	"prdrunner/runner/view"
+	"slices"
+	"strings"
 )
 
 // importResult is what `checkpoint import --json` prints.
@@ -173,7 +173,7 @@ func writeImported(w io.Writer, i *importing, r importResult) error {
 	case journal.RelationNew, journal.RelationForward, journal.RelationOlder, journal.RelationDiverged, journal.RelationForeign, journal.RelationDamaged:
 	}
 	if r.Archived != "" {
-		fmt.Fprintf(&b, "The session that was here is archived under %s\n", i.env.display(r.Archived))
+		fmt.Fprintf(&b, "The session that was here is archived under %s\n", i.env.Display(r.Archived))
 	}
 	writeUncertain(&b, "", r)
 	writeOrigin(&b, "", i)
@@ -181,7 +181,7 @@ func writeImported(w io.Writer, i *importing, r importResult) error {
 		fmt.Fprintf(&b, "Files: %d written, %d the same\n", r.Written, i.files.Same)
 	}
 	if r.Safety != "" {
-		fmt.Fprintf(&b, "The overwritten files are in checkpoint %s:\n  %s\n", r.Safety, i.env.command("checkpoint rollback "+r.PRD+" "+r.Safety+" --files-only"))
+		fmt.Fprintf(&b, "The overwritten files are in checkpoint %s:\n  %s\n", r.Safety, i.env.Command("checkpoint rollback "+r.PRD+" "+r.Safety+" --files-only"))
 	}
 	if len(r.LeftAlone) > 0 {
 		fmt.Fprintf(&b, "Left as they are, since they differ (--overwrite replaces them): %s\n", view.Plural(len(r.LeftAlone), "file"))
@@ -200,8 +200,8 @@ func writeImported(w io.Writer, i *importing, r importResult) error {
 		writeFileProblems(&b, r.Missing)
 	}
 	b.WriteString("\nNext:\n")
-	writeSuggestions(&b, i.env, suggestion{"checkpoint validate " + r.PRD + " --deep", "read every byte of it once"})
-	writeSuggestions(&b, i.env, suggestResume(i.archive.State, "", "resume it")...)
+	advice.WriteSuggestions(&b, i.env.CommandLine, advice.Suggest("checkpoint validate "+r.PRD+" --deep", "read every byte of it once"))
+	advice.WriteSuggestions(&b, i.env.CommandLine, advice.Resume(i.archive.State, "", "resume it")...)
 	fmt.Fprintf(&b, "%s\n", rule)
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -4,16 +4,16 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/disk"
+	"prdrunner/checkpoint/state"
+	"prdrunner/cmd/runner/advice"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
-
-	"prdrunner/checkpoint"
-	"prdrunner/checkpoint/disk"
-	"prdrunner/checkpoint/state"
 )
 
 type checkpointListOptions struct {
@@ -207,11 +207,11 @@ func onlyPRD(env *environment, store *checkpoint.Store) (string, error) {
 	case 1:
 		return prds[0], nil
 	}
-	return "", withHint(usageErrorf("there are several sessions; name one"), strings.Join(prds, ", "))
+	return "", advice.With(advice.Usagef("there are several sessions; name one"), strings.Join(prds, ", "))
 }
 
 func noSessions(env *environment) error {
-	return withHint(usageErrorf("there are no sessions"), howToStartAny(env))
+	return advice.With(advice.Usagef("there are no sessions"), howToStartAny(env))
 }
 
 func newCheckpointList(env *environment, sessions []checkpoint.StoredSession) checkpointList {
@@ -220,14 +220,14 @@ func newCheckpointList(env *environment, sessions []checkpoint.StoredSession) ch
 		Checkpoints:   []checkpointItem{}, Rollbacks: []state.RollbackRecord{}, Sessions: []sessionItem{},
 	}
 	for i, at := range sessions {
-		item := sessionItem{PRD: at.PRD, Place: at.Place, Path: state.Text(env.display(at.Dir))}
+		item := sessionItem{PRD: at.PRD, Place: at.Place, Path: state.Text(env.Display(at.Dir))}
 		if i == 0 || list.PRD == at.PRD {
 			list.PRD = at.PRD
 		} else {
 			list.PRD = ""
 		}
 		if at.State == nil {
-			item.Damaged = state.Text(env.localize(at.Err.Error()))
+			item.Damaged = state.Text(env.Localize(at.Err.Error()))
 			list.Sessions = append(list.Sessions, item)
 			continue
 		}

@@ -1,15 +1,16 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
-	"strconv"
-	"strings"
-	"time"
-
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
+	"prdrunner/cmd/runner/advice"
 	"prdrunner/runner/view"
+	"strconv"
+	"strings"
+	"time"
 )
 
 const rule = "================================================="
@@ -17,7 +18,7 @@ const rule = "================================================="
 // writeCheckpoints shows the checkpoints of a session.
 func writeCheckpoints(b *strings.Builder, env *environment, at checkpoint.StoredSession) {
 	if at.State == nil {
-		fmt.Fprintf(b, "%s\nCHECKPOINTS - %s, %s\n%s\nIt cannot be read: %s\n", rule, at.PRD, env.display(at.Dir), rule, view.OneLine(env.localize(at.Err.Error())))
+		fmt.Fprintf(b, "%s\nCHECKPOINTS - %s, %s\n%s\nIt cannot be read: %s\n", rule, at.PRD, env.Display(at.Dir), rule, view.OneLine(env.Localize(at.Err.Error())))
 		return
 	}
 	st := at.State
@@ -27,7 +28,7 @@ func writeCheckpoints(b *strings.Builder, env *environment, at checkpoint.Stored
 		fmt.Fprintf(b, "Type: %s\n", view.OneLine(st.Type))
 	}
 	if at.Place != disk.PlaceCurrent {
-		fmt.Fprintf(b, "Status: %s, archived in %s\n", st.Status, env.display(at.Dir))
+		fmt.Fprintf(b, "Status: %s, archived in %s\n", st.Status, env.Display(at.Dir))
 	}
 	b.WriteString("\n")
 	if len(st.Checkpoints) == 0 && st.EmptiedSeq > 0 {
@@ -57,7 +58,7 @@ func writeCheckpointTable(b *strings.Builder, at checkpoint.StoredSession) {
 	rows = append(rows, "NAME\tCHECKPOINT ID\tSTEP\tTRIGGER\tTIMESTAMP\tFILES\tSTATUS\n"...)
 	there := false
 	for _, c := range st.Checkpoints {
-		rows = appendRow(rows, orNone(names[c.ID], "-"), c, c.ID == st.Current)
+		rows = appendRow(rows, cmp.Or(names[c.ID], "-"), c, c.ID == st.Current)
 		there = there || c.ID == st.Current
 	}
 	align(b, rows)
@@ -140,10 +141,10 @@ func writeListCommands(b *strings.Builder, env *environment, st *state.State) {
 		to = ref.ID
 	}
 	b.WriteString("\nCommands:\n")
-	writeSuggestions(b, env,
-		suggestion{"checkpoint rollback " + st.PRD + " " + to, "go back to it"},
-		suggestion{"checkpoint show " + st.PRD + " " + to, "show what it holds"},
-		suggestion{"checkpoint diff " + st.PRD + " " + to, "compare it with the current state"})
+	advice.WriteSuggestions(b, env.CommandLine,
+		advice.Suggest("checkpoint rollback "+st.PRD+" "+to, "go back to it"),
+		advice.Suggest("checkpoint show "+st.PRD+" "+to, "show what it holds"),
+		advice.Suggest("checkpoint diff "+st.PRD+" "+to, "compare it with the current state"))
 }
 
 // step returns the number and the name of a checkpoint's step.

@@ -4,14 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
-
-	"github.com/spf13/cobra"
-
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/repair"
 	"prdrunner/checkpoint/state"
+	"prdrunner/cmd/runner/advice"
 	"prdrunner/runner/view"
+	"strings"
+
+	"github.com/spf13/cobra"
 )
 
 type checkpointMigrateOptions struct {
@@ -89,7 +89,7 @@ func runCheckpointMigrate(ctx context.Context, env *environment, o checkpointMig
 			return noSession(env, store, prd)
 		}
 		if err != nil { // the other sessions are still migrated
-			failed = errors.Join(failed, lockHint(prd, err))
+			failed = errors.Join(failed, advice.Locked(prd, err))
 			continue
 		}
 		result.Sessions = append(result.Sessions, migratedSession{

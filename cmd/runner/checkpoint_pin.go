@@ -3,11 +3,11 @@ package main
 import (
 	"context"
 	"fmt"
-
-	"github.com/spf13/cobra"
-
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
+	"prdrunner/cmd/runner/advice"
+
+	"github.com/spf13/cobra"
 )
 
 type checkpointPinOptions struct {
@@ -68,7 +68,7 @@ func runCheckpointPin(ctx context.Context, env *environment, o checkpointPinOpti
 	meant, err := st.FindCheckpoint(o.reference)
 	if err != nil { // before the lock, which writes
 		err = fmt.Errorf("find checkpoint %q of %s: %w", o.reference, o.prd, err)
-		return archivedHint(env, store, o.prd, referenceHint(o.prd, err))
+		return advice.Archived(env.CommandLine, store, o.prd, advice.UnknownReference(o.prd, err))
 	}
 	what, word := "checkpoint unpin", "Unpinned"
 	if o.pinned {
@@ -83,7 +83,7 @@ func runCheckpointPin(ctx context.Context, env *environment, o checkpointPinOpti
 		return err
 	})
 	if err != nil {
-		return referenceHint(o.prd, err)
+		return advice.UnknownReference(o.prd, err)
 	}
 	if o.json {
 		return writeJSON(env.stdout, pinnedCheckpoint{FormatVersion: outputFormat, PRD: o.prd, Changed: changed, Checkpoint: ref})

@@ -4,6 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/prune"
+	"prdrunner/checkpoint/state"
+	"prdrunner/checkpoint/workspace"
+	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/config"
+	"prdrunner/runner/view"
 	"runtime"
 	"strings"
 	"sync"
@@ -12,13 +19,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
-
-	"prdrunner/checkpoint"
-	"prdrunner/checkpoint/prune"
-	"prdrunner/checkpoint/state"
-	"prdrunner/checkpoint/workspace"
-	"prdrunner/cmd/runner/config"
-	"prdrunner/runner/view"
 )
 
 type checkpointPruneOptions struct {
@@ -49,7 +49,7 @@ directories; if one is gone, --refs-of ID removes its captures.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.prd = first(args)
 			if cmd.Flags().Changed("older-than") && o.olderThan <= 0 {
-				return usageErrorf("--older-than must be more than 0")
+				return advice.Usagef("--older-than must be more than 0")
 			}
 			return runCheckpointPrune(cmd.Context(), env, o)
 		},
@@ -134,7 +134,7 @@ func (p *pruning) plan(ctx context.Context, prds []string) error {
 		if holder, err := p.store.Owner(prd); err != nil {
 			return err
 		} else if holder != nil {
-			p.refuse(prd, lockedBy(prd, *holder))
+			p.refuse(prd, advice.LockedBy(prd, *holder))
 			continue
 		}
 		free = append(free, prd)
@@ -168,8 +168,8 @@ func (p *pruning) refuse(prd string, err error) {
 // passOver records a warning about a PRD that can't be read. The other PRDs are still
 // pruned.
 func (p *pruning) passOver(prd string, err error) {
-	p.pruned = append(p.pruned, &prune.Pruned{PRD: prd, Warnings: []string{p.env.localize(err.Error())}})
-	if isA[*state.DamagedError](err) {
+	p.pruned = append(p.pruned, &prune.Pruned{PRD: prd, Warnings: []string{p.env.Localize(err.Error())}})
+	if advice.IsA[*state.DamagedError](err) {
 		err = errDamageShown
 	}
 	p.fail(err)
@@ -229,7 +229,7 @@ func (p *pruning) pruneAll(ctx context.Context) error {
 			}
 			done, err := p.prune(ctx, plan)
 			switch {
-			case isA[*checkpoint.LockedError](err):
+			case advice.IsA[*checkpoint.LockedError](err):
 				locked[i] = err
 			case err != nil:
 				failed.Store(true)
@@ -244,7 +244,7 @@ func (p *pruning) pruneAll(ctx context.Context) error {
 	for i, plan := range p.pruned {
 		if why := locked[i]; why != nil {
 			p.refuse(plan.PRD, why)
-			p.pruned[i] = &prune.Pruned{PRD: plan.PRD, Kept: plan.Kept + len(plan.Checkpoints), Warnings: []string{p.env.localize(why.Error())}}
+			p.pruned[i] = &prune.Pruned{PRD: plan.PRD, Kept: plan.Kept + len(plan.Checkpoints), Warnings: []string{p.env.Localize(why.Error())}}
 		}
 	}
 	return err
@@ -291,7 +291,7 @@ func (c *collection) take(env *environment, done prune.Collected, err error) err
 	c.done, c.why = done, ""
 	var none *prune.NotCollectedError
 	if errors.As(err, &none) && !errors.Is(err, context.Canceled) {
-		c.why = env.localize(none.Err.Error())
+		c.why = env.Localize(none.Err.Error())
 		return nil
 	}
 	return err

@@ -3,14 +3,14 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
-	"strings"
-
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/prune"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/cmd/runner/advice"
 	"prdrunner/runner/view"
+	"slices"
+	"strings"
 )
 
 // foreignRefs is what `checkpoint prune --json` prints of captures in git that another
@@ -36,7 +36,7 @@ func newForeignRefs(of prune.ForeignRefs) foreignRefs {
 // unknown what the sessions here need.
 func (p *pruning) findForeign(ctx context.Context) (err error) {
 	p.foreign, err = prune.FindForeignRefs(ctx, p.store, p.files)
-	if isA[*prune.NotCollectedError](err) {
+	if advice.IsA[*prune.NotCollectedError](err) {
 		return nil // the collection reports the reason
 	}
 	return err
@@ -45,7 +45,7 @@ func (p *pruning) findForeign(ctx context.Context) (err error) {
 func (p *pruning) writeForeign(b *strings.Builder) {
 	for _, of := range p.foreign {
 		fmt.Fprintf(b, "! %s in git of another state directory, %s: if that is gone, `%s` removes what is not needed here\n",
-			view.Plural(len(of.Refs), "capture"), of.ID, p.env.command("checkpoint prune --refs-of "+of.ID))
+			view.Plural(len(of.Refs), "capture"), of.ID, p.env.Command("checkpoint prune --refs-of "+of.ID))
 	}
 }
 
@@ -57,7 +57,7 @@ func runPruneRefs(ctx context.Context, env *environment, store *checkpoint.Store
 	}
 	at := slices.IndexFunc(all, func(of prune.ForeignRefs) bool { return of.ID == o.refsOf })
 	if at < 0 {
-		return withHint(usageErrorf("git has no captures of another state directory %s", o.refsOf), "`runner checkpoint prune --dry-run` names those it has captures of")
+		return advice.With(advice.Usagef("git has no captures of another state directory %s", o.refsOf), "`runner checkpoint prune --dry-run` names those it has captures of")
 	}
 	of := all[at]
 	if !o.dryRun {

@@ -5,20 +5,20 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
-	"strings"
-	"time"
-
-	"github.com/spf13/cobra"
-
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/repair"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/validate"
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/config"
 	"prdrunner/runner/view"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
 )
 
 type checkpointRebuildOptions struct {
@@ -95,8 +95,8 @@ read. The damaged journal is kept.`,
 
 func runCheckpointRebuild(ctx context.Context, env *environment, o checkpointRebuildOptions) error {
 	store, st, err := loadState(env, o.prd)
-	if isA[*state.DamagedError](err) {
-		return withHint(err, "`runner checkpoint rebuild "+o.prd+" --journal` starts a new journal")
+	if advice.IsA[*state.DamagedError](err) {
+		return advice.With(err, "`runner checkpoint rebuild "+o.prd+" --journal` starts a new journal")
 	}
 	if err != nil {
 		return err
@@ -105,7 +105,7 @@ func runCheckpointRebuild(ctx context.Context, env *environment, o checkpointReb
 		if o.dryRun {
 			found, err := validate.Run(ctx, store, w, validate.Options{PRD: o.prd, Refs: o.references, Deep: true})
 			if err != nil {
-				return referenceHint(o.prd, err)
+				return advice.UnknownReference(o.prd, err)
 			}
 			if err := found.Unread(); err != nil {
 				return fmt.Errorf("rebuild checkpoints of %s: %w", o.prd, err)
@@ -114,7 +114,7 @@ func runCheckpointRebuild(ctx context.Context, env *environment, o checkpointReb
 		}
 		for _, reference := range o.references { // before the change, which may finish a rollback or an import
 			if _, err := stateFinished(ctx, store, st).FindCheckpoint(reference); err != nil {
-				return referenceHint(o.prd, fmt.Errorf("find checkpoint %q of %s: %w", reference, o.prd, err))
+				return advice.UnknownReference(o.prd, fmt.Errorf("find checkpoint %q of %s: %w", reference, o.prd, err))
 			}
 		}
 		var rebuilt []repair.RebuiltCheckpoint
@@ -126,7 +126,7 @@ func runCheckpointRebuild(ctx context.Context, env *environment, o checkpointReb
 			return err
 		})
 		if err != nil {
-			return referenceHint(o.prd, err)
+			return advice.UnknownReference(o.prd, err)
 		}
 		return writeRebuilt(env, o, rebuilt)
 	})
@@ -218,7 +218,7 @@ func showMended(env *environment, o checkpointRebuildOptions, r *repair.RebuiltC
 		fmt.Fprintf(env.stdout, "  %s\n", made)
 	}
 	for _, path := range r.Kept {
-		fmt.Fprintf(env.stdout, "  the damaged one is kept as %s\n", env.display(string(path)))
+		fmt.Fprintf(env.stdout, "  the damaged one is kept as %s\n", env.Display(string(path)))
 	}
 	for _, path := range r.Files {
 		fmt.Fprintf(env.stdout, "  bytes restored: %s\n", view.OneLine(string(path)))
@@ -277,9 +277,9 @@ func auditJournal(record *checkpoint.AuditRecord, r *repair.JournalRebuild) {
 func rebuildHint(prd string, err error) error {
 	switch {
 	case errors.Is(err, repair.ErrNotDamaged):
-		return withHint(&usageError{err: err}, "`runner checkpoint validate "+prd+"` looks at the checkpoints")
-	case isA[*state.DamagedError](err):
-		return withHint(err, "`runner abandon "+prd+"` archives all of it")
+		return advice.With(&advice.UsageError{Err: err}, "`runner checkpoint validate "+prd+"` looks at the checkpoints")
+	case advice.IsA[*state.DamagedError](err):
+		return advice.With(err, "`runner abandon "+prd+"` archives all of it")
 	}
 	return err
 }
@@ -295,7 +295,7 @@ func writeRebuiltJournal(env *environment, o checkpointRebuildOptions, r *repair
 		Rollbacks: append([]repair.MetRollback{}, r.Rollbacks...), Import: r.Import, Uncertain: append([]string{}, r.Uncertain...), Gone: append([]string{}, r.Gone...),
 	}
 	if r.Kept != "" {
-		result.Kept = state.Text(env.display(r.Kept))
+		result.Kept = state.Text(env.Display(r.Kept))
 	}
 	return writeJSON(env.stdout, result)
 }
@@ -335,9 +335,9 @@ func showJournalRebuild(env *environment, o checkpointRebuildOptions, r *repair.
 	}
 	if r.Kept != "" {
 		var b strings.Builder
-		writeSuggestions(&b, env, suggestion{"status " + o.prd, "show its state"})
-		writeSuggestions(&b, env, suggestResume(r.State(), "", "resume from there")...)
-		fmt.Fprintf(out, "The old files are kept in %s\nNext:\n%s", env.display(r.Kept), b.String())
+		advice.WriteSuggestions(&b, env.CommandLine, advice.Suggest("status "+o.prd, "show its state"))
+		advice.WriteSuggestions(&b, env.CommandLine, advice.Resume(r.State(), "", "resume from there")...)
+		fmt.Fprintf(out, "The old files are kept in %s\nNext:\n%s", env.Display(r.Kept), b.String())
 	}
 }
 
@@ -353,6 +353,6 @@ func showMetRollback(out io.Writer, env *environment, prd string, met repair.Met
 		fmt.Fprintf(out, "! A rollback to %s was cut short: the next command that changes %s finishes it\n", met.To, prd)
 	case repair.RollbackUntold:
 		fmt.Fprintf(out, "! It is not known whether the rollback to %s was finished: the files are not changed, and the state is that before the rollback\n", met.To)
-		fmt.Fprintf(out, "  %s   show what it would do now\n", env.command("checkpoint rollback "+prd+" "+met.To+" --dry-run"))
+		fmt.Fprintf(out, "  %s   show what it would do now\n", env.Command("checkpoint rollback "+prd+" "+met.To+" --dry-run"))
 	}
 }

@@ -1,18 +1,19 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"strings"
-
-	"github.com/spf13/cobra"
-
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/rollback"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/cmd/runner/advice"
 	"prdrunner/runner/view"
+	"strings"
+
+	"github.com/spf13/cobra"
 )
 
 type checkpointRollbackOptions struct {
@@ -120,7 +121,7 @@ func runRollback(ctx context.Context, t *target, person *view.Terminal, o checkp
 		return refusedRollback(ctx, t, o, plan.Target.ID, err)
 	}
 	o.reference = plan.Target.ID
-	t.env.signals.does(t.env.command(o.again(o.reference)))
+	t.env.signals.does(t.env.Command(o.again(o.reference)))
 	sayRestoring(t.env, len(plan.Changes), o.json)
 	session, first, err := t.lock(ctx)
 	if err != nil {
@@ -191,7 +192,7 @@ func refusedRollback(ctx context.Context, t *target, o checkpointRollbackOptions
 		}
 		err = errors.Join(meetDamage(ctx, t, session, id, err), session.Close())
 	}
-	return archivedHint(t.env, t.store, o.prd, o.hint(id, err))
+	return advice.Archived(t.env.CommandLine, t.store, o.prd, o.hint(id, err))
 }
 
 // tellPassedOver lists the damaged checkpoints that a reference such as latest~1 does not
@@ -237,55 +238,9 @@ func showRolledBack(env *environment, o checkpointRollbackOptions, st *state.Sta
 // name such as latest may mean another checkpoint once this one is marked as damaged.
 func (o checkpointRollbackOptions) hint(target string, err error) error {
 	if target == "" {
-		return rollbackHint(o.prd, err)
+		return advice.Rollback(o.prd, err)
 	}
-	return forcedHint(o.prd, "`runner "+rollbackCommand(o.prd, target, o.scope())+" --force`", err)
-}
-
-// rollbackHint adds to the error of a refused rollback what to type next.
-func rollbackHint(prd string, err error) error { return forcedHint(prd, "--force", err) }
-
-// forcedHint is rollbackHint with the command that rolls back despite the refusal.
-func forcedHint(prd, force string, err error) error {
-	var gone *rollback.EarlierGoneError
-	var missing *workspace.MissingError
-	var branch *rollback.BranchError
-	var moved *rollback.HeadMovedError
-	var unfinished *checkpoint.UnfinishedRollbackError
-	var pushed *rollback.PushedError
-	switch {
-	case errors.As(err, &missing):
-		return withHint(err, force+" leaves these out and restores the rest; `runner checkpoint validate "+prd+" --deep` looks at all checkpoints")
-	case isA[*workspace.ObstructedError](err):
-		return withHint(err, "move away what is in the way, or unmount it, and repeat the command; "+force+" leaves these files out and restores the rest")
-	case errors.As(err, &branch):
-		return withHint(&usageError{err: err}, "`"+checkOut(branch.Of, branch.Commit)+"` first: only the branch that is checked out is ever reset")
-	case errors.As(err, &moved):
-		return withHint(err, movedHint(prd, moved))
-	case isA[*rollback.CommitAbsentError](err):
-		return withHint(&usageError{err: err}, force+" restores the files and leaves the branch where it is, --state-only leaves both; or git fetch the commit from the repository that has it")
-	case errors.As(err, &gone):
-		return withHint(err, strings.Join(goneRemedies(prd, gone), "; "))
-	case errors.As(err, &pushed):
-		return withHint(&usageError{err: err}, fmt.Sprintf("others may have them; `runner checkpoint rollback %s %s --force` discards them on this branch anyway", prd, pushed.To))
-	case errors.Is(err, rollback.ErrForward):
-		return withHint(&usageError{err: err}, fmt.Sprintf("undo that rollback first: `runner checkpoint list %s` shows its pre_rollback checkpoint", prd))
-	case errors.As(err, &unfinished):
-		return withHint(err, fmt.Sprintf("%s finishes it, with --dry-run it shows what happens to the files; `runner build %s --resume` finishes it and continues", again(prd, unfinished.To, unfinished.Scope), prd))
-	case isA[*state.DamagedError](err):
-		return withHint(err, fmt.Sprintf("`runner checkpoint validate %s` names the valid ones", prd))
-	}
-	return referenceHint(prd, lockHint(prd, err))
-}
-
-// goneRemedies returns the commands to type instead of a rollback that is refused because
-// the state that belongs to the checkpoint's files is gone.
-func goneRemedies(prd string, gone *rollback.EarlierGoneError) []string {
-	var remedies []string
-	if gone.Nearest != "" {
-		remedies = append(remedies, fmt.Sprintf("`runner checkpoint rollback %s %s` goes to the nearest earlier checkpoint whose state and files belong together", prd, gone.Nearest))
-	}
-	return append(remedies, fmt.Sprintf("`runner checkpoint rollback %s %s --state-only` restores only the state of the checkpoint", prd, gone.To))
+	return advice.ForcedRollback(o.prd, "`runner "+advice.RollbackCommand(o.prd, target, o.scope())+" --force`", err)
 }
 
 // rollbackFailed shows the session and the files as a failed rollback left them.
@@ -303,29 +258,22 @@ func rollbackFailed(env *environment, o checkpointRollbackOptions, st *state.Sta
 	}
 	fmt.Fprintf(&b, "- Session step: %d\n", failed.Step)
 	if failed.Commit != "" {
-		fmt.Fprintf(&b, "- Git branch: %s\n- Git commit: %s\n", orNone(failed.Branch, "(detached)"), failed.Commit)
+		fmt.Fprintf(&b, "- Git branch: %s\n- Git commit: %s\n", cmp.Or(failed.Branch, "(detached)"), failed.Commit)
 	}
 	if failed.Status != "" {
 		fmt.Fprintf(&b, "- Git status:\n%s\n", indent(failed.Status))
 	}
 	b.WriteString("\nRecovery options:\n")
-	if isA[*workspace.MissingError](err) || isA[*workspace.ObstructedError](err) { // --force leaves out only missing and obstructed files
-		writeSuggestions(&b, env, suggestion{"checkpoint rollback " + st.PRD + " " + failed.To + " --force", "roll back without what can't be restored"})
+	if advice.IsA[*workspace.MissingError](err) || advice.IsA[*workspace.ObstructedError](err) { // --force leaves out only missing and obstructed files
+		advice.WriteSuggestions(&b, env.CommandLine, advice.Suggest("checkpoint rollback "+st.PRD+" "+failed.To+" --force", "roll back without what can't be restored"))
 	}
-	writeSuggestions(&b, env,
-		suggestion{"checkpoint rollback " + st.PRD + " " + failed.To + " --manual", "print the commands that do it by hand"})
-	writeSuggestions(&b, env, suggestResume(st, o.given, "resume from the current state")...)
-	writeSuggestions(&b, env, suggestAbandon(st, "give the session up")...)
+	advice.WriteSuggestions(&b, env.CommandLine,
+		advice.Suggest("checkpoint rollback "+st.PRD+" "+failed.To+" --manual", "print the commands that do it by hand"))
+	advice.WriteSuggestions(&b, env.CommandLine, advice.Resume(st, o.given, "resume from the current state")...)
+	advice.WriteSuggestions(&b, env.CommandLine, advice.Abandon(st, "give the session up")...)
 	fmt.Fprintf(&b, "%s\n", rule)
 	fmt.Fprint(env.stderr, b.String())
 	return err
-}
-
-func orNone(text, none string) string {
-	if text == "" {
-		return none
-	}
-	return text
 }
 
 func indent(text string) string {

@@ -2,14 +2,14 @@ package main
 
 import (
 	"context"
-
-	"github.com/spf13/cobra"
-
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/rollback"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/config"
+
+	"github.com/spf13/cobra"
 )
 
 type checkpointShowOptions struct {
@@ -79,10 +79,10 @@ func runCheckpointShow(ctx context.Context, env *environment, o checkpointShowOp
 	return withFiles(ctx, env, store, func(_ *config.Config, w *workspace.Workspace) error {
 		found, err := rollback.Inspect(ctx, store, w, st.PRD, o.reference)
 		if err != nil {
-			return archivedHint(env, store, st.PRD, referenceHint(st.PRD, err))
+			return advice.Archived(env.CommandLine, store, st.PRD, advice.UnknownReference(st.PRD, err))
 		}
 		if found.File == nil {
-			return withHint(found.Unread, "`runner checkpoint validate "+st.PRD+"` names the valid ones")
+			return advice.With(found.Unread, "`runner checkpoint validate "+st.PRD+"` names the valid ones")
 		}
 		if o.json {
 			err = writeJSON(env.stdout, newShownCheckpoint(found))

@@ -1,18 +1,19 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
-	"slices"
-	"strings"
-	"time"
-
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/rollback"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/validate"
+	"prdrunner/cmd/runner/advice"
 	"prdrunner/runner/view"
+	"slices"
+	"strings"
+	"time"
 )
 
 // writeInspection shows what a checkpoint holds, and the result of checking it.
@@ -155,7 +156,7 @@ func captureLines(f *disk.CheckpointFile, found *rollback.Inspection) []string {
 	}
 	if gone := found.EarlierGone; gone != nil {
 		lines = append(lines, "A rollback to it is refused: "+gone.Error())
-		lines = append(lines, goneRemedies(f.PRD, gone)...)
+		lines = append(lines, advice.GoneRemedies(f.PRD, gone)...)
 	}
 	return lines
 }
@@ -164,7 +165,7 @@ func gitLines(g *state.Git) []string {
 	if g == nil {
 		return nil
 	}
-	return []string{"Branch: " + orNone(string(g.Branch), "(detached)"), "Commit: " + orNone(g.Commit, "(none yet)")}
+	return []string{"Branch: " + cmp.Or(string(g.Branch), "(detached)"), "Commit: " + cmp.Or(g.Commit, "(none yet)")}
 }
 
 // shadowLines names the commit that holds the captured files. It is on no branch.
@@ -197,7 +198,7 @@ func validationLines(found *rollback.Inspection) []string {
 	if c.File != validate.FoundNone {
 		without = "unknown: its file cannot be read, only the record in the journal"
 	}
-	lines := []string{"Checksum: " + orNone(c.Checksum, without), "Objects: " + mark(c.Objects)}
+	lines := []string{"Checksum: " + cmp.Or(c.Checksum, without), "Objects: " + mark(c.Objects)}
 	valid := "✓"
 	switch {
 	case c.Ref.Damage != nil:

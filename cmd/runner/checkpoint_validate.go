@@ -5,16 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"slices"
-
-	"github.com/spf13/cobra"
-
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/validate"
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/config"
+	"slices"
+
+	"github.com/spf13/cobra"
 )
 
 type checkpointValidateOptions struct {
@@ -108,7 +108,7 @@ damaged.`,
 
 func runCheckpointValidate(ctx context.Context, env *environment, o checkpointValidateOptions) error {
 	if o.mark && o.prd == "" {
-		return usageErrorf("--mark changes the session of one PRD: name it")
+		return advice.Usagef("--mark changes the session of one PRD: name it")
 	}
 	store, err := openAnyStore(env, o.prd)
 	if err != nil {
@@ -120,7 +120,7 @@ func runCheckpointValidate(ctx context.Context, env *environment, o checkpointVa
 			return noSession(env, store, o.prd)
 		}
 		if err != nil {
-			return referenceHint(o.prd, err)
+			return advice.UnknownReference(o.prd, err)
 		}
 		var marks *validate.Marks
 		if o.mark {
@@ -190,15 +190,15 @@ func newValidation(env *environment, prd string, found *validate.Validation, mar
 	v := validation{FormatVersion: outputFormat, PRD: prd, Deep: found.Deep, Sessions: []validSession{}, Marks: marks}
 	v.Valid, v.Invalid = found.Count()
 	for _, s := range found.Sessions {
-		session := validSession{PRD: s.PRD, Place: s.Place, Path: state.Text(env.display(s.Dir)), Checkpoints: []checkedCheckpoint{}}
+		session := validSession{PRD: s.PRD, Place: s.Place, Path: state.Text(env.Display(s.Dir)), Checkpoints: []checkedCheckpoint{}}
 		if s.State != nil {
 			session.Session = s.State.Session
 		}
 		if d := s.Journal; d != nil {
-			session.Journal = &journalDamage{Path: state.Text(env.display(d.Path)), Line: d.Line, Detail: state.Text(d.Detail)}
+			session.Journal = &journalDamage{Path: state.Text(env.Display(d.Path)), Line: d.Line, Detail: state.Text(d.Detail)}
 		}
 		for _, d := range s.Derived {
-			session.Derived = append(session.Derived, journalDamage{Path: state.Text(env.display(d.Path)), Detail: state.Text(d.Detail)})
+			session.Derived = append(session.Derived, journalDamage{Path: state.Text(env.Display(d.Path)), Detail: state.Text(d.Detail)})
 		}
 		if last := s.LastValid(); last != nil {
 			session.LastValid = last.ID

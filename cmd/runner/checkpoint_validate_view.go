@@ -3,12 +3,12 @@ package main
 import (
 	"fmt"
 	"io"
-	"strings"
-
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/validate"
+	"prdrunner/cmd/runner/advice"
 	"prdrunner/runner/view"
+	"strings"
 )
 
 // mark returns a finding as tables show it.
@@ -52,7 +52,7 @@ func writeValidation(w io.Writer, env *environment, v *validate.Validation, mark
 }
 
 func writeValidSession(b *strings.Builder, env *environment, s *validate.SessionCheck) {
-	name := env.display(s.Dir)
+	name := env.Display(s.Dir)
 	if s.State != nil {
 		name = s.State.Session
 	}
@@ -118,9 +118,9 @@ func writeProblems(b *strings.Builder, s *validate.SessionCheck) {
 // at returns the file and the line of the damage.
 func at(env *environment, d *state.DamagedError) string {
 	if d.Line == 0 {
-		return env.display(d.Path)
+		return env.Display(d.Path)
 	}
-	return fmt.Sprintf("%s, line %d", env.display(d.Path), d.Line)
+	return fmt.Sprintf("%s, line %d", env.Display(d.Path), d.Line)
 }
 
 // writeRecovery lists what the user can do about damage to the current session.
@@ -148,18 +148,18 @@ func writeRecovery(b *strings.Builder, env *environment, s *validate.SessionChec
 		b.WriteString("Last valid checkpoint: none\n")
 	}
 	b.WriteString("\nOptions:\n")
-	writeSuggestions(b, env, recoveryCommands(s, bad, last)...)
+	advice.WriteSuggestions(b, env.CommandLine, recoveryCommands(s, bad, last)...)
 }
 
-func recoveryCommands(s *validate.SessionCheck, bad *validate.CheckpointCheck, last *state.CheckpointRef) []suggestion {
+func recoveryCommands(s *validate.SessionCheck, bad *validate.CheckpointCheck, last *state.CheckpointRef) []advice.Suggestion {
 	if s.Journal != nil && s.Journal.Lost {
-		return []suggestion{{"abandon " + s.PRD, "archive what is left, and start over"}}
+		return []advice.Suggestion{advice.Suggest("abandon "+s.PRD, "archive what is left, and start over")}
 	}
 	if s.Journal != nil {
-		return []suggestion{
-			{"checkpoint rebuild " + s.PRD + " --journal", "start a new journal from the newest intact state"},
-			{"abandon " + s.PRD, "archive all of it, and start over"},
+		return []advice.Suggestion{
+			advice.Suggest("checkpoint rebuild "+s.PRD+" --journal", "start a new journal from the newest intact state"),
+			advice.Suggest("abandon "+s.PRD, "archive all of it, and start over"),
 		}
 	}
-	return damageCommands(s.State, bad.Ref.ID, last)
+	return advice.Damaged(s.State, bad.Ref.ID, last)
 }

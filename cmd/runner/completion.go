@@ -3,13 +3,13 @@ package main
 import (
 	"context"
 	"io"
+	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/config"
+	"prdrunner/pipeline"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-
-	"prdrunner/cmd/runner/config"
-	"prdrunner/pipeline"
 )
 
 type completionOptions struct {
@@ -51,7 +51,7 @@ func runCompletion(_ context.Context, o completionOptions) error {
 	case "powershell":
 		return o.root.GenPowerShellCompletionWithDesc(o.stdout)
 	default:
-		return usageErrorf("unknown shell %q: must be bash, zsh, fish or powershell", o.shell)
+		return advice.Usagef("unknown shell %q: must be bash, zsh, fish or powershell", o.shell)
 	}
 }
 

@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
-
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/validate"
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/cmd/runner/advice"
 	"prdrunner/runner/view"
+	"strings"
 )
 
 // damageIn returns the id of the checkpoint that an error reports as damaged, and the
@@ -59,18 +59,8 @@ func writeDamage(ctx context.Context, env *environment, store *checkpoint.Store,
 		b.WriteString("There is no valid checkpoint.\n\n")
 	}
 	b.WriteString("Options:\n")
-	writeSuggestions(&b, env, damageCommands(st, id, last)...)
+	advice.WriteSuggestions(&b, env.CommandLine, advice.Damaged(st, id, last)...)
 	fmt.Fprintf(&b, "%s\n", rule)
 	fmt.Fprint(env.stderr, b.String())
 	return nil
-}
-
-// damageCommands returns the commands that can follow when a checkpoint is damaged.
-func damageCommands(st *state.State, id string, last *state.CheckpointRef) []suggestion {
-	commands := []suggestion{{"checkpoint rebuild " + st.PRD + " " + id, "repair it from the journal, git and the workspace"}}
-	if last != nil {
-		commands = append(commands, suggestion{"checkpoint rollback " + st.PRD + " " + last.ID, "roll back to the last valid one"})
-	}
-	commands = append(commands, suggestion{"checkpoint delete " + st.PRD + " " + id, "delete it"})
-	return append(commands, suggestResume(st, "", "resume; the checkpoint cannot be restored")...)
 }

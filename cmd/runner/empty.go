@@ -1,6 +1,7 @@
 package main
 
 import (
+	"prdrunner/cmd/runner/advice"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -21,7 +22,7 @@ func refuseEmpty(cmd *cobra.Command, args []string) error {
 	}
 	hint := "is a variable of the shell not set? usage: " + cmd.UseLine()
 	if slices.Contains(args, "") {
-		return withHint(usageErrorf("an argument is empty"), hint)
+		return advice.With(advice.Usagef("an argument is empty"), hint)
 	}
 	var empty string
 	cmd.Flags().Visit(func(flag *pflag.Flag) {
@@ -30,7 +31,7 @@ func refuseEmpty(cmd *cobra.Command, args []string) error {
 		}
 	})
 	if empty != "" {
-		return withHint(usageErrorf("the value of --%s is empty", empty), hint)
+		return advice.With(advice.Usagef("the value of --%s is empty", empty), hint)
 	}
 	return nil
 }

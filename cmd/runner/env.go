@@ -7,6 +7,11 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"prdrunner/checkpoint/state"
+	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/config"
+	"prdrunner/pipeline"
+	"prdrunner/runner/view"
 	"strings"
 	"sync"
 	"time"
@@ -15,12 +20,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
-
-	"prdrunner/checkpoint/state"
-	"prdrunner/checkpoint/text"
-	"prdrunner/cmd/runner/config"
-	"prdrunner/pipeline"
-	"prdrunner/runner/view"
 )
 
 // environment holds everything that one command line works with. Nothing below main
@@ -35,10 +34,10 @@ type environment struct {
 	isTerminal func(stream any) bool
 	abs        func(path string) (string, error) // makes a path absolute; relative paths are relative to the working directory
 
+	advice.CommandLine
 	options globalOptions
 	flags   *pflag.FlagSet // of the running command
 	running bool           // the command line was valid, and the command's own code has begun
-	workdir string         // the workspace; absolute
 	typedIn string         // the directory in which the user typed the command; absolute; "" if it is the workspace
 	signals signals        // ask this process to end
 
@@ -52,8 +51,6 @@ type environment struct {
 
 // globalOptions are the flags that every command takes.
 type globalOptions struct {
-	dir       string
-	config    string
 	logLevel  string
 	logFormat string
 	output    string
@@ -94,20 +91,20 @@ func isTerminal(stream any) bool {
 // workspace.
 func (e *environment) begin(cmd *cobra.Command) error {
 	e.flags = cmd.Flags()
-	dir, err := e.abs(e.options.dir)
+	dir, err := e.abs(e.DirFlag)
 	if err != nil {
 		return fmt.Errorf("find the working directory: %w", err)
 	}
 	info, err := os.Stat(dir)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		return usageErrorf("-C %s: no such directory", e.options.dir)
+		return advice.Usagef("-C %s: no such directory", e.DirFlag)
 	case err != nil:
-		return usageErrorf("-C %s: %w", e.options.dir, err)
+		return advice.Usagef("-C %s: %w", e.DirFlag, err)
 	case !info.IsDir():
-		return usageErrorf("-C %s: not a directory", e.options.dir)
+		return advice.Usagef("-C %s: not a directory", e.DirFlag)
 	}
-	e.workdir = dir
+	e.Workdir = dir
 	e.findAbove(cmd)
 	return nil
 }
@@ -118,27 +115,17 @@ func (e *environment) path(name string) string {
 	if filepath.IsAbs(name) {
 		return filepath.Clean(name)
 	}
-	return filepath.Join(e.workdir, name)
+	return filepath.Join(e.Workdir, name)
 }
 
 // inWorkspace returns the path of a file relative to the workspace, with slashes, or "" if
 // the file is outside the workspace.
 func (e *environment) inWorkspace(name string) string {
-	rel, err := filepath.Rel(e.workdir, e.path(name))
+	rel, err := filepath.Rel(e.Workdir, e.path(name))
 	if name == "" || err != nil || !filepath.IsLocal(rel) {
 		return ""
 	}
 	return filepath.ToSlash(rel)
-}
-
-// display returns the short form of a path for messages: a path inside the workspace
-// becomes relative to it.
-func (e *environment) display(path string) string {
-	rel, err := filepath.Rel(e.workdir, path)
-	if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
-		return path
-	}
-	return rel
 }
 
 // lookup returns the value of an environment variable, "" if it is not set.
@@ -217,41 +204,19 @@ func (e *environment) actor() state.Actor {
 	return a
 }
 
-// command returns a command line that the user can type for this workspace: it repeats the
-// -C and --config of this command line.
-func (e *environment) command(rest string) string {
-	here := "runner "
-	if e.options.dir != "" && e.options.dir != "." {
-		here += "-C " + text.ShellWord(e.options.dir) + " "
-	}
-	if e.options.config != "" {
-		here += "--config " + text.ShellWord(e.options.config) + " "
-	}
-	return here + rest
-}
-
-// localize adapts the commands in a text, which are between backquotes, to this workspace.
-func (e *environment) localize(text string) string {
-	here := e.command("")
-	if strings.Contains(text, "`"+here) && here != "runner " {
-		return text // the commands are already adapted
-	}
-	return strings.ReplaceAll(text, "`runner ", "`"+here)
-}
-
 // loadConfig reads the configuration, once per process.
 func loadConfig(env *environment) (*config.Config, error) {
 	if env.config != nil {
 		return env.config, nil
 	}
-	from := config.Sources{Workspace: env.workdir, Environ: env.environ, Flags: env.flags, Display: env.display, Read: readRegular}
-	if env.options.config != "" {
-		from.File = env.path(env.options.config)
+	from := config.Sources{Workspace: env.Workdir, Environ: env.environ, Flags: env.flags, Display: env.Display, Read: readRegular}
+	if env.ConfigFlag != "" {
+		from.File = env.path(env.ConfigFlag)
 	}
 	cfg, err := config.Load(from)
 	var mistakes *config.Error
 	if errors.As(err, &mistakes) {
-		return nil, withHint(err, "`runner config --defaults` lists every key")
+		return nil, advice.With(err, "`runner config --defaults` lists every key")
 	}
 	if err != nil {
 		return nil, err

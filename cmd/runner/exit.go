@@ -3,8 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"strings"
-
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/bundle"
 	"prdrunner/checkpoint/disk"
@@ -13,8 +11,10 @@ import (
 	"prdrunner/checkpoint/transfer"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/checkpoint/workspace/git"
+	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/config"
 	"prdrunner/runner"
+	"strings"
 )
 
 // The exit codes of runner.
@@ -109,28 +109,22 @@ func knownCode(err error) (code int, known bool) {
 		return exitAlreadyComplete, true
 	case errors.Is(err, errUnwritten):
 		return exitPaused, true
-	case isA[*checkpoint.LockedError](err), errors.Is(err, checkpoint.ErrLockLost):
+	case advice.IsA[*checkpoint.LockedError](err), errors.Is(err, checkpoint.ErrLockLost):
 		return exitLocked, true
-	case isA[*state.DamagedError](err), isA[*state.VersionError](err), isA[*disk.DirError](err),
-		isA[*checkpoint.UntrustedError](err), isA[*checkpoint.PoisonedError](err), isA[*rollback.Error](err), isA[*workspace.MissingError](err), isA[*workspace.VersionError](err),
-		isA[*transfer.LackingError](err), isA[*bundle.DamagedError](err), isA[*bundle.VersionError](err), isA[*bundle.LimitError](err),
-		errors.Is(err, errDamageShown), isA[*checkpoint.UnfinishedRollbackError](err), isA[*rollback.HeadMovedError](err), isA[*keptError](err),
+	case advice.IsA[*state.DamagedError](err), advice.IsA[*state.VersionError](err), advice.IsA[*disk.DirError](err),
+		advice.IsA[*checkpoint.UntrustedError](err), advice.IsA[*checkpoint.PoisonedError](err), advice.IsA[*rollback.Error](err), advice.IsA[*workspace.MissingError](err), advice.IsA[*workspace.VersionError](err),
+		advice.IsA[*transfer.LackingError](err), advice.IsA[*bundle.DamagedError](err), advice.IsA[*bundle.VersionError](err), advice.IsA[*bundle.LimitError](err),
+		errors.Is(err, errDamageShown), advice.IsA[*checkpoint.UnfinishedRollbackError](err), advice.IsA[*rollback.HeadMovedError](err), advice.IsA[*keptError](err),
 		errors.Is(err, checkpoint.ErrUnfinishedImport), errors.Is(err, checkpoint.ErrNotRegular), errors.Is(err, checkpoint.ErrTooLong),
-		errors.Is(err, runner.ErrStale), isA[*runner.BranchGoneError](err), errors.Is(err, runner.ErrConflict), errors.Is(err, runner.ErrPlanOutdated):
+		errors.Is(err, runner.ErrStale), advice.IsA[*runner.BranchGoneError](err), errors.Is(err, runner.ErrConflict), errors.Is(err, runner.ErrPlanOutdated):
 		return exitDamaged, true
-	case isA[*usageError](err), isA[*config.Error](err), isA[*config.AmbiguousError](err), isA[*pipelineNotFoundError](err), isA[*checkpoint.RefusedError](err), isA[*disk.IDError](err),
-		isA[*git.StateError](err), isA[*workspace.ObstructedError](err),
+	case advice.IsA[*advice.UsageError](err), advice.IsA[*config.Error](err), advice.IsA[*config.AmbiguousError](err), advice.IsA[*pipelineNotFoundError](err), advice.IsA[*checkpoint.RefusedError](err), advice.IsA[*disk.IDError](err),
+		advice.IsA[*git.StateError](err), advice.IsA[*workspace.ObstructedError](err),
 		errors.Is(err, errDiagnosed), errors.Is(err, runner.ErrDeclined),
 		errors.Is(err, checkpoint.ErrNoSession), errors.Is(err, state.ErrNoCheckpoint):
 		return exitUsage, true
 	}
 	return 0, false
-}
-
-// isA reports whether an error of type E is in the chain.
-func isA[E error](err error) bool {
-	var target E
-	return errors.As(err, &target)
 }
 
 func endedCode(e *endedError) int {
@@ -167,59 +161,15 @@ func reportError(env *environment, err error) {
 	if silent(err) {
 		return
 	}
-	fmt.Fprintln(env.stderr, "Error:", env.localize(err.Error()))
-	if hint := hintOf(env, err); hint != "" {
+	fmt.Fprintln(env.stderr, "Error:", env.Localize(err.Error()))
+	if hint := advice.Of(env.CommandLine, env.actor().User, err); hint != "" {
 		fmt.Fprintln(env.stderr, "hint:", hint)
 	}
 }
 
-// hintOf returns what the user can do about an error, "" if nothing is known.
-func hintOf(env *environment, err error) string {
-	var h *hintError
-	var git *git.StateError
-	var untrusted *checkpoint.UntrustedError
-	switch {
-	case errors.As(err, &h):
-		return env.localize(h.hint)
-	case errors.As(err, &untrusted):
-		return env.localize(untrustedHint(untrusted))
-	case errors.As(err, &git):
-		return git.Remedy
-	}
-	return systemHint(env, err)
-}
-
-// hintError is an error with a hint: what the user can do about it.
-type hintError struct {
-	err  error
-	hint string
-}
-
-// withHint adds a hint to an error: usually the command to type next.
-func withHint(err error, hint string) error {
-	if err == nil {
-		return nil
-	}
-	return &hintError{err: err, hint: hint}
-}
-
-func (e *hintError) Error() string { return e.err.Error() }
-func (e *hintError) Unwrap() error { return e.err }
-
-// usageError is a mistake in the command line.
-type usageError struct{ err error }
-
-// usageErrorf returns a usageError. The format may contain %w, as in fmt.Errorf.
-func usageErrorf(format string, args ...any) error {
-	return &usageError{err: fmt.Errorf(format, args...)}
-}
-
-func (e *usageError) Error() string { return e.err.Error() }
-func (e *usageError) Unwrap() error { return e.err }
-
-// asUsageError converts an error that cobra found in a command line to a usageError.
+// asUsageError converts an error that cobra found in a command line to a usage error.
 func asUsageError(err error) error {
-	var usage *usageError
+	var usage *advice.UsageError
 	if errors.As(err, &usage) {
 		return err
 	}
@@ -227,11 +177,11 @@ func asUsageError(err error) error {
 	if group, found := strings.CutPrefix(message, "if any flags in the group ["); found {
 		names, _, _ := strings.Cut(group, "]")
 		flags := "--" + strings.ReplaceAll(names, " ", ", --")
-		return usageErrorf("%s cannot be combined", flags)
+		return advice.Usagef("%s cannot be combined", flags)
 	}
 	if group, found := strings.CutPrefix(message, "at least one of the flags in the group ["); found {
 		names, _, _ := strings.Cut(group, "]")
-		return usageErrorf("one of --%s is needed", strings.ReplaceAll(names, " ", ", --"))
+		return advice.Usagef("one of --%s is needed", strings.ReplaceAll(names, " ", ", --"))
 	}
-	return &usageError{err: err}
+	return &advice.UsageError{Err: err}
 }

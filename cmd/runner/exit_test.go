@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"testing"
-
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
+	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/config"
 	"prdrunner/runner"
+	"testing"
 )
 
 func TestExitCodes(t *testing.T) {
@@ -29,7 +29,7 @@ func TestExitCodes(t *testing.T) {
 		{errDiagnosed, exitUsage},
 		{&config.Error{}, exitUsage},
 		{&config.AmbiguousError{Files: []string{"runner.json"}}, exitUsage},
-		{usageErrorf("x"), exitUsage},
+		{advice.Usagef("x"), exitUsage},
 		{&pipelineNotFoundError{}, exitUsage},
 		{runner.ErrDeclined, exitUsage},
 		{checkpoint.ErrNoSession, exitUsage},
@@ -50,7 +50,7 @@ func TestExitCodes(t *testing.T) {
 	for _, test := range tests {
 		wrapped := test.err
 		if wrapped != nil {
-			wrapped = withHint(fmt.Errorf("while testing: %w", wrapped), "a hint")
+			wrapped = advice.With(fmt.Errorf("while testing: %w", wrapped), "a hint")
 		}
 		for _, err := range []error{test.err, wrapped} {
 			if got := exitCode(err); got != test.want {
@@ -70,7 +70,7 @@ func TestReportError(t *testing.T) {
 		{errDiagnosed, ""},
 		{&endedError{status: state.StatusFailed}, ""},
 		{errors.New("no such thing"), "Error: no such thing\n"},
-		{fmt.Errorf("outside: %w", withHint(errors.New("inside"), "do this")), "Error: outside: inside\nhint: do this\n"},
+		{fmt.Errorf("outside: %w", advice.With(errors.New("inside"), "do this")), "Error: outside: inside\nhint: do this\n"},
 	}
 	for _, test := range tests {
 		var out bytes.Buffer

@@ -1,12 +1,12 @@
 package main
 
 import (
+	"prdrunner/checkpoint/state"
+	"prdrunner/cmd/runner/advice"
+	"prdrunner/pipeline"
 	"slices"
 
 	"github.com/spf13/cobra"
-
-	"prdrunner/checkpoint/state"
-	"prdrunner/pipeline"
 )
 
 // failure is what a command with --json prints if it has only an error to report.
@@ -23,10 +23,10 @@ type failureDetail struct {
 }
 
 func newFailure(env *environment, err error) failure {
-	detail := failureDetail{Message: state.Text(env.localize(err.Error())), ExitCode: exitCode(err), Diagnostics: []pipeline.ReportDiagnostic{}}
+	detail := failureDetail{Message: state.Text(env.Localize(err.Error())), ExitCode: exitCode(err), Diagnostics: []pipeline.ReportDiagnostic{}}
 	switch {
 	case !silent(err):
-		detail.Hint = state.Text(hintOf(env, err))
+		detail.Hint = state.Text(advice.Of(env.CommandLine, env.actor().User, err))
 	case env.report != nil:
 		detail.Diagnostics = env.report.Diagnostics
 	}

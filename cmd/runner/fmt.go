@@ -9,13 +9,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"prdrunner/cmd/runner/advice"
+	"prdrunner/pipeline"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/rogpeppe/go-internal/diff"
 	"github.com/spf13/cobra"
-
-	"prdrunner/pipeline"
 )
 
 type fmtOptions struct {
@@ -96,7 +96,7 @@ func (o fmtOptions) files() ([]string, error) {
 		switch {
 		case errors.Is(err, fs.ErrNotExist) && optional:
 		case err != nil:
-			return nil, usageErrorf("find what to format: %w", err)
+			return nil, advice.Usagef("find what to format: %w", err)
 		case !info.IsDir():
 			files = append(files, path)
 		default:
@@ -153,7 +153,7 @@ func (o fmtOptions) format(ctx context.Context, path string) (bool, error) {
 func (o fmtOptions) read(ctx context.Context, path string) ([]byte, string, error) {
 	if path != standardInput {
 		source, err := readSource(path)
-		return source, o.env.display(path), err
+		return source, o.env.Display(path), err
 	}
 	source, err := io.ReadAll(o.env.input(ctx))
 	if err != nil {

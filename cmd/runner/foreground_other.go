@@ -3,7 +3,9 @@
 package main
 
 import (
+	"errors"
 	"os"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -15,3 +17,7 @@ func inForeground(terminal *os.File) bool {
 	group, err := unix.IoctlGetInt(int(terminal.Fd()), unix.TIOCGPGRP)
 	return err != nil || group == unix.Getpgrp() // without a controlling terminal, reading stops no process
 }
+
+// readerGone reports whether output was lost because its reader has closed the pipe, as
+// with `| head`.
+func readerGone(err error) bool { return errors.Is(err, syscall.EPIPE) }

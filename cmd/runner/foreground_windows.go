@@ -1,6 +1,17 @@
 package main
 
-import "os"
+import (
+	"errors"
+	"os"
+
+	"golang.org/x/sys/windows"
+)
 
 // inForeground returns true: on Windows, no console stops a process that reads from it.
 func inForeground(*os.File) bool { return true }
+
+// readerGone reports whether output was lost because its reader has closed the pipe, as
+// with `| head`.
+func readerGone(err error) bool {
+	return errors.Is(err, windows.ERROR_BROKEN_PIPE) || errors.Is(err, windows.ERROR_NO_DATA)
+}

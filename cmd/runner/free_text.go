@@ -3,12 +3,12 @@ package main
 import (
 	"errors"
 	"fmt"
+	"prdrunner/checkpoint/text"
+	"prdrunner/cmd/runner/advice"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-
-	"prdrunner/checkpoint/text"
 )
 
 // maskFreeText masks sensitive values in text that the user writes for the record (-m
@@ -69,16 +69,16 @@ func maskFlag(v pflag.Value, mask func(string) string) error {
 // refuseText returns the error for text that may hold a sensitive value, which must not be
 // recorded.
 func refuseText(env *environment, cmd *cobra.Command, args []string, flag string, err error) error {
-	refused := usageErrorf("the text of --%s may contain a sensitive value, which must not be recorded: %w", flag, err)
-	without := fmt.Sprintf("`%s` does it without the text", env.command(wordless(cmd, args)))
+	refused := advice.Usagef("the text of --%s may contain a sensitive value, which must not be recorded: %w", flag, err)
+	without := fmt.Sprintf("`%s` does it without the text", env.Command(wordless(cmd, args)))
 	var unknown *unknownSecretsError
 	switch {
 	case errors.As(err, &unknown) && unknown.file != "":
-		return withHint(refused, fmt.Sprintf("put the pipeline back at %s, or: %s", text.ShellWord(unknown.file), without))
+		return advice.With(refused, fmt.Sprintf("put the pipeline back at %s, or: %s", text.ShellWord(unknown.file), without))
 	case errors.As(err, &unknown) && len(unknown.names) > 0:
-		return withHint(refused, fmt.Sprintf("where a value is missing, set PRDRUNNER_VAR_%s to what the build was given; %s", unknown.names[0], without))
+		return advice.With(refused, fmt.Sprintf("where a value is missing, set PRDRUNNER_VAR_%s to what the build was given; %s", unknown.names[0], without))
 	}
-	return withHint(refused, without)
+	return advice.With(refused, without)
 }
 
 // wordless returns the command line as the user typed it, without free text and without

@@ -1,11 +1,11 @@
 package main
 
 import (
+	"prdrunner/checkpoint/text"
+	"prdrunner/cmd/runner/advice"
+	"prdrunner/pipeline"
 	"slices"
 	"strings"
-
-	"prdrunner/checkpoint/text"
-	"prdrunner/pipeline"
 )
 
 // given returns the flags that set variables of the pipeline, as the user would type them
@@ -13,7 +13,7 @@ import (
 func (r *pipelineRef) given(sensitive []string) string {
 	var flags strings.Builder
 	for _, file := range r.varFiles {
-		if isDescriptor(file) { // no other command can open it
+		if advice.IsDescriptor(file) { // no other command can open it
 			flags.WriteString(" --var-file …")
 			continue
 		}

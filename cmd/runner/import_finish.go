@@ -4,13 +4,12 @@ import (
 	"context"
 	"fmt"
 	"io"
-
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
-	"prdrunner/checkpoint/text"
 	"prdrunner/checkpoint/transfer"
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/cmd/runner/advice"
 	"prdrunner/runner/view"
 )
 
@@ -28,7 +27,7 @@ func finishImport(ctx context.Context, env *environment, store *checkpoint.Store
 			record.IDs = []string{done.Safety}
 		}
 		if err != nil {
-			return withHint(err, importAgain(pending)+"; with --state-only it leaves the files as they are")
+			return advice.With(err, advice.ImportAgain(pending)+"; with --state-only it leaves the files as they are")
 		}
 		if done.GivenUp {
 			record.Because("given up: a new journal was started")
@@ -41,18 +40,6 @@ func finishImport(ctx context.Context, env *environment, store *checkpoint.Store
 		}
 		return nil
 	})
-}
-
-// importAgain returns the command that finishes an import that was cut short.
-func importAgain(p *disk.PendingImport) string {
-	archive := "FILE"
-	if p.Archive != "" && p.Archive != standardStream {
-		archive = text.ShellWord(string(p.Archive))
-	}
-	if p.Overwrite {
-		archive += " --overwrite"
-	}
-	return "`runner checkpoint import " + archive + "`"
 }
 
 // shownArchive returns the name of an archive, safe to show.
@@ -71,6 +58,6 @@ func shownArchive(p *disk.PendingImport) string {
 func showGivenUp(out io.Writer, env *environment, st *state.State, p *disk.PendingImport) {
 	fmt.Fprintf(out, "! The import from %s was cut short, and cannot be finished since a new journal was started: files may be missing\n", shownArchive(p))
 	if c := st.CurrentCheckpoint(); c != nil {
-		fmt.Fprintf(out, "  %s   show what that would restore\n", env.command("checkpoint rollback "+st.PRD+" "+c.ID+" --files-only --dry-run"))
+		fmt.Fprintf(out, "  %s   show what that would restore\n", env.Command("checkpoint rollback "+st.PRD+" "+c.ID+" --files-only --dry-run"))
 	}
 }

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"prdrunner/cmd/runner/advice"
+
 	_ "embed"
 	"errors"
 	"fmt"
@@ -9,13 +11,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"prdrunner/cmd/runner/config"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2/hclwrite"
 	"github.com/spf13/cobra"
 	"github.com/zclconf/go-cty/cty"
-
-	"prdrunner/cmd/runner/config"
 )
 
 //go:embed templates/pipeline.hcl.tmpl
@@ -70,27 +71,27 @@ func runInit(_ context.Context, o initOptions) error {
 	} else if err != nil {
 		return fmt.Errorf("write a pipeline: %w", err)
 	}
-	fmt.Fprintf(o.stdout, "wrote %s\n", o.env.display(path))
+	fmt.Fprintf(o.stdout, "wrote %s\n", o.env.Display(path))
 	if err := writeConfig(o); err != nil {
 		return err
 	}
-	fmt.Fprintf(o.stdout, "\nNext:\n  %s\n  %s\n", o.env.command("validate "+o.prd), o.env.command("build "+o.prd))
+	fmt.Fprintf(o.stdout, "\nNext:\n  %s\n  %s\n", o.env.Command("validate "+o.prd), o.env.Command("build "+o.prd))
 	return nil
 }
 
 func alreadyThere(o initOptions, path string) error {
-	return withHint(usageErrorf("%s has a pipeline already: %s", o.prd, o.env.display(path)),
+	return advice.With(advice.Usagef("%s has a pipeline already: %s", o.prd, o.env.Display(path)),
 		"name another PRD, or delete the file first")
 }
 
 // writeConfig writes a runner.yaml, unless the workspace has a configuration.
 func writeConfig(o initOptions) error {
-	existing, err := config.FindFile(filepath.Join(o.env.workdir, "runner"))
+	existing, err := config.FindFile(filepath.Join(o.env.Workdir, "runner"))
 	if err != nil {
 		return err
 	}
 	if len(existing) > 0 {
-		fmt.Fprintf(o.stdout, "kept %s\n", o.env.display(existing[0]))
+		fmt.Fprintf(o.stdout, "kept %s\n", o.env.Display(existing[0]))
 		return nil
 	}
 	if err := writeNew(o.env.path("runner.yaml"), configTemplate); err != nil {

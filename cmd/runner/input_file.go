@@ -6,9 +6,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
-
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/cmd/runner/advice"
 )
 
 // maxInput bounds the files that are read whole, in bytes: pipelines, variables, plans and
@@ -44,11 +43,5 @@ func readRegular(path string) (data []byte, err error) {
 // isOpenPipe reports whether a path names a pipe by the number of a descriptor that this
 // process inherited.
 func isOpenPipe(path string, info fs.FileInfo) bool {
-	return info.Mode().Type() == fs.ModeNamedPipe && isDescriptor(path)
-}
-
-// isDescriptor reports whether a path names a descriptor of the process that opens it.
-func isDescriptor(path string) bool {
-	dir := filepath.Dir(path)
-	return dir == "/dev/fd" || dir == "/proc/self/fd"
+	return info.Mode().Type() == fs.ModeNamedPipe && advice.IsDescriptor(path)
 }

@@ -7,18 +7,18 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
+	"prdrunner/checkpoint/text"
+	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/words"
+	"prdrunner/runner"
+	"prdrunner/runner/view"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-
-	"prdrunner/checkpoint"
-	"prdrunner/checkpoint/state"
-	"prdrunner/checkpoint/text"
-	"prdrunner/cmd/runner/words"
-	"prdrunner/runner"
-	"prdrunner/runner/view"
 )
 
 type logsOptions struct {
@@ -62,7 +62,7 @@ func runLogs(ctx context.Context, env *environment, o logsOptions) error {
 		return err
 	}
 	if o.attempt < 0 || o.attempt > 0 && o.step == "" {
-		return usageErrorf("--attempt takes a number from 1 and a workstream")
+		return advice.Usagef("--attempt takes a number from 1 and a workstream")
 	}
 	steps, err := loggedSteps(st, o.step)
 	if err != nil {
@@ -120,9 +120,9 @@ func loggedSteps(st *state.State, name string) ([]loggedStep, error) {
 		for i, s := range all {
 			labels[i] = s.label
 		}
-		err := usageErrorf("there is no workstream or gate %q in %s", name, st.PRD)
+		err := advice.Usagef("there is no workstream or gate %q in %s", name, st.PRD)
 		if near := words.Nearest(name, labels); near != "" {
-			return nil, withHint(err, fmt.Sprintf("did you mean %s?", text.ShellWord(near)))
+			return nil, advice.With(err, fmt.Sprintf("did you mean %s?", text.ShellWord(near)))
 		}
 		return nil, err
 	}
@@ -223,7 +223,7 @@ func (p *logPrinter) nothing(steps []loggedStep, absent []string) error {
 		}
 		hint = fmt.Sprintf("an imported session has logs only if it was exported with `runner checkpoint export %s --logs`", p.prd)
 		if len(steps) == 1 && steps[0].cached != nil {
-			hint = "logs of a session that failed or was given up are under " + p.env.display(filepath.Join(p.store.Dir(), "failed")) + ", as long as retention keeps them"
+			hint = "logs of a session that failed or was given up are under " + p.env.Display(filepath.Join(p.store.Dir(), "failed")) + ", as long as retention keeps them"
 		}
 	case p.named && steps[0].gate != nil && (steps[0].gate.Message != "" || steps[0].gate.By != nil):
 		return p.approval(steps[0].gate)
@@ -232,7 +232,7 @@ func (p *logPrinter) nothing(steps []loggedStep, absent []string) error {
 	case p.named:
 		what = fmt.Sprintf("%s has no such log: it has begun %s", steps[0].label, times(steps[0].attempts))
 	}
-	return withHint(usageErrorf("%s", what), hint)
+	return advice.With(advice.Usagef("%s", what), hint)
 }
 
 // approval shows an approval instead of a log: the question and the answer.
@@ -260,7 +260,7 @@ func (p *logPrinter) approval(g *state.Gate) error {
 			by += ", " + g.At.UTC().Format(time.RFC3339)
 		}
 	}
-	fmt.Fprintf(out, "Answer: %s%s\n", p.env.localize(answer), view.OneLine(by))
+	fmt.Fprintf(out, "Answer: %s%s\n", p.env.Localize(answer), view.OneLine(by))
 	if said := string(g.Comment) + string(g.Reason); said != "" {
 		fmt.Fprintf(out, "Comment: %s\n", view.OneLine(said))
 	}

@@ -3,11 +3,11 @@ package main
 import (
 	"context"
 	"fmt"
-
-	"github.com/spf13/cobra"
-
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
+	"prdrunner/cmd/runner/advice"
+
+	"github.com/spf13/cobra"
 )
 
 type pauseOptions struct {
@@ -38,7 +38,7 @@ func runPause(ctx context.Context, env *environment, o pauseOptions) error {
 	if err != nil {
 		return err
 	}
-	notRunning := withHint(usageErrorf("%s cannot be paused: %w", o.prd, errNotRunning), fmt.Sprintf("`runner status %s` shows its state", o.prd))
+	notRunning := advice.With(advice.Usagef("%s cannot be paused: %w", o.prd, errNotRunning), fmt.Sprintf("`runner status %s` shows its state", o.prd))
 	if snap.Owner == nil {
 		return notRunning
 	}

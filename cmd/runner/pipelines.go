@@ -8,19 +8,19 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"prdrunner/checkpoint/disk"
+	"prdrunner/checkpoint/text"
+	"prdrunner/checkpoint/workspace"
+	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/config"
+	"prdrunner/cmd/runner/words"
+	"prdrunner/pipeline"
 	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-
-	"prdrunner/checkpoint/disk"
-	"prdrunner/checkpoint/text"
-	"prdrunner/checkpoint/workspace"
-	"prdrunner/cmd/runner/config"
-	"prdrunner/cmd/runner/words"
-	"prdrunner/pipeline"
 )
 
 // pipelineExtension ends the name of a pipeline's file.
@@ -131,7 +131,7 @@ type readResult struct {
 // hiddenIn returns a function that reports whether globs ignore a path of the workspace.
 // Globs ignore the state directory even before the first session creates it.
 func hiddenIn(env *environment, cfg *config.Config) func(string) bool {
-	hidden, state := workspace.Hidden(env.workdir), path.Clean(filepath.ToSlash(cfg.Checkpoint.Storage.Location))
+	hidden, state := workspace.Hidden(env.Workdir), path.Clean(filepath.ToSlash(cfg.Checkpoint.Storage.Location))
 	return func(name string) bool {
 		return hidden(name) || name == state || strings.HasPrefix(name, state+"/")
 	}
@@ -156,10 +156,10 @@ func readPipeline(env *environment, cfg *config.Config, ref pipelineRef) (*readR
 	if err != nil {
 		return nil, err
 	}
-	file, _ := pipeline.Parse(source, env.display(path))
-	in := pipeline.Inputs{Variables: inputs, Open: ref.open, Workspace: env.workdir, IDPattern: cfg.IDPattern, Hidden: hiddenIn(env, cfg), Links: workspaceLinks{env.workdir}}
+	file, _ := pipeline.Parse(source, env.Display(path))
+	in := pipeline.Inputs{Variables: inputs, Open: ref.open, Workspace: env.Workdir, IDPattern: cfg.IDPattern, Hidden: hiddenIn(env, cfg), Links: workspaceLinks{env.Workdir}}
 	if ref.looks {
-		files, err := workspace.Open(workspace.Options{Dir: env.workdir})
+		files, err := workspace.Open(workspace.Options{Dir: env.Workdir})
 		if err != nil {
 			return nil, err
 		}
@@ -207,18 +207,18 @@ func matchesAny(files *workspace.Workspace) func(patterns []string) bool {
 func checkPRD(env *environment, cfg *config.Config, id string) error {
 	if cfg.IDPattern.MatchString(id) {
 		if err := disk.CheckID(id); err != nil {
-			return &usageError{err: err}
+			return &advice.UsageError{Err: err}
 		}
 		return nil
 	}
-	err := usageErrorf("%q is not a PRD id: it must match %s", id, cfg.IDPatternText)
+	err := advice.Usagef("%q is not a PRD id: it must match %s", id, cfg.IDPatternText)
 	if inFile := strings.TrimSuffix(filepath.Base(id), pipelineExtension); inFile != id && cfg.IDPattern.MatchString(inFile) {
-		return withHint(err, fmt.Sprintf("did you mean %s?", inFile))
+		return advice.With(err, fmt.Sprintf("did you mean %s?", inFile))
 	}
 	if near := words.Nearest(strings.ToUpper(id), knownPRDs(env, cfg)); near != "" {
-		return withHint(err, fmt.Sprintf("did you mean %s?", near))
+		return advice.With(err, fmt.Sprintf("did you mean %s?", near))
 	}
-	return withHint(err, "to allow other names: "+pipeline.IDPatternAdvice)
+	return advice.With(err, "to allow other names: "+pipeline.IDPatternAdvice)
 }
 
 // pipelinePath returns the path of the pipeline's file.
@@ -237,17 +237,17 @@ func pipelinePath(env *environment, cfg *config.Config, ref pipelineRef) (string
 		} else if !errors.Is(err, fs.ErrNotExist) {
 			return "", fmt.Errorf("look for the pipeline of %s: %w", ref.prd, err)
 		}
-		tried = append(tried, env.display(path))
+		tried = append(tried, env.Display(path))
 	}
 	err := &pipelineNotFoundError{prd: ref.prd, tried: tried}
-	hint := fmt.Sprintf("`%s` writes one to begin with; -f FILE reads one from elsewhere", env.command("init "+ref.prd))
+	hint := fmt.Sprintf("`%s` writes one to begin with; -f FILE reads one from elsewhere", env.Command("init "+ref.prd))
 	if known := knownPRDs(env, cfg); len(known) > 0 {
 		hint = fmt.Sprintf("there are pipelines of %s; %s", strings.Join(known, ", "), hint)
 	}
 	if file := ranFile(env, cfg, ref.prd); file != "" {
-		hint = fmt.Sprintf("its session ran %s: `%s` resumes it", file, env.command(resumeCommand(ref.prd, filepath.ToSlash(file))))
+		hint = fmt.Sprintf("its session ran %s: `%s` resumes it", file, env.Command(advice.ResumeCommand(ref.prd, filepath.ToSlash(file))))
 	}
-	return "", withHint(err, hint)
+	return "", advice.With(err, hint)
 }
 
 // ranFile returns the pipeline file that the current session of a PRD ran, "" if it is
@@ -292,7 +292,7 @@ func howToStartAny(env *environment) string {
 
 // pipelineDirs returns the directories in which Runner searches for pipelines.
 func pipelineDirs(env *environment, cfg *config.Config) []string {
-	dirs := []string{env.workdir, filepath.Join(env.workdir, "pipelines")}
+	dirs := []string{env.Workdir, filepath.Join(env.Workdir, "pipelines")}
 	if configured := env.path(cfg.Pipelines); cfg.Pipelines != "" && !slices.Contains(dirs, configured) {
 		dirs = append(dirs, configured)
 	}
@@ -309,7 +309,7 @@ func onlyPipeline(env *environment, cfg *config.Config) (string, error) {
 	case len(found) == 0:
 		return "", noPipelines(env, cfg)
 	case len(found) > 1:
-		return "", withHint(usageErrorf("no pipeline named"), "name one of these: "+strings.Join(knownPRDs(env, cfg), ", "))
+		return "", advice.With(advice.Usagef("no pipeline named"), "name one of these: "+strings.Join(knownPRDs(env, cfg), ", "))
 	}
 	return found[0].path, nil
 }
@@ -319,19 +319,19 @@ func onlyPipeline(env *environment, cfg *config.Config) (string, error) {
 func noPipelines(env *environment, cfg *config.Config) error {
 	var tried, others []string
 	for _, dir := range pipelineDirs(env, cfg) {
-		tried = append(tried, env.display(dir)+"/"+cfg.IDPatternText+pipelineExtension)
+		tried = append(tried, env.Display(dir)+"/"+cfg.IDPatternText+pipelineExtension)
 		entries, _ := os.ReadDir(dir) // findPipelines reports a directory that can't be read
 		for _, entry := range entries {
 			if path := filepath.Join(dir, entry.Name()); filepath.Ext(path) == pipelineExtension && !entry.IsDir() {
-				others = append(others, env.display(path))
+				others = append(others, env.Display(path))
 			}
 		}
 	}
 	err := &pipelineNotFoundError{prd: "any PRD", tried: tried}
 	if len(others) == 0 {
-		return withHint(err, "`runner init PRD-001` writes one to begin with")
+		return advice.With(err, "`runner init PRD-001` writes one to begin with")
 	}
-	return withHint(err, fmt.Sprintf("%s is not named as id_pattern says (%s): name it with -f %s, rename it, or %s",
+	return advice.With(err, fmt.Sprintf("%s is not named as id_pattern says (%s): name it with -f %s, rename it, or %s",
 		others[0], cfg.IDPatternText, text.ShellWord(others[0]), pipeline.IDPatternAdvice))
 }
 
@@ -379,9 +379,9 @@ func readSource(path string) ([]byte, error) {
 	source, err := readRegular(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, usageErrorf("there is no file %s", path)
+		return nil, advice.Usagef("there is no file %s", path)
 	case err != nil:
-		return nil, usageErrorf("read the pipeline: %w", err)
+		return nil, advice.Usagef("read the pipeline: %w", err)
 	}
 	return source, nil
 }
@@ -412,7 +412,7 @@ func readVariables(env *environment, ref pipelineRef) (map[string]pipeline.Input
 	for _, assignment := range ref.vars {
 		name, value, found := strings.Cut(assignment, "=")
 		if !found || name == "" {
-			return nil, nil, withHint(usageErrorf("--var must be NAME=VALUE"), "for example --var coverage_floor=75")
+			return nil, nil, advice.With(advice.Usagef("--var must be NAME=VALUE"), "for example --var coverage_floor=75")
 		}
 		inputs[name] = pipeline.Input{Text: value, Origin: "--var"}
 	}

@@ -8,18 +8,18 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
-
-	"github.com/spf13/cobra"
-
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
+	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/config"
 	"prdrunner/runner"
 	"prdrunner/runner/plan"
 	"prdrunner/runner/view"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
 )
 
 type planOptions struct {
@@ -82,7 +82,7 @@ func runPlan(ctx context.Context, env *environment, o planOptions) error {
 	options.Select, options.PlanFile, options.NoCache = o.selection, env.inWorkspace(o.out), o.noCache
 	if namesCheckpoint(o.resume) {
 		if o.out != "" {
-			return withHint(usageErrorf("a plan with --resume=CHECKPOINT can't be written to a file: its steps are known only after the rollback"),
+			return advice.With(advice.Usagef("a plan with --resume=CHECKPOINT can't be written to a file: its steps are known only after the rollback"),
 				fmt.Sprintf("`runner checkpoint rollback %s %s` goes back; then `plan --resume -o %s` writes it", p.ID, text.ShellWord(o.resume), text.ShellWord(o.out)))
 		}
 		back := checkpointRollbackOptions{prd: p.ID, reference: o.resume, dryRun: true, json: o.json}
@@ -90,9 +90,9 @@ func runPlan(ctx context.Context, env *environment, o planOptions) error {
 			return err
 		}
 		var b strings.Builder
-		writeSuggestions(&b, env,
-			suggestion{on.command(" --resume=" + text.ShellWord(o.resume)), "goes back, and runs what it can't reuse"},
-			suggestion{fmt.Sprintf("checkpoint rollback %s %s", p.ID, text.ShellWord(o.resume)), "goes back, and no further; then plan --resume shows the rest"},
+		advice.WriteSuggestions(&b, env.CommandLine,
+			advice.Suggest(on.command(" --resume="+text.ShellWord(o.resume)), "goes back, and runs what it can't reuse"),
+			advice.Suggest(fmt.Sprintf("checkpoint rollback %s %s", p.ID, text.ShellWord(o.resume)), "goes back, and no further; then plan --resume shows the rest"),
 		)
 		fmt.Fprintf(env.stdout, "\nThis is only what the rollback does. What runs afterwards is known after the rollback:\n%s", b.String())
 		return nil
@@ -131,7 +131,7 @@ func runPlan(ctx context.Context, env *environment, o planOptions) error {
 	case plan.Refused != "":
 		tellChoices(env, plan, on.command(" --resume"))
 	case o.out != "":
-		fmt.Fprintf(env.stdout, "\nApply it: %s\n", env.command(on.command("")+" --plan "+text.ShellWord(o.out)))
+		fmt.Fprintf(env.stdout, "\nApply it: %s\n", env.Command(on.command("")+" --plan "+text.ShellWord(o.out)))
 	}
 	return nil
 }
@@ -159,7 +159,7 @@ func orResume(resume string) string {
 // tellHappened tells the user how to decide about workstreams that must happen only once
 // and have happened before.
 func tellHappened(env *environment, st *state.State, planned *plan.Plan, build string) {
-	var choices []suggestion
+	var choices []advice.Suggestion
 	for _, phase := range planned.Phases {
 		for _, s := range phase.Steps {
 			if s.Decision != plan.Uncertain || s.Happened == nil {
@@ -172,15 +172,15 @@ func tellHappened(env *environment, st *state.State, planned *plan.Plan, build s
 					counts = "counts it as done"
 				}
 			}
-			choices = append(choices, suggestion{build + " --repeat " + name, "runs it again"},
-				suggestion{"resolve " + planned.PRD + " " + name + " --done", counts})
+			choices = append(choices, advice.Suggest(build+" --repeat "+name, "runs it again"),
+				advice.Suggest("resolve "+planned.PRD+" "+name+" --done", counts))
 		}
 	}
 	if len(choices) == 0 {
 		return
 	}
 	var b strings.Builder
-	writeSuggestions(&b, env, choices...)
+	advice.WriteSuggestions(&b, env.CommandLine, choices...)
 	fmt.Fprintf(env.stdout, "\nA build pauses at what has happened before (exit code 3), until you decide:\n%s", b.String())
 }
 
@@ -193,14 +193,14 @@ func tellChoices(env *environment, planned *plan.Plan, resume string) {
 			return s.Refused != "" && (s.Decision == plan.Rerun || s.Decision == plan.Cached)
 		})
 	}
-	choices := []suggestion{{resume + " --on-conflict restore", "puts them back as they were"}}
+	choices := []advice.Suggestion{advice.Suggest(resume+" --on-conflict restore", "puts them back as they were")}
 	if anew {
-		choices[0].purpose = "makes them again, and a checkpoint keeps the edit"
+		choices[0].Purpose = "makes them again, and a checkpoint keeps the edit"
 	} else {
-		choices = append(choices, suggestion{resume + " --on-conflict keep", "takes them as they are"})
+		choices = append(choices, advice.Suggest(resume+" --on-conflict keep", "takes them as they are"))
 	}
 	var b strings.Builder
-	writeSuggestions(&b, env, choices...)
+	advice.WriteSuggestions(&b, env.CommandLine, choices...)
 	fmt.Fprintf(env.stdout, "\nDecide about them:\n%s", b.String())
 }
 
@@ -239,10 +239,10 @@ func planState(ctx context.Context, env *environment, on *setup, early *earlyLoa
 	}
 	switch {
 	case snap.Import != nil && snap.Owner == nil && resume != "":
-		return nil, nil, withHint(fmt.Errorf("plan %s: %w", prd, checkpoint.ErrUnfinishedImport),
-			importAgain(snap.Import)+fmt.Sprintf(", or `runner %s`, or any command that changes it, finishes that first", on.command(" --resume")))
+		return nil, nil, advice.With(fmt.Errorf("plan %s: %w", prd, checkpoint.ErrUnfinishedImport),
+			advice.ImportAgain(snap.Import)+fmt.Sprintf(", or `runner %s`, or any command that changes it, finishes that first", on.command(" --resume")))
 	case st != nil && st.Rollback != nil && resume != "":
-		return nil, nil, rollbackHint(prd, fmt.Errorf("plan %s: %w", prd, &checkpoint.UnfinishedRollbackError{To: st.Rollback.To, Scope: st.Rollback.Scope}))
+		return nil, nil, advice.Rollback(prd, fmt.Errorf("plan %s: %w", prd, &checkpoint.UnfinishedRollbackError{To: st.Rollback.To, Scope: st.Rollback.Scope}))
 	case st == nil && resume != "":
 		o.Imported = snap.Document
 		return nil, nil, nil
@@ -266,18 +266,18 @@ func refusePlanFile(env *environment, on *setup, name string) error {
 	const hint = "name a file outside the workspace, or one that no pattern of the pipeline matches"
 	path := withoutLinks(env.path(name))
 	if rel, err := filepath.Rel(withoutLinks(on.store.Dir()), path); err == nil && filepath.IsLocal(rel) {
-		return withHint(usageErrorf("%s is in the state directory, which holds only what Runner writes there", name), hint)
+		return advice.With(advice.Usagef("%s is in the state directory, which holds only what Runner writes there", name), hint)
 	}
-	base := withoutLinks(filepath.Join(env.workdir, "runner"))
+	base := withoutLinks(filepath.Join(env.Workdir, "runner"))
 	if slices.ContainsFunc(config.Extensions(), func(extension string) bool { return path == base+extension }) {
-		return withHint(usageErrorf("%s would be read as the configuration", name), hint)
+		return advice.With(advice.Usagef("%s would be read as the configuration", name), hint)
 	}
-	rel, err := filepath.Rel(withoutLinks(env.workdir), path)
+	rel, err := filepath.Rel(withoutLinks(env.Workdir), path)
 	if err != nil || !filepath.IsLocal(rel) {
 		return nil
 	}
 	if of := plan.RoleOf(on.pipeline, filepath.ToSlash(rel)); of != "" {
-		return withHint(usageErrorf("%s is %s, so writing a plan there would change what was planned", name, of), hint)
+		return advice.With(advice.Usagef("%s is %s, so writing a plan there would change what was planned", name, of), hint)
 	}
 	return nil
 }
@@ -302,7 +302,7 @@ func refuseReplacing(env *environment, name string) error {
 	if errors.Is(err, fs.ErrNotExist) || err == nil && (len(data) == 0 || holdsPlan(data)) {
 		return nil
 	}
-	return withHint(usageErrorf("%s exists, and is not a plan", name), "name another file, or remove it")
+	return advice.With(advice.Usagef("%s exists, and is not a plan", name), "name another file, or remove it")
 }
 
 // writePlan writes a plan atomically: the file never holds half a plan.
@@ -346,23 +346,23 @@ func readPlan(env *environment, name, prd string) (*plan.Plan, error) {
 	}
 	data, err := readRegular(env.path(name))
 	if err != nil {
-		return nil, usageErrorf("read plan: %w", err)
+		return nil, advice.Usagef("read plan: %w", err)
 	}
 	var head planHead
 	if err := json.Unmarshal(data, &head); err != nil {
-		return nil, usageErrorf("%s is no plan: %w", name, err)
+		return nil, advice.Usagef("%s is no plan: %w", name, err)
 	}
 	switch {
 	case head.FormatVersion == "":
-		return nil, withHint(usageErrorf("%s is no plan", name), "`runner plan -o FILE` writes one")
+		return nil, advice.With(advice.Usagef("%s is no plan", name), "`runner plan -o FILE` writes one")
 	case head.FormatVersion != plan.FormatVersion:
 		return nil, &state.VersionError{Path: name, Version: "plan format " + head.FormatVersion}
 	case head.PRD != prd:
-		return nil, usageErrorf("%s is a plan of %s, not of %s", name, head.PRD, prd)
+		return nil, advice.Usagef("%s is a plan of %s, not of %s", name, head.PRD, prd)
 	}
 	var plan plan.Plan
 	if err := json.Unmarshal(data, &plan); err != nil {
-		return nil, usageErrorf("%s is no plan: %w", name, err)
+		return nil, advice.Usagef("%s is no plan: %w", name, err)
 	}
 	return &plan, nil
 }

@@ -4,14 +4,14 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"prdrunner/cmd/runner/advice"
+	"prdrunner/runner/plan"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-
-	"prdrunner/runner/plan"
 )
 
 // FuzzPlanFile reads any bytes as a plan that was saved: it is refused by name,
@@ -29,7 +29,7 @@ func FuzzPlanFile(f *testing.F) {
 	f.Add([]byte(`{"format_version":"` + plan.FormatVersion + `","prd":"PRD-001","phases":[{"steps":null}],"seq":-1}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		dir := t.TempDir()
-		env := &environment{workdir: dir}
+		env := &environment{CommandLine: advice.CommandLine{Workdir: dir}}
 		path := filepath.Join(dir, "plan.json")
 		if err := os.WriteFile(path, data, 0o600); err != nil {
 			t.Fatal(err)

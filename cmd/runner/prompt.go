@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
-	"time"
-
 	"prdrunner/checkpoint/state"
+	"prdrunner/cmd/runner/advice"
 	"prdrunner/runner"
 	"prdrunner/runner/plan"
 	"prdrunner/runner/view"
+	"strings"
+	"time"
 )
 
 // terminal returns the terminal at which the user can be asked, nil without one. A command
@@ -29,7 +29,7 @@ func confirm(ctx context.Context, person *view.Terminal, yes bool, question stri
 		return nil
 	}
 	if person == nil {
-		return withHint(usageErrorf("there is no terminal to ask at: %s", question), "add --yes")
+		return advice.With(advice.Usagef("there is no terminal to ask at: %s", question), "add --yes")
 	}
 	ok, err := person.Confirm(ctx, question)
 	if err != nil {

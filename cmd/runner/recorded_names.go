@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-
 	"prdrunner/checkpoint/workspace/git"
+	"prdrunner/cmd/runner/advice"
 	"prdrunner/runner/findings"
 	"prdrunner/runner/mask"
 )
@@ -15,11 +15,11 @@ import (
 // compares them.
 func (on *setup) checkRecordedNames(ctx context.Context, env *environment) error {
 	for _, n := range []struct{ what, path string }{
-		{"pipeline's file", findings.Relative(on.pipeline.Source, env.workdir, "")},
+		{"pipeline's file", findings.Relative(on.pipeline.Source, env.Workdir, "")},
 		{"PRD document", on.pipeline.Document},
 	} {
 		if on.masker.String(filepath.ToSlash(n.path)) != filepath.ToSlash(n.path) {
-			return withHint(usageErrorf("the path of the %s holds a sensitive value, and a session records it", n.what),
+			return advice.With(advice.Usagef("the path of the %s holds a sensitive value, and a session records it", n.what),
 				"rename it, or declare the variable without `sensitive = true`")
 		}
 	}
@@ -40,6 +40,6 @@ func checkBranchName(ctx context.Context, git *git.Repository, masker *mask.Mask
 	if shown == branch {
 		return nil
 	}
-	return withHint(usageErrorf("the name of the git branch, %s, holds a sensitive value, and sessions and checkpoints record it", shown),
+	return advice.With(advice.Usagef("the name of the git branch, %s, holds a sensitive value, and sessions and checkpoints record it", shown),
 		"`git branch -m NAME` renames it, `git switch BRANCH` goes to another; or declare the variable without `sensitive = true`")
 }

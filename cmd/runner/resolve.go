@@ -4,16 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-
-	"github.com/spf13/cobra"
-
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
+	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/words"
 	"prdrunner/runner"
 	"prdrunner/runner/plan"
+
+	"github.com/spf13/cobra"
 )
 
 type resolveOptions struct {
@@ -71,14 +71,14 @@ the workstream with what its last attempt was started from.`,
 func runResolve(ctx context.Context, env *environment, o resolveOptions) error {
 	prd := o.pipeline.prd
 	if err := runner.CheckGiven(o.outputs); err != nil {
-		return usageErrorf("--output: %w", err)
+		return advice.Usagef("--output: %w", err)
 	}
 	store, st, err := loadTrusted(ctx, env, prd)
 	if err != nil {
 		return err
 	}
 	st = stateFinished(ctx, store, st)
-	resume := resumeCommand(prd, string(st.Pipeline.Path)) + o.pipeline.given(st.Sensitive)
+	resume := advice.ResumeCommand(prd, string(st.Pipeline.Path)) + o.pipeline.given(st.Sensitive)
 	if err := checkUncertain(st, o.workstream, resume); err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func runResolve(ctx context.Context, env *environment, o resolveOptions) error {
 		fmt.Fprintln(env.stdout, "Its earlier artifacts, outputs and metrics are on record again")
 	}
 	if alone {
-		fmt.Fprintf(env.stdout, "Next: %s\n", env.command(resume))
+		fmt.Fprintf(env.stdout, "Next: %s\n", env.Command(resume))
 	}
 	return nil
 }
@@ -121,15 +121,15 @@ func checkUncertain(st *state.State, name, resume string) error {
 				names = append(names, w.Name)
 			}
 		}
-		err := usageErrorf("there is no workstream %q in %s", name, st.PRD)
+		err := advice.Usagef("there is no workstream %q in %s", name, st.PRD)
 		if near := words.Nearest(name, names); near != "" {
-			return withHint(err, fmt.Sprintf("did you mean %s?", near))
+			return advice.With(err, fmt.Sprintf("did you mean %s?", near))
 		}
 		return err
 	}
 	cutOff := w.Status == state.Running && w.Once // its runner was killed; a live owner refuses the request itself
 	if w.Status != state.Uncertain && !cutOff {
-		return withHint(usageErrorf("%s is not uncertain: it is %s", name, w.Status),
+		return advice.With(advice.Usagef("%s is not uncertain: it is %s", name, w.Status),
 			fmt.Sprintf("`runner %s --invalidate %s` runs it again", resume, text.ShellWord(name)))
 	}
 	return nil
@@ -160,20 +160,20 @@ func (r *resolving) record(ctx context.Context, session *checkpoint.Session) err
 	}
 	if e.Resolution == state.ResolvedDone {
 		adopted, err := r.adopt(ctx, st)
-		if isA[*runner.MissingArtifactError](err) {
-			return withHint(usageErrorf("it can't count as done: %w", err),
+		if advice.IsA[*runner.MissingArtifactError](err) {
+			return advice.With(advice.Usagef("it can't count as done: %w", err),
 				fmt.Sprintf("make the file, or `runner resolve %s %s --rerun` if it did not happen", st.PRD, text.ShellWord(e.Workstream)))
 		}
 		var lost *plan.MissingResultsError
 		if errors.As(err, &lost) {
-			return withHint(usageErrorf("it can't count as done: %w", err), r.giveHint(st, lost))
+			return advice.With(advice.Usagef("it can't count as done: %w", err), r.giveHint(st, lost))
 		}
 		if err != nil {
 			return err
 		}
 		e.Digest, e.Work, r.back = adopted.Digest, adopted.Work, adopted.HasRecord
 		if err := journal.Recordable(e); err != nil {
-			return usageErrorf("record the outputs: %w", err)
+			return advice.Usagef("record the outputs: %w", err)
 		}
 	}
 	session.Add(e)
@@ -212,7 +212,7 @@ func (r *resolving) adopt(ctx context.Context, st *state.State) (runner.Adopted,
 	last := "what its last attempt was started from"
 	switch {
 	case err != nil && (r.pipeline.file != "" || len(ref.vars)+len(ref.varFiles) > 0):
-		return runner.Adopted{}, withHint(&usageError{err: err}, "without -f, --var and --var-file it counts as made from "+last)
+		return runner.Adopted{}, advice.With(&advice.UsageError{Err: err}, "without -f, --var and --var-file it counts as made from "+last)
 	case err != nil:
 		fmt.Fprintf(r.env.stderr, "The pipeline cannot be evaluated now, so %s counts as made from %s: %v\n", r.request.Workstream, last, err)
 		return runner.Adopt(ctx, runner.Options{Store: r.store}, st, r.request.Workstream, r.outputs)

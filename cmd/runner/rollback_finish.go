@@ -4,15 +4,14 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"strings"
-
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/rollback"
 	"prdrunner/checkpoint/state"
-	"prdrunner/checkpoint/text"
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/config"
 	"prdrunner/runner/view"
+	"strings"
 )
 
 // finished describes a rollback that was cut short, and that a command finished before it
@@ -45,7 +44,7 @@ func finishRollback(ctx context.Context, env *environment, store *checkpoint.Sto
 	if err != nil {
 		f.kept = f.kept[had:]
 		f.printKeptEdits(env)
-		return nil, rollbackHint(f.prd, f.refusal(err))
+		return nil, advice.Rollback(f.prd, f.refusal(err))
 	}
 	fmt.Fprintf(env.stderr, "Rolled back to %s: %s written, %s deleted\n", f.done.To, view.Plural(f.done.Written, "file"), view.Plural(f.done.Deleted, "file"))
 	f.printKeptEdits(env)
@@ -56,7 +55,7 @@ func finishRollback(ctx context.Context, env *environment, store *checkpoint.Sto
 func (f *finished) printKeptEdits(env *environment) {
 	for _, ref := range f.kept {
 		fmt.Fprintf(env.stderr, "The files edited since then are in checkpoint %s, with all others as they were; to restore them: %s\n",
-			ref.ID, env.command(f.getBack(ref)))
+			ref.ID, env.Command(f.getBack(ref)))
 	}
 }
 
@@ -114,44 +113,8 @@ func (f *finished) refuseToLeave(env *environment) error {
 		return nil
 	}
 	last := f.kept[len(f.kept)-1]
-	return withHint(&keptError{prd: f.prd, kept: last.ID},
+	return advice.With(&keptError{prd: f.prd, kept: last.ID},
 		fmt.Sprintf("`runner %s` restores the edits; to continue without them, run the same command again", f.getBack(last)))
-}
-
-// checkOut returns the command that checks out a branch, or the commit if branch is "".
-func checkOut(branch, commit string) string {
-	if branch == "" {
-		return "git checkout --detach " + commit
-	}
-	return "git checkout " + text.ShellWord(branch)
-}
-
-// again returns the command that begins a rollback, and that finishes it if it was cut
-// short, in the form of a hint.
-func again(prd, to string, scope state.RollbackScope) string {
-	return "`runner " + rollbackCommand(prd, to, scope) + "`"
-}
-
-func rollbackCommand(prd, to string, scope state.RollbackScope) string {
-	command := "checkpoint rollback " + prd + " " + to
-	switch scope {
-	case state.RollbackState:
-		command += " --state-only"
-	case state.RollbackFiles:
-		command += " --files-only"
-	case state.RollbackAll:
-	}
-	return command
-}
-
-// movedHint returns what the user can do if git is not at the branch and commit at which a
-// rollback was cut short.
-func movedHint(prd string, e *rollback.HeadMovedError) string {
-	again := again(prd, e.To, e.Scope) + " finishes it"
-	if e.On != e.Branch {
-		return fmt.Sprintf("`%s`; then %s", checkOut(e.Branch, e.Commit), again)
-	}
-	return fmt.Sprintf("`git branch NAME` keeps the current commits under a name, `git reset --soft %s` moves the branch back and leaves the files; then %s", e.Commit, again)
 }
 
 // stateFinished returns the state of a session as it will be once a rollback that was cut

@@ -40,7 +40,7 @@ func writeManual(w io.Writer, env *environment, store *checkpoint.Store, prd str
 		}
 	}
 	m.choose(plan)
-	m.line("set -eu\ncd -- %s", text.ShellWord(env.workdir))
+	m.line("set -eu\ncd -- %s", text.ShellWord(env.Workdir))
 	if len(m.changes) > 0 {
 		m.prepare()
 		m.remove(plan.ChangesIgnored())

@@ -1,15 +1,16 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
-	"strings"
-	"time"
-
 	"prdrunner/checkpoint/rollback"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/cmd/runner/advice"
 	"prdrunner/runner/view"
+	"strings"
+	"time"
 )
 
 // rollbackPreview is what `checkpoint rollback --dry-run --json` prints.
@@ -169,9 +170,9 @@ func writeRollbackPreview(w io.Writer, prd string, plan *rollback.Plan) error {
 	switch {
 	case plan.Branch == "":
 	case plan.Git != nil && !plan.Git.Absent:
-		fmt.Fprintf(&b, "  ! Refused while %s is checked out: it resets the branch %s\n", plan.Branch, orNone(plan.Git.Branch, "(detached)"))
+		fmt.Fprintf(&b, "  ! Refused while %s is checked out: it resets the branch %s\n", plan.Branch, cmp.Or(plan.Git.Branch, "(detached)"))
 	default:
-		fmt.Fprintf(&b, "  ! The checkpoint is of the branch %s, and %s is checked out\n", orNone(string(plan.Target.Git.Branch), "(detached)"), plan.Branch)
+		fmt.Fprintf(&b, "  ! The checkpoint is of the branch %s, and %s is checked out\n", cmp.Or(string(plan.Target.Git.Branch), "(detached)"), plan.Branch)
 	}
 	if g := plan.Git; g != nil {
 		writeReset(&b, g)
@@ -185,10 +186,10 @@ func writeRollbackPreview(w io.Writer, prd string, plan *rollback.Plan) error {
 func writeReset(b *strings.Builder, g *rollback.GitReset) {
 	const most = 20
 	if g.Absent {
-		fmt.Fprintf(b, "  ! The commit %s of the checkpoint is not in this repository: with --force the files come back, and the branch stays at %s\n", short(g.To), orNone(short(g.From), "no commit"))
+		fmt.Fprintf(b, "  ! The commit %s of the checkpoint is not in this repository: with --force the files come back, and the branch stays at %s\n", short(g.To), cmp.Or(short(g.From), "no commit"))
 		return
 	}
-	fmt.Fprintf(b, "  ✗ Reset the branch %s, and discard %s\n", orNone(g.Branch, "(detached)"), view.Plural(len(g.Discard), "git commit"))
+	fmt.Fprintf(b, "  ✗ Reset the branch %s, and discard %s\n", cmp.Or(g.Branch, "(detached)"), view.Plural(len(g.Discard), "git commit"))
 	for i, c := range g.Discard {
 		if i == most {
 			fmt.Fprintf(b, "      … and %d more\n", len(g.Discard)-most)
@@ -359,10 +360,10 @@ func writeRolledBack(w io.Writer, env *environment, given string, st *state.Stat
 		fmt.Fprintf(&b, "- Not restored: %s\n", view.OneLine(string(path)))
 	}
 	fmt.Fprintf(&b, "\nInvalidated: %s.\n\nCommands:\n", view.Plural(len(done.Invalidated), "later checkpoint"))
-	writeSuggestions(&b, env, suggestResume(st, given, "resume from here")...)
-	writeSuggestions(&b, env,
-		suggestion{"checkpoint rollback " + st.PRD + " " + done.Safety, "undo this rollback"},
-		suggestion{"checkpoint list " + st.PRD, "list the checkpoints"})
+	advice.WriteSuggestions(&b, env.CommandLine, advice.Resume(st, given, "resume from here")...)
+	advice.WriteSuggestions(&b, env.CommandLine,
+		advice.Suggest("checkpoint rollback "+st.PRD+" "+done.Safety, "undo this rollback"),
+		advice.Suggest("checkpoint list "+st.PRD, "list the checkpoints"))
 	fmt.Fprintf(&b, "%s\n", rule)
 	_, err := io.WriteString(w, b.String())
 	return err

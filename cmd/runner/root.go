@@ -3,12 +3,12 @@ package main
 import (
 	"errors"
 	"fmt"
+	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/words"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-
-	"prdrunner/cmd/runner/words"
 )
 
 // newRootCommand returns the root command with all other commands.
@@ -41,7 +41,7 @@ directory.
 			if err := env.begin(cmd); err != nil {
 				return err
 			}
-			env.signals.does(env.command(wordless(cmd, args)))
+			env.signals.does(env.Command(wordless(cmd, args)))
 			return maskFreeText(env, cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
@@ -52,7 +52,7 @@ directory.
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SuggestionsMinimumDistance = 2
 	root.SetFlagErrorFunc(flagError)
-	addGlobalFlags(root, &env.options)
+	addGlobalFlags(root, env)
 	addCommands(root, env)
 	addCompletions(root, env)
 	showHelp := root.HelpFunc()
@@ -122,11 +122,12 @@ func addCommands(root *cobra.Command, env *environment) {
 	root.SetHelpCommandGroupID("other")
 }
 
-func addGlobalFlags(root *cobra.Command, o *globalOptions) {
+func addGlobalFlags(root *cobra.Command, env *environment) {
+	o := &env.options
 	flags := root.PersistentFlags()
 	flags.SortFlags = false
-	flags.StringVarP(&o.dir, "directory", "C", "", "use `DIR` as the workspace; all paths are relative to it (default: the nearest workspace; the help of runner says how it is found)")
-	flags.StringVar(&o.config, "config", "", "read `FILE` instead of the workspace's runner.yaml, .toml or .json")
+	flags.StringVarP(&env.DirFlag, "directory", "C", "", "use `DIR` as the workspace; all paths are relative to it (default: the nearest workspace; the help of runner says how it is found)")
+	flags.StringVar(&env.ConfigFlag, "config", "", "read `FILE` instead of the workspace's runner.yaml, .toml or .json")
 	o.output, o.logLevel, o.logFormat = "auto", "warn", "text"
 	words := func(value *string, name, usage string, allowed ...string) {
 		flags.Var(newEnum(value, allowed...), name, usage+": "+words.OneOf(allowed))
@@ -177,7 +178,7 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 	} else if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
 		hint = fmt.Sprintf("did you mean `%s %s`?", cmd.CommandPath(), near[0])
 	}
-	return withHint(usageErrorf("unknown command %q for `%s`", args[0], cmd.CommandPath()), hint)
+	return advice.With(advice.Usagef("unknown command %q for `%s`", args[0], cmd.CommandPath()), hint)
 }
 
 // flagError explains the mistake in a flag, and suggests a flag that the user may have
@@ -201,7 +202,7 @@ func flagError(cmd *cobra.Command, err error) error {
 			hint = "without --resume, a plan is always of a new session, as build --fresh begins one: leave --fresh out"
 		}
 	}
-	return withHint(&usageError{err: err}, hint)
+	return advice.With(&advice.UsageError{Err: err}, hint)
 }
 
 // valuesOf describes the values of a flag, or returns "" if the flag's own error describes
@@ -229,7 +230,7 @@ func arguments(least, most int) cobra.PositionalArgs {
 		if len(args) > most {
 			problem = fmt.Sprintf("unexpected argument %q", args[most])
 		}
-		return withHint(usageErrorf("%s", problem), "usage: "+cmd.UseLine())
+		return advice.With(advice.Usagef("%s", problem), "usage: "+cmd.UseLine())
 	}
 }
 

@@ -4,19 +4,19 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
-	"strings"
-	"time"
-
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/rollback"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/config"
 	"prdrunner/runner/process"
 	"prdrunner/runner/view"
+	"slices"
+	"strings"
+	"time"
 )
 
 // sessionStatus is the state of a session, as `status --json` prints it.
@@ -188,7 +188,7 @@ func addGates(gates []*state.Gate, add func(*state.Failure)) {
 // damagedStatus returns the status of a session that can't be read.
 func damagedStatus(env *environment, prd string, err error) sessionStatus {
 	s := newStatus(env, prd, &checkpoint.Snapshot{})
-	s.Damaged, s.Next = state.Text(env.localize(err.Error())), []state.Text{state.Text(env.command("status " + prd))}
+	s.Damaged, s.Next = state.Text(env.Localize(err.Error())), []state.Text{state.Text(env.Command("status " + prd))}
 	return s
 }
 
@@ -233,7 +233,7 @@ func (s *sessionStatus) findTakenBack(ctx context.Context, env *environment, sto
 		fmt.Fprintf(env.stderr, "Warning: cannot tell whether rollbacks of other PRDs took back files of %s: %v\n", s.PRD, err)
 	}
 	if len(s.TakenBack) > 0 && s.Status == state.StatusComplete {
-		s.Next = append(s.Next, state.Text(env.command(resumeCommand(s.PRD, s.pipeline))+s.given))
+		s.Next = append(s.Next, state.Text(env.Command(advice.ResumeCommand(s.PRD, s.pipeline))+s.given))
 	}
 }
 
@@ -354,19 +354,19 @@ func (s sessionStatus) words() string {
 
 // next returns the commands to type next.
 func (s sessionStatus) next(env *environment) []string {
-	resume := env.command(resumeCommand(s.PRD, s.pipeline)) + s.given
+	resume := env.Command(advice.ResumeCommand(s.PRD, s.pipeline)) + s.given
 	if s.Owner != nil {
-		return append(s.answers(env), env.command("logs "+s.PRD+" -f"))
+		return append(s.answers(env), env.Command("logs "+s.PRD+" -f"))
 	}
 	if r := s.Rollback; r != nil { // both commands finish it, even if the session is complete
-		return []string{env.command(rollbackCommand(s.PRD, r.To, r.Scope)), resume}
+		return []string{env.Command(advice.RollbackCommand(s.PRD, r.To, r.Scope)), resume}
 	}
 	switch s.Status {
 	case state.StatusInitialized, state.StatusInProgress, state.StatusPaused:
 		return append(s.answers(env), resume)
 	case state.StatusFailed:
 		if e := s.Error; e != nil && e.Log != "" && e.Workstream != "" {
-			return []string{env.command("logs " + s.PRD + " " + text.ShellWord(cmp.Or(e.Gate, e.Workstream))), resume}
+			return []string{env.Command("logs " + s.PRD + " " + text.ShellWord(cmp.Or(e.Gate, e.Workstream))), resume}
 		}
 		return []string{resume}
 	case state.StatusComplete:
@@ -381,11 +381,11 @@ func (s sessionStatus) answers(env *environment) []string {
 	answers := []string{}
 	for _, q := range s.Waiting {
 		if q.ExpiresAt == nil || q.ExpiresAt.After(env.now()) {
-			answers = append(answers, env.command("approve "+s.PRD+" "+text.ShellWord(q.Gate)))
+			answers = append(answers, env.Command("approve "+s.PRD+" "+text.ShellWord(q.Gate)))
 		}
 	}
 	for _, name := range s.Uncertain {
-		resolve := env.command("resolve " + s.PRD + " " + text.ShellWord(name))
+		resolve := env.Command("resolve " + s.PRD + " " + text.ShellWord(name))
 		answers = append(answers, resolve+" --done"+s.given, resolve+" --rerun")
 	}
 	return answers

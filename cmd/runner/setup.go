@@ -2,9 +2,9 @@ package main
 
 import (
 	"context"
-
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/config"
 	"prdrunner/pipeline"
 	"prdrunner/runner"
@@ -69,7 +69,7 @@ func (on *setup) close() { _ = on.files.Close() }
 // command returns the command that builds the pipeline, as the user would type it: with
 // more flags, and with the flags that named its file and set its variables.
 func (on *setup) command(flags string) string {
-	return startCommand(on.pipeline.ID, on.file) + flags + on.given
+	return advice.StartCommand(on.pipeline.ID, on.file) + flags + on.given
 }
 
 // readOptions returns the options of an engine that only reads.
@@ -87,7 +87,7 @@ func newMasker(p *pipeline.Pipeline) (*mask.Masker, error) {
 	}
 	masker, err := mask.New(secrets)
 	if err != nil {
-		return nil, &usageError{err: err}
+		return nil, &advice.UsageError{Err: err}
 	}
 	return masker, nil
 }

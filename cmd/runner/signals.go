@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/rollback"
+	"prdrunner/cmd/runner/advice"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
-
-	"prdrunner/checkpoint"
-	"prdrunner/checkpoint/rollback"
 )
 
 const (
@@ -134,7 +134,7 @@ func (s *signals) set(change func()) {
 func (s *signals) interrupted(env *environment, err error) error {
 	s.mu.Lock()
 	name := s.first
-	what := s.said(name, env.localize(unwound(err)))
+	what := s.said(name, env.Localize(unwound(err)))
 	s.mu.Unlock()
 	if name == "" || !fromSignal(err) {
 		return err
@@ -149,7 +149,7 @@ func (s *signals) interrupted(env *environment, err error) error {
 func fromSignal(err error) bool {
 	var failed *rollback.Error
 	switch {
-	case silent(err), isA[*checkpoint.PoisonedError](err), errors.As(err, &failed) && !failed.Undone:
+	case silent(err), advice.IsA[*checkpoint.PoisonedError](err), errors.As(err, &failed) && !failed.Undone:
 		return false
 	case errors.Is(err, context.Canceled):
 		return true

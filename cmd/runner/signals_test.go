@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"testing"
-
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/rollback"
+	"prdrunner/cmd/runner/advice"
+	"testing"
 )
 
 // TestDamageOutranksASignal: a command that a signal ended says so by its exit
@@ -26,7 +26,7 @@ func TestDamageOutranksASignal(t *testing.T) {
 		"git got the signal":             {errors.New("run git: ended by a signal"), true},
 		"files of neither moment":        {left, false},
 		"a journal that fails":           {errors.Join(canceled, &checkpoint.PoisonedError{Err: errors.New("input/output error")}), false},
-		"a mistake in the command line":  {usageErrorf("no such flag"), false},
+		"a mistake in the command line":  {advice.Usagef("no such flag"), false},
 		"a session that is not there":    {checkpoint.ErrNoSession, false},
 		"all was done":                   {nil, false},
 		"a run, which has said it":       {&endedError{signal: "SIGINT"}, false},

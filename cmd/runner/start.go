@@ -4,21 +4,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
-	"time"
-
-	"github.com/cenkalti/backoff/v4"
-
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
+	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/config"
 	"prdrunner/pipeline"
 	"prdrunner/runner"
 	"prdrunner/runner/plan"
 	"prdrunner/runner/record"
 	"prdrunner/runner/view"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cenkalti/backoff/v4"
 )
 
 // resumeAuto is the value of --resume for CI: start a session, resume one, or succeed if
@@ -144,7 +144,7 @@ func (s *starter) decide(ctx context.Context, snap *checkpoint.Snapshot) (start,
 func (s *starter) choose(ctx context.Context, snap *checkpoint.Snapshot) (start, error) {
 	switch {
 	case snap.Owner != nil:
-		return start{}, lockedBy(s.prd, *snap.Owner)
+		return start{}, advice.LockedBy(s.prd, *snap.Owner)
 	case snap.State == nil && snap.Document == nil:
 		return s.nothing(ctx)
 	case snap.State == nil:
@@ -209,12 +209,12 @@ func lastComplete(store *checkpoint.Store, prd string) (*state.State, error) {
 // nothingToResume returns the error of --resume without a session. Its hint lists the PRDs
 // that have sessions, and the command that starts one.
 func nothingToResume(store *checkpoint.Store, prd, start string) error {
-	err := usageErrorf("there is no session of %s to resume", prd)
+	err := advice.Usagef("there is no session of %s to resume", prd)
 	hint := fmt.Sprintf("`runner %s` starts one", start)
 	if prds, listErr := store.PRDs(); listErr == nil && len(prds) > 0 {
 		hint = fmt.Sprintf("there are sessions of %s; %s", strings.Join(prds, ", "), hint)
 	}
-	return withHint(err, hint)
+	return advice.With(err, hint)
 }
 
 // catchUp writes the files derived from a complete session if its runner was killed
@@ -229,11 +229,11 @@ func (s *starter) catchUp(ctx context.Context, snap *checkpoint.Snapshot) error 
 		return err
 	}
 	unwritten := session.WriteDerived(ctx, true)
-	if !isA[*checkpoint.DerivedError](unwritten) {
+	if !advice.IsA[*checkpoint.DerivedError](unwritten) {
 		return errors.Join(unwritten, session.Close())
 	}
 	again := session.WriteDerived(ctx, true)
-	if again != nil && !isA[*checkpoint.DerivedError](again) {
+	if again != nil && !advice.IsA[*checkpoint.DerivedError](again) {
 		return errors.Join(again, session.Close())
 	}
 	if again != nil && s.cfg.OnCheckpointError == record.Skip {
@@ -244,7 +244,7 @@ func (s *starter) catchUp(ctx context.Context, snap *checkpoint.Snapshot) error 
 		fmt.Fprintf(s.env.stderr, "Warning: a checkpoint could not be written at first (%v), and was written when it was tried again\n", unwritten)
 		return closed
 	default:
-		return withHint(fmt.Errorf("%s is done, but %w: %w", s.prd, errUnwritten, unwritten),
+		return advice.With(fmt.Errorf("%s is done, but %w: %w", s.prd, errUnwritten, unwritten),
 			fmt.Sprintf("once that can be written, `runner %s` does it; with on_checkpoint_error = \"skip\" it is passed over", s.command(" --resume")))
 	}
 }
@@ -258,7 +258,7 @@ func (s *starter) skipUnwritten(session *checkpoint.Session, unwritten error) er
 		fmt.Fprintln(s.env.stderr, "Warning:", record.LeftUnwritten(left))
 	}
 	session.Add(state.CheckpointSkipped{IDs: skipped, Error: state.Text(unwritten.Error())})
-	if closed := session.Close(); !isA[*checkpoint.DerivedError](closed) {
+	if closed := session.Close(); !advice.IsA[*checkpoint.DerivedError](closed) {
 		return closed
 	}
 	return nil // the user was warned, and the configuration says to skip it
@@ -289,7 +289,7 @@ func (s *starter) goOnAfter(ctx context.Context, st *state.State, on start) (sta
 // alreadyComplete returns the error of a session that is complete, with nothing left to
 // run or to plan.
 func alreadyComplete(prd, start string) error {
-	return withHint(fmt.Errorf("%s: %w", prd, errAlreadyComplete), fmt.Sprintf("`runner %s` starts a new session", start))
+	return advice.With(fmt.Errorf("%s: %w", prd, errAlreadyComplete), fmt.Sprintf("`runner %s` starts a new session", start))
 }
 
 // chosen reports whether the user chose what runs again, or limited what runs.
@@ -303,7 +303,7 @@ func (s *starter) refuseAgain() error {
 	if s.selection.From == "" && len(s.selection.Invalidate) == 0 {
 		return nil
 	}
-	return withHint(usageErrorf("--from and --invalidate run something again, and this would be a new session"),
+	return advice.With(advice.Usagef("--from and --invalidate run something again, and this would be a new session"),
 		fmt.Sprintf("`runner %s` with them resumes the session", s.command(" --resume")))
 }
 
@@ -359,7 +359,7 @@ func writtenFailure(d *state.Document) *state.Failure {
 
 // undecided returns a usage error whose hint names --resume and --fresh.
 func (s *starter) undecided(what string) error {
-	return withHint(usageErrorf(what, s.prd),
+	return advice.With(advice.Usagef(what, s.prd),
 		fmt.Sprintf("`runner %s` resumes it, `runner %s` archives it and starts over", s.command(" --resume"), s.command(" --fresh")))
 }
 

@@ -3,10 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
-
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/prune"
 	"prdrunner/checkpoint/rollback"
+	"prdrunner/cmd/runner/advice"
 	"prdrunner/runner"
 	"prdrunner/runner/view"
 )
@@ -95,7 +95,7 @@ func (s *starter) remove(ctx context.Context) error {
 			return err
 		}
 		_, err := prune.Collect(ctx, s.store, s.files)
-		if isA[*prune.NotCollectedError](err) {
+		if advice.IsA[*prune.NotCollectedError](err) {
 			return nil // the next prune collects the objects
 		}
 		return err

@@ -5,6 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/disk"
+	"prdrunner/checkpoint/state"
+	"prdrunner/cmd/runner/advice"
+	"prdrunner/runner/view"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,11 +17,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-
-	"prdrunner/checkpoint"
-	"prdrunner/checkpoint/disk"
-	"prdrunner/checkpoint/state"
-	"prdrunner/runner/view"
 )
 
 type statusOptions struct {
@@ -74,7 +74,7 @@ func handWrittenProblems(prd string, d *state.Document) error {
 	if err == nil {
 		return nil
 	}
-	return withHint(&usageError{err: err}, fmt.Sprintf("correct %s.json; `runner build %s --fresh` starts without it", prd, prd))
+	return advice.With(&advice.UsageError{Err: err}, fmt.Sprintf("correct %s.json; `runner build %s --fresh` starts without it", prd, prd))
 }
 
 // loadSession opens the state of a PRD and reads its session, without a lock. With a
@@ -159,7 +159,7 @@ func cutShort(r *state.RollbackStarted) string {
 
 // importCutShort describes an import that was cut short.
 func importCutShort(env *environment, p *disk.PendingImport) string {
-	return fmt.Sprintf("from %s was cut short: files may be missing; %s or the next command that changes the session finishes it", shownArchive(p), env.localize(importAgain(p)))
+	return fmt.Sprintf("from %s was cut short: files may be missing; %s or the next command that changes the session finishes it", shownArchive(p), env.Localize(advice.ImportAgain(p)))
 }
 
 // noSession returns the error of a PRD without a session. Its hint names an import that
@@ -167,16 +167,16 @@ func importCutShort(env *environment, p *disk.PendingImport) string {
 func noSession(env *environment, store *checkpoint.Store, prd string) error {
 	hint := howToStart(env, prd)
 	if p, err := store.Layout().InterruptedImport(prd); err == nil && p != nil {
-		hint = fmt.Sprintf("one was being imported, which was cut short: %s finishes it", importAgain(p))
+		hint = fmt.Sprintf("one was being imported, which was cut short: %s finishes it", advice.ImportAgain(p))
 	} else if last, err := lastArchived(store, prd); err == nil && last != nil {
-		hint = fmt.Sprintf("the last one is archived in %s; `runner checkpoint list %s --all` shows it", env.display(last.Dir), prd)
+		hint = fmt.Sprintf("the last one is archived in %s; `runner checkpoint list %s --all` shows it", env.Display(last.Dir), prd)
 		if last.Place == disk.PlaceHistory && last.State != nil {
-			hint += fmt.Sprintf(", `runner %s` begins from it", resumeCommand(prd, string(last.State.Pipeline.Path)))
+			hint += fmt.Sprintf(", `runner %s` begins from it", advice.ResumeCommand(prd, string(last.State.Pipeline.Path)))
 		}
 	} else if prds, err := store.PRDs(); err == nil && len(prds) > 0 {
 		hint = "there are sessions of " + strings.Join(prds, ", ")
 	}
-	return withHint(usageErrorf("there is no session of %s", prd), hint)
+	return advice.With(advice.Usagef("there is no session of %s", prd), hint)
 }
 
 func statusOfAll(ctx context.Context, env *environment, asJSON bool) error {
@@ -242,7 +242,7 @@ func sayNoSessions(env *environment, store *checkpoint.Store) error {
 	if len(archived) > 0 {
 		said = fmt.Sprintf("No current sessions: `runner checkpoint list --all` shows the archived ones of %s, %s.", strings.Join(archived, ", "), howToStartAny(env))
 	}
-	_, err = fmt.Fprintln(env.stdout, env.localize(said))
+	_, err = fmt.Fprintln(env.stdout, env.Localize(said))
 	return err
 }
 
@@ -340,7 +340,7 @@ func (s sessionStatus) facts(env *environment) [][2]string {
 		stale := fmt.Sprintf("the rollback of %s on %s took back %s of this session: %s",
 			t.PRD, t.At.UTC().Format(time.DateTime), view.Plural(len(t.Files), "artifact"), someFiles(t.Files))
 		if t.Safety != "" {
-			stale += "; `" + env.command("checkpoint rollback "+t.PRD+" "+t.Safety) + "` puts them back"
+			stale += "; `" + env.Command("checkpoint rollback "+t.PRD+" "+t.Safety) + "` puts them back"
 		}
 		add("Stale", stale)
 	}

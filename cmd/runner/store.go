@@ -4,22 +4,22 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
-
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/config"
 	"prdrunner/pipeline"
 	"prdrunner/runner/process"
+	"strconv"
+	"strings"
 )
 
 // openStore opens the state directory of a PRD. If the configured location has no {prd} in
 // it, one directory holds all PRDs, and prd may be "".
 func openStore(env *environment, cfg *config.Config, prd string) (*checkpoint.Store, error) {
 	if prd == "" && cfg.StatePerPRD() {
-		return nil, withHint(usageErrorf("each PRD has a state directory of its own here: %s", cfg.Checkpoint.Storage.Location), "name a PRD")
+		return nil, advice.With(advice.Usagef("each PRD has a state directory of its own here: %s", cfg.Checkpoint.Storage.Location), "name a PRD")
 	}
 	return checkpoint.OpenStore(env.path(cfg.StateDir(prd)), checkpoint.Options{
 		Now:       env.now,
@@ -54,7 +54,7 @@ func endOrphans(ctx context.Context, env *environment, session, logs string) (en
 	}
 	switch {
 	case errors.Is(err, process.ErrUnkillable):
-		return ended, withHint(err, fmt.Sprintf("end them by hand (of %s), then run the command again", strings.Join(pids, ", ")))
+		return ended, advice.With(err, fmt.Sprintf("end them by hand (of %s), then run the command again", strings.Join(pids, ", ")))
 	case err == nil && len(left) > 0:
 		fmt.Fprintf(env.stderr, "Ended what a killed run had left running (pid %s)\n", strings.Join(pids, ", "))
 	}

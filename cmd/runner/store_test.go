@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"prdrunner/cmd/runner/advice"
 	"testing"
 	"time"
 )
@@ -18,7 +19,7 @@ func testEnvironment(t *testing.T, files map[string]string, environ ...string) *
 		}
 	}
 	return &environment{
-		workdir: dir, environ: environ, now: time.Now,
+		CommandLine: advice.CommandLine{Workdir: dir}, environ: environ, now: time.Now,
 		isTerminal: func(any) bool { return false },
 	}
 }
@@ -34,7 +35,7 @@ func TestStateDirectoryOfAPRD(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := filepath.Join(env.workdir, "state", "PRD-009"); store.Dir() != want {
+	if want := filepath.Join(env.Workdir, "state", "PRD-009"); store.Dir() != want {
 		t.Errorf("the state is in %s instead of %s", store.Dir(), want)
 	}
 	if _, err := openStore(env, cfg, ""); exitCode(err) != exitUsage {

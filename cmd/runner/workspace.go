@@ -18,11 +18,11 @@ import (
 // because earlier captures may be in git. In that case it is no error if git is missing.
 func openWorkspace(ctx context.Context, env *environment, cfg *config.Config, store *checkpoint.Store) (*workspace.Workspace, error) {
 	mode := workspace.GitMode(cfg.Checkpoint.Git.Mode)
-	git, err := git.Open(ctx, process.NewCommander(childEnvironment(env.environ)), env.workdir)
+	git, err := git.Open(ctx, process.NewCommander(childEnvironment(env.environ)), env.Workdir)
 	if err != nil && (mode != workspace.GitOff || ctx.Err() != nil) {
 		return nil, fmt.Errorf("look for a git work tree: %w", err)
 	}
-	return store.OpenWorkspace(env.workdir, git, mode)
+	return store.OpenWorkspace(env.Workdir, git, mode)
 }
 
 // gitHead reads the branch and commit of a work tree. It implements survey.Git.

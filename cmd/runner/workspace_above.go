@@ -25,15 +25,15 @@ func (e *environment) findAbove(cmd *cobra.Command) {
 	if cmd.Flags().Changed("directory") || cmd.Annotations[worksHere] != "" {
 		return
 	}
-	found := e.workspaceAbove(e.workdir)
-	if found == e.workdir {
+	found := e.workspaceAbove(e.Workdir)
+	if found == e.Workdir {
 		return
 	}
-	above, err := filepath.Rel(e.workdir, found)
+	above, err := filepath.Rel(e.Workdir, found)
 	if err != nil {
 		return
 	}
-	e.typedIn, e.workdir, e.options.dir = e.workdir, found, above
+	e.typedIn, e.Workdir, e.DirFlag = e.Workdir, found, above
 	cmd.Flags().VisitAll(e.takeAlong)
 }
 
@@ -58,7 +58,7 @@ func (e *environment) typed(name string) string {
 	if e.typedIn == "" || name == "" || name == standardStream || filepath.IsAbs(name) {
 		return name
 	}
-	if rel, err := filepath.Rel(e.workdir, filepath.Join(e.typedIn, name)); err == nil {
+	if rel, err := filepath.Rel(e.Workdir, filepath.Join(e.typedIn, name)); err == nil {
 		return rel
 	}
 	return name

@@ -1,6 +1,6 @@
 //go:build !windows
 
-package main
+package advice
 
 import (
 	"errors"
@@ -11,10 +11,6 @@ import (
 func diskFull(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
-
-// readerGone reports whether output was lost because its reader has closed the pipe, as
-// with `| head`.
-func readerGone(err error) bool { return errors.Is(err, syscall.EPIPE) }
 
 // readOnly reports whether a whole file system cannot be written to.
 func readOnly(err error) bool { return errors.Is(err, syscall.EROFS) }

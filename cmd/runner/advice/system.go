@@ -1,6 +1,7 @@
-package main
+package advice
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,12 +10,13 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/store"
+	"prdrunner/checkpoint/workspace/git"
 )
 
 // systemHint returns what the user can do about an error of the operating system that can
 // happen anywhere, "" if there is no general advice. Nothing that the journal acknowledged
 // is lost, whatever failed after it.
-func systemHint(env *environment, err error) string {
+func systemHint(c CommandLine, user string, err error) string {
 	const again = "then run the command again: nothing that was reported as done is lost"
 	var at *fs.PathError
 	var derived *checkpoint.DerivedError
@@ -36,11 +38,11 @@ func systemHint(env *environment, err error) string {
 	case diskFailed(err):
 		return "see what the system log says about that disk, " + again
 	case errors.Is(err, fs.ErrPermission) && errors.As(err, &at) && store.IsTemp(at.Path):
-		return fmt.Sprintf("let the user %s write in %s, %s", orNone(env.actor().User, "who runs this"), env.display(filepath.Dir(at.Path)), again)
+		return fmt.Sprintf("let the user %s write in %s, %s", cmp.Or(user, "who runs this"), c.Display(filepath.Dir(at.Path)), again)
 	case errors.Is(err, fs.ErrPermission) && errors.As(err, &derived): // the file is first written under another name
-		return fmt.Sprintf("let the user %s write in %s, %s", orNone(env.actor().User, "who runs this"), env.display(filepath.Dir(derived.Path)), again)
+		return fmt.Sprintf("let the user %s write in %s, %s", cmp.Or(user, "who runs this"), c.Display(filepath.Dir(derived.Path)), again)
 	case errors.Is(err, fs.ErrPermission) && errors.As(err, &at):
-		return fmt.Sprintf("let the user %s read and write %s, %s", orNone(env.actor().User, "who runs this"), env.display(barrier(at.Path)), again)
+		return fmt.Sprintf("let the user %s read and write %s, %s", cmp.Or(user, "who runs this"), c.Display(barrier(at.Path)), again)
 	}
 	return ""
 }
@@ -56,4 +58,20 @@ func barrier(path string) string {
 		}
 		path = above
 	}
+}
+
+// Of returns what the user can do about an error, "" if nothing is known.
+func Of(c CommandLine, user string, err error) string {
+	var h *hintError
+	var git *git.StateError
+	var untrusted *checkpoint.UntrustedError
+	switch {
+	case errors.As(err, &h):
+		return c.Localize(h.hint)
+	case errors.As(err, &untrusted):
+		return c.Localize(Untrusted(untrusted))
+	case errors.As(err, &git):
+		return git.Remedy
+	}
+	return systemHint(c, user, err)
 }

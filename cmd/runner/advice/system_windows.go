@@ -1,4 +1,4 @@
-package main
+package advice
 
 import (
 	"errors"
@@ -9,12 +9,6 @@ import (
 // diskFull reports whether a write failed for lack of space.
 func diskFull(err error) bool {
 	return errors.Is(err, windows.ERROR_DISK_FULL) || errors.Is(err, windows.ERROR_HANDLE_DISK_FULL)
-}
-
-// readerGone reports whether output was lost because its reader has closed the pipe, as
-// with `| head`.
-func readerGone(err error) bool {
-	return errors.Is(err, windows.ERROR_BROKEN_PIPE) || errors.Is(err, windows.ERROR_NO_DATA)
 }
 
 // readOnly reports whether a whole file system cannot be written to.

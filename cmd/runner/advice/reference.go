@@ -1,4 +1,4 @@
-package main
+package advice
 
 import (
 	"errors"
@@ -10,20 +10,20 @@ import (
 	"prdrunner/checkpoint/state"
 )
 
-// referenceHint adds to the error of an unknown or ambiguous reference the command that
+// UnknownReference adds to the error of an unknown or ambiguous reference the command that
 // lists the checkpoints.
-func referenceHint(prd string, err error) error {
-	if errors.Is(err, state.ErrNoCheckpoint) || isA[*state.AmbiguousError](err) {
-		return withHint(&usageError{err: err}, fmt.Sprintf("`runner checkpoint list %s` lists them", prd))
+func UnknownReference(prd string, err error) error {
+	if errors.Is(err, state.ErrNoCheckpoint) || IsA[*state.AmbiguousError](err) {
+		return With(&UsageError{Err: err}, fmt.Sprintf("`runner checkpoint list %s` lists them", prd))
 	}
 	return err
 }
 
-// archivedHint adds to the error of an unknown checkpoint the archived session that has
+// Archived adds to the error of an unknown checkpoint the archived session that has
 // the checkpoint, if there is one. Commands go back only to checkpoints of the current
 // session, but the user may still type an id that was printed while the archived session
 // was current.
-func archivedHint(env *environment, store *checkpoint.Store, prd string, err error) error {
+func Archived(c CommandLine, store *checkpoint.Store, prd string, err error) error {
 	var unknown *state.UnknownCheckpointError
 	if !errors.As(err, &unknown) {
 		return err
@@ -37,8 +37,8 @@ func archivedHint(env *environment, store *checkpoint.Store, prd string, err err
 			continue
 		}
 		if ref, missed := at.State.FindCheckpoint(unknown.Ref); missed == nil {
-			return withHint(
-				fmt.Errorf("%w in the current session: %s is of one that is archived in %s", err, ref.ID, env.display(at.Dir)),
+			return With(
+				fmt.Errorf("%w in the current session: %s is of one that is archived in %s", err, ref.ID, c.Display(at.Dir)),
 				fmt.Sprintf("`runner checkpoint export %s --session %s -o FILE` and then `runner checkpoint import FILE --replace` make that session the current one again, and archive the one that is", prd, at.State.Session))
 		}
 	}

@@ -1,0 +1,48 @@
+package advice
+
+import (
+	"path/filepath"
+	"strings"
+
+	"prdrunner/checkpoint/text"
+)
+
+// CommandLine knows how the user reaches a workspace. It writes commands and paths for
+// messages as the user would type them.
+type CommandLine struct {
+	Workdir    string // the workspace; absolute
+	DirFlag    string // the value of -C
+	ConfigFlag string // the value of --config
+}
+
+// Display returns the short form of a path for messages: a path inside the workspace
+// becomes relative to it.
+func (c CommandLine) Display(path string) string {
+	rel, err := filepath.Rel(c.Workdir, path)
+	if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
+		return path
+	}
+	return rel
+}
+
+// Command returns a Command line that the user can type for this workspace: it repeats the
+// -C and --config of this command line.
+func (c CommandLine) Command(rest string) string {
+	here := "runner "
+	if c.DirFlag != "" && c.DirFlag != "." {
+		here += "-C " + text.ShellWord(c.DirFlag) + " "
+	}
+	if c.ConfigFlag != "" {
+		here += "--config " + text.ShellWord(c.ConfigFlag) + " "
+	}
+	return here + rest
+}
+
+// Localize adapts the commands in a text, which are between backquotes, to this workspace.
+func (c CommandLine) Localize(text string) string {
+	here := c.Command("")
+	if strings.Contains(text, "`"+here) && here != "runner " {
+		return text // the commands are already adapted
+	}
+	return strings.ReplaceAll(text, "`runner ", "`"+here)
+}
