@@ -41,7 +41,7 @@ func TestStartArchivesWhatWasThere(t *testing.T) {
 		t.Errorf("log %q", got)
 	}
 	f.Read("PRD-009/history/S1/PRD-009.json")
-	last, _, err := f.Open().LastComplete("PRD-009")
+	last, _, err := f.Open().Reader().LastComplete("PRD-009")
 	checkpointtest.Must(t, err)
 	if last == nil || last.Session != "S1" {
 		t.Errorf("last complete %+v", last)
@@ -77,14 +77,14 @@ func TestLastCompletePassesOverWhatCannotBeRead(t *testing.T) {
 	checkpointtest.Must(t, x.Start(checkpointtest.Started("S2", checkpointtest.Cashier())))
 	f.Write("PRD-009/history/.DS_Store", []byte("of a desktop"))
 	s := f.Open()
-	last, unread, err := s.LastComplete("PRD-009")
+	last, unread, err := s.Reader().LastComplete("PRD-009")
 	checkpointtest.Must(t, err)
 	if last == nil || last.Session != "S1" || len(unread) != 0 {
 		t.Errorf("last complete %+v, unread %v", last, unread)
 	}
 
 	f.Write("PRD-009/history/S0/journal.jsonl", []byte("not a journal\n"))
-	last, unread, err = s.LastComplete("PRD-009")
+	last, unread, err = s.Reader().LastComplete("PRD-009")
 	checkpointtest.Must(t, err)
 	if last == nil || last.Session != "S1" || len(unread) != 1 || filepath.Base(unread[0].Dir) != "S0" {
 		t.Fatalf("last complete %+v, unread %v", last, unread)
@@ -94,7 +94,7 @@ func TestLastCompletePassesOverWhatCannotBeRead(t *testing.T) {
 		t.Errorf("S0: %v", unread[0].Err)
 	}
 	f.Write("PRD-009/history/S1/journal.jsonl", []byte("not a journal either\n"))
-	last, unread, err = s.LastComplete("PRD-009")
+	last, unread, err = s.Reader().LastComplete("PRD-009")
 	checkpointtest.Must(t, err)
 	if last != nil || len(unread) != 2 {
 		t.Errorf("last complete %+v, unread %v", last, unread)

@@ -57,7 +57,7 @@ func (x *Session) capture(ctx context.Context, w *workspace.Workspace, patterns 
 		o.Last = &s.Capture.Capture
 	}
 	if git := w.Git(); git != nil {
-		id, err := x.makeRefsID(ctx, git)
+		id, err := captureRefs{&x.store.layout, git}.makeID(ctx, s)
 		if err != nil {
 			return workspace.Captured{}, err
 		}

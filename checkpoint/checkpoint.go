@@ -25,7 +25,6 @@ import (
 	"os"
 	"regexp"
 	"slices"
-	"strings"
 	"time"
 
 	"prdrunner/checkpoint/disk"
@@ -85,7 +84,7 @@ func OpenStore(dir string, o Options) (*Store, error) {
 		o.RescueDir = os.TempDir()
 	}
 	s := &Store{layout: disk.NewLayout(dir, o.FS, o.Policy.Compress), o: o, fs: o.FS}
-	s.reader = reader.Reader{Layout: &s.layout, Rescues: journal.RescueDir{FS: o.FS, Path: o.RescueDir}}
+	s.reader = reader.Reader{Layout: &s.layout, Rescues: journal.RescueDir{FS: o.FS, Path: o.RescueDir}, IDPattern: o.IDPattern}
 	if err := s.layout.CheckDir(s.layout.Path); err != nil {
 		return nil, err
 	}
@@ -119,54 +118,11 @@ func (s *Store) checkOurs() error {
 		return nil
 	}
 	for _, e := range entries {
-		if e.Name() == disk.LocksDir && e.IsDir() || s.isDocument(e) {
+		if e.Name() == disk.LocksDir && e.IsDir() || s.reader.IsDocument(e) {
 			return nil
 		}
 	}
 	return &disk.DirError{Path: s.layout.Path, Detail: "it is not empty, and nothing in it is Runner's; choose another directory"}
-}
-
-func (s *Store) isDocument(e fs.DirEntry) bool {
-	id, ok := strings.CutSuffix(e.Name(), ".json")
-	return ok && e.Type().IsRegular() && s.IsID(id)
-}
-
-// IsID reports whether the whole of a name is a PRD id.
-func (s *Store) IsID(name string) bool { return s.CheckID(name) == nil }
-
-// PRDs returns the sorted IDs of the PRDs that have a journal or a document.
-func (s *Store) PRDs() ([]string, error) {
-	entries, err := s.fs.ReadDir(s.layout.Path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("list the state directory: %w", err)
-	}
-	var ids []string
-	for _, e := range entries {
-		id := strings.TrimSuffix(e.Name(), ".json")
-		is := s.isDocument(e)
-		if !is && e.IsDir() && s.IsID(id) {
-			if is, err = s.layout.Exists(s.layout.JournalPath(id)); err != nil {
-				return nil, fmt.Errorf("list the state directory: %w", err)
-			}
-		}
-		if is {
-			ids = append(ids, id)
-		}
-	}
-	slices.Sort(ids)
-	return slices.Compact(ids), nil
-}
-
-// isKnown reports whether a PRD has a directory or a document.
-func (s *Store) isKnown(prd string) (bool, error) {
-	there, err := s.layout.Exists(s.layout.PRDDir(prd))
-	if there || err != nil {
-		return there, err
-	}
-	return s.layout.Exists(s.layout.DocumentPath(prd))
 }
 
 // Policy returns the policy that the store was opened with.

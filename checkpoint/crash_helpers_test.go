@@ -23,7 +23,7 @@ type boundaries map[string]*state.State
 // add adds the states of what is stored now.
 func (b boundaries) add(t testing.TB, s *checkpoint.Store, prd string) {
 	t.Helper()
-	sessions, err := s.Sessions(prd)
+	sessions, err := s.Reader().Sessions(prd)
 	checkpointtest.Must(t, err)
 	for _, at := range sessions {
 		checkpointtest.Must(t, at.Err)
@@ -76,7 +76,7 @@ func sound(f *checkpointtest.Fixture, when string) {
 	t := f.T
 	t.Helper()
 	s := f.Open()
-	sessions, err := s.Sessions("PRD-009")
+	sessions, err := s.Reader().Sessions("PRD-009")
 	if err != nil {
 		t.Fatalf("%s: %v", when, err)
 	}

@@ -57,7 +57,7 @@ func currentState(p *checkpointtest.Project) *state.State {
 // stored are the ids of all sessions, sorted.
 func storedSessions(p *checkpointtest.Project) []string {
 	p.T.Helper()
-	sessions, err := p.Open().Sessions("PRD-009")
+	sessions, err := p.Open().Reader().Sessions("PRD-009")
 	checkpointtest.Must(p.T, err)
 	ids := []string{}
 	for _, at := range sessions {

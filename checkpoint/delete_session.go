@@ -13,13 +13,13 @@ import (
 // is gone once its directory is renamed. If Runner crashes after that, the next owner
 // completes the deletion. Collect removes objects and the trash afterwards.
 func (s *Store) DeleteSession(ctx context.Context, prd string, by state.Actor) (err error) {
-	if err := s.CheckID(prd); err != nil {
+	if err := s.reader.CheckID(prd); err != nil {
 		return err
 	}
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("delete the session of %s: %w", prd, err)
 	}
-	known, err := s.isKnown(prd)
+	known, err := s.reader.IsKnown(prd)
 	if err == nil && !known {
 		err = ErrNoSession
 	}
@@ -49,7 +49,7 @@ func (s *Store) DeleteSession(ctx context.Context, prd string, by state.Actor) (
 // Archiving reports whether the archiving of a PRD's session was interrupted. The next
 // holder of the lock completes it.
 func (s *Store) Archiving(prd string) (bool, error) {
-	if err := s.CheckID(prd); err != nil {
+	if err := s.reader.CheckID(prd); err != nil {
 		return false, err
 	}
 	if away, err := s.layout.MovedAway(prd); err != nil || away {

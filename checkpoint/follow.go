@@ -50,7 +50,7 @@ type follower struct {
 }
 
 func (f *follower) run(ctx context.Context, yield func(state.Commit) bool) error {
-	if err := f.store.CheckID(f.prd); err != nil {
+	if err := f.store.reader.CheckID(f.prd); err != nil {
 		return err
 	}
 	tick := time.NewTicker(followInterval)

@@ -108,7 +108,7 @@ func eachFormat(t *testing.T, test func(t *testing.T, k *kept)) {
 			p.Fixture = checkpointtest.On(t, store.OS(), filepath.Join(t.TempDir(), ".runner"))
 			copyState(t, dir, p.Dir)
 			s := p.Open()
-			prds, err := s.PRDs()
+			prds, err := s.Reader().PRDs()
 			checkpointtest.Must(t, err)
 			if len(prds) != 1 {
 				t.Fatalf("PRDs %v", prds)
@@ -169,7 +169,7 @@ func (k *kept) readable(t *testing.T, s *checkpoint.Store) {
 			t.Errorf("checkpoint %s is %s of commit %d", ref.ID, f.ID, f.State.Seq)
 		}
 	}
-	sessions, err := s.Sessions(k.prd)
+	sessions, err := s.Reader().Sessions(k.prd)
 	checkpointtest.Must(t, err)
 	if len(sessions) != 1 || sessions[0].Err != nil {
 		t.Errorf("sessions %+v", sessions)
@@ -310,7 +310,7 @@ func TestMigrationCutShort(t *testing.T) {
 		base.Write(rel, data)
 		return err
 	}))
-	prds, err := base.Open().PRDs()
+	prds, err := base.Open().Reader().PRDs()
 	checkpointtest.Must(t, err)
 	snap, err := base.Open().Load(prds[0])
 	checkpointtest.Must(t, err)

@@ -74,7 +74,7 @@ const stoppedLooks = 100
 // *RefusedError. Otherwise Ask takes the lock and calls alone; the events that alone adds
 // are durable when Ask returns. If ctx ends, Ask withdraws the request.
 func (s *Store) Ask(ctx context.Context, r Request, alone func(*Session) error) error {
-	if err := s.CheckID(r.PRD); err != nil {
+	if err := s.reader.CheckID(r.PRD); err != nil {
 		return err
 	}
 	known, err := s.layout.Exists(s.layout.JournalPath(r.PRD))

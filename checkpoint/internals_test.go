@@ -39,7 +39,7 @@ func (p Policy) IsZero() bool { return p.isZero() }
 // MakeRefsID returns the ID of the session's git references. The session has no captures
 // in git.
 func (x *Session) MakeRefsID(ctx context.Context) (string, error) {
-	return x.makeRefsID(ctx, &git.Repository{})
+	return captureRefs{&x.store.layout, &git.Repository{}}.makeID(ctx, x.State())
 }
 
 // LimitCommits sets how many bytes the events of a commit may take.

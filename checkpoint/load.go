@@ -2,9 +2,7 @@ package checkpoint
 
 import (
 	"prdrunner/checkpoint/disk"
-	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/reader"
-	"prdrunner/checkpoint/state"
 )
 
 // Snapshot is the state of a PRD as read without a lock.
@@ -18,7 +16,7 @@ type Snapshot struct {
 
 // Load reads the current session of a PRD. It takes no lock and changes nothing.
 func (s *Store) Load(prd string) (*Snapshot, error) {
-	if err := s.CheckID(prd); err != nil {
+	if err := s.reader.CheckID(prd); err != nil {
 		return nil, err
 	}
 	note, err := s.lockOf(prd).note()
@@ -42,39 +40,4 @@ func (s *Store) Load(prd string) (*Snapshot, error) {
 func (s *Store) Owner(prd string) (*disk.Holder, error) {
 	note, err := s.lockOf(prd).note()
 	return s.lockOf(prd).holder(note), err
-}
-
-// CheckID returns a *disk.IDError for a name that is not a PRD id.
-func (s *Store) CheckID(prd string) error {
-	if !state.MatchesWhole(s.o.IDPattern, prd) {
-		return &disk.IDError{ID: prd, Why: "it must match " + s.o.IDPattern.String()}
-	}
-	return disk.CheckID(prd)
-}
-
-// LastComplete returns the state of the session that completed last, nil if none did: the
-// current session, or the newest complete one in the history. Sessions of the history that
-// can't be read are skipped and returned as unread, with their errors: a new session must
-// not depend on archived ones.
-func (s *Store) LastComplete(prd string) (last *state.State, unread []StoredSession, err error) {
-	f := journal.NewFold()
-	if _, err := s.reader.Replay(prd, f.Apply); err != nil {
-		return nil, nil, err
-	}
-	if f.State != nil && f.State.Status == state.StatusComplete {
-		return f.State, nil, nil
-	}
-	archived, err := s.ArchivedOf(prd, disk.PlaceHistory)
-	if err != nil {
-		return nil, nil, err
-	}
-	for _, at := range archived {
-		switch {
-		case at.Err != nil:
-			unread = append(unread, at)
-		case at.State.Status == state.StatusComplete && (last == nil || at.State.UpdatedAt.After(last.UpdatedAt)):
-			last = at.State
-		}
-	}
-	return last, unread, nil
 }

@@ -238,7 +238,7 @@ func (s *Store) LockUntrusted(ctx context.Context, prd string, by state.Actor) (
 // lockIf is Lock with another check of trust. It calls check once the lock is held, before
 // it relies on the state or changes it, and fails if check does.
 func (s *Store) lockIf(ctx context.Context, prd string, by state.Actor, check func(ctx context.Context, prd string) error) (*Session, error) {
-	if err := s.CheckID(prd); err != nil {
+	if err := s.reader.CheckID(prd); err != nil {
 		return nil, err
 	}
 	if err := ctx.Err(); err != nil {
@@ -294,13 +294,13 @@ func (s *Store) IsOfSession(prd, path string) bool {
 // directory, which is under failed/ unless the session can be read and is complete. It is
 // the remedy for state that is damaged or was written by a newer version.
 func (s *Store) SetAside(ctx context.Context, prd string) (to string, err error) {
-	if err := s.CheckID(prd); err != nil {
+	if err := s.reader.CheckID(prd); err != nil {
 		return "", err
 	}
 	if err := ctx.Err(); err != nil {
 		return "", fmt.Errorf("set %s aside: %w", prd, err)
 	}
-	known, err := s.isKnown(prd)
+	known, err := s.reader.IsKnown(prd)
 	if err == nil && !known {
 		err = ErrNoSession
 	}

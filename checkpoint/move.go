@@ -317,3 +317,18 @@ func (m *mover) moveFiles(from, to string, which func(name string) bool) error {
 	}
 	return nil
 }
+
+// KeepUnread records a session that can't be read and is about to be removed: the acts in
+// the readable part of its journal, and its directory, since there may have been other
+// acts.
+func (s *Store) KeepUnread(prd, dir string) error { return keepUnread(&s.layout, prd, dir) }
+
+func keepUnread(l *disk.Layout, prd, dir string) error {
+	f, path := journal.NewFold(), filepath.Join(dir, disk.JournalName)
+	_, _ = journal.Replay(prd, path, store.OpenLog(l.FS, path), f.Apply) // the caller knows that it is damaged
+	var acts []state.Act
+	if f.State != nil {
+		acts = f.State.KnownActs()
+	}
+	return l.AddActs(prd, acts, []state.Text{state.Text(l.Within(dir))})
+}

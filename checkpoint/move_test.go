@@ -100,7 +100,7 @@ func movedOnce(t *testing.T, when string, f *checkpointtest.Fixture, next string
 	if checkpointtest.IsThere(t, s, s.Layout().MovingPath("PRD-009")) || checkpointtest.IsThere(t, s, s.Layout().ArchivingPath("PRD-009")) {
 		t.Fatalf("%s: something is left of the move", when)
 	}
-	sessions, err := s.Sessions("PRD-009")
+	sessions, err := s.Reader().Sessions("PRD-009")
 	if err != nil {
 		t.Fatalf("%s: %v", when, err)
 	}

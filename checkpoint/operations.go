@@ -44,9 +44,9 @@ func (x *Session) captureAgain(ctx context.Context, w *workspace.Workspace) erro
 	if err != nil {
 		return err
 	}
-	secure := w.StartSecuring(ctx, x.lastListing(ctx, w))
+	secure := w.StartSecuring(ctx, lastListing(ctx, w, x.State().Capture))
 	defer secure.Stop()
-	lost, err := x.keepRefs(ctx, w.Git())
+	lost, err := captureRefs{&x.store.layout, w.Git()}.restore(ctx, x.State())
 	if err != nil {
 		return err
 	}
@@ -66,8 +66,7 @@ func (x *Session) captureAgain(ctx context.Context, w *workspace.Workspace) erro
 
 // lastListing returns the listing of the last capture, nil if there was none, or the
 // listing can't be read any more.
-func (x *Session) lastListing(ctx context.Context, w *workspace.Workspace) *workspace.Listing {
-	last := x.State().Capture
+func lastListing(ctx context.Context, w *workspace.Workspace, last *state.Capture) *workspace.Listing {
 	if last == nil {
 		return nil
 	}

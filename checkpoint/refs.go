@@ -13,7 +13,13 @@ import (
 	"prdrunner/checkpoint/workspace/git"
 )
 
-// makeRefsID returns the ID for the session's references. The first time it creates the
+// captureRefs are the references in git that keep the commits of captures.
+type captureRefs struct {
+	layout *disk.Layout
+	git    *git.Repository
+}
+
+// makeID returns the ID for the session's references. The first time it creates the
 // ID, which is durable before the name of a new capture's reference contains it. It
 // updates the stored description of the directory, so that the next move or mount is
 // recognized from there.
@@ -21,54 +27,57 @@ import (
 // If this state directory is a copy, the session's existing captures get new references
 // with the new ID: the original directory removes its own references as soon as it no
 // longer needs them.
-func (x *Session) makeRefsID(ctx context.Context, git *git.Repository) (string, error) {
-	name := disk.EncodeName(x.prd)
-	kept, here, err := x.store.layout.ReadRefsOwner(name)
+func (r captureRefs) makeID(ctx context.Context, s *state.State) (string, error) {
+	name := disk.EncodeName(s.PRD)
+	kept, here, err := r.layout.ReadRefsOwner(name)
 	if err != nil || kept.ID != "" && kept == here {
 		return kept.ID, err
 	}
 	if kept.ID != "" {
-		return kept.ID, x.store.layout.WriteRefsOwner(name, here)
+		return kept.ID, r.layout.WriteRefsOwner(name, here)
 	}
-	owner, err := x.store.layout.OwnerOfRefs(uuid.NewString()[:disk.RefsIDSize])
+	owner, err := r.layout.OwnerOfRefs(uuid.NewString()[:disk.RefsIDSize])
 	if err != nil {
 		return "", err
 	}
-	if err := git.KeepCommits(ctx, keptCommits(x.State(), owner.ID)); err != nil {
-		return "", fmt.Errorf("keep the captures of %s in git: %w", x.prd, err)
+	if err := r.git.KeepCommits(ctx, keptCommits(s, owner.ID)); err != nil {
+		return "", fmt.Errorf("keep the captures of %s in git: %w", s.PRD, err)
 	}
-	return owner.ID, x.store.layout.WriteRefsOwner(name, owner)
+	return owner.ID, r.layout.WriteRefsOwner(name, owner)
 }
 
-// keepRefs creates the missing references of the session's captures again, as MakeRefs
-// does. It reports whether git has lost the commit of the last capture.
-func (x *Session) keepRefs(ctx context.Context, git *git.Repository) (lost bool, err error) {
-	s := x.State()
-	if git == nil || s.Capture == nil || s.Capture.Commit == "" || s.Capture.OnBranch() {
+// restore creates the references of the session's captures again that are missing, for the
+// commits that git still has. It reports whether git has lost the commit of the last
+// capture.
+func (r captureRefs) restore(ctx context.Context, s *state.State) (lost bool, err error) {
+	if r.git == nil || s.Capture == nil || s.Capture.Commit == "" || s.Capture.OnBranch() {
 		return false, nil
 	}
-	if err := x.MakeRefs(ctx, git); err != nil {
+	if err := r.make(ctx, s); err != nil {
 		return false, err
 	}
-	exists, err := git.CommitExists(ctx, s.Capture.Commit)
+	exists, err := r.git.CommitExists(ctx, s.Capture.Commit)
 	return !exists, err
 }
 
-// MakeRefs creates the references again that keep the session's captures in git and are
-// missing, for the commits that git still has.
-func (x *Session) MakeRefs(ctx context.Context, git *git.Repository) error {
-	s := x.State()
-	id, err := x.makeRefsID(ctx, git)
+func (r captureRefs) make(ctx context.Context, s *state.State) error {
+	id, err := r.makeID(ctx, s)
 	if err != nil {
 		return err
 	}
-	there, err := git.Refs(ctx, path.Dir(disk.CaptureRef(s, id, 0)))
+	there, err := r.git.Refs(ctx, path.Dir(disk.CaptureRef(s, id, 0)))
 	if err != nil {
 		return err
 	}
 	gone := keptCommits(s, id)
 	maps.DeleteFunc(gone, func(ref, _ string) bool { return there[ref] != "" })
-	return git.KeepCommits(ctx, gone)
+	return r.git.KeepCommits(ctx, gone)
+}
+
+// MakeRefs creates the references again that keep the session's captures in git and are
+// missing, for the commits that git still has.
+func (x *Session) MakeRefs(ctx context.Context, git *git.Repository) error {
+	return captureRefs{&x.store.layout, git}.make(ctx, x.State())
 }
 
 // keptCommits returns the commits that a session's captures need, by the name of the

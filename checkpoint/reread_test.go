@@ -114,7 +114,7 @@ func readings(id string) map[string]reading {
 			return err
 		},
 		"sessions": func(_ *checkpointtest.Project, s *checkpoint.Store, seen *sight) error {
-			all, err := s.Sessions("PRD-009")
+			all, err := s.Reader().Sessions("PRD-009")
 			for _, at := range all {
 				if err = errors.Join(err, at.Err); at.State != nil {
 					seen.states = append(seen.states, at.State)

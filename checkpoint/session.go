@@ -9,7 +9,6 @@ import (
 
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/journal"
-	"prdrunner/checkpoint/retention"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
@@ -37,7 +36,7 @@ type Session struct {
 	acked      uint64 // Seq of the last line that is durable, 0 before Start
 	flushAgain bool   // Flush was called while the writer was busy
 
-	groups  map[retention.Group][]string // IDs of the kept checkpoints, per group of limited number
+	groups  groups
 	derived *derived
 
 	unclean    bool
@@ -70,13 +69,7 @@ func newSession(s *Store, prd string, holder disk.Holder, r *recovery, log store
 func (x *Session) beginFrom(f *journal.Fold, seq uint64, sum string) {
 	x.live, x.acked = f, seq
 	x.commits.continueFrom(seq, sum)
-	x.groups = map[retention.Group][]string{}
-	for _, ref := range f.State.Checkpoints {
-		g := groupOf(ref.Trigger, ref.Phase)
-		if _, limited := x.store.o.Policy.Retention.Limit(g.Trigger); limited {
-			x.groups[g] = append(x.groups[g], ref.ID)
-		}
-	}
+	x.groups = newGroups(x.store.o.Policy.Retention, f.State.Checkpoints)
 }
 
 // State returns the fold of all events added so far, durable or not. It is nil before
@@ -148,7 +141,7 @@ func (x *Session) writeFirstLine(line []byte) error {
 		_, err := x.retire(context.Background(), line)
 		return err
 	}
-	if err := x.keepImported(); err != nil {
+	if err := keepImported(&x.store.layout, x.prd); err != nil {
 		return err
 	}
 	if err := x.writer.log.Replace(appendLines(noRecords, [][]byte{line})); err != nil {
@@ -190,16 +183,16 @@ func (x *Session) retire(ctx context.Context, next []byte) (string, error) {
 
 // keepImported copies a handwritten document to imported.json, before the derived document
 // replaces it.
-func (x *Session) keepImported() error {
-	d, err := x.store.layout.ReadDocument(x.prd)
+func keepImported(l *disk.Layout, prd string) error {
+	d, err := l.ReadDocument(prd)
 	if err != nil || d == nil || d.Runner != nil {
 		return err
 	}
-	data, err := store.ReadFile(x.store.fs, x.store.layout.DocumentPath(x.prd))
+	data, err := store.ReadFile(l.FS, l.DocumentPath(prd))
 	if err != nil {
 		return err
 	}
-	return store.WriteFile(x.store.fs, filepath.Join(x.store.layout.PRDDir(x.prd), "imported.json"), data)
+	return store.WriteFile(l.FS, filepath.Join(l.PRDDir(prd), "imported.json"), data)
 }
 
 // Abandon ends the session for good, archives it, and returns the directory of the

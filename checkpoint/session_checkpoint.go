@@ -43,7 +43,12 @@ func (x *Session) CheckpointKeeping(t state.Trigger, reason string, git *state.G
 	}
 	x.announced = ""
 	e.Created, e.Modified = s.CountStepFiles()
-	e.Removes = x.retain(e.ID, t, e.Phase, needed)
+	if t == state.TriggerPreRollback {
+		undoers := s.Undoers()
+		maps.Copy(undoers, needed)
+		needed = undoers
+	}
+	e.Removes = x.groups.add(e.ID, groupOf(t, e.Phase), s, needed)
 	x.Add(e)
 	return e.ID, x.bad == nil
 }
@@ -57,33 +62,44 @@ func (x *Session) newCheckpointID(t state.Trigger, at time.Time, seq uint64) str
 	return disk.NewCheckpointID(cmp.Or(s.PhaseName(), "init"), at, origin)
 }
 
-// retain adds a checkpoint to its retention group, and returns the checkpoints of that
-// group that are no longer kept. It keeps those in needed.
-func (x *Session) retain(id string, t state.Trigger, phase string, needed map[string]string) []string {
-	policy, g := x.store.o.Policy.Retention, groupOf(t, phase)
-	if _, limited := policy.Limit(g.Trigger); !limited {
+// groups holds the IDs of the kept checkpoints, per group whose number is limited.
+type groups struct {
+	policy retention.Policy
+	kept   map[retention.Group][]string
+}
+
+func newGroups(p retention.Policy, checkpoints []*state.CheckpointRef) groups {
+	g := groups{p, map[retention.Group][]string{}}
+	for _, ref := range checkpoints {
+		of := groupOf(ref.Trigger, ref.Phase)
+		if _, limited := p.Limit(of.Trigger); limited {
+			g.kept[of] = append(g.kept[of], ref.ID)
+		}
+	}
+	return g
+}
+
+// add adds a checkpoint to a group, and returns the checkpoints of that group that are no
+// longer kept. It keeps those in needed, whose values say why.
+func (g groups) add(id string, to retention.Group, s *state.State, needed map[string]string) []string {
+	if _, limited := g.policy.Limit(to.Trigger); !limited {
 		return nil
 	}
-	together := make([]retention.Checkpoint, 0, len(x.groups[g])+1)
-	for _, old := range x.groups[g] {
-		if ref := x.live.State.Checkpoint(old); ref != nil {
+	together := make([]retention.Checkpoint, 0, len(g.kept[to])+1)
+	for _, old := range g.kept[to] {
+		if ref := s.Checkpoint(old); ref != nil {
 			together = append(together, ForRetention(ref))
 		}
 	}
-	together = append(together, retention.Checkpoint{ID: id, Group: g})
-	if t == state.TriggerPreRollback {
-		undoers := x.live.State.Undoers()
-		maps.Copy(undoers, needed)
-		needed = undoers
-	}
+	together = append(together, retention.Checkpoint{ID: id, Group: to})
 	var kept, removed []string
-	for _, d := range retention.Decide(together, policy, retention.Pass{Needed: needed}).Decisions {
+	for _, d := range retention.Decide(together, g.policy, retention.Pass{Needed: needed}).Decisions {
 		if d.Keep {
 			kept = append(kept, d.ID)
 		} else {
 			removed = append(removed, d.ID)
 		}
 	}
-	x.groups[g] = kept
+	g.kept[to] = kept
 	return removed
 }

@@ -90,7 +90,7 @@ func (t trackedState) untrack(ctx context.Context) error {
 // removes it from git's index. No command reads files in untrusted/. It returns the new
 // directory.
 func (s *Store) SetUntrustedAside(ctx context.Context, prd string) (to string, err error) {
-	if err := s.CheckID(prd); err != nil {
+	if err := s.reader.CheckID(prd); err != nil {
 		return "", err
 	}
 	l, err := s.lockDir(ctx, prd)

@@ -22,7 +22,7 @@ type Unopened struct {
 
 // LockUnopened takes the locks of a PRD as Lock does, and reads nothing of its session.
 func (s *Store) LockUnopened(ctx context.Context, prd string) (*Unopened, error) {
-	if err := s.CheckID(prd); err != nil {
+	if err := s.reader.CheckID(prd); err != nil {
 		return nil, err
 	}
 	if err := ctx.Err(); err != nil {

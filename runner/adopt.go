@@ -38,7 +38,7 @@ type Adopted struct {
 // *MissingArtifactError if a declared artifact is missing after that, and a
 // *plan.MissingResultsError if another step needs an output that is not on record.
 func Adopt(ctx context.Context, o Options, st *state.State, workstream string, given []string) (a Adopted, err error) {
-	if a.Work, err = o.Store.EarlierWork(st, workstream); err != nil {
+	if a.Work, err = o.Store.Reader().EarlierWork(st, workstream); err != nil {
 		return a, err
 	}
 	a.HasRecord = a.Work != nil

@@ -256,7 +256,7 @@ func (op *opening) baseline() (map[string]state.Metric, error) {
 	case st != nil && st.Baseline != nil:
 		return st.Baseline, nil
 	}
-	last, unread, err := l.opts.Store.LastComplete(l.pipeline.ID)
+	last, unread, err := l.opts.Store.Reader().LastComplete(l.pipeline.ID)
 	for _, at := range unread {
 		l.warnUser(fmt.Sprintf("metrics are not compared with those of the session in %s, which can't be read: %v", at.Dir, at.Err))
 	}

@@ -28,7 +28,7 @@ func (n *node) resolveUncertain() {
 	task.Env["RUNNER_PHASE"] = n.ws.Phase.Name
 	task.Env["RUNNER_WORKSTREAM"] = n.ws.Name
 	task.Env["RUNNER_ATTEMPT"] = strconv.Itoa(attempt)
-	had, err := l.opts.Store.EarlierWork(l.session.State(), n.ws.Name)
+	had, err := l.opts.Store.Reader().EarlierWork(l.session.State(), n.ws.Name)
 	if err != nil {
 		l.warnUser(err.Error())
 	}

@@ -84,7 +84,7 @@ func PlanCollect(ctx context.Context, s *checkpoint.Store, w *workspace.Workspac
 			discarded.Bytes += r.Bytes
 		}
 	}
-	err = s.RereadIfChanged("", func() error {
+	err = s.Reader().RereadIfChanged("", func() error {
 		inv, err := inventory.Read(ctx, s, without)
 		if err != nil {
 			return &NotCollectedError{err}

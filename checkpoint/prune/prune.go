@@ -107,10 +107,10 @@ type Options struct {
 
 // PlanPrune returns what Prune would remove. It takes no lock and changes nothing.
 func Plan(ctx context.Context, s *checkpoint.Store, prd string, o Options) (p *Pruned, err error) {
-	if err := s.CheckID(prd); err != nil {
+	if err := s.Reader().CheckID(prd); err != nil {
 		return nil, err
 	}
-	err = s.RereadIfChanged(prd, func() error {
+	err = s.Reader().RereadIfChanged(prd, func() error {
 		records, err := inventory.ReadSessions(s, prd, nil)
 		if err == nil {
 			p, err = planPrune(ctx, s, prd, records, o, s.Policy().Retention.MaxSizeMB > 0)
@@ -341,7 +341,7 @@ func readings(s *checkpoint.Store, records []*reader.Record) []time.Time {
 			}
 		}
 	}
-	prds, err := s.PRDs()
+	prds, err := s.Reader().PRDs()
 	if err != nil {
 		return seen // with fewer readings, retention only keeps more
 	}

@@ -178,7 +178,7 @@ func TestUnknownIsNotAbsent(t *testing.T) {
 				}
 				c.Fixture = checkpointtest.On(t, faults.Unlocked{FS: disk}, c.Dir)
 				checkpointtest.Must(t, checkpointtest.LockPRD(t, c.Open(), "PRD-009").Close())
-				sessions, err := c.Open().Sessions("PRD-009")
+				sessions, err := c.Open().Reader().Sessions("PRD-009")
 				checkpointtest.Must(t, err)
 				if len(sessions) != want {
 					t.Fatalf("operation %d failed: %d sessions are left of %d", at, len(sessions), want)

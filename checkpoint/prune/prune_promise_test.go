@@ -122,7 +122,7 @@ func (h *history) pruneAsPlanned(removed *prune.Pruned, collected *prune.Collect
 	ctx := context.Background()
 	s := h.store()
 	o := prune.Options{OlderThan: rapid.SampledFrom([]time.Duration{0, 0, 20 * time.Hour}).Draw(h.T, "older than")}
-	prds, err := s.Known()
+	prds, err := s.Reader().Known()
 	checkpointtest.Must(h.t, err)
 	checkpoints, sessions, objects := h.onDisk(s)
 	plans, errs := prune.PlanAll(ctx, s, prds, o)

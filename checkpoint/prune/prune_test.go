@@ -523,7 +523,7 @@ func (c *scene) checkComplete(t *testing.T, what checkpoint.OnComplete, done pru
 	t.Helper()
 	s := c.Open()
 	kept := checkpointtest.Has(t, s, c.artifacts...)
-	last, _, err := s.LastComplete("PRD-009")
+	last, _, err := s.Reader().LastComplete("PRD-009")
 	checkpointtest.Must(t, err)
 	if last == nil {
 		t.Fatal("it is not on record that the session completed")

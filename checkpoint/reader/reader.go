@@ -2,9 +2,10 @@
 // nothing: a writer may append to a journal or remove files meanwhile.
 //
 //	Reader.Current     the state of a PRD's current session, its document, its rescue copy
-//	Reader.ReadRecord  the state of any session, current or archived; VisitRecord: its commits
+//	Reader.Sessions    all sessions of a PRD, current and archived; PRDs: which PRDs there are
+//	Reader.ReadRecord  the state of a session by its directory; VisitRecord: its commits
+//	Reader.Results     the work of completed workstreams, by digest; Acts: what happened once
 //	Session            the checkpoints of one session, from their files or from its journal
-//	Reader.Results     the work of completed workstreams, by digest
 //
 // Each of them verifies that the journal has every commit that a derived file names: a
 // derived file is written after its commit, so a journal that ends before has lost
@@ -16,12 +17,14 @@ import (
 	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
+	"regexp"
 )
 
 // Reader reads the sessions of a state directory. It is safe for concurrent use.
 type Reader struct {
-	Layout  *disk.Layout
-	Rescues journal.RescueDir
+	Layout    *disk.Layout
+	Rescues   journal.RescueDir
+	IDPattern *regexp.Regexp // of the IDs of PRDs
 }
 
 // Session is a session by its directory, which need not exist.

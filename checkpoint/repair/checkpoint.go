@@ -18,6 +18,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/disk"
+	"prdrunner/checkpoint/reader"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/validate"
 	"prdrunner/checkpoint/workspace"
@@ -101,7 +102,7 @@ func RebuildCheckpoints(ctx context.Context, x *checkpoint.Session, w *workspace
 
 // examine validates checkpoints of the session by reading every byte.
 func examine(ctx context.Context, x *checkpoint.Session, w *workspace.Workspace, refs []string) (*validate.SessionCheck, error) {
-	at := checkpoint.StoredSession{PRD: x.PRD(), Place: disk.PlaceCurrent, Dir: x.Store().Layout().PRDDir(x.PRD()), State: x.State()}
+	at := reader.StoredSession{PRD: x.PRD(), Place: disk.PlaceCurrent, Dir: x.Store().Layout().PRDDir(x.PRD()), State: x.State()}
 	c, err := validate.CheckSession(ctx, x.Store(), w, at, refs)
 	if err != nil {
 		return nil, fmt.Errorf("rebuild checkpoints of %s: %w", x.PRD(), err)

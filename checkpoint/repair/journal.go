@@ -19,7 +19,7 @@ import (
 // holds the whole state, as in a compacted journal. The damaged files are kept in a
 // subdirectory of the session.
 func RebuildJournal(ctx context.Context, s *checkpoint.Store, prd string, by state.Actor) (*JournalRebuild, error) {
-	if err := s.CheckID(prd); err != nil {
+	if err := s.Reader().CheckID(prd); err != nil {
 		return nil, err
 	}
 	if err := ctx.Err(); err != nil {

@@ -58,7 +58,7 @@ type LostCommit struct {
 // PlanJournalRebuild returns what RebuildJournal would do. It takes no lock and changes
 // nothing.
 func PlanJournalRebuild(s *checkpoint.Store, prd string) (*JournalRebuild, error) {
-	if err := s.CheckID(prd); err != nil {
+	if err := s.Reader().CheckID(prd); err != nil {
 		return nil, err
 	}
 	r := &JournalRebuild{made: map[string][]byte{}}

@@ -188,7 +188,7 @@ func nearestVouched(ctx context.Context, s *checkpoint.Store, w *workspace.Works
 			}
 		}
 	}
-	of := checkpoint.StoredSession{PRD: now.PRD, Place: disk.PlaceCurrent, Dir: s.Layout().PRDDir(now.PRD), State: now}
+	of := reader.StoredSession{PRD: now.PRD, Place: disk.PlaceCurrent, Dir: s.Layout().PRDDir(now.PRD), State: now}
 	ref, err := validate.FirstWhole(ctx, s, w, of, vouched)
 	if err != nil || ref == nil {
 		return "", err

@@ -14,6 +14,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/disk"
+	"prdrunner/checkpoint/reader"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/checkpoint/workspace/tree"
@@ -55,7 +56,7 @@ func losses(ctx context.Context, s *checkpoint.Store, prd string, changes []work
 
 // eachOther calls do with the state of each other PRD that has a session and can be read.
 func eachOther(ctx context.Context, s *checkpoint.Store, prd string, do func(*state.State)) error {
-	prds, err := s.PRDs()
+	prds, err := s.Reader().PRDs()
 	if err != nil {
 		return fmt.Errorf("look for the sessions of other PRDs: %w", err)
 	}
@@ -118,11 +119,11 @@ func FindTakenBack(ctx context.Context, s *checkpoint.Store, w *workspace.Worksp
 		return nil, nil
 	}
 	type candidate struct {
-		of     checkpoint.StoredSession
+		of     reader.StoredSession
 		record state.RollbackRecord
 	}
 	var candidates []candidate
-	consider := func(of checkpoint.StoredSession) {
+	consider := func(of reader.StoredSession) {
 		for _, r := range of.State.Rollbacks {
 			if r.Error == "" && r.Scope != state.RollbackState && r.At.After(current.CreatedAt) {
 				candidates = append(candidates, candidate{of, r})
@@ -130,12 +131,12 @@ func FindTakenBack(ctx context.Context, s *checkpoint.Store, w *workspace.Worksp
 		}
 	}
 	err := eachOther(ctx, s, current.PRD, func(other *state.State) {
-		consider(checkpoint.StoredSession{PRD: other.PRD, Place: disk.PlaceCurrent, Dir: s.Layout().PRDDir(other.PRD), State: other})
+		consider(reader.StoredSession{PRD: other.PRD, Place: disk.PlaceCurrent, Dir: s.Layout().PRDDir(other.PRD), State: other})
 	})
 	if err != nil {
 		return nil, err
 	}
-	archived, err := s.Archived(ctx, func(of checkpoint.StoredSession) bool {
+	archived, err := s.Reader().Archived(ctx, func(of reader.StoredSession) bool {
 		return of.PRD != current.PRD && rolledBackSince(s, of.Dir, current.CreatedAt)
 	})
 	if err != nil {
@@ -166,7 +167,7 @@ func FindTakenBack(ctx context.Context, s *checkpoint.Store, w *workspace.Worksp
 
 // filesTakenBy returns the recorded files that a rollback changed or deleted. It removes them
 // from recorded, so that no earlier rollback is blamed for them.
-func filesTakenBy(ctx context.Context, s *checkpoint.Store, w *workspace.Workspace, of checkpoint.StoredSession, r state.RollbackRecord, recorded map[string]workspace.Entry) ([]state.Text, error) {
+func filesTakenBy(ctx context.Context, s *checkpoint.Store, w *workspace.Workspace, of reader.StoredSession, r state.RollbackRecord, recorded map[string]workspace.Entry) ([]state.Text, error) {
 	filesOf := func(intent state.RollbackStarted) (*workspace.Listing, error) {
 		state, err := targetIn(s, of.Dir, of.State, intent)
 		if err != nil {

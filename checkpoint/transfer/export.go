@@ -107,7 +107,7 @@ type ExportHeader struct {
 // holds it as of one commit. If the stored bytes of a file are lost or damaged, Export
 // takes them from a workspace file with the same content.
 func Export(ctx context.Context, s *checkpoint.Store, w *workspace.Workspace, prd string, o ExportOptions) (*Exported, error) {
-	if err := s.CheckID(prd); err != nil {
+	if err := s.Reader().CheckID(prd); err != nil {
 		return nil, err
 	}
 	for try := 1; ; try++ {
@@ -127,7 +127,7 @@ func Export(ctx context.Context, s *checkpoint.Store, w *workspace.Workspace, pr
 func export(ctx context.Context, s *checkpoint.Store, w *workspace.Workspace, prd string, o ExportOptions, out io.Writer) (done *Exported, moved bool, err error) {
 	dir := s.Layout().PRDDir(prd)
 	if o.Session != "" {
-		at, err := s.ArchivedSession(prd, o.Session)
+		at, err := s.Reader().ArchivedSession(prd, o.Session)
 		if err != nil {
 			return nil, false, err
 		}

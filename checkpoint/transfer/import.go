@@ -112,7 +112,7 @@ func (i *Import) opened(ctx context.Context, err error) (*Import, error) {
 
 // readAside reads the archived sessions of the PRD into i.aside and i.unread.
 func (i *Import) readAside() error {
-	aside, err := i.store.ArchivedOf(i.PRD, disk.PlaceHistory, disk.PlaceFailed)
+	aside, err := i.store.Reader().ArchivedOf(i.PRD, disk.PlaceHistory, disk.PlaceFailed)
 	if err != nil {
 		return fmt.Errorf("import %s: %w", i.PRD, err)
 	}
@@ -193,7 +193,7 @@ func (i *Import) readHeader(path string) error {
 	if err != nil || string(again) != string(i.staged.Header) {
 		return &bundle.DamagedError{Detail: "its header is not as it should be"}
 	}
-	if err := i.store.CheckID(i.PRD); err != nil {
+	if err := i.store.Reader().CheckID(i.PRD); err != nil {
 		return &bundle.DamagedError{Detail: err.Error()}
 	}
 	return nil

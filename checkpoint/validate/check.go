@@ -13,6 +13,7 @@ import (
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/objects"
+	"prdrunner/checkpoint/reader"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 )
@@ -36,7 +37,7 @@ func newChecker(s *checkpoint.Store, w *workspace.Workspace, deep bool) *checker
 
 // checkSession checks the checkpoints of a session. If wanted is not empty it checks only those
 // in wanted.
-func (k *checker) checkSession(ctx context.Context, at checkpoint.StoredSession, wanted map[string]bool) (*SessionCheck, error) {
+func (k *checker) checkSession(ctx context.Context, at reader.StoredSession, wanted map[string]bool) (*SessionCheck, error) {
 	c := &SessionCheck{StoredSession: at}
 	if at.Err != nil {
 		if !errors.As(at.Err, &c.Journal) {
@@ -100,7 +101,7 @@ func (k *checker) checkFiles(ctx context.Context, c *SessionCheck, wanted map[st
 }
 
 // checkCheckpoint checks one checkpoint of a session whose journal is whole.
-func (k *checker) checkCheckpoint(ctx context.Context, at checkpoint.StoredSession, ref *state.CheckpointRef) (*CheckpointCheck, error) {
+func (k *checker) checkCheckpoint(ctx context.Context, at reader.StoredSession, ref *state.CheckpointRef) (*CheckpointCheck, error) {
 	c := &CheckpointCheck{Ref: ref}
 	state, err := k.checkFile(c, at)
 	if err != nil {
@@ -124,7 +125,7 @@ func (k *checker) checkCheckpoint(ctx context.Context, at checkpoint.StoredSessi
 
 // lastWhole returns the newest whole checkpoint that led to the session's state, leaving
 // out the checkpoint with the id except.
-func (k *checker) lastWhole(ctx context.Context, at checkpoint.StoredSession, except string) (*state.CheckpointRef, error) {
+func (k *checker) lastWhole(ctx context.Context, at reader.StoredSession, except string) (*state.CheckpointRef, error) {
 	for _, ref := range slices.Backward(at.State.ValidTrail()) {
 		if ref.ID == except {
 			continue
@@ -146,7 +147,7 @@ func (k *checker) lastWhole(ctx context.Context, at checkpoint.StoredSession, ex
 // checkFile checks the file of a checkpoint. It returns the state in the file. If the file is
 // missing or damaged it returns the state from the journal, nil if the journal does not
 // have it.
-func (k *checker) checkFile(c *CheckpointCheck, at checkpoint.StoredSession) (*state.State, error) {
+func (k *checker) checkFile(c *CheckpointCheck, at reader.StoredSession) (*state.State, error) {
 	stored, err := k.store.Layout().CheckpointsIn(at.Dir).Read(c.Ref.ID)
 	missing := errors.Is(err, fs.ErrNotExist)
 	switch {

@@ -9,6 +9,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/disk"
+	"prdrunner/checkpoint/reader"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
@@ -16,7 +17,7 @@ import (
 // checkDerived returns the damage of a session's document and manifest. It is no damage if
 // one is missing or older than the journal: Runner writes each some time after the commit
 // from which it is made.
-func checkDerived(s *checkpoint.Store, at checkpoint.StoredSession) []*state.DamagedError {
+func checkDerived(s *checkpoint.Store, at reader.StoredSession) []*state.DamagedError {
 	document := s.Layout().DocumentPath(at.PRD)
 	if at.Place != disk.PlaceCurrent {
 		document = filepath.Join(at.Dir, filepath.Base(document))

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"testing"
 
-	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/checkpointtest"
 	"prdrunner/checkpoint/disk"
+	"prdrunner/checkpoint/reader"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 	"prdrunner/checkpoint/validate"
@@ -138,7 +138,7 @@ func TestFirstWhole(t *testing.T) {
 	checkpointtest.FlipByte(p.Fixture, p.CheckpointFile(st.Checkpoints[1].ID), 100)
 	s := p.Open()
 	w := p.Workspace(s)
-	at := checkpoint.StoredSession{PRD: "PRD-009", Place: disk.PlaceCurrent, Dir: s.Layout().PRDDir("PRD-009"), State: st}
+	at := reader.StoredSession{PRD: "PRD-009", Place: disk.PlaceCurrent, Dir: s.Layout().PRDDir("PRD-009"), State: st}
 	newestFirst := func(yield func(*state.CheckpointRef) bool) {
 		for _, ref := range slices.Backward(st.Checkpoints) {
 			if !yield(ref) {

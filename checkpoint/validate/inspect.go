@@ -5,6 +5,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/disk"
+	"prdrunner/checkpoint/reader"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 )
@@ -27,7 +28,7 @@ func (i *Inspection) Intact() bool { return i.File != nil && i.Check.Whole() }
 // lock and changes nothing; Store.Read gives the state. If the checkpoint's file is damaged,
 // Inspect rebuilds it from the journal where possible.
 func Inspect(ctx context.Context, s *checkpoint.Store, w *workspace.Workspace, of *state.State, ref *state.CheckpointRef) (*Inspection, error) {
-	at := checkpoint.StoredSession{PRD: of.PRD, Place: disk.PlaceCurrent, Dir: s.Layout().PRDDir(of.PRD), State: of}
+	at := reader.StoredSession{PRD: of.PRD, Place: disk.PlaceCurrent, Dir: s.Layout().PRDDir(of.PRD), State: of}
 	check, err := newChecker(s, w, false).checkCheckpoint(ctx, at, ref)
 	if err != nil {
 		return nil, err

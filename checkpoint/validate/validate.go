@@ -19,6 +19,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/disk"
+	"prdrunner/checkpoint/reader"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 )
@@ -49,7 +50,7 @@ type Validation struct {
 
 // SessionCheck is the result of validating a session.
 type SessionCheck struct {
-	checkpoint.StoredSession
+	reader.StoredSession
 	Journal     *state.DamagedError   // damage of the journal; nil if it is whole
 	Derived     []*state.DamagedError // damage of the document and the manifest, which Runner regenerates from the journal
 	Checkpoints []CheckpointCheck     // oldest first; if the journal is damaged, those that have a file
@@ -154,7 +155,7 @@ func (c *SessionCheck) isWhole() bool {
 // nil if there is none. It reads checkpoints from the newest backwards, each byte at most
 // once, and stops at the first that is whole.
 func LastWhole(ctx context.Context, s *checkpoint.Store, w *workspace.Workspace, state *state.State, except string) (*state.CheckpointRef, error) {
-	at := checkpoint.StoredSession{PRD: state.PRD, Place: disk.PlaceCurrent, Dir: s.Layout().PRDDir(state.PRD), State: state}
+	at := reader.StoredSession{PRD: state.PRD, Place: disk.PlaceCurrent, Dir: s.Layout().PRDDir(state.PRD), State: state}
 	return newChecker(s, w, true).lastWhole(ctx, at, except)
 }
 
@@ -162,7 +163,7 @@ func LastWhole(ctx context.Context, s *checkpoint.Store, w *workspace.Workspace,
 // PRD, or of all PRDs. It takes no lock and changes nothing. Without a workspace it does
 // not check the files of checkpoints.
 func Run(ctx context.Context, s *checkpoint.Store, w *workspace.Workspace, o Options) (v *Validation, err error) {
-	err = s.ReadSessions(o.PRD, func(sessions []checkpoint.StoredSession) (amiss bool, err error) {
+	err = s.Reader().ReadSessions(o.PRD, func(sessions []reader.StoredSession) (amiss bool, err error) {
 		v, err = validate(ctx, s, w, sessions, o)
 		return err == nil && v.Damaged(), err
 	})
@@ -172,7 +173,7 @@ func Run(ctx context.Context, s *checkpoint.Store, w *workspace.Workspace, o Opt
 	return v, nil
 }
 
-func validate(ctx context.Context, s *checkpoint.Store, w *workspace.Workspace, sessions []checkpoint.StoredSession, o Options) (*Validation, error) {
+func validate(ctx context.Context, s *checkpoint.Store, w *workspace.Workspace, sessions []reader.StoredSession, o Options) (*Validation, error) {
 	if o.PRD != "" && len(sessions) == 0 {
 		return nil, fmt.Errorf("validate %s: %w", o.PRD, checkpoint.ErrNoSession)
 	}
@@ -213,8 +214,8 @@ func validate(ctx context.Context, s *checkpoint.Store, w *workspace.Workspace, 
 
 // CheckSession checks checkpoints of a session by reading every byte: those that refs name,
 // or all if refs is empty. refs must be in a form that FindCheckpoint accepts.
-func CheckSession(ctx context.Context, s *checkpoint.Store, w *workspace.Workspace, at checkpoint.StoredSession, refs []string) (*SessionCheck, error) {
-	wanted, err := wantedIDs(s, []checkpoint.StoredSession{at}, refs)
+func CheckSession(ctx context.Context, s *checkpoint.Store, w *workspace.Workspace, at reader.StoredSession, refs []string) (*SessionCheck, error) {
+	wanted, err := wantedIDs(s, []reader.StoredSession{at}, refs)
 	if err != nil {
 		return nil, err
 	}
@@ -225,7 +226,7 @@ func CheckSession(ctx context.Context, s *checkpoint.Store, w *workspace.Workspa
 // current session first. It resolves references as other commands do, by
 // State.FindCheckpoint. In a session whose journal is damaged a reference is a prefix of
 // the id of a checkpoint file.
-func wantedIDs(s *checkpoint.Store, sessions []checkpoint.StoredSession, refs []string) (map[string]bool, error) {
+func wantedIDs(s *checkpoint.Store, sessions []reader.StoredSession, refs []string) (map[string]bool, error) {
 	wanted := map[string]bool{}
 	for _, ref := range refs {
 		id, err := wantedID(s, sessions, ref)
@@ -237,7 +238,7 @@ func wantedIDs(s *checkpoint.Store, sessions []checkpoint.StoredSession, refs []
 	return wanted, nil
 }
 
-func wantedID(s *checkpoint.Store, sessions []checkpoint.StoredSession, ref string) (string, error) {
+func wantedID(s *checkpoint.Store, sessions []reader.StoredSession, ref string) (string, error) {
 	var found []string
 	for i := len(sessions) - 1; i >= 0; i-- { // the current one first
 		at := sessions[i]

@@ -137,7 +137,7 @@ func (o checkpointExportOptions) source(env *environment) (*checkpoint.Store, *s
 	if err != nil {
 		return nil, nil, err
 	}
-	at, err := store.ArchivedSession(o.prd, o.session)
+	at, err := store.Reader().ArchivedSession(o.prd, o.session)
 	if err != nil {
 		return nil, nil, advice.With(&advice.UsageError{Err: err}, fmt.Sprintf("`runner checkpoint list %s --all` shows them", o.prd))
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/disk"
+	"prdrunner/checkpoint/reader"
 	"prdrunner/checkpoint/state"
 	"prdrunner/cmd/runner/advice"
 	"slices"
@@ -106,7 +107,7 @@ func runCheckpointList(_ context.Context, env *environment, o checkpointListOpti
 
 // showCheckpoints formats the checkpoints of all sessions in parallel, and then writes
 // them in order.
-func showCheckpoints(env *environment, sessions []checkpoint.StoredSession) error {
+func showCheckpoints(env *environment, sessions []reader.StoredSession) error {
 	shown := make([]strings.Builder, len(sessions))
 	var all sync.WaitGroup
 	for i, at := range sessions {
@@ -127,25 +128,25 @@ func showCheckpoints(env *environment, sessions []checkpoint.StoredSession) erro
 }
 
 // listedSessions returns the sessions that the user asked for.
-func listedSessions(env *environment, o checkpointListOptions) ([]checkpoint.StoredSession, error) {
+func listedSessions(env *environment, o checkpointListOptions) ([]reader.StoredSession, error) {
 	if !o.all && (o.prd != "" || o.label == "") {
 		store, st, err := openSession(env, o.prd)
 		if err != nil {
 			return nil, err
 		}
-		at := checkpoint.StoredSession{PRD: st.PRD, Place: disk.PlaceCurrent, Dir: store.Dir(), State: st}
-		return ofType([]checkpoint.StoredSession{at}, o.label), nil
+		at := reader.StoredSession{PRD: st.PRD, Place: disk.PlaceCurrent, Dir: store.Dir(), State: st}
+		return ofType([]reader.StoredSession{at}, o.label), nil
 	}
 	store, err := openAnyStore(env, o.prd)
 	if err != nil {
 		return nil, err
 	}
-	sessions, err := store.Sessions(o.prd)
+	sessions, err := store.Reader().Sessions(o.prd)
 	if err != nil {
 		return nil, err
 	}
 	if !o.all {
-		sessions = slices.DeleteFunc(sessions, func(at checkpoint.StoredSession) bool { return at.Place != disk.PlaceCurrent })
+		sessions = slices.DeleteFunc(sessions, func(at reader.StoredSession) bool { return at.Place != disk.PlaceCurrent })
 	}
 	if len(sessions) == 0 && o.prd != "" {
 		return nil, noSession(env, store, o.prd)
@@ -171,11 +172,11 @@ func openAnyStore(env *environment, prd string) (*checkpoint.Store, error) {
 
 // ofType keeps the sessions whose pipeline has the type label. A session that can't be
 // read has no type.
-func ofType(sessions []checkpoint.StoredSession, label string) []checkpoint.StoredSession {
+func ofType(sessions []reader.StoredSession, label string) []reader.StoredSession {
 	if label == "" {
 		return sessions
 	}
-	return slices.DeleteFunc(sessions, func(at checkpoint.StoredSession) bool {
+	return slices.DeleteFunc(sessions, func(at reader.StoredSession) bool {
 		return at.State == nil || at.State.Type != label
 	})
 }
@@ -197,7 +198,7 @@ func openSession(env *environment, prd string) (*checkpoint.Store, *state.State,
 }
 
 func onlyPRD(env *environment, store *checkpoint.Store) (string, error) {
-	prds, err := store.PRDs()
+	prds, err := store.Reader().PRDs()
 	if err != nil {
 		return "", err
 	}
@@ -214,7 +215,7 @@ func noSessions(env *environment) error {
 	return advice.With(advice.Usagef("there are no sessions"), howToStartAny(env))
 }
 
-func newCheckpointList(env *environment, sessions []checkpoint.StoredSession) checkpointList {
+func newCheckpointList(env *environment, sessions []reader.StoredSession) checkpointList {
 	list := checkpointList{
 		FormatVersion: outputFormat,
 		Checkpoints:   []checkpointItem{}, Rollbacks: []state.RollbackRecord{}, Sessions: []sessionItem{},

@@ -3,8 +3,8 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/disk"
+	"prdrunner/checkpoint/reader"
 	"prdrunner/checkpoint/state"
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/runner/view"
@@ -16,7 +16,7 @@ import (
 const rule = "================================================="
 
 // writeCheckpoints shows the checkpoints of a session.
-func writeCheckpoints(b *strings.Builder, env *environment, at checkpoint.StoredSession) {
+func writeCheckpoints(b *strings.Builder, env *environment, at reader.StoredSession) {
 	if at.State == nil {
 		fmt.Fprintf(b, "%s\nCHECKPOINTS - %s, %s\n%s\nIt cannot be read: %s\n", rule, at.PRD, env.Display(at.Dir), rule, view.OneLine(env.Localize(at.Err.Error())))
 		return
@@ -48,7 +48,7 @@ func writeCheckpoints(b *strings.Builder, env *environment, at checkpoint.Stored
 // typicalRow is the approximate length of a checkpoint's row in a list, in bytes.
 const typicalRow = 128
 
-func writeCheckpointTable(b *strings.Builder, at checkpoint.StoredSession) {
+func writeCheckpointTable(b *strings.Builder, at reader.StoredSession) {
 	st, names := at.State, map[string]string{}
 	if at.Place == disk.PlaceCurrent { // names such as latest stand for checkpoints of the current session only
 		names = st.Names()

@@ -72,7 +72,7 @@ func runCheckpointMigrate(ctx context.Context, env *environment, o checkpointMig
 	}
 	prds := []string{o.prd}
 	if o.prd == "" {
-		if prds, err = store.PRDs(); err != nil {
+		if prds, err = store.Reader().PRDs(); err != nil {
 			return err
 		}
 	} else if err := checkPRD(env, cfg, o.prd); err != nil {

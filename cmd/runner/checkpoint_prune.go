@@ -105,7 +105,7 @@ func runCheckpointPrune(ctx context.Context, env *environment, o checkpointPrune
 // prunable returns the PRDs to prune.
 func prunable(env *environment, cfg *config.Config, store *checkpoint.Store, prd string) ([]string, error) {
 	if prd == "" {
-		return store.Known()
+		return store.Reader().Known()
 	}
 	return []string{prd}, checkPRD(env, cfg, prd)
 }

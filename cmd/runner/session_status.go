@@ -222,7 +222,7 @@ func (s *sessionStatus) findTakenBack(ctx context.Context, env *environment, sto
 	if snap.State == nil || snap.Owner != nil {
 		return
 	}
-	prds, err := store.Known() // includes PRDs that have only archived sessions
+	prds, err := store.Reader().Known() // includes PRDs that have only archived sessions
 	if err == nil && len(prds) > 1 {
 		err = withFiles(ctx, env, store, func(_ *config.Config, w *workspace.Workspace) (err error) {
 			s.TakenBack, err = rollback.FindTakenBack(ctx, store, w, snap.State)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/disk"
+	"prdrunner/checkpoint/reader"
 	"prdrunner/checkpoint/state"
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/config"
@@ -183,8 +184,8 @@ func (s *starter) nothing(ctx context.Context) (start, error) {
 }
 
 // lastArchived returns the newest archived session of a PRD, or nil.
-func lastArchived(store *checkpoint.Store, prd string) (*checkpoint.StoredSession, error) {
-	sessions, err := store.Sessions(prd)
+func lastArchived(store *checkpoint.Store, prd string) (*reader.StoredSession, error) {
+	sessions, err := store.Reader().Sessions(prd)
 	if err != nil {
 		return nil, err
 	}
@@ -211,7 +212,7 @@ func lastComplete(store *checkpoint.Store, prd string) (*state.State, error) {
 func nothingToResume(store *checkpoint.Store, prd, start string) error {
 	err := advice.Usagef("there is no session of %s to resume", prd)
 	hint := fmt.Sprintf("`runner %s` starts one", start)
-	if prds, listErr := store.PRDs(); listErr == nil && len(prds) > 0 {
+	if prds, listErr := store.Reader().PRDs(); listErr == nil && len(prds) > 0 {
 		hint = fmt.Sprintf("there are sessions of %s; %s", strings.Join(prds, ", "), hint)
 	}
 	return advice.With(err, hint)

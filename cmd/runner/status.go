@@ -173,7 +173,7 @@ func noSession(env *environment, store *checkpoint.Store, prd string) error {
 		if last.Place == disk.PlaceHistory && last.State != nil {
 			hint += fmt.Sprintf(", `runner %s` begins from it", advice.ResumeCommand(prd, string(last.State.Pipeline.Path)))
 		}
-	} else if prds, err := store.PRDs(); err == nil && len(prds) > 0 {
+	} else if prds, err := store.Reader().PRDs(); err == nil && len(prds) > 0 {
 		hint = "there are sessions of " + strings.Join(prds, ", ")
 	}
 	return advice.With(advice.Usagef("there is no session of %s", prd), hint)
@@ -188,7 +188,7 @@ func statusOfAll(ctx context.Context, env *environment, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	prds, err := store.PRDs()
+	prds, err := store.Reader().PRDs()
 	if err != nil {
 		return err
 	}
@@ -234,7 +234,7 @@ func statusOfAll(ctx context.Context, env *environment, asJSON bool) error {
 // sayNoSessions tells the user that there is no current session, and names the archived
 // ones.
 func sayNoSessions(env *environment, store *checkpoint.Store) error {
-	archived, err := store.Known()
+	archived, err := store.Reader().Known()
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ func KnownActs(store *checkpoint.Store, p *pipeline.Pipeline, st *state.State, r
 	if len(asked) == 0 || store == nil {
 		return known, nil
 	}
-	acts, unread, err := store.Acts(p.ID, st)
+	acts, unread, err := store.Reader().Acts(p.ID, st)
 	if err != nil {
 		return nil, err
 	}

@@ -28,7 +28,7 @@ func Archived(c CommandLine, store *checkpoint.Store, prd string, err error) err
 	if !errors.As(err, &unknown) {
 		return err
 	}
-	sessions, unread := store.Sessions(prd)
+	sessions, unread := store.Reader().Sessions(prd)
 	if unread != nil {
 		return err
 	}

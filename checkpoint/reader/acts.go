@@ -1,14 +1,11 @@
-package checkpoint
+package reader
 
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 
 	"prdrunner/checkpoint/disk"
-	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
-	"prdrunner/checkpoint/store"
 )
 
 // An act is work that must happen only once and that has happened, or may have. It must
@@ -21,11 +18,11 @@ import (
 // session; if it is nil, Acts loads the state. unread lists the directories of sessions
 // that can't be read, and the former directories of sessions that could not be read when
 // they were removed.
-func (s *Store) Acts(prd string, current *state.State) (acts []state.Act, unread []string, err error) {
-	aside, err := s.ArchivedOf(prd, disk.PlaceHistory, disk.PlaceFailed)
+func (r Reader) Acts(prd string, current *state.State) (acts []state.Act, unread []string, err error) {
+	aside, err := r.ArchivedOf(prd, disk.PlaceHistory, disk.PlaceFailed)
 	var removed *disk.ActsFile
 	if err == nil {
-		removed, err = s.layout.ReadActs(prd)
+		removed, err = r.Layout.ReadActs(prd)
 	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("look for what has happened only once in %s: %w", prd, err)
@@ -33,13 +30,13 @@ func (s *Store) Acts(prd string, current *state.State) (acts []state.Act, unread
 	acts = removed.Acts
 	for _, at := range aside {
 		if at.State == nil {
-			unread = append(unread, s.layout.Within(at.Dir))
+			unread = append(unread, r.Layout.Within(at.Dir))
 			continue
 		}
 		acts = state.MergeActs(acts, at.State.KnownActs()...)
 	}
 	if current == nil {
-		loaded, err := s.reader.Current(prd)
+		loaded, err := r.Current(prd)
 		if err != nil && !errors.Is(err, ErrNoSession) {
 			return nil, nil, err
 		}
@@ -51,19 +48,4 @@ func (s *Store) Acts(prd string, current *state.State) (acts []state.Act, unread
 		acts = state.MergeActs(acts, current.KnownActs()...)
 	}
 	return acts, append(unread, removed.UnreadNames()...), nil
-}
-
-// KeepUnread records a session that can't be read and is about to be removed: the acts in
-// the readable part of its journal, and its directory, since there may have been other
-// acts.
-func (s *Store) KeepUnread(prd, dir string) error { return keepUnread(&s.layout, prd, dir) }
-
-func keepUnread(l *disk.Layout, prd, dir string) error {
-	f, path := journal.NewFold(), filepath.Join(dir, disk.JournalName)
-	_, _ = journal.Replay(prd, path, store.OpenLog(l.FS, path), f.Apply) // the caller knows that it is damaged
-	var acts []state.Act
-	if f.State != nil {
-		acts = f.State.KnownActs()
-	}
-	return l.AddActs(prd, acts, []state.Text{state.Text(l.Within(dir))})
 }

@@ -1,18 +1,17 @@
-package checkpoint
+package reader
 
 import (
 	"errors"
 	"fmt"
 	"slices"
 
-	"prdrunner/checkpoint/reader"
 	"prdrunner/checkpoint/state"
 )
 
 // EarlierWork returns the recorded work of an uncertain workstream: its work under another
 // name, or in its last attempt before a rollback removed that from the state. It is nil if
 // there was none, or its record is lost.
-func (s *Store) EarlierWork(st *state.State, workstream string) (*state.Work, error) {
+func (r Reader) EarlierWork(st *state.State, workstream string) (*state.Work, error) {
 	w := st.Workstream(workstream)
 	if w == nil || w.Status != state.Uncertain {
 		return nil, nil //nolint:nilnil // documented above
@@ -25,12 +24,12 @@ func (s *Store) EarlierWork(st *state.State, workstream string) (*state.Work, er
 		work.Attempt = w.Attempts
 		return work, nil
 	}
-	return takenBack(s.reader.CurrentSession(st.PRD), st, w)
+	return takenBack(r.CurrentSession(st.PRD), st, w)
 }
 
 // takenBack returns the work that a rollback removed from the state, as recorded in the
 // checkpoint that would undo the rollback.
-func takenBack(session reader.Session, st *state.State, w *state.Workstream) (*state.Work, error) {
+func takenBack(session Session, st *state.State, w *state.Workstream) (*state.Work, error) {
 	for _, past := range slices.Backward(st.Rollbacks) {
 		ref := st.Checkpoint(past.Safety)
 		if ref == nil || past.Error != "" {

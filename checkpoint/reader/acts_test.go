@@ -1,4 +1,4 @@
-package checkpoint_test
+package reader_test
 
 import (
 	"bytes"
@@ -29,7 +29,7 @@ func pay(definition string) []state.Event {
 
 func actsOf(t *testing.T, s *checkpoint.Store, st *state.State) (sessions []string) {
 	t.Helper()
-	acts, unread, err := s.Acts("PRD-009", st)
+	acts, unread, err := s.Reader().Acts("PRD-009", st)
 	checkpointtest.Must(t, err)
 	if len(unread) > 0 {
 		t.Errorf("unread: %v", unread)
@@ -73,7 +73,7 @@ func TestANewSessionKnowsWhatHappenedOnce(t *testing.T) {
 			} else {
 				leave(t, x)
 			}
-			acts, _, err := s.Acts("PRD-009", x.State())
+			acts, _, err := s.Reader().Acts("PRD-009", x.State())
 			checkpointtest.Must(t, err)
 			next := checkpointtest.Started("B", payment())
 			next.Acts = acts
@@ -106,7 +106,7 @@ func TestRetentionForgetsNothingThatHappenedOnce(t *testing.T) {
 	s := f.Open()
 	for _, session := range []string{"A", "B"} {
 		x := checkpointtest.LockPRD(t, s, "PRD-009")
-		acts, _, err := s.Acts("PRD-009", nil)
+		acts, _, err := s.Reader().Acts("PRD-009", nil)
 		checkpointtest.Must(t, err)
 		e := checkpointtest.Started(session, payment())
 		e.Acts = acts
@@ -176,7 +176,7 @@ func TestWhatCouldNotBeReadIsRemembered(t *testing.T) {
 				} else {
 					checkpointtest.Must(t, s.DeleteSession(t.Context(), "PRD-009", checkpointtest.By))
 				}
-				acts, unread, err := s.Acts("PRD-009", nil)
+				acts, unread, err := s.Reader().Acts("PRD-009", nil)
 				checkpointtest.Must(t, err)
 				var sessions []string
 				for _, a := range acts {

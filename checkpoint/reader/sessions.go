@@ -1,4 +1,4 @@
-package checkpoint
+package reader
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"prdrunner/checkpoint/disk"
+	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 )
 
@@ -27,14 +28,14 @@ type StoredSession struct {
 // Sessions returns all sessions of a PRD, or of every PRD if prd is "". Archived sessions
 // come first, the current one last. It takes no lock. A session that cannot be read is
 // included with its error.
-func (s *Store) Sessions(prd string) ([]StoredSession, error) {
+func (r Reader) Sessions(prd string) ([]StoredSession, error) {
 	if prd != "" {
-		if err := s.CheckID(prd); err != nil {
+		if err := r.CheckID(prd); err != nil {
 			return nil, err
 		}
-		return s.sessionsOf(prd)
+		return r.sessionsOf(prd)
 	}
-	prds, err := s.allPRDs()
+	prds, err := r.allPRDs()
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +44,7 @@ func (s *Store) Sessions(prd string) ([]StoredSession, error) {
 	all.SetLimit(runtime.GOMAXPROCS(0))
 	for i, prd := range prds {
 		all.Go(func() (err error) {
-			found[i], err = s.sessionsOf(prd)
+			found[i], err = r.sessionsOf(prd)
 			return err
 		})
 	}
@@ -55,17 +56,17 @@ func (s *Store) Sessions(prd string) ([]StoredSession, error) {
 
 // allPRDs returns the sorted IDs of the PRDs that may have a session, current or archived,
 // or that have only a document.
-func (s *Store) allPRDs() ([]string, error) {
-	prds, err := s.PRDs()
+func (r Reader) allPRDs() ([]string, error) {
+	prds, err := r.PRDs()
 	if err != nil {
 		return nil, err
 	}
-	all, err := s.layout.SessionDirs("")
+	all, err := r.Layout.SessionDirs("")
 	if err != nil {
 		return nil, err
 	}
 	for _, p := range all {
-		if s.IsID(p.PRD) {
+		if r.IsID(p.PRD) {
 			prds = append(prds, p.PRD)
 		}
 	}
@@ -73,8 +74,8 @@ func (s *Store) allPRDs() ([]string, error) {
 	return slices.Compact(prds), nil
 }
 
-func (s *Store) sessionsOf(prd string) ([]StoredSession, error) {
-	all, err := s.ArchivedOf(prd, disk.PlaceHistory, disk.PlaceFailed)
+func (r Reader) sessionsOf(prd string) ([]StoredSession, error) {
+	all, err := r.ArchivedOf(prd, disk.PlaceHistory, disk.PlaceFailed)
 	if err != nil {
 		return nil, err
 	}
@@ -84,18 +85,18 @@ func (s *Store) sessionsOf(prd string) ([]StoredSession, error) {
 		}
 		return a.State.CreatedAt.Compare(b.State.CreatedAt)
 	})
-	if known, err := s.isKnown(prd); err != nil || !known {
+	if known, err := r.IsKnown(prd); err != nil || !known {
 		return all, err
 	}
-	current := StoredSession{PRD: prd, Place: disk.PlaceCurrent, Dir: s.layout.PRDDir(prd)}
-	snap, err := s.Load(prd)
+	current := StoredSession{PRD: prd, Place: disk.PlaceCurrent, Dir: r.Layout.PRDDir(prd)}
+	found, err := r.Current(prd)
 	switch {
-	case errors.Is(err, ErrNoSession), err == nil && snap.State == nil:
+	case errors.Is(err, ErrNoSession), err == nil && found.State == nil:
 		return all, nil // the PRD has only archived sessions, or a handwritten document
 	case err != nil:
 		current.Err = err
 	default:
-		current.State = snap.State
+		current.State = found.State
 	}
 	return append(all, current), nil
 }
@@ -103,8 +104,8 @@ func (s *Store) sessionsOf(prd string) ([]StoredSession, error) {
 // ArchivedSession returns the archived session with an ID. An import can leave several; then
 // it is the one with the highest sequence number. If none can be read, ArchivedSession
 // returns ErrNoSession.
-func (s *Store) ArchivedSession(prd, id string) (*StoredSession, error) {
-	all, err := s.ArchivedOf(prd, disk.PlaceHistory, disk.PlaceFailed)
+func (r Reader) ArchivedSession(prd, id string) (*StoredSession, error) {
+	all, err := r.ArchivedOf(prd, disk.PlaceHistory, disk.PlaceFailed)
 	if err != nil {
 		return nil, err
 	}
@@ -120,16 +121,16 @@ func (s *Store) ArchivedSession(prd, id string) (*StoredSession, error) {
 	return nil, fmt.Errorf("%w of %s is archived that has the id %q and can be read", ErrNoSession, prd, id)
 }
 
-// archived returns the archived sessions of a PRD in the given places.
-func (s *Store) ArchivedOf(prd string, to ...disk.Place) ([]StoredSession, error) {
-	places, err := s.layout.SessionDirs(prd)
+// ArchivedOf returns the archived sessions of a PRD in the given places.
+func (r Reader) ArchivedOf(prd string, to ...disk.Place) ([]StoredSession, error) {
+	places, err := r.Layout.SessionDirs(prd)
 	if err != nil {
 		return nil, err
 	}
 	var all []StoredSession
 	for _, p := range places {
 		if slices.Contains(to, p.Place) {
-			all = append(all, s.readArchived(p))
+			all = append(all, r.readArchived(p))
 		}
 	}
 	return all, nil
@@ -137,8 +138,8 @@ func (s *Store) ArchivedOf(prd string, to ...disk.Place) ([]StoredSession, error
 
 // Archived returns the archived sessions of all PRDs for which wanted returns true. wanted
 // gets a session before it is read, with neither State nor Err.
-func (s *Store) Archived(ctx context.Context, wanted func(StoredSession) bool) ([]StoredSession, error) {
-	places, err := s.layout.SessionDirs("")
+func (r Reader) Archived(ctx context.Context, wanted func(StoredSession) bool) ([]StoredSession, error) {
+	places, err := r.Layout.SessionDirs("")
 	if err != nil {
 		return nil, err
 	}
@@ -149,46 +150,46 @@ func (s *Store) Archived(ctx context.Context, wanted func(StoredSession) bool) (
 		}
 		archived := p.Place == disk.PlaceHistory || p.Place == disk.PlaceFailed
 		if archived && wanted(StoredSession{PRD: p.PRD, Place: p.Place, Dir: p.Dir}) {
-			all = append(all, s.readArchived(p))
+			all = append(all, r.readArchived(p))
 		}
 	}
 	return all, nil
 }
 
 // readArchived reads an archived session. If that fails, the result holds the error.
-func (s *Store) readArchived(p disk.SessionDir) StoredSession {
+func (r Reader) readArchived(p disk.SessionDir) StoredSession {
 	at := StoredSession{PRD: p.PRD, Place: p.Place, Dir: p.Dir}
-	r, err := s.reader.ReadRecord(p)
+	record, err := r.ReadRecord(p)
 	var damaged *state.DamagedError
 	if errors.As(err, &damaged) { // the usual remedy repairs only the journal of the current session
-		damaged.Remedy = s.reader.Session(p.PRD, p.Dir).LostRemedy("")
+		damaged.Remedy = r.Session(p.PRD, p.Dir).LostRemedy("")
 	}
 	switch {
 	case err != nil:
 		at.Err = err
-	case r.State == nil:
+	case record.State == nil:
 		at.Err = &state.DamagedError{
 			Path: filepath.Join(p.Dir, disk.JournalName), Detail: "it is missing, or holds nothing whole",
-			Remedy: s.reader.Session(p.PRD, p.Dir).LostRemedy(""),
+			Remedy: r.Session(p.PRD, p.Dir).LostRemedy(""),
 		}
 	default:
-		at.State = r.State
+		at.State = record.State
 	}
 	return at
 }
 
 // Known returns the sorted IDs of the PRDs that have a session, current or archived.
-func (s *Store) Known() ([]string, error) {
-	all, err := s.layout.SessionDirs("")
+func (r Reader) Known() ([]string, error) {
+	all, err := r.Layout.SessionDirs("")
 	if err != nil {
 		return nil, err
 	}
 	var prds []string
 	for _, p := range all {
-		if !s.IsID(p.PRD) {
+		if !r.IsID(p.PRD) {
 			continue
 		}
-		there, err := s.layout.Exists(filepath.Join(p.Dir, disk.JournalName))
+		there, err := r.Layout.Exists(filepath.Join(p.Dir, disk.JournalName))
 		if err != nil {
 			return nil, fmt.Errorf("list the sessions of %s: %w", p.PRD, err)
 		}
@@ -198,4 +199,31 @@ func (s *Store) Known() ([]string, error) {
 	}
 	slices.Sort(prds)
 	return slices.Compact(prds), nil
+}
+
+// LastComplete returns the state of the session that completed last, nil if none did: the
+// current session, or the newest complete one in the history. Sessions of the history that
+// can't be read are skipped and returned as unread, with their errors: a new session must
+// not depend on archived ones.
+func (r Reader) LastComplete(prd string) (last *state.State, unread []StoredSession, err error) {
+	f := journal.NewFold()
+	if _, err := r.Replay(prd, f.Apply); err != nil {
+		return nil, nil, err
+	}
+	if f.State != nil && f.State.Status == state.StatusComplete {
+		return f.State, nil, nil
+	}
+	archived, err := r.ArchivedOf(prd, disk.PlaceHistory)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, at := range archived {
+		switch {
+		case at.Err != nil:
+			unread = append(unread, at)
+		case at.State.Status == state.StatusComplete && (last == nil || at.State.UpdatedAt.After(last.UpdatedAt)):
+			last = at.State
+		}
+	}
+	return last, unread, nil
 }
