@@ -24,8 +24,9 @@
 //
 // Other places to start: file.go parses, build.go evaluates, check.go and depends.go
 // check references and their order, patterns.go and glob.go hold the rules of globs,
-// functions*.go the functions, secrecy.go sensitive values, digest.go digests, and
-// explain*.go the differences between two versions of a file.
+// functions_files.go the functions that read files (the others are in package functions),
+// secrecy.go sensitive values, digest.go digests, and explain*.go the differences between
+// two versions of a file.
 package pipeline
 
 import (

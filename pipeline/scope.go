@@ -3,6 +3,8 @@ package pipeline
 import (
 	"crypto/sha256"
 	"fmt"
+	"maps"
+	"prdrunner/pipeline/functions"
 	"strings"
 	"sync"
 
@@ -10,6 +12,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
 	"github.com/zclconf/go-cty/cty/function"
+
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 )
 
@@ -49,12 +52,13 @@ type scope struct {
 func newScope(files *workspaceFiles) *scope {
 	s := &scope{
 		files:     files,
-		functions: standardFunctions(files),
+		functions: functions.Standard(),
 		variables: map[string]*variable{},
 		locals:    map[string]*local{},
 		header:    map[string]cty.Value{},
 		blocks:    map[string]*workstreamDef{},
 	}
+	maps.Copy(s.functions, files.functions(functions.Standard(), nil))
 	for _, v := range []view{viewUnknown, viewPlaceholder} {
 		s.views[v] = sync.OnceValue(func() *hcl.EvalContext { return s.otherView(v) })
 	}

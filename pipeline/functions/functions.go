@@ -1,4 +1,12 @@
-package pipeline
+// Package functions holds the functions of the language that depend on nothing but their
+// arguments. Standard returns them by their names. All are deterministic: the same
+// arguments give the same result, because digests must be stable. There is no function for
+// the time or for random values. Those that read files are in package pipeline, which
+// knows what has been read.
+//
+// To add a function, describe it in SPEC.md of package pipeline, and add it to the table
+// in Standard; one that takes more than a line has a file of its own.
+package functions
 
 import (
 	"crypto/md5"  //nolint:gosec // offered for compatibility with other tools, not for security
@@ -9,7 +17,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"maps"
 	"net/url"
 	"path"
 	"strings"
@@ -28,11 +35,9 @@ var (
 	errNotKnown = errors.New("neither true nor false")
 )
 
-// standardFunctions returns the functions of the language. All are deterministic: the
-// same arguments and files give the same result, because digests must be stable. There
-// is no function for the time or for random values.
-func standardFunctions(files *workspaceFiles) map[string]function.Function {
-	functions := map[string]function.Function{
+// Standard returns the functions by their names.
+func Standard() map[string]function.Function {
+	return map[string]function.Function{
 		// Text.
 		"chomp": stdlib.ChompFunc, "format": stdlib.FormatFunc, "formatlist": stdlib.FormatListFunc, "indent": stdlib.IndentFunc,
 		"join": stdlib.JoinFunc, "lower": stdlib.LowerFunc, "regex": stdlib.RegexFunc, "regexall": stdlib.RegexAllFunc,
@@ -68,8 +73,6 @@ func standardFunctions(files *workspaceFiles) map[string]function.Function {
 		// Time.
 		"formatdate": stdlib.FormatDateFunc, "timeadd": stdlib.TimeAddFunc,
 	}
-	maps.Copy(functions, files.functions(maps.Clone(functions), nil))
-	return functions
 }
 
 // textFunc returns a function of one text.

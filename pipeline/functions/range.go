@@ -1,4 +1,4 @@
-package pipeline
+package functions
 
 import (
 	"github.com/zclconf/go-cty/cty"

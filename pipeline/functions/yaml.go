@@ -1,4 +1,4 @@
-package pipeline
+package functions
 
 import (
 	ctyyaml "github.com/zclconf/go-cty-yaml"

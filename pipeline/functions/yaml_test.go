@@ -1,4 +1,4 @@
-package pipeline
+package functions
 
 import (
 	"fmt"
@@ -20,7 +20,7 @@ func TestYAMLAliases(t *testing.T) {
 		"a: &a [*a]\n":                "cannot refer to", // itself
 		"a: [":                        "did not find",
 	} {
-		_, diags := commandOfExpr(fmt.Sprintf("[tostring(length(yamldecode(%q)))]", text), "testdata/workspace")
+		_, diags := evaluate(fmt.Sprintf("[tostring(length(yamldecode(%q)))]", text))
 		if got := diags.Error(); want == "" && diags.HasErrors() || want != "" && !strings.Contains(got, want) {
 			t.Errorf("%.40q: %s, want %q", text, got, want)
 		}
