@@ -4,6 +4,7 @@
 //
 //	Encoder.Line: Commit → line        ParseFrame, Frame.Commit: line → Commit
 //	Replay: log → each Commit → Fold   (state, known files, spans of artifacts)
+//	Salvage: a damaged log → Salvaged  (what can still be read)
 //
 // Package checkpoint decides where a journal is on disk and which process may append to it.
 // Package state decides what an event means. To add an event, decode it in decode_event.go.

@@ -134,10 +134,10 @@ func keepJournal(s *checkpoint.Store, prd string, r *JournalRebuild) error {
 }
 
 // reportLost records in r what the readable part of the journal says about lost commits.
-func (old *salvaged) reportLost(r *JournalRebuild) {
-	r.Unreadable = old.lost
-	r.Untold, r.More = old.untold(r.FromSeq)
-	for _, c := range old.commitsSince(r.FromSeq) {
+func reportLost(r *JournalRebuild, old *journal.Salvaged) {
+	r.Unreadable = old.Unreadable
+	r.Untold, r.More = old.Lost(r.FromSeq)
+	for _, c := range old.Since(r.FromSeq) {
 		lost := LostCommit{Seq: c.Seq, Time: c.Time, Events: []string{}}
 		for _, e := range c.Events {
 			if _, ends := endedRollback(e); ends && c.Seq == r.ended {
@@ -193,7 +193,7 @@ func describeEvent(e state.Event) string {
 // makeContinuable makes it possible to continue from the state: the state takes a number that no
 // commit had, and workstreams that must happen only once become uncertain if a lost commit
 // may have started them.
-func (r *JournalRebuild) makeContinuable(old *salvaged) {
+func (r *JournalRebuild) makeContinuable(old *journal.Salvaged) {
 	s := r.state
 	s.Seq = r.Seq
 	started := r.lostStarts(old)
@@ -212,9 +212,9 @@ func (r *JournalRebuild) makeContinuable(old *salvaged) {
 
 // lostStarts returns the workstreams that lost commits started. It also copies their attempt
 // numbers into the state, since logs are named by them.
-func (r *JournalRebuild) lostStarts(old *salvaged) map[string]bool {
+func (r *JournalRebuild) lostStarts(old *journal.Salvaged) map[string]bool {
 	started, once := map[string]bool{}, map[string]bool{}
-	for _, c := range old.commitsSince(r.FromSeq) {
+	for _, c := range old.Since(r.FromSeq) {
 		for _, e := range c.Events {
 			switch e := e.(type) {
 			case state.SessionResumed:

@@ -83,8 +83,8 @@ func PlanJournalRebuild(s *checkpoint.Store, prd string) (*JournalRebuild, error
 	if err := endRollback(s, prd, r, old); err != nil {
 		return nil, err
 	}
-	old.reportLost(r)
-	r.Seq = max(old.last, r.FromSeq) + uint64(r.Unreadable)
+	reportLost(r, old)
+	r.Seq = max(old.Last, r.FromSeq) + uint64(r.Unreadable)
 	r.makeContinuable(old)
 	if r.Import, err = s.Layout().ReadPending(prd, s.Layout().PendingPath(prd)); err != nil {
 		return nil, err
@@ -92,118 +92,19 @@ func PlanJournalRebuild(s *checkpoint.Store, prd string) (*JournalRebuild, error
 	return r, checkFiles(s, prd, r, old)
 }
 
-// salvaged is the readable part of a damaged journal.
-type salvaged struct {
-	valid *journal.Fold // the lines before the damage; its State is nil if there are none
-	lines int           // number of lines before the damage
-	after []state.Commit
-	lost  int // number of lines that can't be read
-	gaps  []gap
-	sums  map[uint64]string // checksums of commits, from their own line or the next one
-	last  uint64            // highest commit number in the journal, the document and the manifest
-}
-
-// gap is a place in a journal where lines can't be read.
-type gap struct {
-	lines  int
-	from   uint64 // commit of the readable line before the gap; 0 if there is none
-	before uint64 // commit of the readable line after the gap; 0 if there is none
-}
-
-// salvage reads the lines of the journal that can be read, one at a time.
-func salvage(s *checkpoint.Store, prd string) (*salvaged, error) {
-	log := store.OpenLog(s.FS(), s.Layout().JournalPath(prd))
-	old := &salvaged{valid: journal.NewFold(), sums: map[uint64]string{}}
-	t, f, whole := journal.Tail{Sum: journal.Genesis}, journal.NewFold(), true
-	hole := gap{}
-	for r, err := range log.Records() {
-		if err != nil {
-			return nil, fmt.Errorf("read the journal: %w", err)
-		}
-		c, err := old.decodeLine(&t, r, &whole)
-		var version *state.VersionError
-		switch {
-		case errors.As(err, &version):
-			return nil, &state.VersionError{Path: s.Layout().JournalPath(prd), Version: version.Version}
-		case err != nil:
-			old.lost++
-			hole.lines++
-			continue
-		}
-		hole = old.closeGap(hole, c.Seq)
-		if whole && f.Apply(c) != nil {
-			whole = false
-		}
-		old.sums[c.Seq], old.sums[c.Seq-1] = c.Sum, c.Prev
-		old.last = max(old.last, c.Seq)
-		if !whole {
-			old.after = append(old.after, c)
-			continue
-		}
-		t.Accept(c, len(r.Data))
-		old.lines++
-	}
-	old.closeGap(hole, 0)
-	// A failed Apply may have left f unusable, so the valid lines are folded again.
-	for r, err := range journal.Take(log.Records(), old.lines) {
-		if err != nil {
-			return nil, fmt.Errorf("read the journal: %w", err)
-		}
-		if err := eachCommit(r, old.valid.Apply); err != nil {
-			return nil, fmt.Errorf("read the journal: %w", err)
-		}
-	}
-	return old, namedElsewhere(s, prd, old)
-}
-
-// closeGap records a gap that ends before a commit, if it has lines. It returns the beginning
-// of the next gap.
-func (old *salvaged) closeGap(hole gap, before uint64) gap {
-	if hole.before = before; hole.lines > 0 {
-		old.gaps = append(old.gaps, hole)
-	}
-	return gap{from: before}
-}
-
-// decodeLine decodes one line. As long as the chain is whole the line must continue it; after
-// that only the line's own checksum must be right.
-func (old *salvaged) decodeLine(t *journal.Tail, r store.Record, whole *bool) (state.Commit, error) {
-	if *whole {
-		c, err := t.Next(r)
-		if err == nil {
-			return c, nil
-		}
-		*whole = false
-	}
-	return anyLine(r)
-}
-
-// eachCommit decodes a line that is known to be valid and passes its commit to visit.
-func eachCommit(r store.Record, visit func(state.Commit) error) error {
-	c, err := anyLine(r)
+// salvage reads what can be read of the journal. The highest commit number is that of the
+// journal, the document or the manifest.
+func salvage(s *checkpoint.Store, prd string) (*journal.Salvaged, error) {
+	path := s.Layout().JournalPath(prd)
+	old, err := journal.Salvage(path, store.OpenLog(s.FS(), path))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return visit(c)
-}
-
-// anyLine decodes a line whose own checksum is right, at any place in a journal.
-func anyLine(r store.Record) (state.Commit, error) {
-	f, err := journal.ParseFrame(bytes.TrimSuffix(r.Data, []byte("\n")), "")
-	if err != nil {
-		return state.Commit{}, err
-	}
-	return f.Commit()
-}
-
-// namedElsewhere raises old.last to the highest commit number in the document and the
-// manifest.
-func namedElsewhere(s *checkpoint.Store, prd string, old *salvaged) error {
 	claims, err := wholeClaims(s, prd)
 	for _, c := range claims {
-		old.last = max(old.last, c.Seq)
+		old.Last = max(old.Last, c.Seq)
 	}
-	return err
+	return old, err
 }
 
 // wholeClaims returns the claims of the document and the manifest, as far as these are
@@ -219,10 +120,10 @@ func wholeClaims(s *checkpoint.Store, prd string) ([]disk.Claim, error) {
 
 // chooseState finds the newest state that can be proved: from the lines before the damage,
 // from a segment, or from a checkpoint file.
-func chooseState(s *checkpoint.Store, prd string, r *JournalRebuild, old *salvaged) error {
+func chooseState(s *checkpoint.Store, prd string, r *JournalRebuild, old *journal.Salvaged) error {
 	var from []candidate
-	if old.valid.State != nil {
-		from = append(from, candidate{state: old.valid.State, seq: old.valid.State.Seq})
+	if old.Valid.State != nil {
+		from = append(from, candidate{state: old.Valid.State, seq: old.Valid.State.Seq})
 	}
 	segments, err := segmentStates(s, prd, old)
 	if err != nil {
@@ -247,7 +148,7 @@ func chooseState(s *checkpoint.Store, prd string, r *JournalRebuild, old *salvag
 		return fmt.Errorf("rebuild the journal of %s: no checkpoint file is whole, so that there is nothing to begin with: %w", prd, r.Damage)
 	}
 	r.state, r.From, r.FromSeq, r.Step = best.state.Clone(), best.id, best.seq, best.state.CurrentStep()
-	if r.prev = old.sums[best.seq]; r.prev == "" {
+	if r.prev = old.Sums[best.seq]; r.prev == "" {
 		r.prev = journal.Genesis
 	}
 	return nil
@@ -260,7 +161,7 @@ type candidate struct {
 	state *state.State
 }
 
-func segmentStates(s *checkpoint.Store, prd string, old *salvaged) ([]candidate, error) {
+func segmentStates(s *checkpoint.Store, prd string, old *journal.Salvaged) ([]candidate, error) {
 	paths, err := s.Layout().Journals(s.Layout().PRDDir(prd))
 	if err != nil {
 		return nil, err
@@ -271,7 +172,7 @@ func segmentStates(s *checkpoint.Store, prd string, old *salvaged) ([]candidate,
 		t, err := journal.Replay(prd, path, store.OpenLog(s.FS(), path), f.Apply)
 		if err == nil && f.State != nil {
 			found = append(found, candidate{state: f.State, seq: t.Seq})
-			old.sums[t.Seq] = t.Sum
+			old.Sums[t.Seq] = t.Sum
 		}
 	}
 	return found, nil
@@ -328,7 +229,7 @@ func sessionOf(s *checkpoint.Store, prd string, from []candidate) (string, error
 // checkFiles finds the checkpoints of the state that have no valid file, and encodes those
 // that the damaged journal still holds. It records the files that belong to no checkpoint
 // of the state in r.stray.
-func checkFiles(s *checkpoint.Store, prd string, r *JournalRebuild, old *salvaged) error {
+func checkFiles(s *checkpoint.Store, prd string, r *JournalRebuild, old *journal.Salvaged) error {
 	files := s.Layout().CheckpointsIn(s.Layout().PRDDir(prd))
 	ids, err := files.IDs()
 	if err != nil {
@@ -359,7 +260,7 @@ func checkFiles(s *checkpoint.Store, prd string, r *JournalRebuild, old *salvage
 
 // fromJournals encodes the checkpoints that have no file, from the readable lines of the
 // journal and its segments. It marks the checkpoints that it can't find as damaged.
-func fromJournals(s *checkpoint.Store, prd string, r *JournalRebuild, old *salvaged, without map[string]bool) error {
+func fromJournals(s *checkpoint.Store, prd string, r *JournalRebuild, old *journal.Salvaged, without map[string]bool) error {
 	keep := func(f disk.CheckpointFile) error {
 		state, err := disk.EncodeState(f.State)
 		if err != nil {

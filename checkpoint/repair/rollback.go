@@ -1,7 +1,6 @@
 package repair
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -10,7 +9,6 @@ import (
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
-	"prdrunner/checkpoint/store"
 )
 
 // RollbackEnd is how a rollback ended, as far as a damaged journal and the manifest tell.
@@ -50,7 +48,7 @@ type rollbackEnd struct {
 // applied, the state becomes the one before the rollback, and the safety checkpoint is
 // pinned. Runner does not finish such a rollback: files change only when the user asks for
 // it.
-func endRollback(s *checkpoint.Store, prd string, r *JournalRebuild, old *salvaged) error {
+func endRollback(s *checkpoint.Store, prd string, r *JournalRebuild, old *journal.Salvaged) error {
 	if err := loseRollbacks(s, prd, r, old); err != nil {
 		return err
 	}
@@ -62,7 +60,7 @@ func endRollback(s *checkpoint.Store, prd string, r *JournalRebuild, old *salvag
 	if err != nil {
 		return err
 	}
-	if _, more := old.untold(r.FromSeq); found == nil && !more {
+	if _, more := old.Lost(r.FromSeq); found == nil && !more {
 		r.Rollbacks = append(r.Rollbacks, metRollback(begun, RollbackUnfinished))
 		return nil
 	}
@@ -92,9 +90,9 @@ func endRollback(s *checkpoint.Store, prd string, r *JournalRebuild, old *salvag
 // findEnd searches for the end of the state's rollback: first in the readable lines, then
 // in the history in the manifest. It returns nil if there is no end that can be applied to
 // the state.
-func findEnd(s *checkpoint.Store, prd string, r *JournalRebuild, old *salvaged) (*rollbackEnd, error) {
+func findEnd(s *checkpoint.Store, prd string, r *JournalRebuild, old *journal.Salvaged) (*rollbackEnd, error) {
 	begun := r.state.Rollback
-	for _, c := range old.commitsSince(r.FromSeq) {
+	for _, c := range old.Since(r.FromSeq) {
 		for i, e := range c.Events {
 			if id, ok := endedRollback(e); ok && id == begun.ID {
 				return &rollbackEnd{c.Seq, c.At(i), e}, nil
@@ -147,7 +145,7 @@ func recordedRollback(s *checkpoint.Store, prd, id string) *state.RollbackRecord
 // To, from its file or from the readable lines of the journals, or nil if neither has it.
 // If begun.StateSeq names an earlier state, that state is in whole journals, and in the
 // files of checkpoints that were made at that commit.
-func stateAt(s *checkpoint.Store, prd, session string, begun state.RollbackStarted, old *salvaged) (*state.State, error) {
+func stateAt(s *checkpoint.Store, prd, session string, begun state.RollbackStarted, old *journal.Salvaged) (*state.State, error) {
 	if begun.StateSeq != 0 {
 		if state, err := s.Reader().CurrentSession(prd).StateAfter(begun.StateSeq); err == nil { // an error means damage: try the files
 			return state, nil
@@ -176,10 +174,10 @@ func stateAt(s *checkpoint.Store, prd, session string, begun state.RollbackStart
 
 // loseRollbacks records the rollbacks that began in lost commits and are not known to have
 // ended.
-func loseRollbacks(s *checkpoint.Store, prd string, r *JournalRebuild, old *salvaged) error {
+func loseRollbacks(s *checkpoint.Store, prd string, r *JournalRebuild, old *journal.Salvaged) error {
 	open := map[string]*state.RollbackStarted{}
 	var order []string
-	for _, c := range old.commitsSince(r.FromSeq) {
+	for _, c := range old.Since(r.FromSeq) {
 		for _, e := range c.Events {
 			if begun, ok := e.(state.RollbackStarted); ok {
 				open[begun.ID] = &begun
@@ -198,48 +196,11 @@ func loseRollbacks(s *checkpoint.Store, prd string, r *JournalRebuild, old *salv
 	return nil
 }
 
-// commitsSince returns the readable commits with a number above seq, each once, in order.
-func (old *salvaged) commitsSince(seq uint64) []state.Commit {
-	found := slices.DeleteFunc(slices.Clone(old.after), func(c state.Commit) bool { return c.Seq <= seq })
-	slices.SortStableFunc(found, func(a, b state.Commit) int { return cmp.Compare(a.Seq, b.Seq) })
-	return slices.CompactFunc(found, func(a, b state.Commit) bool { return a.Seq == b.Seq })
-}
-
-// untold returns how many commits above seq are proved to have existed and can't be read.
-// Unreadable lines between two readable lines are the commits between these two.
-// Unreadable lines that no readable line follows are commits after the last readable line.
-// more reports that there may have been more commits, since an unreadable line may hold
-// several.
-func (old *salvaged) untold(seq uint64) (lines int, more bool) {
-	for _, g := range old.gaps {
-		from := max(g.from, seq)
-		switch {
-		case g.before > from+1:
-			lines += min(g.lines, int(g.before-from-1))
-		case g.before > g.from: // the gap is before seq
-		case g.before > 0: // the lines are out of order
-			lines += g.lines
-		default:
-			more = true
-			lines += int(max(g.from+uint64(g.lines), from) - from)
-		}
-	}
-	if old.last > seq {
-		lines = max(lines, int(old.last-seq)-len(old.commitsSince(seq)))
-	}
-	return lines, more || lines > 0
-}
-
 // collectLines passes the commits of the segments, and those before the damage, to a
 // collector of checkpoints.
-func collectLines(s *checkpoint.Store, prd string, k journal.CheckpointCollector, old *salvaged) error {
-	for line, err := range journal.Take(store.OpenLog(s.FS(), s.Layout().JournalPath(prd)).Records(), old.lines) {
-		if err == nil {
-			err = eachCommit(line, k.Visit)
-		}
-		if err != nil {
-			return fmt.Errorf("read the journal: %w", err)
-		}
+func collectLines(s *checkpoint.Store, prd string, k journal.CheckpointCollector, old *journal.Salvaged) error {
+	if err := old.EachValid(k.Visit); err != nil {
+		return err
 	}
 	return collectSegments(s, prd, k)
 }

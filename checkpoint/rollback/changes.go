@@ -9,6 +9,7 @@ import (
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/checkpoint/workspace/tree"
 )
 
 // changesTo returns the changes that turn the files found into the target files, which are
@@ -92,4 +93,50 @@ func filesBeforeImport(s *checkpoint.Store, w *workspace.Workspace, now, to *sta
 		own[string(path)] = true
 	}
 	return func(e workspace.Entry) bool { return own[e.Path] }, nil
+}
+
+// listPresent lists the files in the workspace that the rollback may overwrite or delete, because
+// they must be in the checkpoint that undoes it. It sets r.patterns to the patterns that
+// list them. It lists by the present patterns and by those of the target. It adds the
+// target's files that are out of scope now, for example because git ignores them by now.
+// If the target was captured with git and captures no longer use git, it adds the files
+// that git shows.
+func (r *Plan) listPresent(ctx context.Context, s *checkpoint.Store, w *workspace.Workspace, now *state.State, target *workspace.Listing) (*workspace.Listing, error) {
+	patterns, err := s.CapturePatterns(ctx, w, now)
+	if err != nil {
+		return nil, err
+	}
+	r.patterns = slices.Clip(patterns)
+	for _, pattern := range target.Patterns {
+		if !slices.Contains(r.patterns, pattern) {
+			r.patterns = append(r.patterns, pattern)
+		}
+	}
+	found, err := w.Now(ctx, r.patterns)
+	if err != nil {
+		return nil, fmt.Errorf("look at the workspace: %w", err)
+	}
+	unlisted, err := w.Unlisted(ctx, found, target.Entries)
+	if err != nil {
+		return nil, fmt.Errorf("look at the workspace: %w", err)
+	}
+	if r.state.Capture != nil && r.state.Capture.Commit != "" && w.Git() == nil {
+		shown, err := w.ShownByGit(ctx, found)
+		if err != nil {
+			return nil, fmt.Errorf("look at the workspace: %w", err)
+		}
+		unlisted = append(unlisted, shown...)
+	}
+	if len(unlisted) == 0 {
+		return found, nil
+	}
+	for _, path := range unlisted {
+		if pattern := tree.EscapeGlob(path); !slices.Contains(r.patterns, pattern) {
+			r.patterns = append(r.patterns, pattern)
+		}
+	}
+	if found, err = w.Now(ctx, r.patterns); err != nil {
+		return nil, fmt.Errorf("look at the workspace: %w", err)
+	}
+	return found, nil
 }

@@ -2,6 +2,7 @@ package rollback
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -10,53 +11,73 @@ import (
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
-	"prdrunner/checkpoint/workspace/tree"
 )
 
-// listPresent lists the files in the workspace that the rollback may overwrite or delete, because
-// they must be in the checkpoint that undoes it. It sets r.patterns to the patterns that
-// list them. It lists by the present patterns and by those of the target. It adds the
-// target's files that are out of scope now, for example because git ignores them by now.
-// If the target was captured with git and captures no longer use git, it adds the files
-// that git shows.
-func (r *Plan) listPresent(ctx context.Context, s *checkpoint.Store, w *workspace.Workspace, now *state.State, target *workspace.Listing) (*workspace.Listing, error) {
-	patterns, err := s.CapturePatterns(ctx, w, now)
-	if err != nil {
-		return nil, err
+// restoreFiles restores the files of a state. It verifies and writes the files first.
+// Then, if the state's commit is on a branch, it resets HEAD and the index: a reset before
+// that would overwrite files that no checkpoint holds. found lists the files that are
+// expected in the workspace; if nil, restoreFiles lists them. left says where an
+// interrupted restore may have left temporary files or empty directories.
+func restoreFiles(ctx context.Context, x *checkpoint.Session, w *workspace.Workspace, intent state.RollbackStarted, to *state.State, found *workspace.Listing, left workspace.RestoreOptions) (workspace.Restored, error) {
+	if w == nil {
+		return workspace.Restored{}, errors.New("the workspace is not known")
 	}
-	r.patterns = slices.Clip(patterns)
-	for _, pattern := range target.Patterns {
-		if !slices.Contains(r.patterns, pattern) {
-			r.patterns = append(r.patterns, pattern)
+	reset, err := resetFor(ctx, x, w, intent, to)
+	if err != nil {
+		return workspace.Restored{}, fmt.Errorf("reset the branch: %w", err)
+	}
+	restored, err := restoreListed(ctx, x, w, intent, to, found, left)
+	if err != nil || reset == nil {
+		return restored, err
+	}
+	if err := w.Git().Reset(ctx, reset.Branch, reset.To); err != nil {
+		return restored, fmt.Errorf("reset the branch: %w", err)
+	}
+	return restored, nil
+}
+
+// restoreListed writes the files of a state, and changes neither HEAD nor the index.
+func restoreListed(ctx context.Context, x *checkpoint.Session, w *workspace.Workspace, intent state.RollbackStarted, to *state.State, found *workspace.Listing, left workspace.RestoreOptions) (workspace.Restored, error) {
+	target, known, err := checkpoint.FilesOf(ctx, w, to)
+	if err != nil {
+		return workspace.Restored{}, err
+	}
+	patterns, err := checkpoint.RecordedPatterns(ctx, w, x.State()) // those of the safety checkpoint: the present's and the target's
+	if err != nil {
+		return workspace.Restored{}, err
+	}
+	if found == nil {
+		if found, err = w.Now(ctx, patterns); err != nil {
+			return workspace.Restored{}, fmt.Errorf("look at the workspace: %w", err)
 		}
 	}
-	found, err := w.Now(ctx, r.patterns)
+	if !known {
+		target = found.With(target.Entries)
+	}
+	changes, err := changesTo(ctx, x.Store(), w, x.State(), to, found, target)
+	if err == nil {
+		changes, err = exceptUnrecorded(ctx, x, w, changes)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("look at the workspace: %w", err)
+		return workspace.Restored{}, err
 	}
-	unlisted, err := w.Unlisted(ctx, found, target.Entries)
+	left.ID, left.Force = intent.ID, intent.Force
+	return restoreChanges(ctx, w, patterns, changes, left)
+}
+
+// exceptUnrecorded drops the changes to files that the last capture left out. No
+// checkpoint holds their present bytes, even if they no longer change or no longer look
+// sensitive.
+func exceptUnrecorded(ctx context.Context, x *checkpoint.Session, w *workspace.Workspace, changes []workspace.Change) ([]workspace.Change, error) {
+	last := x.State().Capture
+	if last == nil || last.LeftOut+last.Unstable+last.Special == 0 {
+		return changes, nil
+	}
+	l, err := w.Load(ctx, last.Listing)
 	if err != nil {
-		return nil, fmt.Errorf("look at the workspace: %w", err)
+		return nil, fmt.Errorf("load what was left out of the last capture: %w", err)
 	}
-	if r.state.Capture != nil && r.state.Capture.Commit != "" && w.Git() == nil {
-		shown, err := w.ShownByGit(ctx, found)
-		if err != nil {
-			return nil, fmt.Errorf("look at the workspace: %w", err)
-		}
-		unlisted = append(unlisted, shown...)
-	}
-	if len(unlisted) == 0 {
-		return found, nil
-	}
-	for _, path := range unlisted {
-		if pattern := tree.EscapeGlob(path); !slices.Contains(r.patterns, pattern) {
-			r.patterns = append(r.patterns, pattern)
-		}
-	}
-	if found, err = w.Now(ctx, r.patterns); err != nil {
-		return nil, fmt.Errorf("look at the workspace: %w", err)
-	}
-	return found, nil
+	return slices.DeleteFunc(changes, func(c workspace.Change) bool { return l.Lacks(c.Path) }), nil
 }
 
 // ChangesIgnored reports whether the rollback changes .gitignore files. If so, it may

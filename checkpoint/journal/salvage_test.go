@@ -1,4 +1,4 @@
-package repair
+package journal
 
 import (
 	"testing"
@@ -8,13 +8,13 @@ import (
 
 // What is lost is counted in two ways, by the lines that can't be read and by
 // the numbers that are named and not there, of which neither alone is enough.
-func TestUntoldCommits(t *testing.T) {
+func TestSalvagedLost(t *testing.T) {
 	t.Parallel()
 	const seq = 5 // of the chosen state
 	for _, tt := range []struct {
 		name  string
 		gaps  []gap
-		after []uint64 // Readable commits
+		after []uint64 // readable commits
 		last  uint64   // that anything names
 		lines int
 		more  bool
@@ -34,11 +34,11 @@ func TestUntoldCommits(t *testing.T) {
 		{name: "commits that only other files name", last: 9, lines: 4, more: true},
 		{name: "a line between two, and lines that are not there", gaps: []gap{{lines: 1, from: 5, before: 7}}, after: []uint64{7, 10}, last: 10, lines: 3, more: true},
 	} {
-		old := &salvaged{gaps: tt.gaps, last: tt.last}
+		old := &Salvaged{gaps: tt.gaps, Last: tt.last}
 		for _, n := range tt.after {
 			old.after = append(old.after, state.Commit{Seq: n})
 		}
-		if lines, more := old.untold(seq); lines != tt.lines || more != tt.more {
+		if lines, more := old.Lost(seq); lines != tt.lines || more != tt.more {
 			t.Errorf("%s: %d lines, more %v; want %d, %v", tt.name, lines, more, tt.lines, tt.more)
 		}
 	}
