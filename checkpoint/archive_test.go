@@ -103,8 +103,8 @@ func TestLastCompletePassesOverWhatCannotBeRead(t *testing.T) {
 	checkpointtest.Must(t, x.Close())
 }
 
-// TestArchiveCutShort cuts archiving at each of its renames; the next owner
-// finishes it, so that the session which was to follow begins, or the old one is still there.
+// TestArchiveCutShort cuts archiving at each of its renames; the next owner finishes it,
+// so that the session which was to follow begins, or the old one is still there.
 func TestArchiveCutShort(t *testing.T) {
 	t.Parallel()
 	for _, part := range []string{"PRD-009/PRD-009.json", "PRD-009.archiving", "PRD-009/history", "history/S2"} {

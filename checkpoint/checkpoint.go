@@ -47,8 +47,8 @@ type Options struct {
 	// does not check that.
 	Git     git.Commander
 	Include []string // globs that every capture includes, in addition to those that the pipeline declares
-	// EndOrphans is called, with the lock held, for a session whose runner was killed; nil if
-	// no process can be left running.
+	// EndOrphans is called, with the lock held, for a session whose runner was killed;
+	// nil if no process can be left running.
 	EndOrphans EndOrphans
 	// Late receives the error if a line of the audit log or a derived file could not be
 	// written after the operation itself was durable. The operation then succeeds; the next

@@ -247,9 +247,9 @@ func TestResolveCheckpoint(t *testing.T) {
 	}
 }
 
-// TestReferencesToDamage: the name of a step stays with the checkpoint of the
-// moment when it completed if that is damaged, and `latest` leads to a damaged one where no other is.
-// The names that are shown lead to what they are shown beside.
+// TestReferencesToDamage: the name of a step stays with the checkpoint of the moment
+// when it completed if that is damaged, and `latest` leads to a damaged one where no
+// other is. The names that are shown lead to what they are shown beside.
 func TestReferencesToDamage(t *testing.T) {
 	t.Parallel()
 	damage := &state.Damage{Reason: "gone"}

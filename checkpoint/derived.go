@@ -83,8 +83,8 @@ func (d *derived) recover(s *state.State) error {
 	return nil
 }
 
-// noteCommit records which files must be written or removed because of a durable commit. It then
-// applies commits to base until it reaches one with a due checkpoint.
+// noteCommit records which files must be written or removed because of a durable commit.
+// It then applies commits to base until it reaches one with a due checkpoint.
 func (d *derived) noteCommit(c state.Commit) error {
 	d.since = append(d.since, c)
 	for _, e := range c.Events {

@@ -67,9 +67,9 @@ func (d *derived) unlinkLatest(latest string) error {
 	return nil
 }
 
-// buildIndex returns the index of the checkpoints and the link to the newest one, unless they
-// are up to date on disk, and the file that the link then names. That can be one of the
-// files in before, which are written first.
+// buildIndex returns the index of the checkpoints and the link to the newest one, unless
+// they are up to date on disk, and the file that the link then names. That can be one of
+// the files in before, which are written first.
 func (d *derived) buildIndex(s *state.State, before []store.Name) (names []store.Name, latest string, err error) {
 	if d.index == s.Seq {
 		return nil, "", nil

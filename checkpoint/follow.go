@@ -56,8 +56,8 @@ func (f *follower) run(ctx context.Context, yield func(state.Commit) bool) error
 	tick := time.NewTicker(followInterval)
 	defer tick.Stop()
 	for ctx.Err() == nil {
-		// Owner is called before reading, so that all that an owner wrote before it released
-		// the lock is read.
+		// Owner is called before reading, so that all that an owner wrote before it
+		// released the lock is read.
 		owner, err := f.store.Owner(f.prd)
 		if err != nil {
 			return err

@@ -296,8 +296,9 @@ func contents(t *testing.T, dir string) map[string]string {
 	return found
 }
 
-// TestMigrationCutShort ends a migration at each change of the disk, by a fault
-// and by a power cut, whatever the disk makes of it: the session can be read, and migrating again completes it.
+// TestMigrationCutShort ends a migration at each change of the disk, by a fault and by a
+// power cut, whatever the disk makes of it: the session can be read, and migrating again
+// completes it.
 func TestMigrationCutShort(t *testing.T) {
 	t.Parallel()
 	base := checkpointtest.On(t, store.NewMemory(), "/ws/.runner")

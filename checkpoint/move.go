@@ -93,9 +93,9 @@ func (m *mover) finishArchive() error {
 	return err
 }
 
-// moveToArchive moves a session that is being archived to its final directory. Before that it
-// moves the history back to the PRD's directory, and begins the next session if one was
-// prepared.
+// moveToArchive moves a session that is being archived to its final directory. Before
+// that it moves the history back to the PRD's directory, and begins the next session if
+// one was prepared.
 func (m *mover) moveToArchive() (string, error) {
 	from := m.layout.ArchivingPath(m.prd)
 	if err := m.returnKept(from); err != nil {
@@ -151,8 +151,8 @@ func (m *mover) returnKept(from string) error {
 	return m.layout.Move(m.prd, kept, m.layout.HistoryPath(m.prd))
 }
 
-// archivePath returns the directory in which an archived session stays. A session that can't
-// be read counts as incomplete.
+// archivePath returns the directory in which an archived session stays. A session that
+// can't be read counts as incomplete.
 func (m *mover) archivePath(from string) (string, error) {
 	path := filepath.Join(from, disk.JournalName)
 	f := journal.NewFold()

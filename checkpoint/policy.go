@@ -14,9 +14,9 @@ type Policy struct {
 	Auto    bool // false: Runner makes only mandatory and manual checkpoints
 	// Triggers switches triggers off. A trigger that is not listed is on.
 	Triggers map[state.Trigger]bool
-	// Retention counts the checkpoints of batch_complete and workstream_complete per phase. A
-	// boundary applies only the counts. The limits of age and size require reading the whole
-	// store, and are applied by operations that prune.
+	// Retention counts the checkpoints of batch_complete and workstream_complete per
+	// phase. A boundary applies only the counts. The limits of age and size require
+	// reading the whole store, and are applied by operations that prune.
 	Retention  retention.Policy
 	OnComplete OnComplete
 	Compress   bool // compress checkpoint files, and objects that get smaller

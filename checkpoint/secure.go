@@ -54,9 +54,9 @@ func (x *Session) KeepOverwritten(ctx context.Context, w *workspace.Workspace, p
 	return id, kept, nil
 }
 
-// SecurePaths makes sure that the contents of some paths of a capture can be read, before the
-// files are overwritten or removed: contents that were stored once may be lost or damaged
-// since. It stores lost contents again from the workspace.
+// SecurePaths makes sure that the contents of some paths of a capture can be read,
+// before the files are overwritten or removed: contents that were stored once may be
+// lost or damaged since. It stores lost contents again from the workspace.
 func SecurePaths(ctx context.Context, w *workspace.Workspace, listing string, paths []string) error {
 	l, err := w.Load(ctx, listing)
 	if err != nil {

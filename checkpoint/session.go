@@ -134,8 +134,8 @@ func (x *Session) Start(e state.SessionStarted) error {
 	return nil
 }
 
-// writeFirstLine replaces the journal with the first line of a new session, and archives the
-// previous session.
+// writeFirstLine replaces the journal with the first line of a new session, and archives
+// the previous session.
 func (x *Session) writeFirstLine(line []byte) error {
 	if x.live != nil {
 		_, err := x.retire(context.Background(), line)

@@ -153,9 +153,9 @@ func (x *Session) Drain(ctx context.Context) ([]state.Commit, error) {
 	return commits, nil
 }
 
-// checkOwnership poisons the session if its locks no longer keep other owners out: another process
-// may already write the same files. The locks are checked before and after each commit,
-// and before any other write.
+// checkOwnership poisons the session if its locks no longer keep other owners out:
+// another process may already write the same files. The locks are checked before and
+// after each commit, and before any other write.
 func (x *Session) checkOwnership() error {
 	if x.bad == nil {
 		if err := x.locks.checkHeld(); err != nil {

@@ -13,10 +13,10 @@ import (
 )
 
 // State that git tracks may have come with the repository: the author of the commit may
-// have recorded approvals and results that no person gave here. Runner shows such state, and
-// runs nothing that builds on it until the user adopts it or sets it aside. Both commands
-// remove the state from git's index. Trust depends on the index alone, because no file of a
-// clone can forge it.
+// have recorded approvals and results that no person gave here. Runner shows such state,
+// and runs nothing that builds on it until the user adopts it or sets it aside. Both
+// commands remove the state from git's index. Trust depends on the index alone, because
+// no file of a clone can forge it.
 
 // Untrusted returns why the state of a PRD is not trusted, nil if it is trusted. It takes
 // no lock.

@@ -137,8 +137,8 @@ func (b *builder) errorf(summary string, subject hcl.Range, format string, args 
 	b.addDiagnostics(hcl.Diagnostics{{Severity: hcl.DiagError, Summary: summary, Detail: fmt.Sprintf(format, args...), Subject: &subject}})
 }
 
-// addDiagnostics adds diagnostics. It leaves out a mistake that was already reported for another
-// instance of the same block.
+// addDiagnostics adds diagnostics. It leaves out a mistake that was already reported for
+// another instance of the same block.
 func (b *builder) addDiagnostics(diags hcl.Diagnostics) {
 	for _, diag := range diags {
 		if diag.Subject != nil {

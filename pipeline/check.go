@@ -10,8 +10,8 @@ import (
 	"github.com/hashicorp/hcl/v2"
 )
 
-// checkArgument reports references and calls that can't be right, once per argument. checkOrder
-// checks whether a workstream that is referred to has completed in time.
+// checkArgument reports references and calls that can't be right, once per argument.
+// checkOrder checks whether a workstream that is referred to has completed in time.
 func (b *builder) checkArgument(a *argument, fr frame) bool {
 	if len(a.refs)+len(a.calls) == 0 {
 		return true

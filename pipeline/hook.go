@@ -51,8 +51,8 @@ type hookDef struct {
 	end     position // after all phases
 }
 
-// buildHooks creates the hooks. Only a hook for "complete" may use results, because for other
-// events it is not certain how far the run came.
+// buildHooks creates the hooks. Only a hook for "complete" may use results, because for
+// other events it is not certain how far the run came.
 func (b *builder) buildHooks(blocks []*hookBlock, defaults *defaultsDef) {
 	for _, block := range blocks {
 		fr := constantFrame(noEach)

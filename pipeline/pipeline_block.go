@@ -122,7 +122,8 @@ func (b *builder) checkID(block *pipelineBlock) {
 	}
 }
 
-// withoutAnchors returns a pattern as configured, without the anchors that were added to it.
+// withoutAnchors returns a pattern as configured, without the anchors that were added to
+// it.
 func withoutAnchors(pattern *regexp.Regexp) string {
 	inner, anchoredBefore := strings.CutPrefix(pattern.String(), "^(?:")
 	inner, anchoredAfter := strings.CutSuffix(inner, ")$")

@@ -43,7 +43,8 @@ func (d *decoder) decodeRetry(block *hclsyntax.Block) *retryBlock {
 // noRetry is the default retry of a workstream.
 var noRetry = Retry{Attempts: 1, InitialInterval: time.Second, MaxInterval: 30 * time.Second, Multiplier: 2, Jitter: 0.5}
 
-// buildRetry evaluates a retry block. Arguments that are not given keep the inherited values.
+// buildRetry evaluates a retry block. Arguments that are not given keep the inherited
+// values.
 func (b *builder) buildRetry(block *retryBlock, inherited Retry, fr frame) Retry {
 	r := inherited
 	if block == nil {

@@ -222,9 +222,9 @@ func (n *node) resultRecord(r attemptResult) state.Work {
 	return work
 }
 
-// checkRecordable returns the failure of a workstream whose outputs and list of artifacts do
-// not fit in a line of the journal, or nil if they fit. Escaping makes the line longer
-// than the values.
+// checkRecordable returns the failure of a workstream whose outputs and list of
+// artifacts do not fit in a line of the journal, or nil if they fit. Escaping makes the
+// line longer than the values.
 func (n *node) checkRecordable(work state.Work) *state.Failure {
 	if len(work.Outputs)+len(work.Metrics)+len(work.Artifacts)+len(work.Summary)+len(work.Location) == 0 {
 		return nil // there is nothing that could be too long

@@ -43,8 +43,9 @@ func (c *captures) addEarlierRuns(st *state.State) {
 	c.duration += time.Duration(st.Captures.TookMS) * time.Millisecond
 }
 
-// measure starts to measure a capture. The caller must call the returned function at the end
-// of the capture, whether it succeeded or not. A capture within another is not counted.
+// measure starts to measure a capture. The caller must call the returned function at the
+// end of the capture, whether it succeeded or not. A capture within another is not
+// counted.
 func (c *captures) measure(now func() time.Time) (ended func()) {
 	if c.measuring {
 		return func() {}

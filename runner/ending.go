@@ -164,7 +164,8 @@ func allPassed(gates []*state.Gate) bool {
 	return true
 }
 
-// describeEdits returns a text that says which files were edited, and what the user can type.
+// describeEdits returns a text that says which files were edited, and what the user can
+// type.
 func (en *endReasons) describeEdits() string {
 	l := en.loop
 	var after []string

@@ -17,7 +17,8 @@ import (
 	"prdrunner/runner/survey"
 )
 
-// failures describes failed tasks and expressions to the user. It is safe for concurrent use.
+// failures describes failed tasks and expressions to the user. It is safe for concurrent
+// use.
 type failures struct {
 	opts   Options
 	files  *workspace.Workspace

@@ -11,8 +11,8 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// hookTimeout bounds a hook without a timeout of its own, since the end of the run waits for
-// the hook.
+// hookTimeout bounds a hook without a timeout of its own, since the end of the run waits
+// for the hook.
 const hookTimeout = time.Minute
 
 // RunHooks runs the hooks of the last run that are on record as due, because Runner was

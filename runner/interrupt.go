@@ -77,8 +77,8 @@ func (l *loop) runUntilSignal(work func(ctx context.Context) error) error {
 	}
 }
 
-// decideUnwritten asks the user what to do about a failure. Meanwhile it handles the reports
-// of other goroutines. If it can't ask, the configuration decides.
+// decideUnwritten asks the user what to do about a failure. Meanwhile it handles the
+// reports of other goroutines. If it can't ask, the configuration decides.
 func (l *loop) decideUnwritten(problem string) record.OnFailure {
 	if l.opts.Asker == nil || l.prompting() { // with two prompts at once, one could read the answer to the other
 		return l.opts.OnCheckpointError

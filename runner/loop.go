@@ -168,8 +168,8 @@ const (
 	workstreamSlot slot = true
 )
 
-// spawnWork runs work in a goroutine that holds a slot. The goroutine that owns the loop then
-// frees the slot and calls the function that work returned. The context of work is
+// spawnWork runs work in a goroutine that holds a slot. The goroutine that owns the loop
+// then frees the slot and calls the function that work returned. The context of work is
 // cancelled when work has ended.
 func (l *loop) spawnWork(id string, s slot, work func(within context.Context) func()) {
 	within, cancel := context.WithCancel(l.ctx)

@@ -76,8 +76,8 @@ func (n *node) finish(ok bool) {
 	}
 }
 
-// freeMemory frees memory that an ended workstream no longer needs, since a run may have very
-// many workstreams.
+// freeMemory frees memory that an ended workstream no longer needs, since a run may have
+// very many workstreams.
 func (n *node) freeMemory() {
 	if !n.skipped() {
 		n.step = nil
@@ -175,9 +175,9 @@ func (n *node) decide() {
 	}
 }
 
-// finishUnevaluated ends a workstream with an expression that can't be evaluated. A completed
-// workstream stays complete if the expression only says whether it is enabled, and an
-// uncertain one stays uncertain.
+// finishUnevaluated ends a workstream with an expression that can't be evaluated. A
+// completed workstream stays complete if the expression only says whether it is enabled,
+// and an uncertain one stays uncertain.
 func (n *node) finishUnevaluated(diags hcl.Diagnostics) {
 	l := n.loop
 	f := l.failures.expressionFailure(n.ws.Name, "", diags)

@@ -76,9 +76,9 @@ func (ow *overwriting) keepFiles(plan *plan.Plan) ([]state.Commit, error) {
 	return l.session.Drain(l.ctx)
 }
 
-// keepPaths makes a checkpoint that holds the given files. If a checkpoint can't hold some of
-// them, it makes none and returns their paths. It tries again after a failure, and never
-// ignores one.
+// keepPaths makes a checkpoint that holds the given files. If a checkpoint can't hold
+// some of them, it makes none and returns their paths. It tries again after a failure,
+// and never ignores one.
 func (ow *overwriting) keepPaths(paths []string) (lost []string, err error) {
 	l := ow.loop
 	err = l.recorder.WriteRequired(record.Part{

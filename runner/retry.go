@@ -62,7 +62,8 @@ func (n *node) nextPause(res Result) time.Duration {
 	return n.pauses.NextBackOff()
 }
 
-// retryPauses returns the sequence of pauses between attempts, which ends with backoff.Stop.
+// retryPauses returns the sequence of pauses between attempts, which ends with
+// backoff.Stop.
 func retryPauses(r pipeline.Retry) backoff.BackOff {
 	if r.Attempts <= 1 {
 		return &backoff.StopBackOff{}

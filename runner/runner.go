@@ -11,10 +11,11 @@
 // no operating system and no terminal: an Executor runs processes, an Asker asks the
 // user, and a View shows the run.
 //
-// Begin with Build (build.go), and read downward: prepare.go makes the plan, begin.go starts
-// or resumes the session, phase.go runs a phase, nodes.go decides about a workstream,
-// attempt.go runs it, judge.go judges gates, and conclude.go ends the run. A new decision
-// belongs in package plan; a new question about files belongs in package survey.
+// Begin with Build (build.go), and read downward: prepare.go makes the plan, begin.go
+// starts or resumes the session, phase.go runs a phase, nodes.go decides about a
+// workstream, attempt.go runs it, judge.go judges gates, and conclude.go ends the run. A
+// new decision belongs in package plan; a new question about files belongs in package
+// survey.
 package runner
 
 import (

@@ -1,6 +1,7 @@
-// Package checkpointtest has fixtures for tests of package checkpoint and of the operations
-// on checkpoints. A Fixture is a store without a workspace, a Project has a workspace, and a
-// GitProject has one in a git repository. Only tests import the package.
+// Package checkpointtest has fixtures for tests of package checkpoint and of the
+// operations on checkpoints. A Fixture is a store without a workspace, a Project has a
+// workspace, and a GitProject has one in a git repository. Only tests import the
+// package.
 package checkpointtest
 
 import (
@@ -29,7 +30,8 @@ import (
 	"prdrunner/checkpoint/workspace"
 )
 
-// Clock returns a clock that advances by a millisecond at each call. It is for one goroutine.
+// Clock returns a clock that advances by a millisecond at each call. It is for one
+// goroutine.
 func Clock() func() time.Time {
 	at := time.Date(2025, 12, 11, 10, 0, 0, 0, time.UTC)
 	return func() time.Time {
@@ -64,7 +66,8 @@ func Started(session string, shape state.Shape) state.SessionStarted {
 	}
 }
 
-// Work returns the events of a workstream that succeeds at its first attempt and passes a gate.
+// Work returns the events of a workstream that succeeds at its first attempt and passes
+// a gate.
 func Work(name, gate string, paths ...string) []state.Event {
 	w := state.Work{Attempt: 1, DurationMS: 5, Digest: state.Digest{Definition: "sha256:d"}}
 	for _, p := range paths {

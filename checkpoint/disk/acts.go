@@ -22,8 +22,8 @@ type ActsFile struct {
 	Unread        []state.Text `json:"unread,omitempty"` // former directories of sessions that could not be read
 }
 
-// UnreadNames returns the former directories of removed sessions that could not be read, worded
-// for people.
+// UnreadNames returns the former directories of removed sessions that could not be read,
+// worded for people.
 func (f *ActsFile) UnreadNames() []string {
 	names := make([]string, len(f.Unread))
 	for i, name := range f.Unread {

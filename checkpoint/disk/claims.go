@@ -41,10 +41,10 @@ func (l *Layout) ReadDocument(prd string) (*state.Document, error) {
 	return &d, nil
 }
 
-// ReadClaims returns the claims of a session's document and manifest. A damaged file makes no
-// claim, since Runner rebuilds both from the journal. A file that can't be read may make
-// any claim, and is an error. A manifest of a newer version is a *VersionError, since
-// rebuilding the manifest would overwrite it.
+// ReadClaims returns the claims of a session's document and manifest. A damaged file
+// makes no claim, since Runner rebuilds both from the journal. A file that can't be read
+// may make any claim, and is an error. A manifest of a newer version is a *VersionError,
+// since rebuilding the manifest would overwrite it.
 func (l *Layout) ReadClaims(prd, dir string, d *state.Document) ([]Claim, error) {
 	var found []Claim
 	if d != nil && d.Runner != nil && d.Intact() {

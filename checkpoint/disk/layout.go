@@ -1,6 +1,6 @@
-// Package disk has the paths of all files in a state directory, and the formats of the small
-// ones: checkpoint files, manifest, names. FORMAT.md in the directory of package checkpoint
-// describes them.
+// Package disk has the paths of all files in a state directory, and the formats of the
+// small ones: checkpoint files, manifest, names. FORMAT.md in the directory of package
+// checkpoint describes them.
 //
 // Layout gives the paths, and CheckpointDir reads and writes checkpoint files. This package
 // makes no decisions: package checkpoint decides which process may write and when a file is

@@ -100,8 +100,8 @@ func (l *Layout) FinishMove(prd string) error {
 	return l.FS.SyncDir(l.Path)
 }
 
-// carryOutMove renames the copy to its destination, and removes the original. It skips steps
-// that were done before an interruption.
+// carryOutMove renames the copy to its destination, and removes the original. It skips
+// steps that were done before an interruption.
 func (l *Layout) carryOutMove(scratch string, note moveNote) error {
 	copied, to, from := filepath.Join(scratch, movingCopy), filepath.Join(l.Path, note.To), filepath.Join(l.Path, note.From)
 	there, err := l.Exists(copied)
@@ -123,8 +123,8 @@ func (l *Layout) carryOutMove(scratch string, note moveNote) error {
 	if err := l.FS.SyncDir(filepath.Dir(from)); err != nil {
 		return err
 	}
-	// The removal must be durable: if the note reappeared, Runner would remove a new directory
-	// with the original's name.
+	// The removal must be durable: if the note reappeared, Runner would remove a new
+	// directory with the original's name.
 	if err := l.FS.Remove(filepath.Join(scratch, movingNote)); err != nil {
 		return err
 	}

@@ -26,9 +26,10 @@ type PendingImport struct {
 	Damage *state.DamagedError `json:"-"` // why the note can't be read, so that the other fields are empty; nil if it can
 }
 
-// InterruptedImport returns the interrupted import of a PRD, nil if there is none. It takes no
-// lock. If the note is damaged it still tells that there was an import: InterruptedImport
-// returns it with Damage set and no error, since the session is not affected.
+// InterruptedImport returns the interrupted import of a PRD, nil if there is none. It
+// takes no lock. If the note is damaged it still tells that there was an import:
+// InterruptedImport returns it with Damage set and no error, since the session is not
+// affected.
 func (l *Layout) InterruptedImport(prd string) (*PendingImport, error) {
 	from := l.ImportingPath(prd)
 	p, err := l.ReadPending(prd, filepath.Join(from, ImportingName))

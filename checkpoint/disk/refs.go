@@ -72,9 +72,9 @@ type RefsOwner struct {
 	store.Identity
 }
 
-// isSameDirectory reports whether both describe the same directory. A directory that was moved keeps
-// its number on its device; one on a file system that was mounted again keeps its number
-// and path.
+// isSameDirectory reports whether both describe the same directory. A directory that was
+// moved keeps its number on its device; one on a file system that was mounted again
+// keeps its number and path.
 func (o RefsOwner) isSameDirectory(other RefsOwner) bool {
 	sameDevice := o.Device != 0 && o.Device == other.Device
 	return o.Number == other.Number && (sameDevice || o.Path == other.Path)

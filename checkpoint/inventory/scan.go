@@ -19,15 +19,16 @@ import (
 type Scan struct {
 	Records []*reader.Record
 	AtMost  int64 // upper bound of the bytes that the PRD occupies
-	// Dropped holds objects that the current session recorded and that still exist, although
-	// neither the session nor its checkpoints need them. Other sessions may need them.
+	// Dropped holds objects that the current session recorded and that still exist,
+	// although neither the session nor its checkpoints need them. Other sessions may
+	// need them.
 	Dropped  []string
 	Warnings []string
 }
 
-// ScanJournals reads the journals of the PRD's archived sessions once each. It reads the session's
-// own journals only if x.Spans() does not reach back to the oldest checkpoint. All that
-// the session added must be durable.
+// ScanJournals reads the journals of the PRD's archived sessions once each. It reads the
+// session's own journals only if x.Spans() does not reach back to the oldest checkpoint.
+// All that the session added must be durable.
 func ScanJournals(ctx context.Context, x *checkpoint.Session) (*Scan, error) {
 	g := &Scan{Dropped: []string{}}
 	places, err := x.Store().Layout().SessionDirs(x.PRD())

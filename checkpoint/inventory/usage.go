@@ -65,8 +65,8 @@ type ledger struct {
 	base  *References
 	blobs map[objectName]int
 	usage *retention.Usage
-	// lists and captures hold the blobs found in a list of artifacts, by its first artifact,
-	// and in a capture, by its listing. Blobs in base are left out.
+	// lists and captures hold the blobs found in a list of artifacts, by its first
+	// artifact, and in a capture, by its listing. Blobs in base are left out.
 	lists    map[*state.Artifact][]int
 	captures map[string][]int
 }
@@ -204,8 +204,8 @@ func (l *ledger) ofCapture(ctx context.Context, c *state.Capture) ([]int, error)
 	return held, err
 }
 
-// indexBlob returns the index of an object in usage.Blobs. It returns false if base needs the
-// object anyway.
+// indexBlob returns the index of an object in usage.Blobs. It returns false if base
+// needs the object anyway.
 func (l *ledger) indexBlob(digest string, known int64) (int, bool) {
 	n, ok := parseObject(digest)
 	if _, needed := l.base.names[n]; !ok || needed {

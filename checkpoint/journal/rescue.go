@@ -15,8 +15,8 @@ import (
 // maxRescues bounds the number of rescue copies of one session.
 const maxRescues = 100
 
-// RescueDir is the directory of rescue copies. A rescue copy holds commits that could not be
-// written to their journal. The next owner of the session adds them to it.
+// RescueDir is the directory of rescue copies. A rescue copy holds commits that could
+// not be written to their journal. The next owner of the session adds them to it.
 type RescueDir struct {
 	FS   store.FS
 	Path string

@@ -106,8 +106,8 @@ func deletable(s *state.State, ref *state.CheckpointRef, force bool) error {
 	return nil
 }
 
-// measureFreed computes how many bytes the removal frees. If the size can't be found out, for
-// example because a checkpoint is damaged, it adds a warning.
+// measureFreed computes how many bytes the removal frees. If the size can't be found
+// out, for example because a checkpoint is damaged, it adds a warning.
 func measureFreed(ctx context.Context, s *checkpoint.Store, p *Pruned) error {
 	records, err := inventory.ReadSessions(s, p.PRD, nil)
 	if err != nil {

@@ -1,11 +1,12 @@
-// Package prune removes what a store no longer needs to keep: checkpoints, archived sessions,
-// objects and git references.
+// Package prune removes what a store no longer needs to keep: checkpoints, archived
+// sessions, objects and git references.
 //
-// [Plan] returns what the policy lets go, and [Run] removes it. [PlanDelete] and [Delete] do
-// that for checkpoints that a user names. Removed checkpoints leave their objects behind;
-// [PlanCollect] and [Collect] remove the objects that nothing refers to. [Tidy] applies the
-// policy at the end of a run, and collects if objects were given up. [FindForeignRefs] and
-// [RemoveForeignRefs] are for the git references of other state directories.
+// [Plan] returns what the policy lets go, and [Run] removes it. [PlanDelete] and
+// [Delete] do that for checkpoints that a user names. Removed checkpoints leave their
+// objects behind; [PlanCollect] and [Collect] remove the objects that nothing refers to.
+// [Tidy] applies the policy at the end of a run, and collects if objects were given up.
+// [FindForeignRefs] and [RemoveForeignRefs] are for the git references of other state
+// directories.
 //
 // Package retention decides which checkpoints and sessions to keep; package inventory finds
 // out what is referenced. Read prune.go first, then collect.go.
@@ -98,10 +99,10 @@ func (p *Pruned) isEmpty() bool { return len(p.Checkpoints) == 0 && len(p.Sessio
 // Options hold what the user asked for in addition to the policy.
 type Options struct {
 	OlderThan time.Duration // replaces the policy's ages, see retention.Pass; 0 means not given
-	// Planned is the result of PlanPrune with the same options, to which the user may have
-	// agreed. It may be nil. Prune carries it out unchanged if the session has not changed
-	// since, no archived session is to go, and everything could be examined. Otherwise Prune
-	// plans again, and keeps whatever Planned does not remove.
+	// Planned is the result of PlanPrune with the same options, to which the user may
+	// have agreed. It may be nil. Prune carries it out unchanged if the session has not
+	// changed since, no archived session is to go, and everything could be examined.
+	// Otherwise Prune plans again, and keeps whatever Planned does not remove.
 	Planned *Pruned
 }
 
@@ -282,8 +283,8 @@ func neededBy(s *state.State) map[string]string {
 	return needed
 }
 
-// lostMessages returns messages about the steps and rollbacks that the user can no longer go back
-// to or undo once checkpoints are removed.
+// lostMessages returns messages about the steps and rollbacks that the user can no
+// longer go back to or undo once checkpoints are removed.
 func lostMessages(s *state.State, removed []RemovedCheckpoint, kept []*state.CheckpointRef) []string {
 	steps := state.Moments(slices.DeleteFunc(slices.Clone(kept), func(ref *state.CheckpointRef) bool {
 		return ref.Unusable() != "" || ref.Trigger == state.TriggerPreRollback

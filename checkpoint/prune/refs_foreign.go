@@ -22,8 +22,8 @@ type ForeignRefs struct {
 	Kept []string // the references in Refs that a session in this state directory needs, and has no own reference for yet
 }
 
-// FindForeignRefs returns the references of other state directories, sorted by ID. It takes no
-// lock.
+// FindForeignRefs returns the references of other state directories, sorted by ID. It
+// takes no lock.
 func FindForeignRefs(ctx context.Context, s *checkpoint.Store, w *workspace.Workspace) ([]ForeignRefs, error) {
 	if w == nil || w.Repository() == nil {
 		return nil, nil

@@ -119,9 +119,9 @@ func collectInto(ctx context.Context, x *checkpoint.Session, w *workspace.Worksp
 	return err
 }
 
-// emptySession applies on_complete: delete. It removes the checkpoints that are neither pinned
-// nor irreplaceable, and gives up the objects that the session itself needs. It reports
-// whether there was anything to remove.
+// emptySession applies on_complete: delete. It removes the checkpoints that are neither
+// pinned nor irreplaceable, and gives up the objects that the session itself needs. It
+// reports whether there was anything to remove.
 func emptySession(ctx context.Context, x *checkpoint.Session, t *TidyResult) (bool, error) {
 	s := x.State()
 	spared := s.Irreplaceable()

@@ -43,7 +43,8 @@ func actsOf(t *testing.T, s *checkpoint.Store, st *state.State) (sessions []stri
 	return sessions
 }
 
-// TestANewSessionKnowsWhatHappenedOnce: whatever becomes of the session in which it happened.
+// TestANewSessionKnowsWhatHappenedOnce: whatever becomes of the session in which it
+// happened.
 func TestANewSessionKnowsWhatHappenedOnce(t *testing.T) {
 	t.Parallel()
 	for name, leave := range map[string]func(t *testing.T, x *checkpoint.Session){
@@ -95,7 +96,8 @@ func TestANewSessionKnowsWhatHappenedOnce(t *testing.T) {
 	}
 }
 
-// TestRetentionForgetsNothingThatHappenedOnce: the last session that knows of it stays, others go.
+// TestRetentionForgetsNothingThatHappenedOnce: the last session that knows of it stays,
+// others go.
 func TestRetentionForgetsNothingThatHappenedOnce(t *testing.T) {
 	t.Parallel()
 	f := checkpointtest.On(t, store.NewMemory(), "/ws/.runner")
@@ -137,9 +139,9 @@ func TestRetentionForgetsNothingThatHappenedOnce(t *testing.T) {
 	}
 }
 
-// TestWhatCouldNotBeReadIsRemembered: a session that can't be read may have done what must happen only
-// once. Whether retention removes it or a person does, what its journal tells is kept, and that it may
-// have done more.
+// TestWhatCouldNotBeReadIsRemembered: a session that can't be read may have done what
+// must happen only once. Whether retention removes it or a person does, what its journal
+// tells is kept, and that it may have done more.
 func TestWhatCouldNotBeReadIsRemembered(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -61,10 +61,10 @@ func (s Session) LostRemedy(id string) string {
 	return "put back a copy, or, if nothing in it is needed, remove the archived session: rm -r " + text.ShellWord(s.Dir)
 }
 
-// RebuildAll folds the journal, with the lines of a rescue copy and the journals from before
-// compactions. It calls made for each checkpoint in ids when it reaches the commit of that
-// checkpoint. The state in the argument is valid only during the call. RebuildAll returns
-// the checkpoints that it found.
+// RebuildAll folds the journal, with the lines of a rescue copy and the journals from
+// before compactions. It calls made for each checkpoint in ids when it reaches the
+// commit of that checkpoint. The state in the argument is valid only during the call.
+// RebuildAll returns the checkpoints that it found.
 func (s Session) RebuildAll(ids map[string]bool, made func(disk.CheckpointFile) error) (map[string]bool, error) {
 	found, read := map[string]bool{}, map[string]bool{}
 	for {

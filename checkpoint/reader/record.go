@@ -22,12 +22,12 @@ type Record struct {
 	then   *state.State
 }
 
-// ReadRecord reads the head of a session and verifies that no commits are missing at the end
-// of its journal. It changes nothing.
+// ReadRecord reads the head of a session and verifies that no commits are missing at the
+// end of its journal. It changes nothing.
 func (r Reader) ReadRecord(p disk.SessionDir) (*Record, error) {
 	of := &Record{SessionDir: p}
-	// Derived files are read before the journal: a derived file never names a commit that was
-	// not in the journal before.
+	// Derived files are read before the journal: a derived file never names a commit
+	// that was not in the journal before.
 	found, err := r.tracesOf(p)
 	if err != nil {
 		return nil, err
@@ -119,8 +119,8 @@ func (r *Record) Heads() []*state.State {
 	return []*state.State{r.State, r.then}
 }
 
-// NeededCheckpoints returns the IDs of the kept checkpoints and of the checkpoints that an unfinished
-// rollback needs.
+// NeededCheckpoints returns the IDs of the kept checkpoints and of the checkpoints that
+// an unfinished rollback needs.
 func (r *Record) NeededCheckpoints() map[string]bool {
 	ids := map[string]bool{}
 	for _, s := range r.Heads() {
@@ -141,8 +141,9 @@ type Visitor struct {
 	Wanted     map[string]bool                        // IDs of the checkpoints to find; VisitRecord deletes those that it finds in a journal
 }
 
-// VisitRecord folds the journals of a session once, and reads the checkpoints that the journals
-// no longer reach from their files. A wanted checkpoint that is in neither is an error.
+// VisitRecord folds the journals of a session once, and reads the checkpoints that the
+// journals no longer reach from their files. A wanted checkpoint that is in neither is
+// an error.
 func (r Reader) VisitRecord(ctx context.Context, of *Record, v Visitor) error {
 	paths, err := r.Layout.Journals(of.Dir)
 	if err != nil {
@@ -175,7 +176,8 @@ func (r Reader) VisitRecord(ctx context.Context, of *Record, v Visitor) error {
 	return nil
 }
 
-// foldCommit folds one commit, and passes the wanted checkpoints that it created to v.Checkpoint.
+// foldCommit folds one commit, and passes the wanted checkpoints that it created to
+// v.Checkpoint.
 func (v Visitor) foldCommit(f *journal.Fold, c state.Commit) error {
 	if err := f.Apply(c); err != nil {
 		return err

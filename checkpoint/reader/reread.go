@@ -19,8 +19,8 @@ func (r Reader) ReadSessions(prd string, read func([]StoredSession) (amiss bool,
 	return Reread(load, sameSessions, read)
 }
 
-// RereadIfChanged calls read, and calls it again if it fails while the sessions of a PRD change.
-// An empty prd means all PRDs.
+// RereadIfChanged calls read, and calls it again if it fails while the sessions of a PRD
+// change. An empty prd means all PRDs.
 func (r Reader) RereadIfChanged(prd string, read func() error) error {
 	if read() == nil {
 		return nil

@@ -43,8 +43,8 @@ func (r Reader) Results(prd string, workstreams map[string]bool) map[string][]st
 // result without a session stands for an attempt without usable work.
 type resultsByDigest map[string][]state.Result
 
-// addResult records the result of an attempt, unless a later attempt with the same digest is
-// known.
+// addResult records the result of an attempt, unless a later attempt with the same
+// digest is known.
 func (all resultsByDigest) addResult(workstream string, r state.Result) {
 	i := slices.IndexFunc(all[workstream], func(known state.Result) bool { return known.Work.Digest.Equal(r.Work.Digest) })
 	switch {

@@ -101,9 +101,9 @@ func (r Reader) sessionsOf(prd string) ([]StoredSession, error) {
 	return append(all, current), nil
 }
 
-// ArchivedSession returns the archived session with an ID. An import can leave several; then
-// it is the one with the highest sequence number. If none can be read, ArchivedSession
-// returns ErrNoSession.
+// ArchivedSession returns the archived session with an ID. An import can leave several;
+// then it is the one with the highest sequence number. If none can be read,
+// ArchivedSession returns ErrNoSession.
 func (r Reader) ArchivedSession(prd, id string) (*StoredSession, error) {
 	all, err := r.ArchivedOf(prd, disk.PlaceHistory, disk.PlaceFailed)
 	if err != nil {

@@ -1,13 +1,14 @@
 // Package repair mends what is damaged or out of date in a store, from what is still whole.
 //
-// [RebuildCheckpoints] writes damaged checkpoint files and objects again. [PlanJournalRebuild]
-// and [RebuildJournal] replace a damaged journal by one that begins with the newest state
-// that can be proved. [PlanMigrate] and [Migrate] convert a session to the current format
-// version. None of them loses a file: what they replace is kept in the session's directory.
+// [RebuildCheckpoints] writes damaged checkpoint files and objects again.
+// [PlanJournalRebuild] and [RebuildJournal] replace a damaged journal by one that begins
+// with the newest state that can be proved. [PlanMigrate] and [Migrate] convert a
+// session to the current format version. None of them loses a file: what they replace is
+// kept in the session's directory.
 //
-// Package validate finds the damage. Read checkpoint.go for checkpoints; for a journal, read
-// journal_plan.go, then journal.go, then rollback.go, which is about rollbacks that the damage
-// interrupts.
+// Package validate finds the damage. Read checkpoint.go for checkpoints; for a journal,
+// read journal_plan.go, then journal.go, then rollback.go, which is about rollbacks that
+// the damage interrupts.
 package repair
 
 import (

@@ -190,9 +190,9 @@ func describeEvent(e state.Event) string {
 	return string(e.Kind()) + " " + about
 }
 
-// makeContinuable makes it possible to continue from the state: the state takes a number that no
-// commit had, and workstreams that must happen only once become uncertain if a lost commit
-// may have started them.
+// makeContinuable makes it possible to continue from the state: the state takes a number
+// that no commit had, and workstreams that must happen only once become uncertain if a
+// lost commit may have started them.
 func (r *JournalRebuild) makeContinuable(old *journal.Salvaged) {
 	s := r.state
 	s.Seq = r.Seq
@@ -210,8 +210,8 @@ func (r *JournalRebuild) makeContinuable(old *journal.Salvaged) {
 	}
 }
 
-// lostStarts returns the workstreams that lost commits started. It also copies their attempt
-// numbers into the state, since logs are named by them.
+// lostStarts returns the workstreams that lost commits started. It also copies their
+// attempt numbers into the state, since logs are named by them.
 func (r *JournalRebuild) lostStarts(old *journal.Salvaged) map[string]bool {
 	started, once := map[string]bool{}, map[string]bool{}
 	for _, c := range old.Since(r.FromSeq) {

@@ -60,8 +60,8 @@ func PlanMigrate(ctx context.Context, s *checkpoint.Store, prd string) (*Migrate
 	return m, nil
 }
 
-// noteVersion sets From to the version of a file if that is older. Versions compare as text:
-// each has one digit on either side of the dot.
+// noteVersion sets From to the version of a file if that is older. Versions compare as
+// text: each has one digit on either side of the dot.
 func (m *Migrated) noteVersion(version string) { m.From = min(m.From, version) }
 
 // checkpointVersion returns the version of a checkpoint's file. It returns "" if there is

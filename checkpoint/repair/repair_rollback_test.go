@@ -39,8 +39,8 @@ func goneBack(f *checkpointtest.Fixture, end repair.RollbackEnd) (to, safety str
 	return to, safety
 }
 
-// beginRollback records a rollback of the state that is not carried out: its intent, and the
-// checkpoint that undoes it.
+// beginRollback records a rollback of the state that is not carried out: its intent, and
+// the checkpoint that undoes it.
 func beginRollback(x *checkpoint.Session, to string) error {
 	ref, err := x.State().FindCheckpoint(to)
 	if err != nil {

@@ -34,8 +34,8 @@ func changesTo(ctx context.Context, s *checkpoint.Store, w *workspace.Workspace,
 			above[dir] = true
 		}
 	}
-	// A file in the place of one of the target's directories is no deletion in this sense: it
-	// must make way.
+	// A file in the place of one of the target's directories is no deletion in this
+	// sense: it must make way.
 	deletes := func(c workspace.Change) bool { return c.To == nil && !above[c.Path] }
 	if !slices.ContainsFunc(changes, deletes) {
 		return changes, nil
@@ -76,10 +76,10 @@ func covers(patterns, some []string) bool {
 	return !slices.ContainsFunc(some, func(pattern string) bool { return !slices.Contains(patterns, pattern) })
 }
 
-// filesBeforeImport returns a function that reports whether a file belonged to the workspace before
-// the session was imported into it. It reports true only if the state to go back to is
-// older than the import: that state was captured in another workspace, so that the absence
-// of a file from it means nothing.
+// filesBeforeImport returns a function that reports whether a file belonged to the
+// workspace before the session was imported into it. It reports true only if the state
+// to go back to is older than the import: that state was captured in another workspace,
+// so that the absence of a file from it means nothing.
 func filesBeforeImport(s *checkpoint.Store, w *workspace.Workspace, now, to *state.State) (func(workspace.Entry) bool, error) {
 	o, err := s.Layout().ReadOrigin(now)
 	if err != nil || o == nil || to.Capture == nil || to.Capture.Seq > o.Seq {
@@ -95,12 +95,12 @@ func filesBeforeImport(s *checkpoint.Store, w *workspace.Workspace, now, to *sta
 	return func(e workspace.Entry) bool { return own[e.Path] }, nil
 }
 
-// listPresent lists the files in the workspace that the rollback may overwrite or delete, because
-// they must be in the checkpoint that undoes it. It sets r.patterns to the patterns that
-// list them. It lists by the present patterns and by those of the target. It adds the
-// target's files that are out of scope now, for example because git ignores them by now.
-// If the target was captured with git and captures no longer use git, it adds the files
-// that git shows.
+// listPresent lists the files in the workspace that the rollback may overwrite or
+// delete, because they must be in the checkpoint that undoes it. It sets r.patterns to
+// the patterns that list them. It lists by the present patterns and by those of the
+// target. It adds the target's files that are out of scope now, for example because git
+// ignores them by now. If the target was captured with git and captures no longer use
+// git, it adds the files that git shows.
 func (r *Plan) listPresent(ctx context.Context, s *checkpoint.Store, w *workspace.Workspace, now *state.State, target *workspace.Listing) (*workspace.Listing, error) {
 	patterns, err := s.CapturePatterns(ctx, w, now)
 	if err != nil {

@@ -118,8 +118,8 @@ func stateOf(file *disk.CheckpointFile) *state.State {
 	return file.State
 }
 
-// useProvedState makes the rollback take the state of the last capture before its target, if
-// the target's files may lack something that its own state needs.
+// useProvedState makes the rollback take the state of the last capture before its
+// target, if the target's files may lack something that its own state needs.
 func useProvedState(ctx context.Context, s *checkpoint.Store, w *workspace.Workspace, r *Plan, now *state.State) error {
 	if vouchedByCapture(r.state) {
 		return nil
@@ -234,8 +234,8 @@ func whyUnproved(ctx context.Context, s *checkpoint.Store, w *workspace.Workspac
 	comesBack, madeLater := pathsOf(recorded), pathsOf(state.RecordedEntries(later, st.Seq))
 	both, apart := workspace.SplitByScope(workspace.Diff(was, is), st.Capture.Scope(was.Patterns), scope)
 	explained := func(c workspace.Change) bool {
-		// A file that was added may be the work of a later workstream. A file that was modified
-		// may have been modified before that, by a workstream in since.
+		// A file that was added may be the work of a later workstream. A file that was
+		// modified may have been modified before that, by a workstream in since.
 		return comesBack[c.Path] || c.From == nil && madeLater[c.Path] || was.Lacks(c.Path) || is.Lacks(c.Path)
 	}
 	for _, c := range both {

@@ -179,9 +179,9 @@ func (h *halfway) after(left *store.Memory) *halfway {
 	return &to
 }
 
-// TestRollbackFaults lets every operation on the state directory fail in turn,
-// once or from then on, and cuts the power there, whatever the disk makes of it: the next owner finishes the
-// rollback, or finds that it never began.
+// TestRollbackFaults lets every operation on the state directory fail in turn, once or
+// from then on, and cuts the power there, whatever the disk makes of it: the next owner
+// finishes the rollback, or finds that it never began.
 func TestRollbackFaults(t *testing.T) {
 	t.Parallel()
 	t.Run("once", func(t *testing.T) {

@@ -110,8 +110,9 @@ func keepEdits(ctx context.Context, x *checkpoint.Session, w *workspace.Workspac
 	if _, made := x.Checkpoint(state.TriggerPreRollback, "files that were edited while a rollback was not finished", checkpoint.GitOf(ctx, w)); !made {
 		return fmt.Errorf("finish a rollback of %s: checkpoints are switched off, so that what was edited meanwhile would be lost", x.PRD())
 	}
-	// The checkpoint must be durable before files are overwritten. It needs a commit of its
-	// own: in the commit that ends the rollback, it would have the state after the rollback.
+	// The checkpoint must be durable before files are overwritten. It needs a commit of
+	// its own: in the commit that ends the rollback, it would have the state after the
+	// rollback.
 	return x.Publish(ctx)
 }
 

@@ -103,16 +103,17 @@ type TakenBack struct {
 	PRD      string    `json:"prd"`
 	Rollback string    `json:"rollback"`
 	At       time.Time `json:"timestamp"`
-	// Safety is the other PRD's checkpoint from before the rollback: going back to it restores
-	// the files. It is "" if that session was archived since.
+	// Safety is the other PRD's checkpoint from before the rollback: going back to it
+	// restores the files. It is "" if that session was archived since.
 	Safety string       `json:"safety_checkpoint,omitempty"`
 	Files  []state.Text `json:"files"` // recorded artifacts that still differ from the record, sorted
 }
 
-// FindTakenBack returns the rollbacks of other PRDs that changed or deleted artifacts of a
-// session, newest first, with the artifacts that still differ from the record. A rollback
-// did so if the checkpoint before it has the artifact as recorded and its target has not.
-// Rollbacks of archived sessions count, too. FindTakenBack takes no lock and changes nothing.
+// FindTakenBack returns the rollbacks of other PRDs that changed or deleted artifacts of
+// a session, newest first, with the artifacts that still differ from the record. A
+// rollback did so if the checkpoint before it has the artifact as recorded and its
+// target has not. Rollbacks of archived sessions count, too. FindTakenBack takes no lock
+// and changes nothing.
 func FindTakenBack(ctx context.Context, s *checkpoint.Store, w *workspace.Workspace, current *state.State) ([]TakenBack, error) {
 	recorded := byPath(state.RecordedFiles(current))
 	if len(recorded) == 0 {
@@ -165,8 +166,8 @@ func FindTakenBack(ctx context.Context, s *checkpoint.Store, w *workspace.Worksp
 	return all, nil
 }
 
-// filesTakenBy returns the recorded files that a rollback changed or deleted. It removes them
-// from recorded, so that no earlier rollback is blamed for them.
+// filesTakenBy returns the recorded files that a rollback changed or deleted. It removes
+// them from recorded, so that no earlier rollback is blamed for them.
 func filesTakenBy(ctx context.Context, s *checkpoint.Store, w *workspace.Workspace, of reader.StoredSession, r state.RollbackRecord, recorded map[string]workspace.Entry) ([]state.Text, error) {
 	filesOf := func(intent state.RollbackStarted) (*workspace.Listing, error) {
 		state, err := targetIn(s, of.Dir, of.State, intent)

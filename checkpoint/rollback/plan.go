@@ -24,8 +24,8 @@ type Options struct {
 	// Force skips files that can't be restored or are obstructed, and discards commits that
 	// were pushed.
 	Force bool
-	// Deep has a plan verify every byte to be restored. A rollback does so in any case, before
-	// it changes anything.
+	// Deep has a plan verify every byte to be restored. A rollback does so in any case,
+	// before it changes anything.
 	Deep   bool
 	Reason string
 	By     state.Actor

@@ -45,9 +45,9 @@ func (i *interposed) ReadDir(name string) ([]fs.DirEntry, error) {
 }
 
 // TestPlanWhileAnOwnerWrites plans a rollback to the latest checkpoint. Just before each
-// operation on the state directory in turn, an owner makes a checkpoint and deletes the one
-// that was the latest until then. The plan must succeed, with a checkpoint of one of the two
-// moments as its target.
+// operation on the state directory in turn, an owner makes a checkpoint and deletes the
+// one that was the latest until then. The plan must succeed, with a checkpoint of one of
+// the two moments as its target.
 func TestPlanWhileAnOwnerWrites(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -43,9 +43,10 @@ func (d Document) CheckImport(shape Shape) error {
 	return errors.Join(wrong...)
 }
 
-// adoptDocument takes over what a document written by hand says is done. A workstream whose gates
-// have not all passed is judged again. A gate counts as passed only if the work that it
-// judges is done. Artifacts have a path only; a WorkstreamEdited event adds their digests.
+// adoptDocument takes over what a document written by hand says is done. A workstream
+// whose gates have not all passed is judged again. A gate counts as passed only if the
+// work that it judges is done. Artifacts have a path only; a WorkstreamEdited event adds
+// their digests.
 func (s *State) adoptDocument(at time.Time, d Document) error {
 	if err := d.CheckImport(s.currentShape()); err != nil {
 		return err

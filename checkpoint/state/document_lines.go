@@ -63,8 +63,8 @@ func (x *indexing) indexValue(path string) error {
 	return err
 }
 
-// indexField notes the line of the next field of an object and returns its path. names are the
-// fields before it.
+// indexField notes the line of the next field of an object and returns its path. names
+// are the fields before it.
 func (x *indexing) indexField(object string, names map[string]bool) (string, error) {
 	token, err := x.decoder.Token()
 	if err != nil {
@@ -92,8 +92,8 @@ func joinField(object, name string) string {
 	return object + "." + name
 }
 
-// recordLine records the line on which the last token ends. A field gets the line of its name,
-// since that is noted first.
+// recordLine records the line on which the last token ends. A field gets the line of its
+// name, since that is noted first.
 func (x *indexing) recordLine(path string) {
 	if _, known := x.lines[path]; !known {
 		x.lines[path] = x.lastLine()

@@ -140,8 +140,8 @@ func newViolations(d Document) *violations {
 	return v
 }
 
-// require notes a violation at the line of a field unless ok is true. A field that could not
-// be decoded has no violations but that.
+// require notes a violation at the line of a field unless ok is true. A field that could
+// not be decoded has no violations but that.
 func (v *violations) require(ok bool, field, format string, args ...any) {
 	if !ok && !v.unread[field] {
 		v.found = append(v.found, Violation{Line: v.lines[field], Message: fmt.Sprintf(format, args...)})

@@ -85,8 +85,8 @@ func (f *fitting) addWrongType(v any, t reflect.Type, field string) {
 	f.addMistake(field, "%s is %s, not %s", cmp.Or(field, "the document"), is, kindOfType(t))
 }
 
-// fitValue returns the part of v that fits a type; false if none does. Null fits every type,
-// like an absent field.
+// fitValue returns the part of v that fits a type; false if none does. Null fits every
+// type, like an absent field.
 func (f *fitting) fitValue(v any, t reflect.Type, field string) (any, bool) {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()

@@ -1,7 +1,7 @@
 package state
 
-// WasKilled reports whether the end of the last run was never recorded. No run of a nil state
-// was killed.
+// WasKilled reports whether the end of the last run was never recorded. No run of a nil
+// state was killed.
 func (s *State) WasKilled() bool { return s != nil && s.RunningAt != nil }
 
 // EndedUncaptured reports whether the last run ended without a capture of the files:

@@ -165,8 +165,8 @@ func (s *State) OthersOfStep(damaged *CheckpointRef) string {
 	return fmt.Sprintf("; of step %d there is also %s", damaged.Step, strings.Join(ids, ", "))
 }
 
-// ancestors returns the checkpoints that led to the present state, oldest first, damaged ones
-// included.
+// ancestors returns the checkpoints that led to the present state, oldest first, damaged
+// ones included.
 func (s *State) ancestors() []*CheckpointRef {
 	var trail []*CheckpointRef
 	for _, r := range s.Checkpoints {

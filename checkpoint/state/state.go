@@ -7,9 +7,9 @@
 // Package journal writes commits and reads them back, and package checkpoint keeps them in
 // a state directory.
 //
-// Read event.go for the events, state.go for the state, and apply.go for the fold. To add an
-// event, add a type in event.go, a kind in event_kind.go and a case in apply.go. FORMAT.md in
-// the directory of package checkpoint describes the JSON of each event.
+// Read event.go for the events, state.go for the state, and apply.go for the fold. To
+// add an event, add a type in event.go, a kind in event_kind.go and a case in apply.go.
+// FORMAT.md in the directory of package checkpoint describes the JSON of each event.
 package state
 
 import (

@@ -6,8 +6,8 @@ import "slices"
 // document or a complete session, has no step: the zero value is the start.
 type LastStep struct {
 	Step int `json:"step,omitempty"`
-	// Workstreams are the ones that completed in the same commit, and so at the same moment.
-	// The last one gives the step its name.
+	// Workstreams are the ones that completed in the same commit, and so at the same
+	// moment. The last one gives the step its name.
 	Workstreams []string `json:"workstreams,omitempty"`
 	Seq         uint64   `json:"seq,omitempty"` // of that commit
 	// Later says that something has happened to a workstream or its files since.

@@ -5,8 +5,8 @@ func (w *Workstream) Worked() bool {
 	return w.WorkSeq > 0 && (w.Status == Completed || w.Status == Succeeded)
 }
 
-// Done reports whether the work of the workstream is done. Its gates may not have passed yet.
-// A nil workstream is not done.
+// Done reports whether the work of the workstream is done. Its gates may not have passed
+// yet. A nil workstream is not done.
 func (w *Workstream) Done() bool {
 	return w != nil && (w.Status == Completed || w.Status == Succeeded)
 }

@@ -2,8 +2,8 @@ package text
 
 import "fmt"
 
-// Enumerate returns names as a list for the user. Of more than three names it shows two, and says
-// how many others there are.
+// Enumerate returns names as a list for the user. Of more than three names it shows two,
+// and says how many others there are.
 func Enumerate[S ~string](names []S) string {
 	switch n := len(names); {
 	case n == 0:

@@ -1,15 +1,16 @@
 // Package transfer writes the session of a PRD into an archive, and takes a session over
 // from one.
 //
-// [Export] writes the archive; it takes no lock. [OpenImport] unpacks and verifies an archive
-// and changes no session; [PreviewImport] does so for a dry run. [Import.Place] makes the
-// archive's session the current one, and [RestoreImported] writes its files into the
-// workspace. [FinishImport] writes the remaining files after an import that was interrupted.
+// [Export] writes the archive; it takes no lock. [OpenImport] unpacks and verifies an
+// archive and changes no session; [PreviewImport] does so for a dry run. [Import.Place]
+// makes the archive's session the current one, and [RestoreImported] writes its files
+// into the workspace. [FinishImport] writes the remaining files after an import that was
+// interrupted.
 //
-// Package bundle knows the form of an archive; what belongs into one is decided here. The
-// core, package checkpoint, completes the move of an imported session after a crash, since a
-// session must not be loaded or locked before. Read export.go and export_session.go for what
-// an archive holds, then import.go and import_place.go.
+// Package bundle knows the form of an archive; what belongs into one is decided here.
+// The core, package checkpoint, completes the move of an imported session after a crash,
+// since a session must not be loaded or locked before. Read export.go and
+// export_session.go for what an archive holds, then import.go and import_place.go.
 package transfer
 
 import (

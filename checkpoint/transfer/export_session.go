@@ -308,8 +308,8 @@ const logNamePattern = `^[A-Za-z0-9_%-][A-Za-z0-9._%-]*\.[0-9]{1,9}\.log$`
 
 func isLogName(name string) bool { return regexp.MustCompile(logNamePattern).MatchString(name) }
 
-// journalChanged reports whether the journal's size has changed since it was read, or another file
-// has its name.
+// journalChanged reports whether the journal's size has changed since it was read, or
+// another file has its name.
 func (x *exporting) journalChanged() bool {
 	if x.journal == nil {
 		return false

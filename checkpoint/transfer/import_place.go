@@ -31,9 +31,9 @@ type Placed struct {
 // PlaceOptions are the options of Place.
 type PlaceOptions struct {
 	Replace bool // archive the current session if the imported one does not continue it
-	// Files are the files to restore after placing. disk.PendingImport reports the import until
-	// RestoreImported, or FinishImport after a crash, has restored them. nil: no files are
-	// restored.
+	// Files are the files to restore after placing. disk.PendingImport reports the
+	// import until RestoreImported, or FinishImport after a crash, has restored them.
+	// nil: no files are restored.
 	Files     *ImportFiles
 	Overwrite bool // overwrite files that differ
 }

@@ -25,9 +25,9 @@ import (
 	"prdrunner/checkpoint/transfer"
 )
 
-// TestImportCutShort ends an import at each change of the disk, by a fault that
-// stays and by a power cut, whatever the disk makes of it: the session is the old one or the new one, whole,
-// and importing again completes it.
+// TestImportCutShort ends an import at each change of the disk, by a fault that stays
+// and by a power cut, whatever the disk makes of it: the session is the old one or the
+// new one, whole, and importing again completes it.
 func TestImportCutShort(t *testing.T) {
 	t.Parallel()
 	from := checkpointtest.NewProject(t, store.NewMemory())

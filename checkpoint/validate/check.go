@@ -35,8 +35,8 @@ func newChecker(s *checkpoint.Store, w *workspace.Workspace, deep bool) *checker
 	return &checker{store: s, w: w, deep: deep, bytes: map[string]string{}, lists: map[string]string{}, commits: map[string]bool{}}
 }
 
-// checkSession checks the checkpoints of a session. If wanted is not empty it checks only those
-// in wanted.
+// checkSession checks the checkpoints of a session. If wanted is not empty it checks
+// only those in wanted.
 func (k *checker) checkSession(ctx context.Context, at reader.StoredSession, wanted map[string]bool) (*SessionCheck, error) {
 	c := &SessionCheck{StoredSession: at}
 	if at.Err != nil {
@@ -60,8 +60,8 @@ func (k *checker) checkSession(ctx context.Context, at reader.StoredSession, wan
 	return c, nil
 }
 
-// checkFiles checks the checkpoint files of a session whose journal is damaged. They are then
-// the only proof of what the checkpoints were.
+// checkFiles checks the checkpoint files of a session whose journal is damaged. They are
+// then the only proof of what the checkpoints were.
 func (k *checker) checkFiles(ctx context.Context, c *SessionCheck, wanted map[string]bool) error {
 	ids, err := k.store.Layout().CheckpointsIn(c.Dir).IDs()
 	if err != nil {
@@ -144,9 +144,9 @@ func (k *checker) lastWhole(ctx context.Context, at reader.StoredSession, except
 	return nil, nil
 }
 
-// checkFile checks the file of a checkpoint. It returns the state in the file. If the file is
-// missing or damaged it returns the state from the journal, nil if the journal does not
-// have it.
+// checkFile checks the file of a checkpoint. It returns the state in the file. If the
+// file is missing or damaged it returns the state from the journal, nil if the journal
+// does not have it.
 func (k *checker) checkFile(c *CheckpointCheck, at reader.StoredSession) (*state.State, error) {
 	stored, err := k.store.Layout().CheckpointsIn(at.Dir).Read(c.Ref.ID)
 	missing := errors.Is(err, fs.ErrNotExist)
@@ -233,8 +233,8 @@ func (c *CheckpointCheck) problem(format string, args ...any) {
 	c.Problems = append(c.Problems, fmt.Sprintf(format, args...))
 }
 
-// checkContents checks the data that a checkpoint refers to: the bytes of its files, and the
-// commit that keeps them.
+// checkContents checks the data that a checkpoint refers to: the bytes of its files, and
+// the commit that keeps them.
 func (k *checker) checkContents(ctx context.Context, c *CheckpointCheck, s *state.State) error {
 	c.Objects, c.Git = FoundUnknown, FoundNone
 	if k.w == nil {
@@ -339,8 +339,8 @@ func (k *checker) summary(entries []workspace.Entry) string {
 	return first
 }
 
-// checkCommit checks the commit that keeps a capture. If the commit of the user's branch is gone
-// it only adds a note, since nothing is restored from that commit.
+// checkCommit checks the commit that keeps a capture. If the commit of the user's branch
+// is gone it only adds a note, since nothing is restored from that commit.
 func (k *checker) checkCommit(ctx context.Context, c *CheckpointCheck, s *state.State) error {
 	if s.Capture != nil && s.Capture.Commit != "" {
 		there, err := k.hasCommit(ctx, s.Capture.Commit)

@@ -24,9 +24,9 @@ type Inspection struct {
 // Intact reports whether the checkpoint and the objects that it refers to are whole.
 func (i *Inspection) Intact() bool { return i.File != nil && i.Check.Whole() }
 
-// Inspect examines a checkpoint of a state and the objects that it refers to. It takes no
-// lock and changes nothing; Store.Read gives the state. If the checkpoint's file is damaged,
-// Inspect rebuilds it from the journal where possible.
+// Inspect examines a checkpoint of a state and the objects that it refers to. It takes
+// no lock and changes nothing; Store.Read gives the state. If the checkpoint's file is
+// damaged, Inspect rebuilds it from the journal where possible.
 func Inspect(ctx context.Context, s *checkpoint.Store, w *workspace.Workspace, of *state.State, ref *state.CheckpointRef) (*Inspection, error) {
 	at := reader.StoredSession{PRD: of.PRD, Place: disk.PlaceCurrent, Dir: s.Layout().PRDDir(of.PRD), State: of}
 	check, err := newChecker(s, w, false).checkCheckpoint(ctx, at, ref)

@@ -45,8 +45,8 @@ type CaptureOptions struct {
 	// LeftOut are files that were excluded after Last. Files that were excluded for their
 	// content are excluded again.
 	LeftOut []string
-	// Needed reports whether a file must be captured. If such a file keeps changing while it
-	// is read, Capture fails with ErrUnstable. nil: no file must be.
+	// Needed reports whether a file must be captured. If such a file keeps changing
+	// while it is read, Capture fails with ErrUnstable. nil: no file must be.
 	Needed func(path string) bool
 }
 

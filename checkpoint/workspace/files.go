@@ -55,9 +55,9 @@ func (f *found) setSums(s statcache.Sums) {
 	f.entry.Mode &^= s.MaskOnly
 }
 
-// inspect describes a file from its stat, a link's target and the cache. A regular file that
-// is not in the cache has no digest yet. If withBlob returns true for its size, the cache
-// must have git's name of the bytes, too.
+// inspect describes a file from its stat, a link's target and the cache. A regular file
+// that is not in the cache has no digest yet. If withBlob returns true for its size, the
+// cache must have git's name of the bytes, too.
 func (in *files) inspect(at tree.Place, path string, withBlob func(size int64) bool) (found, error) {
 	is, err := at.Status()
 	if err != nil {

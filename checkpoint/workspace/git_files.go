@@ -24,7 +24,8 @@ type gitKnown struct {
 // searched.
 type fileless struct {
 	// outermost are the outermost directories without a file that git knows. An empty
-	// directory in which git tracks no file is in this list, or lies below a directory in it.
+	// directory in which git tracks no file is in this list, or lies below a directory
+	// in it.
 	outermost []string
 	emptied   []string // empty directories in which git tracks files
 	denied    []string // directories in which git tracks files and that Runner may not read

@@ -60,8 +60,8 @@ func (from ObjectSource) readDir(ctx context.Context, dir *wireDir, to *[]Entry)
 type Inventory struct {
 	From ObjectSource
 	File func(Entry) // is called for every entry that has bytes
-	// Own holds the sizes of the listings' own objects. Lost holds the reasons why other such
-	// objects are missing; the files that they name are not known.
+	// Own holds the sizes of the listings' own objects. Lost holds the reasons why other
+	// such objects are missing; the files that they name are not known.
 	Own  map[string]int64
 	Lost map[string]string
 }

@@ -181,7 +181,8 @@ func checkDirs(dirs []wireDir, files *int) error {
 // allDirs returns the directories, then those of sparse files.
 func (l *wireListing) allDirs() []wireDir { return slices.Concat(l.Dirs, l.Sparse) }
 
-// assemble returns the listing. parts are the entries of each directory, in the order of all.
+// assemble returns the listing. parts are the entries of each directory, in the order of
+// all.
 func (l *wireListing) assemble(parts [][]Entry) (*Listing, error) {
 	return l.listing(concatSorted(parts[:len(l.Dirs)]), concatSorted(parts[len(l.Dirs):]))
 }

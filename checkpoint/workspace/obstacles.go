@@ -138,8 +138,8 @@ func (r *restore) obstacleBelow(ctx context.Context, dir string) (string, error)
 // Compared describes the file at the path of an entry.
 type Compared struct {
 	Now *Entry // nil: nothing that could be lost, or something that an Entry can't describe
-	// Obstacle is the path of the file that keeps Restore from writing the entry. It includes
-	// the target of a link, or a note on a mount point. "": nothing does.
+	// Obstacle is the path of the file that keeps Restore from writing the entry. It
+	// includes the target of a link, or a note on a mount point. "": nothing does.
 	Obstacle string
 }
 

@@ -108,8 +108,8 @@ func (in *files) scanContent(ctx context.Context, at tree.Place, f *found, withB
 	return d.Found(), err
 }
 
-// excludeRefused excludes the files that may not be kept: those in which the detector finds a
-// value, and those that must stay excluded for their content.
+// excludeRefused excludes the files that may not be kept: those in which the detector
+// finds a value, and those that must stay excluded for their content.
 func (c *capture) excludeRefused(ctx context.Context, excluded []string) error {
 	before := c.excludedBefore(excluded)
 	found, err := c.detect(ctx)
@@ -271,7 +271,8 @@ func (w *Workspace) Refused(ctx context.Context, entries []Entry, last *Listing,
 	return c.survey.excluded, err
 }
 
-// indexBlobs returns the blobs in git's index by path. It returns none without a repository.
+// indexBlobs returns the blobs in git's index by path. It returns none without a
+// repository.
 func indexBlobs(ctx context.Context, repo *git.Repository) (map[string]string, error) {
 	if repo == nil {
 		return nil, nil

@@ -194,8 +194,8 @@ func (r *restore) execute(ctx context.Context) (err error) {
 	if err := r.prepare(ctx); err != nil {
 		return err
 	}
-	// Remove temporary files after an error, and reset the modes of directories, even if ctx
-	// has ended.
+	// Remove temporary files after an error, and reset the modes of directories, even if
+	// ctx has ended.
 	defer func() {
 		after := context.WithoutCancel(ctx)
 		if err != nil {

@@ -22,9 +22,9 @@ type source struct {
 	blob  string          // git's name of the bytes that were read last; "": they did not come from git
 }
 
-// cloneTo shares the bytes of an entry's object with the file to, which must be empty. If it
-// returns true, it has verified the file itself. If it returns false, the caller must use
-// writeAny, which writes the bytes or reports the error.
+// cloneTo shares the bytes of an entry's object with the file to, which must be empty.
+// If it returns true, it has verified the file itself. If it returns false, the caller
+// must use writeAny, which writes the bytes or reports the error.
 func (s *source) cloneTo(ctx context.Context, e Entry, to *os.File) (bool, error) {
 	s.blob = ""
 	if e.Size <= objects.CloneAbove || s.from.objects == nil || !s.from.objects.Clone(to, e.Digest) {

@@ -1,6 +1,6 @@
 // Package graph draws the shape of a pipeline: phases, workstreams with their
-// dependencies, and gates. New returns a Graph, which is plain data, with the JSON form that
-// `runner graph --format json` prints. Each of the other forms is one file.
+// dependencies, and gates. New returns a Graph, which is plain data, with the JSON form
+// that `runner graph --format json` prints. Each of the other forms is one file.
 package graph
 
 import (

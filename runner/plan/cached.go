@@ -17,9 +17,9 @@ func (f *Facts) EarlierRunsOf(ws *pipeline.Workstream) []state.Result {
 	return f.EarlierRuns()[ws.Name]
 }
 
-// cachedResult returns the result of an earlier run with the digest that the workstream would
-// have now. It returns nil if the last attempt on record has this digest, too: then there
-// is another reason to run the workstream again.
+// cachedResult returns the result of an earlier run with the digest that the workstream
+// would have now. It returns nil if the last attempt on record has this digest, too:
+// then there is another reason to run the workstream again.
 func (pl *Planner) cachedResult(ws *pipeline.Workstream, rec *state.Workstream) *state.Result {
 	now, diags := pl.currentDigest(ws)
 	if diags.HasErrors() {

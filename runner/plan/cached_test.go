@@ -40,8 +40,8 @@ phase "one" {
 		s.write("grammar", "1")
 		s.build()
 	}
-	// earlier plays a session, and adds the result of an earlier run of parser from the files
-	// as they are then.
+	// earlier plays a session, and adds the result of an earlier run of parser from the
+	// files as they are then.
 	earlier := func(play func(*session), changes ...func(*state.Result)) func(*session) {
 		return func(s *session) {
 			play(s)

@@ -186,8 +186,8 @@ func IdempotencyKey(session string, ws *pipeline.Workstream, d state.Digest) str
 	return hex.EncodeToString([]byte(digestParts(parts...)[len("sha256:"):][:16]))
 }
 
-// digestParts returns the digest of a list of parts. Each part is hashed with its length, so
-// that no two different lists give the same bytes.
+// digestParts returns the digest of a list of parts. Each part is hashed with its
+// length, so that no two different lists give the same bytes.
 func digestParts(parts ...string) string {
 	d := newDigester()
 	for _, p := range parts {

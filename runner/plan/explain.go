@@ -9,9 +9,9 @@ import (
 	"prdrunner/pipeline"
 )
 
-// The state records a definition as a digest. To explain a change, Runner reads the pipeline
-// file of the last run from its capture and evaluates it again. It uses the result only if
-// the result has the recorded digest.
+// The state records a definition as a digest. To explain a change, Runner reads the
+// pipeline file of the last run from its capture and evaluates it again. It uses the
+// result only if the result has the recorded digest.
 
 // maxVersions is how many versions of a pipeline are evaluated to explain one plan.
 const maxVersions = 16
@@ -110,8 +110,8 @@ func (pl *Planner) explainDefinition(s *Step, c Change) []Change {
 	return all
 }
 
-// isChangedVariable returns a function that reports whether a name is that of a variable. If
-// the step lists no changed variable, the function always returns false.
+// isChangedVariable returns a function that reports whether a name is that of a
+// variable. If the step lists no changed variable, the function always returns false.
 func isChangedVariable(s *Step) func(name string) bool {
 	said := slices.ContainsFunc(s.Changes, func(c Change) bool { return c.Component == "variables" })
 	return func(name string) bool { return said && strings.HasPrefix(name, "var.") }

@@ -98,15 +98,16 @@ func JudgedFiles(g *pipeline.Gate) []string {
 	return patterns
 }
 
-// DeclaresFiles reports whether the files that a gate judges are declared: by the gate, or by
-// each workstream that it judges.
+// DeclaresFiles reports whether the files that a gate judges are declared: by the gate,
+// or by each workstream that it judges.
 func DeclaresFiles(g *pipeline.Gate) bool {
 	return len(g.Inputs) > 0 || !slices.ContainsFunc(judgedWorkstreams(g), func(ws *pipeline.Workstream) bool {
 		return len(ws.Inputs)+len(ws.Artifacts) == 0
 	})
 }
 
-// judgedWorkstreams returns the workstreams that a gate judges: its own, or all of its phase.
+// judgedWorkstreams returns the workstreams that a gate judges: its own, or all of its
+// phase.
 func judgedWorkstreams(g *pipeline.Gate) []*pipeline.Workstream {
 	if g.Workstream != nil {
 		return []*pipeline.Workstream{g.Workstream}
@@ -161,8 +162,8 @@ func (f *Facts) willRestore(path string) bool {
 	return ok
 }
 
-// restoredOpeners returns functions that open the files that Runner restores before anything
-// starts, by path. Links are left out.
+// restoredOpeners returns functions that open the files that Runner restores before
+// anything starts, by path. Links are left out.
 func (f *Facts) restoredOpeners() map[string]func() (io.ReadCloser, error) {
 	open := maps.Clone(f.Restored)
 	maps.DeleteFunc(open, func(_ string, opener func() (io.ReadCloser, error)) bool { return opener == nil })

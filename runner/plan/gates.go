@@ -78,8 +78,8 @@ func (pl *Planner) VerdictSince(g *pipeline.Gate, seen *state.Seen) (state.Verdi
 	return pl.bindVerdict(g, pl.Results(true, 0), pl.judgedFilesSince(g, seen))
 }
 
-// judgedFilesSince returns the files that a gate judges, without the changes that workstreams
-// have made to them since the gate was judged.
+// judgedFilesSince returns the files that a gate judges, without the changes that
+// workstreams have made to them since the gate was judged.
 func (pl *Planner) judgedFilesSince(g *pipeline.Gate, seen *state.Seen) FileSet {
 	return pl.withoutMakerChanges(pl.ownership.ScopeOfGate(g), pl.facts.Judging[g.Label()], seen)
 }

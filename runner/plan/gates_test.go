@@ -440,8 +440,8 @@ phase "one" {
 	}
 }
 
-// TestUnchangedWhileJudged: a verdict counts only if the files did not change while the gate judged
-// them.
+// TestUnchangedWhileJudged: a verdict counts only if the files did not change while the
+// gate judged them.
 func TestUnchangedWhileJudged(t *testing.T) {
 	t.Parallel()
 	s := newSession(t, judged)

@@ -86,9 +86,9 @@ func (pl *Planner) MissingResults(ws *pipeline.Workstream, work *state.Work) []M
 	return lost
 }
 
-// evaluateAll evaluates all expressions that a run of the pipeline would evaluate, and calls
-// found with their diagnostics. It leaves out phases and workstreams that are certainly
-// disabled.
+// evaluateAll evaluates all expressions that a run of the pipeline would evaluate, and
+// calls found with their diagnostics. It leaves out phases and workstreams that are
+// certainly disabled.
 func evaluateAll(p *pipeline.Pipeline, r pipeline.Results, found func(by string, diags hcl.Diagnostics)) {
 	judged := func(gates []*pipeline.Gate) {
 		for _, g := range gates {

@@ -120,7 +120,8 @@ func (pl *Planner) mustRepeat(ws *pipeline.Workstream) bool {
 		(state.NewestAct(pl.facts.Acts, ws.Name) != nil || rec.Attempts > 0 || pl.actUnderFormerName(ws, rec) != nil)
 }
 
-// resetForRepeat returns the record of a workstream as it will be once --repeat is recorded.
+// resetForRepeat returns the record of a workstream as it will be once --repeat is
+// recorded.
 func resetForRepeat(rec *state.Workstream) *state.Workstream {
 	w := *rec
 	w.Status, w.Repeat, w.Error, w.Reason, w.Rejected = state.Pending, true, nil, RepeatReason, ""

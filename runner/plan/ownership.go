@@ -14,8 +14,8 @@ import (
 // Links are the symbolic links on the way of declared patterns. Both methods must be safe
 // for concurrent use.
 type Links interface {
-	// Extend returns the patterns and, for each pattern that passes through a link, a pattern
-	// that matches the same files without the link.
+	// Extend returns the patterns and, for each pattern that passes through a link, a
+	// pattern that matches the same files without the link.
 	Extend(patterns []string) []string
 	// State returns a count that rises whenever the result of Extend may have changed,
 	// and whether Extend adds any patterns at all.
@@ -107,7 +107,8 @@ func (o *Ownership) makers(file string) iter.Seq[*pipeline.Workstream] {
 
 func (c artifactPattern) matches(file string) bool { return tree.Matches(c.pattern, file) }
 
-// patternsBehindLinks returns the patterns that the links known now add to the declared ones.
+// patternsBehindLinks returns the patterns that the links known now add to the declared
+// ones.
 func (o *Ownership) patternsBehindLinks() []artifactPattern {
 	if o.links == nil {
 		return nil

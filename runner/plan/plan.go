@@ -125,8 +125,8 @@ type Change struct {
 	Name      state.Text `json:"name,omitempty"` // the file, variable or workstream that changed
 	Old       string     `json:"old,omitempty"`
 	New       string     `json:"new,omitempty"`
-	// OldText and NewText are the old and the new value, quoted. They are empty if the value
-	// is not known or must not be shown.
+	// OldText and NewText are the old and the new value, quoted. They are empty if the
+	// value is not known or must not be shown.
 	OldText state.Text `json:"old_text,omitempty"`
 	NewText state.Text `json:"new_text,omitempty"`
 }

@@ -51,9 +51,9 @@ func New(p *pipeline.Pipeline, st *state.State, f *Facts, choice OnConflict, c *
 	return &Planner{p: p, st: st, facts: f, onConflict: choice, selection: c, run: run, ownership: NewOwnership(p, f.Links), steps: make(map[string]Step, workstreams)}
 }
 
-// BeginRun makes the planner decide for the current run, from the state of its session, which
-// changes during the run. Workstreams that plan blocks because the user did not select
-// them stay blocked.
+// BeginRun makes the planner decide for the current run, from the state of its session,
+// which changes during the run. Workstreams that plan blocks because the user did not
+// select them stay blocked.
 func (pl *Planner) BeginRun(st *state.State, plan *Plan, resumed bool) {
 	pl.st, pl.run = st, pipeline.RunInfo{Session: st.Session, Resumed: resumed}
 	pl.selection.repeat = nil // the session has recorded it by now
@@ -362,8 +362,8 @@ func (pl *Planner) recordedSkipped(s *Step) bool {
 // review.
 func (s Step) hasWork() bool { return s.Decision != Reuse && s.Decision != Skipped || s.Review }
 
-// decisionDigest returns a digest of the plan's decisions and of the input files, without the
-// time. It returns "" if the plan cannot be encoded.
+// decisionDigest returns a digest of the plan's decisions and of the input files,
+// without the time. It returns "" if the plan cannot be encoded.
 func (p *Plan) decisionDigest(f *Facts) string {
 	sum := sha256.New()
 	lines := json.NewEncoder(sum)

@@ -192,8 +192,8 @@ func (pl *Planner) writtenSince(v Scope, seq uint64, path string, now *state.Art
 	return sameFile(&last.Artifacts[i], now)
 }
 
-// IsPartialWork reports whether a file is the work of a workstream that has begun and is not
-// done. digest is "" if the file is gone.
+// IsPartialWork reports whether a file is the work of a workstream that has begun and is
+// not done. digest is "" if the file is gone.
 func (pl *Planner) IsPartialWork(path, digest string) bool {
 	for maker := range pl.ownership.makers(path) {
 		if pl.maybePartial(pl.st.Workstream(maker.Name), 0, path, digest) {

@@ -166,7 +166,8 @@ func (c *Chosen) allowWithNeeds(p *pipeline.Pipeline, name string) {
 	}
 }
 
-// exclusionReason returns why a workstream does not run because of --only, "" if it may run.
+// exclusionReason returns why a workstream does not run because of --only, "" if it may
+// run.
 func (c *Chosen) exclusionReason(ws *pipeline.Workstream) string {
 	if c.allowed == nil || c.allowed[ws.Name] {
 		return ""

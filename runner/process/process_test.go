@@ -380,7 +380,8 @@ func TestStoppedProcessIsEnded(t *testing.T) {
 	}
 }
 
-// TestInterruptOnceGracefulTwiceAtOnce: the first Ctrl+C cancels the context, the second closes the executor.
+// TestInterruptOnceGracefulTwiceAtOnce: the first Ctrl+C cancels the context, the second
+// closes the executor.
 func TestInterruptOnceGracefulTwiceAtOnce(t *testing.T) {
 	t.Parallel()
 	e := newExecutor(t, Options{})

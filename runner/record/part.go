@@ -46,7 +46,8 @@ type Part struct {
 	giveUp func() (skipped, left []string)
 }
 
-// message returns a text that says what could not be written, why, and what the user can do.
+// message returns a text that says what could not be written, why, and what the user can
+// do.
 func (p Part) message(err error) string { return p.Problem + ": " + WithRemedy(err) }
 
 // WithRemedy returns the text of an error, with a remedy for the user if one is known.
@@ -64,9 +65,9 @@ func (r *Recorder) Unwritten() bool { return r.unwritten }
 // Skips reports whether parts that can't be written are skipped.
 func (r *Recorder) Skips() bool { return r.decision == Skip }
 
-// Write writes a part of a checkpoint, and reports whether it is written. It never ignores a
-// failure: it tries again, and then the user or the configuration decides. The decision also
-// applies to all later parts that can't be written.
+// Write writes a part of a checkpoint, and reports whether it is written. It never
+// ignores a failure: it tries again, and then the user or the configuration decides. The
+// decision also applies to all later parts that can't be written.
 func (r *Recorder) Write(p Part) bool {
 	first := !r.unwritten
 	var err error

@@ -187,8 +187,8 @@ func TestWriteAllSkips(t *testing.T) {
 	}
 }
 
-// TestWriteDocument: the document is not due when it was just written, and a commit makes it
-// due once its interval has passed.
+// TestWriteDocument: the document is not due when it was just written, and a commit
+// makes it due once its interval has passed.
 func TestWriteDocument(t *testing.T) {
 	t.Parallel()
 	r := newRecording(t)

@@ -4,14 +4,15 @@
 //
 //	Add → Commit or Flush → journal (one write and one fsync) → Acknowledge → Run.Show
 //
-// Add puts events into the session's pending commit. Commit decides when that commit goes to
-// the journal, so that several boundaries share one fsync. The session writes it in another
-// goroutine and sends an acknowledgement. Acknowledge then shows the commit and calls the
-// functions that waited for it. Drain does all of this at once and waits.
+// Add puts events into the session's pending commit. Commit decides when that commit
+// goes to the journal, so that several boundaries share one fsync. The session writes it
+// in another goroutine and sends an acknowledgement. Acknowledge then shows the commit
+// and calls the functions that waited for it. Drain does all of this at once and waits.
 //
 // Checkpoint files and the PRD document are derived from the journal: WriteAll and
 // WriteDocument write them (derived.go). A part of a checkpoint that can't be written is
-// never ignored: Write tries again, and then the user or the configuration decides (part.go).
+// never ignored: Write tries again, and then the user or the configuration decides
+// (part.go).
 //
 // Package runner decides which events are recorded, and how a failure affects the run.
 // Begin with Recorder.
@@ -108,8 +109,8 @@ func (r *Recorder) Waiting() bool { return len(r.backlog) > 0 }
 // further work.
 func (r *Recorder) Full() bool { return len(r.backlog) >= maxWaiting }
 
-// Window returns a channel that receives when the commit window ends. The run must then call
-// Flush.
+// Window returns a channel that receives when the commit window ends. The run must then
+// call Flush.
 func (r *Recorder) Window() <-chan time.Time { return r.window.C }
 
 // Acks returns a channel of acknowledgements. The run must pass each to Acknowledge.
@@ -162,7 +163,8 @@ func (r *Recorder) Flush() {
 	r.session.Flush()
 }
 
-// Acknowledge shows a commit that is now durable, and calls the functions that waited for it.
+// Acknowledge shows a commit that is now durable, and calls the functions that waited
+// for it.
 func (r *Recorder) Acknowledge(a checkpoint.Ack) {
 	c, err := r.session.Acknowledge(a)
 	if err != nil {
@@ -185,9 +187,9 @@ func (r *Recorder) Deliver(c state.Commit) {
 	}
 }
 
-// Drain makes all events durable, including events that are added meanwhile. It handles each
-// commit before it receives the next. Views therefore get commits in order, even if a
-// function that waited for a commit calls Drain, too.
+// Drain makes all events durable, including events that are added meanwhile. It handles
+// each commit before it receives the next. Views therefore get commits in order, even if
+// a function that waited for a commit calls Drain, too.
 func (r *Recorder) Drain() {
 	for r.broken == nil && r.session.Unacknowledged() {
 		r.session.Flush()

@@ -165,9 +165,9 @@ func (s *Surveyor) filesAt(ctx context.Context, st *state.State, c *state.Captur
 	return l, nil, nil
 }
 
-// classifyLost sorts an error about the files of a capture. It returns err if the context has
-// ended, nothing if the files no longer exist, and else unread, which Runner shows to the
-// user.
+// classifyLost sorts an error about the files of a capture. It returns err if the
+// context has ended, nothing if the files no longer exist, and else unread, which Runner
+// shows to the user.
 func classifyLost(ctx context.Context, failed error) (unread, err error) {
 	switch {
 	case ctx.Err() != nil:

@@ -23,7 +23,8 @@ func Clean(s string) string {
 	return b.String()
 }
 
-// OneLine cleans a text and puts it in one line: a newline is shown as \n, a tab as a space.
+// OneLine cleans a text and puts it in one line: a newline is shown as \n, a tab as a
+// space.
 func OneLine(s string) string {
 	s = Clean(strings.TrimRight(s, "\r\n"))
 	return strings.ReplaceAll(strings.ReplaceAll(s, "\n", `\n`), "\t", " ")

@@ -89,8 +89,8 @@ type workTree struct {
 	foldsCase bool   // names that differ only in case are the same file
 }
 
-// findWorkTree finds the work tree that a directory lies in without starting git. It returns
-// nil outside a work tree.
+// findWorkTree finds the work tree that a directory lies in without starting git. It
+// returns nil outside a work tree.
 func findWorkTree(dir string) (*workTree, error) {
 	at, err := filepath.EvalSymlinks(dir)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -12,9 +12,9 @@ import (
 	"prdrunner/checkpoint/workspace/git"
 )
 
-// TestPrunedBeforeTheCommit: git may prune unreachable objects that a capture uses while the
-// capture is made. Then the capture makes no reference, rather than one to an incomplete
-// commit.
+// TestPrunedBeforeTheCommit: git may prune unreachable objects that a capture uses while
+// the capture is made. Then the capture makes no reference, rather than one to an
+// incomplete commit.
 func TestPrunedBeforeTheCommit(t *testing.T) {
 	t.Parallel()
 	needGit(t)

@@ -20,8 +20,9 @@ type Links map[string]string
 
 // Matched is the result of Match.
 type Matched struct {
-	// Files are the files that match, sorted, without duplicates. They include each link that
-	// a pattern names or leads through, and the files that the pattern matches behind it.
+	// Files are the files that match, sorted, without duplicates. They include each link
+	// that a pattern names or leads through, and the files that the pattern matches
+	// behind it.
 	Files []string
 	// Patterns are the given patterns, and patterns that match the same files without
 	// passing through links.
@@ -302,8 +303,8 @@ func (x *extension) mayMatchBehind(link, to string) bool {
 		slices.ContainsFunc(x.all, func(p pattern) bool { return IsAtOrAbove(link, p.base) })
 }
 
-// statesAt reports whether a pattern matches a path, and returns the states in a directory of
-// that path.
+// statesAt reports whether a pattern matches a path, and returns the states in a
+// directory of that path.
 func (x *extension) statesAt(path string) (matched bool, below []state) {
 	for _, p := range x.all {
 		m, b := p.statesAt(path)
