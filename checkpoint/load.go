@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"fmt"
+
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/reader"
 	"prdrunner/checkpoint/state"

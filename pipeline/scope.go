@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"maps"
-	"prdrunner/pipeline/functions"
 	"strings"
 	"sync"
 
@@ -12,8 +11,9 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
 	"github.com/zclconf/go-cty/cty/function"
-
 	ctyjson "github.com/zclconf/go-cty/cty/json"
+
+	"prdrunner/pipeline/functions"
 )
 
 // view is one of three ways to evaluate expressions over sensitive values.

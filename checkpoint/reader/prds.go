@@ -4,10 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"prdrunner/checkpoint/disk"
-	"prdrunner/checkpoint/state"
 	"slices"
 	"strings"
+
+	"prdrunner/checkpoint/disk"
+	"prdrunner/checkpoint/state"
 )
 
 // CheckID returns a *disk.IDError for a name that is not a PRD id.

@@ -13,11 +13,12 @@
 package reader
 
 import (
+	"regexp"
+
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
-	"regexp"
 )
 
 // Reader reads the sessions of a state directory. It is safe for concurrent use.

@@ -22,7 +22,6 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
-
 	"golang.org/x/sync/errgroup"
 
 	"prdrunner/checkpoint/objects"
