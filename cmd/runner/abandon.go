@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/spf13/cobra"
+
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
 	"prdrunner/cmd/runner/advice"
-
-	"github.com/spf13/cobra"
+	"prdrunner/cmd/runner/show"
 )
 
 type abandonOptions struct {
@@ -64,7 +66,7 @@ func runAbandon(ctx context.Context, env *environment, o abandonOptions) error {
 	case stateFinished(ctx, store, snap.State).Status == state.StatusComplete:
 		return advice.Usagef("%s is complete: there is nothing to give up", o.prd)
 	}
-	question := fmt.Sprintf("Give the session of %s up (%s)? It is archived, and cannot be resumed.", o.prd, progress(snap.State))
+	question := fmt.Sprintf("Give the session of %s up (%s)? It is archived, and cannot be resumed.", o.prd, show.Progress(snap.State))
 	if err := confirm(ctx, env.terminal(), o.yes, question); err != nil {
 		return err
 	}

@@ -7,10 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"prdrunner/cmd/runner/advice"
 	"strings"
 	"syscall"
 	"testing"
+
+	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/show"
 )
 
 // TestSystemHint: an error of the operating system comes with what to do about
@@ -38,7 +40,7 @@ func TestSystemHint(t *testing.T) {
 		"known":     {advice.With(at(syscall.ENOSPC), "do that"), "do that\n"},
 	} {
 		var stderr bytes.Buffer
-		env := &environment{stderr: newScreen(&stderr), CommandLine: advice.CommandLine{Workdir: "/ws"}}
+		env := &environment{stderr: show.NewScreen(&stderr), CommandLine: advice.CommandLine{Workdir: "/ws"}}
 		reportError(env, test.err)
 		_, hint, found := strings.Cut(stderr.String(), "hint: ")
 		if found != (test.want != "") || !strings.Contains(hint, test.want) {

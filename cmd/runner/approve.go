@@ -4,16 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"prdrunner/checkpoint"
-	"prdrunner/checkpoint/state"
-	"prdrunner/checkpoint/text"
-	"prdrunner/cmd/runner/advice"
-	"prdrunner/cmd/runner/words"
-	"prdrunner/runner"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
+	"prdrunner/checkpoint/text"
+	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/show"
+	"prdrunner/cmd/runner/words"
+	"prdrunner/runner"
 )
 
 type answerOptions struct {
@@ -119,7 +121,7 @@ func (a *answer) record(ctx context.Context, session *checkpoint.Session) error 
 		return fmt.Errorf("its session is gone: %w", checkpoint.ErrNoSession)
 	}
 	g := st.Gate(a.gate)
-	if g == nil || !awaits(g) {
+	if g == nil || !show.Awaits(g) {
 		return advice.Usagef("it does not wait any more")
 	}
 	if g.Definition != a.definition || g.Judged != a.judged {
@@ -203,14 +205,14 @@ func waiting(st *state.State, name string) (*state.Gate, error) {
 		if name == g.Label || name == bare {
 			named = append(named, g)
 		}
-		if awaits(g) {
+		if show.Awaits(g) {
 			all = append(all, g)
 		}
 	}
 	if name == "" {
 		return onlyOne(st.PRD, all)
 	}
-	open := slices.DeleteFunc(slices.Clone(named), func(g *state.Gate) bool { return !awaits(g) })
+	open := slices.DeleteFunc(slices.Clone(named), func(g *state.Gate) bool { return !show.Awaits(g) })
 	switch {
 	case len(named) == 0:
 		return nil, advice.With(advice.Usagef("there is no gate %q in %s", name, st.PRD), listWaiting(all))

@@ -6,6 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/spf13/cobra"
+
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/prune"
 	"prdrunner/checkpoint/reader"
@@ -14,6 +20,7 @@ import (
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/config"
+	"prdrunner/cmd/runner/show"
 	"prdrunner/cmd/runner/words"
 	"prdrunner/pipeline"
 	"prdrunner/runner"
@@ -21,11 +28,6 @@ import (
 	"prdrunner/runner/plan"
 	"prdrunner/runner/process"
 	"prdrunner/runner/view"
-	"slices"
-	"strings"
-
-	"github.com/hashicorp/hcl/v2"
-	"github.com/spf13/cobra"
 )
 
 type buildOptions struct {
@@ -328,7 +330,7 @@ func (b *build) tidy(ctx context.Context, session *checkpoint.Session) error {
 		fmt.Fprintln(b.env.stderr, "Warning:", warning)
 	}
 	if err == nil {
-		printRemoved(b.env.stderr, &t.Pruned)
+		show.Retention(b.env.stderr, &t.Pruned)
 	}
 	for _, kept := range t.Spared {
 		fmt.Fprintf(b.env.stderr, "Kept, although the session is complete: %s (%s); `%s` goes back to it\n",
@@ -425,11 +427,11 @@ type advised struct {
 // End implements runner.View.
 func (a advised) End(e runner.Ending) {
 	if st := a.session.State(); st != nil {
-		s := newStatus(a.build.env, st.PRD, &checkpoint.Snapshot{Current: reader.Current{State: st}})
-		s.given = a.build.given
-		e.Next = state.Texts(s.next(a.build.env))
+		env := a.build.env
+		s := show.NewSessionStatus(env.CommandLine, env.now(), st.PRD, &checkpoint.Snapshot{Current: reader.Current{State: st}})
+		e.Next = s.NextWith(env.CommandLine, env.now(), a.build.given)
 		if a.isRemoved(e, st.PRD) {
-			e.Next = []state.Text{state.Text(a.build.env.Command("build " + st.PRD))}
+			e.Next = []state.Text{state.Text(env.Command("build " + st.PRD))}
 		}
 	}
 	a.View.End(e)
@@ -447,7 +449,7 @@ func (a advised) isRemoved(e runner.Ending, prd string) bool {
 
 func (b *build) view() view.View {
 	return view.New(view.Mode(b.env.options.output), view.Options{
-		Out:     b.env.stdout.raw,
+		Out:     b.env.stdout.Raw,
 		Logs:    logDirectory(b.env, b.store, b.pipeline.ID),
 		Now:     b.env.now,
 		Color:   b.env.color(b.env.stdout),
@@ -512,10 +514,10 @@ func buildError(env *environment, st *state.State, prd string, command func(flag
 	case advice.IsA[*runner.UnkeptError](err):
 		return advice.With(err, "move it away; what is missing is restored, or made again")
 	case errors.As(err, &conflict) && conflict.Rerun:
-		err = errors.Join(err, view.WriteConflicts(env.stderr.raw, conflict.Conflicts, env.color(env.stderr)))
+		err = errors.Join(err, view.WriteConflicts(env.stderr.Raw, conflict.Conflicts, env.color(env.stderr)))
 		return advice.With(err, decideConflict(resume, "restore")+" makes its files again, and a checkpoint keeps the edit")
 	case errors.As(err, &conflict):
-		err = errors.Join(err, view.WriteConflicts(env.stderr.raw, conflict.Conflicts, env.color(env.stderr)))
+		err = errors.Join(err, view.WriteConflicts(env.stderr.Raw, conflict.Conflicts, env.color(env.stderr)))
 		return advice.With(err, decideConflict(resume, "keep")+" takes the files as they are, "+decideConflict(resume, "restore")+" puts them back as they were")
 	case errors.As(err, &missing):
 		return makeAgain(st, missing, resume, err)

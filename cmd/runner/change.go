@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"

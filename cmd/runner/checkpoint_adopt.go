@@ -4,20 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/show"
 	"prdrunner/runner/view"
 )
-
-// adoptResult is what `checkpoint import --adopt --json` prints.
-type adoptResult struct {
-	FormatVersion string `json:"format_version"`
-	PRD           string `json:"prd"`
-	Session       string `json:"session"`
-	DryRun        bool   `json:"dry_run"`
-	Untracked     int    `json:"untracked"` // number of files to remove from git's index, or removed
-}
 
 // runCheckpointAdopt adopts a session that git tracks.
 func runCheckpointAdopt(ctx context.Context, env *environment, o checkpointImportOptions) error {
@@ -52,11 +45,11 @@ func runCheckpointAdopt(ctx context.Context, env *environment, o checkpointImpor
 	case snap.State == nil:
 		return advice.With(handWritten(o.adopt), fmt.Sprintf("read it; then `git rm --cached %s` takes it out of git, and a build continues from it", env.Display(untrusted.Path)))
 	}
-	result := adoptResult{FormatVersion: outputFormat, PRD: o.adopt, Session: snap.State.Session, DryRun: o.dryRun, Untracked: untrusted.Tracked}
+	result := show.NewAdoptReport(o.adopt, snap.State.Session, o.dryRun, untrusted.Tracked)
 	if o.dryRun {
-		return writeAdopted(env, o, result)
+		return showAdopted(env, o, result)
 	}
-	question := fmt.Sprintf("Take over the session of %s (%s), and take its %s out of git's index?", o.adopt, progress(snap.State), view.Plural(untrusted.Tracked, "file"))
+	question := fmt.Sprintf("Take over the session of %s (%s), and take its %s out of git's index?", o.adopt, show.Progress(snap.State), view.Plural(untrusted.Tracked, "file"))
 	if err := confirm(ctx, env.terminal(), o.yes, question); err != nil {
 		return err
 	}
@@ -64,34 +57,24 @@ func runCheckpointAdopt(ctx context.Context, env *environment, o checkpointImpor
 	if err := audited(env, store, &record, func() error { return adopt(ctx, env, store, o.adopt) }); err != nil {
 		return err
 	}
-	return writeAdopted(env, o, result)
+	return showAdopted(env, o, result)
 }
 
+// showAdopted shows which session was adopted, or would be.
+func showAdopted(env *environment, o checkpointImportOptions, result show.AdoptReport) error {
+	if o.json {
+		return show.JSON(env.stdout, result)
+	}
+	return show.Adopted(env.stdout, env.CommandLine, result)
+}
+
+// adopt adopts the session under a lock.
 func adopt(ctx context.Context, env *environment, store *checkpoint.Store, prd string) error {
 	session, err := store.LockUntrusted(ctx, prd, env.actor())
 	if err != nil {
 		return err
 	}
 	return errors.Join(session.Adopt(ctx, env.actor()), session.Close())
-}
-
-// writeAdopted shows which session was adopted, or would be.
-func writeAdopted(env *environment, o checkpointImportOptions, result adoptResult) error {
-	if o.json {
-		return writeJSON(env.stdout, result)
-	}
-	verb, files := "Adopted", view.Plural(result.Untracked, "file")
-	if result.DryRun {
-		verb = "Would adopt"
-	}
-	fmt.Fprintf(env.stdout, "%s the session of %s (%s): its approvals are asked for again, and its gates judged again\n", verb, result.PRD, shownID(result.Session))
-	if result.DryRun {
-		fmt.Fprintf(env.stdout, "Would take %s out of git's index\n", files)
-		return nil
-	}
-	fmt.Fprintf(env.stdout, "Took %s out of git's index; the next commit has them no more\n", files)
-	fmt.Fprintf(env.stdout, "Resume it: %s\n", env.Command("build "+result.PRD+" --resume"))
-	return nil
 }
 
 // warnUntrusted warns that git tracks the state that a command shows, and that nothing

@@ -9,20 +9,13 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
+	"prdrunner/cmd/runner/show"
 )
 
 type checkpointArchiveOptions struct {
 	prd    string
 	reason string
 	json   bool
-}
-
-// archivedSession is what `checkpoint archive --json` prints.
-type archivedSession struct {
-	FormatVersion string     `json:"format_version"`
-	PRD           string     `json:"prd"`
-	Session       string     `json:"session"`
-	Path          state.Text `json:"path"`
 }
 
 func newCheckpointArchiveCommand(env *environment) *cobra.Command {
@@ -71,7 +64,7 @@ func runCheckpointArchive(ctx context.Context, env *environment, o checkpointArc
 		return err
 	}
 	if o.json {
-		return writeJSON(env.stdout, archivedSession{outputFormat, o.prd, st.Session, state.Text(at)})
+		return show.JSON(env.stdout, show.NewArchiveReport(o.prd, st.Session, at))
 	}
 	fmt.Fprintf(env.stdout, "Archived %s under %s\n", o.prd, env.Display(at))
 	return nil

@@ -4,31 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
+	"prdrunner/cmd/runner/show"
 )
 
 type checkpointCreateOptions struct {
 	prd    string
 	reason string
 	json   bool
-}
-
-// createdCheckpoint is what `checkpoint create --json` prints.
-type createdCheckpoint struct {
-	FormatVersion string               `json:"format_version"`
-	PRD           string               `json:"prd"`
-	Checkpoint    *state.CheckpointRef `json:"checkpoint"`
-	// Kept names the checkpoints of files that were edited before a rollback was finished.
-	// Checkpoint does not hold these edits.
-	Kept []string `json:"edits_kept,omitempty"`
-	notCaptured
 }
 
 func newCheckpointCreateCommand(env *environment) *cobra.Command {
@@ -95,32 +82,9 @@ func runCheckpointCreate(ctx context.Context, env *environment, o checkpointCrea
 		return fmt.Errorf("name what checkpoint %s, which was made, leaves out: %w", made.ID, err)
 	}
 	if o.json {
-		return writeJSON(env.stdout, createdCheckpoint{FormatVersion: outputFormat, PRD: o.prd, Checkpoint: made, notCaptured: left, Kept: first.keptIDs()})
+		return show.JSON(env.stdout, show.NewCreatedReport(o.prd, made, left, first.keptIDs()))
 	}
-	return writeCreated(env.stdout, made, byRun, left, first.keptIDs())
-}
-
-func writeCreated(w io.Writer, made *state.CheckpointRef, byRun bool, left notCaptured, kept []string) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "✓ Checkpoint created: %s\n  Step: %s\n", made.ID, step(made))
-	if made.Capture != nil {
-		captured := ""
-		if byRun {
-			captured = fmt.Sprintf(", as they were captured at %s, with the artifacts recorded since", made.Capture.At.UTC().Format(time.DateTime))
-		}
-		fmt.Fprintf(&b, "  Files: %d%s\n", made.Capture.Files, captured)
-	}
-	for _, line := range left.lines() {
-		fmt.Fprintf(&b, "  %s\n", line)
-	}
-	for _, id := range kept {
-		fmt.Fprintf(&b, "  Not in it: what was edited before the rollback was finished; that is in %s\n", id)
-	}
-	for _, line := range gitLines(made.Git) {
-		fmt.Fprintf(&b, "  Git %s\n", line)
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return show.Created(env.stdout, made, byRun, left, first.keptIDs())
 }
 
 // newestManual returns the newest checkpoint that was made on request.

@@ -6,15 +6,17 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strings"
+
+	"github.com/spf13/cobra"
+
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/prune"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/show"
 	"prdrunner/runner/view"
-	"strings"
-
-	"github.com/spf13/cobra"
 )
 
 type checkpointDeleteOptions struct {
@@ -26,15 +28,6 @@ type checkpointDeleteOptions struct {
 	yes        bool
 	json       bool
 	reason     string
-}
-
-// deletedSession is what `checkpoint delete --session --json` prints.
-type deletedSession struct {
-	FormatVersion string       `json:"format_version"`
-	PRD           string       `json:"prd"`
-	DryRun        bool         `json:"dry_run"`
-	Session       string       `json:"session"` // "" if the session is damaged
-	Collected     collectedAll `json:"collected"`
 }
 
 func newCheckpointDeleteCommand(env *environment) *cobra.Command {
@@ -105,7 +98,7 @@ type deletion struct {
 	target
 	state   *state.State // before anything was deleted; nil if it can't be read
 	o       checkpointDeleteOptions
-	objects collection
+	objects show.Collection
 }
 
 func (d *deletion) deleteCheckpoints(ctx context.Context) error {
@@ -115,16 +108,16 @@ func (d *deletion) deleteCheckpoints(ctx context.Context) error {
 		return d.hint(err)
 	}
 	objects, err := prune.PlanCollect(ctx, d.store, d.files, plan)
-	if err := d.objects.take(d.env, objects, err); err != nil {
+	if err := takeCollected(d.env, &d.objects, objects, err); err != nil {
 		return err
 	}
 	if d.o.dryRun {
 		return d.show(d.env.stdout, plan)
 	}
 	if !d.o.yes {
-		var b strings.Builder
-		writePruned(&b, plan, true)
-		fmt.Fprint(d.env.stderr, b.String())
+		if err := show.DeletePreview(d.env.stderr, plan); err != nil {
+			return err
+		}
 	}
 	question := fmt.Sprintf("Delete %s of %s?", view.Plural(len(plan.Checkpoints), "checkpoint"), d.o.prd)
 	if err := confirm(ctx, d.env.terminal(), d.o.yes, question); err != nil {
@@ -160,20 +153,13 @@ func (d *deletion) deleteCheckpoints(ctx context.Context) error {
 
 func (d *deletion) show(w io.Writer, p *prune.Pruned) error {
 	if d.o.json {
-		return writeJSON(w, pruneReport{
-			FormatVersion: outputFormat, DryRun: d.o.dryRun, PRDs: []prunedPRD{newPrunedPRD(p)}, Collected: d.objects.report(),
-		})
+		return show.JSON(w, show.NewDeleteReport(p, &d.objects, d.o.dryRun))
 	}
-	var b strings.Builder
-	writePruned(&b, p, d.o.dryRun)
-	for _, s := range advice.Resume(d.state, "", "") {
-		if d.o.force {
-			fmt.Fprintf(&b, "The session can still be resumed, from its journal: %s\n", d.env.Command(s.Command))
-		}
+	var resume []advice.Suggestion
+	if d.o.force {
+		resume = advice.Resume(d.state, "", "")
 	}
-	d.objects.write(&b, d.o.dryRun)
-	_, err := io.WriteString(w, b.String())
-	return err
+	return show.Deleted(w, d.env.CommandLine, p, &d.objects, d.o.dryRun, resume...)
 }
 
 // hint adds a hint to the error of a checkpoint that can't be deleted: the command or flag
@@ -194,7 +180,7 @@ func (d *deletion) hint(err error) error {
 func (d *deletion) deleteSession(ctx context.Context, snap *checkpoint.Snapshot) error {
 	what, id := "damaged", ""
 	if snap.State != nil {
-		what, id = progress(snap.State), snap.State.Session
+		what, id = show.Progress(snap.State), snap.State.Session
 	}
 	question := fmt.Sprintf("Delete the session of %s (%s), with its journal, document, logs and checkpoints? It cannot be brought back.", d.o.prd, what)
 	if !d.o.dryRun {
@@ -213,15 +199,7 @@ func (d *deletion) deleteSession(ctx context.Context, snap *checkpoint.Snapshot)
 		}
 	}
 	if d.o.json {
-		return writeJSON(d.env.stdout, deletedSession{outputFormat, d.o.prd, d.o.dryRun, id, d.objects.report()})
+		return show.JSON(d.env.stdout, show.NewDeletedSessionReport(d.o.prd, id, &d.objects, d.o.dryRun))
 	}
-	verb := "Deleted"
-	if d.o.dryRun {
-		verb = "Would delete"
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s the session of %s (%s)\n", verb, d.o.prd, what)
-	d.objects.write(&b, d.o.dryRun)
-	_, err := io.WriteString(d.env.stdout, b.String())
-	return err
+	return show.DeletedSession(d.env.stdout, d.o.prd, what, &d.objects, d.o.dryRun)
 }

@@ -5,15 +5,17 @@ import (
 	"fmt"
 	"path"
 	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
 	"prdrunner/checkpoint/compare"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/config"
+	"prdrunner/cmd/runner/show"
 	"prdrunner/runner/view"
-	"strings"
-
-	"github.com/spf13/cobra"
 )
 
 type checkpointDiffOptions struct {
@@ -24,13 +26,6 @@ type checkpointDiffOptions struct {
 	paths []string
 	stat  bool
 	json  bool
-}
-
-// checkpointDiff is what `checkpoint diff --json` prints.
-type checkpointDiff struct {
-	FormatVersion string `json:"format_version"`
-	Same          bool   `json:"same"`
-	*compare.Comparison
 }
 
 func newCheckpointDiffCommand(env *environment) *cobra.Command {
@@ -90,9 +85,9 @@ func runCheckpointDiff(ctx context.Context, env *environment, o checkpointDiffOp
 		}
 		warnAbsent(env, c, o.paths)
 		if o.json {
-			return writeJSON(env.stdout, checkpointDiff{FormatVersion: outputFormat, Same: c.Same(), Comparison: c})
+			return show.JSON(env.stdout, show.NewDiffReport(c))
 		}
-		return writeComparison(env.stdout.raw, c, o, env.color(env.stdout))
+		return show.Diff(env.stdout.Raw, c, o.stat, env.color(env.stdout))
 	})
 }
 

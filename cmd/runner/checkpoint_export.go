@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+
+	"github.com/spf13/cobra"
+
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/bundle"
 	"prdrunner/checkpoint/state"
@@ -16,15 +19,9 @@ import (
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/config"
+	"prdrunner/cmd/runner/show"
 	"prdrunner/runner/view"
-	"slices"
-	"strings"
-
-	"github.com/spf13/cobra"
 )
-
-// standardStream stands for standard input or output instead of a file.
-const standardStream = "-"
 
 type checkpointExportOptions struct {
 	prd     string
@@ -33,25 +30,6 @@ type checkpointExportOptions struct {
 	logs    bool
 	force   bool
 	json    bool
-}
-
-// exportedSession is what `checkpoint export --json` prints.
-type exportedSession struct {
-	FormatVersion string             `json:"format_version"`
-	PRD           string             `json:"prd"`
-	Session       string             `json:"session"`
-	Seq           uint64             `json:"seq"`
-	Archive       state.Text         `json:"archive"`
-	Size          int64              `json:"size"`
-	SHA256        string             `json:"sha256"`
-	Checkpoints   int                `json:"checkpoints"`
-	Rollbacks     int                `json:"rollbacks"`
-	Objects       int                `json:"objects"`
-	ObjectBytes   int64              `json:"object_bytes"`
-	Logs          int                `json:"logs"`
-	Missing       []transfer.Lacking `json:"missing"`
-	FromFiles     []state.Text       `json:"from_workspace"` // whose stored bytes are lost or damaged
-	LeftOut       []state.Text       `json:"left_out"`       // sensitive, and never captured
 }
 
 func newCheckpointExportCommand(env *environment) *cobra.Command {
@@ -120,11 +98,11 @@ func runCheckpointExport(ctx context.Context, env *environment, o checkpointExpo
 		warnUndeclared(ctx, env, store, w, st)
 		switch {
 		case o.json:
-			return writeJSON(env.stdout, newExportedSession(done))
-		case o.out == standardStream:
-			return writeExported(env.stderr, env, st, done)
+			return show.JSON(env.stdout, show.NewExportReport(done))
+		case o.out == advice.StandardStream:
+			return show.Exported(env.stderr, env.CommandLine, st, done)
 		}
-		return writeExported(env.stdout, env, st, done)
+		return show.Exported(env.stdout, env.CommandLine, st, done)
 	})
 }
 
@@ -148,10 +126,10 @@ func (o checkpointExportOptions) source(env *environment) (*checkpoint.Store, *s
 func (o checkpointExportOptions) target(env *environment) (transfer.ExportOptions, error) {
 	to := transfer.ExportOptions{Format: bundle.Gzip, Logs: o.logs, Force: o.force, Session: o.session}
 	switch {
-	case o.out == standardStream && o.json:
+	case o.out == advice.StandardStream && o.json:
 		return to, advice.Usagef("--json and -o - both want standard output")
-	case o.out == standardStream:
-		to.Out = env.stdout.raw
+	case o.out == advice.StandardStream:
+		to.Out = env.stdout.Raw
 	case o.out != "":
 		format, known := bundle.FormatOf(o.out)
 		if !known {
@@ -239,62 +217,4 @@ func warnUndeclared(ctx context.Context, env *environment, store *checkpoint.Sto
 		return
 	}
 	fmt.Fprintf(env.stderr, "Warning: workspace.include was changed after the last capture, so that files which it names now are not exported; to export them, run `%s`, and export again\n", create)
-}
-
-func newExportedSession(done *transfer.Exported) exportedSession {
-	return exportedSession{
-		LeftOut:       state.Texts(done.LeftOut),
-		FromFiles:     state.Texts(done.FromFiles),
-		FormatVersion: outputFormat, PRD: done.PRD, Session: done.Session, Seq: done.Seq,
-		Archive: state.Text(done.Path), Size: done.Size, SHA256: done.SHA256,
-		Checkpoints: done.Checkpoints, Rollbacks: done.Rollbacks, Objects: done.Objects, ObjectBytes: done.ObjectBytes, Logs: done.Logs,
-		Missing: append([]transfer.Lacking{}, done.Lacking...),
-	}
-}
-
-// writeExported shows what an archive holds, and the command that imports it.
-func writeExported(w io.Writer, env *environment, st *state.State, done *transfer.Exported) error {
-	archive, from := "standard output", "FILE"
-	if done.Path != "" {
-		archive, from = env.Display(done.Path), text.ShellWord(done.Path)
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "✓ CHECKPOINTS EXPORTED\n%s\n\nArchive: %s\nSize: %s\nHash: sha256:%s\n\nContains:\n", rule, archive, size(done.Size), done.SHA256)
-	fmt.Fprintf(&b, "- Journal, up to commit %d\n- Manifest and PRD document\n- %s\n", done.Seq, view.Plural(done.Checkpoints, "checkpoint"))
-	fmt.Fprintf(&b, "- Rollback history: %s\n- Files: %s (%s)\n", view.Plural(done.Rollbacks, "rollback"), view.Plural(done.Objects, "object"), size(done.ObjectBytes))
-	if done.Logs > 0 {
-		fmt.Fprintf(&b, "- %s\n", view.Plural(done.Logs, "log"))
-	}
-	if len(done.FromFiles) > 0 {
-		fmt.Fprintf(&b, "\nTaken from the workspace, because the stored bytes are lost or damaged; `%s` repairs that:\n", env.Command("checkpoint rebuild "+done.PRD))
-		writePaths(&b, "-", state.Texts(done.FromFiles))
-	}
-	writeLacking(&b, done.Lacking)
-	if len(done.LeftOut) > 0 {
-		b.WriteString("\nNot in the archive, because they look sensitive; copy them yourself:\n")
-		writePaths(&b, "-", state.Texts(done.LeftOut))
-	}
-	fmt.Fprintf(&b, "\nTo restore, in any directory:\n  runner checkpoint import %s\n", from)
-	for _, s := range advice.Resume(st, "", "") {
-		fmt.Fprintf(&b, "  runner %s\n", s.Command)
-	}
-	fmt.Fprintf(&b, "%s\n", rule)
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
-// writeLacking lists the first files that an archive lacks.
-func writeLacking(b *strings.Builder, lacking []transfer.Lacking) {
-	const most = 20
-	if len(lacking) == 0 {
-		return
-	}
-	fmt.Fprintf(b, "\n⚠️  Not in the archive, because the bytes are lost:\n")
-	for i, l := range lacking {
-		if i == most {
-			fmt.Fprintf(b, "  … and %d more (--json lists all)\n", len(lacking)-most)
-			return
-		}
-		fmt.Fprintf(b, "  - %s: %s\n", view.OneLine(string(l.What)), view.OneLine(string(l.Reason)))
-	}
 }

@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+
+	"github.com/spf13/cobra"
+
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/bundle"
 	"prdrunner/checkpoint/journal"
@@ -14,9 +17,8 @@ import (
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/config"
+	"prdrunner/cmd/runner/show"
 	"prdrunner/runner/view"
-
-	"github.com/spf13/cobra"
 )
 
 type checkpointImportOptions struct {
@@ -114,7 +116,7 @@ func runCheckpointImport(ctx context.Context, env *environment, o checkpointImpo
 
 // openArchive opens the archive to import.
 func openArchive(ctx context.Context, env *environment, name string) (io.ReadCloser, error) {
-	if name == standardStream {
+	if name == advice.StandardStream {
 		return io.NopCloser(env.input(ctx)), nil
 	}
 	const hint = "name the archive that `runner checkpoint export` wrote"
@@ -179,7 +181,7 @@ func (i *importing) run(ctx context.Context) (err error) {
 		What: "checkpoint import", PRD: i.archive.PRD,
 		Session: i.archive.Session, Args: []state.Text{state.Text(i.file)},
 	}
-	result := newImportResult(i)
+	result := show.NewImportReport(i.shown())
 	err = audited(i.env, i.store, &record, func() error {
 		err := i.carryOut(ctx, &result)
 		if result.Safety != "" {
@@ -191,9 +193,9 @@ func (i *importing) run(ctx context.Context) (err error) {
 		return importHint(i.archive.PRD, err)
 	}
 	if i.json {
-		return writeJSON(i.env.stdout, result)
+		return show.JSON(i.env.stdout, result)
 	}
-	return writeImported(i.env.stdout, i, result)
+	return show.Imported(i.env.stdout, i.env.CommandLine, i.shown(), result)
 }
 
 // preview shows what the import would do, and asks if it archives a session or overwrites
@@ -202,9 +204,9 @@ func (i *importing) preview(ctx context.Context) (done bool, err error) {
 	refused := i.refused()
 	switch {
 	case i.dryRun && i.json:
-		return true, writeJSON(i.env.stdout, newImportResult(i))
+		return true, show.JSON(i.env.stdout, show.NewImportReport(i.shown()))
 	case i.dryRun:
-		return true, errors.Join(writeImportPreview(i.env.stdout, i), importHint(i.archive.PRD, refused))
+		return true, errors.Join(show.ImportPreview(i.env.stdout, i.shown()), importHint(i.archive.PRD, refused))
 	case refused != nil:
 		return true, importHint(i.archive.PRD, refused)
 	}
@@ -213,11 +215,16 @@ func (i *importing) preview(ctx context.Context) (done bool, err error) {
 		return false, err
 	}
 	if !i.yes {
-		if err := writeImportPreview(i.env.stderr, i); err != nil {
+		if err := show.ImportPreview(i.env.stderr, i.shown()); err != nil {
 			return false, err
 		}
 	}
 	return false, confirm(ctx, i.env.terminal(), i.yes, question)
+}
+
+// shown returns the import as the views show it.
+func (i *importing) shown() show.Import {
+	return show.Import{Archive: i.archive, Files: i.files, DryRun: i.dryRun, Refused: i.refused() != nil}
 }
 
 // refused returns why the import is refused, nil if it is not.
@@ -261,7 +268,7 @@ func (i *importing) again() (bool, error) {
 }
 
 // carryOut installs the session, and then restores its files.
-func (i *importing) carryOut(ctx context.Context, result *importResult) error {
+func (i *importing) carryOut(ctx context.Context, result *show.ImportReport) error {
 	placed, err := i.archive.Place(ctx, i.env.actor(), transfer.PlaceOptions{Replace: i.replace, Files: i.files, Overwrite: i.overwrite})
 	if err != nil {
 		return err
@@ -273,7 +280,7 @@ func (i *importing) carryOut(ctx context.Context, result *importResult) error {
 	sayRestoring(i.env, i.toWrite(), i.json)
 	restored, err := transfer.RestoreImported(ctx, i.store, i.w, i.archive.PRD, i.files, i.env.actor(), i.overwrite)
 	if restored != nil {
-		result.restored(restored)
+		result.AddRestored(restored)
 	}
 	saveCache(i.env, i.w)
 	return err
@@ -305,6 +312,3 @@ func importHint(prd string, err error) error {
 	}
 	return advice.With(&advice.UsageError{Err: err}, hint)
 }
-
-// shownID returns an id or another word from an archive, safe to show.
-func shownID(id string) string { return view.OneLine(id) }

@@ -3,18 +3,17 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/reader"
 	"prdrunner/checkpoint/state"
 	"prdrunner/cmd/runner/advice"
-	"slices"
-	"strings"
-	"sync"
-	"time"
-
-	"github.com/spf13/cobra"
+	"prdrunner/cmd/runner/show"
 )
 
 type checkpointListOptions struct {
@@ -22,38 +21,6 @@ type checkpointListOptions struct {
 	all   bool
 	label string
 	json  bool
-}
-
-// checkpointList is what `checkpoint list --json` prints.
-type checkpointList struct {
-	FormatVersion string                 `json:"format_version"`
-	PRD           string                 `json:"prd,omitempty"`     // "" if the list has several
-	Session       string                 `json:"session,omitempty"` // "" if the list has several
-	Checkpoints   []checkpointItem       `json:"checkpoints"`       // by session, oldest first
-	Rollbacks     []state.RollbackRecord `json:"rollback_history"`
-	Sessions      []sessionItem          `json:"sessions"`
-}
-
-// checkpointItem is a checkpoint in a list.
-type checkpointItem struct {
-	*state.CheckpointRef
-	PRD     string `json:"prd"`
-	Session string `json:"session"`
-	Current bool   `json:"current"` // it is the session's current checkpoint
-}
-
-// sessionItem is a session in a list.
-type sessionItem struct {
-	PRD       string       `json:"prd"`
-	Session   string       `json:"session,omitempty"`
-	Place     disk.Place   `json:"place"`
-	Path      state.Text   `json:"path"`
-	Title     string       `json:"title,omitempty"`
-	Type      string       `json:"type,omitempty"`
-	Status    state.Status `json:"status,omitempty"`
-	CreatedAt time.Time    `json:"created_at,omitzero"`
-	Current   string       `json:"current_checkpoint,omitempty"`
-	Damaged   state.Text   `json:"damaged,omitempty"` // why the session can't be read
 }
 
 func newCheckpointListCommand(env *environment) *cobra.Command {
@@ -96,35 +63,13 @@ func runCheckpointList(_ context.Context, env *environment, o checkpointListOpti
 		return err
 	}
 	if o.json {
-		return writeJSON(env.stdout, newCheckpointList(env, sessions))
+		return show.JSON(env.stdout, show.NewListReport(env.CommandLine, sessions))
 	}
 	if len(sessions) == 0 {
 		_, err := fmt.Fprintf(env.stdout, "There is no session of a pipeline whose type is %q\n", o.label)
 		return err
 	}
-	return showCheckpoints(env, sessions)
-}
-
-// showCheckpoints formats the checkpoints of all sessions in parallel, and then writes
-// them in order.
-func showCheckpoints(env *environment, sessions []reader.StoredSession) error {
-	shown := make([]strings.Builder, len(sessions))
-	var all sync.WaitGroup
-	for i, at := range sessions {
-		all.Go(func() {
-			if i > 0 {
-				shown[i].WriteString("\n")
-			}
-			writeCheckpoints(&shown[i], env, at)
-		})
-	}
-	all.Wait()
-	for i := range shown {
-		if _, err := io.WriteString(env.stdout, shown[i].String()); err != nil {
-			return err
-		}
-	}
-	return nil
+	return show.Checkpoints(env.stdout, env.CommandLine, sessions, env.isTerminal(env.stdout))
 }
 
 // listedSessions returns the sessions that the user asked for.
@@ -213,38 +158,4 @@ func onlyPRD(env *environment, store *checkpoint.Store) (string, error) {
 
 func noSessions(env *environment) error {
 	return advice.With(advice.Usagef("there are no sessions"), howToStartAny(env))
-}
-
-func newCheckpointList(env *environment, sessions []reader.StoredSession) checkpointList {
-	list := checkpointList{
-		FormatVersion: outputFormat,
-		Checkpoints:   []checkpointItem{}, Rollbacks: []state.RollbackRecord{}, Sessions: []sessionItem{},
-	}
-	for i, at := range sessions {
-		item := sessionItem{PRD: at.PRD, Place: at.Place, Path: state.Text(env.Display(at.Dir))}
-		if i == 0 || list.PRD == at.PRD {
-			list.PRD = at.PRD
-		} else {
-			list.PRD = ""
-		}
-		if at.State == nil {
-			item.Damaged = state.Text(env.Localize(at.Err.Error()))
-			list.Sessions = append(list.Sessions, item)
-			continue
-		}
-		st := at.State
-		item.Session, item.Title, item.Type, item.Status, item.CreatedAt = st.Session, st.Title, st.Type, st.Status, st.CreatedAt
-		list.Rollbacks = append(list.Rollbacks, st.Rollbacks...)
-		for _, ref := range st.Checkpoints {
-			if ref.ID == st.Current {
-				item.Current = ref.ID
-			}
-			list.Checkpoints = append(list.Checkpoints, checkpointItem{ref, at.PRD, st.Session, ref.ID == st.Current})
-		}
-		list.Sessions = append(list.Sessions, item)
-	}
-	if len(list.Sessions) == 1 {
-		list.Session = list.Sessions[0].Session
-	}
-	return list
 }

@@ -3,38 +3,20 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
+
+	"github.com/spf13/cobra"
+
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/repair"
 	"prdrunner/checkpoint/state"
 	"prdrunner/cmd/runner/advice"
-	"prdrunner/runner/view"
-	"strings"
-
-	"github.com/spf13/cobra"
+	"prdrunner/cmd/runner/show"
 )
 
 type checkpointMigrateOptions struct {
 	prd    string
 	dryRun bool
 	json   bool
-}
-
-// migration is what `checkpoint migrate --json` prints.
-type migration struct {
-	FormatVersion string            `json:"format_version"`
-	DryRun        bool              `json:"dry_run"`
-	Sessions      []migratedSession `json:"sessions"`
-}
-
-type migratedSession struct {
-	PRD         string   `json:"prd"`
-	From        string   `json:"from"`
-	To          string   `json:"to"`
-	Changed     bool     `json:"changed"` // or would be changed, with --dry-run
-	Journal     bool     `json:"journal"`
-	Checkpoints []string `json:"checkpoints"`
-	Kept        []string `json:"kept"`
 }
 
 func newCheckpointMigrateCommand(env *environment) *cobra.Command {
@@ -78,7 +60,7 @@ func runCheckpointMigrate(ctx context.Context, env *environment, o checkpointMig
 	} else if err := checkPRD(env, cfg, o.prd); err != nil {
 		return err
 	}
-	result := migration{FormatVersion: outputFormat, DryRun: o.dryRun, Sessions: []migratedSession{}}
+	result := show.NewMigrationReport(o.dryRun)
 	var failed error
 	for _, prd := range prds {
 		m, err := migrateOne(ctx, env, store, prd, o.dryRun)
@@ -92,18 +74,15 @@ func runCheckpointMigrate(ctx context.Context, env *environment, o checkpointMig
 			failed = errors.Join(failed, advice.Locked(prd, err))
 			continue
 		}
-		result.Sessions = append(result.Sessions, migratedSession{
-			PRD: prd, From: m.From, To: m.To, Changed: m.Needed(), Journal: m.Journal,
-			Checkpoints: append([]string{}, m.Checkpoints...), Kept: append([]string{}, m.Kept...),
-		})
+		result.Add(prd, m)
 	}
 	if o.json {
 		if failed != nil {
 			return failed
 		}
-		return writeJSON(env.stdout, result)
+		return show.JSON(env.stdout, result)
 	}
-	writeMigration(env, result)
+	show.Migration(env.stdout, result)
 	return failed
 }
 
@@ -122,24 +101,4 @@ func migrateOne(ctx context.Context, env *environment, store *checkpoint.Store, 
 		return err
 	})
 	return done, err
-}
-
-func writeMigration(env *environment, m migration) {
-	verb := "Migrated"
-	if m.DryRun {
-		verb = "Would migrate"
-	}
-	if len(m.Sessions) == 0 {
-		fmt.Fprintln(env.stdout, "There are no sessions to migrate")
-	}
-	for _, s := range m.Sessions {
-		if !s.Changed {
-			fmt.Fprintf(env.stdout, "%s is of format version %s already\n", s.PRD, s.To)
-			continue
-		}
-		fmt.Fprintf(env.stdout, "%s %s from format version %s to %s: %s\n", verb, s.PRD, s.From, s.To, view.Plural(len(s.Checkpoints), "checkpoint"))
-		if len(s.Kept) > 0 {
-			fmt.Fprintf(env.stdout, "The old files are kept: %s\n", strings.Join(s.Kept, ", "))
-		}
-	}
 }

@@ -3,11 +3,13 @@ package main
 import (
 	"context"
 	"fmt"
+
+	"github.com/spf13/cobra"
+
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
 	"prdrunner/cmd/runner/advice"
-
-	"github.com/spf13/cobra"
+	"prdrunner/cmd/runner/show"
 )
 
 type checkpointPinOptions struct {
@@ -16,14 +18,6 @@ type checkpointPinOptions struct {
 	reason    string
 	pinned    bool
 	json      bool
-}
-
-// pinnedCheckpoint is what `checkpoint pin --json` and `unpin --json` print.
-type pinnedCheckpoint struct {
-	FormatVersion string               `json:"format_version"`
-	PRD           string               `json:"prd"`
-	Changed       bool                 `json:"changed"`
-	Checkpoint    *state.CheckpointRef `json:"checkpoint"`
 }
 
 func newCheckpointPinCommand(env *environment) *cobra.Command {
@@ -86,7 +80,7 @@ func runCheckpointPin(ctx context.Context, env *environment, o checkpointPinOpti
 		return advice.UnknownReference(o.prd, err)
 	}
 	if o.json {
-		return writeJSON(env.stdout, pinnedCheckpoint{FormatVersion: outputFormat, PRD: o.prd, Changed: changed, Checkpoint: ref})
+		return show.JSON(env.stdout, show.NewPinReport(o.prd, changed, ref))
 	}
 	if !changed {
 		word += " already"

@@ -4,13 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"prdrunner/checkpoint"
-	"prdrunner/checkpoint/prune"
-	"prdrunner/checkpoint/state"
-	"prdrunner/checkpoint/workspace"
-	"prdrunner/cmd/runner/advice"
-	"prdrunner/cmd/runner/config"
-	"prdrunner/runner/view"
 	"runtime"
 	"strings"
 	"sync"
@@ -19,6 +12,15 @@ import (
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
+
+	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/prune"
+	"prdrunner/checkpoint/state"
+	"prdrunner/checkpoint/workspace"
+	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/config"
+	"prdrunner/cmd/runner/show"
+	"prdrunner/runner/view"
 )
 
 type checkpointPruneOptions struct {
@@ -86,7 +88,7 @@ func runCheckpointPrune(ctx context.Context, env *environment, o checkpointPrune
 	if o.refsOf != "" {
 		return runPruneRefs(ctx, env, store, w, o)
 	}
-	p := &pruning{env: env, cfg: cfg, store: store, files: w, o: o}
+	p := &pruning{env: env, cfg: cfg, store: store, files: w, o: o, Prune: show.Prune{DryRun: o.dryRun, Reasons: o.dryRun && o.olderThan > 0}}
 	if err := p.plan(ctx, prds); err != nil {
 		return err
 	}
@@ -94,12 +96,20 @@ func runCheckpointPrune(ctx context.Context, env *environment, o checkpointPrune
 		if err := p.findForeign(ctx); err != nil {
 			return err
 		}
-		return errors.Join(p.show(env.stdout), p.refused)
+		return errors.Join(p.show(), p.refused)
 	}
 	if err := p.carryOut(ctx); err != nil {
 		return err
 	}
-	return errors.Join(p.show(env.stdout), p.refused)
+	return errors.Join(p.show(), p.refused)
+}
+
+// show prints the result of the command, or of the dry run.
+func (p *pruning) show() error {
+	if p.o.json {
+		return show.JSON(p.env.stdout, p.Report())
+	}
+	return p.Write(p.env.stdout, p.env.CommandLine, p.o.dryRun)
 }
 
 // prunable returns the PRDs to prune.
@@ -112,23 +122,20 @@ func prunable(env *environment, cfg *config.Config, store *checkpoint.Store, prd
 
 // pruning is one run of the command.
 type pruning struct {
-	env     *environment
-	cfg     *config.Config
-	store   *checkpoint.Store
-	files   *workspace.Workspace
-	o       checkpointPruneOptions
-	pruned  []*prune.Pruned
-	owned   map[string]error // the PRDs that were skipped because another process owns them, with the errors
-	refused error            // the error of the first PRD that was skipped
-	objects collection
-	foreign []prune.ForeignRefs // with --dry-run
+	env   *environment
+	cfg   *config.Config
+	store *checkpoint.Store
+	files *workspace.Workspace
+	o     checkpointPruneOptions
+	show.Prune
+	refused error // the error of the first PRD that was skipped
 
 	finishing sync.Mutex // held to finish a rollback or an import: that prints messages, and may need the whole state directory
 }
 
 // plan finds what would be removed. It skips a PRD that a run owns.
 func (p *pruning) plan(ctx context.Context, prds []string) error {
-	p.owned = map[string]error{}
+	p.Owned = map[string]error{}
 	free := make([]string, 0, len(prds))
 	for _, prd := range prds {
 		if holder, err := p.store.Owner(prd); err != nil {
@@ -151,24 +158,24 @@ func (p *pruning) plan(ctx context.Context, prds []string) error {
 			p.passOver(prd, err)
 			continue
 		}
-		p.pruned = append(p.pruned, plan)
+		p.Pruned = append(p.Pruned, plan)
 	}
-	if checkpoints, sessions := p.count(); p.o.yes && !p.o.dryRun && checkpoints+sessions > 0 {
+	if checkpoints, sessions := p.Count(); p.o.yes && !p.o.dryRun && checkpoints+sessions > 0 {
 		return nil // the result of the collection is shown afterwards
 	}
-	done, err := prune.PlanCollect(ctx, p.store, p.files, p.pruned...)
-	return p.objects.take(p.env, done, err)
+	done, err := prune.PlanCollect(ctx, p.store, p.files, p.Pruned...)
+	return takeCollected(p.env, &p.Objects, done, err)
 }
 
 func (p *pruning) refuse(prd string, err error) {
-	p.owned[prd] = err
+	p.Owned[prd] = err
 	p.fail(err)
 }
 
 // passOver records a warning about a PRD that can't be read. The other PRDs are still
 // pruned.
 func (p *pruning) passOver(prd string, err error) {
-	p.pruned = append(p.pruned, &prune.Pruned{PRD: prd, Warnings: []string{p.env.Localize(err.Error())}})
+	p.Pruned = append(p.Pruned, &prune.Pruned{PRD: prd, Warnings: []string{p.env.Localize(err.Error())}})
 	if advice.IsA[*state.DamagedError](err) {
 		err = errDamageShown
 	}
@@ -184,10 +191,10 @@ func (p *pruning) fail(err error) {
 
 // carryOut asks, prunes, and collects.
 func (p *pruning) carryOut(ctx context.Context) error {
-	checkpoints, sessions := p.count()
+	checkpoints, sessions := p.Count()
 	if checkpoints+sessions > 0 {
 		if !p.o.yes {
-			if err := p.write(p.env.stderr, true); err != nil {
+			if err := p.Write(p.env.stderr, p.env.CommandLine, true); err != nil {
 				return err
 			}
 		}
@@ -205,21 +212,21 @@ func (p *pruning) carryOut(ctx context.Context) error {
 	if err := p.pruneAll(ctx); err != nil {
 		return err
 	}
-	if checkpoints+sessions+p.objects.count() == 0 {
+	if checkpoints+sessions+p.Objects.Count() == 0 {
 		return nil
 	}
-	return collect(ctx, p.env, p.store, p.files, &p.objects)
+	return collect(ctx, p.env, p.store, p.files, &p.Objects)
 }
 
 // pruneAll prunes the planned PRDs, twice as many at once as there are CPUs, because
 // pruning mostly waits for the disk or for a lock. It skips PRDs that another process has
 // locked in the meantime. After any other error it starts with no further PRD.
 func (p *pruning) pruneAll(ctx context.Context) error {
-	locked := make([]error, len(p.pruned))
+	locked := make([]error, len(p.Pruned))
 	var failed atomic.Bool
 	var all errgroup.Group
 	all.SetLimit(2 * runtime.GOMAXPROCS(0))
-	for i, plan := range p.pruned {
+	for i, plan := range p.Pruned {
 		if len(plan.Checkpoints)+len(plan.Sessions) == 0 {
 			continue
 		}
@@ -235,16 +242,16 @@ func (p *pruning) pruneAll(ctx context.Context) error {
 				failed.Store(true)
 				return err
 			default:
-				p.pruned[i] = done
+				p.Pruned[i] = done
 			}
 			return nil
 		})
 	}
 	err := all.Wait()
-	for i, plan := range p.pruned {
+	for i, plan := range p.Pruned {
 		if why := locked[i]; why != nil {
 			p.refuse(plan.PRD, why)
-			p.pruned[i] = &prune.Pruned{PRD: plan.PRD, Kept: plan.Kept + len(plan.Checkpoints), Warnings: []string{p.env.Localize(why.Error())}}
+			p.Pruned[i] = &prune.Pruned{PRD: plan.PRD, Kept: plan.Kept + len(plan.Checkpoints), Warnings: []string{p.env.Localize(why.Error())}}
 		}
 	}
 	return err
@@ -271,46 +278,28 @@ func (p *pruning) prune(ctx context.Context, plan *prune.Pruned) (done *prune.Pr
 	return done, err
 }
 
-func (p *pruning) count() (checkpoints, sessions int) {
-	for _, plan := range p.pruned {
-		checkpoints += len(plan.Checkpoints)
-		sessions += len(plan.Sessions)
-	}
-	return checkpoints, sessions
-}
-
-// collection is the outcome of collecting objects.
-type collection struct {
-	done prune.Collected
-	why  string // why nothing was collected; "" if something could be
-}
-
-// take records the result of a collection. It is no error if nothing could be collected:
+// takeCollected records the result of a collection. It is no error if nothing could be collected:
 // the reason is shown, and the next collection does it. An interruption is an error.
-func (c *collection) take(env *environment, done prune.Collected, err error) error {
-	c.done, c.why = done, ""
+func takeCollected(env *environment, c *show.Collection, done prune.Collected, err error) error {
+	c.Done, c.Why = done, ""
 	var none *prune.NotCollectedError
 	if errors.As(err, &none) && !errors.Is(err, context.Canceled) {
-		c.why = env.Localize(none.Err.Error())
+		c.Why = env.Localize(none.Err.Error())
 		return nil
 	}
 	return err
 }
 
-func (c *collection) count() int {
-	return c.done.Objects + c.done.Leftovers + c.done.Discarded + len(c.done.Refs)
-}
-
 // collect removes the objects that nothing needs any more.
-func collect(ctx context.Context, env *environment, store *checkpoint.Store, w *workspace.Workspace, c *collection) error {
+func collect(ctx context.Context, env *environment, store *checkpoint.Store, w *workspace.Workspace, c *show.Collection) error {
 	record := checkpoint.AuditRecord{What: "checkpoint collect"}
 	return audited(env, store, &record, func() error {
 		done, err := prune.Collect(ctx, store, w)
 		record.IDs = done.Refs
-		err = c.take(env, done, err)
+		err = takeCollected(env, c, done, err)
 		switch {
-		case c.why != "":
-			record.Because("nothing was collected: " + c.why)
+		case c.Why != "":
+			record.Because("nothing was collected: " + c.Why)
 		case err == nil:
 			record.Because(fmt.Sprintf("nothing kept needs them: %s, %s of git, %s",
 				view.Plural(done.Objects, "object"), view.Plural(len(done.Refs), "reference"), view.Plural(done.Leftovers+done.Discarded, "leftover")))

@@ -3,50 +3,25 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
+
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/prune"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/show"
 	"prdrunner/runner/view"
-	"slices"
-	"strings"
 )
-
-// foreignRefs is what `checkpoint prune --json` prints of captures in git that another
-// state directory made.
-type foreignRefs struct {
-	ID      string   `json:"id"`
-	GitRefs []string `json:"git_refs"`
-	Needed  []string `json:"needed"` // those of GitRefs that a session here needs
-}
-
-// prunedRefs is what `checkpoint prune --refs-of ID --json` prints.
-type prunedRefs struct {
-	FormatVersion string `json:"format_version"`
-	DryRun        bool   `json:"dry_run"`
-	foreignRefs
-}
-
-func newForeignRefs(of prune.ForeignRefs) foreignRefs {
-	return foreignRefs{ID: of.ID, GitRefs: append([]string{}, of.Refs...), Needed: append([]string{}, of.Kept...)}
-}
 
 // findForeign finds captures that other state directories made. It finds none if it is
 // unknown what the sessions here need.
 func (p *pruning) findForeign(ctx context.Context) (err error) {
-	p.foreign, err = prune.FindForeignRefs(ctx, p.store, p.files)
+	p.Foreign, err = prune.FindForeignRefs(ctx, p.store, p.files)
 	if advice.IsA[*prune.NotCollectedError](err) {
 		return nil // the collection reports the reason
 	}
 	return err
-}
-
-func (p *pruning) writeForeign(b *strings.Builder) {
-	for _, of := range p.foreign {
-		fmt.Fprintf(b, "! %s in git of another state directory, %s: if that is gone, `%s` removes what is not needed here\n",
-			view.Plural(len(of.Refs), "capture"), of.ID, p.env.Command("checkpoint prune --refs-of "+of.ID))
-	}
 }
 
 // runPruneRefs removes the captures of a state directory that no longer exists.
@@ -66,17 +41,9 @@ func runPruneRefs(ctx context.Context, env *environment, store *checkpoint.Store
 		}
 	}
 	if o.json {
-		return writeJSON(env.stdout, prunedRefs{outputFormat, o.dryRun, newForeignRefs(of)})
+		return show.JSON(env.stdout, show.NewPrunedRefsReport(of, o.dryRun))
 	}
-	verb := "Removed"
-	if o.dryRun {
-		verb = "Would remove"
-	}
-	fmt.Fprintf(env.stdout, "%s %s of %s from git\n", verb, view.Plural(len(of.Refs)-len(of.Kept), "capture"), of.ID)
-	for _, ref := range of.Kept {
-		fmt.Fprintf(env.stdout, "  = %s: a session here needs it, until its next capture keeps it under a name of its own\n", ref)
-	}
-	return nil
+	return show.PrunedRefs(env.stdout, of, o.dryRun)
 }
 
 // removeRefs asks, and removes the captures that no session here needs. It returns the

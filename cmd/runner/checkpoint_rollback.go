@@ -1,19 +1,19 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"prdrunner/checkpoint"
-	"prdrunner/checkpoint/rollback"
-	"prdrunner/checkpoint/state"
-	"prdrunner/checkpoint/workspace"
-	"prdrunner/cmd/runner/advice"
-	"prdrunner/runner/view"
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/rollback"
+	"prdrunner/checkpoint/state"
+	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/show"
+	"prdrunner/runner/view"
 )
 
 type checkpointRollbackOptions struct {
@@ -155,9 +155,9 @@ func finishUnplannable(ctx context.Context, t *target) error {
 
 func showRollbackPreview(env *environment, o checkpointRollbackOptions, plan *rollback.Plan) error {
 	if o.json {
-		return writeJSON(env.stdout, newRollbackPreview(o.prd, plan))
+		return show.JSON(env.stdout, show.NewRollbackPreviewReport(o.prd, plan))
 	}
-	return writeRollbackPreview(env.stdout, o.prd, plan)
+	return show.RollbackPreview(env.stdout, o.prd, plan)
 }
 
 // previewRollback shows what a rollback would do, and asks. It reports whether the command
@@ -165,12 +165,12 @@ func showRollbackPreview(env *environment, o checkpointRollbackOptions, plan *ro
 func previewRollback(ctx context.Context, env *environment, store *checkpoint.Store, person *view.Terminal, o checkpointRollbackOptions, plan *rollback.Plan) (bool, error) {
 	switch {
 	case o.manual:
-		return true, writeManual(env.stdout, env, store, o.prd, plan)
+		return true, show.RollbackScript(env.stdout, env.Workdir, store.Objects(), o.prd, plan)
 	case o.dryRun:
 		return true, errors.Join(showRollbackPreview(env, o, plan), plan.Refused(o.force))
 	}
 	if !o.yes {
-		if err := writeRollbackPreview(env.stderr, o.prd, plan); err != nil {
+		if err := show.RollbackPreview(env.stderr, o.prd, plan); err != nil {
 			return true, err
 		}
 	}
@@ -228,9 +228,9 @@ func rollBack(ctx context.Context, t *target, session *checkpoint.Session, o che
 
 func showRolledBack(env *environment, o checkpointRollbackOptions, st *state.State, done *rollback.Result) error {
 	if o.json {
-		return writeJSON(env.stdout, newRollbackResult(o.prd, st, done))
+		return show.JSON(env.stdout, show.NewRollbackReport(o.prd, st, done))
 	}
-	return writeRolledBack(env.stdout, env, o.given, st, done)
+	return show.RolledBack(env.stdout, env.CommandLine, o.given, st, done)
 }
 
 // hint adds to the error of a refused rollback what to type next. target is the id of the
@@ -249,33 +249,5 @@ func rollbackFailed(env *environment, o checkpointRollbackOptions, st *state.Sta
 	if !errors.As(err, &failed) || failed.Undone && errors.Is(err, context.Canceled) {
 		return o.hint(o.reference, err)
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "⚠️  ROLLBACK FAILED\n%s\n\nTarget: %s\nError: %v\n\nCurrent state:\n", rule, failed.To, failed.Err)
-	if failed.Undone {
-		b.WriteString("- Files: as they were before\n")
-	} else {
-		fmt.Fprintf(&b, "- Files: partly restored; restoring the earlier ones failed, too: %v\n", failed.UndoFail)
-	}
-	fmt.Fprintf(&b, "- Session step: %d\n", failed.Step)
-	if failed.Commit != "" {
-		fmt.Fprintf(&b, "- Git branch: %s\n- Git commit: %s\n", cmp.Or(failed.Branch, "(detached)"), failed.Commit)
-	}
-	if failed.Status != "" {
-		fmt.Fprintf(&b, "- Git status:\n%s\n", indent(failed.Status))
-	}
-	b.WriteString("\nRecovery options:\n")
-	if advice.IsA[*workspace.MissingError](err) || advice.IsA[*workspace.ObstructedError](err) { // --force leaves out only missing and obstructed files
-		advice.WriteSuggestions(&b, env.CommandLine, advice.Suggest("checkpoint rollback "+st.PRD+" "+failed.To+" --force", "roll back without what can't be restored"))
-	}
-	advice.WriteSuggestions(&b, env.CommandLine,
-		advice.Suggest("checkpoint rollback "+st.PRD+" "+failed.To+" --manual", "print the commands that do it by hand"))
-	advice.WriteSuggestions(&b, env.CommandLine, advice.Resume(st, o.given, "resume from the current state")...)
-	advice.WriteSuggestions(&b, env.CommandLine, advice.Abandon(st, "give the session up")...)
-	fmt.Fprintf(&b, "%s\n", rule)
-	fmt.Fprint(env.stderr, b.String())
-	return err
-}
-
-func indent(text string) string {
-	return "    " + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n    ")
+	return errors.Join(err, show.RollbackFailed(env.stderr, env.CommandLine, o.given, st, failed))
 }

@@ -2,51 +2,20 @@ package main
 
 import (
 	"context"
-	"prdrunner/checkpoint/disk"
+
+	"github.com/spf13/cobra"
+
 	"prdrunner/checkpoint/rollback"
-	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/config"
-
-	"github.com/spf13/cobra"
+	"prdrunner/cmd/runner/show"
 )
 
 type checkpointShowOptions struct {
 	prd       string
 	reference string
 	json      bool
-}
-
-// shownCheckpoint is what `checkpoint show --json` prints: the checkpoint's file, and what
-// the journal and the check say about it.
-type shownCheckpoint struct {
-	*disk.CheckpointFile
-	Current       bool           `json:"current"`
-	Valid         bool           `json:"valid"`
-	Pinned        bool           `json:"pinned"`
-	InvalidatedBy string         `json:"invalidated_by,omitempty"`
-	Damage        *state.Damage  `json:"damage,omitempty"`
-	Capture       *state.Capture `json:"capture,omitempty"`
-	notCaptured
-	Earlier     *earlierState `json:"earlier_state,omitempty"`      // the state that a rollback restores instead
-	EarlierGone *earlierGone  `json:"earlier_state_gone,omitempty"` // why a rollback is refused
-	Validation  checkedParts  `json:"validation"`
-}
-
-// earlierGone is the state that a rollback would restore, if it were not gone.
-type earlierGone struct {
-	Seq     uint64     `json:"seq"`
-	Reason  state.Text `json:"reason"`
-	Error   state.Text `json:"error"`
-	Nearest string     `json:"nearest_checkpoint,omitempty"` // the nearest earlier checkpoint that a rollback can restore
-}
-
-func newEarlierGone(e *rollback.EarlierGoneError) *earlierGone {
-	if e == nil {
-		return nil
-	}
-	return &earlierGone{Seq: e.Seq, Reason: state.Text(e.Reason), Error: state.Text(e.Error()), Nearest: e.Nearest}
 }
 
 func newCheckpointShowCommand(env *environment) *cobra.Command {
@@ -85,24 +54,13 @@ func runCheckpointShow(ctx context.Context, env *environment, o checkpointShowOp
 			return advice.With(found.Unread, "`runner checkpoint validate "+st.PRD+"` names the valid ones")
 		}
 		if o.json {
-			err = writeJSON(env.stdout, newShownCheckpoint(found))
+			err = show.JSON(env.stdout, show.NewCheckpointReport(found))
 		} else {
-			err = writeInspection(env.stdout, found)
+			err = show.Checkpoint(env.stdout, found)
 		}
 		if err == nil && !found.Check.Whole() {
 			err = errDamageShown
 		}
 		return err
 	})
-}
-
-func newShownCheckpoint(found *rollback.Inspection) shownCheckpoint {
-	ref := found.Check.Ref
-	return shownCheckpoint{
-		CheckpointFile: found.File, Current: found.Check.Current, Valid: ref.Valid && found.Check.Whole(), Pinned: ref.Pinned,
-		InvalidatedBy: ref.InvalidatedBy, Damage: ref.Damage, Capture: found.File.State.Capture,
-		notCaptured: newNotCaptured(found.LeftOut, found.Unstable, found.Special), Earlier: newEarlierState(found.Earlier),
-		EarlierGone: newEarlierGone(found.EarlierGone),
-		Validation:  newCheckedParts(&found.Check),
-	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"prdrunner/checkpoint/prune"
+	"prdrunner/cmd/runner/show"
 )
 
 // TestCollectionThatWasNotMade: that nothing could be collected is told, and no
@@ -20,10 +21,10 @@ func TestCollectionThatWasNotMade(t *testing.T) {
 		{errors.New("a session is damaged"), false},
 		{fmt.Errorf("find out what PRD-001 needs: %w", context.Canceled), true},
 	} {
-		var c collection
-		err := c.take(&environment{}, prune.Collected{}, &prune.NotCollectedError{Err: test.why})
-		if got := err != nil; got != test.ends || got == (c.why != "") {
-			t.Errorf("%v: error %v, told %q", test.why, err, c.why)
+		var c show.Collection
+		err := takeCollected(&environment{}, &c, prune.Collected{}, &prune.NotCollectedError{Err: test.why})
+		if got := err != nil; got != test.ends || got == (c.Why != "") {
+			t.Errorf("%v: error %v, told %q", test.why, err, c.Why)
 		}
 	}
 }

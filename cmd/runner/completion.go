@@ -3,13 +3,14 @@ package main
 import (
 	"context"
 	"io"
-	"prdrunner/cmd/runner/advice"
-	"prdrunner/cmd/runner/config"
-	"prdrunner/pipeline"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/config"
+	"prdrunner/pipeline"
 )
 
 type completionOptions struct {
@@ -33,7 +34,7 @@ and workstreams. To load it:
 		ValidArgs: shells,
 		Args:      arguments(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o := completionOptions{shell: args[0], root: cmd.Root(), stdout: env.stdout.raw}
+			o := completionOptions{shell: args[0], root: cmd.Root(), stdout: env.stdout.Raw}
 			return runCompletion(cmd.Context(), o)
 		},
 	}

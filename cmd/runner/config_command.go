@@ -2,16 +2,12 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
-	"strings"
-	"text/tabwriter"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"prdrunner/checkpoint/state"
 	"prdrunner/cmd/runner/config"
+	"prdrunner/cmd/runner/show"
 )
 
 type configOptions struct {
@@ -44,12 +40,6 @@ Runner takes each setting from the first of these that has it:
 	return cmd
 }
 
-// configOutput is what `runner config --json` prints.
-type configOutput struct {
-	FormatVersion string           `json:"format_version"`
-	Settings      []config.Setting `json:"settings"`
-}
-
 func runConfig(_ context.Context, o configOptions) error {
 	if o.defaults {
 		return showDefaults(o)
@@ -73,36 +63,7 @@ func showDefaults(o configOptions) error {
 
 func showSettings(o configOptions, settings []config.Setting, note func(config.Setting) string) error {
 	if o.json {
-		out := configOutput{FormatVersion: outputFormat}
-		for _, s := range settings {
-			switch v := s.Value.(type) {
-			case time.Duration:
-				s.Value = v.String()
-			case string:
-				s.Value = state.Text(v)
-			case []string:
-				s.Value = state.Texts(v)
-			}
-			out.Settings = append(out.Settings, s)
-		}
-		return writeJSON(o.stdout, out)
+		return show.JSON(o.stdout, show.NewSettingsReport(settings))
 	}
-	table := tabwriter.NewWriter(o.stdout, 0, 8, 2, ' ', 0)
-	for _, s := range settings {
-		fmt.Fprintf(table, "%s\t%s\t%s\n", s.Key, showValue(s.Value), note(s))
-	}
-	return table.Flush()
-}
-
-func showValue(value any) string {
-	switch v := value.(type) {
-	case nil:
-		return "-"
-	case string:
-		return fmt.Sprintf("%q", v)
-	case []string:
-		return "[" + strings.Join(v, ", ") + "]"
-	default:
-		return fmt.Sprint(v)
-	}
+	return show.Settings(o.stdout, settings, note)
 }

@@ -3,14 +3,12 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
+
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/validate"
 	"prdrunner/checkpoint/workspace"
-	"prdrunner/cmd/runner/advice"
-	"prdrunner/runner/view"
-	"strings"
+	"prdrunner/cmd/runner/show"
 )
 
 // damageIn returns the id of the checkpoint that an error reports as damaged, and the
@@ -51,16 +49,5 @@ func writeDamage(ctx context.Context, env *environment, store *checkpoint.Store,
 	if err != nil {
 		return err
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "⚠️  CHECKPOINT DAMAGED\n%s\n\nDamaged: %s\nReason: %s\n\n", rule, id, view.OneLine(reason))
-	if last != nil {
-		fmt.Fprintf(&b, "Last valid checkpoint: %s (Step %d)\n\n", last.ID, last.Step)
-	} else {
-		b.WriteString("There is no valid checkpoint.\n\n")
-	}
-	b.WriteString("Options:\n")
-	advice.WriteSuggestions(&b, env.CommandLine, advice.Damaged(st, id, last)...)
-	fmt.Fprintf(&b, "%s\n", rule)
-	fmt.Fprint(env.stderr, b.String())
-	return nil
+	return show.Damage(env.stderr, env.CommandLine, st, id, reason, last)
 }

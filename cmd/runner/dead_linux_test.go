@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"prdrunner/cmd/runner/show"
 )
 
 // noteChange makes of the note of a killed runner, in its lock file, one that
@@ -44,11 +46,11 @@ func TestADeadRunnerIsNeverRunning(t *testing.T) {
 				t.Errorf("the status is\n%s", text)
 			}
 			var status struct {
-				Killed bool            `json:"killed"`
-				Owner  json.RawMessage `json:"owner"`
-				Next   []string        `json:"next"`
-				Counts stepCounts      `json:"workstreams"`
-				Steps  []runningStep   `json:"running"`
+				Killed bool               `json:"killed"`
+				Owner  json.RawMessage    `json:"owner"`
+				Next   []string           `json:"next"`
+				Counts show.StepCounts    `json:"workstreams"`
+				Steps  []show.RunningStep `json:"running"`
 			}
 			if err := json.Unmarshal([]byte(p.run(0, "status", "PRD-001", "--json")), &status); err != nil {
 				t.Fatal(err)

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"prdrunner/cmd/runner/show"
 )
 
 // runAt runs a command in this process, at a time of its own.
@@ -16,7 +18,7 @@ func (p *place) runAt(now time.Time, want int, args ...string) string {
 	var out bytes.Buffer
 	env := processEnvironment()
 	env.args, env.environ, env.now = append([]string{"-C", p.ws}, args...), p.environ, func() time.Time { return now }
-	env.stdin, env.stdout, env.stderr = strings.NewReader(""), newScreen(&out), newScreen(&out)
+	env.stdin, env.stdout, env.stderr = strings.NewReader(""), show.NewScreen(&out), show.NewScreen(&out)
 	if code := execute(context.Background(), env); code != want {
 		p.t.Fatalf("at %s: runner %s: exit code %d instead of %d\n%s", now, strings.Join(args, " "), code, want, &out)
 	}

@@ -1,11 +1,12 @@
 package main
 
 import (
-	"prdrunner/cmd/runner/advice"
 	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"prdrunner/cmd/runner/advice"
 )
 
 // freeText is the placeholder of flags in which the user writes text. The text may be

@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"prdrunner/cmd/runner/show"
 )
 
 // TestEmptyIsRefused gives every command an empty argument in each place that
@@ -38,7 +40,7 @@ func refusesEmpty(t *testing.T, want string, args []string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	env := processEnvironment()
-	env.args, env.environ, env.stdin, env.stdout, env.stderr = args, nil, strings.NewReader(""), newScreen(&stdout), newScreen(&stderr)
+	env.args, env.environ, env.stdin, env.stdout, env.stderr = args, nil, strings.NewReader(""), show.NewScreen(&stdout), show.NewScreen(&stderr)
 	code := execute(context.Background(), env)
 	if code != exitUsage || !strings.Contains(stderr.String(), want) || stdout.Len() > 0 {
 		t.Errorf("runner %q: exit code %d, and printed %q", args, code, stderr.String())

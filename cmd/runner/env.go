@@ -7,11 +7,6 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
-	"prdrunner/checkpoint/state"
-	"prdrunner/cmd/runner/advice"
-	"prdrunner/cmd/runner/config"
-	"prdrunner/pipeline"
-	"prdrunner/runner/view"
 	"strings"
 	"sync"
 	"time"
@@ -20,6 +15,13 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
+
+	"prdrunner/checkpoint/state"
+	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/config"
+	"prdrunner/cmd/runner/show"
+	"prdrunner/pipeline"
+	"prdrunner/runner/view"
 )
 
 // environment holds everything that one command line works with. Nothing below main
@@ -28,8 +30,8 @@ type environment struct {
 	args       []string // without the program's name
 	environ    []string // "NAME=value"
 	stdin      io.Reader
-	stdout     *screen
-	stderr     *screen
+	stdout     *show.Screen
+	stderr     *show.Screen
 	now        func() time.Time
 	isTerminal func(stream any) bool
 	abs        func(path string) (string, error) // makes a path absolute; relative paths are relative to the working directory
@@ -63,8 +65,8 @@ func processEnvironment() *environment {
 		args:       os.Args[1:],
 		environ:    os.Environ(),
 		stdin:      os.Stdin,
-		stdout:     newScreen(os.Stdout),
-		stderr:     newScreen(os.Stderr),
+		stdout:     show.NewScreen(os.Stdout),
+		stderr:     show.NewScreen(os.Stderr),
 		now:        time.Now,
 		isTerminal: isTerminal,
 		abs:        filepath.Abs,
@@ -80,8 +82,8 @@ func (e *environment) warn(err error) {
 }
 
 func isTerminal(stream any) bool {
-	if s, ok := stream.(*screen); ok {
-		stream = s.raw
+	if s, ok := stream.(*show.Screen); ok {
+		stream = s.Raw
 	}
 	f, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
@@ -148,14 +150,14 @@ func (e *environment) interactive() bool {
 }
 
 // color reports whether output to a stream is coloured.
-func (e *environment) color(stream *screen) bool {
+func (e *environment) color(stream *show.Screen) bool {
 	return !e.options.noColor && e.lookup("NO_COLOR") == "" && e.lookup("TERM") != "dumb" && e.isTerminal(stream)
 }
 
 // width returns the number of columns of a stream, 80 if it is not a terminal.
-func (e *environment) width(stream *screen) int {
+func (e *environment) width(stream *show.Screen) int {
 	const standard = 80
-	f, ok := stream.raw.(*os.File)
+	f, ok := stream.Raw.(*os.File)
 	if !ok || !e.isTerminal(stream) {
 		return standard
 	}
@@ -173,9 +175,9 @@ func (e *environment) logger() hclog.Logger {
 		color, out, asJSON := hclog.ColorOff, io.Writer(e.stderr), e.options.logFormat == "json"
 		switch {
 		case asJSON:
-			out = view.JSONCleaner{W: e.stderr.raw}
+			out = view.JSONCleaner{W: e.stderr.Raw}
 		case e.color(e.stderr): // the logger quotes its values itself
-			color, out = hclog.ForceColor, e.stderr.raw
+			color, out = hclog.ForceColor, e.stderr.Raw
 		}
 		e.log = hclog.New(&hclog.LoggerOptions{
 			Name:       "runner",
@@ -223,4 +225,13 @@ func loadConfig(env *environment) (*config.Config, error) {
 	}
 	env.config = cfg
 	return cfg, nil
+}
+
+// bytesOut returns standard output for the contents of files. On a terminal the contents
+// are made harmless; a program receives them unchanged.
+func (e *environment) bytesOut() io.Writer {
+	if e.isTerminal(e.stdout) {
+		return e.stdout
+	}
+	return e.stdout.Raw
 }

@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strings"
+
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/bundle"
 	"prdrunner/checkpoint/disk"
@@ -14,7 +16,6 @@ import (
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/config"
 	"prdrunner/runner"
-	"strings"
 )
 
 // The exit codes of runner.

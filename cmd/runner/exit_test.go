@@ -4,13 +4,15 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"testing"
+
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/config"
+	"prdrunner/cmd/runner/show"
 	"prdrunner/runner"
-	"testing"
 )
 
 func TestExitCodes(t *testing.T) {
@@ -74,7 +76,7 @@ func TestReportError(t *testing.T) {
 	}
 	for _, test := range tests {
 		var out bytes.Buffer
-		reportError(&environment{stderr: newScreen(&out)}, test.err)
+		reportError(&environment{stderr: show.NewScreen(&out)}, test.err)
 		if out.String() != test.want {
 			t.Errorf("%v: printed %q instead of %q", test.err, out.String(), test.want)
 		}

@@ -9,13 +9,14 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"prdrunner/cmd/runner/advice"
-	"prdrunner/pipeline"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/rogpeppe/go-internal/diff"
 	"github.com/spf13/cobra"
+
+	"prdrunner/cmd/runner/advice"
+	"prdrunner/pipeline"
 )
 
 type fmtOptions struct {
@@ -71,9 +72,6 @@ func runFmt(ctx context.Context, o fmtOptions) error {
 	return nil
 }
 
-// standardInput is the argument that stands for standard input.
-const standardInput = "-"
-
 // files returns the files to format.
 func (o fmtOptions) files() ([]string, error) {
 	names := o.names
@@ -87,7 +85,7 @@ func (o fmtOptions) files() ([]string, error) {
 	}
 	var files []string
 	for _, name := range names {
-		if name == standardInput {
+		if name == advice.StandardStream {
 			files = append(files, name)
 			continue
 		}
@@ -136,7 +134,7 @@ func (o fmtOptions) format(ctx context.Context, path string) (bool, error) {
 	case changed && o.check:
 		fmt.Fprintln(o.stdout, name)
 	case o.check || o.diff:
-	case path == standardInput:
+	case path == advice.StandardStream:
 		if _, err := o.env.bytesOut().Write(formatted); err != nil {
 			return changed, fmt.Errorf("print the formatted text: %w", err)
 		}
@@ -151,7 +149,7 @@ func (o fmtOptions) format(ctx context.Context, path string) (bool, error) {
 
 // read returns the text of a file, and the name that messages show.
 func (o fmtOptions) read(ctx context.Context, path string) ([]byte, string, error) {
-	if path != standardInput {
+	if path != advice.StandardStream {
 		source, err := readSource(path)
 		return source, o.env.Display(path), err
 	}

@@ -3,12 +3,13 @@ package main
 import (
 	"errors"
 	"fmt"
-	"prdrunner/checkpoint/text"
-	"prdrunner/cmd/runner/advice"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"prdrunner/checkpoint/text"
+	"prdrunner/cmd/runner/advice"
 )
 
 // maskFreeText masks sensitive values in text that the user writes for the record (-m

@@ -1,11 +1,12 @@
 package main
 
 import (
+	"slices"
+	"strings"
+
 	"prdrunner/checkpoint/text"
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/pipeline"
-	"slices"
-	"strings"
 )
 
 // given returns the flags that set variables of the pipeline, as the user would type them

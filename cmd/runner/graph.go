@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"prdrunner/cmd/runner/show"
 	"prdrunner/cmd/runner/words"
 	"prdrunner/pipeline/graph"
 )
@@ -55,7 +56,7 @@ func runGraph(_ context.Context, o graphOptions) error {
 	case "mermaid":
 		return g.WriteMermaid(o.stdout)
 	case "json":
-		return writeJSON(o.stdout, g)
+		return show.JSON(o.stdout, g)
 	default:
 		return g.WriteText(o.stdout)
 	}

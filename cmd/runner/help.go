@@ -1,8 +1,6 @@
 package main
 
-import (
-	"github.com/spf13/cobra"
-)
+import "github.com/spf13/cobra"
 
 // newHelpCommand returns the help command. It replaces cobra's, which exits 0 for an
 // unknown command.

@@ -7,32 +7,25 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
+	"prdrunner/cmd/runner/show"
 	"prdrunner/runner"
 	"prdrunner/runner/process"
 	"prdrunner/runner/view"
 )
 
-// dueHooks describes the hooks that have not ended, "" if all have.
-func dueHooks(st *state.State) string {
-	if st == nil || st.Hooks == nil {
-		return ""
-	}
-	return view.Plural(st.Hooks.Hooks-st.Hooks.Ended, "hook") + " for " + st.Hooks.Event
-}
-
 // runDueHooks runs the hooks of the last run that had not ended when its runner was
 // killed. The build calls it once it is decided that it continues, or that there is
 // nothing to do.
 func (b *build) runDueHooks(ctx context.Context, snap *checkpoint.Snapshot) error {
-	due := dueHooks(snap.State)
-	if due == "" || snap.Owner != nil {
+	if snap.State == nil || snap.State.Hooks == nil || snap.Owner != nil {
 		return nil
 	}
+	due := show.PendingHooks(snap.State.Hooks)
 	session, _, err := (&target{env: b.env, store: b.store, prd: b.pipeline.ID, files: b.files}).lock(ctx)
 	if err != nil {
 		return err
 	}
-	if st := session.State(); dueHooks(st) != due || st.Session != snap.State.Session {
+	if st := session.State(); st == nil || show.PendingHooks(st.Hooks) != due || st.Session != snap.State.Session {
 		return errors.Join(fmt.Errorf("%s: %w", b.pipeline.ID, runner.ErrPlanOutdated), session.Close())
 	}
 	fmt.Fprintf(b.env.stderr, "%s of the last run had not ended when its runner was killed; running again first\n", due)

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"prdrunner/cmd/runner/show"
 )
 
 // inProcess runs the command line of cmd in the process of the tests, as the real
@@ -26,8 +28,8 @@ func inProcess(ctx context.Context, cmd *exec.Cmd) (out string, code int) {
 		args:       cmd.Args[1:],
 		environ:    cmd.Environ(), // without those that a later one overrides
 		stdin:      strings.NewReader(""),
-		stdout:     newScreen(&printed),
-		stderr:     newScreen(&printed),
+		stdout:     show.NewScreen(&printed),
+		stderr:     show.NewScreen(&printed),
 		now:        time.Now,
 		isTerminal: func(any) bool { return false },
 		abs: func(path string) (string, error) {

@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"prdrunner/cmd/runner/advice"
-
 	_ "embed"
 	"errors"
 	"fmt"
@@ -11,12 +9,14 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"prdrunner/cmd/runner/config"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2/hclwrite"
 	"github.com/spf13/cobra"
 	"github.com/zclconf/go-cty/cty"
+
+	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/config"
 )
 
 //go:embed templates/pipeline.hcl.tmpl

@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/cmd/runner/advice"
 )

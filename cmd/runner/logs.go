@@ -7,6 +7,12 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
@@ -14,11 +20,6 @@ import (
 	"prdrunner/cmd/runner/words"
 	"prdrunner/runner"
 	"prdrunner/runner/view"
-	"slices"
-	"strings"
-	"time"
-
-	"github.com/spf13/cobra"
 )
 
 type logsOptions struct {
@@ -278,9 +279,9 @@ func times(n int) string {
 // is set.
 func (p *logPrinter) writer() io.Writer {
 	if p.raw {
-		return p.env.stdout.raw
+		return p.env.stdout.Raw
 	}
-	return view.NewCleaner(p.env.stdout.raw)
+	return view.NewCleaner(p.env.stdout.Raw)
 }
 
 // copy prints a log, or the output that was added to it, after its header.

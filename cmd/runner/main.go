@@ -23,6 +23,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+
+	"prdrunner/cmd/runner/show"
 )
 
 func main() {
@@ -48,8 +50,8 @@ func execute(ctx context.Context, env *environment) int {
 	}
 	err = env.signals.interrupted(env, err)
 	reportError(env, err)
-	if err != nil && asksForJSON(env, cmd) && !env.stdout.used() {
-		err = errors.Join(err, writeJSON(env.stdout, newFailure(env, err)))
+	if err != nil && asksForJSON(env, cmd) && !env.stdout.Used() {
+		err = errors.Join(err, show.JSON(env.stdout, newFailure(env, err)))
 	}
 	return exitCode(err)
 }

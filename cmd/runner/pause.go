@@ -3,11 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
+
+	"github.com/spf13/cobra"
+
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
 	"prdrunner/cmd/runner/advice"
-
-	"github.com/spf13/cobra"
 )
 
 type pauseOptions struct {

@@ -8,6 +8,13 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/text"
 	"prdrunner/checkpoint/workspace"
@@ -15,12 +22,6 @@ import (
 	"prdrunner/cmd/runner/config"
 	"prdrunner/cmd/runner/words"
 	"prdrunner/pipeline"
-	"slices"
-	"strings"
-
-	"github.com/hashicorp/hcl/v2"
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
 // pipelineExtension ends the name of a pipeline's file.
@@ -426,7 +427,7 @@ func printDiagnostics(env *environment, sources map[string][]byte, diags hcl.Dia
 	}
 	report := pipeline.DiagnosticsJSON(sources, diags)
 	env.report = &report
-	if err := pipeline.WriteDiagnostics(env.stderr.raw, sources, diags, env.width(env.stderr), env.color(env.stderr)); err != nil {
+	if err := pipeline.WriteDiagnostics(env.stderr.Raw, sources, diags, env.width(env.stderr), env.color(env.stderr)); err != nil {
 		return fmt.Errorf("print diagnostics: %w", err)
 	}
 	return nil

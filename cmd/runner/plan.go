@@ -8,18 +8,20 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/config"
+	"prdrunner/cmd/runner/show"
 	"prdrunner/runner"
 	"prdrunner/runner/plan"
 	"prdrunner/runner/view"
-	"slices"
-	"strings"
-
-	"github.com/spf13/cobra"
 )
 
 type planOptions struct {
@@ -121,15 +123,15 @@ func runPlan(ctx context.Context, env *environment, o planOptions) error {
 		}
 	}
 	if o.json {
-		return writeJSON(env.stdout, plan)
+		return show.JSON(env.stdout, plan)
 	}
-	if err := view.WritePlan(env.stdout.raw, plan, env.color(env.stdout)); err != nil {
+	if err := view.WritePlan(env.stdout.Raw, plan, env.color(env.stdout)); err != nil {
 		return err
 	}
-	tellHappened(env, st, plan, on.command(orResume(o.resume)))
+	show.OnceChoices(env.stdout, env.CommandLine, st, plan, on.command(orResume(o.resume)))
 	switch {
 	case plan.Refused != "":
-		tellChoices(env, plan, on.command(" --resume"))
+		show.ConflictChoices(env.stdout, env.CommandLine, plan, on.command(" --resume"))
 	case o.out != "":
 		fmt.Fprintf(env.stdout, "\nApply it: %s\n", env.Command(on.command("")+" --plan "+text.ShellWord(o.out)))
 	}
@@ -154,54 +156,6 @@ func orResume(resume string) string {
 		return ""
 	}
 	return " --resume"
-}
-
-// tellHappened tells the user how to decide about workstreams that must happen only once
-// and have happened before.
-func tellHappened(env *environment, st *state.State, planned *plan.Plan, build string) {
-	var choices []advice.Suggestion
-	for _, phase := range planned.Phases {
-		for _, s := range phase.Steps {
-			if s.Decision != plan.Uncertain || s.Happened == nil {
-				continue
-			}
-			name := text.ShellWord(s.Name)
-			counts := "counts it as done, once a build has paused at it"
-			if st != nil && st.Status != state.StatusComplete {
-				if rec := st.Workstream(s.Name); rec != nil && rec.Status == state.Uncertain {
-					counts = "counts it as done"
-				}
-			}
-			choices = append(choices, advice.Suggest(build+" --repeat "+name, "runs it again"),
-				advice.Suggest("resolve "+planned.PRD+" "+name+" --done", counts))
-		}
-	}
-	if len(choices) == 0 {
-		return
-	}
-	var b strings.Builder
-	advice.WriteSuggestions(&b, env.CommandLine, choices...)
-	fmt.Fprintf(env.stdout, "\nA build pauses at what has happened before (exit code 3), until you decide:\n%s", b.String())
-}
-
-// tellChoices tells the user how to decide about edited files. Without a decision, a build
-// does not begin.
-func tellChoices(env *environment, planned *plan.Plan, resume string) {
-	anew := false
-	for _, phase := range planned.Phases {
-		anew = anew || slices.ContainsFunc(phase.Steps, func(s plan.Step) bool {
-			return s.Refused != "" && (s.Decision == plan.Rerun || s.Decision == plan.Cached)
-		})
-	}
-	choices := []advice.Suggestion{advice.Suggest(resume+" --on-conflict restore", "puts them back as they were")}
-	if anew {
-		choices[0].Purpose = "makes them again, and a checkpoint keeps the edit"
-	} else {
-		choices = append(choices, advice.Suggest(resume+" --on-conflict keep", "takes them as they are"))
-	}
-	var b strings.Builder
-	advice.WriteSuggestions(&b, env.CommandLine, choices...)
-	fmt.Fprintf(env.stdout, "\nDecide about them:\n%s", b.String())
 }
 
 // planState returns the state that a plan continues: nil without --resume. follows is the
@@ -316,7 +270,7 @@ func writePlan(path string, plan *plan.Plan) (err error) {
 			err = errors.Join(err, os.Remove(f.Name()))
 		}
 	}()
-	if err := errors.Join(writeJSON(f, plan), f.Sync(), f.Close()); err != nil {
+	if err := errors.Join(show.JSON(f, plan), f.Sync(), f.Close()); err != nil {
 		return fmt.Errorf("write plan: %w", err)
 	}
 	if err := os.Rename(f.Name(), path); err != nil {

@@ -4,14 +4,15 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"prdrunner/cmd/runner/advice"
-	"prdrunner/runner/plan"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"prdrunner/cmd/runner/advice"
+	"prdrunner/runner/plan"
 )
 
 // FuzzPlanFile reads any bytes as a plan that was saved: it is refused by name,

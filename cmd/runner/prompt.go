@@ -4,13 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
+	"time"
+
 	"prdrunner/checkpoint/state"
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/show"
 	"prdrunner/runner"
 	"prdrunner/runner/plan"
 	"prdrunner/runner/view"
-	"strings"
-	"time"
 )
 
 // terminal returns the terminal at which the user can be asked, nil without one. A command
@@ -19,7 +21,7 @@ func (e *environment) terminal() *view.Terminal {
 	if !e.interactive() {
 		return nil
 	}
-	return view.NewTerminal(e.stdin, e.stderr.raw, e.actor(), e.color(e.stderr), e.lookup("TERM") != "dumb")
+	return view.NewTerminal(e.stdin, e.stderr.Raw, e.actor(), e.color(e.stderr), e.lookup("TERM") != "dumb")
 }
 
 // confirm asks before a command discards something. Without --yes and without a terminal
@@ -89,7 +91,7 @@ func resumePrompt(st *state.State, plan *plan.Plan, now time.Time) string {
 	if c := st.CurrentCheckpoint(); c != nil {
 		fmt.Fprintf(&b, "Checkpoint: %s (%s, %s)\n", c.ID, c.Trigger, view.Ago(now, c.CreatedAt))
 	}
-	fmt.Fprintf(&b, "Progress: %s\n", progress(st))
+	fmt.Fprintf(&b, "Progress: %s\n", show.Progress(st))
 	if st.Status == state.StatusFailed && st.Error != nil {
 		fmt.Fprintf(&b, "Failed: %s\n", view.Summary(*st.Error))
 	}
@@ -112,15 +114,6 @@ func titleOf(prd, title string) string {
 	return title
 }
 
-// progress returns the number of the last phase that is done, and the number of phases.
-func progress(st *state.State) string {
-	next := nextPhase(st)
-	if next == 1 {
-		return fmt.Sprintf("no phase of %d completed", len(st.Phases))
-	}
-	return fmt.Sprintf("Phase %d of %d completed", next-1, len(st.Phases))
-}
-
 // continueFrom names the step with which a resumed session begins. It may be before the
 // phase that the session has reached, because steps whose inputs changed run again.
 func continueFrom(plan *plan.Plan) string {
@@ -128,17 +121,6 @@ func continueFrom(plan *plan.Plan) string {
 		return "Continue"
 	}
 	return "Continue from " + view.Beginning(plan)
-}
-
-// nextPhase returns the number of the first phase that is not done. If all are done, that
-// is the number of phases plus one.
-func nextPhase(st *state.State) int {
-	for i, p := range st.Phases {
-		if p.Status != state.Completed && p.Status != state.Skipped {
-			return i + 1
-		}
-	}
-	return len(st.Phases) + 1
 }
 
 // askFixed asks whether the cause of a session's failure has been fixed.

@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"testing"
+
+	"prdrunner/cmd/runner/show"
 )
 
 // TestSayRestoring: only a person who waits for many files is told of them.
@@ -24,7 +26,7 @@ func TestSayRestoring(t *testing.T) {
 		{"--output quiet", true, "quiet", false, 5000, ""},
 	} {
 		var out bytes.Buffer
-		env := &environment{stderr: newScreen(&out), isTerminal: func(any) bool { return test.terminal }}
+		env := &environment{stderr: show.NewScreen(&out), isTerminal: func(any) bool { return test.terminal }}
 		env.options.output = test.output
 		sayRestoring(env, test.count, test.json)
 		if out.String() != test.want {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+
 	"prdrunner/checkpoint/workspace/git"
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/runner/findings"

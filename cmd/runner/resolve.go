@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/spf13/cobra"
+
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
@@ -12,8 +15,6 @@ import (
 	"prdrunner/cmd/runner/words"
 	"prdrunner/runner"
 	"prdrunner/runner/plan"
-
-	"github.com/spf13/cobra"
 )
 
 type resolveOptions struct {

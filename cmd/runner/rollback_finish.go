@@ -4,14 +4,16 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
+
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/rollback"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/config"
+	"prdrunner/cmd/runner/show"
 	"prdrunner/runner/view"
-	"strings"
 )
 
 // finished describes a rollback that was cut short, and that a command finished before it
@@ -132,60 +134,14 @@ func stateFinished(ctx context.Context, store *checkpoint.Store, st *state.State
 	return f.After
 }
 
-// finishPreview is what --json prints of a rollback that is finished first.
-type finishPreview struct {
-	To      string       `json:"to_checkpoint"`
-	Edited  []state.Text `json:"edited"` // files edited since the rollback was cut short
-	Refused state.Text   `json:"refused,omitempty"`
-}
-
-func newFinishPreview(f *rollback.FinishPlan) *finishPreview {
-	if f == nil {
-		return nil
-	}
-	p := &finishPreview{To: f.To, Edited: state.Texts(f.Edited)}
-	if f.Moved != nil {
-		p.Refused = state.Text(f.Moved.Error())
-	}
-	return p
-}
-
 // finishOf returns what finishing a rollback would do, for a command that changes nothing.
-func finishOf(ctx context.Context, env *environment, store *checkpoint.Store, prd string) (p *finishPreview, err error) {
+func finishOf(ctx context.Context, env *environment, store *checkpoint.Store, prd string) (p *show.UnfinishedRollbackReport, err error) {
 	err = withFiles(ctx, env, store, func(_ *config.Config, w *workspace.Workspace) error {
 		f, err := rollback.PlanFinish(ctx, store, w, prd)
-		p = newFinishPreview(f)
+		p = show.NewUnfinishedRollbackReport(f)
 		return err
 	})
 	return p, err
-}
-
-// editedSummary lists the first edited files in one line.
-func editedSummary(edited []state.Text) string {
-	const most = 5
-	if len(edited) == 0 {
-		return ""
-	}
-	names := make([]string, 0, most)
-	for _, path := range edited[:min(most, len(edited))] {
-		names = append(names, string(path))
-	}
-	if more := len(edited) - most; more > 0 {
-		names = append(names, fmt.Sprintf("%d more", more))
-	}
-	return strings.Join(names, ", ") + "; a checkpoint keeps these before any is overwritten or deleted"
-}
-
-// writeFinish shows what finishing a rollback does to files that were edited since. Each
-// line has the prefix.
-func writeFinish(b *strings.Builder, prefix string, f *rollback.FinishPlan) {
-	fmt.Fprintf(b, "%sFirst, the rollback to %s that was cut short is finished\n", prefix, f.To)
-	for _, line := range editedLines(f.Edited) {
-		fmt.Fprintf(b, "%s  %s\n", strings.Repeat(" ", len(prefix)), line)
-	}
-	if f.Moved != nil {
-		fmt.Fprintf(b, "%sWith git's current branch and commit, that is refused: %v\n", prefix, f.Moved)
-	}
 }
 
 // tellFinish tells the user of a command that changes nothing about a rollback that was
@@ -196,23 +152,7 @@ func tellFinish(ctx context.Context, env *environment, store *checkpoint.Store, 
 		return err
 	}
 	var b strings.Builder
-	writeFinish(&b, "", first)
+	show.UnfinishedRollback(&b, "", first)
 	_, err = io.WriteString(env.stderr, b.String())
 	return err
-}
-
-// editedLines lists the first edited files.
-func editedLines(edited []string) []string {
-	const most = 20
-	if len(edited) == 0 {
-		return nil
-	}
-	lines := []string{"Edited since; a checkpoint keeps these before any is overwritten or deleted:"}
-	for i, path := range edited {
-		if i == most {
-			return append(lines, fmt.Sprintf("  … and %d more", len(edited)-most))
-		}
-		lines = append(lines, "  "+view.OneLine(path))
-	}
-	return lines
 }

@@ -3,12 +3,13 @@ package main
 import (
 	"errors"
 	"fmt"
-	"prdrunner/cmd/runner/advice"
-	"prdrunner/cmd/runner/words"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/words"
 )
 
 // newRootCommand returns the root command with all other commands.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/cmd/runner/advice"

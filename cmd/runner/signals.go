@@ -6,13 +6,14 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"prdrunner/checkpoint"
-	"prdrunner/checkpoint/rollback"
-	"prdrunner/cmd/runner/advice"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
+
+	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/rollback"
+	"prdrunner/cmd/runner/advice"
 )
 
 const (

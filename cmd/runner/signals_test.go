@@ -4,10 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"testing"
+
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/rollback"
 	"prdrunner/cmd/runner/advice"
-	"testing"
 )
 
 // TestDamageOutranksASignal: a command that a signal ended says so by its exit

@@ -4,22 +4,24 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cenkalti/backoff/v4"
+
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/reader"
 	"prdrunner/checkpoint/state"
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/config"
+	"prdrunner/cmd/runner/show"
 	"prdrunner/pipeline"
 	"prdrunner/runner"
 	"prdrunner/runner/plan"
 	"prdrunner/runner/record"
 	"prdrunner/runner/view"
-	"slices"
-	"strings"
-	"time"
-
-	"github.com/cenkalti/backoff/v4"
 )
 
 // resumeAuto is the value of --resume for CI: start a session, resume one, or succeed if
@@ -338,7 +340,7 @@ func (s *starter) document(ctx context.Context, d *state.Document) (start, error
 // goOnFrom decides for --resume of a document written by hand, as for a session in the
 // state that the document describes. st is the state that the document gives a session.
 func (s *starter) goOnFrom(ctx context.Context, d *state.Document, st *state.State) (start, error) {
-	st.Status, st.Error = d.Status, writtenFailure(d)
+	st.Status, st.Error = d.Status, show.WrittenFailure(d)
 	if d.Status != state.StatusInProgress { // if it is, its author was at work, and may not have ended properly
 		st.RunningAt = nil
 	}
@@ -347,15 +349,6 @@ func (s *starter) goOnFrom(ctx context.Context, d *state.Document, st *state.Sta
 		return on, err
 	}
 	return start{imported: d}, nil
-}
-
-// writtenFailure returns the error in a document written by hand, nil if it has none.
-func writtenFailure(d *state.Document) *state.Failure {
-	e := d.Error
-	if e == nil {
-		return nil
-	}
-	return &state.Failure{Workstream: e.Workstream, Message: state.Text(e.Message), File: state.Text(e.File), Line: e.Line}
 }
 
 // undecided returns a usage error whose hint names --resume and --fresh.
@@ -391,8 +384,8 @@ func (s *starter) printState(st *state.State) {
 		fmt.Fprintf(s.env.stderr, "%s failed: %s; resuming\n", s.prd, view.Summary(*st.Error))
 	case killed(st):
 		fmt.Fprintf(s.env.stderr, "%s was running, and how it ended is not on record; resuming\n", s.prd)
-	case st.Status == state.StatusPaused && lastPassed(st) != "":
-		fmt.Fprintf(s.env.stderr, "Last gate passed: %s\n", view.OneLine(lastPassed(st)))
+	case st.Status == state.StatusPaused && show.LastPassedGate(st) != "":
+		fmt.Fprintf(s.env.stderr, "Last gate passed: %s\n", view.OneLine(show.LastPassedGate(st)))
 	}
 }
 

@@ -3,10 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
+
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/prune"
 	"prdrunner/checkpoint/rollback"
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/show"
 	"prdrunner/runner"
 	"prdrunner/runner/view"
 )
@@ -42,7 +44,7 @@ func (s *starter) askUser(ctx context.Context, snap *checkpoint.Snapshot) (start
 			if planErr != nil {
 				return start{}, buildError(s.env, snap.State, s.prd, s.command, planErr)
 			}
-			if err := view.WritePlan(s.env.stderr.raw, plan, s.env.color(s.env.stderr)); err != nil {
+			if err := view.WritePlan(s.env.stderr.Raw, plan, s.env.color(s.env.stderr)); err != nil {
 				return start{}, err
 			}
 		}
@@ -51,7 +53,7 @@ func (s *starter) askUser(ctx context.Context, snap *checkpoint.Snapshot) (start
 
 // view shows the session, and the contents of its current checkpoint.
 func (s *starter) view(ctx context.Context, snap *checkpoint.Snapshot) error {
-	if err := writeStatus(s.env.stderr, s.env, newStatus(s.env, s.prd, snap)); err != nil {
+	if err := show.Status(s.env.stderr, s.env.CommandLine, s.env.now(), statusOfSession(s.env, s.prd, snap)); err != nil {
 		return err
 	}
 	ref := snap.State.CurrentCheckpoint()
@@ -67,7 +69,7 @@ func (s *starter) view(ctx context.Context, snap *checkpoint.Snapshot) error {
 	case !found.Check.Whole():
 		return writeDamage(ctx, s.env, s.store, s.files, snap.State, ref.ID, found.Check.Reason())
 	}
-	return writeInspection(s.env.stderr, found)
+	return show.Checkpoint(s.env.stderr, found)
 }
 
 // remove deletes the session after a confirmation, and starts no other one.

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
+
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
@@ -11,8 +14,6 @@ import (
 	"prdrunner/cmd/runner/config"
 	"prdrunner/pipeline"
 	"prdrunner/runner/process"
-	"strconv"
-	"strings"
 )
 
 // openStore opens the state directory of a PRD. If the configured location has no {prd} in

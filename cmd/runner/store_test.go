@@ -3,9 +3,10 @@ package main
 import (
 	"os"
 	"path/filepath"
-	"prdrunner/cmd/runner/advice"
 	"testing"
 	"time"
+
+	"prdrunner/cmd/runner/advice"
 )
 
 // testEnvironment is an environment over a new directory that holds the given

@@ -2,17 +2,15 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"maps"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/spf13/cobra"
 
-	"prdrunner/checkpoint/state"
 	"prdrunner/cmd/runner/config"
+	"prdrunner/cmd/runner/show"
 	"prdrunner/pipeline"
-	"prdrunner/runner/view"
 )
 
 type validateOptions struct {
@@ -43,21 +41,6 @@ depends on a missing value is checked as far as possible.`,
 	o.ref.open = true
 	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON object, for editors and CI")
 	return cmd
-}
-
-// validateOutput is what `runner validate --json` prints.
-type validateOutput struct {
-	pipeline.Report
-	Pipelines []validatedPipeline `json:"pipelines"`
-}
-
-type validatedPipeline struct {
-	File        state.Text `json:"file"`
-	PRD         string     `json:"prd,omitempty"` // "" if the file is invalid
-	Valid       bool       `json:"valid"`
-	Phases      int        `json:"phases"`
-	Workstreams int        `json:"workstreams"`
-	Gates       int        `json:"gates"`
 }
 
 func runValidate(_ context.Context, o validateOptions) error {
@@ -125,9 +108,7 @@ func showValidated(o validateOptions, results []*readResult) error {
 			invalid = true
 			continue
 		}
-		v := validated(read)
-		fmt.Fprintf(o.stdout, "%s is valid: %s with %s, %s and %s\n", v.File, v.PRD,
-			view.Plural(v.Phases, "phase"), view.Plural(v.Workstreams, "workstream"), view.Plural(v.Gates, "gate"))
+		show.ValidPipeline(o.stdout, show.NewPipelineReport(read.file, read.pipeline))
 	}
 	if invalid {
 		return errDiagnosed
@@ -138,14 +119,14 @@ func showValidated(o validateOptions, results []*readResult) error {
 func showValidatedJSON(o validateOptions, results []*readResult) error {
 	var all hcl.Diagnostics
 	sources := make(map[string][]byte)
-	pipelines := []validatedPipeline{}
+	pipelines := []show.PipelineReport{}
 	for _, read := range results {
 		pipelines = append(pipelines, validated(read))
 		all = append(all, read.diagnostics...)
 		maps.Copy(sources, read.sources)
 	}
-	out := validateOutput{Report: pipeline.DiagnosticsJSON(sources, all), Pipelines: pipelines}
-	if err := writeJSON(o.stdout, out); err != nil {
+	out := show.PipelinesReport{Report: pipeline.DiagnosticsJSON(sources, all), Pipelines: pipelines}
+	if err := show.JSON(o.stdout, out); err != nil {
 		return err
 	}
 	if !out.Valid {
@@ -154,19 +135,10 @@ func showValidatedJSON(o validateOptions, results []*readResult) error {
 	return nil
 }
 
-// validated counts the phases, workstreams and gates of a pipeline.
-func validated(read *readResult) validatedPipeline {
-	v := validatedPipeline{File: state.Text(read.file), Valid: !read.diagnostics.HasErrors()}
-	if !v.Valid {
-		return v
+// validated returns the JSON form of a pipeline that was checked.
+func validated(read *readResult) show.PipelineReport {
+	if read.diagnostics.HasErrors() {
+		return show.NewPipelineReport(read.file, nil)
 	}
-	v.PRD, v.Phases = read.pipeline.ID, len(read.pipeline.Phases)
-	for _, phase := range read.pipeline.Phases {
-		v.Workstreams += len(phase.Workstreams)
-		v.Gates += len(phase.Gates)
-		for _, w := range phase.Workstreams {
-			v.Gates += len(w.Gates)
-		}
-	}
-	return v
+	return show.NewPipelineReport(read.file, read.pipeline)
 }

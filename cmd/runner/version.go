@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"runtime"
 	"runtime/debug"
@@ -10,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"prdrunner/checkpoint/state"
+	"prdrunner/cmd/runner/show"
 	"prdrunner/runner/plan"
 )
 
@@ -19,18 +19,6 @@ var version = ""
 type versionOptions struct {
 	json   bool
 	stdout io.Writer
-}
-
-// buildInfo describes this build of Runner.
-type buildInfo struct {
-	FormatVersion string            `json:"format_version"`
-	Version       string            `json:"version"`
-	Commit        string            `json:"commit,omitempty"`
-	Modified      bool              `json:"modified,omitempty"`
-	Time          string            `json:"time,omitempty"`
-	Go            string            `json:"go"`
-	Platform      string            `json:"platform"`
-	Formats       map[string]string `json:"formats"` // versions of the formats that this version reads and writes
 }
 
 func newVersionCommand(env *environment) *cobra.Command {
@@ -48,31 +36,21 @@ func newVersionCommand(env *environment) *cobra.Command {
 func runVersion(_ context.Context, o versionOptions) error {
 	info := readBuildInfo()
 	if o.json {
-		return writeJSON(o.stdout, info)
+		return show.JSON(o.stdout, info)
 	}
-	fmt.Fprintf(o.stdout, "runner %s\n", info.Version)
-	if info.Commit != "" {
-		note := ""
-		if info.Modified {
-			note = ", modified"
-		}
-		fmt.Fprintf(o.stdout, "commit %s (%s%s)\n", info.Commit, info.Time, note)
-	}
-	fmt.Fprintf(o.stdout, "%s %s\n", info.Go, info.Platform)
-	fmt.Fprintf(o.stdout, "formats: state %s, plan %s, output %s\n", info.Formats["state"], info.Formats["plan"], info.Formats["output"])
-	return nil
+	return show.Version(o.stdout, info)
 }
 
 // versionString returns the version for journals and messages.
 func versionString() string { return readBuildInfo().Version }
 
-func readBuildInfo() buildInfo {
-	info := buildInfo{
-		FormatVersion: outputFormat,
+func readBuildInfo() show.BuildInfo {
+	info := show.BuildInfo{
+		FormatVersion: show.FormatVersion,
 		Version:       version,
 		Go:            runtime.Version(),
 		Platform:      runtime.GOOS + "/" + runtime.GOARCH,
-		Formats:       map[string]string{"state": state.FormatVersion, "plan": plan.FormatVersion, "output": outputFormat},
+		Formats:       map[string]string{"state": state.FormatVersion, "plan": plan.FormatVersion, "output": show.FormatVersion},
 	}
 	build, ok := debug.ReadBuildInfo()
 	if ok {

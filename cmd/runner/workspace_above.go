@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/config"
 )
 
@@ -55,7 +56,7 @@ func (e *environment) takeAlong(flag *pflag.Flag) {
 
 // typed returns a file or directory of the command line relative to the workspace.
 func (e *environment) typed(name string) string {
-	if e.typedIn == "" || name == "" || name == standardStream || filepath.IsAbs(name) {
+	if e.typedIn == "" || name == "" || name == advice.StandardStream || filepath.IsAbs(name) {
 		return name
 	}
 	if rel, err := filepath.Rel(e.Workdir, filepath.Join(e.typedIn, name)); err == nil {

@@ -7,6 +7,9 @@ import (
 	"prdrunner/checkpoint/text"
 )
 
+// StandardStream stands for standard input or output on a command line, instead of a file.
+const StandardStream = "-"
+
 // CommandLine knows how the user reaches a workspace. It writes commands and paths for
 // messages as the user would type them.
 type CommandLine struct {

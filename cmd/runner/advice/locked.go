@@ -3,6 +3,7 @@ package advice
 import (
 	"errors"
 	"fmt"
+
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/disk"
 )

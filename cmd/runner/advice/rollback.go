@@ -3,12 +3,13 @@ package advice
 import (
 	"errors"
 	"fmt"
+	"strings"
+
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/rollback"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
 	"prdrunner/checkpoint/workspace"
-	"strings"
 )
 
 // Rollback adds to the error of a refused rollback what to type next.

@@ -82,7 +82,7 @@ func Damaged(st *state.State, id string, last *state.CheckpointRef) []Suggestion
 // ImportAgain returns the command that finishes an import that was cut short.
 func ImportAgain(p *disk.PendingImport) string {
 	archive := "FILE"
-	if p.Archive != "" && p.Archive != "-" { // "-" is standard input, which can't be read again
+	if p.Archive != "" && p.Archive != StandardStream {
 		archive = text.ShellWord(string(p.Archive))
 	}
 	if p.Overwrite {

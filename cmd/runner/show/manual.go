@@ -1,4 +1,4 @@
-package main
+package show
 
 import (
 	"fmt"
@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/objects"
 	"prdrunner/checkpoint/rollback"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
@@ -16,12 +16,11 @@ import (
 	"prdrunner/runner/view"
 )
 
-// manual is a shell script that restores files. Before the script changes anything, it has
+// rollbackScript is a shell script that restores files. Before the script changes anything, it has
 // saved everything that it replaces or removes, and fetched everything that it writes.
-type manual struct {
+type rollbackScript struct {
 	b       strings.Builder
-	env     *environment
-	store   *checkpoint.Store
+	objects *objects.Store
 	changes []workspace.Change
 	sources []string        // for each change, the command that writes the new bytes to standard output; "" if there are none
 	written map[string]bool // the paths that the script writes
@@ -29,10 +28,10 @@ type manual struct {
 	ruled   bool            // the script has restored the .gitignore files
 }
 
-// writeManual prints shell commands that restore the files, for users who can't or do not
+// RollbackScript prints shell commands that restore the files, for users who can't or do not
 // want to let Runner do it.
-func writeManual(w io.Writer, env *environment, store *checkpoint.Store, prd string, plan *rollback.Plan) error {
-	m := &manual{env: env, store: store, written: map[string]bool{}, holds: map[string]bool{}}
+func RollbackScript(w io.Writer, workdir string, stored *objects.Store, prd string, plan *rollback.Plan) error {
+	m := &rollbackScript{objects: stored, written: map[string]bool{}, holds: map[string]bool{}}
 	m.line("# Restores the files of %s by hand.", plan.Target.ID)
 	if plan.Finish != nil {
 		for _, line := range editedLines(plan.Finish.Edited) {
@@ -40,7 +39,7 @@ func writeManual(w io.Writer, env *environment, store *checkpoint.Store, prd str
 		}
 	}
 	m.choose(plan)
-	m.line("set -eu\ncd -- %s", text.ShellWord(env.Workdir))
+	m.line("set -eu\ncd -- %s", text.ShellWord(workdir))
 	if len(m.changes) > 0 {
 		m.prepare()
 		m.remove(plan.ChangesIgnored())
@@ -58,10 +57,10 @@ func writeManual(w io.Writer, env *environment, store *checkpoint.Store, prd str
 	return err
 }
 
-func (m *manual) line(format string, args ...any) { fmt.Fprintf(&m.b, format+"\n", args...) }
+func (m *rollbackScript) line(format string, args ...any) { fmt.Fprintf(&m.b, format+"\n", args...) }
 
 // choose takes the changes that can be made, and names the files of the others.
-func (m *manual) choose(plan *rollback.Plan) {
+func (m *rollbackScript) choose(plan *rollback.Plan) {
 	out := map[string]bool{}
 	leave := func(path, reason string) {
 		if !out[path] {
@@ -94,14 +93,14 @@ func (m *manual) choose(plan *rollback.Plan) {
 }
 
 // source returns the command that writes the new bytes of a change to standard output.
-func (m *manual) source(c workspace.Change) (string, error) {
+func (m *rollbackScript) source(c workspace.Change) (string, error) {
 	if c.To == nil || isDir(c.To) || onlyMode(c) {
 		return "", nil
 	}
 	if c.To.Blob != "" {
 		return "git cat-file blob " + c.To.Blob, nil
 	}
-	file, compressed, err := m.store.Objects().Path(c.To.Digest)
+	file, compressed, err := m.objects.Path(c.To.Digest)
 	if err == nil {
 		file, err = filepath.Abs(file)
 	}
@@ -121,7 +120,7 @@ func onlyMode(c workspace.Change) bool {
 }
 
 // prepare saves the files that are replaced or removed, and fetches the new bytes.
-func (m *manual) prepare() {
+func (m *rollbackScript) prepare() {
 	m.line("backup=${BACKUP:-$(mktemp -d)}\nmkdir -p -- \"$backup\"\necho \"What is replaced or removed is kept in $backup\"")
 	m.line("new=$(mktemp -d)\ntrap 'rm -rf -- \"$new\"' EXIT")
 	for _, c := range m.changes {
@@ -142,11 +141,11 @@ func (m *manual) prepare() {
 
 // name returns a path as an argument that no command takes for an option or for standard
 // input.
-func (m *manual) name(path string) string { return text.ShellWord("./" + path) }
+func (m *rollbackScript) name(path string) string { return text.ShellWord("./" + path) }
 
 // remove removes the files that change or go, and the directories that become empty. If
 // ignores is set, it keeps files that the restored .gitignore files ignore.
-func (m *manual) remove(ignores bool) {
+func (m *rollbackScript) remove(ignores bool) {
 	dirs := map[string]bool{}
 	for _, c := range m.changes {
 		name := m.name(c.Path)
@@ -187,7 +186,7 @@ func isIgnoreRule(c workspace.Change) bool {
 // ignoreRules restores the .gitignore files whose directories stay, so that git applies
 // them. It restores those of a directory before those below it, which the upper ones may
 // ignore.
-func (m *manual) ignoreRules() {
+func (m *rollbackScript) ignoreRules() {
 	if m.ruled {
 		return
 	}
@@ -215,7 +214,7 @@ func (m *manual) ignoreRules() {
 }
 
 // place writes the new files.
-func (m *manual) place() {
+func (m *rollbackScript) place() {
 	for i, c := range m.changes {
 		if c.To == nil {
 			continue

@@ -1,4 +1,4 @@
-package main
+package show
 
 import (
 	"fmt"
@@ -11,6 +11,7 @@ import (
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/reader"
 	"prdrunner/checkpoint/state"
+	"prdrunner/cmd/runner/advice"
 )
 
 // TestNextAction holds for each status what a person is told to type next.
@@ -55,7 +56,7 @@ func TestNextAction(t *testing.T) {
 		{"written by hand", checkpoint.Snapshot{Current: reader.Current{Document: &state.Document{Status: state.StatusPaused}}}, "paused (written by hand)", []string{resume}},
 	}
 	for _, tt := range tests {
-		s := newStatus(&environment{now: func() time.Time { return now }}, "PRD-009", &tt.snap)
+		s := NewSessionStatus(advice.CommandLine{}, now, "PRD-009", &tt.snap)
 		if diff := cmp.Diff(state.Texts(tt.want), s.Next); diff != "" {
 			t.Errorf("%s: next (-want +got):\n%s", tt.name, diff)
 		}
@@ -80,7 +81,7 @@ func TestStatusNamesEveryFailure(t *testing.T) {
 	}, Gates: []*state.Gate{{Status: state.Failed, Error: failure("one", "sign-off (one)")}, {Status: state.Passed, Error: failure("one", "old")}}}
 	st := &state.State{Status: state.StatusFailed, Error: failure("WS2", ""), Phases: []*state.Phase{phase}}
 	told := func() []string {
-		return newStatus(&environment{now: time.Now}, "PRD-009", &checkpoint.Snapshot{Current: reader.Current{State: st}}).failures()
+		return NewSessionStatus(advice.CommandLine{}, time.Time{}, "PRD-009", &checkpoint.Snapshot{Current: reader.Current{State: st}}).failures()
 	}
 	if diff := cmp.Diff([]string{"WS2: no", "WS1: no", "lint (WS4): no", "sign-off (one): no"}, told()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -91,13 +92,5 @@ func TestStatusNamesEveryFailure(t *testing.T) {
 	}
 	if lines := told(); len(lines) != 11 || lines[10] != "and 14 more (--json has all)" {
 		t.Errorf("of 24 failures it names %q", lines)
-	}
-}
-
-func TestChildEnvironment(t *testing.T) {
-	t.Parallel()
-	got := childEnvironment([]string{"PATH=/bin", "PRDRUNNER_VAR_password=x", "RUNNER_SESSION=s", "RUNNER_TEMP=/tmp", "PRDRUNNER_PARALLEL=2"})
-	if diff := cmp.Diff([]string{"PATH=/bin", "RUNNER_TEMP=/tmp", "PRDRUNNER_PARALLEL=2"}, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

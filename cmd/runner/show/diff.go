@@ -1,4 +1,4 @@
-package main
+package show
 
 import (
 	"cmp"
@@ -14,13 +14,27 @@ import (
 	"prdrunner/runner/view"
 )
 
-func writeComparison(w io.Writer, c *compare.Comparison, o checkpointDiffOptions, color bool) error {
+// DiffReport is what `checkpoint diff --json` prints.
+type DiffReport struct {
+	FormatVersion string `json:"format_version"`
+	Same          bool   `json:"same"`
+	*compare.Comparison
+}
+
+// NewDiffReport returns the JSON form of a comparison.
+func NewDiffReport(c *compare.Comparison) DiffReport {
+	return DiffReport{FormatVersion: FormatVersion, Same: c.Same(), Comparison: c}
+}
+
+// Diff shows the differences between two points of a session. With stat it only
+// counts them.
+func Diff(w io.Writer, c *compare.Comparison, stat, color bool) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\nCHECKPOINT DIFF\n%s\nFrom: %s\nTo:   %s\n", rule, rule, pointLine(c.From), pointLine(c.To))
 	switch {
 	case c.Same():
 		b.WriteString("\nNothing differs.\n")
-	case o.stat:
+	case stat:
 		writeStat(&b, c)
 	default:
 		writeChanges(&b, c)

@@ -1,4 +1,4 @@
-package main
+package show
 
 import (
 	"io"
@@ -7,43 +7,34 @@ import (
 	"prdrunner/runner/view"
 )
 
-// screen is a stream that people read. Write makes its text harmless first: names,
+// Screen is a stream that people read. Write makes its text harmless first: names,
 // paths, messages of the operating system and output of git come from outside, and
 // the code that prints them need not clean them itself.
 //
 // Code that colours its text cleans it itself and writes to raw. Code that writes
 // bytes unchanged, such as an archive, a script or the text of a file, also writes
 // to raw.
-type screen struct {
-	raw io.Writer
+type Screen struct {
+	Raw io.Writer
 
 	mu      sync.Mutex
 	cleaner *view.Cleaner
 	written bool // something was written with Write
 }
 
-func newScreen(raw io.Writer) *screen { return &screen{raw: raw, cleaner: view.NewRevealer(raw)} }
+func NewScreen(raw io.Writer) *Screen { return &Screen{Raw: raw, cleaner: view.NewRevealer(raw)} }
 
 // Write implements io.Writer. Several goroutines may call it at once.
-func (s *screen) Write(b []byte) (int, error) {
+func (s *Screen) Write(b []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.written = s.written || len(b) > 0
 	return s.cleaner.Write(b)
 }
 
-// used reports whether something was written with Write.
-func (s *screen) used() bool {
+// Used reports whether something was written with Write.
+func (s *Screen) Used() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.written
-}
-
-// bytesOut returns standard output for the contents of files. On a terminal the contents
-// are made harmless; a program receives them unchanged.
-func (e *environment) bytesOut() io.Writer {
-	if e.isTerminal(e.stdout) {
-		return e.stdout
-	}
-	return e.stdout.raw
 }

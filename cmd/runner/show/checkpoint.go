@@ -1,23 +1,67 @@
-package main
+package show
 
 import (
 	"cmp"
 	"fmt"
 	"io"
 	"maps"
+	"slices"
+	"strings"
+	"time"
+
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/rollback"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/validate"
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/runner/view"
-	"slices"
-	"strings"
-	"time"
 )
 
-// writeInspection shows what a checkpoint holds, and the result of checking it.
-func writeInspection(w io.Writer, found *rollback.Inspection) error {
+// CheckpointReport is what `checkpoint show --json` prints: the checkpoint's file, and what
+// the journal and the check say about it.
+type CheckpointReport struct {
+	*disk.CheckpointFile
+	Current       bool           `json:"current"`
+	Valid         bool           `json:"valid"`
+	Pinned        bool           `json:"pinned"`
+	InvalidatedBy string         `json:"invalidated_by,omitempty"`
+	Damage        *state.Damage  `json:"damage,omitempty"`
+	Capture       *state.Capture `json:"capture,omitempty"`
+	NotCaptured
+	Earlier     *earlierState `json:"earlier_state,omitempty"`      // the state that a rollback restores instead
+	EarlierGone *earlierGone  `json:"earlier_state_gone,omitempty"` // why a rollback is refused
+	Validation  checkedParts  `json:"validation"`
+}
+
+// earlierGone is the state that a rollback would restore, if it were not gone.
+type earlierGone struct {
+	Seq     uint64     `json:"seq"`
+	Reason  state.Text `json:"reason"`
+	Error   state.Text `json:"error"`
+	Nearest string     `json:"nearest_checkpoint,omitempty"` // the nearest earlier checkpoint that a rollback can restore
+}
+
+func newEarlierGone(e *rollback.EarlierGoneError) *earlierGone {
+	if e == nil {
+		return nil
+	}
+	return &earlierGone{Seq: e.Seq, Reason: state.Text(e.Reason), Error: state.Text(e.Error()), Nearest: e.Nearest}
+}
+
+// NewCheckpointReport returns the JSON form of a checkpoint.
+func NewCheckpointReport(found *rollback.Inspection) CheckpointReport {
+	ref := found.Check.Ref
+	return CheckpointReport{
+		CheckpointFile: found.File, Current: found.Check.Current, Valid: ref.Valid && found.Check.Whole(), Pinned: ref.Pinned,
+		InvalidatedBy: ref.InvalidatedBy, Damage: ref.Damage, Capture: found.File.State.Capture,
+		NotCaptured: NewNotCaptured(found.LeftOut, found.Unstable, found.Special), Earlier: newEarlierState(found.Earlier),
+		EarlierGone: newEarlierGone(found.EarlierGone),
+		Validation:  newCheckedParts(&found.Check),
+	}
+}
+
+// Checkpoint shows what a checkpoint holds, and the result of checking it.
+func Checkpoint(w io.Writer, found *rollback.Inspection) error {
 	var b strings.Builder
 	f, ref := found.File, found.Check.Ref
 	fmt.Fprintf(&b, "%s\nCHECKPOINT DETAILS: %s\n%s\n\n", rule, f.ID, rule)
@@ -150,7 +194,7 @@ func captureLines(f *disk.CheckpointFile, found *rollback.Inspection) []string {
 	if found.Check.Ref != nil && found.Check.Ref.Uncaptured {
 		lines = append(lines, "Its own files could not be captured")
 	}
-	lines = append(lines, newNotCaptured(found.LeftOut, found.Unstable, found.Special).lines()...)
+	lines = append(lines, NewNotCaptured(found.LeftOut, found.Unstable, found.Special).lines()...)
 	if found.Earlier != nil {
 		lines = append(lines, earlierLines(found.Earlier)...)
 	}
@@ -214,6 +258,76 @@ func validationLines(found *rollback.Inspection) []string {
 	}
 	for _, note := range c.Notes {
 		lines = append(lines, "Note: "+note)
+	}
+	return lines
+}
+
+// CreatedReport is what `checkpoint create --json` prints.
+type CreatedReport struct {
+	FormatVersion string               `json:"format_version"`
+	PRD           string               `json:"prd"`
+	Checkpoint    *state.CheckpointRef `json:"checkpoint"`
+	// Kept names the checkpoints of files that were edited before a rollback was finished.
+	// Checkpoint does not hold these edits.
+	Kept []string `json:"edits_kept,omitempty"`
+	NotCaptured
+}
+
+// NewCreatedReport returns the JSON form of a checkpoint that was made. kept names the
+// checkpoints of edited files.
+func NewCreatedReport(prd string, made *state.CheckpointRef, left NotCaptured, kept []string) CreatedReport {
+	return CreatedReport{FormatVersion: FormatVersion, PRD: prd, Checkpoint: made, NotCaptured: left, Kept: kept}
+}
+
+// Created shows a checkpoint that was made.
+func Created(w io.Writer, made *state.CheckpointRef, byRun bool, left NotCaptured, kept []string) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "✓ Checkpoint created: %s\n  Step: %s\n", made.ID, step(made))
+	if made.Capture != nil {
+		captured := ""
+		if byRun {
+			captured = fmt.Sprintf(", as they were captured at %s, with the artifacts recorded since", made.Capture.At.UTC().Format(time.DateTime))
+		}
+		fmt.Fprintf(&b, "  Files: %d%s\n", made.Capture.Files, captured)
+	}
+	for _, line := range left.lines() {
+		fmt.Fprintf(&b, "  %s\n", line)
+	}
+	for _, id := range kept {
+		fmt.Fprintf(&b, "  Not in it: what was edited before the rollback was finished; that is in %s\n", id)
+	}
+	for _, line := range gitLines(made.Git) {
+		fmt.Fprintf(&b, "  Git %s\n", line)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// NotCaptured lists the files in the scope of a capture that it left out.
+type NotCaptured struct {
+	LeftOut  []state.Text `json:"left_out"` // sensitive
+	Unstable []state.Text `json:"unstable"` // kept changing
+	Special  []state.Text `json:"special"`  // cannot be read, is not a regular file, is larger than 64 GiB, or is another repository
+}
+
+func NewNotCaptured(leftOut, unstable, special []string) NotCaptured {
+	return NotCaptured{LeftOut: state.Texts(leftOut), Unstable: state.Texts(unstable), Special: state.Texts(special)}
+}
+
+// lines returns a line for each file, for people.
+func (n NotCaptured) lines() []string {
+	var lines []string
+	for _, kind := range []struct {
+		why   string
+		paths []state.Text
+	}{
+		{"looks sensitive or holds a sensitive value", n.LeftOut},
+		{"kept changing", n.Unstable},
+		{"cannot be read, is not a regular file, is larger than 64 GiB, or is another repository", n.Special},
+	} {
+		for _, path := range kind.paths {
+			lines = append(lines, "Left out, since it "+kind.why+": "+view.OneLine(string(path)))
+		}
 	}
 	return lines
 }

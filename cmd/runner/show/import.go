@@ -1,20 +1,21 @@
-package main
+package show
 
 import (
 	"fmt"
 	"io"
+	"slices"
+	"strings"
+
 	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
 	"prdrunner/checkpoint/transfer"
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/runner/view"
-	"slices"
-	"strings"
 )
 
-// importResult is what `checkpoint import --json` prints.
-type importResult struct {
+// ImportReport is what `checkpoint import --json` prints.
+type ImportReport struct {
 	FormatVersion string           `json:"format_version"`
 	PRD           string           `json:"prd"`
 	Session       string           `json:"session"`
@@ -38,32 +39,42 @@ type importResult struct {
 	LeftOut       []state.Text     `json:"left_out"`   // sensitive, and never captured
 }
 
-func newImportResult(i *importing) importResult {
-	a := i.archive
-	r := importResult{
-		FormatVersion: outputFormat, PRD: a.PRD, Session: a.Session, Seq: a.Seq, DryRun: i.dryRun, Relation: a.Relation, Refused: i.refused() != nil, Uncertain: a.Uncertain(), Pending: append([]string{}, a.Pending()...),
+// Import is an import as the views show it.
+type Import struct {
+	Archive *transfer.Import
+	Files   *transfer.ImportFiles // nil with --state-only
+	DryRun  bool
+	Refused bool // the import needs --replace
+}
+
+// NewImportReport returns the JSON form of an import before it is carried out.
+func NewImportReport(i Import) ImportReport {
+	a := i.Archive
+	r := ImportReport{
+		FormatVersion: FormatVersion, PRD: a.PRD, Session: a.Session, Seq: a.Seq, DryRun: i.DryRun, Relation: a.Relation, Refused: i.Refused, Uncertain: a.Uncertain(), Pending: append([]string{}, a.Pending()...),
 		Checkpoints: a.Checkpoints, Objects: a.Objects, ObjectBytes: a.Bytes,
 		Absent: []state.Text{}, Differ: []state.Text{}, LeftAlone: []state.Text{}, Blocked: []fileProblem{}, Missing: []fileProblem{}, LeftOut: []state.Text{},
 	}
-	if i.files == nil {
+	if i.Files == nil {
 		return r
 	}
-	for _, c := range i.files.Absent {
+	for _, c := range i.Files.Absent {
 		r.Absent = append(r.Absent, state.Text(c.Path))
 	}
-	for _, c := range i.files.Differ {
+	for _, c := range i.Files.Differ {
 		r.Differ = append(r.Differ, state.Text(c.Path))
 	}
-	for _, b := range i.files.Blocked {
+	for _, b := range i.Files.Blocked {
 		r.Blocked = append(r.Blocked, fileProblem{state.Text(b.Path), state.Text(b.By + " is in the way")})
 	}
-	for _, path := range i.files.LeftOut {
+	for _, path := range i.Files.LeftOut {
 		r.LeftOut = append(r.LeftOut, state.Text(path))
 	}
 	return r
 }
 
-func (r *importResult) restored(done *transfer.RestoredFiles) {
+// AddRestored adds the files that an import wrote and those that it left alone.
+func (r *ImportReport) AddRestored(done *transfer.RestoredFiles) {
 	r.Written, r.Safety = done.Written, done.Safety
 	for _, path := range done.Kept {
 		r.LeftAlone = append(r.LeftAlone, state.Text(path))
@@ -73,9 +84,9 @@ func (r *importResult) restored(done *transfer.RestoredFiles) {
 	}
 }
 
-// writeImportPreview shows what an import would do.
-func writeImportPreview(w io.Writer, i *importing) error {
-	a := i.archive
+// ImportPreview shows what an import would do.
+func ImportPreview(w io.Writer, i Import) error {
+	a := i.Archive
 	var b strings.Builder
 	fmt.Fprintf(&b, "Import of %s: session %s, commit %d, %s, %s\n", a.PRD, shownID(a.Session), a.Seq, view.Plural(a.Checkpoints, "checkpoint"), a.State.Status)
 	switch a.Relation {
@@ -90,12 +101,12 @@ func writeImportPreview(w io.Writer, i *importing) error {
 	case journal.RelationOlder, journal.RelationDiverged, journal.RelationForeign, journal.RelationDamaged:
 		fmt.Fprintf(&b, "  ✗ %v; --replace archives it\n", i.conflict())
 	}
-	writeUncertain(&b, "  ", newImportResult(i))
+	writeUncertain(&b, "  ", NewImportReport(i))
 	writeOrigin(&b, "  ", i)
-	if i.files != nil {
-		fmt.Fprintf(&b, "  Files: %d to write, %d the same, %d different\n", len(i.files.Absent), i.files.Same, len(i.files.Differ))
+	if i.Files != nil {
+		fmt.Fprintf(&b, "  Files: %d to write, %d the same, %d different\n", len(i.Files.Absent), i.Files.Same, len(i.Files.Differ))
 		writePaths(&b, "~", i.differing())
-		if blocked := newImportResult(i).Blocked; len(blocked) > 0 {
+		if blocked := NewImportReport(i).Blocked; len(blocked) > 0 {
 			fmt.Fprintf(&b, "  %s can't be written:\n", view.Plural(len(blocked), "file"))
 			writeFileProblems(&b, blocked)
 		}
@@ -106,7 +117,7 @@ func writeImportPreview(w io.Writer, i *importing) error {
 
 // writeUncertain lists the workstreams that may have happened. Only the user can tell
 // whether they did.
-func writeUncertain(b *strings.Builder, indent string, r importResult) {
+func writeUncertain(b *strings.Builder, indent string, r ImportReport) {
 	for _, name := range r.Uncertain {
 		resolve := fmt.Sprintf("runner resolve %s %s", r.PRD, text.ShellWord(name))
 		fmt.Fprintf(b, "%s⚠️  %s must happen only once, and was started here since the archive was written: it is uncertain until `%s --done` says that it happened, or `%s --rerun` that it did not\n",
@@ -116,8 +127,8 @@ func writeUncertain(b *strings.Builder, indent string, r importResult) {
 
 // writeOrigin warns that there are now two copies of an unfinished session, and lists the
 // workstreams that would happen in both.
-func writeOrigin(b *strings.Builder, indent string, i *importing) {
-	a := i.archive
+func writeOrigin(b *strings.Builder, indent string, i Import) {
+	a := i.Archive
 	if a.State.Status == state.StatusComplete || a.State.Abandoned {
 		return
 	}
@@ -128,13 +139,13 @@ func writeOrigin(b *strings.Builder, indent string, i *importing) {
 	}
 }
 
-func (i *importing) conflict() error {
-	return &transfer.ImportConflictError{PRD: i.archive.PRD, Relation: i.archive.Relation, Here: i.archive.Here}
+func (i Import) conflict() error {
+	return &transfer.ImportConflictError{PRD: i.Archive.PRD, Relation: i.Archive.Relation, Here: i.Archive.Here}
 }
 
-func (i *importing) differing() []state.Text {
+func (i Import) differing() []state.Text {
 	var paths []state.Text
-	for _, c := range i.files.Differ {
+	for _, c := range i.Files.Differ {
 		paths = append(paths, state.Text(c.Path))
 	}
 	return paths
@@ -149,20 +160,8 @@ func writeFileProblems(b *strings.Builder, problems []fileProblem) {
 	writePaths(b, "!", lines)
 }
 
-// writePaths lists the first of some paths.
-func writePaths(b *strings.Builder, mark string, paths []state.Text) {
-	const most = 20
-	for n, path := range paths {
-		if n == most {
-			fmt.Fprintf(b, "    … and %d more\n", len(paths)-most)
-			return
-		}
-		fmt.Fprintf(b, "    %s %s\n", mark, shownID(string(path)))
-	}
-}
-
-// writeImported shows what an import did.
-func writeImported(w io.Writer, i *importing, r importResult) error {
+// Imported shows what an import did.
+func Imported(w io.Writer, here advice.CommandLine, i Import, r ImportReport) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "✓ SESSION IMPORTED\n%s\n\n%s: session %s, commit %d\n", rule, r.PRD, shownID(r.Session), r.Seq)
 	switch r.Relation {
@@ -173,15 +172,15 @@ func writeImported(w io.Writer, i *importing, r importResult) error {
 	case journal.RelationNew, journal.RelationForward, journal.RelationOlder, journal.RelationDiverged, journal.RelationForeign, journal.RelationDamaged:
 	}
 	if r.Archived != "" {
-		fmt.Fprintf(&b, "The session that was here is archived under %s\n", i.env.Display(r.Archived))
+		fmt.Fprintf(&b, "The session that was here is archived under %s\n", here.Display(r.Archived))
 	}
 	writeUncertain(&b, "", r)
 	writeOrigin(&b, "", i)
-	if i.files != nil {
-		fmt.Fprintf(&b, "Files: %d written, %d the same\n", r.Written, i.files.Same)
+	if i.Files != nil {
+		fmt.Fprintf(&b, "Files: %d written, %d the same\n", r.Written, i.Files.Same)
 	}
 	if r.Safety != "" {
-		fmt.Fprintf(&b, "The overwritten files are in checkpoint %s:\n  %s\n", r.Safety, i.env.Command("checkpoint rollback "+r.PRD+" "+r.Safety+" --files-only"))
+		fmt.Fprintf(&b, "The overwritten files are in checkpoint %s:\n  %s\n", r.Safety, here.Command("checkpoint rollback "+r.PRD+" "+r.Safety+" --files-only"))
 	}
 	if len(r.LeftAlone) > 0 {
 		fmt.Fprintf(&b, "Left as they are, since they differ (--overwrite replaces them): %s\n", view.Plural(len(r.LeftAlone), "file"))
@@ -200,8 +199,8 @@ func writeImported(w io.Writer, i *importing, r importResult) error {
 		writeFileProblems(&b, r.Missing)
 	}
 	b.WriteString("\nNext:\n")
-	advice.WriteSuggestions(&b, i.env.CommandLine, advice.Suggest("checkpoint validate "+r.PRD+" --deep", "read every byte of it once"))
-	advice.WriteSuggestions(&b, i.env.CommandLine, advice.Resume(i.archive.State, "", "resume it")...)
+	advice.WriteSuggestions(&b, here, advice.Suggest("checkpoint validate "+r.PRD+" --deep", "read every byte of it once"))
+	advice.WriteSuggestions(&b, here, advice.Resume(i.Archive.State, "", "resume it")...)
 	fmt.Fprintf(&b, "%s\n", rule)
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -1,20 +1,21 @@
-package main
+package show
 
 import (
 	"cmp"
 	"fmt"
 	"io"
+	"strings"
+	"time"
+
 	"prdrunner/checkpoint/rollback"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/runner/view"
-	"strings"
-	"time"
 )
 
-// rollbackPreview is what `checkpoint rollback --dry-run --json` prints.
-type rollbackPreview struct {
+// RollbackPreviewReport is what `checkpoint rollback --dry-run --json` prints.
+type RollbackPreviewReport struct {
 	FormatVersion string              `json:"format_version"`
 	PRD           string              `json:"prd"`
 	DryRun        bool                `json:"dry_run"`
@@ -35,8 +36,83 @@ type rollbackPreview struct {
 	Blocked       []fileProblem       `json:"blocked"` // files that can't be changed because of an obstacle
 	Losses        []rollback.Loss     `json:"losses"`  // artifacts that sessions of other PRDs lose
 	leftAlone
-	Git      *gitReset      `json:"git,omitempty"`
-	Finishes *finishPreview `json:"finishes,omitempty"` // the rollback that was cut short and is finished first
+	Git      *gitReset                 `json:"git,omitempty"`
+	Finishes *UnfinishedRollbackReport `json:"finishes,omitempty"` // the rollback that was cut short and is finished first
+}
+
+func NewRollbackPreviewReport(prd string, plan *rollback.Plan) RollbackPreviewReport {
+	p := RollbackPreviewReport{
+		FormatVersion: FormatVersion, PRD: prd, DryRun: true, To: plan.Target.ID, ToStep: plan.ToStep(), FromStep: plan.Step,
+		PassedOver: append([]string{}, plan.PassedOver...),
+		Scope:      plan.Scope, Undoes: plan.Undoes, Earlier: newEarlierState(plan.Earlier), Discards: []string{}, Uncertain: append([]string{}, plan.Uncertain...),
+		Invalidates: append([]string{}, plan.Invalidates...), Files: []fileChange{}, Missing: []fileProblem{}, Blocked: []fileProblem{},
+	}
+	if plan.Current != nil {
+		p.From = plan.Current.ID
+	}
+	if plan.FilesOf != nil {
+		p.FilesOf = plan.FilesOf.Seq
+	}
+	for _, w := range plan.Discards {
+		p.Discards = append(p.Discards, w.Name)
+	}
+	for _, c := range plan.Changes {
+		p.Files = append(p.Files, fileChange{state.Text(c.Path), c.Kind})
+	}
+	for _, m := range plan.Missing {
+		p.Missing = append(p.Missing, fileProblem{state.Text(m.Path), state.Text(m.Reason)})
+	}
+	for _, o := range plan.Obstacles {
+		p.Blocked = append(p.Blocked, fileProblem{state.Text(o.Path), state.Text(o.Reason)})
+	}
+	p.Losses = append([]rollback.Loss{}, plan.Losses...)
+	p.leftAlone = newLeftAlone(plan.Untouched)
+	p.Finishes = NewUnfinishedRollbackReport(plan.Finish)
+	if g := plan.Git; g != nil {
+		p.Git = &gitReset{Branch: state.Text(g.Branch), From: g.From, To: g.To, Absent: g.Absent, Discards: []string{}, Pushed: append([]string{}, g.Pushed...)}
+		for _, c := range g.Discard {
+			p.Git.Discards = append(p.Git.Discards, c.Commit)
+		}
+	}
+	return p
+}
+
+// RollbackPreview shows what a rollback would do.
+func RollbackPreview(w io.Writer, prd string, plan *rollback.Plan) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "⚠️  ROLLBACK CONFIRMATION\n%s\n\n", rule)
+	fmt.Fprintf(&b, "Rolling %s back to: %s\nTarget step: %s\nCurrent step: %d\n", prd, plan.Target.ID, step(plan.Target), plan.Step)
+	if plan.Undoes != "" {
+		fmt.Fprintf(&b, "This undoes the rollback %s\n", plan.Undoes)
+	}
+	b.WriteString("\nThis will:\n")
+	if plan.Finish != nil {
+		UnfinishedRollback(&b, "  ! ", plan.Finish)
+	}
+	if plan.Earlier != nil {
+		for _, line := range earlierLines(plan.Earlier) {
+			fmt.Fprintf(&b, "  ! %s\n", line)
+		}
+	}
+	if plan.Scope != state.RollbackFiles {
+		writeDiscards(&b, plan)
+	}
+	if plan.Scope != state.RollbackState {
+		writeFileChanges(&b, plan)
+	}
+	switch {
+	case plan.Branch == "":
+	case plan.Git != nil && !plan.Git.Absent:
+		fmt.Fprintf(&b, "  ! Refused while %s is checked out: it resets the branch %s\n", plan.Branch, cmp.Or(plan.Git.Branch, "(detached)"))
+	default:
+		fmt.Fprintf(&b, "  ! The checkpoint is of the branch %s, and %s is checked out\n", cmp.Or(string(plan.Target.Git.Branch), "(detached)"), plan.Branch)
+	}
+	if g := plan.Git; g != nil {
+		writeReset(&b, g)
+	}
+	fmt.Fprintf(&b, "%s\n", rule)
+	_, err := io.WriteString(w, b.String())
+	return err
 }
 
 // leftAlone lists the files that a rollback does not change.
@@ -105,81 +181,6 @@ type gitReset struct {
 	Absent   bool       `json:"to_commit_absent,omitempty"` // not in this repository
 	Discards []string   `json:"discards"`
 	Pushed   []string   `json:"pushed"`
-}
-
-func newRollbackPreview(prd string, plan *rollback.Plan) rollbackPreview {
-	p := rollbackPreview{
-		FormatVersion: outputFormat, PRD: prd, DryRun: true, To: plan.Target.ID, ToStep: plan.ToStep(), FromStep: plan.Step,
-		PassedOver: append([]string{}, plan.PassedOver...),
-		Scope:      plan.Scope, Undoes: plan.Undoes, Earlier: newEarlierState(plan.Earlier), Discards: []string{}, Uncertain: append([]string{}, plan.Uncertain...),
-		Invalidates: append([]string{}, plan.Invalidates...), Files: []fileChange{}, Missing: []fileProblem{}, Blocked: []fileProblem{},
-	}
-	if plan.Current != nil {
-		p.From = plan.Current.ID
-	}
-	if plan.FilesOf != nil {
-		p.FilesOf = plan.FilesOf.Seq
-	}
-	for _, w := range plan.Discards {
-		p.Discards = append(p.Discards, w.Name)
-	}
-	for _, c := range plan.Changes {
-		p.Files = append(p.Files, fileChange{state.Text(c.Path), c.Kind})
-	}
-	for _, m := range plan.Missing {
-		p.Missing = append(p.Missing, fileProblem{state.Text(m.Path), state.Text(m.Reason)})
-	}
-	for _, o := range plan.Obstacles {
-		p.Blocked = append(p.Blocked, fileProblem{state.Text(o.Path), state.Text(o.Reason)})
-	}
-	p.Losses = append([]rollback.Loss{}, plan.Losses...)
-	p.leftAlone = newLeftAlone(plan.Untouched)
-	p.Finishes = newFinishPreview(plan.Finish)
-	if g := plan.Git; g != nil {
-		p.Git = &gitReset{Branch: state.Text(g.Branch), From: g.From, To: g.To, Absent: g.Absent, Discards: []string{}, Pushed: append([]string{}, g.Pushed...)}
-		for _, c := range g.Discard {
-			p.Git.Discards = append(p.Git.Discards, c.Commit)
-		}
-	}
-	return p
-}
-
-// writeRollbackPreview shows what a rollback would do.
-func writeRollbackPreview(w io.Writer, prd string, plan *rollback.Plan) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "⚠️  ROLLBACK CONFIRMATION\n%s\n\n", rule)
-	fmt.Fprintf(&b, "Rolling %s back to: %s\nTarget step: %s\nCurrent step: %d\n", prd, plan.Target.ID, step(plan.Target), plan.Step)
-	if plan.Undoes != "" {
-		fmt.Fprintf(&b, "This undoes the rollback %s\n", plan.Undoes)
-	}
-	b.WriteString("\nThis will:\n")
-	if plan.Finish != nil {
-		writeFinish(&b, "  ! ", plan.Finish)
-	}
-	if plan.Earlier != nil {
-		for _, line := range earlierLines(plan.Earlier) {
-			fmt.Fprintf(&b, "  ! %s\n", line)
-		}
-	}
-	if plan.Scope != state.RollbackFiles {
-		writeDiscards(&b, plan)
-	}
-	if plan.Scope != state.RollbackState {
-		writeFileChanges(&b, plan)
-	}
-	switch {
-	case plan.Branch == "":
-	case plan.Git != nil && !plan.Git.Absent:
-		fmt.Fprintf(&b, "  ! Refused while %s is checked out: it resets the branch %s\n", plan.Branch, cmp.Or(plan.Git.Branch, "(detached)"))
-	default:
-		fmt.Fprintf(&b, "  ! The checkpoint is of the branch %s, and %s is checked out\n", cmp.Or(string(plan.Target.Git.Branch), "(detached)"), plan.Branch)
-	}
-	if g := plan.Git; g != nil {
-		writeReset(&b, g)
-	}
-	fmt.Fprintf(&b, "%s\n", rule)
-	_, err := io.WriteString(w, b.String())
-	return err
 }
 
 // writeReset shows what a rollback does to the branch.
@@ -294,28 +295,8 @@ func writeLeftAlone(b *strings.Builder, so string, l rollback.Untouched) {
 	}
 }
 
-func changeMark(kind workspace.ChangeKind) string {
-	switch kind {
-	case workspace.Added:
-		return "+"
-	case workspace.Deleted:
-		return "-"
-	case workspace.Modified:
-	}
-	return "~"
-}
-
-// short returns the beginning of a commit's id.
-func short(commit string) string {
-	const most = 10
-	if len(commit) > most {
-		return commit[:most]
-	}
-	return commit
-}
-
-// rollbackResult is what `checkpoint rollback --json` prints.
-type rollbackResult struct {
+// RollbackReport is what `checkpoint rollback --json` prints.
+type RollbackReport struct {
 	FormatVersion string                `json:"format_version"`
 	PRD           string                `json:"prd"`
 	Rollback      *state.RollbackRecord `json:"rollback"`
@@ -329,18 +310,20 @@ type rollbackResult struct {
 	Absent string `json:"to_commit_absent,omitempty"` // the commit to which the branch was not reset
 }
 
-func newRollbackResult(prd string, st *state.State, done *rollback.Result) rollbackResult {
-	return rollbackResult{
-		FormatVersion: outputFormat, PRD: prd, Rollback: &done.RollbackRecord, Status: st.Status, Step: st.CurrentStep(),
+func NewRollbackReport(prd string, st *state.State, done *rollback.Result) RollbackReport {
+	return RollbackReport{
+		FormatVersion: FormatVersion, PRD: prd, Rollback: &done.RollbackRecord, Status: st.Status, Step: st.CurrentStep(),
 		Written: done.Written, Deleted: done.Deleted, Invalidated: append([]string{}, done.Invalidated...), Losses: append([]rollback.Loss{}, done.Losses...), leftAlone: newLeftAlone(done.Untouched), Absent: done.Absent,
 	}
 }
 
-func writeRolledBack(w io.Writer, env *environment, given string, st *state.State, done *rollback.Result) error {
+// RolledBack shows what a rollback did. given holds the flags that set variables of
+// the pipeline.
+func RolledBack(w io.Writer, here advice.CommandLine, given string, st *state.State, done *rollback.Result) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "✓ ROLLBACK COMPLETE\n%s\n\nRestored to: %s\nCurrent step: %d\n\n", rule, done.To, st.CurrentStep())
 	if done.Scope != state.RollbackFiles {
-		fmt.Fprintf(&b, "State restored:\n- Status: %s\n- Progress: %s\n", st.Status, progress(st))
+		fmt.Fprintf(&b, "State restored:\n- Status: %s\n- Progress: %s\n", st.Status, Progress(st))
 		if done.StateSeq > 0 {
 			b.WriteString("- It is the state at the last capture of the files\n")
 		}
@@ -360,11 +343,127 @@ func writeRolledBack(w io.Writer, env *environment, given string, st *state.Stat
 		fmt.Fprintf(&b, "- Not restored: %s\n", view.OneLine(string(path)))
 	}
 	fmt.Fprintf(&b, "\nInvalidated: %s.\n\nCommands:\n", view.Plural(len(done.Invalidated), "later checkpoint"))
-	advice.WriteSuggestions(&b, env.CommandLine, advice.Resume(st, given, "resume from here")...)
-	advice.WriteSuggestions(&b, env.CommandLine,
+	advice.WriteSuggestions(&b, here, advice.Resume(st, given, "resume from here")...)
+	advice.WriteSuggestions(&b, here,
 		advice.Suggest("checkpoint rollback "+st.PRD+" "+done.Safety, "undo this rollback"),
 		advice.Suggest("checkpoint list "+st.PRD, "list the checkpoints"))
 	fmt.Fprintf(&b, "%s\n", rule)
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// Progress returns the number of the last phase that is done, and the number of phases.
+func Progress(st *state.State) string {
+	next := nextPhase(st)
+	if next == 1 {
+		return fmt.Sprintf("no phase of %d completed", len(st.Phases))
+	}
+	return fmt.Sprintf("Phase %d of %d completed", next-1, len(st.Phases))
+}
+
+// nextPhase returns the number of the first phase that is not done. If all are done, that
+// is the number of phases plus one.
+func nextPhase(st *state.State) int {
+	for i, p := range st.Phases {
+		if p.Status != state.Completed && p.Status != state.Skipped {
+			return i + 1
+		}
+	}
+	return len(st.Phases) + 1
+}
+
+// UnfinishedRollbackReport is what --json prints of a rollback that is finished first.
+type UnfinishedRollbackReport struct {
+	To      string       `json:"to_checkpoint"`
+	Edited  []state.Text `json:"edited"` // files edited since the rollback was cut short
+	Refused state.Text   `json:"refused,omitempty"`
+}
+
+func NewUnfinishedRollbackReport(f *rollback.FinishPlan) *UnfinishedRollbackReport {
+	if f == nil {
+		return nil
+	}
+	p := &UnfinishedRollbackReport{To: f.To, Edited: state.Texts(f.Edited)}
+	if f.Moved != nil {
+		p.Refused = state.Text(f.Moved.Error())
+	}
+	return p
+}
+
+// editedSummary lists the first edited files in one line.
+func editedSummary(edited []state.Text) string {
+	const most = 5
+	if len(edited) == 0 {
+		return ""
+	}
+	names := make([]string, 0, most)
+	for _, path := range edited[:min(most, len(edited))] {
+		names = append(names, string(path))
+	}
+	if more := len(edited) - most; more > 0 {
+		names = append(names, fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(names, ", ") + "; a checkpoint keeps these before any is overwritten or deleted"
+}
+
+// UnfinishedRollback shows what finishing a rollback does to files that were edited since. Each
+// line has the prefix.
+func UnfinishedRollback(b *strings.Builder, prefix string, f *rollback.FinishPlan) {
+	fmt.Fprintf(b, "%sFirst, the rollback to %s that was cut short is finished\n", prefix, f.To)
+	for _, line := range editedLines(f.Edited) {
+		fmt.Fprintf(b, "%s  %s\n", strings.Repeat(" ", len(prefix)), line)
+	}
+	if f.Moved != nil {
+		fmt.Fprintf(b, "%sWith git's current branch and commit, that is refused: %v\n", prefix, f.Moved)
+	}
+}
+
+// editedLines lists the first edited files.
+func editedLines(edited []string) []string {
+	const most = 20
+	if len(edited) == 0 {
+		return nil
+	}
+	lines := []string{"Edited since; a checkpoint keeps these before any is overwritten or deleted:"}
+	for i, path := range edited {
+		if i == most {
+			return append(lines, fmt.Sprintf("  … and %d more", len(edited)-most))
+		}
+		lines = append(lines, "  "+view.OneLine(path))
+	}
+	return lines
+}
+
+// RollbackFailed shows the session and the files as a failed rollback left them, and
+// what can be done.
+func RollbackFailed(w io.Writer, here advice.CommandLine, given string, st *state.State, failed *rollback.Error) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "⚠️  ROLLBACK FAILED\n%s\n\nTarget: %s\nError: %v\n\nCurrent state:\n", rule, failed.To, failed.Err)
+	if failed.Undone {
+		b.WriteString("- Files: as they were before\n")
+	} else {
+		fmt.Fprintf(&b, "- Files: partly restored; restoring the earlier ones failed, too: %v\n", failed.UndoFail)
+	}
+	fmt.Fprintf(&b, "- Session step: %d\n", failed.Step)
+	if failed.Commit != "" {
+		fmt.Fprintf(&b, "- Git branch: %s\n- Git commit: %s\n", cmp.Or(failed.Branch, "(detached)"), failed.Commit)
+	}
+	if failed.Status != "" {
+		fmt.Fprintf(&b, "- Git status:\n%s\n", indent(failed.Status))
+	}
+	b.WriteString("\nRecovery options:\n")
+	if advice.IsA[*workspace.MissingError](failed) || advice.IsA[*workspace.ObstructedError](failed) { // --force leaves out only missing and obstructed files
+		advice.WriteSuggestions(&b, here, advice.Suggest("checkpoint rollback "+st.PRD+" "+failed.To+" --force", "roll back without what can't be restored"))
+	}
+	advice.WriteSuggestions(&b, here,
+		advice.Suggest("checkpoint rollback "+st.PRD+" "+failed.To+" --manual", "print the commands that do it by hand"))
+	advice.WriteSuggestions(&b, here, advice.Resume(st, given, "resume from the current state")...)
+	advice.WriteSuggestions(&b, here, advice.Abandon(st, "give the session up")...)
+	fmt.Fprintf(&b, "%s\n", rule)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func indent(text string) string {
+	return "    " + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n    ")
 }

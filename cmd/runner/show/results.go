@@ -1,8 +1,6 @@
-package main
+package show
 
-import (
-	"prdrunner/checkpoint/state"
-)
+import "prdrunner/checkpoint/state"
 
 // resultless copies phases, and leaves out the results of workstreams that are to run
 // again. The state keeps these results until the workstreams have run, because they tell
@@ -31,8 +29,8 @@ func hasResult(w *state.Workstream) bool {
 	return w.Status == state.Completed || w.Status == state.Succeeded
 }
 
-// lastPassed returns the gate that passed last, "" if its verdict no longer holds.
-func lastPassed(st *state.State) string {
+// LastPassedGate returns the gate that passed last, "" if its verdict no longer holds.
+func LastPassedGate(st *state.State) string {
 	g := st.Gate(st.LastGate)
 	if g == nil || g.Status != state.Passed {
 		return ""

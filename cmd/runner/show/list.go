@@ -1,24 +1,114 @@
-package main
+package show
 
 import (
 	"cmp"
 	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/reader"
 	"prdrunner/checkpoint/state"
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/runner/view"
-	"strconv"
-	"strings"
-	"time"
 )
 
-const rule = "================================================="
+// ListReport is what `checkpoint list --json` prints.
+type ListReport struct {
+	FormatVersion string                 `json:"format_version"`
+	PRD           string                 `json:"prd,omitempty"`     // "" if the list has several
+	Session       string                 `json:"session,omitempty"` // "" if the list has several
+	Checkpoints   []ListedCheckpoint     `json:"checkpoints"`       // by session, oldest first
+	Rollbacks     []state.RollbackRecord `json:"rollback_history"`
+	Sessions      []ListedSession        `json:"sessions"`
+}
 
-// writeCheckpoints shows the checkpoints of a session.
-func writeCheckpoints(b *strings.Builder, env *environment, at reader.StoredSession) {
+// ListedCheckpoint is a checkpoint in a list.
+type ListedCheckpoint struct {
+	*state.CheckpointRef
+	PRD     string `json:"prd"`
+	Session string `json:"session"`
+	Current bool   `json:"current"` // it is the session's current checkpoint
+}
+
+// ListedSession is a session in a list.
+type ListedSession struct {
+	PRD       string       `json:"prd"`
+	Session   string       `json:"session,omitempty"`
+	Place     disk.Place   `json:"place"`
+	Path      state.Text   `json:"path"`
+	Title     string       `json:"title,omitempty"`
+	Type      string       `json:"type,omitempty"`
+	Status    state.Status `json:"status,omitempty"`
+	CreatedAt time.Time    `json:"created_at,omitzero"`
+	Current   string       `json:"current_checkpoint,omitempty"`
+	Damaged   state.Text   `json:"damaged,omitempty"` // why the session can't be read
+}
+
+// NewListReport returns the JSON form of a list of checkpoints.
+func NewListReport(here advice.CommandLine, sessions []reader.StoredSession) ListReport {
+	list := ListReport{
+		FormatVersion: FormatVersion,
+		Checkpoints:   []ListedCheckpoint{}, Rollbacks: []state.RollbackRecord{}, Sessions: []ListedSession{},
+	}
+	for i, at := range sessions {
+		item := ListedSession{PRD: at.PRD, Place: at.Place, Path: state.Text(here.Display(at.Dir))}
+		if i == 0 || list.PRD == at.PRD {
+			list.PRD = at.PRD
+		} else {
+			list.PRD = ""
+		}
+		if at.State == nil {
+			item.Damaged = state.Text(here.Localize(at.Err.Error()))
+			list.Sessions = append(list.Sessions, item)
+			continue
+		}
+		st := at.State
+		item.Session, item.Title, item.Type, item.Status, item.CreatedAt = st.Session, st.Title, st.Type, st.Status, st.CreatedAt
+		list.Rollbacks = append(list.Rollbacks, st.Rollbacks...)
+		for _, ref := range st.Checkpoints {
+			if ref.ID == st.Current {
+				item.Current = ref.ID
+			}
+			list.Checkpoints = append(list.Checkpoints, ListedCheckpoint{ref, at.PRD, st.Session, ref.ID == st.Current})
+		}
+		list.Sessions = append(list.Sessions, item)
+	}
+	if len(list.Sessions) == 1 {
+		list.Session = list.Sessions[0].Session
+	}
+	return list
+}
+
+// Checkpoints formats the checkpoints of all sessions in parallel, and then writes
+// them in order.
+func Checkpoints(w io.Writer, here advice.CommandLine, sessions []reader.StoredSession, commands bool) error {
+	shown := make([]strings.Builder, len(sessions))
+	var all sync.WaitGroup
+	for i, at := range sessions {
+		all.Go(func() {
+			if i > 0 {
+				shown[i].WriteString("\n")
+			}
+			writeCheckpoints(&shown[i], here, at, commands)
+		})
+	}
+	all.Wait()
+	for i := range shown {
+		if _, err := io.WriteString(w, shown[i].String()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeCheckpoints shows the checkpoints of a session, and commands to type next if the
+// user can type one.
+func writeCheckpoints(b *strings.Builder, here advice.CommandLine, at reader.StoredSession, commands bool) {
 	if at.State == nil {
-		fmt.Fprintf(b, "%s\nCHECKPOINTS - %s, %s\n%s\nIt cannot be read: %s\n", rule, at.PRD, env.Display(at.Dir), rule, view.OneLine(env.Localize(at.Err.Error())))
+		fmt.Fprintf(b, "%s\nCHECKPOINTS - %s, %s\n%s\nIt cannot be read: %s\n", rule, at.PRD, here.Display(at.Dir), rule, view.OneLine(here.Localize(at.Err.Error())))
 		return
 	}
 	st := at.State
@@ -28,7 +118,7 @@ func writeCheckpoints(b *strings.Builder, env *environment, at reader.StoredSess
 		fmt.Fprintf(b, "Type: %s\n", view.OneLine(st.Type))
 	}
 	if at.Place != disk.PlaceCurrent {
-		fmt.Fprintf(b, "Status: %s, archived in %s\n", st.Status, env.Display(at.Dir))
+		fmt.Fprintf(b, "Status: %s, archived in %s\n", st.Status, here.Display(at.Dir))
 	}
 	b.WriteString("\n")
 	if len(st.Checkpoints) == 0 && st.EmptiedSeq > 0 {
@@ -39,8 +129,8 @@ func writeCheckpoints(b *strings.Builder, env *environment, at reader.StoredSess
 		writeCheckpointTable(b, at)
 	}
 	writeRollbackHistory(b, st)
-	if at.Place == disk.PlaceCurrent && env.isTerminal(env.stdout) && len(st.Checkpoints) > 0 {
-		writeListCommands(b, env, st)
+	if at.Place == disk.PlaceCurrent && commands && len(st.Checkpoints) > 0 {
+		writeListCommands(b, here, st)
 	}
 	fmt.Fprintf(b, "%s\n", rule)
 }
@@ -132,7 +222,7 @@ func writeRollbackHistory(b *strings.Builder, st *state.State) {
 }
 
 // writeListCommands lists commands to type next, with checkpoints of the session.
-func writeListCommands(b *strings.Builder, env *environment, st *state.State) {
+func writeListCommands(b *strings.Builder, here advice.CommandLine, st *state.State) {
 	to := "latest"
 	if _, err := st.FindCheckpoint("latest~1"); err == nil {
 		to = "latest~1"
@@ -141,20 +231,8 @@ func writeListCommands(b *strings.Builder, env *environment, st *state.State) {
 		to = ref.ID
 	}
 	b.WriteString("\nCommands:\n")
-	advice.WriteSuggestions(b, env.CommandLine,
+	advice.WriteSuggestions(b, here,
 		advice.Suggest("checkpoint rollback "+st.PRD+" "+to, "go back to it"),
 		advice.Suggest("checkpoint show "+st.PRD+" "+to, "show what it holds"),
 		advice.Suggest("checkpoint diff "+st.PRD+" "+to, "compare it with the current state"))
-}
-
-// step returns the number and the name of a checkpoint's step.
-func step(c *state.CheckpointRef) string {
-	return stepNamed(c.Step, c.StepName)
-}
-
-func stepNamed(number int, name string) string {
-	if name == "" {
-		return strconv.Itoa(number)
-	}
-	return strconv.Itoa(number) + " - " + view.OneLine(name)
 }

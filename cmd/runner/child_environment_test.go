@@ -1,0 +1,15 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestChildEnvironment(t *testing.T) {
+	t.Parallel()
+	got := childEnvironment([]string{"PATH=/bin", "PRDRUNNER_VAR_password=x", "RUNNER_SESSION=s", "RUNNER_TEMP=/tmp", "PRDRUNNER_PARALLEL=2"})
+	if diff := cmp.Diff([]string{"PATH=/bin", "RUNNER_TEMP=/tmp", "PRDRUNNER_PARALLEL=2"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,106 @@
+package show
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"prdrunner/checkpoint/state"
+	"prdrunner/checkpoint/text"
+	"prdrunner/checkpoint/transfer"
+	"prdrunner/cmd/runner/advice"
+	"prdrunner/runner/view"
+)
+
+// ExportReport is what `checkpoint export --json` prints.
+type ExportReport struct {
+	FormatVersion string             `json:"format_version"`
+	PRD           string             `json:"prd"`
+	Session       string             `json:"session"`
+	Seq           uint64             `json:"seq"`
+	Archive       state.Text         `json:"archive"`
+	Size          int64              `json:"size"`
+	SHA256        string             `json:"sha256"`
+	Checkpoints   int                `json:"checkpoints"`
+	Rollbacks     int                `json:"rollbacks"`
+	Objects       int                `json:"objects"`
+	ObjectBytes   int64              `json:"object_bytes"`
+	Logs          int                `json:"logs"`
+	Missing       []transfer.Lacking `json:"missing"`
+	FromFiles     []state.Text       `json:"from_workspace"` // whose stored bytes are lost or damaged
+	LeftOut       []state.Text       `json:"left_out"`       // sensitive, and never captured
+}
+
+// NewExportReport returns the JSON form of an export.
+func NewExportReport(done *transfer.Exported) ExportReport {
+	return ExportReport{
+		LeftOut:       state.Texts(done.LeftOut),
+		FromFiles:     state.Texts(done.FromFiles),
+		FormatVersion: FormatVersion, PRD: done.PRD, Session: done.Session, Seq: done.Seq,
+		Archive: state.Text(done.Path), Size: done.Size, SHA256: done.SHA256,
+		Checkpoints: done.Checkpoints, Rollbacks: done.Rollbacks, Objects: done.Objects, ObjectBytes: done.ObjectBytes, Logs: done.Logs,
+		Missing: append([]transfer.Lacking{}, done.Lacking...),
+	}
+}
+
+// Exported shows what an archive holds, and the command that imports it.
+func Exported(w io.Writer, here advice.CommandLine, st *state.State, done *transfer.Exported) error {
+	archive, from := "standard output", "FILE"
+	if done.Path != "" {
+		archive, from = here.Display(done.Path), text.ShellWord(done.Path)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "✓ CHECKPOINTS EXPORTED\n%s\n\nArchive: %s\nSize: %s\nHash: sha256:%s\n\nContains:\n", rule, archive, size(done.Size), done.SHA256)
+	fmt.Fprintf(&b, "- Journal, up to commit %d\n- Manifest and PRD document\n- %s\n", done.Seq, view.Plural(done.Checkpoints, "checkpoint"))
+	fmt.Fprintf(&b, "- Rollback history: %s\n- Files: %s (%s)\n", view.Plural(done.Rollbacks, "rollback"), view.Plural(done.Objects, "object"), size(done.ObjectBytes))
+	if done.Logs > 0 {
+		fmt.Fprintf(&b, "- %s\n", view.Plural(done.Logs, "log"))
+	}
+	if len(done.FromFiles) > 0 {
+		fmt.Fprintf(&b, "\nTaken from the workspace, because the stored bytes are lost or damaged; `%s` repairs that:\n", here.Command("checkpoint rebuild "+done.PRD))
+		writePaths(&b, "-", state.Texts(done.FromFiles))
+	}
+	writeLacking(&b, done.Lacking)
+	if len(done.LeftOut) > 0 {
+		b.WriteString("\nNot in the archive, because they look sensitive; copy them yourself:\n")
+		writePaths(&b, "-", state.Texts(done.LeftOut))
+	}
+	fmt.Fprintf(&b, "\nTo restore, in any directory:\n  runner checkpoint import %s\n", from)
+	for _, s := range advice.Resume(st, "", "") {
+		fmt.Fprintf(&b, "  runner %s\n", s.Command)
+	}
+	fmt.Fprintf(&b, "%s\n", rule)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// writeLacking lists the first files that an archive lacks.
+func writeLacking(b *strings.Builder, lacking []transfer.Lacking) {
+	const most = 20
+	if len(lacking) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\n⚠️  Not in the archive, because the bytes are lost:\n")
+	for i, l := range lacking {
+		if i == most {
+			fmt.Fprintf(b, "  … and %d more (--json lists all)\n", len(lacking)-most)
+			return
+		}
+		fmt.Fprintf(b, "  - %s: %s\n", view.OneLine(string(l.What)), view.OneLine(string(l.Reason)))
+	}
+}
+
+// shownID returns an id or another word from an archive, safe to show.
+func shownID(id string) string { return view.OneLine(id) }
+
+// writePaths lists the first of some paths.
+func writePaths(b *strings.Builder, mark string, paths []state.Text) {
+	const most = 20
+	for n, path := range paths {
+		if n == most {
+			fmt.Fprintf(b, "    … and %d more\n", len(paths)-most)
+			return
+		}
+		fmt.Fprintf(b, "    %s %s\n", mark, shownID(string(path)))
+	}
+}
