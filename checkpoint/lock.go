@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
-	"strings"
 	"time"
 
 	"prdrunner/checkpoint/disk"
@@ -237,27 +235,20 @@ func (s *Store) LockUntrusted(ctx context.Context, prd string, by state.Actor) (
 
 // lockIf is Lock with another check of trust. It calls check once the lock is held, before
 // it relies on the state or changes it, and fails if check does.
-func (s *Store) lockIf(ctx context.Context, prd string, by state.Actor, check func(ctx context.Context, prd string) error) (*Session, error) {
-	if err := s.reader.CheckID(prd); err != nil {
-		return nil, err
-	}
-	if err := ctx.Err(); err != nil {
-		return nil, fmt.Errorf("lock %s: %w", prd, err)
-	}
-	l, err := s.lockDir(ctx, prd)
+func (s *Store) lockIf(ctx context.Context, prd string, by state.Actor, check func(ctx context.Context, prd string) error) (x *Session, err error) {
+	u, err := s.LockUnopened(ctx, prd)
 	if err != nil {
 		return nil, err
 	}
+	defer func() { err = errors.Join(err, u.Close()) }() // unless the session has the locks
 	if err := check(ctx, prd); err != nil {
-		return nil, errors.Join(err, l.release())
+		return nil, err
 	}
-	x, err := s.openSession(prd, disk.NewHolder(by, s.Now()))
-	if err != nil {
-		return nil, errors.Join(err, l.release())
+	if x, err = u.Open(by); err != nil {
+		return nil, err
 	}
-	x.locks = l
 	if x.orphans, err = s.endOrphans(ctx, x.State(), x.unclean); err != nil {
-		return nil, errors.Join(err, x.writer.close(), l.release()) // the note stays, so that the next owner tries again
+		return nil, errors.Join(err, x.Abort()) // the note stays, so that the next owner tries again
 	}
 	return x, nil
 }
@@ -280,43 +271,4 @@ func (s *Store) lockDir(ctx context.Context, prd string) (*locks, error) {
 		return nil, errors.Join(err, l.release())
 	}
 	return l, nil
-}
-
-// IsOfSession reports whether path is a file of the PRD's current session: the PRD's
-// document, or a file in the PRD's directory outside the history.
-func (s *Store) IsOfSession(prd, path string) bool {
-	dir := s.layout.PRDDir(prd)
-	in, below := strings.CutPrefix(path, dir+string(filepath.Separator))
-	return path == s.layout.DocumentPath(prd) || below && !strings.HasPrefix(in, disk.HistoryDir+string(filepath.Separator))
-}
-
-// SetAside archives the current session of a PRD without opening it, and returns the new
-// directory, which is under failed/ unless the session can be read and is complete. It is
-// the remedy for state that is damaged or was written by a newer version.
-func (s *Store) SetAside(ctx context.Context, prd string) (to string, err error) {
-	if err := s.reader.CheckID(prd); err != nil {
-		return "", err
-	}
-	if err := ctx.Err(); err != nil {
-		return "", fmt.Errorf("set %s aside: %w", prd, err)
-	}
-	known, err := s.reader.IsKnown(prd)
-	if err == nil && !known {
-		err = ErrNoSession
-	}
-	if err != nil {
-		return "", fmt.Errorf("set %s aside: %w", prd, err)
-	}
-	u, err := s.LockUnopened(ctx, prd)
-	if err != nil {
-		return "", err
-	}
-	defer func() { err = errors.Join(err, u.Close()) }()
-	if err := u.EndOrphans(ctx); err != nil {
-		return "", err
-	}
-	if to, err = s.mover(prd).archive(); err != nil {
-		return "", err
-	}
-	return to, u.ClearNote()
 }

@@ -11,6 +11,7 @@ package disk
 import (
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"prdrunner/checkpoint/store"
 	"prdrunner/checkpoint/workspace/tree"
@@ -147,3 +148,11 @@ func (l *Layout) TrashPath() string { return filepath.Join(l.Path, TrashDir) }
 
 // MovingPath is the scratch directory of a move between file systems.
 func (l *Layout) MovingPath(prd string) string { return l.PRDDir(prd) + MovingExt }
+
+// IsOfSession reports whether path is a file of the PRD's current session: the PRD's
+// document, or a file in the PRD's directory outside the history.
+func (l *Layout) IsOfSession(prd, path string) bool {
+	dir := l.PRDDir(prd)
+	in, below := strings.CutPrefix(path, dir+string(filepath.Separator))
+	return path == l.DocumentPath(prd) || below && !strings.HasPrefix(in, HistoryDir+string(filepath.Separator))
+}

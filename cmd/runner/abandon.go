@@ -71,7 +71,7 @@ func runAbandon(ctx context.Context, env *environment, o abandonOptions) error {
 		return err
 	}
 	at, err := abandonSession(ctx, env, store, o.prd, o.message)
-	if errors.As(err, &newer) && store.IsOfSession(o.prd, newer.Path) {
+	if errors.As(err, &newer) && store.Layout().IsOfSession(o.prd, newer.Path) {
 		return setNewerAside(ctx, env, store, o.prd, "abandon", state.Text(o.message))
 	}
 	if err != nil {

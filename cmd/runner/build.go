@@ -212,7 +212,7 @@ func runBuild(ctx context.Context, env *environment, o buildOptions) error {
 	defer on.close()
 	err = buildOn(ctx, env, cfg, on, o)
 	var newer *state.VersionError
-	if !errors.As(err, &newer) || !on.store.IsOfSession(on.pipeline.ID, newer.Path) {
+	if !errors.As(err, &newer) || !on.store.Layout().IsOfSession(on.pipeline.ID, newer.Path) {
 		return err
 	}
 	if !o.fresh {

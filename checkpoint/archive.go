@@ -8,6 +8,37 @@ import (
 	"prdrunner/checkpoint/state"
 )
 
+// SetAside archives the current session of a PRD without opening it, and returns the new
+// directory, which is under failed/ unless the session can be read and is complete. It is
+// the remedy for state that is damaged or was written by a newer version.
+func (s *Store) SetAside(ctx context.Context, prd string) (to string, err error) {
+	if err := s.reader.CheckID(prd); err != nil {
+		return "", err
+	}
+	if err := ctx.Err(); err != nil {
+		return "", fmt.Errorf("set %s aside: %w", prd, err)
+	}
+	known, err := s.reader.IsKnown(prd)
+	if err == nil && !known {
+		err = ErrNoSession
+	}
+	if err != nil {
+		return "", fmt.Errorf("set %s aside: %w", prd, err)
+	}
+	u, err := s.LockUnopened(ctx, prd)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, u.Close()) }()
+	if err := u.EndOrphans(ctx); err != nil {
+		return "", err
+	}
+	if to, err = s.mover(prd).archive(); err != nil {
+		return "", err
+	}
+	return to, u.ClearNote()
+}
+
 // DeleteSession deletes the current session of a PRD, even if it is damaged: journal,
 // document, logs and checkpoints. Its history stays. The deletion is atomic: the session
 // is gone once its directory is renamed. If Runner crashes after that, the next owner
