@@ -10,6 +10,7 @@ import (
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/show"
 )
 
@@ -19,7 +20,7 @@ type abandonOptions struct {
 	yes     bool
 }
 
-func newAbandonCommand(env *environment) *cobra.Command {
+func newAbandonCommand(env *cli.Environment) *cobra.Command {
 	var o abandonOptions
 	cmd := &cobra.Command{
 		Use:   "abandon PRD",
@@ -42,7 +43,7 @@ stops after the rollback, without archiving the session.`,
 	return cmd
 }
 
-func runAbandon(ctx context.Context, env *environment, o abandonOptions) error {
+func runAbandon(ctx context.Context, env *cli.Environment, o abandonOptions) error {
 	store, snap, err := loadSession(env, o.prd)
 	var damaged *state.DamagedError
 	var newer *state.VersionError
@@ -67,7 +68,7 @@ func runAbandon(ctx context.Context, env *environment, o abandonOptions) error {
 		return advice.Usagef("%s is complete: there is nothing to give up", o.prd)
 	}
 	question := fmt.Sprintf("Give the session of %s up (%s)? It is archived, and cannot be resumed.", o.prd, show.Progress(snap.State))
-	if err := confirm(ctx, env.terminal(), o.yes, question); err != nil {
+	if err := cli.Confirm(ctx, env.Terminal(), o.yes, question); err != nil {
 		return err
 	}
 	at, err := abandonSession(ctx, env, store, o.prd, o.message)
@@ -77,23 +78,23 @@ func runAbandon(ctx context.Context, env *environment, o abandonOptions) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(env.stdout, "Abandoned %s; archived under %s\n", o.prd, env.Display(at))
+	fmt.Fprintf(env.Stdout, "Abandoned %s; archived under %s\n", o.prd, env.Display(at))
 	return nil
 }
 
 // abandonUntrusted sets aside state that git tracks, without reading it.
-func abandonUntrusted(ctx context.Context, env *environment, store *checkpoint.Store, o abandonOptions) error {
+func abandonUntrusted(ctx context.Context, env *cli.Environment, store *checkpoint.Store, o abandonOptions) error {
 	question := fmt.Sprintf("Git tracks the state of %s. Set all of it aside, and take it out of git's index?", o.prd)
-	if err := confirm(ctx, env.terminal(), o.yes, question); err != nil {
+	if err := cli.Confirm(ctx, env.Terminal(), o.yes, question); err != nil {
 		return err
 	}
 	return setUntrustedAside(ctx, env, store, o.prd, "abandon", state.Text(o.message))
 }
 
 // abandonDamaged sets aside a session that can't be read, without changing it.
-func abandonDamaged(ctx context.Context, env *environment, store *checkpoint.Store, o abandonOptions, damaged *state.DamagedError) error {
+func abandonDamaged(ctx context.Context, env *cli.Environment, store *checkpoint.Store, o abandonOptions, damaged *state.DamagedError) error {
 	question := fmt.Sprintf("%s is damaged (%s). Set everything of %s aside?", env.Display(damaged.Path), damaged.Detail, o.prd)
-	if err := confirm(ctx, env.terminal(), o.yes, question); err != nil {
+	if err := cli.Confirm(ctx, env.Terminal(), o.yes, question); err != nil {
 		return err
 	}
 	var at string
@@ -105,14 +106,14 @@ func abandonDamaged(ctx context.Context, env *environment, store *checkpoint.Sto
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(env.stdout, "Set %s aside under %s\n", o.prd, env.Display(at))
+	fmt.Fprintf(env.Stdout, "Set %s aside under %s\n", o.prd, env.Display(at))
 	return nil
 }
 
 // abandonNewer sets aside a session that a newer version wrote, without reading it.
-func abandonNewer(ctx context.Context, env *environment, store *checkpoint.Store, o abandonOptions, newer *state.VersionError) error {
+func abandonNewer(ctx context.Context, env *cli.Environment, store *checkpoint.Store, o abandonOptions, newer *state.VersionError) error {
 	question := fmt.Sprintf("A newer version wrote %s. Set everything of %s aside?", env.Display(newer.Path), o.prd)
-	if err := confirm(ctx, env.terminal(), o.yes, question); err != nil {
+	if err := cli.Confirm(ctx, env.Terminal(), o.yes, question); err != nil {
 		return err
 	}
 	return setNewerAside(ctx, env, store, o.prd, "abandon", state.Text(o.message))
@@ -120,7 +121,7 @@ func abandonNewer(ctx context.Context, env *environment, store *checkpoint.Store
 
 // setNewerAside moves a session that a newer version wrote to failed/, unchanged, and
 // tells the user.
-func setNewerAside(ctx context.Context, env *environment, store *checkpoint.Store, prd, what string, reason state.Text) error {
+func setNewerAside(ctx context.Context, env *cli.Environment, store *checkpoint.Store, prd, what string, reason state.Text) error {
 	var at string
 	record := checkpoint.AuditRecord{What: what, PRD: prd, Reason: reason}
 	err := audited(env, store, &record, func() (err error) {
@@ -130,12 +131,12 @@ func setNewerAside(ctx context.Context, env *environment, store *checkpoint.Stor
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(env.stderr, "A newer version wrote the session of %s. Set it aside under %s, as it is\n", prd, env.Display(at))
+	fmt.Fprintf(env.Stderr, "A newer version wrote the session of %s. Set it aside under %s, as it is\n", prd, env.Display(at))
 	return nil
 }
 
 // abandonSession archives a session and returns its new directory.
-func abandonSession(ctx context.Context, env *environment, store *checkpoint.Store, prd, reason string) (string, error) {
+func abandonSession(ctx context.Context, env *cli.Environment, store *checkpoint.Store, prd, reason string) (string, error) {
 	t := newLastTarget(env, store, prd)
 	session, _, err := t.lock(ctx)
 	if err != nil {
@@ -144,7 +145,7 @@ func abandonSession(ctx context.Context, env *environment, store *checkpoint.Sto
 	var at string
 	record := checkpoint.AuditRecord{What: "abandon", Reason: state.Text(reason)}
 	err = t.carryOut(session, &record, func(session *checkpoint.Session) (err error) {
-		at, err = session.Abandon(state.SessionAbandoned{By: env.actor(), Reason: state.Text(reason)})
+		at, err = session.Abandon(state.SessionAbandoned{By: env.Actor(), Reason: state.Text(reason)})
 		return err
 	})
 	if err != nil {
@@ -157,7 +158,7 @@ func abandonSession(ctx context.Context, env *environment, store *checkpoint.Sto
 // so that no later command would finish its rollback. If finishing fails, the command only
 // warns, because giving the session up is the last remedy. It is an error if edits were
 // kept in a checkpoint, because no command could restore that checkpoint afterwards.
-func newLastTarget(env *environment, store *checkpoint.Store, prd string) *target {
+func newLastTarget(env *cli.Environment, store *checkpoint.Store, prd string) *target {
 	t := &target{env: env, store: store, prd: prd}
 	t.finish = func(ctx context.Context, session *checkpoint.Session) (*finished, error) {
 		done, err := t.finishEarlier(ctx, session)
@@ -165,7 +166,7 @@ func newLastTarget(env *environment, store *checkpoint.Store, prd string) *targe
 			return nil, err
 		}
 		if err != nil {
-			fmt.Fprintf(env.stderr, "Warning: the workspace may be partly restored: %v\n", err)
+			fmt.Fprintf(env.Stderr, "Warning: the workspace may be partly restored: %v\n", err)
 		}
 		return done, done.refuseToLeave(env)
 	}

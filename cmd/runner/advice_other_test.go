@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/show"
 )
 
@@ -40,7 +41,7 @@ func TestSystemHint(t *testing.T) {
 		"known":     {advice.With(at(syscall.ENOSPC), "do that"), "do that\n"},
 	} {
 		var stderr bytes.Buffer
-		env := &environment{stderr: show.NewScreen(&stderr), CommandLine: advice.CommandLine{Workdir: "/ws"}}
+		env := &cli.Environment{Stderr: show.NewScreen(&stderr), CommandLine: advice.CommandLine{Workdir: "/ws"}}
 		reportError(env, test.err)
 		_, hint, found := strings.Cut(stderr.String(), "hint: ")
 		if found != (test.want != "") || !strings.Contains(hint, test.want) {

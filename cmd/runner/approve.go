@@ -13,6 +13,7 @@ import (
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/show"
 	"prdrunner/cmd/runner/words"
 	"prdrunner/runner"
@@ -24,7 +25,7 @@ type answerOptions struct {
 	message  string
 }
 
-func newApproveCommand(env *environment) *cobra.Command {
+func newApproveCommand(env *cli.Environment) *cobra.Command {
 	var o answerOptions
 	cmd := &cobra.Command{
 		Use:   "approve PRD [GATE]",
@@ -54,14 +55,14 @@ pipeline for that: it reads the file that the session ran, or the one given by
 
 // runAnswer hands the user's answer to the owner of the session, or records it itself if
 // the session has no owner.
-func runAnswer(ctx context.Context, env *environment, o answerOptions, verb checkpoint.Verb) error {
+func runAnswer(ctx context.Context, env *cli.Environment, o answerOptions, verb checkpoint.Verb) error {
 	prd := o.pipeline.prd
 	store, st, err := loadTrusted(ctx, env, prd)
 	if err != nil {
 		return err
 	}
 	st = stateFinished(ctx, store, st)
-	a := &answer{env: env, prd: prd, pipeline: o.pipeline, verb: verb, by: env.actor(), comment: state.Text(o.message),
+	a := &answer{env: env, prd: prd, pipeline: o.pipeline, verb: verb, by: env.Actor(), comment: state.Text(o.message),
 		resume: advice.ResumeCommand(prd, string(st.Pipeline.Path)) + o.pipeline.given(st.Sensitive)}
 	g, err := waiting(st, o.gate)
 	if err != nil {
@@ -72,7 +73,7 @@ func runAnswer(ctx context.Context, env *environment, o answerOptions, verb chec
 	}
 	a.gate, a.definition, a.judged = g.Label, g.Definition, g.Judged
 	request := checkpoint.Request{
-		PRD: prd, Verb: verb, Gate: a.gate, Definition: a.definition, Judged: a.judged, Comment: a.comment, By: a.by, At: env.now(),
+		PRD: prd, Verb: verb, Gate: a.gate, Definition: a.definition, Judged: a.judged, Comment: a.comment, By: a.by, At: env.Now(),
 	}
 	alone := false
 	err = (&target{env: env, store: store, prd: prd}).ask(ctx, request, func(session *checkpoint.Session, _ *finished) error {
@@ -88,7 +89,7 @@ func runAnswer(ctx context.Context, env *environment, o answerOptions, verb chec
 
 // answer is the user's answer to one gate.
 type answer struct {
-	env      *environment
+	env      *cli.Environment
 	prd      string
 	pipeline pipelineRef // as the command line names the pipeline
 	verb     checkpoint.Verb
@@ -106,7 +107,7 @@ func (a *answer) check(g *state.Gate) error {
 	if len(g.Approvers) > 0 && !slices.Contains(g.Approvers, a.by.User) {
 		return advice.Usagef("%s may only be answered by %s, not by %s", g.Label, words.OneOf(g.Approvers), a.by.User)
 	}
-	if g.ExpiresAt != nil && !a.env.now().Before(*g.ExpiresAt) {
+	if g.ExpiresAt != nil && !a.env.Now().Before(*g.ExpiresAt) {
 		return advice.With(advice.Usagef("%s: the time to answer ended at %s", g.Label, g.ExpiresAt.UTC().Format("2006-01-02 15:04:05")),
 			fmt.Sprintf("`runner %s` asks again", a.resume))
 	}
@@ -142,7 +143,7 @@ func (a *answer) record(ctx context.Context, session *checkpoint.Session) error 
 // compare refuses an approval if what the gate asked about has changed. If the pipeline
 // can't be evaluated, compare tells the user that the next build compares.
 func (a *answer) compare(ctx context.Context, st *state.State, g *state.Gate) error {
-	cfg, err := loadConfig(a.env)
+	cfg, err := a.env.LoadConfig()
 	if err != nil {
 		return err
 	}
@@ -155,7 +156,7 @@ func (a *answer) compare(ctx context.Context, st *state.State, g *state.Gate) er
 	case err != nil && (a.pipeline.file != "" || len(ref.vars)+len(ref.varFiles) > 0):
 		return &advice.UsageError{Err: err}
 	case err != nil:
-		fmt.Fprintf(a.env.stderr, "The next build checks whether what %s asks about has changed, since this command can't: %v\n", g.Label, err)
+		fmt.Fprintf(a.env.Stderr, "The next build checks whether what %s asks about has changed, since this command can't: %v\n", g.Label, err)
 		return nil
 	}
 	on, err := setUpFor(ctx, a.env, cfg, p)
@@ -190,9 +191,9 @@ func (a *answer) report(alone bool) {
 	if a.verb == checkpoint.VerbReject {
 		word = "Rejected"
 	}
-	fmt.Fprintf(a.env.stdout, "%s %s of %s\n", word, a.gate, a.prd)
+	fmt.Fprintf(a.env.Stdout, "%s %s of %s\n", word, a.gate, a.prd)
 	if alone {
-		fmt.Fprintf(a.env.stdout, "Next: %s\n", a.env.Command(a.resume))
+		fmt.Fprintf(a.env.Stdout, "Next: %s\n", a.env.Command(a.resume))
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 	"prdrunner/checkpoint/text"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
 	"prdrunner/cmd/runner/show"
 	"prdrunner/cmd/runner/words"
@@ -41,7 +42,7 @@ type buildOptions struct {
 	verbose   bool
 }
 
-func newBuildCommand(env *environment) *cobra.Command {
+func newBuildCommand(env *cli.Environment) *cobra.Command {
 	var o buildOptions
 	cmd := &cobra.Command{
 		Use:   "build [PRD|FILE]",
@@ -172,7 +173,7 @@ func addSelectionFlags(cmd *cobra.Command, s *plan.Selection) {
 	flags.StringArrayVar(&s.Invalidate, "invalidate", nil, "run `WORKSTREAM`, or one instance ('ws[\"key\"]'), and everything that depends on it again; may be repeated")
 }
 
-// addRunFlags adds the flags that set keys of the configuration. loadConfig reads their
+// addRunFlags adds the flags that set keys of the configuration. LoadConfig reads their
 // values from the flag set, so they are not stored here.
 func addRunFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
@@ -180,9 +181,9 @@ func addRunFlags(cmd *cobra.Command) {
 	flags.Bool("keep-going", false, "after a failure, continue with what does not depend on it")
 	flags.Bool("pause-at-gates", false, "pause for review after every gate")
 	onConflict, onStale := "", ""
-	flags.Var(newEnum(&onConflict, string(plan.ConflictAsk), string(plan.ConflictRestore), string(plan.ConflictKeep), string(plan.ConflictFail)),
+	flags.Var(cli.NewEnum(&onConflict, string(plan.ConflictAsk), string(plan.ConflictRestore), string(plan.ConflictKeep), string(plan.ConflictFail)),
 		"on-conflict", "what to do with edited artifacts: ask, restore, keep or fail")
-	flags.Var(newEnum(&onStale, string(runner.StaleAsk), string(runner.StaleProceed), string(runner.StaleFail)),
+	flags.Var(cli.NewEnum(&onStale, string(runner.StaleAsk), string(runner.StaleProceed), string(runner.StaleFail)),
 		"on-stale", "what to do if the PRD document changed or the session's git branch is gone: ask, proceed or fail")
 }
 
@@ -193,15 +194,15 @@ func first(args []string) string {
 	return args[0]
 }
 
-func runBuild(ctx context.Context, env *environment, o buildOptions) error {
+func runBuild(ctx context.Context, env *cli.Environment, o buildOptions) error {
 	if o.dryRun {
-		return runPlan(ctx, env, planOptions{pipeline: o.pipeline, selection: o.selection, resume: o.resume, noCache: o.fresh, json: env.options.output == string(view.JSON)})
+		return runPlan(ctx, env, planOptions{pipeline: o.pipeline, selection: o.selection, resume: o.resume, noCache: o.fresh, json: env.Options.Output == string(view.JSON)})
 	}
 	collectForBuild()
-	if env.typedIn != "" {
-		fmt.Fprintf(env.stderr, "The workspace is %s\n", env.Workdir)
+	if env.TypedIn != "" {
+		fmt.Fprintf(env.Stderr, "The workspace is %s\n", env.Workdir)
 	}
-	cfg, err := loadConfig(env)
+	cfg, err := env.LoadConfig()
 	if err != nil {
 		return err
 	}
@@ -225,7 +226,7 @@ func runBuild(ctx context.Context, env *environment, o buildOptions) error {
 }
 
 // buildOn runs the build of a pipeline that is set up.
-func buildOn(ctx context.Context, env *environment, cfg *config.Config, on *setup, o buildOptions) error {
+func buildOn(ctx context.Context, env *cli.Environment, cfg *config.Config, on *setup, o buildOptions) error {
 	p := on.pipeline
 	saved, err := readPlan(env, o.plan, p.ID)
 	if err != nil {
@@ -234,9 +235,9 @@ func buildOn(ctx context.Context, env *environment, cfg *config.Config, on *setu
 	if err := refusePlanFile(env, on, o.plan); err != nil {
 		return err
 	}
-	s := &starter{target: target{env: env, store: on.store, prd: p.ID, files: on.files}, cfg: cfg, person: env.terminal(), resume: o.resume, fresh: o.fresh, yes: o.yes, saved: saved, selection: o.selection, given: on.given, command: on.command,
+	s := &starter{target: target{env: env, store: on.store, prd: p.ID, files: on.files}, cfg: cfg, person: env.Terminal(), resume: o.resume, fresh: o.fresh, yes: o.yes, saved: saved, selection: o.selection, given: on.given, command: on.command,
 		looking: func() runner.Options { return on.readOptions(env) },
-		written: func(d *state.Document) (*state.State, error) { return runner.FromDocument(p, d, env.now()) }}
+		written: func(d *state.Document) (*state.State, error) { return runner.FromDocument(p, d, env.Now()) }}
 	if saved != nil && saved.Session != "" && s.resume == "" {
 		s.resume = resumeNamed // the plan continues a session
 	}
@@ -292,7 +293,7 @@ func (b *build) conduct(ctx context.Context, session *checkpoint.Session) error 
 		closed = nil // the journal failed, which ended the build; Close fails for the same reason
 	}
 	err = errors.Join(err, closed)
-	record := checkpoint.AuditRecord{By: b.env.actor(), What: "build", PRD: b.pipeline.ID, Args: b.arguments(), Result: string(ending.Status)}
+	record := checkpoint.AuditRecord{By: b.env.Actor(), What: "build", PRD: b.pipeline.ID, Args: b.arguments(), Result: string(ending.Status)}
 	if st := session.State(); st != nil {
 		record.Session = st.Session
 		if st.Error != nil {
@@ -311,7 +312,7 @@ func (b *build) conduct(ctx context.Context, session *checkpoint.Session) error 
 		record.Result, record.Error = "failed", state.Text(b.masker.String(err.Error()))
 	}
 	if audited := b.store.Audit(record); audited != nil {
-		b.env.logger().Warn("the audit log could not be written", "error", audited)
+		b.env.Logger().Warn("the audit log could not be written", "error", audited)
 	}
 	if err != nil {
 		return buildError(b.env, session.State(), b.pipeline.ID, b.command, err)
@@ -327,25 +328,25 @@ func (b *build) conduct(ctx context.Context, session *checkpoint.Session) error 
 func (b *build) tidy(ctx context.Context, session *checkpoint.Session) error {
 	t, err := prune.Tidy(ctx, session, b.files)
 	for _, warning := range t.Warnings {
-		fmt.Fprintln(b.env.stderr, "Warning:", warning)
+		fmt.Fprintln(b.env.Stderr, "Warning:", warning)
 	}
 	if err == nil {
-		show.Retention(b.env.stderr, &t.Pruned)
+		show.Retention(b.env.Stderr, &t.Pruned)
 	}
 	for _, kept := range t.Spared {
-		fmt.Fprintf(b.env.stderr, "Kept, although the session is complete: %s (%s); `%s` goes back to it\n",
+		fmt.Fprintf(b.env.Stderr, "Kept, although the session is complete: %s (%s); `%s` goes back to it\n",
 			kept.ID, view.OneLine(kept.Why), b.env.Command("checkpoint rollback "+b.pipeline.ID+" "+kept.ID))
 	}
 	if t.Archived != "" {
-		fmt.Fprintf(b.env.stderr, "Archived under %s\n", b.env.Display(t.Archived))
+		fmt.Fprintf(b.env.Stderr, "Archived under %s\n", b.env.Display(t.Archived))
 	}
 	return err
 }
 
 // arguments returns the arguments of the command line, with sensitive values masked.
 func (b *build) arguments() []state.Text {
-	out := make([]state.Text, len(b.env.args))
-	for i, arg := range b.env.args {
+	out := make([]state.Text, len(b.env.Args))
+	for i, arg := range b.env.Args {
 		out[i] = state.Text(b.masker.String(arg))
 	}
 	return out
@@ -353,7 +354,7 @@ func (b *build) arguments() []state.Text {
 
 // build holds everything that the engine needs for one run.
 type build struct {
-	env      *environment
+	env      *cli.Environment
 	cfg      *config.Config
 	pipeline *pipeline.Pipeline
 	store    *checkpoint.Store
@@ -371,7 +372,7 @@ type build struct {
 // process to end.
 func (b *build) withExecutor(ctx context.Context, do func(ctx context.Context, executor *process.Executor, interrupts <-chan string) error) (err error) {
 	executor, err := process.New(process.Options{
-		Mask: b.masker.Writer, BaseEnv: childEnvironment(b.env.environ), Now: b.env.now, Logger: b.env.logger().Named("process"),
+		Mask: b.masker.Writer, BaseEnv: b.env.ChildEnvironment(), Now: b.env.Now, Logger: b.env.Logger().Named("process"),
 	})
 	if err != nil {
 		return err
@@ -382,7 +383,7 @@ func (b *build) withExecutor(ctx context.Context, do func(ctx context.Context, e
 	defer cancel()
 	// The engine acts on both signals. The second also cancels ctx, for work before the
 	// engine's loop, such as reading many files.
-	names, back := b.env.signals.handOver(cancel)
+	names, back := b.env.Signals.HandOver(cancel)
 	defer back()
 	if err := ctx.Err(); err != nil { // a signal came earlier
 		return err
@@ -405,13 +406,13 @@ func (b *build) runWith(ctx context.Context, session *checkpoint.Session, execut
 	o.Session, o.Executor, o.Views, o.Mask, o.Interrupts = session, executor, []runner.View{advised{shown, b, session}}, b.masker.String, names
 	o.Fresh, o.Imported, o.Predecessor, o.Saved, o.Select = b.start.fresh, b.start.imported, b.start.after, b.saved, b.options.selection
 	o.NoCache = b.start.noCache
-	o.PlanFile, o.SimilarProgram = b.env.inWorkspace(b.options.plan), executor.Similar
-	if b.person != nil && b.env.options.output != string(view.JSON) {
+	o.PlanFile, o.SimilarProgram = b.env.InWorkspace(b.options.plan), executor.Similar
+	if b.person != nil && b.env.Options.Output != string(view.JSON) {
 		o.Asker = b.person
 	}
 	ending, err := runner.Build(ctx, o)
-	if lost := shown.Err(); lost != nil && !readerGone(lost) {
-		b.env.logger().Warn("the output could not be shown to its end; the run was not affected", "error", lost)
+	if lost := shown.Err(); lost != nil && !cli.ReaderGone(lost) {
+		b.env.Logger().Warn("the output could not be shown to its end; the run was not affected", "error", lost)
 	}
 	return ending, err
 }
@@ -428,8 +429,8 @@ type advised struct {
 func (a advised) End(e runner.Ending) {
 	if st := a.session.State(); st != nil {
 		env := a.build.env
-		s := show.NewSessionStatus(env.CommandLine, env.now(), st.PRD, &checkpoint.Snapshot{Current: reader.Current{State: st}})
-		e.Next = s.NextWith(env.CommandLine, env.now(), a.build.given)
+		s := show.NewSessionStatus(env.CommandLine, env.Now(), st.PRD, &checkpoint.Snapshot{Current: reader.Current{State: st}})
+		e.Next = s.NextWith(env.CommandLine, env.Now(), a.build.given)
 		if a.isRemoved(e, st.PRD) {
 			e.Next = []state.Text{state.Text(env.Command("build " + st.PRD))}
 		}
@@ -448,29 +449,29 @@ func (a advised) isRemoved(e runner.Ending, prd string) bool {
 }
 
 func (b *build) view() view.View {
-	return view.New(view.Mode(b.env.options.output), view.Options{
-		Out:     b.env.stdout.Raw,
+	return view.New(view.Mode(b.env.Options.Output), view.Options{
+		Out:     b.env.Stdout.Raw,
 		Logs:    logDirectory(b.env, b.store, b.pipeline.ID),
-		Now:     b.env.now,
-		Color:   b.env.color(b.env.stdout),
-		Live:    b.env.isTerminal(b.env.stdout) && b.env.lookup("TERM") != "dumb",
-		Width:   b.env.width(b.env.stdout),
+		Now:     b.env.Now,
+		Color:   b.env.Color(b.env.Stdout),
+		Live:    b.env.IsTerminal(b.env.Stdout) && b.env.Lookup("TERM") != "dumb",
+		Width:   b.env.Width(b.env.Stdout),
 		Verbose: b.options.verbose,
 	})
 }
 
 // logDirectory returns the directory with the logs of a PRD, as messages show it.
-func logDirectory(env *environment, store *checkpoint.Store, prd string) string {
+func logDirectory(env *cli.Environment, store *checkpoint.Store, prd string) string {
 	return env.Display(filepath.Dir(store.Layout().LogPath(prd, "log", 1)))
 }
 
 // engineOptions returns the options of the engine that build and plan share.
-func engineOptions(env *environment, cfg *config.Config, p *pipeline.Pipeline, store *checkpoint.Store, w *workspace.Workspace) runner.Options {
+func engineOptions(env *cli.Environment, cfg *config.Config, p *pipeline.Pipeline, store *checkpoint.Store, w *workspace.Workspace) runner.Options {
 	o := runner.Options{
-		Pipeline: p, Store: store, Workspace: env.Workdir, Files: w, By: env.actor(), Version: versionString(),
+		Pipeline: p, Store: store, Workspace: env.Workdir, Files: w, By: env.Actor(), Version: versionString(),
 		Parallel: cfg.Parallel, KeepGoing: cfg.KeepGoing, PauseAtGates: cfg.PauseAtGates,
 		OnConflict: cfg.OnConflict, OnStale: cfg.OnStale, OnCheckpointError: cfg.OnCheckpointError, Capture: cfg.Checkpoint.Capture, Grace: cfg.Grace,
-		Command: env.Command, Now: env.now, Logger: env.logger().Named("engine"),
+		Command: env.Command, Now: env.Now, Logger: env.Logger().Named("engine"),
 	}
 	if git := w.Git(); git != nil {
 		o.Git = gitHead{git}
@@ -486,7 +487,7 @@ func decideConflict(resume, choice string) string {
 // buildError converts an error of the engine for the command line. It prints diagnostics
 // about expressions that can't be evaluated. To an error that waits for a decision it adds
 // the flag that makes the decision.
-func buildError(env *environment, st *state.State, prd string, command func(flags string) string, err error) error {
+func buildError(env *cli.Environment, st *state.State, prd string, command func(flags string) string, err error) error {
 	var missing *workspace.MissingError
 	var diags hcl.Diagnostics
 	var selection *plan.SelectionError
@@ -514,10 +515,10 @@ func buildError(env *environment, st *state.State, prd string, command func(flag
 	case advice.IsA[*runner.UnkeptError](err):
 		return advice.With(err, "move it away; what is missing is restored, or made again")
 	case errors.As(err, &conflict) && conflict.Rerun:
-		err = errors.Join(err, view.WriteConflicts(env.stderr.Raw, conflict.Conflicts, env.color(env.stderr)))
+		err = errors.Join(err, view.WriteConflicts(env.Stderr.Raw, conflict.Conflicts, env.Color(env.Stderr)))
 		return advice.With(err, decideConflict(resume, "restore")+" makes its files again, and a checkpoint keeps the edit")
 	case errors.As(err, &conflict):
-		err = errors.Join(err, view.WriteConflicts(env.stderr.Raw, conflict.Conflicts, env.color(env.stderr)))
+		err = errors.Join(err, view.WriteConflicts(env.Stderr.Raw, conflict.Conflicts, env.Color(env.Stderr)))
 		return advice.With(err, decideConflict(resume, "keep")+" takes the files as they are, "+decideConflict(resume, "restore")+" puts them back as they were")
 	case errors.As(err, &missing):
 		return makeAgain(st, missing, resume, err)

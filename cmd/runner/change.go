@@ -8,6 +8,7 @@ import (
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/cli"
 )
 
 // target is the session that a command changes. Every command that changes a session goes
@@ -24,7 +25,7 @@ import (
 // themselves, such as Store.SetAside, go through audited. All add to the error of a locked
 // session a hint that names the owner.
 type target struct {
-	env   *environment
+	env   *cli.Environment
 	store *checkpoint.Store
 	prd   string
 	files *workspace.Workspace // nil: the command needs no files
@@ -45,7 +46,7 @@ func (t *target) change(ctx context.Context, record *checkpoint.AuditRecord, do 
 // lock locks the session, and finishes an import and a rollback that were cut short. It
 // returns that rollback, or nil. The caller must close the session, or call carryOut.
 func (t *target) lock(ctx context.Context) (*checkpoint.Session, *finished, error) {
-	session, err := t.store.Lock(ctx, t.prd, t.env.actor())
+	session, err := t.store.Lock(ctx, t.prd, t.env.Actor())
 	if err != nil {
 		return nil, nil, advice.Locked(t.prd, err)
 	}
@@ -84,8 +85,8 @@ func (t *target) carryOut(session *checkpoint.Session, record *checkpoint.AuditR
 
 // audited calls do, which locks what it changes, and records the result in the audit log.
 // do may add to the record.
-func audited(env *environment, store *checkpoint.Store, record *checkpoint.AuditRecord, do func() error) error {
-	record.By = env.actor()
+func audited(env *cli.Environment, store *checkpoint.Store, record *checkpoint.AuditRecord, do func() error) error {
+	record.By = env.Actor()
 	return advice.Locked(record.PRD, store.Audited(record, do))
 }
 
@@ -147,7 +148,7 @@ func (t *target) finishEarlier(ctx context.Context, session *checkpoint.Session)
 	}
 	w := t.files
 	if w == nil {
-		cfg, err := loadConfig(t.env)
+		cfg, err := t.env.LoadConfig()
 		if err != nil {
 			return nil, err
 		}

@@ -1,9 +1,13 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"github.com/spf13/cobra"
+
+	"prdrunner/cmd/runner/cli"
+)
 
 // newCheckpointCommand returns the group of commands about checkpoints.
-func newCheckpointCommand(env *environment) *cobra.Command {
+func newCheckpointCommand(env *cli.Environment) *cobra.Command {
 	cmd := newGroupCommand("checkpoint", "List, compare, restore and maintain checkpoints",
 		newCheckpointListCommand(env),
 		newCheckpointShowCommand(env),

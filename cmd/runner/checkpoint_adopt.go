@@ -8,13 +8,14 @@ import (
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/show"
 	"prdrunner/runner/view"
 )
 
 // runCheckpointAdopt adopts a session that git tracks.
-func runCheckpointAdopt(ctx context.Context, env *environment, o checkpointImportOptions) error {
-	cfg, err := loadConfig(env)
+func runCheckpointAdopt(ctx context.Context, env *cli.Environment, o checkpointImportOptions) error {
+	cfg, err := env.LoadConfig()
 	if err != nil {
 		return err
 	}
@@ -50,7 +51,7 @@ func runCheckpointAdopt(ctx context.Context, env *environment, o checkpointImpor
 		return showAdopted(env, o, result)
 	}
 	question := fmt.Sprintf("Take over the session of %s (%s), and take its %s out of git's index?", o.adopt, show.Progress(snap.State), view.Plural(untrusted.Tracked, "file"))
-	if err := confirm(ctx, env.terminal(), o.yes, question); err != nil {
+	if err := cli.Confirm(ctx, env.Terminal(), o.yes, question); err != nil {
 		return err
 	}
 	record := checkpoint.AuditRecord{What: "checkpoint import --adopt", PRD: o.adopt, Session: result.Session}
@@ -61,37 +62,37 @@ func runCheckpointAdopt(ctx context.Context, env *environment, o checkpointImpor
 }
 
 // showAdopted shows which session was adopted, or would be.
-func showAdopted(env *environment, o checkpointImportOptions, result show.AdoptReport) error {
+func showAdopted(env *cli.Environment, o checkpointImportOptions, result show.AdoptReport) error {
 	if o.json {
-		return show.JSON(env.stdout, result)
+		return show.JSON(env.Stdout, result)
 	}
-	return show.Adopted(env.stdout, env.CommandLine, result)
+	return show.Adopted(env.Stdout, env.CommandLine, result)
 }
 
 // adopt adopts the session under a lock.
-func adopt(ctx context.Context, env *environment, store *checkpoint.Store, prd string) error {
-	session, err := store.LockUntrusted(ctx, prd, env.actor())
+func adopt(ctx context.Context, env *cli.Environment, store *checkpoint.Store, prd string) error {
+	session, err := store.LockUntrusted(ctx, prd, env.Actor())
 	if err != nil {
 		return err
 	}
-	return errors.Join(session.Adopt(ctx, env.actor()), session.Close())
+	return errors.Join(session.Adopt(ctx, env.Actor()), session.Close())
 }
 
 // warnUntrusted warns that git tracks the state that a command shows, and that nothing
 // runs until the user decides.
-func warnUntrusted(env *environment, store *checkpoint.Store, prd string) {
+func warnUntrusted(env *cli.Environment, store *checkpoint.Store, prd string) {
 	untrusted, err := store.Untrusted(context.Background(), prd)
 	switch {
 	case err != nil:
-		fmt.Fprintf(env.stderr, "Warning: cannot tell whether git tracks the state of %s: %v\n", prd, err)
+		fmt.Fprintf(env.Stderr, "Warning: cannot tell whether git tracks the state of %s: %v\n", prd, err)
 	case untrusted != nil:
-		fmt.Fprintf(env.stderr, "Warning: %s\nNothing runs until you decide: %s\n", env.Localize(untrusted.Error()), env.Localize(advice.Untrusted(untrusted)))
+		fmt.Fprintf(env.Stderr, "Warning: %s\nNothing runs until you decide: %s\n", env.Localize(untrusted.Error()), env.Localize(advice.Untrusted(untrusted)))
 	}
 }
 
 // setUntrustedAside moves state that git tracks to a directory that no command reads, and
 // tells the user.
-func setUntrustedAside(ctx context.Context, env *environment, store *checkpoint.Store, prd, what string, args ...state.Text) error {
+func setUntrustedAside(ctx context.Context, env *cli.Environment, store *checkpoint.Store, prd, what string, args ...state.Text) error {
 	var to string
 	record := checkpoint.AuditRecord{What: what, PRD: prd, Args: args}
 	err := audited(env, store, &record, func() (err error) {
@@ -101,7 +102,7 @@ func setUntrustedAside(ctx context.Context, env *environment, store *checkpoint.
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(env.stderr, "Git tracked the state of %s. Set it aside under %s, and took it out of git's index; the next commit has it no more\n", prd, env.Display(to))
+	fmt.Fprintf(env.Stderr, "Git tracked the state of %s. Set it aside under %s, and took it out of git's index; the next commit has it no more\n", prd, env.Display(to))
 	return nil
 }
 

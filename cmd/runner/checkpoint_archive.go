@@ -9,6 +9,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
+	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/show"
 )
 
@@ -18,7 +19,7 @@ type checkpointArchiveOptions struct {
 	json   bool
 }
 
-func newCheckpointArchiveCommand(env *environment) *cobra.Command {
+func newCheckpointArchiveCommand(env *cli.Environment) *cobra.Command {
 	var o checkpointArchiveOptions
 	cmd := &cobra.Command{
 		Use:   "archive PRD",
@@ -44,7 +45,7 @@ stops after the rollback, without archiving the session.`,
 	return cmd
 }
 
-func runCheckpointArchive(ctx context.Context, env *environment, o checkpointArchiveOptions) error {
+func runCheckpointArchive(ctx context.Context, env *cli.Environment, o checkpointArchiveOptions) error {
 	store, st, err := loadState(env, o.prd)
 	if err != nil {
 		return err
@@ -57,15 +58,15 @@ func runCheckpointArchive(ctx context.Context, env *environment, o checkpointArc
 	var at string
 	record := checkpoint.AuditRecord{What: "checkpoint archive", Reason: state.Text(o.reason)}
 	err = t.change(ctx, &record, func(session *checkpoint.Session) (err error) {
-		at, err = session.Archive(ctx, env.actor(), o.reason)
+		at, err = session.Archive(ctx, env.Actor(), o.reason)
 		return err
 	})
 	if err != nil {
 		return err
 	}
 	if o.json {
-		return show.JSON(env.stdout, show.NewArchiveReport(o.prd, st.Session, at))
+		return show.JSON(env.Stdout, show.NewArchiveReport(o.prd, st.Session, at))
 	}
-	fmt.Fprintf(env.stdout, "Archived %s under %s\n", o.prd, env.Display(at))
+	fmt.Fprintf(env.Stdout, "Archived %s under %s\n", o.prd, env.Display(at))
 	return nil
 }

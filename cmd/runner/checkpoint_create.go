@@ -9,6 +9,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
+	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/show"
 )
 
@@ -18,7 +19,7 @@ type checkpointCreateOptions struct {
 	json   bool
 }
 
-func newCheckpointCreateCommand(env *environment) *cobra.Command {
+func newCheckpointCreateCommand(env *cli.Environment) *cobra.Command {
 	var o checkpointCreateOptions
 	cmd := &cobra.Command{
 		Use:   "create PRD",
@@ -38,16 +39,16 @@ the files of the last capture.`,
 	return cmd
 }
 
-func runCheckpointCreate(ctx context.Context, env *environment, o checkpointCreateOptions) error {
+func runCheckpointCreate(ctx context.Context, env *cli.Environment, o checkpointCreateOptions) error {
 	store, st, err := loadTrusted(ctx, env, o.prd)
 	if err != nil {
 		return err
 	}
-	cfg, err := loadConfig(env)
+	cfg, err := env.LoadConfig()
 	if err != nil {
 		return err
 	}
-	request := checkpoint.Request{PRD: o.prd, Verb: checkpoint.VerbCreate, Comment: state.Text(o.reason), By: env.actor(), At: env.now()}
+	request := checkpoint.Request{PRD: o.prd, Verb: checkpoint.VerbCreate, Comment: state.Text(o.reason), By: env.Actor(), At: env.Now()}
 	files := openAhead(ctx, env, cfg, store, st)
 	defer files.stop()
 	var made *state.CheckpointRef
@@ -82,9 +83,9 @@ func runCheckpointCreate(ctx context.Context, env *environment, o checkpointCrea
 		return fmt.Errorf("name what checkpoint %s, which was made, leaves out: %w", made.ID, err)
 	}
 	if o.json {
-		return show.JSON(env.stdout, show.NewCreatedReport(o.prd, made, left, first.keptIDs()))
+		return show.JSON(env.Stdout, show.NewCreatedReport(o.prd, made, left, first.keptIDs()))
 	}
-	return show.Created(env.stdout, made, byRun, left, first.keptIDs())
+	return show.Created(env.Stdout, made, byRun, left, first.keptIDs())
 }
 
 // newestManual returns the newest checkpoint that was made on request.

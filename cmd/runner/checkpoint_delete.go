@@ -15,6 +15,7 @@ import (
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/show"
 	"prdrunner/runner/view"
 )
@@ -30,7 +31,7 @@ type checkpointDeleteOptions struct {
 	reason     string
 }
 
-func newCheckpointDeleteCommand(env *environment) *cobra.Command {
+func newCheckpointDeleteCommand(env *cli.Environment) *cobra.Command {
 	var o checkpointDeleteOptions
 	cmd := &cobra.Command{
 		Use:   "delete PRD [CHECKPOINT]...",
@@ -63,7 +64,7 @@ checkpoints. Archived sessions stay.`,
 	return cmd
 }
 
-func runCheckpointDelete(ctx context.Context, env *environment, o checkpointDeleteOptions) (err error) {
+func runCheckpointDelete(ctx context.Context, env *cli.Environment, o checkpointDeleteOptions) (err error) {
 	store, snap, err := loadSession(env, o.prd)
 	if err != nil && (!o.session || !advice.IsA[*state.DamagedError](err)) {
 		return err
@@ -74,7 +75,7 @@ func runCheckpointDelete(ctx context.Context, env *environment, o checkpointDele
 	if snap.Owner != nil && !o.dryRun {
 		return advice.LockedBy(o.prd, *snap.Owner)
 	}
-	cfg, err := loadConfig(env)
+	cfg, err := env.LoadConfig()
 	if err != nil {
 		return err
 	}
@@ -112,15 +113,15 @@ func (d *deletion) deleteCheckpoints(ctx context.Context) error {
 		return err
 	}
 	if d.o.dryRun {
-		return d.show(d.env.stdout, plan)
+		return d.show(d.env.Stdout, plan)
 	}
 	if !d.o.yes {
-		if err := show.DeletePreview(d.env.stderr, plan); err != nil {
+		if err := show.DeletePreview(d.env.Stderr, plan); err != nil {
 			return err
 		}
 	}
 	question := fmt.Sprintf("Delete %s of %s?", view.Plural(len(plan.Checkpoints), "checkpoint"), d.o.prd)
-	if err := confirm(ctx, d.env.terminal(), d.o.yes, question); err != nil {
+	if err := cli.Confirm(ctx, d.env.Terminal(), d.o.yes, question); err != nil {
 		return err
 	}
 	// Name the checkpoints by id: a name such as latest~1 means another checkpoint once this
@@ -129,7 +130,7 @@ func (d *deletion) deleteCheckpoints(ctx context.Context) error {
 	for _, c := range plan.Checkpoints {
 		options.References = append(options.References, c.ID)
 	}
-	d.env.signals.does(d.env.Command("checkpoint delete " + text.ShellWord(d.o.prd) + " " + strings.Join(options.References, " ")))
+	d.env.Signals.ResumeWith(d.env.Command("checkpoint delete " + text.ShellWord(d.o.prd) + " " + strings.Join(options.References, " ")))
 	session, _, err := d.lock(ctx)
 	if err != nil {
 		return err
@@ -144,11 +145,11 @@ func (d *deletion) deleteCheckpoints(ctx context.Context) error {
 	if err != nil {
 		return d.hint(err)
 	}
-	d.env.signals.does(d.env.Command("checkpoint prune " + text.ShellWord(d.o.prd)))
+	d.env.Signals.ResumeWith(d.env.Command("checkpoint prune " + text.ShellWord(d.o.prd)))
 	if err := collect(ctx, d.env, d.store, d.files, &d.objects); err != nil {
 		return err
 	}
-	return d.show(d.env.stdout, done)
+	return d.show(d.env.Stdout, done)
 }
 
 func (d *deletion) show(w io.Writer, p *prune.Pruned) error {
@@ -184,13 +185,13 @@ func (d *deletion) deleteSession(ctx context.Context, snap *checkpoint.Snapshot)
 	}
 	question := fmt.Sprintf("Delete the session of %s (%s), with its journal, document, logs and checkpoints? It cannot be brought back.", d.o.prd, what)
 	if !d.o.dryRun {
-		if err := confirm(ctx, d.env.terminal(), d.o.yes, question); err != nil {
+		if err := cli.Confirm(ctx, d.env.Terminal(), d.o.yes, question); err != nil {
 			return err
 		}
 		record := checkpoint.AuditRecord{
 			What: "checkpoint delete --session", PRD: d.o.prd, Session: id, Reason: state.Text(d.o.reason),
 		}
-		err := audited(d.env, d.store, &record, func() error { return d.store.DeleteSession(ctx, d.o.prd, d.env.actor()) })
+		err := audited(d.env, d.store, &record, func() error { return d.store.DeleteSession(ctx, d.o.prd, d.env.Actor()) })
 		if err != nil {
 			return advice.Rollback(d.o.prd, err)
 		}
@@ -199,7 +200,7 @@ func (d *deletion) deleteSession(ctx context.Context, snap *checkpoint.Snapshot)
 		}
 	}
 	if d.o.json {
-		return show.JSON(d.env.stdout, show.NewDeletedSessionReport(d.o.prd, id, &d.objects, d.o.dryRun))
+		return show.JSON(d.env.Stdout, show.NewDeletedSessionReport(d.o.prd, id, &d.objects, d.o.dryRun))
 	}
-	return show.DeletedSession(d.env.stdout, d.o.prd, what, &d.objects, d.o.dryRun)
+	return show.DeletedSession(d.env.Stdout, d.o.prd, what, &d.objects, d.o.dryRun)
 }

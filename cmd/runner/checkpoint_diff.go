@@ -13,6 +13,7 @@ import (
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
 	"prdrunner/cmd/runner/show"
 	"prdrunner/runner/view"
@@ -28,7 +29,7 @@ type checkpointDiffOptions struct {
 	json  bool
 }
 
-func newCheckpointDiffCommand(env *environment) *cobra.Command {
+func newCheckpointDiffCommand(env *cli.Environment) *cobra.Command {
 	var o checkpointDiffOptions
 	cmd := &cobra.Command{
 		Use:   "diff PRD FROM [TO] [-- PATH...]",
@@ -65,7 +66,7 @@ shows the changes in the files; paths after -- limit it to these.`,
 	return cmd
 }
 
-func runCheckpointDiff(ctx context.Context, env *environment, o checkpointDiffOptions) error {
+func runCheckpointDiff(ctx context.Context, env *cli.Environment, o checkpointDiffOptions) error {
 	if err := checkPaths(o.paths); err != nil {
 		return err
 	}
@@ -75,7 +76,7 @@ func runCheckpointDiff(ctx context.Context, env *environment, o checkpointDiffOp
 	}
 	return withFiles(ctx, env, store, func(_ *config.Config, w *workspace.Workspace) error {
 		c, err := compare.Points(ctx, store, w, st.PRD, compare.Options{
-			From: o.from, To: o.to, Now: env.now(), Lines: true, Texts: o.files || len(o.paths) > 0, Wanted: namedPaths(o.paths),
+			From: o.from, To: o.to, Now: env.Now(), Lines: true, Texts: o.files || len(o.paths) > 0, Wanted: namedPaths(o.paths),
 		})
 		if advice.IsA[*state.DamagedError](err) {
 			return advice.With(err, "`runner checkpoint validate "+o.prd+"` names the valid ones")
@@ -85,9 +86,9 @@ func runCheckpointDiff(ctx context.Context, env *environment, o checkpointDiffOp
 		}
 		warnAbsent(env, c, o.paths)
 		if o.json {
-			return show.JSON(env.stdout, show.NewDiffReport(c))
+			return show.JSON(env.Stdout, show.NewDiffReport(c))
 		}
-		return show.Diff(env.stdout.Raw, c, o.stat, env.color(env.stdout))
+		return show.Diff(env.Stdout.Raw, c, o.stat, env.Color(env.Stdout))
 	})
 }
 
@@ -102,10 +103,10 @@ func checkPaths(paths []string) error {
 }
 
 // warnAbsent warns of paths at which neither side has a file.
-func warnAbsent(env *environment, c *compare.Comparison, paths []string) {
+func warnAbsent(env *cli.Environment, c *compare.Comparison, paths []string) {
 	for _, p := range paths {
 		if !c.Has(namedPaths([]string{p})) {
-			fmt.Fprintf(env.stderr, "Warning: neither side has a file %s\n", view.OneLine(p))
+			fmt.Fprintf(env.Stderr, "Warning: neither side has a file %s\n", view.OneLine(p))
 		}
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"prdrunner/checkpoint/transfer"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
 	"prdrunner/cmd/runner/show"
 	"prdrunner/runner/view"
@@ -32,7 +33,7 @@ type checkpointExportOptions struct {
 	json    bool
 }
 
-func newCheckpointExportCommand(env *environment) *cobra.Command {
+func newCheckpointExportCommand(env *cli.Environment) *cobra.Command {
 	var o checkpointExportOptions
 	cmd := &cobra.Command{
 		Use:   "export PRD",
@@ -73,7 +74,7 @@ the session that is current now.`,
 	return cmd
 }
 
-func runCheckpointExport(ctx context.Context, env *environment, o checkpointExportOptions) error {
+func runCheckpointExport(ctx context.Context, env *cli.Environment, o checkpointExportOptions) error {
 	to, err := o.target(env)
 	if err != nil {
 		return err
@@ -98,16 +99,16 @@ func runCheckpointExport(ctx context.Context, env *environment, o checkpointExpo
 		warnUndeclared(ctx, env, store, w, st)
 		switch {
 		case o.json:
-			return show.JSON(env.stdout, show.NewExportReport(done))
+			return show.JSON(env.Stdout, show.NewExportReport(done))
 		case o.out == advice.StandardStream:
-			return show.Exported(env.stderr, env.CommandLine, st, done)
+			return show.Exported(env.Stderr, env.CommandLine, st, done)
 		}
-		return show.Exported(env.stdout, env.CommandLine, st, done)
+		return show.Exported(env.Stdout, env.CommandLine, st, done)
 	})
 }
 
 // source returns the store and the state of the session to export.
-func (o checkpointExportOptions) source(env *environment) (*checkpoint.Store, *state.State, error) {
+func (o checkpointExportOptions) source(env *cli.Environment) (*checkpoint.Store, *state.State, error) {
 	if o.session == "" {
 		return loadState(env, o.prd)
 	}
@@ -123,19 +124,19 @@ func (o checkpointExportOptions) source(env *environment) (*checkpoint.Store, *s
 }
 
 // target returns where the archive goes, and how it is compressed.
-func (o checkpointExportOptions) target(env *environment) (transfer.ExportOptions, error) {
+func (o checkpointExportOptions) target(env *cli.Environment) (transfer.ExportOptions, error) {
 	to := transfer.ExportOptions{Format: bundle.Gzip, Logs: o.logs, Force: o.force, Session: o.session}
 	switch {
 	case o.out == advice.StandardStream && o.json:
 		return to, advice.Usagef("--json and -o - both want standard output")
 	case o.out == advice.StandardStream:
-		to.Out = env.stdout.Raw
+		to.Out = env.Stdout.Raw
 	case o.out != "":
 		format, known := bundle.FormatOf(o.out)
 		if !known {
 			return to, advice.With(advice.Usagef("-o %s: the name does not say how to compress", o.out), "let it end with .tar.gz, .tar.zst or .tar")
 		}
-		to.Path, to.Format = env.path(o.out), format
+		to.Path, to.Format = env.Path(o.out), format
 		return to, checkRoom(env, o.out, to.Path)
 	}
 	return to, nil
@@ -143,7 +144,7 @@ func (o checkpointExportOptions) target(env *environment) (transfer.ExportOption
 
 // checkReplaced refuses to replace an existing file, unless it is an archive that an
 // export wrote and no artifact of a workstream.
-func checkReplaced(ctx context.Context, env *environment, st *state.State, name, path string) error {
+func checkReplaced(ctx context.Context, env *cli.Environment, st *state.State, name, path string) error {
 	info, err := os.Lstat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -154,7 +155,7 @@ func checkReplaced(ctx context.Context, env *environment, st *state.State, name,
 		return advice.With(advice.Usagef("-o %s: %s is not a regular file", name, env.Display(path)), "`-o -` writes to standard output; else name a file that does not exist")
 	}
 	const hint = "name another file, or remove that one first"
-	if rel := env.inWorkspace(path); rel != "" {
+	if rel := env.InWorkspace(path); rel != "" {
 		for w := range st.Records() {
 			if slices.ContainsFunc(w.Artifacts, func(a state.Artifact) bool { return string(a.Path) == rel }) {
 				return advice.With(advice.Usagef("-o %s: %s is an artifact of %s", name, env.Display(path), w.Name), hint)
@@ -176,7 +177,7 @@ func checkReplaced(ctx context.Context, env *environment, st *state.State, name,
 }
 
 // checkRoom checks that a file can be written at a path, before the export does its work.
-func checkRoom(env *environment, name, path string) error {
+func checkRoom(env *cli.Environment, name, path string) error {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return advice.With(advice.Usagef("-o %s: %s is a directory", name, env.Display(path)), "name a file in it: -o "+text.ShellWord(env.Display(filepath.Join(path, "session.tar.gz"))))
 	}
@@ -194,7 +195,7 @@ func checkRoom(env *environment, name, path string) error {
 // warnUndeclared warns of files that the archive lacks because they were not captured. It
 // also warns if the archive holds only the files that the pipeline declares, because the
 // session may need other files elsewhere.
-func warnUndeclared(ctx context.Context, env *environment, store *checkpoint.Store, w *workspace.Workspace, st *state.State) {
+func warnUndeclared(ctx context.Context, env *cli.Environment, store *checkpoint.Store, w *workspace.Workspace, st *state.State) {
 	if st.Capture == nil {
 		return
 	}
@@ -203,18 +204,18 @@ func warnUndeclared(ctx context.Context, env *environment, store *checkpoint.Sto
 		return
 	}
 	for _, path := range l.Unstable {
-		fmt.Fprintf(env.stderr, "Warning: not exported, since it kept changing while it was captured: %s\n", view.OneLine(path))
+		fmt.Fprintf(env.Stderr, "Warning: not exported, since it kept changing while it was captured: %s\n", view.OneLine(path))
 	}
 	for _, path := range l.Special {
-		fmt.Fprintf(env.stderr, "Warning: not exported, since it cannot be read, is not a regular file, is larger than 64 GiB, or is another repository: %s\n", view.OneLine(path))
+		fmt.Fprintf(env.Stderr, "Warning: not exported, since it cannot be read, is not a regular file, is larger than 64 GiB, or is another repository: %s\n", view.OneLine(path))
 	}
 	if st.Capture.Unlimited(l.Patterns) {
 		return
 	}
 	create := env.Command("checkpoint create " + st.PRD)
 	if slices.Equal(store.Including(l.Patterns), l.Patterns) {
-		fmt.Fprintf(env.stderr, "Warning: outside git, Runner captures, and so exports, only files that the pipeline declares or workspace.include names; to export all files, set workspace.include: [\"**\"], run `%s`, and export again\n", create)
+		fmt.Fprintf(env.Stderr, "Warning: outside git, Runner captures, and so exports, only files that the pipeline declares or workspace.include names; to export all files, set workspace.include: [\"**\"], run `%s`, and export again\n", create)
 		return
 	}
-	fmt.Fprintf(env.stderr, "Warning: workspace.include was changed after the last capture, so that files which it names now are not exported; to export them, run `%s`, and export again\n", create)
+	fmt.Fprintf(env.Stderr, "Warning: workspace.include was changed after the last capture, so that files which it names now are not exported; to export them, run `%s`, and export again\n", create)
 }

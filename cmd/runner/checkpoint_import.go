@@ -16,6 +16,7 @@ import (
 	"prdrunner/checkpoint/transfer"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
 	"prdrunner/cmd/runner/show"
 	"prdrunner/runner/view"
@@ -32,7 +33,7 @@ type checkpointImportOptions struct {
 	json      bool
 }
 
-func newCheckpointImportCommand(env *environment) *cobra.Command {
+func newCheckpointImportCommand(env *cli.Environment) *cobra.Command {
 	var o checkpointImportOptions
 	cmd := &cobra.Command{
 		Use:   "import [FILE]",
@@ -55,10 +56,10 @@ index is changed.`,
 		Example: `  runner checkpoint import PRD-009-5b2f168a-41.tar.gz
   runner -C elsewhere checkpoint import --dry-run cashier.tar.zst
   runner checkpoint import --adopt PRD-009`,
-		Annotations: map[string]string{worksHere: "true"},
+		Annotations: map[string]string{cli.WorksHere: "true"},
 		Args:        arguments(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.file = env.typed(first(args))
+			o.file = env.FromWorkspace(first(args))
 			switch {
 			case (o.file == "") == (o.adopt == ""):
 				return advice.With(advice.Usagef("one of FILE and --adopt PRD is needed"), "name the archive that `runner checkpoint export` wrote, or the PRD whose state git tracks")
@@ -84,8 +85,8 @@ index is changed.`,
 	return cmd
 }
 
-func runCheckpointImport(ctx context.Context, env *environment, o checkpointImportOptions) (err error) {
-	cfg, err := loadConfig(env)
+func runCheckpointImport(ctx context.Context, env *cli.Environment, o checkpointImportOptions) (err error) {
+	cfg, err := env.LoadConfig()
 	if err != nil {
 		return err
 	}
@@ -115,12 +116,12 @@ func runCheckpointImport(ctx context.Context, env *environment, o checkpointImpo
 }
 
 // openArchive opens the archive to import.
-func openArchive(ctx context.Context, env *environment, name string) (io.ReadCloser, error) {
+func openArchive(ctx context.Context, env *cli.Environment, name string) (io.ReadCloser, error) {
 	if name == advice.StandardStream {
-		return io.NopCloser(env.input(ctx)), nil
+		return io.NopCloser(env.Input(ctx)), nil
 	}
 	const hint = "name the archive that `runner checkpoint export` wrote"
-	f, err := os.OpenFile(env.path(name), os.O_RDONLY|workspace.NonBlock, 0) // NonBlock: opening a pipe must not wait for its writer
+	f, err := os.OpenFile(env.Path(name), os.O_RDONLY|workspace.NonBlock, 0) // NonBlock: opening a pipe must not wait for its writer
 	if err != nil {
 		return nil, advice.With(&advice.UsageError{Err: err}, hint)
 	}
@@ -132,7 +133,7 @@ func openArchive(ctx context.Context, env *environment, name string) (io.ReadClo
 
 // openStoreFor opens the state directory to which an archive belongs. If each PRD has its
 // own state directory, it first reads the archive once to find the PRD.
-func openStoreFor(ctx context.Context, env *environment, cfg *config.Config, name string, in io.Reader) (*checkpoint.Store, error) {
+func openStoreFor(ctx context.Context, env *cli.Environment, cfg *config.Config, name string, in io.Reader) (*checkpoint.Store, error) {
 	if !cfg.StatePerPRD() {
 		return openStore(env, cfg, "")
 	}
@@ -156,7 +157,7 @@ func openStoreFor(ctx context.Context, env *environment, cfg *config.Config, nam
 // importing is one import of a verified archive.
 type importing struct {
 	checkpointImportOptions
-	env     *environment
+	env     *cli.Environment
 	cfg     *config.Config
 	store   *checkpoint.Store
 	archive *transfer.Import
@@ -193,9 +194,9 @@ func (i *importing) run(ctx context.Context) (err error) {
 		return importHint(i.archive.PRD, err)
 	}
 	if i.json {
-		return show.JSON(i.env.stdout, result)
+		return show.JSON(i.env.Stdout, result)
 	}
-	return show.Imported(i.env.stdout, i.env.CommandLine, i.shown(), result)
+	return show.Imported(i.env.Stdout, i.env.CommandLine, i.shown(), result)
 }
 
 // preview shows what the import would do, and asks if it archives a session or overwrites
@@ -204,9 +205,9 @@ func (i *importing) preview(ctx context.Context) (done bool, err error) {
 	refused := i.refused()
 	switch {
 	case i.dryRun && i.json:
-		return true, show.JSON(i.env.stdout, show.NewImportReport(i.shown()))
+		return true, show.JSON(i.env.Stdout, show.NewImportReport(i.shown()))
 	case i.dryRun:
-		return true, errors.Join(show.ImportPreview(i.env.stdout, i.shown()), importHint(i.archive.PRD, refused))
+		return true, errors.Join(show.ImportPreview(i.env.Stdout, i.shown()), importHint(i.archive.PRD, refused))
 	case refused != nil:
 		return true, importHint(i.archive.PRD, refused)
 	}
@@ -215,11 +216,11 @@ func (i *importing) preview(ctx context.Context) (done bool, err error) {
 		return false, err
 	}
 	if !i.yes {
-		if err := show.ImportPreview(i.env.stderr, i.shown()); err != nil {
+		if err := show.ImportPreview(i.env.Stderr, i.shown()); err != nil {
 			return false, err
 		}
 	}
-	return false, confirm(ctx, i.env.terminal(), i.yes, question)
+	return false, cli.Confirm(ctx, i.env.Terminal(), i.yes, question)
 }
 
 // shown returns the import as the views show it.
@@ -269,7 +270,7 @@ func (i *importing) again() (bool, error) {
 
 // carryOut installs the session, and then restores its files.
 func (i *importing) carryOut(ctx context.Context, result *show.ImportReport) error {
-	placed, err := i.archive.Place(ctx, i.env.actor(), transfer.PlaceOptions{Replace: i.replace, Files: i.files, Overwrite: i.overwrite})
+	placed, err := i.archive.Place(ctx, i.env.Actor(), transfer.PlaceOptions{Replace: i.replace, Files: i.files, Overwrite: i.overwrite})
 	if err != nil {
 		return err
 	}
@@ -277,8 +278,8 @@ func (i *importing) carryOut(ctx context.Context, result *show.ImportReport) err
 	if i.files == nil {
 		return nil
 	}
-	sayRestoring(i.env, i.toWrite(), i.json)
-	restored, err := transfer.RestoreImported(ctx, i.store, i.w, i.archive.PRD, i.files, i.env.actor(), i.overwrite)
+	cli.AnnounceRestore(i.env, i.toWrite(), i.json)
+	restored, err := transfer.RestoreImported(ctx, i.store, i.w, i.archive.PRD, i.files, i.env.Actor(), i.overwrite)
 	if restored != nil {
 		result.AddRestored(restored)
 	}

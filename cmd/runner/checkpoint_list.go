@@ -13,6 +13,7 @@ import (
 	"prdrunner/checkpoint/reader"
 	"prdrunner/checkpoint/state"
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/show"
 )
 
@@ -23,7 +24,7 @@ type checkpointListOptions struct {
 	json  bool
 }
 
-func newCheckpointListCommand(env *environment) *cobra.Command {
+func newCheckpointListCommand(env *cli.Environment) *cobra.Command {
 	var o checkpointListOptions
 	cmd := &cobra.Command{
 		Use:   "list [PRD]",
@@ -57,23 +58,23 @@ checkpoint show" tells which.`,
 	return cmd
 }
 
-func runCheckpointList(_ context.Context, env *environment, o checkpointListOptions) error {
+func runCheckpointList(_ context.Context, env *cli.Environment, o checkpointListOptions) error {
 	sessions, err := listedSessions(env, o)
 	if err != nil {
 		return err
 	}
 	if o.json {
-		return show.JSON(env.stdout, show.NewListReport(env.CommandLine, sessions))
+		return show.JSON(env.Stdout, show.NewListReport(env.CommandLine, sessions))
 	}
 	if len(sessions) == 0 {
-		_, err := fmt.Fprintf(env.stdout, "There is no session of a pipeline whose type is %q\n", o.label)
+		_, err := fmt.Fprintf(env.Stdout, "There is no session of a pipeline whose type is %q\n", o.label)
 		return err
 	}
-	return show.Checkpoints(env.stdout, env.CommandLine, sessions, env.isTerminal(env.stdout))
+	return show.Checkpoints(env.Stdout, env.CommandLine, sessions, env.IsTerminal(env.Stdout))
 }
 
 // listedSessions returns the sessions that the user asked for.
-func listedSessions(env *environment, o checkpointListOptions) ([]reader.StoredSession, error) {
+func listedSessions(env *cli.Environment, o checkpointListOptions) ([]reader.StoredSession, error) {
 	if !o.all && (o.prd != "" || o.label == "") {
 		store, st, err := openSession(env, o.prd)
 		if err != nil {
@@ -103,8 +104,8 @@ func listedSessions(env *environment, o checkpointListOptions) ([]reader.StoredS
 }
 
 // openAnyStore opens the store of a PRD, or the store of all PRDs if prd is "".
-func openAnyStore(env *environment, prd string) (*checkpoint.Store, error) {
-	cfg, err := loadConfig(env)
+func openAnyStore(env *cli.Environment, prd string) (*checkpoint.Store, error) {
+	cfg, err := env.LoadConfig()
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +129,7 @@ func ofType(sessions []reader.StoredSession, label string) []reader.StoredSessio
 
 // openSession opens a session like loadState. If prd is "", it opens the session of the
 // only PRD that has one.
-func openSession(env *environment, prd string) (*checkpoint.Store, *state.State, error) {
+func openSession(env *cli.Environment, prd string) (*checkpoint.Store, *state.State, error) {
 	if prd != "" {
 		return loadState(env, prd)
 	}
@@ -142,7 +143,7 @@ func openSession(env *environment, prd string) (*checkpoint.Store, *state.State,
 	return loadState(env, prd)
 }
 
-func onlyPRD(env *environment, store *checkpoint.Store) (string, error) {
+func onlyPRD(env *cli.Environment, store *checkpoint.Store) (string, error) {
 	prds, err := store.Reader().PRDs()
 	if err != nil {
 		return "", err
@@ -156,6 +157,6 @@ func onlyPRD(env *environment, store *checkpoint.Store) (string, error) {
 	return "", advice.With(advice.Usagef("there are several sessions; name one"), strings.Join(prds, ", "))
 }
 
-func noSessions(env *environment) error {
+func noSessions(env *cli.Environment) error {
 	return advice.With(advice.Usagef("there are no sessions"), howToStartAny(env))
 }

@@ -10,6 +10,7 @@ import (
 	"prdrunner/checkpoint/repair"
 	"prdrunner/checkpoint/state"
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/show"
 )
 
@@ -19,7 +20,7 @@ type checkpointMigrateOptions struct {
 	json   bool
 }
 
-func newCheckpointMigrateCommand(env *environment) *cobra.Command {
+func newCheckpointMigrateCommand(env *cli.Environment) *cobra.Command {
 	var o checkpointMigrateOptions
 	cmd := &cobra.Command{
 		Use:   "migrate [PRD]",
@@ -43,8 +44,8 @@ refused and not changed.`,
 	return cmd
 }
 
-func runCheckpointMigrate(ctx context.Context, env *environment, o checkpointMigrateOptions) error {
-	cfg, err := loadConfig(env)
+func runCheckpointMigrate(ctx context.Context, env *cli.Environment, o checkpointMigrateOptions) error {
+	cfg, err := env.LoadConfig()
 	if err != nil {
 		return err
 	}
@@ -80,13 +81,13 @@ func runCheckpointMigrate(ctx context.Context, env *environment, o checkpointMig
 		if failed != nil {
 			return failed
 		}
-		return show.JSON(env.stdout, result)
+		return show.JSON(env.Stdout, result)
 	}
-	show.Migration(env.stdout, result)
+	show.Migration(env.Stdout, result)
 	return failed
 }
 
-func migrateOne(ctx context.Context, env *environment, store *checkpoint.Store, prd string, dryRun bool) (*repair.Migrated, error) {
+func migrateOne(ctx context.Context, env *cli.Environment, store *checkpoint.Store, prd string, dryRun bool) (*repair.Migrated, error) {
 	plan, err := repair.PlanMigrate(ctx, store, prd)
 	if err != nil || dryRun || !plan.Needed() {
 		return plan, err
@@ -94,7 +95,7 @@ func migrateOne(ctx context.Context, env *environment, store *checkpoint.Store, 
 	record := checkpoint.AuditRecord{What: "checkpoint migrate", PRD: prd, Args: []state.Text{state.Text(plan.From), state.Text(plan.To)}}
 	var done *repair.Migrated
 	err = audited(env, store, &record, func() (err error) {
-		done, err = repair.Migrate(ctx, store, prd, env.actor())
+		done, err = repair.Migrate(ctx, store, prd, env.Actor())
 		if done != nil {
 			record.Session, record.IDs = done.Session, done.Checkpoints
 		}

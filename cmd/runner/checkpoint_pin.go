@@ -9,6 +9,7 @@ import (
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/show"
 )
 
@@ -20,7 +21,7 @@ type checkpointPinOptions struct {
 	json      bool
 }
 
-func newCheckpointPinCommand(env *environment) *cobra.Command {
+func newCheckpointPinCommand(env *cli.Environment) *cobra.Command {
 	o := checkpointPinOptions{pinned: true}
 	cmd := &cobra.Command{
 		Use:     "pin PRD CHECKPOINT",
@@ -37,7 +38,7 @@ func newCheckpointPinCommand(env *environment) *cobra.Command {
 	return cmd
 }
 
-func newCheckpointUnpinCommand(env *environment) *cobra.Command {
+func newCheckpointUnpinCommand(env *cli.Environment) *cobra.Command {
 	var o checkpointPinOptions
 	cmd := &cobra.Command{
 		Use:     "unpin PRD CHECKPOINT",
@@ -53,7 +54,7 @@ func newCheckpointUnpinCommand(env *environment) *cobra.Command {
 	return cmd
 }
 
-func runCheckpointPin(ctx context.Context, env *environment, o checkpointPinOptions) error {
+func runCheckpointPin(ctx context.Context, env *cli.Environment, o checkpointPinOptions) error {
 	store, st, err := loadTrusted(ctx, env, o.prd)
 	if err != nil {
 		return err
@@ -73,18 +74,18 @@ func runCheckpointPin(ctx context.Context, env *environment, o checkpointPinOpti
 	record := checkpoint.AuditRecord{What: what, Args: []state.Text{state.Text(o.reference)}, IDs: []string{meant.ID}, Reason: state.Text(o.reason)}
 	t := &target{env: env, store: store, prd: o.prd}
 	err = t.change(ctx, &record, func(session *checkpoint.Session) (err error) {
-		ref, changed, err = session.Pin(ctx, meant.ID, o.pinned, env.actor(), o.reason)
+		ref, changed, err = session.Pin(ctx, meant.ID, o.pinned, env.Actor(), o.reason)
 		return err
 	})
 	if err != nil {
 		return advice.UnknownReference(o.prd, err)
 	}
 	if o.json {
-		return show.JSON(env.stdout, show.NewPinReport(o.prd, changed, ref))
+		return show.JSON(env.Stdout, show.NewPinReport(o.prd, changed, ref))
 	}
 	if !changed {
 		word += " already"
 	}
-	fmt.Fprintf(env.stdout, "%s: %s\n", word, ref.ID)
+	fmt.Fprintf(env.Stdout, "%s: %s\n", word, ref.ID)
 	return nil
 }

@@ -18,6 +18,7 @@ import (
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
 	"prdrunner/cmd/runner/show"
 	"prdrunner/runner/view"
@@ -32,7 +33,7 @@ type checkpointPruneOptions struct {
 	json      bool
 }
 
-func newCheckpointPruneCommand(env *environment) *cobra.Command {
+func newCheckpointPruneCommand(env *cli.Environment) *cobra.Command {
 	var o checkpointPruneOptions
 	cmd := &cobra.Command{
 		Use:   "prune [PRD]",
@@ -67,8 +68,8 @@ directories; if one is gone, --refs-of ID removes its captures.`,
 	return cmd
 }
 
-func runCheckpointPrune(ctx context.Context, env *environment, o checkpointPruneOptions) (err error) {
-	cfg, err := loadConfig(env)
+func runCheckpointPrune(ctx context.Context, env *cli.Environment, o checkpointPruneOptions) (err error) {
+	cfg, err := env.LoadConfig()
 	if err != nil {
 		return err
 	}
@@ -107,13 +108,13 @@ func runCheckpointPrune(ctx context.Context, env *environment, o checkpointPrune
 // show prints the result of the command, or of the dry run.
 func (p *pruning) show() error {
 	if p.o.json {
-		return show.JSON(p.env.stdout, p.Report())
+		return show.JSON(p.env.Stdout, p.Report())
 	}
-	return p.Write(p.env.stdout, p.env.CommandLine, p.o.dryRun)
+	return p.Write(p.env.Stdout, p.env.CommandLine, p.o.dryRun)
 }
 
 // prunable returns the PRDs to prune.
-func prunable(env *environment, cfg *config.Config, store *checkpoint.Store, prd string) ([]string, error) {
+func prunable(env *cli.Environment, cfg *config.Config, store *checkpoint.Store, prd string) ([]string, error) {
 	if prd == "" {
 		return store.Reader().Known()
 	}
@@ -122,7 +123,7 @@ func prunable(env *environment, cfg *config.Config, store *checkpoint.Store, prd
 
 // pruning is one run of the command.
 type pruning struct {
-	env   *environment
+	env   *cli.Environment
 	cfg   *config.Config
 	store *checkpoint.Store
 	files *workspace.Workspace
@@ -194,7 +195,7 @@ func (p *pruning) carryOut(ctx context.Context) error {
 	checkpoints, sessions := p.Count()
 	if checkpoints+sessions > 0 {
 		if !p.o.yes {
-			if err := p.Write(p.env.stderr, p.env.CommandLine, true); err != nil {
+			if err := p.Write(p.env.Stderr, p.env.CommandLine, true); err != nil {
 				return err
 			}
 		}
@@ -205,7 +206,7 @@ func (p *pruning) carryOut(ctx context.Context) error {
 		if sessions > 0 {
 			what = append(what, view.Plural(sessions, "archived session"))
 		}
-		if err := confirm(ctx, p.env.terminal(), p.o.yes, "Remove "+strings.Join(what, " and ")+"?"); err != nil {
+		if err := cli.Confirm(ctx, p.env.Terminal(), p.o.yes, "Remove "+strings.Join(what, " and ")+"?"); err != nil {
 			return err
 		}
 	}
@@ -280,7 +281,7 @@ func (p *pruning) prune(ctx context.Context, plan *prune.Pruned) (done *prune.Pr
 
 // takeCollected records the result of a collection. It is no error if nothing could be collected:
 // the reason is shown, and the next collection does it. An interruption is an error.
-func takeCollected(env *environment, c *show.Collection, done prune.Collected, err error) error {
+func takeCollected(env *cli.Environment, c *show.Collection, done prune.Collected, err error) error {
 	c.Done, c.Why = done, ""
 	var none *prune.NotCollectedError
 	if errors.As(err, &none) && !errors.Is(err, context.Canceled) {
@@ -291,7 +292,7 @@ func takeCollected(env *environment, c *show.Collection, done prune.Collected, e
 }
 
 // collect removes the objects that nothing needs any more.
-func collect(ctx context.Context, env *environment, store *checkpoint.Store, w *workspace.Workspace, c *show.Collection) error {
+func collect(ctx context.Context, env *cli.Environment, store *checkpoint.Store, w *workspace.Workspace, c *show.Collection) error {
 	record := checkpoint.AuditRecord{What: "checkpoint collect"}
 	return audited(env, store, &record, func() error {
 		done, err := prune.Collect(ctx, store, w)

@@ -10,6 +10,7 @@ import (
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/show"
 	"prdrunner/runner/view"
 )
@@ -25,7 +26,7 @@ func (p *pruning) findForeign(ctx context.Context) (err error) {
 }
 
 // runPruneRefs removes the captures of a state directory that no longer exists.
-func runPruneRefs(ctx context.Context, env *environment, store *checkpoint.Store, w *workspace.Workspace, o checkpointPruneOptions) error {
+func runPruneRefs(ctx context.Context, env *cli.Environment, store *checkpoint.Store, w *workspace.Workspace, o checkpointPruneOptions) error {
 	all, err := prune.FindForeignRefs(ctx, store, w)
 	if err != nil {
 		return err
@@ -41,17 +42,17 @@ func runPruneRefs(ctx context.Context, env *environment, store *checkpoint.Store
 		}
 	}
 	if o.json {
-		return show.JSON(env.stdout, show.NewPrunedRefsReport(of, o.dryRun))
+		return show.JSON(env.Stdout, show.NewPrunedRefsReport(of, o.dryRun))
 	}
-	return show.PrunedRefs(env.stdout, of, o.dryRun)
+	return show.PrunedRefs(env.Stdout, of, o.dryRun)
 }
 
 // removeRefs asks, and removes the captures that no session here needs. It returns the
 // captures that it removed and kept, as determined under the lock.
-func removeRefs(ctx context.Context, env *environment, store *checkpoint.Store, w *workspace.Workspace, o checkpointPruneOptions, of prune.ForeignRefs) (prune.ForeignRefs, error) {
+func removeRefs(ctx context.Context, env *cli.Environment, store *checkpoint.Store, w *workspace.Workspace, o checkpointPruneOptions, of prune.ForeignRefs) (prune.ForeignRefs, error) {
 	question := fmt.Sprintf("Remove %s from git? If state directory %s is not gone, its sessions can't go back to them any more",
 		view.Plural(len(of.Refs)-len(of.Kept), "capture"), of.ID)
-	if err := confirm(ctx, env.terminal(), o.yes, question); err != nil {
+	if err := cli.Confirm(ctx, env.Terminal(), o.yes, question); err != nil {
 		return of, err
 	}
 	record := checkpoint.AuditRecord{What: "checkpoint prune", Args: []state.Text{state.Text("--refs-of " + of.ID)}}

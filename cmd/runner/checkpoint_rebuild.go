@@ -15,6 +15,7 @@ import (
 	"prdrunner/checkpoint/validate"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
 	"prdrunner/cmd/runner/show"
 )
@@ -28,7 +29,7 @@ type checkpointRebuildOptions struct {
 	json       bool
 }
 
-func newCheckpointRebuildCommand(env *environment) *cobra.Command {
+func newCheckpointRebuildCommand(env *cli.Environment) *cobra.Command {
 	var o checkpointRebuildOptions
 	cmd := &cobra.Command{
 		Use:   "rebuild PRD [CHECKPOINT]...",
@@ -64,7 +65,7 @@ read. The damaged journal is kept.`,
 	return cmd
 }
 
-func runCheckpointRebuild(ctx context.Context, env *environment, o checkpointRebuildOptions) error {
+func runCheckpointRebuild(ctx context.Context, env *cli.Environment, o checkpointRebuildOptions) error {
 	store, st, err := loadState(env, o.prd)
 	if advice.IsA[*state.DamagedError](err) {
 		return advice.With(err, "`runner checkpoint rebuild "+o.prd+" --journal` starts a new journal")
@@ -135,14 +136,14 @@ func wouldRebuild(found *validate.Validation) []repair.RebuiltCheckpoint {
 	return list
 }
 
-func writeRebuilt(env *environment, o checkpointRebuildOptions, rebuilt []repair.RebuiltCheckpoint) error {
+func writeRebuilt(env *cli.Environment, o checkpointRebuildOptions, rebuilt []repair.RebuiltCheckpoint) error {
 	damaged := slices.ContainsFunc(rebuilt, func(r repair.RebuiltCheckpoint) bool { return !r.Whole() || o.dryRun && len(r.Was) > 0 })
 	if o.json {
-		if err := show.JSON(env.stdout, show.NewRebuiltReport(o.prd, o.dryRun, rebuilt)); err != nil {
+		if err := show.JSON(env.Stdout, show.NewRebuiltReport(o.prd, o.dryRun, rebuilt)); err != nil {
 			return err
 		}
 	} else {
-		show.RebuiltCheckpoints(env.stdout, env.CommandLine, o.dryRun, rebuilt)
+		show.RebuiltCheckpoints(env.Stdout, env.CommandLine, o.dryRun, rebuilt)
 	}
 	if damaged {
 		return errDamageShown
@@ -150,7 +151,7 @@ func writeRebuilt(env *environment, o checkpointRebuildOptions, rebuilt []repair
 	return nil
 }
 
-func runRebuildJournal(ctx context.Context, env *environment, o checkpointRebuildOptions) error {
+func runRebuildJournal(ctx context.Context, env *cli.Environment, o checkpointRebuildOptions) error {
 	store, err := openAnyStore(env, o.prd)
 	if err != nil {
 		return err
@@ -163,15 +164,15 @@ func runRebuildJournal(ctx context.Context, env *environment, o checkpointRebuil
 		return writeRebuiltJournal(env, o, plan)
 	}
 	if !o.yes {
-		show.RebuiltJournal(env.stderr, env.CommandLine, o.prd, plan)
+		show.RebuiltJournal(env.Stderr, env.CommandLine, o.prd, plan)
 	}
-	if err := confirm(ctx, env.terminal(), o.yes, fmt.Sprintf("Start a new journal of %s at step %d?", o.prd, plan.Step)); err != nil {
+	if err := cli.Confirm(ctx, env.Terminal(), o.yes, fmt.Sprintf("Start a new journal of %s at step %d?", o.prd, plan.Step)); err != nil {
 		return err
 	}
 	record := checkpoint.AuditRecord{What: "checkpoint rebuild --journal", PRD: o.prd}
 	auditJournal(&record, plan)
 	err = audited(env, store, &record, func() (err error) {
-		plan, err = repair.RebuildJournal(ctx, store, o.prd, env.actor())
+		plan, err = repair.RebuildJournal(ctx, store, o.prd, env.Actor())
 		if err == nil {
 			auditJournal(&record, plan)
 		}
@@ -209,10 +210,10 @@ func rebuildHint(prd string, err error) error {
 	return err
 }
 
-func writeRebuiltJournal(env *environment, o checkpointRebuildOptions, r *repair.JournalRebuild) error {
+func writeRebuiltJournal(env *cli.Environment, o checkpointRebuildOptions, r *repair.JournalRebuild) error {
 	if !o.json {
-		show.RebuiltJournal(env.stdout, env.CommandLine, o.prd, r)
+		show.RebuiltJournal(env.Stdout, env.CommandLine, o.prd, r)
 		return nil
 	}
-	return show.JSON(env.stdout, show.NewRebuiltJournalReport(env.CommandLine, o.prd, o.dryRun, r))
+	return show.JSON(env.Stdout, show.NewRebuiltJournalReport(env.CommandLine, o.prd, o.dryRun, r))
 }

@@ -12,6 +12,7 @@ import (
 	"prdrunner/checkpoint/rollback"
 	"prdrunner/checkpoint/state"
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/show"
 	"prdrunner/runner/view"
 )
@@ -33,7 +34,7 @@ type checkpointRollbackOptions struct {
 	again func(id string) string
 }
 
-func newCheckpointRollbackCommand(env *environment) *cobra.Command {
+func newCheckpointRollbackCommand(env *cli.Environment) *cobra.Command {
 	var o checkpointRollbackOptions
 	cmd := &cobra.Command{
 		Use:   "rollback PRD CHECKPOINT",
@@ -74,8 +75,8 @@ are files that a capture at the checkpoint would not have included.`,
 	return cmd
 }
 
-func (o checkpointRollbackOptions) options(env *environment) rollback.Options {
-	return rollback.Options{To: o.reference, Scope: o.scope(), Force: o.force, Deep: o.dryRun, Reason: o.reason, By: env.actor()}
+func (o checkpointRollbackOptions) options(env *cli.Environment) rollback.Options {
+	return rollback.Options{To: o.reference, Scope: o.scope(), Force: o.force, Deep: o.dryRun, Reason: o.reason, By: env.Actor()}
 }
 
 func (o checkpointRollbackOptions) scope() state.RollbackScope {
@@ -88,12 +89,12 @@ func (o checkpointRollbackOptions) scope() state.RollbackScope {
 	return state.RollbackAll
 }
 
-func runCheckpointRollback(ctx context.Context, env *environment, o checkpointRollbackOptions) error {
+func runCheckpointRollback(ctx context.Context, env *cli.Environment, o checkpointRollbackOptions) error {
 	store, _, err := loadState(env, o.prd)
 	if err != nil {
 		return err
 	}
-	cfg, err := loadConfig(env)
+	cfg, err := env.LoadConfig()
 	if err != nil {
 		return err
 	}
@@ -102,7 +103,7 @@ func runCheckpointRollback(ctx context.Context, env *environment, o checkpointRo
 		return err
 	}
 	t := &target{env: env, store: store, prd: o.prd, files: w}
-	return errors.Join(runRollback(ctx, t, env.terminal(), o), w.Close())
+	return errors.Join(runRollback(ctx, t, env.Terminal(), o), w.Close())
 }
 
 // runRollback shows the rollback, asks, and carries it out.
@@ -121,8 +122,8 @@ func runRollback(ctx context.Context, t *target, person *view.Terminal, o checkp
 		return refusedRollback(ctx, t, o, plan.Target.ID, err)
 	}
 	o.reference = plan.Target.ID
-	t.env.signals.does(t.env.Command(o.again(o.reference)))
-	sayRestoring(t.env, len(plan.Changes), o.json)
+	t.env.Signals.ResumeWith(t.env.Command(o.again(o.reference)))
+	cli.AnnounceRestore(t.env, len(plan.Changes), o.json)
 	session, first, err := t.lock(ctx)
 	if err != nil {
 		return err
@@ -153,31 +154,31 @@ func finishUnplannable(ctx context.Context, t *target) error {
 	return err
 }
 
-func showRollbackPreview(env *environment, o checkpointRollbackOptions, plan *rollback.Plan) error {
+func showRollbackPreview(env *cli.Environment, o checkpointRollbackOptions, plan *rollback.Plan) error {
 	if o.json {
-		return show.JSON(env.stdout, show.NewRollbackPreviewReport(o.prd, plan))
+		return show.JSON(env.Stdout, show.NewRollbackPreviewReport(o.prd, plan))
 	}
-	return show.RollbackPreview(env.stdout, o.prd, plan)
+	return show.RollbackPreview(env.Stdout, o.prd, plan)
 }
 
 // previewRollback shows what a rollback would do, and asks. It reports whether the command
 // is done after that. A dry run is refused if the rollback would be.
-func previewRollback(ctx context.Context, env *environment, store *checkpoint.Store, person *view.Terminal, o checkpointRollbackOptions, plan *rollback.Plan) (bool, error) {
+func previewRollback(ctx context.Context, env *cli.Environment, store *checkpoint.Store, person *view.Terminal, o checkpointRollbackOptions, plan *rollback.Plan) (bool, error) {
 	switch {
 	case o.manual:
-		return true, show.RollbackScript(env.stdout, env.Workdir, store.Objects(), o.prd, plan)
+		return true, show.RollbackScript(env.Stdout, env.Workdir, store.Objects(), o.prd, plan)
 	case o.dryRun:
 		return true, errors.Join(showRollbackPreview(env, o, plan), plan.Refused(o.force))
 	}
 	if !o.yes {
-		if err := show.RollbackPreview(env.stderr, o.prd, plan); err != nil {
+		if err := show.RollbackPreview(env.Stderr, o.prd, plan); err != nil {
 			return true, err
 		}
 	}
 	if err := plan.Refused(o.force); err != nil {
 		return true, err
 	}
-	return false, confirm(ctx, person, o.yes, fmt.Sprintf("Roll %s back to %s?", o.prd, plan.Target.ID))
+	return false, cli.Confirm(ctx, person, o.yes, fmt.Sprintf("Roll %s back to %s?", o.prd, plan.Target.ID))
 }
 
 // refusedRollback adds a hint to the error of a refused rollback. If damage is the reason,
@@ -197,9 +198,9 @@ func refusedRollback(ctx context.Context, t *target, o checkpointRollbackOptions
 
 // tellPassedOver lists the damaged checkpoints that a reference such as latest~1 does not
 // count.
-func tellPassedOver(env *environment, reference string, plan *rollback.Plan) {
+func tellPassedOver(env *cli.Environment, reference string, plan *rollback.Plan) {
 	if len(plan.PassedOver) > 0 {
-		fmt.Fprintf(env.stderr, "Marked as damaged, and not counted: %s; %s is %s\n", strings.Join(plan.PassedOver, ", "), reference, plan.Target.ID)
+		fmt.Fprintf(env.Stderr, "Marked as damaged, and not counted: %s; %s is %s\n", strings.Join(plan.PassedOver, ", "), reference, plan.Target.ID)
 	}
 }
 
@@ -226,11 +227,11 @@ func rollBack(ctx context.Context, t *target, session *checkpoint.Session, o che
 	return showRolledBack(t.env, o, st, done)
 }
 
-func showRolledBack(env *environment, o checkpointRollbackOptions, st *state.State, done *rollback.Result) error {
+func showRolledBack(env *cli.Environment, o checkpointRollbackOptions, st *state.State, done *rollback.Result) error {
 	if o.json {
-		return show.JSON(env.stdout, show.NewRollbackReport(o.prd, st, done))
+		return show.JSON(env.Stdout, show.NewRollbackReport(o.prd, st, done))
 	}
-	return show.RolledBack(env.stdout, env.CommandLine, o.given, st, done)
+	return show.RolledBack(env.Stdout, env.CommandLine, o.given, st, done)
 }
 
 // hint adds to the error of a refused rollback what to type next. target is the id of the
@@ -244,10 +245,10 @@ func (o checkpointRollbackOptions) hint(target string, err error) error {
 }
 
 // rollbackFailed shows the session and the files as a failed rollback left them.
-func rollbackFailed(env *environment, o checkpointRollbackOptions, st *state.State, err error) error {
+func rollbackFailed(env *cli.Environment, o checkpointRollbackOptions, st *state.State, err error) error {
 	var failed *rollback.Error
 	if !errors.As(err, &failed) || failed.Undone && errors.Is(err, context.Canceled) {
 		return o.hint(o.reference, err)
 	}
-	return errors.Join(err, show.RollbackFailed(env.stderr, env.CommandLine, o.given, st, failed))
+	return errors.Join(err, show.RollbackFailed(env.Stderr, env.CommandLine, o.given, st, failed))
 }

@@ -8,6 +8,7 @@ import (
 	"prdrunner/checkpoint/rollback"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
 	"prdrunner/cmd/runner/show"
 )
@@ -18,7 +19,7 @@ type checkpointShowOptions struct {
 	json      bool
 }
 
-func newCheckpointShowCommand(env *environment) *cobra.Command {
+func newCheckpointShowCommand(env *cli.Environment) *cobra.Command {
 	o := checkpointShowOptions{reference: "latest"}
 	cmd := &cobra.Command{
 		Use:   "show PRD [CHECKPOINT]",
@@ -40,7 +41,7 @@ exit 5. "runner checkpoint --help" says how to name a checkpoint.`,
 	return cmd
 }
 
-func runCheckpointShow(ctx context.Context, env *environment, o checkpointShowOptions) error {
+func runCheckpointShow(ctx context.Context, env *cli.Environment, o checkpointShowOptions) error {
 	store, st, err := openSession(env, o.prd)
 	if err != nil {
 		return err
@@ -54,9 +55,9 @@ func runCheckpointShow(ctx context.Context, env *environment, o checkpointShowOp
 			return advice.With(found.Unread, "`runner checkpoint validate "+st.PRD+"` names the valid ones")
 		}
 		if o.json {
-			err = show.JSON(env.stdout, show.NewCheckpointReport(found))
+			err = show.JSON(env.Stdout, show.NewCheckpointReport(found))
 		} else {
-			err = show.Checkpoint(env.stdout, found)
+			err = show.Checkpoint(env.Stdout, found)
 		}
 		if err == nil && !found.Check.Whole() {
 			err = errDamageShown

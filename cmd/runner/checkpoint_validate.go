@@ -15,6 +15,7 @@ import (
 	"prdrunner/checkpoint/validate"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
 	"prdrunner/cmd/runner/show"
 )
@@ -27,7 +28,7 @@ type checkpointValidateOptions struct {
 	json       bool
 }
 
-func newCheckpointValidateCommand(env *environment) *cobra.Command {
+func newCheckpointValidateCommand(env *cli.Environment) *cobra.Command {
 	var o checkpointValidateOptions
 	cmd := &cobra.Command{
 		Use:   "validate [PRD] [CHECKPOINT]...",
@@ -54,7 +55,7 @@ damaged.`,
 	return cmd
 }
 
-func runCheckpointValidate(ctx context.Context, env *environment, o checkpointValidateOptions) error {
+func runCheckpointValidate(ctx context.Context, env *cli.Environment, o checkpointValidateOptions) error {
 	if o.mark && o.prd == "" {
 		return advice.Usagef("--mark changes the session of one PRD: name it")
 	}
@@ -78,11 +79,11 @@ func runCheckpointValidate(ctx context.Context, env *environment, o checkpointVa
 		}
 		switch {
 		case o.json:
-			err = show.JSON(env.stdout, show.NewValidationReport(env.CommandLine, o.prd, found, marks))
+			err = show.JSON(env.Stdout, show.NewValidationReport(env.CommandLine, o.prd, found, marks))
 		case len(found.Sessions) == 0:
-			_, err = fmt.Fprintln(env.stdout, "There are no sessions to validate")
+			_, err = fmt.Fprintln(env.Stdout, "There are no sessions to validate")
 		default:
-			err = show.Validation(env.stdout, env.CommandLine, found, marks)
+			err = show.Validation(env.Stdout, env.CommandLine, found, marks)
 		}
 		switch unread := found.Unread(); {
 		case err != nil:
@@ -97,7 +98,7 @@ func runCheckpointValidate(ctx context.Context, env *environment, o checkpointVa
 
 // markFound validates again under the lock, and records the findings. It can't record
 // anything if the journal is damaged.
-func markFound(ctx context.Context, env *environment, store *checkpoint.Store, w *workspace.Workspace, o checkpointValidateOptions, found *validate.Validation) (*validate.Marks, error) {
+func markFound(ctx context.Context, env *cli.Environment, store *checkpoint.Store, w *workspace.Workspace, o checkpointValidateOptions, found *validate.Validation) (*validate.Marks, error) {
 	for _, s := range found.Sessions {
 		if s.Place == disk.PlaceCurrent && s.Journal != nil {
 			return nil, nil

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"prdrunner/checkpoint/prune"
+	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/show"
 )
 
@@ -22,7 +23,7 @@ func TestCollectionThatWasNotMade(t *testing.T) {
 		{fmt.Errorf("find out what PRD-001 needs: %w", context.Canceled), true},
 	} {
 		var c show.Collection
-		err := takeCollected(&environment{}, &c, prune.Collected{}, &prune.NotCollectedError{Err: test.why})
+		err := takeCollected(&cli.Environment{}, &c, prune.Collected{}, &prune.NotCollectedError{Err: test.why})
 		if got := err != nil; got != test.ends || got == (c.Why != "") {
 			t.Errorf("%v: error %v, told %q", test.why, err, c.Why)
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
 	"prdrunner/pipeline"
 )
@@ -19,7 +20,7 @@ type completionOptions struct {
 	stdout io.Writer
 }
 
-func newCompletionCommand(env *environment) *cobra.Command {
+func newCompletionCommand(env *cli.Environment) *cobra.Command {
 	shells := []string{"bash", "zsh", "fish", "powershell"}
 	return &cobra.Command{
 		Use:   "completion SHELL",
@@ -34,7 +35,7 @@ and workstreams. To load it:
 		ValidArgs: shells,
 		Args:      arguments(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o := completionOptions{shell: args[0], root: cmd.Root(), stdout: env.stdout.Raw}
+			o := completionOptions{shell: args[0], root: cmd.Root(), stdout: env.Stdout.Raw}
 			return runCompletion(cmd.Context(), o)
 		},
 	}
@@ -58,13 +59,13 @@ func runCompletion(_ context.Context, o completionOptions) error {
 
 // addCompletions adds completions to a command and its subcommands. The placeholders in
 // the usage line tell what the arguments are.
-func addCompletions(cmd *cobra.Command, env *environment) {
+func addCompletions(cmd *cobra.Command, env *cli.Environment) {
 	if cmd.ValidArgsFunction == nil && cmd.ValidArgs == nil {
 		cmd.ValidArgsFunction = completeArguments(env)
 	}
 	cmd.LocalFlags().VisitAll(func(flag *pflag.Flag) {
-		if words, ok := flag.Value.(*enum); ok {
-			completeFlag(cmd, flag.Name, cobra.FixedCompletions(words.allowed, cobra.ShellCompDirectiveNoFileComp))
+		if words, ok := flag.Value.(*cli.Enum); ok {
+			completeFlag(cmd, flag.Name, cobra.FixedCompletions(words.Allowed, cobra.ShellCompDirectiveNoFileComp))
 		}
 		switch flag.Name {
 		case "from":
@@ -83,7 +84,7 @@ func completeFlag(cmd *cobra.Command, flag string, complete cobra.CompletionFunc
 }
 
 // completeArguments completes the next argument according to its placeholder.
-func completeArguments(env *environment) cobra.CompletionFunc {
+func completeArguments(env *cli.Environment) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		placeholders := strings.Fields(cmd.Use)[1:]
 		if len(placeholders) == 0 {
@@ -109,7 +110,7 @@ func completeArguments(env *environment) cobra.CompletionFunc {
 }
 
 // completePRDs returns the PRD ids that have a pipeline.
-func completePRDs(env *environment, cmd *cobra.Command) []string {
+func completePRDs(env *cli.Environment, cmd *cobra.Command) []string {
 	cfg := completionConfig(env, cmd)
 	if cfg == nil {
 		return nil
@@ -118,7 +119,7 @@ func completePRDs(env *environment, cmd *cobra.Command) []string {
 }
 
 // completeNames completes names in the pipeline that the first argument or --file names.
-func completeNames(env *environment, names func(*pipeline.Pipeline) []string) cobra.CompletionFunc {
+func completeNames(env *cli.Environment, names func(*pipeline.Pipeline) []string) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		cfg := completionConfig(env, cmd)
 		if cfg == nil {
@@ -171,11 +172,11 @@ func gateLabels(p *pipeline.Pipeline) []string {
 
 // completionConfig returns the configuration for a completion. It returns nil if the
 // configuration is invalid, because a completion must not print diagnostics.
-func completionConfig(env *environment, cmd *cobra.Command) *config.Config {
-	if err := env.begin(cmd); err != nil {
+func completionConfig(env *cli.Environment, cmd *cobra.Command) *config.Config {
+	if err := env.Begin(cmd); err != nil {
 		return nil
 	}
-	cfg, err := loadConfig(env)
+	cfg, err := env.LoadConfig()
 	if err != nil {
 		return nil
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
 	"prdrunner/cmd/runner/show"
 )
@@ -13,12 +14,12 @@ import (
 type configOptions struct {
 	json     bool
 	defaults bool
-	env      *environment
+	env      *cli.Environment
 	stdout   io.Writer
 }
 
-func newConfigCommand(env *environment) *cobra.Command {
-	o := configOptions{env: env, stdout: env.stdout}
+func newConfigCommand(env *cli.Environment) *cobra.Command {
+	o := configOptions{env: env, stdout: env.Stdout}
 	cmd := &cobra.Command{
 		Use:   "config",
 		Short: "Show every setting, its value and its source",
@@ -44,7 +45,7 @@ func runConfig(_ context.Context, o configOptions) error {
 	if o.defaults {
 		return showDefaults(o)
 	}
-	cfg, err := loadConfig(o.env)
+	cfg, err := o.env.LoadConfig()
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/validate"
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/show"
 )
 
@@ -44,10 +45,10 @@ func meetDamage(ctx context.Context, t *target, session *checkpoint.Session, res
 
 // writeDamage reports a damaged checkpoint. It has read every byte of the last valid
 // checkpoint that it names.
-func writeDamage(ctx context.Context, env *environment, store *checkpoint.Store, w *workspace.Workspace, st *state.State, id, reason string) error {
+func writeDamage(ctx context.Context, env *cli.Environment, store *checkpoint.Store, w *workspace.Workspace, st *state.State, id, reason string) error {
 	last, err := validate.LastWhole(ctx, store, w, st, id)
 	if err != nil {
 		return err
 	}
-	return show.Damage(env.stderr, env.CommandLine, st, id, reason, last)
+	return show.Damage(env.Stderr, env.CommandLine, st, id, reason, last)
 }

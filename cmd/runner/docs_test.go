@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 
+	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
 )
 
@@ -22,8 +23,8 @@ const readmePath = "../../README.md"
 // commandLine is the whole command line, as tests look at it.
 func commandLine(t *testing.T) *cobra.Command {
 	t.Helper()
-	env := processEnvironment()
-	env.args, env.environ = nil, nil
+	env := cli.ThisProcess()
+	env.Args, env.Environ = nil, nil
 	root := newRootCommand(env)
 	root.InitDefaultHelpCmd()
 	return root
@@ -165,7 +166,7 @@ func TestHelp(t *testing.T) {
 // it says of itself.
 func TestInitConfigIsTheDefaults(t *testing.T) {
 	t.Parallel()
-	cfg, err := loadConfig(testEnvironment(t, map[string]string{"runner.yaml": configTemplate}))
+	cfg, err := testEnvironment(t, map[string]string{"runner.yaml": configTemplate}).LoadConfig()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/show"
 )
 
@@ -16,9 +17,9 @@ import (
 func (p *place) runAt(now time.Time, want int, args ...string) string {
 	p.t.Helper()
 	var out bytes.Buffer
-	env := processEnvironment()
-	env.args, env.environ, env.now = append([]string{"-C", p.ws}, args...), p.environ, func() time.Time { return now }
-	env.stdin, env.stdout, env.stderr = strings.NewReader(""), show.NewScreen(&out), show.NewScreen(&out)
+	env := cli.ThisProcess()
+	env.Args, env.Environ, env.Now = append([]string{"-C", p.ws}, args...), p.environ, func() time.Time { return now }
+	env.Stdin, env.Stdout, env.Stderr = strings.NewReader(""), show.NewScreen(&out), show.NewScreen(&out)
 	if code := execute(context.Background(), env); code != want {
 		p.t.Fatalf("at %s: runner %s: exit code %d instead of %d\n%s", now, strings.Join(args, " "), code, want, &out)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/show"
 )
 
@@ -39,8 +40,8 @@ func TestEmptyIsRefused(t *testing.T) {
 func refusesEmpty(t *testing.T, want string, args []string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	env := processEnvironment()
-	env.args, env.environ, env.stdin, env.stdout, env.stderr = args, nil, strings.NewReader(""), show.NewScreen(&stdout), show.NewScreen(&stderr)
+	env := cli.ThisProcess()
+	env.Args, env.Environ, env.Stdin, env.Stdout, env.Stderr = args, nil, strings.NewReader(""), show.NewScreen(&stdout), show.NewScreen(&stderr)
 	code := execute(context.Background(), env)
 	if code != exitUsage || !strings.Contains(stderr.String(), want) || stdout.Len() > 0 {
 		t.Errorf("runner %q: exit code %d, and printed %q", args, code, stderr.String())

@@ -14,6 +14,7 @@ import (
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/checkpoint/workspace/git"
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
 	"prdrunner/runner"
 )
@@ -158,13 +159,13 @@ func silent(err error) bool {
 
 // reportError writes an error and its hint to standard error. It adapts the commands in
 // both to this workspace.
-func reportError(env *environment, err error) {
+func reportError(env *cli.Environment, err error) {
 	if silent(err) {
 		return
 	}
-	fmt.Fprintln(env.stderr, "Error:", env.Localize(err.Error()))
-	if hint := advice.Of(env.CommandLine, env.actor().User, err); hint != "" {
-		fmt.Fprintln(env.stderr, "hint:", hint)
+	fmt.Fprintln(env.Stderr, "Error:", env.Localize(err.Error()))
+	if hint := advice.Of(env.CommandLine, env.Actor().User, err); hint != "" {
+		fmt.Fprintln(env.Stderr, "hint:", hint)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
 	"prdrunner/cmd/runner/show"
 	"prdrunner/runner"
@@ -76,7 +77,7 @@ func TestReportError(t *testing.T) {
 	}
 	for _, test := range tests {
 		var out bytes.Buffer
-		reportError(&environment{stderr: show.NewScreen(&out)}, test.err)
+		reportError(&cli.Environment{Stderr: show.NewScreen(&out)}, test.err)
 		if out.String() != test.want {
 			t.Errorf("%v: printed %q instead of %q", test.err, out.String(), test.want)
 		}

@@ -7,29 +7,30 @@ import (
 
 	"prdrunner/checkpoint/state"
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/show"
 	"prdrunner/pipeline"
 )
 
-func newFailure(env *environment, err error) show.FailureReport {
+func newFailure(env *cli.Environment, err error) show.FailureReport {
 	detail := show.FailureDetail{Message: state.Text(env.Localize(err.Error())), ExitCode: exitCode(err), Diagnostics: []pipeline.ReportDiagnostic{}}
 	switch {
 	case !silent(err):
-		detail.Hint = state.Text(advice.Of(env.CommandLine, env.actor().User, err))
-	case env.report != nil:
-		detail.Diagnostics = env.report.Diagnostics
+		detail.Hint = state.Text(advice.Of(env.CommandLine, env.Actor().User, err))
+	case env.Report != nil:
+		detail.Diagnostics = env.Report.Diagnostics
 	}
 	return show.FailureReport{FormatVersion: show.FormatVersion, Error: detail}
 }
 
 // asksForJSON reports whether a command line asks for JSON. If an earlier flag is invalid,
 // cobra has not set the --json flag, so asksForJSON searches the arguments too.
-func asksForJSON(env *environment, cmd *cobra.Command) bool {
+func asksForJSON(env *cli.Environment, cmd *cobra.Command) bool {
 	flag := cmd.Flags().Lookup("json")
 	if flag == nil {
 		return false
 	}
-	args := env.args
+	args := env.Args
 	if i := slices.Index(args, "--"); i >= 0 {
 		args = args[:i]
 	}

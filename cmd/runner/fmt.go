@@ -16,6 +16,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/cli"
+	"prdrunner/cmd/runner/config"
 	"prdrunner/pipeline"
 )
 
@@ -23,12 +25,12 @@ type fmtOptions struct {
 	names  []string
 	check  bool
 	diff   bool
-	env    *environment
+	env    *cli.Environment
 	stdout io.Writer
 }
 
-func newFmtCommand(env *environment) *cobra.Command {
-	o := fmtOptions{env: env, stdout: env.stdout}
+func newFmtCommand(env *cli.Environment) *cobra.Command {
+	o := fmtOptions{env: env, stdout: env.Stdout}
 	cmd := &cobra.Command{
 		Use:   "fmt [FILE|DIR|-]...",
 		Short: "Format pipeline files",
@@ -77,7 +79,7 @@ func (o fmtOptions) files() ([]string, error) {
 	names := o.names
 	optional := len(names) == 0
 	if optional {
-		cfg, err := loadConfig(o.env)
+		cfg, err := o.env.LoadConfig()
 		if err != nil {
 			return nil, err
 		}
@@ -89,7 +91,7 @@ func (o fmtOptions) files() ([]string, error) {
 			files = append(files, name)
 			continue
 		}
-		path := o.env.path(o.env.typed(name))
+		path := o.env.Path(o.env.FromWorkspace(name))
 		info, err := os.Stat(path)
 		switch {
 		case errors.Is(err, fs.ErrNotExist) && optional:
@@ -103,7 +105,7 @@ func (o fmtOptions) files() ([]string, error) {
 				return nil, fmt.Errorf("find what to format: %w", err)
 			}
 			for _, entry := range inside {
-				if !entry.IsDir() && filepath.Ext(entry.Name()) == pipelineExtension {
+				if !entry.IsDir() && filepath.Ext(entry.Name()) == config.PipelineExtension {
 					files = append(files, filepath.Join(path, entry.Name()))
 				}
 			}
@@ -128,14 +130,14 @@ func (o fmtOptions) format(ctx context.Context, path string) (bool, error) {
 	changed := !bytes.Equal(source, formatted)
 	switch {
 	case changed && o.diff:
-		if _, err := o.env.bytesOut().Write(diff.Diff(name, source, name+" (formatted)", formatted)); err != nil {
+		if _, err := o.env.BytesOut().Write(diff.Diff(name, source, name+" (formatted)", formatted)); err != nil {
 			return changed, fmt.Errorf("print the difference: %w", err)
 		}
 	case changed && o.check:
 		fmt.Fprintln(o.stdout, name)
 	case o.check || o.diff:
 	case path == advice.StandardStream:
-		if _, err := o.env.bytesOut().Write(formatted); err != nil {
+		if _, err := o.env.BytesOut().Write(formatted); err != nil {
 			return changed, fmt.Errorf("print the formatted text: %w", err)
 		}
 	case changed:
@@ -153,7 +155,7 @@ func (o fmtOptions) read(ctx context.Context, path string) ([]byte, string, erro
 		source, err := readSource(path)
 		return source, o.env.Display(path), err
 	}
-	source, err := io.ReadAll(o.env.input(ctx))
+	source, err := io.ReadAll(o.env.Input(ctx))
 	if err != nil {
 		return nil, "", fmt.Errorf("read standard input: %w", err)
 	}

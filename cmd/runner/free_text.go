@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -10,13 +11,14 @@ import (
 
 	"prdrunner/checkpoint/text"
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/cli"
 )
 
 // maskFreeText masks sensitive values in text that the user writes for the record (-m
 // TEXT), before the command sees it. Like guarded for files, it knows the values that the
 // pipeline, the environment and the command's own flags give. It refuses the text if some
 // values can't be known, because the text might hold one.
-func maskFreeText(env *environment, cmd *cobra.Command, args []string) error {
+func maskFreeText(env *cli.Environment, cmd *cobra.Command, args []string) error {
 	var written []*pflag.Flag
 	cmd.Flags().Visit(func(flag *pflag.Flag) {
 		if holdsText(flag) && flag.Value.String() != "" {
@@ -26,7 +28,7 @@ func maskFreeText(env *environment, cmd *cobra.Command, args []string) error {
 	if len(written) == 0 || len(args) == 0 {
 		return nil
 	}
-	cfg, err := loadConfig(env)
+	cfg, err := env.LoadConfig()
 	if err != nil || checkPRD(env, cfg, args[0]) != nil {
 		return nil //nolint:nilerr // the command meets the same error, and reports it
 	}
@@ -69,7 +71,7 @@ func maskFlag(v pflag.Value, mask func(string) string) error {
 
 // refuseText returns the error for text that may hold a sensitive value, which must not be
 // recorded.
-func refuseText(env *environment, cmd *cobra.Command, args []string, flag string, err error) error {
+func refuseText(env *cli.Environment, cmd *cobra.Command, args []string, flag string, err error) error {
 	refused := advice.Usagef("the text of --%s may contain a sensitive value, which must not be recorded: %w", flag, err)
 	without := fmt.Sprintf("`%s` does it without the text", env.Command(wordless(cmd, args)))
 	var unknown *unknownSecretsError
@@ -113,4 +115,40 @@ func unvalued(flag, value string) string {
 		return text.ShellWord(name) + "=…"
 	}
 	return text.ShellWord(value)
+}
+
+// freeText is the placeholder of flags in which the user writes text. The text may be
+// empty.
+const freeText = "TEXT"
+
+// refuseEmpty refuses empty arguments and empty values of flags. A script produces them
+// from a variable that is not set. If Runner ignored them, the command would mean another
+// PRD, all PRDs, or a new session.
+func refuseEmpty(cmd *cobra.Command, args []string) error {
+	switch cmd.Name() {
+	case cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd:
+		return nil // the word to complete is empty at first
+	}
+	hint := "is a variable of the shell not set? usage: " + cmd.UseLine()
+	if slices.Contains(args, "") {
+		return advice.With(advice.Usagef("an argument is empty"), hint)
+	}
+	var empty string
+	cmd.Flags().Visit(func(flag *pflag.Flag) {
+		if placeholder, _ := pflag.UnquoteUsage(flag); placeholder != freeText && emptyValue(flag.Value) {
+			empty = flag.Name
+		}
+	})
+	if empty != "" {
+		return advice.With(advice.Usagef("the value of --%s is empty", empty), hint)
+	}
+	return nil
+}
+
+// emptyValue reports whether a value, or an element of a list, is empty.
+func emptyValue(v pflag.Value) bool {
+	if several, ok := v.(pflag.SliceValue); ok {
+		return slices.Contains(several.GetSlice(), "")
+	}
+	return v.String() == ""
 }

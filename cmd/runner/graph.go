@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/show"
 	"prdrunner/cmd/runner/words"
 	"prdrunner/pipeline/graph"
@@ -14,12 +15,12 @@ import (
 type graphOptions struct {
 	ref    pipelineRef
 	format string
-	env    *environment
+	env    *cli.Environment
 	stdout io.Writer
 }
 
-func newGraphCommand(env *environment) *cobra.Command {
-	o := graphOptions{env: env, stdout: env.stdout, format: "text"}
+func newGraphCommand(env *cli.Environment) *cobra.Command {
+	o := graphOptions{env: env, stdout: env.Stdout, format: "text"}
 	cmd := &cobra.Command{
 		Use:   "graph [PRD|FILE]",
 		Short: "Draw the phases, workstreams and gates of a pipeline",
@@ -36,12 +37,12 @@ without a value, one instance is drawn, as NAME[…].`,
 	o.ref.addFlags(cmd)
 	o.ref.open = true
 	formats := []string{"text", "dot", "mermaid", "json"}
-	cmd.Flags().Var(newEnum(&o.format, formats...), "format", "what to print: "+words.OneOf(formats))
+	cmd.Flags().Var(cli.NewEnum(&o.format, formats...), "format", "what to print: "+words.OneOf(formats))
 	return cmd
 }
 
 func runGraph(_ context.Context, o graphOptions) error {
-	cfg, err := loadConfig(o.env)
+	cfg, err := o.env.LoadConfig()
 	if err != nil {
 		return err
 	}

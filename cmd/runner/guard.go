@@ -12,6 +12,7 @@ import (
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
 	"prdrunner/pipeline"
 	"prdrunner/runner/mask"
@@ -23,7 +24,7 @@ import (
 // that a build got from flags. It warns the user if some values can't be known. Files that
 // the last capture left out are left out again in any case, until a build, which knows all
 // values, finds that they hold something else.
-func guarded(ctx context.Context, env *environment, cfg *config.Config, store *checkpoint.Store, prd string) (*workspace.Workspace, error) {
+func guarded(ctx context.Context, env *cli.Environment, cfg *config.Config, store *checkpoint.Store, prd string) (*workspace.Workspace, error) {
 	w, err := openWorkspace(ctx, env, cfg, store)
 	if err != nil {
 		return nil, err
@@ -38,10 +39,10 @@ func guarded(ctx context.Context, env *environment, cfg *config.Config, store *c
 
 // guard makes a workspace leave out files that hold one of the known secrets, and warns
 // the user if these can't be known. masker is nil if the pipeline has no secrets.
-func guard(env *environment, w *workspace.Workspace, masker *mask.Masker, err error) {
+func guard(env *cli.Environment, w *workspace.Workspace, masker *mask.Masker, err error) {
 	switch {
 	case err != nil:
-		fmt.Fprintf(env.stderr, "Warning: files are not searched for sensitive values, since %v\n", err)
+		fmt.Fprintf(env.Stderr, "Warning: files are not searched for sensitive values, since %v\n", err)
 	case masker != nil && masker.Any():
 		w.Refuse(detector(masker))
 	}
@@ -74,7 +75,7 @@ func (e *unknownSecretsError) Unwrap() error { return e.err }
 // none. If ref names no file, that is the pipeline that the session ran, if its file still
 // exists. It returns an unknownSecretsError if the pipeline has sensitive values, or may
 // have some, and they can't be known.
-func knownSecrets(env *environment, cfg *config.Config, store *checkpoint.Store, ref pipelineRef) (*mask.Masker, error) {
+func knownSecrets(env *cli.Environment, cfg *config.Config, store *checkpoint.Store, ref pipelineRef) (*mask.Masker, error) {
 	snap, damaged := store.Load(ref.prd)
 	switch {
 	case errors.Is(damaged, checkpoint.ErrNoSession):
@@ -87,7 +88,7 @@ func knownSecrets(env *environment, cfg *config.Config, store *checkpoint.Store,
 
 // secretsOf does the work of knownSecrets for a session that was read, or that could not
 // be read because it is damaged. Without a session, st and damaged are nil.
-func secretsOf(env *environment, cfg *config.Config, ref pipelineRef, st *state.State, damaged error) (*mask.Masker, error) {
+func secretsOf(env *cli.Environment, cfg *config.Config, ref pipelineRef, st *state.State, damaged error) (*mask.Masker, error) {
 	var names []string
 	unknown := &unknownSecretsError{}
 	if st != nil {
@@ -132,9 +133,9 @@ func sensitiveVariables(st *state.State) []string {
 }
 
 // sessionFile returns the pipeline file that a session ran, "" if it no longer exists.
-func sessionFile(env *environment, st *state.State) string {
+func sessionFile(env *cli.Environment, st *state.State) string {
 	path := filepath.FromSlash(string(st.Pipeline.Path))
-	if info, err := os.Stat(env.path(path)); err != nil || !info.Mode().IsRegular() {
+	if info, err := os.Stat(env.Path(path)); err != nil || !info.Mode().IsRegular() {
 		return ""
 	}
 	return path

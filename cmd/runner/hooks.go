@@ -7,6 +7,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
+	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/show"
 	"prdrunner/runner"
 	"prdrunner/runner/process"
@@ -28,7 +29,7 @@ func (b *build) runDueHooks(ctx context.Context, snap *checkpoint.Snapshot) erro
 	if st := session.State(); st == nil || show.PendingHooks(st.Hooks) != due || st.Session != snap.State.Session {
 		return errors.Join(fmt.Errorf("%s: %w", b.pipeline.ID, runner.ErrPlanOutdated), session.Close())
 	}
-	fmt.Fprintf(b.env.stderr, "%s of the last run had not ended when its runner was killed; running again first\n", due)
+	fmt.Fprintf(b.env.Stderr, "%s of the last run had not ended when its runner was killed; running again first\n", due)
 	err = b.withExecutor(ctx, func(ctx context.Context, executor *process.Executor, interrupts <-chan string) error {
 		o := engineOptions(b.env, b.cfg, b.pipeline, b.store, b.files)
 		o.Session, o.Executor, o.Views, o.Mask, o.Interrupts = session, executor, []runner.View{warnings{b.env}}, b.masker.String, interrupts
@@ -38,7 +39,7 @@ func (b *build) runDueHooks(ctx context.Context, snap *checkpoint.Snapshot) erro
 }
 
 // warnings is a view that shows only the warnings of a run.
-type warnings struct{ env *environment }
+type warnings struct{ env *cli.Environment }
 
 // Begin implements runner.View.
 func (w warnings) Begin(runner.Beginning) {}
@@ -48,7 +49,7 @@ func (w warnings) Commit(state.Commit) {}
 
 // Warn implements runner.View.
 func (w warnings) Warn(message string) {
-	fmt.Fprintln(w.env.stderr, "Warning:", view.OneLine(message))
+	fmt.Fprintln(w.env.Stderr, "Warning:", view.OneLine(message))
 }
 
 // End implements runner.View.

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/show"
 )
 
@@ -24,15 +25,15 @@ import (
 // temporary directory and child processes that no other test shares.
 func inProcess(ctx context.Context, cmd *exec.Cmd) (out string, code int) {
 	var printed lockedBuffer
-	env := &environment{
-		args:       cmd.Args[1:],
-		environ:    cmd.Environ(), // without those that a later one overrides
-		stdin:      strings.NewReader(""),
-		stdout:     show.NewScreen(&printed),
-		stderr:     show.NewScreen(&printed),
-		now:        time.Now,
-		isTerminal: func(any) bool { return false },
-		abs: func(path string) (string, error) {
+	env := &cli.Environment{
+		Args:       cmd.Args[1:],
+		Environ:    cmd.Environ(), // without those that a later one overrides
+		Stdin:      strings.NewReader(""),
+		Stdout:     show.NewScreen(&printed),
+		Stderr:     show.NewScreen(&printed),
+		Now:        time.Now,
+		IsTerminal: func(any) bool { return false },
+		Abs: func(path string) (string, error) {
 			if filepath.IsAbs(path) {
 				return filepath.Clean(path), nil
 			}

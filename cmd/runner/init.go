@@ -16,6 +16,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
 )
 
@@ -28,15 +29,15 @@ var configTemplate string
 type initOptions struct {
 	prd    string
 	title  string
-	env    *environment
+	env    *cli.Environment
 	stdout io.Writer
 }
 
-func newInitCommand(env *environment) *cobra.Command {
-	o := initOptions{env: env, stdout: env.stdout}
+func newInitCommand(env *cli.Environment) *cobra.Command {
+	o := initOptions{env: env, stdout: env.Stdout}
 	cmd := &cobra.Command{
 		Use:         "init [PRD]",
-		Annotations: map[string]string{worksHere: "true"},
+		Annotations: map[string]string{cli.WorksHere: "true"},
 		Short:       "Write a first pipeline and a runner.yaml",
 		Long: `Write a first pipeline, with comments that explain it, and a runner.yaml with the
 default settings. The pipeline can be run as it is. Existing files are never
@@ -55,7 +56,7 @@ overwritten; an existing configuration is kept.`,
 }
 
 func runInit(_ context.Context, o initOptions) error {
-	cfg, err := loadConfig(o.env)
+	cfg, err := o.env.LoadConfig()
 	if err != nil {
 		return err
 	}
@@ -65,7 +66,7 @@ func runInit(_ context.Context, o initOptions) error {
 	if existing, err := pipelinePath(o.env, cfg, pipelineRef{prd: o.prd}); err == nil {
 		return alreadyThere(o, existing)
 	}
-	path := o.env.path(o.prd + pipelineExtension)
+	path := o.env.Path(o.prd + config.PipelineExtension)
 	if err := writeNew(path, o.pipeline()); errors.Is(err, fs.ErrExist) {
 		return alreadyThere(o, path)
 	} else if err != nil {
@@ -94,7 +95,7 @@ func writeConfig(o initOptions) error {
 		fmt.Fprintf(o.stdout, "kept %s\n", o.env.Display(existing[0]))
 		return nil
 	}
-	if err := writeNew(o.env.path("runner.yaml"), configTemplate); err != nil {
+	if err := writeNew(o.env.Path("runner.yaml"), configTemplate); err != nil {
 		return fmt.Errorf("write the configuration: %w", err)
 	}
 	fmt.Fprintln(o.stdout, "wrote runner.yaml")

@@ -2,6 +2,7 @@ package main
 
 import (
 	"prdrunner/checkpoint"
+	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
 )
 
@@ -16,7 +17,7 @@ type earlyLoad struct {
 
 // loadEarly starts to read the session of a PRD, if prd is not "". The caller must call
 // wait.
-func loadEarly(env *environment, cfg *config.Config, prd string) *earlyLoad {
+func loadEarly(env *cli.Environment, cfg *config.Config, prd string) *earlyLoad {
 	l := &earlyLoad{done: make(chan struct{})}
 	if prd == "" || checkPRD(env, cfg, prd) != nil { // setUp reports the mistake
 		close(l.done)

@@ -17,6 +17,7 @@ import (
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/words"
 	"prdrunner/runner"
 	"prdrunner/runner/view"
@@ -30,7 +31,7 @@ type logsOptions struct {
 	raw     bool
 }
 
-func newLogsCommand(env *environment) *cobra.Command {
+func newLogsCommand(env *cli.Environment) *cobra.Command {
 	var o logsOptions
 	cmd := &cobra.Command{
 		Use:   "logs PRD [WORKSTREAM]",
@@ -56,8 +57,8 @@ characters are made harmless, unless --raw is given.`,
 	return cmd
 }
 
-func runLogs(ctx context.Context, env *environment, o logsOptions) error {
-	env.signals.does("") // an interrupted logs command leaves nothing to do
+func runLogs(ctx context.Context, env *cli.Environment, o logsOptions) error {
+	env.Signals.ResumeWith("") // an interrupted logs command leaves nothing to do
 	store, st, err := loadState(env, o.prd)
 	if err != nil {
 		return err
@@ -69,7 +70,7 @@ func runLogs(ctx context.Context, env *environment, o logsOptions) error {
 	if err != nil {
 		return err
 	}
-	p := &logPrinter{env: env, store: store, prd: o.prd, session: st.Session, named: o.step != "" && len(steps) == 1, raw: o.raw || !env.isTerminal(env.stdout)}
+	p := &logPrinter{env: env, store: store, prd: o.prd, session: st.Session, named: o.step != "" && len(steps) == 1, raw: o.raw || !env.IsTerminal(env.Stdout)}
 	if o.follow {
 		return p.follow(ctx, st, steps, o.attempt)
 	}
@@ -162,7 +163,7 @@ func (p *logPrinter) open(s loggedStep, attempt int) (*os.File, error) {
 
 // logPrinter prints logs. If there are several, it prints a header before each.
 type logPrinter struct {
-	env     *environment
+	env     *cli.Environment
 	store   *checkpoint.Store
 	prd     string
 	session string
@@ -238,7 +239,7 @@ func (p *logPrinter) nothing(steps []loggedStep, absent []string) error {
 
 // approval shows an approval instead of a log: the question and the answer.
 func (p *logPrinter) approval(g *state.Gate) error {
-	out := p.env.stdout
+	out := p.env.Stdout
 	fmt.Fprintf(out, "%s is an approval: it runs nothing, and has no log.\n", g.Label)
 	if g.Message != "" {
 		fmt.Fprintf(out, "Asked: %s\n", view.OneLine(string(g.Message)))
@@ -279,14 +280,14 @@ func times(n int) string {
 // is set.
 func (p *logPrinter) writer() io.Writer {
 	if p.raw {
-		return p.env.stdout.Raw
+		return p.env.Stdout.Raw
 	}
-	return view.NewCleaner(p.env.stdout.Raw)
+	return view.NewCleaner(p.env.Stdout.Raw)
 }
 
 // copy prints a log, or the output that was added to it, after its header.
 func (p *logPrinter) copy(label string, attempt int, to io.Writer, from io.Reader) error {
-	out := p.env.stdout
+	out := p.env.Stdout
 	if header := fmt.Sprintf("==> %s (attempt %d) <==", view.OneLine(label), attempt); !p.named && header != p.last {
 		if p.last != "" {
 			fmt.Fprintln(out)

@@ -23,35 +23,100 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
+	"time"
 
+	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/rollback"
+	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/show"
 )
 
 func main() {
 	collectLate()
-	env := processEnvironment()
+	env := cli.ThisProcess()
 	// A second signal ends the process at once. The next command treats that as a kill, and
 	// finishes the work that was cut short.
-	ctx := env.signals.catch(context.Background(), func(name, what string) { endAtOnce(env, name, what) })
+	ctx := env.Signals.Catch(context.Background(), func(name, what string) { endAtOnce(env, name, what) })
 	os.Exit(execute(ctx, env))
 }
 
 // execute runs one command line and returns its exit code.
-func execute(ctx context.Context, env *environment) int {
+func execute(ctx context.Context, env *cli.Environment) int {
 	root := newRootCommand(env)
-	root.SetArgs(env.args)
+	root.SetArgs(env.Args)
 	cmd, err := root.ExecuteContextC(ctx)
-	if err != nil && !env.running {
+	if err != nil && !env.Running {
 		// An error from before the command's own code runs is a mistake in the command line.
 		err = asUsageError(err)
 	}
-	for _, warning := range env.warnings {
-		fmt.Fprintln(env.stderr, "Warning:", warning)
+	for _, warning := range env.Warnings {
+		fmt.Fprintln(env.Stderr, "Warning:", warning)
 	}
-	err = env.signals.interrupted(env, err)
+	err = asInterruption(env, err)
 	reportError(env, err)
-	if err != nil && asksForJSON(env, cmd) && !env.stdout.Used() {
-		err = errors.Join(err, show.JSON(env.stdout, newFailure(env, err)))
+	if err != nil && asksForJSON(env, cmd) && !env.Stdout.Used() {
+		err = errors.Join(err, show.JSON(env.Stdout, newFailure(env, err)))
 	}
 	return exitCode(err)
+}
+
+// asInterruption converts the error of a command that a signal ended: it prints that the
+// command was interrupted, and returns an error that needs no message.
+func asInterruption(env *cli.Environment, err error) error {
+	name, line := env.Signals.Interruption(env.Localize(unwound(err)))
+	if name == "" || !fromSignal(err) {
+		return err
+	}
+	fmt.Fprintln(env.Stderr, line)
+	return &endedError{signal: name}
+}
+
+// fromSignal reports whether a signal can be the reason for an error. It returns false for
+// errors that report damage or mistakes which the command found, or a state which it left:
+// the user must see these errors.
+func fromSignal(err error) bool {
+	var failed *rollback.Error
+	switch {
+	case silent(err), advice.IsA[*checkpoint.PoisonedError](err), errors.As(err, &failed) && !failed.Undone:
+		return false
+	case errors.Is(err, context.Canceled):
+		return true
+	}
+	// A terminal sends its signals to git too, whose error is then arbitrary.
+	_, known := knownCode(err)
+	return !known
+}
+
+// unwound returns what an error says about the place where a command was interrupted.
+func unwound(err error) string {
+	if err == nil {
+		return ""
+	}
+	canceled := context.Canceled.Error()
+	what := strings.ReplaceAll(strings.ReplaceAll(err.Error(), ": "+canceled, ""), "\n", "; ")
+	if what == canceled {
+		return ""
+	}
+	return " (" + what + ")"
+}
+
+// tellGrace is how long endAtOnce may take to print its message: the reader of standard error
+// may have stopped reading.
+const tellGrace = time.Second
+
+// endAtOnce prints why the process ends, and ends it. It waits for a reader no longer than
+// tellGrace.
+func endAtOnce(env *cli.Environment, name, what string) {
+	told := make(chan struct{})
+	go func() {
+		fmt.Fprintln(env.Stderr, what)
+		close(told)
+	}()
+	select {
+	case <-told:
+	case <-time.After(tellGrace):
+	}
+	os.Exit(endedCode(&endedError{signal: name}))
 }

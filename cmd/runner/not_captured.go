@@ -6,12 +6,13 @@ import (
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
 	"prdrunner/cmd/runner/show"
 )
 
 // leftOutOf returns the files that the capture of a checkpoint left out.
-func leftOutOf(ctx context.Context, env *environment, store *checkpoint.Store, ref *state.CheckpointRef) (show.NotCaptured, error) {
+func leftOutOf(ctx context.Context, env *cli.Environment, store *checkpoint.Store, ref *state.CheckpointRef) (show.NotCaptured, error) {
 	l := &workspace.Listing{}
 	if c := ref.Capture; c != nil && c.LeftOut+c.Unstable+c.Special > 0 {
 		err := withFiles(ctx, env, store, func(_ *config.Config, w *workspace.Workspace) (err error) {

@@ -9,6 +9,7 @@ import (
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/cli"
 )
 
 type pauseOptions struct {
@@ -16,7 +17,7 @@ type pauseOptions struct {
 	message string
 }
 
-func newPauseCommand(env *environment) *cobra.Command {
+func newPauseCommand(env *cli.Environment) *cobra.Command {
 	var o pauseOptions
 	cmd := &cobra.Command{
 		Use:   "pause PRD",
@@ -34,7 +35,7 @@ the request is recorded.`,
 	return cmd
 }
 
-func runPause(ctx context.Context, env *environment, o pauseOptions) error {
+func runPause(ctx context.Context, env *cli.Environment, o pauseOptions) error {
 	store, snap, err := loadSession(env, o.prd)
 	if err != nil {
 		return err
@@ -43,12 +44,12 @@ func runPause(ctx context.Context, env *environment, o pauseOptions) error {
 	if snap.Owner == nil {
 		return notRunning
 	}
-	request := checkpoint.Request{PRD: o.prd, Verb: checkpoint.VerbPause, Comment: state.Text(o.message), By: env.actor(), At: env.now()}
+	request := checkpoint.Request{PRD: o.prd, Verb: checkpoint.VerbPause, Comment: state.Text(o.message), By: env.Actor(), At: env.Now()}
 	// The owner may have ended in the meantime.
 	err = (&target{env: env, store: store, prd: o.prd}).ask(ctx, request, func(*checkpoint.Session, *finished) error { return notRunning })
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(env.stdout, "%s will pause at the next boundary\n", o.prd)
+	fmt.Fprintf(env.Stdout, "%s will pause at the next boundary\n", o.prd)
 	return nil
 }

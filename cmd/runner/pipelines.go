@@ -19,13 +19,11 @@ import (
 	"prdrunner/checkpoint/text"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
 	"prdrunner/cmd/runner/words"
 	"prdrunner/pipeline"
 )
-
-// pipelineExtension ends the name of a pipeline's file.
-const pipelineExtension = ".hcl"
 
 // pipelineRef names a pipeline, and sets its variables.
 type pipelineRef struct {
@@ -56,9 +54,9 @@ func (r *pipelineRef) addStrictFlag(cmd *cobra.Command) {
 }
 
 // name sets the PRD or the file from an argument that names a pipeline.
-func (r *pipelineRef) name(env *environment, argument string) {
-	if r.file == "" && filepath.Ext(argument) == pipelineExtension {
-		r.file = env.typed(argument)
+func (r *pipelineRef) name(env *cli.Environment, argument string) {
+	if r.file == "" && filepath.Ext(argument) == config.PipelineExtension {
+		r.file = env.FromWorkspace(argument)
 		return
 	}
 	r.prd = argument
@@ -90,7 +88,7 @@ func (e *pipelineNotFoundError) Error() string {
 
 // loadPipeline finds, reads and evaluates a pipeline. It prints the diagnostics, and
 // returns errDiagnosed if they contain errors.
-func loadPipeline(env *environment, cfg *config.Config, ref pipelineRef) (*pipeline.Pipeline, error) {
+func loadPipeline(env *cli.Environment, cfg *config.Config, ref pipelineRef) (*pipeline.Pipeline, error) {
 	read, err := readPipeline(env, cfg, ref)
 	if err != nil {
 		return nil, err
@@ -102,14 +100,14 @@ func loadPipeline(env *environment, cfg *config.Config, ref pipelineRef) (*pipel
 		return nil, errDiagnosed
 	}
 	if ref.prd == "" && ref.file == "" {
-		fmt.Fprintf(env.stderr, "No PRD was named: this is %s, of the only pipeline here (%s)\n", read.pipeline.ID, read.file)
+		fmt.Fprintf(env.Stderr, "No PRD was named: this is %s, of the only pipeline here (%s)\n", read.pipeline.ID, read.file)
 	}
 	return read.pipeline, nil
 }
 
 // evaluated finds, reads and evaluates a pipeline for a command that can do without it. It
 // prints nothing, and returns the mistakes as an error.
-func evaluated(env *environment, cfg *config.Config, ref pipelineRef) (*pipeline.Pipeline, error) {
+func evaluated(env *cli.Environment, cfg *config.Config, ref pipelineRef) (*pipeline.Pipeline, error) {
 	read, err := readPipeline(env, cfg, ref)
 	if err != nil {
 		return nil, err
@@ -131,7 +129,7 @@ type readResult struct {
 
 // hiddenIn returns a function that reports whether globs ignore a path of the workspace.
 // Globs ignore the state directory even before the first session creates it.
-func hiddenIn(env *environment, cfg *config.Config) func(string) bool {
+func hiddenIn(env *cli.Environment, cfg *config.Config) func(string) bool {
 	hidden, state := workspace.Hidden(env.Workdir), path.Clean(filepath.ToSlash(cfg.Checkpoint.Storage.Location))
 	return func(name string) bool {
 		return hidden(name) || name == state || strings.HasPrefix(name, state+"/")
@@ -139,7 +137,7 @@ func hiddenIn(env *environment, cfg *config.Config) func(string) bool {
 }
 
 // readPipeline does the work of loadPipeline, and prints nothing.
-func readPipeline(env *environment, cfg *config.Config, ref pipelineRef) (*readResult, error) {
+func readPipeline(env *cli.Environment, cfg *config.Config, ref pipelineRef) (*readResult, error) {
 	if ref.prd != "" {
 		if err := checkPRD(env, cfg, ref.prd); err != nil {
 			return nil, err
@@ -205,7 +203,7 @@ func matchesAny(files *workspace.Workspace) func(patterns []string) bool {
 }
 
 // checkPRD refuses an id that does not match the configured pattern.
-func checkPRD(env *environment, cfg *config.Config, id string) error {
+func checkPRD(env *cli.Environment, cfg *config.Config, id string) error {
 	if cfg.IDPattern.MatchString(id) {
 		if err := disk.CheckID(id); err != nil {
 			return &advice.UsageError{Err: err}
@@ -213,7 +211,7 @@ func checkPRD(env *environment, cfg *config.Config, id string) error {
 		return nil
 	}
 	err := advice.Usagef("%q is not a PRD id: it must match %s", id, cfg.IDPatternText)
-	if inFile := strings.TrimSuffix(filepath.Base(id), pipelineExtension); inFile != id && cfg.IDPattern.MatchString(inFile) {
+	if inFile := strings.TrimSuffix(filepath.Base(id), config.PipelineExtension); inFile != id && cfg.IDPattern.MatchString(inFile) {
 		return advice.With(err, fmt.Sprintf("did you mean %s?", inFile))
 	}
 	if near := words.Nearest(strings.ToUpper(id), knownPRDs(env, cfg)); near != "" {
@@ -223,16 +221,16 @@ func checkPRD(env *environment, cfg *config.Config, id string) error {
 }
 
 // pipelinePath returns the path of the pipeline's file.
-func pipelinePath(env *environment, cfg *config.Config, ref pipelineRef) (string, error) {
+func pipelinePath(env *cli.Environment, cfg *config.Config, ref pipelineRef) (string, error) {
 	switch {
 	case ref.file != "":
-		return env.path(ref.file), nil
+		return env.Path(ref.file), nil
 	case ref.prd == "":
 		return onlyPipeline(env, cfg)
 	}
 	var tried []string
 	for _, dir := range pipelineDirs(env, cfg) {
-		path := filepath.Join(dir, ref.prd+pipelineExtension)
+		path := filepath.Join(dir, ref.prd+config.PipelineExtension)
 		if _, err := os.Stat(path); err == nil {
 			return path, nil
 		} else if !errors.Is(err, fs.ErrNotExist) {
@@ -253,7 +251,7 @@ func pipelinePath(env *environment, cfg *config.Config, ref pipelineRef) (string
 
 // ranFile returns the pipeline file that the current session of a PRD ran, "" if it is
 // unknown or gone.
-func ranFile(env *environment, cfg *config.Config, prd string) string {
+func ranFile(env *cli.Environment, cfg *config.Config, prd string) string {
 	store, err := openStore(env, cfg, prd)
 	if err != nil {
 		return ""
@@ -267,8 +265,8 @@ func ranFile(env *environment, cfg *config.Config, prd string) string {
 
 // howToStart returns a hint: the command that starts a session of a PRD, or the command
 // that writes a pipeline if the PRD has none.
-func howToStart(env *environment, prd string) string {
-	cfg, err := loadConfig(env)
+func howToStart(env *cli.Environment, prd string) string {
+	cfg, err := env.LoadConfig()
 	if err == nil && !slices.Contains(knownPRDs(env, cfg), prd) {
 		return fmt.Sprintf("there is no pipeline of it either: `runner init %s` writes one to begin with", prd)
 	}
@@ -276,8 +274,8 @@ func howToStart(env *environment, prd string) string {
 }
 
 // howToStartAny returns the hint of howToStart for a command that names no PRD.
-func howToStartAny(env *environment) string {
-	cfg, err := loadConfig(env)
+func howToStartAny(env *cli.Environment) string {
+	cfg, err := env.LoadConfig()
 	if err != nil {
 		return "`runner init` writes a pipeline to begin with"
 	}
@@ -292,9 +290,9 @@ func howToStartAny(env *environment) string {
 }
 
 // pipelineDirs returns the directories in which Runner searches for pipelines.
-func pipelineDirs(env *environment, cfg *config.Config) []string {
+func pipelineDirs(env *cli.Environment, cfg *config.Config) []string {
 	dirs := []string{env.Workdir, filepath.Join(env.Workdir, "pipelines")}
-	if configured := env.path(cfg.Pipelines); cfg.Pipelines != "" && !slices.Contains(dirs, configured) {
+	if configured := env.Path(cfg.Pipelines); cfg.Pipelines != "" && !slices.Contains(dirs, configured) {
 		dirs = append(dirs, configured)
 	}
 	return dirs
@@ -302,7 +300,7 @@ func pipelineDirs(env *environment, cfg *config.Config) []string {
 
 // onlyPipeline returns the path of the only pipeline, for a command that names none. It is
 // an error if there are several.
-func onlyPipeline(env *environment, cfg *config.Config) (string, error) {
+func onlyPipeline(env *cli.Environment, cfg *config.Config) (string, error) {
 	found, err := findPipelines(env, cfg)
 	switch {
 	case err != nil:
@@ -317,13 +315,13 @@ func onlyPipeline(env *environment, cfg *config.Config) (string, error) {
 
 // noPipelines returns the error of a workspace without pipelines. Its hint names a file
 // that looks like a pipeline, but whose name does not match id_pattern.
-func noPipelines(env *environment, cfg *config.Config) error {
+func noPipelines(env *cli.Environment, cfg *config.Config) error {
 	var tried, others []string
 	for _, dir := range pipelineDirs(env, cfg) {
-		tried = append(tried, env.Display(dir)+"/"+cfg.IDPatternText+pipelineExtension)
+		tried = append(tried, env.Display(dir)+"/"+cfg.IDPatternText+config.PipelineExtension)
 		entries, _ := os.ReadDir(dir) // findPipelines reports a directory that can't be read
 		for _, entry := range entries {
-			if path := filepath.Join(dir, entry.Name()); filepath.Ext(path) == pipelineExtension && !entry.IsDir() {
+			if path := filepath.Join(dir, entry.Name()); filepath.Ext(path) == config.PipelineExtension && !entry.IsDir() {
 				others = append(others, env.Display(path))
 			}
 		}
@@ -343,7 +341,7 @@ type foundPipeline struct {
 }
 
 // findPipelines returns the files that `runner build` would find, sorted by PRD id.
-func findPipelines(env *environment, cfg *config.Config) ([]foundPipeline, error) {
+func findPipelines(env *cli.Environment, cfg *config.Config) ([]foundPipeline, error) {
 	var found []foundPipeline
 	for _, dir := range pipelineDirs(env, cfg) {
 		entries, err := os.ReadDir(dir)
@@ -351,7 +349,7 @@ func findPipelines(env *environment, cfg *config.Config) ([]foundPipeline, error
 			return nil, fmt.Errorf("look for pipelines: %w", err)
 		}
 		for _, entry := range entries {
-			prd, isPipeline := strings.CutSuffix(entry.Name(), pipelineExtension)
+			prd, isPipeline := strings.CutSuffix(entry.Name(), config.PipelineExtension)
 			known := slices.ContainsFunc(found, func(f foundPipeline) bool { return f.prd == prd })
 			if isPipeline && !known && !entry.IsDir() && cfg.IDPattern.MatchString(prd) {
 				found = append(found, foundPipeline{prd: prd, path: filepath.Join(dir, entry.Name())})
@@ -363,7 +361,7 @@ func findPipelines(env *environment, cfg *config.Config) ([]foundPipeline, error
 }
 
 // knownPRDs returns the ids that have a pipeline, for suggestions and completion.
-func knownPRDs(env *environment, cfg *config.Config) []string {
+func knownPRDs(env *cli.Environment, cfg *config.Config) []string {
 	found, err := findPipelines(env, cfg)
 	if err != nil {
 		return nil // a suggestion is not worth an error
@@ -377,7 +375,7 @@ func knownPRDs(env *environment, cfg *config.Config) []string {
 
 // readSource reads a file in HCL: a pipeline, or values of variables.
 func readSource(path string) ([]byte, error) {
-	source, err := readRegular(path)
+	source, err := cli.ReadFile(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, advice.Usagef("there is no file %s", path)
@@ -389,9 +387,9 @@ func readSource(path string) ([]byte, error) {
 
 // readVariables collects the values of variables. --var overrides --var-file, which
 // overrides the environment.
-func readVariables(env *environment, ref pipelineRef) (map[string]pipeline.Input, hcl.Diagnostics, error) {
+func readVariables(env *cli.Environment, ref pipelineRef) (map[string]pipeline.Input, hcl.Diagnostics, error) {
 	inputs := make(map[string]pipeline.Input)
-	for _, assignment := range env.environ {
+	for _, assignment := range env.Environ {
 		name, value, _ := strings.Cut(assignment, "=")
 		if variable, found := strings.CutPrefix(name, pipeline.EnvironmentPrefix); found {
 			inputs[variable] = pipeline.Input{Text: value, Origin: name}
@@ -399,7 +397,7 @@ func readVariables(env *environment, ref pipelineRef) (map[string]pipeline.Input
 	}
 	var diags hcl.Diagnostics
 	for _, file := range ref.varFiles {
-		source, err := readSource(env.path(file))
+		source, err := readSource(env.Path(file))
 		if err != nil {
 			return nil, nil, err
 		}
@@ -421,13 +419,13 @@ func readVariables(env *environment, ref pipelineRef) (map[string]pipeline.Input
 }
 
 // printDiagnostics prints diagnostics for people.
-func printDiagnostics(env *environment, sources map[string][]byte, diags hcl.Diagnostics) error {
+func printDiagnostics(env *cli.Environment, sources map[string][]byte, diags hcl.Diagnostics) error {
 	if len(diags) == 0 {
 		return nil
 	}
 	report := pipeline.DiagnosticsJSON(sources, diags)
-	env.report = &report
-	if err := pipeline.WriteDiagnostics(env.stderr.Raw, sources, diags, env.width(env.stderr), env.color(env.stderr)); err != nil {
+	env.Report = &report
+	if err := pipeline.WriteDiagnostics(env.Stderr.Raw, sources, diags, env.Width(env.Stderr), env.Color(env.Stderr)); err != nil {
 		return fmt.Errorf("print diagnostics: %w", err)
 	}
 	return nil

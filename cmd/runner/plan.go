@@ -17,6 +17,7 @@ import (
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
 	"prdrunner/cmd/runner/show"
 	"prdrunner/runner"
@@ -33,7 +34,7 @@ type planOptions struct {
 	json      bool
 }
 
-func newPlanCommand(env *environment) *cobra.Command {
+func newPlanCommand(env *cli.Environment) *cobra.Command {
 	var o planOptions
 	cmd := &cobra.Command{
 		Use:   "plan [PRD|FILE]",
@@ -62,8 +63,8 @@ nothing and takes no lock.`,
 	return cmd
 }
 
-func runPlan(ctx context.Context, env *environment, o planOptions) error {
-	cfg, err := loadConfig(env)
+func runPlan(ctx context.Context, env *cli.Environment, o planOptions) error {
+	cfg, err := env.LoadConfig()
 	if err != nil {
 		return err
 	}
@@ -81,7 +82,7 @@ func runPlan(ctx context.Context, env *environment, o planOptions) error {
 		return err
 	}
 	p, options := on.pipeline, on.readOptions(env)
-	options.Select, options.PlanFile, options.NoCache = o.selection, env.inWorkspace(o.out), o.noCache
+	options.Select, options.PlanFile, options.NoCache = o.selection, env.InWorkspace(o.out), o.noCache
 	if namesCheckpoint(o.resume) {
 		if o.out != "" {
 			return advice.With(advice.Usagef("a plan with --resume=CHECKPOINT can't be written to a file: its steps are known only after the rollback"),
@@ -96,7 +97,7 @@ func runPlan(ctx context.Context, env *environment, o planOptions) error {
 			advice.Suggest(on.command(" --resume="+text.ShellWord(o.resume)), "goes back, and runs what it can't reuse"),
 			advice.Suggest(fmt.Sprintf("checkpoint rollback %s %s", p.ID, text.ShellWord(o.resume)), "goes back, and no further; then plan --resume shows the rest"),
 		)
-		fmt.Fprintf(env.stdout, "\nThis is only what the rollback does. What runs afterwards is known after the rollback:\n%s", b.String())
+		fmt.Fprintf(env.Stdout, "\nThis is only what the rollback does. What runs afterwards is known after the rollback:\n%s", b.String())
 		return nil
 	}
 	st, follows, err := planState(ctx, env, on, early, &options, o.resume)
@@ -115,25 +116,25 @@ func runPlan(ctx context.Context, env *environment, o planOptions) error {
 		if o.resume == resumeNamed || o.out != "" {
 			return alreadyComplete(p.ID, on.command(""))
 		}
-		fmt.Fprintf(env.stderr, "%s already complete\n", p.ID)
+		fmt.Fprintf(env.Stderr, "%s already complete\n", p.ID)
 	}
 	if o.out != "" {
-		if err := writePlan(env.path(o.out), plan); err != nil {
+		if err := writePlan(env.Path(o.out), plan); err != nil {
 			return err
 		}
 	}
 	if o.json {
-		return show.JSON(env.stdout, plan)
+		return show.JSON(env.Stdout, plan)
 	}
-	if err := view.WritePlan(env.stdout.Raw, plan, env.color(env.stdout)); err != nil {
+	if err := view.WritePlan(env.Stdout.Raw, plan, env.Color(env.Stdout)); err != nil {
 		return err
 	}
-	show.OnceChoices(env.stdout, env.CommandLine, st, plan, on.command(orResume(o.resume)))
+	show.OnceChoices(env.Stdout, env.CommandLine, st, plan, on.command(orResume(o.resume)))
 	switch {
 	case plan.Refused != "":
-		show.ConflictChoices(env.stdout, env.CommandLine, plan, on.command(" --resume"))
+		show.ConflictChoices(env.Stdout, env.CommandLine, plan, on.command(" --resume"))
 	case o.out != "":
-		fmt.Fprintf(env.stdout, "\nApply it: %s\n", env.Command(on.command("")+" --plan "+text.ShellWord(o.out)))
+		fmt.Fprintf(env.Stdout, "\nApply it: %s\n", env.Command(on.command("")+" --plan "+text.ShellWord(o.out)))
 	}
 	return nil
 }
@@ -161,7 +162,7 @@ func orResume(resume string) string {
 // planState returns the state that a plan continues: nil without --resume. follows is the
 // session that the planned new session would follow. planState puts a document written by
 // hand and an archived complete session into the options, as a build does.
-func planState(ctx context.Context, env *environment, on *setup, early *earlyLoad, o *runner.Options, resume string) (st, follows *state.State, err error) {
+func planState(ctx context.Context, env *cli.Environment, on *setup, early *earlyLoad, o *runner.Options, resume string) (st, follows *state.State, err error) {
 	prd := o.Pipeline.ID
 	snap, err := early.load(o.Store, prd)
 	if errors.Is(err, checkpoint.ErrNoSession) {
@@ -183,7 +184,7 @@ func planState(ctx context.Context, env *environment, on *setup, early *earlyLoa
 	}
 	warnUntrusted(env, o.Store, prd)
 	if h := snap.Owner; h != nil {
-		fmt.Fprintf(env.stderr, "%s is running now (host %s, pid %d); this plan assumes that it stops now.\n", prd, h.Host, h.PID)
+		fmt.Fprintf(env.Stderr, "%s is running now (host %s, pid %d); this plan assumes that it stops now.\n", prd, h.Host, h.PID)
 	}
 	st = snap.State
 	if rollingBack(snap) {
@@ -205,7 +206,7 @@ func planState(ctx context.Context, env *environment, on *setup, early *earlyLoa
 	case resume != "":
 		return st, nil, nil
 	case st.Status != state.StatusComplete:
-		fmt.Fprintf(env.stderr, "There is an unfinished session of %s; this is the plan of a new one. --resume plans how to continue it.\n", prd)
+		fmt.Fprintf(env.Stderr, "There is an unfinished session of %s; this is the plan of a new one. --resume plans how to continue it.\n", prd)
 	}
 	return nil, st, nil
 }
@@ -213,12 +214,12 @@ func planState(ctx context.Context, env *environment, on *setup, early *earlyLoa
 // refusePlanFile refuses a plan file whose path has another meaning: it lies in the state
 // directory, it is the configuration, or the pipeline reads or makes it. Writing a plan
 // there would change the very things that were planned.
-func refusePlanFile(env *environment, on *setup, name string) error {
+func refusePlanFile(env *cli.Environment, on *setup, name string) error {
 	if name == "" {
 		return nil
 	}
 	const hint = "name a file outside the workspace, or one that no pattern of the pipeline matches"
-	path := withoutLinks(env.path(name))
+	path := withoutLinks(env.Path(name))
 	if rel, err := filepath.Rel(withoutLinks(on.store.Dir()), path); err == nil && filepath.IsLocal(rel) {
 		return advice.With(advice.Usagef("%s is in the state directory, which holds only what Runner writes there", name), hint)
 	}
@@ -248,11 +249,11 @@ func withoutLinks(path string) string {
 
 // refuseReplacing refuses to write a plan over a file that is not a plan, such as the
 // pipeline.
-func refuseReplacing(env *environment, name string) error {
+func refuseReplacing(env *cli.Environment, name string) error {
 	if name == "" {
 		return nil
 	}
-	data, err := readRegular(env.path(name))
+	data, err := cli.ReadFile(env.Path(name))
 	if errors.Is(err, fs.ErrNotExist) || err == nil && (len(data) == 0 || holdsPlan(data)) {
 		return nil
 	}
@@ -294,11 +295,11 @@ func holdsPlan(data []byte) bool {
 }
 
 // readPlan reads the plan that --plan names. Without --plan it returns nil.
-func readPlan(env *environment, name, prd string) (*plan.Plan, error) {
+func readPlan(env *cli.Environment, name, prd string) (*plan.Plan, error) {
 	if name == "" {
 		return nil, nil
 	}
-	data, err := readRegular(env.path(name))
+	data, err := cli.ReadFile(env.Path(name))
 	if err != nil {
 		return nil, advice.Usagef("read plan: %w", err)
 	}

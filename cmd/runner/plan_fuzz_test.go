@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/cli"
 	"prdrunner/runner/plan"
 )
 
@@ -30,7 +31,7 @@ func FuzzPlanFile(f *testing.F) {
 	f.Add([]byte(`{"format_version":"` + plan.FormatVersion + `","prd":"PRD-001","phases":[{"steps":null}],"seq":-1}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		dir := t.TempDir()
-		env := &environment{CommandLine: advice.CommandLine{Workdir: dir}}
+		env := &cli.Environment{CommandLine: advice.CommandLine{Workdir: dir}}
 		path := filepath.Join(dir, "plan.json")
 		if err := os.WriteFile(path, data, 0o600); err != nil {
 			t.Fatal(err)

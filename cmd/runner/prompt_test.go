@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"testing"
 
+	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/show"
 )
 
@@ -26,9 +27,9 @@ func TestSayRestoring(t *testing.T) {
 		{"--output quiet", true, "quiet", false, 5000, ""},
 	} {
 		var out bytes.Buffer
-		env := &environment{stderr: show.NewScreen(&out), isTerminal: func(any) bool { return test.terminal }}
-		env.options.output = test.output
-		sayRestoring(env, test.count, test.json)
+		env := &cli.Environment{Stderr: show.NewScreen(&out), IsTerminal: func(any) bool { return test.terminal }}
+		env.Options.Output = test.output
+		cli.AnnounceRestore(env, test.count, test.json)
 		if out.String() != test.want {
 			t.Errorf("%s: %q, want %q", test.name, out.String(), test.want)
 		}

@@ -7,6 +7,7 @@ import (
 
 	"prdrunner/checkpoint/workspace/git"
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/cli"
 	"prdrunner/runner/findings"
 	"prdrunner/runner/mask"
 )
@@ -14,7 +15,7 @@ import (
 // checkRecordedNames refuses a pipeline if its session would record a sensitive value in
 // the name of a branch or a file. These names can't be masked, because the next resume
 // compares them.
-func (on *setup) checkRecordedNames(ctx context.Context, env *environment) error {
+func (on *setup) checkRecordedNames(ctx context.Context, env *cli.Environment) error {
 	for _, n := range []struct{ what, path string }{
 		{"pipeline's file", findings.Relative(on.pipeline.Source, env.Workdir, "")},
 		{"PRD document", on.pipeline.Document},

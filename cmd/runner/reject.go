@@ -4,9 +4,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"prdrunner/checkpoint"
+	"prdrunner/cmd/runner/cli"
 )
 
-func newRejectCommand(env *environment) *cobra.Command {
+func newRejectCommand(env *cli.Environment) *cobra.Command {
 	var o answerOptions
 	cmd := &cobra.Command{
 		Use:   "reject PRD [GATE]",

@@ -12,6 +12,7 @@ import (
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/words"
 	"prdrunner/runner"
 	"prdrunner/runner/plan"
@@ -26,7 +27,7 @@ type resolveOptions struct {
 	message    string
 }
 
-func newResolveCommand(env *environment) *cobra.Command {
+func newResolveCommand(env *cli.Environment) *cobra.Command {
 	var o resolveOptions
 	cmd := &cobra.Command{
 		Use:   "resolve PRD WORKSTREAM {--done|--rerun}",
@@ -69,7 +70,7 @@ the workstream with what its last attempt was started from.`,
 	return cmd
 }
 
-func runResolve(ctx context.Context, env *environment, o resolveOptions) error {
+func runResolve(ctx context.Context, env *cli.Environment, o resolveOptions) error {
 	prd := o.pipeline.prd
 	if err := runner.CheckGiven(o.outputs); err != nil {
 		return advice.Usagef("--output: %w", err)
@@ -87,7 +88,7 @@ func runResolve(ctx context.Context, env *environment, o resolveOptions) error {
 		env: env, store: store, pipeline: o.pipeline, resume: resume, outputs: o.outputs,
 		request: checkpoint.Request{
 			PRD: prd, Verb: checkpoint.VerbResolve, Workstream: o.workstream, Resolution: state.ResolvedRerun,
-			Comment: state.Text(o.message), By: env.actor(), At: env.now(),
+			Comment: state.Text(o.message), By: env.Actor(), At: env.Now(),
 		},
 	}
 	if o.done {
@@ -101,12 +102,12 @@ func runResolve(ctx context.Context, env *environment, o resolveOptions) error {
 	if err != nil {
 		return fmt.Errorf("resolve %s: %w", o.workstream, err)
 	}
-	fmt.Fprintf(env.stdout, "Resolved %s of %s as %s\n", o.workstream, prd, r.request.Resolution)
+	fmt.Fprintf(env.Stdout, "Resolved %s of %s as %s\n", o.workstream, prd, r.request.Resolution)
 	if r.back {
-		fmt.Fprintln(env.stdout, "Its earlier artifacts, outputs and metrics are on record again")
+		fmt.Fprintln(env.Stdout, "Its earlier artifacts, outputs and metrics are on record again")
 	}
 	if alone {
-		fmt.Fprintf(env.stdout, "Next: %s\n", env.Command(resume))
+		fmt.Fprintf(env.Stdout, "Next: %s\n", env.Command(resume))
 	}
 	return nil
 }
@@ -138,7 +139,7 @@ func checkUncertain(st *state.State, name, resume string) error {
 
 // resolving is a decision about an uncertain workstream that is to be recorded.
 type resolving struct {
-	env      *environment
+	env      *cli.Environment
 	store    *checkpoint.Store
 	back     bool     // the workstream's earlier results are on record again
 	outputs  []string // the outputs that the user gives, as NAME=TEXT
@@ -201,7 +202,7 @@ func (r *resolving) giveHint(st *state.State, lost *plan.MissingResultsError) st
 // the pipeline can't be evaluated, and the user gave neither a file nor variables, it is
 // the digest with which the workstream's last attempt was started.
 func (r *resolving) adopt(ctx context.Context, st *state.State) (runner.Adopted, error) {
-	cfg, err := loadConfig(r.env)
+	cfg, err := r.env.LoadConfig()
 	if err != nil {
 		return runner.Adopted{}, err
 	}
@@ -215,7 +216,7 @@ func (r *resolving) adopt(ctx context.Context, st *state.State) (runner.Adopted,
 	case err != nil && (r.pipeline.file != "" || len(ref.vars)+len(ref.varFiles) > 0):
 		return runner.Adopted{}, advice.With(&advice.UsageError{Err: err}, "without -f, --var and --var-file it counts as made from "+last)
 	case err != nil:
-		fmt.Fprintf(r.env.stderr, "The pipeline cannot be evaluated now, so %s counts as made from %s: %v\n", r.request.Workstream, last, err)
+		fmt.Fprintf(r.env.Stderr, "The pipeline cannot be evaluated now, so %s counts as made from %s: %v\n", r.request.Workstream, last, err)
 		return runner.Adopt(ctx, runner.Options{Store: r.store}, st, r.request.Workstream, r.outputs)
 	}
 	on, err := setUpFor(ctx, r.env, cfg, p)

@@ -11,6 +11,7 @@ import (
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
 	"prdrunner/cmd/runner/show"
 	"prdrunner/runner/view"
@@ -26,11 +27,11 @@ type finished struct {
 }
 
 // finishRollback finishes a rollback of a session and its files that was cut short.
-func finishRollback(ctx context.Context, env *environment, store *checkpoint.Store, session *checkpoint.Session, w *workspace.Workspace) (*finished, error) {
+func finishRollback(ctx context.Context, env *cli.Environment, store *checkpoint.Store, session *checkpoint.Session, w *workspace.Workspace) (*finished, error) {
 	st := session.State()
 	f := &finished{prd: st.PRD, intent: *st.Rollback}
 	had := len(st.KeptEdits(f.intent))
-	fmt.Fprintf(env.stderr, "A rollback of %s to %s was cut short; finishing it first\n", f.prd, f.intent.To)
+	fmt.Fprintf(env.Stderr, "A rollback of %s to %s was cut short; finishing it first\n", f.prd, f.intent.To)
 	record := checkpoint.AuditRecord{
 		What: "checkpoint rollback (finish)", PRD: f.prd, Session: st.Session,
 		Args: []state.Text{state.Text(f.intent.To)}, IDs: []string{f.intent.ID, f.intent.To, f.intent.Safety}, Reason: f.intent.Reason,
@@ -48,15 +49,15 @@ func finishRollback(ctx context.Context, env *environment, store *checkpoint.Sto
 		f.printKeptEdits(env)
 		return nil, advice.Rollback(f.prd, f.refusal(err))
 	}
-	fmt.Fprintf(env.stderr, "Rolled back to %s: %s written, %s deleted\n", f.done.To, view.Plural(f.done.Written, "file"), view.Plural(f.done.Deleted, "file"))
+	fmt.Fprintf(env.Stderr, "Rolled back to %s: %s written, %s deleted\n", f.done.To, view.Plural(f.done.Written, "file"), view.Plural(f.done.Deleted, "file"))
 	f.printKeptEdits(env)
 	return f, nil
 }
 
 // printKeptEdits names the checkpoints of edited files, and the commands that restore them.
-func (f *finished) printKeptEdits(env *environment) {
+func (f *finished) printKeptEdits(env *cli.Environment) {
 	for _, ref := range f.kept {
-		fmt.Fprintf(env.stderr, "The files edited since then are in checkpoint %s, with all others as they were; to restore them: %s\n",
+		fmt.Fprintf(env.Stderr, "The files edited since then are in checkpoint %s, with all others as they were; to restore them: %s\n",
 			ref.ID, env.Command(f.getBack(ref)))
 	}
 }
@@ -110,7 +111,7 @@ func (f *finished) refusal(err error) error {
 // refuseToLeave returns an error for commands that set the session aside if edits were
 // kept in a checkpoint, because no other command can use its checkpoints afterwards. It
 // refuses only once, so that the user can restore the edits.
-func (f *finished) refuseToLeave(env *environment) error {
+func (f *finished) refuseToLeave(env *cli.Environment) error {
 	if f == nil || len(f.kept) == 0 {
 		return nil
 	}
@@ -135,7 +136,7 @@ func stateFinished(ctx context.Context, store *checkpoint.Store, st *state.State
 }
 
 // finishOf returns what finishing a rollback would do, for a command that changes nothing.
-func finishOf(ctx context.Context, env *environment, store *checkpoint.Store, prd string) (p *show.UnfinishedRollbackReport, err error) {
+func finishOf(ctx context.Context, env *cli.Environment, store *checkpoint.Store, prd string) (p *show.UnfinishedRollbackReport, err error) {
 	err = withFiles(ctx, env, store, func(_ *config.Config, w *workspace.Workspace) error {
 		f, err := rollback.PlanFinish(ctx, store, w, prd)
 		p = show.NewUnfinishedRollbackReport(f)
@@ -146,13 +147,13 @@ func finishOf(ctx context.Context, env *environment, store *checkpoint.Store, pr
 
 // tellFinish tells the user of a command that changes nothing about a rollback that was
 // cut short. The next command that changes the session finishes that rollback.
-func tellFinish(ctx context.Context, env *environment, store *checkpoint.Store, w *workspace.Workspace, prd string) error {
+func tellFinish(ctx context.Context, env *cli.Environment, store *checkpoint.Store, w *workspace.Workspace, prd string) error {
 	first, err := rollback.PlanFinish(ctx, store, w, prd)
 	if err != nil || first == nil {
 		return err
 	}
 	var b strings.Builder
 	show.UnfinishedRollback(&b, "", first)
-	_, err = io.WriteString(env.stderr, b.String())
+	_, err = io.WriteString(env.Stderr, b.String())
 	return err
 }

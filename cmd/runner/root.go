@@ -9,11 +9,12 @@ import (
 	"github.com/spf13/pflag"
 
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/words"
 )
 
 // newRootCommand returns the root command with all other commands.
-func newRootCommand(env *environment) *cobra.Command {
+func newRootCommand(env *cli.Environment) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "runner",
 		Short: "Run a pipeline and record every step durably",
@@ -39,17 +40,17 @@ directory.
 			if err := refuseEmpty(cmd, args); err != nil {
 				return err
 			}
-			if err := env.begin(cmd); err != nil {
+			if err := env.Begin(cmd); err != nil {
 				return err
 			}
-			env.signals.does(env.Command(wordless(cmd, args)))
+			env.Signals.ResumeWith(env.Command(wordless(cmd, args)))
 			return maskFreeText(env, cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.SetIn(env.stdin)
-	root.SetOut(env.stdout)
-	root.SetErr(env.stderr)
+	root.SetIn(env.Stdin)
+	root.SetOut(env.Stdout)
+	root.SetErr(env.Stderr)
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SuggestionsMinimumDistance = 2
 	root.SetFlagErrorFunc(flagError)
@@ -71,10 +72,10 @@ directory.
 // addCommands adds all commands, in the groups of `runner --help`. If the command line
 // begins with the name of a command, it adds only that one: making the others takes longer
 // than most commands run.
-func addCommands(root *cobra.Command, env *environment) {
+func addCommands(root *cobra.Command, env *cli.Environment) {
 	type entry struct {
 		name string
-		make func(env *environment) *cobra.Command
+		make func(env *cli.Environment) *cobra.Command
 	}
 	groups := []struct {
 		id, title string
@@ -100,7 +101,7 @@ func addCommands(root *cobra.Command, env *environment) {
 	}
 	for _, g := range groups {
 		for _, c := range g.commands {
-			if len(env.args) > 0 && env.args[0] == c.name {
+			if len(env.Args) > 0 && env.Args[0] == c.name {
 				root.AddCommand(c.make(env))
 				return
 			}
@@ -123,28 +124,28 @@ func addCommands(root *cobra.Command, env *environment) {
 	root.SetHelpCommandGroupID("other")
 }
 
-func addGlobalFlags(root *cobra.Command, env *environment) {
-	o := &env.options
+func addGlobalFlags(root *cobra.Command, env *cli.Environment) {
+	o := &env.Options
 	flags := root.PersistentFlags()
 	flags.SortFlags = false
 	flags.StringVarP(&env.DirFlag, "directory", "C", "", "use `DIR` as the workspace; all paths are relative to it (default: the nearest workspace; the help of runner says how it is found)")
 	flags.StringVar(&env.ConfigFlag, "config", "", "read `FILE` instead of the workspace's runner.yaml, .toml or .json")
-	o.output, o.logLevel, o.logFormat = "auto", "warn", "text"
+	o.Output, o.LogLevel, o.LogFormat = "auto", "warn", "text"
 	words := func(value *string, name, usage string, allowed ...string) {
-		flags.Var(newEnum(value, allowed...), name, usage+": "+words.OneOf(allowed))
+		flags.Var(cli.NewEnum(value, allowed...), name, usage+": "+words.OneOf(allowed))
 	}
-	words(&o.output, "output", "how to show a run", "auto", "plain", "json", "quiet")
-	words(&o.logLevel, "log-level", "log to standard error from this level", "trace", "debug", "info", "warn", "error", "off")
-	words(&o.logFormat, "log-format", "format of the log", "text", "json")
-	flags.BoolVar(&o.noColor, "no-color", false, "print no colours; the variable NO_COLOR does the same")
+	words(&o.Output, "output", "how to show a run", "auto", "plain", "json", "quiet")
+	words(&o.LogLevel, "log-level", "log to standard error from this level", "trace", "debug", "info", "warn", "error", "off")
+	words(&o.LogFormat, "log-format", "format of the log", "text", "json")
+	flags.BoolVar(&o.NoColor, "no-color", false, "print no colours; the variable NO_COLOR does the same")
 }
 
 // markRunning makes a command and its subcommands set env.running when their own code
 // begins. That distinguishes mistakes in the command line from errors of the command.
-func markRunning(cmd *cobra.Command, env *environment) {
+func markRunning(cmd *cobra.Command, env *cli.Environment) {
 	if run := cmd.RunE; run != nil {
 		cmd.RunE = func(c *cobra.Command, args []string) error {
-			env.running = true
+			env.Running = true
 			return run(c, args)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
 	"prdrunner/pipeline"
 	"prdrunner/runner"
@@ -26,7 +27,7 @@ type setup struct {
 // setUp reads a pipeline, and opens its state and the workspace. Captures will leave out
 // files that hold a sensitive value. setUp refuses a pipeline if a name that its session
 // records holds a sensitive value. The caller must close the setup.
-func setUp(ctx context.Context, env *environment, cfg *config.Config, ref pipelineRef) (*setup, error) {
+func setUp(ctx context.Context, env *cli.Environment, cfg *config.Config, ref pipelineRef) (*setup, error) {
 	p, err := loadPipeline(env, cfg, ref)
 	if err != nil {
 		return nil, err
@@ -45,7 +46,7 @@ func setUp(ctx context.Context, env *environment, cfg *config.Config, ref pipeli
 }
 
 // setUpFor sets up a pipeline that has been read. It does not check recorded names.
-func setUpFor(ctx context.Context, env *environment, cfg *config.Config, p *pipeline.Pipeline) (*setup, error) {
+func setUpFor(ctx context.Context, env *cli.Environment, cfg *config.Config, p *pipeline.Pipeline) (*setup, error) {
 	masker, err := newMasker(p)
 	if err != nil {
 		return nil, err
@@ -74,7 +75,7 @@ func (on *setup) command(flags string) string {
 }
 
 // readOptions returns the options of an engine that only reads.
-func (on *setup) readOptions(env *environment) runner.Options {
+func (on *setup) readOptions(env *cli.Environment) runner.Options {
 	o := engineOptions(env, on.cfg, on.pipeline, on.store, on.files)
 	o.Mask = on.masker.String
 	return o

@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"prdrunner/cmd/runner/cli"
 )
 
 // politePipeline has a workstream that ends when it is asked to, and says so;
@@ -134,7 +136,7 @@ func TestSignalEndsACapture(t *testing.T) {
 			if isHeld(big) {
 				t.Error("the file is still being read")
 			}
-			if shown := l.stdout.String(); !strings.Contains(shown, "PRD-001 interrupted by "+signalName(tt.signal)) || !strings.Contains(shown, "the files are not captured") {
+			if shown := l.stdout.String(); !strings.Contains(shown, "PRD-001 interrupted by "+cli.SignalName(tt.signal)) || !strings.Contains(shown, "the files are not captured") {
 				t.Errorf("it showed %q", shown)
 			}
 			if status := run(t, dir, 0, "status", "PRD-001"); !strings.Contains(status, "paused (interrupted)") {
@@ -166,7 +168,7 @@ func TestSignalEndsACommand(t *testing.T) {
 		for sig, code := range map[syscall.Signal]int{
 			syscall.SIGINT: exitInterrupted, syscall.SIGTERM: exitTerminated, syscall.SIGHUP: exitTerminated, syscall.SIGQUIT: exitQuit,
 		} {
-			t.Run(strings.Join(args, " ")+" "+signalName(sig), func(t *testing.T) {
+			t.Run(strings.Join(args, " ")+" "+cli.SignalName(sig), func(t *testing.T) {
 				t.Parallel()
 				dir := newWorkspace(t, `pipeline "PRD-001" {
   phase "one" {
@@ -189,7 +191,7 @@ func TestSignalEndsACommand(t *testing.T) {
 				l.signal(sig)
 				told := l.exits(code)
 				again := "`runner " + strings.Join(args, " ") + "` does the rest\n"
-				if strings.Count(told, "Interrupted by "+signalName(sig)) != 1 || !strings.HasSuffix(told, again) || strings.Contains(told, "goroutine ") {
+				if strings.Count(told, "Interrupted by "+cli.SignalName(sig)) != 1 || !strings.HasSuffix(told, again) || strings.Contains(told, "goroutine ") {
 					t.Errorf("it says %q", told)
 				}
 				if err := os.Truncate(big, 1); err != nil {
@@ -228,7 +230,7 @@ func TestSignalEndsWhatWaits(t *testing.T) {
 		{"fmt", "`runner fmt -` does the rest", []string{"fmt", "-"}},
 	} {
 		for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGQUIT} {
-			t.Run(tt.name+" "+signalName(sig), func(t *testing.T) {
+			t.Run(tt.name+" "+cli.SignalName(sig), func(t *testing.T) {
 				t.Parallel()
 				in, out, err := os.Pipe()
 				if err != nil {
@@ -243,8 +245,8 @@ func TestSignalEndsWhatWaits(t *testing.T) {
 					t.Fatal(err)
 				}
 				l.signal(sig)
-				told := l.exits(endedCode(&endedError{signal: signalName(sig)}))
-				if !strings.HasPrefix(told, "Interrupted by "+signalName(sig)) || !strings.Contains(told, tt.doing) {
+				told := l.exits(endedCode(&endedError{signal: cli.SignalName(sig)}))
+				if !strings.HasPrefix(told, "Interrupted by "+cli.SignalName(sig)) || !strings.Contains(told, tt.doing) {
 					t.Errorf("it says %q", told)
 				}
 			})
@@ -258,7 +260,7 @@ func TestNobodyReadsOfAnInterruption(t *testing.T) {
 	t.Parallel()
 	for _, signals := range [][]syscall.Signal{{syscall.SIGTERM, syscall.SIGTERM}, {syscall.SIGQUIT}} {
 		last := signals[len(signals)-1]
-		t.Run(fmt.Sprint(len(signals), " ", signalName(last)), func(t *testing.T) {
+		t.Run(fmt.Sprint(len(signals), " ", cli.SignalName(last)), func(t *testing.T) {
 			t.Parallel()
 			dir := newWorkspace(t, politePipeline)
 			big := filepath.Join(dir, "big")
@@ -289,7 +291,7 @@ func TestNobodyReadsOfAnInterruption(t *testing.T) {
 			for _, sig := range signals {
 				l.signal(sig)
 			}
-			l.exits(endedCode(&endedError{signal: signalName(last)}))
+			l.exits(endedCode(&endedError{signal: cli.SignalName(last)}))
 		})
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"prdrunner/checkpoint/reader"
 	"prdrunner/checkpoint/state"
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
 	"prdrunner/cmd/runner/show"
 	"prdrunner/pipeline"
@@ -244,7 +245,7 @@ func (s *starter) catchUp(ctx context.Context, snap *checkpoint.Snapshot) error 
 	}
 	switch closed := session.Close(); {
 	case again == nil || closed == nil: // Close tries once more
-		fmt.Fprintf(s.env.stderr, "Warning: a checkpoint could not be written at first (%v), and was written when it was tried again\n", unwritten)
+		fmt.Fprintf(s.env.Stderr, "Warning: a checkpoint could not be written at first (%v), and was written when it was tried again\n", unwritten)
 		return closed
 	default:
 		return advice.With(fmt.Errorf("%s is done, but %w: %w", s.prd, errUnwritten, unwritten),
@@ -256,9 +257,9 @@ func (s *starter) catchUp(ctx context.Context, snap *checkpoint.Snapshot) error 
 // It warns the user about checkpoints that stay on record without a file.
 func (s *starter) skipUnwritten(session *checkpoint.Session, unwritten error) error {
 	skipped, left := session.SkipDerived()
-	fmt.Fprintln(s.env.stderr, "Warning: a checkpoint could not be written, and is skipped:", unwritten)
+	fmt.Fprintln(s.env.Stderr, "Warning: a checkpoint could not be written, and is skipped:", unwritten)
 	if len(left) > 0 {
-		fmt.Fprintln(s.env.stderr, "Warning:", record.LeftUnwritten(left))
+		fmt.Fprintln(s.env.Stderr, "Warning:", record.LeftUnwritten(left))
 	}
 	session.Add(state.CheckpointSkipped{IDs: skipped, Error: state.Text(unwritten.Error())})
 	if closed := session.Close(); !advice.IsA[*checkpoint.DerivedError](closed) {
@@ -283,7 +284,7 @@ func (s *starter) goOnAfter(ctx context.Context, st *state.State, on start) (sta
 	case !plan.Idle():
 		return on, nil
 	case s.resume == resumeAuto:
-		fmt.Fprintf(s.env.stderr, "%s already complete\n", s.prd)
+		fmt.Fprintf(s.env.Stderr, "%s already complete\n", s.prd)
 		return start{done: true}, nil
 	}
 	return start{}, alreadyComplete(s.prd, s.command(""))
@@ -331,7 +332,7 @@ func (s *starter) document(ctx context.Context, d *state.Document) (start, error
 		return s.goOnFrom(ctx, d, st)
 	}
 	question := fmt.Sprintf("%s.json was written by hand. Continue from it?", s.prd)
-	if err := confirm(ctx, s.person, s.yes, question); err != nil {
+	if err := cli.Confirm(ctx, s.person, s.yes, question); err != nil {
 		return start{}, err
 	}
 	return start{imported: d}, nil
@@ -381,11 +382,11 @@ func (s *starter) goOn(ctx context.Context, st *state.State) (start, error) {
 func (s *starter) printState(st *state.State) {
 	switch {
 	case st.Status == state.StatusFailed && st.Error != nil:
-		fmt.Fprintf(s.env.stderr, "%s failed: %s; resuming\n", s.prd, view.Summary(*st.Error))
+		fmt.Fprintf(s.env.Stderr, "%s failed: %s; resuming\n", s.prd, view.Summary(*st.Error))
 	case killed(st):
-		fmt.Fprintf(s.env.stderr, "%s was running, and how it ended is not on record; resuming\n", s.prd)
+		fmt.Fprintf(s.env.Stderr, "%s was running, and how it ended is not on record; resuming\n", s.prd)
 	case st.Status == state.StatusPaused && show.LastPassedGate(st) != "":
-		fmt.Fprintf(s.env.stderr, "Last gate passed: %s\n", view.OneLine(show.LastPassedGate(st)))
+		fmt.Fprintf(s.env.Stderr, "Last gate passed: %s\n", view.OneLine(show.LastPassedGate(st)))
 	}
 }
 
@@ -412,7 +413,7 @@ func (s *starter) lockDecided(ctx context.Context, snap *checkpoint.Snapshot) (*
 func (s *starter) lockSoon(ctx context.Context) (session *checkpoint.Session, err error) {
 	pauses := backoff.WithContext(backoff.WithMaxRetries(backoff.NewConstantBackOff(50*time.Millisecond), 4), ctx)
 	err = backoff.Retry(func() error {
-		session, err = s.store.Lock(ctx, s.prd, s.env.actor())
+		session, err = s.store.Lock(ctx, s.prd, s.env.Actor())
 		var locked *checkpoint.LockedError
 		if err != nil && !errors.As(err, &locked) {
 			return backoff.Permanent(err)

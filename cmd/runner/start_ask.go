@@ -2,14 +2,20 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
+	"time"
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/prune"
 	"prdrunner/checkpoint/rollback"
+	"prdrunner/checkpoint/state"
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/show"
 	"prdrunner/runner"
+	"prdrunner/runner/plan"
 	"prdrunner/runner/view"
 )
 
@@ -25,7 +31,7 @@ func (s *starter) askUser(ctx context.Context, snap *checkpoint.Snapshot) (start
 		return start{}, context.Cause(ctx)
 	}
 	for {
-		choice, err := askResume(ctx, s.person, snap.State, plan, s.env.now())
+		choice, err := askResume(ctx, s.person, snap.State, plan, s.env.Now())
 		if err != nil {
 			return start{}, err
 		}
@@ -44,7 +50,7 @@ func (s *starter) askUser(ctx context.Context, snap *checkpoint.Snapshot) (start
 			if planErr != nil {
 				return start{}, buildError(s.env, snap.State, s.prd, s.command, planErr)
 			}
-			if err := view.WritePlan(s.env.stderr.Raw, plan, s.env.color(s.env.stderr)); err != nil {
+			if err := view.WritePlan(s.env.Stderr.Raw, plan, s.env.Color(s.env.Stderr)); err != nil {
 				return start{}, err
 			}
 		}
@@ -53,7 +59,7 @@ func (s *starter) askUser(ctx context.Context, snap *checkpoint.Snapshot) (start
 
 // view shows the session, and the contents of its current checkpoint.
 func (s *starter) view(ctx context.Context, snap *checkpoint.Snapshot) error {
-	if err := show.Status(s.env.stderr, s.env.CommandLine, s.env.now(), statusOfSession(s.env, s.prd, snap)); err != nil {
+	if err := show.Status(s.env.Stderr, s.env.CommandLine, s.env.Now(), statusOfSession(s.env, s.prd, snap)); err != nil {
 		return err
 	}
 	ref := snap.State.CurrentCheckpoint()
@@ -69,7 +75,7 @@ func (s *starter) view(ctx context.Context, snap *checkpoint.Snapshot) error {
 	case !found.Check.Whole():
 		return writeDamage(ctx, s.env, s.store, s.files, snap.State, ref.ID, found.Check.Reason())
 	}
-	return show.Checkpoint(s.env.stderr, found)
+	return show.Checkpoint(s.env.Stderr, found)
 }
 
 // remove deletes the session after a confirmation, and starts no other one.
@@ -78,7 +84,7 @@ func (s *starter) remove(ctx context.Context) error {
 		return err
 	}
 	question := fmt.Sprintf("Delete the session of %s, its checkpoints and logs? This cannot be undone.", s.prd)
-	if err := confirm(ctx, s.person, s.yes, question); err != nil {
+	if err := cli.Confirm(ctx, s.person, s.yes, question); err != nil {
 		return err
 	}
 	session, _, err := newLastTarget(s.env, s.store, s.prd).lock(ctx)
@@ -93,7 +99,7 @@ func (s *starter) remove(ctx context.Context) error {
 		return err
 	}
 	err = audited(s.env, s.store, &record, func() error {
-		if err := s.store.DeleteSession(ctx, s.prd, s.env.actor()); err != nil {
+		if err := s.store.DeleteSession(ctx, s.prd, s.env.Actor()); err != nil {
 			return err
 		}
 		_, err := prune.Collect(ctx, s.store, s.files)
@@ -105,6 +111,109 @@ func (s *starter) remove(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(s.env.stderr, "Deleted the session of %s\n", s.prd)
+	fmt.Fprintf(s.env.Stderr, "Deleted the session of %s\n", s.prd)
 	return nil
+}
+
+// resumeChoice is an answer to the resume prompt.
+type resumeChoice string
+
+const (
+	choiceResume resumeChoice = "r"
+	choiceFresh  resumeChoice = "s"
+	choiceView   resumeChoice = "v"
+	choiceDelete resumeChoice = "d"
+	choicePlan   resumeChoice = "p"
+)
+
+// askResume is the prompt about an unfinished session. plan is the plan for resuming it,
+// nil if it can't be planned.
+func askResume(ctx context.Context, person *view.Terminal, st *state.State, plan *plan.Plan, now time.Time) (resumeChoice, error) {
+	person.Say(resumePrompt(st, plan, now))
+	key, err := person.Choose(ctx, "Choice [r/s/v/d/p]: ", []view.Choice{
+		{Key: string(choiceResume), Word: "resume"},
+		{Key: string(choiceFresh), Word: "start"},
+		{Key: string(choiceView), Word: "view"},
+		{Key: string(choiceDelete), Word: "delete"},
+		{Key: string(choicePlan), Word: "plan"},
+	})
+	if errors.Is(err, view.ErrNoAnswer) {
+		return "", runner.ErrDeclined
+	}
+	return resumeChoice(key), err
+}
+
+func resumePrompt(st *state.State, plan *plan.Plan, now time.Time) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Found existing checkpoint for %q\n", view.OneLine(titleOf(st.PRD, st.Title)))
+	fmt.Fprintf(&b, "Created: %s (%s)\n", st.CreatedAt.UTC().Format(time.DateTime), view.Ago(now, st.CreatedAt))
+	if c := st.CurrentCheckpoint(); c != nil {
+		fmt.Fprintf(&b, "Checkpoint: %s (%s, %s)\n", c.ID, c.Trigger, view.Ago(now, c.CreatedAt))
+	}
+	fmt.Fprintf(&b, "Progress: %s\n", show.Progress(st))
+	if st.Status == state.StatusFailed && st.Error != nil {
+		fmt.Fprintf(&b, "Failed: %s\n", view.Summary(*st.Error))
+	}
+	fmt.Fprintf(&b, `
+Options:
+  (r)esume - %s
+  (s)tart fresh - Archive this session under failed/ and start over
+  (v)iew details - Show checkpoint contents
+  (d)elete - Remove this session without starting
+  (p)lan - Show what (r)esume would do, step by step, and why
+
+`, continueFrom(plan))
+	return b.String()
+}
+
+func titleOf(prd, title string) string {
+	if title == "" {
+		return prd
+	}
+	return title
+}
+
+// continueFrom names the step with which a resumed session begins. It may be before the
+// phase that the session has reached, because steps whose inputs changed run again.
+func continueFrom(plan *plan.Plan) string {
+	if plan == nil {
+		return "Continue"
+	}
+	return "Continue from " + view.Beginning(plan)
+}
+
+// askFixed asks whether the cause of a session's failure has been fixed.
+func askFixed(ctx context.Context, person *view.Terminal, st *state.State) error {
+	message := "the reason is not on record"
+	if st.Error != nil {
+		message = view.Summary(*st.Error)
+	}
+	person.Say(fmt.Sprintf("%s failed: %s\n", st.PRD, message))
+	fixed, err := person.ConfirmYes(ctx, "Is it fixed? Resume?")
+	if err != nil {
+		return err
+	}
+	if !fixed {
+		return runner.ErrDeclined
+	}
+	return nil
+}
+
+// askKilled asks what to do with a session whose runner was killed.
+func askKilled(ctx context.Context, person *view.Terminal, st *state.State) (resumeChoice, error) {
+	person.Say(fmt.Sprintf("%s was running, and how it ended is not on record. What was not finished will run again.\n", st.PRD))
+	key, err := person.Choose(ctx, "(c)ontinue, (s)tart over, (q)uit: ", []view.Choice{
+		{Key: "c", Word: "continue"}, {Key: "s", Word: "start"}, {Key: "q", Word: "quit"},
+	})
+	switch {
+	case errors.Is(err, view.ErrNoAnswer):
+		return "", runner.ErrDeclined
+	case err != nil:
+		return "", err
+	case key == "c":
+		return choiceResume, nil
+	case key == "s":
+		return choiceFresh, nil
+	}
+	return "", runner.ErrDeclined
 }

@@ -14,6 +14,7 @@ import (
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
 	"prdrunner/cmd/runner/show"
 	"prdrunner/runner/process"
@@ -24,7 +25,7 @@ type statusOptions struct {
 	json bool
 }
 
-func newStatusCommand(env *environment) *cobra.Command {
+func newStatusCommand(env *cli.Environment) *cobra.Command {
 	var o statusOptions
 	cmd := &cobra.Command{
 		Use:   "status [PRD]",
@@ -42,7 +43,7 @@ lock.`,
 	return cmd
 }
 
-func runStatus(ctx context.Context, env *environment, o statusOptions) error {
+func runStatus(ctx context.Context, env *cli.Environment, o statusOptions) error {
 	if o.prd == "" {
 		return statusOfAll(ctx, env, o.json)
 	}
@@ -53,7 +54,7 @@ func runStatus(ctx context.Context, env *environment, o statusOptions) error {
 	st := statusOfSession(env, o.prd, snap)
 	if st.Rollback != nil {
 		if st.Finishes, err = finishOf(ctx, env, store, o.prd); err != nil {
-			fmt.Fprintf(env.stderr, "Warning: cannot tell what finishing the rollback would do: %v\n", err)
+			fmt.Fprintf(env.Stderr, "Warning: cannot tell what finishing the rollback would do: %v\n", err)
 		}
 	}
 	findTakenBack(ctx, env, store, snap, &st)
@@ -62,15 +63,15 @@ func runStatus(ctx context.Context, env *environment, o statusOptions) error {
 		broken = handWrittenProblems(o.prd, snap.Document)
 	}
 	if o.json {
-		return errors.Join(show.JSON(env.stdout, st), broken)
+		return errors.Join(show.JSON(env.Stdout, st), broken)
 	}
-	return errors.Join(show.Status(env.stdout, env.CommandLine, env.now(), st), broken)
+	return errors.Join(show.Status(env.Stdout, env.CommandLine, env.Now(), st), broken)
 }
 
 // statusOfSession returns the status of a session, with the processes that outlived its
 // runner if that was killed.
-func statusOfSession(env *environment, prd string, snap *checkpoint.Snapshot) show.SessionStatus {
-	s := show.NewSessionStatus(env.CommandLine, env.now(), prd, snap)
+func statusOfSession(env *cli.Environment, prd string, snap *checkpoint.Snapshot) show.SessionStatus {
+	s := show.NewSessionStatus(env.CommandLine, env.Now(), prd, snap)
 	if s.Killed {
 		for _, p := range process.Alive(s.Session, snap.Logs) {
 			s.Alive = append(s.Alive, show.AliveProcess{PID: p.PID, Workstream: p.Task})
@@ -81,7 +82,7 @@ func statusOfSession(env *environment, prd string, snap *checkpoint.Snapshot) sh
 
 // findTakenBack finds rollbacks of other PRDs that took back artifacts of the session, and
 // adds them to its status.
-func findTakenBack(ctx context.Context, env *environment, store *checkpoint.Store, snap *checkpoint.Snapshot, s *show.SessionStatus) {
+func findTakenBack(ctx context.Context, env *cli.Environment, store *checkpoint.Store, snap *checkpoint.Snapshot, s *show.SessionStatus) {
 	if snap.State == nil || snap.Owner != nil {
 		return
 	}
@@ -94,7 +95,7 @@ func findTakenBack(ctx context.Context, env *environment, store *checkpoint.Stor
 		})
 	}
 	if err != nil {
-		fmt.Fprintf(env.stderr, "Warning: cannot tell whether rollbacks of other PRDs took back files of %s: %v\n", s.PRD, err)
+		fmt.Fprintf(env.Stderr, "Warning: cannot tell whether rollbacks of other PRDs took back files of %s: %v\n", s.PRD, err)
 	}
 }
 
@@ -111,7 +112,7 @@ func handWrittenProblems(prd string, d *state.Document) error {
 // loadSession opens the state of a PRD and reads its session, without a lock. With a
 // *checkpoint.DamagedError it returns the store too, so that the caller can set the
 // damaged state aside. It warns the user if the state is untrusted.
-func loadSession(env *environment, prd string) (*checkpoint.Store, *checkpoint.Snapshot, error) {
+func loadSession(env *cli.Environment, prd string) (*checkpoint.Store, *checkpoint.Snapshot, error) {
 	store, snap, err := readStored(env, prd)
 	if store != nil {
 		warnUntrusted(env, store, prd)
@@ -120,8 +121,8 @@ func loadSession(env *environment, prd string) (*checkpoint.Store, *checkpoint.S
 }
 
 // readStored does the work of loadSession, without the warning about untrusted state.
-func readStored(env *environment, prd string) (*checkpoint.Store, *checkpoint.Snapshot, error) {
-	cfg, err := loadConfig(env)
+func readStored(env *cli.Environment, prd string) (*checkpoint.Store, *checkpoint.Snapshot, error) {
+	cfg, err := env.LoadConfig()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -141,7 +142,7 @@ func readStored(env *environment, prd string) (*checkpoint.Store, *checkpoint.Sn
 
 // loadState opens a session like loadSession, for commands that need a session that Runner
 // made. A document written by hand is an error.
-func loadState(env *environment, prd string) (*checkpoint.Store, *state.State, error) {
+func loadState(env *cli.Environment, prd string) (*checkpoint.Store, *state.State, error) {
 	store, snap, err := loadSession(env, prd)
 	if err != nil {
 		return nil, nil, err
@@ -151,7 +152,7 @@ func loadState(env *environment, prd string) (*checkpoint.Store, *state.State, e
 
 // loadTrusted opens a session like loadState, for commands that change the session.
 // Untrusted state is an error.
-func loadTrusted(ctx context.Context, env *environment, prd string) (*checkpoint.Store, *state.State, error) {
+func loadTrusted(ctx context.Context, env *cli.Environment, prd string) (*checkpoint.Store, *state.State, error) {
 	store, snap, err := readStored(env, prd)
 	if store != nil {
 		untrusted, lookErr := store.Untrusted(ctx, prd)
@@ -170,22 +171,22 @@ func loadTrusted(ctx context.Context, env *environment, prd string) (*checkpoint
 
 // ownState returns the state of a session, and tells the user about an import or a
 // rollback that was cut short. A document written by hand has no state.
-func ownState(env *environment, prd string, store *checkpoint.Store, snap *checkpoint.Snapshot) (*checkpoint.Store, *state.State, error) {
+func ownState(env *cli.Environment, prd string, store *checkpoint.Store, snap *checkpoint.Snapshot) (*checkpoint.Store, *state.State, error) {
 	if snap.State == nil {
 		return nil, nil, handWritten(prd)
 	}
 	if p := snap.Import; p != nil && snap.Owner == nil {
-		fmt.Fprintf(env.stderr, "Import %s\n", show.InterruptedImport(env.CommandLine, p))
+		fmt.Fprintf(env.Stderr, "Import %s\n", show.InterruptedImport(env.CommandLine, p))
 	}
 	if r := snap.State.Rollback; r != nil && snap.Owner == nil {
-		fmt.Fprintf(env.stderr, "Rollback %s\n", show.InterruptedRollback(r))
+		fmt.Fprintf(env.Stderr, "Rollback %s\n", show.InterruptedRollback(r))
 	}
 	return store, snap.State, nil
 }
 
 // noSession returns the error of a PRD without a session. Its hint names an import that
 // was cut short, an archived session, or the PRDs that have sessions.
-func noSession(env *environment, store *checkpoint.Store, prd string) error {
+func noSession(env *cli.Environment, store *checkpoint.Store, prd string) error {
 	hint := howToStart(env, prd)
 	if p, err := store.Layout().InterruptedImport(prd); err == nil && p != nil {
 		hint = fmt.Sprintf("one was being imported, which was cut short: %s finishes it", advice.ImportAgain(p))
@@ -200,8 +201,8 @@ func noSession(env *environment, store *checkpoint.Store, prd string) error {
 	return advice.With(advice.Usagef("there is no session of %s", prd), hint)
 }
 
-func statusOfAll(ctx context.Context, env *environment, asJSON bool) error {
-	cfg, err := loadConfig(env)
+func statusOfAll(ctx context.Context, env *cli.Environment, asJSON bool) error {
+	cfg, err := env.LoadConfig()
 	if err != nil {
 		return err
 	}
@@ -231,17 +232,17 @@ func statusOfAll(ctx context.Context, env *environment, asJSON bool) error {
 		list = append(list, st)
 	}
 	if asJSON {
-		return errors.Join(damaged, show.JSON(env.stdout, show.NewStatusTableReport(list)))
+		return errors.Join(damaged, show.JSON(env.Stdout, show.NewStatusTableReport(list)))
 	}
 	if len(list) == 0 {
 		return sayNoSessions(env, store)
 	}
-	return errors.Join(damaged, show.StatusTable(env.stdout, env.now(), list))
+	return errors.Join(damaged, show.StatusTable(env.Stdout, env.Now(), list))
 }
 
 // sayNoSessions tells the user that there is no current session, and names the archived
 // ones.
-func sayNoSessions(env *environment, store *checkpoint.Store) error {
+func sayNoSessions(env *cli.Environment, store *checkpoint.Store) error {
 	archived, err := store.Reader().Known()
 	if err != nil {
 		return err
@@ -250,6 +251,6 @@ func sayNoSessions(env *environment, store *checkpoint.Store) error {
 	if len(archived) > 0 {
 		said = fmt.Sprintf("No current sessions: `runner checkpoint list --all` shows the archived ones of %s, %s.", strings.Join(archived, ", "), howToStartAny(env))
 	}
-	_, err = fmt.Fprintln(env.stdout, env.Localize(said))
+	_, err = fmt.Fprintln(env.Stdout, env.Localize(said))
 	return err
 }

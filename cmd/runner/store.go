@@ -11,6 +11,7 @@ import (
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
 	"prdrunner/pipeline"
 	"prdrunner/runner/process"
@@ -18,19 +19,19 @@ import (
 
 // openStore opens the state directory of a PRD. If the configured location has no {prd} in
 // it, one directory holds all PRDs, and prd may be "".
-func openStore(env *environment, cfg *config.Config, prd string) (*checkpoint.Store, error) {
+func openStore(env *cli.Environment, cfg *config.Config, prd string) (*checkpoint.Store, error) {
 	if prd == "" && cfg.StatePerPRD() {
 		return nil, advice.With(advice.Usagef("each PRD has a state directory of its own here: %s", cfg.Checkpoint.Storage.Location), "name a PRD")
 	}
-	return checkpoint.OpenStore(env.path(cfg.StateDir(prd)), checkpoint.Options{
-		Now:       env.now,
+	return checkpoint.OpenStore(env.Path(cfg.StateDir(prd)), checkpoint.Options{
+		Now:       env.Now,
 		Policy:    cfg.Policy(),
 		IDPattern: cfg.IDPattern,
 		Version:   versionString(),
-		Git:       process.NewCommander(childEnvironment(env.environ)),
+		Git:       process.NewCommander(env.ChildEnvironment()),
 		Include:   pipeline.Patterns(cfg.Workspace.Include),
 		Late: func(err error) {
-			env.warn(fmt.Errorf("the command succeeded, but not every derived file could be written: %w", err))
+			env.Warn(fmt.Errorf("the command succeeded, but not every derived file could be written: %w", err))
 		},
 		EndOrphans: func(ctx context.Context, session, logs string) ([]state.Process, error) {
 			return endOrphans(ctx, env, session, logs)
@@ -41,8 +42,8 @@ func openStore(env *environment, cfg *config.Config, prd string) (*checkpoint.St
 // endOrphans ends the processes that a killed runner of a session left running, and tells
 // the user. It shows no command lines, which may hold sensitive values: only a build knows
 // these values and can mask them.
-func endOrphans(ctx context.Context, env *environment, session, logs string) (ended []state.Process, err error) {
-	executor, err := process.New(process.Options{Logger: env.logger().Named("process")})
+func endOrphans(ctx context.Context, env *cli.Environment, session, logs string) (ended []state.Process, err error) {
+	executor, err := process.New(process.Options{Logger: env.Logger().Named("process")})
 	if err != nil {
 		return nil, err
 	}
@@ -57,15 +58,15 @@ func endOrphans(ctx context.Context, env *environment, session, logs string) (en
 	case errors.Is(err, process.ErrUnkillable):
 		return ended, advice.With(err, fmt.Sprintf("end them by hand (of %s), then run the command again", strings.Join(pids, ", ")))
 	case err == nil && len(left) > 0:
-		fmt.Fprintf(env.stderr, "Ended what a killed run had left running (pid %s)\n", strings.Join(pids, ", "))
+		fmt.Fprintf(env.Stderr, "Ended what a killed run had left running (pid %s)\n", strings.Join(pids, ", "))
 	}
 	return ended, err
 }
 
 // saveCache saves the cache of file digests. A failure is only a warning: the next command
 // takes longer.
-func saveCache(env *environment, w *workspace.Workspace) {
+func saveCache(env *cli.Environment, w *workspace.Workspace) {
 	if err := w.SaveCache(); err != nil {
-		env.warn(fmt.Errorf("the cache of file digests was not saved; the next command reads the files again: %w", err))
+		env.Warn(fmt.Errorf("the cache of file digests was not saved; the next command reads the files again: %w", err))
 	}
 }

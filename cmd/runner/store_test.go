@@ -7,11 +7,12 @@ import (
 	"time"
 
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/cli"
 )
 
 // testEnvironment is an environment over a new directory that holds the given
 // files.
-func testEnvironment(t *testing.T, files map[string]string, environ ...string) *environment {
+func testEnvironment(t *testing.T, files map[string]string, environ ...string) *cli.Environment {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range files {
@@ -19,16 +20,16 @@ func testEnvironment(t *testing.T, files map[string]string, environ ...string) *
 			t.Fatal(err)
 		}
 	}
-	return &environment{
-		CommandLine: advice.CommandLine{Workdir: dir}, environ: environ, now: time.Now,
-		isTerminal: func(any) bool { return false },
+	return &cli.Environment{
+		CommandLine: advice.CommandLine{Workdir: dir}, Environ: environ, Now: time.Now,
+		IsTerminal: func(any) bool { return false },
 	}
 }
 
 func TestStateDirectoryOfAPRD(t *testing.T) {
 	t.Parallel()
 	env := testEnvironment(t, map[string]string{"runner.yaml": "checkpoint: {storage: {location: 'state/{prd}'}}\n"})
-	cfg, err := loadConfig(env)
+	cfg, err := env.LoadConfig()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/spf13/cobra"
 
+	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
 	"prdrunner/cmd/runner/show"
 	"prdrunner/pipeline"
@@ -18,12 +19,12 @@ type validateOptions struct {
 	prds   []string
 	files  []string
 	json   bool
-	env    *environment
+	env    *cli.Environment
 	stdout io.Writer
 }
 
-func newValidateCommand(env *environment) *cobra.Command {
-	o := validateOptions{env: env, stdout: env.stdout}
+func newValidateCommand(env *cli.Environment) *cobra.Command {
+	o := validateOptions{env: env, stdout: env.Stdout}
 	cmd := &cobra.Command{
 		Use:   "validate [PRD|FILE]...",
 		Short: "Check pipelines and report every mistake",
@@ -44,7 +45,7 @@ depends on a missing value is checked as far as possible.`,
 }
 
 func runValidate(_ context.Context, o validateOptions) error {
-	cfg, err := loadConfig(o.env)
+	cfg, err := o.env.LoadConfig()
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"prdrunner/checkpoint/state"
+	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/show"
 	"prdrunner/runner/plan"
 )
@@ -21,8 +22,8 @@ type versionOptions struct {
 	stdout io.Writer
 }
 
-func newVersionCommand(env *environment) *cobra.Command {
-	o := versionOptions{stdout: env.stdout}
+func newVersionCommand(env *cli.Environment) *cobra.Command {
+	o := versionOptions{stdout: env.Stdout}
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Show the version and the supported format versions",

@@ -9,6 +9,7 @@ import (
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/checkpoint/workspace/git"
+	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
 	"prdrunner/runner/process"
 )
@@ -16,9 +17,9 @@ import (
 // openWorkspace opens the files of the workspace, and git if the workspace is in a git
 // work tree. It opens git even if the configuration switches git off for new captures,
 // because earlier captures may be in git. In that case it is no error if git is missing.
-func openWorkspace(ctx context.Context, env *environment, cfg *config.Config, store *checkpoint.Store) (*workspace.Workspace, error) {
+func openWorkspace(ctx context.Context, env *cli.Environment, cfg *config.Config, store *checkpoint.Store) (*workspace.Workspace, error) {
 	mode := workspace.GitMode(cfg.Checkpoint.Git.Mode)
-	git, err := git.Open(ctx, process.NewCommander(childEnvironment(env.environ)), env.Workdir)
+	git, err := git.Open(ctx, process.NewCommander(env.ChildEnvironment()), env.Workdir)
 	if err != nil && (mode != workspace.GitOff || ctx.Err() != nil) {
 		return nil, fmt.Errorf("look for a git work tree: %w", err)
 	}
@@ -47,8 +48,8 @@ func (h gitHead) Deleted(ctx context.Context, was state.Git) (bool, error) {
 }
 
 // withFiles opens the files of the workspace, calls do with them, and closes them.
-func withFiles(ctx context.Context, env *environment, store *checkpoint.Store, do func(*config.Config, *workspace.Workspace) error) error {
-	cfg, err := loadConfig(env)
+func withFiles(ctx context.Context, env *cli.Environment, store *checkpoint.Store, do func(*config.Config, *workspace.Workspace) error) error {
+	cfg, err := env.LoadConfig()
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
 )
 
@@ -23,7 +24,7 @@ type filesAhead struct {
 // listing of the last capture in st, with which the new one is compared. st was read
 // without a lock: if the session has another capture by the time it is locked, only time
 // is lost. The caller must call stop.
-func openAhead(ctx context.Context, env *environment, cfg *config.Config, store *checkpoint.Store, st *state.State) *filesAhead {
+func openAhead(ctx context.Context, env *cli.Environment, cfg *config.Config, store *checkpoint.Store, st *state.State) *filesAhead {
 	ctx, cancel := context.WithCancel(ctx)
 	f := &filesAhead{opened: make(chan struct{}), cancel: cancel}
 	go func() {

@@ -15,6 +15,8 @@ import (
 )
 
 const (
+	// PipelineExtension ends the name of a pipeline's file.
+	PipelineExtension = ".hcl"
 	// DefaultLocation is the state directory, relative to the workspace.
 	DefaultLocation = ".runner"
 	// DefaultIDPattern matches a PRD id.

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"io/fs"
@@ -15,15 +15,15 @@ import (
 	"prdrunner/cmd/runner/config"
 )
 
-// worksHere annotates the commands init and import. They may start a workspace in the
+// WorksHere annotates the commands init and import. They may start a workspace in the
 // directory in which the user typed them, and so do not look for a workspace above it.
-const worksHere = "works-here"
+const WorksHere = "works-here"
 
 // findAbove makes the nearest workspace above the current directory the workspace, as git
 // does, if the current directory is not a workspace itself. Paths on the command line
 // remain relative to the directory in which the user typed them.
-func (e *environment) findAbove(cmd *cobra.Command) {
-	if cmd.Flags().Changed("directory") || cmd.Annotations[worksHere] != "" {
+func (e *Environment) findAbove(cmd *cobra.Command) {
+	if cmd.Flags().Changed("directory") || cmd.Annotations[WorksHere] != "" {
 		return
 	}
 	found := e.workspaceAbove(e.Workdir)
@@ -34,32 +34,32 @@ func (e *environment) findAbove(cmd *cobra.Command) {
 	if err != nil {
 		return
 	}
-	e.typedIn, e.Workdir, e.DirFlag = e.Workdir, found, above
+	e.TypedIn, e.Workdir, e.DirFlag = e.Workdir, found, above
 	cmd.Flags().VisitAll(e.takeAlong)
 }
 
 // takeAlong makes the files that a flag names relative to the workspace.
-func (e *environment) takeAlong(flag *pflag.Flag) {
+func (e *Environment) takeAlong(flag *pflag.Flag) {
 	if placeholder, _ := pflag.UnquoteUsage(flag); placeholder != "FILE" || !flag.Changed {
 		return
 	}
 	if list, ok := flag.Value.(pflag.SliceValue); ok {
 		names := list.GetSlice()
 		for i, name := range names {
-			names[i] = e.typed(name)
+			names[i] = e.FromWorkspace(name)
 		}
 		_ = list.Replace(names) // a list of strings accepts every string
 		return
 	}
-	_ = flag.Value.Set(e.typed(flag.Value.String()))
+	_ = flag.Value.Set(e.FromWorkspace(flag.Value.String()))
 }
 
-// typed returns a file or directory of the command line relative to the workspace.
-func (e *environment) typed(name string) string {
-	if e.typedIn == "" || name == "" || name == advice.StandardStream || filepath.IsAbs(name) {
+// FromWorkspace returns a file or directory of the command line relative to the workspace.
+func (e *Environment) FromWorkspace(name string) string {
+	if e.TypedIn == "" || name == "" || name == advice.StandardStream || filepath.IsAbs(name) {
 		return name
 	}
-	if rel, err := filepath.Rel(e.Workdir, filepath.Join(e.typedIn, name)); err == nil {
+	if rel, err := filepath.Rel(e.Workdir, filepath.Join(e.TypedIn, name)); err == nil {
 		return rel
 	}
 	return name
@@ -70,7 +70,7 @@ func (e *environment) typed(name string) string {
 // returns the given directory. The search ends at the root of a git work tree. It also
 // ends below a directory that everyone may write to or that belongs to a user other than
 // root and the current user, because the files in it decide which commands run.
-func (e *environment) workspaceAbove(from string) string {
+func (e *Environment) workspaceAbove(from string) string {
 	ids := e.markingIDs()
 	for dir := from; ; {
 		if marksWorkspace(dir, ids) {
@@ -93,14 +93,14 @@ func (e *environment) workspaceAbove(from string) string {
 // markingIDs returns the pattern for the names of pipelines. The configuration file has
 // not been read yet, so its id_pattern is unknown, but that file marks the workspace
 // itself.
-func (e *environment) markingIDs() *regexp.Regexp {
-	pattern := e.lookup("PRDRUNNER_ID_PATTERN")
+func (e *Environment) markingIDs() *regexp.Regexp {
+	pattern := e.Lookup("PRDRUNNER_ID_PATTERN")
 	if pattern == "" {
 		pattern = config.DefaultIDPattern
 	}
 	ids, err := regexp.Compile("^(?:" + pattern + ")$")
 	if err != nil {
-		return nil // loadConfig reports the mistake
+		return nil // LoadConfig reports the mistake
 	}
 	return ids
 }
@@ -124,7 +124,7 @@ func isFile(path string) bool {
 func holdsPipeline(dir string, ids *regexp.Regexp) bool {
 	entries, err := os.ReadDir(dir)
 	return err == nil && slices.ContainsFunc(entries, func(entry fs.DirEntry) bool {
-		prd, isPipeline := strings.CutSuffix(entry.Name(), pipelineExtension)
+		prd, isPipeline := strings.CutSuffix(entry.Name(), config.PipelineExtension)
 		return isPipeline && !entry.IsDir() && ids.MatchString(prd)
 	})
 }

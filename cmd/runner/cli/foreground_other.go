@@ -1,6 +1,6 @@
 //go:build !windows
 
-package main
+package cli
 
 import (
 	"errors"
@@ -18,6 +18,6 @@ func inForeground(terminal *os.File) bool {
 	return err != nil || group == unix.Getpgrp() // without a controlling terminal, reading stops no process
 }
 
-// readerGone reports whether output was lost because its reader has closed the pipe, as
+// ReaderGone reports whether output was lost because its reader has closed the pipe, as
 // with `| head`.
-func readerGone(err error) bool { return errors.Is(err, syscall.EPIPE) }
+func ReaderGone(err error) bool { return errors.Is(err, syscall.EPIPE) }

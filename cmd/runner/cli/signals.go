@@ -1,35 +1,24 @@
-package main
+package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/signal"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
-
-	"prdrunner/checkpoint"
-	"prdrunner/checkpoint/rollback"
-	"prdrunner/cmd/runner/advice"
 )
 
-const (
-	// unwindGrace is how long a command may take to undo what it has begun, after it is
-	// asked to end. The next command finishes the rest.
-	unwindGrace = 5 * time.Second
-	// tellGrace is how long endAtOnce may take to print its message: the reader of
-	// standard error may have stopped reading.
-	tellGrace = time.Second
-)
+// unwindGrace is how long a command may take to undo what it has begun, after it is asked to
+// end. The next command finishes the rest.
+const unwindGrace = 5 * time.Second
 
 // signals ends the command when a signal asks this process to end. The first signal
 // cancels the context that catch returned. The second, or SIGQUIT, ends the process at
 // once. While a run is on, the signals are handed over to it, and it acts on them itself.
 // The zero value receives no signals.
-type signals struct {
+type Signals struct {
 	mu     sync.Mutex
 	first  string                  // name of the first signal, "" if there was none
 	doing  string                  // the command that would do the rest
@@ -47,9 +36,9 @@ type runSignals struct {
 	second func()
 }
 
-// catch starts to catch the signals that ask a process to end, for the rest of the
+// Catch starts to Catch the signals that ask a process to end, for the rest of the
 // process's life. The first signal cancels the returned context. atOnce ends the process.
-func (s *signals) catch(ctx context.Context, atOnce func(name, what string)) context.Context {
+func (s *Signals) Catch(ctx context.Context, atOnce func(name, what string)) context.Context {
 	ctx, cancel := context.WithCancel(ctx)
 	s.cancel, s.atOnce = cancel, atOnce
 	caught := make(chan os.Signal, 4)
@@ -69,10 +58,10 @@ func (s *signals) catch(ctx context.Context, atOnce func(name, what string)) con
 
 // take acts on a signal: it hands the signal to the run, cancels the context, or ends the
 // process.
-func (s *signals) take(sig os.Signal) {
+func (s *Signals) take(sig os.Signal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	name := signalName(sig)
+	name := SignalName(sig)
 	if s.first == "" {
 		s.first = name
 	}
@@ -106,9 +95,9 @@ func (r *runSignals) take(name string) {
 	}
 }
 
-// handOver hands the signals over to a run, which acts on both. second is called when the
+// HandOver hands the signals over to a run, which acts on both. second is called when the
 // second signal arrives. The caller calls back when the run has ended.
-func (s *signals) handOver(second func()) (names <-chan string, back func()) {
+func (s *Signals) HandOver(second func()) (names <-chan string, back func()) {
 	// If the reader of Runner's output goes away, SIGPIPE must not end the run silently: the
 	// write fails instead, and the view reports it.
 	pipes := make(chan os.Signal, 1)
@@ -121,60 +110,25 @@ func (s *signals) handOver(second func()) (names <-chan string, back func()) {
 	}
 }
 
-// does sets the command that would do the rest if this one is interrupted, "" for none.
-func (s *signals) does(command string) { s.set(func() { s.doing = command }) }
+// ResumeWith sets the command that would do the rest if this one is interrupted, "" for none.
+func (s *Signals) ResumeWith(command string) { s.set(func() { s.doing = command }) }
 
-func (s *signals) set(change func()) {
+func (s *Signals) set(change func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	change()
 }
 
-// interrupted converts the error of a command that a signal ended: it prints that the
-// command was interrupted, and returns an error that needs no message.
-func (s *signals) interrupted(env *environment, err error) error {
+// Interruption returns the name of the first signal, "" if there was none, and the line that
+// reports it. where describes the place at which the command was interrupted.
+func (s *Signals) Interruption(where string) (name, line string) {
 	s.mu.Lock()
-	name := s.first
-	what := s.said(name, env.Localize(unwound(err)))
-	s.mu.Unlock()
-	if name == "" || !fromSignal(err) {
-		return err
-	}
-	fmt.Fprintln(env.stderr, what)
-	return &endedError{signal: name}
-}
-
-// fromSignal reports whether a signal can be the reason for an error. It returns false for
-// errors that report damage or mistakes which the command found, or a state which it left:
-// the user must see these errors.
-func fromSignal(err error) bool {
-	var failed *rollback.Error
-	switch {
-	case silent(err), advice.IsA[*checkpoint.PoisonedError](err), errors.As(err, &failed) && !failed.Undone:
-		return false
-	case errors.Is(err, context.Canceled):
-		return true
-	}
-	// A terminal sends its signals to git too, whose error is then arbitrary.
-	_, known := knownCode(err)
-	return !known
-}
-
-// unwound returns what an error says about the place where a command was interrupted.
-func unwound(err error) string {
-	if err == nil {
-		return ""
-	}
-	canceled := context.Canceled.Error()
-	what := strings.ReplaceAll(strings.ReplaceAll(err.Error(), ": "+canceled, ""), "\n", "; ")
-	if what == canceled {
-		return ""
-	}
-	return " (" + what + ")"
+	defer s.mu.Unlock()
+	return s.first, s.said(s.first, where)
 }
 
 // said returns the line that reports an interruption. The caller holds s.mu.
-func (s *signals) said(name, where string) string {
+func (s *Signals) said(name, where string) string {
 	line := "Interrupted by " + name + where
 	if s.doing != "" {
 		line += fmt.Sprintf(": `%s` does the rest", s.doing)
@@ -182,22 +136,7 @@ func (s *signals) said(name, where string) string {
 	return line
 }
 
-// endAtOnce prints why the process ends, and ends it. It waits for a reader no longer than
-// tellGrace.
-func endAtOnce(env *environment, name, what string) {
-	told := make(chan struct{})
-	go func() {
-		fmt.Fprintln(env.stderr, what)
-		close(told)
-	}()
-	select {
-	case <-told:
-	case <-time.After(tellGrace):
-	}
-	os.Exit(endedCode(&endedError{signal: name}))
-}
-
-func signalName(sig os.Signal) string {
+func SignalName(sig os.Signal) string {
 	switch sig {
 	case syscall.SIGTERM:
 		return "SIGTERM"

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"slices"
@@ -7,16 +7,16 @@ import (
 	"prdrunner/cmd/runner/config"
 )
 
-// childEnvironment returns the part of Runner's environment that its processes inherit. It
+// ChildEnvironment returns the part of Runner's environment that its processes inherit. It
 // leaves out the variables that set variables of pipelines, which may be sensitive, and
 // the variables by which an outer Runner describes the workstream that this Runner is part
 // of.
-func childEnvironment(environ []string) []string {
+func (e *Environment) ChildEnvironment() []string {
 	own := []string{
 		"RUNNER_PRD", "RUNNER_SESSION", "RUNNER_PHASE", "RUNNER_WORKSTREAM", "RUNNER_GATE", "RUNNER_ATTEMPT",
 		"RUNNER_IDEMPOTENCY_KEY", "RUNNER_OUTPUT", "RUNNER_REPORT",
 	}
-	return slices.DeleteFunc(slices.Clone(environ), func(entry string) bool {
+	return slices.DeleteFunc(slices.Clone(e.Environ), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
 		return strings.HasPrefix(name, config.VariablePrefix) || slices.Contains(own, name)
 	})

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"errors"
@@ -15,11 +15,11 @@ import (
 // configurations. A larger file can't be meant.
 const maxInput = 64 << 20
 
-// readRegular reads a whole file. It refuses anything else, such as a pipe or a device,
+// ReadFile reads a whole file. It refuses anything else, such as a pipe or a device,
 // for which the command could wait for ever, and a file larger than maxInput, which could
 // take all memory. It accepts a pipe that the shell opened for the command, as for `-f
 // <(generate)`, and reads it to its end.
-func readRegular(path string) (data []byte, err error) {
+func ReadFile(path string) (data []byte, err error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|workspace.NonBlock, 0)
 	if err != nil {
 		return nil, err

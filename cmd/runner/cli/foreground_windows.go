@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"errors"
@@ -10,8 +10,8 @@ import (
 // inForeground returns true: on Windows, no console stops a process that reads from it.
 func inForeground(*os.File) bool { return true }
 
-// readerGone reports whether output was lost because its reader has closed the pipe, as
+// ReaderGone reports whether output was lost because its reader has closed the pipe, as
 // with `| head`.
-func readerGone(err error) bool {
+func ReaderGone(err error) bool {
 	return errors.Is(err, windows.ERROR_BROKEN_PIPE) || errors.Is(err, windows.ERROR_NO_DATA)
 }

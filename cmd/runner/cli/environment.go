@@ -1,0 +1,251 @@
+// Package cli is the process around a command: its streams, environment variables, clock and
+// signals, the workspace in which it works, and the user at its terminal.
+//
+// What a command takes from the process belongs here, so that a test can give it something
+// else. What a command does with it and how an answer looks do not: the commands decide, and
+// package show prints. Where to begin:
+//
+//   - Environment holds all of it; ThisProcess returns the one of this process;
+//   - Environment.Begin finds the workspace, and Environment.LoadConfig reads its
+//     configuration;
+//   - Confirm asks before a command discards something;
+//   - Signals ends a command when a signal asks for that, and hands the signals to a run;
+//   - ReadFile reads a file that the user names, and waits for nothing;
+//   - Enum is a flag that takes one of a few words.
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"golang.org/x/term"
+
+	"prdrunner/checkpoint/state"
+	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/config"
+	"prdrunner/cmd/runner/show"
+	"prdrunner/pipeline"
+	"prdrunner/runner/view"
+)
+
+// Environment holds everything that one command line works with. Nothing below main
+// touches the process's own streams, environment or clock in any other way.
+type Environment struct {
+	Args       []string // without the program's name
+	Environ    []string // "NAME=value"
+	Stdin      io.Reader
+	Stdout     *show.Screen
+	Stderr     *show.Screen
+	Now        func() time.Time
+	IsTerminal func(stream any) bool
+	Abs        func(path string) (string, error) // makes a path absolute; relative paths are relative to the working directory
+
+	advice.CommandLine
+	Options Options
+	flagSet *pflag.FlagSet // of the running command
+	Running bool           // the command line was valid, and the command's own code has begun
+	TypedIn string         // the directory in which the user typed the command; absolute; "" if it is the workspace
+	Signals Signals        // ask this process to end
+
+	config   *config.Config // set by LoadConfig
+	log      hclog.Logger   // set by Logger
+	warning  sync.Mutex     // guards warnings
+	Warnings []error        // printed after the command's result
+
+	Report *pipeline.Report // the diagnostics that were printed, nil if none were
+}
+
+// globalOptions are the flags that every command takes.
+type Options struct {
+	LogLevel  string
+	LogFormat string
+	Output    string
+	NoColor   bool
+}
+
+// ThisProcess returns the environment of this process.
+func ThisProcess() *Environment {
+	return &Environment{
+		Args:       os.Args[1:],
+		Environ:    os.Environ(),
+		Stdin:      os.Stdin,
+		Stdout:     show.NewScreen(os.Stdout),
+		Stderr:     show.NewScreen(os.Stderr),
+		Now:        time.Now,
+		IsTerminal: isTerminal,
+		Abs:        filepath.Abs,
+	}
+}
+
+// Warn records a warning. Warnings are printed after the result of the command, which
+// matters more.
+func (e *Environment) Warn(err error) {
+	e.warning.Lock()
+	defer e.warning.Unlock()
+	e.Warnings = append(e.Warnings, err)
+}
+
+func isTerminal(stream any) bool {
+	if s, ok := stream.(*show.Screen); ok {
+		stream = s.Raw
+	}
+	f, ok := stream.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// Begin reads the global flags of the command that is about to run, and finds the
+// workspace.
+func (e *Environment) Begin(cmd *cobra.Command) error {
+	e.flagSet = cmd.Flags()
+	dir, err := e.Abs(e.DirFlag)
+	if err != nil {
+		return fmt.Errorf("find the working directory: %w", err)
+	}
+	info, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return advice.Usagef("-C %s: no such directory", e.DirFlag)
+	case err != nil:
+		return advice.Usagef("-C %s: %w", e.DirFlag, err)
+	case !info.IsDir():
+		return advice.Usagef("-C %s: not a directory", e.DirFlag)
+	}
+	e.Workdir = dir
+	e.findAbove(cmd)
+	return nil
+}
+
+// Path makes a Path of the command line absolute. A relative Path is relative to the
+// workspace.
+func (e *Environment) Path(name string) string {
+	if filepath.IsAbs(name) {
+		return filepath.Clean(name)
+	}
+	return filepath.Join(e.Workdir, name)
+}
+
+// InWorkspace returns the path of a file relative to the workspace, with slashes, or "" if
+// the file is outside the workspace.
+func (e *Environment) InWorkspace(name string) string {
+	rel, err := filepath.Rel(e.Workdir, e.Path(name))
+	if name == "" || err != nil || !filepath.IsLocal(rel) {
+		return ""
+	}
+	return filepath.ToSlash(rel)
+}
+
+// Lookup returns the value of an environment variable, "" if it is not set.
+func (e *Environment) Lookup(name string) string {
+	for _, entry := range e.Environ {
+		if value, found := strings.CutPrefix(entry, name+"="); found {
+			return value
+		}
+	}
+	return ""
+}
+
+// interactive reports whether Runner can ask the user: standard input and standard error
+// are terminals, and this process is in the foreground, so that the terminal lets it read.
+func (e *Environment) interactive() bool {
+	if f, ok := e.Stdin.(*os.File); ok && e.IsTerminal(f) && !inForeground(f) {
+		return false
+	}
+	return e.IsTerminal(e.Stdin) && e.IsTerminal(e.Stderr)
+}
+
+// Color reports whether output to a stream is coloured.
+func (e *Environment) Color(stream *show.Screen) bool {
+	return !e.Options.NoColor && e.Lookup("NO_COLOR") == "" && e.Lookup("TERM") != "dumb" && e.IsTerminal(stream)
+}
+
+// Width returns the number of columns of a stream, 80 if it is not a terminal.
+func (e *Environment) Width(stream *show.Screen) int {
+	const standard = 80
+	f, ok := stream.Raw.(*os.File)
+	if !ok || !e.IsTerminal(stream) {
+		return standard
+	}
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil || width <= 0 {
+		return standard
+	}
+	return width
+}
+
+// Logger returns the Logger. It writes to standard error, from the level that --log-level
+// names.
+func (e *Environment) Logger() hclog.Logger {
+	if e.log == nil {
+		color, out, asJSON := hclog.ColorOff, io.Writer(e.Stderr), e.Options.LogFormat == "json"
+		switch {
+		case asJSON:
+			out = view.JSONCleaner{W: e.Stderr.Raw}
+		case e.Color(e.Stderr): // the logger quotes its values itself
+			color, out = hclog.ForceColor, e.Stderr.Raw
+		}
+		e.log = hclog.New(&hclog.LoggerOptions{
+			Name:       "runner",
+			Level:      hclog.LevelFromString(e.Options.LogLevel),
+			Output:     out,
+			JSONFormat: asJSON,
+			Color:      color,
+			TimeFn:     e.Now,
+		})
+	}
+	return e.log
+}
+
+// Actor returns the user, the host and the process on whose behalf Runner acts, for its
+// records.
+func (e *Environment) Actor() state.Actor {
+	a := state.Actor{PID: os.Getpid()}
+	if host, err := os.Hostname(); err == nil {
+		a.Host = host
+	}
+	if u, err := user.Current(); err == nil {
+		a.User = u.Username
+	} else {
+		a.User = e.Lookup("USER")
+	}
+	return a
+}
+
+// LoadConfig reads the configuration, once per process.
+func (e *Environment) LoadConfig() (*config.Config, error) {
+	if e.config != nil {
+		return e.config, nil
+	}
+	from := config.Sources{Workspace: e.Workdir, Environ: e.Environ, Flags: e.flagSet, Display: e.Display, Read: ReadFile}
+	if e.ConfigFlag != "" {
+		from.File = e.Path(e.ConfigFlag)
+	}
+	cfg, err := config.Load(from)
+	var mistakes *config.Error
+	if errors.As(err, &mistakes) {
+		return nil, advice.With(err, "`runner config --defaults` lists every key")
+	}
+	if err != nil {
+		return nil, err
+	}
+	e.config = cfg
+	return cfg, nil
+}
+
+// BytesOut returns standard output for the contents of files. On a terminal the contents
+// are made harmless; a program receives them unchanged.
+func (e *Environment) BytesOut() io.Writer {
+	if e.IsTerminal(e.Stdout) {
+		return e.Stdout
+	}
+	return e.Stdout.Raw
+}
