@@ -11,10 +11,9 @@ import (
 // Snapshot is the state of a PRD as read without a lock.
 type Snapshot struct {
 	reader.Current
-	Owner   *disk.Holder        // nil: the lock is free
-	Unclean bool                // the last owner did not release the lock properly, so that derived files may be missing
-	Logs    string              // the directory of the session's logs
-	Import  *disk.PendingImport // nil: no import was interrupted
+	Owner   *disk.Holder // nil: the lock is free
+	Unclean bool         // the last owner did not release the lock properly, so that derived files may be missing
+	Logs    string       // the directory of the session's logs
 }
 
 // Load reads the current session of a PRD. It takes no lock and changes nothing.
@@ -34,9 +33,7 @@ func (s *Store) Load(prd string) (*Snapshot, error) {
 	if owner != nil && owner.IsLocal() && owner.HasEnded() { // the owner has ended meanwhile, and may have written more
 		return s.Load(prd)
 	}
-	snap := &Snapshot{Current: *current, Owner: owner, Logs: s.layout.LogsDir(prd), Unclean: note != nil && owner == nil}
-	snap.Import, err = s.layout.InterruptedImport(prd)
-	return snap, err
+	return &Snapshot{Current: *current, Owner: owner, Logs: s.layout.LogsDir(prd), Unclean: note != nil && owner == nil}, nil
 }
 
 // Owner returns the holder of a PRD's lock, nil if the lock is free.

@@ -20,10 +20,21 @@ type Current struct {
 	Document   *state.Document // nil: not written yet
 	TornBytes  int             // bytes of an incomplete last line, which an interrupted write left or, if there is an owner, a write in progress
 	RescuePath string          // "": there is no rescue copy that continues this journal
+
+	Import *disk.PendingImport // nil: no import was interrupted
 }
 
 // Current reads the current session of a PRD. Without one it returns ErrNoSession.
 func (r Reader) Current(prd string) (*Current, error) {
+	current, err := r.readCurrent(prd)
+	if err != nil {
+		return nil, err
+	}
+	current.Import, err = r.Layout.InterruptedImport(prd)
+	return current, err
+}
+
+func (r Reader) readCurrent(prd string) (*Current, error) {
 	if err := r.Layout.CheckDir(r.Layout.PRDDir(prd)); err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/reader"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/cmd/runner/advice"
@@ -177,7 +178,7 @@ func readSession(store *checkpoint.Store, prd string) (*checkpoint.Snapshot, err
 		return snap, err
 	}
 	pending, err := store.Layout().InterruptedImport(prd)
-	return &checkpoint.Snapshot{Import: pending}, err
+	return &checkpoint.Snapshot{Current: reader.Current{Import: pending}}, err
 }
 
 // interrupted reports whether finishInterrupted has something to do. It returns false while
