@@ -11,6 +11,7 @@ import (
 	"prdrunner/checkpoint/state"
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/cli"
+	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/show"
 )
 
@@ -44,7 +45,7 @@ stops after the rollback, without archiving the session.`,
 }
 
 func runAbandon(ctx context.Context, env *cli.Environment, o abandonOptions) error {
-	store, snap, err := loadSession(env, o.prd)
+	store, snap, err := load.Session(env, o.prd)
 	var damaged *state.DamagedError
 	var newer *state.VersionError
 	if err != nil && !errors.As(err, &damaged) && !errors.As(err, &newer) {
@@ -63,7 +64,7 @@ func runAbandon(ctx context.Context, env *cli.Environment, o abandonOptions) err
 	case snap.Owner != nil:
 		return advice.LockedBy(o.prd, *snap.Owner)
 	case snap.State == nil:
-		return handWritten(o.prd)
+		return advice.HandWritten(o.prd)
 	case stateFinished(ctx, store, snap.State).Status == state.StatusComplete:
 		return advice.Usagef("%s is complete: there is nothing to give up", o.prd)
 	}

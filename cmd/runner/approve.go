@@ -14,13 +14,14 @@ import (
 	"prdrunner/checkpoint/text"
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/cli"
+	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/show"
 	"prdrunner/cmd/runner/words"
 	"prdrunner/runner"
 )
 
 type answerOptions struct {
-	pipeline pipelineRef
+	pipeline load.PipelineRef
 	gate     string
 	message  string
 }
@@ -43,27 +44,27 @@ pipeline for that: it reads the file that the session ran, or the one given by
   runner approve PRD-009 'sign-off (services)' -m "checked on staging"`,
 		Args: arguments(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.pipeline.prd, o.gate = args[0], first(args[1:])
+			o.pipeline.PRD, o.gate = args[0], first(args[1:])
 			return runAnswer(cmd.Context(), env, o, checkpoint.VerbApprove)
 		},
 	}
 	cmd.Flags().SortFlags = false
 	cmd.Flags().StringVarP(&o.message, "message", "m", "", "record `TEXT` with the answer")
-	o.pipeline.addFlags(cmd)
+	o.pipeline.AddFlags(cmd)
 	return cmd
 }
 
 // runAnswer hands the user's answer to the owner of the session, or records it itself if
 // the session has no owner.
 func runAnswer(ctx context.Context, env *cli.Environment, o answerOptions, verb checkpoint.Verb) error {
-	prd := o.pipeline.prd
-	store, st, err := loadTrusted(ctx, env, prd)
+	prd := o.pipeline.PRD
+	store, st, err := load.TrustedState(ctx, env, prd)
 	if err != nil {
 		return err
 	}
 	st = stateFinished(ctx, store, st)
 	a := &answer{env: env, prd: prd, pipeline: o.pipeline, verb: verb, by: env.Actor(), comment: state.Text(o.message),
-		resume: advice.ResumeCommand(prd, string(st.Pipeline.Path)) + o.pipeline.given(st.Sensitive)}
+		resume: advice.ResumeCommand(prd, string(st.Pipeline.Path)) + o.pipeline.VariableFlags(st.Sensitive)}
 	g, err := waiting(st, o.gate)
 	if err != nil {
 		return err
@@ -91,7 +92,7 @@ func runAnswer(ctx context.Context, env *cli.Environment, o answerOptions, verb 
 type answer struct {
 	env      *cli.Environment
 	prd      string
-	pipeline pipelineRef // as the command line names the pipeline
+	pipeline load.PipelineRef // as the command line names the pipeline
 	verb     checkpoint.Verb
 	by       state.Actor
 	comment  state.Text
@@ -148,23 +149,23 @@ func (a *answer) compare(ctx context.Context, st *state.State, g *state.Gate) er
 		return err
 	}
 	ref := a.pipeline
-	if ref.file == "" {
-		ref.file = sessionFile(a.env, st)
+	if ref.File == "" {
+		ref.File = load.SessionFile(a.env, st)
 	}
-	p, err := evaluated(a.env, cfg, ref)
+	p, err := load.EvaluatedPipeline(a.env, cfg, ref)
 	switch {
-	case err != nil && (a.pipeline.file != "" || len(ref.vars)+len(ref.varFiles) > 0):
+	case err != nil && (a.pipeline.File != "" || len(ref.Vars)+len(ref.VarFiles) > 0):
 		return &advice.UsageError{Err: err}
 	case err != nil:
 		fmt.Fprintf(a.env.Stderr, "The next build checks whether what %s asks about has changed, since this command can't: %v\n", g.Label, err)
 		return nil
 	}
-	on, err := setUpFor(ctx, a.env, cfg, p)
+	on, err := load.SetUpPipeline(ctx, a.env, cfg, p)
 	if err != nil {
 		return err
 	}
-	defer on.close()
-	same, err := runner.ApprovalUnchanged(ctx, on.readOptions(a.env), st, g)
+	defer on.Close()
+	same, err := runner.ApprovalUnchanged(ctx, on.ReadOptions(a.env), st, g)
 	if err != nil {
 		return fmt.Errorf("look at what it asks about: %w", err)
 	}
@@ -262,13 +263,6 @@ func gatesOf(st *state.State) func(yield func(*state.Gate) bool) {
 			}
 		}
 	}
-}
-
-// handWritten returns the error of commands that need a session, if there is only a
-// document written by hand.
-func handWritten(prd string) error {
-	return advice.With(advice.Usagef("%s has no session, only a document written by hand", prd),
-		fmt.Sprintf("`runner build %s --resume` continues from it", prd))
 }
 
 // errNotRunning reports that a session has no owner to hand a request to.

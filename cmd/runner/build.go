@@ -21,6 +21,7 @@ import (
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
+	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/show"
 	"prdrunner/cmd/runner/words"
 	"prdrunner/pipeline"
@@ -32,7 +33,7 @@ import (
 )
 
 type buildOptions struct {
-	pipeline  pipelineRef
+	pipeline  load.PipelineRef
 	selection plan.Selection
 	resume    string
 	fresh     bool
@@ -78,7 +79,7 @@ with the rest.`,
 		Args: resumeArguments(&o.resume),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			args = withoutAuto(&o.resume, args)
-			o.pipeline.name(env, first(args))
+			o.pipeline.SetName(env, first(args))
 			if err := refuseChoicesWithPlan(cmd, o); err != nil {
 				return err
 			}
@@ -90,8 +91,8 @@ with the rest.`,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	o.pipeline.addFlags(cmd)
-	o.pipeline.addStrictFlag(cmd)
+	o.pipeline.AddFlags(cmd)
+	o.pipeline.AddStrictFlag(cmd)
 	addResumeFlag(cmd, &o.resume)
 	flags.BoolVar(&o.fresh, "fresh", false, "start over, without cached results; an unfinished session is archived under failed/")
 	addSelectionFlags(cmd, &o.selection)
@@ -156,7 +157,7 @@ func refuseChoicesWithPlan(cmd *cobra.Command, o buildOptions) error {
 		return nil
 	}
 	return advice.With(advice.Usagef("--plan does exactly what the plan in %s says, and can't be given together with %s", o.plan, strings.Join(given, ", ")),
-		fmt.Sprintf("`runner plan %s` takes the choices, and writes another plan with -o", text.ShellWord(cmp.Or(o.pipeline.prd, "PRD"))))
+		fmt.Sprintf("`runner plan %s` takes the choices, and writes another plan with -o", text.ShellWord(cmp.Or(o.pipeline.PRD, "PRD"))))
 }
 
 // addResumeFlag adds --resume, which takes no value, auto, or a checkpoint.
@@ -206,28 +207,28 @@ func runBuild(ctx context.Context, env *cli.Environment, o buildOptions) error {
 	if err != nil {
 		return err
 	}
-	on, err := setUp(ctx, env, cfg, o.pipeline)
+	on, err := load.SetUp(ctx, env, cfg, o.pipeline)
 	if err != nil {
 		return err
 	}
-	defer on.close()
+	defer on.Close()
 	err = buildOn(ctx, env, cfg, on, o)
 	var newer *state.VersionError
-	if !errors.As(err, &newer) || !on.store.Layout().IsOfSession(on.pipeline.ID, newer.Path) {
+	if !errors.As(err, &newer) || !on.Store.Layout().IsOfSession(on.Pipeline.ID, newer.Path) {
 		return err
 	}
 	if !o.fresh {
-		return advice.With(err, fmt.Sprintf("`runner build %s --fresh` sets it aside as it is, and starts over", on.pipeline.ID))
+		return advice.With(err, fmt.Sprintf("`runner build %s --fresh` sets it aside as it is, and starts over", on.Pipeline.ID))
 	}
-	if err := setNewerAside(ctx, env, on.store, on.pipeline.ID, "build --fresh", ""); err != nil {
+	if err := setNewerAside(ctx, env, on.Store, on.Pipeline.ID, "build --fresh", ""); err != nil {
 		return err
 	}
 	return buildOn(ctx, env, cfg, on, o)
 }
 
 // buildOn runs the build of a pipeline that is set up.
-func buildOn(ctx context.Context, env *cli.Environment, cfg *config.Config, on *setup, o buildOptions) error {
-	p := on.pipeline
+func buildOn(ctx context.Context, env *cli.Environment, cfg *config.Config, on *load.Setup, o buildOptions) error {
+	p := on.Pipeline
 	saved, err := readPlan(env, o.plan, p.ID)
 	if err != nil {
 		return err
@@ -235,8 +236,8 @@ func buildOn(ctx context.Context, env *cli.Environment, cfg *config.Config, on *
 	if err := refusePlanFile(env, on, o.plan); err != nil {
 		return err
 	}
-	s := &starter{target: target{env: env, store: on.store, prd: p.ID, files: on.files}, cfg: cfg, person: env.Terminal(), resume: o.resume, fresh: o.fresh, yes: o.yes, saved: saved, selection: o.selection, given: on.given, command: on.command,
-		looking: func() runner.Options { return on.readOptions(env) },
+	s := &starter{target: target{env: env, store: on.Store, prd: p.ID, files: on.Files}, cfg: cfg, person: env.Terminal(), resume: o.resume, fresh: o.fresh, yes: o.yes, saved: saved, selection: o.selection, given: on.VariableFlags, command: on.Command,
+		looking: func() runner.Options { return on.ReadOptions(env) },
 		written: func(d *state.Document) (*state.State, error) { return runner.FromDocument(p, d, env.Now()) }}
 	if saved != nil && saved.Session != "" && s.resume == "" {
 		s.resume = resumeNamed // the plan continues a session
@@ -244,12 +245,12 @@ func buildOn(ctx context.Context, env *cli.Environment, cfg *config.Config, on *
 	if err := s.trust(ctx); err != nil {
 		return err
 	}
-	snap, err := readSession(on.store, p.ID)
+	snap, err := readSession(on.Store, p.ID)
 	if err == nil {
 		err = s.refuseUnfinished(p, saved, snap)
 	}
 	if err != nil {
-		return buildError(env, nil, p.ID, on.command, err)
+		return buildError(env, nil, p.ID, on.Command, err)
 	}
 	if snap, err = s.goBack(ctx, snap); err != nil {
 		return err
@@ -257,7 +258,7 @@ func buildOn(ctx context.Context, env *cli.Environment, cfg *config.Config, on *
 	if snap, err = s.finishFirst(ctx, snap); err != nil {
 		return err
 	}
-	b := &build{env: env, cfg: cfg, pipeline: p, store: on.store, files: on.files, masker: on.masker, given: on.given, command: on.command, person: s.person, saved: saved, options: o}
+	b := &build{env: env, cfg: cfg, pipeline: p, store: on.Store, files: on.Files, masker: on.Masker, given: on.VariableFlags, command: on.Command, person: s.person, saved: saved, options: o}
 	s.runHooks = b.runDueHooks
 	begin, err := s.decide(ctx, snap)
 	if err != nil || begin.done {
@@ -284,7 +285,7 @@ func (b *build) conduct(ctx context.Context, session *checkpoint.Session) error 
 			err = nil // the run itself has ended; the next run removes what retention no longer keeps
 		}
 	}
-	saveCache(b.env, b.files)
+	load.SaveCache(b.env, b.files)
 	closed := session.Close()
 	if ending.Unwritten && advice.IsA[*checkpoint.DerivedError](closed) {
 		closed = nil // the run reported it, and acted as the configuration says
@@ -402,7 +403,7 @@ func (b *build) run(ctx context.Context, session *checkpoint.Session) (ending ru
 
 func (b *build) runWith(ctx context.Context, session *checkpoint.Session, executor *process.Executor, names <-chan string) (runner.Ending, error) {
 	shown := b.view()
-	o := engineOptions(b.env, b.cfg, b.pipeline, b.store, b.files)
+	o := load.EngineOptions(b.env, b.cfg, b.pipeline, b.store, b.files)
 	o.Session, o.Executor, o.Views, o.Mask, o.Interrupts = session, executor, []runner.View{advised{shown, b, session}}, b.masker.String, names
 	o.Fresh, o.Imported, o.Predecessor, o.Saved, o.Select = b.start.fresh, b.start.imported, b.start.after, b.saved, b.options.selection
 	o.NoCache = b.start.noCache
@@ -465,20 +466,6 @@ func logDirectory(env *cli.Environment, store *checkpoint.Store, prd string) str
 	return env.Display(filepath.Dir(store.Layout().LogPath(prd, "log", 1)))
 }
 
-// engineOptions returns the options of the engine that build and plan share.
-func engineOptions(env *cli.Environment, cfg *config.Config, p *pipeline.Pipeline, store *checkpoint.Store, w *workspace.Workspace) runner.Options {
-	o := runner.Options{
-		Pipeline: p, Store: store, Workspace: env.Workdir, Files: w, By: env.Actor(), Version: versionString(),
-		Parallel: cfg.Parallel, KeepGoing: cfg.KeepGoing, PauseAtGates: cfg.PauseAtGates,
-		OnConflict: cfg.OnConflict, OnStale: cfg.OnStale, OnCheckpointError: cfg.OnCheckpointError, Capture: cfg.Checkpoint.Capture, Grace: cfg.Grace,
-		Command: env.Command, Now: env.Now, Logger: env.Logger().Named("engine"),
-	}
-	if git := w.Git(); git != nil {
-		o.Git = gitHead{git}
-	}
-	return o
-}
-
 // decideConflict returns the command that resumes with a decision about edited artifacts.
 func decideConflict(resume, choice string) string {
 	return "`runner " + resume + " --on-conflict " + choice + "`"
@@ -497,7 +484,7 @@ func buildError(env *cli.Environment, st *state.State, prd string, command func(
 	resume := command(" --resume")
 	switch {
 	case errors.As(err, &diags):
-		return errors.Join(printDiagnostics(env, nil, diags), errDiagnosed)
+		return errors.Join(env.PrintDiagnostics(nil, diags), load.ErrDiagnosed)
 	case errors.As(err, &selection) && selection.Uncertain:
 		return advice.With(&advice.UsageError{Err: err}, fmt.Sprintf("`runner resolve %[1]s %[2]s --done` or `runner resolve %[1]s %[2]s --rerun`", prd, text.ShellWord(selection.Name)))
 	case errors.As(err, &selection):

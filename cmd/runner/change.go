@@ -10,12 +10,13 @@ import (
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/cli"
+	"prdrunner/cmd/runner/load"
 )
 
 // target is the session that a command changes. Every command that changes a session goes
 // through it, so that all do the same in the same order:
 //
-//  1. The command finds the session (loadTrusted, loadState), decides, and asks the user.
+//  1. The command finds the session (load.TrustedState, load.State), decides, and asks the user.
 //  2. lock locks the session and finishes a rollback or an import that was cut short.
 //  3. carryOut makes sure that the audit log can be written, calls the command's function,
 //     saves the cache of file digests, closes the session, and writes the audit record. So
@@ -74,7 +75,7 @@ func (t *target) carryOut(session *checkpoint.Session, record *checkpoint.AuditR
 		called = true
 		err := do(session)
 		if t.files != nil {
-			saveCache(t.env, t.files)
+			load.SaveCache(t.env, t.files)
 		}
 		return errors.Join(err, session.Close())
 	})
@@ -153,11 +154,11 @@ func (t *target) finishEarlier(ctx context.Context, session *checkpoint.Session)
 		if err != nil {
 			return nil, err
 		}
-		if w, err = guarded(ctx, t.env, cfg, t.store, st.PRD); err != nil {
+		if w, err = load.GuardedWorkspace(ctx, t.env, cfg, t.store, st.PRD); err != nil {
 			return nil, err
 		}
 		defer func() { _ = w.Close() }()
-		defer saveCache(t.env, w)
+		defer load.SaveCache(t.env, w)
 	}
 	if pending != nil {
 		if err := finishImport(ctx, t.env, t.store, session, w, pending); err != nil {

@@ -9,6 +9,7 @@ import (
 	"prdrunner/checkpoint/state"
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/cli"
+	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/show"
 	"prdrunner/runner/view"
 )
@@ -19,10 +20,10 @@ func runCheckpointAdopt(ctx context.Context, env *cli.Environment, o checkpointI
 	if err != nil {
 		return err
 	}
-	if err := checkPRD(env, cfg, o.adopt); err != nil {
+	if err := load.CheckPRD(env, cfg, o.adopt); err != nil {
 		return err
 	}
-	store, err := openStore(env, cfg, o.adopt)
+	store, err := load.OpenStore(env, cfg, o.adopt)
 	if err != nil {
 		return err
 	}
@@ -36,7 +37,7 @@ func runCheckpointAdopt(ctx context.Context, env *cli.Environment, o checkpointI
 	case err == nil && none && untrusted != nil:
 		return advice.With(advice.Usagef("there is no session of %s to adopt: what git tracks of it is of earlier ones", o.adopt), advice.Untrusted(untrusted))
 	case err == nil && none:
-		return noSession(env, store, o.adopt)
+		return load.NoSession(env, store, o.adopt)
 	case err != nil:
 		return err
 	case untrusted == nil:
@@ -44,7 +45,7 @@ func runCheckpointAdopt(ctx context.Context, env *cli.Environment, o checkpointI
 	case snap.Owner != nil:
 		return advice.LockedBy(o.adopt, *snap.Owner)
 	case snap.State == nil:
-		return advice.With(handWritten(o.adopt), fmt.Sprintf("read it; then `git rm --cached %s` takes it out of git, and a build continues from it", env.Display(untrusted.Path)))
+		return advice.With(advice.HandWritten(o.adopt), fmt.Sprintf("read it; then `git rm --cached %s` takes it out of git, and a build continues from it", env.Display(untrusted.Path)))
 	}
 	result := show.NewAdoptReport(o.adopt, snap.State.Session, o.dryRun, untrusted.Tracked)
 	if o.dryRun {
@@ -76,18 +77,6 @@ func adopt(ctx context.Context, env *cli.Environment, store *checkpoint.Store, p
 		return err
 	}
 	return errors.Join(session.Adopt(ctx, env.Actor()), session.Close())
-}
-
-// warnUntrusted warns that git tracks the state that a command shows, and that nothing
-// runs until the user decides.
-func warnUntrusted(env *cli.Environment, store *checkpoint.Store, prd string) {
-	untrusted, err := store.Untrusted(context.Background(), prd)
-	switch {
-	case err != nil:
-		fmt.Fprintf(env.Stderr, "Warning: cannot tell whether git tracks the state of %s: %v\n", prd, err)
-	case untrusted != nil:
-		fmt.Fprintf(env.Stderr, "Warning: %s\nNothing runs until you decide: %s\n", env.Localize(untrusted.Error()), env.Localize(advice.Untrusted(untrusted)))
-	}
 }
 
 // setUntrustedAside moves state that git tracks to a directory that no command reads, and

@@ -10,6 +10,7 @@ import (
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
 	"prdrunner/cmd/runner/cli"
+	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/show"
 )
 
@@ -46,7 +47,7 @@ stops after the rollback, without archiving the session.`,
 }
 
 func runCheckpointArchive(ctx context.Context, env *cli.Environment, o checkpointArchiveOptions) error {
-	store, st, err := loadState(env, o.prd)
+	store, st, err := load.State(env, o.prd)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
 	"prdrunner/cmd/runner/cli"
+	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/show"
 )
 
@@ -40,7 +41,7 @@ the files of the last capture.`,
 }
 
 func runCheckpointCreate(ctx context.Context, env *cli.Environment, o checkpointCreateOptions) error {
-	store, st, err := loadTrusted(ctx, env, o.prd)
+	store, st, err := load.TrustedState(ctx, env, o.prd)
 	if err != nil {
 		return err
 	}
@@ -49,24 +50,24 @@ func runCheckpointCreate(ctx context.Context, env *cli.Environment, o checkpoint
 		return err
 	}
 	request := checkpoint.Request{PRD: o.prd, Verb: checkpoint.VerbCreate, Comment: state.Text(o.reason), By: env.Actor(), At: env.Now()}
-	files := openAhead(ctx, env, cfg, store, st)
-	defer files.stop()
+	files := load.OpenWorkspaceAhead(ctx, env, cfg, store, st)
+	defer files.Stop()
 	var made *state.CheckpointRef
 	var first *finished
 	err = (&target{env: env, store: store, prd: o.prd}).ask(ctx, request, func(session *checkpoint.Session, done *finished) (err error) {
 		first = done
-		w, err := files.take()
+		w, err := files.Await()
 		if err != nil {
 			return err
 		}
-		masker, unknown := secretsOf(env, cfg, pipelineRef{prd: o.prd}, session.State(), nil)
-		guard(env, w, masker, unknown)
+		masker, unknown := load.SecretsOf(env, cfg, load.PipelineRef{PRD: o.prd}, session.State(), nil)
+		load.RefuseSecrets(env, w, masker, unknown)
 		defer func() { err = errors.Join(err, w.Close()) }()
-		if err := checkBranchName(ctx, w.Git(), masker); err != nil {
+		if err := load.CheckBranchName(ctx, w.Git(), masker); err != nil {
 			return err
 		}
 		made, err = session.Create(ctx, w, o.reason)
-		saveCache(env, w)
+		load.SaveCache(env, w)
 		return err
 	})
 	if err != nil {
@@ -78,7 +79,7 @@ func runCheckpointCreate(ctx context.Context, env *cli.Environment, o checkpoint
 			return err
 		}
 	}
-	left, err := leftOutOf(ctx, env, store, made)
+	left, err := load.NotCapturedAt(ctx, env, store, made)
 	if err != nil {
 		return fmt.Errorf("name what checkpoint %s, which was made, leaves out: %w", made.ID, err)
 	}

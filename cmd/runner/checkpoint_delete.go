@@ -16,6 +16,7 @@ import (
 	"prdrunner/checkpoint/text"
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/cli"
+	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/show"
 	"prdrunner/runner/view"
 )
@@ -65,7 +66,7 @@ checkpoints. Archived sessions stay.`,
 }
 
 func runCheckpointDelete(ctx context.Context, env *cli.Environment, o checkpointDeleteOptions) (err error) {
-	store, snap, err := loadSession(env, o.prd)
+	store, snap, err := load.Session(env, o.prd)
 	if err != nil && (!o.session || !advice.IsA[*state.DamagedError](err)) {
 		return err
 	}
@@ -79,7 +80,7 @@ func runCheckpointDelete(ctx context.Context, env *cli.Environment, o checkpoint
 	if err != nil {
 		return err
 	}
-	w, err := openWorkspace(ctx, env, cfg, store)
+	w, err := load.OpenWorkspace(ctx, env, cfg, store)
 	if err != nil {
 		return err
 	}
@@ -89,7 +90,7 @@ func runCheckpointDelete(ctx context.Context, env *cli.Environment, o checkpoint
 		return d.deleteSession(ctx, snap)
 	}
 	if snap.State == nil {
-		return handWritten(o.prd)
+		return advice.HandWritten(o.prd)
 	}
 	return d.deleteCheckpoints(ctx)
 }

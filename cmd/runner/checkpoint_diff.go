@@ -15,6 +15,7 @@ import (
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
+	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/show"
 	"prdrunner/runner/view"
 )
@@ -70,11 +71,11 @@ func runCheckpointDiff(ctx context.Context, env *cli.Environment, o checkpointDi
 	if err := checkPaths(o.paths); err != nil {
 		return err
 	}
-	store, st, err := openSession(env, o.prd)
+	store, st, err := load.NamedOrOnlyState(env, o.prd)
 	if err != nil {
 		return err
 	}
-	return withFiles(ctx, env, store, func(_ *config.Config, w *workspace.Workspace) error {
+	return load.WithWorkspace(ctx, env, store, func(_ *config.Config, w *workspace.Workspace) error {
 		c, err := compare.Points(ctx, store, w, st.PRD, compare.Options{
 			From: o.from, To: o.to, Now: env.Now(), Lines: true, Texts: o.files || len(o.paths) > 0, Wanted: namedPaths(o.paths),
 		})

@@ -20,6 +20,7 @@ import (
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
+	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/show"
 	"prdrunner/runner/view"
 )
@@ -88,7 +89,7 @@ func runCheckpointExport(ctx context.Context, env *cli.Environment, o checkpoint
 			return err
 		}
 	}
-	return withFiles(ctx, env, store, func(_ *config.Config, w *workspace.Workspace) error {
+	return load.WithWorkspace(ctx, env, store, func(_ *config.Config, w *workspace.Workspace) error {
 		done, err := transfer.Export(ctx, store, w, o.prd, to)
 		if advice.IsA[*transfer.LackingError](err) {
 			return advice.With(err, fmt.Sprintf("`runner checkpoint rebuild %s` may repair it; --force exports the rest, and lists what is missing", o.prd))
@@ -110,9 +111,9 @@ func runCheckpointExport(ctx context.Context, env *cli.Environment, o checkpoint
 // source returns the store and the state of the session to export.
 func (o checkpointExportOptions) source(env *cli.Environment) (*checkpoint.Store, *state.State, error) {
 	if o.session == "" {
-		return loadState(env, o.prd)
+		return load.State(env, o.prd)
 	}
-	store, err := openAnyStore(env, o.prd)
+	store, err := load.OpenAnyStore(env, o.prd)
 	if err != nil {
 		return nil, nil, err
 	}

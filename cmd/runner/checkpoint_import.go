@@ -18,6 +18,7 @@ import (
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
+	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/show"
 	"prdrunner/runner/view"
 )
@@ -135,7 +136,7 @@ func openArchive(ctx context.Context, env *cli.Environment, name string) (io.Rea
 // own state directory, it first reads the archive once to find the PRD.
 func openStoreFor(ctx context.Context, env *cli.Environment, cfg *config.Config, name string, in io.Reader) (*checkpoint.Store, error) {
 	if !cfg.StatePerPRD() {
-		return openStore(env, cfg, "")
+		return load.OpenStore(env, cfg, "")
 	}
 	file, ok := in.(io.ReadSeeker)
 	if !ok {
@@ -148,10 +149,10 @@ func openStoreFor(ctx context.Context, env *cli.Environment, cfg *config.Config,
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
 		return nil, fmt.Errorf("import %s: %w", name, err)
 	}
-	if err := checkPRD(env, cfg, prd); err != nil {
+	if err := load.CheckPRD(env, cfg, prd); err != nil {
 		return nil, err
 	}
-	return openStore(env, cfg, prd)
+	return load.OpenStore(env, cfg, prd)
 }
 
 // importing is one import of a verified archive.
@@ -167,7 +168,7 @@ type importing struct {
 
 func (i *importing) run(ctx context.Context) (err error) {
 	if !i.stateOnly {
-		if i.w, err = guarded(ctx, i.env, i.cfg, i.store, i.archive.PRD); err != nil {
+		if i.w, err = load.GuardedWorkspace(ctx, i.env, i.cfg, i.store, i.archive.PRD); err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, i.w.Close()) }()
@@ -283,7 +284,7 @@ func (i *importing) carryOut(ctx context.Context, result *show.ImportReport) err
 	if restored != nil {
 		result.AddRestored(restored)
 	}
-	saveCache(i.env, i.w)
+	load.SaveCache(i.env, i.w)
 	return err
 }
 

@@ -4,16 +4,13 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/reader"
-	"prdrunner/checkpoint/state"
-	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/cli"
+	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/show"
 )
 
@@ -76,14 +73,14 @@ func runCheckpointList(_ context.Context, env *cli.Environment, o checkpointList
 // listedSessions returns the sessions that the user asked for.
 func listedSessions(env *cli.Environment, o checkpointListOptions) ([]reader.StoredSession, error) {
 	if !o.all && (o.prd != "" || o.label == "") {
-		store, st, err := openSession(env, o.prd)
+		store, st, err := load.NamedOrOnlyState(env, o.prd)
 		if err != nil {
 			return nil, err
 		}
 		at := reader.StoredSession{PRD: st.PRD, Place: disk.PlaceCurrent, Dir: store.Dir(), State: st}
 		return ofType([]reader.StoredSession{at}, o.label), nil
 	}
-	store, err := openAnyStore(env, o.prd)
+	store, err := load.OpenAnyStore(env, o.prd)
 	if err != nil {
 		return nil, err
 	}
@@ -95,25 +92,12 @@ func listedSessions(env *cli.Environment, o checkpointListOptions) ([]reader.Sto
 		sessions = slices.DeleteFunc(sessions, func(at reader.StoredSession) bool { return at.Place != disk.PlaceCurrent })
 	}
 	if len(sessions) == 0 && o.prd != "" {
-		return nil, noSession(env, store, o.prd)
+		return nil, load.NoSession(env, store, o.prd)
 	}
 	if len(sessions) == 0 {
-		return nil, noSessions(env)
+		return nil, load.NoSessions(env)
 	}
 	return ofType(sessions, o.label), nil
-}
-
-// openAnyStore opens the store of a PRD, or the store of all PRDs if prd is "".
-func openAnyStore(env *cli.Environment, prd string) (*checkpoint.Store, error) {
-	cfg, err := env.LoadConfig()
-	if err != nil {
-		return nil, err
-	}
-	store, err := openStore(env, cfg, prd)
-	if err == nil && prd != "" {
-		err = checkPRD(env, cfg, prd)
-	}
-	return store, err
 }
 
 // ofType keeps the sessions whose pipeline has the type label. A session that can't be
@@ -125,38 +109,4 @@ func ofType(sessions []reader.StoredSession, label string) []reader.StoredSessio
 	return slices.DeleteFunc(sessions, func(at reader.StoredSession) bool {
 		return at.State == nil || at.State.Type != label
 	})
-}
-
-// openSession opens a session like loadState. If prd is "", it opens the session of the
-// only PRD that has one.
-func openSession(env *cli.Environment, prd string) (*checkpoint.Store, *state.State, error) {
-	if prd != "" {
-		return loadState(env, prd)
-	}
-	store, err := openAnyStore(env, "")
-	if err != nil {
-		return nil, nil, err
-	}
-	if prd, err = onlyPRD(env, store); err != nil {
-		return nil, nil, err
-	}
-	return loadState(env, prd)
-}
-
-func onlyPRD(env *cli.Environment, store *checkpoint.Store) (string, error) {
-	prds, err := store.Reader().PRDs()
-	if err != nil {
-		return "", err
-	}
-	switch len(prds) {
-	case 0:
-		return "", noSessions(env)
-	case 1:
-		return prds[0], nil
-	}
-	return "", advice.With(advice.Usagef("there are several sessions; name one"), strings.Join(prds, ", "))
-}
-
-func noSessions(env *cli.Environment) error {
-	return advice.With(advice.Usagef("there are no sessions"), howToStartAny(env))
 }

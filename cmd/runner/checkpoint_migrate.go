@@ -11,6 +11,7 @@ import (
 	"prdrunner/checkpoint/state"
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/cli"
+	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/show"
 )
 
@@ -49,7 +50,7 @@ func runCheckpointMigrate(ctx context.Context, env *cli.Environment, o checkpoin
 	if err != nil {
 		return err
 	}
-	store, err := openStore(env, cfg, o.prd)
+	store, err := load.OpenStore(env, cfg, o.prd)
 	if err != nil {
 		return err
 	}
@@ -58,7 +59,7 @@ func runCheckpointMigrate(ctx context.Context, env *cli.Environment, o checkpoin
 		if prds, err = store.Reader().PRDs(); err != nil {
 			return err
 		}
-	} else if err := checkPRD(env, cfg, o.prd); err != nil {
+	} else if err := load.CheckPRD(env, cfg, o.prd); err != nil {
 		return err
 	}
 	result := show.NewMigrationReport(o.dryRun)
@@ -69,7 +70,7 @@ func runCheckpointMigrate(ctx context.Context, env *cli.Environment, o checkpoin
 			continue // a document written by hand
 		}
 		if errors.Is(err, checkpoint.ErrNoSession) {
-			return noSession(env, store, prd)
+			return load.NoSession(env, store, prd)
 		}
 		if err != nil { // the other sessions are still migrated
 			failed = errors.Join(failed, advice.Locked(prd, err))

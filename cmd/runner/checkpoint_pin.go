@@ -10,6 +10,7 @@ import (
 	"prdrunner/checkpoint/state"
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/cli"
+	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/show"
 )
 
@@ -55,7 +56,7 @@ func newCheckpointUnpinCommand(env *cli.Environment) *cobra.Command {
 }
 
 func runCheckpointPin(ctx context.Context, env *cli.Environment, o checkpointPinOptions) error {
-	store, st, err := loadTrusted(ctx, env, o.prd)
+	store, st, err := load.TrustedState(ctx, env, o.prd)
 	if err != nil {
 		return err
 	}

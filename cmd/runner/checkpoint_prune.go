@@ -20,6 +20,7 @@ import (
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
+	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/show"
 	"prdrunner/runner/view"
 )
@@ -73,7 +74,7 @@ func runCheckpointPrune(ctx context.Context, env *cli.Environment, o checkpointP
 	if err != nil {
 		return err
 	}
-	store, err := openStore(env, cfg, o.prd)
+	store, err := load.OpenStore(env, cfg, o.prd)
 	if err != nil {
 		return err
 	}
@@ -81,7 +82,7 @@ func runCheckpointPrune(ctx context.Context, env *cli.Environment, o checkpointP
 	if err != nil {
 		return err
 	}
-	w, err := openWorkspace(ctx, env, cfg, store)
+	w, err := load.OpenWorkspace(ctx, env, cfg, store)
 	if err != nil {
 		return err
 	}
@@ -118,7 +119,7 @@ func prunable(env *cli.Environment, cfg *config.Config, store *checkpoint.Store,
 	if prd == "" {
 		return store.Reader().Known()
 	}
-	return []string{prd}, checkPRD(env, cfg, prd)
+	return []string{prd}, load.CheckPRD(env, cfg, prd)
 }
 
 // pruning is one run of the command.
@@ -152,7 +153,7 @@ func (p *pruning) plan(ctx context.Context, prds []string) error {
 		plan, err := plans[i], errs[i]
 		switch {
 		case errors.Is(err, checkpoint.ErrNoSession) && p.o.prd != "":
-			return noSession(p.env, p.store, prd)
+			return load.NoSession(p.env, p.store, prd)
 		case err != nil && p.o.prd != "":
 			return err
 		case err != nil:

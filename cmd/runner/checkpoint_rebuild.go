@@ -17,6 +17,7 @@ import (
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
+	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/show"
 )
 
@@ -66,14 +67,14 @@ read. The damaged journal is kept.`,
 }
 
 func runCheckpointRebuild(ctx context.Context, env *cli.Environment, o checkpointRebuildOptions) error {
-	store, st, err := loadState(env, o.prd)
+	store, st, err := load.State(env, o.prd)
 	if advice.IsA[*state.DamagedError](err) {
 		return advice.With(err, "`runner checkpoint rebuild "+o.prd+" --journal` starts a new journal")
 	}
 	if err != nil {
 		return err
 	}
-	return withFiles(ctx, env, store, func(_ *config.Config, w *workspace.Workspace) error {
+	return load.WithWorkspace(ctx, env, store, func(_ *config.Config, w *workspace.Workspace) error {
 		if o.dryRun {
 			found, err := validate.Run(ctx, store, w, validate.Options{PRD: o.prd, Refs: o.references, Deep: true})
 			if err != nil {
@@ -152,7 +153,7 @@ func writeRebuilt(env *cli.Environment, o checkpointRebuildOptions, rebuilt []re
 }
 
 func runRebuildJournal(ctx context.Context, env *cli.Environment, o checkpointRebuildOptions) error {
-	store, err := openAnyStore(env, o.prd)
+	store, err := load.OpenAnyStore(env, o.prd)
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"prdrunner/checkpoint/state"
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/cli"
+	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/show"
 	"prdrunner/runner/view"
 )
@@ -90,7 +91,7 @@ func (o checkpointRollbackOptions) scope() state.RollbackScope {
 }
 
 func runCheckpointRollback(ctx context.Context, env *cli.Environment, o checkpointRollbackOptions) error {
-	store, _, err := loadState(env, o.prd)
+	store, _, err := load.State(env, o.prd)
 	if err != nil {
 		return err
 	}
@@ -98,7 +99,7 @@ func runCheckpointRollback(ctx context.Context, env *cli.Environment, o checkpoi
 	if err != nil {
 		return err
 	}
-	w, err := guarded(ctx, env, cfg, store, o.prd)
+	w, err := load.GuardedWorkspace(ctx, env, cfg, store, o.prd)
 	if err != nil {
 		return err
 	}
@@ -130,7 +131,7 @@ func runRollback(ctx context.Context, t *target, person *view.Terminal, o checkp
 	}
 	if first.is(plan) { // the user asked for the rollback that had been cut short
 		st := session.State()
-		saveCache(t.env, t.files)
+		load.SaveCache(t.env, t.files)
 		return errors.Join(showRolledBack(t.env, o, st, first.done), session.Close())
 	}
 	return rollBack(ctx, t, session, o)

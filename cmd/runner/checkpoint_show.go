@@ -10,6 +10,7 @@ import (
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
+	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/show"
 )
 
@@ -42,11 +43,11 @@ exit 5. "runner checkpoint --help" says how to name a checkpoint.`,
 }
 
 func runCheckpointShow(ctx context.Context, env *cli.Environment, o checkpointShowOptions) error {
-	store, st, err := openSession(env, o.prd)
+	store, st, err := load.NamedOrOnlyState(env, o.prd)
 	if err != nil {
 		return err
 	}
-	return withFiles(ctx, env, store, func(_ *config.Config, w *workspace.Workspace) error {
+	return load.WithWorkspace(ctx, env, store, func(_ *config.Config, w *workspace.Workspace) error {
 		found, err := rollback.Inspect(ctx, store, w, st.PRD, o.reference)
 		if err != nil {
 			return advice.Archived(env.CommandLine, store, st.PRD, advice.UnknownReference(st.PRD, err))

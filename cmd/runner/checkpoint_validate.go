@@ -17,6 +17,7 @@ import (
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
+	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/show"
 )
 
@@ -59,14 +60,14 @@ func runCheckpointValidate(ctx context.Context, env *cli.Environment, o checkpoi
 	if o.mark && o.prd == "" {
 		return advice.Usagef("--mark changes the session of one PRD: name it")
 	}
-	store, err := openAnyStore(env, o.prd)
+	store, err := load.OpenAnyStore(env, o.prd)
 	if err != nil {
 		return err
 	}
-	return withFiles(ctx, env, store, func(_ *config.Config, w *workspace.Workspace) error {
+	return load.WithWorkspace(ctx, env, store, func(_ *config.Config, w *workspace.Workspace) error {
 		found, err := validate.Run(ctx, store, w, validate.Options{PRD: o.prd, Refs: o.references, Deep: o.deep})
 		if errors.Is(err, checkpoint.ErrNoSession) {
-			return noSession(env, store, o.prd)
+			return load.NoSession(env, store, o.prd)
 		}
 		if err != nil {
 			return advice.UnknownReference(o.prd, err)

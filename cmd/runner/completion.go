@@ -11,6 +11,7 @@ import (
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
+	"prdrunner/cmd/runner/load"
 	"prdrunner/pipeline"
 )
 
@@ -115,7 +116,7 @@ func completePRDs(env *cli.Environment, cmd *cobra.Command) []string {
 	if cfg == nil {
 		return nil
 	}
-	return knownPRDs(env, cfg)
+	return load.KnownPRDs(env, cfg)
 }
 
 // completeNames completes names in the pipeline that the first argument or --file names.
@@ -125,15 +126,15 @@ func completeNames(env *cli.Environment, names func(*pipeline.Pipeline) []string
 		if cfg == nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		ref := pipelineRef{prd: first(args)}
+		ref := load.PipelineRef{PRD: first(args)}
 		if flag := cmd.Flags().Lookup("file"); flag != nil {
-			ref.file = flag.Value.String()
+			ref.File = flag.Value.String()
 		}
-		read, err := readPipeline(env, cfg, ref)
-		if err != nil || read.pipeline == nil {
+		read, err := load.ReadPipeline(env, cfg, ref)
+		if err != nil || read.Pipeline == nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		return names(read.pipeline), cobra.ShellCompDirectiveNoFileComp
+		return names(read.Pipeline), cobra.ShellCompDirectiveNoFileComp
 	}
 }
 

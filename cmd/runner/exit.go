@@ -16,6 +16,7 @@ import (
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
+	"prdrunner/cmd/runner/load"
 	"prdrunner/runner"
 )
 
@@ -55,9 +56,6 @@ func exitCodeTable() []exitCodeMeaning {
 }
 
 var (
-	// errDiagnosed reports that the pipeline is invalid. Its diagnostics were printed, so
-	// nothing more is.
-	errDiagnosed = errors.New("the pipeline is invalid")
 	// errWouldChange reports that `runner fmt --check` found files to format. It has printed
 	// their names.
 	errWouldChange = errors.New("files are not formatted")
@@ -120,9 +118,9 @@ func knownCode(err error) (code int, known bool) {
 		errors.Is(err, checkpoint.ErrUnfinishedImport), errors.Is(err, checkpoint.ErrNotRegular), errors.Is(err, checkpoint.ErrTooLong),
 		errors.Is(err, runner.ErrStale), advice.IsA[*runner.BranchGoneError](err), errors.Is(err, runner.ErrConflict), errors.Is(err, runner.ErrPlanOutdated):
 		return exitDamaged, true
-	case advice.IsA[*advice.UsageError](err), advice.IsA[*config.Error](err), advice.IsA[*config.AmbiguousError](err), advice.IsA[*pipelineNotFoundError](err), advice.IsA[*checkpoint.RefusedError](err), advice.IsA[*disk.IDError](err),
+	case advice.IsA[*advice.UsageError](err), advice.IsA[*config.Error](err), advice.IsA[*config.AmbiguousError](err), advice.IsA[*load.NotFoundError](err), advice.IsA[*checkpoint.RefusedError](err), advice.IsA[*disk.IDError](err),
 		advice.IsA[*git.StateError](err), advice.IsA[*workspace.ObstructedError](err),
-		errors.Is(err, errDiagnosed), errors.Is(err, runner.ErrDeclined),
+		errors.Is(err, load.ErrDiagnosed), errors.Is(err, runner.ErrDeclined),
 		errors.Is(err, checkpoint.ErrNoSession), errors.Is(err, state.ErrNoCheckpoint):
 		return exitUsage, true
 	}
@@ -154,7 +152,7 @@ func endedCode(e *endedError) int {
 func silent(err error) bool {
 	var ended *endedError
 	return err == nil || errors.As(err, &ended) ||
-		errors.Is(err, errDiagnosed) || errors.Is(err, errWouldChange) || errors.Is(err, errDamageShown)
+		errors.Is(err, load.ErrDiagnosed) || errors.Is(err, errWouldChange) || errors.Is(err, errDamageShown)
 }
 
 // reportError writes an error and its hint to standard error. It adapts the commands in

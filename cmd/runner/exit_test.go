@@ -12,6 +12,7 @@ import (
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
+	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/show"
 	"prdrunner/runner"
 )
@@ -29,11 +30,11 @@ func TestExitCodes(t *testing.T) {
 		{&endedError{status: state.StatusPaused, signal: "SIGINT"}, exitInterrupted},
 		{&endedError{status: state.StatusPaused, signal: "SIGTERM"}, exitTerminated},
 		{&endedError{status: state.StatusPaused, signal: "SIGHUP"}, exitTerminated},
-		{errDiagnosed, exitUsage},
+		{load.ErrDiagnosed, exitUsage},
 		{&config.Error{}, exitUsage},
 		{&config.AmbiguousError{Files: []string{"runner.json"}}, exitUsage},
 		{advice.Usagef("x"), exitUsage},
-		{&pipelineNotFoundError{}, exitUsage},
+		{&load.NotFoundError{}, exitUsage},
 		{runner.ErrDeclined, exitUsage},
 		{checkpoint.ErrNoSession, exitUsage},
 		{state.ErrNoCheckpoint, exitUsage},
@@ -70,7 +71,7 @@ func TestReportError(t *testing.T) {
 		want string
 	}{
 		{nil, ""},
-		{errDiagnosed, ""},
+		{load.ErrDiagnosed, ""},
 		{&endedError{status: state.StatusFailed}, ""},
 		{errors.New("no such thing"), "Error: no such thing\n"},
 		{fmt.Errorf("outside: %w", advice.With(errors.New("inside"), "do this")), "Error: outside: inside\nhint: do this\n"},

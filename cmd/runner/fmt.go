@@ -18,6 +18,7 @@ import (
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
+	"prdrunner/cmd/runner/load"
 	"prdrunner/pipeline"
 )
 
@@ -56,7 +57,7 @@ func runFmt(ctx context.Context, o fmtOptions) error {
 	var changed, invalid bool
 	for _, file := range files {
 		one, err := o.format(ctx, file)
-		if errors.Is(err, errDiagnosed) {
+		if errors.Is(err, load.ErrDiagnosed) {
 			invalid = true
 			continue
 		}
@@ -67,7 +68,7 @@ func runFmt(ctx context.Context, o fmtOptions) error {
 	}
 	switch {
 	case invalid:
-		return errDiagnosed
+		return load.ErrDiagnosed
 	case changed && o.check:
 		return errWouldChange
 	}
@@ -83,7 +84,7 @@ func (o fmtOptions) files() ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		names = pipelineDirs(o.env, cfg)
+		names = load.PipelineDirs(o.env, cfg)
 	}
 	var files []string
 	for _, name := range names {
@@ -121,10 +122,10 @@ func (o fmtOptions) format(ctx context.Context, path string) (bool, error) {
 		return false, err
 	}
 	if diags := syntaxDiagnostics(source, name); diags.HasErrors() {
-		if err := printDiagnostics(o.env, map[string][]byte{name: source}, diags); err != nil {
+		if err := o.env.PrintDiagnostics(map[string][]byte{name: source}, diags); err != nil {
 			return false, err
 		}
-		return false, errDiagnosed
+		return false, load.ErrDiagnosed
 	}
 	formatted := pipeline.Format(source)
 	changed := !bytes.Equal(source, formatted)
@@ -152,7 +153,7 @@ func (o fmtOptions) format(ctx context.Context, path string) (bool, error) {
 // read returns the text of a file, and the name that messages show.
 func (o fmtOptions) read(ctx context.Context, path string) ([]byte, string, error) {
 	if path != advice.StandardStream {
-		source, err := readSource(path)
+		source, err := load.ReadSource(path)
 		return source, o.env.Display(path), err
 	}
 	source, err := io.ReadAll(o.env.Input(ctx))

@@ -12,10 +12,11 @@ import (
 	"prdrunner/checkpoint/text"
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/cli"
+	"prdrunner/cmd/runner/load"
 )
 
 // maskFreeText masks sensitive values in text that the user writes for the record (-m
-// TEXT), before the command sees it. Like guarded for files, it knows the values that the
+// TEXT), before the command sees it. Like load.GuardedWorkspace for files, it knows the values that the
 // pipeline, the environment and the command's own flags give. It refuses the text if some
 // values can't be known, because the text might hold one.
 func maskFreeText(env *cli.Environment, cmd *cobra.Command, args []string) error {
@@ -29,14 +30,14 @@ func maskFreeText(env *cli.Environment, cmd *cobra.Command, args []string) error
 		return nil
 	}
 	cfg, err := env.LoadConfig()
-	if err != nil || checkPRD(env, cfg, args[0]) != nil {
+	if err != nil || load.CheckPRD(env, cfg, args[0]) != nil {
 		return nil //nolint:nilerr // the command meets the same error, and reports it
 	}
-	store, err := openStore(env, cfg, args[0])
+	store, err := load.OpenStore(env, cfg, args[0])
 	if err != nil {
 		return nil //nolint:nilerr // the command meets the same error, and reports it
 	}
-	masker, err := knownSecrets(env, cfg, store, named(args[0], cmd.Flags()))
+	masker, err := load.KnownSecrets(env, cfg, store, load.PipelineOf(args[0], cmd.Flags()))
 	if err != nil {
 		return refuseText(env, cmd, args, written[0].Name, err)
 	}
@@ -74,12 +75,12 @@ func maskFlag(v pflag.Value, mask func(string) string) error {
 func refuseText(env *cli.Environment, cmd *cobra.Command, args []string, flag string, err error) error {
 	refused := advice.Usagef("the text of --%s may contain a sensitive value, which must not be recorded: %w", flag, err)
 	without := fmt.Sprintf("`%s` does it without the text", env.Command(wordless(cmd, args)))
-	var unknown *unknownSecretsError
+	var unknown *load.UnknownSecretsError
 	switch {
-	case errors.As(err, &unknown) && unknown.file != "":
-		return advice.With(refused, fmt.Sprintf("put the pipeline back at %s, or: %s", text.ShellWord(unknown.file), without))
-	case errors.As(err, &unknown) && len(unknown.names) > 0:
-		return advice.With(refused, fmt.Sprintf("where a value is missing, set PRDRUNNER_VAR_%s to what the build was given; %s", unknown.names[0], without))
+	case errors.As(err, &unknown) && unknown.File != "":
+		return advice.With(refused, fmt.Sprintf("put the pipeline back at %s, or: %s", text.ShellWord(unknown.File), without))
+	case errors.As(err, &unknown) && len(unknown.Names) > 0:
+		return advice.With(refused, fmt.Sprintf("where a value is missing, set PRDRUNNER_VAR_%s to what the build was given; %s", unknown.Names[0], without))
 	}
 	return advice.With(refused, without)
 }

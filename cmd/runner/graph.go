@@ -7,13 +7,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"prdrunner/cmd/runner/cli"
+	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/show"
 	"prdrunner/cmd/runner/words"
 	"prdrunner/pipeline/graph"
 )
 
 type graphOptions struct {
-	ref    pipelineRef
+	ref    load.PipelineRef
 	format string
 	env    *cli.Environment
 	stdout io.Writer
@@ -30,12 +31,12 @@ without a value, one instance is drawn, as NAME[…].`,
   runner graph PRD-009 --format dot | dot -Tsvg > PRD-009.svg`,
 		Args: arguments(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.ref.name(env, first(args))
+			o.ref.SetName(env, first(args))
 			return runGraph(cmd.Context(), o)
 		},
 	}
-	o.ref.addFlags(cmd)
-	o.ref.open = true
+	o.ref.AddFlags(cmd)
+	o.ref.AllowUnset = true
 	formats := []string{"text", "dot", "mermaid", "json"}
 	cmd.Flags().Var(cli.NewEnum(&o.format, formats...), "format", "what to print: "+words.OneOf(formats))
 	return cmd
@@ -46,7 +47,7 @@ func runGraph(_ context.Context, o graphOptions) error {
 	if err != nil {
 		return err
 	}
-	p, err := loadPipeline(o.env, cfg, o.ref)
+	p, err := load.Pipeline(o.env, cfg, o.ref)
 	if err != nil {
 		return err
 	}

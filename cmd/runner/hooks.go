@@ -8,6 +8,7 @@ import (
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
 	"prdrunner/cmd/runner/cli"
+	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/show"
 	"prdrunner/runner"
 	"prdrunner/runner/process"
@@ -31,7 +32,7 @@ func (b *build) runDueHooks(ctx context.Context, snap *checkpoint.Snapshot) erro
 	}
 	fmt.Fprintf(b.env.Stderr, "%s of the last run had not ended when its runner was killed; running again first\n", due)
 	err = b.withExecutor(ctx, func(ctx context.Context, executor *process.Executor, interrupts <-chan string) error {
-		o := engineOptions(b.env, b.cfg, b.pipeline, b.store, b.files)
+		o := load.EngineOptions(b.env, b.cfg, b.pipeline, b.store, b.files)
 		o.Session, o.Executor, o.Views, o.Mask, o.Interrupts = session, executor, []runner.View{warnings{b.env}}, b.masker.String, interrupts
 		return runner.RunHooks(ctx, o)
 	})

@@ -18,6 +18,7 @@ import (
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
+	"prdrunner/cmd/runner/load"
 )
 
 //go:embed templates/pipeline.hcl.tmpl
@@ -60,10 +61,10 @@ func runInit(_ context.Context, o initOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := checkPRD(o.env, cfg, o.prd); err != nil {
+	if err := load.CheckPRD(o.env, cfg, o.prd); err != nil {
 		return err
 	}
-	if existing, err := pipelinePath(o.env, cfg, pipelineRef{prd: o.prd}); err == nil {
+	if existing, err := load.PipelinePath(o.env, cfg, load.PipelineRef{PRD: o.prd}); err == nil {
 		return alreadyThere(o, existing)
 	}
 	path := o.env.Path(o.prd + config.PipelineExtension)

@@ -18,6 +18,7 @@ import (
 	"prdrunner/checkpoint/text"
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/cli"
+	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/words"
 	"prdrunner/runner"
 	"prdrunner/runner/view"
@@ -59,7 +60,7 @@ characters are made harmless, unless --raw is given.`,
 
 func runLogs(ctx context.Context, env *cli.Environment, o logsOptions) error {
 	env.Signals.ResumeWith("") // an interrupted logs command leaves nothing to do
-	store, st, err := loadState(env, o.prd)
+	store, st, err := load.State(env, o.prd)
 	if err != nil {
 		return err
 	}

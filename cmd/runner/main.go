@@ -44,6 +44,7 @@ func main() {
 
 // execute runs one command line and returns its exit code.
 func execute(ctx context.Context, env *cli.Environment) int {
+	env.Version = readBuildInfo().Version
 	root := newRootCommand(env)
 	root.SetArgs(env.Args)
 	cmd, err := root.ExecuteContextC(ctx)

@@ -10,6 +10,7 @@ import (
 	"prdrunner/checkpoint/state"
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/cli"
+	"prdrunner/cmd/runner/load"
 )
 
 type pauseOptions struct {
@@ -36,7 +37,7 @@ the request is recorded.`,
 }
 
 func runPause(ctx context.Context, env *cli.Environment, o pauseOptions) error {
-	store, snap, err := loadSession(env, o.prd)
+	store, snap, err := load.Session(env, o.prd)
 	if err != nil {
 		return err
 	}

@@ -19,6 +19,7 @@ import (
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
+	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/show"
 	"prdrunner/runner"
 	"prdrunner/runner/plan"
@@ -26,7 +27,7 @@ import (
 )
 
 type planOptions struct {
-	pipeline  pipelineRef
+	pipeline  load.PipelineRef
 	selection plan.Selection
 	resume    string
 	noCache   bool // for the plan of a build with --fresh
@@ -46,15 +47,15 @@ nothing and takes no lock.`,
 		Args: resumeArguments(&o.resume),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			args = withoutAuto(&o.resume, args)
-			o.pipeline.name(env, first(args))
+			o.pipeline.SetName(env, first(args))
 			goOnForOnly(&o.resume, o.selection)
 			return runPlan(cmd.Context(), env, o)
 		},
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	o.pipeline.addFlags(cmd)
-	o.pipeline.addStrictFlag(cmd)
+	o.pipeline.AddFlags(cmd)
+	o.pipeline.AddStrictFlag(cmd)
 	addResumeFlag(cmd, &o.resume)
 	addSelectionFlags(cmd, &o.selection)
 	addRunFlags(cmd)
@@ -68,20 +69,20 @@ func runPlan(ctx context.Context, env *cli.Environment, o planOptions) error {
 	if err != nil {
 		return err
 	}
-	early := loadEarly(env, cfg, o.pipeline.prd)
-	defer early.wait()
-	on, err := setUp(ctx, env, cfg, o.pipeline)
+	early := load.StartSession(env, cfg, o.pipeline.PRD)
+	defer early.Wait()
+	on, err := load.SetUp(ctx, env, cfg, o.pipeline)
 	if err != nil {
 		return err
 	}
-	defer on.close()
+	defer on.Close()
 	if err := refuseReplacing(env, o.out); err != nil {
 		return err
 	}
 	if err := refusePlanFile(env, on, o.out); err != nil {
 		return err
 	}
-	p, options := on.pipeline, on.readOptions(env)
+	p, options := on.Pipeline, on.ReadOptions(env)
 	options.Select, options.PlanFile, options.NoCache = o.selection, env.InWorkspace(o.out), o.noCache
 	if namesCheckpoint(o.resume) {
 		if o.out != "" {
@@ -89,12 +90,12 @@ func runPlan(ctx context.Context, env *cli.Environment, o planOptions) error {
 				fmt.Sprintf("`runner checkpoint rollback %s %s` goes back; then `plan --resume -o %s` writes it", p.ID, text.ShellWord(o.resume), text.ShellWord(o.out)))
 		}
 		back := checkpointRollbackOptions{prd: p.ID, reference: o.resume, dryRun: true, json: o.json}
-		if err := runRollback(ctx, &target{env: env, store: on.store, prd: p.ID, files: on.files}, nil, back); err != nil || o.json {
+		if err := runRollback(ctx, &target{env: env, store: on.Store, prd: p.ID, files: on.Files}, nil, back); err != nil || o.json {
 			return err
 		}
 		var b strings.Builder
 		advice.WriteSuggestions(&b, env.CommandLine,
-			advice.Suggest(on.command(" --resume="+text.ShellWord(o.resume)), "goes back, and runs what it can't reuse"),
+			advice.Suggest(on.Command(" --resume="+text.ShellWord(o.resume)), "goes back, and runs what it can't reuse"),
 			advice.Suggest(fmt.Sprintf("checkpoint rollback %s %s", p.ID, text.ShellWord(o.resume)), "goes back, and no further; then plan --resume shows the rest"),
 		)
 		fmt.Fprintf(env.Stdout, "\nThis is only what the rollback does. What runs afterwards is known after the rollback:\n%s", b.String())
@@ -106,7 +107,7 @@ func runPlan(ctx context.Context, env *cli.Environment, o planOptions) error {
 	}
 	plan, err := runner.Preview(ctx, options, st)
 	if err != nil {
-		return buildError(env, st, p.ID, on.command, err)
+		return buildError(env, st, p.ID, on.Command, err)
 	}
 	plan.Imported = options.Imported != nil
 	if follows != nil && plan.Session == "" {
@@ -114,7 +115,7 @@ func runPlan(ctx context.Context, env *cli.Environment, o planOptions) error {
 	}
 	if plan.Idle() && isComplete(st, options) && !chosen(o.selection) {
 		if o.resume == resumeNamed || o.out != "" {
-			return alreadyComplete(p.ID, on.command(""))
+			return alreadyComplete(p.ID, on.Command(""))
 		}
 		fmt.Fprintf(env.Stderr, "%s already complete\n", p.ID)
 	}
@@ -129,12 +130,12 @@ func runPlan(ctx context.Context, env *cli.Environment, o planOptions) error {
 	if err := view.WritePlan(env.Stdout.Raw, plan, env.Color(env.Stdout)); err != nil {
 		return err
 	}
-	show.OnceChoices(env.Stdout, env.CommandLine, st, plan, on.command(orResume(o.resume)))
+	show.OnceChoices(env.Stdout, env.CommandLine, st, plan, on.Command(orResume(o.resume)))
 	switch {
 	case plan.Refused != "":
-		show.ConflictChoices(env.Stdout, env.CommandLine, plan, on.command(" --resume"))
+		show.ConflictChoices(env.Stdout, env.CommandLine, plan, on.Command(" --resume"))
 	case o.out != "":
-		fmt.Fprintf(env.Stdout, "\nApply it: %s\n", env.Command(on.command("")+" --plan "+text.ShellWord(o.out)))
+		fmt.Fprintf(env.Stdout, "\nApply it: %s\n", env.Command(on.Command("")+" --plan "+text.ShellWord(o.out)))
 	}
 	return nil
 }
@@ -162,19 +163,19 @@ func orResume(resume string) string {
 // planState returns the state that a plan continues: nil without --resume. follows is the
 // session that the planned new session would follow. planState puts a document written by
 // hand and an archived complete session into the options, as a build does.
-func planState(ctx context.Context, env *cli.Environment, on *setup, early *earlyLoad, o *runner.Options, resume string) (st, follows *state.State, err error) {
+func planState(ctx context.Context, env *cli.Environment, on *load.Setup, early *load.EarlySession, o *runner.Options, resume string) (st, follows *state.State, err error) {
 	prd := o.Pipeline.ID
-	snap, err := early.load(o.Store, prd)
+	snap, err := early.Load(o.Store, prd)
 	if errors.Is(err, checkpoint.ErrNoSession) {
-		warnUntrusted(env, o.Store, prd)
-		last, err := lastComplete(o.Store, prd)
+		load.WarnUntrusted(env, o.Store, prd)
+		last, err := load.LastComplete(o.Store, prd)
 		switch {
 		case err != nil:
 			return nil, nil, err
 		case resume == "":
 			return nil, last, nil
 		case last == nil && resume == resumeNamed:
-			return nil, nil, nothingToResume(o.Store, prd, on.command(""))
+			return nil, nil, nothingToResume(o.Store, prd, on.Command(""))
 		}
 		o.Predecessor = last
 		return nil, nil, nil
@@ -182,7 +183,7 @@ func planState(ctx context.Context, env *cli.Environment, on *setup, early *earl
 	if err != nil {
 		return nil, nil, err
 	}
-	warnUntrusted(env, o.Store, prd)
+	load.WarnUntrusted(env, o.Store, prd)
 	if h := snap.Owner; h != nil {
 		fmt.Fprintf(env.Stderr, "%s is running now (host %s, pid %d); this plan assumes that it stops now.\n", prd, h.Host, h.PID)
 	}
@@ -195,7 +196,7 @@ func planState(ctx context.Context, env *cli.Environment, on *setup, early *earl
 	switch {
 	case snap.Import != nil && snap.Owner == nil && resume != "":
 		return nil, nil, advice.With(fmt.Errorf("plan %s: %w", prd, checkpoint.ErrUnfinishedImport),
-			advice.ImportAgain(snap.Import)+fmt.Sprintf(", or `runner %s`, or any command that changes it, finishes that first", on.command(" --resume")))
+			advice.ImportAgain(snap.Import)+fmt.Sprintf(", or `runner %s`, or any command that changes it, finishes that first", on.Command(" --resume")))
 	case st != nil && st.Rollback != nil && resume != "":
 		return nil, nil, advice.Rollback(prd, fmt.Errorf("plan %s: %w", prd, &checkpoint.UnfinishedRollbackError{To: st.Rollback.To, Scope: st.Rollback.Scope}))
 	case st == nil && resume != "":
@@ -214,13 +215,13 @@ func planState(ctx context.Context, env *cli.Environment, on *setup, early *earl
 // refusePlanFile refuses a plan file whose path has another meaning: it lies in the state
 // directory, it is the configuration, or the pipeline reads or makes it. Writing a plan
 // there would change the very things that were planned.
-func refusePlanFile(env *cli.Environment, on *setup, name string) error {
+func refusePlanFile(env *cli.Environment, on *load.Setup, name string) error {
 	if name == "" {
 		return nil
 	}
 	const hint = "name a file outside the workspace, or one that no pattern of the pipeline matches"
 	path := withoutLinks(env.Path(name))
-	if rel, err := filepath.Rel(withoutLinks(on.store.Dir()), path); err == nil && filepath.IsLocal(rel) {
+	if rel, err := filepath.Rel(withoutLinks(on.Store.Dir()), path); err == nil && filepath.IsLocal(rel) {
 		return advice.With(advice.Usagef("%s is in the state directory, which holds only what Runner writes there", name), hint)
 	}
 	base := withoutLinks(filepath.Join(env.Workdir, "runner"))
@@ -231,7 +232,7 @@ func refusePlanFile(env *cli.Environment, on *setup, name string) error {
 	if err != nil || !filepath.IsLocal(rel) {
 		return nil
 	}
-	if of := plan.RoleOf(on.pipeline, filepath.ToSlash(rel)); of != "" {
+	if of := plan.RoleOf(on.Pipeline, filepath.ToSlash(rel)); of != "" {
 		return advice.With(advice.Usagef("%s is %s, so writing a plan there would change what was planned", name, of), hint)
 	}
 	return nil

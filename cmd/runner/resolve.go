@@ -13,13 +13,14 @@ import (
 	"prdrunner/checkpoint/text"
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/cli"
+	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/words"
 	"prdrunner/runner"
 	"prdrunner/runner/plan"
 )
 
 type resolveOptions struct {
-	pipeline   pipelineRef
+	pipeline   load.PipelineRef
 	workstream string
 	done       bool
 	rerun      bool
@@ -53,7 +54,7 @@ the workstream with what its last attempt was started from.`,
 		Example: `  runner resolve PRD-009 WS3 --done -m "the mail went out"`,
 		Args:    arguments(2, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.pipeline.prd, o.workstream = args[0], args[1]
+			o.pipeline.PRD, o.workstream = args[0], args[1]
 			return runResolve(cmd.Context(), env, o)
 		},
 	}
@@ -63,7 +64,7 @@ the workstream with what its last attempt was started from.`,
 	flags.BoolVar(&o.rerun, "rerun", false, "it did not happen, or should happen again: run it")
 	flags.StringArrayVar(&o.outputs, "output", nil, "with --done: an output of the workstream, as `NAME=TEXT`; may be repeated")
 	flags.StringVarP(&o.message, "message", "m", "", "record `TEXT` with the decision")
-	o.pipeline.addFlags(cmd)
+	o.pipeline.AddFlags(cmd)
 	cmd.MarkFlagsMutuallyExclusive("done", "rerun")
 	cmd.MarkFlagsMutuallyExclusive("output", "rerun")
 	cmd.MarkFlagsOneRequired("done", "rerun")
@@ -71,16 +72,16 @@ the workstream with what its last attempt was started from.`,
 }
 
 func runResolve(ctx context.Context, env *cli.Environment, o resolveOptions) error {
-	prd := o.pipeline.prd
+	prd := o.pipeline.PRD
 	if err := runner.CheckGiven(o.outputs); err != nil {
 		return advice.Usagef("--output: %w", err)
 	}
-	store, st, err := loadTrusted(ctx, env, prd)
+	store, st, err := load.TrustedState(ctx, env, prd)
 	if err != nil {
 		return err
 	}
 	st = stateFinished(ctx, store, st)
-	resume := advice.ResumeCommand(prd, string(st.Pipeline.Path)) + o.pipeline.given(st.Sensitive)
+	resume := advice.ResumeCommand(prd, string(st.Pipeline.Path)) + o.pipeline.VariableFlags(st.Sensitive)
 	if err := checkUncertain(st, o.workstream, resume); err != nil {
 		return err
 	}
@@ -144,8 +145,8 @@ type resolving struct {
 	back     bool     // the workstream's earlier results are on record again
 	outputs  []string // the outputs that the user gives, as NAME=TEXT
 	request  checkpoint.Request
-	pipeline pipelineRef // as the command line names the pipeline
-	resume   string      // the command that resumes the session
+	pipeline load.PipelineRef // as the command line names the pipeline
+	resume   string           // the command that resumes the session
 }
 
 // record records the decision in a session that has no owner.
@@ -184,9 +185,9 @@ func (r *resolving) record(ctx context.Context, session *checkpoint.Session) err
 
 // giveHint returns the command that gives the outputs that are not on record.
 func (r *resolving) giveHint(st *state.State, lost *plan.MissingResultsError) string {
-	give := fmt.Sprintf("runner resolve %s %s --done%s", st.PRD, text.ShellWord(lost.Workstream), r.pipeline.given(st.Sensitive))
-	if r.pipeline.file != "" {
-		give += " --file " + text.ShellWord(r.pipeline.file)
+	give := fmt.Sprintf("runner resolve %s %s --done%s", st.PRD, text.ShellWord(lost.Workstream), r.pipeline.VariableFlags(st.Sensitive))
+	if r.pipeline.File != "" {
+		give += " --file " + text.ShellWord(r.pipeline.File)
 	}
 	for _, output := range r.outputs {
 		give += " --output " + text.ShellWord(output)
@@ -207,22 +208,22 @@ func (r *resolving) adopt(ctx context.Context, st *state.State) (runner.Adopted,
 		return runner.Adopted{}, err
 	}
 	ref := r.pipeline
-	if ref.file == "" {
-		ref.file = sessionFile(r.env, st)
+	if ref.File == "" {
+		ref.File = load.SessionFile(r.env, st)
 	}
-	p, err := evaluated(r.env, cfg, ref)
+	p, err := load.EvaluatedPipeline(r.env, cfg, ref)
 	last := "what its last attempt was started from"
 	switch {
-	case err != nil && (r.pipeline.file != "" || len(ref.vars)+len(ref.varFiles) > 0):
+	case err != nil && (r.pipeline.File != "" || len(ref.Vars)+len(ref.VarFiles) > 0):
 		return runner.Adopted{}, advice.With(&advice.UsageError{Err: err}, "without -f, --var and --var-file it counts as made from "+last)
 	case err != nil:
 		fmt.Fprintf(r.env.Stderr, "The pipeline cannot be evaluated now, so %s counts as made from %s: %v\n", r.request.Workstream, last, err)
 		return runner.Adopt(ctx, runner.Options{Store: r.store}, st, r.request.Workstream, r.outputs)
 	}
-	on, err := setUpFor(ctx, r.env, cfg, p)
+	on, err := load.SetUpPipeline(ctx, r.env, cfg, p)
 	if err != nil {
 		return runner.Adopted{}, err
 	}
-	defer on.close()
-	return runner.Adopt(ctx, on.readOptions(r.env), st, r.request.Workstream, r.outputs)
+	defer on.Close()
+	return runner.Adopt(ctx, on.ReadOptions(r.env), st, r.request.Workstream, r.outputs)
 }

@@ -13,6 +13,7 @@ import (
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
+	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/show"
 	"prdrunner/runner/view"
 )
@@ -137,7 +138,7 @@ func stateFinished(ctx context.Context, store *checkpoint.Store, st *state.State
 
 // finishOf returns what finishing a rollback would do, for a command that changes nothing.
 func finishOf(ctx context.Context, env *cli.Environment, store *checkpoint.Store, prd string) (p *show.UnfinishedRollbackReport, err error) {
-	err = withFiles(ctx, env, store, func(_ *config.Config, w *workspace.Workspace) error {
+	err = load.WithWorkspace(ctx, env, store, func(_ *config.Config, w *workspace.Workspace) error {
 		f, err := rollback.PlanFinish(ctx, store, w, prd)
 		p = show.NewUnfinishedRollbackReport(f)
 		return err

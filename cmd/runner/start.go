@@ -4,19 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/cenkalti/backoff/v4"
 
 	"prdrunner/checkpoint"
-	"prdrunner/checkpoint/disk"
-	"prdrunner/checkpoint/reader"
 	"prdrunner/checkpoint/state"
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
+	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/show"
 	"prdrunner/pipeline"
 	"prdrunner/runner"
@@ -172,7 +170,7 @@ func (s *starter) choose(ctx context.Context, snap *checkpoint.Snapshot) (start,
 // nothing decides how the build begins if there is no session.
 func (s *starter) nothing(ctx context.Context) (start, error) {
 	if s.resume != "" {
-		last, err := lastComplete(s.store, s.prd)
+		last, err := load.LastComplete(s.store, s.prd)
 		if err != nil {
 			return start{}, err
 		}
@@ -184,30 +182,6 @@ func (s *starter) nothing(ctx context.Context) (start, error) {
 		return start{}, s.refuseAgain()
 	}
 	return start{}, nothingToResume(s.store, s.prd, s.command(""))
-}
-
-// lastArchived returns the newest archived session of a PRD, or nil.
-func lastArchived(store *checkpoint.Store, prd string) (*reader.StoredSession, error) {
-	sessions, err := store.Reader().Sessions(prd)
-	if err != nil {
-		return nil, err
-	}
-	for _, at := range slices.Backward(sessions) {
-		if at.Place != disk.PlaceCurrent {
-			return &at, nil
-		}
-	}
-	return nil, nil
-}
-
-// lastComplete returns the newest archived session of a PRD if it is complete, otherwise
-// nil.
-func lastComplete(store *checkpoint.Store, prd string) (*state.State, error) {
-	last, err := lastArchived(store, prd)
-	if err != nil || last == nil || last.Place != disk.PlaceHistory {
-		return nil, err
-	}
-	return last.State, nil
 }
 
 // nothingToResume returns the error of --resume without a session. Its hint lists the PRDs

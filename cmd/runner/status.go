@@ -9,13 +9,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"prdrunner/checkpoint"
-	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/rollback"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
+	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/show"
 	"prdrunner/runner/process"
 )
@@ -47,7 +47,7 @@ func runStatus(ctx context.Context, env *cli.Environment, o statusOptions) error
 	if o.prd == "" {
 		return statusOfAll(ctx, env, o.json)
 	}
-	store, snap, err := loadSession(env, o.prd)
+	store, snap, err := load.Session(env, o.prd)
 	if err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func findTakenBack(ctx context.Context, env *cli.Environment, store *checkpoint.
 	}
 	prds, err := store.Reader().Known() // includes PRDs that have only archived sessions
 	if err == nil && len(prds) > 1 {
-		err = withFiles(ctx, env, store, func(_ *config.Config, w *workspace.Workspace) error {
+		err = load.WithWorkspace(ctx, env, store, func(_ *config.Config, w *workspace.Workspace) error {
 			taken, err := rollback.FindTakenBack(ctx, store, w, snap.State)
 			s.AddTakenBack(env.CommandLine, taken)
 			return err
@@ -109,104 +109,12 @@ func handWrittenProblems(prd string, d *state.Document) error {
 	return advice.With(&advice.UsageError{Err: err}, fmt.Sprintf("correct %s.json; `runner build %s --fresh` starts without it", prd, prd))
 }
 
-// loadSession opens the state of a PRD and reads its session, without a lock. With a
-// *checkpoint.DamagedError it returns the store too, so that the caller can set the
-// damaged state aside. It warns the user if the state is untrusted.
-func loadSession(env *cli.Environment, prd string) (*checkpoint.Store, *checkpoint.Snapshot, error) {
-	store, snap, err := readStored(env, prd)
-	if store != nil {
-		warnUntrusted(env, store, prd)
-	}
-	return store, snap, err
-}
-
-// readStored does the work of loadSession, without the warning about untrusted state.
-func readStored(env *cli.Environment, prd string) (*checkpoint.Store, *checkpoint.Snapshot, error) {
-	cfg, err := env.LoadConfig()
-	if err != nil {
-		return nil, nil, err
-	}
-	store, err := openStore(env, cfg, prd)
-	if err != nil {
-		return nil, nil, err
-	}
-	if err := checkPRD(env, cfg, prd); err != nil {
-		return nil, nil, err
-	}
-	snap, err := store.Load(prd)
-	if errors.Is(err, checkpoint.ErrNoSession) {
-		return nil, nil, noSession(env, store, prd)
-	}
-	return store, snap, err
-}
-
-// loadState opens a session like loadSession, for commands that need a session that Runner
-// made. A document written by hand is an error.
-func loadState(env *cli.Environment, prd string) (*checkpoint.Store, *state.State, error) {
-	store, snap, err := loadSession(env, prd)
-	if err != nil {
-		return nil, nil, err
-	}
-	return ownState(env, prd, store, snap)
-}
-
-// loadTrusted opens a session like loadState, for commands that change the session.
-// Untrusted state is an error.
-func loadTrusted(ctx context.Context, env *cli.Environment, prd string) (*checkpoint.Store, *state.State, error) {
-	store, snap, err := readStored(env, prd)
-	if store != nil {
-		untrusted, lookErr := store.Untrusted(ctx, prd)
-		switch {
-		case lookErr != nil:
-			err = errors.Join(lookErr, err)
-		case untrusted != nil:
-			err = untrusted
-		}
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	return ownState(env, prd, store, snap)
-}
-
-// ownState returns the state of a session, and tells the user about an import or a
-// rollback that was cut short. A document written by hand has no state.
-func ownState(env *cli.Environment, prd string, store *checkpoint.Store, snap *checkpoint.Snapshot) (*checkpoint.Store, *state.State, error) {
-	if snap.State == nil {
-		return nil, nil, handWritten(prd)
-	}
-	if p := snap.Import; p != nil && snap.Owner == nil {
-		fmt.Fprintf(env.Stderr, "Import %s\n", show.InterruptedImport(env.CommandLine, p))
-	}
-	if r := snap.State.Rollback; r != nil && snap.Owner == nil {
-		fmt.Fprintf(env.Stderr, "Rollback %s\n", show.InterruptedRollback(r))
-	}
-	return store, snap.State, nil
-}
-
-// noSession returns the error of a PRD without a session. Its hint names an import that
-// was cut short, an archived session, or the PRDs that have sessions.
-func noSession(env *cli.Environment, store *checkpoint.Store, prd string) error {
-	hint := howToStart(env, prd)
-	if p, err := store.Layout().InterruptedImport(prd); err == nil && p != nil {
-		hint = fmt.Sprintf("one was being imported, which was cut short: %s finishes it", advice.ImportAgain(p))
-	} else if last, err := lastArchived(store, prd); err == nil && last != nil {
-		hint = fmt.Sprintf("the last one is archived in %s; `runner checkpoint list %s --all` shows it", env.Display(last.Dir), prd)
-		if last.Place == disk.PlaceHistory && last.State != nil {
-			hint += fmt.Sprintf(", `runner %s` begins from it", advice.ResumeCommand(prd, string(last.State.Pipeline.Path)))
-		}
-	} else if prds, err := store.Reader().PRDs(); err == nil && len(prds) > 0 {
-		hint = "there are sessions of " + strings.Join(prds, ", ")
-	}
-	return advice.With(advice.Usagef("there is no session of %s", prd), hint)
-}
-
 func statusOfAll(ctx context.Context, env *cli.Environment, asJSON bool) error {
 	cfg, err := env.LoadConfig()
 	if err != nil {
 		return err
 	}
-	store, err := openStore(env, cfg, "")
+	store, err := load.OpenStore(env, cfg, "")
 	if err != nil {
 		return err
 	}
@@ -217,7 +125,7 @@ func statusOfAll(ctx context.Context, env *cli.Environment, asJSON bool) error {
 	list := []show.SessionStatus{}
 	var damaged error
 	for _, prd := range prds {
-		warnUntrusted(env, store, prd)
+		load.WarnUntrusted(env, store, prd)
 		snap, err := store.Load(prd)
 		if errors.Is(err, checkpoint.ErrNoSession) {
 			continue // the session was removed after PRDs listed it
@@ -247,9 +155,9 @@ func sayNoSessions(env *cli.Environment, store *checkpoint.Store) error {
 	if err != nil {
 		return err
 	}
-	said := "No sessions yet: " + howToStartAny(env) + "."
+	said := "No sessions yet: " + load.HowToStartAny(env) + "."
 	if len(archived) > 0 {
-		said = fmt.Sprintf("No current sessions: `runner checkpoint list --all` shows the archived ones of %s, %s.", strings.Join(archived, ", "), howToStartAny(env))
+		said = fmt.Sprintf("No current sessions: `runner checkpoint list --all` shows the archived ones of %s, %s.", strings.Join(archived, ", "), load.HowToStartAny(env))
 	}
 	_, err = fmt.Fprintln(env.Stdout, env.Localize(said))
 	return err

@@ -8,6 +8,7 @@ import (
 
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/cli"
+	"prdrunner/cmd/runner/load"
 )
 
 // testEnvironment is an environment over a new directory that holds the given
@@ -33,14 +34,14 @@ func TestStateDirectoryOfAPRD(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	store, err := openStore(env, cfg, "PRD-009")
+	store, err := load.OpenStore(env, cfg, "PRD-009")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if want := filepath.Join(env.Workdir, "state", "PRD-009"); store.Dir() != want {
 		t.Errorf("the state is in %s instead of %s", store.Dir(), want)
 	}
-	if _, err := openStore(env, cfg, ""); exitCode(err) != exitUsage {
+	if _, err := load.OpenStore(env, cfg, ""); exitCode(err) != exitUsage {
 		t.Errorf("without a PRD: %v", err)
 	}
 }

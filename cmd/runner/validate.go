@@ -10,12 +10,13 @@ import (
 
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
+	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/show"
 	"prdrunner/pipeline"
 )
 
 type validateOptions struct {
-	ref    pipelineRef
+	ref    load.PipelineRef
 	prds   []string
 	files  []string
 	json   bool
@@ -37,9 +38,9 @@ depends on a missing value is checked as far as possible.`,
 		},
 	}
 	cmd.Flags().StringArrayVarP(&o.files, "file", "f", nil, "check the pipeline in `FILE`; may be repeated")
-	o.ref.addVariableFlags(cmd)
-	o.ref.addStrictFlag(cmd)
-	o.ref.open = true
+	o.ref.AddVariableFlags(cmd)
+	o.ref.AddStrictFlag(cmd)
+	o.ref.AllowUnset = true
 	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON object, for editors and CI")
 	return cmd
 }
@@ -53,9 +54,9 @@ func runValidate(_ context.Context, o validateOptions) error {
 	if err != nil {
 		return err
 	}
-	var results []*readResult
+	var results []*load.PipelineResult
 	for _, ref := range refs {
-		read, err := readPipeline(o.env, cfg, ref)
+		read, err := load.ReadPipeline(o.env, cfg, ref)
 		if err != nil {
 			return err
 		}
@@ -68,17 +69,17 @@ func runValidate(_ context.Context, o validateOptions) error {
 }
 
 // refs returns the pipelines to check.
-func (o validateOptions) refs(cfg *config.Config) ([]pipelineRef, error) {
-	var refs []pipelineRef
+func (o validateOptions) refs(cfg *config.Config) ([]load.PipelineRef, error) {
+	var refs []load.PipelineRef
 	add := func(prd, file string) {
 		ref := o.ref
-		ref.prd, ref.file = prd, file
+		ref.PRD, ref.File = prd, file
 		refs = append(refs, ref)
 	}
 	for _, argument := range o.prds {
-		var named pipelineRef
-		named.name(o.env, argument)
-		add(named.prd, named.file)
+		var named load.PipelineRef
+		named.SetName(o.env, argument)
+		add(named.PRD, named.File)
 	}
 	for _, file := range o.files {
 		add("", file)
@@ -86,60 +87,60 @@ func (o validateOptions) refs(cfg *config.Config) ([]pipelineRef, error) {
 	if len(refs) > 0 {
 		return refs, nil
 	}
-	found, err := findPipelines(o.env, cfg)
+	found, err := load.FindPipelines(o.env, cfg)
 	if err != nil {
 		return nil, err
 	}
 	for _, f := range found {
-		add(f.prd, f.path)
+		add(f.PRD, f.Path)
 	}
 	if len(refs) == 0 {
-		return nil, noPipelines(o.env, cfg)
+		return nil, load.NoPipelines(o.env, cfg)
 	}
 	return refs, nil
 }
 
-func showValidated(o validateOptions, results []*readResult) error {
+func showValidated(o validateOptions, results []*load.PipelineResult) error {
 	invalid := false
 	for _, read := range results {
-		if err := printDiagnostics(o.env, read.sources, read.diagnostics); err != nil {
+		if err := o.env.PrintDiagnostics(read.Sources, read.Diagnostics); err != nil {
 			return err
 		}
-		if read.diagnostics.HasErrors() {
+		if read.Diagnostics.HasErrors() {
 			invalid = true
 			continue
 		}
-		show.ValidPipeline(o.stdout, show.NewPipelineReport(read.file, read.pipeline))
+		show.ValidPipeline(o.stdout, show.NewPipelineReport(read.File, read.Pipeline))
 	}
 	if invalid {
-		return errDiagnosed
+		return load.ErrDiagnosed
 	}
 	return nil
 }
 
-func showValidatedJSON(o validateOptions, results []*readResult) error {
+func showValidatedJSON(o validateOptions, results []*load.PipelineResult) error {
 	var all hcl.Diagnostics
 	sources := make(map[string][]byte)
 	pipelines := []show.PipelineReport{}
 	for _, read := range results {
 		pipelines = append(pipelines, validated(read))
-		all = append(all, read.diagnostics...)
-		maps.Copy(sources, read.sources)
+		all = append(all, read.Diagnostics...)
+		maps.Copy(sources, read.Sources)
 	}
 	out := show.PipelinesReport{Report: pipeline.DiagnosticsJSON(sources, all), Pipelines: pipelines}
 	if err := show.JSON(o.stdout, out); err != nil {
 		return err
 	}
 	if !out.Valid {
-		return errDiagnosed
+		return load.ErrDiagnosed
 	}
 	return nil
 }
 
 // validated returns the JSON form of a pipeline that was checked.
-func validated(read *readResult) show.PipelineReport {
-	if read.diagnostics.HasErrors() {
-		return show.NewPipelineReport(read.file, nil)
+func validated(read *load.PipelineResult) show.PipelineReport {
+	if read.Diagnostics.HasErrors() {
+		return show.NewPipelineReport(read.File, nil)
 	}
-	return show.NewPipelineReport(read.file, read.pipeline)
+	return show.NewPipelineReport(read.File, read.Pipeline)
 }

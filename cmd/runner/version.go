@@ -42,9 +42,6 @@ func runVersion(_ context.Context, o versionOptions) error {
 	return show.Version(o.stdout, info)
 }
 
-// versionString returns the version for journals and messages.
-func versionString() string { return readBuildInfo().Version }
-
 func readBuildInfo() show.BuildInfo {
 	info := show.BuildInfo{
 		FormatVersion: show.FormatVersion,

@@ -28,7 +28,7 @@ func (c CommandLine) Display(path string) string {
 	return rel
 }
 
-// Command returns a Command line that the user can type for this workspace: it repeats the
+// Command returns a command line that the user can type for this workspace: it repeats the
 // -C and --config of this command line.
 func (c CommandLine) Command(rest string) string {
 	here := "runner "

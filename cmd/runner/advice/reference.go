@@ -44,3 +44,10 @@ func Archived(c CommandLine, store *checkpoint.Store, prd string, err error) err
 	}
 	return err
 }
+
+// HandWritten returns the error of commands that need a session, if there is only a
+// document written by hand.
+func HandWritten(prd string) error {
+	return With(Usagef("%s has no session, only a document written by hand", prd),
+		fmt.Sprintf("`runner build %s --resume` continues from it", prd))
+}

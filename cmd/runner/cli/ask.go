@@ -9,7 +9,7 @@ import (
 	"prdrunner/runner/view"
 )
 
-// Terminal returns the Terminal at which the user can be asked, nil without one. A command
+// Terminal returns the terminal at which the user can be asked, nil without one. A command
 // calls it once, because two readers of one input would take each other's lines.
 func (e *Environment) Terminal() *view.Terminal {
 	if !e.interactive() {

@@ -26,6 +26,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/hcl/v2"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
@@ -41,6 +42,7 @@ import (
 // Environment holds everything that one command line works with. Nothing below main
 // touches the process's own streams, environment or clock in any other way.
 type Environment struct {
+	Version    string   // of Runner
 	Args       []string // without the program's name
 	Environ    []string // "NAME=value"
 	Stdin      io.Reader
@@ -125,7 +127,7 @@ func (e *Environment) Begin(cmd *cobra.Command) error {
 	return nil
 }
 
-// Path makes a Path of the command line absolute. A relative Path is relative to the
+// Path makes a path of the command line absolute. A relative path is relative to the
 // workspace.
 func (e *Environment) Path(name string) string {
 	if filepath.IsAbs(name) {
@@ -182,7 +184,7 @@ func (e *Environment) Width(stream *show.Screen) int {
 	return width
 }
 
-// Logger returns the Logger. It writes to standard error, from the level that --log-level
+// Logger returns the logger. It writes to standard error, from the level that --log-level
 // names.
 func (e *Environment) Logger() hclog.Logger {
 	if e.log == nil {
@@ -248,4 +250,18 @@ func (e *Environment) BytesOut() io.Writer {
 		return e.Stdout
 	}
 	return e.Stdout.Raw
+}
+
+// PrintDiagnostics prints diagnostics about a pipeline for people. Report holds them after
+// that, for a command that prints JSON.
+func (e *Environment) PrintDiagnostics(sources map[string][]byte, diags hcl.Diagnostics) error {
+	if len(diags) == 0 {
+		return nil
+	}
+	report := pipeline.DiagnosticsJSON(sources, diags)
+	e.Report = &report
+	if err := pipeline.WriteDiagnostics(e.Stderr.Raw, sources, diags, e.Width(e.Stderr), e.Color(e.Stderr)); err != nil {
+		return fmt.Errorf("print diagnostics: %w", err)
+	}
+	return nil
 }

@@ -5,7 +5,7 @@ import (
 	"io"
 )
 
-// Input returns standard Input, which fails with the error of ctx once ctx is done. The
+// Input returns standard input, which fails with the error of ctx once ctx is done. The
 // writer at the other end may never write, and a signal must be able to end the wait.
 func (e *Environment) Input(ctx context.Context) io.Reader { return &input{ctx: ctx, from: e.Stdin} }
 

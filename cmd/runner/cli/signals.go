@@ -36,7 +36,7 @@ type runSignals struct {
 	second func()
 }
 
-// Catch starts to Catch the signals that ask a process to end, for the rest of the
+// Catch starts to catch the signals that ask a process to end, for the rest of the
 // process's life. The first signal cancels the returned context. atOnce ends the process.
 func (s *Signals) Catch(ctx context.Context, atOnce func(name, what string)) context.Context {
 	ctx, cancel := context.WithCancel(ctx)

@@ -11,9 +11,9 @@ import (
 // paths, messages of the operating system and output of git come from outside, and
 // the code that prints them need not clean them itself.
 //
-// Code that colours its text cleans it itself and writes to raw. Code that writes
+// Code that colours its text cleans it itself and writes to Raw. Code that writes
 // bytes unchanged, such as an archive, a script or the text of a file, also writes
-// to raw.
+// to Raw.
 type Screen struct {
 	Raw io.Writer
 

@@ -1,4 +1,4 @@
-package main
+package load
 
 import (
 	"context"
@@ -14,10 +14,10 @@ import (
 	"prdrunner/runner/process"
 )
 
-// openWorkspace opens the files of the workspace, and git if the workspace is in a git
+// OpenWorkspace opens the files of the workspace, and git if the workspace is in a git
 // work tree. It opens git even if the configuration switches git off for new captures,
 // because earlier captures may be in git. In that case it is no error if git is missing.
-func openWorkspace(ctx context.Context, env *cli.Environment, cfg *config.Config, store *checkpoint.Store) (*workspace.Workspace, error) {
+func OpenWorkspace(ctx context.Context, env *cli.Environment, cfg *config.Config, store *checkpoint.Store) (*workspace.Workspace, error) {
 	mode := workspace.GitMode(cfg.Checkpoint.Git.Mode)
 	git, err := git.Open(ctx, process.NewCommander(env.ChildEnvironment()), env.Workdir)
 	if err != nil && (mode != workspace.GitOff || ctx.Err() != nil) {
@@ -47,13 +47,13 @@ func (h gitHead) Deleted(ctx context.Context, was state.Git) (bool, error) {
 	return h.git.CommitExists(ctx, was.Commit)
 }
 
-// withFiles opens the files of the workspace, calls do with them, and closes them.
-func withFiles(ctx context.Context, env *cli.Environment, store *checkpoint.Store, do func(*config.Config, *workspace.Workspace) error) error {
+// WithWorkspace opens the files of the workspace, calls do with them, and closes them.
+func WithWorkspace(ctx context.Context, env *cli.Environment, store *checkpoint.Store, do func(*config.Config, *workspace.Workspace) error) error {
 	cfg, err := env.LoadConfig()
 	if err != nil {
 		return err
 	}
-	w, err := openWorkspace(ctx, env, cfg, store)
+	w, err := OpenWorkspace(ctx, env, cfg, store)
 	if err != nil {
 		return err
 	}

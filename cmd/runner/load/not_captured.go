@@ -1,4 +1,4 @@
-package main
+package load
 
 import (
 	"context"
@@ -11,11 +11,11 @@ import (
 	"prdrunner/cmd/runner/show"
 )
 
-// leftOutOf returns the files that the capture of a checkpoint left out.
-func leftOutOf(ctx context.Context, env *cli.Environment, store *checkpoint.Store, ref *state.CheckpointRef) (show.NotCaptured, error) {
+// NotCapturedAt returns the files that the capture of a checkpoint left out.
+func NotCapturedAt(ctx context.Context, env *cli.Environment, store *checkpoint.Store, ref *state.CheckpointRef) (show.NotCaptured, error) {
 	l := &workspace.Listing{}
 	if c := ref.Capture; c != nil && c.LeftOut+c.Unstable+c.Special > 0 {
-		err := withFiles(ctx, env, store, func(_ *config.Config, w *workspace.Workspace) (err error) {
+		err := WithWorkspace(ctx, env, store, func(_ *config.Config, w *workspace.Workspace) (err error) {
 			l, err = w.Load(ctx, c.Listing)
 			return err
 		})

@@ -1,4 +1,4 @@
-package main
+package load
 
 import (
 	"context"
@@ -15,22 +15,22 @@ import (
 // checkRecordedNames refuses a pipeline if its session would record a sensitive value in
 // the name of a branch or a file. These names can't be masked, because the next resume
 // compares them.
-func (on *setup) checkRecordedNames(ctx context.Context, env *cli.Environment) error {
+func (on *Setup) checkRecordedNames(ctx context.Context, env *cli.Environment) error {
 	for _, n := range []struct{ what, path string }{
-		{"pipeline's file", findings.Relative(on.pipeline.Source, env.Workdir, "")},
-		{"PRD document", on.pipeline.Document},
+		{"pipeline's file", findings.Relative(on.Pipeline.Source, env.Workdir, "")},
+		{"PRD document", on.Pipeline.Document},
 	} {
-		if on.masker.String(filepath.ToSlash(n.path)) != filepath.ToSlash(n.path) {
+		if on.Masker.String(filepath.ToSlash(n.path)) != filepath.ToSlash(n.path) {
 			return advice.With(advice.Usagef("the path of the %s holds a sensitive value, and a session records it", n.what),
 				"rename it, or declare the variable without `sensitive = true`")
 		}
 	}
-	return checkBranchName(ctx, on.files.Git(), on.masker)
+	return CheckBranchName(ctx, on.Files.Git(), on.Masker)
 }
 
-// checkBranchName fails if the name of the current git branch holds a sensitive value,
+// CheckBranchName fails if the name of the current git branch holds a sensitive value,
 // because sessions and checkpoints record that name.
-func checkBranchName(ctx context.Context, git *git.Repository, masker *mask.Masker) error {
+func CheckBranchName(ctx context.Context, git *git.Repository, masker *mask.Masker) error {
 	if git == nil || masker == nil {
 		return nil
 	}

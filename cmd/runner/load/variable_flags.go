@@ -1,4 +1,4 @@
-package main
+package load
 
 import (
 	"slices"
@@ -9,18 +9,18 @@ import (
 	"prdrunner/pipeline"
 )
 
-// given returns the flags that set variables of the pipeline, as the user would type them
+// VariableFlags returns the flags that set variables of the pipeline, as the user would type them
 // again. It shows only the names of sensitive variables.
-func (r *pipelineRef) given(sensitive []string) string {
+func (r *PipelineRef) VariableFlags(sensitive []string) string {
 	var flags strings.Builder
-	for _, file := range r.varFiles {
+	for _, file := range r.VarFiles {
 		if advice.IsDescriptor(file) { // no other command can open it
 			flags.WriteString(" --var-file …")
 			continue
 		}
 		flags.WriteString(" --var-file " + text.ShellWord(file))
 	}
-	for _, assignment := range r.vars {
+	for _, assignment := range r.Vars {
 		name, _, _ := strings.Cut(assignment, "=")
 		if slices.Contains(sensitive, name) {
 			flags.WriteString(" --var " + name + "=…")

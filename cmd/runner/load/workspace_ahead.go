@@ -1,4 +1,4 @@
-package main
+package load
 
 import (
 	"context"
@@ -10,9 +10,9 @@ import (
 	"prdrunner/cmd/runner/config"
 )
 
-// filesAhead opens the files of the workspace in the background while the command locks
+// workspaceAhead opens the files of the workspace in the background while the command locks
 // the session, so that neither waits for the other.
-type filesAhead struct {
+type workspaceAhead struct {
 	opened chan struct{} // closed when the files are open, or opening them failed
 	w      *workspace.Workspace
 	err    error
@@ -20,31 +20,31 @@ type filesAhead struct {
 	taken  bool
 }
 
-// openAhead starts to open the files of the workspace for a capture, and to load the
+// OpenWorkspaceAhead starts to open the files of the workspace for a capture, and to load the
 // listing of the last capture in st, with which the new one is compared. st was read
 // without a lock: if the session has another capture by the time it is locked, only time
 // is lost. The caller must call stop.
-func openAhead(ctx context.Context, env *cli.Environment, cfg *config.Config, store *checkpoint.Store, st *state.State) *filesAhead {
+func OpenWorkspaceAhead(ctx context.Context, env *cli.Environment, cfg *config.Config, store *checkpoint.Store, st *state.State) *workspaceAhead {
 	ctx, cancel := context.WithCancel(ctx)
-	f := &filesAhead{opened: make(chan struct{}), cancel: cancel}
+	f := &workspaceAhead{opened: make(chan struct{}), cancel: cancel}
 	go func() {
 		defer close(f.opened)
-		if f.w, f.err = openWorkspace(ctx, env, cfg, store); f.err == nil && st.Capture != nil {
+		if f.w, f.err = OpenWorkspace(ctx, env, cfg, store); f.err == nil && st.Capture != nil {
 			f.w.LoadAhead(ctx, st.Capture.Listing)
 		}
 	}()
 	return f
 }
 
-// take waits until the files are open, and returns them. The caller must close them.
-func (f *filesAhead) take() (*workspace.Workspace, error) {
+// Await waits until the files are open, and returns them. The caller must close them.
+func (f *workspaceAhead) Await() (*workspace.Workspace, error) {
 	<-f.opened
 	f.taken = f.err == nil
 	return f.w, f.err
 }
 
-// stop stops opening the files, and closes them if take did not return them.
-func (f *filesAhead) stop() {
+// Stop stops opening the files, and closes them if take did not return them.
+func (f *workspaceAhead) Stop() {
 	f.cancel()
 	<-f.opened
 	if f.err == nil && !f.taken {

@@ -1,4 +1,4 @@
-package main
+package load
 
 import (
 	"context"
@@ -17,9 +17,9 @@ import (
 	"prdrunner/runner/process"
 )
 
-// openStore opens the state directory of a PRD. If the configured location has no {prd} in
+// OpenStore opens the state directory of a PRD. If the configured location has no {prd} in
 // it, one directory holds all PRDs, and prd may be "".
-func openStore(env *cli.Environment, cfg *config.Config, prd string) (*checkpoint.Store, error) {
+func OpenStore(env *cli.Environment, cfg *config.Config, prd string) (*checkpoint.Store, error) {
 	if prd == "" && cfg.StatePerPRD() {
 		return nil, advice.With(advice.Usagef("each PRD has a state directory of its own here: %s", cfg.Checkpoint.Storage.Location), "name a PRD")
 	}
@@ -27,7 +27,7 @@ func openStore(env *cli.Environment, cfg *config.Config, prd string) (*checkpoin
 		Now:       env.Now,
 		Policy:    cfg.Policy(),
 		IDPattern: cfg.IDPattern,
-		Version:   versionString(),
+		Version:   env.Version,
 		Git:       process.NewCommander(env.ChildEnvironment()),
 		Include:   pipeline.Patterns(cfg.Workspace.Include),
 		Late: func(err error) {
@@ -63,9 +63,9 @@ func endOrphans(ctx context.Context, env *cli.Environment, session, logs string)
 	return ended, err
 }
 
-// saveCache saves the cache of file digests. A failure is only a warning: the next command
+// SaveCache saves the cache of file digests. A failure is only a warning: the next command
 // takes longer.
-func saveCache(env *cli.Environment, w *workspace.Workspace) {
+func SaveCache(env *cli.Environment, w *workspace.Workspace) {
 	if err := w.SaveCache(); err != nil {
 		env.Warn(fmt.Errorf("the cache of file digests was not saved; the next command reads the files again: %w", err))
 	}

@@ -1,4 +1,4 @@
-package main
+package load
 
 import (
 	"context"
@@ -18,28 +18,28 @@ import (
 	"prdrunner/runner/mask"
 )
 
-// guarded opens the files of the workspace for a command that captures them without
+// GuardedWorkspace opens the files of the workspace for a command that captures them without
 // building. Like a build, it leaves out files that hold the value of a sensitive variable,
 // as far as the pipeline and the environment tell these values. It does not know values
 // that a build got from flags. It warns the user if some values can't be known. Files that
 // the last capture left out are left out again in any case, until a build, which knows all
 // values, finds that they hold something else.
-func guarded(ctx context.Context, env *cli.Environment, cfg *config.Config, store *checkpoint.Store, prd string) (*workspace.Workspace, error) {
-	w, err := openWorkspace(ctx, env, cfg, store)
+func GuardedWorkspace(ctx context.Context, env *cli.Environment, cfg *config.Config, store *checkpoint.Store, prd string) (*workspace.Workspace, error) {
+	w, err := OpenWorkspace(ctx, env, cfg, store)
 	if err != nil {
 		return nil, err
 	}
-	masker, err := knownSecrets(env, cfg, store, pipelineRef{prd: prd})
-	guard(env, w, masker, err)
-	if err := checkBranchName(ctx, w.Git(), masker); err != nil {
+	masker, err := KnownSecrets(env, cfg, store, PipelineRef{PRD: prd})
+	RefuseSecrets(env, w, masker, err)
+	if err := CheckBranchName(ctx, w.Git(), masker); err != nil {
 		return nil, errors.Join(err, w.Close())
 	}
 	return w, nil
 }
 
-// guard makes a workspace leave out files that hold one of the known secrets, and warns
+// RefuseSecrets makes a workspace leave out files that hold one of the known secrets, and warns
 // the user if these can't be known. masker is nil if the pipeline has no secrets.
-func guard(env *cli.Environment, w *workspace.Workspace, masker *mask.Masker, err error) {
+func RefuseSecrets(env *cli.Environment, w *workspace.Workspace, masker *mask.Masker, err error) {
 	switch {
 	case err != nil:
 		fmt.Fprintf(env.Stderr, "Warning: files are not searched for sensitive values, since %v\n", err)
@@ -54,64 +54,64 @@ func detector(masker *mask.Masker) func() workspace.Detector {
 	return func() workspace.Detector { return masker.Detector() }
 }
 
-// unknownSecretsError reports that the values of sensitive variables can't be known.
-type unknownSecretsError struct {
-	names []string // of the variables; none if the session can't be read either
-	file  string   // the pipeline's file, as the session records it; "" if it could be read
+// UnknownSecretsError reports that the values of sensitive variables can't be known.
+type UnknownSecretsError struct {
+	Names []string // of the variables; none if the session can't be read either
+	File  string   // the pipeline's file, as the session records it; "" if it could be read
 	err   error
 }
 
-func (e *unknownSecretsError) Error() string {
-	if len(e.names) == 0 {
+func (e *UnknownSecretsError) Error() string {
+	if len(e.Names) == 0 {
 		return fmt.Sprintf("the sensitive values can't be determined: %v", e.err)
 	}
-	return fmt.Sprintf("the sensitive values of %s can't be determined: %v", strings.Join(e.names, ", "), e.err)
+	return fmt.Sprintf("the sensitive values of %s can't be determined: %v", strings.Join(e.Names, ", "), e.err)
 }
 
 // Unwrap returns the reason why the values can't be known.
-func (e *unknownSecretsError) Unwrap() error { return e.err }
+func (e *UnknownSecretsError) Unwrap() error { return e.err }
 
-// knownSecrets returns a masker for the sensitive values of a pipeline, nil if it has
+// KnownSecrets returns a masker for the sensitive values of a pipeline, nil if it has
 // none. If ref names no file, that is the pipeline that the session ran, if its file still
 // exists. It returns an unknownSecretsError if the pipeline has sensitive values, or may
 // have some, and they can't be known.
-func knownSecrets(env *cli.Environment, cfg *config.Config, store *checkpoint.Store, ref pipelineRef) (*mask.Masker, error) {
-	snap, damaged := store.Load(ref.prd)
+func KnownSecrets(env *cli.Environment, cfg *config.Config, store *checkpoint.Store, ref PipelineRef) (*mask.Masker, error) {
+	snap, damaged := store.Load(ref.PRD)
 	switch {
 	case errors.Is(damaged, checkpoint.ErrNoSession):
-		return secretsOf(env, cfg, ref, nil, nil)
+		return SecretsOf(env, cfg, ref, nil, nil)
 	case damaged != nil:
-		return secretsOf(env, cfg, ref, nil, damaged)
+		return SecretsOf(env, cfg, ref, nil, damaged)
 	}
-	return secretsOf(env, cfg, ref, snap.State, nil)
+	return SecretsOf(env, cfg, ref, snap.State, nil)
 }
 
-// secretsOf does the work of knownSecrets for a session that was read, or that could not
+// SecretsOf does the work of KnownSecrets for a session that was read, or that could not
 // be read because it is damaged. Without a session, st and damaged are nil.
-func secretsOf(env *cli.Environment, cfg *config.Config, ref pipelineRef, st *state.State, damaged error) (*mask.Masker, error) {
+func SecretsOf(env *cli.Environment, cfg *config.Config, ref PipelineRef, st *state.State, damaged error) (*mask.Masker, error) {
 	var names []string
-	unknown := &unknownSecretsError{}
+	unknown := &UnknownSecretsError{}
 	if st != nil {
 		names = sensitiveVariables(st)
-		if ref.file == "" {
-			unknown.file = string(st.Pipeline.Path)
-			ref.file = sessionFile(env, st)
+		if ref.File == "" {
+			unknown.File = string(st.Pipeline.Path)
+			ref.File = SessionFile(env, st)
 		}
 	}
-	read, err := readPipeline(env, cfg, ref)
+	read, err := ReadPipeline(env, cfg, ref)
 	if err == nil {
-		unknown.file = ""
-		if read.pipeline != nil && !read.diagnostics.HasErrors() {
-			return newMasker(read.pipeline)
+		unknown.File = ""
+		if read.Pipeline != nil && !read.Diagnostics.HasErrors() {
+			return newMasker(read.Pipeline)
 		}
 		names = append(names, read.sensitive...)
-		err = fmt.Errorf("%s: %w", read.file, read.diagnostics)
+		err = fmt.Errorf("%s: %w", read.File, read.Diagnostics)
 	}
 	if len(names) == 0 && damaged == nil {
 		return nil, nil
 	}
 	slices.Sort(names)
-	unknown.names, unknown.err = slices.Compact(names), err
+	unknown.Names, unknown.err = slices.Compact(names), err
 	return nil, unknown
 }
 
@@ -132,8 +132,8 @@ func sensitiveVariables(st *state.State) []string {
 	return names
 }
 
-// sessionFile returns the pipeline file that a session ran, "" if it no longer exists.
-func sessionFile(env *cli.Environment, st *state.State) string {
+// SessionFile returns the pipeline file that a session ran, "" if it no longer exists.
+func SessionFile(env *cli.Environment, st *state.State) string {
 	path := filepath.FromSlash(string(st.Pipeline.Path))
 	if info, err := os.Stat(env.Path(path)); err != nil || !info.Mode().IsRegular() {
 		return ""

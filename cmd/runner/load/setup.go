@@ -1,0 +1,109 @@
+package load
+
+import (
+	"context"
+
+	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/workspace"
+	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/cli"
+	"prdrunner/cmd/runner/config"
+	"prdrunner/pipeline"
+	"prdrunner/runner"
+	"prdrunner/runner/mask"
+)
+
+// Setup holds what build and plan work on: a pipeline, its state, and the workspace.
+type Setup struct {
+	cfg           *config.Config
+	Pipeline      *pipeline.Pipeline
+	Store         *checkpoint.Store
+	Files         *workspace.Workspace
+	Masker        *mask.Masker
+	file          string // of the pipeline, as the user named it; "" if Runner searched for it
+	VariableFlags string // the flags that set variables of the pipeline, as the user would type them again
+}
+
+// SetUp reads a pipeline, and opens its state and the workspace. Captures will leave out
+// files that hold a sensitive value. SetUp refuses a pipeline if a name that its session
+// records holds a sensitive value. The caller must close the setup.
+func SetUp(ctx context.Context, env *cli.Environment, cfg *config.Config, ref PipelineRef) (*Setup, error) {
+	p, err := Pipeline(env, cfg, ref)
+	if err != nil {
+		return nil, err
+	}
+	on, err := SetUpPipeline(ctx, env, cfg, p)
+	if err != nil {
+		return nil, err
+	}
+	if err := on.checkRecordedNames(ctx, env); err != nil {
+		on.Close()
+		return nil, err
+	}
+	on.file = ref.File
+	on.VariableFlags = on.Masker.String(ref.VariableFlags(sensitive(p)))
+	return on, nil
+}
+
+// SetUpPipeline sets up a pipeline that has been read. It does not check recorded names.
+func SetUpPipeline(ctx context.Context, env *cli.Environment, cfg *config.Config, p *pipeline.Pipeline) (*Setup, error) {
+	masker, err := newMasker(p)
+	if err != nil {
+		return nil, err
+	}
+	store, err := OpenStore(env, cfg, p.ID)
+	if err != nil {
+		return nil, err
+	}
+	files, err := OpenWorkspace(ctx, env, cfg, store)
+	if err != nil {
+		return nil, err
+	}
+	if masker.Any() {
+		files.RefuseAll(detector(masker))
+	}
+	return &Setup{cfg: cfg, Pipeline: p, Store: store, Files: files, Masker: masker}, nil
+}
+
+// Close closes the files of the workspace.
+func (on *Setup) Close() { _ = on.Files.Close() }
+
+// Command returns the command that builds the pipeline, as the user would type it: with
+// more flags, and with the flags that named its file and set its variables.
+func (on *Setup) Command(flags string) string {
+	return advice.StartCommand(on.Pipeline.ID, on.file) + flags + on.VariableFlags
+}
+
+// ReadOptions returns the options of an engine that only reads.
+func (on *Setup) ReadOptions(env *cli.Environment) runner.Options {
+	o := EngineOptions(env, on.cfg, on.Pipeline, on.Store, on.Files)
+	o.Mask = on.Masker.String
+	return o
+}
+
+// newMasker returns a masker for the sensitive values of a pipeline.
+func newMasker(p *pipeline.Pipeline) (*mask.Masker, error) {
+	secrets := make([]mask.Secret, len(p.Secrets))
+	for i, s := range p.Secrets {
+		secrets[i] = mask.Secret{Name: s.Variable, Value: s.Value}
+	}
+	masker, err := mask.New(secrets)
+	if err != nil {
+		return nil, &advice.UsageError{Err: err}
+	}
+	return masker, nil
+}
+
+// EngineOptions returns the options of the engine that build and plan share.
+func EngineOptions(env *cli.Environment, cfg *config.Config, p *pipeline.Pipeline, store *checkpoint.Store, w *workspace.Workspace) runner.Options {
+	o := runner.Options{
+		Pipeline: p, Store: store, Workspace: env.Workdir, Files: w, By: env.Actor(), Version: env.Version,
+		Parallel: cfg.Parallel, KeepGoing: cfg.KeepGoing, PauseAtGates: cfg.PauseAtGates,
+		OnConflict: cfg.OnConflict, OnStale: cfg.OnStale, OnCheckpointError: cfg.OnCheckpointError, Capture: cfg.Checkpoint.Capture, Grace: cfg.Grace,
+		Command: env.Command, Now: env.Now, Logger: env.Logger().Named("engine"),
+	}
+	if git := w.Git(); git != nil {
+		o.Git = gitHead{git}
+	}
+	return o
+}
