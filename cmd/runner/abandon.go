@@ -10,6 +10,7 @@ import (
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/change"
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/show"
@@ -65,7 +66,7 @@ func runAbandon(ctx context.Context, env *cli.Environment, o abandonOptions) err
 		return advice.LockedBy(o.prd, *snap.Owner)
 	case snap.State == nil:
 		return advice.HandWritten(o.prd)
-	case stateFinished(ctx, store, snap.State).Status == state.StatusComplete:
+	case change.StateAfterFinish(ctx, store, snap.State).Status == state.StatusComplete:
 		return advice.Usagef("%s is complete: there is nothing to give up", o.prd)
 	}
 	question := fmt.Sprintf("Give the session of %s up (%s)? It is archived, and cannot be resumed.", o.prd, show.Progress(snap.State))
@@ -100,7 +101,7 @@ func abandonDamaged(ctx context.Context, env *cli.Environment, store *checkpoint
 	}
 	var at string
 	record := checkpoint.AuditRecord{What: "abandon", PRD: o.prd, Reason: state.Text(o.message)}
-	err := audited(env, store, &record, func() (err error) {
+	err := change.WithAudit(env, store, &record, func() (err error) {
 		at, err = store.SetAside(ctx, o.prd)
 		return err
 	})
@@ -125,7 +126,7 @@ func abandonNewer(ctx context.Context, env *cli.Environment, store *checkpoint.S
 func setNewerAside(ctx context.Context, env *cli.Environment, store *checkpoint.Store, prd, what string, reason state.Text) error {
 	var at string
 	record := checkpoint.AuditRecord{What: what, PRD: prd, Reason: reason}
-	err := audited(env, store, &record, func() (err error) {
+	err := change.WithAudit(env, store, &record, func() (err error) {
 		at, err = store.SetAside(ctx, prd)
 		return err
 	})
@@ -139,13 +140,13 @@ func setNewerAside(ctx context.Context, env *cli.Environment, store *checkpoint.
 // abandonSession archives a session and returns its new directory.
 func abandonSession(ctx context.Context, env *cli.Environment, store *checkpoint.Store, prd, reason string) (string, error) {
 	t := newLastTarget(env, store, prd)
-	session, _, err := t.lock(ctx)
+	session, _, err := t.Lock(ctx)
 	if err != nil {
 		return "", err
 	}
 	var at string
 	record := checkpoint.AuditRecord{What: "abandon", Reason: state.Text(reason)}
-	err = t.carryOut(session, &record, func(session *checkpoint.Session) (err error) {
+	err = t.CarryOut(session, &record, func(session *checkpoint.Session) (err error) {
 		at, err = session.Abandon(state.SessionAbandoned{By: env.Actor(), Reason: state.Text(reason)})
 		return err
 	})
@@ -159,17 +160,17 @@ func abandonSession(ctx context.Context, env *cli.Environment, store *checkpoint
 // so that no later command would finish its rollback. If finishing fails, the command only
 // warns, because giving the session up is the last remedy. It is an error if edits were
 // kept in a checkpoint, because no command could restore that checkpoint afterwards.
-func newLastTarget(env *cli.Environment, store *checkpoint.Store, prd string) *target {
-	t := &target{env: env, store: store, prd: prd}
-	t.finish = func(ctx context.Context, session *checkpoint.Session) (*finished, error) {
-		done, err := t.finishEarlier(ctx, session)
-		if advice.IsA[*keptError](err) {
+func newLastTarget(env *cli.Environment, store *checkpoint.Store, prd string) *change.Target {
+	t := &change.Target{Env: env, Store: store, PRD: prd}
+	t.Finish = func(ctx context.Context, session *checkpoint.Session) (*change.FinishedRollback, error) {
+		done, err := t.FinishEarlier(ctx, session)
+		if advice.IsA[*change.KeptEditsError](err) {
 			return nil, err
 		}
 		if err != nil {
 			fmt.Fprintf(env.Stderr, "Warning: the workspace may be partly restored: %v\n", err)
 		}
-		return done, done.refuseToLeave(env)
+		return done, done.RefuseToLeave(env)
 	}
 	return t
 }

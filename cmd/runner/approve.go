@@ -13,6 +13,7 @@ import (
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/change"
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/show"
@@ -62,7 +63,7 @@ func runAnswer(ctx context.Context, env *cli.Environment, o answerOptions, verb 
 	if err != nil {
 		return err
 	}
-	st = stateFinished(ctx, store, st)
+	st = change.StateAfterFinish(ctx, store, st)
 	a := &answer{env: env, prd: prd, pipeline: o.pipeline, verb: verb, by: env.Actor(), comment: state.Text(o.message),
 		resume: advice.ResumeCommand(prd, string(st.Pipeline.Path)) + o.pipeline.VariableFlags(st.Sensitive)}
 	g, err := waiting(st, o.gate)
@@ -77,7 +78,7 @@ func runAnswer(ctx context.Context, env *cli.Environment, o answerOptions, verb 
 		PRD: prd, Verb: verb, Gate: a.gate, Definition: a.definition, Judged: a.judged, Comment: a.comment, By: a.by, At: env.Now(),
 	}
 	alone := false
-	err = (&target{env: env, store: store, prd: prd}).ask(ctx, request, func(session *checkpoint.Session, _ *finished) error {
+	err = (&change.Target{Env: env, Store: store, PRD: prd}).Ask(ctx, request, func(session *checkpoint.Session, _ *change.FinishedRollback) error {
 		alone = true
 		return a.record(ctx, session)
 	})

@@ -19,6 +19,7 @@ import (
 	"prdrunner/checkpoint/text"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/change"
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
 	"prdrunner/cmd/runner/load"
@@ -236,7 +237,7 @@ func buildOn(ctx context.Context, env *cli.Environment, cfg *config.Config, on *
 	if err := refusePlanFile(env, on, o.plan); err != nil {
 		return err
 	}
-	s := &starter{target: target{env: env, store: on.Store, prd: p.ID, files: on.Files}, cfg: cfg, person: env.Terminal(), resume: o.resume, fresh: o.fresh, yes: o.yes, saved: saved, selection: o.selection, given: on.VariableFlags, command: on.Command,
+	s := &starter{Target: change.Target{Env: env, Store: on.Store, PRD: p.ID, Files: on.Files}, cfg: cfg, person: env.Terminal(), resume: o.resume, fresh: o.fresh, yes: o.yes, saved: saved, selection: o.selection, given: on.VariableFlags, command: on.Command,
 		looking: func() runner.Options { return on.ReadOptions(env) },
 		written: func(d *state.Document) (*state.State, error) { return runner.FromDocument(p, d, env.Now()) }}
 	if saved != nil && saved.Session != "" && s.resume == "" {
@@ -245,7 +246,7 @@ func buildOn(ctx context.Context, env *cli.Environment, cfg *config.Config, on *
 	if err := s.trust(ctx); err != nil {
 		return err
 	}
-	snap, err := readSession(on.Store, p.ID)
+	snap, err := change.ReadSession(on.Store, p.ID)
 	if err == nil {
 		err = s.refuseUnfinished(p, saved, snap)
 	}
@@ -265,7 +266,7 @@ func buildOn(ctx context.Context, env *cli.Environment, cfg *config.Config, on *
 		return err
 	}
 	if begin.fresh || cfg.Policy().OnComplete != checkpoint.KeepOnComplete { // the build removes or archives the checkpoints of the session
-		if err := s.finished.refuseToLeave(env); err != nil {
+		if err := s.finished.RefuseToLeave(env); err != nil {
 			return err
 		}
 	}

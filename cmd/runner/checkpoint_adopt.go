@@ -8,6 +8,7 @@ import (
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/change"
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/show"
@@ -56,7 +57,7 @@ func runCheckpointAdopt(ctx context.Context, env *cli.Environment, o checkpointI
 		return err
 	}
 	record := checkpoint.AuditRecord{What: "checkpoint import --adopt", PRD: o.adopt, Session: result.Session}
-	if err := audited(env, store, &record, func() error { return adopt(ctx, env, store, o.adopt) }); err != nil {
+	if err := change.WithAudit(env, store, &record, func() error { return adopt(ctx, env, store, o.adopt) }); err != nil {
 		return err
 	}
 	return showAdopted(env, o, result)
@@ -84,7 +85,7 @@ func adopt(ctx context.Context, env *cli.Environment, store *checkpoint.Store, p
 func setUntrustedAside(ctx context.Context, env *cli.Environment, store *checkpoint.Store, prd, what string, args ...state.Text) error {
 	var to string
 	record := checkpoint.AuditRecord{What: what, PRD: prd, Args: args}
-	err := audited(env, store, &record, func() (err error) {
+	err := change.WithAudit(env, store, &record, func() (err error) {
 		to, err = store.SetUntrustedAside(ctx, prd)
 		return err
 	})
@@ -98,14 +99,14 @@ func setUntrustedAside(ctx context.Context, env *cli.Environment, store *checkpo
 // trust refuses to build on state that git tracks. With --fresh it sets that state aside
 // instead.
 func (s *starter) trust(ctx context.Context) error {
-	untrusted, err := s.store.Untrusted(ctx, s.prd)
+	untrusted, err := s.Store.Untrusted(ctx, s.PRD)
 	switch {
 	case err != nil:
 		return err
 	case untrusted == nil:
 		return nil
 	case s.fresh:
-		return setUntrustedAside(ctx, s.env, s.store, s.prd, "build --fresh")
+		return setUntrustedAside(ctx, s.Env, s.Store, s.PRD, "build --fresh")
 	}
 	return untrusted
 }

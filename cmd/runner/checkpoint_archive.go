@@ -9,6 +9,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
+	"prdrunner/cmd/runner/change"
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/show"
@@ -51,14 +52,14 @@ func runCheckpointArchive(ctx context.Context, env *cli.Environment, o checkpoin
 	if err != nil {
 		return err
 	}
-	t := &target{env: env, store: store, prd: o.prd}
-	t.finish = func(ctx context.Context, session *checkpoint.Session) (*finished, error) {
-		done, err := t.finishEarlier(ctx, session)
-		return done, errors.Join(err, done.refuseToLeave(env))
+	t := &change.Target{Env: env, Store: store, PRD: o.prd}
+	t.Finish = func(ctx context.Context, session *checkpoint.Session) (*change.FinishedRollback, error) {
+		done, err := t.FinishEarlier(ctx, session)
+		return done, errors.Join(err, done.RefuseToLeave(env))
 	}
 	var at string
 	record := checkpoint.AuditRecord{What: "checkpoint archive", Reason: state.Text(o.reason)}
-	err = t.change(ctx, &record, func(session *checkpoint.Session) (err error) {
+	err = t.Change(ctx, &record, func(session *checkpoint.Session) (err error) {
 		at, err = session.Archive(ctx, env.Actor(), o.reason)
 		return err
 	})

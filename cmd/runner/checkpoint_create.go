@@ -9,6 +9,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
+	"prdrunner/cmd/runner/change"
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/show"
@@ -53,8 +54,8 @@ func runCheckpointCreate(ctx context.Context, env *cli.Environment, o checkpoint
 	files := load.OpenWorkspaceAhead(ctx, env, cfg, store, st)
 	defer files.Stop()
 	var made *state.CheckpointRef
-	var first *finished
-	err = (&target{env: env, store: store, prd: o.prd}).ask(ctx, request, func(session *checkpoint.Session, done *finished) (err error) {
+	var first *change.FinishedRollback
+	err = (&change.Target{Env: env, Store: store, PRD: o.prd}).Ask(ctx, request, func(session *checkpoint.Session, done *change.FinishedRollback) (err error) {
 		first = done
 		w, err := files.Await()
 		if err != nil {
@@ -75,7 +76,7 @@ func runCheckpointCreate(ctx context.Context, env *cli.Environment, o checkpoint
 	}
 	byRun := made == nil
 	if byRun {
-		if made, err = newestManual(store, o.prd); err != nil {
+		if made, err = change.NewestManualCheckpoint(store, o.prd); err != nil {
 			return err
 		}
 	}
@@ -84,21 +85,7 @@ func runCheckpointCreate(ctx context.Context, env *cli.Environment, o checkpoint
 		return fmt.Errorf("name what checkpoint %s, which was made, leaves out: %w", made.ID, err)
 	}
 	if o.json {
-		return show.JSON(env.Stdout, show.NewCreatedReport(o.prd, made, left, first.keptIDs()))
+		return show.JSON(env.Stdout, show.NewCreatedReport(o.prd, made, left, first.KeptIDs()))
 	}
-	return show.Created(env.Stdout, made, byRun, left, first.keptIDs())
-}
-
-// newestManual returns the newest checkpoint that was made on request.
-func newestManual(store *checkpoint.Store, prd string) (*state.CheckpointRef, error) {
-	refs, err := store.Checkpoints(prd)
-	if err != nil {
-		return nil, err
-	}
-	for i := len(refs) - 1; i >= 0; i-- {
-		if refs[i].Trigger == state.TriggerManual {
-			return &refs[i], nil
-		}
-	}
-	return nil, fmt.Errorf("find the checkpoint that the run of %s made: %w", prd, state.ErrNoCheckpoint)
+	return show.Created(env.Stdout, made, byRun, left, first.KeptIDs())
 }

@@ -15,6 +15,7 @@ import (
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/change"
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/show"
@@ -85,7 +86,7 @@ func runCheckpointDelete(ctx context.Context, env *cli.Environment, o checkpoint
 		return err
 	}
 	defer func() { err = errors.Join(err, w.Close()) }()
-	d := &deletion{target: target{env: env, store: store, prd: o.prd, files: w}, state: snap.State, o: o}
+	d := &deletion{Target: change.Target{Env: env, Store: store, PRD: o.prd, Files: w}, state: snap.State, o: o}
 	if o.session {
 		return d.deleteSession(ctx, snap)
 	}
@@ -97,7 +98,7 @@ func runCheckpointDelete(ctx context.Context, env *cli.Environment, o checkpoint
 
 // deletion is one run of the command.
 type deletion struct {
-	target
+	change.Target
 	state   *state.State // before anything was deleted; nil if it can't be read
 	o       checkpointDeleteOptions
 	objects show.Collection
@@ -105,24 +106,24 @@ type deletion struct {
 
 func (d *deletion) deleteCheckpoints(ctx context.Context) error {
 	options := prune.DeleteOptions{References: d.o.references, Force: d.o.force, Reason: d.o.reason}
-	plan, err := prune.PlanDelete(ctx, d.store, d.o.prd, options)
+	plan, err := prune.PlanDelete(ctx, d.Store, d.o.prd, options)
 	if err != nil {
 		return d.hint(err)
 	}
-	objects, err := prune.PlanCollect(ctx, d.store, d.files, plan)
-	if err := takeCollected(d.env, &d.objects, objects, err); err != nil {
+	objects, err := prune.PlanCollect(ctx, d.Store, d.Files, plan)
+	if err := takeCollected(d.Env, &d.objects, objects, err); err != nil {
 		return err
 	}
 	if d.o.dryRun {
-		return d.show(d.env.Stdout, plan)
+		return d.show(d.Env.Stdout, plan)
 	}
 	if !d.o.yes {
-		if err := show.DeletePreview(d.env.Stderr, plan); err != nil {
+		if err := show.DeletePreview(d.Env.Stderr, plan); err != nil {
 			return err
 		}
 	}
 	question := fmt.Sprintf("Delete %s of %s?", view.Plural(len(plan.Checkpoints), "checkpoint"), d.o.prd)
-	if err := cli.Confirm(ctx, d.env.Terminal(), d.o.yes, question); err != nil {
+	if err := cli.Confirm(ctx, d.Env.Terminal(), d.o.yes, question); err != nil {
 		return err
 	}
 	// Name the checkpoints by id: a name such as latest~1 means another checkpoint once this
@@ -131,14 +132,14 @@ func (d *deletion) deleteCheckpoints(ctx context.Context) error {
 	for _, c := range plan.Checkpoints {
 		options.References = append(options.References, c.ID)
 	}
-	d.env.Signals.ResumeWith(d.env.Command("checkpoint delete " + text.ShellWord(d.o.prd) + " " + strings.Join(options.References, " ")))
-	session, _, err := d.lock(ctx)
+	d.Env.Signals.ResumeWith(d.Env.Command("checkpoint delete " + text.ShellWord(d.o.prd) + " " + strings.Join(options.References, " ")))
+	session, _, err := d.Lock(ctx)
 	if err != nil {
 		return err
 	}
 	var done *prune.Pruned
 	record := checkpoint.AuditRecord{What: "checkpoint delete", Args: state.Texts(d.o.references), Reason: state.Text(d.o.reason)}
-	err = d.carryOut(session, &record, func(session *checkpoint.Session) (err error) {
+	err = d.CarryOut(session, &record, func(session *checkpoint.Session) (err error) {
 		done, err = prune.Delete(ctx, session, options)
 		done.AddTo(&record)
 		return err
@@ -146,11 +147,11 @@ func (d *deletion) deleteCheckpoints(ctx context.Context) error {
 	if err != nil {
 		return d.hint(err)
 	}
-	d.env.Signals.ResumeWith(d.env.Command("checkpoint prune " + text.ShellWord(d.o.prd)))
-	if err := collect(ctx, d.env, d.store, d.files, &d.objects); err != nil {
+	d.Env.Signals.ResumeWith(d.Env.Command("checkpoint prune " + text.ShellWord(d.o.prd)))
+	if err := collect(ctx, d.Env, d.Store, d.Files, &d.objects); err != nil {
 		return err
 	}
-	return d.show(d.env.Stdout, done)
+	return d.show(d.Env.Stdout, done)
 }
 
 func (d *deletion) show(w io.Writer, p *prune.Pruned) error {
@@ -161,7 +162,7 @@ func (d *deletion) show(w io.Writer, p *prune.Pruned) error {
 	if d.o.force {
 		resume = advice.Resume(d.state, "", "")
 	}
-	return show.Deleted(w, d.env.CommandLine, p, &d.objects, d.o.dryRun, resume...)
+	return show.Deleted(w, d.Env.CommandLine, p, &d.objects, d.o.dryRun, resume...)
 }
 
 // hint adds a hint to the error of a checkpoint that can't be deleted: the command or flag
@@ -170,7 +171,7 @@ func (d *deletion) hint(err error) error {
 	var kept *prune.KeptError
 	switch {
 	case !errors.As(err, &kept):
-		return advice.Archived(d.env.CommandLine, d.store, d.o.prd, advice.UnknownReference(d.o.prd, advice.Locked(d.o.prd, err)))
+		return advice.Archived(d.Env.CommandLine, d.Store, d.o.prd, advice.UnknownReference(d.o.prd, advice.Locked(d.o.prd, err)))
 	case kept.Pinned:
 		return advice.With(&advice.UsageError{Err: err}, fmt.Sprintf("`runner checkpoint unpin %s %s` first", d.o.prd, kept.ID))
 	case kept.Newest:
@@ -186,22 +187,22 @@ func (d *deletion) deleteSession(ctx context.Context, snap *checkpoint.Snapshot)
 	}
 	question := fmt.Sprintf("Delete the session of %s (%s), with its journal, document, logs and checkpoints? It cannot be brought back.", d.o.prd, what)
 	if !d.o.dryRun {
-		if err := cli.Confirm(ctx, d.env.Terminal(), d.o.yes, question); err != nil {
+		if err := cli.Confirm(ctx, d.Env.Terminal(), d.o.yes, question); err != nil {
 			return err
 		}
 		record := checkpoint.AuditRecord{
 			What: "checkpoint delete --session", PRD: d.o.prd, Session: id, Reason: state.Text(d.o.reason),
 		}
-		err := audited(d.env, d.store, &record, func() error { return d.store.DeleteSession(ctx, d.o.prd, d.env.Actor()) })
+		err := change.WithAudit(d.Env, d.Store, &record, func() error { return d.Store.DeleteSession(ctx, d.o.prd, d.Env.Actor()) })
 		if err != nil {
 			return advice.Rollback(d.o.prd, err)
 		}
-		if err := collect(ctx, d.env, d.store, d.files, &d.objects); err != nil {
+		if err := collect(ctx, d.Env, d.Store, d.Files, &d.objects); err != nil {
 			return err
 		}
 	}
 	if d.o.json {
-		return show.JSON(d.env.Stdout, show.NewDeletedSessionReport(d.o.prd, id, &d.objects, d.o.dryRun))
+		return show.JSON(d.Env.Stdout, show.NewDeletedSessionReport(d.o.prd, id, &d.objects, d.o.dryRun))
 	}
-	return show.DeletedSession(d.env.Stdout, d.o.prd, what, &d.objects, d.o.dryRun)
+	return show.DeletedSession(d.Env.Stdout, d.o.prd, what, &d.objects, d.o.dryRun)
 }

@@ -16,6 +16,7 @@ import (
 	"prdrunner/checkpoint/transfer"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/change"
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
 	"prdrunner/cmd/runner/load"
@@ -184,7 +185,7 @@ func (i *importing) run(ctx context.Context) (err error) {
 		Session: i.archive.Session, Args: []state.Text{state.Text(i.file)},
 	}
 	result := show.NewImportReport(i.shown())
-	err = audited(i.env, i.store, &record, func() error {
+	err = change.WithAudit(i.env, i.store, &record, func() error {
 		err := i.carryOut(ctx, &result)
 		if result.Safety != "" {
 			record.IDs = []string{result.Safety}

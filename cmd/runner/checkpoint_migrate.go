@@ -10,6 +10,7 @@ import (
 	"prdrunner/checkpoint/repair"
 	"prdrunner/checkpoint/state"
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/change"
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/show"
@@ -95,7 +96,7 @@ func migrateOne(ctx context.Context, env *cli.Environment, store *checkpoint.Sto
 	}
 	record := checkpoint.AuditRecord{What: "checkpoint migrate", PRD: prd, Args: []state.Text{state.Text(plan.From), state.Text(plan.To)}}
 	var done *repair.Migrated
-	err = audited(env, store, &record, func() (err error) {
+	err = change.WithAudit(env, store, &record, func() (err error) {
 		done, err = repair.Migrate(ctx, store, prd, env.Actor())
 		if done != nil {
 			record.Session, record.IDs = done.Session, done.Checkpoints

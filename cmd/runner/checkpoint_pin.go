@@ -9,6 +9,7 @@ import (
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/change"
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/show"
@@ -60,7 +61,7 @@ func runCheckpointPin(ctx context.Context, env *cli.Environment, o checkpointPin
 	if err != nil {
 		return err
 	}
-	st = stateFinished(ctx, store, st)
+	st = change.StateAfterFinish(ctx, store, st)
 	meant, err := st.FindCheckpoint(o.reference)
 	if err != nil { // before the lock, which writes
 		err = fmt.Errorf("find checkpoint %q of %s: %w", o.reference, o.prd, err)
@@ -73,8 +74,8 @@ func runCheckpointPin(ctx context.Context, env *cli.Environment, o checkpointPin
 	var ref *state.CheckpointRef
 	var changed bool
 	record := checkpoint.AuditRecord{What: what, Args: []state.Text{state.Text(o.reference)}, IDs: []string{meant.ID}, Reason: state.Text(o.reason)}
-	t := &target{env: env, store: store, prd: o.prd}
-	err = t.change(ctx, &record, func(session *checkpoint.Session) (err error) {
+	t := &change.Target{Env: env, Store: store, PRD: o.prd}
+	err = t.Change(ctx, &record, func(session *checkpoint.Session) (err error) {
 		ref, changed, err = session.Pin(ctx, meant.ID, o.pinned, env.Actor(), o.reason)
 		return err
 	})

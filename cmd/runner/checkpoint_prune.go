@@ -18,6 +18,7 @@ import (
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/change"
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
 	"prdrunner/cmd/runner/load"
@@ -262,17 +263,17 @@ func (p *pruning) pruneAll(ctx context.Context) error {
 // prune prunes one PRD. It first finishes a rollback or an import that was cut short;
 // p.finishing allows that for one PRD at a time.
 func (p *pruning) prune(ctx context.Context, plan *prune.Pruned) (done *prune.Pruned, err error) {
-	t := &target{env: p.env, store: p.store, prd: plan.PRD}
-	t.finish = func(ctx context.Context, session *checkpoint.Session) (*finished, error) {
+	t := &change.Target{Env: p.env, Store: p.store, PRD: plan.PRD}
+	t.Finish = func(ctx context.Context, session *checkpoint.Session) (*change.FinishedRollback, error) {
 		p.finishing.Lock()
 		defer p.finishing.Unlock()
-		return t.finishEarlier(ctx, session)
+		return t.FinishEarlier(ctx, session)
 	}
 	record := checkpoint.AuditRecord{What: "checkpoint prune"}
 	if p.o.olderThan > 0 {
 		record.Args = []state.Text{"--older-than", state.Text(p.o.olderThan.String())}
 	}
-	err = t.change(ctx, &record, func(session *checkpoint.Session) (err error) {
+	err = t.Change(ctx, &record, func(session *checkpoint.Session) (err error) {
 		done, err = prune.Run(ctx, session, prune.Options{OlderThan: p.o.olderThan, Planned: plan})
 		done.AddTo(&record)
 		return err
@@ -295,7 +296,7 @@ func takeCollected(env *cli.Environment, c *show.Collection, done prune.Collecte
 // collect removes the objects that nothing needs any more.
 func collect(ctx context.Context, env *cli.Environment, store *checkpoint.Store, w *workspace.Workspace, c *show.Collection) error {
 	record := checkpoint.AuditRecord{What: "checkpoint collect"}
-	return audited(env, store, &record, func() error {
+	return change.WithAudit(env, store, &record, func() error {
 		done, err := prune.Collect(ctx, store, w)
 		record.IDs = done.Refs
 		err = takeCollected(env, c, done, err)

@@ -10,6 +10,7 @@ import (
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/change"
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/show"
 	"prdrunner/runner/view"
@@ -56,7 +57,7 @@ func removeRefs(ctx context.Context, env *cli.Environment, store *checkpoint.Sto
 		return of, err
 	}
 	record := checkpoint.AuditRecord{What: "checkpoint prune", Args: []state.Text{state.Text("--refs-of " + of.ID)}}
-	err := audited(env, store, &record, func() (err error) {
+	err := change.WithAudit(env, store, &record, func() (err error) {
 		if of, err = prune.RemoveForeignRefs(ctx, store, w, of.ID); err == nil {
 			record.IDs = slices.DeleteFunc(slices.Clone(of.Refs), func(ref string) bool { return slices.Contains(of.Kept, ref) })
 			record.Because("captures of another state directory, which is gone")

@@ -15,6 +15,7 @@ import (
 	"prdrunner/checkpoint/validate"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/change"
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
 	"prdrunner/cmd/runner/load"
@@ -86,14 +87,14 @@ func runCheckpointRebuild(ctx context.Context, env *cli.Environment, o checkpoin
 			return writeRebuilt(env, o, wouldRebuild(found))
 		}
 		for _, reference := range o.references { // before the change, which may finish a rollback or an import
-			if _, err := stateFinished(ctx, store, st).FindCheckpoint(reference); err != nil {
+			if _, err := change.StateAfterFinish(ctx, store, st).FindCheckpoint(reference); err != nil {
 				return advice.UnknownReference(o.prd, fmt.Errorf("find checkpoint %q of %s: %w", reference, o.prd, err))
 			}
 		}
 		var rebuilt []repair.RebuiltCheckpoint
 		record := checkpoint.AuditRecord{What: "checkpoint rebuild", Args: state.Texts(o.references)}
-		t := &target{env: env, store: store, prd: o.prd, files: w}
-		err = t.change(ctx, &record, func(session *checkpoint.Session) (err error) {
+		t := &change.Target{Env: env, Store: store, PRD: o.prd, Files: w}
+		err = t.Change(ctx, &record, func(session *checkpoint.Session) (err error) {
 			rebuilt, err = repair.RebuildCheckpoints(ctx, session, w, o.references)
 			auditRebuilt(&record, rebuilt)
 			return err
@@ -172,7 +173,7 @@ func runRebuildJournal(ctx context.Context, env *cli.Environment, o checkpointRe
 	}
 	record := checkpoint.AuditRecord{What: "checkpoint rebuild --journal", PRD: o.prd}
 	auditJournal(&record, plan)
-	err = audited(env, store, &record, func() (err error) {
+	err = change.WithAudit(env, store, &record, func() (err error) {
 		plan, err = repair.RebuildJournal(ctx, store, o.prd, env.Actor())
 		if err == nil {
 			auditJournal(&record, plan)

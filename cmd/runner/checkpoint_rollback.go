@@ -12,6 +12,7 @@ import (
 	"prdrunner/checkpoint/rollback"
 	"prdrunner/checkpoint/state"
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/change"
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/show"
@@ -103,36 +104,36 @@ func runCheckpointRollback(ctx context.Context, env *cli.Environment, o checkpoi
 	if err != nil {
 		return err
 	}
-	t := &target{env: env, store: store, prd: o.prd, files: w}
+	t := &change.Target{Env: env, Store: store, PRD: o.prd, Files: w}
 	return errors.Join(runRollback(ctx, t, env.Terminal(), o), w.Close())
 }
 
 // runRollback shows the rollback, asks, and carries it out.
-func runRollback(ctx context.Context, t *target, person *view.Terminal, o checkpointRollbackOptions) error {
+func runRollback(ctx context.Context, t *change.Target, person *view.Terminal, o checkpointRollbackOptions) error {
 	if !o.dryRun && !o.manual {
 		if err := finishUnplannable(ctx, t); err != nil {
 			return err
 		}
 	}
-	plan, err := rollback.PlanTo(ctx, t.store, t.files, o.prd, o.options(t.env))
+	plan, err := rollback.PlanTo(ctx, t.Store, t.Files, o.prd, o.options(t.Env))
 	if err != nil {
 		return refusedRollback(ctx, t, o, "", err)
 	}
-	tellPassedOver(t.env, o.reference, plan)
-	if done, err := previewRollback(ctx, t.env, t.store, person, o, plan); done || err != nil {
+	tellPassedOver(t.Env, o.reference, plan)
+	if done, err := previewRollback(ctx, t.Env, t.Store, person, o, plan); done || err != nil {
 		return refusedRollback(ctx, t, o, plan.Target.ID, err)
 	}
 	o.reference = plan.Target.ID
-	t.env.Signals.ResumeWith(t.env.Command(o.again(o.reference)))
-	cli.AnnounceRestore(t.env, len(plan.Changes), o.json)
-	session, first, err := t.lock(ctx)
+	t.Env.Signals.ResumeWith(t.Env.Command(o.again(o.reference)))
+	cli.AnnounceRestore(t.Env, len(plan.Changes), o.json)
+	session, first, err := t.Lock(ctx)
 	if err != nil {
 		return err
 	}
-	if first.is(plan) { // the user asked for the rollback that had been cut short
+	if first.Matches(plan) { // the user asked for the rollback that had been cut short
 		st := session.State()
-		load.SaveCache(t.env, t.files)
-		return errors.Join(showRolledBack(t.env, o, st, first.done), session.Close())
+		load.SaveCache(t.Env, t.Files)
+		return errors.Join(showRolledBack(t.Env, o, st, first.Result), session.Close())
 	}
 	return rollBack(ctx, t, session, o)
 }
@@ -141,17 +142,17 @@ func runRollback(ctx context.Context, t *target, person *view.Terminal, o checkp
 // incomplete end of the journal, or an import that was cut short. If only a rollback was
 // cut short, finishUnplannable does not finish it: the plan knows where that leads, and a
 // rollback that is refused must finish nothing.
-func finishUnplannable(ctx context.Context, t *target) error {
-	snap, err := readSession(t.store, t.prd)
-	if err != nil || !interrupted(snap) {
+func finishUnplannable(ctx context.Context, t *change.Target) error {
+	snap, err := change.ReadSession(t.Store, t.PRD)
+	if err != nil || !change.Interrupted(snap) {
 		return nil // rollback.PlanTo reports the error
 	}
-	if rollingBack(snap) && snap.RescuePath == "" && snap.Import == nil {
-		if first, err := rollback.PlanFinish(ctx, t.store, nil, t.prd); err == nil && first != nil {
+	if change.RollingBack(snap) && snap.RescuePath == "" && snap.Import == nil {
+		if first, err := rollback.PlanFinish(ctx, t.Store, nil, t.PRD); err == nil && first != nil {
 			return nil
 		}
 	}
-	_, err = t.finishInterrupted(ctx)
+	_, err = t.FinishInterrupted(ctx)
 	return err
 }
 
@@ -185,16 +186,16 @@ func previewRollback(ctx context.Context, env *cli.Environment, store *checkpoin
 // refusedRollback adds a hint to the error of a refused rollback. If damage is the reason,
 // it marks the checkpoint as damaged, unless the command must not change anything. id is
 // the checkpoint, "" if it is unknown.
-func refusedRollback(ctx context.Context, t *target, o checkpointRollbackOptions, id string, err error) error {
-	unfinished, _ := rollback.PlanFinish(ctx, t.store, nil, o.prd) // a refused rollback must not finish an earlier one
-	if _, _, ok := damageIn(err, id); ok && unfinished == nil && !o.dryRun && !o.manual {
-		session, _, locked := t.lock(ctx)
+func refusedRollback(ctx context.Context, t *change.Target, o checkpointRollbackOptions, id string, err error) error {
+	unfinished, _ := rollback.PlanFinish(ctx, t.Store, nil, o.prd) // a refused rollback must not finish an earlier one
+	if _, _, ok := change.DamageIn(err, id); ok && unfinished == nil && !o.dryRun && !o.manual {
+		session, _, locked := t.Lock(ctx)
 		if locked != nil {
 			return errors.Join(err, locked)
 		}
-		err = errors.Join(meetDamage(ctx, t, session, id, err), session.Close())
+		err = errors.Join(change.MarkDamage(ctx, t, session, id, err), session.Close())
 	}
-	return advice.Archived(t.env.CommandLine, t.store, o.prd, o.hint(id, err))
+	return advice.Archived(t.Env.CommandLine, t.Store, o.prd, o.hint(id, err))
 }
 
 // tellPassedOver lists the damaged checkpoints that a reference such as latest~1 does not
@@ -206,26 +207,26 @@ func tellPassedOver(env *cli.Environment, reference string, plan *rollback.Plan)
 }
 
 // rollBack carries a rollback out, shows how it ended, and closes the session.
-func rollBack(ctx context.Context, t *target, session *checkpoint.Session, o checkpointRollbackOptions) error {
+func rollBack(ctx context.Context, t *change.Target, session *checkpoint.Session, o checkpointRollbackOptions) error {
 	record := checkpoint.AuditRecord{
 		What: "checkpoint rollback",
 		Args: []state.Text{state.Text(o.reference), state.Text(o.scope())}, Reason: state.Text(o.reason),
 	}
 	var done *rollback.Result
 	var st *state.State
-	err := t.carryOut(session, &record, func(session *checkpoint.Session) (err error) {
-		done, err = rollback.Run(ctx, session, t.files, o.options(t.env))
+	err := t.CarryOut(session, &record, func(session *checkpoint.Session) (err error) {
+		done, err = rollback.Run(ctx, session, t.Files, o.options(t.Env))
 		if done != nil {
 			record.IDs = []string{done.ID, done.To, done.Safety}
 		}
-		err = meetDamage(ctx, t, session, o.reference, err)
+		err = change.MarkDamage(ctx, t, session, o.reference, err)
 		st = session.State()
 		return err
 	})
 	if err != nil {
-		return rollbackFailed(t.env, o, st, err)
+		return rollbackFailed(t.Env, o, st, err)
 	}
-	return showRolledBack(t.env, o, st, done)
+	return showRolledBack(t.Env, o, st, done)
 }
 
 func showRolledBack(env *cli.Environment, o checkpointRollbackOptions, st *state.State, done *rollback.Result) error {

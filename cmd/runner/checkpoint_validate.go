@@ -15,6 +15,7 @@ import (
 	"prdrunner/checkpoint/validate"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/change"
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
 	"prdrunner/cmd/runner/load"
@@ -107,8 +108,8 @@ func markFound(ctx context.Context, env *cli.Environment, store *checkpoint.Stor
 	}
 	var marks validate.Marks
 	record := checkpoint.AuditRecord{What: "checkpoint validate --mark", Args: state.Texts(o.references)}
-	t := &target{env: env, store: store, prd: o.prd, files: w}
-	err := t.change(ctx, &record, func(session *checkpoint.Session) error {
+	t := &change.Target{Env: env, Store: store, PRD: o.prd, Files: w}
+	err := t.Change(ctx, &record, func(session *checkpoint.Session) error {
 		now, err := validate.Run(ctx, store, w, validate.Options{PRD: o.prd, Refs: o.references, Deep: o.deep})
 		if err == nil {
 			*found = *now

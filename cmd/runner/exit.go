@@ -14,6 +14,7 @@ import (
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/checkpoint/workspace/git"
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/change"
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
 	"prdrunner/cmd/runner/load"
@@ -114,7 +115,7 @@ func knownCode(err error) (code int, known bool) {
 	case advice.IsA[*state.DamagedError](err), advice.IsA[*state.VersionError](err), advice.IsA[*disk.DirError](err),
 		advice.IsA[*checkpoint.UntrustedError](err), advice.IsA[*checkpoint.PoisonedError](err), advice.IsA[*rollback.Error](err), advice.IsA[*workspace.MissingError](err), advice.IsA[*workspace.VersionError](err),
 		advice.IsA[*transfer.LackingError](err), advice.IsA[*bundle.DamagedError](err), advice.IsA[*bundle.VersionError](err), advice.IsA[*bundle.LimitError](err),
-		errors.Is(err, errDamageShown), advice.IsA[*checkpoint.UnfinishedRollbackError](err), advice.IsA[*rollback.HeadMovedError](err), advice.IsA[*keptError](err),
+		errors.Is(err, errDamageShown), advice.IsA[*checkpoint.UnfinishedRollbackError](err), advice.IsA[*rollback.HeadMovedError](err), advice.IsA[*change.KeptEditsError](err),
 		errors.Is(err, checkpoint.ErrUnfinishedImport), errors.Is(err, checkpoint.ErrNotRegular), errors.Is(err, checkpoint.ErrTooLong),
 		errors.Is(err, runner.ErrStale), advice.IsA[*runner.BranchGoneError](err), errors.Is(err, runner.ErrConflict), errors.Is(err, runner.ErrPlanOutdated):
 		return exitDamaged, true

@@ -7,6 +7,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
+	"prdrunner/cmd/runner/change"
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/show"
@@ -23,7 +24,7 @@ func (b *build) runDueHooks(ctx context.Context, snap *checkpoint.Snapshot) erro
 		return nil
 	}
 	due := show.PendingHooks(snap.State.Hooks)
-	session, _, err := (&target{env: b.env, store: b.store, prd: b.pipeline.ID, files: b.files}).lock(ctx)
+	session, _, err := (&change.Target{Env: b.env, Store: b.store, PRD: b.pipeline.ID, Files: b.files}).Lock(ctx)
 	if err != nil {
 		return err
 	}

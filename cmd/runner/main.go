@@ -1,21 +1,21 @@
-// Command runner executes a pipeline declared in HCL and records every step
-// durably.
+// Command runner executes a pipeline declared in HCL and records every step durably.
 //
-// Each command is one file: a constructor newXxxCommand, a struct xxxOptions
-// that its flags fill, and a function runXxx(ctx, env, options), which makes one call
-// into prdrunner/runner, prdrunner/pipeline or prdrunner/checkpoint and shows the result.
-// root.go lists the commands. Where to begin:
+// Each command is one file: a constructor newXxxCommand, a struct xxxOptions that its flags
+// fill, and a function runXxx(ctx, env, options), which makes one call into prdrunner/runner,
+// prdrunner/pipeline or prdrunner/checkpoint and shows the result. root.go lists the commands.
+// A command gets everything else from the packages below this one:
 //
-//   - env.go: environment, the process's streams, environment variables and clock, which
-//     main passes to every command;
-//   - change.go: target, through which every command changes a session: lock, finish what
-//     was cut short, record in the audit log, do, close;
-//   - status.go: how commands find and read a session without changing it;
-//   - start.go: how a build decides whether it begins, resumes or refuses;
-//   - exit.go: the one switch that maps errors to exit codes.
+//   - cli: the process around it: streams, environment variables, clock, signals, terminal;
+//   - config: what the user has set;
+//   - load: the pipeline, the state directory, the session and the files that it works on;
+//   - change: the one way to change a session: lock, finish what was cut short, record in the
+//     audit log, do, close;
+//   - show: how its answer is printed, as text and as JSON;
+//   - advice: usage errors, hints and commands to type next.
 //
-// What the user has set is in package config. What a run does is decided in
-// prdrunner/runner; nothing here decides about workstreams, gates or checkpoints.
+// Where to begin: start.go decides whether a build begins, resumes or refuses; exit.go has the
+// one switch that maps errors to exit codes. What a run does is decided in prdrunner/runner;
+// nothing here decides about workstreams, gates or checkpoints.
 package main
 
 import (

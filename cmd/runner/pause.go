@@ -9,6 +9,7 @@ import (
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/change"
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/load"
 )
@@ -47,7 +48,7 @@ func runPause(ctx context.Context, env *cli.Environment, o pauseOptions) error {
 	}
 	request := checkpoint.Request{PRD: o.prd, Verb: checkpoint.VerbPause, Comment: state.Text(o.message), By: env.Actor(), At: env.Now()}
 	// The owner may have ended in the meantime.
-	err = (&target{env: env, store: store, prd: o.prd}).ask(ctx, request, func(*checkpoint.Session, *finished) error { return notRunning })
+	err = (&change.Target{Env: env, Store: store, PRD: o.prd}).Ask(ctx, request, func(*checkpoint.Session, *change.FinishedRollback) error { return notRunning })
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/change"
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
 	"prdrunner/cmd/runner/load"
@@ -90,7 +91,7 @@ func runPlan(ctx context.Context, env *cli.Environment, o planOptions) error {
 				fmt.Sprintf("`runner checkpoint rollback %s %s` goes back; then `plan --resume -o %s` writes it", p.ID, text.ShellWord(o.resume), text.ShellWord(o.out)))
 		}
 		back := checkpointRollbackOptions{prd: p.ID, reference: o.resume, dryRun: true, json: o.json}
-		if err := runRollback(ctx, &target{env: env, store: on.Store, prd: p.ID, files: on.Files}, nil, back); err != nil || o.json {
+		if err := runRollback(ctx, &change.Target{Env: env, Store: on.Store, PRD: p.ID, Files: on.Files}, nil, back); err != nil || o.json {
 			return err
 		}
 		var b strings.Builder
@@ -188,8 +189,8 @@ func planState(ctx context.Context, env *cli.Environment, on *load.Setup, early 
 		fmt.Fprintf(env.Stderr, "%s is running now (host %s, pid %d); this plan assumes that it stops now.\n", prd, h.Host, h.PID)
 	}
 	st = snap.State
-	if rollingBack(snap) {
-		if err := tellFinish(ctx, env, o.Store, o.Files, prd); err != nil {
+	if change.RollingBack(snap) {
+		if err := change.AnnounceFinish(ctx, env, o.Store, o.Files, prd); err != nil {
 			return nil, nil, err
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/change"
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/words"
@@ -80,7 +81,7 @@ func runResolve(ctx context.Context, env *cli.Environment, o resolveOptions) err
 	if err != nil {
 		return err
 	}
-	st = stateFinished(ctx, store, st)
+	st = change.StateAfterFinish(ctx, store, st)
 	resume := advice.ResumeCommand(prd, string(st.Pipeline.Path)) + o.pipeline.VariableFlags(st.Sensitive)
 	if err := checkUncertain(st, o.workstream, resume); err != nil {
 		return err
@@ -96,7 +97,7 @@ func runResolve(ctx context.Context, env *cli.Environment, o resolveOptions) err
 		r.request.Resolution = state.ResolvedDone
 	}
 	alone := false
-	err = (&target{env: env, store: store, prd: prd}).ask(ctx, r.request, func(session *checkpoint.Session, _ *finished) error {
+	err = (&change.Target{Env: env, Store: store, PRD: prd}).Ask(ctx, r.request, func(session *checkpoint.Session, _ *change.FinishedRollback) error {
 		alone = true
 		return r.record(ctx, session)
 	})

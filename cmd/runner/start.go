@@ -12,6 +12,7 @@ import (
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/change"
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
 	"prdrunner/cmd/runner/load"
@@ -43,7 +44,7 @@ type start struct {
 // starter decides how a build begins: from the flags, from the state directory, and from
 // the answers of the user, if there is a terminal.
 type starter struct {
-	target
+	change.Target
 	cfg    *config.Config
 	person *view.Terminal // nil: there is no terminal to ask at
 	resume string         // the value of --resume: "", yes, auto, or a checkpoint
@@ -55,7 +56,7 @@ type starter struct {
 	selection plan.Selection
 	given     string                    // the flags that set variables of the pipeline
 	command   func(flags string) string // returns the command that builds the pipeline, with more flags
-	finished  *finished                 // the rollback that was finished before anything was decided
+	finished  *change.FinishedRollback  // the rollback that was finished before anything was decided
 
 	// runHooks runs the hooks of the last run that have not ended.
 	runHooks func(ctx context.Context, snap *checkpoint.Snapshot) error
@@ -69,7 +70,7 @@ type starter struct {
 // done. Until then the recorded state is not the one from which the build would start.
 // It returns the session after that.
 func (s *starter) finishFirst(ctx context.Context, snap *checkpoint.Snapshot) (_ *checkpoint.Snapshot, err error) {
-	archiving, err := s.store.Archiving(s.prd)
+	archiving, err := s.Store.Archiving(s.PRD)
 	switch {
 	case err != nil:
 		return nil, err
@@ -81,25 +82,25 @@ func (s *starter) finishFirst(ctx context.Context, snap *checkpoint.Snapshot) (_
 		if err != nil {
 			return nil, err
 		}
-		return readSession(s.store, s.prd)
-	case !interrupted(snap):
+		return change.ReadSession(s.Store, s.PRD)
+	case !change.Interrupted(snap):
 		return snap, nil
 	}
-	if s.finished, err = s.finishInterrupted(ctx); err != nil {
+	if s.finished, err = s.FinishInterrupted(ctx); err != nil {
 		return nil, err
 	}
-	return readSession(s.store, s.prd)
+	return change.ReadSession(s.Store, s.PRD)
 }
 
 // refuseUnfinished refuses a build before a rollback that was cut short is finished, if
 // the build would be refused after it.
 func (s *starter) refuseUnfinished(p *pipeline.Pipeline, saved *plan.Plan, snap *checkpoint.Snapshot) error {
-	if snap.Owner != nil || !rollingBack(snap) {
+	if snap.Owner != nil || !change.RollingBack(snap) {
 		return nil
 	}
 	switch {
 	case saved != nil:
-		return fmt.Errorf("%s: %w", s.prd, runner.ErrPlanOutdated)
+		return fmt.Errorf("%s: %w", s.PRD, runner.ErrPlanOutdated)
 	case s.resume == "" && !s.fresh && s.person == nil:
 		return s.undecided("a rollback of %s was cut short")
 	}
@@ -113,13 +114,13 @@ func (s *starter) goBack(ctx context.Context, snap *checkpoint.Snapshot) (*check
 	if !namesCheckpoint(s.resume) {
 		return snap, nil
 	}
-	o := checkpointRollbackOptions{prd: s.prd, reference: s.resume, reason: "build --resume=" + s.resume, yes: s.yes, given: s.given,
-		again: func(id string) string { return "build " + s.prd + " --resume=" + id + s.given }}
-	if err := runRollback(ctx, &s.target, s.person, o); err != nil {
+	o := checkpointRollbackOptions{prd: s.PRD, reference: s.resume, reason: "build --resume=" + s.resume, yes: s.yes, given: s.given,
+		again: func(id string) string { return "build " + s.PRD + " --resume=" + id + s.given }}
+	if err := runRollback(ctx, &s.Target, s.person, o); err != nil {
 		return nil, err
 	}
 	s.resume, s.yes = resumeNamed, true // the user has agreed to it
-	return readSession(s.store, s.prd)
+	return change.ReadSession(s.Store, s.PRD)
 }
 
 // namesCheckpoint reports whether the value of --resume names a checkpoint.
@@ -146,7 +147,7 @@ func (s *starter) decide(ctx context.Context, snap *checkpoint.Snapshot) (start,
 func (s *starter) choose(ctx context.Context, snap *checkpoint.Snapshot) (start, error) {
 	switch {
 	case snap.Owner != nil:
-		return start{}, advice.LockedBy(s.prd, *snap.Owner)
+		return start{}, advice.LockedBy(s.PRD, *snap.Owner)
 	case snap.State == nil && snap.Document == nil:
 		return s.nothing(ctx)
 	case snap.State == nil:
@@ -170,7 +171,7 @@ func (s *starter) choose(ctx context.Context, snap *checkpoint.Snapshot) (start,
 // nothing decides how the build begins if there is no session.
 func (s *starter) nothing(ctx context.Context) (start, error) {
 	if s.resume != "" {
-		last, err := load.LastComplete(s.store, s.prd)
+		last, err := load.LastComplete(s.Store, s.PRD)
 		if err != nil {
 			return start{}, err
 		}
@@ -181,7 +182,7 @@ func (s *starter) nothing(ctx context.Context) (start, error) {
 	if s.resume != resumeNamed {
 		return start{}, s.refuseAgain()
 	}
-	return start{}, nothingToResume(s.store, s.prd, s.command(""))
+	return start{}, nothingToResume(s.Store, s.PRD, s.command(""))
 }
 
 // nothingToResume returns the error of --resume without a session. Its hint lists the PRDs
@@ -219,10 +220,10 @@ func (s *starter) catchUp(ctx context.Context, snap *checkpoint.Snapshot) error 
 	}
 	switch closed := session.Close(); {
 	case again == nil || closed == nil: // Close tries once more
-		fmt.Fprintf(s.env.Stderr, "Warning: a checkpoint could not be written at first (%v), and was written when it was tried again\n", unwritten)
+		fmt.Fprintf(s.Env.Stderr, "Warning: a checkpoint could not be written at first (%v), and was written when it was tried again\n", unwritten)
 		return closed
 	default:
-		return advice.With(fmt.Errorf("%s is done, but %w: %w", s.prd, errUnwritten, unwritten),
+		return advice.With(fmt.Errorf("%s is done, but %w: %w", s.PRD, errUnwritten, unwritten),
 			fmt.Sprintf("once that can be written, `runner %s` does it; with on_checkpoint_error = \"skip\" it is passed over", s.command(" --resume")))
 	}
 }
@@ -231,9 +232,9 @@ func (s *starter) catchUp(ctx context.Context, snap *checkpoint.Snapshot) error 
 // It warns the user about checkpoints that stay on record without a file.
 func (s *starter) skipUnwritten(session *checkpoint.Session, unwritten error) error {
 	skipped, left := session.SkipDerived()
-	fmt.Fprintln(s.env.Stderr, "Warning: a checkpoint could not be written, and is skipped:", unwritten)
+	fmt.Fprintln(s.Env.Stderr, "Warning: a checkpoint could not be written, and is skipped:", unwritten)
 	if len(left) > 0 {
-		fmt.Fprintln(s.env.Stderr, "Warning:", record.LeftUnwritten(left))
+		fmt.Fprintln(s.Env.Stderr, "Warning:", record.LeftUnwritten(left))
 	}
 	session.Add(state.CheckpointSkipped{IDs: skipped, Error: state.Text(unwritten.Error())})
 	if closed := session.Close(); !advice.IsA[*checkpoint.DerivedError](closed) {
@@ -254,14 +255,14 @@ func (s *starter) goOnAfter(ctx context.Context, st *state.State, on start) (sta
 	plan, err := runner.Preview(ctx, o, st)
 	switch {
 	case err != nil:
-		return start{}, buildError(s.env, st, s.prd, s.command, err)
+		return start{}, buildError(s.Env, st, s.PRD, s.command, err)
 	case !plan.Idle():
 		return on, nil
 	case s.resume == resumeAuto:
-		fmt.Fprintf(s.env.Stderr, "%s already complete\n", s.prd)
+		fmt.Fprintf(s.Env.Stderr, "%s already complete\n", s.PRD)
 		return start{done: true}, nil
 	}
-	return start{}, alreadyComplete(s.prd, s.command(""))
+	return start{}, alreadyComplete(s.PRD, s.command(""))
 }
 
 // alreadyComplete returns the error of a session that is complete, with nothing left to
@@ -295,7 +296,7 @@ func (s *starter) document(ctx context.Context, d *state.Document) (start, error
 	}
 	st, err := s.written(d)
 	if err != nil {
-		return start{}, buildError(s.env, nil, s.prd, s.command, err)
+		return start{}, buildError(s.Env, nil, s.PRD, s.command, err)
 	}
 	switch {
 	case d.Status == state.StatusComplete && s.resume != "":
@@ -305,7 +306,7 @@ func (s *starter) document(ctx context.Context, d *state.Document) (start, error
 	case s.resume != "":
 		return s.goOnFrom(ctx, d, st)
 	}
-	question := fmt.Sprintf("%s.json was written by hand. Continue from it?", s.prd)
+	question := fmt.Sprintf("%s.json was written by hand. Continue from it?", s.PRD)
 	if err := cli.Confirm(ctx, s.person, s.yes, question); err != nil {
 		return start{}, err
 	}
@@ -328,7 +329,7 @@ func (s *starter) goOnFrom(ctx context.Context, d *state.Document, st *state.Sta
 
 // undecided returns a usage error whose hint names --resume and --fresh.
 func (s *starter) undecided(what string) error {
-	return advice.With(advice.Usagef(what, s.prd),
+	return advice.With(advice.Usagef(what, s.PRD),
 		fmt.Sprintf("`runner %s` resumes it, `runner %s` archives it and starts over", s.command(" --resume"), s.command(" --fresh")))
 }
 
@@ -356,11 +357,11 @@ func (s *starter) goOn(ctx context.Context, st *state.State) (start, error) {
 func (s *starter) printState(st *state.State) {
 	switch {
 	case st.Status == state.StatusFailed && st.Error != nil:
-		fmt.Fprintf(s.env.Stderr, "%s failed: %s; resuming\n", s.prd, view.Summary(*st.Error))
+		fmt.Fprintf(s.Env.Stderr, "%s failed: %s; resuming\n", s.PRD, view.Summary(*st.Error))
 	case killed(st):
-		fmt.Fprintf(s.env.Stderr, "%s was running, and how it ended is not on record; resuming\n", s.prd)
+		fmt.Fprintf(s.Env.Stderr, "%s was running, and how it ended is not on record; resuming\n", s.PRD)
 	case st.Status == state.StatusPaused && show.LastPassedGate(st) != "":
-		fmt.Fprintf(s.env.Stderr, "Last gate passed: %s\n", view.OneLine(show.LastPassedGate(st)))
+		fmt.Fprintf(s.Env.Stderr, "Last gate passed: %s\n", view.OneLine(show.LastPassedGate(st)))
 	}
 }
 
@@ -371,13 +372,13 @@ func killed(st *state.State) bool { return st.RunningAt != nil }
 // lockDecided locks the session for which the build was decided. It is an error if another
 // process has changed the session since, such as while the user was thinking.
 func (s *starter) lockDecided(ctx context.Context, snap *checkpoint.Snapshot) (*checkpoint.Session, error) {
-	session, _, err := s.lock(ctx)
+	session, _, err := s.Lock(ctx)
 	if err != nil {
 		return nil, err
 	}
 	was, is := snap.State, session.State()
 	if (was == nil) != (is == nil) || was != nil && (was.Session != is.Session || was.Status != is.Status) {
-		return nil, errors.Join(fmt.Errorf("%s: %w", s.prd, runner.ErrPlanOutdated), session.Close())
+		return nil, errors.Join(fmt.Errorf("%s: %w", s.PRD, runner.ErrPlanOutdated), session.Close())
 	}
 	return session, nil
 }
@@ -387,7 +388,7 @@ func (s *starter) lockDecided(ctx context.Context, snap *checkpoint.Snapshot) (*
 func (s *starter) lockSoon(ctx context.Context) (session *checkpoint.Session, err error) {
 	pauses := backoff.WithContext(backoff.WithMaxRetries(backoff.NewConstantBackOff(50*time.Millisecond), 4), ctx)
 	err = backoff.Retry(func() error {
-		session, err = s.store.Lock(ctx, s.prd, s.env.Actor())
+		session, err = s.Store.Lock(ctx, s.PRD, s.Env.Actor())
 		var locked *checkpoint.LockedError
 		if err != nil && !errors.As(err, &locked) {
 			return backoff.Permanent(err)

@@ -12,6 +12,7 @@ import (
 	"prdrunner/checkpoint/rollback"
 	"prdrunner/checkpoint/state"
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/change"
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/show"
 	"prdrunner/runner"
@@ -31,7 +32,7 @@ func (s *starter) askUser(ctx context.Context, snap *checkpoint.Snapshot) (start
 		return start{}, context.Cause(ctx)
 	}
 	for {
-		choice, err := askResume(ctx, s.person, snap.State, plan, s.env.Now())
+		choice, err := askResume(ctx, s.person, snap.State, plan, s.Env.Now())
 		if err != nil {
 			return start{}, err
 		}
@@ -48,9 +49,9 @@ func (s *starter) askUser(ctx context.Context, snap *checkpoint.Snapshot) (start
 			}
 		case choicePlan:
 			if planErr != nil {
-				return start{}, buildError(s.env, snap.State, s.prd, s.command, planErr)
+				return start{}, buildError(s.Env, snap.State, s.PRD, s.command, planErr)
 			}
-			if err := view.WritePlan(s.env.Stderr.Raw, plan, s.env.Color(s.env.Stderr)); err != nil {
+			if err := view.WritePlan(s.Env.Stderr.Raw, plan, s.Env.Color(s.Env.Stderr)); err != nil {
 				return start{}, err
 			}
 		}
@@ -59,50 +60,50 @@ func (s *starter) askUser(ctx context.Context, snap *checkpoint.Snapshot) (start
 
 // view shows the session, and the contents of its current checkpoint.
 func (s *starter) view(ctx context.Context, snap *checkpoint.Snapshot) error {
-	if err := show.Status(s.env.Stderr, s.env.CommandLine, s.env.Now(), statusOfSession(s.env, s.prd, snap)); err != nil {
+	if err := show.Status(s.Env.Stderr, s.Env.CommandLine, s.Env.Now(), statusOfSession(s.Env, s.PRD, snap)); err != nil {
 		return err
 	}
 	ref := snap.State.CurrentCheckpoint()
 	if ref == nil {
 		return nil
 	}
-	found, err := rollback.Inspect(ctx, s.store, s.files, s.prd, ref.ID)
+	found, err := rollback.Inspect(ctx, s.Store, s.Files, s.PRD, ref.ID)
 	switch {
 	case err != nil:
 		return err
 	case found.File == nil && found.Unread != nil:
 		return found.Unread
 	case !found.Check.Whole():
-		return writeDamage(ctx, s.env, s.store, s.files, snap.State, ref.ID, found.Check.Reason())
+		return change.ReportDamage(ctx, s.Env, s.Store, s.Files, snap.State, ref.ID, found.Check.Reason())
 	}
-	return show.Checkpoint(s.env.Stderr, found)
+	return show.Checkpoint(s.Env.Stderr, found)
 }
 
 // remove deletes the session after a confirmation, and starts no other one.
 func (s *starter) remove(ctx context.Context) error {
-	if err := s.finished.refuseToLeave(s.env); err != nil {
+	if err := s.finished.RefuseToLeave(s.Env); err != nil {
 		return err
 	}
-	question := fmt.Sprintf("Delete the session of %s, its checkpoints and logs? This cannot be undone.", s.prd)
+	question := fmt.Sprintf("Delete the session of %s, its checkpoints and logs? This cannot be undone.", s.PRD)
 	if err := cli.Confirm(ctx, s.person, s.yes, question); err != nil {
 		return err
 	}
-	session, _, err := newLastTarget(s.env, s.store, s.prd).lock(ctx)
+	session, _, err := newLastTarget(s.Env, s.Store, s.PRD).Lock(ctx)
 	if err != nil {
 		return err
 	}
-	record := checkpoint.AuditRecord{What: "delete at the resume prompt", PRD: s.prd}
+	record := checkpoint.AuditRecord{What: "delete at the resume prompt", PRD: s.PRD}
 	if st := session.State(); st != nil {
 		record.Session = st.Session
 	}
 	if err := session.Close(); err != nil {
 		return err
 	}
-	err = audited(s.env, s.store, &record, func() error {
-		if err := s.store.DeleteSession(ctx, s.prd, s.env.Actor()); err != nil {
+	err = change.WithAudit(s.Env, s.Store, &record, func() error {
+		if err := s.Store.DeleteSession(ctx, s.PRD, s.Env.Actor()); err != nil {
 			return err
 		}
-		_, err := prune.Collect(ctx, s.store, s.files)
+		_, err := prune.Collect(ctx, s.Store, s.Files)
 		if advice.IsA[*prune.NotCollectedError](err) {
 			return nil // the next prune collects the objects
 		}
@@ -111,7 +112,7 @@ func (s *starter) remove(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(s.env.Stderr, "Deleted the session of %s\n", s.prd)
+	fmt.Fprintf(s.Env.Stderr, "Deleted the session of %s\n", s.PRD)
 	return nil
 }
 

@@ -13,6 +13,7 @@ import (
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/change"
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
 	"prdrunner/cmd/runner/load"
@@ -53,7 +54,7 @@ func runStatus(ctx context.Context, env *cli.Environment, o statusOptions) error
 	}
 	st := statusOfSession(env, o.prd, snap)
 	if st.Rollback != nil {
-		if st.Finishes, err = finishOf(ctx, env, store, o.prd); err != nil {
+		if st.Finishes, err = change.PlannedFinish(ctx, env, store, o.prd); err != nil {
 			fmt.Fprintf(env.Stderr, "Warning: cannot tell what finishing the rollback would do: %v\n", err)
 		}
 	}

@@ -1,4 +1,4 @@
-package main
+package change
 
 import (
 	"context"
@@ -23,7 +23,7 @@ func finishImport(ctx context.Context, env *cli.Environment, store *checkpoint.S
 		What: "checkpoint import (finish)", PRD: prd, Session: session.State().Session,
 		Args: []state.Text{pending.Archive, state.Text(pending.Session)},
 	}
-	return audited(env, store, &record, func() error {
+	return WithAudit(env, store, &record, func() error {
 		done, err := transfer.FinishImport(ctx, session, w)
 		if done != nil && done.Safety != "" {
 			record.IDs = []string{done.Safety}

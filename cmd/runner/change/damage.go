@@ -1,4 +1,4 @@
-package main
+package change
 
 import (
 	"context"
@@ -12,10 +12,10 @@ import (
 	"prdrunner/cmd/runner/show"
 )
 
-// damageIn returns the id of the checkpoint that an error reports as damaged, and the
+// DamageIn returns the id of the checkpoint that an error reports as damaged, and the
 // reason. ok is false for other errors. target is the checkpoint that the command was to
 // restore.
-func damageIn(err error, target string) (id, reason string, ok bool) {
+func DamageIn(err error, target string) (id, reason string, ok bool) {
 	var damaged *state.DamagedError
 	var missing *workspace.MissingError
 	switch {
@@ -27,25 +27,25 @@ func damageIn(err error, target string) (id, reason string, ok bool) {
 	return "", "", false
 }
 
-// meetDamage marks a checkpoint that a command found damaged, and shows the last intact
+// MarkDamage marks a checkpoint that a command found damaged, and shows the last intact
 // one and the commands that can follow. restored is the checkpoint that the command was to
 // restore. It returns the error that reported the damage.
-func meetDamage(ctx context.Context, t *target, session *checkpoint.Session, restored string, err error) error {
-	id, reason, ok := damageIn(err, restored)
+func MarkDamage(ctx context.Context, t *Target, session *checkpoint.Session, restored string, err error) error {
+	id, reason, ok := DamageIn(err, restored)
 	if !ok {
 		return err
 	}
 	st := session.State()
 	record := checkpoint.AuditRecord{What: "checkpoint mark", PRD: st.PRD, Session: st.Session, IDs: []string{id}, Reason: state.Text(reason)}
-	if marked := audited(t.env, t.store, &record, func() error { return validate.MarkDamaged(ctx, session, id, reason) }); marked != nil {
+	if marked := WithAudit(t.Env, t.Store, &record, func() error { return validate.MarkDamaged(ctx, session, id, reason) }); marked != nil {
 		return errors.Join(err, marked)
 	}
-	return errors.Join(err, writeDamage(ctx, t.env, t.store, t.files, session.State(), id, reason))
+	return errors.Join(err, ReportDamage(ctx, t.Env, t.Store, t.Files, session.State(), id, reason))
 }
 
-// writeDamage reports a damaged checkpoint. It has read every byte of the last valid
+// ReportDamage reports a damaged checkpoint. It has read every byte of the last valid
 // checkpoint that it names.
-func writeDamage(ctx context.Context, env *cli.Environment, store *checkpoint.Store, w *workspace.Workspace, st *state.State, id, reason string) error {
+func ReportDamage(ctx context.Context, env *cli.Environment, store *checkpoint.Store, w *workspace.Workspace, st *state.State, id, reason string) error {
 	last, err := validate.LastWhole(ctx, store, w, st, id)
 	if err != nil {
 		return err
