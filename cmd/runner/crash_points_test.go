@@ -11,7 +11,7 @@ import (
 )
 
 var (
-	crashEvery = flag.Int("crash.every", 0, "have it killed at every operation and torn in every write, and have each n-th operation fail, or it asked to end there; 0: a few of each command")
+	crashEvery = flag.Int("crash.every", 0, "have it killed at every operation and torn in every write, and have each n-th operation fail, or it asked to end there; 0: a few of every other command")
 	crashSeed  = flag.Uint64("crash.seed", 0, "which of n operations fail, and where all readers look; 0: one of the commit")
 	crashAt    = flag.String("crash.at", "", "only this fault, as a failure prints it")
 )
@@ -42,7 +42,10 @@ func TestCrashPoints(t *testing.T) {
 	var sum atomic.Int64
 	seed := seedOr(*crashSeed)
 	t.Cleanup(func() { t.Logf("%d crash points met, -crash.seed=%d", sum.Load(), seed) })
-	for _, op := range crashOperations() {
+	for i, op := range crashOperations() {
+		if *crashEvery == 0 && *crashAt == "" && !inSample(i, 2) {
+			continue
+		}
 		t.Run(op.name, func(t *testing.T) {
 			t.Parallel()
 			s := newCrashSite(t, binary, op)

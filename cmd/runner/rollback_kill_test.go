@@ -46,7 +46,7 @@ func TestKillRollback(t *testing.T) {
 	}
 	count := *killCount / 2 // in git, and outside
 	if count == 0 {
-		count = 3
+		count = 2
 	}
 	binary := buildBinary(t)
 	for _, inGit := range []bool{false, true} {
