@@ -29,7 +29,7 @@ func OpenDir(fsys FS, path string) (*Dir, error) {
 // Lstat returns the mode and the size of a file.
 func (d *Dir) Lstat(name string) (mode fs.FileMode, size int64, err error) {
 	if d.open != nil {
-		return d.open.lstat(name)
+		return d.open.lstatIn(name)
 	}
 	info, err := d.fs.Lstat(filepath.Join(d.path, name))
 	if err != nil {
@@ -60,5 +60,5 @@ func (d *Dir) Close() error {
 	if d.open == nil {
 		return nil
 	}
-	return d.open.close()
+	return d.open.closeDir()
 }

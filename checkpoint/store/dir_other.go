@@ -9,8 +9,8 @@ type openDir struct{}
 
 func newOpenDir(string) (*openDir, error) { return nil, nil }
 
-func (*openDir) lstat(string) (fs.FileMode, int64, error) { return 0, 0, fs.ErrInvalid }
+func (*openDir) lstatIn(string) (fs.FileMode, int64, error) { return 0, 0, fs.ErrInvalid }
 
 func (*openDir) readStart(string, []byte) error { return fs.ErrInvalid }
 
-func (*openDir) close() error { return nil }
+func (*openDir) closeDir() error { return nil }

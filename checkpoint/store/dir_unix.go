@@ -42,7 +42,7 @@ func (d *openDir) failed(op, name string, err error) error {
 	return &fs.PathError{Op: op, Path: filepath.Join(d.path, name), Err: err}
 }
 
-func (d *openDir) lstat(name string) (fs.FileMode, int64, error) {
+func (d *openDir) lstatIn(name string) (fs.FileMode, int64, error) {
 	var st unix.Stat_t
 	err := uninterrupted(func() error { return unix.Fstatat(d.fd, name, &st, unix.AT_SYMLINK_NOFOLLOW) })
 	if err != nil {
@@ -96,7 +96,7 @@ func (d descriptor) Read(p []byte) (n int, err error) {
 	return max(n, 0), err
 }
 
-func (d *openDir) close() error {
+func (d *openDir) closeDir() error {
 	if err := unix.Close(d.fd); err != nil {
 		return &fs.PathError{Op: "close", Path: d.path, Err: err}
 	}

@@ -79,7 +79,7 @@ func splitPath(name string) []string {
 	return strings.Split(clean, "/")
 }
 
-func (m *Memory) touch(n *node) {
+func (m *Memory) markChanged(n *node) {
 	m.tick++
 	n.changed = m.tick
 }

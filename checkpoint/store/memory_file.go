@@ -78,7 +78,7 @@ func (f *memoryFile) writeAt(p []byte, off int64) (int, error) {
 	}
 	copy(n.data[off:], p)
 	n.dirty = min(n.dirty, int(off))
-	f.fs.touch(n)
+	f.fs.markChanged(n)
 	return len(p), nil
 }
 

@@ -39,13 +39,13 @@ func (m *Memory) openNode(name string, flag int, perm fs.FileMode) (*node, error
 		return nil, fs.ErrNotExist
 	case n == nil:
 		n = &node{mode: perm.Perm()}
-		m.apply(change{sets: []entry{{dir, base, n}}})
+		m.applyPending(change{sets: []entry{{dir, base, n}}})
 		n.number = m.tick
 	case n.mode.IsDir() && flag&(os.O_WRONLY|os.O_RDWR) != 0:
 		return nil, syscall.EISDIR
 	case flag&os.O_TRUNC != 0:
 		n.data, n.dirty, n.truncated = nil, 0, true
-		m.touch(n)
+		m.markChanged(n)
 	}
 	return n, nil
 }
@@ -81,7 +81,7 @@ func (m *Memory) addNode(op, name string, n *node) error {
 	if err != nil {
 		return &fs.PathError{Op: op, Path: name, Err: err}
 	}
-	m.apply(change{sets: []entry{{dir, base, n}}})
+	m.applyPending(change{sets: []entry{{dir, base, n}}})
 	if n.number == 0 { // not a second name
 		n.number = m.tick
 	}
@@ -131,7 +131,7 @@ func (m *Memory) rename(from, to string) error {
 	if n.mode.IsDir() && slices.Contains(ancestors(m, to), n) {
 		return fs.ErrInvalid
 	}
-	m.apply(change{sets: []entry{{source, old, nil}, {target, name, n}}})
+	m.applyPending(change{sets: []entry{{source, old, nil}, {target, name, n}}})
 	return nil
 }
 
@@ -164,7 +164,7 @@ func (m *Memory) Remove(name string) error {
 	if err != nil {
 		return &fs.PathError{Op: "remove", Path: name, Err: err}
 	}
-	m.apply(change{sets: []entry{{dir, base, nil}}, gone: n})
+	m.applyPending(change{sets: []entry{{dir, base, nil}}, gone: n})
 	return nil
 }
 

@@ -19,11 +19,11 @@ type entry struct {
 	to   *node
 }
 
-// apply performs an operation in the live state, and records it as pending.
-func (m *Memory) apply(c change) {
+// applyPending performs an operation in the live state, and records it as pending.
+func (m *Memory) applyPending(c change) {
 	for _, e := range c.sets {
 		e.applyTo(e.dir.names)
-		m.touch(e.dir)
+		m.markChanged(e.dir)
 	}
 	m.pending = append(m.pending, c)
 }

@@ -31,48 +31,48 @@ func (f failFS) OpenFile(name string, flag int, perm fs.FileMode) (File, error) 
 }
 
 func (f failFS) Mkdir(name string, perm fs.FileMode) error {
-	return f.run(failpoint.Mkdir, name, func() error { return f.os.Mkdir(name, perm) })
+	return f.runUnlessFailing(failpoint.Mkdir, name, func() error { return f.os.Mkdir(name, perm) })
 }
 
 func (f failFS) Rename(from, to string) error {
-	return f.run(failpoint.Rename, to, func() error { return f.os.Rename(from, to) })
+	return f.runUnlessFailing(failpoint.Rename, to, func() error { return f.os.Rename(from, to) })
 }
 
 func (f failFS) Link(from, to string) error {
-	return f.run(failpoint.Link, to, func() error { return f.os.Link(from, to) })
+	return f.runUnlessFailing(failpoint.Link, to, func() error { return f.os.Link(from, to) })
 }
 
 func (f failFS) Symlink(target, name string) error {
-	return f.run(failpoint.Symlink, name, func() error { return f.os.Symlink(target, name) })
+	return f.runUnlessFailing(failpoint.Symlink, name, func() error { return f.os.Symlink(target, name) })
 }
 
 func (f failFS) Readlink(name string) (string, error) { return f.os.Readlink(name) }
 
 func (f failFS) Remove(name string) error {
-	return f.run(failpoint.Remove, name, func() error { return f.os.Remove(name) })
+	return f.runUnlessFailing(failpoint.Remove, name, func() error { return f.os.Remove(name) })
 }
 
 func (f failFS) SyncDir(name string) error {
-	return f.run(failpoint.SyncDir, name, func() error { return f.os.SyncDir(name) })
+	return f.runUnlessFailing(failpoint.SyncDir, name, func() error { return f.os.SyncDir(name) })
 }
 
 func (f failFS) ReadDir(name string) (entries []fs.DirEntry, err error) {
-	err = f.run(failpoint.ReadDir, name, func() error { entries, err = f.os.ReadDir(name); return err })
+	err = f.runUnlessFailing(failpoint.ReadDir, name, func() error { entries, err = f.os.ReadDir(name); return err })
 	return entries, err
 }
 
 func (f failFS) Lstat(name string) (info fs.FileInfo, err error) {
-	err = f.run(failpoint.Lstat, name, func() error { info, err = f.os.Lstat(name); return err })
+	err = f.runUnlessFailing(failpoint.Lstat, name, func() error { info, err = f.os.Lstat(name); return err })
 	return info, err
 }
 
 func (f failFS) TryLock(name string, shared bool) (lock Lock, err error) {
-	err = f.run(failpoint.Lock, name, func() error { lock, err = f.os.TryLock(name, shared); return err })
+	err = f.runUnlessFailing(failpoint.Lock, name, func() error { lock, err = f.os.TryLock(name, shared); return err })
 	return lock, err
 }
 
-// run performs an operation unless its failpoint fails.
-func (failFS) run(op failpoint.Op, name string, do func() error) error {
+// runUnlessFailing performs an operation unless its failpoint fails.
+func (failFS) runUnlessFailing(op failpoint.Op, name string, do func() error) error {
 	if err := failpoint.Before(op, name); err != nil {
 		return &fs.PathError{Op: string(op), Path: name, Err: err}
 	}

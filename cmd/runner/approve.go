@@ -45,7 +45,7 @@ pipeline for that: it reads the file that the session ran, or the one given by
   runner approve PRD-009 'sign-off (services)' -m "checked on staging"`,
 		Args: arguments(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.pipeline.PRD, o.gate = args[0], first(args[1:])
+			o.pipeline.PRD, o.gate = args[0], firstArgument(args[1:])
 			return runAnswer(cmd.Context(), env, o, checkpoint.VerbApprove)
 		},
 	}
@@ -70,7 +70,7 @@ func runAnswer(ctx context.Context, env *cli.Environment, o answerOptions, verb 
 	if err != nil {
 		return err
 	}
-	if err := a.check(g); err != nil {
+	if err := a.refuseUnallowed(g); err != nil {
 		return err
 	}
 	a.gate, a.definition, a.judged = g.Label, g.Definition, g.Judged
@@ -103,9 +103,9 @@ type answer struct {
 	definition, judged string // of the gate when it was shown to the user
 }
 
-// check refuses an answer of a user who is not an approver, and an answer that is too
-// late.
-func (a *answer) check(g *state.Gate) error {
+// refuseUnallowed refuses an answer of a user who is not an approver, and an answer that
+// is too late.
+func (a *answer) refuseUnallowed(g *state.Gate) error {
 	if len(g.Approvers) > 0 && !slices.Contains(g.Approvers, a.by.User) {
 		return advice.Usagef("%s may only be answered by %s, not by %s", g.Label, words.OneOf(g.Approvers), a.by.User)
 	}
@@ -130,7 +130,7 @@ func (a *answer) record(ctx context.Context, session *checkpoint.Session) error 
 	if g.Definition != a.definition || g.Judged != a.judged {
 		return advice.Usagef("what it asks about has changed")
 	}
-	if err := a.check(g); err != nil {
+	if err := a.refuseUnallowed(g); err != nil {
 		return err
 	}
 	if a.verb == checkpoint.VerbApprove && g.Status == state.Waiting {
@@ -138,7 +138,7 @@ func (a *answer) record(ctx context.Context, session *checkpoint.Session) error 
 			return err
 		}
 	}
-	session.Add(a.event(g))
+	session.Add(a.recordedEvent(g))
 	return session.Publish(ctx)
 }
 
@@ -176,8 +176,8 @@ func (a *answer) compare(ctx context.Context, st *state.State, g *state.Gate) er
 	return nil
 }
 
-// event returns the answer as the journal records it, bound to what the gate asked.
-func (a *answer) event(g *state.Gate) state.Event {
+// recordedEvent returns the answer as the journal records it, bound to what the gate asked.
+func (a *answer) recordedEvent(g *state.Gate) state.Event {
 	verdict := g.Verdict()
 	switch {
 	case a.verb == checkpoint.VerbReject:

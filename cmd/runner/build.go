@@ -80,12 +80,12 @@ with the rest.`,
 		Args: resumeArguments(&o.resume),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			args = withoutAuto(&o.resume, args)
-			o.pipeline.SetName(env, first(args))
+			o.pipeline.SetName(env, firstArgument(args))
 			if err := refuseChoicesWithPlan(cmd, o); err != nil {
 				return err
 			}
 			if !o.fresh {
-				goOnForOnly(&o.resume, o.selection)
+				resumeForOnly(&o.resume, o.selection)
 			}
 			return runBuild(cmd.Context(), env, o)
 		},
@@ -120,9 +120,9 @@ func resumeArguments(resume *string) cobra.PositionalArgs {
 	}
 }
 
-// goOnForOnly makes a command with --only continue the session, as --resume=auto does,
+// resumeForOnly makes a command with --only continue the session, as --resume=auto does,
 // unless --resume is given. So the user can repeat the command.
-func goOnForOnly(resume *string, s plan.Selection) {
+func resumeForOnly(resume *string, s plan.Selection) {
 	if len(s.Only) > 0 && *resume == "" {
 		*resume = resumeAuto
 	}
@@ -139,8 +139,8 @@ func withoutAuto(resume *string, args []string) []string {
 	return slices.Delete(slices.Clone(args), i, i+1)
 }
 
-// refuseChoicesWithPlan refuses flags that make a choice which the plan of --plan has already
-// made: the build does exactly what the plan says.
+// refuseChoicesWithPlan refuses flags that make a choice which the plan of --plan has
+// already made: the build does exactly what the plan says.
 func refuseChoicesWithPlan(cmd *cobra.Command, o buildOptions) error {
 	if o.plan == "" {
 		return nil
@@ -189,7 +189,7 @@ func addRunFlags(cmd *cobra.Command) {
 		"on-stale", "what to do if the PRD document changed or the session's git branch is gone: ask, proceed or fail")
 }
 
-func first(args []string) string {
+func firstArgument(args []string) string {
 	if len(args) == 0 {
 		return ""
 	}
@@ -237,13 +237,13 @@ func buildOn(ctx context.Context, env *cli.Environment, cfg *config.Config, on *
 	if err := refusePlanFile(env, on, o.plan); err != nil {
 		return err
 	}
-	s := &starter{Target: change.Target{Env: env, Store: on.Store, PRD: p.ID, Files: on.Files}, cfg: cfg, person: env.Terminal(), resume: o.resume, fresh: o.fresh, yes: o.yes, saved: saved, selection: o.selection, given: on.VariableFlags, command: on.Command,
-		looking: func() runner.Options { return on.ReadOptions(env) },
-		written: func(d *state.Document) (*state.State, error) { return runner.FromDocument(p, d, env.Now()) }}
+	s := &starter{Target: change.Target{Env: env, Store: on.Store, PRD: p.ID, Files: on.Files}, cfg: cfg, person: env.Terminal(), resume: o.resume, fresh: o.fresh, yes: o.yes, saved: saved, selection: o.selection, variableFlags: on.VariableFlags, command: on.Command,
+		readOnlyOptions: func() runner.Options { return on.ReadOptions(env) },
+		stateOfDocument: func(d *state.Document) (*state.State, error) { return runner.FromDocument(p, d, env.Now()) }}
 	if saved != nil && saved.Session != "" && s.resume == "" {
 		s.resume = resumeNamed // the plan continues a session
 	}
-	if err := s.trust(ctx); err != nil {
+	if err := s.refuseUntrusted(ctx); err != nil {
 		return err
 	}
 	snap, err := change.ReadSession(on.Store, p.ID)
@@ -253,16 +253,16 @@ func buildOn(ctx context.Context, env *cli.Environment, cfg *config.Config, on *
 	if err != nil {
 		return buildError(env, nil, p.ID, on.Command, err)
 	}
-	if snap, err = s.goBack(ctx, snap); err != nil {
+	if snap, err = s.rollBackFirst(ctx, snap); err != nil {
 		return err
 	}
 	if snap, err = s.finishFirst(ctx, snap); err != nil {
 		return err
 	}
-	b := &build{env: env, cfg: cfg, pipeline: p, store: on.Store, files: on.Files, masker: on.Masker, given: on.VariableFlags, command: on.Command, person: s.person, saved: saved, options: o}
+	b := &build{env: env, cfg: cfg, pipeline: p, store: on.Store, files: on.Files, masker: on.Masker, variableFlags: on.VariableFlags, command: on.Command, person: s.person, saved: saved, options: o}
 	s.runHooks = b.runDueHooks
 	begin, err := s.decide(ctx, snap)
-	if err != nil || begin.done {
+	if err != nil || begin.nothingToDo {
 		return err
 	}
 	if begin.fresh || cfg.Policy().OnComplete != checkpoint.KeepOnComplete { // the build removes or archives the checkpoints of the session
@@ -280,9 +280,9 @@ func buildOn(ctx context.Context, env *cli.Environment, cfg *config.Config, on *
 
 // conduct runs a build and records in the audit log how it ended.
 func (b *build) conduct(ctx context.Context, session *checkpoint.Session) error {
-	ending, err := b.run(ctx, session)
+	ending, err := b.runEngine(ctx, session)
 	if err == nil && !ending.Unwritten {
-		if err = b.tidy(ctx, session); errors.Is(err, context.Canceled) {
+		if err = b.applyRetention(ctx, session); errors.Is(err, context.Canceled) {
 			err = nil // the run itself has ended; the next run removes what retention no longer keeps
 		}
 	}
@@ -325,9 +325,9 @@ func (b *build) conduct(ctx context.Context, session *checkpoint.Session) error 
 	return &endedError{status: ending.Status, signal: ending.Signal}
 }
 
-// tidy applies retention after a run, and tells the user which checkpoints were removed,
-// spared and archived.
-func (b *build) tidy(ctx context.Context, session *checkpoint.Session) error {
+// applyRetention applies retention after a run, and tells the user which checkpoints were
+// removed, spared and archived.
+func (b *build) applyRetention(ctx context.Context, session *checkpoint.Session) error {
 	t, err := prune.Tidy(ctx, session, b.files)
 	for _, warning := range t.Warnings {
 		fmt.Fprintln(b.env.Stderr, "Warning:", warning)
@@ -356,18 +356,18 @@ func (b *build) arguments() []state.Text {
 
 // build holds everything that the engine needs for one run.
 type build struct {
-	env      *cli.Environment
-	cfg      *config.Config
-	pipeline *pipeline.Pipeline
-	store    *checkpoint.Store
-	files    *workspace.Workspace
-	masker   *mask.Masker
-	given    string                    // the flags that set variables of the pipeline
-	command  func(flags string) string // returns the command that builds the pipeline, with more flags
-	person   *view.Terminal
-	start    start
-	saved    *plan.Plan
-	options  buildOptions
+	env           *cli.Environment
+	cfg           *config.Config
+	pipeline      *pipeline.Pipeline
+	store         *checkpoint.Store
+	files         *workspace.Workspace
+	masker        *mask.Masker
+	variableFlags string                    // the flags that set variables of the pipeline
+	command       func(flags string) string // returns the command that builds the pipeline, with more flags
+	person        *view.Terminal
+	start         start
+	saved         *plan.Plan
+	options       buildOptions
 }
 
 // withExecutor calls do with an executor for processes, and with the signals that ask this
@@ -393,8 +393,8 @@ func (b *build) withExecutor(ctx context.Context, do func(ctx context.Context, e
 	return do(ctx, executor, names)
 }
 
-// run runs the engine with an executor, views and signals.
-func (b *build) run(ctx context.Context, session *checkpoint.Session) (ending runner.Ending, err error) {
+// runEngine runs the engine with an executor, views and signals.
+func (b *build) runEngine(ctx context.Context, session *checkpoint.Session) (ending runner.Ending, err error) {
 	err = b.withExecutor(ctx, func(ctx context.Context, executor *process.Executor, interrupts <-chan string) error {
 		ending, err = b.runWith(ctx, session, executor, interrupts)
 		return err
@@ -403,10 +403,10 @@ func (b *build) run(ctx context.Context, session *checkpoint.Session) (ending ru
 }
 
 func (b *build) runWith(ctx context.Context, session *checkpoint.Session, executor *process.Executor, names <-chan string) (runner.Ending, error) {
-	shown := b.view()
+	shown := b.newView()
 	o := load.EngineOptions(b.env, b.cfg, b.pipeline, b.store, b.files)
 	o.Session, o.Executor, o.Views, o.Mask, o.Interrupts = session, executor, []runner.View{advised{shown, b, session}}, b.masker.String, names
-	o.Fresh, o.Imported, o.Predecessor, o.Saved, o.Select = b.start.fresh, b.start.imported, b.start.after, b.saved, b.options.selection
+	o.Fresh, o.Imported, o.Predecessor, o.Saved, o.Select = b.start.fresh, b.start.imported, b.start.predecessor, b.saved, b.options.selection
 	o.NoCache = b.start.noCache
 	o.PlanFile, o.SimilarProgram = b.env.InWorkspace(b.options.plan), executor.Similar
 	if b.person != nil && b.env.Options.Output != string(view.JSON) {
@@ -432,7 +432,7 @@ func (a advised) End(e runner.Ending) {
 	if st := a.session.State(); st != nil {
 		env := a.build.env
 		s := show.NewSessionStatus(env.CommandLine, env.Now(), st.PRD, &checkpoint.Snapshot{Current: reader.Current{State: st}})
-		e.Next = s.NextWith(env.CommandLine, env.Now(), a.build.given)
+		e.Next = s.NextWith(env.CommandLine, env.Now(), a.build.variableFlags)
 		if a.isRemoved(e, st.PRD) {
 			e.Next = []state.Text{state.Text(env.Command("build " + st.PRD))}
 		}
@@ -450,7 +450,7 @@ func (a advised) isRemoved(e runner.Ending, prd string) bool {
 	return errors.Is(err, checkpoint.ErrNoSession)
 }
 
-func (b *build) view() view.View {
+func (b *build) newView() view.View {
 	return view.New(view.Mode(b.env.Options.Output), view.Options{
 		Out:     b.env.Stdout.Raw,
 		Logs:    logDirectory(b.env, b.store, b.pipeline.ID),

@@ -57,7 +57,7 @@ func runCheckpointAdopt(ctx context.Context, env *cli.Environment, o checkpointI
 		return err
 	}
 	record := checkpoint.AuditRecord{What: "checkpoint import --adopt", PRD: o.adopt, Session: result.Session}
-	if err := change.WithAudit(env, store, &record, func() error { return adopt(ctx, env, store, o.adopt) }); err != nil {
+	if err := change.WithAudit(env, store, &record, func() error { return adoptSession(ctx, env, store, o.adopt) }); err != nil {
 		return err
 	}
 	return showAdopted(env, o, result)
@@ -71,8 +71,8 @@ func showAdopted(env *cli.Environment, o checkpointImportOptions, result show.Ad
 	return show.Adopted(env.Stdout, env.CommandLine, result)
 }
 
-// adopt adopts the session under a lock.
-func adopt(ctx context.Context, env *cli.Environment, store *checkpoint.Store, prd string) error {
+// adoptSession adopts the session under a lock.
+func adoptSession(ctx context.Context, env *cli.Environment, store *checkpoint.Store, prd string) error {
 	session, err := store.LockUntrusted(ctx, prd, env.Actor())
 	if err != nil {
 		return err
@@ -96,9 +96,9 @@ func setUntrustedAside(ctx context.Context, env *cli.Environment, store *checkpo
 	return nil
 }
 
-// trust refuses to build on state that git tracks. With --fresh it sets that state aside
-// instead.
-func (s *starter) trust(ctx context.Context) error {
+// refuseUntrusted refuses to build on state that git tracks. With --fresh it sets that
+// state aside instead.
+func (s *starter) refuseUntrusted(ctx context.Context) error {
 	untrusted, err := s.Store.Untrusted(ctx, s.PRD)
 	switch {
 	case err != nil:

@@ -53,7 +53,7 @@ func runCheckpointCreate(ctx context.Context, env *cli.Environment, o checkpoint
 	request := checkpoint.Request{PRD: o.prd, Verb: checkpoint.VerbCreate, Comment: state.Text(o.reason), By: env.Actor(), At: env.Now()}
 	files := load.OpenWorkspaceAhead(ctx, env, cfg, store, st)
 	defer files.Stop()
-	var made *state.CheckpointRef
+	var created *state.CheckpointRef
 	var first *change.FinishedRollback
 	err = (&change.Target{Env: env, Store: store, PRD: o.prd}).Ask(ctx, request, func(session *checkpoint.Session, done *change.FinishedRollback) (err error) {
 		first = done
@@ -67,25 +67,25 @@ func runCheckpointCreate(ctx context.Context, env *cli.Environment, o checkpoint
 		if err := load.CheckBranchName(ctx, w.Git(), masker); err != nil {
 			return err
 		}
-		made, err = session.Create(ctx, w, o.reason)
+		created, err = session.Create(ctx, w, o.reason)
 		load.SaveCache(env, w)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	byRun := made == nil
+	byRun := created == nil
 	if byRun {
-		if made, err = change.NewestManualCheckpoint(store, o.prd); err != nil {
+		if created, err = change.NewestManualCheckpoint(store, o.prd); err != nil {
 			return err
 		}
 	}
-	left, err := load.NotCapturedAt(ctx, env, store, made)
+	left, err := load.NotCapturedAt(ctx, env, store, created)
 	if err != nil {
-		return fmt.Errorf("name what checkpoint %s, which was made, leaves out: %w", made.ID, err)
+		return fmt.Errorf("name what checkpoint %s, which was created, leaves out: %w", created.ID, err)
 	}
 	if o.json {
-		return show.JSON(env.Stdout, show.NewCreatedReport(o.prd, made, left, first.KeptIDs()))
+		return show.JSON(env.Stdout, show.NewCreatedReport(o.prd, created, left, first.KeptIDs()))
 	}
-	return show.Created(env.Stdout, made, byRun, left, first.KeptIDs())
+	return show.Created(env.Stdout, created, byRun, left, first.KeptIDs())
 }

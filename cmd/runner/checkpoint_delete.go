@@ -108,14 +108,14 @@ func (d *deletion) deleteCheckpoints(ctx context.Context) error {
 	options := prune.DeleteOptions{References: d.o.references, Force: d.o.force, Reason: d.o.reason}
 	plan, err := prune.PlanDelete(ctx, d.Store, d.o.prd, options)
 	if err != nil {
-		return d.hint(err)
+		return d.addHint(err)
 	}
 	objects, err := prune.PlanCollect(ctx, d.Store, d.Files, plan)
 	if err := takeCollected(d.Env, &d.objects, objects, err); err != nil {
 		return err
 	}
 	if d.o.dryRun {
-		return d.show(d.Env.Stdout, plan)
+		return d.printDeleted(d.Env.Stdout, plan)
 	}
 	if !d.o.yes {
 		if err := show.DeletePreview(d.Env.Stderr, plan); err != nil {
@@ -126,8 +126,8 @@ func (d *deletion) deleteCheckpoints(ctx context.Context) error {
 	if err := cli.Confirm(ctx, d.Env.Terminal(), d.o.yes, question); err != nil {
 		return err
 	}
-	// Name the checkpoints by id: a name such as latest~1 means another checkpoint once this
-	// one is deleted.
+	// Name the checkpoints by id: a name such as latest~1 means another checkpoint once
+	// this one is deleted.
 	options.References = nil
 	for _, c := range plan.Checkpoints {
 		options.References = append(options.References, c.ID)
@@ -145,16 +145,16 @@ func (d *deletion) deleteCheckpoints(ctx context.Context) error {
 		return err
 	})
 	if err != nil {
-		return d.hint(err)
+		return d.addHint(err)
 	}
 	d.Env.Signals.ResumeWith(d.Env.Command("checkpoint prune " + text.ShellWord(d.o.prd)))
 	if err := collect(ctx, d.Env, d.Store, d.Files, &d.objects); err != nil {
 		return err
 	}
-	return d.show(d.Env.Stdout, done)
+	return d.printDeleted(d.Env.Stdout, done)
 }
 
-func (d *deletion) show(w io.Writer, p *prune.Pruned) error {
+func (d *deletion) printDeleted(w io.Writer, p *prune.Pruned) error {
 	if d.o.json {
 		return show.JSON(w, show.NewDeleteReport(p, &d.objects, d.o.dryRun))
 	}
@@ -165,9 +165,9 @@ func (d *deletion) show(w io.Writer, p *prune.Pruned) error {
 	return show.Deleted(w, d.Env.CommandLine, p, &d.objects, d.o.dryRun, resume...)
 }
 
-// hint adds a hint to the error of a checkpoint that can't be deleted: the command or flag
-// with which it can.
-func (d *deletion) hint(err error) error {
+// addHint adds a hint to the error of a checkpoint that can't be deleted: the command or
+// flag with which it can.
+func (d *deletion) addHint(err error) error {
 	var kept *prune.KeptError
 	switch {
 	case !errors.As(err, &kept):

@@ -61,7 +61,7 @@ index is changed.`,
 		Annotations: map[string]string{cli.WorksHere: "true"},
 		Args:        arguments(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.file = env.FromWorkspace(first(args))
+			o.file = env.FromWorkspace(firstArgument(args))
 			switch {
 			case (o.file == "") == (o.adopt == ""):
 				return advice.With(advice.Usagef("one of FILE and --adopt PRD is needed"), "name the archive that `runner checkpoint export` wrote, or the PRD whose state git tracks")
@@ -114,7 +114,7 @@ func runCheckpointImport(ctx context.Context, env *cli.Environment, o checkpoint
 		return err
 	}
 	defer func() { err = errors.Join(err, archive.Close()) }()
-	return (&importing{env: env, cfg: cfg, store: store, archive: archive, checkpointImportOptions: o}).run(ctx)
+	return (&importing{env: env, cfg: cfg, store: store, archive: archive, checkpointImportOptions: o}).importSession(ctx)
 }
 
 // openArchive opens the archive to import.
@@ -167,7 +167,7 @@ type importing struct {
 	files   *transfer.ImportFiles // nil with --state-only
 }
 
-func (i *importing) run(ctx context.Context) (err error) {
+func (i *importing) importSession(ctx context.Context) (err error) {
 	if !i.stateOnly {
 		if i.w, err = load.GuardedWorkspace(ctx, i.env, i.cfg, i.store, i.archive.PRD); err != nil {
 			return err
@@ -184,7 +184,7 @@ func (i *importing) run(ctx context.Context) (err error) {
 		What: "checkpoint import", PRD: i.archive.PRD,
 		Session: i.archive.Session, Args: []state.Text{state.Text(i.file)},
 	}
-	result := show.NewImportReport(i.shown())
+	result := show.NewImportReport(i.forShow())
 	err = change.WithAudit(i.env, i.store, &record, func() error {
 		err := i.carryOut(ctx, &result)
 		if result.Safety != "" {
@@ -198,7 +198,7 @@ func (i *importing) run(ctx context.Context) (err error) {
 	if i.json {
 		return show.JSON(i.env.Stdout, result)
 	}
-	return show.Imported(i.env.Stdout, i.env.CommandLine, i.shown(), result)
+	return show.Imported(i.env.Stdout, i.env.CommandLine, i.forShow(), result)
 }
 
 // preview shows what the import would do, and asks if it archives a session or overwrites
@@ -207,9 +207,9 @@ func (i *importing) preview(ctx context.Context) (done bool, err error) {
 	refused := i.refused()
 	switch {
 	case i.dryRun && i.json:
-		return true, show.JSON(i.env.Stdout, show.NewImportReport(i.shown()))
+		return true, show.JSON(i.env.Stdout, show.NewImportReport(i.forShow()))
 	case i.dryRun:
-		return true, errors.Join(show.ImportPreview(i.env.Stdout, i.shown()), importHint(i.archive.PRD, refused))
+		return true, errors.Join(show.ImportPreview(i.env.Stdout, i.forShow()), importHint(i.archive.PRD, refused))
 	case refused != nil:
 		return true, importHint(i.archive.PRD, refused)
 	}
@@ -218,15 +218,15 @@ func (i *importing) preview(ctx context.Context) (done bool, err error) {
 		return false, err
 	}
 	if !i.yes {
-		if err := show.ImportPreview(i.env.Stderr, i.shown()); err != nil {
+		if err := show.ImportPreview(i.env.Stderr, i.forShow()); err != nil {
 			return false, err
 		}
 	}
 	return false, cli.Confirm(ctx, i.env.Terminal(), i.yes, question)
 }
 
-// shown returns the import as the views show it.
-func (i *importing) shown() show.Import {
+// forShow returns the import as the views show it.
+func (i *importing) forShow() show.Import {
 	return show.Import{Archive: i.archive, Files: i.files, DryRun: i.dryRun, Refused: i.refused() != nil}
 }
 
@@ -257,15 +257,15 @@ func (i *importing) question() (string, error) {
 	if i.files == nil || len(i.files.Differ) == 0 || !i.overwrite {
 		return "", nil // the import loses nothing
 	}
-	if again, err := i.again(); err != nil || again {
+	if repeated, err := i.isRepeated(); err != nil || repeated {
 		return "", err
 	}
 	return fmt.Sprintf("Write %s into this directory, and overwrite %s?", view.Plural(len(i.files.Absent), "file"), view.Plural(len(i.files.Differ), "file")), nil
 }
 
-// again reports whether the same import was begun and cut short. The user has agreed to it
-// then.
-func (i *importing) again() (bool, error) {
+// isRepeated reports whether the same import was begun and cut short. The user has agreed
+// to it then.
+func (i *importing) isRepeated() (bool, error) {
 	p, err := i.store.Layout().InterruptedImport(i.archive.PRD)
 	return p != nil && p.Session == i.archive.Session && p.Seq == i.archive.Seq && (p.Overwrite || !i.overwrite), err
 }

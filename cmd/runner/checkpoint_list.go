@@ -43,7 +43,7 @@ checkpoint show" tells which.`,
   runner checkpoint list --type implement`,
 		Args: arguments(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.prd = first(args)
+			o.prd = firstArgument(args)
 			return runCheckpointList(cmd.Context(), env, o)
 		},
 	}

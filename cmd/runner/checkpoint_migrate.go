@@ -35,7 +35,7 @@ refused and not changed.`,
 		Example: `  runner checkpoint migrate PRD-009 --dry-run`,
 		Args:    arguments(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.prd = first(args)
+			o.prd = firstArgument(args)
 			return runCheckpointMigrate(cmd.Context(), env, o)
 		},
 	}

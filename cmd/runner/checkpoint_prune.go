@@ -52,7 +52,7 @@ directories; if one is gone, --refs-of ID removes its captures.`,
   runner checkpoint prune PRD-009 --older-than 24h --yes`,
 		Args: arguments(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.prd = first(args)
+			o.prd = firstArgument(args)
 			if cmd.Flags().Changed("older-than") && o.olderThan <= 0 {
 				return advice.Usagef("--older-than must be more than 0")
 			}
@@ -92,23 +92,23 @@ func runCheckpointPrune(ctx context.Context, env *cli.Environment, o checkpointP
 		return runPruneRefs(ctx, env, store, w, o)
 	}
 	p := &pruning{env: env, cfg: cfg, store: store, files: w, o: o, Prune: show.Prune{DryRun: o.dryRun, Reasons: o.dryRun && o.olderThan > 0}}
-	if err := p.plan(ctx, prds); err != nil {
+	if err := p.planAll(ctx, prds); err != nil {
 		return err
 	}
 	if o.dryRun {
 		if err := p.findForeign(ctx); err != nil {
 			return err
 		}
-		return errors.Join(p.show(), p.refused)
+		return errors.Join(p.printResult(), p.refused)
 	}
 	if err := p.carryOut(ctx); err != nil {
 		return err
 	}
-	return errors.Join(p.show(), p.refused)
+	return errors.Join(p.printResult(), p.refused)
 }
 
-// show prints the result of the command, or of the dry run.
-func (p *pruning) show() error {
+// printResult prints the result of the command, or of the dry run.
+func (p *pruning) printResult() error {
 	if p.o.json {
 		return show.JSON(p.env.Stdout, p.Report())
 	}
@@ -136,8 +136,8 @@ type pruning struct {
 	finishing sync.Mutex // held to finish a rollback or an import: that prints messages, and may need the whole state directory
 }
 
-// plan finds what would be removed. It skips a PRD that a run owns.
-func (p *pruning) plan(ctx context.Context, prds []string) error {
+// planAll finds what would be removed. It skips a PRD that a run owns.
+func (p *pruning) planAll(ctx context.Context, prds []string) error {
 	p.Owned = map[string]error{}
 	free := make([]string, 0, len(prds))
 	for _, prd := range prds {
@@ -172,7 +172,7 @@ func (p *pruning) plan(ctx context.Context, prds []string) error {
 
 func (p *pruning) refuse(prd string, err error) {
 	p.Owned[prd] = err
-	p.fail(err)
+	p.keepFirstError(err)
 }
 
 // passOver records a warning about a PRD that can't be read. The other PRDs are still
@@ -182,11 +182,11 @@ func (p *pruning) passOver(prd string, err error) {
 	if advice.IsA[*state.DamagedError](err) {
 		err = errDamageShown
 	}
-	p.fail(err)
+	p.keepFirstError(err)
 }
 
-// fail makes the command return an error at its end: the first one recorded.
-func (p *pruning) fail(err error) {
+// keepFirstError makes the command return an error at its end: the first one recorded.
+func (p *pruning) keepFirstError(err error) {
 	if p.refused == nil {
 		p.refused = err
 	}
@@ -237,7 +237,7 @@ func (p *pruning) pruneAll(ctx context.Context) error {
 			if failed.Load() {
 				return nil
 			}
-			done, err := p.prune(ctx, plan)
+			done, err := p.pruneOne(ctx, plan)
 			switch {
 			case advice.IsA[*checkpoint.LockedError](err):
 				locked[i] = err
@@ -260,9 +260,9 @@ func (p *pruning) pruneAll(ctx context.Context) error {
 	return err
 }
 
-// prune prunes one PRD. It first finishes a rollback or an import that was cut short;
+// pruneOne prunes one PRD. It first finishes a rollback or an import that was cut short;
 // p.finishing allows that for one PRD at a time.
-func (p *pruning) prune(ctx context.Context, plan *prune.Pruned) (done *prune.Pruned, err error) {
+func (p *pruning) pruneOne(ctx context.Context, plan *prune.Pruned) (done *prune.Pruned, err error) {
 	t := &change.Target{Env: p.env, Store: p.store, PRD: plan.PRD}
 	t.Finish = func(ctx context.Context, session *checkpoint.Session) (*change.FinishedRollback, error) {
 		p.finishing.Lock()
@@ -281,8 +281,9 @@ func (p *pruning) prune(ctx context.Context, plan *prune.Pruned) (done *prune.Pr
 	return done, err
 }
 
-// takeCollected records the result of a collection. It is no error if nothing could be collected:
-// the reason is shown, and the next collection does it. An interruption is an error.
+// takeCollected records the result of a collection. It is no error if nothing could be
+// collected: the reason is shown, and the next collection does it. An interruption is an
+// error.
 func takeCollected(env *cli.Environment, c *show.Collection, done prune.Collected, err error) error {
 	c.Done, c.Why = done, ""
 	var none *prune.NotCollectedError

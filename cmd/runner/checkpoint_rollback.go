@@ -20,20 +20,20 @@ import (
 )
 
 type checkpointRollbackOptions struct {
-	prd       string
-	reference string
-	stateOnly bool
-	filesOnly bool
-	dryRun    bool
-	manual    bool
-	force     bool
-	yes       bool
-	json      bool
-	reason    string
-	given     string // the flags that set variables of the pipeline, for a build that first rolls back
-	// again returns the command that repeats the rollback, for the checkpoint's id. After the
-	// rollback, a name such as latest~1 would mean another checkpoint.
-	again func(id string) string
+	prd           string
+	reference     string
+	stateOnly     bool
+	filesOnly     bool
+	dryRun        bool
+	manual        bool
+	force         bool
+	yes           bool
+	json          bool
+	reason        string
+	variableFlags string // the flags that set variables of the pipeline, for a build that first rolls back
+	// again returns the command that repeats the rollback, for the checkpoint's id. After
+	// the rollback, a name such as latest~1 would mean another checkpoint.
+	repeatCommand func(id string) string
 }
 
 func newCheckpointRollbackCommand(env *cli.Environment) *cobra.Command {
@@ -57,7 +57,7 @@ are files that a capture at the checkpoint would not have included.`,
 		Args: arguments(2, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.prd, o.reference = args[0], args[1]
-			o.again = func(id string) string { return wordless(cmd, []string{o.prd, id}) }
+			o.repeatCommand = func(id string) string { return wordless(cmd, []string{o.prd, id}) }
 			return runCheckpointRollback(cmd.Context(), env, o)
 		},
 	}
@@ -78,10 +78,10 @@ are files that a capture at the checkpoint would not have included.`,
 }
 
 func (o checkpointRollbackOptions) options(env *cli.Environment) rollback.Options {
-	return rollback.Options{To: o.reference, Scope: o.scope(), Force: o.force, Deep: o.dryRun, Reason: o.reason, By: env.Actor()}
+	return rollback.Options{To: o.reference, Scope: o.rollbackScope(), Force: o.force, Deep: o.dryRun, Reason: o.reason, By: env.Actor()}
 }
 
-func (o checkpointRollbackOptions) scope() state.RollbackScope {
+func (o checkpointRollbackOptions) rollbackScope() state.RollbackScope {
 	switch {
 	case o.stateOnly:
 		return state.RollbackState
@@ -124,7 +124,7 @@ func runRollback(ctx context.Context, t *change.Target, person *view.Terminal, o
 		return refusedRollback(ctx, t, o, plan.Target.ID, err)
 	}
 	o.reference = plan.Target.ID
-	t.Env.Signals.ResumeWith(t.Env.Command(o.again(o.reference)))
+	t.Env.Signals.ResumeWith(t.Env.Command(o.repeatCommand(o.reference)))
 	cli.AnnounceRestore(t.Env, len(plan.Changes), o.json)
 	session, first, err := t.Lock(ctx)
 	if err != nil {
@@ -195,7 +195,7 @@ func refusedRollback(ctx context.Context, t *change.Target, o checkpointRollback
 		}
 		err = errors.Join(change.MarkDamage(ctx, t, session, id, err), session.Close())
 	}
-	return advice.Archived(t.Env.CommandLine, t.Store, o.prd, o.hint(id, err))
+	return advice.Archived(t.Env.CommandLine, t.Store, o.prd, o.addHint(id, err))
 }
 
 // tellPassedOver lists the damaged checkpoints that a reference such as latest~1 does not
@@ -210,7 +210,7 @@ func tellPassedOver(env *cli.Environment, reference string, plan *rollback.Plan)
 func rollBack(ctx context.Context, t *change.Target, session *checkpoint.Session, o checkpointRollbackOptions) error {
 	record := checkpoint.AuditRecord{
 		What: "checkpoint rollback",
-		Args: []state.Text{state.Text(o.reference), state.Text(o.scope())}, Reason: state.Text(o.reason),
+		Args: []state.Text{state.Text(o.reference), state.Text(o.rollbackScope())}, Reason: state.Text(o.reason),
 	}
 	var done *rollback.Result
 	var st *state.State
@@ -233,24 +233,25 @@ func showRolledBack(env *cli.Environment, o checkpointRollbackOptions, st *state
 	if o.json {
 		return show.JSON(env.Stdout, show.NewRollbackReport(o.prd, st, done))
 	}
-	return show.RolledBack(env.Stdout, env.CommandLine, o.given, st, done)
+	return show.RolledBack(env.Stdout, env.CommandLine, o.variableFlags, st, done)
 }
 
-// hint adds to the error of a refused rollback what to type next. target is the id of the
-// checkpoint, "" if it is unknown. The command names the checkpoint by its id, because a
-// name such as latest may mean another checkpoint once this one is marked as damaged.
-func (o checkpointRollbackOptions) hint(target string, err error) error {
+// addHint adds to the error of a refused rollback what to type next. target is the id of
+// the checkpoint, "" if it is unknown. The command names the checkpoint by its id,
+// because a name such as latest may mean another checkpoint once this one is marked as
+// damaged.
+func (o checkpointRollbackOptions) addHint(target string, err error) error {
 	if target == "" {
 		return advice.Rollback(o.prd, err)
 	}
-	return advice.ForcedRollback(o.prd, "`runner "+advice.RollbackCommand(o.prd, target, o.scope())+" --force`", err)
+	return advice.ForcedRollback(o.prd, "`runner "+advice.RollbackCommand(o.prd, target, o.rollbackScope())+" --force`", err)
 }
 
 // rollbackFailed shows the session and the files as a failed rollback left them.
 func rollbackFailed(env *cli.Environment, o checkpointRollbackOptions, st *state.State, err error) error {
 	var failed *rollback.Error
 	if !errors.As(err, &failed) || failed.Undone && errors.Is(err, context.Canceled) {
-		return o.hint(o.reference, err)
+		return o.addHint(o.reference, err)
 	}
-	return errors.Join(err, show.RollbackFailed(env.Stderr, env.CommandLine, o.given, st, failed))
+	return errors.Join(err, show.RollbackFailed(env.Stderr, env.CommandLine, o.variableFlags, st, failed))
 }

@@ -43,7 +43,7 @@ damaged.`,
 		Example: `  runner checkpoint validate PRD-009 --deep`,
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if o.prd = first(args); o.prd != "" {
+			if o.prd = firstArgument(args); o.prd != "" {
 				o.references = args[1:]
 			}
 			return runCheckpointValidate(cmd.Context(), env, o)

@@ -126,7 +126,7 @@ func completeNames(env *cli.Environment, names func(*pipeline.Pipeline) []string
 		if cfg == nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		ref := load.PipelineRef{PRD: first(args)}
+		ref := load.PipelineRef{PRD: firstArgument(args)}
 		if flag := cmd.Flags().Lookup("file"); flag != nil {
 			ref.File = flag.Value.String()
 		}

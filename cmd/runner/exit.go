@@ -57,13 +57,13 @@ func exitCodeTable() []exitCodeMeaning {
 }
 
 var (
-	// errWouldChange reports that `runner fmt --check` found files to format. It has printed
-	// their names.
+	// errWouldChange reports that `runner fmt --check` found files to format. It has
+	// printed their names.
 	errWouldChange = errors.New("files are not formatted")
 	// errDamageShown reports damage that the command has already shown.
 	errDamageShown = errors.New("something is damaged")
-	// errUnwritten reports that a session is complete, but that its last checkpoint could not
-	// be written. Writing it waits for the user.
+	// errUnwritten reports that a session is complete, but that its last checkpoint could
+	// not be written. Writing it waits for the user.
 	errUnwritten = errors.New("a checkpoint could not be written")
 	// errAlreadyComplete reports that --resume found a complete session.
 	errAlreadyComplete = errors.New("the session is already complete")

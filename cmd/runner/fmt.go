@@ -50,7 +50,7 @@ standard output.`,
 }
 
 func runFmt(ctx context.Context, o fmtOptions) error {
-	files, err := o.files()
+	files, err := o.filesToFormat()
 	if err != nil {
 		return err
 	}
@@ -75,8 +75,8 @@ func runFmt(ctx context.Context, o fmtOptions) error {
 	return nil
 }
 
-// files returns the files to format.
-func (o fmtOptions) files() ([]string, error) {
+// filesToFormat returns the files to format.
+func (o fmtOptions) filesToFormat() ([]string, error) {
 	names := o.names
 	optional := len(names) == 0
 	if optional {
@@ -117,7 +117,7 @@ func (o fmtOptions) files() ([]string, error) {
 
 // format formats one file and reports whether that changes it.
 func (o fmtOptions) format(ctx context.Context, path string) (bool, error) {
-	source, name, err := o.read(ctx, path)
+	source, name, err := o.readSource(ctx, path)
 	if err != nil {
 		return false, err
 	}
@@ -150,8 +150,8 @@ func (o fmtOptions) format(ctx context.Context, path string) (bool, error) {
 	return changed, nil
 }
 
-// read returns the text of a file, and the name that messages show.
-func (o fmtOptions) read(ctx context.Context, path string) ([]byte, string, error) {
+// readSource returns the text of a file, and the name that messages show.
+func (o fmtOptions) readSource(ctx context.Context, path string) ([]byte, string, error) {
 	if path != advice.StandardStream {
 		source, err := load.ReadSource(path)
 		return source, o.env.Display(path), err

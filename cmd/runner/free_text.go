@@ -16,9 +16,9 @@ import (
 )
 
 // maskFreeText masks sensitive values in text that the user writes for the record (-m
-// TEXT), before the command sees it. Like load.GuardedWorkspace for files, it knows the values that the
-// pipeline, the environment and the command's own flags give. It refuses the text if some
-// values can't be known, because the text might hold one.
+// TEXT), before the command sees it. Like load.GuardedWorkspace for files, it knows the
+// values that the pipeline, the environment and the command's own flags give. It refuses
+// the text if some values can't be known, because the text might hold one.
 func maskFreeText(env *cli.Environment, cmd *cobra.Command, args []string) error {
 	var written []*pflag.Flag
 	cmd.Flags().Visit(func(flag *pflag.Flag) {

@@ -31,7 +31,7 @@ without a value, one instance is drawn, as NAME[…].`,
   runner graph PRD-009 --format dot | dot -Tsvg > PRD-009.svg`,
 		Args: arguments(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.ref.SetName(env, first(args))
+			o.ref.SetName(env, firstArgument(args))
 			return runGraph(cmd.Context(), o)
 		},
 	}

@@ -46,7 +46,7 @@ characters are made harmless, unless --raw is given.`,
   runner logs PRD-009 -f`,
 		Args: arguments(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.prd, o.step = args[0], first(args[1:])
+			o.prd, o.step = args[0], firstArgument(args[1:])
 			return runLogs(cmd.Context(), env, o)
 		},
 	}
@@ -145,8 +145,9 @@ func earlierSessions(st *state.State, named string) []string {
 	return ids
 }
 
-// open opens the log of an attempt, in the directory of this session or of an earlier one.
-func (p *logPrinter) open(s loggedStep, attempt int) (*os.File, error) {
+// openLog opens the log of an attempt, in the directory of this session or of an earlier
+// one.
+func (p *logPrinter) openLog(s loggedStep, attempt int) (*os.File, error) {
 	if c := s.cached; c != nil && attempt == s.attempts { // the log belongs to the run whose result the attempt took
 		if attempt = c.Attempt; c.Session != p.session {
 			return runner.OpenLog(p.store.Layout().HistoryLogPath(p.prd, c.Session, s.log, attempt))
@@ -184,7 +185,7 @@ func (p *logPrinter) printAll(steps []loggedStep, attempt int) error {
 		if n == 0 {
 			continue
 		}
-		f, err := p.open(s, n)
+		f, err := p.openLog(s, n)
 		if errors.Is(err, os.ErrNotExist) {
 			if s.gate == nil && n <= s.attempts { // a gate may have no process: a condition, a metric, an approval
 				absent = append(absent, fmt.Sprintf("attempt %d of %s%s", n, s.label, tookResult(s, n)))
@@ -195,7 +196,7 @@ func (p *logPrinter) printAll(steps []loggedStep, attempt int) error {
 			return fmt.Errorf("read log: %w", err)
 		}
 		printed = true
-		if err := errors.Join(p.copy(s.label, n, p.writer(), f), f.Close()); err != nil {
+		if err := errors.Join(p.copyLog(s.label, n, p.writer(), f), f.Close()); err != nil {
 			return fmt.Errorf("print the log of %s: %w", s.label, err)
 		}
 	}
@@ -233,7 +234,7 @@ func (p *logPrinter) nothing(steps []loggedStep, absent []string) error {
 	case p.named && steps[0].gate != nil && steps[0].attempts == 0 && steps[0].gate.Status != state.Pending:
 		what = fmt.Sprintf("%s has no log: it is judged without a process", steps[0].label)
 	case p.named:
-		what = fmt.Sprintf("%s has no such log: it has begun %s", steps[0].label, times(steps[0].attempts))
+		what = fmt.Sprintf("%s has no such log: it has begun %s", steps[0].label, timesInWords(steps[0].attempts))
 	}
 	return advice.With(advice.Usagef("%s", what), hint)
 }
@@ -264,13 +265,13 @@ func (p *logPrinter) approval(g *state.Gate) error {
 		}
 	}
 	fmt.Fprintf(out, "Answer: %s%s\n", p.env.Localize(answer), view.OneLine(by))
-	if said := string(g.Comment) + string(g.Reason); said != "" {
-		fmt.Fprintf(out, "Comment: %s\n", view.OneLine(said))
+	if comment := string(g.Comment) + string(g.Reason); comment != "" {
+		fmt.Fprintf(out, "Comment: %s\n", view.OneLine(comment))
 	}
 	return nil
 }
 
-func times(n int) string {
+func timesInWords(n int) string {
 	if n == 1 {
 		return "once"
 	}
@@ -286,8 +287,8 @@ func (p *logPrinter) writer() io.Writer {
 	return view.NewCleaner(p.env.Stdout.Raw)
 }
 
-// copy prints a log, or the output that was added to it, after its header.
-func (p *logPrinter) copy(label string, attempt int, to io.Writer, from io.Reader) error {
+// copyLog prints a log, or the output that was added to it, after its header.
+func (p *logPrinter) copyLog(label string, attempt int, to io.Writer, from io.Reader) error {
 	out := p.env.Stdout
 	if header := fmt.Sprintf("==> %s (attempt %d) <==", view.OneLine(label), attempt); !p.named && header != p.last {
 		if p.last != "" {

@@ -38,22 +38,22 @@ func (p *logPrinter) follow(ctx context.Context, st *state.State, steps []logged
 			open = append(open, &followed{step: s, attempt: n, to: p.writer()})
 		}
 	}
-	begun, ended := p.watch(ctx, st.Seq)
+	begun, ended := p.watchAttempts(ctx, st.Seq)
 	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
 	for {
 		select {
 		case b := <-begun:
-			if f := b.of(steps); f != nil && attempt == 0 {
+			if f := b.followedStep(steps); f != nil && attempt == 0 {
 				f.to = p.writer()
 				open = append(open, f)
 			}
 		case <-ticker.C:
-			if err := p.more(open); err != nil {
+			if err := p.printAdded(open); err != nil {
 				return err
 			}
 		case err := <-ended:
-			return errors.Join(err, p.more(open), ctx.Err())
+			return errors.Join(err, p.printAdded(open), ctx.Err())
 		}
 	}
 }
@@ -64,7 +64,7 @@ type beginning struct {
 	attempt int
 }
 
-func (b beginning) of(steps []loggedStep) *followed {
+func (b beginning) followedStep(steps []loggedStep) *followed {
 	for _, s := range steps {
 		if s.label == b.label {
 			return &followed{step: s, attempt: b.attempt}
@@ -73,9 +73,9 @@ func (b beginning) of(steps []loggedStep) *followed {
 	return nil
 }
 
-// watch sends the attempts that begin after a commit to the first channel. It sends to the
-// second one when the session stops running or ctx ends.
-func (p *logPrinter) watch(ctx context.Context, from uint64) (<-chan beginning, <-chan error) {
+// watchAttempts sends the attempts that begin after a commit to the first channel. It
+// sends to the second one when the session stops running or ctx ends.
+func (p *logPrinter) watchAttempts(ctx context.Context, from uint64) (<-chan beginning, <-chan error) {
 	begun, ended := make(chan beginning), make(chan error, 1)
 	go func() {
 		for c, err := range p.store.Follow(ctx, p.prd, from+1) {
@@ -114,17 +114,17 @@ func attemptOf(e state.Event) (beginning, bool) {
 	return beginning{}, false
 }
 
-// more prints the output that was added to each log since the last call.
-func (p *logPrinter) more(open []*followed) error {
+// printAdded prints the output that was added to each log since the last call.
+func (p *logPrinter) printAdded(open []*followed) error {
 	for _, f := range open {
-		if err := p.added(f); err != nil {
+		if err := p.printAddedTo(f); err != nil {
 			return fmt.Errorf("print the log of %s: %w", f.step.label, err)
 		}
 	}
 	return nil
 }
 
-func (p *logPrinter) added(f *followed) error {
+func (p *logPrinter) printAddedTo(f *followed) error {
 	file, err := runner.OpenLog(p.store.Layout().LogPath(p.prd, f.step.log, f.attempt))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil // the attempt has written no log yet, or the gate has no process
@@ -141,7 +141,7 @@ func (p *logPrinter) added(f *followed) error {
 		return nil
 	}
 	n := info.Size() - f.offset
-	if err := p.copy(f.step.label, f.attempt, f.to, io.NewSectionReader(file, f.offset, n)); err != nil {
+	if err := p.copyLog(f.step.label, f.attempt, f.to, io.NewSectionReader(file, f.offset, n)); err != nil {
 		return err
 	}
 	f.offset += n

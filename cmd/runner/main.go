@@ -1,9 +1,10 @@
 // Command runner executes a pipeline declared in HCL and records every step durably.
 //
-// Each command is one file: a constructor newXxxCommand, a struct xxxOptions that its flags
-// fill, and a function runXxx(ctx, env, options), which makes one call into prdrunner/runner,
-// prdrunner/pipeline or prdrunner/checkpoint and shows the result. root.go lists the commands.
-// A command gets everything else from the packages below this one:
+// Each command is one file: a constructor newXxxCommand, a struct xxxOptions that its
+// flags fill, and a function runXxx(ctx, env, options), which makes one call into
+// prdrunner/runner, prdrunner/pipeline or prdrunner/checkpoint and shows the result.
+// root.go lists the commands. A command gets everything else from the packages below this
+// one:
 //
 //   - cli: the process around it: streams, environment variables, clock, signals, terminal;
 //   - config: what the user has set;
@@ -13,9 +14,9 @@
 //   - show: how its answer is printed, as text and as JSON;
 //   - advice: usage errors, hints and commands to type next.
 //
-// Where to begin: start.go decides whether a build begins, resumes or refuses; exit.go has the
-// one switch that maps errors to exit codes. What a run does is decided in prdrunner/runner;
-// nothing here decides about workstreams, gates or checkpoints.
+// Where to begin: start.go decides whether a build begins, resumes or refuses; exit.go
+// has the one switch that maps errors to exit codes. What a run does is decided in
+// prdrunner/runner; nothing here decides about workstreams, gates or checkpoints.
 package main
 
 import (
@@ -49,7 +50,8 @@ func execute(ctx context.Context, env *cli.Environment) int {
 	root.SetArgs(env.Args)
 	cmd, err := root.ExecuteContextC(ctx)
 	if err != nil && !env.Running {
-		// An error from before the command's own code runs is a mistake in the command line.
+		// An error from before the command's own code runs is a mistake in the command
+		// line.
 		err = asUsageError(err)
 	}
 	for _, warning := range env.Warnings {
@@ -103,8 +105,8 @@ func unwound(err error) string {
 	return " (" + what + ")"
 }
 
-// tellGrace is how long endAtOnce may take to print its message: the reader of standard error
-// may have stopped reading.
+// tellGrace is how long endAtOnce may take to print its message: the reader of standard
+// error may have stopped reading.
 const tellGrace = time.Second
 
 // endAtOnce prints why the process ends, and ends it. It waits for a reader no longer than

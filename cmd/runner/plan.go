@@ -48,8 +48,8 @@ nothing and takes no lock.`,
 		Args: resumeArguments(&o.resume),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			args = withoutAuto(&o.resume, args)
-			o.pipeline.SetName(env, first(args))
-			goOnForOnly(&o.resume, o.selection)
+			o.pipeline.SetName(env, firstArgument(args))
+			resumeForOnly(&o.resume, o.selection)
 			return runPlan(cmd.Context(), env, o)
 		},
 	}

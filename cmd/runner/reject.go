@@ -17,7 +17,7 @@ again when the session is resumed. GATE can be omitted if only one gate waits.`,
 		Example: `  runner reject PRD-009 -m "the totals are wrong"`,
 		Args:    arguments(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.pipeline.PRD, o.gate = args[0], first(args[1:])
+			o.pipeline.PRD, o.gate = args[0], firstArgument(args[1:])
 			return runAnswer(cmd.Context(), env, o, checkpoint.VerbReject)
 		},
 	}

@@ -105,7 +105,7 @@ func runResolve(ctx context.Context, env *cli.Environment, o resolveOptions) err
 		return fmt.Errorf("resolve %s: %w", o.workstream, err)
 	}
 	fmt.Fprintf(env.Stdout, "Resolved %s of %s as %s\n", o.workstream, prd, r.request.Resolution)
-	if r.back {
+	if r.resultsRestored {
 		fmt.Fprintln(env.Stdout, "Its earlier artifacts, outputs and metrics are on record again")
 	}
 	if alone {
@@ -141,13 +141,13 @@ func checkUncertain(st *state.State, name, resume string) error {
 
 // resolving is a decision about an uncertain workstream that is to be recorded.
 type resolving struct {
-	env      *cli.Environment
-	store    *checkpoint.Store
-	back     bool     // the workstream's earlier results are on record again
-	outputs  []string // the outputs that the user gives, as NAME=TEXT
-	request  checkpoint.Request
-	pipeline load.PipelineRef // as the command line names the pipeline
-	resume   string           // the command that resumes the session
+	env             *cli.Environment
+	store           *checkpoint.Store
+	resultsRestored bool     // the workstream's earlier results are on record again
+	outputs         []string // the outputs that the user gives, as NAME=TEXT
+	request         checkpoint.Request
+	pipeline        load.PipelineRef // as the command line names the pipeline
+	resume          string           // the command that resumes the session
 }
 
 // record records the decision in a session that has no owner.
@@ -163,7 +163,7 @@ func (r *resolving) record(ctx context.Context, session *checkpoint.Session) err
 		Workstream: r.request.Workstream, Resolution: r.request.Resolution, By: r.request.By, Reason: r.request.Comment,
 	}
 	if e.Resolution == state.ResolvedDone {
-		adopted, err := r.adopt(ctx, st)
+		adopted, err := r.adoptedWork(ctx, st)
 		if advice.IsA[*runner.MissingArtifactError](err) {
 			return advice.With(advice.Usagef("it can't count as done: %w", err),
 				fmt.Sprintf("make the file, or `runner resolve %s %s --rerun` if it did not happen", st.PRD, text.ShellWord(e.Workstream)))
@@ -175,7 +175,7 @@ func (r *resolving) record(ctx context.Context, session *checkpoint.Session) err
 		if err != nil {
 			return err
 		}
-		e.Digest, e.Work, r.back = adopted.Digest, adopted.Work, adopted.HasRecord
+		e.Digest, e.Work, r.resultsRestored = adopted.Digest, adopted.Work, adopted.HasRecord
 		if err := journal.Recordable(e); err != nil {
 			return advice.Usagef("record the outputs: %w", err)
 		}
@@ -199,11 +199,11 @@ func (r *resolving) giveHint(st *state.State, lost *plan.MissingResultsError) st
 	return fmt.Sprintf("`%s`, with what it was for TEXT", give)
 }
 
-// adopt returns the digest from which the workstream counts as run, with its earlier
+// adoptedWork returns the digest from which the workstream counts as run, with its earlier
 // results and the given outputs. The digest is that of the current pipeline and files. If
 // the pipeline can't be evaluated, and the user gave neither a file nor variables, it is
 // the digest with which the workstream's last attempt was started.
-func (r *resolving) adopt(ctx context.Context, st *state.State) (runner.Adopted, error) {
+func (r *resolving) adoptedWork(ctx context.Context, st *state.State) (runner.Adopted, error) {
 	cfg, err := r.env.LoadConfig()
 	if err != nil {
 		return runner.Adopted{}, err

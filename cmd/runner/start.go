@@ -33,12 +33,12 @@ const resumeNamed = "yes"
 
 // start says how a build begins.
 type start struct {
-	fresh    bool            // begin a new session, even if there is one already
-	noCache  bool            // use no cached results of earlier runs
-	resume   bool            // resume the session
-	imported *state.Document // continue from a document written by hand
-	after    *state.State    // begin from this complete session, which is archived
-	done     bool            // nothing to do: the session is complete, or the user deleted it
+	fresh       bool            // begin a new session, even if there is one already
+	noCache     bool            // use no cached results of earlier runs
+	resume      bool            // resume the session
+	imported    *state.Document // continue from a document written by hand
+	predecessor *state.State    // begin from this complete session, which is archived
+	nothingToDo bool            // nothing to do: the session is complete, or the user deleted it
 }
 
 // starter decides how a build begins: from the flags, from the state directory, and from
@@ -51,24 +51,25 @@ type starter struct {
 	fresh  bool
 	yes    bool
 
-	looking   func() runner.Options // returns the options of an engine that only reads
-	saved     *plan.Plan            // the plan of --plan, nil without it
-	selection plan.Selection
-	given     string                    // the flags that set variables of the pipeline
-	command   func(flags string) string // returns the command that builds the pipeline, with more flags
-	finished  *change.FinishedRollback  // the rollback that was finished before anything was decided
+	readOnlyOptions func() runner.Options // returns the options of an engine that only reads
+	saved           *plan.Plan            // the plan of --plan, nil without it
+	selection       plan.Selection
+	variableFlags   string                    // the flags that set variables of the pipeline
+	command         func(flags string) string // returns the command that builds the pipeline, with more flags
+	finished        *change.FinishedRollback  // the rollback that was finished before anything was decided
 
 	// runHooks runs the hooks of the last run that have not ended.
 	runHooks func(ctx context.Context, snap *checkpoint.Snapshot) error
 
-	// written returns the state that a document written by hand gives the pipeline's session.
-	// The error is an *runner.ImportError that lists everything wrong with the document.
-	written func(*state.Document) (*state.State, error)
+	// written returns the state that a document written by hand gives the pipeline's
+	// session. The error is an *runner.ImportError that lists everything wrong with the
+	// document.
+	stateOfDocument func(*state.Document) (*state.State, error)
 }
 
-// finishFirst finishes, before anything is decided, the work that an earlier command left half
-// done. Until then the recorded state is not the one from which the build would start.
-// It returns the session after that.
+// finishFirst finishes, before anything is decided, the work that an earlier command left
+// half done. Until then the recorded state is not the one from which the build would
+// start. It returns the session after that.
 func (s *starter) finishFirst(ctx context.Context, snap *checkpoint.Snapshot) (_ *checkpoint.Snapshot, err error) {
 	archiving, err := s.Store.Archiving(s.PRD)
 	switch {
@@ -107,15 +108,15 @@ func (s *starter) refuseUnfinished(p *pipeline.Pipeline, saved *plan.Plan, snap 
 	return s.selection.Check(p)
 }
 
-// goBack rolls the session back to the checkpoint that --resume names, if it names one.
-// After that the build is an ordinary resume. goBack returns the session after the
-// rollback.
-func (s *starter) goBack(ctx context.Context, snap *checkpoint.Snapshot) (*checkpoint.Snapshot, error) {
+// rollBackFirst rolls the session back to the checkpoint that --resume names, if it names
+// one. After that the build is an ordinary resume. rollBackFirst returns the session
+// after the rollback.
+func (s *starter) rollBackFirst(ctx context.Context, snap *checkpoint.Snapshot) (*checkpoint.Snapshot, error) {
 	if !namesCheckpoint(s.resume) {
 		return snap, nil
 	}
-	o := checkpointRollbackOptions{prd: s.PRD, reference: s.resume, reason: "build --resume=" + s.resume, yes: s.yes, given: s.given,
-		again: func(id string) string { return "build " + s.PRD + " --resume=" + id + s.given }}
+	o := checkpointRollbackOptions{prd: s.PRD, reference: s.resume, reason: "build --resume=" + s.resume, yes: s.yes, variableFlags: s.variableFlags,
+		repeatCommand: func(id string) string { return "build " + s.PRD + " --resume=" + id + s.variableFlags }}
 	if err := runRollback(ctx, &s.Target, s.person, o); err != nil {
 		return nil, err
 	}
@@ -138,7 +139,7 @@ func (s *starter) decide(ctx context.Context, snap *checkpoint.Snapshot) (start,
 		}
 	}
 	begin, err := s.choose(ctx, snap)
-	if err == nil && asks && !begin.done {
+	if err == nil && asks && !begin.nothingToDo {
 		err = s.runHooks(ctx, snap)
 	}
 	return begin, err
@@ -149,34 +150,34 @@ func (s *starter) choose(ctx context.Context, snap *checkpoint.Snapshot) (start,
 	case snap.Owner != nil:
 		return start{}, advice.LockedBy(s.PRD, *snap.Owner)
 	case snap.State == nil && snap.Document == nil:
-		return s.nothing(ctx)
+		return s.beginWithoutSession(ctx)
 	case snap.State == nil:
-		return s.document(ctx, snap.Document)
+		return s.beginFromDocument(ctx, snap.Document)
 	case snap.State.Status == state.StatusComplete:
-		if err := s.catchUp(ctx, snap); err != nil {
+		if err := s.writeMissingDerived(ctx, snap); err != nil {
 			return start{}, err
 		}
 		if s.resume != "" {
-			return s.goOnAfter(ctx, snap.State, start{resume: true})
+			return s.beginAfterComplete(ctx, snap.State, start{resume: true})
 		}
 		return start{fresh: true, noCache: s.fresh}, s.refuseAgain()
 	case s.fresh:
 		return start{fresh: true, noCache: s.fresh}, s.refuseAgain()
 	case s.resume != "":
-		return s.goOn(ctx, snap.State)
+		return s.resumeUnfinished(ctx, snap.State)
 	}
 	return s.askUser(ctx, snap)
 }
 
-// nothing decides how the build begins if there is no session.
-func (s *starter) nothing(ctx context.Context) (start, error) {
+// beginWithoutSession decides how the build begins if there is no session.
+func (s *starter) beginWithoutSession(ctx context.Context) (start, error) {
 	if s.resume != "" {
 		last, err := load.LastComplete(s.Store, s.PRD)
 		if err != nil {
 			return start{}, err
 		}
 		if last != nil {
-			return s.goOnAfter(ctx, nil, start{after: last})
+			return s.beginAfterComplete(ctx, nil, start{predecessor: last})
 		}
 	}
 	if s.resume != resumeNamed {
@@ -196,10 +197,10 @@ func nothingToResume(store *checkpoint.Store, prd, start string) error {
 	return advice.With(err, hint)
 }
 
-// catchUp writes the files derived from a complete session if its runner was killed
-// between the last commit and writing them, or lost power while it wrote them. No other
-// command would write them.
-func (s *starter) catchUp(ctx context.Context, snap *checkpoint.Snapshot) error {
+// writeMissingDerived writes the files derived from a complete session if its runner was
+// killed between the last commit and writing them, or lost power while it wrote them. No
+// other command would write them.
+func (s *starter) writeMissingDerived(ctx context.Context, snap *checkpoint.Snapshot) error {
 	if d := snap.Document; !snap.Unclean && d != nil && d.Runner != nil && d.Runner.Seq == snap.State.Seq {
 		return nil
 	}
@@ -211,15 +212,15 @@ func (s *starter) catchUp(ctx context.Context, snap *checkpoint.Snapshot) error 
 	if !advice.IsA[*checkpoint.DerivedError](unwritten) {
 		return errors.Join(unwritten, session.Close())
 	}
-	again := session.WriteDerived(ctx, true)
-	if again != nil && !advice.IsA[*checkpoint.DerivedError](again) {
-		return errors.Join(again, session.Close())
+	second := session.WriteDerived(ctx, true)
+	if second != nil && !advice.IsA[*checkpoint.DerivedError](second) {
+		return errors.Join(second, session.Close())
 	}
-	if again != nil && s.cfg.OnCheckpointError == record.Skip {
+	if second != nil && s.cfg.OnCheckpointError == record.Skip {
 		return s.skipUnwritten(session, unwritten)
 	}
 	switch closed := session.Close(); {
-	case again == nil || closed == nil: // Close tries once more
+	case second == nil || closed == nil: // Close tries once more
 		fmt.Fprintf(s.Env.Stderr, "Warning: a checkpoint could not be written at first (%v), and was written when it was tried again\n", unwritten)
 		return closed
 	default:
@@ -243,15 +244,15 @@ func (s *starter) skipUnwritten(session *checkpoint.Session, unwritten error) er
 	return nil // the user was warned, and the configuration says to skip it
 }
 
-// goOnAfter decides for --resume if the last session is complete. A new session begins
-// from it, and runs the steps whose results are not proved valid for the current files and
-// definitions. Without such steps, there is nothing to do.
-func (s *starter) goOnAfter(ctx context.Context, st *state.State, on start) (start, error) {
+// beginAfterComplete decides for --resume if the last session is complete. A new session
+// begins from it, and runs the steps whose results are not proved valid for the current
+// files and definitions. Without such steps, there is nothing to do.
+func (s *starter) beginAfterComplete(ctx context.Context, st *state.State, on start) (start, error) {
 	if s.saved != nil || chosen(s.selection) {
 		return on, nil
 	}
-	o := s.looking()
-	o.Predecessor, o.Imported = on.after, on.imported
+	o := s.readOnlyOptions()
+	o.Predecessor, o.Imported = on.predecessor, on.imported
 	plan, err := runner.Preview(ctx, o, st)
 	switch {
 	case err != nil:
@@ -260,7 +261,7 @@ func (s *starter) goOnAfter(ctx context.Context, st *state.State, on start) (sta
 		return on, nil
 	case s.resume == resumeAuto:
 		fmt.Fprintf(s.Env.Stderr, "%s already complete\n", s.PRD)
-		return start{done: true}, nil
+		return start{nothingToDo: true}, nil
 	}
 	return start{}, alreadyComplete(s.PRD, s.command(""))
 }
@@ -286,25 +287,26 @@ func (s *starter) refuseAgain() error {
 		fmt.Sprintf("`runner %s` with them resumes the session", s.command(" --resume")))
 }
 
-// document decides how the build begins if there is only a document written by hand.
-func (s *starter) document(ctx context.Context, d *state.Document) (start, error) {
+// beginFromDocument decides how the build begins if there is only a document written by
+// hand.
+func (s *starter) beginFromDocument(ctx context.Context, d *state.Document) (start, error) {
 	switch {
 	case s.fresh:
 		return start{fresh: true, noCache: s.fresh}, nil
 	case s.resume == "" && s.person == nil:
 		return start{}, s.undecided("there is a document of %s already")
 	}
-	st, err := s.written(d)
+	st, err := s.stateOfDocument(d)
 	if err != nil {
 		return start{}, buildError(s.Env, nil, s.PRD, s.command, err)
 	}
 	switch {
 	case d.Status == state.StatusComplete && s.resume != "":
-		return s.goOnAfter(ctx, nil, start{imported: d})
+		return s.beginAfterComplete(ctx, nil, start{imported: d})
 	case d.Status == state.StatusComplete:
 		return start{fresh: true, noCache: s.fresh}, s.refuseAgain()
 	case s.resume != "":
-		return s.goOnFrom(ctx, d, st)
+		return s.resumeDocument(ctx, d, st)
 	}
 	question := fmt.Sprintf("%s.json was written by hand. Continue from it?", s.PRD)
 	if err := cli.Confirm(ctx, s.person, s.yes, question); err != nil {
@@ -313,14 +315,15 @@ func (s *starter) document(ctx context.Context, d *state.Document) (start, error
 	return start{imported: d}, nil
 }
 
-// goOnFrom decides for --resume of a document written by hand, as for a session in the
-// state that the document describes. st is the state that the document gives a session.
-func (s *starter) goOnFrom(ctx context.Context, d *state.Document, st *state.State) (start, error) {
+// resumeDocument decides for --resume of a document written by hand, as for a session in
+// the state that the document describes. st is the state that the document gives a
+// session.
+func (s *starter) resumeDocument(ctx context.Context, d *state.Document, st *state.State) (start, error) {
 	st.Status, st.Error = d.Status, show.WrittenFailure(d)
 	if d.Status != state.StatusInProgress { // if it is, its author was at work, and may not have ended properly
 		st.RunningAt = nil
 	}
-	on, err := s.goOn(ctx, st)
+	on, err := s.resumeUnfinished(ctx, st)
 	if err != nil || on.fresh {
 		return on, err
 	}
@@ -333,9 +336,9 @@ func (s *starter) undecided(what string) error {
 		fmt.Sprintf("`runner %s` resumes it, `runner %s` archives it and starts over", s.command(" --resume"), s.command(" --fresh")))
 }
 
-// goOn decides for --resume of an unfinished session. It asks the user if resuming may be
-// a mistake. It never asks with --resume=auto or --yes.
-func (s *starter) goOn(ctx context.Context, st *state.State) (start, error) {
+// resumeUnfinished decides for --resume of an unfinished session. It asks the user if
+// resuming may be a mistake. It never asks with --resume=auto or --yes.
+func (s *starter) resumeUnfinished(ctx context.Context, st *state.State) (start, error) {
 	on := start{resume: true}
 	if s.person == nil || s.yes || s.resume == resumeAuto {
 		s.printState(st)

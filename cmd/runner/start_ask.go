@@ -25,7 +25,7 @@ func (s *starter) askUser(ctx context.Context, snap *checkpoint.Snapshot) (start
 	if s.person == nil {
 		return start{}, s.undecided("there is an unfinished session of %s")
 	}
-	o := s.looking()
+	o := s.readOnlyOptions()
 	o.Select = s.selection
 	plan, planErr := runner.Preview(ctx, o, snap.State)
 	if ctx.Err() != nil {
@@ -42,9 +42,9 @@ func (s *starter) askUser(ctx context.Context, snap *checkpoint.Snapshot) (start
 		case choiceFresh:
 			return start{fresh: true, noCache: true}, nil
 		case choiceDelete:
-			return start{done: true}, s.remove(ctx)
+			return start{nothingToDo: true}, s.remove(ctx)
 		case choiceView:
-			if err := s.view(ctx, snap); err != nil {
+			if err := s.showDetails(ctx, snap); err != nil {
 				return start{}, err
 			}
 		case choicePlan:
@@ -58,8 +58,8 @@ func (s *starter) askUser(ctx context.Context, snap *checkpoint.Snapshot) (start
 	}
 }
 
-// view shows the session, and the contents of its current checkpoint.
-func (s *starter) view(ctx context.Context, snap *checkpoint.Snapshot) error {
+// showDetails shows the session, and the contents of its current checkpoint.
+func (s *starter) showDetails(ctx context.Context, snap *checkpoint.Snapshot) error {
 	if err := show.Status(s.Env.Stderr, s.Env.CommandLine, s.Env.Now(), statusOfSession(s.Env, s.PRD, snap)); err != nil {
 		return err
 	}

@@ -36,7 +36,7 @@ is running. Without a PRD, list all sessions. Status changes nothing and takes n
 lock.`,
 		Args: arguments(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.prd = first(args)
+			o.prd = firstArgument(args)
 			return runStatus(cmd.Context(), env, o)
 		},
 	}
@@ -156,10 +156,10 @@ func sayNoSessions(env *cli.Environment, store *checkpoint.Store) error {
 	if err != nil {
 		return err
 	}
-	said := "No sessions yet: " + load.HowToStartAny(env) + "."
+	message := "No sessions yet: " + load.HowToStartAny(env) + "."
 	if len(archived) > 0 {
-		said = fmt.Sprintf("No current sessions: `runner checkpoint list --all` shows the archived ones of %s, %s.", strings.Join(archived, ", "), load.HowToStartAny(env))
+		message = fmt.Sprintf("No current sessions: `runner checkpoint list --all` shows the archived ones of %s, %s.", strings.Join(archived, ", "), load.HowToStartAny(env))
 	}
-	_, err = fmt.Fprintln(env.Stdout, env.Localize(said))
+	_, err = fmt.Fprintln(env.Stdout, env.Localize(message))
 	return err
 }

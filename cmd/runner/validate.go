@@ -50,7 +50,7 @@ func runValidate(_ context.Context, o validateOptions) error {
 	if err != nil {
 		return err
 	}
-	refs, err := o.refs(cfg)
+	refs, err := o.pipelineRefs(cfg)
 	if err != nil {
 		return err
 	}
@@ -68,8 +68,8 @@ func runValidate(_ context.Context, o validateOptions) error {
 	return showValidated(o, results)
 }
 
-// refs returns the pipelines to check.
-func (o validateOptions) refs(cfg *config.Config) ([]load.PipelineRef, error) {
+// pipelineRefs returns the pipelines to check.
+func (o validateOptions) pipelineRefs(cfg *config.Config) ([]load.PipelineRef, error) {
 	var refs []load.PipelineRef
 	add := func(prd, file string) {
 		ref := o.ref

@@ -1,5 +1,5 @@
-// Package change changes sessions for commands: all lock, finish what was cut short, record in
-// the audit log, do, and close in the same order.
+// Package change changes sessions for commands: all lock, finish what was cut short,
+// record in the audit log, do, and close in the same order.
 //
 // What every command that changes a session needs under the lock belongs here. What one
 // command does with the session does not: it gives Target a function. Nothing here reads a
@@ -28,7 +28,8 @@ import (
 // Target is the session that a command changes. Every command that changes a session goes
 // through it, so that all do the same in the same order:
 //
-//  1. The command finds the session (load.TrustedState, load.State), decides, and asks the user.
+//  1. The command finds the session (load.TrustedState, load.State), decides, and asks
+//     the user.
 //  2. Lock locks the session and finishes a rollback or an import that was cut short.
 //  3. CarryOut makes sure that the audit log can be written, calls the command's function,
 //     saves the cache of file digests, closes the session, and writes the audit record. So
@@ -36,15 +37,16 @@ import (
 //
 // Change does the second and the third. Ask does the same for requests that the owner of
 // the session carries out if it has one. Operations of the store that lock the session
-// themselves, such as Store.SetAside, go through WithAudit. All add to the error of a locked
-// session a hint that names the owner.
+// themselves, such as Store.SetAside, go through WithAudit. All add to the error of a
+// locked session a hint that names the owner.
 type Target struct {
 	Env   *cli.Environment
 	Store *checkpoint.Store
 	PRD   string
 	Files *workspace.Workspace // nil: the command needs no files
 
-	// Finish replaces FinishEarlier in a command that treats what was cut short in its own way.
+	// Finish replaces FinishEarlier in a command that treats what was cut short in its
+	// own way.
 	Finish func(ctx context.Context, session *checkpoint.Session) (*FinishedRollback, error)
 }
 
@@ -135,11 +137,11 @@ func (t *Target) Ask(ctx context.Context, r checkpoint.Request, do func(*checkpo
 	})
 }
 
-// FinishInterrupted does what the next owner of a session would do first, so that decisions
-// and plans are about the state after that. It takes over a rescue copy, sets aside the
-// incomplete end of the journal, and finishes an import or a rollback that was cut short,
-// which perhaps only the rescue copy holds. Interrupted reports whether there is anything to
-// do.
+// FinishInterrupted does what the next owner of a session would do first, so that
+// decisions and plans are about the state after that. It takes over a rescue copy, sets
+// aside the incomplete end of the journal, and finishes an import or a rollback that was
+// cut short, which perhaps only the rescue copy holds. Interrupted reports whether there
+// is anything to do.
 func (t *Target) FinishInterrupted(ctx context.Context) (*FinishedRollback, error) {
 	session, done, err := t.Lock(ctx)
 	if err != nil {

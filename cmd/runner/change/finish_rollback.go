@@ -18,8 +18,8 @@ import (
 	"prdrunner/runner/view"
 )
 
-// FinishedRollback describes a rollback that was cut short, and that a command finished before it
-// did its own work. It is nil if no rollback was cut short.
+// FinishedRollback describes a rollback that was cut short, and that a command finished
+// before it did its own work. It is nil if no rollback was cut short.
 type FinishedRollback struct {
 	PRD    string
 	intent state.RollbackStarted
@@ -84,19 +84,19 @@ func (f *FinishedRollback) Matches(plan *rollback.Plan) bool {
 	return f != nil && f.Result.To == plan.Target.ID && f.Result.Scope == plan.Scope
 }
 
-// KeptEditsError reports that a session is not set aside, because only one of its checkpoints
-// holds the files that were edited while its rollback was not finished.
+// KeptEditsError reports that a session is not set aside, because only one of its
+// checkpoints holds the files that were edited while its rollback was not finished.
 type KeptEditsError struct {
 	PRD, kept string
 	err       error // why the rollback could not be finished, nil if it was finished
 }
 
 func (e *KeptEditsError) Error() string {
-	said := fmt.Sprintf("%s stays as it is: what was edited before its rollback was finished is only in checkpoint %s", e.PRD, e.kept)
+	message := fmt.Sprintf("%s stays as it is: what was edited before its rollback was finished is only in checkpoint %s", e.PRD, e.kept)
 	if e.err != nil {
-		said += ": " + e.err.Error()
+		message += ": " + e.err.Error()
 	}
-	return said
+	return message
 }
 
 func (e *KeptEditsError) Unwrap() error { return e.err }
@@ -121,8 +121,8 @@ func (f *FinishedRollback) RefuseToLeave(env *cli.Environment) error {
 		fmt.Sprintf("`runner %s` restores the edits; to continue without them, run the same command again", f.restoreCommand(last)))
 }
 
-// StateAfterFinish returns the state of a session as it will be once a rollback that was cut
-// short is finished. Commands decide by that state before they finish anything. If it
+// StateAfterFinish returns the state of a session as it will be once a rollback that was
+// cut short is finished. Commands decide by that state before they finish anything. If it
 // can't be determined, StateAfterFinish returns st: finishing the rollback reports the
 // reason.
 func StateAfterFinish(ctx context.Context, store *checkpoint.Store, st *state.State) *state.State {
@@ -136,7 +136,8 @@ func StateAfterFinish(ctx context.Context, store *checkpoint.Store, st *state.St
 	return f.After
 }
 
-// PlannedFinish returns what finishing a rollback would do, for a command that changes nothing.
+// PlannedFinish returns what finishing a rollback would do, for a command that changes
+// nothing.
 func PlannedFinish(ctx context.Context, env *cli.Environment, store *checkpoint.Store, prd string) (p *show.UnfinishedRollbackReport, err error) {
 	err = load.WithWorkspace(ctx, env, store, func(_ *config.Config, w *workspace.Workspace) error {
 		f, err := rollback.PlanFinish(ctx, store, w, prd)

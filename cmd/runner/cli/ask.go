@@ -41,8 +41,8 @@ func Confirm(ctx context.Context, person *view.Terminal, yes bool, question stri
 // to wonder.
 const longRestore = 100
 
-// AnnounceRestore tells the user at a terminal that files are being restored, if that takes a
-// while.
+// AnnounceRestore tells the user at a terminal that files are being restored, if that
+// takes a while.
 func AnnounceRestore(env *Environment, count int, asJSON bool) {
 	quiet := env.Options.Output == string(view.Quiet) || env.Options.Output == string(view.JSON)
 	if count >= longRestore && !asJSON && !quiet && env.IsTerminal(env.Stderr) {

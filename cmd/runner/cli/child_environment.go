@@ -12,12 +12,12 @@ import (
 // the variables by which an outer Runner describes the workstream that this Runner is part
 // of.
 func (e *Environment) ChildEnvironment() []string {
-	own := []string{
+	describing := []string{
 		"RUNNER_PRD", "RUNNER_SESSION", "RUNNER_PHASE", "RUNNER_WORKSTREAM", "RUNNER_GATE", "RUNNER_ATTEMPT",
 		"RUNNER_IDEMPOTENCY_KEY", "RUNNER_OUTPUT", "RUNNER_REPORT",
 	}
 	return slices.DeleteFunc(slices.Clone(e.Environ), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
-		return strings.HasPrefix(name, config.VariablePrefix) || slices.Contains(own, name)
+		return strings.HasPrefix(name, config.VariablePrefix) || slices.Contains(describing, name)
 	})
 }

@@ -13,6 +13,7 @@ type Enum struct {
 	Allowed []string
 }
 
+// NewEnum returns a flag value that sets value to one of the allowed words.
 func NewEnum(value *string, allowed ...string) *Enum {
 	return &Enum{value: value, Allowed: allowed}
 }

@@ -1,9 +1,9 @@
-// Package cli is the process around a command: its streams, environment variables, clock and
-// signals, the workspace in which it works, and the user at its terminal.
+// Package cli is the process around a command: its streams, environment variables, clock
+// and signals, the workspace in which it works, and the user at its terminal.
 //
-// What a command takes from the process belongs here, so that a test can give it something
-// else. What a command does with it and how an answer looks do not: the commands decide, and
-// package show prints. Where to begin:
+// What a command takes from the process belongs here, so that a test can give it
+// something else. What a command does with it and how an answer looks do not: the
+// commands decide, and package show prints. Where to begin:
 //
 //   - Environment holds all of it; ThisProcess returns the one of this process;
 //   - Environment.Begin finds the workspace, and Environment.LoadConfig reads its
@@ -67,7 +67,7 @@ type Environment struct {
 	Report *pipeline.Report // the diagnostics that were printed, nil if none were
 }
 
-// globalOptions are the flags that every command takes.
+// Options are the flags that every command takes.
 type Options struct {
 	LogLevel  string
 	LogFormat string

@@ -10,21 +10,21 @@ import (
 	"time"
 )
 
-// unwindGrace is how long a command may take to undo what it has begun, after it is asked to
-// end. The next command finishes the rest.
+// unwindGrace is how long a command may take to undo what it has begun, after it is asked
+// to end. The next command finishes the rest.
 const unwindGrace = 5 * time.Second
 
-// signals ends the command when a signal asks this process to end. The first signal
+// Signals ends the command when a signal asks this process to end. The first signal
 // cancels the context that catch returned. The second, or SIGQUIT, ends the process at
 // once. While a run is on, the signals are handed over to it, and it acts on them itself.
 // The zero value receives no signals.
 type Signals struct {
-	mu     sync.Mutex
-	first  string                  // name of the first signal, "" if there was none
-	doing  string                  // the command that would do the rest
-	cancel context.CancelFunc      // nil after it was called
-	atOnce func(name, what string) // prints the message what, and ends the process
-	run    *runSignals             // nil if no run is on
+	mu           sync.Mutex
+	first        string                  // name of the first signal, "" if there was none
+	continuation string                  // the command that would do the rest
+	cancel       context.CancelFunc      // nil after it was called
+	atOnce       func(name, what string) // prints the message what, and ends the process
+	run          *runSignals             // nil if no run is on
 }
 
 // runSignals holds the signals that arrive during a run.
@@ -50,15 +50,15 @@ func (s *Signals) Catch(ctx context.Context, atOnce func(name, what string)) con
 	}
 	go func() {
 		for sig := range caught {
-			s.take(sig)
+			s.handleSignal(sig)
 		}
 	}()
 	return ctx
 }
 
-// take acts on a signal: it hands the signal to the run, cancels the context, or ends the
-// process.
-func (s *Signals) take(sig os.Signal) {
+// handleSignal acts on a signal: it hands the signal to the run, cancels the context, or
+// ends the process.
+func (s *Signals) handleSignal(sig os.Signal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	name := SignalName(sig)
@@ -67,18 +67,18 @@ func (s *Signals) take(sig os.Signal) {
 	}
 	switch {
 	case s.run != nil:
-		s.run.take(name)
+		s.run.deliver(name)
 	case s.cancel == nil || name == "SIGQUIT":
-		s.atOnce(name, s.said(name, ""))
+		s.atOnce(name, s.interruptionLine(name, ""))
 	default:
 		s.cancel()
 		s.cancel = nil
-		time.AfterFunc(unwindGrace, func() { s.set(func() { s.atOnce(name, s.said(name, "")) }) })
+		time.AfterFunc(unwindGrace, func() { s.withLock(func() { s.atOnce(name, s.interruptionLine(name, "")) }) })
 	}
 }
 
-// take delivers a signal to a run, unless two signals wait already.
-func (r *runSignals) take(name string) {
+// deliver delivers a signal to a run, unless two signals wait already.
+func (r *runSignals) deliver(name string) {
 	before := r.count
 	r.count++
 	if name == "SIGQUIT" {
@@ -98,44 +98,46 @@ func (r *runSignals) take(name string) {
 // HandOver hands the signals over to a run, which acts on both. second is called when the
 // second signal arrives. The caller calls back when the run has ended.
 func (s *Signals) HandOver(second func()) (names <-chan string, back func()) {
-	// If the reader of Runner's output goes away, SIGPIPE must not end the run silently: the
-	// write fails instead, and the view reports it.
+	// If the reader of Runner's output goes away, SIGPIPE must not end the run silently:
+	// the write fails instead, and the view reports it.
 	pipes := make(chan os.Signal, 1)
 	signal.Notify(pipes, syscall.SIGPIPE)
 	run := &runSignals{names: make(chan string, 2), second: second}
-	s.set(func() { s.run = run })
+	s.withLock(func() { s.run = run })
 	return run.names, func() {
 		signal.Stop(pipes)
-		s.set(func() { s.run = nil })
+		s.withLock(func() { s.run = nil })
 	}
 }
 
-// ResumeWith sets the command that would do the rest if this one is interrupted, "" for none.
-func (s *Signals) ResumeWith(command string) { s.set(func() { s.doing = command }) }
+// ResumeWith sets the command that would do the rest if this one is interrupted, "" for
+// none.
+func (s *Signals) ResumeWith(command string) { s.withLock(func() { s.continuation = command }) }
 
-func (s *Signals) set(change func()) {
+func (s *Signals) withLock(change func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	change()
 }
 
-// Interruption returns the name of the first signal, "" if there was none, and the line that
-// reports it. where describes the place at which the command was interrupted.
+// Interruption returns the name of the first signal, "" if there was none, and the line
+// that reports it. where describes the place at which the command was interrupted.
 func (s *Signals) Interruption(where string) (name, line string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.first, s.said(s.first, where)
+	return s.first, s.interruptionLine(s.first, where)
 }
 
-// said returns the line that reports an interruption. The caller holds s.mu.
-func (s *Signals) said(name, where string) string {
+// interruptionLine returns the line that reports an interruption. The caller holds s.mu.
+func (s *Signals) interruptionLine(name, where string) string {
 	line := "Interrupted by " + name + where
-	if s.doing != "" {
-		line += fmt.Sprintf(": `%s` does the rest", s.doing)
+	if s.continuation != "" {
+		line += fmt.Sprintf(": `%s` does the rest", s.continuation)
 	}
 	return line
 }
 
+// SignalName returns the name of a signal, as messages and records have it.
 func SignalName(sig os.Signal) string {
 	switch sig {
 	case syscall.SIGTERM:

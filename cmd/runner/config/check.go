@@ -33,9 +33,9 @@ func (e *Error) Error() string {
 	return "the configuration has mistakes\n  " + strings.Join(e.list, "\n  ")
 }
 
-func (e *Error) add(err error) { e.list = append(e.list, err.Error()) }
+func (e *Error) addError(err error) { e.list = append(e.list, err.Error()) }
 
-func (e *Error) addf(where, format string, args ...any) {
+func (e *Error) addMistake(where, format string, args ...any) {
 	e.list = append(e.list, where+": "+fmt.Sprintf(format, args...))
 }
 
@@ -63,11 +63,11 @@ func checkEntries(entries []entry, problems *Error) layer {
 		switch {
 		case !isKey && isSection(name, known):
 			if e.value != nil && e.value != (section{}) {
-				problems.addf(e.where, "%s holds other keys and takes no value itself", e.key)
+				problems.addMistake(e.where, "%s holds other keys and takes no value itself", e.key)
 			}
 			continue
 		case !isKey && mandatoryTrigger(name):
-			problems.addf(e.where, "%s is no key: this checkpoint is always made", e.key)
+			problems.addMistake(e.where, "%s is no key: this checkpoint is always made", e.key)
 			continue
 		case !isKey:
 			problems.addNear(e.where, fmt.Sprintf("unknown key %s", e.key), nearestKey(name))
@@ -78,7 +78,7 @@ func checkEntries(entries []entry, problems *Error) layer {
 			problem = "is set already at " + earlier
 		}
 		if problem != "" {
-			problems.addf(e.where, "%s %s", e.key, problem)
+			problems.addMistake(e.where, "%s %s", e.key, problem)
 			continue
 		}
 		l.values[name], l.sources[name] = value, e.where

@@ -171,7 +171,7 @@ func mergeLayers(layers []layer, problems *Error) (*Config, error) {
 	}
 	pattern, err := regexp.Compile("^(?:" + cfg.IDPatternText + ")$")
 	if err != nil {
-		problems.addf(sources["id_pattern"], "id_pattern is not a regular expression: %v", err)
+		problems.addMistake(sources["id_pattern"], "id_pattern is not a regular expression: %v", err)
 	}
 	cfg.IDPattern = pattern
 	if sources["on_conflict"] == "default" {

@@ -15,7 +15,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-func join(prefix, name string) string {
+func joinKey(prefix, name string) string {
 	if prefix == "" {
 		return name
 	}
@@ -62,7 +62,7 @@ func flattenYAML(prefix string, mapping *yaml.Node) []entry {
 		if value.Kind == yaml.AliasNode {
 			value = value.Alias
 		}
-		e := entry{key: join(prefix, name.Value), where: fmt.Sprint(name.Line)}
+		e := entry{key: joinKey(prefix, name.Value), where: fmt.Sprint(name.Line)}
 		if value.Kind == yaml.MappingNode {
 			e.value = section{}
 			entries = append(entries, e)
@@ -124,7 +124,7 @@ func tomlLines(data []byte) map[string]int {
 		}
 		key, line := prefix, 0
 		for it := expression.Key(); it.Next(); {
-			key = join(key, string(it.Node().Data))
+			key = joinKey(key, string(it.Node().Data))
 			line = parser.Shape(it.Node().Raw).Start.Line
 			if _, seen := lines[key]; !seen {
 				lines[key] = line
@@ -152,7 +152,7 @@ func nearestLine(lines map[string]int, key string) int {
 func flattenTree(prefix string, tree map[string]any, where func(key string) string) []entry {
 	var entries []entry
 	for _, name := range slices.Sorted(maps.Keys(tree)) {
-		e := entry{key: join(prefix, name), value: normal(tree[name])}
+		e := entry{key: joinKey(prefix, name), value: normal(tree[name])}
 		e.where = where(e.key)
 		if table, ok := tree[name].(map[string]any); ok {
 			e.value = section{}
@@ -169,13 +169,13 @@ func flattenTree(prefix string, tree map[string]any, where func(key string) stri
 func jsonEntries(data []byte) ([]entry, error) {
 	reader := jsonLines{decoder: json.NewDecoder(bytes.NewReader(data)), data: data, lines: make(map[string]int)}
 	reader.decoder.UseNumber()
-	err := reader.value("")
+	err := reader.readValue("")
 	if err == nil && reader.decoder.More() {
 		err = errors.New("something follows the value")
 	}
 	var syntax *syntaxError
 	if err != nil && !errors.As(err, &syntax) {
-		err = &syntaxError{line: reader.line(), message: "is not JSON: " + err.Error()}
+		err = &syntaxError{line: reader.currentLine(), message: "is not JSON: " + err.Error()}
 	}
 	if err != nil {
 		return nil, err
@@ -196,11 +196,11 @@ type jsonLines struct {
 	lines   map[string]int
 }
 
-func (j *jsonLines) line() int {
+func (j *jsonLines) currentLine() int {
 	return 1 + bytes.Count(j.data[:j.decoder.InputOffset()], []byte{'\n'})
 }
 
-func (j *jsonLines) value(prefix string) error {
+func (j *jsonLines) readValue(prefix string) error {
 	token, err := j.decoder.Token()
 	if err != nil {
 		return err
@@ -208,14 +208,14 @@ func (j *jsonLines) value(prefix string) error {
 	switch token {
 	case json.Delim('{'):
 		for j.decoder.More() {
-			if err := j.member(prefix); err != nil {
+			if err := j.readMember(prefix); err != nil {
 				return err
 			}
 		}
 		_, err = j.decoder.Token()
 	case json.Delim('['):
 		for i := 0; j.decoder.More(); i++ {
-			if err := j.value(fmt.Sprintf("%s[%d]", prefix, i)); err != nil {
+			if err := j.readValue(fmt.Sprintf("%s[%d]", prefix, i)); err != nil {
 				return err
 			}
 		}
@@ -224,15 +224,15 @@ func (j *jsonLines) value(prefix string) error {
 	return err
 }
 
-func (j *jsonLines) member(prefix string) error {
+func (j *jsonLines) readMember(prefix string) error {
 	name, err := j.decoder.Token()
 	if err != nil {
 		return err
 	}
-	key := join(prefix, fmt.Sprint(name))
+	key := joinKey(prefix, fmt.Sprint(name))
 	if earlier, twice := j.lines[key]; twice {
-		return &syntaxError{line: j.line(), message: fmt.Sprintf("%s is set already at line %d", key, earlier)}
+		return &syntaxError{line: j.currentLine(), message: fmt.Sprintf("%s is set already at line %d", key, earlier)}
 	}
-	j.lines[key] = j.line()
-	return j.value(key)
+	j.lines[key] = j.currentLine()
+	return j.readValue(key)
 }

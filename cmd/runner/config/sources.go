@@ -38,7 +38,7 @@ func (s *Sources) lookup(name string) string {
 
 // readLayers reads every source except the defaults, weakest first.
 func readLayers(s Sources, problems *Error) ([]layer, error) {
-	files, err := s.files()
+	files, err := s.filesToRead()
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +46,7 @@ func readLayers(s Sources, problems *Error) ([]layer, error) {
 	for _, path := range files {
 		entries, err := s.readFile(path)
 		if err != nil {
-			problems.add(err)
+			problems.addError(err)
 			continue
 		}
 		layers = append(layers, checkEntries(entries, problems))
@@ -122,9 +122,9 @@ func (e *syntaxError) Error() string { return e.message }
 // Extensions returns the extensions of configuration files.
 func Extensions() []string { return []string{".yaml", ".yml", ".toml", ".json"} }
 
-// files returns the files to read, weakest first: the user's file, then the
+// filesToRead returns the files to read, weakest first: the user's file, then the
 // workspace's file or the one that --config names.
-func (s *Sources) files() ([]string, error) {
+func (s *Sources) filesToRead() ([]string, error) {
 	var files []string
 	if dir := s.userConfigDir(); dir != "" {
 		user, err := FindFile(filepath.Join(dir, "runner", "config"))

@@ -1,5 +1,5 @@
-// Package load reads and opens what a command works on: the pipeline that the user names, the
-// state directory, the session of a PRD and the files of the workspace.
+// Package load reads and opens what a command works on: the pipeline that the user names,
+// the state directory, the session of a PRD and the files of the workspace.
 //
 // What only reads belongs here, with the errors that say what is missing and where to find
 // it. What changes a session does not, and no decision about what runs. Where to begin:
@@ -36,8 +36,8 @@ import (
 	"prdrunner/pipeline"
 )
 
-// ErrDiagnosed reports that the pipeline is invalid. Its diagnostics were printed, so nothing
-// more is.
+// ErrDiagnosed reports that the pipeline is invalid. Its diagnostics were printed, so
+// nothing more is.
 var ErrDiagnosed = errors.New("the pipeline is invalid")
 
 // PipelineRef names a pipeline, and sets its variables.
@@ -57,6 +57,7 @@ func (r *PipelineRef) AddFlags(cmd *cobra.Command) {
 	r.AddVariableFlags(cmd)
 }
 
+// AddVariableFlags adds the flags that set variables.
 func (r *PipelineRef) AddVariableFlags(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&r.Vars, "var", nil, "set a variable of the pipeline, as `NAME=VALUE`; overrides --var-file and PRDRUNNER_VAR_NAME")
 	cmd.Flags().StringArrayVar(&r.VarFiles, "var-file", nil, "set variables from `FILE`; overrides PRDRUNNER_VAR_NAME")
@@ -77,8 +78,8 @@ func (r *PipelineRef) SetName(env *cli.Environment, argument string) {
 	r.PRD = argument
 }
 
-// PipelineOf returns the pipeline that a command line names, from the flags that the command
-// has.
+// PipelineOf returns the pipeline that a command line names, from the flags that the
+// command has.
 func PipelineOf(prd string, flags *pflag.FlagSet) PipelineRef {
 	ref := PipelineRef{PRD: prd}
 	if flags.Lookup("var") == nil {
@@ -120,8 +121,8 @@ func Pipeline(env *cli.Environment, cfg *config.Config, ref PipelineRef) (*pipel
 	return read.Pipeline, nil
 }
 
-// EvaluatedPipeline finds, reads and evaluates a pipeline for a command that can do without it. It
-// prints nothing, and returns the mistakes as an error.
+// EvaluatedPipeline finds, reads and evaluates a pipeline for a command that can do
+// without it. It prints nothing, and returns the mistakes as an error.
 func EvaluatedPipeline(env *cli.Environment, cfg *config.Config, ref PipelineRef) (*pipeline.Pipeline, error) {
 	read, err := ReadPipeline(env, cfg, ref)
 	if err != nil {

@@ -18,12 +18,12 @@ import (
 	"prdrunner/runner/mask"
 )
 
-// GuardedWorkspace opens the files of the workspace for a command that captures them without
-// building. Like a build, it leaves out files that hold the value of a sensitive variable,
-// as far as the pipeline and the environment tell these values. It does not know values
-// that a build got from flags. It warns the user if some values can't be known. Files that
-// the last capture left out are left out again in any case, until a build, which knows all
-// values, finds that they hold something else.
+// GuardedWorkspace opens the files of the workspace for a command that captures them
+// without building. Like a build, it leaves out files that hold the value of a sensitive
+// variable, as far as the pipeline and the environment tell these values. It does not
+// know values that a build got from flags. It warns the user if some values can't be
+// known. Files that the last capture left out are left out again in any case, until a
+// build, which knows all values, finds that they hold something else.
 func GuardedWorkspace(ctx context.Context, env *cli.Environment, cfg *config.Config, store *checkpoint.Store, prd string) (*workspace.Workspace, error) {
 	w, err := OpenWorkspace(ctx, env, cfg, store)
 	if err != nil {
@@ -37,8 +37,8 @@ func GuardedWorkspace(ctx context.Context, env *cli.Environment, cfg *config.Con
 	return w, nil
 }
 
-// RefuseSecrets makes a workspace leave out files that hold one of the known secrets, and warns
-// the user if these can't be known. masker is nil if the pipeline has no secrets.
+// RefuseSecrets makes a workspace leave out files that hold one of the known secrets, and
+// warns the user if these can't be known. masker is nil if the pipeline has no secrets.
 func RefuseSecrets(env *cli.Environment, w *workspace.Workspace, masker *mask.Masker, err error) {
 	switch {
 	case err != nil:

@@ -71,6 +71,7 @@ func onlyPRD(env *cli.Environment, store *checkpoint.Store) (string, error) {
 	return "", advice.With(advice.Usagef("there are several sessions; name one"), strings.Join(prds, ", "))
 }
 
+// NoSessions returns the error of a state directory without sessions.
 func NoSessions(env *cli.Environment) error {
 	return advice.With(advice.Usagef("there are no sessions"), HowToStartAny(env))
 }

@@ -9,8 +9,8 @@ import (
 	"prdrunner/pipeline"
 )
 
-// VariableFlags returns the flags that set variables of the pipeline, as the user would type them
-// again. It shows only the names of sensitive variables.
+// VariableFlags returns the flags that set variables of the pipeline, as the user would
+// type them again. It shows only the names of sensitive variables.
 func (r *PipelineRef) VariableFlags(sensitive []string) string {
 	var flags strings.Builder
 	for _, file := range r.VarFiles {

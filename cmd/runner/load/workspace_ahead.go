@@ -20,8 +20,8 @@ type workspaceAhead struct {
 	taken  bool
 }
 
-// OpenWorkspaceAhead starts to open the files of the workspace for a capture, and to load the
-// listing of the last capture in st, with which the new one is compared. st was read
+// OpenWorkspaceAhead starts to open the files of the workspace for a capture, and to load
+// the listing of the last capture in st, with which the new one is compared. st was read
 // without a lock: if the session has another capture by the time it is locked, only time
 // is lost. The caller must call stop.
 func OpenWorkspaceAhead(ctx context.Context, env *cli.Environment, cfg *config.Config, store *checkpoint.Store, st *state.State) *workspaceAhead {

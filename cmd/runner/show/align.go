@@ -6,10 +6,10 @@ import (
 	"unicode/utf8"
 )
 
-// align writes lines with tabs between their cells as columns, two spaces apart. All lines
-// have the same number of cells. With thousands of lines, package tabwriter takes most of
-// the time that it takes to show them.
-func align(b *strings.Builder, lines []byte) {
+// alignColumns writes lines with tabs between their cells as columns, two spaces apart.
+// All lines have the same number of cells. With thousands of lines, package tabwriter
+// takes most of the time that it takes to show them.
+func alignColumns(b *strings.Builder, lines []byte) {
 	var widths []int
 	for line := range bytes.Lines(lines) {
 		for i := 0; ; i++ {

@@ -27,7 +27,7 @@ func TestAlign(t *testing.T) {
 			lines.WriteByte('\n')
 		}
 		var got, want strings.Builder
-		align(&got, []byte(lines.String()))
+		alignColumns(&got, []byte(lines.String()))
 		tw := tabwriter.NewWriter(&want, 0, 0, 2, ' ', 0)
 		if _, err := tw.Write([]byte(lines.String())); err != nil {
 			t.Fatal(err)

@@ -65,7 +65,7 @@ func Checkpoint(w io.Writer, found *rollback.Inspection) error {
 	var b strings.Builder
 	f, ref := found.File, found.Check.Ref
 	fmt.Fprintf(&b, "%s\nCHECKPOINT DETAILS: %s\n%s\n\n", rule, f.ID, rule)
-	fmt.Fprintf(&b, "Step: %s\n", step(ref))
+	fmt.Fprintf(&b, "Step: %s\n", stepLabel(ref))
 	fmt.Fprintf(&b, "Created: %s\n", f.CreatedAt.UTC().Format(time.DateTime))
 	fmt.Fprintf(&b, "Trigger: %s\n", f.Trigger)
 	if f.Reason != "" {
@@ -194,7 +194,7 @@ func captureLines(f *disk.CheckpointFile, found *rollback.Inspection) []string {
 	if found.Check.Ref != nil && found.Check.Ref.Uncaptured {
 		lines = append(lines, "Its own files could not be captured")
 	}
-	lines = append(lines, NewNotCaptured(found.LeftOut, found.Unstable, found.Special).lines()...)
+	lines = append(lines, NewNotCaptured(found.LeftOut, found.Unstable, found.Special).linesForPeople()...)
 	if found.Earlier != nil {
 		lines = append(lines, earlierLines(found.Earlier)...)
 	}
@@ -242,7 +242,7 @@ func validationLines(found *rollback.Inspection) []string {
 	if c.File != validate.FoundNone {
 		without = "unknown: its file cannot be read, only the record in the journal"
 	}
-	lines := []string{"Checksum: " + cmp.Or(c.Checksum, without), "Objects: " + mark(c.Objects)}
+	lines := []string{"Checksum: " + cmp.Or(c.Checksum, without), "Objects: " + findingMark(c.Objects)}
 	valid := "✓"
 	switch {
 	case c.Ref.Damage != nil:
@@ -282,7 +282,7 @@ func NewCreatedReport(prd string, made *state.CheckpointRef, left NotCaptured, k
 // Created shows a checkpoint that was made.
 func Created(w io.Writer, made *state.CheckpointRef, byRun bool, left NotCaptured, kept []string) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "✓ Checkpoint created: %s\n  Step: %s\n", made.ID, step(made))
+	fmt.Fprintf(&b, "✓ Checkpoint created: %s\n  Step: %s\n", made.ID, stepLabel(made))
 	if made.Capture != nil {
 		captured := ""
 		if byRun {
@@ -290,7 +290,7 @@ func Created(w io.Writer, made *state.CheckpointRef, byRun bool, left NotCapture
 		}
 		fmt.Fprintf(&b, "  Files: %d%s\n", made.Capture.Files, captured)
 	}
-	for _, line := range left.lines() {
+	for _, line := range left.linesForPeople() {
 		fmt.Fprintf(&b, "  %s\n", line)
 	}
 	for _, id := range kept {
@@ -310,12 +310,13 @@ type NotCaptured struct {
 	Special  []state.Text `json:"special"`  // cannot be read, is not a regular file, is larger than 64 GiB, or is another repository
 }
 
+// NewNotCaptured returns the files that a capture left out, by the reason.
 func NewNotCaptured(leftOut, unstable, special []string) NotCaptured {
 	return NotCaptured{LeftOut: state.Texts(leftOut), Unstable: state.Texts(unstable), Special: state.Texts(special)}
 }
 
-// lines returns a line for each file, for people.
-func (n NotCaptured) lines() []string {
+// linesForPeople returns a line for each file, for people.
+func (n NotCaptured) linesForPeople() []string {
 	var lines []string
 	for _, kind := range []struct {
 		why   string

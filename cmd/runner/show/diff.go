@@ -112,13 +112,13 @@ func writeChanged(b *strings.Builder, title string, lines []string) {
 func valueLines(changes []compare.ValueChange) []string {
 	var lines []string
 	for _, c := range changes {
-		lines = append(lines, fmt.Sprintf("- %s: %s → %s", c.Name, value(c.From), value(c.To)))
+		lines = append(lines, fmt.Sprintf("- %s: %s → %s", c.Name, shownValue(c.From), shownValue(c.To)))
 	}
 	return lines
 }
 
-// value returns one side of a change, as the comparison shows it.
-func value(v any) string {
+// shownValue returns one side of a change, as the comparison shows it.
+func shownValue(v any) string {
 	if v == nil {
 		return "(none)"
 	}
@@ -204,7 +204,7 @@ func writeCommits(b *strings.Builder, g *compare.GitChange) {
 		}
 		fmt.Fprintf(b, "%s %s\n", view.Plural(len(list.commits), "commit"), list.what)
 		for _, c := range list.commits {
-			fmt.Fprintf(b, "%s %s: %s\n", list.mark, short(c.Commit), view.OneLine(string(c.Subject)))
+			fmt.Fprintf(b, "%s %s: %s\n", list.mark, shortCommit(c.Commit), view.OneLine(string(c.Subject)))
 		}
 	}
 }

@@ -11,6 +11,7 @@ type FailureReport struct {
 	Error         FailureDetail `json:"error"`
 }
 
+// FailureDetail is the error of a command.
 type FailureDetail struct {
 	Message     state.Text                  `json:"message"`
 	Hint        state.Text                  `json:"hint,omitempty"` // what the user can do

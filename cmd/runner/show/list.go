@@ -151,7 +151,7 @@ func writeCheckpointTable(b *strings.Builder, at reader.StoredSession) {
 		rows = appendRow(rows, cmp.Or(names[c.ID], "-"), c, c.ID == st.Current)
 		there = there || c.ID == st.Current
 	}
-	align(b, rows)
+	alignColumns(b, rows)
 	if !there {
 		b.WriteString("The session is past all of these checkpoints: its newest one was removed or skipped.\n")
 	}
@@ -160,7 +160,7 @@ func writeCheckpointTable(b *strings.Builder, at reader.StoredSession) {
 // appendRow appends the row of a checkpoint. It appends to bytes for speed, since a
 // session may have many checkpoints.
 func appendRow(b []byte, name string, c *state.CheckpointRef, current bool) []byte {
-	for _, cell := range []string{name, c.ID, step(c), string(c.Trigger)} {
+	for _, cell := range []string{name, c.ID, stepLabel(c), string(c.Trigger)} {
 		b = append(append(b, cell...), '\t')
 	}
 	b = append(c.CreatedAt.UTC().AppendFormat(b, time.DateTime), '\t')

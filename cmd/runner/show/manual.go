@@ -16,55 +16,58 @@ import (
 	"prdrunner/runner/view"
 )
 
-// rollbackScript is a shell script that restores files. Before the script changes anything, it has
-// saved everything that it replaces or removes, and fetched everything that it writes.
+// rollbackScript is a shell script that restores files. Before the script changes
+// anything, it has saved everything that it replaces or removes, and fetched everything
+// that it writes.
 type rollbackScript struct {
-	b       strings.Builder
-	objects *objects.Store
-	changes []workspace.Change
-	sources []string        // for each change, the command that writes the new bytes to standard output; "" if there are none
-	written map[string]bool // the paths that the script writes
-	holds   map[string]bool // the directories above those paths
-	ruled   bool            // the script has restored the .gitignore files
+	b                   strings.Builder
+	objects             *objects.Store
+	changes             []workspace.Change
+	sources             []string        // for each change, the command that writes the new bytes to standard output; "" if there are none
+	written             map[string]bool // the paths that the script writes
+	holds               map[string]bool // the directories above those paths
+	ignoreRulesRestored bool            // the script has restored the .gitignore files
 }
 
-// RollbackScript prints shell commands that restore the files, for users who can't or do not
-// want to let Runner do it.
+// RollbackScript prints shell commands that restore the files, for users who can't or do
+// not want to let Runner do it.
 func RollbackScript(w io.Writer, workdir string, stored *objects.Store, prd string, plan *rollback.Plan) error {
 	m := &rollbackScript{objects: stored, written: map[string]bool{}, holds: map[string]bool{}}
-	m.line("# Restores the files of %s by hand.", plan.Target.ID)
+	m.writeLine("# Restores the files of %s by hand.", plan.Target.ID)
 	if plan.Finish != nil {
 		for _, line := range editedLines(plan.Finish.Edited) {
-			m.line("# %s", line)
+			m.writeLine("# %s", line)
 		}
 	}
 	m.choose(plan)
-	m.line("set -eu\ncd -- %s", text.ShellWord(workdir))
+	m.writeLine("set -eu\ncd -- %s", text.ShellWord(workdir))
 	if len(m.changes) > 0 {
 		m.prepare()
 		m.remove(plan.ChangesIgnored())
-		m.place()
+		m.writeFiles()
 	}
 	switch {
 	case plan.Finish != nil: // the rollback that was cut short must be finished before the state changes
-		m.line("# then what was cut short, and the state:\nrunner checkpoint rollback %s %s --yes", prd, plan.Target.ID)
+		m.writeLine("# then what was cut short, and the state:\nrunner checkpoint rollback %s %s --yes", prd, plan.Target.ID)
 	case plan.Earlier != nil: // the state of the checkpoint is newer than these files
-		m.line("# then the state:\nrunner checkpoint rollback %s %s --yes", prd, plan.Target.ID)
+		m.writeLine("# then the state:\nrunner checkpoint rollback %s %s --yes", prd, plan.Target.ID)
 	case plan.Scope != state.RollbackFiles:
-		m.line("# then the state:\nrunner checkpoint rollback %s %s --state-only --yes", prd, plan.Target.ID)
+		m.writeLine("# then the state:\nrunner checkpoint rollback %s %s --state-only --yes", prd, plan.Target.ID)
 	}
 	_, err := io.WriteString(w, m.b.String())
 	return err
 }
 
-func (m *rollbackScript) line(format string, args ...any) { fmt.Fprintf(&m.b, format+"\n", args...) }
+func (m *rollbackScript) writeLine(format string, args ...any) {
+	fmt.Fprintf(&m.b, format+"\n", args...)
+}
 
 // choose takes the changes that can be made, and names the files of the others.
 func (m *rollbackScript) choose(plan *rollback.Plan) {
 	out := map[string]bool{}
 	leave := func(path, reason string) {
 		if !out[path] {
-			m.line("# %s is left out: %s", view.OneLine(path), view.OneLine(reason))
+			m.writeLine("# %s is left out: %s", view.OneLine(path), view.OneLine(reason))
 		}
 		out[path] = true
 	}
@@ -94,7 +97,7 @@ func (m *rollbackScript) choose(plan *rollback.Plan) {
 
 // source returns the command that writes the new bytes of a change to standard output.
 func (m *rollbackScript) source(c workspace.Change) (string, error) {
-	if c.To == nil || isDir(c.To) || onlyMode(c) {
+	if c.To == nil || isDirectory(c.To) || onlyMode(c) {
 		return "", nil
 	}
 	if c.To.Blob != "" {
@@ -110,55 +113,55 @@ func (m *rollbackScript) source(c workspace.Change) (string, error) {
 	return "cat -- " + text.ShellWord(file), err
 }
 
-func isDir(e *workspace.Entry) bool { return e.Mode&^0o777 == workspace.ModeDir }
+func isDirectory(e *workspace.Entry) bool { return e.Mode&^0o777 == workspace.ModeDir }
 
-func isLink(e *workspace.Entry) bool { return e.Mode&^0o777 == workspace.ModeSymlink }
+func isSymlink(e *workspace.Entry) bool { return e.Mode&^0o777 == workspace.ModeSymlink }
 
 // onlyMode reports whether a change affects only the permissions.
 func onlyMode(c workspace.Change) bool {
-	return c.From != nil && c.To != nil && c.From.Digest == c.To.Digest && c.From.Mode&^0o777 == c.To.Mode&^0o777 && !isLink(c.To)
+	return c.From != nil && c.To != nil && c.From.Digest == c.To.Digest && c.From.Mode&^0o777 == c.To.Mode&^0o777 && !isSymlink(c.To)
 }
 
 // prepare saves the files that are replaced or removed, and fetches the new bytes.
 func (m *rollbackScript) prepare() {
-	m.line("backup=${BACKUP:-$(mktemp -d)}\nmkdir -p -- \"$backup\"\necho \"What is replaced or removed is kept in $backup\"")
-	m.line("new=$(mktemp -d)\ntrap 'rm -rf -- \"$new\"' EXIT")
+	m.writeLine("backup=${BACKUP:-$(mktemp -d)}\nmkdir -p -- \"$backup\"\necho \"What is replaced or removed is kept in $backup\"")
+	m.writeLine("new=$(mktemp -d)\ntrap 'rm -rf -- \"$new\"' EXIT")
 	for _, c := range m.changes {
-		if c.From == nil || isDir(c.From) {
+		if c.From == nil || isDirectory(c.From) {
 			continue
 		}
 		if dir := path.Dir(c.Path); dir != "." {
-			m.line("mkdir -p -- \"$backup\"/%s", text.ShellWord(dir))
+			m.writeLine("mkdir -p -- \"$backup\"/%s", text.ShellWord(dir))
 		}
-		m.line("cp -pP -- %s \"$backup\"/%s", m.name(c.Path), text.ShellWord(c.Path))
+		m.writeLine("cp -pP -- %s \"$backup\"/%s", m.quotedName(c.Path), text.ShellWord(c.Path))
 	}
 	for i, source := range m.sources {
 		if source != "" {
-			m.line("%s > \"$new\"/%d", source, i)
+			m.writeLine("%s > \"$new\"/%d", source, i)
 		}
 	}
 }
 
-// name returns a path as an argument that no command takes for an option or for standard
-// input.
-func (m *rollbackScript) name(path string) string { return text.ShellWord("./" + path) }
+// quotedName returns a path as an argument that no command takes for an option or for
+// standard input.
+func (m *rollbackScript) quotedName(path string) string { return text.ShellWord("./" + path) }
 
 // remove removes the files that change or go, and the directories that become empty. If
 // ignores is set, it keeps files that the restored .gitignore files ignore.
 func (m *rollbackScript) remove(ignores bool) {
 	dirs := map[string]bool{}
 	for _, c := range m.changes {
-		name := m.name(c.Path)
+		name := m.quotedName(c.Path)
 		switch {
-		case c.From == nil || onlyMode(c) || m.ruled && isIgnoreRule(c):
+		case c.From == nil || onlyMode(c) || m.ignoreRulesRestored && isIgnoreRule(c):
 			continue
-		case isDir(c.From):
+		case isDirectory(c.From):
 			dirs[c.Path] = true
 		case c.To == nil && ignores && !m.holds[c.Path]:
 			m.ignoreRules()
-			m.line("git check-ignore -q -- %s || rm -f -- %s", name, name)
+			m.writeLine("git check-ignore -q -- %s || rm -f -- %s", name, name)
 		default:
-			m.line("rm -f -- %s", name)
+			m.writeLine("rm -f -- %s", name)
 		}
 		for dir := path.Dir(c.Path); c.To == nil && dir != "."; dir = path.Dir(dir) {
 			dirs[dir] = true
@@ -170,27 +173,27 @@ func (m *rollbackScript) remove(ignores bool) {
 	}
 	slices.Sort(all)
 	for _, dir := range slices.Backward(all) { // a directory's subdirectories come before it
-		switch name := m.name(dir); {
+		switch name := m.quotedName(dir); {
 		case m.written[dir]:
-			m.line("find %s -depth -type d -exec rmdir -- {} +", name) // it may hold empty directories
+			m.writeLine("find %s -depth -type d -exec rmdir -- {} +", name) // it may hold empty directories
 		case !m.holds[dir]:
-			m.line("rmdir -- %s 2>/dev/null || :", name)
+			m.writeLine("rmdir -- %s 2>/dev/null || :", name)
 		}
 	}
 }
 
 func isIgnoreRule(c workspace.Change) bool {
-	return path.Base(c.Path) == ".gitignore" && (c.From == nil || !isDir(c.From))
+	return path.Base(c.Path) == ".gitignore" && (c.From == nil || !isDirectory(c.From))
 }
 
 // ignoreRules restores the .gitignore files whose directories stay, so that git applies
 // them. It restores those of a directory before those below it, which the upper ones may
 // ignore.
 func (m *rollbackScript) ignoreRules() {
-	if m.ruled {
+	if m.ignoreRulesRestored {
 		return
 	}
-	m.ruled = true
+	m.ignoreRulesRestored = true
 	var rules []int
 	for i, c := range m.changes {
 		if isIgnoreRule(c) {
@@ -201,37 +204,37 @@ func (m *rollbackScript) ignoreRules() {
 	slices.SortStableFunc(rules, func(a, b int) int { return depth(a) - depth(b) })
 	for _, i := range rules {
 		c := m.changes[i]
-		name := m.name(c.Path)
+		name := m.quotedName(c.Path)
 		switch {
 		case c.To == nil && depth(i) > depth(rules[0]):
-			m.line("git check-ignore -q -- %s || rm -f -- %s", name, name)
-		case c.To == nil, isLink(c.To):
-			m.line("rm -f -- %s", name)
+			m.writeLine("git check-ignore -q -- %s || rm -f -- %s", name, name)
+		case c.To == nil, isSymlink(c.To):
+			m.writeLine("rm -f -- %s", name)
 		case m.sources[i] != "":
-			m.line("[ ! -d %[1]s ] || { rm -f -- %[2]s; cp -- \"$new\"/%[3]d %[2]s; }", m.name(path.Dir(c.Path)), name, i)
+			m.writeLine("[ ! -d %[1]s ] || { rm -f -- %[2]s; cp -- \"$new\"/%[3]d %[2]s; }", m.quotedName(path.Dir(c.Path)), name, i)
 		}
 	}
 }
 
-// place writes the new files.
-func (m *rollbackScript) place() {
+// writeFiles writes the new files.
+func (m *rollbackScript) writeFiles() {
 	for i, c := range m.changes {
 		if c.To == nil {
 			continue
 		}
-		name := m.name(c.Path)
+		name := m.quotedName(c.Path)
 		if dir := path.Dir(c.Path); dir != "." {
-			m.line("mkdir -p -- %s", m.name(dir))
+			m.writeLine("mkdir -p -- %s", m.quotedName(dir))
 		}
 		switch {
-		case isDir(c.To):
-			m.line("mkdir -p -- %s", name)
-		case isLink(c.To):
-			m.line("target=$(cat -- \"$new\"/%d; echo .)\nln -s -- \"${target%%.}\" %s", i, name) // $() would take newlines off
+		case isDirectory(c.To):
+			m.writeLine("mkdir -p -- %s", name)
+		case isSymlink(c.To):
+			m.writeLine("target=$(cat -- \"$new\"/%d; echo .)\nln -s -- \"${target%%.}\" %s", i, name) // $() would take newlines off
 			continue
 		case m.sources[i] != "":
-			m.line("cp -- \"$new\"/%d %s", i, name)
+			m.writeLine("cp -- \"$new\"/%d %s", i, name)
 		}
-		m.line("chmod %o -- %s", c.To.Mode&0o777, name)
+		m.writeLine("chmod %o -- %s", c.To.Mode&0o777, name)
 	}
 }

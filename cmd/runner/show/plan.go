@@ -40,8 +40,8 @@ func OnceChoices(w io.Writer, here advice.CommandLine, st *state.State, planned 
 	fmt.Fprintf(w, "\nA build pauses at what has happened before (exit code 3), until you decide:\n%s", b.String())
 }
 
-// ConflictChoices tells the user how to decide about edited files. Without a decision, a build
-// does not begin.
+// ConflictChoices tells the user how to decide about edited files. Without a decision, a
+// build does not begin.
 func ConflictChoices(w io.Writer, here advice.CommandLine, planned *plan.Plan, resume string) {
 	anew := false
 	for _, phase := range planned.Phases {

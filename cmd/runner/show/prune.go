@@ -163,7 +163,7 @@ func (p *Prune) Write(w io.Writer, here advice.CommandLine, ahead bool) error {
 			writeKept(&b, plan)
 		}
 	}
-	p.Objects.write(&b, ahead)
+	p.Objects.writeTo(&b, ahead)
 	p.writeForeign(&b, here)
 	for prd := range p.Owned {
 		fmt.Fprintf(&b, "%s was skipped: a run is using it\n", prd)
@@ -179,26 +179,26 @@ func writePruned(b *strings.Builder, p *prune.Pruned, ahead bool) {
 		verb = "Would remove"
 	}
 	if n := len(p.Checkpoints); n > 0 {
-		fmt.Fprintf(b, "%s %s of %s%s, keeping %d:\n", verb, view.Plural(n, "checkpoint"), p.PRD, freed(p), p.Kept)
+		fmt.Fprintf(b, "%s %s of %s%s, keeping %d:\n", verb, view.Plural(n, "checkpoint"), p.PRD, freedBytes(p), p.Kept)
 	}
 	writeRemoved(b, p, verb)
 	if p.Doubted > 0 {
 		fmt.Fprintf(b, "  ! %d would be too old if the clock is right; --older-than trusts the clock\n", p.Doubted)
 	}
 	if p.Over > 0 {
-		fmt.Fprintf(b, "  ! %s holds %s more than it may: raise checkpoint.storage.max_size_mb, or unpin or keep fewer\n", p.PRD, size(p.Over))
+		fmt.Fprintf(b, "  ! %s holds %s more than it may: raise checkpoint.storage.max_size_mb, or unpin or keep fewer\n", p.PRD, formatSize(p.Over))
 	}
 	for _, warning := range p.Warnings {
 		fmt.Fprintf(b, "  ! %s: %s\n", p.PRD, warning)
 	}
 }
 
-// freed returns how many bytes pruning frees, "" if sizes were not determined.
-func freed(p *prune.Pruned) string {
+// freedBytes returns how many bytes pruning frees, "" if sizes were not determined.
+func freedBytes(p *prune.Pruned) string {
 	if p.Freed == 0 {
 		return ""
 	}
-	return " (" + size(p.Freed) + ")"
+	return " (" + formatSize(p.Freed) + ")"
 }
 
 // writeKept prints why the other checkpoints stay, for a user who gave an age.
@@ -211,12 +211,12 @@ func writeKept(b *strings.Builder, p *prune.Pruned) {
 	}
 }
 
-// Retention lists the checkpoints that retention removed at the end of a run, and the steps and
-// rollbacks that can no longer be reached or undone.
+// Retention lists the checkpoints that retention removed at the end of a run, and the
+// steps and rollbacks that can no longer be reached or undone.
 func Retention(w io.Writer, p *prune.Pruned) {
 	var b strings.Builder
 	if n := len(p.Checkpoints); n > 0 {
-		fmt.Fprintf(&b, "Retention removed %s%s, keeping %d:\n", view.Plural(n, "checkpoint"), freed(p), p.Kept)
+		fmt.Fprintf(&b, "Retention removed %s%s, keeping %d:\n", view.Plural(n, "checkpoint"), freedBytes(p), p.Kept)
 	}
 	writeRemoved(&b, p, "Retention removed")
 	fmt.Fprint(w, b.String())
@@ -229,14 +229,14 @@ func writeRemoved(b *strings.Builder, p *prune.Pruned, verb string) {
 		fmt.Fprintf(b, "  - %s: %s\n", c.ID, c.Why)
 	}
 	for _, s := range p.Sessions {
-		fmt.Fprintf(b, "%s the archived session %s (%s): %s\n", verb, filepath.FromSlash(s.ID), size(s.Bytes), s.Why)
+		fmt.Fprintf(b, "%s the archived session %s (%s): %s\n", verb, filepath.FromSlash(s.ID), formatSize(s.Bytes), s.Why)
 	}
 	for _, lost := range p.Lost {
 		fmt.Fprintf(b, "  ! %s\n", lost)
 	}
 }
 
-func (c *Collection) write(b *strings.Builder, ahead bool) {
+func (c *Collection) writeTo(b *strings.Builder, ahead bool) {
 	verb := "Collected"
 	if ahead {
 		verb = "Would collect"
@@ -245,7 +245,7 @@ func (c *Collection) write(b *strings.Builder, ahead bool) {
 	case c.Why != "":
 		fmt.Fprintf(b, "No objects were removed: %s\n", c.Why)
 	case c.Count() > 0:
-		fmt.Fprintf(b, "%s %s that nothing needs (%s)\n", verb, view.Plural(c.Done.Objects+c.Done.Leftovers, "object"), size(c.Done.Bytes))
+		fmt.Fprintf(b, "%s %s that nothing needs (%s)\n", verb, view.Plural(c.Done.Objects+c.Done.Leftovers, "object"), formatSize(c.Done.Bytes))
 		if n := len(c.Done.Refs); n > 0 {
 			fmt.Fprintf(b, "%s %s from git\n", verb, view.Plural(n, "capture"))
 		}
@@ -320,7 +320,7 @@ func Deleted(w io.Writer, here advice.CommandLine, p *prune.Pruned, objects *Col
 	for _, s := range resume {
 		fmt.Fprintf(&b, "The session can still be resumed, from its journal: %s\n", here.Command(s.Command))
 	}
-	objects.write(&b, dryRun)
+	objects.writeTo(&b, dryRun)
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -338,7 +338,7 @@ func DeletedSession(w io.Writer, prd, what string, objects *Collection, dryRun b
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s the session of %s (%s)\n", verb, prd, what)
-	objects.write(&b, dryRun)
+	objects.writeTo(&b, dryRun)
 	_, err := io.WriteString(w, b.String())
 	return err
 }

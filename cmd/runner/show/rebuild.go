@@ -26,17 +26,17 @@ func NewRebuiltReport(prd string, dryRun bool, rebuilt []repair.RebuiltCheckpoin
 	return RebuiltReport{FormatVersion, prd, dryRun, rebuilt}
 }
 
-// RebuiltCheckpoints shows the checkpoints that were damaged, and counts those whose files were
-// only missing.
+// RebuiltCheckpoints shows the checkpoints that were damaged, and counts those whose
+// files were only missing.
 func RebuiltCheckpoints(w io.Writer, here advice.CommandLine, dryRun bool, rebuilt []repair.RebuiltCheckpoint) {
 	if len(rebuilt) == 0 {
 		fmt.Fprintln(w, "Nothing is damaged")
 	}
 	missing := 0
-	var said repeatedText
+	var texts repeatedText
 	for i := range rebuilt {
 		if r := &rebuilt[i]; len(r.Was) > 0 || !r.Whole() {
-			showMended(w, here, dryRun, r, &said)
+			showMended(w, here, dryRun, r, &texts)
 		} else {
 			missing++
 		}
@@ -50,16 +50,16 @@ func RebuiltCheckpoints(w io.Writer, here advice.CommandLine, dryRun bool, rebui
 }
 
 // showMended shows how a damaged checkpoint was rebuilt, or would be.
-func showMended(w io.Writer, here advice.CommandLine, dryRun bool, r *repair.RebuiltCheckpoint, said *repeatedText) {
+func showMended(w io.Writer, here advice.CommandLine, dryRun bool, r *repair.RebuiltCheckpoint, texts *repeatedText) {
 	made := "its file was made again from the journal"
 	switch {
 	case dryRun:
 		made = "its file would be made again from the journal"
-		fmt.Fprintf(w, "✗ %s: %s\n", r.ID, view.OneLine(said.orSame(joined(r.Was))))
+		fmt.Fprintf(w, "✗ %s: %s\n", r.ID, view.OneLine(texts.orSame(joined(r.Was))))
 	case r.Whole():
 		fmt.Fprintf(w, "✓ %s is whole\n", r.ID)
 	default:
-		fmt.Fprintf(w, "✗ %s cannot be rebuilt: %s\n", r.ID, view.OneLine(said.orSame(joined(r.Left))))
+		fmt.Fprintf(w, "✗ %s cannot be rebuilt: %s\n", r.ID, view.OneLine(texts.orSame(joined(r.Left))))
 	}
 	if r.Written {
 		fmt.Fprintf(w, "  %s\n", made)
@@ -106,7 +106,7 @@ func NewRebuiltJournalReport(here advice.CommandLine, prd string, dryRun bool, r
 
 // RebuiltJournal shows what rebuilding the journal did, or would do.
 func RebuiltJournal(w io.Writer, here advice.CommandLine, prd string, r *repair.JournalRebuild) {
-	fmt.Fprintf(w, "Damaged: %s: %s\n", at(here, r.Damage), view.OneLine(r.Damage.Detail))
+	fmt.Fprintf(w, "Damaged: %s: %s\n", damagePlace(here, r.Damage), view.OneLine(r.Damage.Detail))
 	from := "the last commit before the damage"
 	if r.From != "" {
 		from = r.From

@@ -40,6 +40,7 @@ type RollbackPreviewReport struct {
 	Finishes *UnfinishedRollbackReport `json:"finishes,omitempty"` // the rollback that was cut short and is finished first
 }
 
+// NewRollbackPreviewReport returns the JSON form of a planned rollback.
 func NewRollbackPreviewReport(prd string, plan *rollback.Plan) RollbackPreviewReport {
 	p := RollbackPreviewReport{
 		FormatVersion: FormatVersion, PRD: prd, DryRun: true, To: plan.Target.ID, ToStep: plan.ToStep(), FromStep: plan.Step,
@@ -81,7 +82,7 @@ func NewRollbackPreviewReport(prd string, plan *rollback.Plan) RollbackPreviewRe
 func RollbackPreview(w io.Writer, prd string, plan *rollback.Plan) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "⚠️  ROLLBACK CONFIRMATION\n%s\n\n", rule)
-	fmt.Fprintf(&b, "Rolling %s back to: %s\nTarget step: %s\nCurrent step: %d\n", prd, plan.Target.ID, step(plan.Target), plan.Step)
+	fmt.Fprintf(&b, "Rolling %s back to: %s\nTarget step: %s\nCurrent step: %d\n", prd, plan.Target.ID, stepLabel(plan.Target), plan.Step)
 	if plan.Undoes != "" {
 		fmt.Fprintf(&b, "This undoes the rollback %s\n", plan.Undoes)
 	}
@@ -187,7 +188,7 @@ type gitReset struct {
 func writeReset(b *strings.Builder, g *rollback.GitReset) {
 	const most = 20
 	if g.Absent {
-		fmt.Fprintf(b, "  ! The commit %s of the checkpoint is not in this repository: with --force the files come back, and the branch stays at %s\n", short(g.To), cmp.Or(short(g.From), "no commit"))
+		fmt.Fprintf(b, "  ! The commit %s of the checkpoint is not in this repository: with --force the files come back, and the branch stays at %s\n", shortCommit(g.To), cmp.Or(shortCommit(g.From), "no commit"))
 		return
 	}
 	fmt.Fprintf(b, "  ✗ Reset the branch %s, and discard %s\n", cmp.Or(g.Branch, "(detached)"), view.Plural(len(g.Discard), "git commit"))
@@ -196,9 +197,9 @@ func writeReset(b *strings.Builder, g *rollback.GitReset) {
 			fmt.Fprintf(b, "      … and %d more\n", len(g.Discard)-most)
 			break
 		}
-		fmt.Fprintf(b, "      %s %s\n", short(c.Commit), view.OneLine(c.Subject))
+		fmt.Fprintf(b, "      %s %s\n", shortCommit(c.Commit), view.OneLine(c.Subject))
 	}
-	fmt.Fprintf(b, "\nGit changes:\n  - Current: %s\n  - Target:  %s\n", short(g.From), short(g.To))
+	fmt.Fprintf(b, "\nGit changes:\n  - Current: %s\n  - Target:  %s\n", shortCommit(g.From), shortCommit(g.To))
 }
 
 func writeDiscards(b *strings.Builder, plan *rollback.Plan) {
@@ -310,6 +311,7 @@ type RollbackReport struct {
 	Absent string `json:"to_commit_absent,omitempty"` // the commit to which the branch was not reset
 }
 
+// NewRollbackReport returns the JSON form of a rollback. st is the state after it.
 func NewRollbackReport(prd string, st *state.State, done *rollback.Result) RollbackReport {
 	return RollbackReport{
 		FormatVersion: FormatVersion, PRD: prd, Rollback: &done.RollbackRecord, Status: st.Status, Step: st.CurrentStep(),
@@ -335,7 +337,7 @@ func RolledBack(w io.Writer, here advice.CommandLine, given string, st *state.St
 		fmt.Fprintf(&b, "Files restored:\n- Written: %d\n- Deleted: %d\n", done.Written, done.Deleted)
 	}
 	if done.Absent != "" {
-		fmt.Fprintf(&b, "- Git: the branch stays where it is, since commit %s is not in this repository\n", short(done.Absent))
+		fmt.Fprintf(&b, "- Git: the branch stays where it is, since commit %s is not in this repository\n", shortCommit(done.Absent))
 	}
 	writeLosses(&b, "- ", "lost", done.Losses)
 	writeLeftAlone(&b, "- Left as it was, since it", done.Untouched)
@@ -379,6 +381,8 @@ type UnfinishedRollbackReport struct {
 	Refused state.Text   `json:"refused,omitempty"`
 }
 
+// NewUnfinishedRollbackReport returns the JSON form of a rollback that is finished first,
+// nil if there is none.
 func NewUnfinishedRollbackReport(f *rollback.FinishPlan) *UnfinishedRollbackReport {
 	if f == nil {
 		return nil
@@ -406,8 +410,8 @@ func editedSummary(edited []state.Text) string {
 	return strings.Join(names, ", ") + "; a checkpoint keeps these before any is overwritten or deleted"
 }
 
-// UnfinishedRollback shows what finishing a rollback does to files that were edited since. Each
-// line has the prefix.
+// UnfinishedRollback shows what finishing a rollback does to files that were edited
+// since. Each line has the prefix.
 func UnfinishedRollback(b *strings.Builder, prefix string, f *rollback.FinishPlan) {
 	fmt.Fprintf(b, "%sFirst, the rollback to %s that was cut short is finished\n", prefix, f.To)
 	for _, line := range editedLines(f.Edited) {

@@ -22,6 +22,7 @@ type Screen struct {
 	written bool // something was written with Write
 }
 
+// NewScreen returns a screen that writes to raw.
 func NewScreen(raw io.Writer) *Screen { return &Screen{Raw: raw, cleaner: view.NewRevealer(raw)} }
 
 // Write implements io.Writer. Several goroutines may call it at once.

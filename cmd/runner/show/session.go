@@ -84,7 +84,8 @@ type migratedSession struct {
 	Kept        []string `json:"kept"`
 }
 
-// NewMigrationReport returns the JSON form of a migration to which no session was added yet.
+// NewMigrationReport returns the JSON form of a migration to which no session was added
+// yet.
 func NewMigrationReport(dryRun bool) MigrationReport {
 	return MigrationReport{FormatVersion: FormatVersion, DryRun: dryRun, Sessions: []migratedSession{}}
 }

@@ -1,10 +1,10 @@
-// Package show prints what commands answer: listings, reports, previews, differences and the
-// status of sessions, each as text for people and as JSON for programs.
+// Package show prints what commands answer: listings, reports, previews, differences and
+// the status of sessions, each as text for people and as JSON for programs.
 //
-// A function that prints belongs here, with the struct that is its JSON form. The functions
-// get values, such as a state, a plan or a report of an operation, and a writer. They open
-// no store, take no lock, read no flag and ask nobody; the clock is an argument. How a run is
-// shown while it lasts is package runner/view. Where to begin:
+// A function that prints belongs here, with the struct that is its JSON form. The
+// functions get values, such as a state, a plan or a report of an operation, and a
+// writer. They open no store, take no lock, read no flag and ask nobody; the clock is an
+// argument. How a run is shown while it lasts is package runner/view. Where to begin:
 //
 //   - JSON prints a report; every report begins with FormatVersion;
 //   - SessionStatus is what `runner status` says, and Status and StatusTable print it;
@@ -52,8 +52,8 @@ func JSON(w io.Writer, v any) error {
 // rule is the line above and below the heading of a report.
 const rule = "================================================="
 
-// step returns the number and the name of a checkpoint's step.
-func step(c *state.CheckpointRef) string {
+// stepLabel returns the number and the name of a checkpoint's step.
+func stepLabel(c *state.CheckpointRef) string {
 	return stepNamed(c.Step, c.StepName)
 }
 
@@ -64,8 +64,8 @@ func stepNamed(number int, name string) string {
 	return strconv.Itoa(number) + " - " + view.OneLine(name)
 }
 
-// size formats a number of bytes for people.
-func size(bytes int64) string {
+// formatSize formats a number of bytes for people.
+func formatSize(bytes int64) string {
 	const kilo = 1024
 	switch {
 	case bytes < kilo:
@@ -89,8 +89,8 @@ func changeMark(kind workspace.ChangeKind) string {
 	return "~"
 }
 
-// short returns the beginning of a commit's id.
-func short(commit string) string {
+// shortCommit returns the beginning of a commit's id.
+func shortCommit(commit string) string {
 	const most = 10
 	if len(commit) > most {
 		return commit[:most]

@@ -59,8 +59,8 @@ type SessionStatus struct {
 	Damaged     state.Text                `json:"damaged,omitempty"`      // why the session can't be read
 	Next        []state.Text              `json:"next"`
 
-	pipeline string // path of the pipeline's file
-	given    string // the flags that set variables of the pipeline, as the user types them
+	pipeline      string // path of the pipeline's file
+	variableFlags string // the flags that set variables of the pipeline, as the user types them
 }
 
 // owner is the process that runs a session.
@@ -93,7 +93,7 @@ type retryingStep struct {
 	Error   state.Text `json:"error"`   // of the last attempt
 }
 
-func (r retryingStep) line(now time.Time) string {
+func (r retryingStep) describe(now time.Time) string {
 	when := "due"
 	if r.At.After(now) {
 		when = "in " + view.Duration(r.At.Sub(now))
@@ -121,7 +121,7 @@ type waitingGate struct {
 	Review    bool       `json:"review"` // the gate has passed; the question is whether to continue
 }
 
-func (q waitingGate) line(now time.Time) string {
+func (q waitingGate) describe(now time.Time) string {
 	parts := []string{q.Gate}
 	if q.Message != "" {
 		parts[0] += ": " + string(q.Message)
@@ -158,9 +158,9 @@ func (s SessionStatus) failures() []string {
 			if w.Status == state.Failed {
 				add(w.Error)
 			}
-			addGates(w.Gates, add)
+			addGateFailures(w.Gates, add)
 		}
-		addGates(p.Gates, add)
+		addGateFailures(p.Gates, add)
 	}
 	if more := len(lines) - most; more > 0 {
 		lines = append(lines[:most], fmt.Sprintf("and %d more (--json has all)", more))
@@ -168,7 +168,7 @@ func (s SessionStatus) failures() []string {
 	return lines
 }
 
-func addGates(gates []*state.Gate, add func(*state.Failure)) {
+func addGateFailures(gates []*state.Gate, add func(*state.Failure)) {
 	for _, g := range gates {
 		if g.Status == state.Failed {
 			add(g.Error)
@@ -194,7 +194,7 @@ func NewSessionStatus(here advice.CommandLine, now time.Time, prd string, snap *
 	}
 	switch {
 	case snap.State != nil:
-		s.fill(snap.State)
+		s.setState(snap.State)
 	case snap.Document != nil:
 		d := snap.Document
 		s.HandWritten, s.Title, s.Status, s.CurrentPhase, s.Error = true, d.Title, d.Status, d.CurrentPhase, WrittenFailure(d)
@@ -203,7 +203,7 @@ func NewSessionStatus(here advice.CommandLine, now time.Time, prd string, snap *
 	if snap.Owner == nil {
 		s.Import = snap.Import
 	}
-	s.Next = state.Texts(s.next(here, now))
+	s.Next = state.Texts(s.nextCommands(here, now))
 	return s
 }
 
@@ -212,11 +212,11 @@ func NewSessionStatus(here advice.CommandLine, now time.Time, prd string, snap *
 func (s *SessionStatus) AddTakenBack(here advice.CommandLine, taken []rollback.TakenBack) {
 	s.TakenBack = taken
 	if len(taken) > 0 && s.Status == state.StatusComplete {
-		s.Next = append(s.Next, state.Text(here.Command(advice.ResumeCommand(s.PRD, s.pipeline))+s.given))
+		s.Next = append(s.Next, state.Text(here.Command(advice.ResumeCommand(s.PRD, s.pipeline))+s.variableFlags))
 	}
 }
 
-func (s *SessionStatus) fill(st *state.State) {
+func (s *SessionStatus) setState(st *state.State) {
 	s.pipeline = string(st.Pipeline.Path)
 	s.Title, s.Status, s.Session, s.Seq, s.Resumes = st.Title, st.Status, st.Session, st.Seq, st.Resumes
 	s.CreatedAt, s.UpdatedAt, s.CurrentPhase, s.TotalPhases = st.CreatedAt, st.UpdatedAt, st.CurrentPhase, len(st.Phases)
@@ -233,10 +233,10 @@ func (s *SessionStatus) fill(st *state.State) {
 	}
 	for _, p := range s.Phases {
 		for _, w := range p.Workstreams {
-			s.count(w)
-			s.gates(w.Gates)
+			s.countWorkstream(w)
+			s.addGates(w.Gates)
 		}
-		s.gates(p.Gates)
+		s.addGates(p.Gates)
 	}
 	s.Running = sortedByStart(s.Running)
 }
@@ -269,7 +269,7 @@ func cutOff(st *state.State) []*state.Phase {
 	return phases
 }
 
-func (s *SessionStatus) count(w *state.Workstream) {
+func (s *SessionStatus) countWorkstream(w *state.Workstream) {
 	s.Counts.Total++
 	if w.Retries() {
 		next := retryingStep{Name: w.Name, Attempt: w.Attempts + 1, At: *w.RetryAt}
@@ -294,7 +294,7 @@ func (s *SessionStatus) count(w *state.Workstream) {
 	}
 }
 
-func (s *SessionStatus) gates(list []*state.Gate) {
+func (s *SessionStatus) addGates(list []*state.Gate) {
 	for _, g := range list {
 		if g.Status == state.Running {
 			s.Running = append(s.Running, RunningStep{Name: g.Label})
@@ -314,8 +314,8 @@ func Awaits(g *state.Gate) bool {
 	return g.Status == state.Waiting || g.Status == state.Passed && g.Review
 }
 
-// words returns the status as people read it.
-func (s SessionStatus) words() string {
+// statusText returns the status as people read it.
+func (s SessionStatus) statusText() string {
 	switch {
 	case s.HandWritten:
 		return strings.TrimSpace(string(s.Status) + " (written by hand)")
@@ -334,13 +334,13 @@ func (s SessionStatus) words() string {
 // NextWith returns the commands to type next. given holds the flags that set variables of
 // the pipeline.
 func (s SessionStatus) NextWith(here advice.CommandLine, now time.Time, given string) []state.Text {
-	s.given = given
-	return state.Texts(s.next(here, now))
+	s.variableFlags = given
+	return state.Texts(s.nextCommands(here, now))
 }
 
-// next returns the commands to type next.
-func (s SessionStatus) next(here advice.CommandLine, now time.Time) []string {
-	resume := here.Command(advice.ResumeCommand(s.PRD, s.pipeline)) + s.given
+// nextCommands returns the commands to type next.
+func (s SessionStatus) nextCommands(here advice.CommandLine, now time.Time) []string {
+	resume := here.Command(advice.ResumeCommand(s.PRD, s.pipeline)) + s.variableFlags
 	if s.Owner != nil {
 		return append(s.answers(here, now), here.Command("logs "+s.PRD+" -f"))
 	}
@@ -372,7 +372,7 @@ func (s SessionStatus) answers(here advice.CommandLine, now time.Time) []string 
 	}
 	for _, name := range s.Uncertain {
 		resolve := here.Command("resolve " + s.PRD + " " + text.ShellWord(name))
-		answers = append(answers, resolve+" --done"+s.given, resolve+" --rerun")
+		answers = append(answers, resolve+" --done"+s.variableFlags, resolve+" --rerun")
 	}
 	return answers
 }
@@ -419,7 +419,7 @@ func InterruptedImport(here advice.CommandLine, p *disk.PendingImport) string {
 func Status(w io.Writer, here advice.CommandLine, now time.Time, s SessionStatus) error {
 	var b strings.Builder
 	fmt.Fprintln(&b, view.OneLine(view.Named(s.PRD, s.Title)))
-	for _, row := range s.facts(here, now) {
+	for _, row := range s.factRows(here, now) {
 		fmt.Fprintf(&b, "  %-16s %s\n", row[0]+":", view.OneLine(row[1]))
 	}
 	if len(s.Phases) > 0 {
@@ -431,7 +431,7 @@ func Status(w io.Writer, here advice.CommandLine, now time.Time, s SessionStatus
 	if len(s.Waiting) > 0 {
 		b.WriteString("\nWaiting for a person:\n")
 		for _, q := range s.Waiting {
-			fmt.Fprintf(&b, "  %s\n", view.OneLine(q.line(now)))
+			fmt.Fprintf(&b, "  %s\n", view.OneLine(q.describe(now)))
 		}
 	}
 	if len(s.Next) > 0 {
@@ -444,21 +444,21 @@ func Status(w io.Writer, here advice.CommandLine, now time.Time, s SessionStatus
 	return err
 }
 
-// facts returns the lines above the table, as names and values.
-func (s SessionStatus) facts(here advice.CommandLine, now time.Time) [][2]string {
+// factRows returns the lines above the table, as names and values.
+func (s SessionStatus) factRows(here advice.CommandLine, now time.Time) [][2]string {
 	var rows [][2]string
 	add := func(name, value string) {
 		if value != "" {
 			rows = append(rows, [2]string{name, value})
 		}
 	}
-	add("Status", s.words())
+	add("Status", s.statusText())
 	if s.Session != "" {
 		add("Session", fmt.Sprintf("%s, begun %s (%s)", s.Session, s.CreatedAt.UTC().Format(time.DateTime), view.Ago(now, s.CreatedAt)))
 		if from := s.BeganFrom; from != nil {
 			add("Begun from", fmt.Sprintf("session %s, complete since %s", from.Session, from.At.UTC().Format(time.DateTime)))
 		}
-		add("Phase", s.phase())
+		add("Phase", s.currentPhase())
 	}
 	if s.Owner != nil {
 		add("Runner", fmt.Sprintf("pid %d on %s, since %s", s.Owner.PID, s.Owner.Host, s.Owner.Since.UTC().Format(time.DateTime)))
@@ -483,7 +483,7 @@ func (s SessionStatus) facts(here advice.CommandLine, now time.Time) [][2]string
 	add("Running", strings.Join(running, ", "))
 	retrying := make([]string, len(s.Retrying))
 	for i, r := range s.Retrying {
-		retrying[i] = r.line(now)
+		retrying[i] = r.describe(now)
 	}
 	add("To be retried", strings.Join(retrying, "; "))
 	for _, failure := range s.failures() {
@@ -541,7 +541,7 @@ func (s SessionStatus) phaseReached() string {
 	return fmt.Sprintf("%d of %d", s.CurrentPhase, s.TotalPhases)
 }
 
-func (s SessionStatus) phase() string {
+func (s SessionStatus) currentPhase() string {
 	if s.Status == state.StatusComplete {
 		return s.phaseReached() + " done"
 	}
@@ -573,16 +573,16 @@ func writeWorkstreams(w io.Writer, s SessionStatus) error {
 			if ws.DurationMS > 0 {
 				took = view.Duration(time.Duration(ws.DurationMS) * time.Millisecond)
 			}
-			fmt.Fprintf(tw, "%s\t%s\t%s\t%d\t%s\t%s\n", p.Name, view.OneLine(view.Named(ws.Name, ws.Title)), statusOf(ws), ws.Attempts, took, gates(ws.Gates))
+			fmt.Fprintf(tw, "%s\t%s\t%s\t%d\t%s\t%s\n", p.Name, view.OneLine(view.Named(ws.Name, ws.Title)), statusOf(ws), ws.Attempts, took, gateStatuses(ws.Gates))
 		}
 		if len(p.Gates) > 0 {
-			fmt.Fprintf(tw, "%s\t\t\t\t\t%s\n", p.Name, gates(p.Gates))
+			fmt.Fprintf(tw, "%s\t\t\t\t\t%s\n", p.Name, gateStatuses(p.Gates))
 		}
 	}
 	return tw.Flush()
 }
 
-func gates(list []*state.Gate) string {
+func gateStatuses(list []*state.Gate) string {
 	words := make([]string, len(list))
 	for i, g := range list {
 		name, _, _ := strings.Cut(g.Label, " (")
@@ -622,7 +622,7 @@ func StatusTable(w io.Writer, now time.Time, list []SessionStatus) error {
 			fmt.Fprintf(tw, "%s\tdamaged\t\t\t\t%s\n", s.PRD, joined(s.Next))
 			continue
 		}
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%d of %d\t%s\t%s\n", s.PRD, s.words(), s.phaseReached(),
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%d of %d\t%s\t%s\n", s.PRD, s.statusText(), s.phaseReached(),
 			s.Counts.Done, s.Counts.Total, view.Ago(now, s.UpdatedAt), view.OneLine(s.Title))
 	}
 	return tw.Flush()

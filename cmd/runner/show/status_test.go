@@ -60,8 +60,8 @@ func TestNextAction(t *testing.T) {
 		if diff := cmp.Diff(state.Texts(tt.want), s.Next); diff != "" {
 			t.Errorf("%s: next (-want +got):\n%s", tt.name, diff)
 		}
-		if s.words() != tt.words {
-			t.Errorf("%s: %q, want %q", tt.name, s.words(), tt.words)
+		if s.statusText() != tt.words {
+			t.Errorf("%s: %q, want %q", tt.name, s.statusText(), tt.words)
 		}
 	}
 }

@@ -15,6 +15,7 @@ type PipelinesReport struct {
 	Pipelines []PipelineReport `json:"pipelines"`
 }
 
+// PipelineReport describes a pipeline that was checked.
 type PipelineReport struct {
 	File        state.Text `json:"file"`
 	PRD         string     `json:"prd,omitempty"` // "" if the file is invalid

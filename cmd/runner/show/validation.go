@@ -66,6 +66,7 @@ func newCheckedParts(c *validate.CheckpointCheck) checkedParts {
 	}
 }
 
+// NewValidationReport returns the JSON form of a validation. marks is nil without --mark.
 func NewValidationReport(here advice.CommandLine, prd string, found *validate.Validation, marks *validate.Marks) ValidationReport {
 	v := ValidationReport{FormatVersion: FormatVersion, PRD: prd, Deep: found.Deep, Sessions: []validSession{}, Marks: marks}
 	v.Valid, v.Invalid = found.Count()
@@ -92,6 +93,7 @@ func NewValidationReport(here advice.CommandLine, prd string, found *validate.Va
 	return v
 }
 
+// Validation shows the result of checking checkpoints, and what helps against damage.
 func Validation(w io.Writer, here advice.CommandLine, v *validate.Validation, marks *validate.Marks) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\nCHECKPOINT VALIDATION\n%s\n", rule, rule)
@@ -125,12 +127,12 @@ func writeValidSession(b *strings.Builder, here advice.CommandLine, s *validate.
 	}
 	fmt.Fprintf(b, "PRD: %s\nSession: %s (%s)\n", s.PRD, view.OneLine(name), s.Place)
 	if d := s.Journal; d != nil {
-		fmt.Fprintf(b, "Journal: ✗ %s: %s\nCheckpoint files that are intact:\n", at(here, d), view.OneLine(d.Detail))
+		fmt.Fprintf(b, "Journal: ✗ %s: %s\nCheckpoint files that are intact:\n", damagePlace(here, d), view.OneLine(d.Detail))
 	} else {
 		b.WriteString("Journal: ✓\n")
 	}
 	for _, d := range s.Derived {
-		fmt.Fprintf(b, "Derived: ✗ %s: %s; %s\n", at(here, d), view.OneLine(d.Detail), d.Remedy)
+		fmt.Fprintf(b, "Derived: ✗ %s: %s; %s\n", damagePlace(here, d), view.OneLine(d.Detail), d.Remedy)
 	}
 	fmt.Fprintf(b, "Checkpoints: %d\n\n", len(s.Checkpoints))
 	if len(s.Checkpoints) == 0 {
@@ -144,15 +146,15 @@ func writeValidSession(b *strings.Builder, here advice.CommandLine, s *validate.
 			overall = "✗"
 		}
 		rows = fmt.Appendf(rows, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", view.OneLine(c.Ref.ID),
-			mark(c.File), mark(c.Hash), mark(c.Schema), mark(c.Objects), mark(c.Git), overall)
+			findingMark(c.File), findingMark(c.Hash), findingMark(c.Schema), findingMark(c.Objects), findingMark(c.Git), overall)
 	}
-	align(b, rows)
+	alignColumns(b, rows)
 	b.WriteString("\n")
 	writeProblems(b, s)
 }
 
-// mark returns a finding as tables show it.
-func mark(f validate.Finding) string {
+// findingMark returns a finding as tables show it.
+func findingMark(f validate.Finding) string {
 	switch f {
 	case validate.FoundOK:
 		return "✓"
@@ -165,8 +167,8 @@ func mark(f validate.Finding) string {
 	return "?"
 }
 
-// repeatedText replaces a text that repeats the previous one by "same as above", for lists of
-// many checkpoints.
+// repeatedText replaces a text that repeats the previous one by "same as above", for
+// lists of many checkpoints.
 type repeatedText struct{ last string }
 
 func (l *repeatedText) orSame(text string) string {
@@ -179,11 +181,11 @@ func (l *repeatedText) orSame(text string) string {
 
 func writeProblems(b *strings.Builder, s *validate.SessionCheck) {
 	lines := 0
-	var said repeatedText
+	var texts repeatedText
 	for i := range s.Checkpoints {
 		c := &s.Checkpoints[i]
 		for _, problem := range c.Problems {
-			fmt.Fprintf(b, "✗ %s: %s\n", c.Ref.ID, view.OneLine(said.orSame(problem)))
+			fmt.Fprintf(b, "✗ %s: %s\n", c.Ref.ID, view.OneLine(texts.orSame(problem)))
 			lines++
 		}
 		for _, note := range c.Notes {
@@ -196,8 +198,8 @@ func writeProblems(b *strings.Builder, s *validate.SessionCheck) {
 	}
 }
 
-// at returns the file and the line of the damage.
-func at(here advice.CommandLine, d *state.DamagedError) string {
+// damagePlace returns the file and the line of the damage.
+func damagePlace(here advice.CommandLine, d *state.DamagedError) string {
 	if d.Line == 0 {
 		return here.Display(d.Path)
 	}
@@ -224,7 +226,7 @@ func writeRecovery(b *strings.Builder, here advice.CommandLine, s *validate.Sess
 		fmt.Fprintf(b, "Corrupted: %s\nReason: %s\n", view.OneLine(bad.Ref.ID), view.OneLine(bad.Reason()))
 	}
 	if last != nil {
-		fmt.Fprintf(b, "Last valid checkpoint: %s (step %s)\n", last.ID, step(last))
+		fmt.Fprintf(b, "Last valid checkpoint: %s (step %s)\n", last.ID, stepLabel(last))
 	} else {
 		b.WriteString("Last valid checkpoint: none\n")
 	}
