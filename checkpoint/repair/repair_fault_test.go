@@ -112,7 +112,7 @@ func TestRebuildJournalFaults(t *testing.T) {
 		t.Run(plane, func(t *testing.T) {
 			t.Parallel()
 			ways, states := map[bool]int{}, 0
-			for n := int64(1); ; n += stride() {
+			for n := range faults.Moments() {
 				m := store.NewMemory()
 				w := newWreck(t, m)
 				after := []*store.Memory{m}
@@ -153,12 +153,4 @@ func (w *wreck) rebuildAll() error {
 	}
 	_, err = repair.RebuildJournal(context.Background(), s, "PRD-009", checkpointtest.By)
 	return err
-}
-
-// stride is how many operations lie between those that fail.
-func stride() int64 {
-	if testing.Short() {
-		return 7
-	}
-	return 1
 }

@@ -20,11 +20,3 @@ func newGitProjectIn(t *testing.T, mode workspace.GitMode, files map[string]stri
 	t.Helper()
 	return &gitProject{checkpointtest.NewGitProjectIn(t, mode, files)}
 }
-
-// stride is how many operations lie between those that fail.
-func stride() int64 {
-	if testing.Short() {
-		return 7
-	}
-	return 1
-}

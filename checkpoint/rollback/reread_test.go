@@ -10,6 +10,7 @@ import (
 	"prdrunner/checkpoint/prune"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
+	"prdrunner/checkpoint/store/faults"
 )
 
 // interposed is a file system that calls act just before one of its operations.
@@ -51,12 +52,12 @@ func (i *interposed) ReadDir(name string) ([]fs.DirEntry, error) {
 func TestPlanWhileAnOwnerWrites(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	for at := 1; ; at += int(stride()) {
+	for at := range faults.Moments() {
 		p := checkpointtest.NewProject(t, store.NewMemory())
 		p.Begin("S1")
 		earlier := p.State().CurrentCheckpoint().ID
 		var later string
-		reads := &interposed{FS: p.FS, at: at, act: func() {
+		reads := &interposed{FS: p.FS, at: int(at), act: func() {
 			s := p.Open()
 			w := p.Workspace(s)
 			x := checkpointtest.LockPRD(t, s, "PRD-009")
@@ -74,7 +75,7 @@ func TestPlanWhileAnOwnerWrites(t *testing.T) {
 		if plan.Target.ID != earlier && plan.Target.ID != later {
 			t.Fatalf("operation %d: the plan goes to %s", at, plan.Target.ID)
 		}
-		if reads.count < at {
+		if reads.count < int(at) {
 			t.Logf("%d operations", reads.count)
 			return
 		}

@@ -129,7 +129,7 @@ func TestImportOfFilesCutShort(t *testing.T) {
 		for _, cut := range []string{"change", "context"} {
 			t.Run(fmt.Sprintf("%s, overwrite %v", cut, overwrite), func(t *testing.T) {
 				t.Parallel()
-				for n := int64(1); ; n++ {
+				for n := range faults.Moments() {
 					disk, ctx := store.NewMemory(), t.Context()
 					fsys := store.FS(disk)
 					if cut == "change" {

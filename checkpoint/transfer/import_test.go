@@ -49,7 +49,7 @@ func TestImportCutShort(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			states := 0
-			for n := int64(1); ; n++ {
+			for n := range faults.Moments() {
 				disk := test.disk.Crash()
 				d := &faults.Killed{FS: disk, At: n}
 				_, err := checkpointtest.TakeIn(checkpointtest.On(t, d, "/ws/.runner").Open(), late, true)

@@ -371,10 +371,7 @@ func TestCaptureBesideALockThatWasLeft(t *testing.T) {
 // TestManyFiles captures and restores a large tree.
 func TestManyFiles(t *testing.T) {
 	t.Parallel()
-	n := 50_000
-	if testing.Short() {
-		n = 2_000
-	}
+	const n = 5_000
 	w, dir := keeper(t)
 	for i := range n / 50 {
 		sub := filepath.Join(dir, fmt.Sprintf("d%d", i%20), fmt.Sprintf("e%d", i))

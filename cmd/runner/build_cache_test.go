@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"prdrunner/checkpoint/store/faults/seed"
 	"slices"
 	"strings"
 	"testing"
@@ -50,7 +51,7 @@ func TestACacheGivesWhatARunWould(t *testing.T) {
 	if *full {
 		histories = 40
 	}
-	first := commitSeed()
+	first := seed.OfCommit()
 	for i := range histories {
 		seed := first + uint64(i)
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {

@@ -18,7 +18,7 @@ var (
 	// order; 0: a sample of the states at each moment.
 	CrashDepth = flag.Int("crash.depth", 0, "how many unsynced operations reach the disk out of order in the states after a power cut that are tried; 0: a few states of each moment")
 	crashFew   = flag.Int("crash.few", 2, "how many states of a moment are tried where a state takes long to check")
-	crashSeed  = flag.Uint64("crash.seed", 1, "chooses the states of a moment where only a few are tried")
+	crashSeed  = flag.Uint64("crash.seed", 0, "chooses the moments, and the states of each, where only some are tried; 0: by the commit")
 )
 
 // Without -crash.depth, a test tries fewStates of the first chosenOf states of a moment. In
@@ -40,7 +40,7 @@ func afterCut(m *store.Memory, moment uint64, few int) iter.Seq2[string, *store.
 		}
 	}
 	if few > 0 {
-		random, others := rand.New(rand.NewPCG(*crashSeed, moment)), all[1:]
+		random, others := rand.New(rand.NewPCG(seedOrCommit(), moment)), all[1:]
 		random.Shuffle(len(others), func(i, j int) { others[i], others[j] = others[j], others[i] })
 		all = all[:min(few, len(all))]
 	}
@@ -109,7 +109,7 @@ func (c *Cuts) addMoment() {
 			c.all = append(c.all, at)
 		}
 		at.Acked = c.acked()
-		at.When = fmt.Sprintf("state %d, cut at moment %d (-crash.depth=%d -crash.seed=%d)", slices.Index(c.all, at), c.moments, *CrashDepth, *crashSeed)
+		at.When = fmt.Sprintf("state %d, cut at moment %d (-crash.depth=%d -crash.seed=%d)", slices.Index(c.all, at), c.moments, *CrashDepth, seedOrCommit())
 	}
 }
 
