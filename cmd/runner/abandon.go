@@ -75,7 +75,7 @@ func runAbandon(ctx context.Context, env *cli.Environment, o abandonOptions) err
 	}
 	at, err := abandonSession(ctx, env, store, o.prd, o.message)
 	if errors.As(err, &newer) && store.Layout().IsOfSession(o.prd, newer.Path) {
-		return setNewerAside(ctx, env, store, o.prd, "abandon", state.Text(o.message))
+		return change.SetNewerAside(ctx, env, store, o.prd, "abandon", state.Text(o.message))
 	}
 	if err != nil {
 		return err
@@ -90,7 +90,7 @@ func abandonUntrusted(ctx context.Context, env *cli.Environment, store *checkpoi
 	if err := cli.Confirm(ctx, env.Terminal(), o.yes, question); err != nil {
 		return err
 	}
-	return setUntrustedAside(ctx, env, store, o.prd, "abandon", state.Text(o.message))
+	return change.SetUntrustedAside(ctx, env, store, o.prd, "abandon", state.Text(o.message))
 }
 
 // abandonDamaged sets aside a session that can't be read, without changing it.
@@ -118,28 +118,12 @@ func abandonNewer(ctx context.Context, env *cli.Environment, store *checkpoint.S
 	if err := cli.Confirm(ctx, env.Terminal(), o.yes, question); err != nil {
 		return err
 	}
-	return setNewerAside(ctx, env, store, o.prd, "abandon", state.Text(o.message))
-}
-
-// setNewerAside moves a session that a newer version wrote to failed/, unchanged, and
-// tells the user.
-func setNewerAside(ctx context.Context, env *cli.Environment, store *checkpoint.Store, prd, what string, reason state.Text) error {
-	var at string
-	record := checkpoint.AuditRecord{What: what, PRD: prd, Reason: reason}
-	err := change.WithAudit(env, store, &record, func() (err error) {
-		at, err = store.SetAside(ctx, prd)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(env.Stderr, "A newer version wrote the session of %s. Set it aside under %s, as it is\n", prd, env.Display(at))
-	return nil
+	return change.SetNewerAside(ctx, env, store, o.prd, "abandon", state.Text(o.message))
 }
 
 // abandonSession archives a session and returns its new directory.
 func abandonSession(ctx context.Context, env *cli.Environment, store *checkpoint.Store, prd, reason string) (string, error) {
-	t := newLastTarget(env, store, prd)
+	t := change.LastTarget(env, store, prd)
 	session, _, err := t.Lock(ctx)
 	if err != nil {
 		return "", err
@@ -154,23 +138,4 @@ func abandonSession(ctx context.Context, env *cli.Environment, store *checkpoint
 		return "", fmt.Errorf("archive the session of %s: %w", prd, err)
 	}
 	return at, nil
-}
-
-// newLastTarget returns the target of a command after which the session can't be resumed,
-// so that no later command would finish its rollback. If finishing fails, the command only
-// warns, because giving the session up is the last remedy. It is an error if edits were
-// kept in a checkpoint, because no command could restore that checkpoint afterwards.
-func newLastTarget(env *cli.Environment, store *checkpoint.Store, prd string) *change.Target {
-	t := &change.Target{Env: env, Store: store, PRD: prd}
-	t.Finish = func(ctx context.Context, session *checkpoint.Session) (*change.FinishedRollback, error) {
-		done, err := t.FinishEarlier(ctx, session)
-		if advice.IsA[*change.KeptEditsError](err) {
-			return nil, err
-		}
-		if err != nil {
-			fmt.Fprintf(env.Stderr, "Warning: the workspace may be partly restored: %v\n", err)
-		}
-		return done, done.RefuseToLeave(env)
-	}
-	return t
 }

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hashicorp/hcl/v2"
 	"github.com/spf13/cobra"
 
 	"prdrunner/checkpoint"
@@ -17,17 +16,14 @@ import (
 	"prdrunner/checkpoint/reader"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
-	"prdrunner/checkpoint/workspace"
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/begin"
 	"prdrunner/cmd/runner/change"
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
 	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/show"
-	"prdrunner/cmd/runner/words"
-	"prdrunner/pipeline"
 	"prdrunner/runner"
-	"prdrunner/runner/mask"
 	"prdrunner/runner/plan"
 	"prdrunner/runner/process"
 	"prdrunner/runner/view"
@@ -112,7 +108,7 @@ func resumeArguments(resume *string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		named := *resume
 		args = withoutAuto(&named, args)
-		if len(args) == 2 && named == resumeNamed {
+		if len(args) == 2 && named == begin.ResumeCurrent {
 			return advice.With(advice.Usagef("unexpected argument %q", args[1]),
 				fmt.Sprintf("to go back to that checkpoint first: `runner %s %s --resume=%s`", cmd.Name(), args[0], text.ShellWord(args[1])))
 		}
@@ -124,18 +120,18 @@ func resumeArguments(resume *string) cobra.PositionalArgs {
 // unless --resume is given. So the user can repeat the command.
 func resumeForOnly(resume *string, s plan.Selection) {
 	if len(s.Only) > 0 && *resume == "" {
-		*resume = resumeAuto
+		*resume = begin.ResumeAuto
 	}
 }
 
 // withoutAuto treats "--resume auto" as --resume=auto, and returns the arguments without
 // "auto". No PRD has that id.
 func withoutAuto(resume *string, args []string) []string {
-	i := slices.Index(args, resumeAuto)
-	if *resume != resumeNamed || i < 0 {
+	i := slices.Index(args, begin.ResumeAuto)
+	if *resume != begin.ResumeCurrent || i < 0 {
 		return args
 	}
-	*resume = resumeAuto
+	*resume = begin.ResumeAuto
 	return slices.Delete(slices.Clone(args), i, i+1)
 }
 
@@ -151,7 +147,7 @@ func refuseChoicesWithPlan(cmd *cobra.Command, o buildOptions) error {
 			given = append(given, "--"+name)
 		}
 	}
-	if namesCheckpoint(o.resume) {
+	if begin.NamesCheckpoint(o.resume) {
 		given = append(given, "--resume="+o.resume)
 	}
 	if len(given) == 0 {
@@ -164,7 +160,7 @@ func refuseChoicesWithPlan(cmd *cobra.Command, o buildOptions) error {
 // addResumeFlag adds --resume, which takes no value, auto, or a checkpoint.
 func addResumeFlag(cmd *cobra.Command, resume *string) {
 	cmd.Flags().StringVar(resume, "resume", "", "resume the session; auto: start, resume, or succeed if there is nothing to do; `CHECKPOINT`: roll back to it first")
-	cmd.Flags().Lookup("resume").NoOptDefVal = resumeNamed
+	cmd.Flags().Lookup("resume").NoOptDefVal = begin.ResumeCurrent
 }
 
 func addSelectionFlags(cmd *cobra.Command, s *plan.Selection) {
@@ -221,7 +217,7 @@ func runBuild(ctx context.Context, env *cli.Environment, o buildOptions) error {
 	if !o.fresh {
 		return advice.With(err, fmt.Sprintf("`runner build %s --fresh` sets it aside as it is, and starts over", on.Pipeline.ID))
 	}
-	if err := setNewerAside(ctx, env, on.Store, on.Pipeline.ID, "build --fresh", ""); err != nil {
+	if err := change.SetNewerAside(ctx, env, on.Store, on.Pipeline.ID, "build --fresh", ""); err != nil {
 		return err
 	}
 	return buildOn(ctx, env, cfg, on, o)
@@ -237,45 +233,45 @@ func buildOn(ctx context.Context, env *cli.Environment, cfg *config.Config, on *
 	if err := refusePlanFile(env, on, o.plan); err != nil {
 		return err
 	}
-	s := &starter{Target: change.Target{Env: env, Store: on.Store, PRD: p.ID, Files: on.Files}, cfg: cfg, person: env.Terminal(), resume: o.resume, fresh: o.fresh, yes: o.yes, saved: saved, selection: o.selection, variableFlags: on.VariableFlags, command: on.Command,
-		readOnlyOptions: func() runner.Options { return on.ReadOptions(env) },
-		stateOfDocument: func(d *state.Document) (*state.State, error) { return runner.FromDocument(p, d, env.Now()) }}
-	if saved != nil && saved.Session != "" && s.resume == "" {
-		s.resume = resumeNamed // the plan continues a session
-	}
-	if err := s.refuseUntrusted(ctx); err != nil {
+	b := &build{env: env, cfg: cfg, Setup: on, person: env.Terminal(), saved: saved, options: o}
+	s := b.newStarter()
+	decided, snap, err := s.Begin(ctx, p)
+	if err != nil || decided.NothingToDo {
 		return err
 	}
-	snap, err := change.ReadSession(on.Store, p.ID)
-	if err == nil {
-		err = s.refuseUnfinished(p, saved, snap)
-	}
-	if err != nil {
-		return buildError(env, nil, p.ID, on.Command, err)
-	}
-	if snap, err = s.rollBackFirst(ctx, snap); err != nil {
-		return err
-	}
-	if snap, err = s.finishFirst(ctx, snap); err != nil {
-		return err
-	}
-	b := &build{env: env, cfg: cfg, pipeline: p, store: on.Store, files: on.Files, masker: on.Masker, variableFlags: on.VariableFlags, command: on.Command, person: s.person, saved: saved, options: o}
-	s.runHooks = b.runDueHooks
-	begin, err := s.decide(ctx, snap)
-	if err != nil || begin.nothingToDo {
-		return err
-	}
-	if begin.fresh || cfg.Policy().OnComplete != checkpoint.KeepOnComplete { // the build removes or archives the checkpoints of the session
-		if err := s.finished.RefuseToLeave(env); err != nil {
+	if decided.Fresh || cfg.Policy().OnComplete != checkpoint.KeepOnComplete { // the build removes or archives the checkpoints of the session
+		if err := s.Finished.RefuseToLeave(env); err != nil {
 			return err
 		}
 	}
-	b.start = begin
-	session, err := s.lockDecided(ctx, snap)
+	b.start = decided
+	session, err := s.LockDecided(ctx, snap)
 	if err != nil {
 		return err
 	}
 	return b.conduct(ctx, session)
+}
+
+// newStarter returns what decides how this build begins.
+func (b *build) newStarter() *begin.Starter {
+	s := &begin.Starter{
+		Target: change.Target{Env: b.env, Store: b.Store, PRD: b.Pipeline.ID, Files: b.Files},
+		Config: b.cfg, Person: b.person, Resume: b.options.resume, Fresh: b.options.fresh, Yes: b.options.yes, Saved: b.saved,
+		Selection: b.options.selection, VariableFlags: b.VariableFlags, Command: b.Command,
+		ReadOnlyOptions: func() runner.Options { return b.ReadOptions(b.env) },
+		StateOfDocument: func(d *state.Document) (*state.State, error) { return runner.FromDocument(b.Pipeline, d, b.env.Now()) },
+		RunHooks:        b.runDueHooks,
+	}
+	if b.saved != nil && b.saved.Session != "" && s.Resume == "" {
+		s.Resume = begin.ResumeCurrent // the plan continues a session
+	}
+	s.RollBack = func(ctx context.Context) error {
+		return runRollback(ctx, &s.Target, s.Person, checkpointRollbackOptions{
+			prd: s.PRD, reference: s.Resume, reason: "build --resume=" + s.Resume, yes: s.Yes, variableFlags: s.VariableFlags,
+			repeatCommand: func(id string) string { return "build " + s.PRD + " --resume=" + id + s.VariableFlags },
+		})
+	}
+	return s
 }
 
 // conduct runs a build and records in the audit log how it ended.
@@ -286,7 +282,7 @@ func (b *build) conduct(ctx context.Context, session *checkpoint.Session) error 
 			err = nil // the run itself has ended; the next run removes what retention no longer keeps
 		}
 	}
-	load.SaveCache(b.env, b.files)
+	load.SaveCache(b.env, b.Files)
 	closed := session.Close()
 	if ending.Unwritten && advice.IsA[*checkpoint.DerivedError](closed) {
 		closed = nil // the run reported it, and acted as the configuration says
@@ -295,7 +291,7 @@ func (b *build) conduct(ctx context.Context, session *checkpoint.Session) error 
 		closed = nil // the journal failed, which ended the build; Close fails for the same reason
 	}
 	err = errors.Join(err, closed)
-	record := checkpoint.AuditRecord{By: b.env.Actor(), What: "build", PRD: b.pipeline.ID, Args: b.arguments(), Result: string(ending.Status)}
+	record := checkpoint.AuditRecord{By: b.env.Actor(), What: "build", PRD: b.Pipeline.ID, Args: b.arguments(), Result: string(ending.Status)}
 	if st := session.State(); st != nil {
 		record.Session = st.Session
 		if st.Error != nil {
@@ -311,13 +307,13 @@ func (b *build) conduct(ctx context.Context, session *checkpoint.Session) error 
 		record.Because(view.Waits(*ending.Pause))
 	}
 	if err != nil {
-		record.Result, record.Error = "failed", state.Text(b.masker.String(err.Error()))
+		record.Result, record.Error = "failed", state.Text(b.Masker.String(err.Error()))
 	}
-	if audited := b.store.Audit(record); audited != nil {
+	if audited := b.Store.Audit(record); audited != nil {
 		b.env.Logger().Warn("the audit log could not be written", "error", audited)
 	}
 	if err != nil {
-		return buildError(b.env, session.State(), b.pipeline.ID, b.command, err)
+		return begin.Explain(b.env, session.State(), b.Pipeline.ID, b.Command, err)
 	}
 	if ending.Done() {
 		return nil
@@ -328,7 +324,7 @@ func (b *build) conduct(ctx context.Context, session *checkpoint.Session) error 
 // applyRetention applies retention after a run, and tells the user which checkpoints were
 // removed, spared and archived.
 func (b *build) applyRetention(ctx context.Context, session *checkpoint.Session) error {
-	t, err := prune.Tidy(ctx, session, b.files)
+	t, err := prune.Tidy(ctx, session, b.Files)
 	for _, warning := range t.Warnings {
 		fmt.Fprintln(b.env.Stderr, "Warning:", warning)
 	}
@@ -337,7 +333,7 @@ func (b *build) applyRetention(ctx context.Context, session *checkpoint.Session)
 	}
 	for _, kept := range t.Spared {
 		fmt.Fprintf(b.env.Stderr, "Kept, although the session is complete: %s (%s); `%s` goes back to it\n",
-			kept.ID, view.OneLine(kept.Why), b.env.Command("checkpoint rollback "+b.pipeline.ID+" "+kept.ID))
+			kept.ID, view.OneLine(kept.Why), b.env.Command("checkpoint rollback "+b.Pipeline.ID+" "+kept.ID))
 	}
 	if t.Archived != "" {
 		fmt.Fprintf(b.env.Stderr, "Archived under %s\n", b.env.Display(t.Archived))
@@ -349,32 +345,27 @@ func (b *build) applyRetention(ctx context.Context, session *checkpoint.Session)
 func (b *build) arguments() []state.Text {
 	out := make([]state.Text, len(b.env.Args))
 	for i, arg := range b.env.Args {
-		out[i] = state.Text(b.masker.String(arg))
+		out[i] = state.Text(b.Masker.String(arg))
 	}
 	return out
 }
 
 // build holds everything that the engine needs for one run.
 type build struct {
-	env           *cli.Environment
-	cfg           *config.Config
-	pipeline      *pipeline.Pipeline
-	store         *checkpoint.Store
-	files         *workspace.Workspace
-	masker        *mask.Masker
-	variableFlags string                    // the flags that set variables of the pipeline
-	command       func(flags string) string // returns the command that builds the pipeline, with more flags
-	person        *view.Terminal
-	start         start
-	saved         *plan.Plan
-	options       buildOptions
+	*load.Setup
+	env     *cli.Environment
+	cfg     *config.Config
+	person  *view.Terminal // nil: there is no terminal to ask at
+	start   begin.Start
+	saved   *plan.Plan // the plan of --plan, nil without it
+	options buildOptions
 }
 
 // withExecutor calls do with an executor for processes, and with the signals that ask this
 // process to end.
 func (b *build) withExecutor(ctx context.Context, do func(ctx context.Context, executor *process.Executor, interrupts <-chan string) error) (err error) {
 	executor, err := process.New(process.Options{
-		Mask: b.masker.Writer, BaseEnv: b.env.ChildEnvironment(), Now: b.env.Now, Logger: b.env.Logger().Named("process"),
+		Mask: b.Masker.Writer, BaseEnv: b.env.ChildEnvironment(), Now: b.env.Now, Logger: b.env.Logger().Named("process"),
 	})
 	if err != nil {
 		return err
@@ -404,10 +395,10 @@ func (b *build) runEngine(ctx context.Context, session *checkpoint.Session) (end
 
 func (b *build) runWith(ctx context.Context, session *checkpoint.Session, executor *process.Executor, names <-chan string) (runner.Ending, error) {
 	shown := b.newView()
-	o := load.EngineOptions(b.env, b.cfg, b.pipeline, b.store, b.files)
-	o.Session, o.Executor, o.Views, o.Mask, o.Interrupts = session, executor, []runner.View{advised{shown, b, session}}, b.masker.String, names
-	o.Fresh, o.Imported, o.Predecessor, o.Saved, o.Select = b.start.fresh, b.start.imported, b.start.predecessor, b.saved, b.options.selection
-	o.NoCache = b.start.noCache
+	o := load.EngineOptions(b.env, b.cfg, b.Pipeline, b.Store, b.Files)
+	o.Session, o.Executor, o.Views, o.Mask, o.Interrupts = session, executor, []runner.View{advised{shown, b, session}}, b.Masker.String, names
+	o.Fresh, o.Imported, o.Predecessor, o.Saved, o.Select = b.start.Fresh, b.start.Imported, b.start.Predecessor, b.saved, b.options.selection
+	o.NoCache = b.start.NoCache
 	o.PlanFile, o.SimilarProgram = b.env.InWorkspace(b.options.plan), executor.Similar
 	if b.person != nil && b.env.Options.Output != string(view.JSON) {
 		o.Asker = b.person
@@ -432,7 +423,7 @@ func (a advised) End(e runner.Ending) {
 	if st := a.session.State(); st != nil {
 		env := a.build.env
 		s := show.NewSessionStatus(env.CommandLine, env.Now(), st.PRD, &checkpoint.Snapshot{Current: reader.Current{State: st}})
-		e.Next = s.NextWith(env.CommandLine, env.Now(), a.build.variableFlags)
+		e.Next = s.NextWith(env.CommandLine, env.Now(), a.build.VariableFlags)
 		if a.isRemoved(e, st.PRD) {
 			e.Next = []state.Text{state.Text(env.Command("build " + st.PRD))}
 		}
@@ -446,14 +437,14 @@ func (a advised) isRemoved(e runner.Ending, prd string) bool {
 	if e.Status != state.StatusInProgress {
 		return false
 	}
-	_, err := a.build.store.Load(prd)
+	_, err := a.build.Store.Load(prd)
 	return errors.Is(err, checkpoint.ErrNoSession)
 }
 
 func (b *build) newView() view.View {
 	return view.New(view.Mode(b.env.Options.Output), view.Options{
 		Out:     b.env.Stdout.Raw,
-		Logs:    logDirectory(b.env, b.store, b.pipeline.ID),
+		Logs:    logDirectory(b.env, b.Store, b.Pipeline.ID),
 		Now:     b.env.Now,
 		Color:   b.env.Color(b.env.Stdout),
 		Live:    b.env.IsTerminal(b.env.Stdout) && b.env.Lookup("TERM") != "dumb",
@@ -465,79 +456,4 @@ func (b *build) newView() view.View {
 // logDirectory returns the directory with the logs of a PRD, as messages show it.
 func logDirectory(env *cli.Environment, store *checkpoint.Store, prd string) string {
 	return env.Display(filepath.Dir(store.Layout().LogPath(prd, "log", 1)))
-}
-
-// decideConflict returns the command that resumes with a decision about edited artifacts.
-func decideConflict(resume, choice string) string {
-	return "`runner " + resume + " --on-conflict " + choice + "`"
-}
-
-// buildError converts an error of the engine for the command line. It prints diagnostics
-// about expressions that can't be evaluated. To an error that waits for a decision it adds
-// the flag that makes the decision.
-func buildError(env *cli.Environment, st *state.State, prd string, command func(flags string) string, err error) error {
-	var missing *workspace.MissingError
-	var diags hcl.Diagnostics
-	var selection *plan.SelectionError
-	var conflict *runner.ConflictError
-	var gone *runner.BranchGoneError
-	var differs *runner.PlanDiffersError
-	resume := command(" --resume")
-	switch {
-	case errors.As(err, &diags):
-		return errors.Join(env.PrintDiagnostics(nil, diags), load.ErrDiagnosed)
-	case errors.As(err, &selection) && selection.Uncertain:
-		return advice.With(&advice.UsageError{Err: err}, fmt.Sprintf("`runner resolve %[1]s %[2]s --done` or `runner resolve %[1]s %[2]s --rerun`", prd, text.ShellWord(selection.Name)))
-	case errors.As(err, &selection):
-		if near := words.Nearest(selection.Name, selection.Known); near != "" { // the shell may have removed quotes
-			return advice.With(&advice.UsageError{Err: err}, fmt.Sprintf("did you mean %s %s?", selection.Option, text.ShellWord(near)))
-		}
-		return &advice.UsageError{Err: err}
-	case advice.IsA[*runner.ImportError](err):
-		return advice.With(&advice.UsageError{Err: err}, fmt.Sprintf("correct %s.json, or `runner %s` starts without it", prd, command(" --fresh")))
-	case errors.As(err, &gone):
-		return advice.With(err, fmt.Sprintf("`git branch %s %s` brings it back; `runner %s --on-stale proceed` continues without it, `runner %s` starts over",
-			text.ShellWord(gone.Branch), gone.Commit, resume, command(" --fresh")))
-	case errors.Is(err, runner.ErrStale):
-		return advice.With(err, fmt.Sprintf("`runner %s --on-stale proceed` continues anyway", resume))
-	case advice.IsA[*runner.UnkeptError](err):
-		return advice.With(err, "move it away; what is missing is restored, or made again")
-	case errors.As(err, &conflict) && conflict.Rerun:
-		err = errors.Join(err, view.WriteConflicts(env.Stderr.Raw, conflict.Conflicts, env.Color(env.Stderr)))
-		return advice.With(err, decideConflict(resume, "restore")+" makes its files again, and a checkpoint keeps the edit")
-	case errors.As(err, &conflict):
-		err = errors.Join(err, view.WriteConflicts(env.Stderr.Raw, conflict.Conflicts, env.Color(env.Stderr)))
-		return advice.With(err, decideConflict(resume, "keep")+" takes the files as they are, "+decideConflict(resume, "restore")+" puts them back as they were")
-	case errors.As(err, &missing):
-		return makeAgain(st, missing, resume, err)
-	case advice.IsA[*workspace.ObstructedError](err):
-		return advice.With(err, fmt.Sprintf("move away what is in the way, or unmount it, then `runner %s`", resume))
-	case errors.Is(err, runner.ErrPlanOutdated):
-		if st == nil || errors.As(err, &differs) && !differs.Resumes {
-			resume = command("")
-		}
-		return advice.With(err, fmt.Sprintf("`runner %s` shows what there is now", "plan"+strings.TrimPrefix(resume, "build")))
-	}
-	return err
-}
-
-// makeAgain adds to the error about files that can't be restored the command that runs the
-// workstreams which made them.
-func makeAgain(st *state.State, missing *workspace.MissingError, resume string, err error) error {
-	if st == nil {
-		return err
-	}
-	var paths []string
-	for _, m := range missing.Missing {
-		paths = append(paths, m.Path)
-	}
-	makers := st.MakersOf(paths)
-	if len(makers) == 0 {
-		return advice.With(err, fmt.Sprintf("`runner checkpoint validate %s --deep` names the checkpoints that have it", st.PRD))
-	}
-	command := resume
-	for _, name := range makers {
-		command += " --invalidate " + text.ShellWord(name)
-	}
-	return advice.With(err, fmt.Sprintf("`runner %s` makes it again", command))
 }

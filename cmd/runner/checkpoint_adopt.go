@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"prdrunner/checkpoint"
-	"prdrunner/checkpoint/state"
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/change"
 	"prdrunner/cmd/runner/cli"
@@ -78,35 +77,4 @@ func adoptSession(ctx context.Context, env *cli.Environment, store *checkpoint.S
 		return err
 	}
 	return errors.Join(session.Adopt(ctx, env.Actor()), session.Close())
-}
-
-// setUntrustedAside moves state that git tracks to a directory that no command reads, and
-// tells the user.
-func setUntrustedAside(ctx context.Context, env *cli.Environment, store *checkpoint.Store, prd, what string, args ...state.Text) error {
-	var to string
-	record := checkpoint.AuditRecord{What: what, PRD: prd, Args: args}
-	err := change.WithAudit(env, store, &record, func() (err error) {
-		to, err = store.SetUntrustedAside(ctx, prd)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(env.Stderr, "Git tracked the state of %s. Set it aside under %s, and took it out of git's index; the next commit has it no more\n", prd, env.Display(to))
-	return nil
-}
-
-// refuseUntrusted refuses to build on state that git tracks. With --fresh it sets that
-// state aside instead.
-func (s *starter) refuseUntrusted(ctx context.Context) error {
-	untrusted, err := s.Store.Untrusted(ctx, s.PRD)
-	switch {
-	case err != nil:
-		return err
-	case untrusted == nil:
-		return nil
-	case s.fresh:
-		return setUntrustedAside(ctx, s.Env, s.Store, s.PRD, "build --fresh")
-	}
-	return untrusted
 }

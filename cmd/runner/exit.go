@@ -14,6 +14,7 @@ import (
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/checkpoint/workspace/git"
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/begin"
 	"prdrunner/cmd/runner/change"
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
@@ -62,11 +63,6 @@ var (
 	errWouldChange = errors.New("files are not formatted")
 	// errDamageShown reports damage that the command has already shown.
 	errDamageShown = errors.New("something is damaged")
-	// errUnwritten reports that a session is complete, but that its last checkpoint could
-	// not be written. Writing it waits for the user.
-	errUnwritten = errors.New("a checkpoint could not be written")
-	// errAlreadyComplete reports that --resume found a complete session.
-	errAlreadyComplete = errors.New("the session is already complete")
 )
 
 // endedError reports how a run ended that did not complete. The view has already shown the
@@ -106,9 +102,9 @@ func knownCode(err error) (code int, known bool) {
 		return endedCode(&endedError{signal: early.Signal}), true
 	case errors.Is(err, errWouldChange):
 		return exitFailed, true
-	case errors.Is(err, errAlreadyComplete):
+	case errors.Is(err, begin.ErrAlreadyComplete):
 		return exitAlreadyComplete, true
-	case errors.Is(err, errUnwritten):
+	case errors.Is(err, begin.ErrUnwritten):
 		return exitPaused, true
 	case advice.IsA[*checkpoint.LockedError](err), errors.Is(err, checkpoint.ErrLockLost):
 		return exitLocked, true

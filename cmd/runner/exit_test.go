@@ -10,6 +10,7 @@ import (
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/begin"
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
 	"prdrunner/cmd/runner/load"
@@ -48,7 +49,7 @@ func TestExitCodes(t *testing.T) {
 		{runner.ErrStale, exitDamaged},
 		{runner.ErrConflict, exitDamaged},
 		{runner.ErrPlanOutdated, exitDamaged},
-		{errAlreadyComplete, exitAlreadyComplete},
+		{begin.ErrAlreadyComplete, exitAlreadyComplete},
 		{errWouldChange, exitFailed},
 	}
 	for _, test := range tests {

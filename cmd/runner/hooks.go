@@ -24,17 +24,17 @@ func (b *build) runDueHooks(ctx context.Context, snap *checkpoint.Snapshot) erro
 		return nil
 	}
 	due := show.PendingHooks(snap.State.Hooks)
-	session, _, err := (&change.Target{Env: b.env, Store: b.store, PRD: b.pipeline.ID, Files: b.files}).Lock(ctx)
+	session, _, err := (&change.Target{Env: b.env, Store: b.Store, PRD: b.Pipeline.ID, Files: b.Files}).Lock(ctx)
 	if err != nil {
 		return err
 	}
 	if st := session.State(); st == nil || show.PendingHooks(st.Hooks) != due || st.Session != snap.State.Session {
-		return errors.Join(fmt.Errorf("%s: %w", b.pipeline.ID, runner.ErrPlanOutdated), session.Close())
+		return errors.Join(fmt.Errorf("%s: %w", b.Pipeline.ID, runner.ErrPlanOutdated), session.Close())
 	}
 	fmt.Fprintf(b.env.Stderr, "%s of the last run had not ended when its runner was killed; running again first\n", due)
 	err = b.withExecutor(ctx, func(ctx context.Context, executor *process.Executor, interrupts <-chan string) error {
-		o := load.EngineOptions(b.env, b.cfg, b.pipeline, b.store, b.files)
-		o.Session, o.Executor, o.Views, o.Mask, o.Interrupts = session, executor, []runner.View{warnings{b.env}}, b.masker.String, interrupts
+		o := load.EngineOptions(b.env, b.cfg, b.Pipeline, b.Store, b.Files)
+		o.Session, o.Executor, o.Views, o.Mask, o.Interrupts = session, executor, []runner.View{warnings{b.env}}, b.Masker.String, interrupts
 		return runner.RunHooks(ctx, o)
 	})
 	return errors.Join(err, session.Close())

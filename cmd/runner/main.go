@@ -11,12 +11,13 @@
 //   - load: the pipeline, the state directory, the session and the files that it works on;
 //   - change: the one way to change a session: lock, finish what was cut short, record in the
 //     audit log, do, close;
+//   - begin: how a build begins, resumes or refuses;
 //   - show: how its answer is printed, as text and as JSON;
 //   - advice: usage errors, hints and commands to type next.
 //
-// Where to begin: start.go decides whether a build begins, resumes or refuses; exit.go
-// has the one switch that maps errors to exit codes. What a run does is decided in
-// prdrunner/runner; nothing here decides about workstreams, gates or checkpoints.
+// Where to begin: pause.go is a short command, build.go the largest; exit.go has the one
+// switch that maps errors to exit codes. What a run does is decided in prdrunner/runner;
+// nothing here decides about workstreams, gates or checkpoints.
 package main
 
 import (

@@ -17,6 +17,7 @@ import (
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/begin"
 	"prdrunner/cmd/runner/change"
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
@@ -85,7 +86,7 @@ func runPlan(ctx context.Context, env *cli.Environment, o planOptions) error {
 	}
 	p, options := on.Pipeline, on.ReadOptions(env)
 	options.Select, options.PlanFile, options.NoCache = o.selection, env.InWorkspace(o.out), o.noCache
-	if namesCheckpoint(o.resume) {
+	if begin.NamesCheckpoint(o.resume) {
 		if o.out != "" {
 			return advice.With(advice.Usagef("a plan with --resume=CHECKPOINT can't be written to a file: its steps are known only after the rollback"),
 				fmt.Sprintf("`runner checkpoint rollback %s %s` goes back; then `plan --resume -o %s` writes it", p.ID, text.ShellWord(o.resume), text.ShellWord(o.out)))
@@ -108,15 +109,15 @@ func runPlan(ctx context.Context, env *cli.Environment, o planOptions) error {
 	}
 	plan, err := runner.Preview(ctx, options, st)
 	if err != nil {
-		return buildError(env, st, p.ID, on.Command, err)
+		return begin.Explain(env, st, p.ID, on.Command, err)
 	}
 	plan.Imported = options.Imported != nil
 	if follows != nil && plan.Session == "" {
 		plan.Follows = &state.Predecessor{Session: follows.Session, Seq: follows.Seq, At: follows.UpdatedAt}
 	}
-	if plan.Idle() && isComplete(st, options) && !chosen(o.selection) {
-		if o.resume == resumeNamed || o.out != "" {
-			return alreadyComplete(p.ID, on.Command(""))
+	if plan.Idle() && isComplete(st, options) && !begin.Chosen(o.selection) {
+		if o.resume == begin.ResumeCurrent || o.out != "" {
+			return begin.AlreadyComplete(p.ID, on.Command(""))
 		}
 		fmt.Fprintf(env.Stderr, "%s already complete\n", p.ID)
 	}
@@ -175,8 +176,8 @@ func planState(ctx context.Context, env *cli.Environment, on *load.Setup, early 
 			return nil, nil, err
 		case resume == "":
 			return nil, last, nil
-		case last == nil && resume == resumeNamed:
-			return nil, nil, nothingToResume(o.Store, prd, on.Command(""))
+		case last == nil && resume == begin.ResumeCurrent:
+			return nil, nil, begin.NothingToResume(o.Store, prd, on.Command(""))
 		}
 		o.Predecessor = last
 		return nil, nil, nil

@@ -18,7 +18,6 @@ import (
 	"prdrunner/cmd/runner/config"
 	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/show"
-	"prdrunner/runner/process"
 )
 
 type statusOptions struct {
@@ -52,7 +51,7 @@ func runStatus(ctx context.Context, env *cli.Environment, o statusOptions) error
 	if err != nil {
 		return err
 	}
-	st := statusOfSession(env, o.prd, snap)
+	st := load.Status(env, o.prd, snap)
 	if st.Rollback != nil {
 		if st.Finishes, err = change.PlannedFinish(ctx, env, store, o.prd); err != nil {
 			fmt.Fprintf(env.Stderr, "Warning: cannot tell what finishing the rollback would do: %v\n", err)
@@ -67,18 +66,6 @@ func runStatus(ctx context.Context, env *cli.Environment, o statusOptions) error
 		return errors.Join(show.JSON(env.Stdout, st), broken)
 	}
 	return errors.Join(show.Status(env.Stdout, env.CommandLine, env.Now(), st), broken)
-}
-
-// statusOfSession returns the status of a session, with the processes that outlived its
-// runner if that was killed.
-func statusOfSession(env *cli.Environment, prd string, snap *checkpoint.Snapshot) show.SessionStatus {
-	s := show.NewSessionStatus(env.CommandLine, env.Now(), prd, snap)
-	if s.Killed {
-		for _, p := range process.Alive(s.Session, snap.Logs) {
-			s.Alive = append(s.Alive, show.AliveProcess{PID: p.PID, Workstream: p.Task})
-		}
-	}
-	return s
 }
 
 // findTakenBack finds rollbacks of other PRDs that took back artifacts of the session, and
@@ -136,7 +123,7 @@ func statusOfAll(ctx context.Context, env *cli.Environment, asJSON bool) error {
 			list = append(list, show.DamagedSessionStatus(env.CommandLine, prd, err))
 			continue
 		}
-		st := statusOfSession(env, prd, snap)
+		st := load.Status(env, prd, snap)
 		findTakenBack(ctx, env, store, snap, &st)
 		list = append(list, st)
 	}

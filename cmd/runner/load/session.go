@@ -14,6 +14,7 @@ import (
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/show"
+	"prdrunner/runner/process"
 )
 
 // WarnUntrusted warns that git tracks the state that a command shows, and that nothing
@@ -190,4 +191,16 @@ func NoSession(env *cli.Environment, store *checkpoint.Store, prd string) error 
 		hint = "there are sessions of " + strings.Join(prds, ", ")
 	}
 	return advice.With(advice.Usagef("there is no session of %s", prd), hint)
+}
+
+// Status returns the status of a session, with the processes that outlived its
+// runner if that was killed.
+func Status(env *cli.Environment, prd string, snap *checkpoint.Snapshot) show.SessionStatus {
+	s := show.NewSessionStatus(env.CommandLine, env.Now(), prd, snap)
+	if s.Killed {
+		for _, p := range process.Alive(s.Session, snap.Logs) {
+			s.Alive = append(s.Alive, show.AliveProcess{PID: p.PID, Workstream: p.Task})
+		}
+	}
+	return s
 }

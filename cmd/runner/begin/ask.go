@@ -1,4 +1,4 @@
-package main
+package begin
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/change"
 	"prdrunner/cmd/runner/cli"
+	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/show"
 	"prdrunner/runner"
 	"prdrunner/runner/plan"
@@ -21,46 +22,46 @@ import (
 )
 
 // askUser asks the user what to do with an unfinished session. The flags do not say it.
-func (s *starter) askUser(ctx context.Context, snap *checkpoint.Snapshot) (start, error) {
-	if s.person == nil {
-		return start{}, s.undecided("there is an unfinished session of %s")
+func (s *Starter) askUser(ctx context.Context, snap *checkpoint.Snapshot) (Start, error) {
+	if s.Person == nil {
+		return Start{}, s.undecided("there is an unfinished session of %s")
 	}
-	o := s.readOnlyOptions()
-	o.Select = s.selection
+	o := s.ReadOnlyOptions()
+	o.Select = s.Selection
 	plan, planErr := runner.Preview(ctx, o, snap.State)
 	if ctx.Err() != nil {
-		return start{}, context.Cause(ctx)
+		return Start{}, context.Cause(ctx)
 	}
 	for {
-		choice, err := askResume(ctx, s.person, snap.State, plan, s.Env.Now())
+		choice, err := askResume(ctx, s.Person, snap.State, plan, s.Env.Now())
 		if err != nil {
-			return start{}, err
+			return Start{}, err
 		}
 		switch choice {
 		case choiceResume:
-			return start{resume: true}, nil
+			return Start{resume: true}, nil
 		case choiceFresh:
-			return start{fresh: true, noCache: true}, nil
+			return Start{Fresh: true, NoCache: true}, nil
 		case choiceDelete:
-			return start{nothingToDo: true}, s.remove(ctx)
+			return Start{NothingToDo: true}, s.remove(ctx)
 		case choiceView:
 			if err := s.showDetails(ctx, snap); err != nil {
-				return start{}, err
+				return Start{}, err
 			}
 		case choicePlan:
 			if planErr != nil {
-				return start{}, buildError(s.Env, snap.State, s.PRD, s.command, planErr)
+				return Start{}, Explain(s.Env, snap.State, s.PRD, s.Command, planErr)
 			}
 			if err := view.WritePlan(s.Env.Stderr.Raw, plan, s.Env.Color(s.Env.Stderr)); err != nil {
-				return start{}, err
+				return Start{}, err
 			}
 		}
 	}
 }
 
 // showDetails shows the session, and the contents of its current checkpoint.
-func (s *starter) showDetails(ctx context.Context, snap *checkpoint.Snapshot) error {
-	if err := show.Status(s.Env.Stderr, s.Env.CommandLine, s.Env.Now(), statusOfSession(s.Env, s.PRD, snap)); err != nil {
+func (s *Starter) showDetails(ctx context.Context, snap *checkpoint.Snapshot) error {
+	if err := show.Status(s.Env.Stderr, s.Env.CommandLine, s.Env.Now(), load.Status(s.Env, s.PRD, snap)); err != nil {
 		return err
 	}
 	ref := snap.State.CurrentCheckpoint()
@@ -80,15 +81,15 @@ func (s *starter) showDetails(ctx context.Context, snap *checkpoint.Snapshot) er
 }
 
 // remove deletes the session after a confirmation, and starts no other one.
-func (s *starter) remove(ctx context.Context) error {
-	if err := s.finished.RefuseToLeave(s.Env); err != nil {
+func (s *Starter) remove(ctx context.Context) error {
+	if err := s.Finished.RefuseToLeave(s.Env); err != nil {
 		return err
 	}
 	question := fmt.Sprintf("Delete the session of %s, its checkpoints and logs? This cannot be undone.", s.PRD)
-	if err := cli.Confirm(ctx, s.person, s.yes, question); err != nil {
+	if err := cli.Confirm(ctx, s.Person, s.Yes, question); err != nil {
 		return err
 	}
-	session, _, err := newLastTarget(s.Env, s.Store, s.PRD).Lock(ctx)
+	session, _, err := change.LastTarget(s.Env, s.Store, s.PRD).Lock(ctx)
 	if err != nil {
 		return err
 	}
