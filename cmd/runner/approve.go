@@ -161,12 +161,12 @@ func (a *answer) compare(ctx context.Context, st *state.State, g *state.Gate) er
 		fmt.Fprintf(a.env.Stderr, "The next build checks whether what %s asks about has changed, since this command can't: %v\n", g.Label, err)
 		return nil
 	}
-	on, err := load.SetUpPipeline(ctx, a.env, cfg, p)
+	setup, err := load.SetUpPipeline(ctx, a.env, cfg, p)
 	if err != nil {
 		return err
 	}
-	defer on.Close()
-	same, err := runner.ApprovalUnchanged(ctx, on.ReadOptions(a.env), st, g)
+	defer setup.Close()
+	same, err := runner.ApprovalUnchanged(ctx, setup.ReadOptions(a.env), st, g)
 	if err != nil {
 		return fmt.Errorf("look at what it asks about: %w", err)
 	}

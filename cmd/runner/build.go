@@ -204,36 +204,36 @@ func runBuild(ctx context.Context, env *cli.Environment, o buildOptions) error {
 	if err != nil {
 		return err
 	}
-	on, err := load.SetUp(ctx, env, cfg, o.pipeline)
+	setup, err := load.SetUp(ctx, env, cfg, o.pipeline)
 	if err != nil {
 		return err
 	}
-	defer on.Close()
-	err = buildOn(ctx, env, cfg, on, o)
+	defer setup.Close()
+	err = runBuildWith(ctx, env, cfg, setup, o)
 	var newer *state.VersionError
-	if !errors.As(err, &newer) || !on.Store.Layout().IsOfSession(on.Pipeline.ID, newer.Path) {
+	if !errors.As(err, &newer) || !setup.Store.Layout().IsOfSession(setup.Pipeline.ID, newer.Path) {
 		return err
 	}
 	if !o.fresh {
-		return advice.With(err, fmt.Sprintf("`runner build %s --fresh` sets it aside as it is, and starts over", on.Pipeline.ID))
+		return advice.With(err, fmt.Sprintf("`runner build %s --fresh` sets it aside as it is, and starts over", setup.Pipeline.ID))
 	}
-	if err := change.SetNewerAside(ctx, env, on.Store, on.Pipeline.ID, "build --fresh", ""); err != nil {
+	if err := change.SetNewerAside(ctx, env, setup.Store, setup.Pipeline.ID, "build --fresh", ""); err != nil {
 		return err
 	}
-	return buildOn(ctx, env, cfg, on, o)
+	return runBuildWith(ctx, env, cfg, setup, o)
 }
 
-// buildOn runs the build of a pipeline that is set up.
-func buildOn(ctx context.Context, env *cli.Environment, cfg *config.Config, on *load.Setup, o buildOptions) error {
-	p := on.Pipeline
+// runBuildWith runs the build of a pipeline that is set up.
+func runBuildWith(ctx context.Context, env *cli.Environment, cfg *config.Config, setup *load.Setup, o buildOptions) error {
+	p := setup.Pipeline
 	saved, err := readPlan(env, o.plan, p.ID)
 	if err != nil {
 		return err
 	}
-	if err := refusePlanFile(env, on, o.plan); err != nil {
+	if err := refusePlanFile(env, setup, o.plan); err != nil {
 		return err
 	}
-	b := &build{env: env, cfg: cfg, Setup: on, person: env.Terminal(), saved: saved, options: o}
+	b := &build{env: env, cfg: cfg, Setup: setup, person: env.Terminal(), saved: saved, options: o}
 	s := b.newStarter()
 	decided, snap, err := s.Begin(ctx, p)
 	if err != nil || decided.NothingToDo {
@@ -376,8 +376,8 @@ func (b *build) withExecutor(ctx context.Context, do func(ctx context.Context, e
 	defer cancel()
 	// The engine acts on both signals. The second also cancels ctx, for work before the
 	// engine's loop, such as reading many files.
-	names, back := b.env.Signals.HandOver(cancel)
-	defer back()
+	names, release := b.env.Signals.HandOver(cancel)
+	defer release()
 	if err := ctx.Err(); err != nil { // a signal came earlier
 		return err
 	}

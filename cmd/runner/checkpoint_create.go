@@ -80,12 +80,12 @@ func runCheckpointCreate(ctx context.Context, env *cli.Environment, o checkpoint
 			return err
 		}
 	}
-	left, err := load.NotCapturedAt(ctx, env, store, created)
+	notCaptured, err := load.NotCapturedAt(ctx, env, store, created)
 	if err != nil {
 		return fmt.Errorf("name what checkpoint %s, which was created, leaves out: %w", created.ID, err)
 	}
 	if o.json {
-		return show.JSON(env.Stdout, show.NewCreatedReport(o.prd, created, left, first.KeptIDs()))
+		return show.JSON(env.Stdout, show.NewCreatedReport(o.prd, created, notCaptured, first.KeptIDs()))
 	}
-	return show.Created(env.Stdout, created, byRun, left, first.KeptIDs())
+	return show.Created(env.Stdout, created, byRun, notCaptured, first.KeptIDs())
 }

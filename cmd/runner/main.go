@@ -9,8 +9,8 @@
 //   - cli: the process around it: streams, environment variables, clock, signals, terminal;
 //   - config: what the user has set;
 //   - load: the pipeline, the state directory, the session and the files that it works on;
-//   - change: the one way to change a session: lock, finish what was cut short, record in the
-//     audit log, do, close;
+//   - change: the one way to change a session: lock, finish what was cut short, record in
+//     the audit log, do, close;
 //   - begin: how a build begins, resumes or refuses;
 //   - show: how its answer is printed, as text and as JSON;
 //   - advice: usage errors, hints and commands to type next.
@@ -113,13 +113,13 @@ const tellGrace = time.Second
 // endAtOnce prints why the process ends, and ends it. It waits for a reader no longer than
 // tellGrace.
 func endAtOnce(env *cli.Environment, name, what string) {
-	told := make(chan struct{})
+	printed := make(chan struct{})
 	go func() {
 		fmt.Fprintln(env.Stderr, what)
-		close(told)
+		close(printed)
 	}()
 	select {
-	case <-told:
+	case <-printed:
 	case <-time.After(tellGrace):
 	}
 	os.Exit(endedCode(&endedError{signal: name}))

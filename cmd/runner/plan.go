@@ -73,43 +73,43 @@ func runPlan(ctx context.Context, env *cli.Environment, o planOptions) error {
 	}
 	early := load.StartSession(env, cfg, o.pipeline.PRD)
 	defer early.Wait()
-	on, err := load.SetUp(ctx, env, cfg, o.pipeline)
+	setup, err := load.SetUp(ctx, env, cfg, o.pipeline)
 	if err != nil {
 		return err
 	}
-	defer on.Close()
+	defer setup.Close()
 	if err := refuseReplacing(env, o.out); err != nil {
 		return err
 	}
-	if err := refusePlanFile(env, on, o.out); err != nil {
+	if err := refusePlanFile(env, setup, o.out); err != nil {
 		return err
 	}
-	p, options := on.Pipeline, on.ReadOptions(env)
+	p, options := setup.Pipeline, setup.ReadOptions(env)
 	options.Select, options.PlanFile, options.NoCache = o.selection, env.InWorkspace(o.out), o.noCache
 	if begin.NamesCheckpoint(o.resume) {
 		if o.out != "" {
 			return advice.With(advice.Usagef("a plan with --resume=CHECKPOINT can't be written to a file: its steps are known only after the rollback"),
 				fmt.Sprintf("`runner checkpoint rollback %s %s` goes back; then `plan --resume -o %s` writes it", p.ID, text.ShellWord(o.resume), text.ShellWord(o.out)))
 		}
-		back := checkpointRollbackOptions{prd: p.ID, reference: o.resume, dryRun: true, json: o.json}
-		if err := runRollback(ctx, &change.Target{Env: env, Store: on.Store, PRD: p.ID, Files: on.Files}, nil, back); err != nil || o.json {
+		rollback := checkpointRollbackOptions{prd: p.ID, reference: o.resume, dryRun: true, json: o.json}
+		if err := runRollback(ctx, &change.Target{Env: env, Store: setup.Store, PRD: p.ID, Files: setup.Files}, nil, rollback); err != nil || o.json {
 			return err
 		}
 		var b strings.Builder
 		advice.WriteSuggestions(&b, env.CommandLine,
-			advice.Suggest(on.Command(" --resume="+text.ShellWord(o.resume)), "goes back, and runs what it can't reuse"),
+			advice.Suggest(setup.Command(" --resume="+text.ShellWord(o.resume)), "goes back, and runs what it can't reuse"),
 			advice.Suggest(fmt.Sprintf("checkpoint rollback %s %s", p.ID, text.ShellWord(o.resume)), "goes back, and no further; then plan --resume shows the rest"),
 		)
 		fmt.Fprintf(env.Stdout, "\nThis is only what the rollback does. What runs afterwards is known after the rollback:\n%s", b.String())
 		return nil
 	}
-	st, follows, err := planState(ctx, env, on, early, &options, o.resume)
+	st, follows, err := planState(ctx, env, setup, early, &options, o.resume)
 	if err != nil {
 		return err
 	}
 	plan, err := runner.Preview(ctx, options, st)
 	if err != nil {
-		return begin.Explain(env, st, p.ID, on.Command, err)
+		return begin.Explain(env, st, p.ID, setup.Command, err)
 	}
 	plan.Imported = options.Imported != nil
 	if follows != nil && plan.Session == "" {
@@ -117,7 +117,7 @@ func runPlan(ctx context.Context, env *cli.Environment, o planOptions) error {
 	}
 	if plan.Idle() && isComplete(st, options) && !begin.Chosen(o.selection) {
 		if o.resume == begin.ResumeCurrent || o.out != "" {
-			return begin.AlreadyComplete(p.ID, on.Command(""))
+			return begin.AlreadyComplete(p.ID, setup.Command(""))
 		}
 		fmt.Fprintf(env.Stderr, "%s already complete\n", p.ID)
 	}
@@ -132,12 +132,12 @@ func runPlan(ctx context.Context, env *cli.Environment, o planOptions) error {
 	if err := view.WritePlan(env.Stdout.Raw, plan, env.Color(env.Stdout)); err != nil {
 		return err
 	}
-	show.OnceChoices(env.Stdout, env.CommandLine, st, plan, on.Command(orResume(o.resume)))
+	show.OnceChoices(env.Stdout, env.CommandLine, st, plan, setup.Command(orResume(o.resume)))
 	switch {
 	case plan.Refused != "":
-		show.ConflictChoices(env.Stdout, env.CommandLine, plan, on.Command(" --resume"))
+		show.ConflictChoices(env.Stdout, env.CommandLine, plan, setup.Command(" --resume"))
 	case o.out != "":
-		fmt.Fprintf(env.Stdout, "\nApply it: %s\n", env.Command(on.Command("")+" --plan "+text.ShellWord(o.out)))
+		fmt.Fprintf(env.Stdout, "\nApply it: %s\n", env.Command(setup.Command("")+" --plan "+text.ShellWord(o.out)))
 	}
 	return nil
 }
@@ -165,7 +165,7 @@ func orResume(resume string) string {
 // planState returns the state that a plan continues: nil without --resume. follows is the
 // session that the planned new session would follow. planState puts a document written by
 // hand and an archived complete session into the options, as a build does.
-func planState(ctx context.Context, env *cli.Environment, on *load.Setup, early *load.EarlySession, o *runner.Options, resume string) (st, follows *state.State, err error) {
+func planState(ctx context.Context, env *cli.Environment, setup *load.Setup, early *load.EarlySession, o *runner.Options, resume string) (st, follows *state.State, err error) {
 	prd := o.Pipeline.ID
 	snap, err := early.Load(o.Store, prd)
 	if errors.Is(err, checkpoint.ErrNoSession) {
@@ -177,7 +177,7 @@ func planState(ctx context.Context, env *cli.Environment, on *load.Setup, early 
 		case resume == "":
 			return nil, last, nil
 		case last == nil && resume == begin.ResumeCurrent:
-			return nil, nil, begin.NothingToResume(o.Store, prd, on.Command(""))
+			return nil, nil, begin.NothingToResume(o.Store, prd, setup.Command(""))
 		}
 		o.Predecessor = last
 		return nil, nil, nil
@@ -198,7 +198,7 @@ func planState(ctx context.Context, env *cli.Environment, on *load.Setup, early 
 	switch {
 	case snap.Import != nil && snap.Owner == nil && resume != "":
 		return nil, nil, advice.With(fmt.Errorf("plan %s: %w", prd, checkpoint.ErrUnfinishedImport),
-			advice.ImportAgain(snap.Import)+fmt.Sprintf(", or `runner %s`, or any command that changes it, finishes that first", on.Command(" --resume")))
+			advice.ImportAgain(snap.Import)+fmt.Sprintf(", or `runner %s`, or any command that changes it, finishes that first", setup.Command(" --resume")))
 	case st != nil && st.Rollback != nil && resume != "":
 		return nil, nil, advice.Rollback(prd, fmt.Errorf("plan %s: %w", prd, &checkpoint.UnfinishedRollbackError{To: st.Rollback.To, Scope: st.Rollback.Scope}))
 	case st == nil && resume != "":
@@ -217,13 +217,13 @@ func planState(ctx context.Context, env *cli.Environment, on *load.Setup, early 
 // refusePlanFile refuses a plan file whose path has another meaning: it lies in the state
 // directory, it is the configuration, or the pipeline reads or makes it. Writing a plan
 // there would change the very things that were planned.
-func refusePlanFile(env *cli.Environment, on *load.Setup, name string) error {
+func refusePlanFile(env *cli.Environment, setup *load.Setup, name string) error {
 	if name == "" {
 		return nil
 	}
 	const hint = "name a file outside the workspace, or one that no pattern of the pipeline matches"
 	path := withoutLinks(env.Path(name))
-	if rel, err := filepath.Rel(withoutLinks(on.Store.Dir()), path); err == nil && filepath.IsLocal(rel) {
+	if rel, err := filepath.Rel(withoutLinks(setup.Store.Dir()), path); err == nil && filepath.IsLocal(rel) {
 		return advice.With(advice.Usagef("%s is in the state directory, which holds only what Runner writes there", name), hint)
 	}
 	base := withoutLinks(filepath.Join(env.Workdir, "runner"))
@@ -234,7 +234,7 @@ func refusePlanFile(env *cli.Environment, on *load.Setup, name string) error {
 	if err != nil || !filepath.IsLocal(rel) {
 		return nil
 	}
-	if of := plan.RoleOf(on.Pipeline, filepath.ToSlash(rel)); of != "" {
+	if of := plan.RoleOf(setup.Pipeline, filepath.ToSlash(rel)); of != "" {
 		return advice.With(advice.Usagef("%s is %s, so writing a plan there would change what was planned", name, of), hint)
 	}
 	return nil

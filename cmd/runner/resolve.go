@@ -221,10 +221,10 @@ func (r *resolving) adoptedWork(ctx context.Context, st *state.State) (runner.Ad
 		fmt.Fprintf(r.env.Stderr, "The pipeline cannot be evaluated now, so %s counts as made from %s: %v\n", r.request.Workstream, last, err)
 		return runner.Adopt(ctx, runner.Options{Store: r.store}, st, r.request.Workstream, r.outputs)
 	}
-	on, err := load.SetUpPipeline(ctx, r.env, cfg, p)
+	setup, err := load.SetUpPipeline(ctx, r.env, cfg, p)
 	if err != nil {
 		return runner.Adopted{}, err
 	}
-	defer on.Close()
-	return runner.Adopt(ctx, on.ReadOptions(r.env), st, r.request.Workstream, r.outputs)
+	defer setup.Close()
+	return runner.Adopt(ctx, setup.ReadOptions(r.env), st, r.request.Workstream, r.outputs)
 }

@@ -77,8 +77,8 @@ func findTakenBack(ctx context.Context, env *cli.Environment, store *checkpoint.
 	prds, err := store.Reader().Known() // includes PRDs that have only archived sessions
 	if err == nil && len(prds) > 1 {
 		err = load.WithWorkspace(ctx, env, store, func(_ *config.Config, w *workspace.Workspace) error {
-			taken, err := rollback.FindTakenBack(ctx, store, w, snap.State)
-			s.AddTakenBack(env.CommandLine, taken)
+			takenBack, err := rollback.FindTakenBack(ctx, store, w, snap.State)
+			s.AddTakenBack(env.CommandLine, takenBack)
 			return err
 		})
 	}

@@ -20,8 +20,8 @@ type CommandLine struct {
 
 // Display returns the short form of a path for messages: a path inside the workspace
 // becomes relative to it.
-func (c CommandLine) Display(path string) string {
-	rel, err := filepath.Rel(c.Workdir, path)
+func (cmdline CommandLine) Display(path string) string {
+	rel, err := filepath.Rel(cmdline.Workdir, path)
 	if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
 		return path
 	}
@@ -30,22 +30,22 @@ func (c CommandLine) Display(path string) string {
 
 // Command returns a command line that the user can type for this workspace: it repeats the
 // -C and --config of this command line.
-func (c CommandLine) Command(rest string) string {
-	here := "runner "
-	if c.DirFlag != "" && c.DirFlag != "." {
-		here += "-C " + text.ShellWord(c.DirFlag) + " "
+func (cmdline CommandLine) Command(rest string) string {
+	prefix := "runner "
+	if cmdline.DirFlag != "" && cmdline.DirFlag != "." {
+		prefix += "-C " + text.ShellWord(cmdline.DirFlag) + " "
 	}
-	if c.ConfigFlag != "" {
-		here += "--config " + text.ShellWord(c.ConfigFlag) + " "
+	if cmdline.ConfigFlag != "" {
+		prefix += "--config " + text.ShellWord(cmdline.ConfigFlag) + " "
 	}
-	return here + rest
+	return prefix + rest
 }
 
 // Localize adapts the commands in a text, which are between backquotes, to this workspace.
-func (c CommandLine) Localize(text string) string {
-	here := c.Command("")
-	if strings.Contains(text, "`"+here) && here != "runner " {
+func (cmdline CommandLine) Localize(text string) string {
+	prefix := cmdline.Command("")
+	if strings.Contains(text, "`"+prefix) && prefix != "runner " {
 		return text // the commands are already adapted
 	}
-	return strings.ReplaceAll(text, "`runner ", "`"+here)
+	return strings.ReplaceAll(text, "`runner ", "`"+prefix)
 }

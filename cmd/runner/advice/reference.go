@@ -23,7 +23,7 @@ func UnknownReference(prd string, err error) error {
 // the checkpoint, if there is one. Commands go back only to checkpoints of the current
 // session, but the user may still type an id that was printed while the archived session
 // was current.
-func Archived(c CommandLine, store *checkpoint.Store, prd string, err error) error {
+func Archived(cmdline CommandLine, store *checkpoint.Store, prd string, err error) error {
 	var unknown *state.UnknownCheckpointError
 	if !errors.As(err, &unknown) {
 		return err
@@ -38,7 +38,7 @@ func Archived(c CommandLine, store *checkpoint.Store, prd string, err error) err
 		}
 		if ref, missed := at.State.FindCheckpoint(unknown.Ref); missed == nil {
 			return With(
-				fmt.Errorf("%w in the current session: %s is of one that is archived in %s", err, ref.ID, c.Display(at.Dir)),
+				fmt.Errorf("%w in the current session: %s is of one that is archived in %s", err, ref.ID, cmdline.Display(at.Dir)),
 				fmt.Sprintf("`runner checkpoint export %s --session %s -o FILE` and then `runner checkpoint import FILE --replace` make that session the current one again, and archive the one that is", prd, at.State.Session))
 		}
 	}

@@ -22,9 +22,9 @@ func Suggest(command, purpose string) Suggestion {
 }
 
 // WriteSuggestions lists commands, each with its purpose.
-func WriteSuggestions(b *strings.Builder, c CommandLine, list ...Suggestion) {
+func WriteSuggestions(b *strings.Builder, cmdline CommandLine, list ...Suggestion) {
 	for _, s := range list {
-		fmt.Fprintf(b, "  %s   %s\n", c.Command(s.Command), s.Purpose)
+		fmt.Fprintf(b, "  %s   %s\n", cmdline.Command(s.Command), s.Purpose)
 	}
 }
 

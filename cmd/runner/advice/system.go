@@ -16,8 +16,8 @@ import (
 // systemHint returns what the user can do about an error of the operating system that can
 // happen anywhere, "" if there is no general advice. Nothing that the journal acknowledged
 // is lost, whatever failed after it.
-func systemHint(c CommandLine, user string, err error) string {
-	const again = "then run the command again: nothing that was reported as done is lost"
+func systemHint(cmdline CommandLine, user string, err error) string {
+	const retry = "then run the command again: nothing that was reported as done is lost"
 	var at *fs.PathError
 	var derived *checkpoint.DerivedError
 	switch {
@@ -26,23 +26,23 @@ func systemHint(c CommandLine, user string, err error) string {
 	case errors.Is(err, checkpoint.ErrJournalChanged):
 		return "find out what changed the journal; `runner status` shows the state of the session and the command that repairs it"
 	case errors.Is(err, checkpoint.ErrNotRegular), errors.Is(err, checkpoint.ErrTooLong):
-		return "move away what is in the place of that file, " + again
+		return "move away what is in the place of that file, " + retry
 	case diskFull(err):
-		return "free some space on that disk, " + again
+		return "free some space on that disk, " + retry
 	case readOnly(err):
-		return "make that disk writable, " + again
+		return "make that disk writable, " + retry
 	case fileTooLarge(err):
-		return "raise the limit on file sizes, which `ulimit -f` shows, " + again
+		return "raise the limit on file sizes, which `ulimit -f` shows, " + retry
 	case noDescriptors(err):
-		return "raise the limit on open files, which `ulimit -n` shows, " + again
+		return "raise the limit on open files, which `ulimit -n` shows, " + retry
 	case diskFailed(err):
-		return "see what the system log says about that disk, " + again
+		return "see what the system log says about that disk, " + retry
 	case errors.Is(err, fs.ErrPermission) && errors.As(err, &at) && store.IsTemp(at.Path):
-		return fmt.Sprintf("let the user %s write in %s, %s", cmp.Or(user, "who runs this"), c.Display(filepath.Dir(at.Path)), again)
+		return fmt.Sprintf("let the user %s write in %s, %s", cmp.Or(user, "who runs this"), cmdline.Display(filepath.Dir(at.Path)), retry)
 	case errors.Is(err, fs.ErrPermission) && errors.As(err, &derived): // the file is first written under another name
-		return fmt.Sprintf("let the user %s write in %s, %s", cmp.Or(user, "who runs this"), c.Display(filepath.Dir(derived.Path)), again)
+		return fmt.Sprintf("let the user %s write in %s, %s", cmp.Or(user, "who runs this"), cmdline.Display(filepath.Dir(derived.Path)), retry)
 	case errors.Is(err, fs.ErrPermission) && errors.As(err, &at):
-		return fmt.Sprintf("let the user %s read and write %s, %s", cmp.Or(user, "who runs this"), c.Display(barrier(at.Path)), again)
+		return fmt.Sprintf("let the user %s read and write %s, %s", cmp.Or(user, "who runs this"), cmdline.Display(barrier(at.Path)), retry)
 	}
 	return ""
 }
@@ -61,17 +61,17 @@ func barrier(path string) string {
 }
 
 // Of returns what the user can do about an error, "" if nothing is known.
-func Of(c CommandLine, user string, err error) string {
+func Of(cmdline CommandLine, user string, err error) string {
 	var h *hintError
 	var git *git.StateError
 	var untrusted *checkpoint.UntrustedError
 	switch {
 	case errors.As(err, &h):
-		return c.Localize(h.hint)
+		return cmdline.Localize(h.hint)
 	case errors.As(err, &untrusted):
-		return c.Localize(Untrusted(untrusted))
+		return cmdline.Localize(Untrusted(untrusted))
 	case errors.As(err, &git):
 		return git.Remedy
 	}
-	return systemHint(c, user, err)
+	return systemHint(cmdline, user, err)
 }

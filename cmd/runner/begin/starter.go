@@ -6,7 +6,8 @@
 // package runner/plan decides that. Nothing here reads a flag or starts a process; a
 // build hands over functions for its hooks and for a rollback. Where to begin:
 //
-//   - Starter holds what the decision depends on; Starter.Begin decides, and returns a Start;
+//   - Starter holds what the decision depends on; Starter.Begin decides, and returns a
+//     Start;
 //   - Starter.LockDecided locks the session if it is still the one that was decided on;
 //   - Explain adds to an error of the engine the command or flag that makes the decision.
 package begin
@@ -276,10 +277,10 @@ func (s *Starter) writeMissingDerived(ctx context.Context, snap *checkpoint.Snap
 // skipUnwritten gives up the checkpoints that can't be written, as the configuration says.
 // It warns the user about checkpoints that stay on record without a file.
 func (s *Starter) skipUnwritten(session *checkpoint.Session, unwritten error) error {
-	skipped, left := session.SkipDerived()
+	skipped, fileless := session.SkipDerived()
 	fmt.Fprintln(s.Env.Stderr, "Warning: a checkpoint could not be written, and is skipped:", unwritten)
-	if len(left) > 0 {
-		fmt.Fprintln(s.Env.Stderr, "Warning:", record.LeftUnwritten(left))
+	if len(fileless) > 0 {
+		fmt.Fprintln(s.Env.Stderr, "Warning:", record.LeftUnwritten(fileless))
 	}
 	session.Add(state.CheckpointSkipped{IDs: skipped, Error: state.Text(unwritten.Error())})
 	if closed := session.Close(); !advice.IsA[*checkpoint.DerivedError](closed) {
@@ -291,18 +292,18 @@ func (s *Starter) skipUnwritten(session *checkpoint.Session, unwritten error) er
 // beginAfterComplete decides for --resume if the last session is complete. A new session
 // begins from it, and runs the steps whose results are not proved valid for the current
 // files and definitions. Without such steps, there is nothing to do.
-func (s *Starter) beginAfterComplete(ctx context.Context, st *state.State, on Start) (Start, error) {
+func (s *Starter) beginAfterComplete(ctx context.Context, st *state.State, decided Start) (Start, error) {
 	if s.Saved != nil || Chosen(s.Selection) {
-		return on, nil
+		return decided, nil
 	}
 	o := s.ReadOnlyOptions()
-	o.Predecessor, o.Imported = on.Predecessor, on.Imported
+	o.Predecessor, o.Imported = decided.Predecessor, decided.Imported
 	plan, err := runner.Preview(ctx, o, st)
 	switch {
 	case err != nil:
 		return Start{}, Explain(s.Env, st, s.PRD, s.Command, err)
 	case !plan.Idle():
-		return on, nil
+		return decided, nil
 	case s.Resume == ResumeAuto:
 		fmt.Fprintf(s.Env.Stderr, "%s already complete\n", s.PRD)
 		return Start{NothingToDo: true}, nil
@@ -367,9 +368,9 @@ func (s *Starter) resumeDocument(ctx context.Context, d *state.Document, st *sta
 	if d.Status != state.StatusInProgress { // if it is, its author was at work, and may not have ended properly
 		st.RunningAt = nil
 	}
-	on, err := s.resumeUnfinished(ctx, st)
-	if err != nil || on.Fresh {
-		return on, err
+	decided, err := s.resumeUnfinished(ctx, st)
+	if err != nil || decided.Fresh {
+		return decided, err
 	}
 	return Start{Imported: d}, nil
 }
@@ -383,20 +384,20 @@ func (s *Starter) undecided(what string) error {
 // resumeUnfinished decides for --resume of an unfinished session. It asks the user if
 // resuming may be a mistake. It never asks with --resume=auto or --yes.
 func (s *Starter) resumeUnfinished(ctx context.Context, st *state.State) (Start, error) {
-	on := Start{resume: true}
+	decided := Start{resume: true}
 	if s.Person == nil || s.Yes || s.Resume == ResumeAuto {
 		s.printState(st)
-		return on, nil
+		return decided, nil
 	}
 	switch {
 	case st.Status == state.StatusFailed:
-		return on, askFixed(ctx, s.Person, st)
+		return decided, askFixed(ctx, s.Person, st)
 	case killed(st):
 		choice, err := askKilled(ctx, s.Person, st)
 		return Start{resume: choice == choiceResume, Fresh: choice == choiceFresh, NoCache: choice == choiceFresh}, err
 	}
 	s.printState(st)
-	return on, nil
+	return decided, nil
 }
 
 // printState tells the user what state the session was in, if the build resumes it without

@@ -129,8 +129,8 @@ func (t *Target) Ask(ctx context.Context, r checkpoint.Request, do func(*checkpo
 			record.Session = snap.State.Session
 		}
 		if r.Verb == checkpoint.VerbCreate && err == nil {
-			if made, missing := NewestManualCheckpoint(t.Store, r.PRD); missing == nil {
-				record.IDs = []string{made.ID}
+			if newest, missing := NewestManualCheckpoint(t.Store, r.PRD); missing == nil {
+				record.IDs = []string{newest.ID}
 			}
 		}
 		return err

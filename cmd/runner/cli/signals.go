@@ -96,8 +96,8 @@ func (r *runSignals) deliver(name string) {
 }
 
 // HandOver hands the signals over to a run, which acts on both. second is called when the
-// second signal arrives. The caller calls back when the run has ended.
-func (s *Signals) HandOver(second func()) (names <-chan string, back func()) {
+// second signal arrives. The caller calls release when the run has ended.
+func (s *Signals) HandOver(second func()) (names <-chan string, release func()) {
 	// If the reader of Runner's output goes away, SIGPIPE must not end the run silently:
 	// the write fails instead, and the view reports it.
 	pipes := make(chan os.Signal, 1)

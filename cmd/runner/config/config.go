@@ -130,13 +130,13 @@ func (c *Config) Policy() checkpoint.Policy {
 		OnComplete: checkpoint.OnComplete(from.Retention.OnComplete),
 		Compress:   from.Storage.Compress,
 	}
-	for name, on := range from.Triggers {
+	for name, enabled := range from.Triggers {
 		if name == conflictEvents {
-			policy.Triggers[state.TriggerConflictStart] = on
-			policy.Triggers[state.TriggerConflictResolved] = on
+			policy.Triggers[state.TriggerConflictStart] = enabled
+			policy.Triggers[state.TriggerConflictResolved] = enabled
 			continue
 		}
-		policy.Triggers[state.Trigger(name)] = on
+		policy.Triggers[state.Trigger(name)] = enabled
 	}
 	return policy
 }

@@ -15,17 +15,17 @@ import (
 // checkRecordedNames refuses a pipeline if its session would record a sensitive value in
 // the name of a branch or a file. These names can't be masked, because the next resume
 // compares them.
-func (on *Setup) checkRecordedNames(ctx context.Context, env *cli.Environment) error {
+func (setup *Setup) checkRecordedNames(ctx context.Context, env *cli.Environment) error {
 	for _, n := range []struct{ what, path string }{
-		{"pipeline's file", findings.Relative(on.Pipeline.Source, env.Workdir, "")},
-		{"PRD document", on.Pipeline.Document},
+		{"pipeline's file", findings.Relative(setup.Pipeline.Source, env.Workdir, "")},
+		{"PRD document", setup.Pipeline.Document},
 	} {
-		if on.Masker.String(filepath.ToSlash(n.path)) != filepath.ToSlash(n.path) {
+		if setup.Masker.String(filepath.ToSlash(n.path)) != filepath.ToSlash(n.path) {
 			return advice.With(advice.Usagef("the path of the %s holds a sensitive value, and a session records it", n.what),
 				"rename it, or declare the variable without `sensitive = true`")
 		}
 	}
-	return CheckBranchName(ctx, on.Files.Git(), on.Masker)
+	return CheckBranchName(ctx, setup.Files.Git(), setup.Masker)
 }
 
 // CheckBranchName fails if the name of the current git branch holds a sensitive value,

@@ -32,17 +32,17 @@ func SetUp(ctx context.Context, env *cli.Environment, cfg *config.Config, ref Pi
 	if err != nil {
 		return nil, err
 	}
-	on, err := SetUpPipeline(ctx, env, cfg, p)
+	setup, err := SetUpPipeline(ctx, env, cfg, p)
 	if err != nil {
 		return nil, err
 	}
-	if err := on.checkRecordedNames(ctx, env); err != nil {
-		on.Close()
+	if err := setup.checkRecordedNames(ctx, env); err != nil {
+		setup.Close()
 		return nil, err
 	}
-	on.file = ref.File
-	on.VariableFlags = on.Masker.String(ref.VariableFlags(sensitive(p)))
-	return on, nil
+	setup.file = ref.File
+	setup.VariableFlags = setup.Masker.String(ref.VariableFlags(sensitive(p)))
+	return setup, nil
 }
 
 // SetUpPipeline sets up a pipeline that has been read. It does not check recorded names.
@@ -66,18 +66,18 @@ func SetUpPipeline(ctx context.Context, env *cli.Environment, cfg *config.Config
 }
 
 // Close closes the files of the workspace.
-func (on *Setup) Close() { _ = on.Files.Close() }
+func (setup *Setup) Close() { _ = setup.Files.Close() }
 
 // Command returns the command that builds the pipeline, as the user would type it: with
 // more flags, and with the flags that named its file and set its variables.
-func (on *Setup) Command(flags string) string {
-	return advice.StartCommand(on.Pipeline.ID, on.file) + flags + on.VariableFlags
+func (setup *Setup) Command(flags string) string {
+	return advice.StartCommand(setup.Pipeline.ID, setup.file) + flags + setup.VariableFlags
 }
 
 // ReadOptions returns the options of an engine that only reads.
-func (on *Setup) ReadOptions(env *cli.Environment) runner.Options {
-	o := EngineOptions(env, on.cfg, on.Pipeline, on.Store, on.Files)
-	o.Mask = on.Masker.String
+func (setup *Setup) ReadOptions(env *cli.Environment) runner.Options {
+	o := EngineOptions(env, setup.cfg, setup.Pipeline, setup.Store, setup.Files)
+	o.Mask = setup.Masker.String
 	return o
 }
 

@@ -48,16 +48,16 @@ func endOrphans(ctx context.Context, env *cli.Environment, session, logs string)
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, executor.Close()) }()
-	left, err := executor.Recover(ctx, session, logs)
-	pids := make([]string, len(left))
-	for i, p := range left {
+	orphans, err := executor.Recover(ctx, session, logs)
+	pids := make([]string, len(orphans))
+	for i, p := range orphans {
 		pids[i] = strconv.Itoa(p.PID)
 		ended = append(ended, state.Process{PID: p.PID, Command: state.Text(p.Command)})
 	}
 	switch {
 	case errors.Is(err, process.ErrUnkillable):
 		return ended, advice.With(err, fmt.Sprintf("end them by hand (of %s), then run the command again", strings.Join(pids, ", ")))
-	case err == nil && len(left) > 0:
+	case err == nil && len(orphans) > 0:
 		fmt.Fprintf(env.Stderr, "Ended what a killed run had left running (pid %s)\n", strings.Join(pids, ", "))
 	}
 	return ended, err

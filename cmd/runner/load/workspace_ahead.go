@@ -13,11 +13,11 @@ import (
 // workspaceAhead opens the files of the workspace in the background while the command locks
 // the session, so that neither waits for the other.
 type workspaceAhead struct {
-	opened chan struct{} // closed when the files are open, or opening them failed
-	w      *workspace.Workspace
-	err    error
-	cancel context.CancelFunc
-	taken  bool
+	opened  chan struct{} // closed when the files are open, or opening them failed
+	w       *workspace.Workspace
+	err     error
+	cancel  context.CancelFunc
+	awaited bool
 }
 
 // OpenWorkspaceAhead starts to open the files of the workspace for a capture, and to load
@@ -39,7 +39,7 @@ func OpenWorkspaceAhead(ctx context.Context, env *cli.Environment, cfg *config.C
 // Await waits until the files are open, and returns them. The caller must close them.
 func (f *workspaceAhead) Await() (*workspace.Workspace, error) {
 	<-f.opened
-	f.taken = f.err == nil
+	f.awaited = f.err == nil
 	return f.w, f.err
 }
 
@@ -47,7 +47,7 @@ func (f *workspaceAhead) Await() (*workspace.Workspace, error) {
 func (f *workspaceAhead) Stop() {
 	f.cancel()
 	<-f.opened
-	if f.err == nil && !f.taken {
+	if f.err == nil && !f.awaited {
 		_ = f.w.Close() // nothing was written through it
 	}
 }

@@ -275,28 +275,28 @@ type CreatedReport struct {
 
 // NewCreatedReport returns the JSON form of a checkpoint that was made. kept names the
 // checkpoints of edited files.
-func NewCreatedReport(prd string, made *state.CheckpointRef, left NotCaptured, kept []string) CreatedReport {
-	return CreatedReport{FormatVersion: FormatVersion, PRD: prd, Checkpoint: made, NotCaptured: left, Kept: kept}
+func NewCreatedReport(prd string, ref *state.CheckpointRef, notCaptured NotCaptured, kept []string) CreatedReport {
+	return CreatedReport{FormatVersion: FormatVersion, PRD: prd, Checkpoint: ref, NotCaptured: notCaptured, Kept: kept}
 }
 
 // Created shows a checkpoint that was made.
-func Created(w io.Writer, made *state.CheckpointRef, byRun bool, left NotCaptured, kept []string) error {
+func Created(w io.Writer, ref *state.CheckpointRef, byRun bool, notCaptured NotCaptured, kept []string) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "✓ Checkpoint created: %s\n  Step: %s\n", made.ID, stepLabel(made))
-	if made.Capture != nil {
+	fmt.Fprintf(&b, "✓ Checkpoint created: %s\n  Step: %s\n", ref.ID, stepLabel(ref))
+	if ref.Capture != nil {
 		captured := ""
 		if byRun {
-			captured = fmt.Sprintf(", as they were captured at %s, with the artifacts recorded since", made.Capture.At.UTC().Format(time.DateTime))
+			captured = fmt.Sprintf(", as they were captured at %s, with the artifacts recorded since", ref.Capture.At.UTC().Format(time.DateTime))
 		}
-		fmt.Fprintf(&b, "  Files: %d%s\n", made.Capture.Files, captured)
+		fmt.Fprintf(&b, "  Files: %d%s\n", ref.Capture.Files, captured)
 	}
-	for _, line := range left.linesForPeople() {
+	for _, line := range notCaptured.linesForPeople() {
 		fmt.Fprintf(&b, "  %s\n", line)
 	}
 	for _, id := range kept {
 		fmt.Fprintf(&b, "  Not in it: what was edited before the rollback was finished; that is in %s\n", id)
 	}
-	for _, line := range gitLines(made.Git) {
+	for _, line := range gitLines(ref.Git) {
 		fmt.Fprintf(&b, "  Git %s\n", line)
 	}
 	_, err := io.WriteString(w, b.String())

@@ -44,10 +44,10 @@ func NewExportReport(done *transfer.Exported) ExportReport {
 }
 
 // Exported shows what an archive holds, and the command that imports it.
-func Exported(w io.Writer, here advice.CommandLine, st *state.State, done *transfer.Exported) error {
+func Exported(w io.Writer, cmdline advice.CommandLine, st *state.State, done *transfer.Exported) error {
 	archive, from := "standard output", "FILE"
 	if done.Path != "" {
-		archive, from = here.Display(done.Path), text.ShellWord(done.Path)
+		archive, from = cmdline.Display(done.Path), text.ShellWord(done.Path)
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "✓ CHECKPOINTS EXPORTED\n%s\n\nArchive: %s\nSize: %s\nHash: sha256:%s\n\nContains:\n", rule, archive, formatSize(done.Size), done.SHA256)
@@ -57,7 +57,7 @@ func Exported(w io.Writer, here advice.CommandLine, st *state.State, done *trans
 		fmt.Fprintf(&b, "- %s\n", view.Plural(done.Logs, "log"))
 	}
 	if len(done.FromFiles) > 0 {
-		fmt.Fprintf(&b, "\nTaken from the workspace, because the stored bytes are lost or damaged; `%s` repairs that:\n", here.Command("checkpoint rebuild "+done.PRD))
+		fmt.Fprintf(&b, "\nTaken from the workspace, because the stored bytes are lost or damaged; `%s` repairs that:\n", cmdline.Command("checkpoint rebuild "+done.PRD))
 		writePaths(&b, "-", state.Texts(done.FromFiles))
 	}
 	writeLacking(&b, done.Lacking)

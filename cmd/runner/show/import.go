@@ -161,7 +161,7 @@ func writeFileProblems(b *strings.Builder, problems []fileProblem) {
 }
 
 // Imported shows what an import did.
-func Imported(w io.Writer, here advice.CommandLine, i Import, r ImportReport) error {
+func Imported(w io.Writer, cmdline advice.CommandLine, i Import, r ImportReport) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "✓ SESSION IMPORTED\n%s\n\n%s: session %s, commit %d\n", rule, r.PRD, shownID(r.Session), r.Seq)
 	switch r.Relation {
@@ -172,7 +172,7 @@ func Imported(w io.Writer, here advice.CommandLine, i Import, r ImportReport) er
 	case journal.RelationNew, journal.RelationForward, journal.RelationOlder, journal.RelationDiverged, journal.RelationForeign, journal.RelationDamaged:
 	}
 	if r.Archived != "" {
-		fmt.Fprintf(&b, "The session that was here is archived under %s\n", here.Display(r.Archived))
+		fmt.Fprintf(&b, "The session that was here is archived under %s\n", cmdline.Display(r.Archived))
 	}
 	writeUncertain(&b, "", r)
 	writeOrigin(&b, "", i)
@@ -180,7 +180,7 @@ func Imported(w io.Writer, here advice.CommandLine, i Import, r ImportReport) er
 		fmt.Fprintf(&b, "Files: %d written, %d the same\n", r.Written, i.Files.Same)
 	}
 	if r.Safety != "" {
-		fmt.Fprintf(&b, "The overwritten files are in checkpoint %s:\n  %s\n", r.Safety, here.Command("checkpoint rollback "+r.PRD+" "+r.Safety+" --files-only"))
+		fmt.Fprintf(&b, "The overwritten files are in checkpoint %s:\n  %s\n", r.Safety, cmdline.Command("checkpoint rollback "+r.PRD+" "+r.Safety+" --files-only"))
 	}
 	if len(r.LeftAlone) > 0 {
 		fmt.Fprintf(&b, "Left as they are, since they differ (--overwrite replaces them): %s\n", view.Plural(len(r.LeftAlone), "file"))
@@ -199,8 +199,8 @@ func Imported(w io.Writer, here advice.CommandLine, i Import, r ImportReport) er
 		writeFileProblems(&b, r.Missing)
 	}
 	b.WriteString("\nNext:\n")
-	advice.WriteSuggestions(&b, here, advice.Suggest("checkpoint validate "+r.PRD+" --deep", "read every byte of it once"))
-	advice.WriteSuggestions(&b, here, advice.Resume(i.Archive.State, "", "resume it")...)
+	advice.WriteSuggestions(&b, cmdline, advice.Suggest("checkpoint validate "+r.PRD+" --deep", "read every byte of it once"))
+	advice.WriteSuggestions(&b, cmdline, advice.Resume(i.Archive.State, "", "resume it")...)
 	fmt.Fprintf(&b, "%s\n", rule)
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -48,20 +48,20 @@ type ListedSession struct {
 }
 
 // NewListReport returns the JSON form of a list of checkpoints.
-func NewListReport(here advice.CommandLine, sessions []reader.StoredSession) ListReport {
+func NewListReport(cmdline advice.CommandLine, sessions []reader.StoredSession) ListReport {
 	list := ListReport{
 		FormatVersion: FormatVersion,
 		Checkpoints:   []ListedCheckpoint{}, Rollbacks: []state.RollbackRecord{}, Sessions: []ListedSession{},
 	}
 	for i, at := range sessions {
-		item := ListedSession{PRD: at.PRD, Place: at.Place, Path: state.Text(here.Display(at.Dir))}
+		item := ListedSession{PRD: at.PRD, Place: at.Place, Path: state.Text(cmdline.Display(at.Dir))}
 		if i == 0 || list.PRD == at.PRD {
 			list.PRD = at.PRD
 		} else {
 			list.PRD = ""
 		}
 		if at.State == nil {
-			item.Damaged = state.Text(here.Localize(at.Err.Error()))
+			item.Damaged = state.Text(cmdline.Localize(at.Err.Error()))
 			list.Sessions = append(list.Sessions, item)
 			continue
 		}
@@ -84,7 +84,7 @@ func NewListReport(here advice.CommandLine, sessions []reader.StoredSession) Lis
 
 // Checkpoints formats the checkpoints of all sessions in parallel, and then writes
 // them in order.
-func Checkpoints(w io.Writer, here advice.CommandLine, sessions []reader.StoredSession, commands bool) error {
+func Checkpoints(w io.Writer, cmdline advice.CommandLine, sessions []reader.StoredSession, commands bool) error {
 	shown := make([]strings.Builder, len(sessions))
 	var all sync.WaitGroup
 	for i, at := range sessions {
@@ -92,7 +92,7 @@ func Checkpoints(w io.Writer, here advice.CommandLine, sessions []reader.StoredS
 			if i > 0 {
 				shown[i].WriteString("\n")
 			}
-			writeCheckpoints(&shown[i], here, at, commands)
+			writeCheckpoints(&shown[i], cmdline, at, commands)
 		})
 	}
 	all.Wait()
@@ -106,9 +106,9 @@ func Checkpoints(w io.Writer, here advice.CommandLine, sessions []reader.StoredS
 
 // writeCheckpoints shows the checkpoints of a session, and commands to type next if the
 // user can type one.
-func writeCheckpoints(b *strings.Builder, here advice.CommandLine, at reader.StoredSession, commands bool) {
+func writeCheckpoints(b *strings.Builder, cmdline advice.CommandLine, at reader.StoredSession, commands bool) {
 	if at.State == nil {
-		fmt.Fprintf(b, "%s\nCHECKPOINTS - %s, %s\n%s\nIt cannot be read: %s\n", rule, at.PRD, here.Display(at.Dir), rule, view.OneLine(here.Localize(at.Err.Error())))
+		fmt.Fprintf(b, "%s\nCHECKPOINTS - %s, %s\n%s\nIt cannot be read: %s\n", rule, at.PRD, cmdline.Display(at.Dir), rule, view.OneLine(cmdline.Localize(at.Err.Error())))
 		return
 	}
 	st := at.State
@@ -118,7 +118,7 @@ func writeCheckpoints(b *strings.Builder, here advice.CommandLine, at reader.Sto
 		fmt.Fprintf(b, "Type: %s\n", view.OneLine(st.Type))
 	}
 	if at.Place != disk.PlaceCurrent {
-		fmt.Fprintf(b, "Status: %s, archived in %s\n", st.Status, here.Display(at.Dir))
+		fmt.Fprintf(b, "Status: %s, archived in %s\n", st.Status, cmdline.Display(at.Dir))
 	}
 	b.WriteString("\n")
 	if len(st.Checkpoints) == 0 && st.EmptiedSeq > 0 {
@@ -130,7 +130,7 @@ func writeCheckpoints(b *strings.Builder, here advice.CommandLine, at reader.Sto
 	}
 	writeRollbackHistory(b, st)
 	if at.Place == disk.PlaceCurrent && commands && len(st.Checkpoints) > 0 {
-		writeListCommands(b, here, st)
+		writeListCommands(b, cmdline, st)
 	}
 	fmt.Fprintf(b, "%s\n", rule)
 }
@@ -146,13 +146,13 @@ func writeCheckpointTable(b *strings.Builder, at reader.StoredSession) {
 	b.Grow(len(st.Checkpoints) * typicalRow)
 	rows := make([]byte, 0, len(st.Checkpoints)*typicalRow)
 	rows = append(rows, "NAME\tCHECKPOINT ID\tSTEP\tTRIGGER\tTIMESTAMP\tFILES\tSTATUS\n"...)
-	there := false
+	currentListed := false
 	for _, c := range st.Checkpoints {
 		rows = appendRow(rows, cmp.Or(names[c.ID], "-"), c, c.ID == st.Current)
-		there = there || c.ID == st.Current
+		currentListed = currentListed || c.ID == st.Current
 	}
 	alignColumns(b, rows)
-	if !there {
+	if !currentListed {
 		b.WriteString("The session is past all of these checkpoints: its newest one was removed or skipped.\n")
 	}
 }
@@ -222,7 +222,7 @@ func writeRollbackHistory(b *strings.Builder, st *state.State) {
 }
 
 // writeListCommands lists commands to type next, with checkpoints of the session.
-func writeListCommands(b *strings.Builder, here advice.CommandLine, st *state.State) {
+func writeListCommands(b *strings.Builder, cmdline advice.CommandLine, st *state.State) {
 	to := "latest"
 	if _, err := st.FindCheckpoint("latest~1"); err == nil {
 		to = "latest~1"
@@ -231,7 +231,7 @@ func writeListCommands(b *strings.Builder, here advice.CommandLine, st *state.St
 		to = ref.ID
 	}
 	b.WriteString("\nCommands:\n")
-	advice.WriteSuggestions(b, here,
+	advice.WriteSuggestions(b, cmdline,
 		advice.Suggest("checkpoint rollback "+st.PRD+" "+to, "go back to it"),
 		advice.Suggest("checkpoint show "+st.PRD+" "+to, "show what it holds"),
 		advice.Suggest("checkpoint diff "+st.PRD+" "+to, "compare it with the current state"))

@@ -14,7 +14,7 @@ import (
 
 // OnceChoices tells the user how to decide about workstreams that must happen only once
 // and have happened before.
-func OnceChoices(w io.Writer, here advice.CommandLine, st *state.State, planned *plan.Plan, build string) {
+func OnceChoices(w io.Writer, cmdline advice.CommandLine, st *state.State, planned *plan.Plan, build string) {
 	var choices []advice.Suggestion
 	for _, phase := range planned.Phases {
 		for _, s := range phase.Steps {
@@ -36,13 +36,13 @@ func OnceChoices(w io.Writer, here advice.CommandLine, st *state.State, planned 
 		return
 	}
 	var b strings.Builder
-	advice.WriteSuggestions(&b, here, choices...)
+	advice.WriteSuggestions(&b, cmdline, choices...)
 	fmt.Fprintf(w, "\nA build pauses at what has happened before (exit code 3), until you decide:\n%s", b.String())
 }
 
 // ConflictChoices tells the user how to decide about edited files. Without a decision, a
 // build does not begin.
-func ConflictChoices(w io.Writer, here advice.CommandLine, planned *plan.Plan, resume string) {
+func ConflictChoices(w io.Writer, cmdline advice.CommandLine, planned *plan.Plan, resume string) {
 	anew := false
 	for _, phase := range planned.Phases {
 		anew = anew || slices.ContainsFunc(phase.Steps, func(s plan.Step) bool {
@@ -56,6 +56,6 @@ func ConflictChoices(w io.Writer, here advice.CommandLine, planned *plan.Plan, r
 		choices = append(choices, advice.Suggest(resume+" --on-conflict keep", "takes them as they are"))
 	}
 	var b strings.Builder
-	advice.WriteSuggestions(&b, here, choices...)
+	advice.WriteSuggestions(&b, cmdline, choices...)
 	fmt.Fprintf(w, "\nDecide about them:\n%s", b.String())
 }

@@ -151,7 +151,7 @@ func (p *Prune) Report() PruneReport {
 }
 
 // Write shows a prune. ahead says that nothing has been removed yet.
-func (p *Prune) Write(w io.Writer, here advice.CommandLine, ahead bool) error {
+func (p *Prune) Write(w io.Writer, cmdline advice.CommandLine, ahead bool) error {
 	var b strings.Builder
 	checkpoints, sessions := p.Count()
 	if checkpoints+sessions+p.Objects.Count() == 0 {
@@ -164,7 +164,7 @@ func (p *Prune) Write(w io.Writer, here advice.CommandLine, ahead bool) error {
 		}
 	}
 	p.Objects.writeTo(&b, ahead)
-	p.writeForeign(&b, here)
+	p.writeForeign(&b, cmdline)
 	for prd := range p.Owned {
 		fmt.Fprintf(&b, "%s was skipped: a run is using it\n", prd)
 	}
@@ -280,10 +280,10 @@ func newForeignRefs(of prune.ForeignRefs) foreignRefs {
 	return foreignRefs{ID: of.ID, GitRefs: append([]string{}, of.Refs...), Needed: append([]string{}, of.Kept...)}
 }
 
-func (p *Prune) writeForeign(b *strings.Builder, here advice.CommandLine) {
+func (p *Prune) writeForeign(b *strings.Builder, cmdline advice.CommandLine) {
 	for _, of := range p.Foreign {
 		fmt.Fprintf(b, "! %s in git of another state directory, %s: if that is gone, `%s` removes what is not needed here\n",
-			view.Plural(len(of.Refs), "capture"), of.ID, here.Command("checkpoint prune --refs-of "+of.ID))
+			view.Plural(len(of.Refs), "capture"), of.ID, cmdline.Command("checkpoint prune --refs-of "+of.ID))
 	}
 }
 
@@ -314,11 +314,11 @@ func NewDeleteReport(p *prune.Pruned, objects *Collection, dryRun bool) PruneRep
 
 // Deleted shows which checkpoints were deleted. resume are commands that resume the
 // session without them.
-func Deleted(w io.Writer, here advice.CommandLine, p *prune.Pruned, objects *Collection, dryRun bool, resume ...advice.Suggestion) error {
+func Deleted(w io.Writer, cmdline advice.CommandLine, p *prune.Pruned, objects *Collection, dryRun bool, resume ...advice.Suggestion) error {
 	var b strings.Builder
 	writePruned(&b, p, dryRun)
 	for _, s := range resume {
-		fmt.Fprintf(&b, "The session can still be resumed, from its journal: %s\n", here.Command(s.Command))
+		fmt.Fprintf(&b, "The session can still be resumed, from its journal: %s\n", cmdline.Command(s.Command))
 	}
 	objects.writeTo(&b, dryRun)
 	_, err := io.WriteString(w, b.String())

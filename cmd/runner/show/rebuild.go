@@ -28,7 +28,7 @@ func NewRebuiltReport(prd string, dryRun bool, rebuilt []repair.RebuiltCheckpoin
 
 // RebuiltCheckpoints shows the checkpoints that were damaged, and counts those whose
 // files were only missing.
-func RebuiltCheckpoints(w io.Writer, here advice.CommandLine, dryRun bool, rebuilt []repair.RebuiltCheckpoint) {
+func RebuiltCheckpoints(w io.Writer, cmdline advice.CommandLine, dryRun bool, rebuilt []repair.RebuiltCheckpoint) {
 	if len(rebuilt) == 0 {
 		fmt.Fprintln(w, "Nothing is damaged")
 	}
@@ -36,7 +36,7 @@ func RebuiltCheckpoints(w io.Writer, here advice.CommandLine, dryRun bool, rebui
 	var texts repeatedText
 	for i := range rebuilt {
 		if r := &rebuilt[i]; len(r.Was) > 0 || !r.Whole() {
-			showMended(w, here, dryRun, r, &texts)
+			showMended(w, cmdline, dryRun, r, &texts)
 		} else {
 			missing++
 		}
@@ -50,11 +50,11 @@ func RebuiltCheckpoints(w io.Writer, here advice.CommandLine, dryRun bool, rebui
 }
 
 // showMended shows how a damaged checkpoint was rebuilt, or would be.
-func showMended(w io.Writer, here advice.CommandLine, dryRun bool, r *repair.RebuiltCheckpoint, texts *repeatedText) {
-	made := "its file was made again from the journal"
+func showMended(w io.Writer, cmdline advice.CommandLine, dryRun bool, r *repair.RebuiltCheckpoint, texts *repeatedText) {
+	rewritten := "its file was made again from the journal"
 	switch {
 	case dryRun:
-		made = "its file would be made again from the journal"
+		rewritten = "its file would be made again from the journal"
 		fmt.Fprintf(w, "✗ %s: %s\n", r.ID, view.OneLine(texts.orSame(joined(r.Was))))
 	case r.Whole():
 		fmt.Fprintf(w, "✓ %s is whole\n", r.ID)
@@ -62,10 +62,10 @@ func showMended(w io.Writer, here advice.CommandLine, dryRun bool, r *repair.Reb
 		fmt.Fprintf(w, "✗ %s cannot be rebuilt: %s\n", r.ID, view.OneLine(texts.orSame(joined(r.Left))))
 	}
 	if r.Written {
-		fmt.Fprintf(w, "  %s\n", made)
+		fmt.Fprintf(w, "  %s\n", rewritten)
 	}
 	for _, path := range r.Kept {
-		fmt.Fprintf(w, "  the damaged one is kept as %s\n", here.Display(string(path)))
+		fmt.Fprintf(w, "  the damaged one is kept as %s\n", cmdline.Display(string(path)))
 	}
 	for _, path := range r.Files {
 		fmt.Fprintf(w, "  bytes restored: %s\n", view.OneLine(string(path)))
@@ -92,21 +92,21 @@ type RebuiltJournalReport struct {
 }
 
 // NewRebuiltJournalReport returns the JSON form of a rebuilt journal.
-func NewRebuiltJournalReport(here advice.CommandLine, prd string, dryRun bool, r *repair.JournalRebuild) RebuiltJournalReport {
+func NewRebuiltJournalReport(cmdline advice.CommandLine, prd string, dryRun bool, r *repair.JournalRebuild) RebuiltJournalReport {
 	result := RebuiltJournalReport{
 		FormatVersion: FormatVersion, PRD: prd, DryRun: dryRun, Session: r.Session, From: r.From, FromSeq: r.FromSeq, Step: r.Step,
 		Seq: r.Seq, Lost: append([]repair.LostCommit{}, r.Lost...), Untold: r.Untold,
 		Rollbacks: append([]repair.MetRollback{}, r.Rollbacks...), Import: r.Import, Uncertain: append([]string{}, r.Uncertain...), Gone: append([]string{}, r.Gone...),
 	}
 	if r.Kept != "" {
-		result.Kept = state.Text(here.Display(r.Kept))
+		result.Kept = state.Text(cmdline.Display(r.Kept))
 	}
 	return result
 }
 
 // RebuiltJournal shows what rebuilding the journal did, or would do.
-func RebuiltJournal(w io.Writer, here advice.CommandLine, prd string, r *repair.JournalRebuild) {
-	fmt.Fprintf(w, "Damaged: %s: %s\n", damagePlace(here, r.Damage), view.OneLine(r.Damage.Detail))
+func RebuiltJournal(w io.Writer, cmdline advice.CommandLine, prd string, r *repair.JournalRebuild) {
+	fmt.Fprintf(w, "Damaged: %s: %s\n", damagePlace(cmdline, r.Damage), view.OneLine(r.Damage.Detail))
 	from := "the last commit before the damage"
 	if r.From != "" {
 		from = r.From
@@ -125,25 +125,25 @@ func RebuiltJournal(w io.Writer, here advice.CommandLine, prd string, r *repair.
 		fmt.Fprintf(w, "✗ Lost: checkpoint %s\n", id)
 	}
 	for _, met := range r.Rollbacks {
-		showMetRollback(w, here, prd, met)
+		showMetRollback(w, cmdline, prd, met)
 	}
 	if r.Import != nil {
-		AbandonedImport(w, here, r.State(), r.Import)
+		AbandonedImport(w, cmdline, r.State(), r.Import)
 	}
 	for _, name := range r.Uncertain {
 		fmt.Fprintf(w, "! %s must happen only once and may have happened: it becomes uncertain\n", view.OneLine(name))
 	}
 	if r.Kept != "" {
 		var b strings.Builder
-		advice.WriteSuggestions(&b, here, advice.Suggest("status "+prd, "show its state"))
-		advice.WriteSuggestions(&b, here, advice.Resume(r.State(), "", "resume from there")...)
-		fmt.Fprintf(w, "The old files are kept in %s\nNext:\n%s", here.Display(r.Kept), b.String())
+		advice.WriteSuggestions(&b, cmdline, advice.Suggest("status "+prd, "show its state"))
+		advice.WriteSuggestions(&b, cmdline, advice.Resume(r.State(), "", "resume from there")...)
+		fmt.Fprintf(w, "The old files are kept in %s\nNext:\n%s", cmdline.Display(r.Kept), b.String())
 	}
 }
 
 // showMetRollback shows the fate of a rollback that was under way at the damage or began
 // in a lost commit.
-func showMetRollback(w io.Writer, here advice.CommandLine, prd string, met repair.MetRollback) {
+func showMetRollback(w io.Writer, cmdline advice.CommandLine, prd string, met repair.MetRollback) {
 	switch met.End {
 	case repair.RollbackCarriedOut:
 		fmt.Fprintf(w, "The rollback to %s was finished\n", met.To)
@@ -153,15 +153,15 @@ func showMetRollback(w io.Writer, here advice.CommandLine, prd string, met repai
 		fmt.Fprintf(w, "! A rollback to %s was cut short: the next command that changes %s finishes it\n", met.To, prd)
 	case repair.RollbackUntold:
 		fmt.Fprintf(w, "! It is not known whether the rollback to %s was finished: the files are not changed, and the state is that before the rollback\n", met.To)
-		fmt.Fprintf(w, "  %s   show what it would do now\n", here.Command("checkpoint rollback "+prd+" "+met.To+" --dry-run"))
+		fmt.Fprintf(w, "  %s   show what it would do now\n", cmdline.Command("checkpoint rollback "+prd+" "+met.To+" --dry-run"))
 	}
 }
 
 // AbandonedImport tells the user that an import can no longer be finished, and names the
 // command that lists the files that may be missing.
-func AbandonedImport(w io.Writer, here advice.CommandLine, st *state.State, p *disk.PendingImport) {
+func AbandonedImport(w io.Writer, cmdline advice.CommandLine, st *state.State, p *disk.PendingImport) {
 	fmt.Fprintf(w, "! The import from %s was cut short, and cannot be finished since a new journal was started: files may be missing\n", ArchiveName(p))
 	if c := st.CurrentCheckpoint(); c != nil {
-		fmt.Fprintf(w, "  %s   show what that would restore\n", here.Command("checkpoint rollback "+st.PRD+" "+c.ID+" --files-only --dry-run"))
+		fmt.Fprintf(w, "  %s   show what that would restore\n", cmdline.Command("checkpoint rollback "+st.PRD+" "+c.ID+" --files-only --dry-run"))
 	}
 }

@@ -321,7 +321,7 @@ func NewRollbackReport(prd string, st *state.State, done *rollback.Result) Rollb
 
 // RolledBack shows what a rollback did. given holds the flags that set variables of
 // the pipeline.
-func RolledBack(w io.Writer, here advice.CommandLine, given string, st *state.State, done *rollback.Result) error {
+func RolledBack(w io.Writer, cmdline advice.CommandLine, given string, st *state.State, done *rollback.Result) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "✓ ROLLBACK COMPLETE\n%s\n\nRestored to: %s\nCurrent step: %d\n\n", rule, done.To, st.CurrentStep())
 	if done.Scope != state.RollbackFiles {
@@ -345,8 +345,8 @@ func RolledBack(w io.Writer, here advice.CommandLine, given string, st *state.St
 		fmt.Fprintf(&b, "- Not restored: %s\n", view.OneLine(string(path)))
 	}
 	fmt.Fprintf(&b, "\nInvalidated: %s.\n\nCommands:\n", view.Plural(len(done.Invalidated), "later checkpoint"))
-	advice.WriteSuggestions(&b, here, advice.Resume(st, given, "resume from here")...)
-	advice.WriteSuggestions(&b, here,
+	advice.WriteSuggestions(&b, cmdline, advice.Resume(st, given, "resume from here")...)
+	advice.WriteSuggestions(&b, cmdline,
 		advice.Suggest("checkpoint rollback "+st.PRD+" "+done.Safety, "undo this rollback"),
 		advice.Suggest("checkpoint list "+st.PRD, "list the checkpoints"))
 	fmt.Fprintf(&b, "%s\n", rule)
@@ -440,7 +440,7 @@ func editedLines(edited []string) []string {
 
 // RollbackFailed shows the session and the files as a failed rollback left them, and
 // what can be done.
-func RollbackFailed(w io.Writer, here advice.CommandLine, given string, st *state.State, failed *rollback.Error) error {
+func RollbackFailed(w io.Writer, cmdline advice.CommandLine, given string, st *state.State, failed *rollback.Error) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "⚠️  ROLLBACK FAILED\n%s\n\nTarget: %s\nError: %v\n\nCurrent state:\n", rule, failed.To, failed.Err)
 	if failed.Undone {
@@ -457,12 +457,12 @@ func RollbackFailed(w io.Writer, here advice.CommandLine, given string, st *stat
 	}
 	b.WriteString("\nRecovery options:\n")
 	if advice.IsA[*workspace.MissingError](failed) || advice.IsA[*workspace.ObstructedError](failed) { // --force leaves out only missing and obstructed files
-		advice.WriteSuggestions(&b, here, advice.Suggest("checkpoint rollback "+st.PRD+" "+failed.To+" --force", "roll back without what can't be restored"))
+		advice.WriteSuggestions(&b, cmdline, advice.Suggest("checkpoint rollback "+st.PRD+" "+failed.To+" --force", "roll back without what can't be restored"))
 	}
-	advice.WriteSuggestions(&b, here,
+	advice.WriteSuggestions(&b, cmdline,
 		advice.Suggest("checkpoint rollback "+st.PRD+" "+failed.To+" --manual", "print the commands that do it by hand"))
-	advice.WriteSuggestions(&b, here, advice.Resume(st, given, "resume from the current state")...)
-	advice.WriteSuggestions(&b, here, advice.Abandon(st, "give the session up")...)
+	advice.WriteSuggestions(&b, cmdline, advice.Resume(st, given, "resume from the current state")...)
+	advice.WriteSuggestions(&b, cmdline, advice.Abandon(st, "give the session up")...)
 	fmt.Fprintf(&b, "%s\n", rule)
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -26,7 +26,7 @@ func NewAdoptReport(prd, session string, dryRun bool, untracked int) AdoptReport
 }
 
 // Adopted shows which session was adopted, or would be.
-func Adopted(w io.Writer, here advice.CommandLine, result AdoptReport) error {
+func Adopted(w io.Writer, cmdline advice.CommandLine, result AdoptReport) error {
 	verb, files := "Adopted", view.Plural(result.Untracked, "file")
 	if result.DryRun {
 		verb = "Would adopt"
@@ -37,7 +37,7 @@ func Adopted(w io.Writer, here advice.CommandLine, result AdoptReport) error {
 		return nil
 	}
 	fmt.Fprintf(w, "Took %s out of git's index; the next commit has them no more\n", files)
-	fmt.Fprintf(w, "Resume it: %s\n", here.Command("build "+result.PRD+" --resume"))
+	fmt.Fprintf(w, "Resume it: %s\n", cmdline.Command("build "+result.PRD+" --resume"))
 	return nil
 }
 

@@ -8,9 +8,9 @@
 //
 //   - JSON prints a report; every report begins with FormatVersion;
 //   - SessionStatus is what `runner status` says, and Status and StatusTable print it;
-//   - RollbackPreview and RolledBack print a rollback before and after, RollbackPreviewReport
-//     and RollbackReport are their JSON forms. Every other operation has the same pair: a
-//     function named after the answer, and a report;
+//   - RollbackPreview and RolledBack print a rollback before and after it;
+//     RollbackPreviewReport and RollbackReport are their JSON forms. Every other operation
+//     has the same pair: a function named after the answer, and a report;
 //   - Screen is a stream to a terminal: it makes text harmless that comes from outside.
 package show
 

@@ -2,12 +2,7 @@ package show
 
 import (
 	"cmp"
-	"fmt"
-	"io"
 	"slices"
-	"strconv"
-	"strings"
-	"text/tabwriter"
 	"time"
 
 	"prdrunner/checkpoint"
@@ -16,7 +11,6 @@ import (
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
 	"prdrunner/cmd/runner/advice"
-	"prdrunner/runner/view"
 )
 
 // SessionStatus is the state of a session, as `status --json` prints it.
@@ -93,22 +87,10 @@ type retryingStep struct {
 	Error   state.Text `json:"error"`   // of the last attempt
 }
 
-func (r retryingStep) describe(now time.Time) string {
-	when := "due"
-	if r.At.After(now) {
-		when = "in " + view.Duration(r.At.Sub(now))
-	}
-	return fmt.Sprintf("%s, attempt %d %s", r.Name, r.Attempt, when)
-}
-
 // AliveProcess is a process on this machine that outlived its runner.
 type AliveProcess struct {
 	PID        int    `json:"pid"`
 	Workstream string `json:"workstream,omitempty"`
-}
-
-func (p AliveProcess) String() string {
-	return strings.TrimSpace(fmt.Sprintf("%s (pid %d)", p.Workstream, p.PID))
 }
 
 // waitingGate is a gate that waits for a person.
@@ -121,70 +103,15 @@ type waitingGate struct {
 	Review    bool       `json:"review"` // the gate has passed; the question is whether to continue
 }
 
-func (q waitingGate) describe(now time.Time) string {
-	parts := []string{q.Gate}
-	if q.Message != "" {
-		parts[0] += ": " + string(q.Message)
-	}
-	if q.Review {
-		parts = append(parts, "passed, to be reviewed")
-	}
-	if len(q.Approvers) > 0 {
-		parts = append(parts, "by "+strings.Join(q.Approvers, " or "))
-	}
-	switch {
-	case q.ExpiresAt == nil:
-	case q.ExpiresAt.After(now):
-		parts = append(parts, "for "+view.Duration(q.ExpiresAt.Sub(now))+" more")
-	default:
-		parts = append(parts, "expired")
-	}
-	return strings.Join(parts, ", ")
-}
-
-// failures returns a line for each failure: first the one that ended the session, then the
-// others.
-func (s SessionStatus) failures() []string {
-	const most = 10
-	var lines []string
-	add := func(f *state.Failure) {
-		if f != nil && !slices.Contains(lines, view.Summary(*f)) {
-			lines = append(lines, view.Summary(*f))
-		}
-	}
-	add(s.Error)
-	for _, p := range s.Phases {
-		for _, w := range p.Workstreams {
-			if w.Status == state.Failed {
-				add(w.Error)
-			}
-			addGateFailures(w.Gates, add)
-		}
-		addGateFailures(p.Gates, add)
-	}
-	if more := len(lines) - most; more > 0 {
-		lines = append(lines[:most], fmt.Sprintf("and %d more (--json has all)", more))
-	}
-	return lines
-}
-
-func addGateFailures(gates []*state.Gate, add func(*state.Failure)) {
-	for _, g := range gates {
-		if g.Status == state.Failed {
-			add(g.Error)
-		}
-	}
-}
-
 // DamagedSessionStatus returns the status of a session that can't be read.
-func DamagedSessionStatus(here advice.CommandLine, prd string, err error) SessionStatus {
-	s := NewSessionStatus(here, time.Time{}, prd, &checkpoint.Snapshot{})
-	s.Damaged, s.Next = state.Text(here.Localize(err.Error())), []state.Text{state.Text(here.Command("status " + prd))}
+func DamagedSessionStatus(cmdline advice.CommandLine, prd string, err error) SessionStatus {
+	s := NewSessionStatus(cmdline, time.Time{}, prd, &checkpoint.Snapshot{})
+	s.Damaged, s.Next = state.Text(cmdline.Localize(err.Error())), []state.Text{state.Text(cmdline.Command("status " + prd))}
 	return s
 }
 
 // NewSessionStatus returns the status of the session in a snapshot.
-func NewSessionStatus(here advice.CommandLine, now time.Time, prd string, snap *checkpoint.Snapshot) SessionStatus {
+func NewSessionStatus(cmdline advice.CommandLine, now time.Time, prd string, snap *checkpoint.Snapshot) SessionStatus {
 	s := SessionStatus{
 		FormatVersion: FormatVersion, PRD: prd, TornBytes: snap.TornBytes, RescuePath: state.Text(snap.RescuePath),
 		Phases: []*state.Phase{}, Running: []RunningStep{}, Retrying: []retryingStep{}, Alive: []AliveProcess{}, Waiting: []waitingGate{}, Uncertain: []string{},
@@ -203,16 +130,16 @@ func NewSessionStatus(here advice.CommandLine, now time.Time, prd string, snap *
 	if snap.Owner == nil {
 		s.Import = snap.Import
 	}
-	s.Next = state.Texts(s.nextCommands(here, now))
+	s.Next = state.Texts(s.nextCommands(cmdline, now))
 	return s
 }
 
 // AddTakenBack adds rollbacks of other PRDs that took back artifacts of the session. If the
 // session is complete, the status suggests to resume it, which brings the artifacts back.
-func (s *SessionStatus) AddTakenBack(here advice.CommandLine, taken []rollback.TakenBack) {
-	s.TakenBack = taken
-	if len(taken) > 0 && s.Status == state.StatusComplete {
-		s.Next = append(s.Next, state.Text(here.Command(advice.ResumeCommand(s.PRD, s.pipeline))+s.variableFlags))
+func (s *SessionStatus) AddTakenBack(cmdline advice.CommandLine, takenBack []rollback.TakenBack) {
+	s.TakenBack = takenBack
+	if len(takenBack) > 0 && s.Status == state.StatusComplete {
+		s.Next = append(s.Next, state.Text(cmdline.Command(advice.ResumeCommand(s.PRD, s.pipeline))+s.variableFlags))
 	}
 }
 
@@ -314,45 +241,28 @@ func Awaits(g *state.Gate) bool {
 	return g.Status == state.Waiting || g.Status == state.Passed && g.Review
 }
 
-// statusText returns the status as people read it.
-func (s SessionStatus) statusText() string {
-	switch {
-	case s.HandWritten:
-		return strings.TrimSpace(string(s.Status) + " (written by hand)")
-	case s.Rollback != nil:
-		return string(s.Status) + " (a rollback was cut short)"
-	case s.Killed:
-		return string(s.Status) + " (was running; how it ended is not on record)"
-	case len(s.TakenBack) > 0:
-		return string(s.Status) + ", stale"
-	case s.Interrupted != "" && s.Status == state.StatusPaused:
-		return "paused (interrupted)"
-	}
-	return string(s.Status)
-}
-
 // NextWith returns the commands to type next. given holds the flags that set variables of
 // the pipeline.
-func (s SessionStatus) NextWith(here advice.CommandLine, now time.Time, given string) []state.Text {
+func (s SessionStatus) NextWith(cmdline advice.CommandLine, now time.Time, given string) []state.Text {
 	s.variableFlags = given
-	return state.Texts(s.nextCommands(here, now))
+	return state.Texts(s.nextCommands(cmdline, now))
 }
 
 // nextCommands returns the commands to type next.
-func (s SessionStatus) nextCommands(here advice.CommandLine, now time.Time) []string {
-	resume := here.Command(advice.ResumeCommand(s.PRD, s.pipeline)) + s.variableFlags
+func (s SessionStatus) nextCommands(cmdline advice.CommandLine, now time.Time) []string {
+	resume := cmdline.Command(advice.ResumeCommand(s.PRD, s.pipeline)) + s.variableFlags
 	if s.Owner != nil {
-		return append(s.answers(here, now), here.Command("logs "+s.PRD+" -f"))
+		return append(s.answers(cmdline, now), cmdline.Command("logs "+s.PRD+" -f"))
 	}
 	if r := s.Rollback; r != nil { // both commands finish it, even if the session is complete
-		return []string{here.Command(advice.RollbackCommand(s.PRD, r.To, r.Scope)), resume}
+		return []string{cmdline.Command(advice.RollbackCommand(s.PRD, r.To, r.Scope)), resume}
 	}
 	switch s.Status {
 	case state.StatusInitialized, state.StatusInProgress, state.StatusPaused:
-		return append(s.answers(here, now), resume)
+		return append(s.answers(cmdline, now), resume)
 	case state.StatusFailed:
 		if e := s.Error; e != nil && e.Log != "" && e.Workstream != "" {
-			return []string{here.Command("logs " + s.PRD + " " + text.ShellWord(cmp.Or(e.Gate, e.Workstream))), resume}
+			return []string{cmdline.Command("logs " + s.PRD + " " + text.ShellWord(cmp.Or(e.Gate, e.Workstream))), resume}
 		}
 		return []string{resume}
 	case state.StatusComplete:
@@ -363,37 +273,18 @@ func (s SessionStatus) nextCommands(here advice.CommandLine, now time.Time) []st
 
 // answers returns the commands that answer waiting gates and resolve uncertain
 // workstreams.
-func (s SessionStatus) answers(here advice.CommandLine, now time.Time) []string {
+func (s SessionStatus) answers(cmdline advice.CommandLine, now time.Time) []string {
 	answers := []string{}
 	for _, q := range s.Waiting {
 		if q.ExpiresAt == nil || q.ExpiresAt.After(now) {
-			answers = append(answers, here.Command("approve "+s.PRD+" "+text.ShellWord(q.Gate)))
+			answers = append(answers, cmdline.Command("approve "+s.PRD+" "+text.ShellWord(q.Gate)))
 		}
 	}
 	for _, name := range s.Uncertain {
-		resolve := here.Command("resolve " + s.PRD + " " + text.ShellWord(name))
+		resolve := cmdline.Command("resolve " + s.PRD + " " + text.ShellWord(name))
 		answers = append(answers, resolve+" --done"+s.variableFlags, resolve+" --rerun")
 	}
 	return answers
-}
-
-// PendingHooks describes the hooks that have not ended, "" if all have.
-func PendingHooks(hooks *state.Hooks) string {
-	if hooks == nil {
-		return ""
-	}
-	return view.Plural(hooks.Hooks-hooks.Ended, "hook") + " for " + hooks.Event
-}
-
-// ArchiveName returns the name of an archive, safe to show.
-func ArchiveName(p *disk.PendingImport) string {
-	switch p.Archive {
-	case "":
-		return "an archive"
-	case advice.StandardStream:
-		return "standard input"
-	}
-	return view.OneLine(string(p.Archive))
 }
 
 // WrittenFailure returns the error in a document written by hand, nil if it has none.
@@ -403,192 +294,6 @@ func WrittenFailure(d *state.Document) *state.Failure {
 		return nil
 	}
 	return &state.Failure{Workstream: e.Workstream, Message: state.Text(e.Message), File: state.Text(e.File), Line: e.Line}
-}
-
-// InterruptedRollback describes a rollback that was cut short.
-func InterruptedRollback(r *state.RollbackStarted) string {
-	return fmt.Sprintf("to %s was cut short: the workspace may be partly restored; the next command that changes the session finishes it", r.To)
-}
-
-// InterruptedImport describes an import that was cut short.
-func InterruptedImport(here advice.CommandLine, p *disk.PendingImport) string {
-	return fmt.Sprintf("from %s was cut short: files may be missing; %s or the next command that changes the session finishes it", ArchiveName(p), here.Localize(advice.ImportAgain(p)))
-}
-
-// Status shows the status of a session.
-func Status(w io.Writer, here advice.CommandLine, now time.Time, s SessionStatus) error {
-	var b strings.Builder
-	fmt.Fprintln(&b, view.OneLine(view.Named(s.PRD, s.Title)))
-	for _, row := range s.factRows(here, now) {
-		fmt.Fprintf(&b, "  %-16s %s\n", row[0]+":", view.OneLine(row[1]))
-	}
-	if len(s.Phases) > 0 {
-		b.WriteByte('\n')
-		if err := writeWorkstreams(&b, s); err != nil {
-			return err
-		}
-	}
-	if len(s.Waiting) > 0 {
-		b.WriteString("\nWaiting for a person:\n")
-		for _, q := range s.Waiting {
-			fmt.Fprintf(&b, "  %s\n", view.OneLine(q.describe(now)))
-		}
-	}
-	if len(s.Next) > 0 {
-		b.WriteString("\nNext:\n")
-		for _, n := range s.Next {
-			fmt.Fprintf(&b, "  %s\n", n)
-		}
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
-// factRows returns the lines above the table, as names and values.
-func (s SessionStatus) factRows(here advice.CommandLine, now time.Time) [][2]string {
-	var rows [][2]string
-	add := func(name, value string) {
-		if value != "" {
-			rows = append(rows, [2]string{name, value})
-		}
-	}
-	add("Status", s.statusText())
-	if s.Session != "" {
-		add("Session", fmt.Sprintf("%s, begun %s (%s)", s.Session, s.CreatedAt.UTC().Format(time.DateTime), view.Ago(now, s.CreatedAt)))
-		if from := s.BeganFrom; from != nil {
-			add("Begun from", fmt.Sprintf("session %s, complete since %s", from.Session, from.At.UTC().Format(time.DateTime)))
-		}
-		add("Phase", s.currentPhase())
-	}
-	if s.Owner != nil {
-		add("Runner", fmt.Sprintf("pid %d on %s, since %s", s.Owner.PID, s.Owner.Host, s.Owner.Since.UTC().Format(time.DateTime)))
-	}
-	if s.Killed {
-		add("Runner", "was running; how it ended is not on record")
-	}
-	if len(s.Alive) > 0 {
-		alive := make([]string, len(s.Alive))
-		for i, p := range s.Alive {
-			alive[i] = p.String()
-		}
-		add("Still running", strings.Join(alive, ", ")+": the next command that changes the session ends it first")
-	}
-	running := make([]string, len(s.Running))
-	for i, r := range s.Running {
-		running[i] = r.Name
-		if r.Since != nil && s.Owner != nil {
-			running[i] += " for " + view.Duration(now.Sub(*r.Since))
-		}
-	}
-	add("Running", strings.Join(running, ", "))
-	retrying := make([]string, len(s.Retrying))
-	for i, r := range s.Retrying {
-		retrying[i] = r.describe(now)
-	}
-	add("To be retried", strings.Join(retrying, "; "))
-	for _, failure := range s.failures() {
-		add("Error", failure)
-	}
-	if s.Pause != nil {
-		add("Paused", view.Waits(*s.Pause))
-	}
-	if s.Interrupted != "" {
-		add("Interrupted", "by "+s.Interrupted)
-	}
-	add("Last gate", s.LastGate)
-	if c := s.LastCheckpoint; c != nil {
-		add("Last checkpoint", fmt.Sprintf("%s (%s, %s)", c.ID, c.Trigger, view.Ago(now, c.CreatedAt)))
-	}
-	if p := s.Import; p != nil {
-		add("Import", InterruptedImport(here, p))
-	}
-	if r := s.Rollback; r != nil {
-		add("Rollback", InterruptedRollback(r))
-	}
-	for _, t := range s.TakenBack {
-		stale := fmt.Sprintf("the rollback of %s on %s took back %s of this session: %s",
-			t.PRD, t.At.UTC().Format(time.DateTime), view.Plural(len(t.Files), "artifact"), someFiles(t.Files))
-		if t.Safety != "" {
-			stale += "; `" + here.Command("checkpoint rollback "+t.PRD+" "+t.Safety) + "` puts them back"
-		}
-		add("Stale", stale)
-	}
-	if f := s.Finishes; f != nil {
-		add("Refused", string(f.Refused))
-		add("Edited since", editedSummary(f.Edited))
-	}
-	if h := s.Hooks; h != nil {
-		add("Hooks", PendingHooks(h)+" did not end; the next build runs them again")
-	}
-	if s.TornBytes > 0 {
-		add("Journal", fmt.Sprintf("its last %d bytes are an unfinished write; the next build moves them to a file of their own", s.TornBytes))
-	}
-	add("Rescue copy", string(s.RescuePath))
-	return rows
-}
-
-// phaseReached returns the number of the phase that the session entered last, and the
-// number of phases. A complete session has reached the last phase, even if it entered none
-// because it reused the results of all. The number of phases is unknown for a document
-// written by hand.
-func (s SessionStatus) phaseReached() string {
-	switch {
-	case s.HandWritten:
-		return strconv.Itoa(s.CurrentPhase)
-	case s.Status == state.StatusComplete:
-		return fmt.Sprintf("%d of %d", s.TotalPhases, s.TotalPhases)
-	}
-	return fmt.Sprintf("%d of %d", s.CurrentPhase, s.TotalPhases)
-}
-
-func (s SessionStatus) currentPhase() string {
-	if s.Status == state.StatusComplete {
-		return s.phaseReached() + " done"
-	}
-	if s.CurrentPhase == 0 || s.CurrentPhase > len(s.Phases) {
-		return fmt.Sprintf("none of %d begun", s.TotalPhases)
-	}
-	p := s.Phases[s.CurrentPhase-1]
-	return fmt.Sprintf("%s, %s", s.phaseReached(), view.Named(p.Name, p.Title))
-}
-
-// statusOf returns the status of a workstream. If the record was reused, or the result was
-// taken from the cache, it names the earlier session.
-func statusOf(w *state.Workstream) string {
-	if w.Cached != nil && w.Status == state.Completed {
-		return fmt.Sprintf("%s, result of session %s of %s", w.Status, state.ShortSession(w.Cached.Session), w.Cached.At.UTC().Format(time.DateOnly))
-	}
-	if w.Session == "" || w.Status != state.Completed || w.EndedAt == nil {
-		return string(w.Status)
-	}
-	return fmt.Sprintf("%s, reused from session %s of %s", w.Status, state.ShortSession(w.Session), w.EndedAt.UTC().Format(time.DateOnly))
-}
-
-func writeWorkstreams(w io.Writer, s SessionStatus) error {
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "PHASE\tWORKSTREAM\tSTATUS\tATTEMPTS\tTIME\tGATES")
-	for _, p := range s.Phases {
-		for _, ws := range p.Workstreams {
-			took := ""
-			if ws.DurationMS > 0 {
-				took = view.Duration(time.Duration(ws.DurationMS) * time.Millisecond)
-			}
-			fmt.Fprintf(tw, "%s\t%s\t%s\t%d\t%s\t%s\n", p.Name, view.OneLine(view.Named(ws.Name, ws.Title)), statusOf(ws), ws.Attempts, took, gateStatuses(ws.Gates))
-		}
-		if len(p.Gates) > 0 {
-			fmt.Fprintf(tw, "%s\t\t\t\t\t%s\n", p.Name, gateStatuses(p.Gates))
-		}
-	}
-	return tw.Flush()
-}
-
-func gateStatuses(list []*state.Gate) string {
-	words := make([]string, len(list))
-	for i, g := range list {
-		name, _, _ := strings.Cut(g.Label, " (")
-		words[i] = name + " " + string(g.Status)
-	}
-	return strings.Join(words, ", ")
 }
 
 // sortedByStart sorts running steps by the time when they started.
@@ -611,19 +316,4 @@ type StatusTableReport struct {
 // NewStatusTableReport returns the JSON form of the state of all sessions.
 func NewStatusTableReport(list []SessionStatus) StatusTableReport {
 	return StatusTableReport{FormatVersion, append([]SessionStatus{}, list...)}
-}
-
-// StatusTable shows a table of all sessions.
-func StatusTable(w io.Writer, now time.Time, list []SessionStatus) error {
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "PRD\tSTATUS\tPHASE\tDONE\tUPDATED\tTITLE")
-	for _, s := range list {
-		if s.Damaged != "" {
-			fmt.Fprintf(tw, "%s\tdamaged\t\t\t\t%s\n", s.PRD, joined(s.Next))
-			continue
-		}
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%d of %d\t%s\t%s\n", s.PRD, s.statusText(), s.phaseReached(),
-			s.Counts.Done, s.Counts.Total, view.Ago(now, s.UpdatedAt), view.OneLine(s.Title))
-	}
-	return tw.Flush()
 }

@@ -67,19 +67,19 @@ func newCheckedParts(c *validate.CheckpointCheck) checkedParts {
 }
 
 // NewValidationReport returns the JSON form of a validation. marks is nil without --mark.
-func NewValidationReport(here advice.CommandLine, prd string, found *validate.Validation, marks *validate.Marks) ValidationReport {
+func NewValidationReport(cmdline advice.CommandLine, prd string, found *validate.Validation, marks *validate.Marks) ValidationReport {
 	v := ValidationReport{FormatVersion: FormatVersion, PRD: prd, Deep: found.Deep, Sessions: []validSession{}, Marks: marks}
 	v.Valid, v.Invalid = found.Count()
 	for _, s := range found.Sessions {
-		session := validSession{PRD: s.PRD, Place: s.Place, Path: state.Text(here.Display(s.Dir)), Checkpoints: []checkedCheckpoint{}}
+		session := validSession{PRD: s.PRD, Place: s.Place, Path: state.Text(cmdline.Display(s.Dir)), Checkpoints: []checkedCheckpoint{}}
 		if s.State != nil {
 			session.Session = s.State.Session
 		}
 		if d := s.Journal; d != nil {
-			session.Journal = &journalDamage{Path: state.Text(here.Display(d.Path)), Line: d.Line, Detail: state.Text(d.Detail)}
+			session.Journal = &journalDamage{Path: state.Text(cmdline.Display(d.Path)), Line: d.Line, Detail: state.Text(d.Detail)}
 		}
 		for _, d := range s.Derived {
-			session.Derived = append(session.Derived, journalDamage{Path: state.Text(here.Display(d.Path)), Detail: state.Text(d.Detail)})
+			session.Derived = append(session.Derived, journalDamage{Path: state.Text(cmdline.Display(d.Path)), Detail: state.Text(d.Detail)})
 		}
 		if last := s.LastValid(); last != nil {
 			session.LastValid = last.ID
@@ -94,11 +94,11 @@ func NewValidationReport(here advice.CommandLine, prd string, found *validate.Va
 }
 
 // Validation shows the result of checking checkpoints, and what helps against damage.
-func Validation(w io.Writer, here advice.CommandLine, v *validate.Validation, marks *validate.Marks) error {
+func Validation(w io.Writer, cmdline advice.CommandLine, v *validate.Validation, marks *validate.Marks) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\nCHECKPOINT VALIDATION\n%s\n", rule, rule)
 	for i := range v.Sessions {
-		writeValidSession(&b, here, &v.Sessions[i])
+		writeValidSession(&b, cmdline, &v.Sessions[i])
 	}
 	valid, invalid := v.Count()
 	fmt.Fprintf(&b, "Summary:\n- Valid: %d\n- Invalid: %d\n", valid, invalid)
@@ -112,7 +112,7 @@ func Validation(w io.Writer, here advice.CommandLine, v *validate.Validation, ma
 	}
 	for i := range v.Sessions {
 		if v.Sessions[i].Unread() == nil { // an unreadable session need not be damaged
-			writeRecovery(&b, here, &v.Sessions[i])
+			writeRecovery(&b, cmdline, &v.Sessions[i])
 		}
 	}
 	fmt.Fprintf(&b, "%s\n", rule)
@@ -120,19 +120,19 @@ func Validation(w io.Writer, here advice.CommandLine, v *validate.Validation, ma
 	return err
 }
 
-func writeValidSession(b *strings.Builder, here advice.CommandLine, s *validate.SessionCheck) {
-	name := here.Display(s.Dir)
+func writeValidSession(b *strings.Builder, cmdline advice.CommandLine, s *validate.SessionCheck) {
+	name := cmdline.Display(s.Dir)
 	if s.State != nil {
 		name = s.State.Session
 	}
 	fmt.Fprintf(b, "PRD: %s\nSession: %s (%s)\n", s.PRD, view.OneLine(name), s.Place)
 	if d := s.Journal; d != nil {
-		fmt.Fprintf(b, "Journal: ✗ %s: %s\nCheckpoint files that are intact:\n", damagePlace(here, d), view.OneLine(d.Detail))
+		fmt.Fprintf(b, "Journal: ✗ %s: %s\nCheckpoint files that are intact:\n", damagePlace(cmdline, d), view.OneLine(d.Detail))
 	} else {
 		b.WriteString("Journal: ✓\n")
 	}
 	for _, d := range s.Derived {
-		fmt.Fprintf(b, "Derived: ✗ %s: %s; %s\n", damagePlace(here, d), view.OneLine(d.Detail), d.Remedy)
+		fmt.Fprintf(b, "Derived: ✗ %s: %s; %s\n", damagePlace(cmdline, d), view.OneLine(d.Detail), d.Remedy)
 	}
 	fmt.Fprintf(b, "Checkpoints: %d\n\n", len(s.Checkpoints))
 	if len(s.Checkpoints) == 0 {
@@ -199,15 +199,15 @@ func writeProblems(b *strings.Builder, s *validate.SessionCheck) {
 }
 
 // damagePlace returns the file and the line of the damage.
-func damagePlace(here advice.CommandLine, d *state.DamagedError) string {
+func damagePlace(cmdline advice.CommandLine, d *state.DamagedError) string {
 	if d.Line == 0 {
-		return here.Display(d.Path)
+		return cmdline.Display(d.Path)
 	}
-	return fmt.Sprintf("%s, line %d", here.Display(d.Path), d.Line)
+	return fmt.Sprintf("%s, line %d", cmdline.Display(d.Path), d.Line)
 }
 
 // writeRecovery lists what the user can do about damage to the current session.
-func writeRecovery(b *strings.Builder, here advice.CommandLine, s *validate.SessionCheck) {
+func writeRecovery(b *strings.Builder, cmdline advice.CommandLine, s *validate.SessionCheck) {
 	if s.Place != disk.PlaceCurrent {
 		return
 	}
@@ -231,7 +231,7 @@ func writeRecovery(b *strings.Builder, here advice.CommandLine, s *validate.Sess
 		b.WriteString("Last valid checkpoint: none\n")
 	}
 	b.WriteString("\nOptions:\n")
-	advice.WriteSuggestions(b, here, recoveryCommands(s, bad, last)...)
+	advice.WriteSuggestions(b, cmdline, recoveryCommands(s, bad, last)...)
 }
 
 func recoveryCommands(s *validate.SessionCheck, bad *validate.CheckpointCheck, last *state.CheckpointRef) []advice.Suggestion {
@@ -249,7 +249,7 @@ func recoveryCommands(s *validate.SessionCheck, bad *validate.CheckpointCheck, l
 
 // Damage reports a damaged checkpoint. last is the last valid one, nil if there is
 // none.
-func Damage(w io.Writer, here advice.CommandLine, st *state.State, id, reason string, last *state.CheckpointRef) error {
+func Damage(w io.Writer, cmdline advice.CommandLine, st *state.State, id, reason string, last *state.CheckpointRef) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "⚠️  CHECKPOINT DAMAGED\n%s\n\nDamaged: %s\nReason: %s\n\n", rule, id, view.OneLine(reason))
 	if last != nil {
@@ -258,7 +258,7 @@ func Damage(w io.Writer, here advice.CommandLine, st *state.State, id, reason st
 		b.WriteString("There is no valid checkpoint.\n\n")
 	}
 	b.WriteString("Options:\n")
-	advice.WriteSuggestions(&b, here, advice.Damaged(st, id, last)...)
+	advice.WriteSuggestions(&b, cmdline, advice.Damaged(st, id, last)...)
 	fmt.Fprintf(&b, "%s\n", rule)
 	_, err := io.WriteString(w, b.String())
 	return err

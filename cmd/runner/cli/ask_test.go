@@ -1,15 +1,14 @@
-package main
+package cli
 
 import (
 	"bytes"
 	"testing"
 
-	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/show"
 )
 
-// TestSayRestoring: only a person who waits for many files is told of them.
-func TestSayRestoring(t *testing.T) {
+// TestAnnounceRestore: only a person who waits for many files is told of them.
+func TestAnnounceRestore(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name     string
@@ -27,9 +26,9 @@ func TestSayRestoring(t *testing.T) {
 		{"--output quiet", true, "quiet", false, 5000, ""},
 	} {
 		var out bytes.Buffer
-		env := &cli.Environment{Stderr: show.NewScreen(&out), IsTerminal: func(any) bool { return test.terminal }}
+		env := &Environment{Stderr: show.NewScreen(&out), IsTerminal: func(any) bool { return test.terminal }}
 		env.Options.Output = test.output
-		cli.AnnounceRestore(env, test.count, test.json)
+		AnnounceRestore(env, test.count, test.json)
 		if out.String() != test.want {
 			t.Errorf("%s: %q, want %q", test.name, out.String(), test.want)
 		}
