@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"prdrunner/checkpoint/state"
+	"prdrunner/checkpoint/store"
 )
 
 // SetAside archives the current session of a PRD without opening it, and returns the new
@@ -86,7 +87,7 @@ func (s *Store) Archiving(prd string) (bool, error) {
 	if away, err := s.layout.MovedAway(prd); err != nil || away {
 		return away, err
 	}
-	return s.layout.Exists(s.layout.ArchivingPath(prd))
+	return store.Exists(s.layout.FS, s.layout.ArchivingPath(prd))
 }
 
 // Archive archives the whole session and returns its new directory. A complete session

@@ -9,6 +9,7 @@ import (
 
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
+	"prdrunner/checkpoint/store"
 )
 
 // encodedMost is the number of bytes of encoded checkpoint files at which they are
@@ -155,7 +156,7 @@ func (d *derived) rewrite(id string) (kept []string, err error) {
 // keepDamaged renames a damaged file and keeps it for people. The new path is in the
 // journal's directory, where the file is not taken for a checkpoint.
 func keepDamaged(l *disk.Layout, prd, path string) (string, error) {
-	to, err := l.FreePath(filepath.Join(l.PRDDir(prd), filepath.Base(path)+".damaged"))
+	to, err := store.FreePath(l.FS, filepath.Join(l.PRDDir(prd), filepath.Base(path)+".damaged"))
 	if err == nil {
 		err = l.Move(prd, path, to)
 	}

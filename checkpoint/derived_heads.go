@@ -75,7 +75,7 @@ func (d *derived) buildIndex(s *state.State, before []store.Name) (names []store
 		return nil, "", nil
 	}
 	if len(s.Checkpoints) == 0 && d.index == 0 { // an earlier owner may have written an index
-		if there, err := d.session.Layout.Exists(d.session.Layout.ManifestPath(d.session.PRD)); err != nil || !there {
+		if there, err := store.Exists(d.session.Layout.FS, d.session.Layout.ManifestPath(d.session.PRD)); err != nil || !there {
 			return nil, "", err
 		}
 	}

@@ -77,9 +77,9 @@ func (s *Store) Ask(ctx context.Context, r Request, alone func(*Session) error) 
 	if err := s.reader.CheckID(r.PRD); err != nil {
 		return err
 	}
-	known, err := s.layout.Exists(s.layout.JournalPath(r.PRD))
+	known, err := store.Exists(s.layout.FS, s.layout.JournalPath(r.PRD))
 	if err == nil && !known {
-		known, err = s.layout.Exists(s.layout.DocumentPath(r.PRD))
+		known, err = store.Exists(s.layout.FS, s.layout.DocumentPath(r.PRD))
 	}
 	if err == nil && !known {
 		err = ErrNoSession

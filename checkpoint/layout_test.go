@@ -13,6 +13,7 @@ import (
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/prune"
 	"prdrunner/checkpoint/state"
+	"prdrunner/checkpoint/store"
 )
 
 // TestLinksInTheStateDirectory: behind a link in the place of a directory
@@ -114,7 +115,7 @@ func TestStrangersAmongCheckpoints(t *testing.T) {
 			t.Errorf("%s holds %q", name, got)
 		}
 	}
-	if there, err := f.Open().Layout().Exists(filepath.Join(f.Dir, unkept)); there || err != nil {
+	if there, err := store.Exists(f.Open().Layout().FS, filepath.Join(f.Dir, unkept)); there || err != nil {
 		t.Errorf("the file of a checkpoint that is not kept: %v, %v", there, err)
 	}
 }

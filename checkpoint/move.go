@@ -86,7 +86,7 @@ func (m *mover) finishArchive() error {
 	if err := m.layout.FinishMove(m.prd); err != nil {
 		return err
 	}
-	there, err := m.layout.Exists(m.layout.ArchivingPath(m.prd))
+	there, err := store.Exists(m.layout.FS, m.layout.ArchivingPath(m.prd))
 	if err == nil && there {
 		_, err = m.moveToArchive()
 	}
@@ -124,7 +124,7 @@ func (m *mover) prepareNext(line []byte) error {
 // beginNext makes the journal that was prepared in a directory, if any, the PRD's journal.
 func (m *mover) beginNext(from string) error {
 	next := filepath.Join(from, disk.NextName)
-	if there, err := m.layout.Exists(next); err != nil || !there {
+	if there, err := store.Exists(m.layout.FS, next); err != nil || !there {
 		return err
 	}
 	return m.layout.Move(m.prd, next, m.layout.JournalPath(m.prd))
@@ -137,7 +137,7 @@ func (m *mover) returnKept(from string) error {
 		return err
 	}
 	acts := filepath.Join(from, disk.ActsName)
-	there, err := m.layout.Exists(acts)
+	there, err := store.Exists(m.layout.FS, acts)
 	if err == nil && there {
 		err = m.layout.Move(m.prd, acts, m.layout.ActsPath(m.prd))
 	}
@@ -145,7 +145,7 @@ func (m *mover) returnKept(from string) error {
 		return err
 	}
 	kept := filepath.Join(from, disk.HistoryDir)
-	if there, err := m.layout.Exists(kept); err != nil || !there {
+	if there, err := store.Exists(m.layout.FS, kept); err != nil || !there {
 		return err
 	}
 	return m.layout.Move(m.prd, kept, m.layout.HistoryPath(m.prd))
@@ -164,7 +164,7 @@ func (m *mover) archivePath(from string) (string, error) {
 	if err := store.MkdirAll(m.layout.FS, dir); err != nil {
 		return "", err
 	}
-	return m.layout.FreePath(filepath.Join(dir, name))
+	return store.FreePath(m.layout.FS, filepath.Join(dir, name))
 }
 
 // delete moves the current session into the trash.
@@ -193,7 +193,7 @@ func (m *mover) delete() error {
 // deleted sessions back to the PRD's directory, and the rest into the trash.
 func (m *mover) finishDelete() error {
 	from := m.layout.DeletingPath(m.prd)
-	if there, err := m.layout.Exists(from); err != nil || !there {
+	if there, err := store.Exists(m.layout.FS, from); err != nil || !there {
 		return err
 	}
 	if err := m.returnKept(from); err != nil {
@@ -228,10 +228,10 @@ func (m *mover) keepActs() error {
 // directory of the session that it replaced, if any.
 func (m *mover) finishImport() (archived string, err error) {
 	from := m.layout.ImportingPath(m.prd)
-	if there, err := m.layout.Exists(from); err != nil || !there {
+	if there, err := store.Exists(m.layout.FS, from); err != nil || !there {
 		return "", err
 	}
-	whole, err := m.layout.Exists(filepath.Join(from, disk.JournalName))
+	whole, err := store.Exists(m.layout.FS, filepath.Join(from, disk.JournalName))
 	if err != nil {
 		return "", fmt.Errorf("finish the import of %s: %w", m.prd, err)
 	}
@@ -243,7 +243,7 @@ func (m *mover) finishImport() (archived string, err error) {
 			return archived, fmt.Errorf("finish the import of %s: %w", m.prd, err)
 		}
 	}
-	if err = m.layout.RemoveAll(from); err == nil {
+	if err = store.RemoveAll(m.layout.FS, from); err == nil {
 		err = m.layout.FS.SyncDir(m.layout.Path)
 	}
 	if err != nil {

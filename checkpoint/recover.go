@@ -130,7 +130,7 @@ func (r *recovery) mend() (store.Log, error) {
 		if len(r.tail.Torn) == 0 {
 			return log, nil
 		}
-		return log, r.store.layout.RemoveDurably(path)
+		return log, store.RemoveDurably(r.store.layout.FS, path)
 	}
 	// A run that has neither an end nor a note lost its lock file. Its runner may still be
 	// alive for a moment, with the old journal open.
@@ -154,7 +154,7 @@ func (r *recovery) rewrite(log store.Log) error {
 	if err := r.rescue.Visit(r.prd, &r.tail, r.fold.Apply); err != nil {
 		return err
 	}
-	return r.store.layout.RemoveDurably(r.rescue.Path)
+	return store.RemoveDurably(r.store.layout.FS, r.rescue.Path)
 }
 
 func appendLines(records iter.Seq2[store.Record, error], lines [][]byte) iter.Seq2[store.Record, error] {

@@ -9,6 +9,7 @@ import (
 
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
+	"prdrunner/checkpoint/store"
 	"prdrunner/checkpoint/workspace/git"
 )
 
@@ -27,7 +28,7 @@ func (s *Store) Untrusted(ctx context.Context, prd string) (*UntrustedError, err
 	}
 	for _, path := range tracked {
 		path = filepath.Join(s.layout.Path, filepath.FromSlash(path))
-		there, err := s.layout.Exists(path)
+		there, err := store.Exists(s.layout.FS, path)
 		if err != nil {
 			return nil, fmt.Errorf("look for what git tracks: %w", err)
 		}
@@ -116,7 +117,7 @@ func (x *Session) Adopt(ctx context.Context, by state.Actor) error {
 		return fmt.Errorf("adopt %s: %w", x.prd, ErrNoSession)
 	}
 	inbox := x.store.layout.InboxPath(x.prd)
-	err := x.store.layout.RemoveEntries(inbox)
+	err := store.RemoveEntries(x.store.layout.FS, inbox)
 	if err == nil {
 		err = x.store.fs.SyncDir(inbox)
 	}

@@ -405,7 +405,7 @@ func Everything(t testing.TB, fsys store.FS, dir string) map[string]string {
 // IsThere reports whether a file exists.
 func IsThere(t testing.TB, s *checkpoint.Store, path string) bool {
 	t.Helper()
-	there, err := s.Layout().Exists(path)
+	there, err := store.Exists(s.Layout().FS, path)
 	Must(t, err)
 	return there
 }

@@ -64,7 +64,7 @@ func (l *Layout) moveByCopy(prd, from, to string) error {
 	scratch := l.MovingPath(prd)
 	err = store.MkdirAll(l.FS, scratch)
 	if err == nil {
-		err = l.CopyTree(from, filepath.Join(scratch, movingCopy))
+		err = store.CopyTree(l.FS, from, filepath.Join(scratch, movingCopy))
 	}
 	if err == nil {
 		err = l.FS.SyncDir(scratch)
@@ -82,7 +82,7 @@ func (l *Layout) moveByCopy(prd, from, to string) error {
 // incomplete copy. The caller holds the lock of the PRD.
 func (l *Layout) FinishMove(prd string) error {
 	scratch := l.MovingPath(prd)
-	if there, err := l.Exists(scratch); err != nil || !there {
+	if there, err := store.Exists(l.FS, scratch); err != nil || !there {
 		return err
 	}
 	note, err := l.readMove(prd)
@@ -94,7 +94,7 @@ func (l *Layout) FinishMove(prd string) error {
 			return fmt.Errorf("move %s to %s: %w", note.From, note.To, err)
 		}
 	}
-	if err := l.RemoveAll(scratch); err != nil {
+	if err := store.RemoveAll(l.FS, scratch); err != nil {
 		return fmt.Errorf("remove %s: %w", scratch, err)
 	}
 	return l.FS.SyncDir(l.Path)
@@ -104,7 +104,7 @@ func (l *Layout) FinishMove(prd string) error {
 // steps that were done before an interruption.
 func (l *Layout) carryOutMove(scratch string, note moveNote) error {
 	copied, to, from := filepath.Join(scratch, movingCopy), filepath.Join(l.Path, note.To), filepath.Join(l.Path, note.From)
-	there, err := l.Exists(copied)
+	there, err := store.Exists(l.FS, copied)
 	if err == nil && there {
 		err = store.MkdirAll(l.FS, filepath.Dir(to))
 		if err == nil {
@@ -117,7 +117,7 @@ func (l *Layout) carryOutMove(scratch string, note moveNote) error {
 	if err != nil {
 		return err
 	}
-	if err := l.RemoveAll(from); err != nil {
+	if err := store.RemoveAll(l.FS, from); err != nil {
 		return err
 	}
 	if err := l.FS.SyncDir(filepath.Dir(from)); err != nil {

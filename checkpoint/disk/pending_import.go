@@ -36,7 +36,7 @@ func (l *Layout) InterruptedImport(prd string) (*PendingImport, error) {
 	if p != nil || err != nil {
 		return p, err
 	}
-	there, err := l.Exists(filepath.Join(from, JournalName))
+	there, err := store.Exists(l.FS, filepath.Join(from, JournalName))
 	if err != nil {
 		return nil, fmt.Errorf("look for an import of %s: %w", prd, err)
 	}
@@ -76,10 +76,10 @@ func (l *Layout) ReadPending(prd, path string) (*PendingImport, error) {
 func (l *Layout) WritePending(dir string, p *PendingImport) error {
 	path := filepath.Join(dir, ImportingName)
 	if p == nil {
-		if there, err := l.Exists(path); err != nil || !there {
+		if there, err := store.Exists(l.FS, path); err != nil || !there {
 			return err
 		}
-		return l.RemoveDurably(path)
+		return store.RemoveDurably(l.FS, path)
 	}
 	data, err := state.EncodeJSON(p)
 	if err != nil {

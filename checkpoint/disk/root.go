@@ -24,7 +24,7 @@ func (l *Layout) MakeRoot() error {
 		}
 	}
 	ignore := filepath.Join(l.Path, IgnoreName)
-	if there, err := l.Exists(ignore); err != nil || there {
+	if there, err := store.Exists(l.FS, ignore); err != nil || there {
 		return err
 	}
 	return store.WriteFile(l.FS, ignore, []byte("*\n"))
@@ -39,7 +39,7 @@ func (l *Layout) MissingRoot() ([]string, error) {
 	}
 	var missing []string
 	for _, path := range paths {
-		there, err := l.Exists(path)
+		there, err := store.Exists(l.FS, path)
 		if err != nil {
 			return nil, fmt.Errorf("look for the state directory: %w", err)
 		}

@@ -13,7 +13,7 @@ import (
 // MoveUntrusted moves all state of a PRD to a new directory in untrusted/. The files keep
 // their names relative to the state directory.
 func (l *Layout) MoveUntrusted(prd string, now time.Time) (string, error) {
-	to, err := l.FreePath(filepath.Join(l.Path, UntrustedDir, EncodeName(prd)+"-"+now.Format(StampFormat)))
+	to, err := store.FreePath(l.FS, filepath.Join(l.Path, UntrustedDir, EncodeName(prd)+"-"+now.Format(StampFormat)))
 	if err == nil {
 		err = store.MkdirAll(l.FS, filepath.Join(to, FailedDir))
 	}

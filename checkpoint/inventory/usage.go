@@ -11,6 +11,7 @@ import (
 	"prdrunner/checkpoint/reader"
 	"prdrunner/checkpoint/retention"
 	"prdrunner/checkpoint/state"
+	"prdrunner/checkpoint/store"
 	"prdrunner/checkpoint/workspace"
 )
 
@@ -126,7 +127,7 @@ func fileSizes(s *checkpoint.Store, prd string, h *Holdings) error {
 		if !strings.HasPrefix(p.ID, disk.FailedDir+"/") {
 			continue // all other sessions lie in the PRD's directory, which is added below
 		}
-		size, err := s.Layout().TreeSize(p.Dir)
+		size, err := store.TreeSize(s.Layout().FS, p.Dir)
 		if err != nil {
 			return err
 		}
@@ -136,11 +137,11 @@ func fileSizes(s *checkpoint.Store, prd string, h *Holdings) error {
 		h.Files += info.Size()
 	}
 	dir := s.Layout().PRDDir(prd)
-	err = s.Layout().EachSize(dir, disk.CheckpointsDir, func(_ string, size int64) { h.Files += size })
+	err = store.EachSize(s.Layout().FS, dir, disk.CheckpointsDir, func(_ string, size int64) { h.Files += size })
 	if err != nil {
 		return err
 	}
-	return s.Layout().EachSize(filepath.Join(dir, disk.CheckpointsDir), "", func(name string, size int64) {
+	return store.EachSize(s.Layout().FS, filepath.Join(dir, disk.CheckpointsDir), "", func(name string, size int64) {
 		h.Files += size
 		if id, ok := disk.CheckpointOf(name); ok {
 			h.Held[id] = retention.Holding{Own: h.Held[id].Own + size}

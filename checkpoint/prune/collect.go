@@ -45,7 +45,7 @@ func (e *NotCollectedError) Unwrap() error { return e.Err }
 //
 // If w is nil, git is not known, and its references stay.
 func Collect(ctx context.Context, s *checkpoint.Store, w *workspace.Workspace) (Collected, error) {
-	if there, err := s.Layout().Exists(s.Layout().Path); err != nil || !there {
+	if there, err := store.Exists(s.Layout().FS, s.Layout().Path); err != nil || !there {
 		return Collected{}, err
 	}
 	only, err := s.LockExclusively()
@@ -117,7 +117,7 @@ func remove(ctx context.Context, s *checkpoint.Store, w *workspace.Workspace, in
 	if err != nil {
 		return done, err
 	}
-	trash, err := s.Layout().TreeSize(s.Layout().TrashPath())
+	trash, err := store.TreeSize(s.Layout().FS, s.Layout().TrashPath())
 	if err != nil {
 		return done, err
 	}
@@ -141,7 +141,7 @@ func removeShared(s *checkpoint.Store, done *Collected, dryRun bool) error {
 		if !store.IsTempOf(e.Name(), disk.CacheName) && !store.IsTempOf(e.Name(), disk.IgnoreName) {
 			continue
 		}
-		size, err := s.Layout().EntrySize(s.Layout().Path, e)
+		size, err := store.EntrySize(s.Layout().FS, s.Layout().Path, e)
 		if err == nil && !dryRun {
 			err = s.FS().Remove(filepath.Join(s.Layout().Path, e.Name()))
 		}

@@ -22,7 +22,7 @@ func TestLeftoversGo(t *testing.T) {
 		f.Write(name, []byte("half"))
 	}
 	there := func(name string) bool {
-		is, err := f.Open().Layout().Exists(filepath.Join(f.Dir, name))
+		is, err := store.Exists(f.Open().Layout().FS, filepath.Join(f.Dir, name))
 		checkpointtest.Must(t, err)
 		return is
 	}

@@ -31,6 +31,7 @@ import (
 	"prdrunner/checkpoint/reader"
 	"prdrunner/checkpoint/retention"
 	"prdrunner/checkpoint/state"
+	"prdrunner/checkpoint/store"
 )
 
 // Pruned lists the checkpoints and sessions of a PRD that Prune removed, or that a plan
@@ -413,7 +414,7 @@ func decideSessions(s *checkpoint.Store, p *Pruned, records []*reader.Record, pa
 // stay if its name has no time, or if a newer version of Runner wrote it.
 func archivedSession(s *checkpoint.Store, at disk.SessionDir, r *reader.Record) (a retention.Session, keep string, err error) {
 	a = retention.Session{ID: at.ID, PRD: at.PRD, Complete: at.Place == disk.PlaceHistory, EndedAt: at.ArchivedAt}
-	if a.Bytes, err = s.Layout().TreeSize(at.Dir); err != nil {
+	if a.Bytes, err = store.TreeSize(s.Layout().FS, at.Dir); err != nil {
 		return a, "", err
 	}
 	if r != nil {

@@ -10,6 +10,7 @@ import (
 	"prdrunner/checkpoint/inventory"
 	"prdrunner/checkpoint/retention"
 	"prdrunner/checkpoint/state"
+	"prdrunner/checkpoint/store"
 	"prdrunner/checkpoint/workspace"
 )
 
@@ -62,7 +63,7 @@ func Tidy(ctx context.Context, x *checkpoint.Session, w *workspace.Workspace) (T
 			"%s holds %d MB more than it may (%d MB): raise checkpoint.storage.max_size_mb, or unpin or keep fewer",
 			x.PRD(), retention.InMB(t.Pruned.Over), x.Store().Policy().Retention.MaxSizeMB))
 	}
-	trash, err := x.Store().Layout().Exists(x.Store().Layout().TrashPath())
+	trash, err := store.Exists(x.Store().Layout().FS, x.Store().Layout().TrashPath())
 	if err != nil {
 		return t, err
 	}

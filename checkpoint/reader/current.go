@@ -9,6 +9,7 @@ import (
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
+	"prdrunner/checkpoint/store"
 )
 
 // ErrNoSession says that a PRD has neither a journal nor a document.
@@ -76,7 +77,7 @@ func (r Reader) readCurrent(prd string) (*Current, error) {
 func (r Reader) loadDocument(prd string, d *state.Document, claims []disk.Claim, damaged *state.DamagedError) (*Current, error) {
 	if err := r.JournalMissing(prd, d, claims); err != nil {
 		again, unreadable := r.Layout.ReadDocument(prd)
-		indexed, unknown := r.Layout.Exists(r.Layout.ManifestPath(prd))
+		indexed, unknown := store.Exists(r.Layout.FS, r.Layout.ManifestPath(prd))
 		if again == nil && !indexed && unreadable == nil && unknown == nil {
 			return nil, fmt.Errorf("load %s: %w", prd, ErrNoSession) // archived by another process meanwhile
 		}

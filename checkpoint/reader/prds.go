@@ -9,6 +9,7 @@ import (
 
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
+	"prdrunner/checkpoint/store"
 )
 
 // CheckID returns a *disk.IDError for a name that is not a PRD id.
@@ -42,7 +43,7 @@ func (r Reader) PRDs() ([]string, error) {
 		id := strings.TrimSuffix(e.Name(), ".json")
 		is := r.IsDocument(e)
 		if !is && e.IsDir() && r.IsID(id) {
-			if is, err = r.Layout.Exists(r.Layout.JournalPath(id)); err != nil {
+			if is, err = store.Exists(r.Layout.FS, r.Layout.JournalPath(id)); err != nil {
 				return nil, fmt.Errorf("list the state directory: %w", err)
 			}
 		}
@@ -56,9 +57,9 @@ func (r Reader) PRDs() ([]string, error) {
 
 // IsKnown reports whether a PRD has a directory or a document.
 func (r Reader) IsKnown(prd string) (bool, error) {
-	there, err := r.Layout.Exists(r.Layout.PRDDir(prd))
+	there, err := store.Exists(r.Layout.FS, r.Layout.PRDDir(prd))
 	if there || err != nil {
 		return there, err
 	}
-	return r.Layout.Exists(r.Layout.DocumentPath(prd))
+	return store.Exists(r.Layout.FS, r.Layout.DocumentPath(prd))
 }

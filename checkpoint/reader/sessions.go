@@ -14,6 +14,7 @@ import (
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
+	"prdrunner/checkpoint/store"
 )
 
 // StoredSession is a session of a PRD in the state directory.
@@ -189,7 +190,7 @@ func (r Reader) Known() ([]string, error) {
 		if !r.IsID(p.PRD) {
 			continue
 		}
-		there, err := r.Layout.Exists(filepath.Join(p.Dir, disk.JournalName))
+		there, err := store.Exists(r.Layout.FS, filepath.Join(p.Dir, disk.JournalName))
 		if err != nil {
 			return nil, fmt.Errorf("list the sessions of %s: %w", p.PRD, err)
 		}

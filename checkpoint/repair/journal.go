@@ -25,7 +25,7 @@ func RebuildJournal(ctx context.Context, s *checkpoint.Store, prd string, by sta
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("rebuild the journal of %s: %w", prd, err)
 	}
-	there, err := s.Layout().Exists(s.Layout().PRDDir(prd))
+	there, err := store.Exists(s.Layout().FS, s.Layout().PRDDir(prd))
 	if err == nil && !there {
 		err = checkpoint.ErrNoSession
 	}
@@ -96,7 +96,7 @@ func (r *JournalRebuild) firstLine() ([]byte, error) {
 // there, and writes the checkpoint files that only the damaged journal still held.
 func keepJournal(s *checkpoint.Store, prd string, r *JournalRebuild) error {
 	dir := s.Layout().PRDDir(prd)
-	kept, err := s.Layout().FreePath(filepath.Join(dir, "damaged-"+s.Now().Format(disk.StampFormat)))
+	kept, err := store.FreePath(s.Layout().FS, filepath.Join(dir, "damaged-"+s.Now().Format(disk.StampFormat)))
 	if err != nil {
 		return err
 	}

@@ -173,10 +173,10 @@ func keepOld(s *checkpoint.Store, prd string, m *Migrated) error {
 // keepFile gives a file a second name. It copies the file if hard links don't work. If the
 // second name exists it is left: that is the older file.
 func keepFile(s *checkpoint.Store, path, to string) error {
-	if kept, err := s.Layout().Exists(to); err != nil || kept {
+	if kept, err := store.Exists(s.Layout().FS, to); err != nil || kept {
 		return err
 	}
-	if there, err := s.Layout().Exists(path); err != nil || !there {
+	if there, err := store.Exists(s.Layout().FS, path); err != nil || !there {
 		return err
 	}
 	if err := s.FS().Link(path, to); err == nil {

@@ -114,11 +114,11 @@ func (i *Import) placeLocked(ctx context.Context, u *checkpoint.Unopened, o Plac
 		err = i.addKnown(prepared, uncertain, acts)
 	}
 	if err != nil {
-		return nil, errors.Join(err, s.Layout().RemoveAll(prepared))
+		return nil, errors.Join(err, store.RemoveAll(s.Layout().FS, prepared))
 	}
 	archived, err := u.Replace(prepared)
 	if err != nil {
-		return nil, errors.Join(err, s.Layout().RemoveAll(prepared))
+		return nil, errors.Join(err, store.RemoveAll(s.Layout().FS, prepared))
 	}
 	if pending == nil {
 		err = s.Layout().WritePending(s.Layout().PRDDir(i.PRD), nil) // remove the note of an earlier import that this one continues

@@ -6,10 +6,11 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"prdrunner/checkpoint/store/faults/seed"
 	"slices"
 	"strings"
 	"testing"
+
+	"prdrunner/checkpoint/store/faults/seed"
 )
 
 // copies is a chain of pure workstreams with a cache: what the last one makes tells

@@ -2,6 +2,7 @@ package main
 
 import (
 	"flag"
+
 	"prdrunner/checkpoint/store/faults/seed"
 )
 
