@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"io"
 
 	"github.com/spf13/cobra"
 
@@ -14,12 +13,10 @@ import (
 type configOptions struct {
 	json     bool
 	defaults bool
-	env      *cli.Environment
-	stdout   io.Writer
 }
 
 func newConfigCommand(env *cli.Environment) *cobra.Command {
-	o := configOptions{env: env, stdout: env.Stdout}
+	var o configOptions
 	cmd := &cobra.Command{
 		Use:   "config",
 		Short: "Show every setting, its value and its source",
@@ -37,34 +34,34 @@ Runner takes each setting from the first of these that has it:
 	}
 	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON object")
 	cmd.Flags().BoolVar(&o.defaults, "defaults", false, "show every key with its default and its purpose; read no configuration")
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return runConfig(cmd.Context(), o) }
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return runConfig(cmd.Context(), env, o) }
 	return cmd
 }
 
-func runConfig(_ context.Context, o configOptions) error {
+func runConfig(_ context.Context, env *cli.Environment, o configOptions) error {
 	if o.defaults {
-		return showDefaults(o)
+		return showDefaults(env, o)
 	}
-	cfg, err := o.env.LoadConfig()
+	cfg, err := env.LoadConfig()
 	if err != nil {
 		return err
 	}
-	return showSettings(o, cfg.Settings(), func(s config.Setting) string { return string(s.Source) })
+	return showSettings(env, o, cfg.Settings(), func(s config.Setting) string { return string(s.Source) })
 }
 
-func showDefaults(o configOptions) error {
+func showDefaults(env *cli.Environment, o configOptions) error {
 	help := make(map[string]string)
 	var settings []config.Setting
 	for _, k := range config.Keys() {
 		help[k.Name] = k.Help
 		settings = append(settings, config.Setting{Key: k.Name, Value: k.Default, Source: "default"})
 	}
-	return showSettings(o, settings, func(s config.Setting) string { return help[s.Key] })
+	return showSettings(env, o, settings, func(s config.Setting) string { return help[s.Key] })
 }
 
-func showSettings(o configOptions, settings []config.Setting, note func(config.Setting) string) error {
+func showSettings(env *cli.Environment, o configOptions, settings []config.Setting, note func(config.Setting) string) error {
 	if o.json {
-		return show.JSON(o.stdout, show.NewSettingsReport(settings))
+		return show.JSON(env.Stdout, show.NewSettingsReport(settings))
 	}
-	return show.Settings(o.stdout, settings, note)
+	return show.Settings(env.Stdout, settings, note)
 }

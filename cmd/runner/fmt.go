@@ -23,15 +23,13 @@ import (
 )
 
 type fmtOptions struct {
-	names  []string
-	check  bool
-	diff   bool
-	env    *cli.Environment
-	stdout io.Writer
+	names []string
+	check bool
+	diff  bool
 }
 
 func newFmtCommand(env *cli.Environment) *cobra.Command {
-	o := fmtOptions{env: env, stdout: env.Stdout}
+	var o fmtOptions
 	cmd := &cobra.Command{
 		Use:   "fmt [FILE|DIR|-]...",
 		Short: "Format pipeline files",
@@ -41,7 +39,7 @@ the directories where Runner looks for them. "-" reads standard input and writes
 standard output.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.names = args
-			return runFmt(cmd.Context(), o)
+			return runFmt(cmd.Context(), env, o)
 		},
 	}
 	cmd.Flags().BoolVar(&o.check, "check", false, "write nothing; exit 1 if a file would change")
@@ -49,14 +47,14 @@ standard output.`,
 	return cmd
 }
 
-func runFmt(ctx context.Context, o fmtOptions) error {
-	files, err := o.filesToFormat()
+func runFmt(ctx context.Context, env *cli.Environment, o fmtOptions) error {
+	files, err := o.filesToFormat(env)
 	if err != nil {
 		return err
 	}
 	var changed, invalid bool
 	for _, file := range files {
-		one, err := o.format(ctx, file)
+		one, err := o.format(ctx, env, file)
 		if errors.Is(err, load.ErrDiagnosed) {
 			invalid = true
 			continue
@@ -76,15 +74,15 @@ func runFmt(ctx context.Context, o fmtOptions) error {
 }
 
 // filesToFormat returns the files to format.
-func (o fmtOptions) filesToFormat() ([]string, error) {
+func (o fmtOptions) filesToFormat(env *cli.Environment) ([]string, error) {
 	names := o.names
 	optional := len(names) == 0
 	if optional {
-		cfg, err := o.env.LoadConfig()
+		cfg, err := env.LoadConfig()
 		if err != nil {
 			return nil, err
 		}
-		names = load.PipelineDirs(o.env, cfg)
+		names = load.PipelineDirs(env, cfg)
 	}
 	var files []string
 	for _, name := range names {
@@ -92,7 +90,7 @@ func (o fmtOptions) filesToFormat() ([]string, error) {
 			files = append(files, name)
 			continue
 		}
-		path := o.env.Path(o.env.FromWorkspace(name))
+		path := env.Path(env.FromWorkspace(name))
 		info, err := os.Stat(path)
 		switch {
 		case errors.Is(err, fs.ErrNotExist) && optional:
@@ -116,13 +114,13 @@ func (o fmtOptions) filesToFormat() ([]string, error) {
 }
 
 // format formats one file and reports whether that changes it.
-func (o fmtOptions) format(ctx context.Context, path string) (bool, error) {
-	source, name, err := o.readSource(ctx, path)
+func (o fmtOptions) format(ctx context.Context, env *cli.Environment, path string) (bool, error) {
+	source, name, err := o.readSource(ctx, env, path)
 	if err != nil {
 		return false, err
 	}
 	if diags := syntaxDiagnostics(source, name); diags.HasErrors() {
-		if err := o.env.PrintDiagnostics(map[string][]byte{name: source}, diags); err != nil {
+		if err := env.PrintDiagnostics(map[string][]byte{name: source}, diags); err != nil {
 			return false, err
 		}
 		return false, load.ErrDiagnosed
@@ -131,32 +129,32 @@ func (o fmtOptions) format(ctx context.Context, path string) (bool, error) {
 	changed := !bytes.Equal(source, formatted)
 	switch {
 	case changed && o.diff:
-		if _, err := o.env.BytesOut().Write(diff.Diff(name, source, name+" (formatted)", formatted)); err != nil {
+		if _, err := env.BytesOut().Write(diff.Diff(name, source, name+" (formatted)", formatted)); err != nil {
 			return changed, fmt.Errorf("print the difference: %w", err)
 		}
 	case changed && o.check:
-		fmt.Fprintln(o.stdout, name)
+		fmt.Fprintln(env.Stdout, name)
 	case o.check || o.diff:
 	case path == advice.StandardStream:
-		if _, err := o.env.BytesOut().Write(formatted); err != nil {
+		if _, err := env.BytesOut().Write(formatted); err != nil {
 			return changed, fmt.Errorf("print the formatted text: %w", err)
 		}
 	case changed:
 		if err := replaceFile(path, formatted); err != nil {
 			return changed, fmt.Errorf("format %s: %w", name, err)
 		}
-		fmt.Fprintln(o.stdout, name)
+		fmt.Fprintln(env.Stdout, name)
 	}
 	return changed, nil
 }
 
 // readSource returns the text of a file, and the name that messages show.
-func (o fmtOptions) readSource(ctx context.Context, path string) ([]byte, string, error) {
+func (o fmtOptions) readSource(ctx context.Context, env *cli.Environment, path string) ([]byte, string, error) {
 	if path != advice.StandardStream {
 		source, err := load.ReadSource(path)
-		return source, o.env.Display(path), err
+		return source, env.Display(path), err
 	}
-	source, err := io.ReadAll(o.env.Input(ctx))
+	source, err := io.ReadAll(env.Input(ctx))
 	if err != nil {
 		return nil, "", fmt.Errorf("read standard input: %w", err)
 	}

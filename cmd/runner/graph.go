@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"io"
 
 	"github.com/spf13/cobra"
 
@@ -16,12 +15,10 @@ import (
 type graphOptions struct {
 	ref    load.PipelineRef
 	format string
-	env    *cli.Environment
-	stdout io.Writer
 }
 
 func newGraphCommand(env *cli.Environment) *cobra.Command {
-	o := graphOptions{env: env, stdout: env.Stdout, format: "text"}
+	o := graphOptions{format: "text"}
 	cmd := &cobra.Command{
 		Use:   "graph [PRD|FILE]",
 		Short: "Draw the phases, workstreams and gates of a pipeline",
@@ -32,7 +29,7 @@ without a value, one instance is drawn, as NAME[…].`,
 		Args: arguments(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.ref.SetName(env, firstArgument(args))
-			return runGraph(cmd.Context(), o)
+			return runGraph(cmd.Context(), env, o)
 		},
 	}
 	o.ref.AddFlags(cmd)
@@ -42,24 +39,24 @@ without a value, one instance is drawn, as NAME[…].`,
 	return cmd
 }
 
-func runGraph(_ context.Context, o graphOptions) error {
-	cfg, err := o.env.LoadConfig()
+func runGraph(_ context.Context, env *cli.Environment, o graphOptions) error {
+	cfg, err := env.LoadConfig()
 	if err != nil {
 		return err
 	}
-	p, err := load.Pipeline(o.env, cfg, o.ref)
+	p, err := load.Pipeline(env, cfg, o.ref)
 	if err != nil {
 		return err
 	}
 	g := graph.New(p)
 	switch o.format {
 	case "dot":
-		return g.WriteDOT(o.stdout)
+		return g.WriteDOT(env.Stdout)
 	case "mermaid":
-		return g.WriteMermaid(o.stdout)
+		return g.WriteMermaid(env.Stdout)
 	case "json":
-		return show.JSON(o.stdout, g)
+		return show.JSON(env.Stdout, g)
 	default:
-		return g.WriteText(o.stdout)
+		return g.WriteText(env.Stdout)
 	}
 }

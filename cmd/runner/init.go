@@ -5,7 +5,6 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -28,14 +27,12 @@ var pipelineTemplate string
 var configTemplate string
 
 type initOptions struct {
-	prd    string
-	title  string
-	env    *cli.Environment
-	stdout io.Writer
+	prd   string
+	title string
 }
 
 func newInitCommand(env *cli.Environment) *cobra.Command {
-	o := initOptions{env: env, stdout: env.Stdout}
+	var o initOptions
 	cmd := &cobra.Command{
 		Use:         "init [PRD]",
 		Annotations: map[string]string{cli.WorksHere: "true"},
@@ -49,57 +46,57 @@ overwritten; an existing configuration is kept.`,
 			if len(args) > 0 {
 				o.prd = args[0]
 			}
-			return runInit(cmd.Context(), o)
+			return runInit(cmd.Context(), env, o)
 		},
 	}
 	cmd.Flags().StringVar(&o.title, "title", "", "title of the pipeline: `TEXT` (default: the PRD id)")
 	return cmd
 }
 
-func runInit(_ context.Context, o initOptions) error {
-	cfg, err := o.env.LoadConfig()
+func runInit(_ context.Context, env *cli.Environment, o initOptions) error {
+	cfg, err := env.LoadConfig()
 	if err != nil {
 		return err
 	}
-	if err := load.CheckPRD(o.env, cfg, o.prd); err != nil {
+	if err := load.CheckPRD(env, cfg, o.prd); err != nil {
 		return err
 	}
-	if existing, err := load.PipelinePath(o.env, cfg, load.PipelineRef{PRD: o.prd}); err == nil {
-		return alreadyThere(o, existing)
+	if existing, err := load.PipelinePath(env, cfg, load.PipelineRef{PRD: o.prd}); err == nil {
+		return alreadyThere(env, o, existing)
 	}
-	path := o.env.Path(o.prd + config.PipelineExtension)
+	path := env.Path(o.prd + config.PipelineExtension)
 	if err := writeNew(path, o.pipeline()); errors.Is(err, fs.ErrExist) {
-		return alreadyThere(o, path)
+		return alreadyThere(env, o, path)
 	} else if err != nil {
 		return fmt.Errorf("write a pipeline: %w", err)
 	}
-	fmt.Fprintf(o.stdout, "wrote %s\n", o.env.Display(path))
-	if err := writeConfig(o); err != nil {
+	fmt.Fprintf(env.Stdout, "wrote %s\n", env.Display(path))
+	if err := writeConfig(env); err != nil {
 		return err
 	}
-	fmt.Fprintf(o.stdout, "\nNext:\n  %s\n  %s\n", o.env.Command("validate "+o.prd), o.env.Command("build "+o.prd))
+	fmt.Fprintf(env.Stdout, "\nNext:\n  %s\n  %s\n", env.Command("validate "+o.prd), env.Command("build "+o.prd))
 	return nil
 }
 
-func alreadyThere(o initOptions, path string) error {
-	return advice.With(advice.Usagef("%s has a pipeline already: %s", o.prd, o.env.Display(path)),
+func alreadyThere(env *cli.Environment, o initOptions, path string) error {
+	return advice.With(advice.Usagef("%s has a pipeline already: %s", o.prd, env.Display(path)),
 		"name another PRD, or delete the file first")
 }
 
 // writeConfig writes a runner.yaml, unless the workspace has a configuration.
-func writeConfig(o initOptions) error {
-	existing, err := config.FindFile(filepath.Join(o.env.Workdir, "runner"))
+func writeConfig(env *cli.Environment) error {
+	existing, err := config.FindFile(filepath.Join(env.Workdir, "runner"))
 	if err != nil {
 		return err
 	}
 	if len(existing) > 0 {
-		fmt.Fprintf(o.stdout, "kept %s\n", o.env.Display(existing[0]))
+		fmt.Fprintf(env.Stdout, "kept %s\n", env.Display(existing[0]))
 		return nil
 	}
-	if err := writeNew(o.env.Path("runner.yaml"), configTemplate); err != nil {
+	if err := writeNew(env.Path("runner.yaml"), configTemplate); err != nil {
 		return fmt.Errorf("write the configuration: %w", err)
 	}
-	fmt.Fprintln(o.stdout, "wrote runner.yaml")
+	fmt.Fprintln(env.Stdout, "wrote runner.yaml")
 	return nil
 }
 

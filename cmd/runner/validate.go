@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"io"
 	"maps"
 
 	"github.com/hashicorp/hcl/v2"
@@ -16,16 +15,14 @@ import (
 )
 
 type validateOptions struct {
-	ref    load.PipelineRef
-	prds   []string
-	files  []string
-	json   bool
-	env    *cli.Environment
-	stdout io.Writer
+	ref   load.PipelineRef
+	prds  []string
+	files []string
+	json  bool
 }
 
 func newValidateCommand(env *cli.Environment) *cobra.Command {
-	o := validateOptions{env: env, stdout: env.Stdout}
+	var o validateOptions
 	cmd := &cobra.Command{
 		Use:   "validate [PRD|FILE]...",
 		Short: "Check pipelines and report every mistake",
@@ -34,7 +31,7 @@ that Runner finds. Nothing is run or written. Variables need no values: what
 depends on a missing value is checked as far as possible.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.prds = args
-			return runValidate(cmd.Context(), o)
+			return runValidate(cmd.Context(), env, o)
 		},
 	}
 	cmd.Flags().StringArrayVarP(&o.files, "file", "f", nil, "check the pipeline in `FILE`; may be repeated")
@@ -45,31 +42,31 @@ depends on a missing value is checked as far as possible.`,
 	return cmd
 }
 
-func runValidate(_ context.Context, o validateOptions) error {
-	cfg, err := o.env.LoadConfig()
+func runValidate(_ context.Context, env *cli.Environment, o validateOptions) error {
+	cfg, err := env.LoadConfig()
 	if err != nil {
 		return err
 	}
-	refs, err := o.pipelineRefs(cfg)
+	refs, err := o.pipelineRefs(env, cfg)
 	if err != nil {
 		return err
 	}
 	var results []*load.PipelineResult
 	for _, ref := range refs {
-		read, err := load.ReadPipeline(o.env, cfg, ref)
+		read, err := load.ReadPipeline(env, cfg, ref)
 		if err != nil {
 			return err
 		}
 		results = append(results, read)
 	}
 	if o.json {
-		return showValidatedJSON(o, results)
+		return showValidatedJSON(env, o, results)
 	}
-	return showValidated(o, results)
+	return showValidated(env, o, results)
 }
 
 // pipelineRefs returns the pipelines to check.
-func (o validateOptions) pipelineRefs(cfg *config.Config) ([]load.PipelineRef, error) {
+func (o validateOptions) pipelineRefs(env *cli.Environment, cfg *config.Config) ([]load.PipelineRef, error) {
 	var refs []load.PipelineRef
 	add := func(prd, file string) {
 		ref := o.ref
@@ -78,7 +75,7 @@ func (o validateOptions) pipelineRefs(cfg *config.Config) ([]load.PipelineRef, e
 	}
 	for _, argument := range o.prds {
 		var named load.PipelineRef
-		named.SetName(o.env, argument)
+		named.SetName(env, argument)
 		add(named.PRD, named.File)
 	}
 	for _, file := range o.files {
@@ -87,7 +84,7 @@ func (o validateOptions) pipelineRefs(cfg *config.Config) ([]load.PipelineRef, e
 	if len(refs) > 0 {
 		return refs, nil
 	}
-	found, err := load.FindPipelines(o.env, cfg)
+	found, err := load.FindPipelines(env, cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -95,22 +92,22 @@ func (o validateOptions) pipelineRefs(cfg *config.Config) ([]load.PipelineRef, e
 		add(f.PRD, f.Path)
 	}
 	if len(refs) == 0 {
-		return nil, load.NoPipelines(o.env, cfg)
+		return nil, load.NoPipelines(env, cfg)
 	}
 	return refs, nil
 }
 
-func showValidated(o validateOptions, results []*load.PipelineResult) error {
+func showValidated(env *cli.Environment, o validateOptions, results []*load.PipelineResult) error {
 	invalid := false
 	for _, read := range results {
-		if err := o.env.PrintDiagnostics(read.Sources, read.Diagnostics); err != nil {
+		if err := env.PrintDiagnostics(read.Sources, read.Diagnostics); err != nil {
 			return err
 		}
 		if read.Diagnostics.HasErrors() {
 			invalid = true
 			continue
 		}
-		show.ValidPipeline(o.stdout, show.NewPipelineReport(read.File, read.Pipeline))
+		show.ValidPipeline(env.Stdout, show.NewPipelineReport(read.File, read.Pipeline))
 	}
 	if invalid {
 		return load.ErrDiagnosed
@@ -118,7 +115,7 @@ func showValidated(o validateOptions, results []*load.PipelineResult) error {
 	return nil
 }
 
-func showValidatedJSON(o validateOptions, results []*load.PipelineResult) error {
+func showValidatedJSON(env *cli.Environment, o validateOptions, results []*load.PipelineResult) error {
 	var all hcl.Diagnostics
 	sources := make(map[string][]byte)
 	pipelines := []show.PipelineReport{}
@@ -128,7 +125,7 @@ func showValidatedJSON(o validateOptions, results []*load.PipelineResult) error 
 		maps.Copy(sources, read.Sources)
 	}
 	out := show.PipelinesReport{Report: pipeline.DiagnosticsJSON(sources, all), Pipelines: pipelines}
-	if err := show.JSON(o.stdout, out); err != nil {
+	if err := show.JSON(env.Stdout, out); err != nil {
 		return err
 	}
 	if !out.Valid {

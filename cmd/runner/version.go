@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"io"
 	"runtime"
 	"runtime/debug"
 
@@ -18,28 +17,27 @@ import (
 var version = ""
 
 type versionOptions struct {
-	json   bool
-	stdout io.Writer
+	json bool
 }
 
 func newVersionCommand(env *cli.Environment) *cobra.Command {
-	o := versionOptions{stdout: env.Stdout}
+	var o versionOptions
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Show the version and the supported format versions",
 		Args:  arguments(0, 0),
 	}
 	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON object")
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return runVersion(cmd.Context(), o) }
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return runVersion(cmd.Context(), env, o) }
 	return cmd
 }
 
-func runVersion(_ context.Context, o versionOptions) error {
+func runVersion(_ context.Context, env *cli.Environment, o versionOptions) error {
 	info := readBuildInfo()
 	if o.json {
-		return show.JSON(o.stdout, info)
+		return show.JSON(env.Stdout, info)
 	}
-	return show.Version(o.stdout, info)
+	return show.Version(env.Stdout, info)
 }
 
 func readBuildInfo() show.BuildInfo {
