@@ -1,14 +1,3 @@
-// Package load reads and opens what a command works on: the pipeline that the user names,
-// the state directory, the session of a PRD and the files of the workspace.
-//
-// What only reads belongs here, with the errors that say what is missing and where to find
-// it. What changes a session does not, and no decision about what runs. Where to begin:
-//
-//   - Pipeline finds, reads and evaluates the pipeline that a PipelineRef names;
-//   - SetUp does that for build and plan, and opens state and files;
-//   - Session, State and TrustedState read the session of a PRD without a lock;
-//   - OpenStore and OpenWorkspace open the state directory and the files;
-//     GuardedWorkspace leaves out files that hold a sensitive value.
 package load
 
 import (
