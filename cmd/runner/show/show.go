@@ -6,7 +6,7 @@
 // writer. They open no store, take no lock, read no flag and ask nobody; the clock is an
 // argument. How a run is shown while it lasts is package runner/view. Where to begin:
 //
-//   - JSON prints a report; every report begins with FormatVersion;
+//   - JSON prints a report; FormatVersion is the version of all reports;
 //   - SessionStatus is what `runner status` says, and Status and StatusTable print it;
 //   - RollbackPreview and RolledBack print a rollback before and after it;
 //     RollbackPreviewReport and RollbackReport are their JSON forms. Every other operation
