@@ -3,6 +3,7 @@ package validate_test
 import (
 	"context"
 	"slices"
+	"strings"
 	"testing"
 
 	"prdrunner/checkpoint/checkpointtest"
@@ -23,7 +24,13 @@ func TestFindings(t *testing.T) {
 		journal  bool // the journal is damaged
 		derived  int  // damaged documents and manifests
 		mendable int
-		last     int // index of the checkpoint that a rollback can go to; -1: none
+		reason   string // part of the problems of the newest checkpoint
+		last     int    // index of the checkpoint that a rollback can go to; -1: none
+	}
+	listing := func(p *checkpointtest.Project) string {
+		path, _, err := p.Open().Objects().Path(p.State().Checkpoints[1].Capture.Listing)
+		checkpointtest.Must(p.T, err)
+		return path
 	}
 	newest := func(p *checkpointtest.Project) string { return p.CheckpointFile(p.State().Checkpoints[1].ID) }
 	for name, tt := range map[string]struct {
@@ -73,6 +80,40 @@ func TestFindings(t *testing.T) {
 			}, false,
 			want{damaged: true, journal: true, last: 1},
 		},
+		"the journal and the newest checkpoint's file": {
+			func(p *checkpointtest.Project, _ string) {
+				checkpointtest.FlipByte(p.Fixture, newest(p), 100)
+				checkpointtest.FlipByte(p.Fixture, "PRD-009/"+disk.JournalName, 100)
+			}, false,
+			want{invalid: 1, damaged: true, journal: true, mendable: 1, last: 0},
+		},
+		"the newest checkpoint's file, and a byte of an object of both, not read": {
+			func(p *checkpointtest.Project, _ string) {
+				checkpointtest.FlipByte(p.Fixture, newest(p), 100)
+				both, _, err := p.Open().Objects().Path(checkpointtest.DigestText("pipeline"))
+				checkpointtest.Must(p.T, err)
+				checkpointtest.DamageFile(p, both, "flipped")
+			}, false,
+			want{invalid: 1, damaged: true, mendable: 1, last: -1},
+		},
+		"the newest list of files is missing": {
+			func(p *checkpointtest.Project, _ string) { checkpointtest.DamageFile(p, listing(p), "deleted") }, false,
+			want{invalid: 1, damaged: true, mendable: 1, last: 0, reason: "the list of its files is lost"},
+		},
+		"a byte of the newest list of files": {
+			func(p *checkpointtest.Project, _ string) { checkpointtest.DamageFile(p, listing(p), "flipped") }, false,
+			want{invalid: 1, damaged: true, mendable: 1, last: 0, reason: "the list of its files cannot be read"},
+		},
+		"all objects are missing": {
+			func(p *checkpointtest.Project, _ string) {
+				for _, content := range []string{"a", "one", "pipeline"} {
+					path, _, err := p.Open().Objects().Path(checkpointtest.DigestText(content))
+					checkpointtest.Must(p.T, err)
+					checkpointtest.DamageFile(p, path, "deleted")
+				}
+			}, false,
+			want{invalid: 2, damaged: true, mendable: 2, last: -1, reason: "and 2 more files"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -87,6 +128,9 @@ func TestFindings(t *testing.T) {
 				if c.Checkpoints[i].Mendable() {
 					got.mendable++
 				}
+			}
+			if strings.Contains(c.Checkpoints[1].Reason(), tt.want.reason) {
+				got.reason = tt.want.reason
 			}
 			if last := c.LastValid(); last != nil {
 				got.last = slices.Index(ids, last.ID)
