@@ -61,6 +61,7 @@ func TestACacheGivesWhatARunWould(t *testing.T) {
 			d := newDesk(t, copies)
 			exists := func(name string) bool { _, err := os.Stat(d.path(name)); return err == nil }
 			made := map[int]bool{} // from which contents all has been made
+			unmade := false        // b may be of an edit, or of a B that failed: then B may run, and no result replaces b
 			for range 12 {
 				n := r.IntN(3)
 				d.write("src", fmt.Sprintf("%d\n", n))
@@ -72,6 +73,7 @@ func TestACacheGivesWhatARunWould(t *testing.T) {
 					d.write("refuses", "")
 				case 2:
 					d.write("b", "an edit")
+					unmade = true
 				case 3:
 					d.exits(nil, []int{0, 2, 4, 5}, "checkpoint", "rollback", "PRD-001", "latest~1", "--yes")
 					d.write("src", fmt.Sprintf("%d\n", n))
@@ -97,6 +99,7 @@ func TestACacheGivesWhatARunWould(t *testing.T) {
 					d.remove("breaks")
 					d.remove("refuses")
 					delete(made, n)
+					unmade = unmade || slices.Contains(ran, "B")
 					continue
 				}
 				want := fmt.Sprintf("%d\n%d\n%d\n", n, n, n)
@@ -108,10 +111,10 @@ func TestACacheGivesWhatARunWould(t *testing.T) {
 				if files, err := os.ReadDir(d.path("a")); err != nil || len(files) != 2 || files[0].Name() != fmt.Sprint(n) {
 					t.Fatalf("a has %v (%v), after\n%s", files, err, d.out)
 				}
-				if made[n] && !forced && len(ran) > 0 {
+				if made[n] && !forced && len(ran) > 0 && (!unmade || !slices.Equal(ran, []string{"B"})) {
 					t.Fatalf("%v has run, after\n%s", ran, d.out)
 				}
-				made[n] = true
+				made[n], unmade = true, false
 			}
 		})
 	}

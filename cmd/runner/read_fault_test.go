@@ -46,13 +46,11 @@ func TestReadFaults(t *testing.T) {
 			s.before.codes[0] = s.run("EIO@1000000:open,read", args...).code
 			ops := s.logged()
 			files := keptFiles(ops)
-			if len(files) == 0 {
-				t.Error("nothing was read, and that proves nothing")
-			}
 			target := "" // of a rollback
 			if args[0] == "checkpoint" && args[1] == "rollback" {
 				target = s.latest() + ".json"
 			}
+			met := false
 			for _, name := range files {
 				last := strconv.Itoa(strings.Count(strings.Join(ops, "\n")+"\n", "/"+name+"\n"))
 				for _, how := range []string{"1", last, "1+"} {
@@ -60,8 +58,11 @@ func TestReadFaults(t *testing.T) {
 						continue // it asks of it only whether a newer version wrote it
 					}
 					s.reset()
-					s.misread(args, how, name)
+					met = s.misread(args, how, name) || met
 				}
+			}
+			if !met {
+				t.Error("no read failed, and that proves nothing")
 			}
 		})
 	}
@@ -81,16 +82,19 @@ func keptFiles(ops []string) (names []string) {
 	return slices.Compact(names)
 }
 
-// misread has the reading of a file fail in a command, once or for ever.
-func (s *crashSite) misread(args []string, how, name string) {
+// misread has the reading of a file fail in a command, once or for ever. It reports whether
+// that was met: whether a build compares some files with what is kept depends on when they
+// were changed.
+func (s *crashSite) misread(args []string, how, name string) (met bool) {
 	s.t.Helper()
 	session, done := s.session(), s.done()
 	s.fault = fmt.Sprintf("EIO@%s:open,read/%s", how, name)
 	r := s.run(s.fault, args...)
 	s.endedByItself("with a read that fails", r)
 	said := r.stdout + r.told
+	met = len(s.logged()) > 0
 	switch {
-	case !tellsFault(r) && (strings.HasSuffix(how, "+") || r.code != s.before.codes[0] || r.stdout == ""):
+	case met && !tellsFault(r) && (strings.HasSuffix(how, "+") || r.code != s.before.codes[0] || r.stdout == ""):
 		s.failf("it exits %d, and nobody is told of the disk\n%s", r.code, said)
 	case tellsFault(r) && !strings.Contains(said, name):
 		s.failf("it does not name the file\n%s", said)
@@ -106,6 +110,7 @@ func (s *crashSite) misread(args []string, how, name string) {
 	if got := s.session(); got != session {
 		s.failf("after it begins the session %s in place of %s", got, session)
 	}
+	return met
 }
 
 // latest is the id of the newest checkpoint.
