@@ -9,6 +9,7 @@ import (
 	"flag"
 	"fmt"
 	"io/fs"
+	"iter"
 	"maps"
 	"os"
 	"os/exec"
@@ -17,9 +18,11 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"prdrunner/checkpoint/store/faults/seed"
 )
 
-var workflowKills = flag.Int("workflow.kills", 0, "at how many moments each workflow is killed; 0: 3")
+var workflowKills = flag.Int("workflow.kills", 0, "at how many moments each workflow is killed; 0: at one that follows from the commit")
 
 // workflow is a pipeline of a kind that is met in real projects.
 type workflow struct {
@@ -61,10 +64,6 @@ func TestWorkflows(t *testing.T) {
 		t.Skip("it compares with make, which is not installed: ", err)
 	}
 	binary := buildBinary(t)
-	kills := *workflowKills
-	if kills == 0 {
-		kills = 3
-	}
 	for _, w := range workflows() {
 		t.Run(filepath.Base(w.dir), func(t *testing.T) {
 			t.Parallel()
@@ -72,18 +71,18 @@ func TestWorkflows(t *testing.T) {
 			shown := reference.complete()
 			undisturbed := reference.made()
 			rebuilt := map[string][]string{}
-			for _, change := range w.changes {
-				rebuilt[change] = w.rebuiltByMake(t, change)
-			}
-			for i := range kills {
+			for i, line := range killedAtLines(shown) {
 				r := newWorkflowRun(t, w, binary)
 				change := w.changes[i%len(w.changes)]
-				r.killAt(1 + i*shown/kills)
+				if rebuilt[change] == nil {
+					rebuilt[change] = w.rebuiltByMake(t, change)
+				}
+				r.killAt(line)
 				edit := r.edit()
 				r.complete()
 				r.keeps(edit)
 				if diff := diffMade(r.made(), undisturbed); diff != "" {
-					t.Fatalf("killed at line %d of %d, what is made differs: %s", 1+i*shown/kills, shown, diff)
+					t.Fatalf("killed at line %d of %d, what is made differs: %s", line, shown, diff)
 				}
 				r.append(change)
 				r.complete()
@@ -92,6 +91,24 @@ func TestWorkflows(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// killedAtLines yields the lines of output at which a workflow is killed, each with the number
+// that chooses what is changed afterwards: as many as -workflow.kills says, spread over all
+// the lines shown, or one that follows from the commit.
+func killedAtLines(shown int) iter.Seq2[int, int] {
+	return func(yield func(int, int) bool) {
+		if *workflowKills == 0 {
+			s := int(seed.OfCommit() % (1 << 24))
+			yield(s, 1+s%shown)
+			return
+		}
+		for i := range *workflowKills {
+			if !yield(i, 1 + i*shown / *workflowKills) {
+				return
+			}
+		}
 	}
 }
 
