@@ -1,11 +1,13 @@
 package main
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -25,9 +27,25 @@ var sharedBinaries = &binaries{built: map[string]func() (string, error){}}
 // suite runs the tests, and then removes the binaries that they built.
 type suite struct{ *testing.M }
 
-// Run implements testscript.TestingM.
+// Run implements testscript.TestingM. Temporary files are in memory, if TMPDIR is not set and
+// Linux has room for them: then what is synced costs nothing. The scripts in .ci set TMPDIR, so
+// that they test on a disk. Most tests wait for other processes and for the disk, so
+// twice as many run at once as there are processors, unless -parallel says otherwise.
 func (s suite) Run() int {
 	defer func() { _ = os.RemoveAll(sharedBinaries.dir) }()
+	if dir := memoryDir(); dir != "" && os.Getenv("TMPDIR") == "" {
+		if err := os.Setenv("TMPDIR", dir); err != nil {
+			panic(err)
+		}
+	}
+	flag.Parse()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if !given {
+		if err := flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))); err != nil {
+			panic(err)
+		}
+	}
 	return s.M.Run()
 }
 
