@@ -80,9 +80,9 @@ func TestFindings(t *testing.T) {
 			}, false,
 			want{damaged: true, journal: true, last: 1},
 		},
-		"the journal and the newest checkpoint's file": {
-			func(p *checkpointtest.Project, _ string) {
-				checkpointtest.FlipByte(p.Fixture, newest(p), 100)
+		"the journal, and an object is missing": {
+			func(p *checkpointtest.Project, object string) {
+				checkpointtest.Must(p.T, p.FS.Remove(object))
 				checkpointtest.FlipByte(p.Fixture, "PRD-009/"+disk.JournalName, 100)
 			}, false,
 			want{invalid: 1, damaged: true, journal: true, mendable: 1, last: 0},
