@@ -172,7 +172,7 @@ func TestImport(t *testing.T) {
 	if s.Phases[0].Status != state.Completed || s.Phases[1].Status != state.Pending || s.Status != state.StatusInProgress {
 		t.Errorf("phases %s, %s, session %s", s.Phases[0].Status, s.Phases[1].Status, s.Status)
 	}
-	checkpointtest.Must(t, x.WriteDerived(context.Background(), true))
+	checkpointtest.Must(t, x.WriteDerived(context.Background()))
 	snap, err = f.Open().Load("PRD-009")
 	checkpointtest.Must(t, err)
 	checkpointtest.Must(t, snap.Document.Validate(nil))

@@ -143,7 +143,7 @@ func BenchmarkDerived(b *testing.B) {
 	for b.Loop() {
 		x.Checkpoint(state.TriggerUserInterrupt, "", nil)
 		checkpointtest.Commit(b, x)
-		checkpointtest.Must(b, x.WriteDerived(context.Background(), true))
+		checkpointtest.Must(b, x.WriteDerived(context.Background()))
 	}
 	b.StopTimer()
 	checkpointtest.Kill(b, x)

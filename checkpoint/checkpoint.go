@@ -5,13 +5,18 @@
 // A Store is a state directory. Load reads it without a lock. Lock gives a
 // Session, the handle of the one process that may write:
 //
-//	Session.Add → journal (fsync: the commit point) → Session.Acknowledge → WriteDerived
+//	Session.Add        applies an event to the state, and queues it (session_commit.go, commits.go)
+//	Session.Flush      hands the line of a commit to the writer's goroutine (writer.go)
+//	store.Log          appends and fsyncs it: the commit point
+//	Session.Acknowledge, and later WriteDerived (derived.go): the files that are made from the journal
+//
+// FORMAT.md, "When files are written", says which checkpoint files are written when.
 //
 // FORMAT.md in this directory describes the formats. Package state defines the events and
 // the state that they fold into; package journal encodes and reads the journal; package
 // disk knows where each file is; package reader reads a session without a lock. Here
 // lock.go and recover.go open a session, move.go completes what was interrupted,
-// session_commit.go writes the journal, and derived.go writes the derived files.
+// session_commit.go commits events, and derived.go writes the derived files.
 //
 // What is done with checkpoints is done by packages that import this one: rollback,
 // transfer, prune, validate, repair and compare. Package inventory tells what the sessions

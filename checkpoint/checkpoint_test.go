@@ -36,7 +36,7 @@ func testDeferredCheckpointsFollow(t *testing.T, f *checkpointtest.Fixture) {
 		}
 		other, _ := x.Checkpoint(state.TriggerWorkstreamComplete, "", nil)
 		checkpointtest.Commit(t, x)
-		checkpointtest.Must(t, x.WriteDerived(context.Background(), false))
+		checkpointtest.Must(t, x.WriteDocument(context.Background()))
 		ids = append(ids, id, other)
 		wanted[id], wanted[other] = x.State().Clone(), x.State().Clone()
 	}
@@ -56,7 +56,7 @@ func testDeferredCheckpointsFollow(t *testing.T, f *checkpointtest.Fixture) {
 	x.Add(state.SessionInterrupted{Signal: "SIGINT"})
 	last, _ := x.Checkpoint(state.TriggerUserInterrupt, "SIGINT", &state.Git{Branch: "main", Commit: "c0ffee"})
 	checkpointtest.Commit(t, x)
-	checkpointtest.Must(t, x.WriteDerived(context.Background(), true))
+	checkpointtest.Must(t, x.WriteDerived(context.Background()))
 	files, err := f.Checkpoints().IDs()
 	checkpointtest.Must(t, err)
 	want := []string{ids[10], ids[12], ids[14], ids[15], last}
@@ -81,7 +81,7 @@ func testDeferredCheckpointsFollow(t *testing.T, f *checkpointtest.Fixture) {
 	checkpointtest.Commit(t, x, state.SessionResumed{})
 	x.Checkpoint(state.TriggerUserInterrupt, "", nil)
 	checkpointtest.Commit(t, x)
-	checkpointtest.Must(t, x.WriteDerived(context.Background(), true))
+	checkpointtest.Must(t, x.WriteDerived(context.Background()))
 	if len(f.FilesOf(last)) > 0 {
 		t.Error("the file of a checkpoint that is no longer kept is still there")
 	}
@@ -153,7 +153,7 @@ func TestStepOfACommit(t *testing.T) {
 	x.Add(events[3])
 	gate, _ := x.Checkpoint(state.TriggerGatePassed, "", nil)
 	checkpointtest.Commit(t, x, events[4])
-	checkpointtest.Must(t, x.WriteDerived(context.Background(), true))
+	checkpointtest.Must(t, x.WriteDerived(context.Background()))
 	check := func(s *state.State) {
 		t.Helper()
 		for id, want := range map[string]int{before: 1, gate: 2} {
@@ -362,12 +362,12 @@ func TestWhatIsDueStaysShort(t *testing.T) {
 		x.Add(boundary(i)...)
 		x.Checkpoint(state.TriggerWorkstreamComplete, "", nil)
 		checkpointtest.Commit(t, x)
-		checkpointtest.Must(t, x.WriteDerived(context.Background(), false))
+		checkpointtest.Must(t, x.WriteDocument(context.Background()))
 		if n := x.Unwritten().Since; n > 1 {
 			t.Fatalf("%d commits are remembered after %d boundaries", n, i+1)
 		}
 	}
-	checkpointtest.Must(t, x.WriteDerived(context.Background(), true))
+	checkpointtest.Must(t, x.WriteDerived(context.Background()))
 	refs := x.State().Checkpoints
 	file, err := x.Store().ReadCheckpoint(x.PRD(), "latest")
 	checkpointtest.Must(t, err)

@@ -23,7 +23,7 @@ func live(t testing.TB, x *checkpoint.Session, acked func()) {
 		}
 		checkpointtest.Commit(t, x)
 		acked()
-		checkpointtest.Must(t, x.WriteDerived(context.Background(), true))
+		checkpointtest.Must(t, x.WriteDerived(context.Background()))
 	}
 	checkpointtest.Must(t, x.Start(checkpointtest.Started("S1", state.Shape{Phases: checkpointtest.Cashier().Phases[:1]})))
 	acked()

@@ -170,7 +170,7 @@ func (d *derived) write(s *state.State) error {
 		}
 		return err
 	}
-	if err := d.writeHeads(s); err != nil {
+	if err := d.writeFilesAndIndex(s); err != nil {
 		d.writeDocumentAlone(s)
 		return err
 	}
@@ -224,10 +224,18 @@ func (x *Session) DocumentDue() bool {
 }
 
 // WriteDerived brings the derived files up to date: the checkpoint files that are due,
-// their index, and the PRD document. Without force, it writes only the document. All
-// events must be durable. If a file can't be written, WriteDerived returns a *DerivedError
-// and can be called again.
-func (x *Session) WriteDerived(ctx context.Context, force bool) error {
+// their index, and the PRD document. All events must be durable. If a file can't be
+// written, WriteDerived returns a *DerivedError and can be called again.
+func (x *Session) WriteDerived(ctx context.Context) error {
+	return x.writeDerived(ctx, x.derived.write)
+}
+
+// WriteDocument is WriteDerived for the document alone.
+func (x *Session) WriteDocument(ctx context.Context) error {
+	return x.writeDerived(ctx, x.derived.writeDocument)
+}
+
+func (x *Session) writeDerived(ctx context.Context, write func(*state.State) error) error {
 	if x.live == nil {
 		return nil
 	}
@@ -240,10 +248,7 @@ func (x *Session) WriteDerived(ctx context.Context, force bool) error {
 	if x.Unacknowledged() {
 		return fmt.Errorf("write what is derived: %w", errNotDurable)
 	}
-	if !force {
-		return x.derived.writeDocument(x.live.State)
-	}
-	return x.derived.write(x.live.State)
+	return write(x.live.State)
 }
 
 // SkipDerived gives up the checkpoint files that are due. It returns two lists of IDs. The

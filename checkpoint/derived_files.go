@@ -21,7 +21,7 @@ const encodedMost = 1 << 20
 var errGone = errors.New("it could not be written at first, and the journal has it no more")
 
 // writeDue encodes the postponed checkpoint files, and applies commits to base on the way.
-// It leaves the last files encoded, for writeHeads to write. It returns the first error,
+// It leaves the last files encoded, for writeFilesAndIndex to write. It returns the first error,
 // and can be called again after one: base never passes a commit whose files are not
 // encoded.
 func (d *derived) writeDue() error {

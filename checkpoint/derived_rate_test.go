@@ -26,7 +26,7 @@ func TestDocumentRate(t *testing.T) {
 	}
 	_, err = x.Drain(t.Context())
 	checkpointtest.Must(t, err)
-	checkpointtest.Must(t, x.WriteDerived(t.Context(), true))
+	checkpointtest.Must(t, x.WriteDerived(t.Context()))
 	info, err := fsys.Lstat(s.Layout().DocumentPath("PRD-009"))
 	checkpointtest.Must(t, err)
 	rest := time.Duration(info.Size()) * time.Second / checkpoint.DocumentRate

@@ -298,7 +298,7 @@ func TestAcknowledgedSurvivesPowerCut(t *testing.T) {
 		checkpointtest.Commit(t, x, e)
 		x.Checkpoint(state.TriggerManual, "", nil)
 		checkpointtest.Commit(t, x)
-		checkpointtest.Must(t, x.WriteDerived(context.Background(), true))
+		checkpointtest.Must(t, x.WriteDerived(context.Background()))
 		want := x.State().Clone()
 		x.Add(state.PauseAsked{By: checkpointtest.By}) // never flushed
 

@@ -55,7 +55,7 @@ func TestOwnerStopsWhenItsLockIsLost(t *testing.T) {
 			_, err := x.Drain(context.Background())
 			return err
 		},
-		"derived": func(x *checkpoint.Session) error { return x.WriteDerived(context.Background(), true) },
+		"derived": func(x *checkpoint.Session) error { return x.WriteDerived(context.Background()) },
 		"inbox":   func(x *checkpoint.Session) error { _, err := x.Requests(); return err },
 		"start": func(x *checkpoint.Session) error {
 			return x.Start(checkpointtest.Started("S2", checkpointtest.Cashier()))
@@ -238,13 +238,13 @@ func TestNothingIsWrittenOnceALostFileCostTheLock(t *testing.T) {
 	x := f.Run()
 	lost, _ := x.Checkpoint(state.TriggerManual, "", nil)
 	checkpointtest.Commit(t, x)
-	checkpointtest.Must(t, x.WriteDerived(t.Context(), true))
+	checkpointtest.Must(t, x.WriteDerived(t.Context()))
 	checkpointtest.Must(t, x.Close())
 	checkpointtest.Must(t, os.Remove(f.Checkpoints().FilePath(lost)))
 	x = checkpointtest.On(t, seizingLink{store.OS(), lost, filepath.Join(f.Dir, "locks", "PRD-009.lock")}, f.Dir).Lock()
 	due, _ := x.Checkpoint(state.TriggerManual, "", nil)
 	checkpointtest.Commit(t, x)
-	if err := x.WriteDerived(t.Context(), true); !errors.Is(err, checkpoint.ErrLockLost) {
+	if err := x.WriteDerived(t.Context()); !errors.Is(err, checkpoint.ErrLockLost) {
 		t.Errorf("the lock is lost, and it says %v", err)
 	}
 	if _, err := os.Lstat(f.Checkpoints().FilePath(due)); !errors.Is(err, os.ErrNotExist) {

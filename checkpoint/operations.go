@@ -84,7 +84,7 @@ func (x *Session) Commit(ctx context.Context) error {
 	if _, err := x.Drain(ctx); err != nil {
 		return err
 	}
-	return x.WriteDerived(ctx, true)
+	return x.WriteDerived(ctx)
 }
 
 // Publish makes all events durable and writes the derived files, for operations that only
@@ -95,7 +95,7 @@ func (x *Session) Publish(ctx context.Context) error {
 	if _, err := x.Drain(ctx); err != nil {
 		return err
 	}
-	return x.tellLate(x.WriteDerived(ctx, true))
+	return x.tellLate(x.WriteDerived(ctx))
 }
 
 // tellLate tells Options.Late, once per session, that derived files could not be written.

@@ -183,12 +183,12 @@ func TestDerivedErrorsCanBeRepeated(t *testing.T) {
 		bad.On.Store(true)
 		var derived *checkpoint.DerivedError
 		for range 2 {
-			if err := x.WriteDerived(context.Background(), true); !errors.As(err, &derived) || !errors.Is(err, faults.ErrDisk) {
+			if err := x.WriteDerived(context.Background()); !errors.As(err, &derived) || !errors.Is(err, faults.ErrDisk) {
 				t.Errorf("%v: %v", tt, err)
 			}
 		}
 		bad.On.Store(false)
-		checkpointtest.Must(t, x.WriteDerived(context.Background(), true))
+		checkpointtest.Must(t, x.WriteDerived(context.Background()))
 		for _, ref := range x.State().Checkpoints {
 			cp, err := f.Open().ReadCheckpoint("PRD-009", ref.ID)
 			checkpointtest.Must(t, err)
@@ -244,12 +244,12 @@ func TestCheckpointsThatGoBeforeTheyAreWritten(t *testing.T) {
 		if op == "syncdir" { // all have their names by then
 			bad.Part = "checkpoints"
 		}
-		if err := x.WriteDerived(t.Context(), true); !errors.Is(err, faults.ErrDisk) || !strings.Contains(err.Error(), bad.Part) {
+		if err := x.WriteDerived(t.Context()); !errors.Is(err, faults.ErrDisk) || !strings.Contains(err.Error(), bad.Part) {
 			t.Errorf("%s: the second could not be written, and it says %v", op, err)
 		}
 		bad.On.Store(false)
 		checkpointtest.Commit(t, x, state.CheckpointsRemoved{IDs: ids[:2]})
-		checkpointtest.Must(t, x.WriteDerived(t.Context(), true))
+		checkpointtest.Must(t, x.WriteDerived(t.Context()))
 		wantFiles(t, x, ids[2])
 		checkpointtest.Must(t, x.Close())
 	}
@@ -268,7 +268,7 @@ func TestSkippedCheckpoints(t *testing.T) {
 			written, _ := x.Checkpoint(state.TriggerManual, "", nil) // to which the link goes back
 			checkpointtest.Commit(t, x)
 			bad.On.Store(false)
-			checkpointtest.Must(t, x.WriteDerived(t.Context(), true))
+			checkpointtest.Must(t, x.WriteDerived(t.Context()))
 			bad.Part, skipped = "checkpoints", nil
 			bad.On.Store(true)
 			for range 3 {
@@ -281,7 +281,7 @@ func TestSkippedCheckpoints(t *testing.T) {
 		case "lost":
 			checkpointtest.Must(t, x.LoseDue())
 		}
-		if err := x.WriteDerived(t.Context(), true); !errors.Is(err, faults.ErrDisk) {
+		if err := x.WriteDerived(t.Context()); !errors.Is(err, faults.ErrDisk) {
 			t.Errorf("%s: the second could not be written, and it says %v", op, err)
 		}
 		if got, left := x.SkipDerived(); len(left) > 0 || !slices.Equal(got, skipped) {
@@ -289,7 +289,7 @@ func TestSkippedCheckpoints(t *testing.T) {
 		}
 		bad.On.Store(false)
 		checkpointtest.Commit(t, x, state.CheckpointSkipped{IDs: skipped})
-		checkpointtest.Must(t, x.WriteDerived(t.Context(), true))
+		checkpointtest.Must(t, x.WriteDerived(t.Context()))
 		wantFiles(t, x, slices.DeleteFunc(ids, func(id string) bool { return slices.Contains(skipped, id) })...)
 		checkpointtest.Must(t, x.Close())
 	}
@@ -314,7 +314,7 @@ func TestWhatIsNeededIsNotSkipped(t *testing.T) {
 		t.Errorf("nothing wrote them yet, and it says %t", written())
 	}
 	bad.On.Store(true)
-	if err := x.WriteDerived(t.Context(), true); !errors.Is(err, faults.ErrDisk) || slices.Contains(written(), true) {
+	if err := x.WriteDerived(t.Context()); !errors.Is(err, faults.ErrDisk) || slices.Contains(written(), true) {
 		t.Errorf("they could not be written, and it says %v, written %t", err, written())
 	}
 	if ids, left := x.SkipDerived(); !slices.Equal(ids, []string{other}) || !slices.Equal(left, needed) {
@@ -327,7 +327,7 @@ func TestWhatIsNeededIsNotSkipped(t *testing.T) {
 	bad.On.Store(false)
 	checkpointtest.Must(t, x.Close())
 	x = f.Lock()
-	checkpointtest.Must(t, x.WriteDerived(t.Context(), true))
+	checkpointtest.Must(t, x.WriteDerived(t.Context()))
 	if !slices.Equal(written(), []bool{true, true, false}) {
 		t.Errorf("the next owner has them written %t", written())
 	}
@@ -341,13 +341,13 @@ func TestWhatIsNeededIsNotSkipped(t *testing.T) {
 func TestCheckpointThatTheJournalHasNoMore(t *testing.T) {
 	t.Parallel()
 	bad, x, ids := threeDue(t, "sync")
-	if err := x.WriteDerived(t.Context(), true); !errors.Is(err, faults.ErrDisk) {
+	if err := x.WriteDerived(t.Context()); !errors.Is(err, faults.ErrDisk) {
 		t.Errorf("the second could not be written, and it says %v", err)
 	}
 	bad.On.Store(false)
 	checkpointtest.Must(t, bad.Remove(x.Store().Layout().JournalPath(x.PRD())))
 	for range 2 {
-		if err := x.WriteDerived(t.Context(), true); !errors.Is(err, checkpoint.ErrGone) || !strings.Contains(err.Error(), ids[1]) {
+		if err := x.WriteDerived(t.Context()); !errors.Is(err, checkpoint.ErrGone) || !strings.Contains(err.Error(), ids[1]) {
 			t.Errorf("its journal is gone, and it says %v", err)
 		}
 	}
@@ -365,10 +365,10 @@ func TestOneFailureIsTold(t *testing.T) {
 		if op == "rename" {
 			bad.Most = 2 // what can't be linked is renamed
 		}
-		if err := x.WriteDerived(t.Context(), true); !errors.Is(err, faults.ErrDisk) {
+		if err := x.WriteDerived(t.Context()); !errors.Is(err, faults.ErrDisk) {
 			t.Errorf("%s failed once, and it says %v", op, err)
 		}
-		checkpointtest.Must(t, x.WriteDerived(t.Context(), true))
+		checkpointtest.Must(t, x.WriteDerived(t.Context()))
 		wantFiles(t, x, ids...)
 		checkpointtest.Must(t, x.Close())
 	}
@@ -401,7 +401,7 @@ func TestManyCheckpointsAreWritten(t *testing.T) {
 			}
 			bad.On.Store(true)
 			for range 3 {
-				if err := x.WriteDerived(t.Context(), true); !errors.Is(err, faults.ErrDisk) {
+				if err := x.WriteDerived(t.Context()); !errors.Is(err, faults.ErrDisk) {
 					t.Errorf("%s %d: it says %v", op, fail, err)
 				}
 				if u := x.Unwritten(); u.Bytes > 0 || u.Due > 0 || op != "syncdir" && u.Lost != 1 {
@@ -411,7 +411,7 @@ func TestManyCheckpointsAreWritten(t *testing.T) {
 				checkpointtest.Commit(t, x)
 			}
 			bad.On.Store(false)
-			checkpointtest.Must(t, x.WriteDerived(t.Context(), true))
+			checkpointtest.Must(t, x.WriteDerived(t.Context()))
 			wantFiles(t, x, ids...)
 			for _, ref := range x.State().Checkpoints {
 				stored, err := x.Store().Layout().CheckpointsIn(x.Store().Layout().PRDDir("PRD-009")).Read(ref.ID)
@@ -472,11 +472,11 @@ func TestDocumentBesideLostCheckpoints(t *testing.T) {
 		bad := &faults.Faulty{FS: store.NewMemory(), Op: "rename", Part: part}
 		f := checkpointtest.On(t, bad, "/ws/.runner")
 		x := f.Run()
-		checkpointtest.Must(t, x.WriteDerived(t.Context(), true))
+		checkpointtest.Must(t, x.WriteDerived(t.Context()))
 		x.Checkpoint(state.TriggerManual, "", nil)
 		checkpointtest.Commit(t, x, state.WorkstreamStarted{Workstream: "WS2", Attempt: 1})
 		bad.On.Store(true)
-		if err := x.WriteDerived(t.Context(), true); !errors.Is(err, faults.ErrDisk) {
+		if err := x.WriteDerived(t.Context()); !errors.Is(err, faults.ErrDisk) {
 			t.Errorf("%s: %v", part, err)
 		}
 		d, err := state.DecodeDocument([]byte(f.Read("PRD-009.json")))
@@ -503,7 +503,7 @@ func TestWithoutSymbolicLinks(t *testing.T) {
 	x := f.Run()
 	id, _ := x.Checkpoint(state.TriggerManual, "", nil)
 	checkpointtest.Commit(t, x)
-	checkpointtest.Must(t, x.WriteDerived(t.Context(), true))
+	checkpointtest.Must(t, x.WriteDerived(t.Context()))
 	checkpointtest.Must(t, x.Close())
 	f.Read("PRD-009/checkpoints/" + id + ".json")
 	f.Read("PRD-009/manifest.json")

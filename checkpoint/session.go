@@ -157,7 +157,7 @@ func (x *Session) retire(ctx context.Context, next []byte) (string, error) {
 	if _, err := x.Drain(ctx); err != nil {
 		return "", err
 	}
-	if err := x.WriteDerived(ctx, true); err != nil {
+	if err := x.WriteDerived(ctx); err != nil {
 		return "", err
 	}
 	if err := x.writer.close(); err != nil {
@@ -216,7 +216,7 @@ func (x *Session) Close() error {
 	var err error
 	if x.live != nil {
 		if _, err = x.Drain(context.Background()); err == nil {
-			err = x.WriteDerived(context.Background(), true)
+			err = x.WriteDerived(context.Background())
 		}
 	}
 	behind := err != nil

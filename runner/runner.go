@@ -16,6 +16,15 @@
 // workstream, attempt.go runs it, judge.go judges gates, and conclude.go ends the run. A
 // new decision belongs in package plan; a new question about files belongs in package
 // survey.
+//
+// The way of one workstream to a durable result:
+//
+//	phaseRun.run → node.enqueue → node.surveyAndDecide     may it run, must it run?
+//	node.startAttempt → Executor, in a goroutine of its own
+//	loop.handleNextEvent → node.finishAttempt → node.recordSuccess, on the loop's goroutine
+//	gates (judge.go) → node.complete → record.Recorder     its event is added to the session
+//	loop.advance → record.Recorder → checkpoint.Session    the line is appended and synced
+//	record.Recorder → View, and the checkpoint file at the next boundary that waits for it
 package runner
 
 import (

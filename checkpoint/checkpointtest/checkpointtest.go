@@ -251,7 +251,7 @@ func Mark(t testing.TB, x *checkpoint.Session, trigger state.Trigger) string {
 		t.Fatalf("no checkpoint for %s", trigger)
 	}
 	Commit(t, x)
-	Must(t, x.WriteDerived(context.Background(), true))
+	Must(t, x.WriteDerived(context.Background()))
 	return id
 }
 

@@ -69,7 +69,7 @@ func Stopped(f *Fixture) (ids []string) {
 		}
 		id, _ := x.Checkpoint(state.TriggerManual, "", nil)
 		Commit(f.T, x)
-		Must(f.T, x.WriteDerived(context.Background(), true))
+		Must(f.T, x.WriteDerived(context.Background()))
 		ids = append(ids, id)
 	}
 	Must(f.T, x.Close())

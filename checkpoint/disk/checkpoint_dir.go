@@ -166,12 +166,12 @@ type EncodedCheckpoint struct {
 }
 
 // Size returns the bytes of the checkpoint before compression.
-func (c EncodedCheckpoint) Size() int { return store.Name{Data: c.JSON}.Size() }
+func (c EncodedCheckpoint) Size() int { return store.Entry{Data: c.JSON}.Size() }
 
 // Put writes the files of checkpoints, durably and together. Existing files are left as
 // they are. A failed write is a *store.WriteError.
 func (d CheckpointDir) Put(checkpoints ...EncodedCheckpoint) error {
-	names, err := d.Names(checkpoints...)
+	names, err := d.Prepare(checkpoints...)
 	if err != nil {
 		return err
 	}
@@ -179,7 +179,7 @@ func (d CheckpointDir) Put(checkpoints ...EncodedCheckpoint) error {
 }
 
 // Names returns the files that Put writes, and creates their directory.
-func (d CheckpointDir) Names(checkpoints ...EncodedCheckpoint) ([]store.Name, error) {
+func (d CheckpointDir) Prepare(checkpoints ...EncodedCheckpoint) ([]store.Entry, error) {
 	names, err := d.missing(checkpoints)
 	if err != nil || len(names) == 0 {
 		return nil, err
@@ -192,8 +192,8 @@ func (d CheckpointDir) Names(checkpoints ...EncodedCheckpoint) ([]store.Name, er
 
 // missing returns the files that do not exist yet. If some exist it syncs the directory,
 // so that their names are durable.
-func (d CheckpointDir) missing(checkpoints []EncodedCheckpoint) ([]store.Name, error) {
-	var names []store.Name
+func (d CheckpointDir) missing(checkpoints []EncodedCheckpoint) ([]store.Entry, error) {
+	var names []store.Entry
 	there := ""
 	for _, c := range checkpoints {
 		paths, err := d.Paths(c.ID)
@@ -216,7 +216,7 @@ func (d CheckpointDir) missing(checkpoints []EncodedCheckpoint) ([]store.Name, e
 		if err != nil {
 			return nil, &store.WriteError{Path: path, Err: err}
 		}
-		names = append(names, store.Name{Path: path, Data: data, New: true})
+		names = append(names, store.Entry{Path: path, Data: data, New: true})
 	}
 	if there != "" {
 		if err := d.FS.SyncDir(d.Path); err != nil {

@@ -7,8 +7,8 @@
 // writes objects, many of which share their fsyncs. Sweep removes objects, under a lock
 // that keeps writers away.
 //
-// This package knows digests and bytes, but not what refers to an object: package
-// checkpoint decides which objects stay. To read or write another form of an object (such
+// This package knows digests and bytes, but not what refers to an object: package inventory
+// finds out which objects are needed, and package prune removes the others. To read or write another form of an object (such
 // as another compression), begin with name.go and compress.go.
 //
 // Read objects.go for the store, batch.go and commit.go for writing, reuse.go for objects

@@ -95,7 +95,7 @@ func RebuildCheckpoints(ctx context.Context, x *checkpoint.Session, w *workspace
 	if len(rebuilt) == 0 {
 		return rebuilt, nil
 	}
-	if err := x.WriteDerived(ctx, true); err != nil { // writes the files that were only missing
+	if err := x.WriteDerived(ctx); err != nil { // writes the files that were only missing
 		return rebuilt, err
 	}
 	return rebuilt, conclude(ctx, x, w, rebuilt)

@@ -237,7 +237,7 @@ func TestRebuildJournalOnce(t *testing.T) {
 	checkpointtest.Commit(t, x, state.PhaseStarted{Phase: "one"})
 	x.Checkpoint(state.TriggerManual, "", nil)
 	checkpointtest.Commit(t, x)
-	checkpointtest.Must(t, x.WriteDerived(context.Background(), true))
+	checkpointtest.Must(t, x.WriteDerived(context.Background()))
 	checkpointtest.Commit(t, x, state.PauseAsked{By: checkpointtest.By})
 	wider := state.Shape{Phases: append(slices.Clone(shape.Phases), state.PhaseShape{Name: "two", Workstreams: []state.WorkstreamShape{{Name: "tell", Once: true}}})}
 	checkpointtest.Commit(t, x, state.SessionResumed{Shape: &wider}) // which the pipeline did not have at the checkpoint

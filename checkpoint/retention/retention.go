@@ -1,7 +1,7 @@
 // Package retention decides which checkpoints of a session to keep, and which sessions in
 // the history and under failed/, each with a reason. It is pure: it reads no clock and no
-// file, and removes nothing. Package checkpoint gathers the values and carries out the
-// decisions.
+// file, and removes nothing. Package prune gathers the values and carries out the
+// decisions; at a boundary, package checkpoint applies the counts.
 //
 // Every policy keeps these checkpoints:
 //

@@ -97,6 +97,12 @@ func describe(name string, n *node) *memoryInfo {
 	return &memoryInfo{name: name, size: int64(len(n.data)), mode: n.mode, changed: n.changed, node: n}
 }
 
+// SameFile reports whether another description is of the same node.
+func (i *memoryInfo) SameFile(other fs.FileInfo) bool {
+	o, ok := other.(*memoryInfo)
+	return ok && i.node == o.node
+}
+
 func (i *memoryInfo) Name() string               { return i.name }
 func (i *memoryInfo) Size() int64                { return i.size }
 func (i *memoryInfo) Mode() fs.FileMode          { return i.mode }

@@ -94,11 +94,11 @@ type Lock interface {
 	Unlock() error
 }
 
-// Same reports whether two descriptions are of the same file.
+// Same reports whether two descriptions are of the same file. An FS whose descriptions do
+// not come from package os gives them a method SameFile.
 func Same(a, b fs.FileInfo) bool {
-	if a, ok := a.(*memoryInfo); ok {
-		b, ok := b.(*memoryInfo)
-		return ok && a.node == b.node
+	if a, ok := a.(interface{ SameFile(fs.FileInfo) bool }); ok {
+		return a.SameFile(b)
 	}
 	return os.SameFile(a, b)
 }

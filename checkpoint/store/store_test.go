@@ -49,7 +49,7 @@ func TestNewNameWithoutHardLinks(t *testing.T) {
 	t.Parallel()
 	fsys := linkless{store.NewMemory()}
 	put := func(data string) error {
-		return store.Write(fsys, store.Name{Path: "/a", Data: [][]byte{[]byte(data)}, New: true})
+		return store.Write(fsys, store.Entry{Path: "/a", Data: [][]byte{[]byte(data)}, New: true})
 	}
 	if err := put("one"); err != nil {
 		t.Fatal(err)
@@ -158,8 +158,8 @@ func TestHelpersAreDurable(t *testing.T) {
 	do(store.MkdirAll(m, "/a/b"))
 	do(store.MkdirAll(m, "/a/c"))
 	do(store.WriteFile(m, "/a/b/file", []byte("file")))
-	do(store.Write(m, store.Name{Path: "/a/c/link", Target: "file"}))
-	do(store.Write(m, store.Name{Path: "/a/c/new", Data: [][]byte{[]byte("new")}, New: true}))
+	do(store.Write(m, store.Entry{Path: "/a/c/link", Target: "file"}))
+	do(store.Write(m, store.Entry{Path: "/a/c/new", Data: [][]byte{[]byte("new")}, New: true}))
 	log := store.OpenLog(m, "/a/log")
 	do(log.Append([]byte("one\n")))
 	replaced := store.OpenLog(m, "/a/replaced")

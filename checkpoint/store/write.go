@@ -81,12 +81,12 @@ func CreateTemp(fsys FS, path string) (File, string, error) {
 // WriteFile atomically writes a file: it writes a temporary file, syncs and renames it, and
 // syncs the directory. The content is the concatenation of data.
 func WriteFile(fsys FS, path string, data ...[]byte) error {
-	return Write(fsys, Name{Path: path, Data: data})
+	return Write(fsys, Entry{Path: path, Data: data})
 }
 
-// Name is a file or a symbolic link to be written at a path. A link is left out on a file
+// Entry is a file or a symbolic link to be written at a path. A link is left out on a file
 // system without symbolic links.
-type Name struct {
+type Entry struct {
 	Path   string
 	Data   [][]byte // content of a file, as the concatenation of the parts
 	Target string
@@ -99,7 +99,7 @@ type Name struct {
 //
 // It returns a *WriteError with the path that failed. Those before it may have their names,
 // which may not be durable.
-func Write(fsys FS, names ...Name) error {
+func Write(fsys FS, names ...Entry) error {
 	if len(names) == 0 {
 		return nil
 	}
@@ -132,7 +132,7 @@ func Write(fsys FS, names ...Name) error {
 }
 
 // Size returns the length of the content in bytes.
-func (n Name) Size() int {
+func (n Entry) Size() int {
 	size := 0
 	for _, part := range n.Data {
 		size += len(part)
@@ -153,7 +153,7 @@ func (e *WriteError) Unwrap() error { return e.Err }
 
 // createTemp creates the temporary file or link, with durable content. It returns "" for a
 // link on a file system without links.
-func (n Name) createTemp(fsys FS) (temp string, err error) {
+func (n Entry) createTemp(fsys FS) (temp string, err error) {
 	if n.Target == "" {
 		return writeTemp(fsys, n.Path, n.Data...)
 	}
@@ -169,7 +169,7 @@ func (n Name) createTemp(fsys FS) (temp string, err error) {
 }
 
 // rename renames the temporary file to its path, or links it there if the path must be new.
-func (n Name) rename(fsys FS, temp string) error {
+func (n Entry) rename(fsys FS, temp string) error {
 	if !n.New {
 		return fsys.Rename(temp, n.Path)
 	}

@@ -48,7 +48,7 @@ func TestDirectoriesAreSyncedOnce(t *testing.T) {
 	expect("making one more", "/a")
 	must(store.MkdirAll(c, "/a/b", "/a/c"))
 	expect("making none")
-	must(store.Write(c, store.Name{Path: "/a/b/f", Data: [][]byte{[]byte("1")}}, store.Name{Path: "/a/b/l", Target: "f"}, store.Name{Path: "/a/c/g"}))
+	must(store.Write(c, store.Entry{Path: "/a/b/f", Data: [][]byte{[]byte("1")}}, store.Entry{Path: "/a/b/l", Target: "f"}, store.Entry{Path: "/a/c/g"}))
 	slices.Sort(c.synced) // one beside the other
 	expect("writing files", "/a/b", "/a/c")
 	must(store.WriteFile(c, "/a/file", nil))
@@ -68,7 +68,7 @@ func TestWriteAllOrNone(t *testing.T) {
 		t.Fatal(err)
 	}
 	var failed *store.WriteError
-	err := store.Write(m, store.Name{Path: "/a/f", Data: [][]byte{[]byte("1")}}, store.Name{Path: "/a/l", Target: "f"}, store.Name{Path: "/gone/g"})
+	err := store.Write(m, store.Entry{Path: "/a/f", Data: [][]byte{[]byte("1")}}, store.Entry{Path: "/a/l", Target: "f"}, store.Entry{Path: "/gone/g"})
 	if !errors.As(err, &failed) || failed.Path != "/gone/g" || !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("got %v", err)
 	}

@@ -60,7 +60,7 @@ func cutRollbackShort(ctx context.Context, check func(error), dir string, git *g
 	})
 	_, err = x.Drain(ctx)
 	check(err)
-	check(x.WriteDerived(ctx, true))
+	check(x.WriteDerived(ctx))
 	check(x.Close())
 	check(w.Close())
 }

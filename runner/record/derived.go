@@ -1,6 +1,7 @@
 package record
 
 import (
+	"context"
 	"slices"
 
 	"prdrunner/checkpoint/state"
@@ -42,7 +43,7 @@ func (r *Recorder) WriteDocument() bool {
 	if r.broken != nil || !r.session.DocumentDue() {
 		return false
 	}
-	r.Write(Part{Problem: "the document could not be written", Done: "written", Try: func() error { return r.writeDerived(false) }})
+	r.Write(Part{Problem: "the document could not be written", Done: "written", Try: func() error { return r.writeDurably(r.session.WriteDocument) }})
 	return true
 }
 
@@ -51,17 +52,17 @@ func (r *Recorder) WriteDocument() bool {
 func (r *Recorder) WriteCheckpoints() bool {
 	return r.Write(Part{
 		Problem: "a checkpoint could not be written", Done: "written",
-		Try:    func() error { return r.writeDerived(true) },
+		Try:    func() error { return r.writeDurably(r.session.WriteDerived) },
 		giveUp: r.session.SkipDerived,
 	})
 }
 
-// writeDerived makes all events durable first, since derived files must hold only durable
-// state.
-func (r *Recorder) writeDerived(force bool) error {
+// writeDurably makes all events durable before it calls write, since derived files must hold
+// only durable state.
+func (r *Recorder) writeDurably(write func(context.Context) error) error {
 	r.Drain()
 	if r.broken != nil {
 		return r.broken
 	}
-	return r.session.WriteDerived(r.ctx, force)
+	return write(r.ctx)
 }

@@ -162,8 +162,8 @@ func testLinks(t *testing.T, p Place) {
 	if data, err := store.ReadFile(p.FS, b); err != nil || string(data) != "a" {
 		t.Errorf("the second name: %q, %v", data, err)
 	}
-	must(t, store.Write(p.FS, store.Name{Path: l, Target: "a"}))
-	must(t, store.Write(p.FS, store.Name{Path: l, Target: "b"}))
+	must(t, store.Write(p.FS, store.Entry{Path: l, Target: "a"}))
+	must(t, store.Write(p.FS, store.Entry{Path: l, Target: "b"}))
 	if target, err := p.FS.Readlink(l); err != nil || target != "b" {
 		t.Errorf("link to %q, %v", target, err)
 	}
@@ -217,8 +217,8 @@ func testLocks(t *testing.T, p Place) {
 func testDir(t *testing.T, p Place) {
 	must(t, store.MkdirAll(p.FS, filepath.Join(p.Dir, "below")))
 	must(t, store.Write(p.FS,
-		store.Name{Path: filepath.Join(p.Dir, "file"), Data: [][]byte{[]byte("four")}},
-		store.Name{Path: filepath.Join(p.Dir, "link"), Target: "file"}))
+		store.Entry{Path: filepath.Join(p.Dir, "file"), Data: [][]byte{[]byte("four")}},
+		store.Entry{Path: filepath.Join(p.Dir, "link"), Target: "file"}))
 	d, err := store.OpenDir(p.FS, p.Dir)
 	must(t, err)
 	for name, want := range map[string]fs.FileMode{"below": fs.ModeDir, "file": 0, "link": fs.ModeSymlink} {
@@ -446,9 +446,9 @@ func testClosed(t *testing.T, p Place) {
 
 // testNew puts files at names that must be new, one and several at once.
 func testNew(t *testing.T, p Place) {
-	put := func(files ...store.Name) error { return store.Write(p.FS, files...) }
-	file := func(name, data string) store.Name {
-		return store.Name{Path: filepath.Join(p.Dir, name), Data: [][]byte{[]byte(data)}, New: true}
+	put := func(files ...store.Entry) error { return store.Write(p.FS, files...) }
+	file := func(name, data string) store.Entry {
+		return store.Entry{Path: filepath.Join(p.Dir, name), Data: [][]byte{[]byte(data)}, New: true}
 	}
 	read := func(name, want string) {
 		t.Helper()
@@ -480,7 +480,7 @@ func testNew(t *testing.T, p Place) {
 		t.Errorf("%d files, want a and b", n)
 	}
 
-	var many []store.Name // more than are written at once
+	var many []store.Entry // more than are written at once
 	for i := range 100 {
 		f := file(fmt.Sprintf("many-%02d", i), "number ")
 		f.Data = append(f.Data, []byte(strconv.Itoa(i)))
@@ -495,7 +495,7 @@ func testNew(t *testing.T, p Place) {
 }
 
 // testNewRace puts one name from several goroutines. Exactly one put must succeed.
-func testNewRace(t *testing.T, put func(...store.Name) error, file func(name, data string) store.Name) {
+func testNewRace(t *testing.T, put func(...store.Entry) error, file func(name, data string) store.Entry) {
 	done := make(chan error)
 	for i := range 8 {
 		go func() { done <- put(file("race", strconv.Itoa(i))) }()

@@ -253,11 +253,11 @@ func (s *Starter) writeMissingDerived(ctx context.Context, snap *checkpoint.Snap
 	if err != nil {
 		return err
 	}
-	unwritten := session.WriteDerived(ctx, true)
+	unwritten := session.WriteDerived(ctx)
 	if !advice.IsA[*checkpoint.DerivedError](unwritten) {
 		return errors.Join(unwritten, session.Close())
 	}
-	second := session.WriteDerived(ctx, true)
+	second := session.WriteDerived(ctx)
 	if second != nil && !advice.IsA[*checkpoint.DerivedError](second) {
 		return errors.Join(second, session.Close())
 	}

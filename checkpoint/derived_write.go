@@ -23,11 +23,11 @@ const (
 	documentRate     = 160 << 10 // bytes a second
 )
 
-// writeHeads writes the files that describe the session as a whole: the index of its
+// writeFilesAndIndex writes the files that describe the session as a whole: the index of its
 // checkpoints, the link to the newest one, and the document. It writes the encoded files
 // with them, since several flushes that wait together cost little more than one.
-func (d *derived) writeHeads(s *state.State) error {
-	files, err := d.session.Files().Names(d.encoded...)
+func (d *derived) writeFilesAndIndex(s *state.State) error {
+	files, err := d.session.Files().Prepare(d.encoded...)
 	if err != nil {
 		d.writeApart()
 		return derivedError(err)
@@ -37,7 +37,7 @@ func (d *derived) writeHeads(s *state.State) error {
 		d.writeApart()
 		return err
 	}
-	if err := d.writeDocument(s, slices.Concat(files, index)...); err != nil {
+	if err := d.writeWithDocument(s, slices.Concat(files, index)...); err != nil {
 		if len(index) > 0 {
 			d.latest = "" // the link may be in place, and the file that it names may be removed
 		}
@@ -70,7 +70,7 @@ func (d *derived) unlinkLatest(latest string) error {
 // buildIndex returns the index of the checkpoints and the link to the newest one, unless
 // they are up to date on disk, and the file that the link then names. That can be one of
 // the files in before, which are written first.
-func (d *derived) buildIndex(s *state.State, before []store.Name) (names []store.Name, latest string, err error) {
+func (d *derived) buildIndex(s *state.State, before []store.Entry) (names []store.Entry, latest string, err error) {
 	if d.index == s.Seq {
 		return nil, "", nil
 	}
@@ -88,9 +88,9 @@ func (d *derived) buildIndex(s *state.State, before []store.Name) (names []store
 	if latest, err = d.latestTarget(s, before); err != nil {
 		return nil, "", &DerivedError{path, err}
 	}
-	names = []store.Name{{Path: path, Data: [][]byte{data}}}
+	names = []store.Entry{{Path: path, Data: [][]byte{data}}}
 	if latest != d.latest && latest != "" {
-		names = append(names, store.Name{Path: filepath.Join(d.session.Dir, disk.LatestName), Target: latest})
+		names = append(names, store.Entry{Path: filepath.Join(d.session.Dir, disk.LatestName), Target: latest})
 	}
 	return names, latest, nil
 }
@@ -98,7 +98,7 @@ func (d *derived) buildIndex(s *state.State, before []store.Name) (names []store
 // latestTarget returns the target of the link that shows people the newest checkpoint: the
 // file of the newest checkpoint that has one on disk or in before. It is "" if there is no
 // such file, or the system makes no links.
-func (d *derived) latestTarget(s *state.State, before []store.Name) (string, error) {
+func (d *derived) latestTarget(s *state.State, before []store.Entry) (string, error) {
 	if runtime.GOOS == "windows" { // where links need a privilege
 		return "", nil
 	}
@@ -120,9 +120,12 @@ func (d *derived) latestTarget(s *state.State, before []store.Name) (string, err
 	return "", nil
 }
 
-// writeDocument writes the document, and first the given files, whose names must be in
-// place before the document's.
-func (d *derived) writeDocument(s *state.State, before ...store.Name) error {
+// writeDocument writes the document, unless it is up to date.
+func (d *derived) writeDocument(s *state.State) error { return d.writeWithDocument(s) }
+
+// writeWithDocument writes the given files and then the document, unless that is up to
+// date. Their names are in place before the document's.
+func (d *derived) writeWithDocument(s *state.State, before ...store.Entry) error {
 	names, size, all, began := before, 0, 0, d.now()
 	if d.written != s.Seq {
 		data, err := state.NewDocument(s).Encode()
@@ -130,7 +133,7 @@ func (d *derived) writeDocument(s *state.State, before ...store.Name) error {
 			return err
 		}
 		size = len(data)
-		names = append(names, store.Name{Path: d.session.Layout.DocumentPath(d.session.PRD), Data: [][]byte{data}})
+		names = append(names, store.Entry{Path: d.session.Layout.DocumentPath(d.session.PRD), Data: [][]byte{data}})
 	}
 	if len(names) == 0 {
 		return nil
