@@ -1,0 +1,338 @@
+package journal_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"iter"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"prdrunner/checkpoint/checkpointtest"
+	"prdrunner/checkpoint/disk"
+	"prdrunner/checkpoint/journal"
+	"prdrunner/checkpoint/state"
+	"prdrunner/checkpoint/store"
+)
+
+// lines returns the lines of a journal, and its commits.
+func lines(t *testing.T) ([][]byte, []state.Commit) {
+	t.Helper()
+	f := checkpointtest.InMemory(t)
+	checkpointtest.Stopped(f)
+	all := slices.Collect(bytes.Lines(f.Read("PRD-009/" + disk.JournalName)))
+	var commits []state.Commit
+	_, err := journal.ReplayRecords("PRD-009", "it", records(all), func(c state.Commit) error {
+		commits = append(commits, c)
+		return nil
+	})
+	checkpointtest.Must(t, err)
+	return all, commits
+}
+
+func records(lines [][]byte) iter.Seq2[store.Record, error] {
+	return func(yield func(store.Record, error) bool) {
+		for i, line := range lines {
+			if !yield(store.Record{Data: line, Line: i + 1, Torn: !bytes.HasSuffix(line, []byte("\n"))}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// encoded returns the line of a commit that continues the one with the sum prev.
+func encoded(t *testing.T, c state.Commit, prev string) []byte {
+	t.Helper()
+	c.Prev = prev
+	line, err := journal.NewEncoder().Line(&c)
+	checkpointtest.Must(t, err)
+	return bytes.Clone(line)
+}
+
+func sumOf(head string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(head))) }
+
+// TestReplay: each line continues the one before it, and only the last one may be torn.
+func TestReplay(t *testing.T) {
+	t.Parallel()
+	whole, commits := lines(t)
+	n := len(whole)
+	f := journal.NewFold()
+	for _, c := range commits[:3] {
+		checkpointtest.Must(t, f.Apply(c))
+	}
+	compacted := encoded(t, state.Commit{Seq: f.State.Seq, Time: time.Unix(0, 0).UTC(), State: f.State}, commits[2].Sum)
+	frame, err := journal.ParseFrame(bytes.TrimSuffix(compacted, []byte("\n")), "")
+	checkpointtest.Must(t, err)
+	flip := func(line []byte) []byte {
+		line = bytes.Clone(line)
+		line[20] ^= 1
+		return line
+	}
+	resealed := func(old, changed string) []byte {
+		line := string(encoded(t, commits[2], commits[1].Sum))
+		head, _, _ := strings.Cut(strings.Replace(line, old, changed, 1), `,"sum":"`)
+		return append([]byte(head+`,"sum":"`), []byte(sumOf(head)+"\"}\n")...)
+	}
+	refused := errors.New("refused")
+	for name, tt := range map[string]struct {
+		lines [][]byte
+		want  string // lines that are accepted, or part of the error
+		torn  bool
+	}{
+		"whole":                      {whole, fmt.Sprint(n), false},
+		"empty":                      {nil, "0", false},
+		"cut in the last line":       {append(slices.Clone(whole[:n-1]), whole[n-1][:50]), fmt.Sprint(n - 1), true},
+		"without the last newline":   {append(slices.Clone(whole[:n-1]), bytes.TrimSuffix(whole[n-1], []byte("\n"))), fmt.Sprint(n - 1), true},
+		"a byte of the last line":    {append(slices.Clone(whole[:n-1]), flip(whole[n-1])), fmt.Sprint(n - 1), true},
+		"a byte in the middle":       {append(append(slices.Clone(whole[:2]), flip(whole[2])), whole[3:]...), "it is not whole, and others follow", false},
+		"a line is missing":          {append(slices.Clone(whole[:2]), whole[3:]...), "follows commit", false},
+		"the first line is missing":  {whole[1:], "does not continue the line before", false},
+		"a line is there twice":      {append(slices.Clone(whole[:3]), whole[2:]...), "follows commit", false},
+		"a line of another history":  {[][]byte{whole[0], encoded(t, commits[1], commits[1].Sum)}, "does not continue the line before", false},
+		"it begins with a later one": {[][]byte{encoded(t, commits[1], journal.Genesis)}, "is not the first one of its session", false},
+		"compacted":                  {[][]byte{compacted, encoded(t, commits[3], frame.Sum)}, "2", false},
+		"a state later":              {append(slices.Clone(whole[:3]), compacted), "a state that is not the first line", false},
+		"a state of another commit":  {[][]byte{encoded(t, state.Commit{Seq: 9, State: f.State}, journal.Genesis)}, "a state of another commit", false},
+		"a newer event":              {[][]byte{whole[0], whole[1], resealed(`{"kind":"`, `{"kind":"x`)}, "newer", false},
+		"an event without a kind":    {[][]byte{whole[0], whole[1], resealed(`{"kind":"`, `{"sort":"`)}, "does not begin with its kind", false},
+		"events that are no list":    {[][]byte{whole[0], whole[1], resealed(`"events":[{`, `"events":[x{`)}, "not an object", false},
+		"a comma too many":           {[][]byte{whole[0], whole[1], resealed(`}]`, `},]`)}, "events are not a list", false},
+		"neither events nor a state": {[][]byte{whole[0], whole[1], resealed(`"events":[`, `"event":[`)}, "neither events nor state", false},
+		"no number":                  {[][]byte{whole[0], whole[1], resealed(`{"seq":`, `{"seq":-`)}, "seq", false},
+		"no time":                    {[][]byte{whole[0], whole[1], resealed(`"time":"`, `"time":"x`)}, "time", false},
+		"no head":                    {[][]byte{whole[0], whole[1], resealed(`{"seq":`, `{"nr":`)}, "does not begin with seq and time", false},
+	} {
+		end, err := journal.ReplayRecords("PRD-009", "it", records(tt.lines), func(state.Commit) error { return nil })
+		got := fmt.Sprint(end.Lines)
+		var damaged *state.DamagedError
+		switch {
+		case errors.As(err, new(*state.VersionError)):
+			got = "newer"
+		case errors.As(err, &damaged):
+			got = damaged.Detail
+		case err != nil:
+			t.Errorf("%s: %v", name, err)
+		}
+		if !strings.Contains(got, tt.want) || err == nil && got != tt.want || (end.Torn != nil) != tt.torn && err == nil {
+			t.Errorf("%s: %s, torn %t; want %s", name, got, end.Torn != nil, tt.want)
+		}
+		if size := len(bytes.Join(tt.lines, nil)) - len(end.Torn); err == nil && end.Size != int64(size) {
+			t.Errorf("%s: %d bytes of %d", name, end.Size, size)
+		}
+	}
+	end, err := journal.ReplayRecords("PRD-009", "it", records(whole), func(c state.Commit) error {
+		if c.Seq == commits[2].Seq {
+			return refused
+		}
+		return nil
+	})
+	if !errors.Is(err, refused) || end.Lines != 2 || end.First != commits[0].Seq || end.Seq != commits[1].Seq || end.Sum != commits[1].Sum {
+		t.Errorf("refused at the third line: %+v, %v", end, err)
+	}
+	for want := range n + 1 {
+		got := 0
+		for range journal.Take(records(whole), want) {
+			got++
+		}
+		if got != want {
+			t.Errorf("took %d of %d", got, want)
+		}
+	}
+	for what, tt := range map[string]struct {
+		claim   disk.Claim
+		of      *state.State
+		damaged bool
+	}{
+		"of its end":         {disk.Claim{Session: "S1", Seq: end.Seq}, f.State, false},
+		"after its end":      {disk.Claim{Session: "S1", Seq: end.Seq + 1}, f.State, true},
+		"of another session": {disk.Claim{Session: "S2", Seq: end.Seq + 1}, f.State, false},
+		"without a session":  {disk.Claim{Session: "S2", Seq: end.Seq + 1}, nil, true},
+	} {
+		if err := end.CheckClaims("PRD-009", "it", tt.of, []disk.Claim{tt.claim}); errors.As(err, new(*state.DamagedError)) != tt.damaged {
+			t.Errorf("a claim %s: %v", what, err)
+		}
+	}
+}
+
+// TestSalvageJournal reads what is readable around damage.
+func TestSalvageJournal(t *testing.T) {
+	t.Parallel()
+	whole, commits := lines(t)
+	damaged := slices.Clone(whole)
+	damaged[4] = []byte("not a line\n")
+	m := store.NewMemory()
+	checkpointtest.Must(t, store.MkdirAll(m, "/it"))
+	for name, tt := range map[string]struct {
+		lines [][]byte
+		valid uint64 // last commit before the damage
+		after int
+		bad   int
+		lost  int
+	}{
+		"whole":             {whole, commits[len(commits)-1].Seq, 0, 0, 0},
+		"a damaged line":    {damaged, commits[3].Seq, len(whole) - 5, 1, 1},
+		"a missing line":    {append(slices.Clone(whole[:4]), whole[5:]...), commits[3].Seq, len(whole) - 5, 0, 1},
+		"a line twice":      {append(slices.Clone(whole), whole[5]), commits[len(commits)-1].Seq, 0, 0, 0},
+		"damage at the end": {append(slices.Clone(whole[:6]), []byte("x\n")), commits[5].Seq, 0, 1, 1},
+	} {
+		path := "/it/" + strings.ReplaceAll(name, " ", "-")
+		checkpointtest.Must(t, store.WriteFile(m, path, tt.lines...))
+		s, err := journal.Salvage(path, store.OpenLog(m, path))
+		checkpointtest.Must(t, err)
+		lost, more := s.Lost(s.Valid.State.Seq)
+		if s.Valid.State.Seq != tt.valid || len(s.Since(tt.valid)) != tt.after || s.Unreadable != tt.bad || lost != tt.lost || more != (lost > 0) {
+			t.Errorf("%s: valid to %d, %d after it, %d unreadable, %d lost", name, s.Valid.State.Seq, len(s.Since(tt.valid)), s.Unreadable, lost)
+		}
+	}
+}
+
+// TestRelate compares sessions by their lines.
+func TestRelate(t *testing.T) {
+	t.Parallel()
+	lineage := func(session string, commits ...state.Commit) *journal.Lineage {
+		l := journal.NewLineage()
+		l.Session = session
+		for _, c := range commits {
+			l.Add(c)
+			l.Seq = c.Seq
+		}
+		return l
+	}
+	commit := func(seq uint64, sum string, events ...state.Event) state.Commit {
+		return state.Commit{Seq: seq, Sum: sum, Events: events}
+	}
+	work := state.PhaseStarted{Phase: "p"}
+	captured := state.WorkspaceCaptured{}
+	one, two := commit(1, "a", work), commit(2, "b", work)
+	here := lineage("S", one, two)
+	for name, tt := range map[string]struct {
+		comes *journal.Lineage
+		want  journal.Relation
+	}{
+		"another session":             {lineage("T", one, two), journal.RelationForeign},
+		"the same commits":            {lineage("S", one, two), journal.RelationEqual},
+		"one more":                    {lineage("S", one, two, commit(3, "c", work)), journal.RelationForward},
+		"one less":                    {lineage("S", one), journal.RelationOlder},
+		"another second one":          {lineage("S", one, commit(2, "x", work)), journal.RelationDiverged},
+		"compacted at the last":       {lineage("S", state.Commit{Seq: 2, Sum: "x", Prev: "b", State: &state.State{}}), journal.RelationEqual},
+		"compacted, with another sum": {lineage("S", state.Commit{Seq: 2, Sum: "x", Prev: "y", State: &state.State{}}), journal.RelationDiverged},
+	} {
+		if got := journal.Relate(tt.comes, here); got != tt.want {
+			t.Errorf("%s: %s, want %s", name, got, tt.want)
+		}
+	}
+	for name, tt := range map[string]struct {
+		event state.Event
+		want  journal.Relation
+	}{
+		"captured":                {captured, journal.RelationSame},
+		"checkpoints removed":     {state.CheckpointsRemoved{}, journal.RelationSame},
+		"acts remembered":         {state.ActsRemembered{}, journal.RelationSame},
+		"uncertain by the import": {state.WorkstreamUncertain{Attempt: 1}, journal.RelationSame},
+		"uncertain otherwise":     {state.WorkstreamUncertain{}, journal.RelationOlder},
+		"a checkpoint to undo it": {state.CheckpointCreated{Trigger: state.TriggerPreRollback}, journal.RelationSame},
+		"another checkpoint":      {state.CheckpointCreated{Trigger: state.TriggerManual}, journal.RelationOlder},
+		"work":                    {work, journal.RelationOlder},
+	} {
+		if got := journal.Relate(here, lineage("S", one, two, commit(3, "c", tt.event))); got != tt.want {
+			t.Errorf("since then %s: %s, want %s", name, got, tt.want)
+		}
+	}
+}
+
+// TestRescueCopies: a copy is found if its lines continue the journal, or are all in it.
+func TestRescueCopies(t *testing.T) {
+	t.Parallel()
+	whole, commits := lines(t)
+	tailAfter := func(n int) journal.Tail {
+		tail, err := journal.ReplayRecords("PRD-009", "it", records(whole[:n]), func(state.Commit) error { return nil })
+		checkpointtest.Must(t, err)
+		return tail
+	}
+	d := journal.RescueDir{FS: store.NewMemory(), Path: "/rescue"}
+	if r, err := d.Find("PRD-009", "S1", tailAfter(4)); err != nil || r.Path != "" {
+		t.Errorf("none is there: %+v, %v", r, err)
+	}
+	var lost []*state.Commit
+	for _, c := range commits[4:7] {
+		lost = append(lost, &c)
+	}
+	first, err := d.Write("PRD-009", "S1", lost)
+	checkpointtest.Must(t, err)
+	second, err := d.Write("PRD-009", "S1", lost[:1])
+	checkpointtest.Must(t, err)
+	if first == second || filepath.Dir(first) != d.Path {
+		t.Errorf("written to %s and %s", first, second)
+	}
+	for n, want := range map[int]int{3: -1, 4: 3, 5: 2, 6: 1, 7: 0, 8: -1} {
+		tail := tailAfter(n)
+		r, err := d.Find("PRD-009", "S1", tail)
+		checkpointtest.Must(t, err)
+		if len(r.Lines) != max(want, 0) || (r.Path == "") != (want < 0) {
+			t.Errorf("after %d lines: %s with %d", n, r.Path, len(r.Lines))
+		}
+		visited := 0
+		path, err := d.Replay("PRD-009", "S1", &tail, func(state.Commit) error { visited++; return nil })
+		checkpointtest.Must(t, err)
+		if visited != max(want, 0) || (path == "") != (want <= 0) || want > 0 && tail.Seq != commits[6].Seq {
+			t.Errorf("after %d lines: replayed %d of %s, up to %d", n, visited, path, tail.Seq)
+		}
+	}
+	checkpointtest.Must(t, store.WriteFile(d.FS, first, whole[4], []byte("x\n"), whole[5]))
+	if r, err := d.Find("PRD-009", "S1", tailAfter(4)); err != nil || r.Path != second {
+		t.Errorf("the first one is damaged: %+v, %v", r, err)
+	}
+}
+
+// TestMarkFiles: the journal says which artifacts a workstream created and which it
+// modified.
+func TestMarkFiles(t *testing.T) {
+	t.Parallel()
+	f := checkpointtest.InMemory(t)
+	x := f.Lock()
+	checkpointtest.Must(t, x.Start(checkpointtest.StartedOf("PRD-009", "S1", 2)))
+	names := x.State().Phases[0].Workstreams
+	checkpointtest.Commit(t, x, state.PhaseStarted{Phase: x.State().Phases[0].Name})
+	changes := func(of string) string {
+		got := ""
+		for _, a := range x.State().Workstream(of).Artifacts {
+			got += fmt.Sprintf("%s:%s ", a.Path, a.Change)
+		}
+		return got
+	}
+	file := func(path, digest string) state.Artifact {
+		return state.Artifact{Path: state.Text(path), Digest: digest}
+	}
+	created, modified := string(state.FileCreated), string(state.FileModified)
+	first, second := names[0].Name, names[1].Name
+	checkpointtest.Produce(t, x, first, file("a", "1"), file("b", "1"))
+	if got, want := changes(first), "a:"+created+" b:"+created+" "; got != want {
+		t.Errorf("the first: %s, want %s", got, want)
+	}
+	checkpointtest.Must(t, x.Close())
+	x = f.Lock() // what was known is read from the journal
+	checkpointtest.Produce(t, x, second, file("a", "1"), file("b", "2"), file("c", "1"))
+	if got, want := changes(second), "a: b:"+modified+" c:"+created+" "; got != want {
+		t.Errorf("the second: %s, want %s", got, want)
+	}
+	checkpointtest.Commit(t, x, state.WorkstreamEdited{Workstream: second, Artifacts: []state.Artifact{file("a", "9"), file("b", "9"), file("c", "9")}})
+	if got, want := changes(second), "a: b:"+modified+" c:"+created+" "; got != want {
+		t.Errorf("edited: %s, want %s", got, want)
+	}
+	checkpointtest.SameSpans(t, x)
+	checkpointtest.Must(t, x.Close())
+	checkpointtest.Compact(t, f.Open())
+	x = f.Lock() // and from the state
+	checkpointtest.Produce(t, x, first, file("a", "9"), file("c", "1"))
+	if got, want := changes(first), "a: c:"+modified+" "; got != want {
+		t.Errorf("again: %s, want %s", got, want)
+	}
+	checkpointtest.Must(t, x.WriteDerived(context.Background(), true))
+	checkpointtest.SameSpans(t, x)
+	checkpointtest.Must(t, x.Close())
+}
