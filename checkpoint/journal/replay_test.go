@@ -332,7 +332,7 @@ func TestMarkFiles(t *testing.T) {
 	if got, want := changes(first), "a: c:"+modified+" "; got != want {
 		t.Errorf("again: %s, want %s", got, want)
 	}
-	checkpointtest.Must(t, x.WriteDerived(context.Background(), true))
+	checkpointtest.Must(t, x.WriteDerived(context.Background()))
 	checkpointtest.SameSpans(t, x)
 	checkpointtest.Must(t, x.Close())
 }
