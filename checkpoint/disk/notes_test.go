@@ -148,6 +148,21 @@ func TestHolder(t *testing.T) {
 	}
 }
 
+// TestHolderIsDurable: after a power cut a new lock file still names its holder.
+func TestHolderIsDurable(t *testing.T) {
+	t.Parallel()
+	l, m := layoutIn(t)
+	path := l.LockPath("PRD-009")
+	f, err := m.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) // as locking it does
+	checkpointtest.Must(t, err)
+	checkpointtest.Must(t, f.Close())
+	me := disk.NewHolder(checkpointtest.By, time.Time{})
+	checkpointtest.Must(t, disk.WriteNote(m, path, &me))
+	if h, err := disk.ReadNote(m.Crash(), path); err != nil || h == nil || *h != me {
+		t.Errorf("after the power cut: %+v, %v", h, err)
+	}
+}
+
 // TestRefsOwner: the id for git references belongs to one directory, also after that was
 // moved or its file system was mounted again, and not to a copy.
 func TestRefsOwner(t *testing.T) {
