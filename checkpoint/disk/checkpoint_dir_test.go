@@ -139,6 +139,7 @@ func TestCheckpointFiles(t *testing.T) {
 		d.Compress = true
 		checkpointtest.Must(t, d.Put(disk.EncodedCheckpoint{ID: first.ID, JSON: [][]byte{[]byte(`{"a":2}`)}}, second))
 		checkpointtest.Must(t, store.WriteFile(m, filepath.Join(d.Path, "other.json"), []byte("{}")))
+		checkpointtest.Must(t, store.MkdirAll(m, filepath.Join(d.Path, "directory.json")))
 		names, err := d.List()
 		checkpointtest.Must(t, err)
 		want := []string{disk.FileNames(first.ID)[0], disk.FileNames(second.ID)[1], "other.json"}

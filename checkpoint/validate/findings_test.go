@@ -135,6 +135,9 @@ func TestFindings(t *testing.T) {
 			if last := c.LastValid(); last != nil {
 				got.last = slices.Index(ids, last.ID)
 			}
+			if tt.want.invalid == 1 && strings.Contains(c.Checkpoints[1].Reason(), "more files") {
+				t.Errorf("one file is lost: %s", c.Checkpoints[1].Reason())
+			}
 			if got != tt.want || valid+invalid != 2 || v.Unread() != nil {
 				t.Errorf("found %+v of %d, want %+v; unread: %v\n%+v", got, valid+invalid, tt.want, v.Unread(), c.Checkpoints)
 			}
@@ -200,6 +203,21 @@ func TestFirstWhole(t *testing.T) {
 		checkpointtest.Must(t, err)
 		if found.Intact() != intact || found.File == nil {
 			t.Errorf("checkpoint %d: intact %t, %v", i, found.Intact(), found.Unread)
+		}
+	}
+}
+
+// TestWithoutCapture: a checkpoint of a session that captured no files is whole.
+func TestWithoutCapture(t *testing.T) {
+	t.Parallel()
+	p := checkpointtest.NewProject(t, store.NewMemory())
+	x := p.Lock()
+	checkpointtest.Must(t, x.Start(checkpointtest.StartedOf("PRD-009", "session-1", 2)))
+	checkpointtest.Mark(t, x, state.TriggerManual)
+	checkpointtest.Must(t, x.Close())
+	for _, c := range validated(t, p, false).Sessions[0].Checkpoints {
+		if !c.Whole() || c.Git != validate.FoundNone || c.File != validate.FoundOK {
+			t.Errorf("found %+v", c)
 		}
 	}
 }
