@@ -2,6 +2,7 @@ package inventory_test
 
 import (
 	"context"
+	"path/filepath"
 	"slices"
 	"testing"
 
@@ -36,6 +37,15 @@ func TestScanJournals(t *testing.T) {
 	checkpointtest.Must(t, err)
 	if want := held.Total + int64(len("given up")); len(records) != 2 || found.AtMost < want {
 		t.Errorf("at most %d bytes; it is %d, of %d sessions", found.AtMost, want, len(records))
+	}
+	var files int64 // no document is written yet
+	for _, dir := range []string{"PRD-009", disk.FailedDir} {
+		size, err := store.TreeSize(s.Layout().FS, filepath.Join(p.Dir, dir))
+		checkpointtest.Must(t, err)
+		files += size
+	}
+	if held.Files != files {
+		t.Errorf("the files have %d bytes, not %d", files, held.Files)
 	}
 	for _, r := range records {
 		if r.Place == disk.PlaceCurrent && r.State != x.State() {
