@@ -44,7 +44,7 @@ func (s *Store) Audit(r AuditRecord) error {
 	if r.Time.IsZero() {
 		r.Time = s.Now()
 	}
-	return s.auditLog().add(r)
+	return s.auditLog().addLine(r)
 }
 
 // Audited calls do and adds its result to audit.log. do may add to the record. If
@@ -77,9 +77,9 @@ func (s *Store) auditLog() auditLog {
 	return auditLog{&s.layout, filepath.Join(s.layout.Path, disk.AuditName)}
 }
 
-// add adds a line, durably. If an interrupted writer left an incomplete line, add begins a
-// new line after it.
-func (l auditLog) add(r AuditRecord) (err error) {
+// addLine adds a line, durably. If an interrupted writer left an incomplete line, it
+// begins a new line after it.
+func (l auditLog) addLine(r AuditRecord) (err error) {
 	line, err := state.EncodeJSON(r)
 	if err != nil {
 		return fmt.Errorf("encode the audit record: %w", err)

@@ -10,7 +10,7 @@ import (
 // commits collects the events of a session into commits, and encodes these as lines. An
 // event goes through these stages:
 //
-//	add → open → closed → dispatch → in flight → acknowledge
+//	addEvent → open → closed → dispatch → in flight → acknowledge
 type commits struct {
 	encoder *journal.Encoder
 	room    int // bytes that the events of one commit may take: MaxEvents
@@ -58,9 +58,9 @@ func (c *commits) makeRoom(fields [][]byte) {
 	}
 }
 
-// add adds an event to the open commit, and returns that. If the event does not fit, a new
-// commit begins.
-func (c *commits) add(e state.Event, fields []byte, now time.Time) *state.Commit {
+// addEvent adds an event to the open commit, and returns that. If the event does not
+// fit, a new commit begins.
+func (c *commits) addEvent(e state.Event, fields []byte, now time.Time) *state.Commit {
 	size := len(fields) + journal.EventRoom
 	if c.size+size > c.room {
 		c.closeOpen()

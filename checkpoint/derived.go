@@ -152,9 +152,10 @@ func (d *derived) mayWriteDocument() bool {
 	return d.now().Sub(d.at).Abs() >= max(documentInterval, d.rest)
 }
 
-// write brings the derived files up to date with a state, all of whose events are durable.
-// If a file can't be written, write returns a *DerivedError and can be called again.
-func (d *derived) write(s *state.State) error {
+// writeAll brings the derived files up to date with a state, all of whose events are
+// durable. If a file can't be written, writeAll returns a *DerivedError and can be
+// called again.
+func (d *derived) writeAll(s *state.State) error {
 	lost := d.writeLost()
 	if lost != nil {
 		if err := d.checkOwner(); err != nil {
@@ -187,11 +188,11 @@ func (d *derived) writeDocumentAlone(s *state.State) {
 	}
 }
 
-// skip gives up the checkpoint files that are due. It returns two lists of IDs. The
+// skipDue gives up the checkpoint files that are due. It returns two lists of IDs. The
 // checkpoints in skipped are given up with their files. Those in left stay on record
 // without a file, which the next owner writes: they may hold the only copy of overwritten
 // files, or a user or a rollback needs them.
-func (d *derived) skip(s *state.State) (skipped, left []string) {
+func (d *derived) skipDue(s *state.State) (skipped, left []string) {
 	needed := s.Irreplaceable()
 	for _, id := range slices.Concat(slices.Sorted(maps.Keys(d.due)), slices.Sorted(maps.Keys(d.lost))) {
 		if ref := s.Checkpoint(id); ref != nil && (needed[id] != "" || ref.Pinned || slices.Contains(s.FinishedWith(), id)) {
@@ -227,7 +228,7 @@ func (x *Session) DocumentDue() bool {
 // their index, and the PRD document. All events must be durable. If a file can't be
 // written, WriteDerived returns a *DerivedError and can be called again.
 func (x *Session) WriteDerived(ctx context.Context) error {
-	return x.writeDerived(ctx, x.derived.write)
+	return x.writeDerived(ctx, x.derived.writeAll)
 }
 
 // WriteDocument is WriteDerived for the document alone.
@@ -256,7 +257,7 @@ func (x *Session) writeDerived(ctx context.Context, write func(*state.State) err
 // without a file, which the next owner writes: they may hold the only copy of overwritten
 // files, or a user or a rollback needs them. The states of all can still be read from the
 // journal.
-func (x *Session) SkipDerived() (skipped, left []string) { return x.derived.skip(x.live.State) }
+func (x *Session) SkipDerived() (skipped, left []string) { return x.derived.skipDue(x.live.State) }
 
 // Written reports whether a checkpoint is on record and its file is written.
 func (x *Session) Written(id string) bool {

@@ -20,10 +20,10 @@ const encodedMost = 1 << 20
 // errGone says that a checkpoint can't be rebuilt, although this session created it.
 var errGone = errors.New("it could not be written at first, and the journal has it no more")
 
-// writeDue encodes the postponed checkpoint files, and applies commits to base on the way.
-// It leaves the last files encoded, for writeFilesAndIndex to write. It returns the first error,
-// and can be called again after one: base never passes a commit whose files are not
-// encoded.
+// writeDue encodes the postponed checkpoint files, and applies commits to base on the
+// way. It leaves the last files encoded, for writeFilesAndIndex to write. It returns the
+// first error, and can be called again after one: base never passes a commit whose files
+// are not encoded.
 func (d *derived) writeDue() error {
 	var failed error
 	for len(d.since) > 0 {
@@ -108,8 +108,8 @@ func (d *derived) wroteEncoded() {
 	d.encoded, d.size = nil, 0
 }
 
-// put writes the file of a checkpoint.
-func (d *derived) put(f disk.CheckpointFile) error {
+// putFile writes the file of a checkpoint.
+func (d *derived) putFile(f disk.CheckpointFile) error {
 	state, err := disk.EncodeState(f.State)
 	if err != nil {
 		return err
@@ -126,7 +126,7 @@ func (d *derived) put(f disk.CheckpointFile) error {
 
 // rewrite replaces the damaged file of a checkpoint with the content that the
 // journal holds. It keeps the damaged files under other names, and returns their paths. It
-// does nothing for a checkpoint that has no file yet: write writes that one.
+// does nothing for a checkpoint that has no file yet: WriteDerived writes that one.
 func (d *derived) rewrite(id string) (kept []string, err error) {
 	if d.lost[id] {
 		return nil, nil
@@ -146,7 +146,7 @@ func (d *derived) rewrite(id string) (kept []string, err error) {
 		}
 		kept = append(kept, to)
 	}
-	if err := d.put(*f); err != nil {
+	if err := d.putFile(*f); err != nil {
 		return kept, err
 	}
 	d.index = 0 // `latest` may have to point to another file
@@ -174,7 +174,7 @@ func (d *derived) writeLost() error {
 	}
 	var failed error
 	found, err := d.session.RebuildAll(maps.Clone(d.lost), func(f disk.CheckpointFile) error {
-		err := d.put(f)
+		err := d.putFile(f)
 		if err == nil {
 			d.foundFile(f.ID)
 		}
@@ -193,7 +193,7 @@ func (d *derived) writeLost() error {
 	return cmp.Or(err, failed, d.checkOwner()) // rebuilding may have taken long: check the locks again
 }
 
-// removeUnkept removes the files of checkpoints that are no longer kept. write calls it
+// removeUnkept removes the files of checkpoints that are no longer kept. writeAll calls it
 // last, when nothing on disk names these files any more.
 func (d *derived) removeUnkept() error {
 	remove, err := d.session.Files().Remover(len(d.unkept))

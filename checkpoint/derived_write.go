@@ -23,9 +23,9 @@ const (
 	documentRate     = 160 << 10 // bytes a second
 )
 
-// writeFilesAndIndex writes the files that describe the session as a whole: the index of its
-// checkpoints, the link to the newest one, and the document. It writes the encoded files
-// with them, since several flushes that wait together cost little more than one.
+// writeFilesAndIndex writes the files that describe the session as a whole: the index of
+// its checkpoints, the link to the newest one, and the document. It writes the encoded
+// files with them, since several flushes that wait together cost little more than one.
 func (d *derived) writeFilesAndIndex(s *state.State) error {
 	files, err := d.session.Files().Prepare(d.encoded...)
 	if err != nil {

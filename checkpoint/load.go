@@ -21,7 +21,7 @@ func (s *Store) Load(prd string) (*Snapshot, error) {
 	if err := s.reader.CheckID(prd); err != nil {
 		return nil, err
 	}
-	note, err := s.lockOf(prd).note()
+	note, err := s.lockOf(prd).readNote()
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +38,7 @@ func (s *Store) Load(prd string) (*Snapshot, error) {
 
 // Owner returns the holder of a PRD's lock, nil if the lock is free.
 func (s *Store) Owner(prd string) (*disk.Holder, error) {
-	note, err := s.lockOf(prd).note()
+	note, err := s.lockOf(prd).readNote()
 	return s.lockOf(prd).holder(note), err
 }
 

@@ -27,12 +27,12 @@ type prdLock struct {
 
 func (s *Store) lockOf(prd string) prdLock { return prdLock{&s.layout, prd} }
 
-func (l prdLock) path() string { return l.layout.LockPath(l.prd) }
+func (l prdLock) lockPath() string { return l.layout.LockPath(l.prd) }
 
 // tryOnce tries to take the lock.
-func (l prdLock) tryOnce() (store.Lock, error) { return l.layout.FS.TryLock(l.path(), false) }
+func (l prdLock) tryOnce() (store.Lock, error) { return l.layout.FS.TryLock(l.lockPath(), false) }
 
-func (l prdLock) note() (*disk.Holder, error) { return disk.ReadNote(l.layout.FS, l.path()) }
+func (l prdLock) readNote() (*disk.Holder, error) { return disk.ReadNote(l.layout.FS, l.lockPath()) }
 
 // holder returns the process that a note names if it holds the lock, else nil. A process on
 // this machine that has provably ended does not hold it. For a process elsewhere, which
@@ -49,19 +49,19 @@ func (l prdLock) holder(note *disk.Holder) *disk.Holder {
 }
 
 // isFree reports whether the lock is free. To find out, it takes the lock as a shared one
-// for a moment; wait waits for that.
+// for a moment; waitForReaders waits for that.
 func (l prdLock) isFree() bool {
-	lock, err := l.layout.FS.TryLock(l.path(), true)
+	lock, err := l.layout.FS.TryLock(l.lockPath(), true)
 	return err == nil && lock.Unlock() == nil
 }
 
-// tries is how often wait tries the lock of a PRD while only a reader may hold it, for a
-// moment, to find out whether a process on another machine does.
+// tries is how often waitForReaders tries the lock of a PRD while only a reader may hold
+// it, for a moment, to find out whether a process on another machine does.
 const tries = 5
 
-// wait takes the lock. It waits for readers, which try the lock only if its note names a
-// process elsewhere, and does not wait for owners.
-func (l prdLock) wait(ctx context.Context) (store.Lock, error) {
+// waitForReaders takes the lock. It waits for readers, which try the lock only if its
+// note names a process elsewhere, and does not wait for owners.
+func (l prdLock) waitForReaders(ctx context.Context) (store.Lock, error) {
 	tick := time.NewTicker(askInterval)
 	defer tick.Stop()
 	for n := 1; ; n++ {
@@ -69,7 +69,7 @@ func (l prdLock) wait(ctx context.Context) (store.Lock, error) {
 		if !errors.Is(err, store.ErrLocked) || n == tries {
 			return own, err
 		}
-		if h, noted := l.note(); noted != nil || h == nil || h.IsLocal() {
+		if h, noted := l.readNote(); noted != nil || h == nil || h.IsLocal() {
 			return nil, err
 		}
 		select {
@@ -80,22 +80,23 @@ func (l prdLock) wait(ctx context.Context) (store.Lock, error) {
 	}
 }
 
-// noteWait is how long take waits for an owner that has just taken the lock to write its
-// note. Until the new owner has read the journal, the note is that of an earlier owner.
+// noteWait is how long takeOrReport waits for an owner that has just taken the lock to
+// write its note. Until the new owner has read the journal, the note is that of an
+// earlier owner.
 const noteWait = time.Second
 
-// take takes the lock, or returns a *LockedError with its holder. The error names no holder
-// rather than one that has ended. While the note names no living holder, take tries the
-// lock again, up to noteWait: an owner that is killed while it starts a process leaves the
-// lock to that process for a moment.
-func (l prdLock) take(ctx context.Context) (store.Lock, error) {
-	own, err := l.wait(ctx)
+// takeOrReport takes the lock, or returns a *LockedError with its holder. The error
+// names no holder rather than one that has ended. While the note names no living holder,
+// takeOrReport tries the lock again, up to noteWait: an owner that is killed while it
+// starts a process leaves the lock to that process for a moment.
+func (l prdLock) takeOrReport(ctx context.Context) (store.Lock, error) {
+	own, err := l.waitForReaders(ctx)
 	wait, cancel := context.WithTimeout(ctx, noteWait)
 	defer cancel()
 	tick := time.NewTicker(askInterval)
 	defer tick.Stop()
 	for errors.Is(err, store.ErrLocked) {
-		note, unread := l.note()
+		note, unread := l.readNote()
 		if unread != nil { // report the lock, not the unreadable note
 			return nil, &LockedError{PRD: l.prd}
 		}
@@ -119,7 +120,7 @@ func (l prdLock) acquire(ctx context.Context) (*locks, error) {
 	if err != nil {
 		return nil, err
 	}
-	own, err := l.take(ctx)
+	own, err := l.takeOrReport(ctx)
 	if err != nil {
 		return nil, errors.Join(err, shared.Unlock())
 	}

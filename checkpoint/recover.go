@@ -21,8 +21,9 @@ const (
 	compactRatio = 4
 )
 
-// recovery prepares the journal of a PRD for an owner who appends to it. The caller holds
-// the locks. The journal is examined before anything is changed: finish, examine, mend.
+// recovery prepares the journal of a PRD for an owner who appends to it. The caller
+// holds the locks. The journal is examined before anything is changed: finish, examine,
+// mendJournal.
 type recovery struct {
 	store *Store
 	prd   string
@@ -37,15 +38,15 @@ type recovery struct {
 // the locks.
 func (s *Store) openSession(prd string, holder disk.Holder) (*Session, error) {
 	r := &recovery{store: s, prd: prd}
-	log, err := r.run(holder)
+	log, err := r.openJournal(holder)
 	if err != nil {
 		return nil, err
 	}
 	return newSession(s, prd, holder, r, log)
 }
 
-// run returns the journal, to which a session can append.
-func (r *recovery) run(holder disk.Holder) (store.Log, error) {
+// openJournal returns the journal, to which a session can append.
+func (r *recovery) openJournal(holder disk.Holder) (store.Log, error) {
 	if err := r.store.mover(r.prd).finish(); err != nil {
 		return nil, err
 	}
@@ -62,7 +63,7 @@ func (r *recovery) run(holder disk.Holder) (store.Log, error) {
 	if err := removeLeftovers(layout, r.prd); err != nil {
 		return nil, err
 	}
-	return r.mend()
+	return r.mendJournal()
 }
 
 // examine reads the journal and compares it with the files that were derived from it.
@@ -115,10 +116,10 @@ func (r *recovery) examine() error {
 	return err
 }
 
-// mend repairs the journal so that a session can append to it. After an unclean end the
-// bytes that can be read may not be durable, so mend writes the journal anew, and adds the
-// lines of a rescue copy.
-func (r *recovery) mend() (store.Log, error) {
+// mendJournal repairs the journal so that a session can append to it. After an unclean
+// end the bytes that can be read may not be durable, so mendJournal writes the journal
+// anew, and adds the lines of a rescue copy.
+func (r *recovery) mendJournal() (store.Log, error) {
 	path := r.store.layout.JournalPath(r.prd)
 	log := store.OpenLog(r.store.fs, path)
 	if len(r.tail.Torn) > 0 {

@@ -53,14 +53,14 @@ func (r captureRefs) restore(ctx context.Context, s *state.State) (lost bool, er
 	if r.git == nil || s.Capture == nil || s.Capture.Commit == "" || s.Capture.OnBranch() {
 		return false, nil
 	}
-	if err := r.make(ctx, s); err != nil {
+	if err := r.makeMissing(ctx, s); err != nil {
 		return false, err
 	}
 	exists, err := r.git.CommitExists(ctx, s.Capture.Commit)
 	return !exists, err
 }
 
-func (r captureRefs) make(ctx context.Context, s *state.State) error {
+func (r captureRefs) makeMissing(ctx context.Context, s *state.State) error {
 	id, err := r.makeID(ctx, s)
 	if err != nil {
 		return err
@@ -77,7 +77,7 @@ func (r captureRefs) make(ctx context.Context, s *state.State) error {
 // MakeRefs creates the references again that keep the session's captures in git and are
 // missing, for the commits that git still has.
 func (x *Session) MakeRefs(ctx context.Context, git *git.Repository) error {
-	return captureRefs{&x.store.layout, git}.make(ctx, x.State())
+	return captureRefs{&x.store.layout, git}.makeMissing(ctx, x.State())
 }
 
 // keptCommits returns the commits that a session's captures need, by the name of the

@@ -48,7 +48,7 @@ func (x *Session) CheckpointKeeping(t state.Trigger, reason string, git *state.G
 		maps.Copy(undoers, needed)
 		needed = undoers
 	}
-	e.Removes = x.groups.add(e.ID, groupOf(t, e.Phase), s, needed)
+	e.Removes = x.groups.addCheckpoint(e.ID, groupOf(t, e.Phase), s, needed)
 	x.Add(e)
 	return e.ID, x.bad == nil
 }
@@ -79,9 +79,9 @@ func newGroups(p retention.Policy, checkpoints []*state.CheckpointRef) groups {
 	return g
 }
 
-// add adds a checkpoint to a group, and returns the checkpoints of that group that are no
-// longer kept. It keeps those in needed, whose values say why.
-func (g groups) add(id string, to retention.Group, s *state.State, needed map[string]string) []string {
+// addCheckpoint adds a checkpoint to a group, and returns the checkpoints of that group
+// that are no longer kept. It keeps those in needed, whose values say why.
+func (g groups) addCheckpoint(id string, to retention.Group, s *state.State, needed map[string]string) []string {
 	if _, limited := g.policy.Limit(to.Trigger); !limited {
 		return nil
 	}

@@ -51,7 +51,7 @@ func (x *Session) addEncoded(e state.Event, fields []byte) {
 		return
 	}
 	x.captured, x.missed = x.captured && leavesFiles(e), x.missed && leavesFiles(e)
-	c := x.commits.add(e, fields, x.store.Now())
+	c := x.commits.addEvent(e, fields, x.store.Now())
 	if e.Kind() == state.KindSessionResumed {
 		x.runs = true
 	}

@@ -22,7 +22,7 @@ import (
 // Untrusted returns why the state of a PRD is not trusted, nil if it is trusted. It takes
 // no lock.
 func (s *Store) Untrusted(ctx context.Context, prd string) (*UntrustedError, error) {
-	tracked, err := s.tracked(prd).list(ctx)
+	tracked, err := s.tracked(prd).trackedFiles(ctx)
 	if err != nil || len(tracked) == 0 {
 		return nil, err
 	}
@@ -66,8 +66,8 @@ func (s *Store) tracked(prd string) trackedState {
 	return trackedState{git: s.o.Git, dir: s.layout.Path, prd: prd}
 }
 
-// list returns the files that git tracks, relative to the state directory.
-func (t trackedState) list(ctx context.Context) ([]string, error) {
+// trackedFiles returns the files that git tracks, relative to the state directory.
+func (t trackedState) trackedFiles(ctx context.Context) ([]string, error) {
 	if t.git == nil {
 		return nil, nil
 	}
@@ -80,7 +80,7 @@ func (t trackedState) list(ctx context.Context) ([]string, error) {
 
 // untrack removes the files from git's index. The caller holds the lock.
 func (t trackedState) untrack(ctx context.Context) error {
-	tracked, err := t.list(ctx)
+	tracked, err := t.trackedFiles(ctx)
 	if err != nil || len(tracked) == 0 {
 		return err
 	}

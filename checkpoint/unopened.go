@@ -72,7 +72,7 @@ func (u *Unopened) Mend() error {
 	if err := r.examine(); err != nil {
 		return err
 	}
-	log, err := r.mend()
+	log, err := r.mendJournal()
 	if err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func (u *Unopened) Replace(dir string) (archived string, err error) {
 // state.
 func (u *Unopened) StartOver(by state.Actor, convert func(*state.State)) (kept string, err error) {
 	r := &recovery{store: u.store, prd: u.prd}
-	log, err := r.run(disk.NewHolder(by, u.store.Now()))
+	log, err := r.openJournal(disk.NewHolder(by, u.store.Now()))
 	if err != nil {
 		return "", err
 	}
