@@ -10,13 +10,12 @@
 //	store.Log          appends and fsyncs it: the commit point
 //	Session.Acknowledge, and later WriteDerived (derived.go): the files that are made from the journal
 //
-// FORMAT.md, "When files are written", says which checkpoint files are written when.
-//
-// FORMAT.md in this directory describes the formats. Package state defines the events and
-// the state that they fold into; package journal encodes and reads the journal; package
-// disk knows where each file is; package reader reads a session without a lock. Here
-// lock.go and recover.go open a session, move.go completes what was interrupted,
-// session_commit.go commits events, and derived.go writes the derived files.
+// FORMAT.md in this directory describes the formats, and which checkpoint files are
+// written when. Package state defines the events and the state that they fold into;
+// package journal encodes and reads the journal; package disk knows where each file is;
+// package reader reads a session without a lock. Here lock.go and recover.go open a
+// session, move.go completes what was interrupted, session_commit.go commits events, and
+// derived.go writes the derived files.
 //
 // What is done with checkpoints is done by packages that import this one: rollback,
 // transfer, prune, validate, repair and compare. Package inventory tells what the sessions

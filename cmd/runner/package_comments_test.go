@@ -75,6 +75,26 @@ func TestPackageComments(t *testing.T) {
 	}
 }
 
+// TestContributingListsPackages checks that CONTRIBUTING's table has a line for each package,
+// except those that only tests import.
+func TestContributingListsPackages(t *testing.T) {
+	t.Parallel()
+	root := filepath.Join("..", "..")
+	text := read(t, filepath.Join(root, ".github", "CONTRIBUTING.md"))
+	for _, p := range sourcePackages(t, root) {
+		dir, err := filepath.Rel(root, p.dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if dir = filepath.ToSlash(dir); strings.HasSuffix(dir, "test") || strings.Contains(dir, "/faults") {
+			continue
+		}
+		if !strings.Contains(string(text), "| ["+dir+"](../"+dir+") |") {
+			t.Errorf("CONTRIBUTING.md has no line for package %s", dir)
+		}
+	}
+}
+
 var (
 	sentenceStart = regexp.MustCompile(`(?:^|[.:;!?]["\)]?\s+|\n\s*(?:- )?|\n\n\s*|→ |[("])$`)
 	codeWord      = regexp.MustCompile(`[A-Za-z_*][A-Za-z0-9_*]*(?:\.[A-Za-z][A-Za-z0-9]*)?`)
