@@ -2,6 +2,7 @@ package inventory_test
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"testing"
 
@@ -92,5 +93,33 @@ func TestNeeds(t *testing.T) {
 	}
 	if _, err := inventory.Read(ctx, s, inventory.Removed{Sessions: map[string]bool{"PRD-009": true}}); err != nil {
 		t.Errorf("a damaged session that is removed: %v", err)
+	}
+}
+
+// TestNeedsOfGit: the git reference of a capture is needed until its session is treated as
+// removed. A session without captures in git needs none.
+func TestNeedsOfGit(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	p := checkpointtest.NewGitProject(t, map[string]string{"user.txt": "first"})
+	ref := p.Session.State().Capture.Ref
+	other := checkpointtest.LockPRD(t, p.Open(), "PRD-010")
+	checkpointtest.Must(t, other.Start(checkpointtest.StartedOf("PRD-010", "T1", 1)))
+	_, err := other.Capture(ctx, checkpointtest.NewProject(t, p.FS).Workspace(p.Open()), []string{"**"})
+	checkpointtest.Must(t, err)
+	checkpointtest.Commit(t, other)
+	checkpointtest.Must(t, other.Close())
+	for _, tt := range []struct {
+		without inventory.Removed
+		want    []string
+	}{
+		{inventory.Removed{}, []string{disk.RefKey(ref)}},
+		{inventory.Removed{Sessions: map[string]bool{"PRD-009": true}}, nil},
+	} {
+		inv, err := inventory.Read(ctx, p.Open(), tt.without)
+		checkpointtest.Must(t, err)
+		if got := slices.Sorted(maps.Keys(inv.Refs)); ref == "" || !slices.Equal(got, tt.want) {
+			t.Errorf("without %v: %q, want %q", tt.without.Sessions, got, tt.want)
+		}
 	}
 }

@@ -54,3 +54,37 @@ func TestScanJournals(t *testing.T) {
 	}
 	checkpointtest.Must(t, x.Close())
 }
+
+// TestRecorded: what the state needs is needed, also before a checkpoint has it. Of a
+// session that is not the current one, only what it ever recorded is told.
+func TestRecorded(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	f := checkpointtest.InMemory(t)
+	s := f.Open()
+	x := f.Lock()
+	for _, session := range []string{"S1", "S2"} { // starting the second one archives the first
+		checkpointtest.Must(t, x.Start(checkpointtest.StartedOf("PRD-009", session, 1)))
+		for _, content := range []string{"given up by ", "kept by "} {
+			checkpointtest.Produce(t, x, "w0", checkpointtest.Put(t, s, "out", content+session))
+		}
+	}
+	checkpointtest.SameSpans(t, x)
+	checkpointtest.Must(t, x.Close())
+	records, err := inventory.ReadSessions(s, "PRD-009", nil)
+	checkpointtest.Must(t, err)
+	if len(records) != 2 {
+		t.Fatalf("%d sessions", len(records))
+	}
+	for _, r := range records {
+		ever, needed, err := inventory.Recorded(ctx, s, r, nil)
+		checkpointtest.Must(t, err)
+		kept, givenUp := checkpointtest.DigestText("kept by "+r.State.Session), checkpointtest.DigestText("given up by "+r.State.Session)
+		if !ever.Needs(kept) || !ever.Needs(givenUp) {
+			t.Errorf("%s: not all that it recorded is told", r.ID)
+		}
+		if current := r.Place == disk.PlaceCurrent; needed.Needs(kept) != current || needed.Needs(givenUp) {
+			t.Errorf("%s: needs what it kept: %t, what it gave up: %t", r.ID, needed.Needs(kept), needed.Needs(givenUp))
+		}
+	}
+}
