@@ -3,13 +3,16 @@ package transfer_test
 import (
 	"bytes"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/checkpointtest"
 	"prdrunner/checkpoint/journal"
+	"prdrunner/checkpoint/prune"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 	"prdrunner/checkpoint/transfer"
@@ -136,6 +139,65 @@ func TestExportNamesWhatIsMissing(t *testing.T) {
 	_, err = checkpointtest.TakeIn(q.Open(), out.Bytes(), false)
 	checkpointtest.Must(t, err)
 	checkpointtest.Same(t, "state", q.State(), p.State())
+}
+
+// meanwhile is a file system on which something happens once while a session is exported:
+// after its journal was read, before the file of its first checkpoint is opened.
+type meanwhile struct {
+	store.FS
+	first   string // the path of that file
+	happens func()
+	opened  atomic.Int64 // how often that file was opened, at least once in each try
+}
+
+func (m *meanwhile) OpenFile(name string, flag int, perm fs.FileMode) (store.File, error) {
+	if name == m.first && m.opened.Add(1) == 1 {
+		m.happens()
+	}
+	return m.FS.OpenFile(name, flag, perm)
+}
+
+// TestExportTriesAgain: if bytes are missing because the session changed meanwhile, Export
+// tries again. If the session is as it was, it does not.
+func TestExportTriesAgain(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		happens func(t *testing.T, s *checkpoint.Store)
+		again   bool // it tries again, and the archive is whole
+	}{
+		"a checkpoint is deleted, and its objects collected": {func(t *testing.T, s *checkpoint.Store) {
+			x := checkpointtest.LockPRD(t, s, "PRD-009")
+			_, err := prune.Delete(t.Context(), x, prune.DeleteOptions{References: []string{x.State().Checkpoints[2].ID}})
+			checkpointtest.Must(t, err)
+			checkpointtest.Must(t, x.Close())
+			_, err = prune.Collect(t.Context(), s, nil)
+			checkpointtest.Must(t, err)
+		}, true},
+		"an object is lost": {func(t *testing.T, s *checkpoint.Store) {
+			checkpointtest.Must(t, s.Objects().Remove(checkpointtest.DigestText("only of a checkpoint")))
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := checkpointtest.NewProject(t, store.NewMemory())
+			p.Begin("session-1")
+			p.Continue("only of a checkpoint")
+			p.Continue("of the state")
+			first := p.FilesOf(p.State().Checkpoints[0].ID)[0]
+			during := &meanwhile{FS: p.FS, first: first, happens: func() { test.happens(t, p.Open()) }}
+			s := checkpointtest.On(t, during, p.Dir).Open()
+			w := p.Workspace(s)
+			var out bytes.Buffer
+			_, err := transfer.Export(t.Context(), s, w, "PRD-009", transfer.ExportOptions{Out: &out})
+			var lacking *transfer.LackingError
+			if opened := during.opened.Load(); (opened > 1) != test.again || (err == nil) != test.again || err != nil && !errors.As(err, &lacking) {
+				t.Fatalf("a checkpoint file was opened %d times: %v", opened, err)
+			}
+			if test.again && !bytes.Equal(out.Bytes(), checkpointtest.Exported(p)) {
+				t.Error("the archive is not of what the session holds now")
+			}
+		})
+	}
 }
 
 func TestRelations(t *testing.T) {

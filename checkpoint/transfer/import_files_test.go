@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -111,6 +112,58 @@ func TestImportMeetsObstacles(t *testing.T) {
 				if err != nil || string(data) != content {
 					t.Errorf("%s is %q, %v; want %q", path, data, err, content)
 				}
+			}
+		})
+	}
+}
+
+// TestImportAfterTheWorkspaceChanged: if a file that is to be written changes after it was
+// compared, no file is overwritten, whether that one was removed or made.
+func TestImportAfterTheWorkspaceChanged(t *testing.T) {
+	t.Parallel()
+	p := checkpointtest.NewProject(t, store.NewMemory())
+	p.Begin("session-1")
+	archive := checkpointtest.Exported(p)
+	const notes = "sub/notes session-1.txt" // sorted after all other files
+	for name, test := range map[string]struct {
+		change func(t *testing.T, q *checkpointtest.Project)
+		path   string // the file that the error names
+		want   map[string]string
+	}{
+		"removed": {
+			func(t *testing.T, q *checkpointtest.Project) {
+				checkpointtest.Must(t, os.Remove(filepath.Join(q.Root, filepath.FromSlash(notes))))
+			},
+			notes, map[string]string{"PRD-009.hcl": "mine"},
+		},
+		"made": {
+			func(_ *testing.T, q *checkpointtest.Project) { q.Save("gen/a.txt", "made") },
+			"gen/a.txt", map[string]string{"PRD-009.hcl": "mine", "gen/a.txt": "made", notes: "mine"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			q := checkpointtest.NewProject(t, store.NewMemory())
+			q.Save("PRD-009.hcl", "mine")
+			q.Save(notes, "mine")
+			s := q.Open()
+			w := q.Workspace(s)
+			i, err := transfer.OpenImport(t.Context(), s, bytes.NewReader(archive), "it.tar", bundle.Limits{})
+			checkpointtest.Must(t, err)
+			planned, err := i.PlanFiles(t.Context(), w)
+			checkpointtest.Must(t, err)
+			if len(planned.Differ) != 2 || len(planned.Absent) != 1 {
+				t.Fatalf("planned: %+v", planned)
+			}
+			test.change(t, q)
+			_, err = i.Place(t.Context(), checkpointtest.By, transfer.PlaceOptions{Files: planned, Overwrite: true})
+			checkpointtest.Must(t, errors.Join(err, i.Close()))
+			_, err = transfer.RestoreImported(t.Context(), s, w, "PRD-009", planned, checkpointtest.By, true)
+			if err == nil || !strings.Contains(err.Error(), test.path+" was changed meanwhile") {
+				t.Errorf("%s was changed: %v", test.path, err)
+			}
+			if diff := cmp.Diff(test.want, files(t, q.Root)); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
 	}

@@ -220,6 +220,14 @@ func TestHostileArchives(t *testing.T) {
 			lines := bytes.SplitAfter(a.members[disk.JournalName], []byte("\n"))
 			a.members["journal.1-2.jsonl"] = bytes.Join(lines[:2], nil)
 		}, "it does not continue journal.1-2.jsonl"},
+		"a segment of fewer commits than its name says": {func(_ *testing.T, a *archived) {
+			lines := bytes.SplitAfter(a.members[disk.JournalName], []byte("\n"))
+			a.members["journal.1-3.jsonl"] = bytes.Join(lines[:2], nil)
+		}, "it holds other commits than its name says"},
+		"a segment that begins before what its name says": {func(_ *testing.T, a *archived) {
+			lines := bytes.SplitAfter(a.members[disk.JournalName], []byte("\n"))
+			a.members["journal.2-2.jsonl"] = bytes.Join(lines[:2], nil)
+		}, "it holds other commits than its name says"},
 		"a foreign document": {func(_ *testing.T, a *archived) { a.members["document.json"] = foreign.members["document.json"] }, "not the document of this session"},
 		"no index":           {func(_ *testing.T, a *archived) { delete(a.members, disk.ManifestName) }, "it is missing"},
 		"an edited index": {func(_ *testing.T, a *archived) {
