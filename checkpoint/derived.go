@@ -162,7 +162,7 @@ func (d *derived) writeAll(s *state.State) error {
 			return err
 		}
 	}
-	due := d.writeDue()
+	due := d.encodeDue()
 	owner := d.checkOwner()
 	if err := cmp.Or(owner, lost, due); err != nil {
 		if owner == nil {

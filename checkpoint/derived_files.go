@@ -20,11 +20,11 @@ const encodedMost = 1 << 20
 // errGone says that a checkpoint can't be rebuilt, although this session created it.
 var errGone = errors.New("it could not be written at first, and the journal has it no more")
 
-// writeDue encodes the postponed checkpoint files, and applies commits to base on the
+// encodeDue encodes the postponed checkpoint files, and applies commits to base on the
 // way. It leaves the last files encoded, for writeFilesAndIndex to write. It returns the
 // first error, and can be called again after one: base never passes a commit whose files
 // are not encoded.
-func (d *derived) writeDue() error {
+func (d *derived) encodeDue() error {
 	var failed error
 	for len(d.since) > 0 {
 		if d.size >= encodedMost {

@@ -90,7 +90,7 @@ func (x *Session) Flush() {
 		return
 	}
 	x.flushAgain = x.Pending()
-	x.writer.writeLines(seq, line)
+	x.writer.writeLine(seq, line)
 }
 
 // Acks returns the channel on which the writer reports durable commits. The caller must

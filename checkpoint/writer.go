@@ -39,7 +39,7 @@ func (w *writer) run() {
 	}
 }
 
-func (w *writer) writeLines(seq uint64, line []byte) { w.jobs <- job{seq, line} }
+func (w *writer) writeLine(seq uint64, line []byte) { w.jobs <- job{seq, line} }
 
 // sendAck sends an Ack, unless the channel already holds one.
 func (w *writer) sendAck(a Ack) {

@@ -178,7 +178,7 @@ func (d CheckpointDir) Put(checkpoints ...EncodedCheckpoint) error {
 	return store.Write(d.FS, names...)
 }
 
-// Names returns the files that Put writes, and creates their directory.
+// Prepare returns the files that Put writes, and creates their directory.
 func (d CheckpointDir) Prepare(checkpoints ...EncodedCheckpoint) ([]store.Entry, error) {
 	names, err := d.missing(checkpoints)
 	if err != nil || len(names) == 0 {

@@ -142,7 +142,7 @@ func (r *References) addCapture(ctx context.Context, c *state.Capture) error {
 	return workspace.References(ctx, r.objects, c.Listing, r.addObject)
 }
 
-// assumedRemoved names checkpoints and sessions that a plan treats as removed.
+// Removed names checkpoints and sessions that a plan treats as removed.
 type Removed struct {
 	Checkpoints map[string]bool // checkpoint IDs
 	Sessions    map[string]bool // IDs of places
@@ -154,7 +154,7 @@ type Inventory struct {
 	Sessions map[string]bool // prefixes of the sessions' git reference names
 }
 
-// references reads every session. It returns an error if one can't be read, because its
+// Read reads every session. It returns an error if one can't be read, because its
 // needs are unknown then.
 func Read(ctx context.Context, s *checkpoint.Store, without Removed) (*Inventory, error) {
 	dirs, err := s.Layout().SessionDirs("")

@@ -23,7 +23,7 @@ type Holdings struct {
 	Objects int64
 }
 
-// Holds returns how many bytes a PRD occupies on disk, in its own files and in objects
+// Sizes returns how many bytes a PRD occupies on disk, in its own files and in objects
 // that it refers to.
 func Sizes(ctx context.Context, s *checkpoint.Store, prd string) (files, objects int64, err error) {
 	records, err := ReadSessions(s, prd, nil)
@@ -34,7 +34,7 @@ func Sizes(ctx context.Context, s *checkpoint.Store, prd string) (files, objects
 	return held.Files, held.Objects, err
 }
 
-// RecordsOf reads the sessions of a PRD. The owner of the current session passes its state
+// ReadSessions reads the sessions of a PRD. The owner of the current session passes its state
 // in owned, and then its journal is not read. An unreadable archived session is skipped
 // without an error; other commands report it.
 func ReadSessions(s *checkpoint.Store, prd string, owned *state.State) ([]*reader.Record, error) {
@@ -72,7 +72,7 @@ type ledger struct {
 	captures map[string][]int
 }
 
-// holds computes the disk usage of a PRD, and which part belongs to each checkpoint of its
+// Measure computes the disk usage of a PRD, and which part belongs to each checkpoint of its
 // current session.
 func Measure(ctx context.Context, s *checkpoint.Store, prd string, records []*reader.Record) (*Holdings, error) {
 	h := &Holdings{}

@@ -100,14 +100,14 @@ func (p *Pruned) isEmpty() bool { return len(p.Checkpoints) == 0 && len(p.Sessio
 // Options hold what the user asked for in addition to the policy.
 type Options struct {
 	OlderThan time.Duration // replaces the policy's ages, see retention.Pass; 0 means not given
-	// Planned is the result of PlanPrune with the same options, to which the user may
-	// have agreed. It may be nil. Prune carries it out unchanged if the session has not
+	// Planned is the result of Plan with the same options, to which the user may
+	// have agreed. It may be nil. Run carries it out unchanged if the session has not
 	// changed since, no archived session is to go, and everything could be examined.
-	// Otherwise Prune plans again, and keeps whatever Planned does not remove.
+	// Otherwise Run plans again, and keeps whatever Planned does not remove.
 	Planned *Pruned
 }
 
-// PlanPrune returns what Prune would remove. It takes no lock and changes nothing.
+// Plan returns what Run would remove. It takes no lock and changes nothing.
 func Plan(ctx context.Context, s *checkpoint.Store, prd string, o Options) (p *Pruned, err error) {
 	if err := s.Reader().CheckID(prd); err != nil {
 		return nil, err
@@ -125,7 +125,7 @@ func Plan(ctx context.Context, s *checkpoint.Store, prd string, o Options) (p *P
 	return p, nil
 }
 
-// PlanPrunes plans several PRDs in parallel, as many at once as there are CPUs. The plan
+// PlanAll plans several PRDs in parallel, as many at once as there are CPUs. The plan
 // or the error of prds[i] is at index i.
 func PlanAll(ctx context.Context, s *checkpoint.Store, prds []string, o Options) ([]*Pruned, []error) {
 	plans, errs := make([]*Pruned, len(prds)), make([]error, len(prds))
@@ -172,7 +172,7 @@ func planPrune(ctx context.Context, s *checkpoint.Store, prd string, records []*
 // retentionReason is the reason that the journal records for removals by retention.
 const retentionReason = "retention"
 
-// Prune removes what the policy no longer keeps and what the user asked to remove:
+// Run removes what the policy no longer keeps and what the user asked to remove:
 // checkpoints of the session, and archived sessions. Collect removes their objects
 // afterwards. When Prune returns, the removal is durable. After an interruption it can be
 // repeated.

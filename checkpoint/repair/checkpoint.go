@@ -51,12 +51,12 @@ func NewRebuilt(c validate.CheckpointCheck) RebuiltCheckpoint {
 // Whole reports whether the checkpoint has no problems after the rebuild.
 func (r *RebuiltCheckpoint) Whole() bool { return len(r.Left) == 0 }
 
-// Rebuild repairs the checkpoints of the session that refs name, or all damaged ones if
-// refs is empty. It writes checkpoint files again from the journal and keeps the damaged
-// files. It restores lost bytes from workspace files that still have the same content, or
-// from git. It recreates the git references that keep commits; if a commit is gone, it
-// copies the bytes that git still has into objects. Afterwards it removes the damage mark
-// of checkpoints that are whole, and marks the others.
+// RebuildCheckpoints repairs the checkpoints of the session that refs name, or all
+// damaged ones if refs is empty. It writes checkpoint files again from the journal and
+// keeps the damaged files. It restores lost bytes from workspace files that still have
+// the same content, or from git. It recreates the git references that keep commits; if a
+// commit is gone, it copies the bytes that git still has into objects. Afterwards it
+// removes the damage mark of checkpoints that are whole, and marks the others.
 func RebuildCheckpoints(ctx context.Context, x *checkpoint.Session, w *workspace.Workspace, refs []string) ([]RebuiltCheckpoint, error) {
 	if x.State() == nil {
 		return nil, fmt.Errorf("rebuild checkpoints of %s: %w", x.PRD(), checkpoint.ErrNoSession)

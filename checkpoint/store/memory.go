@@ -103,6 +103,11 @@ func (i *memoryInfo) SameFile(other fs.FileInfo) bool {
 	return ok && i.node == o.node
 }
 
+// Identity returns the identity of the node.
+func (i *memoryInfo) Identity() Identity {
+	return Identity{Device: 1, Number: uint64(i.node.number)}
+}
+
 func (i *memoryInfo) Name() string               { return i.name }
 func (i *memoryInfo) Size() int64                { return i.size }
 func (i *memoryInfo) Mode() fs.FileMode          { return i.mode }

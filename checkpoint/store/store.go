@@ -1,7 +1,7 @@
 // Package store holds the operations that everything durable is built on.
 //
-// There are two interfaces, each with one implementation on the operating
-// system and one in memory:
+// There are two interfaces. FS has one implementation on the operating system and one in
+// memory; Log has one, over any FS:
 //
 //   - FS is the set of file-system operations that Runner uses. Tests inject
 //     faults by wrapping it.

@@ -79,7 +79,7 @@ func OpenImport(ctx context.Context, s *checkpoint.Store, r io.Reader, path stri
 	return i.opened(ctx, err)
 }
 
-// LookAtImport is like OpenImport, for a dry run. It only reads the state directory: it
+// PreviewImport is like OpenImport, for a dry run. It only reads the state directory: it
 // locks, creates and writes nothing there. It unpacks the archive into unnamed files in
 // dir, as bundle.Spool does. The Import that it returns can't be placed.
 func PreviewImport(ctx context.Context, s *checkpoint.Store, r io.Reader, path, dir string, limits bundle.Limits) (*Import, error) {

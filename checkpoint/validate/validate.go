@@ -159,7 +159,7 @@ func LastWhole(ctx context.Context, s *checkpoint.Store, w *workspace.Workspace,
 	return newChecker(s, w, true).lastWhole(ctx, at, except)
 }
 
-// Validate checks whether a rollback can go to checkpoints: those of all sessions of a
+// Run checks whether a rollback can go to checkpoints: those of all sessions of a
 // PRD, or of all PRDs. It takes no lock and changes nothing. Without a workspace it does
 // not check the files of checkpoints.
 func Run(ctx context.Context, s *checkpoint.Store, w *workspace.Workspace, o Options) (v *Validation, err error) {

@@ -97,7 +97,7 @@ func triggerKeys() []Key {
 }
 
 // retentionKeys returns the keys that set how many checkpoints of each trigger are kept.
-// Triggers without a default keep all, until the user prunes by age.
+// Triggers without a default have no limit in number; the limits of age and size apply.
 func retentionKeys() []Key {
 	const all = -1
 	defaults := checkpoint.DefaultPolicy().Retention.Counts
