@@ -2,12 +2,16 @@ package rollback
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"testing"
 
 	"prdrunner/checkpoint/checkpointtest"
+	"prdrunner/checkpoint/disk"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/checkpoint/workspace/git"
 	"prdrunner/checkpoint/workspace/git/gittest"
@@ -122,4 +126,79 @@ func TestRollbackMakesRoom(t *testing.T) {
 	_, err := Run(ctx, s.Session, s.Workspace, Options{To: target})
 	checkpointtest.Must(t, err)
 	s.Holds("gone back", map[string]string{"src/a": "a"})
+}
+
+// TestRollbackBeforeAnImport goes back in a session that may have been imported. A target
+// that was captured before the import says nothing about files that the workspace had by
+// then, so these are not deleted.
+func TestRollbackBeforeAnImport(t *testing.T) {
+	t.Parallel()
+	looked := func(inGit bool, own ...state.Text) disk.OwnFiles {
+		return disk.OwnFiles{Looked: true, Git: inGit, Own: own}
+	}
+	for name, c := range map[string]struct {
+		mode    workspace.GitMode
+		session string // of the note about the import; "": there is no note
+		since   int    // commits between the target's capture and the import
+		own     disk.OwnFiles
+		deleted []string
+	}{
+		"no import":                           {mode: workspace.GitRef, deleted: []string{"mine", "new"}},
+		"another session was imported":        {mode: workspace.GitRef, session: "S0", own: looked(true, "mine"), deleted: []string{"mine", "new"}},
+		"an import before the target":         {mode: workspace.GitRef, session: "S1", since: -1, own: looked(true, "mine"), deleted: []string{"mine", "new"}},
+		"an import at the target":             {mode: workspace.GitRef, session: "S1", own: looked(true, "mine"), deleted: []string{"new"}},
+		"an import after the target":          {mode: workspace.GitRef, session: "S1", since: 1, own: looked(true, "mine"), deleted: []string{"new"}},
+		"outside git":                         {mode: workspace.GitOff, session: "S1", own: looked(false, "mine"), deleted: []string{"new"}},
+		"git was asked at the import only":    {mode: workspace.GitOff, session: "S1", own: looked(true, "mine"), deleted: []string{"new"}},
+		"git was not asked at the import":     {mode: workspace.GitRef, session: "S1", own: looked(false, "mine")},
+		"the workspace was not searched":      {mode: workspace.GitRef, session: "S1", own: disk.OwnFiles{Git: true}},
+		"it was not searched, and git is off": {mode: workspace.GitOff, session: "S1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx := context.Background()
+			s := newGitProject(t, map[string]string{"old": "old"})
+			s.reopen(c.mode)
+			target := s.checkpoint("**")
+			if c.session != "" {
+				seq := int(s.Session.State().Capture.Seq) + c.since
+				note, err := json.Marshal(disk.Origin{FormatVersion: state.FormatVersion, Session: c.session, Seq: uint64(seq), OwnFiles: c.own})
+				checkpointtest.Must(t, err)
+				s.Write("PRD-009/"+disk.OriginName, note)
+			}
+			s.Put(map[string]string{"mine": "mine", "new": "new", "old": "edited"})
+			plan, err := PlanTo(ctx, s.Open(), s.Workspace, "PRD-009", Options{To: target})
+			checkpointtest.Must(t, err)
+			var changed []string
+			for _, change := range plan.Changes {
+				changed = append(changed, change.Path)
+			}
+			checkpointtest.Same(t, "the plan", changed, append(c.deleted, "old"))
+			_, err = Run(ctx, s.Session, s.Workspace, Options{To: target})
+			checkpointtest.Must(t, err)
+			want := map[string]string{"mine": "mine", "new": "new", "old": "old"}
+			for _, path := range c.deleted {
+				want[path] = ""
+			}
+			s.Holds("gone back", want)
+		})
+	}
+}
+
+// TestRollbackOfADamagedImport: a rollback that may delete files fails if the note about
+// the import is unreadable. One that deletes nothing does not need the note.
+func TestRollbackOfADamagedImport(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := newGitProject(t, map[string]string{"old": "old"})
+	s.Write("PRD-009/"+disk.OriginName, []byte("{"))
+	s.Put(map[string]string{"old": "edited"})
+	_, err := PlanTo(ctx, s.Open(), s.Workspace, "PRD-009", Options{To: s.Target})
+	checkpointtest.Must(t, err)
+	s.Put(map[string]string{"new": "new"})
+	_, err = PlanTo(ctx, s.Open(), s.Workspace, "PRD-009", Options{To: s.Target})
+	var damaged *state.DamagedError
+	if !errors.As(err, &damaged) || filepath.Base(damaged.Path) != disk.OriginName {
+		t.Errorf("got %v", err)
+	}
 }
