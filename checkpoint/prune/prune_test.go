@@ -585,6 +585,41 @@ func TestAfterEmptied(t *testing.T) {
 	}
 }
 
+// TestTidyOfAnEmptySession: a session that holds nothing more to give up is not changed
+// again, whatever it still keeps.
+func TestTidyOfAnEmptySession(t *testing.T) {
+	t.Parallel()
+	for name, keep := range map[string]func(t *testing.T, x *checkpoint.Session){
+		"no checkpoint": func(*testing.T, *checkpoint.Session) {},
+		"a pinned one": func(t *testing.T, x *checkpoint.Session) {
+			_, _, err := x.Pin(t.Context(), x.State().Checkpoints[1].ID, true, checkpointtest.By, "")
+			checkpointtest.Must(t, err)
+		},
+		"one with files that a run overwrote": func(t *testing.T, x *checkpoint.Session) {
+			checkpointtest.Mark(t, x, state.TriggerConflictStart)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := newScene(t, store.NewMemory())
+			c.Options.Policy.OnComplete = checkpoint.DeleteOnComplete
+			x := checkpointtest.LockPRD(t, c.Open(), "PRD-009")
+			keep(t, x)
+			checkpointtest.Commit(t, x, state.PhaseCompleted{Phase: "all"}, state.SessionCompleted{})
+			var seqs []uint64
+			for range 3 {
+				seqs = append(seqs, x.State().Seq)
+				_, err := prune.Tidy(t.Context(), x, nil)
+				checkpointtest.Must(t, err)
+			}
+			if seqs[1] != seqs[0]+1 || seqs[2] != seqs[1] || len(x.State().Checkpoints) > 1 {
+				t.Errorf("commits %d, %d checkpoints", seqs, len(x.State().Checkpoints))
+			}
+			checkpointtest.Must(t, x.Close())
+		})
+	}
+}
+
 // capture records a workspace of one file.
 func capture(t testing.TB, x *checkpoint.Session, content string) {
 	t.Helper()
@@ -761,6 +796,64 @@ func TestPruneAsPlanned(t *testing.T) {
 				}
 			}
 			checkpointtest.Must(t, x.Close())
+		})
+	}
+}
+
+// TestAddTo: the audit log names all that was removed, and each reason once, unless a
+// person gave another.
+func TestAddTo(t *testing.T) {
+	t.Parallel()
+	removal := func(id, why string) prune.RemovedCheckpoint {
+		return prune.RemovedCheckpoint{CheckpointRef: &state.CheckpointRef{ID: id}, Why: why}
+	}
+	removed := &prune.Pruned{
+		Checkpoints: []prune.RemovedCheckpoint{removal("CP-1", "too old"), removal("CP-2", "only the last"), removal("CP-3", "too old")},
+		Sessions:    []prune.RemovedSession{{ID: "failed/x", Why: "too old"}},
+	}
+	for name, test := range map[string]struct {
+		p       *prune.Pruned
+		was     checkpoint.AuditRecord
+		becomes checkpoint.AuditRecord
+	}{
+		"nothing":       {nil, checkpoint.AuditRecord{IDs: []string{"R1"}}, checkpoint.AuditRecord{IDs: []string{"R1"}}},
+		"by the policy": {removed, checkpoint.AuditRecord{IDs: []string{"R1"}}, checkpoint.AuditRecord{IDs: []string{"R1", "CP-1", "CP-2", "CP-3", "failed/x"}, Reason: "only the last; too old"}},
+		"by a person":   {removed, checkpoint.AuditRecord{Reason: "no room"}, checkpoint.AuditRecord{IDs: []string{"CP-1", "CP-2", "CP-3", "failed/x"}, Reason: "no room"}},
+	} {
+		test.p.AddTo(&test.was)
+		checkpointtest.Same(t, name, test.was, test.becomes)
+	}
+}
+
+// TestPruneKeepsWhatHappenedOnce: an archived session stays if only it knows of work that
+// must not happen twice. If the current session knows of it too, the archived one goes.
+func TestPruneKeepsWhatHappenedOnce(t *testing.T) {
+	t.Parallel()
+	shape := state.Shape{Phases: []state.PhaseShape{{Name: "all", Workstreams: []state.WorkstreamShape{{Name: "pay", Batch: 1, Once: true}}}}}
+	for name, known := range map[string]bool{"known": true, "not known": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := newScene(t, store.NewMemory())
+			x := checkpointtest.LockPRD(t, c.Open(), "PRD-010")
+			paid := checkpointtest.Started("T1", shape)
+			paid.PRD = "PRD-010"
+			checkpointtest.Must(t, x.Start(paid))
+			checkpointtest.Commit(t, x, state.PhaseStarted{Phase: "all"})
+			checkpointtest.Produce(t, x, "pay")
+			next := checkpointtest.Started("T2", shape)
+			next.PRD = "PRD-010"
+			if known {
+				next.Acts = x.State().KnownActs()
+			}
+			checkpointtest.Must(t, x.Start(next)) // archives the first one
+			c.clock.Move(time.Hour)
+			checkpointtest.Commit(t, x, state.PhaseStarted{Phase: "all"})
+			checkpointtest.Must(t, x.Close())
+			p, err := prune.Plan(t.Context(), c.Open(), "PRD-010", prune.Options{OlderThan: time.Minute})
+			checkpointtest.Must(t, err)
+			if (len(p.Sessions) == 1) != known {
+				t.Errorf("sessions to remove: %+v", p.Sessions)
+			}
 		})
 	}
 }
