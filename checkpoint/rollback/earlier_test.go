@@ -88,6 +88,23 @@ func TestStateGoesToTheCapture(t *testing.T) {
 				s.Put(map[string]string{"list": "mine"})
 			},
 		},
+		"what is captured next, and changes before the capture after that": {
+			declared: map[string]string{"out": "out"},
+			then: func(s *within) {
+				s.checkpoint()
+				s.Put(map[string]string{"list": "mine"})
+				s.checkpoint()
+			},
+		},
+		"what changes before the next capture, and back after it": {
+			declared: map[string]string{"out": "out"},
+			then: func(s *within) {
+				s.Put(map[string]string{"list": "mine"})
+				s.checkpoint()
+				s.Put(map[string]string{"list": "start"})
+				s.checkpoint()
+			}, reason: "list was modified",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -181,6 +198,76 @@ func TestEarlierStateIsFinished(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestInspectNamesTheState: an inspection names the earlier state that a rollback to the
+// checkpoint takes, or why the rollback is refused.
+func TestInspectNamesTheState(t *testing.T) {
+	t.Parallel()
+	more := map[string]string{"list": "more"}
+	for name, c := range map[string]struct {
+		files            map[string]string
+		then             func(s *within)
+		noWorkspace      bool
+		damaged          bool // an object of the checkpoint is lost
+		earlier, refused bool // what the inspection names
+	}{
+		"an undeclared file":            {files: more, earlier: true},
+		"without a workspace":           {files: more, noWorkspace: true},
+		"nothing undeclared":            {},
+		"the checkpoint of the capture": {files: more, then: func(s *within) { s.after = s.Target }},
+		"a lost artifact":               {files: more, then: func(s *within) { s.loseObject("out") }, damaged: true},
+		"a discarded checkpoint": {files: more, then: func(s *within) {
+			_, err := Run(context.Background(), s.Session, s.Workspace, Options{To: s.Target})
+			checkpointtest.Must(s.T, err)
+		}},
+		"the state is in no journal and no checkpoint": {files: more, then: func(s *within) {
+			_, err := prune.Delete(context.Background(), s.Session, prune.DeleteOptions{References: []string{s.Target}, Force: true})
+			checkpointtest.Must(s.T, err)
+			s.beginJournalAnew()
+		}, refused: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx := context.Background()
+			s := newWithin(t, c.files, map[string]string{"out": "out"})
+			if c.then != nil {
+				c.then(s)
+			}
+			id, w := s.after, s.Workspace
+			if c.noWorkspace {
+				w = nil
+			}
+			found, err := Inspect(ctx, s.Open(), w, "PRD-009", id)
+			checkpointtest.Must(t, err)
+			if found.Intact() == c.damaged || found.Check.Ref.ID != id {
+				t.Errorf("inspected %+v", found.Check)
+			}
+			if found.Earlier != nil != c.earlier || c.earlier && found.Earlier.Seq != s.captured {
+				t.Errorf("it takes %+v", found.Earlier)
+			}
+			if found.EarlierGone != nil != c.refused {
+				t.Errorf("it is refused: %v", found.EarlierGone)
+			}
+			if !c.refused {
+				return
+			}
+			want := EarlierGoneError{To: id, Seq: s.captured, Reason: "list was modified, and is no artifact", Err: found.EarlierGone.Err}
+			checkpointtest.Same(t, "the refusal", found.EarlierGone, want)
+			var gone *EarlierGoneError
+			if _, err := PlanTo(ctx, s.Open(), w, "PRD-009", Options{To: id}); !errors.As(err, &gone) || gone.Error() != found.EarlierGone.Error() {
+				t.Errorf("the plan: %v, want %v", err, found.EarlierGone)
+			}
+		})
+	}
+}
+
+// loseObject removes the object that has a text.
+func (s *within) loseObject(text string) {
+	s.T.Helper()
+	path, _, err := s.Session.Store().Objects().Path(checkpointtest.DigestText(text))
+	checkpointtest.Must(s.T, err)
+	checkpointtest.Must(s.T, s.FS.Remove(path))
 }
 
 // beginJournalAnew has the journal begin with the newest checkpoint, as after damage.
