@@ -2,11 +2,14 @@ package rollback
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"testing"
 
 	"prdrunner/checkpoint/checkpointtest"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
+	"prdrunner/checkpoint/validate"
 )
 
 // TestPlanOfAScope: a plan says what becomes of the state and of the files as far as the
@@ -44,4 +47,55 @@ func TestPlanOfAScope(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestPlanDiscards: a plan names the completed work that the target lacks, in the order of
+// its steps, also work that was done again since.
+func TestPlanDiscards(t *testing.T) {
+	t.Parallel()
+	f := checkpointtest.InMemory(t)
+	x := f.Lock()
+	defer func() { checkpointtest.Must(t, x.Close()) }()
+	checkpointtest.Must(t, x.Start(checkpointtest.StartedOf("PRD-009", "S1", 4)))
+	checkpointtest.Commit(t, x, state.PhaseStarted{Phase: "all"})
+	checkpointtest.Produce(t, x, "w0")
+	checkpointtest.Produce(t, x, "w1")
+	to := manual(t, x)
+	for _, name := range []string{"w3", "w2"} {
+		checkpointtest.Produce(t, x, name)
+	}
+	checkpointtest.Commit(t, x, state.WorkstreamInvalidated{Workstream: "w0"})
+	checkpointtest.Produce(t, x, "w0")
+	plan, err := PlanTo(context.Background(), f.Open(), nil, "PRD-009", Options{To: to})
+	checkpointtest.Must(t, err)
+	var names []string
+	last := 0
+	for _, w := range plan.Discards {
+		names = append(names, w.Name)
+		if w.Step < last {
+			t.Errorf("%s of step %d comes after step %d", w.Name, w.Step, last)
+		}
+		last = w.Step
+	}
+	slices.Sort(names)
+	checkpointtest.Same(t, "discards", names, []string{"w0", "w2", "w3"})
+}
+
+// TestPlanToDamaged: only a forced rollback goes to a checkpoint that is marked as damaged.
+func TestPlanToDamaged(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	f := checkpointtest.InMemory(t)
+	x := f.Run()
+	defer func() { checkpointtest.Must(t, x.Close()) }()
+	to := manual(t, x)
+	manual(t, x)
+	checkpointtest.Must(t, validate.MarkDamaged(ctx, x, to, "it was flipped"))
+	var damaged *state.DamagedError
+	if _, err := PlanTo(ctx, f.Open(), nil, "PRD-009", Options{To: to}); !errors.As(err, &damaged) || damaged.Checkpoint != to {
+		t.Errorf("got %v", err)
+	}
+	plan, err := PlanTo(ctx, f.Open(), nil, "PRD-009", Options{To: to, Force: true})
+	checkpointtest.Must(t, err)
+	checkpointtest.Same(t, "the target", plan.Target.ID, to)
 }
