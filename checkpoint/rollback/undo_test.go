@@ -31,12 +31,16 @@ func (h *halfway) begun(x *checkpoint.Session, w *workspace.Workspace) *workspac
 // restored: the rollback fails, and what was edited stays.
 func TestEditsDuringRollback(t *testing.T) {
 	t.Parallel()
-	for _, edit := range []struct{ path, text string }{
-		{"a", "edited meanwhile"},     // which the target has otherwise
-		{"new/e", "edited meanwhile"}, // which the target does not have
-		{"link", "made meanwhile"},    // which only the target has
+	for _, edit := range []struct {
+		path, text string
+		mode       os.FileMode
+	}{
+		{"a", "edited meanwhile", 0o644},     // which the target has otherwise
+		{"a", "first a", 0o755},              // which the target has with another mode
+		{"new/e", "edited meanwhile", 0o644}, // which the target does not have
+		{"link", "made meanwhile", 0o600},    // which only the target has
 	} {
-		t.Run(edit.path, func(t *testing.T) {
+		t.Run(edit.path+" "+edit.text, func(t *testing.T) {
 			t.Parallel()
 			ctx := context.Background()
 			h := newHalfway(t, store.NewMemory())
@@ -48,6 +52,7 @@ func TestEditsDuringRollback(t *testing.T) {
 			err := x.WithExclusiveLock(ctx, func() error {
 				before := h.begun(x, w)
 				checkpointtest.Must(t, os.WriteFile(filepath.Join(h.ws, edit.path), []byte(edit.text), 0o600))
+				checkpointtest.Must(t, os.Chmod(filepath.Join(h.ws, edit.path), edit.mode))
 				_, err := carryOut(ctx, x, w, before)
 				return err
 			})
@@ -57,9 +62,7 @@ func TestEditsDuringRollback(t *testing.T) {
 				t.Fatalf("carry out: %v", err)
 			}
 			got := h.files()
-			text, err := os.ReadFile(filepath.Join(h.ws, edit.path))
-			checkpointtest.Must(t, err)
-			checkpointtest.Same(t, "the edited file", string(text), edit.text)
+			checkpointtest.Same(t, "the edited file", got[edit.path], edit.mode.String()+" "+edit.text)
 			want := h.before
 			delete(got, edit.path)
 			delete(want, edit.path)
@@ -67,6 +70,32 @@ func TestEditsDuringRollback(t *testing.T) {
 			if x.State().Rollback != nil || x.State().Steps != h.steps {
 				t.Fatalf("step %d, %+v", x.State().Steps, x.State().Rollback)
 			}
+			plan, err := planTo(ctx, x.Store(), w, x.State(), Options{To: failed.Safety})
+			checkpointtest.Must(t, err)
+			if plan.Undoes != "" {
+				t.Errorf("the plan undoes %s, which failed", plan.Undoes)
+			}
 		})
+	}
+}
+
+// TestPlanDuringARollback: while an owner carries out a rollback, no other process can plan one.
+func TestPlanDuringARollback(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	h := newHalfway(t, store.NewMemory())
+	x, w := h.Lock(), h.openFiles()
+	defer func() {
+		checkpointtest.Must(t, w.Close())
+		checkpointtest.Must(t, x.Close())
+	}()
+	checkpointtest.Must(t, x.WithExclusiveLock(ctx, func() error {
+		h.begun(x, w)
+		return nil
+	}))
+	_, err := PlanTo(ctx, h.Open(), w, "PRD-009", Options{To: h.first})
+	var locked *checkpoint.LockedError
+	if !errors.As(err, &locked) || locked.PRD != "PRD-009" {
+		t.Errorf("got %v", err)
 	}
 }
