@@ -21,17 +21,27 @@ func (s *Store) Load(prd string) (*Snapshot, error) {
 	if err := s.reader.CheckID(prd); err != nil {
 		return nil, err
 	}
-	note, err := s.lockOf(prd).readNote()
+	lock := s.lockOf(prd)
+	note, err := lock.readNote()
 	if err != nil {
 		return nil, err
 	}
-	owner := s.lockOf(prd).holder(note) // before the journal is read, which the owner may extend
+	owner := lock.holder(note) // before the journal is read, which the owner may extend
 	current, err := s.reader.Current(prd)
 	if err != nil {
 		return nil, err
 	}
-	if owner != nil && owner.IsLocal() && owner.HasEnded() { // the owner has ended meanwhile, and may have written more
+	switch {
+	case owner != nil && owner.IsLocal() && owner.HasEnded(): // it ended meanwhile, and may have written more
 		return s.Load(prd)
+	case owner == nil:
+		now, err := lock.readNote()
+		if err != nil {
+			return nil, err
+		}
+		if lock.holder(now) != nil { // it took the lock meanwhile, and may have begun the session
+			return s.Load(prd)
+		}
 	}
 	return &Snapshot{Current: *current, Owner: owner, Logs: s.layout.LogsDir(prd), Unclean: note != nil && owner == nil}, nil
 }

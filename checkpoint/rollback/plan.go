@@ -185,7 +185,8 @@ func (r *Plan) compareState(now *state.State) {
 	}
 	slices.SortFunc(r.Discards, func(a, b *state.Workstream) int { return a.Step - b.Step })
 	after := now.Clone()
-	after.Rollback = &state.RollbackStarted{To: r.Target.ID, ToSeq: r.Target.Seq, ToStep: r.ToStep(), StateSeq: r.stateSeq()}
+	const planned = "planned" // a checkpoint is valid as long as no rollback is named that discarded it
+	after.Rollback = &state.RollbackStarted{ID: planned, To: r.Target.ID, ToSeq: r.Target.Seq, ToStep: r.ToStep(), StateSeq: r.stateSeq()}
 	after.GoTo(after.NewRollbackRecord(now.UpdatedAt), *after.Rollback, r.state)
 	for _, ref := range now.Checkpoints {
 		if then := after.Checkpoint(ref.ID); ref.Valid && then != nil && !then.Valid {

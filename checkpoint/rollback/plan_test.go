@@ -42,6 +42,9 @@ func TestPlanOfAScope(t *testing.T) {
 			if discards := len(plan.Discards) == 1 && plan.Discards[0].Name == "w0"; discards != c.state {
 				t.Errorf("discards %v", plan.Discards)
 			}
+			if invalidates := len(plan.Invalidates) == 2 && plan.Invalidates[1] == p.State().CurrentCheckpoint().ID; invalidates != c.state {
+				t.Errorf("invalidates %q", plan.Invalidates)
+			}
 			if deletes := len(plan.Changes) == 2 && plan.Changes[0].Path == "gen/a.txt"; deletes != c.files {
 				t.Errorf("changes %+v", plan.Changes)
 			}
