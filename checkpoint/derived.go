@@ -27,7 +27,8 @@ type derived struct {
 	queue
 }
 
-// queue is what is still to be written, and what is on disk.
+// queue holds the checkpoint files that a session must still write or remove, and the
+// sequence numbers of the index and the document on disk.
 type queue struct {
 	base  *state.State   // a state that no due checkpoint precedes
 	since []state.Commit // the durable commits after base

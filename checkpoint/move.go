@@ -42,8 +42,6 @@ func (m *mover) finish() error {
 	return err
 }
 
-// Archiving.
-
 // archive archives a session: its directory and its document. A complete session goes into
 // the history of its PRD, any other to failed/. It returns the new directory.
 //

@@ -7,9 +7,9 @@
 //	Reader.Results     the work of completed workstreams, by digest; Acts: what happened once
 //	Session            the checkpoints of one session, from their files or from its journal
 //
-// Each of them verifies that the journal has every commit that a derived file names: a
-// derived file is written after its commit, so a journal that ends before has lost
-// something. What a writer does on the way to opening a session is in package checkpoint.
+// Current, Sessions and ReadRecord verify that the journal has every commit that a derived
+// file names: such a file is written after its commit, so a journal that ends before has
+// lost something. What a writer does on the way to opening a session is in package checkpoint.
 package reader
 
 import (
