@@ -25,7 +25,7 @@ import (
 	"prdrunner/checkpoint/validate"
 )
 
-// latestIs fails unless `latest` names a file that is there.
+// wantLatest fails unless `latest` names a file that is there.
 func wantLatest(f *checkpointtest.Fixture, t *testing.T, want string) {
 	t.Helper()
 	if runtime.GOOS == "windows" {

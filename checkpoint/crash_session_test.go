@@ -72,7 +72,7 @@ func TestPowerCutAtEveryBoundary(t *testing.T) {
 	}
 }
 
-// goesOn adds a boundary to what is there.
+// continues adds a boundary to what is there.
 func continues(f *checkpointtest.Fixture, when string) {
 	t := f.T
 	t.Helper()

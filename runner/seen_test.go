@@ -9,7 +9,7 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// SharedFile is a pipeline in which a later workstream writes a file that a
+// sharedFile is a pipeline in which a later workstream writes a file that a
 // workstream reads and its gate judges.
 const sharedFile = `
 phase "one" {

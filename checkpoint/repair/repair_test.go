@@ -198,7 +198,7 @@ func flipped(data []byte, at int) []byte {
 	return data
 }
 
-// copyTo copies a state directory in memory.
+// copyOf returns a copy of a state directory in memory.
 func copyOf(f *checkpointtest.Fixture, t *testing.T) *checkpointtest.Fixture {
 	t.Helper()
 	c := checkpointtest.InMemory(t)

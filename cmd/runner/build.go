@@ -1,13 +1,10 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -15,7 +12,6 @@ import (
 	"prdrunner/checkpoint/prune"
 	"prdrunner/checkpoint/reader"
 	"prdrunner/checkpoint/state"
-	"prdrunner/checkpoint/text"
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/begin"
 	"prdrunner/cmd/runner/change"
@@ -102,96 +98,8 @@ with the rest.`,
 	return cmd
 }
 
-// resumeArguments checks the arguments of a command with --resume. A word that follows
-// --resume after a space is an argument, not a value of the flag.
-func resumeArguments(resume *string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		named := *resume
-		args = withoutAuto(&named, args)
-		if len(args) == 2 && named == begin.ResumeCurrent {
-			return advice.With(advice.Usagef("unexpected argument %q", args[1]),
-				fmt.Sprintf("to go back to that checkpoint first: `runner %s %s --resume=%s`", cmd.Name(), args[0], text.ShellWord(args[1])))
-		}
-		return arguments(0, 1)(cmd, args)
-	}
-}
-
-// resumeForOnly makes a command with --only continue the session, as --resume=auto does,
-// unless --resume is given. So the user can repeat the command.
-func resumeForOnly(resume *string, s plan.Selection) {
-	if len(s.Only) > 0 && *resume == "" {
-		*resume = begin.ResumeAuto
-	}
-}
-
-// withoutAuto treats "--resume auto" as --resume=auto, and returns the arguments without
-// "auto". No PRD has that id.
-func withoutAuto(resume *string, args []string) []string {
-	i := slices.Index(args, begin.ResumeAuto)
-	if *resume != begin.ResumeCurrent || i < 0 {
-		return args
-	}
-	*resume = begin.ResumeAuto
-	return slices.Delete(slices.Clone(args), i, i+1)
-}
-
-// refuseChoicesWithPlan refuses flags that make a choice which the plan of --plan has
-// already made: the build does exactly what the plan says.
-func refuseChoicesWithPlan(cmd *cobra.Command, o buildOptions) error {
-	if o.plan == "" {
-		return nil
-	}
-	var given []string
-	for _, name := range []string{"fresh", "from", "only", "repeat", "invalidate", "on-conflict", "dry-run"} {
-		if cmd.Flags().Changed(name) {
-			given = append(given, "--"+name)
-		}
-	}
-	if begin.NamesCheckpoint(o.resume) {
-		given = append(given, "--resume="+o.resume)
-	}
-	if len(given) == 0 {
-		return nil
-	}
-	return advice.With(advice.Usagef("--plan does exactly what the plan in %s says, and can't be given together with %s", o.plan, strings.Join(given, ", ")),
-		fmt.Sprintf("`runner plan %s` takes the choices, and writes another plan with -o", text.ShellWord(cmp.Or(o.pipeline.PRD, "PRD"))))
-}
-
-// addResumeFlag adds --resume, which takes no value, auto, or a checkpoint.
-func addResumeFlag(cmd *cobra.Command, resume *string) {
-	cmd.Flags().StringVar(resume, "resume", "", "resume the session; auto: start, resume, or succeed if there is nothing to do; `CHECKPOINT`: roll back to it first")
-	cmd.Flags().Lookup("resume").NoOptDefVal = begin.ResumeCurrent
-}
-
-func addSelectionFlags(cmd *cobra.Command, s *plan.Selection) {
-	flags := cmd.Flags()
-	flags.StringVar(&s.From, "from", "", "run `PHASE` and all later phases again")
-	flags.StringArrayVar(&s.Only, "only", nil, "run only `WORKSTREAM`, even if it is done, and what it needs; continues the session, if there is one; may be repeated")
-	flags.StringArrayVar(&s.Repeat, "repeat", nil, "run `WORKSTREAM` again, although it must happen only once and has happened, or may have; may be repeated")
-	flags.StringArrayVar(&s.Invalidate, "invalidate", nil, "run `WORKSTREAM`, or one instance ('ws[\"key\"]'), and everything that depends on it again; may be repeated")
-}
-
-// addRunFlags adds the flags that set keys of the configuration. LoadConfig reads their
-// values from the flag set, so they are not stored here.
-func addRunFlags(cmd *cobra.Command) {
-	flags := cmd.Flags()
-	flags.Int("parallel", 0, "run at most this many processes at once (default: the number of CPUs)")
-	flags.Bool("keep-going", false, "after a failure, continue with what does not depend on it")
-	flags.Bool("pause-at-gates", false, "pause for review after every gate")
-	onConflict, onStale := "", ""
-	flags.Var(cli.NewEnum(&onConflict, string(plan.ConflictAsk), string(plan.ConflictRestore), string(plan.ConflictKeep), string(plan.ConflictFail)),
-		"on-conflict", "what to do with edited artifacts: ask, restore, keep or fail")
-	flags.Var(cli.NewEnum(&onStale, string(runner.StaleAsk), string(runner.StaleProceed), string(runner.StaleFail)),
-		"on-stale", "what to do if the PRD document changed or the session's git branch is gone: ask, proceed or fail")
-}
-
-func firstArgument(args []string) string {
-	if len(args) == 0 {
-		return ""
-	}
-	return args[0]
-}
-
+// runBuild loads the pipeline and runs its build. If a newer version of Runner wrote the
+// session, and the user wants a new one, runBuild first moves the session aside.
 func runBuild(ctx context.Context, env *cli.Environment, o buildOptions) error {
 	if o.dryRun {
 		return runPlan(ctx, env, planOptions{pipeline: o.pipeline, selection: o.selection, resume: o.resume, noCache: o.fresh, json: env.Options.Output == string(view.JSON)})
@@ -223,7 +131,8 @@ func runBuild(ctx context.Context, env *cli.Environment, o buildOptions) error {
 	return runBuildWith(ctx, env, cfg, setup, o)
 }
 
-// runBuildWith runs the build of a pipeline that is set up.
+// runBuildWith runs the build of a pipeline that is set up: it decides how the build
+// begins, locks the session, and runs the engine.
 func runBuildWith(ctx context.Context, env *cli.Environment, cfg *config.Config, setup *load.Setup, o buildOptions) error {
 	p := setup.Pipeline
 	saved, err := readPlan(env, o.plan, p.ID)
@@ -249,7 +158,18 @@ func runBuildWith(ctx context.Context, env *cli.Environment, cfg *config.Config,
 	if err != nil {
 		return err
 	}
-	return b.conduct(ctx, session)
+	return b.run(ctx, session)
+}
+
+// build holds everything that the engine needs for one run.
+type build struct {
+	*load.Setup
+	env     *cli.Environment
+	cfg     *config.Config
+	person  *view.Terminal // nil: there is no terminal to ask at
+	start   begin.Start
+	saved   *plan.Plan // the plan of --plan, nil without it
+	options buildOptions
 }
 
 // newStarter returns what decides how this build begins.
@@ -274,8 +194,9 @@ func (b *build) newStarter() *begin.Starter {
 	return s
 }
 
-// conduct runs a build and records in the audit log how it ended.
-func (b *build) conduct(ctx context.Context, session *checkpoint.Session) error {
+// run runs the engine, applies retention and closes the session. It records in the audit
+// log how the build ended.
+func (b *build) run(ctx context.Context, session *checkpoint.Session) error {
 	ending, err := b.runEngine(ctx, session)
 	if err == nil && !ending.Unwritten {
 		if err = b.applyRetention(ctx, session); errors.Is(err, context.Canceled) {
@@ -291,8 +212,60 @@ func (b *build) conduct(ctx context.Context, session *checkpoint.Session) error 
 		closed = nil // the journal failed, which ended the build; Close fails for the same reason
 	}
 	err = errors.Join(err, closed)
+	b.audit(session.State(), ending, err)
+	if err != nil {
+		return begin.Explain(b.env, session.State(), b.Pipeline.ID, b.Command, err)
+	}
+	if ending.Done() {
+		return nil
+	}
+	return &endedError{status: ending.Status, signal: ending.Signal}
+}
+
+// runEngine runs the engine with an executor, a view and the signals that ask this process
+// to end. The engine acts on the first signal; the second also cancels its context.
+func (b *build) runEngine(ctx context.Context, session *checkpoint.Session) (ending runner.Ending, err error) {
+	executor, err := b.newExecutor()
+	if err != nil {
+		return ending, err
+	}
+	defer func() { err = errors.Join(err, executor.Close()) }()
+	ctx, interrupts, release := b.env.Signals.HandOver(ctx)
+	defer release()
+	if err := ctx.Err(); err != nil { // a signal came earlier
+		return ending, err
+	}
+	shown := b.newView()
+	o := load.EngineOptions(b.env, b.cfg, b.Pipeline, b.Store, b.Files)
+	o.Session, o.Executor, o.Views, o.Mask, o.Interrupts = session, executor, []runner.View{advised{shown, b, session}}, b.Masker.String, interrupts
+	o.Fresh, o.Imported, o.Predecessor, o.Saved, o.Select = b.start.Fresh, b.start.Imported, b.start.Predecessor, b.saved, b.options.selection
+	o.NoCache = b.start.NoCache
+	o.PlanFile, o.SimilarProgram = b.env.InWorkspace(b.options.plan), executor.Similar
+	if b.person != nil && b.env.Options.Output != string(view.JSON) {
+		o.Asker = b.person
+	}
+	ending, err = runner.Build(ctx, o)
+	if lost := shown.Err(); lost != nil && !cli.ReaderGone(lost) {
+		b.env.Logger().Warn("the output could not be shown to its end; the run was not affected", "error", lost)
+	}
+	return ending, err
+}
+
+// newExecutor returns an executor for processes. The caller closes it.
+func (b *build) newExecutor() (*process.Executor, error) {
+	executor, err := process.New(process.Options{
+		Mask: b.Masker.Writer, BaseEnv: b.env.ChildEnvironment(), Now: b.env.Now, Logger: b.env.Logger().Named("process"),
+	})
+	if err == nil {
+		makeRoomToWait(b.cfg.Parallel)
+	}
+	return executor, err
+}
+
+// audit records in the audit log how the build ended, and warns if it can't.
+func (b *build) audit(st *state.State, ending runner.Ending, err error) {
 	record := checkpoint.AuditRecord{By: b.env.Actor(), What: "build", PRD: b.Pipeline.ID, Args: b.arguments(), Result: string(ending.Status)}
-	if st := session.State(); st != nil {
+	if st != nil {
 		record.Session = st.Session
 		if st.Error != nil {
 			record.Reason = state.Text(view.Summary(*st.Error))
@@ -312,13 +285,15 @@ func (b *build) conduct(ctx context.Context, session *checkpoint.Session) error 
 	if audited := b.Store.Audit(record); audited != nil {
 		b.env.Logger().Warn("the audit log could not be written", "error", audited)
 	}
-	if err != nil {
-		return begin.Explain(b.env, session.State(), b.Pipeline.ID, b.Command, err)
+}
+
+// arguments returns the arguments of the command line, with sensitive values masked.
+func (b *build) arguments() []state.Text {
+	out := make([]state.Text, len(b.env.Args))
+	for i, arg := range b.env.Args {
+		out[i] = state.Text(b.Masker.String(arg))
 	}
-	if ending.Done() {
-		return nil
-	}
-	return &endedError{status: ending.Status, signal: ending.Signal}
+	return out
 }
 
 // applyRetention applies retention after a run, and tells the user which checkpoints were
@@ -339,75 +314,6 @@ func (b *build) applyRetention(ctx context.Context, session *checkpoint.Session)
 		fmt.Fprintf(b.env.Stderr, "Archived under %s\n", b.env.Display(t.Archived))
 	}
 	return err
-}
-
-// arguments returns the arguments of the command line, with sensitive values masked.
-func (b *build) arguments() []state.Text {
-	out := make([]state.Text, len(b.env.Args))
-	for i, arg := range b.env.Args {
-		out[i] = state.Text(b.Masker.String(arg))
-	}
-	return out
-}
-
-// build holds everything that the engine needs for one run.
-type build struct {
-	*load.Setup
-	env     *cli.Environment
-	cfg     *config.Config
-	person  *view.Terminal // nil: there is no terminal to ask at
-	start   begin.Start
-	saved   *plan.Plan // the plan of --plan, nil without it
-	options buildOptions
-}
-
-// withExecutor calls do with an executor for processes, and with the signals that ask this
-// process to end.
-func (b *build) withExecutor(ctx context.Context, do func(ctx context.Context, executor *process.Executor, interrupts <-chan string) error) (err error) {
-	executor, err := process.New(process.Options{
-		Mask: b.Masker.Writer, BaseEnv: b.env.ChildEnvironment(), Now: b.env.Now, Logger: b.env.Logger().Named("process"),
-	})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, executor.Close()) }()
-	makeRoomToWait(b.cfg.Parallel)
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	// The engine acts on both signals. The second also cancels ctx, for work before the
-	// engine's loop, such as reading many files.
-	names, release := b.env.Signals.HandOver(cancel)
-	defer release()
-	if err := ctx.Err(); err != nil { // a signal came earlier
-		return err
-	}
-	return do(ctx, executor, names)
-}
-
-// runEngine runs the engine with an executor, views and signals.
-func (b *build) runEngine(ctx context.Context, session *checkpoint.Session) (ending runner.Ending, err error) {
-	err = b.withExecutor(ctx, func(ctx context.Context, executor *process.Executor, interrupts <-chan string) error {
-		ending, err = b.runWith(ctx, session, executor, interrupts)
-		return err
-	})
-	return ending, err
-}
-
-func (b *build) runWith(ctx context.Context, session *checkpoint.Session, executor *process.Executor, names <-chan string) (runner.Ending, error) {
-	shown := b.newView()
-	o := load.EngineOptions(b.env, b.cfg, b.Pipeline, b.Store, b.Files)
-	o.Session, o.Executor, o.Views, o.Mask, o.Interrupts = session, executor, []runner.View{advised{shown, b, session}}, b.Masker.String, names
-	o.Fresh, o.Imported, o.Predecessor, o.Saved, o.Select = b.start.Fresh, b.start.Imported, b.start.Predecessor, b.saved, b.options.selection
-	o.NoCache = b.start.NoCache
-	o.PlanFile, o.SimilarProgram = b.env.InWorkspace(b.options.plan), executor.Similar
-	if b.person != nil && b.env.Options.Output != string(view.JSON) {
-		o.Asker = b.person
-	}
-	ending, err := runner.Build(ctx, o)
-	if lost := shown.Err(); lost != nil && !cli.ReaderGone(lost) {
-		b.env.Logger().Warn("the output could not be shown to its end; the run was not affected", "error", lost)
-	}
-	return ending, err
 }
 
 // advised is a view that adds to the end of a run the commands to type next. The engine

@@ -12,7 +12,6 @@ import (
 	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/show"
 	"prdrunner/runner"
-	"prdrunner/runner/process"
 	"prdrunner/runner/view"
 )
 
@@ -32,12 +31,24 @@ func (b *build) runDueHooks(ctx context.Context, snap *checkpoint.Snapshot) erro
 		return errors.Join(fmt.Errorf("%s: %w", b.Pipeline.ID, runner.ErrPlanOutdated), session.Close())
 	}
 	fmt.Fprintf(b.env.Stderr, "%s of the last run had not ended when its runner was killed; running again first\n", due)
-	err = b.withExecutor(ctx, func(ctx context.Context, executor *process.Executor, interrupts <-chan string) error {
-		o := load.EngineOptions(b.env, b.cfg, b.Pipeline, b.Store, b.Files)
-		o.Session, o.Executor, o.Views, o.Mask, o.Interrupts = session, executor, []runner.View{warnings{b.env}}, b.Masker.String, interrupts
-		return runner.RunHooks(ctx, o)
-	})
-	return errors.Join(err, session.Close())
+	return errors.Join(b.runHooks(ctx, session), session.Close())
+}
+
+// runHooks has the engine run the hooks of a session that are due.
+func (b *build) runHooks(ctx context.Context, session *checkpoint.Session) (err error) {
+	executor, err := b.newExecutor()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, executor.Close()) }()
+	ctx, interrupts, release := b.env.Signals.HandOver(ctx)
+	defer release()
+	if err := ctx.Err(); err != nil { // a signal came earlier
+		return err
+	}
+	o := load.EngineOptions(b.env, b.cfg, b.Pipeline, b.Store, b.Files)
+	o.Session, o.Executor, o.Views, o.Mask, o.Interrupts = session, executor, []runner.View{warnings{b.env}}, b.Masker.String, interrupts
+	return runner.RunHooks(ctx, o)
 }
 
 // warnings is a view that shows only the warnings of a run.

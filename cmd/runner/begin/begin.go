@@ -37,10 +37,10 @@ import (
 )
 
 var (
-	// errUnwritten reports that a session is complete, but that its last checkpoint could
+	// ErrUnwritten reports that a session is complete, but that its last checkpoint could
 	// not be written. Writing it waits for the user.
 	ErrUnwritten = errors.New("a checkpoint could not be written")
-	// errAlreadyComplete reports that --resume found a complete session.
+	// ErrAlreadyComplete reports that --resume found a complete session.
 	ErrAlreadyComplete = errors.New("the session is already complete")
 )
 
@@ -78,13 +78,13 @@ type Starter struct {
 	Command         func(flags string) string // returns the command that builds the pipeline, with more flags
 	Finished        *change.FinishedRollback  // the rollback that was finished before anything was decided
 
-	// runHooks runs the hooks of the last run that have not ended.
+	// RunHooks runs the hooks of the last run that have not ended.
 	RunHooks func(ctx context.Context, snap *checkpoint.Snapshot) error
 
-	// rollBack rolls the session back to the checkpoint that --resume names.
+	// RollBack rolls the session back to the checkpoint that --resume names.
 	RollBack func(ctx context.Context) error
 
-	// stateOfDocument returns the state that a document written by hand gives the
+	// StateOfDocument returns the state that a document written by hand gives the
 	// pipeline's session. The error is an *runner.ImportError that lists everything wrong
 	// with the document.
 	StateOfDocument func(*state.Document) (*state.State, error)

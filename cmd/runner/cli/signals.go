@@ -95,16 +95,19 @@ func (r *runSignals) deliver(name string) {
 	}
 }
 
-// HandOver hands the signals over to a run, which acts on both. second is called when the
-// second signal arrives. The caller calls release when the run has ended.
-func (s *Signals) HandOver(second func()) (names <-chan string, release func()) {
+// HandOver hands the signals over to a run, which acts on both. It returns their names, and
+// a context that the second signal cancels. The caller calls release when the run has
+// ended.
+func (s *Signals) HandOver(ctx context.Context) (_ context.Context, names <-chan string, release func()) {
 	// If the reader of Runner's output goes away, SIGPIPE must not end the run silently:
 	// the write fails instead, and the view reports it.
 	pipes := make(chan os.Signal, 1)
 	signal.Notify(pipes, syscall.SIGPIPE)
-	run := &runSignals{names: make(chan string, 2), second: second}
+	ctx, cancel := context.WithCancel(ctx)
+	run := &runSignals{names: make(chan string, 2), second: cancel}
 	s.withLock(func() { s.run = run })
-	return run.names, func() {
+	return ctx, run.names, func() {
+		cancel()
 		signal.Stop(pipes)
 		s.withLock(func() { s.run = nil })
 	}
