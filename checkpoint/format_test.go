@@ -316,7 +316,7 @@ func TestMigrationCutShort(t *testing.T) {
 	snap, err := base.Open().Load(prds[0])
 	checkpointtest.Must(t, err)
 	states := 0
-	for n := int64(1); ; n++ {
+	for n := range faults.Moments() {
 		disk := base.FS.(*store.Memory).Crash()
 		_, failed := repair.Migrate(t.Context(), checkpointtest.On(t, &faults.Killed{FS: disk, At: n}, "/ws/.runner").Open(), prds[0], checkpointtest.By)
 		for _, left := range append(faults.SomeCuts(disk, n), disk) {
@@ -332,7 +332,7 @@ func TestMigrationCutShort(t *testing.T) {
 			}
 		}
 		if failed == nil {
-			t.Logf("%d changes, %d states", n-1, states)
+			t.Logf("%d states, the last after %d changes", states, n-1)
 			return
 		}
 	}

@@ -378,7 +378,7 @@ func TestOneFailureIsTold(t *testing.T) {
 // whatever fails on the way.
 func TestManyCheckpointsAreWritten(t *testing.T) {
 	t.Parallel()
-	for fail := range 6 {
+	for _, fail := range []int{0, 3, 5} { // the first, one between, and the last
 		for _, op := range []string{"rename", "sync", "syncdir"} {
 			bad := &faults.Faulty{FS: store.NewMemory(), Op: op}
 			x := checkpointtest.LockPRD(t, checkpointtest.On(t, bad, "/ws/.runner").Open(), "PRD-009")

@@ -20,7 +20,7 @@ import (
 	"prdrunner/checkpoint/validate"
 )
 
-var readersEvery = flag.Int("readers.every", 16, "of how many steps of a reader one is tried")
+var readersEvery = flag.Int("readers.every", 32, "of how many steps of a reader one is tried")
 
 // interposed is a file system on which something is done just before one of
 // the operations of who reads from it.

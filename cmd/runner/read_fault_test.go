@@ -33,7 +33,7 @@ func TestReadFaults(t *testing.T) {
 	}
 	binary := buildBinary(t, "failpoint")
 	for i, args := range readFaults() {
-		if !inSample(i, 2) {
+		if !inSample(i, 4) {
 			continue
 		}
 		t.Run(strings.Join(args, " "), func(t *testing.T) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -87,19 +88,23 @@ const binarySituation = "failed in a git work tree"
 
 // TestLookingChangesNothing compares the whole tree, workspace, state, home and
 // temporary files, before and after everything that only looks, in every
-// situation of a session. The real binary does that in one of them; in the others
-// the commands run in the process of the test. Others wrote checksums in a dry run,
-// after which nothing ran any more (go-task/task 166).
+// situation of a session, or in a sample of them without -full. The real binary does that
+// in one of them; in the others the commands run in the process of the test. go-task once
+// wrote checksums in a dry run, after which nothing ran any more (go-task/task 166).
 func TestLookingChangesNothing(t *testing.T) {
 	t.Parallel()
 	archive := filepath.Join(t.TempDir(), "PRD-001.tar.gz")
 	prepared(t, (*place).failed).run(0, "checkpoint", "export", "PRD-001", "-o", archive)
 	worked := make(chan string, 4096)
 	t.Run("in", func(t *testing.T) {
-		for name, situation := range situations() {
+		all := situations()
+		for i, name := range slices.Sorted(maps.Keys(all)) {
+			if name != binarySituation && !inSample(i, 2) {
+				continue
+			}
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				p := prepared(t, situation)
+				p := prepared(t, all[name])
 				look := p.try
 				if name != binarySituation {
 					look = func(args ...string) (string, int) { return inProcess(t.Context(), p.command("runner", args...)) }
@@ -126,6 +131,9 @@ func TestLookingChangesNothing(t *testing.T) {
 		}
 	})
 	close(worked)
+	if !*full { // only all situations together have one in which each line succeeds
+		return
+	}
 	done := map[string]bool{}
 	for line := range worked {
 		done[line] = true

@@ -24,7 +24,7 @@ var (
 // Without -crash.depth, a test tries fewStates of the first chosenOf states of a moment. In
 // these states at most fewOps operations are out of order.
 const (
-	fewStates = 6
+	fewStates = 3
 	chosenOf  = 500
 	fewOps    = 2
 )

@@ -17,9 +17,9 @@ func seedOrCommit() uint64 {
 
 // Moments yields the numbers of the operations at which a test has one fail, or kills the
 // process, until the caller has come to the end: each with -crash.depth, one in seven with
-// -short, and else one in three.
+// -short, and else one in five.
 func Moments() iter.Seq[int64] {
-	stride := uint64(3)
+	stride := uint64(5)
 	switch {
 	case *CrashDepth > 0:
 		stride = 1
