@@ -10,7 +10,7 @@ import (
 func TestMain(m *testing.M) {
 	// Random values are the same in every run, and fewer than in .ci/proof, unless flags say
 	// otherwise.
-	for name, value := range map[string]string{"rapid.seed": "1", "rapid.checks": "60"} {
+	for name, value := range map[string]string{"rapid.seed": "1", "rapid.checks": "40"} {
 		if err := flag.Set(name, value); err != nil {
 			panic(err)
 		}
