@@ -102,3 +102,35 @@ func TestVarFiles(t *testing.T) {
 		}
 	}
 }
+
+// TestValidationMessage: the value of a variable is refused, whether or not its
+// error_message can be shown.
+func TestValidationMessage(t *testing.T) {
+	t.Parallel()
+	const src = `
+variable "unset" {}
+variable "password" {
+  default   = "long enough"
+  sensitive = true
+}
+variable "x" {
+  default = "x"
+  validation {
+    condition     = var.x != "x"
+    error_message = MESSAGE
+  }
+}
+` + "pipeline \"PRD-001\" {\n  phase \"a\" {\n    workstream \"w\" { command = [\"x\"] }\n  }\n}\n"
+	for message, want := range map[string]string{
+		`"not ${var.x}"`:           "not x",
+		`"not ${var.unset}"`:       "the condition is false (checked",
+		`var.x == "x" ? null : ""`: "the condition is false (checked",
+		`"not ${var.password}"`:    "the condition is false; its error_message is not shown",
+	} {
+		f, _ := Parse([]byte(strings.Replace(src, "MESSAGE", message, 1)), "test.hcl")
+		_, diags := f.Pipeline(Inputs{Open: true})
+		if len(diags) != 1 || !strings.Contains(diags[0].Detail, want) {
+			t.Errorf("%s: %v", message, diags)
+		}
+	}
+}
