@@ -151,7 +151,7 @@ func TestArchived(t *testing.T) {
 		{&state.UnknownCheckpointError{Ref: earlier}, "--session old"},
 	} {
 		got := advice.Archived(advice.CommandLine{}, store, "PRD-009", test.err)
-		if hint := advice.Of(advice.CommandLine{}, "", got); test.want == "" && got != test.err || !strings.Contains(hint, test.want) {
+		if hint := advice.Of(advice.CommandLine{}, "", got); (test.want == "") != (hint == "") || !strings.Contains(hint, test.want) || !errors.Is(got, test.err) {
 			t.Errorf("%v became %v, hint %q, want %q", test.err, got, hint, test.want)
 		}
 	}

@@ -95,6 +95,9 @@ func TestBegin(t *testing.T) {
 	if err != nil || env.Workdir != filepath.Join(root, "ws") || env.TypedIn != filepath.Join(root, "ws/a") || env.DirFlag != ".." {
 		t.Errorf("%+v: %v", env.CommandLine, err)
 	}
+	if got := env.FromWorkspace(""); got != "" {
+		t.Errorf("no name became %q", got)
+	}
 	for flag, want := range map[string]string{"file": "a/f", "other": "", "name": "n"} {
 		if got := cmd.Flag(flag).Value.String(); got != want {
 			t.Errorf("--%s is %s, want %s", flag, got, want)

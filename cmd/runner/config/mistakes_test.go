@@ -36,7 +36,7 @@ func TestMistakes(t *testing.T) {
 		{"runner.yaml", "checkpoint: true\n", "runner.yaml:1: checkpoint holds other keys and takes no value itself"},
 		{"runner.yaml", "checkpoint: {triggers: {start: false}}\n", "runner.yaml:1: checkpoint.triggers.start is no key: this checkpoint is always made"},
 		{"runner.yaml", "checkpoint: {triggers: {starts: false}}\n", "runner.yaml:1: unknown key checkpoint.triggers.starts"},
-		{"runner.yaml", "paralel: 2\n", "runner.yaml:1: unknown key paralel; did you mean parallel?"},
+		{"runner.yaml", "paralllel: 2\n", "runner.yaml:1: unknown key paralllel; did you mean parallel?"},
 		{"runner.yaml", "max_age: 1h\n", "runner.yaml:1: unknown key max_age; did you mean checkpoint.retention.max_age?"},
 		{"runner.yaml", "retention: {}\n", "runner.yaml:1: unknown key retention; did you mean checkpoint.retention?"},
 		{"runner.yaml", "zzzzzz: 1\n", "runner.yaml:1: unknown key zzzzzz"},
@@ -112,7 +112,7 @@ func TestTexts(t *testing.T) {
 	for assignment, want := range map[string]string{
 		"PRDRUNNER_PARALLEL=x":     "PRDRUNNER_PARALLEL: parallel must be a whole number",
 		"PRDRUNNER_KEEP_GOING=yes": "PRDRUNNER_KEEP_GOING: keep_going must be true or false",
-		"PRDRUNNER_PARALEL=1":      "PRDRUNNER_PARALEL: is not a setting; did you mean PRDRUNNER_PARALLEL?",
+		"PRDRUNNER_PARALLLEL=1":      "PRDRUNNER_PARALLLEL: is not a setting; did you mean PRDRUNNER_PARALLEL?",
 		"PRDRUNNER_ZZZZZZ=":        "PRDRUNNER_ZZZZZZ: is not a setting",
 	} {
 		if _, err := Load(in(t, nil, assignment)); err == nil || !strings.HasPrefix(err.Error(), want) {
