@@ -112,7 +112,7 @@ func TestTexts(t *testing.T) {
 	for assignment, want := range map[string]string{
 		"PRDRUNNER_PARALLEL=x":     "PRDRUNNER_PARALLEL: parallel must be a whole number",
 		"PRDRUNNER_KEEP_GOING=yes": "PRDRUNNER_KEEP_GOING: keep_going must be true or false",
-		"PRDRUNNER_PARALLLEL=1":      "PRDRUNNER_PARALLLEL: is not a setting; did you mean PRDRUNNER_PARALLEL?",
+		"PRDRUNNER_PARALLLEL=1":    "PRDRUNNER_PARALLLEL: is not a setting; did you mean PRDRUNNER_PARALLEL?",
 		"PRDRUNNER_ZZZZZZ=":        "PRDRUNNER_ZZZZZZ: is not a setting",
 	} {
 		if _, err := Load(in(t, nil, assignment)); err == nil || !strings.HasPrefix(err.Error(), want) {
