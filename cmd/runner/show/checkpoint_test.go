@@ -93,7 +93,7 @@ func TestListAnswers(t *testing.T) {
 	st := session(state.StatusPaused)
 	st.Type, st.Current, st.Rollback = "feature", "C2", &state.RollbackStarted{To: "C1"}
 	st.Checkpoints = []*state.CheckpointRef{ref("C1", 1, "WS1"), ref("C2", 2, "WS2"), ref("C3", 3, ""), ref("C4", 4, ""), ref("C5", 5, "")}
-	st.Checkpoints[0].Created, st.Checkpoints[0].Pinned = 2, true
+	st.Checkpoints[0].Created, st.Checkpoints[0].Pinned, st.Checkpoints[0].Capture = 2, true, capture(10, 1)
 	st.Checkpoints[2].InvalidatedBy, st.Checkpoints[2].Valid, st.Checkpoints[2].Uncaptured = "R1", false, true
 	st.Checkpoints[3].Damage, st.Checkpoints[3].Valid, st.Checkpoints[3].Modified = &state.Damage{}, false, 1
 	st.Checkpoints[4].Behind, st.Checkpoints[4].Capture = 2, capture(10, 1)

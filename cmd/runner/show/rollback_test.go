@@ -53,6 +53,9 @@ func TestRollbackAnswers(t *testing.T) {
 	deleted := &rollback.Plan{Target: ref("C1", 1, "WS1"), Scope: state.RollbackAll, FilesOf: capture(10, 3), Changes: []workspace.Change{{Path: "new", Kind: workspace.Deleted, From: &workspace.Entry{}}}}
 	rules := &rollback.Plan{Target: ref("C1", 1, "WS1"), Scope: state.RollbackAll, FilesOf: capture(10, 3), Changes: []workspace.Change{modified(".gitignore")}}
 
+	own := &rollback.Plan{Target: ref("C1", 1, "WS1"), Scope: state.RollbackAll, FilesOf: capture(10, 3)}
+	own.Target.Capture, own.FilesOf.At = own.FilesOf, at(0)
+
 	st := session(state.StatusPaused)
 	done := &rollback.Result{RollbackRecord: state.RollbackRecord{To: "C1", Safety: "C4", Scope: state.RollbackAll}, Written: 2, Deleted: 1, Invalidated: []string{"C2"}}
 	more := &rollback.Result{
@@ -77,7 +80,7 @@ func TestRollbackAnswers(t *testing.T) {
 		preview("planned, files only", filesOnly), asJSON("planned, files only", show.NewRollbackPreviewReport("PRD-009", filesOnly)),
 		preview("planned, state only", stateOnly),
 		preview("planned, its files could not be captured", uncaptured),
-		preview("planned, many commits", many),
+		preview("planned, many commits", many), preview("planned, its own files", own),
 		preview("planned, deletes only", deleted), preview("planned, rules only", rules),
 		rolledBack("done", done), asJSON("done", show.NewRollbackReport("PRD-009", st, done)),
 		rolledBack("done, with everything", more), asJSON("done, with everything", show.NewRollbackReport("PRD-009", st, more)),
