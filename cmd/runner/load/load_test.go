@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/spf13/cobra"
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/checkpointtest"
@@ -395,5 +398,35 @@ func TestInterruptedSession(t *testing.T) {
 		} else {
 			none.Wait()
 		}
+	}
+}
+
+func TestPipelineDirs(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string][]string{"": {"", "pipelines"}, "pipelines: ''": {"", "pipelines"}, "pipelines: ./pipelines/": {"", "pipelines"}, "pipelines: ci": {"", "pipelines", "ci"}} {
+		p := in(t, map[string]string{"runner.yaml": text + "\n"})
+		for i, dir := range want {
+			want[i] = filepath.Join(p.env.Workdir, dir)
+		}
+		if got := PipelineDirs(p.env, p.cfg); !slices.Equal(got, want) {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
+// TestPipelineOf: a command takes the pipeline from the flags that it has.
+func TestPipelineOf(t *testing.T) {
+	t.Parallel()
+	var typed PipelineRef
+	cmd := &cobra.Command{}
+	if got := PipelineOf("PRD-001", cmd.Flags()); got.PRD != "PRD-001" || got.File != "" || got.Vars != nil {
+		t.Errorf("without flags: %+v", got)
+	}
+	typed.AddFlags(cmd)
+	if err := cmd.ParseFlags([]string{"-f", "x.hcl", "--var", "a=b,c", "--var-file", "v"}); err != nil {
+		t.Fatal(err)
+	}
+	if got := PipelineOf("PRD-001", cmd.Flags()); got.File != "x.hcl" || !slices.Equal(got.Vars, []string{"a=b,c"}) || !slices.Equal(got.VarFiles, []string{"v"}) {
+		t.Errorf("%+v", got)
 	}
 }

@@ -2,6 +2,7 @@ package load
 
 import (
 	"errors"
+	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -44,6 +45,7 @@ func TestKnownSecrets(t *testing.T) {
 		"in the environment":        {map[string]string{"PRD-001.hcl": secret("PRD-001", "")}, "PRDRUNNER_VAR_password=secret", PipelineRef{PRD: "PRD-001"}, given("password"), nil, "my *** word", nil, ""},
 		"not given":                 {map[string]string{"PRD-001.hcl": secret("PRD-001", "")}, "", PipelineRef{PRD: "PRD-001"}, given("password"), nil, "", []string{"password"}, ""},
 		"not given, and others":     {map[string]string{"PRD-001.hcl": secret("PRD-001", "")}, "", PipelineRef{PRD: "PRD-001"}, given("other"), nil, "", []string{"other", "password"}, ""},
+		"of another PRD":            {map[string]string{"PRD-001.hcl": secret("PRD-002", `default = "secret"`)}, "", PipelineRef{PRD: "PRD-001"}, nil, nil, "", []string{"password"}, ""},
 		"the pipeline is gone":      {nil, "", PipelineRef{PRD: "PRD-001"}, given("password"), nil, "", []string{"password"}, "PRD-001.hcl"},
 		"of an earlier version":     {nil, "", PipelineRef{PRD: "PRD-001"}, started, nil, "", []string{"token"}, "gone.hcl"},
 		"gone, and had none":        {nil, "", PipelineRef{PRD: "PRD-001"}, &state.State{PRD: "PRD-001"}, nil, "", nil, ""},
@@ -144,4 +146,47 @@ func TestSetUp(t *testing.T) {
 	d := in(t, map[string]string{"x.hcl": documented, "docs/secret.md": ""})
 	_, err = SetUp(t.Context(), d.env, d.cfg, PipelineRef{File: "x.hcl"})
 	d.says("its document", err, "the path of the PRD document holds a sensitive value", "rename it")
+}
+
+// TestSecretsAreNotCaptured: a build leaves out files that hold a sensitive value, and
+// refuses to record a branch whose name does.
+func TestSecretsAreNotCaptured(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]int{`default = "secret"`: 1, `default = "another"`: 0} {
+		p := in(t, map[string]string{"PRD-001.hcl": secret("PRD-001", text), "note": "the secret word"})
+		ref := PipelineRef{PRD: "PRD-001"}
+		setup, err := SetUp(t.Context(), p.env, p.cfg, ref)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.begin("PRD-001", "s1", func(x *checkpoint.Session) {
+			if _, err := x.Capture(t.Context(), setup.Files, []string{"note"}); err != nil || x.State().Capture.LeftOut != want {
+				t.Errorf("%s: %+v, %v", text, x.State().Capture, err)
+			}
+		})
+		setup.Close()
+		guarded, err := GuardedWorkspace(t.Context(), p.env, p.cfg, p.store(), "PRD-001")
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.begin("PRD-001", "s2", func(x *checkpoint.Session) {
+			if _, err := x.Capture(t.Context(), guarded, []string{"note"}); err != nil || x.State().Capture.LeftOut != want {
+				t.Errorf("without building, %s: %+v, %v", text, x.State().Capture, err)
+			}
+		})
+		if err := guarded.Close(); err != nil {
+			t.Fatal(err)
+		}
+		git := exec.CommandContext(t.Context(), "git", "init", "--quiet", "--initial-branch", "fix-secret")
+		git.Dir = p.env.Workdir
+		if out, err := git.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		setup, err = SetUp(t.Context(), p.env, p.cfg, ref)
+		if want == 0 {
+			setup.Close()
+			continue
+		}
+		p.says("the branch", err, "the name of the git branch, fix-***, holds a sensitive value", "`git branch -m NAME` renames it")
+	}
 }
