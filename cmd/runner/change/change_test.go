@@ -11,12 +11,15 @@ import (
 	"time"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/bundle"
 	"prdrunner/checkpoint/checkpointtest"
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/reader"
+	"prdrunner/checkpoint/repair"
 	"prdrunner/checkpoint/rollback"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
+	"prdrunner/checkpoint/transfer"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/change"
@@ -35,12 +38,18 @@ type place struct {
 
 func newPlace(t *testing.T) *place {
 	t.Helper()
+	p := emptyPlace(t)
+	p.Begin("s1")
+	return p
+}
+
+func emptyPlace(t *testing.T) *place {
+	t.Helper()
 	p := &place{Project: checkpointtest.NewProject(t, store.NewMemory()), stderr: &bytes.Buffer{}}
 	p.env = &cli.Environment{
 		CommandLine: advice.CommandLine{Workdir: p.Root}, Environ: []string{"PATH=" + os.Getenv("PATH")}, Now: time.Now,
 		Stderr: show.NewScreen(p.stderr), IsTerminal: func(any) bool { return false },
 	}
-	p.Begin("s1")
 	return p
 }
 
@@ -207,6 +216,69 @@ func TestFinishInterrupted(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestFinishImport: an import that was cut short is finished before anything else. The
+// files that it overwrites are kept in a checkpoint.
+func TestFinishImport(t *testing.T) {
+	t.Parallel()
+	archive := checkpointtest.Exported(newPlace(t).Project)
+	for name, test := range map[string]struct {
+		overwrite, gone bool
+		want            string
+	}{
+		"nothing in the way": {false, false, "Imported: 3 files written, 0 files left as they are\n"},
+		"left as it is":      {false, false, "Imported: 2 files written, 1 file left as they are\n"},
+		"overwritten":        {true, false, "Imported: 3 files written, 0 files left as they are\nThe overwritten files are in checkpoint "},
+		"its commit is gone": {false, true, "! The import from it.tar was cut short, and cannot be finished"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := emptyPlace(t)
+			if name != "nothing in the way" {
+				p.Save("gen/a.txt", "another")
+			}
+			s := p.Open()
+			i, err := transfer.OpenImport(t.Context(), s, bytes.NewReader(archive), "it.tar", bundle.Limits{})
+			checkpointtest.Must(t, err)
+			o := transfer.PlaceOptions{Overwrite: test.overwrite}
+			o.Files, err = i.PlanFiles(t.Context(), p.Workspace(s))
+			checkpointtest.Must(t, err)
+			_, err = i.Place(t.Context(), checkpointtest.By, o)
+			checkpointtest.Must(t, errors.Join(err, i.Close()))
+			if test.gone {
+				p.loseCommits()
+			}
+			done, err := p.target().FinishInterrupted(t.Context())
+			said := p.stderr.String()
+			if err != nil || done != nil || !strings.Contains(said, "The import of PRD-009 from it.tar was cut short; finishing it first\n") || !strings.Contains(said, test.want) ||
+				strings.Contains(said, "The overwritten files") != test.overwrite || strings.Contains(said, "Imported: ") == test.gone {
+				t.Errorf("%v, it says %s", err, said)
+			}
+			record := p.audited()
+			if !strings.Contains(record, "checkpoint import (finish)") || strings.Contains(record, `"ids"`) != test.overwrite || strings.Contains(record, "given up") != test.gone {
+				t.Errorf("the audit log says %s", record)
+			}
+			p.stderr.Reset()
+			if _, err := p.target().FinishInterrupted(t.Context()); err != nil || p.stderr.Len() > 0 {
+				t.Errorf("once more: %v, %s", err, p.stderr)
+			}
+		})
+	}
+}
+
+// loseCommits starts the journal over, and leaves the note of an import, as if that had
+// been cut short, too.
+func (p *place) loseCommits() {
+	p.T.Helper()
+	const journal, note = prd + "/journal.jsonl", prd + "/importing.json"
+	importing := p.Read(note)
+	lines := bytes.SplitAfter(p.Read(journal), []byte("\n"))
+	lines[1][len(lines[1])/2] ^= 1
+	p.Write(journal, bytes.Join(lines, nil))
+	_, err := repair.RebuildJournal(p.T.Context(), p.Open(), prd, checkpointtest.By)
+	checkpointtest.Must(p.T, err)
+	p.Write(note, importing)
 }
 
 // TestLastTarget: a session can be given up although its rollback can't be finished, but
