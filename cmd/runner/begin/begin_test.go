@@ -20,6 +20,7 @@ import (
 	"prdrunner/cmd/runner/show"
 	"prdrunner/runner"
 	"prdrunner/runner/plan"
+	"prdrunner/runner/process"
 	"prdrunner/runner/view"
 )
 
@@ -240,6 +241,125 @@ func TestBeginFromPredecessor(t *testing.T) {
 		got, _, err := p.s.Begin(t.Context(), p.setup.Pipeline)
 		if err != nil || got.Predecessor == nil || got.Predecessor.Session != "s1" {
 			t.Errorf("%s: %+v, %v", wish, got, err)
+		}
+	}
+}
+
+// TestBeginIdle: where nothing is left to run, --resume says so, unless the user chose what
+// runs again.
+func TestBeginIdle(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, nil)
+	executor, err := process.New(process.Options{BaseEnv: p.s.Env.Environ})
+	checkpointtest.Must(t, err)
+	o := p.setup.ReadOptions(p.s.Env)
+	o.Session, o.Executor = checkpointtest.LockPRD(t, p.setup.Store, prd), executor
+	ending, err := runner.Build(t.Context(), o)
+	checkpointtest.Must(t, errors.Join(err, o.Session.Close(), executor.Close()))
+	if !ending.Done() {
+		t.Fatalf("%+v", ending)
+	}
+	for name, test := range map[string]struct {
+		wish func(s *Starter)
+		want Start
+		err  error
+		said string
+	}{
+		"--resume":              {func(s *Starter) { s.Resume = ResumeCurrent }, Start{}, ErrAlreadyComplete, ""},
+		"--resume=auto":         {func(s *Starter) { s.Resume = ResumeAuto }, Start{NothingToDo: true}, nil, "PRD-001 already complete\n"},
+		"--resume --from":       {func(s *Starter) { s.Resume, s.Selection = ResumeCurrent, plan.Selection{From: "w"} }, Start{resume: true}, nil, ""},
+		"--resume with a plan":  {func(s *Starter) { s.Resume, s.Saved = ResumeCurrent, &plan.Plan{} }, Start{resume: true}, nil, ""},
+		"a build":               {func(*Starter) {}, Start{Fresh: true}, nil, ""},
+		"a build at a terminal": {func(s *Starter) { s.Person = &view.Terminal{} }, Start{Fresh: true}, nil, ""},
+	} {
+		p.stderr.Reset()
+		starter := *p.s
+		test.wish(&starter)
+		got, _, err := starter.Begin(t.Context(), p.setup.Pipeline)
+		if !errors.Is(err, test.err) || got != test.want || p.stderr.String() != test.said {
+			t.Errorf("%s: %+v, %v, it says %q", name, got, err, p.stderr.String())
+		}
+		if hint := advice.Of(advice.CommandLine{}, "", err); err != nil && hint != "`runner build PRD-001` starts a new session" {
+			t.Errorf("%s: hint %q", name, hint)
+		}
+	}
+}
+
+// TestBeginArchived: an archiving that was cut short is finished before a build begins.
+func TestBeginArchived(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, nil)
+	p.session(state.SessionCompleted{})
+	layout := p.setup.Store.Layout()
+	document := layout.DocumentPath(prd)
+	checkpointtest.Must(t, os.Rename(document, filepath.Join(layout.PRDDir(prd), filepath.Base(document))))
+	checkpointtest.Must(t, os.Rename(layout.PRDDir(prd), layout.ArchivingPath(prd)))
+	p.s.Resume = ResumeCurrent
+	got, _, err := p.s.Begin(t.Context(), p.setup.Pipeline)
+	if err != nil || got.Predecessor == nil || got.Predecessor.Session != "s1" {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if archiving, err := p.setup.Store.Archiving(prd); archiving || err != nil {
+		t.Errorf("it is still being archived: %v", err)
+	}
+}
+
+// TestBeginUnwritten: what the files of a complete session lack is written before another
+// begins, or given up as the configuration says.
+func TestBeginUnwritten(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		config string
+		want   error
+		said   string
+	}{
+		"written": {"", nil, ""},
+		"ask":     {"", ErrUnwritten, ""},
+		"skip":    {"on_checkpoint_error: skip\n", nil, "Warning: a checkpoint could not be written, and is skipped: "},
+	} {
+		p := newPlace(t, map[string]string{"runner.yaml": test.config})
+		p.session()
+		x := checkpointtest.LockPRD(t, p.setup.Store, prd)
+		checkpointtest.Mark(t, x, state.TriggerManual)
+		checkpointtest.Commit(t, x, state.SessionCompleted{})
+		checkpointtest.Must(t, x.Close())
+		layout := p.setup.Store.Layout()
+		checkpointtest.Must(t, os.Remove(layout.DocumentPath(prd)))
+		if name != "written" {
+			latest := filepath.Join(layout.PRDDir(prd), "latest")
+			checkpointtest.Must(t, os.Remove(latest))
+			checkpointtest.Must(t, os.MkdirAll(filepath.Join(latest, "in the way"), 0o700))
+		}
+		got, _, err := p.s.Begin(t.Context(), p.setup.Pipeline)
+		if !errors.Is(err, test.want) || err == nil && got != (Start{Fresh: true}) || !strings.HasPrefix(p.stderr.String(), test.said) || test.said == "" && p.stderr.Len() > 0 {
+			t.Errorf("%s: %+v, %v, it says %q", name, got, err, p.stderr.String())
+		}
+		if _, err := os.Stat(layout.DocumentPath(prd)); test.want == nil && err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestPrintState: a build that resumes without asking says what it found.
+func TestPrintState(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, nil)
+	of := func(status state.Status, gate string) *state.State {
+		return &state.State{Status: status, LastGate: gate, Phases: []*state.Phase{{Gates: []*state.Gate{{Label: "lint (main)", Status: state.Passed}}}}}
+	}
+	for name, test := range map[string]struct {
+		st   *state.State
+		want string
+	}{
+		"paused":            {of(state.StatusPaused, ""), ""},
+		"paused at a gate":  {of(state.StatusPaused, "lint (main)"), "Last gate passed: lint (main)\n"},
+		"new":               {of(state.StatusInitialized, "lint (main)"), ""},
+		"failed, untold":    {of(state.StatusFailed, "lint (main)"), ""},
+		"a gate of another": {of(state.StatusPaused, "gone"), ""},
+	} {
+		p.stderr.Reset()
+		if p.s.printState(test.st); p.stderr.String() != test.want {
+			t.Errorf("%s: %q, want %q", name, p.stderr.String(), test.want)
 		}
 	}
 }

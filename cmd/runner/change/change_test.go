@@ -154,6 +154,13 @@ func TestAsk(t *testing.T) {
 		t.Errorf("%v: %s", err, line)
 	}
 	fresh := newPlace(t)
+	x := checkpointtest.LockPRD(t, fresh.Open(), "PRD-010")
+	checkpointtest.Must(t, x.Start(checkpointtest.StartedOf("PRD-010", "s2", 1)))
+	only := checkpointtest.Mark(t, x, state.TriggerManual)
+	checkpointtest.Must(t, x.Close())
+	if newest, err := change.NewestManualCheckpoint(fresh.Open(), "PRD-010"); err != nil || newest.ID != only {
+		t.Errorf("the only one: %v, %v", newest, err)
+	}
 	if _, err := change.NewestManualCheckpoint(fresh.Open(), prd); !errors.Is(err, state.ErrNoCheckpoint) {
 		t.Errorf("without one: %v", err)
 	}
