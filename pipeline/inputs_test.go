@@ -38,7 +38,7 @@ func TestInputs(t *testing.T) {
 		input          Input
 		want           string
 	}{
-		{"not a number", "number", Input{Text: "many", Origin: "--var"}, "from --var does not fit its type number"},
+		{"not a number", "number", Input{Text: "many", Origin: "--var"}, "from --var does not fit its type number: a number is required"},
 		{"not an expression", "list", Input{Text: "[", Origin: "PRDRUNNER_VAR_list"}, "from PRDRUNNER_VAR_list must be an HCL expression"},
 		{"a reference", "list", Input{Text: "[var.text]"}, "must be an HCL expression"},
 		{"a percent sign", "number", Input{Text: "x", Origin: "100%d.hcl:1"}, "from 100%d.hcl:1 does"},

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -11,11 +12,19 @@ import (
 // TestMistakes holds the message for each mistake in a file, with its line.
 func TestMistakes(t *testing.T) {
 	t.Parallel()
+	var bomb strings.Builder // a few lines that stand for more keys than fit in memory
+	bomb.WriteString("k0: &k0 {a: 1}\n")
+	for i := range 40 {
+		fmt.Fprintf(&bomb, "k%[2]d: &k%[2]d {a: *k%[1]d, b: *k%[1]d}\n", i, i+1)
+	}
 	const number = "must be a whole number from 0 to 2147483647, not "
 	for _, test := range []struct{ name, text, want string }{
 		{"runner.yaml", "", ""},
 		{"runner.yaml", "checkpoint:\nparallel: 3\n", ""},
 		{"runner.yaml", "a: &x {parallel: 3}\n", "runner.yaml:1: unknown key a\n  runner.yaml:1: unknown key a.parallel; did you mean parallel?"},
+		{"runner.yaml", "a: &x {b: *x}\n", "runner.yaml: has more than 1000 keys; write out fewer of its aliases"},
+		{"runner.yaml", bomb.String(), "runner.yaml: has more than 1000 keys"},
+		{"runner.yaml", "workspace: {include: &x [*x]}\n", "runner.yaml:1: workspace.include must be a list of strings"},
 		{"runner.yaml", "\nparallel: '3'\n", "runner.yaml:2: parallel " + number + `"3"`},
 		{"runner.yaml", "parallel: -1\n", "runner.yaml:1: parallel " + number + "-1"},
 		{"runner.yaml", "parallel: 2147483648\n", "runner.yaml:1: parallel " + number + "2147483648"},
