@@ -122,6 +122,11 @@ func TestBegin(t *testing.T) {
 	complete := func(p *place) { p.session(state.SessionCompleted{}) }
 	completeBefore := func(p *place) { complete(p); p.archive() }
 	failedBefore := func(p *place) { failed(p); p.archive() }
+	busy := func(p *place) { // another PRD runs, so that no objects can be collected
+		paused(p)
+		x := checkpointtest.LockPRD(p, p.setup.Store, "PRD-002")
+		p.Cleanup(func() { checkpointtest.Must(p, x.Close()) })
+	}
 	none := func(*place) {}
 	resume := func(p *place) { p.s.Resume = ResumeCurrent }
 	auto := func(p *place) { p.s.Resume = ResumeAuto }
@@ -158,6 +163,7 @@ func TestBegin(t *testing.T) {
 		{name: "paused, resumed at the prompt", before: paused, wish: typing("r\n"), want: Start{resume: true}, hooks: 1},
 		{name: "paused, begun anew at the prompt", before: paused, wish: typing("v\np\ns\n"), want: Start{Fresh: true, NoCache: true}, hooks: 1},
 		{name: "paused, deleted at the prompt", before: paused, wish: typing("d\ny\n"), want: Start{NothingToDo: true}, said: "Deleted the session of PRD-001\n"},
+		{name: "paused, deleted beside a run", before: busy, wish: typing("d\ny\n"), want: Start{NothingToDo: true}, said: "Deleted the session of PRD-001\n"},
 		{name: "paused, not deleted", before: paused, wish: typing("d\nn\n"), told: runner.ErrDeclined.Error()},
 		{name: "paused, nobody answers", before: paused, wish: typing(""), told: runner.ErrDeclined.Error()},
 
@@ -301,6 +307,38 @@ func TestBeginArchived(t *testing.T) {
 	}
 	if archiving, err := p.setup.Store.Archiving(prd); archiving || err != nil {
 		t.Errorf("it is still being archived: %v", err)
+	}
+	checkpointtest.Must(t, checkpointtest.LockPRD(t, p.setup.Store, prd).Close())
+}
+
+// TestShowDetails: at the prompt the user can look at the current checkpoint, and learns of
+// its damage.
+func TestShowDetails(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		harm func(file string) error
+		want string
+	}{
+		"whole":   {func(string) error { return nil }, "CHECKPOINT DETAILS: "},
+		"gone":    {os.Remove, "CHECKPOINT DETAILS: "},
+		"damaged": {func(file string) error { return os.WriteFile(file, []byte("{}"), 0o600) }, "CHECKPOINT DAMAGED"},
+	} {
+		p := newPlace(t, nil)
+		p.session()
+		x := checkpointtest.LockPRD(t, p.setup.Store, prd)
+		id := checkpointtest.Mark(t, x, state.TriggerManual)
+		checkpointtest.Commit(t, x, state.SessionPaused{})
+		checkpointtest.Must(t, x.Close())
+		layout := p.setup.Store.Layout()
+		files, err := filepath.Glob(filepath.Join(layout.PRDDir(prd), "checkpoints", "*"+id+"*"))
+		if err != nil || len(files) != 1 {
+			t.Fatalf("its files are %q: %v", files, err)
+		}
+		checkpointtest.Must(t, test.harm(files[0]))
+		p.person("v\nr\n")
+		if got, _, err := p.s.Begin(t.Context(), p.setup.Pipeline); err != nil || got != (Start{resume: true}) || !strings.Contains(p.stderr.String(), test.want) || !strings.Contains(p.stderr.String(), id) {
+			t.Errorf("%s: %+v, %v, it says %s", name, got, err, p.stderr)
+		}
 	}
 }
 
