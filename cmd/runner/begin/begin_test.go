@@ -13,6 +13,8 @@ import (
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/checkpointtest"
 	"prdrunner/checkpoint/state"
+	"prdrunner/checkpoint/store"
+	"prdrunner/checkpoint/store/faults"
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/change"
 	"prdrunner/cmd/runner/cli"
@@ -342,39 +344,58 @@ func TestShowDetails(t *testing.T) {
 	}
 }
 
+// failing is a file system on which writing a file fails a few times.
+type failing struct {
+	store.FS
+	path  string
+	times int
+}
+
+// Rename implements store.FS.
+func (f *failing) Rename(from, to string) error {
+	if to == f.path && f.times > 0 {
+		f.times--
+		return faults.ErrDisk
+	}
+	return f.FS.Rename(from, to)
+}
+
 // TestBeginUnwritten: what the files of a complete session lack is written before another
 // begins, or given up as the configuration says.
 func TestBeginUnwritten(t *testing.T) {
 	t.Parallel()
+	const again = "Warning: a checkpoint could not be written at first ("
 	for name, test := range map[string]struct {
 		config string
+		times  int // how often writing fails
 		want   error
 		said   string
 	}{
-		"written": {"", nil, ""},
-		"ask":     {"", ErrUnwritten, ""},
-		"skip":    {"on_checkpoint_error: skip\n", nil, "Warning: a checkpoint could not be written, and is skipped: "},
+		"written":                    {"", 0, nil, ""},
+		"written the second time":    {"", 1, nil, again},
+		"written the third time":     {"", 2, nil, again},
+		"not written":                {"", 100, ErrUnwritten, ""},
+		"skipped":                    {"on_checkpoint_error: skip\n", 100, nil, "Warning: a checkpoint could not be written, and is skipped: "},
+		"written, not to be skipped": {"on_checkpoint_error: skip\n", 1, nil, again},
 	} {
 		p := newPlace(t, map[string]string{"runner.yaml": test.config})
-		p.session()
-		x := checkpointtest.LockPRD(t, p.setup.Store, prd)
-		checkpointtest.Mark(t, x, state.TriggerManual)
-		checkpointtest.Commit(t, x, state.SessionCompleted{})
-		checkpointtest.Must(t, x.Close())
+		p.session(state.SessionCompleted{})
 		layout := p.setup.Store.Layout()
 		checkpointtest.Must(t, os.Remove(layout.DocumentPath(prd)))
-		if name != "written" {
-			latest := filepath.Join(layout.PRDDir(prd), "latest")
-			checkpointtest.Must(t, os.Remove(latest))
-			checkpointtest.Must(t, os.MkdirAll(filepath.Join(latest, "in the way"), 0o700))
-		}
+		var err error
+		p.s.Store, err = checkpoint.OpenStore(layout.Path, checkpoint.Options{FS: &failing{FS: store.OS(), path: layout.DocumentPath(prd), times: test.times}})
+		checkpointtest.Must(t, err)
 		got, _, err := p.s.Begin(t.Context(), p.setup.Pipeline)
-		if !errors.Is(err, test.want) || err == nil && got != (Start{Fresh: true}) || !strings.HasPrefix(p.stderr.String(), test.said) || test.said == "" && p.stderr.Len() > 0 {
-			t.Errorf("%s: %+v, %v, it says %q", name, got, err, p.stderr.String())
+		if !errors.Is(err, test.want) || err == nil && got != (Start{Fresh: true}) {
+			t.Errorf("%s: %+v, %v", name, got, err)
 		}
-		if _, err := os.Stat(layout.DocumentPath(prd)); test.want == nil && err != nil {
-			t.Errorf("%s: %v", name, err)
+		if said := p.stderr.String(); !strings.HasPrefix(said, test.said) || test.said == "" && said != "" || strings.Count(said, "Warning: ") > 1 {
+			t.Errorf("%s: it says %q", name, said)
 		}
+		if hint := advice.Of(advice.CommandLine{}, "", err); err != nil && hint != "once that can be written, `runner build PRD-001 --resume` does it; with on_checkpoint_error = \"skip\" it is passed over" {
+			t.Errorf("%s: hint %q", name, hint)
+		}
+		checkpointtest.Must(t, checkpointtest.LockPRD(t, p.setup.Store, prd).Close())
 	}
 }
 
