@@ -73,8 +73,14 @@ func TestIDPattern(t *testing.T) {
 }`, "\t", "")
 	build(t, src, Inputs{IDPattern: regexp.MustCompile(`^TICKET-\d+$`)})
 	f, _ := Parse([]byte(src), "test.hcl")
-	if _, diags := f.Pipeline(Inputs{}); len(diags) != 1 || !strings.Contains(diags[0].Detail, `match the pattern PRD-\d{3,}.`) {
-		t.Error(diags)
+	for pattern, want := range map[string]string{"": `PRD-\d{3,}`, `^(?:A|B)$`: `A|B`, `^(?:A|B)-\d+$`: `^(?:A|B)-\d+$`, `^A(?:B)$`: `^A(?:B)$`} {
+		var in Inputs
+		if pattern != "" {
+			in.IDPattern = regexp.MustCompile(pattern)
+		}
+		if _, diags := f.Pipeline(in); len(diags) != 1 || !strings.Contains(diags[0].Detail, "match the pattern "+want+".") {
+			t.Errorf("%q: %v", pattern, diags)
+		}
 	}
 }
 
