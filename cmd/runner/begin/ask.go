@@ -72,7 +72,7 @@ func (s *Starter) showDetails(ctx context.Context, snap *checkpoint.Snapshot) er
 	switch {
 	case err != nil:
 		return err
-	case found.File == nil && found.Unread != nil:
+	case found.File == nil:
 		return found.Unread
 	case !found.Check.Whole():
 		return change.ReportDamage(ctx, s.Env, s.Store, s.Files, snap.State, ref.ID, found.Check.Reason())

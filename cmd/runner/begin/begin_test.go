@@ -373,7 +373,7 @@ func TestBeginUnwritten(t *testing.T) {
 	}{
 		"written":                    {"", 0, nil, ""},
 		"written the second time":    {"", 1, nil, again},
-		"written the third time":     {"", 2, nil, again},
+		"written by closing it":      {"", 3, nil, again},
 		"not written":                {"", 100, ErrUnwritten, ""},
 		"skipped":                    {"on_checkpoint_error: skip\n", 100, nil, "Warning: a checkpoint could not be written, and is skipped: "},
 		"written, not to be skipped": {"on_checkpoint_error: skip\n", 1, nil, again},
