@@ -430,3 +430,17 @@ func TestPipelineOf(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// TestNoOrphans: a command that finds a killed session says nothing of processes if none
+// was left running.
+func TestNoOrphans(t *testing.T) {
+	t.Parallel()
+	p := in(t, nil)
+	x := checkpointtest.LockPRD(t, p.store(), "PRD-001")
+	checkpointtest.Must(t, x.Start(checkpointtest.StartedOf("PRD-001", "s1", 1)))
+	checkpointtest.Kill(t, x)
+	checkpointtest.Must(t, checkpointtest.LockPRD(t, p.store(), "PRD-001").Close())
+	if p.stderr.Len() > 0 {
+		t.Errorf("it says %q", p.stderr.String())
+	}
+}
