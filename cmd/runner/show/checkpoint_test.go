@@ -68,7 +68,7 @@ func TestCheckpointAnswers(t *testing.T) {
 	notCaptured := show.NewNotCaptured([]string{"secret"}, []string{"log"}, []string{"pipe"})
 
 	shown := func(name string, found *rollback.Inspection) answer {
-		return answer{name, func(w io.Writer) error { return show.Checkpoint(w, found) }}
+		return answer{name, func(w io.Writer) error { return show.Checkpoint(w, cmdline, found) }}
 	}
 	created := func(name string, c *state.CheckpointRef, byRun bool, without show.NotCaptured, kept ...string) answer {
 		return answer{name, func(w io.Writer) error { return show.Created(w, c, byRun, without, kept) }}

@@ -47,7 +47,7 @@ func TestTransferAnswers(t *testing.T) {
 		journal.RelationNew, journal.RelationEqual, journal.RelationSame, journal.RelationForward, journal.RelationOlder, journal.RelationDiverged, journal.RelationForeign, journal.RelationDamaged,
 	} {
 		i := show.Import{Archive: of(relation, session(state.StatusComplete))}
-		answers = append(answers, answer{"to import, " + string(relation), func(w io.Writer) error { return show.ImportPreview(w, i) }})
+		answers = append(answers, answer{"to import, " + string(relation), func(w io.Writer) error { return show.ImportPreview(w, cmdline, i) }})
 	}
 	abandoned := session(state.StatusFailed)
 	abandoned.Abandoned = true
@@ -59,16 +59,21 @@ func TestTransferAnswers(t *testing.T) {
 		}
 		return answer{name, func(w io.Writer) error { return show.Imported(w, cmdline, i, r) }}
 	}
+	uncertain := show.Import{Archive: of(journal.RelationOlder, once)}
+	started := once.Clone()
+	started.Phases[1].Workstreams[0].Status, started.Phases[1].Workstreams[0].Attempts = state.Running, 1
+	uncertain.Archive.Here = started
 	withFiles := show.Import{Archive: of(journal.RelationNew, once), Files: files, DryRun: true}
 	noBlocks := show.Import{Archive: of(journal.RelationNew, once), Files: &transfer.ImportFiles{}}
 	restored := &transfer.RestoredFiles{Written: 1, Skipped: []workspace.Missing{{Path: "lost", Reason: "the archive lacks it"}}, Kept: []string{"differs"}, Safety: "C9"}
 	after := show.NewImportReport(withFiles)
 	after.AddRestored(restored)
 	answers = append(answers,
-		answer{"to import, with files", func(w io.Writer) error { return show.ImportPreview(w, withFiles) }}, asJSON("to import, with files", show.NewImportReport(withFiles)),
-		answer{"to import, no files", func(w io.Writer) error { return show.ImportPreview(w, noBlocks) }},
+		answer{"to import, with files", func(w io.Writer) error { return show.ImportPreview(w, cmdline, withFiles) }}, asJSON("to import, with files", show.NewImportReport(withFiles)),
+		answer{"to import, once started here", func(w io.Writer) error { return show.ImportPreview(w, cmdline, uncertain) }},
+		answer{"to import, no files", func(w io.Writer) error { return show.ImportPreview(w, cmdline, noBlocks) }},
 		answer{"to import, abandoned", func(w io.Writer) error {
-			return show.ImportPreview(w, show.Import{Archive: of(journal.RelationNew, abandoned)})
+			return show.ImportPreview(w, cmdline, show.Import{Archive: of(journal.RelationNew, abandoned)})
 		}},
 		asJSON("to import, state only", show.NewImportReport(show.Import{Archive: of(journal.RelationOlder, st), Refused: true})),
 		imported("imported", withFiles, restored, "/ws/.runner/failed/x"), asJSON("imported", after), imported("imported, no files", noBlocks, &transfer.RestoredFiles{}, ""),
