@@ -61,7 +61,8 @@ func TestTransferAnswers(t *testing.T) {
 	}
 	uncertain := show.Import{Archive: of(journal.RelationOlder, once)}
 	started := once.Clone()
-	started.Phases[1].Workstreams[0].Status, started.Phases[1].Workstreams[0].Attempts = state.Running, 1
+	began := started.Phases[1].Workstreams[0]
+	began.Status, began.Attempts, began.StartedAt = state.Running, 1, pointer(at(4))
 	uncertain.Archive.Here = started
 	withFiles := show.Import{Archive: of(journal.RelationNew, once), Files: files, DryRun: true}
 	noBlocks := show.Import{Archive: of(journal.RelationNew, once), Files: &transfer.ImportFiles{}}
