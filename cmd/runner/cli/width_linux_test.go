@@ -16,7 +16,7 @@ func TestWidth(t *testing.T) {
 	t.Parallel()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
 	if err != nil {
-		t.Fatal("there are no pseudo-terminals here:", err)
+		t.Skip("there are no pseudo-terminals here:", err) // the scripts in .ci refuse skipped tests
 	}
 	defer func() { _ = master.Close() }()
 	fd := int(master.Fd())
