@@ -592,3 +592,15 @@ func TestResumePrompt(t *testing.T) {
 		}
 	}
 }
+
+// TestAskFixed: the user sees why the session failed, as far as that is on record.
+func TestAskFixed(t *testing.T) {
+	t.Parallel()
+	for want, failure := range map[string]*state.Failure{"PRD-001 failed: the reason is not on record\n": nil, "PRD-001 failed: no luck\n": {Message: "no luck"}} {
+		p := newPlace(t, nil)
+		shown := p.person("\n")
+		if err := askFixed(t.Context(), p.s.Person, &state.State{PRD: prd, Error: failure}); err != nil || !strings.Contains(shown.String(), want) {
+			t.Errorf("%v, it shows %q, want %q", err, shown.String(), want)
+		}
+	}
+}
