@@ -444,3 +444,19 @@ func TestNoOrphans(t *testing.T) {
 		t.Errorf("it says %q", p.stderr.String())
 	}
 }
+
+// TestOpenWorkspaceAhead: the files that a command has taken stay open until it closes
+// them.
+func TestOpenWorkspaceAhead(t *testing.T) {
+	t.Parallel()
+	p := in(t, map[string]string{"a": "text"})
+	ahead := OpenWorkspaceAhead(t.Context(), p.env, p.cfg, p.store(), &state.State{})
+	w, err := ahead.Await()
+	checkpointtest.Must(t, err)
+	ahead.Stop()
+	if m, err := w.Tree().Match(t.Context(), []string{"a"}, nil); err != nil || !m.HasContent() {
+		t.Errorf("%+v, %v", m, err)
+	}
+	checkpointtest.Must(t, w.Close())
+	OpenWorkspaceAhead(t.Context(), p.env, p.cfg, p.store(), &state.State{}).Stop()
+}
