@@ -131,3 +131,30 @@ func TestUnknownReferenceHasNoPart(t *testing.T) {
 		t.Error(diags)
 	}
 }
+
+// TestWholeNumberBounds holds that a bound itself is allowed.
+func TestWholeNumberBounds(t *testing.T) {
+	t.Parallel()
+	for n, valid := range map[string]bool{"0": false, "1": true, "1.5": false, "1000000": true, "1000001": false} {
+		got := summariesOf(inWorkstream("command = [\"x\"]\nretry {\n attempts = "+n+"\n}"), Inputs{})
+		if valid != (len(got) == 0) {
+			t.Errorf("%s: %q", n, got)
+		}
+	}
+}
+
+// TestSensitiveOfMistakenFile holds that a variable whose declaration may say that it is
+// sensitive counts as such.
+func TestSensitiveOfMistakenFile(t *testing.T) {
+	t.Parallel()
+	f, _ := Parse([]byte(`
+variable "plain" {}
+variable "no" { sensitive = false }
+variable "yes" { sensitive = true }
+variable "mistaken" { sensitive = nothing }
+variable "text" { sensitive = "true" }
+`), "f.hcl")
+	if got, want := f.Sensitive(), []string{"yes", "mistaken", "text"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"math/big"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -53,4 +54,28 @@ func TestNumbersLoseNothing(t *testing.T) {
 			t.Fatalf("%q is %q, and written out %q", text, n, again)
 		}
 	})
+}
+
+// TestDecimalText: a long number is written with an exponent.
+func TestDecimalText(t *testing.T) {
+	t.Parallel()
+	ones := func(n int) string { return strings.Repeat("1", n) }
+	for _, test := range []struct {
+		digits string
+		e      int
+		want   string
+	}{
+		{ones(maxPlain), 0, ones(maxPlain)},
+		{ones(maxPlain + 1), 0, "1." + ones(maxPlain) + "e" + strconv.Itoa(maxPlain)},
+		{"1", maxPlain - 1, "1" + strings.Repeat("0", maxPlain-1)},
+		{"1", maxPlain, "1e" + strconv.Itoa(maxPlain)},
+		{"12", -1, "1.2"},
+		{"12", -2, "0.12"},
+		{"1", -maxPlain, "0." + strings.Repeat("0", maxPlain-1) + "1"},
+		{"1", -maxPlain - 1, "1e-" + strconv.Itoa(maxPlain+1)},
+	} {
+		if got := decimalText(test.digits, test.e); got != test.want {
+			t.Errorf("%s × 10^%d: %s, want %s", test.digits, test.e, got, test.want)
+		}
+	}
 }

@@ -155,10 +155,8 @@ func valueText(value cty.Value) string {
 		return strconv.Quote(shortened(value.AsString()))
 	case typ == cty.Number:
 		return value.AsBigFloat().Text('g', 10)
-	case typ == cty.Bool && value.True():
-		return "true"
 	case typ == cty.Bool:
-		return "false"
+		return strconv.FormatBool(value.True())
 	case typ.IsObjectType():
 		return fmt.Sprintf("object with %d attributes", len(typ.AttributeTypes()))
 	case value.CanIterateElements():

@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
 )
 
 const mistaken = `pipeline "PRD-001" {
@@ -177,6 +179,42 @@ func TestDiagnosticsJSON(t *testing.T) {
 	empty, _ := json.Marshal(DiagnosticsJSON(nil, nil))
 	if want := `{"format_version":"1.0","valid":true,"error_count":0,"warning_count":0,"diagnostics":[]}`; string(empty) != want {
 		t.Error(string(empty))
+	}
+}
+
+// TestDiagnosticsValues holds what a diagnostic says of the values that a failed expression
+// refers to.
+func TestDiagnosticsValues(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("é", 61)
+	for want, value := range map[string]cty.Value{
+		"is null":  cty.NullVal(cty.String),
+		`is "a"`:   cty.StringVal("a"),
+		"is true":  cty.True,
+		"is false": cty.False,
+		"is 1.5":   cty.NumberFloatVal(1.5),
+		`is "` + strings.Repeat("é", 60) + `…"`: cty.StringVal(long),
+		"is object with 1 attributes":           cty.ObjectVal(map[string]cty.Value{"a": cty.True}),
+		"is list of string with 2 elements":     cty.ListVal([]cty.Value{cty.StringVal("a"), cty.StringVal("b")}),
+		"":                                      cty.StringVal("secret").Mark("sensitive"),
+		// The value of a run that has not begun is not known.
+		" ": cty.UnknownVal(cty.String),
+	} {
+		expr, diags := hclsyntax.ParseExpression([]byte(`x + x`), "f", hcl.InitialPos)
+		if diags.HasErrors() {
+			t.Fatal(diags)
+		}
+		in := &hcl.EvalContext{Variables: map[string]cty.Value{"x": value}}
+		report := DiagnosticsJSON(map[string][]byte{"f": []byte("x + x")}, hcl.Diagnostics{
+			{Severity: hcl.DiagError, Summary: "S", Subject: expr.Range().Ptr(), Expression: expr, EvalContext: in},
+		})
+		said := []ReportValue{{Traversal: "x", Statement: want}}
+		if strings.TrimSpace(want) == "" {
+			said = []ReportValue{}
+		}
+		if diff := cmp.Diff(said, report.Diagnostics[0].Snippet.Values); diff != "" {
+			t.Errorf("%#v: %s", value, diff)
+		}
 	}
 }
 

@@ -109,7 +109,7 @@ type gateDef struct {
 	block   *gateBlock
 	scope   *scope
 	process *processDef
-	each    bool // its expressions see each
+	each    *each // what its expressions see as each, noEach if nothing
 }
 
 // owner is the workstream or phase of a gate.
@@ -174,7 +174,7 @@ func (b *builder) buildGate(block *gateBlock, o owner, defaults *defaultsDef) *G
 		Name: block.name, Kind: block.kind, Phase: o.phase, Workstream: o.ws, Range: block.block.DefRange(),
 		Inputs: b.evalGlobs(block.inputs, fixed),
 		Pause:  b.boolean(block.pause, fixed),
-		def:    &gateDef{block: block, scope: b.scope, each: fr.each != noEach},
+		def:    &gateDef{block: block, scope: b.scope, each: fr.each},
 	}
 	g.InputPatterns = b.patterns(block.inputs, g.Inputs)
 	switch block.kind {
@@ -212,11 +212,7 @@ func (b *builder) checkDeferred(a *argument, fr frame, want cty.Type, pos positi
 
 // evaluationFrame returns the values that the expressions of the gate may use.
 func (g *Gate) evaluationFrame(r *Results) frame {
-	e := noEach
-	if g.Workstream != nil && g.def.each {
-		e = g.Workstream.each
-	}
-	fr := deferredFrame(e)
+	fr := deferredFrame(g.def.each)
 	fr.results, fr.at = r, g.position()
 	return fr
 }

@@ -207,7 +207,7 @@ func (t globToken) overlaps(other globToken) bool {
 // A wildcard matches any number of elements, any other element matches one. It fills a
 // table of all pairs of positions, row by row.
 func sequencesOverlap(n, m int, anyA, anyB func(int) bool, same func(i, j int) bool) bool {
-	next := make([]bool, m+1) // whether the sequences match from i+1 and from j
+	next := make([]bool, m+1) // whether the sequences match from i+1 and from j; from n+1 they do not
 	row := make([]bool, m+1)
 	for i := n; i >= 0; i-- {
 		for j := m; j >= 0; j-- {
@@ -217,7 +217,7 @@ func sequencesOverlap(n, m int, anyA, anyB func(int) bool, same func(i, j int) b
 			case i < n && anyA(i):
 				row[j] = next[j] || j < m && row[j+1]
 			case j < m && anyB(j):
-				row[j] = row[j+1] || i < n && next[j]
+				row[j] = row[j+1] || next[j]
 			case i < n && j < m:
 				row[j] = next[j+1] && same(i, j)
 			default:

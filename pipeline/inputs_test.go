@@ -38,7 +38,7 @@ func TestInputs(t *testing.T) {
 		input          Input
 		want           string
 	}{
-		{"not a number", "number", Input{Text: "many", Origin: "--var"}, "from --var does not fit its type number"},
+		{"not a number", "number", Input{Text: "many", Origin: "--var"}, "from --var does not fit its type number: a number is required"},
 		{"not an expression", "list", Input{Text: "[", Origin: "PRDRUNNER_VAR_list"}, "from PRDRUNNER_VAR_list must be an HCL expression"},
 		{"a reference", "list", Input{Text: "[var.text]"}, "must be an HCL expression"},
 		{"a percent sign", "number", Input{Text: "x", Origin: "100%d.hcl:1"}, "from 100%d.hcl:1 does"},
@@ -73,8 +73,14 @@ func TestIDPattern(t *testing.T) {
 }`, "\t", "")
 	build(t, src, Inputs{IDPattern: regexp.MustCompile(`^TICKET-\d+$`)})
 	f, _ := Parse([]byte(src), "test.hcl")
-	if _, diags := f.Pipeline(Inputs{}); len(diags) != 1 || !strings.Contains(diags[0].Detail, `match the pattern PRD-\d{3,}.`) {
-		t.Error(diags)
+	for pattern, want := range map[string]string{"": `PRD-\d{3,}`, `^(?:A|B)$`: `A|B`, `^(?:A|B)-\d+$`: `^(?:A|B)-\d+$`, `^A(?:B)$`: `^A(?:B)$`} {
+		var in Inputs
+		if pattern != "" {
+			in.IDPattern = regexp.MustCompile(pattern)
+		}
+		if _, diags := f.Pipeline(in); len(diags) != 1 || !strings.Contains(diags[0].Detail, "match the pattern "+want+".") {
+			t.Errorf("%q: %v", pattern, diags)
+		}
 	}
 }
 
@@ -99,6 +105,38 @@ func TestVarFiles(t *testing.T) {
 	for name, text := range map[string]string{"syntax.hcl": "a = ", "block.hcl": "a {}", "reference.hcl": "a = var.b", "syntax.json": "{", "list.json": "[1]", "deep.hcl": "a = " + strings.Repeat("[", 10_000)} {
 		if inputs, err := load(name, text); err == nil {
 			t.Error(name, inputs)
+		}
+	}
+}
+
+// TestValidationMessage: the value of a variable is refused, whether or not its
+// error_message can be shown.
+func TestValidationMessage(t *testing.T) {
+	t.Parallel()
+	const src = `
+variable "unset" {}
+variable "password" {
+  default   = "long enough"
+  sensitive = true
+}
+variable "x" {
+  default = "x"
+  validation {
+    condition     = var.x != "x"
+    error_message = MESSAGE
+  }
+}
+` + "pipeline \"PRD-001\" {\n  phase \"a\" {\n    workstream \"w\" { command = [\"x\"] }\n  }\n}\n"
+	for message, want := range map[string]string{
+		`"not ${var.x}"`:           "not x",
+		`"not ${var.unset}"`:       "the condition is false (checked",
+		`var.x == "x" ? null : ""`: "the condition is false (checked",
+		`"not ${var.password}"`:    "the condition is false; its error_message is not shown",
+	} {
+		f, _ := Parse([]byte(strings.Replace(src, "MESSAGE", message, 1)), "test.hcl")
+		_, diags := f.Pipeline(Inputs{Open: true})
+		if len(diags) != 1 || !strings.Contains(diags[0].Detail, want) {
+			t.Errorf("%s: %v", message, diags)
 		}
 	}
 }

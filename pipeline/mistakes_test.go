@@ -25,6 +25,8 @@ func TestFirstMistakes(t *testing.T) {
 		want         []string // "line: summary: a part of the detail"
 	}{
 		{"shell variable", inWorkstream(`script = "echo ${HOME}"`), []string{"4: Unknown reference: write $HOME or $${HOME}"}},
+		{"a root alone", inWorkstream(`script = "echo ${var}"`), []string{`4: Invalid reference: "var" alone is not a value; write var.NAME.`}},
+		{"an element of a list", inWorkstream("script = \"true\"\ndepends_on = [[\"a\"][0 + 0]]"), []string{`5: Invalid dependency: Each element of "depends_on" must be a reference`}},
 		{"shell variable in a heredoc", inWorkstream("script = <<-EOT\n  for i in 1 2; do\n    echo ${i}\n  done\nEOT"), []string{"6: Unknown reference: write $i or $${i}"}},
 		{"shell variable in a command", inWorkstream(`command = ["echo", "${HOME}"]`), []string{`4: Unknown reference: use script = "…" with $HOME or $${HOME} in it`}},
 		{"shell variable elsewhere", inWorkstream("script = \"true\"\ntitle = \"of ${USER}\""), []string{`5: Unknown reference: declare variable "USER" {}, refer to var.USER, and set PRDRUNNER_VAR_USER`}},

@@ -259,14 +259,11 @@ func (o *overlapSearch) compareDirectories(artifacts []*artifactGlob) {
 // time. All owners overlap, so it compares only neighbours in the order of batches: if
 // each waits for the one before it, all do.
 func (o *overlapSearch) reportPair(a, c *artifactGlob) {
-	owners := a.owners
+	owners := slices.Clone(a.owners)
 	if a != c {
-		owners = slices.Concat(a.owners, c.owners)
-		slices.SortStableFunc(owners, func(x, y *Workstream) int { return cmp.Compare(x.Batch, y.Batch) })
-	} else if len(owners) > 1 {
-		owners = slices.Clone(owners)
-		slices.SortStableFunc(owners, func(x, y *Workstream) int { return cmp.Compare(x.Batch, y.Batch) })
+		owners = append(owners, c.owners...)
 	}
+	slices.SortStableFunc(owners, func(x, y *Workstream) int { return cmp.Compare(x.Batch, y.Batch) })
 	for i := 1; i < len(owners); i++ {
 		first, second := owners[i-1], owners[i]
 		if first == second || second.waitsFor(first.target()) {

@@ -190,3 +190,21 @@ func TestOverlapIsNotQuadratic(t *testing.T) {
 		})
 	}
 }
+
+// TestOverlapLimits: a phase with many overlaps names the first of them only.
+func TestOverlapLimits(t *testing.T) {
+	t.Parallel()
+	artifacts := func(n int) string {
+		var globs []string
+		for i := range n {
+			globs = append(globs, fmt.Sprintf("%q", fmt.Sprintf("out/%d", i)))
+		}
+		return "command = [\"x\"]\nartifacts = [" + strings.Join(globs, ", ") + "]\n"
+	}
+	for n, want := range map[int]int{1: 1, maxOverlaps: maxOverlaps, maxOverlaps + 5: maxOverlaps} {
+		source := inPhase("workstream \"a\" {\n" + artifacts(n) + "}\nworkstream \"b\" {\n" + artifacts(n) + "}\n")
+		if got := summariesOf(source, Inputs{}); len(got) != want {
+			t.Errorf("of %d overlaps %d are named, want %d", n, len(got), want)
+		}
+	}
+}

@@ -109,3 +109,25 @@ func TestCashier(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// TestTitles: what has no title has its name for one.
+func TestTitles(t *testing.T) {
+	t.Parallel()
+	p := build(t, `
+pipeline "PRD-001" {
+  phase "a" {
+    workstream "x" { command = ["x"] }
+  }
+  phase "b" {
+    title = "B"
+    workstream "y" {
+      title   = "Y"
+      command = ["x"]
+    }
+  }
+}`, Inputs{})
+	got := []string{p.Title, p.Phases[0].Title, p.Phases[0].Workstreams[0].Title, p.Phases[1].Title, p.Phases[1].Workstreams[0].Title}
+	if diff := cmp.Diff([]string{"PRD-001", "a", "x", "B", "Y"}, got); diff != "" {
+		t.Error(diff)
+	}
+}

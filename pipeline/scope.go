@@ -206,7 +206,7 @@ func (s *scope) context(a *argument, fr frame, v view) (*hcl.EvalContext, hcl.Di
 		}
 		ctx.Variables["local"] = cty.ObjectVal(values)
 	}
-	if needs&kindEach != 0 && fr.each != noEach {
+	if fr.each != noEach {
 		ctx.Variables["each"] = fr.each.object()
 	}
 	return ctx, s.addResults(ctx, a, fr, v)

@@ -209,7 +209,7 @@ func (i *importing) preview(ctx context.Context) (done bool, err error) {
 	case i.dryRun && i.json:
 		return true, show.JSON(i.env.Stdout, show.NewImportReport(i.forShow()))
 	case i.dryRun:
-		return true, errors.Join(show.ImportPreview(i.env.Stdout, i.forShow()), importHint(i.archive.PRD, refused))
+		return true, errors.Join(show.ImportPreview(i.env.Stdout, i.env.CommandLine, i.forShow()), importHint(i.archive.PRD, refused))
 	case refused != nil:
 		return true, importHint(i.archive.PRD, refused)
 	}
@@ -218,7 +218,7 @@ func (i *importing) preview(ctx context.Context) (done bool, err error) {
 		return false, err
 	}
 	if !i.yes {
-		if err := show.ImportPreview(i.env.Stderr, i.forShow()); err != nil {
+		if err := show.ImportPreview(i.env.Stderr, i.env.CommandLine, i.forShow()); err != nil {
 			return false, err
 		}
 	}

@@ -58,7 +58,7 @@ func runCheckpointShow(ctx context.Context, env *cli.Environment, o checkpointSh
 		if o.json {
 			err = show.JSON(env.Stdout, show.NewCheckpointReport(found))
 		} else {
-			err = show.Checkpoint(env.Stdout, found)
+			err = show.Checkpoint(env.Stdout, env.CommandLine, found)
 		}
 		if err == nil && !found.Check.Whole() {
 			err = errDamageShown

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"testing"
 
 	"prdrunner/checkpoint"
@@ -26,6 +27,7 @@ func TestExitCodes(t *testing.T) {
 	}{
 		{nil, exitComplete},
 		{errors.New("anything else"), exitDamaged},
+		{&fs.PathError{Err: fs.ErrPermission}, exitDamaged},
 		{&endedError{status: state.StatusFailed}, exitFailed},
 		{&endedError{status: state.StatusPaused}, exitPaused},
 		{&endedError{status: state.StatusPaused, signal: "SIGINT"}, exitInterrupted},

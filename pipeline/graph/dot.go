@@ -16,13 +16,17 @@ func (g *Graph) WriteDOT(w io.Writer) error {
 	for _, phase := range g.Phases {
 		phase.writeDOT(p)
 	}
-	for i := 1; i < len(g.Phases); i++ {
-		before, after := g.Phases[i-1], g.Phases[i]
-		if len(before.Workstreams) > 0 && len(after.Workstreams) > 0 {
+	var before *Phase // the nearest phase before with workstreams, of which an empty for_each has none
+	for _, after := range g.Phases {
+		if len(after.Workstreams) == 0 {
+			continue
+		}
+		if before != nil {
 			p.linef("  %s -> %s [ltail=%s, lhead=%s, style=bold];",
 				dotQuote(before.Workstreams[len(before.Workstreams)-1].Name), dotQuote(after.Workstreams[0].Name),
 				before.cluster(), after.cluster())
 		}
+		before = &after
 	}
 	p.linef("}")
 	return p.err

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -102,5 +103,26 @@ func TestEmptyListsAreLists(t *testing.T) {
 	}
 	if bytes.Contains(data, []byte("null")) {
 		t.Errorf("null in %s", data)
+	}
+}
+
+// TestPhasesWithoutWorkstreams: a phase whose for_each is empty leaves the order of those
+// around it in the drawing.
+func TestPhasesWithoutWorkstreams(t *testing.T) {
+	t.Parallel()
+	p := &pipeline.Pipeline{ID: "PRD-001", Phases: []*pipeline.Phase{
+		{Name: "empty", Number: 1},
+		{Name: "build", Number: 2, Workstreams: []*pipeline.Workstream{{Name: "WS1"}}},
+		{Name: "none", Number: 3},
+		{Name: "test", Number: 4, Workstreams: []*pipeline.Workstream{{Name: "WS2"}}},
+		{Name: "nothing", Number: 5},
+	}}
+	var got bytes.Buffer
+	if err := graph.New(p).WriteDOT(&got); err != nil {
+		t.Fatal(err)
+	}
+	const arrow = `  "WS1" -> "WS2" [ltail=cluster_2, lhead=cluster_4, style=bold];`
+	if strings.Count(got.String(), "ltail") != 1 || !strings.Contains(got.String(), arrow) {
+		t.Errorf("without %s:\n%s", arrow, got.String())
 	}
 }

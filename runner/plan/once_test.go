@@ -249,6 +249,24 @@ func TestOnceRenamed(t *testing.T) {
 			text: reuse: nothing changed since it completed
 			post: uncertain: mail, which is no longer declared, completed; is post the same?
 			log: blocked: needs post`},
+		{"it had completed, and the step before it runs first", mail, func(s *session) { s.build(); rename(s); s.write("text", "2") }, `
+			text: rerun: inputs changed: text
+			post: uncertain: mail, which is no longer declared, completed; is post the same?
+			log: blocked: needs post`},
+		{"it had completed, and is left out by --only", mail, func(s *session) { s.build(); rename(s); s.selection.Only = []string{"log"} }, `
+			text: reuse: nothing changed since it completed
+			post: uncertain: mail, which is no longer declared, completed; is post the same?
+			log: blocked: needs post`},
+		{"it had completed, and the step before it waits", mail, func(s *session) {
+			s.start()
+			s.run("text")
+			s.run("mail")
+			rename(s)
+			s.record(state.WorkstreamUncertain{Workstream: "text"})
+		}, `
+			text: uncertain: nobody knows whether it happened: its end was never recorded
+			post: blocked: needs text
+			log: blocked: needs post`},
 		{"it had been killed", mail, func(s *session) { killed(s); rename(s) }, `
 			text: reuse: nothing changed since it completed
 			post: uncertain: mail, which is no longer declared, may have happened; is post the same?

@@ -72,12 +72,12 @@ func (s *Starter) showDetails(ctx context.Context, snap *checkpoint.Snapshot) er
 	switch {
 	case err != nil:
 		return err
-	case found.File == nil && found.Unread != nil:
+	case found.File == nil:
 		return found.Unread
 	case !found.Check.Whole():
 		return change.ReportDamage(ctx, s.Env, s.Store, s.Files, snap.State, ref.ID, found.Check.Reason())
 	}
-	return show.Checkpoint(s.Env.Stderr, found)
+	return show.Checkpoint(s.Env.Stderr, s.Env.CommandLine, found)
 }
 
 // remove deletes the session after a confirmation, and starts no other one.

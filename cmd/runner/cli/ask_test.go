@@ -19,7 +19,8 @@ func TestAnnounceRestore(t *testing.T) {
 		want     string
 	}{
 		{"many", true, "auto", false, 5000, "Restoring 5000 files…\n"},
-		{"few", true, "auto", false, 20, ""},
+		{"as many as take a while", true, "auto", false, 100, "Restoring 100 files…\n"},
+		{"few", true, "auto", false, 99, ""},
 		{"no terminal", false, "auto", false, 5000, ""},
 		{"--json", true, "auto", true, 5000, ""},
 		{"--output json", true, "json", false, 5000, ""},

@@ -143,6 +143,7 @@ func TestAmbiguousFiles(t *testing.T) {
 func FuzzConfigFile(f *testing.F) {
 	f.Add("parallel: 3\ncheckpoint: {retention: {manual: -1}}\n")
 	f.Add("a: &x {b: 1}\nc: *x\n")
+	f.Add("a: &x {b: *x}\n")
 	f.Add("[checkpoint]\nenabled = true\n[[x]]\ny.z = 1\n")
 	f.Add(`{"checkpoint": {"enabled": [1, {"a": null}]}} x`)
 	f.Fuzz(func(t *testing.T, text string) {

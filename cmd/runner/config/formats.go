@@ -40,7 +40,11 @@ func yamlEntries(data []byte) ([]entry, error) {
 	if root.Kind != yaml.MappingNode {
 		return nil, &syntaxError{line: root.Line, message: "must be a table of keys"}
 	}
-	return flattenYAML("", root), nil
+	entries := flattenYAML(nil, "", root)
+	if len(entries) > maxKeys {
+		return nil, &syntaxError{message: fmt.Sprintf("has more than %d keys; write out fewer of its aliases", maxKeys)}
+	}
+	return entries, nil
 }
 
 // yamlSyntaxError takes the line from the message of the YAML library, which reports it
@@ -55,9 +59,13 @@ func yamlSyntaxError(err error) error {
 	return &syntaxError{line: line, message: rest}
 }
 
-func flattenYAML(prefix string, mapping *yaml.Node) []entry {
-	var entries []entry
-	for i := 0; i+1 < len(mapping.Content); i += 2 {
+// maxKeys bounds the keys of a YAML file. By its aliases, a table can stand for more keys
+// than fit in memory, and can contain itself.
+const maxKeys = 1000
+
+// flattenYAML appends the entries of a table. It stops when there are more than maxKeys.
+func flattenYAML(entries []entry, prefix string, mapping *yaml.Node) []entry {
+	for i := 0; i+1 < len(mapping.Content) && len(entries) <= maxKeys; i += 2 {
 		name, value := mapping.Content[i], mapping.Content[i+1]
 		if value.Kind == yaml.AliasNode {
 			value = value.Alias
@@ -65,8 +73,7 @@ func flattenYAML(prefix string, mapping *yaml.Node) []entry {
 		e := entry{key: joinKey(prefix, name.Value), where: fmt.Sprint(name.Line)}
 		if value.Kind == yaml.MappingNode {
 			e.value = section{}
-			entries = append(entries, e)
-			entries = append(entries, flattenYAML(e.key, value)...)
+			entries = flattenYAML(append(entries, e), e.key, value)
 			continue
 		}
 		var decoded any

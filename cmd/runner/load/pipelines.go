@@ -297,7 +297,7 @@ func HowToStartAny(env *cli.Environment) string {
 // PipelineDirs returns the directories in which Runner searches for pipelines.
 func PipelineDirs(env *cli.Environment, cfg *config.Config) []string {
 	dirs := []string{env.Workdir, filepath.Join(env.Workdir, "pipelines")}
-	if configured := env.Path(cfg.Pipelines); cfg.Pipelines != "" && !slices.Contains(dirs, configured) {
+	if configured := env.Path(cfg.Pipelines); !slices.Contains(dirs, configured) {
 		dirs = append(dirs, configured)
 	}
 	return dirs

@@ -61,7 +61,7 @@ func NewCheckpointReport(found *rollback.Inspection) CheckpointReport {
 }
 
 // Checkpoint shows what a checkpoint holds, and the result of checking it.
-func Checkpoint(w io.Writer, found *rollback.Inspection) error {
+func Checkpoint(w io.Writer, cmdline advice.CommandLine, found *rollback.Inspection) error {
 	var b strings.Builder
 	f, ref := found.File, found.Check.Ref
 	fmt.Fprintf(&b, "%s\nCHECKPOINT DETAILS: %s\n%s\n\n", rule, f.ID, rule)
@@ -77,10 +77,10 @@ func Checkpoint(w io.Writer, found *rollback.Inspection) error {
 	writeSection(&b, "STATE", stateLines(f))
 	writeSection(&b, "METRICS", metricLines(f.State))
 	writeSection(&b, "OUTPUTS", outputLines(f.State))
-	writeSection(&b, "FILES", append(fileLines(f.Files), captureLines(f, found)...))
+	writeSection(&b, "FILES", append(fileLines(f.Files), captureLines(cmdline, f, found)...))
 	writeSection(&b, "GIT", append(gitLines(f.Git), shadowLines(f.State.Capture)...))
 	writeSection(&b, "RECOVERY", recoveryLines(f.Recovery))
-	writeSection(&b, "VALIDATION", validationLines(found))
+	writeSection(&b, "VALIDATION", validationLines(cmdline, found))
 	b.WriteString(rule + "\n")
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -185,7 +185,7 @@ func fileLines(f state.Files) []string {
 }
 
 // captureLines describes the files of the workspace that a rollback restores.
-func captureLines(f *disk.CheckpointFile, found *rollback.Inspection) []string {
+func captureLines(cmdline advice.CommandLine, f *disk.CheckpointFile, found *rollback.Inspection) []string {
 	c := f.State.Capture
 	if c == nil {
 		return []string{"Workspace: not captured; recorded artifacts only"}
@@ -200,7 +200,9 @@ func captureLines(f *disk.CheckpointFile, found *rollback.Inspection) []string {
 	}
 	if gone := found.EarlierGone; gone != nil {
 		lines = append(lines, "A rollback to it is refused: "+gone.Error())
-		lines = append(lines, advice.GoneRemedies(f.PRD, gone)...)
+		for _, remedy := range advice.GoneRemedies(f.PRD, gone) {
+			lines = append(lines, cmdline.Localize(remedy))
+		}
 	}
 	return lines
 }
@@ -236,7 +238,7 @@ func recoveryLines(r disk.Recovery) []string {
 }
 
 // validationLines shows the result of checking the checkpoint now.
-func validationLines(found *rollback.Inspection) []string {
+func validationLines(cmdline advice.CommandLine, found *rollback.Inspection) []string {
 	c := &found.Check
 	without := "none: it has no file yet, only a record in the journal"
 	if c.File != validate.FoundNone {
@@ -254,7 +256,7 @@ func validationLines(found *rollback.Inspection) []string {
 	}
 	lines = append(lines, "Valid: "+valid)
 	if !c.Whole() && c.Unread == nil {
-		lines = append(lines, "Repair it: runner checkpoint rebuild "+found.File.PRD+" "+c.Ref.ID)
+		lines = append(lines, "Repair it: "+cmdline.Command("checkpoint rebuild "+found.File.PRD+" "+c.Ref.ID))
 	}
 	for _, note := range c.Notes {
 		lines = append(lines, "Note: "+note)

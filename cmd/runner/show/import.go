@@ -85,7 +85,7 @@ func (r *ImportReport) AddRestored(done *transfer.RestoredFiles) {
 }
 
 // ImportPreview shows what an import would do.
-func ImportPreview(w io.Writer, i Import) error {
+func ImportPreview(w io.Writer, cmdline advice.CommandLine, i Import) error {
 	a := i.Archive
 	var b strings.Builder
 	fmt.Fprintf(&b, "Import of %s: session %s, commit %d, %s, %s\n", a.PRD, shownID(a.Session), a.Seq, view.Plural(a.Checkpoints, "checkpoint"), a.State.Status)
@@ -101,7 +101,7 @@ func ImportPreview(w io.Writer, i Import) error {
 	case journal.RelationOlder, journal.RelationDiverged, journal.RelationForeign, journal.RelationDamaged:
 		fmt.Fprintf(&b, "  ✗ %v; --replace archives it\n", i.conflict())
 	}
-	writeUncertain(&b, "  ", NewImportReport(i))
+	writeUncertain(&b, cmdline, "  ", NewImportReport(i))
 	writeOrigin(&b, "  ", i)
 	if i.Files != nil {
 		fmt.Fprintf(&b, "  Files: %d to write, %d the same, %d different\n", len(i.Files.Absent), i.Files.Same, len(i.Files.Differ))
@@ -117,9 +117,9 @@ func ImportPreview(w io.Writer, i Import) error {
 
 // writeUncertain lists the workstreams that may have happened. Only the user can tell
 // whether they did.
-func writeUncertain(b *strings.Builder, indent string, r ImportReport) {
+func writeUncertain(b *strings.Builder, cmdline advice.CommandLine, indent string, r ImportReport) {
 	for _, name := range r.Uncertain {
-		resolve := fmt.Sprintf("runner resolve %s %s", r.PRD, text.ShellWord(name))
+		resolve := cmdline.Command("resolve " + r.PRD + " " + text.ShellWord(name))
 		fmt.Fprintf(b, "%s⚠️  %s must happen only once, and was started here since the archive was written: it is uncertain until `%s --done` says that it happened, or `%s --rerun` that it did not\n",
 			indent, name, resolve, resolve)
 	}
@@ -174,7 +174,7 @@ func Imported(w io.Writer, cmdline advice.CommandLine, i Import, r ImportReport)
 	if r.Archived != "" {
 		fmt.Fprintf(&b, "The session that was here is archived under %s\n", cmdline.Display(r.Archived))
 	}
-	writeUncertain(&b, "", r)
+	writeUncertain(&b, cmdline, "", r)
 	writeOrigin(&b, "", i)
 	if i.Files != nil {
 		fmt.Fprintf(&b, "Files: %d written, %d the same\n", r.Written, i.Files.Same)

@@ -245,9 +245,12 @@ func (c *Collection) writeTo(b *strings.Builder, ahead bool) {
 	case c.Why != "":
 		fmt.Fprintf(b, "No objects were removed: %s\n", c.Why)
 	case c.Count() > 0:
-		fmt.Fprintf(b, "%s %s that nothing needs (%s)\n", verb, view.Plural(c.Done.Objects+c.Done.Leftovers, "object"), formatSize(c.Done.Bytes))
-		if n := len(c.Done.Refs); n > 0 {
-			fmt.Fprintf(b, "%s %s from git\n", verb, view.Plural(n, "capture"))
+		refs := len(c.Done.Refs)
+		if c.Count() > refs {
+			fmt.Fprintf(b, "%s %s that nothing needs (%s)\n", verb, view.Plural(c.Done.Objects+c.Done.Leftovers, "object"), formatSize(c.Done.Bytes))
+		}
+		if refs > 0 {
+			fmt.Fprintf(b, "%s %s from git\n", verb, view.Plural(refs, "capture"))
 		}
 	}
 }

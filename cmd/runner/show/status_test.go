@@ -87,6 +87,9 @@ func TestStatusNamesEveryFailure(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	for i := range 20 {
+		if lines := told(); i == 6 && len(lines) != 10 {
+			t.Errorf("of 10 failures it names %q", lines)
+		}
 		name := fmt.Sprint("more", i)
 		phase.Workstreams = append(phase.Workstreams, &state.Workstream{Name: name, Status: state.Failed, Error: failure(name, "")})
 	}
