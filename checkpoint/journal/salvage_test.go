@@ -30,6 +30,7 @@ func TestSalvagedLost(t *testing.T) {
 		{name: "between two and at the end", gaps: []gap{{lines: 1, from: 5, before: 7}, {lines: 2, from: 7}}, after: []uint64{7}, last: 7, lines: 3, more: true},
 		{name: "before a line that was moved", gaps: []gap{{lines: 3, from: 8, before: 6}}, after: []uint64{8, 6}, last: 8, lines: 3, more: true},
 		{name: "before a line that was moved to before the state", gaps: []gap{{lines: 3, from: 4, before: 2}}, last: seq, lines: 3, more: true},
+		{name: "between two copies of a line", gaps: []gap{{lines: 2, from: 5, before: 5}}, after: []uint64{5}, last: seq, lines: 2, more: true},
 		{name: "lines that are not there", after: []uint64{7, 9}, last: 9, lines: 2, more: true},
 		{name: "commits that only other files name", last: 9, lines: 4, more: true},
 		{name: "a line between two, and lines that are not there", gaps: []gap{{lines: 1, from: 5, before: 7}}, after: []uint64{7, 10}, last: 10, lines: 3, more: true},

@@ -25,6 +25,10 @@ func scanned() []state.Event {
 	return []state.Event{
 		state.WorkstreamStarted{Workstream: `service["player"]`, Attempt: 1, Digest: digest},
 		state.WorkstreamStarted{Workstream: "WS1"},
+		state.WorkstreamStarted{Workstream: "WS1", Digest: state.Digest{Seen: &state.Seen{
+			Seq: 3, Files: []state.SeenFile{{Path: "gen/a.go", Mode: 0o644, Digest: "sha256:" + Genesis}},
+		}}},
+		state.WorkstreamStarted{Workstream: "WS1", Digest: state.Digest{Seen: &state.Seen{Seq: 3}}},
 		state.WorkstreamSucceeded{Workstream: "WS1", Work: work},
 		state.WorkstreamCompleted{Workstream: "WS1", Work: &work},
 		state.WorkstreamCompleted{Workstream: "WS1"},
@@ -59,6 +63,9 @@ func unscanned() []string {
 		`{"kind":"checkpoint.created","id":"a","trigger":"start","step":1,"uncaptured":true}`,
 		`{"kind":"checkpoint.created","after_ms":-3,"id":"a","trigger":"start","step":1}`,
 		`{"kind":"checkpoint.created","id":"a","trigger":"start","step":1`,
+		`{"kind":"workstream.started","workst`,
+		`{"kind":"workstream.started",`,
+		`{"kind":"workstream.started","workstream":"a","attempt":1,"digest":{"files":[{"path":"a"}`,
 		`{"kind":"phase.started","phase":"a"}`,
 	}
 }
