@@ -54,6 +54,7 @@ func unscanned() []string {
 		`{"kind":"workstream.started","workstream":"a","attempt":1e0,"digest":{}}`,
 		`{"kind":"workstream.started","workstream":"a","attempt":99999999999999999999,"digest":{}}`,
 		`{"kind":"workstream.started","workstream":"a","attempt":1,"digest":{,"inputs":"b"}}`,
+		`{"kind":"workstream.started","workstream":"a","attempt":1,"digest":{"variables":{"a":"b"`,
 		`{"kind":"workstream.started","workstream":"a","attempt":1,"digest":{"inputs":"b""upstream":"c"}}`,
 		`{"kind":"workstream.started","workstream":"` + "\xff" + `","attempt":1,"digest":{}}`,
 		`{"kind":"workstream.completed","workstream":"a","work":{"attempt":1,"duration_ms":1,"digest":{},"metrics":{"m":1}}}`,
