@@ -7,7 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"path/filepath"
+	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -101,10 +102,12 @@ func TestReplay(t *testing.T) {
 		"a newer event":              {[][]byte{whole[0], whole[1], resealed(`{"kind":"`, `{"kind":"x`)}, "newer", false},
 		"an event without a kind":    {[][]byte{whole[0], whole[1], resealed(`{"kind":"`, `{"sort":"`)}, "does not begin with its kind", false},
 		"events that are no list":    {[][]byte{whole[0], whole[1], resealed(`"events":[{`, `"events":[x{`)}, "not an object", false},
+		"an event without an end":    {[][]byte{whole[0], whole[1], resealed(`}]`, `]`)}, "not an object", false},
 		"a comma too many":           {[][]byte{whole[0], whole[1], resealed(`}]`, `},]`)}, "events are not a list", false},
 		"neither events nor a state": {[][]byte{whole[0], whole[1], resealed(`"events":[`, `"event":[`)}, "neither events nor state", false},
 		"no number":                  {[][]byte{whole[0], whole[1], resealed(`{"seq":`, `{"seq":-`)}, "seq", false},
 		"no time":                    {[][]byte{whole[0], whole[1], resealed(`"time":"`, `"time":"x`)}, "time", false},
+		"no prev":                    {[][]byte{whole[0], whole[1], resealed(`"prev":"`, `"Prev":"`)}, "2", true},
 		"no head":                    {[][]byte{whole[0], whole[1], resealed(`{"seq":`, `{"nr":`)}, "does not begin with seq and time", false},
 	} {
 		end, err := journal.ReplayRecords("PRD-009", "it", records(tt.lines), func(state.Commit) error { return nil })
@@ -157,6 +160,77 @@ func TestReplay(t *testing.T) {
 			t.Errorf("a claim %s: %v", what, err)
 		}
 	}
+}
+
+// TestTimesOfEvents: a line keeps when each of its events happened, also of an event
+// without fields.
+func TestTimesOfEvents(t *testing.T) {
+	t.Parallel()
+	c := state.Commit{
+		Seq: 3, Time: time.Unix(1700000000, 0).UTC(), Prev: journal.Genesis,
+		Events:  []state.Event{state.SessionResumed{}, state.PhaseStarted{Phase: "one"}, state.SessionResumed{}},
+		AfterMS: []int64{0, 1500, 20},
+	}
+	frame, err := journal.ParseFrame(bytes.TrimSuffix(encoded(t, c, journal.Genesis), []byte("\n")), journal.Genesis)
+	checkpointtest.Must(t, err)
+	got, err := frame.Commit()
+	checkpointtest.Must(t, err)
+	if got.Sum = ""; !reflect.DeepEqual(got, c) {
+		t.Errorf("%+v, want %+v", got, c)
+	}
+}
+
+// TestCollect: each checkpoint that is asked for is made from the state of its commit,
+// unless the commit removes it again.
+func TestCollect(t *testing.T) {
+	t.Parallel()
+	_, commits := lines(t)
+	k := journal.CheckpointCollector{Fold: journal.NewFold(), IDs: map[string]bool{}, Found: map[string]bool{}}
+	seqs := map[string]uint64{} // by the id of the checkpoint
+	for _, c := range commits {
+		for _, e := range c.Events {
+			if created, ok := e.(state.CheckpointCreated); ok {
+				k.IDs[created.ID], seqs[created.ID] = true, c.Seq
+			}
+		}
+	}
+	if len(seqs) < 2 {
+		t.Fatalf("%d checkpoints", len(seqs))
+	}
+	made := map[string]uint64{}
+	k.Made = func(f disk.CheckpointFile) error {
+		made[f.ID] = f.State.Seq
+		return nil
+	}
+	for _, c := range commits {
+		checkpointtest.Must(t, k.Visit(c))
+	}
+	if !maps.Equal(made, seqs) || !maps.Equal(k.Found, k.IDs) {
+		t.Errorf("made %v, want %v", made, seqs)
+	}
+}
+
+// TestSpans: the session knows which objects its checkpoints need, from the first commit
+// that records them up to the one that replaces them.
+func TestSpans(t *testing.T) {
+	t.Parallel()
+	x := checkpointtest.InMemory(t).Lock()
+	checkpointtest.Must(t, x.Start(checkpointtest.StartedOf("PRD-009", "S1", 1)))
+	name := x.State().Phases[0].Workstreams[0].Name
+	produce := func(digest string) {
+		checkpointtest.Produce(t, x, name, state.Artifact{Path: "a", Digest: digest, Size: 1})
+	}
+	produce("never needed")
+	produce("first")
+	checkpointtest.Mark(t, x, state.TriggerManual)
+	produce("between")
+	produce("current")
+	got := map[string]bool{}
+	x.Spans().Each(x.State().Checkpoints, func(digest string, _ int64, needed bool) { got[digest] = needed })
+	if want := map[string]bool{"never needed": false, "first": true, "between": false, "current": false}; !maps.Equal(got, want) {
+		t.Errorf("needed: %v, want %v", got, want)
+	}
+	checkpointtest.Must(t, x.Close())
 }
 
 // TestSalvageJournal reads what is readable around damage.
@@ -266,7 +340,7 @@ func TestRescueCopies(t *testing.T) {
 	checkpointtest.Must(t, err)
 	second, err := d.Write("PRD-009", "S1", lost[:1])
 	checkpointtest.Must(t, err)
-	if first == second || filepath.Dir(first) != d.Path {
+	if first != "/rescue/runner-rescue-PRD-009-S1.jsonl" || second != "/rescue/runner-rescue-PRD-009-S1.1.jsonl" {
 		t.Errorf("written to %s and %s", first, second)
 	}
 	for n, want := range map[int]int{3: -1, 4: 3, 5: 2, 6: 1, 7: 0, 8: -1} {

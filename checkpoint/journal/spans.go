@@ -79,7 +79,7 @@ func (t *Spans) compare(s *state.State, seq uint64) {
 	}
 }
 
-// Take updates one workstream.
+// updateSpan updates one workstream.
 func (t *Spans) updateSpan(s *state.State, name string, seq uint64) {
 	var left []state.Artifact
 	if w := s.Workstream(name); w != nil {

@@ -6,7 +6,8 @@ import (
 	"prdrunner/checkpoint/state"
 )
 
-// A kept checkpoint needs what was on record at its commit, be it still on record or not.
+// TestSpansEach: a kept checkpoint needs what was on record at its commit, whether it is
+// still on record or not.
 func TestSpansEach(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
