@@ -103,3 +103,27 @@ func TestMatchRestored(t *testing.T) {
 		t.Errorf("%q", m.Files)
 	}
 }
+
+// TestRealPath resolves the links above a file, but not the file, and leaves paths alone
+// that lead out of the workspace.
+func TestRealPath(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	writeFile(t, dir, "real/file", "x")
+	must(t, os.Symlink("real", filepath.Join(dir, "link")))
+	must(t, os.Symlink("file", filepath.Join(dir, "real", "alias")))
+	must(t, os.Symlink(t.TempDir(), filepath.Join(dir, "out")))
+	w := openTree(t, dir)
+	for path, want := range map[string][2]string{ // RealPath, Target
+		"real/file":  {"real/file", "real/file"},
+		"link/file":  {"real/file", "real/file"},
+		"link/alias": {"real/alias", "real/file"},
+		"link":       {"link", "real"},
+		"out/file":   {"out/file", "out/file"},
+		"none/file":  {"none/file", "none/file"},
+	} {
+		if above, target := w.RealPath(path), w.Target(path); above != want[0] || target != want[1] {
+			t.Errorf("%s: %s and %s, want %s and %s", path, above, target, want[0], want[1])
+		}
+	}
+}

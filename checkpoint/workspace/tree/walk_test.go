@@ -73,6 +73,37 @@ func TestGlob(t *testing.T) {
 	}
 }
 
+// TestWalkReportsEmptyDirectories: of the empty directories a walk reports those in which a
+// file would match, but never the workspace itself. Temporary files of Restore do not count.
+func TestWalkReportsEmptyDirectories(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	w := openTree(t, dir)
+	for patterns, want := range map[string][]string{"**": nil, "a/**": nil} {
+		if got, err := w.Walk(t.Context(), []string{patterns}); err != nil || !slices.Equal(got.Empty, want) {
+			t.Errorf("an empty workspace, %s: %q, %v", patterns, got.Empty, err)
+		}
+	}
+	for _, path := range []string{"empty", "full", "restored", "go/deep/empty"} {
+		must(t, os.MkdirAll(filepath.Join(dir, path), 0o750))
+	}
+	writeFile(t, dir, "full/file", "x")
+	writeFile(t, dir, "restored/"+TempPrefix+"1-1", "x")
+	for patterns, want := range map[string][]string{
+		"**":         {"empty", "go/deep/empty", "restored"},
+		"empty/*":    {"empty"},
+		"*/**":       {"empty", "go/deep/empty", "restored"},
+		"go/**/*.go": nil, // a file of any name would not match
+		"full/**":    nil,
+	} {
+		got, err := w.Walk(t.Context(), []string{patterns})
+		slices.Sort(got.Empty)
+		if err != nil || !slices.Equal(got.Empty, want) {
+			t.Errorf("%s: %q, %v; want %q", patterns, got.Empty, err, want)
+		}
+	}
+}
+
 // TestPatternsAgree compares the matches of a walk with those of doublestar, which
 // defines the meaning of patterns.
 func TestPatternsAgree(t *testing.T) {
