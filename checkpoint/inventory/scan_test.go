@@ -55,6 +55,33 @@ func TestScanJournals(t *testing.T) {
 	checkpointtest.Must(t, x.Close())
 }
 
+// TestDamagedArchive: an archived session that can't be read is left out of the sizes and
+// of the scan, whose collection would report it.
+func TestDamagedArchive(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	p := checkpointtest.NewProject(t, store.NewMemory())
+	p.Begin("session-1")
+	s := p.Open()
+	x := p.Lock()
+	checkpointtest.Must(t, x.Start(checkpointtest.StartedOf("PRD-009", "session-2", 2))) // archives the first one
+	records, err := inventory.ReadSessions(s, "PRD-009", x.State())
+	checkpointtest.Must(t, err)
+	for _, r := range records {
+		if r.Place != disk.PlaceCurrent {
+			checkpointtest.Must(t, store.WriteFile(p.FS, filepath.Join(r.Dir, disk.JournalName), []byte("garbage\n{}\n")))
+		}
+	}
+	found, err := inventory.ScanJournals(ctx, x)
+	checkpointtest.Must(t, err)
+	left, err := inventory.ReadSessions(s, "PRD-009", x.State())
+	checkpointtest.Must(t, err)
+	if len(records) != 2 || len(left) != 1 || len(found.Records) != 1 {
+		t.Errorf("%d sessions, %d of them readable; %d scanned", len(records), len(left), len(found.Records))
+	}
+	checkpointtest.Must(t, x.Close())
+}
+
 // TestRecorded: what the state needs is needed, also before a checkpoint has it. Of a
 // session that is not the current one, only what it ever recorded is told.
 func TestRecorded(t *testing.T) {
