@@ -132,6 +132,61 @@ func TestFiles(t *testing.T) {
 	}
 }
 
+// TestFilesThatOneSideDidNotInclude: a file that only one of two captures included is
+// neither added nor deleted.
+func TestFilesThatOneSideDidNotInclude(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, t.TempDir(), nil, workspace.GitOff)
+	capture := func(patterns ...string) string {
+		t.Helper()
+		_, err := p.x.Capture(t.Context(), p.w, patterns)
+		must(t, err)
+		return p.checkpoint(t, false, nil)
+	}
+	p.write(t, "a.txt", "one\n")
+	p.write(t, "b.md", "one\n")
+	wide := capture("*.txt", "*.md")
+	p.write(t, "a.txt", "two\n")
+	narrow := capture("*.txt")
+	must(t, p.x.Close())
+
+	changed := []FileChange{{Path: "a.txt", Kind: workspace.Modified, FromSize: 4, ToSize: 4}}
+	c := p.compare(t, Options{From: wide, To: narrow})
+	same(t, "files", c.Files, changed)
+	same(t, "not in the second", c.NotInTo, []state.Text{"b.md"})
+	same(t, "not in the first", len(c.NotInFrom), 0)
+	c = p.compare(t, Options{From: narrow, To: wide})
+	same(t, "files, reversed", c.Files, changed)
+	same(t, "not in the second, reversed", len(c.NotInTo), 0)
+	same(t, "not in the first, reversed", c.NotInFrom, []state.Text{"b.md"})
+}
+
+// TestIgnoredSince: a captured file that git ignores by now is still in the workspace.
+func TestIgnoredSince(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	c := exec.CommandContext(t.Context(), "git", "init", "-q", "-b", "main")
+	c.Dir = dir
+	must(t, c.Run())
+	g, err := git.Open(t.Context(), gittest.Commander{}, dir)
+	must(t, err)
+	p := newPlace(t, dir, g, workspace.GitRef)
+	p.write(t, "a.log", "one\n")
+	p.write(t, "b.log", "one\n")
+	p.write(t, "gone.log", "one\n")
+	id := p.checkpoint(t, true, nil)
+	p.write(t, ".gitignore", "*.log\n")
+	p.write(t, "b.log", "changed\n")
+	must(t, os.Remove(filepath.Join(dir, "gone.log")))
+	must(t, p.x.Close())
+
+	same(t, "files", p.compare(t, Options{From: id, To: PointWorkspace}).Files, []FileChange{
+		{Path: ".gitignore", Kind: workspace.Added, ToSize: 6},
+		{Path: "b.log", Kind: workspace.Modified, FromSize: 4, ToSize: 8},
+		{Path: "gone.log", Kind: workspace.Deleted, FromSize: 4},
+	})
+}
+
 func TestCommits(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
