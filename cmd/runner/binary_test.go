@@ -13,24 +13,24 @@ import (
 	"testing"
 )
 
-// binaries builds the command, once for each set of build tags, for all tests of
-// one run.
+// binaries builds the runner command for all tests of one run, once for each set of build
+// tags.
 type binaries struct {
 	mu    sync.Mutex
 	dir   string
-	built map[string]func() (string, error) // by tags
+	built map[string]func() (string, error) // by tags; each returns the path of the binary
 }
 
-// sharedBinaries is where buildBinary finds and leaves its binaries.
+// sharedBinaries holds the binaries that buildBinary has built.
 var sharedBinaries = &binaries{built: map[string]func() (string, error){}}
 
-// suite runs the tests, and then removes the binaries that they built.
+// suite runs the tests and then removes the binaries that they built.
 type suite struct{ *testing.M }
 
-// Run implements testscript.TestingM. Temporary files are in memory, if TMPDIR is not set and
-// Linux has room for them: then what is synced costs nothing. The scripts in .ci set TMPDIR, so
-// that they test on a disk. Most tests wait for other processes and for the disk, so
-// twice as many run at once as there are processors, unless -parallel says otherwise.
+// Run implements testscript.TestingM. If TMPDIR is not set and Linux has room, temporary
+// files are in memory, where fsync is fast. The scripts in .ci set TMPDIR, to test on a
+// disk. Twice as many tests as processors run at once, because most wait for processes
+// and the disk.
 func (s suite) Run() int {
 	defer func() { _ = os.RemoveAll(sharedBinaries.dir) }()
 	if dir := memoryDir(); dir != "" && os.Getenv("TMPDIR") == "" {
@@ -49,8 +49,9 @@ func (s suite) Run() int {
 	return s.M.Run()
 }
 
-// buildBinary builds the command as a user would, or with tags. Tests that ask for
-// the same tags share one binary, and must not change it.
+// buildBinary returns the path of the runner binary, built with the given tags or,
+// without tags, as a user builds it. Tests with the same tags share one binary and must
+// not change it.
 func buildBinary(t *testing.T, tags ...string) string {
 	t.Helper()
 	binary, err := sharedBinaries.get(strings.Join(tags, ","))
@@ -60,8 +61,8 @@ func buildBinary(t *testing.T, tags ...string) string {
 	return binary
 }
 
-// get returns the binary with these tags. The first caller builds it, and the
-// others wait for that.
+// get returns the path of the binary with these tags. The first caller builds the binary,
+// and the other callers wait for that build.
 func (b *binaries) get(tags string) (string, error) {
 	b.mu.Lock()
 	build, known := b.built[tags]

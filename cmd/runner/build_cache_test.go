@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// copies is a chain of pure workstreams with a cache: what the last one makes tells
-// what the first one read.
+// copies is a pipeline of three pure workstreams with a cache. Each copies what the one
+// before made, so that the artifacts of B and C show which content of src A has read.
 const copies = `phase "one" {
   workstream "A" {
     effect    = "pure"
@@ -42,8 +42,10 @@ phase "two" {
   }
 }`
 
-// TestACacheGivesWhatARunWould: after random edits, failures and rollbacks a build leaves what a
-// build without a cache would leave, and nothing runs that was made from the same bytes before.
+// TestACacheGivesWhatARunWould applies random edits, failures and rollbacks to a
+// workspace and builds after each. The build must leave the files that a build without a
+// cache would leave, and must not run a workstream again for an input whose result is in
+// the cache.
 func TestACacheGivesWhatARunWould(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(12) {
@@ -55,8 +57,8 @@ func TestACacheGivesWhatARunWould(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // a test that can be repeated
 			d := newDesk(t, copies)
 			exists := func(name string) bool { _, err := os.Stat(d.path(name)); return err == nil }
-			made := map[int]bool{} // from which contents all has been made
-			unmade := false        // b may be of an edit, or of a B that failed: then B may run, and no result replaces b
+			made := map[int]bool{} // the contents of src from which every workstream has completed
+			unmade := false        // b may be edited, or made by a failed B: then B may run
 			for range 12 {
 				n := r.IntN(3)
 				d.write("src", fmt.Sprintf("%d\n", n))
@@ -89,7 +91,7 @@ func TestACacheGivesWhatARunWould(t *testing.T) {
 				ran := d.hasRun()
 				if strings.Contains(d.out, "✗") {
 					if !exists("breaks") && !exists("refuses") {
-						t.Fatalf("it failed:\n%s", d.out)
+						t.Fatalf("the build failed without a cause:\n%s", d.out)
 					}
 					d.remove("breaks")
 					d.remove("refuses")
@@ -104,10 +106,10 @@ func TestACacheGivesWhatARunWould(t *testing.T) {
 					}
 				}
 				if files, err := os.ReadDir(d.path("a")); err != nil || len(files) != 2 || files[0].Name() != fmt.Sprint(n) {
-					t.Fatalf("a has %v (%v), after\n%s", files, err, d.out)
+					t.Fatalf("the directory a has %v (%v), after\n%s", files, err, d.out)
 				}
 				if made[n] && !forced && len(ran) > 0 && (!unmade || !slices.Equal(ran, []string{"B"})) {
-					t.Fatalf("%v has run, after\n%s", ran, d.out)
+					t.Fatalf("%v ran although the cache has the results, after\n%s", ran, d.out)
 				}
 				made[n], unmade = true, false
 			}

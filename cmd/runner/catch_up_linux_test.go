@@ -7,8 +7,9 @@ import (
 	"testing"
 )
 
-// TestCatchUp: where the power was cut before all that is derived from the last commit
-// was on disk, the next build writes it although nothing is left to be done.
+// TestCatchUp simulates a power cut after the last commit: the newest checkpoint file is
+// missing and the lock file still names the runner. The next build must write the
+// checkpoint file again, although no workstream is left to run.
 func TestCatchUp(t *testing.T) {
 	t.Parallel()
 	dir := newWorkspace(t, `
@@ -35,7 +36,7 @@ pipeline "PRD-001" {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := lock.WriteAt([]byte(`{"pid":1,"host":"elsewhere"}`), 1); err != nil { // nobody let go of it
+	if _, err := lock.WriteAt([]byte(`{"pid":1,"host":"elsewhere"}`), 1); err != nil { // as a runner leaves the lock file when the power is cut
 		t.Fatal(err)
 	}
 	if err := lock.Close(); err != nil {
@@ -44,9 +45,9 @@ pipeline "PRD-001" {
 	run(t, dir, 0, "build", "PRD-001", "--resume=auto")
 	after, err := os.ReadFile(newest)
 	if err != nil || string(after) != string(before) {
-		t.Errorf("its file was %s\nand is %s (%v)", before, after, err)
+		t.Errorf("the checkpoint file was %s\nand is %s (%v)", before, after, err)
 	}
 	if list := run(t, dir, 0, "checkpoint", "list", "PRD-001"); !strings.Contains(list, "complete") {
-		t.Errorf("the checkpoints are\n%s", list)
+		t.Errorf("the list of checkpoints does not say complete:\n%s", list)
 	}
 }

@@ -11,8 +11,9 @@ import (
 	"prdrunner/cmd/runner/show"
 )
 
-// TestCollectionThatWasNotMade: that nothing could be collected is told, and no
-// error, unless the command was asked to end meanwhile.
+// TestCollectionThatWasNotMade calls takeCollected with the reason why nothing could be
+// collected. takeCollected must record the reason and return no error, unless the reason
+// is that the command was interrupted: then it must return an error.
 func TestCollectionThatWasNotMade(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -25,7 +26,7 @@ func TestCollectionThatWasNotMade(t *testing.T) {
 		var c show.Collection
 		err := takeCollected(&cli.Environment{}, &c, prune.Collected{}, &prune.NotCollectedError{Err: test.why})
 		if got := err != nil; got != test.ends || got == (c.Why != "") {
-			t.Errorf("%v: error %v, told %q", test.why, err, c.Why)
+			t.Errorf("%v: takeCollected returned the error %v and recorded the reason %q", test.why, err, c.Why)
 		}
 	}
 }

@@ -38,7 +38,8 @@ const crashPipeline = `pipeline "PRD-001" {
 }
 `
 
-// crashConfig leaves checkpoints out of which there are others like them.
+// crashConfig turns off the checkpoints of batches and workstreams, because Runner writes
+// them in the same way as the other checkpoints.
 const crashConfig = `workspace:
   include: ["src/**"]
 checkpoint:
@@ -47,25 +48,26 @@ checkpoint:
     workstream_complete: false
 `
 
-// crashOperation is a command that changes something, and what it begins with.
+// crashOperation is a command that changes something, and the situation in which it
+// starts.
 type crashOperation struct {
 	name     string
-	prd      string // "": PRD-001
+	prd      string // of the session; "" means PRD-001
 	args     []string
-	code     int // of the command without a fault
-	runs     bool
-	validity int    // exit code of validate --deep after it: the session of an older version has no objects
-	steps    bool   // it makes more than one step: in between, readers show neither end
-	undoes   bool   // where it fails it takes back what it did, or says that another command will
-	record   string // the kind of event that is all that was asked for; "": there is none
-	prepare  func(*crashSite)
-	again    func(*crashSite)         // after it failed
-	shown    func(*crashSite, string) // holds of what was printed before it was killed
-	settled  func(*crashSite)         // holds of what is beside session and workspace
-	always   []string                 // faults that once led to what is wrong
+	code     int                      // exit code of the command without a fault
+	runs     bool                     // the command is a build
+	validity int                      // exit code of validate --deep afterwards; an older session has no objects
+	steps    bool                     // the command has several steps; between them readers may show other states
+	undoes   bool                     // a failed command leaves all files old or all new, unless a later command is to finish the work
+	record   string                   // kind of the event with which the request is done; "" if there is none
+	prepare  func(*crashSite)         // makes the situation
+	again    func(*crashSite)         // finishes the work after the command failed
+	shown    func(*crashSite, string) // checks what the command printed before it was killed
+	settled  func(*crashSite)         // checks files outside of the session and the workspace
+	always   []string                 // faults that once showed a bug; they are tried each time
 }
 
-// crashOperations are in the order of their costs, the dearest first.
+// crashOperations returns all operations, the slowest first.
 func crashOperations() []crashOperation {
 	build := []string{"--output", "json", "build", "PRD-001", "--resume=auto"}
 	return []crashOperation{
@@ -140,14 +142,16 @@ func crashOperations() []crashOperation {
 	}
 }
 
-// repeated does a command again.
+// repeated returns a function that repeats the command and expects one of these exit
+// codes.
 func repeated(codes ...int) func(*crashSite) {
 	return func(s *crashSite) { s.exits(codes, s.op.args...) }
 }
 
-// nextThenAgain has, at every other crash point, another command finish what
-// was cut short: everything is then where it was before the command or where it
-// is after it.
+// nextThenAgain returns a function that repeats the command. At every other crash point,
+// if there is a session, the function first runs another command on it. That command must
+// finish or undo the interrupted one: the session must be as before or as after the
+// interrupted command.
 func nextThenAgain(codes ...int) func(*crashSite) {
 	return func(s *crashSite) {
 		if s.at()%2 == 1 && s.glance("before the next command").codes[0] == 0 {
@@ -164,8 +168,9 @@ func nextThenAgain(codes ...int) func(*crashSite) {
 	}
 }
 
-// goOn resumes a run until it ends as it does without a fault. What must happen
-// once and is uncertain, it decides by what is there.
+// goOn returns a function that resumes the build until it exits with one of these codes.
+// If it is uncertain whether the workstream once has happened, the function looks into
+// the file ran and resolves that.
 func goOn(codes ...int) func(*crashSite) {
 	return func(s *crashSite) {
 		args := []string{"--output", "json", "build", "PRD-001", "--resume=auto"}
@@ -194,7 +199,7 @@ func (s *crashSite) write(name, text string) {
 	s.must(os.WriteFile(s.path("w/"+name), []byte(text), 0o644))
 }
 
-// begin makes a workspace in which nothing ran yet.
+// begin makes a workspace in which nothing has run.
 func (s *crashSite) begin() {
 	s.write("PRD-001.hcl", crashPipeline)
 	s.write("runner.yaml", crashConfig)
@@ -212,7 +217,8 @@ func (s *crashSite) beginInGit() {
 
 var crashBuild = []string{"build", "PRD-001", "--resume=auto"}
 
-// failed is a session in which a gate failed; then that is mended.
+// failed makes a session that failed at a gate, and then the file with which the gate
+// passes.
 func (s *crashSite) failed() {
 	s.begin()
 	s.exits([]int{1}, crashBuild...)
@@ -234,8 +240,8 @@ func (s *crashSite) complete() {
 	s.exits([]int{0}, crashBuild...)
 }
 
-// completeAndChanged is a complete session of which one artifact is gone, and whose
-// pipeline has one more workstream now.
+// completeAndChanged makes a complete session, deletes one of its artifacts and adds a
+// workstream to its pipeline.
 func (s *crashSite) completeAndChanged() {
 	s.complete()
 	s.write("PRD-001.hcl", strings.Replace(crashPipeline, "    gate \"sign-off\"", "    workstream \"added\" { script = \"echo added >> ../ran\" }\n    gate \"sign-off\"", 1))
@@ -244,7 +250,8 @@ func (s *crashSite) completeAndChanged() {
 	}
 }
 
-// failedBeforeOnce is a session that can start afresh without a decision.
+// failedBeforeOnce makes a session that failed before the workstream once started.
+// Because once can't have happened, build --fresh needs no decision about it.
 func (s *crashSite) failedBeforeOnce() {
 	s.begin()
 	s.write("PRD-001.hcl", strings.Replace(crashPipeline, "mkdir -p gen", "test -e gen || exit 1; mkdir -p gen", 1))
@@ -259,7 +266,7 @@ func (s *crashSite) completeInGit() {
 	s.exits([]int{0}, crashBuild...)
 }
 
-// changed is a session after whose first checkpoints files were changed.
+// changed makes a failed session and then changes, deletes and adds files.
 func (s *crashSite) changed() {
 	s.failed()
 	s.change()
@@ -284,15 +291,15 @@ func (s *crashSite) change() {
 	s.write("gen/made.txt", "made otherwise\n")
 }
 
-// cut runs a command that is killed before an operation of its middle.
+// cut runs a command with a failpoint, which must kill the command.
 func (s *crashSite) cut(failpoint string, args ...string) {
 	s.t.Helper()
 	if r := s.run(failpoint, args...); r.code != -1 {
-		s.t.Fatalf("%v with %s exits %d\n%s", args, failpoint, r.code, r.told)
+		s.t.Fatalf("%v with the failpoint %s was not killed: exit code %d\n%s", args, failpoint, r.code, r.told)
 	}
 }
 
-// torn is a session whose journal ends in half a line.
+// torn makes a session whose journal ends in half a line, as after a kill in mid-write.
 func (s *crashSite) torn() {
 	s.begin()
 	s.exits([]int{1}, crashBuild...)
@@ -322,7 +329,7 @@ func (s *crashSite) rollbackCutShort() {
 	s.cut("kill@3:change", "checkpoint", "rollback", "PRD-001", "0", "--yes")
 }
 
-// exported is an empty workspace beside the archive of a session.
+// exported makes a workspace without a session, and the archive of a session in out/.
 func (s *crashSite) exported() {
 	s.changed()
 	s.exits([]int{0}, "checkpoint", "create", "PRD-001")
@@ -337,7 +344,8 @@ func (s *crashSite) importCutShort() {
 	s.cut("kill@3:change", "checkpoint", "import", "../out/it.tar", "--yes")
 }
 
-// exportLater exports when nobody can be at work any more on what is left.
+// exportLater makes the files in out/ so old that no export can be writing them any more,
+// and repeats the export.
 func (s *crashSite) exportLater() {
 	for name := range s.everything("out") {
 		long := time.Now().Add(-24 * time.Hour)
@@ -348,7 +356,7 @@ func (s *crashSite) exportLater() {
 
 func (s *crashSite) archiveIsWhole() {
 	if all := keysOf(s.everything("out")); len(all) != 2 {
-		s.failf("beside the archive there is more: %v", all)
+		s.failf("out/ has not only the archive: %v", all)
 	}
 	s.must(os.MkdirAll(s.path("tmp/elsewhere"), 0o755))
 	s.exits([]int{0}, "-C", s.path("tmp/elsewhere"), "checkpoint", "import", s.path("out/it.tar"), "--dry-run")
@@ -362,14 +370,14 @@ func (s *crashSite) isListed(shown string) {
 		} `json:"checkpoint"`
 	}
 	if err := json.Unmarshal([]byte(shown), &made); err != nil {
-		return // it was killed while it printed
+		return // the command was killed while it printed
 	}
 	if r := s.exits([]int{0}, "checkpoint", "list", "PRD-001", "--json"); !strings.Contains(r.stdout, made.Checkpoint.ID) {
-		s.failf("%s was shown, and is not listed", made.Checkpoint.ID)
+		s.failf("the command printed checkpoint %s, which is not in the list of checkpoints", made.Checkpoint.ID)
 	}
 }
 
-// damaged is a session of which two checkpoint files are damaged, and one is missing.
+// damaged makes a failed session with two damaged checkpoint files and a missing one.
 func (s *crashSite) damaged() {
 	s.failed()
 	names, err := filepath.Glob(s.path("w/.runner/PRD-001/checkpoints/CP-*"))
@@ -398,7 +406,7 @@ func (s *crashSite) edit(name, from, to string) {
 	s.must(os.WriteFile(s.path(name), []byte(strings.Join(lines, "")), 0o600))
 }
 
-// old is a session of an older format version.
+// old makes a session of format version 1.0.
 func (s *crashSite) old() {
 	from := filepath.Join("..", "..", "checkpoint", "testdata", "format", "1.0", "complete")
 	from, err := filepath.Abs(from)

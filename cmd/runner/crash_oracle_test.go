@@ -13,7 +13,8 @@ import (
 	"strings"
 )
 
-// try does the command with one fault, and then what the oracle asks for.
+// try runs the command with one fault, checks the state after it, has the work finished
+// and checks the result.
 func (s *crashSite) try(fault string) {
 	s.t.Helper()
 	s.fault, s.hit = fault, ""
@@ -27,10 +28,10 @@ func (s *crashSite) try(fault string) {
 		s.hit = ops[at-1]
 		s.met++
 	case *crashAt != "" || slices.Contains(s.op.always, fault):
-		s.failf("there are only %d such operations", len(ops))
+		s.failf("the fault was not met: the command has only %d such operations", len(ops))
 	}
 	if hit && isKill(fault) != (r.code == -1) {
-		s.failf("it exits %d\n%s%s", r.code, r.stdout, r.told)
+		s.failf("the command exits %d\n%s%s", r.code, r.stdout, r.told)
 	}
 	switch {
 	case !hit:
@@ -43,26 +44,26 @@ func (s *crashSite) try(fault string) {
 		}
 	}
 	s.acknowledged(r)
-	l := s.look("after it")
+	l := s.look("after the command")
 	s.oneBoundary(l)
 	s.notHalf(r, l)
 	if r.code == s.op.code && !tellsFault(r) {
-		s.settled("by itself")
+		s.settled("after the command")
 		return
 	}
 	if r.code == 0 {
-		s.settled("by itself, though it tells of the fault")
+		s.settled("after the command, which reports the fault and exits 0")
 		return
 	}
 	done := s.done()
 	s.op.again(s)
-	s.settled("done again")
+	s.settled("after the work was finished")
 	s.noneAgain(done)
 }
 
-// endedAsAsked checks how a command ended that a signal asked to end: with the
-// signal's exit code and one line that says so and what to type next, unless all
-// was done by then. After SIGQUIT it does nothing more.
+// endedAsAsked checks a command that a signal asked to end. Unless the command was done
+// by then, it must exit with the code of the signal and print one line that names the
+// signal and the command to type next. After SIGQUIT it must always end that way.
 func (s *crashSite) endedAsAsked(r ran) {
 	s.t.Helper()
 	name, _, _ := strings.Cut(s.fault, "@")
@@ -71,18 +72,18 @@ func (s *crashSite) endedAsAsked(r ran) {
 	}
 	s.ended++
 	if want := endedCode(&endedError{signal: name}); r.code != want {
-		s.failf("it exits %d, want %d\n%s%s", r.code, want, r.stdout, r.told)
+		s.failf("the command exits %d, want %d\n%s%s", r.code, want, r.stdout, r.told)
 	}
 	again := "`runner " + strings.Join(s.op.args[:2], " ")
 	if collecting := "`runner checkpoint prune PRD-001`"; s.op.record != "" && s.records() != s.recorded && (name != "SIGQUIT" || strings.Contains(r.told, collecting)) {
-		again = collecting // all that was asked for is done
+		again = collecting // the request is done; only the collection of objects may be left
 	}
 	if strings.Count(r.told, "Interrupted by "+name) != 1 || !strings.Contains(r.told, again) || strings.Contains(r.told, "goroutine ") || strings.Contains(r.told, "Error") {
-		s.failf("it says\n%s", r.told)
+		s.failf("the command does not say once that it was interrupted and what to type next:\n%s", r.told)
 	}
 }
 
-// records counts what the command is to put on record.
+// records returns how many events of the kind s.op.record are in the journal.
 func (s *crashSite) records() (n int) {
 	s.t.Helper()
 	for _, c := range s.journal() {
@@ -95,16 +96,17 @@ func (s *crashSite) records() (n int) {
 	return n
 }
 
-// at is the number of the operation that fails first.
+// at returns the number of the first operation that the fault hits.
 func (s *crashSite) at() (n int) {
 	_, at, _ := strings.Cut(s.fault, "@")
-	at, _, _ = strings.Cut(at, ":") // only operations of these kinds are counted then
+	at, _, _ = strings.Cut(at, ":") // after the colon: the kinds of operations that are counted
 	if _, err := fmt.Sscan(strings.TrimSuffix(at, "+"), &n); err != nil {
 		s.t.Fatal(err)
 	}
 	return n
 }
 
+// tellsFault reports whether the output of a command names the error of a fault.
 func tellsFault(r ran) bool {
 	for _, fault := range []string{"input/output error", "no space left", "quota exceeded"} {
 		if strings.Contains(r.stdout+r.told, fault) {
@@ -114,36 +116,38 @@ func tellsFault(r ran) bool {
 	return false
 }
 
-// notOnRecord checks that what failed, and was not told of, is nothing that
-// cannot be made again: neither journal nor object.
+// notOnRecord checks a command that did not report the fault. The failed operation must
+// be a removal, or concern files that can be made again: neither the journal nor an
+// object.
 func (s *crashSite) notOnRecord() {
 	s.t.Helper()
 	kind, name, _ := strings.Cut(s.hit, " ")
 	if kind != "remove" && (strings.Contains(name, "journal.jsonl") || strings.Contains(name, "/objects/")) {
-		s.failf("nothing tells of the fault")
+		s.failf("the command does not report the fault")
 	}
 }
 
-// notRetried checks that nothing is written to or synced where that has failed,
-// unless the file was opened anew.
+// notRetried checks that after a failed write or sync the command does not write to or
+// sync the same file, unless it has opened that file anew.
 func (s *crashSite) notRetried(ops []string, at int) {
 	s.t.Helper()
 	kind, name, _ := strings.Cut(ops[at-1], " ")
 	if kind != "write" && kind != "sync" || strings.Contains(name, "/.git/") {
-		return // what git wrote is synced through a descriptor of its own each time
+		return // each sync of a file that git wrote opens the file anew
 	}
 	for i, op := range ops[at:] {
 		switch op {
 		case "create " + name:
 			return
 		case "write " + name, "sync " + name:
-			s.failf("%q had failed, and operation %d is %q", ops[at-1], at+1+i, op)
+			s.failf("%q failed, and the later operation %d is %q", ops[at-1], at+1+i, op)
 		}
 	}
 }
 
-// acknowledged checks that what was shown is on record. Where the journal could
-// not be synced, what it was given last is not: that may not have been shown.
+// acknowledged checks that every event that a build printed is on record. If a sync of
+// the journal failed, its last commit may be lost, so the build must not have printed
+// that commit. For a killed command that is no build, s.op.shown checks the output.
 func (s *crashSite) acknowledged(r ran) {
 	s.t.Helper()
 	if !s.op.runs {
@@ -172,10 +176,10 @@ func (s *crashSite) acknowledged(r ran) {
 			continue
 		}
 		if key := fmt.Sprint(e.Seq, " ", e.Kind, " ", e.Workstream, e.Gate, e.Phase); !recorded[key] {
-			s.failf("%q was shown, and is not on record", key)
+			s.failf("%q was printed and is not on record", key)
 		}
 		if unsynced && e.Seq == last {
-			s.failf("what was shown of %d could not be synced: %s", last, line)
+			s.failf("commit %d could not be synced, but this was printed of it: %s", last, line)
 		}
 	}
 }
@@ -186,31 +190,31 @@ func (s *crashSite) journal() (commits []journalLine) {
 	for line := range bytes.Lines(data) {
 		var c journalLine
 		if json.Unmarshal(line, &c) != nil {
-			break // torn
+			break // the last line is torn
 		}
 		commits = append(commits, c)
 	}
 	return commits
 }
 
-// oneBoundary checks what is shown between a fault and its repair: where a
-// command makes one step, what was before it or what is after it. Between two
-// steps there may be no session, and no plan until a rollback or an import is
-// finished.
+// oneBoundary checks what readers show between a fault and its repair. For a command of
+// one step, that must be the state before or the state after the command. Between the
+// steps of other commands there may be no session, and no plan of an unfinished rollback
+// or import.
 func (s *crashSite) oneBoundary(l looked) {
 	s.t.Helper()
 	for i, code := range l.codes {
 		if code != s.before.codes[i] && code != s.after.codes[i] && (!s.op.runs || code != 0) && (!s.op.steps || code != 2 && (i != 2 || code != 5)) {
-			s.failf("reader %d exits %d, and %d before and %d after", i, code, s.before.codes[i], s.after.codes[i])
+			s.failf("reader %d exits %d; before the command %d, after the command %d", i, code, s.before.codes[i], s.after.codes[i])
 		}
 	}
 	if !s.op.runs && !s.op.steps && l.view != s.before.view && l.view != s.after.view {
-		s.failf("what is shown is neither what was before nor what is after:\n%s\nbefore:\n%s\nafter:\n%s", l.view, s.before.view, s.after.view)
+		s.failf("readers show neither the state before nor the state after the command:\n%s\nbefore:\n%s\nafter:\n%s", l.view, s.before.view, s.after.view)
 	}
 }
 
-// notHalf checks that a rollback that failed, and is not to be finished by
-// another command, has left the files as they were, or as they are to be.
+// notHalf checks a rollback that failed and that no later command will finish: all files
+// must be as before the rollback, or all as after it.
 func (s *crashSite) notHalf(r ran, l looked) {
 	s.t.Helper()
 	if !s.op.undoes || r.code <= 0 || l.codes[2] != s.before.codes[2] {
@@ -218,11 +222,12 @@ func (s *crashSite) notHalf(r ran, l looked) {
 	}
 	files := readTree(s.t, s.path("w"))
 	if back := files.diff(s.treeBefore); back != "" && files.diff(s.tree) != "" {
-		s.failf("it exits %d, and its files are of neither moment: %s\n%s", r.code, back, r.told)
+		s.failf("the command exits %d, and the files are neither all old nor all new: %s\n%s", r.code, back, r.told)
 	}
 }
 
-// settled checks that everything is as it is without a fault.
+// settled checks that the session and the workspace are as after the command without a
+// fault.
 func (s *crashSite) settled(when string) {
 	s.t.Helper()
 	l, files := s.glance(when), readTree(s.t, s.path("w"))
@@ -244,15 +249,15 @@ func (s *crashSite) settled(when string) {
 	}
 }
 
-// gaveUp reports whether what could not be finished was taken back, which is
-// said where it was begun: then everything is as it was before that.
+// gaveUp reports whether Runner undid an unfinished rollback that it could not finish:
+// session and files are then as before that rollback.
 func (s *crashSite) gaveUp(l looked, files tree) bool {
 	return !isKill(s.fault) && s.origin != nil && l.view == s.origin.view && files.diff(s.origin.tree) == ""
 }
 
-// tidy checks that what was cut short leaves nothing behind it: what is one
-// session's goes with the next command that takes it, and what is shared by all
-// goes with the next collection.
+// tidy checks that no temporary files and git locks are left over. The next command that
+// locks the session removes those of the session, and the next prune removes those that
+// all sessions share.
 func (s *crashSite) tidy(when string, l looked) {
 	s.t.Helper()
 	for _, args := range [][]string{{"checkpoint", "unpin", s.prd(), "latest"}, {"checkpoint", "prune", s.prd(), "--yes"}} {
@@ -269,9 +274,11 @@ func (s *crashSite) tidy(when string, l looked) {
 	}
 }
 
+// leftovers returns the temporary files and git locks in the workspace, and all files in
+// home/ and tmp/.
 func (s *crashSite) leftovers() (left []string) {
 	s.t.Helper()
-	for _, top := range []string{"w", "home", "tmp"} { // in tmp is what the journal could not take
+	for _, top := range []string{"w", "home", "tmp"} { // tmp/ is where Runner writes rescue copies of the journal
 		s.must(filepath.WalkDir(s.path(top), func(path string, _ fs.DirEntry, err error) error {
 			name := filepath.Base(path)
 			if top != "w" && path != s.path(top) || strings.HasPrefix(name, ".tmp-") || strings.Contains(path, ".git/") && strings.HasSuffix(name, ".lock") {
@@ -283,7 +290,7 @@ func (s *crashSite) leftovers() (left []string) {
 	return left
 }
 
-// done counts how often each workstream ran that is on record as done.
+// done returns, for each workstream that is on record as done, how often it ran.
 func (s *crashSite) done() map[string]int {
 	counts, done := s.counts(), map[string]int{}
 	for _, c := range s.journal() {
@@ -296,14 +303,14 @@ func (s *crashSite) done() map[string]int {
 	return done
 }
 
-// noneAgain checks that what was done has not run again, that what must happen
-// once did not twice, and that what is done ran.
+// noneAgain checks that the workstreams in done have not run again, that the workstream
+// once ran at most once, and that every workstream that is on record as done has run.
 func (s *crashSite) noneAgain(done map[string]int) {
 	s.t.Helper()
 	counts := s.counts()
 	for name, count := range done {
 		if counts[name] != count {
-			s.failf("%s was done, and ran again", name)
+			s.failf("%s was done and ran again", name)
 		}
 	}
 	if counts["once"] > 1 {
@@ -311,14 +318,15 @@ func (s *crashSite) noneAgain(done map[string]int) {
 	}
 	for name := range s.done() {
 		if counts[name] == 0 && name != "" {
-			s.failf("%s is on record as done, and never ran", name)
+			s.failf("%s is on record as done and never ran", name)
 		}
 	}
 }
 
+// counts returns how often each workstream ran.
 func (s *crashSite) counts() map[string]int {
 	counts := map[string]int{}
-	data, _ := os.ReadFile(s.path("ran")) // there is none before the first
+	data, _ := os.ReadFile(s.path("ran")) // the file does not exist before the first workstream runs
 	for _, name := range strings.Fields(string(data)) {
 		counts[name]++
 	}

@@ -16,23 +16,22 @@ var (
 	crashAt    = flag.String("crash.at", "", "only this fault, as a failure prints it")
 )
 
-// crashClosely is how many faults there are to one after which all readers look.
+// crashClosely is n where after one in n faults every reader runs and validate checks
+// every byte. The others are checked with fewer readers.
 const crashClosely = 5
 
-// TestCrashPoints kills the real program before the nth operation that changes
-// a disk, or in the middle of a write, asks it to end by a signal, and has
-// operations fail, once and from then on, for each n of each command that changes
-// something. After that,
-// commands that only look must work, change nothing and show one boundary; what
-// was shown is on record; the command again, or the next one, brings state and
-// files to where they are without a fault; all of it is whole, nothing is left
-// over, and nothing that was done has run again.
+// TestCrashPoints runs each command that changes something with a fault at its nth
+// operation on the disk: a kill before the operation or in the middle of a write, a
+// signal that asks the command to end, or an operation that fails, once or from then on.
+// Then readers must show one boundary, and what the command printed must be on record.
 //
-// With -crash.every it is killed at every n. At which it is asked to end, which operations fail, and after
-// which faults all readers look, and not only some, is chosen by -crash.seed.
+// Finally the command is repeated, or the next command runs. State and files must become
+// those of a command without a fault, whole and with nothing left over, and no completed
+// workstream may run again.
 //
-// What is written by other processes is not counted: git, and the workstreams
-// with their logs and outputs.
+// With -crash.every, Runner is killed at every n, and -crash.seed chooses where the other
+// faults happen and after which faults every reader runs. Operations of other processes
+// are not counted: those of git, and of workstreams with their logs and outputs.
 func TestCrashPoints(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -63,14 +62,14 @@ func TestCrashPoints(t *testing.T) {
 			}
 			sum.Add(int64(s.met))
 			t.Logf("%d operations, %d crash points met, ended by a signal at %d", len(s.ops), s.met, s.ended)
-			if s.met < len(faults)*9/10 { // some operations come in one run and not in the next
+			if s.met < len(faults)*9/10 { // the number of operations varies a little between runs
 				t.Errorf("%d of %d crash points were met", s.met, len(faults))
 			}
 		})
 	}
 }
 
-// faults are what is tried. The seed says at which operations.
+// faults returns the faults that are tried. The seed chooses the operations.
 func (s *crashSite) faults(seed int) (all []string) {
 	n := len(s.ops)
 	all = append(all, s.op.always...)
@@ -78,7 +77,7 @@ func (s *crashSite) faults(seed int) (all []string) {
 		return fmt.Sprintf("%s@%d+", []string{"EIO", "ENOSPC", "EDQUOT"}[(n+at+seed)%3], at)
 	}
 	if *crashEvery == 0 {
-		spread := func(i, of int) int { return 1 + ((2*i+1)*n/(2*of)+seed)%n } // the i-th of so many operations
+		spread := func(i, of int) int { return 1 + ((2*i+1)*n/(2*of)+seed)%n } // the i-th of that many operations, evenly spaced
 		for i, fault := range []string{"kill", "torn", "EIO"} {
 			all = append(all, fmt.Sprintf("%s@%d", fault, spread(i, 4)))
 		}
@@ -89,7 +88,7 @@ func (s *crashSite) faults(seed int) (all []string) {
 	}
 	for at := 1; at <= n; at++ {
 		again := at > 1 && quiet(s.ops[at-1]) && quiet(s.ops[at-2])
-		if !again { // else it is killed with the same bytes on disk as one operation earlier
+		if !again { // a second kill would find the same bytes on disk as the one before
 			all = append(all, fmt.Sprint("kill@", at))
 		}
 		if strings.HasPrefix(s.ops[at-1], "write ") {
@@ -98,7 +97,7 @@ func (s *crashSite) faults(seed int) (all []string) {
 		if (at+seed)%*crashEvery == 0 {
 			all = append(all, fmt.Sprint("EIO@", at))
 		}
-		if (at+seed)%(3**crashEvery) == 0 { // it ends a command early: what differs is where it begins
+		if (at+seed)%(3**crashEvery) == 0 { // fewer, because such a fault ends a command early: only its first operation matters
 			all = append(all, lasting(at))
 		}
 		if round := at + seed; round%(2**crashEvery) == 0 {
@@ -108,7 +107,8 @@ func (s *crashSite) faults(seed int) (all []string) {
 	return all
 }
 
-// asked has a signal ask the command to end. A run acts on signals by itself.
+// asked returns a fault in which a signal asks the command to end, and none for a build,
+// which handles signals in a way of its own.
 func (s *crashSite) asked(at, which int) []string {
 	if s.op.runs {
 		return nil
@@ -125,7 +125,7 @@ func isKill(fault string) bool {
 	return strings.HasPrefix(fault, "kill") || strings.HasPrefix(fault, "torn")
 }
 
-// quiet reports whether an operation changes nothing that a process sees.
+// quiet reports whether an operation changes nothing that another process can see.
 func quiet(op string) bool {
 	kind, _, _ := strings.Cut(op, " ")
 	return kind == "sync" || kind == "syncdir" || kind == "close"

@@ -16,50 +16,51 @@ import (
 	"testing"
 )
 
-// crashSite is where one command is tried: a workspace, which is put back to
-// where the command begins before each try, and what is around it.
+// crashSite is a directory in which one command is tried with many faults. Before each
+// try, the directory is restored to the state in which the command starts.
 //
-//	w/     the workspace         kept/  as it is before the command
-//	home/  tmp/  out/            what is outside; out/ is for archives
-//	ran                          a line for each time a workstream ran
+//	w/     the workspace         kept/  a copy of w/ from before the command
+//	home/  tmp/  out/            directories outside of w/; out/ is for archives
+//	ran                          one line for each time that a workstream ran
 type crashSite struct {
 	t      *testing.T
 	binary string
 	dir    string
 	op     crashOperation
 
-	ops           []string // of the command, without a fault: kind and name
-	recorded      int      // how much of what it is to put on record was there before
-	before, after looked
-	treeBefore    tree
-	tree          tree // after the command
-	origin        *origin
-	fault, hit    string // what is tried, and the last operation it came to
-	met           int    // crash points so far
-	ended         int    // of these, where it ended because a signal asked it to
-	closely       bool   // all readers look at it, and every byte is checked
+	ops           []string // operations of the command without a fault: kind and file
+	recorded      int      // how many events of the kind op.record there were before the command
+	before, after looked   // what readers show before and after the command
+	treeBefore    tree     // the workspace before the command
+	tree          tree     // the workspace after the command
+	origin        *origin  // set if the command may undo an unfinished operation
+	fault, hit    string   // the fault that is tried, and the operation that it hit
+	met           int      // how many faults were met
+	ended         int      // how many of the met faults were signals that ended the command
+	closely       bool     // after this fault every reader runs, and validate checks every byte
 }
 
 // ran is how a program ended.
 type ran struct {
-	code         int // -1: killed
-	stdout, told string
+	code         int    // -1: killed
+	stdout, told string // told is the standard error
 }
 
-// looked is what commands that only look say of a session.
+// looked is what the readers show of a session. Readers are commands that change nothing.
 type looked struct {
-	codes [3]int // of status, checkpoint list and plan
-	view  string
+	codes [3]int // exit codes of status, checkpoint list and plan
+	view  string // as the method view returns it
 }
 
-// origin is where a session stood before what the command finishes was begun.
+// origin is the state before the unfinished operation that the command finishes or
+// undoes.
 type origin struct {
 	view string
 	tree tree
 }
 
-// newCrashSite makes a site where files cost little: what a killed process
-// wrote is there on any file system.
+// newCrashSite makes a crashSite in memory if there is /dev/shm. That is enough for
+// kills: what a killed process has written survives on any file system.
 func newCrashSite(t *testing.T, binary string, op crashOperation) *crashSite {
 	t.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "runner-crash-")
@@ -83,7 +84,8 @@ func (s *crashSite) prd() string {
 	return s.op.prd
 }
 
-// prepare makes what the command begins with, and remembers where it leads.
+// prepare makes the situation in which the command starts, runs the command once without
+// a fault and keeps the states before and after it.
 func (s *crashSite) prepare() {
 	s.t.Helper()
 	s.op.prepare(s)
@@ -93,9 +95,9 @@ func (s *crashSite) prepare() {
 		s.must(os.WriteFile(s.path("kept-ran"), data, 0o600))
 	}
 	s.recorded = s.records()
-	s.before, s.treeBefore = s.look("before it"), readTree(s.t, s.path("w"))
+	s.before, s.treeBefore = s.look("before the command"), readTree(s.t, s.path("w"))
 	if r := s.run("", s.op.args...); r.code != s.op.code {
-		s.failf("it exits %d, want %d\n%s%s", r.code, s.op.code, r.stdout, r.told)
+		s.failf("the command exits %d, want %d\n%s%s", r.code, s.op.code, r.stdout, r.told)
 	}
 	s.ops = s.logged()
 	s.after = s.look("without a fault")
@@ -103,7 +105,7 @@ func (s *crashSite) prepare() {
 	s.settled("without a fault")
 }
 
-// reset puts everything back to where the command begins.
+// reset restores the state in which the command starts.
 func (s *crashSite) reset() {
 	s.t.Helper()
 	for _, name := range []string{"w", "out", "tmp", "ran"} {
@@ -117,7 +119,7 @@ func (s *crashSite) reset() {
 	}
 }
 
-// run runs the program, with a failpoint or without.
+// run runs the binary in the workspace. The failpoint may be empty.
 func (s *crashSite) run(failpoint string, args ...string) ran {
 	s.t.Helper()
 	s.must(os.RemoveAll(s.path("ops")))
@@ -142,7 +144,7 @@ func (s *crashSite) environ() []string {
 	}
 }
 
-// exits runs the program without a fault, and holds it to one of some exit codes.
+// exits runs the binary without a fault. The exit code must be one of codes.
 func (s *crashSite) exits(codes []int, args ...string) ran {
 	s.t.Helper()
 	r := s.run("", args...)
@@ -155,7 +157,7 @@ func (s *crashSite) exits(codes []int, args ...string) ran {
 	return r
 }
 
-// command runs another program.
+// command runs a program other than Runner, which must succeed.
 func (s *crashSite) command(name string, args ...string) {
 	s.t.Helper()
 	cmd := exec.Command(name, args...)
@@ -165,9 +167,9 @@ func (s *crashSite) command(name string, args ...string) {
 	}
 }
 
-// logged returns the operations of the last run, kind and name.
+// logged returns the operations of the last run, as kind and file.
 func (s *crashSite) logged() (ops []string) {
-	data, _ := os.ReadFile(s.path("ops")) // there is none if nothing was changed
+	data, _ := os.ReadFile(s.path("ops")) // the file does not exist if nothing was changed
 	for line := range strings.Lines(string(data)) {
 		_, op, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
 		ops = append(ops, op)
@@ -175,8 +177,8 @@ func (s *crashSite) logged() (ops []string) {
 	return ops
 }
 
-// look has those commands look that change nothing, and checks that they do
-// not. Where it is not to look closely, a glance must do.
+// look runs the readers and checks that they change nothing. Without s.closely it only
+// calls glance, and takes over the exit code of plan from before the command.
 func (s *crashSite) look(when string) looked {
 	s.t.Helper()
 	if !s.closely {
@@ -190,13 +192,13 @@ func (s *crashSite) look(when string) looked {
 	s.endedByItself(when, plan)
 	l.codes[2] = plan.code
 	if now := s.everything("w"); !maps.Equal(was, now) {
-		s.failf("%s: looking changed something: %s", when, tree(now).diff(tree(was)))
+		s.failf("%s: a reader changed something: %s", when, tree(now).diff(tree(was)))
 	}
 	return l
 }
 
-// glance is look without a plan, the dearest part, and where no checkpoint is
-// compared without a list of them.
+// glance runs status and, if s.closely is set or checkpoints are compared, checkpoint
+// list. It does not run plan, the slowest reader.
 func (s *crashSite) glance(when string) (l looked) {
 	s.t.Helper()
 	status := s.run("", "status", s.prd(), "--json")
@@ -213,14 +215,16 @@ func (s *crashSite) glance(when string) (l looked) {
 	return l
 }
 
+// endedByItself checks that a reader was not killed and did not panic.
 func (s *crashSite) endedByItself(when string, r ran) {
 	s.t.Helper()
 	if r.code < 0 || strings.Contains(r.told, "goroutine ") {
-		s.failf("%s a reader does not end by itself\n%s", when, r.told)
+		s.failf("%s: a reader was killed or panicked\n%s", when, r.told)
 	}
 }
 
-// view is what is compared of a session: all but times and names.
+// view returns what is compared of a session: the states of its phases, workstreams and
+// gates and, for a command that is no build, its checkpoints, without times and ids.
 func (s *crashSite) view(status, list string) string {
 	s.t.Helper()
 	type gate struct {
@@ -250,21 +254,21 @@ func (s *crashSite) view(status, list string) string {
 		} `json:"checkpoints"`
 	}
 	if err := errors.Join(json.Unmarshal([]byte(status), &st), json.Unmarshal([]byte(list), &cps)); err != nil {
-		s.failf("what is printed is no JSON: %v\n%s%s", err, status, list)
+		s.failf("the readers print no valid JSON: %v\n%s%s", err, status, list)
 	}
 	v := fmt.Sprintln(st.Status, st.Phases, st.Uncertain)
 	if s.op.runs {
-		return v // resuming makes other checkpoints than going on
+		return v // a resumed build makes other checkpoints than a build without a fault
 	}
 	for _, c := range cps.Checkpoints {
-		if c.Trigger != "manual" && c.Trigger != "pre_rollback" { // these are made again
+		if c.Trigger != "manual" && c.Trigger != "pre_rollback" { // a repeated command makes more of these
 			v += fmt.Sprintln(c.Trigger, c.Step, c.Valid, c.Pinned)
 		}
 	}
 	return v
 }
 
-// everything is what lies somewhere.
+// everything returns a description of each file below a directory, by path.
 func (s *crashSite) everything(name string) map[string]string {
 	s.t.Helper()
 	all, err := standing(s.path(name), func(fs.FileInfo) string { return "" })
@@ -272,7 +276,7 @@ func (s *crashSite) everything(name string) map[string]string {
 	return all
 }
 
-// failf says what was tried, and how to try it again.
+// failf fails the test, and says which fault was tried and how to try that fault again.
 func (s *crashSite) failf(format string, args ...any) {
 	s.t.Helper()
 	s.t.Fatalf("%s: runner %s with %s (at %q): %s\nagain: go test ./cmd/runner -run '^TestCrashPoints$/^%s$' -crash.at='%s'",

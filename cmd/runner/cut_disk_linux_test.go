@@ -18,29 +18,29 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// extShutdown is EXT4_IOC_SHUTDOWN. Flag 1 writes the log of the file system
-// first, flag 2 drops it; no file's content is written with either.
+// extShutdown is EXT4_IOC_SHUTDOWN. Flag 1 writes the journal of the file system first,
+// flag 2 drops it. Neither writes the content of files.
 const extShutdown = 0x8004587D
 
-// cutDisk is an ext4 in a file whose power can be cut. It lies in memory and is
-// mounted where only this test's goroutine, and what that starts, can see it:
-// when they end, however they do, the kernel takes everything away.
+// cutDisk is an ext4 file system in an image file, whose power a test can cut. The image
+// is in memory, and only the goroutine of the test and the processes that it starts see
+// the mount. When they end, the kernel removes mount and image.
 //
-// To the programs that are started a cut is a restart of the machine: the
-// kernel they see has another name afterwards.
+// Programs take a cut for a restart of the machine: after each cut they see another boot
+// id.
 type cutDisk struct {
 	t       *testing.T
-	dir     string // of the file system
-	home    string // in memory, outlives a cut
-	images  int
+	dir     string // where the file system is mounted
+	home    string // a directory in memory, which survives a cut
+	images  int    // number of the current image
 	mounted bool
-	option  string
+	option  string // of mount
 }
 
-// diskSize is enough for thousands of small files.
+// diskSize is the size of a disk in bytes, enough for thousands of small files.
 const diskSize = 64 << 20
 
-// newCutDisk makes a disk with an empty file system on it.
+// newCutDisk makes a disk with an empty file system, and mounts it.
 func newCutDisk(t *testing.T) *cutDisk {
 	t.Helper()
 	ownMounts(t)
@@ -54,8 +54,8 @@ func newCutDisk(t *testing.T) *cutDisk {
 	return d
 }
 
-// ownMounts gives this goroutine, and what it starts, mounts of its own. Its
-// thread ends with it.
+// ownMounts gives this goroutine and the processes that it starts mounts of their own. It
+// locks the goroutine to its thread, and the thread ends with the goroutine.
 func ownMounts(t *testing.T) {
 	t.Helper()
 	if os.Getuid() != 0 {
@@ -71,8 +71,8 @@ func ownMounts(t *testing.T) {
 	}
 }
 
-// skipUnlessCI skips a test that can't be run here. In CI a skipped test would
-// prove nothing.
+// skipUnlessCI skips a test that this machine can't run. In CI it fails the test instead,
+// because a skipped test proves nothing.
 func skipUnlessCI(t *testing.T, reason string) {
 	t.Helper()
 	if os.Getenv("CI") == "true" {
@@ -81,8 +81,8 @@ func skipUnlessCI(t *testing.T, reason string) {
 	t.Skip(reason)
 }
 
-// mountTmpfs mounts a file system in memory, with options of its own. The
-// caller has had mounts of its own.
+// mountTmpfs mounts a file system in memory with these options, and returns its
+// directory. The caller must have called ownMounts.
 func mountTmpfs(t *testing.T, options string) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -97,7 +97,7 @@ func (d *cutDisk) bootFile() string { return filepath.Join(d.home, "boot_id") }
 
 func (d *cutDisk) image() string { return filepath.Join(d.home, fmt.Sprint("image", d.images)) }
 
-// format begins with an empty file system.
+// format makes an empty file system on the image and mounts it.
 func (d *cutDisk) format() {
 	d.t.Helper()
 	d.must(os.WriteFile(d.image(), nil, 0o600))
@@ -108,7 +108,7 @@ func (d *cutDisk) format() {
 	d.mount("")
 }
 
-// mount starts the machine.
+// mount mounts the file system and sets a new boot id, as a start of the machine does.
 func (d *cutDisk) mount(option string) {
 	d.t.Helper()
 	options := "loop"
@@ -123,10 +123,11 @@ func (d *cutDisk) mount(option string) {
 	d.must(os.WriteFile(d.bootFile(), []byte(boot), 0o600))
 }
 
-// unmountTime bounds how long what was killed may take to end.
+// unmountTime bounds how long a killed process may take to end.
 const unmountTime = 10 * time.Second
 
-// unmount waits for what still has files open there, which a cut has ended.
+// unmount unmounts the file system. As long as that is busy, unmount kills the processes
+// that work there and tries again.
 func (d *cutDisk) unmount() {
 	d.t.Helper()
 	if !d.mounted {
@@ -148,7 +149,8 @@ func (d *cutDisk) unmount() {
 	}
 }
 
-// killThere kills what works in the file system: it has no power.
+// killThere kills the processes whose working directory is in the file system. On a
+// machine without power they would have ended.
 func (d *cutDisk) killThere() {
 	all, err := filepath.Glob("/proc/[0-9]*/cwd")
 	d.must(err)
@@ -157,20 +159,20 @@ func (d *cutDisk) killThere() {
 		if err == nil && (target == d.dir || strings.HasPrefix(target, d.dir+"/")) {
 			var pid int
 			if _, err := fmt.Sscanf(link, "/proc/%d/cwd", &pid); err == nil {
-				_ = unix.Kill(pid, unix.SIGKILL) // it may have ended
+				_ = unix.Kill(pid, unix.SIGKILL) // the process may have ended
 			}
 		}
 	}
 }
 
-// restart starts the machine again after a cut. The kernel replays the log.
+// restart mounts the file system again after a cut. The kernel replays its journal.
 func (d *cutDisk) restart() {
 	d.t.Helper()
 	d.unmount()
 	d.mount(d.option)
 }
 
-// cut cuts the power. What runs still runs, and can write nothing.
+// cut cuts the power of the disk. Running processes keep running and can write nothing.
 func (d *cutDisk) cut(flag uint32) {
 	d.t.Helper()
 	dir, err := os.Open(d.dir)
@@ -179,12 +181,14 @@ func (d *cutDisk) cut(flag uint32) {
 	d.must(dir.Close())
 }
 
-// shutDown may be called on any thread.
+// shutDown cuts the power of the file system that dir is on. It may be called on any
+// thread, even on one that doesn't see the mount.
 func shutDown(dir *os.File, flag uint32) error {
 	return unix.IoctlSetPointerInt(int(dir.Fd()), extShutdown, int(flag))
 }
 
-// trigger is a file: who writes to it has the file system find an error in itself.
+// trigger returns the path of a file in /sys. A write to that file makes ext4 find an
+// error in the file system.
 func (d *cutDisk) trigger() string {
 	d.t.Helper()
 	mounts, err := os.ReadFile("/proc/thread-self/mounts")
@@ -198,10 +202,10 @@ func (d *cutDisk) trigger() string {
 	return ""
 }
 
-// diskImage is what is on a disk.
+// diskImage is the content of a disk: its chunks by offset, without those of zeros.
 type diskImage struct{ chunks map[int64][]byte }
 
-// save writes everything to the disk, and returns what is on it.
+// save flushes everything to the disk and returns the content of the disk.
 func (d *cutDisk) save() diskImage {
 	d.t.Helper()
 	d.unmount()
@@ -222,12 +226,12 @@ func (d *cutDisk) save() diskImage {
 	return all
 }
 
-// load puts what was saved on another disk, and starts the machine with that.
+// load writes a saved content to a new image and mounts that image.
 func (d *cutDisk) load(all diskImage, option string) {
 	d.t.Helper()
 	d.unmount()
 	d.must(os.Remove(d.image()))
-	d.images++ // the kernel may not have let go of the other one
+	d.images++ // the kernel may still use the old image
 	f, err := os.Create(d.image())
 	d.must(err)
 	d.must(f.Truncate(diskSize))
@@ -239,21 +243,21 @@ func (d *cutDisk) load(all diskImage, option string) {
 	d.mount(option)
 }
 
-// cutRun is how a command went whose power was cut.
+// cutRun is the result of a command during which the power was cut.
 type cutRun struct {
 	code   int  // -1: killed
-	before bool // it had ended before the cut
+	before bool // the command ended before the cut
 	took   time.Duration
 	stdout []byte
 	stderr string
 }
 
-// said reports whether the command had said that it was done.
+// said reports whether the command had reported success.
 func (r cutRun) said() bool { return r.code == 0 }
 
-// run runs a command below the directory, cuts the power after a while, or at
-// once if it has ended before, and starts the machine again. after < 0: the
-// command cuts it by itself.
+// run runs a command, cuts the power after the given time, or when the command ends if
+// that is earlier, and restarts the machine. If after is negative, the command cuts the
+// power itself.
 func (d *cutDisk) run(cmd *exec.Cmd, after time.Duration, flag uint32) cutRun {
 	d.t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -282,8 +286,9 @@ func (d *cutDisk) run(cmd *exec.Cmd, after time.Duration, flag uint32) cutRun {
 	return r
 }
 
-// cutAfter cuts the power of a command after a while, waits for its end, and
-// reports whether that came first.
+// cutAfter cuts the power after the given time, or when the command ends if that is
+// earlier. It waits for the end of the command, and reports whether the command ended
+// before the cut.
 func (d *cutDisk) cutAfter(cmd *exec.Cmd, after time.Duration, flag uint32, dir *os.File) (before bool) {
 	d.t.Helper()
 	ended, cut := make(chan struct{}), make(chan error, 1)
@@ -297,7 +302,7 @@ func (d *cutDisk) cutAfter(cmd *exec.Cmd, after time.Duration, flag uint32, dir 
 			halt(cmd.Process.Pid)
 		}
 		cut <- shutDown(dir, flag)
-		_ = cmd.Process.Kill() // if it has not ended
+		_ = cmd.Process.Kill() // if the command has not ended
 	}()
 	_ = cmd.Wait()
 	close(ended)
@@ -305,11 +310,11 @@ func (d *cutDisk) cutAfter(cmd *exec.Cmd, after time.Duration, flag uint32, dir 
 	return before
 }
 
-// halt stops a process between two of its system calls. An fsync that waits
-// while ext4 is shut down is told, at times, that all went well, and whoever
-// believed that would go on to say so: no disk without power does that.
+// halt stops a process between two of its system calls. If ext4 is shut down during an
+// fsync, the fsync sometimes returns success, and the process would report its work as
+// done. A real disk without power never confirms an fsync.
 func halt(pid int) {
-	_ = unix.Kill(pid, unix.SIGSTOP) // it may have ended
+	_ = unix.Kill(pid, unix.SIGSTOP) // the process may have ended
 	tick := time.NewTicker(200 * time.Microsecond)
 	defer tick.Stop()
 	for began := time.Now(); time.Since(began) < unmountTime; <-tick.C {
@@ -320,7 +325,8 @@ func halt(pid int) {
 	}
 }
 
-// isRunning reports whether a thread is neither stopped nor at its end.
+// isRunning reports whether the thread of a /proc/…/stat file is neither stopped nor
+// ended.
 func isRunning(stat string) bool {
 	data, err := os.ReadFile(stat)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"prdrunner/runner/process"
 )
 
-// scriptCutShort cuts a rollback short in the directory of the script. MODE is
-// how git is used.
+// scriptCutShort is the script command cut-short. It leaves an unfinished rollback in the
+// directory of the script. MODE is the value of checkpoint.git.mode.
 func scriptCutShort(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 {
 		ts.Fatalf("usage: cut-short MODE PRD CHECKPOINT")
@@ -33,8 +33,9 @@ func scriptCutShort(ts *testscript.TestScript, neg bool, args []string) {
 	cutRollbackShort(ctx, ts.Check, dir, repo, mode, args[1], args[2])
 }
 
-// cutRollbackShort begins a rollback as the command does, up to where it is on record,
-// and leaves the files as they are: it was killed there.
+// cutRollbackShort begins a rollback as the command does, until the start of the rollback
+// is on record. It does not change the files of the workspace, as if Runner was killed at
+// that point.
 func cutRollbackShort(ctx context.Context, check func(error), dir string, git *git.Repository, mode workspace.GitMode, prd, reference string) {
 	store, err := checkpoint.OpenStore(filepath.Join(dir, ".runner"), checkpoint.Options{})
 	check(err)

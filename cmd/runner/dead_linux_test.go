@@ -10,11 +10,11 @@ import (
 	"prdrunner/cmd/runner/show"
 )
 
-// noteChange makes of the note of a killed runner, in its lock file, one that
-// it may be instead.
+// noteChange changes the note that names the runner in a lock file.
 type noteChange func(note map[string]any)
 
-// deadNotes are what the note of a runner that is no more can say.
+// deadNotes returns, by description, the changes that make the note of a killed runner
+// one that another dead runner can leave.
 func deadNotes() map[string]noteChange {
 	return map[string]noteChange{
 		"as it was left":                         func(map[string]any) {},
@@ -30,10 +30,10 @@ func deadNotes() map[string]noteChange {
 	}
 }
 
-// TestADeadRunnerIsNeverRunning: whatever is known of a runner that was killed,
-// its session is not shown as running, and can be gone on with and given up.
-// Others showed it as running for ever, and let nothing else begin
-// (dagu-org/dagu 1122, 1103).
+// TestADeadRunnerIsNeverRunning kills a runner and changes the note in its lock file in
+// each way that occurs. The session must not be shown as running, and it must be possible
+// to resume and to abandon the session. In dagu, such runs were shown as running for ever
+// and blocked new runs (dagu-org/dagu 1122, 1103).
 func TestADeadRunnerIsNeverRunning(t *testing.T) {
 	t.Parallel()
 	for name, change := range deadNotes() {
@@ -56,17 +56,17 @@ func TestADeadRunnerIsNeverRunning(t *testing.T) {
 				t.Fatal(err)
 			}
 			if status.Counts.Running > 0 || len(status.Steps) > 0 {
-				t.Errorf("as JSON %+v runs", status)
+				t.Errorf("as JSON, workstreams are running: %+v", status)
 			}
 			if !status.Killed || string(status.Owner) != "null" || len(status.Next) != 1 || status.Next[0] != "runner build PRD-001 --resume" {
-				t.Errorf("as JSON the status is %+v, with the owner %s", status, status.Owner)
+				t.Errorf("as JSON, the status is %+v with the owner %s", status, status.Owner)
 			}
 			if text := p.run(0, "status"); !strings.Contains(text, "(was running; ") {
-				t.Errorf("the status of all is\n%s", text)
+				t.Errorf("the status of all sessions is\n%s", text)
 			}
 			p.run(2, "logs", "PRD-001", "-f", "nothing")
 			if what := moved(before, p.standing()); len(what) > 0 {
-				t.Errorf("looking changed\n%s", strings.Join(what, "\n"))
+				t.Errorf("commands that only read changed\n%s", strings.Join(what, "\n"))
 			}
 			p.run(2, "pause", "PRD-001")
 			p.run(0, "checkpoint", "create", "PRD-001")
@@ -77,14 +77,16 @@ func TestADeadRunnerIsNeverRunning(t *testing.T) {
 				Running []string `json:"in_progress_workstreams"`
 			}
 			if err := json.Unmarshal([]byte(p.read(".runner/PRD-001.json")), &doc); err != nil || doc.Status != "failed" || len(doc.Running) > 0 {
-				t.Errorf("the document says %+v, %v", doc, err)
+				t.Errorf("the PRD document says %+v, %v", doc, err)
 			}
 			p.run(0, "abandon", "PRD-001", "--yes")
 		})
 	}
 }
 
-// TestALiveRunnerOfAnotherMachineIsRunning: it holds its lock, wherever it runs.
+// TestALiveRunnerOfAnotherMachineIsRunning changes the note of a running runner to name
+// another machine. Because the runner holds its lock, status must show it as running, and
+// commands that change the session must be refused.
 func TestALiveRunnerOfAnotherMachineIsRunning(t *testing.T) {
 	t.Parallel()
 	p := prepared(t, func(p *place) { p.running() })
@@ -97,7 +99,7 @@ func TestALiveRunnerOfAnotherMachineIsRunning(t *testing.T) {
 	}
 }
 
-// changeNote changes the note in the lock file, if there is one.
+// changeNote changes the note in the lock file, if the file has one.
 func (p *place) changeNote(change noteChange) {
 	p.t.Helper()
 	path := filepath.Join(p.ws, ".runner", "locks", "PRD-001.lock")
@@ -107,7 +109,7 @@ func (p *place) changeNote(change noteChange) {
 	}
 	text := strings.Trim(string(data), "\x00 \n")
 	if text == "" {
-		return // whoever held it let go of it
+		return // the runner released its lock
 	}
 	note := map[string]any{}
 	if err := json.Unmarshal([]byte(text), &note); err != nil {
@@ -119,7 +121,7 @@ func (p *place) changeNote(change noteChange) {
 		p.t.Fatal(err)
 	}
 	record := " " + string(changed) + strings.Repeat(" ", len(data)-len(changed)-2) + "\n"
-	f, err := os.OpenFile(path, os.O_WRONLY, 0) // never replaced: it is locked
+	f, err := os.OpenFile(path, os.O_WRONLY, 0) // written in place, because a runner may hold a lock on this file
 	if err != nil {
 		p.t.Fatal(err)
 	}

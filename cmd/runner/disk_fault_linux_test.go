@@ -18,15 +18,16 @@ import (
 
 var faultAll = flag.Bool("fault.all", false, "have space and inodes give out at each point of a run; else at some")
 
-// diskFault is what a file system in memory, or a limit, does to a run.
+// diskFault is a resource that runs out during a run: on a file system in memory, or by a
+// limit.
 type diskFault struct {
 	name    string
-	options func(level int) string // of the file system; nil: plenty of everything
-	limit   func(level int) string // for a shell; nil: none
-	fill    func(level int) string // of DISK, by a workstream; nil: none
-	meets   []string               // kinds of files for which there must have been no room
+	options func(level int) string // mount options of the file system; nil: plenty of everything
+	limit   func(level int) string // shell command that sets a limit; nil: none
+	fill    func(level int) string // shell command by which a workstream fills DISK; nil: none
+	meets   []string               // kinds of files that must have found no room at one of the levels
 	levels  []int
-	says    string // how the error is known
+	says    string // text of the error
 }
 
 func diskFaults() []diskFault {
@@ -61,11 +62,11 @@ func diskFaults() []diskFault {
 			},
 			levels: someBelow(24, 0, 1, 3, 6, 9, 12, 15, 16, 17, 20),
 			says:   "no space left on device",
-			meets:  []string{"step", "object", "checkpoint"}, // which of checkpoint and manifest takes the last one is not certain
+			meets:  []string{"step", "object", "checkpoint"}, // it varies whether the checkpoint or the manifest takes the last inode
 		},
 		{
 			name:   "short writes",
-			limit:  func(blocks int) string { return fmt.Sprintf("ulimit -f %d", blocks) }, // of 512 bytes
+			limit:  func(blocks int) string { return fmt.Sprintf("ulimit -f %d", blocks) }, // blocks of 512 bytes
 			levels: []int{1, 2, 3, 4, 6, 8, 10, 12, 16, 20, 24, 28},
 			says:   "file too large",
 		},
@@ -78,7 +79,7 @@ func diskFaults() []diskFault {
 	}
 }
 
-// someBelow are some of the levels below n, or all of them.
+// someBelow returns the given levels or, with -fault.all, all levels below n.
 func someBelow(n int, some ...int) []int {
 	if !*faultAll {
 		return some
@@ -90,8 +91,9 @@ func someBelow(n int, some ...int) []int {
 	return all
 }
 
-// kindsOf are the kinds of files of which an error tells. What a workstream
-// can't write, its log, outputs and artifacts, has it fail.
+// kindsOf returns the kinds of files that the errors in the output name. The kind step
+// stands for a log, outputs or artifacts that a workstream could not write: then the
+// workstream fails.
 func kindsOf(told, says string) (kinds []string) {
 	if strings.Contains(told, `"kind":"workstream.failed","workstream":"wide"`) {
 		kinds = append(kinds, "step")
@@ -107,10 +109,10 @@ func kindsOf(told, says string) (kinds []string) {
 	return kinds
 }
 
-// faultPipeline makes some 120 KB of artifacts, which are kept once more. When
-// the disk is filled, a log, outputs, an artifact, its object, a line of the
-// journal, a checkpoint and a document of several pages each are still to be
-// written, one after the other.
+// faultPipeline makes about 120 KB of artifacts, which Runner stores once more as
+// objects. After the disk is filled, Runner still has to write these, one after the other
+// and each several pages long: a log, outputs, an artifact, its object, a journal line, a
+// checkpoint and the PRD document.
 const faultPipeline = `
 pipeline "PRD-001" {
   phase "one" {
@@ -147,11 +149,9 @@ pipeline "PRD-001" {
 }
 `
 
-// TestDiskFaults runs the real binary where space, inodes, the length of a file
-// or descriptors give out, at several points of a run; half of the time there
-// is no room for a rescue copy either, or the state lies on a disk of its own.
-// What was said to be done is on record, every checkpoint is whole, the error
-// tells what gave out; and when there is room again the run goes on to its end.
+// TestDiskFaults runs builds in which space, inodes, file sizes or descriptors run out at
+// several points. What a build printed must be on record, every checkpoint must be whole,
+// and the error must say what ran out. With room again, a resumed build must complete.
 func TestDiskFaults(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -180,11 +180,11 @@ func TestDiskFaults(t *testing.T) {
 			t.Logf("%s: %d of %d runs were cut short; %s", fault.name, met, len(fault.levels), inOrder(kinds))
 			for _, kind := range fault.meets {
 				if kinds[kind] == 0 {
-					t.Errorf("%s: there was room for the %s at each of %v: see with -fault.all where there is none", fault.name, kind, fault.levels)
+					t.Errorf("%s: the %s could be written at each of the levels %v: -fault.all shows where it can't", fault.name, kind, fault.levels)
 				}
 			}
 			if met == 0 || *full && met < 3 {
-				t.Error("that proves nothing")
+				t.Error("too few runs met the fault to prove anything")
 			}
 		})
 	}
@@ -195,15 +195,17 @@ type faulty struct {
 	rollbackKiller
 	fault     diskFault
 	level     int
-	what      string
-	disk      string // the file system on which it happens
+	what      string // the fault and the level, for messages
+	disk      string // the file system on which the fault happens
 	state     string
-	rescue    string
-	kinds     []string
-	elsewhere bool // the state is on that file system, the workspace is not
+	rescue    string   // the directory for rescue copies
+	kinds     []string // as kindsOf returns them
+	elsewhere bool     // only the state is on the faulty disk, and the workspace is not
 }
 
-// place lays out workspace, state and rescue directory.
+// place makes the workspace and the directories for state and rescue copies. The state is
+// always on the disk with the fault. With rescueThere the rescue copies are there, too;
+// with elsewhere the workspace is not.
 func (f *faulty) place(rescueThere, elsewhere bool) {
 	f.t.Helper()
 	options := "size=64m"
@@ -222,7 +224,8 @@ func (f *faulty) place(rescueThere, elsewhere bool) {
 	f.writePipeline(faultPipeline)
 }
 
-// writePipeline writes it, and has it fill the disk once, if it should.
+// writePipeline writes a pipeline, in which the script line FILL fills the disk once if
+// the fault asks for that.
 func (f *faulty) writePipeline(text string) {
 	f.t.Helper()
 	fill := ":"
@@ -233,7 +236,8 @@ func (f *faulty) writePipeline(text string) {
 	f.write("PRD-001.hcl", strings.ReplaceAll(text, "FILL", fill), 0o644)
 }
 
-// command is the binary, with the limit or without.
+// command returns a command that runs the binary, under the limit of the fault if limited
+// is set.
 func (f *faulty) command(limited bool, args ...string) *exec.Cmd {
 	cmd := exec.Command(f.binary, args...)
 	if limited && f.fault.limit != nil {
@@ -245,7 +249,7 @@ func (f *faulty) command(limited bool, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// works runs a command that must succeed.
+// works runs a command that must succeed, and returns its output.
 func (f *faulty) works(args ...string) []byte {
 	f.t.Helper()
 	out, err := f.command(false, args...).CombinedOutput()
@@ -255,8 +259,8 @@ func (f *faulty) works(args ...string) []byte {
 	return out
 }
 
-// meets runs the pipeline, and checks what is left; then again, with the fault
-// mended. It reports whether the fault was met.
+// meets runs the pipeline with the fault, checks the state, removes the fault and resumes
+// the run. It reports whether the first run met the fault, and so failed.
 func (f *faulty) meets() bool {
 	f.t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -270,14 +274,14 @@ func (f *faulty) meets() bool {
 	}
 	f.kinds = kindsOf(told, f.fault.says)
 	f.standing(stdout.Bytes())
-	if code != 0 && code != 1 && !strings.Contains(told, f.fault.says) { // 1: a step failed
-		f.t.Fatalf("%s: exit code %d, and %q is not told:\n%s", f.what, code, f.fault.says, told)
+	if code != 0 && code != 1 && !strings.Contains(told, f.fault.says) { // 1: a workstream failed
+		f.t.Fatalf("%s: exit code %d, and the output does not contain %q:\n%s", f.what, code, f.fault.says, told)
 	}
 	if code != 0 && !strings.Contains(told, "runner build PRD-001 --resume") && !strings.Contains(told, "then run the command again") {
-		f.t.Fatalf("%s: nobody is told how to go on:\n%s", f.what, told)
+		f.t.Fatalf("%s: the output does not say how to resume:\n%s", f.what, told)
 	}
 	if strings.Count(told, "the journal can take nothing more") > 1 {
-		f.t.Errorf("%s: the same is told twice:\n%s", f.what, told)
+		f.t.Errorf("%s: the same error is printed twice:\n%s", f.what, told)
 	}
 	if f.fault.options != nil {
 		f.must(unix.Mount("tmpfs", f.disk, "tmpfs", unix.MS_REMOUNT, "size=64m,nr_inodes=10000"))
@@ -287,15 +291,16 @@ func (f *faulty) meets() bool {
 	return code != 0
 }
 
-// standing checks what a reader finds after a fault: all that was shown is on
-// record, and whole.
+// standing checks the session after a fault, and returns its journal. Every event in
+// shown, the output of the build, must be on record, readers must work and every
+// checkpoint must be whole.
 func (f *faulty) standing(shown []byte) []journalLine {
 	f.t.Helper()
 	journal := readJournal(f.t, filepath.Join(f.state, "PRD-001", "journal.jsonl"))
 	recorded := recordedEvents(journal)
 	for line := range bytes.Lines(shown) {
 		if event, ok := shownEvent(line); ok && !recorded[event] {
-			f.t.Fatalf("%s: %q was shown, and is not on record", f.what, event)
+			f.t.Fatalf("%s: %q was printed and is not on record", f.what, event)
 		}
 	}
 	if len(journal) > 0 {
@@ -306,8 +311,8 @@ func (f *faulty) standing(shown []byte) []journalLine {
 	return journal
 }
 
-// ended checks that the session is complete, that nothing ran again that had
-// completed, and that nothing half written is left.
+// ended checks that no completed workstream has run again, that every checkpoint is
+// whole, that the artifacts have the right content, and that no temporary files are left.
 func (f *faulty) ended() {
 	f.t.Helper()
 	noReruns(f.t, f.what, readJournal(f.t, filepath.Join(f.state, "PRD-001", "journal.jsonl")))
@@ -324,18 +329,20 @@ func (f *faulty) ended() {
 	}
 	want := map[string]string{"gen/a": small, "gen/b": small, "gen/c": small, "gen/large": large, "last/joined": large + small}
 	if !maps.Equal(got, want) {
-		f.t.Fatalf("%s: the artifacts differ", f.what)
+		f.t.Fatalf("%s: the artifacts have the wrong content", f.what)
 	}
 	f.must(filepath.WalkDir(f.state, func(path string, _ os.DirEntry, err error) error {
 		if err == nil && strings.HasPrefix(filepath.Base(path), ".tmp-") {
-			f.t.Errorf("%s: %s is left", f.what, path)
+			f.t.Errorf("%s: the temporary file %s is left", f.what, path)
 		}
 		return err
 	}))
 }
 
-// TestReadOnlyInMidRun has the file system find an error in itself while a
-// workstream runs, so that the kernel lets nobody write to it any more.
+// TestReadOnlyInMidRun makes ext4 find an error in the file system while a workstream
+// runs, so that the kernel makes the file system read-only. The build, and a resumed
+// build, must report that. Once the file system is writable again, a resumed build must
+// complete the session.
 func TestReadOnlyInMidRun(t *testing.T) {
 	t.Parallel()
 	binary := buildBinary(t)
@@ -358,13 +365,13 @@ func TestReadOnlyInMidRun(t *testing.T) {
 	}
 	for _, text := range []string{f.state, "runner build PRD-001 --resume"} {
 		if !strings.Contains(told, text) {
-			t.Errorf("%q is not told:\n%s", text, told)
+			t.Errorf("the output does not contain %q:\n%s", text, told)
 		}
 	}
 	f.standing(stdout.Bytes())
 	out, err := f.command(false, "build", "PRD-001", "--resume").CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "read-only file system") {
-		t.Errorf("where nothing can be written, a resume says %v:\n%s", err, out)
+		t.Errorf("a resumed build does not report the read-only file system: %v\n%s", err, out)
 	}
 	d.unmount()
 	d.mount("")
@@ -372,9 +379,10 @@ func TestReadOnlyInMidRun(t *testing.T) {
 	f.ended()
 }
 
-// TestSlowSync has one sync of the journal in the middle of a run take longer than any
-// workstream may, while one runs: that of its start. None is timed out for it, and
-// whoever comes meanwhile finds the owner at work.
+// TestSlowSync delays one sync of the journal, that of the start of a workstream, for
+// longer than the timeout of every workstream. No workstream may time out. Meanwhile,
+// status must show that the runner is alive, and a second build must be refused because
+// the session is locked.
 func TestSlowSync(t *testing.T) {
 	t.Parallel()
 	binary := buildBinary(t, "failpoint")
@@ -395,21 +403,21 @@ func TestSlowSync(t *testing.T) {
 	for tick := time.NewTicker(time.Millisecond); bytes.Count(read(t, log), []byte("\n")) < 4; <-tick.C {
 		select {
 		case err := <-ended:
-			t.Fatalf("it ended before: %v\n%s", err, stderr.Bytes())
+			t.Fatalf("the build ended before the slow sync: %v\n%s", err, stderr.Bytes())
 		default:
 		}
 	}
 	began := time.Now()
 	if out := f.works("status", "PRD-001"); !strings.Contains(string(out), fmt.Sprint("pid ", slow.Process.Pid)) {
-		t.Errorf("status takes the runner for dead:\n%s", out)
+		t.Errorf("status does not show that the runner is alive:\n%s", out)
 	}
 	second := f.command(false, "build", "PRD-001", "--resume")
 	out, err := second.CombinedOutput()
 	if second.ProcessState.ExitCode() != 4 || !strings.Contains(string(out), fmt.Sprint("pid ", slow.Process.Pid)) {
-		t.Errorf("a second runner says %v:\n%s", err, out)
+		t.Errorf("a second build is not refused: %v\n%s", err, out)
 	}
 	if took := time.Since(began); took >= delay {
-		t.Errorf("others waited %s for the disk", took)
+		t.Errorf("status and the second build took %s, as long as the slow sync", took)
 	}
 	if err := <-ended; err != nil {
 		t.Fatalf("the run ended with %v\n%s%s", err, stdout.Bytes(), stderr.Bytes())

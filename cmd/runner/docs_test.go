@@ -20,7 +20,7 @@ import (
 
 const readmePath = "../../README.md"
 
-// commandLine is the whole command line, as tests look at it.
+// commandLine returns the root command with all of its subcommands.
 func commandLine(t *testing.T) *cobra.Command {
 	t.Helper()
 	env := cli.ThisProcess()
@@ -30,7 +30,7 @@ func commandLine(t *testing.T) *cobra.Command {
 	return root
 }
 
-// leaves are the commands that do something, by path.
+// leaves returns the commands without subcommands, by path.
 func leaves(cmd *cobra.Command) map[string]*cobra.Command {
 	found := make(map[string]*cobra.Command)
 	for _, child := range cmd.Commands() {
@@ -81,8 +81,8 @@ func TestReadmeListsEveryExitCode(t *testing.T) {
 	}
 }
 
-// TestReadmeCommandsExist takes every `runner …` in the README's indented and
-// fenced text: the command and its flags must exist.
+// TestReadmeCommandsExist takes every `runner …` in an indented line of README.md: the
+// command and its flags must exist.
 func TestReadmeCommandsExist(t *testing.T) {
 	t.Parallel()
 	lines := regexp.MustCompile(`(?m)^ {4}(?:go run \./cmd/|bin/)?runner (.*)$`).FindAllStringSubmatch(string(readReadme(t)), -1)
@@ -104,8 +104,8 @@ func TestReadmeCommandsExist(t *testing.T) {
 	}
 }
 
-// TestCIRunsTheReadme holds .ci/run to the two commands that README.md
-// promises.
+// TestCIRunsTheReadme checks that README.md and .ci/run both have the two commands that
+// run an example and the tests.
 func TestCIRunsTheReadme(t *testing.T) {
 	t.Parallel()
 	script, err := os.ReadFile("../../.ci/run")
@@ -121,8 +121,8 @@ func TestCIRunsTheReadme(t *testing.T) {
 	}
 }
 
-// TestCINamesItsTests holds the scripts in .ci to naming tests that exist: a proof of a test
-// that has another name now would prove nothing.
+// TestCINamesItsTests checks that the tests that the scripts in .ci name exist. If a test
+// is renamed, a script with the old name would no longer test anything.
 func TestCINamesItsTests(t *testing.T) {
 	t.Parallel()
 	there := slices.Collect(maps.Keys(testNames(t)))
@@ -144,7 +144,8 @@ func TestCINamesItsTests(t *testing.T) {
 	}
 }
 
-// TestHelp holds every command to a help that is worth reading.
+// TestHelp checks the help of every command. The short help must begin with a capital and
+// end without a full stop, and the lines of the long help must have at most 90 columns.
 func TestHelp(t *testing.T) {
 	t.Parallel()
 	for path, cmd := range leaves(commandLine(t)) {
@@ -162,8 +163,8 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// TestInitConfigIsTheDefaults holds the runner.yaml of `runner init` to what
-// it says of itself.
+// TestInitConfigIsTheDefaults checks that every value in the runner.yaml of `runner init`
+// is the default, as that file says.
 func TestInitConfigIsTheDefaults(t *testing.T) {
 	t.Parallel()
 	cfg, err := testEnvironment(t, map[string]string{"runner.yaml": configTemplate}).LoadConfig()
@@ -189,7 +190,7 @@ func TestInitConfigIsTheDefaults(t *testing.T) {
 	}
 }
 
-// readmeTable returns the cells of the table after the given marker.
+// readmeTable returns the rows of cells of the table after the given marker.
 func readmeTable(t *testing.T, marker string) [][]string {
 	t.Helper()
 	_, after, found := bytes.Cut(readReadme(t), []byte("<!-- "+marker+": checked by a test -->\n\n"))

@@ -13,7 +13,8 @@ import (
 	"prdrunner/cmd/runner/show"
 )
 
-// runAt runs a command in this process, at a time of its own.
+// runAt runs a command in this process with the clock at now. The command must exit with
+// the code want. runAt returns the output.
 func (p *place) runAt(now time.Time, want int, args ...string) string {
 	p.t.Helper()
 	var out bytes.Buffer
@@ -26,15 +27,17 @@ func (p *place) runAt(now time.Time, want int, args ...string) string {
 	return out.String()
 }
 
-// jumps are what a clock does, or how long a machine was down.
+// jumps returns, by name, how far the clock moves between two commands: because the clock
+// was set, or because the machine was down.
 func jumps() map[string]time.Duration {
 	const day = 24 * time.Hour
 	return map[string]time.Duration{"a day back": -day, "none": 0, "ten hours on": 10 * time.Hour, "ten years on": 3650 * day, "ten years back": -3650 * day}
 }
 
-// TestTimeThatARunnerWasDownCountsNowhere: neither the timeout of the session
-// nor that of a step or of an approval is over because nothing ran for long.
-// Others timed out what they had not begun (apache/airflow 13853).
+// TestTimeThatARunnerWasDownCountsNowhere kills a build, and moves the clock before each
+// of the next commands. The timeouts of the session, of a workstream and of an approval
+// must not expire while no runner runs. Airflow timed out tasks that it had not started
+// (apache/airflow 13853).
 func TestTimeThatARunnerWasDownCountsNowhere(t *testing.T) {
 	t.Parallel()
 	const pipeline = `
@@ -61,7 +64,7 @@ pipeline "PRD-001" {
 			p.write("PRD-001.hcl", pipeline)
 			p.killed()
 			now := time.Now().Add(down)
-			p.runAt(now, 0, "checkpoint", "create", "PRD-001") // what is recorded after the kill is not of the run
+			p.runAt(now, 0, "checkpoint", "create", "PRD-001") // events after the kill must not count as a part of the killed run
 			now = now.Add(down)
 			p.runAt(now, 1, "build", "PRD-001", "--resume")
 			p.write("ok", "")
@@ -69,21 +72,22 @@ pipeline "PRD-001" {
 			p.runAt(now, 3, "build", "PRD-001", "--resume")
 			now = now.Add(down)
 			if text := p.runAt(now, 3, "build", "PRD-001", "--resume"); !strings.Contains(text, "waiting for an approval of sign-off (one)") {
-				t.Errorf("it is not asked again:\n%s", text)
+				t.Errorf("the build does not ask for the approval again:\n%s", text)
 			}
 			p.runAt(now, 0, "approve", "PRD-001")
 			p.runAt(now.Add(down), 0, "build", "PRD-001", "--resume")
 			for _, kind := range eventsOf(p) {
 				if kind == "gate.failed" {
-					t.Error("the approval failed")
+					t.Error("the approval gate failed")
 				}
 			}
 		})
 	}
 }
 
-// TestAClockThatJumpsOrdersAndRemovesNothing sets the clock between boundaries:
-// what is newest is told by sequence, and nothing is removed for its age.
+// TestAClockThatJumpsOrdersAndRemovesNothing moves the clock between checkpoints and then
+// prunes. The list of checkpoints and latest~1 must follow the order of commits, not of
+// times, and prune must not remove the new checkpoints.
 func TestAClockThatJumpsOrdersAndRemovesNothing(t *testing.T) {
 	t.Parallel()
 	for name, jump := range jumps() {
@@ -114,7 +118,7 @@ func TestAClockThatJumpsOrdersAndRemovesNothing(t *testing.T) {
 			}
 			p.runAt(now, 0, "checkpoint", "rollback", "PRD-001", "latest~1", "--yes")
 			if got := p.read("notes.txt"); got != "notes 1" {
-				t.Errorf("latest~1 had %q", got)
+				t.Errorf("after the rollback to latest~1, notes.txt is %q", got)
 			}
 			p.write("ok", "")
 			now = now.Add(jump)
@@ -125,13 +129,14 @@ func TestAClockThatJumpsOrdersAndRemovesNothing(t *testing.T) {
 	}
 }
 
+// listed is a checkpoint in the JSON output of checkpoint list.
 type listed struct {
 	ID    string `json:"id"`
 	Seq   uint64 `json:"seq"`
 	Valid bool   `json:"valid"`
 }
 
-// wholeList are the checkpoints of the session, as they are listed.
+// wholeList returns the checkpoints of the session in the order of checkpoint list.
 func (p *place) wholeList(now time.Time) []listed {
 	p.t.Helper()
 	var list struct {

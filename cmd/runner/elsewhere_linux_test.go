@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// carryings are the ways in which a workspace comes to be elsewhere; each
-// returns where it is now.
+// carryings returns ways to move a workspace, or to change the user and the machine
+// around it. Each returns the place with the moved workspace.
 func carryings() map[string]func(p *place) *place {
 	return map[string]func(p *place) *place{
 		"into another folder": func(p *place) *place {
@@ -48,7 +48,8 @@ func carryings() map[string]func(p *place) *place {
 	}
 }
 
-// at is the place with its workspace somewhere else.
+// at returns a copy of the place with the workspace ws. It fails the test if there is an
+// error among errs.
 func (p *place) at(ws string, errs ...error) *place {
 	p.t.Helper()
 	for _, err := range errs {
@@ -61,7 +62,8 @@ func (p *place) at(ws string, errs ...error) *place {
 	return &q
 }
 
-// again is the place of an import, to be carried once more.
+// again returns a copy of the place with a new root, so that its workspace can be moved
+// once more.
 func (p *place) again() *place {
 	p.t.Helper()
 	root := filepath.Join(p.root, "again")
@@ -70,7 +72,8 @@ func (p *place) again() *place {
 	return q.at(q.ws, os.Mkdir(root, 0o755))
 }
 
-// secure takes away what a copy let others do with a state directory.
+// secure makes the directories of a copied state directory accessible for their owner
+// only.
 func secure(dir string) error {
 	return filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
 		if err != nil || !e.IsDir() {
@@ -80,8 +83,9 @@ func secure(dir string) error {
 	})
 }
 
-// TestElsewhereNothingRunsAgain: no decision depends on where a workspace lies
-// or who looks at it. Others began anew in another folder (nextflow-io/nextflow
+// TestElsewhereNothingRunsAgain moves the workspace of a failed session in several ways.
+// The plan must reuse what has completed, and the resumed build must run only what had
+// failed. Nextflow starts from the beginning in another folder (nextflow-io/nextflow
 // 4856).
 func TestElsewhereNothingRunsAgain(t *testing.T) {
 	t.Parallel()
@@ -116,15 +120,15 @@ func TestElsewhereNothingRunsAgain(t *testing.T) {
 					}
 				}
 				if want := map[string]int{"first": 1, "whole (first)": 1, "second": 1, "passed (one)": 1, "third": 2}; !maps.Equal(starts, want) {
-					t.Errorf("what was started, and how often: %v, want %v", starts, want)
+					t.Errorf("the starts of each workstream and gate are %v, want %v", starts, want)
 				}
 			})
 		}
 	}
 }
 
-// countingPipeline has what a decision can depend on: inputs, an upstream, a
-// variable, a document, gates that declare what they judge and that do not.
+// countingPipeline has everything that the decision to run again can depend on: inputs, a
+// dependency, a variable, a PRD document, and gates of a workstream and of a phase.
 const countingPipeline = `
 variable "name" { type = string }
 pipeline "PRD-001" {

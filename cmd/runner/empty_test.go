@@ -14,10 +14,11 @@ import (
 	"prdrunner/cmd/runner/show"
 )
 
-// TestEmptyIsRefused gives every command an empty argument in each place that
-// it has one in, and an empty value for each flag that takes one.
+// TestEmptyIsRefused runs every command with an empty argument in each place, and with an
+// empty value of each string flag, except for flags that take free text. The command must
+// exit with a usage error that names the empty argument or flag.
 func TestEmptyIsRefused(t *testing.T) {
-	t.Chdir(t.TempDir()) // should one be carried out after all, -C= too
+	t.Chdir(t.TempDir()) // in case that a command runs after all, also one with -C=
 	for path, cmd := range leaves(commandLine(t)) {
 		command := strings.Fields(path)[1:]
 		full := placeholders(cmd)
@@ -37,6 +38,8 @@ func TestEmptyIsRefused(t *testing.T) {
 	}
 }
 
+// refusesEmpty runs a command, which must exit with a usage error that contains want, and
+// print nothing to standard output.
 func refusesEmpty(t *testing.T, want string, args []string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -48,7 +51,8 @@ func refusesEmpty(t *testing.T, want string, args []string) {
 	}
 }
 
-// placeholders are the arguments that a command takes before a --, each once.
+// placeholders returns the names of the arguments that a command takes before --, each
+// once.
 func placeholders(cmd *cobra.Command) []string {
 	var names []string
 	use, _, _ := strings.Cut(cmd.Use, " [--")
@@ -60,7 +64,7 @@ func placeholders(cmd *cobra.Command) []string {
 	return names
 }
 
-// needed adds to the first arguments of a command those that it can't do without.
+// needed appends placeholders to args until the command accepts the number of arguments.
 func needed(cmd *cobra.Command, args []string) []string {
 	for _, name := range placeholders(cmd)[len(args):] {
 		if cmd.Args == nil || cmd.Args(cmd, args) == nil {

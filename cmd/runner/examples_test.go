@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestExamples runs each example as its README and its comments say, in a
-// fresh copy, and looks at what it leaves behind.
+// TestExamples runs the commands that each example names in its README and comments, in a
+// fresh copy, and checks the exit codes and the files that the commands make.
 func TestExamples(t *testing.T) {
 	t.Parallel()
 	binary := buildBinary(t)
@@ -22,7 +22,7 @@ func TestExamples(t *testing.T) {
 	tests := []struct {
 		name  string
 		steps []step
-		files map[string]string // path → a text that it holds
+		files map[string]string // path → a text that the file must contain
 	}{
 		{"minimal", []step{{"build PRD-001", 0}, {"build PRD-001 --resume", 6}}, map[string]string{
 			"out/words.txt": "the",
@@ -57,15 +57,15 @@ func TestExamples(t *testing.T) {
 			for name, text := range tt.files {
 				content, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
 				if err != nil || !bytes.Contains(content, []byte(text)) {
-					t.Errorf("%s does not hold %q: %v", name, text, err)
+					t.Errorf("%s does not contain %q: %v", name, text, err)
 				}
 			}
 		})
 	}
 }
 
-// TestEveryExampleIsRun fails when an example is added and not run: a directory
-// with a pipeline. TestKill runs the cashier, the largest.
+// TestEveryExampleIsRun checks that TestExamples runs every example that has a pipeline,
+// except the largest, cashier, which TestKill runs.
 func TestEveryExampleIsRun(t *testing.T) {
 	t.Parallel()
 	source, err := os.ReadFile("examples_test.go")

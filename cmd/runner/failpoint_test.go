@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestReleaseHasNoFailpoints looks into the binary that users get: nothing in
-// it could be told to kill it or to fail.
+// TestReleaseHasNoFailpoints checks that the binary that users get has no failpoints, so
+// that no environment variable can make it kill itself or fail.
 func TestReleaseHasNoFailpoints(t *testing.T) {
 	t.Parallel()
 	name := []byte("RUNNER_" + "FAILPOINT")
@@ -17,7 +17,7 @@ func TestReleaseHasNoFailpoints(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := bytes.Contains(data, name); got != want {
-			t.Errorf("it contains failpoints: %v, want %v", got, want)
+			t.Errorf("the binary contains failpoints: %v, want %v", got, want)
 		}
 	}
 }

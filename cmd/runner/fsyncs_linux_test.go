@@ -10,11 +10,10 @@ import (
 	"testing"
 )
 
-// TestFsyncsOfAChain counts from outside what runner.TestCostOfABoundary counts at
-// the seam of the store: in a chain the journal takes no more fsyncs than there are
-// boundaries, two of each workstream, and all other files take as many as a run takes
-// at its beginning and its end. Those of the PRD document are left out, since it is
-// written now and then.
+// TestFsyncsOfAChain counts the fsyncs of a chain of workstreams with strace. The journal
+// may take one per boundary, two for each workstream. All other files may take only those
+// of the start and the end of a run, without the PRD document, which is written at
+// varying times. runner.TestCostOfABoundary counts fsyncs inside of the process.
 func TestFsyncsOfAChain(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("strace"); err != nil {
@@ -30,7 +29,7 @@ func TestFsyncsOfAChain(t *testing.T) {
 		case strings.HasSuffix(file, "/journal.jsonl"):
 			journal++
 		case strings.Contains(file, "/.tmp-PRD-001.json-"):
-			others-- // for its directory, which comes next
+			others-- // offsets the fsync of the directory, which comes next
 		default:
 			others++
 		}
@@ -43,8 +42,8 @@ func TestFsyncsOfAChain(t *testing.T) {
 	}
 }
 
-// fsyncsOf runs so many workstreams, each of which waits for the one before, and
-// names what is synced, in order.
+// fsyncsOf runs a chain of so many workstreams, each of which depends on the one before,
+// and returns the paths of the files that are synced, in order.
 func fsyncsOf(t *testing.T, workstreams int) (files []string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -64,7 +63,7 @@ func fsyncsOf(t *testing.T, workstreams int) (files []string) {
 	cmd := exec.CommandContext(t.Context(), "strace", "-f", "-y", "-e", "trace=fsync,fdatasync", "-o", trace,
 		"runner", "build", "PRD-001", "--output", "quiet")
 	cmd.Dir = dir
-	cmd.Env = append(cmd.Environ(), "PRDRUNNER_CHECKPOINT_CAPTURE=phase") // how many boundaries are captured follows the clock
+	cmd.Env = append(cmd.Environ(), "PRDRUNNER_CHECKPOINT_CAPTURE=phase") // by default the number of captures depends on the time
 	if shown, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", cmd, err, shown)
 	}

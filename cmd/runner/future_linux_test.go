@@ -17,30 +17,32 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// future is a workspace in which one file is of a version that does not exist
-// yet, with sums that are right.
+// future is a workspace in which one file has a format version that does not exist yet,
+// and correct checksums.
 type future struct {
 	t        *testing.T
 	dir, prd string
-	names    string // the end of the path that is to be named
-	id       string // of the checkpoint that it belongs to, if it does
-	binary   bool   // the real binary is started for each command, else they run in the process of the test
+	names    string // the end of the path that the error must name
+	id       string // of the checkpoint that the file belongs to, if any
+	binary   bool   // commands run in the real binary, not in the process of the test
 }
 
-// futureFile is a kind of file that carries a version, and what must refuse it.
+// futureFile is a kind of file with a format version, and the commands that must refuse
+// it.
 type futureFile struct {
-	write    func(*future)
-	commands []string // PRD stands for the id, ID for that of the checkpoint
+	write    func(*future) // gives the file a future version
+	commands []string      // PRD stands for the id of the PRD, ID for that of the checkpoint
 }
 
-// changing are commands that change a session; build --fresh and abandon set it aside.
+// changing has the commands that change a session. build --fresh and abandon are left
+// out, because they only set the session aside.
 var changing = []string{
 	"checkpoint create PRD", "checkpoint archive PRD",
 	"checkpoint rollback PRD 0 --yes", "checkpoint rebuild PRD", "checkpoint validate PRD --mark",
 }
 
-// futureFiles are all formats that carry a version, but for those that may be
-// thrown away: a cache of another version is made anew.
+// futureFiles returns all kinds of files that have a format version, except caches:
+// Runner makes a cache of another version anew.
 func futureFiles() map[string]futureFile {
 	all := append([]string{
 		"status PRD", "build PRD --resume", "plan PRD --resume", "checkpoint list PRD", "checkpoint prune PRD --yes", "checkpoint migrate PRD", "checkpoint export PRD -o -",
@@ -83,13 +85,13 @@ func futureFiles() map[string]futureFile {
 	}
 }
 
+// newerVersion matches the format version in a file, which the tests change to 9.0.
 var newerVersion = regexp.MustCompile(`("format_version": ?)"1\.[0-9]+"`)
 
-// TestWhatAFutureVersionWroteIsRefusedUntouched has, one after the other, each
-// format that carries a version be of one that does not exist yet: every command
-// that reads it, or that would write over it, names the file, the version and
-// the remedy, exits 5, and changes and adds nothing. The real binary does that with the
-// failed session of each version.
+// TestWhatAFutureVersionWroteIsRefusedUntouched gives one kind of file after the other a
+// format version that does not exist yet. Every command that reads or would overwrite the
+// file must exit 5, name the file, the version and the remedy, and change nothing. The
+// failed sessions are tested with the real binary, the others in the process of the test.
 func TestWhatAFutureVersionWroteIsRefusedUntouched(t *testing.T) {
 	t.Parallel()
 	kinds := futureFiles()
@@ -114,17 +116,19 @@ func TestWhatAFutureVersionWroteIsRefusedUntouched(t *testing.T) {
 				before := filesIn(t, dir)
 				for _, line := range file.commands {
 					if ended == "complete" && line == "build PRD --resume" {
-						continue // there is nothing to go on with or to give up, whatever is beside it
+						continue // a complete session has nothing to resume
 					}
 					f.refused(strings.NewReplacer("PRD", prd, "ID", f.id).Replace(line))
 					f.untouched(line, before)
 				}
-				f.back(whole)
+				f.restore(whole)
 			})
 		}
 	})
 }
 
+// refused runs a command, which must exit 5 and name the version, the remedy and the
+// file.
 func (f *future) refused(line string) {
 	f.t.Helper()
 	cmd := exec.CommandContext(f.t.Context(), "runner", strings.Fields(line)...)
@@ -153,6 +157,8 @@ func (f *future) outcome(cmd *exec.Cmd) (out string, code int) {
 	return string(printed), cmd.ProcessState.ExitCode()
 }
 
+// untouched checks that the command in line changed no file, and added none but
+// .gitignore.
 func (f *future) untouched(line string, before map[string][]byte) {
 	f.t.Helper()
 	after := filesIn(f.t, f.dir)
@@ -168,8 +174,8 @@ func (f *future) untouched(line string, before map[string][]byte) {
 	}
 }
 
-// back makes the workspace what it was.
-func (f *future) back(whole map[string][]byte) {
+// restore restores the files of the workspace, whose content by path is whole.
+func (f *future) restore(whole map[string][]byte) {
 	f.t.Helper()
 	for path := range filesIn(f.t, f.dir) {
 		if _, had := whole[path]; !had {
@@ -190,6 +196,8 @@ func (f *future) save(path string, data []byte) {
 	}
 }
 
+// path returns the path of a file in the state directory. From then on, errors must name
+// that file.
 func (f *future) path(name string) string {
 	f.names = strings.ReplaceAll(name, "PRD", f.prd)
 	return filepath.Join(f.dir, ".runner", f.names)
@@ -206,7 +214,8 @@ func (f *future) read(path string) []byte {
 	return data
 }
 
-// edit changes the version in a file, and then its sums.
+// edit changes the version in a file. The function sums, if not nil, corrects the
+// checksums.
 func (f *future) edit(name string, sums func([]byte) []byte) {
 	f.t.Helper()
 	path := f.path(name)
@@ -221,7 +230,8 @@ func (f *future) edit(name string, sums func([]byte) []byte) {
 	f.save(path, data)
 }
 
-// damageJournal makes the journal end in the middle of what was acknowledged.
+// damageJournal flips a bit in the middle of the journal, in a line that was
+// acknowledged.
 func (f *future) damageJournal() {
 	path := filepath.Join(f.dir, ".runner", f.prd, "journal.jsonl")
 	data := f.read(path)
@@ -229,7 +239,8 @@ func (f *future) damageJournal() {
 	f.save(path, data)
 }
 
-// checkpoint changes the file of the oldest checkpoint alone.
+// checkpoint changes the version in the file of the oldest checkpoint, and in no other
+// file. It also compresses that file if compressed is set.
 func (f *future) checkpoint(compressed bool) {
 	f.t.Helper()
 	var index struct {
@@ -257,8 +268,8 @@ func (f *future) checkpoint(compressed bool) {
 	f.save(f.path("PRD/checkpoints/"+f.id+".json.zst"), packed)
 }
 
-// listing has all that names the listing of the oldest checkpoint's files name
-// one of a later version.
+// listing adds a listing of files of a future version, and changes every reference to the
+// listing of the oldest checkpoint to that.
 func (f *future) listing() {
 	f.t.Helper()
 	var index struct {
@@ -274,9 +285,10 @@ func (f *future) listing() {
 	}
 	first := index.Checkpoints[0]
 	if first.Capture == nil {
-		return // no captures then
+		return // this version made no captures
 	}
-	// An owner writes derived files of an older version anew: that is done before the commands that are looked at.
+	// The first command that locks the session rewrites derived files of an older version.
+	// This command does so before the tested commands.
 	run(f.t, f.dir, 0, "checkpoint", "rebuild", f.prd)
 	text := []byte(`{"format_version":"9.0","not":"as it is today"}` + "\n")
 	was, name := strings.TrimPrefix(first.Capture.Listing, "sha256:"), fmt.Sprintf("%x", sha256.Sum256(text))
@@ -297,10 +309,10 @@ func (f *future) listing() {
 		f.t.Fatal(err)
 	}
 	f.save(path, text)
-	f.id, f.names = first.ID, name[2:] // the file, or the name of the object
+	f.id, f.names = first.ID, name[2:] // an error may name the object by its path or its checksum
 }
 
-// export writes an archive of the session, with its tar stream changed.
+// export writes an archive of the session, whose tar stream goes through change.
 func (f *future) export(change func([]byte) []byte) {
 	f.t.Helper()
 	f.names = "archive.tar.gz"
@@ -325,14 +337,15 @@ func (f *future) export(change func([]byte) []byte) {
 	f.save(path, packed.Bytes())
 }
 
-// resealed is a sealed file whose checksum is that of what is in it.
+// resealed returns a sealed file with the checksum of its content.
 func resealed(file []byte) []byte {
 	const field = `,"checksum":"sha256:`
 	at := bytes.LastIndex(file, []byte(field))
 	return fmt.Appendf(bytes.Clone(file[:at]), "%s%x\"}\n", field, sha256.Sum256(file[:at]))
 }
 
-// chained is a journal whose lines have the sums of what is in them.
+// chained returns a journal in which each line has the checksum of its content and that
+// of the line before.
 func chained(journal []byte) []byte {
 	var out []byte
 	prev := ""

@@ -9,17 +9,18 @@ import (
 	"testing"
 )
 
-// question is where a person would be asked, or is waited for.
+// question is a command that would ask a person at a terminal, or that waits for a
+// person.
 type question struct {
 	name      string
 	situation func(p *place)
 	args      string // ARCHIVE stands for an export of another session, REFS for the id of another state directory
 	code      int
-	says      string // the flag or the command that decides
-	stands    bool   // nothing at all may have changed
+	says      string // text of the output, which names the flag or command that decides
+	unchanged bool   // the command must change nothing
 }
 
-// questions are all of them, by the command that asks.
+// questions returns all questions, by the command that asks.
 func questions() map[string][]question {
 	edited := func(p *place) {
 		p.failed()
@@ -87,7 +88,8 @@ func questions() map[string][]question {
 	}
 }
 
-// inputs are what a command can find as its standard input where nobody is.
+// inputs returns, by name, the kinds of standard input that a command has without a
+// person.
 func inputs() map[string]func(p *place, cmd *exec.Cmd) {
 	return map[string]func(p *place, cmd *exec.Cmd){
 		"closed": func(_ *place, cmd *exec.Cmd) {
@@ -112,9 +114,10 @@ func inputs() map[string]func(p *place, cmd *exec.Cmd) {
 
 func lookPath(name string) (string, error) { return exec.LookPath(name) }
 
-// TestWithoutATerminalNothingAsksAndNothingIsAgreedTo: where nobody is, a
-// command neither waits for an answer nor takes one, and says how to decide.
-// Others hung there, or approved themselves (bdfinst/agentic-dev-team 344).
+// TestWithoutATerminalNothingAsksAndNothingIsAgreedTo runs every command that can ask,
+// without a terminal and with each kind of input. The command must neither wait for an
+// answer nor accept one, and must say how to decide. Other tools hung, or approved their
+// own gates (bdfinst/agentic-dev-team 344).
 func TestWithoutATerminalNothingAsksAndNothingIsAgreedTo(t *testing.T) {
 	t.Parallel()
 	archive := filepath.Join(t.TempDir(), "PRD-001.tar.gz")
@@ -125,7 +128,7 @@ func TestWithoutATerminalNothingAsksAndNothingIsAgreedTo(t *testing.T) {
 				t.Parallel()
 				var p *place
 				for name, input := range inputs() {
-					if p == nil || !q.stands {
+					if p == nil || !q.unchanged {
 						p = prepared(t, q.situation)
 					}
 					q.ask(t, p, name, input, archive)
@@ -135,6 +138,8 @@ func TestWithoutATerminalNothingAsksAndNothingIsAgreedTo(t *testing.T) {
 	}
 }
 
+// ask runs the command with one kind of input, and checks its output and what it changed.
+// ARCHIVE in its arguments becomes archive.
 func (q question) ask(t *testing.T, p *place, name string, input func(p *place, cmd *exec.Cmd), archive string) {
 	t.Helper()
 	line := strings.ReplaceAll(q.args, "ARCHIVE", archive)
@@ -149,23 +154,23 @@ func (q question) ask(t *testing.T, p *place, name string, input func(p *place, 
 		t.Fatalf("%s: %v", name, err)
 	}
 	if code := cmd.ProcessState.ExitCode(); code != q.code || !strings.Contains(string(out), q.says) {
-		t.Errorf("%s: runner %s: exit code %d instead of %d, or not a word of %q\n%s", name, line, code, q.code, q.says, out)
+		t.Errorf("%s: runner %s: exit code %d instead of %d, or the output does not contain %q\n%s", name, line, code, q.code, q.says, out)
 	}
 	after := p.standing()
-	if strings.HasPrefix(line, "checkpoint import ") { // what it was unpacked in is gone again
+	if strings.HasPrefix(line, "checkpoint import ") { // import unpacks into a directory and removes that again, which changes these times
 		withoutTimes(before)
 		withoutTimes(after)
 	}
-	if what := moved(before, after); q.stands && len(what) > 0 {
-		t.Errorf("%s: runner %s: it was not agreed to, and\n%s", name, line, strings.Join(what, "\n"))
+	if what := moved(before, after); q.unchanged && len(what) > 0 {
+		t.Errorf("%s: runner %s made changes without consent:\n%s", name, line, strings.Join(what, "\n"))
 	}
 	if strings.Contains(strings.Join(eventsOf(p), " "), "gate.approved") {
 		t.Errorf("%s: runner %s approved a gate", name, line)
 	}
 }
 
-// withoutTimes leaves out when the state directory and the one that it lies in
-// had entries added or removed.
+// withoutTimes removes the times of the workspace and the state directory from a
+// description of the files. These times change when entries are added or removed.
 func withoutTimes(standing map[string]string) {
 	for _, name := range []string{"ws", "ws/.runner"} {
 		standing[name], _, _ = strings.Cut(standing[name], " modified ")
@@ -175,7 +180,7 @@ func withoutTimes(standing map[string]string) {
 	}
 }
 
-// eventsOf are the kinds of all events of the session.
+// eventsOf returns the kinds of all events of the session, in order.
 func eventsOf(p *place) []string {
 	var kinds []string
 	for _, line := range p.journal() {
@@ -186,17 +191,19 @@ func eventsOf(p *place) []string {
 	return kinds
 }
 
-// TestEveryCommandThatCanAskIsHeldTo: a command with --yes can ask.
+// TestEveryCommandThatCanAskIsHeldTo checks that questions has every command with the
+// flag --yes, because those commands can ask.
 func TestEveryCommandThatCanAskIsHeldTo(t *testing.T) {
 	t.Parallel()
 	for path, cmd := range leaves(commandLine(t)) {
 		if cmd.Flags().Lookup("yes") != nil && len(questions()[path]) == 0 {
-			t.Errorf("%s can ask, and is not in the table of questions", path)
+			t.Errorf("%s has the flag --yes and is not in the table of questions", path)
 		}
 	}
 }
 
-// uncertain is a session in which a step was started that must not run twice.
+// uncertain makes a session in which a workstream with the effect "once" was started and
+// failed, so that a person must say whether the workstream happened.
 func uncertain(p *place) {
 	p.write("PRD-001.hcl", `
 pipeline "PRD-001" {
@@ -211,7 +218,8 @@ pipeline "PRD-001" {
 	p.run(3, "build", "PRD-001")
 }
 
-// damagedInTheMiddle is a journal with a line that is not as it was written.
+// damagedInTheMiddle makes a failed session whose journal has a damaged line before its
+// last line.
 func damagedInTheMiddle(p *place) {
 	p.failed()
 	const name = ".runner/PRD-001/journal.jsonl"
@@ -220,8 +228,8 @@ func damagedInTheMiddle(p *place) {
 	p.write(name, strings.Join(lines, ""))
 }
 
-// abandonedRefs is a repository with captures of a state directory that is
-// gone, whose id is in the file refs-of.
+// abandonedRefs makes a git repository with captures of a state directory that was
+// deleted. The file refs-of has the id of that state directory.
 func abandonedRefs(p *place) {
 	p.git("init", "-q")
 	p.git("add", ".")
@@ -232,6 +240,6 @@ func abandonedRefs(p *place) {
 	id := refs[:strings.LastIndex(strings.TrimSpace(strings.Split(refs, "\n")[0]), "/")]
 	p.write("refs-of", id[strings.LastIndex(id, "-")+1:])
 	if len(p.read("refs-of")) < 8 {
-		p.t.Fatal(fmt.Sprint("what is the id in ", refs))
+		p.t.Fatal(fmt.Sprint("there is no id of a state directory in ", refs))
 	}
 }

@@ -12,16 +12,16 @@ import (
 	"unicode/utf8"
 )
 
-// hostile steers a terminal in every way that there is: colour, a title, a
-// string without an end, a line that is written over, NUL, DEL, C1, the
-// direction of writing, and what is not UTF-8.
+// hostile steers a terminal in every way that a file name can: it has a colour, a title,
+// a string without an end, backspace, DEL, a C1 control, a change of the writing
+// direction, a line separator and invalid UTF-8.
 const hostile = "\x1b[35;5mX\x1b]0;owned\aY\x1b]8;;Z\x08\x7f\u009b35m\u202eW\u2028V\xff"
 
-// hostileName is hostile, as a file may be called.
+// hostileName is a file name that contains hostile.
 const hostileName = "n" + hostile + "m"
 
-// steering finds what would steer a terminal in what Runner printed: all but
-// newlines, tabs, and whatever else is let through.
+// steering returns the surroundings of the first character in out that steers a terminal,
+// "" if there is none. Newlines, tabs and what let matches are allowed.
 func steering(out string, let *regexp.Regexp) string {
 	if let != nil {
 		out = let.ReplaceAllString(out, "")
@@ -35,8 +35,8 @@ func steering(out string, let *regexp.Regexp) string {
 	return ""
 }
 
-// hostilePipeline has it in every text that a pipeline may hold, and in what
-// its workstreams print, make and report.
+// hostilePipeline returns a pipeline that has hostile in each of its texts, and whose
+// workstreams print and report hostile texts and make files with hostile names.
 func hostilePipeline() string {
 	text := strings.NewReplacer("\x1b", `\u001b`, "\a", `\u0007`, "\x08", `\u0008`, "\x7f", `\u007f`, "\u009b", `\u009b`, "\u202e", `\u202e`, "\u2028", `\u2028`, "\xff", "").Replace(hostile)
 	return strings.ReplaceAll(`
@@ -71,8 +71,8 @@ pipeline "PRD-001" {
 `, "HOSTILE", text)
 }
 
-// hostileSituations are places where whatever can be named by somebody else is
-// hostile.
+// hostileSituations returns, by name, situations in which every name and text that
+// another person can choose is hostile.
 func hostileSituations() map[string]func(p *place) {
 	return map[string]func(p *place){
 		"no session": func(*place) {},
@@ -128,7 +128,8 @@ func hostileSituations() map[string]func(p *place) {
 	}
 }
 
-// hostilePlace is a place in a situation, with hostile names.
+// hostilePlace returns a place in this situation. The names of its workspace, state
+// directory and files are hostile.
 func hostilePlace(t *testing.T, situation func(p *place)) *place {
 	t.Helper()
 	p := newPlace(t)
@@ -142,8 +143,8 @@ func hostilePlace(t *testing.T, situation func(p *place)) *place {
 	return p
 }
 
-// hostileArguments are all command lines with a hostile word at each place, of
-// which none can be understood, and those that work on hostile files.
+// hostileArguments returns command lines in which each argument and flag of each command
+// is hostile, and some command lines that read hostile files.
 func hostileArguments(t *testing.T) [][]string {
 	t.Helper()
 	var all [][]string
@@ -168,8 +169,8 @@ func hostileArguments(t *testing.T) [][]string {
 		[]string{"fmt", "--diff", "PRD-001.hcl", hostileName}, []string{"config", "--json"})
 }
 
-// hostileWork is what works on hostile files, in an order in which each has
-// something to do where the situation lets it.
+// hostileWork returns command lines that work on hostile files, in an order in which each
+// command has something to do if the situation allows that.
 func hostileWork(dir string) [][]string {
 	return [][]string{
 		{"--log-level", "debug", "plan", "PRD-001", "--resume"}, {"--log-level", "debug", "--log-format", "json", "plan", "PRD-001", "--resume"},
@@ -185,16 +186,16 @@ func hostileWork(dir string) [][]string {
 	}
 }
 
-// asTheyAre are commands that hand out bytes as they are.
+// asTheyAre reports whether a command prints bytes unchanged when there is no terminal.
 func asTheyAre(args []string) bool {
 	line := strings.Join(args, " ")
 	return args[0] == "logs" || args[0] == "completion" || strings.Contains(line, "export PRD-001 -o -") || strings.HasPrefix(line, "fmt --diff")
 }
 
-// TestNothingThatIsPrintedSteersATerminal holds every command to it, with
-// hostile names, arguments, texts, files and directories, for people and for
-// programs, in what succeeds and in what is refused. What only reads runs in the process
-// of the test, but for one situation.
+// TestNothingThatIsPrintedSteersATerminal runs every command with hostile names,
+// arguments, texts, files and directories. No output may steer a terminal, neither text
+// nor JSON, of commands that succeed and that fail. Commands that only read run in the
+// process of the test, except in one situation.
 func TestNothingThatIsPrintedSteersATerminal(t *testing.T) {
 	t.Parallel()
 	all := hostileSituations()
@@ -222,7 +223,7 @@ func TestNothingThatIsPrintedSteersATerminal(t *testing.T) {
 					t.Errorf("runner %q: exit code %d\n%s", args, code, out)
 				}
 			}
-			var work [][]string // by the real binary
+			var work [][]string // command lines for the real binary
 			for _, args := range lines {
 				if name == "edited" {
 					work = append(work, args)
@@ -242,8 +243,9 @@ func TestNothingThatIsPrintedSteersATerminal(t *testing.T) {
 	}
 }
 
-// TestOnATerminalOnlyRunnersOwnStylesAreSent holds coloured and live output to
-// it, in which there are sequences, and what is handed out as it is elsewhere.
+// TestOnATerminalOnlyRunnersOwnStylesAreSent runs commands at a terminal among hostile
+// names and texts. The output may contain Runner's own styles and no other control
+// sequence, even of commands that print bytes unchanged when there is no terminal.
 func TestOnATerminalOnlyRunnersOwnStylesAreSent(t *testing.T) {
 	t.Parallel()
 	own := regexp.MustCompile(`\r\n|\x1b\[(0|1|2|4|31|32|33|36|1;31|1;33)?m|\r\x1b\[K`)
@@ -267,13 +269,13 @@ func TestOnATerminalOnlyRunnersOwnStylesAreSent(t *testing.T) {
 				s.expect("Is it fixed? Resume?")
 				s.send("n\n")
 			}
-			_ = s.cmd.Wait() // whatever comes of it
+			_ = s.cmd.Wait() // the exit code does not matter
 			<-s.closed
 			if s.all() == "" {
-				t.Error("nothing is shown")
+				t.Error("the command prints nothing")
 			}
 			if at := steering(s.all(), own); at != "" {
-				t.Errorf("%q", at)
+				t.Errorf("the output steers the terminal: %q", at)
 			}
 		})
 	}

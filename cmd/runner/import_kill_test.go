@@ -12,9 +12,9 @@ import (
 	"testing"
 )
 
-// TestKillImport kills imports with SIGKILL at moments that are spread over all
-// that they do. Readers tell of what is missing, and the next command that changes the
-// session, or the import again where there is no session yet, brings the rest.
+// TestKillImport kills imports with SIGKILL at operations spread over a whole import.
+// Readers must report that files are missing. The next command that changes the session
+// must bring the missing files. If there is no session yet, a second import must do that.
 func TestKillImport(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -31,11 +31,11 @@ func TestKillImport(t *testing.T) {
 	from.exits(0, "checkpoint", "export", "PRD-001", "-o", archive)
 	k := &importKiller{archive: archive, want: from.tree()}
 	whole := &rollbackKiller{t: t, binary: binary, dir: t.TempDir()}
-	ops := k.importUntil(whole, "EIO@1000000000") // which it never comes to
+	ops := k.importUntil(whole, "EIO@1000000000") // an operation that the import never reaches
 	changes := slices.DeleteFunc(slices.Clone(ops), func(op string) bool { return !strings.Contains(op, " change ") })
 	kills, missing := max(3, *killCount/10), map[int]bool{}
 	for i := range kills {
-		for kinds, all := range map[string]int{"": len(ops), ":change": len(changes)} { // of anything, and of the workspace
+		for kinds, all := range map[string]int{"": len(ops), ":change": len(changes)} { // of all operations, and of changes to the workspace
 			if *killCount == 0 && kinds == "" && !inSample(i, 3) {
 				continue
 			}
@@ -47,19 +47,19 @@ func TestKillImport(t *testing.T) {
 			missing[left] = true
 		}
 	}
-	if len(missing) < 3 { // none of the files placed, some, and more
-		t.Errorf("the kills left %d different workspaces: they are not spread over the import", len(missing))
+	if len(missing) < 3 { // at least: no files, some files, more files
+		t.Errorf("the kills left only %d different numbers of missing files: they are not spread over the import", len(missing))
 	}
 }
 
 // importKiller kills imports of one archive.
 type importKiller struct {
 	archive string
-	want    tree
+	want    tree // the workspace that was exported
 }
 
-// importUntil imports into a workspace with a failpoint, and returns the
-// operations that were counted.
+// importUntil imports into a workspace with a failpoint, and returns the operations of
+// the import up to the fault.
 func (k *importKiller) importUntil(r *rollbackKiller, failpoint string) []string {
 	r.t.Helper()
 	log := filepath.Join(r.t.TempDir(), "ops")
@@ -74,7 +74,7 @@ func (k *importKiller) importUntil(r *rollbackKiller, failpoint string) []string
 	return slices.Collect(strings.Lines(string(ops)))
 }
 
-// recover has a killed import finished, and returns how many files it had left out.
+// recover has a killed import finished, and returns how many files were missing before.
 func (k *importKiller) recover(r *rollbackKiller) int {
 	r.t.Helper()
 	missing, found := 0, r.tree()
@@ -90,7 +90,7 @@ func (k *importKiller) recover(r *rollbackKiller) int {
 		r.exits(0, "checkpoint", "import", k.archive)
 	case missing > 0:
 		if _, told := r.run(0, "checkpoint", "list", "PRD-001"); !strings.Contains(told, "was cut short: files may be missing") {
-			r.t.Errorf("files are missing, and a reader is told only %q", told)
+			r.t.Errorf("files are missing, and the list of checkpoints says only %q", told)
 		}
 		r.create()
 	default:

@@ -16,18 +16,17 @@ import (
 	"prdrunner/cmd/runner/show"
 )
 
-// inProcess runs the command line of cmd in the process of the tests, as the real
-// binary does without a terminal and without standard input, and returns what it
-// printed and its exit code. A panic is printed, as by the real binary, and has the
-// exit code -1.
+// inProcess runs the command line of cmd in the process of the tests, as the real binary
+// runs it without a terminal and with empty standard input. It returns the output and the
+// exit code. A panic is printed, as by the real binary, and gives the exit code -1.
 //
-// It is for commands that start no workstream: only the real binary has signals, a
+// inProcess is for commands that start no workstream: only the real binary has signals, a
 // temporary directory and child processes that no other test shares.
 func inProcess(ctx context.Context, cmd *exec.Cmd) (out string, code int) {
 	var printed lockedBuffer
 	env := &cli.Environment{
 		Args:       cmd.Args[1:],
-		Environ:    cmd.Environ(), // without those that a later one overrides
+		Environ:    cmd.Environ(), // without entries that a later entry overrides
 		Stdin:      strings.NewReader(""),
 		Stdout:     show.NewScreen(&printed),
 		Stderr:     show.NewScreen(&printed),
@@ -49,8 +48,8 @@ func inProcess(ctx context.Context, cmd *exec.Cmd) (out string, code int) {
 	return printed.String(), code
 }
 
-// lockedBuffer is a buffer that several goroutines may write to: the log of a
-// command, its warnings and its result.
+// lockedBuffer is a buffer that several goroutines may write to. It collects the log, the
+// warnings and the result of a command.
 type lockedBuffer struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
@@ -70,7 +69,8 @@ func (b *lockedBuffer) String() string {
 	return b.buf.String()
 }
 
-// TestInProcessIsAsTheBinary holds inProcess to what the real binary prints.
+// TestInProcessIsAsTheBinary runs commands with inProcess and with the real binary:
+// output and exit code must be the same.
 func TestInProcessIsAsTheBinary(t *testing.T) {
 	t.Parallel()
 	p := prepared(t, (*place).failed)

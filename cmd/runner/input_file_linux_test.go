@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// oddities are what can stand in a file's place and has no end, or none that
-// anybody would wait for.
+// oddities returns, by kind, functions that put something in the place of a file that a
+// reader can't read to its end, or not in reasonable time.
 func oddities() map[string]func(t *testing.T, path string) {
 	return map[string]func(t *testing.T, path string){
 		"pipe": func(_ *testing.T, path string) { must(syscall.Mkfifo(path, 0o600)) },
@@ -46,8 +46,8 @@ func oddities() map[string]func(t *testing.T, path string) {
 	}
 }
 
-// ends runs a command that must end within a minute and with little memory,
-// and returns its exit code and what it printed.
+// ends runs a command, which must end within a minute and use little memory. It returns
+// the exit code and the output.
 func ends(t *testing.T, binary, dir string, command ...string) (code int, said string) {
 	t.Helper()
 	const enough = 256 << 20 // bytes of memory
@@ -57,7 +57,7 @@ func ends(t *testing.T, binary, dir string, command ...string) (code int, said s
 	memory := measured(t, cmd)
 	must(cmd.Start())
 	hung := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
-	_ = cmd.Wait() // the exit code says the same
+	_ = cmd.Wait() // the caller checks the exit code
 	if !hung.Stop() {
 		t.Fatalf("runner %q hangs: %s", command, out.Bytes())
 	}
@@ -67,9 +67,9 @@ func ends(t *testing.T, binary, dir string, command ...string) (code int, said s
 	return cmd.ProcessState.ExitCode(), out.String()
 }
 
-// TestInputsThatAreNoFiles puts a pipe, a socket, a device and a sparse file of
-// 1 TiB in the place of every file that a command reads: each is refused by
-// name, at once, and nothing is written.
+// TestInputsThatAreNoFiles puts a pipe, a socket, a device and a sparse file of 1 TiB in
+// the place of every file that a command reads. The command must refuse the file at once,
+// name it, and write nothing.
 func TestInputsThatAreNoFiles(t *testing.T) {
 	t.Parallel()
 	binary := buildBinary(t)
@@ -92,25 +92,25 @@ func TestInputsThatAreNoFiles(t *testing.T) {
 				code, said := ends(t, binary, dir, command...)
 				damaged := strings.HasPrefix(name, "archive") && code == exitDamaged
 				if code != exitUsage && !damaged || !strings.Contains(said, name) {
-					t.Errorf("exit code %d: %s", code, said)
+					t.Errorf("the file is not refused by name: exit code %d: %s", code, said)
 				}
 				if _, err := os.Lstat(filepath.Join(dir, ".runner")); err == nil {
-					t.Error("it wrote a state directory")
+					t.Error("the command wrote a state directory")
 				}
 			})
 		}
 	}
 }
 
-// TestWorkOnWhatIsNoFile puts the same in the place of what work reads, makes
-// and reports, with git and without: the run ends, says which it is where it
-// can't do without, and whatever looks at the session afterwards ends too.
+// TestWorkOnWhatIsNoFile puts the same in the place of files that a workstream reads,
+// makes or reports, with git and without. The build must end, and must name the file if
+// it fails. The commands that use the session afterwards must end, too.
 func TestWorkOnWhatIsNoFile(t *testing.T) {
 	t.Parallel()
 	binary := buildBinary(t)
 	type role struct {
 		name, at, body string
-		codes          map[string]int // of the build, by what is in the place
+		codes          map[string]int // of the build, by kind of oddity; 0 if a kind is missing; nil: any code
 	}
 	const failed = exitFailed
 	cases := 0
@@ -128,11 +128,11 @@ func TestWorkOnWhatIsNoFile(t *testing.T) {
 		for _, kind := range slices.Sorted(maps.Keys(all)) {
 			put := all[kind]
 			if r.name == "log" && kind == "sparse" {
-				continue // a log may be as long as it likes, and is printed to its end
+				continue // logs have no limit, so runner logs prints the whole TiB
 			}
 			for _, git := range []bool{false, true} {
 				if git && r.name == "ignored" && (kind == "pipe" || kind == "sparse") {
-					continue // git itself waits for such a pipe, and runs out of memory, also in git status
+					continue // git itself, even git status, hangs at such a pipe and runs out of memory at such a file
 				}
 				if cases++; !inSample(cases, 4) {
 					continue
@@ -162,7 +162,7 @@ func TestWorkOnWhatIsNoFile(t *testing.T) {
 						t.Errorf("exit code %d instead of %d: %s", code, want, said)
 					}
 					if code != 0 && !strings.Contains(said, filepath.Base(r.at)) && r.name != "output" && r.name != "log" {
-						t.Errorf("exit code %d, and it is not said why: %s", code, said)
+						t.Errorf("exit code %d, and the output does not name the file: %s", code, said)
 					}
 					for _, command := range []string{
 						"status PRD-001", "plan PRD-001 --resume", "logs PRD-001", "checkpoint diff PRD-001 0 workspace --files", "checkpoint create PRD-001",

@@ -25,13 +25,13 @@ var (
 	killSeed  = flag.Uint64("kill.seed", 0, "of the moments at which it is killed; 0: one of the commit")
 )
 
-// journalLine is as much of a commit as the oracle needs.
+// journalLine holds the parts of a commit in the journal that the tests need.
 type journalLine struct {
 	Seq    uint64         `json:"seq"`
 	Events []journalEvent `json:"events"`
 }
 
-// journalEvent is one event of it.
+// journalEvent holds the parts of an event that the tests need.
 type journalEvent struct {
 	Kind       string `json:"kind"`
 	Workstream string `json:"workstream"`
@@ -39,10 +39,9 @@ type journalEvent struct {
 	Phase      string `json:"phase"`
 }
 
-// TestKill kills the real binary with SIGKILL at random moments of a real
-// pipeline, and resumes it each time. Whatever was shown must be on record,
-// nothing that is on record as done may run again, and in the end everything
-// must be as if nothing had happened.
+// TestKill kills builds of the cashier example with SIGKILL at random moments and resumes
+// them. Every event that was printed must be on record, no workstream that is on record
+// as done may run again, and the artifacts must be the same as without kills.
 func TestKill(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -55,7 +54,8 @@ func TestKill(t *testing.T) {
 	killBuilds(t, buildBinary(t), count, seedOr(*killSeed))
 }
 
-// killBuilds kills builds so many times, at moments that follow from the seed.
+// killBuilds kills builds of the cashier example count times, at moments that the seed
+// chooses.
 func killBuilds(t *testing.T, binary string, count int, seed uint64) {
 	t.Helper()
 	t.Logf("%d kills, -kill.seed=%d", count, seed)
@@ -70,7 +70,7 @@ func killBuilds(t *testing.T, binary string, count int, seed uint64) {
 	began = time.Now()
 	k.restart()
 	k.finish()
-	span = min(span, time.Since(began)) // with a warm build cache
+	span = min(span, time.Since(began)) // the second run has a warm Go build cache
 
 	for kills := 0; kills < count; {
 		k.restart()
@@ -90,15 +90,16 @@ func killBuilds(t *testing.T, binary string, count int, seed uint64) {
 	k.noProcesses()
 }
 
-// killer drives one workspace.
+// killer starts, kills and resumes builds in one workspace.
 type killer struct {
 	t            *testing.T
 	binary, dir  string
-	want         map[string]string
-	acknowledged map[string]bool // "seq kind name", as shown in the current session
+	want         map[string]string // digests of the artifacts without kills
+	acknowledged map[string]bool   // "seq kind name", as printed in the current session
 }
 
-// restart begins a new session with the next run.
+// restart removes the state and what was built, so that the next run begins a new
+// session.
 func (k *killer) restart() {
 	k.t.Helper()
 	for _, name := range []string{"gen", "build"} {
@@ -125,7 +126,8 @@ func (k *killer) run(cmd *exec.Cmd) []byte {
 	return out
 }
 
-// killAfter runs the pipeline and kills it. It reports whether it had ended before.
+// killAfter starts a build and kills it at a moment. It reports whether the build ended
+// before.
 func (k *killer) killAfter(moment time.Duration) (ended bool) {
 	k.t.Helper()
 	cmd := exec.Command(k.binary, "--output", "json", "build", "PRD-009", "--resume=auto")
@@ -150,31 +152,31 @@ func (k *killer) killAfter(moment time.Duration) (ended bool) {
 	err = cmd.Wait()
 	if timer.Stop() || err == nil {
 		if err != nil {
-			k.t.Fatalf("the build failed by itself: %v\n%s", err, stderr.Bytes())
+			k.t.Fatalf("the build failed without a kill: %v\n%s", err, stderr.Bytes())
 		}
 		return true
 	}
 	return false
 }
 
-// check is the oracle, after a kill: what was shown is on record.
+// check checks that every event that builds printed is on record.
 func (k *killer) check() {
 	k.t.Helper()
 	recorded := recordedEvents(k.journal())
 	for shown := range k.acknowledged {
 		if !recorded[shown] {
-			k.t.Fatalf("%q was shown, and is not on record", shown)
+			k.t.Fatalf("%q was printed and is not on record", shown)
 		}
 	}
 }
 
-// journal reads the journal.
 func (k *killer) journal() []journalLine {
 	k.t.Helper()
 	return readJournal(k.t, filepath.Join(k.dir, ".runner", "PRD-009", "journal.jsonl"))
 }
 
-// shownEvent returns "seq kind name" of an event in the JSON output of a build.
+// shownEvent returns "seq kind name" of an event in the JSON output of a build. For other
+// lines, ok is false.
 func shownEvent(line []byte) (event string, ok bool) {
 	var shown struct {
 		Seq        uint64 `json:"seq"`
@@ -200,7 +202,8 @@ func recordedEvents(commits []journalLine) map[string]bool {
 	return recorded
 }
 
-// readJournal reads a journal; its last line may be torn.
+// readJournal reads a journal up to its last whole line. A journal that does not exist
+// has no lines.
 func readJournal(t *testing.T, path string) []journalLine {
 	t.Helper()
 	data, err := os.ReadFile(path)
@@ -221,8 +224,8 @@ func readJournal(t *testing.T, path string) []journalLine {
 	return commits
 }
 
-// finish runs the session to its end, and checks that nothing ran again that
-// had completed.
+// finish runs the session until it is complete, and checks that no completed workstream
+// ran again.
 func (k *killer) finish() {
 	k.t.Helper()
 	k.run(exec.Command(k.binary, "--output", "json", "build", "PRD-009", "--resume=auto"))
@@ -235,10 +238,10 @@ func (k *killer) finish() {
 				done[e.Workstream] = true
 			case "workstream.started":
 				if done[e.Workstream] {
-					k.t.Fatalf("%s was done and ran again, at %d", e.Workstream, c.Seq)
+					k.t.Fatalf("%s was done and ran again, in commit %d", e.Workstream, c.Seq)
 				}
 			case "workstream.invalidated":
-				k.t.Fatalf("%s was invalidated, at %d, though nothing changed", e.Workstream, c.Seq)
+				k.t.Fatalf("%s was invalidated in commit %d, though nothing changed", e.Workstream, c.Seq)
 			}
 		}
 	}
@@ -251,8 +254,8 @@ func (k *killer) finish() {
 	}
 }
 
-// artifacts returns the digest of each artifact that the PRD document names,
-// which must say that everything is complete.
+// artifacts returns the digest of each artifact that the PRD document names, by path. The
+// document must say that all workstreams are complete.
 func (k *killer) artifacts() map[string]string {
 	k.t.Helper()
 	var doc struct {
@@ -268,7 +271,7 @@ func (k *killer) artifacts() map[string]string {
 		k.t.Fatal(err)
 	}
 	if want := []string{"WS1", "WS2", "WS3", "WS4", "WS5"}; doc.Status != "complete" || !slices.Equal(doc.Completed, want) {
-		k.t.Fatalf("the document says %s", data)
+		k.t.Fatalf("the PRD document does not say that all is complete: %s", data)
 	}
 	sums := map[string]string{}
 	for _, paths := range doc.Artifacts {
@@ -283,7 +286,7 @@ func (k *killer) artifacts() map[string]string {
 	return sums
 }
 
-// noProcesses checks that nothing of the sessions is left running.
+// noProcesses checks that no process of a workstream or gate is left running.
 func (k *killer) noProcesses() {
 	k.t.Helper()
 	if runtime.GOOS != "linux" {
@@ -302,14 +305,15 @@ func (k *killer) noProcesses() {
 	}
 }
 
-// copyExample copies an example, without what its runs left behind.
+// copyExample copies an example, without the files that runs have made, and returns the
+// copy.
 func copyExample(t *testing.T, name string) string {
 	t.Helper()
 	return copyTree(t, filepath.Join("..", "..", "examples", name), "gen", "build", "out", "dist", "backup")
 }
 
-// copyTree copies a directory to one of the same name, without state and without some of
-// its directories.
+// copyTree copies a directory to a temporary one of the same name, and returns its path.
+// It leaves out the state and the directories in without.
 func copyTree(t *testing.T, from string, without ...string) string {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), filepath.Base(from))

@@ -18,7 +18,7 @@ var (
 	lineMiB   = flag.Int("line.mib", 64, "how long the line is that TestALineWithoutAnEnd has printed, in MiB")
 )
 
-// largePipeline makes many files, some of which are odd, and then fails.
+// largePipeline copies the files in src to gen, and then fails unless there is a file ok.
 const largePipeline = `
 pipeline "PRD-001" {
   phase "one" {
@@ -38,7 +38,7 @@ pipeline "PRD-001" {
 }
 `
 
-// oddNames are legal names of files, and of one in the deepest directory.
+// oddNames returns odd, legal file names. One is in the deepest directory.
 func oddNames() []string {
 	return []string{
 		"new\nline", "\n", "not\xffUTF-8", "\xc3(", " ", "-rf", "--", "a\\b", `"quoted"`, "'", "$(exit 9)", "*", "[a]", "{a,b}", "#", "!x", "a:b", "tab\tbed", "\x01\x7f", "\x1b[31m",
@@ -46,7 +46,7 @@ func oddNames() []string {
 	}
 }
 
-// plant makes the tree that largePipeline works on.
+// plant makes the tree that largePipeline copies.
 func (p *place) plant() {
 	p.t.Helper()
 	for _, name := range oddNames() {
@@ -61,7 +61,8 @@ func (p *place) plant() {
 	}
 }
 
-// sums are what the files below a directory of the workspace hold.
+// sums returns the digests of the files and the targets of the links below a directory of
+// the workspace, by path.
 func (p *place) sums(dir string) map[string]string {
 	p.t.Helper()
 	all := map[string]string{}
@@ -88,9 +89,9 @@ func (p *place) sums(dir string) map[string]string {
 	return all
 }
 
-// TestALargeAndOddTree takes many files, a path of many directories, and names
-// with newlines and bytes that are not UTF-8 through all that is done with
-// files: each is there afterwards, byte for byte, under its name.
+// TestALargeAndOddTree builds, restores, rolls back, exports and imports a tree with many
+// files, a path of many directories, and names with newlines and invalid UTF-8. After
+// each step, every file must have its name and its content.
 func TestALargeAndOddTree(t *testing.T) {
 	t.Parallel()
 	for name, git := range map[string]bool{"with git": true, "without": false} {
@@ -112,7 +113,7 @@ func TestALargeAndOddTree(t *testing.T) {
 			same := func(when, dir string, in *place) {
 				t.Helper()
 				if what := moved(want, in.sums(dir)); len(what) > 0 {
-					t.Errorf("%s, of %s: %d differ, such as %.500q", when, dir, len(what), what[0])
+					t.Errorf("after the tree was %s, files of %s differ: %d, such as %.500q", when, dir, len(what), what[0])
 				}
 			}
 			p.run(1, "build", "PRD-001")
@@ -126,12 +127,12 @@ func TestALargeAndOddTree(t *testing.T) {
 			undo := p.undoOf(p.run(0, "checkpoint", "rollback", "PRD-001", "0", "--yes"))
 			same("rolled back", "src", p)
 			if left, err := filepath.Glob(filepath.Join(p.ws, "gen", "*")); err != nil || len(left) > 0 {
-				t.Errorf("rolled back, and %d of gen are there: %v", len(left), err)
+				t.Errorf("after the rollback, gen still has %d files: %v", len(left), err)
 			}
 			p.run(0, "checkpoint", "rollback", "PRD-001", undo, "--yes", "--force")
-			same("undone", "gen", p)
+			same("rolled forward again", "gen", p)
 			if p.exists("src/many") {
-				t.Error("undone, and what was removed before is there")
+				t.Error("after the rollback was undone, src/many exists, which was removed before the rollback")
 			}
 			p.run(0, "checkpoint", "rollback", "PRD-001", "0", "--yes", "--force")
 			p.run(1, "build", "PRD-001", "--resume")
@@ -141,15 +142,15 @@ func TestALargeAndOddTree(t *testing.T) {
 			same("imported", "gen", q)
 			q.write("ok", "")
 			if out := q.run(0, "build", "PRD-001", "--resume"); !strings.Contains(out, "make ✅") || strings.Contains(out, "✓ make") {
-				t.Errorf("elsewhere something runs again:\n%s", out)
+				t.Errorf("after the import, a completed workstream runs again:\n%s", out)
 			}
 		})
 	}
 }
 
-// TestALineWithoutAnEnd has work print one line that is longer than any buffer,
-// as it is and with values to mask: the work is never blocked, the log has every
-// byte, and what is shown of it and the memory it takes are bounded.
+// TestALineWithoutAnEnd runs a workstream that prints one line longer than any buffer,
+// with and without a value to mask. The workstream must not block, the log must have
+// every byte, and commands that show the line must bound their memory and their output.
 func TestALineWithoutAnEnd(t *testing.T) {
 	t.Parallel()
 	const enough = 128 << 20 // bytes of memory
@@ -184,7 +185,7 @@ pipeline "PRD-001" {
 					cmd.Stdout, cmd.Stderr = &out, &out
 				}
 				memory := measured(t, cmd)
-				_ = cmd.Run() // the exit code says the same
+				_ = cmd.Run() // the exit code is checked below
 				if code := cmd.ProcessState.ExitCode(); code != want {
 					t.Fatalf("runner %q: exit code %d\n%.2000s", args, code, out.String())
 				}

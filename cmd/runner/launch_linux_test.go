@@ -12,15 +12,14 @@ import (
 	"time"
 )
 
-// patience is how long a test waits for a program that may be slow, but not
-// stuck.
+// patience is how long a test waits for a program. A program that takes longer is stuck.
 const patience = 30 * time.Second
 
-// heldPipeline has a workstream that says who it is, and ends when there is a
-// file named go.
+// heldPipeline returns a pipeline whose first workstream writes its process id to the
+// file pid, and ends when there is a file named go.
 func heldPipeline() string { return heldBy("", "") }
 
-// heldBy is heldPipeline with something more in its pipeline and in that
+// heldBy returns heldPipeline with more lines in its pipeline block and in its first
 // workstream.
 func heldBy(inPipeline, inWorkstream string) string {
 	return `
@@ -38,7 +37,7 @@ pipeline "PRD-001" {
 }`
 }
 
-// launched is a runner that goes on beside the test, without a terminal.
+// launched is a runner process that runs during the test, without a terminal.
 type launched struct {
 	t              *testing.T
 	cmd            *exec.Cmd
@@ -52,8 +51,8 @@ func launch(t *testing.T, dir string, args ...string) *launched {
 	return launchCommand(t, dir, exec.CommandContext(t.Context(), "runner", args...))
 }
 
-// launchCommand starts a command that becomes runner. Its rescue copies go to a
-// directory that is nobody else's.
+// launchCommand starts a command that is runner or executes runner. The rescue copies of
+// that runner go to a directory of its own.
 func launchCommand(t *testing.T, dir string, cmd *exec.Cmd) *launched {
 	t.Helper()
 	l := &launched{t: t, cmd: cmd, ended: make(chan struct{})}
@@ -68,7 +67,7 @@ func launchCommand(t *testing.T, dir string, cmd *exec.Cmd) *launched {
 	}
 	go func() {
 		defer close(l.ended)
-		_ = cmd.Wait() // how it ended is in its state
+		_ = cmd.Wait() // cmd.ProcessState has the result
 	}()
 	t.Cleanup(func() {
 		_ = cmd.Process.Signal(syscall.SIGCONT)
@@ -78,7 +77,7 @@ func launchCommand(t *testing.T, dir string, cmd *exec.Cmd) *launched {
 	return l
 }
 
-// wait returns the exit code, -1 where a signal ended it.
+// wait waits for the runner to end, and returns its exit code, -1 if a signal ended it.
 func (l *launched) wait() int {
 	l.t.Helper()
 	select {
@@ -91,7 +90,8 @@ func (l *launched) wait() int {
 	return l.cmd.ProcessState.ExitCode()
 }
 
-// exits holds it to an exit code, and returns what it wrote to its standard error.
+// exits waits for the runner, which must exit with this code, and returns its standard
+// error.
 func (l *launched) exits(want int) string {
 	l.t.Helper()
 	if got := l.wait(); got != want {
@@ -100,7 +100,7 @@ func (l *launched) exits(want int) string {
 	return l.stderr.String()
 }
 
-// signal sends it a signal, which must find it alive.
+// signal sends a signal to the runner, which must be alive.
 func (l *launched) signal(s syscall.Signal) {
 	l.t.Helper()
 	if err := l.cmd.Process.Signal(s); err != nil {
@@ -108,7 +108,8 @@ func (l *launched) signal(s syscall.Signal) {
 	}
 }
 
-// await looks until something holds.
+// await waits until holds returns true. The text what describes that condition in the
+// failure message.
 func await(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); !holds(); time.Sleep(time.Millisecond) {
@@ -118,8 +119,9 @@ func await(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-// awaitFile waits for a file that ends in a line: a shell that redirects to a
-// file makes it before it writes.
+// awaitFile waits for a file that ends with a newline, and returns its text. It is not
+// enough that the file exists, because a shell makes a file before it redirects output to
+// that file.
 func awaitFile(t *testing.T, dir, name string) string {
 	t.Helper()
 	var data []byte
@@ -131,7 +133,7 @@ func awaitFile(t *testing.T, dir, name string) string {
 	return strings.TrimSpace(string(data))
 }
 
-// awaitPID waits for a file that names a process.
+// awaitPID waits for a file with a process id, and returns that id.
 func awaitPID(t *testing.T, dir, name string) int {
 	t.Helper()
 	pid, err := strconv.Atoi(awaitFile(t, dir, name))
@@ -141,8 +143,7 @@ func awaitPID(t *testing.T, dir, name string) int {
 	return pid
 }
 
-// isAlive reports whether a process runs; a zombie does not, where that can be
-// told.
+// isAlive reports whether a process runs. A zombie does not run, if /proc exists to tell.
 func isAlive(pid int) bool {
 	if syscall.Kill(pid, 0) != nil {
 		return false
@@ -156,7 +157,7 @@ func isAlive(pid int) bool {
 	return len(fields) > 0 && fields[0] != "Z"
 }
 
-// lines returns how many lines a file has, 0 where there is none.
+// lines returns how many lines a file has, 0 if the file does not exist.
 func lines(t *testing.T, dir, name string) int {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(dir, name))

@@ -14,14 +14,14 @@ import (
 	"strings"
 )
 
-// A secretForm is what a program may make of a value.
+// A secretForm is an encoding in which a program may print a value.
 type secretForm struct {
 	name   string
 	encode func(string) string
 }
 
-// secretForms are what the leaking workstreams print, and what is then looked
-// for. They are written without the package that hides them.
+// secretForms returns the encodings that the leaking workstreams print and that tests
+// then look for. It does not use the package that masks secrets.
 func secretForms() []secretForm {
 	b64 := func(e *base64.Encoding, before int) func(string) string {
 		return func(s string) string { return e.EncodeToString([]byte("xyz"[:before] + s + "tail")) }
@@ -47,14 +47,14 @@ func secretForms() []secretForm {
 	return forms
 }
 
-// secretNeedles are the texts of which none may be found anywhere.
+// secretNeedles returns the texts that tests must find nowhere: each value in each form.
 func secretNeedles(values ...string) []string {
 	var all []string
 	for _, value := range values {
 		for _, form := range secretForms() {
 			text := form.encode(value)
 			if strings.HasPrefix(form.name, "base64") && len(text) > 16 {
-				text = text[4 : len(text)-8] // without what the surroundings have a part in
+				text = text[4 : len(text)-8] // without the ends, which also encode the text around the value
 			}
 			all = append(all, text)
 		}
@@ -63,8 +63,9 @@ func secretNeedles(values ...string) []string {
 	return slices.Compact(all)
 }
 
-// leak is a program that betrays the value of $SECRET in every way there is. It
-// runs as a workstream, gate or hook of the pipeline in TestSecrets.
+// leak is a program that prints, reports or writes the value of $SECRET in many ways; its
+// arguments choose them. It runs as a workstream, gate or hook of the pipeline in
+// TestSecrets.
 func leak() {
 	value := os.Getenv("SECRET")
 	for _, mode := range os.Args[1:] {
@@ -95,7 +96,7 @@ func leak() {
 	}
 }
 
-// fileName is as much of a value as the name of a file can be.
+// fileName returns as much of a value as a file name can hold.
 func fileName(value string) string {
 	line, _, _ := strings.Cut(value, "\n")
 	return strings.ReplaceAll(line[:min(len(line), 100)], "/", "_")
@@ -108,8 +109,9 @@ func must(err error) {
 	}
 }
 
-// printForms prints every form, and the value in two writes for each place
-// where it can be cut, by turns to both streams.
+// printForms prints every form, then the value in two writes, cut at each position. It
+// alternates between standard output and standard error. Last, it prints base64 in lines
+// of 76 characters.
 func printForms(value string) {
 	streams := []*os.File{os.Stdout, os.Stderr}
 	for i, form := range secretForms() {
@@ -126,6 +128,7 @@ func printForms(value string) {
 	}
 }
 
+// writeOutputs reports every form as an output and as a metric of the workstream.
 func writeOutputs(value string) {
 	var out strings.Builder
 	for i, form := range secretForms() {

@@ -7,9 +7,10 @@ import (
 	"testing"
 )
 
-// TestRunStopsWhenItsLockIsTakenAway: a run whose lock keeps nobody out any
-// more ends what it runs by itself and exits 4, though nothing of its own
-// happens; and the next one goes on with what is on record.
+// TestRunStopsWhenItsLockIsTakenAway deletes or moves the lock file of a build whose
+// workstream is running, with and without a second build that takes the new lock at once.
+// The first build must notice that by itself, end its workstream and exit 4. The next
+// build must complete.
 func TestRunStopsWhenItsLockIsTakenAway(t *testing.T) {
 	t.Parallel()
 	remove := func(t *testing.T, path string) {
@@ -20,7 +21,7 @@ func TestRunStopsWhenItsLockIsTakenAway(t *testing.T) {
 	for name, tt := range map[string]struct {
 		lose  func(t *testing.T, state string)
 		again []string
-		ran   int // how often, in all
+		ran   int // how often WS1 runs in total
 	}{
 		"lock file deleted": {
 			func(t *testing.T, state string) { remove(t, filepath.Join(state, "locks", "PRD-001.lock")) },
@@ -55,13 +56,13 @@ func TestRunStopsWhenItsLockIsTakenAway(t *testing.T) {
 					second = launch(t, dir, tt.again...)
 				}
 				if said := first.exits(4); !strings.Contains(said, "lock file was moved, deleted or replaced") || !strings.Contains(said, "hint: `runner status` shows") {
-					t.Errorf("it said %q", said)
+					t.Errorf("the first build does not say what happened to its lock: %q", said)
 				}
 				if shown := first.stdout.String(); strings.Contains(shown, "inbox") {
-					t.Errorf("what is not the matter was shown: %q", shown)
+					t.Errorf("the first build printed something unrelated to its lock: %q", shown)
 				}
 				if isAlive(child) {
-					t.Error("what it ran is alive")
+					t.Error("the workstream of the first build is still alive")
 				}
 				write(t, dir, "go")
 				if second == nil {

@@ -18,13 +18,14 @@ func TestMain(m *testing.M) {
 	testscript.Main(suite{m}, map[string]func(){"runner": main, "leak": leak, "peak": peak})
 }
 
-// TestScripts runs testdata/script/<command>_<case>.txtar: each is one
-// behaviour of one command, seen from outside. `exits N command...` holds a
-// command to its exit code; `remember NAME REGEXP` keeps in $NAME what the
-// first group matched in the last standard output; `untouched N command...` is
-// `exits` for a command that must leave every file and directory as it was;
-// `cut-short MODE PRD CHECKPOINT` leaves a rollback as one that was killed;
-// $FORMATS has a directory for each version of the format.
+// TestScripts runs the scripts testdata/script/<command>_<case>.txtar. Each script tests
+// one behaviour of one command from outside. $FORMATS has a directory for each format
+// version. Besides those of testscript, scripts have these commands:
+//
+//	exits N command...             runs a command, which must exit with code N
+//	untouched N command...         is exits for a command that must change no files
+//	remember NAME REGEXP           sets $NAME to the match of the first group in stdout
+//	cut-short MODE PRD CHECKPOINT  leaves an unfinished rollback, as after a kill
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	formats, err := filepath.Abs("../../checkpoint/testdata/format")
@@ -43,16 +44,16 @@ func TestScripts(t *testing.T) {
 		},
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("HOME", env.WorkDir+"/home")
-			env.Setenv("FORMATS", formats) // states that each version of the format wrote
-			// Else each command that is run with the race detector sleeps for a second.
+			env.Setenv("FORMATS", formats) // state directories that each format version wrote
+			// GORACE can shorten the second that a command with the race detector sleeps at its end.
 			env.Setenv("GORACE", os.Getenv("GORACE"))
 			return os.MkdirAll(env.WorkDir+"/home", 0o755)
 		},
 	})
 }
 
-// scriptExits runs a command and holds it to an exit code, where testscript's
-// own `! exec` takes any but 0.
+// scriptExits runs a command and checks its exit code. The `! exec` of testscript accepts
+// any code except 0.
 func scriptExits(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: exits CODE command [argument...]")
@@ -73,7 +74,7 @@ func scriptExits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// scriptRemember keeps a part of the last standard output in a variable.
+// scriptRemember sets a variable to a part of the last standard output.
 func scriptRemember(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: remember NAME REGEXP")
@@ -87,8 +88,8 @@ func scriptRemember(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv(args[0], found[1])
 }
 
-// scriptUntouched holds a command to its exit code, and to changing nothing
-// anywhere in the script's directory.
+// scriptUntouched runs a command, and checks its exit code and that it changed nothing in
+// the directory of the script.
 func scriptUntouched(ts *testscript.TestScript, neg bool, args []string) {
 	before := scriptFiles(ts)
 	scriptExits(ts, neg, args)
@@ -97,8 +98,8 @@ func scriptUntouched(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// scriptFiles is what stands in the directory of a script, with the times of the
-// files.
+// scriptFiles returns a description of everything in the directory of a script, by path.
+// Regular files have their times, too.
 func scriptFiles(ts *testscript.TestScript) map[string]string {
 	all, err := standing(ts.Getenv("WORK"), func(info fs.FileInfo) string {
 		if info.Mode().IsRegular() {

@@ -2,8 +2,8 @@ package main
 
 import "golang.org/x/sys/unix"
 
-// memoryDir returns a directory of a file system in memory that has 4 GiB to spare; "" if
-// there is none.
+// memoryDir returns a directory of a file system in memory with at least 4 GiB of free
+// space, "" if there is none.
 func memoryDir() string {
 	const dir = "/dev/shm"
 	var fs unix.Statfs_t

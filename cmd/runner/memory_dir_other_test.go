@@ -2,5 +2,6 @@
 
 package main
 
-// memoryDir returns "": only on Linux is there always a file system in memory.
+// memoryDir returns "", because systems other than Linux may have no file system in
+// memory.
 func memoryDir() string { return "" }
