@@ -12,13 +12,14 @@ import (
 	"prdrunner/runner"
 )
 
-// setAside counts the files of archived sessions that are opened.
-type setAside struct {
+// archivedReads is a file system that counts how often files of archived sessions are
+// opened.
+type archivedReads struct {
 	store.FS
 	opened atomic.Int32
 }
 
-func (s *setAside) OpenFile(name string, flag int, perm fs.FileMode) (store.File, error) {
+func (s *archivedReads) OpenFile(name string, flag int, perm fs.FileMode) (store.File, error) {
 	if strings.Contains(filepath.ToSlash(name), "/.runner/failed/PRD-001") {
 		s.opened.Add(1)
 	}
@@ -36,7 +37,7 @@ func TestOnlyOnceReadsWhatWasSetAside(t *testing.T) {
 	}{"nothing must": {src: fails}, "something must": {src: pay, read: true}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			fsys := &setAside{FS: store.OS()}
+			fsys := &archivedReads{FS: store.OS()}
 			b := newBenchOn(t, fsys, fails)
 			b.must(state.StatusFailed)
 			session, err := b.store.Lock(t.Context(), "PRD-001", state.Actor{})
@@ -56,14 +57,14 @@ func TestOnlyOnceReadsWhatWasSetAside(t *testing.T) {
 				t.Fatal(err)
 			}
 			if n := fsys.opened.Load(); (n > 0) != c.read {
-				t.Errorf("%d files were opened for the plan", n)
+				t.Errorf("%d files of archived sessions were opened for the plan", n)
 			}
 			fsys.opened.Store(0)
 			if _, err := b.build(); err != nil {
 				t.Fatal(err)
 			}
 			if n := fsys.opened.Load(); (n > 0) != c.read {
-				t.Errorf("%d files were opened for the new session", n)
+				t.Errorf("%d files of archived sessions were opened for the new session", n)
 			}
 		})
 	}

@@ -10,8 +10,9 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// adopting has a once step that fails. Its verify command exits with the code in the file
-// "verdict": 0, the step happened; 2, it is unknown.
+// adopting is the body of a pipeline whose once step pay always fails. The verify command
+// of pay exits with the code in the file "verdict": 0 means that pay happened, 2 that
+// this is unknown.
 const adopting = `
 variable "amount" { default = "1" }
 ---
@@ -33,8 +34,10 @@ phase "one" {
 }
 `
 
-// TestAdoptedWorkIsBoundToWhatItWasAdoptedUnder: adopted work is asked about again if the
-// inputs from which it counts as run change after the adoption, and only then.
+// TestAdoptedWorkIsBoundToWhatItWasAdoptedUnder adopts the work of a once step, by hand
+// or by its verify command, and then changes one thing. Runner asks about the step again
+// if an input, the declaration or a variable changed. If a gate changed, Runner only
+// judges the gate.
 func TestAdoptedWorkIsBoundToWhatItWasAdoptedUnder(t *testing.T) {
 	t.Parallel()
 	adoptions := map[string]func(b *bench){
@@ -79,15 +82,16 @@ func TestAdoptedWorkIsBoundToWhatItWasAdoptedUnder(t *testing.T) {
 				}
 				b.wantRan()
 				if got := b.decision("pay"); got != c.want {
-					t.Errorf("pay is to %s, want %s", got, c.want)
+					t.Errorf("the plan decides %s for pay, want %s", got, c.want)
 				}
 			})
 		}
 	}
 }
 
-// TestAdoptedWorkIsAskedAboutAgainWhenItsUpstreamRanAgain: if the inputs are not known at
-// the adoption, the work counts as run from the inputs of its last attempt.
+// TestAdoptedWorkIsAskedAboutAgainWhenItsUpstreamRanAgain adopts a once step while the
+// workstream upstream has failed. The step counts as run from the inputs of its last
+// attempt. Runner asks about the step again after the upstream workstream has run.
 func TestAdoptedWorkIsAskedAboutAgainWhenItsUpstreamRanAgain(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, adopting)
@@ -103,12 +107,13 @@ func TestAdoptedWorkIsAskedAboutAgainWhenItsUpstreamRanAgain(t *testing.T) {
 	b.must(state.StatusPaused)
 	b.wantRan("up")
 	if got := b.state().Workstream("pay").Status; got != state.Uncertain {
-		t.Errorf("pay is %s", got)
+		t.Errorf("pay is %s, want uncertain", got)
 	}
 }
 
-// TestAdoptionWithoutADigestComparesNothing: in a journal of an earlier version, which
-// has no digest for adoptions, adopted work counts as unchanged.
+// TestAdoptionWithoutADigestComparesNothing adopts a step as earlier versions of Runner
+// recorded adoptions, without a digest. If an input changes afterwards, the step stays
+// completed.
 func TestAdoptionWithoutADigestComparesNothing(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, adopting)
@@ -124,6 +129,6 @@ func TestAdoptionWithoutADigestComparesNothing(t *testing.T) {
 	b.must(state.StatusFailed)
 	b.wantRan()
 	if got := b.state().Workstream("pay").Status; got != state.Completed {
-		t.Errorf("pay is %s", got)
+		t.Errorf("pay is %s, want completed", got)
 	}
 }

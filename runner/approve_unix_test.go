@@ -13,8 +13,9 @@ import (
 	"prdrunner/runner"
 )
 
-// TestApprovalOfWhatCannotBeRead: if the files cannot be read, the answer is refused, and
-// the question stays open.
+// TestApprovalOfWhatCannotBeRead adds a named pipe to the files that an approval covers.
+// Runner refuses the approval and keeps the question open. When the pipe is removed,
+// Runner accepts the same approval.
 func TestApprovalOfWhatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, `
@@ -28,7 +29,7 @@ phase "one" {
 `)
 	b.write("in/a.txt", "1")
 	request := checkpoint.Request{PRD: "PRD-001", Verb: checkpoint.VerbApprove, Gate: "sign-off (one)", By: state.Actor{User: "ann"}}
-	alone := func(*checkpoint.Session) error { return errors.New("nobody runs it") }
+	alone := func(*checkpoint.Session) error { return errors.New("no build is running") }
 	answers := make(chan error, 2)
 	asked := onEvent(func(e state.Event) bool { return e.Kind() == state.KindGateAsked }, func() {
 		if err := syscall.Mkfifo(b.path("in/f"), 0o600); err != nil {

@@ -124,7 +124,7 @@ func (b *bench) build(with ...func(*runner.Options)) (runner.Ending, error) {
 	return ending, err
 }
 
-// must builds, and expects the given status.
+// must runs a build and fails the test unless the session ends with the given status.
 func (b *bench) must(status state.Status, with ...func(*runner.Options)) runner.Ending {
 	b.t.Helper()
 	e, err := b.build(with...)
@@ -164,7 +164,8 @@ func (b *bench) remove(name string) {
 	}
 }
 
-// ran returns the words that workstreams have appended since its last call.
+// ran returns the words that workstreams have appended to the file "ran" since the last
+// call, and empties the file.
 func (b *bench) ran() []string {
 	b.t.Helper()
 	text, err := os.ReadFile(b.path("ran"))
@@ -186,7 +187,7 @@ func (b *bench) wantRan(want ...string) {
 	}
 }
 
-// wantRanSet is like wantRan, in any order.
+// wantRanSet is like wantRan, but ignores the order.
 func (b *bench) wantRanSet(want ...string) {
 	b.t.Helper()
 	got := b.ran()

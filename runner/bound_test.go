@@ -9,9 +9,8 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// gatesOnOthers are gates of work that does not depend on a, whose verdicts are
-// nevertheless bound to results of a. They are inserted at @ in the pipeline, or before
-// it at ---.
+// gatesOnOthers holds gates for a workstream or phase that does not depend on workstream
+// a. Their verdicts are nevertheless bound to results of a.
 var gatesOnOthers = map[string]string{
 	"a condition on an output": `
 gate "check" {
@@ -45,9 +44,10 @@ gate "check" {
 `,
 }
 
-// TestVerdictsOnWhatIsMadeAnewAreNotPromised: if a verdict is bound to a result that will
-// be made again, the plan does not say that it is reused, even if the judged workstream
-// does not run again. The build decides with the new result.
+// TestVerdictsOnWhatIsMadeAnewAreNotPromised changes the input of workstream a, so that a
+// runs again. The plan must not promise to reuse a verdict that is bound to a result of
+// a, even if the judged workstream does not run again. The build judges again if the
+// result differs.
 func TestVerdictsOnWhatIsMadeAnewAreNotPromised(t *testing.T) {
 	t.Parallel()
 	const one = `
@@ -93,7 +93,7 @@ phase "last" {
 	}
 	for what, gate := range gatesOnOthers {
 		for owner, with := range owners {
-			for _, to := range []string{"1 ", "2"} { // the same result, and another one
+			for _, to := range []string{"1 ", "2"} { // the same output as before, and another one
 				t.Run(what+", "+owner+", to "+to, func(t *testing.T) {
 					t.Parallel()
 					source, label := with(gate)
@@ -102,16 +102,16 @@ phase "last" {
 					b.write("in.txt", "")
 					b.must(state.StatusFailed)
 					if s := b.preview()[label]; s.Decision != plan.Reuse {
-						t.Errorf("with nothing changed %s is to %s (%s)", label, s.Decision, s.Reason)
+						t.Errorf("with nothing changed, the decision for %s is %s (%s), want reuse", label, s.Decision, s.Reason)
 					}
 					before := *b.state().Gate(label)
 					b.write("in", to)
 					steps := b.preview()
 					if s := steps[label]; s.Decision != plan.Depends || !slices.Equal(s.On, []string{"a"}) {
-						t.Errorf("%s is to %s on %q (%s), want depends on a", label, s.Decision, s.On, s.Reason)
+						t.Errorf("the decision for %s is %s on %q (%s), want depends on a", label, s.Decision, s.On, s.Reason)
 					}
 					if s := steps["c"]; strings.HasSuffix(label, "(c)") != (s.Decision == plan.Judge) {
-						t.Errorf("c is to %s (%s)", s.Decision, s.Reason)
+						t.Errorf("the decision for c is %s (%s)", s.Decision, s.Reason)
 					}
 					b.must(state.StatusFailed)
 					after := b.state().Gate(label)

@@ -19,18 +19,19 @@ import (
 // its end.
 const boundariesEach = 2
 
-// TestCostOfABoundary: a boundary takes at most one fsync in a chain, and fewer than one
-// in ten boundaries takes one if two workstreams run side by side, including those for
-// the PRD document. Its bytes in the journal don't grow with the length of the run,
-// except for captures, whose number depends on time. The test runs in a synctest bubble,
-// in which only tasks and fsyncs take time.
+// TestCostOfABoundary compares a long run with a short one. A boundary takes at most one
+// fsync in a chain, and a tenth of one on average if two workstreams run side by side,
+// including the fsyncs of the PRD document. The bytes of the journal per workstream must
+// not grow with the length of the run. They are measured without captures at boundaries,
+// because the number of these depends on time. In the synctest bubble only tasks and
+// fsyncs take time.
 func TestCostOfABoundary(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name      string
 		of        func(n int) string
 		few, many int
-		fsyncs    float64 // the maximum for a boundary
+		fsyncs    float64 // the maximum per boundary
 	}{
 		{"chain", dependent, 100, 200, 1},
 		{"side by side", independent, 100, 2_000, 0.1},
@@ -38,13 +39,13 @@ func TestCostOfABoundary(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			few, many := costOf(t, tt.of(tt.few), runner.CaptureBoundary), costOf(t, tt.of(tt.many), runner.CaptureBoundary)
-			boundaries := boundariesEach * float64(tt.many-tt.few) // without the boundaries at the beginning and the end
+			boundaries := boundariesEach * float64(tt.many-tt.few) // the boundaries at the beginning and the end cancel out
 			if fsyncs := float64(many.fsyncs-few.fsyncs) / boundaries; fsyncs > tt.fsyncs {
 				t.Errorf("a boundary takes %.3f fsyncs, want at most %g", fsyncs, tt.fsyncs)
 			}
 			few, many = costOf(t, tt.of(tt.few), runner.CapturePhase), costOf(t, tt.of(tt.many), runner.CapturePhase)
 			if first, later := few.journal/int64(tt.few), many.journal/int64(tt.many); later > first {
-				t.Errorf("a workstream takes %d bytes of the journal among %d, and %d among %d", later, tt.many, first, tt.few)
+				t.Errorf("a workstream takes %d bytes of the journal in a run of %d workstreams, and %d in a run of %d", later, tt.many, first, tt.few)
 			}
 		})
 	}
@@ -68,7 +69,7 @@ func dependent(n int) string {
 	return src.String()
 }
 
-// cost is the number of fsyncs of a run, and the length of its journal.
+// cost holds the number of fsyncs of a run, and the size of its journal in bytes.
 type cost struct{ fsyncs, journal int64 }
 
 func costOf(t *testing.T, workstreams string, capture runner.CaptureAt) (c cost) {

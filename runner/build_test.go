@@ -51,7 +51,7 @@ func TestResumeRunsExactlyTheRest(t *testing.T) {
 	b.must(state.StatusComplete)
 	b.wantRan("B", "C")
 	if d := b.decision("A"); d != plan.Reuse {
-		t.Errorf("A: %s", d)
+		t.Errorf("the decision for A is %s, want reuse", d)
 	}
 	if got := b.state().Workstream("B").Attempts; got != 3 {
 		t.Errorf("B has %d attempts, want 3", got)
@@ -169,8 +169,9 @@ phase "one" {
 	}
 }
 
-// TestAClockThatIsSetDuringARunTakesNothingFromItsTimeout: the duration of a run comes
-// from the monotonic clock. The records nevertheless have the time of day.
+// TestAClockThatIsSetDuringARunTakesNothingFromItsTimeout sets the clock forward or back
+// during a run. The recorded duration of the run comes from the monotonic clock, so the
+// session does not time out. The recorded times nevertheless follow the clock.
 func TestAClockThatIsSetDuringARunTakesNothingFromItsTimeout(t *testing.T) {
 	t.Parallel()
 	for name, jump := range map[string]time.Duration{"forward": 10 * 365 * 24 * time.Hour, "back": -24 * time.Hour} {
@@ -196,10 +197,10 @@ phase "one" {
 			b.must(state.StatusFailed)
 			st := b.state()
 			if took := time.Duration(st.ActiveMS) * time.Millisecond; took <= 0 || took > time.Hour/2 {
-				t.Errorf("a run of less than a minute took %v", took)
+				t.Errorf("the recorded duration of a run of less than a minute is %v", took)
 			}
 			if off := time.Since(st.UpdatedAt.Add(-jump)); off.Abs() > time.Hour {
-				t.Errorf("the time on record is off by %v", off)
+				t.Errorf("the recorded time is off by %v", off)
 			}
 			b.write("ok", "")
 			b.must(state.StatusComplete)
@@ -281,7 +282,7 @@ phase "two" {
 	b.must(state.StatusFailed, one)
 	b.wantRanSet("A", "B", "D")
 	if d := b.decision("B"); d != plan.Depends {
-		t.Errorf("B: %s", d)
+		t.Errorf("the decision for B is %s, want depends", d)
 	}
 	b.write("c.txt", "2")
 	b.must(state.StatusFailed, one)

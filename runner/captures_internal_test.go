@@ -7,9 +7,9 @@ import (
 	"prdrunner/checkpoint/state"
 )
 
-// TestCapturesAreAffordable: the first ten captures of a session are made even if they
-// are slow, and more captures as long as all captures took at most a tenth of the
-// session's time.
+// TestCapturesAreAffordable: a session makes its first ten captures even if they are
+// slow. It makes more captures as long as all captures together took at most a tenth of
+// its time.
 func TestCapturesAreAffordable(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -34,8 +34,8 @@ func TestCapturesAreAffordable(t *testing.T) {
 	}
 }
 
-// TestCapturesCountOverResumes: the time of captures in earlier runs is in the state, and
-// the time in this run is added to it, once.
+// TestCapturesCountOverResumes: a resumed session adds its captures to those of earlier
+// runs, which are in the state. A measurement inside another one counts once.
 func TestCapturesCountOverResumes(t *testing.T) {
 	t.Parallel()
 	var c captures

@@ -10,10 +10,10 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// TestAStepWhoseCaptureWasKilled: a runner that is killed while it captures the files of
-// a step leaves that step without a checkpoint. The next run makes it. That checkpoint
-// does not contain edits after the kill, and a rollback takes its state only if all work
-// of the step can be restored.
+// TestAStepWhoseCaptureWasKilled cuts the session as if Runner was killed while it
+// captured the files of step 1. The next run makes the missing checkpoint, without edits
+// made after the kill. A rollback to the step restores its state only if all work of the
+// step can be restored; otherwise A runs again.
 func TestAStepWhoseCaptureWasKilled(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -86,8 +86,8 @@ phase "one" {
 	}
 }
 
-// killedAfter cuts the session to the state that a runner leaves if it is killed once the
-// matching line is durable.
+// killedAfter cuts the journal after the matching line and removes the derived files, as
+// if Runner was killed as soon as the line was durable.
 func (b *bench) killedAfter(line string) {
 	b.t.Helper()
 	journal := b.path(".runner/PRD-001/journal.jsonl")

@@ -10,7 +10,8 @@ import (
 	"prdrunner/runner"
 )
 
-// story returns the recorded captures and workstreams of a run, in order.
+// story returns the captures, starts (+) and completions (-) that a run recorded, in
+// order.
 func (b *bench) story() string {
 	var told []string
 	for _, c := range b.commits {
@@ -127,8 +128,8 @@ func TestCaptureAtBoundaries(t *testing.T) {
 	}
 }
 
-// TestCapturesEndWhereTheyTakeTooLong: while captures have taken more than a tenth of the
-// session's time, no capture is made at a boundary, even after a resume.
+// TestCapturesEndWhereTheyTakeTooLong: Runner makes no capture at a boundary while
+// captures have taken more than a tenth of the session's time.
 func TestCapturesEndWhereTheyTakeTooLong(t *testing.T) {
 	t.Parallel()
 	var src strings.Builder
@@ -144,16 +145,16 @@ func TestCapturesEndWhereTheyTakeTooLong(t *testing.T) {
 	b := newBench(t, src.String())
 	began, reads := time.Now(), 0
 	b.must(state.StatusFailed, func(o *runner.Options) {
-		o.Now = func() time.Time { // each reading of the clock takes a second, and so does each capture
+		o.Now = func() time.Time { // each reading of the clock advances it by a second, so that each capture takes a second
 			reads++
 			return began.Add(time.Duration(reads) * time.Second)
 		}
 	})
 	captured := strings.Count(b.story(), "captured")
 	if captured < 10 || captured > 20 {
-		t.Errorf("%d captures", captured)
+		t.Errorf("%d captures, want 10 to 20", captured)
 	}
 	if made := b.state().Captures; made.Made != captured {
-		t.Errorf("%+v on record, want %d", made, captured)
+		t.Errorf("%+v is recorded, want %d captures", made, captured)
 	}
 }

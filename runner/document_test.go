@@ -13,7 +13,7 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// documents calls written before each document is written.
+// documents is a file system that calls written before each write of the PRD document.
 type documents struct {
 	store.FS
 	written func()
@@ -26,9 +26,9 @@ func (d *documents) OpenFile(name string, flag int, perm fs.FileMode) (store.Fil
 	return d.FS.OpenFile(name, flag, perm)
 }
 
-// TestNextIsStartedBeforeTheDocumentIsWritten: the next workstream does not wait for the
-// document. B runs until a document is written, since a document that took long is not
-// soon followed by another.
+// TestNextIsStartedBeforeTheDocumentIsWritten: Runner starts the next workstream before
+// it writes the PRD document. B runs until the document is written, because Runner does
+// not write the document again soon after a slow write.
 func TestNextIsStartedBeforeTheDocumentIsWritten(t *testing.T) {
 	t.Parallel()
 	fsys := &documents{FS: store.OS()}
@@ -63,13 +63,13 @@ phase "one" {
 		t.Error("a document was written after A and before B was started")
 	}
 	if between.Load() == 0 {
-		t.Error("none was written while B ran, and the test proves nothing")
+		t.Error("no document was written while B ran: the test proves nothing")
 	}
 }
 
-// TestDocumentThatCannotBeWritten: if the document can't be written, Runner does not say
-// that it was written in the end. The disk is so slow that no document is due at the
-// second attempt.
+// TestDocumentThatCannotBeWritten puts a directory in the place of the PRD document.
+// Runner warns once that it cannot write the document, and must not report later that it
+// has. The disk is so slow that no document is due at the second attempt.
 func TestDocumentThatCannotBeWritten(t *testing.T) {
 	t.Parallel()
 	slow := &documents{FS: store.OS(), written: func() { time.Sleep(10 * time.Millisecond) }}

@@ -11,8 +11,8 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// looping is a session whose workstream fix failed after its two attempts, each of which
-// added a line to the artifact of make, and removed its other one.
+// looping returns a bench whose workstream fix has failed twice. Each attempt added a
+// line to f and removed extra, the two artifacts of the workstream make.
 func looping(t *testing.T) *bench {
 	t.Helper()
 	b := newBench(t, loopOf("test $(grep -c fixed f) = 3"))
@@ -21,6 +21,7 @@ func looping(t *testing.T) *bench {
 	return b
 }
 
+// loopOf returns a pipeline whose workstream fix fails until the command enough succeeds.
 func loopOf(enough string) string {
 	return `
 phase "all" {
@@ -41,7 +42,7 @@ phase "all" {
 `
 }
 
-// cutShort kills fix in its next attempt.
+// cutShort records one more attempt of fix, which was killed after it had written f.
 func (b *bench) cutShort() {
 	b.t.Helper()
 	b.locked(func(x *checkpoint.Session) {
@@ -51,8 +52,8 @@ func (b *bench) cutShort() {
 	b.write("f", "cut short")
 }
 
-// TestAnAttemptStartsFromWhatTheLastOneLeft: an attempt starts from the files of the last
-// failed attempt, no matter how the run between them ended.
+// TestAnAttemptStartsFromWhatTheLastOneLeft: an attempt starts from the files that the
+// last failed attempt left, even if attempts were killed after it.
 func TestAnAttemptStartsFromWhatTheLastOneLeft(t *testing.T) {
 	t.Parallel()
 	for name, between := range map[string]func(b *bench){
@@ -70,14 +71,14 @@ func TestAnAttemptStartsFromWhatTheLastOneLeft(t *testing.T) {
 			b.wantFile("f", "made\nfixed\nfixed\nfixed")
 			b.wantFile("extra", "done")
 			if left := b.state().Workstream("fix").Left; left != nil {
-				t.Errorf("fix is complete, and %+v is left", left)
+				t.Errorf("fix is complete, but its state still has %+v from failed attempts", left)
 			}
 		})
 	}
 }
 
-// TestAnEditOfWhatAnAttemptLeft: an edit of a file that a failed attempt changed is a
-// conflict, and is restored to the content that the attempt left.
+// TestAnEditOfWhatAnAttemptLeft edits a file that a failed attempt changed. The edit is a
+// conflict. It is kept, or the content that the attempt left is restored.
 func TestAnEditOfWhatAnAttemptLeft(t *testing.T) {
 	t.Parallel()
 	for choice, want := range map[plan.OnConflict]string{
@@ -98,8 +99,8 @@ func TestAnEditOfWhatAnAttemptLeft(t *testing.T) {
 	}
 }
 
-// TestAFileInPlaceOfOneThatWasLeftGone: a file at the path of an artifact that a failed
-// attempt removed is a new file, and the next attempt finds it.
+// TestAFileInPlaceOfOneThatWasLeftGone creates a file at the path of an artifact that a
+// failed attempt removed. The file is no conflict, and the next attempt finds it.
 func TestAFileInPlaceOfOneThatWasLeftGone(t *testing.T) {
 	t.Parallel()
 	b := looping(t)
@@ -109,8 +110,8 @@ func TestAFileInPlaceOfOneThatWasLeftGone(t *testing.T) {
 	b.wantFile("f", "made\nfixed\nfixed\nfixed")
 }
 
-// TestAKeptEditTakesThePlaceOfWhatWasLeft: after a kill, Runner goes back to the kept
-// edit, not to the files of the failed attempt.
+// TestAKeptEditTakesThePlaceOfWhatWasLeft keeps an edit of a file that a failed attempt
+// changed. After a kill, Runner restores the file with the edit, not without it.
 func TestAKeptEditTakesThePlaceOfWhatWasLeft(t *testing.T) {
 	t.Parallel()
 	b := looping(t)
@@ -124,8 +125,8 @@ func TestAKeptEditTakesThePlaceOfWhatWasLeft(t *testing.T) {
 	b.wantFile("f", "by hand\nfixed\nfixed\nfixed")
 }
 
-// TestAnotherDefinitionBeginsAnew: changes by failed attempts of an earlier definition
-// are undone, including the removal of a file.
+// TestAnotherDefinitionBeginsAnew changes the definition of a workstream after failed
+// attempts. Runner undoes the changes of these attempts, including the removal of a file.
 func TestAnotherDefinitionBeginsAnew(t *testing.T) {
 	t.Parallel()
 	b := looping(t)
@@ -136,8 +137,8 @@ func TestAnotherDefinitionBeginsAnew(t *testing.T) {
 	b.wantFile("was", "extra")
 }
 
-// TestWhatWasLeftIsMadeAnew: when the maker of the artifacts runs again, the changes of
-// failed attempts no longer count.
+// TestWhatWasLeftIsMadeAnew runs the maker of the artifacts again. The changes by failed
+// attempts before that no longer count.
 func TestWhatWasLeftIsMadeAnew(t *testing.T) {
 	t.Parallel()
 	b := looping(t)
@@ -159,7 +160,7 @@ func TestARollbackTakesBackWhatWasLeft(t *testing.T) {
 	b.goBack(b.checkpointOf(state.TriggerFailure, 1))
 	b.wantFile("f", "made\nfixed\nfixed")
 	if _, err := os.Stat(b.path("extra")); !os.IsNotExist(err) {
-		t.Errorf("extra was gone then: %v", err)
+		t.Errorf("extra exists after a rollback to a checkpoint without it: %v", err)
 	}
 	b.must(state.StatusFailed)
 	b.wantFile("f", "made\nfixed\nfixed\nfixed\nfixed")

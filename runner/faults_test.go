@@ -18,7 +18,7 @@ import (
 	"prdrunner/runner"
 )
 
-// failing is a file system on which all syncs fail from some moment on.
+// failing is a file system on which all fsyncs of one file fail from a certain write on.
 type failing struct {
 	store.FS
 	broken atomic.Bool
@@ -84,15 +84,15 @@ phase "one" {
 	for _, c := range b.commits {
 		for _, e := range c.Events {
 			if done, ok := e.(state.WorkstreamCompleted); ok {
-				t.Errorf("%s was shown as done, and is not on record", done.Workstream)
+				t.Errorf("views were told that %s is complete, but the journal does not have that", done.Workstream)
 			}
 		}
 	}
 }
 
-// TestNothingRunsForEver: a workstream whose end could not be recorded is no longer
-// recorded as running once the session is resumed, even if the resumed run stops before
-// it.
+// TestNothingRunsForEver: the end of a workstream cannot be recorded, so the workstream
+// stays recorded as running. The resumed run corrects the record, even if it is
+// interrupted before it reaches the workstream.
 func TestNothingRunsForEver(t *testing.T) {
 	t.Parallel()
 	fsys := &failing{FS: store.OS(), only: "journal.jsonl", when: event(state.KindWorkstreamCompleted, "A")}
@@ -106,7 +106,7 @@ phase "one" {
 		t.Fatalf("error %v, want the failed sync", err)
 	}
 	if got := b.state().Workstream("B").Status; got != state.Running {
-		t.Fatalf("B is %s, and the test proves nothing", got)
+		t.Fatalf("B is %s, want running: the test proves nothing", got)
 	}
 	fsys.when = nil
 	fsys.broken.Store(false)
@@ -115,7 +115,7 @@ phase "one" {
 	b.must(state.StatusPaused, stop, func(o *runner.Options) { o.Interrupts, o.Parallel = signals, 1 })
 	for _, name := range []string{"A", "B"} {
 		if got := b.state().Workstream(name).Status; got == state.Running {
-			t.Errorf("%s is %s", name, got)
+			t.Errorf("workstream %s is still %s", name, got)
 		}
 	}
 }
@@ -132,7 +132,7 @@ func TestInterruptBeforeAnythingBegan(t *testing.T) {
 	}
 	b.wantRan()
 	if _, err := b.store.Load("PRD-001"); !errors.Is(err, checkpoint.ErrNoSession) {
-		t.Errorf("there is a session: %v", err)
+		t.Errorf("a session exists: %v", err)
 	}
 }
 
@@ -147,8 +147,9 @@ func (g blockedGit) Head(ctx context.Context) (*state.Git, error) {
 
 func (blockedGit) Deleted(context.Context, state.Git) (bool, error) { return false, nil }
 
-// TestLostLockStopsTheRunAtOnce: after the lock is lost, another runner may have the
-// session, so nothing is retried, started or waited for.
+// TestLostLockStopsTheRunAtOnce removes the lock during a run. Another runner may have
+// the session from then on, so Runner retries nothing, starts nothing and waits for
+// nothing.
 func TestLostLockStopsTheRunAtOnce(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, `

@@ -11,8 +11,9 @@ import (
 	"prdrunner/checkpoint/workspace"
 )
 
-// TestEditsBetweenRunsAreInACheckpoint: a rollback can restore an edit between two runs
-// that the next run overwrites, no matter how the last run ended.
+// TestEditsBetweenRunsAreInACheckpoint edits a file between two runs, and the second run
+// overwrites the edit. However the first run ended, a rollback to the start of the second
+// run restores the edit.
 func TestEditsBetweenRunsAreInACheckpoint(t *testing.T) {
 	t.Parallel()
 	for ended, events := range map[string][]state.Event{
@@ -46,7 +47,7 @@ phase "one" {
 	}
 }
 
-// TestWhatIsFoundUnchangedIsNotCaptured: a run that finds all files unchanged adds no
+// TestWhatIsFoundUnchangedIsNotCaptured: a run that finds all files unchanged makes no
 // capture and no checkpoint.
 func TestWhatIsFoundUnchangedIsNotCaptured(t *testing.T) {
 	t.Parallel()
@@ -63,16 +64,16 @@ phase "one" {
 	b.must(state.StatusFailed)
 	for _, c := range b.commits {
 		if slices.ContainsFunc(c.Events, func(e state.Event) bool { return e.Kind() == state.KindWorkspaceCaptured }) {
-			t.Errorf("commit %d has a capture of what is unchanged: %+v", c.Seq, c.Events)
+			t.Errorf("commit %d has a capture of unchanged files: %+v", c.Seq, c.Events)
 		}
 	}
 	starts := slices.DeleteFunc(b.state().Checkpoints, func(ref *state.CheckpointRef) bool { return ref.Trigger != state.TriggerStart })
 	if len(starts) != 1 {
-		t.Errorf("there are %d checkpoints of the start", len(starts))
+		t.Errorf("there are %d checkpoints of the start, want 1", len(starts))
 	}
 }
 
-// checkpointOf returns the n-th checkpoint of a trigger.
+// checkpointOf returns the id of the n-th checkpoint with a trigger, counted from 1.
 func (b *bench) checkpointOf(trigger state.Trigger, n int) string {
 	b.t.Helper()
 	for _, ref := range b.state().Checkpoints {
@@ -82,7 +83,7 @@ func (b *bench) checkpointOf(trigger state.Trigger, n int) string {
 			}
 		}
 	}
-	b.t.Fatalf("there are not so many checkpoints of %s", trigger)
+	b.t.Fatalf("there are too few checkpoints with the trigger %s", trigger)
 	return ""
 }
 

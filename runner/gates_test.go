@@ -92,7 +92,7 @@ func TestGateOfChangedDefinitionIsJudgedAgain(t *testing.T) {
 	b.rewrite(strings.Replace(gated, "grep -q good", "grep -q better", 1))
 	b.must(state.StatusFailed)
 	if d := b.decision("A"); d != plan.Judge {
-		t.Errorf("A: %s", d)
+		t.Errorf("the decision for A is %s, want judge", d)
 	}
 	got := b.ran()
 	if len(got) == 0 || got[0] != "check" || slices.Contains(got, "A") {
@@ -270,7 +270,7 @@ phase "one" {
 	b.wantRan()
 }
 
-// resolve resolves an uncertain workstream, like the command.
+// resolve resolves an uncertain workstream, like the command "runner resolve".
 func (b *bench) resolve(name string, r state.Resolution) {
 	b.t.Helper()
 	b.locked(func(x *checkpoint.Session) {
@@ -311,10 +311,10 @@ phase "one" {
   }
 }
 `)
-	b.must(state.StatusFailed) // it did not happen, and has no attempts left
+	b.must(state.StatusFailed) // verify says that pay did not happen, and pay has no attempts left
 	b.wantRan("pay")
 	b.write("paid", "")
-	b.must(state.StatusComplete) // it runs, fails, and turns out to have happened
+	b.must(state.StatusComplete) // pay runs and fails, and verify says that it happened
 	b.wantRan("pay")
 }
 
@@ -329,7 +329,7 @@ func TestRejectionOfAPhaseRunsItAgain(t *testing.T) {
 	}
 	b.must(state.StatusPaused)
 	b.wantRan("A")
-	b.must(state.StatusPaused) // once is enough
+	b.must(state.StatusPaused) // a rejection makes the phase run again only once
 	b.wantRan()
 }
 
@@ -347,7 +347,7 @@ func TestSavedPlanKeepsItsSelection(t *testing.T) {
 	b.must(state.StatusFailed, func(o *runner.Options) { o.Saved = plan })
 	b.wantRan("A", "B")
 	if _, err := b.build(func(o *runner.Options) { o.Saved = plan }); !errors.Is(err, runner.ErrPlanOutdated) {
-		t.Errorf("error %v, want ErrPlanMoved", err)
+		t.Errorf("error %v, want ErrPlanOutdated", err)
 	}
 	b.wantRan()
 }
@@ -376,13 +376,13 @@ phase "one" {
 	}
 	b.wantRan()
 	if got := b.state().Workstream("A").Status; got != state.Succeeded {
-		t.Errorf("A is %s, want its work done and not complete", got)
+		t.Errorf("A is %s, want succeeded: its work is done, and its gate failed", got)
 	}
 }
 
-// TestReviewThatAnEarlierRunLeftIsNotPassedOver: if the run in which a gate passed ended
-// for another reason than the gate's review, the next run stops for the review, even if
-// it judges no gate.
+// TestReviewThatAnEarlierRunLeftIsNotPassedOver: a gate that needs a review passes in a
+// run that then fails for another reason. The next run stops for the review, even if it
+// judges no gate.
 func TestReviewThatAnEarlierRunLeftIsNotPassedOver(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, `

@@ -8,9 +8,9 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// TestGoneWorkIsJudgedLikeAnyOtherWhenItIsBack: if a workstream returns to the pipeline,
-// its record counts only if its digest is unchanged, and its artifacts must exist or are
-// restored.
+// TestGoneWorkIsJudgedLikeAnyOtherWhenItIsBack removes a workstream from the pipeline and
+// adds it again. Its record counts only if its digest is unchanged, and Runner restores
+// its missing artifacts.
 func TestGoneWorkIsJudgedLikeAnyOtherWhenItIsBack(t *testing.T) {
 	t.Parallel()
 	const end = `
@@ -53,22 +53,22 @@ phase "one" {
 	b.wantRan()
 	b.wantFile("out/a.txt", "one")
 	if got := b.decision("A"); got != plan.Reuse {
-		t.Errorf("A, of which nothing changed, was to %s", got)
+		t.Errorf("the decision for A, of which nothing changed, is %s, want reuse", got)
 	}
 	away(func() { b.write("in.txt", "two") })
 	b.wantRan("A", "check")
 	b.wantFile("out/a.txt", "two")
 	if got := b.decision("A"); got != plan.Rerun {
-		t.Errorf("A, whose input changed, was to %s", got)
+		t.Errorf("the decision for A, whose input changed, is %s, want rerun", got)
 	}
 	if got := b.state().Workstream("A").Attempts; got != 2 {
-		t.Errorf("A was attempted %d times", got)
+		t.Errorf("A has %d attempts, want 2", got)
 	}
 }
 
-// TestMetricsOfGoneWorkSatisfyNothing: the metric of a workstream that has left the
-// pipeline no longer counts, not even for a gate that has passed with it. It counts again
-// when the workstream returns.
+// TestMetricsOfGoneWorkSatisfyNothing removes a workstream that has set a metric. The
+// metric no longer counts, not even for a gate that has passed with it. The metric counts
+// again when the workstream returns.
 func TestMetricsOfGoneWorkSatisfyNothing(t *testing.T) {
 	t.Parallel()
 	const later = `
@@ -104,7 +104,7 @@ phase "one" {
 	b.must(state.StatusFailed)
 	b.wantRan("lint")
 	if got := string(b.state().Error.Message); !strings.Contains(got, `No workstream has set the metric "coverage"`) {
-		t.Errorf("it failed since %s", got)
+		t.Errorf("the error of the session is %s", got)
 	}
 	b.rewrite(with)
 	b.must(state.StatusComplete)

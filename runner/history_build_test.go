@@ -107,7 +107,7 @@ func (m *model) plan(a act, number int) {
 	}
 }
 
-// scope returns the files that the pipeline names, which captures include.
+// scope returns those files that the pipeline names. A capture includes them.
 func (m *model) scope(files map[string]string) map[string]string {
 	var named []string
 	for _, p := range m.h.Phases {
@@ -193,7 +193,7 @@ func (p *play) concluded(ending runner.Ending) error {
 		return errors.New("the run has no end")
 	}
 	if ending.Status != m.status {
-		return fmt.Errorf("the run ended %s, and is %s on record", ending.Status, m.status)
+		return fmt.Errorf("the build returned the status %s, but the journal has %s", ending.Status, m.status)
 	}
 	if (ending.Signal != "") != m.run.signal || (ending.Error != nil) != (ending.Status == state.StatusFailed) {
 		return fmt.Errorf("the run ended with %+v", ending)
@@ -214,7 +214,7 @@ func (p *play) unrecorded(concerns func(name string) bool) error {
 			continue
 		}
 		if attempt, err := strconv.Atoi(number); err != nil || attempt > w.attempts {
-			return fmt.Errorf("%s ran, and that is not on record", key)
+			return fmt.Errorf("%s ran, but its start is not recorded", key)
 		}
 	}
 	return nil
@@ -241,7 +241,7 @@ func (p *play) buried(another bool) error {
 		return err
 	}
 	if p.shown > p.seq {
-		return fmt.Errorf("commit %d was acknowledged, and the journal ends with %d", p.shown, p.seq)
+		return fmt.Errorf("commit %d was acknowledged, but the journal ends with %d", p.shown, p.seq)
 	}
 	m.run = nil
 	m.tree = p.tree()

@@ -28,15 +28,15 @@ func (m *model) end(e state.Event, status state.Status) error {
 			m.reviews = p.Gates
 		}
 	}
-	err = errors.Join(err, m.mustBe(is == want || r.halted && m.cutShort(is), "it should be %s", want))
+	err = errors.Join(err, m.mustBe(is == want || r.halted && m.cutShort(is), "the run should end with %s", want))
 	if !r.signal && len(due) > 0 {
 		err = errors.Join(err, fmt.Errorf("not done: %s", strings.Join(due, "; ")))
 	}
 	return err
 }
 
-// cutShort reports whether a stopped run may end like this. The run need not have reached
-// the uncertain steps, questions and reviews of earlier runs.
+// cutShort reports whether a stopped run may end with the given event. The run need not
+// have reached the uncertain steps, questions and reviews of earlier runs.
 func (m *model) cutShort(is string) bool {
 	for n := range 8 {
 		if is == m.verdictOfRun(anew{uncertain: n&1 != 0, asked: n&2 != 0, reviewed: n&4 != 0}) {
@@ -46,10 +46,10 @@ func (m *model) cutShort(is string) bool {
 	return false
 }
 
-// anew says for which findings only those of the present run count.
+// anew selects the kinds of findings that count only if the present run made them.
 type anew struct{ uncertain, asked, reviewed bool }
 
-// verdictOfRun returns how the run must end.
+// verdictOfRun returns the event, and the reason of a pause, with which the run must end.
 func (m *model) verdictOfRun(only anew) string {
 	r := m.run
 	waiting := false
@@ -75,7 +75,7 @@ func (m *model) verdictOfRun(only anew) string {
 	case r.excluded, r.asked:
 		return string(state.KindSessionPaused) + " " + string(state.PauseRequested)
 	}
-	return "anything but this"
+	return "an end that the model does not know"
 }
 
 // chosenDone reports whether all chosen workstreams, and those that they need, are done
@@ -140,7 +140,7 @@ func (m *model) complete() bool {
 	return true
 }
 
-// due lists the work that a run which nothing cut short should have done.
+// due lists the work that the run should have done by its end, if it was not stopped.
 func (m *model) due() []string {
 	var due []string
 	r := m.run
@@ -166,7 +166,7 @@ func (m *model) due() []string {
 			return due
 		}
 		if !m.left(p) {
-			return append(due, phaseName(p)+" is not complete")
+			return append(due, phaseName(p)+" is not recorded as complete")
 		}
 	}
 	return due
@@ -186,7 +186,7 @@ func (m *model) dueOf(w histWork) string {
 	case r.over[w.Name] || is.status == state.Uncertain:
 		return ""
 	case is.status == state.Running:
-		return w.Name + " runs for ever"
+		return w.Name + " is still recorded as running"
 	case r.tries[w.Name] == 0 && (r.halted || !m.reached(w.Name)):
 		return ""
 	case r.allowed != nil && !r.allowed[w.Name] && r.tries[w.Name] == 0:
@@ -198,7 +198,7 @@ func (m *model) dueOf(w histWork) string {
 		return fmt.Sprintf("%s ought to run again: %v", w.Name, m.reasons(w.Name))
 	}
 	if missing, edited := m.touched(w.Name); len(missing)+len(edited) > 0 {
-		return fmt.Sprintf("%s is not as %s made it", append(missing, edited...), w.Name)
+		return fmt.Sprintf("the artifacts %s are not as %s made them", append(missing, edited...), w.Name)
 	}
 	return m.dueGates(w.Gates, w.Name)
 }

@@ -77,7 +77,7 @@ func (m *model) applyWork(e state.Event) error {
 	case state.WorkstreamFailed:
 		return m.failed(e)
 	case state.WorkstreamSucceeded:
-		return errors.Join(m.record(e.Workstream, e.Work), m.mustBe(len(m.work(e.Workstream).Gates) > 0, "it has no gates"))
+		return errors.Join(m.record(e.Workstream, e.Work), m.mustBe(len(m.work(e.Workstream).Gates) > 0, "the workstream has no gates"))
 	case state.WorkstreamCompleted:
 		return m.completed(e)
 	case state.WorkstreamInterrupted:
@@ -86,7 +86,7 @@ func (m *model) applyWork(e state.Event) error {
 		return m.uncertain(e)
 	case state.WorkstreamSkipped:
 		w := m.works[e.Workstream]
-		err := m.mustBe(m.v.off[e.Workstream] && w.status != state.Skipped, "it is not to be skipped")
+		err := m.mustBe(m.v.off[e.Workstream] && w.status != state.Skipped, "the workstream must not be skipped")
 		m.skip(e.Workstream)
 		return err
 	case state.WorkstreamEdited:
@@ -94,7 +94,7 @@ func (m *model) applyWork(e state.Event) error {
 	case state.WorkstreamResolved:
 		return m.resolved(e)
 	}
-	return errors.New("nobody expects it")
+	return errors.New("the model does not know this event")
 }
 
 // takenBack applies the invalidation of done work, for a reason that the plan knew or
@@ -102,7 +102,7 @@ func (m *model) applyWork(e state.Event) error {
 func (m *model) takenBack(name, why string) (err error) {
 	w := m.works[name]
 	if !m.run.takes[name] {
-		err = errors.Join(m.mustBe(w.done(), "it is %s", w.status), m.mayStart(name), m.explained(name, why))
+		err = errors.Join(m.mustBe(w.done(), "the workstream is %s", w.status), m.mayStart(name), m.explained(name, why))
 	}
 	delete(m.run.takes, name)
 	m.reset(name)
@@ -127,10 +127,10 @@ func (m *model) explained(name, why string) error {
 			named += ": " + of
 		}
 		if !strings.Contains(why, named) {
-			return fmt.Errorf("it does not say %q", named)
+			return fmt.Errorf("the reason does not say %q", named)
 		}
 	}
-	return m.mustBe(why != "", "nobody knows why")
+	return m.mustBe(why != "", "the reason is empty")
 }
 
 func (m *model) restored(e state.ArtifactsRestored) error {
@@ -144,7 +144,7 @@ func (m *model) restored(e state.ArtifactsRestored) error {
 		paths = append(paths, string(p))
 		m.tree[string(p)] = w.made[string(p)]
 	}
-	return m.mustBe(slices.Equal(missing, paths), "what is to be restored is %v", missing)
+	return m.mustBe(slices.Equal(missing, paths), "the artifacts to restore are %v", missing)
 }
 
 func (m *model) phaseSettled(p int) bool {
@@ -184,7 +184,7 @@ func (m *model) passOver(name string) error {
 			}
 		}
 	}
-	return m.mustBe(m.allOff(name), "something in it is not skipped")
+	return m.mustBe(m.allOff(name), "a workstream of the phase is not skipped")
 }
 
 func (m *model) leave(name string) error {
@@ -192,7 +192,7 @@ func (m *model) leave(name string) error {
 		if phaseName(p) == name {
 			was := m.phases[p]
 			m.phases[p] = state.Completed
-			return errors.Join(m.mustBe(m.phaseSettled(p) && !m.allOff(name), "something in it is not done"), m.mustBe(was != state.Completed, "it was complete"))
+			return errors.Join(m.mustBe(m.phaseSettled(p) && !m.allOff(name), "a workstream or gate of the phase is not done"), m.mustBe(was != state.Completed, "the phase was complete before"))
 		}
 	}
 	return errors.New("there is no such phase")

@@ -49,12 +49,12 @@ func (m *model) turn(g histGate, owner string) error {
 			return err
 		}
 		if m.run.tries[owner] == 0 {
-			if err := m.mustBe(m.reached(owner) && len(m.reasons(owner)) == 0, "it is not its turn"); err != nil {
+			if err := m.mustBe(m.reached(owner) && len(m.reasons(owner)) == 0, "the run has not reached the workstream"); err != nil {
 				return err
 			}
 		}
 		if missing, edited := m.touched(owner); len(missing)+len(edited) > 0 {
-			return errors.New("what it judges is not on record")
+			return errors.New("the judged artifacts are not as recorded")
 		}
 	} else {
 		if m.run.halted {
@@ -67,7 +67,7 @@ func (m *model) turn(g histGate, owner string) error {
 		}
 		for _, w := range m.h.Phases[p].Works {
 			if !m.settled(w.Name) || !m.reached(w.Name) {
-				return fmt.Errorf("%s is not done, or not from what is there now", w.Name)
+				return fmt.Errorf("%s is not done, or was done from other files", w.Name)
 			}
 		}
 	}
@@ -79,7 +79,7 @@ func (m *model) turn(g histGate, owner string) error {
 			return fmt.Errorf("%s comes first", earlier.Name)
 		}
 	}
-	return m.mustBe(!m.holds(g, owner), "its verdict holds")
+	return m.mustBe(!m.holds(g, owner), "the verdict of the gate still holds")
 }
 
 func (m *model) applyGate(e state.Event) error {
@@ -87,8 +87,8 @@ func (m *model) applyGate(e state.Event) error {
 	case state.GateStarted:
 		g, owner := m.gate(e.Gate)
 		is := m.gates[e.Gate]
-		err := errors.Join(m.mayJudge(g, owner), m.mustBe(g.Kind == kindCommand, "it is a %s", g.Kind),
-			m.mustBe(e.Attempt == is.attempts+1, "after attempt %d", is.attempts))
+		err := errors.Join(m.mayJudge(g, owner), m.mustBe(g.Kind == kindCommand, "the gate is a %s", g.Kind),
+			m.mustBe(e.Attempt == is.attempts+1, "the attempt before was %d", is.attempts))
 		is.reset()
 		is.status, is.attempts, is.run = state.Running, e.Attempt, m.run.number
 		m.lower(owner)
@@ -97,7 +97,7 @@ func (m *model) applyGate(e state.Event) error {
 		return errors.Join(m.judged(e.Gate, true), m.mustReview(e))
 	case state.GateReviewed:
 		is := m.gates[e.Gate]
-		err := m.mustBe(is.review && m.run.act.Answers[e.Gate] == "approve", "nobody said so")
+		err := m.mustBe(is.review && m.run.act.Answers[e.Gate] == "approve", "the user did not review the gate")
 		is.review, is.reviewed = false, is.judged
 		return err
 	case state.GateFailed:
@@ -116,11 +116,11 @@ func (m *model) applyGate(e state.Event) error {
 		_, owner := m.gate(e.Gate)
 		m.gates[e.Gate].reset()
 		m.gates[e.Gate].status = state.Skipped
-		return m.mustBe(m.allOff(owner), "what it judges is not skipped")
+		return m.mustBe(m.allOff(owner), "a judged workstream is not skipped")
 	case state.GateVoided:
 		return m.voided(e.Gate)
 	}
-	return errors.New("nobody expects it")
+	return errors.New("the model does not know this event")
 }
 
 // lower revokes the completion of a workstream whose gate has not passed.
@@ -137,12 +137,12 @@ func (m *model) judged(label string, passed bool) (err error) {
 	switch g.Kind {
 	case kindCommand:
 		d, ran := m.run.log[m.key(owner+"."+g.Name, is.attempts)]
-		err = errors.Join(m.mustBe(is.status == state.Running, "it is %s", is.status), m.mustBe(ran, "it never ran"),
-			m.mustBe(!d.cancelled, "it was interrupted"), m.mustBe(d.ok == passed, "its command said otherwise"))
+		err = errors.Join(m.mustBe(is.status == state.Running, "the gate is %s", is.status), m.mustBe(ran, "its command never ran"),
+			m.mustBe(!d.cancelled, "its command was interrupted"), m.mustBe(d.ok == passed, "its command gave the other verdict"))
 	case kindCondition, kindMetric:
-		err = errors.Join(m.mayJudge(g, owner), m.mustBe(m.verdict(g, owner) == passed, "that is not so: %+v", m.works[g.Of]))
+		err = errors.Join(m.mayJudge(g, owner), m.mustBe(m.verdict(g, owner) == passed, "the model has the other verdict, from %+v", m.works[g.Of]))
 	default:
-		err = errors.New("a person decides it")
+		err = errors.New("the gate is an approval")
 	}
 	status := state.Passed
 	if !passed {
@@ -170,7 +170,7 @@ func (m *model) asked(label string) error {
 	is := m.gates[label]
 	definition, judged := m.binding(g, owner)
 	err := errors.Join(m.mayJudge(g, owner), m.mustBe(g.Kind == kindApproval, "it is a %s", g.Kind),
-		m.mustBe(is.status != state.Waiting || is.definition != definition || is.judged != judged, "that has been asked"))
+		m.mustBe(is.status != state.Waiting || is.definition != definition || is.judged != judged, "the same question was asked before"))
 	m.decide(g, owner, state.Waiting)
 	return err
 }
@@ -186,8 +186,8 @@ func (m *model) answered(label, answer string, status state.StepStatus) error {
 		return nil
 	}
 	definition, judged := m.binding(g, owner)
-	err := errors.Join(m.mustBe(is.status == state.Waiting || is.review && status == state.Rejected, "it is %s", is.status), m.mustBe(m.run.act.Answers[label] == answer, "nobody said so"),
-		m.mustBe(is.definition == definition && is.judged == judged, "it was asked about something else"))
+	err := errors.Join(m.mustBe(is.status == state.Waiting || is.review && status == state.Rejected, "the gate is %s", is.status), m.mustBe(m.run.act.Answers[label] == answer, "the user did not give this answer"),
+		m.mustBe(is.definition == definition && is.judged == judged, "the question was about other files or another definition"))
 	m.decide(g, owner, status)
 	return err
 }
@@ -208,13 +208,13 @@ func (m *model) reject(label string) {
 	}
 }
 
-// mustReview notes whether a passed gate needs a review: it is asked for, and the user
-// has not reviewed the same files.
+// mustReview notes whether a passed gate needs a review. It does if the gate or the build
+// asks for one and the user has not reviewed the same files.
 func (m *model) mustReview(e state.GatePassed) error {
 	g, _ := m.gate(e.Gate)
 	is := m.gates[e.Gate]
 	is.review = (g.Pause || m.run.act.PauseAll) && is.reviewed != is.judged
-	return m.mustBe(e.Review == is.review, "it must have the review %t", is.review)
+	return m.mustBe(e.Review == is.review, "want the review flag %t", is.review)
 }
 
 // reviewed notes that the user resumed the session after a review.
@@ -234,9 +234,9 @@ func (m *model) voided(label string) (err error) {
 	is, r := m.gates[label], m.run
 	switch {
 	case is.status == state.Passed && !r.takes[label]:
-		err = errors.Join(m.turn(g, owner), m.mustBe(!m.holds(g, owner), "its verdict holds"))
+		err = errors.Join(m.turn(g, owner), m.mustBe(!m.holds(g, owner), "the verdict of the gate still holds"))
 	default:
-		err = m.mustBe(r.takes[label] || is.status == state.Running && (r.signal || is.run != r.number), "its verdict holds")
+		err = m.mustBe(r.takes[label] || is.status == state.Running && (r.signal || is.run != r.number), "the verdict of the gate still holds")
 	}
 	delete(r.takes, label)
 	is.reset()

@@ -12,8 +12,8 @@ import (
 
 // The model of a session.
 
-// model is a simple model of a session. For all work it remembers the bytes from which
-// the work was done, and compares them with the present bytes.
+// model is a simple model of a session. For all work the model remembers the bytes from
+// which the work was done, and compares them with the present bytes.
 type model struct {
 	h    *history
 	v    variation
@@ -43,13 +43,13 @@ type modelWork struct {
 	made       map[string]string // its artifacts on record
 	value      string            // its output
 	metric     bool              // whether its metric is on record
-	id         string            // identifies the run that made it; "" if it is not done
-	once       bool              // whether it was ever started
-	claimed    bool              // the user said that it happened, and its artifacts are not recorded yet
-	ended      bool              // it was completed, and not invalidated
-	rejected   bool              // a gate that judged it was rejected, and it has not run again
+	id         string            // identifies the run that did the work; "" if the work is not done
+	once       bool              // whether the workstream was ever started
+	claimed    bool              // the user said that the step happened, and its artifacts are not recorded yet
+	ended      bool              // the workstream was completed, and not invalidated since
+	rejected   bool              // a gate of the workstream was rejected, and the workstream has not run since
 	rejectedIn int               // the run of the rejection; 0: between two runs
-	repeat     bool              // the user said that it runs even if it has happened
+	repeat     bool              // the user said that the step runs even if it has happened
 	had        *modelRecord      // of a once step: the record that a rollback took back last
 }
 
@@ -67,18 +67,18 @@ type basis struct {
 	plain         string // the value of the variable "plain", if used; tokens do not count
 	saw           map[string]string
 	upstream      map[string]string
-	unknown       bool // the user said that it happened, without a digest
+	unknown       bool // the user said that the step happened, without a digest
 }
 
 type modelGate struct {
 	status     state.StepStatus
 	attempts   int
-	review     bool   // it has passed, and needs a review
+	review     bool   // the gate has passed, and needs a review
 	reviewed   string // the files that the user has reviewed
 	definition string
 	judged     string
-	touched    bool // it was judged, or its verdict was invalidated
-	run        int  // the run in which it was judged
+	touched    bool // the gate was judged, or its verdict was invalidated
+	run        int  // the run in which the gate was judged
 }
 
 // modelRun is the state of the present build.

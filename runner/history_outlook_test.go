@@ -65,12 +65,12 @@ func (r reason) check(s plan.Step) error {
 	}
 	if s.Decision == plan.Depends || s.Decision == plan.Blocked && len(r.on) > 0 {
 		if !slices.Equal(slices.Sorted(slices.Values(s.On)), slices.Sorted(slices.Values(r.on))) {
-			return fmt.Errorf("%s waits for %v, and the plan names %v", s.Name, r.on, s.On)
+			return fmt.Errorf("%s waits for %v, but the plan names %v", s.Name, r.on, s.On)
 		}
 	}
 	changes = slices.Compact(changes)
 	if (s.Decision == plan.Rerun || s.Decision == plan.Uncertain) && len(r.changes) > 0 && !slices.Equal(changes, r.changes) {
-		return fmt.Errorf("of %s has changed %v, and the plan names %v", s.Name, r.changes, changes)
+		return fmt.Errorf("the changes of %s are %v, but the plan names %v", s.Name, r.changes, changes)
 	}
 	return nil
 }
@@ -122,7 +122,7 @@ func (m *model) outlookAlone(name string, choice plan.OnConflict, now map[string
 		return plan.Blocked
 	}
 	switch {
-	case w.status == state.Running && again == plan.Uncertain: // it was killed
+	case w.status == state.Running && again == plan.Uncertain: // the step was killed
 		return plan.Uncertain
 	case len(asked) > 0 && w.done() && m.forced(name) && again == plan.Rerun:
 		return again
@@ -143,7 +143,7 @@ func (m *model) outlookAlone(name string, choice plan.OnConflict, now map[string
 		return again
 	case m.unsatisfied(name) != "", choice == plan.ConflictKeep && m.edited(name, now):
 		return plan.Judge
-	case w.status == state.Succeeded: // only its completion is not on record
+	case w.status == state.Succeeded: // only the completion is not recorded
 		return plan.Judge
 	}
 	return plan.Reuse
@@ -252,7 +252,7 @@ func (p *play) samePlan(want map[string]plan.Decision) error {
 		for _, s := range phase.Steps {
 			got[s.Name], why[s.Name] = s.Decision, string(s.Reason)
 			if s.Reason == "" {
-				return fmt.Errorf("%s is to %s, and nobody knows why", s.Name, s.Decision)
+				return fmt.Errorf("the plan decides for %s: %s, without a reason", s.Name, s.Decision)
 			}
 			if want[s.Name] == s.Decision {
 				if err := p.m.run.why[s.Name].check(s); err != nil {
@@ -266,14 +266,14 @@ func (p *play) samePlan(want map[string]plan.Decision) error {
 		switch gate := p.m.isGate(name); {
 		case gate && d == plan.Run: // whether it was ever judged does not matter
 			d = plan.Judge
-		case !gate && d == plan.Run && is == plan.Rerun && !p.m.works[name].done(): // it was invalidated
+		case !gate && d == plan.Run && is == plan.Rerun && !p.m.works[name].done(): // the work was invalidated
 			is = plan.Run
 		}
 		if p.m.isGate(name) && is == plan.Run {
 			is = plan.Judge
 		}
 		if is != d {
-			return fmt.Errorf("the plan has %s for %s (%s), and it must be %s", is, name, why[name], d)
+			return fmt.Errorf("the plan decides %s for %s (%s), want %s", is, name, why[name], d)
 		}
 	}
 	return nil

@@ -15,7 +15,7 @@ import (
 
 // What the user does between builds.
 
-// answer gives or refuses an approval while nothing runs.
+// answer approves or rejects a waiting gate between two builds.
 func (p *play) answer(a act) error {
 	labels := p.gatesThat(func(g *modelGate) bool { return g.status == state.Waiting })
 	if len(labels) == 0 {
@@ -67,13 +67,14 @@ func (p *play) create() error {
 		return err
 	})
 	err = errors.Join(err, p.follow())
-	p.m.captured = run // no run made it
+	p.m.captured = run // the checkpoint belongs to no run
 	return err
 }
 
-// rollback rolls back to a random valid checkpoint. If the process dies in the rollback,
-// the next process finishes it, unless it had not begun. TestOperations proves that the
-// files go back, too; here the model takes over the files that it finds.
+// rollback rolls back to a random valid checkpoint. If the process dies during the
+// rollback, the next process finishes the rollback, unless it had not begun.
+// TestOperations proves that the files are restored, too; here the model takes over the
+// files that it finds.
 func (p *play) rollback(a act) error {
 	if !p.m.session {
 		return nil
@@ -115,7 +116,7 @@ func (p *play) rollback(a act) error {
 		p.m.jump(to)
 		p.m.tree = p.tree()
 	default:
-		p.m.captured = run // the files kept before it belong to no run
+		p.m.captured = run // the files kept before the rollback belong to no run
 	}
 	return p.same(p.m.tree)
 }
@@ -141,7 +142,7 @@ func (p *play) wentBackTo(id string) (known, error) {
 	}
 	to, ok := p.after[last.StateSeq]
 	if !ok {
-		return known{}, fmt.Errorf("a rollback to %s took the state of commit %d, which nobody saw", id, last.StateSeq)
+		return known{}, fmt.Errorf("a rollback to %s took the state of commit %d, which the model has not seen", id, last.StateSeq)
 	}
 	return to, nil
 }

@@ -26,7 +26,7 @@ type play struct {
 	points map[string]known // by checkpoint
 	after  map[uint64]known // each commit of the session
 	trees  map[string]map[string]string
-	told   []string // a protocol for the message of a failure
+	told   []string // a log of the history, for the message of a failure
 }
 
 // playHistory plays a history to its end in a new directory below the given one. It
@@ -89,7 +89,7 @@ func (p *play) do(a act) error {
 	case "checkpoint":
 		return p.create()
 	default:
-		return errors.New("nobody knows how")
+		return errors.New("unknown act")
 	}
 	return nil
 }
@@ -102,7 +102,7 @@ func (p *play) gatesThat(are func(*modelGate) bool) []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(p.m.gates)), func(label string) bool { return !are(p.m.gates[label]) })
 }
 
-// edit is an edit by the user.
+// edit writes or removes a file, as the user does between builds.
 func (p *play) edit(name, text string, gone bool) error {
 	if gone {
 		delete(p.m.tree, name)

@@ -121,8 +121,8 @@ func (m *model) unsatisfied(name string) state.StepStatus {
 	return ""
 }
 
-// reasons returns the reasons why done work must be done again. The workstreams that it
-// depends on have ended.
+// reasons returns why the work of a workstream must be done again, or nil. The
+// workstreams that it depends on must have ended.
 func (m *model) reasons(name string) []string {
 	if m.forced(name) {
 		return []string{"chosen"}
@@ -132,7 +132,7 @@ func (m *model) reasons(name string) []string {
 	}
 	for _, g := range m.work(name).Gates {
 		switch is := m.gates[g.label(name)]; {
-		case m.current(is): // the next run acts on it
+		case m.current(is): // only the next run acts on this verdict
 		case is.status == state.Failed && m.work(name).Rerun:
 			return []string{"on_gate_failure"}
 		}
@@ -149,7 +149,7 @@ func (m *model) forced(name string) bool {
 		return true
 	}
 	w := m.works[name]
-	return w.rejected && (m.run == nil || w.rejectedIn != m.run.number) // the next run acts on it
+	return w.rejected && (m.run == nil || w.rejectedIn != m.run.number) // only the next run acts on a rejection
 }
 
 // settled reports whether a workstream is complete: its artifacts were made from the

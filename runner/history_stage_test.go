@@ -43,7 +43,7 @@ type stage struct {
 	signal chan string
 	plan   *plan.Plan
 	shown  uint64            // the last commit that was shown
-	killed map[string]string // the files when the process died; nil: it is alive
+	killed map[string]string // the files when the process died; nil: the process is alive
 }
 
 func newStage(h *history, below string) (*stage, error) {

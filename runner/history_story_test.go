@@ -28,28 +28,28 @@ type histPhase struct {
 type histWork struct {
 	Name     string     `json:"name"`
 	On       []string   `json:"on,omitempty"`
-	Sources  []string   `json:"sources,omitempty"`  // source files that it reads
-	Reads    bool       `json:"reads,omitempty"`    // it also reads the artifacts of the workstreams that it depends on
+	Sources  []string   `json:"sources,omitempty"`  // source files that the workstream reads
+	Reads    bool       `json:"reads,omitempty"`    // the workstream also reads the artifacts of the workstreams in On
 	Uses     string     `json:"uses,omitempty"`     // the workstream whose output is in its definition
-	Makes    bool       `json:"makes,omitempty"`    // it makes an artifact
+	Makes    bool       `json:"makes,omitempty"`    // the workstream makes an artifact
 	Effect   string     `json:"effect,omitempty"`   // "": idempotent
 	Attempts int        `json:"attempts,omitempty"` // 0: one
 	Rerun    bool       `json:"rerun,omitempty"`    // on_gate_failure
-	Gates    []histGate `json:"gates,omitempty"`    // its own
-	Limited  bool       `json:"limited,omitempty"`  // it has a timeout
-	Verify   bool       `json:"verify,omitempty"`   // it has a verify command
+	Gates    []histGate `json:"gates,omitempty"`    // the gates of the workstream itself
+	Limited  bool       `json:"limited,omitempty"`  // the workstream has a timeout
+	Verify   bool       `json:"verify,omitempty"`   // the workstream has a verify command
 	Vars     []string   `json:"vars,omitempty"`     // the variables in its environment
-	Toggled  bool       `json:"toggled,omitempty"`  // no expression refers to its result, so that it can be switched off
+	Toggled  bool       `json:"toggled,omitempty"`  // no expression refers to the result, so that the workstream can be switched off
 }
 
-// histGate is a gate. Its own inputs are sources; without them it judges what its
-// workstreams declare.
+// histGate is a gate. If Inputs is empty, the gate judges the files that its workstreams
+// declare.
 type histGate struct {
 	Name   string   `json:"name"`
 	Kind   string   `json:"kind"`
 	Inputs []string `json:"inputs,omitempty"`
-	Pause  bool     `json:"pause,omitempty"` // stop for a review when it has passed
-	Of     string   `json:"of,omitempty"`    // whose metric or output a metric or condition gate looks at
+	Pause  bool     `json:"pause,omitempty"` // stop for a review when the gate has passed
+	Of     string   `json:"of,omitempty"`    // the workstream whose metric or output a metric or condition gate judges
 }
 
 // act is one action on a session. If it chooses among several things, such as

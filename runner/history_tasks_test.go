@@ -33,7 +33,7 @@ type deed struct {
 	ok        bool
 	code      int               // its exit code
 	given     map[string]string // the values of variables
-	late      bool              // it exceeded its timeout
+	late      bool              // the task exceeded its timeout
 	cancelled bool
 }
 
@@ -155,8 +155,9 @@ func (s *stage) judgement(task runner.Task, stop bool) deed {
 	return d
 }
 
-// verification is the verify command of a once step. If the outputs of the step are used,
-// it never says that the step happened, because the outputs are lost.
+// verification is the verify command of a once step. If other workstreams use the outputs
+// of the step, verification never says that the step happened, because the outputs are
+// lost.
 func (s *stage) verification(task runner.Task, stop bool) deed {
 	name := task.Env["RUNNER_WORKSTREAM"]
 	code, told := s.act.Verify[name]
@@ -169,7 +170,7 @@ func (s *stage) verification(task runner.Task, stop bool) deed {
 // askForPause asks the engine for a pause, like another command.
 func (s *stage) askForPause(ctx context.Context) error {
 	r := checkpoint.Request{PRD: "PRD-001", Verb: checkpoint.VerbPause, By: state.Actor{User: "tester"}}
-	err := s.store.Ask(ctx, r, func(*checkpoint.Session) error { return errors.New("nobody runs it") })
+	err := s.store.Ask(ctx, r, func(*checkpoint.Session) error { return errors.New("no build is running") })
 	if errors.Is(err, context.Canceled) || s.isDead() {
 		return nil
 	}

@@ -24,30 +24,30 @@ func (m *model) mayStart(name string) error {
 	case r.ended != "":
 		return errors.New("the run is over")
 	case m.v.off[name]:
-		return errors.New("it is to be skipped")
+		return errors.New("the workstream must be skipped")
 	case r.allowed != nil && !r.allowed[name]:
-		return errors.New("it was not chosen")
+		return errors.New("the workstream was not chosen")
 	case w.status == state.Uncertain:
-		return errors.New("nobody knows whether it happened")
+		return errors.New("the step is uncertain")
 	case len(r.takes) > 0:
-		return fmt.Errorf("what the plan takes back is not taken back: %v", r.takes)
+		return fmt.Errorf("results that the plan invalidates are not invalidated yet: %v", r.takes)
 	}
 	for p := range m.phaseOf(name) {
 		if !m.left(p) || !m.phaseSettled(p) {
-			return fmt.Errorf("the phase %s before it is not complete", phaseName(p))
+			return fmt.Errorf("the earlier phase %s is not complete", phaseName(p))
 		}
 	}
 	for _, up := range m.work(name).On {
 		if !m.settled(up) || !m.reached(up) {
-			return fmt.Errorf("%s, which it depends on, is not done", up)
+			return fmt.Errorf("the upstream workstream %s is not done", up)
 		}
 	}
 	if w.done() {
 		if len(m.reasons(name)) == 0 {
-			return errors.New("it is done, and nothing is a reason to run it again")
+			return errors.New("the workstream is done, and has no reason to run again")
 		}
 		if m.work(name).Effect == "once" {
-			return errors.New("it must not run twice")
+			return errors.New("a once step must not run twice")
 		}
 	}
 	return nil
@@ -56,23 +56,23 @@ func (m *model) mayStart(name string) error {
 func (m *model) started(e state.WorkstreamStarted) error {
 	name := e.Workstream
 	w, r := m.works[name], m.run
-	err := errors.Join(m.mayStart(name), m.mustBe(!w.done(), "it is done, and nothing on record says why that no longer counts"))
+	err := errors.Join(m.mayStart(name), m.mustBe(!w.done(), "the workstream is done, and no event has invalidated it"))
 	if r.tries[name] > 0 {
-		err = errors.Join(err, m.mustBe(r.retries[name], "it was dealt with already"))
+		err = errors.Join(err, m.mustBe(r.retries[name], "the workstream has ended in this run before"))
 	}
 	delete(r.retries, name)
 	err = errors.Join(err,
-		m.mustBe(e.Attempt == w.attempts+1, "after attempt %d", w.attempts),
-		m.mustBe(r.tries[name] < m.tries(name), "it has %d attempts", m.tries(name)))
+		m.mustBe(e.Attempt == w.attempts+1, "the attempt before was %d", w.attempts),
+		m.mustBe(r.tries[name] < m.tries(name), "the workstream has only %d attempts", m.tries(name)))
 	if _, edited := m.touched(name); len(edited) > 0 && r.act.Conflict != plan.ConflictRestore {
-		err = errors.Join(err, fmt.Errorf("it would overwrite the edit of %v", edited))
+		err = errors.Join(err, fmt.Errorf("the attempt would overwrite the edit of %v", edited))
 	}
 	r.tries[name]++
 	b := m.basis(name)
 	if d, ok := r.log[m.key(name, e.Attempt)]; ok {
-		// It must have seen the files that existed when it was started.
-		err = errors.Join(err, m.mustBe(maps.Equal(b.saw, d.saw), "it saw %q, and should have seen %q", d.saw, b.saw),
-			m.mustBe(d.used == b.used, "it used %q, and should have used %q", d.used, b.used), m.given(name, d))
+		// The attempt must have seen the files that existed when it was started.
+		err = errors.Join(err, m.mustBe(maps.Equal(b.saw, d.saw), "the attempt saw %q, and should have seen %q", d.saw, b.saw),
+			m.mustBe(d.used == b.used, "the attempt used %q, and should have used %q", d.used, b.used), m.given(name, d))
 		if m.work(name).Makes {
 			m.tree[m.work(name).artifact()] = d.made
 		}
@@ -87,7 +87,7 @@ func (m *model) started(e state.WorkstreamStarted) error {
 func (m *model) given(name string, d deed) error {
 	for _, v := range m.work(name).Vars {
 		if d.given[v] != m.v.value(v) {
-			return fmt.Errorf("it was given %q for %s", d.given[v], v)
+			return fmt.Errorf("the attempt was given %q for %s", d.given[v], v)
 		}
 	}
 	return nil
@@ -101,11 +101,11 @@ func (m *model) tries(name string) int { return max(1, m.work(name).Attempts) }
 func (m *model) deedOf(name string) (deed, error) {
 	w := m.works[name]
 	if w.status != state.Running {
-		return deed{}, fmt.Errorf("it is %s", w.status)
+		return deed{}, fmt.Errorf("the workstream is %s", w.status)
 	}
 	d, ok := m.run.log[m.key(name, w.attempts)]
 	if !ok {
-		return d, errors.New("it never ran")
+		return d, errors.New("the attempt never ran")
 	}
 	return d, nil
 }
@@ -113,9 +113,9 @@ func (m *model) deedOf(name string) (deed, error) {
 func (m *model) attemptFailed(e state.WorkstreamAttemptFailed) error {
 	d, err := m.deedOf(e.Workstream)
 	m.run.retries[e.Workstream] = true
-	return errors.Join(err, m.mustBe(!d.ok && !d.cancelled, "it did not fail"),
-		m.mustBe(m.run.tries[e.Workstream] < m.tries(e.Workstream), "it was its last attempt"),
-		m.mustBe(!m.run.failing || m.run.paused || m.anyReview(), "something else has failed"))
+	return errors.Join(err, m.mustBe(!d.ok && !d.cancelled, "the attempt did not fail"),
+		m.mustBe(m.run.tries[e.Workstream] < m.tries(e.Workstream), "the attempt was the last one"),
+		m.mustBe(!m.run.failing || m.run.paused || m.anyReview(), "another step has failed, so nothing is retried"))
 }
 
 func (m *model) failed(e state.WorkstreamFailed) (err error) {
@@ -123,14 +123,14 @@ func (m *model) failed(e state.WorkstreamFailed) (err error) {
 	w := m.works[name]
 	switch {
 	case r.verified[name] == state.ResolvedRerun: // the workstream was uncertain before
-		err = m.mustBe(r.tries[name] > 0 && w.status == state.Pending, "it is %s", w.status)
+		err = m.mustBe(r.tries[name] > 0 && w.status == state.Pending, "the workstream is %s", w.status)
 	case e.Error.Outcome == "conflict":
 		_, edited := m.touched(name)
 		err = m.mustBe(len(edited) > 0 && len(m.reasons(name)) > 0 && r.act.Conflict != plan.ConflictRestore, "nothing was edited")
 	default:
 		d, unknown := m.deedOf(name)
-		err = errors.Join(unknown, m.mustBe(!d.ok && !d.cancelled, "it did not fail"), d.outcome(e.Error),
-			m.mustBe(m.work(name).Effect != "once", "it may have happened"),
+		err = errors.Join(unknown, m.mustBe(!d.ok && !d.cancelled, "the attempt did not fail"), d.outcome(e.Error),
+			m.mustBe(m.work(name).Effect != "once", "the once step may have happened"),
 			m.mustBe(r.tries[name] == m.tries(name) || r.failing, "after %d of %d attempts", r.tries[name], m.tries(name)))
 	}
 	delete(r.retries, name)
@@ -152,7 +152,7 @@ func (m *model) fail(what string) {
 func (m *model) record(name string, work state.Work) error {
 	w := m.works[name]
 	d, err := m.deedOf(name)
-	err = errors.Join(err, m.mustBe(d.ok, "it did not succeed"), m.mustBe(work.Attempt == w.attempts, "attempt %d", w.attempts))
+	err = errors.Join(err, m.mustBe(d.ok, "the attempt did not succeed"), m.mustBe(work.Attempt == w.attempts, "the present attempt is %d", w.attempts))
 	m.identify(w)
 	w.status, w.value, w.metric, w.made = state.Succeeded, d.value, true, map[string]string{}
 	if m.work(name).Makes {
@@ -160,7 +160,7 @@ func (m *model) record(name string, work state.Work) error {
 	}
 	m.happened[name] = m.work(name).Effect == "once"
 	maps.Copy(m.captured, w.made)
-	return errors.Join(err, sameArtifacts(w.made, work.Artifacts), m.mustBe(string(work.Outputs["value"]) == d.value, "its output is not %q", d.value))
+	return errors.Join(err, sameArtifacts(w.made, work.Artifacts), m.mustBe(string(work.Outputs["value"]) == d.value, "the recorded output is not %q", d.value))
 }
 
 func sameArtifacts(want map[string]string, got []state.Artifact) error {
@@ -170,12 +170,12 @@ func sameArtifacts(want map[string]string, got []state.Artifact) error {
 	}
 	for path, text := range want {
 		if is[path] != fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(text))) {
-			return fmt.Errorf("%s is not on record as %q", path, text)
+			return fmt.Errorf("%s is not recorded with the content %q", path, text)
 		}
 		delete(is, path)
 	}
 	if len(is) > 0 {
-		return fmt.Errorf("%v are on record as well", is)
+		return fmt.Errorf("further artifacts are recorded: %v", is)
 	}
 	return nil
 }
@@ -185,7 +185,7 @@ func (m *model) completed(e state.WorkstreamCompleted) (err error) {
 	if e.Work != nil {
 		err = errors.Join(m.record(e.Workstream, *e.Work), m.mustBe(len(gates) == 0, "its gates have not been judged"))
 	}
-	err = errors.Join(err, m.mustBe(w.status == state.Succeeded, "it is %s", w.status))
+	err = errors.Join(err, m.mustBe(w.status == state.Succeeded, "the workstream is %s", w.status))
 	for _, g := range gates {
 		err = errors.Join(err, m.mustBe(m.holds(g, e.Workstream), "its gate %s has not passed", g.Name))
 	}
@@ -198,10 +198,10 @@ func (m *model) interrupted(e state.WorkstreamInterrupted) error {
 	d, ran := r.log[m.key(e.Workstream, w.attempts)]
 	retried := r.retries[e.Workstream]
 	delete(r.retries, e.Workstream)
-	err := errors.Join(m.mustBe(w.status == state.Running, "it is %s", w.status),
-		m.mustBe(m.work(e.Workstream).Effect != "once" || r.tries[e.Workstream] > 0 && !ran, "it may have happened"))
+	err := errors.Join(m.mustBe(w.status == state.Running, "the workstream is %s", w.status),
+		m.mustBe(m.work(e.Workstream).Effect != "once" || r.tries[e.Workstream] > 0 && !ran, "the once step may have happened"))
 	if r.tries[e.Workstream] > 0 { // otherwise the run before was killed
-		err = errors.Join(err, m.mustBe(r.signal || retried || !ran && (r.halted || m.reviewing(false)), "nothing interrupted it"), m.mustBe(!ran || d.cancelled || retried, "it ran to its end"))
+		err = errors.Join(err, m.mustBe(r.signal || retried || !ran && (r.halted || m.reviewing(false)), "nothing interrupted the attempt"), m.mustBe(!ran || d.cancelled || retried, "the attempt ran to its end"))
 		r.over[e.Workstream] = true
 	}
 	w.status = state.Interrupted
@@ -212,22 +212,22 @@ func (m *model) uncertain(e state.WorkstreamUncertain) error {
 	name, r := e.Workstream, m.run
 	w := m.works[name]
 	d, ran := r.log[m.key(name, w.attempts)]
-	err := m.mustBe(m.work(name).Effect == "once", "it may run again")
-	if w.status != state.Running || r.tries[name] > 0 { // otherwise the run before was killed, and this run may not reach it
+	err := m.mustBe(m.work(name).Effect == "once", "the workstream is not a once step")
+	if w.status != state.Running || r.tries[name] > 0 { // otherwise the run before was killed, and this run may not reach the step
 		r.paused, r.asking[name] = true, true
 	}
 	switch {
 	case w.status == state.Running && r.tries[name] > 0:
-		err = errors.Join(err, m.mustBe(ran && !d.ok, "it is known to have happened"))
+		err = errors.Join(err, m.mustBe(ran && !d.ok, "the attempt succeeded or never ran"))
 	case w.status == state.Running: // the run before was killed
 	case w.done() && w.claimed && len(m.read([]string{m.work(name).artifact()})) == 0: // the user was wrong
 		r.over[name], r.halted = true, r.halted || !r.act.KeepGoing
 	case m.asks(name):
 	default:
-		err = errors.Join(err, m.mustBe(w.done() && len(m.reasons(name)) > 0, "nothing asks for it again"))
+		err = errors.Join(err, m.mustBe(w.done() && len(m.reasons(name)) > 0, "the step has no reason to run again"))
 	}
 	if (w.status != state.Running || r.tries[name] > 0) && !m.verifies(name) {
-		r.halted = r.halted || !r.act.KeepGoing // the run has reached it
+		r.halted = r.halted || !r.act.KeepGoing // the run has reached the step
 	}
 	if m.maybe[name] = m.maybe[name] || w.attempts > 0 && !w.done(); !m.maybe[name] {
 		delete(m.maybe, name)
@@ -236,11 +236,12 @@ func (m *model) uncertain(e state.WorkstreamUncertain) error {
 	return err
 }
 
-// resolved applies the user's or the verify command's answer. If the step happened, the
-// record that a rollback took back is valid again, and its artifacts exist.
+// resolved applies the answer of the user or of the verify command to an uncertain step.
+// If the verify command says that the step happened, the record that a rollback took back
+// is valid again, and its missing artifacts are restored.
 func (m *model) resolved(e state.WorkstreamResolved) error {
 	w := m.works[e.Workstream]
-	err := errors.Join(m.mustBe(w.status == state.Uncertain, "it is %s", w.status), m.verified(e))
+	err := errors.Join(m.mustBe(w.status == state.Uncertain, "the workstream is %s", w.status), m.verified(e))
 	m.reset(e.Workstream)
 	delete(m.maybe, e.Workstream)
 	if w.repeat = e.Resolution == state.ResolvedRerun; w.repeat {
@@ -251,7 +252,7 @@ func (m *model) resolved(e state.WorkstreamResolved) error {
 	w.status, w.made, w.value, w.from = state.Succeeded, nil, "", m.adoptedFrom(e)
 	w.claimed = m.work(e.Workstream).Makes
 	if !e.Verified || w.had == nil || w.had.attempt != w.attempts {
-		return errors.Join(err, m.mustBe(e.Work == nil, "nothing was on record"))
+		return errors.Join(err, m.mustBe(e.Work == nil, "the event has a record, but the model has none"))
 	}
 	w.made, w.value, w.metric, w.claimed = w.had.made, w.had.value, w.had.metric, w.claimed && len(w.had.made) == 0
 	for path, text := range w.made {
@@ -260,13 +261,14 @@ func (m *model) resolved(e state.WorkstreamResolved) error {
 		}
 	}
 	if e.Work == nil {
-		return errors.Join(err, errors.New("what was on record is not brought back"))
+		return errors.Join(err, errors.New("the record that a rollback took back is not restored"))
 	}
-	return errors.Join(err, sameArtifacts(w.made, e.Work.Artifacts), m.mustBe(string(e.Work.Outputs["value"]) == w.value, "its output is not %q", w.value))
+	return errors.Join(err, sameArtifacts(w.made, e.Work.Artifacts), m.mustBe(string(e.Work.Outputs["value"]) == w.value, "the recorded output is not %q", w.value))
 }
 
-// verified compares a recorded resolution with the exit code of the verify command: 0, it
-// happened; 1, it did not; anything else leaves it uncertain.
+// verified compares a recorded resolution with the exit code of the verify command: 0
+// means that the step happened, 1 that it did not. Anything else leaves the step
+// uncertain.
 func (m *model) verified(e state.WorkstreamResolved) error {
 	if !e.Verified {
 		return nil
@@ -274,7 +276,7 @@ func (m *model) verified(e state.WorkstreamResolved) error {
 	d, ran := m.run.log[m.key(e.Workstream+"..verify", m.works[e.Workstream].attempts)]
 	m.run.verified[e.Workstream] = e.Resolution
 	said := map[int]state.Resolution{0: state.ResolvedDone, 1: state.ResolvedRerun}
-	return m.mustBe(ran && !d.cancelled && m.verifies(e.Workstream) && said[d.code] == e.Resolution, "it said %d", d.code)
+	return m.mustBe(ran && !d.cancelled && m.verifies(e.Workstream) && said[d.code] == e.Resolution, "the verify command exited with %d", d.code)
 }
 
 // adoptedFrom returns the basis from which adopted work counts as run.
@@ -300,7 +302,7 @@ func (d deed) outcome(f state.Failure) error {
 		want = string(runner.TimedOut)
 	}
 	if f.Outcome != want {
-		return fmt.Errorf("it is %s, and must be %s", f.Outcome, want)
+		return fmt.Errorf("the recorded outcome is %s, want %s", f.Outcome, want)
 	}
 	return nil
 }
@@ -312,8 +314,8 @@ func (m *model) editKept(e state.WorkstreamEdited) error {
 	missing, edited := m.touched(name)
 	adopted := w.claimed
 	err := m.mustBe(len(missing) == 0 && len(edited) == len(e.Edited) && (len(e.Edited) > 0 || adopted), "%v are edited, and %v are gone", edited, missing)
-	err = errors.Join(err, m.mustBe(adopted || m.keeps(name, m.run.act.Conflict), "nobody decided to keep it"),
-		m.mustBe(len(m.reasons(name)) == 0, "it must run again"))
+	err = errors.Join(err, m.mustBe(adopted || m.keeps(name, m.run.act.Conflict), "the user has not decided to keep the edit"),
+		m.mustBe(len(m.reasons(name)) == 0, "the workstream must run again"))
 	w.made, w.claimed = map[string]string{}, false
 	if m.work(name).Makes {
 		w.made = m.read([]string{m.work(name).artifact()})

@@ -15,40 +15,40 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// told is a file system that sends a signal when the first part of a large object has
-// been written or read, if the test asks for it.
-type told struct {
+// signalling is a file system that sends a signal when the first part of a large object
+// has been written or read, if the test asks for it.
+type signalling struct {
 	store.FS
 	moved atomic.Pointer[func()]
 }
 
-func (f *told) OpenFile(name string, flag int, perm fs.FileMode) (store.File, error) {
+func (f *signalling) OpenFile(name string, flag int, perm fs.FileMode) (store.File, error) {
 	file, err := f.FS.OpenFile(name, flag, perm)
 	if err != nil || !strings.Contains(name, "objects") {
 		return file, err
 	}
-	return &toldFile{File: file, fs: f}, nil
+	return &signallingFile{File: file, fs: f}, nil
 }
 
-type toldFile struct {
+type signallingFile struct {
 	store.File
-	fs   *told
+	fs   *signalling
 	size int
 }
 
-func (f *toldFile) Read(p []byte) (int, error) {
+func (f *signallingFile) Read(p []byte) (int, error) {
 	n, err := f.File.Read(p)
 	f.count(n)
 	return n, err
 }
 
-func (f *toldFile) Write(p []byte) (int, error) {
+func (f *signallingFile) Write(p []byte) (int, error) {
 	n, err := f.File.Write(p)
 	f.count(n)
 	return n, err
 }
 
-func (f *toldFile) count(n int) {
+func (f *signallingFile) count(n int) {
 	if f.size += n; f.size < large {
 		return
 	}
@@ -57,9 +57,9 @@ func (f *toldFile) count(n int) {
 	}
 }
 
-// TestSignalGivesUpWhatComesFirst: before a session is resumed, Runner may keep or
-// restore files, which takes long if they are large. A signal ends that and the run,
-// leaves nothing half done, and the next build does all of it.
+// TestSignalGivesUpWhatComesFirst sends a signal while Runner stores or restores a large
+// file before it resumes a session. The run ends, the session and the file stay as they
+// were, and no temporary file is left. The next build does the whole work.
 func TestSignalGivesUpWhatComesFirst(t *testing.T) {
 	t.Parallel()
 	edit := strings.Repeat("edited\n", 4<<20)
@@ -92,7 +92,7 @@ func TestSignalGivesUpWhatComesFirst(t *testing.T) {
 		for _, names := range [][]string{{"SIGTERM"}, {"SIGINT", "SIGINT"}} {
 			t.Run(name+", "+strings.Join(names, " "), func(t *testing.T) {
 				t.Parallel()
-				disk := &told{FS: store.OS()}
+				disk := &signalling{FS: store.OS()}
 				b := newBenchOn(t, disk, `
 phase "one" {
   workstream "A" {
@@ -120,14 +120,14 @@ phase "two" {
 				e, err := b.build(choose, func(o *runner.Options) { o.Interrupts = signals })
 				var interrupted *runner.InterruptedError
 				if !errors.As(err, &interrupted) || interrupted.Signal != names[0] {
-					t.Fatalf("it ended with %+v, %v", e, err)
+					t.Fatalf("the build ended with %+v, %v, want an interruption", e, err)
 				}
 				if disk.moved.Load() != nil {
-					t.Error("nothing large was begun")
+					t.Error("no large object was read or written")
 				}
 				b.wantRan()
 				if now := b.state(); now.Status != was.Status || len(now.Checkpoints) != len(was.Checkpoints) {
-					t.Errorf("the session is %s, and was %s; of %d checkpoints there are now %d", now.Status, was.Status, len(was.Checkpoints), len(now.Checkpoints))
+					t.Errorf("the session is %s, and was %s; there were %d checkpoints, and are %d", now.Status, was.Status, len(was.Checkpoints), len(now.Checkpoints))
 				}
 				b.holdsMade(tt.found)
 				b.write("ok", "")

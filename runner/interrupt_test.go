@@ -79,7 +79,8 @@ func newStopped(t *testing.T, src string, names ...string) *stopped {
 	return s
 }
 
-// grow makes the large file, which appears only when it is complete.
+// grow creates the large file, 60 GiB and sparse. The file appears only when it is
+// complete.
 func (s *stopped) grow() {
 	s.write("big.tmp", "")
 	if err := os.Truncate(s.path("big.tmp"), 60<<30); err != nil {
@@ -90,19 +91,19 @@ func (s *stopped) grow() {
 	}
 }
 
-// interrupted runs a build, and checks that signals stopped it before its files were
-// captured.
+// interrupted runs a build, and checks that the signals stopped the build before its
+// files were captured.
 func (s *stopped) interrupted(signal string, with ...func(*runner.Options)) {
 	s.t.Helper()
 	defer func() {
-		for len(s.signals) > 0 { // the second may have come too late
+		for len(s.signals) > 0 { // the second signal may have come too late
 			<-s.signals
 		}
 	}()
 	e := s.must(state.StatusPaused, append(with, func(o *runner.Options) { o.Interrupts = s.signals })...)
 	st := s.state()
 	if e.Signal != signal || st.Interrupted != signal || st.Pause == nil || st.Pause.Reason != state.PauseCheckpoint {
-		s.t.Fatalf("ended by %q, on record as %q, %+v", e.Signal, st.Interrupted, st.Pause)
+		s.t.Fatalf("the run was ended by %q, and is recorded as ended by %q, with %+v", e.Signal, st.Interrupted, st.Pause)
 	}
 	if last := st.Checkpoints[len(st.Checkpoints)-1]; last.Trigger != state.TriggerUserInterrupt {
 		s.t.Errorf("the last checkpoint is %+v", last)
@@ -130,8 +131,9 @@ func (s *stopped) wantNothingHalfMade() {
 	}
 }
 
-// TestSignalGivesUpACapture: a signal ends any capture and the run, which is recorded as
-// interrupted. The resumed run makes the capture and does the rest.
+// TestSignalGivesUpACapture sends one or two signals during a capture of a very large
+// file. The capture and the run end, and the run is recorded as interrupted. The resumed
+// run makes the capture and runs the remaining workstreams.
 func TestSignalGivesUpACapture(t *testing.T) {
 	t.Parallel()
 	done := func(name string) func(state.Event) bool {
@@ -183,7 +185,7 @@ phase "two" {
 					s.copies--
 				}
 				if s.copies != 1 {
-					t.Errorf("%d captures were begun in a run that a signal stopped", s.copies)
+					t.Errorf("a signal stopped the run, which began %d captures, want 1", s.copies)
 				}
 				s.write("small", "")
 				if err := os.Rename(s.path("small"), s.path("big")); err != nil {
@@ -198,15 +200,16 @@ phase "two" {
 					return r.Trigger == tt.trigger && r.Capture != nil && strings.Contains(string(r.Reason), "could not be captured at first")
 				}
 				if refs := s.state().Checkpoints; !slices.ContainsFunc(refs, again) {
-					t.Errorf("the capture was not made when the session was gone on with: %+v", refs)
+					t.Errorf("the resumed run did not make the capture: %+v", refs)
 				}
 			})
 		}
 	}
 }
 
-// TestStopAtOnceBeginsNoCapture: a run that must end at once does not read all files
-// first, and its partial work does not count as an edit in the resumed run.
+// TestStopAtOnceBeginsNoCapture stops a run at once, with a second signal. The run ends
+// without reading all files for a capture. Its partial work does not count as an edit in
+// the resumed run.
 func TestStopAtOnceBeginsNoCapture(t *testing.T) {
 	t.Parallel()
 	s := newStopped(t, `
@@ -242,7 +245,7 @@ phase "two" {
 }
 
 // TestStopAtOnceGivesUpArtifacts: after the second signal, the run does not wait until
-// large artifacts are stored, and their workstream runs again.
+// large artifacts are stored. The workstream that made them runs again.
 func TestStopAtOnceGivesUpArtifacts(t *testing.T) {
 	t.Parallel()
 	s := newStopped(t, `
@@ -257,7 +260,7 @@ phase "one" {
 	s.interrupted("SIGINT", started)
 	s.wantRan("A")
 	if got := s.state().Workstream("A").Status; got != state.Interrupted {
-		t.Errorf("A is %s", got)
+		t.Errorf("A is %s, want interrupted", got)
 	}
 	s.write("small", "")
 	if err := os.Rename(s.path("small"), s.path("big")); err != nil {

@@ -6,9 +6,9 @@ import (
 	"prdrunner/checkpoint/state"
 )
 
-// TestOnceWithoutItsArtifactStaysUncertain: a once step that the user called done, and
-// whose artifact is missing, must not be recorded as failed, because it would be tried
-// again. It stays uncertain until the user resolves it.
+// TestOnceWithoutItsArtifactStaysUncertain: the user calls a once step done, but its
+// artifact is missing. The step must not be recorded as failed, because Runner would run
+// a failed step again. The step stays uncertain until the user resolves it.
 func TestOnceWithoutItsArtifactStaysUncertain(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, `

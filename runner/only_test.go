@@ -12,8 +12,8 @@ import (
 )
 
 // aloneThen is a pipeline in which other workstreams depend only on the output of a,
-// which is the text of a file. The letters stand for more declarations: B of b, P and Q
-// the gates of the two phases, W of the second phase, and G of w.
+// which is the text of a file. Tests replace the letters: B and G by declarations in b
+// and w, W by one in phase two, P and Q by gates of the two phases.
 const aloneThen = `
 phase "one" {
   workstream "a" {
@@ -37,9 +37,9 @@ phase "two" {
 }
 `
 
-// TestOnlyLeavesWhatThePlanSaysIsBlocked: the run does not touch workstreams that the
-// plan blocks because they, or the workstreams before them, were not chosen, even if it
-// turns out that nothing has changed for them.
+// TestOnlyLeavesWhatThePlanSaysIsBlocked runs only workstream a. The run does not touch
+// the steps that the plan blocks because of that, even if it turns out that nothing has
+// changed for them.
 func TestOnlyLeavesWhatThePlanSaysIsBlocked(t *testing.T) {
 	t.Parallel()
 	const asks = `gate "ok" {
@@ -92,7 +92,7 @@ func TestOnlyLeavesWhatThePlanSaysIsBlocked(t *testing.T) {
 			choose := func(o *runner.Options) { o.Select = test.choice }
 			planned := blockedIn(b.preview(choose))
 			if want := slices.Sorted(slices.Values(test.blocked)); !slices.Equal(planned, want) {
-				t.Errorf("blocked is %q, want %q", planned, want)
+				t.Errorf("the plan blocks %q, want %q", planned, want)
 			}
 			if e := b.must(state.StatusPaused, choose, approve); e.Pause.Message != "only some workstreams were chosen" {
 				t.Errorf("paused: %+v", e.Pause)
@@ -100,7 +100,7 @@ func TestOnlyLeavesWhatThePlanSaysIsBlocked(t *testing.T) {
 			b.wantRan("a")
 			for _, name := range planned {
 				if was, is := recordIn(t, before, name), recordIn(t, b.state(), name); !is.leftAs(was) {
-					t.Errorf("the plan says that %s is blocked, and on record of it is %+v, which was %+v", name, is, was)
+					t.Errorf("the plan blocks %s, but its record is %+v, and was %+v", name, is, was)
 				}
 			}
 			b.must(state.StatusComplete, approve)
@@ -123,7 +123,7 @@ func blockedIn(steps map[string]plan.Step) (names []string) {
 type onRecord struct {
 	status   state.StepStatus
 	attempts int
-	at       string // when it ended or was judged
+	at       string // the commit that recorded the work, or the files that the gate judged
 }
 
 func recordIn(t *testing.T, st *state.State, name string) onRecord {
@@ -133,12 +133,12 @@ func recordIn(t *testing.T, st *state.State, name string) onRecord {
 	}
 	g := st.Gate(name)
 	if g == nil {
-		t.Fatalf("%s is not on record", name)
+		t.Fatalf("%s is not recorded", name)
 	}
 	return onRecord{g.Status, g.Attempts, g.Judged}
 }
 
-// leftAs reports whether the step was not touched since. Its verdict may have been
+// leftAs reports whether the record is the same as before. A verdict may have been
 // invalidated together with the judged work.
 func (r onRecord) leftAs(was onRecord) bool {
 	return r == was || r == onRecord{state.Pending, was.attempts, ""}

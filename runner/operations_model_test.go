@@ -51,7 +51,7 @@ func (s step) artifact() string { return "out/" + s.name + "/made" }
 
 // point is the model of a checkpoint.
 type point struct {
-	tree    files // nil: it was made while a task ran
+	tree    files // nil: the checkpoint was made while a task ran
 	summary summary
 	state   *state.State
 	valid   map[string]bool // for an undo checkpoint: the points that were valid before the rollback
@@ -452,12 +452,12 @@ func (w *world) invalidate(to *point, is *state.State) {
 
 func (w *world) sameFiles(when string, want files) {
 	if diff := cmp.Diff(want, w.tree()); diff != "" {
-		w.t.Fatalf("after %s the files are others (-want +got):\n%s", when, diff)
+		w.t.Fatalf("after %s the files differ (-want +got):\n%s", when, diff)
 	}
 }
 
-// sameSummary compares states. A once step that was started since is uncertain, and a
-// running one is no longer running.
+// sameSummary compares two summaries. A once step that was started after the checkpoint
+// is uncertain, and a workstream that ran then no longer runs.
 func (w *world) sameSummary(when string, got, want summary, is *state.State) {
 	want.Status = maps.Clone(want.Status)
 	for name, status := range want.Status {
@@ -470,7 +470,7 @@ func (w *world) sameSummary(when string, got, want summary, is *state.State) {
 		}
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		w.t.Fatalf("after %s the state is another (-want +got):\n%s", when, diff)
+		w.t.Fatalf("after %s the state differs (-want +got):\n%s", when, diff)
 	}
 }
 
@@ -485,7 +485,7 @@ func (w *world) artifactsOf(st *state.State) {
 		for _, a := range rec.Artifacts {
 			_, text, _ := strings.Cut(tree[string(a.Path)], " ")
 			if got := fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(text))); got != a.Digest {
-				w.t.Fatalf("%s is %q, which is not what the state has", a.Path, text)
+				w.t.Fatalf("%s is %q, but the state has another digest", a.Path, text)
 			}
 		}
 	}
@@ -504,21 +504,21 @@ func (w *world) judgeBuild(was, is *state.State, plan *plan.Plan, ending runner.
 		}
 		done := rec.Status == state.Completed
 		if ending.Status == state.StatusComplete && !done {
-			t.Fatalf("the session is complete, and %s is %s", s.name, rec.Status)
+			t.Fatalf("the session is complete, but %s is %s", s.name, rec.Status)
 		}
 		if was == nil {
 			if done && !ran {
-				t.Fatalf("%s is completed, and did not run", s.name)
+				t.Fatalf("%s is completed, but did not run", s.name)
 			}
 			continue
 		}
 		before := was.Workstream(s.name)
 		if before.Status == state.Completed && ran && !w.hasReason(s, was, is, again, plan) {
-			t.Fatalf("%s was completed, and ran again without a reason; decision %s", s.name, decided(plan, s.name))
+			t.Fatalf("%s was completed, but ran again without a reason; the decision was %s", s.name, decided(plan, s.name))
 		}
 		open := []state.StepStatus{state.Pending, state.Failed, state.Interrupted}
 		if slices.Contains(open, before.Status) && done && !ran {
-			t.Fatalf("%s was %s, is completed, and did not run", s.name, before.Status)
+			t.Fatalf("%s was %s and is completed, but did not run", s.name, before.Status)
 		}
 		again[s.name] = ran || w.meddled[s.name]
 		if ran && done {
@@ -586,7 +586,7 @@ func (w *world) check(after string) {
 	for _, ref := range st.Checkpoints {
 		p := w.points[ref.ID]
 		if p == nil {
-			t.Fatalf("after %s there is a checkpoint %s that nobody made", after, ref.ID)
+			t.Fatalf("after %s there is a checkpoint %s that the model does not know", after, ref.ID)
 		}
 		if ref.Valid != w.valid[ref.ID] {
 			t.Fatalf("after %s checkpoint %s (%s, step %d) is valid: %t, want %t\n%s", after, ref.ID, ref.Trigger, ref.Step, ref.Valid, w.valid[ref.ID], asJSON(t, st.Rollbacks))
@@ -624,11 +624,11 @@ func (w *world) checkDerived(after string, st *state.State) {
 	doc, err := state.DecodeDocument(data)
 	w.must(err)
 	if err := errors.Join(doc.Validate(regexp.MustCompile(`PRD-\d{3,}`)), doc.Matches(st)); err != nil {
-		t.Fatalf("after %s the document is not as it must be: %v\n%s", after, err, data)
+		t.Fatalf("after %s the document is invalid or does not match the state: %v\n%s", after, err, data)
 	}
 	beside, err := os.ReadFile(filepath.Join(w.root, "beside", "sentinel"))
 	if names, _ := os.ReadDir(filepath.Join(w.root, "beside")); err != nil || string(beside) != "untouched" || len(names) != 1 {
-		t.Fatalf("after %s what is beside the workspace is touched: %q, %v", after, beside, err)
+		t.Fatalf("after %s a file beside the workspace has changed: %q, %v", after, beside, err)
 	}
 }
 
@@ -650,7 +650,7 @@ func (w *world) move() {
 	_, err = came.Place(ctx, state.Actor{}, transfer.PlaceOptions{Files: plan})
 	w.must(errors.Join(err, came.Close()))
 	if diff := cmp.Diff(asJSON(w.t, was), asJSON(w.t, w.state())); diff != "" {
-		w.t.Fatalf("the imported state is another (-want +got):\n%s", diff)
+		w.t.Fatalf("the imported state differs (-want +got):\n%s", diff)
 	}
 	_, err = transfer.RestoreImported(ctx, w.store, w.files, "PRD-001", plan, state.Actor{}, false)
 	w.must(err)

@@ -57,7 +57,7 @@ func (w *world) build() {
 	}
 	was := w.state()
 	if was != nil && was.Status == state.StatusComplete {
-		w.points, w.valid, w.last = map[string]*point{}, map[string]bool{}, nil // a new session begins with its records
+		w.points, w.valid, w.last = map[string]*point{}, map[string]bool{}, nil // a new session begins with the records of the complete one
 	}
 	conflict := rapid.SampledFrom([]plan.OnConflict{plan.ConflictKeep, plan.ConflictRestore}).Draw(rt, "on conflict")
 	atStart := w.tree()
@@ -341,7 +341,7 @@ func (w *world) prune() {
 		}
 	}
 	if !kept[newest] {
-		w.t.Fatalf("%s was pruned, and is the newest valid one", newest)
+		w.t.Fatalf("%s was pruned, although it is the newest valid checkpoint", newest)
 	}
 	if _, err := prune.Collect(w.ctx, w.store, w.files); err != nil {
 		w.t.Fatal(err)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestShortened: a message is as long as a person reads, and ends with a whole
+// TestShortened: shorten cuts a message to at most maxMessage bytes, and never inside a
 // character.
 func TestShortened(t *testing.T) {
 	t.Parallel()

@@ -6,9 +6,9 @@ import (
 	"prdrunner/checkpoint/state"
 )
 
-// TestOverwritingIsOnRecord: a workstream that overwrites artifacts of others starts only
-// when its start is durable, even if they were made just before. Otherwise the partial
-// work of a killed run would look like an edit.
+// TestOverwritingIsOnRecord: a workstream that overwrites artifacts of another workstream
+// starts only when its start is durable, even if the artifacts were made just before.
+// Otherwise the partial work of a killed run would count as an edit.
 func TestOverwritingIsOnRecord(t *testing.T) {
 	t.Parallel()
 	for name, artifacts := range map[string]string{"by name": `["f"]`, "by pattern": `["?"]`, "of any directory": `["**/f"]`} {

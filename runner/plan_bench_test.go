@@ -28,7 +28,7 @@ func (instant) Run(_ context.Context, task runner.Task, _ runner.Sink) (runner.R
 }
 
 // BenchmarkPlanDone plans to resume a session in which 10,000 workstreams are done. Like
-// a command, it reads the pipeline and the journal anew.
+// the command "runner plan", each iteration reads the pipeline and the journal.
 func BenchmarkPlanDone(b *testing.B) {
 	const n = 10_000
 	var blocks bytes.Buffer

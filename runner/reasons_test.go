@@ -9,8 +9,9 @@ import (
 	"prdrunner/runner"
 )
 
-// TestReasonsNameWhatIsSo: a reason names the changes that the step will find when the
-// run reaches it, and never a step that does not happen.
+// TestReasonsNameWhatIsSo: the reason of a step in the plan names the changes that the
+// step will find when the run reaches the step. The reason does not name a file that is
+// restored before that.
 func TestReasonsNameWhatIsSo(t *testing.T) {
 	t.Parallel()
 	const failing = "phase \"last\" {\n workstream \"f\" { script = \"exit 1\" }\n}\n"
@@ -100,11 +101,11 @@ phase "one" {
 			})
 			s, ok := steps[test.step]
 			if got := string(s.Reason); !ok || got != test.want {
-				t.Errorf("%s is to %s: %s; want: %s", test.step, s.Decision, got, test.want)
+				t.Errorf("the decision for %s is %s, with the reason %s; want %s", test.step, s.Decision, got, test.want)
 			}
 			for _, c := range s.Changes {
 				if strings.Contains(string(c.Name), "out") {
-					t.Errorf("%s is restored before anything is judged, and the plan names it: %+v", c.Name, c)
+					t.Errorf("%s is restored before any gate judges, but the plan names it as changed: %+v", c.Name, c)
 				}
 			}
 		})

@@ -14,8 +14,8 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// onceOnRecord returns a script that waits until a text is on record, and then makes an
-// edit.
+// onceOnRecord returns a script that waits until the journal contains record, and then
+// runs the command edit.
 func onceOnRecord(record, edit string) string {
 	return "until grep -q '" + record + "' .runner/PRD-001/journal.jsonl; do :; done; " + edit
 }
@@ -33,9 +33,9 @@ const (
   }`
 )
 
-// TestEditOfWhatWasJudgedOrMadeStopsTheRun: if a file is edited after a gate judged it or
-// a workstream made it, the same run uses the edit for nothing, and says so. The resumed
-// run judges it again, or asks the user.
+// TestEditOfWhatWasJudgedOrMadeStopsTheRun edits a file after a gate judged it in the
+// same run. No later step uses the edit: the run pauses and names the file. The resumed
+// run judges the gate again.
 func TestEditOfWhatWasJudgedOrMadeStopsTheRun(t *testing.T) {
 	t.Parallel()
 	judged := func(edit string) string {
@@ -135,7 +135,7 @@ phase "three" {
 				t.Errorf("pause %+v, want %q", e.Pause, want)
 			}
 			if _, err := os.Stat(b.path("published")); err == nil {
-				t.Error("it was published")
+				t.Error("pub ran after the edit")
 			}
 			status := state.StatusComplete
 			if c.failed {
@@ -147,7 +147,8 @@ phase "three" {
 	}
 }
 
-// TestEditAfterAnApprovalStopsTheRun: Runner publishes the approved files, or asks again.
+// TestEditAfterAnApprovalStopsTheRun edits a file in the run in which the user approved
+// it. The run publishes nothing and pauses, and the resumed run asks again.
 func TestEditAfterAnApprovalStopsTheRun(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, `phase "one" {
@@ -168,7 +169,7 @@ phase "two" {
 	answered := make(chan error, 1)
 	asked := onEvent(func(e state.Event) bool { return e.Kind() == state.KindGateAsked }, func() {
 		go func() {
-			answered <- b.store.Ask(context.Background(), approve, func(*checkpoint.Session) error { return errors.New("nobody runs it") })
+			answered <- b.store.Ask(context.Background(), approve, func(*checkpoint.Session) error { return errors.New("no build is running") })
 		}()
 	})
 	e := b.must(state.StatusPaused, asked)
@@ -180,14 +181,14 @@ phase "two" {
 		t.Errorf("pause %+v", e.Pause)
 	}
 	if e := b.must(state.StatusPaused); e.Pause.Reason != state.PauseApproval {
-		t.Errorf("pause %+v, want it to ask again", e.Pause)
+		t.Errorf("pause %+v, want the gate to ask again", e.Pause)
 	}
 	b.wantRan()
 }
 
-// TestEditOfAnArtifactStopsTheRun: if an artifact of a done workstream is edited in the
-// same run, no step reads the edit and no record takes it for the work of the workstream,
-// whether or not a gate judged the artifact.
+// TestEditOfAnArtifactStopsTheRun edits an artifact of a done workstream in the same run,
+// whether or not a gate judged the artifact. The run pauses. No step reads the edit, and
+// the edit is not recorded as the work of the workstream.
 func TestEditOfAnArtifactStopsTheRun(t *testing.T) {
 	t.Parallel()
 	const makes = good + "\n artifacts = [\"notes.md\"]\n"
@@ -224,13 +225,13 @@ phase "two" {
 			b := newBench(t, c.pipeline)
 			e := b.must(state.StatusPaused)
 			if slices.Contains(b.ran(), "pub") {
-				t.Error("it was published")
+				t.Error("pub ran after the edit")
 			}
 			if e.Pause == nil || !strings.HasPrefix(string(e.Pause.Message), c.message) || !strings.Contains(string(e.Pause.Message), "`runner build PRD-001 --resume --on-conflict keep`") {
 				t.Errorf("pause %+v, want %q and how to resume", e.Pause, c.message)
 			}
 			if _, err := b.build(); !errors.Is(err, runner.ErrConflict) {
-				t.Errorf("error %v, want a decision to be asked for", err)
+				t.Errorf("error %v, want a conflict", err)
 			}
 			b.must(state.StatusComplete, func(o *runner.Options) { o.OnConflict = plan.ConflictRestore })
 			b.wantFile("published", "good")
@@ -238,9 +239,9 @@ phase "two" {
 	}
 }
 
-// TestEditBeforeItsTurnIsNotTaken: an artifact that is edited after the plan and before
-// the run reaches its workstream is an undecided edit: the user has not decided to keep
-// it.
+// TestEditBeforeItsTurnIsNotTaken edits an artifact during a run, before the run comes to
+// the workstream that made it. The user has not decided to keep the edit. So the run
+// pauses, and the edit is not recorded.
 func TestEditBeforeItsTurnIsNotTaken(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, `
@@ -269,7 +270,7 @@ phase "three" {
 		t.Errorf("pause %+v", e.Pause)
 	}
 	if edited := b.state().Workstream("A").Edited; len(edited) > 0 {
-		t.Errorf("%q was taken as it is", edited)
+		t.Errorf("the edit of %q was recorded as kept", edited)
 	}
 }
 
@@ -321,8 +322,8 @@ phase "three" {
 	}
 }
 
-// TestRewriteUnderWayIsNoEdit: while a workstream writes its artifacts, a workstream that
-// starts meanwhile does not take the changes for edits.
+// TestRewriteUnderWayIsNoEdit: a workstream starts while another one writes its
+// artifacts. Runner does not take the unfinished changes for edits.
 func TestRewriteUnderWayIsNoEdit(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, `
@@ -379,7 +380,7 @@ phase "two" {
 			b.write("out", "edited")
 		}
 		go func() {
-			answers <- b.store.Ask(context.Background(), approve, func(*checkpoint.Session) error { return errors.New("nobody runs it") })
+			answers <- b.store.Ask(context.Background(), approve, func(*checkpoint.Session) error { return errors.New("no build is running") })
 		}()
 	})
 	b.must(state.StatusComplete, asked, func(o *runner.Options) { o.Asker = silent{asked: func() {}} })

@@ -30,7 +30,8 @@ func (b *bench) wantFile(name, want string) {
 	}
 }
 
-// inGit makes the bench a git work tree, and returns what makes builds use it.
+// inGit makes the workspace a git work tree, and returns the option with which builds use
+// git.
 func (b *bench) inGit() func(*runner.Options) {
 	b.t.Helper()
 	if _, err := exec.LookPath("git"); err != nil {
@@ -87,7 +88,7 @@ phase "one" {
 	b.must(state.StatusFailed, git)
 	b.wantRan("check", "B")
 	if moved := b.plan.ChangedFiles; len(moved) != 1 || moved[0].Path != "notes.txt" || moved[0].Kind != workspace.Modified {
-		t.Errorf("moved %+v, want notes.txt", moved)
+		t.Errorf("the plan has the changed files %+v, want notes.txt", moved)
 	}
 	// A checkpoint between runs captures an edit. The gate has not judged the edit.
 	b.write("main.go", "package other")
@@ -110,7 +111,7 @@ phase "one" {
 
 // TestPartialWorkIsTakenBack: if a failed attempt changed an artifact of another
 // workstream, the next attempt starts from the change, even in another run. Changes by a
-// killed attempt are undone before.
+// killed attempt are undone first.
 func TestPartialWorkIsTakenBack(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, `
@@ -142,7 +143,7 @@ phase "one" {
 			return ok && r.Workstream == "A" && slices.Contains(r.Paths, "out/a.txt")
 		})
 	}) {
-		t.Error("that partial work was taken back is not on record")
+		t.Error("the journal does not say that out/a.txt was restored")
 	}
 }
 
@@ -181,7 +182,7 @@ phase "two" {
 		}
 	}
 	if restored != 3 {
-		t.Errorf("%d artifacts are on record as restored, want 3", restored)
+		t.Errorf("%d artifacts are recorded as restored, want 3", restored)
 	}
 }
 
@@ -228,8 +229,8 @@ phase "two" {
 	b.wantRan()
 }
 
-// TestRestoredArtifactsChangeNothing: a restored artifact counts as unchanged for its
-// readers: they do not run again, and no gate judges again.
+// TestRestoredArtifactsChangeNothing: a restored artifact counts as unchanged. The
+// workstreams that read the artifact do not run again, and no gate judges it again.
 func TestRestoredArtifactsChangeNothing(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, `
@@ -311,7 +312,7 @@ phase "one" {
 	b.write("out", "in the way")
 	b.write("mended", "")
 	if _, err := b.build(); err == nil || !strings.Contains(err.Error(), "out is in the way") {
-		t.Fatalf("build: %v, want it to name what is in the way of the artifact", err)
+		t.Fatalf("build: %v, want an error that names the file in the way of the artifact", err)
 	}
 	b.wantFile("out", "in the way")
 	b.remove("out")
@@ -320,9 +321,9 @@ phase "one" {
 	b.wantFile("out/a", "a")
 }
 
-// TestEditAfterPartialWorkIsAConflict: an artifact that the user repaired after a failed
-// workstream overwrote it is not partial work. It is not restored unasked, and then with
-// the content that the failed workstream left.
+// TestEditAfterPartialWorkIsAConflict: a failed workstream overwrites two artifacts, and
+// the user edits one of them. The edit is a conflict. Runner restores the artifact only
+// if told to, with the content that the failed workstream left.
 func TestEditAfterPartialWorkIsAConflict(t *testing.T) {
 	t.Parallel()
 	for choice, want := range map[plan.OnConflict]string{"": "fixed", plan.ConflictKeep: "fixed", plan.ConflictRestore: "partial"} {
@@ -358,8 +359,8 @@ phase "one" {
 	}
 }
 
-// killedOver is a session whose runner was killed while B ran. An artifact of A that
-// matches a pattern of B has changed.
+// killedOver returns a session whose runner was killed while B ran. The artifact
+// out/a.txt of A, which matches a pattern of B, has changed.
 func killedOver(t *testing.T, fsys store.FS) *bench {
 	t.Helper()
 	b := newBenchOn(t, fsys, `
@@ -393,9 +394,9 @@ phase "one" {
 	return b
 }
 
-// TestPartialWorkOfAKilledRunIsKept: after a kill, partial work can't be told from an
-// edit. It is undone, and a checkpoint holds the files before that, even if the
-// checkpoint's file can't be written and is skipped.
+// TestPartialWorkOfAKilledRunIsKept: after a kill, Runner can't tell partial work from an
+// edit. So it makes a checkpoint of the files before it undoes the change. The checkpoint
+// holds the files even if the checkpoint's file can't be written and is skipped.
 func TestPartialWorkOfAKilledRunIsKept(t *testing.T) {
 	t.Parallel()
 	for _, broken := range []bool{false, true} {
@@ -409,7 +410,7 @@ func TestPartialWorkOfAKilledRunIsKept(t *testing.T) {
 			t.Errorf("warned %q, want out/a.txt named", b.warned)
 		}
 		if left := slices.ContainsFunc(b.warned, func(w string) bool { return strings.Contains(w, "stays on record without its file") }); left != broken {
-			t.Errorf("its file could not be written: %t; warned %q", broken, b.warned)
+			t.Errorf("the checkpoint's file could not be written: %t; warned %q", broken, b.warned)
 		}
 		if _, err := prune.Collect(t.Context(), b.store, nil); err != nil {
 			t.Fatal(err)
@@ -422,7 +423,7 @@ func TestPartialWorkOfAKilledRunIsKept(t *testing.T) {
 		refs := b.state().Checkpoints
 		i := slices.IndexFunc(refs, func(ref *state.CheckpointRef) bool { return ref.Trigger == state.TriggerConflictStart })
 		if i < 0 {
-			t.Fatalf("of the checkpoint that was made before partial work was taken back only %v is left", refs)
+			t.Fatalf("no checkpoint holds the partial work: %v", refs)
 		}
 		l, err := w.Load(t.Context(), refs[i].Capture.Listing)
 		if err != nil {
@@ -436,10 +437,10 @@ func TestPartialWorkOfAKilledRunIsKept(t *testing.T) {
 	}
 }
 
-// TestPartialWorkThatIsNotKeptStays: partial work that no checkpoint holds is not undone:
-// neither if it can't be captured, which can't be skipped, nor if it came after the
-// checkpoint, even from a later attempt. The session can be resumed once the files can be
-// captured.
+// TestPartialWorkThatIsNotKeptStays: Runner undoes no partial work that no checkpoint
+// holds. That concerns files that can't be captured, even if checkpoints that fail are
+// skipped, and changes after the checkpoint. The session can be resumed once the files
+// can be captured.
 func TestPartialWorkThatIsNotKeptStays(t *testing.T) {
 	t.Parallel()
 	skip := func(o *runner.Options) { o.OnCheckpointError = record.Skip }
@@ -449,11 +450,11 @@ func TestPartialWorkThatIsNotKeptStays(t *testing.T) {
 		b := killedOver(t, fsys)
 		fsys.broken.Store(true)
 		if _, err := b.build(skip); !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "out/a.txt") {
-			t.Errorf("no object can be written, and it says %v", err)
+			t.Errorf("no object can be written, and the error is %v", err)
 		}
 		b.wantFile("out/a.txt", "perhaps an edit")
 		if st := b.state(); st.RunningAt == nil {
-			t.Errorf("nothing ran, and it is on record that %s", st.Status)
+			t.Errorf("the end %s was recorded, although nothing ran", st.Status)
 		}
 		fsys.broken.Store(false)
 		b.must(state.StatusComplete, skip)
@@ -476,22 +477,22 @@ func TestPartialWorkThatIsNotKeptStays(t *testing.T) {
 		b.must(state.StatusComplete)
 		b.wantFile("seen", "meanwhile\nmeanwhile")
 	})
-	for only, left := range map[string]string{"Z": "perhaps an edit", "A": "a"} { // A makes it again
+	for only, left := range map[string]string{"Z": "perhaps an edit", "A": "a"} { // A makes the file again
 		t.Run("only "+only, func(t *testing.T) {
 			t.Parallel()
 			b := killedOver(t, store.OS())
 			b.must(state.StatusPaused, func(o *runner.Options) { o.Select.Only = []string{only} })
 			b.wantFile("out/a.txt", left)
 			if !slices.ContainsFunc(b.state().Checkpoints, func(ref *state.CheckpointRef) bool { return ref.Trigger == state.TriggerConflictStart }) {
-				t.Errorf("no checkpoint holds it")
+				t.Errorf("no checkpoint holds the partial work")
 			}
 		})
 	}
 }
 
-// TestEditOfPartialWorkIsNotMadeAgain: an edit that comes just before its artifact is
-// made again is not overwritten, although it matches the patterns of a workstream that
-// was running when the runner was killed.
+// TestEditOfPartialWorkIsNotMadeAgain edits an artifact just before its workstream makes
+// it again. Runner does not overwrite the edit, although the file matches the patterns of
+// a workstream that was running when the runner was killed.
 func TestEditOfPartialWorkIsNotMadeAgain(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, `
@@ -527,8 +528,9 @@ phase "one" {
 	b.wantFile("out/a.txt", "meanwhile")
 }
 
-// TestSharedArtifactIsMadeAgain: if one workstream makes a file again before the next one
-// overwrites it, the file is not an edit, whether the last run failed or was killed.
+// TestSharedArtifactIsMadeAgain: three workstreams write the same file one after the
+// other. If the first makes the file again, the next ones do not take that for an edit,
+// whether the last run failed or was killed.
 func TestSharedArtifactIsMadeAgain(t *testing.T) {
 	t.Parallel()
 	for _, killed := range []bool{false, true} {
@@ -565,8 +567,8 @@ phase "one" {
 	}
 }
 
-// TestSensitivePartialWork: sensitive files are in no checkpoint: they are not made
-// again, and don't block other work.
+// TestSensitivePartialWork: no checkpoint holds sensitive files. So Runner refuses to run
+// a workstream that would overwrite a changed one, but other workstreams run.
 func TestSensitivePartialWork(t *testing.T) {
 	t.Parallel()
 	for again, want := range map[bool]string{false: "", true: "key/.env"} {
@@ -596,15 +598,15 @@ phase "one" {
 		})
 		var unkept *runner.UnkeptError
 		if errors.As(err, &unkept) != again || again && unkept.Paths[0] != want {
-			t.Errorf("made again: %t; it says %v", again, err)
+			t.Errorf("the artifact would be made again: %t; the error is %v", again, err)
 		}
 		b.wantFile("key/.env", "perhaps an edit")
 	}
 }
 
-// TestPartialWorkIsAlwaysKept: if an artifact is edited during a run that ends before it
-// reaches the workstream that had failed, a checkpoint holds the edit before it is
-// undone.
+// TestPartialWorkIsAlwaysKept edits an artifact during a run that ends before it comes to
+// the workstream that had failed. A checkpoint holds the edit before the next run undoes
+// it.
 func TestPartialWorkIsAlwaysKept(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, `
@@ -635,12 +637,12 @@ phase "one" {
 	b.must(state.StatusComplete)
 	b.wantFile("seen", "a\na")
 	if !slices.ContainsFunc(b.state().Checkpoints, func(ref *state.CheckpointRef) bool { return ref.Trigger == state.TriggerConflictStart }) {
-		t.Error("no checkpoint was made before it was taken back")
+		t.Error("no checkpoint was made before the edit was undone")
 	}
 }
 
-// TestRollbackToKeptPartialWork: files that a rollback restored are not partial work of a
-// run that ended without a capture.
+// TestRollbackToKeptPartialWork: a rollback restores a file with partial work of a killed
+// run. From then on, a difference counts as an edit, and not as partial work.
 func TestRollbackToKeptPartialWork(t *testing.T) {
 	t.Parallel()
 	b := killedOver(t, store.OS())
@@ -652,7 +654,7 @@ func TestRollbackToKeptPartialWork(t *testing.T) {
 	refs := b.state().Checkpoints
 	i := slices.IndexFunc(refs, func(ref *state.CheckpointRef) bool { return ref.Trigger == state.TriggerConflictStart })
 	if i < 0 {
-		t.Fatal("no checkpoint was made before partial work was taken back")
+		t.Fatal("no checkpoint was made before partial work was undone")
 	}
 	w, err := b.store.OpenWorkspace(b.dir, nil, workspace.GitOff)
 	if err != nil {
@@ -667,13 +669,13 @@ func TestRollbackToKeptPartialWork(t *testing.T) {
 	b.wantFile("out/a.txt", "perhaps an edit")
 	var conflict *runner.ConflictError
 	if _, err := b.build(); !errors.As(err, &conflict) {
-		t.Errorf("it is what somebody went back to, and it says %v", err)
+		t.Errorf("the rollback restored the file, and the build ended with %v, want a conflict", err)
 	}
 	b.wantFile("out/a.txt", "perhaps an edit")
 }
 
-// TestEditDuringARunIsNotOverwritten: an edit during a run is in no checkpoint, so it is
-// not overwritten, even with the choice to restore edits.
+// TestEditDuringARunIsNotOverwritten edits an artifact during a run. No checkpoint holds
+// the edit, so the run does not overwrite it, even with the choice to restore edits.
 func TestEditDuringARunIsNotOverwritten(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, `
@@ -700,7 +702,7 @@ phase "three" {
 	b.must(state.StatusPaused, restore)
 	b.wantFile("out/a", "meanwhile")
 	if st := b.state(); st.Workstream("A").Status != state.Completed || !strings.Contains(string(st.Pause.Message), "artifacts of A were edited") {
-		t.Errorf("%+v, %+v, want it to be done, and named", st.Workstream("A"), st.Pause)
+		t.Errorf("A is %+v, the pause %+v; want A completed, and named in the pause", st.Workstream("A"), st.Pause)
 	}
 	b.remove("again")
 	b.write("mended", "")
@@ -715,8 +717,9 @@ phase "three" {
 	}
 }
 
-// TestObstacleOfAnArtifactUndoesNoWork: an obstacle at the path of an artifact undoes no
-// work: the workstream stays done, even a once step, and the run pauses for the user.
+// TestObstacleOfAnArtifactUndoesNoWork puts a file in the place of an artifact's
+// directory. The workstream stays done, even a once step, and the run pauses for the
+// user.
 func TestObstacleOfAnArtifactUndoesNoWork(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, `
@@ -743,7 +746,7 @@ phase "three" {
 	b.write("in", "other")
 	b.must(state.StatusPaused)
 	if st := b.state(); st.Workstream("A").Status != state.Completed || !strings.Contains(string(st.Pause.Message), "the artifacts of A are not put back") {
-		t.Errorf("%+v, %+v, want it to be done, and named", st.Workstream("A"), st.Pause)
+		t.Errorf("A is %+v, the pause %+v; want A completed, and named in the pause", st.Workstream("A"), st.Pause)
 	}
 	b.remove("again")
 	b.remove("out")

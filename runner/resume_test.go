@@ -28,8 +28,8 @@ phase "two" {
 }
 `
 
-// TestNewGateOfCompletedWorkIsJudgedFirst: a new gate is judged before the work after it
-// continues.
+// TestNewGateOfCompletedWorkIsJudgedFirst adds a gate to a completed workstream. The gate
+// is judged before the workstreams that depend on it run.
 func TestNewGateOfCompletedWorkIsJudgedFirst(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, strings.Replace(gateAdded, "GATE", "", 1))
@@ -170,7 +170,7 @@ phase "two" {
 	b.must(state.StatusComplete)
 	b.wantRanSet("b", "c", "d") // b depends on the new a
 	b.must(state.StatusComplete, only("c"))
-	b.wantRan("c") // it belongs to the complete session
+	b.wantRan("c") // c belongs to the complete session
 }
 
 func TestNamesThatHoldSecretsAreRefused(t *testing.T) {
@@ -269,6 +269,6 @@ phase "one" {
 	_, err := b.build(func(o *runner.Options) { o.Select.Invalidate = []string{"pay"} })
 	var sel *plan.SelectionError
 	if !errors.As(err, &sel) || !sel.Uncertain {
-		t.Errorf("error %v, want one that sends to resolve", err)
+		t.Errorf("error %v, want one that says that the step is uncertain", err)
 	}
 }

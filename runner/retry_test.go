@@ -35,8 +35,8 @@ phase "one" {
 	}
 }
 
-// TestAttemptsThatAreCalledOffAreCounted: the failure of a workstream that is not retried
-// because another one failed says how many attempts were made.
+// TestAttemptsThatAreCalledOffAreCounted: a workstream is not retried because another one
+// has failed. The error of the workstream says how many attempts were made.
 func TestAttemptsThatAreCalledOffAreCounted(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ flaky, other, want string }{
@@ -71,7 +71,7 @@ phase "one" {
 `)
 			e := b.must(state.StatusFailed, func(o *runner.Options) { o.Parallel = 2 })
 			if len(e.Failed) != 2 || e.Error.Workstream != "other" {
-				t.Errorf("failures %+v, and the session's is %+v", e.Failed, e.Error)
+				t.Errorf("failures %+v, and the error of the session is %+v", e.Failed, e.Error)
 			}
 			flaky := b.state().Workstream("flaky")
 			if flaky.Status != state.Failed || string(flaky.Error.Message) != test.want {

@@ -40,15 +40,16 @@ func newShared(t *testing.T, meddle string) *bench {
 	return b
 }
 
-// TestWhatALaterWorkstreamWritesVoidsNothing: the recorded changes of a later workstream,
-// and its partial work, are no changes for an earlier workstream.
+// TestWhatALaterWorkstreamWritesVoidsNothing: a later workstream changes an input of an
+// earlier one. Its recorded changes and its partial work do not make the earlier
+// workstream run again.
 func TestWhatALaterWorkstreamWritesVoidsNothing(t *testing.T) {
 	t.Parallel()
 	b := newShared(t, "true")
 	b.must(state.StatusFailed)
 	b.wantRan("review", "check", "before", "address")
 	b.write("ok", "")
-	b.must(state.StatusFailed) // its partial work
+	b.must(state.StatusFailed) // f has the partial work of address
 	b.wantRan("address")
 	b.write("well", "")
 	b.must(state.StatusComplete)
@@ -98,7 +99,7 @@ func TestAnEditOfWhatALaterWorkstreamWritesIsSeen(t *testing.T) {
 		e := b.must(state.StatusPaused)
 		b.wantRan("review", "check", "before")
 		if !strings.Contains(string(e.Pause.Message), "f was changed after check (review) judged it") {
-			t.Errorf("the run says %q", e.Pause.Message)
+			t.Errorf("the run paused with %q", e.Pause.Message)
 		}
 		b.must(state.StatusFailed)
 		b.wantRan("review", "check", "address")
@@ -106,7 +107,7 @@ func TestAnEditOfWhatALaterWorkstreamWritesIsSeen(t *testing.T) {
 }
 
 // TestWhatAParallelWorkstreamWritesVoidsNothing: recorded changes by a workstream that
-// runs at the same time are no changes, either.
+// runs at the same time do not make the other workstream run again.
 func TestWhatAParallelWorkstreamWritesVoidsNothing(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, `
@@ -136,8 +137,8 @@ phase "two" {
 	b.wantRan("review", "check")
 }
 
-// TestWhatALaterWorkstreamMakesOfAnArtifactVoidsNothing: if an earlier and a later
-// workstream make the same file, the version of the later one is unchanged for the
+// TestWhatALaterWorkstreamMakesOfAnArtifactVoidsNothing: an earlier and a later
+// workstream make the same file. The version of the later one counts as unchanged for the
 // workstreams between them.
 func TestWhatALaterWorkstreamMakesOfAnArtifactVoidsNothing(t *testing.T) {
 	t.Parallel()

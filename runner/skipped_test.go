@@ -47,7 +47,7 @@ phase "two" {
 			b.ran()
 			b.rewrite(was.after)
 			if s := b.preview()[was.added]; s.Decision != plan.Skipped {
-				t.Errorf("%s is to %s (%s), want skipped", was.added, s.Decision, s.Reason)
+				t.Errorf("the decision for %s is %s (%s), want skipped", was.added, s.Decision, s.Reason)
 			}
 			b.write("mended", "")
 			b.must(state.StatusComplete)
@@ -60,7 +60,7 @@ func each(keys string) string {
 	return "workstream \"e\" {\n for_each = toset([" + keys + "])\n script = \"echo e >> ran\"\n}\n"
 }
 
-// only is a pipeline in which nothing of the first phase is enabled.
+// only returns a pipeline in which the only workstream of phase one is skipped.
 func only(gate string) string {
 	return `
 phase "one" {
@@ -76,8 +76,8 @@ phase "two" {
 `
 }
 
-// TestWorkThatMovesIntoASkippedPhaseIsSkipped: it no longer counts as done, and its
-// dependents run again once.
+// TestWorkThatMovesIntoASkippedPhaseIsSkipped moves a completed workstream into a skipped
+// phase. The workstream no longer counts as done, and its dependents run again once.
 func TestWorkThatMovesIntoASkippedPhaseIsSkipped(t *testing.T) {
 	t.Parallel()
 	const y = `workstream "y" { script = "echo y >> ran" }`
@@ -109,7 +109,7 @@ phase "last" {
 	b.rewrite(source(y, ""))
 	steps := b.preview()
 	if y, d := steps["y"], steps["d"]; y.Decision != plan.Skipped || d.Decision != plan.Rerun {
-		t.Errorf("y is to %s (%s), d to %s (%s), want skipped and rerun", y.Decision, y.Reason, d.Decision, d.Reason)
+		t.Errorf("the decision for y is %s (%s), for d %s (%s), want skipped and rerun", y.Decision, y.Reason, d.Decision, d.Reason)
 	}
 	b.must(state.StatusFailed)
 	b.wantRan("d")
@@ -148,16 +148,16 @@ phase "last" {
 	b.wantRan("w")
 	b.rewrite(source(`workstream "n" { script = "true" }`, `length(workstream.n.artifacts) > 0`))
 	if s := b.preview()["w"]; s.Decision != plan.Skipped {
-		t.Errorf("w is to %s (%s), want skipped", s.Decision, s.Reason)
+		t.Errorf("the decision for w is %s (%s), want skipped", s.Decision, s.Reason)
 	}
 	b.write("mended", "")
 	b.must(state.StatusComplete)
 	b.wantRan()
 }
 
-// TestVerdictsOutliveWorkThatIsSkippedFromTheStart: a workstream that never ran gave the
-// gates of its phase no files to judge. So skipping it does not make them judge or ask
-// again.
+// TestVerdictsOutliveWorkThatIsSkippedFromTheStart adds a workstream that is skipped and
+// never ran. It gave the gates of its phase no files to judge, so the gates neither judge
+// nor ask again.
 func TestVerdictsOutliveWorkThatIsSkippedFromTheStart(t *testing.T) {
 	t.Parallel()
 	source := func(added string) string {
@@ -200,7 +200,7 @@ phase "two" {
 			b.rewrite(source(added))
 			for gate, s := range b.preview() {
 				if strings.HasSuffix(gate, "(one)") && s.Decision != plan.Reuse {
-					t.Errorf("%s is to %s (%s), want reuse", gate, s.Decision, s.Reason)
+					t.Errorf("the decision for %s is %s (%s), want reuse", gate, s.Decision, s.Reason)
 				}
 			}
 			b.must(state.StatusFailed)

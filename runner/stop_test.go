@@ -50,7 +50,7 @@ phase "two" {
 }
 `)
 	fsys.when = event(state.KindWorkstreamStarted, "pay")
-	fsys.during = func() { // long enough for work that must not begin yet
+	fsys.during = func() { // long enough for pay to write to the file "ran", if pay was started
 		for over := time.Now().Add(500 * time.Millisecond); time.Now().Before(over); time.Sleep(5 * time.Millisecond) {
 			if ran, err := os.ReadFile(b.path("ran")); err == nil && strings.Contains(string(ran), "pay") {
 				return
@@ -99,7 +99,7 @@ phase "one" {
 	request := checkpoint.Request{PRD: "PRD-001", Verb: checkpoint.VerbPause}
 	once := onEvent(func(e state.Event) bool { return e.Kind() == state.KindWorkstreamAttemptFailed }, func() {
 		go func() {
-			asked <- b.store.Ask(context.Background(), request, func(*checkpoint.Session) error { return errors.New("nobody runs it") })
+			asked <- b.store.Ask(context.Background(), request, func(*checkpoint.Session) error { return errors.New("no build is running") })
 		}()
 	})
 	e := b.must(state.StatusPaused, once)
@@ -117,8 +117,8 @@ phase "one" {
 	b.wantRan("A", "A")
 }
 
-// TestFailureWhileARetryWaitsForItsSlot: a retry that is due and waits for a slot ends,
-// too, when another workstream fails.
+// TestFailureWhileARetryWaitsForItsSlot: when another workstream fails, a workstream
+// whose retry is due and waits for a slot fails, too.
 func TestFailureWhileARetryWaitsForItsSlot(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, `
@@ -254,7 +254,7 @@ phase "two" {
 	b.write("in.txt", "1")
 	b.write("ok", "")
 	request := checkpoint.Request{PRD: "PRD-001", Verb: checkpoint.VerbApprove, Gate: "sign-off (one)", By: state.Actor{User: "ann"}}
-	alone := func(*checkpoint.Session) error { return errors.New("nobody runs it") }
+	alone := func(*checkpoint.Session) error { return errors.New("no build is running") }
 	answers := make(chan error, 2)
 	asks := 0
 	signals := make(chan string, 1)
@@ -275,9 +275,8 @@ phase "two" {
 	}
 }
 
-// TestAnAnswerHoldsForTheQuestionThatWasShown: an answer holds for the question that the
-// user was shown. It is refused if the files have changed and the gate has asked again
-// meanwhile.
+// TestAnAnswerHoldsForTheQuestionThatWasShown: the files change and the gate asks again.
+// An answer to the first question is refused, and an answer to the last one is accepted.
 func TestAnAnswerHoldsForTheQuestionThatWasShown(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, `
@@ -292,7 +291,7 @@ phase "one" {
 }
 `)
 	b.write("in.txt", "1")
-	alone := func(*checkpoint.Session) error { return errors.New("nobody runs it") }
+	alone := func(*checkpoint.Session) error { return errors.New("no build is running") }
 	answer := func(verb checkpoint.Verb, shown state.Gate) error {
 		return b.store.Ask(context.Background(), checkpoint.Request{
 			PRD: "PRD-001", Verb: verb, Gate: shown.Label, Definition: shown.Definition, Judged: shown.Judged, By: state.Actor{User: "ann"},
@@ -318,11 +317,11 @@ phase "one" {
 	var refused *checkpoint.RefusedError
 	for i := range 3 {
 		if err := <-answers; !errors.As(err, &refused) {
-			t.Errorf("answer %d to what was asked first: %v, want a refusal", i+1, err)
+			t.Errorf("answer %d to the first question: %v, want a refusal", i+1, err)
 		}
 	}
 	if err := <-answers; err != nil {
-		t.Errorf("the answer to what was asked last: %v", err)
+		t.Errorf("the answer to the last question: %v", err)
 	}
 }
 
@@ -403,7 +402,7 @@ phase "one" {
 `)
 	b.write("v", "1")
 	b.write("bad", "")
-	b.must(state.StatusFailed) // it fails, has happened, and its dependent fails
+	b.must(state.StatusFailed) // pay fails, verify says that pay happened, and after fails
 	b.wantRan("pay", "after")
 	b.write("go", "")
 	b.must(state.StatusComplete)

@@ -111,7 +111,7 @@ phase "two" {
 	if err != nil {
 		t.Fatal(err)
 	}
-	runs, stands := []state.Kind{}, map[string]state.Kind{}
+	runs, lastEvents := []state.Kind{}, map[string]state.Kind{}
 	for c, err := range b.store.Follow(t.Context(), "PRD-001", 1) {
 		if err != nil {
 			t.Fatal(err)
@@ -121,20 +121,20 @@ phase "two" {
 			switch {
 			case endsRun(kind):
 				runs = append(runs, kind)
-			case name != "" && (len(runs) > 0 || !slices.Contains(after(stands[name]), kind)):
-				t.Errorf("%s has %s after %q and %q", name, kind, stands[name], runs)
+			case name != "" && (len(runs) > 0 || !slices.Contains(after(lastEvents[name]), kind)):
+				t.Errorf("workstream %s has the event %s after %q, and after these ends of the run: %q", name, kind, lastEvents[name], runs)
 			case name != "":
-				stands[name] = kind
+				lastEvents[name] = kind
 			}
 		}
 	}
-	for name, at := range stands {
+	for name, at := range lastEvents {
 		if len(after(at)) > 0 {
-			t.Errorf("the last of %s is %s", name, at)
+			t.Errorf("the last event of workstream %s is %s", name, at)
 		}
 	}
 	if len(runs) != 1 {
-		t.Errorf("the run ended with %q, as %s", runs, e.Status)
+		t.Errorf("the journal has the ends %q of the run, and its status is %s", runs, e.Status)
 	}
 }
 
@@ -148,9 +148,9 @@ func after(kind state.Kind) []state.Kind {
 		return []state.Kind{
 			state.KindWorkstreamAttemptFailed, state.KindWorkstreamFailed, state.KindWorkstreamInterrupted, state.KindWorkstreamCompleted,
 		}
-	case state.KindWorkstreamAttemptFailed: // and it waits for its next attempt
+	case state.KindWorkstreamAttemptFailed: // the workstream waits for its next attempt
 		return []state.Kind{state.KindWorkstreamStarted, state.KindWorkstreamFailed, state.KindWorkstreamInterrupted}
-	default: // it is the end
+	default: // the event ends the workstream
 		return nil
 	}
 }

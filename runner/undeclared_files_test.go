@@ -8,8 +8,9 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// TestVerdictIsNotBoundToIgnoredFiles: a capture lacks files that git ignores, so it does
-// not prove that a gate which may have judged them still holds.
+// TestVerdictIsNotBoundToIgnoredFiles: a capture does not hold files that git ignores. So
+// the capture does not prove that these are unchanged, and a gate that may have judged
+// them is judged again.
 func TestVerdictIsNotBoundToIgnoredFiles(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, `
@@ -33,9 +34,9 @@ phase "one" {
 	b.wantRan("check")
 }
 
-// TestVerdictIsOlderThanAnEditInItsRun: an edit in a run, after a gate that declares no
-// files has passed, is in the capture at the end of the run, but the gate did not judge
-// it.
+// TestVerdictIsOlderThanAnEditInItsRun edits a file in a run after a gate passed that
+// declares no files. The capture at the end of the run holds the edit, but the gate did
+// not judge it, so the next run judges again.
 func TestVerdictIsOlderThanAnEditInItsRun(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, `

@@ -14,7 +14,7 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// unjudged is a state of work whose gate has not passed.
+// unjudged is a case in which the work of A is done, and the gate of A has not passed.
 type unjudged struct {
 	name, gate string
 	leave      func(b *bench) // makes the run reach the gate, which does not pass
@@ -22,8 +22,8 @@ type unjudged struct {
 	taken      bool // whether an edit is kept if the user has not chosen
 }
 
-// unjudgedWork returns all such states. The pipeline makes out/a.txt and out/b.txt once,
-// and B reads them after the gate has passed.
+// unjudgedWork returns all these cases. A makes out/a.txt and out/b.txt, and B reads them
+// after the gate has passed.
 func unjudgedWork() []unjudged {
 	const command = `gate "check" { script = "test -e ok" }`
 	mend := func(b *bench, _ *runner.Options) { b.write("ok", "") }
@@ -93,7 +93,7 @@ func TestArtifactsGoneBeforeTheirGateArePutBack(t *testing.T) {
 					b.wantRan("B")
 					b.wantFile("seen", "a\nb")
 					if a := b.state().Workstream("A"); len(a.Artifacts) != 2 || len(a.Edited) > 0 {
-						t.Errorf("on record are %+v, edited %q", a.Artifacts, a.Edited)
+						t.Errorf("the recorded artifacts are %+v, the edited ones %q", a.Artifacts, a.Edited)
 					}
 				})
 			}
@@ -101,7 +101,8 @@ func TestArtifactsGoneBeforeTheirGateArePutBack(t *testing.T) {
 	}
 }
 
-// TestArtifactsGoneBeforeTheirGateArePutBackInGit: the same if git knows the artifacts.
+// TestArtifactsGoneBeforeTheirGateArePutBackInGit removes an artifact in a git work tree.
+// The artifact is restored before its gate is judged.
 func TestArtifactsGoneBeforeTheirGateArePutBackInGit(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, `
@@ -122,8 +123,9 @@ phase "one" {
 	b.wantFile("out.txt", "a")
 }
 
-// TestLostArtifactsOfUnjudgedWorkAreMadeAgain: if the bytes are lost, the work runs again
-// before it is judged, or the user is asked.
+// TestLostArtifactsOfUnjudgedWorkAreMadeAgain removes an artifact and the objects from
+// which it could be restored. The workstream runs again before its gate is judged. For a
+// once step the run pauses and asks the user.
 func TestLostArtifactsOfUnjudgedWorkAreMadeAgain(t *testing.T) {
 	t.Parallel()
 	for _, effect := range []string{"idempotent", "once"} {
@@ -191,7 +193,7 @@ func TestEditsBeforeTheirGateAreDecided(t *testing.T) {
 				if test.want == "" {
 					_, err := b.build(chosen)
 					if !errors.Is(err, runner.ErrConflict) {
-						t.Errorf("it ended with %v, want a conflict", err)
+						t.Errorf("the build ended with %v, want a conflict", err)
 					}
 					b.wantRan()
 					b.wantFile("out/a.txt", "edited")
@@ -202,11 +204,11 @@ func TestEditsBeforeTheirGateAreDecided(t *testing.T) {
 				b.wantFile("seen", test.want+"\nb")
 				a := b.state().Workstream("A")
 				if kept := slices.Equal(a.Edited, []state.Text{"out/a.txt"}); len(a.Artifacts) != 2 || kept != (test.want == "edited") {
-					t.Errorf("on record are %+v, edited %q", a.Artifacts, a.Edited)
+					t.Errorf("the recorded artifacts are %+v, the edited ones %q", a.Artifacts, a.Edited)
 				}
 				inCheckpoint := slices.ContainsFunc(b.state().Checkpoints, func(c *state.CheckpointRef) bool { return c.Trigger == state.TriggerConflictStart })
 				if inCheckpoint != (test.want == "a") {
-					t.Errorf("that the edit is in a checkpoint is %t", inCheckpoint)
+					t.Errorf("the edit is in a checkpoint: %t", inCheckpoint)
 				}
 			})
 		}
@@ -224,7 +226,7 @@ func TestEditIsKeptBesideWhatIsPutBack(t *testing.T) {
 		b.must(state.StatusComplete, func(o *runner.Options) { o.OnConflict = plan.ConflictKeep }, func(o *runner.Options) { u.pass(b, o) })
 		b.wantFile("seen", "edited\nb")
 		if a := b.state().Workstream("A"); len(a.Artifacts) != 2 {
-			t.Errorf("%s: on record are %+v", u.name, a.Artifacts)
+			t.Errorf("%s: the recorded artifacts are %+v", u.name, a.Artifacts)
 		}
 	}
 }

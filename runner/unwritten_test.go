@@ -99,7 +99,7 @@ func TestLastCheckpointThatCannotBeWritten(t *testing.T) {
 			t.Fatalf("the session is %s, %+v", e.Status, e.Pause)
 		}
 		if len(w.early) > 0 {
-			t.Errorf("%q were shown, and are not on disk", w.early)
+			t.Errorf("the checkpoints %q were shown, but are not on disk", w.early)
 		}
 	}
 	w.wantRan("A")
@@ -107,7 +107,7 @@ func TestLastCheckpointThatCannotBeWritten(t *testing.T) {
 	w.must(state.StatusComplete, w.options(record.Pause))
 	w.wantRan()
 	if len(w.early) > 0 {
-		t.Errorf("%q were shown before they were on disk", w.early)
+		t.Errorf("the checkpoints %q were shown before they were on disk", w.early)
 	}
 	for _, ref := range w.state().Checkpoints {
 		if _, err := w.store.ReadCheckpoint("PRD-001", ref.ID); err != nil {
@@ -133,10 +133,10 @@ func TestLastCheckpointIsSkipped(t *testing.T) {
 		}
 	}
 	if !slices.ContainsFunc(skipped, func(id string) bool { return id != "" }) {
-		t.Error("no checkpoint is on record as skipped")
+		t.Error("no checkpoint is recorded as skipped")
 	}
 	if refs := w.state().Checkpoints; slices.ContainsFunc(refs, func(r *state.CheckpointRef) bool { return slices.Contains(skipped, r.ID) }) {
-		t.Errorf("%q are skipped, and still listed", skipped)
+		t.Errorf("the checkpoints %q are skipped, but still listed", skipped)
 	}
 }
 
@@ -162,10 +162,10 @@ phase "one" {
 	defer stop()
 	b.must(state.StatusComplete, func(o *runner.Options) { o.OnCheckpointError = record.Skip })
 	if err := <-refusals; err == nil || !strings.Contains(err.Error(), "its file could not be written") {
-		t.Errorf("its file can't be written, and it says %v", err)
+		t.Errorf("the checkpoint's file can't be written, and the answer is %v", err)
 	}
 	if err := <-refusals; err != nil {
-		t.Errorf("its file can be written, and it says %v", err)
+		t.Errorf("the checkpoint's file can be written, and the answer is %v", err)
 	}
 	asked := 0
 	for _, ref := range b.state().Checkpoints {
@@ -177,6 +177,6 @@ phase "one" {
 		}
 	}
 	if asked != 1 {
-		t.Errorf("%d checkpoints are there that were asked for, want 1", asked)
+		t.Errorf("%d requested checkpoints exist, want 1", asked)
 	}
 }

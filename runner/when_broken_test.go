@@ -9,8 +9,8 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// whenOfSkipped is a pipeline with a `when` of a phase, W, or of a workstream in the
-// phase, V, that may use the output of a, which may be skipped.
+// whenOfSkipped is a pipeline whose workstream a may be skipped. Tests replace W by a
+// when of phase two, and V by a when of workstream w. These may use the output of a.
 const whenOfSkipped = `variable "on" { default = true }
 ---
 phase "one" {
@@ -32,8 +32,8 @@ phase "last" {
 }
 `
 
-// TestPlanSaysThatAWhenWillFail: a when that can't be evaluated with any result of the
-// run is in the plan, and the record of its workstream survives.
+// TestPlanSaysThatAWhenWillFail: the plan says that a when can't be evaluated with any
+// result of the run. The build fails, and the earlier record of the workstream survives.
 func TestPlanSaysThatAWhenWillFail(t *testing.T) {
 	t.Parallel()
 	const output, metric = `when = workstream.a.outputs.o == "1"`, `when = metric.m == 1`
@@ -53,10 +53,10 @@ func TestPlanSaysThatAWhenWillFail(t *testing.T) {
 			b.vars["on"] = "false"
 			steps := b.preview()
 			if s := steps["w"]; s.Decision != plan.Run || string(s.Reason) != test.reason {
-				t.Errorf("w is to %s (%s), want run (%s)", s.Decision, s.Reason, test.reason)
+				t.Errorf("the decision for w is %s (%s), want run (%s)", s.Decision, s.Reason, test.reason)
 			}
 			if s := steps["check (w)"]; s.Decision != plan.Depends {
-				t.Errorf("check is to %s (%s), want depends", s.Decision, s.Reason)
+				t.Errorf("the decision for check is %s (%s), want depends", s.Decision, s.Reason)
 			}
 			e := b.must(state.StatusFailed)
 			if _, summary, _ := strings.Cut(test.reason, ": "); e.Error == nil || !strings.HasPrefix(string(e.Error.Message), summary) {
@@ -78,7 +78,7 @@ func TestWhenCanCatchWhatIsSkipped(t *testing.T) {
 	b := newBench(t, strings.NewReplacer("W\n", "when = try("+output+", true)\n", "V\n", "\n").Replace(whenOfSkipped))
 	b.vars["on"] = "false"
 	if s := b.preview()["w"]; s.Decision != plan.Run || s.Reason != "not run yet" {
-		t.Errorf("w is to %s (%s), want run", s.Decision, s.Reason)
+		t.Errorf("the decision for w is %s (%s), want run", s.Decision, s.Reason)
 	}
 	b.must(state.StatusFailed)
 	b.wantRan("w", "check")
@@ -89,8 +89,8 @@ func TestWhenCanCatchWhatIsSkipped(t *testing.T) {
 	}
 }
 
-// TestWhenOverABlockSeesItsNewInstances: a plan knows as much as the run about new,
-// skipped instances of a block.
+// TestWhenOverABlockSeesItsNewInstances adds skipped instances to a block with for_each.
+// The plan evaluates a when over the block with these instances, like the run.
 func TestWhenOverABlockSeesItsNewInstances(t *testing.T) {
 	t.Parallel()
 	source := func(keys, when string) string {
@@ -116,20 +116,21 @@ phase "last" {
 	b.must(state.StatusFailed)
 	b.rewrite(source(`"c", "d"`, "try("+all+", false)"))
 	if s := b.preview()["w"]; s.Decision != plan.Skipped {
-		t.Errorf("w is to %s (%s), want skipped", s.Decision, s.Reason)
+		t.Errorf("the decision for w is %s (%s), want skipped", s.Decision, s.Reason)
 	}
 	b.must(state.StatusFailed)
 	b.wantRan()
 	b.rewrite(source(`"e"`, all))
 	if s := b.preview()["w"]; s.Decision != plan.Run || !strings.HasPrefix(string(s.Reason), "the when of its phase can't be evaluated") {
-		t.Errorf("w is to %s (%s), want run, since its when can't be evaluated", s.Decision, s.Reason)
+		t.Errorf("the decision for w is %s (%s), want run, since its when can't be evaluated", s.Decision, s.Reason)
 	}
 	b.must(state.StatusFailed)
 	b.wantRan()
 }
 
-// TestWhatMayHaveHappenedStaysUncertainWhereNothingCanBeEvaluated: an expression that
-// temporarily fails is no reason to run a once step again.
+// TestWhatMayHaveHappenedStaysUncertainWhereNothingCanBeEvaluated: an expression of an
+// uncertain once step can't be evaluated for a while. The step stays uncertain, and does
+// not run again.
 func TestWhatMayHaveHappenedStaysUncertainWhereNothingCanBeEvaluated(t *testing.T) {
 	t.Parallel()
 	for name, broken := range map[string]string{
@@ -147,7 +148,7 @@ func TestWhatMayHaveHappenedStaysUncertainWhereNothingCanBeEvaluated(t *testing.
 			b.rewrite(source(broken))
 			for range 2 {
 				if s := b.preview()["A"]; s.Decision != plan.Uncertain {
-					t.Errorf("A is to %s (%s), want uncertain", s.Decision, s.Reason)
+					t.Errorf("the decision for A is %s (%s), want uncertain", s.Decision, s.Reason)
 				}
 				e := b.must(state.StatusPaused)
 				if got := b.state().Workstream("A").Status; got != state.Uncertain || e.Pause.Reason != state.PauseUncertain {
@@ -172,7 +173,7 @@ func TestAWhenOfWhatWasNotChosenFailsNothing(t *testing.T) {
 			b.vars["on"] = "false"
 			only := func(o *runner.Options) { o.Select.Only = []string{"a"} }
 			if s := b.preview(only)["w"]; s.Decision != plan.Blocked {
-				t.Errorf("w is to %s (%s), want blocked", s.Decision, s.Reason)
+				t.Errorf("the decision for w is %s (%s), want blocked", s.Decision, s.Reason)
 			}
 			if e := b.must(state.StatusPaused, only); e.Pause.Message != "only some workstreams were chosen" {
 				t.Errorf("paused: %+v", e.Pause)

@@ -35,9 +35,9 @@ func (b *bench) preview(with ...func(*runner.Options)) map[string]plan.Step {
 	return steps
 }
 
-// TestWhenIsNotDecidedOnResultsThatAreMadeAnew: if the when of a workstream uses a result
-// that will be made again, the plan says that the workstream depends on it. The build
-// decides with the new result, whatever the old one was.
+// TestWhenIsNotDecidedOnResultsThatAreMadeAnew: the when of a workstream uses a result
+// that will be made again. The plan says that the workstream depends on that, and the
+// build decides with the new result.
 func TestWhenIsNotDecidedOnResultsThatAreMadeAnew(t *testing.T) {
 	t.Parallel()
 	conditions := map[string]string{
@@ -104,7 +104,7 @@ phase "last" {
 					steps := b.preview()
 					for step, on := range map[string]string{"b": "a", "check (b)": "b"} {
 						if s := steps[step]; s.Decision != plan.Depends || !slices.Equal(s.On, []string{on}) {
-							t.Errorf("%s, %s is to %s on %q (%s), want depends on %s", when, step, s.Decision, s.On, s.Reason, on)
+							t.Errorf("%s, the decision for %s is %s on %q (%s), want depends on %s", when, step, s.Decision, s.On, s.Reason, on)
 						}
 					}
 				}
@@ -113,7 +113,7 @@ phase "last" {
 				b.must(state.StatusFailed)
 				b.wantRan(ran[was]...)
 				if got, want := b.preview()["b"].Decision, map[string]plan.Decision{"1": plan.Reuse, "2": plan.Skipped}[was]; got != want {
-					t.Errorf("with nothing changed b is to %s, want %s", got, want)
+					t.Errorf("with nothing changed, the decision for b is %s, want %s", got, want)
 				}
 				now := map[string]string{"1": "2", "2": "1"}[was]
 				b.rewrite(source(condition, now))
@@ -144,18 +144,18 @@ phase "one" {
 `)
 	for _, want := range []plan.Decision{plan.Skipped, plan.Run, plan.Reuse} {
 		if got := b.preview()["a"]; got.Decision != want {
-			t.Errorf("a is to %s (%s), want %s", got.Decision, got.Reason, want)
+			t.Errorf("the decision for a is %s (%s), want %s", got.Decision, got.Reason, want)
 		}
 		b.must(state.StatusFailed)
 		if got := b.decision("a"); got != want {
-			t.Errorf("in the build a was to %s, want %s", got, want)
+			t.Errorf("the build decided %s for a, want %s", got, want)
 		}
 	}
 	b.wantRan("a")
 }
 
-// TestInvalidatedWorkStaysInvalidatedWhileItsWhenIsOpen: a workstream that was chosen to
-// run again stays invalidated while it is not known whether it is enabled.
+// TestInvalidatedWorkStaysInvalidatedWhileItsWhenIsOpen invalidates a workstream. The
+// workstream stays invalidated in a run that can't decide its when.
 func TestInvalidatedWorkStaysInvalidatedWhileItsWhenIsOpen(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, `
@@ -184,8 +184,9 @@ phase "last" {
 	b.wantRan("a", "b")
 }
 
-// TestWhenOnAMetricLooksAtWhoSetIt: other workstreams that run before do not make a when
-// on a metric undecidable, only the one that set the metric.
+// TestWhenOnAMetricLooksAtWhoSetIt: a when uses a metric. The plan can decide the when
+// although another workstream runs before it, because only the workstream that set the
+// metric matters.
 func TestWhenOnAMetricLooksAtWhoSetIt(t *testing.T) {
 	t.Parallel()
 	source := func(z string) string {
@@ -209,6 +210,6 @@ phase "last" {
 	b.must(state.StatusFailed)
 	b.rewrite(source("true  "))
 	if s := b.preview()["b"]; s.Decision != plan.Reuse {
-		t.Errorf("b is to %s (%s)", s.Decision, s.Reason)
+		t.Errorf("the decision for b is %s (%s)", s.Decision, s.Reason)
 	}
 }
