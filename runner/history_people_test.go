@@ -35,8 +35,8 @@ func (p *play) answer(a act) error {
 	return errors.Join(err, p.follow())
 }
 
-// resolve resolves an uncertain workstream. If its outputs are used it runs again,
-// because they are lost.
+// resolve resolves an uncertain workstream. If other workstreams use its outputs, the
+// workstream runs again, because the outputs are lost.
 func (p *play) resolve(a act) error {
 	all := slices.DeleteFunc(p.h.works(), func(w *histWork) bool { return p.m.works[w.Name].status != state.Uncertain })
 	if len(all) == 0 {

@@ -12,8 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// This ACL, as setfacl writes it, lets a named user write but not the owning group, so
-// that the mode shows the mask, rw, for the group.
+// generous and generousDir are ACLs as setfacl writes them. They let a named user write,
+// but not the owning group. The mode shows the mask, rw, in place of the group's
+// permissions.
 var (
 	generous = acl([3]uint32{aclOwner, 6, math.MaxUint32}, [3]uint32{2, 6, 12345}, [3]uint32{aclGroup, 4, math.MaxUint32},
 		[3]uint32{16, 6, math.MaxUint32}, [3]uint32{aclOther, 4, math.MaxUint32})

@@ -41,7 +41,8 @@ func benchTree(b *testing.B, dir string) (bytes int64) {
 	return int64(files*len(data) + big)
 }
 
-// places are the two kinds of workspaces.
+// places runs a benchmark in both kinds of workspaces: outside of git, and in a work
+// tree.
 func places(b *testing.B, run func(b *testing.B, w *Workspace, dir string, o CaptureOptions)) {
 	o := CaptureOptions{Patterns: []string{"**"}, When: time.Unix(1e9, 0), Ref: "refs/runner/bench"}
 	b.Run("outside", func(b *testing.B) {
@@ -162,7 +163,7 @@ func BenchmarkRestore(b *testing.B) {
 	})
 }
 
-// BenchmarkLookAgain finds 50,000 small files unchanged since a capture, like a plan: it
+// BenchmarkLookAgain finds 50,000 small files unchanged since a capture. Like a plan, it
 // loads the listing, describes all files, compares both, and describes the same files
 // once more.
 func BenchmarkLookAgain(b *testing.B) {

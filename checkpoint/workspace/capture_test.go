@@ -135,7 +135,8 @@ func TestCaptureOutsideGit(t *testing.T) {
 	}
 }
 
-// TestMissing removes and damages stored bytes.
+// TestMissing removes and damages stored bytes. Missing finds the removed ones, and the
+// damaged ones if it reads all bytes.
 func TestMissing(t *testing.T) {
 	t.Parallel()
 	w, dir := keeper(t)
@@ -174,10 +175,10 @@ func TestMissing(t *testing.T) {
 	changes := slices.DeleteFunc(Diff(now, target), func(c Change) bool { return c.Path == "gone" })
 	var missing *MissingError
 	if _, err := w.Restore(t.Context(), changes, RestoreOptions{ID: "x"}); !errors.As(err, &missing) || len(missing.Missing) != 1 {
-		t.Errorf("restored what is damaged: %v", err)
+		t.Errorf("restoring a damaged object: %v, want a MissingError", err)
 	}
 	if diff := differs(dir, now); diff != "" {
-		t.Errorf("changed before all was at hand: %s", diff)
+		t.Errorf("the restore changed files before it found the damage: %s", diff)
 	}
 	restored, err := w.Restore(t.Context(), Diff(now, target), RestoreOptions{ID: "x", Force: true})
 	if err != nil || restored.Written != 1 || len(restored.Skipped) != 2 {
@@ -227,7 +228,7 @@ func testCaptureGit(t *testing.T, sub string) {
 	runGit(t, dir, "add", "-A", ".")
 	runGit(t, dir, "commit", "-q", "-m", "first")
 	must(t, os.Remove(filepath.Join(dir, "deleted")))
-	put(t, dir, "text", "one\ntwo\r\n") // no filter may change it
+	put(t, dir, "text", "one\ntwo\r\n") // no filter may change the file
 	for _, name := range []string{"untracked", "secrets.yml", "ignored.log", "build/kept", "build/other"} {
 		put(t, dir, name, name)
 	}
@@ -241,7 +242,7 @@ func testCaptureGit(t *testing.T, sub string) {
 	first, err := w.Capture(t.Context(), o)
 	must(t, err)
 	if after := runGit(t, dir, "status", "--porcelain", "-z") + runGit(t, dir, "rev-parse", "HEAD") + runGit(t, dir, "stash", "list"); after != before {
-		t.Errorf("the user's git was touched:\n%s\n%s", before, after)
+		t.Errorf("the capture changed the user's git state:\n%s\n%s", before, after)
 	}
 	if !slices.Equal(first.LeftOut, []string{"secrets.yml"}) || first.Commit == "" || first.Ref != o.Ref {
 		t.Errorf("captured %+v", first)
@@ -342,12 +343,12 @@ func TestCaptureCommits(t *testing.T) {
 		t.Errorf("HEAD moved: %+v, %v", again, err)
 	}
 	if kept := strings.TrimSpace(runGit(t, dir, "rev-parse", first.Ref)); kept != first.Commit {
-		t.Errorf("a ref that was there was made one of %s", kept)
+		t.Errorf("an existing ref was moved to %s", kept)
 	}
 }
 
-// TestCaptureBesideALockThatWasLeft: a git that was killed while it made a ref leaves the
-// lock of the ref. The next capture uses another ref, and removes nothing.
+// TestCaptureBesideALockThatWasLeft: a git process that was killed while it created a ref
+// leaves the lock of the ref. The next capture uses another ref, and removes nothing.
 func TestCaptureBesideALockThatWasLeft(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []GitMode{GitCommit, GitRef} {
@@ -390,6 +391,6 @@ func TestManyFiles(t *testing.T) {
 	}
 	again := capturePlain(t, w, &first.Capture)
 	if again.Changed {
-		t.Error("not as it was")
+		t.Error("the restored files differ from the first capture")
 	}
 }

@@ -27,10 +27,10 @@ func TestClones(t *testing.T) {
 	l, err := w.Load(t.Context(), captured.Listing)
 	must(t, err)
 	if l.Entries[0].Digest != shaOf(large) {
-		t.Errorf("it was captured as %+v", l.Entries[0])
+		t.Errorf("the file was captured as %+v", l.Entries[0])
 	}
 	if more := spaceUsed(t, dir) - before; more > int64(len(large))/2 {
-		t.Errorf("it was copied into an object: %d bytes more are used", more)
+		t.Errorf("the file was copied into an object: %d bytes more are used", more)
 	}
 	gone := []Change{{Path: "large", To: &l.Entries[0]}}
 
@@ -39,12 +39,12 @@ func TestClones(t *testing.T) {
 	_, err = w.Restore(t.Context(), gone, RestoreOptions{ID: "one"})
 	must(t, err)
 	if more := spaceUsed(t, dir) - before; more > int64(len(large))/2 {
-		t.Errorf("it was copied back: %d bytes more are used", more)
+		t.Errorf("the file was copied when it was restored: %d bytes more are used", more)
 	}
 	got, err := os.ReadFile(filepath.Join(dir, "large"))
 	must(t, err)
 	if string(got) != large {
-		t.Error("it is another file")
+		t.Error("the restored file has another content")
 	}
 
 	object, _, err := w.o.Objects.Path(l.Entries[0].Digest)

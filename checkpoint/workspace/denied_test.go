@@ -82,7 +82,7 @@ func TestDenied(t *testing.T) {
 			was, err := w.Load(t.Context(), before.Listing)
 			must(t, err)
 			if changes := Diff(was, l); len(changes) > 0 {
-				t.Errorf("taken for changed: %+v", changes)
+				t.Errorf("unreadable files count as changed: %+v", changes)
 			}
 			if paths, err := w.Unlisted(t.Context(), l, was.Entries); err != nil || len(paths) > 0 {
 				t.Errorf("unlisted: %q, %v", paths, err)
@@ -128,10 +128,10 @@ func TestDeniedWhileRead(t *testing.T) {
 		c := &capture{w: w, survey: s, batch: w.o.Objects.Begin()}
 		must(t, errors.Join(read(c), s.dropUnreadable()))
 		if len(s.files) != 1 || s.files[0].entry.Path != "a" || !slices.Equal(s.unreadable, []string{"b"}) {
-			t.Errorf("%s: %+v, and not taken in: %q", name, s.files, s.unreadable)
+			t.Errorf("%s: captured %+v, unreadable %q", name, s.files, s.unreadable)
 		}
 		if err := c.handleKeepError(&s.files[0], os.ErrPermission); !errors.Is(err, os.ErrPermission) {
-			t.Errorf("%s: a file that may be read was given up: %v", name, err)
+			t.Errorf("%s: the error for a readable file was dropped: %v", name, err)
 		}
 		must(t, c.batch.Abandon())
 	}

@@ -48,7 +48,7 @@ func TestDescribe(t *testing.T) {
 		}
 	}
 	if _, err := w.Describe(t.Context(), "../f"); err == nil {
-		t.Error("looked outside")
+		t.Error("a file outside the workspace was described")
 	}
 	all, err := w.DescribeEach(t.Context(), []string{"f", "gone"})
 	if err != nil || len(all) != 1 || all[0].Path != "f" {
@@ -72,11 +72,11 @@ func TestDescribeEnds(t *testing.T) {
 	}
 	must(t, os.Truncate(filepath.Join(dir, "huge"), maxFile+1))
 	if _, err := w.Describe(t.Context(), "huge"); !errors.Is(err, ErrNotRegular) || !strings.Contains(err.Error(), "longer than 64 GiB") {
-		t.Errorf("one that is too long: %v", err)
+		t.Errorf("a file that is too long: %v", err)
 	}
 }
 
-// TestUnstable writes to a file while it is read.
+// TestUnstable changes a file while Runner reads it. The read fails with ErrUnstable.
 func TestUnstable(t *testing.T) {
 	t.Parallel()
 	for name, write := range map[string]func(*os.File) error{

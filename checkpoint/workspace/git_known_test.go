@@ -48,7 +48,7 @@ func TestAskGitOnce(t *testing.T) {
 		_, err := w.WithMemo().Now(t.Context(), nil)
 		must(t, err)
 		if got := asked.Load(); got != want {
-			t.Errorf("asked %d times, want %d", got, want)
+			t.Errorf("git searched the work tree %d times, want %d", got, want)
 		}
 		put(t, dir, "a/new", "new")
 	}

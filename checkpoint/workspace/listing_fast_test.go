@@ -50,7 +50,7 @@ func TestBesideShares(t *testing.T) {
 	got, err := o.Rest(t.Context(), now)
 	must(t, err)
 	if len(got.Entries) != len(now.Entries) || &got.Entries[0] != &now.Entries[0] {
-		t.Errorf("it is another list: %v", got.Entries)
+		t.Errorf("the entries were decoded or copied: %v", got.Entries)
 	}
 }
 
@@ -95,6 +95,6 @@ func TestIsAsRefuses(t *testing.T) {
 		}
 	}
 	if (&wireDir{Path: "d"}).equalsDir([]byte(object()), nil) {
-		t.Error("nothing is as there is no listing")
+		t.Error("an object counts as equal to no listing")
 	}
 }

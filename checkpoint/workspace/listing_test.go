@@ -46,7 +46,7 @@ func TestDiff(t *testing.T) {
 				t.Fatalf("out of order: %q", c.Path)
 			}
 			if from, ok := got[c.Path]; ok != (c.From != nil) || ok && from != *c.From {
-				t.Fatalf("%q is not what From says", c.Path)
+				t.Fatalf("%q: From is not the earlier entry", c.Path)
 			}
 			if delete(got, c.Path); c.To != nil {
 				got[c.Path] = *c.To
@@ -83,7 +83,7 @@ func TestWith(t *testing.T) {
 			}
 		}
 		if len(got.Entries) > len(l.Entries)+len(more.Entries) {
-			t.Fatal("something came out of nothing")
+			t.Fatal("the result has more entries than both sources")
 		}
 	})
 }
@@ -122,7 +122,8 @@ func TestListingRoundTrip(t *testing.T) {
 	})
 }
 
-// TestListingSharesDirectories: one changed file costs two objects.
+// TestListingSharesDirectories: a listing in which one file changed needs two new
+// objects.
 func TestListingSharesDirectories(t *testing.T) {
 	t.Parallel()
 	w := lister(t)

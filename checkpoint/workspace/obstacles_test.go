@@ -73,9 +73,9 @@ func TestCompare(t *testing.T) {
 		}
 	}
 	if _, err := w.Compare(t.Context(), []Entry{file("../out", "x")}); err == nil {
-		t.Error("a path that leads outside is compared")
+		t.Error("a path that leads outside was compared")
 	}
 	if _, err := w.Compare(&counting{Context: t.Context()}, []Entry{file("same", "x"), file("missing", "x")}); !errors.Is(err, context.Canceled) {
-		t.Error("it goes on after its context ended")
+		t.Error("the comparison did not end with its context")
 	}
 }

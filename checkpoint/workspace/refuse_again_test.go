@@ -94,8 +94,8 @@ func TestLeftOutAgain(t *testing.T) {
 	}
 }
 
-// TestTakenInAgain: an excluded file whose earlier content is not known is captured once
-// it is known to have changed.
+// TestTakenInAgain: the earlier content of an excluded file is not known. The file is
+// captured once its content is known to have changed.
 func TestTakenInAgain(t *testing.T) {
 	t.Parallel()
 	w, dir := keeper(t)
@@ -153,12 +153,12 @@ func TestLeftOutAgainElsewhere(t *testing.T) {
 		t.Errorf("a capture left out %q, want %q", captured.LeftOut, want)
 	}
 	if _, left, err = later.Keep(t.Context(), []string{"b"}); err != nil || !slices.Equal(left, []string{"b"}) {
-		t.Errorf("kept but for %q, %v", left, err)
+		t.Errorf("Keep left out %q, %v", left, err)
 	}
 	must(t, os.Remove(filepath.Join(dir, "b")))
 	must(t, later.SaveCache())
 	if onRecord := open(t, keeperOptions(dir)).cache.ExcludedFiles(); len(onRecord) != 1 || onRecord["c"] == "" {
-		t.Errorf("on record is %q, also of what is gone", onRecord)
+		t.Errorf("the cache has the excluded files %q, want only c", onRecord)
 	}
 }
 
@@ -193,7 +193,7 @@ func TestLeftOutAgainGit(t *testing.T) {
 				t.Errorf("a capture would leave out %q, %v", refused, err)
 			}
 			if refused, err := unknowing.Refused(t.Context(), now.Entries, nil, []string{"notes"}); err != nil || !slices.Equal(refused, []string{"notes"}) {
-				t.Errorf("a capture would leave out %q of what was left out since, %v", refused, err)
+				t.Errorf("a capture would leave out %q of the files excluded since, %v", refused, err)
 			}
 		})
 	}

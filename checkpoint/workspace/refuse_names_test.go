@@ -42,7 +42,7 @@ func TestCaptureLeavesOutNames(t *testing.T) {
 			now, err := w.Now(t.Context(), o.Patterns)
 			must(t, err)
 			if changes := Diff(now, l); len(changes) != 0 {
-				t.Errorf("going back would make %+v", changes)
+				t.Errorf("a rollback would make the changes %+v", changes)
 			}
 			if _, _, err := w.Keep(t.Context(), []string{"in/token-" + refusedWord + ".txt"}); err != nil {
 				t.Fatal(err)

@@ -79,7 +79,7 @@ func TestCaptureRefuses(t *testing.T) {
 	third, err := later.Capture(t.Context(), o)
 	must(t, err)
 	if !slices.Equal(third.LeftOut, []string{"in/b"}) {
-		t.Errorf("captured %+v without looking", third)
+		t.Errorf("a workspace without a detector captured %+v", third)
 	}
 	there, err := w.o.Objects.Has(shaOf("before " + refusedWord))
 	must(t, err)
@@ -91,7 +91,7 @@ func TestCaptureRefuses(t *testing.T) {
 	target, err := later.Load(t.Context(), first.Listing)
 	must(t, err)
 	if changes := Diff(now, target); len(changes) != 0 {
-		t.Errorf("going back would make %+v", changes)
+		t.Errorf("a rollback would make the changes %+v", changes)
 	}
 }
 
@@ -123,7 +123,7 @@ func TestCaptureRefusesGit(t *testing.T) {
 			}
 			has := runGit(t, dir, "cat-file", "--batch-all-objects", "--batch")
 			if n := strings.Count(has, refusedWord); n != 1 {
-				t.Errorf("git has the value %d times, and had it once", n)
+				t.Errorf("git has the value %d times, want once", n)
 			}
 			for digest, err := range w.o.Objects.All(t.Context()) {
 				must(t, err)

@@ -67,7 +67,7 @@ func TestSaveCache(t *testing.T) {
 	must(t, err)
 	must(t, w.SaveCache())
 	if _, err := fsys.Lstat("/cache"); err != nil {
-		t.Skip("not kept here: the running kernel has no name")
+		t.Skip("the cache is not saved here: the running kernel has no name")
 	}
 	known := func(w *Workspace) []string {
 		w.cache.LoadOnce()

@@ -19,8 +19,8 @@ import (
 )
 
 // flipping is a context that replaces a directory by a link when its Err is called for
-// the nth time and, if back is set, puts the directory back at the next call. A restore
-// calls Err before each of its steps.
+// the nth time. If back is set, the next call restores the directory. A restore calls Err
+// before each of its steps.
 type flipping struct {
 	context.Context
 	dir, aside, link string // the directory, its temporary path, the target of the link
@@ -28,7 +28,7 @@ type flipping struct {
 
 	mu   sync.Mutex
 	left int
-	flip bool // it is a link now
+	flip bool // the directory is a link now
 	err  error
 }
 
@@ -46,7 +46,7 @@ func (f *flipping) Err() error {
 	return f.Context.Err()
 }
 
-// unflip makes the link the directory again.
+// unflip replaces the link by the directory.
 func (f *flipping) unflip() {
 	if f.flip {
 		f.err = errors.Join(f.err, os.Remove(f.dir), os.Rename(f.aside, f.dir))
@@ -71,9 +71,9 @@ func flipTrees() (from, to *Listing) {
 	return from, to
 }
 
-// stand describes everything in a directory, including times, so that even a change that
+// snapshot describes everything in a directory, including times, so that even a change that
 // was undone shows.
-func stand(t *testing.T, dir string) map[string]string {
+func snapshot(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
 	must(t, filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
@@ -98,8 +98,8 @@ func age(t *testing.T, dir string) {
 }
 
 // TestRestoreFlips replaces a directory, at each step of a restore in it, by a link to a
-// directory with the same files: the restore never touches that directory, and nothing is
-// lost.
+// directory with the same files. The restore never touches that other directory, and no
+// file is lost.
 func TestRestoreFlips(t *testing.T) {
 	t.Parallel()
 	for _, inside := range []bool{true, false} { // an os.Root follows links to targets inside
@@ -145,13 +145,13 @@ func restoreFlipped(t *testing.T, w *Workspace, dir, victim string, f *flipping,
 	must(t, os.RemoveAll(victim))
 	must(t, os.Rename(filepath.Join(other, "d"), victim))
 	age(t, victim)
-	before := stand(t, victim)
+	before := snapshot(t, victim)
 	_, err := w.Restore(f, Diff(from, to), RestoreOptions{ID: "x"})
 	flipped := f.left < 0
 	f.unflip()
 	must(t, f.err)
-	if diff := cmp.Diff(before, stand(t, victim)); diff != "" {
-		t.Fatalf("flipped at %d (%v), what the link names was touched:\n%s", at, err, diff)
+	if diff := cmp.Diff(before, snapshot(t, victim)); diff != "" {
+		t.Fatalf("flipped at %d (%v), the target of the link was changed:\n%s", at, err, diff)
 	}
 	if !flipped {
 		must(t, err)
@@ -165,7 +165,7 @@ func restoreFlipped(t *testing.T, w *Workspace, dir, victim string, f *flipping,
 	must(t, err)
 	for _, e := range now.Entries {
 		if e.Digest != "" && e.Digest != shaOf("x") && e.Digest != shaOf("yy") && e.Digest != shaOf("zz") {
-			t.Errorf("flipped at %d: %s is neither as it was nor as it shall be", at, e.Path)
+			t.Errorf("flipped at %d: %s has neither its old nor its new content", at, e.Path)
 		}
 	}
 	now.Patterns = nil

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestRestoreLooksIntoWhatItReads: if another directory temporarily replaces the
-// directory of a file between its stat and its reading, an edit does not pass for the
+// TestRestoreLooksIntoWhatItReads swaps the directory of a file with another directory
+// between the stat of the file and its reading. An edit of the file does not pass for the
 // expected content.
 func TestRestoreLooksIntoWhatItReads(t *testing.T) {
 	t.Parallel()
@@ -33,6 +33,6 @@ func TestRestoreLooksIntoWhatItReads(t *testing.T) {
 	e, err := r.current(t.Context(), c, &item{Change: Change{Path: "a/f", From: &known}})
 	swap()
 	if err == nil && e.Digest == known.Digest {
-		t.Error("the edited file passes for what was known")
+		t.Error("the edited file passes for the known one")
 	}
 }

@@ -125,7 +125,7 @@ func differs(dir string, l *Listing) string {
 	return b.String()
 }
 
-// TestRestoreAnything restores from any tree to any other and back.
+// TestRestoreAnything restores random trees to other random trees, and back.
 func TestRestoreAnything(t *testing.T) {
 	t.Parallel()
 	w, dir := keeper(t)
@@ -154,7 +154,7 @@ func TestRestoreAnything(t *testing.T) {
 	})
 }
 
-// The variables that make the test binary a process that dies in a restore.
+// These environment variables make the test binary a process that dies in a restore.
 const (
 	crashDir     = "RESTORE_CRASH_DIR"
 	crashListing = "RESTORE_CRASH_LISTING"
@@ -229,7 +229,8 @@ func crashTrees() (a, b *Listing) {
 	return a, b
 }
 
-// TestRestoreKilled kills a restore at every point, and repeats it.
+// TestRestoreKilled kills a restore at every step, and repeats it. The repeated restore
+// must complete.
 func TestRestoreKilled(t *testing.T) {
 	t.Parallel()
 	a, b := crashTrees()
@@ -264,16 +265,17 @@ func TestRestoreKilled(t *testing.T) {
 			t.Fatalf("after a kill at %d: %s", at, diff)
 		}
 	}
-	t.Logf("killed %d times, %d of them with something left", killed, left)
+	t.Logf("killed %d times, %d of them with a temporary file left", killed, left)
 	if killed < 10/step || left == 0 {
-		t.Errorf("killed %d times only, %d of them with something left", killed, left)
+		t.Errorf("killed %d times only, %d of them with a temporary file left", killed, left)
 	}
 	if diff := differs(dir, b); diff != "" {
 		t.Error(diff)
 	}
 }
 
-// TestRestoreCancelled cancels a restore at every point: it leaves no temporary files.
+// TestRestoreCancelled cancels a restore at every step. The restore leaves no temporary
+// files.
 func TestRestoreCancelled(t *testing.T) {
 	t.Parallel()
 	a, b := crashTrees()
@@ -351,18 +353,18 @@ func TestRestoreRefuses(t *testing.T) {
 				t.Errorf("got %v, want %s", err, test.want)
 			}
 			if diff := differs(dir, before); diff != "" {
-				t.Errorf("changed all the same: %s", diff)
+				t.Errorf("the refused restore changed the workspace: %s", diff)
 			}
 			var obstructed *ObstructedError
 			if inTheWay := strings.Contains(test.want, "in the way") || name == "pipe"; errors.As(err, &obstructed) != inTheWay {
-				t.Errorf("%v tells of something in the way: %t", err, !inTheWay)
+				t.Errorf("%v is an ObstructedError: %t", err, !inTheWay)
 			}
 			if obstructed == nil {
 				return
 			}
 			obstacles, err := w.Obstacles(t.Context(), changes)
 			if err != nil || !slices.Equal(obstacles, obstructed.Obstacles) {
-				t.Errorf("foretold %v, %v", obstacles, err)
+				t.Errorf("Obstacles returned %v, %v", obstacles, err)
 			}
 			done, err := w.Restore(t.Context(), changes, RestoreOptions{ID: "x", Force: true})
 			if err != nil || done.Deleted != 1 || len(done.Skipped) != 1 {
@@ -402,7 +404,7 @@ func TestRestoreBesideLeftovers(t *testing.T) {
 		t.Errorf("%+v, %v", done, err)
 	}
 	if entries, err := os.ReadDir(filepath.Join(dir, "d")); err != nil || len(entries) != 1 {
-		t.Errorf("what is not its own is gone: %v, %v", entries, err)
+		t.Errorf("the temporary file of another restore is gone: %v, %v", entries, err)
 	}
 }
 
@@ -429,8 +431,8 @@ func TestRecheck(t *testing.T) {
 	must(t, r.recheck(t.Context(), w.tree.Root(), &item{Change: Change{Path: "f"}}))
 }
 
-// TestIsAsWritten: the written file need not be read again if it was old enough at the
-// rename that any later write shows.
+// TestIsAsWritten: a restored file need not be read again if its times were so old at the
+// rename that any later write would change them.
 func TestIsAsWritten(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -467,7 +469,7 @@ func TestIsAsWritten(t *testing.T) {
 			at := w.tree.Cursor()
 			defer at.Close()
 			if is := r.isAsWritten(at, i); is != (c.is && i.staged.Inode != 0) { // without inodes files can't be told apart
-				t.Errorf("it is as written: %v", is)
+				t.Errorf("isAsWritten = %v", is)
 			}
 		})
 	}

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestSecure: lost bytes are stored again from the file, even if the cache knows it, and
-// damaged bytes, too, if all bytes are read.
+// TestSecure: lost bytes are stored again from the file, even if the cache knows the
+// file. Damaged bytes are stored again only if all bytes are read.
 func TestSecure(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -94,7 +94,8 @@ func TestSecureAhead(t *testing.T) {
 	}
 }
 
-// TestSecureAheadUnchanged: the same if the capture equals the last one.
+// TestSecureAheadUnchanged: lost bytes are stored again even if the capture equals the
+// last one. Finish returns an error if the context has ended.
 func TestSecureAheadUnchanged(t *testing.T) {
 	t.Parallel()
 	w, dir := keeper(t)

@@ -120,7 +120,7 @@ func testCaptureSparse(t *testing.T, mode GitMode, cone bool, sub string) {
 		t.Fatal(err)
 	}
 	if data, err := os.ReadFile(filepath.Join(dir, "out", "b")); err != nil || string(data) != "out/b" {
-		t.Errorf("going back to before it was checked out: %q, %v", data, err)
+		t.Errorf("after a restore to the sparse checkout, out/b is %q, %v", data, err)
 	}
 }
 
@@ -149,13 +149,13 @@ func TestRestoreSparse(t *testing.T) {
 		t.Errorf("the edited file is %q, %v", data, err)
 	}
 	if _, err := os.Lstat(filepath.Join(dir, "out", "b")); err == nil {
-		t.Error("a file that is as git has it was written")
+		t.Error("a file that equals git's was written")
 	}
 	if _, err := restoreTo(t.Context(), w, second.Listing, "y"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Lstat(filepath.Join(dir, "out", "c")); err != nil {
-		t.Errorf("what was not checked out was deleted: %v", err)
+		t.Errorf("a file that was not checked out was deleted: %v", err)
 	}
 }
 

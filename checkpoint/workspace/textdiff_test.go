@@ -74,7 +74,8 @@ func or644(mode uint32) uint32 {
 	return mode
 }
 
-// Compare a recorded file with the one in the workspace, and missing sides.
+// TestTextDiffNow compares a recorded file with the one in the workspace. If the recorded
+// bytes are missing, the difference has a note in place of a text.
 func TestTextDiffNow(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

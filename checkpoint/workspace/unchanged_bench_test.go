@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// measured reports the shortest run and the processor time in addition to the mean: other
-// programs on the machine disturb them less.
+// measured reports the shortest run and the processor time in addition to the mean,
+// because other programs on the machine disturb these two figures less.
 func measured(b *testing.B, do func()) {
 	var shortest time.Duration
 	before := processorTime(b)

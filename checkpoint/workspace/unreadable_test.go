@@ -51,8 +51,9 @@ func grow(w *Workspace, file string, times int64) {
 
 const always = 1 << 30
 
-// TestCaptureUnstable captures a file that grows while it is read. If it stops growing it
-// is captured. Otherwise it is skipped and named, and if it is needed, the capture fails.
+// TestCaptureUnstable captures a file that grows while it is read. If the file stops
+// growing, it is captured. Otherwise it is skipped and named, and the capture fails if
+// the file is needed.
 func TestCaptureUnstable(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []GitMode{GitRef, GitCommit, GitOff} {
@@ -125,8 +126,8 @@ func TestHandOverUnstable(t *testing.T) {
 	}
 }
 
-// TestVanished: a file that is removed during a capture counts as absent, but not a file
-// that can't be stored because the object store is missing.
+// TestVanished: a file that is removed during a capture counts as absent. A file that
+// can't be stored because the object store is missing does not.
 func TestVanished(t *testing.T) {
 	t.Parallel()
 	w, dir := keeper(t)
@@ -142,7 +143,7 @@ func TestVanished(t *testing.T) {
 		t.Errorf("kept %+v, left out %q", s.files, s.unstable)
 	}
 	if err := c.handleKeepError(&s.files[0], os.ErrNotExist); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("a file that is there was given up: %v", err)
+		t.Errorf("the error for an existing file was dropped: %v", err)
 	}
 	must(t, c.batch.Abandon())
 }
@@ -186,6 +187,6 @@ func TestNowUnstable(t *testing.T) {
 		t.Errorf("listed %q, left out %q", paths(l.Entries), l.Unstable)
 	}
 	if l.Lacks("other") || !l.Lacks("log") {
-		t.Error("what it lacks is not what it left out")
+		t.Error("want Lacks to be true only of the file that was left out")
 	}
 }

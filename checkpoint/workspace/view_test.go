@@ -9,8 +9,8 @@ import (
 	"prdrunner/checkpoint/workspace/tree"
 )
 
-// TestWithMemo: a view describes a file once, by any method. Files that did not exist,
-// and files in another view, are described anew.
+// TestWithMemo: a view describes an existing file only once, whatever method asks. Files
+// that did not exist, and files in another view, are described again.
 func TestWithMemo(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -19,7 +19,7 @@ func TestWithMemo(t *testing.T) {
 	w := open(t, Options{Dir: dir})
 	view := w.WithMemo()
 	if _, err := view.Describe(t.Context(), "src/new"); !tree.IsAbsent(err) {
-		t.Fatalf("it is there: %v", err)
+		t.Fatalf("src/new exists: %v", err)
 	}
 	now, err := view.Now(t.Context(), []string{"src/a", "src/new"})
 	must(t, err)
@@ -33,7 +33,7 @@ func TestWithMemo(t *testing.T) {
 			t.Errorf("%s: %s", name, got.Digest)
 		}
 		if got := describe(t, w.WithMemo(), name); got.Digest != shaOf("another "+name) {
-			t.Errorf("%s was not looked at anew: %s", name, got.Digest)
+			t.Errorf("another view did not describe %s again: %s", name, got.Digest)
 		}
 	}
 	all, err := view.DescribeEach(t.Context(), []string{"src/a"})

@@ -9,7 +9,7 @@ import (
 )
 
 // TestCached: a workstream with a cache takes the result of an earlier run with the same
-// digest, whatever session it was in.
+// digest, from this or another session.
 func TestCached(t *testing.T) {
 	t.Parallel()
 	const source = `

@@ -7,7 +7,7 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// press has a workstream that makes two files, of which another one reads one.
+// press is a pipeline in which a makes two files, and b reads one of them.
 const press = `
 phase "one" {
   workstream "a" {
@@ -27,14 +27,14 @@ phase "one" {
 }
 `
 
-// pressed plays a run of press.
+// pressed plays the first run of press.
 func pressed(s *session) {
 	s.makes["a"] = map[string]string{"out": "1", "log": "1"}
 	s.write("src", "1")
 	s.build()
 }
 
-// TestConflicts: artifacts of work that is done are missing, or were edited.
+// TestConflicts plans a resume after artifacts of completed work were removed or edited.
 func TestConflicts(t *testing.T) {
 	t.Parallel()
 	edited := func(choice plan.OnConflict) func(*session) {

@@ -9,8 +9,8 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// TestDigestFiles: the digest of files covers their paths and contents, and of their modes
-// what the user may do with them.
+// TestDigestFiles: the digest of files covers paths, contents and whether the owner may
+// execute a file.
 func TestDigestFiles(t *testing.T) {
 	t.Parallel()
 	file := func(path string, mode uint32, digest string) string {
@@ -29,7 +29,7 @@ func TestDigestFiles(t *testing.T) {
 			t.Errorf("%s has the same digest", name)
 		}
 	}
-	if same != "sha256:418eda6c25605d2e2da86d7e1709a14d1ef078d42e90ff6852f1a5261f33434c" { // records have such digests
+	if same != "sha256:418eda6c25605d2e2da86d7e1709a14d1ef078d42e90ff6852f1a5261f33434c" { // existing records have this digest
 		t.Errorf("the digest of a file is %s", same)
 	}
 	if file("a", 0o600, "1") != same || file("a", 0o666, "1") != same {
@@ -37,7 +37,8 @@ func TestDigestFiles(t *testing.T) {
 	}
 }
 
-// TestDigestLists: a digest lists few files and upstream workstreams, and only sums many.
+// TestDigestLists: a digest lists files and upstream workstreams if they are few. Of
+// many, the digest has only a checksum.
 func TestDigestLists(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{1, state.MaxInline, state.MaxInline + 1} {
@@ -72,7 +73,8 @@ phase "one" {
 	}
 }
 
-// TestDigestSeen: a digest lists few of the files that others may write, and none of many.
+// TestDigestSeen: a digest lists the files that others may write if they are few, and
+// none if they are many.
 func TestDigestSeen(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{state.MaxSeen, state.MaxSeen + 1} {
@@ -133,13 +135,14 @@ phase "one" {
 	})
 }
 
-// TestRecordedDigest: a digest on record counts where the present one can't be evaluated.
+// TestRecordedDigest: if the present digest can't be evaluated, the recorded digest
+// counts.
 func TestRecordedDigest(t *testing.T) {
 	t.Parallel()
 	s := newSession(t, "phase \"one\" {\n workstream \"a\" { script = \"a\" }\n}\nphase \"two\" {\n workstream \"b\" { command = [workstream.a.outputs.id] }\n}\n")
 	s.start()
 	if d := s.planner().DigestOrRecorded(s.p.Workstream("b")); d != nil {
-		t.Errorf("b has never run, and has the digest %+v", d)
+		t.Errorf("b has never run, but has the digest %+v", d)
 	}
 	s.gives["a"] = map[string]string{"id": "1"}
 	s.build()
@@ -147,14 +150,14 @@ func TestRecordedDigest(t *testing.T) {
 	s.edit("outputs.id", "outputs.none")
 	d := s.planner().DigestOrRecorded(s.p.Workstream("b"))
 	if d == nil || d.Definition != had {
-		t.Fatalf("got %+v, want the digest on record", d)
+		t.Fatalf("got %+v, want the recorded digest", d)
 	}
 	d.Definition = "changed"
 	if s.st.Workstream("b").Digest.Definition != had {
-		t.Error("the digest is the one in the record")
+		t.Error("a change of the returned digest has changed the record")
 	}
 	if plan.RecordedDigest(nil) != nil || plan.RecordedDigest(&state.Workstream{}) != nil {
-		t.Error("without a digest on record there is none")
+		t.Error("a digest was returned, although none is recorded")
 	}
 }
 

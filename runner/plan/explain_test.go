@@ -32,7 +32,7 @@ phase "one" {
   }
 }
 `
-	// captured makes the pipeline file of the last run known.
+	// captured makes the present pipeline file known as that of the last run.
 	captured := func(s *session) {
 		was := []byte(s.file())
 		s.adjust = func(f *plan.Facts) { f.EarlierPipeline = was }
@@ -179,7 +179,8 @@ phase "one" {
 	}
 }
 
-// TestExplainFew: few versions of a pipeline are evaluated to explain a plan.
+// TestExplainFew: to explain a plan, only a limited number of versions of the pipeline
+// are evaluated.
 func TestExplainFew(t *testing.T) {
 	t.Parallel()
 	const changed = 20
@@ -201,7 +202,7 @@ func TestExplainFew(t *testing.T) {
 		}
 	}
 	if explained != 16 {
-		t.Errorf("%d of %d are explained", explained, changed)
+		t.Errorf("%d of %d changes are explained, want 16", explained, changed)
 	}
 }
 

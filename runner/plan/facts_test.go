@@ -33,7 +33,8 @@ func TestFactsMerge(t *testing.T) {
 	}
 }
 
-// TestDeclaresFiles: a gate declares what it judges itself, or its workstreams do.
+// TestDeclaresFiles: a gate itself or its workstreams declare the files that the gate
+// judges.
 func TestDeclaresFiles(t *testing.T) {
 	t.Parallel()
 	s := newSession(t, `

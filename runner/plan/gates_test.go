@@ -9,8 +9,8 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// judged has a workstream with a gate, a phase with a gate, and a phase that depends on
-// neither.
+// judged is a pipeline with a workstream that has a gate, a phase that has a gate, and a
+// phase that depends on neither.
 const judged = `
 variable "v" { default = "1" }
 ---
@@ -238,8 +238,8 @@ func TestGates(t *testing.T) {
 	})
 }
 
-// TestGatesUndeclared: a gate that does not name what it judges may judge any file. It
-// holds only if the workspace is known to be as it was.
+// TestGatesUndeclared: a gate that does not name the files that it judges may judge any
+// file. Its verdict holds only if the workspace is known to be unchanged.
 func TestGatesUndeclared(t *testing.T) {
 	t.Parallel()
 	const unnamed = `
@@ -342,7 +342,7 @@ phase "one" {
 	})
 }
 
-// TestGatesMetric: a verdict on a metric is bound to its value.
+// TestGatesMetric: a verdict on a metric is bound to the value of the metric.
 func TestGatesMetric(t *testing.T) {
 	t.Parallel()
 	const covered = `
@@ -408,8 +408,8 @@ phase "two" {
 	})
 }
 
-// TestVerdict: a verdict is bound to the runs of the workstreams that it judges, without
-// those that are skipped. It lists files only if some are declared.
+// TestVerdict: a verdict is bound to the runs of the judged workstreams, except for
+// skipped ones. The verdict lists files only if some are declared.
 func TestVerdict(t *testing.T) {
 	t.Parallel()
 	const source = `
@@ -426,7 +426,7 @@ phase "one" {
 	s.build()
 	v := s.verdict("check (one)")
 	if v.Seen != nil {
-		t.Errorf("nothing is declared, and the verdict lists %+v", v.Seen)
+		t.Errorf("nothing is declared, but the verdict lists %+v", v.Seen)
 	}
 	alone := newSession(t, source)
 	alone.edit("  workstream \"b\" {\n    when   = false\n    script = \"b\"\n  }\n", "")
@@ -436,7 +436,7 @@ phase "one" {
 	}
 	s.run("a")
 	if s.verdict("check (one)").Judged == v.Judged {
-		t.Error("a workstream has run again, and the verdict is the same")
+		t.Error("a workstream has run again, but the verdict is the same")
 	}
 }
 
@@ -449,11 +449,11 @@ func TestUnchangedWhileJudged(t *testing.T) {
 	pl, g := s.planner(), s.p.Gate("check (one)")
 	verdict := s.verdict("check (one)")
 	if !pl.UnchangedWhileJudged(g, verdict, s.facts()) {
-		t.Error("nothing changed, and the verdict does not count")
+		t.Error("nothing changed, but the verdict does not count")
 	}
 	s.write("rules", "2")
 	if pl.UnchangedWhileJudged(g, verdict, s.facts()) {
-		t.Error("a file changed, and the verdict counts")
+		t.Error("a file changed, but the verdict counts")
 	}
 	pl.BeginRun(s.st, pl.Plan(started.Add(time.Hour)), true)
 	if now, _ := pl.Verdict(g); now.Judged != verdict.Judged {

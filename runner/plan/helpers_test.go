@@ -28,8 +28,8 @@ type session struct {
 	given map[string]string // the values of variables
 
 	makes   map[string]map[string]string // the artifacts that a workstream makes when it runs, by its name and by path
-	gives   map[string]map[string]string // the outputs that it gives, by its name
-	reports map[string]map[string]any    // the metrics that it reports, by its name
+	gives   map[string]map[string]string // the outputs that a workstream gives, by its name
+	reports map[string]map[string]any    // the metrics that a workstream reports, by its name
 	lost    map[string]bool              // artifacts whose bytes Runner did not keep
 
 	selection plan.Selection
@@ -184,7 +184,7 @@ func (s *session) fail(name, message string) {
 	s.record(state.WorkstreamFailed{Workstream: name, Error: state.Failure{Message: state.Text(message)}})
 }
 
-// judge passes the gates that have not passed. A user approves what asks for an approval.
+// judge passes the gates that have not passed. The user approves approval gates.
 func (s *session) judge(gates []*pipeline.Gate) {
 	s.t.Helper()
 	for _, g := range gates {
@@ -235,7 +235,7 @@ func (s *session) plan() *plan.Plan {
 	return s.planner().Plan(started.Add(24 * time.Hour))
 }
 
-// facts returns what package survey would find.
+// facts returns the facts that package survey would gather.
 func (s *session) facts() *plan.Facts {
 	f := plan.NewFacts(s.st)
 	if s.st != nil {
@@ -363,7 +363,7 @@ func listing(files map[string]string) *workspace.Listing {
 	return l
 }
 
-// story is a test of a plan: what a user and earlier runs did, and what comes of it.
+// story is a test of a plan: what the user and earlier runs did, and the plan after that.
 type story struct {
 	name     string
 	pipeline string

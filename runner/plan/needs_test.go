@@ -9,8 +9,8 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// TestMissingResults: work can count as done only if all outputs and metrics are on record
-// that the pipeline needs of it.
+// TestMissingResults: a workstream can count as done only if all outputs and metrics of
+// the workstream that the pipeline needs are recorded.
 func TestMissingResults(t *testing.T) {
 	t.Parallel()
 	const source = `

@@ -8,7 +8,7 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// mail has a step that must happen only once, between two that may run again.
+// mail is a pipeline with a once step between two steps that may run again.
 const mail = `
 phase "one" {
   workstream "text" {
@@ -150,12 +150,13 @@ func TestOnce(t *testing.T) {
 	})
 }
 
-// TestOnceInEarlierSession: a new session knows what happened in earlier ones.
+// TestOnceInEarlierSession: a new session knows which once steps happened in earlier
+// sessions.
 func TestOnceInEarlierSession(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
-	// earlier returns a play in which an earlier session has an act. The act has the digest
-	// that mail has now, which change may change.
+	// earlier returns a play in which mail happened in an earlier session, with the
+	// digest that mail has now. change changes the record of that.
 	earlier := func(change func(*state.Act)) func(*session) {
 		return func(s *session) {
 			s.write("list", "1")
@@ -324,7 +325,7 @@ func TestOnceRenamed(t *testing.T) {
 	})
 }
 
-// TestOnceVerified: a step with a verify command is asked before the user is.
+// TestOnceVerified: the verify command of a once step is asked before the user.
 func TestOnceVerified(t *testing.T) {
 	t.Parallel()
 	verified := func(play func(*session)) func(*session) {

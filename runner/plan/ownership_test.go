@@ -9,7 +9,7 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// owners has workstreams that make files of the same directories.
+// owners is a pipeline whose workstreams make files of the same directories.
 const owners = `
 phase "one" {
   workstream "a" {
@@ -38,7 +38,8 @@ phase "two" {
 }
 `
 
-// linked says that the directory link leads to out. Both its answers can be changed.
+// linked is a set of links that adds the pattern link/extra. Tests set what State
+// returns.
 type linked struct {
 	changes int
 	adds    bool
@@ -74,7 +75,7 @@ func TestMakers(t *testing.T) {
 	}
 	none := newSession(t, "phase \"one\" {\n workstream \"a\" { script = \"a\" }\n}\n")
 	if got := makers(plan.NewOwnership(none.p, nil), "out"); got != nil {
-		t.Errorf("nothing is declared, and %q make it", got)
+		t.Errorf("no artifacts are declared, but %q make the file", got)
 	}
 }
 
@@ -85,22 +86,22 @@ func TestMakersBehindLinks(t *testing.T) {
 	links := &linked{}
 	o := plan.NewOwnership(s.p, links)
 	if got := makers(o, "link/extra"); got != nil {
-		t.Errorf("no links are known, and %q make the file", got)
+		t.Errorf("no links are known, but %q make the file", got)
 	}
 	links.changes, links.adds = 1, true
 	if got, want := makers(o, "link/extra"), []string{"a", "b", "c", "e"}; !slices.Equal(got, want) {
 		t.Errorf("%q make the file, want %q", got, want)
 	}
 	if !o.Makes(o.ScopeOf(s.p.Workstream("a")), "link/extra") {
-		t.Error("link/extra is an artifact of a")
+		t.Error("link/extra is not reported as an artifact of a")
 	}
 	links.adds = false
 	if got := makers(o, "link/extra"); len(got) != 4 {
-		t.Errorf("the links are the same, and only %q make the file", got)
+		t.Errorf("the links are unchanged, but only %q make the file", got)
 	}
 	links.changes = 2
 	if got := makers(o, "link/extra"); got != nil {
-		t.Errorf("links add no patterns any more, and %q make the file", got)
+		t.Errorf("links add no patterns any more, but %q make the file", got)
 	}
 }
 
@@ -119,8 +120,8 @@ func TestMakersAmong(t *testing.T) {
 	}
 }
 
-// TestScope: a step sees a file as final if all workstreams that may write it have always
-// ended before.
+// TestScope: for a step, a file is final if all workstreams that may write the file
+// always end before the step.
 func TestScope(t *testing.T) {
 	t.Parallel()
 	s := newSession(t, owners)
@@ -152,10 +153,10 @@ func TestScope(t *testing.T) {
 		makes := o.Makes(scopes[tt.step], tt.path)
 		shared, ended := o.Shared(scopes[tt.step], tt.path)
 		if makes != tt.makes || shared != tt.shared || ended != tt.ended {
-			t.Errorf("%s of %s: made by itself %t, by one that may run %t, by one that has ended %t", tt.path, tt.step, makes, shared, ended)
+			t.Errorf("%s, as %s sees it: made by the step itself %t, by one that may run %t, by one that has ended %t", tt.path, tt.step, makes, shared, ended)
 		}
 	}
 	if pl := s.planner(); !pl.Makes(s.p.Workstream("a"), "out/a.txt") || pl.Makes(s.p.Workstream("b"), "out/a.txt") {
-		t.Error("out/a.txt is an artifact of a, and not of b")
+		t.Error("want out/a.txt to be an artifact of a, and not of b")
 	}
 }

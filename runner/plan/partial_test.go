@@ -8,8 +8,8 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// TestPartialWork: in a run, a file that a workstream of this run has begun to write is its
-// partial work, whatever is in it.
+// TestPartialWork: a workstream has started in the present run and not completed. A file
+// that matches its artifacts is its partial work, whatever the content of the file.
 func TestPartialWork(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -46,7 +46,7 @@ func TestPartialWork(t *testing.T) {
 		pl := s.planner()
 		pl.SetBeginCommit(s.st.Seq)
 		if pl.IsPartialWork("data/log", "any") || !pl.IsPartialWork("data/log", "writer") {
-			t.Error("a file is partial work as long as it is as the earlier run left it")
+			t.Error("want the file to be partial work only while its content is what the earlier run left")
 		}
 	})
 }
@@ -66,7 +66,7 @@ func TestPartialWorkOutsideRun(t *testing.T) {
 			play(s)
 			s.adjust = func(f *plan.Facts) { f.Stopped = plan.PartialWork{} }
 			if s.planner().IsPartialWork("data/log", "any") {
-				t.Error("there is no capture, and the file is partial work")
+				t.Error("there is no capture, but the file is partial work")
 			}
 		})
 	}
@@ -114,9 +114,9 @@ func TestPartialWorkOfFailedAttempts(t *testing.T) {
 	t.Parallel()
 	p := plan.PartialWork{ByFailedAttempts: map[string]state.Artifact{"out": {Digest: "1"}, "gone": {}}}
 	if !p.LeftByFailure("out", "1") || p.LeftByFailure("out", "2") || p.LeftByFailure("other", "") || !p.LeftByFailure("gone", "") {
-		t.Error("an artifact counts as long as it is as the failed attempt left it")
+		t.Error("want an artifact to count only while its content is what the failed attempt left")
 	}
 	if !p.Includes("out", "1") || p.Includes("out", "2") {
-		t.Error("what a failed attempt left is partial work")
+		t.Error("want only the content that a failed attempt left to be partial work")
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// TestIdle: a plan is idle if a run would find nothing to do. It resumes from the first
-// phase with something to do.
+// TestIdle: a plan is idle if a run would find nothing to do. Otherwise the plan resumes
+// from the first phase with something to do.
 func TestIdle(t *testing.T) {
 	t.Parallel()
 	const source = `
@@ -85,7 +85,7 @@ phase "three" {
 	}
 }
 
-// TestStale: a changed document or a branch that is gone puts a whole session in doubt.
+// TestStale: a changed PRD document or a deleted branch makes the session stale.
 func TestStale(t *testing.T) {
 	t.Parallel()
 	document := func(path, digest string) *state.FileRef {
@@ -129,7 +129,8 @@ func TestStale(t *testing.T) {
 	}
 }
 
-// TestWarnings: a plan names what can't be evaluated, read or followed.
+// TestWarnings: the warnings of a plan name expressions that can't be evaluated, captures
+// that can't be read, and links that lead out of the workspace.
 func TestWarnings(t *testing.T) {
 	t.Parallel()
 	const source = `
@@ -243,11 +244,12 @@ phase "two" {
 	off(s)
 	s.plan()
 	if got := s.st.Workstream("a").Status; got != state.Completed {
-		t.Errorf("the plan has made a %s", got)
+		t.Errorf("the plan has changed the status of a to %s", got)
 	}
 }
 
-// TestPlanOf: a plan says of which session and selection it is.
+// TestPlanOf: a plan holds the session, the choices and the changed files from which it
+// was made.
 func TestPlanOf(t *testing.T) {
 	t.Parallel()
 	s := newSession(t, chain)
@@ -288,7 +290,7 @@ func TestPlanConflicts(t *testing.T) {
 	}
 	s.choice = plan.ConflictRestore
 	if p := s.plan(); len(p.Conflicts) != 0 || p.Refused != "" {
-		t.Errorf("the edits are restored, and the plan has %d conflicts: %s", len(p.Conflicts), p.Refused)
+		t.Errorf("the edits are restored, but the plan has %d conflicts: %s", len(p.Conflicts), p.Refused)
 	}
 }
 
@@ -317,8 +319,8 @@ func TestWaitsFor(t *testing.T) {
 	}
 }
 
-// TestPlanDigest: two plans have the same digest if they decide the same from the same
-// input files, whenever they are made.
+// TestPlanDigest: two plans have the same digest if they make the same decisions from the
+// same input files, even if they are made at different times.
 func TestPlanDigest(t *testing.T) {
 	t.Parallel()
 	s := newSession(t, chain)
@@ -334,20 +336,20 @@ func TestPlanDigest(t *testing.T) {
 	s.end()
 	s.write("README", "2")
 	if digest() != first {
-		t.Error("a file changed that no step reads, and the plan has another digest")
+		t.Error("only a file changed that no step reads, but the plan has another digest")
 	}
 	s.write("src/x", "2")
 	if digest() == first {
-		t.Error("an input of a workstream that has not run changed, and the plan has the same digest")
+		t.Error("an input of a workstream that has not run changed, but the plan has the same digest")
 	}
 	s.write("src/x", "1")
 	s.adjust = func(f *plan.Facts) { delete(f.Inputs, "b") }
 	if digest() != first {
-		t.Error("b has no inputs, and the plan has another digest where the facts do not say so")
+		t.Error("b has no inputs, but the plan has another digest if the facts lack b")
 	}
 	s.selection.Only = []string{"a"}
 	if digest() == first {
-		t.Error("the plan decides otherwise, and has the same digest")
+		t.Error("the plan has other decisions, but the same digest")
 	}
 	if data, err := json.Marshal(s.plan()); err != nil || !strings.Contains(string(data), `"decision":"blocked"`) {
 		t.Errorf("a plan is %s, %v as JSON", data, err)

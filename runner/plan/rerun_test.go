@@ -117,8 +117,8 @@ func TestRerun(t *testing.T) {
 	})
 }
 
-// TestRerunManyInputs: a digest lists few inputs. Where there are more, the files that
-// changed since the last run name the change.
+// TestRerunManyInputs: a digest lists the inputs only if they are few. If there are more,
+// the plan finds the changed inputs among the files that changed since the last run.
 func TestRerunManyInputs(t *testing.T) {
 	t.Parallel()
 	many := func(s *session) {

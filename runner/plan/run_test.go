@@ -8,8 +8,8 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// TestRunDecidesAgain: during a run, the planner decides from the state as it is then. A
-// gate that waited for a workstream is decided once the workstream has run.
+// TestRunDecidesAgain: during a run, the planner decides from the present state. The
+// decision for a gate that depended on a workstream changes once the workstream has run.
 func TestRunDecidesAgain(t *testing.T) {
 	t.Parallel()
 	s := newSession(t, judged)
@@ -66,7 +66,7 @@ func TestRunRepeats(t *testing.T) {
 	}
 }
 
-// TestResults: expressions may refer to what workstreams that are done have given.
+// TestResults: expressions may refer to outputs, artifacts and metrics of completed work.
 func TestResults(t *testing.T) {
 	t.Parallel()
 	s := newSession(t, chain)
@@ -84,17 +84,17 @@ func TestResults(t *testing.T) {
 	}
 	for _, name := range []string{"c", "none"} {
 		if got, ok := r.Workstream(name); ok {
-			t.Errorf("%s has not run, and its result is %+v", name, got)
+			t.Errorf("%s has not run, but its result is %+v", name, got)
 		}
 	}
 	if r.Metrics["m"] != true || r.Run.Attempt != 3 || r.Run.Session != "S1" || !r.Run.Resumed {
 		t.Errorf("metrics %v, run %+v", r.Metrics, r.Run)
 	}
 	if r := s.planner().Results(false, 1); r.Workstream != nil || r.Metrics != nil {
-		t.Error("nothing was needed")
+		t.Error("results were returned, although none were needed")
 	}
 	s.rewrite(strings.NewReplacer(`"a"`, `"x"`, "workstream.a", "workstream.x").Replace(s.body))
 	if r := s.planner().Results(true, 1); len(r.Metrics) != 0 {
-		t.Errorf("a has left the pipeline, and its metrics are %v", r.Metrics)
+		t.Errorf("a has left the pipeline, but its metrics are %v", r.Metrics)
 	}
 }

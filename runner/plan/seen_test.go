@@ -7,8 +7,9 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// crowd has a workstream that reads a directory into which two others write: writer, which
-// may run at the same time, and later, of the next phase. Before both, first writes there.
+// crowd is a pipeline whose workstream reader reads a directory into which others write:
+// first, before reader; writer, which may run at the same time; and later, in the next
+// phase.
 const crowd = `
 phase "zero" {
   workstream "first" {
@@ -38,8 +39,7 @@ phase "two" {
 }
 `
 
-// crowded plays a run of crowd in which reader runs before writer. Then writer and later
-// write, or play does something else first.
+// crowded plays a run of crowd in which reader runs before writer and later.
 func crowded(s *session) {
 	s.makes["first"] = map[string]string{"data/first": "1"}
 	s.makes["writer"] = map[string]string{"data/log": "writer"}
@@ -262,8 +262,8 @@ func TestSeen(t *testing.T) {
 	})
 }
 
-// TestSeenBefore12: records of before version 1.2 have no list of the files that others
-// may write. Their digest is that of the other files.
+// TestSeenBefore12: records of versions before 1.2 do not list the files that others may
+// write. Their digest covers only the other files.
 func TestSeenBefore12(t *testing.T) {
 	t.Parallel()
 	old := func(play func(*session)) func(*session) {

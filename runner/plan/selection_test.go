@@ -9,8 +9,8 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// trades has two phases. In the first one, hull and deck wait for nothing, and mast for
-// hull. The gates judge their phase.
+// trades is a pipeline with two phases. In the first phase, hull and deck depend on
+// nothing, and mast depends on hull. The gates judge their phases.
 const trades = `
 phase "build" {
   workstream "hull" { script = "hull" }
@@ -254,7 +254,7 @@ func TestLeftOut(t *testing.T) {
 		t.Errorf("paint is excluded: %q", got)
 	}
 	if pl.LeavesUntouched(s.p.Phases[0]) || !pl.LeavesUntouched(s.p.Phases[1]) {
-		t.Error("only the second phase has a workstream that the run does not touch")
+		t.Error("want only the second phase to have a workstream that the run does not touch")
 	}
 	s.record(state.WorkstreamSkipped{Workstream: "paint", Reason: "its when is false"})
 	if step, _ := pl.Workstream(s.p.Workstream("paint"), plan.When{}); step.Decision != plan.Blocked {

@@ -46,11 +46,11 @@ phase "two" {
 			s.start()
 			s.edit(tt.old, tt.by)
 			if plan.SameShape(s.st, s.p) {
-				t.Error("the pipeline has another shape, and nothing says so")
+				t.Error("the pipeline has another shape, but SameShape is true")
 			}
 			s.start()
 			if !plan.SameShape(s.st, s.p) {
-				t.Error("the state was given the shape of the pipeline, and has another one")
+				t.Error("the state was given the shape of the pipeline, but SameShape is false")
 			}
 		})
 	}
@@ -58,11 +58,12 @@ phase "two" {
 	s.start()
 	s.edit(`script = "b"`, `script = "other"`)
 	if !plan.SameShape(s.st, s.p) || plan.SameShape(&state.State{}, s.p) {
-		t.Error("a script is no part of a shape, and phases are")
+		t.Error("want a shape to include phases, but not scripts")
 	}
 }
 
-// TestRoleOf: a plan is not written to a file that means something to the pipeline.
+// TestRoleOf: RoleOf says for what the pipeline uses a file, so that no plan is written
+// to such a file.
 func TestRoleOf(t *testing.T) {
 	t.Parallel()
 	s := newSession(t, `

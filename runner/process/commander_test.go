@@ -73,8 +73,8 @@ func TestCommanderFailures(t *testing.T) {
 	}
 }
 
-// TestCommanderStops: a command that ignores SIGTERM, and its children, end with the
-// context.
+// TestCommanderStops cancels the context of a command. The command and its children end,
+// even if the command ignores SIGTERM.
 func TestCommanderStops(t *testing.T) {
 	ignore := goleak.IgnoreCurrent()
 	c := process.NewCommander(os.Environ())
@@ -125,7 +125,7 @@ func TestCommanderLeavesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	if took := time.Since(started); took > 20*time.Second {
-		t.Errorf("it took %v", took)
+		t.Errorf("the command took %v", took)
 	}
 	child, err := strconv.Atoi(strings.TrimSpace(out.String()))
 	if err != nil {
@@ -147,5 +147,5 @@ func awaitGone(t *testing.T, pid int) {
 			return
 		}
 	}
-	t.Errorf("process %d lives on", pid)
+	t.Errorf("process %d is still alive", pid)
 }

@@ -79,7 +79,7 @@ func TestShortLivedOrphanIsNotReported(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 	if got := logOf(t, task); got != "done\n" {
-		t.Errorf("log: %q; it was ended", got)
+		t.Errorf("log: %q; the orphan was ended early", got)
 	}
 	noOrphans(t, e, task.Session)
 }
@@ -159,12 +159,12 @@ func TestOrphanOfARunningTaskIsLeftAlone(t *testing.T) {
 				}
 			}
 			if !alive(orphan) {
-				t.Error("another task's end ended it")
+				t.Error("the end of another task ended the orphan")
 			}
 			cancel()
 			result()
 			if alive(orphan) {
-				t.Error("its task's end did not end it")
+				t.Error("the end of its task did not end the orphan")
 			}
 			noOrphans(t, e, task.Session)
 		})
@@ -239,7 +239,7 @@ func TestRecoverSparesItsAncestors(t *testing.T) {
 	defer cancel()
 	pid, result := background(ctx, t, e, task)
 	if got, err := e.Recover(ctx, task.Session, ""); err != nil || len(got) != 0 || !alive(pid) {
-		t.Errorf("what is running under supervision was taken for left over: %+v, %v", got, err)
+		t.Errorf("Recover took a supervised process for a leftover: %+v, %v", got, err)
 	}
 	cancel()
 	result()
@@ -287,13 +287,13 @@ func TestTextBusy(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := run(t, e, task); got.Outcome != runner.NotExecutable || !strings.Contains(got.Detail, "text file busy") {
-		t.Errorf("while it is open: %+v", got)
+		t.Errorf("while the program is open for writing: %+v", got)
 	}
 	if err := program.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if got := run(t, e, task); !got.Succeeded() {
-		t.Errorf("once it is closed: %+v", got)
+		t.Errorf("once the program is closed: %+v", got)
 	}
 }
 
@@ -345,7 +345,8 @@ func TestMaskedOutputOfALeftover(t *testing.T) {
 	}
 }
 
-// A process that does not belong to the task holds the pipe open.
+// TestMaskedOutputHeldOpenFromOutside: a process that does not belong to the task holds
+// the output pipe of the task open. The task ends nevertheless.
 func TestMaskedOutputHeldOpenFromOutside(t *testing.T) {
 	e := newExecutor(t, Options{Mask: mask})
 	task := shell(t, "echo $$ > pid; read line < go; echo written")
@@ -369,7 +370,8 @@ func TestMaskedOutputHeldOpenFromOutside(t *testing.T) {
 	}
 }
 
-// Processes that the program starts by other means are not orphans of a task.
+// TestForeignChildIsLeftAlone: a process that the program starts without the executor is
+// not an orphan of a task. The executor does not reap the process.
 func TestForeignChildIsLeftAlone(t *testing.T) {
 	e := newExecutor(t, Options{})
 	e.leftoverDelay = 20 * time.Second
@@ -380,13 +382,13 @@ func TestForeignChildIsLeftAlone(t *testing.T) {
 		}
 		run(t, e, shell(t, "(sleep 0.01 &); exit 0"))
 		if err := cmd.Wait(); cmd.ProcessState.ExitCode() != 3 {
-			t.Fatalf("its end was taken away: %v", err)
+			t.Fatalf("the executor reaped a process that it had not started: %v", err)
 		}
 	}
 }
 
-// Without the kernel's list of children, Runner searches all of /proc, and must not take
-// tasks that are just being started for orphans.
+// TestKernelWithoutListsOfChildren: without the kernel's list of children, Runner
+// searches all of /proc, and must not take tasks that are just being started for orphans.
 func TestKernelWithoutListsOfChildren(t *testing.T) {
 	e := newExecutor(t, Options{})
 	e.leftoverDelay = 500 * time.Millisecond
@@ -432,17 +434,17 @@ func TestKernelWithoutPidfds(t *testing.T) {
 	}
 	h.close() // from here on the handle has no pidfd
 	if h.hasEnded() {
-		t.Error("gone while it is alive")
+		t.Error("the handle reports a live process as ended")
 	}
 	recycled := *h
 	recycled.info.began++ // the handle of a process that had the pid before
 	recycled.signal(syscall.SIGKILL)
 	if !recycled.hasEnded() || h.hasEnded() {
-		t.Error("a process that has another one's pid was signalled")
+		t.Error("the handle of an earlier process with the same pid signalled the process")
 	}
 	h.signal(syscall.SIGTERM)
 	if err := cmd.Wait(); err == nil || !h.hasEnded() {
-		t.Errorf("gone %v, %v", h.hasEnded(), err)
+		t.Errorf("ended: %v, error %v", h.hasEnded(), err)
 	}
 	if _, ok := openHandle(os.Getpid(), mark{name: sessionVariable, value: "no-pidfd"}); ok {
 		t.Error("found in a process without that session")

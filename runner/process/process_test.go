@@ -27,10 +27,11 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// roleVariable makes the test binary play another program.
+// roleVariable is the environment variable that makes the test binary run as another
+// program.
 const roleVariable = "PROCESS_TEST_ROLE"
 
-// play runs as the other program.
+// play runs the program of a role, and returns its exit code.
 func play(role string) int {
 	switch role {
 	case "runner":
@@ -40,8 +41,8 @@ func play(role string) int {
 	}
 }
 
-// playRunner runs the shell script of its first argument as a task, in the
-// current directory, until it is killed.
+// playRunner runs the shell script of the first argument as a task, in the current
+// directory, until playRunner is killed.
 func playRunner() int {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -123,12 +124,12 @@ func logOf(t testing.TB, task runner.Task) string {
 	return string(data)
 }
 
-// started is a sink that is closed when the process has been started.
+// started is a sink that receives the pid of the started process.
 type started chan int
 
 func (s started) Started(pid int) { s <- pid }
 
-// background runs a task until the returned function is called for its result.
+// background starts a task. It returns the pid, and a function that waits for the result.
 func background(ctx context.Context, t testing.TB, e *Executor, task runner.Task) (pid int, result func() runner.Result) {
 	t.Helper()
 	sink := make(started, 1)
@@ -293,13 +294,13 @@ func TestSameIDTwiceAtOnce(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	_, result := background(ctx, t, e, task)
 	if _, err := e.Run(ctx, task, nil); !errors.Is(err, ErrRunning) {
-		t.Errorf("the second got %v, want ErrRunning", err)
+		t.Errorf("the second run: %v, want ErrRunning", err)
 	}
 	cancel()
 	result()
 	task.Command = []string{"true"}
 	if got := run(t, e, task); !got.Succeeded() {
-		t.Errorf("after the first: %+v", got)
+		t.Errorf("after the end of the first run: %+v", got)
 	}
 }
 
@@ -314,7 +315,7 @@ func TestCancelledBeforeItStarts(t *testing.T) {
 		t.Errorf("got %+v, %v", result, err)
 	}
 	if _, err := os.Stat(filepath.Join(task.Dir, "ran")); err == nil {
-		t.Error("it ran")
+		t.Error("the task ran")
 	}
 }
 
@@ -331,7 +332,7 @@ func TestTimeoutAndCancellationDecideTheOutcome(t *testing.T) {
 			t.Errorf("got %+v", got)
 		}
 		if got := logOf(t, task); !strings.Contains(got, "asked") {
-			t.Errorf("it was not asked: %q", got)
+			t.Errorf("the task got no SIGTERM; log: %q", got)
 		}
 	})
 	t.Run("cancelled", func(t *testing.T) {
@@ -376,7 +377,7 @@ func TestStoppedProcessIsEnded(t *testing.T) {
 	cancel()
 	result()
 	if got := logOf(t, task); got != "asked\n" {
-		t.Errorf("log: %q; it was not continued to hear of its end", got)
+		t.Errorf("log: %q; the stopped process was not continued to handle SIGTERM", got)
 	}
 }
 
@@ -405,8 +406,8 @@ func TestInterruptOnceGracefulTwiceAtOnce(t *testing.T) {
 	}
 }
 
-// A task that is cancelled again and again around its end never gets a
-// signal once its pid is free.
+// TestNoSignalToAReapedPID cancels tasks at about the time when they end. A task never
+// gets a signal once its pid is free.
 func TestNoSignalToAReapedPID(t *testing.T) {
 	t.Parallel()
 	e := newExecutor(t, Options{})
@@ -449,7 +450,7 @@ func TestNoSignalToAReapedPID(t *testing.T) {
 	}
 }
 
-// upper is a mask that upper-cases the text, and notes when it is closed.
+// upper is a mask that writes the text in upper case, and "<closed>" when it is closed.
 type upper struct{ w io.Writer }
 
 func (u upper) Write(p []byte) (int, error) { return u.w.Write([]byte(strings.ToUpper(string(p)))) }
@@ -471,6 +472,6 @@ func TestMaskedOutput(t *testing.T) {
 	task.Mask = false
 	run(t, e, task)
 	if got := logOf(t, task); strings.Contains(got, "OUTPUT") {
-		t.Error("masked without being asked to")
+		t.Error("the output is masked, although task.Mask is false")
 	}
 }

@@ -14,8 +14,9 @@ import (
 	"prdrunner/runner"
 )
 
-// TestRememberedProgram has a program in the last of two directories, and then moves it:
-// only tasks that could have been started before may use the old path.
+// TestRememberedProgram runs a program from the last of two directories in PATH, and then
+// puts another program of that name into the first. Only a task that was ready before
+// that may use the remembered path, and only for lookupLifetime.
 func TestRememberedProgram(t *testing.T) {
 	t.Parallel()
 	begin := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -79,7 +80,8 @@ func TestRememberedProgram(t *testing.T) {
 	}
 }
 
-// TestMovedProgram starts several tasks at once whose program was moved.
+// TestMovedProgram removes the file of a remembered program, and starts several tasks at
+// once. All of them find the program in the other directory.
 func TestMovedProgram(t *testing.T) {
 	t.Parallel()
 	now := time.Now()

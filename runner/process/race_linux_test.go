@@ -32,7 +32,7 @@ func TestFirstOfFinishCancelAndTimeoutDecides(t *testing.T) {
 
 // firstDecides makes a process end, be cancelled and time out in the given order.
 func firstDecides(t *testing.T, e *Executor, session string, order []string, grace time.Duration) {
-	// It ignores SIGTERM, so that the grace makes a difference.
+	// The task ignores SIGTERM, so that the grace makes a difference.
 	task := shell(t, `trap '' TERM; echo > ready; until test -e finish; do sleep 0.01; done`)
 	task.Session, task.Grace = session, grace
 	of, result := held(t, e, task)
@@ -119,9 +119,9 @@ func awaitEnd(t *testing.T, of *task) {
 	}
 }
 
-// TestTimeoutThatComesAfterTheEndIsNone: if Runner was stopped for longer than a task's
-// timeout, it finds both the timeout and the end of the process, which was in time, when
-// it is continued. The end counts.
+// TestTimeoutThatComesAfterTheEndIsNone: a task ends in time while Runner is stopped for
+// longer than the task's timeout. When Runner is continued, it finds both the timeout and
+// the end of the process. The end counts.
 func TestTimeoutThatComesAfterTheEndIsNone(t *testing.T) {
 	t.Parallel()
 	e := newExecutor(t, Options{})

@@ -16,8 +16,8 @@ import (
 )
 
 // TestValueSplitBetweenReads: a process prints a sensitive value in two writes, split at
-// each byte. It makes the second write only when the first part has been read from the
-// pipe and its harmless bytes are in the log.
+// each byte. The process makes the second write only when the first part has been read
+// from the pipe and the harmless bytes of that part are in the log.
 func TestValueSplitBetweenReads(t *testing.T) {
 	t.Parallel()
 	const value = "hunter2 'Zq9\nxé"
@@ -68,5 +68,5 @@ func awaitText(t *testing.T, path, text string) {
 			return
 		}
 	}
-	t.Fatalf("%q did not come to be in %s", text, path)
+	t.Fatalf("%q was not written to %s", text, path)
 }

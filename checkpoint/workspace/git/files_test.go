@@ -77,7 +77,7 @@ func TestFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n := c.started.Load(); n != 2 {
-		t.Errorf("it took %d processes to open and list, not 2", n)
+		t.Errorf("opening and listing took %d processes, want 2", n)
 	}
 	want := []git.File{
 		{Path: ".gitignore", Tracked: true, Mode: 0o100644, Blob: blob(".gitignore")},
@@ -224,7 +224,7 @@ func checkBlobs(t *testing.T, g *git.Repository, names, contents, bad []string) 
 	}
 }
 
-// TestDamagedBlob: a damaged blob is an error, and the next blob can be read.
+// TestDamagedBlob: reading a damaged blob fails, and the next blob can be read.
 func TestDamagedBlob(t *testing.T) {
 	t.Parallel()
 	dir := repository(t)

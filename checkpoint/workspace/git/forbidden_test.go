@@ -38,7 +38,8 @@ func (c closedFS) ReadDir(name string) ([]fs.DirEntry, error) {
 	return c.FS.ReadDir(name)
 }
 
-// TestForbiddenIsNotMissing: git calls objects missing that this user may not read.
+// TestForbiddenIsNotMissing: git reports objects that the user may not read as missing.
+// CheckReadable returns a permission error for them.
 func TestForbiddenIsNotMissing(t *testing.T) {
 	t.Parallel()
 	dir, name := t.TempDir(), strings.Repeat("ab", 20)
