@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// whatIsRead is what a workstream runs and takes in where its lists are given as
-// an expression, and what is wrong.
+// whatIsRead builds workstreams with list as their command, inputs and shell. It returns
+// what the workstreams run and read, and the diagnostics.
 func whatIsRead(list string) (read, wrong []string) {
 	src := strings.ReplaceAll(`pipeline "PRD-001" {
   phase "a" {
@@ -37,8 +37,8 @@ func whatIsRead(list string) (read, wrong []string) {
 	return read, wrong
 }
 
-// TestLiteralTexts: a list of literal texts means the same, and is refused for the
-// same mistakes, as where it is evaluated, as in parentheses.
+// TestLiteralTexts: Runner reads a list of literal texts without evaluating it. The list
+// gives the same values and diagnostics as in parentheses, where it is evaluated.
 func TestLiteralTexts(t *testing.T) {
 	t.Parallel()
 	for _, list := range []string{
@@ -51,7 +51,7 @@ func TestLiteralTexts(t *testing.T) {
 			t.Errorf("%s: %s", list, diff)
 		}
 		if len(got)+len(wrong) == 0 {
-			t.Errorf("%s: nothing at all", list)
+			t.Errorf("%s: neither values nor diagnostics", list)
 		}
 	}
 }

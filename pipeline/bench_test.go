@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// instances is a for_each of n instances that uses what such blocks use.
+// instances returns a pipeline with a for_each of n instances, which has locals,
+// defaults, inputs, artifacts and a gate.
 func instances(n int) string {
 	return fmt.Sprintf(`
 locals { names = [for i in range(10) : [for j in range(%d) : "s${i}-${j}"]] }
@@ -31,7 +32,8 @@ pipeline "PRD-001" {
 }`, n/10)
 }
 
-// blocks is n workstream blocks, each of which depends on the one before.
+// blocks returns a pipeline of n workstream blocks, each of which depends on the one
+// before.
 func blocks(n int) string {
 	var src strings.Builder
 	src.WriteString("pipeline \"PRD-001\" {\n  phase \"build\" {\n")

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// inPhase is a pipeline whose only phase holds the given lines.
+// inPhase returns a pipeline whose only phase holds the given lines.
 func inPhase(lines string) string {
 	return "pipeline \"PRD-001\" {\n  phase \"main\" {\n" + lines + "\n  }\n}\n"
 }
@@ -104,8 +104,8 @@ func TestFilesetOfNumbers(t *testing.T) {
 	}
 }
 
-// TestUnknownReferenceHasNoPart holds that what a definition said is compared by values
-// only where these are known.
+// TestUnknownReferenceHasNoPart holds that the parts of a definition include the value of
+// a reference only if the value is known.
 func TestUnknownReferenceHasNoPart(t *testing.T) {
 	t.Parallel()
 	p := build(t, inPhase(`

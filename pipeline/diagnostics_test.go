@@ -121,7 +121,7 @@ func TestWriteDiagnosticsOdd(t *testing.T) {
 		t.Error(report)
 	}
 	if err := WriteDiagnostics(brokenWriter{}, files, diags, 0, false); err == nil {
-		t.Error("a failed write must be told")
+		t.Error("a failed write must be reported")
 	}
 }
 
@@ -182,8 +182,8 @@ func TestDiagnosticsJSON(t *testing.T) {
 	}
 }
 
-// TestDiagnosticsValues holds what a diagnostic says of the values that a failed expression
-// refers to.
+// TestDiagnosticsValues checks what a diagnostic says about the values that a failed
+// expression refers to.
 func TestDiagnosticsValues(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("é", 61)
@@ -224,7 +224,7 @@ func TestFormat(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	if deep := strings.Repeat("[", 10_000); string(Format([]byte(deep))) != deep {
-		t.Error("what can't be parsed must stay")
+		t.Error("a text that can't be parsed must not change")
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// definition is the digest of the workstream "x" of a pipeline.
+// definition returns the digest of the definition of workstream x of a pipeline.
 func definition(t *testing.T, prelude, body string, in Inputs, r Results) string {
 	t.Helper()
 	p := build(t, prelude+"\npipeline \"PRD-001\" {\n  phase \"a\" {\n    workstream \"x\" {\n"+body+"\n    }\n  }\n}", in)

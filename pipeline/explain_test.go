@@ -6,8 +6,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestDifferencesHideWhatBecameSensitive: a value that was written in plain text, and is a
-// sensitive variable now, is a secret all the same; so is what a sensitive one became.
+// TestDifferencesHideWhatBecameSensitive: a difference shows no text if the value before
+// or after the change is sensitive.
 func TestDifferencesHideWhatBecameSensitive(t *testing.T) {
 	t.Parallel()
 	plain := []part{{name: "command[0]", text: "deploy"}, {name: "env.MODE", text: "fast"}, {name: "env.TOKEN", text: "s3cr3t"}}
@@ -33,8 +33,8 @@ func TestDifferencesHideWhatBecameSensitive(t *testing.T) {
 	}
 }
 
-// TestDifferencesOfLists: an element that is put into a list or taken out of it is named
-// alone, and not all that follow it.
+// TestDifferencesOfLists: if an element is added to a list or removed, only that element
+// is a difference, and not the elements after it.
 func TestDifferencesOfLists(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -23,7 +23,7 @@ pipeline "PRD-001" {
   }
 }`
 
-// instancesOf lists what each instance runs, and what is wrong.
+// instancesOf returns the command of each instance, and the diagnostics.
 func instancesOf(set string) (commands [][]string, wrong []string) {
 	f, _ := Parse([]byte(strings.Replace(setSource, "SET", set, 1)), "test.hcl")
 	p, diags := f.Pipeline(Inputs{})
@@ -40,8 +40,8 @@ func instancesOf(set string) (commands [][]string, wrong []string) {
 	return commands, wrong
 }
 
-// TestForEachOfTexts: for_each = toset(…) has the instances, and the mistakes, of
-// the set that it gives: in parentheses it is evaluated as any other expression.
+// TestForEachOfTexts: for_each = toset(…) gives the same instances and diagnostics as the
+// same call in parentheses, which is evaluated like any other expression.
 func TestForEachOfTexts(t *testing.T) {
 	t.Parallel()
 	for _, list := range []string{
@@ -56,7 +56,7 @@ func TestForEachOfTexts(t *testing.T) {
 			t.Errorf("%s: %s", set, diff)
 		}
 		if len(got) == 0 && len(wrong) == 0 && list != "[]" {
-			t.Errorf("%s: nothing at all", set)
+			t.Errorf("%s: neither instances nor diagnostics", set)
 		}
 	}
 }

@@ -90,7 +90,8 @@ func TestFunctionsStayInside(t *testing.T) {
 	if got, diags := commandOfExpr(`concat(["x"], tolist(fileset(".", "**/*")))`, dir); strings.Contains(strings.Join(got, " "), "secret") || len(got) < 3 {
 		t.Error(got, diags)
 	}
-	// A link to a directory stands for it, once, and links in circles come to an end.
+	// A link to a directory counts as that directory, once. Links in a circle are not
+	// followed without end.
 	link("..", filepath.Join("in", "up"))
 	link(".", filepath.Join("in", "me"))
 	for expr, want := range map[string]string{

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// FuzzVarFile holds that no file with values of variables, in either notation,
-// makes the language panic, and that each value tells where it is from.
+// FuzzVarFile holds that no file with values of variables, in either notation, makes the
+// language panic, and that each value names its origin.
 func FuzzVarFile(f *testing.F) {
 	for _, seed := range []string{
 		"name = \"x\"\nn = 1\nlist = [1, {a = null}]\n", "a = b", "a = \"${1/0}\"", "a {}\n", "\xff = 1", "a = <<EOT\n", `{"a": [1, "${b}"], "b": null}`, `[1]`, `{"a": 1e999}`,
@@ -34,8 +34,8 @@ func FuzzVarFile(f *testing.F) {
 	})
 }
 
-// FuzzParse holds that no bytes make the language panic, and that a pipeline
-// comes out exactly where there are no errors.
+// FuzzParse holds that no bytes make the language panic, and that a pipeline is returned
+// exactly if there are no errors.
 func FuzzParse(f *testing.F) {
 	for _, pattern := range []string{"testdata/valid/*.hcl", "testdata/invalid/*.hcl"} {
 		paths, _ := filepath.Glob(pattern)

@@ -109,7 +109,7 @@ func TestVarFiles(t *testing.T) {
 	}
 }
 
-// TestValidationMessage: the value of a variable is refused, whether or not its
+// TestValidationMessage: a value that fails its validation is refused, whether or not the
 // error_message can be shown.
 func TestValidationMessage(t *testing.T) {
 	t.Parallel()

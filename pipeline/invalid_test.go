@@ -45,7 +45,7 @@ func TestInvalidFiles(t *testing.T) {
 			f, _ := Load(path)
 			p, diags := f.Pipeline(Inputs{Workspace: "testdata/workspace", Hidden: func(name string) bool { return filepath.Base(name) == ".git" }})
 			if diags.HasErrors() != (p == nil) {
-				t.Error("a pipeline with errors must be nil, and only that")
+				t.Error("the pipeline must be nil if and only if there are errors")
 			}
 			var got []string
 			for _, diag := range diags {
@@ -62,7 +62,7 @@ func TestInvalidFiles(t *testing.T) {
 	}
 }
 
-// summaries are the constant summaries in the source of the package.
+// summaries matches the constant summaries in the source of the package.
 var summaries = regexp.MustCompile(`(?:Summary:\s+|errorf\(|report\(|failed\()"([A-Z][^"]+)"`)
 
 // TestEverySummaryIsExpected holds that each diagnostic has an invalid file,
@@ -125,7 +125,7 @@ func TestLoadMissing(t *testing.T) {
 			t.Errorf("%s: %v", path, diags)
 		}
 		if p, diags := f.Pipeline(Inputs{}); p != nil || !diags.HasErrors() {
-			t.Errorf("%s: a pipeline came out of nothing", path)
+			t.Errorf("%s: a file that could not be read gave a pipeline", path)
 		}
 	}
 }
@@ -150,7 +150,7 @@ func TestTooDeep(t *testing.T) {
 	if _, diags := Parse(make([]byte, maxFileSize+1), "large.hcl"); diags[0].Summary != "File too large" {
 		t.Error(diags)
 	}
-	// What only looks deep is fine.
+	// Brackets in comments do not count as nesting.
 	if f, diags := Parse([]byte("# "+strings.Repeat("(", 1000)+"\n# "+strings.Repeat("-", 1000)+"\n"), "c.hcl"); f.unread {
 		t.Error(diags)
 	}

@@ -8,15 +8,14 @@ import (
 	"github.com/hashicorp/hcl/v2"
 )
 
-// inWorkstream is a pipeline whose only workstream holds the given lines, the
-// first of them in line 4.
+// inWorkstream returns a pipeline whose only workstream holds the given lines, the first
+// of them in line 4.
 func inWorkstream(lines string) string {
 	return "pipeline \"PRD-001\" {\n  phase \"a\" {\n    workstream \"w\" {\n" + lines + "\n    }\n  }\n}\n"
 }
 
-// TestFirstMistakes holds that what people write who come from elsewhere is
-// answered with what to write here, in the line where it stands, and with
-// nothing else.
+// TestFirstMistakes writes what authors know from other tools. Each diagnostic has the
+// line of the mistake and says what to write, and there are no others.
 func TestFirstMistakes(t *testing.T) {
 	t.Parallel()
 	hidden := func(path string) bool { return path == ".runner" || strings.HasPrefix(path, ".runner/") }
@@ -79,7 +78,7 @@ func TestFirstMistakes(t *testing.T) {
 	}
 }
 
-// TestSensitiveListAdvice holds that advice shows what the file has, not a value.
+// TestSensitiveListAdvice holds that advice shows the text of the file, not a value.
 func TestSensitiveListAdvice(t *testing.T) {
 	t.Parallel()
 	f, _ := Parse([]byte("variable \"token\" {\n  sensitive = true\n}\n"+inWorkstream(`command = "login ${var.token}"`)), "PRD-001.hcl")
@@ -90,7 +89,8 @@ func TestSensitiveListAdvice(t *testing.T) {
 	}
 }
 
-// TestDiagnosticsInOrder holds that a person can go through a file from its top.
+// TestDiagnosticsInOrder: diagnostics without a place come first, then those of each file
+// in the order of their lines.
 func TestDiagnosticsInOrder(t *testing.T) {
 	t.Parallel()
 	at := func(name string, offset int) *hcl.Range {

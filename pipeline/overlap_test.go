@@ -12,7 +12,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// What is random is the same in every run, unless a flag says otherwise.
+	// Random values are the same in every run, unless a flag says otherwise.
 	if err := flag.Set("rapid.seed", "1"); err != nil {
 		panic(err)
 	}
@@ -167,8 +167,8 @@ pipeline "PRD-001" {
 }`, Inputs{})
 }
 
-// TestOverlapIsNotQuadratic builds what would take minutes if all were
-// compared with all.
+// TestOverlapIsNotQuadratic builds 4,000 instances, which would take minutes if every
+// glob were compared with every other.
 func TestOverlapIsNotQuadratic(t *testing.T) {
 	t.Parallel()
 	for name, pattern := range map[string]string{

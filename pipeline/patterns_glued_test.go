@@ -28,7 +28,7 @@ func TestGluedStarsAdvice(t *testing.T) {
 			t.Errorf("%s: %s; want %s", test.glob, problem, test.meant)
 		}
 		if problem := pipeline.GlobProblem(test.meant); problem != "" {
-			t.Errorf("%s is advised, and %s", test.meant, problem)
+			t.Errorf("the advised glob %s is refused: %s", test.meant, problem)
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 )
 
-// build evaluates source that must be right.
+// build returns the pipeline of a source that must have no errors.
 func build(t testing.TB, src string, in Inputs) *Pipeline {
 	t.Helper()
 	f, _ := Parse([]byte(src), "test.hcl")
@@ -100,7 +100,7 @@ func TestCashier(t *testing.T) {
 		Range:      inv.Range,
 	}
 	if inv.Range.Start.Line != 43 {
-		t.Errorf("its place is %v", inv.Range)
+		t.Errorf("the range of the invocation is %v", inv.Range)
 	}
 	if diff := cmp.Diff(want, inv); diff != "" {
 		t.Error(diff)
@@ -110,7 +110,7 @@ func TestCashier(t *testing.T) {
 	}
 }
 
-// TestTitles: what has no title has its name for one.
+// TestTitles: a pipeline, phase or workstream without a title has its name as title.
 func TestTitles(t *testing.T) {
 	t.Parallel()
 	p := build(t, `

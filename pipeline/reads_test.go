@@ -30,8 +30,9 @@ pipeline "PRD-001" {
   }
 }`
 
-// TestReadsOfArtifacts holds that a function that reads what a workstream makes is
-// evaluated after it, each time anew, and that its value counts.
+// TestReadsOfArtifacts holds that a function that reads an artifact is evaluated after
+// the workstream that makes the artifact, again at each use, and that the value is part
+// of the definition.
 func TestReadsOfArtifacts(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -46,16 +47,16 @@ func TestReadsOfArtifacts(t *testing.T) {
 	}
 	write("floor.txt", "80")
 	f, _ := Parse([]byte(withReads), "PRD-001.hcl")
-	p, diags := f.Pipeline(Inputs{Workspace: dir, Matches: func([]string) bool { return true }}) // nothing is there yet
+	p, diags := f.Pipeline(Inputs{Workspace: dir, Matches: func([]string) bool { return true }}) // no artifact exists yet
 	if len(diags) > 0 {
 		t.Fatal(diags)
 	}
 	known := p.Workstream("known")
 	if !slices.Equal(known.Upstream, []string{"make"}) || !known.NeedsResults() {
-		t.Errorf("known is not after what makes what it reads: %v", known.Upstream)
+		t.Errorf("known does not depend on make, whose artifact it reads: %v", known.Upstream)
 	}
 	if _, diags := known.Invocation(Results{Workstream: func(string) (Result, bool) { return Result{}, false }}); !strings.Contains(diags.Error(), "Result not available") {
-		t.Errorf("it was evaluated before make has completed: %v", diags)
+		t.Errorf("known was evaluated before make has completed: %v", diags)
 	}
 
 	r := Results{Workstream: func(string) (Result, bool) {
@@ -66,7 +67,7 @@ func TestReadsOfArtifacts(t *testing.T) {
 	for i, coverage := range []string{"90", "50"} {
 		write("out/coverage.txt", coverage)
 		if ok, _, diags := gate.Condition(r); ok != (i == 0) || diags.HasErrors() {
-			t.Errorf("of %s the condition says %v %v", coverage, ok, diags)
+			t.Errorf("with a coverage of %s the condition is %v %v", coverage, ok, diags)
 		}
 		for _, name := range []string{"known", "named"} {
 			if inv, diags := p.Workstream(name).Invocation(r); diags.HasErrors() || inv.Command[len(inv.Command)-1] != coverage {
@@ -80,15 +81,15 @@ func TestReadsOfArtifacts(t *testing.T) {
 		definitions = append(definitions, definition)
 	}
 	if definitions[0] == definitions[1] {
-		t.Error("what a condition reads does not count in its definition")
+		t.Error("the definition of a condition does not cover the file that it reads")
 	}
 	if _, diags := p.Workstream("unnamed").Invocation(r); !strings.Contains(diags.Error(), "add workstream.make to depends_on of unnamed") {
 		t.Errorf("a path that is known only when it runs is read without a dependency: %v", diags)
 	}
 }
 
-// TestConditionReadsCount holds that an edit of any file that a condition reads
-// changes its definition, also of one that nobody makes.
+// TestConditionReadsCount holds that an edit of any file that a condition reads changes
+// its definition, even if no workstream makes the file.
 func TestConditionReadsCount(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -117,6 +118,6 @@ pipeline "PRD-001" {
 		return sum
 	}
 	if definition("80") == definition("90") {
-		t.Error("the verdict would outlive an edit of what was read")
+		t.Error("an edit of the file does not change the definition")
 	}
 }

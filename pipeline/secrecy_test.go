@@ -9,8 +9,9 @@ import (
 	"github.com/hashicorp/hcl/v2"
 )
 
-// leaks are what must not appear anywhere: the secret, what is derived from
-// it, and its tail as decoders quote it.
+// secretText and secretJSON are sensitive values. leaks are the texts that must not
+// appear anywhere: the secrets, texts derived from them, and the end of secretText as
+// decoders quote it.
 const (
 	secretText = "tO7s3cr3t"
 	secretJSON = `{"password": "tO7s3cr3t", "pin": 918273645}`
@@ -18,7 +19,7 @@ const (
 
 var leaks = []string{"tO7s3cr3t", "TO7S3CR3T", "t3rc3s7Ot", "dE83czNjcjN0", "918273645", "s3cr"}
 
-// shown is everything that can be printed of diagnostics.
+// shown returns everything that can be printed of diagnostics.
 func shown(t *testing.T, f *File, diags hcl.Diagnostics) string {
 	t.Helper()
 	var all bytes.Buffer
@@ -30,7 +31,7 @@ func shown(t *testing.T, f *File, diags hcl.Diagnostics) string {
 	if err := json.NewEncoder(&all).Encode(DiagnosticsJSON(f.Sources(), diags)); err != nil {
 		t.Fatal(err)
 	}
-	// What another writer would make of them.
+	// The output of HCL's own writer.
 	files := map[string]*hcl.File{f.Name(): {Bytes: f.Source()}}
 	if err := hcl.NewDiagnosticTextWriter(&all, files, 80, false).WriteDiagnostics(diags); err != nil {
 		t.Fatal(err)
@@ -109,7 +110,7 @@ func TestSecrecy(t *testing.T) {
 	}
 }
 
-// TestSecrecyOfInputs holds that values that do not fit are not shown.
+// TestSecrecyOfInputs holds that a value that does not fit its variable is not shown.
 func TestSecrecyOfInputs(t *testing.T) {
 	t.Parallel()
 	for name, src := range map[string]string{

@@ -19,7 +19,8 @@ var specExample = regexp.MustCompile("(?m)^```hcl(.*)\n((?:.*\n)*?)```$")
 // It shows the diagnostics of the example as Runner prints them.
 var specOutput = regexp.MustCompile("^\n\n[^\n]*\n\n```text\n((?:.*\n)*?)```")
 
-// surroundings complete an example to a file, by the block that it stands in.
+// surroundings holds the texts that make an example a file, by the block that the example
+// belongs to.
 var surroundings = map[string]struct{ before, after string }{
 	"":           {"", ""},
 	"file":       {"", "pipeline \"PRD-001\" {\n  phase \"main\" {\n    workstream \"example\" {\n      command = [\"true\"]\n    }\n  }\n}\n"},

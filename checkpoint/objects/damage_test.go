@@ -38,8 +38,8 @@ func stored(t testing.TB, data []byte, o objects.Options) (p place, path string,
 
 func (p place) path(digest string) string { return filepath.Join(p.dir, digest[7:9], digest[9:]) }
 
-// TestDamage changes every byte into every other, cuts the file everywhere and
-// lengthens it.
+// TestDamage changes every byte into every other one, cuts the file at every length, and
+// appends a byte. Verify and Get report each change as damage.
 func TestDamage(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -201,8 +201,8 @@ func TestHole(t *testing.T) {
 	}
 }
 
-// TestBomb: a small file that decompresses to a huge object is bounded for readers, and
-// takes no memory when it is only verified.
+// TestBomb: a small compressed file decompresses to 64 MiB. Get refuses more than its
+// limit. Without a limit, the object is reported as damaged.
 func TestBomb(t *testing.T) {
 	t.Parallel()
 	p, path, _ := stored(t, words(9000), objects.Options{Compress: true})

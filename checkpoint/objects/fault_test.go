@@ -146,8 +146,8 @@ func honest(t *testing.T, when string, fsys store.FS, dir string) {
 	}
 }
 
-// attempt adds three objects, one that is stored already and one twice, and returns those
-// that are durable.
+// attempt adds three new objects, one of them several times, and an object that is stored
+// already. attempt returns those that are durable.
 func attempt(t *testing.T, s *objects.Store) (kept [][]byte, failed bool) {
 	b := s.Begin()
 	var added [][]byte
@@ -199,7 +199,7 @@ func testFault(t *testing.T, at int, forever bool, o objects.Options) (hit bool)
 
 	f := &faulty{FS: m, at: at, forever: forever}
 	f.before = func() {
-		if forever || at == 1 { // checking once is enough: before the failure all runs are the same
+		if forever || at == 1 { // checking once is enough: all runs are the same before the failure
 			honest(t, "power cut", m.Crash(), dir)
 		}
 	}

@@ -86,7 +86,8 @@ func (v vanishing) Remove(name string) error {
 	return v.FS.Remove(name)
 }
 
-// TestInvalidFileVanishes: another process may remove the invalid file first.
+// TestInvalidFileVanishes: another process removes an invalid file before Runner does.
+// The commit succeeds nevertheless.
 func TestInvalidFileVanishes(t *testing.T) {
 	t.Parallel()
 	m := store.NewMemory()

@@ -11,7 +11,7 @@ import (
 func TestIsHex(t *testing.T) {
 	t.Parallel()
 	if !objects.IsHex("") || !objects.IsHex("0123456789abcdef0123456789abcde") {
-		t.Error("digits are none")
+		t.Error("hexadecimal digits are not accepted")
 	}
 	for length := range 18 {
 		for at := range length {

@@ -15,8 +15,9 @@ var errCut = errors.New("cut short")
 
 func (cutShort) SyncDir(string) error { return errCut }
 
-// TestBatchHas: an object that a batch found stored survives a power cut, even if the
-// process that wrote it was killed before its sync.
+// TestBatchHas: an object that a batch finds in the store survives a power cut after the
+// commit of the batch, even if the process that wrote the object was killed before its
+// sync.
 func TestBatchHas(t *testing.T) {
 	t.Parallel()
 	m := store.NewMemory()
@@ -60,8 +61,8 @@ func TestBatchHas(t *testing.T) {
 	}
 }
 
-// TestCheckAll: for many objects, in any order and in both forms, it reports the same as
-// Check for each, and stops at the first error of the callback.
+// TestCheckAll: for many objects, in any order and in both forms, CheckAll reports the
+// same as Check for each, and stops at the first error of the callback.
 func TestCheckAll(t *testing.T) {
 	everywhere(t, func(t *testing.T, p place) {
 		var refs []objects.Ref
@@ -75,19 +76,19 @@ func TestCheckAll(t *testing.T) {
 			must(t, b.Commit(t.Context()))
 		}
 		refs = append(refs, objects.Ref{Digest: "sha256:../.."})
-		told := 0
+		calls := 0
 		must(t, p.CheckAll(refs, func(i int, err error) error {
 			want := p.Check(refs[i])
-			if told++; i != told-1 || (err == nil) != (want == nil) || err != nil && err.Error() != want.Error() {
+			if calls++; i != calls-1 || (err == nil) != (want == nil) || err != nil && err.Error() != want.Error() {
 				t.Errorf("%d: %v, want %v", i, err, want)
 			}
 			return nil
 		}))
-		if told != len(refs) {
-			t.Errorf("told of %d of %d", told, len(refs))
+		if calls != len(refs) {
+			t.Errorf("the callback was called for %d of %d objects", calls, len(refs))
 		}
 		if err := p.CheckAll(refs, func(int, error) error { return errCut }); !errors.Is(err, errCut) {
-			t.Errorf("told on: %v", err)
+			t.Errorf("CheckAll ignored the error of the callback: %v", err)
 		}
 	})
 }

@@ -23,7 +23,7 @@ import (
 func TestSweep(t *testing.T) {
 	everywhere(t, func(t *testing.T, p place) {
 		if s, err := p.Sweep(t.Context(), func(string) bool { return false }, false); err != nil || s != (objects.Swept{}) {
-			t.Errorf("swept what is not there: %+v, %v", s, err)
+			t.Errorf("the sweep of a missing directory: %+v, %v", s, err)
 		}
 		keep, drop, both := words(10_000), noise(300), words(20_000)
 		for _, o := range []objects.Options{{}, {Compress: true}} {
@@ -228,8 +228,8 @@ func TestAbandon(t *testing.T) {
 	})
 }
 
-// TestCommitOfKnown: an object that was already stored is durable, too, even if the
-// process that wrote it was killed before its sync.
+// TestCommitOfKnown: after a commit, an object that was already stored is durable, too,
+// even if the process that wrote the object was killed before its sync.
 func TestCommitOfKnown(t *testing.T) {
 	t.Parallel()
 	m := store.NewMemory()

@@ -8,7 +8,8 @@ import (
 	"prdrunner/checkpoint/state"
 )
 
-// TestInvalidatedForgets: nothing of an earlier run can satisfy a later gate.
+// TestInvalidatedForgets: the invalidation of a workstream removes its metrics and the
+// verdicts on it, so that these can't satisfy a later gate.
 func TestInvalidatedForgets(t *testing.T) {
 	t.Parallel()
 	s := &state.State{}
@@ -35,8 +36,8 @@ func TestInvalidatedForgets(t *testing.T) {
 	}
 }
 
-// TestReshapeKeepsRecords: what keeps its name keeps its record, and the
-// current phase is found where it stands now.
+// TestReshapeKeepsRecords: phases, workstreams and gates that keep their names keep their
+// records. The number of the current phase becomes its present position.
 func TestReshapeKeepsRecords(t *testing.T) {
 	t.Parallel()
 	x := checkpointtest.InMemory(t).Run()

@@ -9,8 +9,8 @@ import (
 	"prdrunner/checkpoint/state"
 )
 
-// FuzzDocument reads any bytes as a document: what passes can be imported or
-// is refused, and stays the same when it is written and read again.
+// FuzzDocument reads any bytes as a document. A valid document is imported or refused
+// with ErrImport, and is still valid when it is written and read again.
 func FuzzDocument(f *testing.F) {
 	for _, dir := range []string{"valid", "invalid"} {
 		for _, path := range fixtures(f, dir) {
@@ -30,7 +30,7 @@ func FuzzDocument(f *testing.F) {
 		checkpointtest.Must(t, err)
 		checkpointtest.Must(t, decoded.Validate(nil))
 		if d.Runner != nil && !decoded.Intact() {
-			t.Fatal("what was written is not intact")
+			t.Fatal("the written document is not intact")
 		}
 		s := &state.State{}
 		e := checkpointtest.Started("S1", checkpointtest.Cashier())

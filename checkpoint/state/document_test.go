@@ -107,8 +107,8 @@ func TestDocumentFields(t *testing.T) {
 	}
 }
 
-// TestDocumentAtMoments pins what stands in the document where it is not
-// simply the state.
+// TestDocumentAtMoments checks the fields of the document after each event, in particular
+// where they differ from the state.
 func TestDocumentAtMoments(t *testing.T) {
 	t.Parallel()
 	shape := state.Shape{Phases: []state.PhaseShape{
@@ -167,7 +167,8 @@ func TestDocumentAtMoments(t *testing.T) {
 	}
 }
 
-// TestDocumentObeysItsRules drives random runs and checks every commit.
+// TestDocumentObeysItsRules drives random runs and checks the document after every
+// commit.
 func TestDocumentObeysItsRules(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -183,7 +184,7 @@ func TestDocumentObeysItsRules(t *testing.T) {
 	})
 }
 
-// machine plays the engine: it knows which events are legal next.
+// machine plays the engine. It knows which events are legal next.
 type machine struct {
 	t  *rapid.T
 	s  *state.State
@@ -242,7 +243,7 @@ func (m *machine) apply(e state.Event) {
 	}
 	decoded, err := state.DecodeDocument(data)
 	if err != nil || !decoded.Intact() {
-		m.t.Fatalf("after %s the document is not what was written: %v", e.Kind(), err)
+		m.t.Fatalf("after %s the document that was read is not intact: %v", e.Kind(), err)
 	}
 	if err := errors.Join(decoded.Validate(nil), decoded.Matches(m.s)); err != nil {
 		m.t.Fatalf("after %s: %v\n%s", e.Kind(), err, data)
@@ -277,7 +278,7 @@ func (m *machine) legal() []state.Event {
 	return append(events, state.SessionCompleted{})
 }
 
-// answers are what people do while nothing runs.
+// answers returns the answers that users may give while nothing runs.
 func (m *machine) answers() []state.Event {
 	var events []state.Event
 	for _, p := range m.s.Phases {

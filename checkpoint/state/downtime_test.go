@@ -8,25 +8,26 @@ import (
 	"prdrunner/checkpoint/state"
 )
 
-// TestLeftProcessesOfAStepAreOfTheRun: that a step left processes behind is
-// recorded by the run that it is of, which was active until then.
+// TestLeftProcessesOfAStepAreOfTheRun: the event that processes of a workstream were left
+// belongs to the run of that workstream. The active time includes the time up to the
+// event.
 func TestLeftProcessesOfAStepAreOfTheRun(t *testing.T) {
 	t.Parallel()
 	s, now := &state.State{}, time.UnixMilli(1_000_000).UTC()
 	for i, e := range []state.Event{checkpointtest.Started("S1", checkpointtest.Cashier()), state.WorkstreamStarted{Workstream: "WS2", Attempt: 1}, state.ProcessesEnded{Workstream: "WS2"}, state.SessionResumed{}} {
 		checkpointtest.Must(t, s.Apply(state.Commit{Seq: uint64(i) + 1, Time: now, Events: []state.Event{e}}))
 		if now = now.Add(time.Minute); i == 2 {
-			now = now.Add(time.Hour) // it was killed
+			now = now.Add(time.Hour) // the runner was killed
 		}
 	}
 	if want := 2 * time.Minute.Milliseconds(); s.ActiveMS != want {
-		t.Errorf("it was active for %d ms, want %d", s.ActiveMS, want)
+		t.Errorf("the session was active for %d ms, want %d", s.ActiveMS, want)
 	}
 }
 
-// TestWhatComesAfterAKillIsNoTimeOfTheRun: whatever is recorded long after a
-// runner was killed, until another goes on, the session has been active for as
-// long as that one was.
+// TestWhatComesAfterAKillIsNoTimeOfTheRun records events long after a runner was killed
+// and before the session is resumed or abandoned. The events do not add to the active
+// time of the session.
 func TestWhatComesAfterAKillIsNoTimeOfTheRun(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -61,7 +62,7 @@ func TestWhatComesAfterAKillIsNoTimeOfTheRun(t *testing.T) {
 				}
 				apply(0, end)
 				if want := time.Minute.Milliseconds(); s.ActiveMS != want {
-					t.Errorf("it was active for %d ms, want %d", s.ActiveMS, want)
+					t.Errorf("the session was active for %d ms, want %d", s.ActiveMS, want)
 				}
 			})
 		}

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestGivenValues: the newest values of a variable stay on record, each once, and an
-// older state keeps what it had.
+// TestGivenValues: a state keeps the newest values of a variable, each once. A later
+// value does not change an older state.
 func TestGivenValues(t *testing.T) {
 	t.Parallel()
 	var g Given
@@ -16,7 +16,7 @@ func TestGivenValues(t *testing.T) {
 		states = append(states, g)
 	}
 	if len(g["floor"]) != MaxGivenValues || g["floor"][MaxGivenValues-1] != fmt.Sprint(2*MaxGivenValues-1) || len(g["same"]) != 1 {
-		t.Errorf("on record are %v", g)
+		t.Errorf("the recorded values are %v", g)
 	}
 	if len(states[0]) != 0 || len(states[1]["floor"]) != 1 || states[1]["floor"][0] != "0" {
 		t.Errorf("an older state became %v", states[1])
@@ -29,6 +29,6 @@ func TestGivenValues(t *testing.T) {
 	}
 	const sumOfX = "sha256:ba2df4903a2c14e86dc3bcca58911b44ac1d2514b7227bf6eb08cfb978f55a1b"
 	if g.Value("same", sumOfX) != `"x"` || g.Value("floor", sumOfX) != "" {
-		t.Error("a value is not found by its digest alone")
+		t.Error("want Value to find only values with the digest")
 	}
 }

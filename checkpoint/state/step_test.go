@@ -10,8 +10,8 @@ import (
 	"prdrunner/checkpoint/state"
 )
 
-// TestAStepIsTheMomentWhenItCompleted: a number leads to the checkpoint of that
-// moment, not to one of the failure that came after it.
+// TestAStepIsTheMomentWhenItCompleted: the number of a step finds the checkpoint of the
+// moment at which the step completed, not that of a later failure.
 func TestAStepIsTheMomentWhenItCompleted(t *testing.T) {
 	t.Parallel()
 	x := checkpointtest.InMemory(t).Lock()
@@ -26,12 +26,12 @@ func TestAStepIsTheMomentWhenItCompleted(t *testing.T) {
 		t.Helper()
 		ref, err := x.State().FindCheckpoint(strconv.Itoa(step))
 		if err != nil || ref.ID != want {
-			t.Errorf("%d leads to %+v, %v", step, ref, err)
+			t.Errorf("the checkpoint of step %d is %+v, %v", step, ref, err)
 		}
 	}
 	leads(0, begun)
 	leads(1, first)
-	checkpointtest.Commit(t, x, checkpointtest.Work("WS1", "schema-validation", "a.sql")...) // it runs again
+	checkpointtest.Commit(t, x, checkpointtest.Work("WS1", "schema-validation", "a.sql")...) // WS1 runs again
 	again := checkpointtest.Mark(t, x, state.TriggerWorkstreamComplete)
 	leads(1, again)
 	if w := x.State().Workstream("WS1"); w.Step != 1 || x.State().Steps != 1 {
@@ -50,8 +50,8 @@ func TestAStepIsTheMomentWhenItCompleted(t *testing.T) {
 	checkpointtest.Must(t, x.Close())
 }
 
-// TestAStepThatASessionBeganWithHasNoNumber: what a complete session has done is
-// no step of the one that begins from it.
+// TestAStepThatASessionBeganWithHasNoNumber: a workstream that a complete session has
+// done is not a step of the session that begins from it.
 func TestAStepThatASessionBeganWithHasNoNumber(t *testing.T) {
 	t.Parallel()
 	f := checkpointtest.InMemory(t)

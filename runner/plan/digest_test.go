@@ -9,8 +9,8 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// TestDigestFiles: the digest of files covers paths, contents and whether the owner may
-// execute a file.
+// TestDigestFiles: the digest of files covers paths, contents and modes, except for the
+// read and write permissions of group and others.
 func TestDigestFiles(t *testing.T) {
 	t.Parallel()
 	file := func(path string, mode uint32, digest string) string {

@@ -211,8 +211,8 @@ func readWorkFile(path string) (content string, mode uint32, err error) {
 	return string(bytes), mode, err
 }
 
-// tree lists a commit's files as "MODE CONTENT" by path; of a submodule its
-// commit is the content.
+// tree returns the files of a commit by path, each as "MODE CONTENT". The content of a
+// submodule is its commit.
 func tree(t testing.TB, dir, commit string) map[string]string {
 	t.Helper()
 	top := strings.TrimSuffix(user(t, dir, "rev-parse", "--show-toplevel"), "\n")
@@ -270,7 +270,7 @@ func userState(t testing.TB, dir string) map[string]string {
 	return state
 }
 
-// gitFails runs git like the user, and returns a failure.
+// gitFails is like user, but returns the output and the error.
 func gitFails(dir string, args ...string) (string, error) {
 	cmd := exec.Command("git", args...)
 	cmd.Dir = dir
@@ -284,10 +284,10 @@ type failing struct{ err error }
 
 func (f failing) Run(context.Context, git.Command) error { return f.err }
 
-// nobody is a Commander that starts no program.
-type nobody struct{ t *testing.T }
+// mustNotRun is a commander that fails the test if a program is started.
+type mustNotRun struct{ t *testing.T }
 
-func (n nobody) Run(_ context.Context, c git.Command) error {
+func (n mustNotRun) Run(_ context.Context, c git.Command) error {
 	n.t.Errorf("%q was started", c.Args)
 	return exec.ErrNotFound
 }
@@ -296,10 +296,10 @@ func (n nobody) Run(_ context.Context, c git.Command) error {
 // no git.
 func TestOpenGitWithoutAny(t *testing.T) {
 	t.Parallel()
-	if g, err := git.Open(t.Context(), nobody{t}, t.TempDir()); g != nil || err != nil {
+	if g, err := git.Open(t.Context(), mustNotRun{t}, t.TempDir()); g != nil || err != nil {
 		t.Errorf("%v, %v", g, err)
 	}
-	if _, err := git.Open(t.Context(), nobody{t}, filepath.Join(t.TempDir(), "gone")); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("a directory that is not there: %v", err)
+	if _, err := git.Open(t.Context(), mustNotRun{t}, filepath.Join(t.TempDir(), "gone")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a directory that does not exist: %v", err)
 	}
 }

@@ -50,7 +50,8 @@ func TestCommitAllOutside(t *testing.T) {
 	}
 }
 
-// TestCommitAllFirstOutside is the same with a branch that has no commit yet.
+// TestCommitAllFirstOutside: on a branch without a commit, a file that is staged outside
+// of the directory stays staged and is not in the first commit.
 func TestCommitAllFirstOutside(t *testing.T) {
 	t.Parallel()
 	needGit(t)
@@ -68,8 +69,8 @@ func TestCommitAllFirstOutside(t *testing.T) {
 	}
 }
 
-// TestCommitAllLeavesOutIgnored: an excluded file may be ignored, too, tracked or not,
-// which makes git complain.
+// TestCommitAllLeavesOutIgnored: git complains about excluded files that are ignored,
+// too, tracked or not. CommitAll commits the other files nevertheless.
 func TestCommitAllLeavesOutIgnored(t *testing.T) {
 	t.Parallel()
 	dir := repository(t)

@@ -51,22 +51,22 @@ func TestGitLockLeft(t *testing.T) {
 			g := open(t, dir)
 			lock := filepath.Join(dir, ".git", filepath.FromSlash(test.lock))
 			write(t, dir, ".git/"+test.lock, "")
-			look := func() string {
+			repositoryState := func() string {
 				return user(t, dir, "--no-optional-locks", "status", "--porcelain=v2", "--branch") + user(t, dir, "show-ref", "--head")
 			}
-			before := look()
+			before := repositoryState()
 			var state *git.StateError
 			if err := test.do(t, dir, g); !errors.As(err, &state) {
 				t.Fatalf("got error %v", err)
 			}
 			if !strings.Contains(state.Detail, lock) || !strings.HasSuffix(state.Remedy, "rm "+lock) {
-				t.Errorf("what to do is not told: %s (%s)", state.Detail, state.Remedy)
+				t.Errorf("the error does not name the lock or how to remove it: %s (%s)", state.Detail, state.Remedy)
 			}
-			if diff := cmp.Diff(before, look()); diff != "" {
+			if diff := cmp.Diff(before, repositoryState()); diff != "" {
 				t.Errorf("the refusal changed the repository:\n%s", diff)
 			}
 			if err := os.Remove(lock); err != nil {
-				t.Fatalf("the lock was taken away: %v", err)
+				t.Fatalf("the lock was removed: %v", err)
 			}
 			if err := test.do(t, dir, g); err != nil {
 				t.Errorf("without the lock: %v", err)

@@ -16,7 +16,7 @@ func FuzzGitFile(f *testing.F) {
 		got, stage, err := parseFile(line)
 		if err != nil {
 			if !strings.Contains(err.Error(), fmt.Sprintf("%q", line)) {
-				t.Fatalf("it does not show the line: %v", err)
+				t.Fatalf("the error does not show the line: %v", err)
 			}
 			return
 		}

@@ -55,7 +55,8 @@ func (p *pruner) Run(ctx context.Context, c git.Command) error {
 	return p.commander.Run(ctx, c)
 }
 
-// If git prunes unreachable blobs that a capture uses, the capture is made again.
+// TestPrunedWhileCaptured: if git prunes unreachable blobs that a capture uses, the
+// capture is made again.
 func TestPrunedWhileCaptured(t *testing.T) {
 	t.Parallel()
 	needGit(t)
@@ -78,8 +79,8 @@ func TestPrunedWhileCaptured(t *testing.T) {
 	}
 }
 
-// Captures while a git prunes in a loop leave a complete repository, with no files of
-// Runner other than packs and references.
+// TestCapturesBesidePrune makes captures while git prunes in a loop. The repository stays
+// complete, and has no files of Runner other than packs and references.
 func TestCapturesBesidePrune(t *testing.T) {
 	t.Parallel()
 	needGit(t)
@@ -93,7 +94,7 @@ func TestCapturesBesidePrune(t *testing.T) {
 		defer close(pruning)
 		for ctx.Err() == nil {
 			for _, args := range [][]string{{"prune", "--expire=now"}, {"gc", "-q", "--prune=now"}} {
-				_, _ = gitFails(dir, args...) // it may fail because of the capture, which does not matter here
+				_, _ = gitFails(dir, args...) // git may fail because of the capture, which does not matter here
 			}
 		}
 	}()
@@ -123,7 +124,8 @@ func wholeRepository(t *testing.T, dir string) {
 	}
 }
 
-// A later capture removes the files of a killed one.
+// TestLeftoversOfCaptures: a later capture removes the files of a killed one, and no
+// files of other programs.
 func TestLeftoversOfCaptures(t *testing.T) {
 	t.Parallel()
 	needGit(t)
@@ -144,7 +146,7 @@ func TestLeftoversOfCaptures(t *testing.T) {
 	captureAll(t, g, dir, "3")
 	for name, want := range map[string]bool{"runner-capture-OLD": false, "pack/pack-1.keep": false, "pack/pack-2.keep": true} {
 		if _, err := os.Stat(filepath.Join(objects, name)); (err == nil) != want {
-			t.Errorf("%s is there: %v, want %v", name, err == nil, want)
+			t.Errorf("%s exists: %v, want %v", name, err == nil, want)
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // packing is a file system on which git packs the loose objects of a directory and
-// removes the directory, just before it is read or synced.
+// removes the directory, just before the directory is read or synced.
 type packing struct {
 	store.FS
 	dir          string
@@ -36,8 +36,8 @@ func (p packing) SyncDir(name string) error {
 	return p.FS.SyncDir(name)
 }
 
-// TestSyncWhileGitPacks: if a directory of loose objects disappears while they are
-// synced, that is no failure, since git has packed them.
+// TestSyncWhileGitPacks: a directory of loose objects disappears while its files are
+// synced, because git has packed them. That is no failure.
 func TestSyncWhileGitPacks(t *testing.T) {
 	t.Parallel()
 	for _, when := range []packing{{read: true}, {synced: true}} {
@@ -50,7 +50,7 @@ func TestSyncWhileGitPacks(t *testing.T) {
 			t.Errorf("read %t, synced %t: %v", when.read, when.synced, err)
 		}
 		if _, err := os.Lstat(when.dir); err == nil {
-			t.Errorf("read %t, synced %t: the directory was not looked at", when.read, when.synced)
+			t.Errorf("read %t, synced %t: the directory was neither read nor synced", when.read, when.synced)
 		}
 	}
 }

@@ -32,7 +32,8 @@ type unsynced struct{ store.File }
 func (unsynced) Sync() error { return syscall.EIO }
 
 // TestObjectWhoseSyncFailedIsWrittenAnew: after a failed sync, the second sync of a file
-// may succeed although the file is not on the disk.
+// may succeed although the file is not on the disk. So Runner replaces the object by a
+// new file.
 func TestObjectWhoseSyncFailedIsWrittenAnew(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -46,7 +47,7 @@ func TestObjectWhoseSyncFailedIsWrittenAnew(t *testing.T) {
 	}
 	g := &Repository{fs: &failsOnce{FS: store.OS()}}
 	if err := (syncer{g}).syncObject(name, was.Mode().Perm()); !errors.Is(err, syscall.EIO) {
-		t.Errorf("the failure is told as %v", err)
+		t.Errorf("the failure is reported as %v", err)
 	}
 	is, err := os.Lstat(name)
 	if err != nil {

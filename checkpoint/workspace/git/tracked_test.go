@@ -9,8 +9,9 @@ import (
 	"prdrunner/checkpoint/workspace/git"
 )
 
-// TrackedBelow finds the tracked files below a directory in every form of the index and
-// every kind of repository. If no file is tracked, it starts no git.
+// TestTrackedBelow: TrackedBelow finds the tracked files below a directory in every form
+// of the index and every kind of repository. If no file is tracked, TrackedBelow starts
+// no git.
 func TestTrackedBelow(t *testing.T) {
 	t.Parallel()
 	needGit(t)

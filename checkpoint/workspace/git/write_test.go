@@ -332,7 +332,7 @@ func TestWriterRefuses(t *testing.T) {
 			t.Error(err)
 		}
 		if err := w.AddFile("a", 0o100644, 0, strings.NewReader("")); err == nil {
-			t.Error("a writer that was given up takes a file")
+			t.Error("an aborted writer accepted a file")
 		}
 	}
 	missing := strings.Repeat("12", 20)
@@ -347,7 +347,7 @@ func TestWriterRefuses(t *testing.T) {
 	}
 	w := begin(t, g, "gone", "", missing)
 	if _, err := w.Commit(t.Context()); err == nil || !strings.Contains(err.Error(), missing) {
-		t.Errorf("a parent that is not there: %v", err)
+		t.Errorf("a missing parent: %v", err)
 	}
 	refs, err := g.Refs(t.Context(), "refs/runner")
 	if len(refs) > 0 || err != nil {
