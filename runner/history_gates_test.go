@@ -169,7 +169,7 @@ func (m *model) asked(label string) error {
 	g, owner := m.gate(label)
 	is := m.gates[label]
 	definition, judged := m.binding(g, owner)
-	err := errors.Join(m.mayJudge(g, owner), m.mustBe(g.Kind == kindApproval, "it is a %s", g.Kind),
+	err := errors.Join(m.mayJudge(g, owner), m.mustBe(g.Kind == kindApproval, "the gate is a %s", g.Kind),
 		m.mustBe(is.status != state.Waiting || is.definition != definition || is.judged != judged, "the same question was asked before"))
 	m.decide(g, owner, state.Waiting)
 	return err

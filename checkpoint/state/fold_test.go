@@ -39,14 +39,14 @@ func (f *fold) apply(events ...state.Event) {
 	}
 }
 
-// checkpoint adds a checkpoint, and returns a copy of the state as it was then.
+// checkpoint adds a checkpoint, and returns a copy of the state.
 func (f *fold) checkpoint(id string, trigger state.Trigger) *state.State {
 	f.Helper()
 	f.apply(state.CheckpointCreated{ID: id, Trigger: trigger, Step: f.CurrentStep()})
 	return f.Clone()
 }
 
-// rollBack goes back to a checkpoint, whose state is then.
+// rollBack records a rollback to a checkpoint. then is the state of that checkpoint.
 func (f *fold) rollBack(id, to string, scope state.RollbackScope, then *state.State, skipped ...state.Text) {
 	f.Helper()
 	f.checkpoint("safety-"+id, state.TriggerPreRollback)
@@ -61,8 +61,8 @@ func (f *fold) valid() (ids []string) {
 	return ids
 }
 
-// TestHooksEndInTheirOrder: each hook that is due ends once, and none ends before the one
-// before it.
+// TestHooksEndInTheirOrder: each hook that is due ends once, and none ends before an
+// earlier one has ended.
 func TestHooksEndInTheirOrder(t *testing.T) {
 	t.Parallel()
 	f := newFold(t)
@@ -87,8 +87,8 @@ func TestHooksEndInTheirOrder(t *testing.T) {
 	}
 }
 
-// TestRejectedWorkRunsAgain: a rejection marks the workstream that the gate judged, but
-// only if its work is done.
+// TestRejectedWorkRunsAgain: a rejection marks the workstream that the gate judged, if
+// the work of the workstream is done.
 func TestRejectedWorkRunsAgain(t *testing.T) {
 	t.Parallel()
 	const gate = "schema-validation (WS1)"
@@ -106,7 +106,7 @@ func TestRejectedWorkRunsAgain(t *testing.T) {
 }
 
 // TestLatest: latest is the current checkpoint, and latest~N counts back over the valid
-// ones. Damaged ones are passed over, unless there are no others.
+// ones. Damaged checkpoints are skipped, unless there are no others.
 func TestLatest(t *testing.T) {
 	t.Parallel()
 	f := newFold(t)
@@ -162,8 +162,9 @@ func TestOthersOfStep(t *testing.T) {
 	}
 }
 
-// TestRollbackAndUndo: a rollback makes the later checkpoints invalid, and undoing it makes
-// them valid again. The checkpoint that undoes a rollback is needed until it has done so.
+// TestRollbackAndUndo: a rollback makes the later checkpoints invalid, and undoing the
+// rollback makes them valid again. The checkpoint that undoes a rollback is needed until
+// the rollback is undone.
 func TestRollbackAndUndo(t *testing.T) {
 	t.Parallel()
 	f := newFold(t)
@@ -211,8 +212,8 @@ func TestRollbackAndUndo(t *testing.T) {
 	}
 }
 
-// TestRollbackOfWorkThatHappensOnce: a rollback to before such work leaves it uncertain,
-// since it can't be taken back.
+// TestRollbackOfWorkThatHappensOnce: after a rollback to a checkpoint at which a once
+// step had not ended, the step is uncertain, because nothing undoes what the step did.
 func TestRollbackOfWorkThatHappensOnce(t *testing.T) {
 	t.Parallel()
 	shape := checkpointtest.Cashier()
@@ -242,8 +243,8 @@ func TestRollbackOfWorkThatHappensOnce(t *testing.T) {
 	}
 }
 
-// TestBrokenRollbacks: the events of a rollback that does not fit the one under way are
-// refused.
+// TestBrokenRollbacks: an event of a rollback is refused if it does not fit the rollback
+// that is in progress.
 func TestBrokenRollbacks(t *testing.T) {
 	t.Parallel()
 	f := newFold(t)
@@ -271,8 +272,8 @@ func TestBrokenRollbacks(t *testing.T) {
 	}
 }
 
-// TestRememberActs: a decision to run work again that must happen only once holds no
-// longer when another session turns out to have done it.
+// TestRememberActs: the user has decided that a once step runs again. The decision no
+// longer counts when the state learns that another session has done the step.
 func TestRememberActs(t *testing.T) {
 	t.Parallel()
 	shape := checkpointtest.Cashier()
@@ -294,7 +295,7 @@ func TestRememberActs(t *testing.T) {
 	}
 }
 
-// TestMergeActs keeps, of equal acts, the newest.
+// TestMergeActs: of equal acts, MergeActs keeps the newest.
 func TestMergeActs(t *testing.T) {
 	t.Parallel()
 	act := func(session string, at int64, uncertain bool) state.Act {
@@ -312,8 +313,8 @@ func TestMergeActs(t *testing.T) {
 	}
 }
 
-// TestAmbiguousReference: the beginning of an id finds a checkpoint only if no other one
-// begins so.
+// TestAmbiguousReference: the beginning of an id finds a checkpoint only if no other id
+// begins with the same text.
 func TestAmbiguousReference(t *testing.T) {
 	t.Parallel()
 	f := newFold(t)

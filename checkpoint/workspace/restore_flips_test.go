@@ -71,8 +71,8 @@ func flipTrees() (from, to *Listing) {
 	return from, to
 }
 
-// snapshot describes everything in a directory, including times, so that even a change that
-// was undone shows.
+// snapshot describes everything in a directory, including times, so that even a change
+// that was undone shows.
 func snapshot(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
