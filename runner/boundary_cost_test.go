@@ -19,11 +19,9 @@ import (
 // its end.
 const boundariesEach = 2
 
-// TestCostOfABoundary compares a long run with a short one. A boundary takes at most one
-// fsync in a chain, and a tenth of one on average if two workstreams run side by side,
-// including the fsyncs of the PRD document. The bytes of the journal per workstream must
-// not grow with the length of the run. They are measured without captures at boundaries,
-// because the number of these depends on time. In the synctest bubble only tasks and
+// TestCostOfABoundary: a boundary takes at most one fsync in a chain, and a tenth of one
+// if two workstreams run side by side. Its bytes in the journal don't grow with the
+// length of the run, except for captures, whose number depends on time. Only tasks and
 // fsyncs take time.
 func TestCostOfABoundary(t *testing.T) {
 	t.Parallel()

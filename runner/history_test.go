@@ -25,11 +25,10 @@ var (
 	soak           = flag.Duration("soak", 0, "how long TestSoak plays new histories; 0: a few")
 )
 
-// TestHistories plays random histories: pipelines that fail, wait, are judged,
-// interrupted and killed, and are resumed after random edits. A simple model reads every
-// event of the journal and must agree with the engine: what runs and how often, each
-// verdict, each plan, and how each run ends. Histories that once found a bug are played
-// first; see testdata/histories.
+// TestHistories plays random histories: pipelines that fail, wait, are interrupted or
+// killed, and are resumed after edits. A simple model reads the journal and must agree
+// with the engine about each start, verdict, plan and end of a run. Kept histories, which
+// once found a bug, are played first.
 func TestHistories(t *testing.T) {
 	for _, file := range keptHistories(t) {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".json"), func(t *testing.T) {
