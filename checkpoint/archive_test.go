@@ -15,7 +15,8 @@ import (
 	"prdrunner/checkpoint/store/faults"
 )
 
-// finish completes what fixture.run began.
+// finish completes the session that Fixture.Run began: phases 2 to 5, each with one
+// workstream and its gate.
 func finish(t *testing.T, x *checkpoint.Session) {
 	t.Helper()
 	gates := []string{"", "", "type-check", "lint", "type-check", "test-pass"}
@@ -30,6 +31,10 @@ func finish(t *testing.T, x *checkpoint.Session) {
 	checkpointtest.Commit(t, x, state.SessionCompleted{})
 }
 
+// TestStartArchivesWhatWasThere starts three sessions, of which only the first is
+// complete, and abandons the third. Starting the next session must move a complete
+// session with its logs to history/, and an incomplete one to failed/. After Abandon
+// there must be no session.
 func TestStartArchivesWhatWasThere(t *testing.T) {
 	t.Parallel()
 	f := checkpointtest.InMemory(t)
@@ -67,8 +72,9 @@ func TestStartArchivesWhatWasThere(t *testing.T) {
 	}
 }
 
-// TestLastCompletePassesOverWhatCannotBeRead has files in a history that are no
-// session, and sessions in it that are damaged.
+// TestLastCompletePassesOverWhatCannotBeRead: LastComplete must skip a file in history/
+// that is not a session, and report damaged sessions with a remedy. It must return the
+// newest complete session that can be read.
 func TestLastCompletePassesOverWhatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	f := checkpointtest.InMemory(t)
@@ -103,8 +109,9 @@ func TestLastCompletePassesOverWhatCannotBeRead(t *testing.T) {
 	checkpointtest.Must(t, x.Close())
 }
 
-// TestArchiveCutShort cuts archiving at each of its renames; the next owner finishes it,
-// so that the session which was to follow begins, or the old one is still there.
+// TestArchiveCutShort makes each rename of an archiving fail. The next owner must finish
+// the archiving: either the new session S3 or the old session S2 is current, and no
+// archived session is lost.
 func TestArchiveCutShort(t *testing.T) {
 	t.Parallel()
 	for _, part := range []string{"PRD-009/PRD-009.json", "PRD-009.archiving", "PRD-009/history", "history/S2"} {
@@ -128,7 +135,7 @@ func TestArchiveCutShort(t *testing.T) {
 		switch s := x.State(); {
 		case s == nil:
 			t.Errorf("%s: no session", part)
-		case s.Session == "S3": // it was prepared before S2 was on its way
+		case s.Session == "S3": // S3 was prepared before the move of S2 began
 			f.Read("PRD-009/history/S2/journal.jsonl")
 		case s.Session != "S2":
 			t.Errorf("%s: session %s", part, s.Session)
@@ -138,6 +145,9 @@ func TestArchiveCutShort(t *testing.T) {
 	}
 }
 
+// TestImport starts a session from a hand-written PRD document. The state must have the
+// document's completed workstreams, passed gates and notes, and the document must be kept
+// as imported.json.
 func TestImport(t *testing.T) {
 	t.Parallel()
 	f := checkpointtest.InMemory(t)
@@ -181,11 +191,13 @@ func TestImport(t *testing.T) {
 		t.Errorf("notes %+v", snap.Document.Notes)
 	}
 	if got := f.Read("PRD-009/imported.json"); string(got) != hand {
-		t.Errorf("the document was not kept: %s", got)
+		t.Errorf("imported.json holds %s, want the hand-written document", got)
 	}
 	checkpointtest.Must(t, x.Close())
 }
 
+// TestImportThatDoesNotFit: Start must refuse a document that names a workstream or a
+// gate which the pipeline does not have, and name both.
 func TestImportThatDoesNotFit(t *testing.T) {
 	t.Parallel()
 	x := checkpointtest.InMemory(t).Lock()
@@ -198,6 +210,8 @@ func TestImportThatDoesNotFit(t *testing.T) {
 	checkpointtest.Must(t, x.Close())
 }
 
+// TestBareGateNames: a gate name without a workstream in the document passes that gate in
+// all completed workstreams.
 func TestBareGateNames(t *testing.T) {
 	t.Parallel()
 	x := checkpointtest.InMemory(t).Lock()
@@ -207,7 +221,7 @@ func TestBareGateNames(t *testing.T) {
 	for label, want := range map[string]state.StepStatus{
 		"schema-validation (WS1)": state.Passed,
 		"type-check (WS2)":        state.Passed,
-		"type-check (WS4)":        state.Pending, // its work is not done
+		"type-check (WS4)":        state.Pending, // WS4 is not completed
 	} {
 		if got := x.State().Gate(label).Status; got != want {
 			t.Errorf("%s is %s, want %s", label, got, want)
@@ -216,7 +230,8 @@ func TestBareGateNames(t *testing.T) {
 	checkpointtest.Must(t, x.Close())
 }
 
-// unprepared is a file system on which no next session can be prepared.
+// unprepared is a file system on which renaming a file to next.jsonl fails, so that no
+// next session can be prepared.
 type unprepared struct{ store.FS }
 
 func (u unprepared) Rename(from, to string) error {
@@ -226,8 +241,8 @@ func (u unprepared) Rename(from, to string) error {
 	return u.FS.Rename(from, to)
 }
 
-// TestStartThatFailsCanBeClosed: where the session that was to follow can't be
-// prepared, the one that is there stays, and can be closed.
+// TestStartThatFailsCanBeClosed: if the next session can't be prepared, the previous
+// session stays the current one. Close must return an error, since the Start failed.
 func TestStartThatFailsCanBeClosed(t *testing.T) {
 	t.Parallel()
 	f := checkpointtest.On(t, unprepared{store.NewMemory()}, "/ws/.runner")
@@ -237,7 +252,7 @@ func TestStartThatFailsCanBeClosed(t *testing.T) {
 		t.Fatalf("start: %v", err)
 	}
 	if err := x.Close(); err == nil {
-		t.Error("a session that can't go on was closed as if all were well")
+		t.Error("closing a session whose Start failed returned no error")
 	}
 	snap, err := f.Open().Load("PRD-009")
 	checkpointtest.Must(t, err)

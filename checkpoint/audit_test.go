@@ -14,7 +14,7 @@ import (
 	"prdrunner/checkpoint/store/faults"
 )
 
-// unopened is a file system on which the audit log can be opened only so often.
+// unopened is a file system on which the audit log can be opened only left more times.
 type unopened struct {
 	store.FS
 	left int
@@ -30,6 +30,9 @@ func (u *unopened) OpenFile(name string, flag int, perm fs.FileMode) (store.File
 	return u.FS.OpenFile(name, flag, perm)
 }
 
+// TestAudited makes opening the audit log fail before or after an operation. An operation
+// that can't be recorded must not run, and the PRD can't be locked. If only the record
+// after the operation fails, Options.Late must be told.
 func TestAudited(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -71,7 +74,7 @@ func TestAudited(t *testing.T) {
 				return
 			}
 			if _, err := s.Lock(t.Context(), "PRD-001", state.Actor{}); !errors.Is(err, faults.ErrDisk) {
-				t.Errorf("locked to change what can't be put on record: %v", err)
+				t.Errorf("lock although the audit log can't be opened: %v", err)
 			}
 		})
 	}

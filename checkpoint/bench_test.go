@@ -12,7 +12,7 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// boundary are the events of one workstream without artifacts.
+// boundary returns the events of one workstream without artifacts.
 func boundary(i int) []state.Event {
 	name := fmt.Sprintf("w%d", i)
 	digest := state.Digest{Definition: "sha256:" + journal.Genesis, Inputs: "sha256:" + journal.Genesis, Upstream: "sha256:" + journal.Genesis}
@@ -22,7 +22,8 @@ func boundary(i int) []state.Event {
 	}
 }
 
-// complete starts a session of a wide pipeline, all of which is done.
+// complete starts a session of [checkpointtest.Wide] with n workstreams, and completes
+// all of them.
 func complete(b *testing.B, x *checkpoint.Session, n int) {
 	b.Helper()
 	checkpointtest.Must(b, x.Start(checkpointtest.Started("S1", checkpointtest.Wide(n))))
@@ -44,8 +45,8 @@ func BenchmarkEncode(b *testing.B) {
 	}
 }
 
-// BenchmarkBoundary is one workstream, start and completion, with what a
-// boundary does but the disk. It must not depend on the size of the pipeline.
+// BenchmarkBoundary measures the start and the completion of one workstream with a
+// checkpoint, without a disk. The time must not depend on the size of the pipeline.
 func BenchmarkBoundary(b *testing.B) {
 	for _, n := range []int{100, 1000, 10000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
@@ -69,7 +70,8 @@ func BenchmarkBoundary(b *testing.B) {
 	}
 }
 
-// BenchmarkAppend is a commit on a real disk, of one boundary or of a group.
+// BenchmarkAppend measures a commit of one boundary, or of a group of boundaries, on a
+// real disk.
 func BenchmarkAppend(b *testing.B) {
 	for _, group := range []int{1, 16, 64} {
 		b.Run(fmt.Sprint(group), func(b *testing.B) {
@@ -94,8 +96,7 @@ func BenchmarkAppend(b *testing.B) {
 	}
 }
 
-// BenchmarkFold reads and folds a journal of 10,000 workstreams, each with its
-// checkpoint, as a run writes it.
+// BenchmarkFold reads and folds a journal of 10,000 workstreams with a checkpoint each.
 func BenchmarkFold(b *testing.B) {
 	f := checkpointtest.InMemory(b)
 	x := f.Lock()
@@ -121,8 +122,8 @@ func BenchmarkFold(b *testing.B) {
 	}
 }
 
-// BenchmarkDocument derives the PRD document from a state of 10,000 workstreams,
-// and encodes it.
+// BenchmarkDocument derives the PRD document from a state of 10,000 workstreams, and
+// encodes it.
 func BenchmarkDocument(b *testing.B) {
 	x := checkpointtest.InMemory(b).Lock()
 	complete(b, x, 10000)

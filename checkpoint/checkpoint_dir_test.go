@@ -25,7 +25,8 @@ import (
 	"prdrunner/checkpoint/validate"
 )
 
-// wantLatest fails unless `latest` names a file that is there.
+// wantLatest fails the test unless the link `latest` names the file want, and that file
+// exists.
 func wantLatest(f *checkpointtest.Fixture, t *testing.T, want string) {
 	t.Helper()
 	if runtime.GOOS == "windows" {
@@ -35,13 +36,13 @@ func wantLatest(f *checkpointtest.Fixture, t *testing.T, want string) {
 	target, err := f.FS.Readlink(filepath.Join(dir, disk.LatestName))
 	checkpointtest.Must(t, err)
 	if filepath.Join(dir, target) != want {
-		t.Errorf("latest names %s, not %s", target, want)
+		t.Errorf("latest names %s, want %s", target, want)
 	}
 	_, err = f.FS.Lstat(filepath.Join(dir, target))
 	checkpointtest.Must(t, err)
 }
 
-// other gives a checkpoint a second file, in the other form.
+// otherForm writes the files of a checkpoint in both forms, and returns their paths.
 func otherForm(f *checkpointtest.Fixture, t *testing.T, id string) (plain, packed string) {
 	t.Helper()
 	d := f.Checkpoints()
@@ -53,8 +54,9 @@ func otherForm(f *checkpointtest.Fixture, t *testing.T, id string) (plain, packe
 	return plain, packed
 }
 
-// TestCompressSwitched writes checkpoints in one form and goes on in the other:
-// those that are there stay as they are, and everything works on both.
+// TestCompressSwitched switches compression after three checkpoints and makes a fourth.
+// The existing files must keep their form. Reading, validating, measuring and deleting
+// must work for both forms.
 func TestCompressSwitched(t *testing.T) {
 	t.Parallel()
 	checkpointtest.EachForm(t, func(t *testing.T, f *checkpointtest.Fixture) {
@@ -72,7 +74,7 @@ func TestCompressSwitched(t *testing.T) {
 			file, err := f.Open().ReadCheckpoint("PRD-009", id)
 			checkpointtest.Must(t, err)
 			if file.ID != id {
-				t.Errorf("%s holds %s", id, file.ID)
+				t.Errorf("the file of %s is of checkpoint %s", id, file.ID)
 			}
 		}
 		wantLatest(f, t, f.Checkpoints().FilePath(ids[3]))
@@ -86,11 +88,12 @@ func TestCompressSwitched(t *testing.T) {
 		checkpointtest.Must(t, x.Close())
 		left, err := f.Checkpoints().IDs()
 		checkpointtest.Must(t, err)
-		checkpointtest.Same(t, "files that are left", left, []string{ids[1], ids[3]})
+		checkpointtest.Same(t, "remaining files", left, []string{ids[1], ids[3]})
 	})
 }
 
-// sized fails unless each checkpoint counts as large as its file is.
+// hasSizes fails the test unless the inventory counts each checkpoint with the size of
+// its file.
 func hasSizes(f *checkpointtest.Fixture, t *testing.T, ids []string) {
 	t.Helper()
 	s := f.Open()
@@ -102,12 +105,14 @@ func hasSizes(f *checkpointtest.Fixture, t *testing.T, ids []string) {
 		info, err := f.FS.Lstat(f.Checkpoints().FilePath(id))
 		checkpointtest.Must(t, err)
 		if held.Held[id].Own != info.Size() {
-			t.Errorf("%s counts %d bytes, and has %d", id, held.Held[id].Own, info.Size())
+			t.Errorf("%s counts as %d bytes, but its file has %d", id, held.Held[id].Own, info.Size())
 		}
 	}
 }
 
-// TestRollbackFromFile goes back to a checkpoint that only its file knows.
+// TestRollbackFromFile replaces the journal by one that no longer has the events of a
+// checkpoint. A rollback to that checkpoint must restore the state from the checkpoint's
+// file.
 func TestRollbackFromFile(t *testing.T) {
 	t.Parallel()
 	checkpointtest.EachForm(t, func(t *testing.T, f *checkpointtest.Fixture) {
@@ -123,14 +128,15 @@ func TestRollbackFromFile(t *testing.T) {
 		_, err = rollback.Run(context.Background(), x, nil, rollback.Options{To: ids[0], Scope: state.RollbackState, By: checkpointtest.By})
 		checkpointtest.Must(t, err)
 		if x.State().Steps != file.Step || x.State().Current != ids[0] {
-			t.Errorf("it stands at step %d, %s", x.State().Steps, x.State().Current)
+			t.Errorf("after the rollback the session is at step %d, checkpoint %s", x.State().Steps, x.State().Current)
 		}
 		checkpointtest.Must(t, x.Close())
 	})
 }
 
-// TestTwoFilesOfOneCheckpoint: the valid one counts, and the next owner of the
-// lock removes the other. Where none is, both stay, and rebuilding keeps both.
+// TestTwoFilesOfOneCheckpoint gives a checkpoint a plain and a compressed file. A reader
+// must use a valid one, and the next owner must remove the other. If both are damaged,
+// the owner keeps both, and a rebuild keeps copies of both.
 func TestTwoFilesOfOneCheckpoint(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ plain, packed bool }{
@@ -150,7 +156,7 @@ func TestTwoFilesOfOneCheckpoint(t *testing.T) {
 			}
 			whole := tt.plain || tt.packed
 			if _, err := f.Open().ReadCheckpoint("PRD-009", id); (err == nil) != whole {
-				t.Errorf("reading it: %v", err)
+				t.Errorf("read: %v", err)
 			}
 			if v := checkpointtest.Validated(f, validate.Options{}); v.Damaged() == whole {
 				t.Errorf("%+v", v)
@@ -159,7 +165,7 @@ func TestTwoFilesOfOneCheckpoint(t *testing.T) {
 			left := f.FilesOf(id)
 			switch {
 			case !whole && len(left) != 2, whole && len(left) != 1, whole && tt.plain && left[0] != plain, whole && !tt.plain && left[0] != packed:
-				t.Errorf("left are %q", left)
+				t.Errorf("remaining files: %q", left)
 			}
 			x := f.Lock()
 			_, err := repair.RebuildCheckpoints(context.Background(), x, nil, nil)
@@ -179,8 +185,9 @@ func TestTwoFilesOfOneCheckpoint(t *testing.T) {
 	}
 }
 
-// TestRebuiltInTheOtherForm: `latest` follows a file that is made again under
-// another name, and only a damaged one changes its name.
+// TestRebuiltInTheOtherForm damages the newest checkpoint's file and rebuilds it with the
+// other setting of compression. `latest` must name the new file, and undamaged files must
+// keep their form.
 func TestRebuiltInTheOtherForm(t *testing.T) {
 	t.Parallel()
 	checkpointtest.EachForm(t, func(t *testing.T, f *checkpointtest.Fixture) {
@@ -199,8 +206,9 @@ func TestRebuiltInTheOtherForm(t *testing.T) {
 	})
 }
 
-// TestExportIsPlain: an archive is the same whatever form the files have, and
-// importing it writes them as they are written there.
+// TestExportIsPlain: an archive must not depend on whether checkpoint files are
+// compressed. An import must write new checkpoint files in the form that the importing
+// store is set to.
 func TestExportIsPlain(t *testing.T) {
 	t.Parallel()
 	p, q := checkpointtest.NewProject(t, store.NewMemory()), checkpointtest.NewProject(t, store.NewMemory())
@@ -214,7 +222,7 @@ func TestExportIsPlain(t *testing.T) {
 	}
 	q.Compress(true)
 	p.Continue("more")
-	_, err = checkpointtest.TakeIn(q.Open(), checkpointtest.Exported(p), false) // goes on from there: the older checkpoints meet their likes
+	_, err = checkpointtest.TakeIn(q.Open(), checkpointtest.Exported(p), false) // continues the session that q has: the older checkpoints exist there already
 	checkpointtest.Must(t, err)
 	for _, ref := range p.State().Checkpoints {
 		if paths := q.FilesOf(ref.ID); len(paths) != 1 || strings.HasSuffix(paths[0], disk.ZstExt) == old[ref.ID] {
@@ -223,7 +231,7 @@ func TestExportIsPlain(t *testing.T) {
 	}
 	checkpointtest.NeedsWhole(t, q.Open(), "PRD-009")
 	if !bytes.Equal(checkpointtest.Exported(p), checkpointtest.Exported(q)) {
-		t.Error("compressed files give another archive")
+		t.Error("an export from compressed files differs from an export from plain files")
 	}
 	r := checkpointtest.NewProject(t, store.NewMemory())
 	r.Compress(true)
@@ -235,12 +243,13 @@ func TestExportIsPlain(t *testing.T) {
 		}
 	}
 	if !bytes.Equal(archive, checkpointtest.Exported(r)) {
-		t.Error("what was imported is exported otherwise")
+		t.Error("the export of an imported session differs from the imported archive")
 	}
 }
 
-// TestMigrateCompressed writes the files of an older version anew in their own
-// form, and keeps the old ones as they were.
+// TestMigrateCompressed migrates sessions of older versions with compressed checkpoint
+// files. The migrated files must be compressed, too, and the backup must have the old
+// files unchanged.
 func TestMigrateCompressed(t *testing.T) {
 	t.Parallel()
 	eachFormat(t, func(t *testing.T, k *kept) {
@@ -271,14 +280,15 @@ func TestMigrateCompressed(t *testing.T) {
 			}
 			old, err := store.ReadFile(k.FS, filepath.Join(s.Layout().PRDDir(k.prd), "backup-"+k.version, disk.CheckpointsDir, filepath.Base(stored.Path)))
 			if checkpointtest.Must(t, err); !bytes.Equal(old, data) {
-				t.Errorf("the backup of %s is not what was there", id)
+				t.Errorf("the backup of %s differs from the old file", id)
 			}
 		}
 	})
 }
 
-// TestCompressedBytes: they are zstd's, the same for the same bytes, and what
-// is longer than allowed is not unpacked.
+// TestCompressedBytes: packing the same bytes twice must give the same zstd frame.
+// Unpacking must refuse data that is longer than the limit, whether or not the frame
+// header has the length.
 func TestCompressedBytes(t *testing.T) {
 	t.Parallel()
 	json := bytes.Repeat([]byte(`{"format_version":"1.1","id":"CP-a"}`), 1000)
@@ -289,7 +299,7 @@ func TestCompressedBytes(t *testing.T) {
 	if !bytes.Equal(one, two) || len(one) > len(json)/20 || !bytes.HasPrefix(one, []byte{0x28, 0xb5, 0x2f, 0xfd}) {
 		t.Errorf("%d bytes and %d bytes of %d", len(one), len(two), len(json))
 	}
-	stream := func(n int) []byte { // without its length in the header
+	stream := func(n int) []byte { // returns a frame whose header has no length
 		var b bytes.Buffer
 		w, err := zstd.NewWriter(&b, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(64<<10))
 		checkpointtest.Must(t, err)
@@ -314,8 +324,9 @@ func TestCompressedBytes(t *testing.T) {
 	}
 }
 
-// TestCompressedDamage: whatever is in a file that is to be compressed, it is
-// damaged, and neither a crash nor an error of reading.
+// TestCompressedDamage: a compressed checkpoint file with invalid content must be
+// reported as damaged, with a remedy. Reading it must not panic, nor fail with another
+// error.
 func TestCompressedDamage(t *testing.T) {
 	t.Parallel()
 	f := checkpointtest.InMemory(t)
@@ -339,8 +350,9 @@ func TestCompressedDamage(t *testing.T) {
 	}
 }
 
-// FuzzCheckpointFile reads any bytes as the file of a checkpoint, in either
-// form: they are found damaged, or hold what can be written and read again.
+// FuzzCheckpointFile reads any bytes as a plain or compressed checkpoint file. The file
+// must be reported as damaged, or its content must be the same after it is written and
+// read again.
 func FuzzCheckpointFile(f *testing.F) {
 	for _, compress := range []bool{false, true} {
 		fix := checkpointtest.InMemory(f)
@@ -364,13 +376,14 @@ func FuzzCheckpointFile(f *testing.F) {
 		again, err := d.Read("CP-b")
 		checkpointtest.Must(t, err)
 		if !bytes.Equal(again.JSON, stored.JSON) {
-			t.Fatal("what was written is read otherwise")
+			t.Fatal("the content changed when it was written and read again")
 		}
 	})
 }
 
-// TestCheckpointFileNames: names are taken apart as they are made, and what is
-// none of them is nobody's checkpoint.
+// TestCheckpointFileNames: the names of checkpoint files and archive members must lead
+// back to the checkpoint's id. Other names must not be taken for a checkpoint, and an id
+// with a path in it must be refused.
 func TestCheckpointFileNames(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -379,11 +392,11 @@ func TestCheckpointFileNames(t *testing.T) {
 	} {
 		for _, name := range disk.FileNames(id) {
 			if got, ok := disk.CheckpointOf(name); !ok || got != id {
-				t.Errorf("%s is of %q", name, got)
+				t.Errorf("%s names checkpoint %q", name, got)
 			}
 		}
 		if got, ok := disk.CheckpointOfMember(disk.CheckpointMember(id)); !ok || got != id {
-			t.Errorf("%s is of %q", disk.CheckpointMember(id), got)
+			t.Errorf("%s names checkpoint %q", disk.CheckpointMember(id), got)
 		}
 	}
 	const some = "CP-a-20250101T000000Z-aaaa0000"
@@ -394,19 +407,19 @@ func TestCheckpointFileNames(t *testing.T) {
 		"CP-" + strings.Repeat("a", 250) + "-20250101T000000Z-aaaa0000.json",
 	} {
 		if id, ok := disk.CheckpointOf(name); ok {
-			t.Errorf("%s is of %q", name, id)
+			t.Errorf("%s names checkpoint %q", name, id)
 		}
 	}
 	for _, member := range []string{
 		"checkpoints/" + some + ".json.zst", "checkpoints/.json", "checkpoints/../" + some + ".json", "logs/" + some + ".json",
 	} {
 		if id, ok := disk.CheckpointOfMember(member); ok {
-			t.Errorf("%s is of %q", member, id)
+			t.Errorf("%s names checkpoint %q", member, id)
 		}
 	}
 	d := checkpointtest.InMemory(t).Checkpoints()
 	if _, err := d.Read("CP-a"); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("one that is not there: %v", err)
+		t.Errorf("read a checkpoint without a file: %v", err)
 	}
 	for _, id := range []string{"", ".hidden", "../up", "a/b", `a\b`} {
 		if _, err := d.Read(id); id != "" && (err == nil || errors.Is(err, fs.ErrNotExist)) {
@@ -421,8 +434,8 @@ func TestCheckpointFileNames(t *testing.T) {
 	}
 }
 
-// TestRemover: many files go as few do, whatever their names, and what is not
-// there is no error.
+// TestRemover removes checkpoint files in both forms, few and many at once. A checkpoint
+// without files must not be an error.
 func TestRemover(t *testing.T) {
 	t.Parallel()
 	for _, many := range []int{1, disk.RemoveMany} {
@@ -438,7 +451,7 @@ func TestRemover(t *testing.T) {
 			checkpointtest.Must(t, remove(id))
 		}
 		if left, err := d.List(); err != nil || len(left) > 0 {
-			t.Errorf("of %d: %v are left: %v", many, left, err)
+			t.Errorf("removing %d checkpoints left %v: %v", many, left, err)
 		}
 	}
 }

@@ -17,6 +17,9 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
+// TestDeferredCheckpointsFollow makes 16 checkpoints and writes no checkpoint files. Each
+// checkpoint that retention keeps must be readable from the journal. After WriteDerived
+// exactly the kept ones must have files, and the manifest must list them.
 func TestDeferredCheckpointsFollow(t *testing.T) {
 	t.Parallel()
 	checkpointtest.EachForm(t, testDeferredCheckpointsFollow)
@@ -32,7 +35,7 @@ func testDeferredCheckpointsFollow(t *testing.T, f *checkpointtest.Fixture) {
 		x.Add(boundary(i)...)
 		id, made := x.Checkpoint(state.TriggerBatchComplete, "", nil)
 		if !made {
-			t.Fatal("not made")
+			t.Fatal("no checkpoint was made")
 		}
 		other, _ := x.Checkpoint(state.TriggerWorkstreamComplete, "", nil)
 		checkpointtest.Commit(t, x)
@@ -41,14 +44,14 @@ func testDeferredCheckpointsFollow(t *testing.T, f *checkpointtest.Fixture) {
 		wanted[id], wanted[other] = x.State().Clone(), x.State().Clone()
 	}
 	if ids, err := f.Checkpoints().IDs(); err != nil || len(ids) != 0 {
-		t.Errorf("files before anything was waited for: %v, %v", ids, err)
+		t.Errorf("files before WriteDerived: %v, %v", ids, err)
 	}
-	// Without a file, the journal gives them.
+	// Checkpoints without a file are made from the journal.
 	cp, err := f.Open().ReadCheckpoint("PRD-009", ids[13])
 	if !errors.Is(err, state.ErrNoCheckpoint) {
-		t.Errorf("read what is no longer kept: %+v, %v", cp, err)
+		t.Errorf("read a checkpoint that is no longer kept: %+v, %v", cp, err)
 	}
-	for _, id := range []string{ids[10], ids[12], ids[14], ids[15]} { // the last 3, the last 1
+	for _, id := range []string{ids[10], ids[12], ids[14], ids[15]} { // retention keeps the last 3 of one trigger and the last 1 of the other
 		cp, err := f.Open().ReadCheckpoint("PRD-009", id)
 		checkpointtest.Must(t, err)
 		checkpointtest.Same(t, id, cp.State, wanted[id])
@@ -76,20 +79,21 @@ func testDeferredCheckpointsFollow(t *testing.T, f *checkpointtest.Fixture) {
 	}
 	checkpointtest.Must(t, x.Close())
 
-	// A second interrupt replaces the first, and its file goes.
+	// Retention keeps one checkpoint of an interrupt: the second replaces the first.
 	x = f.Lock()
 	checkpointtest.Commit(t, x, state.SessionResumed{})
 	x.Checkpoint(state.TriggerUserInterrupt, "", nil)
 	checkpointtest.Commit(t, x)
 	checkpointtest.Must(t, x.WriteDerived(context.Background()))
 	if len(f.FilesOf(last)) > 0 {
-		t.Error("the file of a checkpoint that is no longer kept is still there")
+		t.Error("the file of a checkpoint that is no longer kept still exists")
 	}
 	checkpointtest.Must(t, x.Close())
 }
 
-// TestKilledBeforeDeferredFiles: the next owner writes what the killed one put
-// off, and the document.
+// TestKilledBeforeDeferredFiles kills an owner before the owner writes the file of a
+// checkpoint. The next owner must write the file, with the state at which the checkpoint
+// was made.
 func TestKilledBeforeDeferredFiles(t *testing.T) {
 	t.Parallel()
 	checkpointtest.EachForm(t, testKilledBeforeDeferredFiles)
@@ -115,8 +119,8 @@ func testKilledBeforeDeferredFiles(t *testing.T, f *checkpointtest.Fixture) {
 	}
 }
 
-// TestFilesOfAStep: the files of a checkpoint are those of the step that completed
-// last, whichever checkpoint it is.
+// TestFilesOfAStep: a checkpoint must count the files that the last completed step
+// created and modified, and so must the next checkpoint without a step in between.
 func TestFilesOfAStep(t *testing.T) {
 	t.Parallel()
 	x := checkpointtest.InMemory(t).Run()
@@ -140,8 +144,9 @@ func TestFilesOfAStep(t *testing.T) {
 	checkpointtest.Must(t, x.Close())
 }
 
-// TestStepOfACommit: a checkpoint has the step of the state that it restores,
-// also where a step is completed after it in its commit.
+// TestStepOfACommit makes a checkpoint in the same commit as the event that completes a
+// step after it. The checkpoint must have the step number and name of the state that it
+// restores.
 func TestStepOfACommit(t *testing.T) {
 	t.Parallel()
 	f := checkpointtest.InMemory(t)
@@ -174,6 +179,9 @@ func TestStepOfACommit(t *testing.T) {
 	check(snap.State)
 }
 
+// TestDamagedCheckpoint flips a bit of every 7th byte of a checkpoint file; reading it
+// must report damage. A file of a newer version must be refused and left unchanged. If
+// its checksum is wrong, the file counts as damaged.
 func TestDamagedCheckpoint(t *testing.T) {
 	t.Parallel()
 	checkpointtest.EachForm(t, testDamagedCheckpoint)
@@ -193,7 +201,7 @@ func testDamagedCheckpoint(t *testing.T, f *checkpointtest.Fixture) {
 		checkpointtest.Must(t, store.WriteFile(f.FS, path, bad))
 		_, err := f.Open().ReadCheckpoint("PRD-009", id)
 		if read, _ := f.Checkpoints().Read(id); err == nil && bytes.Equal(read.JSON, whole.JSON) && !bytes.Equal(good, whole.JSON) {
-			continue // a bit of the compressed form that stands for nothing
+			continue // an unused bit of the compressed form
 		}
 		var damaged *state.DamagedError
 		var version *state.VersionError
@@ -208,7 +216,7 @@ func testDamagedCheckpoint(t *testing.T, f *checkpointtest.Fixture) {
 	checkpointtest.Must(t, f.Checkpoints().Replace(stored, newer))
 	var madeUp *state.DamagedError
 	if _, err := f.Open().ReadCheckpoint("PRD-009", "latest"); !errors.As(err, &madeUp) || !strings.Contains(err.Error(), "rebuild") {
-		t.Errorf("a version that its own checksum contradicts: %v", err)
+		t.Errorf("newer version with a wrong checksum: %v", err)
 	}
 	newer = state.Seal(append(newer[:bytes.LastIndex(newer, []byte(state.ChecksumField))], '}'))
 	checkpointtest.Must(t, f.Checkpoints().Replace(stored, newer))
@@ -218,10 +226,12 @@ func testDamagedCheckpoint(t *testing.T, f *checkpointtest.Fixture) {
 		t.Errorf("newer version: %v", err)
 	}
 	if !bytes.Equal(f.Read(f.CheckpointFile(id)), written) {
-		t.Error("a newer file was touched")
+		t.Error("the file of a newer version was changed")
 	}
 }
 
+// TestResolveCheckpoint: FindCheckpoint must find a checkpoint by `latest`, `latest~N`, a
+// step number, its id, or an unambiguous beginning of its id.
 func TestResolveCheckpoint(t *testing.T) {
 	t.Parallel()
 	refs := []*state.CheckpointRef{
@@ -247,9 +257,9 @@ func TestResolveCheckpoint(t *testing.T) {
 	}
 }
 
-// TestReferencesToDamage: the name of a step stays with the checkpoint of the moment
-// when it completed if that is damaged, and `latest` leads to a damaged one where no
-// other is. The names that are shown lead to what they are shown beside.
+// TestReferencesToDamage: a step number must name the first checkpoint of that step, even
+// if it is damaged. `latest` must name a damaged checkpoint only if no valid one exists.
+// State.Names must return names that lead back to their checkpoints.
 func TestReferencesToDamage(t *testing.T) {
 	t.Parallel()
 	damage := &state.Damage{Reason: "gone"}
@@ -288,15 +298,18 @@ func TestReferencesToDamage(t *testing.T) {
 			name := s.Names()[ref.ID]
 			got = append(got, ref.ID+"="+name)
 			if found, err := s.FindCheckpoint(name); name != "" && (err != nil || found != ref) {
-				t.Errorf("%s leads to %+v, %v, not to %s", name, found, err, ref.ID)
+				t.Errorf("%s leads to %+v, %v; want %s", name, found, err, ref.ID)
 			}
 		}
 		if names := strings.Join(got, " "); names != want {
-			t.Errorf("the names are %s, not %s", names, want)
+			t.Errorf("names %s, want %s", names, want)
 		}
 	}
 }
 
+// TestPolicy: a disabled policy must make no checkpoints, and a policy that is not
+// automatic only mandatory ones. Any other policy must make all except those whose
+// trigger is switched off and not mandatory.
 func TestPolicy(t *testing.T) {
 	t.Parallel()
 	off := checkpoint.DefaultPolicy()
@@ -326,10 +339,12 @@ func TestPolicy(t *testing.T) {
 		}
 	}
 	if (checkpoint.Policy{}).Wants(state.TriggerStart) || !(checkpoint.Policy{}).IsZero() || off.IsZero() {
-		t.Error("the zero policy")
+		t.Error("the zero policy makes checkpoints, or IsZero is wrong")
 	}
 }
 
+// TestDisabledPolicyWritesNone: with checkpoints disabled, no checkpoint is made, and
+// neither checkpoints/, the manifest nor `latest` is written.
 func TestDisabledPolicyWritesNone(t *testing.T) {
 	t.Parallel()
 	f := checkpointtest.InMemory(t)
@@ -337,12 +352,12 @@ func TestDisabledPolicyWritesNone(t *testing.T) {
 	f.Options.Policy.Enabled = false
 	x := f.Run()
 	if _, made := x.Checkpoint(state.TriggerFailure, "", nil); made {
-		t.Error("made one")
+		t.Error("a disabled policy made a checkpoint")
 	}
 	checkpointtest.Must(t, x.Close())
 	for _, name := range []string{"checkpoints", "manifest.json", "latest"} {
 		if _, err := f.FS.Lstat(filepath.Join(f.Dir, "PRD-009", name)); err == nil {
-			t.Errorf("%s is there", name)
+			t.Errorf("%s exists", name)
 		}
 	}
 	if refs, err := f.Open().Checkpoints("PRD-009"); err != nil || refs == nil || len(refs) != 0 {
@@ -350,8 +365,9 @@ func TestDisabledPolicyWritesNone(t *testing.T) {
 	}
 }
 
-// TestWhatIsDueStaysShort: of the commits since files were written last, no more
-// is remembered than the checkpoints that retention keeps need.
+// TestWhatIsDueStaysShort makes 100 checkpoints and writes no checkpoint files. The
+// session must remember only the commits from which the checkpoints that retention keeps
+// are made, here one.
 func TestWhatIsDueStaysShort(t *testing.T) {
 	t.Parallel()
 	f := checkpointtest.InMemory(t)

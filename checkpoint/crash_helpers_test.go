@@ -16,11 +16,11 @@ import (
 	"prdrunner/checkpoint/validate"
 )
 
-// boundaries are the states that the journals of all sessions of a PRD led
-// through, by seqOf.
+// boundaries maps SeqOf to the state after that commit, for the commits of all sessions
+// of a PRD.
 type boundaries map[string]*state.State
 
-// add adds the states of what is stored now.
+// add adds the states after each commit of the stored sessions.
 func (b boundaries) add(t testing.TB, s *checkpoint.Store, prd string) {
 	t.Helper()
 	sessions, err := s.Reader().Sessions(prd)
@@ -40,8 +40,9 @@ func (b boundaries) add(t testing.TB, s *checkpoint.Store, prd string) {
 	}
 }
 
-// recovered makes sure that what a power cut left is put in order by the next
-// owner, twice with the same result, at one of the boundaries. It returns where.
+// recovered lets three owners recover what a power cut left; the first is killed. All
+// must find the same state, and it must be one of b, or nil without a session. recovered
+// returns that state.
 func (b boundaries) recovered(t testing.TB, when string, f *checkpointtest.Fixture) *state.State {
 	t.Helper()
 	s := f.Open()
@@ -63,15 +64,15 @@ func (b boundaries) recovered(t testing.TB, when string, f *checkpointtest.Fixtu
 	if first != nil {
 		want := b[checkpointtest.SeqOf(first)]
 		if want == nil {
-			t.Fatalf("%s: it stands at %s, which is no boundary", when, checkpointtest.SeqOf(first))
+			t.Fatalf("%s: the state is %s, which is not the state after a commit", when, checkpointtest.SeqOf(first))
 		}
 		checkpointtest.Same(t, when, first, want)
 	}
 	return first
 }
 
-// sound makes sure that everything that a state names is there and verifies, and
-// that nothing is left of what was cut short.
+// sound fails the test unless everything that the states name exists and verifies. No
+// temporary file and no unfinished move, deletion or import may remain.
 func sound(f *checkpointtest.Fixture, when string) {
 	t := f.T
 	t.Helper()
@@ -108,18 +109,19 @@ func sound(f *checkpointtest.Fixture, when string) {
 		checkpointtest.Must(t, err)
 		for _, e := range entries {
 			if store.IsTemp(e.Name()) {
-				t.Fatalf("%s: %s is left", when, filepath.Join(dir, e.Name()))
+				t.Fatalf("%s: temporary file %s remains", when, filepath.Join(dir, e.Name()))
 			}
 		}
 	}
 	for _, path := range []string{s.Layout().ArchivingPath("PRD-009"), s.Layout().DeletingPath("PRD-009"), s.Layout().ImportingPath("PRD-009")} {
 		if checkpointtest.IsThere(t, s, path) {
-			t.Fatalf("%s: %s is left", when, path)
+			t.Fatalf("%s: %s remains", when, path)
 		}
 	}
 }
 
-// verified reads all objects that there are to their end.
+// verified reads every stored object to its end, and fails the test if one does not
+// verify.
 func verified(f *checkpointtest.Fixture, when string) {
 	f.T.Helper()
 	objects := f.Open().Objects()

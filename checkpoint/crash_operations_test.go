@@ -22,19 +22,20 @@ import (
 	"prdrunner/checkpoint/transfer"
 )
 
-// operation is something that is done to a session, as its command does it.
+// operation is a command's change of a session, in which TestPowerCutAtEveryOperation
+// cuts the power.
 type operation struct {
-	before func(p *checkpointtest.Project)       // brings about what it is done to
+	before func(p *checkpointtest.Project)       // makes the session that the operation changes
 	do     func(p *checkpointtest.Project) error // through the project's own file system
-	// gone are sessions that it deletes; all others must stay.
+	// gone are the sessions that the operation deletes; all others must stay.
 	gone []string
-	// damaged says that something is damaged until it has been done.
+	// damaged says that the session is damaged until the operation repairs it.
 	damaged bool
-	// done checks what must be true when it has been done.
+	// done reports whether the operation has taken effect.
 	done func(p *checkpointtest.Project) bool
 }
 
-// owned does something as the owner of the session.
+// withSession calls do with the locked session, and closes the session.
 func withSession(p *checkpointtest.Project, do func(x *checkpoint.Session) error) error {
 	x, err := p.Open().Lock(context.Background(), "PRD-009", checkpointtest.By)
 	if err != nil {
@@ -43,7 +44,7 @@ func withSession(p *checkpointtest.Project, do func(x *checkpoint.Session) error
 	return errors.Join(do(x), x.Close())
 }
 
-// current is the state of the session, nil if there is none.
+// currentState returns the state of the current session, nil if there is none.
 func currentState(p *checkpointtest.Project) *state.State {
 	p.T.Helper()
 	snap, err := p.Open().Load("PRD-009")
@@ -54,7 +55,7 @@ func currentState(p *checkpointtest.Project) *state.State {
 	return snap.State
 }
 
-// stored are the ids of all sessions, sorted.
+// storedSessions returns the ids of all sessions, sorted.
 func storedSessions(p *checkpointtest.Project) []string {
 	p.T.Helper()
 	sessions, err := p.Open().Reader().Sessions("PRD-009")
@@ -69,7 +70,8 @@ func storedSessions(p *checkpointtest.Project) []string {
 	return ids
 }
 
-// operations are what changes state, but the run itself and what restores files.
+// operations returns all operations that change the state, except the run itself and
+// those that restore files.
 func operations(t *testing.T) map[string]operation {
 	ctx := context.Background()
 	begun := func(p *checkpointtest.Project) { p.Begin("S1") }
@@ -116,7 +118,7 @@ func operations(t *testing.T) map[string]operation {
 			},
 			do: func(p *checkpointtest.Project) error {
 				return withSession(p, func(x *checkpoint.Session) error {
-					if len(x.State().Checkpoints) == 2 { // it was lost, as it may
+					if len(x.State().Checkpoints) == 2 { // the checkpoint was lost: it was never synced
 						x.Checkpoint(state.TriggerManual, "", nil)
 					}
 					return nil
@@ -133,7 +135,7 @@ func operations(t *testing.T) map[string]operation {
 				x.Add(state.PauseAsked{By: checkpointtest.By})
 				_, err := x.Drain(ctx)
 				if err == nil || x.Close() == nil {
-					t.Fatal("nothing failed")
+					t.Fatal("neither Drain nor Close failed")
 				}
 			},
 			do: func(p *checkpointtest.Project) error {
@@ -285,8 +287,8 @@ func operations(t *testing.T) map[string]operation {
 	}
 }
 
-// unsynced is a file system on which nothing becomes durable, though programs
-// see it all: the process is killed before its syncs begin.
+// unsynced is a file system whose syncs do nothing: other processes see what was written,
+// and a power cut loses it.
 type unsynced struct{ store.FS }
 
 func (u unsynced) SyncDir(string) error { return nil }
@@ -300,7 +302,7 @@ type unsyncedFile struct{ store.File }
 
 func (unsyncedFile) Sync() error { return nil }
 
-// versions makes two checkpoints that have an object of their own each.
+// addVersions makes three checkpoints, each of which has an artifact of its own.
 func addVersions(p *checkpointtest.Project) {
 	p.T.Helper()
 	x := p.Lock()
@@ -313,8 +315,8 @@ func addVersions(p *checkpointtest.Project) {
 	checkpointtest.Must(p.T, x.Close())
 }
 
-// compacted compacts the journal, however small, as the next owner does with one that has
-// grown large. It leaves a journal of one line.
+// compact compacts the journal of any size into one line, as the next owner does with a
+// large one.
 func compact(p *checkpointtest.Project) error {
 	data, err := store.ReadFile(p.FS, filepath.Join(p.Dir, "PRD-009", disk.JournalName))
 	if err != nil {
@@ -337,10 +339,10 @@ func compact(p *checkpointtest.Project) error {
 	return x.Close()
 }
 
-// TestPowerCutAtEveryOperation tries what a power cut could leave at every moment
-// of each operation: the state is a boundary, no session is lost, everything that
-// a state names is there and verifies, what was said to be done is, and doing it
-// again completes it.
+// TestPowerCutAtEveryOperation cuts the power at every moment of each operation. The
+// state must be the state after some commit, no session may be lost, and everything that
+// a state names must verify. An acknowledged operation must be done, and repeating the
+// operation must complete it.
 func TestPowerCutAtEveryOperation(t *testing.T) {
 	t.Parallel()
 	for name, op := range operations(t) {
@@ -351,15 +353,15 @@ func TestPowerCutAtEveryOperation(t *testing.T) {
 			op.before(p)
 			sessions, known := storedSessions(p), boundaries{}
 			known.add(t, p.Open(), "PRD-009")
-			said := false
-			c := faults.WatchCuts(t, m, func() any { return said })
+			acked := false
+			c := faults.WatchCuts(t, m, func() any { return acked })
 			p.Options.FS, p.FS = c.Watched(), m
 			checkpointtest.Must(t, op.do(p))
-			said = true
+			acked = true
 			known.add(t, p.Open(), "PRD-009")
 			sessions = append(sessions, storedSessions(p)...)
 			if !op.done(p) {
-				t.Fatal("it does nothing")
+				t.Fatal("the operation had no effect")
 			}
 			for _, cut := range c.End() {
 				q := &checkpointtest.Project{Fixture: checkpointtest.On(t, cut.Memory, p.Dir), Root: t.TempDir()}
@@ -370,7 +372,8 @@ func TestPowerCutAtEveryOperation(t *testing.T) {
 	}
 }
 
-// survived is what must be true of a state that a power cut left.
+// checkSurvived checks one state of the disk after a power cut, and removes the workspace
+// of p.
 func checkSurvived(p *checkpointtest.Project, cut *faults.Cut, op operation, known boundaries, sessions []string) {
 	t := p.T
 	t.Helper()
@@ -379,36 +382,36 @@ func checkSurvived(p *checkpointtest.Project, cut *faults.Cut, op operation, kno
 		sound(p.Fixture, cut.When)
 	}
 	if cut.Acked.(bool) && !op.done(p) {
-		t.Fatalf("%s: it was said to be done", cut.When)
+		t.Fatalf("%s: the operation was acknowledged, but its effect is lost", cut.When)
 	}
 	hasSessions(p, cut.When, op, sessions)
 	if err := op.do(p); err != nil {
-		t.Fatalf("%s: again: %v", cut.When, err)
+		t.Fatalf("%s: repeat the operation: %v", cut.When, err)
 	}
 	if !op.done(p) {
-		t.Fatalf("%s: it was done again, and is not", cut.When)
+		t.Fatalf("%s: the repeated operation had no effect", cut.When)
 	}
-	hasSessions(p, cut.When+", done again", op, sessions)
-	sound(p.Fixture, cut.When+", done again")
+	hasSessions(p, cut.When+", repeated", op, sessions)
+	sound(p.Fixture, cut.When+", repeated")
 	if err := os.RemoveAll(filepath.Clean(p.Root)); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// hasSessions checks that each session is there once, but for those that may be
-// gone or not be there yet.
+// hasSessions checks that each of the sessions is stored once. Those in op.gone, and S3,
+// which only one operation starts, may be missing.
 func hasSessions(p *checkpointtest.Project, when string, op operation, sessions []string) {
 	t := p.T
 	t.Helper()
 	got := storedSessions(p)
 	for i, id := range got {
 		if !slices.Contains(sessions, id) || i > 0 && got[i-1] == id {
-			t.Fatalf("%s: there are sessions %q", when, got)
+			t.Fatalf("%s: unexpected sessions %q", when, got)
 		}
 	}
 	for _, id := range sessions {
 		if id != "S3" && !slices.Contains(op.gone, id) && !slices.Contains(got, id) {
-			t.Fatalf("%s: session %s is lost, there are %q", when, id, got)
+			t.Fatalf("%s: session %s is lost; stored are %q", when, id, got)
 		}
 	}
 }

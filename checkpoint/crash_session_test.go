@@ -13,8 +13,8 @@ import (
 	"prdrunner/checkpoint/store/faults"
 )
 
-// live leads a session through a boundary of each kind, and says when one is
-// acknowledged.
+// live takes a session through a boundary of each kind. It calls acked after each
+// acknowledged commit.
 func live(t testing.TB, x *checkpoint.Session, acked func()) {
 	boundary := func(trigger state.Trigger, all ...state.Event) {
 		x.Add(all...)
@@ -43,10 +43,9 @@ func live(t testing.TB, x *checkpoint.Session, acked func()) {
 	checkpointtest.Must(t, x.Close())
 }
 
-// TestPowerCutAtEveryBoundary tries what a power cut could leave at every moment
-// of a session with a boundary of each kind: the state is that of the boundary or
-// the one before, the former if it was acknowledged, with all that it names; and
-// the session can be gone on with.
+// TestPowerCutAtEveryBoundary cuts the power at every moment of a session with a boundary
+// of each kind. The state must be that of the last acknowledged boundary or the next one,
+// with all that the state names, and the session must be able to continue.
 func TestPowerCutAtEveryBoundary(t *testing.T) {
 	t.Parallel()
 	var acked atomic.Uint64
@@ -66,13 +65,14 @@ func TestPowerCutAtEveryBoundary(t *testing.T) {
 			seq = st.Seq
 		}
 		if done := cut.Acked.(uint64); seq < done || seq > done+1 {
-			t.Fatalf("%s: boundary %d was acknowledged, and it stands at %d", cut.When, done, seq)
+			t.Fatalf("%s: boundary %d was acknowledged, but the state is at %d", cut.When, done, seq)
 		}
 		continues(g, cut.When)
 	}
 }
 
-// continues adds a boundary to what is there.
+// continues adds a checkpoint to the session, which it starts if there is none, and
+// checks that the checkpoint is readable.
 func continues(f *checkpointtest.Fixture, when string) {
 	t := f.T
 	t.Helper()
@@ -98,5 +98,5 @@ func continues(f *checkpointtest.Fixture, when string) {
 	if f.Read(f.CheckpointFile(id)) == nil {
 		t.Fatalf("%s: checkpoint %s has no file", when, id)
 	}
-	sound(f, fmt.Sprintf("%s, gone on with", when))
+	sound(f, fmt.Sprintf("%s, continued", when))
 }

@@ -11,8 +11,9 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// TestDocumentRate: between boundaries that nobody waits for, a large document is
-// written as seldom as its bytes ask for, however fast that goes.
+// TestDocumentRate: after a large document was written, the next one must be due only
+// once its size divided by DocumentRate has passed as seconds, and only if an event
+// happened since.
 func TestDocumentRate(t *testing.T) {
 	t.Parallel()
 	const steps = 5_000
@@ -31,16 +32,16 @@ func TestDocumentRate(t *testing.T) {
 	checkpointtest.Must(t, err)
 	rest := time.Duration(info.Size()) * time.Second / checkpoint.DocumentRate
 	if rest <= 2*checkpoint.DocumentInterval {
-		t.Fatalf("a document of %d bytes is none that is large", info.Size())
+		t.Fatalf("a document of %d bytes is too small for this test", info.Size())
 	}
 	if now = x.DocumentWrittenAt().Add(rest); x.DocumentDue() {
-		t.Error("one is due although nothing has happened since")
+		t.Error("a document is due without a new event")
 	}
 	checkpointtest.Commit(t, x, state.PauseAsked{By: checkpointtest.By})
 	for after, want := range map[time.Duration]bool{checkpoint.DocumentInterval: false, rest - time.Millisecond: false, rest: true} {
 		t.Run(fmt.Sprint(want, after), func(t *testing.T) {
 			if now = x.DocumentWrittenAt().Add(after); x.DocumentDue() != want {
-				t.Errorf("%v after a document of %d bytes another one is due: %t", after, info.Size(), !want)
+				t.Errorf("%v after a document of %d bytes: the next one is due: %t", after, info.Size(), !want)
 			}
 		})
 	}

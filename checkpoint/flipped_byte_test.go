@@ -16,10 +16,9 @@ import (
 	"prdrunner/checkpoint/workspace"
 )
 
-// TestValidateNamesTheFileWithAFlippedByte flips each byte of each file that a
-// session consists of, one after the other (every 11th by default): validating
-// finds it, names the file, and nothing is wrong any more once it is put back.
-// Where the journal or a checkpoint is flipped, everything that needs it refuses.
+// TestValidateNamesTheFileWithAFlippedByte flips each byte of each file of a session, one
+// at a time (every 11th by default). A deep validation must name the damaged file. With
+// all bytes restored, the validation must find nothing.
 func TestValidateNamesTheFileWithAFlippedByte(t *testing.T) {
 	t.Parallel()
 	for name, compress := range map[string]bool{"plain": false, "compressed": true} {
@@ -28,8 +27,8 @@ func TestValidateNamesTheFileWithAFlippedByte(t *testing.T) {
 			p := checkpointtest.NewProject(t, store.NewMemory())
 			p.Compress(compress)
 			p.Begin("S1")
-			// Each time as a process of its own would: a workspace remembers the
-			// listing that it read last.
+			// A new workspace each time, because a workspace remembers the listing
+			// that it read last.
 			wrong := func() string {
 				s := p.Open()
 				w, err := s.OpenWorkspace(p.Root, nil, workspace.GitOff)
@@ -37,7 +36,7 @@ func TestValidateNamesTheFileWithAFlippedByte(t *testing.T) {
 				v, err := validate.Run(context.Background(), s, w, validate.Options{PRD: "PRD-009", Deep: true})
 				checkpointtest.Must(t, w.Close())
 				if err != nil {
-					return err.Error() // another version, as far as can be told
+					return err.Error() // the flipped byte may have changed a version
 				}
 				return said(v)
 			}
@@ -56,7 +55,7 @@ func TestValidateNamesTheFileWithAFlippedByte(t *testing.T) {
 					bad := bytes.Clone(whole)
 					bad[i] ^= 0x20 // changes the case of a letter
 					if decompressed := unzstd(whole); decompressed != nil && bytes.Equal(decompressed, unzstd(bad)) {
-						continue // a bit that pads, and means nothing
+						continue // a padding bit, which has no meaning
 					}
 					overwriteFile(p, file, bad)
 					if got := wrong(); !strings.Contains(got, names) {
@@ -66,13 +65,13 @@ func TestValidateNamesTheFileWithAFlippedByte(t *testing.T) {
 				overwriteFile(p, file, whole)
 			}
 			if got := wrong(); got != "" || files < 8 {
-				t.Fatalf("put back, of %d files: %s", files, got)
+				t.Fatalf("all bytes of %d files restored: %s", files, got)
 			}
 		})
 	}
 }
 
-// unzstd decompresses, nil if it is not that.
+// unzstd decompresses zstd data. It returns nil for other data.
 func unzstd(data []byte) []byte {
 	d, err := zstd.NewReader(nil)
 	if err != nil {
@@ -86,7 +85,7 @@ func unzstd(data []byte) []byte {
 	return whole
 }
 
-// said is all that validating says is wrong.
+// said returns all problems that a validation found, one per line.
 func said(v *validate.Validation) string {
 	var all []string
 	for _, s := range v.Sessions {
@@ -103,19 +102,18 @@ func said(v *validate.Validation) string {
 		}
 	}
 	if (len(all) > 0) != v.Damaged() {
-		all = append(all, "and it is said to be whole")
+		all = append(all, "but Damaged reports false")
 	}
 	return strings.Join(all, "\n")
 }
 
-// overwrite changes the bytes of a file where it lies.
+// overwriteFile replaces the content of a file in the state directory.
 func overwriteFile(p *checkpointtest.Project, name string, data []byte) {
 	p.T.Helper()
 	checkpointtest.Must(p.T, store.WriteFile(p.FS, filepath.Join(p.Dir, name), data))
 }
 
-// parts are the files that a session consists of, and how each is named where it
-// is damaged.
+// partsOf maps each file of a session to the text that names the file in a validation.
 func partsOf(p *checkpointtest.Project) map[string]string {
 	p.T.Helper()
 	parts := map[string]string{

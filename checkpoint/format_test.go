@@ -26,16 +26,16 @@ import (
 	"prdrunner/checkpoint/workspace"
 )
 
-var update = flag.Bool("update", false, "write the fixtures of the current format version anew")
+var update = flag.Bool("update", false, "write the fixtures of the current format version")
 
-// fixtureDir holds a state directory of every version and every way to end.
+// fixtureDir holds a state directory for each format version and each end of a session.
 const fixtureDir = "testdata/format"
 
-// TestUpdateFormats writes the state directories of the current version, where
-// that is asked for. Once a version was released its fixtures stay as they are.
+// TestUpdateFormats writes the fixtures of the current version if -update is given. The
+// fixtures of a released version must not change.
 func TestUpdateFormats(t *testing.T) {
 	if !*update {
-		return // nothing is to be tested
+		return
 	}
 	for name, end := range map[string]func(t *testing.T, p *checkpointtest.Project){
 		"failed":      func(*testing.T, *checkpointtest.Project) {},
@@ -84,7 +84,7 @@ func endRolledBack(t *testing.T, p *checkpointtest.Project) {
 	checkpointtest.Must(t, x.Close())
 }
 
-// kept is a state directory of some version, to be worked on.
+// kept is a copy of a fixture, with the version, the PRD and the state of the fixture.
 type kept struct {
 	*checkpointtest.Project
 	version string
@@ -92,7 +92,7 @@ type kept struct {
 	state   *state.State
 }
 
-// eachFormat calls a test with a copy of each fixture.
+// eachFormat calls test with a copy of each fixture.
 func eachFormat(t *testing.T, test func(t *testing.T, k *kept)) {
 	t.Helper()
 	dirs, err := filepath.Glob(filepath.Join(fixtureDir, "*", "*"))
@@ -120,7 +120,7 @@ func eachFormat(t *testing.T, test func(t *testing.T, k *kept)) {
 	}
 }
 
-// copyState copies a state directory, with the modes that it must have.
+// copyState copies a state directory, and sets the file modes that Runner requires.
 func copyState(t *testing.T, from, to string) {
 	t.Helper()
 	checkpointtest.Must(t, os.CopyFS(to, os.DirFS(from)))
@@ -135,20 +135,20 @@ func copyState(t *testing.T, from, to string) {
 	}))
 }
 
-// versions finds where a file says which version wrote it.
+// versions returns a pattern that matches the format version in a file.
 func (k *kept) versions() *regexp.Regexp {
 	return regexp.MustCompile(`("format_version": ?)"` + regexp.QuoteMeta(k.version) + `"`)
 }
 
-// alike is a state without what says which version wrote it.
+// alike returns a copy of a state without the format version.
 func alike(s *state.State) *state.State {
 	c := s.Clone()
 	c.FormatVersion = ""
 	return c
 }
 
-// readable makes sure that every checkpoint can be read, and that the session
-// stands where it stood.
+// readable fails the test unless the session has the state k.state and every checkpoint
+// can be read.
 func (k *kept) readable(t *testing.T, s *checkpoint.Store) {
 	t.Helper()
 	snap, err := s.Load(k.prd)
@@ -166,7 +166,7 @@ func (k *kept) readable(t *testing.T, s *checkpoint.Store) {
 			t.Errorf("checkpoint %s does not say what is missing: %+v", ref.ID, f.Recovery)
 		}
 		if f.ID != ref.ID || f.State.Seq != ref.Seq {
-			t.Errorf("checkpoint %s is %s of commit %d", ref.ID, f.ID, f.State.Seq)
+			t.Errorf("the file of checkpoint %s is of %s at commit %d", ref.ID, f.ID, f.State.Seq)
 		}
 	}
 	sessions, err := s.Reader().Sessions(k.prd)
@@ -176,6 +176,8 @@ func (k *kept) readable(t *testing.T, s *checkpoint.Store) {
 	}
 }
 
+// TestFormatsAreRead reads the session and the checkpoints of each fixture. Reading must
+// change no file.
 func TestFormatsAreRead(t *testing.T) {
 	t.Parallel()
 	eachFormat(t, func(t *testing.T, k *kept) {
@@ -183,13 +185,13 @@ func TestFormatsAreRead(t *testing.T) {
 		k.readable(t, k.Open())
 		checkpointtest.Untouched(t, "reading", checkpointtest.Everything(t, k.FS, k.Dir), before)
 		if k.state.FormatVersion != k.version {
-			t.Errorf("it is of version %s", k.state.FormatVersion)
+			t.Errorf("the state has version %s", k.state.FormatVersion)
 		}
 	})
 }
 
-// TestFormatsGoOn: a session of any version is gone on with, without being
-// migrated.
+// TestFormatsGoOn adds a checkpoint to the session of each fixture, without a migration.
+// All checkpoints must be readable afterwards.
 func TestFormatsGoOn(t *testing.T) {
 	t.Parallel()
 	eachFormat(t, func(t *testing.T, k *kept) {
@@ -207,6 +209,8 @@ func TestFormatsGoOn(t *testing.T) {
 	})
 }
 
+// TestFormatsTravel exports the session of each fixture and imports the archive into an
+// empty store. The imported session must be readable.
 func TestFormatsTravel(t *testing.T) {
 	t.Parallel()
 	eachFormat(t, func(t *testing.T, k *kept) {
@@ -226,10 +230,11 @@ func TestFormatsTravel(t *testing.T) {
 		k.readable(t, q.Open())
 		if k.version == state.FormatVersion {
 			if !bytes.Equal(archive, export(q.Open(), q.Workspace(q.Open()))) {
-				t.Error("what was imported is exported otherwise")
+				t.Error("the export of an imported session differs from the imported archive")
 			}
 		}
-		// The archive is still known for the session that it is of after a migration.
+		// After a migration, an import must still recognize the older archive as one of
+		// the same session.
 		_, err = repair.Migrate(t.Context(), k.Open(), k.prd, checkpointtest.By)
 		checkpointtest.Must(t, err)
 		placed, err = checkpointtest.TakeIn(k.Open(), archive, false)
@@ -239,6 +244,9 @@ func TestFormatsTravel(t *testing.T) {
 	})
 }
 
+// TestMigrate migrates the session of each fixture. Planning must change no file.
+// Afterwards every file must have the current version, and the backup must hold the old
+// files. A second migration must have nothing to do.
 func TestMigrate(t *testing.T) {
 	t.Parallel()
 	eachFormat(t, func(t *testing.T, k *kept) {
@@ -265,7 +273,7 @@ func TestMigrate(t *testing.T) {
 			}
 		}
 		dir := s.Layout().PRDDir(k.prd)
-		for _, id := range done.Checkpoints { // the backup is what was there
+		for _, id := range done.Checkpoints { // the backup has the old files
 			was, is := s.Layout().CheckpointsIn(dir).FilePath(id), s.Layout().CheckpointsIn(filepath.Join(dir, "backup-"+k.version)).FilePath(id)
 			if data, err := os.ReadFile(is); err != nil || !strings.HasSuffix(before[was], string(data)) {
 				t.Errorf("the backup of %s: %v", id, err)
@@ -281,7 +289,7 @@ func TestMigrate(t *testing.T) {
 	})
 }
 
-// contents are the files of a directory that begin a version's name.
+// contents returns the content of the JSON files below a directory.
 func contents(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -297,8 +305,8 @@ func contents(t *testing.T, dir string) map[string]string {
 }
 
 // TestMigrationCutShort ends a migration at each change of the disk, by a fault and by a
-// power cut, whatever the disk makes of it: the session can be read, and migrating again
-// completes it.
+// power cut. The session must be readable, and migrating again must complete the
+// migration.
 func TestMigrationCutShort(t *testing.T) {
 	t.Parallel()
 	base := checkpointtest.On(t, store.NewMemory(), "/ws/.runner")
@@ -338,8 +346,9 @@ func TestMigrationCutShort(t *testing.T) {
 	}
 }
 
-// TestFutureFormatIsRefused: what a newer version wrote is named, and not
-// touched, whatever is asked for.
+// TestFutureFormatIsRefused sets the version of all files to 9.0. Every command must
+// refuse the session with an error that names the version and the PRD, and change no
+// file.
 func TestFutureFormatIsRefused(t *testing.T) {
 	t.Parallel()
 	eachFormat(t, func(t *testing.T, k *kept) {

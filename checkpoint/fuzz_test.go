@@ -11,8 +11,9 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// FuzzJournal reads any bytes as a journal, and, so that more than the sums
-// are looked at, as the events of a line whose sums are right.
+// FuzzJournal reads any bytes as a journal, and as the events of a line with correct
+// sums, so that the fuzzer gets past the checksums. The journal must be valid, damaged or
+// of a newer version.
 func FuzzJournal(f *testing.F) {
 	fix := checkpointtest.InMemory(f)
 	x := fix.Run()
@@ -34,6 +35,7 @@ func FuzzJournal(f *testing.F) {
 	})
 }
 
+// read replays a journal, and derives the document and the recovery from its state.
 func read(t *testing.T, lines []byte) {
 	t.Helper()
 	fsys := store.NewMemory()

@@ -11,7 +11,7 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// dirSyncs notes which directories are synced.
+// dirSyncs records which directories are synced.
 type dirSyncs struct {
 	store.FS
 	synced []string
@@ -22,8 +22,8 @@ func (d *dirSyncs) SyncDir(name string) error {
 	return d.FS.SyncDir(name)
 }
 
-// TestNameOfLockIsDurable: a lock's file has a name after a power cut, which costs a
-// sync of its directory only where the owner before cannot have seen to it.
+// TestNameOfLockIsDurable: the lock file must survive a power cut. WriteNote must sync
+// the directory, unless the previous owner released the lock and so must have synced it.
 func TestNameOfLockIsDurable(t *testing.T) {
 	t.Parallel()
 	fsys := &dirSyncs{FS: store.NewMemory()}
@@ -38,9 +38,9 @@ func TestNameOfLockIsDurable(t *testing.T) {
 		want []string
 	}{
 		{"the first owner", &owner, []string{"/locks"}},
-		{"letting go", nil, nil},
-		{"the next one", &owner, nil},
-		{"one after an owner that was killed", &owner, []string{"/locks"}},
+		{"releasing the lock", nil, nil},
+		{"the next owner", &owner, nil},
+		{"the owner after a killed one", &owner, []string{"/locks"}},
 	} {
 		fsys.synced = nil
 		checkpointtest.Must(t, disk.WriteNote(fsys, "/locks/a.lock", step.note))

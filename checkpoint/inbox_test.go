@@ -16,7 +16,8 @@ import (
 
 var errNotWaiting = errors.New("gate lint (WS3) does not wait for approval")
 
-// answer waits for one request as an owner's loop does, and answers it.
+// answer waits for one request, as an owner's loop does, and answers it with refusal, or
+// with a pause if refusal is nil.
 func answer(t *testing.T, x *checkpoint.Session, refusal error) checkpoint.Request {
 	t.Helper()
 	for {
@@ -34,8 +35,12 @@ func answer(t *testing.T, x *checkpoint.Session, refusal error) checkpoint.Reque
 	}
 }
 
-func nobody(*checkpoint.Session) error { return errors.New("there is an owner") }
+// nobody is the callback of Ask for tests in which the PRD has an owner. Ask must not
+// call nobody.
+func nobody(*checkpoint.Session) error { return errors.New("called although the PRD has an owner") }
 
+// TestAskTheOwner asks an owner that accepts the request and one that refuses it. Ask
+// must return the owner's answer, and the inbox must be empty afterwards.
 func TestAskTheOwner(t *testing.T) {
 	t.Parallel()
 	for _, refusal := range []error{nil, errNotWaiting} {
@@ -62,7 +67,9 @@ func TestAskTheOwner(t *testing.T) {
 	}
 }
 
-// TestARequestOfANewerVersionIsRefused: what it asks for may mean something else.
+// TestARequestOfANewerVersionIsRefused puts a request of version 9.0 into the inbox. The
+// owner must refuse the request, because its meaning may have changed, with a reply that
+// names the version and says what to do.
 func TestARequestOfANewerVersionIsRefused(t *testing.T) {
 	t.Parallel()
 	f := checkpointtest.InMemory(t)
@@ -72,7 +79,7 @@ func TestARequestOfANewerVersionIsRefused(t *testing.T) {
 	checkpointtest.Must(t, err)
 	f.Write("PRD-009/inbox/asked.request.json", data)
 	if requests, err := x.Requests(); err != nil || len(requests) != 0 {
-		t.Fatalf("it was taken for %+v, %v", requests, err)
+		t.Fatalf("requests %+v, %v; want none", requests, err)
 	}
 	var reply checkpoint.Mail
 	checkpointtest.Must(t, json.Unmarshal(f.Read("PRD-009/inbox/asked.reply.json"), &reply))
@@ -82,6 +89,9 @@ func TestARequestOfANewerVersionIsRefused(t *testing.T) {
 	checkpointtest.Must(t, x.Close())
 }
 
+// TestAskAlone asks while the PRD has no owner. Without a session, Ask must fail and
+// create nothing. With a session, Ask must carry out the request by itself and release
+// the lock.
 func TestAskAlone(t *testing.T) {
 	t.Parallel()
 	f := checkpointtest.InMemory(t)
@@ -105,8 +115,8 @@ func TestAskAlone(t *testing.T) {
 	}
 }
 
-// TestAskADyingOwner: the owner ends without a word, with and without having
-// claimed the request.
+// TestAskADyingOwner kills the owner before the owner answers, with and without having
+// claimed the request. Ask must carry out the request itself, once.
 func TestAskADyingOwner(t *testing.T) {
 	t.Parallel()
 	for _, claims := range []bool{true, false} {
@@ -133,12 +143,12 @@ func TestAskADyingOwner(t *testing.T) {
 			t.Errorf("carried out %d times", asked)
 		}
 		if entries, err := f.FS.ReadDir(s.Layout().InboxPath("PRD-009")); err != nil || len(entries) != 0 {
-			t.Errorf("left in the inbox: %v, %v", entries, err)
+			t.Errorf("the inbox holds %v, %v", entries, err)
 		}
 	}
 }
 
-// awaitRequest returns when a request lies in the inbox.
+// awaitRequest returns once the inbox holds a request.
 func awaitRequest(f *checkpointtest.Fixture) {
 	for {
 		entries, err := f.FS.ReadDir(f.Open().Layout().InboxPath("PRD-009"))
@@ -149,6 +159,8 @@ func awaitRequest(f *checkpointtest.Fixture) {
 	}
 }
 
+// TestAskIsWithdrawn cancels the context of an Ask that waits for the owner. Ask must say
+// that the request is withdrawn, and the owner must not get the request.
 func TestAskIsWithdrawn(t *testing.T) {
 	t.Parallel()
 	f := checkpointtest.InMemory(t)
@@ -163,11 +175,14 @@ func TestAskIsWithdrawn(t *testing.T) {
 		t.Errorf("ask: %v", err)
 	}
 	if requests, err := x.Requests(); err != nil || len(requests) != 0 {
-		t.Errorf("a withdrawn request came through: %v, %v", requests, err)
+		t.Errorf("the owner got a withdrawn request: %v, %v", requests, err)
 	}
 	checkpointtest.Must(t, x.Close())
 }
 
+// TestFollow follows a session from commit 3. Follow must yield each commit once,
+// continue with the next session when Start replaces the session, and end when the owner
+// closes.
 func TestFollow(t *testing.T) {
 	t.Parallel()
 	f := checkpointtest.InMemory(t)
@@ -197,7 +212,7 @@ func TestFollow(t *testing.T) {
 	expect(3, x.Durable())
 	checkpointtest.Commit(t, x, state.WorkstreamStarted{Workstream: "WS2", Attempt: 1})
 	expect(x.Durable(), x.Durable())
-	checkpointtest.Must(t, x.Start(checkpointtest.Started("S2", checkpointtest.Cashier()))) // replaces what is followed
+	checkpointtest.Must(t, x.Start(checkpointtest.Started("S2", checkpointtest.Cashier()))) // replaces the journal that is followed
 	expect(1, 1)
 	checkpointtest.Commit(t, x, state.PhaseStarted{Phase: "phase-1"})
 	expect(2, 2)

@@ -9,8 +9,7 @@ import (
 	"prdrunner/checkpoint/workspace/git"
 )
 
-// What follows gives the tests of package checkpoint_test names that the package does not
-// export.
+// This file exports internals of the package to the tests in package checkpoint_test.
 
 // Limits and names of files.
 const (

@@ -14,7 +14,8 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// journalChanges are what somebody may do to a journal that an owner writes to.
+// journalChanges returns the ways in which another process may change a journal while its
+// owner writes to it.
 func journalChanges(t *testing.T) map[string]func(path string) {
 	t.Helper()
 	return map[string]func(path string){
@@ -40,10 +41,9 @@ func journalChanges(t *testing.T) map[string]func(path string) {
 	}
 }
 
-// TestOwnerStopsWhenItsJournalIsChanged: what would be lost with a file that
-// has no name any more, or stand behind what somebody else wrote, is neither
-// written there nor acknowledged, whether that happens before the line is
-// written or meanwhile. It is in a rescue copy.
+// TestOwnerStopsWhenItsJournalIsChanged changes the journal before or during a commit.
+// The owner must not acknowledge the commit, must write it to a rescue copy, and must not
+// write to the changed journal if the change came first.
 func TestOwnerStopsWhenItsJournalIsChanged(t *testing.T) {
 	t.Parallel()
 	for how, change := range journalChanges(t) {
@@ -80,7 +80,7 @@ func TestOwnerStopsWhenItsJournalIsChanged(t *testing.T) {
 					t.Errorf("the rescue copy: %v", err)
 				}
 				if after, _ := os.ReadFile(path); !meanwhile && string(after) != string(before) {
-					t.Error("the journal was written to all the same")
+					t.Error("the owner wrote to the changed journal")
 				}
 				if err := x.Close(); !errors.Is(err, checkpoint.ErrJournalChanged) {
 					t.Errorf("close: %v", err)

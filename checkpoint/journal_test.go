@@ -17,8 +17,8 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// closed makes a small session that was closed, and returns its journal and
-// the state after each of its lines.
+// closed makes a small session and closes it. It returns the journal and the states, of
+// which states[n] is the state after n lines.
 func closed(f *checkpointtest.Fixture) (journal []byte, states []*state.State) {
 	f.T.Helper()
 	x := f.Lock()
@@ -32,7 +32,8 @@ func closed(f *checkpointtest.Fixture) (journal []byte, states []*state.State) {
 	return journal, fold1(f.T, journal)
 }
 
-// fold1 returns the state after each line; the first is nil.
+// fold1 returns the states of a journal: states[n] is the state after n lines, states[0]
+// is nil.
 func fold1(t testing.TB, lines []byte) []*state.State {
 	t.Helper()
 	f := journal.NewFold()
@@ -51,7 +52,8 @@ func fold1(t testing.TB, lines []byte) []*state.State {
 	return states
 }
 
-// withJournal returns a copy of a fixture's PRD with another journal.
+// withJournal returns a copy of a fixture's PRD with another journal. The copy has the
+// PRD document if derived is set, and the lock note of a killed owner if unclean is set.
 func withJournal(f *checkpointtest.Fixture, journal []byte, derived, unclean bool) *checkpointtest.Fixture {
 	f.T.Helper()
 	g := checkpointtest.InMemory(f.T)
@@ -67,6 +69,9 @@ func withJournal(f *checkpointtest.Fixture, journal []byte, derived, unclean boo
 	return g
 }
 
+// TestJournalTruncatedAtEveryByte cuts the journal off at each byte. If the PRD document
+// proves that acknowledged lines are lost, the lock must be refused. Otherwise the next
+// owner must keep all whole lines and save the torn bytes in a file.
 func TestJournalTruncatedAtEveryByte(t *testing.T) {
 	t.Parallel()
 	f := checkpointtest.InMemory(t)
@@ -75,7 +80,7 @@ func TestJournalTruncatedAtEveryByte(t *testing.T) {
 		whole := bytes.Count(journal[:n], []byte("\n"))
 		torn := journal[bytes.LastIndexByte(journal[:n], '\n')+1 : n]
 
-		// The document names the last commit: something acknowledged is lost.
+		// The document names the last commit, so that an acknowledged commit is lost.
 		g := withJournal(f, journal[:n], true, true)
 		_, err := g.Open().Lock(context.Background(), "PRD-009", checkpointtest.By)
 		var damaged *state.DamagedError
@@ -101,7 +106,7 @@ func TestJournalTruncatedAtEveryByte(t *testing.T) {
 			if strings.HasPrefix(e.Name(), "torn-") {
 				saved++
 				if !bytes.Equal(g.Read("PRD-009/"+e.Name()), torn) {
-					t.Fatalf("cut at %d: other bytes were saved", n)
+					t.Fatalf("cut at %d: the saved file does not hold the torn bytes", n)
 				}
 			}
 		}
@@ -109,12 +114,15 @@ func TestJournalTruncatedAtEveryByte(t *testing.T) {
 			t.Fatalf("cut at %d: %d files of torn bytes, want %d", n, saved, want)
 		}
 		checkpointtest.Kill(t, x)
-		y := g.Lock() // recovering twice gives the same
+		y := g.Lock() // a second recovery must give the same state
 		checkpointtest.Same(t, "second recovery", y.State(), x.State())
 		checkpointtest.Kill(t, y)
 	}
 }
 
+// TestJournalByteFlipped flips bits in each byte of the journal. The lock must be
+// refused, with the line and a remedy, and the journal must stay unchanged. The last line
+// may count as torn if no document proves that it was acknowledged.
 func TestJournalByteFlipped(t *testing.T) {
 	t.Parallel()
 	f := checkpointtest.InMemory(t)
@@ -127,10 +135,10 @@ func TestJournalByteFlipped(t *testing.T) {
 			g := withJournal(f, flipped, derived, true)
 			x, err := g.Open().Lock(context.Background(), "PRD-009", checkpointtest.By)
 			if err == nil {
-				// Only in the last line, and only where nothing proves that
-				// it was acknowledged, can it be a write that was cut short.
+				// The last line can be a write that was cut short, unless the
+				// document proves that the line was acknowledged.
 				if derived || i < last-1 {
-					t.Fatalf("byte %d flipped, document %t: not noticed", i, derived)
+					t.Fatalf("byte %d flipped, document %t: lock succeeded", i, derived)
 				}
 				checkpointtest.Kill(t, x)
 				continue
@@ -146,6 +154,8 @@ func TestJournalByteFlipped(t *testing.T) {
 	}
 }
 
+// TestJournalSpliced deletes, swaps, duplicates, inserts and replaces lines of a journal.
+// Readers and owners must report damage.
 func TestJournalSpliced(t *testing.T) {
 	t.Parallel()
 	f := checkpointtest.InMemory(t)
@@ -181,6 +191,8 @@ func TestJournalSpliced(t *testing.T) {
 	}
 }
 
+// TestJournalMissing removes the journal of a session that has a document. Readers and
+// owners must report damage, and SetAside must move the remaining files to failed/.
 func TestJournalMissing(t *testing.T) {
 	t.Parallel()
 	f := checkpointtest.InMemory(t)
@@ -206,8 +218,9 @@ func TestJournalMissing(t *testing.T) {
 	}
 }
 
-// TestOversizedEvent: what could not be read back is not written, neither into the
-// journal nor into a rescue copy, and does not keep the next owner out.
+// TestOversizedEvent adds an event that is too large for a journal line. The event must
+// be written neither to the journal nor to a rescue copy, and the next owner must have
+// the state without the event.
 func TestOversizedEvent(t *testing.T) {
 	t.Parallel()
 	f := checkpointtest.InMemory(t)
@@ -221,16 +234,18 @@ func TestOversizedEvent(t *testing.T) {
 		t.Errorf("drain: %v", err)
 	}
 	if !bytes.Equal(f.Read("PRD-009/journal.jsonl"), before) {
-		t.Error("it was written")
+		t.Error("the event was written to the journal")
 	}
 	if err := x.Close(); err == nil {
-		t.Error("closed cleanly")
+		t.Error("close returned no error")
 	}
 	x = f.Lock()
 	checkpointtest.Same(t, "state of the next owner", x.State(), durable)
 	checkpointtest.Must(t, x.Close())
 }
 
+// TestNewerVersionIsRefused: a journal with an event of an unknown kind, or of a newer
+// format version, must be refused with an error that names the version or the file.
 func TestNewerVersionIsRefused(t *testing.T) {
 	t.Parallel()
 	f := checkpointtest.InMemory(t)
@@ -257,6 +272,9 @@ func TestNewerVersionIsRefused(t *testing.T) {
 	}
 }
 
+// TestUncleanEndIsRewritten kills an owner. The next owner must notice, and replace the
+// journal by a copy with the same state. After a clean end the next owner must report a
+// clean one.
 func TestUncleanEndIsRewritten(t *testing.T) {
 	t.Parallel()
 	memory := store.NewMemory()
@@ -269,25 +287,25 @@ func TestUncleanEndIsRewritten(t *testing.T) {
 
 	x = f.Lock()
 	if !x.Unclean() {
-		t.Error("a killed owner is not noticed")
+		t.Error("Unclean is false after a killed owner")
 	}
 	after, err := memory.Lstat("/ws/.runner/PRD-009/journal.jsonl")
 	checkpointtest.Must(t, err)
 	if store.Same(before, after) {
-		t.Error("the journal was not written anew")
+		t.Error("the journal was not replaced")
 	}
 	checkpointtest.Same(t, "state", x.State(), want)
 	checkpointtest.Commit(t, x, state.WorkstreamStarted{Workstream: "WS2", Attempt: 1})
 	checkpointtest.Must(t, x.Close())
 
 	if x = f.Lock(); x.Unclean() {
-		t.Error("unclean after a clean end")
+		t.Error("Unclean is true after a clean end")
 	}
 	checkpointtest.Must(t, x.Close())
 }
 
-// TestAcknowledgedSurvivesPowerCut cuts the power after every acknowledged
-// commit: all of them are there.
+// TestAcknowledgedSurvivesPowerCut cuts the power after every acknowledged commit. All
+// acknowledged commits and the latest checkpoint must survive.
 func TestAcknowledgedSurvivesPowerCut(t *testing.T) {
 	t.Parallel()
 	memory := store.NewMemory()
@@ -315,6 +333,9 @@ func TestAcknowledgedSurvivesPowerCut(t *testing.T) {
 	checkpointtest.Must(t, x.Close())
 }
 
+// TestCompaction makes the journal so large that the next owner compacts it. The state
+// must stay the same, the old journal must be kept, and checkpoints from before the
+// compaction must still be readable without their files.
 func TestCompaction(t *testing.T) {
 	t.Parallel()
 	f := checkpointtest.InMemory(t)
@@ -335,7 +356,7 @@ func TestCompaction(t *testing.T) {
 		t.Errorf("the journal still has %d bytes", size)
 	}
 	if len(f.Read(fmt.Sprintf("PRD-009/journal.1-%d.jsonl", want.Seq))) < 10<<20 {
-		t.Error("the old journal is gone")
+		t.Error("the old journal was not kept")
 	}
 	checkpointtest.Commit(t, x, checkpointtest.Work("WS2", "type-check", "c.ts")...)
 	want = x.State().Clone()
@@ -343,8 +364,8 @@ func TestCompaction(t *testing.T) {
 
 	snap, err := f.Open().Load("PRD-009")
 	checkpointtest.Must(t, err)
-	checkpointtest.Same(t, "state behind the compacted line", snap.State, want)
-	// The file of a checkpoint from before can still be made again.
+	checkpointtest.Same(t, "state after the compacted line", snap.State, want)
+	// A checkpoint from before the compaction is made from the old journal.
 	checkpointtest.Must(t, f.FS.Remove(filepath.Join(f.Dir, "PRD-009/checkpoints", first+".json")))
 	cp, err := f.Open().ReadCheckpoint("PRD-009", first)
 	checkpointtest.Must(t, err)
@@ -353,18 +374,19 @@ func TestCompaction(t *testing.T) {
 	}
 }
 
-// signed makes a line of everything before its sum.
+// signed returns a journal line: body, which is everything before the sum, with its sum.
 func signed(body []byte) []byte {
 	sum := fmt.Sprintf("%x", sha256.Sum256(body))
 	return []byte(string(body) + journal.SumField + sum + "\"}\n")
 }
 
-// TestCommitsAreSplitAtTheLimit: however much becomes ready together, no line is
-// longer than it may be, and each event stands in one.
+// TestCommitsAreSplitAtTheLimit adds more events than fit into one line, one by one and
+// all at once. No line may be longer than the limit, and each event must be in exactly
+// one line.
 func TestCommitsAreSplitAtTheLimit(t *testing.T) {
 	t.Parallel()
 	const room = 24 << 10
-	third := state.Text(strings.Repeat("\x01", 1<<10)) // of which JSON makes six times as much
+	third := state.Text(strings.Repeat("\x01", 1<<10)) // which takes six times as many bytes in JSON
 	event := func(reason state.Text) state.Event { return state.PauseAsked{By: checkpointtest.By, Reason: reason} }
 	for name, add := range map[string]func(x *checkpoint.Session){
 		"one after the other": func(x *checkpoint.Session) {
@@ -410,8 +432,8 @@ func TestCommitsAreSplitAtTheLimit(t *testing.T) {
 	}
 }
 
-// TestTogetherStaysTogether: what is added together is not split as long as a line
-// holds it, though no more than a part of it fits behind what was there before.
+// TestTogetherStaysTogether adds one large event, and then two together that fit into one
+// line with each other, though not with the first. The two must be in the same commit.
 func TestTogetherStaysTogether(t *testing.T) {
 	t.Parallel()
 	f := checkpointtest.InMemory(t)

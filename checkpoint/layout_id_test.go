@@ -9,8 +9,8 @@ import (
 	"prdrunner/checkpoint/disk"
 )
 
-// TestIDs: an id is refused that would share a directory with Runner, or make a
-// git reference that git refuses, whatever the configured pattern.
+// TestIDs: an id must be refused if it collides with one of Runner's own names or can't
+// be part of a git reference, whatever the configured pattern.
 func TestIDs(t *testing.T) {
 	t.Parallel()
 	for id, want := range map[string]bool{

@@ -16,8 +16,9 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// TestLinksInTheStateDirectory: behind a link in the place of a directory
-// nothing is listed, written or removed, whatever is asked for.
+// TestLinksInTheStateDirectory replaces each directory of the state directory by a link
+// to a directory outside. Every operation must be refused, and the directory outside must
+// stay unchanged.
 func TestLinksInTheStateDirectory(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -50,7 +51,7 @@ func TestLinksInTheStateDirectory(t *testing.T) {
 				}
 			}
 			if left, err := os.ReadDir(outside); err != nil || len(left) != 1 {
-				t.Errorf("outside there is %v, %v", left, err)
+				t.Errorf("the directory outside holds %v, %v", left, err)
 			}
 		})
 	}
@@ -68,8 +69,8 @@ func TestLinksInTheStateDirectory(t *testing.T) {
 	}
 }
 
-// linkAway puts a link to a directory elsewhere, which it returns and in which
-// there is a file, in the place of one in the state directory.
+// linkAway replaces a directory of the state directory by a link to a directory outside,
+// which has one file. It returns the directory outside.
 func linkAway(f *checkpointtest.Fixture, name string) (outside string) {
 	f.T.Helper()
 	outside = f.T.TempDir()
@@ -81,22 +82,24 @@ func linkAway(f *checkpointtest.Fixture, name string) (outside string) {
 	return outside
 }
 
-// TestWorldWritableCheckpoints: others could put files there.
+// TestWorldWritableCheckpoints: the lock must be refused if everybody may write to
+// checkpoints/, since another user could put files there.
 func TestWorldWritableCheckpoints(t *testing.T) {
 	t.Parallel()
 	f := checkpointtest.OnDisk(t)
 	x := f.Run()
 	x.Checkpoint(state.TriggerManual, "", nil)
 	checkpointtest.Must(t, x.Close())
-	checkpointtest.Must(t, os.Chmod(filepath.Join(f.Dir, "PRD-009", "checkpoints"), 0o777)) //nolint:gosec // it is refused for that
+	checkpointtest.Must(t, os.Chmod(filepath.Join(f.Dir, "PRD-009", "checkpoints"), 0o777)) //nolint:gosec // Lock must refuse this mode
 	var refused *disk.DirError
 	if _, err := f.Open().Lock(context.Background(), "PRD-009", checkpointtest.By); !errors.As(err, &refused) {
 		t.Errorf("lock: %v", err)
 	}
 }
 
-// TestStrangersAmongCheckpoints: what is not the file of a checkpoint by its
-// name stays where people put it.
+// TestStrangersAmongCheckpoints puts files with other names into checkpoints/. The next
+// owner must leave them alone, and must remove a file that has the name of a checkpoint
+// but belongs to none.
 func TestStrangersAmongCheckpoints(t *testing.T) {
 	t.Parallel()
 	f := checkpointtest.InMemory(t)
@@ -116,12 +119,12 @@ func TestStrangersAmongCheckpoints(t *testing.T) {
 		}
 	}
 	if there, err := store.Exists(f.Open().Layout().FS, filepath.Join(f.Dir, unkept)); there || err != nil {
-		t.Errorf("the file of a checkpoint that is not kept: %v, %v", there, err)
+		t.Errorf("the file of an unknown checkpoint exists: %v, %v", there, err)
 	}
 }
 
-// TestLinkedAuditLog: nothing is added to what a link in the place of the audit
-// log leads to.
+// TestLinkedAuditLog replaces the audit log by a link to a file outside. Audit must fail,
+// and the file outside must stay unchanged.
 func TestLinkedAuditLog(t *testing.T) {
 	t.Parallel()
 	f := checkpointtest.OnDisk(t)
@@ -133,12 +136,12 @@ func TestLinkedAuditLog(t *testing.T) {
 		t.Errorf("audit: %v", err)
 	}
 	if data, err := os.ReadFile(outside); err != nil || string(data) != "package main\n" {
-		t.Errorf("outside there is %q, %v", data, err)
+		t.Errorf("the file outside holds %q, %v", data, err)
 	}
 }
 
-// TestNamesOfFilesFit: whatever something is called, a file can be named after it,
-// and no other one is.
+// TestNamesOfFilesFit: EncodeName must return a valid file name for any name, never the
+// same for two names. A short name of plain characters must stay as is.
 func TestNamesOfFilesFit(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("ü", 250)

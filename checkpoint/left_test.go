@@ -15,8 +15,9 @@ import (
 	"prdrunner/checkpoint/workspace"
 )
 
-// TestLeftIsNeeded: what an attempt that failed left is kept as long as the state or a
-// checkpoint has it on record, by whoever collects, and no longer.
+// TestLeftIsNeeded lets two attempts fail and leave files. Tidy and Collect must keep the
+// objects of those files as long as the state or a checkpoint records them, and no
+// longer.
 func TestLeftIsNeeded(t *testing.T) {
 	t.Parallel()
 	f := checkpointtest.InMemory(t)
@@ -36,7 +37,7 @@ func TestLeftIsNeeded(t *testing.T) {
 		_, err := prune.Tidy(context.Background(), x, nil)
 		checkpointtest.Must(t, err)
 		if got := checkpointtest.Has(t, f.Open(), made, one, two); got != want {
-			t.Fatalf("there are %s of made, left by 1 and by 2, want %s", got, want)
+			t.Fatalf("objects of: made, left by attempt 1, left by attempt 2: %s, want %s", got, want)
 		}
 	}
 	tidy(x, "111")
@@ -53,7 +54,8 @@ func TestLeftIsNeeded(t *testing.T) {
 	checkpointtest.Must(t, x.Close())
 }
 
-// TestLeftIsExported: an archive has the bytes of what was left, and an import needs them.
+// TestLeftIsExported: an archive must contain the objects of the files that a failed
+// attempt left.
 func TestLeftIsExported(t *testing.T) {
 	t.Parallel()
 	p := checkpointtest.NewProject(t, store.NewMemory())
@@ -71,12 +73,13 @@ func TestLeftIsExported(t *testing.T) {
 	checkpointtest.Same(t, "state", q.State(), p.State())
 	checkpointtest.NeedsWhole(t, q.Open(), "PRD-009")
 	if checkpointtest.Has(t, q.Open(), left) != "1" {
-		t.Error("the bytes of what was left are not in the archive")
+		t.Error("the archive lacks the file that the failed attempt left")
 	}
 }
 
-// TestLeft: what the last attempt that ended left is on record until the workstream is
-// done or begins anew, or the artifacts are recorded anew.
+// TestLeft: the state must record the files that the last ended attempt of w1 left, until
+// w1 completes, is skipped or invalidated, or starts with another definition, or until w0
+// records the artifact again.
 func TestLeft(t *testing.T) {
 	t.Parallel()
 	of := func(text string) []state.Artifact {
@@ -90,7 +93,7 @@ func TestLeft(t *testing.T) {
 	failed := state.WorkstreamFailed{Workstream: "w1", Left: of("failed")}
 	for name, c := range map[string]struct {
 		events []state.Event
-		want   string // the text that is left, "" for nothing
+		want   string // the content of the recorded file, "" for none
 	}{
 		"repeated":              {[]state.Event{again}, "again"},
 		"failed":                {[]state.Event{failed}, "failed"},

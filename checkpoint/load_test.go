@@ -9,7 +9,8 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// beforeJournal is an FS that calls act before a journal is opened for the first time.
+// beforeJournal is a file system that calls act before the journal is opened for the
+// first time.
 type beforeJournal struct {
 	store.FS
 	path string
@@ -24,21 +25,21 @@ func (b *beforeJournal) OpenFile(path string, flag int, perm fs.FileMode) (store
 	return b.FS.OpenFile(path, flag, perm)
 }
 
-// TestLoadWhileAnOwnerBegins lets a runner take the lock and begin a session after a reader
-// has looked at the lock and before it reads the journal. The reader sees the session with
-// its owner: a session without one counts as unfinished work that nobody does.
+// TestLoadWhileAnOwnerBegins lets an owner take the lock after a reader has checked the
+// lock and before the reader reads the journal. The reader must report the owner, because
+// a session without an owner counts as unfinished work that no process continues.
 func TestLoadWhileAnOwnerBegins(t *testing.T) {
 	t.Parallel()
 	f := checkpointtest.InMemory(t)
 	checkpointtest.Kill(t, f.Run())
 	note := f.Open().Layout().LockPath("PRD-009")
-	checkpointtest.Must(t, f.FS.Remove(note)) // the lock is free, and nothing is known of an earlier owner
+	checkpointtest.Must(t, f.FS.Remove(note)) // the lock is free, and there is no note of an earlier owner
 	var owner *checkpoint.Session
 	between := &beforeJournal{FS: f.FS, path: f.Open().Layout().JournalPath("PRD-009"), act: func() { owner = f.Lock() }}
 	snap, err := checkpointtest.On(t, between, f.Dir).Open().Load("PRD-009")
 	checkpointtest.Must(t, err)
 	if owner == nil || snap.Owner == nil {
-		t.Errorf("loaded without its owner: %+v", snap.Owner)
+		t.Errorf("loaded without the owner: %+v", snap.Owner)
 	}
 	checkpointtest.Must(t, owner.Close())
 }

@@ -19,7 +19,7 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// lockLosses are the ways in which a lock comes to keep nobody out.
+// lockLosses returns the ways in which a held lock stops excluding other owners.
 func lockLosses(t *testing.T) map[string]func(dir string) {
 	t.Helper()
 	remove := func(names ...string) func(dir string) {
@@ -44,9 +44,9 @@ func lockLosses(t *testing.T) map[string]func(dir string) {
 	}
 }
 
-// TestOwnerStopsWhenItsLockIsLost: where another owner may be at work, whatever an owner
-// would do next is refused, and nothing is acknowledged that the other may not
-// have read.
+// TestOwnerStopsWhenItsLockIsLost takes away an owner's lock. Whatever the owner does
+// next must fail with ErrLockLost, and the owner must not write to the journal, because
+// another owner may have read it.
 func TestOwnerStopsWhenItsLockIsLost(t *testing.T) {
 	t.Parallel()
 	acts := map[string]func(x *checkpoint.Session) error{
@@ -86,15 +86,15 @@ func TestOwnerStopsWhenItsLockIsLost(t *testing.T) {
 					t.Errorf("close: %v", err)
 				}
 				if after, _ := os.ReadFile(filepath.Join(f.Dir, "PRD-009", "journal.jsonl")); string(after) != string(before) {
-					t.Error("the journal was written to all the same")
+					t.Error("the owner wrote to the journal")
 				}
 			})
 		}
 	}
 }
 
-// seizing takes the lock file away in the middle of the sync of the journal,
-// and lets another owner read the journal then.
+// seizing is a file system that calls seize before each write to the journal, for example
+// to take away the lock.
 type seizing struct {
 	store.FS
 	seize func()
@@ -113,7 +113,7 @@ type seizedFile struct {
 	by *seizing
 }
 
-// Write lets the other one in before the line is there.
+// Write calls seize before it writes.
 func (f *seizedFile) Write(p []byte) (int, error) {
 	if f.by.seize != nil {
 		f.by.seize()
@@ -121,9 +121,10 @@ func (f *seizedFile) Write(p []byte) (int, error) {
 	return f.File.Write(p)
 }
 
-// TestLineIsNotAcknowledgedOnceAnotherMayOwnTheJournal: the lock is lost after
-// it was checked and before the line is written; the other owner's journal
-// stays whole, and the line is in neither it nor what was acknowledged.
+// TestLineIsNotAcknowledgedOnceAnotherMayOwnTheJournal takes away the lock after the
+// owner has checked the lock and before the owner writes a line, and lets another owner
+// take over. The line must not be acknowledged, and must not be in the other owner's
+// journal.
 func TestLineIsNotAcknowledgedOnceAnotherMayOwnTheJournal(t *testing.T) {
 	t.Parallel()
 	fsys := &seizing{FS: store.OS()}
@@ -146,19 +147,19 @@ func TestLineIsNotAcknowledgedOnceAnotherMayOwnTheJournal(t *testing.T) {
 		t.Errorf("close: %v", err)
 	}
 	if y == nil || y.Durable() != acknowledged {
-		t.Fatal("the other owner does not stand where this one was acknowledged")
+		t.Fatal("the other owner did not read exactly the acknowledged commits")
 	}
 	checkpointtest.Commit(t, y, state.WorkstreamStarted{Workstream: "WS2", Attempt: 1})
 	checkpointtest.Must(t, y.Close())
 	snap, err := other.Open().Load("PRD-009")
 	checkpointtest.Must(t, err)
 	if snap.State.Seq != acknowledged+1 || snap.State.Requested != nil {
-		t.Errorf("the journal is at %d, with what was not acknowledged: %+v", snap.State.Seq, snap.State.Requested)
+		t.Errorf("the journal is at %d; the request that was not acknowledged: %+v", snap.State.Seq, snap.State.Requested)
 	}
 }
 
-// slowSync is a file system that takes as long for a sync of the journal as it
-// is told to.
+// slowSync is a file system on which, while slow is set, a sync of the journal closes
+// syncing and then waits for synced.
 type slowSync struct {
 	store.FS
 	slow            atomic.Bool
@@ -186,8 +187,9 @@ func (f *slowFile) Sync() error {
 	return f.File.Sync()
 }
 
-// TestSlowSyncLosesNoLock: a sync that takes its time leaves an owner the owner, for
-// whoever reads and for whoever would take the lock.
+// TestSlowSyncLosesNoLock: while a sync of the journal takes very long, the owner must
+// keep the lock. A second owner must be refused, a reader must see the session, and the
+// sync must complete.
 func TestSlowSyncLosesNoLock(t *testing.T) {
 	t.Parallel()
 	fsys := &slowSync{FS: store.OS(), syncing: make(chan struct{}), synced: make(chan struct{})}
@@ -198,7 +200,7 @@ func TestSlowSyncLosesNoLock(t *testing.T) {
 	x.Flush()
 	<-fsys.syncing
 	later := checkpointtest.On(t, store.OS(), f.Dir)
-	later.Options.Now = func() time.Time { return time.Now().AddDate(1, 0, 0) } // however long it takes
+	later.Options.Now = func() time.Time { return time.Now().AddDate(1, 0, 0) } // the sync has taken a year
 	other := later.Open()
 	var locked *checkpoint.LockedError
 	if _, err := other.Lock(t.Context(), "PRD-009", checkpointtest.By); !errors.As(err, &locked) || locked.Holder.PID != checkpointtest.By.PID {
@@ -215,7 +217,8 @@ func TestSlowSyncLosesNoLock(t *testing.T) {
 	checkpointtest.Must(t, x.Close())
 }
 
-// seizingLink takes the lock file away once a checkpoint's file has its name.
+// seizingLink is a file system that removes the file lock once a link was made whose name
+// contains of.
 type seizingLink struct {
 	store.FS
 	of   string
@@ -230,8 +233,9 @@ func (s seizingLink) Link(from, to string) error {
 	return err
 }
 
-// TestNothingIsWrittenOnceALostFileCostTheLock: making a file again that an earlier
-// owner did not come to write may take long, and what is due is written after it.
+// TestNothingIsWrittenOnceALostFileCostTheLock removes a checkpoint file, which
+// WriteDerived rebuilds first, and takes away the lock during that rebuild. WriteDerived
+// must fail, and must not write the checkpoint file that is due after it.
 func TestNothingIsWrittenOnceALostFileCostTheLock(t *testing.T) {
 	t.Parallel()
 	f := checkpointtest.OnDisk(t)
@@ -245,10 +249,10 @@ func TestNothingIsWrittenOnceALostFileCostTheLock(t *testing.T) {
 	due, _ := x.Checkpoint(state.TriggerManual, "", nil)
 	checkpointtest.Commit(t, x)
 	if err := x.WriteDerived(t.Context()); !errors.Is(err, checkpoint.ErrLockLost) {
-		t.Errorf("the lock is lost, and it says %v", err)
+		t.Errorf("the lock is lost: error %v", err)
 	}
 	if _, err := os.Lstat(f.Checkpoints().FilePath(due)); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("what was due is written all the same (%v)", err)
+		t.Errorf("the due checkpoint file was written (%v)", err)
 	}
 	if err := x.Close(); !errors.Is(err, checkpoint.ErrLockLost) {
 		t.Errorf("close: %v", err)

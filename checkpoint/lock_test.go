@@ -21,9 +21,9 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// helperEnv makes the test binary a runner of its own: it locks PRD-009 in the
-// directory that the variable names, says what came of it, and waits for its
-// standard input to end.
+// helperEnv is an environment variable that makes the test binary a second runner: it
+// locks PRD-009 in the named directory, prints the result, and waits until its standard
+// input ends.
 const helperEnv = "CHECKPOINT_TEST_LOCK"
 
 func helperProcess() {
@@ -44,7 +44,7 @@ func helperProcess() {
 	os.Exit(0)
 }
 
-// helper is another process that tried to take the lock.
+// helper is another process that has tried to take the lock.
 type helper struct {
 	cmd   *exec.Cmd
 	said  string
@@ -75,6 +75,9 @@ func (h *helper) kill(t *testing.T) {
 	}
 }
 
+// TestTwoProcesses: while one process holds the lock, a second must be refused with the
+// host and PID of the first. After the first is killed, the lock must be free and the
+// next owner must report an unclean end.
 func TestTwoProcesses(t *testing.T) {
 	t.Parallel()
 	f := checkpointtest.OnDisk(t)
@@ -108,13 +111,13 @@ func TestTwoProcesses(t *testing.T) {
 	}
 	x := f.Lock()
 	if !x.Unclean() {
-		t.Error("the killed owner is not noticed")
+		t.Error("Unclean is false after a killed owner")
 	}
 	checkpointtest.Must(t, x.Close())
 }
 
-// latecomer is a file system on which whoever looks at a lock file for the
-// second time finds the note of its new owner.
+// latecomer is a file system that calls note before a lock file is opened for the second
+// time.
 type latecomer struct {
 	store.FS
 	looks int
@@ -130,8 +133,9 @@ func (l *latecomer) OpenFile(name string, flag int, perm fs.FileMode) (store.Fil
 	return l.FS.OpenFile(name, flag, perm)
 }
 
-// TestLockedErrorNamesTheLivingOwner: between taking the lock and saying so an
-// owner reads the journal; the note of the one before is not its own.
+// TestLockedErrorNamesTheLivingOwner: an owner takes the lock, reads the journal, and
+// only then writes its note. A LockedError must name this owner once the note is there,
+// and until then no owner: the older note is not of this owner.
 func TestLockedErrorNamesTheLivingOwner(t *testing.T) {
 	t.Parallel()
 	dead := disk.NewHolder(state.Actor{User: "dead", PID: 1 << 30}, checkpointtest.Clock()())
@@ -153,13 +157,15 @@ func TestLockedErrorNamesTheLivingOwner(t *testing.T) {
 			}
 			checkpointtest.Must(t, disk.WriteNote(memory, path, before))
 			if _, err := f.Open().Lock(t.Context(), "PRD-009", checkpointtest.By); !errors.As(err, &locked) || locked.Holder != (disk.Holder{}) {
-				t.Errorf("while nobody says who it is: %v", err)
+				t.Errorf("before the owner has written its note: %v", err)
 			}
 			checkpointtest.Must(t, held.Unlock())
 		})
 	}
 }
 
+// TestHolderGone: HasEnded must be true only if the holder ran on this machine, in this
+// PID namespace, and its process no longer exists.
 func TestHolderGone(t *testing.T) {
 	t.Parallel()
 	me := disk.NewHolder(state.Actor{}, checkpointtest.Clock()())
@@ -187,6 +193,9 @@ func TestHolderGone(t *testing.T) {
 	}
 }
 
+// TestStateDirectory: OpenStore must accept a directory that is missing, empty, a fresh
+// file system or Runner's own. It must refuse links, files, directories that everybody
+// may write to, and directories with other files.
 func TestStateDirectory(t *testing.T) {
 	t.Parallel()
 	base := t.TempDir()
@@ -205,7 +214,7 @@ func TestStateDirectory(t *testing.T) {
 	file := filepath.Join(base, "file")
 	checkpointtest.Must(t, os.WriteFile(file, nil, 0o600))
 
-	volume := mkdir("volume", 0o700) // a file system of its own, as ext4 makes it
+	volume := mkdir("volume", 0o700) // the root of an ext4 file system
 	checkpointtest.Must(t, os.Mkdir(filepath.Join(volume, "lost+found"), 0o700))
 
 	for path, want := range map[string]string{
@@ -226,10 +235,11 @@ func TestStateDirectory(t *testing.T) {
 		}
 	}
 	if _, err := os.Lstat(filepath.Join(base, "missing")); !errors.Is(err, fs.ErrNotExist) {
-		t.Error("OpenStore created something")
+		t.Error("OpenStore created the state directory")
 	}
 }
 
+// TestForeignOwner: OpenStore must refuse a directory that belongs to another user.
 func TestForeignOwner(t *testing.T) {
 	if os.Geteuid() != 0 {
 		if os.Getenv("CI") == "true" {
@@ -245,6 +255,8 @@ func TestForeignOwner(t *testing.T) {
 	}
 }
 
+// TestLinkedSessionDirectory: owners and readers must refuse a PRD directory that is a
+// symbolic link.
 func TestLinkedSessionDirectory(t *testing.T) {
 	t.Parallel()
 	f := checkpointtest.OnDisk(t)
@@ -262,6 +274,8 @@ func TestLinkedSessionDirectory(t *testing.T) {
 	}
 }
 
+// TestModes: all files and directories must have the modes of package store, no temporary
+// file may remain, and `latest` must name an existing file.
 func TestModes(t *testing.T) {
 	t.Parallel()
 	f := checkpointtest.OnDisk(t)
@@ -287,7 +301,7 @@ func TestModes(t *testing.T) {
 			t.Errorf("%s has mode %o", path, info.Mode().Perm())
 		}
 		if store.IsTemp(path) {
-			t.Errorf("%s was left", path)
+			t.Errorf("temporary file %s remains", path)
 		}
 		return nil
 	})
@@ -302,6 +316,9 @@ func TestModes(t *testing.T) {
 	}
 }
 
+// TestLeftoversGoUnderTheLock creates leftovers of a killed owner and other files. A
+// reader must remove nothing, and the next owner must remove exactly the leftovers of its
+// PRD.
 func TestLeftoversGoUnderTheLock(t *testing.T) {
 	t.Parallel()
 	f := checkpointtest.InMemory(t)
@@ -326,7 +343,7 @@ func TestLeftoversGoUnderTheLock(t *testing.T) {
 	checkpointtest.Must(t, f.Lock().Close())
 	for _, name := range leftovers {
 		if _, err := f.FS.Lstat(filepath.Join(f.Dir, name)); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("%s is still there", name)
+			t.Errorf("%s still exists", name)
 		}
 	}
 	for _, name := range others {
@@ -334,6 +351,8 @@ func TestLeftoversGoUnderTheLock(t *testing.T) {
 	}
 }
 
+// TestLockHonoursContext: Lock must fail if the context has ended, and must refuse an id
+// that does not match the pattern.
 func TestLockHonoursContext(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), -time.Second)

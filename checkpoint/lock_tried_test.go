@@ -12,8 +12,8 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// lookedAt is a file system on which somebody looks whether the lock of a PRD
-// is free, for some tries of whoever takes it.
+// lookedAt is a file system on which the exclusive lock of PRD-009 is held by another
+// process for the first tries attempts.
 type lookedAt struct {
 	store.FS
 	tries int
@@ -27,14 +27,15 @@ func (l *lookedAt) TryLock(name string, shared bool) (store.Lock, error) {
 	return l.FS.TryLock(name, shared)
 }
 
-// TestWhoStartsWaitsForWhoLooks: a reader that finds out whether a runner of
-// another machine has ended keeps nobody out, nor does a killed runner whose lock
-// a process has that it was starting.
+// TestWhoStartsWaitsForWhoLooks: Lock must try again while the lock is held for a moment,
+// unless the note names a living process of this machine. A reader may hold the lock to
+// find out whether a runner on another machine has ended; a child process may have
+// inherited the lock of a killed runner.
 func TestWhoStartsWaitsForWhoLooks(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		host  string
-		pid   int // 0: that of the test
+		pid   int // 0: the PID of the test
 		tries int
 		taken bool
 	}{

@@ -17,8 +17,8 @@ import (
 	"prdrunner/checkpoint/store/faults"
 )
 
-// layered is a file system that renames no directory but a copy, as overlayfs does with
-// those that are of a lower layer.
+// layered is a file system that refuses to rename a directory unless the directory is
+// named "copy", as overlayfs refuses for directories of a lower layer.
 type layered struct{ store.FS }
 
 func (l layered) Rename(from, to string) error {
@@ -28,8 +28,9 @@ func (l layered) Rename(from, to string) error {
 	return l.FS.Rename(from, to)
 }
 
-// TestMoveByCopyCutShort cuts the moves of a session at each change of the disk, by a
-// fault that stays and by a power cut: it is current or set aside, whole, and never both.
+// TestMoveByCopyCutShort ends the move of a session, which must be done by copying, at
+// each change of the disk, by a fault and by a power cut. Session S1 must be whole and in
+// exactly one place: current or archived.
 func TestMoveByCopyCutShort(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -72,6 +73,7 @@ func TestMoveByCopyCutShort(t *testing.T) {
 	}
 }
 
+// moveOn calls do with the locked session, and closes the session.
 func moveOn(f *checkpointtest.Fixture, do func(x *checkpoint.Session) error) error {
 	x, err := f.Open().Lock(context.Background(), "PRD-009", checkpointtest.By)
 	if err != nil {
@@ -80,8 +82,8 @@ func moveOn(f *checkpointtest.Fixture, do func(x *checkpoint.Session) error) err
 	return errors.Join(do(x), x.Close())
 }
 
-// movedOnce holds a state directory to having the session S1 once: as the current one,
-// or set aside, with next, if there is one, as current.
+// movedOnce fails the test unless the session S1 is stored once: as the current session,
+// or archived with next, if not "", as the current session.
 func movedOnce(t *testing.T, when string, f *checkpointtest.Fixture, next string) {
 	t.Helper()
 	s := f.Open()
@@ -98,7 +100,7 @@ func movedOnce(t *testing.T, when string, f *checkpointtest.Fixture, next string
 	}
 	defer func() { checkpointtest.Must(t, x.Close()) }()
 	if checkpointtest.IsThere(t, s, s.Layout().MovingPath("PRD-009")) || checkpointtest.IsThere(t, s, s.Layout().ArchivingPath("PRD-009")) {
-		t.Fatalf("%s: something is left of the move", when)
+		t.Fatalf("%s: the unfinished move remains", when)
 	}
 	sessions, err := s.Reader().Sessions("PRD-009")
 	if err != nil {
@@ -115,20 +117,21 @@ func movedOnce(t *testing.T, when string, f *checkpointtest.Fixture, next string
 		if at.State.Session == "S1" {
 			had++
 			if data, err := store.ReadFile(f.FS, filepath.Join(at.Dir, "logs", "WS1.1.log")); err != nil || string(data) != "done" {
-				t.Fatalf("%s: its log is %q: %v", when, data, err)
+				t.Fatalf("%s: the log of S1 is %q: %v", when, data, err)
 			}
 		}
 	}
 	if had != 1 || current != "S1" && current != next {
-		t.Fatalf("%s: S1 is there %d times, and the current session is %q", when, had, current)
+		t.Fatalf("%s: S1 is stored %d times, and the current session is %q", when, had, current)
 	}
 	if err == nil && seen != nil && seen.State != nil && seen.State.Session != "S1" && current == "S1" {
-		t.Fatalf("%s: a reader saw %s, and S1 came back", when, seen.State.Session)
+		t.Fatalf("%s: a reader saw %s, but then S1 was current again", when, seen.State.Session)
 	}
 }
 
-// TestANoteOfAMoveNamesNothingElse: a note that came with a clone removes nothing that
-// is not of the PRD.
+// TestANoteOfAMoveNamesNothingElse: the note of an unfinished move may come from a cloned
+// repository. A note that names paths outside the PRD, or has an unknown version, must be
+// refused.
 func TestANoteOfAMoveNamesNothingElse(t *testing.T) {
 	t.Parallel()
 	for _, note := range []string{

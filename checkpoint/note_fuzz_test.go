@@ -17,9 +17,9 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// FuzzManifest reads any bytes as a manifest, and, so that more than the sum is
-// looked at, as what a sound sum is about. What is read stays the same when it
-// is written and read again, and reading leaves the file as it is.
+// FuzzManifest reads any bytes as a manifest, and as the content of a manifest with a
+// correct checksum, so that the fuzzer gets past the checksum. The file must stay
+// unchanged, and a manifest must be the same after it is written and read again.
 func FuzzManifest(f *testing.F) {
 	fix := checkpointtest.InMemory(f)
 	x := fix.Run()
@@ -48,7 +48,7 @@ func FuzzManifest(f *testing.F) {
 	})
 }
 
-// noted is a store over a file system that holds one file.
+// noted returns a layout whose file system has one file, and the path of the file.
 func noted(t *testing.T, name string, data []byte) (l *disk.Layout, path string) {
 	t.Helper()
 	fsys := store.NewMemory()
@@ -58,7 +58,7 @@ func noted(t *testing.T, name string, data []byte) (l *disk.Layout, path string)
 	return &disk.Layout{Path: "/state", FS: fsys}, path
 }
 
-// intact holds that a file is as it was.
+// intact fails the test unless a file has the content want.
 func intact(t *testing.T, l *disk.Layout, path string, want []byte) {
 	t.Helper()
 	if now, err := store.ReadFile(l.FS, path); err != nil || !bytes.Equal(now, want) {
@@ -66,10 +66,10 @@ func intact(t *testing.T, l *disk.Layout, path string, want []byte) {
 	}
 }
 
-// FuzzNotes reads any bytes as each of the small files beside a journal: who
-// holds a lock, a request, where a session comes from, an import that was cut
-// short, and whose the git references are. None is changed; what is refused is
-// named, and what is not stays the same when it is written and read again.
+// FuzzNotes reads any bytes as each of the small files beside a journal: a lock note, a
+// request, an origin, a pending import, and the owner of git references. No file may
+// change. An error must name the file, and a value must be the same after it is written
+// and read again.
 func FuzzNotes(f *testing.F) {
 	for _, note := range []any{
 		disk.Holder{Actor: state.Actor{User: "a", Host: "b", PID: 3}, Since: checkpointtest.Clock()(), BootID: "x", StartTime: "7"},
@@ -95,7 +95,7 @@ func FuzzNotes(f *testing.F) {
 		checkpointtest.Must(t, store.MkdirAll(l.FS, filepath.Dir(path)))
 		checkpointtest.Must(t, store.WriteFile(l.FS, path, data))
 		if kept, _, err := l.ReadRefsOwner("PRD-009"); err != nil || kept.ID != "" && len(kept.ID) != disk.RefsIDSize {
-			t.Fatalf("the id %q, %v", kept.ID, err)
+			t.Fatalf("references id %q, %v", kept.ID, err)
 		}
 		intact(t, l, path, data)
 	})
@@ -107,14 +107,14 @@ func readNoteOf(t *testing.T, data []byte) {
 	l, path := noted(t, "a.lock", record)
 	h, err := disk.ReadNote(l.FS, path)
 	if err != nil {
-		t.Fatalf("who holds a lock must never be in the way: %v", err)
+		t.Fatalf("an unreadable lock note must not be an error: %v", err)
 	}
 	intact(t, l, path, record)
 	if h == nil {
 		return
 	}
 	if err := disk.WriteNote(l.FS, path, h); err != nil {
-		return // too long, with what JSON escapes
+		return // too long once JSON has escaped it
 	}
 	again, err := disk.ReadNote(l.FS, path)
 	if diff := cmp.Diff(h, again); err != nil || diff != "" {
@@ -148,7 +148,7 @@ func readOriginOf(t *testing.T, data []byte) {
 	if err != nil {
 		refused(t, err, path)
 	} else if o != nil && o.Session != "S1" {
-		t.Fatalf("it is of %q", o.Session)
+		t.Fatalf("the origin is of session %q", o.Session)
 	}
 }
 
@@ -165,7 +165,8 @@ func readPendingOf(t *testing.T, data []byte) {
 	}
 }
 
-// refused holds that an error says what is wrong with which file.
+// refused fails the test unless err says that the file is damaged or of a newer version,
+// and names the file.
 func refused(t *testing.T, err error, path string) {
 	t.Helper()
 	var damaged *state.DamagedError
@@ -179,6 +180,6 @@ func refused(t *testing.T, err error, path string) {
 func namesFile(t *testing.T, err error, path string) {
 	t.Helper()
 	if !strings.Contains(err.Error(), path) {
-		t.Fatalf("it does not name %s: %v", path, err)
+		t.Fatalf("the error does not name %s: %v", path, err)
 	}
 }

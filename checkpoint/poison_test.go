@@ -18,6 +18,9 @@ import (
 	"prdrunner/checkpoint/store/faults"
 )
 
+// TestPoisonedJournal makes one write or sync of the journal fail. The session must
+// acknowledge nothing from then on and not retry, although the disk works again. All
+// added events must be in a rescue copy, which readers see and the next owner adopts.
 func TestPoisonedJournal(t *testing.T) {
 	t.Parallel()
 	for _, op := range []string{"write", "sync"} {
@@ -38,7 +41,7 @@ func TestPoisonedJournal(t *testing.T) {
 				t.Fatalf("acknowledge: %v", err)
 			}
 			want := x.State().Clone()
-			bad.On.Store(false) // the disk is well again; nothing is retried
+			bad.On.Store(false) // the disk works again; the session must not retry
 			x.Add(state.WorkstreamFailed{Workstream: "WS2"})
 			x.Flush()
 			if a := <-x.Acks(); a.Err == nil {
@@ -66,15 +69,16 @@ func TestPoisonedJournal(t *testing.T) {
 			}
 			checkpointtest.Same(t, "state with the rescue copy", x.State(), want)
 			if _, err := f.FS.Lstat(poisoned.Rescue); !errors.Is(err, fs.ErrNotExist) {
-				t.Error("the rescue copy is still there")
+				t.Error("the rescue copy still exists")
 			}
 			checkpointtest.Must(t, x.Close())
 		})
 	}
 }
 
-// TestRescueThatTheJournalHasIsRemoved: where the bytes came to disk although the
-// sync failed, the rescue copy adds nothing, and does not stay for ever.
+// TestRescueThatTheJournalHasIsRemoved makes a sync fail although the written bytes reach
+// the disk. The journal then has all that the rescue copy has: readers must not report
+// the copy, and the next owner must remove it.
 func TestRescueThatTheJournalHasIsRemoved(t *testing.T) {
 	t.Parallel()
 	bad := &faults.Faulty{FS: store.NewMemory(), Op: "sync", Part: "PRD-009/journal.jsonl"}
@@ -96,7 +100,7 @@ func TestRescueThatTheJournalHasIsRemoved(t *testing.T) {
 	snap, err := f.Open().Load("PRD-009")
 	checkpointtest.Must(t, err)
 	if snap.RescuePath != "" {
-		t.Errorf("readers are told of %s, which adds nothing", snap.RescuePath)
+		t.Errorf("readers are told of %s, all of which is in the journal", snap.RescuePath)
 	}
 	if _, err := f.FS.Lstat(poisoned.Rescue); err != nil {
 		t.Fatalf("a reader removed the rescue copy: %v", err)
@@ -104,13 +108,14 @@ func TestRescueThatTheJournalHasIsRemoved(t *testing.T) {
 	x = f.Lock()
 	checkpointtest.Same(t, "state", x.State(), want)
 	if _, err := f.FS.Lstat(poisoned.Rescue); !errors.Is(err, fs.ErrNotExist) {
-		t.Error("the rescue copy is still there")
+		t.Error("the rescue copy still exists")
 	}
 	checkpointtest.Must(t, x.Close())
 }
 
-// TestForeignRescueIsLeftAlone: a rescue copy whose chain does not fit is not
-// adopted, and not removed.
+// TestForeignRescueIsLeftAlone restores an older journal and continues it, so that a
+// rescue copy does not fit any more. The next owner must neither adopt nor remove the
+// copy.
 func TestForeignRescueIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	bad := &faults.Faulty{FS: store.NewMemory(), Op: "sync", Part: "PRD-009/journal.jsonl"}
@@ -126,9 +131,9 @@ func TestForeignRescueIsLeftAlone(t *testing.T) {
 	}
 	bad.On.Store(false)
 	if err := x.Close(); err == nil {
-		t.Error("closed cleanly")
+		t.Error("close returned no error")
 	}
-	// Somebody puts back the journal and goes on from it.
+	// A user restores the older journal, and the session continues from there.
 	f.Write("PRD-009/journal.jsonl", journal)
 	checkpointtest.Must(t, f.FS.Rename(poisoned.Rescue, poisoned.Rescue+".away"))
 	x = f.Lock()
@@ -145,8 +150,9 @@ func TestForeignRescueIsLeftAlone(t *testing.T) {
 	}
 }
 
-// TestRescueWithALineTooLongIsLeftAlone: a line that no journal may hold is not
-// adopted, since nobody could read the journal any more.
+// TestRescueWithALineTooLongIsLeftAlone: the next owner must neither adopt nor remove a
+// rescue copy with a line that is longer than a journal line may be, since no process
+// could read the journal afterwards.
 func TestRescueWithALineTooLongIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	f := checkpointtest.InMemory(t)
@@ -168,6 +174,9 @@ func TestRescueWithALineTooLongIsLeftAlone(t *testing.T) {
 	}
 }
 
+// TestDerivedErrorsCanBeRepeated makes a disk operation fail while derived files are
+// written. WriteDerived must return a DerivedError each time. Once the disk works,
+// WriteDerived must write every file.
 func TestDerivedErrorsCanBeRepeated(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ op, part string }{
@@ -201,8 +210,8 @@ func TestDerivedErrorsCanBeRepeated(t *testing.T) {
 	}
 }
 
-// threeDue has three checkpoints that are due, on a disk where one operation is going
-// to fail for what names the second.
+// threeDue returns a session with three checkpoints that have no files yet, on a disk
+// where op fails for the file of the second checkpoint.
 func threeDue(t *testing.T, op string) (bad *faults.Faulty, x *checkpoint.Session, ids []string) {
 	t.Helper()
 	bad = &faults.Faulty{FS: store.NewMemory(), Op: op}
@@ -217,35 +226,35 @@ func threeDue(t *testing.T, op string) (bad *faults.Faulty, x *checkpoint.Sessio
 	return bad, x, ids
 }
 
-// wantFiles holds a session to the files of its checkpoints, and to having nothing left
-// to write or to remove.
+// wantFiles fails the test unless exactly the checkpoints in want have files, nothing
+// remains to be written or removed, and `latest` names the newest.
 func wantFiles(t *testing.T, x *checkpoint.Session, want ...string) {
 	t.Helper()
 	left, err := x.Store().Layout().CheckpointsIn(x.Store().Layout().PRDDir("PRD-009")).IDs()
 	if slices.Sort(want); err != nil || !slices.Equal(left, want) {
-		t.Errorf("there are the files of %q, %v; want %q", left, err, want)
+		t.Errorf("checkpoints with files: %q, %v; want %q", left, err, want)
 	}
 	if u := x.Unwritten(); u.Due+u.Lost+u.Encoded+u.Bytes+u.Unkept > 0 {
-		t.Errorf("it still has to write %+v", u)
+		t.Errorf("still to write: %+v", u)
 	}
 	newest := x.State().Checkpoints
 	if link, err := x.Store().FS().Readlink(filepath.Join(x.Store().Layout().PRDDir(x.PRD()), disk.LatestName)); len(newest) > 0 &&
 		(err != nil || link != filepath.Join(disk.CheckpointsDir, newest[len(newest)-1].ID+disk.JSONExt)) {
-		t.Errorf("the link names %s, %v; want %s", link, err, newest[len(newest)-1].ID)
+		t.Errorf("latest names %s, %v; want %s", link, err, newest[len(newest)-1].ID)
 	}
 }
 
-// TestCheckpointsThatGoBeforeTheyAreWritten: what could not be written with others is
-// not written any more.
+// TestCheckpointsThatGoBeforeTheyAreWritten removes two checkpoints after their files
+// could not be written. The next WriteDerived must not write files for them.
 func TestCheckpointsThatGoBeforeTheyAreWritten(t *testing.T) {
 	t.Parallel()
 	for _, op := range []string{"sync", "rename", "syncdir"} {
 		bad, x, ids := threeDue(t, op)
-		if op == "syncdir" { // all have their names by then
+		if op == "syncdir" { // all three files have their names by then
 			bad.Part = "checkpoints"
 		}
 		if err := x.WriteDerived(t.Context()); !errors.Is(err, faults.ErrDisk) || !strings.Contains(err.Error(), bad.Part) {
-			t.Errorf("%s: the second could not be written, and it says %v", op, err)
+			t.Errorf("%s: the second file can't be written: error %v", op, err)
 		}
 		bad.On.Store(false)
 		checkpointtest.Commit(t, x, state.CheckpointsRemoved{IDs: ids[:2]})
@@ -255,9 +264,10 @@ func TestCheckpointsThatGoBeforeTheyAreWritten(t *testing.T) {
 	}
 }
 
-// TestSkippedCheckpoints: one that can't be written does not keep the others from being
-// written, and leaves nothing behind; neither does one that an earlier owner did not
-// come to write.
+// TestSkippedCheckpoints makes the file of one checkpoint unwritable, in one case
+// ("lost") a file that only the journal can restore. The other files must be written,
+// SkipDerived must skip exactly this checkpoint, and no part of its file may remain. If
+// the sync of the directory fails, all new checkpoints are skipped.
 func TestSkippedCheckpoints(t *testing.T) {
 	t.Parallel()
 	for _, op := range []string{"sync", "rename", "syncdir", "lost"} {
@@ -265,7 +275,7 @@ func TestSkippedCheckpoints(t *testing.T) {
 		skipped := ids[1:2]
 		switch op {
 		case "syncdir":
-			written, _ := x.Checkpoint(state.TriggerManual, "", nil) // to which the link goes back
+			written, _ := x.Checkpoint(state.TriggerManual, "", nil) // the link must name it again in the end
 			checkpointtest.Commit(t, x)
 			bad.On.Store(false)
 			checkpointtest.Must(t, x.WriteDerived(t.Context()))
@@ -282,10 +292,10 @@ func TestSkippedCheckpoints(t *testing.T) {
 			checkpointtest.Must(t, x.LoseDue())
 		}
 		if err := x.WriteDerived(t.Context()); !errors.Is(err, faults.ErrDisk) {
-			t.Errorf("%s: the second could not be written, and it says %v", op, err)
+			t.Errorf("%s: the second file can't be written: error %v", op, err)
 		}
 		if got, left := x.SkipDerived(); len(left) > 0 || !slices.Equal(got, skipped) {
-			t.Errorf("%s: %q are given up, want %q", op, got, skipped)
+			t.Errorf("%s: skipped %q, want %q", op, got, skipped)
 		}
 		bad.On.Store(false)
 		checkpointtest.Commit(t, x, state.CheckpointSkipped{IDs: skipped})
@@ -295,9 +305,9 @@ func TestSkippedCheckpoints(t *testing.T) {
 	}
 }
 
-// TestWhatIsNeededIsNotSkipped: a checkpoint that may hold the only copy of what was
-// overwritten, or that somebody pinned, stays on record without its file, which the
-// next owner writes.
+// TestWhatIsNeededIsNotSkipped: SkipDerived must not skip a pinned checkpoint, nor one
+// that may hold the only copy of overwritten files. Both must stay on record without a
+// file, and the next owner must write their files.
 func TestWhatIsNeededIsNotSkipped(t *testing.T) {
 	t.Parallel()
 	bad := &faults.Faulty{FS: store.NewMemory(), Op: "sync", Part: "checkpoints/.tmp"}
@@ -311,25 +321,25 @@ func TestWhatIsNeededIsNotSkipped(t *testing.T) {
 	slices.Sort(needed)
 	written := func() []bool { return []bool{x.Written(edits), x.Written(pinned), x.Written(other)} }
 	if slices.Contains(written(), true) {
-		t.Errorf("nothing wrote them yet, and it says %t", written())
+		t.Errorf("written before WriteDerived: %t", written())
 	}
 	bad.On.Store(true)
 	if err := x.WriteDerived(t.Context()); !errors.Is(err, faults.ErrDisk) || slices.Contains(written(), true) {
-		t.Errorf("they could not be written, and it says %v, written %t", err, written())
+		t.Errorf("no file can be written: error %v, written %t", err, written())
 	}
 	if ids, left := x.SkipDerived(); !slices.Equal(ids, []string{other}) || !slices.Equal(left, needed) {
-		t.Errorf("%q are given up, %q stay without a file", ids, left)
+		t.Errorf("skipped %q, left without a file %q", ids, left)
 	}
 	checkpointtest.Commit(t, x, state.CheckpointSkipped{IDs: []string{other}})
 	if slices.Contains(written(), true) {
-		t.Errorf("none is written, and it says %t", written())
+		t.Errorf("written after skipping: %t", written())
 	}
 	bad.On.Store(false)
 	checkpointtest.Must(t, x.Close())
 	x = f.Lock()
 	checkpointtest.Must(t, x.WriteDerived(t.Context()))
 	if !slices.Equal(written(), []bool{true, true, false}) {
-		t.Errorf("the next owner has them written %t", written())
+		t.Errorf("written by the next owner: %t", written())
 	}
 	for _, id := range needed {
 		f.Read("PRD-009/checkpoints/" + id + ".json")
@@ -337,36 +347,40 @@ func TestWhatIsNeededIsNotSkipped(t *testing.T) {
 	checkpointtest.Must(t, x.Close())
 }
 
-// TestCheckpointThatTheJournalHasNoMore: what this session made does not go without a word.
+// TestCheckpointThatTheJournalHasNoMore removes the journal while a checkpoint file is
+// still to be written. WriteDerived and Close must report that the checkpoint is lost,
+// and not drop it silently.
 func TestCheckpointThatTheJournalHasNoMore(t *testing.T) {
 	t.Parallel()
 	bad, x, ids := threeDue(t, "sync")
 	if err := x.WriteDerived(t.Context()); !errors.Is(err, faults.ErrDisk) {
-		t.Errorf("the second could not be written, and it says %v", err)
+		t.Errorf("the second file can't be written: error %v", err)
 	}
 	bad.On.Store(false)
 	checkpointtest.Must(t, bad.Remove(x.Store().Layout().JournalPath(x.PRD())))
 	for range 2 {
 		if err := x.WriteDerived(t.Context()); !errors.Is(err, checkpoint.ErrGone) || !strings.Contains(err.Error(), ids[1]) {
-			t.Errorf("its journal is gone, and it says %v", err)
+			t.Errorf("the journal is gone: error %v", err)
 		}
 	}
 	if err := x.Close(); !errors.Is(err, checkpoint.ErrGone) {
-		t.Errorf("closed: %v", err)
+		t.Errorf("close: %v", err)
 	}
 }
 
-// TestOneFailureIsTold: a disk that fails now and then may soon fail for good.
+// TestOneFailureIsTold makes a disk operation fail once. WriteDerived must report the
+// failure, since a disk that fails now and then may soon fail for good. The next
+// WriteDerived must write everything.
 func TestOneFailureIsTold(t *testing.T) {
 	t.Parallel()
 	for op, part := range map[string]string{"sync": "checkpoints/.tmp", "rename": "checkpoints/CP-", "syncdir": "checkpoints", "write": ".tmp-manifest", "close": ".tmp-PRD-009.json"} {
 		bad, x, ids := threeDue(t, op)
 		bad.Part, bad.Most = part, 1
 		if op == "rename" {
-			bad.Most = 2 // what can't be linked is renamed
+			bad.Most = 2 // after a failed link Runner renames
 		}
 		if err := x.WriteDerived(t.Context()); !errors.Is(err, faults.ErrDisk) {
-			t.Errorf("%s failed once, and it says %v", op, err)
+			t.Errorf("%s failed once: error %v", op, err)
 		}
 		checkpointtest.Must(t, x.WriteDerived(t.Context()))
 		wantFiles(t, x, ids...)
@@ -374,11 +388,12 @@ func TestOneFailureIsTold(t *testing.T) {
 	}
 }
 
-// TestManyCheckpointsAreWritten: also where they are not all put off to the end, and
-// whatever fails on the way.
+// TestManyCheckpointsAreWritten makes checkpoints of a state so large that their files
+// are encoded in several batches, and makes one of the files unwritable. The other files
+// must be written, and once the disk works, that file too.
 func TestManyCheckpointsAreWritten(t *testing.T) {
 	t.Parallel()
-	for _, fail := range []int{0, 3, 5} { // the first, one between, and the last
+	for _, fail := range []int{0, 3, 5} { // the first checkpoint, one in between, and the last
 		for _, op := range []string{"rename", "sync", "syncdir"} {
 			bad := &faults.Faulty{FS: store.NewMemory(), Op: op}
 			x := checkpointtest.LockPRD(t, checkpointtest.On(t, bad, "/ws/.runner").Open(), "PRD-009")
@@ -402,10 +417,10 @@ func TestManyCheckpointsAreWritten(t *testing.T) {
 			bad.On.Store(true)
 			for range 3 {
 				if err := x.WriteDerived(t.Context()); !errors.Is(err, faults.ErrDisk) {
-					t.Errorf("%s %d: it says %v", op, fail, err)
+					t.Errorf("%s %d: error %v", op, fail, err)
 				}
 				if u := x.Unwritten(); u.Bytes > 0 || u.Due > 0 || op != "syncdir" && u.Lost != 1 {
-					t.Errorf("%s %d: it still has to write %+v", op, fail, u)
+					t.Errorf("%s %d: still to write: %+v", op, fail, u)
 				}
 				made()
 				checkpointtest.Commit(t, x)
@@ -427,8 +442,8 @@ func TestManyCheckpointsAreWritten(t *testing.T) {
 	}
 }
 
-// TestCloseThatFails: what closing the journal says is not passed over, since
-// there are file systems on which only that tells that bytes were lost.
+// TestCloseThatFails: Close must return an error from closing the journal file, since on
+// some file systems only that error tells that bytes were lost.
 func TestCloseThatFails(t *testing.T) {
 	t.Parallel()
 	bad := &faults.Faulty{FS: store.NewMemory(), Op: "close", Part: "PRD-009/journal.jsonl"}
@@ -439,8 +454,8 @@ func TestCloseThatFails(t *testing.T) {
 	}
 }
 
-// TestWriteThatFailsLeavesNothing: neither a half-written file nor its
-// temporary one, and what was there stays.
+// TestWriteThatFailsLeavesNothing makes each operation of a file's replacement fail. The
+// file must keep its old content, and no temporary file may remain.
 func TestWriteThatFailsLeavesNothing(t *testing.T) {
 	t.Parallel()
 	for _, op := range []string{"open", "write", "sync", "close", "rename"} {
@@ -455,7 +470,7 @@ func TestWriteThatFailsLeavesNothing(t *testing.T) {
 		entries, err := bad.ReadDir("/ws")
 		checkpointtest.Must(t, err)
 		if len(entries) != 1 || entries[0].Name() != "PRD-009.json" {
-			t.Errorf("%s: left %v", op, entries)
+			t.Errorf("%s: remaining files %v", op, entries)
 		}
 		if data, err := store.ReadFile(bad, "/ws/PRD-009.json"); err != nil || string(data) != "before" {
 			t.Errorf("%s: %q, %v", op, data, err)
@@ -463,9 +478,9 @@ func TestWriteThatFailsLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestDocumentBesideLostCheckpoints: where the directory of the checkpoints can't
-// be written to, the document, which lies in another one, still says how the session
-// stands.
+// TestDocumentBesideLostCheckpoints: the PRD document must be written with the current
+// state even if the checkpoint files, the manifest or `latest`, which are in another
+// directory, can't be written.
 func TestDocumentBesideLostCheckpoints(t *testing.T) {
 	t.Parallel()
 	for _, part := range []string{"checkpoints/", "latest", "manifest.json"} {
@@ -488,15 +503,15 @@ func TestDocumentBesideLostCheckpoints(t *testing.T) {
 	}
 }
 
-// linkless is a file system that has no symbolic links, as FAT has none.
+// linkless is a file system without symbolic links, such as FAT.
 type linkless struct{ store.FS }
 
 func (linkless) Symlink(_, name string) error {
 	return &fs.PathError{Op: "symlink", Path: name, Err: syscall.EPERM}
 }
 
-// TestWithoutSymbolicLinks: a session lacks nothing but the link where the file
-// system has no links.
+// TestWithoutSymbolicLinks: on a file system without symbolic links, all derived files
+// except `latest` must be written.
 func TestWithoutSymbolicLinks(t *testing.T) {
 	t.Parallel()
 	f := checkpointtest.On(t, linkless{store.NewMemory()}, "/ws/.runner")

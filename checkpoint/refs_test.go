@@ -12,8 +12,9 @@ import (
 	"prdrunner/checkpoint/disk"
 )
 
-// TestRefsOfTwoStateDirectories: with the same session, imported, they share
-// no reference, and neither owns the other's.
+// TestRefsOfTwoStateDirectories gives two state directories the same session, as an
+// import does. Their git references must have different ids, and each directory must own
+// only its own references.
 func TestRefsOfTwoStateDirectories(t *testing.T) {
 	t.Parallel()
 	one, two := checkpointtest.InMemory(t).Run(), checkpointtest.InMemory(t).Run()
@@ -29,7 +30,7 @@ func TestRefsOfTwoStateDirectories(t *testing.T) {
 		disk.CaptureRef(s, id, 3):               true,
 		disk.CaptureRef(s, id, 3) + "-2":        true,
 		disk.CaptureRef(s, other, 3):            false,
-		"refs/runner/PRD-009/S1/3":              false, // of an earlier version: whoever made it
+		"refs/runner/PRD-009/S1/3":              false, // of an earlier version, which did not record the owner
 		"refs/runner/PRD-009/S2/3":              false,
 		"refs/runner/PRD-009/S2-" + id + "/3":   false,
 		"refs/runner/PRD-010/S1-" + id + "/3":   false,
@@ -45,6 +46,8 @@ func TestRefsOfTwoStateDirectories(t *testing.T) {
 	}
 }
 
+// madeRefsID returns the id of the session's git references, which it makes if there is
+// none.
 func madeRefsID(t *testing.T, x *checkpoint.Session) string {
 	t.Helper()
 	id, err := x.MakeRefsID(context.Background())
@@ -52,8 +55,9 @@ func madeRefsID(t *testing.T, x *checkpoint.Session) string {
 	return id
 }
 
-// TestRefsOfCopiedStateDirectory: a copy has the file with the id, and does not
-// go by it; a directory that was moved does.
+// TestRefsOfCopiedStateDirectory moves a state directory and puts a copy into the old
+// place. The moved directory must keep its id and own its references. The copy, which has
+// the file with the same id, must get a new id.
 func TestRefsOfCopiedStateDirectory(t *testing.T) {
 	t.Parallel()
 	f := checkpointtest.OnDisk(t)
@@ -73,14 +77,16 @@ func TestRefsOfCopiedStateDirectory(t *testing.T) {
 		}
 		x := f.Lock()
 		if again := madeRefsID(t, x); (again == id) != want {
-			t.Errorf("%s: id %s, where it was %s", dir, again, id)
+			t.Errorf("%s: id %s, and the original id is %s", dir, again, id)
 		}
 		checkpointtest.Must(t, x.Close())
 	}
 }
 
-// TestRefsOfStateDirectoryMountedAnew: its device has another number then. With
-// another number of its own too, or another path, it may be a copy.
+// TestRefsOfStateDirectoryMountedAnew changes what was recorded of a state directory when
+// its id was made. A new device number alone, as after a mount, or a new path alone must
+// keep the id. If both differ, or the inode number, the directory may be a copy, and must
+// get a new id.
 func TestRefsOfStateDirectoryMountedAnew(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -106,7 +112,7 @@ func TestRefsOfStateDirectoryMountedAnew(t *testing.T) {
 		checkpointtest.Must(t, x.Store().Layout().WriteRefsOwner("PRD-009", was))
 		again := madeRefsID(t, x)
 		if (again == id) != test.same {
-			t.Errorf("%s: id %s, where it was %s", name, again, id)
+			t.Errorf("%s: id %s, and the previous id is %s", name, again, id)
 		}
 		var kept disk.RefsOwner
 		checkpointtest.Must(t, json.Unmarshal(f.Read("locks/PRD-009.refs"), &kept))

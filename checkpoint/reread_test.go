@@ -20,13 +20,12 @@ import (
 	"prdrunner/checkpoint/validate"
 )
 
-var readersEvery = flag.Int("readers.every", 32, "of how many steps of a reader one is tried")
+var readersEvery = flag.Int("readers.every", 32, "test one of this many steps of each reader")
 
-// interposed is a file system on which something is done just before one of
-// the operations of who reads from it.
+// interposed is a file system that calls act just before the operation at of a reader.
 type interposed struct {
 	store.FS
-	at    int // the operation, from 1 on
+	at    int // the operation, counted from 1
 	act   func()
 	mu    sync.Mutex // a reader reads several objects at once
 	count int
@@ -74,17 +73,18 @@ func (f *interposedFile) ReadAt(p []byte, at int64) (int, error) {
 	return f.File.ReadAt(p, at)
 }
 
-// reading is what a command does that only reads. It says what it saw.
+// reading is a command that only reads. It records the states and the damage that it saw
+// in seen.
 type reading func(p *checkpointtest.Project, s *checkpoint.Store, seen *sight) error
 
-// sight is what a reader saw.
+// sight is what a reader saw: the states, and a description of damage, "" for none.
 type sight struct {
-	states []*state.State // each must be a boundary
-	amiss  string
+	states  []*state.State // each must be the state after some commit
+	problem string
 }
 
-// readings are the ways to read a session; id is of a checkpoint that it has
-// before anything is done to it.
+// readings returns the ways to read a session; id is a checkpoint that the session has
+// before the operation.
 func readings(id string) map[string]reading {
 	ctx := context.Background()
 	readCheckpoint := func(ref string) reading {
@@ -100,7 +100,7 @@ func readings(id string) map[string]reading {
 		return func(p *checkpointtest.Project, s *checkpoint.Store, seen *sight) error {
 			v, err := validate.Run(ctx, s, p.Workspace(s), validate.Options{PRD: "PRD-009", Refs: refs, Deep: true})
 			if err == nil && v.Damaged() {
-				seen.amiss = fmt.Sprintf("%+v", v.Sessions)
+				seen.problem = fmt.Sprintf("%+v", v.Sessions)
 			}
 			return err
 		}
@@ -129,7 +129,7 @@ func readings(id string) map[string]reading {
 			if err != nil {
 				return err
 			}
-			if seen.amiss = found.Check.Reason(); found.File != nil {
+			if seen.problem = found.Check.Reason(); found.File != nil {
 				seen.states = append(seen.states, found.File.State)
 			}
 			return nil
@@ -166,9 +166,9 @@ func readings(id string) map[string]reading {
 	}
 }
 
-// TestReadersBesideAnOperation does each operation just before every single
-// step of each way to read: who reads sees a boundary, whole, and no error but
-// that what was asked for is not there any more.
+// TestReadersBesideAnOperation does each operation just before each step of each reader,
+// or one of readers.every steps. The reader must see a whole state after some commit. The
+// only permitted errors say that the session or the checkpoint no longer exists.
 func TestReadersBesideAnOperation(t *testing.T) {
 	t.Parallel()
 	for name, op := range operations(t) {
@@ -185,8 +185,8 @@ func TestReadersBesideAnOperation(t *testing.T) {
 	}
 }
 
-// readBeside does an operation just before one step of a reader. It is false
-// where the reader has no such step.
+// readBeside does an operation just before step at of a reader. It returns false if the
+// reader has fewer steps.
 func readBeside(t *testing.T, op operation, name, what string, at int) bool {
 	t.Helper()
 	p := checkpointtest.NewProject(t, store.NewMemory())
@@ -206,13 +206,13 @@ func readBeside(t *testing.T, op operation, name, what string, at int) bool {
 	if err != nil && (!errors.Is(err, checkpoint.ErrNoSession) || !gone) && (!errors.Is(err, state.ErrNoCheckpoint) || what != "read one" && what != "plan a deletion" && !gone) {
 		t.Errorf("%s: %v", when, err)
 	}
-	if seen.amiss != "" {
-		t.Errorf("%s: %s", when, seen.amiss)
+	if seen.problem != "" {
+		t.Errorf("%s: %s", when, seen.problem)
 	}
 	for _, got := range seen.states {
 		want := known[checkpointtest.SeqOf(got)]
 		if want == nil {
-			t.Fatalf("%s: it saw %s, which is no boundary", when, checkpointtest.SeqOf(got))
+			t.Fatalf("%s: the reader saw %s, which is not the state after a commit", when, checkpointtest.SeqOf(got))
 		}
 		checkpointtest.Same(t, when, got, want)
 	}

@@ -9,9 +9,10 @@ import (
 	"prdrunner/checkpoint/state"
 )
 
-// TestGoneWorkstreamsComeBackWithTheirRecords: a workstream that leaves the
-// pipeline keeps its record, beside what is shown, and has it again when the
-// pipeline has the workstream again. So it is for who reads the journal anew.
+// TestGoneWorkstreamsComeBackWithTheirRecords removes a workstream from the pipeline,
+// lets another owner read the journal, and adds the workstream again. The record of a
+// workstream that had run must be kept meanwhile, not be shown in the document, and apply
+// again in the end.
 func TestGoneWorkstreamsComeBackWithTheirRecords(t *testing.T) {
 	t.Parallel()
 	did := checkpointtest.Work("WS1", "schema-validation", "a.sql")
@@ -44,29 +45,31 @@ func TestGoneWorkstreamsComeBackWithTheirRecords(t *testing.T) {
 			was := *x.State().Workstream("WS1")
 			checkpointtest.Commit(t, x, state.SessionResumed{Shape: &without})
 			if w := x.State().Workstream("WS1"); (w != nil) != tt.kept || w != nil && w.Phase() != nil {
-				t.Errorf("gone, its record is %+v", w)
+				t.Errorf("while the workstream is removed, its record is %+v", w)
 			}
 			if d := state.NewDocument(x.State()); len(d.Completed)+len(d.GatesPassed) > 0 {
-				t.Errorf("gone, it is shown: %+v", d)
+				t.Errorf("the document shows a removed workstream: %+v", d)
 			}
 			checkpointtest.Must(t, x.Close())
-			x = f.Lock() // and so it is for another one
+			x = f.Lock() // another owner reads the journal
 			checkpointtest.Commit(t, x, state.SessionResumed{Shape: &with})
 			w := x.State().Workstream("WS1")
 			if w.Status != tt.status || w.Gates[0].Status != tt.gate || w.Attempts != tt.attempts || w.Phase() == nil {
-				t.Errorf("back, it is %s after %d attempts, its gate %s", w.Status, w.Attempts, w.Gates[0].Status)
+				t.Errorf("added again, the workstream is %s after %d attempts, its gate %s", w.Status, w.Attempts, w.Gates[0].Status)
 			}
-			checkpointtest.Same(t, "what it made", w.Artifacts, was.Artifacts)
+			checkpointtest.Same(t, "artifacts", w.Artifacts, was.Artifacts)
 			if w.WorkSeq != was.WorkSeq || w.Step != was.Step || len(x.State().Gone) > 0 {
-				t.Errorf("back, it is of commit %d and step %d, with %d gone", w.WorkSeq, w.Step, len(x.State().Gone))
+				t.Errorf("added again, the workstream is of commit %d and step %d; %d are still recorded as removed", w.WorkSeq, w.Step, len(x.State().Gone))
 			}
 			checkpointtest.Must(t, x.Close())
 		})
 	}
 }
 
-// TestGatesOfTheSameLabelAreNotOne: a phase that has the name of a workstream
-// that is gone goes on from the record of a gate of it, and does not change it.
+// TestGatesOfTheSameLabelAreNotOne removes a workstream and adds a phase of the same name
+// with a gate of the same name. The phase's gate continues from the record of the
+// workstream's gate. Voiding it, or changing a clone of the state, must not change that
+// record.
 func TestGatesOfTheSameLabelAreNotOne(t *testing.T) {
 	t.Parallel()
 	x := checkpointtest.InMemory(t).Lock()
@@ -79,12 +82,14 @@ func TestGatesOfTheSameLabelAreNotOne(t *testing.T) {
 	checkpointtest.Commit(t, x, state.GateVoided{Gate: "schema-validation (WS1)"})
 	x.State().Clone().Workstream("WS1").Gates[0].Status = state.Failed
 	if got := x.State().Workstream("WS1").Gates[0].Status; got != state.Passed {
-		t.Errorf("the gate of the one that is gone is %s", got)
+		t.Errorf("the gate of the removed workstream is %s", got)
 	}
 }
 
-// TestObjectsOfGoneWorkstreamsAreKept: what one has made must be there when it
-// is back, whatever is removed or collected meanwhile.
+// TestObjectsOfGoneWorkstreamsAreKept removes a workstream from the pipeline, makes
+// checkpoints, adds the workstream again and lets it make another artifact. Tidy and
+// Collect must keep the earlier artifact, which a checkpoint records, and Collect must
+// remove the object that nothing needs.
 func TestObjectsOfGoneWorkstreamsAreKept(t *testing.T) {
 	t.Parallel()
 	f := checkpointtest.InMemory(t)
@@ -100,7 +105,7 @@ func TestObjectsOfGoneWorkstreamsAreKept(t *testing.T) {
 		checkpointtest.Produce(t, x, "w0")
 		checkpointtest.Mark(t, x, state.TriggerWorkstreamComplete)
 	}
-	checkpointtest.Mark(t, x, state.TriggerManual) // which has it on record, unlike where it goes on from there
+	checkpointtest.Mark(t, x, state.TriggerManual) // this checkpoint records the artifact; the state below does not
 	shape = checkpointtest.Wide(2)
 	checkpointtest.Commit(t, x, state.SessionResumed{Shape: &shape})
 	checkpointtest.Produce(t, x, "w1", checkpointtest.Put(t, s, "a.txt", "second"))
@@ -108,15 +113,15 @@ func TestObjectsOfGoneWorkstreamsAreKept(t *testing.T) {
 	_, err := prune.Tidy(context.Background(), x, nil)
 	checkpointtest.Must(t, err)
 	checkpointtest.Must(t, x.Close())
-	for _, look := range []string{"when the run ended", "when everything was collected"} {
+	for _, when := range []string{"after Tidy", "after Collect"} {
 		if got := checkpointtest.Has(t, s, made); got != "1" {
-			t.Fatalf("%s, what it made was gone", look)
+			t.Fatalf("%s, the artifact is lost", when)
 		}
 		checkpointtest.NeedsWhole(t, s, "PRD-009")
 		_, err := prune.Collect(context.Background(), s, nil)
 		checkpointtest.Must(t, err)
 	}
 	if got := checkpointtest.Has(t, s, first); got != "0" {
-		t.Error("what nothing needs is still there")
+		t.Error("an object that nothing needs still exists")
 	}
 }

@@ -11,7 +11,8 @@ import (
 	"prdrunner/checkpoint/state"
 )
 
-// TestWhatRetentionIsTold: what counts together, and what can be gone back to.
+// TestWhatRetentionIsTold: ForRetention must tell with which checkpoints a checkpoint is
+// counted, and whether and why it can't be restored.
 func TestWhatRetentionIsTold(t *testing.T) {
 	t.Parallel()
 	at := checkpointtest.NewTick().Now()

@@ -10,8 +10,9 @@ import (
 	"prdrunner/checkpoint/validate"
 )
 
-// TestCreateMendsTouched: a file that had to be read makes its damaged object
-// whole, though nothing else changed.
+// TestCreateMendsTouched damages the object of a captured file, and writes the same file
+// again. The next checkpoint must replace the damaged object, although the content did
+// not change.
 func TestCreateMendsTouched(t *testing.T) {
 	t.Parallel()
 	for what := range checkpointtest.Damages([]byte("content")) {

@@ -11,6 +11,8 @@ import (
 	"prdrunner/checkpoint/state"
 )
 
+// TestSessionGoesOn closes a session with a checkpoint. A reader must find the state, the
+// document and the checkpoint, and the next owner must continue from the same state.
 func TestSessionGoesOn(t *testing.T) {
 	t.Parallel()
 	for name, f := range map[string]*checkpointtest.Fixture{"memory": checkpointtest.InMemory(t), "disk": checkpointtest.OnDisk(t)} {
@@ -37,7 +39,7 @@ func TestSessionGoesOn(t *testing.T) {
 			cp, err := f.Open().ReadCheckpoint("PRD-009", "latest")
 			checkpointtest.Must(t, err)
 			checkpointtest.Same(t, "state of the checkpoint", cp.State, want)
-			checkpointtest.Same(t, "its files", cp.Files, state.Files{Created: []state.Text{"a.sql", "b.ts"}, Modified: []state.Text{}})
+			checkpointtest.Same(t, "files of the checkpoint", cp.Files, state.Files{Created: []state.Text{"a.sql", "b.ts"}, Modified: []state.Text{}})
 
 			x = f.Lock()
 			if x.Unclean() {
@@ -50,6 +52,8 @@ func TestSessionGoesOn(t *testing.T) {
 	}
 }
 
+// TestGroupCommit flushes two events while the writer is busy with the first. Each must
+// be a commit, and become durable in order.
 func TestGroupCommit(t *testing.T) {
 	t.Parallel()
 	x := checkpointtest.InMemory(t).Lock()
@@ -57,7 +61,7 @@ func TestGroupCommit(t *testing.T) {
 	first := x.Add(state.PhaseStarted{Phase: "phase-1"})
 	x.Flush()
 	second := x.Add(state.WorkstreamStarted{Workstream: "WS1", Attempt: 1})
-	x.Flush() // the writer is busy: remembered
+	x.Flush() // the writer is busy: the second commit is postponed
 	if first != 2 || second != 3 {
 		t.Errorf("commits %d and %d", first, second)
 	}
@@ -72,11 +76,14 @@ func TestGroupCommit(t *testing.T) {
 		}
 	}
 	if x.Unacknowledged() || x.Pending() {
-		t.Error("something is left")
+		t.Error("not everything is acknowledged")
 	}
 	checkpointtest.Must(t, x.Close())
 }
 
+// TestFoldErrorPoisons adds a valid event and an event of an unknown workstream. The
+// session must be poisoned, and the next owner must adopt the valid event from the rescue
+// copy.
 func TestFoldErrorPoisons(t *testing.T) {
 	t.Parallel()
 	f := checkpointtest.InMemory(t)
@@ -92,7 +99,7 @@ func TestFoldErrorPoisons(t *testing.T) {
 	}
 	x = f.Lock()
 	if !x.Unclean() || x.State().Workstream("WS2").Status != state.Running {
-		t.Error("what fitted was not rescued")
+		t.Error("the valid event was not rescued")
 	}
 	checkpointtest.Must(t, x.Close())
 }

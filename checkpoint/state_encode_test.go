@@ -8,8 +8,9 @@ import (
 	"prdrunner/checkpoint/state"
 )
 
-// TestStateIsWrittenAsJSON: a state that is written piece by piece is what
-// encoding/json makes of it, also where a text looks like what is filled in.
+// TestStateIsWrittenAsJSON: state.Encode, which writes a state piece by piece, must write
+// the same bytes as encoding/json, even if a text contains the placeholders that Encode
+// replaces.
 func TestStateIsWrittenAsJSON(t *testing.T) {
 	t.Parallel()
 	f := checkpointtest.InMemory(t)

@@ -6,7 +6,8 @@ import (
 	"prdrunner/checkpoint/state"
 )
 
-// TestAnAdoptionLeavesNoHookDue: a hook tells of a result that nobody has seen here.
+// TestAnAdoptionLeavesNoHookDue: TakeOver of a complete session must drop the pending
+// hooks and pause the session, because no run on this machine had this result.
 func TestAnAdoptionLeavesNoHookDue(t *testing.T) {
 	t.Parallel()
 	s := &state.State{Status: state.StatusComplete, Hooks: &state.Hooks{Event: "complete", Hooks: 1}}
@@ -16,8 +17,9 @@ func TestAnAdoptionLeavesNoHookDue(t *testing.T) {
 	}
 }
 
-// TestRememberedActsTakeDecisionsBack: whoever decided that a workstream runs again, or saw
-// it fail before it began, did not know that it had happened in another session.
+// TestRememberedActsTakeDecisionsBack: RememberActs must revoke a decision to run a
+// workstream again, and a failure before the start, if another session has run the
+// workstream: both were made without knowing that.
 func TestRememberedActsTakeDecisionsBack(t *testing.T) {
 	t.Parallel()
 	s := &state.State{Phases: []*state.Phase{{Name: "one", Workstreams: []*state.Workstream{
@@ -32,6 +34,6 @@ func TestRememberedActsTakeDecisionsBack(t *testing.T) {
 		}
 	}
 	if len(s.Acts) != 3 {
-		t.Errorf("it knows %d acts, want 3", len(s.Acts))
+		t.Errorf("the state has %d acts, want 3", len(s.Acts))
 	}
 }

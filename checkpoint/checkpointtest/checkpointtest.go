@@ -337,7 +337,8 @@ func LackingIn(t testing.TB, s *checkpoint.Store, prd string) string {
 	return ""
 }
 
-// MissingOf returns the digest of an object that a state needs and that is missing, or "".
+// MissingOf returns the digest of an object that a state needs and that is missing, or ""
+// if there is none.
 func MissingOf(t testing.TB, s *checkpoint.Store, state *state.State) string {
 	t.Helper()
 	for digest := range DigestsOf(t, s, state) {
@@ -353,7 +354,7 @@ func DigestsOf(t testing.TB, s *checkpoint.Store, current *state.State) map[stri
 	t.Helper()
 	all := map[string]bool{}
 	for w := range current.Records() {
-		if max(w.WorkSeq, w.FilesSeq) <= current.EmptiedSeq { // their bytes were given up
+		if max(w.WorkSeq, w.FilesSeq) <= current.EmptiedSeq { // their objects were removed
 			continue
 		}
 		for _, a := range w.Artifacts {
@@ -376,7 +377,8 @@ func DigestsOf(t testing.TB, s *checkpoint.Store, current *state.State) map[stri
 	return all
 }
 
-// Everything lists the files below a directory, with their sizes and times.
+// Everything returns the files and directories below a directory, with their modes, times
+// and content.
 func Everything(t testing.TB, fsys store.FS, dir string) map[string]string {
 	t.Helper()
 	found := map[string]string{}

@@ -20,7 +20,8 @@ import (
 	"prdrunner/checkpoint/workspace"
 )
 
-// Damages are the ways in which what keeps a file is lost; nil removes it.
+// Damages returns the ways to damage a file, with the resulting content; nil means that
+// the file is deleted.
 func Damages(file []byte) map[string][]byte {
 	flipped := bytes.Clone(file)
 	flipped[len(file)/2] ^= 0xff
@@ -39,7 +40,7 @@ func DamageFile(p *Project, path, what string) {
 	}
 }
 
-// DamageLoose damages an object of git.
+// DamageLoose damages a loose object of git.
 func DamageLoose(t *testing.T, ws, name, what string) {
 	t.Helper()
 	path := filepath.Join(ws, ".git", "objects", name[:2], name[2:])
@@ -59,7 +60,7 @@ func FlipByte(f *Fixture, name string, at int) {
 	f.Write(name, data)
 }
 
-// Stopped is a session of some commits and three checkpoints with files, ended.
+// Stopped makes a session with three checkpoints and their files, and closes it.
 func Stopped(f *Fixture) (ids []string) {
 	f.T.Helper()
 	x := f.Run()
@@ -76,12 +77,12 @@ func Stopped(f *Fixture) (ids []string) {
 	return ids
 }
 
-// SaveAtRest saves a file, and returns once it has been at rest for so long that a
-// capture which reads it lets the next one rely on its times, and not read it:
-// what is damaged then is not found by chance.
+// SaveAtRest saves a file, and returns once the file is so old that captures rely on its
+// times. Later captures then do not read the file, and so do not repair its object by
+// chance.
 func SaveAtRest(p *Project, path, content string) {
 	p.T.Helper()
-	const margin = 50 * time.Millisecond // more than a capture asks for
+	const margin = 50 * time.Millisecond // longer than a capture requires
 	p.Save(path, content)
 	saved, err := os.Stat(filepath.Join(p.Root, filepath.FromSlash(path)))
 	Must(p.T, err)
@@ -135,7 +136,7 @@ func Exported(p *Project) []byte {
 	done, err := transfer.Export(context.Background(), s, p.Workspace(s), "PRD-009", transfer.ExportOptions{Out: &out})
 	Must(p.T, err)
 	if len(done.Lacking) > 0 {
-		p.T.Fatalf("lacking: %+v", done.Lacking)
+		p.T.Fatalf("the archive lacks %+v", done.Lacking)
 	}
 	return out.Bytes()
 }
@@ -150,7 +151,8 @@ func TakeIn(s *checkpoint.Store, archive []byte, replace bool) (*transfer.Placed
 	return placed, errors.Join(err, i.Close())
 }
 
-// Untouched names the first files that are not as they were.
+// Untouched fails the test for each file that was added, changed or removed. The maps are
+// from Everything.
 func Untouched(t *testing.T, what string, after, before map[string]string) {
 	t.Helper()
 	for path := range after {

@@ -54,7 +54,8 @@ func (p *Project) Capture(x *checkpoint.Session, w *workspace.Workspace, trigger
 	return Mark(p.T, x, trigger)
 }
 
-// Begin starts a session of two workstreams. The first one completes, the second one fails.
+// Begin starts a session of two workstreams. The first one completes, and the second one
+// fails.
 func (p *Project) Begin(session string) {
 	p.T.Helper()
 	s := p.Open()
@@ -91,8 +92,8 @@ func (p *Project) State() *state.State {
 	return snap.State
 }
 
-// GitProject is a locked session and its workspace in a git work tree, with a checkpoint of
-// some files.
+// GitProject is a locked session and its workspace in a git work tree, with a checkpoint
+// of some files.
 type GitProject struct {
 	*Fixture
 	Root      string // the workspace

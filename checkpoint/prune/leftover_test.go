@@ -10,8 +10,9 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// TestLeftoversGo: what a write that was cut short leaves of a PRD's own goes
-// with its next lock, and what belongs to none alone with the next collection.
+// TestLeftoversGo creates temporary files of interrupted writes. The next lock of a PRD
+// must remove those of the PRD, and the next collection those that PRDs share. Planning a
+// collection must count them and remove nothing.
 func TestLeftoversGo(t *testing.T) {
 	t.Parallel()
 	f := checkpointtest.On(t, store.NewMemory(), "/ws/.runner")
@@ -29,18 +30,18 @@ func TestLeftoversGo(t *testing.T) {
 	checkpointtest.Must(t, f.Lock().Close())
 	for _, name := range own {
 		if there(name) {
-			t.Errorf("%s is still there after a lock", name)
+			t.Errorf("%s still exists after a lock", name)
 		}
 	}
 	for _, name := range shared {
 		if !there(name) {
-			t.Errorf("%s went with the lock of one PRD: another may be at work on it", name)
+			t.Errorf("the lock of one PRD removed %s, which another PRD may be writing", name)
 		}
 	}
 	planned, err := prune.PlanCollect(context.Background(), f.Open(), nil)
 	checkpointtest.Must(t, err)
 	if planned.Leftovers != 3 || planned.Discarded != 1 || planned.Bytes < 4*4 || !there(shared[0]) {
-		t.Errorf("planned: %+v, want 3 leftovers and 1 directory, all still there", planned)
+		t.Errorf("planned: %+v, want 3 leftovers and 1 directory, and none removed", planned)
 	}
 	done, err := prune.Collect(context.Background(), f.Open(), nil)
 	checkpointtest.Must(t, err)
@@ -49,7 +50,7 @@ func TestLeftoversGo(t *testing.T) {
 	}
 	for _, name := range shared {
 		if there(name) {
-			t.Errorf("%s is still there after a collection", name)
+			t.Errorf("%s still exists after a collection", name)
 		}
 	}
 }

@@ -10,9 +10,9 @@ import (
 	"prdrunner/checkpoint/state"
 )
 
-// TestLostSteps: a removal tells of each step that can no longer be gone back to, with the
-// nearest one before it. A checkpoint that is damaged, or that a rollback made, does not
-// bring a step back.
+// TestLostSteps: a removal must report each step to which no rollback can go any more,
+// with the nearest earlier step. A checkpoint that is damaged, or that a rollback made,
+// must not count for a step.
 func TestLostSteps(t *testing.T) {
 	t.Parallel()
 	f := checkpointtest.InMemory(t)
@@ -24,12 +24,12 @@ func TestLostSteps(t *testing.T) {
 		checkpointtest.Produce(t, x, fmt.Sprintf("w%d", i))
 		ids = append(ids, checkpointtest.Mark(t, x, state.TriggerManual))
 		switch i {
-		case 1: // step 2 has one that a rollback made, too
+		case 1: // step 2 also has a checkpoint that a rollback made
 			checkpointtest.Mark(t, x, state.TriggerPreRollback)
-		case 2: // step 3 has a damaged one, too
+		case 2: // step 3 also has a damaged checkpoint
 			damaged := checkpointtest.Mark(t, x, state.TriggerManual)
 			checkpointtest.Commit(t, x, state.CheckpointDamaged{ID: damaged, Reason: "its file is lost"})
-		case 3: // step 4 has another one, too
+		case 3: // step 4 also has another valid checkpoint
 			checkpointtest.Mark(t, x, state.TriggerManual)
 		}
 	}

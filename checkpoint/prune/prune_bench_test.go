@@ -17,8 +17,9 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// crowd is a session of n checkpoints, each of a workstream that made one thing
-// anew. Their files hold next to nothing: their states are not what is measured.
+// crowd makes a session of n checkpoints, each after a workstream that made its artifact
+// again. The checkpoint files are empty, because the benchmarks do not read states from
+// them.
 func crowd(b *testing.B, f *checkpointtest.Fixture, n int) {
 	b.Helper()
 	f.Options.Policy = checkpoint.DefaultPolicy()
@@ -65,8 +66,8 @@ func BenchmarkPrune(b *testing.B) {
 	}
 }
 
-// BenchmarkTidy is the end of a run that has nothing to let go of, in a session
-// of so many checkpoints; replay is what reading its journal takes alone.
+// BenchmarkTidy measures Tidy with nothing to remove, in a session of n checkpoints. The
+// "replay" variants measure reading the journal alone.
 func BenchmarkTidy(b *testing.B) {
 	for _, n := range []int{10, 1_000, 10_000} {
 		f := checkpointtest.OnDisk(b)
@@ -92,13 +93,13 @@ func BenchmarkTidy(b *testing.B) {
 	}
 }
 
-// BenchmarkCollect removes half of so many objects. Those that are not to be laid
-// out in seconds are left out with -short.
+// BenchmarkCollect removes half of the objects. With -short it leaves out the counts
+// whose objects take minutes to create.
 func BenchmarkCollect(b *testing.B) {
 	for _, count := range []int{100_000, 1_000_000} {
 		b.Run(fmt.Sprint(count), func(b *testing.B) {
 			if count > 100_000 && testing.Short() {
-				b.Skip("laying them out takes minutes")
+				b.Skip("creating the objects takes minutes")
 			}
 			for b.Loop() {
 				b.StopTimer()
@@ -114,8 +115,8 @@ func BenchmarkCollect(b *testing.B) {
 	}
 }
 
-// pile lays out so many objects, every second of which a session needs. They are
-// empty: a collection goes by names.
+// pile creates count empty objects, every second of which a session needs. They can be
+// empty because a collection reads only their names.
 func pile(b *testing.B, count int) *checkpoint.Store {
 	b.Helper()
 	f := checkpointtest.OnDisk(b)

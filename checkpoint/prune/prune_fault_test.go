@@ -16,8 +16,9 @@ import (
 	"prdrunner/checkpoint/store/faults"
 )
 
-// settled is all that a cleaning of the scene may leave: the same whatever cut
-// it short.
+// settled prunes and collects again after a cleaning was cut short. The state and the
+// checkpoints must be whole, exactly the artifacts in want must remain, and no deleted
+// directory.
 func settled(t *testing.T, when string, c *scene, want string) {
 	t.Helper()
 	ctx := context.Background()
@@ -38,16 +39,16 @@ func settled(t *testing.T, when string, c *scene, want string) {
 	}
 	checkpointtest.NeedsWhole(t, s, "PRD-009")
 	if got := checkpointtest.Has(t, s, c.artifacts...); got != want {
-		t.Fatalf("%s: objects %s, not %s", when, got, want)
+		t.Fatalf("%s: objects %s, want %s", when, got, want)
 	}
 	if checkpointtest.IsThere(t, s, s.Layout().TrashPath()) || checkpointtest.IsThere(t, s, s.Layout().DeletingPath("PRD-009")) {
-		t.Fatalf("%s: something is left of what was deleted", when)
+		t.Fatalf("%s: a part of the deleted files remains", when)
 	}
 }
 
-// TestCleaningCutShort ends pruning, deleting and collecting at each change of
-// the disk, by a fault that stays and by a power cut: what is kept is whole,
-// and doing it again completes it.
+// TestCleaningCutShort ends pruning, tidying, deleting and collecting at each change of
+// the disk, by a fault and by a power cut. What is kept must be whole, and repeating the
+// operation must complete it.
 func TestCleaningCutShort(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -96,12 +97,13 @@ func deleteAll(ctx context.Context, s *checkpoint.Store) error {
 	return err
 }
 
-// cutAt reports whether the nth change was reached.
+// cutAt ends an operation at its nth change of the disk. It returns false if the
+// operation has fewer changes.
 func cutAt(t *testing.T, name string, n int64, want string, do func(context.Context, *checkpoint.Store) error) bool {
 	t.Helper()
 	m := store.NewMemory()
 	c := newScene(t, m)
-	if name == "deletesession" { // what must stay is in the history
+	if name == "deletesession" { // what must stay is in the archived session S1
 		x := checkpointtest.LockPRD(t, c.Open(), "PRD-009")
 		checkpointtest.Commit(t, x, state.PhaseCompleted{Phase: "all"}, state.SessionCompleted{})
 		_, err := prune.Run(context.Background(), x, prune.Options{})
@@ -128,7 +130,7 @@ func cutAt(t *testing.T, name string, n int64, want string, do func(context.Cont
 		if name == "deletesession" {
 			s := again.Open()
 			if !checkpointtest.IsThere(t, s, s.Layout().JournalPath("PRD-009")) || checkpointtest.IsThere(t, s, s.Layout().DeletingPath("PRD-009")) {
-				// It is gone.
+				// The session is deleted, or its deletion has begun.
 			} else if err := s.DeleteSession(context.Background(), "PRD-009", checkpointtest.By); err != nil {
 				t.Fatalf("%s, %s: delete again: %v", when, plane, err)
 			}
@@ -138,8 +140,9 @@ func cutAt(t *testing.T, name string, n int64, want string, do func(context.Cont
 	return true
 }
 
-// TestUnknownIsNotAbsent: what cannot be looked at is not taken for missing, so
-// that finishing earlier work loses no session.
+// TestUnknownIsNotAbsent makes each file operation fail once while an owner finishes an
+// interrupted deletion, archiving or import. A path that the owner can't inspect must not
+// count as missing: no session may be lost except the deleted one.
 func TestUnknownIsNotAbsent(t *testing.T) {
 	t.Parallel()
 	for name, dirOf := range map[string]func(s *checkpoint.Store) string{
@@ -159,7 +162,7 @@ func TestUnknownIsNotAbsent(t *testing.T) {
 			dir := dirOf(s)
 			checkpointtest.Must(t, m.Remove(s.Layout().DocumentPath("PRD-009")))
 			checkpointtest.Must(t, m.Rename(s.Layout().PRDDir("PRD-009"), dir))
-			if name == "importing" { // one has no history, and finds one
+			if name == "importing" { // an import has no history; the PRD that it replaces has one
 				checkpointtest.Must(t, store.MkdirAll(m, s.Layout().PRDDir("PRD-009")))
 				checkpointtest.Must(t, m.Rename(filepath.Join(dir, disk.HistoryDir), s.Layout().HistoryPath("PRD-009")))
 				checkpointtest.Must(t, m.SyncDir(s.Layout().PRDDir("PRD-009")))
@@ -173,7 +176,7 @@ func TestUnknownIsNotAbsent(t *testing.T) {
 				c.Fixture = checkpointtest.On(t, flaky, c.Dir)
 				if s, err := checkpoint.OpenStore(c.Dir, c.Options); err == nil {
 					if x, err := s.Lock(context.Background(), "PRD-009", checkpointtest.By); err == nil {
-						_ = x.Close() // which may fail, too
+						_ = x.Close() // this may fail, too
 					}
 				}
 				c.Fixture = checkpointtest.On(t, faults.Unlocked{FS: disk}, c.Dir)
@@ -181,7 +184,7 @@ func TestUnknownIsNotAbsent(t *testing.T) {
 				sessions, err := c.Open().Reader().Sessions("PRD-009")
 				checkpointtest.Must(t, err)
 				if len(sessions) != want {
-					t.Fatalf("operation %d failed: %d sessions are left of %d", at, len(sessions), want)
+					t.Fatalf("operation %d failed: %d of %d sessions remain", at, len(sessions), want)
 				}
 				if flaky.Count.Load() < at {
 					break

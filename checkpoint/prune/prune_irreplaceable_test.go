@@ -8,8 +8,8 @@ import (
 	"prdrunner/checkpoint/state"
 )
 
-// TestIrreplaceable: what may be the only copy of files is that until somebody
-// went back to it with all of them.
+// TestIrreplaceable: a checkpoint that may hold the only copy of edited files must be
+// irreplaceable until a rollback has restored all of them.
 func TestIrreplaceable(t *testing.T) {
 	t.Parallel()
 	back := func(to, safety string, scope state.RollbackScope) state.RollbackRecord {

@@ -24,9 +24,9 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// TestPruneDoesWhatItsDryRunSays: over random sessions, policies and ages, what is
-// planned to be removed is what is removed then: checkpoints, sessions that were set
-// aside, and objects, to the byte.
+// TestPruneDoesWhatItsDryRunSays plans pruning and collecting in random sessions with
+// random policies and ages, and then carries out both. They must remove exactly the
+// planned checkpoints, archived sessions and objects, to the byte.
 func TestPruneDoesWhatItsDryRunSays(t *testing.T) {
 	t.Parallel()
 	removed := &prune.Pruned{}
@@ -52,9 +52,9 @@ func TestPruneDoesWhatItsDryRunSays(t *testing.T) {
 		h.pruneAsPlanned(removed, &collected)
 	})
 	if checks, err := strconv.Atoi(flag.Lookup("rapid.checks").Value.String()); err != nil || checks < 100 || t.Failed() {
-		return // too few histories to have every reason
+		return // too few histories to cover every reason
 	}
-	because := map[string]int{} // why what was removed went, without figures
+	because := map[string]int{} // the reasons for removals, without figures
 	for _, c := range removed.Checkpoints {
 		because[strings.TrimRight(strings.FieldsFunc(c.Why, unicode.IsDigit)[0], " ")]++
 	}
@@ -63,7 +63,7 @@ func TestPruneDoesWhatItsDryRunSays(t *testing.T) {
 	}
 	for _, why := range []string{"only the last", "older than", "over max_size_mb:", "asked for: older than", "session older than", "session asked for: older than"} {
 		if because[why] == 0 || collected.Objects == 0 || collected.Discarded == 0 {
-			t.Errorf("nothing went because of %q, so that the test proves nothing: %v; %d objects, %d directories", why, because, collected.Objects, collected.Discarded)
+			t.Errorf("nothing was removed because of %q, so that the test proves nothing: %v; %d objects, %d directories", why, because, collected.Objects, collected.Discarded)
 		}
 	}
 }
@@ -72,7 +72,7 @@ func (h *history) timePasses(*rapid.T) {
 	h.clock.Move(time.Duration(rapid.IntRange(1, 48).Draw(h.T, "hours")) * time.Hour)
 }
 
-// fill makes checkpoints that need more than any limit of size together.
+// fill makes checkpoints that together need more than any size limit.
 func (h *history) fill(*rapid.T) {
 	x := h.own(h.prd())
 	if x.State().Status == state.StatusComplete {
@@ -84,7 +84,7 @@ func (h *history) fill(*rapid.T) {
 	}
 }
 
-// changePolicy has those that open the store from now on go by another policy.
+// changePolicy draws a policy for the stores that are opened from now on.
 func (h *history) changePolicy(*rapid.T) {
 	h.closeAll()
 	p := &h.policy.Retention
@@ -96,7 +96,8 @@ func (h *history) changePolicy(*rapid.T) {
 	}
 }
 
-// onDisk is what pruning may remove, by what it is.
+// onDisk returns the ids of everything that pruning may remove: checkpoints, archived
+// sessions and objects.
 func (h *history) onDisk(s *checkpoint.Store) (checkpoints, sessions, objects []string) {
 	for _, prd := range []string{"PRD-009", "PRD-010"} {
 		snap, err := s.Load(prd)
@@ -122,6 +123,8 @@ func (h *history) onDisk(s *checkpoint.Store) (checkpoints, sessions, objects []
 	return checkpoints, sessions, objects
 }
 
+// pruneAsPlanned plans and carries out pruning and collecting, and compares the two. It
+// adds what it removed to removed and collected.
 func (h *history) pruneAsPlanned(removed *prune.Pruned, collected *prune.Collected) {
 	h.closeAll()
 	ctx := context.Background()
@@ -171,15 +174,16 @@ func (h *history) pruneAsPlanned(removed *prune.Pruned, collected *prune.Collect
 	collected.Discarded += done.Discarded
 }
 
-// sameAs fails where what was done is not what was said.
-func sameAs[T any](h *history, what string, done, said T, options ...cmp.Option) {
-	if diff := cmp.Diff(said, done, append(options, cmpopts.EquateEmpty())...); diff != "" {
-		h.Fatalf("%s: -said +done\n%s", what, diff)
+// sameAs fails the test unless done equals planned.
+func sameAs[T any](h *history, what string, done, planned T, options ...cmp.Option) {
+	if diff := cmp.Diff(planned, done, append(options, cmpopts.EquateEmpty())...); diff != "" {
+		h.Fatalf("%s: -planned +done\n%s", what, diff)
 	}
 }
 
-// TestADryRunLooksPastWhatItRemoves: a session that was set aside, cannot be read and is
-// old enough to go keeps a dry run from nothing that pruning does then.
+// TestADryRunLooksPastWhatItRemoves: an archived session that can't be read prevents a
+// collection, unless pruning removes the session first. A dry run must take this into
+// account, and plan what pruning and collecting then do.
 func TestADryRunLooksPastWhatItRemoves(t *testing.T) {
 	t.Parallel()
 	c := newScene(t, store.NewMemory())
@@ -198,6 +202,6 @@ func TestADryRunLooksPastWhatItRemoves(t *testing.T) {
 	done, err := prune.Collect(t.Context(), s, nil)
 	checkpointtest.Must(t, err)
 	if diff := cmp.Diff(planned, done); diff != "" || done.Discarded != 1 {
-		t.Errorf("-said +done\n%s", diff)
+		t.Errorf("-planned +done\n%s", diff)
 	}
 }

@@ -25,8 +25,8 @@ import (
 	"prdrunner/checkpoint/workspace"
 )
 
-// history drives two PRDs of one state directory through anything that may
-// happen to them, and knows what each session that was set aside needed.
+// history takes two PRDs of one state directory through random operations. It records
+// what each archived session needs.
 type history struct {
 	*rapid.T
 	t       *testing.T
@@ -36,8 +36,8 @@ type history struct {
 	policy  checkpoint.Policy
 	owned   map[string]*checkpoint.Session
 	counter int
-	needed  map[string]map[string]bool // by session
-	large   string                     // stands in each file, so that sizes count
+	needed  map[string]map[string]bool // digests, by session
+	large   string                     // part of each file's content, so that size limits matter
 }
 
 func (h *history) store() *checkpoint.Store {
@@ -50,7 +50,7 @@ func (h *history) prd() string {
 	return rapid.SampledFrom([]string{"PRD-009", "PRD-010"}).Draw(h.T, "prd")
 }
 
-// own returns the session of a PRD, with something in it.
+// own returns the locked session of a PRD, which it starts if there is none.
 func (h *history) own(prd string) *checkpoint.Session {
 	x := h.owned[prd]
 	if x == nil {
@@ -76,8 +76,8 @@ func (h *history) closeAll() {
 	}
 }
 
-// remember notes what the current session of a PRD needs: its head, and its
-// checkpoints as anybody reads them.
+// remember records what the current session of a PRD needs: the objects of its state and
+// of its checkpoints.
 func (h *history) remember(prd string) {
 	s := h.store()
 	snap, err := s.Load(prd)
@@ -103,7 +103,7 @@ func (h *history) work(*rapid.T) {
 	}
 	var artifacts []state.Artifact
 	for i := range rapid.IntRange(0, 2).Draw(h.T, "artifacts") {
-		content := fmt.Sprintf("content %d%s", rapid.IntRange(0, 5).Draw(h.T, "content"), h.large) // which they share
+		content := fmt.Sprintf("content %d%s", rapid.IntRange(0, 5).Draw(h.T, "content"), h.large) // the workstreams share contents
 		artifacts = append(artifacts, checkpointtest.Put(h.t, h.store(), fmt.Sprintf("out%d", i), content))
 	}
 	checkpointtest.Produce(h.t, x, fmt.Sprintf("w%d", rapid.IntRange(0, 2).Draw(h.T, "workstream")), artifacts...)
@@ -147,7 +147,7 @@ func (h *history) pin(*rapid.T) {
 
 func (h *history) rollback(*rapid.T) {
 	prd := h.prd()
-	h.closeAll() // nobody else may be at work
+	h.closeAll() // a rollback needs all other PRDs unlocked
 	x := h.own(prd)
 	ref := h.pick(x)
 	if ref == nil || ref.InvalidatedBy != "" {
@@ -170,7 +170,7 @@ func (h *history) delete(*rapid.T) {
 	}
 }
 
-// finish completes a session, or replaces one that is not.
+// finish completes the current session or not, and starts the next one or not.
 func (h *history) finish(*rapid.T) {
 	prd := h.prd()
 	x := h.own(prd)
@@ -200,7 +200,7 @@ func (h *history) deleteSession(*rapid.T) {
 	}
 }
 
-// powerCut ends everybody, with what is not on the disk.
+// powerCut ends all owners, and loses everything that was not synced.
 func (h *history) powerCut(*rapid.T) {
 	for prd, x := range h.owned {
 		checkpointtest.Must(h.t, x.Abort())
@@ -215,6 +215,8 @@ func (h *history) prune(*rapid.T) {
 	checkpointtest.Must(h.t, err)
 }
 
+// collect collects objects. Every needed object must remain, no other one except
+// listings, and a second collection must have nothing to do.
 func (h *history) collect(*rapid.T) {
 	h.closeAll()
 	s := h.store()
@@ -240,7 +242,8 @@ func (h *history) collect(*rapid.T) {
 	}
 }
 
-// neededBy is what the sessions need that are still there.
+// neededBy returns the digests that the stored sessions need, of those in the places that
+// which selects.
 func (h *history) neededBy(s *checkpoint.Store, which func(disk.SessionDir) bool) map[string]bool {
 	places, err := s.Layout().SessionDirs("")
 	checkpointtest.Must(h.t, err)
@@ -258,7 +261,8 @@ func (h *history) neededBy(s *checkpoint.Store, which func(disk.SessionDir) bool
 	return all
 }
 
-// check is the invariant: whatever is kept has all that it needs.
+// check is the invariant: every object exists that a stored session or one of its
+// checkpoints needs.
 func (h *history) check(*rapid.T) {
 	s := h.store()
 	for _, prd := range []string{"PRD-009", "PRD-010"} {
@@ -268,11 +272,13 @@ func (h *history) check(*rapid.T) {
 	}
 	for digest := range h.neededBy(s, func(p disk.SessionDir) bool { return p.Place != disk.PlaceCurrent }) {
 		if there, err := s.Objects().Has(digest); err != nil || !there {
-			h.Fatalf("%s is gone", digest)
+			h.Fatalf("object %s is missing", digest)
 		}
 	}
 }
 
+// TestNothingKeptLosesWhatItNeeds does random operations, with pruning, collecting and
+// power cuts among them. No kept session or checkpoint may lose an object that it needs.
 func TestNothingKeptLosesWhatItNeeds(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
@@ -295,8 +301,8 @@ func TestNothingKeptLosesWhatItNeeds(t *testing.T) {
 	})
 }
 
-// TestPruneBesideAReader: whoever reads a list before any change that pruning
-// and collecting make to the disk sees no checkpoint on it without what it needs.
+// TestPruneBesideAReader reads the list of checkpoints before each change that pruning
+// and collecting make to the disk. Every checkpoint that is on the list must be whole.
 func TestPruneBesideAReader(t *testing.T) {
 	t.Parallel()
 	c := newScene(t, store.NewMemory())
@@ -320,13 +326,13 @@ func TestPruneBesideAReader(t *testing.T) {
 			t.Fatalf("round %d: %s", i, broken)
 		}
 		if i > 0 && done.Objects == 0 {
-			t.Error("nothing was collected, and the test proves nothing")
+			t.Error("nothing was collected, so that the test proves nothing")
 		}
 	}
 }
 
-// readOnce says what is wrong with a checkpoint that is still on the list after
-// it was found without something.
+// readOnce describes a checkpoint that is incomplete and still on the list when the list
+// is read again, "" if there is none.
 func readOnce(s *checkpoint.Store) string {
 	refs, err := s.Checkpoints("PRD-009")
 	if err != nil {
@@ -349,7 +355,7 @@ func readOnce(s *checkpoint.Store) string {
 			return err.Error()
 		}
 		if slices.ContainsFunc(again, func(r state.CheckpointRef) bool { return r.ID == ref.ID }) {
-			return ref.ID + " is on the list, and not whole"
+			return ref.ID + " is on the list, but not whole"
 		}
 	}
 	return ""

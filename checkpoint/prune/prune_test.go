@@ -25,8 +25,8 @@ import (
 	"prdrunner/checkpoint/store/faults"
 )
 
-// scene is a PRD with three checkpoints and three versions of one artifact, of
-// which the middle one is no longer needed by the state.
+// scene is a PRD with three checkpoints, each with another version of the same artifact.
+// The state needs only the last version.
 type scene struct {
 	*checkpointtest.Fixture
 	clock     *checkpointtest.Tick
@@ -34,8 +34,8 @@ type scene struct {
 	ids       []string
 }
 
-// newScene counts one workstream_complete checkpoint less than it makes, by
-// keeping all while it makes them.
+// newScene makes the scene with a policy that keeps all workstream_complete checkpoints,
+// and then sets a policy that keeps one.
 func newScene(t testing.TB, fsys store.FS) *scene {
 	t.Helper()
 	c := &scene{Fixture: checkpointtest.On(t, fsys, "/ws/.runner"), clock: checkpointtest.NewTick()}
@@ -74,6 +74,9 @@ func removed(p *prune.Pruned) []string {
 	return ids
 }
 
+// TestPruneAndCollect plans and carries out pruning and collecting. Planning must change
+// nothing, pruning must remove the first two checkpoints, and collecting their objects.
+// Repeating both must remove nothing.
 func TestPruneAndCollect(t *testing.T) {
 	t.Parallel()
 	c := newScene(t, store.NewMemory())
@@ -81,13 +84,13 @@ func TestPruneAndCollect(t *testing.T) {
 	before := checkpointtest.Everything(t, c.FS, c.Dir)
 	plan, err := prune.Plan(context.Background(), s, "PRD-009", prune.Options{})
 	checkpointtest.Must(t, err)
-	ahead, err := prune.PlanCollect(context.Background(), s, nil, plan)
+	collection, err := prune.PlanCollect(context.Background(), s, nil, plan)
 	checkpointtest.Must(t, err)
 	if after := checkpointtest.Everything(t, c.FS, c.Dir); !maps.Equal(before, after) {
-		t.Fatal("looking ahead changed something")
+		t.Fatal("planning changed a file")
 	}
-	if ahead.Objects != 2 || ahead.Kept != 1 {
-		t.Fatalf("ahead %+v", ahead)
+	if collection.Objects != 2 || collection.Kept != 1 {
+		t.Fatalf("planned %+v", collection)
 	}
 	done := c.prune(t, prune.Options{})
 	if !slices.Equal(removed(done), c.ids[:2]) || !slices.Equal(removed(plan), c.ids[:2]) || done.Kept != 1 {
@@ -116,7 +119,8 @@ func TestPruneAndCollect(t *testing.T) {
 	}
 }
 
-// TestPruneLost says what can no longer be gone back to.
+// TestPruneLost prunes all checkpoints of a step. The result must say that no rollback
+// can go to this step any more.
 func TestPruneLost(t *testing.T) {
 	t.Parallel()
 	c := newScene(t, store.NewMemory())
@@ -134,7 +138,8 @@ func TestPruneLost(t *testing.T) {
 	}
 }
 
-// TestSharedByTwo: what another PRD needs stays.
+// TestSharedByTwo gives two PRDs an object in common. Collecting must wait until both are
+// unlocked, and must keep an object that only the other PRD needs.
 func TestSharedByTwo(t *testing.T) {
 	t.Parallel()
 	c := newScene(t, store.NewMemory())
@@ -147,7 +152,7 @@ func TestSharedByTwo(t *testing.T) {
 	c.prune(t, prune.Options{})
 	var locked *checkpoint.LockedError
 	if _, err := prune.Collect(context.Background(), s, nil); !errors.As(err, &locked) {
-		t.Fatalf("collected beside a writer: %v", err)
+		t.Fatalf("collected while a session was locked: %v", err)
 	}
 	checkpointtest.Must(t, x.Close())
 	_, err := prune.Collect(context.Background(), s, nil)
@@ -158,7 +163,8 @@ func TestSharedByTwo(t *testing.T) {
 	checkpointtest.NeedsWhole(t, s, "PRD-010")
 }
 
-// TestNotCollected: whoever does not know what is needed removes nothing.
+// TestNotCollected: if a session or a checkpoint can't be read, Collect can't know which
+// objects it needs. Collect must remove nothing and name the PRD.
 func TestNotCollected(t *testing.T) {
 	t.Parallel()
 	for name, damage := range map[string]func(c *scene){
@@ -216,8 +222,9 @@ func newerJournal(t testing.TB) []byte {
 	return line
 }
 
-// loseCheckpoint makes the journal of PRD-010 begin after its checkpoint, whose
-// file becomes something else, or goes.
+// loseCheckpoint replaces the journal of PRD-010 by one that begins after its checkpoint.
+// It also replaces the content of the checkpoint's file, or removes the file if content
+// is "".
 func (c *scene) loseCheckpoint(content string) {
 	c.T.Helper()
 	snap, err := c.Open().Load("PRD-010")
@@ -234,9 +241,9 @@ func (c *scene) loseCheckpoint(content string) {
 	c.Write(name, []byte(content))
 }
 
-// TestRescuedIsNeeded: what the next owner adopts is needed before it does, in
-// its checkpoints too, and what the journal stands at is needed as well: the
-// rescue copy may be gone by then.
+// TestRescuedIsNeeded collects while a session has a rescue copy that the next owner is
+// going to adopt. The objects of the copy's state and checkpoints must be kept. Those of
+// the journal's state must be kept, too, since the copy may be lost before it is adopted.
 func TestRescuedIsNeeded(t *testing.T) {
 	t.Parallel()
 	for name, adopted := range map[string]bool{"adopted": true, "gone": false} {
@@ -257,7 +264,7 @@ func TestRescuedIsNeeded(t *testing.T) {
 			x.Flush()
 			x.Add(state.WorkstreamStarted{Workstream: "w1", Attempt: 3}, state.WorkstreamCompleted{Workstream: "w1", Work: &state.Work{Attempt: 3, Artifacts: []state.Artifact{of["head"]}}})
 			if _, err := x.Drain(context.Background()); err == nil {
-				t.Fatal("the journal took it")
+				t.Fatal("the write to the journal did not fail")
 			}
 			_ = x.Close()
 			bad.On.Store(false)
@@ -273,7 +280,7 @@ func TestRescuedIsNeeded(t *testing.T) {
 			}
 			x = checkpointtest.LockPRD(t, s, "PRD-009")
 			if got := x.State().Checkpoint(id) != nil; got != adopted {
-				t.Errorf("the checkpoint of the rescue copy is there: %v", got)
+				t.Errorf("the checkpoint of the rescue copy exists: %v", got)
 			}
 			checkpointtest.Must(t, x.Close())
 			checkpointtest.NeedsWhole(t, s, "PRD-009")
@@ -281,9 +288,9 @@ func TestRescuedIsNeeded(t *testing.T) {
 	}
 }
 
-// TestWhereItStands: after a rollback the checkpoint gone back to stays, though
-// the one that undoes the rollback is newer and valid, and neither of them is
-// deleted unforced.
+// TestWhereItStands rolls back and prunes with a policy that keeps no workstream_complete
+// checkpoints. The target of the rollback must stay, although the checkpoint that undoes
+// the rollback is newer and valid. Neither may be deleted without Force.
 func TestWhereItStands(t *testing.T) {
 	t.Parallel()
 	c := newScene(t, store.NewMemory())
@@ -296,7 +303,7 @@ func TestWhereItStands(t *testing.T) {
 	snap, err := c.Open().Load("PRD-009")
 	checkpointtest.Must(t, err)
 	if current := snap.State.CurrentCheckpoint(); current == nil || current.ID != c.ids[0] {
-		t.Errorf("it stands at %+v", current)
+		t.Errorf("the current checkpoint is %+v", current)
 	}
 	for _, id := range []string{c.ids[0], snap.State.NewestUsable().ID} {
 		_, err := prune.PlanDelete(context.Background(), c.Open(), "PRD-009", prune.DeleteOptions{References: []string{id}})
@@ -306,8 +313,9 @@ func TestWhereItStands(t *testing.T) {
 	}
 }
 
-// TestUnfinishedRollback: what it needs is neither pruned, nor deleted, nor
-// collected, though it is neither what the session stands at nor the newest.
+// TestUnfinishedRollback leaves a rollback unfinished and continues the session. The two
+// checkpoints of the rollback and their objects must not be pruned, deleted or collected,
+// and the session can be neither archived nor deleted.
 func TestUnfinishedRollback(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -334,7 +342,7 @@ func TestUnfinishedRollback(t *testing.T) {
 	if want := []string{c.ids[0], c.ids[2]}; !slices.Equal(removed(p), want) {
 		t.Errorf("removed %v, want %v", removed(p), want)
 	}
-	checkpointtest.Commit(t, x, state.CheckpointsRemoved{IDs: []string{c.ids[1], safety}}) // as an earlier version might
+	checkpointtest.Commit(t, x, state.CheckpointsRemoved{IDs: []string{c.ids[1], safety}}) // as an earlier version of Runner might do
 	checkpointtest.Must(t, x.Close())
 	if err := s.DeleteSession(ctx, "PRD-009", checkpointtest.By); !isUnfinished(err) {
 		t.Errorf("delete the session: %v", err)
@@ -347,8 +355,9 @@ func TestUnfinishedRollback(t *testing.T) {
 	}
 }
 
-// TestPrunedSessions removes sessions that were set aside, and what only they
-// needed.
+// TestPrunedSessions: Collect must keep the objects of an archived session. Once pruning
+// has removed the session because of its age, Collect must remove them. Pruning must not
+// remove a session that its plan does not have.
 func TestPrunedSessions(t *testing.T) {
 	t.Parallel()
 	c := newScene(t, store.NewMemory())
@@ -369,14 +378,14 @@ func TestPrunedSessions(t *testing.T) {
 	checkpointtest.Must(t, x.Close())
 	c.clock.Move(time.Hour)
 	if none := c.prune(t, prune.Options{OlderThan: 24 * time.Hour, Planned: &prune.Pruned{PRD: "PRD-009"}}); len(none.Sessions) > 0 {
-		t.Errorf("%+v, which nobody has agreed to", none.Sessions)
+		t.Errorf("sessions removed that were not planned: %+v", none.Sessions)
 	}
 	done := c.prune(t, prune.Options{OlderThan: 24 * time.Hour})
 	if len(done.Sessions) != 1 || done.Sessions[0].ID != "failed/"+filepath.Base(at) {
 		t.Fatalf("%+v", done)
 	}
 	if checkpointtest.IsThere(t, c.Open(), at) {
-		t.Error("the session is still there")
+		t.Error("the session still exists")
 	}
 	got, err := prune.Collect(context.Background(), s, nil)
 	checkpointtest.Must(t, err)
@@ -385,9 +394,9 @@ func TestPrunedSessions(t *testing.T) {
 	}
 }
 
-// TestCollectKeepsWhatIsOnTheWay: a session that a crash left on the way to
-// another place needs what it needs, and so does the history beside it, whether
-// or not an owner has put it into its place yet.
+// TestCollectKeepsWhatIsOnTheWay leaves a session in the middle of an archiving, import
+// or deletion. Collect must keep the objects of the archived session, and those of the
+// moved session unless a deletion was begun. The next owner must find nothing missing.
 func TestCollectKeepsWhatIsOnTheWay(t *testing.T) {
 	t.Parallel()
 	for name, way := range map[string]struct {
@@ -413,14 +422,14 @@ func TestCollectKeepsWhatIsOnTheWay(t *testing.T) {
 			checkpointtest.Must(t, x.Close())
 			checkpointtest.Must(t, m.Remove(s.Layout().DocumentPath("PRD-009")))
 			checkpointtest.Must(t, m.Rename(s.Layout().PRDDir("PRD-009"), way.dirOf(s)))
-			if name == "importing" { // one has no history, and finds one
+			if name == "importing" { // an import has no history; the PRD that it replaces has one
 				checkpointtest.Must(t, store.MkdirAll(m, s.Layout().PRDDir("PRD-009")))
 				checkpointtest.Must(t, m.Rename(filepath.Join(way.dirOf(s), disk.HistoryDir), s.Layout().HistoryPath("PRD-009")))
 			}
 			_, err := prune.Collect(context.Background(), s, nil)
 			checkpointtest.Must(t, err)
 			if got := checkpointtest.Has(t, s, append(slices.Clone(c.artifacts), own)...); got != way.want {
-				t.Errorf("left %s, not %s", got, way.want)
+				t.Errorf("left %s, want %s", got, way.want)
 			}
 			checkpointtest.Must(t, checkpointtest.LockPRD(t, s, "PRD-009").Close())
 			checkpointtest.NeedsWhole(t, s, "PRD-009")
@@ -428,6 +437,8 @@ func TestCollectKeepsWhatIsOnTheWay(t *testing.T) {
 	}
 }
 
+// TestDelete: Delete must refuse pinned, newest and unknown checkpoints, and then delete
+// none of the given ones. With Force it deletes the newest.
 func TestDelete(t *testing.T) {
 	t.Parallel()
 	c := newScene(t, store.NewMemory())
@@ -440,7 +451,7 @@ func TestDelete(t *testing.T) {
 		}
 	}
 	if len(x.State().Checkpoints) != 3 {
-		t.Fatal("a part of a refused deletion was done")
+		t.Fatal("a refused deletion removed a checkpoint")
 	}
 	p, err := prune.Delete(context.Background(), x, prune.DeleteOptions{References: []string{c.ids[0], c.ids[2]}, Force: true, Reason: "tidying"})
 	checkpointtest.Must(t, err)
@@ -450,12 +461,14 @@ func TestDelete(t *testing.T) {
 	checkpointtest.Must(t, x.Close())
 	_, err = prune.Collect(context.Background(), c.Open(), nil)
 	checkpointtest.Must(t, err)
-	if got := checkpointtest.Has(t, c.Open(), c.artifacts...); got != "011" { // the last one is the state's
+	if got := checkpointtest.Has(t, c.Open(), c.artifacts...); got != "011" { // the state needs the last one
 		t.Errorf("left %s", got)
 	}
 }
 
-// TestSizeLimit: a size limit below one checkpoint leaves the newest.
+// TestSizeLimit: Tidy must remove checkpoints and objects until the PRD takes less than
+// the limit. If the newest checkpoint alone exceeds the limit, Tidy must keep that
+// checkpoint and warn.
 func TestSizeLimit(t *testing.T) {
 	t.Parallel()
 	c := newScene(t, store.NewMemory())
@@ -470,7 +483,7 @@ func TestSizeLimit(t *testing.T) {
 	files, held, err := inventory.Sizes(context.Background(), s, "PRD-009")
 	checkpointtest.Must(t, err)
 	if held < 2*retention.Megabyte || held > 2*retention.Megabyte+100 || files < 1000 {
-		t.Errorf("holds %d in files, %d in objects", files, held)
+		t.Errorf("the PRD takes %d bytes in files, %d in objects", files, held)
 	}
 	c.Options.Policy.Retention.MaxSizeMB = 1
 	x = checkpointtest.LockPRD(t, c.Open(), "PRD-009")
@@ -481,7 +494,7 @@ func TestSizeLimit(t *testing.T) {
 		t.Errorf("%+v", tidied)
 	}
 	if _, held, _ = inventory.Sizes(context.Background(), s, "PRD-009"); held > retention.Megabyte {
-		t.Errorf("holds %d after it", held)
+		t.Errorf("the PRD takes %d bytes in objects after Tidy", held)
 	}
 	checkpointtest.NeedsWhole(t, s, "PRD-009")
 	x = checkpointtest.LockPRD(t, c.Open(), "PRD-009")
@@ -495,6 +508,8 @@ func TestSizeLimit(t *testing.T) {
 	}
 }
 
+// TestDeleteSession: a locked session can't be deleted. A deletion must keep the archived
+// sessions of the PRD and their objects, and must work for a damaged session.
 func TestDeleteSession(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -503,7 +518,7 @@ func TestDeleteSession(t *testing.T) {
 	x := checkpointtest.LockPRD(t, s, "PRD-009")
 	var locked *checkpoint.LockedError
 	if err := s.DeleteSession(ctx, "PRD-009", checkpointtest.By); !errors.As(err, &locked) {
-		t.Errorf("deleted beside its owner: %v", err)
+		t.Errorf("deleted while the session had an owner: %v", err)
 	}
 	checkpointtest.Commit(t, x, state.PhaseCompleted{Phase: "all"}, state.SessionCompleted{})
 	checkpointtest.Must(t, x.Start(checkpointtest.StartedOf("PRD-009", "S2", 1)))
@@ -522,7 +537,7 @@ func TestDeleteSession(t *testing.T) {
 		t.Errorf("the history lost objects: %s", got)
 	}
 	c.Write("PRD-010/journal.jsonl", []byte("no\nno\n"))
-	checkpointtest.Must(t, s.DeleteSession(ctx, "PRD-010", checkpointtest.By)) // what is damaged can be deleted
+	checkpointtest.Must(t, s.DeleteSession(ctx, "PRD-010", checkpointtest.By)) // a damaged session can be deleted
 }
 
 func isUnfinished(err error) bool {
@@ -530,8 +545,9 @@ func isUnfinished(err error) bool {
 	return errors.As(err, &unfinished)
 }
 
-// TestPruneAsPlanned: what was planned is carried out as it was said, or, where
-// something has happened since, that of it which may still go, and nothing else.
+// TestPruneAsPlanned carries out a plan, at once and after more checkpoints were made.
+// Pruning must do what was planned. After a change it must remove only those planned
+// checkpoints that may still be removed.
 func TestPruneAsPlanned(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -558,23 +574,23 @@ func TestPruneAsPlanned(t *testing.T) {
 				c.clock.Move(time.Hour)
 				checkpointtest.Mark(t, x, state.TriggerManual)
 				if anew, err := prune.Plan(ctx, s, "PRD-009", o); err != nil || len(anew.Checkpoints) <= len(plans[0].Checkpoints) {
-					t.Fatalf("planned anew it is %v (%v), and was %v", removed(anew), err, removed(plans[0]))
+					t.Fatalf("the second plan removes %v (%v), the first one %v", removed(anew), err, removed(plans[0]))
 				}
 			}
 			o.Planned = plans[0]
 			p, err := prune.Run(ctx, x, o)
 			checkpointtest.Must(t, err)
 			if len(p.Checkpoints) == 0 || (p == plans[0]) != test.asSaid {
-				t.Errorf("removed %v as planned: %t", removed(p), p == plans[0])
+				t.Errorf("removed %v; returned the plan itself: %t", removed(p), p == plans[0])
 			}
 			for _, id := range removed(p) {
 				if !slices.Contains(removed(plans[0]), id) {
-					t.Errorf("%s is removed, which nobody has agreed to", id)
+					t.Errorf("%s was removed, but not planned", id)
 				}
 			}
 			for _, ref := range x.State().Checkpoints {
 				if slices.Contains(removed(p), ref.ID) {
-					t.Errorf("%s is still there", ref.ID)
+					t.Errorf("%s still exists", ref.ID)
 				}
 			}
 			checkpointtest.Must(t, x.Close())
@@ -582,8 +598,8 @@ func TestPruneAsPlanned(t *testing.T) {
 	}
 }
 
-// TestAddTo: the audit log names all that was removed, and each reason once, unless a
-// person gave another.
+// TestAddTo: the line of the audit log must name everything that was removed, and each
+// reason once, unless a person gave a reason.
 func TestAddTo(t *testing.T) {
 	t.Parallel()
 	removal := func(id, why string) prune.RemovedCheckpoint {
@@ -607,8 +623,9 @@ func TestAddTo(t *testing.T) {
 	}
 }
 
-// TestPruneKeepsWhatHappenedOnce: an archived session stays if only it knows of work that
-// must not happen twice. If the current session knows of it too, the archived one goes.
+// TestPruneKeepsWhatHappenedOnce: pruning must keep an archived session if no other
+// session records that a `once` workstream happened in it. If the current session records
+// that, pruning removes the archived one.
 func TestPruneKeepsWhatHappenedOnce(t *testing.T) {
 	t.Parallel()
 	shape := state.Shape{Phases: []state.PhaseShape{{Name: "all", Workstreams: []state.WorkstreamShape{{Name: "pay", Batch: 1, Once: true}}}}}
@@ -627,7 +644,7 @@ func TestPruneKeepsWhatHappenedOnce(t *testing.T) {
 			if known {
 				next.Acts = x.State().KnownActs()
 			}
-			checkpointtest.Must(t, x.Start(next)) // archives the first one
+			checkpointtest.Must(t, x.Start(next)) // archives T1
 			c.clock.Move(time.Hour)
 			checkpointtest.Commit(t, x, state.PhaseStarted{Phase: "all"})
 			checkpointtest.Must(t, x.Close())

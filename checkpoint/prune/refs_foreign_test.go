@@ -17,8 +17,9 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// TestForeignRefs: a copy of a state directory sees the references of the original, keeps
-// those that its own session needs, and removes the others of the one that it is told of.
+// TestForeignRefs: a copy of a state directory must list the git references of the
+// original as foreign, and must keep those that its own session needs. RemoveForeignRefs
+// must remove only the other references of the given id.
 func TestForeignRefs(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -66,7 +67,7 @@ func TestForeignRefs(t *testing.T) {
 	ofOriginal := prune.ForeignRefs{ID: original, Refs: []string{needed, unneeded}, Kept: []string{needed}}
 	same("in the copy", found, []prune.ForeignRefs{{ID: gone, Refs: []string{ofGone}}, ofOriginal})
 
-	// Without a git repository there are none.
+	// Without a git repository there are no foreign references.
 	plain := checkpointtest.NewProject(t, memory)
 	for _, w := range []struct {
 		name  string
@@ -93,6 +94,6 @@ func TestForeignRefs(t *testing.T) {
 		done, err := prune.RemoveForeignRefs(ctx, s, p.Workspace, step.id)
 		checkpointtest.Must(t, err)
 		same("removed of "+step.id, done, step.done)
-		same("left without "+step.id, refs(), step.left)
+		same("remaining references after removing "+step.id, refs(), step.left)
 	}
 }

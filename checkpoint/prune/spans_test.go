@@ -9,8 +9,9 @@ import (
 	"prdrunner/checkpoint/state"
 )
 
-// A journal that begins with a state does not tell what the checkpoints before
-// it hold: what it was compacted from is read for these.
+// TestTidyAfterCompaction compacts the journal, so that the new journal no longer tells
+// what an older checkpoint needs. Tidy must read the old journal for that, and keep the
+// object until the checkpoint is deleted.
 func TestTidyAfterCompaction(t *testing.T) {
 	t.Parallel()
 	f := checkpointtest.InMemory(t)
@@ -35,12 +36,13 @@ func TestTidyAfterCompaction(t *testing.T) {
 	checkpointtest.Must(t, err)
 	checkpointtest.Must(t, x.Close())
 	if done.Collected.Objects != 1 || checkpointtest.Has(t, f.Open(), first) != "0" {
-		t.Errorf("what only the checkpoint of before had is still there: %+v", done)
+		t.Errorf("the object that only the deleted checkpoint needed still exists: %+v", done)
 	}
 }
 
-// A checkpoint needs the capture that the last run made, also where a person
-// captured again since: its gates judged that.
+// TestSpansOfRunCapture makes a checkpoint after a user has captured again since the run.
+// The checkpoint needs both captures, because its gates judged the run's capture. Tidy
+// must keep that capture until the checkpoint is deleted.
 func TestSpansOfRunCapture(t *testing.T) {
 	t.Parallel()
 	f := checkpointtest.InMemory(t)
@@ -61,7 +63,7 @@ func TestSpansOfRunCapture(t *testing.T) {
 	_, err := prune.Tidy(context.Background(), x, nil)
 	checkpointtest.Must(t, err)
 	if checkpointtest.Has(t, f.Open(), state.Artifact{Digest: run.Listing}) != "1" {
-		t.Error("what the checkpoint's gates judged is gone")
+		t.Error("the capture that the checkpoint's gates judged is lost")
 	}
 	_, err = prune.Delete(context.Background(), x, prune.DeleteOptions{References: []string{old}, Force: true})
 	checkpointtest.Must(t, err)
@@ -70,6 +72,6 @@ func TestSpansOfRunCapture(t *testing.T) {
 	checkpointtest.Must(t, err)
 	checkpointtest.Must(t, x.Close())
 	if checkpointtest.Has(t, f.Open(), state.Artifact{Digest: run.Listing}) != "0" {
-		t.Error("what nothing needs any more is still there")
+		t.Error("the capture that nothing needs still exists")
 	}
 }

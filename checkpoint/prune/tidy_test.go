@@ -16,6 +16,8 @@ import (
 	"prdrunner/checkpoint/workspace"
 )
 
+// TestOnComplete completes a session with a pinned checkpoint, and tidies with each value
+// of on_complete.
 func TestOnComplete(t *testing.T) {
 	t.Parallel()
 	for _, what := range []checkpoint.OnComplete{checkpoint.KeepOnComplete, checkpoint.DeleteOnComplete, checkpoint.ArchiveOnComplete} {
@@ -38,6 +40,8 @@ func TestOnComplete(t *testing.T) {
 	}
 }
 
+// checkComplete checks what Tidy kept of a complete session: everything that retention
+// keeps, only the pinned checkpoint, or the whole session in the archive.
 func (c *scene) checkComplete(t *testing.T, what checkpoint.OnComplete, done prune.TidyResult) {
 	t.Helper()
 	s := c.Open()
@@ -45,13 +49,13 @@ func (c *scene) checkComplete(t *testing.T, what checkpoint.OnComplete, done pru
 	last, _, err := s.Reader().LastComplete("PRD-009")
 	checkpointtest.Must(t, err)
 	if last == nil {
-		t.Fatal("it is not on record that the session completed")
+		t.Fatal("the completion of the session is not recorded")
 	}
 	snap, err := s.Load("PRD-009")
 	switch what {
 	case checkpoint.KeepOnComplete:
 		checkpointtest.Must(t, err)
-		if kept != "011" || len(snap.State.Checkpoints) != 3 { // one was more than are kept
+		if kept != "011" || len(snap.State.Checkpoints) != 3 { // four less one that retention does not keep
 			t.Errorf("objects %s, %d checkpoints", kept, len(snap.State.Checkpoints))
 		}
 		checkpointtest.NeedsWhole(t, s, "PRD-009")
@@ -64,9 +68,9 @@ func (c *scene) checkComplete(t *testing.T, what checkpoint.OnComplete, done pru
 			t.Errorf("%+v", done.Collected)
 		}
 		if files := state.RecordedFiles(snap.State); len(files) > 0 {
-			t.Errorf("files whose bytes were given up count as kept: %v", files)
+			t.Errorf("RecordedFiles returns files whose objects were removed: %v", files)
 		}
-		checkpointtest.NeedsWhole(t, s, "PRD-009") // the pinned one
+		checkpointtest.NeedsWhole(t, s, "PRD-009") // what the pinned checkpoint needs
 	case checkpoint.ArchiveOnComplete:
 		if !errors.Is(err, checkpoint.ErrNoSession) || filepath.Base(done.Archived) != "S1" || kept != "111" {
 			t.Errorf("load: %v; at %s, objects %s", err, done.Archived, kept)
@@ -74,8 +78,9 @@ func (c *scene) checkComplete(t *testing.T, what checkpoint.OnComplete, done pru
 	}
 }
 
-// TestAfterEmptied: what was given up when the session completed is missed by
-// no checkpoint that is made later, and what is there can be kept again.
+// TestAfterEmptied tidies a complete session with on_complete "delete", which removes the
+// objects of its artifacts. A later checkpoint must not need those objects. If a file of
+// the workspace still has the content, a checkpoint must store the object again.
 func TestAfterEmptied(t *testing.T) {
 	t.Parallel()
 	c := newScene(t, store.NewMemory())
@@ -104,8 +109,8 @@ func TestAfterEmptied(t *testing.T) {
 	}
 }
 
-// TestTidyOfAnEmptySession: a session that holds nothing more to give up is not changed
-// again, whatever it still keeps.
+// TestTidyOfAnEmptySession tidies a complete session three times with on_complete
+// "delete". Only the first Tidy may add a commit, whether or not a checkpoint is kept.
 func TestTidyOfAnEmptySession(t *testing.T) {
 	t.Parallel()
 	for name, keep := range map[string]func(t *testing.T, x *checkpoint.Session){
@@ -139,7 +144,7 @@ func TestTidyOfAnEmptySession(t *testing.T) {
 	}
 }
 
-// capture records a workspace of one file.
+// capture captures a workspace with one file.
 func capture(t testing.TB, x *checkpoint.Session, content string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -152,29 +157,30 @@ func capture(t testing.TB, x *checkpoint.Session, content string) {
 	checkpointtest.Commit(t, x)
 }
 
-// TestTidy collects what was dropped at boundaries, and looks at no
-// object where nothing was.
+// TestTidy: Tidy must collect the objects of checkpoints that were removed at a boundary.
+// If none was removed, Tidy must not search for unneeded objects.
 func TestTidy(t *testing.T) {
 	t.Parallel()
 	c := newScene(t, store.NewMemory())
 	x := checkpointtest.LockPRD(t, c.Open(), "PRD-009")
 	checkpointtest.Produce(t, x, "w0", checkpointtest.Put(t, c.Open(), "out", "version 3"))
-	checkpointtest.Mark(t, x, state.TriggerWorkstreamComplete) // lets go of the three before it
+	checkpointtest.Mark(t, x, state.TriggerWorkstreamComplete) // removes the three checkpoints before it
 	done, err := prune.Tidy(context.Background(), x, nil)
 	checkpointtest.Must(t, err)
 	if done.Collected.Objects != 3 || checkpointtest.Has(t, c.Open(), c.artifacts...) != "000" {
 		t.Errorf("%+v", done)
 	}
-	c.Write("objects/ab/"+strings.Repeat("cd", 31), nil) // nobody's
+	c.Write("objects/ab/"+strings.Repeat("cd", 31), nil) // an object that nothing needs
 	done, err = prune.Tidy(context.Background(), x, nil)
 	checkpointtest.Must(t, err)
 	checkpointtest.Must(t, x.Close())
 	if done.Collected.Objects != 0 {
-		t.Errorf("it looked at all objects for nothing: %+v", done)
+		t.Errorf("collected although no object was dropped: %+v", done)
 	}
 }
 
-// TestTidyGivesUp: one who wants no more of it is told so, and the session is as it was.
+// TestTidyGivesUp cancels the context. Tidy must return that error and change nothing,
+// and the next Tidy must do the work.
 func TestTidyGivesUp(t *testing.T) {
 	t.Parallel()
 	c := newScene(t, store.NewMemory())
@@ -187,7 +193,7 @@ func TestTidyGivesUp(t *testing.T) {
 	if _, err := prune.Tidy(ctx, x, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
-	nothing := checkpointtest.InMemory(t) // in which there is nothing to look at
+	nothing := checkpointtest.InMemory(t) // a store without objects
 	y := nothing.Lock()
 	checkpointtest.Must(t, y.Start(checkpointtest.Started("S1", checkpointtest.Wide(1))))
 	if _, err := prune.Tidy(ctx, y, nil); !errors.Is(err, context.Canceled) {
@@ -198,13 +204,13 @@ func TestTidyGivesUp(t *testing.T) {
 	checkpointtest.Must(t, err)
 	checkpointtest.Must(t, x.Close())
 	if done.Collected.Objects != 3 {
-		t.Errorf("the next one lets go of %+v", done)
+		t.Errorf("the next Tidy removed %+v", done)
 	}
 }
 
-// TestTidyLeavesWhatOthersMayNeed: while somebody else is at work nothing is
-// collected, since what they refer to again may not be on record yet; the next
-// one who is alone does it.
+// TestTidyLeavesWhatOthersMayNeed tidies while another session is locked. Tidy must
+// collect nothing, because the other session may be about to record an object that exists
+// already. A later Collect must remove what neither needs.
 func TestTidyLeavesWhatOthersMayNeed(t *testing.T) {
 	t.Parallel()
 	c := newScene(t, store.NewMemory())
@@ -213,12 +219,12 @@ func TestTidyLeavesWhatOthersMayNeed(t *testing.T) {
 	checkpointtest.Must(t, other.Start(checkpointtest.StartedOf("PRD-010", "T1", 1)))
 	x := checkpointtest.LockPRD(t, s, "PRD-009")
 	checkpointtest.Produce(t, x, "w0", checkpointtest.Put(t, s, "out", "version 3"))
-	checkpointtest.Mark(t, x, state.TriggerWorkstreamComplete) // lets go of the three before it
+	checkpointtest.Mark(t, x, state.TriggerWorkstreamComplete) // removes the three checkpoints before it
 	again := checkpointtest.Put(t, s, "out", "version 0")
 	done, err := prune.Tidy(context.Background(), x, nil)
 	checkpointtest.Must(t, err)
 	if done.Collected.Objects != 0 || checkpointtest.Has(t, s, c.artifacts...) != "111" {
-		t.Errorf("collected beside a writer: %+v", done.Collected)
+		t.Errorf("collected while another session was locked: %+v", done.Collected)
 	}
 	checkpointtest.Commit(t, other, state.PhaseStarted{Phase: "all"})
 	checkpointtest.Produce(t, other, "w0", again)

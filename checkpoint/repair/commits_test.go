@@ -13,7 +13,9 @@ import (
 	"prdrunner/checkpoint/workspace"
 )
 
-// TestRebuildCommits loses what keeps the files of a checkpoint in git, and rebuilds it.
+// TestRebuildCommits removes the reference or the commit that keeps the files of a
+// checkpoint in git, or marks the checkpoint as damaged. A rebuild must repair the
+// checkpoint.
 func TestRebuildCommits(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -63,14 +65,14 @@ func TestRebuildCommits(t *testing.T) {
 				t.Errorf("afterwards: %+v", c)
 			}
 			if there, err := p.Session.Store().Objects().Has(checkpointtest.DigestText("first")); err != nil || there != tt.object {
-				t.Errorf("the object is there: %t, %v", there, err)
+				t.Errorf("the object exists: %t, %v", there, err)
 			}
 		})
 	}
 }
 
-// TestRebuildFromBlob: the bytes of a lost object are taken from the git blob of another
-// capture.
+// TestRebuildFromBlob removes an object. A rebuild must take its bytes from the git blob
+// of another capture.
 func TestRebuildFromBlob(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

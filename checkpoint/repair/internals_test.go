@@ -2,8 +2,7 @@ package repair
 
 import "prdrunner/checkpoint/state"
 
-// What follows gives the tests of package repair_test names that the package does not
-// export.
+// This file exports internals of the package to the tests in package repair_test.
 
 // Begins returns the state with which the new journal begins.
 func (r *JournalRebuild) Begins() *state.State { return r.state }

@@ -13,8 +13,8 @@ import (
 	"prdrunner/checkpoint/state"
 )
 
-// TestMigrateCheckpoints converts the checkpoint files of an older version, and leaves the
-// damaged, the missing and the current ones.
+// TestMigrateCheckpoints: Migrate must convert the checkpoint files of an older version
+// and keep the old files. It must leave alone damaged, missing and current ones.
 func TestMigrateCheckpoints(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -20,13 +20,14 @@ import (
 	"prdrunner/checkpoint/store/faults"
 )
 
-// wreck is a session whose journal is damaged in the middle, with a checkpoint
-// whose damaged file the lines before it give again, and one that is gone.
+// wreck is a session with a damaged line in the middle of its journal. The files of two
+// checkpoints are damaged, too. The first one can be made again from the lines before the
+// damage, the second one is lost.
 type wreck struct {
 	*checkpointtest.Fixture
 	ids  []string
-	was  map[string][]byte // bytes that must stay somewhere
-	file []byte            // of the checkpoint that is given again
+	was  map[string][]byte // damaged files, which must be kept
+	file []byte            // the undamaged file of the first checkpoint
 }
 
 func newWreck(t *testing.T, m *store.Memory) *wreck {
@@ -44,21 +45,22 @@ func newWreck(t *testing.T, m *store.Memory) *wreck {
 	return w
 }
 
-// rebuilt checks that the journal is the damaged one or the new one, has it
-// rebuilt if it must be, and checks that nothing is lost then.
+// rebuilt fails the test unless the journal is the damaged or the new one. It rebuilds a
+// damaged one, adds a commit, and checks that nothing is lost. It returns whether it
+// rebuilt the journal.
 func (w *wreck) rebuilt(when string, done bool) (again bool) {
 	t, s := w.T, w.Open()
 	t.Helper()
 	if _, err := s.Load("PRD-009"); err != nil {
 		var damaged *state.DamagedError
 		if !errors.As(err, &damaged) || !bytes.Equal(w.Read("PRD-009/journal.jsonl"), w.was[disk.JournalName]) {
-			t.Fatalf("%s: neither journal is there: %v", when, err)
+			t.Fatalf("%s: the journal is neither the damaged nor the new one: %v", when, err)
 		}
 		if done {
-			t.Fatalf("%s: it was said to be done: %v", when, err)
+			t.Fatalf("%s: the rebuild succeeded, but the journal is damaged: %v", when, err)
 		}
 		if _, err := repair.RebuildJournal(context.Background(), s, "PRD-009", checkpointtest.By); err != nil {
-			t.Fatalf("%s: again: %v", when, err)
+			t.Fatalf("%s: rebuild again: %v", when, err)
 		}
 		again = true
 	}
@@ -70,14 +72,14 @@ func (w *wreck) rebuilt(when string, done bool) (again bool) {
 		t.Fatalf("%s: step %d, %+v", when, st.Steps, ref)
 	}
 	if !bytes.Equal(w.Read(w.CheckpointFile(w.ids[0])), w.file) {
-		t.Fatalf("%s: the checkpoint that the lines hold was not given again", when)
+		t.Fatalf("%s: the file of the first checkpoint was not made again", when)
 	}
 	w.kept(when)
 	return again
 }
 
-// kept checks that everything that was damaged still lies aside, and that no
-// temporary file does.
+// kept fails the test unless all damaged files are kept in damaged-TIME directories, and
+// no temporary file remains.
 func (w *wreck) kept(when string) {
 	t := w.T
 	t.Helper()
@@ -98,14 +100,15 @@ func (w *wreck) kept(when string) {
 	}
 	for _, e := range entries {
 		if store.IsTemp(e.Name()) {
-			t.Fatalf("%s: %s is left", when, e.Name())
+			t.Fatalf("%s: temporary file %s remains", when, e.Name())
 		}
 	}
 }
 
-// TestRebuildJournalFaults lets every operation on the state directory fail in
-// turn, once or from then on, and cuts the power there: the damaged journal is
-// there or the new one, doing it again succeeds, and what was damaged is kept.
+// TestRebuildJournalFaults makes each operation on the state directory fail during a
+// rebuild, once or from then on, and cuts the power there. The journal must be the
+// damaged or the new one, rebuilding again must succeed, and the damaged files must be
+// kept.
 func TestRebuildJournalFaults(t *testing.T) {
 	t.Parallel()
 	for _, plane := range []string{"once", "for ever", "power cut"} {
@@ -135,12 +138,12 @@ func TestRebuildJournalFaults(t *testing.T) {
 					if err != nil {
 						t.Errorf("without a fault: %v", err)
 					}
-					t.Logf("%d operations, %d states, %d times it was done again", n-1, states, ways[true])
+					t.Logf("%d operations, %d states, %d repeated rebuilds", n-1, states, ways[true])
 					break
 				}
 			}
 			if len(ways) != 2 {
-				t.Errorf("always the same happened: %v", ways)
+				t.Errorf("every rebuild ended in the same way: %v", ways)
 			}
 		})
 	}

@@ -17,8 +17,8 @@ import (
 	"prdrunner/checkpoint/state"
 )
 
-// gone back is a session that went back from its fourth step to its second, as
-// far as the test says: until it is begun, failed or completed.
+// goneBack makes a session with a rollback from its fourth step to its second. The
+// rollback ends as end says: unfinished, failed or completed.
 func goneBack(f *checkpointtest.Fixture, end repair.RollbackEnd) (to, safety string) {
 	f.T.Helper()
 	ctx := context.Background()
@@ -39,8 +39,8 @@ func goneBack(f *checkpointtest.Fixture, end repair.RollbackEnd) (to, safety str
 	return to, safety
 }
 
-// beginRollback records a rollback of the state that is not carried out: its intent, and
-// the checkpoint that undoes it.
+// beginRollback records the intent of a rollback of the state, and the checkpoint that
+// undoes it. It does not carry out the rollback.
 func beginRollback(x *checkpoint.Session, to string) error {
 	ref, err := x.State().FindCheckpoint(to)
 	if err != nil {
@@ -57,17 +57,18 @@ func beginRollback(x *checkpoint.Session, to string) error {
 	return x.Commit(context.Background())
 }
 
-// A rollback that was over is not begun again by a journal that is rebuilt: how
-// it ended is read where that still stands, and where it is not known no file
-// is touched for it.
+// TestRebuildJournalAfterRollback rebuilds the journal of a session with a rollback. The
+// rebuild must find out from the readable lines or the manifest how the rollback ended,
+// so that a rollback that has ended does not begin again. If that can't be known, the
+// state must be the one before the rollback, with a pinned checkpoint that undoes it.
 func TestRebuildJournalAfterRollback(t *testing.T) {
 	t.Parallel()
 	const noManifest = "PRD-009/manifest.json"
 	tests := []struct {
 		name    string
-		ended   repair.RollbackEnd // what really happened
+		ended   repair.RollbackEnd // how the rollback really ended
 		damage  func(lines [][]byte) []byte
-		damaged []string // other files: "to" and "safety" are those of these checkpoints
+		damaged []string // other files; "to" and "safety" mean the files of these checkpoints
 		want    repair.RollbackEnd
 		step    int
 	}{
@@ -108,7 +109,7 @@ func TestRebuildJournalAfterRollback(t *testing.T) {
 			checkRebuiltRollback(t, snap.State, r, tt.want)
 			x := f.Lock()
 			if _, err := rollback.Run(context.Background(), x, nil, rollback.Options{To: safety, Scope: state.RollbackState, By: checkpointtest.By}); (err == nil) == (tt.want == repair.RollbackUnfinished) {
-				t.Errorf("back to the safety checkpoint: %v", err)
+				t.Errorf("rollback to the safety checkpoint: %v", err)
 			}
 			checkpointtest.Must(t, x.Close())
 		})
@@ -134,8 +135,9 @@ func checkRebuiltRollback(t *testing.T, s *state.State, r *repair.JournalRebuild
 	}
 }
 
-// A rollback that was begun in a commit that is lost is named, unless it is
-// known to be over: nothing will finish it.
+// TestRebuildJournalLosesRollback loses the commit that began a rollback. The rebuild
+// must name the rollback, which no owner will finish, unless the rollback is known to
+// have ended.
 func TestRebuildJournalLosesRollback(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -162,8 +164,9 @@ func TestRebuildJournalLosesRollback(t *testing.T) {
 	}
 }
 
-// What is unreadable before the state that a journal begins anew with is in
-// that state: no once step becomes uncertain for it.
+// TestRebuildJournalKnowsWhatCameBefore damages a line before the state with which the
+// new journal begins. That state includes the line, so that no `once` workstream may
+// become uncertain.
 func TestRebuildJournalKnowsWhatCameBefore(t *testing.T) {
 	t.Parallel()
 	f := checkpointtest.InMemory(t)
@@ -176,10 +179,12 @@ func TestRebuildJournalKnowsWhatCameBefore(t *testing.T) {
 	}
 }
 
+// linesOf splits a journal into lines; the last one has no newline.
 func linesOf(journal []byte) [][]byte {
 	return bytes.SplitAfter(bytes.TrimSuffix(journal, []byte("\n")), []byte("\n"))
 }
 
+// early flips a bit in the third line.
 func early(lines [][]byte) []byte {
 	lines = slices.Clone(lines)
 	lines[2] = flipped(lines[2], 20)

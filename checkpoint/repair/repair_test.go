@@ -18,8 +18,9 @@ import (
 	"prdrunner/checkpoint/validate"
 )
 
-// Any byte of a checkpoint's file that changes is found, and the journal gives
-// the file again, to the last byte.
+// TestRebuildCheckpoint flips bytes of a checkpoint file. A validation must find each,
+// and a rebuild must make the same file again from the journal, remove the mark, and keep
+// the damaged file.
 func TestRebuildCheckpoint(t *testing.T) {
 	t.Parallel()
 	checkpointtest.EachForm(t, testRebuildCheckpoint)
@@ -63,14 +64,15 @@ func testRebuildCheckpoint(t *testing.T, f *checkpointtest.Fixture) {
 	}
 	checkpointtest.Must(t, x.Close())
 	if !bytes.Equal(f.Read(f.CheckpointFile(ids[1])), before) {
-		t.Error("the file is not what it was")
+		t.Error("the rebuilt file differs from the original")
 	}
 	if kept := f.Read("PRD-009/" + filepath.Base(string(rebuilt[0].Kept[0]))); bytes.Equal(kept, before) || len(kept) != len(before) {
 		t.Error("the damaged file was not kept")
 	}
 }
 
-// A checkpoint without a file is one that the journal holds.
+// TestValidateMissingFile removes a checkpoint file. The checkpoint must still be valid,
+// with a note, because the journal has its state.
 func TestValidateMissingFile(t *testing.T) {
 	t.Parallel()
 	checkpointtest.EachForm(t, testValidateMissingFile)
@@ -89,7 +91,8 @@ func testValidateMissingFile(t *testing.T, f *checkpointtest.Fixture) {
 	}
 }
 
-// Archived sessions are validated too, and those of a damaged journal.
+// TestValidateAllSessions: a validation must include archived sessions, and the
+// checkpoints of a session whose journal is damaged.
 func TestValidateAllSessions(t *testing.T) {
 	t.Parallel()
 	checkpointtest.EachForm(t, testValidateAllSessions)
@@ -111,13 +114,13 @@ func testValidateAllSessions(t *testing.T, f *checkpointtest.Fixture) {
 		t.Fatalf("%+v", v.Sessions[0])
 	}
 	if last := v.Sessions[0].LastValid(); last == nil || last.Step != 4 {
-		t.Errorf("the last valid one is %+v", last)
+		t.Errorf("the last valid checkpoint is %+v", last)
 	}
 }
 
-// Wherever the journal is damaged, it begins anew with the newest state that
-// is proved, and what it says afterwards is verified as ever. The damaged one
-// is kept.
+// TestRebuildJournal damages the journal in many places. A rebuild must start the new
+// journal from the newest state that is proved, and keep the damaged journal. The new
+// journal must be valid and accept new commits.
 func TestRebuildJournal(t *testing.T) {
 	t.Parallel()
 	checkpointtest.EachForm(t, testRebuildJournal)
@@ -159,7 +162,7 @@ func testRebuildJournal(t *testing.T, f *checkpointtest.Fixture) {
 				checkpointtest.FlipByte(f, f.CheckpointFile(id), 100)
 			}
 			if _, err := f.Open().Load("PRD-009"); err == nil {
-				t.Fatal("it is not damaged")
+				t.Fatal("the journal is not damaged")
 			}
 			r, err := repair.RebuildJournal(context.Background(), f.Open(), "PRD-009", checkpointtest.By)
 			checkpointtest.Must(t, err)
@@ -183,7 +186,7 @@ func testRebuildJournal(t *testing.T, f *checkpointtest.Fixture) {
 			if v := checkpointtest.Validated(f, validate.Options{}); v.Sessions[0].Journal != nil {
 				t.Errorf("the new journal is damaged: %v", v.Sessions[0].Journal)
 			} else if _, invalid := v.Count(); invalid != len(r.Gone) {
-				t.Errorf("%d invalid, but %q are gone", invalid, r.Gone)
+				t.Errorf("%d invalid checkpoints, but the rebuild lost %q", invalid, r.Gone)
 			}
 			if _, err := repair.RebuildJournal(context.Background(), f.Open(), "PRD-009", checkpointtest.By); !errors.Is(err, repair.ErrNotDamaged) {
 				t.Errorf("a second time: %v", err)
@@ -192,6 +195,7 @@ func testRebuildJournal(t *testing.T, f *checkpointtest.Fixture) {
 	}
 }
 
+// flipped returns a copy of data with one bit flipped.
 func flipped(data []byte, at int) []byte {
 	data = bytes.Clone(data)
 	data[at] ^= 1
@@ -224,8 +228,8 @@ func copyOf(f *checkpointtest.Fixture, t *testing.T) *checkpointtest.Fixture {
 	return c
 }
 
-// A step that must happen only once is not forgotten with the commits that are
-// lost, and the numbers of attempts go on.
+// TestRebuildJournalOnce loses lines about `once` workstreams. After a rebuild, those
+// that may have run must be uncertain, and the attempt numbers must continue.
 func TestRebuildJournalOnce(t *testing.T) {
 	t.Parallel()
 	shape := state.Shape{Phases: []state.PhaseShape{{Name: "one", Workstreams: []state.WorkstreamShape{
@@ -240,7 +244,7 @@ func TestRebuildJournalOnce(t *testing.T) {
 	checkpointtest.Must(t, x.WriteDerived(context.Background()))
 	checkpointtest.Commit(t, x, state.PauseAsked{By: checkpointtest.By})
 	wider := state.Shape{Phases: append(slices.Clone(shape.Phases), state.PhaseShape{Name: "two", Workstreams: []state.WorkstreamShape{{Name: "tell", Once: true}}})}
-	checkpointtest.Commit(t, x, state.SessionResumed{Shape: &wider}) // which the pipeline did not have at the checkpoint
+	checkpointtest.Commit(t, x, state.SessionResumed{Shape: &wider}) // the pipeline did not have "tell" at the checkpoint
 	checkpointtest.Commit(t, x, state.WorkstreamStarted{Workstream: "tell", Attempt: 1})
 	checkpointtest.Commit(t, x, state.WorkstreamStarted{Workstream: "pay", Attempt: 3})
 	checkpointtest.Commit(t, x, state.WorkstreamStarted{Workstream: "build", Attempt: 2})
@@ -258,12 +262,12 @@ func TestRebuildJournalOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := copyOf(f, t)
 			f.Write("PRD-009/journal.jsonl", tt.journal)
-			// The line of the checkpoint is gone, or a later one: both ways
-			// the state is that of its file, or of the lines before the damage.
+			// Either the line of the checkpoint is lost, and the state is that of its
+			// file, or a later line is, and the state is that of the lines before it.
 			r, err := repair.RebuildJournal(context.Background(), f.Open(), "PRD-009", checkpointtest.By)
 			checkpointtest.Must(t, err)
 			if !slices.Equal(r.Uncertain, tt.uncertain) {
-				t.Errorf("uncertain are %q, want %q", r.Uncertain, tt.uncertain)
+				t.Errorf("uncertain workstreams %q, want %q", r.Uncertain, tt.uncertain)
 			}
 			snap, err := f.Open().Load("PRD-009")
 			checkpointtest.Must(t, err)

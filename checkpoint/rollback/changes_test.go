@@ -17,7 +17,7 @@ import (
 	"prdrunner/checkpoint/workspace/git/gittest"
 )
 
-// reopen opens the workspace with another mode of git.
+// reopen opens the workspace with another git mode.
 func (s *gitProject) reopen(mode workspace.GitMode) {
 	s.T.Helper()
 	checkpointtest.Must(s.T, s.Workspace.Close())
@@ -31,7 +31,8 @@ func (s *gitProject) reopen(mode workspace.GitMode) {
 	checkpointtest.Must(s.T, err)
 }
 
-// checkpoint captures the files by patterns, and names that.
+// checkpoint captures the files that match patterns, and returns the id of a checkpoint
+// of them.
 func (s *gitProject) checkpoint(patterns ...string) string {
 	s.T.Helper()
 	ctx := context.Background()
@@ -42,8 +43,9 @@ func (s *gitProject) checkpoint(patterns ...string) string {
 	return ref.ID
 }
 
-// TestRollbackDeletesInScope: of what came since, only that is deleted which the
-// capture of the target would have had, and an undo brings it back.
+// TestRollbackDeletesInScope adds files after the target and captures them with other
+// patterns or another git mode. A rollback must delete only those added files that the
+// capture of the target would have included, and an undo must restore them.
 func TestRollbackDeletesInScope(t *testing.T) {
 	t.Parallel()
 	files := func(paths ...string) map[string]string {
@@ -100,9 +102,9 @@ func TestRollbackDeletesInScope(t *testing.T) {
 			done, err := Run(ctx, s.Session, s.Workspace, Options{To: target})
 			checkpointtest.Must(t, err)
 			for _, path := range c.deleted {
-				s.Holds("gone back", map[string]string{path: ""})
+				s.Holds("rolled back", map[string]string{path: ""})
 			}
-			s.Holds("gone back", files(c.remained...))
+			s.Holds("rolled back", files(c.remained...))
 			_, err = Run(ctx, s.Session, s.Workspace, Options{To: done.Safety})
 			checkpointtest.Must(t, err)
 			s.Holds("undone", came)
@@ -110,8 +112,8 @@ func TestRollbackDeletesInScope(t *testing.T) {
 	}
 }
 
-// TestRollbackMakesRoom: what is in the way of a directory that comes back is
-// deleted, also where the target would not have captured it.
+// TestRollbackMakesRoom: a rollback must delete a file that is in the place of a
+// directory to restore, even if the target's capture would not have included the file.
 func TestRollbackMakesRoom(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -125,12 +127,12 @@ func TestRollbackMakesRoom(t *testing.T) {
 	s.checkpoint("**")
 	_, err := Run(ctx, s.Session, s.Workspace, Options{To: target})
 	checkpointtest.Must(t, err)
-	s.Holds("gone back", map[string]string{"src/a": "a"})
+	s.Holds("rolled back", map[string]string{"src/a": "a"})
 }
 
-// TestRollbackBeforeAnImport goes back in a session that may have been imported. A target
-// that was captured before the import says nothing about files that the workspace had by
-// then, so these are not deleted.
+// TestRollbackBeforeAnImport rolls back in a session that may have been imported. A
+// target that was captured before the import does not tell which files the workspace had
+// at the import, so that the rollback must not delete these files.
 func TestRollbackBeforeAnImport(t *testing.T) {
 	t.Parallel()
 	looked := func(inGit bool, own ...state.Text) disk.OwnFiles {
@@ -180,13 +182,13 @@ func TestRollbackBeforeAnImport(t *testing.T) {
 			for _, path := range c.deleted {
 				want[path] = ""
 			}
-			s.Holds("gone back", want)
+			s.Holds("rolled back", want)
 		})
 	}
 }
 
-// TestRollbackOfADamagedImport: a rollback that may delete files fails if the note about
-// the import is unreadable. One that deletes nothing does not need the note.
+// TestRollbackOfADamagedImport: a rollback that may delete files must fail if the note of
+// the import is unreadable. A rollback that deletes nothing does not need the note.
 func TestRollbackOfADamagedImport(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -13,8 +13,9 @@ import (
 	"prdrunner/checkpoint/validate"
 )
 
-// TestRollbackNamesOthers: a step whose checkpoint is damaged does not mean another
-// one of the same moment, which is named.
+// TestRollbackNamesOthers marks the checkpoint of a step as damaged. A plan for this step
+// must fail instead of using another checkpoint of the same step, and the error must name
+// that other checkpoint.
 func TestRollbackNamesOthers(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -30,7 +31,7 @@ func TestRollbackNamesOthers(t *testing.T) {
 	_, err := PlanTo(ctx, s, w, "PRD-009", Options{To: step})
 	var damaged *state.DamagedError
 	if !errors.As(err, &damaged) || damaged.Checkpoint != first || !strings.Contains(err.Error(), other) {
-		t.Errorf("got %v, want it to name %s", err, other)
+		t.Errorf("got %v, want an error that names %s", err, other)
 	}
 	checkpointtest.Must(t, x.Close())
 }

@@ -14,17 +14,17 @@ import (
 	"prdrunner/checkpoint/state"
 )
 
-// within is a session in a git work tree, whose last workstream was not followed by a
-// capture.
+// within is a session in a git work tree. Its last workstream has completed, and no
+// capture was made since.
 type within struct {
 	*gitProject
 	name     string // of the workstream
-	captured uint64 // the commit as of which the files were captured before it
-	after    string // the checkpoint that was made when it was complete
+	captured uint64 // the commit of the last capture, before the workstream ran
+	after    string // the checkpoint at its completion
 }
 
-// newWithin has a workstream write some files, of which those that are declared are
-// recorded as its artifacts.
+// newWithin lets a workstream write files and declared, and records declared as its
+// artifacts.
 func newWithin(t *testing.T, files, declared map[string]string) *within {
 	t.Helper()
 	ctx := context.Background()
@@ -48,8 +48,9 @@ func newWithin(t *testing.T, files, declared map[string]string) *within {
 	return s
 }
 
-// TestStateGoesToTheCapture: where a workstream may have left more than what comes back,
-// a rollback takes the state of the capture before it.
+// TestStateGoesToTheCapture: if a workstream may have changed files that a rollback to
+// its completion can't restore, the rollback must take the state of the capture before
+// the workstream, so that the workstream runs again.
 func TestStateGoesToTheCapture(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -117,12 +118,12 @@ func TestStateGoesToTheCapture(t *testing.T) {
 			checkpointtest.Must(t, err)
 			if c.reason == "" {
 				if r.Earlier != nil {
-					t.Fatalf("it goes to commit %d: %s", r.Earlier.Seq, r.Earlier.Reason)
+					t.Fatalf("the rollback takes the state of commit %d: %s", r.Earlier.Seq, r.Earlier.Reason)
 				}
 				return
 			}
 			if r.Earlier == nil || r.Earlier.Seq != s.captured || !strings.Contains(r.Earlier.Reason, c.reason) {
-				t.Fatalf("it goes to %+v, want commit %d: %s", r.Earlier, s.captured, c.reason)
+				t.Fatalf("the rollback takes the state of %+v, want commit %d: %s", r.Earlier, s.captured, c.reason)
 			}
 			if again := r.Earlier.Again; len(again) != 1 || again[0].Name != s.name {
 				t.Errorf("%v run again", again)
@@ -132,13 +133,14 @@ func TestStateGoesToTheCapture(t *testing.T) {
 			if w := s.Session.State().Workstream(s.name); w.Status != state.Pending {
 				t.Errorf("%s is %s", w.Name, w.Status)
 			}
-			s.Holds("gone back", map[string]string{"list": "start", "new": ""})
+			s.Holds("rolled back", map[string]string{"list": "start", "new": ""})
 		})
 	}
 }
 
-// TestVouchedByACapture: a capture vouches for what is on record by then, also where it
-// found nothing changed.
+// TestVouchedByACapture captures after a workstream that changed no files. The capture
+// must count for the state at that time, so that a rollback to it takes that state,
+// although the capture found nothing to record.
 func TestVouchedByACapture(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -149,15 +151,16 @@ func TestVouchedByACapture(t *testing.T) {
 	r, err := planTo(ctx, s.Session.Store(), s.Workspace, s.Session.State(), Options{To: id})
 	checkpointtest.Must(t, err)
 	if r.Earlier != nil || s.Session.State().Capture.Seq != events {
-		t.Errorf("it goes to %+v, with the files of commit %d", r.Earlier, s.Session.State().Capture.Seq)
+		t.Errorf("the rollback takes the state of %+v, with the files of commit %d", r.Earlier, s.Session.State().Capture.Seq)
 	}
 	if st := s.Session.State(); st.FilesAsOf() <= s.captured || st.Captures.Behind != 0 {
 		t.Errorf("files are as of commit %d, %d behind", st.FilesAsOf(), st.Captures.Behind)
 	}
 }
 
-// TestEarlierStateIsFinished: a rollback to an earlier state that was cut short is
-// planned and finished as it began, whether the journal or a checkpoint has that state.
+// TestEarlierStateIsFinished interrupts a rollback that takes an earlier state, which the
+// journal or only a checkpoint has. The plan to finish the rollback, and Finish, must
+// take the same state, and the checkpoint that has the state can't be deleted meanwhile.
 func TestEarlierStateIsFinished(t *testing.T) {
 	t.Parallel()
 	for name, anew := range map[string]bool{"from the journal": false, "from a checkpoint": true} {
@@ -172,7 +175,7 @@ func TestEarlierStateIsFinished(t *testing.T) {
 			checkpointtest.Must(t, err)
 			checkpointtest.Must(t, s.Session.WithExclusiveLock(ctx, func() error { return begin(ctx, s.Session, s.Workspace, plan, Options{}) }))
 			if b := s.Session.State().Rollback; b.StateSeq != s.captured || b.ToSeq <= b.StateSeq {
-				t.Fatalf("began %+v", b)
+				t.Fatalf("the rollback began as %+v", b)
 			}
 			var kept *prune.KeptError
 			if _, err := prune.Delete(ctx, s.Session, prune.DeleteOptions{References: []string{s.Target}, Force: true}); !errors.As(err, &kept) {
@@ -200,8 +203,8 @@ func TestEarlierStateIsFinished(t *testing.T) {
 	}
 }
 
-// TestInspectNamesTheState: an inspection names the earlier state that a rollback to the
-// checkpoint takes, or why the rollback is refused.
+// TestInspectNamesTheState: an inspection must name the earlier state that a rollback to
+// the checkpoint takes, or say why the rollback is refused.
 func TestInspectNamesTheState(t *testing.T) {
 	t.Parallel()
 	more := map[string]string{"list": "more"}
@@ -244,10 +247,10 @@ func TestInspectNamesTheState(t *testing.T) {
 				t.Errorf("inspected %+v", found.Check)
 			}
 			if found.Earlier != nil != c.earlier || c.earlier && found.Earlier.Seq != s.captured {
-				t.Errorf("it takes %+v", found.Earlier)
+				t.Errorf("the rollback takes the state of %+v", found.Earlier)
 			}
 			if found.EarlierGone != nil != c.refused {
-				t.Errorf("it is refused: %v", found.EarlierGone)
+				t.Errorf("the refusal of the rollback: %v", found.EarlierGone)
 			}
 			if !c.refused {
 				return
@@ -262,7 +265,7 @@ func TestInspectNamesTheState(t *testing.T) {
 	}
 }
 
-// loseObject removes the object that has a text.
+// loseObject removes the object with the content text.
 func (s *within) loseObject(text string) {
 	s.T.Helper()
 	path, _, err := s.Session.Store().Objects().Path(checkpointtest.DigestText(text))
@@ -270,7 +273,8 @@ func (s *within) loseObject(text string) {
 	checkpointtest.Must(s.T, s.FS.Remove(path))
 }
 
-// beginJournalAnew has the journal begin with the newest checkpoint, as after damage.
+// beginJournalAnew damages and rebuilds the journal, which then begins with the newest
+// checkpoint.
 func (s *within) beginJournalAnew() {
 	s.T.Helper()
 	checkpointtest.Must(s.T, s.Session.Close())
@@ -282,7 +286,7 @@ func (s *within) beginJournalAnew() {
 	s.Session = s.Lock()
 }
 
-// next has WS3 write a file, which it has as its artifact.
+// next lets WS3 write a file and record it as its artifact, and captures the files.
 func (s *within) next(path string) {
 	s.Put(map[string]string{path: "next"})
 	kept, _, err := s.Workspace.Keep(context.Background(), []string{path})

@@ -14,10 +14,10 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// TestFinishedRollbackRemovesWhatItEmptied cuts rollbacks short after they have
-// emptied directories: these go when it is finished, whether or not a capture
-// would see them, and make no checkpoint of edits. Those stay that the target
-// has, that somebody made since, and that were empty before and in no capture.
+// TestFinishedRollbackRemovesWhatItEmptied interrupts a rollback after it has emptied
+// directories. Finish must remove these directories and not count them as edits. It must
+// keep directories of the target, those made since, and those that were empty before and
+// in no capture.
 func TestFinishedRollbackRemovesWhatItEmptied(t *testing.T) {
 	t.Parallel()
 	for name, later := range map[string][]string{
@@ -57,7 +57,7 @@ func TestFinishedRollbackRemovesWhatItEmptied(t *testing.T) {
 			_, err = Finish(ctx, x, w)
 			checkpointtest.Must(t, err)
 			if kept := x.State().KeptEdits(intent); len(kept) > 0 {
-				t.Errorf("a checkpoint was made of edits: %+v", kept[0])
+				t.Errorf("Finish made a checkpoint of edits: %+v", kept[0])
 			}
 			for name, there := range map[string]bool{
 				"gen": false, "src/new": false, "src/file": true, "src/recorded": true, "before": true, "since/then": true,

@@ -22,17 +22,18 @@ import (
 	"prdrunner/checkpoint/workspace"
 )
 
-// halfway is a session that stands at its second moment, in a real workspace,
-// with its state in memory.
+// halfway is a session in memory with a workspace on disk. A checkpoint has the first
+// moment; the session and the files are at the second one.
 type halfway struct {
 	*checkpointtest.Fixture
 	ws          string
-	first       string // a checkpoint
-	before      map[string]string
+	first       string            // the checkpoint of the first moment
+	before      map[string]string // the files of the second moment
 	then        map[string]string // the files of the first moment
-	steps, past int
+	steps, past int               // the steps of the second and of the first moment
 }
 
+// newHalfway makes the two moments, which differ in files, modes, a directory and a link.
 func newHalfway(t *testing.T, fsys store.FS) *halfway {
 	t.Helper()
 	h := &halfway{Fixture: checkpointtest.On(t, fsys, "/state/.runner"), ws: t.TempDir()}
@@ -72,7 +73,7 @@ func (h *halfway) openFiles() *workspace.Workspace {
 	return w
 }
 
-// files are those of the workspace; nothing may be left of a restore.
+// files returns the content of all files of the workspace, with their modes.
 func (h *halfway) files() map[string]string {
 	h.T.Helper()
 	all := map[string]string{}
@@ -99,8 +100,9 @@ func (h *halfway) files() map[string]string {
 	return all
 }
 
-// settled has the next owner finish what there is to be finished, and checks
-// that state and files are those of one of the two moments.
+// settled lets the next owner finish an interrupted rollback. State and files must be
+// those of one of the two moments, those of the first if done is set. settled returns how
+// the rollback ended.
 func (h *halfway) settled(when string, done bool) (how string) {
 	t := h.T
 	t.Helper()
@@ -115,7 +117,7 @@ func (h *halfway) settled(when string, done bool) (how string) {
 	}
 	st := x.State()
 	if st.Rollback != nil {
-		t.Fatalf("%s: it is not finished", when)
+		t.Fatalf("%s: the rollback is not finished", when)
 	}
 	gone := slices.ContainsFunc(st.Rollbacks, func(r state.RollbackRecord) bool { return r.Error == "" })
 	want, steps := h.before, h.steps
@@ -123,12 +125,12 @@ func (h *halfway) settled(when string, done bool) (how string) {
 		want, steps = h.then, h.past
 	}
 	if done && !gone {
-		t.Fatalf("%s: it was not carried out: %+v", when, st.Rollbacks)
+		t.Fatalf("%s: the rollback was not carried out: %+v", when, st.Rollbacks)
 	}
 	if got := h.files(); !maps.Equal(got, want) || st.Steps != steps {
-		t.Fatalf("%s: gone back: %t, step %d; files %q, want %q", when, gone, st.Steps, got, want)
+		t.Fatalf("%s: rolled back: %t, step %d; files %q, want %q", when, gone, st.Steps, got, want)
 	}
-	// What there was before is not lost either way.
+	// The second moment can be restored in either case.
 	if gone {
 		i := slices.IndexFunc(st.Rollbacks, func(r state.RollbackRecord) bool { return r.Error == "" })
 		if _, err := Run(ctx, x, w, Options{To: st.Rollbacks[i].Safety}); err != nil {
@@ -145,8 +147,8 @@ func (h *halfway) settled(when string, done bool) (how string) {
 	return "never begun"
 }
 
-// after is the session with its state on another file system, and its files as
-// they are now in a workspace of their own.
+// after returns the session with its state directory on another file system, and with a
+// copy of its workspace.
 func (h *halfway) after(left *store.Memory) *halfway {
 	h.T.Helper()
 	to := *h
@@ -179,9 +181,9 @@ func (h *halfway) after(left *store.Memory) *halfway {
 	return &to
 }
 
-// TestRollbackFaults lets every operation on the state directory fail in turn, once or
-// from then on, and cuts the power there, whatever the disk makes of it: the next owner
-// finishes the rollback, or finds that it never began.
+// TestRollbackFaults makes each operation on the state directory fail during a rollback,
+// once or from then on, and cuts the power there. The next owner must finish the
+// rollback, or find that no rollback began.
 func TestRollbackFaults(t *testing.T) {
 	t.Parallel()
 	t.Run("once", func(t *testing.T) {
@@ -201,7 +203,7 @@ func TestRollbackFaults(t *testing.T) {
 		}
 		t.Log(ways)
 		if *faults.CrashDepth > 0 && len(ways) < 3 {
-			t.Errorf("it ended in these ways only: %v", ways)
+			t.Errorf("the rollback ended in these ways only: %v", ways)
 		}
 	})
 	for _, plane := range []string{"for ever", "power cut"} {
@@ -232,7 +234,8 @@ func TestRollbackFaults(t *testing.T) {
 	}
 }
 
-// goBack rolls back as a command does. The locks go in any case.
+// goBack rolls back, or finishes a rollback, as a command does. It releases the locks in
+// any case.
 func (h *halfway) goBack(ctx context.Context) error {
 	s, err := checkpoint.OpenStore(h.Dir, h.Options)
 	if err != nil {
@@ -258,7 +261,7 @@ func (h *halfway) goBack(ctx context.Context) error {
 	return err
 }
 
-// cutShort brings a rollback to its middle, and edits files there.
+// cutShort begins a rollback, kills its owner, and edits files.
 func (h *halfway) cutShort() {
 	t, ctx := h.T, context.Background()
 	t.Helper()
@@ -272,8 +275,9 @@ func (h *halfway) cutShort() {
 	checkpointtest.Must(t, os.WriteFile(filepath.Join(h.ws, "a"), []byte("edited meanwhile"), 0o644))
 }
 
-// TestFinishRollbackFaults is TestRollbackFaults for one that was cut short:
-// it is finished in the end, and what was edited in between is not lost.
+// TestFinishRollbackFaults makes each operation fail while an interrupted rollback is
+// finished, as in TestRollbackFaults. The rollback must be finished in the end, and a
+// checkpoint must have the file that was edited in between.
 func TestFinishRollbackFaults(t *testing.T) {
 	t.Parallel()
 	for _, plane := range []string{"once", "for ever", "power cut"} {
@@ -311,7 +315,7 @@ func TestFinishRollbackFaults(t *testing.T) {
 	}
 }
 
-// keptEdit checks that some checkpoint has what was edited.
+// keptEdit fails the test unless some checkpoint has the edit of cutShort.
 func (h *halfway) keptEdit(when string) {
 	t, ctx := h.T, context.Background()
 	t.Helper()
@@ -335,5 +339,5 @@ func (h *halfway) keptEdit(when string) {
 			}
 		}
 	}
-	t.Fatalf("%s: what was edited is in no checkpoint", when)
+	t.Fatalf("%s: no checkpoint has the edit", when)
 }

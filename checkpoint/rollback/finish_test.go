@@ -16,14 +16,15 @@ import (
 	"prdrunner/checkpoint/workspace"
 )
 
-// TestPlanFinish looks at a rollback that was cut short, plans another one over
-// it, and finishes it: the plan was true, and what was edited is named once.
+// TestPlanFinish plans how to finish an interrupted rollback, and another rollback after
+// that, and then finishes. The plan must be right, and one checkpoint must have the file
+// that was edited in between.
 func TestPlanFinish(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	h := newHalfway(t, store.NewMemory())
 	h.cutShort()
-	checkpointtest.Must(t, h.Lock().Close()) // who was killed is this process, and so seems to be alive
+	checkpointtest.Must(t, h.Lock().Close()) // the killed owner is this process, and so seems to be alive
 	s, w := h.Open(), h.openFiles()
 	defer func() { checkpointtest.Must(t, w.Close()) }()
 	f, err := PlanFinish(ctx, s, w, "PRD-009")
@@ -52,7 +53,7 @@ func TestPlanFinish(t *testing.T) {
 	if len(kept) != 1 || x.State().Steps != f.After.Steps {
 		t.Fatalf("step %d, kept %+v", x.State().Steps, kept)
 	}
-	checkpointtest.Same(t, "the files", h.files(), h.then)
+	checkpointtest.Same(t, "files", h.files(), h.then)
 	_, err = Run(ctx, x, w, Options{To: kept[0].ID, Scope: state.RollbackFiles})
 	checkpointtest.Must(t, err)
 	got, err := os.ReadFile(filepath.Join(h.ws, "a"))
@@ -60,9 +61,10 @@ func TestPlanFinish(t *testing.T) {
 	checkpointtest.Same(t, "a", string(got), "edited meanwhile")
 }
 
-// TestFinishAfterCommits cuts rollbacks short that reset a branch, at the places
-// where git can stand then, and lets people commit and check out: only what git
-// was left at is gone on from.
+// TestFinishAfterCommits interrupts a rollback that resets a branch, and lets a user
+// commit or check out. Finish must continue only if HEAD is where the rollback, or an
+// interrupted capture, left it. Otherwise it must return the commits made since, and
+// leave HEAD alone.
 func TestFinishAfterCommits(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -111,7 +113,7 @@ func TestFinishAfterCommits(t *testing.T) {
 	}
 }
 
-// commit commits, as somebody does.
+// commit makes an empty commit, as a user does.
 func (s *gitProject) commit(subject string) {
 	s.T.Helper()
 	s.Git("-c", "user.name=u", "-c", "user.email=u@localhost", "commit", "--quiet", "--allow-empty", "--message", subject)

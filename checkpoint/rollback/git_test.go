@@ -9,8 +9,8 @@ import (
 	"prdrunner/checkpoint/workspace"
 )
 
-// TestRefused: a plan says why a rollback is refused, and force overrides what may be
-// overridden.
+// TestRefused: a plan must say why a rollback is refused. Force must override some of the
+// reasons, and not others.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	missing := workspace.Missing{Path: "a", Reason: "it is lost"}
@@ -42,8 +42,9 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestRollbackOfPushedCommits: where captures are commits on the branch, a rollback does
-// not discard pushed ones unless it is forced, and never resets another branch.
+// TestRollbackOfPushedCommits rolls back in a workspace whose captures are commits on the
+// branch. The rollback must not discard pushed commits unless forced, and must never
+// reset another branch.
 func TestRollbackOfPushedCommits(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -7,8 +7,8 @@ import (
 	"prdrunner/checkpoint/workspace"
 )
 
-// gitProject is a [checkpointtest.GitProject] with methods that several tests of rollbacks
-// need.
+// gitProject is a [checkpointtest.GitProject] with methods that several tests of
+// rollbacks need.
 type gitProject struct{ *checkpointtest.GitProject }
 
 func newGitProject(t *testing.T, files map[string]string) *gitProject {

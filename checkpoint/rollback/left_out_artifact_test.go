@@ -12,8 +12,9 @@ import (
 	"prdrunner/checkpoint/workspace"
 )
 
-// TestLeftOutArtifact records a sensitive artifact whose bytes were not kept:
-// its checkpoints are whole, and a rollback neither restores nor misses it.
+// TestLeftOutArtifact records a sensitive artifact whose bytes are not kept. The
+// checkpoint must be whole, and a rollback must neither restore the artifact nor report a
+// missing file.
 func TestLeftOutArtifact(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

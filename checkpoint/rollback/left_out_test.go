@@ -12,15 +12,15 @@ import (
 	"prdrunner/checkpoint/workspace/git/gittest"
 )
 
-// secret finds a word that may not be kept.
+// secret is a detector that finds the word "hunter22".
 type secret struct{ seen bytes.Buffer }
 
 func (s *secret) Write(p []byte) (int, error) { return s.seen.Write(p) }
 func (s *secret) Found() bool                 { return bytes.Contains(s.seen.Bytes(), []byte("hunter22")) }
 
-// TestFinishRollbackLeavesRefused: a file that the checkpoint before a rollback
-// left out, since it holds what may not be kept, is still there when somebody
-// finishes the rollback who does not know of that.
+// TestFinishRollbackLeavesRefused begins a rollback while a detector keeps a file with a
+// secret out of captures. Finishing the rollback without that detector must not delete
+// the file.
 func TestFinishRollbackLeavesRefused(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -31,7 +31,7 @@ func TestFinishRollbackLeavesRefused(t *testing.T) {
 		plan, err := planTo(ctx, s.Session.Store(), s.Workspace, s.Session.State(), Options{To: s.Target})
 		checkpointtest.Must(t, err)
 		if len(plan.Changes) != 1 || plan.Changes[0].Path != "other" || !slices.Equal(plan.LeftOut, []string{"notes"}) {
-			t.Errorf("the plan changes %+v, and leaves %q", plan.Changes, plan.LeftOut)
+			t.Errorf("the plan changes %+v, and leaves out %q", plan.Changes, plan.LeftOut)
 		}
 		return begin(ctx, s.Session, s.Workspace, plan, Options{})
 	}))
@@ -42,7 +42,8 @@ func TestFinishRollbackLeavesRefused(t *testing.T) {
 	_, err = Finish(ctx, s.Session, later)
 	checkpointtest.Must(t, err)
 	s.Holds("finished", map[string]string{"other": "first", "notes": "it is hunter22"})
-	// From now on no capture on the way to the state knows of it.
+	// A new capture without the detector must leave the file out, too, although none
+	// of the captures that led to this state did.
 	_, err = s.Session.Create(ctx, later, "")
 	checkpointtest.Must(t, err)
 	l, err := later.Load(ctx, s.Session.State().Capture.Listing)

@@ -15,7 +15,7 @@ import (
 	"prdrunner/checkpoint/workspace"
 )
 
-// mapped maps a file into memory, to write to it.
+// mapped maps a file into memory for reading and writing.
 func mapped(t *testing.T, path string) []byte {
 	t.Helper()
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
@@ -29,25 +29,26 @@ func mapped(t *testing.T, path string) []byte {
 	return data
 }
 
-// digestNow is what a workspace says that a file is.
+// digestNow returns the digest of a file as the workspace knows it, without reading the
+// file if its times are unchanged.
 func digestNow(t *testing.T, w *workspace.Workspace, path string) string {
 	t.Helper()
 	l, err := w.Now(context.Background(), []string{path})
 	checkpointtest.Must(t, err)
 	if len(l.Entries) != 1 {
-		t.Fatalf("%s is not there", path)
+		t.Fatalf("%s does not exist", path)
 	}
 	return l.Entries[0].Digest
 }
 
-// mappedFile is a session with a file that somebody has mapped into memory, and that is at
-// rest and captured: what is written to it from now on does not show in its times.
+// mappedFile is a session with a captured file that is mapped into memory. Writes through
+// the map do not change the times of the file.
 type mappedFile struct {
 	*checkpointtest.Project
 	w      *workspace.Workspace
 	x      *checkpoint.Session
-	target string // the checkpoint of before, of other bytes
-	data   []byte // the file, "0...." or "1....", which is not what was captured
+	target string // an earlier checkpoint, with other bytes in the file
+	data   []byte // the mapped file, "0...." or "1....", which differs from the capture
 }
 
 func newMappedFile(t *testing.T) *mappedFile {
@@ -61,7 +62,7 @@ func newMappedFile(t *testing.T) *mappedFile {
 	l.target = p.Capture(l.x, l.w, state.TriggerStart)
 	p.Save("data", "0....")
 	l.data = mapped(t, filepath.Join(p.Root, "data"))
-	for kept := ""; ; l.data[0] ^= 1 { // until it is not read any more
+	for kept := ""; ; l.data[0] ^= 1 { // until a capture no longer reads the file
 		p.Capture(l.x, l.w, state.TriggerManual)
 		now := digestNow(t, l.w, "data")
 		if now == kept {
@@ -71,7 +72,7 @@ func newMappedFile(t *testing.T) *mappedFile {
 	}
 }
 
-// content is what is in the file.
+// content returns the content of the file.
 func (l *mappedFile) content() string {
 	l.T.Helper()
 	data, err := os.ReadFile(filepath.Join(l.Root, "data"))
@@ -79,8 +80,8 @@ func (l *mappedFile) content() string {
 	return string(data)
 }
 
-// TestRollbackReadsWhatItOverwrites: what was written to a file through a memory map
-// is in the checkpoint that undoes a rollback.
+// TestRollbackReadsWhatItOverwrites writes to a file through a memory map and rolls back.
+// The checkpoint that undoes the rollback must have what was written.
 func TestRollbackReadsWhatItOverwrites(t *testing.T) {
 	t.Parallel()
 	ctx, l := context.Background(), newMappedFile(t)
@@ -93,8 +94,8 @@ func TestRollbackReadsWhatItOverwrites(t *testing.T) {
 	checkpointtest.Same(t, "undone", l.content(), written)
 }
 
-// TestFinishRollbackReadsWhatItOverwrites: so is what was written while a rollback was
-// not finished in the checkpoint that keeps the edits.
+// TestFinishRollbackReadsWhatItOverwrites writes to a file through a memory map while a
+// rollback is unfinished. The checkpoint that keeps the edits must have what was written.
 func TestFinishRollbackReadsWhatItOverwrites(t *testing.T) {
 	t.Parallel()
 	ctx, l := context.Background(), newMappedFile(t)
@@ -109,7 +110,7 @@ func TestFinishRollbackReadsWhatItOverwrites(t *testing.T) {
 	checkpointtest.Same(t, "rolled back", l.content(), "first")
 	kept := l.x.State().KeptEdits(intent)
 	if len(kept) != 1 {
-		t.Fatalf("%d checkpoints keep what was edited", len(kept))
+		t.Fatalf("%d checkpoints have edits", len(kept))
 	}
 	files, err := filesOf(ctx, l.x.Store(), l.w, "PRD-009", state.RollbackStarted{}, kept[0].ID)
 	checkpointtest.Must(t, err)
@@ -118,7 +119,8 @@ func TestFinishRollbackReadsWhatItOverwrites(t *testing.T) {
 	}
 }
 
-// TestKeepOverwrittenReadsIt: so it is where a resume overwrites files.
+// TestKeepOverwrittenReadsIt writes to a file through a memory map. KeepOverwritten, with
+// which a resume keeps files before it overwrites them, must store what was written.
 func TestKeepOverwrittenReadsIt(t *testing.T) {
 	t.Parallel()
 	l := newMappedFile(t)
@@ -127,8 +129,9 @@ func TestKeepOverwrittenReadsIt(t *testing.T) {
 	checkpointtest.Same(t, "kept", kept["data"], checkpointtest.DigestText(l.content()))
 }
 
-// TestFinishRollbackReadsKeptEdits: so is what was written to a file after an edit of it
-// was kept, by a finish that was cut short itself.
+// TestFinishRollbackReadsKeptEdits writes to a file through a memory map after an
+// interrupted Finish has already kept an edit of it. A second checkpoint must have what
+// was written.
 func TestFinishRollbackReadsKeptEdits(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -154,7 +157,7 @@ func TestFinishRollbackReadsKeptEdits(t *testing.T) {
 		}
 		known = now
 	}
-	data[0] ^= 1 // as it is known
+	data[0] ^= 1 // as the workspace knows the file
 	checkpointtest.Must(t, x.WithExclusiveLock(ctx, func() error { return keepEdits(ctx, x, w) }))
 	data[1] = 'X'
 	written := string(data)
@@ -162,7 +165,7 @@ func TestFinishRollbackReadsKeptEdits(t *testing.T) {
 	checkpointtest.Must(t, err)
 	kept := x.State().KeptEdits(intent)
 	if len(kept) != 2 {
-		t.Fatalf("%d checkpoints keep what was edited", len(kept))
+		t.Fatalf("%d checkpoints have edits", len(kept))
 	}
 	files, err := filesOf(ctx, s, w, "PRD-009", intent, kept[1].ID)
 	checkpointtest.Must(t, err)

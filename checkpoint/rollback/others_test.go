@@ -14,8 +14,8 @@ import (
 	"prdrunner/checkpoint/workspace"
 )
 
-// shared is a workspace in which two PRDs have a session. A rollback of PRD-009 takes
-// artifacts of PRD-010 with it.
+// shared is a workspace in which two PRDs have a session. A rollback of PRD-009 changes
+// or deletes artifacts of PRD-010.
 type shared struct {
 	*checkpointtest.Project
 	session   *checkpoint.Session // of PRD-009
@@ -24,8 +24,8 @@ type shared struct {
 	other     *state.State // of PRD-010
 }
 
-// newShared has PRD-010 record the text "out" for each file. The files hold something else
-// before that, and some of them afterwards.
+// newShared lets PRD-010 record the text "out" for each file. Before and after that, some
+// files have another content or do not exist.
 func newShared(t *testing.T) *shared {
 	t.Helper()
 	files := []struct{ path, before, now string }{ // "": there is no such file
@@ -75,7 +75,8 @@ func (s *shared) back(o Options) *Result {
 	return done
 }
 
-// wantTaken compares what the rollbacks of PRD-009 took from PRD-010.
+// wantTaken compares which artifacts of PRD-010 the rollbacks of PRD-009 changed or
+// deleted.
 func (s *shared) wantTaken(when string, want ...TakenBack) {
 	s.T.Helper()
 	taken, err := FindTakenBack(context.Background(), s.Open(), s.workspace, s.other)
@@ -83,13 +84,14 @@ func (s *shared) wantTaken(when string, want ...TakenBack) {
 	checkpointtest.Same(s.T, when, taken, want)
 }
 
-// takenBy describes what a rollback of PRD-009 took.
+// takenBy describes the artifacts that a rollback of PRD-009 changed or deleted.
 func takenBy(done *Result, files ...state.Text) TakenBack {
 	return TakenBack{PRD: "PRD-009", Rollback: done.ID, At: done.At, Safety: done.Safety, Files: files}
 }
 
-// TestLosses: a rollback names the artifacts of another PRD that it deletes or changes, and
-// none that differ from the record already, or that it brings back.
+// TestLosses: a rollback must name the artifacts of another PRD that it deletes or
+// changes, except those that differ from their record already or that the rollback
+// restores.
 func TestLosses(t *testing.T) {
 	t.Parallel()
 	s := newShared(t)
@@ -100,8 +102,9 @@ func TestLosses(t *testing.T) {
 	checkpointtest.Same(t, "the rollback", s.back(Options{To: s.target}).Losses, want)
 }
 
-// TestTakenBack: the artifacts that a rollback of another PRD took are found for as long as
-// they differ from the record, and only the newest rollback is named for each.
+// TestTakenBack: an artifact that a rollback of another PRD changed or deleted must be
+// reported for as long as the file differs from its record, with only the newest such
+// rollback.
 func TestTakenBack(t *testing.T) {
 	t.Parallel()
 	s := newShared(t)
@@ -132,8 +135,9 @@ func TestTakenBack(t *testing.T) {
 	checkpointtest.Same(t, "a session that began with the second", taken, []TakenBack{takenBy(third, "made")})
 }
 
-// TestTakenBackByArchived: the rollbacks of an archived session count, without a checkpoint
-// to go back to. A journal that was last written before the session began is not read.
+// TestTakenBackByArchived: the rollbacks of an archived session must be reported, too,
+// without a checkpoint to undo them. A journal that was last written before the session
+// of PRD-010 began is not read.
 func TestTakenBackByArchived(t *testing.T) {
 	t.Parallel()
 	s := newShared(t)

@@ -12,8 +12,8 @@ import (
 	"prdrunner/checkpoint/validate"
 )
 
-// TestPlanOfAScope: a plan says what becomes of the state and of the files as far as the
-// rollback touches them and the workspace is known.
+// TestPlanOfAScope: a plan must list changes of the state only if the scope includes the
+// state, and changes of files only if the scope includes files and there is a workspace.
 func TestPlanOfAScope(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -52,8 +52,9 @@ func TestPlanOfAScope(t *testing.T) {
 	}
 }
 
-// TestPlanDiscards: a plan names the completed work that the target lacks, in the order of
-// its steps, also work that was done again since.
+// TestPlanDiscards: a plan must name the completed workstreams that the rollback
+// discards, in the order of their steps. One that the target has, and that ran again
+// since, must be among them.
 func TestPlanDiscards(t *testing.T) {
 	t.Parallel()
 	f := checkpointtest.InMemory(t)
@@ -84,7 +85,8 @@ func TestPlanDiscards(t *testing.T) {
 	checkpointtest.Same(t, "discards", names, []string{"w0", "w2", "w3"})
 }
 
-// TestPlanToDamaged: only a forced rollback goes to a checkpoint that is marked as damaged.
+// TestPlanToDamaged: only a forced rollback may go to a checkpoint that is marked as
+// damaged.
 func TestPlanToDamaged(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

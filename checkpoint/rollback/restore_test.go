@@ -9,8 +9,9 @@ import (
 	"prdrunner/checkpoint/workspace"
 )
 
-// TestRollbackOutOfScope goes back to files that git shows otherwise now: each
-// comes back, nothing that was ignored then is deleted, and undoing is exact.
+// TestRollbackOutOfScope changes .gitignore and files after the target. A rollback must
+// restore each file of the target, even if git ignores it now, and delete no file that
+// git ignored then. An undo must restore all files exactly.
 func TestRollbackOutOfScope(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ then, edits, after map[string]string }{
@@ -49,7 +50,7 @@ func TestRollbackOutOfScope(t *testing.T) {
 	}
 }
 
-// thereAndBack edits files, goes back, and undoes that.
+// thereAndBack edits files, rolls back to the target, and undoes the rollback.
 func (s *gitProject) thereAndBack(then, edits, after map[string]string) {
 	t, ctx := s.T, context.Background()
 	t.Helper()
@@ -65,14 +66,15 @@ func (s *gitProject) thereAndBack(then, edits, after map[string]string) {
 	}
 	done, err := Run(ctx, s.Session, s.Workspace, Options{To: s.Target})
 	checkpointtest.Must(t, err)
-	s.Holds("gone back", after)
+	s.Holds("rolled back", after)
 	_, err = Run(ctx, s.Session, s.Workspace, Options{To: done.Safety})
 	checkpointtest.Must(t, err)
 	s.Holds("undone", before)
 }
 
-// TestRollbackOverSensitive goes back to a file that looks sensitive and that
-// git does not track any more: what is there is in no checkpoint, and stays.
+// TestRollbackOverSensitive rolls back to a capture of a tracked file whose name looks
+// sensitive and which git no longer tracks. No checkpoint has the current content, so
+// that the rollback must leave the file alone.
 func TestRollbackOverSensitive(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -88,5 +90,5 @@ func TestRollbackOverSensitive(t *testing.T) {
 
 	_, err = Run(ctx, s.Session, s.Workspace, Options{To: ref.ID})
 	checkpointtest.Must(t, err)
-	s.Holds("gone back", map[string]string{".env": "second", "a": "first"})
+	s.Holds("rolled back", map[string]string{".env": "second", "a": "first"})
 }

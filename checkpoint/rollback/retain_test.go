@@ -15,8 +15,9 @@ import (
 	"prdrunner/checkpoint/state"
 )
 
-// TestRollbackKeepsItsTarget undoes rollbacks where only one safety checkpoint
-// is kept: the one that is gone back to must not go because of the next.
+// TestRollbackKeepsItsTarget undoes rollbacks repeatedly with a policy that keeps one
+// pre_rollback checkpoint. The checkpoint of a rollback's target must not be removed for
+// the new one.
 func TestRollbackKeepsItsTarget(t *testing.T) {
 	t.Parallel()
 	f := checkpointtest.InMemory(t)
@@ -31,13 +32,13 @@ func TestRollbackKeepsItsTarget(t *testing.T) {
 		undo = back(t, x, undo)
 	}
 	if x.State().Checkpoint(undo) == nil {
-		t.Error("the last safety checkpoint is not kept")
+		t.Error("the last pre_rollback checkpoint was removed")
 	}
 }
 
-// TestRollbackCanBeUndoneForAsLongAsItStands: no pass takes the only copy of
-// what a rollback discarded, however large it is and whatever is configured,
-// until the rollback was undone.
+// TestRollbackCanBeUndoneForAsLongAsItStands: neither another rollback, nor Tidy, nor
+// pruning may remove the checkpoint that undoes a rollback, whatever its size and the
+// policy, until the rollback was undone.
 func TestRollbackCanBeUndoneForAsLongAsItStands(t *testing.T) {
 	t.Parallel()
 	c := newVersions(t)
@@ -50,9 +51,9 @@ func TestRollbackCanBeUndoneForAsLongAsItStands(t *testing.T) {
 	checkpointtest.Produce(t, x, "w1", checkpointtest.Put(t, s, "small", "another"))
 	checkpointtest.Mark(t, x, state.TriggerManual)
 	there := func() bool { return x.State().Checkpoint(undo) != nil }
-	again := back(t, x, c.ids[0]) // its boundary would keep none but its own
+	again := back(t, x, c.ids[0]) // the policy keeps no older pre_rollback checkpoint
 	if !there() {
-		t.Fatal("the next rollback took it")
+		t.Fatal("the next rollback removed the checkpoint that undoes the first one")
 	}
 	for range 2 {
 		tidied, err := prune.Tidy(context.Background(), x, nil)
@@ -75,10 +76,10 @@ func TestRollbackCanBeUndoneForAsLongAsItStands(t *testing.T) {
 	_, err = prune.Run(context.Background(), x, prune.Options{})
 	checkpointtest.Must(t, err)
 	if undoes := x.State().Undoers(); len(undoes) != 2 || undoes[redo] == "" || undoes[again] == "" {
-		t.Errorf("undone, and yet %v are needed", undoes)
+		t.Errorf("after the undo, checkpoints that undo rollbacks: %v", undoes)
 	}
 	if there() && x.State().Current != undo {
-		t.Error("it is kept though its rollback was undone")
+		t.Error("the checkpoint is kept although its rollback was undone")
 	}
 	checkpointtest.Must(t, x.Close())
 	checkpointtest.NeedsWhole(t, s, "PRD-009")
@@ -91,8 +92,8 @@ type versions struct {
 	ids   []string
 }
 
-// newVersions keeps all checkpoints while it makes them. Afterwards one of the trigger
-// workstream_complete is kept.
+// newVersions makes the checkpoints with a policy that keeps all workstream_complete
+// ones, and then sets a policy that keeps one.
 func newVersions(t testing.TB) *versions {
 	t.Helper()
 	c := &versions{Fixture: checkpointtest.InMemory(t), clock: checkpointtest.NewTick()}

@@ -20,19 +20,20 @@ import (
 	"prdrunner/checkpoint/workspace/git/gittest"
 )
 
-// damages are the ways in which what keeps a file is lost; nil removes it.
+// damages returns the ways to damage a file, with the resulting content; nil means that
+// the file is deleted.
 func damages(file []byte) map[string][]byte {
 	flipped := bytes.Clone(file)
 	flipped[len(file)/2] ^= 0xff
 	return map[string][]byte{"flipped": flipped, "emptied": {}, "cut": file[:len(file)/2], "deleted": nil}
 }
 
-// atRest saves a file, and returns once it has been at rest for so long that a
-// capture which reads it lets the next one rely on its times, and not read it:
-// what is damaged then is not found by chance.
+// atRest saves a file, and returns once the file is so old that captures rely on its
+// times. Later captures then do not read the file, and so do not repair its object by
+// chance.
 func atRest(p *checkpointtest.Project, path, content string) {
 	p.T.Helper()
-	const margin = 50 * time.Millisecond // more than a capture asks for
+	const margin = 50 * time.Millisecond // longer than a capture requires
 	p.Save(path, content)
 	saved, err := os.Stat(filepath.Join(p.Root, filepath.FromSlash(path)))
 	checkpointtest.Must(p.T, err)
@@ -46,8 +47,9 @@ func atRest(p *checkpointtest.Project, path, content string) {
 	}
 }
 
-// TestRollbackSecuresWhatItOverwrites: what a rollback overwrites comes back
-// though the object that was to keep it was damaged before.
+// TestRollbackSecuresWhatItOverwrites damages the object of a captured file and rolls
+// back over the file. The rollback must store the file again first, so that an undo
+// restores the file.
 func TestRollbackSecuresWhatItOverwrites(t *testing.T) {
 	t.Parallel()
 	for what := range damages([]byte("content")) {
@@ -67,7 +69,7 @@ func TestRollbackSecuresWhatItOverwrites(t *testing.T) {
 			done, err := Run(ctx, x, w, Options{To: to})
 			checkpointtest.Must(t, err)
 			if _, err := os.Stat(filepath.Join(p.Root, "user.txt")); err == nil {
-				t.Fatal("the file is still there")
+				t.Fatal("the file still exists")
 			}
 			_, err = Run(ctx, x, w, Options{To: done.Safety})
 			checkpointtest.Must(t, err)
@@ -77,7 +79,8 @@ func TestRollbackSecuresWhatItOverwrites(t *testing.T) {
 	}
 }
 
-// TestRollbackSecuresBlobs: so it does where git was to keep it.
+// TestRollbackSecuresBlobs is TestRollbackSecuresWhatItOverwrites for a file whose
+// content is an object of git.
 func TestRollbackSecuresBlobs(t *testing.T) {
 	t.Parallel()
 	for what := range damages([]byte("content")) {
@@ -87,7 +90,7 @@ func TestRollbackSecuresBlobs(t *testing.T) {
 			s := newGitProject(t, map[string]string{"user.txt": "first"})
 			important := strings.Repeat("important ", 100)
 			s.Put(map[string]string{"user.txt": important})
-			s.Git("add", "user.txt") // as a loose object, which git knows
+			s.Git("add", "user.txt") // stored as a loose object of git
 			_, err := s.Session.Create(ctx, s.Workspace, "")
 			checkpointtest.Must(t, err)
 			g, err := git.Open(ctx, gittest.Commander{}, s.Root)
@@ -121,7 +124,7 @@ func objectOf(p *checkpointtest.Project, x *checkpoint.Session, w *workspace.Wor
 	return ""
 }
 
-// damageLoose damages an object of git.
+// damageLoose damages a loose object of git.
 func damageLoose(t *testing.T, ws, name, what string) {
 	t.Helper()
 	path := filepath.Join(ws, ".git", "objects", name[:2], name[2:])

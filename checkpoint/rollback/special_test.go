@@ -19,7 +19,7 @@ import (
 	"prdrunner/checkpoint/workspace/git/gittest"
 )
 
-// pipe puts a named pipe in the place of what is there.
+// pipe replaces a file by a named pipe.
 func (s *gitProject) pipe(name string) {
 	s.T.Helper()
 	path := filepath.Join(s.Root, name)
@@ -28,9 +28,9 @@ func (s *gitProject) pipe(name string) {
 	checkpointtest.Must(s.T, syscall.Mkfifo(path, 0o600))
 }
 
-// TestRollbackLeavesSpecial: what a capture could not take in is not touched by
-// going back to it, whatever it is by then, nor by going back to a capture that
-// has a file there.
+// TestRollbackLeavesSpecial: a rollback to a capture that found a named pipe must leave
+// that path alone, whatever file is there now. A rollback to a capture with a file at
+// that path must be refused while a pipe is there, and leave the pipe alone if forced.
 func TestRollbackLeavesSpecial(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -55,35 +55,36 @@ func TestRollbackLeavesSpecial(t *testing.T) {
 	plan, err := PlanTo(ctx, s.Open(), s.Workspace, "PRD-009", Options{To: second.ID})
 	checkpointtest.Must(t, err)
 	if !slices.Equal(plan.Special, []string{"data"}) || len(plan.Changes) != 1 {
-		t.Errorf("the plan leaves %q, and has %+v", plan.Special, plan.Changes)
+		t.Errorf("the plan leaves %q alone, and changes %+v", plan.Special, plan.Changes)
 	}
 	_, err = Run(ctx, s.Session, s.Workspace, Options{To: second.ID, Scope: state.RollbackFiles})
 	checkpointtest.Must(t, err)
-	s.Holds("gone back to a pipe", map[string]string{"data": "third", "other": "second"})
+	s.Holds("rolled back to a pipe", map[string]string{"data": "third", "other": "second"})
 
 	s.pipe("data")
 	plan, err = PlanTo(ctx, s.Open(), s.Workspace, "PRD-009", Options{To: first})
 	checkpointtest.Must(t, err)
 	if len(plan.Obstacles) != 1 || plan.Obstacles[0].Path != "data" {
-		t.Errorf("the plan has in the way: %+v", plan.Obstacles)
+		t.Errorf("obstacles of the plan: %+v", plan.Obstacles)
 	}
 	var obstructed *workspace.ObstructedError
 	if _, err = Run(ctx, s.Session, s.Workspace, Options{To: first, Scope: state.RollbackFiles}); !errors.As(err, &obstructed) {
-		t.Errorf("went over a pipe: %v", err)
+		t.Errorf("rolled back over a pipe: %v", err)
 	}
 	done, err := Run(ctx, s.Session, s.Workspace, Options{To: first, Scope: state.RollbackFiles, Force: true})
 	checkpointtest.Must(t, err)
 	if !slices.Equal(done.Special, []string{"data"}) {
 		t.Errorf("left alone: %+v", done.Untouched)
 	}
-	s.Holds("gone back from a pipe", map[string]string{"other": "first"})
+	s.Holds("rolled back from a pipe", map[string]string{"other": "first"})
 	if info, err := os.Lstat(filepath.Join(s.Root, "data")); err != nil || info.Mode()&fs.ModeNamedPipe == 0 {
 		t.Errorf("the pipe is %v, %v", info, err)
 	}
 }
 
-// TestRollbackLeavesRepositories: files that lie where another repository was,
-// which no capture looks into, are not deleted by going back to that moment.
+// TestRollbackLeavesRepositories captures a workspace with a nested git repository, which
+// no capture includes, and then removes its .git directory. A rollback must not delete
+// the files of the nested repository.
 func TestRollbackLeavesRepositories(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -96,14 +97,14 @@ func TestRollbackLeavesRepositories(t *testing.T) {
 	checkpointtest.Must(t, os.RemoveAll(filepath.Join(s.Root, "lib", ".git")))
 	done, err := Run(ctx, s.Session, s.Workspace, Options{To: ref.ID, Scope: state.RollbackFiles})
 	checkpointtest.Must(t, err)
-	s.Holds("gone back", map[string]string{"lib/code": "theirs"})
+	s.Holds("rolled back", map[string]string{"lib/code": "theirs"})
 	if !slices.Equal(done.Special, []string{"lib/code"}) {
 		t.Errorf("left alone: %+v", done.Untouched)
 	}
 }
 
-// TestSpecialInCommits: a capture that commits to the branch takes in the rest
-// where git could not add what is there.
+// TestSpecialInCommits: a capture that commits to the branch must capture the other files
+// if a named pipe, which git can't add, has replaced a tracked file.
 func TestSpecialInCommits(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -17,7 +17,7 @@ func manual(t *testing.T, x *checkpoint.Session) string {
 	return ref.ID
 }
 
-// back rolls the state back, and returns what undoes it.
+// back rolls the state back, and returns the checkpoint that undoes the rollback.
 func back(t *testing.T, x *checkpoint.Session, to string) (undo string) {
 	t.Helper()
 	done, err := Run(context.Background(), x, nil, Options{To: to, Scope: state.RollbackState})
@@ -25,9 +25,9 @@ func back(t *testing.T, x *checkpoint.Session, to string) (undo string) {
 	return done.Safety
 }
 
-// TestUndoneRollbacksGiveBackWhatWasValid goes back, back again, and then
-// undoes rollbacks in an order other than the reverse: each time exactly those
-// checkpoints are valid that were so before the rollback that is undone.
+// TestUndoneRollbacksGiveBackWhatWasValid rolls back twice and undoes rollbacks in
+// various orders. After each undo exactly those checkpoints must be valid that were valid
+// before the undone rollback.
 func TestUndoneRollbacksGiveBackWhatWasValid(t *testing.T) {
 	t.Parallel()
 	x := checkpointtest.InMemory(t).Run()
@@ -45,20 +45,20 @@ func TestUndoneRollbacksGiveBackWhatWasValid(t *testing.T) {
 		checkpointtest.Same(t, when, got, want)
 	}
 	first := back(t, x, b)
-	wantValid("gone back to b", a, b)
+	wantValid("rolled back to b", a, b)
 	second := back(t, x, a)
-	wantValid("gone back to a", a)
+	wantValid("rolled back to a", a)
 	d := manual(t, x)
 	third := back(t, x, first)
-	wantValid("both undone at once", a, b, c)
+	wantValid("both rollbacks undone at once", a, b, c)
 	back(t, x, third)
-	wantValid("that undone", a, d)
+	wantValid("the undo undone", a, d)
 	back(t, x, second)
-	wantValid("the second undone", a, b)
+	wantValid("the second rollback undone", a, b)
 }
 
-// TestOnceStepsThroughRollbacks goes back before a once step that ran, however
-// often: it stays uncertain. Undone, it is known again how it ended.
+// TestOnceStepsThroughRollbacks rolls back, once and twice, to before a `once` workstream
+// ran. The workstream must be uncertain, and completed again after an undo.
 func TestOnceStepsThroughRollbacks(t *testing.T) {
 	t.Parallel()
 	shape := checkpointtest.Cashier()
@@ -72,19 +72,20 @@ func TestOnceStepsThroughRollbacks(t *testing.T) {
 	wantStatus := func(when string, want state.StepStatus) {
 		t.Helper()
 		if got := x.State().Workstream("WS1").Status; got != want {
-			t.Fatalf("%s: it is %s, want %s", when, got, want)
+			t.Fatalf("%s: WS1 is %s, want %s", when, got, want)
 		}
 	}
 	undo := back(t, x, before)
-	wantStatus("gone back before it", state.Uncertain)
+	wantStatus("rolled back to before WS1", state.Uncertain)
 	back(t, x, before)
-	wantStatus("gone back once more", state.Uncertain)
+	wantStatus("rolled back once more", state.Uncertain)
 	back(t, x, undo)
 	wantStatus("undone", state.Completed)
 }
 
-// TestRollbackRemembersOnceStepsThatThePipelineDidNotHave: nor is a once step
-// forgotten by going back to before the pipeline had it, or to when it was gone.
+// TestRollbackRemembersOnceStepsThatThePipelineDidNotHave rolls back to a pipeline that
+// did not have a `once` workstream, which had run. When the pipeline has the workstream
+// again, the workstream must be uncertain.
 func TestRollbackRemembersOnceStepsThatThePipelineDidNotHave(t *testing.T) {
 	t.Parallel()
 	without, with := checkpointtest.Cashier(), checkpointtest.Cashier()
@@ -100,13 +101,13 @@ func TestRollbackRemembersOnceStepsThatThePipelineDidNotHave(t *testing.T) {
 	gone := manual(t, x)
 	checkpointtest.Commit(t, x, state.SessionResumed{Shape: &with})
 	checkpointtest.Commit(t, x, state.WorkstreamInvalidated{Workstream: "WS1"}, state.WorkstreamStarted{Workstream: "WS1", Attempt: 2})
-	for when, to := range map[string]string{"before it was there": before, "while it was gone": gone} {
+	for when, to := range map[string]string{"before the pipeline had WS1": before, "while the pipeline did not have WS1": gone} {
 		undo := back(t, x, to)
 		checkpointtest.Commit(t, x, state.SessionResumed{Shape: &with})
 		checkpointtest.Must(t, x.Close())
 		x = f.Lock()
 		if w := x.State().Workstream("WS1"); w.Status != state.Uncertain || w.Attempts != 2 || w.Phase() == nil {
-			t.Errorf("%s: it is %s after %d attempts, in %v", when, w.Status, w.Attempts, w.Phase())
+			t.Errorf("%s: WS1 is %s after %d attempts, in %v", when, w.Status, w.Attempts, w.Phase())
 		}
 		back(t, x, undo)
 	}

@@ -15,7 +15,8 @@ import (
 	"prdrunner/checkpoint/workspace"
 )
 
-// begun brings a rollback to where its files are about to be restored.
+// begun begins a rollback up to the moment before files are restored, and returns the
+// listing of the current files.
 func (h *halfway) begun(x *checkpoint.Session, w *workspace.Workspace) *workspace.Listing {
 	h.T.Helper()
 	ctx := context.Background()
@@ -27,18 +28,18 @@ func (h *halfway) begun(x *checkpoint.Session, w *workspace.Workspace) *workspac
 	return before
 }
 
-// TestEditsDuringRollback edits a file after it was recorded and before it is
-// restored: the rollback fails, and what was edited stays.
+// TestEditsDuringRollback edits a file after a rollback has recorded it and before the
+// rollback restores it. The rollback must fail and be undone, and the edit must stay.
 func TestEditsDuringRollback(t *testing.T) {
 	t.Parallel()
 	for _, edit := range []struct {
 		path, text string
 		mode       os.FileMode
 	}{
-		{"a", "edited meanwhile", 0o644},     // which the target has otherwise
-		{"a", "first a", 0o755},              // which the target has with another mode
-		{"new/e", "edited meanwhile", 0o644}, // which the target does not have
-		{"link", "made meanwhile", 0o600},    // which only the target has
+		{"a", "edited meanwhile", 0o644},     // the target has another content
+		{"a", "first a", 0o755},              // the target has another mode
+		{"new/e", "edited meanwhile", 0o644}, // the target does not have the file
+		{"link", "made meanwhile", 0o600},    // only the target has the file
 	} {
 		t.Run(edit.path+" "+edit.text, func(t *testing.T) {
 			t.Parallel()
@@ -79,7 +80,8 @@ func TestEditsDuringRollback(t *testing.T) {
 	}
 }
 
-// TestPlanDuringARollback: while an owner carries out a rollback, no other process can plan one.
+// TestPlanDuringARollback: while an owner carries out a rollback, another process must
+// not be able to plan one.
 func TestPlanDuringARollback(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -13,8 +13,8 @@ import (
 	"prdrunner/checkpoint/workspace"
 )
 
-// logger appends to a file whenever that is read for a capture, as a server
-// might that goes on writing its log.
+// logger is a detector that appends to a file whenever a capture reads the file, as a
+// server appends to its log.
 type logger struct{ file string }
 
 func (l logger) Write(p []byte) (int, error) {
@@ -33,14 +33,15 @@ func (l logger) Write(p []byte) (int, error) {
 
 func (logger) Found() bool { return false }
 
+// quiet is a detector that finds nothing.
 type quiet struct{}
 
 func (quiet) Write(p []byte) (int, error) { return len(p), nil }
 func (quiet) Found() bool                 { return false }
 
-// TestRollbackLeavesUnstable: a file that a capture left out since it kept
-// changing is not touched by going back to that capture, nor by going back to
-// one that has it while it can't be recorded.
+// TestRollbackLeavesUnstable: a rollback to a capture that left out a file, because the
+// file kept changing, must not touch that file. Nor may a rollback to a capture that has
+// the file, while the file keeps changing.
 func TestRollbackLeavesUnstable(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -62,14 +63,14 @@ func TestRollbackLeavesUnstable(t *testing.T) {
 		plan, err := PlanTo(ctx, s.Open(), s.Workspace, "PRD-009", Options{To: to, Scope: state.RollbackFiles})
 		checkpointtest.Must(t, err)
 		if to == second.ID && !slices.Contains(plan.Unstable, "server.log") {
-			t.Errorf("the plan does not name it: %+v", plan.Unstable)
+			t.Errorf("the plan does not name server.log: %+v", plan.Unstable)
 		}
 		_, err = Run(ctx, s.Session, s.Workspace, Options{To: to, Scope: state.RollbackFiles})
 		checkpointtest.Must(t, err)
 		is, err := os.ReadFile(log)
 		checkpointtest.Must(t, err)
 		if !strings.HasPrefix(string(is), string(was)) {
-			t.Errorf("the log was %q, and is %q", was, is)
+			t.Errorf("the rollback changed the log from %q to %q", was, is)
 		}
 		text, err := os.ReadFile(filepath.Join(s.Root, "other"))
 		checkpointtest.Must(t, err)
@@ -86,15 +87,16 @@ func TestRollbackLeavesUnstable(t *testing.T) {
 	checkpointtest.Must(t, err)
 	text, err := os.ReadFile(log)
 	checkpointtest.Must(t, err)
-	checkpointtest.Same(t, "a log that is at rest", string(text), "first")
+	checkpointtest.Same(t, "the log, no longer changing", string(text), "first")
 }
 
-// TestUnstableArtifact: a capture fails that can't hold an artifact on record.
+// TestUnstableArtifact: a capture must fail if a recorded artifact keeps changing while
+// it is read.
 func TestUnstableArtifact(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	s := newGitProject(t, map[string]string{"other": "first"})
-	s.Put(map[string]string{"a.sql": "log of an artifact\n"}) // which WS1 has on record
+	s.Put(map[string]string{"a.sql": "log of an artifact\n"}) // WS1 has recorded this artifact
 	s.Workspace.Refuse(func() workspace.Detector { return logger{filepath.Join(s.Root, "a.sql")} })
 	_, err := s.Session.Create(ctx, s.Workspace, "")
 	if err == nil || !strings.Contains(err.Error(), "the artifact a.sql: changed while it was read") {

@@ -12,8 +12,8 @@ import (
 	"prdrunner/checkpoint"
 )
 
-// TestExportLeftover: what a killed export left beside its archive goes with the
-// next one to the same place, and nothing else does.
+// TestExportLeftover: an export must remove the temporary file of a killed export to the
+// same path if the file is older than 10 minutes, and no other file.
 func TestExportLeftover(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -25,9 +25,9 @@ func TestExportLeftover(t *testing.T) {
 	random := strings.Repeat("A", 26)
 	for name, age := range map[string]time.Duration{
 		".tmp-F-" + random:         time.Hour,
-		".tmp-F-B" + random[1:]:    time.Minute, // somebody may be at work
+		".tmp-F-B" + random[1:]:    time.Minute, // another export may be writing it
 		".tmp-F-x-" + random:       time.Hour,   // of another archive
-		".tmp-F-" + random[1:]:     time.Hour,   // of somebody else
+		".tmp-F-" + random[1:]:     time.Hour,   // too short for a name that Runner makes
 		"tmp-F-" + random:          time.Hour,
 		".tmp-other-" + random:     time.Hour,
 		".tmp-F-x" + random[:20]:   time.Hour,

@@ -18,38 +18,41 @@ import (
 	"prdrunner/checkpoint/transfer"
 )
 
+// TestExportIsDeterministic exports a session repeatedly, without its derived files, and
+// after an import into another store. All archives must have the same bytes, and an
+// export must not change the state directory.
 func TestExportIsDeterministic(t *testing.T) {
 	t.Parallel()
 	p := checkpointtest.NewProject(t, store.NewMemory())
 	p.Begin("session-1")
 	one, before := checkpointtest.Exported(p), checkpointtest.Everything(t, p.FS, p.Dir)
 	if !bytes.Equal(one, checkpointtest.Exported(p)) {
-		t.Error("the same state gives other bytes")
+		t.Error("two exports of the same state differ")
 	}
 	checkpointtest.Untouched(t, "the state directory", checkpointtest.Everything(t, p.FS, p.Dir), before)
 
-	// What is derived can be made again, to the byte.
+	// An export makes missing derived files again, to the byte.
 	checkpointtest.Must(t, p.FS.Remove(filepath.Join(p.Dir, "PRD-009.json")))
 	checkpointtest.Must(t, p.FS.Remove(p.Open().Layout().ManifestPath("PRD-009")))
 	ref := p.State().Checkpoints[0].ID
 	checkpointtest.Must(t, p.FS.Remove(p.Checkpoints().FilePath(ref)))
 	if !bytes.Equal(one, checkpointtest.Exported(p)) {
-		t.Error("without the derived files, the bytes are others")
+		t.Error("the export without derived files differs")
 	}
 
-	// So it can after an import.
+	// An export after an import is the same, too.
 	q := checkpointtest.NewProject(t, store.NewMemory())
 	_, err := checkpointtest.TakeIn(q.Open(), one, false)
 	checkpointtest.Must(t, err)
 	if !bytes.Equal(one, checkpointtest.Exported(q)) {
-		t.Error("what was imported is exported otherwise")
+		t.Error("the export of the imported session differs")
 	}
 	checkpointtest.Same(t, "state", q.State(), p.State())
 	checkpointtest.NeedsWhole(t, q.Open(), "PRD-009")
 }
 
-// TestExportWhileItIsWritten: lines that come after the journal was read, and a
-// line that is half written, are not in the archive, and do no harm.
+// TestExportWhileItIsWritten: an export must leave out an incomplete last line of the
+// journal, which the owner may be writing.
 func TestExportWhileItIsWritten(t *testing.T) {
 	t.Parallel()
 	p := checkpointtest.NewProject(t, store.NewMemory())
@@ -58,12 +61,12 @@ func TestExportWhileItIsWritten(t *testing.T) {
 	journal := p.Read("PRD-009/journal.jsonl")
 	p.Write("PRD-009/journal.jsonl", append(journal, `{"seq":99,"time`...))
 	if !bytes.Equal(want, checkpointtest.Exported(p)) {
-		t.Error("a torn line changes the archive")
+		t.Error("an incomplete last line changes the archive")
 	}
 }
 
-// TestExportTakesFromFiles: what is damaged, or lost, is taken from a file of the
-// workspace that has the same bytes.
+// TestExportTakesFromFiles damages or deletes an object. An export must take the bytes
+// from a workspace file with the same content.
 func TestExportTakesFromFiles(t *testing.T) {
 	t.Parallel()
 	for what := range checkpointtest.Damages([]byte("content")) {
@@ -81,14 +84,14 @@ func TestExportTakesFromFiles(t *testing.T) {
 			checkpointtest.Must(t, err)
 			checkpointtest.Same(t, "taken", done.FromFiles, []string{"gen/a.txt"})
 			if !bytes.Equal(out.Bytes(), whole) {
-				t.Error("the bytes are others")
+				t.Error("the archive differs")
 			}
 		})
 	}
 }
 
-// TestExportStandsIn: where a blob of git is damaged, the object that stands in
-// for it is exported.
+// TestExportStandsIn damages a git blob that an object replaces. An export must take the
+// bytes from the object.
 func TestExportStandsIn(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -110,12 +113,13 @@ func TestExportStandsIn(t *testing.T) {
 	_, err = transfer.Export(ctx, s.Open(), s.Workspace, "PRD-009", transfer.ExportOptions{Out: &again, Force: true})
 	checkpointtest.Must(t, err)
 	if !bytes.Equal(out.Bytes(), again.Bytes()) {
-		t.Error("the bytes are others")
+		t.Error("the archive differs")
 	}
 }
 
-// TestExportNamesWhatIsMissing: a file that is nowhere any more is named, and
-// an archive without it is written only if that is forced; it can be imported.
+// TestExportNamesWhatIsMissing removes the only copy of a file. An export must name the
+// file and write no archive unless it is forced. The archive of a forced export must be
+// importable.
 func TestExportNamesWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	p := checkpointtest.NewProject(t, store.NewMemory())
@@ -141,8 +145,8 @@ func TestExportNamesWhatIsMissing(t *testing.T) {
 	checkpointtest.Same(t, "state", q.State(), p.State())
 }
 
-// meanwhile is a file system on which something happens once while a session is exported:
-// after its journal was read, before the file of its first checkpoint is opened.
+// meanwhile is a file system that calls happens once during an export: after the export
+// has read the journal, before it opens the file of the first checkpoint.
 type meanwhile struct {
 	store.FS
 	first   string // the path of that file
@@ -157,13 +161,13 @@ func (m *meanwhile) OpenFile(name string, flag int, perm fs.FileMode) (store.Fil
 	return m.FS.OpenFile(name, flag, perm)
 }
 
-// TestExportTriesAgain: if bytes are missing because the session changed meanwhile, Export
-// tries again. If the session is as it was, it does not.
+// TestExportTriesAgain: if bytes are missing because the session changed during the
+// export, Export must try again. If the session has not changed, Export must fail.
 func TestExportTriesAgain(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		happens func(t *testing.T, s *checkpoint.Store)
-		again   bool // it tries again, and the archive is whole
+		again   bool // Export tries again, and the archive is whole
 	}{
 		"a checkpoint is deleted, and its objects collected": {func(t *testing.T, s *checkpoint.Store) {
 			x := checkpointtest.LockPRD(t, s, "PRD-009")
@@ -194,12 +198,15 @@ func TestExportTriesAgain(t *testing.T) {
 				t.Fatalf("a checkpoint file was opened %d times: %v", opened, err)
 			}
 			if test.again && !bytes.Equal(out.Bytes(), checkpointtest.Exported(p)) {
-				t.Error("the archive is not of what the session holds now")
+				t.Error("the archive does not hold the current session")
 			}
 		})
 	}
 }
 
+// TestRelations imports archives of an equal, older, newer, diverged and foreign session.
+// Unless the archive is equal or newer, the import must be refused without a change, and
+// with Replace it must archive the current session.
 func TestRelations(t *testing.T) {
 	t.Parallel()
 	p := checkpointtest.NewProject(t, store.NewMemory())
@@ -224,7 +231,7 @@ func TestRelations(t *testing.T) {
 		{"older", p, early, journal.RelationOlder, true, true},
 		{"diverged", other, late, journal.RelationDiverged, true, true},
 		{"foreign", foreign, late, journal.RelationForeign, true, true},
-		{"forward", p, nil, journal.RelationForward, false, false}, // p is older by now
+		{"forward", p, nil, journal.RelationForward, false, false}, // p has the older state by now
 	} {
 		if test.archive == nil {
 			test.archive = late
@@ -245,12 +252,12 @@ func TestRelations(t *testing.T) {
 		}
 		checkpointtest.NeedsWhole(t, test.here.Open(), "PRD-009")
 	}
-	checkpointtest.Same(t, "brought forward", p.State(), other.State())
+	checkpointtest.Same(t, "state after the import of a newer one", p.State(), other.State())
 }
 
-// TestImportAgain: what an import puts on record when it overwrites files does
-// not keep the same archive from being imported again, also to bring back bytes
-// that are lost. What a run puts on record does.
+// TestImportAgain imports an archive twice with files to overwrite, for which the first
+// import adds events. The second import must succeed and restore lost bytes. After a run
+// has added events, importing the same archive must be refused.
 func TestImportAgain(t *testing.T) {
 	t.Parallel()
 	p := checkpointtest.NewProject(t, store.NewMemory())
@@ -259,18 +266,18 @@ func TestImportAgain(t *testing.T) {
 	q := checkpointtest.NewProject(t, store.NewMemory())
 	q.Save("PRD-009.hcl", "mine")
 	checkpointtest.Must(t, takeFilesIn(t.Context(), q, archive, true))
-	stood := q.State()
-	if stood.Seq == p.State().Seq {
-		t.Fatal("what was overwritten is not on record")
+	want := q.State()
+	if want.Seq == p.State().Seq {
+		t.Fatal("the import did not record what it overwrote")
 	}
 	checkpointtest.Must(t, os.Remove(filepath.Join(q.Root, "gen", "a.txt")))
 	s := q.Open()
 	checkpointtest.Must(t, s.Objects().Remove(checkpointtest.Put(t, s, "gen/a.txt", "a").Digest))
 	checkpointtest.Must(t, takeFilesIn(t.Context(), q, archive, true))
 	if got := files(t, q.Root); got["gen/a.txt"] != "a" || got["PRD-009.hcl"] != "pipeline" {
-		t.Errorf("the files are %q", got)
+		t.Errorf("files %q", got)
 	}
-	checkpointtest.Same(t, "state", q.State(), stood)
+	checkpointtest.Same(t, "state", q.State(), want)
 	q.Continue("further")
 	placed, err := checkpointtest.TakeIn(q.Open(), archive, false)
 	var conflict *transfer.ImportConflictError
@@ -279,8 +286,8 @@ func TestImportAgain(t *testing.T) {
 	}
 }
 
-// TestCompactedLineage: a journal that was begun anew is still known for the
-// one that it was.
+// TestCompactedLineage compacts a journal. An import must recognize archives from before
+// and after the compaction as the same session.
 func TestCompactedLineage(t *testing.T) {
 	t.Parallel()
 	p := checkpointtest.NewProject(t, store.NewMemory())
@@ -290,7 +297,7 @@ func TestCompactedLineage(t *testing.T) {
 	placed, err := checkpointtest.TakeIn(p.Open(), early, false)
 	checkpointtest.Must(t, err)
 	if placed.Relation != journal.RelationEqual {
-		t.Errorf("the same session is %s after its journal was begun anew", placed.Relation)
+		t.Errorf("after a compaction, the archive of the same session is %s", placed.Relation)
 	}
 	p.Continue("further")
 	late := checkpointtest.Exported(p)
@@ -300,14 +307,14 @@ func TestCompactedLineage(t *testing.T) {
 	placed, err = checkpointtest.TakeIn(q.Open(), late, false)
 	checkpointtest.Must(t, err)
 	if placed.Relation != journal.RelationForward {
-		t.Errorf("its continuation is %s", placed.Relation)
+		t.Errorf("the continuation is %s", placed.Relation)
 	}
 	checkpointtest.Same(t, "state", q.State(), p.State())
 	checkpointtest.Must(t, q.FS.Remove(q.Checkpoints().FilePath(q.State().Checkpoints[0].ID)))
-	checkpointtest.NeedsWhole(t, q.Open(), "PRD-009") // the old journal came along
+	checkpointtest.NeedsWhole(t, q.Open(), "PRD-009") // the archive includes the old journal
 }
 
-// beginAgain compacts a journal, however small.
+// beginAgain compacts a journal of any size.
 func beginAgain(t *testing.T, s *checkpoint.Store) {
 	t.Helper()
 	u, err := s.LockUnopened(t.Context(), "PRD-009")

@@ -24,7 +24,8 @@ import (
 	"prdrunner/checkpoint/workspace"
 )
 
-// linkTo makes a symbolic link, where the system has them.
+// linkTo makes a symbolic link. Without symbolic links it skips the test, or fails it in
+// CI.
 func linkTo(t *testing.T, target, path string) {
 	t.Helper()
 	if err := os.Symlink(target, path); err != nil {
@@ -35,9 +36,9 @@ func linkTo(t *testing.T, target, path string) {
 	}
 }
 
-// TestImportMeetsObstacles: what is in the way of a file is neither taken for
-// it nor removed, nor is anything written behind a link, even if files that
-// differ are to be overwritten.
+// TestImportMeetsObstacles puts links, files and directories in the way of files to
+// import. An import must neither remove an obstacle nor write through a link, even if it
+// may overwrite files, and must report each blocked file.
 func TestImportMeetsObstacles(t *testing.T) {
 	t.Parallel()
 	p := checkpointtest.NewProject(t, store.NewMemory())
@@ -49,7 +50,7 @@ func TestImportMeetsObstacles(t *testing.T) {
 		prepare func(t *testing.T, q *checkpointtest.Project)
 		blocked []transfer.Blocked
 		same    int
-		stays   map[string]string // to what is there afterwards
+		stays   map[string]string // paths and their content after the import
 	}{
 		"a directory with files in the place of a file": {
 			func(_ *testing.T, q *checkpointtest.Project) { q.Save("PRD-009.hcl/mine.txt", "mine") },
@@ -117,14 +118,14 @@ func TestImportMeetsObstacles(t *testing.T) {
 	}
 }
 
-// TestImportAfterTheWorkspaceChanged: if a file that is to be written changes after it was
-// compared, no file is overwritten, whether that one was removed or made.
+// TestImportAfterTheWorkspaceChanged removes or makes a file after the import was
+// planned. The import must name that file and overwrite no file.
 func TestImportAfterTheWorkspaceChanged(t *testing.T) {
 	t.Parallel()
 	p := checkpointtest.NewProject(t, store.NewMemory())
 	p.Begin("session-1")
 	archive := checkpointtest.Exported(p)
-	const notes = "sub/notes session-1.txt" // sorted after all other files
+	const notes = "sub/notes session-1.txt" // the last file in sorted order
 	for name, test := range map[string]struct {
 		change func(t *testing.T, q *checkpointtest.Project)
 		path   string // the file that the error names
@@ -169,9 +170,9 @@ func TestImportAfterTheWorkspaceChanged(t *testing.T) {
 	}
 }
 
-// TestImportOfFilesCutShort ends an import at each change of the state
-// directory, by a fault that stays and by a power cut, and at each look at its
-// context: whoever reads then is told of it, and the next owner finishes it.
+// TestImportOfFilesCutShort ends an import at each change of the state directory, by a
+// fault and by a power cut, and at each check of its context. A reader must see that the
+// import is unfinished, and the next owner must finish it.
 func TestImportOfFilesCutShort(t *testing.T) {
 	t.Parallel()
 	p := checkpointtest.NewProject(t, store.NewMemory())
@@ -209,7 +210,7 @@ func TestImportOfFilesCutShort(t *testing.T) {
 							got["PRD-009.hcl"] = want["PRD-009.hcl"]
 						}
 						if diff := cmp.Diff(want, got); diff != "" {
-							t.Fatalf("%s: the files are not those of the session (-want +got):\n%s", when, diff)
+							t.Fatalf("%s: the files differ from those of the session (-want +got):\n%s", when, diff)
 						}
 					}
 				}
@@ -242,8 +243,8 @@ func takeFilesIn(ctx context.Context, p *checkpointtest.Project, archive []byte,
 	return err
 }
 
-// finishes makes sure that an import that may have been cut short is told of,
-// and that the next owner finishes it, once.
+// finishes fails the test unless an unfinished import is reported to readers, and the
+// next owner finishes it exactly once.
 func finishes(t *testing.T, when string, q *checkpointtest.Project, is *state.State) {
 	t.Helper()
 	s := q.Open()
@@ -251,28 +252,28 @@ func finishes(t *testing.T, when string, q *checkpointtest.Project, is *state.St
 	checkpointtest.Must(t, err)
 	snap, err := s.Load("PRD-009")
 	if err == nil && (snap.Import != nil) != (pending != nil) {
-		t.Fatalf("%s: %v is pending, and the snapshot says %v", when, pending, snap.Import)
+		t.Fatalf("%s: pending import %v, but the snapshot has %v", when, pending, snap.Import)
 	}
 	if err == nil && pending == nil && len(files(t, q.Root)) < 3 {
-		t.Fatalf("%s: files are missing, and nothing says so", when)
+		t.Fatalf("%s: files are missing, but no import is pending", when)
 	}
 	w := q.Workspace(s)
 	x := checkpointtest.LockPRD(t, s, "PRD-009")
 	done, err := transfer.FinishImport(t.Context(), x, w)
 	if err != nil || (done != nil) != (pending != nil) {
-		t.Fatalf("%s: finished %+v, %v, and %+v was pending", when, done, err, pending)
+		t.Fatalf("%s: finished %+v, %v; pending was %+v", when, done, err, pending)
 	}
 	again, err := transfer.FinishImport(t.Context(), x, w)
 	if err != nil || again != nil {
 		t.Fatalf("%s: finished again: %+v, %v", when, again, err)
 	}
 	if x.State() != nil && x.State().Session != is.Session {
-		t.Fatalf("%s: it stands at %q", when, checkpointtest.SeqOf(x.State()))
+		t.Fatalf("%s: the state is %q", when, checkpointtest.SeqOf(x.State()))
 	}
 	checkpointtest.Must(t, x.Close())
 }
 
-// files are the files in a workspace and what they hold.
+// files returns the files of a workspace and their content.
 func files(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -287,7 +288,7 @@ func files(t *testing.T, dir string) map[string]string {
 	return all
 }
 
-// ending is a context that ends when it is asked for the nth time.
+// ending is a context whose Err returns context.Canceled from call number at.
 type ending struct {
 	context.Context
 	asked atomic.Int64

@@ -18,8 +18,7 @@ import (
 	"prdrunner/checkpoint/workspace"
 )
 
-// placed is a project whose session was imported, and none of whose files were
-// restored yet.
+// placed returns a project with an imported session whose files are not restored yet.
 func placed(t *testing.T, archive []byte) *checkpointtest.Project {
 	t.Helper()
 	q := checkpointtest.NewProject(t, store.NewMemory())
@@ -27,7 +26,7 @@ func placed(t *testing.T, archive []byte) *checkpointtest.Project {
 	return q
 }
 
-// place imports an archive up to the moment at which its files are next.
+// placeArchive imports an archive up to the moment before its files are restored.
 func placeArchive(p *checkpointtest.Project, archive []byte, withFiles bool) {
 	p.T.Helper()
 	s := p.Open()
@@ -42,7 +41,7 @@ func placeArchive(p *checkpointtest.Project, archive []byte, withFiles bool) {
 	checkpointtest.Must(p.T, errors.Join(err, i.Close()))
 }
 
-// finishImport does what the next owner does first.
+// finishImport finishes an interrupted import, as the next owner does first.
 func finishImport(p *checkpointtest.Project) (*transfer.RestoredFiles, error) {
 	p.T.Helper()
 	s := p.Open()
@@ -55,15 +54,16 @@ func finishImport(p *checkpointtest.Project) (*transfer.RestoredFiles, error) {
 
 const importingNote = "PRD-009/importing.json"
 
-// damageJournal makes a journal one that can't be read past its first line.
+// damageJournal damages the second line of the journal.
 func damageJournal(f *checkpointtest.Fixture) {
 	lines := bytes.SplitAfter(f.Read("PRD-009/journal.jsonl"), []byte("\n"))
 	lines[1][len(lines[1])/2] ^= 1
 	f.Write("PRD-009/journal.jsonl", bytes.Join(lines, nil))
 }
 
-// TestRebuiltJournalEndsAnImport: its commit is gone, so that nobody can finish
-// it, and that is said.
+// TestRebuiltJournalEndsAnImport rebuilds the journal of a session with an unfinished
+// import. The commit that the import restores is lost, so that the rebuild must give up
+// the import, say so, and keep the note of the import.
 func TestRebuiltJournalEndsAnImport(t *testing.T) {
 	t.Parallel()
 	p := checkpointtest.NewProject(t, store.NewMemory())
@@ -81,7 +81,7 @@ func TestRebuiltJournalEndsAnImport(t *testing.T) {
 			r, err := repair.RebuildJournal(t.Context(), q.Open(), "PRD-009", checkpointtest.By)
 			checkpointtest.Must(t, err)
 			if r.Import == nil || (r.Import.Damage != nil) != (name == "damaged") || r.Import.Damage == nil && r.Import.Archive != "it.tar" {
-				t.Errorf("given up: %+v", r.Import)
+				t.Errorf("import that the rebuild gave up: %+v", r.Import)
 			}
 			kept, err := store.ReadFile(q.FS, filepath.Join(r.Kept, disk.ImportingName))
 			if checkpointtest.Must(t, err); !bytes.Equal(kept, note) {
@@ -94,7 +94,9 @@ func TestRebuiltJournalEndsAnImport(t *testing.T) {
 	}
 }
 
-// TestImportWhoseCommitIsGone is one that rebuilding was cut short in ending.
+// TestImportWhoseCommitIsGone restores the note of an unfinished import after a rebuild
+// of the journal, as if the rebuild had been killed before removing it. The next owner
+// must give up the import and remove the note.
 func TestImportWhoseCommitIsGone(t *testing.T) {
 	t.Parallel()
 	p := checkpointtest.NewProject(t, store.NewMemory())
@@ -113,8 +115,9 @@ func TestImportWhoseCommitIsGone(t *testing.T) {
 	}
 }
 
-// TestDamagedNoteOfAnImport: the session is whole and can be read; who would
-// change it is told, and importing again finishes it.
+// TestDamagedNoteOfAnImport damages the note of an unfinished import. The session must be
+// readable, an owner must refuse to change it, and importing the archive again must
+// finish the import.
 func TestDamagedNoteOfAnImport(t *testing.T) {
 	t.Parallel()
 	p := checkpointtest.NewProject(t, store.NewMemory())
@@ -132,7 +135,7 @@ func TestDamagedNoteOfAnImport(t *testing.T) {
 		t.Errorf("finished %+v, %v", done, err)
 	}
 	if string(q.Read(importingNote)) != `{"format_version` {
-		t.Error("the note is not there any more")
+		t.Error("the damaged note was changed")
 	}
 	placeArchive(q, archive, true)
 	if done, err := finishImport(q); err != nil || done.Written != 3 {
@@ -143,8 +146,8 @@ func TestDamagedNoteOfAnImport(t *testing.T) {
 	}
 }
 
-// TestNoteOfAnotherImport: the note of an import that another one replaced, or
-// of another session, restores nothing.
+// TestNoteOfAnotherImport: the note of an import that a newer import replaced, or of
+// another session, must restore no files.
 func TestNoteOfAnotherImport(t *testing.T) {
 	t.Parallel()
 	p := checkpointtest.NewProject(t, store.NewMemory())
@@ -154,27 +157,27 @@ func TestNoteOfAnotherImport(t *testing.T) {
 	newer := checkpointtest.Exported(p)
 
 	q := placed(t, older)
-	placeArchive(q, newer, false) // the files are to stay as they are
+	placeArchive(q, newer, false) // without files
 	if pending, err := q.Open().Layout().InterruptedImport("PRD-009"); err != nil || pending != nil {
-		t.Errorf("pending after the newer one: %+v, %v", pending, err)
+		t.Errorf("pending after the newer import: %+v, %v", pending, err)
 	}
 
 	q = placed(t, older)
 	note := bytes.ReplaceAll(q.Read(importingNote), []byte("session-1"), []byte("session-2"))
 	q.Write(importingNote, note)
 	if done, err := finishImport(q); err != nil || done.Written > 0 {
-		t.Errorf("of another session: %+v, %v", done, err)
+		t.Errorf("finished with a note of another session: %+v, %v", done, err)
 	}
 	if left, err := os.ReadDir(q.Root); err != nil || len(left) > 0 {
-		t.Errorf("in the workspace: %v, %v", left, err)
+		t.Errorf("the workspace holds %v, %v", left, err)
 	}
 	if done, err := finishImport(q); err != nil || done != nil {
 		t.Errorf("finished again %+v, %v", done, err)
 	}
 }
 
-// TestImportOverwritesNothingSensitive: it is in no checkpoint that could bring
-// it back.
+// TestImportOverwritesNothingSensitive: an import must not overwrite a file that looks
+// sensitive, because no checkpoint could restore the overwritten content.
 func TestImportOverwritesNothingSensitive(t *testing.T) {
 	t.Parallel()
 	f := &transfer.ImportFiles{

@@ -11,7 +11,9 @@ import (
 	"prdrunner/checkpoint/transfer"
 )
 
-// TestImportSecuresWhatItOverwrites: so does an import that overwrites.
+// TestImportSecuresWhatItOverwrites damages the object of a captured file and imports
+// over the file. The import must store the file again first, so that a rollback restores
+// the file.
 func TestImportSecuresWhatItOverwrites(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

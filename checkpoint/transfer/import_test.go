@@ -25,9 +25,9 @@ import (
 	"prdrunner/checkpoint/transfer"
 )
 
-// TestImportCutShort ends an import at each change of the disk, by a fault that stays
-// and by a power cut, whatever the disk makes of it: the session is the old one or the
-// new one, whole, and importing again completes it.
+// TestImportCutShort ends an import at each change of the disk, by a fault and by a power
+// cut. The session must be the old one or the new one, whole, and importing again must
+// complete the import.
 func TestImportCutShort(t *testing.T) {
 	t.Parallel()
 	from := checkpointtest.NewProject(t, store.NewMemory())
@@ -69,8 +69,8 @@ func TestImportCutShort(t *testing.T) {
 	}
 }
 
-// oldOrNew makes sure that one of two states is there, whole, for who only
-// reads and for the next owner.
+// oldOrNew fails the test unless the next owner finds the state old or the state is, with
+// all its objects and without a part of an unfinished import.
 func oldOrNew(t *testing.T, when string, f *checkpointtest.Fixture, old, is *state.State) {
 	t.Helper()
 	s := f.Open()
@@ -80,7 +80,7 @@ func oldOrNew(t *testing.T, when string, f *checkpointtest.Fixture, old, is *sta
 	}
 	got := x.State()
 	if checkpointtest.SeqOf(got) != checkpointtest.SeqOf(old) && checkpointtest.SeqOf(got) != checkpointtest.SeqOf(is) {
-		t.Fatalf("%s: it stands at %q", when, checkpointtest.SeqOf(got))
+		t.Fatalf("%s: the state is %q", when, checkpointtest.SeqOf(got))
 	}
 	checkpointtest.Must(t, x.Close())
 	if checkpointtest.SeqOf(got) == checkpointtest.SeqOf(is) {
@@ -90,12 +90,12 @@ func oldOrNew(t *testing.T, when string, f *checkpointtest.Fixture, old, is *sta
 		checkpointtest.NeedsWhole(t, s, "PRD-009")
 	}
 	if checkpointtest.IsThere(t, s, s.Layout().ImportingPath("PRD-009")) {
-		t.Fatalf("%s: something is left of the import", when)
+		t.Fatalf("%s: a part of the unfinished import remains", when)
 	}
 }
 
-// completes makes sure that collecting and importing again lead to the new
-// state.
+// completes collects and imports again, and fails the test unless this leads to the state
+// is.
 func completes(t *testing.T, s *checkpoint.Store, is *state.State, archive []byte) {
 	t.Helper()
 	_, err := prune.Collect(context.Background(), s, nil)
@@ -108,7 +108,7 @@ func completes(t *testing.T, s *checkpoint.Store, is *state.State, archive []byt
 	checkpointtest.NeedsWhole(t, s, "PRD-009")
 }
 
-// archived is an archive that can be tampered with.
+// archived is an unpacked archive, which a test can tamper with.
 type archived struct {
 	header  transfer.ExportHeader
 	members map[string][]byte
@@ -129,8 +129,8 @@ func unpack(t *testing.T, archive []byte) *archived {
 	return a
 }
 
-// pack writes the archive with sums that are right, so that what it says is all
-// that can be wrong with it.
+// pack writes the archive with correct checksums, so that only the content of the archive
+// can be wrong.
 func (a *archived) pack(t *testing.T) []byte {
 	t.Helper()
 	header, err := state.EncodeJSON(a.header)
@@ -147,7 +147,7 @@ func (a *archived) pack(t *testing.T) []byte {
 	return out.Bytes()
 }
 
-// one returns the name of the first member of a directory.
+// one returns the name of the first member in a directory, in sorted order.
 func (a *archived) one(t *testing.T, dir string) string {
 	t.Helper()
 	first := ""
@@ -157,12 +157,12 @@ func (a *archived) one(t *testing.T, dir string) string {
 		}
 	}
 	if first == "" {
-		t.Fatalf("nothing in %s", dir)
+		t.Fatalf("the archive has no member in %s", dir)
 	}
 	return first
 }
 
-// tell makes an archive of a journal of some events, all of it consistent.
+// tell replaces the content of the archive by a consistent session with the given events.
 func (a *archived) tell(t *testing.T, events ...state.Event) {
 	t.Helper()
 	var lines []byte
@@ -186,6 +186,8 @@ func (a *archived) tell(t *testing.T, events ...state.Event) {
 	}
 }
 
+// TestHostileArchives tampers with an archive in one way at a time. The import must be
+// refused with the reason, and change nothing.
 func TestHostileArchives(t *testing.T) {
 	t.Parallel()
 	p := checkpointtest.NewProject(t, store.NewMemory())
@@ -276,13 +278,13 @@ func TestHostileArchives(t *testing.T) {
 			checkpointtest.Untouched(t, "the state directory", checkpointtest.Everything(t, here.FS, here.Dir), before)
 		})
 	}
-	// Untampered, it is taken.
+	// The archive that was not tampered with is accepted.
 	_, err := checkpointtest.TakeIn(checkpointtest.On(t, other.FS.(*store.Memory).Crash(), "/ws/.runner").Open(), unpack(t, good).pack(t), true)
 	checkpointtest.Must(t, err)
 }
 
-// TestImportRefusesWhatIsNotComplete takes each object out of an archive: the
-// listings, and what is named by them and by nothing else.
+// TestImportRefusesWhatIsNotComplete removes one object at a time from an archive,
+// listings and files. The import must be refused, and create nothing.
 func TestImportRefusesWhatIsNotComplete(t *testing.T) {
 	t.Parallel()
 	p := checkpointtest.NewProject(t, store.NewMemory())
@@ -303,7 +305,7 @@ func TestImportRefusesWhatIsNotComplete(t *testing.T) {
 			t.Errorf("without %s: %v", name, err)
 		}
 		if checkpointtest.IsThere(t, here.Open(), here.Dir) {
-			t.Errorf("without %s: something was made of it", name)
+			t.Errorf("without %s: the import created the state directory", name)
 		}
 	}
 	if tried < 2 {
@@ -311,8 +313,8 @@ func TestImportRefusesWhatIsNotComplete(t *testing.T) {
 	}
 }
 
-// TestImportUnderOthers: who holds the session keeps it, and so does a session
-// of a newer version.
+// TestImportUnderOthers: an import must be refused, and change nothing, while the session
+// is locked, and if the current session is of a newer version.
 func TestImportUnderOthers(t *testing.T) {
 	t.Parallel()
 	p := checkpointtest.NewProject(t, store.NewMemory())
@@ -335,10 +337,12 @@ func TestImportUnderOthers(t *testing.T) {
 	}
 	checkpointtest.Untouched(t, "the state directory", checkpointtest.Everything(t, q.FS, q.Dir), before)
 	if !bytes.Equal(journal, q.Read("PRD-009/journal.jsonl")) {
-		t.Error("the journal was touched")
+		t.Error("the journal was changed")
 	}
 }
 
+// TestImportIntoALink: an import must be refused if a directory of the state directory is
+// a symbolic link, and must write nothing behind the link.
 func TestImportIntoALink(t *testing.T) {
 	t.Parallel()
 	p := checkpointtest.NewProject(t, store.NewMemory())
@@ -354,13 +358,13 @@ func TestImportIntoALink(t *testing.T) {
 			t.Errorf("%s: %v", link, err)
 		}
 		if left, err := os.ReadDir(outside); err != nil || len(left) > 0 {
-			t.Errorf("%s: written outside: %v, %v", link, left, err)
+			t.Errorf("%s: the directory outside holds %v, %v", link, left, err)
 		}
 	}
 }
 
-// TestImportRestoresFiles: what is absent is written, what differs is left
-// alone, and what is overwritten can be had back.
+// TestImportRestoresFiles: an import must write files that are missing, and leave alone
+// files that differ unless it may overwrite. A rollback must restore an overwritten file.
 func TestImportRestoresFiles(t *testing.T) {
 	t.Parallel()
 	p := checkpointtest.NewProject(t, store.NewMemory())
@@ -399,15 +403,15 @@ func TestImportRestoresFiles(t *testing.T) {
 		_, err = rollback.Run(t.Context(), x, w, rollback.Options{To: done.Safety, Scope: state.RollbackFiles, By: checkpointtest.By})
 		checkpointtest.Must(t, err)
 		if data, err := os.ReadFile(filepath.Join(q.Root, "PRD-009.hcl")); err != nil || string(data) != "mine" {
-			t.Errorf("taken back: %q, %v", data, err)
+			t.Errorf("after the rollback: %q, %v", data, err)
 		}
 		checkpointtest.Must(t, x.Close())
 	}
 }
 
-// TestImportLeavesNoTrace: as long as nothing was placed, there is no state
-// directory where there was none, and nothing else either. It is unpacked where
-// the session is to lie, and nowhere else: there must be room for it anyway.
+// TestImportLeavesNoTrace opens archives and closes them without placing them. No file
+// may remain, and no new state directory. While open, an archive must be unpacked only
+// below the state directory, where there must be room for it anyway.
 func TestImportLeavesNoTrace(t *testing.T) {
 	t.Parallel()
 	p := checkpointtest.NewProject(t, store.NewMemory())
@@ -435,18 +439,19 @@ func TestImportLeavesNoTrace(t *testing.T) {
 			after := checkpointtest.Everything(t, here.FS, "/")
 			for path := range after {
 				if _, was := before[path]; !was {
-					t.Errorf("%s: %s is left", name, path)
+					t.Errorf("%s: %s remains", name, path)
 				}
 			}
 			if len(after) != len(before) {
-				t.Errorf("%s: of %d files and directories %d are left", name, len(before), len(after))
+				t.Errorf("%s: there were %d files and directories, and now %d", name, len(before), len(after))
 			}
 		}
 	}
 }
 
-// TestImportLeavesOthersAlone: a state directory that was made to look at an
-// archive stays where somebody works in it by then, or has left something.
+// TestImportLeavesOthersAlone opens an archive, which makes a state directory. Closing
+// must not remove that directory if another process uses it by then or has left a file in
+// it.
 func TestImportLeavesOthersAlone(t *testing.T) {
 	t.Parallel()
 	p := checkpointtest.NewProject(t, store.NewMemory())
@@ -468,7 +473,7 @@ func TestImportLeavesOthersAlone(t *testing.T) {
 		x := use(here)
 		checkpointtest.Must(t, i.Close())
 		if s := here.Open(); !checkpointtest.IsThere(t, s, filepath.Join(s.Layout().Path, disk.LocksDir)) || !checkpointtest.IsThere(t, s, filepath.Join(s.Layout().Path, disk.IgnoreName)) {
-			t.Errorf("%s: the state directory is not whole any more", name)
+			t.Errorf("%s: a part of the state directory was removed", name)
 		}
 		if x != nil {
 			checkpointtest.Must(t, x.Start(checkpointtest.StartedOf("PRD-007", "S7", 2)))
@@ -477,7 +482,7 @@ func TestImportLeavesOthersAlone(t *testing.T) {
 	}
 }
 
-// TestImportKilled: what it had unpacked goes with the next collection.
+// TestImportKilled: the next collection must remove what a killed import has unpacked.
 func TestImportKilled(t *testing.T) {
 	t.Parallel()
 	p := checkpointtest.NewProject(t, store.NewMemory())
@@ -485,14 +490,14 @@ func TestImportKilled(t *testing.T) {
 	here := checkpointtest.On(t, store.NewMemory(), "/ws/.runner")
 	i, err := transfer.OpenImport(t.Context(), here.Open(), bytes.NewReader(checkpointtest.Exported(p)), "it.tar", bundle.Limits{})
 	checkpointtest.Must(t, err)
-	checkpointtest.Must(t, i.Kill()) // as the end of a process does
+	checkpointtest.Must(t, i.Kill()) // releases the lock, as the end of a process does
 	s := here.Open()
 	if !checkpointtest.IsThere(t, s, s.Layout().TrashPath()) {
-		t.Fatal("it was not unpacked to the trash")
+		t.Fatal("the archive was not unpacked to trash/")
 	}
 	_, err = prune.Collect(t.Context(), s, nil)
 	checkpointtest.Must(t, err)
 	if checkpointtest.IsThere(t, s, s.Layout().TrashPath()) {
-		t.Error("what was unpacked is left")
+		t.Error("the unpacked archive remains after a collection")
 	}
 }

@@ -8,8 +8,7 @@ import (
 	"prdrunner/checkpoint/workspace"
 )
 
-// What follows gives the tests of package transfer_test names that the package does not
-// export.
+// This file exports internals of the package to the tests in package transfer_test.
 
 // Kill releases the lock of an import as the end of its process does.
 func (i *Import) Kill() error { return i.shared.Unlock() }
@@ -17,7 +16,7 @@ func (i *Import) Kill() error { return i.shared.Unlock() }
 // Changes returns the changes that restoring makes.
 func (f *ImportFiles) Changes(overwrite bool) []workspace.Change { return f.changes(overwrite) }
 
-// RestoreState restores the files of a state as an import does that overwrites.
+// RestoreState restores the files of a state, as an import that may overwrite does.
 func RestoreState(ctx context.Context, x *checkpoint.Session, w *workspace.Workspace, st *state.State) (*RestoredFiles, error) {
 	files, err := planImported(ctx, w, st, nil, objectSource(x.Store()))
 	if err != nil {

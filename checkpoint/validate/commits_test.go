@@ -12,7 +12,8 @@ import (
 	"prdrunner/checkpoint/validate"
 )
 
-// TestCommits loses what keeps the files of a checkpoint in git, one thing at a time.
+// TestCommits removes a reference, a commit or an object that keeps the files of a
+// checkpoint in git, one at a time, and checks what a validation finds.
 func TestCommits(t *testing.T) {
 	t.Parallel()
 	type want struct {

@@ -9,8 +9,8 @@ import (
 	"prdrunner/checkpoint/validate"
 )
 
-// TestDocument changes the document of a session in ways that its checksum does not show,
-// or that do no harm.
+// TestDocument replaces the PRD document by others, some of them with a valid checksum or
+// harmless changes, and checks what a validation finds.
 func TestDocument(t *testing.T) {
 	t.Parallel()
 	f := checkpointtest.InMemory(t)
@@ -51,8 +51,8 @@ func TestDocument(t *testing.T) {
 	}
 }
 
-// TestOtherFiles puts a file in the place of a checkpoint's file that is whole, and not
-// what the journal says.
+// TestOtherFiles replaces a checkpoint file by other files, some of them with a valid
+// checksum, and checks what a validation finds.
 func TestOtherFiles(t *testing.T) {
 	t.Parallel()
 	f := checkpointtest.InMemory(t)

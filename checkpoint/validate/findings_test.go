@@ -14,8 +14,8 @@ import (
 	"prdrunner/checkpoint/validate"
 )
 
-// TestFindings damages one thing at a time in a session with two checkpoints, and holds a
-// validation to what it finds.
+// TestFindings damages one thing at a time in a session with two checkpoints, and
+// compares what a validation finds.
 func TestFindings(t *testing.T) {
 	t.Parallel()
 	type want struct {
@@ -145,8 +145,8 @@ func TestFindings(t *testing.T) {
 	}
 }
 
-// TestMark: new damage is marked once, and only a validation that has read every byte of a
-// marked checkpoint takes the mark away.
+// TestMark: Mark must mark a damaged checkpoint once. Only after a validation has read
+// every byte of the checkpoint and found no problem may Mark remove the mark.
 func TestMark(t *testing.T) {
 	t.Parallel()
 	p, _ := begun(t)
@@ -158,10 +158,10 @@ func TestMark(t *testing.T) {
 		when             string
 		marked, unmarked []string
 	}{
-		{"it is damaged", ids[1:], nil},
-		{"it is still damaged", nil, nil},
-		{"it is whole again", nil, ids[1:]},
-		{"it is still whole", nil, nil},
+		{"damaged", ids[1:], nil},
+		{"still damaged", nil, nil},
+		{"whole again", nil, ids[1:]},
+		{"still whole", nil, nil},
 	} {
 		if step.unmarked != nil {
 			p.Write(file, whole)
@@ -177,7 +177,8 @@ func TestMark(t *testing.T) {
 	}
 }
 
-// TestFirstWhole finds the first checkpoint without problems, and inspects the others.
+// TestFirstWhole damages the newest of two checkpoints. FirstWhole must return the other
+// one, and Inspect must tell which of them is intact.
 func TestFirstWhole(t *testing.T) {
 	t.Parallel()
 	p, _ := begun(t)
@@ -196,7 +197,7 @@ func TestFirstWhole(t *testing.T) {
 	first, err := validate.FirstWhole(context.Background(), s, w, at, newestFirst)
 	checkpointtest.Must(t, err)
 	if first != st.Checkpoints[0] {
-		t.Errorf("the first whole one is %+v", first)
+		t.Errorf("the first whole checkpoint is %+v", first)
 	}
 	for i, intact := range []bool{true, false} {
 		found, err := validate.Inspect(context.Background(), s, w, st, st.Checkpoints[i])

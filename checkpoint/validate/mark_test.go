@@ -11,7 +11,8 @@ import (
 	"prdrunner/checkpoint/validate"
 )
 
-// TestMarkDamaged: a mark needs a session and a checkpoint, and the first one stays.
+// TestMarkDamaged: MarkDamaged must fail without a session or for an unknown checkpoint,
+// and must not replace an earlier mark.
 func TestMarkDamaged(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -35,7 +36,7 @@ func TestMarkDamaged(t *testing.T) {
 		t.Errorf("marked as %+v", d)
 	}
 	checkpointtest.Must(t, x.Close())
-	for _, deep := range []bool{false, true} { // only a deep validation trusts that it is whole
+	for _, deep := range []bool{false, true} { // only a deep validation trusts that a marked checkpoint is whole
 		c := checkpointtest.Validated(f, validate.Options{Refs: ids[1:2], Deep: deep}).Sessions[0].Checkpoints[0]
 		if c.Whole() != deep || len(c.Notes)+len(c.Problems) != 1 || !c.Mendable() {
 			t.Errorf("deep %t: problems %q, notes %q", deep, c.Problems, c.Notes)

@@ -16,9 +16,9 @@ import (
 	"prdrunner/checkpoint/validate"
 )
 
-// TestRefs: references name the checkpoints that are checked, in a session of three
-// checkpoints and in a newer one of one checkpoint. They do so too if the journal of the
-// older one is damaged.
+// TestRefs validates the checkpoints that references name, in an archived session of
+// three checkpoints and a current one of one checkpoint, with and without damage in the
+// journal of the archived session.
 func TestRefs(t *testing.T) {
 	t.Parallel()
 	f := checkpointtest.InMemory(t)
@@ -70,8 +70,8 @@ func TestRefs(t *testing.T) {
 	}
 }
 
-// TestLastWhole: the newest checkpoint that can be gone to is the newest whole one, unless
-// that is left out. If a newer one may not be read there is no answer.
+// TestLastWhole: LastWhole must return the newest whole checkpoint except the excluded
+// one. If a newer checkpoint may not be read, LastWhole must fail.
 func TestLastWhole(t *testing.T) {
 	t.Parallel()
 	f := checkpointtest.InMemory(t)
@@ -98,7 +98,7 @@ func TestLastWhole(t *testing.T) {
 			last, err := validate.LastWhole(context.Background(), f.Open(), nil, snap.State, tt.except)
 			checkpointtest.Must(t, err)
 			if last == nil && tt.want != "" || last != nil && last.ID != tt.want {
-				t.Errorf("it is %+v, want %q", last, tt.want)
+				t.Errorf("the last whole checkpoint is %+v, want %q", last, tt.want)
 			}
 			for id, data := range before {
 				f.Write(f.CheckpointFile(id), data)
@@ -107,6 +107,6 @@ func TestLastWhole(t *testing.T) {
 	}
 	f.Options.FS = forbidden{f.FS, filepath.Base(f.Checkpoints().FilePath(ids[2]))}
 	if last, err := validate.LastWhole(context.Background(), f.Open(), nil, snap.State, ""); !errors.Is(err, fs.ErrPermission) {
-		t.Errorf("the newest one may not be read: %+v, %v", last, err)
+		t.Errorf("the newest checkpoint may not be read: %+v, %v", last, err)
 	}
 }

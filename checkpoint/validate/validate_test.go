@@ -14,7 +14,7 @@ import (
 	"prdrunner/checkpoint/validate"
 )
 
-// forbidden is a file system of which some files may not be opened.
+// forbidden is a file system that denies opening files whose path contains which.
 type forbidden struct {
 	store.FS
 	which string // part of their paths
@@ -27,8 +27,8 @@ func (f forbidden) OpenFile(name string, flag int, perm fs.FileMode) (store.File
 	return f.FS.OpenFile(name, flag, perm)
 }
 
-// TestForbiddenIsNoDamage: where the files of checkpoints may not be read, who
-// validates or rebuilds is told that, and nothing is marked as damaged.
+// TestForbiddenIsNoDamage denies reading objects or checkpoint files. Validating, marking
+// and rebuilding must return that error, and no checkpoint may be marked as damaged.
 func TestForbiddenIsNoDamage(t *testing.T) {
 	t.Parallel()
 	for _, which := range []string{"/objects/", "/checkpoints/"} {
@@ -62,7 +62,8 @@ func TestForbiddenIsNoDamage(t *testing.T) {
 	}
 }
 
-// TestValidateNamesWhatIsLost: whichever object is lost, it is the one that is named.
+// TestValidateNamesWhatIsLost removes one object at a time. A validation must name
+// exactly that object.
 func TestValidateNamesWhatIsLost(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
