@@ -9,9 +9,10 @@ import (
 	"time"
 )
 
-// TestARunnerInAnotherPIDNamespaceIsTheOwner: containers may share the name of a host.
-// A runner in one of them is at work for as long as it holds the lock, whatever its
-// number means elsewhere; and so is one outside of them for those inside.
+// TestARunnerInAnotherPIDNamespaceIsTheOwner runs a build and further commands in
+// different PID namespaces, as in containers that share a host name. While the build
+// holds the lock, the other commands must show the build as running and must not start a
+// second one, although the process id of the build means another process to them.
 func TestARunnerInAnotherPIDNamespaceIsTheOwner(t *testing.T) {
 	t.Parallel()
 	if os.Getuid() != 0 {
@@ -55,27 +56,27 @@ func TestARunnerInAnotherPIDNamespaceIsTheOwner(t *testing.T) {
 				}
 				if time.Now().After(over) {
 					_ = owner.Process.Kill()
-					t.Fatal("the owner has started nothing")
+					t.Fatal("the workstream of the first build has not started")
 				}
 			}
 			status, err := command(wrap.other, "status", "PRD-001").CombinedOutput()
 			if err != nil || !strings.Contains(string(status), "Running:         A") || strings.Contains(string(status), "how it ended") {
-				t.Errorf("%v: while it works, the status is\n%s", err, status)
+				t.Errorf("%v: while the first build runs, the status is\n%s", err, status)
 			}
 			beside := command(wrap.other, "build", "PRD-001", "--resume")
 			refused, _ := beside.CombinedOutput()
 			if code := beside.ProcessState.ExitCode(); code != exitLocked {
-				t.Errorf("exit code %d of a build beside it:\n%s", code, refused)
+				t.Errorf("exit code %d of a second build during the first one, want %d:\n%s", code, exitLocked, refused)
 			}
 			if err := os.WriteFile(filepath.Join(dir, "go"), nil, 0o600); err != nil {
 				t.Fatal(err)
 			}
 			if err := owner.Wait(); err != nil {
-				t.Errorf("the owner: %v", err)
+				t.Errorf("the first build failed: %v", err)
 			}
 			status, err = command(wrap.other, "status", "PRD-001").CombinedOutput()
 			if err != nil || !strings.Contains(string(status), "complete") {
-				t.Errorf("%v: afterwards, the status is\n%s", err, status)
+				t.Errorf("%v: after the first build, the status is\n%s", err, status)
 			}
 		})
 	}

@@ -13,8 +13,9 @@ import (
 	"testing"
 )
 
-// notTextPipeline reads, makes, prints and reports bytes that are not UTF-8;
-// without `ok` its second phase fails with some.
+// notTextPipeline is a pipeline whose workstreams read, write, print and report bytes
+// that are not UTF-8. The second phase fails if there is no file named ok; its error
+// message is not UTF-8 either.
 const notTextPipeline = `
 pipeline "PRD-001" {
   document = "prd.md"
@@ -34,7 +35,8 @@ pipeline "PRD-001" {
 }
 `
 
-// notText is a place whose workspace and files have such names.
+// notText returns a place with a failed session of notTextPipeline. The names of the
+// workspace, of the state directory and of files are not UTF-8.
 func notText(t *testing.T) *place {
 	t.Helper()
 	p := newPlace(t)
@@ -51,14 +53,14 @@ func notText(t *testing.T) *place {
 	return p
 }
 
-// values runs a command, holds it to an exit code, and returns the JSON values
-// on its standard output.
+// values runs a command, checks its exit code, and returns the JSON values on its
+// standard output.
 func (p *place) values(want int, args ...string) []any {
 	p.t.Helper()
 	cmd := p.command("runner", args...)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
-	out, _ := cmd.Output() // the exit code says the same
+	out, _ := cmd.Output() // the exit code is checked below
 	if code := cmd.ProcessState.ExitCode(); code != want {
 		p.t.Errorf("runner %q: exit code %d instead of %d\n%s%s", args, code, want, out, stderr.Bytes())
 	}
@@ -73,8 +75,8 @@ func (p *place) values(want int, args ...string) []any {
 	return all
 }
 
-// stringsIn are all strings of a JSON value, those that are {"base64":"…"} as
-// the bytes that they stand for.
+// stringsIn returns all strings in a JSON value, including the names of its fields. An
+// object {"base64":"…"} counts as one string, the decoded bytes.
 func stringsIn(v any) []string {
 	switch v := v.(type) {
 	case string:
@@ -102,7 +104,8 @@ func stringsIn(v any) []string {
 	return nil
 }
 
-// holdsBytes holds JSON values to having lost nothing, and to having all of want.
+// holdsBytes checks that no string in these JSON values has lost bytes, and that each
+// element of want is in one of them.
 func (p *place) holdsBytes(what string, values []any, want ...string) {
 	p.t.Helper()
 	all := stringsIn(values)
@@ -113,16 +116,17 @@ func (p *place) holdsBytes(what string, values []any, want ...string) {
 	}
 	for _, w := range want {
 		if !slices.ContainsFunc(all, func(s string) bool { return strings.Contains(s, w) }) {
-			p.t.Errorf("%s: nothing holds %q", what, w)
+			p.t.Errorf("%s: no string contains %q", what, w)
 		}
 	}
 }
 
-// TestBytesThatAreNotUTF8AreInEveryJSONOutput has names and output that are not
-// UTF-8 in each thing that a program reads, byte for byte (design, section 4).
+// TestBytesThatAreNotUTF8AreInEveryJSONOutput runs every command with JSON output on
+// sessions whose names and texts are not UTF-8. The output must have the exact bytes
+// (design, section 4).
 func TestBytesThatAreNotUTF8AreInEveryJSONOutput(t *testing.T) {
 	t.Parallel()
-	type output struct { // of a command
+	type output struct { // what a command must print
 		args string
 		code int
 		want []string
@@ -190,9 +194,9 @@ func TestBytesThatAreNotUTF8AreInEveryJSONOutput(t *testing.T) {
 	}
 }
 
-// TestBytesThatAreNotUTF8GoRound takes them through everything that is read
-// back: a plan that is applied, state, a rollback and its undoing, an export
-// and its import.
+// TestBytesThatAreNotUTF8GoRound writes bytes that are not UTF-8 to everything that
+// Runner reads again: a saved plan, the state, a rollback that is undone, and an export
+// that is imported. Names and contents must have the same bytes as before.
 func TestBytesThatAreNotUTF8GoRound(t *testing.T) {
 	t.Parallel()
 	p := notText(t)
@@ -205,26 +209,27 @@ func TestBytesThatAreNotUTF8GoRound(t *testing.T) {
 
 	undo := p.undoOf(p.run(0, "checkpoint", "rollback", "PRD-001", "0", "--yes"))
 	if got := p.read("in/in\xffput"); got != "con\xfftent\n" || p.exists("gen/in\xffput") {
-		t.Errorf("rolled back: %q", got)
+		t.Errorf("after the rollback the input is %q, or the artifact still exists", got)
 	}
 	p.run(0, "checkpoint", "rollback", "PRD-001", undo, "--yes")
 	if got := p.read("gen/in\xffput"); got != "edi\xffted\n" {
-		t.Errorf("undone: %q", got)
+		t.Errorf("after the rollback was undone, the artifact is %q", got)
 	}
 	q := carryings()["by an export"](p)
 	for name, want := range map[string]string{"in/in\xffput": "edi\xffted\n", "gen/o\xffther": "con\xfftent\n", "ex\xfftra": "by\xfftes\n"} {
 		if got := q.read(name); got != want {
-			t.Errorf("imported: %q is %q", name, got)
+			t.Errorf("after the import, %q is %q, want %q", name, got, want)
 		}
 	}
 	if out := q.run(0, "plan", "PRD-001", "--resume", "--json", "--invalidate", "mend"); !strings.Contains(out, `"reuse"`) || strings.Contains(out, "inputs changed") {
-		t.Errorf("what was imported is not what was exported:\n%s", out)
+		t.Errorf("after the import, the plan does not reuse the results:\n%s", out)
 	}
 	q.stateHolds("gen/in\xffput", "out\xffput", "sum\xffmary", "loc\xffation")
 }
 
-// stateHolds holds all that is kept of the sessions to having lost nothing, and
-// to having all of want; the PRD document has the format of others.
+// stateHolds checks that no JSON file in the state directory has lost bytes, and that
+// each element of want is in one of them. stateHolds skips the PRD document, whose format
+// has only strings: there Runner replaces bytes that are not UTF-8.
 func (p *place) stateHolds(want ...string) {
 	p.t.Helper()
 	var values []any
@@ -235,7 +240,7 @@ func (p *place) stateHolds(want ...string) {
 		data, err := os.ReadFile(path)
 		for d := json.NewDecoder(bytes.NewReader(data)); err == nil; {
 			var v any
-			if d.Decode(&v) != nil { // the file of a workspace, or a log
+			if d.Decode(&v) != nil { // the end, or no JSON: a log, or an object
 				break
 			}
 			values = append(values, v)
@@ -248,18 +253,20 @@ func (p *place) stateHolds(want ...string) {
 	p.holdsBytes("the state", values, want...)
 }
 
-// undoOf is the checkpoint that a rollback said undoes it.
+// undoOf returns the checkpoint that, according to the output of a rollback, undoes the
+// rollback.
 func (p *place) undoOf(said string) string {
 	p.t.Helper()
 	found := regexp.MustCompile(`checkpoint rollback PRD-001 (CP-\S+)`).FindStringSubmatch(said)
 	if found == nil {
-		p.t.Fatalf("nothing undoes it:\n%s", said)
+		p.t.Fatalf("the rollback does not say how to undo it:\n%s", said)
 	}
 	return found[1]
 }
 
-// TestRollbackOnABranchWhoseNameIsNotUTF8 resets it: what is on record is the
-// branch that is checked out.
+// TestRollbackOnABranchWhoseNameIsNotUTF8 rolls back past a commit in mode commit, on a
+// branch whose name is not UTF-8. Runner must recognize the branch and reset it, and the
+// undo of the rollback must restore the second commit.
 func TestRollbackOnABranchWhoseNameIsNotUTF8(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -281,16 +288,17 @@ func TestRollbackOnABranchWhoseNameIsNotUTF8(t *testing.T) {
 	p.holdsBytes("the difference", p.values(0, "checkpoint", "diff", "PRD-001", "latest", "workspace", "--json"), "br\xffanch")
 	undo := p.undoOf(p.run(0, "checkpoint", "rollback", "PRD-001", "latest", "--yes"))
 	if got := p.git("rev-parse", "HEAD"); got != first || p.read("in/input") != "first\n" {
-		t.Errorf("at %s instead of %s", got, first)
+		t.Errorf("after the rollback, the branch is at %s instead of %s, or the files differ", got, first)
 	}
 	p.run(0, "checkpoint", "rollback", "PRD-001", undo, "--yes")
 	if p.read("in/input") != "second\n" {
-		t.Error("it was not undone")
+		t.Error("the rollback was not undone")
 	}
 }
 
-// TestMetricThatIsNotUTF8IsRefused, since it would be another value once it
-// was read back, and the gates that judged it would be judged again.
+// TestMetricThatIsNotUTF8IsRefused runs a workstream that reports a metric whose value is
+// not UTF-8. The workstream must fail: after the state is read again the value would
+// differ, and Runner would judge the gates of the metric again.
 func TestMetricThatIsNotUTF8IsRefused(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

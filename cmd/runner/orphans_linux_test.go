@@ -10,9 +10,10 @@ import (
 	"testing"
 )
 
-// TestOrphanIsEndedBeforeAnythingStarts: however a process has got away from its
-// runner, the next command that would change something finds it by its session,
-// and nothing starts while it is alive.
+// TestOrphanIsEndedBeforeAnythingStarts kills a runner whose workstream has started a
+// process that detached itself in one of several ways. The status must name the process,
+// and the next build must end the process before a workstream starts. A process of the
+// user that only reads a log must survive.
 func TestOrphanIsEndedBeforeAnythingStarts(t *testing.T) {
 	t.Parallel()
 	const orphan = `sh -c 'echo $$ > orphan.tmp; mv orphan.tmp orphan; while :; do sleep 0.02; done'`
@@ -44,12 +45,12 @@ func TestOrphanIsEndedBeforeAnythingStarts(t *testing.T) {
 			l.signal(syscall.SIGKILL)
 			l.exits(-1)
 			if name != "child" && !isAlive(pid) {
-				t.Fatal("it died with its runner, and the test proves nothing")
+				t.Fatal("the orphan died with its runner: this case proves nothing")
 			}
 			if shown := launch(t, dir, "status", "PRD-001"); name != "child" {
 				shown.exits(0)
 				if want := fmt.Sprintf("(pid %d)", pid); !strings.Contains(shown.stdout.String(), "Still running:") || !strings.Contains(shown.stdout.String(), want) {
-					t.Errorf("the status does not tell of %s:\n%s", want, shown.stdout.String())
+					t.Errorf("the status does not name the orphan %s:\n%s", want, shown.stdout.String())
 				}
 			}
 			reader := readLog(t, dir)
@@ -57,25 +58,25 @@ func TestOrphanIsEndedBeforeAnythingStarts(t *testing.T) {
 			l = launch(t, dir, "build", "PRD-001", "--resume")
 			said := l.exits(0)
 			if isAlive(pid) {
-				t.Error("it is alive")
+				t.Error("the orphan is alive after the build")
 			}
 			if !isAlive(reader) {
-				t.Error("who read a log was ended, too")
+				t.Error("the build ended a process that only reads a log")
 			}
 			if lines(t, dir, "together") != 0 {
-				t.Error("work began while it was alive")
+				t.Error("the workstream started while the orphan was alive")
 			}
 			if want := "Ended what a killed run had left running (pid "; !strings.Contains(said, want) || !strings.Contains(said, fmt.Sprint(pid)) {
-				t.Errorf("pid %d was ended, and it says %q", pid, said)
+				t.Errorf("the build ended pid %d, but its standard error is %q", pid, said)
 			}
 			if shown := l.stdout.String(); !strings.Contains(shown, "left behind") {
-				t.Errorf("it shows %q", shown)
+				t.Errorf("the output of the build does not say %q: %q", "left behind", shown)
 			}
 		})
 	}
 }
 
-// readLog starts a process that reads a log, as people do.
+// readLog starts a process that has the log of WS1 open, as a user's pager does.
 func readLog(t *testing.T, dir string) (pid int) {
 	t.Helper()
 	log, err := os.Open(filepath.Join(dir, ".runner", "PRD-001", "logs", "WS1.1.log"))
@@ -102,8 +103,9 @@ pipeline "PRD-001" {
   }
 }`
 
-// TestStatusAfterAKillSaysWhatIsUncertain: what must happen only once and was cut
-// off by a kill is uncertain as soon as somebody looks, and can be decided at once.
+// TestStatusAfterAKillSaysWhatIsUncertain kills a runner during a workstream with
+// effect = "once". The status must call the workstream uncertain and name the commands
+// that decide, and the decision must take effect in the next build.
 func TestStatusAfterAKillSaysWhatIsUncertain(t *testing.T) {
 	t.Parallel()
 	for answer, sent := range map[string]int{"--done": 1, "--rerun": 2} {
@@ -122,7 +124,7 @@ pipeline "PRD-001" {
 			awaitFile(t, dir, "ready")
 			refused := launch(t, dir, "resolve", "PRD-001", "WS1", answer)
 			if said := refused.exits(2); !strings.Contains(said, "once the run has ended") {
-				t.Errorf("while it runs it says %q", said)
+				t.Errorf("during the build, resolve says %q", said)
 			}
 			l.signal(syscall.SIGKILL)
 			l.exits(-1)
@@ -130,14 +132,14 @@ pipeline "PRD-001" {
 			status.exits(0)
 			for _, want := range []string{"uncertain", "runner resolve PRD-001 WS1 --done", "runner resolve PRD-001 WS1 --rerun"} {
 				if !strings.Contains(status.stdout.String(), want) {
-					t.Errorf("no %q in\n%s", want, status.stdout.String())
+					t.Errorf("the status does not say %q:\n%s", want, status.stdout.String())
 				}
 			}
 			replace(t, dir+"/again", nil)
 			launch(t, dir, "resolve", "PRD-001", "WS1", answer).exits(0)
 			launch(t, dir, "build", "PRD-001", "--resume").exits(0)
 			if n := lines(t, dir, "sent"); n != sent {
-				t.Errorf("it was sent %d times, not %d", n, sent)
+				t.Errorf("the workstream ran %d times, want %d", n, sent)
 			}
 		})
 	}

@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// TestAnotherMount: builds, checkpoints, rollbacks, exports and imports work
-// where the directory for temporary files, or the state, lies on another file
-// system than the workspace, so that nothing can be renamed from one to the
-// other; and none leaves anything among the temporary files.
+// TestAnotherMount puts the directory for temporary files, the state directory, or both,
+// on another file system than the workspace, so that rename(2) between them fails.
+// Builds, checkpoints, rollbacks, exports and imports must work and leave no temporary
+// files.
 func TestAnotherMount(t *testing.T) {
 	t.Parallel()
 	for _, what := range []string{"temporary files", "state", "both"} {
@@ -45,13 +45,13 @@ func TestAnotherMount(t *testing.T) {
 				left, err := os.ReadDir(tmp)
 				done(t, err)
 				if len(left) > 0 {
-					t.Errorf("after %s there is %v among the temporary files", after, left)
+					t.Errorf("%s left temporary files: %v", after, left)
 				}
 			}
 			runs := func(code int, args ...string) {
 				t.Helper()
 				if said := p.run(code, args...); strings.Contains(said, "cross-device") {
-					t.Errorf("%v says:\n%s", args, said)
+					t.Errorf("%v reports a rename between file systems:\n%s", args, said)
 				}
 				empty(strings.Join(args, " "))
 			}
@@ -62,7 +62,7 @@ func TestAnotherMount(t *testing.T) {
 			p.write("gen/large", "edited")
 			runs(0, "checkpoint", "rollback", "PRD-001", "latest", "--yes")
 			if p.read("notes.txt") != "first" || p.read("gen/large") != large {
-				t.Error("the rollback did not bring the files back")
+				t.Error("the rollback did not restore the files")
 			}
 			p.remove("gen")
 			p.write("ok", "")
@@ -75,7 +75,7 @@ func TestAnotherMount(t *testing.T) {
 			runs(0, "checkpoint", "import", archive, "--yes")
 			runs(0, "checkpoint", "rollback", "PRD-001", "latest", "--yes")
 			if p.read("gen/large") != large {
-				t.Error("the import did not bring the files back")
+				t.Error("after the import, the rollback did not restore the files")
 			}
 			runs(0, "checkpoint", "validate", "PRD-001", "--deep")
 		})

@@ -11,9 +11,10 @@ import (
 	"time"
 )
 
-// TestAStepOfAnotherUserIsNotStartedTwice: what a step has started through a program
-// that changes the user outlives a killed runner, which can't look at it. Nothing is
-// started beside it.
+// TestAStepOfAnotherUserIsNotStartedTwice kills a runner whose workstream has started a
+// process of another user with setpriv. That process survives, and Runner can't inspect
+// it. While the process lives, the next build must start nothing and name the log that
+// the process has open. Once the process has ended, the build must complete.
 func TestAStepOfAnotherUserIsNotStartedTwice(t *testing.T) {
 	t.Parallel()
 	if os.Getuid() != 0 {
@@ -51,7 +52,7 @@ func TestAStepOfAnotherUserIsNotStartedTwice(t *testing.T) {
 		}
 		if time.Now().After(over) {
 			_ = first.Process.Kill()
-			t.Fatal("the step has not begun")
+			t.Fatal("the workstream has not started")
 		}
 	}
 	t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGKILL) })
@@ -62,10 +63,10 @@ func TestAStepOfAnotherUserIsNotStartedTwice(t *testing.T) {
 	again := build("--resume")
 	out, _ := again.CombinedOutput()
 	if code := again.ProcessState.ExitCode(); code != exitDamaged || !strings.Contains(string(out), "a process of another user") || !strings.Contains(string(out), "A.1.log") {
-		t.Errorf("exit code %d beside it:\n%s", code, out)
+		t.Errorf("while the process lives, the build has exit code %d, want %d:\n%s", code, exitDamaged, out)
 	}
 	if ran, _ := os.ReadFile(filepath.Join(dir, "ran")); string(ran) != "A\n" {
-		t.Errorf("ran %q", ran)
+		t.Errorf("the workstream ran again: %q", ran)
 	}
 
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
@@ -75,7 +76,7 @@ func TestAStepOfAnotherUserIsNotStartedTwice(t *testing.T) {
 		t.Fatal(err)
 	}
 	code := -1
-	for range 100 { // until it is gone
+	for range 100 { // until the killed process is gone
 		last := build("--resume")
 		out, _ = last.CombinedOutput()
 		if code = last.ProcessState.ExitCode(); code == exitComplete {
@@ -84,6 +85,6 @@ func TestAStepOfAnotherUserIsNotStartedTwice(t *testing.T) {
 		time.Sleep(50 * time.Millisecond)
 	}
 	if code != exitComplete {
-		t.Errorf("exit code %d afterwards:\n%s", code, out)
+		t.Errorf("after the process has ended, the build has exit code %d, want %d:\n%s", code, exitComplete, out)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// failureShown is how a workstream failed, as `status --json` tells.
+// failureShown is the error of a workstream in the output of `status --json`.
 type failureShown struct {
 	Outcome  string `json:"outcome"`
 	Message  string `json:"message"`
@@ -17,7 +17,7 @@ type failureShown struct {
 	ExitCode int    `json:"exit_code"`
 }
 
-// failuresOf returns how each workstream of a session failed.
+// failuresOf returns the errors of the workstreams by name, from `status --json`.
 func failuresOf(t *testing.T, dir string) map[string]failureShown {
 	t.Helper()
 	var status struct {
@@ -40,9 +40,10 @@ func failuresOf(t *testing.T, dir string) map[string]failureShown {
 	return all
 }
 
-// TestWaysToEndAreToldApart: each way in which a process can fail, or fail to
-// start, is another outcome where it is shown and in JSON; the first of them is
-// what the status and the PRD document say.
+// TestWaysToEndAreToldApart runs workstreams that fail, or fail to start, in every way.
+// The build and `status --json` must give each its own outcome, exit code, signal and
+// message. The PRD document must hold the error of one of them, and the status must show
+// that error.
 func TestWaysToEndAreToldApart(t *testing.T) {
 	t.Parallel()
 	dir := newWorkspace(t, "")
@@ -62,7 +63,7 @@ func TestWaysToEndAreToldApart(t *testing.T) {
 	}
 	defer func() { _ = busy.Close() }()
 	ways := []struct {
-		workstream string // what it runs
+		workstream string // lines of its block
 		want       failureShown
 	}{
 		{`script = "exit 1"`, failureShown{"exited", "exit code 1", "", 1}},
@@ -102,7 +103,7 @@ func TestWaysToEndAreToldApart(t *testing.T) {
 			t.Errorf("%s: got %+v, want %+v", way.workstream, got, way.want)
 		}
 		if !strings.Contains(build, way.want.Message) {
-			t.Errorf("%s: %q was not shown in\n%s", way.workstream, way.want.Message, build)
+			t.Errorf("%s: the build does not show %q:\n%s", way.workstream, way.want.Message, build)
 		}
 	}
 	var document struct {
@@ -113,9 +114,9 @@ func TestWaysToEndAreToldApart(t *testing.T) {
 	}
 	first := shown[document.Error.Workstream]
 	if document.Error.Message == "" || document.Error.Message != first.Message {
-		t.Errorf("the document says %+v, the status %+v", document.Error, first)
+		t.Errorf("the error in the PRD document is %+v, in the status %+v", document.Error, first)
 	}
 	if status := run(t, dir, 0, "status", "PRD-001"); !strings.Contains(status, first.Message) {
-		t.Errorf("%q is missing from\n%s", first.Message, status)
+		t.Errorf("the status does not show %q:\n%s", first.Message, status)
 	}
 }

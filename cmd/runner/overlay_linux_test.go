@@ -11,8 +11,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestStateInAnImageCanBeSetAside: where state was baked into an image, overlayfs does
-// not rename its directories. A session is set aside, replaced and deleted all the same.
+// TestStateInAnImageCanBeSetAside has the state directory in the lower layer of an
+// overlayfs, as in a container image, where directories can't be renamed. Commands that
+// archive, replace or delete the session must work nevertheless, and leave no
+// intermediate directories.
 func TestStateInAnImageCanBeSetAside(t *testing.T) {
 	t.Parallel()
 	const source = `pipeline "PRD-001" {
@@ -25,9 +27,9 @@ func TestStateInAnImageCanBeSetAside(t *testing.T) {
 }
 `
 	for name, test := range map[string]struct {
-		broken bool // the session in the image has failed
+		broken bool // the session in the image has failed, else it is complete
 		args   []string
-		want   string // where the session of the image lies afterwards
+		want   string // pattern of the path at which the journal of the image lies afterwards
 	}{
 		"failed and built afresh":  {true, []string{"build", "PRD-001", "--fresh"}, "failed/PRD-001-*/journal.jsonl"},
 		"failed and abandoned":     {true, []string{"abandon", "PRD-001", "--yes"}, "failed/PRD-001-*/journal.jsonl"},
@@ -72,7 +74,7 @@ func TestStateInAnImageCanBeSetAside(t *testing.T) {
 			}
 			t.Cleanup(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) })
 			if err := os.Rename(filepath.Join(dir, ".runner", "PRD-001"), filepath.Join(dir, ".runner", "elsewhere")); err == nil {
-				t.Fatal("this overlay renames directories, which proves nothing")
+				t.Fatal("this overlay renames directories: the test proves nothing")
 			}
 			if test.broken {
 				if err := os.Remove(filepath.Join(dir, "broken")); err != nil {
@@ -82,11 +84,11 @@ func TestStateInAnImageCanBeSetAside(t *testing.T) {
 			run(dir, exitComplete, test.args...)
 			if test.want != "" {
 				if found, _ := filepath.Glob(filepath.Join(dir, ".runner", test.want)); len(found) != 1 {
-					t.Errorf("the session of the image is at %q", found)
+					t.Errorf("%s matches %q, want one journal", test.want, found)
 				}
 			}
 			if left, _ := filepath.Glob(filepath.Join(dir, ".runner", "*.*ing")); len(left) > 0 {
-				t.Errorf("left over: %q", left)
+				t.Errorf("the command left %q", left)
 			}
 			run(dir, exitComplete, "build", "PRD-001", "--resume=auto")
 			run(dir, exitComplete, "checkpoint", "validate", "PRD-001", "--deep")

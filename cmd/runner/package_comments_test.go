@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// properNouns are capitalised words of package comments that are no identifiers.
+// properNouns holds capitalised words of package comments that are not identifiers.
 var properNouns = map[string]bool{
 	"Runner": true, "Linux": true, "Unix": true, "Unixes": true, "Windows": true, "Go": true, "Python": true, "Jest": true,
 	"Node": true, "Java": true, "Base64": true, "Nth": true, "KiB": true, "Ctrl": true, "Break": true, "macOS": true,
@@ -21,10 +21,10 @@ var properNouns = map[string]bool{
 // sourcePackage is a package of this module as its source files declare it.
 type sourcePackage struct {
 	dir      string
-	command  bool // package main
+	command  bool // whether it is package main
 	comment  string
 	exported map[string]bool // top-level names
-	declared map[string]bool // all names: also unexported, methods and fields
+	declared map[string]bool // all names, including unexported names, methods and fields
 }
 
 // TestPackageComments checks that every package comment names something that the package
@@ -37,7 +37,7 @@ func TestPackageComments(t *testing.T) {
 		byName[filepath.Base(p.dir)] = p
 	}
 	for _, p := range packages {
-		if p.command { // its comment describes a pattern that no single name stands for
+		if p.command { // package main exports nothing that its comment could name
 			continue
 		}
 		if p.comment == "" {
@@ -75,8 +75,8 @@ func TestPackageComments(t *testing.T) {
 	}
 }
 
-// TestContributingListsPackages checks that CONTRIBUTING's table has a line for each package,
-// except those that only tests import.
+// TestContributingListsPackages checks that CONTRIBUTING's table has a line for each
+// package, except those that only tests import.
 func TestContributingListsPackages(t *testing.T) {
 	t.Parallel()
 	root := filepath.Join("..", "..")
@@ -101,8 +101,8 @@ var (
 	camelCase     = regexp.MustCompile(`^[A-Za-z]*[a-z0-9][A-Z][A-Za-z0-9]*$`)
 )
 
-// codeWords returns the words of a comment that name code: names of files, qualified names,
-// words with a capital inside, and capitalised words within a sentence.
+// codeWords returns the words of a comment that name code: names of files, qualified
+// names, words with a capital inside, and capitalised words within a sentence.
 func codeWords(comment string) []string {
 	var words []string
 	for _, at := range codeWord.FindAllStringIndex(comment, -1) {

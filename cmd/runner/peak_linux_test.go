@@ -12,11 +12,12 @@ import (
 	"testing"
 )
 
-// peak runs a command and writes the most memory that it used into a file, in
-// bytes: `peak FILE PATH NAME [ARGUMENT...]`. A process is taken to have used what
-// the one that started it had, so that must be a small one, and not the tests.
+// peak is the main function of the program `peak FILE PATH NAME [ARGUMENT...]`, which
+// runs a command and writes the peak of its resident memory to FILE, in bytes. The kernel
+// counts the memory of the parent at the fork as memory of the child, so the parent must
+// be a small process and not the tests.
 func peak() {
-	runtime.LockOSThread() // the command ends with the thread that started it
+	runtime.LockOSThread() // Pdeathsig kills the command when this thread ends
 	cmd := &exec.Cmd{
 		Path: os.Args[2], Args: os.Args[3:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 		SysProcAttr: &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL},
@@ -30,8 +31,8 @@ func peak() {
 	os.Exit(cmd.ProcessState.ExitCode())
 }
 
-// measured has a command that has not begun be run by peak; memory is what that
-// found, once it has ended.
+// measured changes a command that has not started to be run by the program peak. The
+// returned function gives the peak of the memory in bytes, once the command has ended.
 func measured(t *testing.T, cmd *exec.Cmd) (memory func() int64) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "peak")

@@ -2,5 +2,5 @@
 
 package main
 
-// peak is used on Linux alone.
+// peak is used only on Linux.
 func peak() { panic("not on this system") }

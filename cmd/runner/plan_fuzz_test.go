@@ -16,8 +16,8 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// FuzzPlanFile reads any bytes as a plan that was saved: it is refused by name,
-// or stays the same when it is written and read again.
+// FuzzPlanFile reads random bytes as a saved plan. readPlan must return an error that
+// names the file, or a plan that is the same after it was written and read again.
 func FuzzPlanFile(f *testing.F) {
 	seed, err := json.Marshal(&plan.Plan{
 		FormatVersion: plan.FormatVersion, PRD: "PRD-001", MadeAt: time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC),
@@ -39,7 +39,7 @@ func FuzzPlanFile(f *testing.F) {
 		planned, err := readPlan(env, "plan.json", "PRD-001")
 		if err != nil {
 			if !strings.Contains(err.Error(), "plan.json") {
-				t.Fatalf("it does not name the file: %v", err)
+				t.Fatalf("the error does not name the file: %v", err)
 			}
 			return
 		}

@@ -17,23 +17,22 @@ import (
 var (
 	cutCount  = flag.Int("cut.count", 0, "how often the power is cut at a random moment; 0: twice for every third command")
 	cutPoints = flag.Int("cut.points", 0, "at how many operations on the disk the power is cut, for each command; 0: one, for every third command")
-	cutSeed   = flag.Uint64("cut.seed", 0, "of the moments; 0: one of the commit")
+	cutSeed   = flag.Uint64("cut.seed", 0, "seed of the moments; 0: a seed that follows from the commit")
 )
 
-// cutOptions are what the file system is mounted with: by default ext4 writes
-// a file's content before a rename that replaces another file is on disk, which
-// hides that somebody forgot to sync it.
+// cutOptions returns the mount options to try. By default, ext4 writes the content of a
+// file to disk before a rename of that file that replaces another file. This hides a
+// missing fsync; noauto_da_alloc turns it off.
 func cutOptions() []string { return []string{"", "noauto_da_alloc"} }
 
-// TestPowerCut cuts the power of the real binary on an ext4, at random moments
-// of what changes something, and at its end: a file system that is shut down
-// keeps what was synced, and loses, whole or in part, what was not. Whatever
-// was said must be on record after the machine was started again; what was cut
-// short must end as if nothing had happened; and every object must be whole.
+// TestPowerCut runs commands that change something on ext4 and cuts the power at random
+// moments and at their end. The file system then keeps what was synced, and may lose the
+// rest, wholly or in part. After the restart, all that a command had reported must be on
+// record, the interrupted command must be completed, and every object must be whole.
 func TestPowerCut(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("it takes seconds; left out with -short")
+		t.Skip("the test takes seconds; left out with -short")
 	}
 	count, seed := *cutCount, seedOr(*cutSeed)
 	scenarios := cutScenarios()
@@ -53,31 +52,32 @@ func TestPowerCut(t *testing.T) {
 	}
 }
 
-// cutAtMoments cuts the power of one command so many times, at moments that
-// follow from the seed.
+// cutAtMoments cuts the power of one command count times, at moments that follow from the
+// seed.
 func cutAtMoments(t *testing.T, binary string, s cutScenario, count int, seed uint64) {
 	t.Helper()
 	c := newCutter(t, binary, s, seed)
 	c.measure()
 	for n := range count {
 		after := c.moment()
-		if n%8 == 0 { // at its end, which is where a last sync may be missing
+		if n%8 == 0 { // when the command ends, which shows whether its last fsync is missing
 			after = unmountTime
 		}
 		c.cutOnce(after, c.random.IntN(2), c.random.IntN(2), fmt.Sprint("after ", after))
 	}
 	if count >= 16 && c.counts["had ended"] == count {
-		t.Errorf("all of %d cuts came after the end: that proves nothing", count)
+		t.Errorf("all %d cuts came after the end of the command: the test proves nothing", count)
 	}
 	t.Log(c.figures())
 }
 
-// TestPowerCutAtOperations does the same at exact moments: before -cut.points
-// of the operations that change the disk, evenly spread, or before each.
+// TestPowerCutAtOperations does the same as TestPowerCut at exact moments: before
+// -cut.points of the operations that change the disk, evenly spread, or before each
+// operation if there are fewer.
 func TestPowerCutAtOperations(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("it takes seconds; left out with -short")
+		t.Skip("the test takes seconds; left out with -short")
 	}
 	points, seed := max(1, *cutPoints), seedOr(*cutSeed)
 	t.Logf("-cut.points=%d -cut.seed=%d", points, seed)
@@ -100,18 +100,18 @@ func TestPowerCutAtOperations(t *testing.T) {
 	}
 }
 
-// cutScenario is a command whose power is cut.
+// cutScenario is a command during which the power is cut.
 type cutScenario struct {
 	name string
-	// prepare leaves the workspace as the command finds it, and says which
-	// command that is.
+	// prepare makes the workspace in which the command starts, and sets the
+	// arguments and the environment of the command.
 	prepare func(*cutter)
-	// after is the oracle, once the machine was started again: it completes
-	// what was cut short.
+	// after runs when the machine has restarted. It completes the interrupted
+	// work and checks the result.
 	after func(*cutter, cutRun)
 }
 
-// cutter cuts the power of one command, again and again from the same moment.
+// cutter runs one command many times from the same state, and cuts the power each time.
 type cutter struct {
 	rollbackKiller
 	scenario cutScenario
@@ -120,16 +120,16 @@ type cutter struct {
 	baseNow  moment
 	args     []string
 	env      []string
-	spent    time.Duration // by the command when nothing happens to it
-	at       int           // the operation at which it cuts by itself
-	what     string        // happens
+	spent    time.Duration // how long the command takes without a cut
+	at       int           // the number of the operation at which the command cuts the power itself
+	what     string        // description of the current cut, for failure messages
 
-	wanted map[string]string // digests of what the steps make
-	begun  int               // rollbacks before the cut
-	list   int               // checkpoints before the cut
+	wanted map[string]string // digests of the artifacts of an undisturbed build
+	begun  int               // number of rollbacks on record before the cut
+	list   int               // number of checkpoints before the cut
 
-	cuts   map[string]int // by flag and option
-	counts map[string]int // what was found afterwards
+	cuts   map[string]int // number of cuts by flag and mount option
+	counts map[string]int // how often each situation was found after a cut
 }
 
 func newCutter(t *testing.T, binary string, s cutScenario, seed uint64) *cutter {
@@ -148,10 +148,11 @@ func newCutter(t *testing.T, binary string, s cutScenario, seed uint64) *cutter 
 	return c
 }
 
-// ledger is a directory that no power cut touches: what steps did to the world.
+// ledger returns a directory outside of the disk, which no power cut touches. There the
+// workstreams record that they ran.
 func (c *cutter) ledger() string { return filepath.Join(c.disk.home, "ledger") }
 
-// reset puts everything back to where the command finds it.
+// reset restores the state in which the command starts.
 func (c *cutter) reset(option string) {
 	c.t.Helper()
 	c.must(os.RemoveAll(c.ledger()))
@@ -166,7 +167,7 @@ func (c *cutter) command(more ...string) *exec.Cmd {
 	return cmd
 }
 
-// measure learns how long the command takes when nothing happens to it.
+// measure finds out how long the command takes without a cut.
 func (c *cutter) measure() {
 	c.t.Helper()
 	c.reset("")
@@ -177,13 +178,13 @@ func (c *cutter) measure() {
 	c.spent = time.Since(began)
 }
 
-// moment is one at which the power is cut. Some come when the command has
-// ended, which is where a last sync may be missing.
+// moment returns a random time after which to cut the power. Some are later than the end
+// of the command, and the power is cut at the end, to show a missing last fsync.
 func (c *cutter) moment() time.Duration {
 	return time.Duration(c.random.Int64N(int64(c.spent * 12 / 10)))
 }
 
-// operations counts those of the command that change the disk.
+// operations returns how many operations of the command change the disk.
 func (c *cutter) operations() int {
 	c.t.Helper()
 	c.reset("")
@@ -196,7 +197,8 @@ func (c *cutter) operations() int {
 	return strings.Count(string(read(c.t, log)), "\n")
 }
 
-// cutOnce cuts the power once, and checks what is left.
+// cutOnce cuts the power once, and checks the state after the restart. If after is
+// negative, the command cuts the power itself, at operation c.at.
 func (c *cutter) cutOnce(after time.Duration, flag, option int, when string) {
 	c.t.Helper()
 	with := cutOptions()[option]
@@ -213,10 +215,10 @@ func (c *cutter) cutOnce(after time.Duration, flag, option int, when string) {
 	}
 	r := c.disk.run(cmd, after, uint32(flag+1)) //nolint:gosec // 1 or 2
 	if after >= 0 && r.before && r.code != 0 {
-		c.t.Fatalf("%v failed by itself: %d\n%s", c.args, r.code, r.stderr)
+		c.t.Fatalf("%v failed before the cut, with exit code %d\n%s", c.args, r.code, r.stderr)
 	}
 	if after >= 0 && r.before {
-		c.spent = r.took // how busy the machine is may have changed
+		c.spent = r.took // the machine may be busier or less busy than before
 	}
 	c.kills++
 	c.cuts[fmt.Sprintf("flag %d %s", flag+1, with)]++

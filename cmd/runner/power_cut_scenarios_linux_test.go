@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// cutScenarios are the commands that change something.
+// cutScenarios returns commands that change something.
 func cutScenarios() []cutScenario {
 	return []cutScenario{
 		{"build in files", func(c *cutter) { c.prepareBuild("off") }, (*cutter).built},
@@ -29,9 +29,9 @@ func cutScenarios() []cutScenario {
 	}
 }
 
-// cutPipeline has steps of every kind. Each notes in a ledger, which no power
-// cut touches, that it did its work; `tell` and `announce` must never do it
-// twice, and `announce` can be asked.
+// cutPipeline has workstreams of every kind. Each adds a line to its file in the ledger,
+// which no power cut touches. The workstreams tell and announce must run only once; the
+// verify command of announce tells Runner whether announce has run.
 const cutPipeline = `
 pipeline "PRD-001" {
   phase "one" {
@@ -74,7 +74,8 @@ pipeline "PRD-001" {
 }
 `
 
-// prepareBuild makes a workspace of a hundred files in which nothing ran yet.
+// prepareBuild makes a workspace of about a hundred files and no session. Without a cut,
+// it runs the build once to get the wanted artifacts.
 func (c *cutter) prepareBuild(mode string) {
 	c.t.Helper()
 	c.write("PRD-001.hcl", strings.ReplaceAll(cutPipeline, "LEDGER", c.ledger()), 0o644)
@@ -98,7 +99,7 @@ func (c *cutter) prepareBuild(mode string) {
 	c.disk.load(before, "")
 }
 
-// artifacts returns the digest of what the steps made.
+// artifacts returns the digests of the artifacts by path.
 func (c *cutter) artifacts() map[string]string {
 	c.t.Helper()
 	sums := map[string]string{}
@@ -110,8 +111,8 @@ func (c *cutter) artifacts() map[string]string {
 	return sums
 }
 
-// built resumes a build that was cut short, cuts that short at times, and
-// checks what came of it.
+// built completes a build after a cut, sometimes with more cuts, and checks that the
+// artifacts are those of an undisturbed build.
 func (c *cutter) built(r cutRun) {
 	c.t.Helper()
 	shown := map[string]bool{}
@@ -120,7 +121,7 @@ func (c *cutter) built(r cutRun) {
 		c.counts["cut while it resumed"]++
 		c.kills++
 	}
-	c.goOn()
+	c.resumeToEnd()
 	c.onRecord(shown, cutRun{})
 	c.ranOnce()
 	if got := c.artifacts(); !maps.Equal(got, c.wanted) {
@@ -128,8 +129,8 @@ func (c *cutter) built(r cutRun) {
 	}
 }
 
-// onRecord checks that what was shown is on record, now and from now on, and
-// that readers work.
+// onRecord adds the events that a build printed to shown. It checks that all shown events
+// are on record, and that commands that read the session work.
 func (c *cutter) onRecord(shown map[string]bool, r cutRun) {
 	c.t.Helper()
 	for line := range bytes.Lines(r.stdout) {
@@ -141,7 +142,7 @@ func (c *cutter) onRecord(shown map[string]bool, r cutRun) {
 	recorded := recordedEvents(journal)
 	for event := range shown {
 		if !recorded[event] {
-			c.t.Fatalf("%s: %q was shown, and is not on record", c.what, event)
+			c.t.Fatalf("%s: %q was printed and is not on record", c.what, event)
 		}
 	}
 	if journal == nil {
@@ -152,9 +153,9 @@ func (c *cutter) onRecord(shown map[string]bool, r cutRun) {
 	c.whole()
 }
 
-// goOn has the session run to its end, as somebody would who does what the
-// errors say.
-func (c *cutter) goOn() {
+// resumeToEnd resumes the session until it is complete, and does what the error messages
+// tell the user to do.
+func (c *cutter) resumeToEnd() {
 	c.t.Helper()
 	var more []string
 	for range 5 {
@@ -163,13 +164,13 @@ func (c *cutter) goOn() {
 		switch code := cmd.ProcessState.ExitCode(); code {
 		case 0:
 			return
-		case 3: // nobody but a person can know
+		case 3: // the user must decide
 			c.counts["uncertain"]++
 			if c.unlock(out) {
 				continue
 			}
 			if !bytes.Contains(out, []byte("runner resolve")) {
-				c.t.Fatalf("%s: %s", c.what, out)
+				c.t.Fatalf("%s: the build pauses and does not name runner resolve:\n%s", c.what, out)
 			}
 			decision := "--rerun"
 			if c.did("tell") > 0 {
@@ -178,7 +179,7 @@ func (c *cutter) goOn() {
 			c.exits(0, "resolve", "PRD-001", "tell", decision)
 		case 5:
 			if !bytes.Contains(out, []byte("--on-conflict restore")) {
-				c.t.Fatalf("%s: %v\n%s", c.what, err, out)
+				c.t.Fatalf("%s: the build exits with 5 and does not name --on-conflict restore: %v\n%s", c.what, err, out)
 			}
 			c.counts["artifacts lost"]++
 			more = []string{"--on-conflict", "restore"}
@@ -186,11 +187,11 @@ func (c *cutter) goOn() {
 			c.t.Fatalf("%s: the build exits with %d: %v\n%s", c.what, code, err, out)
 		}
 	}
-	c.t.Fatalf("%s: the session does not end", c.what)
+	c.t.Fatalf("%s: the session is not complete after 5 builds", c.what)
 }
 
-// unlock removes a lock that git left when it had no power any more, with the
-// command that a message names. It reports whether one does.
+// unlock removes a lock that git left at the power cut, with the rm command that out
+// names. It reports whether out names such a command.
 func (c *cutter) unlock(out []byte) bool {
 	c.t.Helper()
 	command := regexp.MustCompile(`where no git is at work: (rm [^ ")\n]+)`).FindSubmatch(out)
@@ -206,7 +207,7 @@ func (c *cutter) unlock(out []byte) bool {
 	return true
 }
 
-// did returns how often a step did its work.
+// did returns how often a workstream ran, according to the ledger.
 func (c *cutter) did(step string) int {
 	data, err := os.ReadFile(filepath.Join(c.ledger(), step))
 	if err != nil && !os.IsNotExist(err) {
@@ -215,18 +216,20 @@ func (c *cutter) did(step string) int {
 	return bytes.Count(data, []byte("\n"))
 }
 
-// ranOnce checks that nothing ran again that had completed.
+// ranOnce checks that announce and tell ran exactly once, and that no completed
+// workstream ran again.
 func (c *cutter) ranOnce() {
 	c.t.Helper()
 	for _, step := range []string{"announce", "tell"} {
 		if n := c.did(step); n != 1 {
-			c.t.Fatalf("%s: %s did its work %d times", c.what, step, n)
+			c.t.Fatalf("%s: %s ran %d times, want 1", c.what, step, n)
 		}
 	}
 	noReruns(c.t, c.what, readJournal(c.t, c.path(".runner/PRD-001/journal.jsonl")))
 }
 
-// noReruns checks that nothing ran again that had completed.
+// noReruns checks that, according to the journal, no completed workstream started again
+// or was invalidated.
 func noReruns(t *testing.T, what string, journal []journalLine) {
 	t.Helper()
 	done := map[string]bool{}
@@ -237,17 +240,17 @@ func noReruns(t *testing.T, what string, journal []journalLine) {
 				done[e.Workstream] = true
 			case "workstream.started":
 				if done[e.Workstream] {
-					t.Fatalf("%s: %s was done and ran again, at %d", what, e.Workstream, commit.Seq)
+					t.Fatalf("%s: %s was done and started again, in commit %d", what, e.Workstream, commit.Seq)
 				}
 			case "workstream.invalidated":
-				t.Fatalf("%s: %s was invalidated, at %d, though nothing changed", what, e.Workstream, commit.Seq)
+				t.Fatalf("%s: commit %d invalidated %s, although nothing changed", what, commit.Seq, e.Workstream)
 			}
 		}
 	}
 }
 
-// prepareRollback brings a session to its end, with a thousand changes since a
-// checkpoint.
+// prepareRollback makes a complete session, in which a thousand files have changed since
+// the checkpoint that the rollback goes back to.
 func (c *cutter) prepareRollback(inGit bool) {
 	c.t.Helper()
 	c.prepare(inGit)
@@ -255,8 +258,8 @@ func (c *cutter) prepareRollback(inGit bool) {
 	c.args = []string{"checkpoint", "rollback", "PRD-001", c.firstID, "--yes"}
 }
 
-// rolledBack finishes a rollback that was cut short, and checks that state and
-// files are those of one moment.
+// rolledBack finishes an interrupted rollback, and checks that the state and the files
+// are both as before the rollback or both as at the checkpoint.
 func (c *cutter) rolledBack(r cutRun) {
 	c.t.Helper()
 	if r.said() {
@@ -279,8 +282,8 @@ func (c *cutter) prepareCreate(inGit bool) {
 	c.args = []string{"checkpoint", "create", "PRD-001", "--json"}
 }
 
-// created checks that a checkpoint which was said to be made holds the files as
-// they were then; where nothing was said, that one can be made.
+// created checks that the checkpoint which the command reported has the files of that
+// time. If the command reported none, created makes one, and checks that.
 func (c *cutter) created(r cutRun) {
 	c.t.Helper()
 	c.is(c.what, c.baseNow)
@@ -297,7 +300,7 @@ func (c *cutter) created(r cutRun) {
 	c.is(c.what, c.baseNow)
 }
 
-// preparePrune makes checkpoints that retention would not keep any more.
+// preparePrune makes checkpoints of which the retention keeps only some.
 func (c *cutter) preparePrune(inGit bool) {
 	c.t.Helper()
 	c.prepare(inGit)
@@ -315,31 +318,31 @@ func (c *cutter) preparePrune(inGit bool) {
 	c.env = []string{"PRDRUNNER_CHECKPOINT_RETENTION_MANUAL=2"}
 }
 
-// pruned completes what was cut short, and checks that nothing is gone that is
-// still listed.
+// pruned completes an interrupted prune. It checks that checkpoints were removed, and
+// that a checkpoint which must be kept can still be restored.
 func (c *cutter) pruned(r cutRun) {
 	c.t.Helper()
 	c.whole()
 	c.is(c.what, c.baseNow)
 	left := len(c.checkpoints())
 	if r.said() && left >= c.list {
-		c.t.Fatalf("%s: it was said that checkpoints were removed, and all %d are there", c.what, left)
+		c.t.Fatalf("%s: prune reported success, but all %d checkpoints are still listed", c.what, left)
 	}
 	out, err := c.command().CombinedOutput()
-	for err != nil && c.unlock(out) { // git locks all that it deletes together
+	for err != nil && c.unlock(out) { // git locks each ref that it deletes in one transaction
 		out, err = c.command().CombinedOutput()
 	}
 	if err != nil {
-		c.t.Fatalf("%s: once more: %v\n%s", c.what, err, out)
+		c.t.Fatalf("%s: the second prune failed: %v\n%s", c.what, err, out)
 	}
 	if left = len(c.checkpoints()); left >= c.list {
-		c.t.Fatalf("%s: all %d checkpoints are there", c.what, left)
+		c.t.Fatalf("%s: after the second prune, all %d checkpoints are still listed", c.what, left)
 	}
 	c.rollback(c.firstID)
 	c.is(c.what, c.first)
 }
 
-// prepareImport makes an archive of a session, beside an empty workspace.
+// prepareImport makes an archive of a session, and an empty workspace.
 func (c *cutter) prepareImport() {
 	c.t.Helper()
 	c.write("PRD-001.hcl", rollbackPipeline, 0o644)
@@ -354,7 +357,8 @@ func (c *cutter) prepareImport() {
 	c.args = []string{"checkpoint", "import", "../it.tar"}
 }
 
-// imported completes an import that was cut short, or starts a new journal.
+// imported completes an interrupted import, or repeats an import of which nothing is on
+// record. It checks that the session and the files are those of the archive.
 func (c *cutter) imported(r cutRun) {
 	c.t.Helper()
 	_, err := os.Lstat(c.path(".runner/PRD-001/journal.jsonl"))
@@ -364,7 +368,7 @@ func (c *cutter) imported(r cutRun) {
 		c.counts["in the middle"]++
 		if diff := c.tree().diff(c.first.tree); diff != "" {
 			if _, told := c.run(0, "checkpoint", "list", "PRD-001"); !strings.Contains(told, "was cut short: files may be missing") {
-				c.t.Fatalf("%s: %s, and a reader is told only %q", c.what, diff, told)
+				c.t.Fatalf("%s: %s, but checkpoint list does not say that files may be missing: %q", c.what, diff, told)
 			}
 		}
 		c.create()

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestPromisesNameTheirTests holds the last chapter of FORMAT.md to naming
-// tests that there are.
+// TestPromisesNameTheirTests checks that every test which the last chapter of FORMAT.md
+// names exists.
 func TestPromisesNameTheirTests(t *testing.T) {
 	t.Parallel()
 	format, err := os.ReadFile("../../checkpoint/FORMAT.md")
@@ -25,15 +25,15 @@ func TestPromisesNameTheirTests(t *testing.T) {
 	names := regexp.MustCompile("`((?:Test|Fuzz)[A-Za-z0-9]+)`").FindAllStringSubmatch(chapter, -1)
 	for _, name := range names {
 		if !there[name[1]] {
-			t.Errorf("FORMAT.md names %s, which is no test", name[1])
+			t.Errorf("FORMAT.md names %s, which is not a test of this module", name[1])
 		}
 	}
 	if len(names) < 50 {
-		t.Errorf("FORMAT.md names %d tests", len(names))
+		t.Errorf("FORMAT.md names only %d tests", len(names))
 	}
 }
 
-// testNames are the tests and fuzz targets of the module.
+// testNames returns the names of the tests and fuzz targets of the module.
 func testNames(t *testing.T) map[string]bool {
 	t.Helper()
 	function := regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)[A-Za-z0-9]+)\(`)

@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// The typed keys that the terminal itself takes.
+// Keys that the terminal handles itself.
 const (
-	ctrlC = "\x03"
+	ctrlC = "\x03" // sends SIGINT
 	ctrlD = "\x04" // the end of input
 )
 
@@ -42,7 +42,7 @@ pipeline "PRD-001" {
   }
 }`
 
-// newWorkspace is a directory with a pipeline in it.
+// newWorkspace returns a new directory with the pipeline as PRD-001.hcl.
 func newWorkspace(t *testing.T, source string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -52,8 +52,9 @@ func newWorkspace(t *testing.T, source string) string {
 	return dir
 }
 
-// TestNoPromptInTheBackground has a shell start a run in the background of its
-// terminal, where to read would stop it for good.
+// TestNoPromptInTheBackground starts a build as a background job of a terminal, where a
+// read from the terminal would stop the process. The build must not ask, but end with the
+// exit code of a paused session.
 func TestNoPromptInTheBackground(t *testing.T) {
 	t.Parallel()
 	cmd := exec.CommandContext(t.Context(), "bash", "-c", `set -m; runner build PRD-001 & wait $!; echo "it ended with $?"`)
@@ -64,7 +65,7 @@ func TestNoPromptInTheBackground(t *testing.T) {
 	s.expect("it ended with 3")
 }
 
-// unfinished is a workspace with a session that failed in its second phase.
+// unfinished returns a workspace with a session that failed in its second phase.
 func unfinished(t *testing.T) string {
 	t.Helper()
 	dir := newWorkspace(t, unfinishedPipeline)
@@ -72,7 +73,7 @@ func unfinished(t *testing.T) string {
 	return dir
 }
 
-// run runs a command without a terminal, and returns what it printed.
+// run runs runner without a terminal, checks its exit code, and returns its output.
 func run(t *testing.T, dir string, want int, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "runner", args...)
@@ -91,7 +92,7 @@ func write(t *testing.T, dir, name string) {
 	}
 }
 
-// archived counts the sessions under failed/.
+// archived returns the number of sessions under failed/.
 func archived(t *testing.T, dir string) int {
 	t.Helper()
 	entries, err := os.ReadDir(filepath.Join(dir, ".runner", "failed"))
@@ -202,7 +203,7 @@ func TestResumePrompt(t *testing.T) {
 		s.send(ctrlD)
 		s.exits(2)
 		if after := journalOf(t, dir); after != before {
-			t.Error("the session was changed although nobody decided")
+			t.Error("the session was changed although the prompt got no answer")
 		}
 	})
 }

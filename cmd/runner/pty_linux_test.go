@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// session is a program at a pseudo-terminal, as a person sees it.
+// session is a program that runs at a pseudo-terminal.
 type session struct {
 	t      *testing.T
 	master *os.File
@@ -23,9 +23,9 @@ type session struct {
 
 	mu     sync.Mutex
 	shown  bytes.Buffer
-	seen   int           // of shown, what expect has passed
-	grown  chan struct{} // told whenever shown grows
-	closed chan struct{} // the terminal has no program any more
+	seen   int           // how many bytes of shown expect has passed
+	grown  chan struct{} // receives a value when shown has grown
+	closed chan struct{} // closed when no program has the terminal open
 }
 
 // atTerminal starts runner in a directory, at a terminal.
@@ -74,7 +74,7 @@ func openPty(t *testing.T) (master, slave *os.File) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The runtime can't wait for a terminal whose descriptor was in use.
+	// Fd may set the descriptor to blocking mode, in which Close does not end a Read.
 	if err := unix.SetNonblock(fd, true); err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +103,7 @@ func (s *session) read() {
 	}
 }
 
-// expect waits until text is shown after what was expected before.
+// expect waits until the program shows a text, after the texts of earlier calls.
 func (s *session) expect(text string) {
 	s.t.Helper()
 	deadline := time.After(patience)
@@ -149,7 +149,7 @@ func (s *session) send(text string) {
 	}
 }
 
-// exits waits for the end of the program and holds it to an exit code.
+// exits waits for the end of the program and checks its exit code.
 func (s *session) exits(want int) {
 	s.t.Helper()
 	ended := make(chan error, 1)

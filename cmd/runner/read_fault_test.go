@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// readFaults are commands that read, and those after which the session goes on.
+// readFaults returns commands that read a session; the last two also change it.
 func readFaults() [][]string {
 	return [][]string{
 		{"status", "PRD-001"}, {"plan", "PRD-001", "--resume"}, {"logs", "PRD-001", "make"},
@@ -22,14 +22,14 @@ func readFaults() [][]string {
 	}
 }
 
-// TestReadFaults has commands that read a session come to a file of it that can't
-// be read: for ever, or when they first or last read it. They say so, naming the file and what to do next; only
-// what is read again may be silent about once. None begins afresh, and afterwards
-// the session goes on without running anything again that was done.
+// TestReadFaults runs commands that read a session, and makes the reads of one of its
+// files fail: the first, the last, or all. The command must report the error, name the
+// file and say what to do next, unless a second read succeeds. No command may start a new
+// session, and the next build must not run completed workstreams again.
 func TestReadFaults(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("it takes seconds; left out with -short")
+		t.Skip("the test takes seconds; left out with -short")
 	}
 	binary := buildBinary(t, "failpoint")
 	for i, args := range readFaults() {
@@ -46,7 +46,7 @@ func TestReadFaults(t *testing.T) {
 			s.before.codes[0] = s.run("EIO@1000000:open,read", args...).code
 			ops := s.logged()
 			files := keptFiles(ops)
-			target := "" // of a rollback
+			target := "" // the checkpoint file that a rollback reads
 			if args[0] == "checkpoint" && args[1] == "rollback" {
 				target = s.latest() + ".json"
 			}
@@ -55,21 +55,21 @@ func TestReadFaults(t *testing.T) {
 				last := strconv.Itoa(strings.Count(strings.Join(ops, "\n")+"\n", "/"+name+"\n"))
 				for _, how := range []string{"1", last, "1+"} {
 					if changes := args[0] == "build" || args[1] == "rollback"; changes && strings.HasPrefix(name, "CP-") && name != target {
-						continue // it asks of it only whether a newer version wrote it
+						continue // the command only checks whether a newer version of Runner wrote this file
 					}
 					s.reset()
 					met = s.misread(args, how, name) || met
 				}
 			}
 			if !met {
-				t.Error("no read failed, and that proves nothing")
+				t.Error("no read failed: the test proves nothing")
 			}
 		})
 	}
 }
 
-// keptFiles are the names of the files among what was read that hold what was
-// acknowledged, or tell what was.
+// keptFiles returns the names of the files that ops read and that tell or hold what
+// Runner has on record: the journal, the manifest, the document, checkpoints and objects.
 func keptFiles(ops []string) (names []string) {
 	for _, op := range ops {
 		_, path, _ := strings.Cut(op, " ")
@@ -82,9 +82,9 @@ func keptFiles(ops []string) (names []string) {
 	return slices.Compact(names)
 }
 
-// misread has the reading of a file fail in a command, once or for ever. It reports whether
-// that was met: whether a build compares some files with what is kept depends on when they
-// were changed.
+// misread runs a command in which reads of one file fail: with how "1+" all, with a
+// number only that one. It reports whether a read failed. Which files a build reads
+// depends on when they were last changed.
 func (s *crashSite) misread(args []string, how, name string) (met bool) {
 	s.t.Helper()
 	session, done := s.session(), s.done()
@@ -95,25 +95,25 @@ func (s *crashSite) misread(args []string, how, name string) (met bool) {
 	met = len(s.logged()) > 0
 	switch {
 	case met && !tellsFault(r) && (strings.HasSuffix(how, "+") || r.code != s.before.codes[0] || r.stdout == ""):
-		s.failf("it exits %d, and nobody is told of the disk\n%s", r.code, said)
+		s.failf("the command exits %d and does not report the error of the disk\n%s", r.code, said)
 	case tellsFault(r) && !strings.Contains(said, name):
-		s.failf("it does not name the file\n%s", said)
+		s.failf("the error message does not name the file\n%s", said)
 	case r.code != s.before.codes[0] && !strings.Contains(said, "hint: ") && !strings.Contains(said, "runner checkpoint re") && !strings.Contains(said, "runner build "):
-		s.failf("it exits %d, and nobody is told what to do next\n%s", r.code, said)
+		s.failf("the command exits %d and does not say what to do next\n%s", r.code, said)
 	}
 	if got := s.session(); got != session {
-		s.failf("it begins the session %s in place of %s", got, session)
+		s.failf("the command starts the session %s in place of %s", got, session)
 	}
 	s.noneAgain(done)
 	s.exits([]int{0, 3}, crashBuild...)
 	s.noneAgain(done)
 	if got := s.session(); got != session {
-		s.failf("after it begins the session %s in place of %s", got, session)
+		s.failf("the next build starts the session %s in place of %s", got, session)
 	}
 	return met
 }
 
-// latest is the id of the newest checkpoint.
+// latest returns the id of the newest checkpoint.
 func (s *crashSite) latest() string {
 	s.t.Helper()
 	target, err := os.Readlink(s.path("kept/.runner/PRD-001/latest"))
@@ -121,13 +121,13 @@ func (s *crashSite) latest() string {
 	return strings.TrimSuffix(filepath.Base(target), ".json")
 }
 
-// session is the id of the session that the journal is of.
+// session returns the id of the session in the journal.
 func (s *crashSite) session() string {
 	s.t.Helper()
 	_, rest, _ := strings.Cut(string(read(s.t, s.path("w/.runner/PRD-001/journal.jsonl"))), `"session":"`)
 	id, _, found := strings.Cut(rest, `"`)
 	if !found {
-		s.failf("there is no session")
+		s.failf("the journal names no session")
 	}
 	return id
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// writingPipeline records a few hundred boundaries as fast as it can, and then
-// waits.
+// writingPipeline records a few hundred boundaries in quick succession. Its second phase
+// waits for the file go.
 const writingPipeline = `
 pipeline "PRD-001" {
   phase "one" {
@@ -29,9 +29,9 @@ pipeline "PRD-001" {
   }
 }`
 
-// TestReadersDuringAWriteStorm: whoever reads while a run writes as fast as it
-// can sees one boundary of the journal each time, whole, and no error; and the
-// run notices nothing.
+// TestReadersDuringAWriteStorm runs all reading commands again and again while a build
+// writes to the journal as fast as it can. Each command must succeed, each status must be
+// the state after one commit of the journal, and the build must report no error.
 func TestReadersDuringAWriteStorm(t *testing.T) {
 	t.Parallel()
 	dir := newWorkspace(t, writingPipeline)
@@ -65,7 +65,7 @@ func TestReadersDuringAWriteStorm(t *testing.T) {
 				continue
 			}
 			if n := len(seen); n > 0 && whole.Seq < seen[n-1].Seq {
-				t.Errorf("the state went back from commit %d to %d", seen[n-1].Seq, whole.Seq)
+				t.Errorf("the status went back from commit %d to commit %d", seen[n-1].Seq, whole.Seq)
 			}
 			seen = append(seen, whole)
 		}
@@ -78,17 +78,17 @@ func TestReadersDuringAWriteStorm(t *testing.T) {
 	write(t, dir, "go")
 	l.exits(0)
 	if shown := l.stderr.String(); shown != "" {
-		t.Errorf("the run said %q", shown)
+		t.Errorf("the standard error of the build is %q", shown)
 	}
 	for _, at := range seen {
 		if diff := cmp.Diff(boundaryAt(t, dir, at.Seq), at); diff != "" {
-			t.Errorf("what somebody saw is not commit %d:\n%s", at.Seq, diff)
+			t.Errorf("the status for commit %d differs from the journal up to there (-journal +status):\n%s", at.Seq, diff)
 		}
 	}
 	run(t, dir, 0, "checkpoint", "validate", "PRD-001", "--deep")
 }
 
-// boundary is what a commit of the journal alone decides of a status.
+// boundary holds the part of `status --json` that depends only on the journal.
 type boundary struct {
 	Seq            uint64
 	Status         string
@@ -98,7 +98,7 @@ type boundary struct {
 	UpdatedAt      time.Time `json:"updated_at"`
 }
 
-// boundaryAt is what the status was when the journal ended with a commit.
+// boundaryAt returns the status for the journal up to and including the commit seq.
 func boundaryAt(t *testing.T, dir string, seq uint64) boundary {
 	t.Helper()
 	var kept strings.Builder
@@ -117,7 +117,7 @@ func boundaryAt(t *testing.T, dir string, seq uint64) boundary {
 	if err := errors.Join(os.MkdirAll(filepath.Join(state, "locks"), 0o700), os.Mkdir(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(kept.String()), 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	// What ran is shown as interrupted where nobody owns the session.
+	// Without an owner of the session, status shows running workstreams as interrupted.
 	shown := strings.ReplaceAll(run(t, then, 0, "status", "PRD-001", "--json"), `"interrupted"`, `"running"`)
 	var at boundary
 	if err := json.Unmarshal([]byte(shown), &at); err != nil {

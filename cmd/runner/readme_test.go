@@ -12,10 +12,10 @@ import (
 	"testing"
 )
 
-// TestReadmeCommandsWork runs the commands of README.md's chapters in their
-// order, each in an empty directory, as a reader copies them. Where a
-// chapter shows a pipeline, that is saved under its name first. A comment that
-// names an exit code says which one the command must have.
+// TestReadmeCommandsWork runs the commands in chapters of README.md as a reader would
+// copy them, in a directory that is empty at first. If a chapter shows a pipeline, the
+// test saves the pipeline under its name first. A command must have the exit code that
+// its comment names, else 0.
 func TestReadmeCommandsWork(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
@@ -44,7 +44,8 @@ func TestReadmeCommandsWork(t *testing.T) {
 	}
 }
 
-// runReadmeCommand runs one line of README.md by a shell, without a terminal.
+// runReadmeCommand runs one line of README.md in a shell without a terminal, and checks
+// its exit code.
 func runReadmeCommand(t *testing.T, dir, home, line string) {
 	t.Helper()
 	want := 0

@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// explained is a pipeline with a step for each kind of reason to do work again,
-// and some that nothing here is a reason for. The last one fails.
+// explained is a pipeline with a workstream or gate for each reason for which Runner
+// repeats work, and some that must never run again. Its last workstream fails.
 const explained = `
 variable "level" { default = "1" }
 variable "token" {
@@ -77,18 +77,17 @@ phase "four" {
 }
 `
 
-// redone is what a change leads to: the reasons that the plan gives for what was
-// done, those that are known only when the turn of a step has come, and what runs.
+// redone is what must happen after a change.
 type redone struct {
-	planned, later map[string]string
-	ran            []string
-	asks           bool // for an approval, so that the run ends there
+	planned, later map[string]string // reasons by step: in the plan; known only during the run
+	ran            []string          // the words that the scripts add to the file ran
+	asks           bool              // whether the run pauses for an approval
 }
 
-// TestEveryRerunIsExplained: whatever is changed, each step that is done again
-// has a reason that names what was changed; plan, plan --json, the output of the
-// run, its events and its plan give the same one; and nothing else is done
-// again (nextflow-io/nextflow 4894: a step ran again, and nobody could say why).
+// TestEveryRerunIsExplained changes one thing in a session and resumes it. Each step that
+// runs again must have a reason that names the change, the same in plan, plan --json, the
+// output of the build and its events. No other step may run again
+// (nextflow-io/nextflow 4894: a step ran again, and nothing told the user why).
 func TestEveryRerunIsExplained(t *testing.T) {
 	t.Parallel()
 	onA := map[string]string{"B": "on the result of A", "R": "on the result of A"}
@@ -102,7 +101,7 @@ func TestEveryRerunIsExplained(t *testing.T) {
 		a.ran = append(a.ran, name)
 		return a
 	}
-	first := func(a redone) redone { // in/a.txt, which A copies to where nobody expects it
+	first := func(a redone) redone { // A copies in/a.txt to copied.txt, which check judges
 		a.later["check (G)"] = "what it judged changed"
 		a.ran = append(a.ran, "check")
 		return also(a, "R", "inputs changed: a.out")
@@ -196,7 +195,8 @@ func TestEveryRerunIsExplained(t *testing.T) {
 	}
 }
 
-// explainedDesk is a desk where all of explained is done but its last step.
+// explainedDesk returns a desk with a session of explained, complete except for the last
+// workstream, which failed.
 func explainedDesk(t *testing.T) *desk {
 	t.Helper()
 	d := newDesk(t, explained)
@@ -214,19 +214,19 @@ func explainedDesk(t *testing.T) *desk {
 	return d
 }
 
-// explains holds a resume, and what is said of it before and meanwhile, to what
-// a change leads to.
+// explains plans and resumes the session. It checks that the plan, the output and the
+// workstreams that run are as wanted.
 func (d *desk) explains(output string, want redone, args ...string) {
 	d.t.Helper()
 	d.runs(0, append([]string{"plan", "PRD-001", "--resume", "--json"}, args...)...)
 	planned := planOf(d, []byte(d.out))
 	if got := planned.again(); !maps.Equal(got, want.planned) {
-		d.t.Errorf("the plan does again\n%q, want\n%q", got, want.planned)
+		d.t.Errorf("the plan repeats\n%q, want\n%q", got, want.planned)
 	}
 	d.runs(0, append([]string{"plan", "PRD-001", "--resume"}, args...)...)
 	for name, why := range want.planned {
 		if !d.says(name, why) {
-			d.t.Errorf("plan does not say of %s that %q:\n%s", name, why, d.out)
+			d.t.Errorf("plan does not give the reason of %s, %q:\n%s", name, why, d.out)
 		}
 	}
 	exit := 1
@@ -242,23 +242,25 @@ func (d *desk) explains(output string, want redone, args ...string) {
 	d.ran(want.ran...)
 }
 
+// says reports whether a line of the last output contains all these texts.
 func (d *desk) says(words ...string) bool {
 	return slices.ContainsFunc(strings.Split(d.out, "\n"), func(line string) bool {
 		return !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(line, word) })
 	})
 }
 
-// explainedInText holds the lines of a run to the reasons.
+// explainedInText checks that the plain output of a build has all reasons and lists no
+// other ones.
 func (d *desk) explainedInText(want redone) {
 	d.t.Helper()
 	for name, why := range want.planned {
 		if !d.says("  "+name+" (", "): "+why) {
-			d.t.Errorf("the run does not say of %s that %q:\n%s", name, why, d.out)
+			d.t.Errorf("the build does not give the planned reason of %s, %q:\n%s", name, why, d.out)
 		}
 	}
 	for name, why := range want.later {
 		if !d.says("- "+name+" will ", " again: "+why) {
-			d.t.Errorf("the run does not say of %s that %q:\n%s", name, why, d.out)
+			d.t.Errorf("the build does not give the reason of %s, %q:\n%s", name, why, d.out)
 		}
 	}
 	lines := len(want.planned)
@@ -271,13 +273,13 @@ func (d *desk) explainedInText(want redone) {
 		}
 	}
 	if lines != 0 {
-		d.t.Errorf("the run does not list %d reasons:\n%s", len(want.planned), d.out)
+		d.t.Errorf("the build does not list %d reasons:\n%s", len(want.planned), d.out)
 	}
 }
 
-// explainedByEvents holds the events of a run to the reasons: what was done
-// before and starts has been taken back for the reason that was planned, or
-// that came to be known.
+// explainedByEvents checks the events of a build: the build has the plan that the command
+// plan printed, and each step that runs again was invalidated before, for the planned
+// reason or for one that is known only during the run.
 func (d *desk) explainedByEvents(planned shownPlan, want redone) {
 	d.t.Helper()
 	why := map[string]string{}
@@ -288,7 +290,7 @@ func (d *desk) explainedByEvents(planned shownPlan, want redone) {
 			Plan                           json.RawMessage
 		}
 		if !strings.HasPrefix(line, "{") {
-			continue // of the other stream
+			continue // a line of standard error
 		}
 		if err := json.Unmarshal([]byte(line), &e); err != nil {
 			d.t.Fatalf("%v in %s", err, line)
@@ -296,13 +298,13 @@ func (d *desk) explainedByEvents(planned shownPlan, want redone) {
 		switch e.Kind {
 		case "run.begin":
 			if got := planOf(d, e.Plan); !reflect.DeepEqual(got, planned) {
-				d.t.Errorf("the run plans\n%+v, and plan said\n%+v", got, planned)
+				d.t.Errorf("the plan of the build is\n%+v, but the command plan printed\n%+v", got, planned)
 			}
 		case "workstream.invalidated", "gate.voided":
 			why[e.Workstream+e.Gate] = e.Reason
 		case "workstream.started":
 			if e.Attempt > 1 && e.Workstream != "end" && why[e.Workstream] == "" {
-				d.t.Errorf("%s runs again, and no event says why", e.Workstream)
+				d.t.Errorf("%s runs again without an event that gives the reason", e.Workstream)
 			}
 		}
 	}
@@ -316,11 +318,11 @@ func (d *desk) explainedByEvents(planned shownPlan, want redone) {
 		}
 	}
 	if !maps.Equal(why, all) {
-		d.t.Errorf("the events say\n%q, want\n%q", why, all)
+		d.t.Errorf("the events give the reasons\n%q, want\n%q", why, all)
 	}
 }
 
-// shownPlan is as much of a plan as tells what is done again, and why.
+// shownPlan holds the decisions of a plan in JSON, and their reasons.
 type shownPlan struct {
 	Phases []struct {
 		Steps []struct{ Kind, Name, Decision, Reason string }
@@ -335,7 +337,8 @@ func planOf(d *desk, data []byte) (p shownPlan) {
 	return p
 }
 
-// again is what was done and may be done once more, with its reason.
+// again returns the completed steps that the plan repeats, or repeats under a condition,
+// with their reasons.
 func (p shownPlan) again() map[string]string {
 	all := map[string]string{}
 	for _, phase := range p.Phases {
@@ -351,7 +354,8 @@ func (p shownPlan) again() map[string]string {
 	return all
 }
 
-// TestARejectionIsExplained as every other reason is.
+// TestARejectionIsExplained rejects an approval gate and resumes. The plan and the build
+// must name the rejection as the reason why the workstream of the gate runs again.
 func TestARejectionIsExplained(t *testing.T) {
 	t.Parallel()
 	for _, output := range []string{"plain", "json"} {
@@ -366,7 +370,7 @@ func TestARejectionIsExplained(t *testing.T) {
 	}
 }
 
-// chmod makes a file one that can be run.
+// chmod makes a file executable.
 func (d *desk) chmod(name string) {
 	d.t.Helper()
 	if err := os.Chmod(d.path(name), 0o700); err != nil { //nolint:gosec // that it can be run is the point

@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// TestWhatSucceededIsNotRunAgain beside and before what failed: a sibling, an
-// instance of the same for_each, one that took two attempts
-// (argoproj/argo-workflows 14796: a retry took up again what had a retry of its
-// own and had succeeded), and with --keep-going also what comes after it.
+// TestWhatSucceededIsNotRunAgain resumes a session several times, in which workstreams
+// failed beside siblings that succeeded: other instances of a for_each, and one that
+// needed a retry. Only workstreams that have not succeeded may run again
+// (argoproj/argo-workflows 14796: a resume repeated a step that had succeeded on retry).
 func TestWhatSucceededIsNotRunAgain(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, `
@@ -78,8 +78,8 @@ phase "two" {
 	d.ran()
 }
 
-// fallible is a pipeline each step of which fails for another reason, until
-// that is mended.
+// fallible is a pipeline in which most steps fail, each for a different reason, until the
+// test writes the file mended-… of that step.
 const fallible = `
 phase "one" {
   workstream "A" { script = "echo A >> ran; echo from=A >> $RUNNER_OUTPUT" }
@@ -129,9 +129,10 @@ phase "five" {
 }
 `
 
-// TestEachResumeGoesOnFromTheLast: no resume takes back what an earlier one had
-// kept (dagster-io/dagster 4087: the second one knew only what the first had
-// run), whatever each of them ends with, and also after a rollback.
+// TestEachResumeGoesOnFromTheLast resumes one session many times, and each run ends in
+// another way: failure, kill, interrupt, timeout, pause. A step that completed in any
+// earlier run must not run again (dagster-io/dagster 4087: the second resume knew only
+// the steps of the first).
 func TestEachResumeGoesOnFromTheLast(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, strings.Replace(fallible, "FTIMEOUT", "200ms", 1))
@@ -177,9 +178,9 @@ func TestEachResumeGoesOnFromTheLast(t *testing.T) {
 	d.ran()
 }
 
-// TestEachResumeGoesOnFromARollback: what it discarded runs again, what it did
-// not stays done, over any number of failures and resumes, and when the
-// rollback is undone.
+// TestEachResumeGoesOnFromARollback rolls a session back several times and resumes it.
+// The workstreams that the rollback discarded must run again, the others must not, also
+// after more failures and kills, and after a rollback that was undone.
 func TestEachResumeGoesOnFromARollback(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, `
@@ -212,7 +213,7 @@ phase "four" {
 	d.runs(0, "approve", "PRD-001")
 	d.build(1)
 	d.ran("A", "B", "C", "D")
-	for range 2 { // back to after the approval, and on
+	for range 2 { // back to the moment after the approval
 		d.runs(1, "build", "PRD-001", "--resume=2", "--yes")
 		d.ran("C", "D")
 		d.build(1)
@@ -235,14 +236,14 @@ phase "four" {
 	d.runs(0, "checkpoint", "rollback", "PRD-001", "1", "--yes")
 	undo := d.undo()
 	d.runs(0, "checkpoint", "rollback", "PRD-001", undo, "--yes")
-	d.build(1) // as if it had not been
+	d.build(1) // as if there had been no rollback
 	d.ran("D")
 	d.write("good", "")
 	d.build(0)
 	d.ran("D")
 }
 
-// undo is the checkpoint that undoes the last rollback.
+// undo returns the checkpoint that undoes the last rollback.
 func (d *desk) undo() string {
 	d.t.Helper()
 	_, rest, found := strings.Cut(d.out, "checkpoint rollback PRD-001 CP-")

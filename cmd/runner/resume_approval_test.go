@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// approvals are pipelines in which B must not run before sign-off is given; the
-// phase that B belongs to is the last.
+// approvals holds pipelines in which B must not run before the gate sign-off is approved.
+// The field last is the phase of B, gate is the label of sign-off.
 var approvals = []struct{ name, source, last, gate string }{
 	{"of a phase", `
 phase "one" {
@@ -65,7 +65,7 @@ phase "two" {
 }`, "two", "sign-off (last)"},
 }
 
-// hasRun tells what has run, and forgets it.
+// hasRun returns the words that scripts have added to the file ran, and removes the file.
 func (d *desk) hasRun() []string {
 	d.t.Helper()
 	text, err := os.ReadFile(d.path("ran"))
@@ -76,6 +76,7 @@ func (d *desk) hasRun() []string {
 	return strings.Fields(string(text))
 }
 
+// notRun checks that a workstream has not run, and removes the file ran.
 func (d *desk) notRun(name string) {
 	d.t.Helper()
 	if got := d.hasRun(); slices.Contains(got, name) {
@@ -83,9 +84,10 @@ func (d *desk) notRun(name string) {
 	}
 }
 
-// TestNothingGetsPastAnApprovalThatWasNotGiven tries every way of going on
-// (coleam00/Archon 1429: one that was rejected, and then resumed, counted as
-// given). In the end it is given, and only that lets B run.
+// TestNothingGetsPastAnApprovalThatWasNotGiven tries every way to continue a session
+// whose gate waits for an approval. The gate must still wait and B must not run, until
+// the gate is approved (coleam00/Archon 1429: after a rejection and a resume, the gate
+// counted as approved).
 func TestNothingGetsPastAnApprovalThatWasNotGiven(t *testing.T) {
 	t.Parallel()
 	ways := []struct {
@@ -141,7 +143,7 @@ func TestNothingGetsPastAnApprovalThatWasNotGiven(t *testing.T) {
 		{"an expiry", func(d *desk, _ string) {
 			source := d.source
 			d.pipeline(strings.Replace(source, `"Ship it?"`, `"Quick?"`+"\ntimeout = \"1ms\"", 1))
-			expires := func() { d.exits(nil, []int{1, 3}, "build", "PRD-001", "--resume") } // in this run, or in the next
+			expires := func() { d.exits(nil, []int{1, 3}, "build", "PRD-001", "--resume") } // 1: expired in this run; 3: expires in the next
 			expires()
 			d.runs(2, "approve", "PRD-001")
 			expires()
@@ -168,7 +170,7 @@ func TestNothingGetsPastAnApprovalThatWasNotGiven(t *testing.T) {
 				d.notRun("B")
 				d.stands(p.gate, "waiting")
 				if got := d.document(); got.Status != "paused" || len(got.GatesPassed) > 0 {
-					t.Errorf("the document says %+v", got)
+					t.Errorf("the PRD document does not say that the gate waits: %+v", got)
 				}
 				d.runs(0, "approve", "PRD-001")
 				d.build(0)
@@ -178,8 +180,9 @@ func TestNothingGetsPastAnApprovalThatWasNotGiven(t *testing.T) {
 	}
 }
 
-// TestAnApprovalStillWaitsAfterItsRunnerEnded: a runner that waits for an
-// answer while other work goes on is ended, and nobody has answered.
+// TestAnApprovalStillWaitsAfterItsRunnerEnded ends a runner that waits for an approval
+// while another workstream runs. The next build must still wait for the approval, and B
+// must run only after it.
 func TestAnApprovalStillWaitsAfterItsRunnerEnded(t *testing.T) {
 	t.Parallel()
 	for _, with := range []syscall.Signal{syscall.SIGKILL, syscall.SIGTERM, syscall.SIGINT} {
@@ -210,7 +213,8 @@ phase "one" {
 	}
 }
 
-// approved is a session that went on after an approval, and failed behind it.
+// approved is a pipeline with an approval gate at GATE_OF_A or at GATE_OF_PHASE, and with
+// a phase after the gate that fails.
 const approved = `
 document = "prd.md"
 phase "zero" {
@@ -245,10 +249,10 @@ const signOff = `gate "sign-off" {
     }
   }`
 
-// TestAnApprovalDoesNotOutliveWhatItApproved changes what was approved, before
-// and after the answer (coleam00/Archon 3092: an answer to what had changed
-// meanwhile counted). What B stands behind is asked for again; what no approval
-// is about changes nothing.
+// TestAnApprovalDoesNotOutliveWhatItApproved changes a file or a definition before or
+// after the approval. If the gate depends on what changed, Runner must ask again before B
+// runs; other changes must not matter (coleam00/Archon 3092: an approval counted although
+// the approved work had changed meanwhile).
 func TestAnApprovalDoesNotOutliveWhatItApproved(t *testing.T) {
 	t.Parallel()
 	edit := func(old, now string) func(d *desk) []string {
@@ -259,10 +263,10 @@ func TestAnApprovalDoesNotOutliveWhatItApproved(t *testing.T) {
 	}
 	changes := []struct {
 		name   string
-		change func(d *desk) []string // returns what else to type
-		voided bool
-		seen   bool     // it differs at once from what was asked about
-		ran    []string // besides B where nothing is asked
+		change func(d *desk) []string // returns more arguments for the build
+		voided bool                   // the change makes the approval void
+		seen   bool                   // approve itself notices the change, and refuses
+		ran    []string               // the workstreams that run before Runner asks again
 	}{
 		{"an input of the work", write("in.txt"), true, true, []string{"A"}},
 		{"an input of the gate", write("seen.txt"), true, true, nil},

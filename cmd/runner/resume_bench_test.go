@@ -15,16 +15,16 @@ import (
 	"time"
 )
 
-// desk is a workspace in which the real binary is run as people run it. Scripts
-// append a word to the file "ran", so that a test can tell what has run.
+// desk is a workspace in which tests run the real binary as users do. The scripts of its
+// pipelines append a word to the file ran, so that a test sees which scripts have run.
 type desk struct {
 	t      *testing.T
 	dir    string
-	source string // of the pipeline, as it was given last
-	out    string // of the last command, both streams
+	source string // the source of the pipeline, as last passed to the method pipeline
+	out    string // the output of the last command, both streams
 }
 
-// newDesk makes a workspace whose pipeline holds the source.
+// newDesk returns a new workspace with this pipeline.
 func newDesk(t *testing.T, source string) *desk {
 	t.Helper()
 	d := &desk{t: t, dir: t.TempDir()}
@@ -32,8 +32,8 @@ func newDesk(t *testing.T, source string) *desk {
 	return d
 }
 
-// pipeline writes the pipeline anew. What stands before a line "---" stands
-// before its block.
+// pipeline writes PRD-001.hcl. The source is the content of the pipeline block. If the
+// source has a line "---", the text before that line goes before the block.
 func (d *desk) pipeline(source string) {
 	d.t.Helper()
 	d.source = source
@@ -44,19 +44,19 @@ func (d *desk) pipeline(source string) {
 	d.write("PRD-001.hcl", before+"pipeline \"PRD-001\" {\n"+inside+"\n}\n")
 }
 
-// runs runs a command and holds it to its exit code.
+// runs runs a command and checks its exit code.
 func (d *desk) runs(want int, args ...string) {
 	d.t.Helper()
 	d.runsWith(nil, want, args...)
 }
 
-// runsWith is runs with additions to the environment.
+// runsWith is runs with more variables in the environment.
 func (d *desk) runsWith(env []string, want int, args ...string) {
 	d.t.Helper()
 	d.exits(env, []int{want}, args...)
 }
 
-// exits is runsWith where it depends on how fast it goes which code it is.
+// exits is runsWith for commands whose exit code depends on timing: any of wants is fine.
 func (d *desk) exits(env []string, wants []int, args ...string) {
 	d.t.Helper()
 	cmd := exec.CommandContext(d.t.Context(), "runner", args...)
@@ -68,13 +68,13 @@ func (d *desk) exits(env []string, wants []int, args ...string) {
 	}
 }
 
-// build runs the pipeline with --resume and what else is given.
+// build runs the pipeline with --resume and these arguments, and checks the exit code.
 func (d *desk) build(want int, args ...string) {
 	d.t.Helper()
 	d.runs(want, append([]string{"build", "PRD-001", "--resume"}, args...)...)
 }
 
-// start runs the pipeline beside the test, and returns once the file is there.
+// start starts a build and returns once the file exists. The build runs on meanwhile.
 func (d *desk) start(until string, args ...string) *exec.Cmd {
 	d.t.Helper()
 	cmd := exec.CommandContext(d.t.Context(), "runner", append([]string{"build", "PRD-001"}, args...)...)
@@ -86,7 +86,7 @@ func (d *desk) start(until string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// await waits until something has happened.
+// await waits until happened returns true.
 func (d *desk) await(happened func() bool) {
 	d.t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
@@ -96,18 +96,18 @@ func (d *desk) await(happened func() bool) {
 		select {
 		case <-tick.C:
 		case <-late:
-			d.t.Fatal("it did not happen within a minute")
+			d.t.Fatal("waited for a minute in vain")
 		}
 	}
 }
 
-// end sends a signal to what start began, and waits for its end.
+// end sends a signal to a build that start started, and waits until the build has ended.
 func (d *desk) end(cmd *exec.Cmd, with syscall.Signal) {
 	d.t.Helper()
 	if err := cmd.Process.Signal(with); err != nil {
 		d.t.Fatal(err)
 	}
-	_ = cmd.Wait() // how it ends is what the test is about
+	_ = cmd.Wait() // the build has been ended by a signal
 }
 
 func (d *desk) path(name string) string { return filepath.Join(d.dir, filepath.FromSlash(name)) }
@@ -129,8 +129,8 @@ func (d *desk) remove(name string) {
 	}
 }
 
-// ran holds what has run since it was last called to the given words, in any
-// order.
+// ran checks that the file ran has exactly these words, in any order, and removes the
+// file.
 func (d *desk) ran(want ...string) {
 	d.t.Helper()
 	text, err := os.ReadFile(d.path("ran"))
@@ -146,6 +146,7 @@ func (d *desk) ran(want ...string) {
 	}
 }
 
+// holds checks the content of a file, without white space around it.
 func (d *desk) holds(name, want string) {
 	d.t.Helper()
 	text, err := os.ReadFile(d.path(name))
@@ -157,7 +158,7 @@ func (d *desk) holds(name, want string) {
 	}
 }
 
-// document is the PRD document as it is on disk.
+// document returns the PRD document as it is on disk.
 func (d *desk) document() document {
 	d.t.Helper()
 	data, err := os.ReadFile(d.path(".runner/PRD-001.json"))
@@ -171,7 +172,7 @@ func (d *desk) document() document {
 	return doc
 }
 
-// document is as much of the PRD document as a verdict shows in.
+// document holds the fields of the PRD document that depend on workstreams and gates.
 type document struct {
 	Status       string   `json:"status"`
 	Completed    []string `json:"completed_workstreams"`
@@ -180,7 +181,8 @@ type document struct {
 	GatesPending []string `json:"gates_pending"`
 }
 
-// status is what `runner status` says of workstreams and gates, by name.
+// status returns the statuses in `runner status`: of workstreams by name, of gates by
+// label, of phases by "phase " and name, and of the session by PRD-001.
 func (d *desk) status() map[string]string {
 	d.t.Helper()
 	d.runs(0, "status", "PRD-001", "--json")
@@ -215,7 +217,7 @@ func (d *desk) status() map[string]string {
 	return all
 }
 
-// stands holds what a workstream, a gate, a phase or the session stands as.
+// stands checks the status of a workstream, a gate, a phase or the session.
 func (d *desk) stands(name, want string) {
 	d.t.Helper()
 	if got := d.status()[name]; got != want {

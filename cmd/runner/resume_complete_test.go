@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// likeMake is a graph of three workstreams, and likeMakefile the same for make.
+// likeMake is a pipeline of three workstreams. likeMakefile is the same graph for make.
 const likeMake = `
 phase "one" {
   workstream "lib" {
@@ -42,8 +42,9 @@ doc.html: doc.md
 	echo doc >> ran; cp doc.md doc.html
 `
 
-// TestACompleteSessionIsGoneOnAfterLikeMake changes one file at a time after all is
-// done: what runs again is what make runs again, and what is there is the same.
+// TestACompleteSessionIsGoneOnAfterLikeMake changes one input at a time after a complete
+// session, and builds with --resume. Runner must run the same workstreams as make on the
+// same graph, and produce the same files.
 func TestACompleteSessionIsGoneOnAfterLikeMake(t *testing.T) {
 	t.Parallel()
 	d, beside := newDesk(t, likeMake), t.TempDir()
@@ -91,7 +92,7 @@ func TestACompleteSessionIsGoneOnAfterLikeMake(t *testing.T) {
 	d.build(6)
 	same()
 	for i, changed := range []string{"lib.c", "tool.c", "doc.md", "lib.c"} {
-		for k, name := range []string{"lib.c", "tool.c", "doc.md", "lib.o", "tool", "doc.html"} { // make goes by the times
+		for k, name := range []string{"lib.c", "tool.c", "doc.md", "lib.o", "tool", "doc.html"} { // make compares modification times
 			at := time.Now().Add(time.Duration(k-60) * time.Minute)
 			if err := os.Chtimes(filepath.Join(beside, name), at, at); err != nil {
 				t.Fatal(err)

@@ -10,9 +10,10 @@ import (
 	"testing"
 )
 
-// TestARejectionRunsAllAgainThatItIsAbout: not only the work, but what was
-// verified of it too (coleam00/Archon 2735: after a rejection the work was done
-// anew, and shown with the verdicts on the old one), once, and nothing else.
+// TestARejectionRunsAllAgainThatItIsAbout rejects a gate twice, and resumes each time.
+// The workstreams and all other gates that the rejected gate covers must run again once,
+// and nothing else (coleam00/Archon 2735: after a rejection the work was done again, but
+// shown with the verdicts on the old work).
 func TestARejectionRunsAllAgainThatItIsAbout(t *testing.T) {
 	t.Parallel()
 	const rest = `
@@ -88,7 +89,7 @@ phase "one" {
 			for range 2 {
 				d.runs(0, "reject", "PRD-001", "-m", "the totals are wrong")
 				if doc := d.document(); slices.ContainsFunc(doc.GatesPassed, func(g string) bool { return strings.HasPrefix(g, "sign-off") }) {
-					t.Errorf("the document says %+v", doc)
+					t.Errorf("the PRD document says that the rejected gate has passed: %+v", doc)
 				}
 				d.build(3)
 				d.ran(tt.again...)
@@ -100,8 +101,9 @@ phase "one" {
 	}
 }
 
-// TestARejectionIsNotForgotten when the run that it leads to is cut short: what
-// it is about runs again, and what has been done since does not.
+// TestARejectionIsNotForgotten rejects a phase and ends the next run in its middle. The
+// run after that must run the rejected workstreams that have not run since the rejection,
+// and no others.
 func TestARejectionIsNotForgotten(t *testing.T) {
 	t.Parallel()
 	for _, with := range []syscall.Signal{syscall.SIGKILL, syscall.SIGTERM} {
@@ -138,9 +140,9 @@ phase "one" {
 	}
 }
 
-// TestARejectionHoldsWhateverElseRuns: what was rejected stays so until it has
-// run again, also where something else of its phase runs first, is skipped, or
-// is all that was chosen, and where the gate has another name by then.
+// TestARejectionHoldsWhateverElseRuns rejects a phase, and then chooses or skips one of
+// its workstreams or renames the gate. The next build must still run the rejected B
+// again. Whether mail, which must happen only once, runs again is for the user to decide.
 func TestARejectionHoldsWhateverElseRuns(t *testing.T) {
 	t.Parallel()
 	const source = `
@@ -175,19 +177,20 @@ phase "one" {
 			meanwhile(d)
 			d.build(3, "--var", "on=false")
 			if ran := d.hasRun(); !slices.Contains(ran, "B") || slices.Contains(ran, "mail") {
-				t.Errorf("after a rejection ran %q", ran)
+				t.Errorf("after the rejection %q ran, want B and not mail", ran)
 			}
 			d.runs(0, "status", "PRD-001")
 			if !d.says("runner resolve PRD-001 mail --done") {
-				t.Errorf("nobody is asked whether mail happens again:\n%s", d.out)
+				t.Errorf("the status does not ask whether mail is to run again:\n%s", d.out)
 			}
 		})
 	}
 }
 
-// dependents is a graph behind A: directly, through what depends on it, through
-// an output only, through each instance of a for_each, through files only, in
-// the same phase and in later ones. Nothing leads from A to "apart".
+// dependents is a pipeline whose workstreams depend on A in every way: directly, through
+// another workstream, through instances of a for_each, only through an output, only
+// through a file, in the same phase and in later ones. apart and apart2 do not depend on
+// A.
 const dependents = `
 phase "one" {
   workstream "A" {
@@ -233,8 +236,9 @@ phase "three" {
 }
 `
 
-// TestDependentsFollow: what depends on what ran again is not kept
-// (coleam00/Archon 2402), however it depends, and what does not depend is.
+// TestDependentsFollow makes one workstream run again, for different reasons. Everything
+// that depends on that workstream must run again too (coleam00/Archon 2402), and nothing
+// else.
 func TestDependentsFollow(t *testing.T) {
 	t.Parallel()
 	all := []string{"A", "direct", "check", "each-x", "each-y", "output", "behind"}
@@ -281,7 +285,7 @@ func TestDependentsFollow(t *testing.T) {
 			d.build(1, args...)
 			for _, name := range r.want {
 				if reused[name] {
-					t.Errorf("the plan said that %s would be reused, and it ran", name)
+					t.Errorf("the plan reuses %s, but %s must run again", name, name)
 				}
 			}
 			d.ran(append([]string{"end"}, r.want...)...)
@@ -291,7 +295,8 @@ func TestDependentsFollow(t *testing.T) {
 	}
 }
 
-// promised are the words of what the plan would reuse.
+// promised returns which workstreams and gates the plan reuses, by the words that they
+// write to the file ran.
 func (d *desk) promised(args ...string) map[string]bool {
 	d.t.Helper()
 	d.runs(0, append([]string{"plan", "PRD-001", "--resume", "--json"}, args...)...)
@@ -313,8 +318,8 @@ func (d *desk) promised(args ...string) map[string]bool {
 	return reused
 }
 
-// TestDependentsFollowWhenTheRunIsCutShort between what ran again and what
-// depends on it, by a kill or by a failure.
+// TestDependentsFollowWhenTheRunIsCutShort changes the input of A. Then runs fail in A,
+// or are killed in B, which depends on A. Later runs must still run B and C again.
 func TestDependentsFollowWhenTheRunIsCutShort(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, `
@@ -342,7 +347,7 @@ phase "three" {
 	d.ran("A", "B", "C", "end")
 	d.write("a.txt", "2")
 	d.write("bad", "")
-	for range 2 { // what B was made from is not what A will give
+	for range 2 { // B must not be reused: A will have another result
 		d.build(1)
 		d.ran("A")
 	}

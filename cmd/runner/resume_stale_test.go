@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// reported is a pipeline in which what A reports is all that B and its gate
-// know of it. A reads "value", which it does not declare.
+// reported is a pipeline in which B and the gate depend on what A reports. A reads the
+// file value without declaring it as an input.
 const reported = `
 phase "one" {
   workstream "A" {
@@ -35,9 +35,10 @@ phase "two" {
 }
 `
 
-// TestInvalidateForgetsABadResult: a result that is wrong, and that nothing
-// shows to be, is kept until somebody says so (coleam00/Archon 1391: there was
-// no way to). Then nothing of it is left, also where A has not run again yet.
+// TestInvalidateForgetsABadResult gives A a wrong result that Runner can't detect, and
+// invalidates A (coleam00/Archon 1391: there was no way to). From then on no command may
+// show or use the outputs, artifacts and verdicts of the old result, even if the next
+// attempt of A fails.
 func TestInvalidateForgetsABadResult(t *testing.T) {
 	t.Parallel()
 	start := func(t *testing.T) *desk {
@@ -48,7 +49,7 @@ func TestInvalidateForgetsABadResult(t *testing.T) {
 		d.ran("A", "B-6")
 		d.write("value", "7")
 		d.build(1)
-		d.ran("B-6") // nobody can tell
+		d.ran("B-6") // Runner can't know that value has changed
 		return d
 	}
 	t.Run("it runs again", func(t *testing.T) {
@@ -65,12 +66,12 @@ func TestInvalidateForgetsABadResult(t *testing.T) {
 			d.build(1, args...)
 			d.ran("A")
 			if st := d.status(); st["A"] != "failed" || st["sized (one)"] != "pending" || strings.Contains(d.out, "Last gate") {
-				t.Errorf("A is %s, its gate %s", st["A"], st["sized (one)"])
+				t.Errorf("A is %s, its gate %s; want failed, pending and no last gate:\n%s", st["A"], st["sized (one)"], d.out)
 			}
 			for _, command := range [][]string{{"status", "PRD-001", "--json"}, {"checkpoint", "show", "PRD-001", "latest"}, {"status", "PRD-001"}} {
 				d.runs(0, command...)
 				if strings.Contains(d.out, "out/6.txt") || strings.Contains(d.out, `"value"`) || strings.Contains(d.out, "A value") || strings.Contains(d.out, "size: 6") || strings.Contains(d.out, "last_gate") || strings.Contains(d.out, "Last gate") {
-					t.Errorf("%s shows what was invalidated:\n%s", command, d.out)
+					t.Errorf("%s shows the invalidated result:\n%s", command, d.out)
 				}
 			}
 		}
@@ -86,7 +87,7 @@ func TestInvalidateForgetsABadResult(t *testing.T) {
 		d.ran("A")
 		d.stands("sized (one)", "failed")
 		if !strings.Contains(d.out, "no workstream reported the metric size") {
-			t.Errorf("it says:\n%s", d.out)
+			t.Errorf("the status does not say that the metric is missing:\n%s", d.out)
 		}
 	})
 	t.Run("the runner is killed before it runs again", func(t *testing.T) {
@@ -112,14 +113,15 @@ phase "one" {`, 1))
 		d.build(0, "--invalidate", "A")
 		d.ran("A", "B-7")
 		if _, err := os.Stat(d.path("out/6.txt")); !os.IsNotExist(err) {
-			t.Errorf("out/6.txt has come back: %v", err)
+			t.Errorf("Runner has restored the old artifact out/6.txt: %v", err)
 		}
 	})
 }
 
-// TestAStaleResultFileIsNoResult: what lies where an attempt reports its outputs
-// was not said by that attempt (nextflow-io/nextflow 5595: a step was taken for
-// done by the exit code of an earlier run).
+// TestAStaleResultFileIsNoResult leaves outputs in $RUNNER_OUTPUT that come from another
+// attempt or run than the last. Runner must not take them for the outputs of the last
+// attempt (nextflow-io/nextflow 5595: an exit code of an earlier run made a step count as
+// done).
 func TestAStaleResultFileIsNoResult(t *testing.T) {
 	t.Parallel()
 	const source = `
@@ -148,7 +150,7 @@ phase "one" {
 		d.stands("sized (one)", "failed")
 		d.runs(0, "status", "PRD-001", "--json")
 		if strings.Contains(d.out, "stale") || strings.Contains(d.out, `"metrics"`) {
-			t.Errorf("what is stale has been taken:\n%s", d.out)
+			t.Errorf("Runner has taken stale outputs:\n%s", d.out)
 		}
 	}
 	t.Run("of a killed run", func(t *testing.T) {
@@ -204,14 +206,14 @@ phase "one" {
 	})
 }
 
-// TestAPartialFileIsNotDone: what a step had written when it was cut short is
-// not taken for its result (snakemake/snakemake 627), however it was, and the
-// step runs again.
+// TestAPartialFileIsNotDone interrupts a workstream in every way after it has written
+// half of an artifact. Runner must not take that file for the result, and must run the
+// workstream again (snakemake/snakemake 627).
 func TestAPartialFileIsNotDone(t *testing.T) {
 	t.Parallel()
 	cuts := []struct {
 		name, cut string
-		exit      int // 0: the test ends the runner
+		exit      int // exit code of the build; 0: the test ends the build with a signal
 		with      syscall.Signal
 	}{
 		{"the runner is killed", "exec sleep 100", 0, syscall.SIGKILL},
@@ -247,7 +249,7 @@ phase "two" {
 			}
 			d.holds("out/a.txt", "half")
 			if doc := d.document(); len(doc.Completed) > 0 {
-				t.Errorf("the document says %+v", doc)
+				t.Errorf("the PRD document says that A is completed: %+v", doc)
 			}
 			d.runs(0, "plan", "PRD-001", "--resume")
 			d.write("whole", "")
@@ -257,8 +259,9 @@ phase "two" {
 	}
 }
 
-// TestAFileThatWasThereBefore counts as an artifact, as tools expect that leave
-// alone what is up to date; but only as it is, and only while it is there.
+// TestAFileThatWasThereBefore runs workstreams that do not write their artifacts. A file
+// that already exists counts as the artifact, for tools that leave up-to-date files
+// alone. A missing file makes the workstream fail, and a later edit is a conflict.
 func TestAFileThatWasThereBefore(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, `
@@ -273,7 +276,7 @@ phase "one" {
   }
 }`)
 	d.write("a.txt", "old")
-	d.runs(1, "build", "PRD-001", "--keep-going") // nobody has made b.txt
+	d.runs(1, "build", "PRD-001", "--keep-going") // b.txt does not exist
 	d.ran("A", "B")
 	d.stands("A", "completed")
 	d.stands("B", "failed")

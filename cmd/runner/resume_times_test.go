@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// TestAnEditIsSeenWhateverItsTimesSay: an input of the same length as before,
-// whose mtime was set back to what it was, or lies in the past or the future, is
-// read for what it holds; and new times of what is as it was are no edit.
+// TestAnEditIsSeenWhateverItsTimesSay edits an input without changing its length, and
+// sets its modification time to the old one, to the past, or to the future. The
+// workstream must run again. A new modification time alone must not make it run again.
 func TestAnEditIsSeenWhateverItsTimesSay(t *testing.T) {
 	t.Parallel()
 	for name, of := range map[string]func(was time.Time) time.Time{
@@ -31,7 +31,7 @@ phase "one" {
     script     = "echo last >> ran; exit 1"
   }
 }`)
-			long := time.Now().Add(-time.Hour) // so that nobody has a reason to read it again
+			long := time.Now().Add(-time.Hour) // so old that Runner need not read an unchanged file again
 			d.write("in.txt", "one")
 			d.touch("in.txt", long)
 			d.runs(1, "build", "PRD-001")
@@ -53,7 +53,7 @@ phase "one" {
 	}
 }
 
-// touch sets the time at which a file was written.
+// touch sets the modification time of a file.
 func (d *desk) touch(name string, at time.Time) {
 	d.t.Helper()
 	if err := os.Chtimes(d.path(name), at, at); err != nil {

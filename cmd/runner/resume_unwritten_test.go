@@ -9,11 +9,13 @@ import (
 	"testing"
 )
 
-// derivedFiles are what is written of a checkpoint beside the journal.
+// derivedFiles holds the files and directories in .runner, besides the journal, that
+// Runner writes with each checkpoint.
 var derivedFiles = []string{"PRD-001.json", "PRD-001/checkpoints", "PRD-001/manifest.json", "PRD-001/latest"}
 
-// unwritable is a pipeline whose first step puts something in the place of a
-// derived file, so that it can't be written any more.
+// unwritable returns a desk whose first workstream replaces a derived file with a
+// directory, or the directory of checkpoints with a file, so that Runner can't write
+// there.
 func unwritable(t *testing.T, file string) *desk {
 	t.Helper()
 	blocks := "mkdir -p .runner/" + file + "/in/the/way"
@@ -29,9 +31,10 @@ phase "two" {
 }`, file, blocks))
 }
 
-// TestACheckpointThatCannotBeWrittenIsNotPassedOver: the work is done, and what
-// was to be written of it is not, in each of its files and whatever the
-// configuration says (nextflow-io/nextflow 7471: the run was green).
+// TestACheckpointThatCannotBeWrittenIsNotPassedOver makes each file of a checkpoint
+// unwritable. By default the build must pause and say why; with "skip" it must continue
+// and record that it skipped; with "retry" it must wait until the file can be written
+// (nextflow-io/nextflow 7471: the run reported success).
 func TestACheckpointThatCannotBeWrittenIsNotPassedOver(t *testing.T) {
 	t.Parallel()
 	for _, file := range derivedFiles {
@@ -53,11 +56,11 @@ func TestACheckpointThatCannotBeWrittenIsNotPassedOver(t *testing.T) {
 			d.runsWith([]string{"PRDRUNNER_ON_CHECKPOINT_ERROR=skip"}, 0, "build", "PRD-001")
 			d.ran("A", "B")
 			if !strings.Contains(d.out, "skipped") {
-				t.Errorf("nothing says that it was skipped:\n%s", d.out)
+				t.Errorf("the build does not say that it skipped a checkpoint:\n%s", d.out)
 			}
 			journal, err := os.ReadFile(d.path(".runner/PRD-001/journal.jsonl"))
 			if err != nil || !strings.Contains(string(journal), `"checkpoint.skipped"`) {
-				t.Errorf("it is not on record as skipped: %v", err)
+				t.Errorf("the journal does not say that the checkpoint was skipped: %v", err)
 			}
 		})
 		t.Run("retry, "+file, func(t *testing.T) {
@@ -75,17 +78,17 @@ func TestACheckpointThatCannotBeWrittenIsNotPassedOver(t *testing.T) {
 	}
 }
 
-// again goes on while what can't be written still can't: what is in its place is
-// named, where it is not even opened.
+// again builds again while the file still can't be written. The build must run nothing.
+// It must fail and name what is in the way or, if that is the link latest, pause again.
 func (d *desk) again(file string) {
 	d.t.Helper()
 	if file != "PRD-001/latest" {
 		d.build(5)
 		if !strings.Contains(d.out, file+": ") {
-			d.t.Errorf("it does not say what is in the way:\n%s", d.out)
+			d.t.Errorf("the build does not name %s:\n%s", file, d.out)
 		}
 		if file != "PRD-001/checkpoints" && !strings.Contains(d.out, "hint: move away") {
-			d.t.Errorf("it does not say what to do:\n%s", d.out)
+			d.t.Errorf("the build does not say what to move away:\n%s", d.out)
 		}
 	} else {
 		d.stands("PRD-001", "paused")
@@ -95,15 +98,18 @@ func (d *desk) again(file string) {
 	d.ran()
 }
 
+// toldUnwritten checks that the last command reported a checkpoint that could not be
+// written, and no complete session.
 func (d *desk) toldUnwritten(t *testing.T) {
 	t.Helper()
 	if !strings.Contains(d.out, "a checkpoint could not be written") || strings.Contains(d.out, "PRD-001 complete") {
-		t.Errorf("it is not told:\n%s", d.out)
+		t.Errorf("the build does not report the checkpoint, or reports a complete session:\n%s", d.out)
 	}
 }
 
-// TestTheLastCheckpointIsNotPassedOver: everything is done, and the session is
-// not complete, since its end could not be written.
+// TestTheLastCheckpointIsNotPassedOver runs a pipeline whose only workstream makes a file
+// of the last checkpoint unwritable. The session must not count as complete until a later
+// build has written the checkpoint.
 func TestTheLastCheckpointIsNotPassedOver(t *testing.T) {
 	t.Parallel()
 	for _, file := range derivedFiles {

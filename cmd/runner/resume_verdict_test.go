@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// judged is a pipeline in which B stands behind a gate, and the gate behind
-// what JUDGES stands for.
+// judged is a pipeline in which B must not run before a gate has passed. The gate takes
+// the place of OF_A or of OF_PHASE.
 const judged = `
 phase "one" {
   workstream "A" {
@@ -25,21 +25,22 @@ phase "two" {
 }
 `
 
-// judgedBy puts a gate in one of its two places.
+// judgedBy returns the pipeline judged with a gate at one of its two places.
 func judgedBy(place, gate string) string {
 	return strings.NewReplacer(place, gate, "OF_A", "", "OF_PHASE", "").Replace(judged)
 }
 
-// TestNothingThatIsNotPassedCountsAsPassed ends a gate in every way but one, and
-// resumes (rocky-data/rocky 1734: a resume found all work done, judged nothing,
-// and was green). Only a verdict that passes lets B run.
+// TestNothingThatIsNotPassedCountsAsPassed lets a gate end in every way other than
+// passing, and resumes the session in several ways. The gate must not count as passed and
+// B must not run, until the gate passes (rocky-data/rocky 1734: the resume found all work
+// done, did not judge the gate, and reported success).
 func TestNothingThatIsNotPassedCountsAsPassed(t *testing.T) {
 	t.Parallel()
 	ends := []struct {
 		name, gate string
-		first      int // exit code
-		again      int // and of a resume in which nothing is mended
-		mend       func(d *desk)
+		first      int           // exit code of the first build
+		again      int           // exit code of a resume without a repair
+		mend       func(d *desk) // makes the gate pass; nil: a file named good does
 	}{
 		{"it failed", `gate "check" { script = "test -e good" }`, 1, 1, nil},
 		{"it was ended by a signal", `gate "check" { script = "test -e good || kill -KILL $$" }`, 1, 1, nil},
@@ -118,24 +119,25 @@ func TestNothingThatIsNotPassedCountsAsPassed(t *testing.T) {
 	}
 }
 
-// notPassed holds that nothing says of a gate that it has passed, nor of what
-// stands behind it that it is done.
+// notPassed checks the status and the PRD document: the gate must not be passed, the
+// workstream behind must be pending, and the session must not be complete.
 func (d *desk) notPassed(gate, behind string) {
 	d.t.Helper()
 	st, doc := d.status(), d.document()
 	if st[gate] == "passed" || st[gate] == "skipped" || slices.Contains(doc.GatesPassed, gate) || !slices.Contains(doc.GatesPending, gate) {
-		d.t.Errorf("%s is %s, and in the document %+v", gate, st[gate], doc)
+		d.t.Errorf("the gate %s is %s in the status; the PRD document is %+v", gate, st[gate], doc)
 	}
 	if st[behind] != "pending" || !slices.Contains(doc.Pending, behind) {
-		d.t.Errorf("%s is %s, and in the document %+v", behind, st[behind], doc)
+		d.t.Errorf("the workstream %s is %s in the status; the PRD document is %+v", behind, st[behind], doc)
 	}
 	if st["PRD-001"] == "complete" || doc.Status == "complete" {
-		d.t.Errorf("the session is %s, in the document %s", st["PRD-001"], doc.Status)
+		d.t.Errorf("the session is %s in the status and %s in the PRD document", st["PRD-001"], doc.Status)
 	}
 }
 
-// TestNoVerdictIsNoPass ends the runner while the gate is judged: the work is
-// done, and nobody knows what the gate would have said.
+// TestNoVerdictIsNoPass ends the runner while a gate is judged, when the workstream has
+// already completed. The next builds must judge the gate again, and B must not run before
+// the gate has passed.
 func TestNoVerdictIsNoPass(t *testing.T) {
 	t.Parallel()
 	for _, with := range []syscall.Signal{syscall.SIGKILL, syscall.SIGTERM} {
@@ -157,8 +159,9 @@ func TestNoVerdictIsNoPass(t *testing.T) {
 	}
 }
 
-// TestSkippedIsNotPassed: what was not enabled is told as skipped wherever it
-// shows, and runs as soon as it is enabled.
+// TestSkippedIsNotPassed builds a pipeline in which `when` disables workstreams and a
+// phase. They and their gates must show as skipped, not as completed or passed, and must
+// run as soon as a variable enables them.
 func TestSkippedIsNotPassed(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, `
@@ -213,7 +216,7 @@ phase "last" {
 			}
 		}
 		if !slices.Equal(doc.GatesPassed, []string{"both (one)"}) || slices.Contains(doc.Completed, "some") || slices.Contains(doc.Completed, "none") || slices.Contains(doc.Completed, "off1") {
-			t.Errorf("the document says %+v", doc)
+			t.Errorf("the PRD document counts skipped steps as completed or passed: %+v", doc)
 		}
 		d.build(1)
 		d.ran("end")
@@ -226,8 +229,8 @@ phase "last" {
 	d.ran("after", "none", "off1", "end")
 }
 
-// TestAGateOfWhatWasSkippedGivesNothing: what would have given a metric or an
-// output was skipped, so that nothing can be judged by it.
+// TestAGateOfWhatWasSkippedGivesNothing skips the workstream that reports the metric or
+// output of a gate, after the gate had passed with it. The gate must fail.
 func TestAGateOfWhatWasSkippedGivesNothing(t *testing.T) {
 	t.Parallel()
 	for name, gate := range map[string]string{
@@ -265,7 +268,7 @@ phase "two" {
 }`)
 			d.runs(1, "build", "PRD-001")
 			d.ran("gives", "A", "B")
-			d.build(1, "--var", "on=false") // it passed when there was something
+			d.build(1, "--var", "on=false") // the gate passed in the first build
 			d.ran()
 			d.stands("check (one)", "failed")
 			d.build(1)

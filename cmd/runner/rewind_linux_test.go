@@ -6,11 +6,10 @@ import (
 	"testing"
 )
 
-// TestGoingBackRemovesWhatCameLaterAndNothingElse: a rollback of the files
-// leaves none that were not there, and none are gone that it could not bring
-// back: ignored ones, also by a rule that is taken back, and ones that look
-// sensitive. Others left untracked files (cline/cline 12831), or deleted what an
-// ignore rule that they reverted had kept (cline/cline 14367).
+// TestGoingBackRemovesWhatCameLaterAndNothingElse rolls back after files were added,
+// edited and removed. The rollback must remove added files (cline/cline 12831: untracked
+// files remained), except those that it could not restore: sensitive files and files that
+// git ignores, also by a rule that the rollback removes (cline/cline 14367).
 func TestGoingBackRemovesWhatCameLaterAndNothingElse(t *testing.T) {
 	t.Parallel()
 	for name, git := range map[string]bool{"in a git work tree": true, "outside git": false} {
@@ -40,7 +39,7 @@ func TestGoingBackRemovesWhatCameLaterAndNothingElse(t *testing.T) {
 			if git {
 				p.write("staged.txt", "later\n")
 				p.git("add", "staged.txt")
-				p.write(".gitignore", "*.log\nscratch/\n") // a rule that is taken back
+				p.write(".gitignore", "*.log\nscratch/\n") // the rollback removes the new rule
 				p.write("scratch/notes.md", "precious\n")
 			}
 			p.write("ignored.log", "precious\n")
@@ -51,7 +50,7 @@ func TestGoingBackRemovesWhatCameLaterAndNothingElse(t *testing.T) {
 			p.run(0, "checkpoint", "rollback", "PRD-001", "latest", "--yes")
 			for _, gone := range []string{"later.txt", "later/deep/er", "dir/sub/new.txt", "staged.txt"} {
 				if p.exists(gone) {
-					t.Errorf("%s came later, and is still there", gone)
+					t.Errorf("%s is newer than the checkpoint, but still exists", gone)
 				}
 			}
 			for path, want := range map[string]string{
@@ -63,7 +62,7 @@ func TestGoingBackRemovesWhatCameLaterAndNothingElse(t *testing.T) {
 				}
 			}
 			if git && (!p.exists("scratch/notes.md") || p.read("scratch/notes.md") != "precious\n") {
-				t.Error("what a rule ignored that was taken back is gone")
+				t.Error("the rollback removed a file that git ignored before the rollback")
 			}
 		})
 	}

@@ -17,7 +17,8 @@ import (
 
 var rollbackFiles = flag.Int("rollback.files", 5_000, "how many files TestRollbackManyFiles captures")
 
-// newKept is a workspace with the built binary, and a session that failed.
+// newKept returns a rollbackKiller whose workspace has a failed session. All files of the
+// workspace are captured.
 func newKept(t *testing.T, binary string, inGit bool) *rollbackKiller {
 	t.Helper()
 	r := &rollbackKiller{t: t, binary: binary, dir: t.TempDir(), random: rand.New(rand.NewPCG(1, 1))} //nolint:gosec // it is not used
@@ -30,9 +31,10 @@ func newKept(t *testing.T, binary string, inGit bool) *rollbackKiller {
 	return r
 }
 
-// TestRollbackFiles takes everything that a file can be through a rollback and
-// its undoing, in git and outside: names of any bytes, links, modes, empty
-// directories, files that become directories, names that differ by case only.
+// TestRollbackFiles changes files of every kind after a checkpoint: names of any bytes,
+// links, modes, empty directories, files that become directories, names that differ only
+// by case. A rollback must restore all of them exactly, and so must the undo of the
+// rollback, in git and outside.
 func TestRollbackFiles(t *testing.T) {
 	t.Parallel()
 	binary := buildBinary(t)
@@ -95,11 +97,11 @@ func TestRollbackFiles(t *testing.T) {
 			for range 2 {
 				undo := r.rollback(id)
 				if diff := r.tree().diff(first); diff != "" {
-					t.Fatalf("gone back: %s", diff)
+					t.Fatalf("after the rollback: %s", diff)
 				}
 				r.rollback(undo)
 				if diff := r.tree().diff(second); diff != "" {
-					t.Fatalf("undone: %s", diff)
+					t.Fatalf("after the rollback was undone: %s", diff)
 				}
 			}
 			r.exits(0, "checkpoint", "validate", "PRD-001", "--deep")
@@ -107,7 +109,9 @@ func TestRollbackFiles(t *testing.T) {
 	}
 }
 
-// TestRollbackManyFiles captures many files, and takes back 100 edits in them.
+// TestRollbackManyFiles captures many files, edits or removes 100 of them, and rolls
+// back. All files must be as before. The test logs how long the capture and the rollback
+// take.
 func TestRollbackManyFiles(t *testing.T) {
 	t.Parallel()
 	count := *rollbackFiles
@@ -141,9 +145,9 @@ func TestRollbackManyFiles(t *testing.T) {
 	t.Logf("the first capture took %s, a rollback of 100 files %s", whole, span)
 }
 
-// TestRollbackThroughFlippedDirectories turns directories into links that lead
-// outside, and back, while rollbacks run: whatever becomes of these, nothing
-// outside is touched.
+// TestRollbackThroughFlippedDirectories replaces a directory with a link to a directory
+// outside of the workspace, and back, while rollbacks run. The rollbacks may fail, but
+// nothing outside of the workspace may change.
 func TestRollbackThroughFlippedDirectories(t *testing.T) {
 	t.Parallel()
 	r := newKept(t, buildBinary(t), false)
@@ -166,7 +170,7 @@ func TestRollbackThroughFlippedDirectories(t *testing.T) {
 				return
 			case <-pace.C:
 			}
-			switch tick % 5 { // it is a directory for most of the time, so that rollbacks get far
+			switch tick % 5 { // flip is a directory most of the time, so that rollbacks get far
 			case 0:
 				_ = errors.Join(os.Rename(r.path("flip"), r.path("aside")), os.Symlink(outside, r.path("flip")))
 			case 1:
@@ -180,7 +184,7 @@ func TestRollbackThroughFlippedDirectories(t *testing.T) {
 	defer func() { r.must(work.Close()) }()
 	done := 0
 	for i := range 24 {
-		for n := range 60 { // the directory has one of the names; the root doesn't follow a link under the other
+		for n := range 60 { // the directory has one of the two names; work does not follow the link
 			for _, name := range []string{"flip", "aside"} {
 				_ = work.WriteFile(fmt.Sprintf("%s/%d", name, n), fmt.Append(nil, "second ", i), 0o644)
 			}
@@ -190,7 +194,7 @@ func TestRollbackThroughFlippedDirectories(t *testing.T) {
 		if out, err := cmd.CombinedOutput(); err == nil {
 			done++
 		} else if cmd.ProcessState.ExitCode() < 0 || strings.Contains(string(out), "panic") {
-			t.Errorf("%v\n%s", err, out)
+			t.Errorf("the rollback was killed or panicked: %v\n%s", err, out)
 		}
 		if diff := readTree(t, outside).diff(want); diff != "" {
 			t.Errorf("outside: %s", diff)
@@ -199,9 +203,9 @@ func TestRollbackThroughFlippedDirectories(t *testing.T) {
 	}
 	close(stop)
 	flips := <-ended
-	t.Logf("%d flips, %d of 24 rollbacks carried out", flips, done)
+	t.Logf("%d flips, %d of 24 rollbacks succeeded", flips, done)
 	if flips == 0 {
-		t.Error("nothing was flipped")
+		t.Error("the directory was never replaced: the test proves nothing")
 	}
 	for _, name := range []string{"flip", "aside"} {
 		if info, err := os.Lstat(r.path(name)); err == nil && info.Mode()&os.ModeSymlink != 0 {

@@ -35,16 +35,16 @@ const rollbackPipeline = `pipeline "PRD-001" {
 }
 `
 
-// TestKillRollback kills rollbacks of 1,000 files with SIGKILL at random
-// moments. After each, readers must work and tell of what is not finished; the
-// next command that changes anything, whichever it is, must finish it; and then
-// state and files must be those of one moment, byte for byte and mode for mode.
+// TestKillRollback kills rollbacks of 1,000 files with SIGKILL at random moments. After
+// each kill, readers must work and report the unfinished rollback. The next command that
+// changes anything must finish the rollback. Then the state and the files must be those
+// of the checkpoint, or those before the rollback if that was not on record yet.
 func TestKillRollback(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("it takes a minute; left out with -short")
+		t.Skip("the test takes a minute; left out with -short")
 	}
-	count := *killCount / 2 // in git, and outside
+	count := *killCount / 2 // half of the kills in git, half outside
 	if count == 0 {
 		count = 2
 	}
@@ -61,8 +61,7 @@ func TestKillRollback(t *testing.T) {
 	}
 }
 
-// killRollbacks kills rollbacks so many times, at moments that follow from the
-// seed.
+// killRollbacks kills count rollbacks, at moments that follow from the seed.
 func killRollbacks(t *testing.T, binary string, inGit bool, count int, seed uint64) {
 	t.Helper()
 	t.Logf("%d kills, -kill.seed=%d", count, seed)
@@ -74,37 +73,44 @@ func killRollbacks(t *testing.T, binary string, inGit bool, count int, seed uint
 	t.Logf("%d kills: %d before the intent was on record, %d in the middle, %d with files of both moments; %d finished edits",
 		r.kills, r.before, r.unfinished, r.mixed, r.edits)
 	if count >= 20 && (r.unfinished == 0 || r.mixed == 0) {
-		t.Error("no rollback was killed in its middle: nothing was proved")
+		t.Error("no rollback was killed in its middle: the test proves nothing")
 	}
 }
 
-// tree is what a workspace holds: for each path its kind, mode and bytes.
+// tree is the content of a workspace: the mode and the bytes of each file, or the target
+// of each link, by path.
 type tree map[string]string
 
-// moment is a point of the session, as somebody remembers it.
+// moment is the state of the session and the files at one time.
 type moment struct {
 	tree   tree
 	status string
-	done   int // workstreams
+	done   int // number of completed workstreams
 }
 
-// rollbackKiller goes back and forth between two moments of one session.
+// rollbackKiller rolls one session back and forth between two moments, and kills the
+// rollbacks.
 type rollbackKiller struct {
 	t           *testing.T
 	binary, dir string
 	random      *rand.Rand
-	span        time.Duration // of a whole rollback
-	early, late time.Duration // the last moment at which nothing was on record yet, and the first at which something was
+	span        time.Duration // how long a rollback takes without a kill
+	// early is the latest kill so far before the rollback was on record, late the
+	// earliest kill so far after that.
+	early, late time.Duration
 
-	old, first moment // at these checkpoints
-	oldID      string // an earlier one, to go to in place of the first
+	old, first moment // the moments of the checkpoints oldID and firstID
+	oldID      string // older than firstID, for a second rollback after a kill
 	firstID    string
-	now        moment // where the session stands before the next rollback
+	now        moment // the moment before the next rollback
 
+	// kills counts the kills so far; before, those before the rollback was on record;
+	// unfinished, those in the middle of a rollback; mixed, those that left files of both
+	// moments; edits, those after which the test edited files.
 	kills, before, unfinished, mixed, edits int
 }
 
-// sessionView is as much of the printed state as the oracle needs.
+// sessionView holds the fields of `status --json` that the checks need.
 type sessionView struct {
 	Status string `json:"status"`
 	Counts struct {
@@ -112,8 +118,8 @@ type sessionView struct {
 	} `json:"workstreams"`
 }
 
-// prepare brings the session to its end, with 1,000 files that changed since
-// the first moment.
+// prepare completes the session, with 1,000 files that changed since the first moment.
+// It measures how long a rollback takes.
 func (r *rollbackKiller) prepare(inGit bool) {
 	r.t.Helper()
 	r.write("PRD-001.hcl", rollbackPipeline, 0o644)
@@ -149,7 +155,7 @@ func (r *rollbackKiller) prepare(inGit bool) {
 	r.is("after it was undone", r.now)
 }
 
-// fill makes the files of the first moment.
+// fill writes the files of the first moment.
 func (r *rollbackKiller) fill() {
 	for i := range 750 {
 		r.write(file(i), strings.Repeat(fmt.Sprint("first ", i, "\n"), 1+i%100), []os.FileMode{0o644, 0o755, 0o600}[i%3])
@@ -160,8 +166,8 @@ func (r *rollbackKiller) fill() {
 	r.must(os.Mkdir(r.path("tree/empty"), 0o750))
 }
 
-// change makes 1,000 changes: 250 files modified, deleted and created each,
-// and the rest get another mode or become links, directories and files.
+// change makes 1,000 changes: it modifies, deletes and creates 250 files each, and gives
+// the rest another mode or replaces them with links, directories and files.
 func (r *rollbackKiller) change() {
 	for i := range 250 {
 		r.write(file(i), fmt.Sprint("later ", i), 0)
@@ -198,12 +204,13 @@ func (r *rollbackKiller) change() {
 
 func file(i int) string { return fmt.Sprintf("tree/d%d/f%d", i%10, i) }
 
-// round takes the session to the first moment and back again, and kills both.
+// round rolls the session back to the first moment and undoes that. It kills both
+// rollbacks.
 func (r *rollbackKiller) round() {
 	later := r.now
 	undo := r.killed(r.firstID, r.first)
 	if undo == "" {
-		return // nothing was done: it stands where it stood
+		return // the rollback was killed before it was on record
 	}
 	if again := r.killed(undo, later); again == "" {
 		r.rollback(undo)
@@ -212,8 +219,8 @@ func (r *rollbackKiller) round() {
 	r.is("after it was undone", later)
 }
 
-// killed begins a rollback and kills it, and has it finished. It returns the
-// checkpoint that undoes it, "" if nothing of it had been recorded.
+// killed starts a rollback, kills it, and lets another command finish it. It returns the
+// checkpoint that undoes the rollback, or "" if the rollback was not on record yet.
 func (r *rollbackKiller) killed(to string, target moment) (undo string) {
 	t := r.t
 	t.Helper()
@@ -235,8 +242,9 @@ func (r *rollbackKiller) killed(to string, target moment) (undo string) {
 	return r.recovered(begun, from, target)
 }
 
-// moment draws when to kill a rollback: any time, or soon after it is on record, where
-// the files change, which takes a small part of its time.
+// moment returns a random time after which to kill a rollback: half of the times
+// anywhere, else soon after the rollback is on record, in the short time in which the
+// files change.
 func (r *rollbackKiller) moment() time.Duration {
 	if r.random.IntN(2) == 0 {
 		return time.Duration(r.random.Int64N(int64(r.span * 11 / 10)))
@@ -244,9 +252,9 @@ func (r *rollbackKiller) moment() time.Duration {
 	return (r.early+r.late)/2 + time.Duration(r.random.Int64N(int64(r.span/5)))
 }
 
-// recovered has a rollback finished that was cut short, if it is on record
-// beside the ones that had begun before it. It returns the checkpoint that
-// undoes it, "" if it is not.
+// recovered lets another command finish an interrupted rollback. begun is the number of
+// rollbacks on record before. It returns the checkpoint that undoes the rollback, or ""
+// if the rollback is not on record.
 func (r *rollbackKiller) recovered(begun int, from, target moment) (undo string) {
 	r.t.Helper()
 	now, undo, ended := r.rollbacks()
@@ -273,14 +281,15 @@ func (r *rollbackKiller) recovered(begun int, from, target moment) (undo string)
 	return undo
 }
 
-// readers checks that commands that only look work, and tell of the rollback.
+// readers checks that commands which change nothing work and report the unfinished
+// rollback.
 func (r *rollbackKiller) readers() {
 	r.t.Helper()
 	before := r.journal()
 	for _, args := range [][]string{{"status", "PRD-001"}, {"checkpoint", "list", "PRD-001"}} {
 		shown, told := r.run(0, args...)
 		if !strings.Contains(shown+told, "was cut short") {
-			r.t.Fatalf("%v does not tell that a rollback is not finished:\n%s%s", args, shown, told)
+			r.t.Fatalf("%v does not report the unfinished rollback:\n%s%s", args, shown, told)
 		}
 	}
 	if !bytes.Equal(before, r.journal()) {
@@ -288,11 +297,11 @@ func (r *rollbackKiller) readers() {
 	}
 }
 
-// finish has the next command finish the rollback, and what it was asked for.
+// finish runs a random command, which must finish the rollback and then do its own work.
 func (r *rollbackKiller) finish(target moment) {
 	r.t.Helper()
 	r.now = target
-	code := map[string]int{"failed": 1, "complete": 6}[target.status] // of a build that goes on from there
+	code := map[string]int{"failed": 1, "complete": 6}[target.status] // exit code of a build that resumes the target
 	switch how := r.random.IntN(5); how {
 	case 0:
 		r.exits(code, "build", "PRD-001", "--resume")
@@ -309,7 +318,7 @@ func (r *rollbackKiller) finish(target moment) {
 		r.is("finished by another rollback", r.old)
 		r.rollback(undo)
 		r.is("after that was undone", target)
-	case 4: // killed once more while it is finished
+	case 4: // a second kill, while the rollback is being finished
 		r.kill(time.Duration(r.random.Int64N(int64(r.span))), "checkpoint", "pin", "PRD-001", r.oldID)
 		r.exits(0, "checkpoint", "unpin", "PRD-001", r.oldID)
 		r.exits(0, "checkpoint", "pin", "PRD-001", r.oldID)
@@ -317,7 +326,8 @@ func (r *rollbackKiller) finish(target moment) {
 	}
 }
 
-// edit edits, at times, what a killed rollback left, and returns what it wrote.
+// edit edits files of an unfinished rollback, one time out of three. It returns the files
+// after the edit, or nil without an edit.
 func (r *rollbackKiller) edit(from, target moment) tree {
 	if r.random.IntN(3) > 0 {
 		return nil
@@ -333,8 +343,8 @@ func (r *rollbackKiller) edit(from, target moment) tree {
 	return r.tree()
 }
 
-// keptEdits returns the checkpoints of what was edited while a rollback was not
-// finished.
+// keptEdits returns the checkpoints that hold edits which the user made while a rollback
+// was unfinished.
 func (r *rollbackKiller) keptEdits() (ids []string) {
 	for _, c := range r.checkpoints() {
 		if c.Trigger == "pre_rollback" && strings.Contains(c.Reason, "edited") {
@@ -344,8 +354,9 @@ func (r *rollbackKiller) keptEdits() (ids []string) {
 	return ids
 }
 
-// edited checks that what was edited before a rollback was finished is kept:
-// in the first checkpoint that was made for it, if that was cut short as well.
+// edited checks that a checkpoint holds the edits that were made before the rollback was
+// finished. had is the number of such checkpoints before. A second kill may lead to more
+// checkpoints; then the first one has the edits.
 func (r *rollbackKiller) edited(edited tree, had int) {
 	r.t.Helper()
 	if edited == nil {
@@ -353,7 +364,7 @@ func (r *rollbackKiller) edited(edited tree, had int) {
 	}
 	all := r.keptEdits()
 	if len(all) == had {
-		r.t.Fatal("what was edited is in no checkpoint")
+		r.t.Fatal("no checkpoint holds the edits")
 	}
 	kept := all[had]
 	back := r.rollback(kept)
@@ -363,10 +374,11 @@ func (r *rollbackKiller) edited(edited tree, had int) {
 		}
 	}
 	r.rollback(back)
-	r.is("after a look at what was edited", r.now)
+	r.is("after a rollback to the edits was undone", r.now)
 }
 
-// is checks that the session and all files are those of a moment.
+// is checks that the session and all files are those of a moment, and that no rollback is
+// unfinished.
 func (r *rollbackKiller) is(when string, want moment) {
 	r.t.Helper()
 	got := r.look()
@@ -381,7 +393,7 @@ func (r *rollbackKiller) is(when string, want moment) {
 	}
 }
 
-// look describes where session and files are.
+// look returns the current moment.
 func (r *rollbackKiller) look() moment {
 	r.t.Helper()
 	var s sessionView
@@ -390,7 +402,7 @@ func (r *rollbackKiller) look() moment {
 	return moment{tree: r.tree(), status: s.Status, done: s.Counts.Done}
 }
 
-// diff names what differs, as far as it fits a line.
+// diff describes the first ten differences in one line.
 func (got tree) diff(want tree) string {
 	var all []string
 	for name := range got {
@@ -409,8 +421,8 @@ func (got tree) diff(want tree) string {
 	return strings.Join(all[:min(len(all), 10)], "; ")
 }
 
-// tree reads everything but what is git's and the runner's own. Of directories
-// only empty ones count.
+// tree reads the workspace without .git and .runner. Of the directories only the empty
+// ones are listed.
 func (r *rollbackKiller) tree() tree {
 	r.t.Helper()
 	return readTree(r.t, r.dir)
@@ -463,7 +475,7 @@ func readTree(t *testing.T, dir string) tree {
 	return all
 }
 
-// journalRollback is as much of the journal as tells of rollbacks.
+// journalRollback holds the fields of a commit that concern rollbacks.
 type journalRollback struct {
 	Events []struct {
 		Kind   string `json:"kind"`
@@ -471,13 +483,13 @@ type journalRollback struct {
 	} `json:"events"`
 }
 
-// rollbacks counts those on record, and returns what undoes the last one and
-// whether that one has ended.
+// rollbacks returns the number of rollbacks on record, the checkpoint that undoes the
+// last one, and whether the last one has ended.
 func (r *rollbackKiller) rollbacks() (begun int, undo string, ended bool) {
 	for line := range bytes.Lines(r.journal()) {
 		var c journalRollback
 		if err := json.Unmarshal(line, &c); err != nil {
-			break // torn
+			break // the last line is torn
 		}
 		for _, e := range c.Events {
 			switch e.Kind {
@@ -526,7 +538,7 @@ func (r *rollbackKiller) create() string {
 	return madeCheckpoint(r.t, []byte(r.exits(0, "checkpoint", "create", "PRD-001", "--json")))
 }
 
-// madeCheckpoint returns the id of what `checkpoint create --json` made.
+// madeCheckpoint returns the id in the output of `checkpoint create --json`.
 func madeCheckpoint(t *testing.T, out []byte) string {
 	t.Helper()
 	var made struct {
@@ -546,8 +558,8 @@ func (r *rollbackKiller) rollback(to string) (undo string) {
 	return r.lastUndo()
 }
 
-// kill runs a command and kills it, with all it started. It reports whether it
-// had ended before.
+// kill runs a command, and kills it and its child processes after the given time. It
+// reports whether the command had ended before.
 func (r *rollbackKiller) kill(after time.Duration, args ...string) (ended bool) {
 	r.t.Helper()
 	cmd := exec.Command(r.binary, args...)
@@ -564,12 +576,12 @@ func (r *rollbackKiller) kill(after time.Duration, args ...string) (ended bool) 
 		return false
 	}
 	if err != nil {
-		r.t.Fatalf("%v failed by itself: %v\n%s", args, err, stderr.Bytes())
+		r.t.Fatalf("%v failed before the kill: %v\n%s", args, err, stderr.Bytes())
 	}
 	return true
 }
 
-// exits runs a command and holds it to an exit code.
+// exits runs a command and checks its exit code.
 func (r *rollbackKiller) exits(code int, args ...string) (stdout string) {
 	r.t.Helper()
 	stdout, _ = r.run(code, args...)
@@ -600,7 +612,7 @@ func (r *rollbackKiller) git(args ...string) {
 
 func (r *rollbackKiller) path(name string) string { return filepath.Join(r.dir, name) }
 
-// write writes a file; mode 0 leaves that of the one there is.
+// write writes a file. The mode 0 keeps the mode of an existing file.
 func (r *rollbackKiller) write(name, text string, mode os.FileMode) {
 	r.t.Helper()
 	r.must(os.MkdirAll(filepath.Dir(r.path(name)), 0o755))

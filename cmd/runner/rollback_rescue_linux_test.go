@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// TestRollbackOnlyRescued: the disk was full when a rollback began, so that
-// only the rescue copy knows of it. Whatever changes the session next finishes
-// it before anything is decided or planned, and then does what it was asked.
+// TestRollbackOnlyRescued has a rollback whose start is only in a rescue copy of the
+// journal, as if the disk had been full. The next command that changes the session must
+// finish that rollback first, and then do its own work.
 func TestRollbackOnlyRescued(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -38,15 +38,16 @@ func TestRollbackOnlyRescued(t *testing.T) {
 			}
 			for _, text := range []string{"was cut short; finishing it first", "Rolled back to CP-", tt.want} {
 				if !strings.Contains(string(out), text) {
-					t.Errorf("%q is missing from\n%s", text, out)
+					t.Errorf("the output does not contain %q:\n%s", text, out)
 				}
 			}
 		})
 	}
 }
 
-// rescueRollback rolls a session back, and then takes from the journal what
-// that wrote into it: its beginning goes into a rescue copy, its end is lost.
+// rescueRollback rolls a session back, and then removes the events of that rollback from
+// the journal. It moves the start of the rollback to a rescue copy in temp, and drops the
+// end.
 func rescueRollback(t *testing.T, dir, temp string) {
 	t.Helper()
 	state := filepath.Join(dir, ".runner")
@@ -60,7 +61,7 @@ func rescueRollback(t *testing.T, dir, temp string) {
 	kept, rest, ok := cutBefore(read(t, journal), `"rollback.started"`)
 	begun, _, completed := cutBefore(rest, `"rollback.completed"`)
 	if !ok || !completed {
-		t.Fatal("the journal tells of no rollback")
+		t.Fatal("the journal has no rollback")
 	}
 	for i, path := range derived {
 		replace(t, path, before[i])
@@ -73,7 +74,7 @@ func rescueRollback(t *testing.T, dir, temp string) {
 	replace(t, filepath.Join(temp, "runner-rescue-PRD-001-"+st.Session+".jsonl"), begun)
 }
 
-// cutBefore cuts lines before the first one that holds a text.
+// cutBefore splits data before the first line that contains the text.
 func cutBefore(data []byte, text string) (before, from []byte, found bool) {
 	at := bytes.Index(data, []byte(text))
 	if at < 0 {
@@ -90,8 +91,9 @@ func replace(t *testing.T, path string, data []byte) {
 	}
 }
 
-// TestPlanOfUnfinishedRollback: where a session stands that a rollback is
-// about to leave is nothing to plan from.
+// TestPlanOfUnfinishedRollback plans while a rollback is unfinished. The command plan
+// must refuse, because the rollback will change the state. It must name the command that
+// finishes the rollback.
 func TestPlanOfUnfinishedRollback(t *testing.T) {
 	t.Parallel()
 	dir, temp := unfinished(t), t.TempDir()
@@ -105,7 +107,7 @@ func TestPlanOfUnfinishedRollback(t *testing.T) {
 	out := run(t, dir, 5, "plan", "PRD-001", "--resume")
 	for _, text := range []string{" is not finished", "`runner build PRD-001 --resume` finishes it"} {
 		if !strings.Contains(out, text) {
-			t.Errorf("%q is missing from\n%s", text, out)
+			t.Errorf("the output does not contain %q:\n%s", text, out)
 		}
 	}
 }

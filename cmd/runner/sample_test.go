@@ -6,10 +6,10 @@ import (
 	"prdrunner/checkpoint/store/faults/seed"
 )
 
-var full = flag.Bool("full", false, "try every case of each matrix; else a sample that follows from the commit")
+var full = flag.Bool("full", false, "try every case of each matrix, not only a sample that follows from the commit")
 
-// inSample reports whether the i-th case of a matrix is tried: one in every n, which are
-// others in other commits. With -full each is tried.
+// inSample reports whether to try the i-th case of a matrix. Of n successive cases one is
+// tried; which one depends on the commit. With -full every case is tried.
 func inSample(i, n int) bool {
 	return *full || (uint64(i)+seed.OfCommit())%uint64(n) == 0
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-var secretAll = flag.Bool("secret.all", false, "every sensitive value of TestSecrets with git and without, not each only one way")
+var secretAll = flag.Bool("secret.all", false, "try every sensitive value of TestSecrets both with git and without")
 
 const secretPipeline = `
 variable "token" {
@@ -103,9 +103,9 @@ pipeline "PRD-001" {
 }
 `
 
-// TestSecrets runs a pipeline whose every part betrays a sensitive value in
-// every form, and then every command that shows or writes something about it:
-// none of the forms may be in anything that was written or shown.
+// TestSecrets runs a pipeline whose every part leaks a sensitive value in many encodings,
+// and then every command that shows or writes something about the session. No file and no
+// output may contain the value in any encoding.
 func TestSecrets(t *testing.T) {
 	t.Parallel()
 	for _, program := range []string{"git", "setsid"} {
@@ -138,10 +138,9 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
-// TestSecretsGivenByFlags holds that no command puts a sensitive value on record
-// that only the command lines of builds and of some others tell: a text that may
-// hold it is masked where the command's own flags tell the value, and else
-// refused with what to type instead, also when the pipeline is gone.
+// TestSecretsGivenByFlags passes sensitive values only by flags of some commands, and
+// puts them into the text of -m. A command that knows the values from its own flags must
+// mask them. Any other command must refuse the text, also when the pipeline file is gone.
 func TestSecretsGivenByFlags(t *testing.T) {
 	t.Parallel()
 	const value = "hunter2-Zq9x"
@@ -193,7 +192,7 @@ type secretRun struct {
 	binary, dir string
 	value       string
 	git         bool
-	needles     []string
+	needles     []string // what no file and no output may contain
 	env         []string
 }
 
@@ -234,7 +233,8 @@ func (s *secretRun) command(program string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// run runs a command and looks through all that it shows.
+// run runs a command, and checks that its output leaks nothing and, if want is given, its
+// exit code.
 func (s *secretRun) run(cmd *exec.Cmd, want ...int) {
 	s.t.Helper()
 	out, err := cmd.CombinedOutput()
@@ -247,7 +247,7 @@ func (s *secretRun) run(cmd *exec.Cmd, want ...int) {
 	}
 }
 
-// look reports every form of the value that is found.
+// look reports every needle that data contains.
 func (s *secretRun) look(where string, data []byte) {
 	s.t.Helper()
 	for _, needle := range s.needles {
@@ -257,8 +257,8 @@ func (s *secretRun) look(where string, data []byte) {
 	}
 }
 
-// everyCommand runs the commands that record something, with the value on their
-// command lines where people put text, and all that show something.
+// everyCommand runs commands that record something, with the value in their texts, and
+// commands that show something.
 func (s *secretRun) everyCommand() {
 	s.t.Helper()
 	said := "because of " + s.value
@@ -286,7 +286,8 @@ func (s *secretRun) everyCommand() {
 	}
 }
 
-// search looks through every byte that was written, as it is and unpacked.
+// search checks that no file of the state, no archive and no git object leaks a value,
+// neither as it is nor decompressed.
 func (s *secretRun) search() {
 	s.t.Helper()
 	s.searchFiles()
@@ -329,7 +330,8 @@ func (s *secretRun) searchFiles() {
 	}
 }
 
-// betrayed holds that everything that was to betray the value had its chance.
+// betrayed checks that every part of the pipeline did leak the value, and that Runner
+// masked it.
 func (s *secretRun) betrayed() {
 	s.t.Helper()
 	state := filepath.Join(s.dir, ".runner")
@@ -345,7 +347,7 @@ func (s *secretRun) betrayed() {
 		`"number":"***"`, `"summary":"made with ***`,
 	} {
 		if err != nil || !bytes.Contains(journal, []byte(part)) {
-			s.t.Errorf("the journal does not hold %s: %v", part, err)
+			s.t.Errorf("the journal does not contain %s: %v", part, err)
 		}
 	}
 	if audit, err := os.ReadFile(filepath.Join(state, "audit.log")); err != nil || !bytes.Contains(audit, []byte(`token=***`)) {
@@ -353,7 +355,8 @@ func (s *secretRun) betrayed() {
 	}
 }
 
-// unpack looks through data, and through what it holds if it is compressed.
+// unpack checks that data leaks nothing. It also checks the content of compressed data
+// and of tar archives.
 func (s *secretRun) unpack(where string, data []byte) {
 	s.t.Helper()
 	s.look(where, data)

@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// TestDirectoriesOfArtifactsAreDurableFirst has the sync of a directory that
-// artifacts are in, or of one above it, fail, and a process die at it: the fault
-// is told and stops the run, and neither way is the artifact on record, whose
-// name a power cut may take.
+// TestDirectoriesOfArtifactsAreDurableFirst lets the fsync of the directory of an
+// artifact, or of its parent, fail, or kills the runner there. A failed fsync must be
+// reported and end the build. In both cases the artifact must not be on record, because
+// a power cut could still remove its name from the directory.
 func TestDirectoriesOfArtifactsAreDurableFirst(t *testing.T) {
 	t.Parallel()
 	binary := buildBinary(t, "failpoint")
@@ -41,17 +41,17 @@ pipeline "PRD-001" {
 				cmd.Dir, cmd.Env = work, append(os.Environ(), "RUNNER_FAILPOINT="+action+"@1:syncdir/"+dir)
 				out, err := cmd.CombinedOutput()
 				if err == nil {
-					t.Errorf("it went on:\n%s", out)
+					t.Errorf("the build succeeded:\n%s", out)
 				}
 				if told := strings.Contains(string(out), "make files durable"); told != (action == "EIO") {
-					t.Errorf("the fault is told: %v\n%s", told, out)
+					t.Errorf("the build reports the failed fsync: %v, want %v\n%s", told, !told, out)
 				}
 				journal, err := os.ReadFile(filepath.Join(work, ".runner", "PRD-001", "journal.jsonl"))
 				if err != nil || strings.Contains(string(journal), "made/below/it") || !strings.Contains(string(journal), `"session.started"`) {
-					t.Errorf("the journal holds the artifact: %v\n%s", err, journal)
+					t.Errorf("the journal names the artifact, or has no session: %v\n%s", err, journal)
 				}
 				if _, err := os.Stat(filepath.Join(work, "used")); err == nil {
-					t.Error("what depends on it was started")
+					t.Error("the workstream that depends on the artifact has started")
 				}
 			})
 		}

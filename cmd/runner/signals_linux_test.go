@@ -15,8 +15,8 @@ import (
 	"prdrunner/cmd/runner/cli"
 )
 
-// politePipeline has a workstream that ends when it is asked to, and says so;
-// stubbornPipeline one that does not, and that has an hour to.
+// The workstream of politePipeline writes the file asked and ends when it gets SIGTERM.
+// The workstream of stubbornPipeline writes the file and keeps running.
 const (
 	politePipeline = `
 pipeline "PRD-001" {
@@ -46,8 +46,9 @@ pipeline "PRD-001" {
 }`
 )
 
-// TestSignalStopsARunGracefully: whichever signal asks, what runs is asked to
-// end and has ended, a checkpoint is there, and the next build goes on.
+// TestSignalStopsARunGracefully sends a signal to a build. The build must ask its
+// workstream to end, wait for the end, make a checkpoint and report the signal. The next
+// build must complete the session.
 func TestSignalStopsARunGracefully(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -67,7 +68,7 @@ func TestSignalStopsARunGracefully(t *testing.T) {
 			l.signal(tt.signal)
 			l.exits(tt.code)
 			if shown := l.stdout.String(); !strings.Contains(shown, "PRD-001 interrupted by "+tt.name) {
-				t.Errorf("it showed %q", shown)
+				t.Errorf("the build showed %q", shown)
 			}
 			wantInterrupted(t, dir, child)
 			write(t, dir, "go")
@@ -76,8 +77,9 @@ func TestSignalStopsARunGracefully(t *testing.T) {
 	}
 }
 
-// TestQuitStopsAtOnce: what Ctrl+\ sends ends what runs without a grace, and is on
-// record as what interrupted the run; nothing of the program itself is shown.
+// TestQuitStopsAtOnce sends SIGQUIT, as Ctrl+\ does, to a build with an hour of grace.
+// The build must end its workstream at once, and record and report the signal. It must
+// not print the stacks of its goroutines.
 func TestQuitStopsAtOnce(t *testing.T) {
 	t.Parallel()
 	dir := newWorkspace(t, stubbornPipeline)
@@ -89,18 +91,19 @@ func TestQuitStopsAtOnce(t *testing.T) {
 	l.signal(syscall.SIGQUIT)
 	l.exits(exitQuit)
 	if shown := l.stdout.String() + l.stderr.String(); !strings.Contains(shown, "PRD-001 interrupted by SIGQUIT") || strings.Contains(shown, "goroutine") {
-		t.Errorf("it showed %q", shown)
+		t.Errorf("the build showed %q", shown)
 	}
 	if isAlive(child) {
-		t.Error("what it ran is alive")
+		t.Error("the workstream is alive")
 	}
 	if status := run(t, dir, 0, "status", "PRD-001"); !strings.Contains(status, "paused (interrupted)") {
 		t.Errorf("the status is\n%s", status)
 	}
 }
 
-// TestSignalEndsACapture: a run whose files take long to capture ends as soon as it
-// is asked to, whatever asks, and the next build makes the capture.
+// TestSignalEndsACapture sends a signal to a build that captures a file of 60 GiB. The
+// build must end and report that the files are not captured, and the next build must make
+// the capture.
 func TestSignalEndsACapture(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -124,20 +127,21 @@ func TestSignalEndsACapture(t *testing.T) {
 			}
 			big := filepath.Join(dir, "big")
 			write(t, dir, "big")
-			// What is written of it is nothing much, should nobody stop it.
+			// The file is sparse. Compressed, it needs little space even if the capture
+			// completes.
 			config := "workspace:\n  include: [big]\ncheckpoint:\n  storage:\n    compress: true\n"
 			if err := errors.Join(os.Truncate(big, 60<<30), os.WriteFile(filepath.Join(dir, "runner.yaml"), []byte(config), 0o600)); err != nil {
 				t.Fatal(err)
 			}
 			l := launch(t, dir, "build", "PRD-001")
-			await(t, "the capture has begun", func() bool { return isHeld(big) })
+			await(t, "the capture has started", func() bool { return isHeld(big) })
 			l.signal(tt.signal)
 			l.exits(tt.code)
 			if isHeld(big) {
 				t.Error("the file is still being read")
 			}
 			if shown := l.stdout.String(); !strings.Contains(shown, "PRD-001 interrupted by "+cli.SignalName(tt.signal)) || !strings.Contains(shown, "the files are not captured") {
-				t.Errorf("it showed %q", shown)
+				t.Errorf("the build showed %q", shown)
 			}
 			if status := run(t, dir, 0, "status", "PRD-001"); !strings.Contains(status, "paused (interrupted)") {
 				t.Errorf("the status is\n%s", status)
@@ -148,15 +152,15 @@ func TestSignalEndsACapture(t *testing.T) {
 			write(t, dir, "go")
 			run(t, dir, 0, "build", "PRD-001", "--resume")
 			if list := run(t, dir, 0, "checkpoint", "list", "PRD-001"); strings.Count(list, " start ") != 2 {
-				t.Errorf("the checkpoints are\n%s", list)
+				t.Errorf("the list of checkpoints is\n%s", list)
 			}
 		})
 	}
 }
 
-// TestSignalEndsACommand: a command that is asked to end in the middle of a file
-// that takes hours to read ends soon, whatever asks, says in one line what does
-// the rest, and has done nothing by halves; the same command then does it.
+// TestSignalEndsACommand sends a signal to a command that reads a file of 60 GiB. The
+// command must end soon, name the command that does the rest, and leave the checkpoints
+// unchanged. Repeated, the command must succeed.
 func TestSignalEndsACommand(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{
@@ -192,7 +196,7 @@ func TestSignalEndsACommand(t *testing.T) {
 				told := l.exits(code)
 				again := "`runner " + strings.Join(args, " ") + "` does the rest\n"
 				if strings.Count(told, "Interrupted by "+cli.SignalName(sig)) != 1 || !strings.HasSuffix(told, again) || strings.Contains(told, "goroutine ") {
-					t.Errorf("it says %q", told)
+					t.Errorf("the command said %q", told)
 				}
 				if err := os.Truncate(big, 1); err != nil {
 					t.Fatal(err)
@@ -207,7 +211,8 @@ func TestSignalEndsACommand(t *testing.T) {
 	}
 }
 
-// TestSignalEndsWhatWaits: what waits for its standard input ends with the first signal.
+// TestSignalEndsWhatWaits sends one signal to commands that wait for more standard input.
+// They must end.
 func TestSignalEndsWhatWaits(t *testing.T) {
 	t.Parallel()
 	from := newWorkspace(t, politePipeline)
@@ -240,22 +245,22 @@ func TestSignalEndsWhatWaits(t *testing.T) {
 				cmd := exec.CommandContext(t.Context(), "runner", tt.args...)
 				cmd.Stdin = in
 				l := launchCommand(t, t.TempDir(), cmd)
-				_ = in.Close()                                                 // it has its own
-				if _, err := out.Write(archive[:len(archive)/2]); err != nil { // more than a pipe holds: it is reading
+				_ = in.Close()                                                 // the command has its own copy
+				if _, err := out.Write(archive[:len(archive)/2]); err != nil { // more than a pipe holds: the command is reading
 					t.Fatal(err)
 				}
 				l.signal(sig)
 				told := l.exits(endedCode(&endedError{signal: cli.SignalName(sig)}))
 				if !strings.HasPrefix(told, "Interrupted by "+cli.SignalName(sig)) || !strings.Contains(told, tt.doing) {
-					t.Errorf("it says %q", told)
+					t.Errorf("the command said %q", told)
 				}
 			})
 		}
 	}
 }
 
-// TestNobodyReadsOfAnInterruption: a command whose standard error is full, and
-// read by nobody, ends all the same.
+// TestNobodyReadsOfAnInterruption sends signals to a command whose standard error is a
+// full pipe that no process reads. The command must end nevertheless.
 func TestNobodyReadsOfAnInterruption(t *testing.T) {
 	t.Parallel()
 	for _, signals := range [][]syscall.Signal{{syscall.SIGTERM, syscall.SIGTERM}, {syscall.SIGQUIT}} {
@@ -296,7 +301,7 @@ func TestNobodyReadsOfAnInterruption(t *testing.T) {
 	}
 }
 
-// isHeld reports whether a process has a file open, be it git.
+// isHeld reports whether any process has a file open, Runner or git.
 func isHeld(file string) bool {
 	fds, err := filepath.Glob("/proc/[0-9]*/fd/*")
 	return err == nil && slices.ContainsFunc(fds, func(fd string) bool {
@@ -305,23 +310,27 @@ func isHeld(file string) bool {
 	})
 }
 
-// wantInterrupted holds a session to having been stopped gracefully.
+// wantInterrupted checks that a build was stopped gracefully: its workstream was asked to
+// end and has ended, the session is paused, and there is a checkpoint of the
+// interruption.
 func wantInterrupted(t *testing.T, dir string, child int) {
 	t.Helper()
 	if isAlive(child) {
-		t.Error("what it ran is alive")
+		t.Error("the workstream is alive")
 	}
 	if lines(t, dir, "asked") != 1 {
-		t.Error("what it ran was not asked to end")
+		t.Error("the workstream was not asked to end")
 	}
 	if status := run(t, dir, 0, "status", "PRD-001"); !strings.Contains(status, "paused (interrupted)") {
 		t.Errorf("the status is\n%s", status)
 	}
 	if list := run(t, dir, 0, "checkpoint", "list", "PRD-001"); strings.Count(list, "user_interrupt") != 1 {
-		t.Errorf("the checkpoints are\n%s", list)
+		t.Errorf("the list of checkpoints is\n%s", list)
 	}
 }
 
+// TestRunThatIgnoresHangupsGoesOn sends SIGHUP to a build that nohup started. The build
+// must continue.
 func TestRunThatIgnoresHangupsGoesOn(t *testing.T) {
 	t.Parallel()
 	dir := newWorkspace(t, politePipeline)
@@ -330,16 +339,17 @@ func TestRunThatIgnoresHangupsGoesOn(t *testing.T) {
 	for range 3 {
 		l.signal(syscall.SIGHUP)
 	}
-	run(t, dir, 0, "checkpoint", "create", "PRD-001") // which its runner does, after it got the signals
+	run(t, dir, 0, "checkpoint", "create", "PRD-001") // the running build does this, after it got the signals
 	if !isAlive(child) {
-		t.Error("what it ran was ended")
+		t.Error("the hangup ended the workstream")
 	}
 	write(t, dir, "go")
 	l.exits(0)
 }
 
-// TestCtrlC: on a terminal, once is graceful and twice is at once; and a
-// terminal that goes away stops gracefully, too, though nothing can be shown.
+// TestCtrlC types Ctrl+C at the terminal of a build. The first one must stop the build
+// gracefully, a second one at once. When the terminal closes, the build must stop
+// gracefully, although it can't show anything.
 func TestCtrlC(t *testing.T) {
 	t.Parallel()
 	t.Run("once", func(t *testing.T) {
@@ -363,7 +373,7 @@ func TestCtrlC(t *testing.T) {
 		s.send(ctrlC)
 		awaitFile(t, dir, "asked")
 		if !isAlive(child) {
-			t.Error("it was killed although it has an hour")
+			t.Error("the workstream was killed, although the grace is an hour")
 		}
 		s.send(ctrlC)
 		s.exits(exitInterrupted)

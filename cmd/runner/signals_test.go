@@ -11,8 +11,9 @@ import (
 	"prdrunner/cmd/runner/advice"
 )
 
-// TestDamageOutranksASignal: a command that a signal ended says so by its exit
-// code, unless it leaves something that is worse, or knew better why it failed.
+// TestDamageOutranksASignal gives fromSignal the errors of interrupted commands. It must
+// return true only if the signal may be the reason: not for damage that the command left,
+// for mistakes of the user, or for an error that has reported the signal already.
 func TestDamageOutranksASignal(t *testing.T) {
 	t.Parallel()
 	canceled := fmt.Errorf("read a: %w", context.Canceled)
@@ -36,14 +37,14 @@ func TestDamageOutranksASignal(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if got := fromSignal(tt.err); got != tt.want {
-				t.Errorf("got %v", got)
+				t.Errorf("fromSignal returned %v for: %v", got, tt.err)
 			}
 		})
 	}
 }
 
-// TestUnwound: what is shown of an interruption names where it came, and no
-// error of the program's own.
+// TestUnwound checks that the message about an interruption says what the command was
+// doing, without the text of context.Canceled.
 func TestUnwound(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

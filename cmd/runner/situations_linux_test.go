@@ -19,13 +19,13 @@ import (
 	"prdrunner/checkpoint/workspace"
 )
 
-// place is a machine of its own for the commands of a test: a workspace, a home
-// and a directory for temporary files, in one tree that can be compared.
+// place is a separate environment for the commands of a test: a workspace, a home and a
+// directory for temporary files, all in one directory that a test can compare.
 type place struct {
 	t       *testing.T
 	root    string
 	ws      string   // the workspace
-	environ []string // of the commands
+	environ []string // the environment of the commands
 }
 
 func newPlace(t *testing.T) *place {
@@ -45,7 +45,7 @@ func newPlace(t *testing.T) *place {
 	return p
 }
 
-// command is a program in the workspace of the place.
+// command returns a command that runs in the workspace, with a time limit.
 func (p *place) command(name string, args ...string) *exec.Cmd {
 	ctx, cancel := context.WithTimeout(p.t.Context(), 4*patience)
 	p.t.Cleanup(cancel)
@@ -54,8 +54,7 @@ func (p *place) command(name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// run runs runner without a terminal, holds it to an exit code, and returns
-// what it printed.
+// run runs runner without a terminal, checks its exit code, and returns its output.
 func (p *place) run(want int, args ...string) string {
 	p.t.Helper()
 	out, code := p.try(args...)
@@ -65,7 +64,7 @@ func (p *place) run(want int, args ...string) string {
 	return out
 }
 
-// try runs runner without a terminal.
+// try runs runner without a terminal, and returns its output and its exit code.
 func (p *place) try(args ...string) (out string, code int) {
 	p.t.Helper()
 	cmd := p.command("runner", args...)
@@ -119,9 +118,8 @@ func (p *place) exists(name string) bool {
 	return err == nil
 }
 
-// standing is what stands in the tree of the place, with owner, identity and
-// times: that a file was changed and changed back shows in the time of its last
-// change.
+// standing describes every file of the place, with inode, owner and times. The change
+// time shows even an edit that was undone.
 func (p *place) standing() map[string]string {
 	p.t.Helper()
 	all, err := standing(p.root, func(info fs.FileInfo) string {
@@ -134,8 +132,9 @@ func (p *place) standing() map[string]string {
 	return all
 }
 
-// situationPipeline goes as far as its files say: `hold` keeps its second
-// phase running, without `ok` it fails, and in the end it asks.
+// situationPipeline is a pipeline that files in the workspace control: with the file
+// hold, the second phase runs for ten minutes; without the file ok, it fails. At the end
+// the pipeline asks for an approval.
 const situationPipeline = `
 pipeline "PRD-001" {
   document = "prd.md"
@@ -159,7 +158,8 @@ pipeline "PRD-001" {
 }
 `
 
-// situations are the states that commands find a session in.
+// situations returns functions that bring a place into each state in which commands can
+// find a session.
 func situations() map[string]func(p *place) {
 	return map[string]func(p *place){
 		"no session": func(*place) {},
@@ -171,7 +171,8 @@ func situations() map[string]func(p *place) {
 			p.failed()
 			p.write("notes.txt", "edited\n")
 			p.write("new/untracked.txt", "new\n")
-			// What git would note in its index once it has looked.
+			// git status would write this new time to the index, which counts as a
+			// change.
 			now := time.Now()
 			if err := os.Chtimes(filepath.Join(p.ws, "prd.md"), now, now); err != nil {
 				p.t.Fatal(err)
@@ -217,7 +218,7 @@ func situations() map[string]func(p *place) {
 	}
 }
 
-// prepared is a place in a situation.
+// prepared returns a new place in a situation.
 func prepared(t *testing.T, situation func(p *place)) *place {
 	t.Helper()
 	p := newPlace(t)
@@ -250,8 +251,9 @@ func (p *place) killed() {
 	p.remove("hold")
 }
 
-// running starts a build that goes on until it is ended, and waits until
-// nothing of it moves any more.
+// running starts a build whose second phase runs until the test ends. It returns when
+// that phase has started and the PRD document is up to date, so that no more files
+// change.
 func (p *place) running() *exec.Cmd {
 	p.t.Helper()
 	p.write("hold", "")
@@ -281,7 +283,8 @@ func (p *place) running() *exec.Cmd {
 	return cmd
 }
 
-// until waits for what must come to be.
+// until waits until holds returns true. The text what describes that condition in the
+// failure message.
 func (p *place) until(what string, holds func() bool) {
 	p.t.Helper()
 	ticks, over := time.NewTicker(5*time.Millisecond), time.NewTimer(patience)
@@ -302,7 +305,7 @@ func (p *place) journal() []journalLine {
 	return readJournal(p.t, filepath.Join(p.ws, ".runner", "PRD-001", "journal.jsonl"))
 }
 
-// checkpoints are the files of the session's checkpoints.
+// checkpoints returns the paths of the checkpoint files in the workspace.
 func (p *place) checkpoints() []string {
 	p.t.Helper()
 	paths, err := filepath.Glob(filepath.Join(p.ws, ".runner", "PRD-001", "checkpoints", "*"))
@@ -318,7 +321,8 @@ func (p *place) checkpoints() []string {
 	return paths
 }
 
-// handWrittenDocument says that the first phase is done.
+// handWrittenDocument is a PRD document that a user wrote. It says that the first phase
+// is complete.
 const handWrittenDocument = `{
   "prd": "PRD-001",
   "prd_title": "By hand",

@@ -9,15 +9,15 @@ import (
 	"time"
 )
 
-var soak = flag.Duration("soak", 0, "how long TestSoak goes on with new seeds; 0: a power cut and a crash point")
+var soak = flag.Duration("soak", 0, "how long TestSoak runs with new seeds; 0: only one power cut and one crash point")
 
-// TestSoak kills builds and rollbacks, cuts the power and tries crash points, in
-// turns and each time with a new seed, until its time is over. A failure names
-// the test that repeats it, and its seed.
+// TestSoak kills builds and rollbacks, cuts the power and tries crash points, in turns
+// and each time with a new seed, for as long as the flag -soak says. A failure names the
+// flags that repeat it.
 func TestSoak(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("it takes seconds; left out with -short")
+		t.Skip("the test takes seconds; left out with -short")
 	}
 	s := &soaking{t: t, failpoints: buildBinary(t, "failpoint")}
 	if *soak == 0 { // one binary is enough
@@ -26,12 +26,12 @@ func TestSoak(t *testing.T) {
 		s.crash(crashOperations()[1], 1)
 	} else {
 		s.binary = buildBinary(t)
-		s.goOn(time.Now().Add(*soak))
+		s.takeTurns(time.Now().Add(*soak))
 	}
 	t.Logf("%d kills, %d power cuts, %d crash points; losses: %d", s.kills, s.cuts, s.points, s.losses)
 }
 
-// soaking counts what was tried.
+// soaking is a run of TestSoak, with its binaries and counters.
 type soaking struct {
 	t                  *testing.T
 	binary, failpoints string
@@ -39,8 +39,8 @@ type soaking struct {
 	points, losses     int
 }
 
-// goOn takes turns until the time is over, or something is lost.
-func (s *soaking) goOn(until time.Time) {
+// takeTurns runs rounds until the time is over or a turn has failed.
+func (s *soaking) takeTurns(until time.Time) {
 	s.t.Helper()
 	for s.losses == 0 {
 		for _, turn := range s.round() {
@@ -51,7 +51,7 @@ func (s *soaking) goOn(until time.Time) {
 	}
 }
 
-// round is each driver once, for each of its commands.
+// round returns one turn for each kind of fault and each command.
 func (s *soaking) round() (turns []func()) {
 	const kills, cuts, points = 5, 8, 8
 	turns = append(turns,
@@ -73,7 +73,8 @@ func (s *soaking) round() (turns []func()) {
 	return turns
 }
 
-// turn runs a driver with a new seed, and counts whether it found something lost.
+// turn runs one subtest with a new seed, and counts it as a loss if it fails. It reports
+// whether the subtest passed.
 func (s *soaking) turn(name string, drive func(t *testing.T, seed uint64)) (ended bool) {
 	s.t.Helper()
 	ended = s.t.Run(name, func(t *testing.T) { drive(t, rand.Uint64()) })
@@ -96,7 +97,7 @@ func (s *soaking) cut(scenario cutScenario, count int) {
 	s.turn("cut "+scenario.name, func(t *testing.T, seed uint64) {
 		t.Logf("-cut.seed=%d", seed)
 		cutAtMoments(t, s.binary, scenario, count, seed)
-		ran = true // it may have been skipped
+		ran = true // not reached if the subtest was skipped
 	})
 	if ran {
 		s.cuts += count

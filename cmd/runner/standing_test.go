@@ -10,9 +10,8 @@ import (
 	"testing"
 )
 
-// standing describes all that is below a directory, by its name there: its kind
-// and mode, what else is to be told of it, and the length and digest of a file or
-// the target of a link.
+// standing describes every file and directory below root, by relative path: the mode, the
+// text that also returns, and the size and digest of a file or the target of a link.
 func standing(root string, also func(fs.FileInfo) string) (map[string]string, error) {
 	all := map[string]string{}
 	err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
@@ -43,7 +42,7 @@ func standing(root string, also func(fs.FileInfo) string) (map[string]string, er
 	return all, err
 }
 
-// moved says what is not as it was, nothing if all is.
+// moved returns the differences between two results of standing, none if they are equal.
 func moved(before, after map[string]string) []string {
 	var what []string
 	for path, is := range after {
@@ -62,7 +61,7 @@ func moved(before, after map[string]string) []string {
 	return what
 }
 
-// read is what a file holds.
+// read returns the content of a file.
 func read(t *testing.T, path string) []byte {
 	t.Helper()
 	data, err := os.ReadFile(path)

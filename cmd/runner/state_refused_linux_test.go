@@ -9,14 +9,16 @@ import (
 	"testing"
 )
 
-// TestAnUnsafeStateDirectoryIsRefused by every command, which leaves it as it is
-// and says what to do: after that, it works.
+// TestAnUnsafeStateDirectoryIsRefused makes the state directory unsafe: a link, owned by
+// another user, or writable for everybody. Every command must refuse the directory,
+// change nothing, and name a command that makes the directory safe. After that command, a
+// build must work.
 func TestAnUnsafeStateDirectoryIsRefused(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		make   func(t *testing.T, dir string)
-		remedy string // finds the command in what is said
-		says   string
+		remedy string // pattern that finds the command in the error message
+		says   string // part of the error message
 	}{
 		"a link": {func(t *testing.T, dir string) {
 			t.Helper()
@@ -54,15 +56,15 @@ func TestAnUnsafeStateDirectoryIsRefused(t *testing.T) {
 			} {
 				said = p.run(exitDamaged, args...)
 				if !strings.Contains(said, tt.says) {
-					t.Errorf("%v says:\n%s", args, said)
+					t.Errorf("%v does not say %q:\n%s", args, tt.says, said)
 				}
 			}
 			if now := p.standing(); !maps.Equal(was, now) {
-				t.Errorf("something was changed: %s", tree(now).diff(tree(was)))
+				t.Errorf("the commands changed files: %s", tree(now).diff(tree(was)))
 			}
 			command := regexp.MustCompile(tt.remedy).FindStringSubmatch(said)
 			if command == nil {
-				t.Fatalf("no command is named:\n%s", said)
+				t.Fatalf("the error message names no command:\n%s", said)
 			}
 			out, err := p.command("sh", "-c", command[1]).CombinedOutput()
 			if err != nil {
@@ -77,6 +79,7 @@ func TestAnUnsafeStateDirectoryIsRefused(t *testing.T) {
 	}
 }
 
+// done ends the test if err is not nil.
 func done(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {

@@ -10,21 +10,21 @@ import (
 	"time"
 )
 
-// awaitZombie waits until a process has ended that nobody has waited for.
+// awaitZombie waits until a process has ended. Its parent need not have waited for it.
 func awaitZombie(t *testing.T, pid int) {
 	t.Helper()
 	await(t, fmt.Sprintf("process %d has ended", pid), func() bool { return !isAlive(pid) })
 }
 
-// TestEndWithoutARecordIsUnknown: the runner is killed after a workstream's
-// process has ended well and before that is on record. Whether it runs again is
-// for its effect to say.
+// TestEndWithoutARecordIsUnknown kills the runner after the process of a workstream has
+// succeeded and before this is on record. Whether the next build runs the workstream
+// again must depend on the effect and the verify command of the workstream.
 func TestEndWithoutARecordIsUnknown(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		effect string // the lines of the workstream
-		code   int    // of going on
-		ran    int    // how often in all
+		code   int    // exit code of the next build
+		ran    int    // how often the workstream runs in all
 	}{
 		"default":                {``, 0, 2},
 		"idempotent":             {`effect = "idempotent"`, 0, 2},
@@ -40,28 +40,29 @@ func TestEndWithoutARecordIsUnknown(t *testing.T) {
 			l := launch(t, dir, "build", "PRD-001")
 			child := awaitPID(t, dir, "pid")
 			l.signal(syscall.SIGSTOP)
-			await(t, "it has stopped", func() bool { return processState(t, l.cmd.Process.Pid) == "T" })
+			await(t, "the runner has stopped", func() bool { return processState(t, l.cmd.Process.Pid) == "T" })
 			write(t, dir, "go")
 			awaitZombie(t, child)
 			l.signal(syscall.SIGKILL)
 			l.exits(-1)
 			if strings.Contains(journalOf(t, dir), "workstream.completed") {
-				t.Fatal("its end is on record, and the test proves nothing")
+				t.Fatal("the end of the workstream is on record: this case proves nothing")
 			}
 			run(t, dir, tt.code, "build", "PRD-001", "--resume")
 			if got := lines(t, dir, "ran"); got != tt.ran {
-				t.Errorf("it ran %d times, want %d", got, tt.ran)
+				t.Errorf("the workstream ran %d times, want %d", got, tt.ran)
 			}
 			if got, want := lines(t, dir, "ran2"), 1-min(1, tt.code); got != want {
-				t.Errorf("what depends on it ran %d times, want %d", got, want)
+				t.Errorf("the workstream that depends on it ran %d times, want %d", got, want)
 			}
 		})
 	}
 }
 
-// stoppedInTime launches a runner and stops it while its workstream, a child,
-// runs. It tells when the timeout of that will be over. Where starting took so
-// long that it may be over before, there is another launch with twice the time.
+// stoppedInTime starts a runner and stops it with SIGSTOP while its workstream runs. It
+// returns the process id of the workstream, and the time over at which the timeout of the
+// workstream has expired. If the start was so slow that the timeout may expire before the
+// stop, stoppedInTime tries again with twice the timeout.
 func stoppedInTime(t *testing.T, timeout time.Duration) (dir string, l *launched, child int, over time.Time) {
 	t.Helper()
 	for ; ; timeout *= 2 {
@@ -70,9 +71,9 @@ func stoppedInTime(t *testing.T, timeout time.Duration) (dir string, l *launched
 		l = launch(t, dir, "build", "PRD-001")
 		child = awaitPID(t, dir, "pid")
 		over = time.Now().Add(timeout)
-		await(t, "its start is on record", func() bool { return strings.Contains(journalOf(t, dir), "workstream.started") })
+		await(t, "the start of the workstream is on record", func() bool { return strings.Contains(journalOf(t, dir), "workstream.started") })
 		l.signal(syscall.SIGSTOP)
-		await(t, "it has stopped", func() bool { return processState(t, l.cmd.Process.Pid) == "T" })
+		await(t, "the runner has stopped", func() bool { return processState(t, l.cmd.Process.Pid) == "T" })
 		if time.Since(began) < timeout {
 			return dir, l, child, over
 		}
@@ -81,7 +82,7 @@ func stoppedInTime(t *testing.T, timeout time.Duration) (dir string, l *launched
 	}
 }
 
-// processState is the letter that the kernel has for what a process does.
+// processState returns the state letter of a process in /proc, such as T for stopped.
 func processState(t *testing.T, pid int) string {
 	t.Helper()
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
@@ -91,9 +92,10 @@ func processState(t *testing.T, pid int) string {
 	return strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))[0]
 }
 
-// TestStoppedOwnerStaysTheOwner: while a runner is stopped nobody else gets its
-// session, and readers show it; continued, it goes on as if nothing had been,
-// and what ended in time meanwhile has not timed out.
+// TestStoppedOwnerStaysTheOwner stops a runner with SIGSTOP. Meanwhile every command that
+// needs the session must be refused and name the owner, and status must work. When the
+// runner continues, it must complete the session: a workstream that ended in time during
+// the stop has not timed out.
 func TestStoppedOwnerStaysTheOwner(t *testing.T) {
 	t.Parallel()
 	dir, l, child, over := stoppedInTime(t, 4*time.Second)
@@ -108,7 +110,7 @@ func TestStoppedOwnerStaysTheOwner(t *testing.T) {
 			t.Errorf("%q says %q", args, said)
 		}
 	}
-	for _, args := range [][]string{{"pause", "PRD-001"}, {"checkpoint", "create", "PRD-001"}} { // it would have to answer
+	for _, args := range [][]string{{"pause", "PRD-001"}, {"checkpoint", "create", "PRD-001"}} { // requests that the owner would have to answer
 		said := run(t, dir, exitLocked, args...)
 		if !strings.Contains(said, "withdrawn") || !strings.Contains(said, fmt.Sprintf("kill -CONT %d", l.cmd.Process.Pid)) {
 			t.Errorf("%q says %q", args, said)

@@ -11,7 +11,7 @@ import (
 	"prdrunner/cmd/runner/load"
 )
 
-// testEnvironment is an environment over a new directory that holds the given
+// testEnvironment returns an environment whose working directory is new and holds these
 // files.
 func testEnvironment(t *testing.T, files map[string]string, environ ...string) *cli.Environment {
 	t.Helper()

@@ -16,11 +16,11 @@ import (
 
 var (
 	stormRunners = flag.Int("storm.runners", 12, "how many runners start at once")
-	stormRounds  = flag.Int("storm.rounds", 1, "how often they do, in each of several situations")
-	stormSeed    = flag.Uint64("storm.seed", 0, "of the order in which they are started; 0: one of the commit")
+	stormRounds  = flag.Int("storm.rounds", 1, "how often that many runners start at once, in each of several situations")
+	stormSeed    = flag.Uint64("storm.seed", 0, "seed of the order in which runners start; 0: a seed that follows from the commit")
 )
 
-// storm is a crowd of runners that wait at a gate and then start at once.
+// storm is a group of runners that wait at a gate, a named pipe, and then start at once.
 type storm struct {
 	t      *testing.T
 	dir    string
@@ -44,8 +44,8 @@ func newStorm(t *testing.T, dir string) *storm {
 	return &storm{t: t, dir: dir, gate: gate, random: rand.New(rand.NewPCG(seed, 0))} //nolint:gosec // an order needs no secrecy
 }
 
-// join adds a runner that waits at the gate: whoever opens a pipe to read from it
-// waits for one who writes.
+// join adds a runner that waits at the gate: opening a named pipe for reading blocks
+// until a process opens the pipe for writing.
 func (s *storm) join(args ...string) *launched {
 	s.t.Helper()
 	script := `exec 9< "$0"; exec 9<&-; exec runner "$@"`
@@ -54,7 +54,7 @@ func (s *storm) join(args ...string) *launched {
 	return l
 }
 
-// open lets all go. What it returns closes the gate, once all have passed.
+// open lets all runners start. The gate stays open until the test ends.
 func (s *storm) open() {
 	s.t.Helper()
 	gate, err := os.OpenFile(s.gate, os.O_RDWR, 0)
@@ -64,14 +64,14 @@ func (s *storm) open() {
 	s.t.Cleanup(func() { _ = gate.Close() })
 }
 
-// shuffled returns the command lines in an order of the seed's.
+// shuffled returns the command lines in an order that follows from the seed.
 func (s *storm) shuffled(lines [][]string) [][]string {
 	s.random.Shuffle(len(lines), func(i, j int) { lines[i], lines[j] = lines[j], lines[i] })
 	return lines
 }
 
-// events counts the events of the current session by kind, and checks that
-// there is one session, which is whole.
+// events returns the number of events of the session by kind. It checks that there is
+// only one session and that the session is undamaged.
 func (s *storm) events() map[string]int {
 	s.t.Helper()
 	run(s.t, s.dir, 0, "checkpoint", "validate", "PRD-001", "--deep")
@@ -98,8 +98,8 @@ func (s *storm) events() map[string]int {
 
 var lockedMessage = regexp.MustCompile(`(?m)^Error: PRD-001 is locked by another runner: host (\S+), pid (\d+), since \d{4}-\d\d-\d\dT[0-9:]+(Z|[+-][0-9:]+)$`)
 
-// oneOwner waits until all but one have ended, each of which must exit 4 and
-// name that one.
+// oneOwner waits until all runners but one have ended. It returns the last one, and
+// checks that the others had exit code 4 and named that one as the owner.
 func (s *storm) oneOwner() *launched {
 	s.t.Helper()
 	var owner *launched
@@ -120,7 +120,7 @@ func (s *storm) oneOwner() *launched {
 		for _, l := range s.crowd {
 			s.t.Logf("exit %d: %s", l.cmd.ProcessState.ExitCode(), l.stderr.String())
 		}
-		s.t.Fatal("none of them got the lock")
+		s.t.Fatal("no runner got the lock")
 	}
 	host, err := os.Hostname()
 	if err != nil {
@@ -132,29 +132,29 @@ func (s *storm) oneOwner() *launched {
 		}
 		said := l.exits(exitLocked)
 		if m := lockedMessage.FindStringSubmatch(said); m == nil || m[1] != host || m[2] != fmt.Sprint(owner.cmd.Process.Pid) {
-			s.t.Errorf("the owner is pid %d of %s, and another said %q", owner.cmd.Process.Pid, host, said)
+			s.t.Errorf("the owner is pid %d of host %s, but another runner said %q", owner.cmd.Process.Pid, host, said)
 		}
 	}
 	return owner
 }
 
-// rounds runs a test as often as the flag says.
+// rounds runs a test as often as -storm.rounds says.
 func rounds(t *testing.T, test func(t *testing.T)) {
 	for i := range *stormRounds {
 		t.Run(fmt.Sprint(i), test)
 	}
 }
 
-// TestManyRunnersAtOnceHaveOneOwner: of many that start one PRD at the same
-// moment, one runs it, and all others exit 4 and name that one; nothing runs
-// twice, and there is one session.
+// TestManyRunnersAtOnceHaveOneOwner starts many builds of one PRD at the same moment. One
+// must run the pipeline, and all others must exit with 4 and name the owner. Nothing may
+// run twice, and there must be one session.
 func TestManyRunnersAtOnceHaveOneOwner(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		prepare func(t *testing.T, dir string)
 		args    []string
-		ran     int // WS1, in all
-		resumed int
+		ran     int // how often WS1 runs in all
+		resumed int // how often the session is resumed
 	}{
 		"start":          {func(*testing.T, string) {}, []string{"build", "PRD-001"}, 1, 0},
 		"auto":           {func(*testing.T, string) {}, []string{"build", "PRD-001", "--resume=auto"}, 1, 0},
@@ -186,7 +186,7 @@ func TestManyRunnersAtOnceHaveOneOwner(t *testing.T) {
 	}
 }
 
-// killedSession leaves a session whose runner was killed.
+// killedSession makes a session whose runner was killed.
 func killedSession(t *testing.T, dir string) {
 	t.Helper()
 	l := launch(t, dir, "build", "PRD-001")
@@ -195,7 +195,7 @@ func killedSession(t *testing.T, dir string) {
 	l.exits(-1)
 }
 
-// cancelledSession leaves one that was interrupted.
+// cancelledSession makes a session whose runner was interrupted by SIGTERM.
 func cancelledSession(t *testing.T, dir string) {
 	t.Helper()
 	l := launch(t, dir, "build", "PRD-001")

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// gatedPipeline runs a workstream, waits for an approval, and runs another.
+// gatedPipeline runs WS1, waits for an approval, and runs WS2.
 const gatedPipeline = `
 pipeline "PRD-001" {
   phase "one" {
@@ -20,9 +20,9 @@ pipeline "PRD-001" {
   }
 }`
 
-// TestManyRequestsAtOnceAreEachAnsweredOnce: while a run goes on, requests to
-// its owner come beside others that would run it; what exits 0 is on record,
-// once, and nothing else is.
+// TestManyRequestsAtOnceAreEachAnsweredOnce sends many requests to a running build at the
+// same moment, and starts more builds. Each request that exits with 0 must be on record
+// once. No other request may be on record, and no other build may run.
 func TestManyRequestsAtOnceAreEachAnsweredOnce(t *testing.T) {
 	t.Parallel()
 	rounds(t, func(t *testing.T) {
@@ -44,14 +44,14 @@ func TestManyRequestsAtOnceAreEachAnsweredOnce(t *testing.T) {
 			t.Errorf("%d creations and %d pauses exited 0, and there are %d checkpoints and %d requests", done["checkpoint"], done["pause"], created, counts["pause.requested"])
 		}
 		if counts["gate.approved"] != 0 || counts["session.resumed"] != 0 || lines(t, dir, "ran") != 1 {
-			t.Errorf("the journal has %v, and WS1 ran %d times", counts, lines(t, dir, "ran"))
+			t.Errorf("want no approval, no resume and one run of WS1; the journal has %v, WS1 ran %d times", counts, lines(t, dir, "ran"))
 		}
 	})
 }
 
-// TestManyAtOnceWithoutAnOwner: a session waits for an approval, and many
-// approve it, make checkpoints of it and go on with it at the same moment: it is
-// approved once, and what follows runs once.
+// TestManyAtOnceWithoutAnOwner has a session that waits for an approval and that no
+// runner owns. Many commands approve it, make checkpoints and resume it at the same
+// moment. The gate must be approved once, and WS2 must run once.
 func TestManyAtOnceWithoutAnOwner(t *testing.T) {
 	t.Parallel()
 	rounds(t, func(t *testing.T) {
@@ -64,17 +64,17 @@ func TestManyAtOnceWithoutAnOwner(t *testing.T) {
 		})
 		s.open()
 		done := s.codes(crowd, map[string][]int{
-			// A checkpoint may be asked for in the moment in which a run ends.
+			// create is refused if it asks a build that ends at this moment.
 			"checkpoint": {exitComplete, exitUsage},
 			"approve":    {exitComplete, exitUsage},
 			"build":      {exitComplete, exitPaused, exitLocked, exitDamaged, exitAlreadyComplete},
 		})
 		if done["approve"] != 1 {
-			t.Errorf("%d approvals exited 0", done["approve"])
+			t.Errorf("%d approvals exited 0, want 1", done["approve"])
 		}
 		last := launch(t, dir, "build", "PRD-001", "--resume")
 		if code := last.wait(); code != exitComplete && code != exitAlreadyComplete {
-			t.Errorf("in the end a build exits %d: %s", code, last.stderr.String())
+			t.Errorf("the last build exits %d: %s", code, last.stderr.String())
 		}
 		counts := s.events()
 		if counts["gate.approved"] != 1 || counts["session.completed"] != 1 || lines(t, dir, "ran") != 1 || lines(t, dir, "ran2") != 1 {
@@ -83,7 +83,7 @@ func TestManyAtOnceWithoutAnOwner(t *testing.T) {
 	})
 }
 
-// mixed has each of the command lines join as often as the others.
+// mixed adds -storm.runners runners that are spread evenly over the command lines.
 func (s *storm) mixed(commands [][]string) []*launched {
 	s.t.Helper()
 	var all [][]string
@@ -96,8 +96,9 @@ func (s *storm) mixed(commands [][]string) []*launched {
 	return s.crowd
 }
 
-// codes holds all of a crowd to the exit codes that their command may have, and
-// returns how many of each exited 0. What only reads is not counted.
+// codes waits for the runners and checks their exit codes against those allowed for their
+// command. It returns how many of each command exited 0, not counting those with --json,
+// which only read.
 func (s *storm) codes(crowd []*launched, allowed map[string][]int) map[string]int {
 	s.t.Helper()
 	done := map[string]int{}
@@ -114,7 +115,7 @@ func (s *storm) codes(crowd []*launched, allowed map[string][]int) map[string]in
 	return done
 }
 
-// checkpointsBy counts the checkpoints with a trigger.
+// checkpointsBy returns the number of checkpoints with a trigger.
 func checkpointsBy(t *testing.T, dir, trigger string) int {
 	t.Helper()
 	return strings.Count(run(t, dir, 0, "checkpoint", "list", "PRD-001"), trigger)

@@ -9,11 +9,10 @@ import (
 	"testing"
 )
 
-// looking is what only looks, by command: invocations that must leave
-// everything as it was in every situation. A command without any, which has
-// nothing to show without changing something, has an empty list. OUT stands
-// for a file that is not there, outside of all that is compared, and ARCHIVE
-// for an export of a session that failed.
+// looking returns, for each command, the invocations that must change nothing in any
+// situation. The list is empty for commands that always change something. OUT stands for
+// a new file outside of the compared directories, ARCHIVE for an export of a failed
+// session.
 func looking() map[string][]string {
 	return map[string][]string{
 		"runner build": {
@@ -51,46 +50,46 @@ func looking() map[string][]string {
 	}
 }
 
-// always look, whatever the command is: its help, a mistake in its flags, and
-// what completes its arguments.
+// always returns the invocations that must change nothing for any command: help, an
+// unknown flag, and the completion of arguments.
 func always(path string) []string {
 	command := strings.TrimPrefix(path, "runner ")
 	return []string{command + " --help", command + " --no-such-flag", "__complete " + command + " P", "__complete " + command + " PRD-001 l"}
 }
 
-// TestEveryCommandThatLooksIsHeldTo: whoever adds a command, or a dry run to
-// one, says here what of it must change nothing.
+// TestEveryCommandThatLooksIsHeldTo checks that the table of looking has every command
+// and every flag such as --dry-run, so that TestLookingChangesNothing tests new ones too.
 func TestEveryCommandThatLooksIsHeldTo(t *testing.T) {
 	t.Parallel()
 	table := looking()
 	for path, cmd := range leaves(commandLine(t)) {
 		invocations, listed := table[path]
 		if !listed {
-			t.Errorf("%s is not in the table of what only looks", path)
+			t.Errorf("%s is not in the table of the function looking", path)
 		}
 		delete(table, path)
 		for _, flag := range []string{"dry-run", "check", "diff", "manual"} {
 			has := slices.ContainsFunc(invocations, func(line string) bool { return slices.Contains(strings.Fields(line), "--"+flag) })
 			if cmd.Flags().Lookup(flag) != nil && !has {
-				t.Errorf("%s --%s is not in the table of what only looks", path, flag)
+				t.Errorf("%s --%s is not in the table of the function looking", path, flag)
 			}
 		}
 	}
 	for path := range table {
-		t.Errorf("there is no command %s", path)
+		t.Errorf("the table of the function looking has %s, which is not a command", path)
 	}
 }
 
 // binarySituation is the situation in which TestLookingChangesNothing starts the real
-// binary for each command. It has the most that a command could change: an index of
-// git, a capture, untracked files and edited ones.
+// binary for each command. It has the most things that a command could change: an index
+// of git, a capture, untracked files and edited files.
 const binarySituation = "failed in a git work tree"
 
-// TestLookingChangesNothing compares the whole tree, workspace, state, home and
-// temporary files, before and after everything that only looks, in every
-// situation of a session, or in a sample of them without -full. The real binary does that
-// in one of them; in the others the commands run in the process of the test. go-task once
-// wrote checksums in a dry run, after which nothing ran any more (go-task/task 166).
+// TestLookingChangesNothing runs every invocation that must change nothing, in every
+// situation of a session (without -full, in a sample). Workspace, state, home and
+// temporary files must be the same afterwards (go-task/task 166: a dry run wrote
+// checksums, so that the next run did nothing). In one situation the test starts the real
+// binary; in the others the commands run in the process of the test.
 func TestLookingChangesNothing(t *testing.T) {
 	t.Parallel()
 	archive := filepath.Join(t.TempDir(), "PRD-001.tar.gz")
@@ -131,7 +130,7 @@ func TestLookingChangesNothing(t *testing.T) {
 		}
 	})
 	close(worked)
-	if !*full { // only all situations together have one in which each line succeeds
+	if !*full { // a sample of the situations need not have one in which each line succeeds
 		return
 	}
 	done := map[string]bool{}
@@ -141,13 +140,14 @@ func TestLookingChangesNothing(t *testing.T) {
 	for _, invocations := range looking() {
 		for _, line := range invocations {
 			if !done[line] && !refusedEverywhere(line) {
-				t.Error(fmt.Sprint("runner ", line, " succeeded in no situation, so it proves nothing"))
+				t.Error(fmt.Sprint("runner ", line, " succeeded in no situation: that line proves nothing"))
 			}
 		}
 	}
 }
 
-// refusedEverywhere are lines about what no situation has.
+// refusedEverywhere reports whether a line must fail in every situation, because no
+// situation has what the line names.
 func refusedEverywhere(line string) bool {
 	return line == "checkpoint prune --refs-of 0123 --dry-run"
 }

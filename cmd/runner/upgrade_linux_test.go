@@ -10,15 +10,16 @@ import (
 	"testing"
 )
 
-// formats is where a state directory of every format version lies.
+// formats is the directory with state directories of every version of the format.
 const formats = "../../checkpoint/testdata/format"
 
-// eachFormat calls a test with a workspace that has a state of each version.
+// eachFormat runs a subtest for each of these state directories, with a workspace that
+// has a copy of it. ended says how its session ended.
 func eachFormat(t *testing.T, test func(t *testing.T, dir, prd, ended string)) {
 	t.Helper()
 	states, err := filepath.Glob(filepath.Join(formats, "*", "*"))
 	if err != nil || len(states) < 7 {
-		t.Fatalf("only %d states: %v", len(states), err)
+		t.Fatalf("found only %d state directories: %v", len(states), err)
 	}
 	for _, from := range states {
 		ended := filepath.Base(from)
@@ -44,9 +45,9 @@ func eachFormat(t *testing.T, test func(t *testing.T, dir, prd, ended string)) {
 	}
 }
 
-// TestAnUpgradeGoesOn: what a former version left is gone on with, or known to
-// be complete, and never begun anew without a word. Others began anew
-// (block/spirit 1071).
+// TestAnUpgradeGoesOn builds in the state directories of earlier versions. Runner must
+// resume an unfinished session, and never start a new session in its place without being
+// told to (block/spirit 1071). After a complete session, a build must start a new one.
 func TestAnUpgradeGoesOn(t *testing.T) {
 	t.Parallel()
 	eachFormat(t, func(t *testing.T, dir, prd, ended string) {
@@ -62,29 +63,29 @@ pipeline "` + prd + `" {
 			t.Fatal(err)
 		}
 		if ended == "complete" {
-			run(t, dir, 0, "build", prd, "--resume") // the pipeline is another one
+			run(t, dir, 0, "build", prd, "--resume") // the pipeline has changed: a new session
 			run(t, dir, 6, "build", prd, "--resume")
 			run(t, dir, 0, "build", prd, "--resume=auto")
 		} else {
-			run(t, dir, 2, "build", prd) // it is unfinished, and not begun anew
+			run(t, dir, 2, "build", prd) // refused, because the session is unfinished
 			run(t, dir, 0, "plan", prd, "--resume")
 			cmd := exec.CommandContext(t.Context(), "runner", "build", prd, "--resume", "--on-stale", "proceed", "--on-conflict", "keep")
 			cmd.Dir = dir
 			if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "Resuming "+prd) {
-				t.Errorf("it is not gone on with: %v\n%s", err, out)
+				t.Errorf("the build does not resume the session: %v\n%s", err, out)
 			}
 		}
-		if is := sessionOf(t, dir, prd); (is != session) != (ended == "complete") { // a new one begins from a complete one
-			t.Errorf("it is session %s now, and was %s", is, session)
+		if is := sessionOf(t, dir, prd); (is != session) != (ended == "complete") { // a new session only after a complete one
+			t.Errorf("the session was %s and is now %s", session, is)
 		}
 		if n := archived(t, dir); n != 0 {
-			t.Errorf("%d sessions were put away", n)
+			t.Errorf("%d sessions were archived, want none", n)
 		}
 		run(t, dir, 0, "checkpoint", "list", prd)
 	})
 }
 
-// sessionOf is the id of the session on record.
+// sessionOf returns the id of the session in the journal.
 func sessionOf(t *testing.T, dir, prd string) string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(dir, ".runner", prd, "journal.jsonl"))
@@ -98,7 +99,8 @@ func sessionOf(t *testing.T, dir, prd string) string {
 	return string(found[1])
 }
 
-// filesIn are the regular files in a directory, but for locks and the audit log.
+// filesIn returns the regular files below a directory by path, except locks and the audit
+// log.
 func filesIn(t *testing.T, dir string) map[string][]byte {
 	t.Helper()
 	files := map[string][]byte{}

@@ -22,17 +22,17 @@ import (
 	"prdrunner/checkpoint/store/faults/seed"
 )
 
-var workflowKills = flag.Int("workflow.kills", 0, "at how many moments each workflow is killed; 0: at one that follows from the commit")
+var workflowKills = flag.Int("workflow.kills", 0, "at how many moments each workflow is killed; 0: at one moment that follows from the commit")
 
-// workflow is a pipeline of a kind that is met in real projects.
+// workflow is a pipeline like those of real projects.
 type workflow struct {
-	dir       string   // in testdata/workflows, or in examples
+	dir       string   // the directory of its files
 	prd       string   //
-	makes     []string // directories that it makes, and nobody else
-	changes   []string // files; a line at the end of one changes what depends on it
-	published string   // is only made, or made anew, after an approval
-	edited    string   // an artifact that somebody edits
-	once      string   // a workstream that must not run again, whatever is changed
+	makes     []string // directories that hold only files which it makes
+	changes   []string // files to which a test adds a line, so that their dependents run again
+	published string   // a file that may only be written after an approval
+	edited    string   // an artifact that the test edits
+	once      string   // a workstream that must never run again
 }
 
 func workflows() []workflow {
@@ -47,21 +47,20 @@ func workflows() []workflow {
 	}
 }
 
-// TestWorkflows takes workflows of real projects through what happens to them: each is
-// killed at moments over all of its run, edited, and gone on with; then a file is
-// changed, and it is gone on with once more. What is made is what an undisturbed run
-// makes, exactly that runs again which make runs again on the same graph, no
-// edit is lost, and nothing is published that was not approved.
+// TestWorkflows kills each workflow at some moment, edits an artifact and resumes. It
+// must make the same files as an undisturbed run, keep the bytes of the edit, and publish
+// nothing before the approval. Then the test changes a file and resumes again: the same
+// steps must run as with make on the same graph.
 func TestWorkflows(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("it takes half a minute; left out with -short")
+		t.Skip("the test takes half a minute; left out with -short")
 	}
 	if _, err := exec.LookPath("make"); err != nil {
 		if os.Getenv("CI") == "true" {
 			t.Fatal(err)
 		}
-		t.Skip("it compares with make, which is not installed: ", err)
+		t.Skip("the test compares with make, which is not installed: ", err)
 	}
 	binary := buildBinary(t)
 	for _, w := range workflows() {
@@ -82,7 +81,7 @@ func TestWorkflows(t *testing.T) {
 				r.complete()
 				r.keeps(edit)
 				if diff := diffMade(r.made(), undisturbed); diff != "" {
-					t.Fatalf("killed at line %d of %d, what is made differs: %s", line, shown, diff)
+					t.Fatalf("killed at line %d of %d, the workflow made other files: %s", line, shown, diff)
 				}
 				r.append(change)
 				r.complete()
@@ -94,9 +93,9 @@ func TestWorkflows(t *testing.T) {
 	}
 }
 
-// killedAtLines yields the lines of output at which a workflow is killed, each with the number
-// that chooses what is changed afterwards: as many as -workflow.kills says, spread over all
-// the lines shown, or one that follows from the commit.
+// killedAtLines yields the lines of output at which to kill a workflow, each after a
+// number that selects the file to change. It yields -workflow.kills lines, spread over
+// all the shown lines, or one line that follows from the commit.
 func killedAtLines(shown int) iter.Seq2[int, int] {
 	return func(yield func(int, int) bool) {
 		if *workflowKills == 0 {
@@ -112,8 +111,8 @@ func killedAtLines(shown int) iter.Seq2[int, int] {
 	}
 }
 
-// rebuiltByMake returns the workstreams that make runs again after a change of a file, but for
-// what must happen once.
+// rebuiltByMake returns the workstreams that make runs again after a change of a file,
+// without w.once.
 func (w workflow) rebuiltByMake(t *testing.T, change string) []string {
 	t.Helper()
 	dir := copyTree(t, w.dir, w.makes...)
@@ -134,8 +133,8 @@ func (w workflow) rebuiltByMake(t *testing.T, change string) []string {
 	if err := os.Remove(ran); err != nil {
 		t.Fatal(err)
 	}
-	// Make goes by times: all that is there is of an hour ago, so that what is made from
-	// now on is newer, however coarse the clock of the file system is.
+	// Make compares modification times. All files get a time one hour ago, so that files
+	// from now on are newer even if the clock of the file system is coarse.
 	then := time.Now().Add(-time.Hour)
 	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -179,8 +178,8 @@ func (r *workflowRun) command(args ...string) *exec.Cmd {
 	return cmd
 }
 
-// build goes on with the session, and returns its exit code and how many lines it
-// showed.
+// build starts or resumes the session. It returns the exit code, 0 or 3, and the number
+// of lines of output.
 func (r *workflowRun) build() (code, lines int) {
 	r.t.Helper()
 	cmd := r.command("--output", "json", "build", r.prd, "--resume=auto", "--on-conflict", "restore")
@@ -197,8 +196,8 @@ func (r *workflowRun) build() (code, lines int) {
 	return code, bytes.Count(out, []byte("\n"))
 }
 
-// complete goes on with the session until it is complete, and approves what it asks
-// for. It returns how many lines were shown.
+// complete resumes the session until it is complete, and approves every gate that asks.
+// It returns the number of lines of output.
 func (r *workflowRun) complete() (lines int) {
 	r.t.Helper()
 	before := r.read(r.published)
@@ -215,11 +214,11 @@ func (r *workflowRun) complete() (lines int) {
 			r.t.Fatalf("approve: %v\n%s", err, out)
 		}
 	}
-	r.t.Fatal("it pauses for ever")
+	r.t.Fatal("the session is still paused after 5 builds")
 	return 0
 }
 
-// killAt kills a build once it has shown so many lines.
+// killAt starts a build, and kills it when it has printed this many lines.
 func (r *workflowRun) killAt(line int) {
 	r.t.Helper()
 	cmd := r.command("--output", "json", "build", r.prd, "--resume=auto")
@@ -234,13 +233,14 @@ func (r *workflowRun) killAt(line int) {
 	lines.Buffer(nil, 1<<24)
 	for n := 0; lines.Scan(); {
 		if n++; n == line {
-			_ = cmd.Process.Kill() // it may have ended
+			_ = cmd.Process.Kill() // the build may have ended
 		}
 	}
 	_ = cmd.Wait() // killed, paused or complete
 }
 
-// edit changes an artifact, and returns what it is then; "" where it is not on record yet.
+// edit changes an artifact and returns its new content, or "" if the artifact is not on
+// record yet.
 func (r *workflowRun) edit() string {
 	r.t.Helper()
 	content := r.read(r.edited)
@@ -252,7 +252,7 @@ func (r *workflowRun) edit() string {
 	return r.read(r.edited)
 }
 
-// keeps checks that the bytes of an edit are kept, whatever became of the file.
+// keeps checks that an object holds the bytes of an edit.
 func (r *workflowRun) keeps(edit string) {
 	r.t.Helper()
 	if edit == "" {
@@ -265,8 +265,7 @@ func (r *workflowRun) keeps(edit string) {
 	}
 }
 
-// append adds a line to a file that changes nothing but the file: a comment, where it
-// has some language.
+// append adds a line to a file. The line is a comment if the file is a script or SQL.
 func (r *workflowRun) append(name string) {
 	r.t.Helper()
 	line := "changed\n"
@@ -281,7 +280,7 @@ func (r *workflowRun) append(name string) {
 	}
 }
 
-// read returns what a file holds; "" where there is none.
+// read returns the content of a file, or "" if the file does not exist.
 func (r *workflowRun) read(name string) string {
 	r.t.Helper()
 	data, err := os.ReadFile(filepath.Join(r.dir, filepath.FromSlash(name)))
@@ -305,8 +304,8 @@ func (r *workflowRun) started() (names []string) {
 	return slices.Compact(names)
 }
 
-// made returns what the workflow has made, but for databases, whose bytes tell how they
-// came about.
+// made returns the files that the workflow has made, without databases: the bytes of a
+// database depend on its history.
 func (r *workflowRun) made() map[string]string {
 	r.t.Helper()
 	made := map[string]string{}
@@ -316,7 +315,7 @@ func (r *workflowRun) made() map[string]string {
 				return err
 			}
 			data, err := os.ReadFile(path)
-			rel, _ := filepath.Rel(r.dir, path) // it lies below
+			rel, _ := filepath.Rel(r.dir, path) // no error: path is below r.dir
 			made[filepath.ToSlash(rel)] = string(data)
 			return err
 		})
@@ -327,7 +326,7 @@ func (r *workflowRun) made() map[string]string {
 	return made
 }
 
-// diffMade names what differs.
+// diffMade describes the differences, or returns "" if there are none.
 func diffMade(got, want map[string]string) string {
 	var all []string
 	for _, name := range slices.Sorted(maps.Keys(want)) {
