@@ -27,7 +27,7 @@ func newFold(t *testing.T) *fold {
 }
 
 func (f *fold) try(events ...state.Event) error {
-	return f.State.Apply(state.Commit{Seq: f.Seq + 1, Time: time.UnixMilli(int64(f.Seq) + 1).UTC(), Events: events}) //nolint:gosec // few commits
+	return f.Apply(state.Commit{Seq: f.Seq + 1, Time: time.UnixMilli(int64(f.Seq) + 1).UTC(), Events: events}) //nolint:gosec // few commits
 }
 
 func (f *fold) apply(events ...state.Event) {
