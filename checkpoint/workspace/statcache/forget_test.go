@@ -114,6 +114,11 @@ func TestHasChanges(t *testing.T) {
 		{"exclude", func(c *Cache) { c.RecordExcluded("x", digestOf("x")) }, true},
 		{"exclude without a digest", func(c *Cache) { c.RecordExcluded("x", "") }, false},
 		{"save", func(c *Cache) { c.Invalidate([]string{"a"}); check(t, c.Save()) }, false},
+		{"drop again", func(c *Cache) {
+			c.Invalidate([]string{"a"})
+			check(t, c.Save())
+			c.Invalidate([]string{"a"})
+		}, false},
 		{"exclude again", func(c *Cache) {
 			c.RecordExcluded("x", digestOf("x"))
 			check(t, c.Save())
@@ -130,6 +135,7 @@ func TestHasChanges(t *testing.T) {
 	if unsaved.HasChanges() {
 		t.Error("a cache without a file has changes to save")
 	}
+	unsaved.MeasureClockLag() // it has no directory in which it could
 }
 
 // TestUnusedPaths: only a caller that has looked up all files knows which ones may be gone.
@@ -176,5 +182,16 @@ func TestUnsorted(t *testing.T) {
 		if sums, ok := c.Get(path, oldStat, false, new(int)); !ok || sums.Digest != digestOf(path) {
 			t.Errorf("%s: %v", path, sums)
 		}
+	}
+}
+
+// TestSaveOnlyDigests: what is no digest is not saved, and the other files are.
+func TestSaveOnlyDigests(t *testing.T) {
+	t.Parallel()
+	c := savedCache(t, store.NewMemory(), map[string]Sums{
+		"bad digest": {Digest: "abc"}, "bad name": {Digest: digestOf("b"), Blob: "xyz"}, "good": {Digest: digestOf("c")},
+	})
+	if paths := c.Paths(); !slices.Equal(paths, []string{"good"}) {
+		t.Errorf("saved: %q", paths)
 	}
 }
