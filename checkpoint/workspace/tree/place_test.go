@@ -3,6 +3,7 @@ package tree
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 )
 
@@ -21,14 +22,17 @@ func TestStatusLeadsElsewhere(t *testing.T) {
 	}
 }
 
-// TestParentsStop takes only the nearest directory.
-func TestParentsStop(t *testing.T) {
+// TestParents: the directories above a path come nearest first, and a caller may stop.
+func TestParents(t *testing.T) {
 	t.Parallel()
-	for dir := range Parents("a/b/c") {
-		if dir != "a/b" {
-			t.Errorf("%q", dir)
-		}
+	if got := slices.Collect(Parents("a/b/c")); !slices.Equal(got, []string{"a/b", "a"}) {
+		t.Errorf("%q", got)
+	}
+	for range Parents("a/b/c") {
 		break
+	}
+	if !IsBelow("a/b/c", map[string]bool{"a": true}) || IsBelow("a/b/c", map[string]bool{"a/b/c": true, "b": true}) {
+		t.Error("the wrong path is below")
 	}
 }
 
