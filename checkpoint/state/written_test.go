@@ -17,16 +17,17 @@ func TestWrittenDocumentOfAPipeline(t *testing.T) {
 	const whole = `"prd": "PRD-009", "timestamp": "2025-12-11", "status": "paused", "current_phase": 2, "completed_workstreams": ["A"], "pending_workstreams": ["B", "C"], "gates_passed": ["lint"], "gates_pending": ["approve (build)"]`
 	replaced := func(old, by string) string { return strings.Replace(whole, old, by, 1) }
 	for written, want := range map[string]string{
-		whole:                                "",
-		replaced(`phase": 2`, `phase": 3`):   "current_phase must be at most 2, the number of phases of the pipeline, not 3",
-		replaced(`["A"]`, `["A", "X"]`):      `the pipeline has no workstream "X"`,
-		replaced(`, "C"]`, `]`):              `workstream "C" of the pipeline is missing`,
-		replaced(`["A"]`, `"A"`):             "completed_workstreams is a text, not a list",
-		replaced(`["lint"]`, `[]`):           `gate "lint (A)" of the pipeline is missing`,
-		replaced(`["lint"]`, `["lint (B)"]`): `the pipeline has no gate "lint (B)"`,
-		replaced(`["lint"]`, `true`):         "gates_passed is true, not a list",
-		replaced(`"PRD-009"`, `"PRD-0099"`):  "prd must match PRD-009",
-		replaced(`"2025-12-11"`, `5`):        "timestamp is a number, not a text",
+		whole:                                   "",
+		replaced(`phase": 2`, `phase": 3`):      "current_phase must be at most 2, the number of phases of the pipeline, not 3",
+		replaced(`["A"]`, `["A", "X"]`):         `the pipeline has no workstream "X"`,
+		replaced(`, "C"]`, `]`):                 `workstream "C" of the pipeline is missing`,
+		replaced(`["A"]`, `"A"`):                "completed_workstreams is a text, not a list",
+		replaced(`["B", "C"]`, `["B", 5, "C"]`): "pending_workstreams[1] is a number, not a text",
+		replaced(`["lint"]`, `[]`):              `gate "lint (A)" of the pipeline is missing`,
+		replaced(`["lint"]`, `["lint (B)"]`):    `the pipeline has no gate "lint (B)"`,
+		replaced(`["lint"]`, `true`):            "gates_passed is true, not a list",
+		replaced(`"PRD-009"`, `"PRD-0099"`):     "prd must match PRD-009",
+		replaced(`"2025-12-11"`, `5`):           "timestamp is a number, not a text",
 	} {
 		d, err := state.DecodeDocument([]byte("{" + written + "}"))
 		checkpointtest.Must(t, err)
