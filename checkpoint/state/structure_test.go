@@ -74,3 +74,20 @@ func TestErrorOfADocument(t *testing.T) {
 		}
 	}
 }
+
+// TestRecords: the records of a state are those of workstreams that the pipeline no longer
+// has, and then those of its workstreams.
+func TestRecords(t *testing.T) {
+	t.Parallel()
+	f := &fold{T: t, State: &state.State{}}
+	f.apply(small("S1"), state.WorkstreamUncertain{Workstream: "Old", Attempt: 1}, state.WorkstreamUncertain{Workstream: "Older", Attempt: 1})
+	var names []string
+	for w := range f.Records() {
+		names = append(names, w.Name)
+	}
+	checkpointtest.Same(t, "the records", names, []string{"Old", "Older", "A", "B", "C"})
+	for w := range f.Records() {
+		checkpointtest.Same(t, "the first record", w.Name, "Old")
+		break
+	}
+}
