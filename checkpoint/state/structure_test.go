@@ -1,6 +1,7 @@
 package state_test
 
 import (
+	"encoding/json"
 	"errors"
 	"testing"
 
@@ -89,5 +90,21 @@ func TestRecords(t *testing.T) {
 	for w := range f.Records() {
 		checkpointtest.Same(t, "the first record", w.Name, "Old")
 		break
+	}
+}
+
+// TestCanResumeOfOldCheckpoints: a checkpoint whose record does not say whether its session
+// can be resumed has one that can, unless the session was complete.
+func TestCanResumeOfOldCheckpoints(t *testing.T) {
+	t.Parallel()
+	for record, want := range map[string]bool{
+		`{"trigger": "manual"}`:                        true,
+		`{"trigger": "manual", "can_resume": false}`:   false,
+		`{"trigger": "complete"}`:                      false,
+		`{"trigger": "complete", "can_resume": false}`: false,
+	} {
+		var ref state.CheckpointRef
+		checkpointtest.Must(t, json.Unmarshal([]byte(record), &ref))
+		checkpointtest.Same(t, record, ref.CanResume, want)
 	}
 }
