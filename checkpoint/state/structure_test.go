@@ -108,3 +108,16 @@ func TestCanResumeOfOldCheckpoints(t *testing.T) {
 		checkpointtest.Same(t, record, ref.CanResume, want)
 	}
 }
+
+// TestInvalidStaysInvalid: a rollback to a checkpoint that undoes nothing leaves an earlier
+// invalid checkpoint invalid.
+func TestInvalidStaysInvalid(t *testing.T) {
+	t.Parallel()
+	f := newFold(t)
+	one := f.checkpoint("one", state.TriggerManual)
+	f.checkpoint("two", state.TriggerManual)
+	f.rollBack("R1", "one", state.RollbackAll, one)
+	three := f.checkpoint("three", state.TriggerManual)
+	f.rollBack("R2", "three", state.RollbackAll, three)
+	checkpointtest.Same(t, "valid", f.valid(), []string{"one", "three"})
+}
