@@ -139,8 +139,8 @@ func (f *fitting) object(object map[string]any, t reflect.Type, field string) ma
 	return fit
 }
 
-// fitList fits each element. An element that does not fit is replaced by an empty one, so
-// that later ones keep their index.
+// fitList fits each element. An element that does not fit becomes null, which is read as
+// an empty one, so that later ones keep their index.
 func (f *fitting) fitList(list []any, of reflect.Type, field string) []any {
 	fit := make([]any, len(list))
 	for i, v := range list {
@@ -148,11 +148,7 @@ func (f *fitting) fitList(list []any, of reflect.Type, field string) []any {
 		if v == nil {
 			f.addWrongType(nil, of, path)
 		}
-		value, ok := f.fitValue(v, of, path)
-		if v == nil || !ok {
-			value = reflect.Zero(of).Interface()
-		}
-		fit[i] = value
+		fit[i], _ = f.fitValue(v, of, path)
 	}
 	return fit
 }
