@@ -19,7 +19,8 @@ type locks struct {
 	own    store.Lock
 }
 
-// prdLock is the lock of a PRD, with the note that names its holder.
+// prdLock is the lock of a PRD. Its holder, the owner of the session, writes a note beside
+// it that says who it is.
 type prdLock struct {
 	layout *disk.Layout
 	prd    string

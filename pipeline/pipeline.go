@@ -20,7 +20,7 @@
 // decode function, and the function that evaluates it (a method of builder). To add a
 // block, begin with SPEC.md and its example, write such a file, and call the decode
 // function from the file of the enclosing block. Each new diagnostic needs a file in
-// testdata/invalid. The type that callers see goes into this file.
+// testdata/invalid. The type that callers see goes into pipeline.go.
 //
 // Other places to start: file.go parses, build.go evaluates, check.go and depends.go
 // check references and their order, patterns.go and glob.go hold the rules of globs,

@@ -24,7 +24,8 @@
 //	loop.handleNextEvent → node.finishAttempt → node.recordSuccess, on the loop's goroutine
 //	gates (judge.go) → node.complete → record.Recorder     its event is added to the session
 //	loop.advance → record.Recorder → checkpoint.Session    the line is appended and synced
-//	record.Recorder → View, and the checkpoint file at the next boundary that waits for it
+//	record.Recorder → View
+//	loop.betweenPhases, or the end → record.Recorder → checkpoint.Session: the checkpoint files
 package runner
 
 import (

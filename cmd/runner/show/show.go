@@ -11,6 +11,7 @@
 //   - RollbackPreview and RolledBack print a rollback before and after it;
 //     RollbackPreviewReport and RollbackReport are their JSON forms. Every other operation
 //     has the same pair: a function named after the answer, and a report;
+//   - Checkpoints prints `checkpoint list`, and Checkpoint prints `checkpoint show`;
 //   - Screen is a stream to a terminal: it makes text harmless that comes from outside.
 package show
 
