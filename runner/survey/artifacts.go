@@ -39,7 +39,7 @@ func EntryOf(a state.Artifact) workspace.Entry {
 }
 
 // KeepArtifacts returns the artifacts that a workstream declares, and stores their bytes
-// as objects. A pattern that matches no file, or only a file without content, is an
+// as objects. A pattern that matches no file, or only a link on the way to one, is an
 // error: the workstream has failed. The bytes of sensitive files are not stored; leftOut
 // names these files.
 func (s *Surveyor) KeepArtifacts(ctx context.Context, ws *pipeline.Workstream) (kept []state.Artifact, leftOut []string, err error) {
