@@ -232,6 +232,11 @@ func TestChangedInRun(t *testing.T) {
 			p.pass(label)
 			p.end("**")
 		}, "PRD-009.hcl is in only one of the captures before and after it was judged"},
+		{"the captures have other patterns, and the same files", func(p *project) {
+			mark(p, "**/*")
+			p.pass(label)
+			p.end("**")
+		}, ""},
 		{"a pipe could not be captured", func(p *project) {
 			pipe(p)
 			mark(p, "**")
