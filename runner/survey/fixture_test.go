@@ -80,9 +80,6 @@ func (p *project) start(session string) {
 	must(p.T, p.session.Start(e))
 }
 
-// resume begins another run of the session.
-func (p *project) resume() { p.T.Helper(); p.record(state.SessionResumed{Pipeline: p.source()}) }
-
 func (p *project) source() state.FileRef {
 	return state.FileRef{Path: "PRD-009.hcl", Digest: p.p.Digest}
 }

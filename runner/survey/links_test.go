@@ -59,10 +59,13 @@ func TestLinks(t *testing.T) {
 }
 
 // TestUnchangedLinkKnown: the same link is found again, so what was extended does not
-// change.
+// change. Without links nothing is extended.
 func TestUnchangedLinkKnown(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, behind)
+	if _, adds := p.gather().Links.State(); adds {
+		t.Error("there is no link, but patterns are added")
+	}
 	p.save("real/a", "one")
 	p.link("real", "in")
 	s, f := p.gatherAs(plan.ConflictAsk, true)
