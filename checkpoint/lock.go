@@ -19,8 +19,8 @@ type locks struct {
 	own    store.Lock
 }
 
-// prdLock is the lock of a PRD. Its holder, the owner of the session, writes a note beside
-// it that says who it is.
+// prdLock is the lock of a PRD. The process that holds it owns the session, and names
+// itself in a note beside the lock.
 type prdLock struct {
 	layout *disk.Layout
 	prd    string

@@ -207,7 +207,7 @@ func (t globToken) overlaps(other globToken) bool {
 // A wildcard matches any number of elements, any other element matches one. It fills a
 // table of all pairs of positions, row by row.
 func sequencesOverlap(n, m int, anyA, anyB func(int) bool, same func(i, j int) bool) bool {
-	next := make([]bool, m+1) // whether the sequences match from i+1 and from j; from n+1 they do not
+	next := make([]bool, m+1) // row i+1 of the table; below the last row nothing matches
 	row := make([]bool, m+1)
 	for i := n; i >= 0; i-- {
 		for j := m; j >= 0; j-- {

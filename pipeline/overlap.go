@@ -151,8 +151,8 @@ func (c *artifactGlob) contains(other *artifactGlob) bool {
 	return slices.ContainsFunc(other.dirs, c.glob.overlaps)
 }
 
-// notExcluded reports whether no exclusion of the two artifact globs covers everything
-// that one of them matches.
+// notExcluded reports whether two artifact globs can both have files: an exclusion of
+// either that matches an example of one of them is taken to exclude all of its files.
 func (c *artifactGlob) notExcluded(other *artifactGlob) bool {
 	for _, excluded := range [][]string{c.excluded, other.excluded} {
 		for _, pattern := range excluded {

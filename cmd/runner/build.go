@@ -222,25 +222,19 @@ func (b *build) run(ctx context.Context, session *checkpoint.Session) error {
 	return &endedError{status: ending.Status, signal: ending.Signal}
 }
 
-// runEngine runs the engine with an executor, a view and the signals that ask this process
-// to end. The engine acts on the first signal; the second also cancels its context.
+// runEngine runs the engine, and shows the run.
 func (b *build) runEngine(ctx context.Context, session *checkpoint.Session) (ending runner.Ending, err error) {
-	executor, err := b.newExecutor()
+	ctx, x, err := b.beginExecution(ctx)
 	if err != nil {
 		return ending, err
 	}
-	defer func() { err = errors.Join(err, executor.Close()) }()
-	ctx, interrupts, release := b.env.Signals.HandOver(ctx)
-	defer release()
-	if err := ctx.Err(); err != nil { // a signal came earlier
-		return ending, err
-	}
+	defer func() { err = errors.Join(err, x.Close()) }()
 	shown := b.newView()
 	o := load.EngineOptions(b.env, b.cfg, b.Pipeline, b.Store, b.Files)
-	o.Session, o.Executor, o.Views, o.Mask, o.Interrupts = session, executor, []runner.View{advised{shown, b, session}}, b.Masker.String, interrupts
+	o.Session, o.Executor, o.Views, o.Mask, o.Interrupts = session, x.executor, []runner.View{advised{shown, b, session}}, b.Masker.String, x.interrupts
 	o.Fresh, o.Imported, o.Predecessor, o.Saved, o.Select = b.start.Fresh, b.start.Imported, b.start.Predecessor, b.saved, b.options.selection
 	o.NoCache = b.start.NoCache
-	o.PlanFile, o.SimilarProgram = b.env.InWorkspace(b.options.plan), executor.Similar
+	o.PlanFile, o.SimilarProgram = b.env.InWorkspace(b.options.plan), x.executor.Similar
 	if b.person != nil && b.env.Options.Output != string(view.JSON) {
 		o.Asker = b.person
 	}
@@ -251,15 +245,37 @@ func (b *build) runEngine(ctx context.Context, session *checkpoint.Session) (end
 	return ending, err
 }
 
-// newExecutor returns an executor for processes. The caller closes it.
-func (b *build) newExecutor() (*process.Executor, error) {
+// execution is what a run of the engine gets of this process: an executor for processes,
+// and the names of the signals that ask this process to end.
+type execution struct {
+	executor   *process.Executor
+	interrupts <-chan string
+	release    func() // takes the signals back
+}
+
+// beginExecution returns the execution for a run of the engine, which acts on both
+// signals. The second also cancels the returned context, for work before the engine's
+// loop, such as reading many files. The caller closes the execution.
+func (b *build) beginExecution(ctx context.Context) (context.Context, *execution, error) {
 	executor, err := process.New(process.Options{
 		Mask: b.Masker.Writer, BaseEnv: b.env.ChildEnvironment(), Now: b.env.Now, Logger: b.env.Logger().Named("process"),
 	})
-	if err == nil {
-		makeRoomToWait(b.cfg.Parallel)
+	if err != nil {
+		return ctx, nil, err
 	}
-	return executor, err
+	makeRoomToWait(b.cfg.Parallel)
+	x := &execution{executor: executor}
+	ctx, x.interrupts, x.release = b.env.Signals.HandOver(ctx)
+	if err := ctx.Err(); err != nil { // a signal came earlier
+		return ctx, nil, errors.Join(err, x.Close())
+	}
+	return ctx, x, nil
+}
+
+// Close takes the signals back, and ends processes that are still running.
+func (x *execution) Close() error {
+	x.release()
+	return x.executor.Close()
 }
 
 // audit records in the audit log how the build ended, and warns if it can't.

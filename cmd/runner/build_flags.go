@@ -3,16 +3,17 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
 	"prdrunner/checkpoint/text"
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/begin"
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/runner"
 	"prdrunner/runner/plan"
-	"slices"
-	"strings"
-
-	"github.com/spf13/cobra"
 )
 
 // resumeArguments checks the arguments of a command with --resume. A word that follows

@@ -36,18 +36,13 @@ func (b *build) runDueHooks(ctx context.Context, snap *checkpoint.Snapshot) erro
 
 // runHooks has the engine run the hooks of a session that are due.
 func (b *build) runHooks(ctx context.Context, session *checkpoint.Session) (err error) {
-	executor, err := b.newExecutor()
+	ctx, x, err := b.beginExecution(ctx)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, executor.Close()) }()
-	ctx, interrupts, release := b.env.Signals.HandOver(ctx)
-	defer release()
-	if err := ctx.Err(); err != nil { // a signal came earlier
-		return err
-	}
+	defer func() { err = errors.Join(err, x.Close()) }()
 	o := load.EngineOptions(b.env, b.cfg, b.Pipeline, b.Store, b.Files)
-	o.Session, o.Executor, o.Views, o.Mask, o.Interrupts = session, executor, []runner.View{warnings{b.env}}, b.Masker.String, interrupts
+	o.Session, o.Executor, o.Views, o.Mask, o.Interrupts = session, x.executor, []runner.View{warnings{b.env}}, b.Masker.String, x.interrupts
 	return runner.RunHooks(ctx, o)
 }
 

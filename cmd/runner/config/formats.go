@@ -42,7 +42,7 @@ func yamlEntries(data []byte) ([]entry, error) {
 	}
 	entries := flattenYAML(nil, "", root)
 	if len(entries) > maxKeys {
-		return nil, &syntaxError{message: fmt.Sprintf("has more than %d keys; write out fewer of its aliases", maxKeys)}
+		return nil, &syntaxError{message: fmt.Sprintf("has more than %d keys, with those that its aliases stand for", maxKeys)}
 	}
 	return entries, nil
 }
