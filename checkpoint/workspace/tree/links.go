@@ -47,6 +47,13 @@ func (t *Tree) Match(ctx context.Context, patterns []string, restored Links) (*M
 	return t.matchWith(ctx, patterns, matchOptions{restored: restored})
 }
 
+// HasMatch reports whether Match of the patterns would return a file other than its links.
+// It stops at the first such file.
+func (t *Tree) HasMatch(ctx context.Context, patterns []string) (bool, error) {
+	m, err := t.matchWith(ctx, patterns, matchOptions{untilFile: true})
+	return err == nil && m.HasContent(), err
+}
+
 // MatchReadable is like Match without restored links. It skips directories that the user
 // may not read, and follows no link for which skip returns true.
 func (t *Tree) MatchReadable(ctx context.Context, patterns []string, skip func(link string) bool) (*Matched, error) {
@@ -58,6 +65,7 @@ type matchOptions struct {
 	restored   Links
 	skipDenied bool                   // skip directories that the user may not read
 	skip       func(link string) bool // reports links not to be followed; nil: none
+	untilFile  bool                   // stop at the first file that is no link
 }
 
 func (t *Tree) matchWith(ctx context.Context, patterns []string, how matchOptions) (*Matched, error) {
@@ -70,8 +78,8 @@ func (t *Tree) matchWith(ctx context.Context, patterns []string, how matchOption
 		_, isRestored := how.restored[link]
 		return isRestored || to == "" || t.checkDirectory(to) == nil
 	}
-	g := walk{tree: t, collectLinks: true, skipDenied: how.skipDenied}
-	for todo := parsed; len(todo) > 0; {
+	g := walk{tree: t, collectLinks: true, skipDenied: how.skipDenied, untilFile: how.untilFile}
+	for todo := parsed; len(todo) > 0 && !g.found; {
 		if err := g.findMatches(ctx, todo); err != nil {
 			return nil, err
 		}

@@ -3,6 +3,7 @@
 package tree
 
 import (
+	"cmp"
 	"maps"
 	"os"
 	"path/filepath"
@@ -72,6 +73,9 @@ func TestMatchLinks(t *testing.T) {
 			if out := slices.Sorted(maps.Keys(m.Outside)); !slices.Equal(out, test.out) || m.HasContent() == (test.none || test.want == "") {
 				t.Errorf("out of the workspace: %v; anything but links: %v", out, m.HasContent())
 			}
+			if has, err := w.HasMatch(t.Context(), patterns); err != nil || has != m.HasContent() {
+				t.Errorf("HasMatch returned %v, %v, and Match found the files %q", has, err, m.Files)
+			}
 			// The extended patterns match the same files without following links.
 			plain := walk{tree: w}
 			parsed, err := parsePatterns(m.Patterns)
@@ -84,6 +88,41 @@ func TestMatchLinks(t *testing.T) {
 			}
 			if extended := w.Extend(patterns, m.Links); !slices.Equal(extended, m.Patterns) {
 				t.Errorf("%q from the links alone, and %q from the files", extended, m.Patterns)
+			}
+		})
+	}
+}
+
+// TestHasMatchStops: HasMatch lists no directory after it has found a file, in whatever
+// pattern. A link is not enough.
+func TestHasMatchStops(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name, files, patterns string
+		listed                string // the directories that are listed; ".": the tree's own
+	}{
+		{"a glob", "a/1 b/2 c/3", "**", ". a"},
+		{"a file beside directories", "0 a/1", "**", "."},
+		{"two globs", "a/1 b/2", "a/* b/*", "a"},
+		{"a path and a glob", "a/1 b/2", "a/1 b/*", ""},
+		{"a link first", "b/2 c/3", "link b/* c/*", "b"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			for _, path := range strings.Fields(test.files) {
+				writeFile(t, dir, path, path)
+			}
+			must(t, os.Symlink("nowhere", filepath.Join(dir, "link")))
+			w := openTree(t, dir).WithListingCache()
+			has, err := w.HasMatch(t.Context(), strings.Fields(test.patterns))
+			must(t, err)
+			var dirs []string
+			for _, dir := range slices.Sorted(maps.Keys(w.listed.children)) {
+				dirs = append(dirs, cmp.Or(dir, "."))
+			}
+			if listed := strings.Join(dirs, " "); !has || listed != test.listed {
+				t.Errorf("found: %v, listed %q, want %q", has, listed, test.listed)
 			}
 		})
 	}

@@ -53,12 +53,14 @@ type walk struct {
 	tree         *Tree
 	collectLinks bool // collect the links that patterns name or lead through
 	skipDenied   bool // skip directories that the user may not read, instead of failing
+	untilFile    bool // stop at the first match that is no link
 
 	files []string // not sorted, may contain duplicates
 	empty []string // empty directories in which a file would match
 	// denied are the directories that were skipped because of skipDenied.
 	denied []string
 	links  []string // the links that collectLinks asks for
+	found  bool     // untilFile found its file
 
 	listed *dirNames // the listings of the tree, or those of this walk
 
@@ -73,6 +75,9 @@ func (g *walk) findMatches(ctx context.Context, patterns []pattern) error {
 	c := Cursor{base: g.tree.root}
 	defer c.Close()
 	for _, p := range patterns {
+		if g.found {
+			return nil
+		}
 		reached, err := g.openBase(&c, p)
 		if err != nil {
 			return fmt.Errorf("look for files: %w", err)
@@ -87,7 +92,7 @@ func (g *walk) findMatches(ctx context.Context, patterns []pattern) error {
 		} else if p.except.excludes(p.base) {
 			continue
 		} else if is, err := c.Place(p.base).Status(); err == nil && !is.Mode.IsDir() {
-			g.files = append(g.files, p.base)
+			g.addFile(p.base, is.Mode&fs.ModeSymlink != 0)
 			if g.collectLinks && is.Mode&fs.ModeSymlink != 0 {
 				g.links = append(g.links, p.base)
 			}
@@ -95,7 +100,10 @@ func (g *walk) findMatches(ctx context.Context, patterns []pattern) error {
 	}
 	for _, base := range slices.Sorted(maps.Keys(byBase)) {
 		states := closure(byBase[base])
-		err := g.prefetch(ctx, base, states)
+		var err error
+		if !g.untilFile {
+			err = g.prefetch(ctx, base, states)
+		}
 		if err == nil {
 			err = g.walkDir(ctx, base, states)
 		}
@@ -104,6 +112,12 @@ func (g *walk) findMatches(ctx context.Context, patterns []pattern) error {
 		}
 	}
 	return nil
+}
+
+// addFile adds a match.
+func (g *walk) addFile(path string, isLink bool) {
+	g.files = append(ensureRoom(g.files), path)
+	g.found = g.untilFile && !isLink
 }
 
 // prefetch lists the directories that walkDir will visit, several at once. walkDir then
@@ -181,7 +195,7 @@ func (g *walk) openBase(c *Cursor, p pattern) (bool, error) {
 
 // walkDir finds matches in a directory; "" is the workspace itself.
 func (g *walk) walkDir(ctx context.Context, dir string, states []state) error {
-	if err := ctx.Err(); err != nil {
+	if err := ctx.Err(); err != nil || g.found {
 		return err
 	}
 	children, err := g.listChildren(dir)
@@ -196,6 +210,9 @@ func (g *walk) walkDir(ctx context.Context, dir string, states []state) error {
 	}
 	counted := 0
 	for _, child := range children {
+		if g.found {
+			return nil
+		}
 		path, is := ChildOf(child)
 		name := path[strings.LastIndexByte(path, '/')+1:]
 		if isTemp(name) {
@@ -207,7 +224,7 @@ func (g *walk) walkDir(ctx context.Context, dir string, states []state) error {
 		case is != Directory:
 			matched := accepts(states, path)
 			if matched {
-				g.files = append(ensureRoom(g.files), path)
+				g.addFile(path, is == symlink)
 			}
 			if g.collectLinks && is == symlink && (matched || len(advance(states, path)) > 0) {
 				g.links = append(g.links, path)

@@ -202,8 +202,8 @@ func ReadPipeline(env *cli.Environment, cfg *config.Config, ref PipelineRef) (*P
 // It returns true if matching fails: the code that reads the files reports the error.
 func matchesAny(files *workspace.Workspace) func(patterns []string) bool {
 	return func(patterns []string) bool {
-		m, err := files.Tree().Match(context.Background(), patterns, nil)
-		return err != nil || m.HasContent()
+		has, err := files.Tree().HasMatch(context.Background(), patterns)
+		return err != nil || has
 	}
 }
 
