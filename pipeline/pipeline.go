@@ -43,7 +43,7 @@ type Pipeline struct {
 	ID       string // the PRD id, the label of the pipeline block
 	Title    string
 	Type     string        // a free label: orchestrate, implement …
-	Document string        // path of the PRD document, relative to the workspace; "" if there is none
+	Document string        // path of the requirements document, relative to the workspace; "" if there is none
 	Timeout  time.Duration // of the session; 0 if there is none
 	Phases   []*Phase      // in the order in which they run
 	Hooks    []*Hook

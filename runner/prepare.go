@@ -212,7 +212,7 @@ func (e *BranchGoneError) Error() string {
 	return fmt.Sprintf("the git branch of the session, %s, no longer exists", e.Branch)
 }
 
-// acceptStale returns nil if the PRD document did not change, or if the option or the user
+// acceptStale returns nil if the document of the pipeline did not change, or if the option or the user
 // decides to continue with the changed document.
 func (l *loop) acceptStale(ctx context.Context, plan *plan.Plan) error {
 	if len(plan.Stale) == 0 || l.opts.OnStale == StaleProceed {
@@ -229,7 +229,7 @@ func (l *loop) acceptStale(ctx context.Context, plan *plan.Plan) error {
 	}
 	yes, err := l.opts.Asker.Confirm(ctx, fmt.Sprintf("The %s %s changed since the session began. Continue with it?", s.What, s.Path))
 	if err != nil {
-		return fmt.Errorf("ask about the PRD document: %w", err)
+		return fmt.Errorf("ask about the document of the pipeline: %w", err)
 	}
 	if !yes {
 		return fmt.Errorf("%w: %s", ErrStale, s.Path)

@@ -98,10 +98,10 @@ type Answer struct {
 	To state.Verdict
 }
 
-// OnStale decides whether to continue although the PRD document changed.
+// OnStale decides whether to continue although the document of the pipeline changed.
 type OnStale string
 
-// The decisions about a changed PRD document.
+// The decisions about a changed document.
 const (
 	StaleAsk     OnStale = "ask"
 	StaleProceed OnStale = "proceed"

@@ -17,7 +17,7 @@ import (
 // sessions. Package survey gathers the facts first; package plan then decides only from
 // them.
 type Facts struct {
-	Document *state.FileRef // the PRD document; nil without one
+	Document *state.FileRef // the file that document names in the pipeline; nil without one
 	Git      *state.Git
 
 	Acts        []state.Act                      // when and where once workstreams have happened, or may have

@@ -1,7 +1,7 @@
 // Package plan decides what a run does with each workstream and gate, and why.
 //
 // Every decision of the engine is a function of plain values: the pipeline, the state of
-// the session, and Facts, which describe the files, the PRD document and git. The package
+// the session, and Facts, which describe the files, the document of the pipeline and git. The package
 // reads no file, no clock and no environment, so a decision can be tested with a table and
 // is the same in `runner plan` and in a run.
 //
@@ -133,7 +133,7 @@ type Change struct {
 
 // Stale is a change outside the steps that puts the whole session in doubt.
 type Stale struct {
-	What string     `json:"what"` // "PRD document" or "git branch"
+	What string     `json:"what"` // "document" or "git branch"
 	Path state.Text `json:"path"` // the path of the document, or the name of the branch
 	Old  string     `json:"old"`
 	New  string     `json:"new"`

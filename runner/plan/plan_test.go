@@ -67,7 +67,7 @@ phase "three" {
 			reviewed(s)
 			s.edit(`gate "last"`, "gate \"new\" { command = [\"new\"] }\n gate \"last\"")
 		}, false, 0},
-		{"the PRD document changed", func(s *session) {
+		{"the document changed", func(s *session) {
 			reviewed(s)
 			s.st.Document = &state.FileRef{Path: "PRD-001.json", Digest: "1"}
 			s.adjust = func(f *plan.Facts) { f.Document = &state.FileRef{Path: "PRD-001.json", Digest: "2"} }
@@ -85,7 +85,7 @@ phase "three" {
 	}
 }
 
-// TestStale: a changed PRD document or a deleted branch makes the session stale.
+// TestStale: a changed document or a deleted branch makes the session stale.
 func TestStale(t *testing.T) {
 	t.Parallel()
 	document := func(path, digest string) *state.FileRef {
@@ -104,8 +104,8 @@ func TestStale(t *testing.T) {
 		want  string
 	}{
 		{"the document is unchanged", recorded, found(document("d", "1")), ""},
-		{"the document changed", recorded, found(document("d", "2")), "PRD document d: 1 → 2"},
-		{"the document has another path", recorded, found(document("e", "1")), "PRD document e: 1 → 1"},
+		{"the document changed", recorded, found(document("d", "2")), "document d: 1 → 2"},
+		{"the document has another path", recorded, found(document("e", "1")), "document e: 1 → 1"},
 		{"no document was found", recorded, found(nil), ""},
 		{"the session recorded no document", func(s *session) { s.start() }, found(document("d", "1")), ""},
 		{"there is no session yet", func(*session) {}, found(document("d", "1")), ""},

@@ -315,14 +315,14 @@ func (pl *Planner) upstreamBlocked(ws *pipeline.Workstream, e When) bool {
 	return len(blocked)+len(e.blocked) > 0
 }
 
-// addStaleDocument adds the PRD document to plan.Stale if it changed since the session
+// addStaleDocument adds the document of the pipeline to plan.Stale if it changed since the session
 // recorded it.
 func (pl *Planner) addStaleDocument(plan *Plan) {
 	was, is := pl.st.Document, pl.facts.Document
 	if pl.st.Session == "" || was == nil || is == nil || was.Path == is.Path && was.Digest == is.Digest {
 		return
 	}
-	plan.Stale = append(plan.Stale, Stale{What: "PRD document", Path: is.Path, Old: was.Digest, New: is.Digest})
+	plan.Stale = append(plan.Stale, Stale{What: "document", Path: is.Path, Old: was.Digest, New: is.Digest})
 }
 
 // addDeletedBranch adds the git branch of the session's last run to plan.Stale if it was

@@ -156,7 +156,7 @@ func TestGatherUnder(t *testing.T) {
 	same(t, "files", p.show(f.ArtifactFiles["make"].Files), "a.txt=one ***.txt=two")
 }
 
-// TestDocument: the facts have the digest of the PRD document.
+// TestDocument: the facts have the digest of the document of the pipeline.
 func TestDocument(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, makers)

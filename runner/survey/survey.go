@@ -1,6 +1,6 @@
 // Package survey gathers the facts that package plan decides from.
 //
-// It reads the files of the workspace, the captures of earlier runs, the PRD document, git
+// It reads the files of the workspace, the captures of earlier runs, the document of the pipeline, git
 // and earlier sessions of the PRD, and fills in plan.Facts. It decides nothing and changes
 // no file of the workspace. It writes only objects, which hold the bytes of artifacts so
 // that Runner can restore them later.
@@ -91,7 +91,7 @@ func (s *Surveyor) GatherForAnswer(ctx context.Context, f *plan.Facts, st *state
 	return s.findChangedFiles(ctx, f, st)
 }
 
-// gatherSession gathers the links and the PRD document.
+// gatherSession gathers the links and the document of the pipeline.
 func (s *Surveyor) gatherSession(ctx context.Context, f *plan.Facts) (err error) {
 	if err := s.meetLinks(ctx); err != nil {
 		return err
@@ -99,7 +99,7 @@ func (s *Surveyor) gatherSession(ctx context.Context, f *plan.Facts) (err error)
 	if f.Links = s.links; s.p.Document != "" {
 		a, err := Describe(ctx, s.files, s.files.Tree().Target(filepath.ToSlash(s.p.Document)))
 		if err != nil && !tree.IsAbsent(err) {
-			return fmt.Errorf("read the PRD document: %w", err)
+			return fmt.Errorf("read the document of the pipeline: %w", err)
 		}
 		f.Document = &state.FileRef{Path: state.Text(s.p.Document), Digest: a.Digest}
 	}

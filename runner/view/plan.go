@@ -51,10 +51,10 @@ func WritePlan(w io.Writer, plan *plan.Plan, color bool) error {
 	}
 	for _, s := range plan.Stale {
 		if s.Gone {
-			p.printf("\n%s %s %s, on which the session last ran, no longer exists\n", p.paint(yellow, "!"), s.What, s.Path)
+			p.printf("\n%s The %s %s, on which the session last ran, no longer exists\n", p.paint(yellow, "!"), s.What, s.Path)
 			continue
 		}
-		p.printf("\n%s %s (%s) changed: %s → %s\n", p.paint(yellow, "!"), s.What, s.Path, ShortDigest(s.Old), ShortDigest(s.New))
+		p.printf("\n%s The %s %s changed: %s → %s\n", p.paint(yellow, "!"), s.What, s.Path, ShortDigest(s.Old), ShortDigest(s.New))
 	}
 	for _, warning := range plan.Warnings {
 		p.printf("\n%s %s\n", p.paint(yellow, "!"), warning)

@@ -249,7 +249,7 @@ func TestPlanForPeople(t *testing.T) {
 	t.Parallel()
 	planned := cashier(true)
 	planned.Conflicts = []plan.Conflict{{Path: "gen/a.go", Workstream: "WS1", Recorded: "sha256:aaaaaaaaaaaaaaaa"}}
-	planned.Stale = []plan.Stale{{What: "the PRD document", Path: "docs/PRD-009.md", Old: "sha256:aaaaaaaaaaaaaaaa", New: "sha256:bbbbbbbbbbbbbbbb"}}
+	planned.Stale = []plan.Stale{{What: "document", Path: "docs/PRD-009.md", Old: "sha256:aaaaaaaaaaaaaaaa", New: "sha256:bbbbbbbbbbbbbbbb"}}
 	planned.Warnings = []state.Text{"the workspace is no git work tree"}
 	var out bytes.Buffer
 	if err := view.WritePlan(&out, planned, false); err != nil {
