@@ -121,9 +121,9 @@ func (m *model) reviewing(anew bool) bool {
 // again.
 func (m *model) comesTo(owner string) bool {
 	if m.work(owner) == nil {
-		return !slices.ContainsFunc(m.judges(owner), func(name string) bool { return !m.settled(name) || !m.reached(name) })
+		return !slices.ContainsFunc(m.judges(owner), func(name string) bool { return !m.isComplete(name) || !m.reached(name) })
 	}
-	chosen := m.run.allowed == nil || m.run.allowed[owner] || m.settled(owner)
+	chosen := m.run.allowed == nil || m.run.allowed[owner] || m.isComplete(owner)
 	return chosen && m.works[owner].done() && m.reached(owner) && len(m.reasons(owner)) == 0
 }
 
@@ -148,7 +148,7 @@ func (m *model) due() []string {
 	for p, phase := range m.h.Phases {
 		all := true
 		for _, w := range phase.Works {
-			if m.settled(w.Name) {
+			if m.isComplete(w.Name) {
 				continue
 			}
 			all = false

@@ -149,7 +149,7 @@ func (m *model) restored(e state.ArtifactsRestored) error {
 
 func (m *model) phaseSettled(p int) bool {
 	for _, w := range m.h.Phases[p].Works {
-		if !m.settled(w.Name) {
+		if !m.isComplete(w.Name) {
 			return false
 		}
 	}

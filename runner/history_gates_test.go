@@ -37,11 +37,11 @@ func (m *model) mayJudge(g histGate, owner string) error {
 	if m.phaseOf(owner) >= 0 && m.run.tries[owner] == 0 && m.run.allowed != nil && !m.run.allowed[owner] {
 		return errors.New("its workstream was not chosen")
 	}
-	return m.turn(g, owner)
+	return m.mustHaveReached(g, owner)
 }
 
-// turn returns an error if the run has not reached the gate.
-func (m *model) turn(g histGate, owner string) error {
+// mustHaveReached returns an error if the run has not reached the gate.
+func (m *model) mustHaveReached(g histGate, owner string) error {
 	p, gates := m.phaseOf(owner), []histGate{}
 	if p >= 0 {
 		gates = m.work(owner).Gates
@@ -66,7 +66,7 @@ func (m *model) turn(g histGate, owner string) error {
 			}
 		}
 		for _, w := range m.h.Phases[p].Works {
-			if !m.settled(w.Name) || !m.reached(w.Name) {
+			if !m.isComplete(w.Name) || !m.reached(w.Name) {
 				return fmt.Errorf("%s is not done, or was done from other files", w.Name)
 			}
 		}
@@ -234,7 +234,7 @@ func (m *model) voided(label string) (err error) {
 	is, r := m.gates[label], m.run
 	switch {
 	case is.status == state.Passed && !r.takes[label]:
-		err = errors.Join(m.turn(g, owner), m.mustBe(!m.holds(g, owner), "the verdict of the gate still holds"))
+		err = errors.Join(m.mustHaveReached(g, owner), m.mustBe(!m.holds(g, owner), "the verdict of the gate still holds"))
 	default:
 		err = m.mustBe(r.takes[label] || is.status == state.Running && (r.signal || is.run != r.number), "the verdict of the gate still holds")
 	}

@@ -152,9 +152,9 @@ func (m *model) forced(name string) bool {
 	return w.rejected && (m.run == nil || w.rejectedIn != m.run.number) // only the next run acts on a rejection
 }
 
-// settled reports whether a workstream is complete: its artifacts were made from the
+// isComplete reports whether a workstream is complete: its artifacts were made from the
 // present files, and its gates have passed.
-func (m *model) settled(name string) bool {
+func (m *model) isComplete(name string) bool {
 	if m.v.off[name] {
 		return m.works[name].status == state.Skipped
 	}
@@ -173,5 +173,5 @@ func (m *model) reached(name string) bool {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(m.work(name).On, func(up string) bool { return !m.settled(up) || !m.reached(up) })
+	return !slices.ContainsFunc(m.work(name).On, func(up string) bool { return !m.isComplete(up) || !m.reached(up) })
 }

@@ -38,7 +38,7 @@ func (m *model) mayStart(name string) error {
 		}
 	}
 	for _, up := range m.work(name).On {
-		if !m.settled(up) || !m.reached(up) {
+		if !m.isComplete(up) || !m.reached(up) {
 			return fmt.Errorf("the upstream workstream %s is not done", up)
 		}
 	}

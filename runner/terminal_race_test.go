@@ -20,8 +20,8 @@ import (
 )
 
 var (
-	raceRounds = flag.Int("race.rounds", 60, "how often finish, cancel and timeout meet in the engine")
-	raceSeed   = flag.Uint64("race.seed", 1, "of these rounds")
+	raceRounds = flag.Int("race.rounds", 60, "how often a task ends, is cancelled and times out at the same moment")
+	raceSeed   = flag.Uint64("race.seed", 1, "seed of these rounds")
 )
 
 // racing is an executor whose tasks end in a random way, at the moment of a signal or

@@ -100,10 +100,10 @@ func (h *halfway) files() map[string]string {
 	return all
 }
 
-// settled lets the next owner finish an interrupted rollback. State and files must be
-// those of one of the two moments, those of the first if done is set. settled returns how
+// finishAndCheck lets the next owner finish an interrupted rollback. State and files must
+// be those of one of the two moments, those of the first if done is set. It returns how
 // the rollback ended.
-func (h *halfway) settled(when string, done bool) (how string) {
+func (h *halfway) finishAndCheck(when string, done bool) (how string) {
 	t := h.T
 	t.Helper()
 	ctx := context.Background()
@@ -196,7 +196,7 @@ func TestRollbackFaults(t *testing.T) {
 			h.Options.FS = f
 			err := h.goBack(context.Background())
 			h.Options.FS = m
-			ways[h.settled(fmt.Sprintf("operation %d failed with %v", n, err), err == nil)]++
+			ways[h.finishAndCheck(fmt.Sprintf("operation %d failed with %v", n, err), err == nil)]++
 			if f.Count.Load() < n {
 				break
 			}
@@ -222,7 +222,7 @@ func TestRollbackFaults(t *testing.T) {
 				h.Options.FS = d
 				err := h.goBack(context.Background())
 				for i, left := range after {
-					h.after(left).settled(fmt.Sprintf("%s at change %d, state %d: %v", plane, n, i, err), err == nil)
+					h.after(left).finishAndCheck(fmt.Sprintf("%s at change %d, state %d: %v", plane, n, i, err), err == nil)
 				}
 				states += len(after)
 				if d.Count.Load() < n {
@@ -302,7 +302,7 @@ func TestFinishRollbackFaults(t *testing.T) {
 				for i, left := range after {
 					when := fmt.Sprintf("%s at %d, state %d: %v", plane, n, i, err)
 					g := h.after(left)
-					g.settled(when, err == nil)
+					g.finishAndCheck(when, err == nil)
 					g.keptEdit(when)
 				}
 				states += len(after)

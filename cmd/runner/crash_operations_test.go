@@ -51,20 +51,20 @@ checkpoint:
 // crashOperation is a command that changes something, and the situation in which it
 // starts.
 type crashOperation struct {
-	name     string
-	prd      string // of the session; "" means PRD-001
-	args     []string
-	code     int                      // exit code of the command without a fault
-	runs     bool                     // the command is a build
-	validity int                      // exit code of validate --deep afterwards; an older session has no objects
-	steps    bool                     // the command has several steps; between them readers may show other states
-	undoes   bool                     // a failed command leaves all files old or all new, unless a later command is to finish the work
-	record   string                   // kind of the event with which the request is done; "" if there is none
-	prepare  func(*crashSite)         // makes the situation
-	again    func(*crashSite)         // finishes the work after the command failed
-	shown    func(*crashSite, string) // checks what the command printed before it was killed
-	settled  func(*crashSite)         // checks files outside of the session and the workspace
-	always   []string                 // faults that once showed a bug; they are tried each time
+	name      string
+	prd       string // of the session; "" means PRD-001
+	args      []string
+	code      int                      // exit code of the command without a fault
+	runs      bool                     // the command is a build
+	validity  int                      // exit code of validate --deep afterwards; an older session has no objects
+	steps     bool                     // the command has several steps; between them readers may show other states
+	undoes    bool                     // a failed command leaves all files old or all new, unless a later command is to finish the work
+	record    string                   // kind of the event with which the request is done; "" if there is none
+	prepare   func(*crashSite)         // makes the situation
+	again     func(*crashSite)         // finishes the work after the command failed
+	shown     func(*crashSite, string) // checks what the command printed before it was killed
+	checkAlso func(*crashSite)         // checks files outside of the session and the workspace
+	always    []string                 // faults that once showed a bug; they are tried each time
 }
 
 // crashOperations returns all operations, the slowest first.
@@ -99,7 +99,7 @@ func crashOperations() []crashOperation {
 		},
 		{
 			name: "export", args: []string{"checkpoint", "export", "PRD-001", "-o", "../out/it.tar"},
-			prepare: (*crashSite).failed, again: (*crashSite).exportLater, settled: (*crashSite).archiveIsWhole,
+			prepare: (*crashSite).failed, again: (*crashSite).exportLater, checkAlso: (*crashSite).archiveIsWhole,
 		},
 		{
 			name: "create", args: []string{"checkpoint", "create", "PRD-001", "--json"},
@@ -161,7 +161,7 @@ func nextThenAgain(codes ...int) func(*crashSite) {
 				s.failf("the next command left\n%s\nbefore:\n%s\nafter:\n%s", l.view, s.before.view, s.after.view)
 			}
 			if l.view == s.after.view {
-				s.settled("after the next command")
+				s.checkOutcome("after the next command")
 			}
 		}
 		s.exits(codes, s.op.args...)

@@ -48,16 +48,16 @@ func (s *crashSite) try(fault string) {
 	s.oneBoundary(l)
 	s.notHalf(r, l)
 	if r.code == s.op.code && !tellsFault(r) {
-		s.settled("after the command")
+		s.checkOutcome("after the command")
 		return
 	}
 	if r.code == 0 {
-		s.settled("after the command, which reports the fault and exits 0")
+		s.checkOutcome("after the command, which reports the fault and exits 0")
 		return
 	}
 	done := s.done()
 	s.op.again(s)
-	s.settled("after the work was finished")
+	s.checkOutcome("after the work was finished")
 	s.noneAgain(done)
 }
 
@@ -226,9 +226,9 @@ func (s *crashSite) notHalf(r ran, l looked) {
 	}
 }
 
-// settled checks that the session and the workspace are as after the command without a
+// checkOutcome checks that the session and the workspace are as after the command without a
 // fault.
-func (s *crashSite) settled(when string) {
+func (s *crashSite) checkOutcome(when string) {
 	s.t.Helper()
 	l, files := s.glance(when), readTree(s.t, s.path("w"))
 	if !s.gaveUp(l, files) {
@@ -244,8 +244,8 @@ func (s *crashSite) settled(when string) {
 		s.exits([]int{s.op.validity}, "checkpoint", "validate", s.prd(), "--deep")
 	}
 	s.tidy(when, l)
-	if s.op.settled != nil {
-		s.op.settled(s)
+	if s.op.checkAlso != nil {
+		s.op.checkAlso(s)
 	}
 }
 

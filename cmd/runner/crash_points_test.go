@@ -11,9 +11,9 @@ import (
 )
 
 var (
-	crashEvery = flag.Int("crash.every", 0, "have it killed at every operation and torn in every write, and have each n-th operation fail, or it asked to end there; 0: a few of every third command")
-	crashSeed  = flag.Uint64("crash.seed", 0, "which of n operations fail, and where all readers look; 0: one of the commit")
-	crashAt    = flag.String("crash.at", "", "only this fault, as a failure prints it")
+	crashEvery = flag.Int("crash.every", 0, "kill the command at every operation, tear every write, and let every n-th operation fail or the command be asked to end there; 0: do so at a few operations of every third command")
+	crashSeed  = flag.Uint64("crash.seed", 0, "seed that chooses the operations that fail, and those after which every reading command runs; 0: a seed that follows from the commit")
+	crashAt    = flag.String("crash.at", "", "try only this fault, in the form in which a failure of the test prints it")
 )
 
 // crashClosely is n where after one in n faults every reader runs and validate checks

@@ -102,7 +102,7 @@ func (s *crashSite) prepare() {
 	s.ops = s.logged()
 	s.after = s.look("without a fault")
 	s.tree = readTree(s.t, s.path("w"))
-	s.settled("without a fault")
+	s.checkOutcome("without a fault")
 }
 
 // reset restores the state in which the command starts.
@@ -271,7 +271,7 @@ func (s *crashSite) view(status, list string) string {
 // everything returns a description of each file below a directory, by path.
 func (s *crashSite) everything(name string) map[string]string {
 	s.t.Helper()
-	all, err := standing(s.path(name), func(fs.FileInfo) string { return "" })
+	all, err := describeTree(s.path(name), func(fs.FileInfo) string { return "" })
 	s.must(err)
 	return all
 }

@@ -41,7 +41,7 @@ func TestADeadRunnerIsNeverRunning(t *testing.T) {
 			t.Parallel()
 			p := prepared(t, (*place).killed)
 			p.changeNote(change)
-			before := p.standing()
+			before := p.describeTree()
 			if text := p.run(0, "status", "PRD-001"); !strings.Contains(text, "in_progress (was running; how it ended is not on record)") || strings.Contains(text, "running  ") || strings.Contains(text, "Running:") {
 				t.Errorf("the status is\n%s", text)
 			}
@@ -65,7 +65,7 @@ func TestADeadRunnerIsNeverRunning(t *testing.T) {
 				t.Errorf("the status of all sessions is\n%s", text)
 			}
 			p.run(2, "logs", "PRD-001", "-f", "nothing")
-			if what := moved(before, p.standing()); len(what) > 0 {
+			if what := treeDiff(before, p.describeTree()); len(what) > 0 {
 				t.Errorf("commands that only read changed\n%s", strings.Join(what, "\n"))
 			}
 			p.run(2, "pause", "PRD-001")

@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-var faultAll = flag.Bool("fault.all", false, "have space and inodes give out at each point of a run; else at some")
+var faultAll = flag.Bool("fault.all", false, "exhaust space and inodes at every point of a run, not only at some")
 
 // diskFault is a resource that runs out during a run: on a file system in memory, or by a
 // limit.
@@ -273,7 +273,7 @@ func (f *faulty) meets() bool {
 		f.t.Fatalf("%s: %v\n%s", f.what, err, told)
 	}
 	f.kinds = kindsOf(told, f.fault.says)
-	f.standing(stdout.Bytes())
+	f.checkSession(stdout.Bytes())
 	if code != 0 && code != 1 && !strings.Contains(told, f.fault.says) { // 1: a workstream failed
 		f.t.Fatalf("%s: exit code %d, and the output does not contain %q:\n%s", f.what, code, f.fault.says, told)
 	}
@@ -291,10 +291,10 @@ func (f *faulty) meets() bool {
 	return code != 0
 }
 
-// standing checks the session after a fault, and returns its journal. Every event in
+// checkSession checks the session after a fault, and returns its journal. Every event in
 // shown, the output of the build, must be on record, readers must work and every
 // checkpoint must be whole.
-func (f *faulty) standing(shown []byte) []journalLine {
+func (f *faulty) checkSession(shown []byte) []journalLine {
 	f.t.Helper()
 	journal := readJournal(f.t, filepath.Join(f.state, "PRD-001", "journal.jsonl"))
 	recorded := recordedEvents(journal)
@@ -368,7 +368,7 @@ func TestReadOnlyInMidRun(t *testing.T) {
 			t.Errorf("the output does not contain %q:\n%s", text, told)
 		}
 	}
-	f.standing(stdout.Bytes())
+	f.checkSession(stdout.Bytes())
 	out, err := f.command(false, "build", "PRD-001", "--resume").CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "read-only file system") {
 		t.Errorf("a resumed build does not report the read-only file system: %v\n%s", err, out)

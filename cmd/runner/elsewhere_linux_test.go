@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// carryings returns ways to move a workspace, or to change the user and the machine
+// waysToMove returns ways to move a workspace, or to change the user and the machine
 // around it. Each returns the place with the moved workspace.
-func carryings() map[string]func(p *place) *place {
+func waysToMove() map[string]func(p *place) *place {
 	return map[string]func(p *place) *place{
 		"into another folder": func(p *place) *place {
 			to := filepath.Join(p.root, "a folder", "deeper", "WS")
@@ -43,7 +43,7 @@ func carryings() map[string]func(p *place) *place {
 			return q
 		},
 		"twice, by exports of exports": func(p *place) *place {
-			return carryings()["by an export"](carryings()["by an export"](p).again())
+			return waysToMove()["by an export"](waysToMove()["by an export"](p).again())
 		},
 	}
 }
@@ -89,7 +89,7 @@ func secure(dir string) error {
 // 4856).
 func TestElsewhereNothingRunsAgain(t *testing.T) {
 	t.Parallel()
-	for name, carry := range carryings() {
+	for name, carry := range waysToMove() {
 		for _, git := range []bool{false, true} {
 			if git {
 				name += ", in a git work tree"

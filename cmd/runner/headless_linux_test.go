@@ -146,7 +146,7 @@ func (q question) ask(t *testing.T, p *place, name string, input func(p *place, 
 	if strings.Contains(line, "REFS") {
 		line = strings.ReplaceAll(line, "REFS", p.read("refs-of"))
 	}
-	before := p.standing()
+	before := p.describeTree()
 	cmd := p.command("runner", strings.Fields(line)...)
 	input(p, cmd)
 	out, err := cmd.CombinedOutput()
@@ -156,12 +156,12 @@ func (q question) ask(t *testing.T, p *place, name string, input func(p *place, 
 	if code := cmd.ProcessState.ExitCode(); code != q.code || !strings.Contains(string(out), q.says) {
 		t.Errorf("%s: runner %s: exit code %d instead of %d, or the output does not contain %q\n%s", name, line, code, q.code, q.says, out)
 	}
-	after := p.standing()
+	after := p.describeTree()
 	if strings.HasPrefix(line, "checkpoint import ") { // import unpacks into a directory and removes that again, which changes these times
 		withoutTimes(before)
 		withoutTimes(after)
 	}
-	if what := moved(before, after); q.unchanged && len(what) > 0 {
+	if what := treeDiff(before, after); q.unchanged && len(what) > 0 {
 		t.Errorf("%s: runner %s made changes without consent:\n%s", name, line, strings.Join(what, "\n"))
 	}
 	if strings.Contains(strings.Join(eventsOf(p), " "), "gate.approved") {
@@ -171,11 +171,11 @@ func (q question) ask(t *testing.T, p *place, name string, input func(p *place, 
 
 // withoutTimes removes the times of the workspace and the state directory from a
 // description of the files. These times change when entries are added or removed.
-func withoutTimes(standing map[string]string) {
+func withoutTimes(described map[string]string) {
 	for _, name := range []string{"ws", "ws/.runner"} {
-		standing[name], _, _ = strings.Cut(standing[name], " modified ")
-		if standing[name] == "" {
-			delete(standing, name)
+		described[name], _, _ = strings.Cut(described[name], " modified ")
+		if described[name] == "" {
+			delete(described, name)
 		}
 	}
 }

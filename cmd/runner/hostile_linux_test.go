@@ -207,7 +207,7 @@ func TestNothingThatIsPrintedSteersATerminal(t *testing.T) {
 			t.Parallel()
 			p := hostilePlace(t, all[name])
 			var lines [][]string
-			for _, invocations := range looking() {
+			for _, invocations := range readingCommands() {
 				for _, line := range invocations {
 					line = strings.NewReplacer("OUT", filepath.Join(p.root, "out"), "ARCHIVE", "none").Replace(line)
 					lines = append(lines, strings.Fields(line))

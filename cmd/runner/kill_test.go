@@ -21,8 +21,8 @@ import (
 )
 
 var (
-	killCount = flag.Int("kill.count", 0, "how often the cashier example is killed; 0: 2")
-	killSeed  = flag.Uint64("kill.seed", 0, "of the moments at which it is killed; 0: one of the commit")
+	killCount = flag.Int("kill.count", 0, "how often the cashier example is killed; 0: twice")
+	killSeed  = flag.Uint64("kill.seed", 0, "seed of the moments at which it is killed; 0: a seed that follows from the commit")
 )
 
 // journalLine holds the parts of a commit in the journal that the tests need.

@@ -13,9 +13,9 @@ import (
 )
 
 var (
-	treeFiles = flag.Int("tree.files", 200, "how many files TestALargeAndOddTree has made, kept and restored")
-	treeDepth = flag.Int("tree.depth", 60, "how many directories deep one file of TestALargeAndOddTree lies")
-	lineMiB   = flag.Int("line.mib", 64, "how long the line is that TestALineWithoutAnEnd has printed, in MiB")
+	treeFiles = flag.Int("tree.files", 200, "the number of files that TestALargeAndOddTree creates, captures and restores")
+	treeDepth = flag.Int("tree.depth", 60, "the number of directories above the deepest file of TestALargeAndOddTree")
+	lineMiB   = flag.Int("line.mib", 64, "the length of the line in TestALineWithoutAnEnd, in MiB")
 )
 
 // largePipeline copies the files in src to gen, and then fails unless there is a file ok.
@@ -112,7 +112,7 @@ func TestALargeAndOddTree(t *testing.T) {
 			}
 			same := func(when, dir string, in *place) {
 				t.Helper()
-				if what := moved(want, in.sums(dir)); len(what) > 0 {
+				if what := treeDiff(want, in.sums(dir)); len(what) > 0 {
 					t.Errorf("after the tree was %s, files of %s differ: %d, such as %.500q", when, dir, len(what), what[0])
 				}
 			}
@@ -137,7 +137,7 @@ func TestALargeAndOddTree(t *testing.T) {
 			p.run(0, "checkpoint", "rollback", "PRD-001", "0", "--yes", "--force")
 			p.run(1, "build", "PRD-001", "--resume")
 			p.run(0, "checkpoint", "validate", "PRD-001", "--deep")
-			q := carryings()["by an export"](p)
+			q := waysToMove()["by an export"](p)
 			same("imported", "src", q)
 			same("imported", "gen", q)
 			q.write("ok", "")

@@ -93,7 +93,7 @@ func scriptRemember(ts *testscript.TestScript, neg bool, args []string) {
 func scriptUntouched(ts *testscript.TestScript, neg bool, args []string) {
 	before := scriptFiles(ts)
 	scriptExits(ts, neg, args)
-	if what := moved(before, scriptFiles(ts)); len(what) > 0 {
+	if what := treeDiff(before, scriptFiles(ts)); len(what) > 0 {
 		ts.Fatalf("%s", strings.Join(what, "\n"))
 	}
 }
@@ -101,7 +101,7 @@ func scriptUntouched(ts *testscript.TestScript, neg bool, args []string) {
 // scriptFiles returns a description of everything in the directory of a script, by path.
 // Regular files have their times, too.
 func scriptFiles(ts *testscript.TestScript) map[string]string {
-	all, err := standing(ts.Getenv("WORK"), func(info fs.FileInfo) string {
+	all, err := describeTree(ts.Getenv("WORK"), func(info fs.FileInfo) string {
 		if info.Mode().IsRegular() {
 			return info.ModTime().String()
 		}

@@ -215,7 +215,7 @@ func TestBytesThatAreNotUTF8GoRound(t *testing.T) {
 	if got := p.read("gen/in\xffput"); got != "edi\xffted\n" {
 		t.Errorf("after the rollback was undone, the artifact is %q", got)
 	}
-	q := carryings()["by an export"](p)
+	q := waysToMove()["by an export"](p)
 	for name, want := range map[string]string{"in/in\xffput": "edi\xffted\n", "gen/o\xffther": "con\xfftent\n", "ex\xfftra": "by\xfftes\n"} {
 		if got := q.read(name); got != want {
 			t.Errorf("after the import, %q is %q, want %q", name, got, want)

@@ -118,11 +118,11 @@ func (p *place) exists(name string) bool {
 	return err == nil
 }
 
-// standing describes every file of the place, with inode, owner and times. The change
+// describeTree describes every file of the place, with inode, owner and times. The change
 // time shows even an edit that was undone.
-func (p *place) standing() map[string]string {
+func (p *place) describeTree() map[string]string {
 	p.t.Helper()
-	all, err := standing(p.root, func(info fs.FileInfo) string {
+	all, err := describeTree(p.root, func(info fs.FileInfo) string {
 		at := info.Sys().(*syscall.Stat_t)
 		return fmt.Sprint("inode ", at.Ino, " owner ", at.Uid, " modified ", info.ModTime().UnixNano(), " changed ", at.Ctim.Nano())
 	})

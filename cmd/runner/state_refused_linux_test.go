@@ -47,7 +47,7 @@ func TestAnUnsafeStateDirectoryIsRefused(t *testing.T) {
 }`)
 			p.run(1, "build", "PRD-001")
 			tt.make(t, filepath.Join(p.ws, ".runner"))
-			was := p.standing()
+			was := p.describeTree()
 			var said string
 			for _, args := range [][]string{
 				{"build", "PRD-001", "--resume"}, {"plan", "PRD-001", "--resume"}, {"status", "PRD-001"}, {"status"}, {"logs", "PRD-001", "A"}, {"abandon", "PRD-001", "--yes"},
@@ -59,7 +59,7 @@ func TestAnUnsafeStateDirectoryIsRefused(t *testing.T) {
 					t.Errorf("%v does not say %q:\n%s", args, tt.says, said)
 				}
 			}
-			if now := p.standing(); !maps.Equal(was, now) {
+			if now := p.describeTree(); !maps.Equal(was, now) {
 				t.Errorf("the commands changed files: %s", tree(now).diff(tree(was)))
 			}
 			command := regexp.MustCompile(tt.remedy).FindStringSubmatch(said)

@@ -9,11 +9,11 @@ import (
 	"testing"
 )
 
-// looking returns, for each command, the invocations that must change nothing in any
+// readingCommands returns, for each command, the invocations that must change nothing in any
 // situation. The list is empty for commands that always change something. OUT stands for
 // a new file outside of the compared directories, ARCHIVE for an export of a failed
 // session.
-func looking() map[string][]string {
+func readingCommands() map[string][]string {
 	return map[string][]string{
 		"runner build": {
 			"build PRD-001 --dry-run", "build PRD-001 --dry-run --resume", "build PRD-001 --dry-run --resume=auto", "build PRD-001 --dry-run --fresh",
@@ -61,7 +61,7 @@ func always(path string) []string {
 // and every flag such as --dry-run, so that TestLookingChangesNothing tests new ones too.
 func TestEveryCommandThatLooksIsHeldTo(t *testing.T) {
 	t.Parallel()
-	table := looking()
+	table := readingCommands()
 	for path, cmd := range leaves(commandLine(t)) {
 		invocations, listed := table[path]
 		if !listed {
@@ -108,15 +108,15 @@ func TestLookingChangesNothing(t *testing.T) {
 				if name != binarySituation {
 					look = func(args ...string) (string, int) { return inProcess(t.Context(), p.command("runner", args...)) }
 				}
-				before := p.standing()
-				for path, invocations := range looking() {
+				before := p.describeTree()
+				for path, invocations := range readingCommands() {
 					for i, line := range slices.Concat(invocations, always(path)) {
 						out := filepath.Join(t.TempDir(), "out.json")
 						args := strings.Fields(strings.NewReplacer("OUT", out, "ARCHIVE", archive).Replace(line))
 						text, code := look(args...)
-						if what := moved(before, p.standing()); len(what) > 0 {
+						if what := treeDiff(before, p.describeTree()); len(what) > 0 {
 							t.Errorf("runner %s (exit code %d) changed something:\n%s\n%s", line, code, strings.Join(what, "\n"), text)
-							before = p.standing()
+							before = p.describeTree()
 						}
 						if i < len(invocations) && code == 0 {
 							worked <- line
@@ -137,7 +137,7 @@ func TestLookingChangesNothing(t *testing.T) {
 	for line := range worked {
 		done[line] = true
 	}
-	for _, invocations := range looking() {
+	for _, invocations := range readingCommands() {
 		for _, line := range invocations {
 			if !done[line] && !refusedEverywhere(line) {
 				t.Error(fmt.Sprint("runner ", line, " succeeded in no situation: that line proves nothing"))

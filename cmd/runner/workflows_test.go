@@ -68,7 +68,7 @@ func TestWorkflows(t *testing.T) {
 			t.Parallel()
 			reference := newWorkflowRun(t, w, binary)
 			shown := reference.complete()
-			undisturbed := reference.made()
+			undisturbed := reference.madeFiles()
 			rebuilt := map[string][]string{}
 			for i, line := range killedAtLines(shown) {
 				r := newWorkflowRun(t, w, binary)
@@ -80,7 +80,7 @@ func TestWorkflows(t *testing.T) {
 				edit := r.edit()
 				r.complete()
 				r.keeps(edit)
-				if diff := diffMade(r.made(), undisturbed); diff != "" {
+				if diff := diffMade(r.madeFiles(), undisturbed); diff != "" {
 					t.Fatalf("killed at line %d of %d, the workflow made other files: %s", line, shown, diff)
 				}
 				r.append(change)
@@ -304,9 +304,9 @@ func (r *workflowRun) started() (names []string) {
 	return slices.Compact(names)
 }
 
-// made returns the files that the workflow has made, without databases: the bytes of a
+// madeFiles returns the files that the workflow has made, without databases: the bytes of a
 // database depend on its history.
-func (r *workflowRun) made() map[string]string {
+func (r *workflowRun) madeFiles() map[string]string {
 	r.t.Helper()
 	made := map[string]string{}
 	for _, dir := range r.makes {

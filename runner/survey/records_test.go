@@ -29,8 +29,8 @@ phase "two" {
 }
 `
 
-// made returns a project of makers in which make has recorded a.txt and b.txt.
-func made(t *testing.T) *project {
+// projectWithRecords returns a project of makers in which make has recorded a.txt and b.txt.
+func projectWithRecords(t *testing.T) *project {
 	t.Helper()
 	p := newProject(t, makers)
 	p.save("a.txt", "one")
@@ -126,7 +126,7 @@ func TestArtifacts(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			p := made(t)
+			p := projectWithRecords(t)
 			tt.play(p)
 			f := p.gather()
 			same(t, "facts", p.describeRecords(f, "make"), tt.want)
@@ -250,7 +250,7 @@ func TestRestored(t *testing.T) {
 // removed later. Runner restores the content that the attempt left.
 func TestLeftArtifactsRestored(t *testing.T) {
 	t.Parallel()
-	p := made(t)
+	p := projectWithRecords(t)
 	p.save("a.txt", "left")
 	p.fail("over", p.keep("a.txt")...)
 	p.remove("a.txt")
@@ -272,7 +272,7 @@ func TestLeftArtifactsRestored(t *testing.T) {
 // the content that its workstream made.
 func TestRecordedRemovedByFailure(t *testing.T) {
 	t.Parallel()
-	p := made(t)
+	p := projectWithRecords(t)
 	p.fail("over", state.Artifact{Path: "a.txt"})
 	s, _ := p.gatherAs(plan.ConflictAsk, true)
 	same(t, "record", p.show([]state.Artifact{*s.Recorded(p.state(), "make", "a.txt")}), "a.txt=one")
@@ -304,7 +304,7 @@ func TestOwners(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			p := made(t)
+			p := projectWithRecords(t)
 			tt.play(p)
 			s, f := p.gatherAs(plan.ConflictAsk, true)
 			same(t, "owners", fmt.Sprint(s.Owners(p.state())), tt.owners)
@@ -339,7 +339,7 @@ func TestOverwritten(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			p := made(t)
+			p := projectWithRecords(t)
 			tt.play(p)
 			s := p.surveyor()
 			all := s.Overwritten(p.state(), s.Owners(p.state()), tt.stopped, tt.patterns)
@@ -367,7 +367,7 @@ func TestDifferences(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			p := made(t)
+			p := projectWithRecords(t)
 			p.save("a.txt", tt.edit)
 			p.save("c.txt", "c")
 			s, f := p.gatherAs(plan.ConflictAsk, true)

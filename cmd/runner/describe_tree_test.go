@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// standing describes every file and directory below root, by relative path: the mode, the
-// text that also returns, and the size and digest of a file or the target of a link.
-func standing(root string, also func(fs.FileInfo) string) (map[string]string, error) {
+// describeTree describes every file and directory below root, by relative path: the mode,
+// the text that also returns, and the size and digest of a file or the target of a link.
+func describeTree(root string, also func(fs.FileInfo) string) (map[string]string, error) {
 	all := map[string]string{}
 	err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
 		if err != nil {
@@ -42,8 +42,9 @@ func standing(root string, also func(fs.FileInfo) string) (map[string]string, er
 	return all, err
 }
 
-// moved returns the differences between two results of standing, none if they are equal.
-func moved(before, after map[string]string) []string {
+// treeDiff returns the differences between two results of describeTree, none if they are
+// equal.
+func treeDiff(before, after map[string]string) []string {
 	var what []string
 	for path, is := range after {
 		if was, had := before[path]; !had {
