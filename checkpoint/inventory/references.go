@@ -2,9 +2,9 @@
 // need, and how many bytes they occupy. It reads; it removes nothing.
 //
 // [Read] collects the needs of every session, from which a collection follows. [Measure]
-// tells how large a PRD is and which part of it each checkpoint holds; [Sizes] gives
-// only the sums. [ScanJournals] is the quick pass of the end of a run: an upper bound of
-// the size, and the objects that the session has given up.
+// tells how large a PRD is and which part of it each checkpoint holds. [ScanJournals] is
+// the quick pass of the end of a run: an upper bound of the size, and the objects that the
+// session has given up.
 //
 // Package prune acts on what this package finds. Read references.go first.
 package inventory

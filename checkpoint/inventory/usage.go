@@ -23,17 +23,6 @@ type Holdings struct {
 	Objects int64
 }
 
-// Sizes returns how many bytes a PRD occupies on disk, in its own files and in objects
-// that it refers to.
-func Sizes(ctx context.Context, s *checkpoint.Store, prd string) (files, objects int64, err error) {
-	records, err := ReadSessions(s, prd, nil)
-	if err != nil {
-		return 0, 0, err
-	}
-	held, err := Measure(ctx, s, prd, records)
-	return held.Files, held.Objects, err
-}
-
 // ReadSessions reads the sessions of a PRD. The owner of the current session passes its state
 // in owned, and then its journal is not read. An unreadable archived session is skipped
 // without an error; other commands report it.

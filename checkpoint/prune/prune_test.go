@@ -466,6 +466,16 @@ func TestDelete(t *testing.T) {
 	}
 }
 
+// holdings returns how much the PRD takes on disk.
+func holdings(t *testing.T, s *checkpoint.Store) inventory.Holdings {
+	t.Helper()
+	records, err := inventory.ReadSessions(s, "PRD-009", nil)
+	checkpointtest.Must(t, err)
+	held, err := inventory.Measure(t.Context(), s, "PRD-009", records)
+	checkpointtest.Must(t, err)
+	return *held
+}
+
 // TestSizeLimit: Tidy must remove checkpoints and objects until the PRD takes less than
 // the limit. If the newest checkpoint alone exceeds the limit, Tidy must keep that
 // checkpoint and warn.
@@ -480,10 +490,8 @@ func TestSizeLimit(t *testing.T) {
 		checkpointtest.Mark(t, x, state.TriggerSessionEnd)
 	}
 	checkpointtest.Must(t, x.Close())
-	files, held, err := inventory.Sizes(context.Background(), s, "PRD-009")
-	checkpointtest.Must(t, err)
-	if held < 2*retention.Megabyte || held > 2*retention.Megabyte+100 || files < 1000 {
-		t.Errorf("the PRD takes %d bytes in files, %d in objects", files, held)
+	if held := holdings(t, s); held.Objects < 2*retention.Megabyte || held.Objects > 2*retention.Megabyte+100 || held.Files < 1000 {
+		t.Errorf("the PRD takes %d bytes in files, %d in objects", held.Files, held.Objects)
 	}
 	c.Options.Policy.Retention.MaxSizeMB = 1
 	x = checkpointtest.LockPRD(t, c.Open(), "PRD-009")
@@ -493,8 +501,8 @@ func TestSizeLimit(t *testing.T) {
 	if len(tidied.Pruned.Checkpoints) == 0 || tidied.Collected.Objects < 2 || len(tidied.Warnings) != 0 {
 		t.Errorf("%+v", tidied)
 	}
-	if _, held, _ = inventory.Sizes(context.Background(), s, "PRD-009"); held > retention.Megabyte {
-		t.Errorf("the PRD takes %d bytes in objects after Tidy", held)
+	if held := holdings(t, s); held.Objects > retention.Megabyte {
+		t.Errorf("the PRD takes %d bytes in objects after Tidy", held.Objects)
 	}
 	checkpointtest.NeedsWhole(t, s, "PRD-009")
 	x = checkpointtest.LockPRD(t, c.Open(), "PRD-009")
