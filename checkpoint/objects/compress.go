@@ -62,9 +62,8 @@ func (s *Store) decoder(r io.Reader) (*zstd.Decoder, error) {
 
 // releaseDecoder keeps a decoder for the next object.
 func (s *Store) releaseDecoder(d *zstd.Decoder) {
-	if d.Reset(nil) == nil {
-		s.decoders.Put(d)
-	}
+	_ = d.Reset(nil) // fails only for a closed decoder, and none is closed
+	s.decoders.Put(d)
 }
 
 // isReserved reports whether the frame header of a file has a reserved bit set (RFC 8878,

@@ -135,7 +135,7 @@ func (b *Batch) isStored(n name, size int64) (invalid string, there bool, err er
 // that cannot be read is invalid, like a damaged object: Runner could not restore it.
 func (b *Batch) isIntact(ctx context.Context, n name, size int64) (invalid string, there bool, err error) {
 	invalid, there, err = b.isStored(n, size)
-	if !there || err != nil || b.isAdded(n) || b.isVerified(n) {
+	if !there || b.isAdded(n) || b.isVerified(n) {
 		return invalid, there, err
 	}
 	f, err := b.s.locate(n)

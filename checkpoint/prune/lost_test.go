@@ -18,6 +18,7 @@ func TestLostSteps(t *testing.T) {
 	f := checkpointtest.InMemory(t)
 	x := f.Lock()
 	checkpointtest.Must(t, x.Start(checkpointtest.StartedOf("PRD-009", "S1", 5)))
+	start := checkpointtest.Mark(t, x, state.TriggerManual)
 	checkpointtest.Commit(t, x, state.PhaseStarted{Phase: "all"})
 	var ids []string // of steps 1 to 5
 	for i := range 5 {
@@ -37,8 +38,9 @@ func TestLostSteps(t *testing.T) {
 	s := f.Open()
 	step := func(n int) string { return fmt.Sprintf("step %d (w%d) can no longer be gone back to", n, n-1) }
 	for name, test := range map[string]struct{ remove, lost []string }{
-		"the first step":           {ids[:1], []string{step(1) + ", nor anything before it"}},
-		"the first two":            {ids[:2], []string{step(1) + ", nor anything before it", step(2) + ", nor anything before it"}},
+		"the start":                {[]string{start}, []string{"step 0 can no longer be gone back to, nor anything before it"}},
+		"the first step":           {ids[:1], []string{step(1) + "; the nearest before it is step 0, " + start}},
+		"the start and the first":  {[]string{start, ids[0]}, []string{"step 0 can no longer be gone back to, nor anything before it", step(1) + ", nor anything before it"}},
 		"a step in between":        {ids[1:2], []string{step(2) + "; the nearest before it is step 1, " + ids[0]}},
 		"two steps in between":     {ids[1:3], []string{step(2) + "; the nearest before it is step 1, " + ids[0], step(3) + "; the nearest before it is step 1, " + ids[0]}},
 		"one with a damaged one":   {ids[2:3], []string{step(3) + "; the nearest before it is step 2, " + ids[1]}},

@@ -151,8 +151,9 @@ func TestSharedByTwo(t *testing.T) {
 	checkpointtest.Mark(t, x, state.TriggerManual)
 	c.prune(t, prune.Options{})
 	var locked *checkpoint.LockedError
-	if _, err := prune.Collect(context.Background(), s, nil); !errors.As(err, &locked) {
-		t.Fatalf("collected while a session was locked: %v", err)
+	var none *prune.NotCollectedError
+	if _, err := prune.Collect(context.Background(), s, nil); !errors.As(err, &locked) || !errors.As(err, &none) {
+		t.Fatalf("a collection while a session was locked returned %v", err)
 	}
 	checkpointtest.Must(t, x.Close())
 	_, err := prune.Collect(context.Background(), s, nil)
@@ -459,6 +460,9 @@ func TestDelete(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 	checkpointtest.Must(t, x.Close())
+	if !bytes.Contains(c.Read("PRD-009/journal.jsonl"), []byte(`"reason":"deleted: tidying"`)) {
+		t.Error("the journal does not have the reason that the user gave")
+	}
 	_, err = prune.Collect(context.Background(), c.Open(), nil)
 	checkpointtest.Must(t, err)
 	if got := checkpointtest.Has(t, c.Open(), c.artifacts...); got != "011" { // the state needs the last one
@@ -513,6 +517,30 @@ func TestSizeLimit(t *testing.T) {
 	checkpointtest.Must(t, x.Close())
 	if len(tidied.Warnings) != 1 || !strings.Contains(tidied.Warnings[0], "raise checkpoint.storage.max_size_mb") || strings.Contains(tidied.Warnings[0], "\n") {
 		t.Errorf("warnings %q", tidied.Warnings)
+	}
+}
+
+// TestNoSizeLimit: without a limit on the size, pruning must not read what checkpoints
+// need, and so must not warn about a lost one. With a limit it must warn.
+func TestNoSizeLimit(t *testing.T) {
+	t.Parallel()
+	for limit, warnings := range map[int]int{0: 0, 50: 1} {
+		c := newScene(t, store.NewMemory())
+		c.Options.Policy.Retention.MaxSizeMB = limit
+		x := checkpointtest.LockPRD(t, c.Open(), "PRD-010")
+		checkpointtest.Must(t, x.Start(checkpointtest.StartedOf("PRD-010", "T1", 1)))
+		checkpointtest.Mark(t, x, state.TriggerStart)
+		checkpointtest.Must(t, x.Close())
+		c.loseCheckpoint("")
+		planned, err := prune.Plan(t.Context(), c.Open(), "PRD-010", prune.Options{})
+		checkpointtest.Must(t, err)
+		x = checkpointtest.LockPRD(t, c.Open(), "PRD-010")
+		done, err := prune.Run(t.Context(), x, prune.Options{})
+		checkpointtest.Must(t, err)
+		checkpointtest.Must(t, x.Close())
+		if len(planned.Warnings) != warnings || len(done.Warnings) != warnings {
+			t.Errorf("limit %d MB: warned %q and planned %q, want %d warnings", limit, done.Warnings, planned.Warnings, warnings)
+		}
 	}
 }
 

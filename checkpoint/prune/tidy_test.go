@@ -144,6 +144,37 @@ func TestTidyOfAnEmptySession(t *testing.T) {
 	}
 }
 
+// TestEmptiesWhatASessionHolds completes sessions that hold nothing but a checkpoint, or
+// nothing but a capture. Tidy with on_complete "delete" must remove either, once.
+func TestEmptiesWhatASessionHolds(t *testing.T) {
+	t.Parallel()
+	for name, add := range map[string]func(x *checkpoint.Session){
+		"a checkpoint": func(x *checkpoint.Session) { checkpointtest.Mark(t, x, state.TriggerManual) },
+		"a capture":    func(x *checkpoint.Session) { capture(t, x, "a file") },
+	} {
+		f := checkpointtest.InMemory(t)
+		f.Options.Policy = checkpoint.DefaultPolicy()
+		f.Options.Policy.OnComplete = checkpoint.DeleteOnComplete
+		x := f.Lock()
+		checkpointtest.Must(t, x.Start(checkpointtest.Started("S1", checkpointtest.Wide(1))))
+		checkpointtest.Commit(t, x, state.PhaseStarted{Phase: "all"})
+		add(x)
+		checkpointtest.Commit(t, x, state.WorkstreamStarted{Workstream: "w0", Attempt: 1},
+			state.WorkstreamCompleted{Workstream: "w0", Work: &state.Work{Attempt: 1}},
+			state.PhaseCompleted{Phase: "all"}, state.SessionCompleted{})
+		var seqs []uint64
+		for range 3 {
+			seqs = append(seqs, x.State().Seq)
+			_, err := prune.Tidy(t.Context(), x, nil)
+			checkpointtest.Must(t, err)
+		}
+		if len(x.State().Checkpoints) > 0 || x.State().Capture != nil || seqs[1] != seqs[0]+1 || seqs[2] != seqs[1] {
+			t.Errorf("%s: %d checkpoints and the capture %+v are left after the commits %d", name, len(x.State().Checkpoints), x.State().Capture, seqs)
+		}
+		checkpointtest.Must(t, x.Close())
+	}
+}
+
 // capture captures a workspace with one file.
 func capture(t testing.TB, x *checkpoint.Session, content string) {
 	t.Helper()

@@ -4,6 +4,7 @@ package storetest
 
 import (
 	"bytes"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -396,7 +397,14 @@ func testTemps(t *testing.T, p Place) {
 		}
 		names = append(names, name)
 	}
-	must(t, p.FS.Mkdir(filepath.Join(p.Dir, ".tmp-state-dir"), store.DirPerm))
+	dirName := filepath.Join(p.Dir, ".tmp-state-"+rand.Text())
+	must(t, p.FS.Mkdir(dirName, store.DirPerm))
+	others := []string{path, dirName}
+	// Names of the user: one as long as a random suffix, one shorter and one with a dash in it.
+	for _, name := range []string{"abcdefghijklmnopqrstuvwxyz", ".tmp-state-notes", ".tmp-state-abcdefghijklm-opqrstuvwxyz"} {
+		others = append(others, filepath.Join(p.Dir, name))
+		must(t, store.WriteFile(p.FS, filepath.Join(p.Dir, name), nil))
+	}
 	must(t, store.RemoveTempsOf(p.FS, path, time.Time{}))
 	for _, name := range names {
 		_, err := p.FS.Lstat(name)
@@ -409,8 +417,10 @@ func testTemps(t *testing.T, p Place) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if data, err := store.ReadFile(p.FS, path); err != nil || string(data) != "state" {
-		t.Errorf("the file itself: %q, %v", data, err)
+	for _, name := range others {
+		if _, err := p.FS.Lstat(name); err != nil {
+			t.Errorf("a name that is no temporary file of the path was removed: %v", err)
+		}
 	}
 	for name, want := range map[string]bool{"state": false, ".tmp-notes": false, ".tmp-": false, ".tmp--x": false, ".tmp-a-aaaaaaaaaaaaaaaaaaaaaaaaaa": false} {
 		if store.IsLeftover(name) != want {
