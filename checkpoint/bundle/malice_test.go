@@ -267,6 +267,8 @@ func TestHostileTables(t *testing.T) {
 		"header not UTF-8":   {edited(table(a), `:{}`, ":{\"a\":\"\xff\"}"), "first line"},
 		"header changed":     {strings.Replace(table(a), `:{}`, `:{"a":1}`, 1), "its sum"},
 		"no sum at all":      {headerKey + "{}" + membersKey + "\n" + a + "\n]}\n", "comma"},
+		"no header":          {summed(versionKey + FormatVersion + `"}` + membersKey + "\n" + a + "\n]"), "first line"},
+		"no members":         {summed(headerKey + "{}\n" + a + "\n]"), "first line"},
 		"two headers":        {edited(table(a), `:{}`, `:{},"header":{}`), "first line"},
 		"long line":          {table(line(strings.Repeat("a", 3000), "")), "too long a line"},
 		"long first line":    {headerKey + `{"a":"` + strings.Repeat("x", maxHeader) + `"}` + membersKey + "\n]", "too long a line"},

@@ -55,6 +55,29 @@ func TestWriteRefusesNames(t *testing.T) {
 	}
 }
 
+// TestLongestNamesAndHeader: an archive with the longest header, and a name that is as long
+// as a name and its elements may be, is written and read.
+func TestLongestNamesAndHeader(t *testing.T) {
+	t.Parallel()
+	element := strings.Repeat("a", maxElement) + "/"
+	name := strings.Repeat(element, 3) + strings.Repeat("b", maxElement-1) + "/c"
+	if len(name) != maxName {
+		t.Fatalf("the name has %d bytes, want %d", len(name), maxName)
+	}
+	header := `{"a":"` + strings.Repeat("x", maxHeader-len(`{"a":""}`)) + `"}`
+	var b bytes.Buffer
+	if _, err := Write(t.Context(), &b, Gzip, json.RawMessage(header), entriesOf(map[string]string{name: "x"})); err != nil {
+		t.Fatalf("a header of %d bytes and a name of %d bytes were refused: %v", len(header), len(name), err)
+	}
+	c, err := Verify(t.Context(), &b, Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(c.Header) != header || len(c.Members) != 1 || c.Members[0].Name != name {
+		t.Errorf("read a header of %d bytes and %d members, want %d bytes and 1 member", len(c.Header), len(c.Members), len(header))
+	}
+}
+
 func TestWriteRefusesHeaders(t *testing.T) {
 	t.Parallel()
 	for _, header := range []string{``, `null`, `[]`, `1`, `{`, `{}{}`, "{\"a\":\"\xff\"}", `{"a":"` + strings.Repeat("x", maxHeader) + `"}`} {
@@ -147,7 +170,9 @@ func TestCanceled(t *testing.T) {
 	if _, err := Write(ctx, io.Discard, Tar, json.RawMessage(`{}`), entriesOf(samples())); !errors.Is(err, context.Canceled) {
 		t.Errorf("written: %v", err)
 	}
-	if _, err := Verify(ctx, bytes.NewReader(archive), Limits{}); !errors.Is(err, context.Canceled) {
-		t.Errorf("read: %v", err)
+	for _, archive := range [][]byte{archive, written(t, Tar, nil)} { // with members, and without
+		if _, err := Verify(ctx, bytes.NewReader(archive), Limits{}); !errors.Is(err, context.Canceled) {
+			t.Errorf("a canceled reader read %d bytes: %v", len(archive), err)
+		}
 	}
 }
