@@ -6,14 +6,15 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"testing"
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/checkpointtest"
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/prune"
-	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 	"prdrunner/checkpoint/transfer"
 )
@@ -286,6 +287,28 @@ func TestImportAgain(t *testing.T) {
 	}
 }
 
+// TestExportHoldsEverySegment compacts a journal twice. The archive must hold both of the
+// journals before, and the document that the session began with.
+func TestExportHoldsEverySegment(t *testing.T) {
+	t.Parallel()
+	p := checkpointtest.NewProject(t, store.NewMemory())
+	p.Begin("session-1")
+	p.Write("PRD-009/imported.json", []byte("{}\n"))
+	checkpointtest.Compact(t, p.Open())
+	p.Continue("further")
+	checkpointtest.Compact(t, p.Open())
+	segments := 0
+	a := unpack(t, checkpointtest.Exported(p))
+	for name := range a.members {
+		if strings.HasPrefix(name, "journal.") && name != disk.JournalName {
+			segments++
+		}
+	}
+	if segments != 2 || string(a.members["imported.json"]) != "{}\n" {
+		t.Errorf("the archive holds %d earlier journals, want 2, and the first document %q", segments, a.members["imported.json"])
+	}
+}
+
 // TestCompactedLineage compacts a journal. An import must recognize archives from before
 // and after the compaction as the same session.
 func TestCompactedLineage(t *testing.T) {
@@ -293,7 +316,7 @@ func TestCompactedLineage(t *testing.T) {
 	p := checkpointtest.NewProject(t, store.NewMemory())
 	p.Begin("session-1")
 	early := checkpointtest.Exported(p)
-	beginAgain(t, p.Open())
+	checkpointtest.Compact(t, p.Open())
 	placed, err := checkpointtest.TakeIn(p.Open(), early, false)
 	checkpointtest.Must(t, err)
 	if placed.Relation != journal.RelationEqual {
@@ -312,16 +335,4 @@ func TestCompactedLineage(t *testing.T) {
 	checkpointtest.Same(t, "state", q.State(), p.State())
 	checkpointtest.Must(t, q.FS.Remove(q.Checkpoints().FilePath(q.State().Checkpoints[0].ID)))
 	checkpointtest.NeedsWhole(t, q.Open(), "PRD-009") // the archive includes the old journal
-}
-
-// beginAgain compacts a journal of any size.
-func beginAgain(t *testing.T, s *checkpoint.Store) {
-	t.Helper()
-	u, err := s.LockUnopened(t.Context(), "PRD-009")
-	checkpointtest.Must(t, err)
-	_, err = u.StartOver(checkpointtest.By, func(*state.State) {})
-	checkpointtest.Must(t, err)
-	x, err := u.Open(checkpointtest.By)
-	checkpointtest.Must(t, err)
-	checkpointtest.Must(t, x.Close())
 }

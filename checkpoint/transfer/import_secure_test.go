@@ -38,3 +38,25 @@ func TestImportSecuresWhatItOverwrites(t *testing.T) {
 	checkpointtest.WantFile(p, "gen/a.txt", "important")
 	checkpointtest.Must(t, x.Close())
 }
+
+// TestImportSecuresWhatOnlyGitHolds does the same with a file whose bytes only git has.
+func TestImportSecuresWhatOnlyGitHolds(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	p := checkpointtest.NewGitProject(t, map[string]string{"user.txt": "first"})
+	p.Put(map[string]string{"user.txt": "important"})
+	p.Git("add", "user.txt")
+	_, err := p.Session.Create(ctx, p.Workspace, "")
+	checkpointtest.Must(t, err)
+	l, err := p.Workspace.Load(ctx, p.Session.State().Capture.Listing)
+	checkpointtest.Must(t, err)
+	checkpointtest.DamageLoose(t, p.Root, l.Entries[0].Blob, "flipped")
+	first, err := p.Open().ReadCheckpoint("PRD-009", p.Target)
+	checkpointtest.Must(t, err)
+	done, err := transfer.RestoreState(ctx, p.Session, p.Workspace, first.State)
+	checkpointtest.Must(t, err)
+	p.Holds("after the import", map[string]string{"user.txt": "first"})
+	_, err = rollback.Run(ctx, p.Session, p.Workspace, rollback.Options{To: done.Safety, Scope: state.RollbackFiles, By: checkpointtest.By})
+	checkpointtest.Must(t, err)
+	p.Holds("after the rollback", map[string]string{"user.txt": "important"})
+}

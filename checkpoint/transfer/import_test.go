@@ -162,6 +162,20 @@ func (a *archived) one(t *testing.T, dir string) string {
 	return first
 }
 
+// changeCheckpoint changes the first checkpoint, and gives it a correct checksum.
+func (a *archived) changeCheckpoint(t *testing.T, change func(f *disk.CheckpointFile)) {
+	t.Helper()
+	name := a.one(t, disk.CheckpointsDir)
+	f, err := disk.DecodeCheckpoint(name, a.members[name])
+	checkpointtest.Must(t, err)
+	change(f)
+	encoded, err := disk.EncodeState(f.State)
+	checkpointtest.Must(t, err)
+	parts, err := disk.EncodeCheckpoint(*f, encoded)
+	checkpointtest.Must(t, err)
+	a.members[name] = bytes.Join(parts, nil)
+}
+
 // tell replaces the content of the archive by a consistent session with the given events.
 func (a *archived) tell(t *testing.T, events ...state.Event) {
 	t.Helper()
@@ -230,13 +244,24 @@ func TestHostileArchives(t *testing.T) {
 			lines := bytes.SplitAfter(a.members[disk.JournalName], []byte("\n"))
 			a.members["journal.2-2.jsonl"] = bytes.Join(lines[:2], nil)
 		}, "it holds other commits than its name says"},
-		"a foreign document": {func(_ *testing.T, a *archived) { a.members["document.json"] = foreign.members["document.json"] }, "not the document of this session"},
-		"no index":           {func(_ *testing.T, a *archived) { delete(a.members, disk.ManifestName) }, "it is missing"},
+		"a segment that ends before it begins": {func(_ *testing.T, a *archived) { a.members["journal.2-1.jsonl"] = nil }, "an export has no such file"},
+		"a segment of commit 0":                {func(_ *testing.T, a *archived) { a.members["journal.0-0.jsonl"] = nil }, "an export has no such file"},
+		"a foreign document":                   {func(_ *testing.T, a *archived) { a.members["document.json"] = foreign.members["document.json"] }, "not the document of this session"},
+		"no index":                             {func(_ *testing.T, a *archived) { delete(a.members, disk.ManifestName) }, "it is missing"},
 		"an edited index": {func(_ *testing.T, a *archived) {
 			a.members[disk.ManifestName] = bytes.Replace(a.members[disk.ManifestName], []byte("start"), []byte("pause"), 1)
 		}, "its checksum is wrong"},
 		"a foreign checkpoint": {func(t *testing.T, a *archived) {
 			a.members[a.one(t, disk.CheckpointsDir)] = foreign.members[foreign.one(t, disk.CheckpointsDir)]
+		}, "another checkpoint than the journal says"},
+		"a checkpoint with the state of another commit": {func(t *testing.T, a *archived) {
+			a.changeCheckpoint(t, func(f *disk.CheckpointFile) { f.State.Seq++ })
+		}, "another checkpoint than the journal says"},
+		"a checkpoint with the state of another session": {func(t *testing.T, a *archived) {
+			a.changeCheckpoint(t, func(f *disk.CheckpointFile) { f.State.Session = "session-2" })
+		}, "another checkpoint than the journal says"},
+		"a checkpoint with the state of another PRD": {func(t *testing.T, a *archived) {
+			a.changeCheckpoint(t, func(f *disk.CheckpointFile) { f.State.PRD = "PRD-010" })
 		}, "another checkpoint than the journal says"},
 		"a checkpoint too few": {func(t *testing.T, a *archived) { delete(a.members, a.one(t, disk.CheckpointsDir)) }, "it is missing"},
 		"a checkpoint too many": {func(_ *testing.T, a *archived) {
