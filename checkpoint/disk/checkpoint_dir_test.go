@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -228,5 +229,44 @@ func TestRefuseNewer(t *testing.T) {
 		if found := errors.As(err, new(*state.VersionError)); found != tt.newer || err != nil && !found {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// unopenable is a file system that opens files for writing only.
+type unopenable struct{ store.FS }
+
+func (u unopenable) OpenFile(name string, flag int, perm fs.FileMode) (store.File, error) {
+	if flag&(os.O_WRONLY|os.O_RDWR) == 0 {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrPermission}
+	}
+	return u.FS.OpenFile(name, flag, perm)
+}
+
+// TestRefuseNewerSkipsUnreadable: checkpoint files that cannot be read are no newer ones.
+func TestRefuseNewerSkipsUnreadable(t *testing.T) {
+	t.Parallel()
+	l, m := layoutIn(t)
+	checkpointtest.Must(t, l.CheckpointsIn(l.PRDDir("PRD-009")).Put(disk.EncodedCheckpoint{ID: newID(1), JSON: [][]byte{sealed(`"id":"x"`)}}))
+	l.FS = unopenable{m}
+	if err := l.RefuseNewer("PRD-009"); err != nil {
+		t.Errorf("a file that cannot be read was refused: %v", err)
+	}
+}
+
+// TestPutMakesExistingFilesDurable: a checkpoint file that is there already survives a
+// power cut after Put, even if the process that wrote it was killed before it synced the
+// directory. Put does not write the file again.
+func TestPutMakesExistingFilesDurable(t *testing.T) {
+	t.Parallel()
+	l, m := layoutIn(t)
+	d := l.CheckpointsIn(l.PRDDir("PRD-009"))
+	path := filepath.Join(d.Path, disk.FileNames(newID(1))[0])
+	f, err := m.OpenFile(path, os.O_WRONLY|os.O_CREATE, store.FilePerm)
+	checkpointtest.Must(t, err)
+	_, err = f.Write([]byte(`{"a":1}`))
+	checkpointtest.Must(t, errors.Join(err, f.Sync(), f.Close()))
+	checkpointtest.Must(t, d.Put(disk.EncodedCheckpoint{ID: newID(1), JSON: [][]byte{[]byte(`{"a":2}`)}}))
+	if data, err := store.ReadFile(m.Crash(), path); err != nil || string(data) != `{"a":1}` {
+		t.Errorf("after a power cut the file holds %q, %v", data, err)
 	}
 }

@@ -2,12 +2,16 @@ package disk_test
 
 import (
 	"errors"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"prdrunner/checkpoint/checkpointtest"
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
+	"prdrunner/checkpoint/store"
 )
 
 // TestCheckID: an id may not lead out of the state directory, name what Runner keeps
@@ -116,5 +120,31 @@ func TestRefNames(t *testing.T) {
 		if got := disk.RefKey(ref); got != want {
 			t.Errorf("%s has the key %s, want %s", ref, got, want)
 		}
+	}
+}
+
+// TestJournals: the journals of a session are the current one, whether it exists or not,
+// and those that it was compacted from, but no other file.
+func TestJournals(t *testing.T) {
+	t.Parallel()
+	l, m := layoutIn(t)
+	dir := l.PRDDir("PRD-009")
+	for _, name := range []string{"journal.jsonl", "journal.1.jsonl", "journal.2.jsonl", "journal.2.json", "next.jsonl", "manifest.json"} {
+		checkpointtest.Must(t, store.WriteFile(m, filepath.Join(dir, name), nil))
+	}
+	for _, want := range [][]string{{"journal.jsonl", "journal.1.jsonl", "journal.2.jsonl"}, {"journal.jsonl", "journal.1.jsonl"}} {
+		paths, err := l.Journals(dir)
+		checkpointtest.Must(t, err)
+		var names []string
+		for _, path := range paths {
+			names = append(names, filepath.Base(path))
+		}
+		if !slices.Equal(names, want) {
+			t.Errorf("the journals are %q, want %q", names, want)
+		}
+		checkpointtest.Must(t, errors.Join(store.RemoveDurably(m, filepath.Join(dir, "journal.2.jsonl")), store.RemoveDurably(m, filepath.Join(dir, "journal.jsonl"))))
+	}
+	if _, err := l.Journals(filepath.Join(dir, "missing")); err == nil {
+		t.Error("a missing directory has journals")
 	}
 }
