@@ -111,9 +111,9 @@ func (d RescueDir) Find(prd, session string, t Tail) (Rescue, error) {
 	return found, nil
 }
 
-// continuing returns the lines of a rescue copy that follow the end of the  Lines
+// continuing returns the lines of a rescue copy that follow the end of the journal. Lines
 // before these are in the journal already, because the failing write brought them to disk.
-// It returns no lines if the chain of checksums breaks or a line can't be in a
+// It returns no lines if the chain of checksums breaks or a line can't be in a journal.
 // had reports that the journal ends with the copy's last line.
 func continuing(data []byte, t Tail) (lines [][]byte, had bool) {
 	for line := range bytes.Lines(data) {
