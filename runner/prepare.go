@@ -106,14 +106,14 @@ func (o Options) baseState(st *state.State) (*state.State, error) {
 
 // resumes reports whether a run resumes the current session.
 func (o Options) resumes(st *state.State) bool {
-	return st != nil && !o.Fresh && !st.Abandoned && st.Status != state.StatusComplete
+	return st != nil && !o.Fresh && st.Status != state.StatusComplete
 }
 
 // predecessor returns the state of the complete session whose results a new session takes
 // over, or nil.
 func (o Options) predecessor(st *state.State) *state.State {
 	switch {
-	case o.Fresh, st != nil && (st.Abandoned || st.Status != state.StatusComplete):
+	case o.Fresh, st != nil && st.Status != state.StatusComplete:
 		return nil
 	case st != nil:
 		return st

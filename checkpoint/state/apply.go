@@ -148,6 +148,7 @@ func (s *State) resume(at time.Time, e SessionResumed) {
 		s.ActiveMS += max(0, s.UpdatedAt.Sub(*s.RunningAt).Milliseconds())
 	}
 	s.Error, s.Pause, s.Requested, s.Interrupted = nil, nil, nil, ""
+	s.Abandoned = false // an abandoned session can come back from an export
 	s.Pipeline, s.Document, s.Git, s.Sensitive = e.Pipeline, e.Document, e.Git, e.Sensitive
 	s.Variables = s.Variables.merged(e.Variables)
 	s.RunningAt, s.Host = &at, e.By.Host

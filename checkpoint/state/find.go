@@ -134,7 +134,7 @@ func (s *State) ofStep(step int) (*CheckpointRef, error) {
 		return r, nil
 	}
 	if len(of) == 0 {
-		return nil, fmt.Errorf("%w: none is of the moment when step %d completed, nor of that of any other step", ErrNoCheckpoint, step)
+		return nil, fmt.Errorf("%w: there is none of step %d, nor of any other step", ErrNoCheckpoint, step)
 	}
 	why := ""
 	for _, r := range trail {
@@ -147,7 +147,7 @@ func (s *State) ofStep(step int) (*CheckpointRef, error) {
 	for _, n := range slices.Sorted(maps.Keys(of)) {
 		list = append(list, strconv.Itoa(n))
 	}
-	return nil, fmt.Errorf("%w: none is of the moment when step %d completed; there are some of %s%s", ErrNoCheckpoint, step, strings.Join(list, ", "), why)
+	return nil, fmt.Errorf("%w: there is none of step %d, only of %s%s", ErrNoCheckpoint, step, strings.Join(list, ", "), why)
 }
 
 // OthersOfStep names the other valid checkpoints of a damaged checkpoint's step, as the

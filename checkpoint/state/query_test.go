@@ -181,12 +181,12 @@ func TestCheckpointOfAStep(t *testing.T) {
 	if found, err := s.FindCheckpoint("2"); err != nil || found.ID != "bare-a" {
 		t.Errorf("2: %+v, %v", found, err)
 	}
-	for ref, want := range map[string]string{"3": "there are some of 1, 2; later () has its number", "4": "there are some of 1, 2"} {
+	for ref, want := range map[string]string{"3": "only of 1, 2; later () has its number", "4": "only of 1, 2"} {
 		if _, err := s.FindCheckpoint(ref); !errors.Is(err, state.ErrNoCheckpoint) || !strings.Contains(err.Error(), want) || ref == "4" && strings.Contains(err.Error(), "has its number") {
 			t.Errorf("%s: %v", ref, err)
 		}
 	}
-	if _, err := (&state.State{}).FindCheckpoint("1"); !errors.Is(err, state.ErrNoCheckpoint) || !strings.Contains(err.Error(), "nor of that of any other") {
+	if _, err := (&state.State{}).FindCheckpoint("1"); !errors.Is(err, state.ErrNoCheckpoint) || !strings.Contains(err.Error(), "nor of any other") {
 		t.Errorf("without checkpoints: %v", err)
 	}
 	for _, ref := range []string{"latest~", "latest~-1", "latest1"} {

@@ -28,8 +28,9 @@ func newAbandonCommand(env *cli.Environment) *cobra.Command {
 		Use:   "abandon PRD",
 		Short: "Give up an unfinished session",
 		Long: `Give up an unfinished session: archive it, whole, under failed/ in the state
-directory. An archived session cannot be resumed. Nothing is deleted, and files
-of the workspace are not changed.
+directory. Nothing is deleted, and files of the workspace are not changed. To
+resume the session later, export it with "runner checkpoint export --session"
+and import it with "runner checkpoint import".
 
 If a rollback was cut short, abandon finishes it first, which does change
 files. If files were edited since, abandon makes a checkpoint of the edits and
@@ -69,7 +70,7 @@ func runAbandon(ctx context.Context, env *cli.Environment, o abandonOptions) err
 	case change.StateAfterFinish(ctx, store, snap.State).Status == state.StatusComplete:
 		return advice.Usagef("%s is complete: there is nothing to give up", o.prd)
 	}
-	question := fmt.Sprintf("Give the session of %s up (%s)? It is archived, and cannot be resumed.", o.prd, show.Progress(snap.State))
+	question := fmt.Sprintf("Give the session of %s up (%s)? It is archived; to resume it later, export and import it.", o.prd, show.Progress(snap.State))
 	if err := cli.Confirm(ctx, env.Terminal(), o.yes, question); err != nil {
 		return err
 	}
@@ -81,6 +82,7 @@ func runAbandon(ctx context.Context, env *cli.Environment, o abandonOptions) err
 		return err
 	}
 	fmt.Fprintf(env.Stdout, "Abandoned %s; archived under %s\n", o.prd, env.Display(at))
+	show.BringBack(env.Stdout, env.CommandLine, o.prd, snap.State.Session)
 	return nil
 }
 

@@ -29,8 +29,9 @@ func newCheckpointArchiveCommand(env *cli.Environment) *cobra.Command {
 		Long: `Archive the current session of a PRD with its journal, document, logs and
 checkpoints. A complete session goes to history/ in the directory of the PRD, and
 "runner build --resume" still takes over its results. Any other session goes to
-failed/ and cannot be resumed. Nothing is deleted, and files of the workspace are
-not changed.
+failed/; to resume it later, export it with "runner checkpoint export --session"
+and import it with "runner checkpoint import". Nothing is deleted, and files of the
+workspace are not changed.
 
 If a rollback was cut short, archive finishes it first, which does change
 files. If files were edited since, archive makes a checkpoint of the edits and
@@ -70,5 +71,8 @@ func runCheckpointArchive(ctx context.Context, env *cli.Environment, o checkpoin
 		return show.JSON(env.Stdout, show.NewArchiveReport(o.prd, st.Session, at))
 	}
 	fmt.Fprintf(env.Stdout, "Archived %s under %s\n", o.prd, env.Display(at))
+	if st.Status != state.StatusComplete {
+		show.BringBack(env.Stdout, env.CommandLine, o.prd, st.Session)
+	}
 	return nil
 }

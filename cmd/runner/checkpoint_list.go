@@ -27,8 +27,9 @@ func newCheckpointListCommand(env *cli.Environment) *cobra.Command {
 		Use:   "list [PRD]",
 		Short: "List the checkpoints of a session",
 		Long: `List the checkpoints of a session, oldest first. STATUS marks the current
-checkpoint, and those that are pinned, damaged or discarded by a rollback. PRD can
-be omitted if there is only one.
+checkpoint, those that are pinned or discarded by a rollback, and those that
+"runner checkpoint validate --mark" recorded as damaged: list does not read the
+files itself. PRD can be omitted if there is only one.
 
 NAME is what other commands accept in place of the id; they also accept the
 beginning of the id. latest~0 is the same as latest. Checkpoints of archived

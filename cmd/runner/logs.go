@@ -234,7 +234,7 @@ func (p *logPrinter) nothing(steps []loggedStep, absent []string) error {
 	case p.named && steps[0].gate != nil && steps[0].attempts == 0 && steps[0].gate.Status != state.Pending:
 		what = fmt.Sprintf("%s has no log: it is judged without a process", steps[0].label)
 	case p.named:
-		what = fmt.Sprintf("%s has no such log: it has begun %s", steps[0].label, timesInWords(steps[0].attempts))
+		what = fmt.Sprintf("%s has no such log: it was started %s", steps[0].label, timesInWords(steps[0].attempts))
 	}
 	return advice.With(advice.Usagef("%s", what), hint)
 }

@@ -132,11 +132,17 @@ func checkUncertain(st *state.State, name, resume string) error {
 		return err
 	}
 	cutOff := w.Status == state.Running && w.Once // its runner was killed; a live owner refuses the request itself
-	if w.Status != state.Uncertain && !cutOff {
-		return advice.With(advice.Usagef("%s is not uncertain: it is %s", name, w.Status),
-			fmt.Sprintf("`runner %s --invalidate %s` runs it again", resume, text.ShellWord(name)))
+	if w.Status == state.Uncertain || cutOff {
+		return nil
 	}
-	return nil
+	hint := fmt.Sprintf("`runner %s --invalidate %s` runs it again", resume, text.ShellWord(name))
+	switch {
+	case w.Once && w.Done():
+		hint = fmt.Sprintf("`runner %s --repeat %s` runs it again", resume, text.ShellWord(name))
+	case w.Status == state.Pending, w.Status == state.Failed:
+		hint = fmt.Sprintf("`runner %s` runs it", resume)
+	}
+	return advice.With(advice.Usagef("%s is not uncertain: it is %s", name, w.Status), hint)
 }
 
 // resolving is a decision about an uncertain workstream that is to be recorded.

@@ -55,7 +55,13 @@ pipeline "PRD-001" {
     }
     workstream "leaves" {
       env    = { SECRET = var.token }
-      script = "(setsid sh -c 'sleep 300; :' \"$SECRET\" &) ; exit 0"
+      script = <<-EOT
+        dir=$(mktemp -d)
+        mkfifo "$dir/begun"
+        (setsid sh -c ": > $dir/begun; sleep 300; :" "$SECRET" &)
+        cat "$dir/begun" # until the process in the background has begun
+        rm -r "$dir"
+      EOT
     }
     workstream "fails" {
       inputs  = ["in/**"]
@@ -343,7 +349,7 @@ func (s *secretRun) betrayed() {
 	}
 	journal, err := os.ReadFile(filepath.Join(state, "PRD-001", "journal.jsonl"))
 	for _, part := range []string{
-		`"kind":"processes.ended"`, `"command":"sh -c sleep 300; : ***"`, `"message":"bad token ***"`, `no-such-program-***`, `"reason":"because of ***"`, `"comment":"because of ***"`,
+		`"kind":"processes.ended"`, `begun; sleep 300; : ***"`, `"message":"bad token ***"`, `no-such-program-***`, `"reason":"because of ***"`, `"comment":"because of ***"`,
 		`"number":"***"`, `"summary":"made with ***`,
 	} {
 		if err != nil || !bytes.Contains(journal, []byte(part)) {
