@@ -3,11 +3,13 @@ package repair_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/checkpointtest"
 	"prdrunner/checkpoint/repair"
 	"prdrunner/checkpoint/state"
@@ -43,7 +45,18 @@ func TestMigrateCheckpoints(t *testing.T) {
 			t.Errorf("%s: %+v", tt.what, m)
 		}
 	}
+	before := checkpointtest.Everything(t, f.FS, f.Dir)
+	if m, err := repair.Migrate(ctx, f.Open(), "PRD-009", checkpointtest.By); err != nil || m.Needed() {
+		t.Errorf("migrated what is current: %+v, %v", m, err)
+	}
+	checkpointtest.Untouched(t, "a migration of what is current", checkpointtest.Everything(t, f.FS, f.Dir), before)
+	if m, err := repair.Migrate(ctx, f.Open(), "PRD-404", checkpointtest.By); !errors.Is(err, checkpoint.ErrNoSession) {
+		t.Errorf("migrated a PRD without a session: %+v, %v", m, err)
+	}
 	older(ids[2])
+	// Files that are made again from the journal need not be there.
+	checkpointtest.Must(t, f.FS.Remove(f.Open().Layout().DocumentPath("PRD-009")))
+	checkpointtest.Must(t, f.FS.Remove(f.Open().Layout().ManifestPath("PRD-009")))
 	m, err := repair.Migrate(ctx, f.Open(), "PRD-009", checkpointtest.By)
 	checkpointtest.Must(t, err)
 	if !m.Needed() || m.Journal || m.From != "1.1" || !slices.Equal(m.Checkpoints, ids[2:]) || len(m.Kept) != 1 {

@@ -30,7 +30,7 @@ func goneBack(f *checkpointtest.Fixture, end repair.RollbackEnd) (to, safety str
 		checkpointtest.Must(f.T, x.Close())
 		return to, safety.Safety
 	}
-	checkpointtest.Must(f.T, x.WithExclusiveLock(ctx, func() error { return beginRollback(x, to) }))
+	checkpointtest.Must(f.T, x.WithExclusiveLock(ctx, func() error { return beginRollback(x, to, 0) }))
 	safety = x.State().Rollback.Safety
 	if end == repair.RollbackTakenBack {
 		checkpointtest.Commit(f.T, x, state.RollbackFailed{ID: x.State().Rollback.ID, Error: "the disk is full"})
@@ -40,8 +40,9 @@ func goneBack(f *checkpointtest.Fixture, end repair.RollbackEnd) (to, safety str
 }
 
 // beginRollback records the intent of a rollback of the state, and the checkpoint that
-// undoes it. It does not carry out the rollback.
-func beginRollback(x *checkpoint.Session, to string) error {
+// undoes it. It does not carry out the rollback. stateSeq names the commit whose state it
+// takes; 0 means that of the checkpoint.
+func beginRollback(x *checkpoint.Session, to string, stateSeq uint64) error {
 	ref, err := x.State().FindCheckpoint(to)
 	if err != nil {
 		return err
@@ -53,7 +54,7 @@ func beginRollback(x *checkpoint.Session, to string) error {
 	if !made {
 		return fmt.Errorf("roll back: %w", checkpoint.ErrSwitchedOff)
 	}
-	x.Add(state.RollbackStarted{ID: uuid.NewString(), To: ref.ID, ToSeq: ref.Seq, ToStep: ref.Step, Safety: safety, Scope: state.RollbackState, By: checkpointtest.By})
+	x.Add(state.RollbackStarted{ID: uuid.NewString(), To: ref.ID, ToSeq: ref.Seq, ToStep: ref.Step, StateSeq: stateSeq, Safety: safety, Scope: state.RollbackState, By: checkpointtest.By})
 	return x.Commit(context.Background())
 }
 
@@ -161,6 +162,32 @@ func TestRebuildJournalLosesRollback(t *testing.T) {
 		if r.Begins().Rollback != nil || r.Step != 4 {
 			t.Errorf("%s: step %d, %+v", tt.ended, r.Step, r.Begins().Rollback)
 		}
+	}
+}
+
+// TestRebuildJournalAfterRollbackToACommit rebuilds the journal of a session after a
+// rollback to the state of a commit that only an earlier journal has. Only the manifest
+// says that the rollback was carried out, so that the rebuild must read that journal.
+func TestRebuildJournalAfterRollbackToACommit(t *testing.T) {
+	t.Parallel()
+	f := checkpointtest.InMemory(t)
+	ids := checkpointtest.Stopped(f)
+	x := f.Lock()
+	to := x.State().Checkpoint(ids[1])
+	checkpointtest.Must(t, x.Close())
+	checkpointtest.Compact(t, f.Open())
+	want, err := f.Open().Reader().CurrentSession("PRD-009").StateAfter(to.Seq - 2)
+	checkpointtest.Must(t, err)
+	x = f.Lock()
+	checkpointtest.Must(t, x.WithExclusiveLock(t.Context(), func() error { return beginRollback(x, to.ID, want.Seq) }))
+	checkpointtest.Commit(t, x, state.RollbackCompleted{ID: x.State().Rollback.ID, State: want.Clone()})
+	stands := x.State().CurrentStep()
+	checkpointtest.Must(t, x.Close())
+	f.Write("PRD-009/journal.jsonl", flipLast(linesOf(f.Read("PRD-009/journal.jsonl"))))
+	r, err := repair.RebuildJournal(t.Context(), f.Open(), "PRD-009", checkpointtest.By)
+	checkpointtest.Must(t, err)
+	if len(r.Rollbacks) != 1 || r.Rollbacks[0].End != repair.RollbackCarriedOut || r.State().CurrentStep() != stands {
+		t.Errorf("rebuilt at step %d with %+v, want step %d after a rollback that was carried out", r.State().CurrentStep(), r.Rollbacks, stands)
 	}
 }
 

@@ -72,6 +72,27 @@ func (s *gitProject) thereAndBack(then, edits, after map[string]string) {
 	s.Holds("undone", before)
 }
 
+// TestRollbackOverRulesThatIgnoreThemselves makes a .gitignore since the target, which a
+// capture commits and which then ignores itself. At the target no rule ignored it, so
+// that the rollback must delete it. An undo must restore it.
+func TestRollbackOverRulesThatIgnoreThemselves(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []workspace.GitMode{workspace.GitRef, workspace.GitCommit} {
+		s := newGitProjectIn(t, mode, map[string]string{"other": "first"})
+		s.Put(map[string]string{".gitignore": "local.cfg\n"})
+		s.Git("add", ".gitignore")
+		_, err := s.Session.Create(t.Context(), s.Workspace, "")
+		checkpointtest.Must(t, err)
+		s.Put(map[string]string{".gitignore": ".gitignore\n"})
+		done, err := Run(t.Context(), s.Session, s.Workspace, Options{To: s.Target})
+		checkpointtest.Must(t, err)
+		s.Holds(string(mode)+", rolled back", map[string]string{".gitignore": "", "other": "first"})
+		_, err = Run(t.Context(), s.Session, s.Workspace, Options{To: done.Safety})
+		checkpointtest.Must(t, err)
+		s.Holds(string(mode)+", undone", map[string]string{".gitignore": ".gitignore\n", "other": "first"})
+	}
+}
+
 // TestRollbackOverSensitive rolls back to a capture of a tracked file whose name looks
 // sensitive and which git no longer tracks. No checkpoint has the current content, so
 // that the rollback must leave the file alone.

@@ -133,6 +133,15 @@ func TestWhoseArtifactsAreRecorded(t *testing.T) {
 	if _, ok := f.Workstream("WS3").LeftIn(ws2, "two"); ok {
 		t.Error("the failed attempt did not change two")
 	}
+	if a, ok := f.Workstream("WS1").LeftIn(ws2, "both"); ok {
+		t.Errorf("no attempt of WS1 failed, and it left %+v", a)
+	}
+	if f.apply(done("WS2", mine)); len(f.Workstream("WS3").LeftFiles()) == 0 {
+		t.Error("WS3 has no record of what its failed attempt left")
+	}
+	if a, ok := f.Workstream("WS3").LeftIn(f.Workstream("WS2"), "both"); ok {
+		t.Errorf("WS2 has made both again, and it still counts as left by WS3: %+v", a)
+	}
 
 	f.apply(state.CheckpointsRemoved{Empties: true}, done("WS4", file("four", "")))
 	checkpointtest.Same(t, "after the session was emptied", digests(), map[string]string{"four": "sha256:four"})
@@ -141,6 +150,59 @@ func TestWhoseArtifactsAreRecorded(t *testing.T) {
 	}
 	f.apply(state.WorkstreamInvalidated{Workstream: "WS4"})
 	checkpointtest.Same(t, "after an invalidation", digests(), map[string]string{})
+}
+
+// TestStepFilesAreThoseOfCompletedWork: the files of the last step are those of its
+// workstreams, unless a workstream was invalidated since or is no longer in the pipeline.
+func TestStepFilesAreThoseOfCompletedWork(t *testing.T) {
+	t.Parallel()
+	f := newFold(t)
+	f.apply(done("WS1", file("one", state.FileCreated)))
+	for name, tt := range map[string]struct {
+		workstreams []string
+		status      state.StepStatus
+		created     int
+	}{
+		"completed":       {[]string{"WS1"}, state.Completed, 1},
+		"pending again":   {[]string{"WS1"}, state.Pending, 0},
+		"removed":         {[]string{"removed"}, state.Completed, 0},
+		"one was removed": {[]string{"removed", "WS1"}, state.Completed, 1},
+	} {
+		s := f.Clone()
+		s.LastStep.Workstreams, s.Workstream("WS1").Status = tt.workstreams, tt.status
+		if created, modified := s.CountStepFiles(); created != tt.created || modified != 0 || len(s.StepFiles().Created) != tt.created {
+			t.Errorf("%s: %d created, %d modified, and the files are %+v", name, created, modified, s.StepFiles())
+		}
+	}
+}
+
+// TestPhaseName: a session has no phase before the first one.
+func TestPhaseName(t *testing.T) {
+	t.Parallel()
+	s := &state.State{Phases: []*state.Phase{{Name: "one"}, {Name: "two"}}}
+	for phase, want := range []string{"", "one", "two", ""} {
+		if s.CurrentPhase = phase; s.PhaseName() != want {
+			t.Errorf("phase %d is named %q, want %q", phase, s.PhaseName(), want)
+		}
+	}
+}
+
+// TestVerdictsAreTheSame: two verdicts of one gate are the same if they judge the same
+// thing by the same definition.
+func TestVerdictsAreTheSame(t *testing.T) {
+	t.Parallel()
+	v := state.Verdict{Gate: "g", Definition: "d", Judged: "j"}
+	for other, want := range map[state.Verdict]bool{
+		v: true,
+		{Gate: "g", Definition: "d", Judged: "j", Seen: &state.Seen{}}: true,
+		{Gate: "x", Definition: "d", Judged: "j"}:                      false,
+		{Gate: "g", Definition: "x", Judged: "j"}:                      false,
+		{Gate: "g", Definition: "d", Judged: "x"}:                      false,
+	} {
+		if v.Same(other) != want {
+			t.Errorf("%+v is the same as %+v: %t", v, other, !want)
+		}
+	}
 }
 
 // TestWhatWasDoneSince: work is listed in the order in which it was recorded.

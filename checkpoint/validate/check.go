@@ -368,15 +368,14 @@ func (k *checker) checkCommit(ctx context.Context, c *CheckpointCheck, s *state.
 	return err
 }
 
-// isKept reports whether a reference of Runner keeps the commit of a capture. It returns
-// true if the capture records no reference.
+// isKept reports whether a reference of Runner keeps the commit of a capture, which is in
+// git. It returns true if the capture records no reference.
 func (k *checker) isKept(ctx context.Context, c *state.Capture) (bool, error) {
-	git := k.w.Repository()
-	if c.Ref == "" || git == nil {
+	if c.Ref == "" {
 		return true, nil
 	}
 	if k.kept == nil {
-		refs, err := git.Refs(ctx, strings.TrimSuffix(disk.CaptureRefsRoot, "/"))
+		refs, err := k.w.Repository().Refs(ctx, strings.TrimSuffix(disk.CaptureRefsRoot, "/"))
 		if err != nil {
 			return false, fmt.Errorf("look for captures in git: %w", err)
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"prdrunner/checkpoint/checkpointtest"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/validate"
 )
 
@@ -90,6 +91,28 @@ func TestCommits(t *testing.T) {
 				t.Errorf("found %+v\nnotes %q\nproblems %q\nwant %+v", got, c.Notes, c.Problems, tt.want)
 			}
 		})
+	}
+}
+
+// TestCommitWithoutAReference: a capture that records no reference needs none to be
+// whole, as long as git has its commit.
+func TestCommitWithoutAReference(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	p := checkpointtest.NewGitProject(t, map[string]string{"a": "first"})
+	p.Git("add", "a")
+	p.Git("-c", "user.name=ana", "-c", "user.email=ana@example.com", "commit", "--quiet", "-m", "one")
+	_, err := p.Session.Capture(ctx, p.Workspace, nil)
+	checkpointtest.Must(t, err)
+	captured := state.WorkspaceCaptured{Capture: p.Session.State().Capture.Capture}
+	p.Git("update-ref", "-d", captured.Ref)
+	captured.Ref = ""
+	checkpointtest.Commit(t, p.Session, captured)
+	id := checkpointtest.Mark(t, p.Session, state.TriggerManual)
+	v, err := validate.Run(ctx, p.Session.Store(), p.Workspace, validate.Options{Refs: []string{id}})
+	checkpointtest.Must(t, err)
+	if c := v.Sessions[0].Checkpoints[0]; c.Git != validate.FoundOK || c.Mendable() || len(c.Notes) > 0 {
+		t.Errorf("found %+v", c)
 	}
 }
 

@@ -75,6 +75,7 @@ func TestOtherFiles(t *testing.T) {
 		"as it was":            {whole, validate.FoundOK, validate.FoundOK, "", false, false},
 		"missing":              {nil, validate.FoundNone, validate.FoundOK, "", false, true},
 		"of another one":       {f.Read(f.CheckpointFile(ids[0])), validate.FoundOK, validate.FoundBad, "another checkpoint", false, true},
+		"of another commit":    {changed(`"seq":`, `"seq":1`), validate.FoundOK, validate.FoundBad, "another checkpoint", false, true},
 		"of another session":   {changed(`"session":"S1"`, `"session":"S9"`), validate.FoundOK, validate.FoundBad, "it is of session S9", false, true},
 		"of a newer version":   {changed(`"format_version":"`+state.FormatVersion, `"format_version":"99.0`), validate.FoundUnknown, validate.FoundBad, "99.0", true, true},
 		"without a checksum":   {[]byte(unsealed + "}"), validate.FoundBad, validate.FoundUnknown, "the checksum of its file is wrong", false, true},

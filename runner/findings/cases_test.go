@@ -25,6 +25,26 @@ func TestCases(t *testing.T) {
 			Finding{Message: "error: linking failed"},
 		},
 		{
+			"a panic without a frame in the workspace is at its first frame outside of the runtime",
+			"panic: no\n\ngoroutine 1 [running]:\n\t/usr/go/src/runtime/x.go:1 +0x1\n\t/usr/lib/x.go:3 +0x1\n\t/usr/lib/y.go:4 +0x1\n",
+			Finding{"panic: no", "/usr/lib/x.go", 3, 0},
+		},
+		{
+			"after the verdict of a package no line belongs to a test",
+			"--- FAIL: TestX (0.00s)\n    x_test.go:5: a\nFAIL\n    x_test.go:9: b\n",
+			Finding{"a", "x_test.go", 5, 0},
+		},
+		{
+			"the first of several errors without a severity counts if it has a column",
+			"a.go:1:2: first\nb.go:3:4: second\n",
+			Finding{"first", "a.go", 1, 2},
+		},
+		{
+			"the first of several errors without a column counts if it has a severity",
+			"A.java:1: error: first\nB.java:3: error: second\n",
+			Finding{"first", "A.java", 1, 0},
+		},
+		{
 			"the first error of Node counts",
 			"/ws/x.js:7\nthrow e\n\nTypeError: first\nRangeError: second\n    at f (/ws/y.js:1:2)\n",
 			Finding{"TypeError: first", "y.js", 1, 2},

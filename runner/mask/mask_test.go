@@ -91,6 +91,10 @@ func TestMasks(t *testing.T) {
 		"lines apart":        {[]string{key}, "  MIIEpAIBAAKCAQEA7bq0\n  Aa1\n  qYw3Zk9Qx2v8\n", "  ***\n  Aa1\n  ***\n"},
 		"lines of Windows":   {[]string{key}, strings.ReplaceAll(key, "\n", "\r\n"), "***\r\n"},
 		"lines in JSON":      {[]string{key}, jsonOf(t, key), `"***"`},
+		"lines of 8 bytes":   {[]string{"12345678\n1234567\n"}, "<12345678> <1234567>", "<***> <1234567>"},
+		"last line of 8":     {[]string{long[:54]}, b64([]byte(long[:54]))[64:] + " " + b64([]byte(long[:51]))[64:], "*** " + b64([]byte(long[:51]))[64:]},
+		"JSON, above ASCII":  {[]string{"bell\a\u0080end"}, `"bell\u0007\u0080end"`, `"***"`},
+		"shell, a tab":       {[]string{"tab\tto $1"}, "tab\\\tto\\ \\$1", "***"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"prdrunner/checkpoint/checkpointtest"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
+	"prdrunner/checkpoint/workspace"
 	"prdrunner/checkpoint/workspace/git"
 	"prdrunner/checkpoint/workspace/git/gittest"
 	"prdrunner/pipeline"
@@ -51,6 +52,15 @@ func (p *project) object(digest string) string {
 
 // reopen opens the workspace again, so that listings are read from their objects.
 func (p *project) reopen() { p.files = p.Workspace(p.store) }
+
+// switchGitOff opens the workspace of a git project again, for captures without git.
+func (p *project) switchGitOff() {
+	p.T.Helper()
+	var err error
+	p.files, err = p.store.OpenWorkspace(p.Root, p.files.Git(), workspace.GitOff)
+	must(p.T, err)
+	p.T.Cleanup(func() { must(p.T, p.files.Close()) })
+}
 
 // git runs git in the workspace.
 func (p *project) git(args ...string) {
@@ -133,6 +143,14 @@ func TestChangedFiles(t *testing.T) {
 		}},
 		{name: "git is no longer used", git: true, before: func(p *project) { p.end() }, after: func(p *project) {
 			p.reopen()
+		}, reason: "captures leave out what nothing declares, since they are made without git now"},
+		{name: "git is switched off", git: true, before: func(p *project) { p.end() }, after: func(p *project) {
+			p.switchGitOff()
+			p.save("a", "edit")
+		}, changes: "a modified"},
+		{name: "git is switched off, and the repository is gone", git: true, before: func(p *project) { p.end() }, after: func(p *project) {
+			p.switchGitOff()
+			p.remove(".git")
 		}, reason: "captures leave out what nothing declares, since they are made without git now"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

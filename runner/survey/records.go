@@ -198,7 +198,7 @@ func (s *Surveyor) leftBehind(st *state.State, owners map[string]string) map[str
 			for _, a := range rec.Left.Files {
 				path := string(a.Path)
 				owner := owners[path]
-				if owner == "" || owner == ws.Name || rec.Left.Seq < newest[path] {
+				if owner == "" || rec.Left.Seq < newest[path] {
 					continue
 				}
 				if left, ok := rec.LeftIn(st.Workstream(owner), a.Path); ok {

@@ -296,6 +296,18 @@ func TestOwners(t *testing.T) {
 			p.complete("over", p.keep("a.txt")...)
 			p.complete("make", p.keep("a.txt", "b.txt")...)
 		}, "map[a.txt:make b.txt:make]", "map[a.txt:[make over]]", "a.txt=one b.txt=two", ""},
+		{"both were recorded by one commit", func(p *project) {
+			var events []state.Event
+			for _, name := range []string{"over", "make"} {
+				events = append(events, state.WorkstreamStarted{Workstream: name, Attempt: 2},
+					state.WorkstreamCompleted{Workstream: name, Work: &state.Work{Attempt: 2, Artifacts: p.keep("a.txt")}})
+			}
+			p.record(events...)
+		}, "map[a.txt:over]", "map[a.txt:[make over]]", "", "a.txt=one"},
+		{"the later one failed and left a file that no workstream recorded", func(p *project) {
+			p.save("c.txt", "left")
+			p.fail("over", p.keep("c.txt")...)
+		}, "map[a.txt:make b.txt:make]", "map[]", "a.txt=one b.txt=two", ""},
 		{"the later one failed", func(p *project) { p.fail("over") }, "map[a.txt:make b.txt:make]", "map[]", "a.txt=one b.txt=two", ""},
 		{"the later one failed and left a change", func(p *project) {
 			p.save("a.txt", "left")

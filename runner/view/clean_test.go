@@ -28,6 +28,7 @@ func TestClean(t *testing.T) {
 		{"title", "a\x1b]0;title\x07b", "ab"},
 		{"title ended by ST", "a\x1b]8;;http://x\x1b\\b", "ab"},
 		{"charset", "a\x1b(Bb", "ab"},
+		{"charset, after a space", "a\x1b Fb\x1b/Ac", "abc"},
 		{"device control", "a\x1bPq#0\x1b\\b", "ab"},
 		{"open sequence ends with the line", "a\x1b]52;c;xx\nb", "a\nb"},
 		{"escape at the end", "a\x1b", "a"},

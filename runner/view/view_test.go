@@ -123,7 +123,11 @@ func scenarios() map[string]scenario {
 		), end: runner.Ending{Status: state.StatusFailed, Error: &failure, Failed: []state.Failure{failure, gateFailure}, Duration: 3 * time.Second,
 			Next: []state.Text{"runner logs PRD-009 WS3", "runner build PRD-009 --resume"}}},
 		"resumed": {begin: resumed, commits: story(
-			events{state.SessionResumed{}, state.WorkstreamInvalidated{Workstream: "WS2", Reason: "inputs changed"}},
+			events{
+				state.SessionResumed{}, state.WorkstreamInvalidated{Workstream: "WS2", Reason: "inputs changed"},
+				state.GateVoided{Gate: "lint (WS3)", Reason: "its reason was shown with the plan"},
+				state.GateVoided{Gate: "sign-off (services)", Reason: "what it approved has changed"},
+			},
 			events{state.PhaseStarted{Phase: "services"}},
 			events{state.WorkstreamEdited{Workstream: "WS3", Edited: []state.Text{"gen/a.go"}}, state.WorkstreamInvalidated{Workstream: "WS4", Reason: "asked for"}},
 			events{state.WorkstreamUncertain{Workstream: "WS2", Error: state.Failure{Message: "its end is not on record"}}},
@@ -256,6 +260,75 @@ func TestPlanForPeople(t *testing.T) {
 		t.Fatal(err)
 	}
 	compare(t, filepath.Join("testdata", "plan.txt"), out.Bytes())
+}
+
+// TestPlanSaysWhereItBegins: the first line of a plan names the session that it continues
+// or begins from, and the phase only if the plan begins at one.
+func TestPlanSaysWhereItBegins(t *testing.T) {
+	t.Parallel()
+	before := &state.Predecessor{Session: "s-0", At: start()}
+	for want, planned := range map[string]plan.Plan{
+		"a first run":                     {},
+		"session s-1 at 14":               {Session: "s-1", Seq: 14},
+		"from Phase 2, session s-1 at 14": {Session: "s-1", Seq: 14, ResumeFrom: 2},
+		"a new session that begins from PRD-009.json, written by hand":                                   {Imported: true},
+		"a new session that begins from PRD-009.json, written by hand, from Phase 2":                     {Imported: true, ResumeFrom: 2},
+		"a new session that begins from session s-0, complete since 2025-12-11 10:00 UTC":                {Session: "s-0", BeginsFrom: before},
+		"a new session that begins from session s-0, complete since 2025-12-11 10:00 UTC, from Phase 2":  {Session: "s-0", BeginsFrom: before, ResumeFrom: 2},
+		"a new session, from the beginning; --resume continues from session s-0 of 2025-12-11 10:00 UTC": {Follows: before},
+	} {
+		planned.PRD = "PRD-009"
+		var out bytes.Buffer
+		if err := view.WritePlan(&out, &planned, false); err != nil {
+			t.Fatal(err)
+		}
+		if got, _, _ := strings.Cut(out.String(), "\n"); got != "PRD-009  "+want {
+			t.Errorf("the plan begins with %q, want %q", got, want)
+		}
+	}
+}
+
+// TestPlanSaysWhatABuildDoes: of a plan that a build refuses, and of a step that it
+// refuses, the plan says whether the build asks first.
+func TestPlanSaysWhatABuildDoes(t *testing.T) {
+	t.Parallel()
+	for choice, want := range map[plan.OnConflict]string{
+		"": "asks, or refuses", plan.ConflictAsk: "asks, or refuses", plan.ConflictKeep: "refuses", plan.ConflictRestore: "refuses",
+	} {
+		planned := cashier(true)
+		planned.OnConflict, planned.Refused, planned.Phases[1].Steps[0].Refused = choice, "WS2 may have happened", "it may have happened"
+		var out bytes.Buffer
+		if err := view.WritePlan(&out, planned, false); err != nil {
+			t.Fatal(err)
+		}
+		if got := out.String(); !strings.Contains(got, "\n! A build "+want+" to begin: WS2 may have happened\n") || !strings.Contains(got, "inputs changed; a build "+want+"\n") {
+			t.Errorf("with %q a build %s, and the plan says:\n%s", choice, want, got)
+		}
+	}
+}
+
+// TestBeginningNamesTheFirstStepThatRuns: a plan in which nothing runs has only counts.
+func TestBeginningNamesTheFirstStepThatRuns(t *testing.T) {
+	t.Parallel()
+	planned := cashier(true)
+	planned.Phases[0].Steps[1].Decision = plan.Skipped
+	if got, want := view.Beginning(planned), "Phase 2: WS2 (3 workstreams: 1 reuse, 1 rerun, 1 depends)"; got != want {
+		t.Errorf("the plan begins with %q, want %q", got, want)
+	}
+	planned.Phases = planned.Phases[:1]
+	if got, want := view.Beginning(planned), "1 workstream: 1 reuse"; got != want {
+		t.Errorf("nothing runs, and the plan begins with %q, want %q", got, want)
+	}
+}
+
+// TestDifferenceShortensTexts: a text of more than 80 characters is cut.
+func TestDifferenceShortensTexts(t *testing.T) {
+	t.Parallel()
+	fits := state.Text(strings.Repeat("é", 80))
+	got := view.Difference(plan.Change{Component: "variable", Name: "v", OldText: fits, NewText: fits + "x"})
+	if want := "variable v: " + string(fits) + " → " + string(fits) + "…"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
 }
 
 type closedPipe struct{ writes int }

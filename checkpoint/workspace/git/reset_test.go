@@ -86,3 +86,27 @@ func TestResetToABranchElsewhere(t *testing.T) {
 		t.Errorf("got error %v", err)
 	}
 }
+
+// TestResetRefusesOtherNames: what is not the name of a commit, or looks like an option,
+// is refused, and nothing is changed.
+func TestResetRefusesOtherNames(t *testing.T) {
+	t.Parallel()
+	dir := repository(t)
+	g := open(t, dir)
+	first := head(t, g)
+	commitAll(t, g)
+	before := userState(t, dir)
+	for _, to := range []struct{ branch, commit string }{
+		{"main", "HEAD~1"}, {"main", ""}, {"main", "--soft"}, {"main", first[:10]}, {"-", first}, {"--detach", first},
+	} {
+		if err := g.CheckReset(t.Context(), to.branch, to.commit); err == nil {
+			t.Errorf("a reset of %q to %q would be allowed", to.branch, to.commit)
+		}
+		if err := g.Reset(t.Context(), to.branch, to.commit); err == nil {
+			t.Errorf("%q was reset to %q", to.branch, to.commit)
+		}
+	}
+	if diff := cmp.Diff(before, userState(t, dir)); diff != "" {
+		t.Errorf("a refused reset changed (-before +after):\n%s", diff)
+	}
+}

@@ -150,6 +150,8 @@ func TestRealPath(t *testing.T) {
 	dir := t.TempDir()
 	writeFile(t, dir, "real/file", "x")
 	must(t, os.Symlink("real", filepath.Join(dir, "link")))
+	must(t, os.Symlink("./real", filepath.Join(dir, "dot")))
+	must(t, os.Symlink("real//", filepath.Join(dir, "slash")))
 	must(t, os.Symlink("file", filepath.Join(dir, "real", "alias")))
 	must(t, os.Symlink(t.TempDir(), filepath.Join(dir, "out")))
 	w := openTree(t, dir)
@@ -160,6 +162,8 @@ func TestRealPath(t *testing.T) {
 		"link":       {"link", "real"},
 		"out/file":   {"out/file", "out/file"},
 		"none/file":  {"none/file", "none/file"},
+		"dot/file":   {"real/file", "real/file"},
+		"slash/file": {"real/file", "real/file"},
 	} {
 		if above, target := w.RealPath(path), w.Target(path); above != want[0] || target != want[1] {
 			t.Errorf("%s: %s and %s, want %s and %s", path, above, target, want[0], want[1])

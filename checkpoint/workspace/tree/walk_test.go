@@ -169,3 +169,14 @@ func matches(patterns []pattern, path string) bool {
 	}
 	return false
 }
+
+// TestPatternsShareExclusions: patterns with the same exclusions share them, and a pattern
+// without any has none.
+func TestPatternsShareExclusions(t *testing.T) {
+	t.Parallel()
+	parsed, err := parsePatterns([]string{"a", "b/*\x00b/x", "c/*\x00b/x", "d/*\x00d/x"})
+	must(t, err)
+	if none, b, c, d := parsed[0].except, parsed[1].except, parsed[2].except, parsed[3].except; none != nil || b == nil || b != c || d == b {
+		t.Errorf("the exclusions are %p, %p, %p and %p", none, b, c, d)
+	}
+}
