@@ -41,7 +41,7 @@ func TestAStepIsTheMomentWhenItCompleted(t *testing.T) {
 	checkpointtest.Commit(t, x, state.WorkstreamInvalidated{Workstream: "WS2"})
 	later := checkpointtest.Mark(t, x, state.TriggerManual)
 	_, err := x.State().FindCheckpoint("2")
-	if !errors.Is(err, state.ErrNoCheckpoint) || !strings.Contains(err.Error(), "there are some of 0, 1; "+later+" (manual)") {
+	if !errors.Is(err, state.ErrNoCheckpoint) || !strings.Contains(err.Error(), "only of 0, 1; "+later+" (manual)") {
 		t.Errorf("step 2: %v", err)
 	}
 	if name := x.State().Names()[failed]; !strings.HasPrefix(name, "latest~") {

@@ -18,7 +18,8 @@ var derivedFiles = []string{"PRD-001.json", "PRD-001/checkpoints", "PRD-001/mani
 // there.
 func unwritable(t *testing.T, file string) *desk {
 	t.Helper()
-	blocks := "mkdir -p .runner/" + file + "/in/the/way"
+	// Runner may write the file again just before mkdir.
+	blocks := fmt.Sprintf("until mkdir -p .runner/%s/in/the/way; do rm -rf .runner/%[1]s; done", file)
 	if file == "PRD-001/checkpoints" {
 		blocks = "echo > .runner/" + file
 	}
