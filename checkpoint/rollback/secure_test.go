@@ -80,33 +80,45 @@ func TestRollbackSecuresWhatItOverwrites(t *testing.T) {
 }
 
 // TestRollbackSecuresBlobs is TestRollbackSecuresWhatItOverwrites for a file whose
-// content is an object of git.
+// content is an object of git. Captures rely on the object once the user has committed it.
 func TestRollbackSecuresBlobs(t *testing.T) {
 	t.Parallel()
 	for what := range damages([]byte("content")) {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
-			ctx := context.Background()
-			s := newGitProject(t, map[string]string{"user.txt": "first"})
-			important := strings.Repeat("important ", 100)
-			s.Put(map[string]string{"user.txt": important})
-			s.Git("add", "user.txt") // stored as a loose object of git
-			_, err := s.Session.Create(ctx, s.Workspace, "")
-			checkpointtest.Must(t, err)
-			g, err := git.Open(ctx, gittest.Commander{}, s.Root)
-			checkpointtest.Must(t, err)
-			h := g.NewBlobHash(int64(len(important)))
-			_, _ = h.Write([]byte(important))
-			damageLoose(t, s.Root, hex.EncodeToString(h.Sum(nil)), what)
-
-			done, err := Run(ctx, s.Session, s.Workspace, Options{To: s.Target})
-			checkpointtest.Must(t, err)
-			s.Holds("rolled back", map[string]string{"user.txt": "first"})
-			_, err = Run(ctx, s.Session, s.Workspace, Options{To: done.Safety})
-			checkpointtest.Must(t, err)
-			s.Holds("undone", map[string]string{"user.txt": important})
+			rollbackSecuresBlob(t, what, false)
+		})
+		t.Run(what+", committed", func(t *testing.T) {
+			t.Parallel()
+			rollbackSecuresBlob(t, what, true)
 		})
 	}
+}
+
+func rollbackSecuresBlob(t *testing.T, what string, committed bool) {
+	t.Helper()
+	ctx := context.Background()
+	s := newGitProject(t, map[string]string{"user.txt": "first"})
+	important := strings.Repeat("important ", 100)
+	s.Put(map[string]string{"user.txt": important})
+	s.Git("add", "user.txt") // stored as a loose object of git
+	if committed {
+		s.Git("-c", "user.name=ana", "-c", "user.email=ana@example.com", "commit", "--quiet", "-m", "one")
+	}
+	_, err := s.Session.Create(ctx, s.Workspace, "")
+	checkpointtest.Must(t, err)
+	g, err := git.Open(ctx, gittest.Commander{}, s.Root)
+	checkpointtest.Must(t, err)
+	h := g.NewBlobHash(int64(len(important)))
+	_, _ = h.Write([]byte(important))
+	damageLoose(t, s.Root, hex.EncodeToString(h.Sum(nil)), what)
+
+	done, err := Run(ctx, s.Session, s.Workspace, Options{To: s.Target})
+	checkpointtest.Must(t, err)
+	s.Holds("rolled back", map[string]string{"user.txt": "first"})
+	_, err = Run(ctx, s.Session, s.Workspace, Options{To: done.Safety})
+	checkpointtest.Must(t, err)
+	s.Holds("undone", map[string]string{"user.txt": important})
 }
 
 func objectOf(p *checkpointtest.Project, x *checkpoint.Session, w *workspace.Workspace, path string) string {

@@ -46,6 +46,7 @@ func TestImportSecuresWhatOnlyGitHolds(t *testing.T) {
 	p := checkpointtest.NewGitProject(t, map[string]string{"user.txt": "first"})
 	p.Put(map[string]string{"user.txt": "important"})
 	p.Git("add", "user.txt")
+	p.Git("-c", "user.name=ana", "-c", "user.email=ana@example.com", "commit", "--quiet", "-m", "one") // captures rely on its blob
 	_, err := p.Session.Create(ctx, p.Workspace, "")
 	checkpointtest.Must(t, err)
 	l, err := p.Workspace.Load(ctx, p.Session.State().Capture.Listing)
