@@ -410,3 +410,85 @@ func TestMarkFiles(t *testing.T) {
 	checkpointtest.SameSpans(t, x)
 	checkpointtest.Must(t, x.Close())
 }
+
+// TestReadLineage: the lineage of a session has the commits of its journal and of those
+// that it was compacted from, of a damaged one those before the damage. A damaged journal
+// of the session itself is an error.
+func TestReadLineage(t *testing.T) {
+	t.Parallel()
+	whole, commits := lines(t)
+	m := store.NewMemory()
+	write := func(path string, lines ...[]byte) string {
+		checkpointtest.Must(t, store.WriteFile(m, path, lines...))
+		return path
+	}
+	f := journal.NewFold()
+	for _, c := range commits {
+		checkpointtest.Must(t, f.Apply(c))
+	}
+	last := commits[len(commits)-1]
+	current := write("/journal.jsonl", encoded(t, state.Commit{Seq: last.Seq, Time: last.Time, State: f.State}, last.Sum))
+	earlier := write("/journal.1.jsonl", whole...)
+	damaged := write("/journal.2.jsonl", append(slices.Clone(whole[:3]), []byte("not a line\n"), whole[4])...)
+	upTo := func(n int) *journal.Lineage { // an archive's session
+		l := journal.NewLineage()
+		l.Session = "S1"
+		for _, c := range commits[:n] {
+			l.Add(c)
+			l.Seq = c.Seq
+		}
+		return l
+	}
+	for name, tt := range map[string]struct {
+		paths []string
+		of    int
+		want  journal.Relation
+	}{
+		"the last commit":                 {[]string{current}, len(commits), journal.RelationEqual},
+		"an earlier commit, not read":     {[]string{current}, 2, journal.RelationDiverged},
+		"an earlier commit":               {[]string{current, earlier}, 5, journal.RelationOlder},
+		"a commit before the damage":      {[]string{current, damaged}, 3, journal.RelationOlder},
+		"a commit after the damage":       {[]string{current, damaged}, 5, journal.RelationDiverged},
+		"a commit of several journals":    {[]string{current, damaged, earlier}, 5, journal.RelationOlder},
+		"an earlier journal that is gone": {[]string{current, "/journal.3.jsonl"}, len(commits), journal.RelationEqual},
+	} {
+		here, s, err := journal.ReadLineage("PRD-009", m, tt.paths)
+		checkpointtest.Must(t, err)
+		if s.Seq != last.Seq || here.Seq != last.Seq || here.Session != "S1" {
+			t.Errorf("%s: the session %s ends with commit %d, its lineage with %d", name, here.Session, s.Seq, here.Seq)
+		}
+		if got := journal.Relate(upTo(tt.of), here); got != tt.want {
+			t.Errorf("%s: the relation is %s, want %s", name, got, tt.want)
+		}
+	}
+	if l, s, err := journal.ReadLineage("PRD-009", m, []string{"/none.jsonl"}); l != nil || s != nil || err != nil {
+		t.Errorf("without a journal: %v, %v, %v", l, s, err)
+	}
+	if _, _, err := journal.ReadLineage("PRD-009", m, []string{damaged}); !errors.As(err, new(*state.DamagedError)) {
+		t.Errorf("a damaged journal: %v", err)
+	}
+}
+
+// TestTooLargeEvents: an event that does not fit in a line is refused before it is written,
+// and a line that is too long afterwards.
+func TestTooLargeEvents(t *testing.T) {
+	t.Parallel()
+	event := func(size int) state.Event {
+		return state.PhaseStarted{Phase: strings.Repeat("x", size-len(`{"phase":""}`))}
+	}
+	const most = journal.MaxEvents - journal.EventRoom
+	if err := journal.Recordable(event(most)); err != nil {
+		t.Errorf("an event that just fits: %v", err)
+	}
+	var large *journal.TooLargeError
+	if err := journal.Recordable(event(most + 1)); !errors.As(err, &large) || large.Bytes != journal.MaxEvents+1 {
+		t.Errorf("an event that is one byte too long: %v", err)
+	}
+	line := make([]byte, store.MaxRecord+1)
+	if err := journal.CheckSize(&state.Commit{}, line[1:]); err != nil {
+		t.Errorf("a line that just fits: %v", err)
+	}
+	if err := journal.CheckSize(&state.Commit{}, line); err == nil {
+		t.Error("a line that is one byte too long was accepted")
+	}
+}

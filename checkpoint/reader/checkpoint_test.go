@@ -61,6 +61,22 @@ func TestCheckpointsAreRebuiltFromJournals(t *testing.T) {
 	})
 }
 
+// TestCheckpointsAreRebuiltWithoutTheJournal: checkpoints are rebuilt from an earlier
+// journal if the current one is missing.
+func TestCheckpointsAreRebuiltWithoutTheJournal(t *testing.T) {
+	t.Parallel()
+	f := checkpointtest.InMemory(t)
+	ids := checkpointtest.Stopped(f)
+	f.Write("PRD-009/journal.1.jsonl", f.Read(journalFile))
+	remove(f, journalFile)
+	for _, id := range ids {
+		made, err := f.Open().Reader().CurrentSession("PRD-009").Rebuild(id)
+		if err != nil || made.ID != id {
+			t.Errorf("%s is not rebuilt: %v", id, err)
+		}
+	}
+}
+
 // TestVisitRecordReadsFilesLast: checkpoints that the journals no longer reach are read
 // from their files. One that is damaged or missing there, too, is an error.
 func TestVisitRecordReadsFilesLast(t *testing.T) {

@@ -22,6 +22,9 @@ func resultsOf(t *testing.T, s *checkpoint.Store) string {
 	if len(all) > 1 || len(all["w1"]) > 0 {
 		t.Errorf("results of others: %+v", all)
 	}
+	if _, there := all["w0"]; there != (len(found) > 0) {
+		t.Errorf("w0 has no results, and is in %+v", all)
+	}
 	slices.Sort(found)
 	return strings.Join(found, " ")
 }
@@ -71,6 +74,7 @@ func TestResults(t *testing.T) {
 			s := f.Open()
 			x := checkpointtest.LockPRD(t, s, "PRD-009")
 			checkpointtest.Must(t, x.Start(checkpointtest.Started("A", checkpointtest.Wide(2))))
+			checkpointtest.Produce(t, x, "w1") // whose results nobody wants
 			checkpointtest.Commit(t, x, makes("a", 1)...)
 			checkpointtest.Commit(t, x, c.then...)
 			if got := resultsOf(t, s); got != c.want {
@@ -93,6 +97,10 @@ func TestResults(t *testing.T) {
 				t.Errorf("the later of two sessions does not count: %q", got)
 			}
 			checkpointtest.Must(t, x.Close())
+			checkpointtest.Compact(t, f.Open())
+			if got := resultsOf(t, s); !strings.Contains(got, "a=B.2") {
+				t.Errorf("the result is gone after a compaction: %q", got)
+			}
 		})
 	}
 }
