@@ -78,6 +78,47 @@ func TestCorrectDeletions(t *testing.T) {
 	}
 }
 
+// TestInScope: a capture with git includes what git lists and every empty directory, and
+// one without git only what the patterns name.
+func TestInScope(t *testing.T) {
+	t.Parallel()
+	w, dir := gitKeeper(t, "", GitRef)
+	put(t, dir, ".gitignore", "*.log\n")
+	for _, path := range []string{"file", "x.log", "out/named.log"} {
+		put(t, dir, path, "x")
+	}
+	must(t, os.MkdirAll(filepath.Join(dir, "empty"), 0o755))
+	must(t, os.MkdirAll(filepath.Join(dir, "out", "empty"), 0o755))
+	entries := []Entry{
+		{Path: "file"}, {Path: "x.log"}, {Path: "out/named.log"}, {Path: "gone"},
+		{Path: "empty", Mode: ModeDir | 0o755}, {Path: "out/empty", Mode: ModeDir | 0o755},
+	}
+	for inGit, want := range map[bool][]string{
+		true:  {"file", "out/named.log", "empty", "out/empty"},
+		false: {"out/named.log", "out/empty"},
+	} {
+		in, err := w.InScope(t.Context(), []string{"out/**"}, inGit)
+		must(t, err)
+		var got []string
+		for _, e := range entries {
+			if in(e) {
+				got = append(got, e.Path)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("with git %t: in scope are %q, want %q", inGit, got, want)
+		}
+	}
+	shown, err := w.ShownByGit(t.Context(), &Listing{Entries: []Entry{{Path: ".gitignore"}}})
+	if must(t, err); !slices.Equal(shown, []string{"file"}) {
+		t.Errorf("git shows %q, want the file", shown)
+	}
+	ignored, err := w.Ignored(t.Context(), &Listing{Entries: []Entry{{Path: "x.log"}}})
+	if must(t, err); !slices.Equal(ignored, []string{"out/"}) {
+		t.Errorf("git ignores %q besides what is listed, want the directory out/", ignored)
+	}
+}
+
 // TestUnlisted: what is there and in no listing is named, except directories and what the
 // listing names as unreadable.
 func TestUnlisted(t *testing.T) {
