@@ -288,6 +288,20 @@ func TestScanFilesRefuses(t *testing.T) {
 	}
 }
 
+// TestScanFilesRefusesWhatIsCut: scanFiles refuses an object that ends early, wherever.
+func TestScanFilesRefusesWhatIsCut(t *testing.T) {
+	t.Parallel()
+	whole := `{"files":[{"name":"x","mode":"644","size":10,"digest":"d","blob":"b"},{"name":"y","mode":"40755","size":0}]}` + "\n"
+	if _, ok := scanned([]byte(whole)); !ok {
+		t.Fatal("the whole object is refused")
+	}
+	for end := range len(whole) {
+		if _, ok := scanned([]byte(whole[:end])); ok {
+			t.Errorf("%q is accepted", whole[:end])
+		}
+	}
+}
+
 // TestLoadRefusesSparse: a listing with a file that is both an entry and sparse is
 // refused.
 func TestLoadRefusesSparse(t *testing.T) {
