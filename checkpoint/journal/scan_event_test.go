@@ -57,6 +57,7 @@ func unscanned() []string {
 		`{"kind":"workstream.started","workstream":"a","attempt":1,"digest":{"variables":{"a":"b"`,
 		`{"kind":"workstream.started","workstream":"a","attempt":1,"digest":{"inputs":"b""upstream":"c"}}`,
 		`{"kind":"workstream.started","workstream":"` + "\xff" + `","attempt":1,"digest":{}}`,
+		`{"kind":"workstream.started","workstream":"` + "\x80" + `","attempt":1,"digest":{}}`,
 		`{"kind":"workstream.completed","workstream":"a","work":{"attempt":1,"duration_ms":1,"digest":{},"metrics":{"m":1}}}`,
 		`{"kind":"workstream.completed","workstream":"a","work":{"attempt":1,"duration_ms":1,"digest":{},"artifacts":[]}}`,
 		`{"kind":"workstream.completed","workstream":"a","work":{"attempt":1,"duration_ms":1,"digest":{},"summary":{"base64":"/w=="}}}`,
@@ -90,6 +91,15 @@ func TestUsualEventsAreScanned(t *testing.T) {
 		if event, _, _ := scanEvent([]byte(data)); event != nil {
 			t.Errorf("%s: %+v", data, event)
 		}
+	}
+}
+
+// TestEventsWithoutFieldsAreJSON: an event without fields has nothing but its kind.
+func TestEventsWithoutFieldsAreJSON(t *testing.T) {
+	t.Parallel()
+	const want = `{"kind":"session.completed"}`
+	if data, err := MarshalEvent(state.SessionCompleted{}); err != nil || string(data) != want {
+		t.Errorf("the event is %s, %v, want %s", data, err, want)
 	}
 }
 

@@ -155,8 +155,12 @@ func TestRecordNoticesWhatIsMissing(t *testing.T) {
 		"without a journal":                {func(f *checkpointtest.Fixture) { remove(f, journalFile) }, true},
 		"without journal and checkpoints":  {func(f *checkpointtest.Fixture) { remove(f, journalFile, "PRD-009/checkpoints") }, true},
 		"with nothing but checkpoints":     {func(f *checkpointtest.Fixture) { remove(f, journalFile, "PRD-009.json", "PRD-009/manifest.json") }, true},
-		"with a torn journal":              {func(f *checkpointtest.Fixture) { f.Write(journalFile, []byte("torn")) }, true},
-		"with a damaged document":          {func(f *checkpointtest.Fixture) { f.Write("PRD-009.json", []byte("x")) }, false},
+		"without its end, but a document": {func(f *checkpointtest.Fixture) {
+			cutJournal(f, 2)
+			remove(f, "PRD-009/manifest.json", "PRD-009/checkpoints")
+		}, true},
+		"with a torn journal":     {func(f *checkpointtest.Fixture) { f.Write(journalFile, []byte("torn")) }, true},
+		"with a damaged document": {func(f *checkpointtest.Fixture) { f.Write("PRD-009.json", []byte("x")) }, false},
 		"with nothing at all": {func(f *checkpointtest.Fixture) {
 			remove(f, journalFile, "PRD-009.json", "PRD-009/manifest.json", "PRD-009/checkpoints")
 		}, false},
@@ -179,6 +183,9 @@ func TestRecordNoticesWhatIsMissing(t *testing.T) {
 			}
 			if damage != nil && damage.Remedy == "" {
 				t.Error("the error advises nothing")
+			}
+			if damage != nil && strings.Contains(damage.Detail, "nothing of it can be read") != (name == "with a torn journal") {
+				t.Errorf("the error says %q", damage.Detail)
 			}
 		})
 	}
