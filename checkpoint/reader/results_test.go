@@ -104,3 +104,22 @@ func TestResults(t *testing.T) {
 		})
 	}
 }
+
+// TestRejectedWorkIsNoResult: what a person rejected at a gate is not used again, and what
+// other workstreams made is.
+func TestRejectedWorkIsNoResult(t *testing.T) {
+	t.Parallel()
+	f := checkpointtest.InMemory(t)
+	x := f.Run() // completes WS1 with its gate
+	results := func() int {
+		return len(f.Open().Reader().Results("PRD-009", map[string]bool{"WS1": true})["WS1"])
+	}
+	if got := results(); got != 1 {
+		t.Errorf("completed work has %d results, want 1", got)
+	}
+	checkpointtest.Commit(t, x, state.GateRejected{Verdict: state.Verdict{Gate: "schema-validation (WS1)"}, By: checkpointtest.By})
+	if got := results(); got != 0 {
+		t.Errorf("rejected work has %d results, want none", got)
+	}
+	checkpointtest.Must(t, x.Close())
+}
