@@ -16,36 +16,9 @@ const (
 )
 
 // overlaps reports artifacts that two workstreams of a phase may write at the same time.
-//
-// Comparing every pair of globs would take too long for thousands of instances. If two
-// globs overlap, the literal prefix of one is a prefix of the other's, and the same
-// holds for their suffixes. So the globs are sorted by prefix, and those with the same
-// prefix are searched by suffix.
 func (b *builder) overlaps(def *phaseDef) {
-	artifacts := collectArtifacts(def.phase.Workstreams)
 	o := &overlapSearch{b: b}
-	for _, c := range artifacts {
-		if !o.limitReached() {
-			o.reportPair(c, c)
-		}
-	}
-	o.compareDirectories(artifacts)
-	var open []*prefixGroup // groups whose prefix is a prefix of the current one, the shortest first
-	for _, c := range artifacts {
-		for len(open) > 0 && !strings.HasPrefix(c.glob.prefix, open[len(open)-1].prefix) {
-			open = open[:len(open)-1]
-		}
-		for _, group := range open {
-			group.candidates(c, o)
-		}
-		if o.limitReached() {
-			return
-		}
-		if len(open) == 0 || open[len(open)-1].prefix != c.glob.prefix {
-			open = append(open, &prefixGroup{prefix: c.glob.prefix, exact: map[string][]*artifactGlob{}})
-		}
-		open[len(open)-1].add(c)
-	}
+	o.search(collectArtifacts(def.phase.Workstreams))
 }
 
 // artifactGlob is a glob of artifacts, with all workstreams that declare it.
@@ -203,6 +176,37 @@ type overlapSearch struct {
 	b           *builder
 	comparisons int
 	found       int
+}
+
+// search reports the artifact globs that overlap. The globs are sorted by prefix.
+//
+// Comparing every pair of globs would take too long for thousands of instances. If two
+// globs overlap, the literal prefix of one is a prefix of the other's, and the same
+// holds for their suffixes. So a glob is compared only with those whose prefix begins its
+// own, and they are searched by suffix.
+func (o *overlapSearch) search(artifacts []*artifactGlob) {
+	for _, c := range artifacts {
+		if !o.limitReached() {
+			o.reportPair(c, c)
+		}
+	}
+	o.compareDirectories(artifacts)
+	var open []*prefixGroup // groups whose prefix is a prefix of the current one, the shortest first
+	for _, c := range artifacts {
+		for len(open) > 0 && !strings.HasPrefix(c.glob.prefix, open[len(open)-1].prefix) {
+			open = open[:len(open)-1]
+		}
+		for _, group := range open {
+			group.candidates(c, o)
+		}
+		if o.limitReached() {
+			return
+		}
+		if len(open) == 0 || open[len(open)-1].prefix != c.glob.prefix {
+			open = append(open, &prefixGroup{prefix: c.glob.prefix, exact: map[string][]*artifactGlob{}})
+		}
+		open[len(open)-1].add(c)
+	}
 }
 
 func (o *overlapSearch) limitReached() bool {
