@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -220,6 +221,88 @@ func TestRunnerIsKilled(t *testing.T) {
 	}
 	if got, err := e.Recover(context.Background(), session, ""); err != nil || len(got) != 0 {
 		t.Errorf("again: %+v, %v", got, err)
+	}
+}
+
+// TestNoSessionHasNoProcesses: a process whose variable RUNNER_SESSION is empty belongs to
+// no session.
+func TestNoSessionHasNoProcesses(t *testing.T) {
+	t.Parallel()
+	cmd := exec.Command("sleep", "300")
+	cmd.Env = []string{"RUNNER_SESSION="}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait() // it was killed
+	}()
+	if got := Alive("", ""); len(got) != 0 {
+		t.Errorf("no session has the processes %+v", got)
+	}
+}
+
+// TestCommandOfALeftoverIsCut: a command line of more than commandLimit bytes is cut.
+func TestCommandOfALeftoverIsCut(t *testing.T) {
+	t.Parallel()
+	const script = "echo begun; read wait"
+	e := newExecutor(t, Options{})
+	for length, marked := range map[int]bool{commandLimit: false, commandLimit + 1: true} {
+		cmd := exec.Command("sh", "-c", script, strings.Repeat("x", length-len("sh -c "+script+" ")))
+		stdin, err := cmd.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		stdout, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.ReadFull(stdout, make([]byte, len("begun\n"))); err != nil {
+			t.Fatal(err)
+		}
+		got := e.describe(procInfo{pid: cmd.Process.Pid, name: "sh"}, nil, false).Command
+		if !strings.HasPrefix(got, "sh -c "+script) || strings.HasSuffix(got, "…") != marked || len(strings.TrimSuffix(got, "…")) != commandLimit {
+			t.Errorf("a command line of %d bytes is described in %d: %s", length, len(got), got)
+		}
+		_ = stdin.Close()
+		_ = cmd.Wait() // read fails at the end of its input
+	}
+}
+
+// TestUnseenProcessHoldsALog: a log that is locked is the output of a process. Other files
+// of the directory are none.
+func TestUnseenProcessHoldsALog(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	create := func(name string, lock bool) {
+		t.Helper()
+		f, err := os.Create(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = f.Close() })
+		if lock {
+			lockLog(f)
+		}
+	}
+	create("free.log", false)
+	create("held.txt", true)
+	if err := os.Mkdir(filepath.Join(dir, "directory.log"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := checkUnseen(dir); err != nil {
+		t.Errorf("no log is held: %v", err)
+	}
+	if err := checkUnseen(filepath.Join(dir, "missing")); err != nil {
+		t.Errorf("there are no logs: %v", err)
+	}
+	create("held.log", true)
+	var unseen *UnseenError
+	if err := checkUnseen(dir); !errors.As(err, &unseen) || unseen.Log != filepath.Join(dir, "held.log") {
+		t.Errorf("a log is held: %v", err)
 	}
 }
 
@@ -443,8 +526,9 @@ func TestKernelWithoutPidfds(t *testing.T) {
 		t.Error("the handle of an earlier process with the same pid signalled the process")
 	}
 	h.signal(syscall.SIGTERM)
-	if err := cmd.Wait(); err == nil || !h.hasEnded() {
-		t.Errorf("ended: %v, error %v", h.hasEnded(), err)
+	err := cmd.Wait()
+	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || status.Signal() != syscall.SIGTERM || !h.hasEnded() {
+		t.Errorf("ended: %v, error %v, want SIGTERM", h.hasEnded(), err)
 	}
 	if _, ok := openHandle(os.Getpid(), mark{name: sessionVariable, value: "no-pidfd"}); ok {
 		t.Error("found in a process without that session")

@@ -197,14 +197,19 @@ func TestOutcomes(t *testing.T) {
 		"no such file":        {command: []string{"./missing"}, want: runner.Result{Outcome: runner.NotFound, Detail: "no such file"}},
 		"not executable":      {command: []string{"./plain"}, prepare: write("plain", "x", 0o600), want: runner.Result{Outcome: runner.NotExecutable, Detail: "permission denied"}},
 		"not in path marked":  {command: []string{"plain"}, env: map[string]string{"PATH": "."}, prepare: write("plain", "x", 0o600), want: runner.Result{Outcome: runner.NotExecutable, Detail: "not marked as executable"}},
-		"a directory":         {command: []string{"./"}, want: runner.Result{Outcome: runner.NotExecutable, Detail: "it is a directory"}},
-		"wrong format":        {command: []string{"./text"}, prepare: write("text", "echo no", 0o700), want: runner.Result{Outcome: runner.NotExecutable, Detail: "#!/bin/sh"}},
-		"no interpreter":      {command: []string{"./script"}, prepare: write("script", "#!/no/such/shell\n", 0o700), want: runner.Result{Outcome: runner.NotExecutable, Detail: "interpreter"}},
-		"no directory":        {command: []string{"true"}, dir: "missing", want: runner.Result{Outcome: runner.NotExecutable, Detail: "missing does not exist"}},
-		"relative to dir":     {command: []string{"./script"}, prepare: write("script", "#!/bin/sh\nexit 4\n", 0o700), want: runner.Result{Outcome: runner.Exited, ExitCode: 4}},
-		"relative path":       {command: []string{"script"}, env: map[string]string{"PATH": ".:/bin"}, prepare: write("script", "#!/bin/sh\nexit 5\n", 0o700), want: runner.Result{Outcome: runner.Exited, ExitCode: 5}},
-		"NUL in argument":     {command: []string{"echo", "a\x00b"}, want: runner.Result{Outcome: runner.NotExecutable, Detail: "NUL"}},
-		"too long":            {command: []string{"true", strings.Repeat("x", 1<<20)}, want: runner.Result{Outcome: runner.NotExecutable, Detail: "too long"}},
+		"not in path, a directory": {command: []string{"plain"}, env: map[string]string{"PATH": "."}, prepare: func(t *testing.T, task runner.Task) {
+			if err := os.Mkdir(filepath.Join(task.Dir, "plain"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}, want: runner.Result{Outcome: runner.NotFound, Detail: "not found in PATH"}},
+		"a directory":     {command: []string{"./"}, want: runner.Result{Outcome: runner.NotExecutable, Detail: "it is a directory"}},
+		"wrong format":    {command: []string{"./text"}, prepare: write("text", "echo no", 0o700), want: runner.Result{Outcome: runner.NotExecutable, Detail: "#!/bin/sh"}},
+		"no interpreter":  {command: []string{"./script"}, prepare: write("script", "#!/no/such/shell\n", 0o700), want: runner.Result{Outcome: runner.NotExecutable, Detail: "interpreter"}},
+		"no directory":    {command: []string{"true"}, dir: "missing", want: runner.Result{Outcome: runner.NotExecutable, Detail: "missing does not exist"}},
+		"relative to dir": {command: []string{"./script"}, prepare: write("script", "#!/bin/sh\nexit 4\n", 0o700), want: runner.Result{Outcome: runner.Exited, ExitCode: 4}},
+		"relative path":   {command: []string{"script"}, env: map[string]string{"PATH": ".:/bin"}, prepare: write("script", "#!/bin/sh\nexit 5\n", 0o700), want: runner.Result{Outcome: runner.Exited, ExitCode: 5}},
+		"NUL in argument": {command: []string{"echo", "a\x00b"}, want: runner.Result{Outcome: runner.NotExecutable, Detail: "NUL"}},
+		"too long":        {command: []string{"true", strings.Repeat("x", 1<<20)}, want: runner.Result{Outcome: runner.NotExecutable, Detail: "too long"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -267,7 +272,7 @@ func TestOutputGoesToTheLogByteForByte(t *testing.T) {
 
 func TestEnvironmentOfTheChild(t *testing.T) {
 	t.Parallel()
-	e := newExecutor(t, Options{BaseEnv: []string{"A=1", "B=1", "A=2", "RUNNER_SESSION=old", "PATH=" + os.Getenv("PATH")}})
+	e := newExecutor(t, Options{BaseEnv: []string{"A=1", "B=1", "A=2", "RUNNER_SESSION=old", "no variable", "NUL=a\x00b", "PATH=" + os.Getenv("PATH")}})
 	task := command(t, "env")
 	task.Env = map[string]string{"B": "3", "C": "4\n5", "RUNNER_SESSION": "wrong"}
 	run(t, e, task)
@@ -281,6 +286,9 @@ func TestEnvironmentOfTheChild(t *testing.T) {
 		if strings.Count(got, name) != 1 {
 			t.Errorf("%q is not once in the environment:%s", name, got)
 		}
+	}
+	if strings.Contains(got, "no variable") || strings.Contains(got, "NUL=") {
+		t.Errorf("entries that no environment can hold are in it:%s", got)
 	}
 	if strings.Contains(got, "\nHOME=") {
 		t.Errorf("the environment is not only what was given:%s", got)

@@ -82,8 +82,8 @@ func TestWriteSkips(t *testing.T) {
 	r := newRecording(t)
 	r.decisions = []record.OnFailure{record.Skip}
 	p, _ := failing(100, errors.New("busy"))
-	if r.Write(p) || !r.Unwritten() || !r.Skips() || len(r.paused) != 0 || len(r.shown) != 1 {
-		t.Errorf("paused %v, shown %v", r.paused, r.shown)
+	if r.Write(p) || !r.Unwritten() || !r.Skips() || len(r.paused) != 0 || len(r.shown) != 1 || len(r.warnings) != 1 {
+		t.Errorf("paused %v, shown %v, warned %q", r.paused, r.shown, r.warnings)
 	}
 	if r.Write(p) || len(r.shown) != 1 || len(r.warnings) != 1 {
 		t.Errorf("the second failure: shown %v, warned %q", r.shown, r.warnings)

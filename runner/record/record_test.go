@@ -266,9 +266,12 @@ func TestDeadDisk(t *testing.T) {
 	if written || r.x.Written(id) || r.Err() == nil || r.broken == 0 {
 		t.Errorf("written: %t, %v, told %d times", written, r.Err(), r.broken)
 	}
+	told := r.broken
 	r.start(1, func() { t.Error("called after the journal could not be written") })
 	r.Commit()
-	r.Drain()
+	if r.Drain(); r.broken != told {
+		t.Errorf("Drain told the run again that the journal is broken: %d times, not %d", r.broken, told)
+	}
 	if r.Waiting() || r.WriteDocument() || len(r.waits) > 0 {
 		t.Errorf("waiting: %t, after waits of %v", r.Waiting(), r.waits)
 	}
