@@ -277,12 +277,12 @@ func TestReferencesToDamage(t *testing.T) {
 		{some, "latest", "late", ""},
 		{some, "latest~1", "start", ""},
 		{some, "latest~2", "", "2 are valid"},
-		{some, "1", "", "when step 1 completed; there are some of 0, 2"},
-		{some, "3", "", "when step 3 completed; there are some of 0, 2"},
+		{some, "1", "", "there is none of step 1, only of 0, 2"},
+		{some, "3", "", "there is none of step 3, only of 0, 2"},
 		{all, "latest", "early", ""},
 		{all, "latest~1", "start", ""},
 		{all, "latest~2", "", "0 are valid"},
-		{&state.State{}, "1", "", "nor of that of any other"},
+		{&state.State{}, "1", "", "nor of any other step"},
 	} {
 		got, err := test.state.FindCheckpoint(test.ref)
 		switch {

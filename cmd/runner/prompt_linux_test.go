@@ -306,7 +306,7 @@ func TestAbandonPrompt(t *testing.T) {
 	t.Parallel()
 	dir := unfinished(t)
 	s := atTerminal(t, dir, "abandon", "PRD-001")
-	s.expect("Give the session of PRD-001 up (Phase 1 of 2 completed)? It is archived, and cannot be resumed. [y/N]: ")
+	s.expect("Give the session of PRD-001 up (Phase 1 of 2 completed)? It is archived; to resume it later, export and import it. [y/N]: ")
 	s.send("n\n")
 	s.exits(2)
 	s = atTerminal(t, dir, "abandon", "PRD-001")
