@@ -212,6 +212,21 @@ func TestAcknowledgeOpensNoWindowForQueuedWork(t *testing.T) {
 	r.Drain()
 }
 
+// TestCommitWithoutEventsOpensNoWindow: the next event must not wait for a window that
+// began with nothing to write.
+func TestCommitWithoutEventsOpensNoWindow(t *testing.T) {
+	t.Parallel()
+	r := newRecording(t)
+	r.queued, r.busy = true, true
+	r.Commit()
+	r.queued, r.busy = false, false
+	r.start(0, nil)
+	if r.Commit(); !r.inFlight() {
+		t.Error("the commit waits for a window")
+	}
+	r.Drain()
+}
+
 func TestCommitDoesNotWaitWhenFull(t *testing.T) {
 	t.Parallel()
 	r := newRecording(t)
