@@ -195,8 +195,7 @@ func keepImported(l *disk.Layout, prd string) error {
 	return store.WriteFile(l.FS, filepath.Join(l.PRDDir(prd), "imported.json"), data)
 }
 
-// Abandon ends the session for good, archives it, and returns the directory of the
-// archive.
+// Abandon gives the session up, archives it, and returns the directory of the archive.
 func (x *Session) Abandon(e state.SessionAbandoned) (string, error) {
 	if x.live == nil {
 		return "", fmt.Errorf("abandon %s: %w", x.prd, ErrNoSession)

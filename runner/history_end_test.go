@@ -133,7 +133,7 @@ func (m *model) pausedBefore() bool { return m.run.asked && m.run.phase < len(m.
 
 func (m *model) complete() bool {
 	for p := range m.h.Phases {
-		if !m.left(p) || !m.phaseSettled(p) {
+		if !m.left(p) || !m.phaseIsComplete(p) {
 			return false
 		}
 	}
@@ -162,7 +162,7 @@ func (m *model) due() []string {
 		if what := m.dueGates(phase.Gates, phaseName(p)); what != "" {
 			return append(due, what)
 		}
-		if !m.phaseSettled(p) {
+		if !m.phaseIsComplete(p) {
 			return due
 		}
 		if !m.left(p) {

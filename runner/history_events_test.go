@@ -147,7 +147,7 @@ func (m *model) restored(e state.ArtifactsRestored) error {
 	return m.mustBe(slices.Equal(missing, paths), "the artifacts to restore are %v", missing)
 }
 
-func (m *model) phaseSettled(p int) bool {
+func (m *model) phaseIsComplete(p int) bool {
 	for _, w := range m.h.Phases[p].Works {
 		if !m.isComplete(w.Name) {
 			return false
@@ -162,7 +162,7 @@ func (m *model) enter(name string) error {
 			m.phases[p], m.run.phase = state.Running, p
 			return nil
 		}
-		if !m.left(p) || !m.phaseSettled(p) {
+		if !m.left(p) || !m.phaseIsComplete(p) {
 			return fmt.Errorf("%s is not complete", phaseName(p))
 		}
 	}
@@ -192,7 +192,7 @@ func (m *model) leave(name string) error {
 		if phaseName(p) == name {
 			was := m.phases[p]
 			m.phases[p] = state.Completed
-			return errors.Join(m.mustBe(m.phaseSettled(p) && !m.allOff(name), "a workstream or gate of the phase is not done"), m.mustBe(was != state.Completed, "the phase was complete before"))
+			return errors.Join(m.mustBe(m.phaseIsComplete(p) && !m.allOff(name), "a workstream or gate of the phase is not done"), m.mustBe(was != state.Completed, "the phase was complete before"))
 		}
 	}
 	return errors.New("there is no such phase")

@@ -169,7 +169,7 @@ func (m *model) isComplete(name string) bool {
 // reached reports whether the run may start a workstream now.
 func (m *model) reached(name string) bool {
 	for p := range m.phaseOf(name) {
-		if !m.left(p) || !m.phaseSettled(p) {
+		if !m.left(p) || !m.phaseIsComplete(p) {
 			return false
 		}
 	}

@@ -33,7 +33,7 @@ func (m *model) mayStart(name string) error {
 		return fmt.Errorf("results that the plan invalidates are not invalidated yet: %v", r.takes)
 	}
 	for p := range m.phaseOf(name) {
-		if !m.left(p) || !m.phaseSettled(p) {
+		if !m.left(p) || !m.phaseIsComplete(p) {
 			return fmt.Errorf("the earlier phase %s is not complete", phaseName(p))
 		}
 	}

@@ -131,7 +131,7 @@ type SessionCompleted struct {
 	RanMS int64 `json:"ran_ms,omitempty"`
 }
 
-// SessionAbandoned ends a session that will not be resumed.
+// SessionAbandoned gives a session up. It is archived next.
 type SessionAbandoned struct {
 	By     Actor `json:"by"`
 	Reason Text  `json:"reason,omitempty"`

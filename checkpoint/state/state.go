@@ -507,5 +507,5 @@ func (s *State) PhaseName() string {
 	return s.Phases[s.CurrentPhase-1].Name
 }
 
-// CanResume reports whether there is something to resume.
+// CanResume reports whether the session is neither complete nor abandoned.
 func (s *State) CanResume() bool { return s.Status != StatusComplete && !s.Abandoned }

@@ -74,7 +74,7 @@ func runAbandon(ctx context.Context, env *cli.Environment, o abandonOptions) err
 	if err := cli.Confirm(ctx, env.Terminal(), o.yes, question); err != nil {
 		return err
 	}
-	at, err := abandonSession(ctx, env, store, o.prd, o.message)
+	session, at, err := abandonSession(ctx, env, store, o.prd, o.message)
 	if errors.As(err, &newer) && store.Layout().IsOfSession(o.prd, newer.Path) {
 		return change.SetNewerAside(ctx, env, store, o.prd, "abandon", state.Text(o.message))
 	}
@@ -82,7 +82,7 @@ func runAbandon(ctx context.Context, env *cli.Environment, o abandonOptions) err
 		return err
 	}
 	fmt.Fprintf(env.Stdout, "Abandoned %s; archived under %s\n", o.prd, env.Display(at))
-	show.BringBack(env.Stdout, env.CommandLine, o.prd, snap.State.Session)
+	show.BringBack(env.Stdout, env.CommandLine, o.prd, session)
 	return nil
 }
 
@@ -123,21 +123,23 @@ func abandonNewer(ctx context.Context, env *cli.Environment, store *checkpoint.S
 	return change.SetNewerAside(ctx, env, store, o.prd, "abandon", state.Text(o.message))
 }
 
-// abandonSession archives a session and returns its new directory.
-func abandonSession(ctx context.Context, env *cli.Environment, store *checkpoint.Store, prd, reason string) (string, error) {
+// abandonSession archives a session, and returns its id and its new directory.
+func abandonSession(ctx context.Context, env *cli.Environment, store *checkpoint.Store, prd, reason string) (id, at string, err error) {
 	t := change.LastTarget(env, store, prd)
 	session, _, err := t.Lock(ctx)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
-	var at string
 	record := checkpoint.AuditRecord{What: "abandon", Reason: state.Text(reason)}
 	err = t.CarryOut(session, &record, func(session *checkpoint.Session) (err error) {
+		if st := session.State(); st != nil {
+			id = st.Session
+		}
 		at, err = session.Abandon(state.SessionAbandoned{By: env.Actor(), Reason: state.Text(reason)})
 		return err
 	})
 	if err != nil {
-		return "", fmt.Errorf("archive the session of %s: %w", prd, err)
+		return "", "", fmt.Errorf("archive the session of %s: %w", prd, err)
 	}
-	return at, nil
+	return id, at, nil
 }

@@ -59,8 +59,12 @@ func runCheckpointArchive(ctx context.Context, env *cli.Environment, o checkpoin
 		return done, errors.Join(err, done.RefuseToLeave(env))
 	}
 	var at string
+	unfinished := ""
 	record := checkpoint.AuditRecord{What: "checkpoint archive", Reason: state.Text(o.reason)}
 	err = t.Change(ctx, &record, func(session *checkpoint.Session) (err error) {
+		if st := session.State(); st != nil && st.Status != state.StatusComplete {
+			unfinished = st.Session
+		}
 		at, err = session.Archive(ctx, env.Actor(), o.reason)
 		return err
 	})
@@ -71,8 +75,8 @@ func runCheckpointArchive(ctx context.Context, env *cli.Environment, o checkpoin
 		return show.JSON(env.Stdout, show.NewArchiveReport(o.prd, st.Session, at))
 	}
 	fmt.Fprintf(env.Stdout, "Archived %s under %s\n", o.prd, env.Display(at))
-	if st.Status != state.StatusComplete {
-		show.BringBack(env.Stdout, env.CommandLine, o.prd, st.Session)
+	if unfinished != "" {
+		show.BringBack(env.Stdout, env.CommandLine, o.prd, unfinished)
 	}
 	return nil
 }

@@ -135,12 +135,14 @@ func checkUncertain(st *state.State, name, resume string) error {
 	if w.Status == state.Uncertain || cutOff {
 		return nil
 	}
-	hint := fmt.Sprintf("`runner %s --invalidate %s` runs it again", resume, text.ShellWord(name))
+	hint := fmt.Sprintf("`runner %s` goes on with it", resume)
 	switch {
+	case w.Status == state.Skipped:
+		hint = fmt.Sprintf("`runner plan %s --resume` says why it is skipped", text.ShellWord(st.PRD))
 	case w.Once && w.Done():
 		hint = fmt.Sprintf("`runner %s --repeat %s` runs it again", resume, text.ShellWord(name))
-	case w.Status == state.Pending, w.Status == state.Failed:
-		hint = fmt.Sprintf("`runner %s` runs it", resume)
+	case w.Done():
+		hint = fmt.Sprintf("`runner %s --invalidate %s` runs it again", resume, text.ShellWord(name))
 	}
 	return advice.With(advice.Usagef("%s is not uncertain: it is %s", name, w.Status), hint)
 }

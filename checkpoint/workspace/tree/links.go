@@ -47,8 +47,8 @@ func (t *Tree) Match(ctx context.Context, patterns []string, restored Links) (*M
 	return t.matchWith(ctx, patterns, matchOptions{restored: restored})
 }
 
-// HasMatch reports whether Match of the patterns would return a file other than its links.
-// It stops at the first such file.
+// HasMatch reports whether a file other than a link matches, even behind links. It stops at
+// the first such file, and so may return true where Match would fail.
 func (t *Tree) HasMatch(ctx context.Context, patterns []string) (bool, error) {
 	m, err := t.matchWith(ctx, patterns, matchOptions{untilFile: true})
 	return err == nil && m.HasContent(), err

@@ -114,10 +114,10 @@ func (g *walk) findMatches(ctx context.Context, patterns []pattern) error {
 	return nil
 }
 
-// addFile adds a match.
+// addFile adds a match. With untilFile, the walk ends if the match is no link.
 func (g *walk) addFile(path string, isLink bool) {
 	g.files = append(ensureRoom(g.files), path)
-	g.found = g.untilFile && !isLink
+	g.found = g.found || g.untilFile && !isLink
 }
 
 // prefetch lists the directories that walkDir will visit, several at once. walkDir then

@@ -404,6 +404,8 @@ func (s *Starter) resumeUnfinished(ctx context.Context, st *state.State) (Start,
 // asking.
 func (s *Starter) printState(st *state.State) {
 	switch {
+	case st.Abandoned:
+		fmt.Fprintf(s.Env.Stderr, "%s was abandoned; resuming\n", s.PRD)
 	case st.Status == state.StatusFailed && st.Error != nil:
 		fmt.Fprintf(s.Env.Stderr, "%s failed: %s; resuming\n", s.PRD, view.Summary(*st.Error))
 	case killed(st):

@@ -221,10 +221,10 @@ func NewestManualCheckpoint(store *checkpoint.Store, prd string) (*state.Checkpo
 	return nil, fmt.Errorf("find the checkpoint that the run of %s made: %w", prd, state.ErrNoCheckpoint)
 }
 
-// LastTarget returns the target of a command after which the session can't be resumed,
-// so that no later command would finish its rollback. If finishing fails, the command only
-// warns, because giving the session up is the last remedy. It is an error if edits were
-// kept in a checkpoint, because no command could restore that checkpoint afterwards.
+// LastTarget returns the target of a command that archives the session, so that no later
+// command would finish its rollback. If finishing fails, the command only warns, because
+// giving the session up is the last remedy. It is an error if edits were kept in a
+// checkpoint: it could be restored only after an export and an import.
 func LastTarget(env *cli.Environment, store *checkpoint.Store, prd string) *Target {
 	t := &Target{Env: env, Store: store, PRD: prd}
 	t.Finish = func(ctx context.Context, session *checkpoint.Session) (*FinishedRollback, error) {

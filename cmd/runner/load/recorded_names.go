@@ -18,7 +18,7 @@ import (
 func (setup *Setup) checkRecordedNames(ctx context.Context, env *cli.Environment) error {
 	for _, n := range []struct{ what, path string }{
 		{"pipeline's file", findings.Relative(setup.Pipeline.Source, env.Workdir, "")},
-		{"document", setup.Pipeline.Document},
+		{"pipeline's document", setup.Pipeline.Document},
 	} {
 		if setup.Masker.String(filepath.ToSlash(n.path)) != filepath.ToSlash(n.path) {
 			return advice.With(advice.Usagef("the path of the %s holds a sensitive value, and a session records it", n.what),

@@ -145,7 +145,7 @@ func TestSetUp(t *testing.T) {
 	documented := strings.Replace(secret("PRD-001", `default = "secret"`), "{\n  phase", "{\n  document = \"docs/secret.md\"\n  phase", 1)
 	d := in(t, map[string]string{"x.hcl": documented, "docs/secret.md": ""})
 	_, err = SetUp(t.Context(), d.env, d.cfg, PipelineRef{File: "x.hcl"})
-	d.says("its document", err, "the path of the document holds a sensitive value", "rename it")
+	d.says("its document", err, "the path of the pipeline's document holds a sensitive value", "rename it")
 }
 
 // TestSecretsAreNotCaptured: a build leaves out files that hold a sensitive value, and

@@ -129,10 +129,12 @@ func writeUncertain(b *strings.Builder, cmdline advice.CommandLine, indent strin
 // workstreams that would happen in both.
 func writeOrigin(b *strings.Builder, indent string, i Import) {
 	a := i.Archive
-	if a.State.Status == state.StatusComplete || a.State.Abandoned {
+	if a.State.Status == state.StatusComplete {
 		return
 	}
-	fmt.Fprintf(b, "%sThe session can also be resumed where it was exported; resume only one of the two, and abandon the other (`runner abandon %s`)\n", indent, a.PRD)
+	if !a.State.Abandoned { // an abandoned one is archived there
+		fmt.Fprintf(b, "%sThe session can also be resumed where it was exported; resume only one of the two, and abandon the other (`runner abandon %s`)\n", indent, a.PRD)
+	}
 	pending := slices.DeleteFunc(a.Pending(), func(name string) bool { return slices.Contains(a.Uncertain(), name) })
 	for _, name := range pending {
 		fmt.Fprintf(b, "%s⚠️  %s must happen only once, and has not happened yet: if both are resumed, it happens twice\n", indent, name)

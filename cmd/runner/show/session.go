@@ -121,6 +121,6 @@ func Migration(w io.Writer, m MigrationReport) {
 
 // BringBack tells the user how to resume a session that was archived unfinished.
 func BringBack(w io.Writer, cmdline advice.CommandLine, prd, session string) {
-	fmt.Fprintf(w, "To resume it later: `%s`, and then `%s`\n",
+	fmt.Fprintf(w, "To resume it later: `%s`, and then `%s`, with --replace if there is another session by then\n",
 		cmdline.Command("checkpoint export "+prd+" --session "+session+" -o FILE"), cmdline.Command("checkpoint import FILE"))
 }

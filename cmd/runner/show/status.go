@@ -39,7 +39,8 @@ type SessionStatus struct {
 	Error          *state.Failure       `json:"error,omitempty"`
 	Pause          *state.Pause         `json:"pause,omitempty"`
 	Interrupted    string               `json:"interrupted,omitempty"`
-	Hooks          *state.Hooks         `json:"hooks,omitempty"` // hooks of the last run that did not end
+	Abandoned      bool                 `json:"abandoned,omitempty"` // given up; it can be resumed, because it was imported again or never archived
+	Hooks          *state.Hooks         `json:"hooks,omitempty"`     // hooks of the last run that did not end
 	LastGate       string               `json:"last_gate,omitempty"`
 	LastCheckpoint *state.CheckpointRef `json:"last_checkpoint,omitempty"`
 	// Import and Rollback are those that were begun and not finished.
@@ -148,7 +149,7 @@ func (s *SessionStatus) setState(st *state.State) {
 	s.Title, s.Status, s.Session, s.Seq, s.Resumes = st.Title, st.Status, st.Session, st.Seq, st.Resumes
 	s.CreatedAt, s.UpdatedAt, s.CurrentPhase, s.TotalPhases = st.CreatedAt, st.UpdatedAt, st.CurrentPhase, len(st.Phases)
 	s.BeganFrom = st.BeganFrom
-	s.Error, s.Pause, s.Interrupted, s.LastGate = st.Error, st.Pause, st.Interrupted, LastPassedGate(st)
+	s.Error, s.Pause, s.Interrupted, s.Abandoned, s.LastGate = st.Error, st.Pause, st.Interrupted, st.Abandoned, LastPassedGate(st)
 	s.Killed = s.Owner == nil && st.RunningAt != nil
 	s.Phases = resultless(st.Phases)
 	if s.Killed {

@@ -34,6 +34,8 @@ func TestNextAction(t *testing.T) {
 	killed.RunningAt = &past
 	once := killed.Clone()
 	once.Phases[0].Workstreams[0].Once = true
+	abandoned := with(state.StatusPaused, state.Pending)
+	abandoned.Abandoned = true
 	tests := []struct {
 		name  string
 		snap  checkpoint.Snapshot
@@ -46,6 +48,7 @@ func TestNextAction(t *testing.T) {
 		{"killed in what must happen only once", checkpoint.Snapshot{Current: reader.Current{State: once}}, "in_progress (was running; how it ended is not on record)",
 			[]string{`runner resolve PRD-009 'service["a"]' --done`, `runner resolve PRD-009 'service["a"]' --rerun`, resume}},
 		{"paused", checkpoint.Snapshot{Current: reader.Current{State: with(state.StatusPaused, state.Pending)}}, "paused", []string{resume}},
+		{"abandoned", checkpoint.Snapshot{Current: reader.Current{State: abandoned}}, "paused (abandoned)", []string{resume}},
 		{"waiting", checkpoint.Snapshot{Current: reader.Current{State: with(state.StatusPaused, state.Succeeded, asked(nil))}}, "paused",
 			[]string{"runner approve PRD-009 'sign-off (WS1)'", resume}},
 		{"expired", checkpoint.Snapshot{Current: reader.Current{State: with(state.StatusPaused, state.Succeeded, asked(&past))}}, "paused", []string{resume}},

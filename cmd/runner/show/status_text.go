@@ -135,6 +135,8 @@ func (s SessionStatus) statusText() string {
 		return string(s.Status) + " (a rollback was cut short)"
 	case s.Killed:
 		return string(s.Status) + " (was running; how it ended is not on record)"
+	case s.Abandoned:
+		return string(s.Status) + " (abandoned)"
 	case len(s.TakenBack) > 0:
 		return string(s.Status) + ", stale"
 	case s.Interrupted != "" && s.Status == state.StatusPaused:
