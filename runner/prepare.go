@@ -212,8 +212,8 @@ func (e *BranchGoneError) Error() string {
 	return fmt.Sprintf("the git branch of the session, %s, no longer exists", e.Branch)
 }
 
-// acceptStale returns nil if the document of the pipeline did not change, or if the option or the user
-// decides to continue with the changed document.
+// acceptStale returns nil if the document of the pipeline did not change, or if the option
+// or the user decides to continue with the changed document.
 func (l *loop) acceptStale(ctx context.Context, plan *plan.Plan) error {
 	if len(plan.Stale) == 0 || l.opts.OnStale == StaleProceed {
 		return nil

@@ -46,8 +46,8 @@ import (
 
 // Errors of a build that ended before it ran anything. The session is unchanged.
 var (
-	// ErrStale says that the document of the pipeline changed, and that neither an option nor the
-	// user decided to continue.
+	// ErrStale says that the document of the pipeline changed, and that neither an option
+	// nor the user decided to continue.
 	ErrStale = errors.New("the document of the pipeline changed since the session began")
 	// ErrConflict says that artifacts were edited, and that neither an option nor the
 	// user decided what to do with the edits, or that the decision can't be applied.

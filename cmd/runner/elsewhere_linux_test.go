@@ -128,7 +128,7 @@ func TestElsewhereNothingRunsAgain(t *testing.T) {
 }
 
 // countingPipeline has everything that the decision to run again can depend on: inputs, a
-// dependency, a variable, a PRD document, and gates of a workstream and of a phase.
+// dependency, a variable, a document, and gates of a workstream and of a phase.
 const countingPipeline = `
 variable "name" { type = string }
 pipeline "PRD-001" {

@@ -1,9 +1,9 @@
 // Package plan decides what a run does with each workstream and gate, and why.
 //
 // Every decision of the engine is a function of plain values: the pipeline, the state of
-// the session, and Facts, which describe the files, the document of the pipeline and git. The package
-// reads no file, no clock and no environment, so a decision can be tested with a table and
-// is the same in `runner plan` and in a run.
+// the session, and Facts, which describe the files, the document of the pipeline and git.
+// The package reads no file, no clock and no environment, so a decision can be tested with
+// a table and is the same in `runner plan` and in a run.
 //
 // Begin with Planner in planner.go. Planner.Plan decides all steps at once. The run loop
 // asks Planner.Workstream and Planner.Gate again before it starts a step, because more

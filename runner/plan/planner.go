@@ -315,8 +315,8 @@ func (pl *Planner) upstreamBlocked(ws *pipeline.Workstream, e When) bool {
 	return len(blocked)+len(e.blocked) > 0
 }
 
-// addStaleDocument adds the document of the pipeline to plan.Stale if it changed since the session
-// recorded it.
+// addStaleDocument adds the document of the pipeline to plan.Stale if it changed since the
+// session recorded it.
 func (pl *Planner) addStaleDocument(plan *Plan) {
 	was, is := pl.st.Document, pl.facts.Document
 	if pl.st.Session == "" || was == nil || is == nil || was.Path == is.Path && was.Digest == is.Digest {

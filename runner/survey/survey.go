@@ -1,8 +1,8 @@
 // Package survey gathers the facts that package plan decides from.
 //
-// It reads the files of the workspace, the captures of earlier runs, the document of the pipeline, git
-// and earlier sessions of the PRD, and fills in plan.Facts. It decides nothing and changes
-// no file of the workspace. It writes only objects, which hold the bytes of artifacts so
+// It reads the files of the workspace, the captures of earlier runs, the document of the
+// pipeline, git and earlier sessions of the PRD, and fills in plan.Facts. It decides nothing
+// and changes no file of the workspace. It writes only objects, which hold the bytes of artifacts so
 // that Runner can restore them later.
 //
 // Begin with Surveyor. GatherAll gathers the facts for a whole plan, Workstream and Gate
