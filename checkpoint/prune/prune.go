@@ -51,6 +51,7 @@ type Pruned struct {
 	// session and seq name the session and the commit for which the plan was made.
 	session string
 	seq     uint64
+	seen    []time.Time // the recorded times that showed how reliable the clock is
 }
 
 // AddTo adds the ids of the removed checkpoints and archived sessions to a line of the
@@ -147,8 +148,11 @@ func planPrune(ctx context.Context, s *checkpoint.Store, prd string, records []*
 	if len(records) == 0 {
 		return nil, fmt.Errorf("prune %s: %w", prd, checkpoint.ErrNoSession)
 	}
-	pass := retention.Pass{Clock: retention.Clock{Now: s.Now(), Seen: readings(s, records)}, OlderThan: o.OlderThan}
-	p, agreed := &Pruned{PRD: prd}, o.Planned.removedIDs()
+	p, agreed := &Pruned{PRD: prd, seen: readings(s, records)}, o.Planned.removedIDs()
+	if o.Planned != nil {
+		p.seen = append(p.seen, o.Planned.seen...) // pruning another PRD may have replaced one of them
+	}
+	pass := retention.Pass{Clock: retention.Clock{Now: s.Now(), Seen: p.seen}, OlderThan: o.OlderThan}
 	if weighed {
 		held, err := inventory.Measure(ctx, s, prd, records)
 		switch {
