@@ -205,3 +205,42 @@ func TestADryRunLooksPastWhatItRemoves(t *testing.T) {
 		t.Errorf("-planned +done\n%s", diff)
 	}
 }
+
+// TestARunTrustsTheTimesThatItsPlanSaw: the document of another PRD shows that the clock
+// was right when a session became too old. A run removes that session, as planned, even if
+// the other document was rewritten since.
+func TestARunTrustsTheTimesThatItsPlanSaw(t *testing.T) {
+	t.Parallel()
+	c := newScene(t, store.NewMemory())
+	c.Options.Policy.Retention.MaxAge = time.Hour
+	work := func(prd string, events ...state.Event) {
+		x := checkpointtest.LockPRD(t, c.Open(), prd)
+		checkpointtest.Commit(t, x, events...)
+		checkpointtest.Must(t, x.Close())
+	}
+	complete := func(session string) {
+		x := checkpointtest.LockPRD(t, c.Open(), "PRD-010")
+		checkpointtest.Must(t, x.Start(checkpointtest.StartedOf("PRD-010", session, 1)))
+		checkpointtest.Commit(t, x, state.PhaseStarted{Phase: "all"}, state.PhaseCompleted{Phase: "all"}, state.SessionCompleted{})
+		checkpointtest.Must(t, x.Close())
+	}
+	complete("T1")
+	complete("T2") // archives T1
+	c.clock.Move(time.Hour)
+	work("PRD-009", state.WorkstreamStarted{Workstream: "w1", Attempt: 1})
+	c.clock.Move(time.Hour)
+	complete("T3") // T2 is now the newest archived session, which stays
+	plan, err := prune.Plan(t.Context(), c.Open(), "PRD-010", prune.Options{})
+	checkpointtest.Must(t, err)
+	if len(plan.Sessions) != 1 {
+		t.Fatalf("planned to remove the sessions %+v, want T1", plan.Sessions)
+	}
+	work("PRD-009", state.WorkstreamSucceeded{Workstream: "w1", Work: state.Work{Attempt: 1}})
+	x := checkpointtest.LockPRD(t, c.Open(), "PRD-010")
+	done, err := prune.Run(t.Context(), x, prune.Options{Planned: plan})
+	checkpointtest.Must(t, err)
+	checkpointtest.Must(t, x.Close())
+	if len(done.Sessions) != 1 {
+		t.Errorf("removed the sessions %+v, planned %+v", done.Sessions, plan.Sessions)
+	}
+}
