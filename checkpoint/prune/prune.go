@@ -150,7 +150,7 @@ func planPrune(ctx context.Context, s *checkpoint.Store, prd string, records []*
 	}
 	p, agreed := &Pruned{PRD: prd, seen: readings(s, records)}, o.Planned.removedIDs()
 	if o.Planned != nil {
-		p.seen = append(p.seen, o.Planned.seen...) // pruning another PRD may have replaced one of them
+		p.seen = append(p.seen, o.Planned.seen...) // since the plan, another PRD may have rewritten its document, and its time with it
 	}
 	pass := retention.Pass{Clock: retention.Clock{Now: s.Now(), Seen: p.seen}, OlderThan: o.OlderThan}
 	if weighed {

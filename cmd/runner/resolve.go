@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -138,7 +139,7 @@ func checkUncertain(st *state.State, name, resume string) error {
 	hint := fmt.Sprintf("`runner %s` goes on with it", resume)
 	switch {
 	case w.Status == state.Skipped:
-		hint = fmt.Sprintf("`runner plan %s --resume` says why it is skipped", text.ShellWord(st.PRD))
+		hint = fmt.Sprintf("`runner plan%s` says why it is skipped", strings.TrimPrefix(resume, "build"))
 	case w.Once && w.Done():
 		hint = fmt.Sprintf("`runner %s --repeat %s` runs it again", resume, text.ShellWord(name))
 	case w.Done():

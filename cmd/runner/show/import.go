@@ -132,7 +132,9 @@ func writeOrigin(b *strings.Builder, indent string, i Import) {
 	if a.State.Status == state.StatusComplete {
 		return
 	}
-	if !a.State.Abandoned { // an abandoned one is archived there
+	if a.State.Abandoned {
+		fmt.Fprintf(b, "%sThe session was abandoned where it was exported, and can be imported there, too; resume only one of the two\n", indent)
+	} else {
 		fmt.Fprintf(b, "%sThe session can also be resumed where it was exported; resume only one of the two, and abandon the other (`runner abandon %s`)\n", indent, a.PRD)
 	}
 	pending := slices.DeleteFunc(a.Pending(), func(name string) bool { return slices.Contains(a.Uncertain(), name) })

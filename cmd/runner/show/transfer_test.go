@@ -49,7 +49,7 @@ func TestTransferAnswers(t *testing.T) {
 		i := show.Import{Archive: of(relation, session(state.StatusComplete))}
 		answers = append(answers, answer{"to import, " + string(relation), func(w io.Writer) error { return show.ImportPreview(w, cmdline, i) }})
 	}
-	abandoned := session(state.StatusFailed)
+	abandoned := once.Clone() // with a workstream that must happen only once
 	abandoned.Abandoned = true
 	imported := func(name string, i show.Import, done *transfer.RestoredFiles, archived string) answer {
 		r := show.NewImportReport(i)
