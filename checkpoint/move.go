@@ -215,6 +215,9 @@ func (m *mover) keepActs() error {
 	case current.State == nil:
 		return nil
 	}
+	if err := m.layout.AddCaptures(m.prd, current.State.Ledgers); err != nil {
+		return err
+	}
 	return m.layout.AddActs(m.prd, current.State.KnownActs(), nil)
 }
 

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"iter"
 	"path/filepath"
+	"strings"
 
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/journal"
@@ -236,7 +237,7 @@ func keepSegment(l *disk.Layout, prd string, t journal.Tail) error {
 	return nil
 }
 
-// removeLeftovers removes files that nothing refers to: temporary files, and the reports of
+// removeLeftovers removes files that nothing refers to: temporary files, and the outputs of
 // a killed runner's tasks. It also removes requests whose askers have ended.
 func removeLeftovers(l *disk.Layout, prd string) error {
 	document, refs := filepath.Base(l.DocumentPath(prd)), l.RefsIDPath(disk.EncodeName(prd))
@@ -248,7 +249,7 @@ func removeLeftovers(l *disk.Layout, prd string) error {
 		{filepath.Dir(refs), func(name string) bool { return store.IsTempOf(name, filepath.Base(refs)) }},
 		{l.PRDDir(prd), func(name string) bool { return store.IsTemp(name) || name == disk.NextName }},
 		{filepath.Join(l.PRDDir(prd), disk.CheckpointsDir), store.IsTemp},
-		{filepath.Join(l.PRDDir(prd), disk.RunDir), func(string) bool { return true }},
+		{filepath.Join(l.PRDDir(prd), disk.RunDir), func(name string) bool { return !strings.HasSuffix(name, disk.ReportExt) }}, // the next run reads these
 	}
 	for _, d := range dirs {
 		entries, err := l.FS.ReadDir(d.path)

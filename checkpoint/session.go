@@ -157,6 +157,11 @@ func (x *Session) retire(ctx context.Context, next []byte) (string, error) {
 	if _, err := x.Drain(ctx); err != nil {
 		return "", err
 	}
+	if next == nil { // no session takes over what this one captured
+		if err := x.store.layout.AddCaptures(x.prd, x.live.State.Ledgers); err != nil {
+			return "", err
+		}
+	}
 	if err := x.WriteDerived(ctx); err != nil {
 		return "", err
 	}

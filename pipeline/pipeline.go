@@ -137,7 +137,9 @@ type Workstream struct {
 	// Cache is true if a recorded result from the same digest, of any session of the PRD,
 	// may replace a run. Only a pure workstream has it.
 	Cache bool
-	Range hcl.Range
+	// ReportsOnStdout means report = "stdout": its reports are lines of its standard output.
+	ReportsOnStdout bool
+	Range           hcl.Range
 
 	def  *workstreamDef
 	each *each    // noEach without for_each

@@ -26,6 +26,7 @@ type workstreamBlock struct {
 	verify        *argument
 	onGateFailure *argument
 	cache         *argument
+	report        *argument
 	retry         *retryBlock
 	sharedGates   []*argument // each a reference to a gate
 	gates         []*gateBlock
@@ -33,7 +34,7 @@ type workstreamBlock struct {
 
 var workstreamSchema = &hcl.BodySchema{
 	Attributes: append(attributes(processAttributes...), attributes("title", "description", "for_each", "when", "depends_on",
-		"inputs", "artifacts", "timeout", "effect", "verify", "on_gate_failure", "cache", "gates")...),
+		"inputs", "artifacts", "timeout", "effect", "verify", "on_gate_failure", "cache", "report", "gates")...),
 	Blocks: []hcl.BlockHeaderSchema{
 		{Type: "retry"},
 		{Type: "gate", LabelNames: []string{"name"}},
@@ -59,6 +60,7 @@ func (d *decoder) decodeWorkstream(block *hclsyntax.Block) *workstreamBlock {
 	w.verify = d.argument(content, "verify")
 	w.onGateFailure = d.argument(content, "on_gate_failure")
 	w.cache = d.argument(content, "cache")
+	w.report = d.argument(content, "report")
 	w.retry = d.decodeRetry(d.single(content, "retry"))
 	w.sharedGates = d.references(content, "gates", kindGate, "Invalid gate reference", "gate.NAME")
 	for _, inner := range content.Blocks {
@@ -165,6 +167,7 @@ func (b *builder) workstream(def *workstreamDef, ws *Workstream, defaults *defau
 	if ws.Cache = b.boolean(block.cache, fr); ws.Cache && ws.Effect != Pure {
 		b.errorf("Cache of a workstream that is not pure", block.cache.exprRange(), `cache = true takes the outputs and artifacts of an earlier run in place of a new one, so there must be nothing else that a run does. Say so with effect = "pure", or remove "cache".`)
 	}
+	ws.ReportsOnStdout = oneOf(b, block.report, fr, "file", "file", "stdout") == "stdout"
 	b.checkWorkstreamProcess(def, ws)
 	b.workstreamGates(def, ws, defaults)
 }

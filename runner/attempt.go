@@ -14,6 +14,7 @@ import (
 	"prdrunner/checkpoint/state"
 	"prdrunner/pipeline"
 	"prdrunner/runner/plan"
+	"prdrunner/runner/report"
 	"prdrunner/runner/survey"
 )
 
@@ -35,6 +36,10 @@ func (n *node) startAttempt() {
 		start = slices.Insert(start, 0, state.Event(state.WorkstreamInvalidated{Workstream: n.ws.Name, Reason: n.step.Reason}))
 	}
 	l.recorder.Add(nil, start...)
+	n.reports = &reporting{workstream: n.ws.Name, attempt: n.attempt}
+	if !n.ws.ReportsOnStdout {
+		n.reports.path = task.Env["RUNNER_REPORT"]
+	}
 	if n.ws.Effect == pipeline.Once || overwrites || l.recordedFiles.anyMatch(l.surveyor.Extend(n.ws.ArtifactPatterns)) {
 		// The start must be durable first. A once step must not happen without a record.
 		// And if a workstream overwrites recorded artifacts, its own or those of other
@@ -101,9 +106,11 @@ func (n *node) runTask(ctx context.Context, task Task) attemptResult {
 	l := n.loop
 	var sink startSink
 	var res Result
-	err := clearOutputs(task.Env["RUNNER_OUTPUT"])
+	err := clearOutputs(task.Env["RUNNER_OUTPUT"], n.reports.path)
 	if err == nil {
+		follower := l.reports.follow(n.reports, n.reportReader(task))
 		res, err = l.execute(ctx, task, &sink)
+		follower.Stop()
 	}
 	r := attemptResult{began: sink.started, result: res}
 	if err != nil {
@@ -138,6 +145,14 @@ func (n *node) runTask(ctx context.Context, task Task) attemptResult {
 		}
 	}
 	return r
+}
+
+// reportReader returns a reader of what the task reports.
+func (n *node) reportReader(task Task) *report.Reader {
+	if n.ws.ReportsOnStdout {
+		return report.NewLogReader(task.Log)
+	}
+	return report.NewReader(n.reports.path, 0)
 }
 
 // refuseSecretNames returns an error if the name of an artifact, output or metric holds a
@@ -184,6 +199,8 @@ func maskMetric(value any, mask func(string) string) any {
 // gates, its verification or a retry, or is left for the next run.
 func (n *node) finishAttempt(r attemptResult) {
 	n.loop.recordLeftovers(n.ws.Name, r.result.Leftovers)
+	n.reports.end()
+	r.outputs = n.reports.outputs.with(r.outputs)
 	var work state.Work
 	if r.failure == nil {
 		work = n.resultRecord(r)
@@ -267,6 +284,10 @@ func (n *node) newTask(inv pipeline.Invocation) Task {
 	t.Env["RUNNER_WORKSTREAM"] = n.ws.Name
 	t.Env["RUNNER_ATTEMPT"] = strconv.Itoa(n.attempt)
 	t.Env["RUNNER_OUTPUT"] = l.opts.Store.Layout().OutputPath(l.pipeline.ID, n.ws.Name, n.attempt)
+	t.Env["RUNNER_REPORT"] = l.opts.Store.Layout().ReportPath(l.pipeline.ID, n.ws.Name, n.attempt)
+	if n.ws.ReportsOnStdout {
+		t.Env["RUNNER_REPORT"] = report.Stdout
+	}
 	t.Env["RUNNER_IDEMPOTENCY_KEY"] = plan.IdempotencyKey(l.session.State().Session, n.ws, n.digest)
 	return t
 }

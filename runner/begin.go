@@ -226,6 +226,10 @@ func (op *opening) startSession() error {
 	e.Baseline = baseline
 	if op.predecessor != nil {
 		e.From = op.predecessor.CarryOver()
+	} else {
+		if e.Captured, err = op.capturedKnowledge(); err != nil {
+			return fmt.Errorf("start the session: %w", err)
+		}
 	}
 	l.activeSince = l.opts.Now()
 	if err := l.session.Start(e); err != nil {

@@ -33,6 +33,7 @@ func Build(ctx context.Context, o Options) (Ending, error) {
 	if err := l.beginSession(plan); err != nil {
 		return Ending{}, err
 	}
+	l.reports.readLeft()
 	stopTimer := l.limitTime()
 	for _, phase := range o.Pipeline.Phases {
 		if !l.runPhase(phase) {
@@ -59,9 +60,10 @@ func newLoop(ctx context.Context, o Options, w *workspace.Workspace) *loop {
 		failures: failures{opts: o, files: w, finder: sync.OnceValue(findings.New)}, recordedFiles: newRecordedFiles(), warnedLinks: make(map[string]bool),
 	}
 	l.captures.loop, l.overwriting.loop, l.cause.loop = l, l, l
+	l.reports = newReports(l)
 	l.grace, l.cancelGrace = context.WithCancel(l.ctx)
 	l.recorder = record.New(l.ctx, l.session, record.Run{
-		Slots: l.slots, Show: l.showCommit, Warn: l.warnUser, Broken: func() { l.stopNewWork(stopBroken) },
+		Slots: l.slots, Show: l.showCommit, Warn: l.warnUser, Broken: func() { l.reports.stop(); l.stopNewWork(stopBroken) },
 		Unwritten: func(err error) { l.cause.unwritten = err; l.stopNewWork(stopPause) },
 		Decide:    l.decideUnwritten, Wait: l.waitFor,
 	})

@@ -55,6 +55,7 @@ type loop struct {
 	captures      captures
 	overwriting   overwriting
 	failures      failures
+	reports       *reports
 	cause         endReasons
 
 	ctx         context.Context    // parent of the tasks' contexts; tasks are cancelled through slots, never through ctx

@@ -26,6 +26,7 @@ type node struct {
 	step    *plan.Step // the decision about it; after its end nil, except for a skipped workstream
 	attempt int
 	digest  state.Digest
+	reports *reporting // of its current attempt
 
 	attemptsEnded    int              // attempts in this run that have ended
 	pauses           backoff.BackOff  // yields the pauses between its attempts

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -23,17 +24,41 @@ type outputs struct {
 	location string
 }
 
-// clearOutputs removes the file of RUNNER_OUTPUT before an attempt, so that it has only
-// the outputs of this attempt.
-func clearOutputs(path string) error {
-	_, err := os.Lstat(path)
-	if err == nil {
-		err = os.RemoveAll(path)
-	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("make way for the outputs: %w", err)
+// clearOutputs removes the files of RUNNER_OUTPUT and RUNNER_REPORT before an attempt, so
+// that they have only what this attempt writes.
+func clearOutputs(paths ...string) error {
+	for _, path := range paths {
+		if path == "" {
+			continue
+		}
+		_, err := os.Lstat(path)
+		if err == nil {
+			err = os.RemoveAll(path)
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("make way for the outputs: %w", err)
+		}
 	}
 	return nil
+}
+
+// with returns the outputs and those of other. Where both have one, that of other counts.
+func (o outputs) with(other outputs) outputs {
+	for name, value := range o.values {
+		if _, has := other.values[name]; !has {
+			_ = other.setValue(name, value)
+		}
+	}
+	for name, value := range o.metrics {
+		if _, has := other.metrics[name]; !has {
+			if other.metrics == nil {
+				other.metrics = make(map[string]any)
+			}
+			other.metrics[name] = value
+		}
+	}
+	other.summary, other.location = cmp.Or(other.summary, o.summary), cmp.Or(other.location, o.location)
+	return other
 }
 
 // readOutputs reads and removes the file of RUNNER_OUTPUT. If there is no such file, it

@@ -46,6 +46,9 @@ const (
 	OriginName     = "origin.json"    // where an imported session came from
 )
 
+// ReportExt is the extension of the files that RUNNER_REPORT names.
+const ReportExt = ".report"
+
 // The extensions of a PRD's directory while an operation replaces or removes it.
 const (
 	ArchivingExt = ".archiving"
@@ -109,11 +112,17 @@ func (l *Layout) HistoryLogPath(prd, session, name string, attempt int) string {
 	return filepath.Join(l.HistoryPath(prd), EncodeName(session), LogsDir, log)
 }
 
-// OutputPath returns the path of the file in which an attempt reports. Its directory
+// OutputPath returns the path of the file in which an attempt writes its outputs. Its directory
 // exists while a Session is open. Runner removes the files that a killed Runner left in
 // it.
 func (l *Layout) OutputPath(prd, name string, attempt int) string {
 	return filepath.Join(l.PRDDir(prd), RunDir, fmt.Sprintf("%s.%d", EncodeName(name), attempt))
+}
+
+// ReportPath returns the path of the file that RUNNER_REPORT names for an attempt. Runner
+// reads and removes the files that a killed Runner left.
+func (l *Layout) ReportPath(prd, name string, attempt int) string {
+	return l.OutputPath(prd, name, attempt) + ReportExt
 }
 
 // HistoryPath is the directory of the complete earlier sessions of a PRD.

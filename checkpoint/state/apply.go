@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"prdrunner/checkpoint/ledger"
 )
 
 // ErrFold says that an event does not fit the state it was applied to. In a
@@ -90,6 +92,8 @@ func (s *State) applyEvent(seq uint64, at time.Time, e Event) error {
 		}
 	case RollbackStarted, RollbackCompleted, RollbackFailed:
 		return s.applyRollback(at, e)
+	case ReportsReceived:
+		return s.applyReports(at, e)
 	case ProcessesEnded, ArtifactsRestored:
 		// Told to people; nothing that is decided depends on it.
 	default:
@@ -129,6 +133,7 @@ func (s *State) startSession(seq uint64, at time.Time, e SessionStarted) error {
 			return err
 		}
 	}
+	s.Ledgers.KeepCaptures(ledger.Ledgers{Knowledge: e.Captured})
 	s.reshape(e.Shape)
 	if e.Imported != nil {
 		return s.adoptDocument(at, *e.Imported)

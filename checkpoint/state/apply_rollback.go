@@ -77,8 +77,8 @@ func (s *State) NewRollbackRecord(at time.Time) RollbackRecord {
 }
 
 // GoTo replaces the state by that of a checkpoint. It keeps the list of checkpoints, the
-// history, the numbers of attempts (logs are named by them), and the acts of workstreams
-// that must happen only once.
+// history, the numbers of attempts (logs are named by them), the acts of workstreams that
+// must happen only once, and the captures of knowledge.
 func (s *State) GoTo(record RollbackRecord, b RollbackStarted, target *State) {
 	next := target.Clone()
 	next.FormatVersion = s.FormatVersion
@@ -88,6 +88,7 @@ func (s *State) GoTo(record RollbackRecord, b RollbackStarted, target *State) {
 	next.Host, next.Acts = s.Host, s.Acts
 	next.Current = b.To
 	next.index = nil
+	next.Ledgers.KeepCaptures(s.Ledgers)
 	next.carryOn(s)
 	if next.AdoptedSeq = s.AdoptedSeq; target.Seq < s.AdoptedSeq {
 		next.voidVerdicts()

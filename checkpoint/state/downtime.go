@@ -23,6 +23,8 @@ func onlyInRun(e Event) bool {
 	switch e := e.(type) {
 	case ProcessesEnded:
 		return e.Workstream != "" // without a workstream: left over from an earlier run
+	case ReportsReceived:
+		return e.By == nil
 	case CheckpointCreated, CheckpointsRemoved, CheckpointSkipped, CheckpointPinned, CheckpointUnpinned, CheckpointDamaged, CheckpointRebuilt,
 		WorkspaceCaptured, RollbackStarted, RollbackCompleted, RollbackFailed,
 		SessionAbandoned, SessionAdopted, ActsRemembered, HookEnded, PauseAsked, GateApproved, GateRejected, GateReviewed, WorkstreamResolved:

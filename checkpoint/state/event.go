@@ -1,6 +1,10 @@
 package state
 
-import "time"
+import (
+	"time"
+
+	"prdrunner/checkpoint/ledger"
+)
 
 // Event is one thing that happened. Each kind is a struct of its own, whose
 // JSON form gets the field "kind" in front.
@@ -54,23 +58,24 @@ type Git struct {
 
 // SessionStarted begins a session; it is the first event of a journal.
 type SessionStarted struct {
-	FormatVersion string            `json:"format_version"`
-	Session       string            `json:"session"`
-	PRD           string            `json:"prd"`
-	Title         string            `json:"title"`
-	Type          string            `json:"type,omitempty"`
-	Pipeline      FileRef           `json:"pipeline"`
-	Document      *FileRef          `json:"document,omitempty"`
-	Git           *Git              `json:"git,omitempty"`
-	Shape         Shape             `json:"shape"`
-	Sensitive     []string          `json:"sensitive,omitempty"` // variables whose values must stay secret
-	Variables     map[string]string `json:"variables,omitempty"` // the values that were given for others, as JSON
-	Baseline      map[string]Metric `json:"baseline,omitempty"`  // metrics of the last complete session
-	Imported      *Document         `json:"imported,omitempty"`  // the hand-written document it goes on from
-	Acts          []Act             `json:"acts,omitempty"`      // workstreams that must happen only once, and have happened, or may have, in earlier sessions
-	From          *State            `json:"from,omitempty"`      // the complete session it goes on from, without its history
-	By            Actor             `json:"by"`
-	Version       string            `json:"version"` // of the runner
+	FormatVersion string                      `json:"format_version"`
+	Session       string                      `json:"session"`
+	PRD           string                      `json:"prd"`
+	Title         string                      `json:"title"`
+	Type          string                      `json:"type,omitempty"`
+	Pipeline      FileRef                     `json:"pipeline"`
+	Document      *FileRef                    `json:"document,omitempty"`
+	Git           *Git                        `json:"git,omitempty"`
+	Shape         Shape                       `json:"shape"`
+	Sensitive     []string                    `json:"sensitive,omitempty"` // variables whose values must stay secret
+	Variables     map[string]string           `json:"variables,omitempty"` // the values that were given for others, as JSON
+	Baseline      map[string]Metric           `json:"baseline,omitempty"`  // metrics of the last complete session
+	Imported      *Document                   `json:"imported,omitempty"`  // the hand-written document it goes on from
+	Acts          []Act                       `json:"acts,omitempty"`      // workstreams that must happen only once, and have happened, or may have, in earlier sessions
+	From          *State                      `json:"from,omitempty"`      // the complete session it goes on from, without its history
+	Captured      map[string]ledger.Knowledge `json:"captured,omitempty"`  // knowledge that was captured in earlier sessions
+	By            Actor                       `json:"by"`
+	Version       string                      `json:"version"` // of the runner
 }
 
 // SessionResumed goes on with a session. Shape is present when the pipeline

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"prdrunner/checkpoint/checkpointtest"
+	"prdrunner/checkpoint/ledger"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 )
@@ -113,6 +114,10 @@ func captured(listing string, tookMS int64) state.WorkspaceCaptured {
 
 func checkpoint(id string, trigger state.Trigger) state.CheckpointCreated {
 	return state.CheckpointCreated{ID: id, Trigger: trigger}
+}
+
+func note(kind, file, change string) ledger.Report {
+	return ledger.Report{Type: ledger.TypeNote, Kind: kind, File: state.Text(file), Change: state.Text(change)}
 }
 
 func verdict(gate string) state.Verdict {
@@ -299,6 +304,24 @@ func scenarios() map[string]func(p *play) {
 			p.buildA()
 			p.do(captured("l1", 2), checkpoint("a", state.TriggerManual), state.SessionCompleted{}, checkpoint("b", state.TriggerComplete),
 				state.CheckpointsRemoved{IDs: []string{"a"}, Empties: true})
+		},
+		"reports": func(p *play) {
+			p.do(state.PhaseStarted{Phase: "build"}, start("A", 1), checkpoint("one", state.TriggerManual))
+			one := p.Clone()
+			reported := func(lines int, reports ...ledger.Report) state.ReportsReceived {
+				return state.ReportsReceived{Workstream: "A", Attempt: 1, Lines: lines, Reports: reports}
+			}
+			p.do(reported(3, note(ledger.NoteESLintFix, "a.ts", "no any"), note(ledger.NoteKeyFix, "a.go", "checks the length"), note(ledger.NoteCleanup, "", "removed dist")),
+				reported(5, ledger.Report{Type: ledger.TypeConflict, ID: "C1", Status: ledger.Start, Parties: []string{"a", "b"}},
+					ledger.Report{Type: ledger.TypeMessage, ID: "M1", To: "b", Body: "look"}))
+			again := p.Clone()
+			p.do(reported(9, note(ledger.NoteCleanup, "tmp", "emptied"), ledger.Report{Type: ledger.TypeConflict, ID: "C1", Status: ledger.Resolved, Reason: "b is right"},
+				ledger.Report{Type: ledger.TypeKnowledge, ID: "K1", Status: ledger.Captured}, ledger.Report{Type: ledger.TypeMetric, Name: "m", Value: 1.0}))
+			p.do(state.ReportsReceived{Workstream: "A", Attempt: 1, Lines: 12, Refused: []state.RefusedReports{{Line: 10, More: 2, Reason: "it is not a JSON object"}}})
+			p.do(start("A", 2), state.ReportsReceived{By: &by, Reports: []ledger.Report{{Type: ledger.TypeState, Key: "k", Value: "v"}}})
+			p.back("R1", "one", one)
+			p.back("R2", "safety-R1", again)
+			p.do(state.ReportsReceived{Workstream: "A", Attempt: 1, Lines: 13, Reports: []ledger.Report{note(ledger.NoteCleanup, "", "after that")}})
 		},
 		"rolled-back": func(p *play) {
 			p.do(state.PhaseStarted{Phase: "build"}, start("A", 1), state.GateStarted{Gate: approve, Attempt: 1}, checkpoint("one", state.TriggerManual))

@@ -17,6 +17,7 @@ import (
 	"iter"
 	"time"
 
+	"prdrunner/checkpoint/ledger"
 	"prdrunner/checkpoint/workspace"
 )
 
@@ -109,6 +110,7 @@ type State struct {
 	AdoptedSeq  uint64           `json:"adopted_seq,omitempty"` // the commit that adopted the session; no verdict of before it holds
 	Acts        []Act            `json:"acts,omitempty"`        // work that must happen only once, of this session and earlier ones
 	Notes       Notes            `json:"notes,omitzero"`
+	Ledgers     ledger.Ledgers   `json:"ledgers,omitzero"` // what workstreams reported
 
 	index *index
 }
@@ -153,11 +155,12 @@ type Workstream struct {
 	Reason     Text            `json:"reason,omitempty"`   // why it is skipped or pending again
 	Rejected   string          `json:"rejected,omitempty"` // the gate whose rejection asks for it again
 	Imported   bool            `json:"imported,omitempty"`
-	Session    string          `json:"session,omitempty"` // the earlier session that made this record, "" for this session
-	Cached     *Cached         `json:"cached,omitempty"`  // the earlier run whose result this is, nil where it was run
-	Adopted    Adoption        `json:"adopted,omitempty"` // how it was decided that it is done, where no run recorded it
-	Repeat     bool            `json:"repeat,omitempty"`  // it may run although it has happened before
-	SameAs     string          `json:"same_as,omitempty"` // a removed workstream that may be this one under another name
+	Session    string          `json:"session,omitempty"`  // the earlier session that made this record, "" for this session
+	Cached     *Cached         `json:"cached,omitempty"`   // the earlier run whose result this is, nil where it was run
+	Adopted    Adoption        `json:"adopted,omitempty"`  // how it was decided that it is done, where no run recorded it
+	Repeat     bool            `json:"repeat,omitempty"`   // it may run although it has happened before
+	Reported   int             `json:"reported,omitempty"` // how many lines its last attempt reported
+	SameAs     string          `json:"same_as,omitempty"`  // a removed workstream that may be this one under another name
 	Gates      []*Gate         `json:"gates,omitempty"`
 
 	phase *Phase
@@ -447,6 +450,7 @@ func (s *State) Clone() *State {
 	}
 	c.Gone = cloneWorkstreams(s.Gone)
 	c.Metrics = cloneMap(s.Metrics)
+	c.Notes, c.Ledgers = s.Notes.clipped(), s.Ledgers.Clone()
 	c.Checkpoints = make([]*CheckpointRef, len(s.Checkpoints))
 	for i, ref := range s.Checkpoints {
 		r := *ref

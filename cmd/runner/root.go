@@ -88,6 +88,9 @@ func addCommands(root *cobra.Command, env *cli.Environment) {
 		{"decide", "Answer what waits for a person:", []entry{
 			{"approve", newApproveCommand}, {"reject", newRejectCommand}, {"resolve", newResolveCommand},
 		}},
+		{"report", "Talk to Runner from within a workstream:", []entry{
+			{"report", newReportCommand}, {"state", newStateCommand},
+		}},
 		{"state", "Work with checkpoints:", []entry{
 			{"checkpoint", newCheckpointCommand},
 		}},

@@ -77,6 +77,9 @@ func Checkpoint(w io.Writer, cmdline advice.CommandLine, found *rollback.Inspect
 	writeSection(&b, "STATE", stateLines(f))
 	writeSection(&b, "METRICS", metricLines(f.State))
 	writeSection(&b, "OUTPUTS", outputLines(f.State))
+	for _, section := range reportedSections(f.State) {
+		writeSection(&b, section.title, section.lines)
+	}
 	writeSection(&b, "FILES", append(fileLines(f.Files), captureLines(cmdline, f, found)...))
 	writeSection(&b, "GIT", append(gitLines(f.Git), shadowLines(f.State.Capture)...))
 	writeSection(&b, "RECOVERY", recoveryLines(f.Recovery))

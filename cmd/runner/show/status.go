@@ -7,6 +7,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/disk"
+	"prdrunner/checkpoint/ledger"
 	"prdrunner/checkpoint/rollback"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
@@ -42,6 +43,8 @@ type SessionStatus struct {
 	Abandoned      bool                 `json:"abandoned,omitempty"` // given up; it can be resumed, because it was imported again or never archived
 	Hooks          *state.Hooks         `json:"hooks,omitempty"`     // hooks of the last run that did not end
 	LastGate       string               `json:"last_gate,omitempty"`
+	Notes          state.Notes          `json:"notes,omitzero"`
+	Ledgers        ledger.Ledgers       `json:"ledgers,omitzero"`
 	LastCheckpoint *state.CheckpointRef `json:"last_checkpoint,omitempty"`
 	// Import and Rollback are those that were begun and not finished.
 	Import      *disk.PendingImport       `json:"import,omitempty"`
@@ -149,6 +152,7 @@ func (s *SessionStatus) setState(st *state.State) {
 	s.Title, s.Status, s.Session, s.Seq, s.Resumes = st.Title, st.Status, st.Session, st.Seq, st.Resumes
 	s.CreatedAt, s.UpdatedAt, s.CurrentPhase, s.TotalPhases = st.CreatedAt, st.UpdatedAt, st.CurrentPhase, len(st.Phases)
 	s.BeganFrom = st.BeganFrom
+	s.Notes, s.Ledgers = st.Notes, st.Ledgers
 	s.Error, s.Pause, s.Interrupted, s.Abandoned, s.LastGate = st.Error, st.Pause, st.Interrupted, st.Abandoned, LastPassedGate(st)
 	s.Killed = s.Owner == nil && st.RunningAt != nil
 	s.Phases = resultless(st.Phases)

@@ -226,6 +226,9 @@ func (s SessionStatus) factRows(cmdline advice.CommandLine, now time.Time) [][2]
 		add("Interrupted", "by "+s.Interrupted)
 	}
 	add("Last gate", s.LastGate)
+	for _, matter := range openMatters(&s.Ledgers) {
+		add("Reported", matter)
+	}
 	if c := s.LastCheckpoint; c != nil {
 		add("Last checkpoint", fmt.Sprintf("%s (%s, %s)", c.ID, c.Trigger, view.Ago(now, c.CreatedAt)))
 	}

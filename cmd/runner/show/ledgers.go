@@ -1,0 +1,157 @@
+package show
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"prdrunner/checkpoint/ledger"
+	"prdrunner/checkpoint/state"
+	"prdrunner/runner/view"
+)
+
+// LedgerReport is a ledger of a session, as `report message --json` and its kin print it.
+type LedgerReport struct {
+	FormatVersion string         `json:"format_version"`
+	PRD           string         `json:"prd"`
+	Entries       map[string]any `json:"entries"` // by id
+}
+
+// NewLedgerReport returns the JSON form of a ledger.
+func NewLedgerReport[V any](prd string, entries map[string]V) LedgerReport {
+	r := LedgerReport{FormatVersion: FormatVersion, PRD: prd, Entries: map[string]any{}}
+	for id, e := range entries {
+		r.Entries[id] = e
+	}
+	return r
+}
+
+// Lines prints lines, or otherwise, followed by a full stop, if there are none.
+func Lines(w io.Writer, lines []string, otherwise string) error {
+	if len(lines) == 0 {
+		lines = []string{otherwise + "."}
+	}
+	for _, line := range lines {
+		if _, err := fmt.Fprintln(w, view.OneLine(line)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// MessageLines describes the messages of a session, one per line.
+func MessageLines(l *ledger.Ledgers) []string {
+	return describeAll(l.Messages, func(m ledger.Message) []string {
+		to := m.To
+		if m.From != "" {
+			to = strings.TrimSpace("from " + m.From + " " + prefixed("to ", to))
+		}
+		return []string{string(m.Status), to, string(m.Body), prefixed("response: ", string(m.Response))}
+	})
+}
+
+// ConflictLines describes the conflicts of a session, one per line.
+func ConflictLines(l *ledger.Ledgers) []string {
+	return describeAll(l.Conflicts, func(c ledger.Conflict) []string {
+		status := "not resolved, started " + day(c.StartedAt)
+		if c.ResolvedAt != nil {
+			status = "resolved " + day(*c.ResolvedAt)
+		}
+		return []string{status, "between " + strings.Join(c.Parties, " and "), string(c.Reason), string(c.State), prefixed("resolution: ", string(c.Resolution))}
+	})
+}
+
+// KnowledgeLines describes the knowledge of a session, one entry per line.
+func KnowledgeLines(l *ledger.Ledgers) []string {
+	return describeAll(l.Knowledge, func(k ledger.Knowledge) []string {
+		var parts []string
+		if k.InjectedAt != nil {
+			parts = append(parts, "injected "+day(*k.InjectedAt))
+		}
+		if k.CapturedAt != nil {
+			parts = append(parts, "captured "+day(*k.CapturedAt))
+		}
+		if k.Pending {
+			parts = append(parts, "to be captured")
+		}
+		return append(parts, prefixed("by ", k.From))
+	})
+}
+
+// ValueLines lists the keys of a session's state, one per line.
+func ValueLines(l *ledger.Ledgers) []string {
+	lines := []string{}
+	for _, key := range slices.Sorted(maps.Keys(l.Values)) {
+		lines = append(lines, key+"="+string(l.Values[key].Value))
+	}
+	return lines
+}
+
+// describeAll returns a line for each entry, in the order of the ids.
+func describeAll[V any](entries map[string]V, describe func(V) []string) []string {
+	lines := []string{}
+	for _, id := range slices.Sorted(maps.Keys(entries)) {
+		parts := slices.DeleteFunc(describe(entries[id]), func(part string) bool { return part == "" })
+		lines = append(lines, id+": "+strings.Join(parts, "; "))
+	}
+	return lines
+}
+
+func prefixed(prefix, s string) string {
+	if s == "" {
+		return ""
+	}
+	return prefix + s
+}
+
+func day(at time.Time) string { return at.UTC().Format(time.DateTime) }
+
+// noteLines counts the notes of a session.
+func noteLines(n state.Notes) []string {
+	var lines []string
+	for _, c := range []struct {
+		title string
+		count int
+	}{{"ESLint fixes", len(n.ESLintFixes)}, {"Key fixes", len(n.KeyFixes)}, {"Cleanups", len(n.CleanupDone)}} {
+		if c.count > 0 {
+			lines = append(lines, fmt.Sprintf("%s: %d", c.title, c.count))
+		}
+	}
+	return lines
+}
+
+// openMatters names what waits in the ledgers: conflicts that are not resolved, messages
+// without a response, and captures that are due.
+func openMatters(l *ledger.Ledgers) []string {
+	var parts []string
+	for _, m := range []struct {
+		what string
+		ids  []string
+	}{
+		{"conflicts not resolved", l.OpenConflicts()}, {"messages pending", l.MessagesWith(ledger.Pending)},
+		{"messages awaiting a response", l.MessagesWith(ledger.Awaiting)}, {"knowledge to be captured", l.KnowledgeWith(ledger.Pending)},
+	} {
+		if len(m.ids) > 0 {
+			parts = append(parts, m.what+": "+strings.Join(m.ids, ", "))
+		}
+	}
+	return parts
+}
+
+// reportedSection is a part of `checkpoint show` about what workstreams reported.
+type reportedSection struct {
+	title string
+	lines []string
+}
+
+// reportedSections returns the parts that have something to show.
+func reportedSections(st *state.State) []reportedSection {
+	all := []reportedSection{
+		{"NOTES", noteLines(st.Notes)}, {"MESSAGES", MessageLines(&st.Ledgers)}, {"CONFLICTS", ConflictLines(&st.Ledgers)},
+		{"KNOWLEDGE", KnowledgeLines(&st.Ledgers)}, {"STATE KEYS", ValueLines(&st.Ledgers)},
+	}
+	return slices.DeleteFunc(all, func(s reportedSection) bool { return len(s.lines) == 0 })
+}
