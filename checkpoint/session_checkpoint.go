@@ -23,19 +23,24 @@ func (x *Session) Checkpoint(t state.Trigger, reason string, git *state.Git) (id
 // needed because of it. The keys of needed are IDs, the values say why each checkpoint is
 // needed.
 func (x *Session) CheckpointKeeping(t state.Trigger, reason string, git *state.Git, needed map[string]string) (id string, made bool) {
+	return x.addCheckpoint(state.CheckpointCreated{Trigger: t, Reason: state.Text(reason), Git: git}, needed)
+}
+
+// CheckpointConflict is Checkpoint for the start or the end of a conflict that a
+// workstream reported.
+func (x *Session) CheckpointConflict(t state.Trigger, conflict string, git *state.Git) (id string, made bool) {
+	return x.addCheckpoint(state.CheckpointCreated{Trigger: t, Reason: state.Text("conflict " + conflict), Conflict: conflict, Git: git}, nil)
+}
+
+// addCheckpoint completes the event of a checkpoint and adds it.
+func (x *Session) addCheckpoint(e state.CheckpointCreated, needed map[string]string) (id string, made bool) {
+	t := e.Trigger
 	if x.bad != nil || x.live == nil || !x.store.o.Policy.wantsTrigger(t) {
 		return "", false
 	}
 	s := x.live.State
 	at, _ := x.commits.timeOfEvent(x.store.Now())
-	e := state.CheckpointCreated{
-		Trigger:  t,
-		Phase:    s.PhaseName(),
-		Step:     s.CurrentStep(),
-		StepName: s.StepName(),
-		Reason:   state.Text(reason),
-		Git:      git,
-	}
+	e.Phase, e.Step, e.StepName = s.PhaseName(), s.CurrentStep(), s.StepName()
 	e.Uncaptured = x.missed || x.uncaptured && t.Captures()
 	e.AsCaptured = x.captured && (s.Captures.Behind > 0 || s.BeganFrom != nil && s.FilesAsOf() <= s.BeganFrom.Seq)
 	if e.ID = x.announced; e.ID == "" || !x.captured { // a commit's message names only the checkpoint that has the commit's files

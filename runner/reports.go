@@ -122,9 +122,9 @@ func (rs *reports) checkpoint(rep *reporting, effect ledger.Effect, r ledger.Rep
 	l := rs.loop
 	switch effect {
 	case ledger.ConflictStarted:
-		l.addCheckpoint(state.TriggerConflictStart, r.ID)
+		l.session.CheckpointConflict(state.TriggerConflictStart, r.ID, l.git)
 	case ledger.ConflictResolved:
-		l.addCheckpoint(state.TriggerConflictResolved, r.ID)
+		l.session.CheckpointConflict(state.TriggerConflictResolved, r.ID, l.git)
 	case ledger.CheckpointAsked:
 		l.createCheckpoint(r.Reason, func(refusal error) {
 			if refusal != nil {

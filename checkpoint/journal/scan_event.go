@@ -75,6 +75,7 @@ func (s *eventScanner) created() state.CheckpointCreated {
 	if s.nextField("removes") {
 		s.readList(func() { e.Removes = append(e.Removes, s.readText()) })
 	}
+	e.Conflict = s.textOf("conflict")
 	if s.nextField("as_captured") {
 		e.AsCaptured = s.readTrue()
 	}

@@ -454,6 +454,9 @@ type CheckpointCreated struct {
 	Modified int      `json:"modified,omitempty"` // files that the step changed
 	Git      *Git     `json:"git,omitempty"`
 	Removes  []string `json:"removes,omitempty"` // the checkpoints that retention drops because this one was made
+	// Conflict is the reported conflict whose start or end the checkpoint is for. It is
+	// "" for a conflict about edited files.
+	Conflict string `json:"conflict,omitempty"`
 	// Uncaptured says that capturing the files failed. A rollback restores those of
 	// the last capture before it.
 	Uncaptured bool `json:"uncaptured,omitempty"`

@@ -49,7 +49,8 @@ func (s *State) Irreplaceable() map[string]string {
 		}
 	}
 	for _, ref := range s.Checkpoints {
-		if (ref.Trigger == TriggerPreRollback || ref.Trigger == TriggerConflictStart) && !settled[ref.ID] {
+		holdsEdits := ref.Trigger == TriggerPreRollback || ref.Trigger == TriggerConflictStart && ref.Conflict == ""
+		if holdsEdits && !settled[ref.ID] {
 			all[ref.ID] = "it holds " + cmp.Or(string(ref.Reason), "what was overwritten")
 		}
 	}

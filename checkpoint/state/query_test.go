@@ -362,3 +362,15 @@ func TestWrittenDocument(t *testing.T) {
 		t.Errorf("nothing is said about fields of no document: %s", got)
 	}
 }
+
+// TestAReportedConflictHoldsNoEdits: a checkpoint that was made because a workstream
+// reported a conflict does not count as the only copy of overwritten files.
+func TestAReportedConflictHoldsNoEdits(t *testing.T) {
+	t.Parallel()
+	f := newFold(t)
+	f.apply(state.CheckpointCreated{ID: "edits", Trigger: state.TriggerConflictStart, Reason: "files"},
+		state.CheckpointCreated{ID: "debate", Trigger: state.TriggerConflictStart, Reason: "conflict C1", Conflict: "C1"})
+	if all := f.Irreplaceable(); len(all) != 1 || all["edits"] == "" {
+		t.Errorf("irreplaceable are %v, want only edits", all)
+	}
+}

@@ -291,6 +291,7 @@ type CheckpointRef struct {
 	Pinned    bool      `json:"pinned,omitempty"`  // retention never removes it
 	CanResume bool      `json:"can_resume"`        // the session was neither complete nor abandoned at it
 	Valid     bool      `json:"valid"`
+	Conflict  string    `json:"conflict,omitempty"` // the reported conflict that it is for
 	// Uncaptured says that capturing its files failed.
 	Uncaptured bool `json:"uncaptured,omitempty"`
 	// InvalidatedBy is the rollback that made it invalid, "" if none did.
