@@ -41,6 +41,7 @@ func DefaultPolicy() Policy {
 			state.TriggerPhaseTransition:    true,
 			state.TriggerBatchComplete:      true,
 			state.TriggerWorkstreamComplete: true,
+			state.TriggerIterationComplete:  true,
 			state.TriggerGatePassed:         true,
 			state.TriggerConflictStart:      true,
 			state.TriggerConflictResolved:   true,
@@ -50,6 +51,7 @@ func DefaultPolicy() Policy {
 				string(state.TriggerPhaseTransition):    -1,
 				string(state.TriggerBatchComplete):      3,
 				string(state.TriggerWorkstreamComplete): 1,
+				string(state.TriggerIterationComplete):  3,
 				string(state.TriggerGatePassed):         1,
 				string(state.TriggerConflictResolved):   -1,
 				string(state.TriggerUserInterrupt):      1,
@@ -89,7 +91,7 @@ func ForRetention(ref *state.CheckpointRef) retention.Checkpoint {
 // groupOf returns the group of checkpoints that retention counts together.
 func groupOf(t state.Trigger, phase string) retention.Group {
 	g := retention.Group{Trigger: string(t)}
-	if t == state.TriggerBatchComplete || t == state.TriggerWorkstreamComplete {
+	if t == state.TriggerBatchComplete || t == state.TriggerWorkstreamComplete || t == state.TriggerIterationComplete {
 		g.Phase = phase
 	}
 	return g

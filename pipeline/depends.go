@@ -186,6 +186,7 @@ func (pos position) describe() string { return pos.what + pos.name }
 // checkOrder checks that every workstream that an argument refers to is certain to have
 // completed at a position. It returns these workstreams.
 func (b *builder) checkOrder(a *argument, fr frame, pos position) []target {
+	b.checkIteration(a, pos)
 	if a == nil || a.kinds&kindWorkstream == 0 && !a.readsFiles {
 		return nil
 	}

@@ -13,6 +13,7 @@ type phaseBlock struct {
 	title       *argument
 	maxParallel *argument
 	when        *argument
+	repeat      *repeatBlock
 	workstreams []*workstreamBlock
 	gates       []*gateBlock
 }
@@ -20,6 +21,7 @@ type phaseBlock struct {
 var phaseSchema = &hcl.BodySchema{
 	Attributes: attributes("title", "max_parallel", "when"),
 	Blocks: []hcl.BlockHeaderSchema{
+		{Type: "repeat"},
 		{Type: "workstream", LabelNames: []string{"name"}},
 		{Type: "gate", LabelNames: []string{"name"}},
 	},
@@ -31,6 +33,7 @@ func (d *decoder) decodePhase(block *hclsyntax.Block) *phaseBlock {
 	p.title = d.argument(content, "title")
 	p.maxParallel = d.argument(content, "max_parallel")
 	p.when = d.argument(content, "when")
+	p.repeat = d.decodeRepeat(d.single(content, "repeat"))
 	for _, inner := range content.Blocks {
 		switch inner.Type {
 		case "workstream":
@@ -71,9 +74,11 @@ func (b *builder) buildPhase(def *phaseDef, defaults *defaultsDef) {
 	}
 	phase.when = &deferred{condition: block.when, scope: b.scope}
 	b.checkDeferred(block.when, deferredFrame(noEach), cty.Bool, phase.position())
+	phase.Repeat = b.buildRepeat(def)
 	for _, ws := range def.defs {
 		b.workstreams(ws, defaults)
 	}
+	b.checkRepeat(def)
 	phase.Gates = b.ownGates(block.gates, nil, owner{phase: phase, fr: deferredFrame(noEach)}, defaults)
 }
 

@@ -91,9 +91,10 @@ type Secret struct {
 // Phase is an ordered stage of a pipeline.
 type Phase struct {
 	Name        string
-	Title       string // default: the name
-	Number      int    // 1-based
-	MaxParallel int    // 0: no limit
+	Title       string  // default: the name
+	Number      int     // 1-based
+	MaxParallel int     // 0: no limit
+	Repeat      *Repeat // nil: the phase does not repeat
 	Workstreams []*Workstream
 	Gates       []*Gate // gates of the phase, without those of its workstreams
 	Range       hcl.Range
@@ -252,6 +253,8 @@ type Results struct {
 	// Metrics are json.Number, bool or string values.
 	Metrics map[string]any
 	Run     RunInfo
+	// Iteration returns the iteration of a phase that repeats; nil: each is in its first.
+	Iteration func(phase string) int
 	// Open makes missing results unknown. Otherwise a missing result is an error.
 	Open bool
 }

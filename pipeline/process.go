@@ -122,7 +122,7 @@ func (p *processDef) evaluateArgument(ev *evaluation, a *argument, fr frame, dia
 		})
 		return
 	}
-	if marked || a.kinds&kindRun != 0 {
+	if marked || a.kinds&(kindRun|kindIteration) != 0 {
 		ev.opaque = append(ev.opaque, a)
 	}
 	if err := use(value); err != nil {

@@ -20,19 +20,20 @@ const (
 	kindWorkstream
 	kindMetric
 	kindRun
+	kindIteration
 	kindGate    // allowed only in the argument "gates", which is not evaluated
 	kindInvalid // an unknown name
 )
 
 // kindDeferred are the kinds whose values are known only during the run.
-const kindDeferred = kindWorkstream | kindMetric | kindRun
+const kindDeferred = kindWorkstream | kindMetric | kindRun | kindIteration
 
 // kindStatic are the kinds that are allowed in a key of workstream.X[…].
 const kindStatic = kindVar | kindLocal | kindEach | kindPipeline
 
 var rootKinds = map[string]kinds{
 	"var": kindVar, "local": kindLocal, "each": kindEach, "pipeline": kindPipeline,
-	"workstream": kindWorkstream, "metric": kindMetric, "run": kindRun, "gate": kindGate,
+	"workstream": kindWorkstream, "metric": kindMetric, "run": kindRun, "iteration": kindIteration, "gate": kindGate,
 }
 
 // reference is a reference to a value in an expression.

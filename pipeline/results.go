@@ -97,6 +97,9 @@ func (s *scope) addResults(ctx *hcl.EvalContext, a *argument, fr frame, v view) 
 	if a.kinds&kindRun != 0 {
 		ctx.Variables["run"] = runValue(fr.results, v)
 	}
+	if a.kinds&kindIteration != 0 {
+		ctx.Variables["iteration"] = iterationValue(fr.results, fr.at, v)
+	}
 	if a.kinds&kindMetric != 0 {
 		value, more := metricValue(a, fr.results)
 		ctx.Variables["metric"], diags = value, more

@@ -288,6 +288,9 @@ func (n *node) newTask(inv pipeline.Invocation) Task {
 	if n.ws.ReportsOnStdout {
 		t.Env["RUNNER_REPORT"] = report.Stdout
 	}
-	t.Env["RUNNER_IDEMPOTENCY_KEY"] = plan.IdempotencyKey(l.session.State().Session, n.ws, n.digest)
+	t.Env["RUNNER_IDEMPOTENCY_KEY"] = plan.IdempotencyKey(l.session.State().Session, n.ws, n.digest, l.session.State().IterationOf(n.ws.Phase.Name))
+	if n.ws.Phase.Repeat != nil {
+		t.Env["RUNNER_ITERATION"] = strconv.Itoa(l.session.State().IterationOf(n.ws.Phase.Name))
+	}
 	return t
 }

@@ -21,6 +21,11 @@ type phaseRun struct {
 	passed          bool         // it was completed in this run
 	openInBatch     map[int]int  // by batch: how many workstreams are neither complete nor skipped
 	ranInBatch      map[int]bool // by batch: whether a workstream was completed in this run
+
+	// Of the current iteration of a phase that repeats:
+	failuresBefore int  // how many failures the run had when the iteration began
+	unsatisfied    bool // its condition does not hold
+	broken         bool // its condition can't be evaluated
 }
 
 // hasFreeSlot reports whether max_parallel of the phase lets another workstream start.
@@ -30,11 +35,12 @@ func (p *phaseRun) hasFreeSlot() bool {
 
 // runPhase runs a phase. It reports whether the phase is complete or skipped.
 func (l *loop) runPhase(phase *pipeline.Phase) bool {
-	l.phase = &phaseRun{loop: l, phase: phase, openInBatch: make(map[int]int), ranInBatch: make(map[int]bool)}
+	l.phase = &phaseRun{loop: l, phase: phase}
 	return l.phase.run()
 }
 
-// run runs the workstreams of the phase and then its own gates.
+// run runs the workstreams of the phase and then its own gates, and repeats that if the
+// phase says so.
 func (p *phaseRun) run() bool {
 	l, phase := p.loop, p.phase
 	began := l.opts.Now()
@@ -50,14 +56,14 @@ func (p *phaseRun) run() bool {
 		p.skipAll()
 		return p.recheck()
 	}
-	nodes := p.makeNodes()
-	// readyNodes is called before any node starts, since a node that ends at once makes its
-	// dependents ready.
-	for _, n := range readyNodes(nodes) {
-		n.enqueue()
+	nodes, passed := p.runIteration()
+	for !passed {
+		if !p.repeat() {
+			return false
+		}
+		nodes, passed = p.runIteration()
 	}
-	l.runUntil(func() bool { return p.unfinishedNodes == 0 })
-	if !allDone(nodes) || l.tasksCancelled() || !p.judgeGates() || !p.recheck() {
+	if !p.recheck() {
 		return false
 	}
 	if len(nodes) > 0 && !slices.ContainsFunc(nodes, func(n *node) bool { return !n.skipped() }) {
@@ -69,6 +75,22 @@ func (p *phaseRun) run() bool {
 		l.recorder.Add(nil, state.PhaseCompleted{Phase: phase.Name, DurationMS: l.opts.Now().Sub(began).Milliseconds()})
 	}
 	return true
+}
+
+// runIteration runs the workstreams of the phase and then its own gates, once. It reports
+// whether everything has passed.
+func (p *phaseRun) runIteration() (nodes []*node, passed bool) {
+	l := p.loop
+	p.failuresBefore, p.unsatisfied = len(l.cause.failures), false
+	p.openInBatch, p.ranInBatch = make(map[int]int), make(map[int]bool)
+	nodes = p.makeNodes()
+	// readyNodes is called before any node starts, since a node that ends at once makes its
+	// dependents ready.
+	for _, n := range readyNodes(nodes) {
+		n.enqueue()
+	}
+	l.runUntil(func() bool { return p.unfinishedNodes == 0 })
+	return nodes, allDone(nodes) && !l.tasksCancelled() && p.isSatisfied() && p.judgeGates()
 }
 
 // failUnevaluated fails a phase whose when can't be evaluated, unless the selection

@@ -92,6 +92,8 @@ func (s *State) applyEvent(seq uint64, at time.Time, e Event) error {
 		}
 	case RollbackStarted, RollbackCompleted, RollbackFailed:
 		return s.applyRollback(at, e)
+	case PhaseRepeated:
+		return s.repeatPhase(e)
 	case ReportsReceived:
 		return s.applyReports(at, e)
 	case ProcessesEnded, ArtifactsRestored:

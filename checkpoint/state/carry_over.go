@@ -91,6 +91,11 @@ func (s *State) continueFrom(seq uint64, e SessionStarted) error {
 	s.Variables = had.Variables.merged(e.Variables)
 	s.Capture, s.RunCapture, s.EmptiedSeq = had.Capture, had.RunCapture, had.EmptiedSeq
 	s.Captures = Captures{AsOf: had.Captures.AsOf, Behind: had.Captures.Behind}
+	for _, p := range s.Phases {
+		if p.Iteration != nil {
+			p.Iteration = &Iteration{Index: 1, Max: p.Iteration.Max}
+		}
+	}
 	s.index = nil
 	for w := range s.Records() {
 		w.Step = 0 // nothing has completed in this session

@@ -31,6 +31,8 @@ type PhaseShape struct {
 	Title       string            `json:"title,omitempty"` // where it is not the name
 	Workstreams []WorkstreamShape `json:"workstreams"`
 	Gates       []string          `json:"gates,omitempty"` // bare names
+	// MaxIterations is how often the phase may run its workstreams; 0: it does not repeat.
+	MaxIterations int `json:"max_iterations,omitempty"`
 }
 
 // WorkstreamShape is a workstream's part of a Shape.
@@ -428,6 +430,7 @@ const (
 	TriggerPhaseTransition    Trigger = "phase_transition"
 	TriggerBatchComplete      Trigger = "batch_complete"
 	TriggerWorkstreamComplete Trigger = "workstream_complete"
+	TriggerIterationComplete  Trigger = "iteration_complete"
 	TriggerGatePassed         Trigger = "gate_passed"
 	TriggerConflictStart      Trigger = "conflict_start"
 	TriggerConflictResolved   Trigger = "conflict_resolved"

@@ -24,7 +24,7 @@ func (s *State) reshape(shape Shape) {
 		if had := old.phases[ps.Name]; had != nil {
 			*p = *had
 		}
-		p.Title = ps.Title
+		p.Title, p.Iteration = ps.Title, ps.iteration(p.Iteration)
 		p.Workstreams = make([]*Workstream, len(ps.Workstreams))
 		for j, ws := range ps.Workstreams {
 			p.Workstreams[j] = reshapeWorkstream(old, ws)

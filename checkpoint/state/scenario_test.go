@@ -73,7 +73,7 @@ const (
 
 func smallShape() state.Shape {
 	return state.Shape{Phases: []state.PhaseShape{
-		{Name: "build", Gates: []string{"approve"}, Workstreams: []state.WorkstreamShape{
+		{Name: "build", MaxIterations: 4, Gates: []string{"approve"}, Workstreams: []state.WorkstreamShape{
 			{Name: "A", Batch: 1, Gates: []string{"lint"}}, {Name: "B", Batch: 2},
 		}},
 		{Name: "ship", Title: "Ship it", Workstreams: []state.WorkstreamShape{{Name: "C", Once: true}}},
@@ -322,6 +322,13 @@ func scenarios() map[string]func(p *play) {
 			p.back("R1", "one", one)
 			p.back("R2", "safety-R1", again)
 			p.do(state.ReportsReceived{Workstream: "A", Attempt: 1, Lines: 13, Reports: []ledger.Report{note(ledger.NoteCleanup, "", "after that")}})
+		},
+		"repeats": func(p *play) {
+			p.build()
+			p.do(state.GateFailed{Verdict: verdict(approve), Error: failed("no")}, checkpoint("one", state.TriggerManual))
+			p.do(state.PhaseRepeated{Phase: "build", Iteration: 2, Reason: "approve (build) failed: no", Failures: []state.Failure{failed("no")}, Results: "sha256:r1"},
+				checkpoint("two", state.TriggerIterationComplete), start("A", 2), state.WorkstreamFailed{Workstream: "A", Error: failed("broke"), Left: []state.Artifact{file("b", "")}},
+				state.PhaseRepeated{Phase: "build", Iteration: 3, Reason: "A failed: broke", Failures: []state.Failure{failed("broke")}, Results: "sha256:r2"})
 		},
 		"rolled-back": func(p *play) {
 			p.do(state.PhaseStarted{Phase: "build"}, start("A", 1), state.GateStarted{Gate: approve, Attempt: 1}, checkpoint("one", state.TriggerManual))

@@ -120,7 +120,8 @@ type Phase struct {
 	Name        string        `json:"name"`
 	Title       string        `json:"title,omitempty"`
 	Status      StepStatus    `json:"status"`
-	Attempt     int           `json:"attempt"` // how often it was entered
+	Attempt     int           `json:"attempt"`             // how often it was entered
+	Iteration   *Iteration    `json:"iteration,omitempty"` // nil: it does not repeat
 	StartedAt   *time.Time    `json:"started_at,omitempty"`
 	CompletedAt *time.Time    `json:"completed_at,omitempty"`
 	Workstreams []*Workstream `json:"workstreams"`

@@ -3,7 +3,7 @@ package state
 // Captures reports whether files are captured for a checkpoint of this trigger.
 func (t Trigger) Captures() bool {
 	switch t {
-	case TriggerStart, TriggerPhaseTransition, TriggerPause, TriggerFailure, TriggerUserInterrupt, TriggerSessionEnd,
+	case TriggerStart, TriggerPhaseTransition, TriggerIterationComplete, TriggerPause, TriggerFailure, TriggerUserInterrupt, TriggerSessionEnd,
 		TriggerComplete, TriggerPreRollback:
 		return true
 	case TriggerManual, TriggerBatchComplete, TriggerWorkstreamComplete, TriggerGatePassed, TriggerConflictStart, TriggerConflictResolved:
@@ -16,7 +16,7 @@ func (t Trigger) IsMandatory() bool {
 	switch t {
 	case TriggerStart, TriggerFailure, TriggerUserInterrupt, TriggerSessionEnd, TriggerManual, TriggerPreRollback:
 		return true
-	case TriggerPhaseTransition, TriggerBatchComplete, TriggerWorkstreamComplete, TriggerGatePassed,
+	case TriggerPhaseTransition, TriggerBatchComplete, TriggerWorkstreamComplete, TriggerIterationComplete, TriggerGatePassed,
 		TriggerConflictStart, TriggerConflictResolved, TriggerPause, TriggerComplete:
 	}
 	return false

@@ -71,7 +71,7 @@ func (o *reportOptions) addFlags(cmd *cobra.Command) {
 func newReportNoteCommand(env *cli.Environment) *cobra.Command {
 	o := reportOptions{report: ledger.Report{Type: ledger.TypeNote}}
 	cmd := &cobra.Command{
-		Use:   "note --kind KIND --change TEXT",
+		Use:   "note",
 		Short: "Note a change for the PRD document",
 		Long: `Note a change that was made on the way. The PRD document lists notes of the kind
 eslint_fix in eslint_fixes, key_fix in key_fixes, and cleanup in cleanup_done.`,
@@ -91,7 +91,7 @@ func newReportMessageCommand(env *cli.Environment) *cobra.Command {
 	o := reportOptions{report: ledger.Report{Type: ledger.TypeMessage}}
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "message [--id ID]",
+		Use:   "message",
 		Short: "Send a message to another agent, or list the messages",
 		Long: `Send a message to another agent, or change one that exists. Runner delivers
 nothing: it keeps messages, so that a later attempt or another workstream finds

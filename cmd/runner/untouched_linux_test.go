@@ -45,6 +45,17 @@ func readingCommands() map[string][]string {
 		"runner checkpoint show":     {"checkpoint show PRD-001", "checkpoint show PRD-001 latest --json"},
 		"runner checkpoint validate": {"checkpoint validate", "checkpoint validate PRD-001", "checkpoint validate PRD-001 --deep --json"},
 
+		"runner state list":        {"state list PRD-001", "state list PRD-001 --json"},
+		"runner report note":       {"report note --stdout --kind key_fix --change x"},
+		"runner report message":    {"report message --stdout --id M1 --body x"},
+		"runner report conflict":   {"report conflict start --stdout --id C1 --parties a,b"},
+		"runner report knowledge":  {"report knowledge captured --stdout --id K1"},
+		"runner report metric":     {"report metric m 1 --stdout"},
+		"runner report output":     {"report output o 1 --stdout"},
+		"runner report state":      {"report state k v --stdout"},
+		"runner report checkpoint": {"report checkpoint --stdout"},
+
+		"runner state get": {}, "runner state set": {}, "runner state unset": {},
 		"runner abandon": {}, "runner approve": {}, "runner init": {}, "runner pause": {}, "runner reject": {}, "runner resolve": {},
 		"runner checkpoint archive": {}, "runner checkpoint create": {}, "runner checkpoint pin": {}, "runner checkpoint unpin": {},
 	}

@@ -36,7 +36,7 @@ func (p Phase) cluster() string { return fmt.Sprintf("cluster_%d", p.Number) }
 
 func (p Phase) writeDOT(out *printer) {
 	out.linef("  subgraph %s {", p.cluster())
-	out.linef("    label=%s;", dotQuote(fmt.Sprintf("%d %s", p.Number, nodeLabel(p.Name, p.Title))))
+	out.linef("    label=%s;", dotQuote(p.label()))
 	for _, w := range p.Workstreams {
 		out.linef("    %s [label=%s];", dotQuote(w.Name), dotQuote(nodeLabel(w.Name, w.Title)))
 		writeDOTGates(out, w.Gates, w.Name)

@@ -30,8 +30,15 @@ type Phase struct {
 	Title       string       `json:"title"`
 	Number      int          `json:"number"`                 // from 1
 	MaxParallel int          `json:"max_parallel,omitempty"` // 0: no limit
+	Repeat      *Repeat      `json:"repeat,omitempty"`       // nil: it runs once
 	Workstreams []Workstream `json:"workstreams"`
 	Gates       []Gate       `json:"gates"` // gates of the phase, without those of its workstreams
+}
+
+// Repeat says how often a phase runs.
+type Repeat struct {
+	Max   int    `json:"max"`
+	Until string `json:"until,omitempty"` // the condition as in the file; "": until everything passes
 }
 
 // Workstream is a node.
@@ -59,6 +66,9 @@ func New(p *pipeline.Pipeline) *Graph {
 		node := Phase{
 			Name: phase.Name, Title: phase.Title, Number: phase.Number, MaxParallel: phase.MaxParallel,
 			Workstreams: []Workstream{}, Gates: newGates(phase.Gates),
+		}
+		if r := phase.Repeat; r != nil {
+			node.Repeat = &Repeat{Max: r.Max, Until: r.Until()}
 		}
 		for _, w := range phase.Workstreams {
 			node.Workstreams = append(node.Workstreams, newWorkstream(w))
@@ -91,6 +101,18 @@ func newGates(from []*pipeline.Gate) []Gate {
 
 // upstream returns all workstreams for which the workstream waits.
 func (w Workstream) upstream() []string { return slices.Concat(w.DependsOn, w.Uses) }
+
+// label returns the number and the name of the phase, and how often it repeats.
+func (p Phase) label() string {
+	label := fmt.Sprintf("%d %s", p.Number, nodeLabel(p.Name, p.Title))
+	switch {
+	case p.Repeat == nil:
+		return label
+	case p.Repeat.Until == "":
+		return fmt.Sprintf("%s (at most %d times, until everything passes)", label, p.Repeat.Max)
+	}
+	return fmt.Sprintf("%s (at most %d times, until %s)", label, p.Repeat.Max, sanitized(p.Repeat.Until))
+}
 
 // nodeLabel returns the name, and the title if it differs.
 func nodeLabel(name, title string) string {

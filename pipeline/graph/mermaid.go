@@ -32,7 +32,7 @@ type mermaid struct {
 }
 
 func (m *mermaid) writePhase(p Phase) {
-	m.linef("  subgraph p%d[%s]", p.Number, mermaidQuote(fmt.Sprintf("%d %s", p.Number, nodeLabel(p.Name, p.Title))))
+	m.linef("  subgraph p%d[%s]", p.Number, mermaidQuote(p.label()))
 	for _, w := range p.Workstreams {
 		m.linef("    %s[%s]", m.nodes[w.Name], mermaidQuote(nodeLabel(w.Name, w.Title)))
 		for _, gate := range w.Gates {

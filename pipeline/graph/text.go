@@ -37,7 +37,7 @@ func (b branch) printTree(p *printer, indent string) {
 }
 
 func (p Phase) branch() branch {
-	b := branch{text: fmt.Sprintf("phase %d %s", p.Number, nodeLabel(p.Name, p.Title))}
+	b := branch{text: "phase " + p.label()}
 	if p.MaxParallel > 0 {
 		b.text += fmt.Sprintf(" (at most %d at once)", p.MaxParallel)
 	}

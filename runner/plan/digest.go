@@ -36,6 +36,8 @@ func ResultsOf(st *state.State, p *pipeline.Pipeline, run pipeline.RunInfo) pipe
 	return pipeline.Results{
 		Metrics: metrics,
 		Run:     run,
+
+		Iteration: st.IterationOf,
 		Workstream: func(name string) (pipeline.Result, bool) {
 			w := st.Workstream(name)
 			if w == nil || w.Status != state.Completed && w.Status != state.Succeeded && w.Status != state.Skipped {
@@ -176,10 +178,14 @@ func differingKeys(a, b map[string]string) []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(all)), func(key string) bool { return a[key] == b[key] })
 }
 
-// IdempotencyKey returns a key that is the same for all attempts of a session at a
+// IdempotencyKey returns a key that is the same for all attempts of a session, in one
+// iteration of its phase, at a
 // workstream with the same digest.
-func IdempotencyKey(session string, ws *pipeline.Workstream, d state.Digest) string {
+func IdempotencyKey(session string, ws *pipeline.Workstream, d state.Digest, iteration int) string {
 	parts := []string{session, ws.Name, d.Definition, d.Inputs, d.Upstream}
+	if iteration > 1 {
+		parts = append(parts, "iteration", strconv.Itoa(iteration))
+	}
 	for _, name := range slices.Sorted(maps.Keys(d.Variables)) {
 		parts = append(parts, name, d.Variables[name])
 	}

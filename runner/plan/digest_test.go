@@ -165,17 +165,17 @@ func TestRecordedDigest(t *testing.T) {
 func TestIdempotencyKey(t *testing.T) {
 	t.Parallel()
 	ws, d := &pipeline.Workstream{Name: "a"}, state.Digest{Definition: "d", Variables: map[string]string{"x": "1", "y": "2"}}
-	key := plan.IdempotencyKey("S1", ws, d)
-	if key != plan.IdempotencyKey("S1", ws, d) || len(key) != 32 {
+	key := plan.IdempotencyKey("S1", ws, d, 1)
+	if key != plan.IdempotencyKey("S1", ws, d, 1) || len(key) != 32 {
 		t.Errorf("got the key %s", key)
 	}
 	inputs, variable := d, d
 	inputs.Inputs, variable.Variables = "i", map[string]string{"x": "1", "y": "3"}
 	for name, other := range map[string]string{
-		"another session":    plan.IdempotencyKey("S2", ws, d),
-		"another workstream": plan.IdempotencyKey("S1", &pipeline.Workstream{Name: "b"}, d),
-		"other inputs":       plan.IdempotencyKey("S1", ws, inputs),
-		"another value":      plan.IdempotencyKey("S1", ws, variable),
+		"another session":    plan.IdempotencyKey("S2", ws, d, 1),
+		"another workstream": plan.IdempotencyKey("S1", &pipeline.Workstream{Name: "b"}, d, 1),
+		"other inputs":       plan.IdempotencyKey("S1", ws, inputs, 1),
+		"another value":      plan.IdempotencyKey("S1", ws, variable, 1),
 	} {
 		if other == key {
 			t.Errorf("%s has the same key", name)

@@ -92,10 +92,18 @@ func (p *Plan) Idle() bool { return p.idle }
 
 // Phase is a phase of a plan.
 type Phase struct {
-	Name   string `json:"name"`
-	Title  string `json:"title"`
-	Number int    `json:"number"`
-	Steps  []Step `json:"steps"` // workstreams, each followed by its gates, then the phase's own gates
+	Name   string  `json:"name"`
+	Title  string  `json:"title"`
+	Number int     `json:"number"`
+	Repeat *Repeat `json:"repeat,omitempty"` // nil: the phase runs once
+	Steps  []Step  `json:"steps"`            // workstreams, each followed by its gates, then the phase's own gates
+}
+
+// Repeat says how often a phase may run, and which iteration comes next.
+type Repeat struct {
+	Iteration int    `json:"iteration"`
+	Max       int    `json:"max"`
+	Until     string `json:"until,omitempty"` // the condition as in the file; "": until everything passes
 }
 
 // Step is one workstream or gate of a plan.

@@ -174,7 +174,7 @@ func (pl *Planner) Results(needed bool, attempt int) pipeline.Results {
 	run := pl.run
 	run.Attempt = attempt
 	if !needed {
-		return pipeline.Results{Run: run}
+		return pipeline.Results{Run: run, Iteration: pl.st.IterationOf}
 	}
 	r := ResultsOf(pl.st, pl.p, run)
 	if pl.stateAtStart != nil { // a plan evaluates expressions as if artifacts were restored already
@@ -201,6 +201,9 @@ func (pl *Planner) Plan(now time.Time) *Plan {
 	}
 	for _, phase := range pl.p.Phases {
 		pp := Phase{Name: phase.Name, Title: phase.Title, Number: phase.Number}
+		if r := phase.Repeat; r != nil {
+			pp.Repeat = &Repeat{Iteration: pl.st.IterationOf(phase.Name), Max: r.Max, Until: r.Until()}
+		}
 		enabled := pl.evaluatePhaseWhen(phase)
 		plan.addWarnings(enabled.Diags)
 		byWorkstream := make(map[string][]Step, len(phase.Workstreams))

@@ -11,7 +11,7 @@ func ShapeOf(p *pipeline.Pipeline) state.Shape {
 	for i, phase := range p.Phases {
 		ps := state.PhaseShape{
 			Name: phase.Name, Title: unlessEqual(phase.Title, phase.Name), Gates: gateNames(phase.Gates),
-			Workstreams: make([]state.WorkstreamShape, len(phase.Workstreams)),
+			Workstreams: make([]state.WorkstreamShape, len(phase.Workstreams)), MaxIterations: maxIterations(phase),
 		}
 		for j, ws := range phase.Workstreams {
 			ps.Workstreams[j] = state.WorkstreamShape{
@@ -31,7 +31,7 @@ func SameShape(st *state.State, p *pipeline.Pipeline) bool {
 	for i, phase := range p.Phases {
 		had := st.Phases[i]
 		if had.Name != phase.Name || had.Title != unlessEqual(phase.Title, phase.Name) ||
-			len(had.Workstreams) != len(phase.Workstreams) || !sameGates(had.Gates, phase.Gates) {
+			hadIterations(had) != maxIterations(phase) || len(had.Workstreams) != len(phase.Workstreams) || !sameGates(had.Gates, phase.Gates) {
 			return false
 		}
 		for j, ws := range phase.Workstreams {
@@ -42,6 +42,22 @@ func SameShape(st *state.State, p *pipeline.Pipeline) bool {
 		}
 	}
 	return true
+}
+
+// maxIterations returns how often a phase may run its workstreams, 0 if it does not repeat.
+func maxIterations(phase *pipeline.Phase) int {
+	if phase.Repeat == nil {
+		return 0
+	}
+	return phase.Repeat.Max
+}
+
+// hadIterations returns the same of a phase on record.
+func hadIterations(had *state.Phase) int {
+	if had.Iteration == nil {
+		return 0
+	}
+	return had.Iteration.Max
 }
 
 func sameGates(had []*state.Gate, gates []*pipeline.Gate) bool {

@@ -21,6 +21,8 @@ func (v *plain) printEvent(at time.Time, e state.Event) {
 		v.printDone("", "phase "+e.Phase, millis(e.DurationMS))
 	case state.PhaseSkipped:
 		v.printNeutral("", "phase "+e.Phase+" skipped", string(e.Reason))
+	case state.PhaseRepeated:
+		v.printAttention(fmt.Sprintf("iteration %d of %s", e.Iteration, e.Phase), string(e.Reason))
 	case state.PauseAsked:
 		v.printAttention("pause requested"+byWhom(e.By), string(e.Reason))
 	case state.ProcessesEnded:

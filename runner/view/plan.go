@@ -37,7 +37,7 @@ func WritePlan(w io.Writer, plan *plan.Plan, color bool) error {
 		p.printf("  session %s at %d\n", plan.Session, plan.Seq)
 	}
 	for _, phase := range plan.Phases {
-		p.printf("\n%s\n", p.paint(bold, fmt.Sprintf("Phase %d: %s", phase.Number, Named(phase.Name, phase.Title))))
+		p.printf("\n%s%s\n", p.paint(bold, fmt.Sprintf("Phase %d: %s", phase.Number, Named(phase.Name, phase.Title))), repeats(phase.Repeat))
 		if err := writeSteps(&p, phase.Steps, plan.OnConflict); err != nil {
 			return err
 		}
@@ -62,6 +62,18 @@ func WritePlan(w io.Writer, plan *plan.Plan, color bool) error {
 	p.printf("\n%s\n", Counts(plan))
 	_, err := w.Write(p.Bytes())
 	return err
+}
+
+// repeats describes how often a phase may run, "" if it runs once.
+func repeats(r *plan.Repeat) string {
+	if r == nil {
+		return ""
+	}
+	until := r.Until
+	if until == "" {
+		until = "everything passes"
+	}
+	return fmt.Sprintf("  iteration %d of at most %d, until %s", r.Iteration, r.Max, OneLine(until))
 }
 
 // refuses returns how a build treats edits that the user has not decided about.

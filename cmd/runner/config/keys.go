@@ -88,7 +88,7 @@ func triggerKeys() []Key {
 	var keys []Key
 	for _, name := range []string{
 		string(state.TriggerPhaseTransition), string(state.TriggerBatchComplete),
-		string(state.TriggerWorkstreamComplete), string(state.TriggerGatePassed),
+		string(state.TriggerWorkstreamComplete), string(state.TriggerIterationComplete), string(state.TriggerGatePassed),
 		conflictEvents, string(state.TriggerPause), string(state.TriggerComplete),
 	} {
 		keys = append(keys, Key{Name: "checkpoint.triggers." + name, kind: boolean, Default: true, Help: "make a checkpoint at this boundary"})
@@ -104,7 +104,7 @@ func retentionKeys() []Key {
 	var keys []Key
 	for _, trigger := range []state.Trigger{
 		state.TriggerStart, state.TriggerPhaseTransition, state.TriggerBatchComplete,
-		state.TriggerWorkstreamComplete, state.TriggerGatePassed, state.TriggerConflictStart,
+		state.TriggerWorkstreamComplete, state.TriggerIterationComplete, state.TriggerGatePassed, state.TriggerConflictStart,
 		state.TriggerConflictResolved, state.TriggerUserInterrupt, state.TriggerSessionEnd,
 		state.TriggerManual, state.TriggerFailure, state.TriggerPause,
 		state.TriggerComplete, state.TriggerPreRollback,

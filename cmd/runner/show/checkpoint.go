@@ -108,6 +108,11 @@ func stateLines(f *disk.CheckpointFile) []string {
 		fmt.Sprintf("Phase: %s (%d of %d)", f.Phase, st.CurrentPhase, len(st.Phases)),
 		fmt.Sprintf("Resumes: %d", st.Resumes),
 	}
+	for _, p := range st.Phases {
+		if p.Iteration != nil {
+			lines = append(lines, "Iterations: "+p.Name+iterationOf(p))
+		}
+	}
 	if from := st.BeganFrom; from != nil {
 		lines = append(lines, fmt.Sprintf("Begun from: session %s, complete since %s", from.Session, from.At.UTC().Format(time.DateTime)))
 	}

@@ -282,7 +282,15 @@ func (s SessionStatus) currentPhase() string {
 		return fmt.Sprintf("none of %d begun", s.TotalPhases)
 	}
 	p := s.Phases[s.CurrentPhase-1]
-	return fmt.Sprintf("%s, %s", s.phaseReached(), view.Named(p.Name, p.Title))
+	return fmt.Sprintf("%s, %s%s", s.phaseReached(), view.Named(p.Name, p.Title), iterationOf(p))
+}
+
+// iterationOf names the iteration of a phase that repeats, "" for any other phase.
+func iterationOf(p *state.Phase) string {
+	if p.Iteration == nil {
+		return ""
+	}
+	return fmt.Sprintf(", iteration %d of at most %d", p.Iteration.Index, p.Iteration.Max)
 }
 
 // statusOf returns the status of a workstream. If the record was reused, or the result was

@@ -1,0 +1,103 @@
+package state
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+)
+
+// Iteration is where a phase that repeats stands.
+type Iteration struct {
+	Index int `json:"index"` // of the current iteration, from 1
+	Max   int `json:"max"`
+
+	Reason   Text      `json:"reason,omitempty"`   // why the iteration before was not the last
+	Failures []Failure `json:"failures,omitempty"` // of the iteration before
+	Results  string    `json:"results,omitempty"`  // digest of the results of the iteration before
+}
+
+// iteration returns the iteration of a phase of a shape, which had another record before.
+func (ps PhaseShape) iteration(had *Iteration) *Iteration {
+	if ps.MaxIterations == 0 {
+		return nil
+	}
+	if had == nil {
+		return &Iteration{Index: 1, Max: ps.MaxIterations}
+	}
+	next := *had
+	next.Max = ps.MaxIterations
+	return &next
+}
+
+// IterationOf returns the number of the current iteration of a phase: 1 if it does not
+// repeat, or is not known.
+func (s *State) IterationOf(phase string) int {
+	if p := s.Phase(phase); p != nil && p.Iteration != nil {
+		return p.Iteration.Index
+	}
+	return 1
+}
+
+// repeatPhase begins the next iteration of a phase.
+func (s *State) repeatPhase(e PhaseRepeated) error {
+	p := s.Phase(e.Phase)
+	if p == nil || p.Iteration == nil || e.Iteration != p.Iteration.Index+1 {
+		return fmt.Errorf("%w: phase %q does not come to iteration %d", ErrFold, e.Phase, e.Iteration)
+	}
+	p.Iteration = &Iteration{Index: e.Iteration, Max: p.Iteration.Max, Reason: e.Reason, Failures: e.Failures, Results: e.Results}
+	reason := Text(fmt.Sprintf("iteration %d of %s", e.Iteration, p.Name))
+	for _, w := range p.Workstreams {
+		left := w.Left // what a failed attempt left is no edit
+		s.resetWorkstream(w, reason, "")
+		w.Left = left
+	}
+	for _, g := range p.Gates {
+		g.resetVerdict(reason)
+	}
+	return nil
+}
+
+// Results returns a digest of what the workstreams and gates of the phase have come to:
+// outputs, metrics, artifacts and failures. files stands for the other files, "" if they are
+// not known.
+func (p *Phase) Results(metrics map[string]Metric, files string) string {
+	type result struct {
+		Status    StepStatus
+		Outputs   map[string]Text
+		Artifacts map[Text]string
+		Metrics   map[string]any
+		Failure   Failure
+	}
+	results := map[string]any{"files": files}
+	failed := func(f *Failure) (g Failure) {
+		if f != nil {
+			g = *f
+			g.Log = "" // named after the attempt
+		}
+		return g
+	}
+	gates := func(list []*Gate) {
+		for _, g := range list {
+			results["gate "+g.Label] = result{Status: g.Status, Failure: failed(g.Error)}
+		}
+	}
+	for _, w := range p.Workstreams {
+		r := result{Status: w.Status, Outputs: w.Outputs, Artifacts: map[Text]string{}, Metrics: map[string]any{}, Failure: failed(w.Error)}
+		for _, a := range w.Artifacts {
+			r.Artifacts[a.Path] = a.Digest
+		}
+		for _, name := range w.Metrics {
+			r.Metrics[name] = metrics[name].Value
+		}
+		results["workstream "+w.Name] = r
+		gates(w.Gates)
+	}
+	gates(p.Gates)
+	data, err := json.Marshal(results)
+	if err != nil {
+		return "" // metrics are numbers, booleans and texts
+	}
+	sum := sha256.Sum256(data)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}

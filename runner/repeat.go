@@ -1,0 +1,151 @@
+package runner
+
+import (
+	"fmt"
+	"slices"
+
+	"prdrunner/checkpoint/state"
+	"prdrunner/pipeline"
+	"prdrunner/runner/findings"
+)
+
+// A phase with a repeat block runs its workstreams again until everything in it passes and
+// its condition holds. A failure ends the iteration, not the run, as long as another
+// iteration may follow.
+
+// isSatisfied reports whether the iteration is the last one, as far as the condition of the
+// repeat block says. A condition that can't be evaluated fails the phase.
+func (p *phaseRun) isSatisfied() bool {
+	if p.phase.Repeat == nil {
+		return true
+	}
+	satisfied, diags := p.phase.Repeat.Satisfied(p.loop.planner.Results(true, 0))
+	if diags.HasErrors() {
+		p.broken = true
+		p.loop.addFailure(p.loop.failures.expressionFailure(p.phase.Name, "", diags))
+		return false
+	}
+	p.unsatisfied = !satisfied
+	return satisfied
+}
+
+// repeat begins the next iteration of a phase whose iteration has ended without success. It
+// returns false if there is none: the phase does not repeat, the run is stopping, the
+// iteration was the last one, or it changed nothing.
+func (p *phaseRun) repeat() bool {
+	l := p.loop
+	if !p.mayRepeat() {
+		return false
+	}
+	rec := l.session.State().Phase(p.phase.Name)
+	failures := slices.Clone(l.cause.failures[p.failuresBefore:])
+	if it := rec.Iteration; it.Index >= it.Max {
+		p.failRepeat(fmt.Sprintf("iteration %d of at most %d has ended, and %s", it.Index, it.Max, p.whyAgain(failures)))
+		return false
+	}
+	l.captures.capture(state.TriggerIterationComplete)
+	if l.status > stopFailure || l.recorder.Err() != nil {
+		return false
+	}
+	results := ""
+	if l.knowsChanges(rec) {
+		results = rec.Results(l.session.State().Metrics, l.capturedFiles())
+	}
+	if it := rec.Iteration; results != "" && results == it.Results {
+		p.failRepeat(fmt.Sprintf("iteration %d changed nothing: its results, files and failures are those of iteration %d", it.Index, it.Index-1))
+		return false
+	}
+	return p.beginIteration(rec.Iteration.Index+1, failures, results)
+}
+
+// mayRepeat reports whether the iteration has ended in a way after which another one may
+// follow: something failed, or the condition does not hold, and nothing waits for the user.
+func (p *phaseRun) mayRepeat() bool {
+	l := p.loop
+	switch {
+	case p.phase.Repeat == nil || p.broken || l.status > stopFailure || l.recorder.Err() != nil || len(l.openQuestions) > 0:
+		return false
+	case slices.ContainsFunc(p.phase.Workstreams, func(ws *pipeline.Workstream) bool { return l.planner.ExclusionReason(ws) != "" }):
+		return false // only some workstreams were chosen
+	}
+	return p.unsatisfied || len(l.cause.failures) > p.failuresBefore
+}
+
+// whyAgain says why an iteration is not the last one.
+func (p *phaseRun) whyAgain(failures []state.Failure) string {
+	if len(failures) == 0 {
+		return "until is false: " + p.phase.Repeat.Until()
+	}
+	f := failures[0]
+	what := f.Workstream
+	if f.Gate != "" {
+		what = f.Gate
+	}
+	return fmt.Sprintf("%s failed: %s", what, f.Message)
+}
+
+// failRepeat fails the phase, because no further iteration follows.
+func (p *phaseRun) failRepeat(message string) {
+	l := p.loop
+	f := state.Failure{
+		Workstream: p.phase.Name, Outcome: "repeat", Message: state.Text(shorten(l.opts.Mask(message))),
+		File: state.Text(findings.Relative(l.pipeline.Source, l.opts.Workspace, "")), Line: p.phase.Repeat.Range.Start.Line,
+	}
+	l.addFailure(f)
+	own := l.cause.failures[p.failuresBefore:]
+	copy(own[1:], own) // it explains the others, so it comes first
+	own[0] = f
+}
+
+// beginIteration records the next iteration, with a checkpoint, and takes back the failures
+// of the one that has ended.
+func (p *phaseRun) beginIteration(index int, failures []state.Failure, results string) bool {
+	l := p.loop
+	l.cause.failures = l.cause.failures[:p.failuresBefore]
+	if l.status == stopFailure {
+		l.status = running
+	}
+	p.rememberLeft()
+	l.phase.recordStarted()
+	l.recorder.Add(nil, state.PhaseRepeated{
+		Phase: p.phase.Name, Iteration: index, Reason: state.Text(shorten(l.opts.Mask(p.whyAgain(failures)))), Failures: failures, Results: results,
+	})
+	if l.files.CommitsToBranch() {
+		l.readGit()
+	}
+	l.addCheckpoint(state.TriggerIterationComplete, fmt.Sprintf("iteration %d", index-1))
+	l.recorder.WriteAll()
+	return l.status == running && l.recorder.Err() == nil
+}
+
+// rememberLeft adds what failed attempts made of the artifacts of other workstreams to the
+// recorded files: it is no edit.
+func (p *phaseRun) rememberLeft() {
+	l := p.loop
+	st := l.session.State()
+	owners := l.surveyor.Owners(st)
+	for _, ws := range p.phase.Workstreams {
+		for _, a := range st.Workstream(ws.Name).LeftFiles() {
+			if maker := owners[string(a.Path)]; maker != "" && a.Digest != "" {
+				l.recordedFiles.addArtifacts(maker, []state.Artifact{a})
+			}
+		}
+	}
+}
+
+// knowsChanges reports whether Runner can tell that an iteration changed no file that
+// matters: captures have all files of a git work tree, or the phase has artifacts.
+func (l *loop) knowsChanges(rec *state.Phase) bool {
+	if c := l.session.State().Capture; c != nil && c.Commit != "" && l.opts.Capture != CaptureOff {
+		return true
+	}
+	return slices.ContainsFunc(rec.Workstreams, func(w *state.Workstream) bool { return len(w.Artifacts) > 0 })
+}
+
+// capturedFiles returns what stands for the files of the last capture, "" if there is none.
+func (l *loop) capturedFiles() string {
+	if c := l.session.State().Capture; c != nil && l.opts.Capture != CaptureOff {
+		return c.Listing
+	}
+	return ""
+}
