@@ -14,6 +14,7 @@ type phaseBlock struct {
 	maxParallel *argument
 	when        *argument
 	repeat      *repeatBlock
+	budget      *budgetBlock
 	workstreams []*workstreamBlock
 	gates       []*gateBlock
 }
@@ -22,6 +23,7 @@ var phaseSchema = &hcl.BodySchema{
 	Attributes: attributes("title", "max_parallel", "when"),
 	Blocks: []hcl.BlockHeaderSchema{
 		{Type: "repeat"},
+		{Type: "budget"},
 		{Type: "workstream", LabelNames: []string{"name"}},
 		{Type: "gate", LabelNames: []string{"name"}},
 	},
@@ -33,6 +35,7 @@ func (d *decoder) decodePhase(block *hclsyntax.Block) *phaseBlock {
 	p.title = d.argument(content, "title")
 	p.maxParallel = d.argument(content, "max_parallel")
 	p.when = d.argument(content, "when")
+	p.budget = d.decodeBudget(d.single(content, "budget"))
 	p.repeat = d.decodeRepeat(d.single(content, "repeat"))
 	for _, inner := range content.Blocks {
 		switch inner.Type {
@@ -74,6 +77,7 @@ func (b *builder) buildPhase(def *phaseDef, defaults *defaultsDef) {
 	}
 	phase.when = &deferred{condition: block.when, scope: b.scope}
 	b.checkDeferred(block.when, deferredFrame(noEach), cty.Bool, phase.position())
+	phase.Budget = b.budget(block.budget, fr)
 	phase.Repeat = b.buildRepeat(def)
 	for _, ws := range def.defs {
 		b.workstreams(ws, defaults)

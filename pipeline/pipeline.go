@@ -45,6 +45,7 @@ type Pipeline struct {
 	Type     string        // a free label: orchestrate, implement …
 	Document string        // path of the requirements document, relative to the workspace; "" if there is none
 	Timeout  time.Duration // of the session; 0 if there is none
+	Budget   *Budget       // of the session; nil if there is none
 	Phases   []*Phase      // in the order in which they run
 	Hooks    []*Hook
 	Secrets  []Secret // every sensitive value, for masking
@@ -95,6 +96,7 @@ type Phase struct {
 	Number      int     // 1-based
 	MaxParallel int     // 0: no limit
 	Repeat      *Repeat // nil: the phase does not repeat
+	Budget      *Budget // nil: there is none
 	Workstreams []*Workstream
 	Gates       []*Gate // gates of the phase, without those of its workstreams
 	Range       hcl.Range

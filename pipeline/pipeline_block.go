@@ -20,6 +20,7 @@ type pipelineBlock struct {
 	document *argument
 	timeout  *argument
 	defaults *defaultsBlock
+	budget   *budgetBlock
 	hooks    []*hookBlock
 	phases   []*phaseBlock
 }
@@ -28,6 +29,7 @@ var pipelineSchema = &hcl.BodySchema{
 	Attributes: attributes("title", "type", "document", "timeout"),
 	Blocks: []hcl.BlockHeaderSchema{
 		{Type: "defaults"},
+		{Type: "budget"},
 		{Type: "hook", LabelNames: []string{"event"}},
 		{Type: "phase", LabelNames: []string{"name"}},
 	},
@@ -46,6 +48,7 @@ func (d *decoder) decodePipeline(block *hclsyntax.Block) *pipelineBlock {
 	if inner := d.single(content, "defaults"); inner != nil {
 		p.defaults = d.decodeDefaults(inner)
 	}
+	p.budget = d.decodeBudget(d.single(content, "budget"))
 	for _, inner := range content.Blocks {
 		switch inner.Type {
 		case "hook":
@@ -94,6 +97,7 @@ func (b *builder) pipelineBlock(block *pipelineBlock) {
 	}
 	b.scope.setHeader()
 	p.Timeout = b.duration(block.timeout, headerFrame)
+	p.Budget = b.budget(block.budget, headerFrame)
 	b.declare(block)
 	for _, def := range b.blocks {
 		b.expand(def)

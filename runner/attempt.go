@@ -21,6 +21,15 @@ import (
 // startAttempt starts the next attempt of a workstream.
 func (n *node) startAttempt() {
 	l := n.loop
+	if n.step.Decision != plan.Cached && !n.withinBudget() {
+		if l.session.State().Workstream(n.ws.Name).Retries() {
+			n.interrupt()
+		} else {
+			n.finish(false)
+		}
+		return
+	}
+	l.phase.recordStarted()
 	n.attempt = l.session.State().Workstream(n.ws.Name).Attempts + 1
 	inv, diags := n.ws.Invocation(l.planner.Results(n.ws.NeedsResults(), n.attempt))
 	if diags.HasErrors() {
@@ -200,6 +209,7 @@ func maskMetric(value any, mask func(string) string) any {
 func (n *node) finishAttempt(r attemptResult) {
 	n.loop.recordLeftovers(n.ws.Name, r.result.Leftovers)
 	n.reports.end()
+	n.takeSpending(&r.outputs)
 	r.outputs = n.reports.outputs.with(r.outputs)
 	var work state.Work
 	if r.failure == nil {

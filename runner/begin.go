@@ -289,6 +289,7 @@ func (op *opening) recordResumed() {
 		l.recorder.Add(nil, state.ActsRemembered{Acts: acts})
 	}
 	op.endKilledWork()
+	op.raiseBudgets()
 	op.recordRepeats()
 	op.invalidatePlanned()
 }

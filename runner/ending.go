@@ -23,6 +23,7 @@ type endReasons struct {
 	editedWorkstreams []string // workstreams whose artifacts were edited during the run
 	edits             []edit   // edits, made during the run, of files that steps rely on
 	restoreProblems   []string // messages about artifacts that could not be restored
+	budget            string   // which budget is used up
 	requested         bool     // the user requested a pause
 	excluded          bool     // --only left out work that would have run
 	signal            string
@@ -56,6 +57,9 @@ func (en *endReasons) endEvent() (state.Event, state.Trigger, pipeline.HookEvent
 		return pausedEvent(state.PauseRequested, message, nil), state.TriggerPause, pipeline.HookPaused
 	case en.unwritten != nil:
 		return en.pausedForCheckpoint()
+	case en.budget != "":
+		message := fmt.Sprintf("%s; `%s` goes on with the same amount again", en.budget, l.opts.Command("build "+l.pipeline.ID+" --resume --raise-budget"))
+		return pausedEvent(state.PauseBudget, message, nil), state.TriggerPause, pipeline.HookPaused
 	case len(l.openQuestions) > 0:
 		labels := slices.Sorted(maps.Keys(l.openQuestions))
 		return pausedEvent(state.PauseApproval, "waiting for an approval of "+text.Enumerate(labels), labels), state.TriggerPause, pipeline.HookPaused

@@ -153,7 +153,6 @@ func (n *node) decide() {
 			n.finish(false)
 			return
 		}
-		l.phase.recordStarted()
 		n.startAttempt()
 	case plan.Uncertain:
 		l.phase.recordStarted()

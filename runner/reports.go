@@ -104,13 +104,13 @@ func lastValues(all []ledger.Report) []ledger.Report {
 	}
 	last := make(map[named]int)
 	for i, r := range all {
-		if r.Name != "" {
+		if r.Name != "" && !ledger.CountsSpending(r.Name) {
 			last[named{r.Type, r.Name}] = i
 		}
 	}
 	kept := all[:0]
 	for i, r := range all {
-		if r.Name == "" || last[named{r.Type, r.Name}] == i {
+		if at, named := last[named{r.Type, r.Name}]; !named || at == i {
 			kept = append(kept, r)
 		}
 	}
@@ -187,6 +187,9 @@ func (o *outputs) setReported(r *ledger.Report) error {
 	switch r.Type {
 	case ledger.TypeMetric:
 		r.Value = metricValue(fmt.Sprint(r.Value))
+		if ledger.CountsSpending(r.Name) { // it counts whether or not the attempt succeeds
+			return nil
+		}
 		if o.metrics == nil {
 			o.metrics = make(map[string]any)
 		}

@@ -77,6 +77,7 @@ type Options struct {
 	Predecessor       *state.State    // begin from this archived complete session; nil: from the current session, if that is complete
 	Parallel          int             // the maximum number of processes at once; 0: number of CPUs
 	KeepGoing         bool
+	RaiseBudget       bool // budgets that are used up count anew
 	PauseAtGates      bool // stop for review after every gate
 	Select            plan.Selection
 	Saved             *plan.Plan      // apply exactly this plan, or ErrPlanOutdated

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 
+	"prdrunner/checkpoint/ledger"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 )
@@ -166,6 +167,11 @@ func metricValues(s *state.State) map[string]any {
 	values := map[string]any{}
 	for name, m := range s.Metrics {
 		values[name] = m.Value
+	}
+	for _, name := range []string{ledger.MetricCostUSD, ledger.MetricTokensIn, ledger.MetricTokensOut} {
+		if sum, _ := s.Spent.Metric(name); sum != "0" {
+			values[name] = sum
+		}
 	}
 	return values
 }

@@ -35,6 +35,8 @@ func decodeKind(kind state.Kind, data []byte) (state.Event, error) {
 		return decodeAs[state.PauseAsked](data)
 	case state.KindPhaseRepeated:
 		return decodeAs[state.PhaseRepeated](data)
+	case state.KindBudgetRaised:
+		return decodeAs[state.BudgetRaised](data)
 	case state.KindReportsReceived:
 		return decodeAs[state.ReportsReceived](data)
 	case state.KindPhaseStarted:

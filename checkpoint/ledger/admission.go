@@ -110,7 +110,10 @@ func (a *Admission) consider(r Report) (Effect, int, error) {
 		return Changed, Value{Value: r.Text()}.size(r.Key), nil
 	case TypeCheckpoint:
 		return CheckpointAsked, 0, nil
-	case TypeMetric, TypeOutput:
+	case TypeMetric:
+		_, err := SpentBy(r)
+		return Changed, 0, err
+	case TypeOutput:
 	}
 	return Changed, 0, nil
 }

@@ -94,6 +94,8 @@ func (s *State) applyEvent(seq uint64, at time.Time, e Event) error {
 		return s.applyRollback(at, e)
 	case PhaseRepeated:
 		return s.repeatPhase(e)
+	case BudgetRaised:
+		s.raise(e)
 	case ReportsReceived:
 		return s.applyReports(at, e)
 	case ProcessesEnded, ArtifactsRestored:

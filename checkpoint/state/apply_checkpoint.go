@@ -49,7 +49,7 @@ func (s *State) addCheckpoint(seq uint64, at time.Time, e CheckpointCreated) {
 		s.Captures.AsOf, s.Captures.Behind = seq, 0
 	}
 	ref := &CheckpointRef{
-		ID: e.ID, Seq: seq, Trigger: e.Trigger, Phase: e.Phase, Step: e.Step, StepName: e.StepName, StepSeq: s.LastStep.Seq, Later: s.LastStep.Later, CanResume: s.CanResume(), Uncaptured: e.Uncaptured, Reason: e.Reason, Conflict: e.Conflict,
+		ID: e.ID, Seq: seq, Trigger: e.Trigger, Phase: e.Phase, Step: e.Step, StepName: e.StepName, StepSeq: s.LastStep.Seq, Later: s.LastStep.Later, CanResume: s.CanResume(), Uncaptured: e.Uncaptured, Reason: e.Reason, Conflict: e.Conflict, Spent: s.Spent.Reported(),
 		CreatedAt: at, Created: e.Created, Modified: e.Modified, Git: e.Git, Capture: s.Capture, Behind: s.Captures.Behind, Valid: true,
 	}
 	s.Checkpoints = append(s.Checkpoints, ref)

@@ -16,11 +16,16 @@ func (s *State) applyReports(at time.Time, e ReportsReceived) error {
 		if w == nil {
 			return fmt.Errorf("%w: no workstream %q", ErrFold, e.Workstream)
 		}
-		w.Reported = e.Lines
+		if e.Lines > 0 { // 0: reported at the end of the attempt, with its outputs
+			w.Reported = e.Lines
+		}
 	}
 	for _, r := range e.Reports {
 		if r.Type == ledger.TypeNote {
 			s.Notes.add(r)
+		}
+		if w := s.Workstream(e.Workstream); w != nil {
+			s.spend(w, r)
 		}
 		s.Ledgers.Apply(r, e.Source(), at)
 	}

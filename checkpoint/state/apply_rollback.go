@@ -90,6 +90,7 @@ func (s *State) GoTo(record RollbackRecord, b RollbackStarted, target *State) {
 	next.index = nil
 	next.Ledgers.KeepCaptures(s.Ledgers)
 	next.carryOn(s)
+	next.keepSpent(s)
 	if next.AdoptedSeq = s.AdoptedSeq; target.Seq < s.AdoptedSeq {
 		next.voidVerdicts()
 	}

@@ -24,6 +24,9 @@ func (s *State) applyWorkstream(seq uint64, at time.Time, e Event) error {
 	underWay := w.Status == Running && w.RetryAt == nil
 	w.RetryAt = nil
 	s.passStep(e)
+	if underWay && endsAttempt(e) {
+		s.worked(w, at)
+	}
 	had := w.RecordedSeq()
 	defer func() {
 		if w.RecordedSeq() > had {
@@ -90,6 +93,15 @@ func (s *State) applyWorkstream(seq uint64, at time.Time, e Event) error {
 		w.Artifacts, w.Edited, w.FilesSeq = e.Artifacts, e.Edited, seq
 	}
 	return nil
+}
+
+// endsAttempt reports whether an event ends the attempt that is under way.
+func endsAttempt(e Event) bool {
+	switch e.(type) {
+	case WorkstreamAttemptFailed, WorkstreamSucceeded, WorkstreamCompleted, WorkstreamFailed, WorkstreamInterrupted, WorkstreamUncertain:
+		return true
+	}
+	return false
 }
 
 func leftAt(seq uint64, files []Artifact) *Left {

@@ -97,6 +97,7 @@ func (s *State) continueFrom(seq uint64, e SessionStarted) error {
 		}
 	}
 	s.index = nil
+	s.forgetSpent()
 	for w := range s.Records() {
 		w.Step = 0 // nothing has completed in this session
 	}

@@ -108,6 +108,7 @@ const (
 	PauseRollback   PauseReason = "rollback"   // a rollback went back to this state
 	PauseAdopted    PauseReason = "adopted"    // it was adopted: gates are judged again
 	PauseChosen     PauseReason = "chosen"     // everything that --only chose is done
+	PauseBudget     PauseReason = "budget"     // a budget is used up
 )
 
 // SessionPaused stops a session until a person acts.

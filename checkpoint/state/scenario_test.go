@@ -330,6 +330,17 @@ func scenarios() map[string]func(p *play) {
 				checkpoint("two", state.TriggerIterationComplete), start("A", 2), state.WorkstreamFailed{Workstream: "A", Error: failed("broke"), Left: []state.Artifact{file("b", "")}},
 				state.PhaseRepeated{Phase: "build", Iteration: 3, Reason: "A failed: broke", Failures: []state.Failure{failed("broke")}, Results: "sha256:r2"})
 		},
+		"spent": func(p *play) {
+			p.do(checkpoint("one", state.TriggerManual))
+			one := p.Clone()
+			cost := func(ws string, dollars json.Number) state.ReportsReceived {
+				return state.ReportsReceived{Workstream: ws, Attempt: 1, Reports: []ledger.Report{{Type: ledger.TypeMetric, Name: ledger.MetricCostUSD, Value: dollars}}}
+			}
+			p.do(state.PhaseStarted{Phase: "build"}, start("A", 1), cost("A", "0.25"), state.WorkstreamAttemptFailed{Workstream: "A", Attempt: 1, Error: failed("once"), RetryInMS: 5},
+				start("A", 2), cost("A", "0.5"), state.WorkstreamInterrupted{Workstream: "A", Attempt: 2}, checkpoint("two", state.TriggerManual),
+				state.BudgetRaised{Budget: "pipeline", From: p.Spent, By: by}, start("B", 1), cost("B", "1.25"), done("B"))
+			p.back("R1", "one", one)
+		},
 		"rolled-back": func(p *play) {
 			p.do(state.PhaseStarted{Phase: "build"}, start("A", 1), state.GateStarted{Gate: approve, Attempt: 1}, checkpoint("one", state.TriggerManual))
 			one := p.Clone()

@@ -99,18 +99,20 @@ type State struct {
 	Hooks       *Hooks      `json:"hooks,omitempty"`       // of the end of the last run, until they have ended
 	LastGate    string      `json:"last_gate,omitempty"`   // the last gate that passed
 
-	Checkpoints []*CheckpointRef `json:"checkpoints"`
-	Current     string           `json:"current_checkpoint,omitempty"` // the newest checkpoint, or the target of the last rollback
-	Capture     *Capture         `json:"capture,omitempty"`            // the last capture of the files
-	RunCapture  *Capture         `json:"run_capture,omitempty"`        // the last one that a run made: what its gates judged
-	Captures    Captures         `json:"captures,omitzero"`
-	Rollbacks   []RollbackRecord `json:"rollback_history,omitempty"`
-	Rollback    *RollbackStarted `json:"rollback,omitempty"`    // a rollback that has begun and not finished
-	EmptiedSeq  uint64           `json:"emptied_seq,omitempty"` // the bytes of artifacts recorded up to this commit were removed
-	AdoptedSeq  uint64           `json:"adopted_seq,omitempty"` // the commit that adopted the session; no verdict of before it holds
-	Acts        []Act            `json:"acts,omitempty"`        // work that must happen only once, of this session and earlier ones
-	Notes       Notes            `json:"notes,omitzero"`
-	Ledgers     ledger.Ledgers   `json:"ledgers,omitzero"` // what workstreams reported
+	Checkpoints []*CheckpointRef        `json:"checkpoints"`
+	Current     string                  `json:"current_checkpoint,omitempty"` // the newest checkpoint, or the target of the last rollback
+	Capture     *Capture                `json:"capture,omitempty"`            // the last capture of the files
+	RunCapture  *Capture                `json:"run_capture,omitempty"`        // the last one that a run made: what its gates judged
+	Captures    Captures                `json:"captures,omitzero"`
+	Rollbacks   []RollbackRecord        `json:"rollback_history,omitempty"`
+	Rollback    *RollbackStarted        `json:"rollback,omitempty"`    // a rollback that has begun and not finished
+	EmptiedSeq  uint64                  `json:"emptied_seq,omitempty"` // the bytes of artifacts recorded up to this commit were removed
+	AdoptedSeq  uint64                  `json:"adopted_seq,omitempty"` // the commit that adopted the session; no verdict of before it holds
+	Acts        []Act                   `json:"acts,omitempty"`        // work that must happen only once, of this session and earlier ones
+	Notes       Notes                   `json:"notes,omitzero"`
+	Ledgers     ledger.Ledgers          `json:"ledgers,omitzero"`         // what workstreams reported
+	Spent       ledger.Spent            `json:"spent,omitzero"`           // in this session
+	Raised      map[string]ledger.Spent `json:"raised_budgets,omitempty"` // by budget: from which sum it counts
 
 	index *index
 }
@@ -122,6 +124,7 @@ type Phase struct {
 	Status      StepStatus    `json:"status"`
 	Attempt     int           `json:"attempt"`             // how often it was entered
 	Iteration   *Iteration    `json:"iteration,omitempty"` // nil: it does not repeat
+	Spent       ledger.Spent  `json:"spent,omitzero"`
 	StartedAt   *time.Time    `json:"started_at,omitempty"`
 	CompletedAt *time.Time    `json:"completed_at,omitempty"`
 	Workstreams []*Workstream `json:"workstreams"`
@@ -160,6 +163,7 @@ type Workstream struct {
 	Cached     *Cached         `json:"cached,omitempty"`   // the earlier run whose result this is, nil where it was run
 	Adopted    Adoption        `json:"adopted,omitempty"`  // how it was decided that it is done, where no run recorded it
 	Repeat     bool            `json:"repeat,omitempty"`   // it may run although it has happened before
+	Spent      ledger.Spent    `json:"spent,omitzero"`     // without the time of the work
 	Reported   int             `json:"reported,omitempty"` // how many lines its last attempt reported
 	SameAs     string          `json:"same_as,omitempty"`  // a removed workstream that may be this one under another name
 	Gates      []*Gate         `json:"gates,omitempty"`
@@ -273,26 +277,27 @@ type Pause struct {
 
 // CheckpointRef is a checkpoint as the state knows it.
 type CheckpointRef struct {
-	ID        string    `json:"id"`
-	Seq       uint64    `json:"seq"`
-	Trigger   Trigger   `json:"trigger"`
-	Phase     string    `json:"phase,omitempty"`
-	Step      int       `json:"step"`
-	StepName  string    `json:"step_name,omitempty"`
-	StepSeq   uint64    `json:"step_seq,omitempty"` // of the commit in which the step completed
-	Later     bool      `json:"later,omitempty"`    // something happened to a workstream or its files after that
-	Reason    Text      `json:"reason,omitempty"`
-	CreatedAt time.Time `json:"created_at"`
-	Created   int       `json:"created,omitempty"`  // files that the step made
-	Modified  int       `json:"modified,omitempty"` // files that the step changed
-	Git       *Git      `json:"git,omitempty"`
-	Capture   *Capture  `json:"capture,omitempty"` // the last capture before it, which has its files
-	Behind    int       `json:"behind,omitempty"`  // how many workstreams had recorded work since the capture
-	Before    string    `json:"before,omitempty"`  // of a pre_rollback checkpoint: where the session stood
-	Pinned    bool      `json:"pinned,omitempty"`  // retention never removes it
-	CanResume bool      `json:"can_resume"`        // the session was neither complete nor abandoned at it
-	Valid     bool      `json:"valid"`
-	Conflict  string    `json:"conflict,omitempty"` // the reported conflict that it is for
+	ID        string       `json:"id"`
+	Seq       uint64       `json:"seq"`
+	Trigger   Trigger      `json:"trigger"`
+	Phase     string       `json:"phase,omitempty"`
+	Step      int          `json:"step"`
+	StepName  string       `json:"step_name,omitempty"`
+	StepSeq   uint64       `json:"step_seq,omitempty"` // of the commit in which the step completed
+	Later     bool         `json:"later,omitempty"`    // something happened to a workstream or its files after that
+	Reason    Text         `json:"reason,omitempty"`
+	CreatedAt time.Time    `json:"created_at"`
+	Created   int          `json:"created,omitempty"`  // files that the step made
+	Modified  int          `json:"modified,omitempty"` // files that the step changed
+	Git       *Git         `json:"git,omitempty"`
+	Capture   *Capture     `json:"capture,omitempty"` // the last capture before it, which has its files
+	Behind    int          `json:"behind,omitempty"`  // how many workstreams had recorded work since the capture
+	Before    string       `json:"before,omitempty"`  // of a pre_rollback checkpoint: where the session stood
+	Pinned    bool         `json:"pinned,omitempty"`  // retention never removes it
+	CanResume bool         `json:"can_resume"`        // the session was neither complete nor abandoned at it
+	Valid     bool         `json:"valid"`
+	Conflict  string       `json:"conflict,omitempty"` // the reported conflict that it is for
+	Spent     ledger.Spent `json:"spent,omitzero"`     // in the session up to it, as reported
 	// Uncaptured says that capturing its files failed.
 	Uncaptured bool `json:"uncaptured,omitempty"`
 	// InvalidatedBy is the rollback that made it invalid, "" if none did.

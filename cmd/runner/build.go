@@ -26,14 +26,15 @@ import (
 )
 
 type buildOptions struct {
-	pipeline  load.PipelineRef
-	selection plan.Selection
-	resume    string
-	fresh     bool
-	plan      string
-	yes       bool
-	dryRun    bool
-	verbose   bool
+	pipeline    load.PipelineRef
+	selection   plan.Selection
+	resume      string
+	fresh       bool
+	plan        string
+	yes         bool
+	dryRun      bool
+	verbose     bool
+	raiseBudget bool
 }
 
 func newBuildCommand(env *cli.Environment) *cobra.Command {
@@ -89,6 +90,7 @@ with the rest.`,
 	addResumeFlag(cmd, &o.resume)
 	flags.BoolVar(&o.fresh, "fresh", false, "start over, without cached results; an unfinished session is archived under failed/")
 	addSelectionFlags(cmd, &o.selection)
+	flags.BoolVar(&o.raiseBudget, "raise-budget", false, "let budgets that are used up count anew, from what is spent so far")
 	flags.StringVar(&o.plan, "plan", "", "do exactly what the plan in `FILE` says; refuse if anything has changed since it was written")
 	addRunFlags(cmd)
 	flags.BoolVar(&o.yes, "yes", false, "do not ask for confirmation; never approves a gate")
@@ -233,7 +235,7 @@ func (b *build) runEngine(ctx context.Context, session *checkpoint.Session) (end
 	o := load.EngineOptions(b.env, b.cfg, b.Pipeline, b.Store, b.Files)
 	o.Session, o.Executor, o.Views, o.Mask, o.Interrupts = session, x.executor, []runner.View{advised{shown, b, session}}, b.Masker.String, x.interrupts
 	o.Fresh, o.Imported, o.Predecessor, o.Saved, o.Select = b.start.Fresh, b.start.Imported, b.start.Predecessor, b.saved, b.options.selection
-	o.NoCache = b.start.NoCache
+	o.NoCache, o.RaiseBudget = b.start.NoCache, b.options.raiseBudget
 	o.PlanFile, o.SimilarProgram = b.env.InWorkspace(b.options.plan), x.executor.Similar
 	if b.person != nil && b.env.Options.Output != string(view.JSON) {
 		o.Asker = b.person

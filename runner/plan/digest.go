@@ -9,14 +9,18 @@ import (
 	"slices"
 	"strconv"
 
+	"prdrunner/checkpoint/ledger"
 	"prdrunner/checkpoint/state"
 	"prdrunner/pipeline"
 )
 
 // MetricOf returns a metric on record. It ignores a metric of a workstream that has left
 // the pipeline, because gates would pass with a number that no workstream reports any
-// more.
+// more. A metric that counts what work costs is the sum of the session.
 func MetricOf(st *state.State, p *pipeline.Pipeline, name string) (state.Metric, bool) {
+	if sum, counts := st.Spent.Metric(name); counts && sum != "0" {
+		return state.Metric{Value: sum}, true
+	}
 	m, ok := st.Metrics[name]
 	if !ok || p.Workstream(m.Workstream) == nil {
 		return state.Metric{}, false
@@ -29,6 +33,11 @@ func MetricOf(st *state.State, p *pipeline.Pipeline, name string) (state.Metric,
 func ResultsOf(st *state.State, p *pipeline.Pipeline, run pipeline.RunInfo) pipeline.Results {
 	metrics := make(map[string]any, len(st.Metrics))
 	for name := range st.Metrics {
+		if m, ok := MetricOf(st, p, name); ok {
+			metrics[name] = m.Value
+		}
+	}
+	for _, name := range []string{ledger.MetricCostUSD, ledger.MetricTokensIn, ledger.MetricTokensOut} {
 		if m, ok := MetricOf(st, p, name); ok {
 			metrics[name] = m.Value
 		}

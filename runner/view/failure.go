@@ -141,6 +141,8 @@ func Waits(p state.Pause) string {
 		s = "it was rolled back"
 	case state.PauseAdopted:
 		s = "it was adopted"
+	case state.PauseBudget:
+		s = "a budget is used up"
 	case state.PauseChosen:
 		s = "only some workstreams were chosen"
 	default:

@@ -158,6 +158,9 @@ func metricLines(st *state.State) []string {
 	for _, name := range slices.Sorted(maps.Keys(st.Metrics)) {
 		lines = append(lines, fmt.Sprintf("%s: %v", name, st.Metrics[name].Value))
 	}
+	if spent := st.Spent.String(); spent != "" {
+		lines = append(lines, "Spent: "+spent)
+	}
 	return lines
 }
 

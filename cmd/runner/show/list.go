@@ -145,10 +145,14 @@ func writeCheckpointTable(b *strings.Builder, at reader.StoredSession) {
 	}
 	b.Grow(len(st.Checkpoints) * typicalRow)
 	rows := make([]byte, 0, len(st.Checkpoints)*typicalRow)
-	rows = append(rows, "NAME\tCHECKPOINT ID\tSTEP\tTRIGGER\tTIMESTAMP\tFILES\tSTATUS\n"...)
+	spent := ""
+	if !st.Spent.Reported().IsZero() {
+		spent = "SPENT\t"
+	}
+	rows = append(rows, "NAME\tCHECKPOINT ID\tSTEP\tTRIGGER\tTIMESTAMP\tFILES\t"+spent+"STATUS\n"...)
 	currentListed := false
 	for _, c := range st.Checkpoints {
-		rows = appendRow(rows, cmp.Or(names[c.ID], "-"), c, c.ID == st.Current)
+		rows = appendRow(rows, cmp.Or(names[c.ID], "-"), c, spent != "", c.ID == st.Current)
 		currentListed = currentListed || c.ID == st.Current
 	}
 	alignColumns(b, rows)
@@ -159,12 +163,15 @@ func writeCheckpointTable(b *strings.Builder, at reader.StoredSession) {
 
 // appendRow appends the row of a checkpoint. It appends to bytes for speed, since a
 // session may have many checkpoints.
-func appendRow(b []byte, name string, c *state.CheckpointRef, current bool) []byte {
+func appendRow(b []byte, name string, c *state.CheckpointRef, spent, current bool) []byte {
 	for _, cell := range []string{name, c.ID, stepLabel(c), string(c.Trigger)} {
 		b = append(append(b, cell...), '\t')
 	}
 	b = append(c.CreatedAt.UTC().AppendFormat(b, time.DateTime), '\t')
 	b = append(append(b, changed(c)...), '\t')
+	if spent {
+		b = append(append(b, cmp.Or(c.Spent.String(), "-")...), '\t')
+	}
 	return append(append(b, listStatus(c, current)...), '\n')
 }
 

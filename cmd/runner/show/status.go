@@ -43,6 +43,7 @@ type SessionStatus struct {
 	Abandoned      bool                 `json:"abandoned,omitempty"` // given up; it can be resumed, because it was imported again or never archived
 	Hooks          *state.Hooks         `json:"hooks,omitempty"`     // hooks of the last run that did not end
 	LastGate       string               `json:"last_gate,omitempty"`
+	Spent          ledger.Spent         `json:"spent,omitzero"`
 	Notes          state.Notes          `json:"notes,omitzero"`
 	Ledgers        ledger.Ledgers       `json:"ledgers,omitzero"`
 	LastCheckpoint *state.CheckpointRef `json:"last_checkpoint,omitempty"`
@@ -152,7 +153,7 @@ func (s *SessionStatus) setState(st *state.State) {
 	s.Title, s.Status, s.Session, s.Seq, s.Resumes = st.Title, st.Status, st.Session, st.Seq, st.Resumes
 	s.CreatedAt, s.UpdatedAt, s.CurrentPhase, s.TotalPhases = st.CreatedAt, st.UpdatedAt, st.CurrentPhase, len(st.Phases)
 	s.BeganFrom = st.BeganFrom
-	s.Notes, s.Ledgers = st.Notes, st.Ledgers
+	s.Notes, s.Ledgers, s.Spent = st.Notes, st.Ledgers, st.Spent
 	s.Error, s.Pause, s.Interrupted, s.Abandoned, s.LastGate = st.Error, st.Pause, st.Interrupted, st.Abandoned, LastPassedGate(st)
 	s.Killed = s.Owner == nil && st.RunningAt != nil
 	s.Phases = resultless(st.Phases)
@@ -264,6 +265,9 @@ func (s SessionStatus) nextCommands(cmdline advice.CommandLine, now time.Time) [
 	}
 	switch s.Status {
 	case state.StatusInitialized, state.StatusInProgress, state.StatusPaused:
+		if s.Pause != nil && s.Pause.Reason == state.PauseBudget {
+			return []string{resume + " --raise-budget"}
+		}
 		return append(s.answers(cmdline, now), resume)
 	case state.StatusFailed:
 		if e := s.Error; e != nil && e.Log != "" && e.Workstream != "" {

@@ -226,6 +226,12 @@ func (s SessionStatus) factRows(cmdline advice.CommandLine, now time.Time) [][2]
 		add("Interrupted", "by "+s.Interrupted)
 	}
 	add("Last gate", s.LastGate)
+	add("Spent", s.Spent.String())
+	for _, p := range s.Phases {
+		if by := p.Spent.String(); by != "" && len(s.Phases) > 1 {
+			add("Spent in "+p.Name, by)
+		}
+	}
 	for _, matter := range openMatters(&s.Ledgers) {
 		add("Reported", matter)
 	}

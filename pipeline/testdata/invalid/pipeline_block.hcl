@@ -46,7 +46,7 @@ pipeline "prd-1" {
     }
   }
   defaults {}
-  budget {}
+  quota {}
   hook "completed" { command = ["true"] }
   hook "failed" {}
   hook "paused" { command = ["echo", workstream.WS1.outputs.x] }
