@@ -35,6 +35,7 @@ type builder struct {
 	patternLists map[*argument][]string // the patterns that lists of globs stand for
 	gates        map[string]*gateBlock  // shared ones
 	usedGates    map[string]bool
+	agents       map[string]*agentDef
 	processes    map[*gateBlock]*processDef // shared by the gates that a block stands for
 	phases       []*phaseDef
 	blocks       []*workstreamDef // in the order of the file

@@ -100,24 +100,40 @@ func (p *processDef) definitionParts(fr frame) []part {
 	}
 	add(p.command, indexed("command", ev.command)...)
 	if p.script != nil {
-		var lines []part
-		for i, line := range strings.Split(ev.script, "\n") {
-			lines = append(lines, part{list: "script", name: fmt.Sprintf("script line %d", i+1), text: line})
-		}
-		add(p.script, lines...)
+		add(p.script, numbered("script", ev.script)...)
 		add(p.shell, indexed("shell", ev.shell)...)
 	}
 	add(p.dir, part{name: "dir", text: ev.dir})
-	var env []part
-	for _, name := range slices.Sorted(maps.Keys(ev.env)) {
-		env = append(env, part{name: "env." + name, text: ev.env[name]})
+	if p.baseEnv != nil {
+		add(p.baseEnv, named("agent env.", ev.baseEnv)...)
 	}
-	add(p.env, env...)
+	add(p.env, named("env.", ev.env)...)
+	if p.task != nil {
+		add(p.task, numbered("task", ev.task)...)
+	}
 	return parts
 }
 
 // hiddenText begins the text of a part that is compared but not shown.
 const hiddenText = "\x00"
+
+// numbered returns the lines of a text.
+func numbered(name, text string) []part {
+	var lines []part
+	for i, line := range strings.Split(text, "\n") {
+		lines = append(lines, part{list: name, name: fmt.Sprintf("%s line %d", name, i+1), text: line})
+	}
+	return lines
+}
+
+// named returns the variables of an environment.
+func named(prefix string, env map[string]string) []part {
+	var parts []part
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		parts = append(parts, part{name: prefix + name, text: env[name]})
+	}
+	return parts
+}
 
 func indexed(name string, list []string) []part {
 	parts := make([]part, len(list))

@@ -105,7 +105,7 @@ func (p *processDef) invocation(fr frame) (Invocation, hcl.Diagnostics) {
 }
 
 func (p *processDef) invoked(ev *evaluation, h *hasher) Invocation {
-	return Invocation{Command: ev.arguments(), Dir: ev.dir, Env: ev.env, Definition: h.sum(), Range: p.subject()}
+	return Invocation{Command: ev.arguments(), Dir: ev.dir, Env: ev.environment(), Task: ev.task, Definition: h.sum(), Range: p.subject()}
 }
 
 // subject returns the range in the file of the program of a command, or of the lines of
@@ -172,13 +172,24 @@ func (p *processDef) addToDigest(h *hasher, ev *evaluation, fr frame) {
 	if p.dir != nil && visible(p.dir) {
 		h.writeField("dir", ev.dir)
 	}
-	if p.env != nil && visible(p.env) {
-		pairs := make([]string, 0, 2*len(ev.env))
-		for _, name := range slices.Sorted(maps.Keys(ev.env)) {
-			pairs = append(pairs, name, ev.env[name])
-		}
-		h.writeList("env", pairs)
+	if p.task != nil && visible(p.task) {
+		h.writeField("task", ev.task)
 	}
+	if p.baseEnv != nil && visible(p.baseEnv) {
+		h.writeList("base env", pairsOf(ev.baseEnv))
+	}
+	if p.env != nil && visible(p.env) {
+		h.writeList("env", pairsOf(ev.env))
+	}
+}
+
+// pairsOf returns names and values, sorted by name.
+func pairsOf(env map[string]string) []string {
+	pairs := make([]string, 0, 2*len(env))
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		pairs = append(pairs, name, env[name])
+	}
+	return pairs
 }
 
 func sorted(list []string) []string {

@@ -46,6 +46,7 @@ type Pipeline struct {
 	Document string        // path of the requirements document, relative to the workspace; "" if there is none
 	Timeout  time.Duration // of the session; 0 if there is none
 	Budget   *Budget       // of the session; nil if there is none
+	Agents   []*Agent      // in the order of the file
 	Phases   []*Phase      // in the order in which they run
 	Hooks    []*Hook
 	Secrets  []Secret // every sensitive value, for masking
@@ -112,6 +113,8 @@ type Workstream struct {
 	Key         string // the for_each key; "" without for_each
 	Title       string // default: the name
 	Description string
+	Agent       *Agent // nil: no agent does it
+	TaskBy      TaskBy // how the text of its task reaches the process
 	Phase       *Phase
 
 	// DependsOn lists the instances that must complete before this one starts, in the
@@ -280,6 +283,7 @@ type Invocation struct {
 	Command []string          // argv; for a script, the shell and the text
 	Dir     string            // relative to the workspace; "" is the workspace
 	Env     map[string]string // variables to add to the environment
+	Task    string            // a text for the process, "" if there is none
 	// Definition is "sha256:…" of everything that decides what the process does. A
 	// sensitive value counts only by the name of its variable, and run.* does not count.
 	Definition string

@@ -21,6 +21,7 @@ type pipelineBlock struct {
 	timeout  *argument
 	defaults *defaultsBlock
 	budget   *budgetBlock
+	agents   []*agentBlock
 	hooks    []*hookBlock
 	phases   []*phaseBlock
 }
@@ -30,6 +31,7 @@ var pipelineSchema = &hcl.BodySchema{
 	Blocks: []hcl.BlockHeaderSchema{
 		{Type: "defaults"},
 		{Type: "budget"},
+		{Type: "agent", LabelNames: []string{"name"}},
 		{Type: "hook", LabelNames: []string{"event"}},
 		{Type: "phase", LabelNames: []string{"name"}},
 	},
@@ -51,6 +53,8 @@ func (d *decoder) decodePipeline(block *hclsyntax.Block) *pipelineBlock {
 	p.budget = d.decodeBudget(d.single(content, "budget"))
 	for _, inner := range content.Blocks {
 		switch inner.Type {
+		case "agent":
+			p.agents = append(p.agents, d.decodeAgent(inner))
 		case "hook":
 			p.hooks = append(p.hooks, d.decodeHook(inner))
 		case "phase":
@@ -103,6 +107,7 @@ func (b *builder) pipelineBlock(block *pipelineBlock) {
 		b.expand(def)
 	}
 	defaults := b.defaults(block.defaults)
+	b.buildAgents(block.agents)
 	b.resolveDependencies()
 	b.declareArtifacts()
 	for _, phase := range b.phases {
@@ -114,6 +119,7 @@ func (b *builder) pipelineBlock(block *pipelineBlock) {
 		b.unstableInputs(phase)
 	}
 	b.unmatchedInputs()
+	b.unusedAgents()
 }
 
 func (b *builder) checkID(block *pipelineBlock) {

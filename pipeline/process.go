@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -26,6 +27,8 @@ type process struct {
 	shell   *argument
 	dir     *argument
 	env     *argument
+	baseEnv *argument // variables that env may replace: those of the agent
+	task    *argument // a text for the process
 	rng     hcl.Range
 }
 
@@ -56,7 +59,7 @@ func (p *process) exists() bool { return p.command != nil || p.script != nil }
 
 // arguments iterates over the arguments that are given.
 func (p *process) arguments(yield func(*argument) bool) {
-	for _, a := range [...]*argument{p.command, p.script, p.shell, p.dir, p.env} {
+	for _, a := range [...]*argument{p.command, p.script, p.shell, p.dir, p.baseEnv, p.env, p.task} {
 		if a != nil && !yield(a) {
 			return
 		}
@@ -98,7 +101,9 @@ type evaluation struct {
 	shell   []string
 	script  string
 	dir     string
+	baseEnv map[string]string
 	env     map[string]string
+	task    string
 	opaque  []*argument // arguments that count by their tokens, not by their values
 }
 
@@ -211,8 +216,20 @@ func (p *processDef) evaluateIn(fr frame) (*evaluation, hcl.Diagnostics) {
 		p.readCommand(ev, p.shell, fr, &diags, &ev.shell)
 	}
 	p.evaluateArgument(ev, p.dir, fr, &diags, func(v cty.Value) (err error) { ev.dir, err = directoryOf(v); return err })
+	p.evaluateArgument(ev, p.baseEnv, fr, &diags, func(v cty.Value) (err error) { ev.baseEnv, err = environmentOf(v); return err })
 	p.evaluateArgument(ev, p.env, fr, &diags, func(v cty.Value) (err error) { ev.env, err = environmentOf(v); return err })
+	p.evaluateArgument(ev, p.task, fr, &diags, func(v cty.Value) (err error) { ev.task, err = taskOf(v); return err })
 	return ev, diags
+}
+
+// environment returns all variables.
+func (ev *evaluation) environment() map[string]string {
+	if len(ev.baseEnv) == 0 {
+		return ev.env
+	}
+	env := maps.Clone(ev.baseEnv)
+	maps.Copy(env, ev.env)
+	return env
 }
 
 // arguments returns the program and its arguments.

@@ -21,6 +21,7 @@ const (
 	kindMetric
 	kindRun
 	kindIteration
+	kindAgent   // allowed only in the argument "agent", which is not evaluated
 	kindGate    // allowed only in the argument "gates", which is not evaluated
 	kindInvalid // an unknown name
 )
@@ -33,7 +34,7 @@ const kindStatic = kindVar | kindLocal | kindEach | kindPipeline
 
 var rootKinds = map[string]kinds{
 	"var": kindVar, "local": kindLocal, "each": kindEach, "pipeline": kindPipeline,
-	"workstream": kindWorkstream, "metric": kindMetric, "run": kindRun, "iteration": kindIteration, "gate": kindGate,
+	"workstream": kindWorkstream, "metric": kindMetric, "run": kindRun, "iteration": kindIteration, "agent": kindAgent, "gate": kindGate,
 }
 
 // reference is a reference to a value in an expression.

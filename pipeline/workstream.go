@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"slices"
 	"sync"
 
@@ -27,6 +28,7 @@ type workstreamBlock struct {
 	onGateFailure *argument
 	cache         *argument
 	report        *argument
+	agent         *argument // a reference to an agent
 	retry         *retryBlock
 	sharedGates   []*argument // each a reference to a gate
 	gates         []*gateBlock
@@ -34,7 +36,7 @@ type workstreamBlock struct {
 
 var workstreamSchema = &hcl.BodySchema{
 	Attributes: append(attributes(processAttributes...), attributes("title", "description", "for_each", "when", "depends_on",
-		"inputs", "artifacts", "timeout", "effect", "verify", "on_gate_failure", "cache", "report", "gates")...),
+		"inputs", "artifacts", "timeout", "effect", "verify", "on_gate_failure", "cache", "report", "agent", "task", "gates")...),
 	Blocks: []hcl.BlockHeaderSchema{
 		{Type: "retry"},
 		{Type: "gate", LabelNames: []string{"name"}},
@@ -45,7 +47,8 @@ func (d *decoder) decodeWorkstream(block *hclsyntax.Block) *workstreamBlock {
 	w := &workstreamBlock{name: d.identifier(block), block: block}
 	content := d.content(block.Body, workstreamSchema)
 	w.process = d.decodeProcess(content, block.DefRange())
-	if !w.process.exists() && !saidUnderOtherName(block.Body, "script") {
+	w.agent, w.process.task = d.argument(content, "agent"), d.argument(content, "task")
+	if !w.process.exists() && w.agent == nil && !saidUnderOtherName(block.Body, "script") {
 		d.report("Missing command", `A workstream needs a "command" or a "script".`, block.DefRange())
 	}
 	w.title = d.argument(content, "title")
@@ -76,6 +79,7 @@ type workstreamDef struct {
 	block   *workstreamBlock
 	phase   *phaseDef
 	scope   *scope
+	agent   *agentDef // nil: there is none
 	process *processDef
 	verify  *processDef
 
@@ -120,9 +124,11 @@ func (a *argument) needsResults() bool {
 // workstreams evaluates the instances of a block.
 func (b *builder) workstreams(def *workstreamDef, defaults *defaultsDef) {
 	block := def.block
-	def.process = b.newProcessDef(block.process, defaults)
+	def.agent = b.agentOf(block)
+	def.process = b.newProcessDef(block.process.withAgent(def.agent), defaults)
+	b.checkAgent(def)
 	if block.verify != nil {
-		def.verify = b.newProcessDef(process{command: block.verify, dir: block.process.dir, env: block.process.env}, defaults)
+		def.verify = b.newProcessDef(process{command: block.verify, dir: def.process.dir, baseEnv: def.process.baseEnv, env: def.process.env}, defaults)
 		def.verifyCommand = b.newProcessDef(process{command: block.verify}, defaults)
 	}
 	def.needsResults = block.when.needsResults() || block.verify.needsResults()
@@ -155,9 +161,12 @@ func (b *builder) workstream(def *workstreamDef, ws *Workstream, defaults *defau
 	ws.Description = b.evalText(block.description, fr)
 	ws.Inputs = b.evalGlobs(block.inputs, fr)
 	ws.InputPatterns = b.patterns(block.inputs, ws.Inputs)
-	if ws.Timeout = b.duration(block.timeout, fr); ws.Timeout == 0 {
-		ws.Timeout = defaults.timeout
+	ws.Timeout, ws.TaskBy = b.duration(block.timeout, fr), TaskOnStdin
+	if agent := def.agent; agent != nil {
+		ws.Agent, ws.TaskBy = agent.agent, agent.taskBy
+		ws.Timeout = cmp.Or(ws.Timeout, b.duration(agent.block.timeout, constantFrame(noEach)))
 	}
+	ws.Timeout = cmp.Or(ws.Timeout, defaults.timeout)
 	ws.Effect = b.effect(block.effect, fr, defaults.effect)
 	ws.Retry = b.workstreamRetry(block, defaults, ws, fr)
 	ws.RerunOnGateFailure = oneOf(b, block.onGateFailure, fr, "judge", "judge", "rerun") == "rerun"

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -38,6 +39,7 @@ func (n *node) startAttempt() {
 	}
 	n.digest = plan.DigestOf(n.ws, inv, l.session.State(), l.pipeline, l.facts.Inputs[n.ws.Name])
 	task := n.newTask(inv)
+	n.task = inv.Task
 	rec := l.session.State().Workstream(n.ws.Name)
 	overwrites := rec.Done() && len(rec.Artifacts) > 0
 	start := []state.Event{state.WorkstreamStarted{Workstream: n.ws.Name, Attempt: n.attempt, Digest: n.digest}}
@@ -116,6 +118,10 @@ func (n *node) runTask(ctx context.Context, task Task) attemptResult {
 	var sink startSink
 	var res Result
 	err := clearOutputs(task.Env["RUNNER_OUTPUT"], n.reports.path)
+	if path := task.Env["RUNNER_TASK"]; path != "" && err == nil {
+		err = writeTask(path, n.task, l.opts.Mask)
+		defer func() { _ = os.Remove(path) }()
+	}
 	if err == nil {
 		follower := l.reports.follow(n.reports, n.reportReader(task))
 		res, err = l.execute(ctx, task, &sink)
@@ -154,6 +160,18 @@ func (n *node) runTask(ctx context.Context, task Task) attemptResult {
 		}
 	}
 	return r
+}
+
+// writeTask writes the text of a task into the file that RUNNER_TASK names. It refuses a text
+// with a sensitive value, which must not be on disk.
+func writeTask(path, text string, mask func(string) string) error {
+	if mask(text) != text {
+		return errors.New("its task holds a sensitive value, which must not be written to a file; give the task on standard input, with task = \"stdin\" in the agent")
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		return fmt.Errorf("write the task: %w", err)
+	}
+	return nil
 }
 
 // reportReader returns a reader of what the task reports.
@@ -287,6 +305,15 @@ func (n *node) newTask(inv pipeline.Invocation) Task {
 	l := n.loop
 	t := l.newTask(n.ws.Name, n.attempt, inv)
 	t.Timeout = n.ws.Timeout
+	if n.ws.Agent != nil {
+		t.Env["RUNNER_AGENT"] = n.ws.Agent.Name
+	}
+	switch {
+	case inv.Task != "" && n.ws.TaskBy == pipeline.TaskInFile:
+		t.Env["RUNNER_TASK"] = l.opts.Store.Layout().TaskPath(l.pipeline.ID, n.ws.Name, n.attempt)
+	default:
+		t.Input = inv.Task
+	}
 	if n.attempt == 1 { // before a later attempt, the user may have fixed the cause of the failure
 		t.Ready = n.readyAt
 	}

@@ -22,8 +22,9 @@ type scope struct {
 	spent  ledger.Spent
 }
 
-// scopes returns the budgets that bound a workstream of a phase.
-func (l *loop) scopes(phase *pipeline.Phase) []scope {
+// scopes returns the budgets that bound a workstream.
+func (l *loop) scopes(ws *pipeline.Workstream) []scope {
+	phase := ws.Phase
 	st := l.session.State()
 	var all []scope
 	if b := l.pipeline.Budget; b != nil {
@@ -33,6 +34,9 @@ func (l *loop) scopes(phase *pipeline.Phase) []scope {
 	}
 	if rec := st.Phase(phase.Name); rec != nil && phase.Budget != nil {
 		all = append(all, scope{phase.Name, "the phase " + phase.Name, phase.Budget, rec.Spent})
+	}
+	if a := ws.Agent; a != nil && a.Budget != nil {
+		all = append(all, scope{"agent " + a.Name, "the agent " + a.Name, a.Budget, st.AgentsSpent[a.Name]})
 	}
 	return all
 }
@@ -58,7 +62,7 @@ func (s scope) usedUp(from ledger.Spent) string {
 // pauses the run: work that runs may finish.
 func (n *node) withinBudget() bool {
 	l := n.loop
-	for _, s := range l.scopes(n.ws.Phase) {
+	for _, s := range l.scopes(n.ws) {
 		if why := s.usedUp(l.session.State().Raised[s.name]); why != "" {
 			l.cause.budget = why
 			l.stopNewWork(stopPause)
@@ -77,10 +81,12 @@ func (op *opening) raiseBudgets() {
 	}
 	raised := make(map[string]bool)
 	for _, phase := range l.pipeline.Phases {
-		for _, s := range l.scopes(phase) {
-			if !raised[s.name] && s.usedUp(l.session.State().Raised[s.name]) != "" {
-				raised[s.name] = true
-				l.recorder.Add(nil, state.BudgetRaised{Budget: s.name, From: s.spent, By: l.opts.By})
+		for _, ws := range phase.Workstreams {
+			for _, s := range l.scopes(ws) {
+				if !raised[s.name] && s.usedUp(l.session.State().Raised[s.name]) != "" {
+					raised[s.name] = true
+					l.recorder.Add(nil, state.BudgetRaised{Budget: s.name, From: s.spent, By: l.opts.By})
+				}
 			}
 		}
 	}

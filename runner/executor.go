@@ -33,15 +33,16 @@ type Sink interface {
 // Task is one attempt at a workstream, a gate or a hook. It is plain data, so that it can
 // be sent to another machine.
 type Task struct {
-	ID      string            `json:"id"`      // session, name and attempt
-	Session string            `json:"session"` // all processes of a task carry it as RUNNER_SESSION
-	Command []string          `json:"command"` // argv; Command[0] is looked up in PATH
-	Dir     string            `json:"dir"`     // absolute
-	Env     map[string]string `json:"env"`     // additions to Runner's environment
-	Log     string            `json:"log"`     // absolute path of the file for standard output and error, which is created anew
-	Timeout time.Duration     `json:"timeout"` // 0: none
-	Grace   time.Duration     `json:"grace"`   // between SIGTERM and SIGKILL
-	Mask    bool              `json:"mask"`    // hide sensitive values in the output
+	ID      string            `json:"id"`              // session, name and attempt
+	Session string            `json:"session"`         // all processes of a task carry it as RUNNER_SESSION
+	Command []string          `json:"command"`         // argv; Command[0] is looked up in PATH
+	Dir     string            `json:"dir"`             // absolute
+	Env     map[string]string `json:"env"`             // additions to Runner's environment
+	Input   string            `json:"input,omitempty"` // text on standard input; "": standard input is empty
+	Log     string            `json:"log"`             // absolute path of the file for standard output and error, which is created anew
+	Timeout time.Duration     `json:"timeout"`         // 0: none
+	Grace   time.Duration     `json:"grace"`           // between SIGTERM and SIGKILL
+	Mask    bool              `json:"mask"`            // hide sensitive values in the output
 	// Ready is the first time at which the task could have started. Whatever an Executor
 	// found out about the machine after that time holds for the task. Zero: unknown.
 	Ready time.Time `json:"ready,omitzero"`

@@ -27,6 +27,7 @@ type node struct {
 	attempt int
 	digest  state.Digest
 	reports *reporting // of its current attempt
+	task    string     // the text of its task
 
 	attemptsEnded    int              // attempts in this run that have ended
 	pauses           backoff.BackOff  // yields the pauses between its attempts

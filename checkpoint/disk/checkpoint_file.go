@@ -31,8 +31,17 @@ type CheckpointFile struct {
 	Pipeline      state.FileRef  `json:"pipeline"`
 	Document      *state.FileRef `json:"document,omitempty"`
 	Recovery      Recovery       `json:"recovery_info"`
-	State         *state.State   `json:"state,omitempty"`
-	Checksum      string         `json:"checksum,omitempty"`
+
+	// Derived from State; Team and AgentOutputs only if the pipeline has agents.
+	PhaseStartedAt *time.Time           `json:"phase_started_at,omitempty"`
+	PhaseAttempt   int                  `json:"phase_attempt,omitempty"`
+	Iteration      int                  `json:"iteration_count,omitempty"` // of a phase that repeats
+	Graph          state.ExecutionGraph `json:"execution_graph"`
+	Team           *state.Team          `json:"team_state,omitempty"`
+	AgentOutputs   state.AgentOutputs   `json:"agent_outputs,omitempty"`
+
+	State    *state.State `json:"state,omitempty"`
+	Checksum string       `json:"checksum,omitempty"`
 }
 
 // Recovery says what resuming from a checkpoint would do.
@@ -47,7 +56,7 @@ type Recovery struct {
 
 // NewCheckpointFile describes a checkpoint; s is the state at its commit.
 func NewCheckpointFile(s *state.State, ref *state.CheckpointRef) CheckpointFile {
-	return CheckpointFile{
+	f := CheckpointFile{
 		FormatVersion: state.FormatVersion,
 		ID:            ref.ID,
 		PRD:           s.PRD,
@@ -68,6 +77,19 @@ func NewCheckpointFile(s *state.State, ref *state.CheckpointRef) CheckpointFile 
 		Recovery:      NewRecovery(s, ref),
 		State:         s,
 	}
+	f.derive()
+	return f
+}
+
+// derive sets the fields that follow from the state.
+func (f *CheckpointFile) derive() {
+	if p := f.State.Phase(f.State.PhaseName()); p != nil {
+		f.PhaseStartedAt, f.PhaseAttempt = p.StartedAt, p.Attempt
+		if p.Iteration != nil {
+			f.Iteration = p.Iteration.Index
+		}
+	}
+	f.Graph, f.Team, f.AgentOutputs = state.NewExecutionGraph(f.State), state.NewTeam(f.State), state.NewAgentOutputs(f.State)
 }
 
 // EncodeCheckpoint returns the bytes of a checkpoint's file in consecutive parts. The part
@@ -112,6 +134,7 @@ func DecodeCheckpoint(path string, data []byte) (*CheckpointFile, error) {
 	}
 	if f.FormatVersion != state.FormatVersion { // earlier versions recorded less
 		f.Recovery = NewRecovery(f.State, &state.CheckpointRef{})
+		f.derive()
 	}
 	return &f, nil
 }

@@ -125,6 +125,11 @@ func (l *Layout) ReportPath(prd, name string, attempt int) string {
 	return l.OutputPath(prd, name, attempt) + ReportExt
 }
 
+// TaskPath returns the path of the file with the text of an attempt's task.
+func (l *Layout) TaskPath(prd, name string, attempt int) string {
+	return l.OutputPath(prd, name, attempt) + ".task"
+}
+
 // HistoryPath is the directory of the complete earlier sessions of a PRD.
 func (l *Layout) HistoryPath(prd string) string { return filepath.Join(l.PRDDir(prd), HistoryDir) }
 

@@ -23,6 +23,7 @@ type Actor struct {
 // understood without the pipeline.
 type Shape struct {
 	Phases []PhaseShape `json:"phases"`
+	Agents []AgentShape `json:"agents,omitempty"`
 }
 
 // PhaseShape is a phase's part of a Shape.
@@ -41,6 +42,7 @@ type WorkstreamShape struct {
 	Title string   `json:"title,omitempty"` // where it is not the name
 	Batch int      `json:"batch,omitempty"`
 	Once  bool     `json:"once,omitempty"`  // its effect must not happen twice
+	Agent string   `json:"agent,omitempty"` // the agent that does it
 	Gates []string `json:"gates,omitempty"` // bare names
 }
 

@@ -33,7 +33,7 @@ func (s *State) reshape(shape Shape) {
 		p.Gates = reshapeGates(old, ps.Gates, ps.Name)
 		phases[i] = p
 	}
-	s.Gone = s.without(has)
+	s.Gone, s.Agents = s.without(has), shape.Agents
 	s.Phases, s.index = phases, nil
 	s.CurrentPhase = min(s.CurrentPhase, len(phases))
 	for i, p := range phases {
@@ -49,7 +49,7 @@ func reshapeWorkstream(old *index, ws WorkstreamShape) *Workstream {
 	if had := old.workstreams[ws.Name]; had != nil {
 		*w = *had
 	}
-	w.Title, w.Batch, w.Once = ws.Title, ws.Batch, ws.Once
+	w.Title, w.Batch, w.Once, w.Agent = ws.Title, ws.Batch, ws.Once, ws.Agent
 	w.Gates = reshapeGates(old, ws.Gates, ws.Name)
 	if w.Status == Completed && !passed(w.Gates) {
 		w.Status = Succeeded // a gate is new: the work is done, but not all gates have passed

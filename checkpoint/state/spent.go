@@ -11,7 +11,7 @@ const KindBudgetRaised Kind = "budget.raised"
 
 // BudgetRaised says that a budget counts anew from what is spent so far.
 type BudgetRaised struct {
-	Budget string       `json:"budget"` // "pipeline", or the name of a phase
+	Budget string       `json:"budget"` // "pipeline", the name of a phase, or "agent NAME"
 	From   ledger.Spent `json:"from"`   // what is spent so far
 	By     Actor        `json:"by"`
 }
@@ -27,9 +27,23 @@ func (s *State) spend(w *Workstream, r ledger.Report) {
 	}
 	w.Spent.Add(spent)
 	s.Spent.Add(spent)
+	s.spendAgent(w, spent)
 	if w.phase != nil {
 		w.phase.Spent.Add(spent)
 	}
+}
+
+// spendAgent adds what the agent of a workstream has spent.
+func (s *State) spendAgent(w *Workstream, spent ledger.Spent) {
+	if w.Agent == "" {
+		return
+	}
+	all := s.AgentsSpent[w.Agent]
+	all.Add(spent)
+	if s.AgentsSpent == nil {
+		s.AgentsSpent = map[string]ledger.Spent{}
+	}
+	s.AgentsSpent[w.Agent] = all
 }
 
 // worked adds the time of an attempt that has ended.
@@ -39,6 +53,7 @@ func (s *State) worked(w *Workstream, at time.Time) {
 	}
 	took := ledger.Spent{WorkMS: max(0, at.Sub(*w.StartedAt).Milliseconds())}
 	s.Spent.Add(took)
+	s.spendAgent(w, took)
 	if w.phase != nil {
 		w.phase.Spent.Add(took)
 	}
@@ -47,7 +62,7 @@ func (s *State) worked(w *Workstream, at time.Time) {
 // keepSpent keeps what was spent after the state to which a rollback goes: it is not given
 // back.
 func (s *State) keepSpent(now *State) {
-	s.Spent, s.Raised = now.Spent, now.Raised
+	s.Spent, s.Raised, s.AgentsSpent = now.Spent, now.Raised, now.AgentsSpent
 	for _, p := range s.Phases {
 		if had := now.Phase(p.Name); had != nil {
 			p.Spent = had.Spent

@@ -82,6 +82,7 @@ type State struct {
 	Host          string        `json:"host,omitempty"` // the machine of the last run
 	CurrentPhase  int           `json:"current_phase"`  // the last one entered, 1-based; 0 before the first
 	Phases        []*Phase      `json:"phases"`
+	Agents        []AgentShape  `json:"agents,omitempty"`
 	Gone          []*Workstream `json:"gone,omitempty"`       // records of workstreams that the pipeline has no more
 	Steps         int           `json:"steps"`                // workstreams that completed so far in the session
 	LastStep      LastStep      `json:"last_step,omitzero"`   // the one that did so last
@@ -112,6 +113,7 @@ type State struct {
 	Notes       Notes                   `json:"notes,omitzero"`
 	Ledgers     ledger.Ledgers          `json:"ledgers,omitzero"`         // what workstreams reported
 	Spent       ledger.Spent            `json:"spent,omitzero"`           // in this session
+	AgentsSpent map[string]ledger.Spent `json:"agents_spent,omitempty"`   // by agent
 	Raised      map[string]ledger.Spent `json:"raised_budgets,omitempty"` // by budget: from which sum it counts
 
 	index *index
@@ -140,6 +142,7 @@ type Workstream struct {
 	Attempts   int             `json:"attempts"`       // in all, over every resume
 	Step       int             `json:"step,omitempty"` // the ordinal of its first completion in the session; 0: none yet
 	Once       bool            `json:"once,omitempty"`
+	Agent      string          `json:"agent,omitempty"`     // the agent that does it
 	WorkSeq    uint64          `json:"work_seq,omitempty"`  // of the commit that recorded its work: which run it was
 	FilesSeq   uint64          `json:"files_seq,omitempty"` // of the commit that recorded its artifacts
 	EndedSeq   uint64          `json:"ended_seq,omitempty"` // of the commit that recorded the end of its last attempt without success
@@ -456,7 +459,7 @@ func (s *State) Clone() *State {
 		c.Phases[i] = p.clone()
 	}
 	c.Gone = cloneWorkstreams(s.Gone)
-	c.Metrics = cloneMap(s.Metrics)
+	c.Metrics, c.AgentsSpent = cloneMap(s.Metrics), cloneMap(s.AgentsSpent)
 	c.Notes, c.Ledgers = s.Notes.clipped(), s.Ledgers.Clone()
 	c.Checkpoints = make([]*CheckpointRef, len(s.Checkpoints))
 	for i, ref := range s.Checkpoints {

@@ -38,7 +38,7 @@ func (p Phase) writeDOT(out *printer) {
 	out.linef("  subgraph %s {", p.cluster())
 	out.linef("    label=%s;", dotQuote(p.label()))
 	for _, w := range p.Workstreams {
-		out.linef("    %s [label=%s];", dotQuote(w.Name), dotQuote(nodeLabel(w.Name, w.Title)))
+		out.linef("    %s [label=%s];", dotQuote(w.Name), dotQuote(w.label()))
 		writeDOTGates(out, w.Gates, w.Name)
 	}
 	writeDOTGates(out, p.Gates, "")

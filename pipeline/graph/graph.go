@@ -49,6 +49,7 @@ type Workstream struct {
 	DependsOn []string `json:"depends_on"` // the workstreams in depends_on
 	Uses      []string `json:"uses"`       // other workstreams whose results its expressions use
 	Effect    string   `json:"effect"`
+	Agent     string   `json:"agent,omitempty"` // the agent that does it
 	Gates     []Gate   `json:"gates"`
 }
 
@@ -83,6 +84,9 @@ func newWorkstream(w *pipeline.Workstream) Workstream {
 		Name: w.Name, Title: w.Title, Batch: w.Batch, Effect: string(w.Effect), Gates: newGates(w.Gates),
 		DependsOn: append([]string{}, w.DependsOn...), Uses: []string{},
 	}
+	if w.Agent != nil {
+		node.Agent = w.Agent.Name
+	}
 	for _, name := range w.Upstream {
 		if !slices.Contains(w.DependsOn, name) {
 			node.Uses = append(node.Uses, name)
@@ -112,6 +116,14 @@ func (p Phase) label() string {
 		return fmt.Sprintf("%s (at most %d times, until everything passes)", label, p.Repeat.Max)
 	}
 	return fmt.Sprintf("%s (at most %d times, until %s)", label, p.Repeat.Max, sanitized(p.Repeat.Until))
+}
+
+// label returns the name and the title of the workstream, and the agent that does it.
+func (w Workstream) label() string {
+	if w.Agent == "" {
+		return nodeLabel(w.Name, w.Title)
+	}
+	return nodeLabel(w.Name, w.Title) + " (" + sanitized(w.Agent) + ")"
 }
 
 // nodeLabel returns the name, and the title if it differs.

@@ -34,7 +34,7 @@ type mermaid struct {
 func (m *mermaid) writePhase(p Phase) {
 	m.linef("  subgraph p%d[%s]", p.Number, mermaidQuote(p.label()))
 	for _, w := range p.Workstreams {
-		m.linef("    %s[%s]", m.nodes[w.Name], mermaidQuote(nodeLabel(w.Name, w.Title)))
+		m.linef("    %s[%s]", m.nodes[w.Name], mermaidQuote(w.label()))
 		for _, gate := range w.Gates {
 			m.linef("    %s -.- %s", m.nodes[w.Name], m.addGate(gate))
 		}

@@ -49,7 +49,7 @@ func (p Phase) branch() branch {
 }
 
 func (w Workstream) branch() branch {
-	b := branch{text: nodeLabel(w.Name, w.Title), children: gateBranches(w.Gates)}
+	b := branch{text: w.label(), children: gateBranches(w.Gates)}
 	if w.Effect == "once" {
 		b.text += " (once)"
 	}

@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"slices"
+
 	"prdrunner/checkpoint/state"
 	"prdrunner/pipeline"
 )
@@ -15,17 +17,18 @@ func ShapeOf(p *pipeline.Pipeline) state.Shape {
 		}
 		for j, ws := range phase.Workstreams {
 			ps.Workstreams[j] = state.WorkstreamShape{
-				Name: ws.Name, Title: unlessEqual(ws.Title, ws.Name), Batch: ws.Batch, Once: ws.Effect == pipeline.Once, Gates: gateNames(ws.Gates),
+				Name: ws.Name, Title: unlessEqual(ws.Title, ws.Name), Batch: ws.Batch, Once: ws.Effect == pipeline.Once, Agent: agentName(ws), Gates: gateNames(ws.Gates),
 			}
 		}
 		shape.Phases[i] = ps
 	}
+	shape.Agents = agentsOf(p)
 	return shape
 }
 
 // SameShape reports whether the state already has the shape of the pipeline.
 func SameShape(st *state.State, p *pipeline.Pipeline) bool {
-	if len(st.Phases) != len(p.Phases) {
+	if len(st.Phases) != len(p.Phases) || !slices.Equal(st.Agents, agentsOf(p)) {
 		return false
 	}
 	for i, phase := range p.Phases {
@@ -36,12 +39,29 @@ func SameShape(st *state.State, p *pipeline.Pipeline) bool {
 		}
 		for j, ws := range phase.Workstreams {
 			w := had.Workstreams[j]
-			if w.Name != ws.Name || w.Title != unlessEqual(ws.Title, ws.Name) || w.Batch != ws.Batch || w.Once != (ws.Effect == pipeline.Once) || !sameGates(w.Gates, ws.Gates) {
+			if w.Name != ws.Name || w.Title != unlessEqual(ws.Title, ws.Name) || w.Batch != ws.Batch || w.Once != (ws.Effect == pipeline.Once) || w.Agent != agentName(ws) || !sameGates(w.Gates, ws.Gates) {
 				return false
 			}
 		}
 	}
 	return true
+}
+
+// agentsOf returns the agents of a pipeline.
+func agentsOf(p *pipeline.Pipeline) []state.AgentShape {
+	var agents []state.AgentShape
+	for _, a := range p.Agents {
+		agents = append(agents, state.AgentShape{Name: a.Name, Role: a.Role})
+	}
+	return agents
+}
+
+// agentName returns the name of the agent that does a workstream, "" if none does.
+func agentName(ws *pipeline.Workstream) string {
+	if ws.Agent == nil {
+		return ""
+	}
+	return ws.Agent.Name
 }
 
 // maxIterations returns how often a phase may run its workstreams, 0 if it does not repeat.

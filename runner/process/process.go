@@ -81,7 +81,7 @@ type Options struct {
 type Executor struct {
 	options       Options
 	environ       environment
-	null          *os.File // standard input of every child
+	null          *os.File // standard input of every child without a text
 	nonce         string   // marks the tasks of this executor
 	system        system   // the system-specific state
 	programs      programs
@@ -176,7 +176,11 @@ func (e *Executor) Run(ctx context.Context, work runner.Task, sink runner.Sink) 
 	if err != nil {
 		return result, fmt.Errorf("run task %q: %w", work.ID, err)
 	}
+	if t.input, err = openInput(work.Input); err != nil {
+		return result, errors.Join(fmt.Errorf("run task %q: %w", work.ID, err), out.finish())
+	}
 	onWorkerThread(func() { err = e.supervise(ctx, t, out, sink, &result) })
+	t.input.finish()
 	err = errors.Join(err, out.finish())
 	result.Ended = e.options.Now()
 	if err != nil {

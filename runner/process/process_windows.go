@@ -49,10 +49,14 @@ func (e *Executor) startTask(t *task, out *output) (*startFailure, error) {
 		return nil, fmt.Errorf("make a job object: %w", err)
 	}
 	t.job = job
+	stdin := e.null
+	if t.input != nil {
+		stdin = t.input.child
+	}
 	attr := &os.ProcAttr{
 		Dir:   t.work.Dir,
 		Env:   env,
-		Files: []*os.File{e.null, out.child, out.child},
+		Files: []*os.File{stdin, out.child, out.child},
 		Sys:   &syscall.SysProcAttr{CreationFlags: windows.CREATE_NEW_PROCESS_GROUP},
 	}
 	e.forks.RLock()
@@ -70,7 +74,7 @@ func (e *Executor) startTask(t *task, out *output) (*startFailure, error) {
 		e.options.Logger.Warn("cannot put a process into its job", "pid", t.pid, "error", err)
 	}
 	e.register(t)
-	return nil, out.release()
+	return nil, errors.Join(out.release(), t.input.release())
 }
 
 // newJob returns a job whose processes end with its last handle, even if Runner is killed.

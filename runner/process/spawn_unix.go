@@ -59,10 +59,17 @@ func (e *Executor) startTask(t *task, out *output) (*startFailure, error) {
 			return nil, fmt.Errorf("prepare the output: %w", err)
 		}
 	}
+	stdin := e.null.Fd()
+	if t.input != nil {
+		stdin = t.input.child.Fd()
+		if err := syscall.SetNonblock(int(stdin), false); err != nil {
+			return nil, fmt.Errorf("prepare the standard input: %w", err)
+		}
+	}
 	attr := &syscall.ProcAttr{
 		Dir:   t.work.Dir,
 		Env:   env,
-		Files: []uintptr{e.null.Fd(), output, output},
+		Files: []uintptr{stdin, output, output},
 		Sys:   childAttributes(),
 	}
 	err := e.forkAndRegister(t, file, attr)
@@ -82,7 +89,7 @@ func (e *Executor) startTask(t *task, out *output) (*startFailure, error) {
 		}
 		return nil, fmt.Errorf("start %s: %w", file, err)
 	}
-	return nil, out.release()
+	return nil, errors.Join(out.release(), t.input.release())
 }
 
 // forkAndRegister starts and registers the process in one step under e.forks.

@@ -19,6 +19,7 @@ type task struct {
 	work     runner.Task
 	executor *Executor
 	token    string // value of tokenVariable in its processes
+	input    *input // nil: standard input is empty
 	pid      int    // set by start, before other goroutines see the task
 
 	process // system-specific fields for waiting and ending

@@ -30,11 +30,7 @@ func (v *plain) printEvent(at time.Time, e state.Event) {
 	case state.ReportsReceived:
 		v.printReports(e)
 	case state.BudgetRaised:
-		what := "the budget of the phase " + e.Budget
-		if e.Budget == "pipeline" {
-			what = "the budget of the pipeline"
-		}
-		v.printNeutral("", what+" is raised"+byWhom(e.By), e.From.Reported().String())
+		v.printNeutral("", "the budget of "+e.Budget+" is raised"+byWhom(e.By), e.From.Reported().String())
 	case state.CheckpointCreated:
 		v.printCheckpoint(e)
 	case state.CheckpointsRemoved:

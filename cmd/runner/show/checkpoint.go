@@ -77,7 +77,8 @@ func Checkpoint(w io.Writer, cmdline advice.CommandLine, found *rollback.Inspect
 	writeSection(&b, "STATE", stateLines(f))
 	writeSection(&b, "METRICS", metricLines(f.State))
 	writeSection(&b, "OUTPUTS", outputLines(f.State))
-	for _, section := range reportedSections(f.State) {
+	writeSection(&b, "EXECUTION GRAPH", graphLines(f))
+	for _, section := range reportedSections(f) {
 		writeSection(&b, section.title, section.lines)
 	}
 	writeSection(&b, "FILES", append(fileLines(f.Files), captureLines(cmdline, f, found)...))

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/ledger"
 	"prdrunner/checkpoint/state"
 	"prdrunner/runner/view"
@@ -141,15 +142,18 @@ func openMatters(l *ledger.Ledgers) []string {
 	return parts
 }
 
-// reportedSection is a part of `checkpoint show` about what workstreams reported.
+// reportedSection is a part of `checkpoint show` about agents and what workstreams
+// reported.
 type reportedSection struct {
 	title string
 	lines []string
 }
 
 // reportedSections returns the parts that have something to show.
-func reportedSections(st *state.State) []reportedSection {
+func reportedSections(f *disk.CheckpointFile) []reportedSection {
+	st := f.State
 	all := []reportedSection{
+		{"TEAM", teamLines(f.Team)}, {"AGENT OUTPUTS", agentOutputLines(f.AgentOutputs)},
 		{"NOTES", noteLines(st.Notes)}, {"MESSAGES", MessageLines(&st.Ledgers)}, {"CONFLICTS", ConflictLines(&st.Ledgers)},
 		{"KNOWLEDGE", KnowledgeLines(&st.Ledgers)}, {"STATE KEYS", ValueLines(&st.Ledgers)},
 	}

@@ -43,6 +43,8 @@ type SessionStatus struct {
 	Abandoned      bool                 `json:"abandoned,omitempty"` // given up; it can be resumed, because it was imported again or never archived
 	Hooks          *state.Hooks         `json:"hooks,omitempty"`     // hooks of the last run that did not end
 	LastGate       string               `json:"last_gate,omitempty"`
+	Team           *state.Team          `json:"team_state,omitempty"`
+	AgentOutputs   state.AgentOutputs   `json:"agent_outputs,omitempty"`
 	Spent          ledger.Spent         `json:"spent,omitzero"`
 	Notes          state.Notes          `json:"notes,omitzero"`
 	Ledgers        ledger.Ledgers       `json:"ledgers,omitzero"`
@@ -153,6 +155,7 @@ func (s *SessionStatus) setState(st *state.State) {
 	s.Title, s.Status, s.Session, s.Seq, s.Resumes = st.Title, st.Status, st.Session, st.Seq, st.Resumes
 	s.CreatedAt, s.UpdatedAt, s.CurrentPhase, s.TotalPhases = st.CreatedAt, st.UpdatedAt, st.CurrentPhase, len(st.Phases)
 	s.BeganFrom = st.BeganFrom
+	s.Team, s.AgentOutputs = state.NewTeam(st), state.NewAgentOutputs(st)
 	s.Notes, s.Ledgers, s.Spent = st.Notes, st.Ledgers, st.Spent
 	s.Error, s.Pause, s.Interrupted, s.Abandoned, s.LastGate = st.Error, st.Pause, st.Interrupted, st.Abandoned, LastPassedGate(st)
 	s.Killed = s.Owner == nil && st.RunningAt != nil

@@ -226,6 +226,9 @@ func (s SessionStatus) factRows(cmdline advice.CommandLine, now time.Time) [][2]
 		add("Interrupted", "by "+s.Interrupted)
 	}
 	add("Last gate", s.LastGate)
+	for _, member := range memberLines(s.Team) {
+		add("Agent", member)
+	}
 	add("Spent", s.Spent.String())
 	for _, p := range s.Phases {
 		if by := p.Spent.String(); by != "" && len(s.Phases) > 1 {

@@ -1,0 +1,83 @@
+package show
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"prdrunner/checkpoint/disk"
+	"prdrunner/checkpoint/state"
+	"prdrunner/checkpoint/text"
+)
+
+// memberLines describes the agents of a session, one per line.
+func memberLines(t *state.Team) []string {
+	if t == nil {
+		return nil
+	}
+	lines := make([]string, len(t.Members))
+	for i, m := range t.Members {
+		parts := []string{string(m.Status), fmt.Sprintf("%d completed", m.TasksCompleted), fmt.Sprintf("%d pending", m.TasksPending)}
+		if spent := m.Spent.String(); spent != "" {
+			parts = append(parts, "spent "+spent)
+		}
+		lines[i] = fmt.Sprintf("%s: %s", titledAgent(m), strings.Join(parts, ", "))
+	}
+	return lines
+}
+
+// titledAgent returns the name of an agent with its role.
+func titledAgent(m state.Member) string {
+	if m.Role == "" {
+		return m.Agent
+	}
+	return m.Agent + " (" + m.Role + ")"
+}
+
+// teamLines describes the team of a checkpoint.
+func teamLines(t *state.Team) []string {
+	if t == nil {
+		return nil
+	}
+	return append([]string{"Team: " + t.ID}, memberLines(t)...)
+}
+
+// agentOutputLines describes the results of agents, one per line.
+func agentOutputLines(outputs state.AgentOutputs) []string {
+	var lines []string
+	for _, agent := range slices.Sorted(maps.Keys(outputs)) {
+		for _, ws := range slices.Sorted(maps.Keys(outputs[agent])) {
+			o := outputs[agent][ws]
+			parts := []string{"completed " + o.CompletedAt.UTC().Format(time.DateTime)}
+			for _, part := range []state.Text{o.Summary, o.Location} {
+				if part != "" {
+					parts = append(parts, string(part))
+				}
+			}
+			lines = append(lines, fmt.Sprintf("%s %s: %s", agent, ws, strings.Join(parts, "; ")))
+		}
+	}
+	return lines
+}
+
+// graphLines describes how far the current phase of a checkpoint is.
+func graphLines(f *disk.CheckpointFile) []string {
+	g := f.Graph
+	if g.ID == "" { // only its record in the journal is left
+		return nil
+	}
+	done := make([]string, len(g.CompletedBatches))
+	for i, batch := range g.CompletedBatches {
+		done[i] = fmt.Sprint(batch)
+	}
+	lines := []string{"Graph: " + g.ID, "Completed batches: " + text.Enumerate(done)}
+	if g.CurrentBatch > 0 {
+		lines = append(lines, fmt.Sprintf("Current batch: %d", g.CurrentBatch))
+	}
+	if f.PhaseStartedAt != nil {
+		lines = append(lines, fmt.Sprintf("Phase started: %s, attempt %d", f.PhaseStartedAt.UTC().Format(time.DateTime), f.PhaseAttempt))
+	}
+	return lines
+}
