@@ -53,13 +53,13 @@ func compareFields(a, b *state.State) []ValueChange {
 	fields := func(s *state.State) []ValueChange {
 		list := []ValueChange{
 			{Name: "status", From: string(s.Status)}, {Name: "phase", From: s.PhaseName()}, {Name: "current_step", From: s.CurrentStep()},
-			{Name: "resumes", From: s.Resumes}, {Name: "pipeline", From: s.Pipeline.Digest}, {Name: "document", From: ""}, {Name: "error", From: state.Text("")},
+			{Name: "iteration_count", From: s.IterationOf(s.PhaseName())}, {Name: "resumes", From: s.Resumes}, {Name: "pipeline", From: s.Pipeline.Digest}, {Name: "document", From: ""}, {Name: "error", From: state.Text("")},
 		}
 		if s.Document != nil {
-			list[5].From = s.Document.Digest
+			list[6].From = s.Document.Digest
 		}
 		if s.Error != nil {
-			list[6].From = s.Error.Message
+			list[7].From = s.Error.Message
 		}
 		return list
 	}

@@ -11,6 +11,7 @@ import (
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/ledger"
 	"prdrunner/checkpoint/state"
+	"prdrunner/checkpoint/text"
 	"prdrunner/runner/view"
 )
 
@@ -136,7 +137,7 @@ func openMatters(l *ledger.Ledgers) []string {
 		{"messages awaiting a response", l.MessagesWith(ledger.Awaiting)}, {"knowledge to be captured", l.KnowledgeWith(ledger.Pending)},
 	} {
 		if len(m.ids) > 0 {
-			parts = append(parts, m.what+": "+strings.Join(m.ids, ", "))
+			parts = append(parts, m.what+": "+text.Enumerate(m.ids))
 		}
 	}
 	return parts
