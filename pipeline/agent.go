@@ -78,16 +78,16 @@ func (b *builder) buildAgents(blocks []*agentBlock) {
 		}}
 		def.taskBy = oneOf(b, block.task, fr, TaskOnStdin, TaskOnStdin, TaskInFile)
 		for a := range block.process.arguments {
-			b.checkArgument(a, agentFrame)
+			b.checkArgument(a, agentFrame())
 		}
 		b.agents[block.name] = def
 		b.pipeline.Agents = append(b.pipeline.Agents, def.agent)
 	}
 }
 
-// agentFrame is for the process of an agent. It is the same for all its workstreams, so it
+// agentFrame returns the frame for the process of an agent. It is the same for all its workstreams, so it
 // uses neither each nor results.
-var agentFrame = frame{allow: kindVar | kindLocal | kindPipeline | kindRun}
+func agentFrame() frame { return frame{allow: kindVar | kindLocal | kindPipeline | kindRun} }
 
 // agentOf returns the agent that a workstream names, nil if it names none.
 func (b *builder) agentOf(block *workstreamBlock) *agentDef {

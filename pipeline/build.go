@@ -102,7 +102,7 @@ func (f *File) Pipeline(in Inputs) (*Pipeline, hcl.Diagnostics) {
 	if b.diags.HasErrors() {
 		return nil, b.diags
 	}
-	b.pipeline.variables, b.pipeline.inputs, b.pipeline.source = b.scope.variables, b.in, b.file.source
+	b.pipeline.scope, b.pipeline.variables, b.pipeline.inputs, b.pipeline.source = b.scope, b.scope.variables, b.in, b.file.source
 	return b.pipeline, b.diags
 }
 

@@ -38,7 +38,8 @@ import (
 	"github.com/hashicorp/hcl/v2"
 )
 
-// Pipeline is a validated pipeline. It is immutable and safe for concurrent use.
+// Pipeline is a validated pipeline. It is immutable and safe for concurrent use, but for
+// AddFindingGates.
 type Pipeline struct {
 	ID       string // the PRD id, the label of the pipeline block
 	Title    string
@@ -46,6 +47,7 @@ type Pipeline struct {
 	Document string        // path of the requirements document, relative to the workspace; "" if there is none
 	Timeout  time.Duration // of the session; 0 if there is none
 	Budget   *Budget       // of the session; nil if there is none
+	Review   *Review       // before the first phase; nil if there is none
 	Agents   []*Agent      // in the order of the file
 	Phases   []*Phase      // in the order in which they run
 	Hooks    []*Hook
@@ -54,6 +56,7 @@ type Pipeline struct {
 	Digest   string   // "sha256:…" of the file's bytes
 	Range    hcl.Range
 
+	scope     *scope
 	byName    map[string]*Workstream
 	variables map[string]*variable
 	inputs    Inputs // the values with which the file was evaluated
@@ -198,7 +201,8 @@ type Gate struct {
 	Approval      *ApprovalRule // of an approval gate
 	Range         hcl.Range
 
-	def *gateDef
+	ofFinding bool // it was added for a finding of the review
+	def       *gateDef
 }
 
 // Label returns the name of the gate in the PRD document: `lint (WS3)`, and for a gate

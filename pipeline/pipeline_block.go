@@ -21,6 +21,7 @@ type pipelineBlock struct {
 	timeout  *argument
 	defaults *defaultsBlock
 	budget   *budgetBlock
+	review   *reviewBlock
 	agents   []*agentBlock
 	hooks    []*hookBlock
 	phases   []*phaseBlock
@@ -31,6 +32,7 @@ var pipelineSchema = &hcl.BodySchema{
 	Blocks: []hcl.BlockHeaderSchema{
 		{Type: "defaults"},
 		{Type: "budget"},
+		{Type: "review"},
 		{Type: "agent", LabelNames: []string{"name"}},
 		{Type: "hook", LabelNames: []string{"event"}},
 		{Type: "phase", LabelNames: []string{"name"}},
@@ -51,6 +53,7 @@ func (d *decoder) decodePipeline(block *hclsyntax.Block) *pipelineBlock {
 		p.defaults = d.decodeDefaults(inner)
 	}
 	p.budget = d.decodeBudget(d.single(content, "budget"))
+	p.review = d.decodeReview(d.single(content, "review"))
 	for _, inner := range content.Blocks {
 		switch inner.Type {
 		case "agent":
@@ -108,6 +111,7 @@ func (b *builder) pipelineBlock(block *pipelineBlock) {
 	}
 	defaults := b.defaults(block.defaults)
 	b.buildAgents(block.agents)
+	p.Review = b.review(block.review, defaults)
 	b.resolveDependencies()
 	b.declareArtifacts()
 	for _, phase := range b.phases {

@@ -14,6 +14,7 @@ import (
 // the files count.
 func ApprovalUnchanged(ctx context.Context, o Options, st *state.State, gate *state.Gate) (bool, error) {
 	o = o.withDefaults()
+	o.addFindingGates(st)
 	g := o.Pipeline.Gate(gate.Label)
 	if g == nil {
 		return false, nil

@@ -35,8 +35,9 @@ func Build(ctx context.Context, o Options) (Ending, error) {
 	}
 	l.reports.readLeft()
 	stopTimer := l.limitTime()
+	reviewed := l.passReview()
 	for _, phase := range o.Pipeline.Phases {
-		if !l.runPhase(phase) {
+		if !reviewed || !l.runPhase(phase) {
 			break
 		}
 		l.allPhasesRan = phase.Number == len(o.Pipeline.Phases)

@@ -35,6 +35,14 @@ func decodeKind(kind state.Kind, data []byte) (state.Event, error) {
 		return decodeAs[state.PauseAsked](data)
 	case state.KindPhaseRepeated:
 		return decodeAs[state.PhaseRepeated](data)
+	case state.KindReviewStarted:
+		return decodeAs[state.ReviewStarted](data)
+	case state.KindReviewJudged:
+		return decodeAs[state.ReviewJudged](data)
+	case state.KindReviewFailed:
+		return decodeAs[state.ReviewFailed](data)
+	case state.KindReviewOverridden:
+		return decodeAs[state.ReviewOverridden](data)
 	case state.KindBudgetRaised:
 		return decodeAs[state.BudgetRaised](data)
 	case state.KindReportsReceived:

@@ -88,6 +88,7 @@ func (s *State) continueFrom(seq uint64, e SessionStarted) error {
 	s.BeganFrom = &Predecessor{Session: had.Session, Seq: had.Seq, At: had.UpdatedAt}
 	s.Phases, s.Gone = had.Phases, had.Gone
 	s.Metrics, s.Notes, s.Ledgers, s.LastGate = had.Metrics, had.Notes, had.Ledgers, had.LastGate
+	s.Review = had.Review
 	s.Variables = had.Variables.merged(e.Variables)
 	s.Capture, s.RunCapture, s.EmptiedSeq = had.Capture, had.RunCapture, had.EmptiedSeq
 	s.Captures = Captures{AsOf: had.Captures.AsOf, Behind: had.Captures.Behind}

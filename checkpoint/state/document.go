@@ -66,10 +66,10 @@ type ReviewVerdict string
 
 // The verdicts of an adversarial review.
 const (
-	ReviewShip          ReviewVerdict = "ship"
-	ReviewShipWithGates ReviewVerdict = "ship_with_gates"
-	ReviewDoNotShip     ReviewVerdict = "do_not_ship"
-	ReviewOverridden    ReviewVerdict = "overridden"
+	VerdictShip          ReviewVerdict = "ship"
+	VerdictShipWithGates ReviewVerdict = "ship_with_gates"
+	VerdictDoNotShip     ReviewVerdict = "do_not_ship"
+	VerdictOverridden    ReviewVerdict = "overridden"
 )
 
 // Fix is a change that was made on the way.

@@ -24,6 +24,9 @@ func NewDocument(s *State) Document {
 			Skipped:        []string{},
 		},
 	}
+	if s.Review != nil {
+		d.Review = s.Review.forDocument()
+	}
 	active := inProgress(s)
 	d.Completed, d.Pending = newLists(s)
 	if s.Status == StatusInProgress && len(active) == 0 {

@@ -52,6 +52,7 @@ func (s *State) adoptDocument(at time.Time, d Document) error {
 		return err
 	}
 	s.Notes = d.Notes
+	s.Review = importedReview(d.Review, at)
 	passed := importedGates(d)
 	for _, name := range d.Completed {
 		w := s.Workstream(name)

@@ -278,8 +278,8 @@ func (v *violations) review(r *AdversarialReview) {
 	}
 	const review = "adversarial_review"
 	switch r.Verdict {
-	case ReviewShip, ReviewShipWithGates, ReviewDoNotShip:
-	case ReviewOverridden:
+	case VerdictShip, VerdictShipWithGates, VerdictDoNotShip:
+	case VerdictOverridden:
 		v.require(r.OverrideReason != "", review, "adversarial_review: override_reason is required when the verdict is overridden")
 	default:
 		v.require(false, review+".verdict", "adversarial_review: %q is not a verdict", r.Verdict)

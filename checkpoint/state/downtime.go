@@ -27,7 +27,7 @@ func onlyInRun(e Event) bool {
 		return e.By == nil
 	case CheckpointCreated, CheckpointsRemoved, CheckpointSkipped, CheckpointPinned, CheckpointUnpinned, CheckpointDamaged, CheckpointRebuilt,
 		WorkspaceCaptured, RollbackStarted, RollbackCompleted, RollbackFailed,
-		SessionAbandoned, SessionAdopted, ActsRemembered, HookEnded, PauseAsked, GateApproved, GateRejected, GateReviewed, WorkstreamResolved:
+		SessionAbandoned, SessionAdopted, ActsRemembered, HookEnded, PauseAsked, ReviewOverridden, GateApproved, GateRejected, GateReviewed, WorkstreamResolved:
 		return false
 	}
 	return true

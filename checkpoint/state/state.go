@@ -111,6 +111,7 @@ type State struct {
 	AdoptedSeq  uint64                  `json:"adopted_seq,omitempty"` // the commit that adopted the session; no verdict of before it holds
 	Acts        []Act                   `json:"acts,omitempty"`        // work that must happen only once, of this session and earlier ones
 	Notes       Notes                   `json:"notes,omitzero"`
+	Review      *Review                 `json:"review,omitempty"`         // before the first phase
 	Ledgers     ledger.Ledgers          `json:"ledgers,omitzero"`         // what workstreams reported
 	Spent       ledger.Spent            `json:"spent,omitzero"`           // in this session
 	AgentsSpent map[string]ledger.Spent `json:"agents_spent,omitempty"`   // by agent

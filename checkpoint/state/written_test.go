@@ -69,13 +69,13 @@ func TestWrittenStatusAndReview(t *testing.T) {
 		"failed without workstream":  {failed(&state.DocumentError{Message: "no"}), "an error with workstream and message"},
 		"failed without message":     {failed(&state.DocumentError{Workstream: "A"}), "an error with workstream and message"},
 		"failed, and works on":       {state.Document{Status: state.StatusFailed, Error: &state.DocumentError{Workstream: "A", Message: "no"}, InProgress: []string{"A"}}, "nothing is in progress"},
-		"reviewed once":              {reviewed(state.AdversarialReview{Verdict: state.ReviewShip, Attempt: 1}), ""},
-		"reviewed twice":             {reviewed(state.AdversarialReview{Verdict: state.ReviewShip, Attempt: 2}), ""},
-		"reviewed three times":       {reviewed(state.AdversarialReview{Verdict: state.ReviewShip, Attempt: 3}), "attempt must be 1 or 2"},
-		"overridden":                 {reviewed(state.AdversarialReview{Verdict: state.ReviewOverridden, OverrideReason: "late", Attempt: 1}), ""},
-		"overridden without reason":  {reviewed(state.AdversarialReview{Verdict: state.ReviewOverridden, Attempt: 1}), "override_reason"},
-		"a negative count":           {reviewed(state.AdversarialReview{Verdict: state.ReviewShip, Attempt: 1, P0Count: -1}), "counts must not be negative"},
-		"a negative count of others": {reviewed(state.AdversarialReview{Verdict: state.ReviewShip, Attempt: 1, P1Count: -1}), "counts must not be negative"},
+		"reviewed once":              {reviewed(state.AdversarialReview{Verdict: state.VerdictShip, Attempt: 1}), ""},
+		"reviewed twice":             {reviewed(state.AdversarialReview{Verdict: state.VerdictShip, Attempt: 2}), ""},
+		"reviewed three times":       {reviewed(state.AdversarialReview{Verdict: state.VerdictShip, Attempt: 3}), "attempt must be 1 or 2"},
+		"overridden":                 {reviewed(state.AdversarialReview{Verdict: state.VerdictOverridden, OverrideReason: "late", Attempt: 1}), ""},
+		"overridden without reason":  {reviewed(state.AdversarialReview{Verdict: state.VerdictOverridden, Attempt: 1}), "override_reason"},
+		"a negative count":           {reviewed(state.AdversarialReview{Verdict: state.VerdictShip, Attempt: 1, P0Count: -1}), "counts must not be negative"},
+		"a negative count of others": {reviewed(state.AdversarialReview{Verdict: state.VerdictShip, Attempt: 1, P1Count: -1}), "counts must not be negative"},
 	} {
 		d := tt.document
 		d.PRD, d.Timestamp = "PRD-1", "2025-12-11T10:00:00Z"

@@ -86,7 +86,7 @@ func addCommands(root *cobra.Command, env *cli.Environment) {
 			{"pause", newPauseCommand}, {"abandon", newAbandonCommand},
 		}},
 		{"decide", "Answer what waits for a person:", []entry{
-			{"approve", newApproveCommand}, {"reject", newRejectCommand}, {"resolve", newResolveCommand},
+			{"approve", newApproveCommand}, {"reject", newRejectCommand}, {"resolve", newResolveCommand}, {"override", newOverrideCommand},
 		}},
 		{"report", "Talk to Runner from within a workstream:", []entry{
 			{"report", newReportCommand}, {"state", newStateCommand},

@@ -56,7 +56,7 @@ func readingCommands() map[string][]string {
 		"runner report checkpoint": {"report checkpoint --stdout"},
 
 		"runner state get": {}, "runner state set": {}, "runner state unset": {},
-		"runner abandon": {}, "runner approve": {}, "runner init": {}, "runner pause": {}, "runner reject": {}, "runner resolve": {},
+		"runner abandon": {}, "runner approve": {}, "runner override": {}, "runner init": {}, "runner pause": {}, "runner reject": {}, "runner resolve": {},
 		"runner checkpoint archive": {}, "runner checkpoint create": {}, "runner checkpoint pin": {}, "runner checkpoint unpin": {},
 	}
 }

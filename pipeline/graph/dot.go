@@ -28,8 +28,22 @@ func (g *Graph) WriteDOT(w io.Writer) error {
 		}
 		before = &after
 	}
+	if first := g.firstWorkstream(); g.Review && first != "" {
+		p.linef("  \"review before phase 1\" [shape=diamond, label=\"review\"];")
+		p.linef("  \"review before phase 1\" -> %s [style=bold];", dotQuote(first))
+	}
 	p.linef("}")
 	return p.err
+}
+
+// firstWorkstream returns the name of the first workstream, "" if there is none.
+func (g *Graph) firstWorkstream() string {
+	for _, phase := range g.Phases {
+		if len(phase.Workstreams) > 0 {
+			return phase.Workstreams[0].Name
+		}
+	}
+	return ""
 }
 
 func (p Phase) cluster() string { return fmt.Sprintf("cluster_%d", p.Number) }

@@ -21,7 +21,8 @@ type Graph struct {
 	FormatVersion string  `json:"format_version"`
 	PRD           string  `json:"prd"`
 	Title         string  `json:"title"`
-	Phases        []Phase `json:"phases"` // in the order in which they run
+	Review        bool    `json:"review,omitempty"` // there is a review before the first phase
+	Phases        []Phase `json:"phases"`           // in the order in which they run
 }
 
 // Phase is a stage. It begins when the phase before has completed.
@@ -63,6 +64,7 @@ type Gate struct {
 // New returns the graph of a pipeline.
 func New(p *pipeline.Pipeline) *Graph {
 	g := &Graph{FormatVersion: FormatVersion, PRD: p.ID, Title: p.Title, Phases: []Phase{}}
+	g.Review = p.Review != nil
 	for _, phase := range p.Phases {
 		node := Phase{
 			Name: phase.Name, Title: phase.Title, Number: phase.Number, MaxParallel: phase.MaxParallel,

@@ -19,6 +19,10 @@ func (g *Graph) WriteMermaid(w io.Writer) error {
 	for _, phase := range g.Phases {
 		m.writePhase(phase)
 	}
+	if g.Review {
+		m.linef("  review{{review}}")
+		m.linef("  review ==> p%d", g.Phases[0].Number)
+	}
 	for i := 1; i < len(g.Phases); i++ {
 		m.linef("  p%d ==> p%d", g.Phases[i-1].Number, g.Phases[i].Number)
 	}

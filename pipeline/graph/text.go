@@ -10,6 +10,9 @@ import (
 // dependencies.
 func (g *Graph) WriteText(w io.Writer) error {
 	root := branch{text: nodeLabel(g.PRD, g.Title)}
+	if g.Review {
+		root.children = append(root.children, branch{text: "review"})
+	}
 	for _, phase := range g.Phases {
 		root.children = append(root.children, phase.branch())
 	}

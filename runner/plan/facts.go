@@ -23,7 +23,8 @@ type Facts struct {
 	Acts        []state.Act                      // when and where once workstreams have happened, or may have
 	EarlierRuns func() map[string][]state.Result // returns the results of earlier runs, by workstream; nil: no workstream has a cache
 
-	BranchGone bool // the git branch of the session's last run was deleted
+	Reviewed   FileSet // the files that the review before the first phase reads
+	BranchGone bool    // the git branch of the session's last run was deleted
 
 	Inputs       map[string]FileSet           // the input files, by workstream
 	Makers       map[string][]string          // earlier workstreams that make some of the Inputs, by workstream

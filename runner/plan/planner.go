@@ -199,6 +199,9 @@ func (pl *Planner) Plan(now time.Time) *Plan {
 	if pl.st.Status == state.StatusComplete {
 		plan.BeginsFrom = &state.Predecessor{Session: pl.st.Session, Seq: pl.st.Seq, At: pl.st.UpdatedAt}
 	}
+	var diags hcl.Diagnostics
+	plan.Review, diags = pl.Review()
+	plan.addWarnings(diags)
 	for _, phase := range pl.p.Phases {
 		pp := Phase{Name: phase.Name, Title: phase.Title, Number: phase.Number}
 		if r := phase.Repeat; r != nil {
@@ -338,7 +341,7 @@ func (pl *Planner) addDeletedBranch(plan *Plan) {
 
 // hasNothingToDo reports whether a run of the plan would find nothing to do.
 func (pl *Planner) hasNothingToDo(plan *Plan) bool {
-	if len(plan.Stale)+len(plan.Conflicts) > 0 {
+	if len(plan.Stale)+len(plan.Conflicts) > 0 || plan.Review != nil && plan.Review.Decision != Reuse {
 		return false
 	}
 	for _, phase := range plan.Phases {

@@ -240,6 +240,9 @@ func (s *Surveyor) GatherAll(ctx context.Context, f *plan.Facts, st *state.State
 	if err := compared.Wait(); err != nil {
 		return err
 	}
+	if err := s.Reviewed(ctx, f); err != nil {
+		return err
+	}
 	f.Mask, f.EarlierPipeline, f.EarlierFiles = s.mask, s.earlierSource(ctx, st), s.earlierFiles(ctx, f)
 	err = s.allGates(ctx, f, st)
 	f.LinksOut = nil
@@ -247,6 +250,25 @@ func (s *Surveyor) GatherAll(ctx context.Context, f *plan.Facts, st *state.State
 		f.LinksOut = append(f.LinksOut, s.mask(link))
 	}
 	return err
+}
+
+// Reviewed gathers the files that the review before the first phase reads: its inputs, and,
+// if no process makes them, the findings.
+func (s *Surveyor) Reviewed(ctx context.Context, f *plan.Facts) error {
+	r := s.p.Review
+	if r == nil {
+		return nil
+	}
+	patterns := slices.Clone(r.InputPatterns)
+	if !r.HasProcess {
+		patterns = append(patterns, tree.EscapeGlob(filepath.ToSlash(r.Findings)))
+	}
+	files, extended, err := s.describeAll(ctx, patterns, func(string) bool { return false })
+	if err != nil {
+		return fmt.Errorf("gather what the review reads: %w", err)
+	}
+	f.Reviewed = plan.FileSet{Files: files, Patterns: extended}
+	return nil
 }
 
 // allInputs gathers the inputs of workstreams whose work is done or that have a cache. If

@@ -36,6 +36,9 @@ func WritePlan(w io.Writer, plan *plan.Plan, color bool) error {
 	default:
 		p.printf("  session %s at %d\n", plan.Session, plan.Seq)
 	}
+	if r := plan.Review; r != nil {
+		p.printf("\n%s  attempt %d: %s, %s\n", p.paint(bold, "Review"), r.Attempt, r.Decision, OneLine(string(r.Reason)))
+	}
 	for _, phase := range plan.Phases {
 		p.printf("\n%s%s\n", p.paint(bold, fmt.Sprintf("Phase %d: %s", phase.Number, Named(phase.Name, phase.Title))), repeats(phase.Repeat))
 		if err := writeSteps(&p, phase.Steps, plan.OnConflict); err != nil {

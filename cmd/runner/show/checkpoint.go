@@ -109,6 +109,9 @@ func stateLines(f *disk.CheckpointFile) []string {
 		fmt.Sprintf("Phase: %s (%d of %d)", f.Phase, st.CurrentPhase, len(st.Phases)),
 		fmt.Sprintf("Resumes: %d", st.Resumes),
 	}
+	if st.Review != nil {
+		lines = append(lines, "Review: "+st.Review.Describe())
+	}
 	for _, p := range st.Phases {
 		if p.Iteration != nil {
 			lines = append(lines, "Iterations: "+p.Name+iterationOf(p))

@@ -117,6 +117,9 @@ func writeCheckpoints(b *strings.Builder, cmdline advice.CommandLine, at reader.
 	if st.Type != "" {
 		fmt.Fprintf(b, "Type: %s\n", view.OneLine(st.Type))
 	}
+	if st.Review != nil {
+		fmt.Fprintf(b, "Review: %s\n", view.OneLine(st.Review.Describe()))
+	}
 	if at.Place != disk.PlaceCurrent {
 		fmt.Fprintf(b, "Status: %s, archived in %s\n", st.Status, cmdline.Display(at.Dir))
 	}

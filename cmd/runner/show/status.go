@@ -43,6 +43,7 @@ type SessionStatus struct {
 	Abandoned      bool                 `json:"abandoned,omitempty"` // given up; it can be resumed, because it was imported again or never archived
 	Hooks          *state.Hooks         `json:"hooks,omitempty"`     // hooks of the last run that did not end
 	LastGate       string               `json:"last_gate,omitempty"`
+	Review         *state.Review        `json:"review,omitempty"` // before the first phase
 	Team           *state.Team          `json:"team_state,omitempty"`
 	AgentOutputs   state.AgentOutputs   `json:"agent_outputs,omitempty"`
 	Spent          ledger.Spent         `json:"spent,omitzero"`
@@ -155,6 +156,7 @@ func (s *SessionStatus) setState(st *state.State) {
 	s.Title, s.Status, s.Session, s.Seq, s.Resumes = st.Title, st.Status, st.Session, st.Seq, st.Resumes
 	s.CreatedAt, s.UpdatedAt, s.CurrentPhase, s.TotalPhases = st.CreatedAt, st.UpdatedAt, st.CurrentPhase, len(st.Phases)
 	s.BeganFrom = st.BeganFrom
+	s.Review = st.Review
 	s.Team, s.AgentOutputs = state.NewTeam(st), state.NewAgentOutputs(st)
 	s.Notes, s.Ledgers, s.Spent = st.Notes, st.Ledgers, st.Spent
 	s.Error, s.Pause, s.Interrupted, s.Abandoned, s.LastGate = st.Error, st.Pause, st.Interrupted, st.Abandoned, LastPassedGate(st)
@@ -273,6 +275,9 @@ func (s SessionStatus) nextCommands(cmdline advice.CommandLine, now time.Time) [
 		}
 		return append(s.answers(cmdline, now), resume)
 	case state.StatusFailed:
+		if s.Review.Blocks() {
+			return s.afterReview(cmdline, resume)
+		}
 		if e := s.Error; e != nil && e.Log != "" && e.Workstream != "" {
 			return []string{cmdline.Command("logs " + s.PRD + " " + text.ShellWord(cmp.Or(e.Gate, e.Workstream))), resume}
 		}
@@ -281,6 +286,15 @@ func (s SessionStatus) nextCommands(cmdline advice.CommandLine, now time.Time) [
 		return []string{}
 	}
 	return []string{}
+}
+
+// afterReview returns the commands that may follow a review that forbids to go on.
+func (s SessionStatus) afterReview(cmdline advice.CommandLine, resume string) []string {
+	override := cmdline.Command("override " + s.PRD + " review --reason TEXT")
+	if s.Review.UsedUp() {
+		return []string{override}
+	}
+	return []string{resume, override}
 }
 
 // answers returns the commands that answer waiting gates and resolve uncertain

@@ -226,6 +226,9 @@ func (s SessionStatus) factRows(cmdline advice.CommandLine, now time.Time) [][2]
 		add("Interrupted", "by "+s.Interrupted)
 	}
 	add("Last gate", s.LastGate)
+	if s.Review != nil {
+		add("Review", s.Review.Describe())
+	}
 	for _, member := range memberLines(s.Team) {
 		add("Agent", member)
 	}
