@@ -205,6 +205,12 @@ func (q *question) acceptApproval(answer Answer, reply func(error)) {
 func (q *question) acceptRejection(answer Answer, reply func(error)) {
 	l := q.gate.loop
 	label := q.gate.Label()
+	st := l.session.State()
+	again, err := state.Rejection{State: st, Gate: st.Gate(label)}.Work(answer.Again)
+	if err != nil {
+		reply(err)
+		return
+	}
 	q.close()
 	comment := l.maskComment(answer)
 	message := state.Text("rejected by " + answer.By.User)
@@ -216,7 +222,7 @@ func (q *question) acceptRejection(answer Answer, reply func(error)) {
 		v = q.gate.verdict
 		v.Gate = label
 	}
-	l.recorder.Add(func() { reply(nil); q.gate.onEnd(false) }, state.GateRejected{Verdict: v, By: answer.By, Reason: comment})
+	l.recorder.Add(func() { reply(nil); q.gate.onEnd(false) }, state.GateRejected{Verdict: v, By: answer.By, Reason: comment, To: again})
 	l.addFailure(state.Failure{Workstream: ownerOf(q.gate.Gate), Gate: label, Outcome: "rejected", Message: message})
 }
 

@@ -92,6 +92,8 @@ const (
 type Answer struct {
 	Verdict Verdict
 	Comment string
+	Inputs  map[string]string // values of the inputs that the gate declares
+	Again   []string          // the workstreams that a rejection asks to run again; none: all that the gate judged
 	By      state.Actor
 	// To is the verdict that the user was shown. Zero: the answer holds for the open
 	// question when it arrives.

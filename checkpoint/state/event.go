@@ -383,12 +383,14 @@ type GateApproved struct {
 	Comment Text  `json:"comment,omitempty"`
 }
 
-// GateRejected is a person's rejection. The workstreams that the gate judged run again on
-// resume.
+// GateRejected is a person's rejection. The workstreams in To, or else those that the gate
+// judged, run again on resume.
 type GateRejected struct {
 	Verdict
-	By     Actor `json:"by"`
-	Reason Text  `json:"reason,omitempty"`
+	By     Actor           `json:"by"`
+	Reason Text            `json:"reason,omitempty"`
+	Inputs map[string]Text `json:"inputs,omitempty"`
+	To     []string        `json:"to,omitempty"`
 }
 
 // GateSkipped passes over a gate; a skipped gate is not passed.

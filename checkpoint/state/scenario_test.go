@@ -263,6 +263,13 @@ func scenarios() map[string]func(p *play) {
 			p.do(state.WorkstreamInvalidated{Workstream: "B", Reason: "again"}, state.SessionPaused{Reason: state.PauseApproval, Gates: []string{approve}},
 				state.GateRejected{Verdict: verdict(approve), By: by, Reason: "no good"})
 		},
+		"rejected-earlier-work": func(p *play) {
+			p.build()
+			p.do(state.GateAsked{Verdict: verdict(approve), Message: "fine?"},
+				state.GateRejected{Verdict: verdict(approve), By: by, Reason: "no good", Inputs: map[string]state.Text{"page": "2"}, To: []string{"A"}},
+				state.WorkstreamInvalidated{Workstream: "A", Reason: "rejected"}, start("A", 2),
+				state.WorkstreamFailed{Workstream: "A", Error: failed("broke")}, start("A", 3))
+		},
 		"voided": func(p *play) {
 			p.build()
 			p.do(state.GateVoided{Gate: lint, Reason: "a file changed"}, state.GateSkipped{Gate: approve, Reason: "not today"})

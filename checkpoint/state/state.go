@@ -112,6 +112,7 @@ type State struct {
 	Acts        []Act                   `json:"acts,omitempty"`        // work that must happen only once, of this session and earlier ones
 	Notes       Notes                   `json:"notes,omitzero"`
 	Ledgers     ledger.Ledgers          `json:"ledgers,omitzero"`         // what workstreams reported
+	Feedback    Feedback                `json:"feedback,omitzero"`        // what gates and people had against work
 	Spent       ledger.Spent            `json:"spent,omitzero"`           // in this session
 	AgentsSpent map[string]ledger.Spent `json:"agents_spent,omitempty"`   // by agent
 	Raised      map[string]ledger.Spent `json:"raised_budgets,omitempty"` // by budget: from which sum it counts
@@ -162,14 +163,18 @@ type Workstream struct {
 	Reason     Text            `json:"reason,omitempty"`   // why it is skipped or pending again
 	Rejected   string          `json:"rejected,omitempty"` // the gate whose rejection asks for it again
 	Imported   bool            `json:"imported,omitempty"`
-	Session    string          `json:"session,omitempty"`  // the earlier session that made this record, "" for this session
-	Cached     *Cached         `json:"cached,omitempty"`   // the earlier run whose result this is, nil where it was run
-	Adopted    Adoption        `json:"adopted,omitempty"`  // how it was decided that it is done, where no run recorded it
-	Repeat     bool            `json:"repeat,omitempty"`   // it may run although it has happened before
-	Spent      ledger.Spent    `json:"spent,omitzero"`     // without the time of the work
-	Reported   int             `json:"reported,omitempty"` // how many lines its last attempt reported
-	SameAs     string          `json:"same_as,omitempty"`  // a removed workstream that may be this one under another name
-	Gates      []*Gate         `json:"gates,omitempty"`
+	Session    string          `json:"session,omitempty"` // the earlier session that made this record, "" for this session
+	Cached     *Cached         `json:"cached,omitempty"`  // the earlier run whose result this is, nil where it was run
+	Adopted    Adoption        `json:"adopted,omitempty"` // how it was decided that it is done, where no run recorded it
+	Repeat     bool            `json:"repeat,omitempty"`  // it may run although it has happened before
+	Spent      ledger.Spent    `json:"spent,omitzero"`    // without the time of the work
+	// Objections are the labels of the gates whose objections the next attempt is told of,
+	// and LastFailure is the failure of the last attempt before the one that runs or waits.
+	Objections  []string `json:"objections,omitempty"`
+	LastFailure *Failure `json:"last_failure,omitempty"`
+	Reported    int      `json:"reported,omitempty"` // how many lines its last attempt reported
+	SameAs      string   `json:"same_as,omitempty"`  // a removed workstream that may be this one under another name
+	Gates       []*Gate  `json:"gates,omitempty"`
 
 	phase *Phase
 }
@@ -460,7 +465,7 @@ func (s *State) Clone() *State {
 	}
 	c.Gone = cloneWorkstreams(s.Gone)
 	c.Metrics, c.AgentsSpent = cloneMap(s.Metrics), cloneMap(s.AgentsSpent)
-	c.Notes, c.Ledgers = s.Notes.clipped(), s.Ledgers.Clone()
+	c.Notes, c.Ledgers, c.Feedback = s.Notes.clipped(), s.Ledgers.Clone(), s.Feedback.clone()
 	c.Checkpoints = make([]*CheckpointRef, len(s.Checkpoints))
 	for i, ref := range s.Checkpoints {
 		r := *ref

@@ -25,6 +25,7 @@ type answerOptions struct {
 	pipeline load.PipelineRef
 	gate     string
 	message  string
+	to       []string // of a rejection: the workstreams to run again
 }
 
 func newApproveCommand(env *cli.Environment) *cobra.Command {
@@ -73,9 +74,12 @@ func runAnswer(ctx context.Context, env *cli.Environment, o answerOptions, verb 
 	if err := a.refuseUnallowed(g); err != nil {
 		return err
 	}
+	if a.to, err = resolveRejected(st, g, o.to); err != nil {
+		return err
+	}
 	a.gate, a.definition, a.judged = g.Label, g.Definition, g.Judged
 	request := checkpoint.Request{
-		PRD: prd, Verb: verb, Gate: a.gate, Definition: a.definition, Judged: a.judged, Comment: a.comment, By: a.by, At: env.Now(),
+		PRD: prd, Verb: verb, Gate: a.gate, Definition: a.definition, Judged: a.judged, Comment: a.comment, To: a.to, By: a.by, At: env.Now(),
 	}
 	alone := false
 	err = (&change.Target{Env: env, Store: store, PRD: prd}).Ask(ctx, request, func(session *checkpoint.Session, _ *change.FinishedRollback) error {
@@ -97,6 +101,7 @@ type answer struct {
 	verb     checkpoint.Verb
 	by       state.Actor
 	comment  state.Text
+	to       []string
 	resume   string // the command that resumes the session
 
 	gate               string
@@ -131,6 +136,10 @@ func (a *answer) record(ctx context.Context, session *checkpoint.Session) error 
 		return advice.Usagef("what it asks about has changed")
 	}
 	if err := a.refuseUnallowed(g); err != nil {
+		return err
+	}
+	var err error
+	if a.to, err = resolveRejected(st, g, a.to); err != nil {
 		return err
 	}
 	if a.verb == checkpoint.VerbApprove && g.Status == state.Waiting {
@@ -181,7 +190,7 @@ func (a *answer) recordedEvent(g *state.Gate) state.Event {
 	verdict := g.Verdict()
 	switch {
 	case a.verb == checkpoint.VerbReject:
-		return state.GateRejected{Verdict: verdict, By: a.by, Reason: a.comment}
+		return state.GateRejected{Verdict: verdict, By: a.by, Reason: a.comment, To: a.to}
 	case g.Status == state.Passed:
 		return state.GateReviewed{Gate: g.Label, By: a.by, Comment: a.comment}
 	}
@@ -194,6 +203,9 @@ func (a *answer) report(alone bool) {
 		word = "Rejected"
 	}
 	fmt.Fprintf(a.env.Stdout, "%s %s of %s\n", word, a.gate, a.prd)
+	if len(a.to) > 0 {
+		fmt.Fprintf(a.env.Stdout, "These run again: %s\n", strings.Join(a.to, ", "))
+	}
 	if alone {
 		fmt.Fprintf(a.env.Stdout, "Next: %s\n", a.env.Command(a.resume))
 	}

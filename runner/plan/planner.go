@@ -106,6 +106,9 @@ func (pl *Planner) Workstream(ws *pipeline.Workstream, e When) (Step, hcl.Diagno
 			})
 		},
 	}
+	if comment := pl.st.Feedback.Objections[s.record.Rejected].Comment; comment != "" {
+		s.objection = ": " + firstLine(string(comment))
+	}
 	repeats := e.skipReason == "" && pl.mustRepeat(ws)
 	if repeats {
 		s.record = resetForRepeat(s.record)
