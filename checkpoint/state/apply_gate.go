@@ -28,16 +28,16 @@ func (s *State) applyGate(at time.Time, e Event) error {
 		s.Feedback.object(g, Objection{At: at, Failure: &e.Error}, g.judged())
 	case GateAsked:
 		g.decide(at, Waiting, e.Verdict)
-		g.Message, g.Approvers, g.ExpiresAt = e.Message, e.Approvers, e.ExpiresAt
+		g.Message, g.Approvers, g.ExpiresAt, g.Asks = e.Message, e.Approvers, e.ExpiresAt, e.Inputs
 	case GateApproved:
 		g.decide(at, Passed, e.Verdict)
-		g.By, g.Comment = &e.By, e.Comment
+		g.By, g.Comment, g.Inputs = &e.By, e.Comment, e.Inputs
 		s.LastGate = g.Label
 		s.Feedback.withdraw(s, g.Label)
 		s.answered(g.Label, "approved by "+e.By.User, "")
 	case GateRejected:
 		g.decide(at, Rejected, e.Verdict)
-		g.By, g.Comment = &e.By, e.Reason
+		g.By, g.Comment, g.Inputs = &e.By, e.Reason, e.Inputs
 		if err := (Rejection{s, g}).apply(at, e); err != nil {
 			return err
 		}

@@ -222,25 +222,27 @@ const (
 
 // Gate is the state of a gate.
 type Gate struct {
-	Label      string     `json:"label"`              // as in the PRD document: lint (WS3)
-	Attempts   int        `json:"attempts,omitempty"` // how often it was judged
-	Status     StepStatus `json:"status"`
-	Definition string     `json:"definition,omitempty"`
-	Judged     string     `json:"judged,omitempty"`
-	Seen       *Seen      `json:"seen,omitempty"` // of Judged, as in a Digest
-	Value      any        `json:"value,omitempty"`
-	DurationMS int64      `json:"duration_ms,omitempty"`
-	At         *time.Time `json:"at,omitempty"` // of the verdict, or of the question
-	Error      *Failure   `json:"error,omitempty"`
-	Message    Text       `json:"message,omitempty"`
-	Approvers  []string   `json:"approvers,omitempty"`
-	ExpiresAt  *time.Time `json:"expires_at,omitempty"`
-	By         *Actor     `json:"by,omitempty"`
-	Comment    Text       `json:"comment,omitempty"`
-	Review     bool       `json:"review,omitempty"`   // passed, but not yet reviewed
-	Reviewed   string     `json:"reviewed,omitempty"` // digest of the files and values that a person last reviewed
-	Reason     Text       `json:"reason,omitempty"`   // why it is skipped or pending again
-	Session    string     `json:"session,omitempty"`  // the earlier session that reached this verdict, "" where it is of this one
+	Label      string          `json:"label"`              // as in the PRD document: lint (WS3)
+	Attempts   int             `json:"attempts,omitempty"` // how often it was judged
+	Status     StepStatus      `json:"status"`
+	Definition string          `json:"definition,omitempty"`
+	Judged     string          `json:"judged,omitempty"`
+	Seen       *Seen           `json:"seen,omitempty"` // of Judged, as in a Digest
+	Value      any             `json:"value,omitempty"`
+	DurationMS int64           `json:"duration_ms,omitempty"`
+	At         *time.Time      `json:"at,omitempty"` // of the verdict, or of the question
+	Error      *Failure        `json:"error,omitempty"`
+	Message    Text            `json:"message,omitempty"`
+	Approvers  []string        `json:"approvers,omitempty"`
+	ExpiresAt  *time.Time      `json:"expires_at,omitempty"`
+	Asks       []AskedInput    `json:"asks,omitempty"` // what an approval must give
+	By         *Actor          `json:"by,omitempty"`
+	Comment    Text            `json:"comment,omitempty"`
+	Inputs     map[string]Text `json:"inputs,omitempty"`   // given with the answer
+	Review     bool            `json:"review,omitempty"`   // passed, but not yet reviewed
+	Reviewed   string          `json:"reviewed,omitempty"` // digest of the files and values that a person last reviewed
+	Reason     Text            `json:"reason,omitempty"`   // why it is skipped or pending again
+	Session    string          `json:"session,omitempty"`  // the earlier session that reached this verdict, "" where it is of this one
 
 	workstream *Workstream // nil for a phase's own
 	phase      *Phase

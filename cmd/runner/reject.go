@@ -33,15 +33,19 @@ RUNNER_FEEDBACK names.`,
 	}
 	cmd.Flags().SortFlags = false
 	cmd.Flags().StringVarP(&o.message, "message", "m", "", "record `TEXT` with the answer, and hand it to what runs again")
+	addInputFlag(cmd, &o)
 	cmd.Flags().StringArrayVar(&o.to, "to", nil, "run `WORKSTREAM` again, instead of all that the gate judges (repeatable)")
 	return cmd
 }
 
-// resolveRejected returns the workstreams that a rejection of a gate names with --to.
-func resolveRejected(st *state.State, g *state.Gate, names []string) ([]string, error) {
-	again, err := state.Rejection{State: st, Gate: g}.Work(names)
-	if err != nil {
-		return nil, advice.Usagef("--to: %w", err)
+// resolve checks the inputs of an answer and the workstreams that a rejection names.
+func (a *answer) resolve(st *state.State, g *state.Gate) error {
+	var err error
+	if a.to, err = (state.Rejection{State: st, Gate: g}).Work(a.to); err != nil {
+		return advice.Usagef("--to: %w", err)
 	}
-	return again, nil
+	if a.inputs, err = state.CheckInputs(g.Asks, a.given, a.verb == checkpoint.VerbApprove); err != nil {
+		return advice.Usagef("%s: %w", g.Label, err)
+	}
+	return nil
 }
