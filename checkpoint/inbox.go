@@ -40,8 +40,12 @@ type Request struct {
 	Workstream string           `json:"workstream,omitempty"`
 	Resolution state.Resolution `json:"resolution,omitempty"`
 	Comment    state.Text       `json:"comment,omitempty"`
-	By         state.Actor      `json:"by"`
-	At         time.Time        `json:"at"`
+	// Inputs are the values given with an answer, and To the workstreams that a rejection
+	// asks to run again; none: all that the gate judged.
+	Inputs map[string]state.Text `json:"inputs,omitempty"`
+	To     []string              `json:"to,omitempty"`
+	By     state.Actor           `json:"by"`
+	At     time.Time             `json:"at"`
 }
 
 // The extensions of the files in the inbox. The asking process writes a request. The

@@ -45,8 +45,6 @@ func (b *builder) checkReference(a *argument, ref reference, fr frame) *hcl.Diag
 		return failed("Unknown reference", "There is nothing named %q. %s%s", root, shellAdvice(a.name, root), didYouMean(root, maps.Keys(rootKinds)))
 	case ref.kind == kindInvalid:
 		return failed("Unknown reference", "There is nothing named %q. An expression can refer to %s.%s A text must be in quotes.", root, rootNames(), didYouMean(root, maps.Keys(rootKinds)))
-	case ref.kind == kindGate:
-		return failed("Invalid reference", "Gates have no value; gate.%s can stand in the argument \"gates\" of a workstream only.", ref.name)
 	case ref.kind == kindAgent:
 		return failed("Invalid reference", "Agents have no value; agent.%s can stand in the argument \"agent\" of a workstream only.", ref.name)
 	case ref.kind&fr.allow == 0:
@@ -143,7 +141,9 @@ func (b *builder) checkName(ref reference, failed func(string, string, ...any) *
 		return fixed("index")
 	case kindWorkstream:
 		return b.checkWorkstreamName(ref, failed)
-	case kindMetric, kindAgent, kindGate, kindInvalid, kindDeferred, kindStatic: // the file declares no such names
+	case kindGate:
+		return b.checkGateName(ref, failed)
+	case kindMetric, kindAgent, kindInvalid, kindDeferred, kindStatic: // the file declares no such names
 	}
 	return nil
 }

@@ -155,10 +155,12 @@ func (b *builder) dependencies(def *workstreamDef, ws *Workstream) []target {
 // results are certain to be known then.
 type position struct {
 	phase     *Phase
-	ws        *Workstream // nil: the start of the phase
-	inclusive bool        // after ws has completed; if ws is nil, after the whole phase
-	what      string      // for messages: "the workstream "
-	name      string      // of the workstream or phase, for messages
+	ws        *Workstream  // nil: the start of the phase
+	gate      *gateBlock   // the gate of ws or phase that is judged, nil if it is none
+	earlier   []*gateBlock // the gates that are judged before that gate
+	inclusive bool         // after ws has completed; if ws is nil, after the whole phase
+	what      string       // for messages: "the workstream "
+	name      string       // of the workstream or phase, for messages
 }
 
 // position is the start of the workstream.
@@ -177,7 +179,7 @@ func (g *Gate) position() position {
 	if g.Workstream != nil {
 		pos = position{phase: g.Phase, ws: g.Workstream, what: "a gate of the workstream ", name: g.Workstream.Name}
 	}
-	pos.inclusive = true
+	pos.inclusive, pos.gate, pos.earlier = true, g.def.block, g.def.earlier
 	return pos
 }
 

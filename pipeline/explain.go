@@ -53,8 +53,7 @@ func (g *Gate) definitionParts(r Results) []part {
 	case GateMetric:
 		parts = append(parts, g.Metric.definitionParts()...)
 	case GateApproval:
-		parts = append(parts, part{name: "message", text: g.Approval.Message})
-		parts = append(parts, indexed("approvers", sorted(g.Approval.Approvers))...)
+		parts = g.Approval.parts()
 	}
 	return parts
 }

@@ -109,7 +109,8 @@ type gateDef struct {
 	block   *gateBlock
 	scope   *scope
 	process *processDef
-	each    *each // what its expressions see as each, noEach if nothing
+	each    *each        // what its expressions see as each, noEach if nothing
+	earlier []*gateBlock // the gates of the same owner that are judged before it
 }
 
 // owner is the workstream or phase of a gate.
@@ -144,13 +145,14 @@ func (b *builder) ownGates(own, shared []*gateBlock, o owner, defaults *defaults
 	}
 	gates := make([]*Gate, 0, len(own)+len(shared))
 	taken := make(map[string]bool, cap(gates))
-	for _, block := range slices.Concat(shared, own) {
+	all := slices.Concat(shared, own)
+	for i, block := range all {
 		if taken[block.name] {
 			b.errorf("Duplicate gate", block.block.LabelRanges[0], "There is more than one gate %q in %s, its own and the shared ones taken together. Rename or remove one of them.", block.name, o.describe())
 			continue
 		}
 		taken[block.name] = true
-		gates = append(gates, b.buildGate(block, o, defaults))
+		gates = append(gates, b.buildGate(block, all[:i], o, defaults))
 	}
 	return gates
 }
@@ -162,8 +164,8 @@ func (o owner) describe() string {
 	return "the phase " + o.phase.Name
 }
 
-// buildGate creates a gate of an owner.
-func (b *builder) buildGate(block *gateBlock, o owner, defaults *defaultsDef) *Gate {
+// buildGate creates a gate of an owner, which judges the gates in earlier before it.
+func (b *builder) buildGate(block *gateBlock, earlier []*gateBlock, o owner, defaults *defaultsDef) *Gate {
 	fr := o.fr
 	if block.shared {
 		// A shared gate must mean the same for every workstream that uses it.
@@ -174,7 +176,7 @@ func (b *builder) buildGate(block *gateBlock, o owner, defaults *defaultsDef) *G
 		Name: block.name, Kind: block.kind, Phase: o.phase, Workstream: o.ws, Range: block.block.DefRange(),
 		Inputs: b.evalGlobs(block.inputs, fixed),
 		Pause:  b.boolean(block.pause, fixed),
-		def:    &gateDef{block: block, scope: b.scope, each: fr.each},
+		def:    &gateDef{block: block, scope: b.scope, each: fr.each, earlier: earlier},
 	}
 	g.InputPatterns = b.patterns(block.inputs, g.Inputs)
 	switch block.kind {
@@ -189,6 +191,7 @@ func (b *builder) buildGate(block *gateBlock, o owner, defaults *defaultsDef) *G
 		b.checkProcess(g.def.process, fr)
 		for a := range g.def.process.arguments {
 			b.checkOrder(a, fr, g.position())
+			b.checkAnswers(a, g.position())
 		}
 	case GateCondition:
 		b.checkDeferred(block.condition, fr, cty.Bool, g.position())
@@ -208,6 +211,7 @@ func (b *builder) checkDeferred(a *argument, fr frame, want cty.Type, pos positi
 	}
 	b.evaluateOnce(a, fr, want)
 	b.checkOrder(a, fr, pos)
+	b.checkAnswers(a, pos)
 }
 
 // evaluationFrame returns the values that the expressions of the gate may use.

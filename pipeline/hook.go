@@ -66,6 +66,7 @@ func (b *builder) buildHooks(blocks []*hookBlock, defaults *defaultsDef) {
 		for a := range def.process.arguments {
 			if fr.allow&kindWorkstream != 0 { // for other hooks, noteRead checks the files that they read
 				b.checkOrder(a, fr, def.end)
+				b.checkAnswers(a, def.end)
 			}
 		}
 		b.pipeline.Hooks = append(b.pipeline.Hooks, &Hook{

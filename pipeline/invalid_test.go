@@ -78,6 +78,7 @@ func TestEverySummaryIsExpected(t *testing.T) {
 		"Metric not available":          "TestResultDiagnostics",
 		"Result not available":          "TestResultDiagnostics",
 		"Missing output":                "TestResultDiagnostics",
+		"Missing input":                 "TestAnswers",
 		"Value not known":               "nothing: it guards against mistakes of this package",
 		"Gate without command":          "TestGateInvocationOfOtherKind",
 	}

@@ -127,6 +127,8 @@ type Workstream struct {
 	// Upstream lists DependsOn and the instances whose results the expressions use,
 	// without duplicates. They count in the digest.
 	Upstream []string
+	// Answers lists the labels of the gates whose inputs the expressions use.
+	Answers []string
 	// Batch is the depth in the dependency graph of the phase, from 1.
 	Batch int
 
@@ -229,6 +231,7 @@ type ApprovalRule struct {
 	Message   string
 	Approvers []string      // empty: anyone may approve
 	Timeout   time.Duration // 0: no timeout
+	Inputs    []ApprovalInput
 }
 
 // HookEvent is the event after which a hook runs.
@@ -256,6 +259,9 @@ type Hook struct {
 type Results struct {
 	// Workstream returns the result of a completed instance, and false if there is none.
 	Workstream func(name string) (Result, bool)
+	// Answer returns the answer to an approval that has passed or was skipped, by the label
+	// of the gate, and false if there is none.
+	Answer func(label string) (Answer, bool)
 	// Restored opens artifacts, by path, that Runner will restore before anything runs.
 	// Functions read these bytes instead of the file.
 	Restored map[string]func() (io.ReadCloser, error)

@@ -106,6 +106,7 @@ func (b *builder) pipelineBlock(block *pipelineBlock) {
 	p.Timeout = b.duration(block.timeout, headerFrame)
 	p.Budget = b.budget(block.budget, headerFrame)
 	b.declare(block)
+	b.declareGates()
 	for _, def := range b.blocks {
 		b.expand(def)
 	}

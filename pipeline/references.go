@@ -22,12 +22,12 @@ const (
 	kindRun
 	kindIteration
 	kindAgent   // allowed only in the argument "agent", which is not evaluated
-	kindGate    // allowed only in the argument "gates", which is not evaluated
+	kindGate    // also in the argument "gates", which is not evaluated
 	kindInvalid // an unknown name
 )
 
 // kindDeferred are the kinds whose values are known only during the run.
-const kindDeferred = kindWorkstream | kindMetric | kindRun | kindIteration
+const kindDeferred = kindWorkstream | kindMetric | kindRun | kindIteration | kindGate
 
 // kindStatic are the kinds that are allowed in a key of workstream.X[…].
 const kindStatic = kindVar | kindLocal | kindEach | kindPipeline
@@ -192,5 +192,5 @@ func staticKey(key hclsyntax.Expression) bool {
 
 // rootNames lists the roots of references, for messages.
 func rootNames() string {
-	return strings.Join([]string{"var", "local", "each", "pipeline", "workstream", "metric", "run"}, ", ")
+	return strings.Join([]string{"var", "local", "each", "pipeline", "workstream", "metric", "gate", "run"}, ", ")
 }

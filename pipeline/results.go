@@ -104,6 +104,10 @@ func (s *scope) addResults(ctx *hcl.EvalContext, a *argument, fr frame, v view) 
 		value, more := metricValue(a, fr.results)
 		ctx.Variables["metric"], diags = value, more
 	}
+	if a.kinds&kindGate != 0 {
+		value, more := s.gateValue(a, fr)
+		ctx.Variables["gate"], diags = value, append(diags, more...)
+	}
 	if a.kinds&kindWorkstream != 0 {
 		value, more := s.workstreamValue(a, fr)
 		ctx.Variables["workstream"], diags = value, append(diags, more...)
@@ -263,12 +267,15 @@ func (w *Workstream) result(results *Results, ref reference) (cty.Value, *hcl.Di
 }
 
 // missingOutputs explains a failed evaluation: the expression names outputs that a
-// workstream did not set.
+// workstream did not set, or inputs that were not given.
 func (s *scope) missingOutputs(a *argument, fr frame) hcl.Diagnostics {
-	if fr.results == nil || fr.results.Workstream == nil {
+	if fr.results == nil {
 		return nil
 	}
-	var diags hcl.Diagnostics
+	diags := s.missingAnswers(a, fr)
+	if fr.results.Workstream == nil {
+		return diags
+	}
 	for _, ref := range a.refs {
 		if ref.kind != kindWorkstream || len(ref.rest) < 2 {
 			continue

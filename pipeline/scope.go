@@ -40,6 +40,7 @@ type scope struct {
 	order     []*local // each comes after the locals that it refers to
 	header    map[string]cty.Value
 	blocks    map[string]*workstreamDef
+	gates     map[string][]*gateOwner    // by name
 	artifacts func() []*artifactGlob     // the artifacts of all workstreams, sorted by prefix
 	linked    func() []*artifactGlob     // artifact globs and the files that they match through links, at the time of the first call
 	onRead    func(*fileReads, fileCall) // called for each call while the pipeline is built
@@ -57,6 +58,7 @@ func newScope(files *workspaceFiles) *scope {
 		locals:    map[string]*local{},
 		header:    map[string]cty.Value{},
 		blocks:    map[string]*workstreamDef{},
+		gates:     map[string][]*gateOwner{},
 	}
 	maps.Copy(s.functions, files.functions(functions.Standard(), nil))
 	for _, v := range []view{viewUnknown, viewPlaceholder} {

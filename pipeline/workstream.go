@@ -118,7 +118,7 @@ func (def *workstreamDef) variableSums() map[string]string {
 // needsResults reports whether an optional argument uses a result of a workstream or a
 // metric. A path made from run.* counts too, because it may be the path of an artifact.
 func (a *argument) needsResults() bool {
-	return a != nil && (a.kinds&(kindWorkstream|kindMetric) != 0 || a.readsFiles && a.kinds&kindRun != 0)
+	return a != nil && (a.kinds&(kindWorkstream|kindMetric|kindGate) != 0 || a.readsFiles && a.kinds&kindRun != 0)
 }
 
 // workstreams evaluates the instances of a block.
@@ -209,10 +209,26 @@ func (b *builder) checkWorkstreamProcess(def *workstreamDef, ws *Workstream) {
 	for a := range def.process.arguments {
 		upstream = append(upstream, b.checkOrder(a, fr, pos)...)
 	}
+	for a := range def.process.arguments {
+		ws.Answers = appendNew(ws.Answers, b.checkAnswers(a, pos))
+	}
+	for _, a := range []*argument{def.block.verify, def.block.when} {
+		ws.Answers = appendNew(ws.Answers, b.checkAnswers(a, pos))
+	}
 	upstream = append(upstream, b.checkOrder(def.block.verify, fr, pos)...)
 	upstream = append(upstream, b.checkOrder(def.block.when, fr, pos)...)
 	ws.Upstream = withInstances(ws.DependsOn, upstream)
 	def.needsResults = def.needsResults || len(upstream) > 0 // also those whose artifacts functions read
+}
+
+// appendNew appends the names in more that the list lacks.
+func appendNew(list, more []string) []string {
+	for _, name := range more {
+		if !slices.Contains(list, name) {
+			list = append(list, name)
+		}
+	}
+	return list
 }
 
 // withInstances adds the instances of targets to names, without duplicates. If there is

@@ -10,6 +10,7 @@ import (
 	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
+	"prdrunner/pipeline"
 )
 
 // question is an approval or a review that waits for the user.
@@ -43,7 +44,7 @@ func (g *gateRun) askApproval() {
 		q.waitForAnswer(rec.ExpiresAt)
 		return
 	}
-	e := state.GateAsked{Verdict: g.verdict, Message: state.Text(l.opts.Mask(g.Approval.Message)), Approvers: g.Approval.Approvers}
+	e := state.GateAsked{Verdict: g.verdict, Message: state.Text(l.opts.Mask(g.Approval.Message)), Approvers: g.Approval.Approvers, Inputs: l.askedInputs(g.Gate)}
 	if g.Approval.Timeout > 0 {
 		at := now.Add(g.Approval.Timeout)
 		e.ExpiresAt = &at
@@ -98,7 +99,7 @@ func (q *question) waitForAnswer(expires *time.Time) {
 	}
 	shown := Question{Gate: label, Review: q.review, Message: "Continue after " + label + "?"}
 	if !q.review {
-		shown.Message, shown.Approvers = l.opts.Mask(q.gate.Approval.Message), q.gate.Approval.Approvers
+		shown.Message, shown.Approvers, shown.Inputs = l.opts.Mask(q.gate.Approval.Message), q.gate.Approval.Approvers, l.askedInputs(q.gate.Gate)
 	}
 	within, cancel := context.WithCancel(l.ctx)
 	q.prompt = cancel
@@ -162,8 +163,46 @@ func (l *loop) handleAnswer(label string, answer Answer, reply func(refusal erro
 		q.close()
 		l.recorder.Add(func() { reply(nil); q.gate.onEnd(true) }, state.GateReviewed{Gate: label, By: answer.By, Comment: l.maskComment(answer)})
 	default:
+		inputs, err := state.CheckInputs(l.askedInputs(q.gate.Gate), answer.Inputs, true)
+		if err != nil {
+			reply(fmt.Errorf("%s: %w", label, err))
+			return
+		}
+		answer.Inputs = inputs
 		q.checkApproval(answer, reply)
 	}
+}
+
+// askedInputs returns what a gate asks a person to give with an approval.
+func (l *loop) askedInputs(g *pipeline.Gate) []state.AskedInput {
+	if g.Approval == nil {
+		return nil
+	}
+	var asked []state.AskedInput
+	for _, in := range g.Approval.Inputs {
+		a := state.AskedInput{Name: in.Name, Type: state.InputType(in.Type), Description: state.Text(l.opts.Mask(in.Description))}
+		if in.Default != nil {
+			value := state.Text(*in.Default)
+			a.Default = &value
+		}
+		for _, option := range in.Options {
+			a.Options = append(a.Options, state.Text(option))
+		}
+		asked = append(asked, a)
+	}
+	return asked
+}
+
+// maskInputs returns the inputs of an answer without sensitive values.
+func (l *loop) maskInputs(a Answer) map[string]state.Text {
+	if a.Inputs == nil {
+		return nil
+	}
+	masked := make(map[string]state.Text, len(a.Inputs))
+	for name, value := range a.Inputs {
+		masked[name] = state.Text(l.opts.Mask(string(value)))
+	}
+	return masked
 }
 
 // checkApproval reads the files and values again. It accepts the approval if they are
@@ -197,7 +236,7 @@ func (q *question) acceptApproval(answer Answer, reply func(error)) {
 	label := q.gate.Label()
 	q.close()
 	l.recordedFiles.setJudged(label, l.facts.Judging[label].Files)
-	l.recorder.Add(nil, state.GateApproved{Verdict: q.gate.verdict, By: answer.By, Comment: l.maskComment(answer)})
+	l.recorder.Add(nil, state.GateApproved{Verdict: q.gate.verdict, By: answer.By, Comment: l.maskComment(answer), Inputs: l.maskInputs(answer)})
 	l.addCheckpoint(state.TriggerGatePassed, label)
 	l.recorder.Add(func() { reply(nil); q.gate.onEnd(true) })
 }
@@ -205,6 +244,15 @@ func (q *question) acceptApproval(answer Answer, reply func(error)) {
 func (q *question) acceptRejection(answer Answer, reply func(error)) {
 	l := q.gate.loop
 	label := q.gate.Label()
+	st := l.session.State()
+	again, err := state.Rejection{State: st, Gate: st.Gate(label)}.Work(answer.Again)
+	if err == nil {
+		answer.Inputs, err = state.CheckInputs(l.askedInputs(q.gate.Gate), answer.Inputs, false)
+	}
+	if err != nil {
+		reply(fmt.Errorf("%s: %w", label, err))
+		return
+	}
 	q.close()
 	comment := l.maskComment(answer)
 	message := state.Text("rejected by " + answer.By.User)
@@ -216,7 +264,7 @@ func (q *question) acceptRejection(answer Answer, reply func(error)) {
 		v = q.gate.verdict
 		v.Gate = label
 	}
-	l.recorder.Add(func() { reply(nil); q.gate.onEnd(false) }, state.GateRejected{Verdict: v, By: answer.By, Reason: comment})
+	l.recorder.Add(func() { reply(nil); q.gate.onEnd(false) }, state.GateRejected{Verdict: v, By: answer.By, Reason: comment, Inputs: l.maskInputs(answer), To: again})
 	l.addFailure(state.Failure{Workstream: ownerOf(q.gate.Gate), Gate: label, Outcome: "rejected", Message: message})
 }
 

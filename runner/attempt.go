@@ -14,6 +14,7 @@ import (
 	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 	"prdrunner/pipeline"
+	"prdrunner/runner/feedback"
 	"prdrunner/runner/plan"
 	"prdrunner/runner/report"
 	"prdrunner/runner/survey"
@@ -40,6 +41,7 @@ func (n *node) startAttempt() {
 	n.digest = plan.DigestOf(n.ws, inv, l.session.State(), l.pipeline, l.facts.Inputs[n.ws.Name])
 	task := n.newTask(inv)
 	n.task = inv.Task
+	n.told = feedback.File{Path: task.Env["RUNNER_FEEDBACK"], Document: feedback.For(l.session.State(), n.ws.Name), Log: l.readLogTail}
 	rec := l.session.State().Workstream(n.ws.Name)
 	overwrites := rec.Done() && len(rec.Artifacts) > 0
 	start := []state.Event{state.WorkstreamStarted{Workstream: n.ws.Name, Attempt: n.attempt, Digest: n.digest}}
@@ -122,6 +124,10 @@ func (n *node) runTask(ctx context.Context, task Task) attemptResult {
 		err = writeTask(path, n.task, l.opts.Mask)
 		defer func() { _ = os.Remove(path) }()
 	}
+	if err == nil {
+		err = n.told.Write()
+	}
+	defer n.told.Remove()
 	if err == nil {
 		follower := l.reports.follow(n.reports, n.reportReader(task))
 		res, err = l.execute(ctx, task, &sink)
@@ -321,6 +327,7 @@ func (n *node) newTask(inv pipeline.Invocation) Task {
 	t.Env["RUNNER_WORKSTREAM"] = n.ws.Name
 	t.Env["RUNNER_ATTEMPT"] = strconv.Itoa(n.attempt)
 	t.Env["RUNNER_OUTPUT"] = l.opts.Store.Layout().OutputPath(l.pipeline.ID, n.ws.Name, n.attempt)
+	t.Env["RUNNER_FEEDBACK"] = l.opts.Store.Layout().FeedbackPath(l.pipeline.ID, n.ws.Name, n.attempt)
 	t.Env["RUNNER_REPORT"] = l.opts.Store.Layout().ReportPath(l.pipeline.ID, n.ws.Name, n.attempt)
 	if n.ws.ReportsOnStdout {
 		t.Env["RUNNER_REPORT"] = report.Stdout

@@ -10,6 +10,7 @@ import (
 
 	"prdrunner/checkpoint/state"
 	"prdrunner/pipeline"
+	"prdrunner/runner/feedback"
 	"prdrunner/runner/plan"
 	"prdrunner/runner/schedule"
 )
@@ -26,8 +27,9 @@ type node struct {
 	step    *plan.Step // the decision about it; after its end nil, except for a skipped workstream
 	attempt int
 	digest  state.Digest
-	reports *reporting // of its current attempt
-	task    string     // the text of its task
+	reports *reporting    // of its current attempt
+	task    string        // the text of its task
+	told    feedback.File // what its current attempt is told
 
 	attemptsEnded    int              // attempts in this run that have ended
 	pauses           backoff.BackOff  // yields the pauses between its attempts

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"io"
+	"path/filepath"
 	"unicode/utf8"
 )
 
@@ -43,4 +44,9 @@ func logTail(name string) string {
 		return ""
 	}
 	return string(text)
+}
+
+// readLogTail returns the end of a log of the session by its name, "" if it is gone.
+func (l *loop) readLogTail(name string) string {
+	return logTail(filepath.Join(l.opts.Store.Layout().LogsDir(l.pipeline.ID), filepath.Base(name)))
 }

@@ -31,7 +31,7 @@ func (l *loop) handleRequests() {
 // handleRequest executes a request. It calls reply with nil once the result is durable,
 // or with the reason for refusing the request.
 func (l *loop) handleRequest(r checkpoint.Request, reply func(refusal error)) {
-	answer := Answer{Comment: string(r.Comment), By: r.By}
+	answer := Answer{Comment: string(r.Comment), Inputs: r.Inputs, Again: r.To, By: r.By}
 	if r.Judged != "" {
 		answer.To = state.Verdict{Gate: r.Gate, Definition: r.Definition, Judged: r.Judged}
 	}

@@ -75,7 +75,8 @@ type Question struct {
 	Gate      string // its label
 	Message   string
 	Approvers []string
-	Review    bool // the gate has passed, and the question is whether to continue
+	Inputs    []state.AskedInput // what an approval must give
+	Review    bool               // the gate has passed, and the question is whether to continue
 }
 
 // Verdict is the user's decision.
@@ -92,6 +93,8 @@ const (
 type Answer struct {
 	Verdict Verdict
 	Comment string
+	Inputs  map[string]state.Text // values of the inputs that the gate declares
+	Again   []string              // the workstreams that a rejection asks to run again; none: all that the gate judged
 	By      state.Actor
 	// To is the verdict that the user was shown. Zero: the answer holds for the open
 	// question when it arrives.

@@ -130,6 +130,11 @@ func (l *Layout) TaskPath(prd, name string, attempt int) string {
 	return l.OutputPath(prd, name, attempt) + ".task"
 }
 
+// FeedbackPath returns the path of the file that RUNNER_FEEDBACK names for an attempt.
+func (l *Layout) FeedbackPath(prd, name string, attempt int) string {
+	return l.OutputPath(prd, name, attempt) + ".feedback"
+}
+
 // HistoryPath is the directory of the complete earlier sessions of a PRD.
 func (l *Layout) HistoryPath(prd string) string { return filepath.Join(l.PRDDir(prd), HistoryDir) }
 

@@ -222,6 +222,7 @@ func (s *State) applyPhase(at time.Time, e Event) error {
 			return fmt.Errorf("%w: no phase %q", ErrFold, e.Phase)
 		}
 		p.Status, p.CompletedAt = Completed, &at
+		s.Feedback.prune(s, p)
 	case PhaseSkipped:
 		if p = s.Phase(e.Phase); p == nil {
 			return fmt.Errorf("%w: no phase %q", ErrFold, e.Phase)

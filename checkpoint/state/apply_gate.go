@@ -21,21 +21,26 @@ func (s *State) applyGate(at time.Time, e Event) error {
 		g.decide(at, Passed, e.Verdict)
 		g.Value, g.DurationMS, g.Review = e.Value, e.DurationMS, e.Review
 		s.LastGate = g.Label
+		s.Feedback.withdraw(s, g.Label)
 	case GateFailed:
 		g.decide(at, Failed, e.Verdict)
 		g.Value, g.DurationMS, g.Error = e.Value, e.DurationMS, &e.Error
+		s.Feedback.object(g, Objection{At: at, Failure: &e.Error}, g.judged())
 	case GateAsked:
 		g.decide(at, Waiting, e.Verdict)
-		g.Message, g.Approvers, g.ExpiresAt = e.Message, e.Approvers, e.ExpiresAt
+		g.Message, g.Approvers, g.ExpiresAt, g.Asks = e.Message, e.Approvers, e.ExpiresAt, e.Inputs
 	case GateApproved:
 		g.decide(at, Passed, e.Verdict)
-		g.By, g.Comment = &e.By, e.Comment
+		g.By, g.Comment, g.Inputs = &e.By, e.Comment, e.Inputs
 		s.LastGate = g.Label
+		s.Feedback.withdraw(s, g.Label)
 		s.answered(g.Label, "approved by "+e.By.User, "")
 	case GateRejected:
 		g.decide(at, Rejected, e.Verdict)
-		g.By, g.Comment = &e.By, e.Reason
-		g.rejectWork()
+		g.By, g.Comment, g.Inputs = &e.By, e.Reason, e.Inputs
+		if err := (Rejection{s, g}).apply(at, e); err != nil {
+			return err
+		}
 		s.answered(g.Label, "rejected by "+e.By.User, e.Reason)
 	case GateSkipped:
 		g.resetVerdict(e.Reason)
@@ -71,21 +76,6 @@ func (s *State) answered(name, how string, why Text) {
 func (g *Gate) decide(at time.Time, status StepStatus, v Verdict) {
 	g.resetVerdict("")
 	g.Status, g.At, g.Definition, g.Judged, g.Seen = status, &at, v.Definition, v.Judged, v.Seen
-}
-
-// rejectWork marks the workstreams that the gate judged, so that they run again. The
-// workstreams have the mark, and not the gate, because the gate may be judged again,
-// renamed or removed before every workstream has run.
-func (g *Gate) rejectWork() {
-	judged := []*Workstream{g.workstream}
-	if g.workstream == nil {
-		judged = g.phase.Workstreams
-	}
-	for _, w := range judged {
-		if w.Status == Completed || w.Status == Succeeded {
-			w.Rejected = g.Label
-		}
-	}
 }
 
 // resetVerdict makes a gate pending and drops its last verdict.

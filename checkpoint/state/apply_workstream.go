@@ -57,6 +57,7 @@ func (s *State) applyWorkstream(seq uint64, at time.Time, e Event) error {
 			s.noteAct(w)
 		}
 		w.Status, w.Error, w.Reason = Completed, nil, ""
+		w.heed()
 		s.completeStep(seq, w)
 	case WorkstreamFailed:
 		w.Status, w.EndedAt, w.EndedSeq, w.Error = Failed, &at, seq, &e.Error
@@ -119,6 +120,7 @@ func (s *State) adoptWork(w *Workstream, seq uint64, at time.Time, e WorkstreamR
 	if e.Work != nil {
 		s.record(w, seq, at, *e.Work)
 	}
+	w.heed()
 	w.Digest, w.Session = Digest{}, ""
 	if e.Digest != nil {
 		w.Digest = *e.Digest
@@ -135,6 +137,7 @@ func (s *State) record(w *Workstream, seq uint64, at time.Time, work Work) {
 	w.Outputs, w.Artifacts, w.Summary, w.Location = work.Outputs, work.Artifacts, work.Summary, work.Location
 	w.Edited, w.Left, w.Error, w.Reason, w.Cached = nil, nil, nil, "", work.Cached
 	w.EndedAt, w.WorkSeq, w.FilesSeq = &at, seq, seq
+	w.heed()
 	for name, value := range work.Metrics {
 		if s.Metrics == nil {
 			s.Metrics = make(map[string]Metric)
@@ -157,6 +160,7 @@ func (s *State) resetWorkstream(w *Workstream, reason Text, become string) {
 		}
 	}
 	w.Metrics = nil
+	w.LastFailure = w.LastFailed()
 	w.Status, w.WorkSeq, w.Rejected, w.Imported, w.Adopted = Pending, 0, "", false, ""
 	w.Error, w.Reason, w.Left = nil, reason, nil
 	for _, g := range w.Gates {

@@ -371,24 +371,28 @@ type GateFailed struct {
 // GateAsked asks a person for approval.
 type GateAsked struct {
 	Verdict
-	Message   Text       `json:"message"`
-	Approvers []string   `json:"approvers,omitempty"`
-	ExpiresAt *time.Time `json:"expires_at,omitempty"`
+	Message   Text         `json:"message"`
+	Approvers []string     `json:"approvers,omitempty"`
+	ExpiresAt *time.Time   `json:"expires_at,omitempty"`
+	Inputs    []AskedInput `json:"inputs,omitempty"`
 }
 
 // GateApproved is a person's approval. It counts as a review too.
 type GateApproved struct {
 	Verdict
-	By      Actor `json:"by"`
-	Comment Text  `json:"comment,omitempty"`
+	By      Actor           `json:"by"`
+	Comment Text            `json:"comment,omitempty"`
+	Inputs  map[string]Text `json:"inputs,omitempty"` // the values that were given, and defaults
 }
 
-// GateRejected is a person's rejection. The workstreams that the gate judged run again on
-// resume.
+// GateRejected is a person's rejection. The workstreams in To, or else those that the gate
+// judged, run again on resume.
 type GateRejected struct {
 	Verdict
-	By     Actor `json:"by"`
-	Reason Text  `json:"reason,omitempty"`
+	By     Actor           `json:"by"`
+	Reason Text            `json:"reason,omitempty"`
+	Inputs map[string]Text `json:"inputs,omitempty"`
+	To     []string        `json:"to,omitempty"`
 }
 
 // GateSkipped passes over a gate; a skipped gate is not passed.

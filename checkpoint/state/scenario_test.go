@@ -248,9 +248,9 @@ func scenarios() map[string]func(p *play) {
 		"approved": func(p *play) {
 			p.build()
 			expires := time.UnixMilli(9999).UTC()
-			p.do(state.GateAsked{Verdict: verdict(approve), Message: "fine?", Approvers: []string{"ana"}, ExpiresAt: &expires},
+			p.do(state.GateAsked{Verdict: verdict(approve), Message: "fine?", Approvers: []string{"ana"}, ExpiresAt: &expires, Inputs: []state.AskedInput{{Name: "page", Type: state.InputNumber}}},
 				state.SessionPaused{Reason: state.PauseApproval, Gates: []string{approve, "other (B)"}, Message: "waits"},
-				state.GateApproved{Verdict: verdict(approve), By: by, Comment: "good"})
+				state.GateApproved{Verdict: verdict(approve), By: by, Comment: "good", Inputs: map[string]state.Text{"page": "2"}})
 		},
 		"asked": func(p *play) {
 			p.build()
@@ -262,6 +262,13 @@ func scenarios() map[string]func(p *play) {
 			p.build()
 			p.do(state.WorkstreamInvalidated{Workstream: "B", Reason: "again"}, state.SessionPaused{Reason: state.PauseApproval, Gates: []string{approve}},
 				state.GateRejected{Verdict: verdict(approve), By: by, Reason: "no good"})
+		},
+		"rejected-earlier-work": func(p *play) {
+			p.build()
+			p.do(state.GateAsked{Verdict: verdict(approve), Message: "fine?", Inputs: []state.AskedInput{{Name: "page", Type: state.InputNumber}}},
+				state.GateRejected{Verdict: verdict(approve), By: by, Reason: "no good", Inputs: map[string]state.Text{"page": "2"}, To: []string{"A"}},
+				state.WorkstreamInvalidated{Workstream: "A", Reason: "rejected"}, start("A", 2),
+				state.WorkstreamFailed{Workstream: "A", Error: failed("broke")}, start("A", 3))
 		},
 		"voided": func(p *play) {
 			p.build()

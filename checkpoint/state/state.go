@@ -113,6 +113,7 @@ type State struct {
 	Notes       Notes                   `json:"notes,omitzero"`
 	Review      *Review                 `json:"review,omitempty"`         // before the first phase
 	Ledgers     ledger.Ledgers          `json:"ledgers,omitzero"`         // what workstreams reported
+	Feedback    Feedback                `json:"feedback,omitzero"`        // what gates and people had against work
 	Spent       ledger.Spent            `json:"spent,omitzero"`           // in this session
 	AgentsSpent map[string]ledger.Spent `json:"agents_spent,omitempty"`   // by agent
 	Raised      map[string]ledger.Spent `json:"raised_budgets,omitempty"` // by budget: from which sum it counts
@@ -163,14 +164,18 @@ type Workstream struct {
 	Reason     Text            `json:"reason,omitempty"`   // why it is skipped or pending again
 	Rejected   string          `json:"rejected,omitempty"` // the gate whose rejection asks for it again
 	Imported   bool            `json:"imported,omitempty"`
-	Session    string          `json:"session,omitempty"`  // the earlier session that made this record, "" for this session
-	Cached     *Cached         `json:"cached,omitempty"`   // the earlier run whose result this is, nil where it was run
-	Adopted    Adoption        `json:"adopted,omitempty"`  // how it was decided that it is done, where no run recorded it
-	Repeat     bool            `json:"repeat,omitempty"`   // it may run although it has happened before
-	Spent      ledger.Spent    `json:"spent,omitzero"`     // without the time of the work
-	Reported   int             `json:"reported,omitempty"` // how many lines its last attempt reported
-	SameAs     string          `json:"same_as,omitempty"`  // a removed workstream that may be this one under another name
-	Gates      []*Gate         `json:"gates,omitempty"`
+	Session    string          `json:"session,omitempty"` // the earlier session that made this record, "" for this session
+	Cached     *Cached         `json:"cached,omitempty"`  // the earlier run whose result this is, nil where it was run
+	Adopted    Adoption        `json:"adopted,omitempty"` // how it was decided that it is done, where no run recorded it
+	Repeat     bool            `json:"repeat,omitempty"`  // it may run although it has happened before
+	Spent      ledger.Spent    `json:"spent,omitzero"`    // without the time of the work
+	// Objections are the labels of the gates whose objections the next attempt is told of,
+	// and LastFailure is the failure of the last attempt before the one that runs or waits.
+	Objections  []string `json:"objections,omitempty"`
+	LastFailure *Failure `json:"last_failure,omitempty"`
+	Reported    int      `json:"reported,omitempty"` // how many lines its last attempt reported
+	SameAs      string   `json:"same_as,omitempty"`  // a removed workstream that may be this one under another name
+	Gates       []*Gate  `json:"gates,omitempty"`
 
 	phase *Phase
 }
@@ -218,25 +223,27 @@ const (
 
 // Gate is the state of a gate.
 type Gate struct {
-	Label      string     `json:"label"`              // as in the PRD document: lint (WS3)
-	Attempts   int        `json:"attempts,omitempty"` // how often it was judged
-	Status     StepStatus `json:"status"`
-	Definition string     `json:"definition,omitempty"`
-	Judged     string     `json:"judged,omitempty"`
-	Seen       *Seen      `json:"seen,omitempty"` // of Judged, as in a Digest
-	Value      any        `json:"value,omitempty"`
-	DurationMS int64      `json:"duration_ms,omitempty"`
-	At         *time.Time `json:"at,omitempty"` // of the verdict, or of the question
-	Error      *Failure   `json:"error,omitempty"`
-	Message    Text       `json:"message,omitempty"`
-	Approvers  []string   `json:"approvers,omitempty"`
-	ExpiresAt  *time.Time `json:"expires_at,omitempty"`
-	By         *Actor     `json:"by,omitempty"`
-	Comment    Text       `json:"comment,omitempty"`
-	Review     bool       `json:"review,omitempty"`   // passed, but not yet reviewed
-	Reviewed   string     `json:"reviewed,omitempty"` // digest of the files and values that a person last reviewed
-	Reason     Text       `json:"reason,omitempty"`   // why it is skipped or pending again
-	Session    string     `json:"session,omitempty"`  // the earlier session that reached this verdict, "" where it is of this one
+	Label      string          `json:"label"`              // as in the PRD document: lint (WS3)
+	Attempts   int             `json:"attempts,omitempty"` // how often it was judged
+	Status     StepStatus      `json:"status"`
+	Definition string          `json:"definition,omitempty"`
+	Judged     string          `json:"judged,omitempty"`
+	Seen       *Seen           `json:"seen,omitempty"` // of Judged, as in a Digest
+	Value      any             `json:"value,omitempty"`
+	DurationMS int64           `json:"duration_ms,omitempty"`
+	At         *time.Time      `json:"at,omitempty"` // of the verdict, or of the question
+	Error      *Failure        `json:"error,omitempty"`
+	Message    Text            `json:"message,omitempty"`
+	Approvers  []string        `json:"approvers,omitempty"`
+	ExpiresAt  *time.Time      `json:"expires_at,omitempty"`
+	Asks       []AskedInput    `json:"asks,omitempty"` // what an approval must give
+	By         *Actor          `json:"by,omitempty"`
+	Comment    Text            `json:"comment,omitempty"`
+	Inputs     map[string]Text `json:"inputs,omitempty"`   // given with the answer
+	Review     bool            `json:"review,omitempty"`   // passed, but not yet reviewed
+	Reviewed   string          `json:"reviewed,omitempty"` // digest of the files and values that a person last reviewed
+	Reason     Text            `json:"reason,omitempty"`   // why it is skipped or pending again
+	Session    string          `json:"session,omitempty"`  // the earlier session that reached this verdict, "" where it is of this one
 
 	workstream *Workstream // nil for a phase's own
 	phase      *Phase
@@ -461,7 +468,7 @@ func (s *State) Clone() *State {
 	}
 	c.Gone = cloneWorkstreams(s.Gone)
 	c.Metrics, c.AgentsSpent = cloneMap(s.Metrics), cloneMap(s.AgentsSpent)
-	c.Notes, c.Ledgers = s.Notes.clipped(), s.Ledgers.Clone()
+	c.Notes, c.Ledgers, c.Feedback = s.Notes.clipped(), s.Ledgers.Clone(), s.Feedback.clone()
 	c.Checkpoints = make([]*CheckpointRef, len(s.Checkpoints))
 	for i, ref := range s.Checkpoints {
 		r := *ref

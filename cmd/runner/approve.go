@@ -25,6 +25,8 @@ type answerOptions struct {
 	pipeline load.PipelineRef
 	gate     string
 	message  string
+	inputs   []string // NAME=TEXT
+	to       []string // of a rejection: the workstreams to run again
 }
 
 func newApproveCommand(env *cli.Environment) *cobra.Command {
@@ -35,6 +37,9 @@ func newApproveCommand(env *cli.Environment) *cobra.Command {
 		Long: `Approve a gate that waits for a person, whether or not a build is running. GATE
 can be omitted if only one gate waits.
 
+If the gate asks for inputs, give each with --input, unless it has a default.
+"runner status" shows which ones it asks for.
+
 The approval holds for exactly what the gate judged when it asked. If that has
 changed, the command is refused; if it changes later, the gate asks again.
 
@@ -42,7 +47,8 @@ If no build is running, this command finds such changes itself. It needs the
 pipeline for that: it reads the file that the session ran, or the one given by
 -f, and takes variables in the same way as "runner build".`,
 		Example: `  runner approve PRD-009
-  runner approve PRD-009 'sign-off (services)' -m "checked on staging"`,
+  runner approve PRD-009 'sign-off (services)' -m "checked on staging"
+  runner approve PRD-009 direction --input style=short --input feedback="less text"`,
 		Args: arguments(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.pipeline.PRD, o.gate = args[0], firstArgument(args[1:])
@@ -51,14 +57,43 @@ pipeline for that: it reads the file that the session ran, or the one given by
 	}
 	cmd.Flags().SortFlags = false
 	cmd.Flags().StringVarP(&o.message, "message", "m", "", "record `TEXT` with the answer")
+	addInputFlag(cmd, &o)
 	o.pipeline.AddFlags(cmd)
 	return cmd
+}
+
+// addInputFlag adds the flag for the inputs of an answer.
+func addInputFlag(cmd *cobra.Command, o *answerOptions) {
+	cmd.Flags().StringArrayVar(&o.inputs, "input", nil, "give an input that the gate asks for, as `NAME=TEXT` (repeatable)")
+}
+
+// parseInputs returns the inputs of the command line.
+func parseInputs(list []string) (map[string]state.Text, error) {
+	var inputs map[string]state.Text
+	for _, given := range list {
+		name, value, ok := strings.Cut(given, "=")
+		_, twice := inputs[name]
+		switch {
+		case !ok || name == "":
+			return nil, advice.Usagef("--input needs NAME=TEXT, not %q", given)
+		case twice:
+			return nil, advice.Usagef("--input gives %s twice", name)
+		case inputs == nil:
+			inputs = make(map[string]state.Text)
+		}
+		inputs[name] = state.Text(value)
+	}
+	return inputs, nil
 }
 
 // runAnswer hands the user's answer to the owner of the session, or records it itself if
 // the session has no owner.
 func runAnswer(ctx context.Context, env *cli.Environment, o answerOptions, verb checkpoint.Verb) error {
 	prd := o.pipeline.PRD
+	inputs, err := parseInputs(o.inputs)
+	if err != nil {
+		return err
+	}
 	store, st, err := load.TrustedState(ctx, env, prd)
 	if err != nil {
 		return err
@@ -73,9 +108,13 @@ func runAnswer(ctx context.Context, env *cli.Environment, o answerOptions, verb 
 	if err := a.refuseUnallowed(g); err != nil {
 		return err
 	}
+	a.to, a.given = o.to, inputs
+	if err := a.resolve(st, g); err != nil {
+		return err
+	}
 	a.gate, a.definition, a.judged = g.Label, g.Definition, g.Judged
 	request := checkpoint.Request{
-		PRD: prd, Verb: verb, Gate: a.gate, Definition: a.definition, Judged: a.judged, Comment: a.comment, By: a.by, At: env.Now(),
+		PRD: prd, Verb: verb, Gate: a.gate, Definition: a.definition, Judged: a.judged, Comment: a.comment, Inputs: a.given, To: a.to, By: a.by, At: env.Now(),
 	}
 	alone := false
 	err = (&change.Target{Env: env, Store: store, PRD: prd}).Ask(ctx, request, func(session *checkpoint.Session, _ *change.FinishedRollback) error {
@@ -97,6 +136,9 @@ type answer struct {
 	verb     checkpoint.Verb
 	by       state.Actor
 	comment  state.Text
+	given    map[string]state.Text // the inputs of the command line
+	inputs   map[string]state.Text // those, with the defaults of an approval
+	to       []string
 	resume   string // the command that resumes the session
 
 	gate               string
@@ -131,6 +173,9 @@ func (a *answer) record(ctx context.Context, session *checkpoint.Session) error 
 		return advice.Usagef("what it asks about has changed")
 	}
 	if err := a.refuseUnallowed(g); err != nil {
+		return err
+	}
+	if err := a.resolve(st, g); err != nil {
 		return err
 	}
 	if a.verb == checkpoint.VerbApprove && g.Status == state.Waiting {
@@ -181,11 +226,11 @@ func (a *answer) recordedEvent(g *state.Gate) state.Event {
 	verdict := g.Verdict()
 	switch {
 	case a.verb == checkpoint.VerbReject:
-		return state.GateRejected{Verdict: verdict, By: a.by, Reason: a.comment}
+		return state.GateRejected{Verdict: verdict, By: a.by, Reason: a.comment, Inputs: a.inputs, To: a.to}
 	case g.Status == state.Passed:
 		return state.GateReviewed{Gate: g.Label, By: a.by, Comment: a.comment}
 	}
-	return state.GateApproved{Verdict: verdict, By: a.by, Comment: a.comment}
+	return state.GateApproved{Verdict: verdict, By: a.by, Comment: a.comment, Inputs: a.inputs}
 }
 
 func (a *answer) report(alone bool) {
@@ -194,6 +239,9 @@ func (a *answer) report(alone bool) {
 		word = "Rejected"
 	}
 	fmt.Fprintf(a.env.Stdout, "%s %s of %s\n", word, a.gate, a.prd)
+	if len(a.to) > 0 {
+		fmt.Fprintf(a.env.Stdout, "These run again: %s\n", strings.Join(a.to, ", "))
+	}
 	if alone {
 		fmt.Fprintf(a.env.Stdout, "Next: %s\n", a.env.Command(a.resume))
 	}

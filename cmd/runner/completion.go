@@ -73,6 +73,10 @@ func addCompletions(cmd *cobra.Command, env *cli.Environment) {
 			completeFlag(cmd, flag.Name, completeNames(env, phaseNames))
 		case "only", "repeat", "invalidate":
 			completeFlag(cmd, flag.Name, completeNames(env, workstreamNames))
+		case "to":
+			if cmd.Name() == "reject" {
+				completeFlag(cmd, flag.Name, completeNames(env, workstreamNames))
+			}
 		}
 	})
 	for _, child := range cmd.Commands() {

@@ -366,7 +366,7 @@ func TestARejectionIsExplained(t *testing.T) {
 		d.runs(3, "build", "PRD-001")
 		d.runs(0, "reject", "PRD-001", "-m", "the totals are wrong")
 		d.hasRun()
-		d.explains(output, redone{planned: map[string]string{"S": "sign-off (S) was rejected"}, ran: []string{"S"}, asks: true})
+		d.explains(output, redone{planned: map[string]string{"S": "sign-off (S) was rejected: the totals are wrong"}, ran: []string{"S"}, asks: true})
 	}
 }
 

@@ -33,6 +33,7 @@ type subject struct {
 	act        *state.Act // when and where the once workstream happened, or may have; nil: nothing is known
 
 	when          When     // the outcome of the when of the workstream and of its phase
+	objection     string   // what the person who rejected it wrote, as ": …"; "" if nothing
 	forced        string   // why it must run again: the user's selection or a rejection; "" if neither
 	excluded      string   // why the user's selection leaves it out, "" if it does not
 	blockedByPlan bool     // whether the plan blocks it for that reason
@@ -44,7 +45,7 @@ type subject struct {
 // decide returns the decision about a workstream.
 func decide(s subject) Step {
 	if s.forced == "" && s.record.Rejected != "" {
-		s.forced = s.record.Rejected + " was rejected"
+		s.forced = s.record.Rejected + " was rejected" + s.objection
 	}
 	step := s.mentionAct(decideIgnoringOnly(s))
 	switch {
@@ -189,6 +190,19 @@ func decideDone(s subject, step Step) Step {
 		return step.withDecision(Reuse, "%s, and nothing changed since", howDone(s.record))
 	}
 	return step.withDecision(Reuse, "nothing changed since it completed%s", inSession(s.record.Session, s.record.EndedAt))
+}
+
+// firstLine returns the beginning of the first line of a text, for a reason.
+func firstLine(text string) string {
+	const most = 120
+	line, _, more := strings.Cut(strings.TrimSpace(text), "\n")
+	if runes := []rune(line); len(runes) > most {
+		line, more = string(runes[:most]), true
+	}
+	if more {
+		line += "…"
+	}
+	return line
 }
 
 // inSession names the earlier session that made a record. It returns "" for a record of

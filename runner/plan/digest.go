@@ -47,6 +47,7 @@ func ResultsOf(st *state.State, p *pipeline.Pipeline, run pipeline.RunInfo) pipe
 		Run:     run,
 
 		Iteration: st.IterationOf,
+		Answer:    func(label string) (pipeline.Answer, bool) { return answerOf(st, label) },
 		Workstream: func(name string) (pipeline.Result, bool) {
 			w := st.Workstream(name)
 			if w == nil || w.Status != state.Completed && w.Status != state.Succeeded && w.Status != state.Skipped {

@@ -34,7 +34,9 @@ func (pl *Planner) Gate(g *pipeline.Gate) (Step, hcl.Diagnostics) {
 			s.changedFiles = pl.facts.changesAmong("judged", files.Patterns, func(p string) bool { return pl.unchangedSince(view, files, s.record.Seen, p) })
 		}
 	}
-	return decideGate(s), diags
+	step := decideGate(s)
+	pl.gates[step.Name] = step
+	return step, diags
 }
 
 // reviewDue reports whether the user has yet to review a gate that has passed. If the
@@ -53,6 +55,16 @@ func (pl *Planner) forecastVerdict(g *pipeline.Gate, s *gateSubject) (state.Verd
 		return pl.VerdictSince(g, s.record.Seen)
 	}
 	uses := func(name string) {
+		if g := pl.st.Gate(name); g != nil {
+			pending, blocked := pl.answerOutcome(g)
+			if pending {
+				s.pending = appendNew(s.pending, []string{name})
+			}
+			if blocked {
+				s.blocked = appendNew(s.blocked, []string{name})
+			}
+			return
+		}
 		if pl.steps[name].mayDiffer() { // an edit that is kept changes no output
 			s.pending = appendNew(s.pending, []string{name})
 		}

@@ -153,7 +153,7 @@ func TestGates(t *testing.T) {
 			a: reuse: nothing changed since it completed
 			lint (a): reuse: passed, and nothing changed since
 			check (one): reuse: passed, and nothing changed since
-			b: rerun: sign-off (two) was rejected
+			b: rerun: sign-off (two) was rejected: no
 			free (two): depends: on the result of b
 			sign-off (two): depends: on the result of b`},
 		{"it was asked", judged, func(s *session) {

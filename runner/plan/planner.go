@@ -29,6 +29,7 @@ type Planner struct {
 	runSeq     uint64 // the commit that began the current run; 0 outside a run
 
 	steps        map[string]Step // the last decision about each workstream, by name
+	gates        map[string]Step // the last decision about each gate, by label
 	stateAtStart *state.State    // set while Plan decides: the state on record, before Plan applied the skips of the run to st
 	// versions holds earlier versions of the pipeline. The key is made of the variables
 	// whose values differ from now.
@@ -48,7 +49,7 @@ func New(p *pipeline.Pipeline, st *state.State, f *Facts, choice OnConflict, c *
 		workstreams += len(phase.Workstreams)
 	}
 	run := pipeline.RunInfo{Session: st.Session, Resumed: st.Session != ""}
-	return &Planner{p: p, st: st, facts: f, onConflict: choice, selection: c, run: run, ownership: NewOwnership(p, f.Links), steps: make(map[string]Step, workstreams)}
+	return &Planner{p: p, st: st, facts: f, onConflict: choice, selection: c, run: run, ownership: NewOwnership(p, f.Links), steps: make(map[string]Step, workstreams), gates: make(map[string]Step)}
 }
 
 // BeginRun makes the planner decide for the current run, from the state of its session,
@@ -105,6 +106,9 @@ func (pl *Planner) Workstream(ws *pipeline.Workstream, e When) (Step, hcl.Diagno
 				return pl.ownership.Makes(v, p) || pl.unchangedSince(v, pl.facts.Inputs[ws.Name], pl.st.Workstream(ws.Name).Digest.Seen, p)
 			})
 		},
+	}
+	if comment := pl.st.Feedback.Objections[s.record.Rejected].Comment; comment != "" {
+		s.objection = ": " + firstLine(string(comment))
 	}
 	repeats := e.skipReason == "" && pl.mustRepeat(ws)
 	if repeats {
@@ -179,6 +183,7 @@ func (pl *Planner) Results(needed bool, attempt int) pipeline.Results {
 	r := ResultsOf(pl.st, pl.p, run)
 	if pl.stateAtStart != nil { // a plan evaluates expressions as if artifacts were restored already
 		r.Restored = pl.facts.restoredOpeners()
+		r.Answer = pl.plannedAnswer
 	}
 	return r
 }

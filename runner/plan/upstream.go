@@ -9,7 +9,8 @@ import (
 	"prdrunner/pipeline"
 )
 
-// classifyUpstream sorts the workstreams whose results or artifacts ws uses: rerun lists
+// classifyUpstream sorts the workstreams whose results or artifacts ws uses, and the gates
+// whose answers it uses: rerun lists
 // those that run first, asked those in rerun whose verify command Runner asks first, and
 // blocked those that cannot complete.
 func (pl *Planner) classifyUpstream(ws *pipeline.Workstream) (rerun, asked, blocked []string) {
@@ -35,12 +36,16 @@ func (pl *Planner) classifyUpstream(ws *pipeline.Workstream) (rerun, asked, bloc
 			rerun = appendNew(rerun, []string{other.Name})
 		}
 	}
+	rerun, blocked = pl.addAnswers(ws, rerun, blocked)
 	return rerun, asked, blocked
 }
 
-// upstreamOutcome reports whether a decided workstream will have another result, and
-// whether it cannot complete.
+// upstreamOutcome reports whether a decided workstream will have another result, or a gate
+// another answer, and whether it cannot complete.
 func (pl *Planner) upstreamOutcome(name string) (runs, blocked bool) {
+	if g := pl.st.Gate(name); g != nil { // no workstream has such a name
+		return pl.answerOutcome(g)
+	}
 	up := pl.steps[name]
 	kept := up.Decision == Judge && len(pl.facts.Conflicts[name]) > len(up.Restores) // an edit that is kept changes the result
 	return up.mayDiffer() || kept, up.cannotComplete()

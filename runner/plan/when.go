@@ -55,15 +55,21 @@ func (pl *Planner) evaluateWhen(when func(pipeline.Results) (bool, hcl.Diagnosti
 	return e
 }
 
-// watchedResults returns results that call uses with the name of a workstream when an
-// expression uses that workstream's result. For the metrics that the expression refers
+// watchedResults returns results that call uses with the name of a workstream or the label
+// of a gate when an expression uses its result. For the metrics that the expression refers
 // to, it calls uses at once.
-func (pl *Planner) watchedResults(needed bool, metrics []string, uses func(workstream string)) pipeline.Results {
+func (pl *Planner) watchedResults(needed bool, metrics []string, uses func(name string)) pipeline.Results {
 	r := pl.Results(needed, 0)
 	if known := r.Workstream; known != nil {
 		r.Workstream = func(name string) (pipeline.Result, bool) {
 			uses(name)
 			return known(name)
+		}
+	}
+	if known := r.Answer; known != nil {
+		r.Answer = func(label string) (pipeline.Answer, bool) {
+			uses(label)
+			return known(label)
 		}
 	}
 	for _, name := range metrics {

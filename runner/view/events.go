@@ -156,11 +156,11 @@ func (v *plain) printGate(at time.Time, e state.Event) {
 		v.failureShown[e.Gate] = true
 		v.printFailure(e.Gate, millis(e.DurationMS), e.Error)
 	case state.GateAsked:
-		v.printAttention(e.Gate+" waits for approval", string(e.Message), approvers(e.Approvers))
+		v.printAttention(e.Gate+" waits for approval", string(e.Message), approvers(e.Approvers), askedFor(e.Inputs))
 	case state.GateApproved:
-		v.printDone("  ", e.Gate+" approved"+byWhom(e.By), "", string(e.Comment))
+		v.printDone("  ", e.Gate+" approved"+byWhom(e.By), "", string(e.Comment), givenInputs(e.Inputs))
 	case state.GateRejected:
-		v.printLine("  ", v.page.paint(red, "✗"), e.Gate+" rejected"+byWhom(e.By), "", string(e.Reason))
+		v.printLine("  ", v.page.paint(red, "✗"), e.Gate+" rejected"+byWhom(e.By), "", string(e.Reason), givenInputs(e.Inputs), runAgain(e.To))
 	case state.GateReviewed:
 		v.printDone("  ", e.Gate+" reviewed"+byWhom(e.By), "", string(e.Comment))
 	case state.GateSkipped:

@@ -113,7 +113,7 @@ func (t *Terminal) Approve(ctx context.Context, q runner.Question) (runner.Answe
 	}
 	switch key {
 	case yes.Key:
-		return runner.Answer{Verdict: runner.Approve, By: t.by}, nil
+		return t.approve(ctx, q, later)
 	case "r":
 		return t.reject(ctx, later)
 	}
@@ -131,6 +131,19 @@ func (t *Terminal) introduce(q runner.Question) {
 		p.printf("  %s\n", q.Message)
 	}
 	t.printf("%s", p.String())
+}
+
+func (t *Terminal) approve(ctx context.Context, q runner.Question, later runner.Answer) (runner.Answer, error) {
+	inputs, err := t.askInputs(ctx, q.Inputs)
+	switch {
+	case errors.Is(err, ErrNoAnswer):
+		return later, nil
+	case err != nil:
+		return later, err
+	case len(inputs) == 0:
+		inputs = nil
+	}
+	return runner.Answer{Verdict: runner.Approve, Inputs: inputs, By: t.by}, nil
 }
 
 func (t *Terminal) reject(ctx context.Context, later runner.Answer) (runner.Answer, error) {

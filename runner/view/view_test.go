@@ -82,7 +82,7 @@ type events = []state.Event
 
 func scenarios() map[string]scenario {
 	begin := runner.Beginning{PRD: "PRD-009", Title: "Cashier Workflows", Session: "s-1", Plan: cashier(false), Parallel: 2}
-	resumed := begin
+	resumed, three := begin, state.Text("3")
 	resumed.Resumed, resumed.Plan = true, cashier(true)
 	git := &state.Git{Branch: "main", Commit: "a1b2c3d4e5f6a1b2c3d4e5f6a1b2c3d4e5f6a1b2"}
 	failure := state.Failure{
@@ -133,8 +133,14 @@ func scenarios() map[string]scenario {
 			events{state.WorkstreamUncertain{Workstream: "WS2", Error: state.Failure{Message: "its end is not on record"}}},
 			events{state.WorkstreamResolved{Workstream: "WS2", Resolution: state.ResolvedDone, By: state.Actor{User: "alice"}, Reason: "checked"}},
 			events{state.GateAsked{Verdict: state.Verdict{Gate: "sign-off (services)"}, Message: "Ship the service layer?", Approvers: []string{"alice", "bob"}}},
+			events{state.GateAsked{Verdict: state.Verdict{Gate: "direction (services)"}, Message: "Which?", Inputs: []state.AskedInput{
+				{Name: "pages", Type: state.InputNumber, Description: "how many", Default: &three}, {Name: "sure", Type: state.InputBool},
+			}}},
+			events{state.GateApproved{Verdict: state.Verdict{Gate: "direction (services)"}, By: state.Actor{User: "bob"}, Inputs: map[string]state.Text{
+				"pages": "3", "text": "a, b", "long": state.Text(strings.Repeat("x", 100)),
+			}}},
 			events{state.PauseAsked{By: state.Actor{User: "bob"}, Reason: "lunch"}},
-			events{state.GateRejected{Verdict: state.Verdict{Gate: "sign-off (services)"}, By: state.Actor{User: "bob"}, Reason: "not yet"}},
+			events{state.GateRejected{Verdict: state.Verdict{Gate: "sign-off (services)"}, By: state.Actor{User: "bob"}, Reason: "not yet", To: []string{"WS1", "WS2"}}},
 		), end: runner.Ending{Status: state.StatusPaused, Pause: &state.Pause{Reason: state.PauseApproval, Gates: []string{"sign-off (services)"}},
 			Duration: 65 * time.Second, Next: []state.Text{"runner approve PRD-009"}}},
 		"colour": {begin: begin, color: true, commits: story(

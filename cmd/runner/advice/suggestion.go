@@ -96,3 +96,15 @@ func IsDescriptor(path string) bool {
 	dir := filepath.Dir(path)
 	return dir == "/dev/fd" || dir == "/proc/self/fd"
 }
+
+// InputFlags returns the flags for the inputs that an approval must give, with a
+// placeholder for each value.
+func InputFlags(asked []state.AskedInput) string {
+	var flags strings.Builder
+	for _, in := range asked {
+		if in.Default == nil {
+			flags.WriteString(" --input " + text.ShellWord(in.Name+"="+in.Placeholder()))
+		}
+	}
+	return flags.String()
+}

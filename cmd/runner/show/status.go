@@ -103,12 +103,13 @@ type AliveProcess struct {
 
 // waitingGate is a gate that waits for a person.
 type waitingGate struct {
-	Gate      string     `json:"gate"`
-	Message   state.Text `json:"message,omitempty"`
-	Approvers []string   `json:"approvers"`
-	AskedAt   *time.Time `json:"asked_at,omitempty"`
-	ExpiresAt *time.Time `json:"expires_at,omitempty"`
-	Review    bool       `json:"review"` // the gate has passed; the question is whether to continue
+	Gate      string             `json:"gate"`
+	Message   state.Text         `json:"message,omitempty"`
+	Approvers []string           `json:"approvers"`
+	AskedAt   *time.Time         `json:"asked_at,omitempty"`
+	ExpiresAt *time.Time         `json:"expires_at,omitempty"`
+	Inputs    []state.AskedInput `json:"inputs"` // what an approval must give
+	Review    bool               `json:"review"` // the gate has passed; the question is whether to continue
 }
 
 // DamagedSessionStatus returns the status of a session that can't be read.
@@ -238,7 +239,7 @@ func (s *SessionStatus) addGates(list []*state.Gate) {
 			s.Running = append(s.Running, RunningStep{Name: g.Label})
 		}
 		if Awaits(g) {
-			q := waitingGate{Gate: g.Label, Message: g.Message, Approvers: g.Approvers, AskedAt: g.At, ExpiresAt: g.ExpiresAt, Review: g.Review}
+			q := waitingGate{Gate: g.Label, Message: g.Message, Approvers: g.Approvers, AskedAt: g.At, ExpiresAt: g.ExpiresAt, Inputs: append([]state.AskedInput{}, g.Asks...), Review: g.Review}
 			if q.Approvers == nil {
 				q.Approvers = []string{}
 			}
@@ -303,7 +304,7 @@ func (s SessionStatus) answers(cmdline advice.CommandLine, now time.Time) []stri
 	answers := []string{}
 	for _, q := range s.Waiting {
 		if q.ExpiresAt == nil || q.ExpiresAt.After(now) {
-			answers = append(answers, cmdline.Command("approve "+s.PRD+" "+text.ShellWord(q.Gate)))
+			answers = append(answers, cmdline.Command("approve "+s.PRD+" "+text.ShellWord(q.Gate)+advice.InputFlags(q.Inputs)))
 		}
 	}
 	for _, name := range s.Uncertain {

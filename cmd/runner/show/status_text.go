@@ -82,6 +82,9 @@ func (q waitingGate) describe(now time.Time) string {
 	if len(q.Approvers) > 0 {
 		parts = append(parts, "by "+strings.Join(q.Approvers, " or "))
 	}
+	for _, in := range q.Inputs {
+		parts = append(parts, "with "+view.AskedInput(in))
+	}
 	switch {
 	case q.ExpiresAt == nil:
 	case q.ExpiresAt.After(now):

@@ -1,0 +1,70 @@
+package feedback
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"unicode/utf8"
+
+	"prdrunner/checkpoint/state"
+)
+
+// maxTail is how much of the end of a log a document has, in bytes.
+const maxTail = 8 << 10
+
+// File is the file of RUNNER_FEEDBACK of one attempt.
+type File struct {
+	Path     string
+	Document *Document // nil: there is nothing to tell, and no file
+	// Log returns the end of a log by its name, "" if the log is gone.
+	Log func(name string) string
+}
+
+// Write writes the file before the attempt starts.
+func (f File) Write() error {
+	if f.Document == nil {
+		return nil
+	}
+	f.addLogs()
+	data, err := state.EncodeJSON(f.Document)
+	if err == nil {
+		err = os.WriteFile(f.Path, append(data, '\n'), 0o600)
+	}
+	if err != nil {
+		return fmt.Errorf("write what the attempt is told: %w", err)
+	}
+	return nil
+}
+
+// Remove removes the file, and what the attempt may have put in its place.
+func (f File) Remove() {
+	if _, err := os.Lstat(f.Path); !errors.Is(err, fs.ErrNotExist) {
+		_ = os.RemoveAll(f.Path) // what stays is removed when the session is opened again
+	}
+}
+
+// addLogs adds the end of the log of each failure.
+func (f File) addLogs() {
+	for i := range f.Document.Failures {
+		if failure := &f.Document.Failures[i]; failure.Log != "" {
+			failure.LogTail = strings.ToValidUTF8(tail(f.Log(string(failure.Log))), "\uFFFD")
+		}
+	}
+}
+
+// tail returns the last lines of a text.
+func tail(text string) string {
+	if len(text) <= maxTail {
+		return text
+	}
+	text = text[len(text)-maxTail:]
+	if i := strings.IndexByte(text, '\n'); i >= 0 && i < len(text)-1 {
+		return text[i+1:]
+	}
+	for len(text) > 0 && !utf8.RuneStart(text[0]) {
+		text = text[1:]
+	}
+	return text
+}
