@@ -27,10 +27,11 @@ type session struct {
 	ended map[string]string // the files when the last run ended
 	given map[string]string // the values of variables
 
-	makes   map[string]map[string]string // the artifacts that a workstream makes when it runs, by its name and by path
-	gives   map[string]map[string]string // the outputs that a workstream gives, by its name
-	reports map[string]map[string]any    // the metrics that a workstream reports, by its name
-	lost    map[string]bool              // artifacts whose bytes Runner did not keep
+	makes   map[string]map[string]string     // the artifacts that a workstream makes when it runs, by its name and by path
+	gives   map[string]map[string]string     // the outputs that a workstream gives, by its name
+	answers map[string]map[string]state.Text // the inputs that the user gives, by gate
+	reports map[string]map[string]any        // the metrics that a workstream reports, by its name
+	lost    map[string]bool                  // artifacts whose bytes Runner did not keep
 
 	selection plan.Selection
 	choice    plan.OnConflict
@@ -193,7 +194,7 @@ func (s *session) judge(gates []*pipeline.Gate) {
 		}
 		v := s.verdict(g.Label())
 		if g.Kind == pipeline.GateApproval {
-			s.record(state.GateAsked{Verdict: v}, state.GateApproved{Verdict: v})
+			s.record(state.GateAsked{Verdict: v}, state.GateApproved{Verdict: v, Inputs: s.answers[g.Label()]})
 		} else {
 			s.record(state.GatePassed{Verdict: v, Review: g.Pause})
 		}

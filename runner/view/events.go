@@ -156,7 +156,7 @@ func (v *plain) printGate(at time.Time, e state.Event) {
 		v.failureShown[e.Gate] = true
 		v.printFailure(e.Gate, millis(e.DurationMS), e.Error)
 	case state.GateAsked:
-		v.printAttention(e.Gate+" waits for approval", string(e.Message), approvers(e.Approvers), askedFor(e.Inputs))
+		v.printAttention(e.Gate+" waits for approval", string(e.Message), approvers(e.Approvers), AskedFor(e.Inputs))
 	case state.GateApproved:
 		v.printDone("  ", e.Gate+" approved"+byWhom(e.By), "", string(e.Comment), givenInputs(e.Inputs))
 	case state.GateRejected:

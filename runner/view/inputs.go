@@ -12,20 +12,20 @@ import (
 	"prdrunner/checkpoint/state"
 )
 
-// askedFor describes the inputs that an approval must give.
-func askedFor(inputs []state.AskedInput) string {
+// AskedFor describes the inputs that an approval must give.
+func AskedFor(inputs []state.AskedInput) string {
 	if len(inputs) == 0 {
 		return ""
 	}
 	texts := make([]string, len(inputs))
 	for i, in := range inputs {
-		texts[i] = AskedInput(in)
+		texts[i] = askedInput(in)
 	}
 	return "with " + strings.Join(texts, ", ")
 }
 
-// AskedInput describes an input that an approval must give: its name, and what it is.
-func AskedInput(in state.AskedInput) string {
+// askedInput describes an input that an approval must give: its name, and what it is.
+func askedInput(in state.AskedInput) string {
 	text := in.Name + "=" + in.Placeholder()
 	switch {
 	case in.Description != "" && in.Default != nil:

@@ -82,8 +82,8 @@ func (q waitingGate) describe(now time.Time) string {
 	if len(q.Approvers) > 0 {
 		parts = append(parts, "by "+strings.Join(q.Approvers, " or "))
 	}
-	for _, in := range q.Inputs {
-		parts = append(parts, "with "+view.AskedInput(in))
+	if len(q.Inputs) > 0 {
+		parts = append(parts, view.AskedFor(q.Inputs))
 	}
 	switch {
 	case q.ExpiresAt == nil:
