@@ -284,6 +284,39 @@ func TestApprovalPrompt(t *testing.T) {
 			s.exits(tt.code)
 		})
 	}
+	t.Run("approve with inputs", func(t *testing.T) {
+		t.Parallel()
+		dir := newWorkspace(t, `
+pipeline "PRD-001" {
+  phase "one" {
+    workstream "WS1" { command = ["true"] }
+    gate "sign-off" {
+      approval {
+        message = "Ship it?"
+        input "pages" {
+          type        = number
+          description = "how many"
+        }
+      }
+    }
+  }
+  phase "two" {
+    workstream "WS2" { script = "echo ${gate.sign-off.inputs.pages + 1} > pages" }
+  }
+}`)
+		s := atTerminal(t, dir, "build", "PRD-001")
+		s.expect("(l)ater: ")
+		s.send("a\n")
+		s.expect("pages - how many (NUMBER): ")
+		s.send("few\n")
+		s.expect("pages is a number")
+		s.expect("pages - how many (NUMBER): ")
+		s.send("4\n")
+		s.exits(0)
+		if text, err := os.ReadFile(filepath.Join(dir, "pages")); string(text) != "5\n" {
+			t.Errorf("%q, %v", text, err)
+		}
+	})
 	t.Run("answered from beside", func(t *testing.T) {
 		t.Parallel()
 		dir := newWorkspace(t, approvalPipeline)
