@@ -50,6 +50,7 @@ type Review struct {
 	Status  StepStatus    `json:"status"`            // pending, running, passed or failed
 	Attempt int           `json:"attempt"`           // the last one that began, from 1
 	Max     int           `json:"max,omitempty"`     // how many attempts there may be
+	Runs    int           `json:"runs,omitempty"`    // how often one began in the session; its log has the number
 	Verdict ReviewVerdict `json:"verdict,omitempty"` // of the last attempt that reached one
 	P0      int           `json:"p0_count"`
 	P1      int           `json:"p1_count"`
@@ -125,6 +126,7 @@ const (
 type ReviewStarted struct {
 	Attempt int `json:"attempt"`
 	Max     int `json:"max"`
+	Run     int `json:"run"` // how often an attempt began in the session, this time included
 }
 
 // ReviewJudged is the verdict of an attempt.
@@ -173,11 +175,11 @@ func (s *State) applyReview(at time.Time, e Event) error {
 	}
 	switch e := e.(type) {
 	case ReviewStarted:
-		r.Status, r.Attempt, r.Max, r.Error = Running, e.Attempt, e.Max, nil
+		r.Status, r.Attempt, r.Max, r.Runs, r.Error = Running, e.Attempt, e.Max, e.Run, nil
 	case ReviewJudged:
 		s.replaceFindingGates(r.Gates, e.Gates)
 		*r = Review{
-			Status: Passed, Attempt: e.Attempt, Max: r.Max, Verdict: e.Verdict, P0: e.P0, P1: e.P1, JudgedAttempt: e.Attempt, Path: e.Path,
+			Status: Passed, Attempt: e.Attempt, Max: r.Max, Runs: r.Runs, Verdict: e.Verdict, P0: e.P0, P1: e.P1, JudgedAttempt: e.Attempt, Path: e.Path,
 			Findings: e.Findings, Gates: e.Gates, Definition: e.Definition, Judged: e.Judged, At: &at,
 		}
 		if r.Blocks() {
@@ -193,6 +195,36 @@ func (s *State) applyReview(at time.Time, e Event) error {
 	}
 	s.Review = r
 	return nil
+}
+
+// keptReview returns the review after a rollback to a state that had the review then. A
+// verdict that forbids to go on stays, unless the state had one with which the session went
+// on, and so does the attempt that is due: going back gives no further attempts.
+func keptReview(then, now *Review) *Review {
+	goesOn := then != nil && then.Verdict != "" && !then.Blocks()
+	switch {
+	case now == nil || goesOn && now.Runs <= then.Runs:
+		return then
+	case goesOn:
+		kept := *then
+		kept.Runs = now.Runs
+		return &kept
+	case now.Verdict == "" || now.Blocks():
+		return now
+	}
+	// The session went on with a verdict that the state did not have.
+	return &Review{Status: Pending, Attempt: 1, Max: now.Max, Runs: now.Runs}
+}
+
+// voided returns the review of a session that is adopted: only a verdict that forbids to go
+// on still holds.
+func (r *Review) voided() *Review {
+	if r == nil || r.Verdict == "" || r.Blocks() {
+		return r
+	}
+	kept := *r
+	kept.Definition, kept.Judged = "", ""
+	return &kept
 }
 
 // replaceFindingGates gives the last phase the gates of the findings of a review, in place
