@@ -121,7 +121,8 @@ func (r *reviewRun) start(done func()) {
 		return func() {
 			l.recordLeftovers(reviewOwner, res.Leftovers)
 			switch {
-			case l.tasksCancelled() || res.Outcome == Cancelled: // the next run makes the same attempt
+			case l.tasksCancelled() || res.Outcome == Cancelled:
+				l.recorder.Add(nil, state.ReviewInterrupted{Attempt: r.attempt})
 			case failure != nil:
 				l.failReview(r.attempt, *failure)
 			case !l.planner.ReviewUnchanged(after, r.digests):

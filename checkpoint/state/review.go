@@ -47,7 +47,7 @@ func (f Finding) String() string {
 
 // Review is the adversarial review of a session.
 type Review struct {
-	Status  StepStatus    `json:"status"`            // pending, running, passed or failed
+	Status  StepStatus    `json:"status"`            // pending, running, passed, failed or interrupted
 	Attempt int           `json:"attempt"`           // the last one that began, from 1
 	Max     int           `json:"max,omitempty"`     // how many attempts there may be
 	Runs    int           `json:"runs,omitempty"`    // how often one began in the session; its log has the number
@@ -101,7 +101,7 @@ func (r *Review) forDocument() *AdversarialReview {
 // Describe returns the verdict with its counts.
 func (r *Review) Describe() string {
 	if r.Verdict == "" {
-		return string(r.Status)
+		return r.describeAttempt()
 	}
 	text := fmt.Sprintf("%s, attempt %d, %d p0, %d p1", r.Verdict, r.JudgedAttempt, r.P0, r.P1)
 	if r.Verdict == VerdictOverridden {
@@ -111,15 +111,27 @@ func (r *Review) Describe() string {
 		}
 		text += fmt.Sprintf(", overridden%s: %s", by, r.Reason)
 	}
+	if r.Status == Running || r.Status == Interrupted || r.Error != nil {
+		text += "; " + r.describeAttempt()
+	}
 	return text
+}
+
+// describeAttempt describes an attempt that has reached no verdict.
+func (r *Review) describeAttempt() string {
+	if r.Error != nil {
+		return fmt.Sprintf("attempt %d reached no verdict: %s", r.Attempt, r.Error.Message)
+	}
+	return fmt.Sprintf("attempt %d %s", r.Attempt, r.Status)
 }
 
 // The kinds of the events of a review.
 const (
-	KindReviewStarted    Kind = "review.started"
-	KindReviewJudged     Kind = "review.judged"
-	KindReviewFailed     Kind = "review.failed"
-	KindReviewOverridden Kind = "review.overridden"
+	KindReviewStarted     Kind = "review.started"
+	KindReviewJudged      Kind = "review.judged"
+	KindReviewFailed      Kind = "review.failed"
+	KindReviewInterrupted Kind = "review.interrupted"
+	KindReviewOverridden  Kind = "review.overridden"
 )
 
 // ReviewStarted begins an attempt at the review before the first phase.
@@ -149,6 +161,12 @@ type ReviewFailed struct {
 	Error   Failure `json:"error"`
 }
 
+// ReviewInterrupted ends an attempt that was stopped with the run. The next run makes it
+// again.
+type ReviewInterrupted struct {
+	Attempt int `json:"attempt"`
+}
+
 // ReviewOverridden lets the session go on in spite of the verdict.
 type ReviewOverridden struct {
 	By     Actor `json:"by"`
@@ -163,6 +181,9 @@ func (ReviewJudged) Kind() Kind { return KindReviewJudged }
 
 // Kind implements Event.
 func (ReviewFailed) Kind() Kind { return KindReviewFailed }
+
+// Kind implements Event.
+func (ReviewInterrupted) Kind() Kind { return KindReviewInterrupted }
 
 // Kind implements Event.
 func (ReviewOverridden) Kind() Kind { return KindReviewOverridden }
@@ -187,6 +208,8 @@ func (s *State) applyReview(at time.Time, e Event) error {
 		}
 	case ReviewFailed:
 		r.Status, r.Error = Failed, &e.Error
+	case ReviewInterrupted:
+		r.Status = Interrupted
 	case ReviewOverridden:
 		if !r.Blocks() {
 			return fmt.Errorf("%w: the review does not block", ErrFold)

@@ -341,7 +341,7 @@ func scenarios() map[string]func(p *play) {
 			shape := smallShape()
 			p.do(checkpoint("zero", state.TriggerManual))
 			zero := p.Clone()
-			p.do(state.ReviewStarted{Attempt: 1, Max: 2, Run: 1}, state.ReviewFailed{Attempt: 1, Error: failed("broke")}, state.ReviewStarted{Attempt: 1, Max: 2, Run: 2},
+			p.do(state.ReviewStarted{Attempt: 1, Max: 2, Run: 1}, state.ReviewInterrupted{Attempt: 1}, state.ReviewStarted{Attempt: 1, Max: 2, Run: 1}, state.ReviewFailed{Attempt: 1, Error: failed("broke")}, state.ReviewStarted{Attempt: 1, Max: 2, Run: 2},
 				state.ReviewJudged{Attempt: 1, Verdict: state.VerdictDoNotShip, P0: 1, Findings: []state.Finding{{Severity: state.P0, Title: "bad", File: "a.md", Line: 3}}, Definition: "d", Judged: "j"},
 				state.SessionFailed{Error: failed("bad")}, checkpoint("one", state.TriggerFailure))
 			p.back("R1", "zero", zero) // keeps the verdict
@@ -488,9 +488,14 @@ func TestScenarios(t *testing.T) {
 			}
 		})
 	}
-	source, err := os.ReadFile("event_kind.go")
+	files, err := filepath.Glob("*.go")
 	checkpointtest.Must(t, err)
-	kinds := regexp.MustCompile(`Kind += "(.*)"`).FindAllStringSubmatch(string(source), -1)
+	var kinds [][]string
+	for _, file := range files {
+		source, err := os.ReadFile(file)
+		checkpointtest.Must(t, err)
+		kinds = append(kinds, regexp.MustCompile(`(?m)^(?:const )?\s*Kind\w+ +Kind += "(.*)"`).FindAllStringSubmatch(string(source), -1)...)
+	}
 	if len(kinds) == 0 {
 		t.Error("found no kinds of event")
 	}
