@@ -332,6 +332,9 @@ func (op *opening) endKilledWork() {
 			}
 		}
 	}
+	if r := l.session.State().Review; r != nil && r.Status == state.Running {
+		events = append(events, state.ReviewInterrupted{Attempt: r.Attempt})
+	}
 	l.recorder.Add(nil, events...)
 }
 

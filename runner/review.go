@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/runner/findings"
@@ -18,8 +19,9 @@ import (
 	"prdrunner/runner/review"
 )
 
-// reviewTask is the name of the task of the review in logs. No workstream can have it.
-const reviewTask = "pipeline.review"
+// ReviewLog is the name of the review in logs. Neither a workstream, whose name has no dot,
+// nor a gate, whose name has one, can have it.
+const ReviewLog = "pipeline.review.run"
 
 // reviewOwner is the name that the PRD document shows for an error of the review.
 const reviewOwner = "review"
@@ -80,7 +82,11 @@ func (r *reviewRun) start(done func()) {
 		done()
 		return
 	}
-	task := l.newTask(reviewTask, r.attempt, inv)
+	run := 1
+	if rec := l.session.State().Review; rec != nil {
+		run = rec.Runs + 1
+	}
+	task := l.newTask(ReviewLog, run, inv)
 	task.Timeout = p.Timeout
 	task.Env["RUNNER_ATTEMPT"] = fmt.Sprint(r.attempt)
 	if r.path = filepath.Join(l.opts.Workspace, filepath.FromSlash(p.Findings)); p.Findings == "" {
@@ -88,7 +94,7 @@ func (r *reviewRun) start(done func()) {
 	}
 	task.Env["RUNNER_FINDINGS"] = r.path
 	r.before, _ = os.Lstat(r.path)
-	l.recorder.Add(nil, state.ReviewStarted{Attempt: r.attempt, Max: p.MaxAttempts})
+	l.recorder.Add(nil, state.ReviewStarted{Attempt: r.attempt, Max: p.MaxAttempts, Run: run})
 	began := l.opts.Now()
 	l.spawnWork(task.ID, gateSlot, func(within context.Context) func() {
 		var res Result
@@ -115,7 +121,8 @@ func (r *reviewRun) start(done func()) {
 		return func() {
 			l.recordLeftovers(reviewOwner, res.Leftovers)
 			switch {
-			case l.tasksCancelled() || res.Outcome == Cancelled: // the next run makes the same attempt
+			case l.tasksCancelled() || res.Outcome == Cancelled:
+				l.recorder.Add(nil, state.ReviewInterrupted{Attempt: r.attempt})
 			case failure != nil:
 				l.failReview(r.attempt, *failure)
 			case !l.planner.ReviewUnchanged(after, r.digests):
@@ -147,7 +154,7 @@ func (r *reviewRun) readFindings(made bool) ([]state.Finding, *state.Failure) {
 	case made && r.before != nil && os.SameFile(r.before, info) && r.before.ModTime().Equal(info.ModTime()) && r.before.Size() == info.Size():
 		return nil, failed(0, "the review did not write its findings: %s is as it was before", shown)
 	}
-	f, err := os.OpenFile(r.path, os.O_RDONLY|workspace.NonBlock, 0)
+	f, err := r.open()
 	if err != nil {
 		return nil, failed(0, "read the findings: %v", err)
 	}
@@ -162,6 +169,21 @@ func (r *reviewRun) readFindings(made bool) ([]state.Finding, *state.Failure) {
 		return nil, failed(wrong.Line, "the findings cannot be read: %s", wrong.Message)
 	}
 	return all, nil
+}
+
+// open opens the findings. A file of the workspace is not opened through a link that leads
+// out of it.
+func (r *reviewRun) open() (*os.File, error) {
+	p := r.loop.pipeline.Review
+	if p.Findings == "" {
+		return os.OpenFile(r.path, os.O_RDONLY|workspace.NonBlock, 0)
+	}
+	root, err := os.OpenRoot(r.loop.opts.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = root.Close() }()
+	return root.OpenFile(filepath.FromSlash(p.Findings), os.O_RDONLY|workspace.NonBlock, 0)
 }
 
 // judge records the verdict of the findings.
@@ -185,6 +207,10 @@ func (r *reviewRun) judge(all []state.Finding, took time.Duration) {
 	}
 	if len(j.Gated) > 0 {
 		e.Gates = plan.FindingLabels(l.pipeline, had, len(j.Gated))
+	}
+	if err := journal.Recordable(e); err != nil {
+		l.failReview(r.attempt, state.Failure{Workstream: reviewOwner, Outcome: "result", Message: state.Text(err.Error())})
+		return
 	}
 	l.recorder.Add(nil, e)
 	l.opts.addFindingGates(l.session.State())
@@ -238,6 +264,6 @@ func (l *loop) reviewBlocks(rec *state.Review) state.Failure {
 	} else {
 		text += fmt.Sprintf("; `%s` goes on in spite of it", override)
 	}
-	f.Message = state.Text(l.opts.Mask(text))
+	f.Message = state.Text(shorten(l.opts.Mask(text)))
 	return f
 }

@@ -41,6 +41,8 @@ func decodeKind(kind state.Kind, data []byte) (state.Event, error) {
 		return decodeAs[state.ReviewJudged](data)
 	case state.KindReviewFailed:
 		return decodeAs[state.ReviewFailed](data)
+	case state.KindReviewInterrupted:
+		return decodeAs[state.ReviewInterrupted](data)
 	case state.KindReviewOverridden:
 		return decodeAs[state.ReviewOverridden](data)
 	case state.KindBudgetRaised:

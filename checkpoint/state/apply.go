@@ -94,7 +94,7 @@ func (s *State) applyEvent(seq uint64, at time.Time, e Event) error {
 		return s.applyRollback(at, e)
 	case PhaseRepeated:
 		return s.repeatPhase(e)
-	case ReviewStarted, ReviewJudged, ReviewFailed, ReviewOverridden:
+	case ReviewStarted, ReviewJudged, ReviewFailed, ReviewInterrupted, ReviewOverridden:
 		return s.applyReview(at, e)
 	case BudgetRaised:
 		s.raise(e)

@@ -36,4 +36,5 @@ func (s *State) voidVerdicts() {
 		}
 	}
 	s.LastGate = ""
+	s.Review = s.Review.voided()
 }

@@ -91,6 +91,7 @@ func (s *State) GoTo(record RollbackRecord, b RollbackStarted, target *State) {
 	next.Ledgers.KeepCaptures(s.Ledgers)
 	next.carryOn(s)
 	next.keepSpent(s)
+	next.Review = keptReview(next.Review, s.Review)
 	if next.AdoptedSeq = s.AdoptedSeq; target.Seq < s.AdoptedSeq {
 		next.voidVerdicts()
 	}

@@ -47,9 +47,10 @@ func (f Finding) String() string {
 
 // Review is the adversarial review of a session.
 type Review struct {
-	Status  StepStatus    `json:"status"`            // pending, running, passed or failed
+	Status  StepStatus    `json:"status"`            // pending, running, passed, failed or interrupted
 	Attempt int           `json:"attempt"`           // the last one that began, from 1
 	Max     int           `json:"max,omitempty"`     // how many attempts there may be
+	Runs    int           `json:"runs,omitempty"`    // how often one began in the session; its log has the number
 	Verdict ReviewVerdict `json:"verdict,omitempty"` // of the last attempt that reached one
 	P0      int           `json:"p0_count"`
 	P1      int           `json:"p1_count"`
@@ -100,7 +101,7 @@ func (r *Review) forDocument() *AdversarialReview {
 // Describe returns the verdict with its counts.
 func (r *Review) Describe() string {
 	if r.Verdict == "" {
-		return string(r.Status)
+		return r.describeAttempt()
 	}
 	text := fmt.Sprintf("%s, attempt %d, %d p0, %d p1", r.Verdict, r.JudgedAttempt, r.P0, r.P1)
 	if r.Verdict == VerdictOverridden {
@@ -110,21 +111,34 @@ func (r *Review) Describe() string {
 		}
 		text += fmt.Sprintf(", overridden%s: %s", by, r.Reason)
 	}
+	if r.Status == Running || r.Status == Interrupted || r.Error != nil {
+		text += "; " + r.describeAttempt()
+	}
 	return text
+}
+
+// describeAttempt describes an attempt that has reached no verdict.
+func (r *Review) describeAttempt() string {
+	if r.Error != nil {
+		return fmt.Sprintf("attempt %d reached no verdict: %s", r.Attempt, r.Error.Message)
+	}
+	return fmt.Sprintf("attempt %d %s", r.Attempt, r.Status)
 }
 
 // The kinds of the events of a review.
 const (
-	KindReviewStarted    Kind = "review.started"
-	KindReviewJudged     Kind = "review.judged"
-	KindReviewFailed     Kind = "review.failed"
-	KindReviewOverridden Kind = "review.overridden"
+	KindReviewStarted     Kind = "review.started"
+	KindReviewJudged      Kind = "review.judged"
+	KindReviewFailed      Kind = "review.failed"
+	KindReviewInterrupted Kind = "review.interrupted"
+	KindReviewOverridden  Kind = "review.overridden"
 )
 
 // ReviewStarted begins an attempt at the review before the first phase.
 type ReviewStarted struct {
 	Attempt int `json:"attempt"`
 	Max     int `json:"max"`
+	Run     int `json:"run"` // how often an attempt began in the session, this time included
 }
 
 // ReviewJudged is the verdict of an attempt.
@@ -147,6 +161,12 @@ type ReviewFailed struct {
 	Error   Failure `json:"error"`
 }
 
+// ReviewInterrupted ends an attempt that was stopped with the run. The next run makes it
+// again.
+type ReviewInterrupted struct {
+	Attempt int `json:"attempt"`
+}
+
 // ReviewOverridden lets the session go on in spite of the verdict.
 type ReviewOverridden struct {
 	By     Actor `json:"by"`
@@ -163,6 +183,9 @@ func (ReviewJudged) Kind() Kind { return KindReviewJudged }
 func (ReviewFailed) Kind() Kind { return KindReviewFailed }
 
 // Kind implements Event.
+func (ReviewInterrupted) Kind() Kind { return KindReviewInterrupted }
+
+// Kind implements Event.
 func (ReviewOverridden) Kind() Kind { return KindReviewOverridden }
 
 // applyReview folds the events of the review.
@@ -173,11 +196,11 @@ func (s *State) applyReview(at time.Time, e Event) error {
 	}
 	switch e := e.(type) {
 	case ReviewStarted:
-		r.Status, r.Attempt, r.Max, r.Error = Running, e.Attempt, e.Max, nil
+		r.Status, r.Attempt, r.Max, r.Runs, r.Error = Running, e.Attempt, e.Max, e.Run, nil
 	case ReviewJudged:
 		s.replaceFindingGates(r.Gates, e.Gates)
 		*r = Review{
-			Status: Passed, Attempt: e.Attempt, Max: r.Max, Verdict: e.Verdict, P0: e.P0, P1: e.P1, JudgedAttempt: e.Attempt, Path: e.Path,
+			Status: Passed, Attempt: e.Attempt, Max: r.Max, Runs: r.Runs, Verdict: e.Verdict, P0: e.P0, P1: e.P1, JudgedAttempt: e.Attempt, Path: e.Path,
 			Findings: e.Findings, Gates: e.Gates, Definition: e.Definition, Judged: e.Judged, At: &at,
 		}
 		if r.Blocks() {
@@ -185,6 +208,8 @@ func (s *State) applyReview(at time.Time, e Event) error {
 		}
 	case ReviewFailed:
 		r.Status, r.Error = Failed, &e.Error
+	case ReviewInterrupted:
+		r.Status = Interrupted
 	case ReviewOverridden:
 		if !r.Blocks() {
 			return fmt.Errorf("%w: the review does not block", ErrFold)
@@ -193,6 +218,36 @@ func (s *State) applyReview(at time.Time, e Event) error {
 	}
 	s.Review = r
 	return nil
+}
+
+// keptReview returns the review after a rollback to a state that had the review then. A
+// verdict that forbids to go on stays, unless the state had one with which the session went
+// on, and so does the attempt that is due: going back gives no further attempts.
+func keptReview(then, now *Review) *Review {
+	goesOn := then != nil && then.Verdict != "" && !then.Blocks()
+	switch {
+	case now == nil || goesOn && now.Runs <= then.Runs:
+		return then
+	case goesOn:
+		kept := *then
+		kept.Runs = now.Runs
+		return &kept
+	case now.Verdict == "" || now.Blocks():
+		return now
+	}
+	// The session went on with a verdict that the state did not have.
+	return &Review{Status: Pending, Attempt: 1, Max: now.Max, Runs: now.Runs}
+}
+
+// voided returns the review of a session that is adopted: only a verdict that forbids to go
+// on still holds.
+func (r *Review) voided() *Review {
+	if r == nil || r.Verdict == "" || r.Blocks() {
+		return r
+	}
+	kept := *r
+	kept.Definition, kept.Judged = "", ""
+	return &kept
 }
 
 // replaceFindingGates gives the last phase the gates of the findings of a review, in place

@@ -337,6 +337,19 @@ func scenarios() map[string]func(p *play) {
 				checkpoint("two", state.TriggerIterationComplete), start("A", 2), state.WorkstreamFailed{Workstream: "A", Error: failed("broke"), Left: []state.Artifact{file("b", "")}},
 				state.PhaseRepeated{Phase: "build", Iteration: 3, Reason: "A failed: broke", Failures: []state.Failure{failed("broke")}, Results: "sha256:r2"})
 		},
+		"review": func(p *play) {
+			shape := smallShape()
+			p.do(checkpoint("zero", state.TriggerManual))
+			zero := p.Clone()
+			p.do(state.ReviewStarted{Attempt: 1, Max: 2, Run: 1}, state.ReviewInterrupted{Attempt: 1}, state.ReviewStarted{Attempt: 1, Max: 2, Run: 1}, state.ReviewFailed{Attempt: 1, Error: failed("broke")}, state.ReviewStarted{Attempt: 1, Max: 2, Run: 2},
+				state.ReviewJudged{Attempt: 1, Verdict: state.VerdictDoNotShip, P0: 1, Findings: []state.Finding{{Severity: state.P0, Title: "bad", File: "a.md", Line: 3}}, Definition: "d", Judged: "j"},
+				state.SessionFailed{Error: failed("bad")}, checkpoint("one", state.TriggerFailure))
+			p.back("R1", "zero", zero) // keeps the verdict
+			p.do(state.SessionResumed{By: by, Shape: &shape}, state.ReviewOverridden{By: by, Reason: "false alarm"}, state.ReviewStarted{Attempt: 1, Max: 2, Run: 3},
+				state.ReviewJudged{Attempt: 1, Verdict: state.VerdictShipWithGates, P1: 1, Findings: []state.Finding{{Severity: state.P1, Title: "limits", Command: []string{"true"}}},
+					Gates: []string{"finding-1 (ship)"}, Definition: "d2", Judged: "j"},
+				state.GatePassed{Verdict: verdict("finding-1 (ship)")})
+		},
 		"spent": func(p *play) {
 			p.do(checkpoint("one", state.TriggerManual))
 			one := p.Clone()
@@ -475,9 +488,14 @@ func TestScenarios(t *testing.T) {
 			}
 		})
 	}
-	source, err := os.ReadFile("event_kind.go")
+	files, err := filepath.Glob("*.go")
 	checkpointtest.Must(t, err)
-	kinds := regexp.MustCompile(`Kind += "(.*)"`).FindAllStringSubmatch(string(source), -1)
+	var kinds [][]string
+	for _, file := range files {
+		source, err := os.ReadFile(file)
+		checkpointtest.Must(t, err)
+		kinds = append(kinds, regexp.MustCompile(`(?m)^(?:const )?\s*Kind\w+ +Kind += "(.*)"`).FindAllStringSubmatch(string(source), -1)...)
+	}
 	if len(kinds) == 0 {
 		t.Error("found no kinds of event")
 	}

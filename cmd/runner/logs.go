@@ -98,6 +98,9 @@ func loggedSteps(st *state.State, name string) ([]loggedStep, error) {
 			all = append(all, loggedStep{g.Label, owner + "." + bare, g.Attempts, g, earlierSessions(st, g.Session), nil})
 		}
 	}
+	if r := st.Review; r != nil && r.Runs > 0 && st.Workstream("review") == nil {
+		all = append(all, loggedStep{"review", runner.ReviewLog, r.Runs, nil, nil, nil})
+	}
 	for _, p := range st.Phases {
 		for _, w := range p.Workstreams {
 			all = append(all, loggedStep{w.Name, w.Name, w.Attempts, nil, earlierSessions(st, w.Session), w.Cached})

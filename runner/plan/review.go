@@ -67,7 +67,9 @@ func decideReview(r *pipeline.Review, rec *state.Review, now ReviewDigests) Revi
 	switch {
 	case rec == nil:
 		return run(Run, 1, "not run yet")
-	case rec.Status == state.Running:
+	case rec.Status == state.Pending:
+		return run(Run, rec.Attempt, "not run yet")
+	case rec.Status == state.Running || rec.Status == state.Interrupted:
 		return run(Run, rec.Attempt, "attempt %d was interrupted", rec.Attempt)
 	case rec.Error != nil:
 		return run(Run, rec.Attempt, "attempt %d reached no verdict: %s", rec.Attempt, rec.Error.Message)

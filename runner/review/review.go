@@ -100,7 +100,7 @@ func parseList(whole, list []byte) ([]state.Finding, error) {
 }
 
 func (w written) finding() (state.Finding, error) {
-	f := state.Finding{Severity: w.Severity, Title: state.Text(w.Title), File: state.Text(w.File), Line: w.Line, Detail: state.Text(w.Detail)}
+	f := state.Finding{Severity: w.Severity, Title: bounded(w.Title), File: bounded(w.File), Line: w.Line, Detail: bounded(w.Detail)}
 	switch {
 	case !slices.Contains(state.Severities(), w.Severity):
 		return f, fmt.Errorf("%q is no severity; it is one of: p0, p1, p2, p3", w.Severity)
@@ -126,6 +126,15 @@ func (w written) finding() (state.Finding, error) {
 		return f, errors.New(`"command" holds a NUL byte`)
 	}
 	return f, nil
+}
+
+// bounded cuts a text that is longer than anybody reads, since it is recorded.
+func bounded(text string) state.Text {
+	const most, mark = 4000, "…"
+	if len(text) <= most {
+		return state.Text(text)
+	}
+	return state.Text(strings.ToValidUTF8(text[:most], "") + mark)
 }
 
 // located adds the line to an error of encoding/json.

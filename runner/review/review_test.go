@@ -21,6 +21,7 @@ func TestParse(t *testing.T) {
 		{"ruleId":"R3","message":{"text":"wrong"}},
 		{"ruleId":"R4","level":"note","message":{"text":"a hint"}},
 		{"ruleId":"R5","message":{"text":"a warning"}},
+		{"ruleId":"R8","properties":{"security-severity":7.5},"message":{"text":"high"},"locations":[{"physicalLocation":{"artifactLocation":{"uri":"file:///src/a%20b.go"}}}]},
 		{"ruleId":"R6","kind":"pass","message":{"text":"fine"}},
 		{"ruleId":"R7","message":{"text":"accepted"},"suppressions":[{"kind":"external"}]}]}]}`
 	for name, c := range map[string]struct {
@@ -33,6 +34,7 @@ func TestParse(t *testing.T) {
 		"SARIF": {text: sarif, want: []state.Finding{
 			{Severity: state.P0, Title: "injection", File: "a.go", Line: 3, Detail: "R1"}, {Severity: state.P2, Title: "weak", Detail: "R2"},
 			{Severity: state.P1, Title: "wrong", Detail: "R3"}, {Severity: state.P3, Title: "a hint", Detail: "R4"}, {Severity: state.P2, Title: "a warning", Detail: "R5"},
+			{Severity: state.P1, Title: "high", File: "/src/a b.go", Detail: "R8"},
 		}},
 	} {
 		got, err := Parse([]byte(c.text))

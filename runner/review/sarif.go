@@ -1,6 +1,8 @@
 package review
 
 import (
+	"fmt"
+	"net/url"
 	"strconv"
 
 	"github.com/owenrumney/go-sarif/v2/sarif"
@@ -33,11 +35,11 @@ func parseSARIF(data []byte) ([]state.Finding, error) {
 func sarifFinding(run *sarif.Run, r *sarif.Result) state.Finding {
 	f := state.Finding{Severity: sarifSeverity(ruleOf(run, r), r)}
 	if r.RuleID != nil {
-		f.Title = state.Text(*r.RuleID)
+		f.Title = bounded(*r.RuleID)
 	}
 	if r.Message.Text != nil && *r.Message.Text != "" {
 		f.Detail = f.Title
-		f.Title = state.Text(*r.Message.Text)
+		f.Title = bounded(*r.Message.Text)
 	}
 	if f.Title == "" {
 		f.Title = "a result without a message"
@@ -46,7 +48,7 @@ func sarifFinding(run *sarif.Run, r *sarif.Result) state.Finding {
 		if at == nil || at.PhysicalLocation == nil || at.PhysicalLocation.ArtifactLocation == nil || at.PhysicalLocation.ArtifactLocation.URI == nil {
 			continue
 		}
-		f.File = state.Text(*at.PhysicalLocation.ArtifactLocation.URI)
+		f.File = bounded(pathOf(*at.PhysicalLocation.ArtifactLocation.URI))
 		if region := at.PhysicalLocation.Region; region != nil && region.StartLine != nil {
 			f.Line = max(0, *region.StartLine)
 		}
@@ -68,14 +70,24 @@ func ruleOf(run *sarif.Run, r *sarif.Result) *sarif.ReportingDescriptor {
 	return nil
 }
 
-// sarifSeverity maps the score of the rule's property security-severity, as code scanners
-// set it, or else the level of the result.
+// pathOf returns the path of a URI, whose special characters are escaped.
+func pathOf(uri string) string {
+	if u, err := url.Parse(uri); err == nil && u.Path != "" {
+		return u.Path
+	}
+	return uri
+}
+
+// sarifSeverity maps the score of the property security-severity of the result or its rule,
+// as code scanners set it, or else the level of the result.
 func sarifSeverity(rule *sarif.ReportingDescriptor, r *sarif.Result) state.Severity {
+	bags := []sarif.Properties{r.Properties}
 	if rule != nil {
-		if text, ok := rule.Properties["security-severity"].(string); ok {
-			if score, err := strconv.ParseFloat(text, 64); err == nil {
-				return scored(score)
-			}
+		bags = append(bags, rule.Properties)
+	}
+	for _, bag := range bags {
+		if score, err := strconv.ParseFloat(fmt.Sprint(bag["security-severity"]), 64); err == nil {
+			return scored(score)
 		}
 	}
 	level := "warning" // SARIF's default

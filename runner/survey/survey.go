@@ -263,12 +263,28 @@ func (s *Surveyor) Reviewed(ctx context.Context, f *plan.Facts) error {
 	if !r.HasProcess {
 		patterns = append(patterns, tree.EscapeGlob(filepath.ToSlash(r.Findings)))
 	}
-	files, extended, err := s.describeAll(ctx, patterns, func(string) bool { return false })
+	made := s.madeLater()
+	files, extended, err := s.describeAll(ctx, patterns, func(p string) bool { return tree.MatchesAny(made, p) })
 	if err != nil {
 		return fmt.Errorf("gather what the review reads: %w", err)
 	}
 	f.Reviewed = plan.FileSet{Files: files, Patterns: extended}
 	return nil
+}
+
+// madeLater returns the patterns of the files that the review cannot have read: artifacts,
+// which are made after it, and the findings that its own process writes.
+func (s *Surveyor) madeLater() []string {
+	var made []string
+	for _, phase := range s.p.Phases {
+		for _, ws := range phase.Workstreams {
+			made = append(made, ws.ArtifactPatterns...)
+		}
+	}
+	if r := s.p.Review; r.HasProcess && r.Findings != "" {
+		made = append(made, tree.EscapeGlob(filepath.ToSlash(r.Findings)))
+	}
+	return made
 }
 
 // allInputs gathers the inputs of workstreams whose work is done or that have a cache. If

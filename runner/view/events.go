@@ -27,7 +27,7 @@ func (v *plain) printEvent(at time.Time, e state.Event) {
 		v.printAttention("pause requested"+byWhom(e.By), string(e.Reason))
 	case state.ProcessesEnded:
 		v.printAttention(processes(e))
-	case state.ReviewStarted, state.ReviewJudged, state.ReviewFailed, state.ReviewOverridden:
+	case state.ReviewStarted, state.ReviewJudged, state.ReviewFailed, state.ReviewInterrupted, state.ReviewOverridden:
 		v.printReview(e)
 	case state.ReportsReceived:
 		v.printReports(e)

@@ -17,6 +17,8 @@ func (v *plain) printReview(e state.Event) {
 		v.printVerdict(e)
 	case state.ReviewFailed:
 		v.printFailure("review", "", e.Error)
+	case state.ReviewInterrupted:
+		v.printNeutral("", "review interrupted", attempt(e.Attempt))
 	case state.ReviewOverridden:
 		v.printAttention("the review is overridden"+byWhom(e.By), string(e.Reason))
 	}

@@ -35,16 +35,17 @@ type ListedCheckpoint struct {
 
 // ListedSession is a session in a list.
 type ListedSession struct {
-	PRD       string       `json:"prd"`
-	Session   string       `json:"session,omitempty"`
-	Place     disk.Place   `json:"place"`
-	Path      state.Text   `json:"path"`
-	Title     string       `json:"title,omitempty"`
-	Type      string       `json:"type,omitempty"`
-	Status    state.Status `json:"status,omitempty"`
-	CreatedAt time.Time    `json:"created_at,omitzero"`
-	Current   string       `json:"current_checkpoint,omitempty"`
-	Damaged   state.Text   `json:"damaged,omitempty"` // why the session can't be read
+	PRD       string        `json:"prd"`
+	Session   string        `json:"session,omitempty"`
+	Place     disk.Place    `json:"place"`
+	Path      state.Text    `json:"path"`
+	Title     string        `json:"title,omitempty"`
+	Type      string        `json:"type,omitempty"`
+	Status    state.Status  `json:"status,omitempty"`
+	CreatedAt time.Time     `json:"created_at,omitzero"`
+	Current   string        `json:"current_checkpoint,omitempty"`
+	Review    *state.Review `json:"review,omitempty"`  // the one before the first phase
+	Damaged   state.Text    `json:"damaged,omitempty"` // why the session can't be read
 }
 
 // NewListReport returns the JSON form of a list of checkpoints.
@@ -67,6 +68,7 @@ func NewListReport(cmdline advice.CommandLine, sessions []reader.StoredSession) 
 		}
 		st := at.State
 		item.Session, item.Title, item.Type, item.Status, item.CreatedAt = st.Session, st.Title, st.Type, st.Status, st.CreatedAt
+		item.Review = st.Review
 		list.Rollbacks = append(list.Rollbacks, st.Rollbacks...)
 		for _, ref := range st.Checkpoints {
 			if ref.ID == st.Current {
