@@ -18,6 +18,7 @@ import (
 	_ "github.com/klauspost/compress/gzip"
 	_ "github.com/klauspost/compress/zstd"
 	_ "github.com/mitchellh/go-wordwrap"
+	_ "github.com/owenrumney/go-sarif/v2/sarif"
 	_ "github.com/pelletier/go-toml/v2"
 	_ "github.com/pelletier/go-toml/v2/unstable"
 	_ "github.com/rogpeppe/go-internal/diff"
