@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -101,6 +102,7 @@ func (r *reviewRun) start(done func()) {
 		var err error
 		if p.HasProcess {
 			res, err = l.execute(within, task, &startSink{})
+			err = cmp.Or(err, r.maskWritten())
 		}
 		var all []state.Finding
 		var failure *state.Failure
@@ -169,6 +171,41 @@ func (r *reviewRun) readFindings(made bool) ([]state.Finding, *state.Failure) {
 		return nil, failed(wrong.Line, "the findings cannot be read: %s", wrong.Message)
 	}
 	return all, nil
+}
+
+// maskWritten hides sensitive values in findings that a process wrote into the state
+// directory.
+func (r *reviewRun) maskWritten() error {
+	if r.loop.pipeline.Review.Findings != "" || len(r.loop.pipeline.Secrets) == 0 {
+		return nil
+	}
+	info, err := os.Lstat(r.path)
+	if err != nil || !info.Mode().IsRegular() || info.Size() > review.MaxSize {
+		return r.removeUnmasked(err)
+	}
+	data, err := os.ReadFile(r.path)
+	if err != nil {
+		return r.removeUnmasked(err)
+	}
+	masked := r.loop.opts.Mask(string(data))
+	if masked == string(data) {
+		return nil
+	}
+	if err := os.WriteFile(r.path, []byte(masked), 0o600); err != nil {
+		return r.removeUnmasked(err)
+	}
+	return nil
+}
+
+// removeUnmasked removes findings in which sensitive values can't be hidden.
+func (r *reviewRun) removeUnmasked(cause error) error {
+	if errors.Is(cause, fs.ErrNotExist) {
+		return nil
+	}
+	if err := os.Remove(r.path); err != nil {
+		return errors.Join(cause, err)
+	}
+	return cause
 }
 
 // open opens the findings. A file of the workspace is not opened through a link that leads
