@@ -48,6 +48,7 @@ type Pipeline struct {
 	Timeout  time.Duration // of the session; 0 if there is none
 	Budget   *Budget       // of the session; nil if there is none
 	Review   *Review       // before the first phase; nil if there is none
+	Issue    *Issue        // nil if there is none
 	Agents   []*Agent      // in the order of the file
 	Phases   []*Phase      // in the order in which they run
 	Hooks    []*Hook

@@ -22,6 +22,7 @@ type pipelineBlock struct {
 	defaults *defaultsBlock
 	budget   *budgetBlock
 	review   *reviewBlock
+	issue    *issueBlock
 	agents   []*agentBlock
 	hooks    []*hookBlock
 	phases   []*phaseBlock
@@ -33,6 +34,7 @@ var pipelineSchema = &hcl.BodySchema{
 		{Type: "defaults"},
 		{Type: "budget"},
 		{Type: "review"},
+		{Type: "issue"},
 		{Type: "agent", LabelNames: []string{"name"}},
 		{Type: "hook", LabelNames: []string{"event"}},
 		{Type: "phase", LabelNames: []string{"name"}},
@@ -54,6 +56,7 @@ func (d *decoder) decodePipeline(block *hclsyntax.Block) *pipelineBlock {
 	}
 	p.budget = d.decodeBudget(d.single(content, "budget"))
 	p.review = d.decodeReview(d.single(content, "review"))
+	p.issue = d.decodeIssue(d.single(content, "issue"))
 	for _, inner := range content.Blocks {
 		switch inner.Type {
 		case "agent":
@@ -113,6 +116,7 @@ func (b *builder) pipelineBlock(block *pipelineBlock) {
 	defaults := b.defaults(block.defaults)
 	b.buildAgents(block.agents)
 	p.Review = b.review(block.review, defaults)
+	p.Issue = b.issue(block.issue, defaults)
 	b.resolveDependencies()
 	b.declareArtifacts()
 	for _, phase := range b.phases {

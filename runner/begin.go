@@ -216,7 +216,7 @@ func (op *opening) startSession() error {
 	l := op.loop
 	e := state.SessionStarted{
 		FormatVersion: state.FormatVersion, Session: uuid.NewString(), PRD: l.pipeline.ID, Title: l.pipeline.Title, Type: l.pipeline.Type,
-		Pipeline: l.opts.pipelineRef(), Document: l.facts.Document, Git: l.git, Shape: plan.ShapeOf(l.pipeline), Sensitive: secretVariables(l.pipeline), Variables: l.opts.recordableVariables(),
+		Pipeline: l.opts.pipelineRef(), Document: l.facts.Document, Issue: l.facts.Issue, Git: l.git, Shape: plan.ShapeOf(l.pipeline), Sensitive: secretVariables(l.pipeline), Variables: l.opts.recordableVariables(),
 		Acts: l.facts.Acts, Imported: l.opts.Imported, By: l.opts.By, Version: l.opts.Version,
 	}
 	baseline, err := op.baseline()
@@ -274,7 +274,7 @@ func (op *opening) recordResumed() {
 	l := op.loop
 	st := l.session.State()
 	e := state.SessionResumed{
-		Pipeline: l.opts.pipelineRef(), Document: l.facts.Document, Git: l.git, Sensitive: secretVariables(l.pipeline), Variables: l.opts.recordableVariables(), By: l.opts.By, Version: l.opts.Version,
+		Pipeline: l.opts.pipelineRef(), Document: l.facts.Document, Issue: l.facts.Issue, Git: l.git, Sensitive: secretVariables(l.pipeline), Variables: l.opts.recordableVariables(), By: l.opts.By, Version: l.opts.Version,
 	}
 	if st.Title != l.pipeline.Title {
 		e.Title = l.pipeline.Title

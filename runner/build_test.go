@@ -401,8 +401,9 @@ func TestStaleDocument(t *testing.T) {
 	b.write("broken", "")
 	b.must(state.StatusFailed)
 	b.write("prd.md", "two")
-	if _, err := b.build(); !errors.Is(err, runner.ErrStale) {
-		t.Fatalf("error %v, want ErrStale", err)
+	var stale *runner.StaleError
+	if _, err := b.build(); !errors.As(err, &stale) {
+		t.Fatalf("error %v, want a StaleError", err)
 	}
 	b.ran()
 	b.must(state.StatusFailed, func(o *runner.Options) { o.OnStale = runner.StaleProceed })

@@ -208,8 +208,8 @@ func (s *stage) Unwritten(context.Context, string) (record.OnFailure, error) {
 	return record.Pause, nil
 }
 
-// Confirm implements runner.Asker.
-func (s *stage) Confirm(context.Context, string) (bool, error) { return false, nil }
+// Proceed implements runner.Asker.
+func (s *stage) Proceed(context.Context, plan.Stale) (bool, error) { return false, nil }
 
 // Begin implements runner.View.
 func (s *stage) Begin(b runner.Beginning) { s.plan = b.Plan }

@@ -213,8 +213,24 @@ func (e *BranchGoneError) Error() string {
 	return fmt.Sprintf("the git branch of the session, %s, no longer exists", e.Branch)
 }
 
-// acceptStale returns nil if the document of the pipeline did not change, or if the option
-// or the user decides to continue with the changed document.
+// StaleError says that something outside the steps changed, or that the issue of the
+// pipeline could not be read, and that neither an option nor the user decided to continue.
+// The session is unchanged.
+type StaleError struct{ Stale plan.Stale }
+
+func (e *StaleError) Error() string {
+	switch s := e.Stale; {
+	case s.Problem != "":
+		return string(s.Problem)
+	case s.What == "document":
+		return fmt.Sprintf("the document of the pipeline changed since the session began: %s", s.Path)
+	default:
+		return fmt.Sprintf("the %s changed since the session began: %s", s.What, s.Path)
+	}
+}
+
+// acceptStale returns nil if neither the document of the pipeline nor its issue changed, or
+// if the option or the user decides to continue.
 func (l *loop) acceptStale(ctx context.Context, plan *plan.Plan) error {
 	if len(plan.Stale) == 0 || l.opts.OnStale == StaleProceed {
 		return nil
@@ -224,16 +240,17 @@ func (l *loop) acceptStale(ctx context.Context, plan *plan.Plan) error {
 			return &BranchGoneError{Branch: string(s.Path), Commit: s.Old}
 		}
 	}
-	s := plan.Stale[0]
-	if l.opts.OnStale == StaleFail || l.opts.Asker == nil {
-		return fmt.Errorf("%w: %s", ErrStale, s.Path)
-	}
-	yes, err := l.opts.Asker.Confirm(ctx, fmt.Sprintf("The %s %s changed since the session began. Continue with it?", s.What, s.Path))
-	if err != nil {
-		return fmt.Errorf("ask about the document of the pipeline: %w", err)
-	}
-	if !yes {
-		return fmt.Errorf("%w: %s", ErrStale, s.Path)
+	for _, s := range plan.Stale {
+		if l.opts.OnStale == StaleFail || l.opts.Asker == nil {
+			return &StaleError{Stale: s}
+		}
+		yes, err := l.opts.Asker.Proceed(ctx, s)
+		if err != nil {
+			return fmt.Errorf("ask about the changed %s: %w", s.What, err)
+		}
+		if !yes {
+			return &StaleError{Stale: s}
+		}
 	}
 	return nil
 }

@@ -223,7 +223,7 @@ func (s silent) Resolve(ctx context.Context, _ []plan.Conflict) (plan.OnConflict
 	return "", ctx.Err()
 }
 
-func (s silent) Confirm(ctx context.Context, _ string) (bool, error) {
+func (s silent) Proceed(ctx context.Context, _ plan.Stale) (bool, error) {
 	<-ctx.Done()
 	return false, ctx.Err()
 }

@@ -38,7 +38,9 @@ import (
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/checkpoint/workspace/git"
 	"prdrunner/pipeline"
+	"prdrunner/runner/issue"
 	"prdrunner/runner/plan"
 	"prdrunner/runner/record"
 	"prdrunner/runner/survey"
@@ -46,9 +48,6 @@ import (
 
 // Errors of a build that ended before it ran anything. The session is unchanged.
 var (
-	// ErrStale says that the document of the pipeline changed, and that neither an option
-	// nor the user decided to continue.
-	ErrStale = errors.New("the document of the pipeline changed since the session began")
 	// ErrConflict says that artifacts were edited, and that neither an option nor the
 	// user decided what to do with the edits, or that the decision can't be applied.
 	ErrConflict = errors.New("artifacts were edited since they were made")
@@ -99,10 +98,11 @@ type Options struct {
 	// Mask replaces sensitive values in text that Runner stores or shows.
 	Mask func(string) string
 
-	Asker  Asker
-	Git    survey.Git // nil: no git
-	Now    func() time.Time
-	Logger hclog.Logger
+	Asker    Asker
+	Git      survey.Git    // nil: no git
+	Commands git.Commander // runs the process that prints the issue of the pipeline
+	Now      func() time.Time
+	Logger   hclog.Logger
 
 	// Interrupts delivers the names of signals that ask Runner to stop. On the first,
 	// Runner makes a checkpoint and stops; on the second, it stops at once.
@@ -136,7 +136,11 @@ func (o Options) withDefaults() Options {
 
 // surveyor returns a Surveyor of the workspace's files.
 func (o Options) surveyor(w *workspace.Workspace) *survey.Surveyor {
-	return survey.New(w, o.Store.Objects(), o.Pipeline, o.PlanFile, o.Mask)
+	s := survey.New(w, o.Store.Objects(), o.Pipeline, o.PlanFile, o.Mask)
+	if o.Pipeline.Issue != nil {
+		s.ReadIssue = issue.Reader{Pipeline: o.Pipeline, Workspace: o.Workspace, Commander: o.Commands, Mask: o.Mask}.Read
+	}
+	return s
 }
 
 // knownActs returns when and where once workstreams have happened, or may have.

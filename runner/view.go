@@ -66,8 +66,8 @@ type Asker interface {
 	Resolve(ctx context.Context, conflicts []plan.Conflict) (plan.OnConflict, error)
 	// Unwritten asks what to do about a checkpoint that can't be written.
 	Unwritten(ctx context.Context, problem string) (record.OnFailure, error)
-	// Confirm asks a question. The answer no must change nothing.
-	Confirm(ctx context.Context, question string) (bool, error)
+	// Proceed asks whether to continue although something outside the steps changed.
+	Proceed(ctx context.Context, s plan.Stale) (bool, error)
 }
 
 // Question is the question of a gate for the user.
@@ -101,10 +101,11 @@ type Answer struct {
 	To state.Verdict
 }
 
-// OnStale decides whether to continue although the document of the pipeline changed.
+// OnStale decides whether to continue although the document of the pipeline or its issue
+// changed, or the issue could not be read.
 type OnStale string
 
-// The decisions about a changed document.
+// The decisions about a changed document or issue.
 const (
 	StaleAsk     OnStale = "ask"
 	StaleProceed OnStale = "proceed"

@@ -32,7 +32,11 @@ type CheckpointFile struct {
 	Document      *state.FileRef `json:"document,omitempty"`
 	Recovery      Recovery       `json:"recovery_info"`
 
-	// Derived from State; Team and AgentOutputs only if the pipeline has agents.
+	// Derived from State; Team and AgentOutputs only if the pipeline has agents, and those
+	// about the issue if it has one.
+	IssueNumber    int                  `json:"issue_number,omitempty"`
+	Issue          *state.IssueSnapshot `json:"issue_snapshot,omitempty"`
+	StateLabel     string               `json:"current_state_label,omitempty"` // of the issue, for the phase it is in
 	PhaseStartedAt *time.Time           `json:"phase_started_at,omitempty"`
 	PhaseAttempt   int                  `json:"phase_attempt,omitempty"`
 	Iteration      int                  `json:"iteration_count,omitempty"` // of a phase that repeats
@@ -88,6 +92,9 @@ func (f *CheckpointFile) derive() {
 		if p.Iteration != nil {
 			f.Iteration = p.Iteration.Index
 		}
+	}
+	if i := f.State.Issue; i != nil {
+		f.IssueNumber, f.StateLabel, f.Issue = i.Number, i.StateLabel, state.NewIssueSnapshot(i, f.Git)
 	}
 	f.Graph, f.Team, f.AgentOutputs = state.NewExecutionGraph(f.State), state.NewTeam(f.State), state.NewAgentOutputs(f.State)
 }

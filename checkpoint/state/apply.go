@@ -125,6 +125,7 @@ func (s *State) startSession(seq uint64, at time.Time, e SessionStarted) error {
 		CreatedAt:     at,
 		Pipeline:      e.Pipeline,
 		Document:      e.Document,
+		Issue:         e.Issue,
 		Git:           e.Git,
 		Host:          e.By.Host,
 		Acts:          e.Acts,
@@ -160,7 +161,7 @@ func (s *State) resume(at time.Time, e SessionResumed) {
 	}
 	s.Error, s.Pause, s.Requested, s.Interrupted = nil, nil, nil, ""
 	s.Abandoned = false // an abandoned session can come back from an export
-	s.Pipeline, s.Document, s.Git, s.Sensitive = e.Pipeline, e.Document, e.Git, e.Sensitive
+	s.Pipeline, s.Document, s.Issue, s.Git, s.Sensitive = e.Pipeline, e.Document, e.Issue, e.Git, e.Sensitive
 	s.Variables = s.Variables.merged(e.Variables)
 	s.RunningAt, s.Host = &at, e.By.Host
 	s.Resumes++

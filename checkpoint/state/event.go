@@ -69,6 +69,7 @@ type SessionStarted struct {
 	Type          string                      `json:"type,omitempty"`
 	Pipeline      FileRef                     `json:"pipeline"`
 	Document      *FileRef                    `json:"document,omitempty"`
+	Issue         *Issue                      `json:"issue,omitempty"`
 	Git           *Git                        `json:"git,omitempty"`
 	Shape         Shape                       `json:"shape"`
 	Sensitive     []string                    `json:"sensitive,omitempty"` // variables whose values must stay secret
@@ -87,6 +88,7 @@ type SessionStarted struct {
 type SessionResumed struct {
 	Pipeline  FileRef           `json:"pipeline"`
 	Document  *FileRef          `json:"document,omitempty"`
+	Issue     *Issue            `json:"issue,omitempty"`
 	Git       *Git              `json:"git,omitempty"`
 	Title     string            `json:"title,omitempty"`
 	Shape     *Shape            `json:"shape,omitempty"`

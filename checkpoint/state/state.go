@@ -76,6 +76,7 @@ type State struct {
 	UpdatedAt     time.Time     `json:"updated_at"`
 	Pipeline      FileRef       `json:"pipeline"`
 	Document      *FileRef      `json:"document,omitempty"`
+	Issue         *Issue        `json:"issue,omitempty"`     // as the last run found it
 	Sensitive     []string      `json:"sensitive,omitempty"` // variables whose values must stay secret, of the last run
 	Variables     Given         `json:"variables,omitempty"` // values that other variables were given
 	Git           *Git          `json:"git,omitempty"`

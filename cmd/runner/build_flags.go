@@ -96,7 +96,7 @@ func addRunFlags(cmd *cobra.Command) {
 	flags.Var(cli.NewEnum(&onConflict, string(plan.ConflictAsk), string(plan.ConflictRestore), string(plan.ConflictKeep), string(plan.ConflictFail)),
 		"on-conflict", "what to do with edited artifacts: ask, restore, keep or fail")
 	flags.Var(cli.NewEnum(&onStale, string(runner.StaleAsk), string(runner.StaleProceed), string(runner.StaleFail)),
-		"on-stale", "what to do if the document of the pipeline changed or the session's git branch is gone: ask, proceed or fail")
+		"on-stale", "what to do if the document or the issue of the pipeline changed or the session's git branch is gone: ask, proceed or fail")
 }
 
 func firstArgument(args []string) string {

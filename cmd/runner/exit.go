@@ -113,7 +113,7 @@ func knownCode(err error) (code int, known bool) {
 		advice.IsA[*transfer.LackingError](err), advice.IsA[*bundle.DamagedError](err), advice.IsA[*bundle.VersionError](err), advice.IsA[*bundle.LimitError](err),
 		errors.Is(err, errDamageShown), advice.IsA[*checkpoint.UnfinishedRollbackError](err), advice.IsA[*rollback.HeadMovedError](err), advice.IsA[*change.KeptEditsError](err),
 		errors.Is(err, checkpoint.ErrUnfinishedImport), errors.Is(err, checkpoint.ErrNotRegular), errors.Is(err, checkpoint.ErrTooLong),
-		errors.Is(err, runner.ErrStale), advice.IsA[*runner.BranchGoneError](err), errors.Is(err, runner.ErrConflict), errors.Is(err, runner.ErrPlanOutdated):
+		advice.IsA[*runner.StaleError](err), advice.IsA[*runner.BranchGoneError](err), errors.Is(err, runner.ErrConflict), errors.Is(err, runner.ErrPlanOutdated):
 		return exitDamaged, true
 	case advice.IsA[*advice.UsageError](err), advice.IsA[*config.Error](err), advice.IsA[*config.AmbiguousError](err), advice.IsA[*load.NotFoundError](err), advice.IsA[*checkpoint.RefusedError](err), advice.IsA[*disk.IDError](err),
 		advice.IsA[*git.StateError](err), advice.IsA[*workspace.ObstructedError](err),

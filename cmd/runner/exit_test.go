@@ -48,7 +48,7 @@ func TestExitCodes(t *testing.T) {
 		{&state.DamagedError{}, exitDamaged},
 		{&state.VersionError{}, exitDamaged},
 		{&disk.DirError{}, exitDamaged},
-		{runner.ErrStale, exitDamaged},
+		{&runner.StaleError{}, exitDamaged},
 		{runner.ErrConflict, exitDamaged},
 		{runner.ErrPlanOutdated, exitDamaged},
 		{begin.ErrAlreadyComplete, exitAlreadyComplete},

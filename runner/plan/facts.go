@@ -18,7 +18,12 @@ import (
 // them.
 type Facts struct {
 	Document *state.FileRef // the file that document names in the pipeline; nil without one
+	Issue    *state.Issue   // nil without one, or if it could not be read
 	Git      *state.Git
+
+	DocumentDifference state.Text // between the document as it was captured and as it is now; "" if it is the same or not kept
+
+	IssueError error // why the issue could not be read; the run goes on with the recorded one
 
 	Acts        []state.Act                      // when and where once workstreams have happened, or may have
 	EarlierRuns func() map[string][]state.Result // returns the results of earlier runs, by workstream; nil: no workstream has a cache

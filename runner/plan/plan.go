@@ -142,11 +142,15 @@ type Change struct {
 
 // Stale is a change outside the steps that puts the whole session in doubt.
 type Stale struct {
-	What string     `json:"what"` // "document" or "git branch"
-	Path state.Text `json:"path"` // the path of the document, or the name of the branch
+	What string     `json:"what"` // "document", "issue" or "git branch"
+	Path state.Text `json:"path"` // the path of the document, the number of the issue, or the name of the branch
 	Old  string     `json:"old"`
 	New  string     `json:"new"`
-	Gone bool       `json:"gone,omitempty"` // the document or branch no longer exists
+	Gone bool       `json:"gone,omitempty"` // the branch no longer exists
+	// Problem says why the issue can't be read.
+	Problem state.Text `json:"problem,omitempty"`
+	// Difference is the unified difference of the texts, "" if the old one is not kept.
+	Difference state.Text `json:"difference,omitempty"`
 }
 
 // ChangedFile is a file that changed since the last run ended.

@@ -241,6 +241,7 @@ func (pl *Planner) Plan(now time.Time) *Plan {
 		plan.Phases = append(plan.Phases, pp)
 	}
 	pl.addStaleDocument(plan)
+	pl.addStaleIssue(plan)
 	pl.addDeletedBranch(plan)
 	plan.idle = pl.hasNothingToDo(plan)
 	plan.Refused = pl.refusalReason(plan.Conflicts)
@@ -333,7 +334,7 @@ func (pl *Planner) addStaleDocument(plan *Plan) {
 	if pl.st.Session == "" || was == nil || is == nil || was.Path == is.Path && was.Digest == is.Digest {
 		return
 	}
-	plan.Stale = append(plan.Stale, Stale{What: "document", Path: is.Path, Old: was.Digest, New: is.Digest})
+	plan.Stale = append(plan.Stale, Stale{What: "document", Path: is.Path, Old: was.Digest, New: is.Digest, Difference: pl.facts.DocumentDifference})
 }
 
 // addDeletedBranch adds the git branch of the session's last run to plan.Stale if it was

@@ -2,6 +2,7 @@ package survey
 
 import (
 	"context"
+	"path/filepath"
 
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
@@ -38,4 +39,26 @@ func (s *Surveyor) Differences(ctx context.Context, st *state.State, conflicts [
 			c.Difference = state.Text(s.mask(string(d.Text)))
 		}
 	}
+}
+
+// documentDifference returns the difference between the document of the pipeline as the
+// session recorded it and as it is now, "" if there is none or the old text is not kept.
+func (s *Surveyor) documentDifference(ctx context.Context, f *plan.Facts, st *state.State) state.Text {
+	if st == nil || st.Document == nil || f.Document == nil || st.Document.Digest == f.Document.Digest {
+		return ""
+	}
+	for _, c := range f.ChangedFiles {
+		if c.Path != filepath.ToSlash(s.p.Document) || c.From == nil || c.From.Digest != st.Document.Digest {
+			continue
+		}
+		d, err := workspace.DiffText(ctx, c, s.files.Contents().Open, s.files.OpenNow)
+		if err != nil {
+			return "" // to show it is not worth a failure
+		}
+		if d.Note != "" {
+			return state.Text(d.Note)
+		}
+		return state.Text(s.mask(string(d.Text)))
+	}
+	return ""
 }

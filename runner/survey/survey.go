@@ -38,6 +38,8 @@ type Surveyor struct {
 	objects   *objects.Store
 	p         *pipeline.Pipeline
 	ownership *plan.Ownership
+	// ReadIssue reads the issue of the pipeline; nil: it has none.
+	ReadIssue func(ctx context.Context) (*state.Issue, error)
 	planFile  string              // the plan file, which never counts as a changed file
 	mask      func(string) string // hides sensitive values in file names, because names are recorded
 
@@ -89,6 +91,19 @@ func (s *Surveyor) GatherForAnswer(ctx context.Context, f *plan.Facts, st *state
 		return nil
 	}
 	return s.findChangedFiles(ctx, f, st)
+}
+
+// gatherIssue gathers the issue of the pipeline, once. If it can't be read, the issue is
+// the recorded one.
+func (s *Surveyor) gatherIssue(ctx context.Context, f *plan.Facts, st *state.State) error {
+	if s.ReadIssue == nil || f.Issue != nil || f.IssueError != nil {
+		return nil
+	}
+	f.Issue, f.IssueError = s.ReadIssue(ctx)
+	if f.IssueError != nil && st != nil {
+		f.Issue = st.Issue
+	}
+	return ctx.Err()
 }
 
 // gatherSession gathers the links and the document of the pipeline.
@@ -208,6 +223,9 @@ func (s *Surveyor) GatherAll(ctx context.Context, f *plan.Facts, st *state.State
 	if err := s.gatherSession(ctx, f); err != nil {
 		return err
 	}
+	if err := s.gatherIssue(ctx, f, st); err != nil {
+		return err
+	}
 	e, err := s.listNow(ctx, f, st)
 	if err := cmp.Or(head.Wait(), err); err != nil {
 		return err
@@ -244,6 +262,7 @@ func (s *Surveyor) GatherAll(ctx context.Context, f *plan.Facts, st *state.State
 		return err
 	}
 	f.Mask, f.EarlierPipeline, f.EarlierFiles = s.mask, s.earlierSource(ctx, st), s.earlierFiles(ctx, f)
+	f.DocumentDifference = s.documentDifference(ctx, f, st)
 	err = s.allGates(ctx, f, st)
 	f.LinksOut = nil
 	for _, link := range s.links.newLinksOut(make(map[string]bool)) {

@@ -25,6 +25,27 @@ func WriteConflicts(w io.Writer, conflicts []plan.Conflict, color bool) error {
 	return err
 }
 
+// WriteStale prints what changed outside the steps, with its difference.
+func WriteStale(w io.Writer, s plan.Stale, color bool) error {
+	p := page{color: color}
+	writeStale(&p, s)
+	_, err := w.Write(p.Bytes())
+	return err
+}
+
+func writeStale(p *page, s plan.Stale) {
+	what := OneLine(strings.TrimSpace(s.What + " " + string(s.Path)))
+	switch {
+	case s.Gone:
+		p.printf("%s The %s, on which the session last ran, no longer exists\n", p.paint(yellow, "!"), what)
+	case s.Problem != "":
+		p.printf("%s The %s is not known: %s\n", p.paint(yellow, "!"), what, OneLine(string(s.Problem)))
+	default:
+		p.printf("%s The %s changed: %s → %s\n", p.paint(yellow, "!"), what, ShortDigest(s.Old), ShortDigest(s.New))
+		writeDifference(p, string(s.Difference))
+	}
+}
+
 // writeDifference prints a unified difference, indented.
 func writeDifference(p *page, difference string) {
 	if difference == "" {

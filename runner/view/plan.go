@@ -53,11 +53,8 @@ func WritePlan(w io.Writer, plan *plan.Plan, color bool) error {
 		p.printf("\n%s A build %s to begin: %s\n", p.paint(yellow, "!"), refuses(plan.OnConflict), plan.Refused)
 	}
 	for _, s := range plan.Stale {
-		if s.Gone {
-			p.printf("\n%s The %s %s, on which the session last ran, no longer exists\n", p.paint(yellow, "!"), s.What, s.Path)
-			continue
-		}
-		p.printf("\n%s The %s %s changed: %s → %s\n", p.paint(yellow, "!"), s.What, s.Path, ShortDigest(s.Old), ShortDigest(s.New))
+		p.printf("\n")
+		writeStale(&p, s)
 	}
 	for _, warning := range plan.Warnings {
 		p.printf("\n%s %s\n", p.paint(yellow, "!"), warning)

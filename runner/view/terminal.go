@@ -61,7 +61,15 @@ func (t *Terminal) Choose(ctx context.Context, question string, choices []Choice
 	}
 }
 
-// Confirm implements runner.Asker. Any answer but a clear yes means no.
+// Proceed implements runner.Asker. It shows how the text changed.
+func (t *Terminal) Proceed(ctx context.Context, s plan.Stale) (bool, error) {
+	p := page{color: t.color}
+	writeStale(&p, s)
+	t.printf("%s", p.Bytes())
+	return t.Confirm(ctx, "Continue?")
+}
+
+// Confirm asks a question. Any answer but a clear yes means no.
 func (t *Terminal) Confirm(ctx context.Context, question string) (bool, error) {
 	answer, err := t.confirm(ctx, question+" [y/N]: ")
 	return isYes(answer), err

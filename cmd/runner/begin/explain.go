@@ -33,6 +33,7 @@ func Explain(env *cli.Environment, st *state.State, prd string, command func(fla
 	var selection *plan.SelectionError
 	var conflict *runner.ConflictError
 	var gone *runner.BranchGoneError
+	var stale *runner.StaleError
 	var differs *runner.PlanDiffersError
 	resume := command(" --resume")
 	switch {
@@ -50,7 +51,13 @@ func Explain(env *cli.Environment, st *state.State, prd string, command func(fla
 	case errors.As(err, &gone):
 		return advice.With(err, fmt.Sprintf("`git branch %s %s` brings it back; `runner %s --on-stale proceed` continues without it, `runner %s` starts over",
 			text.ShellWord(gone.Branch), gone.Commit, resume, command(" --fresh")))
-	case errors.Is(err, runner.ErrStale):
+	case errors.As(err, &stale):
+		if stale.Stale.Difference != "" {
+			err = errors.Join(err, view.WriteStale(env.Stderr.Raw, stale.Stale, env.Color(env.Stderr)))
+		}
+		if st == nil {
+			resume = command("")
+		}
 		return advice.With(err, fmt.Sprintf("`runner %s --on-stale proceed` continues anyway", resume))
 	case advice.IsA[*runner.UnkeptError](err):
 		return advice.With(err, "move it away; what is missing is restored, or made again")

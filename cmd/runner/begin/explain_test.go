@@ -43,7 +43,7 @@ func TestExplain(t *testing.T) {
 		"a selection to resolve":         {selection("w", true), st, "`runner resolve PRD-001 w --done` or `runner resolve PRD-001 w --rerun`", true, ""},
 		"a document":                     {&runner.ImportError{Err: errors.New("no")}, nil, "correct PRD-001.json, or `runner build PRD-001 --fresh` starts without it", true, ""},
 		"a branch":                       {&runner.BranchGoneError{Branch: "b", Commit: "abc"}, st, "`git branch b abc` brings it back; `runner build PRD-001 --resume --on-stale proceed`", false, ""},
-		"stale":                          {runner.ErrStale, st, "`runner build PRD-001 --resume --on-stale proceed` continues anyway", false, ""},
+		"stale":                          {&runner.StaleError{Stale: plan.Stale{What: "document", Path: "doc.md"}}, st, "`runner build PRD-001 --resume --on-stale proceed` continues anyway", false, ""},
 		"unkept":                         {&runner.UnkeptError{}, st, "move it away", false, ""},
 		"conflicts":                      {&runner.ConflictError{Conflicts: conflicts}, st, "`runner build PRD-001 --resume --on-conflict keep` takes the files", false, "out"},
 		"conflicts of a rerun":           {&runner.ConflictError{Conflicts: conflicts, Rerun: true}, st, "`runner build PRD-001 --resume --on-conflict restore` makes its files again", false, "out"},

@@ -22,6 +22,7 @@ import (
 	"prdrunner/pipeline"
 	"prdrunner/runner"
 	"prdrunner/runner/mask"
+	"prdrunner/runner/process"
 )
 
 // Setup holds what build and plan work on: a pipeline, its state, and the workspace.
@@ -113,6 +114,7 @@ func EngineOptions(env *cli.Environment, cfg *config.Config, p *pipeline.Pipelin
 		OnConflict: cfg.OnConflict, OnStale: cfg.OnStale, OnCheckpointError: cfg.OnCheckpointError, Capture: cfg.Checkpoint.Capture, Grace: cfg.Grace,
 		Command: env.Command, Now: env.Now, Logger: env.Logger().Named("engine"),
 	}
+	o.Commands = process.NewCommander(env.ChildEnvironment())
 	if git := w.Git(); git != nil {
 		o.Git = gitHead{git}
 	}

@@ -154,7 +154,7 @@ type reportedSection struct {
 func reportedSections(f *disk.CheckpointFile) []reportedSection {
 	st := f.State
 	all := []reportedSection{
-		{"TEAM", teamLines(f.Team)}, {"AGENT OUTPUTS", agentOutputLines(f.AgentOutputs)},
+		{"ISSUE", issueLines(f)}, {"TEAM", teamLines(f.Team)}, {"AGENT OUTPUTS", agentOutputLines(f.AgentOutputs)},
 		{"NOTES", noteLines(st.Notes)}, {"MESSAGES", MessageLines(&st.Ledgers)}, {"CONFLICTS", ConflictLines(&st.Ledgers)},
 		{"KNOWLEDGE", KnowledgeLines(&st.Ledgers)}, {"STATE KEYS", ValueLines(&st.Ledgers)},
 	}

@@ -44,6 +44,7 @@ type SessionStatus struct {
 	Hooks          *state.Hooks         `json:"hooks,omitempty"`     // hooks of the last run that did not end
 	LastGate       string               `json:"last_gate,omitempty"`
 	Review         *state.Review        `json:"review,omitempty"` // before the first phase
+	Issue          *state.Issue         `json:"issue,omitempty"`
 	Team           *state.Team          `json:"team_state,omitempty"`
 	AgentOutputs   state.AgentOutputs   `json:"agent_outputs,omitempty"`
 	Spent          ledger.Spent         `json:"spent,omitzero"`
@@ -158,6 +159,7 @@ func (s *SessionStatus) setState(st *state.State) {
 	s.CreatedAt, s.UpdatedAt, s.CurrentPhase, s.TotalPhases = st.CreatedAt, st.UpdatedAt, st.CurrentPhase, len(st.Phases)
 	s.BeganFrom = st.BeganFrom
 	s.Review = st.Review
+	s.Issue = st.Issue
 	s.Team, s.AgentOutputs = state.NewTeam(st), state.NewAgentOutputs(st)
 	s.Notes, s.Ledgers, s.Spent = st.Notes, st.Ledgers, st.Spent
 	s.Error, s.Pause, s.Interrupted, s.Abandoned, s.LastGate = st.Error, st.Pause, st.Interrupted, st.Abandoned, LastPassedGate(st)

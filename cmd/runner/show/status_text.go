@@ -229,6 +229,9 @@ func (s SessionStatus) factRows(cmdline advice.CommandLine, now time.Time) [][2]
 		add("Interrupted", "by "+s.Interrupted)
 	}
 	add("Last gate", s.LastGate)
+	if s.Issue != nil {
+		add("Issue", describeIssue(s.Issue))
+	}
 	if s.Review != nil {
 		add("Review", s.Review.Describe())
 	}

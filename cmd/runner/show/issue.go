@@ -1,0 +1,56 @@
+package show
+
+import (
+	"fmt"
+	"strings"
+
+	"prdrunner/checkpoint/disk"
+	"prdrunner/checkpoint/state"
+	"prdrunner/checkpoint/text"
+)
+
+// describeIssue describes an issue in one line.
+func describeIssue(i *state.Issue) string {
+	line := string(i.Title)
+	if i.Number > 0 {
+		line = fmt.Sprintf("#%d %s", i.Number, i.Title)
+	}
+	if i.StateLabel != "" {
+		line += fmt.Sprintf(" (%s)", i.StateLabel)
+	}
+	return line
+}
+
+// issueLines describes the issue at a checkpoint, with its text.
+func issueLines(f *disk.CheckpointFile) []string {
+	i := f.Issue
+	if i == nil {
+		return nil
+	}
+	var lines []string
+	if f.IssueNumber > 0 {
+		lines = append(lines, fmt.Sprintf("Number: %d", f.IssueNumber))
+	}
+	lines = append(lines, "Title: "+string(i.Title))
+	for _, list := range []struct {
+		title string
+		names []string
+	}{{"Labels", i.Labels}, {"Assignees", i.Assignees}} {
+		if len(list.names) > 0 {
+			lines = append(lines, list.title+": "+text.Enumerate(list.names))
+		}
+	}
+	if f.StateLabel != "" {
+		lines = append(lines, "State: "+f.StateLabel)
+	}
+	if i.Branch != "" {
+		lines = append(lines, "Branch: "+string(i.Branch))
+	}
+	if body := strings.TrimSpace(string(i.Body)); body != "" {
+		lines = append(lines, "Body:")
+		for line := range strings.SplitSeq(body, "\n") {
+			lines = append(lines, "  "+line)
+		}
+	}
+	return lines
+}

@@ -1,0 +1,126 @@
+package pipeline
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// issueTimeout bounds the command that prints the issue, since a build begins after it.
+const issueTimeout = time.Minute
+
+// issueBlock is the issue of a pipeline as the file has it.
+type issueBlock struct {
+	block   *hclsyntax.Block
+	process process
+	file    *argument
+	labels  *argument
+	timeout *argument
+}
+
+var issueSchema = &hcl.BodySchema{
+	Attributes: append(attributes(processAttributes...), attributes("file", "labels", "timeout")...),
+}
+
+func (d *decoder) decodeIssue(block *hclsyntax.Block) *issueBlock {
+	if block == nil {
+		return nil
+	}
+	content := d.content(block.Body, issueSchema)
+	i := &issueBlock{
+		block:   block,
+		process: d.decodeProcess(content, block.DefRange()),
+		file:    d.argument(content, "file"),
+		labels:  d.argument(content, "labels"),
+		timeout: d.argument(content, "timeout"),
+	}
+	switch {
+	case !i.process.exists() && i.file == nil && !saidUnderOtherName(block.Body, "script"):
+		d.report("Issue without a source", `An issue needs a "command" or a "script" that prints it, or "file", a file that holds it.`, block.DefRange())
+	case i.process.exists() && i.file != nil:
+		d.report("Issue with two sources", `Give either a process that prints the issue, or "file", but not both.`, i.file.nameRange)
+	}
+	return i
+}
+
+// Issue is the issue of a tracker that the pipeline works on.
+type Issue struct {
+	File    string // that holds the issue, relative to the workspace; "": a process prints it
+	Timeout time.Duration
+	Labels  []PhaseLabel // in the order of the phases
+	Range   hcl.Range
+
+	process *processDef
+}
+
+// PhaseLabel is the label that an issue has in a phase.
+type PhaseLabel struct {
+	Phase string
+	Label string
+}
+
+// issueFrame returns the values that the process of the issue may use, which runs before
+// everything else.
+func issueFrame() frame { return frame{allow: kindVar | kindLocal | kindPipeline} }
+
+func (b *builder) issue(block *issueBlock, defaults *defaultsDef) *Issue {
+	if block == nil {
+		return nil
+	}
+	fr := constantFrame(noEach)
+	i := &Issue{
+		File: b.evalPath(block.file, fr), Timeout: b.duration(block.timeout, fr), Range: block.block.DefRange(),
+		process: b.newProcessDef(block.process, defaults),
+	}
+	if i.Timeout == 0 {
+		i.Timeout = issueTimeout
+	}
+	i.Labels = b.phaseLabels(block.labels, fr)
+	b.checkProcess(i.process, issueFrame())
+	return i
+}
+
+// phaseLabels evaluates the labels of phases. It reports names that are no phase.
+func (b *builder) phaseLabels(a *argument, fr frame) []PhaseLabel {
+	if a == nil {
+		return nil
+	}
+	value, ok := b.evaluateConstant(a, fr, cty.Map(cty.String))
+	if !ok || value.IsNull() || !value.IsKnown() {
+		return nil
+	}
+	named := make(map[string]string, value.LengthInt())
+	for name, label := range value.AsValueMap() {
+		if text, err := toText(label); err == nil {
+			named[name] = text
+		}
+	}
+	var labels []PhaseLabel
+	phases := make([]string, 0, len(b.phases))
+	for _, phase := range b.phases {
+		name := phase.block.name
+		phases = append(phases, name)
+		if label := named[name]; label != "" {
+			labels = append(labels, PhaseLabel{Phase: name, Label: label})
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(named)) {
+		if !slices.Contains(phases, name) {
+			b.errorf("Unknown phase", a.exprRange(), "%q in \"labels\" is not the name of a phase.%s", name, didYouMean(name, slices.Values(phases)))
+		}
+	}
+	return labels
+}
+
+// Invocation evaluates the process that prints the issue. ok is false if a file holds it.
+func (i *Issue) Invocation() (inv Invocation, ok bool, diags hcl.Diagnostics) {
+	if !i.process.exists() {
+		return Invocation{}, false, nil
+	}
+	inv, diags = i.process.invocation(issueFrame())
+	return inv, true, diags
+}

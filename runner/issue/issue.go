@@ -1,0 +1,190 @@
+// Package issue reads the issue of a tracker that a pipeline works on.
+//
+// Reader.Read runs the process of the issue block, or reads its file, and returns what is
+// recorded in a session. What a changed issue means for a session is decided in
+// runner/plan. pipeline/SPEC.md describes the JSON for the authors of pipelines.
+package issue
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"prdrunner/checkpoint/state"
+	"prdrunner/checkpoint/workspace"
+	"prdrunner/checkpoint/workspace/git"
+	"prdrunner/pipeline"
+)
+
+// maxSize is the largest JSON text of an issue.
+const maxSize = 1 << 20
+
+// Reader reads the issue of a pipeline.
+type Reader struct {
+	Pipeline  *pipeline.Pipeline
+	Workspace string        // absolute
+	Commander git.Commander // runs the process
+	Mask      func(string) string
+}
+
+// Read returns the issue as it is now. Sensitive values in it are hidden.
+func (r Reader) Read(ctx context.Context) (*state.Issue, error) {
+	data, from, err := r.source(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read the issue: %w", err)
+	}
+	i, err := parse(data, r.Mask)
+	if err != nil {
+		return nil, fmt.Errorf("read the issue: %s: %w", from, err)
+	}
+	for _, l := range r.Pipeline.Issue.Labels {
+		if slices.Contains(i.Labels, l.Label) {
+			i.Phase, i.StateLabel = l.Phase, l.Label
+			break
+		}
+	}
+	return i, nil
+}
+
+// source returns the JSON text, and where it is from.
+func (r Reader) source(ctx context.Context) (data []byte, from string, err error) {
+	block := r.Pipeline.Issue
+	inv, runs, diags := block.Invocation()
+	switch {
+	case diags.HasErrors():
+		return nil, "", diags
+	case !runs:
+		data, err = r.readFile(block.File)
+		return data, block.File, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, block.Timeout)
+	defer cancel()
+	env := make([]string, 0, len(inv.Env)+1)
+	for name, value := range inv.Env {
+		env = append(env, name+"="+value)
+	}
+	out := &limited{}
+	err = r.Commander.Run(ctx, git.Command{
+		Args: inv.Command, Dir: filepath.Join(r.Workspace, filepath.FromSlash(inv.Dir)), Env: append(env, "RUNNER_PRD="+r.Pipeline.ID), Stdout: out,
+	})
+	var exit *git.ExitError
+	switch {
+	case out.full:
+		return nil, "", fmt.Errorf("%s prints more than %d MiB", inv.Command[0], maxSize>>20)
+	case errors.Is(err, context.DeadlineExceeded):
+		return nil, "", fmt.Errorf("%s did not end within its timeout of %s", inv.Command[0], block.Timeout)
+	case errors.As(err, &exit):
+		return nil, "", errors.New(r.Mask(exit.Error()))
+	case err != nil:
+		return nil, "", errors.New(r.Mask(err.Error()))
+	}
+	return out.data.Bytes(), "the output of " + inv.Command[0], nil
+}
+
+func (r Reader) readFile(name string) ([]byte, error) {
+	root, err := os.OpenRoot(r.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = root.Close() }()
+	f, err := root.OpenFile(filepath.FromSlash(name), os.O_RDONLY|workspace.NonBlock, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	data, err := io.ReadAll(io.LimitReader(f, maxSize+1))
+	if err == nil && len(data) > maxSize {
+		err = fmt.Errorf("%s has more than %d MiB", name, maxSize>>20)
+	}
+	return data, err
+}
+
+// limited keeps what is written, up to maxSize.
+type limited struct {
+	data bytes.Buffer
+	full bool
+}
+
+// Write implements io.Writer. It fails when it is full, which ends the process.
+func (l *limited) Write(p []byte) (int, error) {
+	if l.full = l.full || l.data.Len()+len(p) > maxSize; l.full {
+		return 0, errors.New("too much output")
+	}
+	return l.data.Write(p)
+}
+
+// named is a text, or an object with a name: a label of GitHub has a name, an assignee a
+// login, and one of GitLab a username.
+type named string
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (n *named) UnmarshalJSON(data []byte) error {
+	if bytes.HasPrefix(data, []byte(`"`)) {
+		var text string
+		err := json.Unmarshal(data, &text)
+		*n = named(text)
+		return err
+	}
+	var object struct {
+		Login, Username, Name string
+	}
+	if err := json.Unmarshal(data, &object); err != nil {
+		return err
+	}
+	for _, text := range []string{object.Login, object.Username, object.Name} {
+		if text != "" {
+			*n = named(text)
+			return nil
+		}
+	}
+	return errors.New(`an object without "name", "login" or "username"`)
+}
+
+// parse reads an issue in JSON. It takes the fields that it knows.
+func parse(data []byte, mask func(string) string) (*state.Issue, error) {
+	var in struct {
+		Number      int     `json:"number"`
+		IID         int     `json:"iid"` // the number of a GitLab issue
+		Title       *string `json:"title"`
+		Body        string  `json:"body"`
+		Description string  `json:"description"` // the body of a GitLab issue
+		Labels      []named `json:"labels"`
+		Assignees   []named `json:"assignees"`
+	}
+	if err := json.Unmarshal(data, &in); err != nil {
+		return nil, fmt.Errorf("not an issue in JSON: %w", err)
+	}
+	if in.Title == nil || strings.TrimSpace(*in.Title) == "" {
+		return nil, errors.New(`not an issue in JSON: it has no "title"`)
+	}
+	number, body := in.Number, in.Body
+	if number == 0 {
+		number = in.IID
+	}
+	if body == "" {
+		body = in.Description
+	}
+	if number < 0 {
+		return nil, fmt.Errorf("%d is no number of an issue", number)
+	}
+	i := &state.Issue{Number: number, Labels: names(in.Labels, mask), Assignees: names(in.Assignees, mask)}
+	i.SetText(mask(*in.Title), mask(body))
+	return i, nil
+}
+
+// names returns texts in order, each once.
+func names(list []named, mask func(string) string) []string {
+	texts := make([]string, len(list))
+	for i, n := range list {
+		texts[i] = mask(string(n))
+	}
+	slices.Sort(texts)
+	return slices.Compact(texts)
+}
