@@ -249,6 +249,7 @@ func (l *loop) acceptStale(ctx context.Context, plan *plan.Plan) error {
 			return fmt.Errorf("ask about the changed %s: %w", s.What, err)
 		}
 		if !yes {
+			s.Difference = "" // the user has seen it
 			return &StaleError{Stale: s}
 		}
 	}

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 
@@ -37,5 +38,7 @@ func issueDifference(was, is *state.Issue) state.Text {
 	text := func(i *state.Issue) []byte {
 		return fmt.Appendf(nil, "%s\n\n%s\n", i.Title, strings.TrimRight(string(i.Body), "\n"))
 	}
-	return state.Text(diff.Diff("issue "+was.Name()+" as it was", text(was), "issue "+is.Name()+" as it is", text(is)))
+	unified := diff.Diff(was.Name()+" as it was", text(was), is.Name()+" as it is", text(is))
+	_, unified, _ = bytes.Cut(unified, []byte("\n")) // the first line names the two texts once more
+	return state.Text(unified)
 }
