@@ -85,9 +85,14 @@ func (b *builder) buildAgents(blocks []*agentBlock) {
 	}
 }
 
-// agentFrame returns the frame for the process of an agent. It is the same for all its workstreams, so it
-// uses neither each nor results.
-func agentFrame() frame { return frame{allow: kindVar | kindLocal | kindPipeline | kindRun} }
+// agentFrame returns the values that the process of an agent may use: neither each nor
+// results, because it is the same for all its workstreams.
+func agentFrame() frame {
+	return frame{
+		allow:     kindVar | kindLocal | kindPipeline | kindRun,
+		noResults: "The block of an agent is the same for all its workstreams, and only their own arguments can use results",
+	}
+}
 
 // agentOf returns the agent that a workstream names, nil if it names none.
 func (b *builder) agentOf(block *workstreamBlock) *agentDef {

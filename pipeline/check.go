@@ -83,8 +83,8 @@ func (b *builder) notAllowed(a *argument, ref reference, fr frame) *hcl.Diagnost
 		return &hcl.Diagnostic{Severity: hcl.DiagError, Summary: summary, Detail: fmt.Sprintf(detail, args...), Subject: ref.rng.Ptr()}
 	}
 	switch {
-	case ref.kind&kindDeferred != 0 && fr.allow&kindRun != 0:
-		return failed("Result not certain", "This hook runs however far the run came, so %s may not be there. Only hook \"complete\" can refer to results.", ref.source())
+	case ref.kind&kindDeferred != 0 && fr.noResults != "":
+		return failed("Result not certain", "%s, so %s cannot be used here.", fr.noResults, ref.source())
 	case ref.kind == kindEach:
 		return failed("Reference outside for_each", "each.key and each.value exist only in a workstream with for_each, and in the gate blocks inside it.")
 	case ref.kind&kindDeferred != 0 && fr.allow&(kindLocal|kindPipeline) != 0:

@@ -45,8 +45,8 @@ func (r *fileReads) whyTooEarly() string {
 	if r.frame.allow&kindDeferred == kindDeferred {
 		return ""
 	}
-	if r.frame.allow&kindDeferred == kindRun {
-		return "This hook runs however far the run came. Only hook \"complete\" can read artifacts."
+	if r.frame.noResults != "" {
+		return r.frame.noResults + "."
 	}
 	return fmt.Sprintf("But %q must be known before anything runs. Read the file where that is evaluated later: in command, script, env, when or condition.", r.argument.name)
 }

@@ -47,20 +47,14 @@ func (d *decoder) decodeHook(block *hclsyntax.Block) *hookBlock {
 // hookDef is a hook that can be evaluated.
 type hookDef struct {
 	process *processDef
-	allow   kinds
 	end     position // after all phases
 }
 
-// buildHooks creates the hooks. Only a hook for "complete" may use results, because for
-// other events it is not certain how far the run came.
+// buildHooks creates the hooks.
 func (b *builder) buildHooks(blocks []*hookBlock, defaults *defaultsDef) {
 	for _, block := range blocks {
-		fr := constantFrame(noEach)
-		fr.allow |= kindRun
-		if block.event == HookComplete {
-			fr.allow |= kindDeferred
-		}
-		def := &hookDef{process: b.newProcessDef(block.process, defaults), allow: fr.allow}
+		fr := hookFrame(block.event)
+		def := &hookDef{process: b.newProcessDef(block.process, defaults)}
 		def.end = position{phase: &Phase{Number: len(b.phases) + 1}, what: "the hook"}
 		b.checkProcess(def.process, fr)
 		for a := range def.process.arguments {
@@ -80,6 +74,20 @@ func (b *builder) buildHooks(blocks []*hookBlock, defaults *defaultsDef) {
 
 // Invocation evaluates the process of the hook.
 func (h *Hook) Invocation(r Results) (Invocation, hcl.Diagnostics) {
-	fr := frame{allow: h.def.allow, results: &r, at: h.def.end}
+	fr := hookFrame(h.Event)
+	fr.results, fr.at = &r, h.def.end
 	return h.def.process.invocation(fr)
+}
+
+// hookFrame returns the values that the process of a hook may use. Only a hook for
+// "complete" may use results, because for other events it is not certain how far the run
+// came.
+func hookFrame(event HookEvent) frame {
+	fr := constantFrame(noEach)
+	if fr.allow |= kindRun; event == HookComplete {
+		fr.allow |= kindDeferred
+	} else {
+		fr.noResults = "This hook runs however far the run came, and only hook \"complete\" can use results and artifacts"
+	}
+	return fr
 }

@@ -68,7 +68,10 @@ type Review struct {
 // reviewFrame returns the values that the process of the review may use, which runs before
 // everything else.
 func reviewFrame(results *Results) frame {
-	return frame{allow: kindVar | kindLocal | kindPipeline | kindRun, results: results}
+	return frame{
+		allow: kindVar | kindLocal | kindPipeline | kindRun, results: results,
+		noResults: "The review runs before the first phase, when there are no results",
+	}
 }
 
 func (b *builder) review(block *reviewBlock, defaults *defaultsDef) *Review {

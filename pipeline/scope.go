@@ -175,13 +175,14 @@ func (s *scope) sensitiveNames(a *argument) []string {
 
 // frame describes what an expression may use in addition to the values of the file.
 type frame struct {
-	allow    kinds      // the kinds of reference that are allowed
-	each     *each      // noEach outside of for_each
-	results  *Results   // nil: results are unknown
-	at       position   // the position in the run; only for expressions that may use results
-	reads    *fileReads // records the files that functions read; may be nil
-	nullable bool       // null is a value, not an error
-	partial  bool       // unknown elements are allowed, because the caller checks for them
+	allow     kinds      // the kinds of reference that are allowed
+	noResults string     // why a process, which may use run, can't use results; "" if it can
+	each      *each      // noEach outside of for_each
+	results   *Results   // nil: results are unknown
+	at        position   // the position in the run; only for expressions that may use results
+	reads     *fileReads // records the files that functions read; may be nil
+	nullable  bool       // null is a value, not an error
+	partial   bool       // unknown elements are allowed, because the caller checks for them
 }
 
 // context is the evaluation context of one expression in one view.
