@@ -5,6 +5,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 
 	"prdrunner/checkpoint/ledger"
 	"prdrunner/checkpoint/state"
@@ -51,17 +52,25 @@ func (c *Comparison) compareStates(a, b *state.State) {
 
 func compareFields(a, b *state.State) []ValueChange {
 	fields := func(s *state.State) []ValueChange {
-		list := []ValueChange{
-			{Name: "status", From: string(s.Status)}, {Name: "phase", From: s.PhaseName()}, {Name: "current_step", From: s.CurrentStep()},
-			{Name: "iteration_count", From: s.IterationOf(s.PhaseName())}, {Name: "resumes", From: s.Resumes}, {Name: "pipeline", From: s.Pipeline.Digest}, {Name: "document", From: ""}, {Name: "error", From: state.Text("")},
-		}
+		var document, issue, labels, review, failure string
 		if s.Document != nil {
-			list[6].From = s.Document.Digest
+			document = s.Document.Digest
+		}
+		if s.Issue != nil {
+			issue, labels = s.Issue.Digest, strings.Join(s.Issue.Labels, " ")
+		}
+		if s.Review != nil {
+			review = string(s.Review.Verdict)
 		}
 		if s.Error != nil {
-			list[7].From = s.Error.Message
+			failure = string(s.Error.Message)
 		}
-		return list
+		return []ValueChange{
+			{Name: "status", From: string(s.Status)}, {Name: "phase", From: s.PhaseName()}, {Name: "current_step", From: s.CurrentStep()},
+			{Name: "iteration_count", From: s.IterationOf(s.PhaseName())}, {Name: "resumes", From: s.Resumes}, {Name: "pipeline", From: s.Pipeline.Digest},
+			{Name: "document", From: document}, {Name: "issue", From: issue}, {Name: "issue_labels", From: labels}, {Name: "review", From: review},
+			{Name: "error", From: state.Text(failure)},
+		}
 	}
 	var changes []ValueChange
 	to := fields(b)
