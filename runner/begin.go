@@ -55,6 +55,7 @@ func (l *loop) beginSession(planned *plan.Plan) error {
 	if l.facts.CaptureError != nil {
 		l.warnUser(l.facts.CaptureError.Error())
 	}
+	l.warnIssue(planned)
 	l.overwriting.warnOverwritten()
 	for _, c := range slices.Concat(before, commits) {
 		l.recorder.Deliver(c)
@@ -210,6 +211,16 @@ func (op *opening) recordRefusal(err error) error {
 		return errors.Join(err, unrecorded)
 	}
 	return err
+}
+
+// warnIssue warns of an issue with other labels, and of one that could not be read.
+func (l *loop) warnIssue(planned *plan.Plan) {
+	if changed := planned.IssueChange; changed != "" {
+		l.warnUser(string(changed))
+	}
+	if err := l.facts.IssueError; err != nil {
+		l.warnUser(err.Error())
+	}
 }
 
 func (op *opening) startSession() error {

@@ -37,6 +37,9 @@ func TestExamples(t *testing.T) {
 			{"build PRD-006", 3}, {"approve PRD-006", 0}, {"build PRD-006 --resume", 0}, {"checkpoint rollback PRD-006 4 --yes", 0},
 			{"build PRD-006 --resume", 3}, {"approve PRD-006", 0}, {"build PRD-006 --resume", 0},
 		}, map[string]string{"build/schema.sql": "total_cents", ".runner/PRD-006.json": `"status": "complete"`}},
+		{"agents", []step{
+			{"build PRD-007", 1}, {"override PRD-007 review --reason later", 0}, {"build PRD-007 --resume", 0}, {"checkpoint show PRD-007 latest", 0}, {"build PRD-007 --resume", 6},
+		}, map[string]string{"out/report.md": "Fixes after tests: 2", "out/page-name.sh": "sed 's/^-*//'", ".runner/PRD-007.json": `"verdict": "overridden"`}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

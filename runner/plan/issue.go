@@ -29,7 +29,7 @@ func (pl *Planner) addStaleIssue(plan *Plan) {
 		return
 	}
 	if changed := was.DescribeLabels(is); changed != "" {
-		plan.Warnings = append(plan.Warnings, state.Text(fmt.Sprintf("issue %s changed: %s", is.Name(), changed)))
+		plan.IssueChange = state.Text(fmt.Sprintf("issue %s changed: %s", is.Name(), changed))
 	}
 }
 

@@ -70,12 +70,14 @@ type Plan struct {
 	// declares done.
 	Imported bool `json:"imported,omitempty"`
 
-	MadeAt       time.Time     `json:"made_at"`
-	Pipeline     string        `json:"pipeline_digest"`
-	ResumeFrom   int           `json:"resume_from,omitempty"` // number of the first phase with something to do
-	Review       *ReviewStep   `json:"review,omitempty"`      // before the first phase; nil: there is none
-	Phases       []Phase       `json:"phases"`
-	Warnings     []state.Text  `json:"warnings"`
+	MadeAt     time.Time    `json:"made_at"`
+	Pipeline   string       `json:"pipeline_digest"`
+	ResumeFrom int          `json:"resume_from,omitempty"` // number of the first phase with something to do
+	Review     *ReviewStep  `json:"review,omitempty"`      // before the first phase; nil: there is none
+	Phases     []Phase      `json:"phases"`
+	Warnings   []state.Text `json:"warnings"`
+	// IssueChange says how the labels and assignees of the issue changed, "" if they did not.
+	IssueChange  state.Text    `json:"issue_change,omitempty"`
 	Stale        []Stale       `json:"stale"`              // changes that put the whole session in doubt
 	Conflicts    []Conflict    `json:"conflicts"`          // edited artifacts that the user has not decided about
 	Refused      state.Text    `json:"refused,omitempty"`  // why a build that cannot ask the user refuses the plan

@@ -56,6 +56,9 @@ func WritePlan(w io.Writer, plan *plan.Plan, color bool) error {
 		p.printf("\n")
 		writeStale(&p, s)
 	}
+	if plan.IssueChange != "" {
+		p.printf("\n%s %s\n", p.paint(yellow, "!"), OneLine(string(plan.IssueChange)))
+	}
 	for _, warning := range plan.Warnings {
 		p.printf("\n%s %s\n", p.paint(yellow, "!"), warning)
 	}
