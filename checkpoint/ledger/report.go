@@ -138,6 +138,9 @@ func (c rule) check(fields map[string]json.RawMessage, r *Report) error {
 		if raw, has := fields[name]; !has || string(raw) == `""` || string(raw) == "null" {
 			return fmt.Errorf("%q is missing", name)
 		}
+		if name == "change" && r.Change == "" { // an object for bytes that has none
+			return fmt.Errorf("%q is missing", name)
+		}
 	}
 	for name := range fields {
 		if name != "type" && name != "ack" && !slices.Contains(c.required, name) && !slices.Contains(c.optional, name) {

@@ -95,6 +95,7 @@ func TestEveryTypeHasARule(t *testing.T) {
 func FuzzReportLine(f *testing.F) {
 	f.Add([]byte(`{"type":"state","key":"k","value":{"a":[1,null]}}`))
 	f.Add([]byte(`{"type":"note","kind":"cleanup","change":{"base64":"/w=="}}`))
+	f.Add([]byte(`{"type":"note","kind":"cleanup","change":{"base":"/w=="}}`))
 	f.Add([]byte(`{"type":"metric","name":"m","value":1e400,"ack":"a"}`))
 	f.Fuzz(func(t *testing.T, line []byte) {
 		r, err := Parse(line)
