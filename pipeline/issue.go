@@ -89,8 +89,8 @@ func (b *builder) phaseLabels(a *argument, fr frame) []PhaseLabel {
 	if a == nil {
 		return nil
 	}
-	value, ok := b.evaluateConstant(a, fr, cty.Map(cty.String))
-	if !ok || value.IsNull() || !value.IsKnown() {
+	value, ok := b.constant(a, fr, cty.Map(cty.String))
+	if !ok {
 		return nil
 	}
 	named := make(map[string]string, value.LengthInt())

@@ -16,8 +16,7 @@ const pipelineBudget = "pipeline"
 
 // scope is what a budget is for, and what was spent there.
 type scope struct {
-	name   string // the name of the budget in the journal
-	what   string // for the user
+	name   string // of the budget in the journal
 	budget *pipeline.Budget
 	spent  ledger.Spent
 }
@@ -30,13 +29,13 @@ func (l *loop) scopes(ws *pipeline.Workstream) []scope {
 	if b := l.pipeline.Budget; b != nil {
 		spent := st.Spent
 		spent.WorkMS = st.ActiveMS + l.opts.Now().Sub(l.activeSince).Milliseconds() // the time of the session, not the sum of its work
-		all = append(all, scope{pipelineBudget, "the pipeline", b, spent})
+		all = append(all, scope{pipelineBudget, b, spent})
 	}
 	if rec := st.Phase(phase.Name); rec != nil && phase.Budget != nil {
-		all = append(all, scope{phase.Name, "the phase " + phase.Name, phase.Budget, rec.Spent})
+		all = append(all, scope{"phase " + phase.Name, phase.Budget, rec.Spent})
 	}
 	if a := ws.Agent; a != nil && a.Budget != nil {
-		all = append(all, scope{"agent " + a.Name, "the agent " + a.Name, a.Budget, st.AgentsSpent[a.Name]})
+		all = append(all, scope{"agent " + a.Name, a.Budget, st.AgentsSpent[a.Name]})
 	}
 	return all
 }
@@ -47,13 +46,13 @@ func (s scope) usedUp(from ledger.Spent) string {
 	spent := s.spent.Sub(from)
 	b := s.budget
 	if limit, err := ledger.ParseUSD(b.MaxCostUSD.String()); err == nil && limit > 0 && spent.CostUSD >= limit {
-		return fmt.Sprintf("max_cost_usd = %s of %s is used up: $%s was spent", b.MaxCostUSD, s.what, spent.CostUSD)
+		return fmt.Sprintf("max_cost_usd = %s of the %s is used up: $%s was spent", b.MaxCostUSD, s.name, spent.CostUSD)
 	}
 	if b.MaxTokens > 0 && spent.Tokens() >= b.MaxTokens {
-		return fmt.Sprintf("max_tokens = %d of %s is used up: there were %d", b.MaxTokens, s.what, spent.Tokens())
+		return fmt.Sprintf("max_tokens = %d of the %s is used up: there were %d", b.MaxTokens, s.name, spent.Tokens())
 	}
 	if took := time.Duration(spent.WorkMS) * time.Millisecond; b.MaxDuration > 0 && took >= b.MaxDuration {
-		return fmt.Sprintf("max_duration = %q of %s is used up: it took %s", b.MaxDuration, s.what, took.Round(time.Millisecond))
+		return fmt.Sprintf("max_duration = %q of the %s is used up: it took %s", b.MaxDuration, s.name, took.Round(time.Millisecond))
 	}
 	return ""
 }

@@ -142,7 +142,7 @@ func (l *loop) knowsChanges(rec *state.Phase) bool {
 	return slices.ContainsFunc(rec.Workstreams, func(w *state.Workstream) bool { return len(w.Artifacts) > 0 })
 }
 
-// capturedFiles returns what stands for the files of the last capture, "" if there is none.
+// capturedFiles returns the digest of the files of the last capture, "" if there is none.
 func (l *loop) capturedFiles() string {
 	if c := l.session.State().Capture; c != nil && l.opts.Capture != CaptureOff {
 		return c.Listing

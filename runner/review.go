@@ -215,12 +215,7 @@ func (r *reviewRun) open() (*os.File, error) {
 	if p.Findings == "" {
 		return os.OpenFile(r.path, os.O_RDONLY|workspace.NonBlock, 0)
 	}
-	root, err := os.OpenRoot(r.loop.opts.Workspace)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = root.Close() }()
-	return root.OpenFile(filepath.FromSlash(p.Findings), os.O_RDONLY|workspace.NonBlock, 0)
+	return r.loop.files.Tree().Root().OpenFile(filepath.FromSlash(p.Findings), os.O_RDONLY|workspace.NonBlock, 0)
 }
 
 // judge records the verdict of the findings.

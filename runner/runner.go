@@ -138,7 +138,7 @@ func (o Options) withDefaults() Options {
 func (o Options) surveyor(w *workspace.Workspace) *survey.Surveyor {
 	s := survey.New(w, o.Store.Objects(), o.Pipeline, o.PlanFile, o.Mask)
 	if o.Pipeline.Issue != nil {
-		s.ReadIssue = issue.Reader{Pipeline: o.Pipeline, Workspace: o.Workspace, Commander: o.Commands, Mask: o.Mask}.Read
+		s.ReadIssue = issue.Reader{Pipeline: o.Pipeline, Files: w, Workspace: o.Workspace, Commander: o.Commands, Mask: o.Mask}.Read
 	}
 	return s
 }

@@ -15,6 +15,7 @@
 package ledger
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -189,18 +190,7 @@ func set[V any](m *map[string]V, key string, value V) {
 
 // Clone returns a copy of the ledgers that shares no map.
 func (l *Ledgers) Clone() Ledgers {
-	return Ledgers{Messages: cloned(l.Messages), Conflicts: cloned(l.Conflicts), Knowledge: cloned(l.Knowledge), Values: cloned(l.Values)}
-}
-
-func cloned[V any](m map[string]V) map[string]V {
-	if m == nil {
-		return nil
-	}
-	c := make(map[string]V, len(m))
-	for key, v := range m {
-		c[key] = v
-	}
-	return c
+	return Ledgers{Messages: maps.Clone(l.Messages), Conflicts: maps.Clone(l.Conflicts), Knowledge: maps.Clone(l.Knowledge), Values: maps.Clone(l.Values)}
 }
 
 // IsZero reports whether nothing is in the ledgers.

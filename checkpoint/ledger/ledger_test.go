@@ -216,6 +216,19 @@ func TestLedgersAreBounded(t *testing.T) {
 	}
 }
 
+// TestChangedMessageTakesItsOwnRoom: a message that is changed often does not use up the
+// limit.
+func TestChangedMessageTakesItsOwnRoom(t *testing.T) {
+	t.Parallel()
+	a := NewAdmission(Ledgers{}, nil)
+	for i := range 2 * MaxSize / (60 << 10) {
+		body := strings.Repeat(string('a'+rune(i%2)), 60<<10)
+		if _, err := a.Admit(parse(t, `{"type":"message","id":"M","body":"`+body+`"}`), from, at(0)); err != nil {
+			t.Fatalf("change %d is refused: %v", i, err)
+		}
+	}
+}
+
 // TestClone: a copy does not change with its original.
 func TestClone(t *testing.T) {
 	t.Parallel()

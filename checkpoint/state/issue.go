@@ -59,7 +59,7 @@ func (i *Issue) DescribeLabels(now *Issue) string {
 	return text
 }
 
-// describeSets lists what was added to a set and what was removed, "" if it is the same.
+// describeSets lists the names that were added to a set and those that were removed from it.
 func describeSets(was, now []string) string {
 	var changes []string
 	for _, name := range now {

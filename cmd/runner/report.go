@@ -269,15 +269,11 @@ since the files can't be captured while a workstream runs.`,
 
 // runReport sends a report to the Runner that started this process.
 func runReport(ctx context.Context, env *cli.Environment, o reportOptions) error {
-	line, err := o.report.Line()
-	if err == nil {
-		_, err = ledger.Parse(line)
-	}
-	if err != nil {
-		return &advice.UsageError{Err: err}
-	}
+	line, err := reportLine(o.report)
 	path := env.Lookup(reportVariable)
 	switch {
+	case err != nil:
+		return err
 	case o.stdout || path == report.Stdout:
 		_, err = fmt.Fprintf(env.Stdout, "%s%s", report.Prefix, line)
 		return err
@@ -288,6 +284,18 @@ func runReport(ctx context.Context, env *cli.Environment, o reportOptions) error
 		return report.Append(path, o.report)
 	}
 	return sendReport(ctx, path, o.report)
+}
+
+// reportLine returns a report as a line, or an error if Runner would refuse the line.
+func reportLine(r ledger.Report) ([]byte, error) {
+	line, err := r.Line()
+	if err == nil {
+		_, err = ledger.Parse(line)
+	}
+	if err != nil {
+		return nil, &advice.UsageError{Err: err}
+	}
+	return line, nil
 }
 
 // sendReport sends a report and waits until it is on record.

@@ -14,7 +14,6 @@ import (
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/show"
-	"prdrunner/runner/report"
 )
 
 type stateOptions struct {
@@ -127,18 +126,11 @@ func newStateUnsetCommand(env *cli.Environment) *cobra.Command {
 // runStateChange sets or removes a key: within a workstream of the session by a report to
 // its owner, otherwise under the lock.
 func runStateChange(ctx context.Context, env *cli.Environment, o stateOptions, what string) error {
-	line, err := o.report.Line()
-	if err == nil {
-		_, err = ledger.Parse(line)
+	if env.Lookup(reportVariable) != "" && env.Lookup(prdVariable) == o.pipeline.PRD {
+		return runReport(ctx, env, reportOptions{report: o.report})
 	}
-	if err != nil {
-		return &advice.UsageError{Err: err}
-	}
-	if path := env.Lookup(reportVariable); path != "" && env.Lookup(prdVariable) == o.pipeline.PRD {
-		if path == report.Stdout {
-			return runReport(ctx, env, reportOptions{report: o.report})
-		}
-		return sendReport(ctx, path, o.report)
+	if _, err := reportLine(o.report); err != nil {
+		return err
 	}
 	return setState(ctx, env, o, what)
 }

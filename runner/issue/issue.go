@@ -29,6 +29,7 @@ const maxSize = 1 << 20
 // Reader reads the issue of a pipeline.
 type Reader struct {
 	Pipeline  *pipeline.Pipeline
+	Files     *workspace.Workspace
 	Workspace string        // absolute
 	Commander git.Commander // runs the process
 	Mask      func(string) string
@@ -64,6 +65,9 @@ func (r Reader) source(ctx context.Context) (data []byte, from string, err error
 		data, err = r.readFile(block.File)
 		return data, block.File, err
 	}
+	if link, to := r.Files.Tree().LinkOut(filepath.ToSlash(inv.Dir)); link != "" {
+		return nil, "", fmt.Errorf("%s was not run: its directory %s is not in the workspace, since the link %s leads to %s", inv.Command[0], inv.Dir, link, to)
+	}
 	ctx, cancel := context.WithTimeout(ctx, block.Timeout)
 	defer cancel()
 	env := make([]string, 0, len(inv.Env)+1)
@@ -89,12 +93,7 @@ func (r Reader) source(ctx context.Context) (data []byte, from string, err error
 }
 
 func (r Reader) readFile(name string) ([]byte, error) {
-	root, err := os.OpenRoot(r.Workspace)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = root.Close() }()
-	f, err := root.OpenFile(filepath.FromSlash(name), os.O_RDONLY|workspace.NonBlock, 0)
+	f, err := r.Files.Tree().Root().OpenFile(filepath.FromSlash(name), os.O_RDONLY|workspace.NonBlock, 0)
 	if err != nil {
 		return nil, err
 	}

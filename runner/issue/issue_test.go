@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"prdrunner/checkpoint/state"
+	"prdrunner/checkpoint/workspace"
 	"prdrunner/checkpoint/workspace/git"
 	"prdrunner/checkpoint/workspace/git/gittest"
 	"prdrunner/pipeline"
@@ -88,6 +89,14 @@ func TestRead(t *testing.T) {
 	if err := os.Symlink(filepath.Join(t.TempDir(), "outside.json"), filepath.Join(dir, "link.json")); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.Symlink(t.TempDir(), filepath.Join(dir, "out")); err != nil {
+		t.Fatal(err)
+	}
+	files, err := workspace.Open(workspace.Options{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = files.Close() })
 	read := func(commander git.Commander, block string) (*state.Issue, error) {
 		source := `pipeline "PRD-001" {
   issue {
@@ -110,7 +119,7 @@ func TestRead(t *testing.T) {
 		if diags.HasErrors() {
 			t.Fatal(diags)
 		}
-		return Reader{Pipeline: p, Workspace: dir, Commander: commander, Mask: func(s string) string { return strings.ReplaceAll(s, "secret", "***") }}.Read(t.Context())
+		return Reader{Pipeline: p, Files: files, Workspace: dir, Commander: commander, Mask: func(s string) string { return strings.ReplaceAll(s, "secret", "***") }}.Read(t.Context())
 	}
 	for _, block := range []string{`file = "issue.json"`, `command = ["cat", "issue.json"]`, `script = "cat $NAME.json"
     env = { NAME = "issue" }`} {
@@ -124,11 +133,12 @@ func TestRead(t *testing.T) {
 		}
 	}
 	for block, want := range map[string]string{
-		`file = "none.json"`:               "read the issue: ",
-		`file = "link.json"`:               "path escapes",
-		`file = "large.json"`:              "large.json has more than 1 MiB",
-		`command = ["cat", "large.json"]`:  "read the issue: cat prints more than 1 MiB",
-		`script = "echo the secret; exit"`: "the output of sh: not an issue in JSON",
+		"command = [\"cat\"]\n    dir = \"out\"": "its directory out is not in the workspace, since the link out leads to ",
+		`file = "none.json"`:                     "read the issue: ",
+		`file = "link.json"`:                     "path escapes",
+		`file = "large.json"`:                    "large.json has more than 1 MiB",
+		`command = ["cat", "large.json"]`:        "read the issue: cat prints more than 1 MiB",
+		`script = "echo the secret; exit"`:       "the output of sh: not an issue in JSON",
 	} {
 		if _, err := read(gittest.Commander{}, block); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q", block, err, want)

@@ -14,14 +14,14 @@ import (
 func TestParse(t *testing.T) {
 	t.Parallel()
 	const sarif = `{"version":"2.1.0","runs":[{"tool":{"driver":{"name":"scan","rules":[
-		{"id":"R1","properties":{"security-severity":"9.1"}},{"id":"R2","properties":{"security-severity":"5"}},
+		{"id":"R1","properties":{"security-severity":"9"}},{"id":"R2","properties":{"security-severity":"4"}},
 		{"id":"R3","defaultConfiguration":{"level":"error"}}]}},"results":[
 		{"ruleId":"R1","message":{"text":"injection"},"locations":[{"physicalLocation":{"artifactLocation":{"uri":"a.go"},"region":{"startLine":3}}}]},
-		{"ruleId":"R2","message":{"text":"weak"}},
+		{"ruleId":"R2","message":{"text":"weak"},"locations":[null,{}]},
 		{"ruleId":"R3","message":{"text":"wrong"}},
 		{"ruleId":"R4","level":"note","message":{"text":"a hint"}},
 		{"ruleId":"R5","message":{"text":"a warning"}},
-		{"ruleId":"R8","properties":{"security-severity":7.5},"message":{"text":"high"},"locations":[{"physicalLocation":{"artifactLocation":{"uri":"file:///src/a%20b.go"}}}]},
+		{"ruleId":"R8","properties":{"security-severity":7},"message":{"text":"high"},"locations":[{"physicalLocation":{"artifactLocation":{"uri":"file:///src/a%20b.go"}}}]},
 		{"ruleId":"R6","kind":"pass","message":{"text":"fine"}},
 		{"ruleId":"R7","message":{"text":"accepted"},"suppressions":[{"kind":"external"}]}]}]}`
 	for name, c := range map[string]struct {

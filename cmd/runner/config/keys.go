@@ -139,7 +139,7 @@ func refuseLocation(value any) string {
 	case strings.TrimSpace(value.(string)) == "":
 		return "must name a directory"
 	case strings.Contains(location, "{issue}"):
-		return "holds {issue}, but nothing links a PRD to an issue in this version; only {prd} is known"
+		return "holds {issue}, but the issue of a PRD is known only after the state directory; only {prd} can be used"
 	case strings.ContainsAny(location, "{}"):
 		return "holds a placeholder that is not known; only {prd} is"
 	}
