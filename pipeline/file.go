@@ -45,6 +45,14 @@ func (f *File) Sources() map[string][]byte { return map[string][]byte{f.name: f.
 // Diagnostics returns what Parse or Load found.
 func (f *File) Diagnostics() hcl.Diagnostics { return f.diags }
 
+// ID returns the id of the pipeline, "" if the file has no pipeline block.
+func (f *File) ID() string {
+	if f.pipeline == nil {
+		return ""
+	}
+	return f.pipeline.id
+}
+
 // Sensitive lists the variables that are declared sensitive. It also lists a variable
 // whose declaration has a mistake in this argument.
 func (f *File) Sensitive() []string {

@@ -1,13 +1,17 @@
 package pipeline
 
 import (
+	"fmt"
 	"maps"
+	"math"
+	"math/big"
 	"slices"
 	"time"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
 )
 
 // issueTimeout bounds the command that prints the issue, since a build begins after it.
@@ -17,13 +21,14 @@ const issueTimeout = time.Minute
 type issueBlock struct {
 	block   *hclsyntax.Block
 	process process
+	number  *argument
 	file    *argument
 	labels  *argument
 	timeout *argument
 }
 
 var issueSchema = &hcl.BodySchema{
-	Attributes: append(attributes(processAttributes...), attributes("file", "labels", "timeout")...),
+	Attributes: append(attributes(processAttributes...), attributes("number", "file", "labels", "timeout")...),
 }
 
 func (d *decoder) decodeIssue(block *hclsyntax.Block) *issueBlock {
@@ -34,21 +39,57 @@ func (d *decoder) decodeIssue(block *hclsyntax.Block) *issueBlock {
 	i := &issueBlock{
 		block:   block,
 		process: d.decodeProcess(content, block.DefRange()),
+		number:  d.argument(content, "number"),
 		file:    d.argument(content, "file"),
 		labels:  d.argument(content, "labels"),
 		timeout: d.argument(content, "timeout"),
 	}
 	switch {
-	case !i.process.exists() && i.file == nil && !saidUnderOtherName(block.Body, "script"):
-		d.report("Issue without a source", `An issue needs a "command" or a "script" that prints it, or "file", a file that holds it.`, block.DefRange())
+	case !i.process.exists() && i.file == nil && !i.onlyNamed() && !saidUnderOtherName(block.Body, "script"):
+		d.report("Issue without a source", `An issue needs a "command" or a "script" that prints it, or "file", a file that holds it. Only a "number" that stands alone needs neither: it names the issue.`, block.DefRange())
 	case i.process.exists() && i.file != nil:
 		d.report("Issue with two sources", `Give either a process that prints the issue, or "file", but not both.`, i.file.nameRange)
 	}
 	return i
 }
 
+// onlyNamed reports whether the block has a number and nothing else, so that nothing is
+// read.
+func (i *issueBlock) onlyNamed() bool { return i.number != nil && len(i.block.Body.Attributes) == 1 }
+
+// IssueNumber returns the number of the issue that the pipeline works on, 0 if the file
+// does not say it. The number is known without the values of variables, and also in a file
+// that has mistakes elsewhere.
+func (f *File) IssueNumber() (int, *hcl.Diagnostic) {
+	if f.pipeline == nil || f.pipeline.issue == nil {
+		return 0, nil
+	}
+	return f.pipeline.issue.evalNumber()
+}
+
+// evalNumber evaluates the number, which depends on nothing.
+func (i *issueBlock) evalNumber() (int, *hcl.Diagnostic) {
+	if i.number == nil {
+		return 0, nil
+	}
+	value, diags := i.number.expr.Value(nil)
+	if !diags.HasErrors() && value.IsNull() {
+		return 0, nil
+	}
+	problem := "must be a positive whole number"
+	if diags.HasErrors() {
+		problem = "must be a number such as 42, without variables and functions, since every command must know it before it has their values"
+	} else if value, err := convert.Convert(value, cty.Number); err == nil && value.IsKnown() {
+		if n, accuracy := value.AsBigFloat().Int64(); accuracy == big.Exact && n > 0 && n <= math.MaxInt32 {
+			return int(n), nil
+		}
+	}
+	return 0, &hcl.Diagnostic{Severity: hcl.DiagError, Summary: "Invalid issue number", Detail: fmt.Sprintf("%q of an issue %s.", i.number.name, problem), Subject: i.number.exprRange().Ptr()}
+}
+
 // Issue is the issue of a tracker that the pipeline works on.
 type Issue struct {
+	Number  int    // 0: the file does not say it
 	File    string // that holds the issue, relative to the workspace; "": a process prints it
 	Timeout time.Duration
 	Labels  []PhaseLabel // in the order of the phases
@@ -81,6 +122,10 @@ func (b *builder) issue(block *issueBlock, defaults *defaultsDef) *Issue {
 	}
 	i.Labels = b.phaseLabels(block.labels, fr)
 	b.checkProcess(i.process, issueFrame())
+	number, diag := block.evalNumber()
+	if i.Number = number; diag != nil {
+		b.addDiagnostics(hcl.Diagnostics{diag})
+	}
 	return i
 }
 
@@ -115,6 +160,10 @@ func (b *builder) phaseLabels(a *argument, fr frame) []PhaseLabel {
 	}
 	return labels
 }
+
+// OnlyNamed reports whether the file has nothing but the number of the issue: neither a
+// process nor a file tells more.
+func (i *Issue) OnlyNamed() bool { return i.File == "" && !i.process.exists() }
 
 // Invocation evaluates the process that prints the issue. ok is false if a file holds it.
 func (i *Issue) Invocation() (inv Invocation, ok bool, diags hcl.Diagnostics) {

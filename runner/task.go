@@ -30,6 +30,7 @@ func (l *loop) newTask(name string, attempt int, inv pipeline.Invocation) Task {
 	session := l.session.State().Session
 	env["RUNNER_PRD"] = l.pipeline.ID
 	env["RUNNER_SESSION"] = session
+	env["RUNNER_STATE_DIR"] = l.opts.Store.Dir()
 	return Task{
 		ID:      fmt.Sprintf("%s/%s/%d", session, name, attempt),
 		Session: session,

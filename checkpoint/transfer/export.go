@@ -98,6 +98,7 @@ type ExportHeader struct {
 	Session       string   `json:"session"`
 	Seq           uint64   `json:"seq"` // last commit of the journal
 	Sum           string   `json:"sum"` // checksum of the journal's last line
+	Issue         int      `json:"issue_number,omitempty"`
 	LostFiles     []string `json:"lost_checkpoints,omitempty"`
 	LostObjects   []string `json:"lost_objects,omitempty"`
 }

@@ -113,6 +113,9 @@ func (x *exporting) gatherJournal(claims []disk.Claim) (began state.Commit, err 
 	}
 	x.state = f.State
 	x.done.ExportHeader = ExportHeader{FormatVersion: state.FormatVersion, PRD: x.prd, Session: x.state.Session, Seq: t.Seq, Sum: t.Sum}
+	if i := x.state.Issue; i != nil {
+		x.done.Issue = i.Number
+	}
 	x.done.Rollbacks = len(x.state.Rollbacks)
 	x.size = t.Size + int64(len(t.Torn))
 	x.addFile(disk.JournalName, x.journal, t.Size)

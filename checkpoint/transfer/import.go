@@ -199,16 +199,16 @@ func (i *Import) readHeader(path string) error {
 	return nil
 }
 
-// ArchivePRD returns the PRD of the archive's session. It reads and verifies the whole
-// archive and writes nothing.
-func ArchivePRD(ctx context.Context, r io.Reader) (string, error) {
+// ReadHeader returns the header of an archive. It reads and verifies the whole archive and
+// writes nothing.
+func ReadHeader(ctx context.Context, r io.Reader) (*ExportHeader, error) {
 	c, err := bundle.Verify(ctx, r, bundle.Limits{})
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	var header ExportHeader
-	if err := json.Unmarshal(c.Header, &header); err != nil {
-		return "", &bundle.DamagedError{Detail: "its header cannot be read: " + err.Error()}
+	header := &ExportHeader{}
+	if err := json.Unmarshal(c.Header, header); err != nil {
+		return nil, &bundle.DamagedError{Detail: "its header cannot be read: " + err.Error()}
 	}
-	return header.PRD, nil
+	return header, nil
 }

@@ -94,7 +94,7 @@ func runAnswer(ctx context.Context, env *cli.Environment, o answerOptions, verb 
 	if err != nil {
 		return err
 	}
-	store, st, err := load.TrustedState(ctx, env, prd)
+	store, st, err := load.TrustedState(ctx, env, o.pipeline)
 	if err != nil {
 		return err
 	}

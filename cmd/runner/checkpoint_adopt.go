@@ -23,7 +23,7 @@ func runCheckpointAdopt(ctx context.Context, env *cli.Environment, o checkpointI
 	if err := load.CheckPRD(env, cfg, o.adopt); err != nil {
 		return err
 	}
-	store, err := load.OpenStore(env, cfg, o.adopt)
+	store, err := load.OpenStore(env, cfg, load.PipelineRef{PRD: o.adopt})
 	if err != nil {
 		return err
 	}

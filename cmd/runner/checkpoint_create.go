@@ -42,7 +42,7 @@ the files of the last capture.`,
 }
 
 func runCheckpointCreate(ctx context.Context, env *cli.Environment, o checkpointCreateOptions) error {
-	store, st, err := load.TrustedState(ctx, env, o.prd)
+	store, st, err := load.TrustedState(ctx, env, load.PipelineRef{PRD: o.prd})
 	if err != nil {
 		return err
 	}

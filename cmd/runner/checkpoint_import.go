@@ -133,27 +133,27 @@ func openArchive(ctx context.Context, env *cli.Environment, name string) (io.Rea
 	return f, nil
 }
 
-// openStoreFor opens the state directory to which an archive belongs. If each PRD has its
-// own state directory, it first reads the archive once to find the PRD.
+// openStoreFor opens the state directory to which an archive belongs. If there are several,
+// it first reads the archive once to find the PRD and the issue.
 func openStoreFor(ctx context.Context, env *cli.Environment, cfg *config.Config, name string, in io.Reader) (*checkpoint.Store, error) {
 	if !cfg.StatePerPRD() {
-		return load.OpenStore(env, cfg, "")
+		return load.OpenStore(env, cfg, load.PipelineRef{})
 	}
 	file, ok := in.(io.ReadSeeker)
 	if !ok {
-		return nil, advice.Usagef("each PRD has a state directory of its own here, so that an archive can't come from standard input")
+		return nil, advice.Usagef("the PRD of the archive decides on the state directory here, so that it can't come from standard input")
 	}
-	prd, err := transfer.ArchivePRD(ctx, file)
+	header, err := transfer.ReadHeader(ctx, file)
 	if err != nil {
 		return nil, fmt.Errorf("import %s: %w", name, err)
 	}
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
 		return nil, fmt.Errorf("import %s: %w", name, err)
 	}
-	if err := load.CheckPRD(env, cfg, prd); err != nil {
+	if err := load.CheckPRD(env, cfg, header.PRD); err != nil {
 		return nil, err
 	}
-	return load.OpenStore(env, cfg, prd)
+	return load.OpenStore(env, cfg, load.PipelineRef{PRD: header.PRD, Issue: header.Issue})
 }
 
 // importing is one import of a verified archive.

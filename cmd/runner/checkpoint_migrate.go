@@ -51,7 +51,7 @@ func runCheckpointMigrate(ctx context.Context, env *cli.Environment, o checkpoin
 	if err != nil {
 		return err
 	}
-	store, err := load.OpenStore(env, cfg, o.prd)
+	store, err := load.OpenStore(env, cfg, load.PipelineRef{PRD: o.prd})
 	if err != nil {
 		return err
 	}

@@ -57,7 +57,7 @@ func newCheckpointUnpinCommand(env *cli.Environment) *cobra.Command {
 }
 
 func runCheckpointPin(ctx context.Context, env *cli.Environment, o checkpointPinOptions) error {
-	store, st, err := load.TrustedState(ctx, env, o.prd)
+	store, st, err := load.TrustedState(ctx, env, load.PipelineRef{PRD: o.prd})
 	if err != nil {
 		return err
 	}

@@ -75,7 +75,7 @@ func runCheckpointPrune(ctx context.Context, env *cli.Environment, o checkpointP
 	if err != nil {
 		return err
 	}
-	store, err := load.OpenStore(env, cfg, o.prd)
+	store, err := load.OpenStore(env, cfg, load.PipelineRef{PRD: o.prd})
 	if err != nil {
 		return err
 	}

@@ -33,11 +33,12 @@ func maskFreeText(env *cli.Environment, cmd *cobra.Command, args []string) error
 	if err != nil || load.CheckPRD(env, cfg, args[0]) != nil {
 		return nil //nolint:nilerr // the command meets the same error, and reports it
 	}
-	store, err := load.OpenStore(env, cfg, args[0])
+	ref := load.PipelineOf(args[0], cmd.Flags())
+	store, err := load.OpenStore(env, cfg, ref)
 	if err != nil {
 		return nil //nolint:nilerr // the command meets the same error, and reports it
 	}
-	masker, err := load.KnownSecrets(env, cfg, store, load.PipelineOf(args[0], cmd.Flags()))
+	masker, err := load.KnownSecrets(env, cfg, store, ref)
 	if err != nil {
 		return refuseText(env, cmd, args, written[0].Name, err)
 	}

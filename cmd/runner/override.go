@@ -45,7 +45,7 @@ func runOverride(ctx context.Context, env *cli.Environment, o overrideOptions) e
 	if o.reason == "" {
 		return advice.With(advice.Usagef("a reason is required, because it goes into the PRD document"), fmt.Sprintf("`%s`", env.Command("override "+o.prd+" review --reason TEXT")))
 	}
-	store, st, err := load.TrustedState(ctx, env, o.prd)
+	store, st, err := load.TrustedState(ctx, env, load.PipelineRef{PRD: o.prd})
 	if err != nil {
 		return err
 	}

@@ -71,7 +71,7 @@ func runPlan(ctx context.Context, env *cli.Environment, o planOptions) error {
 	if err != nil {
 		return err
 	}
-	early := load.StartSession(env, cfg, o.pipeline.PRD)
+	early := load.StartSession(env, cfg, o.pipeline)
 	defer early.Wait()
 	setup, err := load.SetUp(ctx, env, cfg, o.pipeline)
 	if err != nil {

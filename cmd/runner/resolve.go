@@ -78,7 +78,7 @@ func runResolve(ctx context.Context, env *cli.Environment, o resolveOptions) err
 	if err := runner.CheckGiven(o.outputs); err != nil {
 		return advice.Usagef("--output: %w", err)
 	}
-	store, st, err := load.TrustedState(ctx, env, prd)
+	store, st, err := load.TrustedState(ctx, env, o.pipeline)
 	if err != nil {
 		return err
 	}

@@ -138,7 +138,7 @@ func runStateChange(ctx context.Context, env *cli.Environment, o stateOptions, w
 // setState changes a key of a session that nothing runs.
 func setState(ctx context.Context, env *cli.Environment, o stateOptions, what string) error {
 	prd := o.pipeline.PRD
-	store, _, err := load.TrustedState(ctx, env, prd)
+	store, _, err := load.TrustedState(ctx, env, o.pipeline)
 	if err != nil {
 		return err
 	}

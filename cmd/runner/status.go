@@ -102,7 +102,7 @@ func statusOfAll(ctx context.Context, env *cli.Environment, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	store, err := load.OpenStore(env, cfg, "")
+	store, err := load.OpenStore(env, cfg, load.PipelineRef{})
 	if err != nil {
 		return err
 	}

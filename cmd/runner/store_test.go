@@ -34,14 +34,14 @@ func TestStateDirectoryOfAPRD(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	store, err := load.OpenStore(env, cfg, "PRD-009")
+	store, err := load.OpenStore(env, cfg, load.PipelineRef{PRD: "PRD-009"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if want := filepath.Join(env.Workdir, "state", "PRD-009"); store.Dir() != want {
 		t.Errorf("the state is in %s instead of %s", store.Dir(), want)
 	}
-	if _, err := load.OpenStore(env, cfg, ""); exitCode(err) != exitUsage {
+	if _, err := load.OpenStore(env, cfg, load.PipelineRef{}); exitCode(err) != exitUsage {
 		t.Errorf("without a PRD: %v", err)
 	}
 }

@@ -37,6 +37,12 @@ type Reader struct {
 
 // Read returns the issue as it is now. Sensitive values in it are hidden.
 func (r Reader) Read(ctx context.Context) (*state.Issue, error) {
+	block := r.Pipeline.Issue
+	if block.OnlyNamed() {
+		i := &state.Issue{Number: block.Number, Labels: []string{}, Assignees: []string{}}
+		i.SetText("", "")
+		return i, nil
+	}
 	data, from, err := r.source(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read the issue: %w", err)
@@ -45,7 +51,13 @@ func (r Reader) Read(ctx context.Context) (*state.Issue, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the issue: %s: %w", from, err)
 	}
-	for _, l := range r.Pipeline.Issue.Labels {
+	switch {
+	case i.Number == 0:
+		i.Number = block.Number
+	case block.Number != 0 && i.Number != block.Number:
+		return nil, fmt.Errorf("read the issue: %s: it is issue %d, and the pipeline works on issue %d; correct \"number\" in the issue block, or what reads the issue", from, i.Number, block.Number)
+	}
+	for _, l := range block.Labels {
 		if slices.Contains(i.Labels, l.Label) {
 			i.Phase, i.StateLabel = l.Phase, l.Label
 			break

@@ -85,6 +85,7 @@ func TestRead(t *testing.T) {
 		}
 	}
 	write("issue.json", `{"title": "the secret", "labels": ["b"]}`)
+	write("numbered.json", `{"number": 9, "title": "T"}`)
 	write("large.json", `{"title": "`+strings.Repeat("a", maxSize)+`"}`)
 	if err := os.Symlink(filepath.Join(t.TempDir(), "outside.json"), filepath.Join(dir, "link.json")); err != nil {
 		t.Fatal(err)
@@ -132,7 +133,13 @@ func TestRead(t *testing.T) {
 			t.Errorf("%s: %+v", block, got)
 		}
 	}
+	for block, want := range map[string]int{"file = \"issue.json\"\n    number = 7": 7, "file = \"numbered.json\"\n    number = 9": 9, "file = \"numbered.json\"": 9} {
+		if got, err := read(gittest.Commander{}, block); err != nil || got.Number != want {
+			t.Errorf("%s: %+v, error %v, want the number %d", block, got, err, want)
+		}
+	}
 	for block, want := range map[string]string{
+		"file = \"numbered.json\"\n    number = 7": "numbered.json: it is issue 9, and the pipeline works on issue 7",
 		"command = [\"cat\"]\n    dir = \"out\"": "its directory out is not in the workspace, since the link out leads to ",
 		`file = "none.json"`:                     "read the issue: ",
 		`file = "link.json"`:                     "path escapes",

@@ -13,7 +13,7 @@ import (
 // of.
 func (e *Environment) ChildEnvironment() []string {
 	describing := []string{
-		"RUNNER_PRD", "RUNNER_SESSION", "RUNNER_PHASE", "RUNNER_WORKSTREAM", "RUNNER_GATE", "RUNNER_ATTEMPT",
+		"RUNNER_PRD", "RUNNER_SESSION", "RUNNER_STATE_DIR", "RUNNER_PHASE", "RUNNER_WORKSTREAM", "RUNNER_GATE", "RUNNER_ATTEMPT",
 		"RUNNER_IDEMPOTENCY_KEY", "RUNNER_OUTPUT", "RUNNER_REPORT",
 	}
 	return slices.DeleteFunc(slices.Clone(e.Environ), func(entry string) bool {

@@ -70,7 +70,7 @@ type Retention struct {
 
 // Storage is the section `checkpoint.storage`.
 type Storage struct {
-	Location  string `mapstructure:"location"` // may hold {prd}
+	Location  string `mapstructure:"location"` // may hold {prd} and {issue}
 	Compress  bool   `mapstructure:"compress"`
 	MaxSizeMB int    `mapstructure:"max_size_mb"`
 	URL       string `mapstructure:"url"`
@@ -103,15 +103,22 @@ func Load(from Sources) (*Config, error) {
 // Settings returns every key with its value, in the order of Keys.
 func (c *Config) Settings() []Setting { return c.settings() }
 
-// StatePerPRD reports whether each PRD has a state directory of its own.
+// StatePerPRD reports whether there are several state directories, so that the one of a
+// command is known only with a PRD.
 func (c *Config) StatePerPRD() bool {
-	return strings.Contains(c.Checkpoint.Storage.Location, prdPlaceholder)
+	return strings.Contains(c.Checkpoint.Storage.Location, prdPlaceholder) || c.StatePerIssue()
 }
 
-// StateDir returns the state directory of a PRD, relative to the workspace. prd may be ""
-// if one directory holds all PRDs.
-func (c *Config) StateDir(prd string) string {
-	return strings.ReplaceAll(c.Checkpoint.Storage.Location, prdPlaceholder, prd)
+// StatePerIssue reports whether the state directory of a PRD is known only with the number
+// of its issue.
+func (c *Config) StatePerIssue() bool {
+	return strings.Contains(c.Checkpoint.Storage.Location, IssuePlaceholder)
+}
+
+// StateDir returns the state directory of a PRD with an issue, relative to the workspace.
+// It does not depend on prd or issue unless StatePerPRD or StatePerIssue says so.
+func (c *Config) StateDir(prd, issue string) string {
+	return strings.NewReplacer(prdPlaceholder, prd, IssuePlaceholder, issue).Replace(c.Checkpoint.Storage.Location)
 }
 
 // Policy returns the configured policy for checkpoints.

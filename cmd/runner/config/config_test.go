@@ -124,8 +124,8 @@ func TestStateDirOfAPRD(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !cfg.StatePerPRD() || cfg.StateDir("PRD-009") != "state/PRD-009" {
-		t.Errorf("the state is in %s, per PRD: %v", cfg.StateDir("PRD-009"), cfg.StatePerPRD())
+	if !cfg.StatePerPRD() || cfg.StateDir("PRD-009", "") != "state/PRD-009" {
+		t.Errorf("the state is in %s, per PRD: %v", cfg.StateDir("PRD-009", ""), cfg.StatePerPRD())
 	}
 }
 

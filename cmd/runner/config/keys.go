@@ -61,7 +61,7 @@ func Keys() []Key {
 		Key{Name: "checkpoint.retention.max_age", kind: duration, Default: 168 * time.Hour, Help: "prune checkpoints and complete sessions older than this; 0s: no limit"},
 		Key{Name: "checkpoint.retention.failed_max_age", kind: duration, Default: 720 * time.Hour, Help: "prune failed and abandoned sessions older than this; 0s: no limit"},
 		Key{Name: "checkpoint.retention.on_complete", kind: word, words: []string{string(checkpoint.KeepOnComplete), string(checkpoint.DeleteOnComplete), string(checkpoint.ArchiveOnComplete)}, Default: string(checkpoint.KeepOnComplete), Help: "what to do with the checkpoints of a complete session"},
-		Key{Name: "checkpoint.storage.location", kind: anyText, Default: DefaultLocation, refuse: refuseLocation, Help: "state directory, relative to the workspace; may contain {prd}"},
+		Key{Name: "checkpoint.storage.location", kind: anyText, Default: DefaultLocation, refuse: refuseLocation, Help: "state directory, relative to the workspace; may contain {prd}, and {issue} for the number that the issue block of the pipeline has"},
 		Key{Name: "checkpoint.storage.compress", kind: boolean, Default: false, Help: "compress checkpoint files with zstd, and objects if that makes them smaller"},
 		Key{Name: "checkpoint.storage.max_size_mb", kind: count, Default: 50, Help: "prune checkpoints of a PRD that uses more than this; 0: no limit"},
 		Key{Name: "checkpoint.storage.url", kind: anyText, Default: "", refuse: refuseURL, Help: "bucket to keep a copy in (not in this version)"},
@@ -130,18 +130,20 @@ func mandatoryTrigger(key string) bool {
 	}, state.Trigger(name))
 }
 
-// prdPlaceholder stands for the PRD id in checkpoint.storage.location.
-const prdPlaceholder = "{prd}"
+// The placeholders of checkpoint.storage.location: the PRD id, and the number of the issue
+// that the PRD's pipeline works on.
+const (
+	prdPlaceholder   = "{prd}"
+	IssuePlaceholder = "{issue}"
+)
 
 func refuseLocation(value any) string {
-	location := strings.ReplaceAll(value.(string), prdPlaceholder, "")
+	location := strings.NewReplacer(prdPlaceholder, "", IssuePlaceholder, "").Replace(value.(string))
 	switch {
 	case strings.TrimSpace(value.(string)) == "":
 		return "must name a directory"
-	case strings.Contains(location, "{issue}"):
-		return "holds {issue}, but the issue of a PRD is known only after the state directory; only {prd} can be used"
 	case strings.ContainsAny(location, "{}"):
-		return "holds a placeholder that is not known; only {prd} is"
+		return "holds a placeholder that is not known; only {prd} and {issue} are"
 	}
 	return ""
 }

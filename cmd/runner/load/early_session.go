@@ -15,15 +15,16 @@ type EarlySession struct {
 	err  error
 }
 
-// StartSession starts to read the session of a PRD, if prd is not "". The caller must call
-// wait.
-func StartSession(env *cli.Environment, cfg *config.Config, prd string) *EarlySession {
+// StartSession starts to read the session of the PRD that ref names, if it names one. The
+// caller must call wait.
+func StartSession(env *cli.Environment, cfg *config.Config, ref PipelineRef) *EarlySession {
+	prd := ref.PRD
 	l := &EarlySession{done: make(chan struct{})}
 	if prd == "" || CheckPRD(env, cfg, prd) != nil { // SetUp reports the mistake
 		close(l.done)
 		return l
 	}
-	store, err := OpenStore(env, cfg, prd)
+	store, err := OpenStore(env, cfg, ref)
 	if err != nil {
 		close(l.done)
 		return l

@@ -63,7 +63,15 @@ func SetUpPipeline(ctx context.Context, env *cli.Environment, cfg *config.Config
 	if err != nil {
 		return nil, err
 	}
-	store, err := OpenStore(env, cfg, p.ID)
+	issue := 0
+	if p.Issue != nil {
+		issue = p.Issue.Number
+	}
+	dir, err := stateDirOfIssue(env, cfg, p.ID, p.Source, issue)
+	if err != nil {
+		return nil, err
+	}
+	store, err := openStateDir(env, cfg, dir)
 	if err != nil {
 		return nil, err
 	}

@@ -57,7 +57,7 @@ func in(t *testing.T, files map[string]string, environ ...string) *place {
 // store opens the store of all PRDs.
 func (p *place) store() *checkpoint.Store {
 	p.Helper()
-	store, err := OpenStore(p.env, p.cfg, "")
+	store, err := OpenStore(p.env, p.cfg, PipelineRef{})
 	checkpointtest.Must(p, err)
 	return store
 }
@@ -370,8 +370,10 @@ func TestInterruptedSession(t *testing.T) {
 		checkpointtest.Commit(t, x, state.RollbackStarted{ID: "R1", To: "C1", Scope: state.RollbackAll})
 	})
 	for name, open := range map[string]func() (*checkpoint.Store, *state.State, error){
-		"State":        func() (*checkpoint.Store, *state.State, error) { return State(p.env, "PRD-001") },
-		"TrustedState": func() (*checkpoint.Store, *state.State, error) { return TrustedState(t.Context(), p.env, "PRD-001") },
+		"State": func() (*checkpoint.Store, *state.State, error) { return State(p.env, "PRD-001") },
+		"TrustedState": func() (*checkpoint.Store, *state.State, error) {
+			return TrustedState(t.Context(), p.env, PipelineRef{PRD: "PRD-001"})
+		},
 	} {
 		p.stderr.Reset()
 		if _, st, err := open(); err != nil || st.Rollback == nil || !strings.HasPrefix(p.stderr.String(), "Rollback to C1 was cut short") {
@@ -384,7 +386,7 @@ func TestInterruptedSession(t *testing.T) {
 		t.Errorf("while another process finishes it: %v, %q", err, p.stderr.String())
 	}
 	checkpointtest.Must(t, x.Close())
-	early := StartSession(p.env, p.cfg, "PRD-001")
+	early := StartSession(p.env, p.cfg, PipelineRef{PRD: "PRD-001"})
 	if snap, err := early.Load(p.store(), "PRD-001"); err != nil || snap.State.Session != "s1" || early.PRD != "PRD-001" {
 		t.Errorf("read early: %v", err)
 	}
@@ -393,7 +395,7 @@ func TestInterruptedSession(t *testing.T) {
 		t.Errorf("of another PRD: %v", err)
 	}
 	for _, prd := range []string{"", "x"} {
-		if none := StartSession(p.env, p.cfg, prd); none.PRD != "" {
+		if none := StartSession(p.env, p.cfg, PipelineRef{PRD: prd}); none.PRD != "" {
 			t.Errorf("%q: the session of %q is read", prd, none.PRD)
 		} else {
 			none.Wait()

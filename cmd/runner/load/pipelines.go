@@ -9,6 +9,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
@@ -33,6 +34,7 @@ var ErrDiagnosed = errors.New("the pipeline is invalid")
 type PipelineRef struct {
 	PRD           string // "": the PRD that the file names
 	File          string // "": found by the PRD id
+	Issue         int    // the number of its issue if it has no file; 0: not known
 	Vars          []string
 	VarFiles      []string
 	AllowUnset    bool // variables need no values
@@ -134,8 +136,9 @@ type PipelineResult struct {
 
 // hiddenIn returns a function that reports whether globs ignore a path of the workspace.
 // Globs ignore the state directory even before the first session creates it.
-func hiddenIn(env *cli.Environment, cfg *config.Config) func(string) bool {
-	hidden, state := workspace.Hidden(env.Workdir), path.Clean(filepath.ToSlash(cfg.Checkpoint.Storage.Location))
+func hiddenIn(env *cli.Environment, cfg *config.Config, file *pipeline.File) func(string) bool {
+	issue, _ := file.IssueNumber() // without a number nothing is built, if the state directory depends on it
+	hidden, state := workspace.Hidden(env.Workdir), path.Clean(filepath.ToSlash(cfg.StateDir(file.ID(), strconv.Itoa(issue))))
 	return func(name string) bool {
 		return hidden(name) || name == state || strings.HasPrefix(name, state+"/")
 	}
@@ -161,7 +164,7 @@ func ReadPipeline(env *cli.Environment, cfg *config.Config, ref PipelineRef) (*P
 		return nil, err
 	}
 	file, _ := pipeline.Parse(source, env.Display(path))
-	in := pipeline.Inputs{Variables: inputs, Open: ref.AllowUnset, Workspace: env.Workdir, IDPattern: cfg.IDPattern, Hidden: hiddenIn(env, cfg), Links: workspaceLinks{env.Workdir}}
+	in := pipeline.Inputs{Variables: inputs, Open: ref.AllowUnset, Workspace: env.Workdir, IDPattern: cfg.IDPattern, Hidden: hiddenIn(env, cfg, file), Links: workspaceLinks{env.Workdir}}
 	if ref.warnUnmatched {
 		files, err := workspace.Open(workspace.Options{Dir: env.Workdir})
 		if err != nil {
@@ -227,6 +230,19 @@ func CheckPRD(env *cli.Environment, cfg *config.Config, id string) error {
 
 // PipelinePath returns the path of the pipeline's file.
 func PipelinePath(env *cli.Environment, cfg *config.Config, ref PipelineRef) (string, error) {
+	path, err := lookUpPipeline(env, cfg, ref)
+	if !advice.IsA[*NotFoundError](err) || ref.PRD == "" {
+		return path, err
+	}
+	if file := ranFile(env, cfg, ref.PRD); file != "" {
+		return "", advice.With(err, fmt.Sprintf("its session ran %s: `%s` resumes it", file, env.Command(advice.ResumeCommand(ref.PRD, filepath.ToSlash(file)))))
+	}
+	return "", advice.With(err, withoutPipeline(env, cfg, ref.PRD))
+}
+
+// lookUpPipeline does the work of PipelinePath. If the file is searched for and not found,
+// it returns a *NotFoundError without a hint.
+func lookUpPipeline(env *cli.Environment, cfg *config.Config, ref PipelineRef) (string, error) {
 	switch {
 	case ref.File != "":
 		return env.Path(ref.File), nil
@@ -243,21 +259,22 @@ func PipelinePath(env *cli.Environment, cfg *config.Config, ref PipelineRef) (st
 		}
 		tried = append(tried, env.Display(path))
 	}
-	err := &NotFoundError{PRD: ref.PRD, tried: tried}
-	hint := fmt.Sprintf("`%s` writes one to begin with; -f FILE reads one from elsewhere", env.Command("init "+ref.PRD))
+	return "", &NotFoundError{PRD: ref.PRD, tried: tried}
+}
+
+// withoutPipeline returns the hint for a PRD that has no pipeline.
+func withoutPipeline(env *cli.Environment, cfg *config.Config, prd string) string {
+	hint := fmt.Sprintf("`%s` writes one to begin with; -f FILE reads one from elsewhere", env.Command("init "+prd))
 	if known := KnownPRDs(env, cfg); len(known) > 0 {
 		hint = fmt.Sprintf("there are pipelines of %s; %s", strings.Join(known, ", "), hint)
 	}
-	if file := ranFile(env, cfg, ref.PRD); file != "" {
-		hint = fmt.Sprintf("its session ran %s: `%s` resumes it", file, env.Command(advice.ResumeCommand(ref.PRD, filepath.ToSlash(file))))
-	}
-	return "", advice.With(err, hint)
+	return hint
 }
 
 // ranFile returns the pipeline file that the current session of a PRD ran, "" if it is
 // unknown or gone.
 func ranFile(env *cli.Environment, cfg *config.Config, prd string) string {
-	store, err := OpenStore(env, cfg, prd)
+	store, err := OpenStore(env, cfg, PipelineRef{PRD: prd})
 	if err != nil {
 		return ""
 	}

@@ -35,7 +35,7 @@ func OpenAnyStore(env *cli.Environment, prd string) (*checkpoint.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	store, err := OpenStore(env, cfg, prd)
+	store, err := OpenStore(env, cfg, PipelineRef{PRD: prd})
 	if err == nil && prd != "" {
 		err = CheckPRD(env, cfg, prd)
 	}
@@ -105,7 +105,7 @@ func LastComplete(store *checkpoint.Store, prd string) (*state.State, error) {
 // *checkpoint.DamagedError it returns the store too, so that the caller can set the
 // damaged state aside. It warns the user if the state is untrusted.
 func Session(env *cli.Environment, prd string) (*checkpoint.Store, *checkpoint.Snapshot, error) {
-	store, snap, err := readStored(env, prd)
+	store, snap, err := readStored(env, PipelineRef{PRD: prd})
 	if store != nil {
 		WarnUntrusted(env, store, prd)
 	}
@@ -113,12 +113,13 @@ func Session(env *cli.Environment, prd string) (*checkpoint.Store, *checkpoint.S
 }
 
 // readStored does the work of Session, without the warning about untrusted state.
-func readStored(env *cli.Environment, prd string) (*checkpoint.Store, *checkpoint.Snapshot, error) {
+func readStored(env *cli.Environment, ref PipelineRef) (*checkpoint.Store, *checkpoint.Snapshot, error) {
+	prd := ref.PRD
 	cfg, err := env.LoadConfig()
 	if err != nil {
 		return nil, nil, err
 	}
-	store, err := OpenStore(env, cfg, prd)
+	store, err := OpenStore(env, cfg, ref)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -142,12 +143,12 @@ func State(env *cli.Environment, prd string) (*checkpoint.Store, *state.State, e
 	return ownState(env, prd, store, snap)
 }
 
-// TrustedState opens a session like State, for commands that change the session.
-// Untrusted state is an error.
-func TrustedState(ctx context.Context, env *cli.Environment, prd string) (*checkpoint.Store, *state.State, error) {
-	store, snap, err := readStored(env, prd)
+// TrustedState opens the session of the PRD that ref names like State, for commands that
+// change the session. Untrusted state is an error.
+func TrustedState(ctx context.Context, env *cli.Environment, ref PipelineRef) (*checkpoint.Store, *state.State, error) {
+	store, snap, err := readStored(env, ref)
 	if store != nil {
-		untrusted, lookErr := store.Untrusted(ctx, prd)
+		untrusted, lookErr := store.Untrusted(ctx, ref.PRD)
 		switch {
 		case lookErr != nil:
 			err = errors.Join(lookErr, err)
@@ -158,7 +159,7 @@ func TrustedState(ctx context.Context, env *cli.Environment, prd string) (*check
 	if err != nil {
 		return nil, nil, err
 	}
-	return ownState(env, prd, store, snap)
+	return ownState(env, ref.PRD, store, snap)
 }
 
 // ownState returns the state of a session, and tells the user about an import or a
@@ -177,7 +178,8 @@ func ownState(env *cli.Environment, prd string, store *checkpoint.Store, snap *c
 }
 
 // NoSession returns the error of a PRD without a session. Its hint names an import that
-// was cut short, an archived session, or the PRDs that have sessions.
+// was cut short, an archived session, a session of another issue, or the PRDs that have
+// sessions.
 func NoSession(env *cli.Environment, store *checkpoint.Store, prd string) error {
 	hint := howToStart(env, prd)
 	if p, err := store.Layout().InterruptedImport(prd); err == nil && p != nil {
@@ -187,6 +189,8 @@ func NoSession(env *cli.Environment, store *checkpoint.Store, prd string) error 
 		if last.Place == disk.PlaceHistory && last.State != nil {
 			hint += fmt.Sprintf(", `runner %s` begins from it", advice.ResumeCommand(prd, string(last.State.Pipeline.Path)))
 		}
+	} else if elsewhere := ofOtherIssues(env, store, prd); elsewhere != "" {
+		hint = fmt.Sprintf("there is one in %s, the state directory of another issue; to go on with it, put that number back into the issue block of the pipeline", elsewhere)
 	} else if prds, err := store.Reader().PRDs(); err == nil && len(prds) > 0 {
 		hint = "there are sessions of " + strings.Join(prds, ", ")
 	}

@@ -17,13 +17,26 @@ import (
 	"prdrunner/runner/process"
 )
 
-// OpenStore opens the state directory of a PRD. If the configured location has no {prd} in
-// it, one directory holds all PRDs, and prd may be "".
-func OpenStore(env *cli.Environment, cfg *config.Config, prd string) (*checkpoint.Store, error) {
-	if prd == "" && cfg.StatePerPRD() {
-		return nil, advice.With(advice.Usagef("each PRD has a state directory of its own here: %s", cfg.Checkpoint.Storage.Location), "name a PRD")
+// OpenStore opens the state directory of the PRD that ref names. If one directory holds all
+// PRDs, ref.PRD may be "".
+func OpenStore(env *cli.Environment, cfg *config.Config, ref PipelineRef) (*checkpoint.Store, error) {
+	if ref.PRD == "" && cfg.StatePerPRD() {
+		whose := "PRD"
+		if cfg.StatePerIssue() {
+			whose = "issue"
+		}
+		return nil, advice.With(advice.Usagef("each %s has a state directory of its own here: %s", whose, cfg.Checkpoint.Storage.Location), "name a PRD")
 	}
-	return checkpoint.OpenStore(env.Path(cfg.StateDir(prd)), checkpoint.Options{
+	dir, err := stateDir(env, cfg, ref)
+	if err != nil {
+		return nil, err
+	}
+	return openStateDir(env, cfg, dir)
+}
+
+// openStateDir opens a state directory.
+func openStateDir(env *cli.Environment, cfg *config.Config, dir string) (*checkpoint.Store, error) {
+	return checkpoint.OpenStore(dir, checkpoint.Options{
 		Now:       env.Now,
 		Policy:    cfg.Policy(),
 		IDPattern: cfg.IDPattern,

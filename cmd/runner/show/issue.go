@@ -13,7 +13,7 @@ import (
 func describeIssue(i *state.Issue) string {
 	line := string(i.Title)
 	if i.Number > 0 {
-		line = fmt.Sprintf("#%d %s", i.Number, i.Title)
+		line = strings.TrimSpace(fmt.Sprintf("#%d %s", i.Number, i.Title))
 	}
 	if i.StateLabel != "" {
 		line += fmt.Sprintf(" (%s)", i.StateLabel)
@@ -31,7 +31,9 @@ func issueLines(f *disk.CheckpointFile) []string {
 	if f.IssueNumber > 0 {
 		lines = append(lines, fmt.Sprintf("Number: %d", f.IssueNumber))
 	}
-	lines = append(lines, "Title: "+string(i.Title))
+	if i.Title != "" { // it has none if the pipeline has nothing but its number
+		lines = append(lines, "Title: "+string(i.Title))
+	}
 	for _, list := range []struct {
 		title string
 		names []string
