@@ -237,7 +237,7 @@ func PipelinePath(env *cli.Environment, cfg *config.Config, ref PipelineRef) (st
 	if file := ranFile(env, cfg, ref.PRD); file != "" {
 		return "", advice.With(err, fmt.Sprintf("its session ran %s: `%s` resumes it", file, env.Command(advice.ResumeCommand(ref.PRD, filepath.ToSlash(file)))))
 	}
-	return "", advice.With(err, withoutPipeline(env, cfg, ref.PRD))
+	return "", advice.With(err, withoutPipeline(env, cfg, ref.PRD)+"; -f FILE reads one from elsewhere")
 }
 
 // lookUpPipeline does the work of PipelinePath. If the file is searched for and not found,
@@ -264,7 +264,7 @@ func lookUpPipeline(env *cli.Environment, cfg *config.Config, ref PipelineRef) (
 
 // withoutPipeline returns the hint for a PRD that has no pipeline.
 func withoutPipeline(env *cli.Environment, cfg *config.Config, prd string) string {
-	hint := fmt.Sprintf("`%s` writes one to begin with; -f FILE reads one from elsewhere", env.Command("init "+prd))
+	hint := fmt.Sprintf("`%s` writes one to begin with", env.Command("init "+prd))
 	if known := KnownPRDs(env, cfg); len(known) > 0 {
 		hint = fmt.Sprintf("there are pipelines of %s; %s", strings.Join(known, ", "), hint)
 	}

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -44,10 +45,11 @@ func TestStateDirOfIssue(t *testing.T) {
 		}
 	}
 	p.env.Environ = environ
+	const unknown = "the state directory of PRD-00%s is not known: checkpoint.storage.location is state/no-{issue}/{prd}, which needs the number of the issue, and "
 	_, err := stateDir(p.env, p.cfg, PipelineRef{PRD: "PRD-002"})
-	p.says("no number", err, "PRD-002.hcl does not say it", "issue { number = 42 }")
+	p.says("no number", err, fmt.Sprintf(unknown, "2")+"PRD-002.hcl does not say it", "write it into the pipeline: issue { number = 42 }")
 	_, err = stateDir(p.env, p.cfg, PipelineRef{PRD: "PRD-004"})
-	p.says("no pipeline", err, "there is no pipeline for PRD-004", "`runner init PRD-004`")
+	p.says("no pipeline", err, fmt.Sprintf(unknown, "4")+"there is no pipeline for PRD-004", "there are pipelines of PRD-001, PRD-002; `runner init PRD-004` writes one")
 	_, err = OpenStore(p.env, p.cfg, PipelineRef{})
 	p.says("no PRD", err, "each issue has a state directory of its own here", "name a PRD")
 }
