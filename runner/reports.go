@@ -78,14 +78,27 @@ func (rs *reports) receive(rep *reporting, b report.Batch, done func()) {
 		}
 		if effect > ledger.Changed {
 			e.Lines = r.Line
-			rest := report.Batch{Lines: b.Lines, Reports: b.Reports[i+1:]}
-			rs.record(e, refused.Refused)
+			before, after := refusedUpTo(refused.Refused, r.Line)
+			rest := report.Batch{Lines: b.Lines, Reports: b.Reports[i+1:], Refused: after}
+			rs.record(e, before)
 			rs.checkpoint(rep, effect, r.Report, acks, func() { rs.receive(rep, rest, done) })
 			return
 		}
 	}
 	rs.record(e, refused.Refused)
 	l.recorder.Add(func() { rep.acknowledge(acks); done() })
+}
+
+// refusedUpTo divides refused lines into those up to a line and those after it.
+func refusedUpTo(all []state.RefusedReports, line int) (before, after []state.RefusedReports) {
+	for _, r := range all {
+		if r.Line <= line {
+			before = append(before, r)
+		} else {
+			after = append(after, r)
+		}
+	}
+	return before, after
 }
 
 // record adds the event, unless it would say nothing.

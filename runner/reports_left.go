@@ -13,7 +13,8 @@ import (
 
 // readLeft records the reports that a killed Runner did not read any more, and removes
 // their files. They hold although the attempts will run again: what was captured was
-// captured.
+// captured. All of them are on record when readLeft returns: what they say was spent counts
+// before an attempt starts, and the next attempt begins to count its own lines.
 func (rs *reports) readLeft() {
 	l := rs.loop
 	dir := filepath.Dir(l.opts.Store.Layout().ReportPath(l.pipeline.ID, "", 0))
@@ -41,6 +42,7 @@ func (rs *reports) readLeft() {
 			})
 		}
 	}
+	l.recorder.Drain()
 	for name := range left { // of attempts that have been repeated since
 		_ = os.RemoveAll(filepath.Join(dir, name))
 	}

@@ -118,6 +118,9 @@ func (s *State) carryOn(now *State) {
 		}
 		carryGates(w.Gates, now)
 		again := had.MaybeAgain(w)
+		if had.Attempts >= w.Attempts {
+			w.Reported = had.Reported // what its last attempt has reported is not read again
+		}
 		w.Attempts = max(w.Attempts, had.Attempts)
 		if again {
 			w.Status, w.StartedAt = Uncertain, had.StartedAt // the next rollback asks for it again
