@@ -232,7 +232,7 @@ func maskMetric(value any, mask func(string) string) any {
 // gates, its verification or a retry, or is left for the next run.
 func (n *node) finishAttempt(r attemptResult) {
 	n.loop.recordLeftovers(n.ws.Name, r.result.Leftovers)
-	n.reports.end()
+	n.loop.reports.end(n.reports)
 	n.takeSpending(&r.outputs)
 	r.outputs = n.reports.outputs.with(r.outputs)
 	var work state.Work

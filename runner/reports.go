@@ -238,9 +238,10 @@ func (rep *reporting) acknowledge(acks []acknowledgement) {
 	}
 }
 
-// end removes the files of an attempt that has ended.
-func (rep *reporting) end() {
-	if rep.path == "" {
+// end removes the files of an attempt that has ended. If the journal can no longer be
+// written, they stay for the next run, which records the rest of them.
+func (rs *reports) end(rep *reporting) {
+	if rep.path == "" || rs.loop.recorder.Err() != nil {
 		return
 	}
 	for _, path := range append(rep.acknowledged, rep.path) {

@@ -38,7 +38,9 @@ func (rs *reports) readLeft() {
 			reader := report.NewReader(path, w.Reported)
 			rs.readAll(&reporting{workstream: w.Name, attempt: w.Attempts}, reader, func() {
 				reader.Close()
-				_ = os.RemoveAll(path)
+				if l.recorder.Err() == nil {
+					_ = os.RemoveAll(path)
+				}
 			})
 		}
 	}
