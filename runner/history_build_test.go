@@ -201,6 +201,9 @@ func (p *play) concluded(ending runner.Ending) error {
 	if err := p.unrecorded(func(string) bool { return true }); err != nil {
 		return err
 	}
+	if err := m.allHeard(); err != nil {
+		return err
+	}
 	m.run = nil
 	return p.same(m.tree)
 }
@@ -238,6 +241,9 @@ func (p *play) buried(another bool) error {
 		return err
 	}
 	if err := p.lostStarts(); err != nil {
+		return err
+	}
+	if err := p.acknowledged(); err != nil {
 		return err
 	}
 	if p.shown > p.seq {

@@ -20,6 +20,7 @@ func histories() *rapid.Generator[history] {
 		for p := range rapid.IntRange(1, 3).Draw(t, "phases") {
 			h.Phases = append(h.Phases, drawPhase(t, &h, p))
 		}
+		h.Budget = drawBudget(t)
 		h.Acts = []act{drawBuild(t, &h)}
 		for range rapid.IntRange(2, 9).Draw(t, "acts") {
 			h.Acts = append(h.Acts, drawAct(t, &h))
@@ -57,6 +58,7 @@ func drawPhase(t *rapid.T, h *history, number int) histPhase {
 		}
 		w.Limited = rapid.IntRange(0, 3).Draw(t, "limited") == 0
 		w.Vars = drawSome(t, "variables", variables, 1)
+		w.drawTells(t)
 		for g := range rapid.SampledFrom([]int{0, 0, 1, 2}).Draw(t, "gates") {
 			w.Gates = append(w.Gates, drawGate(t, g, &w))
 		}
@@ -67,6 +69,7 @@ func drawPhase(t *rapid.T, h *history, number int) histPhase {
 		i := rapid.IntRange(0, len(p.Works)-1).Draw(t, "of")
 		p.Gates = append(p.Gates, drawGate(t, g, &p.Works[i]))
 	}
+	p.Budget = drawBudget(t)
 	return p
 }
 
@@ -110,7 +113,7 @@ func drawSome(t *rapid.T, what string, from []string, most int) []string {
 func drawAct(t *rapid.T, h *history) act {
 	a := act{Do: rapid.SampledFrom([]string{
 		"build", "build", "build", "build", "edit", "edit", "meddle", "remove", "redefine", "regate", "revalue", "toggle",
-		"approve", "approve", "approve", "reject", "done", "rerun", "rollback", "checkpoint",
+		"approve", "approve", "approve", "reject", "done", "rerun", "rollback", "checkpoint", "grow",
 	}).Draw(t, "do")}
 	if a.Do == "build" {
 		return drawBuild(t, h)
@@ -133,6 +136,7 @@ func drawBuild(t *rapid.T, h *history) act {
 	if rapid.Bool().Draw(t, "somebody is there") {
 		a.Answers = map[string]string{}
 	}
+	a.Raise = rapid.IntRange(0, 2).Draw(t, "raise") == 0
 	a.PauseAll = rapid.IntRange(0, 15).Draw(t, "pause at gates") == 0
 	works := h.works()
 	for p, phase := range h.Phases {
@@ -169,6 +173,8 @@ func drawBuild(t *rapid.T, h *history) act {
 		a.Dies = rapid.IntRange(1, 8).Draw(t, "dies")
 	case 3:
 		a.Pause = rapid.IntRange(1, 8).Draw(t, "pause")
+	case 4, 5:
+		a.drawDeath(t, works)
 	}
 	return a
 }

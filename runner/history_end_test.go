@@ -17,7 +17,7 @@ import (
 func (m *model) end(e state.Event, status state.Status) error {
 	r := m.run
 	err := m.mustBe(r.ended == "", "the run ended before, with %s", r.ended)
-	r.halted = r.halted || m.reviewing(false)
+	r.halted = r.halted || m.reviewing(false) || endsFor(e, state.PauseBudget) && m.outOfBudget()
 	m.status, r.ended = status, e.Kind()
 	due := m.due()
 	want := m.verdictOfRun(anew{})
@@ -38,8 +38,8 @@ func (m *model) end(e state.Event, status state.Status) error {
 // cutShort reports whether a stopped run may end with the given event. The run need not
 // have reached the uncertain steps, questions and reviews of earlier runs.
 func (m *model) cutShort(is string) bool {
-	for n := range 8 {
-		if is == m.verdictOfRun(anew{uncertain: n&1 != 0, asked: n&2 != 0, reviewed: n&4 != 0}) {
+	for n := range 16 {
+		if is == m.verdictOfRun(anew{uncertain: n&1 != 0, asked: n&2 != 0, reviewed: n&4 != 0, unpaid: n&8 != 0}) {
 			return true
 		}
 	}
@@ -47,7 +47,7 @@ func (m *model) cutShort(is string) bool {
 }
 
 // anew selects the kinds of findings that count only if the present run made them.
-type anew struct{ uncertain, asked, reviewed bool }
+type anew struct{ uncertain, asked, reviewed, unpaid bool }
 
 // verdictOfRun returns the event, and the reason of a pause, with which the run must end.
 func (m *model) verdictOfRun(only anew) string {
@@ -64,6 +64,8 @@ func (m *model) verdictOfRun(only anew) string {
 		return string(state.KindSessionFailed)
 	case m.stuck(only.uncertain):
 		return string(state.KindSessionPaused) + " " + string(state.PauseUncertain)
+	case !only.unpaid && m.outOfBudget():
+		return string(state.KindSessionPaused) + " " + string(state.PauseBudget)
 	case waiting:
 		return string(state.KindSessionPaused) + " " + string(state.PauseApproval)
 	case m.reviewing(only.reviewed):
@@ -191,6 +193,8 @@ func (m *model) dueOf(w histWork) string {
 		return ""
 	case r.allowed != nil && !r.allowed[w.Name] && r.tries[w.Name] == 0:
 		r.excluded = true
+		return ""
+	case m.isUnpaid(w.Name):
 		return ""
 	case !is.done():
 		return fmt.Sprintf("%s is %s", w.Name, is.status)

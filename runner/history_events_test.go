@@ -27,10 +27,13 @@ func (m *model) apply(e state.Event) error {
 		for _, w := range m.works {
 			w.had = nil // rollbacks belong to the earlier session
 		}
-		m.session, m.status = true, state.StatusInitialized
+		m.session, m.status, m.spent = true, state.StatusInitialized, account{}
 	case state.SessionResumed:
 		m.status = state.StatusInProgress
 		m.reviewed()
+		m.raiseDue()
+	case state.BudgetRaised:
+		err = m.raised(e)
 	case state.PauseAsked:
 		m.run.asked, m.run.halted, m.run.paused = true, true, true
 	case state.SessionPaused:
@@ -93,6 +96,8 @@ func (m *model) applyWork(e state.Event) error {
 		return m.editKept(e)
 	case state.WorkstreamResolved:
 		return m.resolved(e)
+	case state.ReportsReceived:
+		return m.reported(e)
 	}
 	return errors.New("the model does not know this event")
 }

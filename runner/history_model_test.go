@@ -34,6 +34,8 @@ type known struct {
 	happened map[string]bool   // once steps that have happened, in this session or before, or may have before; a rollback keeps them
 	maybe    map[string]bool   // once steps that may have happened in this session
 	captured map[string]string // the files at the end of the last run, with the artifacts recorded since
+	told     modelTold
+	spent    account // a rollback keeps it
 }
 
 type modelWork struct {
@@ -51,6 +53,9 @@ type modelWork struct {
 	rejectedIn int               // the run of the rejection; 0: between two runs
 	repeat     bool              // the user said that the step runs even if it has happened
 	had        *modelRecord      // of a once step: the record that a rollback took back last
+	told       int               // how many lines the last attempt has reported
+	read       int               // how many of them have been read
+	billed     bool              // whether its bill is on record
 }
 
 // modelRecord is the record of an attempt.
@@ -102,6 +107,7 @@ type modelRun struct {
 	failing  bool            // halted by a failure
 	paused   bool            // for another reason than a failure, which is stronger
 	asking   map[string]bool // once steps that have become uncertain in this run
+	toRaise  []string        // budgets that the run must raise before anything starts
 	takes    map[string]bool // results and verdicts that the plan invalidates and that are not invalidated yet
 	signal   bool
 	excluded bool
@@ -119,8 +125,9 @@ func (m *model) begin() {
 	was := m.known
 	m.known = known{
 		works: map[string]*modelWork{}, gates: map[string]*modelGate{}, captured: map[string]string{},
-		happened: map[string]bool{}, maybe: map[string]bool{},
+		happened: map[string]bool{}, maybe: map[string]bool{}, told: newTold(map[string]bool{}),
 	}
+	maps.Copy(m.told.captured, was.told.captured) // knowledge is captured once for all sessions
 	maps.Copy(m.happened, was.happened)
 	maps.Copy(m.happened, was.maybe)
 	for name, w := range was.works {
@@ -155,6 +162,7 @@ func (k known) clone() known {
 		copied := *g
 		c.gates[label] = &copied
 	}
+	c.told = k.told.clone()
 	c.phases, c.captured, c.happened, c.maybe = slices.Clone(k.phases), maps.Clone(k.captured), maps.Clone(k.happened), maps.Clone(k.maybe)
 	return c
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"prdrunner/checkpoint"
@@ -152,7 +153,8 @@ func (p *play) wentBackTo(id string) (known, error) {
 func (m *model) jump(to known) {
 	was := m.known
 	m.known = to.clone()
-	m.happened, m.maybe = was.happened, was.maybe
+	m.happened, m.maybe, m.spent = was.happened, was.maybe, was.spent
+	maps.Copy(m.told.captured, was.told.captured)
 	if m.status == state.StatusInProgress || m.status == state.StatusInitialized {
 		m.status = state.StatusPaused
 	}
@@ -161,6 +163,7 @@ func (m *model) jump(to known) {
 		if w.had = had.had; had.done() {
 			w.had = &modelRecord{attempt: had.attempts, made: had.made, value: had.value, metric: had.metric}
 		}
+		w.told, w.read, w.billed = had.told, had.read, had.billed
 		since := had.attempts > w.attempts
 		w.attempts = max(w.attempts, had.attempts)
 		switch once := m.work(name).Effect == "once"; {

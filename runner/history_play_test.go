@@ -72,6 +72,8 @@ func (p *play) do(a act) error {
 		if len(labels) > 0 {
 			p.v.gates[labels[a.Pick%len(labels)]]++
 		}
+	case "grow":
+		p.v.grown["budget"]++
 	case "revalue":
 		p.v.vars[variables[a.Pick%len(variables)]]++
 	case "toggle":
@@ -173,7 +175,7 @@ func (p *play) same(tree map[string]string) error {
 			return fmt.Errorf("%s is %s after %d attempts, and must be %s after %d", label, is.Status, is.Attempts, g.status, g.attempts)
 		}
 	}
-	return nil
+	return errors.Join(m.sameTold(st), m.sameSpent(st))
 }
 
 // brief describes an event in a few words.

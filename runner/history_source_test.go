@@ -15,6 +15,7 @@ type variation struct {
 	gates map[string]int
 	off   map[string]bool
 	vars  map[string]int
+	grown map[string]int
 }
 
 // source returns the present text of the pipeline.
@@ -22,9 +23,11 @@ func (h *history) source(v variation) string {
 	var b strings.Builder
 	b.WriteString("variable \"plain\" {}\nvariable \"token\" { sensitive = true }\n")
 	b.WriteString("pipeline \"PRD-001\" {\n")
+	h.Budget.write(&b, v.grown["budget"])
 	for p, phase := range h.Phases {
 		name := fmt.Sprintf("p%d", p)
 		fmt.Fprintf(&b, "phase %q {\n", name)
+		phase.Budget.write(&b, v.grown["budget"])
 		for _, w := range phase.Works {
 			h.writeWork(&b, w, v)
 		}

@@ -44,6 +44,7 @@ type stage struct {
 	plan   *plan.Plan
 	shown  uint64            // the last commit that was shown
 	killed map[string]string // the files when the process died; nil: the process is alive
+	unread map[string]string // the files with reports when the process died
 }
 
 func newStage(h *history, below string) (*stage, error) {
@@ -53,7 +54,7 @@ func newStage(h *history, below string) (*stage, error) {
 	}
 	s := &stage{
 		h: h, dir: dir, now: time.Date(2026, 3, 20, 12, 0, 0, 0, time.UTC),
-		v: variation{works: map[string]int{}, gates: map[string]int{}, off: map[string]bool{}, vars: map[string]int{}},
+		v: variation{works: map[string]int{}, gates: map[string]int{}, off: map[string]bool{}, vars: map[string]int{}, grown: map[string]int{}},
 	}
 	for _, sub := range []string{"src", "out", "told"} {
 		err = errors.Join(err, os.Mkdir(filepath.Join(dir, sub), 0o700))
@@ -67,7 +68,7 @@ func newStage(h *history, below string) (*stage, error) {
 // open starts a process on a disk.
 func (s *stage) open(disk *store.Memory) (err error) {
 	s.disk = &mortal{Memory: disk, ended: make(chan struct{})}
-	s.disk.died = func() { s.killed = s.tree() }
+	s.disk.died = func() { s.killed, s.unread = s.tree(), s.reportFiles() }
 	s.disk.dying = func() bool {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -148,11 +149,11 @@ func (s *stage) build(a act) (ending runner.Ending, err error) {
 		return ending, fmt.Errorf("%w\n%s", err, s.h.source(s.v))
 	}
 	s.act, s.tasks, s.failed, s.log = a, 0, map[string]int{}, map[string]deed{}
-	s.signal, s.plan, s.shown, s.killed = make(chan string, 2), nil, 0, nil
+	s.signal, s.plan, s.shown, s.killed, s.unread = make(chan string, 2), nil, 0, nil, nil
 	s.disk.left = a.Kill
 	o := runner.Options{
 		Pipeline: p, Store: s.store, Executor: s, Workspace: s.dir, Files: s.files, Parallel: s.h.Parallel, Views: []runner.View{s},
-		KeepGoing: a.KeepGoing, PauseAtGates: a.PauseAll, Fresh: a.Fresh, Select: a.Select, OnConflict: a.Conflict, Now: func() time.Time { return s.now }, Interrupts: s.signal,
+		KeepGoing: a.KeepGoing, RaiseBudget: a.Raise, PauseAtGates: a.PauseAll, Fresh: a.Fresh, Select: a.Select, OnConflict: a.Conflict, Now: func() time.Time { return s.now }, Interrupts: s.signal,
 	}
 	if a.Answers != nil {
 		o.Asker = s
@@ -168,7 +169,7 @@ func (s *stage) build(a act) (ending runner.Ending, err error) {
 		s.disk.left = 0
 		return ending, err
 	}
-	return ending, s.reopen()
+	return ending, errors.Join(s.putReports(), s.reopen())
 }
 
 // reopen starts another process after one was killed.

@@ -15,13 +15,15 @@ import (
 // found a bug can be kept as a file.
 type history struct {
 	Parallel int         `json:"parallel"`
+	Budget   histBudget  `json:"budget,omitzero"`
 	Phases   []histPhase `json:"phases"`
 	Acts     []act       `json:"acts"`
 }
 
 type histPhase struct {
-	Works []histWork `json:"works"`
-	Gates []histGate `json:"gates,omitempty"`
+	Works  []histWork `json:"works"`
+	Gates  []histGate `json:"gates,omitempty"`
+	Budget histBudget `json:"budget,omitzero"`
 }
 
 // histWork is a workstream. Its artifact and output are a function of its inputs.
@@ -40,6 +42,10 @@ type histWork struct {
 	Verify   bool       `json:"verify,omitempty"`   // the workstream has a verify command
 	Vars     []string   `json:"vars,omitempty"`     // the variables in its environment
 	Toggled  bool       `json:"toggled,omitempty"`  // no expression refers to the result, so that the workstream can be switched off
+	Tells    []string   `json:"tells,omitempty"`    // what an attempt reports, a line each
+	Listens  bool       `json:"listens,omitempty"`  // the workstream waits until each report is on record
+	Pace     int        `json:"pace,omitempty"`     // the time between two reports, in milliseconds
+	Bills    bool       `json:"bills,omitempty"`    // the outputs say what an attempt has spent
 }
 
 // histGate is a gate. If Inputs is empty, the gate judges the files that its workstreams
@@ -74,6 +80,10 @@ type act struct {
 	Answers   map[string]string `json:"answers,omitempty"`   // the answers at the terminal; nil: there is no terminal
 	Interrupt int               `json:"interrupt,omitempty"` // a signal comes while the nth task runs
 	Dies      int               `json:"dies,omitempty"`      // the process dies while the nth task runs
+	Lingers   bool              `json:"lingers,omitempty"`   // the process does not die, but can no longer write to its disk
+	DiesIn    string            `json:"dies_in,omitempty"`   // the process dies while this workstream reports
+	After     int               `json:"after,omitempty"`     // that workstream has reported so many lines before
+	Raise     bool              `json:"raise,omitempty"`     // used up budgets count anew
 }
 
 func (a act) String() string {

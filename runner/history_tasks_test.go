@@ -35,6 +35,9 @@ type deed struct {
 	given     map[string]string // the values of variables
 	late      bool              // the task exceeded its timeout
 	cancelled bool
+
+	told         int // how many lines it has reported
+	acknowledged int // the last line that it knows to be on record
 }
 
 // Run implements runner.Executor.
@@ -64,6 +67,9 @@ func (s *stage) Run(ctx context.Context, task runner.Task, sink runner.Sink) (ru
 	}
 	asks := s.tasks == s.act.Pause
 	s.mu.Unlock()
+	if w := s.workOf(key[:strings.Index(key, "/")]); w != nil && len(w.Tells) > 0 {
+		s.report(ctx, task, w, key)
+	}
 	if asks {
 		if err := s.askForPause(ctx); err != nil {
 			return r, err
@@ -80,6 +86,28 @@ func (s *stage) Run(ctx context.Context, task runner.Task, sink runner.Sink) (ru
 		r.ExitCode = d.code
 	}
 	return r, nil
+}
+
+// report reports what an attempt has to report, and logs that.
+func (s *stage) report(ctx context.Context, task runner.Task, w *histWork, key string) {
+	after := -1
+	if w.Name == s.act.DiesIn {
+		after = s.act.After
+	}
+	_, number, _ := strings.Cut(key, "/")
+	attempt, err := strconv.Atoi(number)
+	if err != nil {
+		panic(err)
+	}
+	told, acknowledged := s.tell(ctx, task, w, attempt, after)
+	if s.isDead() && !s.act.Lingers { // a line that was written after that does not count
+		told = strings.Count(s.unread[task.Env["RUNNER_REPORT"]], "\n")
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	d := s.log[key]
+	d.told, d.acknowledged = told, acknowledged
+	s.log[key] = d
 }
 
 func (s *stage) isDead() bool {
@@ -121,7 +149,11 @@ func (s *stage) work(task runner.Task, stop bool) deed {
 		}
 	}
 	out := task.Env["RUNNER_OUTPUT"]
-	err := errors.Join(os.MkdirAll(filepath.Dir(out), 0o700), os.WriteFile(out, []byte("value="+d.value+"\nmetric.of-"+name+"="+d.value+"\n"), 0o600))
+	text := "value=" + d.value + "\nmetric.of-" + name + "=" + d.value + "\n"
+	if w.Bills {
+		text += fmt.Sprintf("metric.%s=%v\n", bill().Name, bill().Value)
+	}
+	err := errors.Join(os.MkdirAll(filepath.Dir(out), 0o700), os.WriteFile(out, []byte(text), 0o600))
 	if err != nil {
 		panic(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"pgregory.net/rapid"
@@ -32,12 +33,12 @@ var (
 func TestHistories(t *testing.T) {
 	for _, file := range keptHistories(t) {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".json"), func(t *testing.T) {
-			if err := playHistory(readHistory(t, file), t.TempDir()); err != nil {
+			if err := playIn(t, readHistory(t, file), t.TempDir()); err != nil {
 				t.Error(err)
 			}
 		})
 	}
-	played, seed, err := playMany(t.TempDir(), *modelSeed, *modelHistories, time.Time{}, 1)
+	played, seed, err := playMany(t, t.TempDir(), *modelSeed, *modelHistories, time.Time{}, 1)
 	if err != nil {
 		t.Errorf("history %d: %v", played, err)
 		shrinkHistory(t, seed)
@@ -54,7 +55,7 @@ func TestSoak(t *testing.T) {
 	if *soak == 0 {
 		first, most, until, failures = *modelSeed+1<<20, 10, time.Time{}, 1
 	}
-	played, seed, err := playMany(t.TempDir(), first, most, until, failures)
+	played, seed, err := playMany(t, t.TempDir(), first, most, until, failures)
 	t.Logf("%d histories, with the seeds from %d on", played, first)
 	if err != nil {
 		t.Error(err)
@@ -64,13 +65,13 @@ func TestSoak(t *testing.T) {
 
 // playMany plays histories on all processors, until the given number has failed or the
 // time is over. It returns how many were played, and the seed of the first that failed.
-func playMany(below string, first, most int, until time.Time, failures int) (played, bad int, err error) {
+func playMany(t *testing.T, below string, first, most int, until time.Time, failures int) (played, bad int, err error) {
 	var next, ended atomic.Int64
 	var mu sync.Mutex
 	var all []string
 	var workers sync.WaitGroup
 	histories := histories()
-	for range 4 * runtime.GOMAXPROCS(0) { // each history waits a while whenever its disk dies
+	for range runtime.GOMAXPROCS(0) {
 		workers.Go(func() {
 			for {
 				i := int(next.Add(1)) - 1
@@ -80,7 +81,7 @@ func playMany(below string, first, most int, until time.Time, failures int) (pla
 				if enough || i >= most || !until.IsZero() && time.Now().After(until) {
 					return
 				}
-				failed := playHistory(histories.Example(first+i), below)
+				failed := playIn(t, histories.Example(first+i), below)
 				ended.Add(1)
 				if failed == nil {
 					continue
@@ -117,7 +118,7 @@ func shrinkHistory(t *testing.T, seed int) {
 	rapidFails := t.Run("smaller", func(t *testing.T) {
 		rapid.Check(t, func(rt *rapid.T) {
 			h := histories().Draw(rt, "history")
-			if err := playHistory(h, below); err != nil {
+			if err := playIn(t, h, below); err != nil {
 				smallest = h
 				rt.Fatalf("%v", err)
 			}
@@ -126,6 +127,12 @@ func shrinkHistory(t *testing.T, seed int) {
 	if text, err := json.MarshalIndent(smallest, "", " "); !rapidFails && err == nil {
 		t.Logf("to keep it, put this into testdata/histories:\n%s", text)
 	}
+}
+
+// playIn plays a history with a clock of its own, so that no wait takes time.
+func playIn(t *testing.T, h history, below string) (err error) {
+	synctest.Test(t, func(*testing.T) { err = playHistory(h, below) })
+	return err
 }
 
 func keptHistories(t *testing.T) []string {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 
 	"prdrunner/checkpoint/state"
 	"prdrunner/runner"
@@ -31,6 +32,9 @@ func (m *model) mayStart(name string) error {
 		return errors.New("the step is uncertain")
 	case len(r.takes) > 0:
 		return fmt.Errorf("results that the plan invalidates are not invalidated yet: %v", r.takes)
+	}
+	if used := slices.Concat(r.toRaise, m.usedUp(m.phaseOf(name))); len(used) > 0 {
+		return fmt.Errorf("budgets are used up: %v", used)
 	}
 	for p := range m.phaseOf(name) {
 		if !m.left(p) || !m.phaseIsComplete(p) {
@@ -67,13 +71,15 @@ func (m *model) started(e state.WorkstreamStarted) error {
 	if _, edited := m.touched(name); len(edited) > 0 && r.act.Conflict != plan.ConflictRestore {
 		err = errors.Join(err, fmt.Errorf("the attempt would overwrite the edit of %v", edited))
 	}
+	err = errors.Join(err, m.unheard(name, w.told))
+	w.told, w.read, w.billed = 0, 0, false
 	r.tries[name]++
 	b := m.basis(name)
 	if d, ok := r.log[m.key(name, e.Attempt)]; ok {
 		// The attempt must have seen the files that existed when it was started.
 		err = errors.Join(err, m.mustBe(maps.Equal(b.saw, d.saw), "the attempt saw %q, and should have seen %q", d.saw, b.saw),
 			m.mustBe(d.used == b.used, "the attempt used %q, and should have used %q", d.used, b.used), m.given(name, d))
-		if m.work(name).Makes {
+		if w.told = d.told; m.work(name).Makes {
 			m.tree[m.work(name).artifact()] = d.made
 		}
 	}
@@ -113,9 +119,9 @@ func (m *model) deedOf(name string) (deed, error) {
 func (m *model) attemptFailed(e state.WorkstreamAttemptFailed) error {
 	d, err := m.deedOf(e.Workstream)
 	m.run.retries[e.Workstream] = true
-	return errors.Join(err, m.mustBe(!d.ok && !d.cancelled, "the attempt did not fail"),
+	return errors.Join(err, m.heard(e.Workstream), m.mustBe(!d.ok && !d.cancelled, "the attempt did not fail"),
 		m.mustBe(m.run.tries[e.Workstream] < m.tries(e.Workstream), "the attempt was the last one"),
-		m.mustBe(!m.run.failing || m.run.paused || m.anyReview(), "another step has failed, so nothing is retried"))
+		m.mustBe(!m.run.failing || m.run.paused || m.anyReview() || len(m.usedUpAnywhere()) > 0, "another step has failed, so nothing is retried"))
 }
 
 func (m *model) failed(e state.WorkstreamFailed) (err error) {
@@ -129,7 +135,7 @@ func (m *model) failed(e state.WorkstreamFailed) (err error) {
 		err = m.mustBe(len(edited) > 0 && len(m.reasons(name)) > 0 && r.act.Conflict != plan.ConflictRestore, "nothing was edited")
 	default:
 		d, unknown := m.deedOf(name)
-		err = errors.Join(unknown, m.mustBe(!d.ok && !d.cancelled, "the attempt did not fail"), d.outcome(e.Error),
+		err = errors.Join(unknown, m.heard(name), m.mustBe(!d.ok && !d.cancelled, "the attempt did not fail"), d.outcome(e.Error),
 			m.mustBe(m.work(name).Effect != "once", "the once step may have happened"),
 			m.mustBe(r.tries[name] == m.tries(name) || r.failing, "after %d of %d attempts", r.tries[name], m.tries(name)))
 	}
@@ -152,7 +158,7 @@ func (m *model) fail(what string) {
 func (m *model) record(name string, work state.Work) error {
 	w := m.works[name]
 	d, err := m.deedOf(name)
-	err = errors.Join(err, m.mustBe(d.ok, "the attempt did not succeed"), m.mustBe(work.Attempt == w.attempts, "the present attempt is %d", w.attempts))
+	err = errors.Join(err, m.heard(name), m.said(name, work), m.mustBe(d.ok, "the attempt did not succeed"), m.mustBe(work.Attempt == w.attempts, "the present attempt is %d", w.attempts))
 	m.identify(w)
 	w.status, w.value, w.metric, w.made = state.Succeeded, d.value, true, map[string]string{}
 	if m.work(name).Makes {
@@ -201,7 +207,7 @@ func (m *model) interrupted(e state.WorkstreamInterrupted) error {
 	err := errors.Join(m.mustBe(w.status == state.Running, "the workstream is %s", w.status),
 		m.mustBe(m.work(e.Workstream).Effect != "once" || r.tries[e.Workstream] > 0 && !ran, "the once step may have happened"))
 	if r.tries[e.Workstream] > 0 { // otherwise the run before was killed
-		err = errors.Join(err, m.mustBe(r.signal || retried || !ran && (r.halted || m.reviewing(false)), "nothing interrupted the attempt"), m.mustBe(!ran || d.cancelled || retried, "the attempt ran to its end"))
+		err = errors.Join(err, m.heard(e.Workstream), m.mustBe(r.signal || retried || !ran && (r.halted || m.reviewing(false) || len(m.usedUpAnywhere()) > 0), "nothing interrupted the attempt"), m.mustBe(!ran || d.cancelled || retried, "the attempt ran to its end"))
 		r.over[e.Workstream] = true
 	}
 	w.status = state.Interrupted
@@ -218,7 +224,7 @@ func (m *model) uncertain(e state.WorkstreamUncertain) error {
 	}
 	switch {
 	case w.status == state.Running && r.tries[name] > 0:
-		err = errors.Join(err, m.mustBe(ran && !d.ok, "the attempt succeeded or never ran"))
+		err = errors.Join(err, m.heard(name), m.mustBe(ran && !d.ok, "the attempt succeeded or never ran"))
 	case w.status == state.Running: // the run before was killed
 	case w.done() && w.claimed && len(m.read([]string{m.work(name).artifact()})) == 0: // the user was wrong
 		r.over[name], r.halted = true, r.halted || !r.act.KeepGoing
