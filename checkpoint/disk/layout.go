@@ -41,6 +41,7 @@ const (
 	NextName       = "next.jsonl" // the journal of the next session, before it is renamed
 	ManifestName   = "manifest.json"
 	LatestName     = "latest"
+	ExportsDir     = "exports"        // in which exports are written by default
 	ActsName       = "acts.json"      // acts of sessions that were removed
 	ImportingName  = "importing.json" // the intent of an import, until its files are restored
 	OriginName     = "origin.json"    // where an imported session came from

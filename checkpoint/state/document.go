@@ -29,7 +29,8 @@ type Document struct {
 	Timestamp    string              `json:"timestamp"` // ISO 8601
 	Error        *DocumentError      `json:"error,omitempty"`
 	Notes
-	Runner *DocumentRunner `json:"runner,omitempty"` // nil in a document that was written by hand
+	Imported *Imported       `json:"imported,omitempty"` // only before a session begins from it
+	Runner   *DocumentRunner `json:"runner,omitempty"`   // nil in a document that was written by hand
 
 	source documentSource
 }

@@ -80,7 +80,7 @@ func (s *State) adoptDocument(at time.Time, d Document) error {
 	if s.CurrentPhase > 0 {
 		s.Status = StatusInProgress
 	}
-	return nil
+	return s.adoptImported(d.Imported, at)
 }
 
 // importedGates returns a function that says whether the gate with a label has passed. An

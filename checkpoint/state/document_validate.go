@@ -163,6 +163,7 @@ func (v *violations) checkRules(d Document, pattern *regexp.Regexp) {
 	}
 	v.status(d)
 	v.review(d.Review)
+	v.imported(d)
 }
 
 // unreadIn reports whether one of the fields could not be decoded.
@@ -290,10 +291,16 @@ func (v *violations) review(r *AdversarialReview) {
 
 // isTimestamp accepts the forms of ISO 8601 that people and programs write.
 func isTimestamp(s string) bool {
+	_, ok := parseTimestamp(s)
+	return ok
+}
+
+// parseTimestamp parses an ISO 8601 time. One without a zone is in UTC.
+func parseTimestamp(s string) (time.Time, bool) {
 	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04Z07:00", "2006-01-02T15:04:05Z0700", "2006-01-02T15:04:05", "20060102T150405Z0700", "2006-01-02"} {
-		if _, err := time.Parse(layout, s); err == nil {
-			return true
+		if at, err := time.Parse(layout, s); err == nil {
+			return at.UTC(), true
 		}
 	}
-	return false
+	return time.Time{}, false
 }

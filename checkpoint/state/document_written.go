@@ -33,7 +33,7 @@ func decodeWritten(data []byte) (Document, error) {
 	if ok {
 		readable, err := json.Marshal(fields)
 		if err == nil {
-			err = json.Unmarshal(readable, &d)
+			err = DecodeJSON(readable, &d)
 		}
 		if err != nil {
 			return Document{}, fmt.Errorf("decode the document: %w", err)
@@ -103,10 +103,17 @@ func (f *fitting) fitValue(v any, t reflect.Type, field string) (any, bool) {
 			return f.fitList(v, t.Elem(), field), true
 		}
 	case string:
-		if t.Kind() == reflect.String {
+		if t.Kind() == reflect.String || t.Kind() == reflect.Interface {
+			return v, true
+		}
+	case bool:
+		if t.Kind() == reflect.Interface {
 			return v, true
 		}
 	case json.Number:
+		if t.Kind() == reflect.Interface {
+			return v, true
+		}
 		if _, err := strconv.Atoi(v.String()); err == nil && t.Kind() == reflect.Int {
 			return v, true
 		}
@@ -215,6 +222,8 @@ func kindOfType(t reflect.Type) string {
 		return "a whole number"
 	case reflect.Slice:
 		return "a list"
+	case reflect.Interface:
+		return "a number, a text, true or false"
 	default:
 		return "an object"
 	}

@@ -31,11 +31,9 @@ import (
 	"prdrunner/checkpoint/workspace"
 )
 
-// exportsDir is the directory of a PRD in which archives are written by default.
 // exportDocument and importedName name files in an archive: the session's document, and
 // the document that the session began with.
 const (
-	exportsDir     = "exports"
 	exportDocument = "document.json"
 	importedName   = "imported.json"
 )
@@ -167,7 +165,7 @@ func (x *exporting) writeArchive(ctx context.Context, o ExportOptions, out io.Wr
 		return pour(out)
 	}
 	if x.done.Path = o.Path; o.Path == "" {
-		dir := filepath.Join(x.store.Layout().PRDDir(x.prd), exportsDir)
+		dir := filepath.Join(x.store.Layout().PRDDir(x.prd), disk.ExportsDir)
 		if err := store.MkdirAll(x.store.FS(), dir); err != nil {
 			return err
 		}

@@ -20,6 +20,7 @@ import (
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
+	"prdrunner/cmd/runner/exchange"
 	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/show"
 	"prdrunner/runner/view"
@@ -31,6 +32,7 @@ type checkpointExportOptions struct {
 	out     string
 	logs    bool
 	force   bool
+	format  string // of another tool; "": an archive
 	json    bool
 }
 
@@ -55,23 +57,34 @@ file is replaced only if it is an export archive and not an artifact.
 
 --session exports an archived session; "runner checkpoint list --all" shows them.
 To make it the current session again, import it with --replace, which archives
-the session that is current now.`,
+the session that is current now.
+
+--format writes the checkpoints of another tool instead of an archive, for that
+tool to read: prd (the PRD document) and orchestrate are files, go-team and crunch
+are directories. They hold less than an archive; what has no place in them is listed.`,
 		Example: `  runner checkpoint export PRD-009
   runner checkpoint export PRD-009 -o cashier.tar.zst
-  runner checkpoint export PRD-009 -o - | ssh build-2 runner -C cashier checkpoint import -`,
+  runner checkpoint export PRD-009 -o - | ssh build-2 runner -C cashier checkpoint import -
+  runner checkpoint export PRD-009 --format crunch -o .claude/crunch/42/checkpoints`,
 		Args: arguments(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.prd = args[0]
+			if o.format != "" {
+				return exchange.Export(cmd.Context(), env, exchange.ExportOptions{PRD: o.prd, Session: o.session, Format: o.format, Out: o.out, JSON: o.json})
+			}
 			return runCheckpointExport(cmd.Context(), env, o)
 		},
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringVarP(&o.out, "out", "o", "", "write the archive to `FILE`; - is standard output")
+	flags.StringVarP(&o.out, "out", "o", "", "write to `FILE`; - is standard output")
 	flags.StringVar(&o.session, "session", "", "export the archived session with this `ID`")
 	flags.BoolVar(&o.logs, "logs", false, "export the logs too")
 	flags.BoolVar(&o.force, "force", false, "export although bytes are lost, and list what is missing")
+	flags.StringVar(&o.format, "format", "", "write the checkpoints of another tool: `FORMAT` is prd, go-team, orchestrate or crunch")
 	flags.BoolVar(&o.json, "json", false, "print one JSON object")
+	cmd.MarkFlagsMutuallyExclusive("format", "logs")
+	cmd.MarkFlagsMutuallyExclusive("format", "force")
 	return cmd
 }
 

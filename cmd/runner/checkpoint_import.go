@@ -19,6 +19,7 @@ import (
 	"prdrunner/cmd/runner/change"
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
+	"prdrunner/cmd/runner/exchange"
 	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/show"
 	"prdrunner/runner/view"
@@ -33,6 +34,9 @@ type checkpointImportOptions struct {
 	dryRun    bool
 	yes       bool
 	json      bool
+
+	format   string           // of another tool; "": an archive
+	pipeline load.PipelineRef // with format: whose session begins from the checkpoint
 }
 
 func newCheckpointImportCommand(env *cli.Environment) *cobra.Command {
@@ -54,15 +58,26 @@ checkpoint of them and replaces them.
 Runner does not trust such a session, since it may have come with the repository,
 and runs nothing until it is adopted. Its approvals are asked for again, its gates
 are judged again, and its files are removed from git's index. Nothing else in the
-index is changed.`,
+index is changed.
+
+--format takes over a checkpoint of another tool: a file (prd, orchestrate) or a
+directory (go-team, crunch). It makes a PRD document of it, and the next "runner
+build" begins a session from that, with the work that the checkpoint says is done.
+Gates are judged again, except those that a PRD document says have passed. What a
+session has no place for is listed.`,
 		Example: `  runner checkpoint import PRD-009-5b2f168a-41.tar.gz
   runner -C elsewhere checkpoint import --dry-run cashier.tar.zst
-  runner checkpoint import --adopt PRD-009`,
+  runner checkpoint import --adopt PRD-009
+  runner checkpoint import --format crunch --prd PRD-009 .claude/crunch/42/checkpoints`,
 		Annotations: map[string]string{cli.WorksHere: "true"},
 		Args:        arguments(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.file = env.FromWorkspace(firstArgument(args))
 			switch {
+			case o.format != "":
+				return exchange.Import(cmd.Context(), env, exchange.ImportOptions{Format: o.format, Path: o.file, Pipeline: o.pipeline, DryRun: o.dryRun, JSON: o.json})
+			case o.pipeline.PRD != "" || cmd.Flags().Changed("file") || cmd.Flags().Changed("var") || cmd.Flags().Changed("var-file"):
+				return advice.With(advice.Usagef("--prd, --file, --var and --var-file go with --format"), "an archive names its PRD itself")
 			case (o.file == "") == (o.adopt == ""):
 				return advice.With(advice.Usagef("one of FILE and --adopt PRD is needed"), "name the archive that `runner checkpoint export` wrote, or the PRD whose state git tracks")
 			case o.adopt != "":
@@ -80,6 +95,12 @@ index is changed.`,
 	flags.BoolVar(&o.dryRun, "dry-run", false, "show what would be done, and change nothing")
 	flags.BoolVar(&o.yes, "yes", false, "do not ask")
 	flags.BoolVar(&o.json, "json", false, "print one JSON object")
+	flags.StringVar(&o.format, "format", "", "take over a checkpoint of another tool: `FORMAT` is prd, go-team, orchestrate or crunch")
+	flags.StringVar(&o.pipeline.PRD, "prd", "", "with --format: begin a session of `PRD`")
+	o.pipeline.AddFlags(cmd)
+	for _, name := range []string{"adopt", "replace", "state-only", "overwrite"} {
+		cmd.MarkFlagsMutuallyExclusive("format", name)
+	}
 	cmd.MarkFlagsMutuallyExclusive("state-only", "overwrite")
 	for _, name := range []string{"replace", "state-only", "overwrite"} {
 		cmd.MarkFlagsMutuallyExclusive("adopt", name)

@@ -1,0 +1,173 @@
+// Package exchange carries out `checkpoint export --format` and `checkpoint import
+// --format`: it finds the session and the pipeline, and writes and names the files. What
+// the formats are, package checkpoint/exchange knows.
+package exchange
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"prdrunner/checkpoint/disk"
+	"prdrunner/checkpoint/exchange"
+	"prdrunner/checkpoint/reader"
+	"prdrunner/checkpoint/state"
+	"prdrunner/checkpoint/text"
+	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/cli"
+	"prdrunner/cmd/runner/load"
+	"prdrunner/cmd/runner/show"
+)
+
+// ExportOptions say what to export.
+type ExportOptions struct {
+	PRD     string
+	Session string // the id of an archived session; "": the current one
+	Format  string
+	Out     string // "": in the directory of the PRD
+	JSON    bool
+}
+
+// Export writes a session in the format of another tool.
+func Export(_ context.Context, env *cli.Environment, o ExportOptions) error {
+	format, err := exchange.ParseFormat(o.Format)
+	if err != nil {
+		return &advice.UsageError{Err: err}
+	}
+	if o.Out == advice.StandardStream && (o.JSON || format.IsDirectory()) {
+		return advice.With(advice.Usagef("-o -: the format %s has several files, or --json wants standard output, too", format), "name a directory that does not exist")
+	}
+	source, at, err := o.source(env)
+	if err != nil {
+		return err
+	}
+	if o.Out == advice.StandardStream {
+		_, err := exchange.Export(format, source, func(f exchange.File) error {
+			_, err := env.Stdout.Raw.Write(f.Data)
+			return err
+		})
+		return err
+	}
+	path := env.Path(o.Out)
+	if o.Out == "" {
+		path = at
+	}
+	done, err := exportTo(path, o.Out == "", format, source)
+	if err != nil {
+		return err
+	}
+	report := show.NewExchangeExport(source.State, string(format), path, done)
+	if o.JSON {
+		return show.JSON(env.Stdout, report)
+	}
+	return show.ExchangeExported(env.Stdout, env.CommandLine, report)
+}
+
+// source returns the session, and where it is exported to without -o.
+func (o ExportOptions) source(env *cli.Environment) (s exchange.Source, path string, err error) {
+	store, err := load.OpenAnyStore(env, o.PRD)
+	if err != nil {
+		return s, "", err
+	}
+	var session reader.Session
+	if o.Session == "" {
+		if store, s.State, err = load.State(env, o.PRD); err != nil {
+			return s, "", err
+		}
+		session = store.Reader().CurrentSession(o.PRD)
+	} else {
+		archived, err := store.Reader().ArchivedSession(o.PRD, o.Session)
+		if err != nil {
+			return s, "", advice.With(&advice.UsageError{Err: err}, fmt.Sprintf("`runner checkpoint list %s --all` shows them", o.PRD))
+		}
+		s.State, session = archived.State, store.Reader().Session(o.PRD, archived.Dir)
+	}
+	s.Load = func(ref *state.CheckpointRef) (*disk.CheckpointFile, error) {
+		return session.ReadCheckpoint(s.State, ref)
+	}
+	name := fmt.Sprintf("%s-%s-%d.%s", disk.EncodeName(o.PRD), state.ShortSession(s.State.Session), s.State.Seq, o.Format)
+	if !exchange.Format(o.Format).IsDirectory() {
+		name += disk.JSONExt
+	}
+	return s, filepath.Join(store.Layout().PRDDir(o.PRD), disk.ExportsDir, name), nil
+}
+
+// exportTo writes the files of a format to path, which is a file if the format has one
+// file. It replaces what is there only if that is an earlier export in the directory of
+// the PRD. Nobody sees a part of an export: it is renamed when it is whole.
+func exportTo(path string, replace bool, format exchange.Format, source exchange.Source) (done *exchange.Exported, err error) {
+	if err := checkFree(path, replace); err != nil {
+		return nil, err
+	}
+	if replace {
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			return nil, err
+		}
+	}
+	dir, err := os.MkdirTemp(filepath.Dir(path), ".export-*")
+	if err != nil {
+		return nil, advice.With(&advice.UsageError{Err: err}, "make the directory first: `mkdir -p "+text.ShellWord(filepath.Dir(path))+"`")
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	whole := dir
+	done, err = exchange.Export(format, source, func(f exchange.File) error {
+		name := filepath.Join(dir, f.Name)
+		if !format.IsDirectory() {
+			whole = name
+		}
+		return writeFile(name, f)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if replace {
+		if err := os.RemoveAll(path); err != nil {
+			return nil, err
+		}
+	} else if err := removeEmpty(path); err != nil {
+		return nil, err
+	}
+	if err := os.Rename(whole, path); err != nil {
+		return nil, fmt.Errorf("write %s: %w", path, err)
+	}
+	return done, nil
+}
+
+func writeFile(name string, f exchange.File) error {
+	if f.Link == "" {
+		return os.WriteFile(name, f.Data, 0o600)
+	}
+	err := os.Symlink(f.Link, name)
+	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, fs.ErrPermission) {
+		return nil // the index names the same file
+	}
+	return err
+}
+
+// checkFree refuses a path at which something is, except for an empty directory.
+func checkFree(path string, replace bool) error {
+	info, err := os.Lstat(path)
+	switch {
+	case replace || errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return &advice.UsageError{Err: err}
+	case info.IsDir():
+		entries, err := os.ReadDir(path)
+		if err == nil && len(entries) == 0 {
+			return nil
+		}
+	}
+	return advice.With(advice.Usagef("-o: %s exists", path), "name another path, or remove that one first")
+}
+
+func removeEmpty(path string) error {
+	err := os.Remove(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
