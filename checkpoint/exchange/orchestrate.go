@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -61,7 +62,7 @@ func exportOrchestrate(s Source, write func(File) error) error {
 	}
 	c.CheckpointID = fmt.Sprintf("%s_%s_%s", c.WorkflowType, project, st.CreatedAt.UTC().Format(orchestrateStamp))
 	for key, v := range st.Ledgers.Values {
-		c.Workflow[key] = plain(v.Value)
+		c.Workflow[key] = workflowValue(plain(v.Value))
 	}
 	artifacts := map[string][]string{}
 	for i, p := range st.Phases {
@@ -90,6 +91,16 @@ func exportOrchestrate(s Source, write func(File) error) error {
 		return err
 	}
 	return write(File{Name: disk.EncodeName(c.CheckpointID) + disk.JSONExt, Data: append(data, '\n')})
+}
+
+// workflowValue returns a value as the list or object that it is the compact JSON of, or
+// else as text.
+func workflowValue(value string) any {
+	var compact bytes.Buffer
+	if (strings.HasPrefix(value, "[") || strings.HasPrefix(value, "{")) && json.Compact(&compact, []byte(value)) == nil && compact.String() == value {
+		return json.RawMessage(value)
+	}
+	return value
 }
 
 // snakeCase returns a title as the identifier of a project: auth_system.

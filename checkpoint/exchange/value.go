@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"math/big"
+	"math"
 	"os"
 	"slices"
 	"strconv"
@@ -297,13 +297,15 @@ func (v *value) scalar(n *yaml.Node) error {
 		v.kind, v.text = boolean, strconv.FormatBool(is)
 	case "!!int", "!!float":
 		v.kind = number
-		if !json.Valid([]byte(n.Value)) { // 0x10, 1_000, .5, .inf
-			decimal, _, err := big.ParseFloat(strings.ReplaceAll(n.Value, "_", ""), 0, 256, big.ToNearestEven)
-			if err != nil || decimal.IsInf() {
-				v.kind = text
-				return nil
-			}
-			v.text = decimal.Text('g', -1)
+		if json.Valid([]byte(n.Value)) {
+			return nil
+		}
+		if whole, err := strconv.ParseInt(n.Value, 0, 64); err == nil { // 0x10, 1_000, +1
+			v.text = strconv.FormatInt(whole, 10)
+		} else if f, err := strconv.ParseFloat(n.Value, 64); err == nil && !math.IsInf(f, 0) && !math.IsNaN(f) { // .5
+			v.text = strconv.FormatFloat(f, 'g', -1, 64)
+		} else { // .inf
+			v.kind = text
 		}
 	default: // texts, and times, which YAML recognises without quotes
 		v.kind = text
@@ -357,6 +359,7 @@ func (v *value) isEmpty() bool {
 		return v.text == ""
 	case list, object:
 		return len(v.items)+len(v.fields) == 0
+	case number, boolean:
 	}
 	return false
 }
@@ -398,17 +401,14 @@ func (v *value) asBool(otherwise bool) bool {
 	return otherwise
 }
 
-// timeForms are the forms of ISO 8601 in which tools write times. YAML has a space instead
-// of the T.
-var timeForms = []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05"}
-
-// asTime returns a time in RFC 3339, "" if there is none.
+// asTime returns a time in RFC 3339, "" if there is none. YAML may have a space instead of
+// the T.
 func (v *value) asTime() string {
 	t := v.asText()
 	if t == "" {
 		return ""
 	}
-	for _, form := range timeForms {
+	for _, form := range []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05"} {
 		if at, err := time.Parse(form, t); err == nil {
 			return at.UTC().Format(time.RFC3339Nano)
 		}
@@ -468,6 +468,7 @@ func (v *value) json() string {
 	case text:
 		data, _ := json.Marshal(v.text) // a string can be encoded
 		return string(data)
+	case list, object:
 	}
 	parts := make([]string, 0, len(v.items)+len(v.names))
 	for _, item := range v.items {

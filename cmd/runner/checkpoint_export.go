@@ -40,7 +40,7 @@ func newCheckpointExportCommand(env *cli.Environment) *cobra.Command {
 	var o checkpointExportOptions
 	cmd := &cobra.Command{
 		Use:   "export PRD",
-		Short: "Export a session to a file",
+		Short: "Export a session to a file, also as the checkpoints of other tools",
 		Long: `Export the current session to a file, so that another machine can resume it with
 "runner checkpoint import". The file is an archive of the journal, the
 checkpoints, and the bytes of all captured files, including those that git

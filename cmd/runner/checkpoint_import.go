@@ -43,7 +43,7 @@ func newCheckpointImportCommand(env *cli.Environment) *cobra.Command {
 	var o checkpointImportOptions
 	cmd := &cobra.Command{
 		Use:   "import [FILE]",
-		Short: "Import a session from a file",
+		Short: "Import a session from a file, also from the checkpoints of other tools",
 		Long: `Import a session from an archive that "runner checkpoint export" wrote, make it the
 current session of its PRD, and restore the captured files that the workspace
 lacks. FILE can be - for standard input. The whole archive is verified first; if

@@ -78,6 +78,9 @@ func decideReview(r *pipeline.Review, rec *state.Review, now ReviewDigests) Revi
 	case rec.Blocks():
 		return *blockedReview(rec, r.MaxAttempts)
 	}
+	if rec.Definition == "" {
+		return run(Rerun, 1, "the verdict %s is of a document, which does not say what was reviewed", rec.Verdict)
+	}
 	var changed []string
 	if rec.Definition != now.Definition {
 		changed = append(changed, "its definition")

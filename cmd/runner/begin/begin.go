@@ -354,6 +354,9 @@ func (s *Starter) beginFromDocument(ctx context.Context, d *state.Document) (Sta
 		return s.resumeDocument(ctx, d, st)
 	}
 	question := fmt.Sprintf("%s.json was written by hand. Continue from it?", s.PRD)
+	if d.Imported != nil {
+		question = fmt.Sprintf("%s.json was made of a checkpoint of %s. Continue from it?", s.PRD, d.Imported.Format)
+	}
 	if err := cli.Confirm(ctx, s.Person, s.Yes, question); err != nil {
 		return Start{}, err
 	}

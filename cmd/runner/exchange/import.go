@@ -69,7 +69,7 @@ func Import(ctx context.Context, env *cli.Environment, o ImportOptions) error {
 		})
 	}
 	if err != nil {
-		return importHint(env, err)
+		return importHint(err)
 	}
 	report := show.NewExchangeImport(string(format), at, o.DryRun, taken)
 	if o.JSON {
@@ -79,13 +79,13 @@ func Import(ctx context.Context, env *cli.Environment, o ImportOptions) error {
 }
 
 // importHint adds what the user can do if the PRD has a session or a document already.
-func importHint(env *cli.Environment, err error) error {
+func importHint(err error) error {
 	var occupied *exchange.OccupiedError
 	switch {
 	case !errors.As(err, &occupied):
 		return err
 	case occupied.Session == nil:
-		return advice.With(&advice.UsageError{Err: err}, "`rm "+text.ShellWord(env.Display(occupied.Document))+"` removes it, if nobody needs it")
+		return advice.With(&advice.UsageError{Err: err}, "`rm "+text.ShellWord(occupied.Document)+"` removes it, if nobody needs it")
 	}
 	return advice.With(&advice.UsageError{Err: err}, fmt.Sprintf("`runner checkpoint archive %s` moves the session aside first", occupied.PRD))
 }

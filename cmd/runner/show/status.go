@@ -52,15 +52,16 @@ type SessionStatus struct {
 	Ledgers        ledger.Ledgers       `json:"ledgers,omitzero"`
 	LastCheckpoint *state.CheckpointRef `json:"last_checkpoint,omitempty"`
 	// Import and Rollback are those that were begun and not finished.
-	Import      *disk.PendingImport       `json:"import,omitempty"`
-	Rollback    *state.RollbackStarted    `json:"rollback,omitempty"`
-	Finishes    *UnfinishedRollbackReport `json:"finishes,omitempty"`   // how the next command that changes the session finishes the rollback
-	TakenBack   []rollback.TakenBack      `json:"taken_back,omitempty"` // artifacts that rollbacks of other PRDs took back
-	TornBytes   int                       `json:"torn_bytes,omitempty"`
-	RescuePath  state.Text                `json:"rescue_path,omitempty"`
-	HandWritten bool                      `json:"hand_written,omitempty"` // there is only a document, without a journal
-	Damaged     state.Text                `json:"damaged,omitempty"`      // why the session can't be read
-	Next        []state.Text              `json:"next"`
+	Import       *disk.PendingImport       `json:"import,omitempty"`
+	Rollback     *state.RollbackStarted    `json:"rollback,omitempty"`
+	Finishes     *UnfinishedRollbackReport `json:"finishes,omitempty"`   // how the next command that changes the session finishes the rollback
+	TakenBack    []rollback.TakenBack      `json:"taken_back,omitempty"` // artifacts that rollbacks of other PRDs took back
+	TornBytes    int                       `json:"torn_bytes,omitempty"`
+	RescuePath   state.Text                `json:"rescue_path,omitempty"`
+	HandWritten  bool                      `json:"hand_written,omitempty"`  // there is only a document, without a journal
+	ImportedFrom string                    `json:"imported_from,omitempty"` // the tool from whose checkpoint the document was made
+	Damaged      state.Text                `json:"damaged,omitempty"`       // why the session can't be read
+	Next         []state.Text              `json:"next"`
 
 	pipeline      string // path of the pipeline's file
 	variableFlags string // the flags that set variables of the pipeline, as the user types them
@@ -135,6 +136,9 @@ func NewSessionStatus(cmdline advice.CommandLine, now time.Time, prd string, sna
 	case snap.Document != nil:
 		d := snap.Document
 		s.HandWritten, s.Title, s.Status, s.CurrentPhase, s.Error = true, d.Title, d.Status, d.CurrentPhase, WrittenFailure(d)
+		if d.Imported != nil {
+			s.ImportedFrom = d.Imported.Format
+		}
 		s.Counts = StepCounts{Total: len(d.Completed) + len(d.InProgress) + len(d.Pending), Done: len(d.Completed), Running: len(d.InProgress)}
 	}
 	if snap.Owner == nil {

@@ -132,6 +132,8 @@ func addGateFailures(gates []*state.Gate, add func(*state.Failure)) {
 // statusText returns the status as people read it.
 func (s SessionStatus) statusText() string {
 	switch {
+	case s.ImportedFrom != "":
+		return strings.TrimSpace(fmt.Sprintf("%s (made of a checkpoint of %s)", s.Status, s.ImportedFrom))
 	case s.HandWritten:
 		return strings.TrimSpace(string(s.Status) + " (written by hand)")
 	case s.Rollback != nil:

@@ -1,0 +1,263 @@
+package exchange_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"prdrunner/checkpoint/disk"
+	"prdrunner/checkpoint/exchange"
+	"prdrunner/checkpoint/state"
+)
+
+// TestRoundTripOfExamples: a session that begins from a checkpoint of another tool is
+// exported as that tool has it, and gives the same document again.
+func TestRoundTripOfExamples(t *testing.T) {
+	t.Parallel()
+	for _, f := range fixtures() {
+		t.Run(f.golden, func(t *testing.T) {
+			t.Parallel()
+			to := targets()[f.format]
+			first, err := exchange.Import(f.format, filepath.Join("testdata", f.path), to)
+			if err != nil {
+				t.Fatal(err)
+			}
+			st := begin(t, to, first.Document)
+			st.Status = first.Document.Status // a build that only judges the work again keeps it
+			for w := range st.Records() {
+				if w.Status == state.Succeeded {
+					w.Status = state.Completed
+				}
+			}
+			if e := first.Document.Error; e != nil {
+				st.Error = &state.Failure{Workstream: e.Workstream, Message: state.Text(e.Message), File: state.Text(e.File), Line: e.Line}
+				st.Workstream(e.Workstream).Status = state.Failed
+			}
+			second, err := exchange.Import(f.format, export(t, f.format, st), to)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(normal(first.Document), normal(second.Document), options()...); diff != "" {
+				t.Errorf("-first +second:\n%s", diff)
+			}
+		})
+	}
+}
+
+// options compare documents. Where they come from differs, and so do the times of what had
+// none, and the order of names.
+func options() []cmp.Option {
+	return []cmp.Option{
+		cmpopts.IgnoreUnexported(state.Document{}),
+		cmpopts.IgnoreFields(state.Document{}, "Timestamp"),
+		cmpopts.IgnoreFields(state.Imported{}, "Session", "Checkpoint", "CreatedAt"),
+		cmpopts.IgnoreFields(state.ImportedResult{}, "CompletedAt"),
+		cmpopts.EquateEmpty(),
+		cmpopts.SortSlices(func(a, b string) bool { return a < b }),
+	}
+}
+
+// normal returns a document with the labels of gates without their owners, and only with
+// results that say more than that the workstream is completed.
+func normal(d state.Document) state.Document {
+	bare := func(labels []string) []string {
+		var names []string
+		for _, label := range labels {
+			name, _, _ := strings.Cut(label, " (")
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+		return names
+	}
+	d.GatesPassed, d.GatesPending = bare(d.GatesPassed), bare(d.GatesPending)
+	if d.Imported == nil {
+		return d
+	}
+	imported := *d.Imported
+	imported.Results = map[string]state.ImportedResult{}
+	for name, r := range d.Imported.Results {
+		if r.Summary+r.Location != "" || len(r.Outputs) > 0 {
+			imported.Results[name] = r
+		}
+	}
+	d.Imported = &imported
+	return d
+}
+
+// export writes a session, checks it against the schemas, and returns its path.
+func export(t *testing.T, format exchange.Format, st *state.State) string {
+	t.Helper()
+	dir := t.TempDir()
+	if len(st.Checkpoints) == 0 {
+		err := st.Apply(state.Commit{Seq: st.Seq + 1, Time: now, Events: []state.Event{
+			state.CheckpointCreated{ID: "CP-init-20260102T030405Z-01234567", Trigger: state.TriggerManual, Phase: st.PhaseName(), Git: st.Git},
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	path := dir
+	source := exchange.Source{State: st, Load: func(ref *state.CheckpointRef) (*disk.CheckpointFile, error) {
+		f := disk.NewCheckpointFile(st, ref)
+		return &f, nil
+	}}
+	_, err := exchange.Export(format, source, func(f exchange.File) error {
+		name := filepath.Join(dir, f.Name)
+		if !format.IsDirectory() {
+			path = name
+		}
+		if f.Link != "" {
+			return os.Symlink(f.Link, name)
+		}
+		return os.WriteFile(name, f.Data, 0o600)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkSchemas(t, format, dir)
+	return path
+}
+
+func checkSchemas(t *testing.T, format exchange.Format, dir string) {
+	t.Helper()
+	for _, s := range map[exchange.Format][]struct{ schema, glob string }{
+		exchange.PRD:         {{"prd", "*.json"}},
+		exchange.GoTeam:      {{"go-team", "cp-*.json"}, {"go-team-manifest", "manifest.json"}},
+		exchange.Orchestrate: {{"orchestrate", "*.json"}},
+		exchange.Crunch:      {{"crunch", "CP-*.yaml"}, {"crunch-index", "index.yaml"}},
+	}[format] {
+		files, err := filepath.Glob(filepath.Join(dir, s.glob))
+		if err != nil {
+			t.Fatal(err)
+		}
+		validate(t, s.schema, files...)
+	}
+}
+
+// TestRoundTripOfASession: what a session has and a format can hold comes back, and the
+// rest is listed.
+func TestRoundTripOfASession(t *testing.T) {
+	t.Parallel()
+	for _, format := range exchange.Formats() {
+		t.Run(string(format), func(t *testing.T) {
+			t.Parallel()
+			st := session(t)
+			to := exchange.Target{PRD: st.PRD, Title: st.Title, Shape: shape(), Now: now}
+			taken, err := exchange.Import(format, export(t, format, st), to)
+			if err != nil {
+				t.Fatal(err)
+			}
+			again := begin(t, to, taken.Document)
+			again.Status = st.Status
+			source := func(st *state.State) exchange.Source { return exchange.Source{State: st} }
+			was, err := exchange.Export(exchange.PRD, source(st), func(exchange.File) error { return nil })
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(was.NoPlace) == 0 {
+				t.Error("nothing is listed that has no place")
+			}
+			compareSessions(t, format, st, again)
+		})
+	}
+}
+
+func shape() state.Shape {
+	return state.Shape{
+		Agents: []state.AgentShape{{Name: "maker", Role: "implementer"}},
+		Phases: []state.PhaseShape{
+			{Name: "one", Workstreams: []state.WorkstreamShape{{Name: "a", Batch: 1, Agent: "maker"}}},
+			{Name: "two", Workstreams: []state.WorkstreamShape{{Name: "b", Batch: 1, Agent: "maker"}, {Name: "c", Batch: 2}}, MaxIterations: 4},
+		},
+	}
+}
+
+// session returns a session that has something of everything that some format can hold.
+func session(t *testing.T) *state.State {
+	t.Helper()
+	document := state.Document{
+		PRD: "PRD-003", Title: "Everything", CurrentPhase: 2, Status: state.StatusPaused,
+		Completed: []string{"a", "b"}, Pending: []string{"c"}, Artifacts: map[string][]string{"a": {"a.go", "a_test.go"}, "b": {"b.txt"}},
+		Timestamp: now.Format(time.RFC3339),
+		Imported: &state.Imported{
+			Format: "crunch", PhaseStartedAt: now.Format(time.RFC3339), PhaseAttempt: 2, IterationCount: 3,
+			Results: map[string]state.ImportedResult{
+				"a": {CompletedAt: now.Add(-time.Hour).Format(time.RFC3339), Summary: "made a", Location: "a.go", Outputs: map[string]string{"spec": "one\ntwo"}},
+				"b": {CompletedAt: now.Format(time.RFC3339), Summary: "made b", Location: "b.txt", Outputs: map[string]string{"spec": "three", "x": "[1]"}},
+			},
+			Metrics: map[string]any{"test_coverage": "high"}, Values: map[string]string{"k": "v", "list": "[1, 2]"},
+			Messages: state.ImportedMessages{Pending: []string{"M-1"}, Awaiting: []string{"M-2"}}, Conflicts: []string{"C-1"},
+			Knowledge: state.ImportedKnowledge{Injected: []string{"K-1", "K-2"}, Captured: []string{"K-2"}, Pending: []string{"K-3"}},
+			Issue:     &state.ImportedIssue{Number: 7, Title: "Title", Body: "body\n", Labels: []string{"l", "state:two"}, Assignees: []string{"ana"}, StateLabel: "state:two"},
+			Git:       &state.ImportedGit{Branch: "main", Commit: "0123456789012345678901234567890123456789"},
+		},
+	}
+	return begin(t, exchange.Target{PRD: document.PRD, Title: document.Title, Shape: shape()}, document)
+}
+
+// compareSessions compares what both sessions can have by a format.
+func compareSessions(t *testing.T, format exchange.Format, was, is *state.State) {
+	t.Helper()
+	compare := func(what string, was, is any) {
+		if diff := cmp.Diff(was, is, cmpopts.EquateEmpty(), cmpopts.IgnoreUnexported(state.Document{})); diff != "" {
+			t.Errorf("%s (-was +is):\n%s", what, diff)
+		}
+	}
+	all := []exchange.Format{exchange.PRD, exchange.GoTeam, exchange.Orchestrate, exchange.Crunch}
+	ids := func(s *state.State) any {
+		l := s.Ledgers
+		return [][]string{l.MessagesWith("pending"), l.MessagesWith("awaiting"), l.OpenConflicts(), l.KnowledgeWith("injected"), l.KnowledgeWith("captured"), l.KnowledgeWith("pending")}
+	}
+	values := func(s *state.State) any {
+		texts := map[string]state.Text{}
+		for key, v := range s.Ledgers.Values {
+			texts[key] = v.Value
+		}
+		return texts
+	}
+	each := func(of func(*state.Workstream) any) func(*state.State) any {
+		return func(s *state.State) any {
+			all := map[string]any{}
+			for w := range s.Records() {
+				all[w.Name] = of(w)
+			}
+			return all
+		}
+	}
+	completed := each(func(w *state.Workstream) any { return w.Status == state.Completed })
+	for _, part := range []struct {
+		what string
+		in   []exchange.Format
+		of   func(*state.State) any
+	}{
+		{"completed", []exchange.Format{exchange.PRD, exchange.GoTeam, exchange.Crunch}, completed},
+		{"phase", all, func(s *state.State) any { return s.PhaseName() }},
+		{"artifacts", []exchange.Format{exchange.PRD, exchange.GoTeam}, each(func(w *state.Workstream) any { return w.Artifacts })},
+		{"outputs", []exchange.Format{exchange.GoTeam}, each(func(w *state.Workstream) any { return w.Outputs })},
+		{"metrics", []exchange.Format{exchange.GoTeam}, func(s *state.State) any { return s.Metrics }},
+		{"iteration", []exchange.Format{exchange.GoTeam}, func(s *state.State) any { return s.Phases[1].Iteration.Index }},
+		{"git", []exchange.Format{exchange.GoTeam}, func(s *state.State) any { return s.Git }},
+		{"times", []exchange.Format{exchange.GoTeam, exchange.Crunch}, each(func(w *state.Workstream) any { return w.Status == state.Completed && w.EndedAt != nil })},
+		{"outputs of agents", []exchange.Format{exchange.Crunch}, func(s *state.State) any { return state.NewAgentOutputs(s) }},
+		{"members", []exchange.Format{exchange.Crunch}, func(s *state.State) any { return state.NewTeam(s).Members }},
+		{"batches", []exchange.Format{exchange.Crunch}, func(s *state.State) any { return state.NewExecutionGraph(s).CompletedBatches }},
+		{"issue", []exchange.Format{exchange.Crunch}, func(s *state.State) any { return s.Issue }},
+		{"branch", []exchange.Format{exchange.Crunch}, func(s *state.State) any { return s.Git.Branch }},
+		{"attempt of the phase", []exchange.Format{exchange.Crunch}, func(s *state.State) any { return []any{s.Phases[1].Attempt, s.Phases[1].StartedAt} }},
+		{"ledgers", []exchange.Format{exchange.Crunch}, ids},
+		{"values", []exchange.Format{exchange.Orchestrate}, values},
+	} {
+		for _, f := range part.in {
+			if f == format {
+				compare(part.what, part.of(was), part.of(is))
+			}
+		}
+	}
+}
