@@ -1,6 +1,6 @@
 // Package exchange carries out `checkpoint export --format` and `checkpoint import
-// --format`: it finds the session and the pipeline, and writes and names the files. What
-// the formats are, package checkpoint/exchange knows.
+// --format`. [Export] finds the session and writes the files; [Import] finds the pipeline
+// and places the document. Package checkpoint/exchange knows the formats.
 package exchange
 
 import (

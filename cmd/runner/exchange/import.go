@@ -54,7 +54,7 @@ func Import(ctx context.Context, env *cli.Environment, o ImportOptions) error {
 	if err != nil {
 		return advice.With(&advice.UsageError{Err: err}, "nothing was changed")
 	}
-	store, err := load.OpenStore(env, cfg, p.ID)
+	store, err := load.OpenStore(env, cfg, load.PipelineRef{PRD: p.ID, File: o.Pipeline.File})
 	if err != nil {
 		return err
 	}
