@@ -35,6 +35,7 @@ func drawPhase(t *rapid.T, h *history, number int) histPhase {
 	for _, w := range h.works() {
 		earlier = append(earlier, w.Name)
 	}
+	p.drawLoop(t)
 	for n := range rapid.IntRange(1, 3).Draw(t, "workstreams") {
 		w := histWork{Name: fmt.Sprintf("p%dw%d", number, n), Toggled: true}
 		w.Makes = rapid.IntRange(0, 3).Draw(t, "makes") > 0
@@ -49,7 +50,12 @@ func drawPhase(t *rapid.T, h *history, number int) histPhase {
 				refersTo(h, &p, w.Uses)
 			}
 		}
-		w.Effect = rapid.SampledFrom([]string{"", "", "", "pure", "once"}).Draw(t, "effect")
+		effects := []string{"", "", "", "pure", "once"}
+		if p.Repeat > 0 {
+			effects = effects[:4]
+			w.Counts = rapid.Bool().Draw(t, "counts")
+		}
+		w.Effect = rapid.SampledFrom(effects).Draw(t, "effect")
 		if w.Effect != "once" {
 			w.Attempts = rapid.SampledFrom([]int{0, 0, 2, 3}).Draw(t, "attempts")
 			w.Rerun = rapid.IntRange(0, 3).Draw(t, "rerun") == 0
@@ -70,6 +76,7 @@ func drawPhase(t *rapid.T, h *history, number int) histPhase {
 		p.Gates = append(p.Gates, drawGate(t, g, &p.Works[i]))
 	}
 	p.Budget = drawBudget(t)
+	p.drawUntil(t)
 	return p
 }
 

@@ -19,7 +19,7 @@ func (m *model) end(e state.Event, status state.Status) error {
 	err := m.mustBe(r.ended == "", "the run ended before, with %s", r.ended)
 	r.halted = r.halted || m.reviewing(false) || endsFor(e, state.PauseBudget) && m.outOfBudget()
 	m.status, r.ended = status, e.Kind()
-	due := m.due()
+	due, loops := m.due(), m.endLoops(e)
 	want := m.verdictOfRun(anew{})
 	is := string(e.Kind())
 	if p, ok := e.(state.SessionPaused); ok {
@@ -28,7 +28,7 @@ func (m *model) end(e state.Event, status state.Status) error {
 			m.reviews = p.Gates
 		}
 	}
-	err = errors.Join(err, m.mustBe(is == want || r.halted && m.cutShort(is), "the run should end with %s", want))
+	err = errors.Join(err, loops, m.mustBe(is == want || r.halted && m.cutShort(is), "the run should end with %s", want))
 	if !r.signal && len(due) > 0 {
 		err = errors.Join(err, fmt.Errorf("not done: %s", strings.Join(due, "; ")))
 	}
@@ -52,11 +52,6 @@ type anew struct{ uncertain, asked, reviewed, unpaid bool }
 // verdictOfRun returns the event, and the reason of a pause, with which the run must end.
 func (m *model) verdictOfRun(only anew) string {
 	r := m.run
-	waiting := false
-	for label := range m.gates {
-		g, owner := m.gate(label)
-		waiting = waiting || m.waits(g, owner) && m.mayJudge(g, owner) == nil && (!only.asked || m.current(m.gates[label]))
-	}
 	switch {
 	case r.signal:
 		return string(state.KindSessionInterrupted)
@@ -66,7 +61,7 @@ func (m *model) verdictOfRun(only anew) string {
 		return string(state.KindSessionPaused) + " " + string(state.PauseUncertain)
 	case !only.unpaid && m.outOfBudget():
 		return string(state.KindSessionPaused) + " " + string(state.PauseBudget)
-	case waiting:
+	case m.waiting(only.asked):
 		return string(state.KindSessionPaused) + " " + string(state.PauseApproval)
 	case m.reviewing(only.reviewed):
 		return string(state.KindSessionPaused) + " " + string(state.PauseReview)
@@ -78,6 +73,17 @@ func (m *model) verdictOfRun(only anew) string {
 		return string(state.KindSessionPaused) + " " + string(state.PauseRequested)
 	}
 	return "an end that the model does not know"
+}
+
+// waiting reports whether a gate that the run reached or judged waits for an answer.
+func (m *model) waiting(anew bool) bool {
+	for label, is := range m.gates {
+		g, owner := m.gate(label)
+		if m.waits(g, owner) && m.mayJudge(g, owner) == nil && (!anew || m.current(is)) {
+			return true
+		}
+	}
+	return false
 }
 
 // chosenDone reports whether all chosen workstreams, and those that they need, are done
@@ -159,6 +165,9 @@ func (m *model) due() []string {
 			}
 		}
 		if !all || r.halted {
+			return due
+		}
+		if !m.satisfied(p) {
 			return due
 		}
 		if what := m.dueGates(phase.Gates, phaseName(p)); what != "" {

@@ -24,6 +24,9 @@ func (m *model) apply(e state.Event) error {
 		if e.From == nil {
 			m.begin()
 		}
+		for p := range m.loops {
+			m.loops[p] = modelLoop{iteration: 1}
+		}
 		for _, w := range m.works {
 			w.had = nil // rollbacks belong to the earlier session
 		}
@@ -48,6 +51,8 @@ func (m *model) apply(e state.Event) error {
 		err = m.enter(e.Phase)
 	case state.PhaseCompleted:
 		err = m.leave(e.Phase)
+	case state.PhaseRepeated:
+		err = m.repeated(e)
 	case state.PhaseSkipped:
 		err = m.passOver(e.Phase)
 	case state.WorkspaceCaptured:
@@ -158,7 +163,7 @@ func (m *model) phaseIsComplete(p int) bool {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(m.h.Phases[p].Gates, func(g histGate) bool { return !m.holds(g, phaseName(p)) })
+	return m.satisfied(p) && !slices.ContainsFunc(m.h.Phases[p].Gates, func(g histGate) bool { return !m.holds(g, phaseName(p)) })
 }
 
 func (m *model) enter(name string) error {

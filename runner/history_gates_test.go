@@ -70,6 +70,9 @@ func (m *model) mustHaveReached(g histGate, owner string) error {
 				return fmt.Errorf("%s is not done, or was done from other files", w.Name)
 			}
 		}
+		if !m.satisfied(p) {
+			return errors.New("the condition of the phase does not hold")
+		}
 	}
 	for _, earlier := range gates {
 		if earlier.Name == g.Name {

@@ -30,6 +30,7 @@ type known struct {
 	works    map[string]*modelWork
 	gates    map[string]*modelGate
 	phases   []state.StepStatus
+	loops    []modelLoop       // by phase
 	reviews  []string          // gates that the session stopped at for review
 	happened map[string]bool   // once steps that have happened, in this session or before, or may have before; a rollback keeps them
 	maybe    map[string]bool   // once steps that may have happened in this session
@@ -136,7 +137,7 @@ func (m *model) begin() {
 		}
 	}
 	for i, p := range m.h.Phases {
-		m.phases = append(m.phases, state.Pending)
+		m.phases, m.loops = append(m.phases, state.Pending), append(m.loops, modelLoop{iteration: 1})
 		for _, w := range p.Works {
 			m.works[w.Name] = &modelWork{status: state.Pending}
 			for _, g := range w.Gates {
@@ -162,7 +163,7 @@ func (k known) clone() known {
 		copied := *g
 		c.gates[label] = &copied
 	}
-	c.told = k.told.clone()
+	c.told, c.loops = k.told.clone(), slices.Clone(k.loops)
 	c.phases, c.captured, c.happened, c.maybe = slices.Clone(k.phases), maps.Clone(k.captured), maps.Clone(k.happened), maps.Clone(k.maybe)
 	return c
 }

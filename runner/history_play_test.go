@@ -73,7 +73,7 @@ func (p *play) do(a act) error {
 			p.v.gates[labels[a.Pick%len(labels)]]++
 		}
 	case "grow":
-		p.v.grown["budget"]++
+		p.v.grown[[]string{"budget", "max"}[a.Pick%2]]++
 	case "revalue":
 		p.v.vars[variables[a.Pick%len(variables)]]++
 	case "toggle":
@@ -161,6 +161,11 @@ func (p *play) same(tree map[string]string) error {
 		return err
 	}
 	m, st := p.m, snap.State
+	for i := range m.h.Phases {
+		if is, want := st.IterationOf(phaseName(i)), m.loops[i].iteration; is != want {
+			return fmt.Errorf("%s is in iteration %d, and must be in %d", phaseName(i), is, want)
+		}
+	}
 	if m.status != st.Status && st.RunningAt == nil {
 		return fmt.Errorf("the session is %s, and must be %s", st.Status, m.status)
 	}

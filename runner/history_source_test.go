@@ -28,6 +28,7 @@ func (h *history) source(v variation) string {
 		name := fmt.Sprintf("p%d", p)
 		fmt.Fprintf(&b, "phase %q {\n", name)
 		phase.Budget.write(&b, v.grown["budget"])
+		phase.writeLoop(&b, v.grown["max"])
 		for _, w := range phase.Works {
 			h.writeWork(&b, w, v)
 		}
@@ -51,6 +52,9 @@ func (h *history) writeWork(b *strings.Builder, w histWork, v variation) {
 	var env []string
 	if w.Uses != "" {
 		env = append(env, "USED = workstream."+w.Uses+".outputs.value")
+	}
+	if w.Counts {
+		env = append(env, "ITERATION = iteration.index")
 	}
 	for _, name := range w.Vars {
 		env = append(env, strings.ToUpper(name)+" = var."+name)

@@ -24,6 +24,8 @@ type histPhase struct {
 	Works  []histWork `json:"works"`
 	Gates  []histGate `json:"gates,omitempty"`
 	Budget histBudget `json:"budget,omitzero"`
+	Repeat int        `json:"repeat,omitempty"` // how many iterations there may be; 0: the phase does not repeat
+	Until  string     `json:"until,omitempty"`  // the workstream whose output says whether to repeat
 }
 
 // histWork is a workstream. Its artifact and output are a function of its inputs.
@@ -42,6 +44,7 @@ type histWork struct {
 	Verify   bool       `json:"verify,omitempty"`   // the workstream has a verify command
 	Vars     []string   `json:"vars,omitempty"`     // the variables in its environment
 	Toggled  bool       `json:"toggled,omitempty"`  // no expression refers to the result, so that the workstream can be switched off
+	Counts   bool       `json:"counts,omitempty"`   // the result depends on the number of the iteration
 	Tells    []string   `json:"tells,omitempty"`    // what an attempt reports, a line each
 	Listens  bool       `json:"listens,omitempty"`  // the workstream waits until each report is on record
 	Pace     int        `json:"pace,omitempty"`     // the time between two reports, in milliseconds

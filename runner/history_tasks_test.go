@@ -36,6 +36,8 @@ type deed struct {
 	late      bool              // the task exceeded its timeout
 	cancelled bool
 
+	iteration, counted string // the number of the iteration, by RUNNER_ITERATION and by iteration.index
+
 	told         int // how many lines it has reported
 	acknowledged int // the last line that it knows to be on record
 }
@@ -139,6 +141,7 @@ func (s *stage) work(task runner.Task, stop bool) deed {
 	for _, v := range w.Vars {
 		d.given[v] = task.Env[strings.ToUpper(v)]
 	}
+	d.iteration, d.counted = task.Env["RUNNER_ITERATION"], task.Env["ITERATION"]
 	d.value, d.made = product(w, task.Command[1], d)
 	if !d.ok {
 		d.made = "a part of " + name
@@ -163,7 +166,7 @@ func (s *stage) work(task runner.Task, stop bool) deed {
 // product returns the output and the artifact that a workstream makes from its inputs.
 func product(w *histWork, version string, d deed) (value, made string) {
 	sum := 0
-	for _, text := range slices.Concat(slices.Collect(maps.Values(d.saw)), []string{version, d.used}) {
+	for _, text := range slices.Concat(slices.Collect(maps.Values(d.saw)), []string{version, d.used, d.counted}) {
 		if n, err := strconv.Atoi(text); err == nil {
 			sum += n
 		}

@@ -78,7 +78,7 @@ func (m *model) started(e state.WorkstreamStarted) error {
 	if d, ok := r.log[m.key(name, e.Attempt)]; ok {
 		// The attempt must have seen the files that existed when it was started.
 		err = errors.Join(err, m.mustBe(maps.Equal(b.saw, d.saw), "the attempt saw %q, and should have seen %q", d.saw, b.saw),
-			m.mustBe(d.used == b.used, "the attempt used %q, and should have used %q", d.used, b.used), m.given(name, d))
+			m.mustBe(d.used == b.used, "the attempt used %q, and should have used %q", d.used, b.used), m.given(name, d), m.inIteration(name, d))
 		if w.told = d.told; m.work(name).Makes {
 			m.tree[m.work(name).artifact()] = d.made
 		}

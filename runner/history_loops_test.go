@@ -1,0 +1,198 @@
+//go:build unix
+
+package runner_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"pgregory.net/rapid"
+
+	"prdrunner/checkpoint/state"
+)
+
+// Phases that repeat.
+
+// drawLoop draws whether a phase repeats, and how often at most.
+func (p *histPhase) drawLoop(t *rapid.T) {
+	if rapid.IntRange(0, 2).Draw(t, "repeats") == 0 {
+		p.Repeat = rapid.IntRange(1, 4).Draw(t, "iterations")
+	}
+}
+
+// drawUntil draws the condition of a phase that repeats.
+func (p *histPhase) drawUntil(t *rapid.T) {
+	if p.Repeat > 0 && rapid.Bool().Draw(t, "until") {
+		w := &p.Works[rapid.IntRange(0, len(p.Works)-1).Draw(t, "until of")]
+		p.Until, w.Toggled = w.Name, false
+	}
+}
+
+// writeLoop writes the repeat block of a phase into a pipeline that was edited so often that
+// its numbers grew.
+func (p *histPhase) writeLoop(to io.Writer, grown int) {
+	if p.Repeat == 0 {
+		return
+	}
+	fmt.Fprintf(to, "repeat {\n max = %d\n", p.Repeat+grown)
+	if p.Until != "" {
+		fmt.Fprintf(to, " until = workstream.%s.outputs.value != \"0\"\n", p.Until)
+	}
+	fmt.Fprint(to, "}\n")
+}
+
+// modelLoop is where a phase stands that may repeat.
+type modelLoop struct {
+	iteration int
+	results   string // of the iteration before; "" if they are not known
+}
+
+func (m *model) iterations(p int) int { return m.h.Phases[p].Repeat + m.v.grown["max"] }
+
+// satisfied reports whether the condition of a phase holds. Its workstreams must have
+// completed.
+func (m *model) satisfied(p int) bool {
+	until := m.h.Phases[p].Until
+	return until == "" || m.works[until].value != "0"
+}
+
+// inIteration compares the number of the iteration that an attempt was given with the
+// model.
+func (m *model) inIteration(name string, d deed) error {
+	p := m.phaseOf(name)
+	want := ""
+	if m.h.Phases[p].Repeat > 0 {
+		want = fmt.Sprint(m.loops[p].iteration)
+	}
+	err := m.mustBe(d.iteration == want, "the attempt is in iteration %q, and must be in %q", d.iteration, want)
+	if m.work(name).Counts {
+		err = errors.Join(err, m.mustBe(d.counted == want, "iteration.index is %q, and must be %q", d.counted, want))
+	}
+	return err
+}
+
+// repeated begins the next iteration of a phase.
+func (m *model) repeated(e state.PhaseRepeated) error {
+	p, r := slices.IndexFunc(m.h.Phases, func(p histPhase) bool { return p.Works[0].Name[:2] == e.Phase }), m.run
+	loop, results := &m.loops[p], m.results(p)
+	err := errors.Join(m.mustBe(e.Iteration == loop.iteration+1, "the phase is in iteration %d", loop.iteration),
+		m.mustBe(loop.iteration < m.iterations(p), "there are only %d iterations", m.iterations(p)),
+		m.mustBe(m.mayRepeat(p), "the iteration was the last one, or has not ended"),
+		m.mustBe(!r.asked, "a pause was asked for"),
+		m.mustBe(results == "" || results != loop.results, "the iteration has changed nothing"),
+		m.mustBe((e.Results == "") == (results == ""), "the digest of the results is %q", e.Results))
+	*loop = modelLoop{e.Iteration, results}
+	for _, w := range m.h.Phases[p].Works {
+		m.reset(w.Name)
+		delete(r.over, w.Name)
+		delete(r.tries, w.Name)
+		delete(r.retries, w.Name)
+		for _, g := range w.Gates {
+			delete(r.over, g.label(w.Name))
+		}
+	}
+	for _, g := range m.h.Phases[p].Gates {
+		delete(r.over, g.label(e.Phase))
+	}
+	r.failures, r.failing, r.halted = nil, false, false // the failures were those of the iteration
+	return err
+}
+
+// mayRepeat reports whether an iteration of a phase has ended, and may not be the last one:
+// something in it failed, or its condition does not hold, and nothing waits for the user.
+func (m *model) mayRepeat(p int) bool {
+	r, phase := m.run, m.h.Phases[p]
+	if phase.Repeat == 0 || m.waiting(false) || m.reviewing(false) {
+		return false
+	}
+	for earlier := range p {
+		if !m.left(earlier) || !m.phaseIsComplete(earlier) {
+			return false
+		}
+	}
+	done := true
+	for _, w := range phase.Works {
+		if r.allowed != nil && !r.allowed[w.Name] || m.works[w.Name].status == state.Running {
+			return false
+		}
+		done = done && m.isComplete(w.Name)
+	}
+	failed := slices.ContainsFunc(r.failures, func(what string) bool { return m.isIn(p, what) })
+	return failed || done && !m.satisfied(p)
+}
+
+// isIn reports whether a workstream or a gate is one of a phase.
+func (m *model) isIn(p int, what string) bool {
+	if m.isGate(what) {
+		_, what = m.gate(what)
+	}
+	return what == phaseName(p) || m.phaseOf(what) == p
+}
+
+// results describes what the iteration of a phase has come to. It returns "" if nobody can
+// tell, because no workstream of the phase has made a file.
+func (m *model) results(p int) string {
+	var b strings.Builder
+	known := false
+	phase := m.h.Phases[p]
+	gates := func(gates []histGate, owner string) {
+		for _, g := range gates {
+			label := g.label(owner)
+			fmt.Fprintf(&b, " %s %s", g.Name, m.gates[label].status)
+			if of := m.works[g.Of]; of != nil && m.gates[label].status == state.Failed {
+				fmt.Fprintf(&b, " version %d, %s %t", m.v.gates[label], of.value, of.metric)
+			}
+		}
+	}
+	for _, w := range phase.Works {
+		is := m.works[w.Name]
+		known = known || len(is.made) > 0
+		fmt.Fprintf(&b, "%s %s %q %q %t", w.Name, is.status, is.value, is.made, is.metric)
+		if is.status == state.Failed {
+			d := m.run.log[m.key(w.Name, is.attempts)]
+			fmt.Fprintf(&b, " %t after %d", d.late, m.run.tries[w.Name])
+		}
+		gates(w.Gates, w.Name)
+	}
+	gates(phase.Gates, phaseName(p))
+	if !known {
+		return ""
+	}
+	fmt.Fprintf(&b, " %q", m.scope(m.captured))
+	return b.String()
+}
+
+// endLoops compares the end of a run with the iterations that the model expects. A phase
+// whose iteration was not the last one has failed, if no other one may follow.
+func (m *model) endLoops(e state.Event) error {
+	failed, ok := e.(state.SessionFailed)
+	ok = ok && failed.Error.Outcome == "repeat"
+	for p := range m.h.Phases {
+		name := phaseName(p)
+		loop, results := m.loops[p], m.results(p)
+		if m.run.signal || m.run.asked || len(m.usedUpAnywhere()) > 0 || !m.mayRepeat(p) {
+			continue
+		}
+		last := loop.iteration >= m.iterations(p) || results != "" && results == loop.results
+		switch {
+		case !last:
+			return fmt.Errorf("another iteration of %s is due", name)
+		case !ok:
+			return fmt.Errorf("%s does not fail, though no further iteration follows", name)
+		}
+	}
+	if !ok {
+		return nil
+	}
+	for p := range m.h.Phases {
+		if name := phaseName(p); name == failed.Error.Workstream {
+			err := m.mustBe(m.mayRepeat(p), "the iteration of the phase has not ended")
+			m.run.failures = append(m.run.failures, name)
+			return err
+		}
+	}
+	return errors.New("there is no such phase")
+}
