@@ -78,7 +78,7 @@ func (t *Tree) matchWith(ctx context.Context, patterns []string, how matchOption
 		_, isRestored := how.restored[link]
 		return isRestored || to == "" || t.checkDirectory(to) == nil
 	}
-	g := walk{tree: t, collectLinks: true, skipDenied: how.skipDenied, untilFile: how.untilFile}
+	g := walk{tree: t, stateDirs: t.StateDirs(), collectLinks: true, skipDenied: how.skipDenied, untilFile: how.untilFile}
 	for todo := parsed; len(todo) > 0 && !g.found; {
 		if err := g.findMatches(ctx, todo); err != nil {
 			return nil, err

@@ -77,7 +77,7 @@ func TestMatchLinks(t *testing.T) {
 				t.Errorf("HasMatch returned %v, %v, and Match found the files %q", has, err, m.Files)
 			}
 			// The extended patterns match the same files without following links.
-			plain := walk{tree: w}
+			plain := walk{tree: w, stateDirs: w.StateDirs()}
 			parsed, err := parsePatterns(m.Patterns)
 			must(t, err)
 			must(t, plain.findMatches(t.Context(), parsed))

@@ -30,5 +30,30 @@ func holdsLocks(entries []Entry) bool {
 	return slices.ContainsFunc(entries, func(e Entry) bool { return e.IsDir && e.Name == path.Dir(StateLock) })
 }
 
+// StateDirs knows the state directories of a tree, as long as none is made or removed.
+type StateDirs struct {
+	tree  *Tree
+	known map[string]bool
+}
+
+// StateDirs returns the state directories of the tree. It looks for one when it is asked
+// for a path below.
+func (t *Tree) StateDirs() *StateDirs { return &StateDirs{tree: t, known: map[string]bool{}} }
+
+// Contain reports whether a path lies in a state directory.
+func (d *StateDirs) Contain(path string) bool {
+	for dir := range Parents(path) {
+		is, known := d.known[dir]
+		if !known {
+			is = IsStateDir(d.tree.Lstat, dir)
+			d.known[dir] = is
+		}
+		if is {
+			return true
+		}
+	}
+	return false
+}
+
 // IsReserved reports whether files with the given name are never part of a workspace.
 func IsReserved(name string) bool { return strings.EqualFold(name, GitDir) || IsUnfinished(name) }

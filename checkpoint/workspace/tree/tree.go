@@ -44,6 +44,9 @@ func (t *Tree) Close() error { return t.root.Close() }
 // Root returns the open directory. It is valid until Close.
 func (t *Tree) Root() *os.Root { return t.root }
 
+// Skipped returns the directories that lie below the tree's and are not part of the tree.
+func (t *Tree) Skipped() []string { return t.skip }
+
 // WithListingCache returns a view of the tree that lists each directory only once. It is
 // valid as long as nothing changes in the tree.
 func (t *Tree) WithListingCache() *Tree {

@@ -42,7 +42,7 @@ func (t *Tree) Walk(ctx context.Context, patterns []string) (Walked, error) {
 	if err != nil {
 		return Walked{}, err
 	}
-	g := walk{tree: t, skipDenied: true}
+	g := walk{tree: t, skipDenied: true, stateDirs: t.StateDirs()}
 	err = g.findMatches(ctx, parsed)
 	return Walked{Files: g.files, Empty: g.empty, Denied: g.denied}, err
 }
@@ -64,7 +64,7 @@ type walk struct {
 
 	listed *dirNames // the listings of the tree, or those of this walk
 
-	stateDirs map[string]bool // whether a directory above a pattern is a state directory
+	stateDirs *StateDirs
 }
 
 func (g *walk) findMatches(ctx context.Context, patterns []pattern) error {
@@ -82,7 +82,7 @@ func (g *walk) findMatches(ctx context.Context, patterns []pattern) error {
 		if err != nil {
 			return fmt.Errorf("look for files: %w", err)
 		}
-		if !reached || g.tree.Reserved(p.base) || g.inStateDir(p.base) {
+		if !reached || g.tree.Reserved(p.base) || g.stateDirs.Contain(p.base) {
 			continue
 		}
 		if len(p.elements) > 0 {
@@ -241,24 +241,6 @@ func (g *walk) walkDir(ctx context.Context, dir string, states []state) error {
 		g.empty = append(g.empty, dir)
 	}
 	return nil
-}
-
-// inStateDir reports whether a path lies in a state directory.
-func (g *walk) inStateDir(path string) bool {
-	for dir := range Parents(path) {
-		is, known := g.stateDirs[dir]
-		if !known {
-			is = IsStateDir(g.tree.Lstat, dir)
-			if g.stateDirs == nil {
-				g.stateDirs = map[string]bool{}
-			}
-			g.stateDirs[dir] = is
-		}
-		if is {
-			return true
-		}
-	}
-	return false
 }
 
 // listChildren lists a directory; "" is the workspace itself.
