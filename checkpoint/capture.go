@@ -267,3 +267,24 @@ func GitOf(ctx context.Context, w *workspace.Workspace) *state.Git {
 	}
 	return &state.Git{Branch: state.Text(branch), Commit: commit}
 }
+
+// ReadWorkTree asks git how the files of the work tree differ from HEAD. s is the state
+// with the last capture. ReadWorkTree returns nil if git is not used.
+func ReadWorkTree(ctx context.Context, w *workspace.Workspace, s *state.State) (*state.WorkTree, error) {
+	if w == nil || w.Git() == nil {
+		return nil, nil
+	}
+	var excluded []string
+	if s.Capture != nil && s.Capture.LeftOut > 0 {
+		l, err := w.Load(ctx, s.Capture.Listing)
+		if err != nil {
+			return nil, s.Capture.Unloaded(err)
+		}
+		excluded = l.LeftOut
+	}
+	modified, err := w.Modified(ctx, excluded)
+	if err != nil {
+		return nil, err
+	}
+	return state.NewWorkTree(modified), nil
+}

@@ -58,6 +58,9 @@ type Options struct {
 	// written after the operation itself was durable. The operation then succeeds; the next
 	// owner writes the derived file. nil: the operation returns the error.
 	Late func(error)
+	// Warn receives the error if git could not be asked for something that a checkpoint
+	// does without. nil: nobody is told.
+	Warn func(error)
 }
 
 // Store is a state directory. It is safe for concurrent use.

@@ -22,6 +22,9 @@ func (x *Session) Create(ctx context.Context, w *workspace.Workspace, reason str
 	if err := x.captureAgain(ctx, w); err != nil {
 		return nil, err
 	}
+	if err := x.readWorkTree(ctx, w); err != nil {
+		return nil, err
+	}
 	id, made := x.Checkpoint(state.TriggerManual, reason, GitOf(ctx, w))
 	if !made {
 		return nil, fmt.Errorf("create a checkpoint of %s: %w", x.prd, ErrSwitchedOff)
@@ -30,6 +33,21 @@ func (x *Session) Create(ctx context.Context, w *workspace.Workspace, reason str
 		return nil, err
 	}
 	return x.State().Checkpoint(id), nil
+}
+
+// readWorkTree reads the work tree for the next checkpoint. If git can't say what differs
+// from HEAD, readWorkTree tells Options.Warn. It only fails when ctx has ended.
+func (x *Session) readWorkTree(ctx context.Context, w *workspace.Workspace) error {
+	tree, err := ReadWorkTree(ctx, w, x.State())
+	switch {
+	case err == nil:
+		x.RecordWorkTree(tree)
+	case ctx.Err() != nil:
+		return err
+	case x.store.o.Warn != nil:
+		x.store.o.Warn(fmt.Errorf("the checkpoint does not say which files differ from the commit of git: %w", err))
+	}
+	return nil
 }
 
 // captureAgain captures the files that the last capture took in and those that were

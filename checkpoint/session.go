@@ -46,6 +46,7 @@ type Session struct {
 	missed     bool            // the last capture failed, and no event since then may have changed files
 	captured   bool            // the last capture succeeded, and no event since then may have changed files
 	announced  string          // ID of the checkpoint of the last capture, which the message of its commit on the branch names
+	workTree   *state.WorkTree // for the next checkpoint; nil: git was not asked since the last one
 	orphans    []state.Process // left by a killed runner, and ended when the session was locked
 	bad        *PoisonedError
 	isClosed   bool

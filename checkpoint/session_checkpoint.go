@@ -32,6 +32,10 @@ func (x *Session) CheckpointConflict(t state.Trigger, conflict string, git *stat
 	return x.addCheckpoint(state.CheckpointCreated{Trigger: t, Reason: state.Text("conflict " + conflict), Conflict: conflict, Git: git}, nil)
 }
 
+// RecordWorkTree makes the next checkpoint record how the files of the git work tree
+// differ from HEAD, if the state does not say the same already. nil records nothing.
+func (x *Session) RecordWorkTree(t *state.WorkTree) { x.workTree = t }
+
 // addCheckpoint completes the event of a checkpoint and adds it.
 func (x *Session) addCheckpoint(e state.CheckpointCreated, needed map[string]string) (id string, made bool) {
 	t := e.Trigger
@@ -48,6 +52,10 @@ func (x *Session) addCheckpoint(e state.CheckpointCreated, needed map[string]str
 	}
 	x.announced = ""
 	e.Created, e.Modified = s.CountStepFiles()
+	if !x.workTree.Equal(s.WorkTree) {
+		e.WorkTree = x.workTree
+	}
+	x.workTree = nil
 	if t == state.TriggerPreRollback {
 		undoers := s.Undoers()
 		maps.Copy(undoers, needed)

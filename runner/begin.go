@@ -92,6 +92,7 @@ func (op *opening) checkpointFiles() error {
 		if l.files.CommitsToBranch() {
 			l.readGit()
 		}
+		l.readWorkTree()
 		l.addCheckpoint(state.TriggerStart, "")
 		if op.predecessor != nil {
 			return op.restoreAfterComplete()

@@ -80,6 +80,7 @@ func (l *loop) betweenPhases(phase *pipeline.Phase) bool {
 	if l.phase.passed && phase.Number < len(l.pipeline.Phases) {
 		l.captures.capture(state.TriggerPhaseTransition)
 		l.readGit() // a capture may be a commit
+		l.readWorkTree()
 		l.addCheckpoint(state.TriggerPhaseTransition, "")
 		l.recorder.WriteAll()
 	}

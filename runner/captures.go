@@ -201,6 +201,7 @@ func (cs *captures) captureFound(uncaptured, unseen bool) {
 	case anyAttempted(l.session.State()):
 		trigger = state.TriggerPhaseTransition
 	}
+	l.readWorkTree()
 	l.addCheckpoint(trigger, reason)
 }
 

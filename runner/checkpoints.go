@@ -1,11 +1,14 @@
 package runner
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
 
+	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
+	"prdrunner/runner/record"
 )
 
 // addCheckpoint adds a checkpoint to the next commit if the policy asks for one on this
@@ -29,6 +32,27 @@ func (l *loop) readGit() {
 		head = nil
 	}
 	l.git = head
+}
+
+// readWorkTree reads for the next checkpoint how the files of the git work tree differ from
+// HEAD. The caller must ensure that nothing runs. A signal ends it, and the checkpoint then
+// has what git said last.
+func (l *loop) readWorkTree() {
+	if l.opts.Git == nil || l.atOnce || l.recorder.Err() != nil {
+		return
+	}
+	var tree *state.WorkTree
+	err := l.runUntilSignal(func(ctx context.Context) (err error) {
+		tree, err = checkpoint.ReadWorkTree(ctx, l.files, l.session.State())
+		return err
+	})
+	switch {
+	case errors.Is(err, record.ErrGivenUp):
+	case err != nil:
+		l.warnUser("which files differ from the commit of git could not be read: " + err.Error())
+	default:
+		l.session.RecordWorkTree(tree)
+	}
 }
 
 // checkpointLastStep makes the checkpoints of the last completed step if Runner was killed

@@ -15,6 +15,7 @@ func (l *loop) conclude() (Ending, error) {
 	if l.recorder.Err() == nil {
 		l.captures.capture(trigger)
 		l.readGit() // a capture may be a commit
+		l.readWorkTree()
 		switch {
 		case l.captures.failed && l.cause.signal != "": // a signal may have come during the capture
 			event, trigger, hook = l.cause.endEvent()

@@ -113,6 +113,7 @@ func (p *phaseRun) beginIteration(index int, failures []state.Failure, results s
 	if l.files.CommitsToBranch() {
 		l.readGit()
 	}
+	l.readWorkTree()
 	l.addCheckpoint(state.TriggerIterationComplete, fmt.Sprintf("iteration %d", index-1))
 	l.recorder.WriteAll()
 	return l.status == running && l.recorder.Err() == nil

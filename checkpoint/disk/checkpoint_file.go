@@ -13,24 +13,28 @@ import (
 // CheckpointFile is the content of a checkpoint's file: everything that is needed to
 // continue from it without the journal.
 type CheckpointFile struct {
-	FormatVersion string         `json:"format_version"`
-	ID            string         `json:"id"`
-	PRD           string         `json:"prd"`
-	Session       string         `json:"session"`
-	Seq           uint64         `json:"seq"`
-	Step          int            `json:"step"`
-	StepName      string         `json:"step_name,omitempty"`
-	Trigger       state.Trigger  `json:"trigger"`
-	Phase         string         `json:"phase,omitempty"`
-	Reason        state.Text     `json:"reason,omitempty"`
-	CreatedAt     time.Time      `json:"created_at"`
-	SessionStart  time.Time      `json:"session_started_at"`
-	ActiveMS      int64          `json:"active_ms"`
-	Files         state.Files    `json:"files"`
-	Git           *state.Git     `json:"git,omitempty"`
-	Pipeline      state.FileRef  `json:"pipeline"`
-	Document      *state.FileRef `json:"document,omitempty"`
-	Recovery      Recovery       `json:"recovery_info"`
+	FormatVersion string        `json:"format_version"`
+	ID            string        `json:"id"`
+	PRD           string        `json:"prd"`
+	Session       string        `json:"session"`
+	Seq           uint64        `json:"seq"`
+	Step          int           `json:"step"`
+	StepName      string        `json:"step_name,omitempty"`
+	Trigger       state.Trigger `json:"trigger"`
+	Phase         string        `json:"phase,omitempty"`
+	Reason        state.Text    `json:"reason,omitempty"`
+	CreatedAt     time.Time     `json:"created_at"`
+	SessionStart  time.Time     `json:"session_started_at"`
+	ActiveMS      int64         `json:"active_ms"`
+	Files         state.Files   `json:"files"`
+	Git           *state.Git    `json:"git,omitempty"`
+	// Modified are the files of the git work tree that differ from HEAD; nil: git was not
+	// asked. Omitted says how many more there were. Both are derived from State.
+	Modified []state.ModifiedFile `json:"files_modified,omitzero"`
+	Omitted  int                  `json:"files_modified_omitted,omitempty"`
+	Pipeline state.FileRef        `json:"pipeline"`
+	Document *state.FileRef       `json:"document,omitempty"`
+	Recovery Recovery             `json:"recovery_info"`
 
 	// Derived from State; Team and AgentOutputs only if the pipeline has agents, and those
 	// about the issue if it has one.
@@ -53,9 +57,34 @@ type Recovery struct {
 	CanResume  bool   `json:"can_resume"`            // neither complete nor abandoned
 	ResumeFrom string `json:"resume_from,omitempty"` // the first workstream or gate that is not done
 	// PrerequisitesMet says that nothing waits for a person and that the files were
-	// captured. Otherwise Warnings say what is missing.
-	PrerequisitesMet bool     `json:"prerequisites_met"`
-	Warnings         []string `json:"warnings"`
+	// captured: all of Checked is met. Otherwise Warnings say what is missing.
+	PrerequisitesMet bool           `json:"prerequisites_met"`
+	Checked          []Prerequisite `json:"checked,omitempty"` // always the same checks, in the same order
+	Warnings         []string       `json:"warnings"`
+}
+
+// Prerequisite is something that must hold before a resume.
+type Prerequisite struct {
+	Check  string `json:"check"`
+	Met    bool   `json:"met"`
+	Detail string `json:"detail,omitempty"` // what is missing, or the workstreams or gates that wait
+}
+
+// The prerequisites, by their place in Recovery.Checked.
+const (
+	filesCaptured = iota
+	nothingUncertain
+	noGateWaits
+	noReviewDue
+)
+
+func newPrerequisites() []Prerequisite {
+	return []Prerequisite{
+		filesCaptured:    {Check: "files captured", Met: true},
+		nothingUncertain: {Check: "nothing uncertain", Met: true},
+		noGateWaits:      {Check: "no gate waits for a person", Met: true},
+		noReviewDue:      {Check: "no review of a gate is due", Met: true},
+	}
 }
 
 // NewCheckpointFile describes a checkpoint; s is the state at its commit.
@@ -95,6 +124,9 @@ func (f *CheckpointFile) derive() {
 	}
 	if i := f.State.Issue; i != nil {
 		f.IssueNumber, f.StateLabel, f.Issue = i.Number, i.StateLabel, state.NewIssueSnapshot(i, f.Git)
+	}
+	if t := f.State.WorkTree; t != nil {
+		f.Modified, f.Omitted = t.Modified, t.Omitted
 	}
 	f.Graph, f.Team, f.AgentOutputs = state.NewExecutionGraph(f.State), state.NewTeam(f.State), state.NewAgentOutputs(f.State)
 }
@@ -148,7 +180,7 @@ func DecodeCheckpoint(path string, data []byte) (*CheckpointFile, error) {
 
 // NewRecovery derives what a resume from the checkpoint would find.
 func NewRecovery(s *state.State, ref *state.CheckpointRef) Recovery {
-	r := Recovery{CanResume: s.CanResume(), PrerequisitesMet: true, Warnings: []string{}}
+	r := Recovery{CanResume: s.CanResume(), PrerequisitesMet: true, Checked: newPrerequisites(), Warnings: []string{}}
 	r.warnOfFiles(s.Capture, ref.Uncaptured)
 	if len(s.Sensitive) > 0 {
 		r.addWarning("the values of sensitive variables are on no record, and must be given again: %s", strings.Join(s.Sensitive, ", "))
@@ -175,19 +207,26 @@ func (r *Recovery) addWarning(format string, args ...any) {
 	r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...))
 }
 
-// missing adds a warning about something that must be there or be done first.
-func (r *Recovery) missing(format string, args ...any) {
+// missing adds a warning about something that must be there or be done first. which is the
+// prerequisite that is not met, and detail is added to what is missing for it.
+func (r *Recovery) missing(which int, detail, format string, args ...any) {
 	r.PrerequisitesMet = false
+	p := &r.Checked[which]
+	if p.Met = false; p.Detail != "" {
+		detail = p.Detail + ", " + detail
+	}
+	p.Detail = detail
 	r.addWarning(format, args...)
 }
 
 func (r *Recovery) warnOfFiles(c *state.Capture, uncaptured bool) {
 	switch {
 	case c == nil:
-		r.missing("the workspace was not captured: only recorded artifacts come back")
+		r.missing(filesCaptured, "only recorded artifacts come back", "the workspace was not captured: only recorded artifacts come back")
 		return
 	case uncaptured:
-		r.missing("the workspace could not be captured: the files of %s come back", c.At.UTC().Format(time.RFC3339))
+		at := c.At.UTC().Format(time.RFC3339)
+		r.missing(filesCaptured, "the files of "+at+" come back", "the workspace could not be captured: the files of %s come back", at)
 	}
 	for _, n := range []struct {
 		files int
@@ -210,9 +249,9 @@ func (r *Recovery) warnOfWorkstream(w *state.Workstream) {
 	case w.Status == state.Failed:
 		r.addWarning("%s failed", w.Name)
 	case w.Status == state.Uncertain && w.Error != nil && w.Error.Outcome == state.OutcomeHappened:
-		r.missing("%s: %s; a person decides whether that counts", w.Name, w.Error.Message)
+		r.missing(nothingUncertain, w.Name, "%s: %s; a person decides whether that counts", w.Name, w.Error.Message)
 	case w.Status == state.Uncertain:
-		r.missing("nobody knows whether %s happened: a person decides", w.Name)
+		r.missing(nothingUncertain, w.Name, "nobody knows whether %s happened: a person decides", w.Name)
 	case w.Imported:
 		r.addWarning("%s was taken over from a document written by hand", w.Name)
 	}
@@ -225,13 +264,13 @@ func (r *Recovery) warnOfGates(gates []*state.Gate) {
 	for _, g := range gates {
 		switch {
 		case g.Status == state.Waiting:
-			r.missing("%s waits for a person", g.Label)
+			r.missing(noGateWaits, g.Label, "%s waits for a person", g.Label)
 		case g.Status == state.Rejected:
 			r.addWarning("%s was rejected", g.Label)
 		case g.Status == state.Failed:
 			r.addWarning("%s failed", g.Label)
 		case g.Review:
-			r.missing("%s waits for a review", g.Label)
+			r.missing(noReviewDue, g.Label, "%s waits for a review", g.Label)
 		}
 	}
 }

@@ -3,6 +3,9 @@ package disk_test
 import (
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
@@ -71,5 +74,34 @@ func TestRecovery(t *testing.T) {
 		if got := strings.Join(r.Warnings, "|"); !strings.Contains(got, part) || !strings.HasSuffix(got, ": 2") || strings.Contains(got, "|") {
 			t.Errorf("%s: %s", part, got)
 		}
+	}
+}
+
+// TestPrerequisites: a checkpoint names what it checked, in the same order, and what is
+// missing for it.
+func TestPrerequisites(t *testing.T) {
+	t.Parallel()
+	once := func(name string) *state.Workstream { return &state.Workstream{Name: name, Status: state.Uncertain} }
+	s := state.State{Phases: []*state.Phase{{
+		Workstreams: []*state.Workstream{once("A"), once("B"), {Name: "C", Status: state.Failed}},
+		Gates:       []*state.Gate{{Label: "G", Status: state.Waiting}, {Label: "H", Status: state.Passed, Review: true}, {Label: "I", Status: state.Rejected, Review: true}},
+	}}}
+	checks := []string{"files captured", "nothing uncertain", "no gate waits for a person", "no review of a gate is due"}
+	want := []disk.Prerequisite{
+		{Check: checks[0], Detail: "only recorded artifacts come back"}, {Check: checks[1], Detail: "A, B"}, {Check: checks[2], Detail: "G"}, {Check: checks[3], Detail: "H"},
+	}
+	if diff := cmp.Diff(want, disk.NewRecovery(&s, &state.CheckpointRef{}).Checked); diff != "" {
+		t.Errorf("nothing is met:\n%s", diff)
+	}
+	s = state.State{Capture: &state.Capture{At: time.Unix(0, 0)}}
+	for i := range want {
+		want[i] = disk.Prerequisite{Check: checks[i], Met: true}
+	}
+	if r := disk.NewRecovery(&s, &state.CheckpointRef{}); !r.PrerequisitesMet || !cmp.Equal(want, r.Checked) {
+		t.Errorf("all is met: %+v", r)
+	}
+	want[0].Met, want[0].Detail = false, "the files of 1970-01-01T00:00:00Z come back"
+	if r := disk.NewRecovery(&s, &state.CheckpointRef{Uncaptured: true}); r.PrerequisitesMet || !cmp.Equal(want, r.Checked) {
+		t.Errorf("not captured: %+v", r)
 	}
 }

@@ -66,8 +66,11 @@ func writeList[T any](buf *bytes.Buffer, list []T, write func(T) error) error {
 // TypicalSize returns about how many bytes a state has as JSON, rounded up so that a
 // buffer seldom grows.
 func TypicalSize(s *State) int {
-	const session, workstream, artifact = 4 << 10, 400, 200
+	const session, workstream, artifact, modified = 4 << 10, 400, 200, 100
 	size := session
+	if s.WorkTree != nil {
+		size += modified * len(s.WorkTree.Modified)
+	}
 	for w := range s.Records() {
 		size += workstream + artifact*(len(w.Artifacts)+len(w.LeftFiles()))
 	}

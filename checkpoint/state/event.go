@@ -475,6 +475,9 @@ type CheckpointCreated struct {
 	// AsCaptured says that the files did not differ from the last capture, although
 	// work was recorded since.
 	AsCaptured bool `json:"as_captured,omitempty"`
+	// WorkTree says how the files of the git work tree differ from HEAD. nil: as in the
+	// state, or git was not asked.
+	WorkTree *WorkTree `json:"work_tree,omitempty"`
 }
 
 // CheckpointsRemoved removes checkpoints, for retention or on a person's request.

@@ -16,6 +16,7 @@ import (
 	"prdrunner/checkpoint/ledger"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/checkpoint/workspace/git"
 )
 
 var update = flag.Bool("update", false, "write the files in testdata/scenarios anew")
@@ -302,7 +303,8 @@ func scenarios() map[string]func(p *play) {
 			for _, id := range []string{"a", "b", "c", "d", "e"} {
 				p.do(checkpoint(id, state.TriggerManual))
 			}
-			last := state.CheckpointCreated{ID: "last", Trigger: state.TriggerManual, Phase: "build", Step: 1, StepName: "A", Reason: "why", Created: 2, Modified: 1, Git: &state.Git{Branch: "main", Commit: "c1"}, Removes: []string{"a", "unknown"}}
+			last := state.CheckpointCreated{ID: "last", Trigger: state.TriggerManual, Phase: "build", Step: 1, StepName: "A", Reason: "why", Created: 2, Modified: 1, Git: &state.Git{Branch: "main", Commit: "c1"}, Removes: []string{"a", "unknown"},
+				WorkTree: &state.WorkTree{Modified: []state.ModifiedFile{{Path: "a\n\xff", Status: git.FileUntracked}}, Omitted: 2}}
 			p.do(last, state.CheckpointSkipped{IDs: []string{"b"}, Error: "disk full"}, state.CheckpointPinned{ID: "c", By: by}, state.CheckpointPinned{ID: "d", By: by},
 				state.CheckpointUnpinned{ID: "d", By: by}, state.CheckpointDamaged{ID: "c", Reason: "a byte differs"}, state.CheckpointDamaged{ID: "d", Reason: "gone"},
 				state.CheckpointRebuilt{ID: "d"}, state.CheckpointsRemoved{IDs: []string{"e"}, Reason: "asked for"})

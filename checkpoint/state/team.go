@@ -2,6 +2,7 @@ package state
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"prdrunner/checkpoint/ledger"
@@ -108,12 +109,35 @@ func NewAgentOutputs(s *State) AgentOutputs {
 	return outputs
 }
 
-// ExecutionGraph is how far the dependency graph of the current phase is. What the state
-// of each node is, the records of the workstreams say.
+// ExecutionGraph is how far the dependency graph of the current phase is.
 type ExecutionGraph struct {
-	ID               string `json:"graph_id"`
-	CompletedBatches []int  `json:"completed_batches"`
-	CurrentBatch     int    `json:"current_batch"` // the lowest that is not complete; 0: none is left, or no phase was entered
+	ID               string               `json:"graph_id"`
+	CompletedBatches []int                `json:"completed_batches"`
+	CurrentBatch     int                  `json:"current_batch"`         // the lowest that is not complete; 0: none is left, or no phase was entered
+	NodeStates       map[string]NodeState `json:"node_states,omitempty"` // by workstream
+}
+
+// NodeState is the state of a workstream in the graph.
+type NodeState struct {
+	Status      StepStatus `json:"status"`
+	Result      Text       `json:"result,omitempty"` // the summary that it gave, or why it failed
+	StartedAt   *time.Time `json:"started_at,omitempty"`
+	CompletedAt *time.Time `json:"completed_at,omitempty"`
+}
+
+// newNodeState describes a workstream as a node.
+func newNodeState(w *Workstream) NodeState {
+	n := NodeState{Status: w.Status, StartedAt: w.StartedAt}
+	switch {
+	case w.Status == Completed:
+		n.Result, n.CompletedAt = w.Summary, w.EndedAt
+	case w.Status == Succeeded:
+		n.Result = w.Summary
+	case w.Error != nil && (w.Status == Failed || w.Status == Uncertain || w.Retries()):
+		first, _, _ := strings.Cut(strings.TrimSpace(string(w.Error.Message)), "\n")
+		n.Result = Text(strings.TrimSpace(first))
+	}
+	return n
 }
 
 // NewExecutionGraph derives the execution graph.
@@ -124,7 +148,10 @@ func NewExecutionGraph(s *State) ExecutionGraph {
 	}
 	highest := 0
 	open := map[int]bool{}
-	for _, w := range s.Phases[s.CurrentPhase-1].Workstreams {
+	workstreams := s.Phases[s.CurrentPhase-1].Workstreams
+	g.NodeStates = make(map[string]NodeState, len(workstreams))
+	for _, w := range workstreams {
+		g.NodeStates[w.Name] = newNodeState(w)
 		highest = max(highest, w.Batch)
 		open[w.Batch] = open[w.Batch] || w.Status != Completed && w.Status != Skipped
 	}

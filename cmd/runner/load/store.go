@@ -46,6 +46,7 @@ func openStateDir(env *cli.Environment, cfg *config.Config, dir string) (*checkp
 		Late: func(err error) {
 			env.Warn(fmt.Errorf("the command succeeded, but not every derived file could be written: %w", err))
 		},
+		Warn: env.Warn,
 		EndOrphans: func(ctx context.Context, session, logs string) ([]state.Process, error) {
 			return endOrphans(ctx, env, session, logs)
 		},

@@ -82,7 +82,7 @@ func Checkpoint(w io.Writer, cmdline advice.CommandLine, found *rollback.Inspect
 		writeSection(&b, section.title, section.lines)
 	}
 	writeSection(&b, "FILES", append(fileLines(f.Files), captureLines(cmdline, f, found)...))
-	writeSection(&b, "GIT", append(gitLines(f.Git), shadowLines(f.State.Capture)...))
+	writeSection(&b, "GIT", append(append(gitLines(f.Git), modifiedLines(f)...), shadowLines(f.State.Capture)...))
 	writeSection(&b, "RECOVERY", recoveryLines(f.Recovery))
 	writeSection(&b, "VALIDATION", validationLines(cmdline, found))
 	b.WriteString(rule + "\n")
@@ -183,14 +183,16 @@ func outputLines(st *state.State) []string {
 	return lines
 }
 
+// mostListed is how many files of a kind a checkpoint's details list.
+const mostListed = 20
+
 // fileLines counts the files that the step created and modified, and lists the first.
 func fileLines(f state.Files) []string {
 	named := func(title string, paths []state.Text) []string {
-		const most = 20
 		lines := []string{fmt.Sprintf("%s: %d", title, len(paths))}
 		for i, path := range paths {
-			if i == most {
-				return append(lines, fmt.Sprintf("  … and %d more", len(paths)-most))
+			if i == mostListed {
+				return append(lines, fmt.Sprintf("  … and %d more", len(paths)-mostListed))
 			}
 			lines = append(lines, "  "+string(path))
 		}
@@ -229,6 +231,26 @@ func gitLines(g *state.Git) []string {
 	return []string{"Branch: " + cmp.Or(string(g.Branch), "(detached)"), "Commit: " + cmp.Or(g.Commit, "(none yet)")}
 }
 
+// modifiedLines counts the files that differ from the commit of git, and lists the first.
+func modifiedLines(f *disk.CheckpointFile) []string {
+	if f.Modified == nil {
+		return nil
+	}
+	all := len(f.Modified) + f.Omitted
+	lines := []string{"Modified: " + view.Plural(all, "file")}
+	for _, m := range f.Modified[:min(len(f.Modified), mostListed)] {
+		staged := ""
+		if m.Staged {
+			staged = ", staged"
+		}
+		lines = append(lines, fmt.Sprintf("  %s (%s%s)", m.Path, m.Status, staged))
+	}
+	if all > mostListed {
+		lines = append(lines, fmt.Sprintf("  … and %d more", all-min(len(f.Modified), mostListed)))
+	}
+	return lines
+}
+
 // shadowLines names the commit that holds the captured files. It is on no branch.
 func shadowLines(c *state.Capture) []string {
 	if c == nil || c.Commit == "" {
@@ -243,6 +265,13 @@ func shadowLines(c *state.Capture) []string {
 
 func recoveryLines(r disk.Recovery) []string {
 	lines := []string{fmt.Sprintf("Can resume: %v", r.CanResume), fmt.Sprintf("Prerequisites met: %v", r.PrerequisitesMet)}
+	for _, p := range r.Checked {
+		mark := "✓"
+		if !p.Met {
+			mark = "✗ " + p.Detail
+		}
+		lines = append(lines, fmt.Sprintf("  %s: %s", p.Check, mark))
+	}
 	if r.ResumeFrom != "" {
 		lines = append(lines, "Resume from: "+r.ResumeFrom)
 	}

@@ -10,8 +10,18 @@ import (
 	"prdrunner/checkpoint/rollback"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/validate"
+	"prdrunner/checkpoint/workspace/git"
 	"prdrunner/cmd/runner/show"
 )
+
+// differing returns files that differ from HEAD.
+func differing(n int) []state.ModifiedFile {
+	files := make([]state.ModifiedFile, n)
+	for i, path := range paths[state.Text](n) {
+		files[i] = state.ModifiedFile{Path: path, Status: git.FileModified}
+	}
+	return files
+}
 
 // TestCheckpointAnswers compares how checkpoints are shown and listed with a file in
 // testdata.
@@ -42,7 +52,10 @@ func TestCheckpointAnswers(t *testing.T) {
 			File: &disk.CheckpointFile{
 				ID: "C1", PRD: "PRD-009", Session: "s1", Seq: 10, Phase: "database", CreatedAt: at(1), Trigger: state.TriggerManual, Reason: "before\nlunch", State: st,
 				Files: state.Files{Created: paths[state.Text](21), Modified: paths[state.Text](20)}, Git: &state.Git{Branch: "main", Commit: "abc"},
-				Recovery: disk.Recovery{CanResume: true, ResumeFrom: "WS2", Warnings: []string{"a gate waits"}},
+				Recovery: disk.Recovery{
+					CanResume: true, ResumeFrom: "WS2", Checked: []disk.Prerequisite{{Check: "files captured", Met: true}, {Check: "no gate waits for a person", Detail: "sign-off"}}, Warnings: []string{"a gate waits"},
+				},
+				Modified: append([]state.ModifiedFile{{Path: "a\n\xff", Status: git.FileAdded, Staged: true}}, differing(20)...), Omitted: 3,
 			},
 			LeftOut: []string{"secret"}, Unstable: []string{"log"}, Special: []string{"pipe"},
 		},
@@ -57,6 +70,8 @@ func TestCheckpointAnswers(t *testing.T) {
 		found.Check.Ref.Damage, found.Check.Ref.InvalidatedBy, found.Check.Ref.Valid = damage, invalidatedBy, damage == nil && invalidatedBy == ""
 		return found
 	}
+	clean := one("e", nil, "", nil)
+	clean.File.Modified = []state.ModifiedFile{}
 	damaged := one("a", &state.Damage{At: at(3), Reason: "out is lost"}, "", nil)
 	discarded := one("b", nil, "R1", nil)
 	newer := one("c", nil, "", errors.New("a newer version wrote it"), "a newer version wrote it")
@@ -76,7 +91,7 @@ func TestCheckpointAnswers(t *testing.T) {
 	answers := []answer{
 		shown("bare", bare), asJSON("bare", show.NewCheckpointReport(bare)), shown("full", full), asJSON("full", show.NewCheckpointReport(full)),
 		shown("damaged", damaged), asJSON("damaged", show.NewCheckpointReport(damaged)), shown("discarded", discarded), shown("of a newer version", newer),
-		shown("refused", refused), asJSON("refused", show.NewCheckpointReport(refused)),
+		shown("clean", clean), shown("refused", refused), asJSON("refused", show.NewCheckpointReport(refused)),
 		created("created", ref("C5", 2, "WS2"), false, show.NotCaptured{}),
 		created("created by a run", withCapture, true, notCaptured, "C4"), created("created with files", withCapture, false, notCaptured),
 		asJSON("created", show.NewCreatedReport("PRD-009", withCapture, notCaptured, []string{"C4"})),
