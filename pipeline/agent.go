@@ -89,7 +89,7 @@ func (b *builder) buildAgents(blocks []*agentBlock) {
 // results, because it is the same for all its workstreams.
 func agentFrame() frame {
 	return frame{
-		allow:     kindVar | kindLocal | kindPipeline | kindRun,
+		allow:     kindVar | kindLocal | kindPipeline | kindRun | kindIssue,
 		noResults: "The block of an agent is the same for all its workstreams, and only their own arguments can use results",
 	}
 }

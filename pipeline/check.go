@@ -49,7 +49,7 @@ func (b *builder) checkReference(a *argument, ref reference, fr frame) *hcl.Diag
 		return failed("Invalid reference", "Agents have no value; agent.%s can stand in the argument \"agent\" of a workstream only.", ref.name)
 	case ref.kind&fr.allow == 0:
 		return b.notAllowed(a, ref, fr)
-	case ref.name == "" && ref.kind&(kindEach|kindVar|kindLocal|kindPipeline|kindRun|kindIteration) != 0 && len(ref.traversal) == 1:
+	case ref.name == "" && ref.kind&(kindEach|kindVar|kindLocal|kindPipeline|kindRun|kindIteration|kindIssue) != 0 && len(ref.traversal) == 1:
 		return failed("Invalid reference", "%q alone is not a value; write %s.NAME.", root, root)
 	case ref.name == "":
 		return failed("Invalid reference", "After %q there must be a dot and a name: %s.NAME.", root, root)
@@ -139,6 +139,11 @@ func (b *builder) checkName(ref reference, failed func(string, string, ...any) *
 		return fixed("session", "attempt", "resumed")
 	case kindIteration:
 		return fixed("index")
+	case kindIssue:
+		if diag := b.checkIssue(ref, failed); diag != nil {
+			return diag
+		}
+		return fixed("number", "title", "body", "labels", "assignees")
 	case kindWorkstream:
 		return b.checkWorkstreamName(ref, failed)
 	case kindGate:

@@ -23,16 +23,16 @@ type Difference struct {
 type part struct{ name, text, list string }
 
 // DifferencesFrom lists the differences between the definition of a workstream and that
-// of an earlier version of the file, both evaluated with the same results. It never
-// contains a sensitive value.
-func (w *Workstream) DifferencesFrom(earlier *Workstream, r Results) []Difference {
-	return differences(earlier.definitionParts(r), w.definitionParts(r))
+// of an earlier version of the file, each evaluated with its results. It never contains a
+// sensitive value.
+func (w *Workstream) DifferencesFrom(earlier *Workstream, before, now Results) []Difference {
+	return differences(earlier.definitionParts(before), w.definitionParts(now))
 }
 
 // DifferencesFrom lists the differences between the definition of a gate and an earlier
 // one.
-func (g *Gate) DifferencesFrom(earlier *Gate, r Results) []Difference {
-	return differences(earlier.definitionParts(r), g.definitionParts(r))
+func (g *Gate) DifferencesFrom(earlier *Gate, before, now Results) []Difference {
+	return differences(earlier.definitionParts(before), g.definitionParts(now))
 }
 
 func (w *Workstream) definitionParts(r Results) []part {

@@ -84,7 +84,7 @@ func (h *Hook) Invocation(r Results) (Invocation, hcl.Diagnostics) {
 // came.
 func hookFrame(event HookEvent) frame {
 	fr := constantFrame(noEach)
-	if fr.allow |= kindRun; event == HookComplete {
+	if fr.allow |= kindRun | kindIssue; event == HookComplete {
 		fr.allow |= kindDeferred
 	} else {
 		fr.noResults = "This hook runs however far the run came, and only hook \"complete\" can use results and artifacts"

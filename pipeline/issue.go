@@ -173,3 +173,54 @@ func (i *Issue) Invocation() (inv Invocation, ok bool, diags hcl.Diagnostics) {
 	inv, diags = i.process.invocation(issueFrame())
 	return inv, true, diags
 }
+
+// checkIssue checks that there is an issue, and that something reads what is referred to.
+func (b *builder) checkIssue(ref reference, failed func(string, string, ...any) *hcl.Diagnostic) *hcl.Diagnostic {
+	switch p := b.file.pipeline; {
+	case p == nil || p.issue == nil:
+		return failed("Missing issue block", `The pipeline has no issue block, so %s has no value. Write one into the pipeline block, such as issue { file = "issue.json" }.`, ref.source())
+	case p.issue.onlyNamed() && ref.name != "number":
+		return failed("Issue without a source", `The issue block has nothing but a "number", so nothing reads %s. Give it a "command", a "script" or a "file", too.`, ref.source())
+	}
+	return nil
+}
+
+// issueType is the type of the object `issue`.
+var issueType = cty.Object(map[string]cty.Type{
+	"number": cty.Number, "title": cty.String, "body": cty.String, "labels": cty.List(cty.String), "assignees": cty.List(cty.String),
+})
+
+// issueValue returns the object `issue`.
+func issueValue(a *argument, results *Results) (cty.Value, hcl.Diagnostics) {
+	switch {
+	case results != nil && results.Issue != nil:
+	case results == nil || results.Open:
+		return cty.UnknownVal(issueType), nil
+	default:
+		i := slices.IndexFunc(a.refs, func(ref reference) bool { return ref.kind == kindIssue })
+		return cty.UnknownVal(issueType), hcl.Diagnostics{{
+			Severity: hcl.DiagError, Summary: "Result not available",
+			Detail: "The issue could not be read, and the session has none on record.", Subject: a.refs[i].rng.Ptr(),
+		}}
+	}
+	i := results.Issue
+	number := cty.NullVal(cty.Number)
+	if i.Number > 0 {
+		number = cty.NumberIntVal(int64(i.Number))
+	}
+	return cty.ObjectVal(map[string]cty.Value{
+		"number": number, "title": cty.StringVal(i.Title), "body": cty.StringVal(i.Body), "labels": textList(i.Labels), "assignees": textList(i.Assignees),
+	}), nil
+}
+
+// textList returns a list of texts.
+func textList(texts []string) cty.Value {
+	if len(texts) == 0 {
+		return cty.ListValEmpty(cty.String)
+	}
+	values := make([]cty.Value, len(texts))
+	for i, text := range texts {
+		values[i] = cty.StringVal(text)
+	}
+	return cty.ListVal(values)
+}

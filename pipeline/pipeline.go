@@ -269,6 +269,7 @@ type Results struct {
 	// Metrics are json.Number, bool or string values.
 	Metrics map[string]any
 	Run     RunInfo
+	Issue   *IssueValues // nil: it is not known
 	// Iteration returns the iteration of a phase that repeats; nil: each is in its first.
 	Iteration func(phase string) int
 	// Open makes missing results unknown. Otherwise a missing result is an error.
@@ -280,6 +281,15 @@ type Result struct {
 	Outputs   map[string]string
 	Artifacts []string // paths, sorted
 	Skipped   bool
+}
+
+// IssueValues holds the values of issue.*.
+type IssueValues struct {
+	Number    int // 0: it has none
+	Title     string
+	Body      string
+	Labels    []string
+	Assignees []string
 }
 
 // RunInfo holds the values of run.*. It never counts in a digest.

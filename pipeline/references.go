@@ -21,20 +21,21 @@ const (
 	kindMetric
 	kindRun
 	kindIteration
+	kindIssue
 	kindAgent   // allowed only in the argument "agent", which is not evaluated
 	kindGate    // also in the argument "gates", which is not evaluated
 	kindInvalid // an unknown name
 )
 
 // kindDeferred are the kinds whose values are known only during the run.
-const kindDeferred = kindWorkstream | kindMetric | kindRun | kindIteration | kindGate
+const kindDeferred = kindWorkstream | kindMetric | kindRun | kindIteration | kindGate | kindIssue
 
 // kindStatic are the kinds that are allowed in a key of workstream.X[…].
 const kindStatic = kindVar | kindLocal | kindEach | kindPipeline
 
 var rootKinds = map[string]kinds{
 	"var": kindVar, "local": kindLocal, "each": kindEach, "pipeline": kindPipeline,
-	"workstream": kindWorkstream, "metric": kindMetric, "run": kindRun, "iteration": kindIteration, "agent": kindAgent, "gate": kindGate,
+	"workstream": kindWorkstream, "metric": kindMetric, "run": kindRun, "iteration": kindIteration, "issue": kindIssue, "agent": kindAgent, "gate": kindGate,
 }
 
 // reference is a reference to a value in an expression.
@@ -192,5 +193,5 @@ func staticKey(key hclsyntax.Expression) bool {
 
 // rootNames lists the roots of references, for messages.
 func rootNames() string {
-	return strings.Join([]string{"var", "local", "each", "pipeline", "workstream", "metric", "gate", "run"}, ", ")
+	return strings.Join([]string{"var", "local", "each", "pipeline", "workstream", "metric", "gate", "issue", "run"}, ", ")
 }

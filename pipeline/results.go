@@ -100,9 +100,13 @@ func (s *scope) addResults(ctx *hcl.EvalContext, a *argument, fr frame, v view) 
 	if a.kinds&kindIteration != 0 {
 		ctx.Variables["iteration"] = iterationValue(fr.results, fr.at, v)
 	}
+	if a.kinds&kindIssue != 0 {
+		value, more := issueValue(a, fr.results)
+		ctx.Variables["issue"], diags = value, append(diags, more...)
+	}
 	if a.kinds&kindMetric != 0 {
 		value, more := metricValue(a, fr.results)
-		ctx.Variables["metric"], diags = value, more
+		ctx.Variables["metric"], diags = value, append(diags, more...)
 	}
 	if a.kinds&kindGate != 0 {
 		value, more := s.gateValue(a, fr)
@@ -255,15 +259,7 @@ func (w *Workstream) result(results *Results, ref reference) (cty.Value, *hcl.Di
 		}
 		outputs = cty.MapVal(values)
 	}
-	artifacts := cty.ListValEmpty(cty.String)
-	if len(result.Artifacts) > 0 {
-		values := make([]cty.Value, len(result.Artifacts))
-		for i, path := range result.Artifacts {
-			values[i] = cty.StringVal(path)
-		}
-		artifacts = cty.ListVal(values)
-	}
-	return cty.ObjectVal(map[string]cty.Value{"outputs": outputs, "artifacts": artifacts}), nil
+	return cty.ObjectVal(map[string]cty.Value{"outputs": outputs, "artifacts": textList(result.Artifacts)}), nil
 }
 
 // missingOutputs explains a failed evaluation: the expression names outputs that a

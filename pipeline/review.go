@@ -69,7 +69,7 @@ type Review struct {
 // everything else.
 func reviewFrame(results *Results) frame {
 	return frame{
-		allow: kindVar | kindLocal | kindPipeline | kindRun, results: results,
+		allow: kindVar | kindLocal | kindPipeline | kindRun | kindIssue, results: results,
 		noResults: "The review runs before the first phase, when there are no results",
 	}
 }

@@ -116,9 +116,10 @@ func (def *workstreamDef) variableSums() map[string]string {
 }
 
 // needsResults reports whether an optional argument uses a result of a workstream or a
-// metric. A path made from run.* counts too, because it may be the path of an artifact.
+// metric. A path made from run.* or issue.* counts too, because it may be the path of an
+// artifact.
 func (a *argument) needsResults() bool {
-	return a != nil && (a.kinds&(kindWorkstream|kindMetric|kindGate) != 0 || a.readsFiles && a.kinds&kindRun != 0)
+	return a != nil && (a.kinds&(kindWorkstream|kindMetric|kindGate) != 0 || a.readsFiles && a.kinds&(kindRun|kindIssue) != 0)
 }
 
 // workstreams evaluates the instances of a block.

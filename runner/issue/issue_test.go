@@ -140,12 +140,12 @@ func TestRead(t *testing.T) {
 	}
 	for block, want := range map[string]string{
 		"file = \"numbered.json\"\n    number = 7": "numbered.json: it is issue 9, and the pipeline works on issue 7",
-		"command = [\"cat\"]\n    dir = \"out\"": "its directory out is not in the workspace, since the link out leads to ",
-		`file = "none.json"`:                     "read the issue: ",
-		`file = "link.json"`:                     "path escapes",
-		`file = "large.json"`:                    "large.json has more than 1 MiB",
-		`command = ["cat", "large.json"]`:        "read the issue: cat prints more than 1 MiB",
-		`script = "echo the secret; exit"`:       "the output of sh: not an issue in JSON",
+		"command = [\"cat\"]\n    dir = \"out\"":   "its directory out is not in the workspace, since the link out leads to ",
+		`file = "none.json"`:                       "read the issue: ",
+		`file = "link.json"`:                       "path escapes",
+		`file = "large.json"`:                      "large.json has more than 1 MiB",
+		`command = ["cat", "large.json"]`:          "read the issue: cat prints more than 1 MiB",
+		`script = "echo the secret; exit"`:         "the output of sh: not an issue in JSON",
 	} {
 		if _, err := read(gittest.Commander{}, block); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q", block, err, want)

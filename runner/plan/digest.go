@@ -45,6 +45,7 @@ func ResultsOf(st *state.State, p *pipeline.Pipeline, run pipeline.RunInfo) pipe
 	return pipeline.Results{
 		Metrics: metrics,
 		Run:     run,
+		Issue:   IssueValues(st.Issue),
 
 		Iteration: st.IterationOf,
 		Answer:    func(label string) (pipeline.Answer, bool) { return answerOf(st, label) },
@@ -63,6 +64,14 @@ func ResultsOf(st *state.State, p *pipeline.Pipeline, run pipeline.RunInfo) pipe
 			return r, true
 		},
 	}
+}
+
+// IssueValues returns the values of an issue that expressions may refer to, nil if it is nil.
+func IssueValues(i *state.Issue) *pipeline.IssueValues {
+	if i == nil {
+		return nil
+	}
+	return &pipeline.IssueValues{Number: i.Number, Title: string(i.Title), Body: string(i.Body), Labels: i.Labels, Assignees: i.Assignees}
 }
 
 // DigestOf returns the digest of everything that a workstream would run from: its

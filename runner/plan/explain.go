@@ -42,9 +42,12 @@ func (pl *Planner) earlierPipeline(s *Step) *pipeline.Pipeline {
 
 // evaluateVersion returns the pipeline evaluated with the pipeline file and the files of
 // the last run and with other values of some variables. It returns nil if nothing differs
-// from now, or if the evaluation fails.
+// from now, the issue included, or if the evaluation fails.
 func (pl *Planner) evaluateVersion(variables map[string]string) *pipeline.Pipeline {
 	if pl.facts.EarlierPipeline == nil && len(pl.facts.EarlierFiles) == 0 && len(variables) == 0 {
+		if pl.issue() != pl.st.Issue {
+			return pl.p // only the issue may differ
+		}
 		return nil
 	}
 	key := fmt.Sprintf("%q", variables)
@@ -141,10 +144,17 @@ func (pl *Planner) differences(s *Step, definition string) []pipeline.Difference
 		return nil
 	}
 	r := pl.Results(before.NeedsResults() || now.NeedsResults(), 0)
-	if inv, diags := before.Invocation(r); diags.HasErrors() || inv.Definition != definition {
+	then := pl.resultsBefore(r)
+	if inv, diags := before.Invocation(then); diags.HasErrors() || inv.Definition != definition {
 		return nil
 	}
-	return now.DifferencesFrom(before, r)
+	return now.DifferencesFrom(before, then, r)
+}
+
+// resultsBefore returns results with the issue as the last run recorded it.
+func (pl *Planner) resultsBefore(r pipeline.Results) pipeline.Results {
+	r.Issue = IssueValues(pl.st.Issue)
+	return r
 }
 
 // gateDifferences returns how the definition of a gate differs from the earlier definition
@@ -152,6 +162,7 @@ func (pl *Planner) differences(s *Step, definition string) []pipeline.Difference
 // gateDifferences tries the values that they had before until the digest agrees.
 func (pl *Planner) gateDifferences(label, definition string) []pipeline.Difference {
 	now, r := pl.p.Gate(label), pl.Results(true, 0)
+	then := pl.resultsBefore(r)
 	for n := range state.MaxGivenValues + 1 {
 		variables := pl.st.Variables.Ago(n)
 		for name := range pl.p.Given() {
@@ -167,8 +178,8 @@ func (pl *Planner) gateDifferences(label, definition string) []pipeline.Differen
 		if before == nil {
 			return nil
 		}
-		if sum, diags := before.Definition(r); !diags.HasErrors() && sum == definition {
-			return now.DifferencesFrom(before, r)
+		if sum, diags := before.Definition(then); !diags.HasErrors() && sum == definition {
+			return now.DifferencesFrom(before, then, r)
 		}
 	}
 	return nil

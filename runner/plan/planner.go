@@ -173,19 +173,28 @@ func (pl *Planner) digestWith(ws *pipeline.Workstream, inputs FileSet) (state.Di
 }
 
 // Results returns what expressions may refer to. If needed is false it returns only the
-// run, because building the rest takes time.
+// run and the issue, because building the rest takes time.
 func (pl *Planner) Results(needed bool, attempt int) pipeline.Results {
 	run := pl.run
 	run.Attempt = attempt
 	if !needed {
-		return pipeline.Results{Run: run, Iteration: pl.st.IterationOf}
+		return pipeline.Results{Run: run, Iteration: pl.st.IterationOf, Issue: IssueValues(pl.issue())}
 	}
 	r := ResultsOf(pl.st, pl.p, run)
+	r.Issue = IssueValues(pl.issue())
 	if pl.stateAtStart != nil { // a plan evaluates expressions as if artifacts were restored already
 		r.Restored = pl.facts.restoredOpeners()
 		r.Answer = pl.plannedAnswer
 	}
 	return r
+}
+
+// issue returns the issue as it was read for this run or plan, or else the recorded one.
+func (pl *Planner) issue() *state.Issue {
+	if pl.facts.Issue != nil {
+		return pl.facts.Issue
+	}
+	return pl.st.Issue
 }
 
 // Plan decides all steps.

@@ -234,7 +234,7 @@ func (s *Surveyor) verifyAll(ctx context.Context, f *plan.Facts, st *state.State
 			if err := s.compareArtifacts(ctx, f, rec); err != nil {
 				return err
 			}
-			if len(f.Conflicts[ws.Name]) == 0 || s.isDisabled(ws, st) {
+			if len(f.Conflicts[ws.Name]) == 0 || s.isDisabled(f, ws, st) {
 				continue
 			}
 			for _, c := range f.Conflicts[ws.Name] {

@@ -336,9 +336,13 @@ func (s *Surveyor) allGates(ctx context.Context, f *plan.Facts, st *state.State)
 	return nil
 }
 
-// isDisabled reports whether a workstream is disabled according to the results on record.
-func (s *Surveyor) isDisabled(ws *pipeline.Workstream, st *state.State) bool {
+// isDisabled reports whether a workstream is disabled according to the results on record
+// and the present issue.
+func (s *Surveyor) isDisabled(f *plan.Facts, ws *pipeline.Workstream, st *state.State) bool {
 	r := plan.ResultsOf(st, s.p, pipeline.RunInfo{Session: st.Session, Resumed: true})
+	if f.Issue != nil {
+		r.Issue = plan.IssueValues(f.Issue)
+	}
 	for _, when := range []func(pipeline.Results) (bool, hcl.Diagnostics){ws.Phase.Enabled, ws.Enabled} {
 		if enabled, diags := when(r); !enabled && !diags.HasErrors() {
 			return true
