@@ -32,6 +32,10 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	examples, err := filepath.Abs("../../examples")
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
@@ -45,6 +49,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("HOME", env.WorkDir+"/home")
 			env.Setenv("FORMATS", formats) // state directories that each format version wrote
+			env.Setenv("EXAMPLES", examples)
 			// GORACE can shorten the second that a command with the race detector sleeps at its end.
 			env.Setenv("GORACE", os.Getenv("GORACE"))
 			return os.MkdirAll(env.WorkDir+"/home", 0o755)
