@@ -24,8 +24,8 @@ func (e *OccupiedError) Error() string {
 	return fmt.Sprintf("%s has a session, which is %s", e.PRD, e.Session.Status)
 }
 
-// Check returns an *OccupiedError if the PRD has a session or a document.
-func Check(s *checkpoint.Store, prd string) error {
+// CheckFree returns an *OccupiedError if the PRD has a session or a document.
+func CheckFree(s *checkpoint.Store, prd string) error {
 	current, err := s.Reader().Current(prd)
 	switch {
 	case errors.Is(err, checkpoint.ErrNoSession):
@@ -51,7 +51,7 @@ func Place(ctx context.Context, s *checkpoint.Store, d state.Document) (path str
 	if err := u.FinishInterrupted(); err != nil {
 		return "", err
 	}
-	if err := Check(s, d.PRD); err != nil {
+	if err := CheckFree(s, d.PRD); err != nil {
 		return "", err
 	}
 	path = s.Layout().DocumentPath(d.PRD)

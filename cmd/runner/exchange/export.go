@@ -97,7 +97,8 @@ func (o ExportOptions) source(env *cli.Environment) (s exchange.Source, path str
 
 // exportTo writes the files of a format to path, which is a file if the format has one
 // file. It replaces what is there only if that is an earlier export in the directory of
-// the PRD. Nobody sees a part of an export: it is renamed when it is whole.
+// the PRD. It writes to a temporary directory and renames the whole export, so that no other
+// process sees a part of it.
 func exportTo(path string, replace bool, format exchange.Format, source exchange.Source) (done *exchange.Exported, err error) {
 	if err := checkFree(path, replace); err != nil {
 		return nil, err

@@ -60,7 +60,7 @@ func Import(ctx context.Context, env *cli.Environment, o ImportOptions) error {
 	}
 	at := store.Layout().DocumentPath(p.ID)
 	if o.DryRun {
-		err = exchange.Check(store, p.ID)
+		err = exchange.CheckFree(store, p.ID)
 	} else {
 		record := checkpoint.AuditRecord{What: "checkpoint import", PRD: p.ID, Args: []state.Text{state.Text(format), state.Text(o.Path)}}
 		err = change.WithAudit(env, store, &record, func() (err error) {
