@@ -219,6 +219,9 @@ func newCrunchCheckpoint(f *disk.CheckpointFile) crunchCheckpoint {
 	if i := f.Issue; i != nil {
 		c.Issue = &crunchIssue{Title: plain(i.Title), Body: plain(i.Body), Labels: i.Labels, Assignees: i.Assignees, Branch: plain(i.Branch)}
 	}
+	for _, m := range f.Modified {
+		c.Files = append(c.Files, crunchFile{plain(m.Path), string(m.Status), m.Staged})
+	}
 	if f.Team != nil {
 		c.Team = newCrunchTeam(f.Team)
 	}

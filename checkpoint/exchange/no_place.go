@@ -54,6 +54,7 @@ func records() []record {
 		}},
 		{"the branch and commit of git", []Format{GoTeam, Crunch}, func(s *state.State) bool { return s.Git != nil }},
 		{"the commit of git", []Format{PRD, GoTeam, Orchestrate}, func(s *state.State) bool { return s.Git != nil }},
+		{"which files differed from HEAD", []Format{Crunch}, func(s *state.State) bool { return s.WorkTree != nil && len(s.WorkTree.Modified) > 0 }},
 		{"rollbacks", []Format{GoTeam}, func(s *state.State) bool { return len(s.Rollbacks) > 0 }},
 		{"checkpoints that a rollback has discarded", nil, func(s *state.State) bool {
 			return slices.ContainsFunc(s.Checkpoints, func(c *state.CheckpointRef) bool { return c.InvalidatedBy != "" })
