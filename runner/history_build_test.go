@@ -32,6 +32,7 @@ func (p *play) build(a act) error {
 	m.plan(a, p.builds)
 	want := m.outlook(a.Conflict)
 	m.run.left = m.leftOut(want)
+	review, attempt := m.reviewDecision()
 	refusal := m.refusal(a, want)
 	ending, err := p.stage.build(a)
 	dead := p.killed != nil
@@ -47,7 +48,7 @@ func (p *play) build(a act) error {
 		return fmt.Errorf("build: %w", err)
 	}
 	if p.plan != nil {
-		if err := p.samePlan(want); err != nil && !dead {
+		if err := errors.Join(p.samePlan(want), p.samePlannedReview(review, attempt)); err != nil && !dead {
 			return err
 		}
 	}

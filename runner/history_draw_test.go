@@ -20,7 +20,7 @@ func histories() *rapid.Generator[history] {
 		for p := range rapid.IntRange(1, 3).Draw(t, "phases") {
 			h.Phases = append(h.Phases, drawPhase(t, &h, p))
 		}
-		h.Budget = drawBudget(t)
+		h.Budget, h.Review = drawBudget(t), drawReview(t)
 		h.Acts = []act{drawBuild(t, &h)}
 		for range rapid.IntRange(2, 9).Draw(t, "acts") {
 			h.Acts = append(h.Acts, drawAct(t, &h))
@@ -120,7 +120,7 @@ func drawSome(t *rapid.T, what string, from []string, most int) []string {
 func drawAct(t *rapid.T, h *history) act {
 	a := act{Do: rapid.SampledFrom([]string{
 		"build", "build", "build", "build", "edit", "edit", "meddle", "remove", "redefine", "regate", "revalue", "toggle",
-		"approve", "approve", "approve", "reject", "done", "rerun", "rollback", "checkpoint", "grow",
+		"approve", "approve", "approve", "reject", "done", "rerun", "rollback", "checkpoint", "grow", "override",
 	}).Draw(t, "do")}
 	if a.Do == "build" {
 		return drawBuild(t, h)
@@ -146,6 +146,9 @@ func drawBuild(t *rapid.T, h *history) act {
 	a.Raise = rapid.IntRange(0, 2).Draw(t, "raise") == 0
 	a.PauseAll = rapid.IntRange(0, 15).Draw(t, "pause at gates") == 0
 	works := h.works()
+	if h.Review != nil {
+		a.drawFinds(t)
+	}
 	for p, phase := range h.Phases {
 		for _, w := range phase.Works {
 			if n := rapid.SampledFrom([]int{0, 0, 0, 0, 1, 3}).Draw(t, "fails"); n > 0 {
@@ -159,7 +162,11 @@ func drawBuild(t *rapid.T, h *history) act {
 			}
 			a.verdicts(t, w.Gates, w.Name)
 		}
-		a.verdicts(t, phase.Gates, fmt.Sprintf("p%d", p))
+		gates := phase.Gates
+		if p == len(h.Phases)-1 && h.Review != nil {
+			gates = slices.Concat(gates, []histGate{{Name: "finding-1", Kind: kindCommand}, {Name: "finding-1", Kind: kindApproval}})
+		}
+		a.verdicts(t, gates, fmt.Sprintf("p%d", p))
 	}
 	choice := rapid.IntRange(0, 11).Draw(t, "select") // 3 and 4 combine two options
 	if choice == 0 || choice == 3 {

@@ -17,6 +17,7 @@ import (
 func (m *model) end(e state.Event, status state.Status) error {
 	r := m.run
 	err := m.mustBe(r.ended == "", "the run ended before, with %s", r.ended)
+	reviewed := m.endReview()
 	r.halted = r.halted || m.reviewing(false) || endsFor(e, state.PauseBudget) && m.outOfBudget()
 	m.status, r.ended = status, e.Kind()
 	due, loops := m.due(), m.endLoops(e)
@@ -28,7 +29,7 @@ func (m *model) end(e state.Event, status state.Status) error {
 			m.reviews = p.Gates
 		}
 	}
-	err = errors.Join(err, loops, m.mustBe(is == want || r.halted && m.cutShort(is), "the run should end with %s", want))
+	err = errors.Join(err, reviewed, loops, m.mustBe(is == want || r.halted && m.cutShort(is), "the run should end with %s", want))
 	if !r.signal && len(due) > 0 {
 		err = errors.Join(err, fmt.Errorf("not done: %s", strings.Join(due, "; ")))
 	}
@@ -137,7 +138,9 @@ func (m *model) comesTo(owner string) bool {
 
 // pausedBefore reports whether a pause kept the run from its last phase. Even if all work
 // of the last phase is done, the run has not checked that.
-func (m *model) pausedBefore() bool { return m.run.asked && m.run.phase < len(m.h.Phases)-1 }
+func (m *model) pausedBefore() bool {
+	return m.run.asked && (m.run.phase < len(m.h.Phases)-1 || !m.reviewPasses())
+}
 
 func (m *model) complete() bool {
 	for p := range m.h.Phases {
@@ -170,7 +173,7 @@ func (m *model) due() []string {
 		if !m.satisfied(p) {
 			return due
 		}
-		if what := m.dueGates(phase.Gates, phaseName(p)); what != "" {
+		if what := m.dueGates(m.phaseGates(p), phaseName(p)); what != "" {
 			return append(due, what)
 		}
 		if !m.phaseIsComplete(p) {

@@ -51,6 +51,8 @@ func (m *model) apply(e state.Event) error {
 		err = m.enter(e.Phase)
 	case state.PhaseCompleted:
 		err = m.leave(e.Phase)
+	case state.ReviewStarted, state.ReviewJudged, state.ReviewFailed, state.ReviewInterrupted, state.ReviewOverridden:
+		err = m.applyReview(e)
 	case state.PhaseRepeated:
 		err = m.repeated(e)
 	case state.PhaseSkipped:
@@ -163,10 +165,13 @@ func (m *model) phaseIsComplete(p int) bool {
 			return false
 		}
 	}
-	return m.satisfied(p) && !slices.ContainsFunc(m.h.Phases[p].Gates, func(g histGate) bool { return !m.holds(g, phaseName(p)) })
+	return m.satisfied(p) && !slices.ContainsFunc(m.phaseGates(p), func(g histGate) bool { return !m.holds(g, phaseName(p)) })
 }
 
 func (m *model) enter(name string) error {
+	if !m.reviewPasses() {
+		return errors.New("the review does not let the session go on")
+	}
 	for p := range m.h.Phases {
 		if phaseName(p) == name {
 			m.phases[p], m.run.phase = state.Running, p
@@ -185,10 +190,10 @@ func (m *model) left(p int) bool {
 }
 
 func (m *model) passOver(name string) error {
-	for p, phase := range m.h.Phases {
+	for p := range m.h.Phases {
 		if phaseName(p) == name {
 			m.phases[p] = state.Skipped
-			for _, g := range phase.Gates {
+			for _, g := range m.phaseGates(p) {
 				m.gates[g.label(name)].reset()
 				m.gates[g.label(name)].status = state.Skipped
 			}

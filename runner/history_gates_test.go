@@ -16,9 +16,9 @@ import (
 func (m *model) gate(label string) (g histGate, owner string) {
 	name, owner, _ := strings.Cut(strings.TrimSuffix(label, ")"), " (")
 	gates := []histGate{}
-	for i, p := range m.h.Phases {
+	for i := range m.h.Phases {
 		if phaseName(i) == owner {
-			gates = p.Gates
+			gates = m.phaseGates(i)
 		}
 	}
 	if w := m.work(owner); w != nil {
@@ -60,9 +60,9 @@ func (m *model) mustHaveReached(g histGate, owner string) error {
 		if m.run.halted {
 			return errors.New("the run has been stopped")
 		}
-		for i, phase := range m.h.Phases {
+		for i := range m.h.Phases {
 			if phaseName(i) == owner {
-				p, gates = i, phase.Gates
+				p, gates = i, m.phaseGates(i)
 			}
 		}
 		for _, w := range m.h.Phases[p].Works {

@@ -94,7 +94,7 @@ func (m *model) repeated(e state.PhaseRepeated) error {
 			delete(r.over, g.label(w.Name))
 		}
 	}
-	for _, g := range m.h.Phases[p].Gates {
+	for _, g := range m.phaseGates(p) {
 		delete(r.over, g.label(e.Phase))
 	}
 	r.failures, r.failing, r.halted = nil, false, false // the failures were those of the iteration
@@ -105,7 +105,7 @@ func (m *model) repeated(e state.PhaseRepeated) error {
 // something in it failed, or its condition does not hold, and nothing waits for the user.
 func (m *model) mayRepeat(p int) bool {
 	r, phase := m.run, m.h.Phases[p]
-	if phase.Repeat == 0 || m.waiting(false) || m.reviewing(false) {
+	if phase.Repeat == 0 || !m.reviewPasses() || m.waiting(false) || m.reviewing(false) {
 		return false
 	}
 	for earlier := range p {
@@ -157,7 +157,7 @@ func (m *model) results(p int) string {
 		}
 		gates(w.Gates, w.Name)
 	}
-	gates(phase.Gates, phaseName(p))
+	gates(m.phaseGates(p), phaseName(p))
 	if !known {
 		return ""
 	}

@@ -37,6 +37,7 @@ type known struct {
 	captured map[string]string // the files at the end of the last run, with the artifacts recorded since
 	told     modelTold
 	spent    account // a rollback keeps it
+	review   modelReview
 }
 
 type modelWork struct {
@@ -103,6 +104,7 @@ type modelRun struct {
 	why      map[string]reason // the expected reasons for the decisions of the plan
 	phase    int               // the phase entered last
 	asked    bool              // a pause was asked for
+	reviewed bool              // the review has begun
 	failures []string
 	halted   bool
 	failing  bool            // halted by a failure
@@ -207,7 +209,7 @@ func (g *modelGate) reset() {
 func (m *model) reset(name string) {
 	m.forget(name)
 	p := m.phaseOf(name)
-	for _, g := range m.h.Phases[p].Gates {
+	for _, g := range m.phaseGates(p) {
 		if is := m.gates[g.label(phaseName(p))]; is.status != state.Pending {
 			is.reset()
 		}

@@ -38,7 +38,7 @@ func (m *model) outlook(choice plan.OnConflict) map[string]plan.Decision {
 			all[w.Name] = m.outlookOf(w.Name, choice, was, all)
 			m.outlookOfGates(&w, all)
 		}
-		for _, g := range p.Gates {
+		for _, g := range m.phaseGates(i) {
 			all[g.label(phaseName(i))] = m.outlookOfGate(g, phaseName(i), all)
 		}
 	}

@@ -155,6 +155,7 @@ func (m *model) jump(to known) {
 	m.known = to.clone()
 	m.happened, m.maybe, m.spent = was.happened, was.maybe, was.spent
 	maps.Copy(m.told.captured, was.told.captured)
+	m.jumpReview(m.review, was.review)
 	if m.status == state.StatusInProgress || m.status == state.StatusInitialized {
 		m.status = state.StatusPaused
 	}
@@ -180,6 +181,8 @@ func (m *model) jump(to known) {
 		if g.status == state.Running {
 			g.reset()
 		}
-		g.attempts = max(g.attempts, was.gates[label].attempts)
+		if had := was.gates[label]; had != nil {
+			g.attempts = max(g.attempts, had.attempts)
+		}
 	}
 }

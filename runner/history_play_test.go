@@ -69,11 +69,14 @@ func (p *play) do(a act) error {
 		if len(labels) == 0 {
 			labels = p.gatesThat(func(*modelGate) bool { return true })
 		}
+		labels = slices.DeleteFunc(labels, func(label string) bool { return strings.HasPrefix(label, "finding-") })
 		if len(labels) > 0 {
 			p.v.gates[labels[a.Pick%len(labels)]]++
 		}
 	case "grow":
-		p.v.grown[[]string{"budget", "max"}[a.Pick%2]]++
+		p.v.grown[[]string{"budget", "max", "review"}[a.Pick%3]]++
+	case "override":
+		return p.override()
 	case "revalue":
 		p.v.vars[variables[a.Pick%len(variables)]]++
 	case "toggle":
@@ -180,7 +183,7 @@ func (p *play) same(tree map[string]string) error {
 			return fmt.Errorf("%s is %s after %d attempts, and must be %s after %d", label, is.Status, is.Attempts, g.status, g.attempts)
 		}
 	}
-	return errors.Join(m.sameTold(st), m.sameSpent(st))
+	return errors.Join(m.sameTold(st), m.sameSpent(st), m.sameReview(st))
 }
 
 // brief describes an event in a few words.

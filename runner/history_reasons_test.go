@@ -168,6 +168,9 @@ func (m *model) isComplete(name string) bool {
 
 // reached reports whether the run may start a workstream now.
 func (m *model) reached(name string) bool {
+	if !m.reviewPasses() {
+		return false
+	}
 	for p := range m.phaseOf(name) {
 		if !m.left(p) || !m.phaseIsComplete(p) {
 			return false

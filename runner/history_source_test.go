@@ -24,6 +24,7 @@ func (h *history) source(v variation) string {
 	b.WriteString("variable \"plain\" {}\nvariable \"token\" { sensitive = true }\n")
 	b.WriteString("pipeline \"PRD-001\" {\n")
 	h.Budget.write(&b, v.grown["budget"])
+	h.Review.write(&b, v.grown["review"])
 	for p, phase := range h.Phases {
 		name := fmt.Sprintf("p%d", p)
 		fmt.Fprintf(&b, "phase %q {\n", name)

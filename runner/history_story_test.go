@@ -16,6 +16,7 @@ import (
 type history struct {
 	Parallel int         `json:"parallel"`
 	Budget   histBudget  `json:"budget,omitzero"`
+	Review   *histReview `json:"review,omitempty"`
 	Phases   []histPhase `json:"phases"`
 	Acts     []act       `json:"acts"`
 }
@@ -86,6 +87,7 @@ type act struct {
 	Lingers   bool              `json:"lingers,omitempty"`   // the process does not die, but can no longer write to its disk
 	DiesIn    string            `json:"dies_in,omitempty"`   // the process dies while this workstream reports
 	After     int               `json:"after,omitempty"`     // that workstream has reported so many lines before
+	Finds     []string          `json:"finds,omitempty"`     // the severities of what the review finds
 	Raise     bool              `json:"raise,omitempty"`     // used up budgets count anew
 }
 

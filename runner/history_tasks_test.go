@@ -35,6 +35,7 @@ type deed struct {
 	given     map[string]string // the values of variables
 	late      bool              // the task exceeded its timeout
 	cancelled bool
+	finds     []string // of the review
 
 	iteration, counted string // the number of the iteration, by RUNNER_ITERATION and by iteration.index
 
@@ -58,6 +59,8 @@ func (s *stage) Run(ctx context.Context, task runner.Task, sink runner.Sink) (ru
 	switch name, _, _ := strings.Cut(key, "/"); {
 	case task.Env["RUNNER_GATE"] != "":
 		d = s.judgement(task, stop)
+	case name == reviewKey:
+		d = s.review(task, stop)
 	case strings.HasSuffix(name, "..verify"):
 		d = s.verification(task, stop)
 	default:
