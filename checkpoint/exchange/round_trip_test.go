@@ -261,3 +261,64 @@ func compareSessions(t *testing.T, format exchange.Format, was, is *state.State)
 		}
 	}
 }
+
+// TestNoPlace: an export lists exactly what the session has and the format can't hold.
+func TestNoPlace(t *testing.T) {
+	t.Parallel()
+	noPlace := func(format exchange.Format, st *state.State) []string {
+		t.Helper()
+		source := exchange.Source{State: st, Load: func(ref *state.CheckpointRef) (*disk.CheckpointFile, error) {
+			f := disk.NewCheckpointFile(st, ref)
+			return &f, nil
+		}}
+		done, err := exchange.Export(format, source, func(exchange.File) error { return nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return done.NoPlace
+	}
+	everything := func() *state.State {
+		st := session(t)
+		st.Seq = 1
+		st.Workstream("a").Attempts = 1
+		st.Workstream("c").Status = state.Skipped
+		st.Review = &state.Review{Status: state.Passed, Verdict: state.VerdictShip, Attempt: 1, JudgedAttempt: 1}
+		st.Notes.CleanupDone = []string{"x"}
+		st.Spent.TokensIn = 5000
+		st.Rollbacks = []state.RollbackRecord{{ID: "r"}}
+		st.Phases[0].Gates = []*state.Gate{{Label: "g (one)", Status: state.Passed}}
+		st.WorkTree = &state.WorkTree{Modified: []state.ModifiedFile{{Path: "f"}}}
+		st.Checkpoints = []*state.CheckpointRef{{ID: "CP-a", Valid: true}, {ID: "CP-b", InvalidatedBy: "r"}}
+		return st
+	}
+	const (
+		bytes, attempts, verdicts, skipped = "the bytes of captured files, and the journal", "attempts, digests and logs of workstreams", "verdicts of gates", "skipped workstreams"
+		artifacts, outputs, summaries      = "artifacts", "outputs", "summaries of results"
+		locations, metrics, review, notes  = "locations of results", "metrics", "the verdict of the review", "notes"
+		messages, conflicts, knowledge     = "messages", "conflicts", "knowledge"
+		values, issue, team, spent         = "values of `runner state`", "the issue", "the team", "what was spent"
+		iteration, git, differ, rollbacks  = "the iteration of a phase that repeats", "the branch and commit of git", "which files differed from HEAD", "rollbacks"
+		discarded                          = "checkpoints that a rollback has discarded"
+	)
+	for format, want := range map[exchange.Format][]string{
+		exchange.PRD:         {bytes, attempts, skipped, outputs, summaries, locations, metrics, messages, conflicts, knowledge, values, issue, team, spent, iteration, git, differ, rollbacks, discarded},
+		exchange.GoTeam:      {bytes, attempts, verdicts, skipped, summaries, locations, review, notes, messages, conflicts, knowledge, values, issue, team, spent, differ, discarded},
+		exchange.Orchestrate: {bytes, attempts, verdicts, skipped, outputs, summaries, locations, metrics, review, notes, messages, conflicts, knowledge, issue, team, spent, iteration, git, differ, rollbacks, discarded},
+		exchange.Crunch: {
+			bytes, attempts, verdicts, skipped, artifacts, outputs, metrics, review, notes, "texts, senders and receivers of messages, and messages that are done",
+			"parties and texts of conflicts, and resolved conflicts", values, spent, iteration, "the commit of git", rollbacks, discarded,
+		},
+	} {
+		if diff := cmp.Diff(want, noPlace(format, everything())); diff != "" {
+			t.Errorf("%s -want +got:\n%s", format, diff)
+		}
+		empty := &state.State{PRD: "PRD-001", Checkpoints: []*state.CheckpointRef{{ID: "CP-a", Valid: true}}, Phases: []*state.Phase{{Name: "one", Workstreams: []*state.Workstream{{Name: "a"}}}}}
+		if got := noPlace(format, empty); len(got) > 0 {
+			t.Errorf("%s lists of an empty session: %q", format, got)
+		}
+	}
+	part := session(t)
+	if !slices.Contains(noPlace(exchange.Orchestrate, part), "completed workstreams of phases that are not complete") {
+		t.Error("orchestrate counts phases, and does not say that it drops a completed workstream")
+	}
+}
