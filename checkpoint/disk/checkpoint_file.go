@@ -253,7 +253,7 @@ func (r *Recovery) warnOfWorkstream(w *state.Workstream) {
 	case w.Status == state.Uncertain:
 		r.missing(nothingUncertain, w.Name, "nobody knows whether %s happened: a person decides", w.Name)
 	case w.Imported:
-		r.addWarning("%s was taken over from a document written by hand", w.Name)
+		r.addWarning("%s was taken over from a document", w.Name)
 	}
 	if len(w.Edited) > 0 {
 		r.addWarning("artifacts of %s were edited by hand", w.Name)

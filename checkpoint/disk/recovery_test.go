@@ -40,7 +40,7 @@ func TestRecovery(t *testing.T) {
 		"uncertain":                {s: step(state.Workstream{Status: state.Uncertain}), from: "A", unmet: true, warning: "nobody knows whether A happened"},
 		"uncertain, for a reason":  {s: step(state.Workstream{Status: state.Uncertain, Error: &state.Failure{Message: "m"}}), from: "A", unmet: true, warning: "nobody knows"},
 		"it happened":              {s: step(state.Workstream{Status: state.Uncertain, Error: &state.Failure{Message: "m", Outcome: state.OutcomeHappened}}), from: "A", unmet: true, warning: "a person decides whether that counts"},
-		"by hand":                  {s: step(state.Workstream{Status: state.Completed, Imported: true}), warning: "written by hand"},
+		"by hand":                  {s: step(state.Workstream{Status: state.Completed, Imported: true}), warning: "from a document"},
 		"edited":                   {s: step(state.Workstream{Status: state.Completed, Edited: []state.Text{"x"}}), warning: "edited by hand"},
 		"a gate is passed":         {s: gate(state.Gate{Status: state.Passed})},
 		"a gate is skipped":        {s: gate(state.Gate{Status: state.Skipped})},

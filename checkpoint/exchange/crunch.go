@@ -233,7 +233,7 @@ func newCrunchCheckpoint(f *disk.CheckpointFile) crunchCheckpoint {
 	}
 	for _, p := range f.State.Phases {
 		for _, w := range p.Workstreams {
-			c.Graph.NodeStates[w.Name] = newCrunchNode(w)
+			c.Graph.NodeStates[w.Name] = newCrunchNode(state.NewNodeState(w))
 		}
 	}
 	return c
@@ -247,13 +247,6 @@ func newCrunchTeam(t *state.Team) *crunchTeam {
 	return team
 }
 
-func newCrunchNode(w *state.Workstream) crunchNode {
-	n := crunchNode{Status: string(w.Status), StartedAt: optionalTime(w.StartedAt)}
-	switch {
-	case w.Status == state.Completed:
-		n.CompletedAt, n.Result = optionalTime(w.EndedAt), plain(w.Summary)
-	case w.Error != nil:
-		n.Result = plain(w.Error.Message)
-	}
-	return n
+func newCrunchNode(n state.NodeState) crunchNode {
+	return crunchNode{Status: string(n.Status), Result: plain(n.Result), StartedAt: optionalTime(n.StartedAt), CompletedAt: optionalTime(n.CompletedAt)}
 }

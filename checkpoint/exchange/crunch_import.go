@@ -34,7 +34,7 @@ func importCrunch(path string, to Target) (*Taken, error) {
 			return nil, err
 		}
 	}
-	f, err := readFile(root, name, filepath.Join(dir, name))
+	f, err := readFile(root, name, filepath.Join(dir, name), parseYAML)
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +45,7 @@ func importCrunch(path string, to Target) (*Taken, error) {
 // latestOfCrunch returns the name of the file of the newest checkpoint, from the index or
 // else from the link.
 func (d *draft) latestOfCrunch(root *os.Root, dir string) (string, error) {
-	f, err := readFile(root, crunchIndex, filepath.Join(dir, crunchIndex))
+	f, err := readFile(root, crunchIndex, filepath.Join(dir, crunchIndex), parseYAML)
 	if errors.Is(err, fs.ErrNotExist) {
 		target, err := root.Readlink(crunchLatest)
 		if err != nil {
@@ -71,7 +71,7 @@ func (d *draft) latestOfCrunch(root *os.Root, dir string) (string, error) {
 func withYAML(name string) string { return strings.TrimSuffix(name, yamlExt) + yamlExt }
 
 func (d *draft) takeCrunch(c *value) {
-	if version := c.field("version").asText(); version != "" && version != crunchVersion {
+	if version := c.field("version").needText(); version != "" && version != crunchVersion {
 		c.field("version").mistake("is %q; only version %s can be read", version, crunchVersion)
 	}
 	i := &d.imported
@@ -140,19 +140,19 @@ func (d *draft) takeCrunchNode(node *value, name string) {
 	if !ok {
 		return
 	}
-	switch state.StepStatus(status) {
-	case state.Completed:
+	switch status {
+	case string(state.Completed), string(state.Succeeded), "complete", "done": // gates are judged again
 		d.done[name] = true
 		d.result(name, func(r *state.ImportedResult) { r.CompletedAt, r.Summary = completed, result.compactText() })
-	case state.Failed:
+	case string(state.Failed):
 		d.failure = &state.DocumentError{Workstream: name, Message: result.compactText()}
 		if d.failure.Message == "" {
 			d.failure.Message = "it failed"
 		}
 	default:
 		result.ignore()
-		if status == string(state.Running) || status == string(state.Succeeded) {
-			d.warn("%s was %s: it runs again", name, status)
+		if status != string(state.Pending) && status != string(state.Skipped) {
+			d.warn("%s was %s: it is pending", name, status)
 		}
 	}
 }

@@ -37,6 +37,13 @@ func (d *draft) read(f *file) *value {
 	return f.root
 }
 
+// warnUncertain says which workstreams a person must decide about.
+func (t *Taken) warnUncertain() {
+	if names := t.Document.Imported.Uncertain; len(names) > 0 {
+		t.Warnings = append(t.Warnings, fmt.Sprintf("must happen only once, and the checkpoint does not say whether it has happened: %s; `runner resolve` decides", strings.Join(names, ", ")))
+	}
+}
+
 // warn adds what a person should know before the session begins.
 func (d *draft) warn(format string, args ...any) {
 	d.taken.Warnings = append(d.taken.Warnings, fmt.Sprintf(format, args...))
@@ -122,11 +129,39 @@ func (d *draft) finish() (*Taken, error) {
 	}
 	slices.Sort(d.taken.NoPlace)
 	d.taken.NoPlace = slices.Compact(d.taken.NoPlace)
+	if err := d.findArtifacts(); err != nil {
+		return nil, err
+	}
 	d.taken.Document = d.document()
+	d.taken.warnUncertain()
 	if err := d.taken.Document.CheckWritten(d.to.PRD, &d.to.Shape); err != nil {
 		return nil, err
 	}
 	return &d.taken, nil
+}
+
+// findArtifacts takes the files that the artifacts of completed workstreams match now, for
+// those of which the checkpoint names none. A workstream whose artifacts are not here is
+// not completed: nothing could restore them.
+func (d *draft) findArtifacts() error {
+	if d.to.Artifacts == nil {
+		return nil
+	}
+	for _, name := range d.workstreams() {
+		if !d.done[name] || len(d.made[name]) > 0 {
+			continue
+		}
+		files, unmatched, err := d.to.Artifacts(name)
+		if err != nil {
+			return err
+		}
+		if d.made[name] = files; unmatched != "" {
+			delete(d.done, name)
+			delete(d.imported.Results, name)
+			d.warn("%s is not taken as completed, since no file here matches its artifacts %s", name, unmatched)
+		}
+	}
+	return nil
 }
 
 func (d *draft) document() state.Document {
@@ -157,7 +192,24 @@ func (d *draft) document() state.Document {
 		}
 	}
 	doc.Status = d.status(doc)
+	d.imported.Uncertain = uncertain(doc, d.to.Shape)
 	return doc
+}
+
+// uncertain returns the workstreams of a document that must happen only once and may have
+// happened. The formats do not record starts, and work may have gone on after the
+// checkpoint was made. So it names those that are not completed in the phases that were
+// entered and in the next one.
+func uncertain(doc state.Document, shape state.Shape) []string {
+	var names []string
+	for i, p := range shape.Phases {
+		for _, w := range p.Workstreams {
+			if w.Once && i <= doc.CurrentPhase && !slices.Contains(doc.Completed, w.Name) {
+				names = append(names, w.Name)
+			}
+		}
+	}
+	return names
 }
 
 // addGates adds gates as pending: no other tool but that of the PRD document records

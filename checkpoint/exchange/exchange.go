@@ -94,6 +94,9 @@ type Target struct {
 	Document string // the path of the pipeline's document; "": it has none
 	Shape    state.Shape
 	Now      time.Time
+	// Artifacts returns the files that the artifacts of a workstream match now, and a glob of
+	// them that matches none, if there is one. nil: no workstream declares artifacts.
+	Artifacts func(workstream string) (files []string, unmatched string, err error)
 }
 
 // Taken is a checkpoint of another tool as a PRD document.
@@ -111,7 +114,10 @@ func Import(f Format, path string, to Target) (*Taken, error) {
 		PRD: importPRD, GoTeam: importGoTeam, Orchestrate: importOrchestrate, Crunch: importCrunch,
 	}[f]
 	taken, err := read(path, to)
-	if err != nil {
+	switch {
+	case err != nil && strings.HasPrefix(err.Error(), path):
+		return nil, fmt.Errorf("import %w", err)
+	case err != nil:
 		return nil, fmt.Errorf("import %s: %w", path, err)
 	}
 	return taken, nil

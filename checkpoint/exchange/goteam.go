@@ -20,6 +20,8 @@ const (
 	goTeamManifest = "manifest.json"
 	goTeamHistory  = "rollback-history.json"
 	goTeamStamp    = "20060102-150405" // the time in an id
+	codeFiles      = "code_files"      // outputs: the artifacts that are not tests
+	testFiles      = "test_files"      // outputs: the artifacts that are tests
 )
 
 // goTeamCheckpoint is the checkpoint of a step, in the format go-team.
@@ -93,11 +95,12 @@ type goTeamRollback struct {
 // workstream becomes one, also one whose own checkpoint retention has removed.
 func exportGoTeam(s Source, write func(File) error) error {
 	st := s.State
+	steps := goTeamSteps(st)
 	manifest := goTeamManifestFile{
-		SessionID: st.Session, Topic: st.Title, CreatedAt: st.CreatedAt, Checkpoints: []goTeamEntry{}, Rollbacks: goTeamRollbacks(st),
+		SessionID: st.Session, Topic: st.Title, CreatedAt: st.CreatedAt, Checkpoints: []goTeamEntry{}, Rollbacks: goTeamRollbacks(st, steps),
 	}
 	c := goTeamCheckpoint{SessionID: st.Session, Outputs: map[string]any{}, State: goTeamState{Metrics: map[string]any{}}}
-	for i, w := range goTeamSteps(st) {
+	for i, w := range steps {
 		c.add(st, i+1, w)
 		c.State.Checkpoint.Rollback = manifest.Rollbacks
 		data, err := c.encode()
@@ -142,15 +145,12 @@ func goTeamSteps(st *state.State) []*state.Workstream {
 
 // add makes c the checkpoint of the next step. Outputs and metrics of earlier steps stay.
 func (c *goTeamCheckpoint) add(st *state.State, step int, w *state.Workstream) {
-	c.StepNumber, c.StepName, c.CreatedAt = step, w.Name, st.UpdatedAt
-	if w.EndedAt != nil {
-		c.CreatedAt = *w.EndedAt
-	}
+	c.StepNumber, c.StepName, c.CreatedAt = step, w.Name, goTeamTime(st, w)
 	c.Git = goTeamGit{}
 	if git := gitAtStep(st, w); git != nil {
 		c.Git = goTeamGit{Enabled: true, CommitHash: git.Commit, Branch: plain(git.Branch)}
 	}
-	c.ID = fmt.Sprintf("cp-%02d-%s-%s", step, disk.EncodeName(w.Name), c.CreatedAt.UTC().Format(goTeamStamp))
+	c.ID = goTeamID(step, w, c.CreatedAt)
 	c.State.CurrentStep, c.State.IterationCount, c.State.Phase = step, 0, ""
 	if p := w.Phase(); p != nil {
 		c.State.Phase = p.Name
@@ -169,8 +169,8 @@ func (c *goTeamCheckpoint) add(st *state.State, step int, w *state.Workstream) {
 
 // addOutputs adds the outputs and files of a step.
 func (c *goTeamCheckpoint) addOutputs(w *state.Workstream) {
-	code, _ := c.Outputs["code_files"].([]string)
-	tests, _ := c.Outputs["test_files"].([]string)
+	code, _ := c.Outputs[codeFiles].([]string)
+	tests, _ := c.Outputs[testFiles].([]string)
 	c.Files = goTeamFiles{Created: []string{}, Modified: []string{}}
 	for _, a := range w.Artifacts {
 		file := plain(a.Path)
@@ -186,11 +186,11 @@ func (c *goTeamCheckpoint) addOutputs(w *state.Workstream) {
 		}
 	}
 	for name, value := range w.Outputs {
-		if !slices.Contains(w.Metrics, name) {
+		if !slices.Contains(w.Metrics, name) && name != codeFiles && name != testFiles {
 			c.Outputs[name] = plain(value)
 		}
 	}
-	c.Outputs["code_files"], c.Outputs["test_files"] = emptyNotNull(code), emptyNotNull(tests)
+	c.Outputs[codeFiles], c.Outputs[testFiles] = emptyNotNull(code), emptyNotNull(tests)
 }
 
 // emptyNotNull returns a list that JSON shows as [] if it is empty.
@@ -222,11 +222,34 @@ func gitAtStep(st *state.State, w *state.Workstream) *state.Git {
 	return st.Git
 }
 
-func goTeamRollbacks(st *state.State) []goTeamRollback {
+// goTeamID returns the id of the checkpoint of a step.
+func goTeamID(step int, w *state.Workstream, at time.Time) string {
+	return fmt.Sprintf("cp-%02d-%s-%s", step, disk.EncodeName(w.Name), at.UTC().Format(goTeamStamp))
+}
+
+// goTeamTime returns when a step was completed.
+func goTeamTime(st *state.State, w *state.Workstream) time.Time {
+	if w.EndedAt != nil {
+		return *w.EndedAt
+	}
+	return st.UpdatedAt
+}
+
+// goTeamRollbacks returns the rollbacks. Their checkpoints are named as those of the steps
+// that the export has; others keep the names that Runner gave them.
+func goTeamRollbacks(st *state.State, steps []*state.Workstream) []goTeamRollback {
+	named := func(number int, otherwise string) string {
+		for i, w := range steps {
+			if w.Step == number && number > 0 {
+				return goTeamID(i+1, w, goTeamTime(st, w))
+			}
+		}
+		return otherwise
+	}
 	all := []goTeamRollback{}
 	for _, r := range st.Rollbacks {
 		if r.Error == "" {
-			all = append(all, goTeamRollback{r.ID, r.At, r.From, r.FromStep, r.To, r.ToStep, cmp.Or(plain(r.Reason), "requested")})
+			all = append(all, goTeamRollback{r.ID, r.At, named(r.FromStep, r.From), r.FromStep, named(r.ToStep, r.To), r.ToStep, cmp.Or(plain(r.Reason), "requested")})
 		}
 	}
 	return all

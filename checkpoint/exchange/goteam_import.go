@@ -23,7 +23,7 @@ func importGoTeam(dir string, to Target) (*Taken, error) {
 	}
 	defer func() { _ = root.Close() }()
 	d := newDraft(GoTeam, to)
-	f, err := readFile(root, goTeamManifest, filepath.Join(dir, goTeamManifest))
+	f, err := readFile(root, goTeamManifest, filepath.Join(dir, goTeamManifest), parseJSON)
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +36,7 @@ func importGoTeam(dir string, to Target) (*Taken, error) {
 		if err != nil {
 			return nil, err
 		}
-		f, err := parse(path, data)
+		f, err := parseJSON(path, data)
 		if err != nil {
 			return nil, err
 		}
@@ -68,7 +68,7 @@ func (d *draft) goTeamManifest(m *value) []string {
 	}
 	var steps []step
 	current, invalid := -1, 0
-	for _, entry := range m.field("checkpoints").asItems() {
+	for _, entry := range m.field("checkpoints").needItems() {
 		s := step{entry.field("id").needText(), entry.field("step").asInt()}
 		entry.field("timestamp").ignore()
 		entry.field("invalidated_by").ignore()
@@ -150,7 +150,7 @@ func (d *draft) goTeamOutputs(v *value) map[string]string {
 	outputs := map[string]string{}
 	for _, name := range v.asFields() {
 		switch field := v.field(name); {
-		case name == "code_files" || name == "test_files":
+		case name == codeFiles || name == testFiles:
 			d.checkMade(field)
 		case !field.isEmpty():
 			outputs[name] = field.compact()

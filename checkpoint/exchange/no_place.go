@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"fmt"
 	"slices"
 
 	"prdrunner/checkpoint/state"
@@ -30,7 +31,13 @@ func records() []record {
 		{"attempts, digests and logs of workstreams", nil, some(func(w *state.Workstream) bool { return w.Attempts > 0 })},
 		{"verdicts of gates", []Format{PRD}, hasVerdicts},
 		{"completed workstreams of phases that are not complete", []Format{PRD, GoTeam, Crunch}, hasPartPhases},
-		{"skipped workstreams", nil, some(func(w *state.Workstream) bool { return w.Status == state.Skipped })},
+		{"whether workstreams that must happen only once have started", nil, some(func(w *state.Workstream) bool {
+			return w.Once && w.Attempts > 0 && w.Status != state.Completed && w.Status != state.Skipped
+		})},
+		{"what happened after the latest checkpoint", []Format{PRD, GoTeam, Orchestrate}, hasMoreThanCheckpoints},
+		{"the failure", []Format{PRD, Orchestrate, Crunch}, func(s *state.State) bool { return s.Error != nil }},
+		{"answers of approvals", nil, func(s *state.State) bool { return hasGate(s, func(g *state.Gate) bool { return g.By != nil }) }},
+		{"skipped workstreams", []Format{Orchestrate, Crunch}, some(func(w *state.Workstream) bool { return w.Status == state.Skipped })},
 		{"artifacts", []Format{PRD, GoTeam, Orchestrate}, some(func(w *state.Workstream) bool { return len(w.Artifacts) > 0 })},
 		{"outputs", []Format{GoTeam}, some(func(w *state.Workstream) bool { return len(w.Outputs) > len(w.Metrics) })},
 		{"summaries of results", []Format{Crunch}, some(func(w *state.Workstream) bool { return w.Summary != "" })},
@@ -54,6 +61,7 @@ func records() []record {
 		}},
 		{"the branch and commit of git", []Format{GoTeam, Crunch}, func(s *state.State) bool { return s.Git != nil }},
 		{"the commit of git", []Format{PRD, GoTeam, Orchestrate}, func(s *state.State) bool { return s.Git != nil }},
+		{"more than 1,000 files that differed from HEAD", []Format{PRD, GoTeam, Orchestrate}, func(s *state.State) bool { return s.WorkTree != nil && s.WorkTree.Omitted > 0 }},
 		{"which files differed from HEAD", []Format{Crunch}, func(s *state.State) bool { return s.WorkTree != nil && len(s.WorkTree.Modified) > 0 }},
 		{"rollbacks", []Format{GoTeam}, func(s *state.State) bool { return len(s.Rollbacks) > 0 }},
 		{"checkpoints that a rollback has discarded", nil, func(s *state.State) bool {
@@ -70,13 +78,53 @@ func withoutPlace(f Format, s *state.State) []string {
 			missing = append(missing, r.what)
 		}
 	}
-	return missing
+	return append(missing, collisions(f, s)...)
+}
+
+// collisions lists values and outputs whose names the format gives to something else.
+func collisions(f Format, s *state.State) []string {
+	var all []string
+	if f == Orchestrate {
+		for _, name := range workflowFields() {
+			if _, has := s.Ledgers.Values[name]; has {
+				all = append(all, "the value "+name+", a name that the format uses itself")
+			}
+		}
+	}
+	for w := range s.Records() {
+		for _, name := range []string{codeFiles, testFiles} {
+			if _, has := w.Outputs[name]; has && f == GoTeam {
+				all = append(all, fmt.Sprintf("the output %s of %s, a name that the format uses itself", name, w.Name))
+			}
+		}
+	}
+	return all
+}
+
+// hasMoreThanCheckpoints reports whether something happened to a workstream after the
+// newest valid checkpoint.
+func hasMoreThanCheckpoints(s *state.State) bool {
+	newest := uint64(0)
+	for _, c := range s.Checkpoints {
+		if c.Valid {
+			newest = max(newest, c.Seq)
+		}
+	}
+	for w := range s.Records() {
+		if max(w.WorkSeq, w.EndedSeq) > newest || w.Status == state.Running {
+			return true
+		}
+	}
+	return false
 }
 
 func hasVerdicts(s *state.State) bool {
-	decided := func(g *state.Gate) bool { return g.Status != state.Pending }
+	return hasGate(s, func(g *state.Gate) bool { return g.Status != state.Pending })
+}
+
+func hasGate(s *state.State, is func(*state.Gate) bool) bool {
 	for _, p := range s.Phases {
-		if slices.ContainsFunc(p.Gates, decided) || slices.ContainsFunc(p.Workstreams, func(w *state.Workstream) bool { return slices.ContainsFunc(w.Gates, decided) }) {
+		if slices.ContainsFunc(p.Gates, is) || slices.ContainsFunc(p.Workstreams, func(w *state.Workstream) bool { return slices.ContainsFunc(w.Gates, is) }) {
 			return true
 		}
 	}
@@ -85,12 +133,7 @@ func hasVerdicts(s *state.State) bool {
 
 func hasPartPhases(s *state.State) bool {
 	for _, p := range s.Phases {
-		done, open := false, false
-		for _, w := range p.Workstreams {
-			done = done || w.Status == state.Completed
-			open = open || w.Status != state.Completed && w.Status != state.Skipped
-		}
-		if done && open {
+		if p.Status != state.Completed && slices.ContainsFunc(p.Workstreams, func(w *state.Workstream) bool { return w.Status == state.Completed }) {
 			return true
 		}
 	}

@@ -24,6 +24,9 @@ const (
 	artifactRegistry = "artifact_registry"
 	researchResults  = "research_results"
 	planPath         = "plan_path"
+	// skippedWorkstreams names the workstreams that were skipped in completed phases. Only
+	// Runner writes it.
+	skippedWorkstreams = "skipped_workstreams"
 )
 
 // orchestrateCheckpoint is a checkpoint of the format orchestrate.
@@ -64,22 +67,8 @@ func exportOrchestrate(s Source, write func(File) error) error {
 	for key, v := range st.Ledgers.Values {
 		c.Workflow[key] = workflowValue(plain(v.Value))
 	}
-	artifacts := map[string][]string{}
-	for i, p := range st.Phases {
-		done := true
-		for _, w := range p.Workstreams {
-			done = done && (w.Status == state.Completed || w.Status == state.Skipped)
-			for _, a := range w.Artifacts {
-				if w.Status == state.Completed {
-					artifacts[w.Name] = append(artifacts[w.Name], plain(a.Path))
-				}
-			}
-		}
-		if done {
-			c.CompletedPhases = append(c.CompletedPhases, i+1)
-		}
-	}
-	c.Workflow[projectName], c.Workflow[artifactRegistry] = project, artifacts
+	c.addPhases(st)
+	c.Workflow[projectName] = project
 	if st.Document != nil {
 		c.Workflow[planPath] = plain(st.Document.Path)
 	}
@@ -93,14 +82,46 @@ func exportOrchestrate(s Source, write func(File) error) error {
 	return write(File{Name: disk.EncodeName(c.CheckpointID) + disk.JSONExt, Data: append(data, '\n')})
 }
 
-// workflowValue returns a value as the list or object that it is the compact JSON of, or
-// else as text.
+// addPhases adds the completed phases, the artifacts of completed workstreams, and the
+// workstreams that were skipped in completed phases.
+func (c *orchestrateCheckpoint) addPhases(st *state.State) {
+	artifacts := map[string][]string{}
+	var skipped []string
+	for i, p := range st.Phases {
+		if p.Status == state.Completed || p.Status == state.Skipped {
+			c.CompletedPhases = append(c.CompletedPhases, i+1)
+		}
+		for _, w := range p.Workstreams {
+			if w.Status == state.Skipped {
+				skipped = append(skipped, w.Name)
+			}
+			for _, a := range w.Artifacts {
+				if w.Status == state.Completed {
+					artifacts[w.Name] = append(artifacts[w.Name], plain(a.Path))
+				}
+			}
+		}
+	}
+	c.Workflow[artifactRegistry] = artifacts
+	if len(skipped) > 0 {
+		c.Workflow[skippedWorkstreams] = skipped
+	}
+}
+
+// workflowFields returns the fields of workflow_state that values can't have as their
+// names.
+func workflowFields() []string {
+	return []string{projectName, artifactRegistry, planPath, skippedWorkstreams}
+}
+
+// workflowValue returns a value as the number, truth value, list or object that it is the
+// compact JSON of, or else as text.
 func workflowValue(value string) any {
 	var compact bytes.Buffer
-	if (strings.HasPrefix(value, "[") || strings.HasPrefix(value, "{")) && json.Compact(&compact, []byte(value)) == nil && compact.String() == value {
-		return json.RawMessage(value)
+	if strings.HasPrefix(value, `"`) || value == "null" || json.Compact(&compact, []byte(value)) != nil || compact.String() != value {
+		return value
 	}
-	return value
+	return json.RawMessage(value)
 }
 
 // snakeCase returns a title as the identifier of a project: auth_system.
@@ -116,7 +137,7 @@ func importOrchestrate(path string, to Target) (*Taken, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := parse(path, data)
+	f, err := parseJSON(path, data)
 	if err != nil {
 		return nil, err
 	}
@@ -138,13 +159,13 @@ func (d *draft) takeOrchestrate(c *value) {
 		total.mistake("is %d, but %s has %d phases", total.asInt(), d.to.PRD, phases)
 	}
 	d.phase = d.phaseNumber(c.field("current_phase"), 0)
-	for _, n := range c.field("completed_phases").asItems() {
+	for _, n := range c.field("completed_phases").needItems() {
 		if n := d.phaseNumber(n, 1); n > 0 {
 			d.completePhase(n)
 		}
 	}
-	d.takeOrchestrateError(c.field("last_error"), state.Status(c.field("status").asText()))
 	d.takeWorkflow(c.field("workflow_state"))
+	d.takeOrchestrateError(c.field("last_error"), state.Status(c.field("status").asText()))
 }
 
 // phaseNumber returns the number of a phase, 0 if the pipeline has no such phase.
@@ -192,8 +213,12 @@ func (d *draft) takeWorkflow(v *value) {
 	for _, name := range v.asFields() {
 		field := v.field(name)
 		switch {
-		case name == projectName || field.isEmpty(), name == planPath && field.text == d.to.Document:
+		case name == projectName, field.kind == null, name == planPath && field.text == d.to.Document:
 			field.ignore()
+		case name == skippedWorkstreams && field.kind == list:
+			for _, skipped := range field.asTexts() {
+				delete(d.done, skipped)
+			}
 		case name == artifactRegistry && field.kind == object:
 			d.takeRegistry(field)
 		default:

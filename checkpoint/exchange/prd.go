@@ -3,6 +3,8 @@ package exchange
 import (
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"prdrunner/checkpoint/state"
 )
@@ -35,12 +37,38 @@ func importPRD(path string, to Target) (*Taken, error) {
 		taken.NoPlace = append(taken.NoPlace, "runner (the journal of its session is not in the document; `runner checkpoint export` moves a whole session)")
 		d.Runner = nil
 	}
+	if d.Imported == nil {
+		d.Imported = &state.Imported{Format: string(PRD)}
+	}
+	dropFindingGates(&d, to.Shape, taken)
 	addUnnamed(&d, to.Shape, taken)
+	if d.Status != state.StatusInitialized {
+		d.Imported.Uncertain = uncertain(d, to.Shape)
+	}
 	if err := d.CheckWritten(to.PRD, &to.Shape); err != nil {
 		return nil, err
 	}
 	taken.Document = d
+	taken.warnUncertain()
 	return taken, nil
+}
+
+// dropFindingGates removes the gates that the findings of a review became: the pipeline
+// does not have them before its review has run again, which makes them again.
+func dropFindingGates(d *state.Document, shape state.Shape, taken *Taken) {
+	last := shape.Phases[len(shape.Phases)-1].Name
+	made := func(label string) bool {
+		name, owner, _ := strings.Cut(label, " (")
+		number, found := strings.CutPrefix(name, "finding-")
+		_, err := strconv.Atoi(number)
+		if !found || err != nil || owner != last+")" || d.Review == nil {
+			return false
+		}
+		taken.Warnings = append(taken.Warnings, label+" is a gate of the review, which runs again")
+		return true
+	}
+	d.GatesPassed = slices.DeleteFunc(d.GatesPassed, made)
+	d.GatesPending = slices.DeleteFunc(d.GatesPending, made)
 }
 
 // addUnnamed adds the workstreams and gates of the pipeline that a document does not name:

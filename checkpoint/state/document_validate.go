@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -159,7 +160,12 @@ func (v *violations) checkRules(d Document, pattern *regexp.Regexp) {
 	v.distinct("workstream", workstreamLists(d))
 	v.distinct("gate", gateLists(d))
 	for _, name := range slices.Sorted(maps.Keys(d.Artifacts)) {
-		v.require(slices.Contains(d.Completed, name), joinField("artifacts", name), "artifacts of %q, which is not completed", name)
+		field := joinField("artifacts", name)
+		v.require(slices.Contains(d.Completed, name), field, "artifacts of %q, which is not completed", name)
+		for i, path := range d.Artifacts[name] {
+			at := fmt.Sprintf("%s[%d]", field, i)
+			v.require(filepath.IsLocal(filepath.FromSlash(path)), at, "%s is %q, which is no path in the workspace", at, path)
+		}
 	}
 	v.status(d)
 	v.review(d.Review)

@@ -22,7 +22,8 @@ type Imported struct {
 	PhaseAttempt   int    `json:"phase_attempt,omitempty"`
 	IterationCount int    `json:"iteration_count,omitempty"`
 
-	Results   map[string]ImportedResult `json:"results,omitempty"` // by workstream
+	Results   map[string]ImportedResult `json:"results,omitempty"`   // by workstream
+	Uncertain []string                  `json:"uncertain,omitempty"` // workstreams that must happen only once, are not completed, and may have happened
 	Metrics   map[string]any            `json:"metrics,omitempty"`
 	Values    map[string]string         `json:"values,omitempty"`    // of "runner state"
 	Messages  ImportedMessages          `json:"messages,omitzero"`   // their ids
@@ -88,6 +89,10 @@ func (v *violations) imported(d Document) {
 		at := i.Results[name].CompletedAt
 		v.require(at == "" || isTimestamp(at), joinField(path, "completed_at"), "%s.completed_at must be an ISO 8601 time, not %q", path, at)
 	}
+	for n, name := range i.Uncertain {
+		at := fmt.Sprintf("imported.uncertain[%d]", n)
+		v.require(slices.Contains(d.Pending, name) || slices.Contains(d.InProgress, name), at, "%s is %q, which is not pending or in progress", at, name)
+	}
 	for _, name := range slices.Sorted(maps.Keys(i.Metrics)) {
 		v.require(isMetric(i.Metrics[name]), joinField("imported.metrics", name), "imported.metrics.%s must be a number, a text, true or false", name)
 	}
@@ -126,6 +131,9 @@ func (s *State) adoptImported(i *Imported, now time.Time) error {
 		setIn(&s.Metrics, name, Metric{Value: value})
 	}
 	s.adoptImportedLedgers(i, at)
+	if err := s.doubt(i); err != nil {
+		return err
+	}
 	if p := s.Phase(s.PhaseName()); p != nil {
 		p.Attempt = i.PhaseAttempt
 		if i.PhaseStartedAt != "" {
@@ -141,6 +149,19 @@ func (s *State) adoptImported(i *Imported, now time.Time) error {
 	}
 	if i.Git != nil && s.Git == nil {
 		s.Git = &Git{Branch: Text(i.Git.Branch), Commit: i.Git.Commit}
+	}
+	return nil
+}
+
+// doubt marks the workstreams as uncertain that may have happened.
+func (s *State) doubt(i *Imported) error {
+	for _, name := range i.Uncertain {
+		w := s.Workstream(name)
+		if w == nil || w.Imported {
+			return fmt.Errorf("%w: %q is uncertain, but is not pending", ErrImport, name)
+		}
+		w.Status = Uncertain
+		w.Error = &Failure{Workstream: name, Outcome: "unknown", Message: Text(fmt.Sprintf("the checkpoint of %s does not say whether it has happened", i.Format))}
 	}
 	return nil
 }

@@ -31,6 +31,7 @@ func TestImportedRules(t *testing.T) {
 		`{"format": "x", "results": {"a": {"completed_at": "soon"}}}`: `imported.results.a.completed_at must be an ISO 8601 time, not "soon"`,
 		`{"format": "x", "metrics": {"m": []}}`:                       "imported.metrics.m is a list, not a number, a text, true or false",
 		`{"format": "x", "metrics": {"m": null}}`:                     "imported.metrics.m must be a number, a text, true or false",
+		`{"format": "x", "uncertain": ["a"]}`:                         `imported.uncertain[0] is "a", which is not pending or in progress`,
 		`{"format": "x", "issue": {"number": 1}}`:                     "imported.issue needs a title",
 		`{"format": "x", "result": {}}`:                               `imported.result is no field of the format; did you mean "results"?`,
 		`{"format": "x", "phase_attempt": true}`:                      "imported.phase_attempt is true, not a whole number",

@@ -125,8 +125,8 @@ type NodeState struct {
 	CompletedAt *time.Time `json:"completed_at,omitempty"`
 }
 
-// newNodeState describes a workstream as a node.
-func newNodeState(w *Workstream) NodeState {
+// NewNodeState describes a workstream as a node.
+func NewNodeState(w *Workstream) NodeState {
 	n := NodeState{Status: w.Status, StartedAt: w.StartedAt}
 	switch {
 	case w.Status == Completed:
@@ -151,7 +151,7 @@ func NewExecutionGraph(s *State) ExecutionGraph {
 	workstreams := s.Phases[s.CurrentPhase-1].Workstreams
 	g.NodeStates = make(map[string]NodeState, len(workstreams))
 	for _, w := range workstreams {
-		g.NodeStates[w.Name] = newNodeState(w)
+		g.NodeStates[w.Name] = NewNodeState(w)
 		highest = max(highest, w.Batch)
 		open[w.Batch] = open[w.Batch] || w.Status != Completed && w.Status != Skipped
 	}

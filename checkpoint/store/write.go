@@ -41,8 +41,8 @@ func isRandomSuffix(s string) bool {
 	return len(s) == len(rand.Text()) && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567") == ""
 }
 
-// RemoveTempsOf removes the temporary files for path that were not written to since a
-// moment. No lock shows that their writers have ended. A writer that was paused for so long
+// RemoveTempsOf removes the temporary files and directories for path that were not written
+// to since a moment. No lock shows that their writers have ended. A writer that was paused for so long
 // fails at its rename.
 func RemoveTempsOf(fsys FS, path string, since time.Time) error {
 	dir, base := filepath.Split(path)
@@ -53,14 +53,14 @@ func RemoveTempsOf(fsys FS, path string, since time.Time) error {
 	for _, e := range entries {
 		// The base of another file can begin with this base.
 		random := strings.TrimPrefix(e.Name(), tempPrefix+base+"-")
-		if !IsTempOf(e.Name(), base) || len(random) != len(rand.Text()) || strings.Contains(random, "-") || !e.Type().IsRegular() {
+		if !IsTempOf(e.Name(), base) || len(random) != len(rand.Text()) || strings.Contains(random, "-") || !e.Type().IsRegular() && !e.IsDir() {
 			continue
 		}
 		info, err := e.Info()
 		if err != nil || !info.ModTime().Before(since) {
 			continue // it was removed, or its writer may still run
 		}
-		if err := fsys.Remove(filepath.Join(dir, e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := RemoveAll(fsys, filepath.Join(dir, e.Name())); err != nil {
 			return fmt.Errorf("remove what was cut short: %w", err)
 		}
 	}
@@ -70,7 +70,7 @@ func RemoveTempsOf(fsys FS, path string, since time.Time) error {
 // CreateTemp creates a new file that is to be renamed to path. It is in the same directory,
 // because a rename cannot cross file systems.
 func CreateTemp(fsys FS, path string) (File, string, error) {
-	name := tempName(path)
+	name := TempName(path)
 	f, err := fsys.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, FilePerm)
 	if err != nil {
 		return nil, "", fmt.Errorf("create a temporary file: %w", err)
@@ -157,7 +157,7 @@ func (n Entry) createTemp(fsys FS) (temp string, err error) {
 	if n.Target == "" {
 		return writeTemp(fsys, n.Path, n.Data...)
 	}
-	temp = tempName(n.Path)
+	temp = TempName(n.Path)
 	err = fsys.Symlink(n.Target, temp)
 	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.EPERM) { // FAT returns EPERM
 		return "", nil
@@ -235,7 +235,9 @@ func syncDirs(fsys FS, dirs []string, what, path string) error {
 	return nil
 }
 
-func tempName(path string) string {
+// TempName returns a new name for a file or directory that is to be renamed to path. Its
+// directory is that of path.
+func TempName(path string) string {
 	dir, base := filepath.Split(path)
 	return filepath.Join(dir, tempPrefix+base+"-"+rand.Text())
 }

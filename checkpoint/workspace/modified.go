@@ -9,8 +9,8 @@ import (
 
 // Modified lists the files of git's work tree that differ from HEAD, as the Repository
 // does, as far as a capture may name them: files in state directories and temporary files
-// are not in the list, and neither are untracked files that look sensitive or whose names
-// hold a sensitive value. excluded are the files that the last capture excluded. They are
+// are not in the list, and neither are files whose names hold a sensitive value, or
+// untracked files that look sensitive. excluded are the files that the last capture excluded. They are
 // not in the list either, unless git tracks them. Without git, the list is empty.
 func (w *Workspace) Modified(ctx context.Context, excluded []string) ([]git.Modified, error) {
 	if w.Git() == nil {
@@ -31,12 +31,15 @@ func (w *Workspace) Modified(ctx context.Context, excluded []string) ([]git.Modi
 		if w.tree.Reserved(path) || states.Contain(path) {
 			continue
 		}
+		hidden, err := w.files.refusal.detectIn(path)
+		if err != nil {
+			return nil, err
+		}
+		if hidden {
+			continue
+		}
 		if m.Status == git.FileUntracked {
-			hidden, err := w.files.refusal.detectIn(path)
-			if err != nil {
-				return nil, err
-			}
-			if hidden || isExcluded[path] || w.sensitivity.matchesName(path) || isDir && w.sensitivity.matchesAnyElement(path) {
+			if isExcluded[path] || w.sensitivity.matchesName(path) || isDir && w.sensitivity.matchesAnyElement(path) {
 				continue
 			}
 		}

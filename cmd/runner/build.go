@@ -181,8 +181,13 @@ func (b *build) newStarter() *begin.Starter {
 		Config: b.cfg, Person: b.person, Resume: b.options.resume, Fresh: b.options.fresh, Yes: b.options.yes, Saved: b.saved,
 		Selection: b.options.selection, VariableFlags: b.VariableFlags, Command: b.Command,
 		ReadOnlyOptions: func() runner.Options { return b.ReadOptions(b.env) },
-		StateOfDocument: func(d *state.Document) (*state.State, error) { return runner.FromDocument(b.Pipeline, d, b.env.Now()) },
-		RunHooks:        b.runDueHooks,
+		StateOfDocument: func(d *state.Document) (*state.State, error) {
+			if err := b.CheckDocument(b.env, d); err != nil {
+				return nil, err
+			}
+			return runner.FromDocument(b.Pipeline, d, b.env.Now())
+		},
+		RunHooks: b.runDueHooks,
 	}
 	if b.saved != nil && b.saved.Session != "" && s.Resume == "" {
 		s.Resume = begin.ResumeCurrent // the plan continues a session

@@ -203,7 +203,7 @@ func planState(ctx context.Context, env *cli.Environment, setup *load.Setup, ear
 		return nil, nil, advice.Rollback(prd, fmt.Errorf("plan %s: %w", prd, &checkpoint.UnfinishedRollbackError{To: st.Rollback.To, Scope: st.Rollback.Scope}))
 	case st == nil && resume != "":
 		o.Imported = snap.Document
-		return nil, nil, nil
+		return nil, nil, setup.CheckDocument(env, snap.Document)
 	case st == nil:
 		return nil, nil, nil
 	case resume != "":

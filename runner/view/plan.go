@@ -16,7 +16,7 @@ func WritePlan(w io.Writer, plan *plan.Plan, color bool) error {
 	p.printf("%s", p.paint(bold, Named(plan.PRD, plan.Title)))
 	switch {
 	case plan.Imported:
-		p.printf("  a new session that begins from %s.json, written by hand", plan.PRD)
+		p.printf("  a new session that begins from the document %s.json", plan.PRD)
 		if plan.ResumeFrom > 0 {
 			p.printf(", from Phase %d", plan.ResumeFrom)
 		}

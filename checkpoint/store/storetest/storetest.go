@@ -4,7 +4,6 @@ package storetest
 
 import (
 	"bytes"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -397,9 +396,11 @@ func testTemps(t *testing.T, p Place) {
 		}
 		names = append(names, name)
 	}
-	dirName := filepath.Join(p.Dir, ".tmp-state-"+rand.Text())
+	dirName := store.TempName(path)
 	must(t, p.FS.Mkdir(dirName, store.DirPerm))
-	others := []string{path, dirName}
+	must(t, store.WriteFile(p.FS, filepath.Join(dirName, "file"), nil))
+	names = append([]string{dirName}, names...)
+	others := []string{path}
 	// Names of the user: one as long as a random suffix, one shorter and one with a dash in it.
 	for _, name := range []string{"abcdefghijklmnopqrstuvwxyz", ".tmp-state-notes", ".tmp-state-abcdefghijklm-opqrstuvwxyz"} {
 		others = append(others, filepath.Join(p.Dir, name))
@@ -413,7 +414,7 @@ func testTemps(t *testing.T, p Place) {
 	must(t, store.RemoveTempsOf(p.FS, path, time.Now().Add(time.Hour)))
 	for i, name := range names {
 		_, err := p.FS.Lstat(name)
-		if gone := errors.Is(err, fs.ErrNotExist); gone != (i < 2) {
+		if gone := errors.Is(err, fs.ErrNotExist); gone != (i < 3) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

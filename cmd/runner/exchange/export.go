@@ -10,17 +10,23 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/exchange"
 	"prdrunner/checkpoint/reader"
 	"prdrunner/checkpoint/state"
+	"prdrunner/checkpoint/store"
 	"prdrunner/checkpoint/text"
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/show"
 )
+
+// exportIdle is for how long nothing was written to the temporary directory of an export
+// that was killed.
+const exportIdle = time.Hour
 
 // ExportOptions say what to export.
 type ExportOptions struct {
@@ -37,8 +43,12 @@ func Export(_ context.Context, env *cli.Environment, o ExportOptions) error {
 	if err != nil {
 		return &advice.UsageError{Err: err}
 	}
-	if o.Out == advice.StandardStream && (o.JSON || format.IsDirectory()) {
-		return advice.With(advice.Usagef("-o -: the format %s has several files, or --json wants standard output, too", format), "name a directory that does not exist")
+	switch {
+	case o.Out != advice.StandardStream:
+	case o.JSON:
+		return advice.Usagef("--json and -o - both want standard output")
+	case format.IsDirectory():
+		return advice.With(advice.Usagef("-o -: the format %s has several files", format), "name a directory that does not exist")
 	}
 	source, at, err := o.source(env)
 	if err != nil {
@@ -108,18 +118,20 @@ func exportTo(path string, replace bool, format exchange.Format, source exchange
 			return nil, err
 		}
 	}
-	dir, err := os.MkdirTemp(filepath.Dir(path), ".export-*")
-	if err != nil {
+	_ = store.RemoveTempsOf(store.OS(), path, time.Now().Add(-exportIdle)) // what can't be removed does no harm
+	dir := store.TempName(path)
+	if err := os.Mkdir(dir, 0o700); errors.Is(err, fs.ErrNotExist) {
 		return nil, advice.With(&advice.UsageError{Err: err}, "make the directory first: `mkdir -p "+text.ShellWord(filepath.Dir(path))+"`")
+	} else if err != nil {
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	whole := dir
 	done, err = exchange.Export(format, source, func(f exchange.File) error {
-		name := filepath.Join(dir, f.Name)
 		if !format.IsDirectory() {
-			whole = name
+			whole = filepath.Join(dir, f.Name)
 		}
-		return writeFile(name, f)
+		return writeFile(dir, f)
 	})
 	if err != nil {
 		return nil, err
@@ -137,7 +149,11 @@ func exportTo(path string, replace bool, format exchange.Format, source exchange
 	return done, nil
 }
 
-func writeFile(name string, f exchange.File) error {
+func writeFile(dir string, f exchange.File) error {
+	name := filepath.Join(dir, f.Name)
+	if filepath.Base(name) != f.Name { // a damaged journal can hold any id
+		return fmt.Errorf("%q can't be the name of a file", f.Name)
+	}
 	if f.Link == "" {
 		return os.WriteFile(name, f.Data, 0o600)
 	}

@@ -4,16 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/exchange"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
+	"prdrunner/checkpoint/workspace"
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/change"
 	"prdrunner/cmd/runner/cli"
+	"prdrunner/cmd/runner/config"
 	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/show"
+	"prdrunner/pipeline"
 	"prdrunner/runner/plan"
 )
 
@@ -44,17 +48,16 @@ func Import(ctx context.Context, env *cli.Environment, o ImportOptions) error {
 	if format == exchange.PRD && o.Pipeline.PRD == "" && o.Pipeline.File == "" {
 		o.Pipeline.PRD = exchange.PRDOf(path)
 	}
+	o.Pipeline.AllowUnset = true
 	p, err := load.Pipeline(env, cfg, o.Pipeline)
 	if err != nil {
 		return err
 	}
-	taken, err := exchange.Import(format, path, exchange.Target{
-		PRD: p.ID, Title: p.Title, Document: p.Document, Shape: plan.ShapeOf(p), Now: env.Now(),
-	})
-	if err != nil {
-		return advice.With(&advice.UsageError{Err: err}, "nothing was changed")
-	}
 	store, err := load.OpenStore(env, cfg, load.PipelineRef{PRD: p.ID, File: o.Pipeline.File})
+	if err != nil {
+		return err
+	}
+	taken, err := take(ctx, env, store, format, path, p)
 	if err != nil {
 		return err
 	}
@@ -76,6 +79,43 @@ func Import(ctx context.Context, env *cli.Environment, o ImportOptions) error {
 		return show.JSON(env.Stdout, report)
 	}
 	return show.ExchangeImported(env.Stdout, env.CommandLine, report, advice.StartCommand(p.ID, o.Pipeline.File))
+}
+
+// take reads the checkpoint for a pipeline.
+func take(ctx context.Context, env *cli.Environment, store *checkpoint.Store, format exchange.Format, path string, p *pipeline.Pipeline) (taken *exchange.Taken, err error) {
+	to := exchange.Target{PRD: p.ID, Title: p.Title, Document: p.Document, Shape: plan.ShapeOf(p), Now: env.Now()}
+	err = load.WithWorkspace(ctx, env, store, func(_ *config.Config, w *workspace.Workspace) error {
+		to.Artifacts = func(name string) (files []string, unmatched string, err error) {
+			return artifactsOf(ctx, w, p, name)
+		}
+		taken, err = exchange.Import(format, path, to)
+		return err
+	})
+	if err != nil {
+		return nil, advice.With(&advice.UsageError{Err: err}, "nothing was changed; correct the file, or name another one")
+	}
+	return taken, load.CheckNewDocument(p, &taken.Document)
+}
+
+// artifactsOf returns the files that the artifacts of a workstream match, and a glob of
+// them that matches none.
+func artifactsOf(ctx context.Context, w *workspace.Workspace, p *pipeline.Pipeline, name string) (files []string, unmatched string, err error) {
+	ws := p.Workstream(name)
+	if ws == nil || len(ws.Artifacts) == 0 {
+		return nil, "", nil
+	}
+	for _, glob := range ws.Artifacts {
+		matched, err := w.Tree().Match(ctx, []string{glob}, nil)
+		if err != nil {
+			return nil, "", err
+		}
+		if !matched.HasContent() {
+			return nil, glob, nil
+		}
+		files = append(files, matched.Files...)
+	}
+	slices.Sort(files)
+	return slices.Compact(files), "", nil
 }
 
 // importHint adds what the user can do if the PRD has a session or a document already.

@@ -85,6 +85,9 @@ func ExchangeImported(w io.Writer, cmdline advice.CommandLine, r ExchangeImport,
 	fmt.Fprintf(&b, "%s %s from %s: %s\n", done, r.PRD, r.Format, cmdline.Display(string(r.Path)))
 	fmt.Fprintf(&b, "  Status: %s\n", d.Status)
 	fmt.Fprintf(&b, "  Completed: %s\n", nameList(d.Completed))
+	if len(d.InProgress) > 0 {
+		fmt.Fprintf(&b, "  In progress: %s\n", nameList(d.InProgress))
+	}
 	fmt.Fprintf(&b, "  Pending: %s\n", nameList(d.Pending))
 	if n := len(d.GatesPending); n > 0 {
 		fmt.Fprintf(&b, "  Gates to judge: %d\n", n)

@@ -73,11 +73,24 @@ func graphLines(f *disk.CheckpointFile) []string {
 		done[i] = fmt.Sprint(batch)
 	}
 	lines := []string{"Graph: " + g.ID, "Completed batches: " + text.Enumerate(done)}
+	current := "none"
 	if g.CurrentBatch > 0 {
-		lines = append(lines, fmt.Sprintf("Current batch: %d", g.CurrentBatch))
+		current = fmt.Sprint(g.CurrentBatch)
 	}
+	lines = append(lines, "Current batch: "+current)
 	if f.PhaseStartedAt != nil {
 		lines = append(lines, fmt.Sprintf("Phase started: %s, attempt %d", f.PhaseStartedAt.UTC().Format(time.DateTime), f.PhaseAttempt))
+	}
+	for _, name := range slices.Sorted(maps.Keys(g.NodeStates)) {
+		n := g.NodeStates[name]
+		line := fmt.Sprintf("%s: %s", name, n.Status)
+		if n.CompletedAt != nil {
+			line += " " + n.CompletedAt.UTC().Format(time.DateTime)
+		}
+		if n.Result != "" {
+			line += ": " + string(n.Result)
+		}
+		lines = append(lines, line)
 	}
 	return lines
 }
