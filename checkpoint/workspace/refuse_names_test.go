@@ -62,6 +62,21 @@ func TestCaptureLeavesOutNames(t *testing.T) {
 	}
 }
 
+// TestModifiedLeavesOutNames: the list of files that differ from HEAD has no file whose
+// name holds a sensitive value, even if git tracks it.
+func TestModifiedLeavesOutNames(t *testing.T) {
+	t.Parallel()
+	w, dir := namesKeeper(t, GitRef)
+	put(t, dir, "tracked-"+refusedWord, "changed")
+	put(t, dir, "new-"+refusedWord, "new")
+	put(t, dir, "shown", "new")
+	files, err := w.Modified(t.Context(), nil)
+	must(t, err)
+	if len(files) != 1 || files[0].Path != "shown" {
+		t.Errorf("%+v", files)
+	}
+}
+
 // namesKeeper opens a workspace. If it uses git, git tracks a file whose name holds the
 // value.
 func namesKeeper(t *testing.T, mode GitMode) (w *Workspace, dir string) {
