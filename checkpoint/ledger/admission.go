@@ -3,6 +3,7 @@ package ledger
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -25,11 +26,20 @@ const (
 	CheckpointAsked                // it asks for a checkpoint
 )
 
-// Note is a note of a session: what it has as a line of its PRD document.
+// Note is a note of a session, as its PRD document has it. A cleanup is one text there, so
+// its File is empty: CleanupText has both.
 type Note struct {
 	Kind   string
 	File   Text
 	Change Text
+}
+
+// CleanupText returns the text of a cleanup in the PRD document.
+func CleanupText(file, change Text) Text {
+	if file == "" {
+		return change
+	}
+	return file + ": " + change
 }
 
 // Admission decides which reports of a run are recorded. It holds the ledgers as they are
@@ -199,7 +209,17 @@ func (e *CapturedError) Error() string {
 	return fmt.Sprintf("%s was captured%s at %s; it must not be captured twice", e.ID, by, e.At.UTC().Format(time.RFC3339))
 }
 
-func noteOf(r Report) Note { return Note{Kind: r.Kind, File: r.File, Change: r.Change} }
+// noteOf returns a note as the notes of a session have it: two reports that come to the same
+// line of the document are the same note. The document holds valid UTF-8 only.
+func noteOf(r Report) Note {
+	file, change := validUTF8(r.File), validUTF8(r.Change)
+	if r.Kind == NoteCleanup {
+		return Note{Kind: r.Kind, Change: CleanupText(file, change)}
+	}
+	return Note{Kind: r.Kind, File: file, Change: change}
+}
+
+func validUTF8(t Text) Text { return Text(strings.ToValidUTF8(string(t), "\uFFFD")) }
 
 func (n Note) size() int { return len(n.File) + len(n.Change) + entryOverhead }
 

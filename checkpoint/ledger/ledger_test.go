@@ -174,6 +174,21 @@ func TestNotesAreKeptOnce(t *testing.T) {
 	}
 }
 
+// TestCleanupsAreKeptOnce: a session keeps a cleanup as one text, with the file in it.
+func TestCleanupsAreKeptOnce(t *testing.T) {
+	t.Parallel()
+	a := NewAdmission(Ledgers{}, []Note{{Kind: NoteCleanup, Change: CleanupText("a.go", "removed it")}})
+	for line, want := range map[string]Effect{
+		`{"type":"note","kind":"cleanup","file":"a.go","change":"removed it"}`: Unchanged,
+		`{"type":"note","kind":"cleanup","file":"b.go","change":"removed it"}`: Changed,
+		`{"type":"note","kind":"cleanup","change":"removed it"}`:               Changed,
+	} {
+		if got, err := a.Admit(parse(t, line), from, at(1)); got != want || err != nil {
+			t.Errorf("%s: effect %d, want %d, error %v", line, got, want, err)
+		}
+	}
+}
+
 // TestLedgersAreBounded: what would exceed the limit is refused, and something that is
 // removed makes room.
 func TestLedgersAreBounded(t *testing.T) {

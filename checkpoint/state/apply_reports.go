@@ -40,16 +40,8 @@ func (n *Notes) add(r ledger.Report) {
 	case ledger.NoteKeyFix:
 		n.KeyFixes = append(n.KeyFixes, Fix{File: validUTF8(r.File), Change: validUTF8(r.Change)})
 	case ledger.NoteCleanup:
-		n.CleanupDone = append(n.CleanupDone, cleanup(r.File, r.Change))
+		n.CleanupDone = append(n.CleanupDone, validUTF8(ledger.CleanupText(r.File, r.Change)))
 	}
-}
-
-// cleanup returns a note about a cleanup as the PRD document has it.
-func cleanup(file, change Text) string {
-	if file == "" {
-		return validUTF8(change)
-	}
-	return validUTF8(file) + ": " + validUTF8(change)
 }
 
 // clipped returns the notes with lists that can be appended to without changing these.
