@@ -54,6 +54,8 @@ func (x *Session) addCheckpoint(e state.CheckpointCreated, needed map[string]str
 	e.Created, e.Modified = s.CountStepFiles()
 	if !x.workTree.Equal(s.WorkTree) {
 		e.WorkTree = x.workTree
+	} else if s.CurrentWorkTree() == nil {
+		e.WorkTreeSame = x.workTree != nil
 	}
 	x.workTree = nil
 	if t == state.TriggerPreRollback {

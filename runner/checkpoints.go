@@ -36,7 +36,7 @@ func (l *loop) readGit() {
 
 // readWorkTree reads for the next checkpoint how the files of the git work tree differ from
 // HEAD. The caller must ensure that nothing runs. A signal ends it, and the checkpoint then
-// has what git said last.
+// has what git said last, if that is still true of its files.
 func (l *loop) readWorkTree() {
 	if l.opts.Git == nil || l.atOnce || l.recorder.Err() != nil {
 		return

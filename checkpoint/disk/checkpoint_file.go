@@ -125,7 +125,7 @@ func (f *CheckpointFile) derive() {
 	if i := f.State.Issue; i != nil {
 		f.IssueNumber, f.StateLabel, f.Issue = i.Number, i.StateLabel, state.NewIssueSnapshot(i, f.Git)
 	}
-	if t := f.State.WorkTree; t != nil {
+	if t := f.State.CurrentWorkTree(); t != nil {
 		f.Modified, f.Omitted = t.Modified, t.Omitted
 	}
 	f.Graph, f.Team, f.AgentOutputs = state.NewExecutionGraph(f.State), state.NewTeam(f.State), state.NewAgentOutputs(f.State)

@@ -1,13 +1,17 @@
 package rollback
 
 import (
+	"bytes"
 	"fmt"
+	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"prdrunner/checkpoint/checkpointtest"
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
+	"prdrunner/checkpoint/store"
 	"prdrunner/checkpoint/workspace/git"
 )
 
@@ -39,9 +43,19 @@ func TestWorkTreeIsRecordedOnce(t *testing.T) {
 	if s.Session.State().WorkTree != recorded {
 		t.Error("it was recorded again, although it has not changed")
 	}
+	s.Put(map[string]string{"a.txt": "other"}) // it differs from HEAD as before
+	second = create()
+	check("captured again", second.ID, want)
+	layout := s.Session.Store().Layout()
+	journal, err := store.ReadFile(s.FS, filepath.Join(layout.PRDDir(s.Session.PRD()), disk.JournalName))
+	checkpointtest.Must(t, err)
+	if again := bytes.Count(journal, []byte(`"work_tree_same":true`)); again != 1 || bytes.Count(journal, []byte(`"work_tree":`)) != 2 { // the project's first checkpoint has a list, too
+		t.Errorf("recorded as unchanged %d times:\n%s", again, journal)
+	}
+	recorded = s.Session.State().WorkTree
 	s.Put(map[string]string{"b\n\xff": "b"})
 	check("changed", create().ID, append(want, state.ModifiedFile{Path: "b\n\xff", Status: git.FileUntracked}))
-	_, err := Run(t.Context(), s.Session, s.Workspace, Options{To: second.ID})
+	_, err = Run(t.Context(), s.Session, s.Workspace, Options{To: second.ID})
 	checkpointtest.Must(t, err)
 	if diff := cmp.Diff(recorded, s.Session.State().WorkTree); diff != "" {
 		t.Errorf("after a rollback:\n%s", diff)

@@ -87,6 +87,7 @@ func (s *State) applyEvent(seq uint64, at time.Time, e Event) error {
 			s.LastStep.Later = true
 		}
 		s.Captures.record(seq, e)
+		s.passWorkTree()
 		if s.RunningAt != nil && !e.Aside {
 			s.RunCapture = s.Capture
 		}

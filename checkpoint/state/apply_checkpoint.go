@@ -48,8 +48,11 @@ func (s *State) addCheckpoint(seq uint64, at time.Time, e CheckpointCreated) {
 	if e.AsCaptured {
 		s.Captures.AsOf, s.Captures.Behind = seq, 0
 	}
-	if e.WorkTree != nil {
+	switch t := s.WorkTree; {
+	case e.WorkTree != nil:
 		s.WorkTree = e.WorkTree
+	case e.WorkTreeSame && t != nil:
+		s.WorkTree = &WorkTree{Modified: t.Modified, Omitted: t.Omitted}
 	}
 	ref := &CheckpointRef{
 		ID: e.ID, Seq: seq, Trigger: e.Trigger, Phase: e.Phase, Step: e.Step, StepName: e.StepName, StepSeq: s.LastStep.Seq, Later: s.LastStep.Later, CanResume: s.CanResume(), Uncaptured: e.Uncaptured, Reason: e.Reason, Conflict: e.Conflict, Spent: s.Spent.Reported(),

@@ -26,11 +26,13 @@ func (s *State) applyWorkstream(seq uint64, at time.Time, e Event) error {
 	s.passStep(e)
 	if underWay && endsAttempt(e) {
 		s.worked(w, at)
+		s.passWorkTree()
 	}
 	had := w.RecordedSeq()
 	defer func() {
 		if w.RecordedSeq() > had {
 			s.Captures.Behind++
+			s.passWorkTree()
 		}
 	}()
 	switch e := e.(type) {

@@ -478,6 +478,9 @@ type CheckpointCreated struct {
 	// WorkTree says how the files of the git work tree differ from HEAD. nil: as in the
 	// state, or git was not asked.
 	WorkTree *WorkTree `json:"work_tree,omitempty"`
+	// WorkTreeSame says that git was asked again, after work was recorded or files were
+	// captured, and that the files differ from HEAD as in the state.
+	WorkTreeSame bool `json:"work_tree_same,omitempty"`
 }
 
 // CheckpointsRemoved removes checkpoints, for retention or on a person's request.

@@ -308,6 +308,14 @@ func scenarios() map[string]func(p *play) {
 			p.do(last, state.CheckpointSkipped{IDs: []string{"b"}, Error: "disk full"}, state.CheckpointPinned{ID: "c", By: by}, state.CheckpointPinned{ID: "d", By: by},
 				state.CheckpointUnpinned{ID: "d", By: by}, state.CheckpointDamaged{ID: "c", Reason: "a byte differs"}, state.CheckpointDamaged{ID: "d", Reason: "gone"},
 				state.CheckpointRebuilt{ID: "d"}, state.CheckpointsRemoved{IDs: []string{"e"}, Reason: "asked for"})
+			p.do(captured("l1", 2))
+		},
+		"asked-again": func(p *play) {
+			first, again := checkpoint("first", state.TriggerManual), checkpoint("again", state.TriggerManual)
+			first.WorkTree, again.WorkTreeSame = &state.WorkTree{Modified: []state.ModifiedFile{}}, true
+			p.do(first)
+			p.build()
+			p.do(again)
 		},
 		"emptied": func(p *play) {
 			p.buildA()

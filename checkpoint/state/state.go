@@ -106,7 +106,7 @@ type State struct {
 	Capture     *Capture                `json:"capture,omitempty"`            // the last capture of the files
 	RunCapture  *Capture                `json:"run_capture,omitempty"`        // the last one that a run made: what its gates judged
 	Captures    Captures                `json:"captures,omitzero"`
-	WorkTree    *WorkTree               `json:"work_tree,omitempty"` // as git last described it; nil: it was never asked
+	WorkTree    *WorkTree               `json:"work_tree,omitempty"` // as git last described it; nil: git was never asked
 	Rollbacks   []RollbackRecord        `json:"rollback_history,omitempty"`
 	Rollback    *RollbackStarted        `json:"rollback,omitempty"`    // a rollback that has begun and not finished
 	EmptiedSeq  uint64                  `json:"emptied_seq,omitempty"` // the bytes of artifacts recorded up to this commit were removed

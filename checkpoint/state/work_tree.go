@@ -14,6 +14,9 @@ const MostModified = 1000
 type WorkTree struct {
 	Modified []ModifiedFile `json:"modified"`
 	Omitted  int            `json:"omitted,omitempty"` // how many more files differed
+	// Later says that work was recorded or files were captured since git was asked.
+	// Events never have it.
+	Later bool `json:"later,omitempty"`
 }
 
 // ModifiedFile is a file that differs from HEAD.
@@ -33,8 +36,24 @@ func NewWorkTree(files []git.Modified) *WorkTree {
 	return t
 }
 
-// Equal reports whether the same files differ from HEAD in the same way. A nil work tree
-// equals only a nil one.
+// passWorkTree records that the files may differ from those about which git was asked.
+func (s *State) passWorkTree() {
+	if t := s.WorkTree; t != nil && !t.Later {
+		s.WorkTree = &WorkTree{Modified: t.Modified, Omitted: t.Omitted, Later: true}
+	}
+}
+
+// CurrentWorkTree returns how the files of the state differ from HEAD, nil if git was not
+// asked since work was recorded or files were captured.
+func (s *State) CurrentWorkTree() *WorkTree {
+	if s.WorkTree == nil || s.WorkTree.Later {
+		return nil
+	}
+	return s.WorkTree
+}
+
+// Equal reports whether the same files differ from HEAD in the same way, whenever git was
+// asked. A nil work tree equals only a nil one.
 func (t *WorkTree) Equal(other *WorkTree) bool {
 	if t == nil || other == nil {
 		return t == other
