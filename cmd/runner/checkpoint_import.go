@@ -86,6 +86,12 @@ session has no place for is listed.`,
 			return runCheckpointImport(cmd.Context(), env, o)
 		},
 	}
+	o.addFlags(cmd)
+	return cmd
+}
+
+// addFlags adds the flags of the command.
+func (o *checkpointImportOptions) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringVar(&o.adopt, "adopt", "", "take over the session of `PRD` whose state git tracks")
@@ -105,7 +111,6 @@ session has no place for is listed.`,
 	for _, name := range []string{"replace", "state-only", "overwrite"} {
 		cmd.MarkFlagsMutuallyExclusive("adopt", name)
 	}
-	return cmd
 }
 
 func runCheckpointImport(ctx context.Context, env *cli.Environment, o checkpointImportOptions) (err error) {
