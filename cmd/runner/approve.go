@@ -141,6 +141,8 @@ type answer struct {
 	to       []string
 	resume   string // the command that resumes the session
 
+	ending []state.Event // what follows the rejection of a gate of a phase that repeats
+
 	gate               string
 	definition, judged string // of the gate when it was shown to the user
 }
@@ -183,7 +185,14 @@ func (a *answer) record(ctx context.Context, session *checkpoint.Session) error 
 			return err
 		}
 	}
-	session.Add(a.recordedEvent(g))
+	e := a.recordedEvent(g)
+	if rejected, ok := e.(state.GateRejected); ok {
+		var err error
+		if a.ending, err = (state.Rejection{State: st, Gate: g}).Ending(a.env.Now(), rejected); err != nil {
+			return err
+		}
+	}
+	session.Add(append([]state.Event{e}, a.ending...)...)
 	return session.Publish(ctx)
 }
 
@@ -239,6 +248,14 @@ func (a *answer) report(alone bool) {
 		word = "Rejected"
 	}
 	fmt.Fprintf(a.env.Stdout, "%s %s of %s\n", word, a.gate, a.prd)
+	for _, e := range a.ending {
+		switch e := e.(type) {
+		case state.PhaseRepeated:
+			fmt.Fprintf(a.env.Stdout, "Iteration %d of %s is next\n", e.Iteration, e.Phase)
+		case state.SessionFailed:
+			fmt.Fprintf(a.env.Stdout, "%s failed: %s\n", a.prd, e.Error.Message)
+		}
+	}
 	if len(a.to) > 0 {
 		fmt.Fprintf(a.env.Stdout, "These run again: %s\n", strings.Join(a.to, ", "))
 	}
