@@ -67,7 +67,7 @@ type Recovery struct {
 type Prerequisite struct {
 	Check  string `json:"check"`
 	Met    bool   `json:"met"`
-	Detail string `json:"detail,omitempty"` // what is missing, or the workstreams or gates that wait
+	Detail string `json:"detail,omitempty"` // what is missing, or the workstreams or gates that wait; also of a check that is met
 }
 
 // The prerequisites, by their place in Recovery.Checked.
@@ -210,13 +210,17 @@ func (r *Recovery) addWarning(format string, args ...any) {
 // missing adds a warning about something that must be there or be done first. which is the
 // prerequisite that is not met, and detail is added to what is missing for it.
 func (r *Recovery) missing(which int, detail, format string, args ...any) {
-	r.PrerequisitesMet = false
+	r.PrerequisitesMet, r.Checked[which].Met = false, false
+	r.addDetail(which, detail)
+	r.addWarning(format, args...)
+}
+
+func (r *Recovery) addDetail(which int, detail string) {
 	p := &r.Checked[which]
-	if p.Met = false; p.Detail != "" {
+	if p.Detail != "" {
 		detail = p.Detail + ", " + detail
 	}
 	p.Detail = detail
-	r.addWarning(format, args...)
 }
 
 func (r *Recovery) warnOfFiles(c *state.Capture, uncaptured bool) {
@@ -228,6 +232,7 @@ func (r *Recovery) warnOfFiles(c *state.Capture, uncaptured bool) {
 		at := c.At.UTC().Format(time.RFC3339)
 		r.missing(filesCaptured, "the files of "+at+" come back", "the workspace could not be captured: the files of %s come back", at)
 	}
+	lacking := 0
 	for _, n := range []struct {
 		files int
 		why   string
@@ -237,8 +242,12 @@ func (r *Recovery) warnOfFiles(c *state.Capture, uncaptured bool) {
 		{c.Special, "could not be captured"},
 	} {
 		if n.files > 0 {
+			lacking += n.files
 			r.addWarning("not restored, since they %s: %d", n.why, n.files)
 		}
+	}
+	if lacking > 0 {
+		r.addDetail(filesCaptured, fmt.Sprintf("all but %d", lacking))
 	}
 }
 

@@ -74,6 +74,9 @@ func TestRecovery(t *testing.T) {
 		if got := strings.Join(r.Warnings, "|"); !strings.Contains(got, part) || !strings.HasSuffix(got, ": 2") || strings.Contains(got, "|") {
 			t.Errorf("%s: %s", part, got)
 		}
+		if p := r.Checked[0]; !p.Met || p.Detail != "all but 2" || !r.PrerequisitesMet {
+			t.Errorf("%s: %+v", part, p)
+		}
 	}
 }
 

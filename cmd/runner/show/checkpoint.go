@@ -83,7 +83,7 @@ func Checkpoint(w io.Writer, cmdline advice.CommandLine, found *rollback.Inspect
 	}
 	writeSection(&b, "FILES", append(fileLines(f.Files), captureLines(cmdline, f, found)...))
 	writeSection(&b, "GIT", append(append(gitLines(f.Git), modifiedLines(f)...), shadowLines(f.State.Capture)...))
-	writeSection(&b, "RECOVERY", recoveryLines(f.Recovery))
+	writeSection(&b, "RECOVERY", recoveryLines(f.Recovery, &found.Check))
 	writeSection(&b, "VALIDATION", validationLines(cmdline, found))
 	b.WriteString(rule + "\n")
 	_, err := io.WriteString(w, b.String())
@@ -263,12 +263,17 @@ func shadowLines(c *state.Capture) []string {
 	return lines
 }
 
-func recoveryLines(r disk.Recovery) []string {
+// recoveryLines shows what was true for a resume when the checkpoint was made, and warns if
+// its files are not there any more.
+func recoveryLines(r disk.Recovery, now *validate.CheckpointCheck) []string {
 	lines := []string{fmt.Sprintf("Can resume: %v", r.CanResume), fmt.Sprintf("Prerequisites met: %v", r.PrerequisitesMet)}
 	for _, p := range r.Checked {
 		mark := "✓"
-		if !p.Met {
+		switch {
+		case !p.Met:
 			mark = "✗ " + p.Detail
+		case p.Detail != "":
+			mark += " " + p.Detail
 		}
 		lines = append(lines, fmt.Sprintf("  %s: %s", p.Check, mark))
 	}
@@ -277,6 +282,9 @@ func recoveryLines(r disk.Recovery) []string {
 	}
 	for _, warning := range r.Warnings {
 		lines = append(lines, "Warning: "+warning)
+	}
+	if now.Objects == validate.FoundBad {
+		lines = append(lines, "Warning: since it was made, files of it were lost that cannot be restored now; see VALIDATION")
 	}
 	return lines
 }
