@@ -171,6 +171,7 @@ func (m *model) due() []string {
 			return due
 		}
 		if !m.satisfied(p) {
+			r.excluded = r.excluded || slices.ContainsFunc(phase.Works, func(w histWork) bool { return r.allowed != nil && !r.allowed[w.Name] })
 			return due
 		}
 		if what := m.dueGates(m.phaseGates(p), phaseName(p)); what != "" {

@@ -66,7 +66,8 @@ func (p *phaseRun) mayRepeat() bool {
 	case p.phase.Repeat == nil || p.broken || l.status > stopFailure || l.recorder.Err() != nil || len(l.openQuestions) > 0:
 		return false
 	case slices.ContainsFunc(p.phase.Workstreams, func(ws *pipeline.Workstream) bool { return l.planner.ExclusionReason(ws) != "" }):
-		return false // only some workstreams were chosen
+		l.cause.excluded = true // only some workstreams were chosen
+		return false
 	}
 	return p.unsatisfied || len(l.cause.failures) > p.failuresBefore
 }
