@@ -80,7 +80,7 @@ func (m *model) repeated(e state.PhaseRepeated) error {
 	loop, results := &m.loops[p], m.results(p)
 	err := errors.Join(m.mustBe(e.Iteration == loop.iteration+1, "the phase is in iteration %d", loop.iteration),
 		m.mustBe(loop.iteration < m.iterations(p), "there are only %d iterations", m.iterations(p)),
-		m.mustBe(m.mayRepeat(p), "the iteration was the last one, or has not ended"),
+		m.mustBe(m.mayRepeat(p, r.halted), "the iteration was the last one, or has not ended"),
 		m.mustBe(!r.asked, "a pause was asked for"),
 		m.mustBe(results == "" || results != loop.results, "the iteration has changed nothing"),
 		m.mustBe((e.Results == "") == (results == ""), "the digest of the results is %q", e.Results))
@@ -102,10 +102,12 @@ func (m *model) repeated(e state.PhaseRepeated) error {
 }
 
 // mayRepeat reports whether an iteration of a phase has ended, and may not be the last one:
-// something in it failed, or its condition does not hold, and nothing waits for the user.
-func (m *model) mayRepeat(p int) bool {
+// something in it failed, or its condition does not hold, and nothing waits for the user. A
+// run that was stopped need not have reached the questions and reviews of earlier runs: with
+// anew, only those of this run count.
+func (m *model) mayRepeat(p int, anew bool) bool {
 	r, phase := m.run, m.h.Phases[p]
-	if phase.Repeat == 0 || !m.reviewPasses() || m.waiting(false) || m.reviewing(false) {
+	if phase.Repeat == 0 || !m.reviewPasses() || m.waiting(anew) || m.reviewing(anew) {
 		return false
 	}
 	for earlier := range p {
@@ -173,7 +175,7 @@ func (m *model) endLoops(e state.Event) error {
 	for p := range m.h.Phases {
 		name := phaseName(p)
 		loop, results := m.loops[p], m.results(p)
-		if m.run.signal || m.run.asked || len(m.usedUpAnywhere()) > 0 || !m.mayRepeat(p) {
+		if m.run.signal || m.run.asked || len(m.usedUpAnywhere()) > 0 || !m.mayRepeat(p, false) {
 			continue
 		}
 		last := loop.iteration >= m.iterations(p) || results != "" && results == loop.results
@@ -189,7 +191,7 @@ func (m *model) endLoops(e state.Event) error {
 	}
 	for p := range m.h.Phases {
 		if name := phaseName(p); name == failed.Error.Workstream {
-			err := m.mustBe(m.mayRepeat(p), "the iteration of the phase has not ended")
+			err := m.mustBe(m.mayRepeat(p, m.run.halted), "the iteration of the phase has not ended")
 			m.run.failures = append(m.run.failures, name)
 			return err
 		}
