@@ -146,8 +146,9 @@ func (n *named) UnmarshalJSON(data []byte) error {
 	var object struct {
 		Login, Username, Name string
 	}
+	const must = `a label or an assignee must be a text, or an object with "name", "login" or "username"`
 	if err := json.Unmarshal(data, &object); err != nil {
-		return err
+		return errors.New(must)
 	}
 	for _, text := range []string{object.Login, object.Username, object.Name} {
 		if text != "" {
@@ -155,7 +156,7 @@ func (n *named) UnmarshalJSON(data []byte) error {
 			return nil
 		}
 	}
-	return errors.New(`an object without "name", "login" or "username"`)
+	return errors.New(must)
 }
 
 // parse reads an issue in JSON. It takes the fields that it knows.
@@ -170,7 +171,7 @@ func parse(data []byte, mask func(string) string) (*state.Issue, error) {
 		Assignees   []named `json:"assignees"`
 	}
 	if err := json.Unmarshal(data, &in); err != nil {
-		return nil, fmt.Errorf("not an issue in JSON: %w", err)
+		return nil, fmt.Errorf("not an issue in JSON: %w", inWords(err))
 	}
 	if in.Title == nil || strings.TrimSpace(*in.Title) == "" {
 		return nil, errors.New(`not an issue in JSON: it has no "title"`)
@@ -188,6 +189,25 @@ func parse(data []byte, mask func(string) string) (*state.Issue, error) {
 	i := &state.Issue{Number: number, Labels: names(in.Labels, mask), Assignees: names(in.Assignees, mask)}
 	i.SetText(mask(*in.Title), mask(body))
 	return i, nil
+}
+
+// inWords returns an error of encoding/json in the words of JSON, without the types of Go.
+func inWords(err error) error {
+	var wrong *json.UnmarshalTypeError
+	if !errors.As(err, &wrong) {
+		return err
+	}
+	kind, _, _ := strings.Cut(wrong.Value, " ") // a number that does not fit follows its kind
+	is := map[string]string{"array": "a list", "object": "an object", "string": "a text", "number": "a number", "bool": "true or false"}[kind]
+	switch wrong.Field {
+	case "":
+		return fmt.Errorf(`it is %s, and must be an object with "title"`, is)
+	case "labels", "assignees":
+		return fmt.Errorf("%q is %s, and must be a list", wrong.Field, is)
+	case "number", "iid":
+		return fmt.Errorf("%q is %s, and must be a whole number", wrong.Field, is)
+	}
+	return fmt.Errorf("%q is %s, and must be a text", wrong.Field, is)
 }
 
 // names returns texts in order, each once.

@@ -42,10 +42,13 @@ func TestParse(t *testing.T) {
 		"no title":           {`{"number": 42}`, nil, `it has no "title"`},
 		"a blank title":      {`{"title": " "}`, nil, `it has no "title"`},
 		"negative":           {`{"number": -1, "title": "T"}`, nil, "-1 is no number of an issue"},
-		"a list":             {`[]`, nil, "not an issue in JSON"},
+		"a list":             {`[]`, nil, `not an issue in JSON: it is a list, and must be an object with "title"`},
+		"a title of digits":  {`{"title": 5}`, nil, `"title" is a number, and must be a text`},
+		"labels in a text":   {`{"title": "T", "labels": "a"}`, nil, `"labels" is a text, and must be a list`},
+		"half a number":      {`{"title": "T", "number": 1.5}`, nil, `"number" is a number, and must be a whole number`},
 		"nothing":            {``, nil, "not an issue in JSON"},
-		"a label of numbers": {`{"title": "T", "labels": [1]}`, nil, "not an issue in JSON"},
-		"a nameless label":   {`{"title": "T", "labels": [{"id": 1}]}`, nil, `an object without "name"`},
+		"a label of numbers": {`{"title": "T", "labels": [1]}`, nil, "a label or an assignee must be a text, or an object"},
+		"a nameless label":   {`{"title": "T", "labels": [{"id": 1}]}`, nil, `or an object with "name"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -43,13 +43,13 @@ func Parse(data []byte) ([]state.Finding, error) {
 	var err error
 	switch {
 	case bytes.HasPrefix(trimmed, []byte("[")):
-		findings, err = parseList(data, data)
+		findings, err = parseList(data, trimmed)
 	case json.Unmarshal(data, &head) == nil && head.Runs != nil:
 		findings, err = parseSARIF(data)
 	case head.Findings != nil:
 		findings, err = parseList(data, head.Findings)
 	default:
-		if err := json.Unmarshal(data, &head); err != nil {
+		if err := json.Unmarshal(data, &head); err != nil && !isOfWrongType(err) {
 			return nil, located(data, err)
 		}
 		return nil, &ParseError{Message: `there is neither a list of findings nor an object with "findings" or, as in SARIF, "runs"`}
@@ -76,6 +76,9 @@ type written struct {
 // parseList reads a list of findings, which is a part of whole.
 func parseList(whole, list []byte) ([]state.Finding, error) {
 	offset := max(0, bytes.Index(whole, list))
+	if is := notList(list); is != "" {
+		return nil, &ParseError{Line: lineOf(whole, offset), Message: fmt.Sprintf(`"findings" is %s, and must be a list`, is)}
+	}
 	d := json.NewDecoder(bytes.NewReader(whole[offset : offset+len(list)]))
 	if _, err := d.Token(); err != nil {
 		return nil, located(whole, err)
@@ -97,6 +100,23 @@ func parseList(whole, list []byte) ([]state.Finding, error) {
 		return nil, located(whole, err)
 	}
 	return findings, nil
+}
+
+// notList returns what a JSON value is, "" if it is a list.
+func notList(value []byte) string {
+	switch value[0] {
+	case '[':
+		return ""
+	case '{':
+		return "an object"
+	case '"':
+		return "a text"
+	case 'n':
+		return "null"
+	case 't', 'f':
+		return "true or false"
+	}
+	return "a number"
 }
 
 func (w written) finding() (state.Finding, error) {
@@ -146,14 +166,24 @@ func located(data []byte, err error) error {
 	return &ParseError{Message: plain(err)}
 }
 
+func isOfWrongType(err error) bool {
+	var wrong *json.UnmarshalTypeError
+	return errors.As(err, &wrong)
+}
+
 // plain returns an error of encoding/json without the names of types.
 func plain(err error) string {
 	var wrong *json.UnmarshalTypeError
 	if errors.As(err, &wrong) {
-		if wrong.Field == "" {
-			return fmt.Sprintf("a finding cannot be a %s", wrong.Value)
+		kind, _, _ := strings.Cut(wrong.Value, " ")
+		is := map[string]string{"array": "a list", "object": "an object", "string": "a text", "number": "a number", "bool": "true or false"}[kind]
+		switch wrong.Field {
+		case "":
+			return fmt.Sprintf("a finding is %s, and must be an object", is)
+		case "line":
+			return fmt.Sprintf("%q of a finding is %s, and must be a whole number", wrong.Field, is)
 		}
-		return fmt.Sprintf("%q of a finding cannot be a %s", wrong.Field, wrong.Value)
+		return fmt.Sprintf("%q of a finding is %s, and must be a text", wrong.Field, is)
 	}
 	return "they are not JSON: " + err.Error()
 }

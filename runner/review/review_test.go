@@ -48,19 +48,21 @@ func TestParse(t *testing.T) {
 func TestParseRefuses(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]ParseError{
-		"":                   {Message: "not JSON"},
-		"{\n\"findings\" 1}": {Line: 2, Message: "not JSON"},
-		"{}":                 {Message: "neither a list"},
-		"3":                  {Message: "cannot be a number"},
+		"":                      {Message: "not JSON"},
+		"{\n\"findings\" 1}":    {Line: 2, Message: "not JSON"},
+		"{}":                    {Message: "neither a list"},
+		"3":                     {Message: "there is neither a list of findings nor"},
+		"{\"findings\":null}":   {Line: 1, Message: `"findings" is null, and must be a list`},
+		"{\"findings\": \"a\"}": {Line: 1, Message: `"findings" is a text, and must be a list`},
 		"[\n{\"severity\":\"p0\",\"title\":\"x\"},\n{\"severity\":\"P0\",\"title\":\"x\"}]": {Line: 3, Message: `finding 2: "P0" is no severity`},
 		"[\n\n{\"severity\":\"p0\"}]":                                        {Line: 3, Message: `"title" is missing`},
 		"[{\"severity\":\"p0\",\"title\":\"x\",\"line\":-1}]":                {Line: 1, Message: "negative"},
-		"[{\"severity\":\"p0\",\"title\":\"x\",\"line\":\"3\"}]":             {Line: 1, Message: `"line" of a finding cannot be a string`},
+		"[{\"severity\":\"p0\",\"title\":\"x\",\"line\":\"3\"}]":             {Line: 1, Message: `"line" of a finding is a text, and must be a whole number`},
 		"[{\"severity\":\"p0\",\"title\":\"x\",\"command\":[]}]":             {Line: 1, Message: `"command" is a list`},
 		"[{\"severity\":\"p0\",\"title\":\"x\",\"command\":{}}]":             {Line: 1, Message: `"command" is a list`},
 		"[{\"severity\":\"p0\",\"title\":\"x\",\"command\":\" \"}]":          {Line: 1, Message: `"command" is a list`},
 		"[{\"severity\":\"p0\",\"title\":\"x\",\"command\":[\"a\\u0000\"]}]": {Line: 1, Message: "NUL"},
-		"[1]":                                    {Line: 1, Message: "a finding cannot be a number"},
+		"[1]":                                    {Line: 1, Message: "a finding is a number, and must be an object"},
 		"[{\"severity\":\"p0\",\"title\":\"x\"}": {Message: "not JSON"},
 		"[" + strings.Repeat(`{"severity":"p3","title":"x"},`, MaxFindings) + `{"severity":"p3","title":"x"}]`: {Message: "there are 1001 findings"},
 	} {
