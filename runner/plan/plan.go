@@ -86,12 +86,17 @@ type Plan struct {
 	OnConflict   OnConflict    `json:"on_conflict,omitempty"`
 	Facts        string        `json:"facts"` // the digest of the facts and of what the plan decided
 
-	idle bool
+	idle       bool
+	idleUnread bool // idle, but for an issue that can't be read
 }
 
 // Idle reports whether a run would do nothing: every step is done and unchanged, or
 // recorded as skipped.
 func (p *Plan) Idle() bool { return p.idle }
+
+// IdleUnread reports whether a run would do nothing once the user accepts that the issue
+// can't be read.
+func (p *Plan) IdleUnread() bool { return p.idle || p.idleUnread }
 
 // Phase is a phase of a plan.
 type Phase struct {

@@ -252,7 +252,9 @@ func (pl *Planner) Plan(now time.Time) *Plan {
 	pl.addStaleDocument(plan)
 	pl.addStaleIssue(plan)
 	pl.addDeletedBranch(plan)
-	plan.idle = pl.hasNothingToDo(plan)
+	rests := pl.hasNothingToDo(plan)
+	plan.idle = rests && len(plan.Stale) == 0
+	plan.idleUnread = rests && !slices.ContainsFunc(plan.Stale, func(s Stale) bool { return s.Problem == "" })
 	plan.Refused = pl.refusalReason(plan.Conflicts)
 	if len(pl.facts.LinksOut) > 0 {
 		plan.Warnings = append(plan.Warnings, state.Text(DescribeLinksOut(pl.facts.LinksOut)))
@@ -356,7 +358,7 @@ func (pl *Planner) addDeletedBranch(plan *Plan) {
 
 // hasNothingToDo reports whether a run of the plan would find nothing to do.
 func (pl *Planner) hasNothingToDo(plan *Plan) bool {
-	if len(plan.Stale)+len(plan.Conflicts) > 0 || plan.Review != nil && plan.Review.Decision != Reuse {
+	if len(plan.Conflicts) > 0 || plan.Review != nil && plan.Review.Decision != Reuse {
 		return false
 	}
 	for _, phase := range plan.Phases {

@@ -302,7 +302,7 @@ func (s *Starter) beginAfterComplete(ctx context.Context, st *state.State, decid
 	switch {
 	case err != nil:
 		return Start{}, Explain(s.Env, st, s.PRD, s.Command, err)
-	case !plan.Idle():
+	case !plan.Idle() && (!plan.IdleUnread() || o.OnStale != runner.StaleProceed):
 		return decided, nil
 	case s.Resume == ResumeAuto:
 		fmt.Fprintf(s.Env.Stderr, "%s already complete\n", s.PRD)
