@@ -316,7 +316,7 @@ func runReportList[V any](env *cli.Environment, asJSON bool, name string, of fun
 	if prd == "" {
 		return advice.With(advice.Usagef(prdVariable+" is not set, so it is not known which session is meant"), "`runner status PRD --json` shows the "+name+" of a session")
 	}
-	_, st, err := load.State(env, prd)
+	st, err := load.OwnState(env, prd)
 	if err != nil {
 		return err
 	}

@@ -58,7 +58,7 @@ func newStateGetCommand(env *cli.Environment) *cobra.Command {
 
 func runStateGet(env *cli.Environment, o stateOptions) error {
 	prd, key := o.pipeline.PRD, o.report.Key
-	_, st, err := load.State(env, prd)
+	st, err := load.OwnState(env, prd)
 	if err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func newStateListCommand(env *cli.Environment) *cobra.Command {
 		Short: "List the keys and their values",
 		Args:  arguments(1, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			_, st, err := load.State(env, args[0])
+			st, err := load.OwnState(env, args[0])
 			if err != nil {
 				return err
 			}

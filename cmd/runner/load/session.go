@@ -143,6 +143,32 @@ func State(env *cli.Environment, prd string) (*checkpoint.Store, *state.State, e
 	return ownState(env, prd, store, snap)
 }
 
+// OwnState reads the session of a PRD like State. If this process belongs to that session,
+// OwnState finds it in any directory, as reports do.
+func OwnState(env *cli.Environment, prd string) (*state.State, error) {
+	if dir := env.Lookup("RUNNER_STATE_DIR"); dir != "" && env.Lookup("RUNNER_PRD") == prd {
+		cfg, err := env.LoadConfig()
+		if err != nil {
+			return nil, err
+		}
+		store, err := openStateDir(env, cfg, env.Path(dir))
+		if err != nil {
+			return nil, err
+		}
+		snap, err := store.Load(prd)
+		if err == nil {
+			WarnUntrusted(env, store, prd)
+			_, st, err := ownState(env, prd, store, snap)
+			return st, err
+		}
+		if !errors.Is(err, checkpoint.ErrNoSession) {
+			return nil, err
+		}
+	}
+	_, st, err := State(env, prd)
+	return st, err
+}
+
 // TrustedState opens the session of the PRD that ref names like State, for commands that
 // change the session. Untrusted state is an error.
 func TrustedState(ctx context.Context, env *cli.Environment, ref PipelineRef) (*checkpoint.Store, *state.State, error) {
