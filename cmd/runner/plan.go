@@ -177,7 +177,7 @@ func planState(ctx context.Context, env *cli.Environment, setup *load.Setup, ear
 		case resume == "":
 			return nil, last, nil
 		case last == nil && resume == begin.ResumeCurrent:
-			return nil, nil, begin.NothingToResume(o.Store, prd, setup.Command(""))
+			return nil, nil, begin.NothingToResume(env, o.Store, prd, setup.Command(""))
 		}
 		o.Predecessor = last
 		return nil, nil, nil

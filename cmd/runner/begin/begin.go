@@ -228,15 +228,18 @@ func (s *Starter) beginWithoutSession(ctx context.Context) (Start, error) {
 	if s.Resume != ResumeCurrent {
 		return Start{}, s.refuseAgain()
 	}
-	return Start{}, NothingToResume(s.Store, s.PRD, s.Command(""))
+	return Start{}, NothingToResume(s.Env, s.Store, s.PRD, s.Command(""))
 }
 
-// NothingToResume returns the error of --resume without a session. Its hint lists the PRDs
-// that have sessions, and the command that starts one.
-func NothingToResume(store *checkpoint.Store, prd, start string) error {
+// NothingToResume returns the error of --resume without a session. Its hint names a
+// session of another issue or lists the PRDs that have sessions, and says which command
+// starts one.
+func NothingToResume(env *cli.Environment, store *checkpoint.Store, prd, start string) error {
 	err := advice.Usagef("there is no session of %s to resume", prd)
 	hint := fmt.Sprintf("`runner %s` starts one", start)
-	if prds, listErr := store.Reader().PRDs(); listErr == nil && len(prds) > 0 {
+	if elsewhere := load.OfOtherIssues(env, store, prd); elsewhere != "" {
+		hint = load.InOtherIssue(elsewhere) + "; " + hint
+	} else if prds, listErr := store.Reader().PRDs(); listErr == nil && len(prds) > 0 {
 		hint = fmt.Sprintf("there are sessions of %s; %s", strings.Join(prds, ", "), hint)
 	}
 	return advice.With(err, hint)

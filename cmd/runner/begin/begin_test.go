@@ -551,7 +551,7 @@ func TestNothingToResume(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, nil)
 	p.session()
-	if hint := advice.Of(advice.CommandLine{}, "", NothingToResume(p.setup.Store, "PRD-002", "build PRD-002")); hint != "there are sessions of PRD-001; `runner build PRD-002` starts one" {
+	if hint := advice.Of(advice.CommandLine{}, "", NothingToResume(p.s.Env, p.setup.Store, "PRD-002", "build PRD-002")); hint != "there are sessions of PRD-001; `runner build PRD-002` starts one" {
 		t.Error(hint)
 	}
 }

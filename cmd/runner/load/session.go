@@ -215,12 +215,17 @@ func NoSession(env *cli.Environment, store *checkpoint.Store, prd string) error 
 		if last.Place == disk.PlaceHistory && last.State != nil {
 			hint += fmt.Sprintf(", `runner %s` begins from it", advice.ResumeCommand(prd, string(last.State.Pipeline.Path)))
 		}
-	} else if elsewhere := ofOtherIssues(env, store, prd); elsewhere != "" {
-		hint = fmt.Sprintf("there is one in %s, the state directory of another issue; to go on with it, put that number back into the issue block of the pipeline", elsewhere)
+	} else if elsewhere := OfOtherIssues(env, store, prd); elsewhere != "" {
+		hint = InOtherIssue(elsewhere)
 	} else if prds, err := store.Reader().PRDs(); err == nil && len(prds) > 0 {
 		hint = "there are sessions of " + strings.Join(prds, ", ")
 	}
 	return advice.With(advice.Usagef("there is no session of %s", prd), hint)
+}
+
+// InOtherIssue returns the hint about a session in the state directories of other issues.
+func InOtherIssue(elsewhere string) string {
+	return fmt.Sprintf("there is one in %s, the state directory of another issue; to go on with it, put that number back into the issue block of the pipeline", elsewhere)
 }
 
 // Status returns the status of a session, with the processes that outlived its

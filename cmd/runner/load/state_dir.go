@@ -113,9 +113,9 @@ func recordedStateDir(env *cli.Environment, cfg *config.Config, ref PipelineRef,
 		fmt.Sprintf("%s have sessions of it: set PRDRUNNER_CHECKPOINT_STORAGE_LOCATION=%s, or another of these, for this command", text.Enumerate(found), text.ShellWord(found[0])))
 }
 
-// ofOtherIssues lists the state directories, other than that of a store, that have something
+// OfOtherIssues lists the state directories, other than that of a store, that have something
 // of a PRD, "" if there are none.
-func ofOtherIssues(env *cli.Environment, store *checkpoint.Store, prd string) string {
+func OfOtherIssues(env *cli.Environment, store *checkpoint.Store, prd string) string {
 	cfg, err := env.LoadConfig()
 	if err != nil || !cfg.StatePerIssue() {
 		return ""
@@ -126,6 +126,9 @@ func ofOtherIssues(env *cli.Environment, store *checkpoint.Store, prd string) st
 		if dir != store.Dir() {
 			others = append(others, env.Display(dir))
 		}
+	}
+	if len(others) == 0 {
+		return ""
 	}
 	return text.Enumerate(others)
 }
