@@ -203,7 +203,7 @@ func checkRoom(env *cli.Environment, name, path string) error {
 	case err == nil, !errors.Is(err, fs.ErrNotExist):
 		return advice.With(advice.Usagef("-o %s: %s is not a directory", name, env.Display(dir)), "name a file in a directory")
 	}
-	return advice.With(advice.Usagef("-o %s: there is no directory %s", name, env.Display(dir)), "make it first: `mkdir -p "+text.ShellWord(env.Display(dir))+"`")
+	return advice.With(advice.Usagef("-o %s: there is no directory %s", name, env.Display(dir)), "make it first: `mkdir -p "+text.ShellWord(dir)+"`")
 }
 
 // warnUndeclared warns of files that the archive lacks because they were not captured. It
