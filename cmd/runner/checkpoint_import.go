@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -125,7 +126,7 @@ func runCheckpointImport(ctx context.Context, env *cli.Environment, o checkpoint
 	defer func() { err = errors.Join(err, in.Close()) }()
 	store, err := openStoreFor(ctx, env, cfg, o.file, in)
 	if err != nil {
-		return err
+		return unsoundHint(in, err)
 	}
 	var archive *transfer.Import
 	if o.dryRun {
@@ -133,14 +134,44 @@ func runCheckpointImport(ctx context.Context, env *cli.Environment, o checkpoint
 	} else {
 		archive, err = transfer.OpenImport(ctx, store, in, o.file, bundle.Limits{})
 	}
-	if advice.IsA[*bundle.DamagedError](err) {
-		return advice.With(err, "nothing was changed; copy the archive here again, and compare its SHA-256 with the hash that `runner checkpoint export` printed")
-	}
 	if err != nil {
-		return err
+		return unsoundHint(in, err)
 	}
 	defer func() { err = errors.Join(err, archive.Close()) }()
 	return (&importing{env: env, cfg: cfg, store: store, archive: archive, checkpointImportOptions: o}).importSession(ctx)
+}
+
+// ofOtherTools ends the hint about a file or directory that is no archive.
+const ofOtherTools = "; --format prd|go-team|orchestrate|crunch takes over a checkpoint of another tool"
+
+// unsoundHint adds to the error about a file that is no sound archive what the user can do.
+func unsoundHint(in io.Reader, err error) error {
+	if !advice.IsA[*bundle.DamagedError](err) {
+		return err
+	}
+	hint := "nothing was changed; copy the archive here again, and compare its SHA-256 with the hash that `runner checkpoint export` printed"
+	if !beginsAsArchive(in) {
+		hint += ofOtherTools
+	}
+	return advice.With(err, hint)
+}
+
+// beginsAsArchive reports whether a file begins as a tar archive or a compressed one does.
+// It is true for what can't be read again, such as standard input.
+func beginsAsArchive(in io.Reader) bool {
+	file, ok := in.(io.ReaderAt)
+	if !ok {
+		return true
+	}
+	const magicAt, magic = 257, "ustar" // in the first header of a tar archive
+	head := make([]byte, magicAt+len(magic))
+	n, err := file.ReadAt(head, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return true
+	}
+	head = head[:n]
+	return bytes.HasPrefix(head, []byte("\x1f\x8b")) || bytes.HasPrefix(head, []byte("\x28\xb5\x2f\xfd")) ||
+		n > magicAt && bytes.HasPrefix(head[magicAt:], []byte(magic))
 }
 
 // openArchive opens the archive to import.
@@ -154,7 +185,7 @@ func openArchive(ctx context.Context, env *cli.Environment, name string) (io.Rea
 		return nil, advice.With(&advice.UsageError{Err: err}, hint)
 	}
 	if info, err := f.Stat(); err == nil && info.IsDir() {
-		return nil, errors.Join(advice.With(advice.Usagef("%s is a directory", name), hint), f.Close())
+		return nil, errors.Join(advice.With(advice.Usagef("%s is a directory", name), hint+ofOtherTools), f.Close())
 	}
 	return f, nil
 }
