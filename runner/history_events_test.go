@@ -27,6 +27,7 @@ func (m *model) apply(e state.Event) error {
 		for p := range m.loops {
 			m.loops[p] = modelLoop{iteration: 1}
 		}
+		m.readLoops()
 		for _, w := range m.works {
 			w.had = nil // rollbacks belong to the earlier session
 		}
@@ -35,6 +36,7 @@ func (m *model) apply(e state.Event) error {
 		m.status = state.StatusInProgress
 		m.reviewed()
 		m.raiseDue()
+		m.readLoops()
 	case state.BudgetRaised:
 		err = m.raised(e)
 	case state.PauseAsked:
@@ -42,7 +44,11 @@ func (m *model) apply(e state.Event) error {
 	case state.SessionPaused:
 		err = m.end(e, state.StatusPaused)
 	case state.SessionFailed:
-		err = m.end(e, state.StatusFailed)
+		if m.run == nil {
+			err = m.repeatedByAnswer(e)
+		} else {
+			err = m.end(e, state.StatusFailed)
+		}
 	case state.SessionInterrupted:
 		err = m.end(e, state.StatusPaused)
 	case state.SessionCompleted:
@@ -54,10 +60,15 @@ func (m *model) apply(e state.Event) error {
 	case state.ReviewStarted, state.ReviewJudged, state.ReviewFailed, state.ReviewInterrupted, state.ReviewOverridden:
 		err = m.applyReview(e)
 	case state.PhaseRepeated:
-		err = m.repeated(e)
+		if m.run == nil {
+			err = m.repeatedByAnswer(e)
+		} else {
+			err = m.repeated(e)
+		}
 	case state.PhaseSkipped:
 		err = m.passOver(e.Phase)
 	case state.WorkspaceCaptured:
+		m.listed = m.scope(m.tree)
 		if !e.Aside { // edits between two runs belong to no run
 			m.captured = maps.Clone(m.tree)
 		}

@@ -186,6 +186,9 @@ func (m *model) answered(label, answer string, status state.StepStatus) error {
 		definition, judged := is.definition, is.judged
 		m.decide(g, owner, status)
 		is.definition, is.judged = definition, judged // an answer is bound to the question
+		if m.answering = ""; status == state.Rejected {
+			m.answering = label
+		}
 		return nil
 	}
 	definition, judged := m.binding(g, owner)

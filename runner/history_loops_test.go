@@ -47,10 +47,16 @@ func (p *histPhase) writeLoop(to io.Writer, grown int) {
 // modelLoop is where a phase stands that may repeat.
 type modelLoop struct {
 	iteration int
+	most      int    // how many iterations there may be, according to the last start or resume
 	results   string // of the iteration before; "" if they are not known
 }
 
-func (m *model) iterations(p int) int { return m.h.Phases[p].Repeat + m.v.grown["max"] }
+// readLoops takes over how many iterations the pipeline says there may be.
+func (m *model) readLoops() {
+	for p := range m.loops {
+		m.loops[p].most = m.h.Phases[p].Repeat + m.v.grown["max"]
+	}
+}
 
 // satisfied reports whether the condition of a phase holds. Its workstreams must have
 // completed.
@@ -77,16 +83,15 @@ func (m *model) inIteration(name string, d deed) error {
 // repeated begins the next iteration of a phase.
 func (m *model) repeated(e state.PhaseRepeated) error {
 	p, r := slices.IndexFunc(m.h.Phases, func(p histPhase) bool { return p.Works[0].Name[:2] == e.Phase }), m.run
-	loop, results := &m.loops[p], m.results(p)
+	loop, results := m.loops[p], m.results(p)
 	err := errors.Join(m.mustBe(e.Iteration == loop.iteration+1, "the phase is in iteration %d", loop.iteration),
-		m.mustBe(loop.iteration < m.iterations(p), "there are only %d iterations", m.iterations(p)),
+		m.mustBe(loop.iteration < loop.most, "there are only %d iterations", loop.most),
 		m.mustBe(m.mayRepeat(p, r.halted), "the iteration was the last one, or has not ended"),
 		m.mustBe(!r.asked, "a pause was asked for"),
 		m.mustBe(results == "" || results != loop.results, "the iteration has changed nothing"),
 		m.mustBe((e.Results == "") == (results == ""), "the digest of the results is %q", e.Results))
-	*loop = modelLoop{e.Iteration, results}
+	m.iterate(p, results)
 	for _, w := range m.h.Phases[p].Works {
-		m.reset(w.Name)
 		delete(r.over, w.Name)
 		delete(r.tries, w.Name)
 		delete(r.retries, w.Name)
@@ -99,6 +104,46 @@ func (m *model) repeated(e state.PhaseRepeated) error {
 	}
 	r.failures, r.failing, r.halted = nil, false, false // the failures were those of the iteration
 	return err
+}
+
+// iterate begins the next iteration of a phase.
+func (m *model) iterate(p int, results string) {
+	m.loops[p].iteration, m.loops[p].results = m.loops[p].iteration+1, results
+	for _, w := range m.h.Phases[p].Works {
+		m.reset(w.Name)
+	}
+}
+
+// endsIteration reports whether the rejection of a gate between two runs ends an iteration.
+// In a session that was killed it does not.
+func (m *model) endsIteration(label string) bool {
+	killed := m.status == state.StatusInProgress || m.status == state.StatusInitialized
+	return !killed && slices.ContainsFunc(m.h.Phases, func(p histPhase) bool { return p.Repeat > 0 && m.isIn(p.number(), label) })
+}
+
+// number returns the number of a phase, from 0.
+func (p histPhase) number() int { return int(p.Works[0].Name[1] - '0') }
+
+// repeatedByAnswer applies what follows the rejection of a gate between two runs: the next
+// iteration of its phase, or the failure of the session if there is none.
+func (m *model) repeatedByAnswer(e state.Event) error {
+	label := m.answering
+	m.answering = ""
+	if label == "" || !m.endsIteration(label) {
+		return errors.New("no rejection ends an iteration")
+	}
+	p := slices.IndexFunc(m.h.Phases, func(p histPhase) bool { return m.isIn(p.number(), label) })
+	loop, results := m.loops[p], m.results(p)
+	last := loop.iteration >= loop.most || results != "" && results == loop.results
+	switch e := e.(type) {
+	case state.PhaseRepeated:
+		err := m.mustBe(!last && e.Iteration == loop.iteration+1 && (e.Results == "") == (results == ""), "iteration %d of %d was the last one", loop.iteration, loop.most)
+		m.iterate(p, results)
+		return err
+	default:
+		m.status = state.StatusFailed
+		return m.mustBe(last, "iteration %d of %d was not the last one", loop.iteration, loop.most)
+	}
 }
 
 // mayRepeat reports whether an iteration of a phase has ended, and may not be the last one:
@@ -154,8 +199,7 @@ func (m *model) results(p int) string {
 		known = known || len(is.made) > 0
 		fmt.Fprintf(&b, "%s %s %q %q %t", w.Name, is.status, is.value, is.made, is.metric)
 		if is.status == state.Failed {
-			d := m.run.log[m.key(w.Name, is.attempts)]
-			fmt.Fprintf(&b, " %t after %d", d.late, m.run.tries[w.Name])
+			b.WriteString(is.failure)
 		}
 		gates(w.Gates, w.Name)
 	}
@@ -163,7 +207,7 @@ func (m *model) results(p int) string {
 	if !known {
 		return ""
 	}
-	fmt.Fprintf(&b, " %q", m.scope(m.captured))
+	fmt.Fprintf(&b, " %q", m.listed)
 	return b.String()
 }
 
@@ -178,7 +222,7 @@ func (m *model) endLoops(e state.Event) error {
 		if m.run.signal || m.run.asked || len(m.usedUpAnywhere()) > 0 || !m.mayRepeat(p, false) {
 			continue
 		}
-		last := loop.iteration >= m.iterations(p) || results != "" && results == loop.results
+		last := loop.iteration >= loop.most || results != "" && results == loop.results
 		switch {
 		case !last:
 			return fmt.Errorf("another iteration of %s is due", name)

@@ -19,8 +19,9 @@ type model struct {
 	v    variation
 	tree map[string]string // the expected files
 	known
-	runs int // runs of all workstreams so far, including those that a rollback took back
-	run  *modelRun
+	answering string // the gate that was rejected between two runs, until what follows is applied
+	runs      int    // runs of all workstreams so far, including those that a rollback took back
+	run       *modelRun
 }
 
 // known is the part of the model that a rollback restores.
@@ -35,6 +36,7 @@ type known struct {
 	happened map[string]bool   // once steps that have happened, in this session or before, or may have before; a rollback keeps them
 	maybe    map[string]bool   // once steps that may have happened in this session
 	captured map[string]string // the files at the end of the last run, with the artifacts recorded since
+	listed   map[string]string // the files of the last capture
 	told     modelTold
 	spent    account // a rollback keeps it
 	review   modelReview
@@ -58,6 +60,7 @@ type modelWork struct {
 	told       int               // how many lines the last attempt has reported
 	read       int               // how many of them have been read
 	billed     bool              // whether its bill is on record
+	failure    string            // how it failed
 }
 
 // modelRecord is the record of an attempt.

@@ -29,11 +29,22 @@ func (p *play) answer(a act) error {
 		if a.Do == "approve" {
 			x.Add(state.GateApproved{Verdict: v})
 		} else {
-			x.Add(state.GateRejected{Verdict: v})
+			e := state.GateRejected{Verdict: v, By: state.Actor{User: "tester"}}
+			ending, err := state.Rejection{State: x.State(), Gate: g}.Ending(p.now, e)
+			if err != nil {
+				return err
+			}
+			x.Add(append([]state.Event{e}, ending...)...)
 		}
 		return nil
 	})
-	return errors.Join(err, p.follow())
+	if err = errors.Join(err, p.follow()); err != nil {
+		return err
+	}
+	if label := p.m.answering; label != "" && p.m.endsIteration(label) {
+		return fmt.Errorf("the rejection of %s does not end the iteration", label)
+	}
+	return p.same(p.m.tree)
 }
 
 // resolve resolves an uncertain workstream. If other workstreams use its outputs, the

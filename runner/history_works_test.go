@@ -139,6 +139,8 @@ func (m *model) failed(e state.WorkstreamFailed) (err error) {
 			m.mustBe(m.work(name).Effect != "once", "the once step may have happened"),
 			m.mustBe(r.tries[name] == m.tries(name) || r.failing, "after %d of %d attempts", r.tries[name], m.tries(name)))
 	}
+	d := r.log[m.key(name, w.attempts)]
+	w.failure = fmt.Sprintf("%s, %t after %d", e.Error.Outcome, d.late, r.tries[name])
 	delete(r.retries, name)
 	w.status = state.Failed
 	m.fail(name)
