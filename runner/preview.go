@@ -15,7 +15,11 @@ func Preview(ctx context.Context, o Options, st *state.State) (*plan.Plan, error
 	if err != nil {
 		return nil, err
 	}
-	return pl.Plan(o.Now()), nil
+	p := pl.Plan(o.Now())
+	if st != nil {
+		p.WarnOfBudgets(o.Pipeline, st)
+	}
+	return p, nil
 }
 
 // inspect gathers the facts for a plan, and returns the planner.

@@ -135,6 +135,9 @@ func decidePending(s subject, step Step) Step {
 		if s.endUnknown() {
 			return step.withDecision(Uncertain, "attempt %d was started, and its end was never recorded", s.record.Attempts)
 		}
+		if s.record.Error != nil {
+			return step.withDecision(Run, "attempt %d failed: %s; its retry did not start", s.record.Attempts, failureMessage(s.record.Error))
+		}
 		return step.withDecision(Run, "attempt %d was interrupted", s.record.Attempts)
 	case state.Failed:
 		return step.withDecision(Run, "attempt %d failed: %s", s.record.Attempts, failureMessage(s.record.Error))

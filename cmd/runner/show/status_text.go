@@ -108,7 +108,7 @@ func (s SessionStatus) failures() []string {
 	add(s.Error)
 	for _, p := range s.Phases {
 		for _, w := range p.Workstreams {
-			if w.Status == state.Failed {
+			if w.Status == state.Failed || w.Status == state.Interrupted { // interrupted between a failure and the retry
 				add(w.Error)
 			}
 			addGateFailures(w.Gates, add)
