@@ -39,20 +39,18 @@ func (p *phaseRun) repeat() bool {
 	}
 	rec := l.session.State().Phase(p.phase.Name)
 	failures := slices.Clone(l.cause.failures[p.failuresBefore:])
-	if it := rec.Iteration; it.Index >= it.Max {
-		p.failRepeat(fmt.Sprintf("iteration %d of at most %d has ended, and %s", it.Index, it.Max, p.whyAgain(failures)))
+	why := p.whyAgain(failures)
+	if last := rec.Iteration.WhyLast(why, ""); last != "" {
+		p.failRepeat(last)
 		return false
 	}
 	l.captures.capture(state.TriggerIterationComplete)
 	if l.status > stopFailure || l.recorder.Err() != nil {
 		return false
 	}
-	results := ""
-	if l.knowsChanges(rec) {
-		results = rec.Results(l.session.State().Metrics, l.capturedFiles())
-	}
-	if it := rec.Iteration; results != "" && results == it.Results {
-		p.failRepeat(fmt.Sprintf("iteration %d changed nothing: its results, files and failures are those of iteration %d", it.Index, it.Index-1))
+	results := l.session.State().ComparableResults(rec, l.opts.Capture != CaptureOff)
+	if last := rec.Iteration.WhyLast(why, results); last != "" {
+		p.failRepeat(last)
 		return false
 	}
 	return p.beginIteration(rec.Iteration.Index+1, failures, results)
@@ -148,21 +146,4 @@ func (p *phaseRun) forgetVerdicts() {
 	for _, ws := range p.phase.Workstreams {
 		forget(ws.Gates)
 	}
-}
-
-// knowsChanges reports whether Runner can tell that an iteration changed no file that
-// matters: captures have all files of a git work tree, or the phase has artifacts.
-func (l *loop) knowsChanges(rec *state.Phase) bool {
-	if c := l.session.State().Capture; c != nil && c.Commit != "" && l.opts.Capture != CaptureOff {
-		return true
-	}
-	return slices.ContainsFunc(rec.Workstreams, func(w *state.Workstream) bool { return len(w.Artifacts) > 0 })
-}
-
-// capturedFiles returns the digest of the files of the last capture, "" if there is none.
-func (l *loop) capturedFiles() string {
-	if c := l.session.State().Capture; c != nil && l.opts.Capture != CaptureOff {
-		return c.Listing
-	}
-	return ""
 }

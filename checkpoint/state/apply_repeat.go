@@ -17,6 +17,36 @@ type Iteration struct {
 	Results  string    `json:"results,omitempty"`  // digest of the results of the iteration before
 }
 
+// WhyLast says why no iteration follows, "" if one may follow: the iteration was the last
+// that is allowed, or it changed nothing. why says what failed in it. results is what it has
+// come to, as ComparableResults returns it.
+func (it *Iteration) WhyLast(why, results string) string {
+	switch {
+	case it.Index >= it.Max:
+		return fmt.Sprintf("iteration %d of at most %d has ended, and %s", it.Index, it.Max, why)
+	case results != "" && results == it.Results:
+		return fmt.Sprintf("iteration %d changed nothing: its results, files and failures are those of iteration %d", it.Index, it.Index-1)
+	}
+	return ""
+}
+
+// ComparableResults returns the digest of what an iteration of a phase has come to, "" if
+// it can't be told whether it changed a file: captures have all files of a git work tree, or
+// the phase has artifacts. captured says that the last capture has the files.
+func (s *State) ComparableResults(p *Phase, captured bool) string {
+	known, files := false, ""
+	if c := s.Capture; c != nil && captured {
+		known, files = c.Commit != "", c.Listing
+	}
+	for _, w := range p.Workstreams {
+		known = known || len(w.Artifacts) > 0
+	}
+	if !known {
+		return ""
+	}
+	return p.Results(s.Metrics, files)
+}
+
 // iteration returns the iteration of a phase of a shape, which had another record before.
 func (ps PhaseShape) iteration(had *Iteration) *Iteration {
 	if ps.MaxIterations == 0 {
