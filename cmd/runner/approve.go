@@ -193,6 +193,11 @@ func (a *answer) record(ctx context.Context, session *checkpoint.Session) error 
 		}
 	}
 	session.Add(append([]state.Event{e}, a.ending...)...)
+	for _, e := range a.ending {
+		if e, ok := e.(state.PhaseRepeated); ok { // the end of each iteration is a checkpoint
+			session.Checkpoint(state.TriggerIterationComplete, fmt.Sprintf("iteration %d", e.Iteration-1), st.Git)
+		}
+	}
 	return session.Publish(ctx)
 }
 
