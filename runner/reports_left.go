@@ -11,10 +11,10 @@ import (
 	"prdrunner/runner/report"
 )
 
-// readLeft records the reports that a killed Runner did not read any more, and removes
-// their files. They hold although the attempts will run again: what was captured was
-// captured. All of them are on record when readLeft returns: what they say was spent counts
-// before an attempt starts, and the next attempt begins to count its own lines.
+// readLeft records the reports that a killed Runner had not read yet, and removes their
+// files. They count although their attempts run again: what they report has happened.
+// readLeft returns when all of them are durable. So what was spent counts before an attempt
+// starts, and the lines of the next attempt are counted from 1.
 func (rs *reports) readLeft() {
 	l := rs.loop
 	dir := filepath.Dir(l.opts.Store.Layout().ReportPath(l.pipeline.ID, "", 0))

@@ -9,7 +9,7 @@ import (
 	"prdrunner/pipeline"
 )
 
-// Budget is a budget of the pipeline, and what was spent of it.
+// Budget is a budget block of the pipeline, a phase or an agent, with what was spent there.
 type Budget struct {
 	Name  string       // in the journal: pipeline, "phase NAME" or "agent NAME"
 	Spent ledger.Spent // in the session

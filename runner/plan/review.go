@@ -37,8 +37,8 @@ func (pl *Planner) ReviewDigests() (ReviewDigests, hcl.Diagnostics) {
 	return ReviewDigests{Definition: inv.Definition, Judged: digestParts(pl.facts.Reviewed.digest(), document)}, nil
 }
 
-// ReviewUnchanged reports whether what a review read is still as it was when the digests were
-// taken. after has the files as they are now.
+// ReviewUnchanged reports whether the definition and the files of a review still have the
+// digests that they had before it ran. after has the present files.
 func (pl *Planner) ReviewUnchanged(after *Facts, was ReviewDigests) bool {
 	pl.facts.Reviewed = after.Reviewed
 	now, diags := pl.ReviewDigests()

@@ -206,8 +206,8 @@ type Judgement struct {
 	Blocker []state.Finding // with DoNotShip: those that say so
 }
 
-// Judge reaches the verdict: do not ship if any finding has one of the severities for that,
-// else ship with gates if any has one of those, else ship.
+// Judge returns the verdict on findings. The rules say which severities block (do_not_ship)
+// and which become gates (ship_with_gates). Blocking ones win. Without either, it is ship.
 func Judge(findings []state.Finding, rules Rules) Judgement {
 	j := Judgement{Verdict: state.VerdictShip}
 	var gated []state.Finding

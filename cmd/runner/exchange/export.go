@@ -105,10 +105,9 @@ func (o ExportOptions) source(env *cli.Environment) (s exchange.Source, path str
 	return s, filepath.Join(store.Layout().PRDDir(o.PRD), disk.ExportsDir, name), nil
 }
 
-// exportTo writes the files of a format to path, which is a file if the format has one
-// file. It replaces what is there only if that is an earlier export in the directory of
-// the PRD. It writes to a temporary directory and renames the whole export, so that no other
-// process sees a part of it.
+// exportTo writes an export to path: a file, or a directory if the format has several files.
+// With replace, it removes an earlier export at path. The export is written to a temporary
+// directory and renamed when it is whole, so that no other process sees a part of it.
 func exportTo(path string, replace bool, format exchange.Format, source exchange.Source) (done *exchange.Exported, err error) {
 	if err := checkFree(path, replace); err != nil {
 		return nil, err
@@ -146,22 +145,20 @@ func exportTo(path string, replace bool, format exchange.Format, source exchange
 	if err := os.Rename(whole, path); err != nil {
 		return nil, fmt.Errorf("write %s: %w", path, err)
 	}
+	if err := store.OS().SyncDir(filepath.Dir(path)); err != nil {
+		return nil, fmt.Errorf("write %s: %w", path, err)
+	}
 	return done, nil
 }
 
+// writeFile writes a file of an export durably. On a file system without symbolic links it
+// leaves out a link: the index names the same file.
 func writeFile(dir string, f exchange.File) error {
 	name := filepath.Join(dir, f.Name)
 	if filepath.Base(name) != f.Name { // a damaged journal can hold any id
 		return fmt.Errorf("%q can't be the name of a file", f.Name)
 	}
-	if f.Link == "" {
-		return os.WriteFile(name, f.Data, 0o600)
-	}
-	err := os.Symlink(f.Link, name)
-	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, fs.ErrPermission) {
-		return nil // the index names the same file
-	}
-	return err
+	return store.Write(store.OS(), store.Entry{Path: name, Data: [][]byte{f.Data}, Target: f.Link})
 }
 
 // checkFree refuses a path at which something is, except for an empty directory.

@@ -3,6 +3,8 @@ package load
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
@@ -24,8 +26,8 @@ func (setup *Setup) CheckDocument(env *cli.Environment, d *state.Document) error
 		"remove the value from "+text.ShellWord(path)+", then run the command again")
 }
 
-// CheckNewDocument is CheckDocument for a document that was made of a file and is not
-// written yet. It knows the values of those variables that the pipeline was given.
+// CheckNewDocument is CheckDocument for an import, before the document is written. It looks
+// for the values that the import was given for sensitive variables.
 func CheckNewDocument(p *pipeline.Pipeline, d *state.Document) error {
 	masker, err := newMasker(p)
 	if err != nil {
@@ -67,7 +69,7 @@ func findSensitive(masker *mask.Masker, path string, value any) string {
 			}
 		}
 	case map[string]any:
-		for name, field := range value {
+		for _, name := range slices.Sorted(maps.Keys(value)) {
 			at := masker.String(name)
 			if path != "" {
 				at = path + "." + at
@@ -75,7 +77,7 @@ func findSensitive(masker *mask.Masker, path string, value any) string {
 			if masker.String(name) != name {
 				return at
 			}
-			if found := findSensitive(masker, at, field); found != "" {
+			if found := findSensitive(masker, at, value[name]); found != "" {
 				return found
 			}
 		}
