@@ -51,6 +51,8 @@ type Options struct {
 	// does not check that.
 	Git     git.Commander
 	Include []string // globs that every capture includes, in addition to those that the pipeline declares
+	// Sensitive are patterns of further files that look sensitive, see workspace.Options.
+	Sensitive []string
 	// EndOrphans is called, with the lock held, for a session whose runner was killed;
 	// nil if no process can be left running.
 	EndOrphans EndOrphans

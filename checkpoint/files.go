@@ -6,6 +6,7 @@ import (
 
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/objects"
+	"prdrunner/checkpoint/safety"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/checkpoint/workspace/git"
 )
@@ -15,11 +16,17 @@ func (s *Store) Objects() *objects.Store {
 	return objects.New(s.fs, filepath.Join(s.layout.Path, disk.ObjectsDir), objects.Options{Compress: s.o.Policy.Compress})
 }
 
+// Safety returns the store of the safety checkpoints in the state directory.
+func (s *Store) Safety() *safety.Store {
+	return &safety.Store{FS: s.fs, Dir: filepath.Join(s.layout.Path, disk.SafetyDir), Now: s.Now}
+}
+
 // OpenWorkspace opens the directory in which pipelines run, excluding the state directory.
 // git is nil outside a work tree.
 func (s *Store) OpenWorkspace(dir string, git *git.Repository, mode workspace.GitMode) (*workspace.Workspace, error) {
 	w, err := workspace.Open(workspace.Options{
 		Dir: dir, Skip: []string{s.layout.Path}, Objects: s.Objects(), FS: s.fs, Cache: filepath.Join(s.layout.Path, disk.CacheName), Git: git, Mode: mode,
+		Sensitive: s.o.Sensitive,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("open the workspace: %w", err)

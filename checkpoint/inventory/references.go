@@ -1,5 +1,5 @@
-// Package inventory finds out which objects and git references the sessions of a store
-// need, and how many bytes they occupy. It reads; it removes nothing.
+// Package inventory finds out which objects and git references the sessions and the safety
+// checkpoints of a store need, and how many bytes sessions occupy. It reads; it removes nothing.
 //
 // [Read] collects the needs of every session, from which a collection follows. [Measure]
 // tells how large a PRD is and which part of it each checkpoint holds. [ScanJournals] is
@@ -185,7 +185,27 @@ func Read(ctx context.Context, s *checkpoint.Store, without Removed) (*Inventory
 	for range most - 1 {
 		inv.mergePart(<-parts)
 	}
-	return inv, nil
+	return inv, inv.addSafety(ctx, s)
+}
+
+// addSafety adds what the safety checkpoints need.
+func (inv *Inventory) addSafety(ctx context.Context, s *checkpoint.Store) error {
+	all, unread, err := s.Safety().List()
+	if err == nil && len(unread) > 0 {
+		err = unread[0].Err
+	}
+	if err != nil {
+		return fmt.Errorf("find out what safety checkpoints need: %w", err)
+	}
+	for _, c := range all {
+		if c.Files == nil {
+			continue
+		}
+		if err := inv.addCapture(ctx, &state.Capture{Capture: c.Files.Capture}); err != nil {
+			return fmt.Errorf("find out what safety checkpoint %s needs: %w", c.ID, err)
+		}
+	}
+	return nil
 }
 
 // addDir adds what the session in a directory needs. It need not read a session that

@@ -128,7 +128,7 @@ func (c *capture) addOrDelete(ctx context.Context, out *git.Writer, dirs *tree.C
 func (c *capture) addToCommit(ctx context.Context, out *git.Writer, dirs *tree.Cursor, f *surveyed, has bool) error {
 	path := f.entry.Path
 	if has {
-		return out.AddBlob(path, gitMode(f.entry.Mode), f.blob)
+		return out.AddBlob(path, f.entry.GitMode(), f.blob)
 	}
 	if f.isLink() {
 		return out.AddFile(path, ModeSymlink, f.entry.Size, strings.NewReader(f.target))
@@ -136,7 +136,7 @@ func (c *capture) addToCommit(ctx context.Context, out *git.Writer, dirs *tree.C
 	all := func(int64) bool { return true }
 	return c.w.files.readTo(ctx, dirs.Place(path), &f.found, all, func(r io.Reader, from *origin) (string, error) {
 		sha := sha256.New()
-		err := out.AddFile(path, gitMode(f.entry.Mode), from.size, io.TeeReader(c.w.files.refusal.guardReader(r), sha))
+		err := out.AddFile(path, f.entry.GitMode(), from.size, io.TeeReader(c.w.files.refusal.guardReader(r), sha))
 		switch {
 		case errors.Is(err, errRefused): // the scan allowed other bytes
 			err = ErrUnstable
@@ -147,12 +147,12 @@ func (c *capture) addToCommit(ctx context.Context, out *git.Writer, dirs *tree.C
 	})
 }
 
-// gitMode returns the mode of a file in a git tree.
-func gitMode(mode uint32) uint32 {
+// GitMode returns the mode that the file or link has in a git tree.
+func (e Entry) GitMode() uint32 {
 	switch {
-	case mode == ModeSymlink:
+	case e.Mode == ModeSymlink:
 		return ModeSymlink
-	case mode&0o100 != 0:
+	case e.Mode&0o100 != 0:
 		return 0o100755
 	}
 	return 0o100644

@@ -20,6 +20,18 @@ type gitKnown struct {
 	fileless
 }
 
+// matching returns the files that match the patterns, without the directories.
+func (g gitKnown) matching(patterns []string) gitKnown {
+	var found gitKnown
+	for _, f := range g.files {
+		if tree.MatchesAny(patterns, f.Path) {
+			found.files = append(found.files, f)
+		}
+	}
+	found.states = g.states
+	return found
+}
+
 // fileless holds directories in which git knows no existing file, or which were not
 // searched.
 type fileless struct {

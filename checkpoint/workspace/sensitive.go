@@ -4,6 +4,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"prdrunner/checkpoint/workspace/tree"
 )
 
 // SensitivePatterns returns the patterns of Sensitive, in the form in which users write
@@ -23,7 +25,7 @@ func SensitivePatterns() []string {
 }
 
 // Sensitive reports whether a path looks like one that holds secrets.
-func Sensitive(path string) bool { return newSensitivity().matchesName(path) }
+func Sensitive(path string) bool { return newSensitivity(nil).matchesName(path) }
 
 // sensitivity holds the parsed SensitivePatterns, for many calls of matchesName.
 type sensitivity struct {
@@ -32,10 +34,24 @@ type sensitivity struct {
 	globs      [][]string      // globs of base names, split at their stars
 	dirs       []string        // directories with slashes around them; each begins with a dot
 	tails      []string        // ends of paths with a slash before them; each begins with a dot
+	added      []addedPattern  // by the configuration
 }
 
-func newSensitivity() *sensitivity {
+// addedPattern is a pattern of the configuration.
+type addedPattern struct {
+	glob   string // of whole paths, in lower case
+	except bool   // files that match are not sensitive
+}
+
+func newSensitivity(added []string) *sensitivity {
 	s := &sensitivity{names: map[string]bool{}, not: map[string]bool{}, exts: map[string]bool{}}
+	for _, pattern := range added {
+		glob, except := strings.CutPrefix(strings.ToLower(pattern), "!")
+		if dir, isDir := strings.CutSuffix(glob, "/"); isDir {
+			glob = dir + "/**"
+		}
+		s.added = append(s.added, addedPattern{glob: "**/" + strings.TrimPrefix(glob, "/"), except: except})
+	}
 	for _, pattern := range SensitivePatterns() {
 		except, isExcept := strings.CutPrefix(pattern, "!")
 		ext, isExt := strings.CutPrefix(pattern, "*")
@@ -59,6 +75,11 @@ func newSensitivity() *sensitivity {
 
 func (s *sensitivity) matchesName(file string) bool {
 	file = strings.ToLower(file)
+	for _, p := range slices.Backward(s.added) {
+		if tree.Matches(p.glob, file) {
+			return !p.except
+		}
+	}
 	name := file[strings.LastIndexByte(file, '/')+1:]
 	return (s.names[name] || s.exts[path.Ext(name)] || s.matchGlobs(name) || s.matchHidden(file)) && !s.not[name]
 }

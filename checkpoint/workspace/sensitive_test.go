@@ -25,7 +25,7 @@ func TestSensitive(t *testing.T) {
 // requires.
 func TestSensitivePathsAreHidden(t *testing.T) {
 	t.Parallel()
-	s := newSensitivity()
+	s := newSensitivity(nil)
 	for _, part := range slices.Concat(s.dirs, s.tails) {
 		if !strings.HasPrefix(part, "/.") {
 			t.Errorf("%s would match nothing", part)

@@ -53,7 +53,7 @@ func (l *Listing) sparseAt(path string) *Entry {
 // hasSparse reports whether an entry is what git had for a sparse file.
 func (l *Listing) hasSparse(e Entry) bool {
 	s := l.sparseAt(e.Path)
-	return s != nil && e.Blob == s.Blob && e.Mode&^0o777 != ModeDir && gitMode(e.Mode) == s.Mode
+	return s != nil && e.Blob == s.Blob && e.Mode&^0o777 != ModeDir && e.GitMode() == s.Mode
 }
 
 // Changes returns the changes that lead from now to the listing to: those of Diff, and the
@@ -107,7 +107,7 @@ func findCreatedSparse(ctx context.Context, w *Workspace, entries []Entry, l *Li
 				return nil, nil, err
 			}
 		}
-		if is := index[e.Path]; is.Sparse && (f.blob != is.Blob || gitMode(f.entry.Mode) != is.Mode) {
+		if is := index[e.Path]; is.Sparse && (f.blob != is.Blob || f.entry.GitMode() != is.Mode) {
 			put = append(put, e)
 		} else {
 			checkedOut = append(checkedOut, e.Path)

@@ -61,6 +61,9 @@ func newSurvey(ctx context.Context, w *Workspace, patterns []string) (*survey, e
 	if err := cmp.Or(gitErr, err); err != nil {
 		return nil, err
 	}
+	if w.narrow {
+		git = git.matching(patterns)
+	}
 	s.addKnown(git.files)
 	s.states = git.states
 	s.addPaths(g.Files)
@@ -83,7 +86,7 @@ func newSurvey(ctx context.Context, w *Workspace, patterns []string) (*survey, e
 // ignore, and adds those that Runner may not read to s.unreadable.
 func (s *survey) describeAll(ctx context.Context, found fileless) (empty []string, err error) {
 	dirs, err := s.inspectFiles(ctx)
-	if err != nil || s.w.Git() == nil {
+	if err != nil || s.w.Git() == nil || s.w.narrow {
 		return nil, err
 	}
 	empty, denied, err := s.w.gitLister().emptyDirs(ctx, found.outermost, dirs)

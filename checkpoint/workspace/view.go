@@ -182,3 +182,23 @@ func (w *Workspace) WithGit(inGit bool) *Workspace {
 	as.files = &described
 	return &as
 }
+
+// OnlyPatterns returns a view of the workspace in which the files that git knows are not
+// in scope by themselves: a capture, or Now, has the files that match its patterns. Git
+// still keeps the bytes of those that it knows.
+func (w *Workspace) OnlyPatterns() *Workspace {
+	as := *w
+	as.narrow = true
+	return &as
+}
+
+// WithSensitive returns a view of the workspace in which no file is excluded, neither for
+// its name nor for its content.
+func (w *Workspace) WithSensitive() *Workspace {
+	as := *w
+	as.unguarded, as.sensitivity = true, &sensitivity{}
+	described := *w.files
+	described.refusal = nil
+	as.files = &described
+	return &as
+}

@@ -76,6 +76,9 @@ type Options struct {
 	Cache   string          // the file of the stat cache; "": none
 	Git     *git.Repository // nil outside a work tree, and if git is not used
 	Mode    GitMode         // how Capture uses Git
+	// Sensitive are patterns in addition to SensitivePatterns, in the same form. Of several
+	// patterns that match, the last one counts.
+	Sensitive []string
 }
 
 // GitMode is how a capture uses git.
@@ -98,6 +101,8 @@ type Workspace struct {
 	sensitivity *sensitivity
 	last        *atomic.Pointer[loaded]
 	memo        *memo // nil except in a workspace that WithMemo returned
+	narrow      bool  // only files that match the patterns are in scope
+	unguarded   bool  // no file is excluded
 }
 
 // Open opens a workspace.
@@ -111,7 +116,7 @@ func Open(o Options) (*Workspace, error) {
 		o: o, tree: t, cache: cache,
 		files:       &files{tree: t, cache: cache, git: o.Git, namesBlobs: o.usedGit() != nil, buffers: buffers},
 		contents:    &Contents{dir: o.Dir, mode: o.Mode, git: o.Git, objects: o.Objects, tree: t, buffers: buffers},
-		sensitivity: newSensitivity(), last: new(atomic.Pointer[loaded]),
+		sensitivity: newSensitivity(o.Sensitive), last: new(atomic.Pointer[loaded]),
 	}, nil
 }
 

@@ -92,7 +92,7 @@ func addCommands(root *cobra.Command, env *cli.Environment) {
 			{"report", newReportCommand}, {"state", newStateCommand},
 		}},
 		{"state", "Work with checkpoints:", []entry{
-			{"checkpoint", newCheckpointCommand},
+			{"checkpoint", newCheckpointCommand}, {"safety", newSafetyCommand},
 		}},
 		{"write", "Write pipelines:", []entry{
 			{"init", newInitCommand}, {"validate", newValidateCommand}, {"fmt", newFmtCommand}, {"graph", newGraphCommand},

@@ -45,6 +45,14 @@ func readingCommands() map[string][]string {
 		"runner checkpoint show":     {"checkpoint show PRD-001", "checkpoint show PRD-001 latest --json"},
 		"runner checkpoint validate": {"checkpoint validate", "checkpoint validate PRD-001", "checkpoint validate PRD-001 --deep --json"},
 
+		"runner safety list":    {"safety list", "safety list --json"},
+		"runner safety create":  {},
+		"runner safety show":    {"safety show latest --json"},
+		"runner safety verify":  {"safety verify latest"},
+		"runner safety restore": {"safety restore latest --dry-run", "safety restore latest --manual"},
+		"runner safety delete":  {"safety delete latest --dry-run"},
+		"runner safety prune":   {"safety prune --dry-run --json"},
+
 		"runner state list":        {"state list PRD-001", "state list PRD-001 --json"},
 		"runner report note":       {"report note --stdout --kind key_fix --change x"},
 		"runner report message":    {"report message --stdout --id M1 --body x"},

@@ -33,11 +33,15 @@ func (g *Repository) NewBlobHash(size int64) hash.Hash {
 // isName reports whether a string can be the name of an object of this repository. Git
 // also accepts other names, such as a branch or "HEAD~3".
 func (g *Repository) isName(name string) bool {
-	length := 2 * sha1.Size
+	return len(name) == g.nameLength() && strings.Trim(name, "0123456789abcdef") == ""
+}
+
+// nameLength returns the length of the names of git's objects.
+func (g *Repository) nameLength() int {
 	if g.format == "sha256" {
-		length = 2 * sha256.Size
+		return 2 * sha256.Size
 	}
-	return len(name) == length && strings.Trim(name, "0123456789abcdef") == ""
+	return 2 * sha1.Size
 }
 
 // HasBlobs reports, for each blob, whether the repository has it. It fetches none from a

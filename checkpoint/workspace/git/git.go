@@ -33,9 +33,9 @@ func (e *StateError) Error() string { return e.Detail }
 
 // Repository is a git work tree, or a directory in one. It is safe for concurrent use.
 //
-// Only CommitAll and Reset change HEAD, a branch, the index, the stash or a reflog. Only
-// these two run filters that change files; Modified and Status may run clean filters, to
-// compare files. No method runs a hook. Paths are relative to the directory,
+// Only CommitAll, Reset and SetIndex change HEAD, a branch, the index, the stash or a
+// reflog. Only CommitAll and Reset run filters that change files; Modified and Status may
+// run clean filters, to compare files. No method runs a hook. Paths are relative to the directory,
 // slash-separated, of any bytes.
 type Repository struct {
 	commander     Commander

@@ -117,28 +117,19 @@ func (c branchCommit) stagedOutside(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd := c.git.command(append([]string{
-		"-c", "diff.relative=false",
-		"diff-index", "--cached", "--raw", "-z", "--no-renames", "--no-abbrev", "--ignore-submodules=none", head,
-	}, c.git.outside()...)...)
+	cmd := c.git.command(append(diffIndex(head), c.git.outside()...)...)
 	cmd.Env = append(cmd.Env, "GIT_LITERAL_PATHSPECS=0")
 	out, err := c.git.runCapturing(ctx, nil, cmd)
+	var changes []StagedChange
+	if err == nil {
+		changes, err = parseRawDiff(out, "")
+	}
 	if err != nil {
 		return nil, fmt.Errorf("look at what is staged outside of %s: %w", c.git.prefix, err)
 	}
-	// ":100644 100755 NAME NAME M", and then the path
-	fields := records(out)
-	var entries []string
-	for i := 0; i+1 < len(fields); i += 2 {
-		about := strings.Fields(strings.TrimPrefix(fields[i], ":"))
-		if len(about) != 5 {
-			return nil, fmt.Errorf("look at what is staged outside of %s: unexpected answer %q", c.git.prefix, fields[i])
-		}
-		mode := about[0]
-		if mode == "000000" {
-			mode = "0"
-		}
-		entries = append(entries, fmt.Sprintf("%s %s\t%s\x00", mode, about[2], fields[i+1]))
+	entries := make([]string, len(changes))
+	for i, change := range changes {
+		entries[i] = c.git.indexInfo(change.Commit, change.Commit.Path)
 	}
 	return entries, nil
 }

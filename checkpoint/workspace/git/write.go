@@ -19,6 +19,8 @@ type CommitOptions struct {
 	// the added files below the directory, and the files of Parent outside the directory.
 	Base   string
 	Parent string // "": the commit has none
+	// Merged are the commit's further parents; then Parent is required.
+	Merged []string
 	// Reachable are further commits that references of the repository reach, so that
 	// their objects need not be written again.
 	Reachable []string
@@ -49,7 +51,7 @@ func (g *Repository) Begin(ctx context.Context, o CommitOptions) (*Writer, error
 	if !strings.HasPrefix(o.Ref, refRoot) {
 		return nil, fmt.Errorf("begin a commit as %s: not below %s", o.Ref, refRoot)
 	}
-	for _, name := range append([]string{o.Base, o.Parent}, o.Reachable...) {
+	for _, name := range slices.Concat([]string{o.Base, o.Parent}, o.Merged, o.Reachable) {
 		if name != "" && !g.isName(name) {
 			return nil, fmt.Errorf("begin a commit as %s: %q is not the name of a commit", o.Ref, name)
 		}
@@ -83,6 +85,9 @@ func (w *Writer) writeHeader() error {
 		o.Ref, max(o.When.Unix(), 0), o.When.Format("-0700"), len(message), message)
 	if o.Parent != "" {
 		fmt.Fprintf(w.process.in, "from %s\n", o.Parent)
+	}
+	for _, name := range o.Merged {
+		fmt.Fprintf(w.process.in, "merge %s\n", name)
 	}
 	switch {
 	case o.Base == "" && w.git.prefix == "":
@@ -249,7 +254,7 @@ func (w *Writer) Commit(ctx context.Context) (commit string, err error) {
 
 // reachable returns the commits that references of the repository reach.
 func (w *Writer) reachable() []string {
-	names := slices.Clone(w.options.Reachable)
+	names := slices.Concat(w.options.Reachable, w.options.Merged)
 	if w.options.Parent != "" {
 		names = append(names, w.options.Parent)
 	}

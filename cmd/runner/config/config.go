@@ -28,8 +28,12 @@ import (
 type Config struct {
 	Checkpoint Checkpoint `mapstructure:"checkpoint"`
 	Workspace  struct {
-		Include []string `mapstructure:"include"`
+		Include   []string `mapstructure:"include"`
+		Sensitive []string `mapstructure:"sensitive"`
 	} `mapstructure:"workspace"`
+	Safety struct {
+		Expiry time.Duration `mapstructure:"expiry"` // 0: safety checkpoints do not expire
+	} `mapstructure:"safety"`
 
 	Pipelines         string           `mapstructure:"pipelines"` // a directory to search for pipelines
 	Parallel          int              `mapstructure:"parallel"`  // 0: number of CPUs

@@ -68,6 +68,8 @@ func Keys() []Key {
 		Key{Name: "checkpoint.capture", kind: word, words: []string{string(runner.CaptureBoundary), string(runner.CapturePhase), string(runner.CaptureOff)}, Default: string(runner.CaptureBoundary), Help: "when a run captures files: boundary (also after a workstream while no other one runs), phase (only between phases and when a run ends), or off (only what would be lost otherwise)"},
 		Key{Name: "checkpoint.git.mode", kind: word, words: []string{"ref", "commit", "off"}, Default: "ref", Help: "how files are captured in a git work tree: as commits on no branch (ref), as commits on the branch (commit), or without git (off)"},
 		Key{Name: "workspace.include", kind: list, Default: []string{}, refuse: refuseInclude, Help: "globs of files to capture besides those that the pipeline declares; outside git nothing else is captured"},
+		Key{Name: "workspace.sensitive", kind: list, Default: []string{}, refuse: refuseSensitive, Help: "globs of further files that look sensitive, so that captures leave them out; with ! in front, of files that do not"},
+		Key{Name: "safety.expiry", kind: duration, Default: time.Duration(0), Help: "how long safety checkpoints are kept without --expiry; 0s: until they are deleted"},
 		Key{Name: "on_checkpoint_error", kind: word, words: []string{string(record.Pause), string(record.Retry), string(record.Skip)}, Default: string(record.Pause), Help: "what to do if a checkpoint cannot be written"},
 		Key{Name: "on_conflict", kind: word, flag: true, words: []string{string(plan.ConflictAsk), string(plan.ConflictRestore), string(plan.ConflictKeep), string(plan.ConflictFail)}, Default: string(plan.ConflictAsk), Help: "what to do with edited artifacts; ask fails without a terminal; if this is not set, the gate judges edits that follow its failure"},
 		Key{Name: "on_stale", kind: word, flag: true, words: []string{string(runner.StaleAsk), string(runner.StaleProceed), string(runner.StaleFail)}, Default: string(runner.StaleAsk), Help: "what to do if the document or the issue of the pipeline changed or the session's git branch is gone; ask fails without a terminal"},
@@ -163,6 +165,15 @@ func refuseInclude(value any) string {
 		}
 		if excludes && i == 0 {
 			return fmt.Sprintf("has %q first, which excludes files from the globs before it", glob)
+		}
+	}
+	return ""
+}
+
+func refuseSensitive(value any) string {
+	for _, glob := range value.([]string) {
+		if problem := pipeline.GlobProblem(strings.TrimSuffix(strings.TrimPrefix(glob, "!"), "/")); problem != "" {
+			return fmt.Sprintf("has %q, which %s", glob, problem)
 		}
 	}
 	return ""

@@ -42,10 +42,15 @@ func GuardedWorkspace(ctx context.Context, env *cli.Environment, cfg *config.Con
 func RefuseSecrets(env *cli.Environment, w *workspace.Workspace, masker *mask.Masker, err error) {
 	switch {
 	case err != nil:
-		fmt.Fprintf(env.Stderr, "Warning: files are not searched for sensitive values, since %v\n", err)
+		fmt.Fprintf(env.Stderr, "Warning: %v\n", unsearched(err))
 	case masker != nil && masker.Any():
 		w.Refuse(detector(masker))
 	}
+}
+
+// unsearched returns the warning that files are not searched for sensitive values.
+func unsearched(err error) error {
+	return fmt.Errorf("files are not searched for sensitive values, since %w", err)
 }
 
 // detector returns a function that makes detectors, which find in files what the masker

@@ -43,6 +43,7 @@ func openStateDir(env *cli.Environment, cfg *config.Config, dir string) (*checkp
 		Version:   env.Version,
 		Git:       process.NewCommander(env.ChildEnvironment()),
 		Include:   pipeline.Patterns(cfg.Workspace.Include),
+		Sensitive: cfg.Workspace.Sensitive,
 		Late: func(err error) {
 			env.Warn(fmt.Errorf("the command succeeded, but not every derived file could be written: %w", err))
 		},

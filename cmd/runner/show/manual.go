@@ -16,10 +16,10 @@ import (
 	"prdrunner/runner/view"
 )
 
-// rollbackScript is a shell script that restores files. Before the script changes
+// restoreScript is a shell script that restores files. Before the script changes
 // anything, it has saved everything that it replaces or removes, and fetched everything
 // that it writes.
-type rollbackScript struct {
+type restoreScript struct {
 	b                   strings.Builder
 	objects             *objects.Store
 	changes             []workspace.Change
@@ -32,14 +32,11 @@ type rollbackScript struct {
 // RollbackScript prints shell commands that restore the files, for users who can't or do
 // not want to let Runner do it.
 func RollbackScript(w io.Writer, workdir string, stored *objects.Store, prd string, plan *rollback.Plan) error {
-	m := &rollbackScript{objects: stored, written: map[string]bool{}, holds: map[string]bool{}}
-	m.writeLine("# Restores the files of %s by hand.", plan.Target.ID)
+	heading := []string{"Restores the files of " + plan.Target.ID + " by hand."}
 	if plan.Finish != nil {
-		for _, line := range editedLines(plan.Finish.Edited) {
-			m.writeLine("# %s", line)
-		}
+		heading = append(heading, editedLines(plan.Finish.Edited)...)
 	}
-	m.choose(plan)
+	m := newRestoreScript(stored, heading, plan.Changes, plan.Obstacles, plan.Missing)
 	m.writeLine("set -eu\ncd -- %s", text.ShellWord(workdir))
 	if len(m.changes) > 0 {
 		m.prepare()
@@ -58,12 +55,23 @@ func RollbackScript(w io.Writer, workdir string, stored *objects.Store, prd stri
 	return err
 }
 
-func (m *rollbackScript) writeLine(format string, args ...any) {
+func (m *restoreScript) writeLine(format string, args ...any) {
 	fmt.Fprintf(&m.b, format+"\n", args...)
 }
 
+// newRestoreScript returns a script of the changes that can be made. It begins with the
+// heading, and with the names of the files that it does not restore.
+func newRestoreScript(stored *objects.Store, heading []string, changes []workspace.Change, obstacles []workspace.Obstacle, missing []workspace.Missing) *restoreScript {
+	m := &restoreScript{objects: stored, written: map[string]bool{}, holds: map[string]bool{}}
+	for _, line := range heading {
+		m.writeLine("# %s", line)
+	}
+	m.choose(changes, obstacles, missing)
+	return m
+}
+
 // choose takes the changes that can be made, and names the files of the others.
-func (m *rollbackScript) choose(plan *rollback.Plan) {
+func (m *restoreScript) choose(changes []workspace.Change, obstacles []workspace.Obstacle, missing []workspace.Missing) {
 	out := map[string]bool{}
 	leave := func(path, reason string) {
 		if !out[path] {
@@ -71,13 +79,13 @@ func (m *rollbackScript) choose(plan *rollback.Plan) {
 		}
 		out[path] = true
 	}
-	for _, o := range plan.Obstacles {
+	for _, o := range obstacles {
 		leave(o.Path, o.Reason)
 	}
-	for _, missing := range plan.Missing {
-		leave(missing.Path, missing.Reason)
+	for _, lost := range missing {
+		leave(lost.Path, lost.Reason)
 	}
-	for _, c := range plan.Changes {
+	for _, c := range changes {
 		source, err := m.source(c)
 		if err != nil {
 			leave(c.Path, err.Error())
@@ -96,7 +104,7 @@ func (m *rollbackScript) choose(plan *rollback.Plan) {
 }
 
 // source returns the command that writes the new bytes of a change to standard output.
-func (m *rollbackScript) source(c workspace.Change) (string, error) {
+func (m *restoreScript) source(c workspace.Change) (string, error) {
 	if c.To == nil || isDirectory(c.To) || onlyMode(c) {
 		return "", nil
 	}
@@ -123,7 +131,7 @@ func onlyMode(c workspace.Change) bool {
 }
 
 // prepare saves the files that are replaced or removed, and fetches the new bytes.
-func (m *rollbackScript) prepare() {
+func (m *restoreScript) prepare() {
 	m.writeLine("backup=${BACKUP:-$(mktemp -d)}\nmkdir -p -- \"$backup\"\necho \"What is replaced or removed is kept in $backup\"")
 	m.writeLine("new=$(mktemp -d)\ntrap 'rm -rf -- \"$new\"' EXIT")
 	for _, c := range m.changes {
@@ -144,11 +152,11 @@ func (m *rollbackScript) prepare() {
 
 // quotedName returns a path as an argument that no command takes for an option or for
 // standard input.
-func (m *rollbackScript) quotedName(path string) string { return text.ShellWord("./" + path) }
+func (m *restoreScript) quotedName(path string) string { return text.ShellWord("./" + path) }
 
 // remove removes the files that change or go, and the directories that become empty. If
 // ignores is set, it keeps files that the restored .gitignore files ignore.
-func (m *rollbackScript) remove(ignores bool) {
+func (m *restoreScript) remove(ignores bool) {
 	dirs := map[string]bool{}
 	for _, c := range m.changes {
 		name := m.quotedName(c.Path)
@@ -189,7 +197,7 @@ func isIgnoreRule(c workspace.Change) bool {
 // ignoreRules restores the .gitignore files whose directories stay, so that git applies
 // them. It restores those of a directory before those below it, which the upper ones may
 // ignore.
-func (m *rollbackScript) ignoreRules() {
+func (m *restoreScript) ignoreRules() {
 	if m.ignoreRulesRestored {
 		return
 	}
@@ -217,7 +225,7 @@ func (m *rollbackScript) ignoreRules() {
 }
 
 // writeFiles writes the new files.
-func (m *rollbackScript) writeFiles() {
+func (m *restoreScript) writeFiles() {
 	for i, c := range m.changes {
 		if c.To == nil {
 			continue

@@ -1,0 +1,191 @@
+package safety
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/ledger"
+	"prdrunner/checkpoint/safety"
+	"prdrunner/checkpoint/state"
+	"prdrunner/checkpoint/workspace/git"
+	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/change"
+	"prdrunner/cmd/runner/cli"
+	"prdrunner/cmd/runner/load"
+	"prdrunner/cmd/runner/show"
+	"prdrunner/pipeline"
+)
+
+// CreateOptions say what a new safety checkpoint holds.
+type CreateOptions struct {
+	PRD       string // whose keys are meant
+	Scope     []string
+	Keys      []string
+	Reason    string
+	Type      string // "": chosen
+	Expiry    string // a duration, Never, or "": as configured
+	Sensitive bool
+	Strict    bool
+	Format    Format
+}
+
+// Never is the expiry of a checkpoint that does not expire.
+const Never = "never"
+
+// Create makes a safety checkpoint.
+func Create(ctx context.Context, env *cli.Environment, o CreateOptions) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	return inPlace(ctx, env, o.PRD, func(p *place) error {
+		made, err := p.create(ctx, o)
+		if err != nil {
+			return err
+		}
+		report := show.NewSafetyCreatedReport(p.at(), made.Checkpoint, made.Listing, made.Assumptions, true)
+		if made.Listing != nil {
+			warnSensitive(env, made.Listing.LeftOut)
+		}
+		return p.print(o.Format, report, func() error { return show.SafetyCreated(env.Stdout, report) })
+	})
+}
+
+// check checks what can be checked before anything is read.
+func (o *CreateOptions) check() error {
+	if len(o.Scope)+len(o.Keys) == 0 {
+		return advice.With(advice.Usagef("there is nothing to copy"), "name files with --scope GLOB, or keys with --state KEY")
+	}
+	for i, glob := range o.Scope {
+		pattern, excludes := strings.CutPrefix(glob, "!")
+		switch problem := pipeline.GlobProblem(pattern); {
+		case problem != "":
+			return advice.Usagef("--scope %q %s", glob, problem)
+		case excludes && i == 0:
+			return advice.Usagef("--scope %q excludes files from the globs before it, and there is none", glob)
+		}
+	}
+	switch t := safety.Type(o.Type); {
+	case t == safety.StateSnapshot && len(o.Scope) > 0:
+		return advice.Usagef("a %s holds keys, and no files: leave --scope out", t)
+	case t == safety.StateSnapshot && len(o.Keys) == 0:
+		return advice.Usagef("a %s holds keys: name them with --state", t)
+	case t != "" && t != safety.StateSnapshot && len(o.Scope) == 0:
+		return advice.Usagef("a %s holds files: name them with --scope", t)
+	}
+	_, err := o.expiry(0)
+	return err
+}
+
+// expiry returns for how long the checkpoint is kept; 0: for ever.
+func (o *CreateOptions) expiry(configured time.Duration) (time.Duration, error) {
+	switch o.Expiry {
+	case "":
+		return configured, nil
+	case Never:
+		return 0, nil
+	}
+	d, err := time.ParseDuration(o.Expiry)
+	if err != nil || d <= 0 {
+		return 0, advice.Usagef("--expiry takes a duration such as 24h, or never, not %q", o.Expiry)
+	}
+	return d, nil
+}
+
+func (p *place) create(ctx context.Context, o CreateOptions) (*safety.Created, error) {
+	expiry, err := o.expiry(p.cfg.Safety.Expiry)
+	if err != nil {
+		return nil, err
+	}
+	options := safety.CreateOptions{
+		Patterns: pipeline.Patterns(o.Scope), Type: safety.Type(o.Type), Sensitive: o.Sensitive, Strict: o.Strict,
+		Expiry: expiry, By: p.env.Actor(), Reason: o.Reason,
+	}
+	if options.Keys, err = p.keys(o); err != nil {
+		return nil, err
+	}
+	record := checkpoint.AuditRecord{What: "safety create", PRD: o.PRD, Args: state.Texts(o.Scope), Reason: state.Text(o.Reason)}
+	if o.Sensitive {
+		record.Args = append(record.Args, "--include-sensitive")
+	}
+	var made *safety.Created
+	err = change.WithAudit(p.env, p.store, &record, func() error {
+		lock, err := p.store.LockShared()
+		if err != nil {
+			return err
+		}
+		made, err = p.saved.Create(ctx, p.files, options)
+		if made != nil {
+			record.IDs = []string{made.ID}
+		}
+		load.SaveCache(p.env, p.files)
+		return errors.Join(err, lock.Unlock())
+	})
+	return made, explainCreate(err)
+}
+
+// explainCreate adds to the error of a checkpoint that was not made what to type next.
+func explainCreate(err error) error {
+	var unfit *git.StateError
+	switch {
+	case advice.IsA[*safety.SensitiveError](err):
+		return advice.With(&advice.UsageError{Err: err}, "leave --strict out to make it without them, or add --include-sensitive to copy them, too")
+	case errors.Is(err, safety.ErrNothingMatches):
+		return advice.With(&advice.UsageError{Err: err}, "globs are relative to the workspace; --include-sensitive copies sensitive files, too")
+	case errors.As(err, &unfit):
+		return advice.With(err, unfit.Remedy)
+	}
+	return err
+}
+
+// keys returns the keys to copy, with their values; nil: none.
+func (p *place) keys(o CreateOptions) (*safety.Keys, error) {
+	if len(o.Keys) == 0 {
+		return nil, nil
+	}
+	prd, err := p.prdOfKeys(o.PRD)
+	if err != nil {
+		return nil, err
+	}
+	st, err := load.OwnState(p.env, prd)
+	if err != nil {
+		return nil, err
+	}
+	wanted := map[string]*ledger.Value{}
+	for _, key := range o.Keys {
+		wanted[key] = nil
+	}
+	return &safety.Keys{PRD: prd, Session: st.Session, Values: valuesOf(st.Ledgers.Values, wanted)}, nil
+}
+
+// prdOfKeys returns the PRD whose keys are meant: the given one, or the only one.
+func (p *place) prdOfKeys(given string) (string, error) {
+	if given != "" {
+		return given, load.CheckPRD(p.env, p.cfg, given)
+	}
+	known, err := p.store.Reader().PRDs()
+	if err != nil {
+		return "", err
+	}
+	if len(known) != 1 {
+		slices.Sort(known)
+		return "", advice.With(advice.Usagef("--state needs to know whose keys are meant: there are %d sessions", len(known)), "name one with --prd PRD")
+	}
+	return known[0], nil
+}
+
+// warnSensitive warns of the files that were left out.
+func warnSensitive(env *cli.Environment, paths []string) {
+	const most = 10
+	for i, path := range paths {
+		if i == most {
+			env.Warn(fmt.Errorf("%d more files look sensitive, and are not copied", len(paths)-most))
+			return
+		}
+		env.Warn(fmt.Errorf("%s looks sensitive, and is not copied; --include-sensitive copies it", path))
+	}
+}

@@ -1,0 +1,61 @@
+package safety
+
+import (
+	"context"
+	"errors"
+
+	"prdrunner/cmd/runner/cli"
+	"prdrunner/cmd/runner/show"
+)
+
+// ErrNotWhole says that a safety checkpoint can't be restored. The command has shown why.
+var ErrNotWhole = errors.New("the safety checkpoint is not whole")
+
+// List lists the safety checkpoints.
+func List(ctx context.Context, env *cli.Environment, prd string, f Format) error {
+	return inPlace(ctx, env, prd, func(p *place) error {
+		all, unread, err := p.saved.List()
+		if err != nil {
+			return err
+		}
+		report := show.NewSafetyListReport(all, unread, p.store.Now())
+		return p.print(f, report, func() error { return show.SafetyList(env.Stdout, report) })
+	})
+}
+
+// Show shows a safety checkpoint.
+func Show(ctx context.Context, env *cli.Environment, prd, name string, f Format) error {
+	return inPlace(ctx, env, prd, func(p *place) error {
+		c, err := p.find(name)
+		if err != nil {
+			return err
+		}
+		l, err := p.listing(ctx, c)
+		if err != nil {
+			return err
+		}
+		report := show.NewSafetyCreatedReport(p.at(), c, l, nil, false)
+		return p.print(f, report, func() error { return show.Safety(env.Stdout, report) })
+	})
+}
+
+// Verify reads everything that a safety checkpoint holds, and compares it with the
+// recorded hashes.
+func Verify(ctx context.Context, env *cli.Environment, prd, name string, f Format) error {
+	return inPlace(ctx, env, prd, func(p *place) error {
+		c, err := p.find(name)
+		if err != nil {
+			return err
+		}
+		v, err := p.saved.Verify(ctx, p.files, c)
+		if err != nil {
+			return err
+		}
+		report := show.NewSafetyVerifyReport(c, v)
+		err = p.print(f, report, func() error { return show.SafetyVerified(env.Stdout, report) })
+		if err == nil && !v.OK() {
+			return ErrNotWhole
+		}
+		return err
+	})
+}

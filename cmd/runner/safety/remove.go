@@ -1,0 +1,123 @@
+package safety
+
+import (
+	"context"
+	"fmt"
+
+	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/safety"
+	"prdrunner/checkpoint/state"
+	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/change"
+	"prdrunner/cmd/runner/cli"
+	"prdrunner/cmd/runner/show"
+	"prdrunner/runner/view"
+)
+
+// RemoveOptions say which safety checkpoints are removed, and how.
+type RemoveOptions struct {
+	PRD    string
+	Names  []string // for Delete
+	DryRun bool
+	Yes    bool
+	Reason string
+	Format Format
+}
+
+// Delete removes the safety checkpoints that are named, expired or not. Their objects stay
+// until `checkpoint prune`.
+func Delete(ctx context.Context, env *cli.Environment, o RemoveOptions) error {
+	return inPlace(ctx, env, o.PRD, func(p *place) error {
+		r := &removal{place: p, o: o, what: "safety delete"}
+		for _, name := range o.Names {
+			id, err := p.saved.Find(name)
+			if err != nil {
+				return unknown(err)
+			}
+			c, err := p.saved.Read(id)
+			if err != nil {
+				c = &safety.Checkpoint{ID: id} // it is damaged, and deleting it is the remedy
+			}
+			r.removed = append(r.removed, c)
+		}
+		return r.run(ctx)
+	})
+}
+
+// Prune removes the safety checkpoints that have expired, and what interrupted commands
+// left.
+func Prune(ctx context.Context, env *cli.Environment, o RemoveOptions) error {
+	return inPlace(ctx, env, o.PRD, func(p *place) error {
+		all, _, err := p.saved.List()
+		if err != nil {
+			return err
+		}
+		r := &removal{place: p, o: o, what: "safety prune", tidies: true, removed: safety.Expired(all, p.store.Now())}
+		return r.run(ctx)
+	})
+}
+
+// removal is one run of a command that removes safety checkpoints.
+type removal struct {
+	*place
+	o          RemoveOptions
+	what       string // the command
+	removed    []*safety.Checkpoint
+	tidies     bool     // it also removes what interrupted commands left
+	unfinished []string // which it has removed
+}
+
+// run shows what is to go, asks, and removes it.
+func (r *removal) run(ctx context.Context) error {
+	if r.o.DryRun {
+		return r.answer()
+	}
+	if len(r.removed) > 0 {
+		question := fmt.Sprintf("Remove %s, which then can't be restored?", view.Plural(len(r.removed), "safety checkpoint"))
+		if err := cli.Confirm(ctx, r.env.Terminal(), r.o.Yes, question); err != nil {
+			return err
+		}
+	}
+	record := checkpoint.AuditRecord{What: r.what, Args: state.Texts(r.o.Names), Reason: state.Text(r.o.Reason)}
+	err := change.WithAudit(r.env, r.store, &record, func() error {
+		return r.locked(func() error { return r.carryOut(ctx, &record) })
+	})
+	if err != nil {
+		return err
+	}
+	return r.answer()
+}
+
+// carryOut removes the checkpoints. The caller holds the lock.
+func (r *removal) carryOut(ctx context.Context, record *checkpoint.AuditRecord) (err error) {
+	for _, c := range r.removed {
+		restoring, err := r.saved.Restoring(c.ID)
+		if err != nil {
+			return err
+		}
+		if restoring {
+			return advice.With(advice.Usagef("a restore of %s was interrupted", c.ID), fmt.Sprintf("`runner safety restore %s --yes` completes it", c.ID))
+		}
+		if err := r.saved.Delete(ctx, r.files, c.ID); err != nil {
+			return err
+		}
+		record.IDs = append(record.IDs, c.ID)
+	}
+	if r.tidies {
+		r.unfinished, err = r.saved.RemoveUnfinished(ctx, r.files)
+	}
+	return err
+}
+
+func (r *removal) answer() error {
+	all, _, err := r.saved.List()
+	if err != nil {
+		return err
+	}
+	kept := len(all)
+	if r.o.DryRun {
+		kept -= len(r.removed)
+	}
+	report := show.NewSafetyRemovedReport(r.removed, r.unfinished, kept, r.o.DryRun, r.store.Now())
+	return r.print(r.o.Format, report, func() error { return show.SafetyRemoved(r.env.Stdout, report) })
+}

@@ -1,0 +1,140 @@
+// Package safety carries out the commands `runner safety …`: [Create], [List], [Show],
+// [Verify], [Restore], [Delete] and [Prune]. Package checkpoint/safety makes and restores
+// the checkpoints; here the commands find the state directory, lock it, ask the user, and
+// record in the audit log.
+package safety
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/ledger"
+	"prdrunner/checkpoint/safety"
+	"prdrunner/checkpoint/workspace"
+	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/cli"
+	"prdrunner/cmd/runner/config"
+	"prdrunner/cmd/runner/load"
+	"prdrunner/cmd/runner/show"
+)
+
+// place is what the commands work on.
+type place struct {
+	env   *cli.Environment
+	cfg   *config.Config
+	store *checkpoint.Store
+	files *workspace.Workspace
+	saved *safety.Store
+}
+
+// inPlace opens the state directory and the workspace, calls do, and closes the workspace.
+// prd names the PRD if each has a state directory of its own; it may be "".
+func inPlace(ctx context.Context, env *cli.Environment, prd string, do func(*place) error) error {
+	cfg, err := env.LoadConfig()
+	if err != nil {
+		return err
+	}
+	store, err := load.OpenStore(env, cfg, load.PipelineRef{PRD: prd})
+	if err != nil {
+		return err
+	}
+	w, err := load.SafetyWorkspace(ctx, env, cfg, store, prd)
+	if err != nil {
+		return err
+	}
+	err = do(&place{env: env, cfg: cfg, store: store, files: w, saved: store.Safety()})
+	return errors.Join(err, w.Close())
+}
+
+// find returns the checkpoint that a name means.
+func (p *place) find(name string) (*safety.Checkpoint, error) {
+	id, err := p.saved.Find(name)
+	if err != nil {
+		return nil, unknown(err)
+	}
+	return p.saved.Read(id)
+}
+
+// unknown adds a hint to the error of a name that means no checkpoint.
+func unknown(err error) error {
+	if advice.IsA[*safety.NotFoundError](err) || advice.IsA[*safety.AmbiguousError](err) {
+		return advice.With(&advice.UsageError{Err: err}, "`runner safety list` shows them")
+	}
+	return err
+}
+
+// at returns what the reports need to know of the place.
+func (p *place) at() show.SafetyPlace {
+	return show.SafetyPlace{CommandLine: p.env.CommandLine, Store: p.saved, Objects: p.store.Objects()}
+}
+
+// listing reads the list of a checkpoint's files; nil if it has none.
+func (p *place) listing(ctx context.Context, c *safety.Checkpoint) (*workspace.Listing, error) {
+	if c.Files == nil {
+		return nil, nil
+	}
+	return p.files.Load(ctx, c.Files.Listing)
+}
+
+// presentKeys returns the present values of a checkpoint's keys. It returns an error if
+// the session of the keys is no longer the current one of its PRD.
+func (p *place) presentKeys(c *safety.Checkpoint) (map[string]*ledger.Value, error) {
+	if c.Keys == nil {
+		return nil, nil
+	}
+	st, err := load.OwnState(p.env, c.Keys.PRD)
+	if err != nil {
+		return nil, err
+	}
+	if st.Session != c.Keys.Session {
+		return nil, advice.With(advice.Usagef("the keys in %s are those of another session of %s", c.ID, c.Keys.PRD),
+			fmt.Sprintf("`runner safety show %s --json` has their values for `runner state set`", c.ID))
+	}
+	return valuesOf(st.Ledgers.Values, c.Keys.Values), nil
+}
+
+// valuesOf returns the values of the keys that wanted names; nil for a key that is not
+// set.
+func valuesOf(all map[string]ledger.Value, wanted map[string]*ledger.Value) map[string]*ledger.Value {
+	values := make(map[string]*ledger.Value, len(wanted))
+	for key := range wanted {
+		values[key] = nil
+		if v, set := all[key]; set {
+			values[key] = &v
+		}
+	}
+	return values
+}
+
+// locked calls do while no session is open, or returns the error of the lock.
+func (p *place) locked(do func() error) error {
+	lock, err := p.store.LockExclusively()
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(), lock.Unlock())
+}
+
+// Format is how a command prints its answer.
+type Format string
+
+// The formats.
+const (
+	Text Format = ""
+	JSON Format = "json"
+	YAML Format = "yaml"
+)
+
+// print prints a report as JSON or YAML, or else calls text.
+func (p *place) print(f Format, report any, text func() error) error {
+	switch f {
+	case JSON:
+		return show.JSON(p.env.Stdout, report)
+	case YAML:
+		return show.YAML(p.env.Stdout, report)
+	case Text:
+	}
+	return text()
+}
