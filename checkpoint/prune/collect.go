@@ -20,7 +20,7 @@ import (
 // Collected is the result of a collection, or of its plan.
 type Collected struct {
 	Objects   int
-	Leftovers int      // temporary files of interrupted writers
+	Leftovers int      // temporary files of interrupted writers, and unfinished safety checkpoints
 	Discarded int      // directories of deleted sessions and interrupted imports
 	Bytes     int64    // bytes on disk of all of the above
 	Refs      []string // git references
@@ -111,6 +111,12 @@ func remove(ctx context.Context, s *checkpoint.Store, w *workspace.Workspace, in
 		return done, err
 	}
 	if err := removeShared(s, &done, dryRun); err != nil {
+		return done, err
+	}
+	tidied, err := s.Safety().Tidy(ctx, w, dryRun)
+	done.Leftovers += len(tidied.Unfinished) + tidied.Leftovers
+	done.Bytes += tidied.Bytes
+	if err != nil {
 		return done, err
 	}
 	discarded, err := s.Layout().Directories(s.Layout().TrashPath())

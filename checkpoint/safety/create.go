@@ -50,8 +50,8 @@ func (e *SensitiveError) Error() string {
 
 // Create makes a checkpoint, and verifies it: it reads back what it stored, looks whether
 // anything has changed meanwhile, and tries the restore in a dry run. The checkpoint is
-// durable when it returns. If it fails there is no checkpoint; RemoveUnfinished removes
-// what it may have left. The caller holds the lock of the state directory, at least
+// durable when it returns. If it fails there is no checkpoint; Tidy removes what it may have
+// left. The caller holds the lock of the state directory, at least
 // shared.
 func (s *Store) Create(ctx context.Context, w *workspace.Workspace, o CreateOptions) (*Created, error) {
 	made, err := s.create(ctx, w, o)

@@ -208,8 +208,8 @@ func TestType(t *testing.T) {
 		if diff := cmp.Diff(was, p.tree2()); diff != "" {
 			t.Errorf("%s: something changed:\n%s", name, diff)
 		}
-		if left, err := p.s.RemoveUnfinished(t.Context(), p.w); err != nil || len(left) > 0 {
-			t.Errorf("%s: left over: %q, %v", name, left, err)
+		if left, err := p.s.Tidy(t.Context(), p.w, true); err != nil || left.Bytes > 0 || len(left.Unfinished) > 0 {
+			t.Errorf("%s: left over: %+v, %v", name, left, err)
 		}
 	}
 }

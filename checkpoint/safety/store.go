@@ -188,6 +188,9 @@ func (s *Store) Delete(ctx context.Context, w *workspace.Workspace, id string) e
 
 // removeRest removes what a checkpoint without a record has left.
 func (s *Store) removeRest(ctx context.Context, w *workspace.Workspace, id string) error {
+	if w == nil {
+		return nil // git is not known, so its references could be left
+	}
 	if repo := w.Repository(); repo != nil {
 		refs, err := repo.Refs(ctx, refsRoot+id)
 		if err != nil {
@@ -207,26 +210,69 @@ func (s *Store) removeRest(ctx context.Context, w *workspace.Workspace, id strin
 	return nil
 }
 
-// RemoveUnfinished removes what interrupted calls of Create and Delete left, and returns
-// the IDs. The caller holds the exclusive lock of the state directory.
-func (s *Store) RemoveUnfinished(ctx context.Context, w *workspace.Workspace) ([]string, error) {
+// Tidied is what Tidy removed, or would remove.
+type Tidied struct {
+	Unfinished []string // IDs of checkpoints that were never finished, or not wholly deleted
+	Leftovers  int      // temporary files of interrupted writers
+	Bytes      int64    // of all of these
+}
+
+// Tidy removes what interrupted calls of Create, Restore and Delete left. With dryRun it
+// removes nothing. The caller holds the exclusive lock of the state directory.
+func (s *Store) Tidy(ctx context.Context, w *workspace.Workspace, dryRun bool) (t Tidied, err error) {
 	ids, err := s.ids()
 	if err != nil {
-		return nil, err
+		return t, err
 	}
-	var removed []string
 	for _, id := range ids {
 		there, err := store.Exists(s.FS, s.RecordPath(id))
-		if err != nil {
-			return removed, err
+		if err == nil && there {
+			err = s.removeTemps(id, &t, dryRun)
+		} else if err == nil {
+			err = s.removeUnfinished(ctx, w, id, &t, dryRun)
 		}
-		if there {
+		if err != nil {
+			return t, err
+		}
+	}
+	return t, nil
+}
+
+// removeUnfinished removes a checkpoint without a record.
+func (s *Store) removeUnfinished(ctx context.Context, w *workspace.Workspace, id string, t *Tidied, dryRun bool) error {
+	size, err := store.TreeSize(s.FS, s.dir(id))
+	if err != nil {
+		return fmt.Errorf("look for unfinished safety checkpoints: %w", err)
+	}
+	if !dryRun {
+		if err := s.removeRest(ctx, w, id); err != nil {
+			return err
+		}
+	}
+	t.Unfinished = append(t.Unfinished, id)
+	t.Bytes += size
+	return nil
+}
+
+// removeTemps removes the temporary files in the directory of a checkpoint.
+func (s *Store) removeTemps(id string, t *Tidied, dryRun bool) error {
+	entries, err := s.FS.ReadDir(s.dir(id))
+	if err != nil {
+		return fmt.Errorf("look for what was cut short: %w", err)
+	}
+	for _, e := range entries {
+		if !store.IsTemp(e.Name()) {
 			continue
 		}
-		if err := s.removeRest(ctx, w, id); err != nil {
-			return removed, err
+		size, err := store.EntrySize(s.FS, s.dir(id), e)
+		if err == nil && !dryRun {
+			err = s.FS.Remove(filepath.Join(s.dir(id), e.Name()))
 		}
-		removed = append(removed, id)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("remove what was cut short: %w", err)
+		}
+		t.Leftovers++
+		t.Bytes += size
 	}
-	return removed, nil
+	return nil
 }

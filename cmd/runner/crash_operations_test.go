@@ -111,6 +111,26 @@ func crashOperations() []crashOperation {
 			prepare: (*crashSite).changedInGit, again: repeated(0), shown: (*crashSite).isListed, record: "checkpoint.created",
 		},
 		{
+			name: "safety create", args: []string{"safety", "create", "src/**", "gen/**", "--json"},
+			prepare: (*crashSite).failed, again: repeated(0), shown: (*crashSite).isVerified, checkAlso: (*crashSite).safetyIsWhole,
+		},
+		{
+			name: "safety create in git", args: []string{"safety", "create", "src/**", "gen/**", "--json"},
+			prepare: (*crashSite).changedInGit, again: repeated(0), shown: (*crashSite).isVerified, checkAlso: (*crashSite).safetyIsWhole,
+		},
+		{
+			name: "safety restore", args: []string{"safety", "restore", "latest", "--yes"},
+			prepare: (*crashSite).changedAfterCopy, again: repeated(0), checkAlso: (*crashSite).safetyIsWhole,
+		},
+		{
+			name: "safety restore in git", args: []string{"safety", "restore", "latest", "--yes"},
+			prepare: (*crashSite).changedAfterCopyInGit, again: repeated(0), checkAlso: (*crashSite).safetyIsWhole,
+		},
+		{
+			name: "safety delete in git", args: []string{"safety", "delete", "latest", "--yes"},
+			prepare: (*crashSite).changedAfterCopyInGit, again: repeated(0, 2), checkAlso: (*crashSite).safetyIsWhole,
+		},
+		{
 			name: "prune", args: []string{"checkpoint", "prune", "PRD-001", "--older-than", "1ms", "--yes"},
 			prepare: (*crashSite).complete, again: repeated(0), steps: true,
 		},
@@ -374,6 +394,63 @@ func (s *crashSite) isListed(shown string) {
 	}
 	if r := s.exits([]int{0}, "checkpoint", "list", "PRD-001", "--json"); !strings.Contains(r.stdout, made.Checkpoint.ID) {
 		s.failf("the command printed checkpoint %s, which is not in the list of checkpoints", made.Checkpoint.ID)
+	}
+}
+
+// changedAfterCopy makes a safety checkpoint, and then changes, deletes and adds files.
+func (s *crashSite) changedAfterCopy() {
+	s.failed()
+	s.exits([]int{0}, "safety", "create", "src/**", "gen/**")
+	s.change()
+}
+
+func (s *crashSite) changedAfterCopyInGit() {
+	s.failedInGit()
+	s.exits([]int{0}, "safety", "create", "src/**", "gen/**")
+	s.change()
+	s.command("git", "-C", "w", "add", "-A")
+}
+
+// isVerified checks that a safety checkpoint that was printed exists and is whole.
+func (s *crashSite) isVerified(shown string) {
+	var made struct {
+		Checkpoint struct {
+			ID string `json:"id"`
+		} `json:"checkpoint"`
+	}
+	if json.Unmarshal([]byte(shown), &made) == nil { // else the command was killed while it printed
+		s.exits([]int{0}, "safety", "verify", made.Checkpoint.ID)
+	}
+}
+
+// safetyIsWhole checks that every safety checkpoint is whole, and that git has references of
+// these alone.
+func (s *crashSite) safetyIsWhole() {
+	s.t.Helper()
+	s.exits([]int{0}, "safety", "prune", "--yes") // removes what was cut short
+	var list struct {
+		Checkpoints []struct {
+			ID string `json:"id"`
+		} `json:"checkpoints"`
+		Damaged []any `json:"damaged"`
+	}
+	r := s.exits([]int{0}, "safety", "list", "--json")
+	if err := json.Unmarshal([]byte(r.stdout), &list); err != nil || len(list.Damaged) > 0 {
+		s.failf("the safety checkpoints: %v\n%s", err, r.stdout)
+	}
+	known := map[string]bool{}
+	for _, c := range list.Checkpoints {
+		known[c.ID] = true
+		s.exits([]int{0}, "safety", "verify", c.ID)
+	}
+	dirs, err := filepath.Glob(s.path("w/.runner/safety/*"))
+	s.must(err)
+	refs, err := filepath.Glob(s.path("w/.git/refs/runner/safety/*"))
+	s.must(err)
+	for _, path := range append(dirs, refs...) {
+		if !known[filepath.Base(path)] {
+			s.failf("%s is left of no safety checkpoint", path)
+		}
 	}
 }
 

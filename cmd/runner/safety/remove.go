@@ -70,6 +70,13 @@ type removal struct {
 // run shows what is to go, asks, and removes it.
 func (r *removal) run(ctx context.Context) error {
 	if r.o.DryRun {
+		if r.tidies {
+			tidied, err := r.saved.Tidy(ctx, r.files, true)
+			if err != nil {
+				return err
+			}
+			r.unfinished = tidied.Unfinished
+		}
 		return r.answer()
 	}
 	if len(r.removed) > 0 {
@@ -89,7 +96,7 @@ func (r *removal) run(ctx context.Context) error {
 }
 
 // carryOut removes the checkpoints. The caller holds the lock.
-func (r *removal) carryOut(ctx context.Context, record *checkpoint.AuditRecord) (err error) {
+func (r *removal) carryOut(ctx context.Context, record *checkpoint.AuditRecord) error {
 	for _, c := range r.removed {
 		restoring, err := r.saved.Restoring(c.ID)
 		if err != nil {
@@ -103,9 +110,11 @@ func (r *removal) carryOut(ctx context.Context, record *checkpoint.AuditRecord) 
 		}
 		record.IDs = append(record.IDs, c.ID)
 	}
-	if r.tidies {
-		r.unfinished, err = r.saved.RemoveUnfinished(ctx, r.files)
+	if !r.tidies {
+		return nil
 	}
+	tidied, err := r.saved.Tidy(ctx, r.files, false)
+	r.unfinished = tidied.Unfinished
 	return err
 }
 
