@@ -2,6 +2,9 @@ package safety
 
 import (
 	"errors"
+	"flag"
+	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -400,6 +403,61 @@ func TestFind(t *testing.T) {
 	for _, name := range []string{"../x", "chk_", "chk_20260115_143022_a7b3cg", "chk_2026011x_143022_a7b3c9", "chk_20260115_143022"} {
 		if IsID(name) {
 			t.Errorf("%q is an ID", name)
+		}
+	}
+}
+
+// TestSubmodule: a submodule and another repository in scope are named and left alone; the
+// commit of the submodule that is staged is restored.
+func TestSubmodule(t *testing.T) {
+	t.Parallel()
+	p := newGitPlace(t, "")
+	other := newGitPlace(t, "")
+	p.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", other.root, "lib")
+	p.git("commit", "-q", "-m", "lib")
+	p.git("init", "-q", "nested")
+	p.write("lib/kept.txt", "edited in the submodule\n")
+	p.write("nested/file", "of the nested repository\n")
+	was := p.tree()
+	made := p.create(CreateOptions{})
+	if want := []string{"lib", "nested"}; made.Type != GitStash || !slices.Equal(made.Listing.Special, want) || made.Confidence() >= 1 {
+		t.Errorf("%s, not copied: %q, want %q", made.Type, made.Listing.Special, want)
+	}
+	p.git("rm", "-q", "--cached", "lib")
+	p.write("edited.txt", "mutated\n")
+	if _, err := p.restore(made.ID, RestoreOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(was, p.tree()); diff != "" {
+		t.Errorf("(-was +is):\n%s", diff)
+	}
+}
+
+var manyFiles = flag.Int("safety.files", 1000, "the number of files that TestMany copies and restores; at least 100")
+
+// TestMany copies and restores many files.
+func TestMany(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []Type{GitStash, FileBackup} {
+		p := newGitPlace(t, "")
+		n := *manyFiles
+		for i := range n {
+			p.write(fmt.Sprintf("many/%d/%d.txt", i%100, i), fmt.Sprintf("file %d\n", i))
+		}
+		p.git("add", ".")
+		was := p.tree()
+		made := p.create(CreateOptions{Type: kind}, "many/**")
+		p.must(os.RemoveAll(p.path("many/7")))
+		for i := range n / 2 {
+			p.write(fmt.Sprintf("many/%d/%d.txt", i%100, i), "mutated\n")
+			p.write(fmt.Sprintf("many/new/%d", i), "new\n")
+		}
+		done, err := p.restore(made.ID, RestoreOptions{})
+		if err != nil || done.Written != n/2+n/200 || done.Deleted != n/2 {
+			t.Fatalf("%s: %+v, %v", kind, done, err)
+		}
+		if now := p.tree(); !maps.Equal(was, now) {
+			t.Errorf("%s: the files differ: %d, and %d before", kind, len(now), len(was))
 		}
 	}
 }
