@@ -17,7 +17,8 @@ import (
 
 // CreateOptions say what a checkpoint copies. Patterns or Keys is required.
 type CreateOptions struct {
-	Patterns  []string      // globs of files
+	Scope     []string      // globs of files as they were given; nil: Patterns
+	Patterns  []string      // the patterns that they stand for
 	Type      Type          // of the files; "": GitStash if git tracks one of them and can do it, else FileBackup
 	Keys      *Keys         // nil: none
 	Sensitive bool          // copy sensitive files, too
@@ -113,7 +114,11 @@ func (k *copying) copyFiles(ctx context.Context) error {
 	if c.Type, err = k.chooseType(ctx); err != nil {
 		return err
 	}
-	c.Files = &Files{InGit: c.Type == GitStash, Sensitive: k.o.Sensitive}
+	scope := k.o.Scope
+	if scope == nil {
+		scope = k.o.Patterns
+	}
+	c.Files = &Files{Scope: state.Texts(scope), InGit: c.Type == GitStash, Sensitive: k.o.Sensitive}
 	last := k.lastOfScope()
 	view := c.Files.view(k.w)
 	ref := refsRoot + c.ID + "/files"

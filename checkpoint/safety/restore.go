@@ -1,6 +1,7 @@
 package safety
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -249,7 +250,7 @@ func (s *Store) restore(ctx context.Context, w *workspace.Workspace, p *RestoreP
 		return nil, err
 	}
 	done := Restore{At: s.Now().UTC(), By: o.By, Undo: o.Undo}
-	if p.unfinished != nil {
+	if p.unfinished != nil && p.unfinished.Undo != "" {
 		done.Undo = p.unfinished.Undo // it has the files from before the first change
 	}
 	if err := s.writeRestoring(p.ID, restoringNote{state.FormatVersion, done.At, done.By, done.Undo}); err != nil {
@@ -326,6 +327,29 @@ func (s *Store) readRestoring(id string) (*restoringNote, error) {
 func (s *Store) Restoring(id string) (bool, error) {
 	n, err := s.readRestoring(id)
 	return n != nil, err
+}
+
+// UnfinishedRestoreError says that a restore was interrupted, so that the workspace may be
+// restored in part.
+type UnfinishedRestoreError struct{ ID string }
+
+func (e *UnfinishedRestoreError) Error() string {
+	return fmt.Sprintf("a restore of the safety checkpoint %s was interrupted, so that the workspace may be restored in part", e.ID)
+}
+
+// CheckRestored returns an *UnfinishedRestoreError if any restore was interrupted. It takes
+// no lock.
+func (s *Store) CheckRestored() error {
+	ids, err := s.ids()
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		if restoring, err := s.Restoring(id); err != nil || restoring {
+			return cmp.Or(err, error(&UnfinishedRestoreError{id}))
+		}
+	}
+	return nil
 }
 
 // joinSome names the first of some paths.

@@ -60,9 +60,10 @@ type Checkpoint struct {
 type Files struct {
 	// Capture holds the files that match the patterns of its listing.
 	workspace.Capture
-	InGit     bool `json:"in_git,omitempty"`    // git keeps the bytes of those that it knows
-	Sensitive bool `json:"sensitive,omitempty"` // sensitive files were copied, too
-	Git       *Git `json:"git,omitempty"`       // of a git_stash
+	Scope     []state.Text `json:"scope"`               // the globs as they were given
+	InGit     bool         `json:"in_git,omitempty"`    // git keeps the bytes of those that it knows
+	Sensitive bool         `json:"sensitive,omitempty"` // sensitive files were copied, too
+	Git       *Git         `json:"git,omitempty"`       // of a git_stash
 }
 
 // Git is what a git_stash knows besides the files.

@@ -22,6 +22,7 @@ import (
 	"github.com/cenkalti/backoff/v4"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/safety"
 	"prdrunner/checkpoint/state"
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/change"
@@ -432,11 +433,24 @@ func (s *Starter) LockDecided(ctx context.Context, snap *checkpoint.Snapshot) (*
 	if err != nil {
 		return nil, err
 	}
+	if err := s.refuseHalfRestored(); err != nil {
+		return nil, errors.Join(err, session.Close())
+	}
 	was, is := snap.State, session.State()
 	if (was == nil) != (is == nil) || was != nil && (was.Session != is.Session || was.Status != is.Status) {
 		return nil, errors.Join(fmt.Errorf("%s: %w", s.PRD, runner.ErrPlanOutdated), session.Close())
 	}
 	return session, nil
+}
+
+// refuseHalfRestored refuses to build while a safety checkpoint may be restored in part.
+func (s *Starter) refuseHalfRestored() error {
+	err := s.Store.Safety().CheckRestored()
+	var half *safety.UnfinishedRestoreError
+	if errors.As(err, &half) {
+		return advice.With(err, fmt.Sprintf("`runner safety restore %s --yes` completes it", half.ID))
+	}
+	return err
 }
 
 // lockSoon locks the session. It waits a moment for the lock, which a short command, such

@@ -102,7 +102,7 @@ func (p *place) create(ctx context.Context, o CreateOptions) (*safety.Created, e
 		return nil, err
 	}
 	options := safety.CreateOptions{
-		Patterns: pipeline.Patterns(o.Scope), Type: safety.Type(o.Type), Sensitive: o.Sensitive, Strict: o.Strict,
+		Scope: o.Scope, Patterns: pipeline.Patterns(o.Scope), Type: safety.Type(o.Type), Sensitive: o.Sensitive, Strict: o.Strict,
 		Expiry: expiry, By: p.env.Actor(), Reason: o.Reason,
 	}
 	if options.Keys, err = p.keys(o); err != nil {

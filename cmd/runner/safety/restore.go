@@ -145,10 +145,10 @@ func (p *place) setKeys(ctx context.Context, session *checkpoint.Session, edits 
 }
 
 // makeUndo copies what a restore changes, and returns the ID of the copy; "" if none was
-// asked for, or an interrupted restore has made one already. It refuses to restore over a
-// file that can't be copied.
+// asked for. It refuses to restore over a file that can't be copied. It also copies what an
+// interrupted restore left, since files may have been edited after that.
 func (p *place) makeUndo(ctx context.Context, plan *safety.RestorePlan, o RestoreOptions) (string, error) {
-	if o.NoUndo || plan.Unfinished() {
+	if o.NoUndo {
 		return "", nil
 	}
 	options := safety.CreateOptions{
@@ -156,6 +156,9 @@ func (p *place) makeUndo(ctx context.Context, plan *safety.RestorePlan, o Restor
 	}
 	if plan.Listing != nil {
 		options.Patterns, options.Sensitive = plan.Listing.Patterns, plan.Files.Sensitive
+		for _, glob := range plan.Files.Scope {
+			options.Scope = append(options.Scope, string(glob))
+		}
 	}
 	if plan.Keys != nil {
 		values, err := p.presentKeys(plan.Checkpoint)

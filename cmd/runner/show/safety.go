@@ -107,12 +107,12 @@ func (r *SafetyCreatedReport) addKeys(keys *safety.Keys) {
 
 func (r *SafetyCreatedReport) addFiles(at SafetyPlace, c *safety.Checkpoint, l *workspace.Listing) {
 	cp := &r.Checkpoint
-	cp.Scope.Patterns, r.LeftOut = state.Texts(l.Patterns), state.Texts(l.LeftOut)
+	cp.Scope.Patterns, r.LeftOut = c.Files.Scope, state.Texts(l.LeftOut)
 	for _, e := range l.Entries {
 		cp.Scope.Files = append(cp.Scope.Files, state.Text(e.Path))
 	}
 	cp.RestoreOrder = append(cp.RestoreOrder, "files")
-	r.NextSafeActions = append(r.NextSafeActions, "change, add and remove files that match "+strings.Join(l.Patterns, " "))
+	r.NextSafeActions = append(r.NextSafeActions, "change, add and remove files that match "+view.OneLine(text.Enumerate(c.Files.Scope)))
 	if g := c.Files.Git; g != nil {
 		cp.Prerequisites = append(cp.Prerequisites, "git is installed")
 		cp.RestoreOrder = append(cp.RestoreOrder, "git's index")
@@ -287,7 +287,8 @@ type safetyListItem struct {
 	Reason    state.Text  `json:"reason,omitempty"`
 	Summary   string      `json:"summary"`
 	Undoes    string      `json:"undoes,omitempty"`
-	Restored  int         `json:"restored"` // how often
+	Restored  int         `json:"restored"`  // how often
+	Restoring bool        `json:"restoring"` // a restore was interrupted
 }
 
 type safetyDamaged struct {
@@ -296,12 +297,12 @@ type safetyDamaged struct {
 }
 
 // NewSafetyListReport returns the JSON form of a list of safety checkpoints.
-func NewSafetyListReport(all []*safety.Checkpoint, unread []safety.Unread, now time.Time) SafetyListReport {
+func NewSafetyListReport(all []*safety.Checkpoint, unread []safety.Unread, restoring map[string]bool, now time.Time) SafetyListReport {
 	r := SafetyListReport{FormatVersion: FormatVersion, Checkpoints: []safetyListItem{}, Damaged: []safetyDamaged{}}
 	for _, c := range all {
 		r.Checkpoints = append(r.Checkpoints, safetyListItem{
 			ID: c.ID, Type: c.Type, CreatedAt: c.CreatedAt, Expiry: c.ExpiresAt, Expired: c.Expired(now), Reason: c.Reason,
-			Summary: c.Summary(), Undoes: c.Undoes, Restored: len(c.Restores),
+			Summary: c.Summary(), Undoes: c.Undoes, Restored: len(c.Restores), Restoring: restoring[c.ID],
 		})
 	}
 	for _, u := range unread {
@@ -311,7 +312,7 @@ func NewSafetyListReport(all []*safety.Checkpoint, unread []safety.Unread, now t
 }
 
 // SafetyList shows a list of safety checkpoints.
-func SafetyList(w io.Writer, r SafetyListReport) error {
+func SafetyList(w io.Writer, cmdline advice.CommandLine, r SafetyListReport) error {
 	var b strings.Builder
 	if len(r.Checkpoints)+len(r.Damaged) == 0 {
 		b.WriteString("There are no safety checkpoints\n")
@@ -330,6 +331,9 @@ func SafetyList(w io.Writer, r SafetyListReport) error {
 			b.WriteString("  " + view.OneLine(string(c.Reason)))
 		}
 		b.WriteString("\n")
+		if c.Restoring {
+			fmt.Fprintf(&b, "  its restore was interrupted; `%s` completes it\n", cmdline.Command("safety restore "+c.ID+" --yes"))
+		}
 	}
 	for _, d := range r.Damaged {
 		fmt.Fprintf(&b, "%s  damaged: %s\n", d.ID, view.OneLine(string(d.Error)))
@@ -494,7 +498,7 @@ type SafetyRemovedReport struct {
 // NewSafetyRemovedReport returns the JSON form of a removal.
 func NewSafetyRemovedReport(removed []*safety.Checkpoint, unfinished []string, kept int, dryRun bool, now time.Time) SafetyRemovedReport {
 	return SafetyRemovedReport{
-		FormatVersion: FormatVersion, DryRun: dryRun, Removed: NewSafetyListReport(removed, nil, now).Checkpoints,
+		FormatVersion: FormatVersion, DryRun: dryRun, Removed: NewSafetyListReport(removed, nil, nil, now).Checkpoints,
 		Unfinished: append([]string{}, unfinished...), Kept: kept,
 	}
 }
