@@ -37,6 +37,8 @@ type Created struct {
 	// Assumptions are what the checkpoint relies on and does not verify, as texts for
 	// people.
 	Assumptions []string
+
+	sameAs string // the checkpoint that has the same files, of a file_backup for which nothing had to be copied
 }
 
 // ErrNothingMatches says that no file matches the patterns of a checkpoint.
@@ -84,19 +86,35 @@ func (s *Store) create(ctx context.Context, w *workspace.Workspace, o CreateOpti
 		c.Checks = []Check{contentsCheck(len(o.Keys.Values), 0), {CompleteCheck, 1, "every key is in the record"}, {StableCheck, 1, "the keys were read at one moment"}}
 	}
 	c.Hash = hashOf(made.Listing, c.Keys)
-	// The dry run comes before the record, which holds its result.
+	if err := s.tryRestore(ctx, w, made); err != nil {
+		return nil, errors.Join(err, s.removeRest(context.WithoutCancel(ctx), w, c.ID))
+	}
+	if err := s.write(c); err != nil {
+		return nil, err
+	}
+	return made, nil
+}
+
+// tryRestore tries the restore of a new checkpoint in a dry run, and adds what it finds to
+// the checks. If nothing had to be copied, there is nothing to try: the files have just
+// been compared with those of an earlier checkpoint, whose contents are there.
+func (s *Store) tryRestore(ctx context.Context, w *workspace.Workspace, made *Created) error {
+	c := made.Checkpoint
+	if made.sameAs != "" {
+		c.Checks = append(c.Checks,
+			Check{StableCheck, 1, state.Text("nothing had to be copied: every file was as " + made.sameAs + " has it")},
+			Check{RestoreCheck, 1, "a restore would change nothing, and no content is missing"})
+		return nil
+	}
 	plan, err := s.planRestore(ctx, w, c, made.Listing)
 	if err != nil {
-		return nil, errors.Join(err, s.removeRest(context.WithoutCancel(ctx), w, c.ID))
+		return err
 	}
 	if made.Listing != nil {
 		c.Checks = append(c.Checks, plan.stableCheck())
 	}
 	c.Checks = append(c.Checks, plan.restoreCheck())
-	if err := s.write(c); err != nil {
-		return nil, err
-	}
-	return made, nil
+	return nil
 }
 
 // copying copies the files of one checkpoint.
@@ -131,6 +149,9 @@ func (k *copying) copyFiles(ctx context.Context) error {
 		return err
 	}
 	c.Files.Capture = captured.Capture
+	if !captured.Changed && c.Type == FileBackup {
+		k.made.sameAs = last.ID
+	}
 	if k.o.Strict && len(captured.LeftOut) > 0 {
 		return &SensitiveError{captured.LeftOut}
 	}
@@ -198,7 +219,9 @@ func (k *copying) lastOfScope() *Checkpoint {
 func (k *copying) check(ctx context.Context, view *workspace.Workspace, last *Checkpoint) error {
 	c, l := k.made.Checkpoint, k.made.Listing
 	fresh, before := l.Entries, []workspace.Entry(nil)
-	if last != nil {
+	if k.made.sameAs != "" {
+		fresh, before = nil, l.Entries
+	} else if last != nil {
 		old, err := view.Load(ctx, last.Files.Listing)
 		if err != nil {
 			return err

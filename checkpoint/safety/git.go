@@ -84,7 +84,7 @@ func (k *copying) stash(ctx context.Context, view *workspace.Workspace) error {
 	if err != nil {
 		return err
 	}
-	tracked, err := k.trackedPaths(ctx, repo, head)
+	tracked, committed, err := k.trackedPaths(ctx, repo, head)
 	if err != nil {
 		return err
 	}
@@ -109,6 +109,7 @@ func (k *copying) stash(ctx context.Context, view *workspace.Workspace) error {
 		case e.Mode&workspace.ModeDir != 0:
 		case e.Blob == "":
 			outside++
+		case committed[e.Path] == entry:
 		case tracked[e.Path]:
 			stash.WorkTree = append(stash.WorkTree, entry)
 		default:
@@ -134,25 +135,27 @@ func (k *copying) stash(ctx context.Context, view *workspace.Workspace) error {
 	return nil
 }
 
-// trackedPaths returns the files in scope that git's index or HEAD has.
-func (k *copying) trackedPaths(ctx context.Context, repo *git.Repository, head string) (map[string]bool, error) {
+// trackedPaths returns the files in scope that git's index or HEAD has, and those of HEAD
+// with their entries.
+func (k *copying) trackedPaths(ctx context.Context, repo *git.Repository, head string) (tracked map[string]bool, committed map[string]git.IndexEntry, err error) {
 	index, err := repo.Tracked(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	committed, err := repo.CommitFiles(ctx, head)
+	files, err := repo.CommitFiles(ctx, head)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	tracked := map[string]bool{}
-	for _, files := range [][]git.File{index, committed} {
-		for _, f := range files {
-			if !f.Gitlink && k.inScope(f.Path) {
-				tracked[f.Path] = true
-			}
+	tracked, committed = map[string]bool{}, map[string]git.IndexEntry{}
+	for _, f := range files {
+		committed[f.Path] = git.IndexEntry{Path: f.Path, Mode: f.Mode, Blob: f.Blob}
+	}
+	for _, f := range append(index, files...) {
+		if !f.Gitlink && k.inScope(f.Path) {
+			tracked[f.Path] = true
 		}
 	}
-	return tracked, nil
+	return tracked, committed, nil
 }
 
 // indexChanges returns the entries of the index to set, so that it is again as a

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"hash"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -45,7 +46,7 @@ func hashOf(l *workspace.Listing, keys *Keys) string {
 }
 
 func writeHashLine(h hash.Hash, fields ...string) {
-	_, _ = h.Write([]byte(strings.Join(fields, " ") + "\n")) // a hash returns no error
+	_, _ = io.WriteString(h, strings.Join(fields, " ")+"\n") // a hash returns no error
 }
 
 // fullMode returns the mode of an entry with the kind of file, in octal.

@@ -22,10 +22,11 @@ type Detector interface {
 // errRefused says that the content of a file may not be kept.
 var errRefused = errors.New("holds what may not be kept")
 
-// refusal holds the detector and the contents that may not be kept.
+// refusal holds the detectors and the contents that may not be kept.
 type refusal struct {
-	detector func() Detector
-	all      bool // the detector knows all present sensitive values
+	detector func() Detector // of values, in contents and in names; nil: none
+	further  func() Detector // in contents alone; nil: none
+	all      bool            // the detector knows all present sensitive values
 	mu       sync.Mutex
 	found    map[string]bool // for each scanned content, by digest: whether it is refused
 }
@@ -47,6 +48,48 @@ func (w *Workspace) Refuse(detector func() Detector) {
 func (w *Workspace) RefuseAll(detector func() Detector) {
 	w.Refuse(detector)
 	w.files.refusal.all = true
+}
+
+// RefuseContent makes Keep and Capture exclude files in whose content a further detector
+// finds something. Unlike Refuse it does not search their names. It must be called after
+// Refuse, if that is called, and before the workspace is used.
+func (w *Workspace) RefuseContent(detector func() Detector) {
+	if w.files.refusal == nil {
+		w.files.refusal = &refusal{found: map[string]bool{}}
+	}
+	w.files.refusal.further = detector
+}
+
+// contentDetector returns a new detector for a content.
+func (r *refusal) contentDetector() Detector {
+	var all Detectors
+	for _, make := range []func() Detector{r.detector, r.further} {
+		if make != nil {
+			all = append(all, make())
+		}
+	}
+	if len(all) == 1 {
+		return all[0]
+	}
+	return all
+}
+
+// Detectors find what one of them finds.
+type Detectors []Detector
+
+// Write implements io.Writer.
+func (all Detectors) Write(p []byte) (int, error) {
+	for _, d := range all {
+		if n, err := d.Write(p); err != nil {
+			return n, err
+		}
+	}
+	return len(p), nil
+}
+
+// Found implements Detector.
+func (all Detectors) Found() bool {
+	return slices.ContainsFunc(all, Detector.Found)
 }
 
 // record records whether a scan found a value in a content.
@@ -91,12 +134,12 @@ func (r *refusal) guardReader(from io.Reader) io.Reader {
 	if r == nil {
 		return from
 	}
-	return &guarded{from, r.detector()}
+	return &guarded{from, r.contentDetector()}
 }
 
 // scanContent reads a file, describes it, and records whether it may be kept.
 func (in *files) scanContent(ctx context.Context, at tree.Place, f *found, withBlob func(int64) bool) (refused bool, err error) {
-	d := in.refusal.detector()
+	d := in.refusal.contentDetector()
 	if f.isLink() {
 		_, err = io.WriteString(d, f.target)
 		return d.Found(), err

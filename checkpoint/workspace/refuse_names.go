@@ -12,7 +12,7 @@ const hiddenName = "***"
 // has the name already. Such a file is recorded under another name. The caller must call
 // hideNames before any file is described, so that the cache does not record the name.
 func (s *survey) hideNames() error {
-	if s.w.files.refusal == nil {
+	if r := s.w.files.refusal; r == nil || r.detector == nil {
 		return nil
 	}
 	files := s.files[:0]
@@ -99,7 +99,7 @@ func (r *refusal) hideIn(path string) (string, error) {
 
 // detectIn reports whether the detector finds a value in a text. A nil refusal finds none.
 func (r *refusal) detectIn(text string) (bool, error) {
-	if r == nil {
+	if r == nil || r.detector == nil {
 		return false, nil
 	}
 	d := r.detector()

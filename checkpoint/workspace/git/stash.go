@@ -14,7 +14,7 @@ type Stash struct {
 	When      time.Time
 	Head      string       // the commit that HEAD names
 	Index     []IndexEntry // where the index differs from Head
-	WorkTree  []IndexEntry // what the work tree has where Head or the index has a file
+	WorkTree  []IndexEntry // where the work tree differs from Head, among the files that Head or the index has
 	Untracked []IndexEntry // other files of the work tree
 }
 

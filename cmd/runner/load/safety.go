@@ -8,6 +8,7 @@ import (
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
+	"prdrunner/runner/mask"
 )
 
 // SafetyWorkspace opens the files of the workspace for safety checkpoints. They leave out
@@ -19,48 +20,24 @@ func SafetyWorkspace(ctx context.Context, env *cli.Environment, cfg *config.Conf
 	if err != nil {
 		return nil, err
 	}
-	newTokens := tokens.New()
-	detectors := []func() workspace.Detector{func() workspace.Detector { return newTokens() }}
 	prds := []string{prd}
 	if prd == "" {
 		prds, _ = store.Reader().PRDs() // the command reports the error, if it needs them
 	}
+	var maskers []*mask.Masker
 	for _, prd := range prds {
 		masker, err := KnownSecrets(env, cfg, store, PipelineRef{PRD: prd})
 		switch {
 		case err != nil:
 			env.Warn(unsearched(err))
 		case masker != nil && masker.Any():
-			detectors = append(detectors, detector(masker))
+			maskers = append(maskers, masker)
 		}
 	}
-	w.Refuse(func() workspace.Detector {
-		all := make(anyOf, len(detectors))
-		for i, make := range detectors {
-			all[i] = make()
-		}
-		return all
-	})
+	if len(maskers) > 0 {
+		w.Refuse(detector(maskers...))
+	}
+	newTokens := tokens.New()
+	w.RefuseContent(func() workspace.Detector { return newTokens() })
 	return w, nil
-}
-
-// anyOf finds what one of several detectors finds.
-type anyOf []workspace.Detector
-
-func (all anyOf) Write(p []byte) (int, error) {
-	for _, d := range all {
-		if n, err := d.Write(p); err != nil {
-			return n, err
-		}
-	}
-	return len(p), nil
-}
-
-func (all anyOf) Found() bool {
-	for _, d := range all {
-		if d.Found() {
-			return true
-		}
-	}
-	return false
 }

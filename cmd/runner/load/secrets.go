@@ -53,10 +53,16 @@ func unsearched(err error) error {
 	return fmt.Errorf("files are not searched for sensitive values, since %w", err)
 }
 
-// detector returns a function that makes detectors, which find in files what the masker
-// hides in output.
-func detector(masker *mask.Masker) func() workspace.Detector {
-	return func() workspace.Detector { return masker.Detector() }
+// detector returns a function that makes detectors, which find in files what the maskers
+// hide in output.
+func detector(maskers ...*mask.Masker) func() workspace.Detector {
+	return func() workspace.Detector {
+		all := make(workspace.Detectors, len(maskers))
+		for i, masker := range maskers {
+			all[i] = masker.Detector()
+		}
+		return all
+	}
 }
 
 // UnknownSecretsError reports that the values of sensitive variables can't be known.
