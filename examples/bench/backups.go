@@ -22,6 +22,7 @@ func backups(n sizes) []contest {
 	return []contest{
 		first.contest,
 		newBackup(captureUnchanged, n.manyRounds, n.files).keptBefore(nothing),
+		newBackup(copyUnchanged, n.manyRounds, tree{files: n.files.files, size: n.files.size}).keptBefore(nothing),
 		newBackup(captureChanged, n.fewRounds, n.files).keptBefore(change),
 		newBackup(restore, n.moreRounds, n.files).keptBefore(vault.empty),
 	}
@@ -39,6 +40,7 @@ type keeper struct {
 func keepers() []keeper {
 	build := []string{"runner", "-C", "tree", "build", "PRD-001", "--output", "quiet"}
 	create := []string{"runner", "-C", "tree", "checkpoint", "create", "PRD-001"}
+	safety := []string{"runner", "-C", "tree", "safety", "create", "files/**", "--type", "file_backup"}
 	rollback := []string{"runner", "-C", "tree", "checkpoint", "rollback", "PRD-001", "0", "--yes"}
 	backup := []string{"restic", "--repo", "restic", "--quiet", "backup", "--exclude", ".runner", "tree"}
 	unpack := []string{"restic", "--repo", "restic", "--quiet", "restore", "latest", "--target", "."}
@@ -52,7 +54,7 @@ func keepers() []keeper {
 		{
 			name: "runner", keep: build,
 			begin: func(v vault) error { return v.aside("tree/.runner") },
-			races: map[string][]string{captureFirst: build, captureUnchanged: create, captureChanged: create, restore: rollback},
+			races: map[string][]string{captureFirst: build, captureUnchanged: create, captureChanged: create, copyUnchanged: safety, restore: rollback},
 		},
 		{
 			name: "restic", keep: backup,
@@ -66,7 +68,7 @@ func keepers() []keeper {
 		},
 		{
 			name: "git", keep: add, begin: vault.beginGit, // does not take part in captureFirst: git add is slow for large files
-			races: map[string][]string{captureUnchanged: git("status", "--porcelain"), captureChanged: add},
+			races: map[string][]string{captureUnchanged: git("status", "--porcelain"), copyUnchanged: git("status", "--porcelain"), captureChanged: add},
 		},
 		{
 			name: floorName, keep: []string{self, keepCommand, "tree/files", "copy"},

@@ -69,6 +69,7 @@ func targets(n sizes) []target {
 		{"validate the cashier example, to its imports", "", 3, ratio(start, "runner validate", start, "its imports"), nil},
 		{"first capture, to restic", "", 0.35, ratio(captureFirst, "runner", captureFirst, "restic"), ratio(captureFirst, floorName, captureFirst, "restic")},
 		{"unchanged capture, to git status", "", 2, ratio(captureUnchanged, "runner", captureUnchanged, "git"), ratio(captureUnchanged, floorName, captureUnchanged, "git")},
+		{"safety checkpoint of unchanged files, to git status", "", 3, ratio(copyUnchanged, "runner", copyUnchanged, "git"), nil},
 		{"restore, to restic", "", 0.4, ratio(restore, "runner", restore, "restic"), ratio(restore, floorName, restore, "restic")},
 		{"checkpoint list, above version", " s", 0.05, difference(listCheckpoints, "runner", "runner version"), nil},
 		{"checkpoint prune", " s", 1, figure(seconds, pruneCheckpoints, "runner"), figure(seconds, pruneCheckpoints, floorName)},
@@ -161,6 +162,7 @@ const (
 	captureFirst     = "capture first"
 	captureUnchanged = "capture unchanged"
 	captureChanged   = "capture changed"
+	copyUnchanged    = "safety checkpoint, unchanged"
 	restore          = "restore"
 	listCheckpoints  = "list checkpoints"
 	pruneCheckpoints = "prune checkpoints"
