@@ -329,6 +329,15 @@ func nearest(ref *state.CheckpointRef, steps map[int]*state.CheckpointRef) strin
 	return fmt.Sprintf("%s; the nearest before it is step %d, %s", what, before, steps[before].ID)
 }
 
+// Clock returns the present time, with the recorded times that show how reliable it is.
+func Clock(x *checkpoint.Session) retention.Clock {
+	c := retention.Clock{Now: x.Store().Now()}
+	if st := x.State(); st != nil {
+		c.Seen = readings(x.Store(), []*reader.Record{{State: st}})
+	}
+	return c
+}
+
 // readings returns recorded times, which show how reliable the clock is when ages are
 // judged.
 func readings(s *checkpoint.Store, records []*reader.Record) []time.Time {

@@ -31,6 +31,13 @@ type Clock struct {
 	Seen []time.Time
 }
 
+// Passed reports whether more than limit has passed since one of the recorded times, as far
+// as the readings confirm it.
+func (c Clock) Passed(since time.Time, limit time.Duration) bool {
+	v, _ := newAgeRule(Pass{Clock: c}, limit, []time.Time{since}).verdict(since)
+	return v == tooOld
+}
+
 // minStep is a step that always counts in full, so that a policy of seconds works for
 // trying it out.
 const minStep = time.Minute

@@ -18,6 +18,7 @@ import (
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
 	"prdrunner/cmd/runner/load"
+	"prdrunner/cmd/runner/safety"
 	"prdrunner/cmd/runner/show"
 	"prdrunner/runner"
 	"prdrunner/runner/plan"
@@ -336,7 +337,10 @@ func (b *build) applyRetention(ctx context.Context, session *checkpoint.Session)
 	if t.Archived != "" {
 		fmt.Fprintf(b.env.Stderr, "Archived under %s\n", b.env.Display(t.Archived))
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return safety.Expire(ctx, b.env, session, b.Files)
 }
 
 // advised is a view that adds to the end of a run the commands to type next. The engine

@@ -1,0 +1,63 @@
+package safety
+
+import (
+	"context"
+	"fmt"
+
+	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/prune"
+	"prdrunner/checkpoint/safety"
+	"prdrunner/checkpoint/workspace"
+	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/change"
+	"prdrunner/cmd/runner/cli"
+	"prdrunner/runner/view"
+)
+
+// Expire removes, at the end of a run, the safety checkpoints that have certainly expired.
+// If another process works in the state directory, the next run does it.
+func Expire(ctx context.Context, env *cli.Environment, session *checkpoint.Session, w *workspace.Workspace) error {
+	saved := session.Store().Safety()
+	all, _, err := saved.List()
+	if err != nil || len(all) == 0 {
+		return err
+	}
+	clock := prune.Clock(session)
+	var expired []*safety.Checkpoint
+	for _, c := range all {
+		if c.ExpiresAt != nil && clock.Passed(c.CreatedAt, c.ExpiresAt.Sub(c.CreatedAt)) {
+			expired = append(expired, c)
+		}
+	}
+	if len(expired) == 0 {
+		return nil
+	}
+	err = session.WithExclusiveLock(ctx, func() error { return removeExpired(ctx, env, session.Store(), w, expired) })
+	if advice.IsA[*checkpoint.LockedError](err) {
+		return nil
+	}
+	return err
+}
+
+// removeExpired removes checkpoints, except for those whose restore was interrupted.
+func removeExpired(ctx context.Context, env *cli.Environment, store *checkpoint.Store, w *workspace.Workspace, expired []*safety.Checkpoint) error {
+	record := checkpoint.AuditRecord{What: "safety prune"}
+	record.Because("expired")
+	err := change.WithAudit(env, store, &record, func() error {
+		saved := store.Safety()
+		for _, c := range expired {
+			if restoring, err := saved.Restoring(c.ID); err != nil || restoring {
+				continue
+			}
+			if err := saved.Delete(ctx, w, c.ID); err != nil {
+				return err
+			}
+			record.IDs = append(record.IDs, c.ID)
+		}
+		return nil
+	})
+	if n := len(record.IDs); n > 0 {
+		fmt.Fprintf(env.Stderr, "Removed %s that had expired\n", view.Plural(n, "safety checkpoint"))
+	}
+	return err
+}
