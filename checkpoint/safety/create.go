@@ -276,7 +276,7 @@ func splitStored(entries, old []workspace.Entry) (fresh, before []workspace.Entr
 func (c *Checkpoint) Summary() string {
 	var parts []string
 	if f := c.Files; f != nil {
-		parts = append(parts, fmt.Sprintf("%s, %d bytes", count(f.Capture.Files, "file"), f.Bytes))
+		parts = append(parts, fmt.Sprintf("%s, %d bytes", count(f.Files, "file"), f.Bytes))
 		if g := f.Git; g != nil {
 			parts = append(parts, fmt.Sprintf("%d staged, %d untracked", g.StagedPaths, g.UntrackedFiles))
 		}

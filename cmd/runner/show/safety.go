@@ -134,7 +134,7 @@ func plainCommands(at SafetyPlace, c *safety.Checkpoint, l *workspace.Listing) [
 	var commands []state.Text
 	if g := c.Files.Git; g != nil {
 		specs := gitPathspecs(l.Patterns)
-		for _, part := range []struct{ commit, how string }{{g.Commit, "--worktree -- " + specs}, {g.Index, "--staged -- " + specs}, {g.Stashed.Untracked, "--overlay --worktree -- ."}} {
+		for _, part := range []struct{ commit, how string }{{g.Commit, "--worktree -- " + specs}, {g.Index, "--staged -- " + specs}, {g.Untracked, "--overlay --worktree -- ."}} {
 			if part.commit != "" {
 				commands = append(commands, state.Text("git restore --source="+part.commit+" "+part.how))
 			}
