@@ -85,6 +85,15 @@ func questions() map[string][]question {
 			{"files", (*place).failed, "checkpoint rollback PRD-001 0 --files-only --force", 2, "add --yes", true},
 			{"state", (*place).failed, "checkpoint rollback PRD-001 0 --state-only", 2, "add --yes", true},
 		},
+		"runner safety restore": {
+			{"a safety checkpoint", changedAfterCopy, "safety restore latest", 2, "add --yes", true},
+		},
+		"runner safety delete": {
+			{"a safety checkpoint", changedAfterCopy, "safety delete latest", 2, "add --yes", true},
+		},
+		"runner safety prune": {
+			{"an expired safety checkpoint", changedAfterCopy, "safety prune", 2, "add --yes", true},
+		},
 	}
 }
 
@@ -200,6 +209,14 @@ func TestEveryCommandThatCanAskIsHeldTo(t *testing.T) {
 			t.Errorf("%s has the flag --yes and is not in the table of questions", path)
 		}
 	}
+}
+
+// changedAfterCopy changes a file after it was copied into a safety checkpoint, which has
+// expired.
+func changedAfterCopy(p *place) {
+	p.write("notes.txt", "mine\n")
+	p.run(0, "safety", "create", "notes.txt", "--expiry", "1ms")
+	p.write("notes.txt", "changed\n")
 }
 
 // uncertain makes a session in which a workstream with the effect "once" was started and

@@ -97,6 +97,9 @@ func (p *place) restore(ctx context.Context, plan *safety.RestorePlan, o Restore
 		}
 		if undo != "" {
 			record.IDs = append(record.IDs, undo)
+			if plan.Unfinished() { // files may have been edited after the interruption
+				fmt.Fprintf(p.env.Stderr, "The files as the interrupted restore left them, with later edits, are in %s\n", undo)
+			}
 		}
 		done, err = p.saved.Restore(ctx, p.files, plan, safety.RestoreOptions{Force: o.Force, By: p.env.Actor(), Undo: undo, SetKeys: setKeys})
 		return err
