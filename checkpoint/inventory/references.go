@@ -1,5 +1,5 @@
 // Package inventory finds out which objects and git references the sessions and the safety
-// checkpoints of a store need, and how many bytes sessions occupy. It reads; it removes nothing.
+// checkpoints of a store need, and how many bytes sessions occupy. It only reads.
 //
 // [Read] collects the needs of every session, from which a collection follows. [Measure]
 // tells how large a PRD is and which part of it each checkpoint holds. [ScanJournals] is

@@ -51,11 +51,10 @@ func (e *SensitiveError) Error() string {
 	return "these files look sensitive: " + strings.Join(e.Paths, ", ")
 }
 
-// Create makes a checkpoint, and verifies it: it reads back what it stored, looks whether
-// anything has changed meanwhile, and tries the restore in a dry run. The checkpoint is
-// durable when it returns. If it fails there is no checkpoint; Tidy removes what it may have
-// left. The caller holds the lock of the state directory, at least
-// shared.
+// Create makes a checkpoint, and verifies it. It reads back what it stored, checks that
+// nothing has changed meanwhile, and tries the restore in a dry run. The checkpoint is
+// durable when Create returns. If Create fails there is no checkpoint, and Tidy removes
+// leftover files. The caller holds the lock of the state directory, at least shared.
 func (s *Store) Create(ctx context.Context, w *workspace.Workspace, o CreateOptions) (*Created, error) {
 	made, err := s.create(ctx, w, o)
 	if err != nil {
@@ -91,6 +90,14 @@ func (s *Store) create(ctx context.Context, w *workspace.Workspace, o CreateOpti
 	}
 	if err := s.write(c); err != nil {
 		return nil, err
+	}
+	// The record holds the values of keys, which are in no object.
+	back, err := s.Read(c.ID)
+	if err == nil && hashOf(made.Listing, back.Keys) != c.Hash {
+		err = fmt.Errorf("read back %s: its hash differs", s.RecordPath(c.ID))
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.Delete(context.WithoutCancel(ctx), w, c.ID))
 	}
 	return made, nil
 }

@@ -12,8 +12,8 @@ import (
 	"prdrunner/checkpoint/workspace/tree"
 )
 
-// chooseType returns how files are kept: as the options say, or as a git_stash if git
-// tracks one of them and nothing is in the way of that.
+// chooseType returns the type that the options name. If they name none, it returns
+// GitStash if git tracks a file in scope and a git_stash can be made, else FileBackup.
 func (k *copying) chooseType(ctx context.Context) (Type, error) {
 	switch k.o.Type {
 	case FileBackup:

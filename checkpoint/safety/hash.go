@@ -13,7 +13,7 @@ import (
 	"prdrunner/checkpoint/workspace"
 )
 
-// Hash returns the hash of everything that a checkpoint copied: the SHA-256 of one line
+// hashOf returns the hash of everything that a checkpoint copied: the SHA-256 of one line
 // for each file, and then of one for each key, both sorted:
 //
 //	file MODE SHA256 PATH

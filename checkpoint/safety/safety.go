@@ -51,7 +51,7 @@ type Checkpoint struct {
 	Files *Files `json:"files,omitempty"`
 	Keys  *Keys  `json:"state,omitempty"`
 
-	Hash     string    `json:"hash"` // of everything that was copied, see Hash
+	Hash     string    `json:"hash"` // of everything that was copied, see hashOf
 	Checks   []Check   `json:"checks"`
 	Restores []Restore `json:"restores,omitempty"` // finished ones, oldest first
 }

@@ -188,9 +188,6 @@ func (s *Store) Delete(ctx context.Context, w *workspace.Workspace, id string) e
 
 // removeRest removes what a checkpoint without a record has left.
 func (s *Store) removeRest(ctx context.Context, w *workspace.Workspace, id string) error {
-	if w == nil {
-		return nil // git is not known, so its references could be left
-	}
 	if repo := w.Repository(); repo != nil {
 		refs, err := repo.Refs(ctx, refsRoot+id)
 		if err != nil {
@@ -238,8 +235,12 @@ func (s *Store) Tidy(ctx context.Context, w *workspace.Workspace, dryRun bool) (
 	return t, nil
 }
 
-// removeUnfinished removes a checkpoint without a record.
+// removeUnfinished removes a checkpoint without a record. If w is nil it removes nothing,
+// since references could be left in git.
 func (s *Store) removeUnfinished(ctx context.Context, w *workspace.Workspace, id string, t *Tidied, dryRun bool) error {
+	if w == nil {
+		return nil
+	}
 	size, err := store.TreeSize(s.FS, s.dir(id))
 	if err != nil {
 		return fmt.Errorf("look for unfinished safety checkpoints: %w", err)

@@ -82,6 +82,6 @@ func find(rules []rule, text []byte) string {
 // rule is a kind of key or token.
 type rule struct {
 	name     string
-	literals [][]byte // one of them is in each match; searching for them is quicker
+	literals [][]byte // each match contains one of these; searching for them is quicker than the pattern
 	pattern  *regexp.Regexp
 }

@@ -74,7 +74,7 @@ func (r *refusal) contentDetector() Detector {
 	return all
 }
 
-// Detectors find what one of them finds.
+// Detectors is a Detector that finds a value if one of its detectors does.
 type Detectors []Detector
 
 // Write implements io.Writer.

@@ -90,7 +90,7 @@ func (p *place) presentKeys(c *safety.Checkpoint) (map[string]*ledger.Value, err
 	}
 	if st.Session != c.Keys.Session {
 		return nil, advice.With(advice.Usagef("the keys in %s are those of another session of %s", c.ID, c.Keys.PRD),
-			fmt.Sprintf("`runner safety show %s --json` has their values for `runner state set`", c.ID))
+			fmt.Sprintf("%s has their values, for `runner state set`", p.env.Display(p.saved.RecordPath(c.ID))))
 	}
 	return valuesOf(st.Ledgers.Values, c.Keys.Values), nil
 }
