@@ -49,6 +49,16 @@ func decodeKind(kind state.Kind, data []byte) (state.Event, error) {
 		return decodeAs[state.BudgetRaised](data)
 	case state.KindReportsReceived:
 		return decodeAs[state.ReportsReceived](data)
+	case state.KindProtectionMade:
+		return decodeAs[state.ProtectionMade](data)
+	case state.KindProtectionRolledBack:
+		return decodeAs[state.ProtectionRolledBack](data)
+	case state.KindProtectionCommitted:
+		return decodeAs[state.ProtectionCommitted](data)
+	case state.KindProtectionKept:
+		return decodeAs[state.ProtectionKept](data)
+	case state.KindScopeExceeded:
+		return decodeAs[state.ScopeExceeded](data)
 	case state.KindPhaseStarted:
 		return decodeAs[state.PhaseStarted](data)
 	case state.KindPhaseCompleted:

@@ -121,6 +121,15 @@ func (l *Ledgers) Apply(r Report, from Source, at time.Time) {
 	}
 }
 
+// SetBack gives a key the value that it had; nil: it is not set.
+func (l *Ledgers) SetBack(key string, value *Value) {
+	if value == nil {
+		delete(l.Values, key)
+		return
+	}
+	set(&l.Values, key, *value)
+}
+
 func (l *Ledgers) applyMessage(r Report, from Source, at time.Time) {
 	m, known := l.Messages[r.ID]
 	if !known {

@@ -59,6 +59,7 @@ func (s *State) applyEvent(seq uint64, at time.Time, e Event) error {
 		}
 	case SessionCompleted:
 		s.endRun(at, StatusComplete, e.RanMS)
+		s.Protections = nil // of workstreams that the pipeline no longer has, or skips
 	case SessionAbandoned:
 		s.endRun(at, s.Status, 0)
 		s.Abandoned = true
@@ -99,9 +100,11 @@ func (s *State) applyEvent(seq uint64, at time.Time, e Event) error {
 		return s.applyReview(at, e)
 	case BudgetRaised:
 		s.raise(e)
+	case ProtectionMade, ProtectionRolledBack, ProtectionCommitted, ProtectionKept:
+		return s.applyProtection(seq, at, e)
 	case ReportsReceived:
 		return s.applyReports(at, e)
-	case ProcessesEnded, ArtifactsRestored:
+	case ProcessesEnded, ArtifactsRestored, ScopeExceeded:
 		// Told to people; nothing that is decided depends on it.
 	default:
 		return s.applyWorkstream(seq, at, e)

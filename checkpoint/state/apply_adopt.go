@@ -5,7 +5,7 @@ package state
 func (s *State) TakeOver(seq uint64) {
 	const ended = "it was running when the session was adopted"
 	s.AdoptedSeq = seq
-	s.Hooks = nil // these hooks belong to a run on another machine
+	s.Hooks, s.Protections = nil, nil // the hooks belong to a run on another machine, and the safety checkpoints stayed there
 	s.stopSteps(ended, ended)
 	s.voidVerdicts()
 	if s.Status != StatusFailed {

@@ -156,12 +156,7 @@ func (s *State) record(w *Workstream, seq uint64, at time.Time, work Work) {
 // until it has run again, because they say which files are its. The gates of its phase are
 // judged again with the reason "<name> <become>"; with become "" they keep their verdicts.
 func (s *State) resetWorkstream(w *Workstream, reason Text, become string) {
-	for _, name := range w.Metrics {
-		if s.Metrics[name].Workstream == w.Name { // another workstream may have set it since
-			delete(s.Metrics, name)
-		}
-	}
-	w.Metrics = nil
+	s.removeMetrics(w)
 	w.LastFailure = w.LastFailed()
 	w.Status, w.WorkSeq, w.Rejected, w.Imported, w.Adopted = Pending, 0, "", false, ""
 	w.Error, w.Reason, w.Left = nil, reason, nil
@@ -176,6 +171,17 @@ func (s *State) resetWorkstream(w *Workstream, reason Text, become string) {
 			g.resetVerdict(Text(w.Name + " " + become))
 		}
 	}
+}
+
+// removeMetrics removes the metrics that a workstream set, unless another one has set them
+// since.
+func (s *State) removeMetrics(w *Workstream) {
+	for _, name := range w.Metrics {
+		if s.Metrics[name].Workstream == w.Name {
+			delete(s.Metrics, name)
+		}
+	}
+	w.Metrics = nil
 }
 
 // WorkstreamOf returns the workstream that an event is about; false for events that are

@@ -95,7 +95,7 @@ func (w *Workstream) heed() { w.Objections, w.LastFailure = nil, nil }
 // LastFailed returns the failure of the last attempt that failed since the workstream last
 // did its work, or nil.
 func (w *Workstream) LastFailed() *Failure {
-	if w.Error != nil && w.Error.Outcome != OutcomeHappened {
+	if w.Error != nil && w.Error.Outcome != OutcomeHappened && w.Error.Gate == "" { // what a gate has against the work is an objection
 		return w.Error
 	}
 	return w.LastFailure

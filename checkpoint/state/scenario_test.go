@@ -347,6 +347,45 @@ func scenarios() map[string]func(p *play) {
 				checkpoint("two", state.TriggerIterationComplete), start("A", 2), state.WorkstreamFailed{Workstream: "A", Error: failed("broke"), Left: []state.Artifact{file("b", "")}},
 				state.PhaseRepeated{Phase: "build", Iteration: 3, Reason: "A failed: broke", Failures: []state.Failure{failed("broke")}, Results: "sha256:r2"})
 		},
+		"protected": func(p *play) {
+			made := func(attempt int, checkpoint string) state.ProtectionMade {
+				return state.ProtectionMade{Workstream: "A", Attempt: attempt, Checkpoint: checkpoint, Files: 2, Savepoints: []string{"orders"}, Delete: true}
+			}
+			set := func(value string) state.ReportsReceived {
+				return state.ReportsReceived{By: &by, Reports: []ledger.Report{{Type: ledger.TypeState, Key: "schema", Value: value}}}
+			}
+			due := func(want int) {
+				if got := len(p.RollbacksDue()); got != want {
+					p.Errorf("after commit %d, %d rollbacks are due, want %d", p.Seq, got, want)
+				}
+			}
+			p.do(set("1"), state.PhaseStarted{Phase: "build"})
+			before := p.KeyValues([]string{"schema", "none"})
+			p.together(made(1, "chk_1"), start("A", 1))
+			due(1)
+			p.do(set("2"), state.ScopeExceeded{Workstream: "A", Attempt: 1, Paths: []state.Text{"elsewhere"}, More: 2})
+			p.do(state.ProtectionRolledBack{Workstream: "A", Attempt: 1, Checkpoint: "chk_1", Reason: "it broke", Written: 1, Deleted: 1, Savepoints: []string{"orders"}, Keys: before, Left: "chk_2"},
+				state.WorkstreamAttemptFailed{Workstream: "A", Attempt: 1, Error: failed("broke"), RetryInMS: 5})
+			due(0)
+			again := made(2, "chk_1")
+			again.Again = true
+			p.together(again, start("A", 2))
+			p.do(done("A"))
+			due(0) // its gates may pass
+			p.do(state.GateFailed{Verdict: verdict(lint), Error: failed("no")})
+			due(1)
+			p.do(state.ProtectionRolledBack{Workstream: "A", Attempt: 2, Checkpoint: "chk_1", Reason: "lint failed"}, state.SessionFailed{Error: failed("no")}, checkpoint("one", state.TriggerFailure))
+			due(0)
+			p.together(made(3, "chk_3"), start("A", 3))
+			p.together(state.WorkstreamFailed{Workstream: "A", Error: failed("no")}, state.ProtectionKept{Workstream: "A", Checkpoint: "chk_3", Reason: "on_failure is keep"})
+			due(0)
+			p.together(made(4, "chk_4"), start("A", 4))
+			p.together(done("A"), state.ProtectionCommitted{Workstream: "A", Checkpoint: "chk_4"})
+			of := made(1, "chk_5")
+			of.Workstream = "B"
+			p.together(of, start("B", 1))
+			due(1)
+		},
 		"review": func(p *play) {
 			shape := smallShape()
 			p.do(checkpoint("zero", state.TriggerManual))
