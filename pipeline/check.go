@@ -47,6 +47,8 @@ func (b *builder) checkReference(a *argument, ref reference, fr frame) *hcl.Diag
 		return failed("Unknown reference", "There is nothing named %q. An expression can refer to %s.%s A text must be in quotes.", root, rootNames(), didYouMean(root, maps.Keys(rootKinds)))
 	case ref.kind == kindAgent:
 		return failed("Invalid reference", "Agents have no value; agent.%s can stand in the argument \"agent\" of a workstream only.", ref.name)
+	case ref.kind == kindSavepoint:
+		return failed("Invalid reference", "Savepoints have no value; savepoint.%s can stand in \"savepoints\" of a protect block only.", ref.name)
 	case ref.kind&fr.allow == 0:
 		return b.notAllowed(a, ref, fr)
 	case ref.name == "" && ref.kind&(kindEach|kindVar|kindLocal|kindPipeline|kindRun|kindIteration|kindIssue) != 0 && len(ref.traversal) == 1:
@@ -148,7 +150,7 @@ func (b *builder) checkName(ref reference, failed func(string, string, ...any) *
 		return b.checkWorkstreamName(ref, failed)
 	case kindGate:
 		return b.checkGateName(ref, failed)
-	case kindMetric, kindAgent, kindInvalid, kindDeferred, kindStatic: // the file declares no such names
+	case kindMetric, kindAgent, kindSavepoint, kindInvalid, kindDeferred, kindStatic: // the file declares no such names
 	}
 	return nil
 }

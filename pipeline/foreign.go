@@ -35,6 +35,8 @@ func foreignNames() []foreignName {
 		{"retries max_attempts max_retries", "retry", `a failed attempt is repeated with a block retry { attempts = 3 }`},
 		{"working_directory working-directory workdir working_dir cwd", "dir", `a process runs in dir = "PATH"`},
 		{"timeout_minutes timeout-minutes timeout_seconds deadline", "timeout", `a time limit is timeout = "10m"`},
+		{"backup snapshot rollback on_rollback transaction", "protect", `what a workstream changes, and must be taken back if it fails, is named by a block protect { scope = ["GLOB"] }`},
+		{"database databases", "savepoint", `a database that a protect block saves and restores is a block savepoint "NAME" {} in the pipeline block`},
 		{"name", "", `the name stands behind the kind of block, in quotes; what people read is title = "TEXT"`},
 		{"image container docker", "", `processes run on this machine; what runs in a container is started by command = ["docker", "run", …]`},
 		{"continue_on_error continue-on-error allow_failure", "", `a failure fails the run; with the flag --keep-going what does not depend on it goes on`},
@@ -42,11 +44,13 @@ func foreignNames() []foreignName {
 		{"phase", "", `a phase stands directly in the pipeline block`},
 		{"workstream", "", `a workstream stands in a phase, and a phase in the pipeline block`},
 		{"gate", "", `a gate stands in a workstream or in a phase, and at file level where workstreams share it`},
-		{"depends_on inputs artifacts for_each effect verify on_gate_failure cache", "", `this is an argument of a workstream`},
+		{"depends_on inputs artifacts for_each effect verify on_gate_failure cache mutates", "", `this is an argument of a workstream`},
 		{"command script", "", `this is an argument of a workstream, a gate or a hook`},
 		{"retry", "", `what is repeated is said in a block, retry { attempts = 3 }, of a workstream or of the defaults of the pipeline`},
 		{"max_parallel", "", `this is an argument of a phase`},
-		{"document defaults hook", "", `this stands directly in the pipeline block`},
+		{"protect", "", `a protect block stands in a workstream`},
+		{"scope savepoints strict_scope", "", `this is an argument of the protect block of a workstream`},
+		{"document defaults hook savepoint", "", `this stands directly in the pipeline block`},
 	}
 }
 

@@ -15,14 +15,19 @@ const (
 	maxComparisons = 1_000_000
 )
 
-// overlaps reports artifacts that two workstreams of a phase may write at the same time.
+// overlaps reports files that two workstreams of a phase may write at the same time, or that
+// one may write and another may take back.
 func (b *builder) overlaps(def *phaseDef) {
+	globs := append(collectArtifacts(def.phase.Workstreams), collectScopes(def.phase.Workstreams)...)
+	sortByPrefix(globs)
 	o := &overlapSearch{b: b}
-	o.search(collectArtifacts(def.phase.Workstreams))
+	o.search(globs)
 }
 
-// artifactGlob is a glob of artifacts, with all workstreams that declare it.
+// artifactGlob is a glob of artifacts or of the scope of a protect block, with all
+// workstreams that declare it.
 type artifactGlob struct {
+	scope    bool // it belongs to the scope of a protect block
 	pattern  string
 	glob     glob
 	excluded []string // patterns of the files that the list excludes
@@ -43,14 +48,33 @@ func newArtifactGlob(pattern string, g glob, excluded []string) *artifactGlob {
 
 // collectArtifacts groups the artifacts of workstreams by glob, sorted by prefix.
 func collectArtifacts(workstreams []*Workstream) []*artifactGlob {
+	return collectGlobs(workstreams, func(ws *Workstream) []string { return ws.Artifacts })
+}
+
+// collectScopes does the same with the scopes of protect blocks.
+func collectScopes(workstreams []*Workstream) []*artifactGlob {
+	scopes := collectGlobs(workstreams, func(ws *Workstream) []string {
+		if ws.Protect == nil {
+			return nil
+		}
+		return ws.Protect.Scope
+	})
+	for _, c := range scopes {
+		c.scope = true
+	}
+	return scopes
+}
+
+func collectGlobs(workstreams []*Workstream, globsOf func(*Workstream) []string) []*artifactGlob {
 	var artifacts []*artifactGlob
 	compiled := map[string][]*artifactGlob{}
 	for _, ws := range workstreams {
-		for i, pattern := range ws.Artifacts {
+		globs := globsOf(ws)
+		for i, pattern := range globs {
 			if isExclusion(pattern) {
 				continue
 			}
-			excluded := exclusions(ws.Artifacts[i+1:])
+			excluded := exclusions(globs[i+1:])
 			key := strings.Join(append([]string{pattern}, excluded...), except)
 			list, done := compiled[key]
 			if !done {
@@ -260,31 +284,54 @@ func (o *overlapSearch) compareDirectories(artifacts []*artifactGlob) {
 }
 
 // reportPair reports two owners of overlapping artifact globs that may run at the same
-// time. All owners overlap, so it compares only neighbours in the order of batches: if
-// each waits for the one before it, all do.
+// time.
 func (o *overlapSearch) reportPair(a, c *artifactGlob) {
-	owners := slices.Clone(a.owners)
-	if a != c {
-		owners = append(owners, c.owners...)
-	}
-	slices.SortStableFunc(owners, func(x, y *Workstream) int { return cmp.Compare(x.Batch, y.Batch) })
-	for i := 1; i < len(owners); i++ {
-		first, second := owners[i-1], owners[i]
-		if first == second || second.waitsFor(first.target()) {
-			continue
-		}
-		o.found++
-		patterns := "both have " + quoted(c.pattern)
-		if a.pattern != c.pattern {
-			patterns = quoted(a.pattern) + " and " + quoted(c.pattern) + " can match the same file"
-		}
-		hint := "Add one to depends_on of the other, or let them write to different places."
-		if first.def == second.def {
-			hint = "Put ${each.key} into the path."
-		}
-		o.b.errorf("Overlapping artifacts", second.def.block.artifacts.exprRange(), "%s and %s may run at the same time, but %s among their artifacts. %s", first.Name, second.Name, patterns, hint)
+	if a == c && len(a.owners) == 1 {
 		return
 	}
+	claims := make([]claim, 0, len(a.owners)+len(c.owners))
+	for _, ws := range a.owners {
+		claims = append(claims, claim{ws: ws})
+	}
+	if a != c {
+		for _, ws := range c.owners {
+			claims = append(claims, claim{ws: ws, side: 1})
+		}
+	}
+	first, second, found := together(claims, a != c)
+	if !found {
+		return
+	}
+	o.found++
+	hint := "Add one to depends_on of the other, or let them write to different places."
+	if first.ws.def == second.ws.def {
+		hint = "Put ${each.key} into the path."
+	}
+	if a.scope || c.scope {
+		globs := [2]*artifactGlob{a, c}
+		o.reportScope(first.ws, globs[first.side], second.ws, globs[second.side], hint)
+		return
+	}
+	patterns := "both have " + quoted(c.pattern)
+	if a.pattern != c.pattern {
+		patterns = quoted(a.pattern) + " and " + quoted(c.pattern) + " can match the same file"
+	}
+	o.b.errorf("Overlapping artifacts", second.ws.def.block.artifacts.exprRange(), "%s and %s may run at the same time, but %s among their artifacts. %s", first.ws.Name, second.ws.Name, patterns, hint)
+}
+
+// reportScope reports that x or y, which may run at the same time, protects files that the
+// other one may write.
+func (o *overlapSearch) reportScope(x *Workstream, ofX *artifactGlob, y *Workstream, ofY *artifactGlob, hint string) {
+	if !ofY.scope {
+		x, ofX, y, ofY = y, ofY, x, ofX
+	}
+	kind := "among the artifacts"
+	if ofX.scope {
+		kind = "in the scope"
+	}
+	o.b.errorf("Overlapping protection", y.def.block.protect.scope.exprRange(),
+		"%s and %s may run at the same time, but %q %s of %s and %q in the scope of %s can match the same file, so a rollback of one takes back what the other did. %s",
+		x.Name, y.Name, ofX.pattern, kind, x.Name, ofY.pattern, y.Name, hint)
 }
 
 func quoted(text string) string { return `"` + text + `"` }

@@ -88,10 +88,10 @@ func (b *builder) evalGlobs(a *argument, fr frame) []string {
 	for i, glob := range list {
 		pattern, excludes := strings.CutPrefix(glob, "!")
 		problem, outside := globProblem(pattern)
-		owned := problem == "" && !outside && a.name == "artifacts" && !excludes && b.hidden(pattern)
+		owned := problem == "" && !outside && (a.name == "artifacts" || a.name == "scope") && !excludes && b.hidden(pattern)
 		switch {
 		case owned:
-			b.errorf("Path that no glob sees", a.element(i, len(list)), "%q in %q lies in what is git's or in a directory of Runner's state, which no glob sees. Let the workstream write it elsewhere.", glob, a.name)
+			b.errorf("Path that no glob sees", a.element(i, len(list)), "%q in %q lies in what is git's or in a directory of Runner's state, which no glob sees. Name files elsewhere.", glob, a.name)
 		case outside:
 			b.errorf("Path outside the workspace", a.element(i, len(list)), "%q in %q must be a path relative to the workspace, with slashes, and must not lead out of it.", glob, a.name)
 		case problem != "":

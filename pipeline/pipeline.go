@@ -41,21 +41,22 @@ import (
 // Pipeline is a validated pipeline. It is immutable and safe for concurrent use, but for
 // AddFindingGates.
 type Pipeline struct {
-	ID       string // the PRD id, the label of the pipeline block
-	Title    string
-	Type     string        // a free label: orchestrate, implement …
-	Document string        // path of the requirements document, relative to the workspace; "" if there is none
-	Timeout  time.Duration // of the session; 0 if there is none
-	Budget   *Budget       // of the session; nil if there is none
-	Review   *Review       // before the first phase; nil if there is none
-	Issue    *Issue        // nil if there is none
-	Agents   []*Agent      // in the order of the file
-	Phases   []*Phase      // in the order in which they run
-	Hooks    []*Hook
-	Secrets  []Secret // every sensitive value, for masking
-	Source   string   // name of the file
-	Digest   string   // "sha256:…" of the file's bytes
-	Range    hcl.Range
+	ID         string // the PRD id, the label of the pipeline block
+	Title      string
+	Type       string        // a free label: orchestrate, implement …
+	Document   string        // path of the requirements document, relative to the workspace; "" if there is none
+	Timeout    time.Duration // of the session; 0 if there is none
+	Budget     *Budget       // of the session; nil if there is none
+	Review     *Review       // before the first phase; nil if there is none
+	Issue      *Issue        // nil if there is none
+	Agents     []*Agent      // in the order of the file
+	Savepoints []*Savepoint  // in the order of the file
+	Phases     []*Phase      // in the order in which they run
+	Hooks      []*Hook
+	Secrets    []Secret // every sensitive value, for masking
+	Source     string   // name of the file
+	Digest     string   // "sha256:…" of the file's bytes
+	Range      hcl.Range
 
 	scope     *scope
 	byName    map[string]*Workstream
@@ -144,8 +145,13 @@ type Workstream struct {
 	Effect  Effect
 	Gates   []*Gate // shared gates and those of the block, in the order in which they are judged
 
-	// RerunOnGateFailure means on_gate_failure = "rerun".
+	// RerunOnGateFailure means on_gate_failure = "rerun". A workstream has it, too, if a
+	// failure of its gates takes back what it changed.
 	RerunOnGateFailure bool
+	// Mutates is true if the workstream says that it changes things that are not its
+	// artifacts. Then it has Protect.
+	Mutates bool
+	Protect *Protect // what to take back if it fails; nil: nothing
 	// Cache is true if a recorded result from the same digest, of any session of the PRD,
 	// may replace a run. Only a pure workstream has it.
 	Cache bool

@@ -13,19 +13,20 @@ import (
 
 // pipelineBlock is the pipeline block as the file has it.
 type pipelineBlock struct {
-	block    *hclsyntax.Block
-	id       string
-	title    *argument
-	kind     *argument // type
-	document *argument
-	timeout  *argument
-	defaults *defaultsBlock
-	budget   *budgetBlock
-	review   *reviewBlock
-	issue    *issueBlock
-	agents   []*agentBlock
-	hooks    []*hookBlock
-	phases   []*phaseBlock
+	block      *hclsyntax.Block
+	id         string
+	title      *argument
+	kind       *argument // type
+	document   *argument
+	timeout    *argument
+	defaults   *defaultsBlock
+	budget     *budgetBlock
+	review     *reviewBlock
+	issue      *issueBlock
+	agents     []*agentBlock
+	savepoints []*savepointBlock
+	hooks      []*hookBlock
+	phases     []*phaseBlock
 }
 
 var pipelineSchema = &hcl.BodySchema{
@@ -36,6 +37,7 @@ var pipelineSchema = &hcl.BodySchema{
 		{Type: "review"},
 		{Type: "issue"},
 		{Type: "agent", LabelNames: []string{"name"}},
+		{Type: "savepoint", LabelNames: []string{"name"}},
 		{Type: "hook", LabelNames: []string{"event"}},
 		{Type: "phase", LabelNames: []string{"name"}},
 	},
@@ -61,6 +63,8 @@ func (d *decoder) decodePipeline(block *hclsyntax.Block) *pipelineBlock {
 		switch inner.Type {
 		case "agent":
 			p.agents = append(p.agents, d.decodeAgent(inner))
+		case "savepoint":
+			p.savepoints = append(p.savepoints, d.decodeSavepoint(inner))
 		case "hook":
 			p.hooks = append(p.hooks, d.decodeHook(inner))
 		case "phase":
@@ -115,6 +119,7 @@ func (b *builder) pipelineBlock(block *pipelineBlock) {
 	}
 	defaults := b.defaults(block.defaults)
 	b.buildAgents(block.agents)
+	buildSavepoints(b, block.savepoints)
 	p.Review = b.review(block.review, defaults)
 	p.Issue = b.issue(block.issue, defaults)
 	b.resolveDependencies()
@@ -125,6 +130,7 @@ func (b *builder) pipelineBlock(block *pipelineBlock) {
 	b.buildHooks(block.hooks, defaults)
 	for _, phase := range b.phases {
 		b.overlaps(phase)
+		exclusive(b, phase.phase.Workstreams)
 		b.unstableInputs(phase)
 	}
 	b.unmatchedInputs()

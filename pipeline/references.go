@@ -22,9 +22,10 @@ const (
 	kindRun
 	kindIteration
 	kindIssue
-	kindAgent   // allowed only in the argument "agent", which is not evaluated
-	kindGate    // also in the argument "gates", which is not evaluated
-	kindInvalid // an unknown name
+	kindAgent     // allowed only in the argument "agent", which is not evaluated
+	kindGate      // also in the argument "gates", which is not evaluated
+	kindSavepoint // allowed only in the argument "savepoints", which is not evaluated
+	kindInvalid   // an unknown name
 )
 
 // kindDeferred are the kinds whose values are known only during the run.
@@ -35,7 +36,7 @@ const kindStatic = kindVar | kindLocal | kindEach | kindPipeline
 
 var rootKinds = map[string]kinds{
 	"var": kindVar, "local": kindLocal, "each": kindEach, "pipeline": kindPipeline,
-	"workstream": kindWorkstream, "metric": kindMetric, "run": kindRun, "iteration": kindIteration, "issue": kindIssue, "agent": kindAgent, "gate": kindGate,
+	"workstream": kindWorkstream, "metric": kindMetric, "run": kindRun, "iteration": kindIteration, "issue": kindIssue, "agent": kindAgent, "gate": kindGate, "savepoint": kindSavepoint,
 }
 
 // reference is a reference to a value in an expression.

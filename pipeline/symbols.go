@@ -9,7 +9,7 @@ import (
 
 // Symbol is a declaration in a file, for editors.
 type Symbol struct {
-	Kind      string // variable, local, gate, pipeline, agent, phase, workstream, hook
+	Kind      string // variable, local, gate, pipeline, agent, savepoint, phase, workstream, hook
 	Name      string
 	Range     hcl.Range // the whole declaration
 	NameRange hcl.Range
@@ -43,6 +43,9 @@ func (p *pipelineBlock) declared(call func(*hclsyntax.Block)) {
 	call(p.block)
 	for _, agent := range p.agents {
 		call(agent.block)
+	}
+	for _, savepoint := range p.savepoints {
+		call(savepoint.block)
 	}
 	for _, hook := range p.hooks {
 		call(hook.block)

@@ -30,15 +30,18 @@ type workstreamBlock struct {
 	report        *argument
 	agent         *argument // a reference to an agent
 	retry         *retryBlock
+	mutates       *argument
+	protect       *protectBlock
 	sharedGates   []*argument // each a reference to a gate
 	gates         []*gateBlock
 }
 
 var workstreamSchema = &hcl.BodySchema{
 	Attributes: append(attributes(processAttributes...), attributes("title", "description", "for_each", "when", "depends_on",
-		"inputs", "artifacts", "timeout", "effect", "verify", "on_gate_failure", "cache", "report", "agent", "task", "gates")...),
+		"inputs", "artifacts", "timeout", "effect", "verify", "on_gate_failure", "cache", "report", "agent", "task", "mutates", "gates")...),
 	Blocks: []hcl.BlockHeaderSchema{
 		{Type: "retry"},
+		{Type: "protect"},
 		{Type: "gate", LabelNames: []string{"name"}},
 	},
 }
@@ -65,6 +68,8 @@ func (d *decoder) decodeWorkstream(block *hclsyntax.Block) *workstreamBlock {
 	w.cache = d.argument(content, "cache")
 	w.report = d.argument(content, "report")
 	w.retry = d.decodeRetry(d.single(content, "retry"))
+	w.mutates = d.argument(content, "mutates")
+	w.protect = d.decodeProtect(d.single(content, "protect"))
 	w.sharedGates = d.references(content, "gates", kindGate, "Invalid gate reference", "gate.NAME")
 	for _, inner := range content.Blocks {
 		if inner.Type == "gate" {
@@ -170,16 +175,32 @@ func (b *builder) workstream(def *workstreamDef, ws *Workstream, defaults *defau
 	ws.Timeout = cmp.Or(ws.Timeout, defaults.timeout)
 	ws.Effect = b.effect(block.effect, fr, defaults.effect)
 	ws.Retry = b.workstreamRetry(block, defaults, ws, fr)
-	ws.RerunOnGateFailure = oneOf(b, block.onGateFailure, fr, "judge", "judge", "rerun") == "rerun"
-	if ws.RerunOnGateFailure && ws.Effect == Once {
-		b.errorf("Rerun of a once workstream", block.onGateFailure.exprRange(), `A workstream with effect = "once" is never run again by itself, so on_gate_failure cannot be "rerun".`)
-	}
+	buildProtect(b, ws, fr)
+	ws.RerunOnGateFailure = rerunOnGateFailure(b, ws, fr)
 	if ws.Cache = b.boolean(block.cache, fr); ws.Cache && ws.Effect != Pure {
 		b.errorf("Cache of a workstream that is not pure", block.cache.exprRange(), `cache = true takes the outputs and artifacts of an earlier run in place of a new one, so there must be nothing else that a run does. Say so with effect = "pure", or remove "cache".`)
 	}
 	ws.ReportsOnStdout = oneOf(b, block.report, fr, "file", "file", "stdout") == "stdout"
 	b.checkWorkstreamProcess(def, ws)
 	b.workstreamGates(def, ws, defaults)
+}
+
+// rerunOnGateFailure evaluates on_gate_failure. After a rollback there is nothing left that
+// a gate could judge again.
+func rerunOnGateFailure(b *builder, ws *Workstream, fr frame) bool {
+	a, fallback := ws.def.block.onGateFailure, "judge"
+	rollsBack := ws.Protect != nil && !ws.Protect.KeepOnFailure && ws.Effect != Once
+	if rollsBack {
+		fallback = "rerun"
+	}
+	rerun := oneOf(b, a, fr, fallback, "judge", "rerun") == "rerun"
+	switch {
+	case rerun && ws.Effect == Once:
+		b.errorf("Rerun of a once workstream", a.exprRange(), `A workstream with effect = "once" is never run again by itself, so on_gate_failure cannot be "rerun".`)
+	case !rerun && rollsBack:
+		b.errorf("Judgement after a rollback", a.exprRange(), `If a gate fails, what the workstream changed in the scope of "protect" is taken back, so there is nothing that on_gate_failure = "judge" could judge again. Remove "on_gate_failure", or write on_failure = "keep" into the protect block.`)
+	}
+	return rerun
 }
 
 func (b *builder) workstreamRetry(block *workstreamBlock, defaults *defaultsDef, ws *Workstream, fr frame) Retry {
