@@ -45,6 +45,13 @@ func TestFirstMistakes(t *testing.T) {
 		{"artifacts in the state", inWorkstream("script = \"true\"\nartifacts = [\".runner/**\", \".run*\"]"), []string{`5: Path that no glob sees: ".runner/**" in "artifacts"`}},
 		{"all excluded", inWorkstream("script = \"true\"\ninputs = [\"src\", \"!src\"]"), []string{`5: Exclusion of everything: "!src" takes all out again that "src" in "inputs" brings in, and nothing is left. Exclude less, such as "!src/PART"`}},
 		{"not all excluded", inWorkstream("script = \"true\"\ninputs = [\"lib\", \"src\", \"!src\"]"), nil},
+		{"a backup", inWorkstream("script = \"true\"\nbackup {\n scope = []\n}"), []string{
+			`5: Unsupported block type: "backup" is not expected here: what a workstream changes, and must be taken back if it fails, is named by a block protect`,
+			"5: Empty protection: at least one of",
+		}},
+		{"no expiry", inWorkstream("script = \"true\"\nprotect {\n scope = [\"db\"]\n expiry = \"\"\n}"), []string{`7: Invalid duration: "expiry" cannot be ""; write a positive duration with its unit, such as "30m" or "24h", or "never".`}},
+		{"a scope in the state", inWorkstream("script = \"true\"\nprotect {\n scope = [\".runner/**\"]\n}"), []string{`6: Path that no glob sees: ".runner/**" in "scope"`}},
+		{"a scope without protect", inWorkstream("script = \"true\"\nscope = [\"db\"]"), []string{"5: Unsupported argument: an argument of the protect block of a workstream"}},
 		{"a slip", inWorkstream("script = \"true\"\ninput = []"), []string{`5: Unsupported argument: Did you mean "inputs"?`}},
 		{
 			"stage, job and run", "pipeline \"PRD-001\" {\n  stage \"a\" {\n    job \"w\" {\n      run = \"make\"\n      needs = []\n    }\n  }\n}\n",

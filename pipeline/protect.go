@@ -117,9 +117,16 @@ func hasNothing(b *builder, a *argument, fr frame) bool {
 
 // expiry evaluates a duration or "never".
 func expiry(b *builder, a *argument, fr frame) (d time.Duration, never bool) {
-	text := b.evalText(a, fr)
-	if text == "" || text == "never" {
-		return 0, text == "never"
+	if a == nil {
+		return 0, false
+	}
+	value, ok := b.constant(a, fr, cty.String)
+	if !ok {
+		return 0, false
+	}
+	text := value.AsString()
+	if text == "never" {
+		return 0, true
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil || d <= 0 {

@@ -189,3 +189,17 @@ func TestOverlappingProtection(t *testing.T) {
 		})
 	}
 }
+
+func TestSymbolsOfSavepoints(t *testing.T) {
+	t.Parallel()
+	f, _ := Load("testdata/valid/protect.hcl")
+	var got []string
+	for _, symbol := range f.Symbols() {
+		if symbol.Kind == "savepoint" {
+			got = append(got, symbol.Name)
+		}
+	}
+	if diff := cmp.Diff([]string{"orders", "stock", "test"}, got); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -64,18 +64,22 @@ func TestSecrecy(t *testing.T) {
 		"condition": "command = [\"x\"]\ngate \"g\" {\ncondition = %s\nerror_message = \"m\"\n}", "message": "command = [\"x\"]\ngate \"g\" {\ncondition = false\nerror_message = %s\n}",
 		"metric": "command = [\"x\"]\ngate \"g\" {\nmetric = \"m\"\nmin = %s\n}", "retry": "command = [\"x\"]\nretry {\nattempts = %s\n}",
 		"local": "command = [\"x\", local.extra]", "depends_on": "command = [\"x\"]\ndepends_on = [workstream.y[%s]]",
+		"protect": "command = [\"x\"]\nprotect {\nscope = [%s]\nstate = [%s]\nexpiry = %s\n}", "url": `command = ["x"]`,
 	}
 	in := Inputs{Workspace: "testdata/workspace", Variables: map[string]Input{"secret": {Text: secretText}, "object": {Text: secretJSON}}}
 	failed, runs := 0, 0
 	for _, expr := range expressions {
 		for place, format := range places {
-			extra := `"x"`
-			if place == "local" {
+			extra, url := `"x"`, `"x"`
+			switch place {
+			case "local":
 				extra = expr
+			case "url":
+				url = expr
 			}
 			src := "variable \"secret\" { sensitive = true }\nvariable \"object\" { sensitive = true }\nvariable \"nothing\" { default = null }\n" +
 				"locals {\n  derived = \"x-${var.secret}\"\n  nested = { text = upper(var.secret) }\n  extra = " + extra + "\n}\n" +
-				"pipeline \"PRD-001\" {\n  phase \"a\" {\n    workstream \"y\" {\n      for_each = toset([\"k\"])\n      command = [\"x\"]\n    }\n    workstream \"x\" {\n" +
+				"pipeline \"PRD-001\" {\n  savepoint \"s\" {\n    driver = \"sqlite\"\n    url = " + url + "\n  }\n  phase \"a\" {\n    workstream \"y\" {\n      for_each = toset([\"k\"])\n      command = [\"x\"]\n    }\n    workstream \"x\" {\n" +
 				strings.ReplaceAll(format, "%s", expr) + "\n    }\n  }\n}\n"
 			f, _ := Parse([]byte(src), "secret.hcl")
 			p, diags := f.Pipeline(in)
