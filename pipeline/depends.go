@@ -238,6 +238,11 @@ func (pos position) reaches(t target) string {
 	return failed("It is not certain that ", t.written(), " has completed before ", pos.describe(), " starts. Add ", t.written(), " to depends_on of ", pos.ws.Block, ".")
 }
 
+// MayRunWith reports whether two workstreams of a phase may run at the same time.
+func (w *Workstream) MayRunWith(other *Workstream) bool {
+	return w != other && !w.waitsFor(other.target()) && !other.waitsFor(w.target())
+}
+
 // waitsFor reports whether the workstream waits for the target through depends_on, directly
 // or through other workstreams.
 func (w *Workstream) waitsFor(t target) bool {

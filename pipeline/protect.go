@@ -64,6 +64,7 @@ type Protect struct {
 	Range       hcl.Range
 }
 
+// onceIsFinal says why a once workstream can be neither protected nor mutating.
 const onceIsFinal = `effect = "once" says that what the workstream does can't be taken back, and so it is never run again by itself. Remove "mutates" and "protect", or choose another effect.`
 
 // buildProtect evaluates mutates and the protect block of an instance.

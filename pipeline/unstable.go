@@ -100,7 +100,7 @@ func (u *unstableSearch) mayRunTogether(ws, writer *Workstream) bool {
 		return false
 	}
 	u.comparisons++
-	return !ws.waitsFor(writer.target()) && !writer.waitsFor(ws.target())
+	return ws.MayRunWith(writer)
 }
 
 // candidates returns the artifact globs that certainly have a path in common with a glob.

@@ -24,11 +24,11 @@ import (
 func (n *node) startAttempt() {
 	l := n.loop
 	if n.step.Decision != plan.Cached && !n.withinBudget() {
-		if l.session.State().Workstream(n.ws.Name).Retries() {
-			n.interrupt()
-		} else {
-			n.finish(false)
-		}
+		n.giveUpStart()
+		return
+	}
+	if n.ws.Protect != nil && n.guard == nil {
+		n.protectThen(n.startAttempt)
 		return
 	}
 	l.phase.recordStarted()
@@ -48,13 +48,17 @@ func (n *node) startAttempt() {
 	if rec.Done() { // the plan recorded the reasons that it knew; this reason arose during the run
 		start = slices.Insert(start, 0, state.Event(state.WorkstreamInvalidated{Workstream: n.ws.Name, Reason: n.step.Reason}))
 	}
+	if n.guard != nil {
+		start = slices.Insert(start, len(start)-1, n.protectionMade())
+	}
 	l.recorder.Add(nil, start...)
 	n.reports = &reporting{workstream: n.ws.Name, attempt: n.attempt}
 	if !n.ws.ReportsOnStdout {
 		n.reports.path = task.Env["RUNNER_REPORT"]
 	}
-	if n.ws.Effect == pipeline.Once || overwrites || l.recordedFiles.anyMatch(l.surveyor.Extend(n.ws.ArtifactPatterns)) {
-		// The start must be durable first. A once step must not happen without a record.
+	if n.ws.Effect == pipeline.Once || n.guard != nil || overwrites || l.recordedFiles.anyMatch(l.surveyor.Extend(n.ws.ArtifactPatterns)) {
+		// The start must be durable first. A once step must not happen without a record, and
+		// a change that may be rolled back not without that of its safety checkpoint.
 		// And if a workstream overwrites recorded artifacts, its own or those of other
 		// workstreams, the next run must not take that for an edit.
 		l.recorder.Drain()
@@ -88,6 +92,7 @@ func (n *node) startAttempt() {
 		case !taken:
 			r = n.runTask(within, task)
 			r.note = note
+			n.lookOutside(&r)
 		}
 		return func() {
 			n.partialTakenBack = n.partialTakenBack || err == nil
@@ -110,6 +115,7 @@ type attemptResult struct {
 	leftOut     []string       // paths of sensitive artifacts, whose bytes are not kept
 	failure     *state.Failure // nil after success
 	note        string         // a warning for the user
+	outside     []string       // files outside the scope of a protected workstream that changed
 	notExecuted bool           // the task was not executed, because an earlier attempt's partial work could not be undone
 }
 
@@ -235,6 +241,9 @@ func (n *node) finishAttempt(r attemptResult) {
 	n.loop.reports.end(n.reports)
 	n.takeSpending(&r.outputs)
 	r.outputs = n.reports.outputs.with(r.outputs)
+	if failure := n.exceeded(r.outside); r.failure == nil {
+		r.failure = failure
+	}
 	var work state.Work
 	if r.failure == nil {
 		work = n.resultRecord(r)
@@ -247,9 +256,9 @@ func (n *node) finishAttempt(r attemptResult) {
 		n.loop.recorder.Add(nil, state.WorkstreamUncertain{Workstream: n.ws.Name, Error: *r.failure})
 		n.resolveUncertain()
 	case r.result.Outcome == Cancelled:
-		n.interrupt()
+		n.rollBackThen("it was interrupted", n.interrupt)
 	default:
-		n.attemptFailed(r)
+		n.endFailedAttempt(r)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"prdrunner/pipeline"
 	"prdrunner/runner/findings"
 	"prdrunner/runner/plan"
+	"prdrunner/runner/protect"
 	"prdrunner/runner/record"
 	"prdrunner/runner/schedule"
 )
@@ -26,6 +27,9 @@ func Build(ctx context.Context, o Options) (Ending, error) {
 	defer done()
 	l := newLoop(ctx, o, w)
 	defer l.cancelGrace()
+	if err := l.protections.finish(); err != nil {
+		return Ending{}, err
+	}
 	plan, err := l.prepareInterruptible(ctx)
 	if err != nil {
 		return Ending{}, err
@@ -46,7 +50,9 @@ func Build(ctx context.Context, o Options) (Ending, error) {
 		}
 	}
 	stopTimer()
-	return l.conclude()
+	ending, err := l.conclude()
+	l.protections.deleteCommitted()
+	return ending, err
 }
 
 // newLoop returns a loop for a run. The caller must call cancelGrace when the run has
@@ -61,6 +67,7 @@ func newLoop(ctx context.Context, o Options, w *workspace.Workspace) *loop {
 		failures: failures{opts: o, files: w, finder: sync.OnceValue(findings.New)}, recordedFiles: newRecordedFiles(), warnedLinks: make(map[string]bool),
 	}
 	l.captures.loop, l.overwriting.loop, l.cause.loop = l, l, l
+	l.protections = protections{loop: l, keeper: protect.New(o.Store.Safety(), w, o.By)}
 	l.reports = newReports(l)
 	l.grace, l.cancelGrace = context.WithCancel(l.ctx)
 	l.recorder = record.New(l.ctx, l.session, record.Run{

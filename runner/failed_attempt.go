@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
@@ -10,10 +11,11 @@ import (
 	"prdrunner/runner/survey"
 )
 
-// attemptFailed ends a failed attempt. If the attempt changed artifacts of other
+// attemptFailed ends a failed attempt. The next one follows after a pause, unless that is
+// backoff.Stop. If the attempt changed artifacts of other
 // workstreams, it records their content, so that the next attempt starts from these
 // files, even in another run.
-func (n *node) attemptFailed(r attemptResult) {
+func (n *node) attemptFailed(r attemptResult, pause time.Duration) {
 	l := n.loop
 	shared := n.foreignArtifacts()
 	switch {
@@ -26,12 +28,12 @@ func (n *node) attemptFailed(r attemptResult) {
 			left, err := l.surveyor.KeepLeftFiles(l.grace, shared)
 			return func() {
 				n.leftFiles = n.recordableLeftFiles(left, err)
-				n.retryOrFail(*r.failure, r.result)
+				n.retryOrFail(*r.failure, pause)
 			}
 		})
 		return
 	}
-	n.retryOrFail(*r.failure, r.result)
+	n.retryOrFail(*r.failure, pause)
 }
 
 // foreignArtifacts returns the recorded artifacts of other workstreams that a workstream

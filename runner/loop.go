@@ -54,6 +54,7 @@ type loop struct {
 	recordedFiles *recordedFiles
 	captures      captures
 	overwriting   overwriting
+	protections   protections
 	failures      failures
 	reports       *reports
 	cause         endReasons

@@ -34,6 +34,7 @@ type node struct {
 	attemptsEnded    int              // attempts in this run that have ended
 	pauses           backoff.BackOff  // yields the pauses between its attempts
 	leftFiles        []state.Artifact // artifacts of other workstreams that the last attempt changed, until they are on record
+	guard            *guard           // of its current attempt, if the workstream is protected
 	partialTakenBack bool             // partial work of an earlier run was undone, which only the first attempt in a run does
 
 	ended bool
@@ -295,7 +296,7 @@ func (n *node) judgeGates() {
 	l.planner.SetDecision(n.ws.Name, plan.Judge)
 	l.judgeAll(n.ws.Gates, func(passed bool) {
 		if !passed {
-			n.finish(false)
+			n.gatesFailed()
 			return
 		}
 		if rec := l.session.State().Workstream(n.ws.Name); rec.Status == state.Completed {
@@ -314,7 +315,7 @@ func (n *node) judgeGates() {
 func (n *node) complete(e state.WorkstreamCompleted) {
 	l := n.loop
 	l.planner.SetDecision(n.ws.Name, plan.Reuse)
-	l.recorder.Add(nil, e)
+	l.recorder.Add(nil, append([]state.Event{e}, n.commitChanges()...)...)
 	l.captures.captureAtBoundary(func() {
 		l.addCheckpoint(state.TriggerWorkstreamComplete, "")
 		l.phase.finishWorkstream(n.ws, true)
@@ -333,7 +334,8 @@ func (n *node) recordFailure(f state.Failure) {
 		n.leaveUncertain()
 		return
 	}
-	l.recorder.Add(func() { n.finish(false) }, state.WorkstreamFailed{Workstream: n.ws.Name, Error: f, Left: n.leftFiles})
+	failed := state.WorkstreamFailed{Workstream: n.ws.Name, Error: f, Left: n.leftFiles}
+	l.recorder.Add(func() { n.finish(false) }, append([]state.Event{failed}, n.kept()...)...)
 	l.addFailure(f)
 }
 

@@ -11,12 +11,12 @@ import (
 	"prdrunner/pipeline"
 )
 
-// retryOrFail repeats an attempt after a pause, or fails the workstream. If the run is
+// retryOrFail repeats an attempt after a pause, or fails the workstream if the pause is
+// backoff.Stop. If the run is
 // stopping for another reason than a failure, the next run makes the next attempt.
-func (n *node) retryOrFail(f state.Failure, res Result) {
+func (n *node) retryOrFail(f state.Failure, pause time.Duration) {
 	l := n.loop
 	n.attemptsEnded++
-	pause := n.nextPause(res)
 	switch {
 	case pause == backoff.Stop:
 		n.recordFailure(f)

@@ -227,10 +227,14 @@ type restoringNote struct {
 
 // RestoreOptions say how a checkpoint is restored.
 type RestoreOptions struct {
-	Force   bool // overwrite newer work
-	By      state.Actor
-	Undo    string                      // the checkpoint from before the restore, "" if there is none
-	SetKeys func(edits []KeyEdit) error // sets keys of the session, durably; required if the plan has KeyEdits
+	Force bool // overwrite newer work
+	By    state.Actor
+	Undo  string // the checkpoint from before the restore, "" if there is none
+	// Journaled says that the journal of a session has the restore as due, so that no note
+	// of it is needed. The caller may then hold the lock of the session alone, if nothing
+	// else changes the files in scope.
+	Journaled bool
+	SetKeys   func(edits []KeyEdit) error // sets keys of the session, durably; required if the plan has KeyEdits
 }
 
 // Restore carries out a plan: the keys first, then the files, then git's index. Everything
@@ -253,8 +257,10 @@ func (s *Store) restore(ctx context.Context, w *workspace.Workspace, p *RestoreP
 	if p.unfinished != nil && p.unfinished.Undo != "" {
 		done.Undo = p.unfinished.Undo // it has the files from before the first change
 	}
-	if err := s.writeRestoring(p.ID, restoringNote{state.FormatVersion, done.At, done.By, done.Undo}); err != nil {
-		return nil, err
+	if !o.Journaled {
+		if err := s.writeRestoring(p.ID, restoringNote{state.FormatVersion, done.At, done.By, done.Undo}); err != nil {
+			return nil, err
+		}
 	}
 	if len(p.KeyEdits) > 0 {
 		if err := o.SetKeys(p.KeyEdits); err != nil {
@@ -276,6 +282,9 @@ func (s *Store) restore(ctx context.Context, w *workspace.Workspace, p *RestoreP
 	c.Restores = append(slices.Clone(c.Restores), done)
 	if err := s.write(&c); err != nil {
 		return nil, err
+	}
+	if o.Journaled {
+		return &done, nil
 	}
 	return &done, store.RemoveDurably(s.FS, s.restoringPath(p.ID))
 }

@@ -179,9 +179,15 @@ func (s *Store) Delete(ctx context.Context, w *workspace.Workspace, id string) e
 	if !IsID(id) {
 		return &NotFoundError{id}
 	}
+	// Only files that git keeps have references, and asking git takes longer than all else.
+	c, unread := s.Read(id)
+	hasRefs := unread != nil || c.Files != nil && c.Files.InGit
 	// The record goes first, so that no record names references that are gone.
 	if err := store.RemoveDurably(s.FS, s.RecordPath(id)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("delete safety checkpoint %s: %w", id, err)
+	}
+	if !hasRefs {
+		return s.removeDir(id)
 	}
 	return s.removeRest(ctx, w, id)
 }
@@ -201,6 +207,10 @@ func (s *Store) removeRest(ctx context.Context, w *workspace.Workspace, id strin
 			return err
 		}
 	}
+	return s.removeDir(id)
+}
+
+func (s *Store) removeDir(id string) error {
 	if err := store.RemoveAll(s.FS, s.dir(id)); err != nil {
 		return fmt.Errorf("delete safety checkpoint %s: %w", id, err)
 	}

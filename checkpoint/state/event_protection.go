@@ -20,7 +20,9 @@ type ProtectionMade struct {
 	Again      bool     `json:"again,omitempty"`      // it is the one of an earlier attempt, whose changes were rolled back
 	Files      int      `json:"files"`                // how many files it holds
 	Savepoints []string `json:"savepoints,omitempty"` // the names of the databases that it holds
-	Delete     bool     `json:"delete,omitempty"`     // it is deleted when the changes are committed
+	Keys       []string `json:"keys,omitempty"`       // the keys of the state that it holds
+	Keep       bool     `json:"keep,omitempty"`       // the changes are kept if the workstream fails
+	Delete     bool     `json:"delete,omitempty"`     // the checkpoint is deleted when the changes are committed
 }
 
 // ProtectionRolledBack says that what a workstream changed is again as its safety

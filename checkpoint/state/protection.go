@@ -16,8 +16,10 @@ type Protection struct {
 	Checkpoint string   `json:"checkpoint"` // the ID of the safety checkpoint
 	Seq        uint64   `json:"seq"`        // of the commit that recorded the start of that attempt
 	Savepoints []string `json:"savepoints,omitempty"`
+	Keys       []string `json:"keys,omitempty"`
 	RolledBack bool     `json:"rolled_back,omitempty"` // nothing that the workstream changed is left
-	Delete     bool     `json:"delete,omitempty"`      // see ProtectionMade
+	Keep       bool     `json:"keep,omitempty"`        // see ProtectionMade
+	Delete     bool     `json:"delete,omitempty"`      // likewise
 }
 
 // Protection returns the protection of a workstream; nil if it has none.
@@ -31,21 +33,31 @@ func (s *State) Protection(workstream string) *Protection {
 }
 
 // RollbacksDue returns the protections of workstreams that have changed something and did
-// not pass. While nothing runs, their changes must be rolled back before anything else. A
-// workstream whose work is done, and none of whose gates has failed, may still pass.
+// not pass. While nothing runs, their changes must be rolled back before anything else.
 func (s *State) RollbacksDue() []Protection {
 	var due []Protection
 	for _, p := range s.Protections {
-		if w := s.Workstream(p.Workstream); !p.RolledBack && (!w.Done() || w.firstFailedGate() != nil) {
+		if s.rollbackDue(p) {
 			due = append(due, p)
 		}
 	}
 	return due
 }
 
-// firstFailedGate returns the first gate of the workstream that failed or was rejected;
-// nil if none did.
-func (w *Workstream) firstFailedGate() *Gate {
+func (s *State) rollbackDue(p Protection) bool {
+	w := s.Workstream(p.Workstream)
+	switch {
+	case p.RolledBack:
+		return false
+	case w != nil && (w.Status == Failed || w.FailedGate() != nil):
+		return !p.Keep
+	}
+	return !w.Done() // work that is done, and none of whose gates has failed, may still pass
+}
+
+// FailedGate returns the first gate of the workstream that failed or was rejected; nil if
+// none did.
+func (w *Workstream) FailedGate() *Gate {
 	for _, g := range w.Gates {
 		if g.Status == Failed || g.Status == Rejected {
 			return g
@@ -59,7 +71,8 @@ func (s *State) applyProtection(seq uint64, at time.Time, e Event) error {
 	switch e := e.(type) {
 	case ProtectionMade:
 		s.setProtection(e.Workstream, &Protection{
-			Workstream: e.Workstream, Attempt: e.Attempt, Checkpoint: e.Checkpoint, Seq: seq, Savepoints: e.Savepoints, Delete: e.Delete,
+			Workstream: e.Workstream, Attempt: e.Attempt, Checkpoint: e.Checkpoint, Seq: seq,
+			Savepoints: e.Savepoints, Keys: e.Keys, Keep: e.Keep, Delete: e.Delete,
 		})
 	case ProtectionRolledBack:
 		return s.rollBackProtected(seq, at, e)
@@ -95,8 +108,11 @@ func (s *State) rollBackProtected(seq uint64, at time.Time, e ProtectionRolledBa
 	for key, value := range e.Keys {
 		s.Ledgers.SetBack(key, value)
 	}
-	if w := s.Workstream(e.Workstream); w.Done() {
+	switch w := s.Workstream(e.Workstream); {
+	case w.Done():
 		s.takeBackWork(seq, at, w)
+	case w != nil && w.FilesSeq > p.Seq: // it was invalidated
+		w.forgetWork()
 	}
 	s.passWorkTree()
 	return nil
@@ -106,12 +122,18 @@ func (s *State) rollBackProtected(seq uint64, at time.Time, e ProtectionRolledBa
 // Its gates keep their verdicts until it runs again.
 func (s *State) takeBackWork(seq uint64, at time.Time, w *Workstream) {
 	s.removeMetrics(w)
-	w.Status, w.EndedAt, w.EndedSeq, w.WorkSeq, w.FilesSeq = Failed, &at, seq, 0, 0
-	w.Outputs, w.Artifacts, w.Edited, w.Summary, w.Location, w.Cached, w.Adopted = nil, nil, nil, "", "", nil, ""
+	w.forgetWork()
+	w.Status, w.EndedAt, w.EndedSeq = Failed, &at, seq
 	w.Error = &Failure{Workstream: w.Name, Message: "its changes were rolled back"}
-	if g := w.firstFailedGate(); g != nil {
+	if g := w.FailedGate(); g != nil {
 		w.Error = g.failure(w)
 	}
+}
+
+// forgetWork removes what a workstream recorded of its work.
+func (w *Workstream) forgetWork() {
+	w.WorkSeq, w.FilesSeq, w.Outputs, w.Artifacts, w.Edited = 0, 0, nil, nil, nil
+	w.Summary, w.Location, w.Cached, w.Adopted = "", "", nil, ""
 }
 
 // failure returns why a gate of a workstream did not pass.

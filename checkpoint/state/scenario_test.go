@@ -383,8 +383,11 @@ func scenarios() map[string]func(p *play) {
 			p.together(done("A"), state.ProtectionCommitted{Workstream: "A", Checkpoint: "chk_4"})
 			of := made(1, "chk_5")
 			of.Workstream = "B"
+			of.Keep = true
 			p.together(of, start("B", 1))
-			due(1)
+			due(1) // it may start again
+			p.do(state.WorkstreamFailed{Workstream: "B", Error: failed("no")})
+			due(0)
 		},
 		"review": func(p *play) {
 			shape := smallShape()

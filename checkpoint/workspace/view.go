@@ -192,6 +192,19 @@ func (w *Workspace) OnlyPatterns() *Workspace {
 	return &as
 }
 
+// WithDetector returns a view of the workspace that also excludes files in whose content a
+// further detector finds something, as RefuseContent does for the whole workspace.
+func (w *Workspace) WithDetector(detector func() Detector) *Workspace {
+	as := *w
+	described := *w.files
+	described.refusal = &refusal{further: detector, found: map[string]bool{}}
+	if r := w.files.refusal; r != nil {
+		described.refusal.detector, described.refusal.all = r.detector, r.all
+	}
+	as.files = &described
+	return &as
+}
+
 // WithSensitive returns a view of the workspace in which no file is excluded, neither for
 // its name nor for its content.
 func (w *Workspace) WithSensitive() *Workspace {

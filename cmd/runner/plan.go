@@ -190,6 +190,7 @@ func planState(ctx context.Context, env *cli.Environment, setup *load.Setup, ear
 		fmt.Fprintf(env.Stderr, "%s is running now (host %s, pid %d); this plan assumes that it stops now.\n", prd, h.Host, h.PID)
 	}
 	st = snap.State
+	change.AnnounceRollbacksDue(env, change.RollbacksDue(snap))
 	if change.RollingBack(snap) {
 		if err := change.AnnounceFinish(ctx, env, o.Store, o.Files, prd); err != nil {
 			return nil, nil, err

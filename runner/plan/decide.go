@@ -276,5 +276,8 @@ func failureMessage(f *state.Failure) string {
 	if f == nil || f.Message == "" {
 		return "its end was never recorded"
 	}
+	if f.Gate != "" {
+		return f.Gate + ": " + string(f.Message)
+	}
 	return string(f.Message)
 }

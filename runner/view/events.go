@@ -39,6 +39,8 @@ func (v *plain) printEvent(at time.Time, e state.Event) {
 		if v.verbose {
 			v.printNeutral("", Plural(len(e.IDs), "checkpoint")+" removed", string(e.Reason))
 		}
+	case state.ProtectionMade, state.ProtectionRolledBack, state.ProtectionCommitted, state.ProtectionKept, state.ScopeExceeded:
+		v.printProtection(e)
 	case state.ArtifactsRestored:
 		v.printDone("  ", v.titled(e.Workstream)+" has its artifacts back", "", textPaths(e.Paths)...)
 	case state.WorkspaceCaptured:

@@ -150,8 +150,9 @@ func (t *Target) FinishInterrupted(ctx context.Context) (*FinishedRollback, erro
 	return done, session.Close()
 }
 
-// FinishEarlier finishes an import and a rollback that were cut short, and tells the user.
-// It returns the rollback that it finished, or nil. If the command needs no files,
+// FinishEarlier finishes an import and a rollback that were cut short, and rolls back what
+// protected workstreams changed that did not pass. It tells the user. It returns the
+// rollback to a checkpoint that it finished, or nil. If the command needs no files,
 // FinishEarlier opens the workspace when there is something to finish.
 func (t *Target) FinishEarlier(ctx context.Context, session *checkpoint.Session) (*FinishedRollback, error) {
 	st := session.State()
@@ -159,7 +160,7 @@ func (t *Target) FinishEarlier(ctx context.Context, session *checkpoint.Session)
 		return nil, nil
 	}
 	pending, err := t.Store.Layout().InterruptedImport(st.PRD)
-	if err != nil || pending == nil && st.Rollback == nil {
+	if err != nil || pending == nil && st.Rollback == nil && len(st.RollbacksDue()) == 0 {
 		return nil, err
 	}
 	w := t.Files
@@ -179,10 +180,16 @@ func (t *Target) FinishEarlier(ctx context.Context, session *checkpoint.Session)
 			return nil, err
 		}
 	}
-	if st = session.State(); st.Rollback == nil {
-		return nil, nil
+	var done *FinishedRollback
+	if session.State().Rollback != nil {
+		if done, err = finishRollback(ctx, t.Env, t.Store, session, w); err != nil {
+			return nil, err
+		}
 	}
-	return finishRollback(ctx, t.Env, t.Store, session, w)
+	if len(session.State().RollbacksDue()) > 0 {
+		err = finishProtected(ctx, t.Env, t.Store, session, w)
+	}
+	return done, err
 }
 
 // ReadSession reads a session without a lock. If there is no session, the snapshot holds
@@ -199,7 +206,7 @@ func ReadSession(store *checkpoint.Store, prd string) (*checkpoint.Snapshot, err
 // Interrupted reports whether FinishInterrupted has something to do. It returns false while
 // another process owns the session.
 func Interrupted(snap *checkpoint.Snapshot) bool {
-	return snap.Owner == nil && (snap.RescuePath != "" || snap.TornBytes > 0 || snap.Import != nil || RollingBack(snap))
+	return snap.Owner == nil && (snap.RescuePath != "" || snap.TornBytes > 0 || snap.Import != nil || RollingBack(snap) || len(RollbacksDue(snap)) > 0)
 }
 
 // RollingBack reports whether a rollback was begun and is not finished.

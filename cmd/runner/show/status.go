@@ -54,7 +54,8 @@ type SessionStatus struct {
 	// Import and Rollback are those that were begun and not finished.
 	Import       *disk.PendingImport       `json:"import,omitempty"`
 	Rollback     *state.RollbackStarted    `json:"rollback,omitempty"`
-	Finishes     *UnfinishedRollbackReport `json:"finishes,omitempty"`   // how the next command that changes the session finishes the rollback
+	Finishes     *UnfinishedRollbackReport `json:"finishes,omitempty"` // how the next command that changes the session finishes the rollback
+	Protections  []protection              `json:"protections,omitempty"`
 	TakenBack    []rollback.TakenBack      `json:"taken_back,omitempty"` // artifacts that rollbacks of other PRDs took back
 	TornBytes    int                       `json:"torn_bytes,omitempty"`
 	RescuePath   state.Text                `json:"rescue_path,omitempty"`
@@ -112,6 +113,16 @@ type waitingGate struct {
 	ExpiresAt *time.Time         `json:"expires_at,omitempty"`
 	Inputs    []state.AskedInput `json:"inputs"` // what an approval must give
 	Review    bool               `json:"review"` // the gate has passed; the question is whether to continue
+}
+
+// protection is the safety checkpoint of a workstream whose changes are neither committed
+// nor kept.
+type protection struct {
+	Workstream  string `json:"workstream"`
+	Attempt     int    `json:"attempt"`
+	Checkpoint  string `json:"checkpoint"`
+	RolledBack  bool   `json:"rolled_back"`
+	RollbackDue bool   `json:"rollback_due"` // the next command that changes the session rolls back first
 }
 
 // DamagedSessionStatus returns the status of a session that can't be read.
@@ -176,6 +187,7 @@ func (s *SessionStatus) setState(st *state.State) {
 	if s.Owner == nil { // otherwise the owner is carrying it out
 		s.Rollback, s.Hooks = st.Rollback, st.Hooks
 	}
+	s.addProtections(st)
 	for _, p := range s.Phases {
 		for _, w := range p.Workstreams {
 			s.countWorkstream(w)
@@ -184,6 +196,19 @@ func (s *SessionStatus) setState(st *state.State) {
 		s.addGates(p.Gates)
 	}
 	s.Running = sortedByStart(s.Running)
+}
+
+// addProtections adds the protections of a state.
+func (s *SessionStatus) addProtections(st *state.State) {
+	due := map[string]bool{}
+	if s.Owner == nil {
+		for _, p := range st.RollbacksDue() {
+			due[p.Workstream] = true
+		}
+	}
+	for _, p := range st.Protections {
+		s.Protections = append(s.Protections, protection{p.Workstream, p.Attempt, p.Checkpoint, p.RolledBack, due[p.Workstream]})
+	}
 }
 
 // cutOff returns the phases of a session whose runner was killed. Steps recorded as

@@ -258,6 +258,14 @@ func (s SessionStatus) factRows(cmdline advice.CommandLine, now time.Time) [][2]
 	if r := s.Rollback; r != nil {
 		add("Rollback", InterruptedRollback(r))
 	}
+	for _, p := range s.Protections {
+		switch {
+		case p.RollbackDue:
+			add("Rollback due", fmt.Sprintf("%s to %s; the next command that changes the session does it first", p.Workstream, p.Checkpoint))
+		case !p.RolledBack:
+			add("Protected", fmt.Sprintf("%s by %s, until its gates have passed", p.Workstream, p.Checkpoint))
+		}
+	}
 	for _, t := range s.TakenBack {
 		stale := fmt.Sprintf("the rollback of %s on %s took back %s of this session: %s",
 			t.PRD, t.At.UTC().Format(time.DateTime), view.Plural(len(t.Files), "artifact"), someFiles(t.Files))

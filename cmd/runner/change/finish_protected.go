@@ -1,0 +1,55 @@
+package change
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
+	"prdrunner/checkpoint/workspace"
+	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/cli"
+	"prdrunner/runner/protect"
+	"prdrunner/runner/view"
+)
+
+// RollbacksDue returns the rollbacks of protected workstreams that the next command which
+// changes the session carries out first. It returns none while another process owns the
+// session.
+func RollbacksDue(snap *checkpoint.Snapshot) []state.Protection {
+	if snap.State == nil || snap.Owner != nil {
+		return nil
+	}
+	return snap.State.RollbacksDue()
+}
+
+// finishProtected rolls back what protected workstreams changed that did not pass, and
+// tells the user.
+func finishProtected(ctx context.Context, env *cli.Environment, store *checkpoint.Store, session *checkpoint.Session, w *workspace.Workspace) error {
+	st := session.State()
+	record := checkpoint.AuditRecord{What: "roll back workstreams (finish)", PRD: st.PRD, Session: st.Session}
+	for _, p := range st.RollbacksDue() {
+		fmt.Fprintf(env.Stderr, "What %s changed is to be rolled back; doing that first\n", p.Workstream)
+		record.Args = append(record.Args, state.Text(p.Workstream))
+		record.IDs = append(record.IDs, p.Checkpoint)
+	}
+	err := WithAudit(env, store, &record, func() error {
+		return protect.New(store.Safety(), w, env.Actor()).Finish(ctx, session, func(e state.ProtectionRolledBack, warning string) {
+			what, details := view.DescribeRollback(e)
+			fmt.Fprintf(env.Stderr, "%s: %s\n", strings.ToUpper(what[:1])+what[1:], details)
+			if warning != "" {
+				env.Warn(fmt.Errorf("%s", warning))
+			}
+		})
+	})
+	return advice.Protected(st.PRD, err)
+}
+
+// AnnounceRollbacksDue tells the user of a command that changes nothing about the rollbacks
+// that the next command which changes the session carries out first.
+func AnnounceRollbacksDue(env *cli.Environment, due []state.Protection) {
+	for _, p := range due {
+		fmt.Fprintf(env.Stderr, "First, what %s changed is rolled back to %s; the files below are those of now\n", p.Workstream, p.Checkpoint)
+	}
+}

@@ -1,0 +1,223 @@
+// Package protect makes the safety checkpoints of protected workstreams, and rolls back
+// what the workstreams changed.
+//
+// Begin with Keeper: Protect makes a checkpoint before an attempt, and RollBack restores it
+// after one that did not pass. A WorkTree tells what changed outside a scope meanwhile.
+//
+// What is copied and how it is restored is for package checkpoint/safety to say. When a
+// workstream is protected, committed or rolled back, and what is recorded of that, is
+// decided in package runner. Nothing here reads or writes a journal.
+package protect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"prdrunner/checkpoint/ledger"
+	"prdrunner/checkpoint/safety"
+	"prdrunner/checkpoint/state"
+	"prdrunner/checkpoint/text"
+	"prdrunner/checkpoint/tokens"
+	"prdrunner/checkpoint/workspace"
+)
+
+// DefaultExpiry is how long a checkpoint is kept that nothing deletes before: if the
+// pipeline says nothing else, and of the files that a failed attempt left.
+const DefaultExpiry = 24 * time.Hour
+
+// Keeper makes and restores the safety checkpoints of protected workstreams. It is safe
+// for concurrent use for workstreams whose scopes do not overlap.
+type Keeper struct {
+	safety *safety.Store
+	files  *workspace.Workspace
+	by     state.Actor
+}
+
+// New returns a Keeper for the files of a workspace.
+func New(s *safety.Store, files *workspace.Workspace, by state.Actor) *Keeper {
+	newTokens := tokens.New()
+	return &Keeper{safety: s, files: files.WithDetector(func() workspace.Detector { return newTokens() }), by: by}
+}
+
+// Scope is what an attempt at a workstream may change.
+type Scope struct {
+	Workstream string
+	Attempt    int
+	Patterns   []string // of files
+	Keys       *safety.Keys
+	Expiry     time.Duration // of the checkpoint; 0: never
+}
+
+// Made is the checkpoint that protects an attempt.
+type Made struct {
+	Checkpoint string // its ID
+	Again      bool   // it is the one of an earlier attempt
+	Files      int
+	LeftOut    []string // files in scope that look sensitive, and that a rollback does not restore
+}
+
+// Protect makes the checkpoint of a scope before an attempt. If earlier names one of the
+// same scope that was rolled back, and nothing has changed since, it is used again. Files
+// that look sensitive are left out. It is an error if another file can't be copied, since
+// it could not be rolled back.
+func (k *Keeper) Protect(ctx context.Context, s Scope, earlier string) (*Made, error) {
+	if made, err := k.reuse(ctx, s, earlier); made != nil || err != nil {
+		return made, err
+	}
+	made, err := k.safety.Create(ctx, k.files, safety.CreateOptions{
+		Patterns: s.Patterns, Type: safety.FileBackup, Keys: s.Keys, MayBeNone: true, Expiry: s.Expiry, By: k.by,
+		Reason: fmt.Sprintf("before attempt %d at %s", s.Attempt, s.Workstream),
+	})
+	if err != nil {
+		return nil, err
+	}
+	if l := made.Listing; l != nil {
+		if unread := slices.Concat(l.Unstable, l.Special); len(unread) > 0 {
+			err := &UncopiedError{Paths: unread}
+			return nil, errors.Join(err, k.safety.Delete(context.WithoutCancel(ctx), k.files, made.ID))
+		}
+	}
+	return describe(made.Checkpoint, made.Listing, false), nil
+}
+
+// UncopiedError says that files in the scope of a workstream can't be copied.
+type UncopiedError struct{ Paths []string }
+
+func (e *UncopiedError) Error() string {
+	return fmt.Sprintf("what it changes can't be rolled back: Runner can't copy %q, which may not be read, kept changing, or is no file; leave it out of the scope", e.Paths)
+}
+
+func describe(c *safety.Checkpoint, l *workspace.Listing, again bool) *Made {
+	made := &Made{Checkpoint: c.ID, Again: again}
+	if l != nil {
+		made.Files, made.LeftOut = len(l.Entries), l.LeftOut
+	}
+	return made
+}
+
+// reuse returns an earlier checkpoint, if there is one and nothing has changed since.
+func (k *Keeper) reuse(ctx context.Context, s Scope, earlier string) (*Made, error) {
+	if earlier == "" {
+		return nil, nil
+	}
+	c, err := k.safety.Read(earlier)
+	if err != nil || c.Expired(k.safety.Now()) {
+		return nil, nil //nolint:nilerr // then a new one is made
+	}
+	plan, err := k.safety.PlanRestore(ctx, k.files, c, valuesOf(s.Keys))
+	if err != nil || !plan.IsEmpty() || !covers(plan, s) {
+		return nil, err
+	}
+	return describe(c, plan.Listing, true), nil
+}
+
+func valuesOf(keys *safety.Keys) map[string]*ledger.Value {
+	if keys == nil {
+		return nil
+	}
+	return keys.Values
+}
+
+// covers reports whether a checkpoint has exactly a scope.
+func covers(p *safety.RestorePlan, s Scope) bool {
+	var patterns, keys []string
+	if p.Listing != nil {
+		patterns = p.Listing.Patterns
+	}
+	if p.Keys != nil {
+		keys = slices.Sorted(maps.Keys(p.Keys.Values))
+	}
+	return slices.Equal(patterns, s.Patterns) && slices.Equal(keys, slices.Sorted(maps.Keys(valuesOf(s.Keys))))
+}
+
+// RolledBack is what a rollback did.
+type RolledBack struct {
+	Written, Deleted int                      // files
+	Keys             map[string]*ledger.Value // the keys to set in the session; nil: the key is not set
+	Left             string                   // the checkpoint that has the files as the attempt left them; "": there is none
+	// Lost are files that were overwritten or removed and could not be copied first, and
+	// Unkept is why none could be copied, nil if that is not so.
+	Lost   []string
+	Unkept error
+}
+
+// Event returns the event that records a rollback.
+func (r *RolledBack) Event(p state.Protection, reason string) state.ProtectionRolledBack {
+	return state.ProtectionRolledBack{
+		Workstream: p.Workstream, Attempt: p.Attempt, Checkpoint: p.Checkpoint, Reason: state.Text(reason),
+		Written: r.Written, Deleted: r.Deleted, Savepoints: p.Savepoints, Keys: r.Keys, Left: r.Left,
+	}
+}
+
+// Warning says what a rollback could not copy first, "" if it copied everything.
+func (r *RolledBack) Warning(workstream string) string {
+	switch {
+	case r.Unkept != nil:
+		return fmt.Sprintf("the files that %s left were not copied before they were rolled back: %v", workstream, r.Unkept)
+	case len(r.Lost) > 0:
+		return fmt.Sprintf("not copied before %s was rolled back, since they look sensitive or can't be read: %s", workstream, text.Enumerate(r.Lost))
+	}
+	return ""
+}
+
+// RollBack restores what a workstream changed. First it copies the files that the attempt
+// left, for people to look at. If that fails, it rolls back nevertheless. keys are the
+// present values of the protected keys. RollBack can be repeated after an interruption.
+func (k *Keeper) RollBack(ctx context.Context, p state.Protection, keys map[string]*ledger.Value) (*RolledBack, error) {
+	c, err := k.safety.Read(p.Checkpoint)
+	if err != nil {
+		return nil, err
+	}
+	plan, err := k.safety.PlanRestore(ctx, k.files, c, keys)
+	if err != nil {
+		return nil, err
+	}
+	done := &RolledBack{Keys: map[string]*ledger.Value{}}
+	if plan.IsEmpty() {
+		return done, nil
+	}
+	if len(plan.Changes) > 0 {
+		k.copyLeft(ctx, p, plan, done)
+	}
+	restored, err := k.safety.Restore(ctx, k.files, plan, safety.RestoreOptions{
+		Force: true, By: k.by, Undo: done.Left, Journaled: true,
+		SetKeys: func(edits []safety.KeyEdit) error {
+			for _, edit := range edits {
+				done.Keys[edit.Name] = edit.To
+			}
+			return nil
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	done.Written, done.Deleted = restored.Written, restored.Deleted
+	return done, nil
+}
+
+// copyLeft copies the files that an attempt left.
+func (k *Keeper) copyLeft(ctx context.Context, p state.Protection, plan *safety.RestorePlan, done *RolledBack) {
+	left, err := k.safety.Create(ctx, k.files, safety.CreateOptions{
+		Patterns: plan.Listing.Patterns, Type: safety.FileBackup, MayBeNone: true, Expiry: DefaultExpiry, By: k.by, Undoes: p.Checkpoint,
+		Reason: fmt.Sprintf("what attempt %d at %s left", p.Attempt, p.Workstream),
+	})
+	if err != nil {
+		done.Unkept = err
+		return
+	}
+	done.Left = left.ID
+	for _, change := range plan.Changes {
+		if change.From != nil && left.Listing.Lacks(change.Path) {
+			done.Lost = append(done.Lost, change.Path)
+		}
+	}
+}
+
+// Delete removes the checkpoint of a protection that is no longer needed.
+func (k *Keeper) Delete(ctx context.Context, id string) error {
+	return k.safety.Delete(ctx, k.files, id)
+}

@@ -1,0 +1,302 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/cenkalti/backoff/v4"
+
+	"prdrunner/checkpoint/safety"
+	"prdrunner/checkpoint/state"
+	"prdrunner/checkpoint/text"
+	"prdrunner/checkpoint/workspace/tree"
+	"prdrunner/pipeline"
+	"prdrunner/runner/protect"
+)
+
+// protections protects the workstreams of a run that have a protect block.
+type protections struct {
+	loop      *loop
+	keeper    *protect.Keeper
+	committed []string // safety checkpoints that are no longer needed
+}
+
+// guard is the protection of one attempt at a workstream.
+type guard struct {
+	made     *protect.Made
+	workTree *protect.WorkTree
+}
+
+// finish carries out the rollbacks that are due from earlier runs.
+func (ps *protections) finish() error {
+	l := ps.loop
+	if st := l.session.State(); st == nil || len(st.RollbacksDue()) == 0 {
+		return nil
+	}
+	return l.runUntilSignal(func(ctx context.Context) error {
+		return ps.keeper.Finish(ctx, l.session, func(e state.ProtectionRolledBack, warning string) {
+			if warning != "" {
+				l.warnUser(warning)
+			}
+		})
+	})
+}
+
+// protectThen makes the safety checkpoint of the next attempt, and then starts the attempt.
+// Work that is done and runs again is rolled back first, so that it starts from the
+// protected state.
+func (n *node) protectThen(start func()) {
+	l := n.loop
+	st := l.session.State()
+	earlier := ""
+	if p := st.Protection(n.ws.Name); p != nil {
+		if !p.RolledBack {
+			n.rollBackThen("it runs again", n.surveyAndDecide)
+			return
+		}
+		earlier = p.Checkpoint
+	}
+	l.phase.recordStarted()
+	scope, patterns := n.scope(st), l.captures.capturePatterns()
+	l.spawnWork("protect "+n.ws.Name, workstreamSlot, func(within context.Context) func() {
+		g := &guard{}
+		var err error
+		if g.workTree, err = l.protections.keeper.LookAround(within, patterns); err == nil {
+			g.made, err = l.protections.keeper.Protect(within, scope, earlier)
+		}
+		return func() {
+			switch {
+			case l.status != running:
+				l.protections.discard(g.made)
+				n.giveUpStart()
+			case err != nil:
+				n.recordFailure(state.Failure{Workstream: n.ws.Name, Outcome: "error", Message: state.Text(l.opts.Mask(err.Error()))})
+			default:
+				l.protections.warnLeftOut(n.ws, g.made)
+				n.guard = g
+				start()
+			}
+		}
+	})
+}
+
+// scope returns what the next attempt may change.
+func (n *node) scope(st *state.State) protect.Scope {
+	p := n.ws.Protect
+	s := protect.Scope{
+		Workstream: n.ws.Name, Attempt: st.Workstream(n.ws.Name).Attempts + 1, Patterns: n.loop.surveyor.Extend(p.ScopePatterns), Expiry: p.Expiry,
+	}
+	if p.Expiry == 0 && !p.NeverExpires {
+		s.Expiry = protect.DefaultExpiry
+	}
+	if len(p.State) > 0 {
+		s.Keys = &safety.Keys{PRD: st.PRD, Session: st.Session, Values: st.KeyValues(p.State)}
+	}
+	return s
+}
+
+// giveUpStart leaves a workstream for the next run before its next attempt has begun.
+func (n *node) giveUpStart() {
+	if n.loop.session.State().Workstream(n.ws.Name).Retries() {
+		n.interrupt()
+	} else {
+		n.finish(false)
+	}
+}
+
+// protectionMade returns the event that records the protection of the next attempt.
+func (n *node) protectionMade() state.Event {
+	p := n.ws.Protect
+	return state.ProtectionMade{
+		Workstream: n.ws.Name, Attempt: n.attempt, Checkpoint: n.guard.made.Checkpoint, Again: n.guard.made.Again, Files: n.guard.made.Files,
+		Keys: p.State, Keep: p.KeepOnFailure, Delete: p.Expiry == 0 && !p.NeverExpires,
+	}
+}
+
+// discard removes a checkpoint that protects no attempt.
+func (ps *protections) discard(made *protect.Made) {
+	if made == nil || made.Again {
+		return
+	}
+	if err := ps.keeper.Delete(ps.loop.ctx, made.Checkpoint); err != nil {
+		ps.loop.warnUser(err.Error())
+	}
+}
+
+// warnLeftOut warns of files that a rollback would not restore.
+func (ps *protections) warnLeftOut(ws *pipeline.Workstream, made *protect.Made) {
+	if len(made.LeftOut) > 0 && !made.Again {
+		ps.loop.warnUser(fmt.Sprintf("not protected, since they look sensitive, so that a rollback of %s would not restore them: %s", ws.Name, text.Enumerate(made.LeftOut)))
+	}
+}
+
+// exceeded records the files outside its scope that changed while the current attempt at a
+// protected workstream ran. It returns the failure of a workstream with a strict scope, or
+// nil.
+func (n *node) exceeded(paths []string) *state.Failure {
+	paths = n.undeclared(paths)
+	if len(paths) == 0 {
+		return nil
+	}
+	const most = 20
+	e := state.ScopeExceeded{Workstream: n.ws.Name, Attempt: n.attempt}
+	for _, path := range paths[:min(len(paths), most)] {
+		e.Paths = append(e.Paths, state.Text(n.loop.opts.Mask(path)))
+	}
+	e.More = len(paths) - len(e.Paths)
+	n.loop.recorder.Add(nil, e)
+	if !n.ws.Protect.StrictScope {
+		return nil
+	}
+	at := placeOf(n.ws.Protect.Range)
+	return &state.Failure{
+		Workstream: n.ws.Name, Outcome: "scope", File: state.Text(at.File), Line: at.Line, Column: at.Column,
+		Message: state.Text(shorten(fmt.Sprintf("changed outside its scope, which is strict: %s", text.Enumerate(paths)))),
+	}
+}
+
+// undeclared returns those paths that no workstream declares which may run at the same time.
+func (n *node) undeclared(paths []string) []string {
+	for _, other := range n.ws.Phase.Workstreams {
+		if len(paths) == 0 {
+			return nil
+		}
+		declared := n.loop.declaredPatterns(other)
+		match := func(path string) bool { return tree.MatchesAny(declared, path) }
+		if len(declared) > 0 && slices.ContainsFunc(paths, match) && n.ws.MayRunWith(other) {
+			paths = slices.DeleteFunc(paths, match)
+		}
+	}
+	return paths
+}
+
+// declaredPatterns returns the patterns of the files that a workstream declares to change.
+func (l *loop) declaredPatterns(ws *pipeline.Workstream) []string {
+	patterns := l.surveyor.Extend(ws.ArtifactPatterns)
+	if ws.Protect != nil {
+		patterns = slices.Concat(patterns, l.surveyor.Extend(ws.Protect.ScopePatterns))
+	}
+	return patterns
+}
+
+// lookOutside finds the files outside the scope that changed during an attempt. Another
+// goroutine than the loop's calls it.
+func (n *node) lookOutside(r *attemptResult) {
+	if n.guard == nil || !r.began {
+		return
+	}
+	var err error
+	if r.outside, err = n.guard.workTree.Changed(n.loop.grace, n.loop.declaredPatterns(n.ws)); err != nil && r.failure == nil {
+		r.failure = &state.Failure{Workstream: n.ws.Name, Outcome: "error", Message: state.Text(n.loop.opts.Mask(err.Error()))}
+	}
+}
+
+// endFailedAttempt rolls back what a failed attempt changed, unless it was the last one and
+// its changes are kept. Then it goes on as for any workstream.
+func (n *node) endFailedAttempt(r attemptResult) {
+	pause := n.nextPause(r.result)
+	then := func() { n.attemptFailed(r, pause) }
+	if n.ws.Protect == nil || pause == backoff.Stop && n.ws.Protect.KeepOnFailure {
+		n.guard = nil
+		then()
+		return
+	}
+	n.rollBackThen(string(r.failure.Message), then)
+}
+
+// rollBackThen rolls back what a protected workstream changed, if its changes are neither
+// rolled back nor kept, and then calls then.
+func (n *node) rollBackThen(reason string, then func()) {
+	l := n.loop
+	n.guard = nil
+	st := l.session.State()
+	p := st.Protection(n.ws.Name)
+	if p == nil || p.RolledBack {
+		then()
+		return
+	}
+	due, keys, rec := *p, st.KeyValues(p.Keys), st.Workstream(n.ws.Name)
+	l.spawnWork("roll back "+n.ws.Name, workstreamSlot, func(context.Context) func() {
+		done, err := l.protections.keeper.RollBack(l.grace, due, keys)
+		return func() {
+			switch {
+			case err != nil && l.grace.Err() != nil: // the next command rolls back
+				n.interrupt()
+			case err != nil:
+				n.recordFailure(l.protections.notRolledBack(due, reason, err))
+			default:
+				l.protections.rolledBack(rec, due, reason, done)
+				then()
+			}
+		}
+	})
+}
+
+// rolledBack records a rollback.
+func (ps *protections) rolledBack(rec *state.Workstream, p state.Protection, reason string, done *protect.RolledBack) {
+	l := ps.loop
+	if rec.FilesSeq > p.Seq {
+		l.recordedFiles.forgetArtifacts(rec)
+	}
+	delete(l.facts.Conflicts, p.Workstream)
+	l.recorder.Add(nil, done.Event(p, l.opts.Mask(reason)))
+	if warning := done.Warning(p.Workstream); warning != "" {
+		l.warnUser(warning)
+	}
+}
+
+// notRolledBack returns the failure of a workstream that failed for a reason, and whose
+// changes could not be rolled back. The next command tries again before anything else.
+func (ps *protections) notRolledBack(p state.Protection, reason string, err error) state.Failure {
+	message := fmt.Sprintf("%s; its changes are not rolled back to %s: %v", reason, p.Checkpoint, err)
+	return state.Failure{Workstream: p.Workstream, Outcome: "rollback", Message: state.Text(shorten(ps.loop.opts.Mask(message)))}
+}
+
+// kept returns the events of a failed workstream whose changes are kept.
+func (n *node) kept() []state.Event {
+	if p := n.loop.session.State().Protection(n.ws.Name); p != nil && p.Keep && !p.RolledBack {
+		return []state.Event{state.ProtectionKept{Workstream: n.ws.Name, Checkpoint: p.Checkpoint, Reason: "on_failure is keep"}}
+	}
+	return nil
+}
+
+// commitChanges returns the events of a workstream that has passed with its changes.
+func (n *node) commitChanges() []state.Event {
+	p := n.loop.session.State().Protection(n.ws.Name)
+	if p == nil {
+		return nil
+	}
+	if p.Delete {
+		n.loop.protections.committed = append(n.loop.protections.committed, p.Checkpoint)
+	}
+	return []state.Event{state.ProtectionCommitted{Workstream: n.ws.Name, Checkpoint: p.Checkpoint}}
+}
+
+// gatesFailed ends a workstream whose gates did not all pass. If one has failed, what the
+// workstream changed is rolled back or kept; while all others wait, it may still pass.
+func (n *node) gatesFailed() {
+	l := n.loop
+	g := l.session.State().Workstream(n.ws.Name).FailedGate()
+	if g == nil {
+		n.finish(false)
+		return
+	}
+	if kept := n.kept(); kept != nil {
+		l.recorder.Add(func() { n.finish(false) }, kept...)
+		return
+	}
+	n.rollBackThen(string(g.Label)+" did not pass", func() { l.recorder.Add(func() { n.finish(false) }) })
+}
+
+// deleteCommitted removes the safety checkpoints whose changes are committed. They expire
+// if that fails.
+func (ps *protections) deleteCommitted() {
+	for _, id := range ps.committed {
+		if err := ps.keeper.Delete(ps.loop.ctx, id); err != nil {
+			ps.loop.opts.Logger.Warn("a safety checkpoint that is no longer needed stays until it expires", "checkpoint", id, "error", err)
+			return
+		}
+	}
+	ps.committed = nil
+}
