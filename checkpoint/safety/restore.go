@@ -1,16 +1,10 @@
 package safety
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
-	"path/filepath"
 	"slices"
-	"time"
 
 	"prdrunner/checkpoint/ledger"
 	"prdrunner/checkpoint/state"
@@ -30,8 +24,13 @@ type RestorePlan struct {
 	Missing   []workspace.Missing  // files whose bytes are lost or damaged
 	Obstacles []workspace.Obstacle // files that can't be written
 
-	unfinished *restoringNote // of an interrupted restore; nil: there was none
-	emptied    []string       // directories that lose their last file
+	// Interrupted is an earlier restore that was interrupted, and that this one completes or
+	// gives up; nil: there was none.
+	Interrupted *Interrupted
+
+	elsewhere *Interrupted       // a restore that was interrupted, which this one neither completes nor gives up
+	before    *workspace.Listing // the files of the other checkpoint of the interrupted restore; nil: they are not known
+	emptied   []string           // directories that lose their last file
 }
 
 // KeyEdit is a key whose value a restore changes. nil: it is not set.
@@ -40,35 +39,22 @@ type KeyEdit struct {
 	From, To *ledger.Value
 }
 
-// Newer is a file that was changed after the change that the checkpoint is to undo.
-type Newer struct{ Path, Why string }
-
 // IsEmpty reports whether a restore would change nothing.
 func (p *RestorePlan) IsEmpty() bool { return len(p.Changes)+len(p.Index)+len(p.KeyEdits) == 0 }
 
-// Unfinished reports whether an earlier restore was interrupted.
-func (p *RestorePlan) Unfinished() bool { return p.unfinished != nil }
-
-// NewerWorkError says that a restore would overwrite newer work. Nothing was changed.
-type NewerWorkError struct{ Newer []Newer }
-
-func (e *NewerWorkError) Error() string {
-	first := e.Newer[0]
-	if len(e.Newer) == 1 {
-		return fmt.Sprintf("the restore would overwrite newer work: %s %s", first.Path, first.Why)
-	}
-	return fmt.Sprintf("the restore would overwrite newer work in %d files: %s %s, for one", len(e.Newer), first.Path, first.Why)
-}
-
-// Refused returns why Restore would refuse: a *NewerWorkError unless it is forced, a
-// *workspace.MissingError or a *workspace.ObstructedError; nil if it would not.
+// Refused returns why Restore would refuse: an *UnfinishedRestoreError if the restore of
+// another checkpoint was interrupted, a *workspace.MissingError, a
+// *workspace.ObstructedError, or, unless it is forced, a *NewerWorkError; nil if it would
+// not.
 func (p *RestorePlan) Refused(force bool) error {
 	switch {
+	case p.elsewhere != nil:
+		return &UnfinishedRestoreError{*p.elsewhere}
 	case len(p.Missing) > 0:
 		return &workspace.MissingError{Missing: p.Missing}
 	case len(p.Obstacles) > 0:
 		return &workspace.ObstructedError{Obstacles: p.Obstacles}
-	case len(p.Newer) > 0 && !force && !p.Unfinished():
+	case len(p.Newer) > 0 && !force:
 		return &NewerWorkError{p.Newer}
 	}
 	return nil
@@ -99,13 +85,15 @@ func (s *Store) planKnown(ctx context.Context, w *workspace.Workspace, c *Checkp
 	}
 	if c.Keys != nil {
 		for _, name := range slices.Sorted(maps.Keys(c.Keys.Values)) {
-			if from, to := keys[name], c.Keys.Values[name]; (from == nil) != (to == nil) || from != nil && from.Value != to.Value {
+			if from, to := keys[name], c.Keys.Values[name]; !sameValue(from, to) {
 				p.KeyEdits = append(p.KeyEdits, KeyEdit{Name: name, From: from, To: to})
 			}
 		}
 	}
-	p.unfinished, err = s.readRestoring(c.ID)
-	return p, err
+	if err := s.findInterrupted(p); err != nil {
+		return nil, err
+	}
+	return p, s.findNewer(ctx, w, p)
 }
 
 // planRestore plans the restore of the files in a listing.
@@ -141,55 +129,7 @@ func (s *Store) planRestore(ctx context.Context, w *workspace.Workspace, c *Chec
 			return nil, err
 		}
 	}
-	return p, p.findNewer(ctx, view)
-}
-
-// findNewer finds newer work: files that were committed since the checkpoint was made, and
-// any that differ since it was last restored.
-func (p *RestorePlan) findNewer(ctx context.Context, view *workspace.Workspace) error {
-	changed := map[string]bool{}
-	for _, c := range p.Changes {
-		changed[c.Path] = true
-	}
-	for _, e := range p.Index {
-		changed[e.Path] = true
-	}
-	committed, err := p.committedSince(ctx, view)
-	if err != nil {
-		return err
-	}
-	restored := ""
-	if n := len(p.Restores); n > 0 {
-		restored = "was changed since the checkpoint was restored at " + p.Restores[n-1].At.UTC().Format(time.DateTime)
-	}
-	for _, path := range slices.Sorted(maps.Keys(changed)) {
-		switch {
-		case committed[path]:
-			p.Newer = append(p.Newer, Newer{path, "was committed since"})
-		case restored != "":
-			p.Newer = append(p.Newer, Newer{path, restored})
-		}
-	}
-	return nil
-}
-
-// committedSince returns the paths at which HEAD differs from the commit that it named
-// when the checkpoint was made.
-func (p *RestorePlan) committedSince(ctx context.Context, view *workspace.Workspace) (map[string]bool, error) {
-	g := p.Files.Git
-	if g == nil {
-		return nil, nil
-	}
-	_, head, err := view.Repository().Head(ctx)
-	if err != nil || head == "" || head == g.Head {
-		return nil, err
-	}
-	paths, err := view.Repository().Changed(ctx, g.Head, head)
-	committed := make(map[string]bool, len(paths))
-	for _, path := range paths {
-		committed[path] = true
-	}
-	return committed, err
+	return p, nil
 }
 
 // stableCheck returns the check that nothing has changed while it was copied, from the
@@ -217,14 +157,6 @@ func (p *RestorePlan) restoreCheck() Check {
 	return c
 }
 
-// restoringNote says that a restore has begun.
-type restoringNote struct {
-	FormatVersion string      `json:"format_version"`
-	At            time.Time   `json:"at"`
-	By            state.Actor `json:"by"`
-	Undo          string      `json:"undo,omitempty"`
-}
-
 // RestoreOptions say how a checkpoint is restored.
 type RestoreOptions struct {
 	Force bool // overwrite newer work
@@ -239,8 +171,8 @@ type RestoreOptions struct {
 
 // Restore carries out a plan: the keys first, then the files, then git's index. Everything
 // is durable and verified when it returns. An interrupted restore is completed by another
-// one; until then Restoring tells of it. The caller makes sure that nothing runs in the
-// workspace, and holds the exclusive lock of the state directory.
+// one, or given up by a restore of its undo; until then Interrupted tells of it. The caller
+// makes sure that nothing runs in the workspace, and holds the exclusive lock of the state directory.
 func (s *Store) Restore(ctx context.Context, w *workspace.Workspace, p *RestorePlan, o RestoreOptions) (*Restore, error) {
 	done, err := s.restore(ctx, w, p, o)
 	if err != nil {
@@ -254,22 +186,27 @@ func (s *Store) restore(ctx context.Context, w *workspace.Workspace, p *RestoreP
 		return nil, err
 	}
 	done := Restore{At: s.Now().UTC(), By: o.By, Undo: o.Undo}
-	if p.unfinished != nil && p.unfinished.Undo != "" {
-		done.Undo = p.unfinished.Undo // it has the files from before the first change
-	}
-	if !o.Journaled {
+	note := p.ID
+	switch half := p.Interrupted; {
+	case half == nil && o.Journaled:
+	case half == nil:
 		if err := s.writeRestoring(p.ID, restoringNote{state.FormatVersion, done.At, done.By, done.Undo}); err != nil {
 			return nil, err
+		}
+	default:
+		if note = half.ID; note == p.ID && half.Undo != "" {
+			done.Undo = half.Undo // it has the files from before the first change
 		}
 	}
 	if len(p.KeyEdits) > 0 {
 		if err := o.SetKeys(p.KeyEdits); err != nil {
 			return nil, err
 		}
+		done.Keys = len(p.KeyEdits)
 	}
 	if p.Listing != nil {
 		view := p.Files.view(w)
-		restored, err := view.Restore(ctx, p.Changes, workspace.RestoreOptions{ID: p.ID, Emptied: p.emptied})
+		restored, err := view.Restore(ctx, p.Changes, workspace.RestoreOptions{ID: note, Earlier: p.earlier(), Emptied: p.emptied})
 		if err != nil {
 			return nil, err
 		}
@@ -283,10 +220,10 @@ func (s *Store) restore(ctx context.Context, w *workspace.Workspace, p *RestoreP
 	if err := s.write(&c); err != nil {
 		return nil, err
 	}
-	if o.Journaled {
+	if o.Journaled && p.Interrupted == nil {
 		return &done, nil
 	}
-	return &done, store.RemoveDurably(s.FS, s.restoringPath(p.ID))
+	return &done, store.RemoveDurably(s.FS, s.restoringPath(note))
 }
 
 // restoreIndex restores git's index, and makes sure that it is as recorded then.
@@ -303,69 +240,4 @@ func (s *Store) restoreIndex(ctx context.Context, view *workspace.Workspace, p *
 		err = fmt.Errorf("git's index changed meanwhile, at %s", rest[0].Path)
 	}
 	return err
-}
-
-func (s *Store) restoringPath(id string) string { return filepath.Join(s.dir(id), restoringName) }
-
-func (s *Store) writeRestoring(id string, n restoringNote) error {
-	data, err := state.EncodeJSON(n)
-	if err != nil {
-		return err
-	}
-	return store.WriteFile(s.FS, s.restoringPath(id), data, []byte("\n"))
-}
-
-// readRestoring reads the note of an interrupted restore; nil: there is none. A note that
-// can't be read still says that there was one.
-func (s *Store) readRestoring(id string) (*restoringNote, error) {
-	data, err := store.ReadFile(s.FS, s.restoringPath(id))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("look for an interrupted restore: %w", err)
-	}
-	n := &restoringNote{}
-	if json.Unmarshal(data, n) != nil {
-		return &restoringNote{}, nil //nolint:nilerr // only what it says is lost
-	}
-	return n, nil
-}
-
-// Restoring reports whether a restore of a checkpoint was interrupted.
-func (s *Store) Restoring(id string) (bool, error) {
-	n, err := s.readRestoring(id)
-	return n != nil, err
-}
-
-// UnfinishedRestoreError says that a restore was interrupted, so that the workspace may be
-// restored in part.
-type UnfinishedRestoreError struct{ ID string }
-
-func (e *UnfinishedRestoreError) Error() string {
-	return fmt.Sprintf("a restore of the safety checkpoint %s was interrupted, so that the workspace may be restored in part", e.ID)
-}
-
-// CheckRestored returns an *UnfinishedRestoreError if any restore was interrupted. It takes
-// no lock.
-func (s *Store) CheckRestored() error {
-	ids, err := s.ids()
-	if err != nil {
-		return err
-	}
-	for _, id := range ids {
-		if restoring, err := s.Restoring(id); err != nil || restoring {
-			return cmp.Or(err, error(&UnfinishedRestoreError{id}))
-		}
-	}
-	return nil
-}
-
-// joinSome names the first of some paths.
-func joinSome(paths []string) string {
-	const most = 5
-	if len(paths) <= most {
-		return fmt.Sprintf("%q", paths)
-	}
-	return fmt.Sprintf("%q and %d more", paths[:most], len(paths)-most)
 }

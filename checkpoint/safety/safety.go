@@ -90,6 +90,7 @@ type Restore struct {
 	Undo    string      `json:"undo,omitempty"` // the checkpoint from before it
 	Written int         `json:"written"`
 	Deleted int         `json:"deleted"`
+	Keys    int         `json:"keys,omitempty"`
 }
 
 // Expired reports whether a checkpoint may be removed at a time.

@@ -127,6 +127,10 @@ func crashOperations() []crashOperation {
 			prepare: (*crashSite).changedAfterCopyInGit, again: repeated(0), checkAlso: (*crashSite).safetyIsWhole,
 		},
 		{
+			name: "the end of a safety restore", args: []string{"safety", "restore", "latest", "--yes"},
+			prepare: (*crashSite).safetyCutShort, again: repeated(0), checkAlso: (*crashSite).safetyIsWhole,
+		},
+		{
 			name: "safety delete in git", args: []string{"safety", "delete", "latest", "--yes"},
 			prepare: (*crashSite).changedAfterCopyInGit, again: repeated(0, 2), checkAlso: (*crashSite).safetyIsWhole,
 		},
@@ -409,6 +413,13 @@ func (s *crashSite) changedAfterCopyInGit() {
 	s.exits([]int{0}, "safety", "create", "src/**", "gen/**")
 	s.change()
 	s.command("git", "-C", "w", "add", "-A")
+}
+
+// safetyCutShort restores a safety checkpoint, which is killed after it has changed some of
+// the files.
+func (s *crashSite) safetyCutShort() {
+	s.changedAfterCopyInGit()
+	s.cut("kill@3:change", "safety", "restore", "latest", "--yes")
 }
 
 // isVerified checks that a safety checkpoint that was printed exists and is whole.

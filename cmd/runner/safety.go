@@ -165,7 +165,11 @@ asks, and first makes another safety checkpoint of what it changes; restoring th
 one undoes the restore.
 
 It refuses to overwrite newer work: what was committed since the checkpoint was
-made, and what was changed after it was restored before. --force overwrites it.`,
+made, and what was changed after it was restored before. --force overwrites it.
+
+After an interruption, the same command completes the restore; restoring the
+checkpoint that was made before it gives the restore up. Both refuse to overwrite
+what was edited in between.`,
 		Example: `  runner safety restore latest --dry-run
   runner safety restore chk_20260115_143022_a7b3c9 --yes`,
 		Args: arguments(1, 1),

@@ -448,7 +448,7 @@ func (s *Starter) refuseHalfRestored() error {
 	err := s.Store.Safety().CheckRestored()
 	var half *safety.UnfinishedRestoreError
 	if errors.As(err, &half) {
-		return advice.With(err, fmt.Sprintf("`runner safety restore %s --yes` completes it", half.ID))
+		return advice.With(err, advice.UnfinishedRestore(half.Interrupted))
 	}
 	return err
 }

@@ -39,14 +39,18 @@ func Expire(ctx context.Context, env *cli.Environment, session *checkpoint.Sessi
 	return err
 }
 
-// removeExpired removes checkpoints, except for those whose restore was interrupted.
+// removeExpired removes checkpoints, except for those that an interrupted restore needs.
 func removeExpired(ctx context.Context, env *cli.Environment, store *checkpoint.Store, w *workspace.Workspace, expired []*safety.Checkpoint) error {
 	record := checkpoint.AuditRecord{What: "safety prune"}
 	record.Because("expired")
 	err := change.WithAudit(env, store, &record, func() error {
 		saved := store.Safety()
+		half, err := saved.Interrupted()
+		if err != nil {
+			return err
+		}
 		for _, c := range expired {
-			if restoring, err := saved.Restoring(c.ID); err != nil || restoring {
+			if half.Involves(c.ID) {
 				continue
 			}
 			if err := saved.Delete(ctx, w, c.ID); err != nil {

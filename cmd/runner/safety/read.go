@@ -18,13 +18,11 @@ func List(ctx context.Context, env *cli.Environment, prd string, f Format) error
 		if err != nil {
 			return err
 		}
-		restoring := map[string]bool{}
-		for _, c := range all {
-			if restoring[c.ID], err = p.saved.Restoring(c.ID); err != nil {
-				return err
-			}
+		half, err := p.saved.Interrupted()
+		if err != nil {
+			return err
 		}
-		report := show.NewSafetyListReport(all, unread, restoring, p.store.Now())
+		report := show.NewSafetyListReport(all, unread, half, p.store.Now())
 		return p.print(f, report, func() error { return show.SafetyList(env.Stdout, env.CommandLine, report) })
 	})
 }

@@ -3,6 +3,7 @@ package safety
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/safety"
@@ -52,7 +53,12 @@ func Prune(ctx context.Context, env *cli.Environment, o RemoveOptions) error {
 		if err != nil {
 			return err
 		}
-		r := &removal{place: p, o: o, what: "safety prune", tidies: true, removed: safety.Expired(all, p.store.Now())}
+		half, err := p.saved.Interrupted()
+		if err != nil {
+			return err
+		}
+		expired := slices.DeleteFunc(safety.Expired(all, p.store.Now()), func(c *safety.Checkpoint) bool { return half.Involves(c.ID) })
+		r := &removal{place: p, o: o, what: "safety prune", tidies: true, removed: expired}
 		return r.run(ctx)
 	})
 }
@@ -97,13 +103,13 @@ func (r *removal) run(ctx context.Context) error {
 
 // carryOut removes the checkpoints. The caller holds the lock.
 func (r *removal) carryOut(ctx context.Context, record *checkpoint.AuditRecord) error {
+	half, err := r.saved.Interrupted()
+	if err != nil {
+		return err
+	}
 	for _, c := range r.removed {
-		restoring, err := r.saved.Restoring(c.ID)
-		if err != nil {
-			return err
-		}
-		if restoring {
-			return advice.With(advice.Usagef("a restore of %s was interrupted", c.ID), fmt.Sprintf("`runner safety restore %s --yes` completes it", c.ID))
+		if half.Involves(c.ID) && r.isWhole(ctx, c) {
+			return advice.With(&safety.UnfinishedRestoreError{Interrupted: *half}, advice.UnfinishedRestore(*half))
 		}
 		if err := r.saved.Delete(ctx, r.files, c.ID); err != nil {
 			return err
@@ -116,6 +122,12 @@ func (r *removal) carryOut(ctx context.Context, record *checkpoint.AuditRecord) 
 	tidied, err := r.saved.Tidy(ctx, r.files, false)
 	r.unfinished = tidied.Unfinished
 	return err
+}
+
+// isWhole reports whether a checkpoint can be restored.
+func (r *removal) isWhole(ctx context.Context, c *safety.Checkpoint) bool {
+	v, err := r.saved.Verify(ctx, r.files, c)
+	return err == nil && v.OK()
 }
 
 func (r *removal) answer() error {

@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
-	"time"
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/ledger"
@@ -32,9 +29,6 @@ type RestoreOptions struct {
 	Format Format
 }
 
-// undoExpiry is for how long the copy from before a restore is kept.
-const undoExpiry = 7 * 24 * time.Hour
-
 // Restore restores a safety checkpoint. It shows what changes, asks, and first makes
 // another one of what it changes, so that the restore can be undone.
 func Restore(ctx context.Context, env *cli.Environment, o RestoreOptions) error {
@@ -57,9 +51,9 @@ func Restore(ctx context.Context, env *cli.Environment, o RestoreOptions) error 
 		case o.DryRun:
 			err := p.print(o.Format, report, func() error { return show.SafetyRestorePreview(env.Stdout, report) })
 			return errors.Join(err, o.refused(plan))
-		case plan.IsEmpty() && !plan.Unfinished():
+		case plan.IsEmpty() && plan.Interrupted == nil && plan.Refused(false) == nil:
 			report.DryRun = false
-			return p.print(o.Format, report, func() error { return show.SafetyRestored(env.Stdout, env.CommandLine, c.ID, nil) })
+			return p.print(o.Format, report, func() error { return show.SafetyNothingToRestore(env.Stdout, c.ID) })
 		}
 		return p.restore(ctx, plan, o)
 	})
@@ -68,6 +62,10 @@ func Restore(ctx context.Context, env *cli.Environment, o RestoreOptions) error 
 // refused returns why a plan can't be carried out, with what to type next.
 func (o *RestoreOptions) refused(plan *safety.RestorePlan) error {
 	err := plan.Refused(o.Force)
+	var half *safety.UnfinishedRestoreError
+	if errors.As(err, &half) {
+		return advice.With(err, advice.UnfinishedRestore(half.Interrupted))
+	}
 	if advice.IsA[*safety.NewerWorkError](err) {
 		return advice.With(err, fmt.Sprintf("`runner safety restore %[1]s --dry-run` lists it; `runner safety restore %[1]s --force` overwrites it", plan.ID))
 	}
@@ -97,7 +95,7 @@ func (p *place) restore(ctx context.Context, plan *safety.RestorePlan, o Restore
 		}
 		if undo != "" {
 			record.IDs = append(record.IDs, undo)
-			if plan.Unfinished() { // files may have been edited after the interruption
+			if plan.Interrupted != nil {
 				fmt.Fprintf(p.env.Stderr, "The files as the interrupted restore left them, with later edits, are in %s\n", undo)
 			}
 		}
@@ -105,13 +103,13 @@ func (p *place) restore(ctx context.Context, plan *safety.RestorePlan, o Restore
 		return err
 	})
 	if err != nil {
-		if unfinished, unread := p.saved.Restoring(plan.ID); unfinished && unread == nil {
-			err = advice.With(err, fmt.Sprintf("it may be restored in part; `runner safety restore %s --yes` completes it", plan.ID))
+		if half, unread := p.saved.Interrupted(); half.Involves(plan.ID) && unread == nil {
+			err = advice.With(err, "it may be restored in part; "+advice.UnfinishedRestore(*half))
 		}
 		return err
 	}
 	report := show.NewSafetyRestoreReport(plan, done)
-	return p.print(o.Format, report, func() error { return show.SafetyRestored(p.env.Stdout, p.env.CommandLine, plan.ID, done) })
+	return p.print(o.Format, report, func() error { return show.SafetyRestored(p.env.Stdout, p.env.CommandLine, report) })
 }
 
 // alone calls do while nothing else works in the state directory. If the plan changes
@@ -145,53 +143,4 @@ func (p *place) setKeys(ctx context.Context, session *checkpoint.Session, edits 
 	}
 	session.Add(e)
 	return session.Publish(ctx)
-}
-
-// makeUndo copies what a restore changes, and returns the ID of the copy; "" if none was
-// asked for. It refuses to restore over a file that can't be copied. It also copies what an
-// interrupted restore left, since files may have been edited after that.
-func (p *place) makeUndo(ctx context.Context, plan *safety.RestorePlan, o RestoreOptions) (string, error) {
-	if o.NoUndo {
-		return "", nil
-	}
-	options := safety.CreateOptions{
-		MayBeNone: true, Expiry: undoExpiry, By: p.env.Actor(), Reason: "before " + plan.ID + " was restored", Undoes: plan.ID,
-	}
-	if plan.Listing != nil {
-		options.Patterns, options.Sensitive = plan.Listing.Patterns, plan.Files.Sensitive
-		for _, glob := range plan.Files.Scope {
-			options.Scope = append(options.Scope, string(glob))
-		}
-	}
-	if plan.Keys != nil {
-		values, err := p.presentKeys(plan.Checkpoint)
-		if err != nil {
-			return "", err
-		}
-		options.Keys = &safety.Keys{PRD: plan.Keys.PRD, Session: plan.Keys.Session, Values: values}
-	}
-	made, err := p.saved.Create(ctx, p.files, options)
-	if err != nil {
-		return "", err
-	}
-	lost := notCopied(plan, made)
-	if len(lost) == 0 || o.Force {
-		return made.ID, nil
-	}
-	err = advice.With(advice.Usagef("what is there now can't be copied first, since it looks sensitive or can't be read: %s", strings.Join(lost, ", ")),
-		fmt.Sprintf("`runner safety restore %s --force` overwrites it", plan.ID))
-	return "", errors.Join(err, p.saved.Delete(ctx, p.files, made.ID))
-}
-
-// notCopied returns the files that a plan overwrites or removes and that the copy of the
-// present files lacks.
-func notCopied(plan *safety.RestorePlan, undo *safety.Created) []string {
-	var lost []string
-	for _, c := range plan.Changes {
-		if c.From != nil && undo.Listing.Lacks(c.Path) {
-			lost = append(lost, c.Path)
-		}
-	}
-	slices.Sort(lost)
-	return lost
 }

@@ -1,0 +1,166 @@
+package show
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"prdrunner/checkpoint/objects"
+	"prdrunner/checkpoint/safety"
+	"prdrunner/checkpoint/state"
+	"prdrunner/checkpoint/text"
+	"prdrunner/cmd/runner/advice"
+	"prdrunner/runner/view"
+)
+
+// SafetyRestoreReport is what `safety restore --json` prints.
+type SafetyRestoreReport struct {
+	FormatVersion string        `json:"format_version"`
+	Checkpoint    string        `json:"checkpoint"`
+	DryRun        bool          `json:"dry_run"`
+	Files         []fileChange  `json:"files"`
+	Index         []state.Text  `json:"index"` // paths whose entries in git's index change
+	Keys          []keyEdit     `json:"state_keys"`
+	Newer         []fileProblem `json:"newer"`   // newer work that is overwritten, only by force
+	Missing       []fileProblem `json:"missing"` // files whose bytes are lost or damaged
+	Blocked       []fileProblem `json:"blocked"` // files that can't be changed because of an obstacle
+	Undo          string        `json:"undo,omitempty"`
+	Completes     bool          `json:"completes,omitempty"` // a restore that was interrupted
+	GivesUp       string        `json:"gives_up,omitempty"`  // the checkpoint whose interrupted restore is given up
+	Done          restored      `json:"done"`                // how much was restored; 0 in a dry run
+}
+
+type restored struct {
+	Written int `json:"written"` // files
+	Deleted int `json:"deleted"` // files
+	Keys    int `json:"keys"`
+}
+
+type keyEdit struct {
+	Key  string      `json:"key"`
+	From *state.Text `json:"from"` // null: not set
+	To   *state.Text `json:"to"`
+}
+
+// NewSafetyRestoreReport returns the JSON form of a restore. done is nil for a dry run.
+func NewSafetyRestoreReport(p *safety.RestorePlan, done *safety.Restore) SafetyRestoreReport {
+	r := SafetyRestoreReport{
+		FormatVersion: FormatVersion, Checkpoint: p.ID, DryRun: done == nil, Files: []fileChange{}, Index: []state.Text{}, Keys: []keyEdit{},
+		Newer: []fileProblem{}, Missing: []fileProblem{}, Blocked: []fileProblem{},
+	}
+	if half := p.Interrupted; p.GivesUp() {
+		r.GivesUp = half.ID
+	} else {
+		r.Completes = half != nil
+	}
+	if done != nil {
+		r.Undo, r.Done = done.Undo, restored{done.Written, done.Deleted, done.Keys}
+	}
+	for _, c := range p.Changes {
+		r.Files = append(r.Files, fileChange{state.Text(c.Path), c.Kind})
+	}
+	for _, e := range p.Index {
+		r.Index = append(r.Index, state.Text(e.Path))
+	}
+	for _, e := range p.KeyEdits {
+		edit := keyEdit{Key: e.Name}
+		if e.From != nil {
+			edit.From = (*state.Text)(&e.From.Value)
+		}
+		if e.To != nil {
+			edit.To = (*state.Text)(&e.To.Value)
+		}
+		r.Keys = append(r.Keys, edit)
+	}
+	for _, n := range p.Newer {
+		r.Newer = append(r.Newer, fileProblem{state.Text(n.Path), state.Text(n.Why)})
+	}
+	for _, m := range p.Missing {
+		r.Missing = append(r.Missing, fileProblem{state.Text(m.Path), state.Text(m.Reason)})
+	}
+	for _, o := range p.Obstacles {
+		r.Blocked = append(r.Blocked, fileProblem{state.Text(o.Path), state.Text(o.Reason)})
+	}
+	return r
+}
+
+// SafetyRestorePreview shows what a restore would change.
+func SafetyRestorePreview(w io.Writer, r SafetyRestoreReport) error {
+	var b strings.Builder
+	const most = 20
+	fmt.Fprintf(&b, "Restoring %s:\n", r.Checkpoint)
+	switch {
+	case r.GivesUp != "":
+		fmt.Fprintf(&b, "  gives up the interrupted restore of %s\n", r.GivesUp)
+	case r.Completes:
+		b.WriteString("  completes a restore that was interrupted\n")
+	}
+	if len(r.Files)+len(r.Index)+len(r.Keys) == 0 {
+		b.WriteString("  changes nothing: everything is as it was\n")
+	}
+	for i, c := range r.Files {
+		if i == most {
+			fmt.Fprintf(&b, "  … and %s more\n", view.Plural(len(r.Files)-most, "file"))
+			break
+		}
+		fmt.Fprintf(&b, "  %s %s\n", changeMark(c.Kind), view.OneLine(string(c.Path)))
+	}
+	if len(r.Index) > 0 {
+		fmt.Fprintf(&b, "  ~ git's index, at %s\n", someFiles(r.Index))
+	}
+	for _, k := range r.Keys {
+		fmt.Fprintf(&b, "  ~ key %s\n", k.Key)
+	}
+	writeProblemLines(&b, "! newer work:", r.Newer)
+	writeProblemLines(&b, "✗ cannot restore", r.Missing)
+	writeProblemLines(&b, "✗ cannot change", r.Blocked)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func writeProblemLines(b *strings.Builder, what string, all []fileProblem) {
+	for _, p := range all {
+		fmt.Fprintf(b, "  %s %s: %s\n", what, view.OneLine(string(p.Path)), view.OneLine(string(p.Reason)))
+	}
+}
+
+// SafetyRestored shows what a restore did.
+func SafetyRestored(w io.Writer, cmdline advice.CommandLine, r SafetyRestoreReport) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Restored: %s, %s written, %s deleted", r.Checkpoint, view.Plural(r.Done.Written, "file"), view.Plural(r.Done.Deleted, "file"))
+	if r.Done.Keys > 0 {
+		fmt.Fprintf(&b, ", %s set", view.Plural(r.Done.Keys, "key"))
+	}
+	b.WriteString("\n")
+	if r.GivesUp != "" {
+		fmt.Fprintf(&b, "The interrupted restore of %s is given up: everything is as it was before\n", r.GivesUp)
+	}
+	if r.Undo != "" {
+		fmt.Fprintf(&b, "Undo it with: %s\n", cmdline.Command("safety restore "+r.Undo+" --yes"))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// SafetyNothingToRestore says that a restore had nothing to do.
+func SafetyNothingToRestore(w io.Writer, id string) error {
+	_, err := fmt.Fprintf(w, "Nothing to restore: everything is as %s has it\n", id)
+	return err
+}
+
+// SafetyScript prints shell commands that restore the files of a safety checkpoint
+// without Runner.
+func SafetyScript(w io.Writer, workdir string, stored *objects.Store, p *safety.RestorePlan) error {
+	m := newRestoreScript(stored, []string{"Restores the files of " + p.ID + " by hand."}, p.Changes, p.Obstacles, p.Missing)
+	m.writeLine("set -eu\ncd -- %s", text.ShellWord(workdir))
+	if len(m.changes) > 0 {
+		m.prepare()
+		m.remove(false)
+		m.writeFiles()
+	}
+	if len(p.Index) > 0 {
+		m.writeLine("git restore --source=%s --staged -- %s", p.Files.Git.Index, gitPathspecs(p.Listing.Patterns))
+	}
+	_, err := io.WriteString(w, m.b.String())
+	return err
+}
