@@ -41,9 +41,6 @@ type Created struct {
 	sameAs string // the checkpoint that has the same files, of a file_backup for which nothing had to be copied
 }
 
-// ErrNothingMatches says that no file matches the patterns of a checkpoint.
-var ErrNothingMatches = errors.New("no file matches")
-
 // SensitiveError says that files in scope look sensitive. No checkpoint was made.
 type SensitiveError struct{ Paths []string }
 
@@ -64,6 +61,11 @@ func (s *Store) Create(ctx context.Context, w *workspace.Workspace, o CreateOpti
 }
 
 func (s *Store) create(ctx context.Context, w *workspace.Workspace, o CreateOptions) (*Created, error) {
+	if o.Undoes == "" { // the scope of an undo is given; something may have become a link since
+		if err := checkLinks(w, o.Patterns); err != nil {
+			return nil, err
+		}
+	}
 	now := s.Now().UTC()
 	c := &Checkpoint{
 		ID: newID(now), Type: StateSnapshot, CreatedAt: now, By: o.By, Reason: state.Text(o.Reason), Undoes: o.Undoes, Keys: o.Keys,
@@ -175,6 +177,11 @@ func (k *copying) copyFiles(ctx context.Context) error {
 	if len(l.Entries) == 0 && !k.o.MayBeNone {
 		return k.nothingMatches()
 	}
+	for _, e := range l.Entries {
+		if e.Mode&^0o777 == workspace.ModeSymlink && slices.Contains(k.o.Patterns, e.Path) {
+			k.assume(e.Path + " is a symbolic link and copied as that; what is behind it is not copied")
+		}
+	}
 	if c.Type == GitStash {
 		if err := k.stash(ctx, view); err != nil {
 			return err
@@ -183,13 +190,29 @@ func (k *copying) copyFiles(ctx context.Context) error {
 	return k.check(ctx, view, last)
 }
 
+// NothingMatchesError says that a checkpoint would be empty.
+type NothingMatchesError struct {
+	Scope     []string
+	Sensitive []string // files in scope that look sensitive
+	Unread    []string // files in scope that can't be read, and what is no file
+}
+
+func (e *NothingMatchesError) Error() string {
+	text := "no file matches " + strings.Join(e.Scope, " ")
+	if absent := slices.Concat(e.Sensitive, e.Unread); len(absent) > 0 {
+		text += " but " + joinSome(absent) + ", which can't be copied"
+	}
+	return text
+}
+
 // nothingMatches says why a checkpoint would be empty.
 func (k *copying) nothingMatches() error {
 	l := k.made.Listing
-	if absent := slices.Concat(l.LeftOut, l.Unstable, l.Special); len(absent) > 0 {
-		return fmt.Errorf("%w %s but %s, which can't be copied", ErrNothingMatches, strings.Join(k.o.Patterns, " "), strings.Join(absent, ", "))
+	none := &NothingMatchesError{Sensitive: l.LeftOut, Unread: slices.Concat(l.Unstable, l.Special)}
+	for _, glob := range k.made.Files.Scope {
+		none.Scope = append(none.Scope, string(glob))
 	}
-	return fmt.Errorf("%w %s", ErrNothingMatches, strings.Join(k.o.Patterns, " "))
+	return none
 }
 
 // view returns the workspace as a checkpoint sees it: only the files in its scope, with

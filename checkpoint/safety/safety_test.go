@@ -296,7 +296,7 @@ func TestNothing(t *testing.T) {
 	p := newPlace(t)
 	p.write(".env", "x")
 	for globs, says := range map[string]string{"src/**": "no file matches src/**", ".env": "no file matches .env but .env"} {
-		if _, err := p.s.Create(t.Context(), p.w, CreateOptions{Patterns: []string{globs}}); !errors.Is(err, ErrNothingMatches) || !strings.Contains(err.Error(), says) {
+		if _, err := p.s.Create(t.Context(), p.w, CreateOptions{Patterns: []string{globs}}); !errors.As(err, new(*NothingMatchesError)) || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v", globs, err)
 		}
 	}

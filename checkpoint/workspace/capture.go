@@ -95,6 +95,9 @@ func surveyBehindLinks(ctx context.Context, w *Workspace, o *CaptureOptions) (*s
 	if w.memo == nil {
 		view = w.WithMemo() // so that each directory is listed once
 	}
+	if w.narrow {
+		return newSurvey(ctx, view, o.Patterns)
+	}
 	// A link with a sensitive name is not followed: the name of its target may not look
 	// sensitive.
 	m, err := view.tree.MatchReadable(ctx, o.Patterns, w.sensitivity.matchesAnyElement)

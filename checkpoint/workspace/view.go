@@ -184,8 +184,8 @@ func (w *Workspace) WithGit(inGit bool) *Workspace {
 }
 
 // OnlyPatterns returns a view of the workspace in which the files that git knows are not
-// in scope by themselves: a capture, or Now, has the files that match its patterns. Git
-// still keeps the bytes of those that it knows.
+// in scope by themselves: a capture, or Now, has the files that match its patterns, and
+// not those behind links. Git still keeps the bytes of those that it knows.
 func (w *Workspace) OnlyPatterns() *Workspace {
 	as := *w
 	as.narrow = true

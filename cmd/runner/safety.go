@@ -75,6 +75,8 @@ staged; it changes neither the work tree nor the index nor the list of stashes. 
 file_backup holds them in the state directory. Without --type it is a git_stash if
 git tracks one of the files, and nothing is in the way of that.
 
+A symbolic link is copied as a link, without what is behind it.
+
 Files that look sensitive, by their names or because they hold a private key or an
 access token, are left out with a warning.`,
 		Example: `  runner safety create --scope 'config/**' --reason "before the migration" --expiry 24h

@@ -131,11 +131,18 @@ func (p *place) create(ctx context.Context, o CreateOptions) (*safety.Created, e
 // explainCreate adds to the error of a checkpoint that was not made what to type next.
 func explainCreate(err error) error {
 	var unfit *git.StateError
+	var none *safety.NothingMatchesError
 	switch {
 	case advice.IsA[*safety.SensitiveError](err):
 		return advice.With(&advice.UsageError{Err: err}, "leave --strict out to make it without them, or add --include-sensitive to copy them, too")
-	case errors.Is(err, safety.ErrNothingMatches):
-		return advice.With(&advice.UsageError{Err: err}, "globs are relative to the workspace; --include-sensitive copies sensitive files, too")
+	case errors.As(err, &none):
+		hint := "globs are relative to the workspace"
+		if len(none.Sensitive) > 0 {
+			hint = "--include-sensitive copies sensitive files, too"
+		}
+		return advice.With(&advice.UsageError{Err: err}, hint)
+	case advice.IsA[*safety.LinkError](err):
+		return advice.With(&advice.UsageError{Err: err}, "name the files by the path that the link leads to, if that is in the workspace; --scope with the link's own name copies the link")
 	case errors.As(err, &unfit):
 		return advice.With(err, unfit.Remedy)
 	}
