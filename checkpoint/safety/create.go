@@ -312,7 +312,13 @@ func (c *Checkpoint) Summary() string {
 		}
 	}
 	if c.Keys != nil {
-		parts = append(parts, fmt.Sprintf("%s of %s: %s", count(len(c.Keys.Values), "key"), c.Keys.PRD, strings.Join(slices.Sorted(maps.Keys(c.Keys.Values)), ", ")))
+		names := slices.Sorted(maps.Keys(c.Keys.Values))
+		for i, key := range names {
+			if c.Keys.Values[key] == nil {
+				names[i] += " (not set)"
+			}
+		}
+		parts = append(parts, fmt.Sprintf("%s of %s: %s", count(len(names), "key"), c.Keys.PRD, strings.Join(names, ", ")))
 	}
 	return strings.Join(parts, "; ")
 }

@@ -16,6 +16,8 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -81,6 +83,17 @@ type Keys struct {
 	PRD     string                   `json:"prd"`
 	Session string                   `json:"session"`
 	Values  map[string]*ledger.Value `json:"values"`
+}
+
+// Unset returns the keys that were not set, sorted.
+func (k *Keys) Unset() []string {
+	var unset []string
+	for _, key := range slices.Sorted(maps.Keys(k.Values)) {
+		if k.Values[key] == nil {
+			unset = append(unset, key)
+		}
+	}
+	return unset
 }
 
 // Restore is a finished restore.

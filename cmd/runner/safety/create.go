@@ -166,7 +166,20 @@ func (p *place) keys(o CreateOptions) (*safety.Keys, error) {
 	for _, key := range o.Keys {
 		wanted[key] = nil
 	}
-	return &safety.Keys{PRD: prd, Session: st.Session, Values: valuesOf(st.Ledgers.Values, wanted)}, nil
+	keys := &safety.Keys{PRD: prd, Session: st.Session, Values: valuesOf(st.Ledgers.Values, wanted)}
+	return keys, p.checkUnset(keys)
+}
+
+// checkUnset warns of keys that are not set, and refuses those that look like globs.
+func (p *place) checkUnset(keys *safety.Keys) error {
+	for _, key := range keys.Unset() {
+		if strings.ContainsAny(key, "*?[{") {
+			return advice.With(advice.Usagef("--state takes the name of one key, and no key is named %q", key),
+				fmt.Sprintf("`runner state list %s` lists the keys; name each with a --state of its own", keys.PRD))
+		}
+		p.env.Warn(fmt.Errorf("%s has no key %s; the checkpoint records that, and a restore removes the key", keys.PRD, key))
+	}
+	return nil
 }
 
 // prdOfKeys returns the PRD whose keys are meant: the given one, or the only one.

@@ -225,7 +225,7 @@ func Safety(w io.Writer, r SafetyCreatedReport) error {
 		fmt.Fprintf(&b, "  key %s\n", key)
 	}
 	for _, done := range r.Restores {
-		fmt.Fprintf(&b, "\nRestored: %s, %s written, %s deleted\n", done.At.UTC().Format(time.DateTime), view.Plural(done.Written, "file"), view.Plural(done.Deleted, "file"))
+		fmt.Fprintf(&b, "\nRestored: %s, %s\n", done.At.UTC().Format(time.DateTime), restored{done.Written, done.Deleted, done.Keys}.describe())
 		if done.Undo != "" {
 			fmt.Fprintf(&b, "  %s has what was there before\n", done.Undo)
 		}

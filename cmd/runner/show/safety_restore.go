@@ -42,6 +42,19 @@ type keyEdit struct {
 	To   *state.Text `json:"to"`
 }
 
+// describe counts what was restored, of a checkpoint of keys without the files.
+func (d restored) describe() string {
+	files := fmt.Sprintf("%s written, %s deleted", view.Plural(d.Written, "file"), view.Plural(d.Deleted, "file"))
+	keys := view.Plural(d.Keys, "key") + " set"
+	switch {
+	case d.Keys == 0:
+		return files
+	case d.Written+d.Deleted == 0:
+		return keys
+	}
+	return files + ", " + keys
+}
+
 // NewSafetyRestoreReport returns the JSON form of a restore. done is nil for a dry run.
 func NewSafetyRestoreReport(p *safety.RestorePlan, done *safety.Restore) SafetyRestoreReport {
 	r := SafetyRestoreReport{
@@ -127,11 +140,7 @@ func writeProblemLines(b *strings.Builder, what string, all []fileProblem) {
 // SafetyRestored shows what a restore did.
 func SafetyRestored(w io.Writer, cmdline advice.CommandLine, r SafetyRestoreReport) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Restored: %s, %s written, %s deleted", r.Checkpoint, view.Plural(r.Done.Written, "file"), view.Plural(r.Done.Deleted, "file"))
-	if r.Done.Keys > 0 {
-		fmt.Fprintf(&b, ", %s set", view.Plural(r.Done.Keys, "key"))
-	}
-	b.WriteString("\n")
+	fmt.Fprintf(&b, "Restored: %s, %s\n", r.Checkpoint, r.Done.describe())
 	if r.GivesUp != "" {
 		fmt.Fprintf(&b, "The interrupted restore of %s is given up: everything is as it was before\n", r.GivesUp)
 	}
