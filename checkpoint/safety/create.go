@@ -146,7 +146,7 @@ func (k *copying) copyFiles(ctx context.Context) error {
 		scope = k.o.Patterns
 	}
 	c.Files = &Files{Scope: state.Texts(scope), InGit: c.Type == GitStash, Sensitive: k.o.Sensitive}
-	last := k.lastOfScope()
+	last := k.store.lastOfScope(k.w, c.Files, k.o.Patterns)
 	view := c.Files.view(k.w)
 	ref := refsRoot + c.ID + "/files"
 	o := workspace.CaptureOptions{Patterns: k.o.Patterns, Ref: ref, Message: "safety checkpoint " + c.ID, When: c.CreatedAt}
@@ -227,17 +227,17 @@ func (f *Files) view(w *workspace.Workspace) *workspace.Workspace {
 
 // lastOfScope returns the newest checkpoint with the same patterns, so that unchanged
 // files need not be copied again; nil if there is none.
-func (k *copying) lastOfScope() *Checkpoint {
-	all, _, err := k.store.List()
+func (s *Store) lastOfScope(w *workspace.Workspace, files *Files, patterns []string) *Checkpoint {
+	all, _, err := s.List()
 	if err != nil {
 		return nil // then everything is copied
 	}
 	for _, c := range slices.Backward(all) {
 		f := c.Files
-		if f == nil || f.InGit != k.made.Files.InGit || f.Sensitive != k.made.Files.Sensitive {
+		if f == nil || f.InGit != files.InGit || f.Sensitive != files.Sensitive {
 			continue
 		}
-		if l, err := k.w.Load(context.Background(), f.Listing); err == nil && slices.Equal(l.Patterns, k.o.Patterns) {
+		if l, err := w.Load(context.Background(), f.Listing); err == nil && slices.Equal(l.Patterns, patterns) {
 			return c
 		}
 	}

@@ -23,12 +23,14 @@ type RestorePlan struct {
 	Newer     []Newer              // what the restore would lose that was made after the change that it is to undo
 	Missing   []workspace.Missing  // files whose bytes are lost or damaged
 	Obstacles []workspace.Obstacle // files that can't be written
+	Uncopied  []string             // files that would be overwritten or removed, and can't be copied before that
 
 	// Interrupted is an earlier restore that was interrupted, and that this one completes or
 	// gives up; nil: there was none.
 	Interrupted *Interrupted
 
 	elsewhere *Interrupted       // a restore that was interrupted, which this one neither completes nor gives up
+	now       *workspace.Listing // the present files
 	before    *workspace.Listing // the files of the other checkpoint of the interrupted restore; nil: they are not known
 	emptied   []string           // directories that lose their last file
 }
@@ -93,7 +95,10 @@ func (s *Store) planKnown(ctx context.Context, w *workspace.Workspace, c *Checkp
 	if err := s.findInterrupted(p); err != nil {
 		return nil, err
 	}
-	return p, s.findNewer(ctx, w, p)
+	if err := s.findNewer(ctx, w, p); err != nil {
+		return nil, err
+	}
+	return p, s.findUncopied(ctx, w, p)
 }
 
 // planRestore plans the restore of the files in a listing.
@@ -111,7 +116,7 @@ func (s *Store) planRestore(ctx context.Context, w *workspace.Workspace, c *Chec
 		return nil, err
 	}
 	p.Changes = view.OutsideState(p.Changes)
-	p.emptied = workspace.Emptied(now, l)
+	p.now, p.emptied = now, workspace.Emptied(now, l)
 	if p.Obstacles, err = view.Obstacles(ctx, p.Changes); err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"prdrunner/checkpoint/ledger"
 	"prdrunner/checkpoint/safety"
 	"prdrunner/checkpoint/state"
+	"prdrunner/checkpoint/workspace"
 	"prdrunner/checkpoint/workspace/git"
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/change"
@@ -49,7 +50,7 @@ func Create(ctx context.Context, env *cli.Environment, o CreateOptions) error {
 		}
 		report := show.NewSafetyCreatedReport(p.at(), made.Checkpoint, made.Listing, made.Assumptions, true)
 		if made.Listing != nil {
-			warnSensitive(env, made.Listing.LeftOut)
+			warnNotCopied(env, made.Listing)
 		}
 		return p.print(o.Format, report, func() error { return show.SafetyCreated(env.Stdout, report) })
 	})
@@ -198,14 +199,19 @@ func (p *place) prdOfKeys(given string) (string, error) {
 	return known[0], nil
 }
 
-// warnSensitive warns of the files that were left out.
-func warnSensitive(env *cli.Environment, paths []string) {
-	const most = 10
-	for i, path := range paths {
-		if i == most {
-			env.Warn(fmt.Errorf("%d more files look sensitive, and are not copied", len(paths)-most))
-			return
+// warnNotCopied warns of files in scope that were not copied.
+func warnNotCopied(env *cli.Environment, l *workspace.Listing) {
+	warn := func(paths []string, one, more string) {
+		const most = 10
+		for i, path := range paths {
+			if i == most {
+				env.Warn(fmt.Errorf("%d more files "+more, len(paths)-most))
+				return
+			}
+			env.Warn(fmt.Errorf("%s "+one, path))
 		}
-		env.Warn(fmt.Errorf("%s looks sensitive, and is not copied; --include-sensitive copies it", path))
 	}
+	warn(l.LeftOut, "looks sensitive, and is not copied; --include-sensitive copies it", "look sensitive, and are not copied")
+	warn(l.Unstable, "kept changing while it was read, and is not copied", "kept changing while they were read, and are not copied")
+	warn(l.Special, "can't be read, or is no file of this workspace, and is not copied", "can't be read, or are no files of this workspace, and are not copied")
 }

@@ -69,6 +69,9 @@ func (o *RestoreOptions) refused(plan *safety.RestorePlan) error {
 	if advice.IsA[*safety.NewerWorkError](err) {
 		return advice.With(err, fmt.Sprintf("`runner safety restore %[1]s --dry-run` lists it; `runner safety restore %[1]s --force` overwrites it", plan.ID))
 	}
+	if err == nil && !o.Force && o.copies(plan) && len(plan.Uncopied) > 0 {
+		return uncopied(plan.ID, plan.Uncopied)
+	}
 	return err
 }
 
@@ -87,19 +90,20 @@ func (p *place) restore(ctx context.Context, plan *safety.RestorePlan, o Restore
 	}
 	cli.AnnounceRestore(p.env, len(plan.Changes), o.Format != Text)
 	var done *safety.Restore
+	var copied *undo
 	record := checkpoint.AuditRecord{What: "safety restore", Args: []state.Text{state.Text(o.Name)}, IDs: []string{plan.ID}, Reason: state.Text(o.Reason)}
 	err := p.alone(ctx, plan, &record, func(setKeys func([]safety.KeyEdit) error) error {
-		undo, err := p.makeUndo(ctx, plan, o)
-		if err != nil {
+		var err error
+		if copied, err = p.makeUndo(ctx, plan, o); err != nil {
 			return err
 		}
-		if undo != "" {
-			record.IDs = append(record.IDs, undo)
+		if copied.id != "" {
+			record.IDs = append(record.IDs, copied.id)
 			if plan.Interrupted != nil {
-				fmt.Fprintf(p.env.Stderr, "The files as the interrupted restore left them, with later edits, are in %s\n", undo)
+				fmt.Fprintf(p.env.Stderr, "The files as the interrupted restore left them, with later edits, are in %s\n", copied.id)
 			}
 		}
-		done, err = p.saved.Restore(ctx, p.files, plan, safety.RestoreOptions{Force: o.Force, By: p.env.Actor(), Undo: undo, SetKeys: setKeys})
+		done, err = p.saved.Restore(ctx, p.files, plan, safety.RestoreOptions{Force: o.Force, By: p.env.Actor(), Undo: copied.id, SetKeys: setKeys})
 		return err
 	})
 	if err != nil {
@@ -109,6 +113,7 @@ func (p *place) restore(ctx context.Context, plan *safety.RestorePlan, o Restore
 		return err
 	}
 	report := show.NewSafetyRestoreReport(plan, done)
+	report.UndoLacks = state.Texts(copied.lacks)
 	return p.print(o.Format, report, func() error { return show.SafetyRestored(p.env.Stdout, p.env.CommandLine, report) })
 }
 

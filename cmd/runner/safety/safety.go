@@ -89,10 +89,18 @@ func (p *place) presentKeys(c *safety.Checkpoint) (map[string]*ledger.Value, err
 		return nil, err
 	}
 	if st.Session != c.Keys.Session {
-		return nil, advice.With(advice.Usagef("the keys in %s are those of another session of %s", c.ID, c.Keys.PRD),
+		return nil, advice.With(&OtherSessionError{c.ID, c.Keys.PRD},
 			fmt.Sprintf("%s has their values, for `runner state set`", p.env.Display(p.saved.RecordPath(c.ID))))
 	}
 	return valuesOf(st.Ledgers.Values, c.Keys.Values), nil
+}
+
+// OtherSessionError says that the keys in a checkpoint are not those of the current session
+// of their PRD, so that they can't be restored.
+type OtherSessionError struct{ ID, PRD string }
+
+func (e *OtherSessionError) Error() string {
+	return fmt.Sprintf("the keys in %s are those of another session of %s", e.ID, e.PRD)
 }
 
 // valuesOf returns the values of the keys that wanted names; nil for a key that is not

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -15,13 +14,24 @@ import (
 // undoExpiry is for how long the copy from before a restore is kept.
 const undoExpiry = 7 * 24 * time.Hour
 
-// makeUndo copies what a restore changes, and returns the ID of the copy; "" if none was
-// asked for. It refuses to restore over a file that can't be copied. Of what an interrupted
-// restore left it makes a copy only if that was edited since: one of the two checkpoints
-// has everything else.
-func (p *place) makeUndo(ctx context.Context, plan *safety.RestorePlan, o RestoreOptions) (string, error) {
-	if o.NoUndo || plan.Interrupted != nil && len(plan.Newer) == 0 {
-		return "", nil
+// undo is the copy from before a restore.
+type undo struct {
+	id    string
+	lacks []string // files that the restore overwrites or removes, and that could not be copied
+}
+
+// copies reports whether a restore makes a copy before it changes anything. Of what an
+// interrupted restore left it makes one only if that was edited since: one of the two
+// checkpoints has everything else.
+func (o *RestoreOptions) copies(plan *safety.RestorePlan) bool {
+	return !o.NoUndo && (plan.Interrupted == nil || len(plan.Newer) > 0)
+}
+
+// makeUndo copies what a restore changes, if it must. It refuses to
+// restore over a file that can't be copied, unless that is forced.
+func (p *place) makeUndo(ctx context.Context, plan *safety.RestorePlan, o RestoreOptions) (*undo, error) {
+	if !o.copies(plan) {
+		return &undo{}, nil
 	}
 	options := safety.CreateOptions{
 		MayBeNone: true, Expiry: undoExpiry, By: p.env.Actor(), Reason: "before " + plan.ID + " was restored", Undoes: plan.ID,
@@ -35,32 +45,29 @@ func (p *place) makeUndo(ctx context.Context, plan *safety.RestorePlan, o Restor
 	if plan.Keys != nil {
 		values, err := p.presentKeys(plan.Checkpoint)
 		if err != nil {
-			return "", err
+			return nil, err
 		}
 		options.Keys = &safety.Keys{PRD: plan.Keys.PRD, Session: plan.Keys.Session, Values: values}
 	}
 	made, err := p.saved.Create(ctx, p.files, options)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	lost := notCopied(plan, made)
-	if len(lost) == 0 || o.Force {
-		return made.ID, nil
+	u := &undo{made.ID, plan.Lacking(made)}
+	if len(u.lacks) == 0 || o.Force {
+		return u, nil
 	}
-	err = advice.With(advice.Usagef("what is there now can't be copied first, since it looks sensitive or can't be read: %s", strings.Join(lost, ", ")),
-		fmt.Sprintf("`runner safety restore %s --force` overwrites it", plan.ID))
-	return "", errors.Join(err, p.saved.Delete(ctx, p.files, made.ID))
+	return nil, errors.Join(uncopied(plan.ID, u.lacks), p.saved.Delete(ctx, p.files, made.ID))
 }
 
-// notCopied returns the files that a plan overwrites or removes and that the copy of the
-// present files lacks.
-func notCopied(plan *safety.RestorePlan, undo *safety.Created) []string {
-	var lost []string
-	for _, c := range plan.Changes {
-		if c.From != nil && undo.Listing.Lacks(c.Path) {
-			lost = append(lost, c.Path)
-		}
-	}
-	slices.Sort(lost)
-	return lost
+// UncopiedError says that a restore would overwrite or remove files that can't be copied
+// first. Nothing was changed.
+type UncopiedError struct{ Paths []string }
+
+func (e *UncopiedError) Error() string {
+	return "what is there now can't be copied first, since it looks sensitive or can't be read: " + strings.Join(e.Paths, ", ")
+}
+
+func uncopied(id string, paths []string) error {
+	return advice.With(&UncopiedError{paths}, fmt.Sprintf("move it away, or overwrite it with `runner safety restore %s --force`, which can't be undone there", id))
 }

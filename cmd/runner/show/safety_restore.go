@@ -3,6 +3,7 @@ package show
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"prdrunner/checkpoint/objects"
@@ -21,13 +22,16 @@ type SafetyRestoreReport struct {
 	Files         []fileChange  `json:"files"`
 	Index         []state.Text  `json:"index"` // paths whose entries in git's index change
 	Keys          []keyEdit     `json:"state_keys"`
-	Newer         []fileProblem `json:"newer"`   // newer work that is overwritten, only by force
-	Missing       []fileProblem `json:"missing"` // files whose bytes are lost or damaged
-	Blocked       []fileProblem `json:"blocked"` // files that can't be changed because of an obstacle
+	Newer         []fileProblem `json:"newer"`      // newer work that is overwritten, only by force
+	Missing       []fileProblem `json:"missing"`    // files whose bytes are lost or damaged
+	Blocked       []fileProblem `json:"blocked"`    // files that can't be changed because of an obstacle
+	Uncopied      []fileProblem `json:"uncopied"`   // files that are overwritten or removed, only by force, and can't be copied before
+	LeftAlone     []state.Text  `json:"left_alone"` // files in scope that the checkpoint does not have, since they looked sensitive or could not be read
 	Undo          string        `json:"undo,omitempty"`
-	Completes     bool          `json:"completes,omitempty"` // a restore that was interrupted
-	GivesUp       string        `json:"gives_up,omitempty"`  // the checkpoint whose interrupted restore is given up
-	Done          restored      `json:"done"`                // how much was restored; 0 in a dry run
+	UndoLacks     []state.Text  `json:"undo_lacks,omitempty"` // files that were overwritten or removed, and that the undo does not have
+	Completes     bool          `json:"completes,omitempty"`  // a restore that was interrupted
+	GivesUp       string        `json:"gives_up,omitempty"`   // the checkpoint whose interrupted restore is given up
+	Done          restored      `json:"done"`                 // how much was restored; 0 in a dry run
 }
 
 type restored struct {
@@ -59,7 +63,7 @@ func (d restored) describe() string {
 func NewSafetyRestoreReport(p *safety.RestorePlan, done *safety.Restore) SafetyRestoreReport {
 	r := SafetyRestoreReport{
 		FormatVersion: FormatVersion, Checkpoint: p.ID, DryRun: done == nil, Files: []fileChange{}, Index: []state.Text{}, Keys: []keyEdit{},
-		Newer: []fileProblem{}, Missing: []fileProblem{}, Blocked: []fileProblem{},
+		Newer: []fileProblem{}, Missing: []fileProblem{}, Blocked: []fileProblem{}, Uncopied: []fileProblem{}, LeftAlone: []state.Text{},
 	}
 	if half := p.Interrupted; p.GivesUp() {
 		r.GivesUp = half.ID
@@ -90,6 +94,12 @@ func NewSafetyRestoreReport(p *safety.RestorePlan, done *safety.Restore) SafetyR
 	}
 	for _, m := range p.Missing {
 		r.Missing = append(r.Missing, fileProblem{state.Text(m.Path), state.Text(m.Reason)})
+	}
+	for _, path := range p.Uncopied {
+		r.Uncopied = append(r.Uncopied, fileProblem{state.Text(path), "it looks sensitive, or can't be read"})
+	}
+	if l := p.Listing; l != nil {
+		r.LeftAlone = state.Texts(slices.Concat(l.LeftOut, l.Unstable, l.Special))
 	}
 	for _, o := range p.Obstacles {
 		r.Blocked = append(r.Blocked, fileProblem{state.Text(o.Path), state.Text(o.Reason)})
@@ -127,8 +137,17 @@ func SafetyRestorePreview(w io.Writer, r SafetyRestoreReport) error {
 	writeProblemLines(&b, "! newer work:", r.Newer)
 	writeProblemLines(&b, "✗ cannot restore", r.Missing)
 	writeProblemLines(&b, "✗ cannot change", r.Blocked)
+	writeProblemLines(&b, "! cannot first copy", r.Uncopied)
+	writeNotInCheckpoint(&b, r.LeftAlone)
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// writeNotInCheckpoint names the files in scope of which the checkpoint has no copy.
+func writeNotInCheckpoint(b *strings.Builder, paths []state.Text) {
+	if len(paths) > 0 {
+		fmt.Fprintf(b, "  left as they are, since the checkpoint has no copy of them: %s\n", someFiles(paths))
+	}
 }
 
 func writeProblemLines(b *strings.Builder, what string, all []fileProblem) {
@@ -144,8 +163,12 @@ func SafetyRestored(w io.Writer, cmdline advice.CommandLine, r SafetyRestoreRepo
 	if r.GivesUp != "" {
 		fmt.Fprintf(&b, "The interrupted restore of %s is given up: everything is as it was before\n", r.GivesUp)
 	}
+	writeNotInCheckpoint(&b, r.LeftAlone)
 	if r.Undo != "" {
 		fmt.Fprintf(&b, "Undo it with: %s\n", cmdline.Command("safety restore "+r.Undo+" --yes"))
+	}
+	if len(r.UndoLacks) > 0 {
+		fmt.Fprintf(&b, "That does not bring back what was in %s, which could not be copied\n", someFiles(r.UndoLacks))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
