@@ -139,7 +139,7 @@ func (s *Store) findEdits(ctx context.Context, w *workspace.Workspace, p *Restor
 		if !known {
 			why = "perhaps changed after a restore was interrupted: no checkpoint has what was there before"
 		}
-		p.Newer = append(p.Newer, Newer{what, why})
+		p.Newer = append(p.Newer, Newer{Path: what, Why: why})
 	}
 	for _, c := range p.Changes {
 		if c.From == nil || c.From.Mode&workspace.ModeDir != 0 {

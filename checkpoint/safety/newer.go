@@ -14,7 +14,10 @@ import (
 
 // Newer is a file or a key that was changed after the change that the checkpoint is to
 // undo. Path is that of the file, or `key NAME`.
-type Newer struct{ Path, Why string }
+type Newer struct {
+	Path, Why string
+	Committed bool // it is in a commit, which stays whatever is restored
+}
 
 // NewerWorkError says that a restore would overwrite newer work. Nothing was changed.
 type NewerWorkError struct{ Newer []Newer }
@@ -78,21 +81,21 @@ func (s *Store) findNewer(ctx context.Context, w *workspace.Workspace, p *Restor
 	for _, path := range slices.Sorted(maps.Keys(changed)) {
 		switch {
 		case committed[path]:
-			p.Newer = append(p.Newer, Newer{path, "committed since the checkpoint was made"})
+			p.Newer = append(p.Newer, Newer{path, "committed since the checkpoint was made", true})
 		case restored != "":
-			p.Newer = append(p.Newer, Newer{path, restored})
+			p.Newer = append(p.Newer, Newer{Path: path, Why: restored})
 		}
 	}
 	for _, e := range p.KeyEdits {
 		if restored != "" {
-			p.Newer = append(p.Newer, Newer{keyName(e.Name), restored})
+			p.Newer = append(p.Newer, Newer{Path: keyName(e.Name), Why: restored})
 		}
 	}
 	return nil
 }
 
-// committedSince returns the paths at which HEAD differs from the commit that it named
-// when the checkpoint was made.
+// committedSince returns the paths at which HEAD differs, because of newer commits, from
+// the commit that it named when the checkpoint was made.
 func (p *RestorePlan) committedSince(ctx context.Context, w *workspace.Workspace) (map[string]bool, error) {
 	if p.Files == nil || p.Files.Git == nil {
 		return nil, nil
@@ -102,7 +105,7 @@ func (p *RestorePlan) committedSince(ctx context.Context, w *workspace.Workspace
 	if err != nil || head == "" || head == g.Head {
 		return nil, err
 	}
-	paths, err := repo.Changed(ctx, g.Head, head)
+	paths, err := repo.ChangedSince(ctx, g.Head, head, p.CreatedAt)
 	committed := make(map[string]bool, len(paths))
 	for _, path := range paths {
 		committed[path] = true

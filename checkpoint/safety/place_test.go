@@ -102,10 +102,20 @@ func (p *place) git(args ...string) string {
 	return out
 }
 
-func (p *place) tryGit(args ...string) (string, error) {
+func (p *place) tryGit(args ...string) (string, error) { return p.runGit(nil, args...) }
+
+// gitAt runs git at a time.
+func (p *place) gitAt(when string, args ...string) {
+	p.t.Helper()
+	if out, err := p.runGit([]string{"GIT_COMMITTER_DATE=" + when}, args...); err != nil {
+		p.t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+}
+
+func (p *place) runGit(env []string, args ...string) (string, error) {
 	cmd := exec.Command("git", args...)
 	cmd.Dir = p.root
-	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1")
+	cmd.Env = append(append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1"), env...)
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // IndexEntry is what git's index, or a commit, has at a path.
@@ -54,6 +55,44 @@ func (g *Repository) Changed(ctx context.Context, from, to string) ([]string, er
 		paths[i] = strings.TrimPrefix(path, g.prefix)
 	}
 	return paths, nil
+}
+
+// ChangedSince lists the paths below the directory at which to differs from from because
+// of newer commits: any if to is a descendant of from, else those made after a time. A
+// commit that is only undone, or another branch that is only checked out, is not newer.
+func (g *Repository) ChangedSince(ctx context.Context, from, to string, after time.Time) ([]string, error) {
+	paths, err := g.Changed(ctx, from, to)
+	if err != nil || len(paths) == 0 {
+		return nil, err
+	}
+	undone, err := g.Log(ctx, to, from, 1)
+	if err != nil || len(undone) == 0 { // a descendant
+		return paths, err
+	}
+	out, err := g.output(ctx, nil, "-c", "diff.relative=false", "-c", "log.showSignature=false", "log", "-z", "--diff-merges=first-parent", "--no-renames", "--name-only", "--format=tformat:%x00%ct",
+		to, "^"+from, "--", ".")
+	if err != nil {
+		return nil, fmt.Errorf("read git's log from %s to %s: %w", from, to, err)
+	}
+	newer := g.pathsOfCommits(string(out), after)
+	return slices.DeleteFunc(paths, func(path string) bool { return !newer[path] }), nil
+}
+
+// pathsOfCommits returns the paths of the commits made after a time. log has a NUL, the
+// time, a NUL, and a newline for each commit, and then its paths, each with a NUL.
+func (g *Repository) pathsOfCommits(log string, after time.Time) map[string]bool {
+	paths := map[string]bool{}
+	for commit := range strings.SplitSeq(log, "\x00\x00") {
+		made, rest, _ := strings.Cut(strings.TrimPrefix(commit, "\x00"), "\x00")
+		seconds, err := strconv.ParseInt(made, 10, 64)
+		if err != nil || seconds < after.Unix() {
+			continue
+		}
+		for path := range strings.SplitSeq(strings.TrimPrefix(rest, "\n"), "\x00") {
+			paths[strings.TrimPrefix(path, g.prefix)] = true
+		}
+	}
+	return paths
 }
 
 // SetIndex changes the user's index: it sets the given entries, and removes those that are

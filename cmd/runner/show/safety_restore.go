@@ -10,6 +10,7 @@ import (
 	"prdrunner/checkpoint/safety"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
+	"prdrunner/checkpoint/workspace/git"
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/runner/view"
 )
@@ -22,11 +23,12 @@ type SafetyRestoreReport struct {
 	Files         []fileChange  `json:"files"`
 	Index         []state.Text  `json:"index"` // paths whose entries in git's index change
 	Keys          []keyEdit     `json:"state_keys"`
-	Newer         []fileProblem `json:"newer"`      // newer work that is overwritten, only by force
-	Missing       []fileProblem `json:"missing"`    // files whose bytes are lost or damaged
-	Blocked       []fileProblem `json:"blocked"`    // files that can't be changed because of an obstacle
-	Uncopied      []fileProblem `json:"uncopied"`   // files that are overwritten or removed, only by force, and can't be copied before
-	LeftAlone     []state.Text  `json:"left_alone"` // files in scope that the checkpoint does not have, since they looked sensitive or could not be read
+	Newer         []fileProblem `json:"newer"`                 // newer work that is overwritten, only by force
+	Missing       []fileProblem `json:"missing"`               // files whose bytes are lost or damaged
+	Blocked       []fileProblem `json:"blocked"`               // files that can't be changed because of an obstacle
+	Uncopied      []fileProblem `json:"uncopied"`              // files that are overwritten or removed, only by force, and can't be copied before
+	LeftAlone     []state.Text  `json:"left_alone"`            // files in scope that the checkpoint does not have, since they looked sensitive or could not be read
+	StagedBack    []state.Text  `json:"staged_back,omitempty"` // files that were committed since, and that git's index has as they were before
 	Undo          string        `json:"undo,omitempty"`
 	UndoLacks     []state.Text  `json:"undo_lacks,omitempty"` // files that were overwritten or removed, and that the undo does not have
 	Completes     bool          `json:"completes,omitempty"`  // a restore that was interrupted
@@ -91,6 +93,9 @@ func NewSafetyRestoreReport(p *safety.RestorePlan, done *safety.Restore) SafetyR
 	}
 	for _, n := range p.Newer {
 		r.Newer = append(r.Newer, fileProblem{state.Text(n.Path), state.Text(n.Why)})
+		if n.Committed && slices.ContainsFunc(p.Index, func(e git.IndexEntry) bool { return e.Path == n.Path }) {
+			r.StagedBack = append(r.StagedBack, state.Text(n.Path))
+		}
 	}
 	for _, m := range p.Missing {
 		r.Missing = append(r.Missing, fileProblem{state.Text(m.Path), state.Text(m.Reason)})
@@ -162,6 +167,9 @@ func SafetyRestored(w io.Writer, cmdline advice.CommandLine, r SafetyRestoreRepo
 	fmt.Fprintf(&b, "Restored: %s, %s\n", r.Checkpoint, r.Done.describe())
 	if r.GivesUp != "" {
 		fmt.Fprintf(&b, "The interrupted restore of %s is given up: everything is as it was before\n", r.GivesUp)
+	}
+	if len(r.StagedBack) > 0 {
+		fmt.Fprintf(&b, "  the commits since stay on the branch; that their changes are taken back is staged: %s\n", someFiles(r.StagedBack))
 	}
 	writeNotInCheckpoint(&b, r.LeftAlone)
 	if r.Undo != "" {
