@@ -122,6 +122,9 @@ func (k *copying) stash(ctx context.Context, view *workspace.Workspace) error {
 			stash.WorkTree = append(stash.WorkTree, git.IndexEntry{Path: path})
 		}
 	}
+	if k.o.Sensitive {
+		k.assume("nobody pushes the references under refs/runner to others, as git push --mirror does: they keep sensitive files")
+	}
 	if outside > 0 {
 		k.assume(fmt.Sprintf("%s that git ignores, or too large for it: only runner safety restore has their bytes", count(outside, "file")))
 	}

@@ -129,12 +129,22 @@ func (s *Store) planRestore(ctx context.Context, w *workspace.Workspace, c *Chec
 	if p.Missing, err = view.Contents().Lost(ctx, wanted, true); err != nil {
 		return nil, err
 	}
-	if g := c.Files.Git; g != nil {
-		if p.Index, err = indexChanges(ctx, view.Repository(), g, l.Patterns); err != nil {
-			return nil, err
-		}
+	return p, p.planIndex(ctx, view)
+}
+
+// planIndex plans the restore of git's index.
+func (p *RestorePlan) planIndex(ctx context.Context, view *workspace.Workspace) error {
+	g := p.Files.Git
+	if g == nil {
+		return nil
 	}
-	return p, nil
+	lost, err := lostIndex(ctx, view.Repository(), g)
+	if err != nil || len(lost) > 0 {
+		p.Missing = append(p.Missing, lost...)
+		return err
+	}
+	p.Index, err = indexChanges(ctx, view.Repository(), g, p.Listing.Patterns)
+	return err
 }
 
 // stableCheck returns the check that nothing has changed while it was copied, from the

@@ -144,7 +144,8 @@ func newSafetyVerifyCommand(env *cli.Environment) *cobra.Command {
 		Use:   "verify CHECKPOINT",
 		Short: "Check whether a safety checkpoint can be restored",
 		Long: `Read everything that a safety checkpoint holds, and compare it with the recorded
-hashes. If something is lost or damaged, the command exits 5.`,
+hashes, and look for the references that keep its commits in git. If something is
+lost or damaged, the command exits 5.`,
 		Args: arguments(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return safety.Verify(cmd.Context(), env, prd, args[0], f.format())

@@ -9,6 +9,7 @@ import (
 	"prdrunner/checkpoint/ledger"
 	"prdrunner/checkpoint/safety"
 	"prdrunner/checkpoint/state"
+	"prdrunner/checkpoint/workspace"
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/change"
 	"prdrunner/cmd/runner/cli"
@@ -66,7 +67,12 @@ func (o *RestoreOptions) refused(plan *safety.RestorePlan) error {
 	if errors.As(err, &half) {
 		return advice.With(err, advice.UnfinishedRestore(half.Interrupted))
 	}
-	if advice.IsA[*safety.NewerWorkError](err) {
+	switch {
+	case advice.IsA[*workspace.MissingError](err):
+		return advice.With(err, fmt.Sprintf("`runner safety verify %s` names what is lost; a restore is all or nothing, but --manual prints commands for the rest", plan.ID))
+	case advice.IsA[*workspace.ObstructedError](err):
+		return advice.With(err, "move away what is in the way, or unmount it, and repeat the command")
+	case advice.IsA[*safety.NewerWorkError](err):
 		return advice.With(err, fmt.Sprintf("`runner safety restore %[1]s --dry-run` lists it; `runner safety restore %[1]s --force` overwrites it", plan.ID))
 	}
 	if err == nil && !o.Force && o.copies(plan) && len(plan.Uncopied) > 0 {

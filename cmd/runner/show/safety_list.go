@@ -130,17 +130,26 @@ type SafetyVerifyReport struct {
 	OK            bool          `json:"ok"`
 	Contents      int           `json:"contents"` // how many were read
 	Missing       []fileProblem `json:"missing"`
+	Refs          []lostRef     `json:"lost_refs"` // references that git lacks, so that git gc may remove what the checkpoint needs
 	Hash          string        `json:"hash"`
 	HashOK        bool          `json:"hash_ok"`
+}
+
+type lostRef struct {
+	Ref    string `json:"ref"`
+	Commit string `json:"commit"`
 }
 
 // NewSafetyVerifyReport returns the JSON form of a verification.
 func NewSafetyVerifyReport(c *safety.Checkpoint, v *safety.Verified) SafetyVerifyReport {
 	r := SafetyVerifyReport{
-		FormatVersion: FormatVersion, Checkpoint: c.ID, OK: v.OK(), Contents: v.Contents, Missing: []fileProblem{}, Hash: c.Hash, HashOK: v.HashOK,
+		FormatVersion: FormatVersion, Checkpoint: c.ID, OK: v.OK(), Contents: v.Contents, Missing: []fileProblem{}, Refs: []lostRef{}, Hash: c.Hash, HashOK: v.HashOK,
 	}
 	for _, m := range v.Missing {
 		r.Missing = append(r.Missing, fileProblem{state.Text(m.Path), state.Text(m.Reason)})
+	}
+	for _, lost := range v.Refs {
+		r.Refs = append(r.Refs, lostRef(lost))
 	}
 	return r
 }
@@ -151,11 +160,16 @@ func SafetyVerified(w io.Writer, r SafetyVerifyReport) error {
 	for _, m := range r.Missing {
 		fmt.Fprintf(&b, "✗ %s: %s\n", view.OneLine(string(m.Path)), view.OneLine(string(m.Reason)))
 	}
+	for _, lost := range r.Refs {
+		fmt.Fprintf(&b, "✗ git has no reference %[1]s to the commit %[2]s, which git gc may therefore remove; `git update-ref %[1]s %[2]s` makes it again\n", lost.Ref, lost.Commit)
+	}
 	switch {
 	case r.OK:
 		fmt.Fprintf(&b, "✓ %s is whole: %s read, hash %s\n", r.Checkpoint, view.Plural(r.Contents, "content"), r.Hash)
 	case !r.HashOK && len(r.Missing) == 0:
 		fmt.Fprintf(&b, "✗ %s: what it holds does not have the recorded hash %s\n", r.Checkpoint, r.Hash)
+	case r.HashOK && len(r.Missing) == 0:
+		fmt.Fprintf(&b, "✗ %s can be restored, but only until git gc has run\n", r.Checkpoint)
 	default:
 		fmt.Fprintf(&b, "✗ %s can't be restored\n", r.Checkpoint)
 	}
