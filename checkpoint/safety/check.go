@@ -72,7 +72,7 @@ func contentsCheck(readBack, before int) Check {
 	c := Check{Name: ContentsCheck, Share: 1, Detail: state.Text(fmt.Sprintf("%d read back and compared with their hashes", readBack))}
 	if before > 0 {
 		c.Share = (float64(readBack) + storedBefore*float64(before)) / float64(readBack+before)
-		c.Detail += state.Text(fmt.Sprintf(", %d stored and read back by an earlier checkpoint and still there", before))
+		c.Detail += state.Text(fmt.Sprintf(", and %d not: an earlier checkpoint had stored and read them back, and they are still there", before))
 	}
 	return c
 }

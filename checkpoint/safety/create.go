@@ -34,9 +34,6 @@ type CreateOptions struct {
 type Created struct {
 	*Checkpoint
 	Listing *workspace.Listing // the files; nil: the checkpoint has none
-	// Assumptions are what the checkpoint relies on and does not verify, as texts for
-	// people.
-	Assumptions []string
 
 	sameAs string // the checkpoint that has the same files, of a file_backup for which nothing had to be copied
 }

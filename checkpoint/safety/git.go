@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"prdrunner/checkpoint/state"
@@ -40,7 +41,9 @@ func (k *copying) chooseType(ctx context.Context) (Type, error) {
 	return FileBackup, nil
 }
 
-func (k *copying) assume(text string) { k.made.Assumptions = append(k.made.Assumptions, text) }
+func (k *copying) assume(text string) {
+	k.made.Assumptions = append(k.made.Assumptions, state.Text(text))
+}
 
 // stashable reports whether git tracks a file in scope. If a git_stash can't be made, it
 // returns a *git.StateError.
@@ -101,6 +104,9 @@ func (k *copying) stash(ctx context.Context, view *workspace.Workspace) error {
 			stash.Index = append(stash.Index, change.Index)
 		}
 	}
+	if intended := k.intended(tracked, committed, staged); len(intended) > 0 {
+		k.assume("git add --intent-to-add is not restored: " + joinSome(intended))
+	}
 	l := k.made.Listing
 	outside := 0
 	for _, e := range l.Entries {
@@ -136,6 +142,23 @@ func (k *copying) stash(ctx context.Context, view *workspace.Workspace) error {
 		Head: head, Branch: state.Text(branch), Ref: stash.Ref, Stashed: stashed, StagedPaths: len(stash.Index), UntrackedFiles: len(stash.Untracked),
 	}
 	return nil
+}
+
+// intended returns the files that are only intended to be added: those that the index has,
+// and neither HEAD nor what is staged.
+func (k *copying) intended(tracked map[string]bool, committed map[string]git.IndexEntry, staged []git.StagedChange) []string {
+	known := map[string]bool{}
+	for _, change := range staged {
+		known[change.Index.Path] = true
+	}
+	var paths []string
+	for path := range tracked {
+		if _, has := committed[path]; !has && !known[path] {
+			paths = append(paths, path)
+		}
+	}
+	slices.Sort(paths)
+	return paths
 }
 
 // trackedPaths returns the files in scope that git's index or HEAD has, and those of HEAD

@@ -182,7 +182,8 @@ func (s *Store) readOther(ctx context.Context, w *workspace.Workspace, p *Restor
 	}
 	other, err := s.Read(id)
 	var damaged *state.DamagedError
-	if errors.As(err, &damaged) {
+	var gone *NotFoundError
+	if errors.As(err, &damaged) || errors.As(err, &gone) {
 		return nil, nil
 	}
 	if err != nil || other.Files == nil {

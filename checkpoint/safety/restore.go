@@ -159,7 +159,7 @@ func (p *RestorePlan) stableCheck() Check {
 	}
 	return Check{
 		Name: StableCheck, Share: max(0, 1-share(len(p.Changes), len(p.Listing.Entries))),
-		Detail: state.Text(fmt.Sprintf("changed meanwhile: %s", joinSome(paths))),
+		Detail: state.Text(fmt.Sprintf("changed while it was copied: %s", joinSome(paths))),
 	}
 }
 
@@ -167,7 +167,7 @@ func (p *RestorePlan) stableCheck() Check {
 func (p *RestorePlan) restoreCheck() Check {
 	c := Check{Name: RestoreCheck, Share: 1, Detail: "a dry run of the restore found nothing missing or in the way"}
 	if err := p.Refused(true); err != nil {
-		c.Share, c.Detail = 0, state.Text(err.Error())
+		c.Share, c.Detail = 0, "a restore would be refused: "+state.Text(err.Error())
 	}
 	return c
 }

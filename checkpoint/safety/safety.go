@@ -53,9 +53,12 @@ type Checkpoint struct {
 	Files *Files `json:"files,omitempty"`
 	Keys  *Keys  `json:"state,omitempty"`
 
-	Hash     string    `json:"hash"` // of everything that was copied, see hashOf
-	Checks   []Check   `json:"checks"`
-	Restores []Restore `json:"restores,omitempty"` // finished ones, oldest first
+	Hash   string  `json:"hash"` // of everything that was copied, see hashOf
+	Checks []Check `json:"checks"`
+	// Assumptions are what the checkpoint relies on and does not verify, and what it does not
+	// restore, as texts for people.
+	Assumptions []state.Text `json:"assumptions,omitempty"`
+	Restores    []Restore    `json:"restores,omitempty"` // finished ones, oldest first
 }
 
 // Files are the files of a checkpoint.

@@ -141,7 +141,8 @@ func (s *Store) ids() ([]string, error) {
 const Latest = "latest"
 
 // Find returns the ID of the checkpoint that a name means: an ID, a unique beginning of
-// one, or Latest. The record of the checkpoint may be damaged.
+// one, or Latest. The record of the checkpoint may be damaged. If it is gone, that is a
+// *state.DamagedError.
 func (s *Store) Find(name string) (string, error) {
 	if name == Latest {
 		all, _, err := s.List()
@@ -155,15 +156,20 @@ func (s *Store) Find(name string) (string, error) {
 		}
 		return "", &NotFoundError{name}
 	}
-	ids, err := s.ids()
+	all, err := s.ids()
 	if err != nil {
 		return "", err
 	}
-	ids = slices.DeleteFunc(ids, func(id string) bool {
+	ids := slices.DeleteFunc(slices.Clone(all), func(id string) bool {
 		there, err := store.Exists(s.FS, s.RecordPath(id))
 		return err == nil && !there || !strings.HasPrefix(id, name)
 	})
 	switch {
+	case len(ids) == 0 && slices.Contains(all, name):
+		return "", &state.DamagedError{
+			Path: s.RecordPath(name), Detail: "it does not exist, since the checkpoint was never finished or not wholly deleted, or the file was lost",
+			Remedy: "`runner safety prune` removes what is left of it",
+		}
 	case len(ids) == 0 || name == "":
 		return "", &NotFoundError{name}
 	case len(ids) > 1 && !slices.Contains(ids, name):
@@ -219,7 +225,7 @@ func (s *Store) removeDir(id string) error {
 
 // Tidied is what Tidy removed, or would remove.
 type Tidied struct {
-	Unfinished []string // IDs of checkpoints that were never finished, or not wholly deleted
+	Unfinished []string // IDs of checkpoints without a record: never finished, not wholly deleted, or the record was lost
 	Leftovers  int      // temporary files of interrupted writers
 	Bytes      int64    // of all of these
 }

@@ -48,7 +48,7 @@ func Create(ctx context.Context, env *cli.Environment, o CreateOptions) error {
 		if err != nil {
 			return err
 		}
-		report := show.NewSafetyCreatedReport(p.at(), made.Checkpoint, made.Listing, made.Assumptions, true)
+		report := show.NewSafetyCreatedReport(p.at(), made.Checkpoint, made.Listing, true)
 		if made.Listing != nil {
 			warnNotCopied(env, made.Listing)
 		}
@@ -92,7 +92,7 @@ func (o *CreateOptions) expiry(configured time.Duration) (time.Duration, error) 
 	}
 	d, err := time.ParseDuration(o.Expiry)
 	if err != nil || d <= 0 {
-		return 0, advice.Usagef("--expiry takes a duration such as 24h, or never, not %q", o.Expiry)
+		return 0, advice.Usagef("--expiry takes a duration such as 24h or 168h, or never, not %q", o.Expiry)
 	}
 	return d, nil
 }

@@ -38,7 +38,7 @@ func Show(ctx context.Context, env *cli.Environment, prd, name string, f Format)
 		if err != nil {
 			return err
 		}
-		report := show.NewSafetyCreatedReport(p.at(), c, l, nil, false)
+		report := show.NewSafetyCreatedReport(p.at(), c, l, false)
 		return p.print(f, report, func() error { return show.Safety(env.Stdout, report) })
 	})
 }

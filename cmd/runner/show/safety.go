@@ -45,7 +45,8 @@ type safetyCheckpoint struct {
 	RestoreCommand string       `json:"restore_command"`
 	Prerequisites  []string     `json:"prerequisites"`  // of the restore command
 	RestoreOrder   []string     `json:"restore_order"`  // what the restore command restores, in this order
-	PlainCommands  []state.Text `json:"plain_commands"` // restore the files without Runner, run in this order in the workspace; empty if that takes more than a few
+	PlainCommands  []state.Text `json:"plain_commands"` // restore the files without Runner, run in this order in the workspace
+	PlainLimits    []state.Text `json:"plain_limits"`   // what the plain commands do not do, or why there are none
 	Expiry         *time.Time   `json:"expiry"`         // null: never
 }
 
@@ -69,19 +70,19 @@ type SafetyPlace struct {
 
 // NewSafetyCreatedReport returns the JSON form of a safety checkpoint. created says that
 // it was made just now. l is the list of its files, nil if it has none.
-func NewSafetyCreatedReport(at SafetyPlace, c *safety.Checkpoint, l *workspace.Listing, assumptions []string, created bool) SafetyCreatedReport {
+func NewSafetyCreatedReport(at SafetyPlace, c *safety.Checkpoint, l *workspace.Listing, created bool) SafetyCreatedReport {
 	r := SafetyCreatedReport{
 		FormatVersion: FormatVersion, CheckpointCreated: created,
 		Checkpoint: safetyCheckpoint{
 			ID: c.ID, Type: c.Type, CreatedAt: c.CreatedAt, Reason: c.Reason, Expiry: c.ExpiresAt,
 			Scope:          safetyScope{Patterns: []state.Text{}, Files: []state.Text{}, StateKeys: []string{}},
 			RestoreCommand: at.CommandLine.Command("safety restore " + c.ID + " --yes"),
-			Prerequisites:  []string{"no run is under way in the workspace"}, PlainCommands: []state.Text{},
+			Prerequisites:  []string{"no run is under way in the workspace"},
 		},
 		PreMutationState: preMutationState{Hash: c.Hash, Summary: c.Summary()},
 		NextSafeActions:  []string{},
 		Confidence:       c.Confidence(), Checks: append([]safety.Check{}, c.Checks...),
-		Assumptions: state.Texts(assumptions), LeftOut: []state.Text{}, Restores: append([]safety.Restore{}, c.Restores...),
+		Assumptions: append([]state.Text{}, c.Assumptions...), LeftOut: []state.Text{}, Restores: append([]safety.Restore{}, c.Restores...),
 	}
 	r.EvidenceAnchors = []string{
 		"file:" + at.CommandLine.Display(at.Store.RecordPath(c.ID)), "tool:bash:" + at.CommandLine.Command("safety verify "+c.ID),
@@ -92,6 +93,7 @@ func NewSafetyCreatedReport(at SafetyPlace, c *safety.Checkpoint, l *workspace.L
 	if l != nil {
 		r.addFiles(at, c, l)
 	}
+	r.Checkpoint.PlainCommands, r.Checkpoint.PlainLimits = plain(at, c, l)
 	r.NextSafeActions = append(r.NextSafeActions, fmt.Sprintf("verify the change, then `%s`, or `%s`",
 		at.CommandLine.Command("safety delete "+c.ID), r.Checkpoint.RestoreCommand))
 	return r
@@ -119,54 +121,9 @@ func (r *SafetyCreatedReport) addFiles(at SafetyPlace, c *safety.Checkpoint, l *
 		r.EvidenceAnchors = append(r.EvidenceAnchors, "tool:bash:git stash show --include-untracked "+g.Commit)
 		r.Assumptions = append(r.Assumptions, state.Text("nobody deletes the git reference "+g.Ref))
 	}
-	cp.PlainCommands = append(cp.PlainCommands, plainCommands(at, c, l)...)
 	for _, path := range l.Special {
 		r.Assumptions = append(r.Assumptions, state.Text("not copied: "+path))
 	}
-}
-
-// mostPlain is the number of files up to which the commands that restore each are shown.
-const mostPlain = 20
-
-// plainCommands returns shell commands that restore the files of a checkpoint without
-// Runner; none if they would be many.
-func plainCommands(at SafetyPlace, c *safety.Checkpoint, l *workspace.Listing) []state.Text {
-	var commands []state.Text
-	if g := c.Files.Git; g != nil {
-		specs := gitPathspecs(l.Patterns)
-		for _, part := range []struct{ commit, how string }{{g.Commit, "--worktree -- " + specs}, {g.Index, "--staged -- " + specs}, {g.Untracked, "--overlay --worktree -- ."}} {
-			if part.commit != "" {
-				commands = append(commands, state.Text("git restore --source="+part.commit+" "+part.how))
-			}
-		}
-		return commands
-	}
-	if len(l.Entries) > mostPlain {
-		return nil
-	}
-	for i := range l.Entries {
-		e := &l.Entries[i]
-		file, compressed, err := at.Objects.Path(e.Digest)
-		name := text.ShellWord("./" + e.Path)
-		switch {
-		case isDirectory(e):
-			commands = append(commands, state.Text("mkdir -p -- "+name))
-		case err != nil || compressed || isSymlink(e):
-			return nil
-		default:
-			commands = append(commands, state.Text(fmt.Sprintf("install -D -m %o -- %s %s", e.Mode&0o777, text.ShellWord(at.CommandLine.Display(file)), name)))
-		}
-	}
-	return commands
-}
-
-// gitPathspecs returns globs of Runner as git's.
-func gitPathspecs(patterns []string) string {
-	specs := make([]string, len(patterns))
-	for i, pattern := range patterns {
-		specs[i] = text.ShellWord(":(glob)" + pattern)
-	}
-	return strings.Join(specs, " ")
 }
 
 // YAML writes a report as YAML, with the fields and the order of its JSON form.
@@ -231,11 +188,12 @@ func Safety(w io.Writer, r SafetyCreatedReport) error {
 		}
 	}
 	fmt.Fprintf(&b, "\nRestore: %s\n", r.Checkpoint.RestoreCommand)
-	for i, command := range r.Checkpoint.PlainCommands {
-		if i == 0 {
-			b.WriteString("\nWithout Runner, in the workspace:\n")
-		}
+	b.WriteString("\nWithout Runner, in the workspace:\n")
+	for _, command := range r.Checkpoint.PlainCommands {
 		fmt.Fprintf(&b, "  %s\n", view.OneLine(string(command)))
+	}
+	for _, limit := range r.Checkpoint.PlainLimits {
+		fmt.Fprintf(&b, "  - %s\n", view.OneLine(string(limit)))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -250,14 +208,14 @@ func writeSafety(b *strings.Builder, r SafetyCreatedReport) {
 	fmt.Fprintf(b, "  Holds:      %s\n", view.OneLine(r.PreMutationState.Summary))
 	fmt.Fprintf(b, "  Hash:       %s\n", r.PreMutationState.Hash)
 	fmt.Fprintf(b, "  Expires:    %s\n", expiry(c.Expiry))
-	fmt.Fprintf(b, "  Confidence: %.2f\n", r.Confidence)
+	fmt.Fprintf(b, "  Confidence: %.2f of 1\n", r.Confidence)
 	for _, check := range r.Checks {
 		if check.Share < 1 {
-			fmt.Fprintf(b, "    - %s: %s\n", check.Name, view.OneLine(string(check.Detail)))
+			fmt.Fprintf(b, "    - %s\n", view.OneLine(string(check.Detail)))
 		}
 	}
 	for _, a := range r.Assumptions {
-		fmt.Fprintf(b, "  Assumes:    %s\n", view.OneLine(string(a)))
+		fmt.Fprintf(b, "  Note:       %s\n", view.OneLine(string(a)))
 	}
 	for _, path := range r.LeftOut {
 		fmt.Fprintf(b, "  Left out, since it looks sensitive: %s\n", view.OneLine(string(path)))

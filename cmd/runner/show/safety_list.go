@@ -1,6 +1,7 @@
 package show
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -91,7 +92,7 @@ type SafetyRemovedReport struct {
 	FormatVersion string           `json:"format_version"`
 	DryRun        bool             `json:"dry_run"`
 	Removed       []safetyListItem `json:"removed"`
-	Unfinished    []string         `json:"unfinished"` // what interrupted commands had left
+	Unfinished    []string         `json:"unfinished"` // without a record: what interrupted commands had left, or the record was lost
 	Kept          int              `json:"kept"`
 }
 
@@ -111,10 +112,10 @@ func SafetyRemoved(w io.Writer, r SafetyRemovedReport) error {
 		word = "Would remove"
 	}
 	for _, c := range r.Removed {
-		fmt.Fprintf(&b, "%s: %s, %s\n", word, c.ID, view.OneLine(c.Summary))
+		fmt.Fprintf(&b, "%s: %s, %s\n", word, c.ID, cmp.Or(view.OneLine(c.Summary), "whose record is damaged"))
 	}
 	for _, id := range r.Unfinished {
-		fmt.Fprintf(&b, "%s: %s, which was never finished\n", word, id)
+		fmt.Fprintf(&b, "%s: %s, which has no record: it was never finished, or its record was lost\n", word, id)
 	}
 	if b.Len() == 0 {
 		fmt.Fprintf(&b, "Nothing to remove; %s kept\n", view.Plural(r.Kept, "safety checkpoint"))

@@ -191,7 +191,7 @@ func SafetyNothingToRestore(w io.Writer, id string) error {
 // SafetyScript prints shell commands that restore the files of a safety checkpoint
 // without Runner.
 func SafetyScript(w io.Writer, workdir string, stored *objects.Store, p *safety.RestorePlan) error {
-	m := newRestoreScript(stored, []string{"Restores the files of " + p.ID + " by hand."}, p.Changes, p.Obstacles, p.Missing)
+	m := newRestoreScript(stored, scriptHeading(p), p.Changes, p.Obstacles, p.Missing)
 	m.writeLine("set -eu\ncd -- %s", text.ShellWord(workdir))
 	if len(m.changes) > 0 {
 		m.prepare()
@@ -203,4 +203,22 @@ func SafetyScript(w io.Writer, workdir string, stored *objects.Store, p *safety.
 	}
 	_, err := io.WriteString(w, m.b.String())
 	return err
+}
+
+// scriptHeading says what a script restores, and what it does not do.
+func scriptHeading(p *safety.RestorePlan) []string {
+	heading := []string{
+		"Restores the files of " + p.ID + " by hand. What it replaces or removes it keeps in",
+		"another directory, which it names. It is written for the files as they are now.",
+	}
+	for _, n := range p.Newer {
+		heading = append(heading, "It overwrites newer work: "+view.OneLine(n.Path)+", "+n.Why+".")
+	}
+	if p.Interrupted != nil {
+		heading = append(heading, "It does not end the restore that was interrupted.")
+	}
+	if p.Keys != nil {
+		heading = append(heading, "It sets no keys of "+p.Keys.PRD+"; runner state set does.")
+	}
+	return heading
 }
