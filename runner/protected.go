@@ -241,6 +241,7 @@ func (ps *protections) rolledBack(rec *state.Workstream, p state.Protection, rea
 	}
 	delete(l.facts.Conflicts, p.Workstream)
 	l.recorder.Add(nil, done.Event(p, l.opts.Mask(reason)))
+	l.reports.compareAnew()
 	if warning := done.Warning(p.Workstream); warning != "" {
 		l.warnUser(warning)
 	}

@@ -18,11 +18,15 @@ const maxReportedCheckpoints = 100
 // reports records what the processes of workstreams report while they run.
 type reports struct {
 	loop      *loop
-	admission *ledger.Admission // nil until the first report
+	admission *ledger.Admission // nil until the first report, and after compareAnew
 
 	broken    chan struct{} // closed when the journal can no longer be written
 	breakOnce sync.Once
 }
+
+// compareAnew makes the next report be compared with the present state, since keys were set
+// back.
+func (rs *reports) compareAnew() { rs.admission = nil }
 
 // reporting is what one attempt reports. Only the goroutine of the loop uses it.
 type reporting struct {

@@ -177,9 +177,9 @@ type RestoreOptions struct {
 	Force bool // overwrite newer work
 	By    state.Actor
 	Undo  string // the checkpoint from before the restore, "" if there is none
-	// Journaled says that the journal of a session has the restore as due, so that no note
-	// of it is needed. The caller may then hold the lock of the session alone, if nothing
-	// else changes the files in scope.
+	// Journaled says that the journal of a session records the restore, from when it is due,
+	// so that the record of the checkpoint need not. The caller may then hold the lock of the
+	// session alone, if nothing else changes the files in scope.
 	Journaled bool
 	SetKeys   func(edits []KeyEdit) error // sets keys of the session, durably; required if the plan has KeyEdits
 }
@@ -230,13 +230,13 @@ func (s *Store) restore(ctx context.Context, w *workspace.Workspace, p *RestoreP
 			return nil, err
 		}
 	}
+	if o.Journaled && p.Interrupted == nil {
+		return &done, nil
+	}
 	c := *p.Checkpoint
 	c.Restores = append(slices.Clone(c.Restores), done)
 	if err := s.write(&c); err != nil {
 		return nil, err
-	}
-	if o.Journaled && p.Interrupted == nil {
-		return &done, nil
 	}
 	return &done, store.RemoveDurably(s.FS, s.restoringPath(note))
 }

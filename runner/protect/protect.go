@@ -88,7 +88,7 @@ func (k *Keeper) Protect(ctx context.Context, s Scope, earlier string) (*Made, e
 type UncopiedError struct{ Paths []string }
 
 func (e *UncopiedError) Error() string {
-	return fmt.Sprintf("what it changes can't be rolled back: Runner can't copy %q, which may not be read, kept changing, or is no file; leave it out of the scope", e.Paths)
+	return fmt.Sprintf(`its scope can't be protected, since Runner can't copy %s, which may not be read, kept changing, or is no regular file; leave it out with "!%s"`, text.Enumerate(e.Paths), e.Paths[0])
 }
 
 func describe(c *safety.Checkpoint, l *workspace.Listing, again bool) *Made {

@@ -70,9 +70,7 @@ func SafetyList(w io.Writer, cmdline advice.CommandLine, r SafetyListReport) err
 		case c.Expiry != nil:
 			b.WriteString("  expires " + expiry(c.Expiry))
 		}
-		if c.Undoes != "" {
-			b.WriteString("  before " + c.Undoes + " was restored")
-		} else if c.Reason != "" {
+		if c.Reason != "" {
 			b.WriteString("  " + view.OneLine(string(c.Reason)))
 		}
 		b.WriteString("\n")
