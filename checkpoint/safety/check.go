@@ -72,7 +72,7 @@ func contentsCheck(readBack, before int) Check {
 	c := Check{Name: ContentsCheck, Share: 1, Detail: state.Text(fmt.Sprintf("%d read back and compared with their hashes", readBack))}
 	if before > 0 {
 		c.Share = (float64(readBack) + storedBefore*float64(before)) / float64(readBack+before)
-		c.Detail += state.Text(fmt.Sprintf(", and %d not: an earlier checkpoint had stored and read them back, and they are still there", before))
+		c.Detail = state.Text(fmt.Sprintf("%d of %d contents read back this time; an earlier checkpoint had stored and read back the others, which are still there", readBack, readBack+before))
 	}
 	return c
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -297,32 +296,4 @@ func splitStored(entries, old []workspace.Entry) (fresh, before []workspace.Entr
 		}
 	}
 	return fresh, before
-}
-
-// Summary describes what a checkpoint copied, for people.
-func (c *Checkpoint) Summary() string {
-	var parts []string
-	if f := c.Files; f != nil {
-		parts = append(parts, fmt.Sprintf("%s, %d bytes", count(f.Files, "file"), f.Bytes))
-		if g := f.Git; g != nil {
-			parts = append(parts, fmt.Sprintf("%d staged, %d untracked", g.StagedPaths, g.UntrackedFiles))
-		}
-	}
-	if c.Keys != nil {
-		names := slices.Sorted(maps.Keys(c.Keys.Values))
-		for i, key := range names {
-			if c.Keys.Values[key] == nil {
-				names[i] += " (not set)"
-			}
-		}
-		parts = append(parts, fmt.Sprintf("%s of %s: %s", count(len(names), "key"), c.Keys.PRD, strings.Join(names, ", ")))
-	}
-	return strings.Join(parts, "; ")
-}
-
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

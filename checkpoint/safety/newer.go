@@ -76,7 +76,7 @@ func (s *Store) findNewer(ctx context.Context, w *workspace.Workspace, p *Restor
 	}
 	restored := ""
 	if n := len(p.Restores); n > 0 {
-		restored = "changed since the checkpoint was restored at " + p.Restores[n-1].At.UTC().Format(time.DateTime)
+		restored = "changed since the checkpoint was restored at " + p.Restores[n-1].At.UTC().Format(time.DateTime) + " UTC"
 	}
 	for _, path := range slices.Sorted(maps.Keys(changed)) {
 		switch {

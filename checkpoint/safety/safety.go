@@ -134,6 +134,34 @@ func IsID(name string) bool {
 	return strings.Trim(parts[0]+parts[1], "0123456789") == "" && strings.Trim(parts[2], "0123456789abcdef") == ""
 }
 
+// Summary describes what a checkpoint copied, for people.
+func (c *Checkpoint) Summary() string {
+	var parts []string
+	if f := c.Files; f != nil {
+		parts = append(parts, fmt.Sprintf("%s, %d bytes", count(f.Files, "file"), f.Bytes))
+		if g := f.Git; g != nil && g.StagedPaths > 0 {
+			parts = append(parts, fmt.Sprintf("what is staged at %s", count(g.StagedPaths, "path")))
+		}
+	}
+	if c.Keys != nil {
+		names := slices.Sorted(maps.Keys(c.Keys.Values))
+		for i, key := range names {
+			if c.Keys.Values[key] == nil {
+				names[i] += " (not set)"
+			}
+		}
+		parts = append(parts, fmt.Sprintf("%s of %s: %s", count(len(names), "key"), c.Keys.PRD, strings.Join(names, ", ")))
+	}
+	return strings.Join(parts, "; ")
+}
+
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
 // NotFoundError says that no checkpoint has a name.
 type NotFoundError struct{ Name string }
 

@@ -33,6 +33,7 @@ type SafetyCreatedReport struct {
 	EvidenceAnchors   []string         `json:"evidence_anchors"`
 	Assumptions       []state.Text     `json:"assumptions"`
 	LeftOut           []state.Text     `json:"left_out"` // files in scope that look sensitive
+	Unread            []state.Text     `json:"unread"`   // files in scope that could not be read, and what is no file
 	Restores          []safety.Restore `json:"restores"` // oldest first
 }
 
@@ -82,7 +83,7 @@ func NewSafetyCreatedReport(at SafetyPlace, c *safety.Checkpoint, l *workspace.L
 		PreMutationState: preMutationState{Hash: c.Hash, Summary: c.Summary()},
 		NextSafeActions:  []string{},
 		Confidence:       c.Confidence(), Checks: append([]safety.Check{}, c.Checks...),
-		Assumptions: append([]state.Text{}, c.Assumptions...), LeftOut: []state.Text{}, Restores: append([]safety.Restore{}, c.Restores...),
+		Assumptions: append([]state.Text{}, c.Assumptions...), LeftOut: []state.Text{}, Unread: []state.Text{}, Restores: append([]safety.Restore{}, c.Restores...),
 	}
 	r.EvidenceAnchors = []string{
 		"file:" + at.CommandLine.Display(at.Store.RecordPath(c.ID)), "tool:bash:" + at.CommandLine.Command("safety verify "+c.ID),
@@ -109,7 +110,7 @@ func (r *SafetyCreatedReport) addKeys(keys *safety.Keys) {
 
 func (r *SafetyCreatedReport) addFiles(at SafetyPlace, c *safety.Checkpoint, l *workspace.Listing) {
 	cp := &r.Checkpoint
-	cp.Scope.Patterns, r.LeftOut = c.Files.Scope, state.Texts(l.LeftOut)
+	cp.Scope.Patterns, r.LeftOut, r.Unread = c.Files.Scope, state.Texts(l.LeftOut), state.Texts(slices.Concat(l.Unstable, l.Special))
 	for _, e := range l.Entries {
 		cp.Scope.Files = append(cp.Scope.Files, state.Text(e.Path))
 	}
@@ -119,10 +120,7 @@ func (r *SafetyCreatedReport) addFiles(at SafetyPlace, c *safety.Checkpoint, l *
 		cp.Prerequisites = append(cp.Prerequisites, "git is installed")
 		cp.RestoreOrder = append(cp.RestoreOrder, "git's index")
 		r.EvidenceAnchors = append(r.EvidenceAnchors, "tool:bash:git stash show --include-untracked "+g.Commit)
-		r.Assumptions = append(r.Assumptions, state.Text("nobody deletes the git reference "+g.Ref))
-	}
-	for _, path := range l.Special {
-		r.Assumptions = append(r.Assumptions, state.Text("not copied: "+path))
+		r.Assumptions = append(r.Assumptions, state.Text("git keeps the files as long as nobody deletes the reference "+g.Ref))
 	}
 }
 
@@ -182,7 +180,7 @@ func Safety(w io.Writer, r SafetyCreatedReport) error {
 		fmt.Fprintf(&b, "  key %s\n", key)
 	}
 	for _, done := range r.Restores {
-		fmt.Fprintf(&b, "\nRestored: %s, %s\n", done.At.UTC().Format(time.DateTime), restored{done.Written, done.Deleted, done.Keys}.describe())
+		fmt.Fprintf(&b, "\nRestored: %s, %s\n", done.At.UTC().Format(time.DateTime)+" UTC", restored{done.Written, done.Deleted, done.Keys}.describe())
 		if done.Undo != "" {
 			fmt.Fprintf(&b, "  %s has what was there before\n", done.Undo)
 		}
@@ -210,7 +208,7 @@ func writeSafety(b *strings.Builder, r SafetyCreatedReport) {
 	fmt.Fprintf(b, "  Expires:    %s\n", expiry(c.Expiry))
 	fmt.Fprintf(b, "  Confidence: %.2f of 1\n", r.Confidence)
 	for _, check := range r.Checks {
-		if check.Share < 1 {
+		if check.Share < 1 && check.Name != safety.CompleteCheck { // what was not copied is named below
 			fmt.Fprintf(b, "    - %s\n", view.OneLine(string(check.Detail)))
 		}
 	}
@@ -218,7 +216,10 @@ func writeSafety(b *strings.Builder, r SafetyCreatedReport) {
 		fmt.Fprintf(b, "  Note:       %s\n", view.OneLine(string(a)))
 	}
 	for _, path := range r.LeftOut {
-		fmt.Fprintf(b, "  Left out, since it looks sensitive: %s\n", view.OneLine(string(path)))
+		fmt.Fprintf(b, "  Not copied: %s, which looks sensitive\n", view.OneLine(string(path)))
+	}
+	for _, path := range r.Unread {
+		fmt.Fprintf(b, "  Not copied: %s, which can't be read or is no file\n", view.OneLine(string(path)))
 	}
 }
 
