@@ -19,6 +19,7 @@ type CreateOptions struct {
 	Scope     []string      // globs of files as they were given; nil: Patterns
 	Patterns  []string      // the patterns that they stand for
 	Type      Type          // of the files; "": GitStash if git tracks one of them and can do it, else FileBackup
+	WithIndex bool          // choose GitStash even if git tracks no file, if git can do it
 	Keys      *Keys         // nil: none
 	Sensitive bool          // copy sensitive files, too
 	Strict    bool          // fail with a *SensitiveError instead of leaving sensitive files out

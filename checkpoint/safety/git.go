@@ -14,7 +14,8 @@ import (
 )
 
 // chooseType returns the type that the options name. If they name none, it returns
-// GitStash if git tracks a file in scope and a git_stash can be made, else FileBackup.
+// GitStash if git tracks a file in scope, or the index is asked for, and a git_stash can be
+// made, else FileBackup.
 func (k *copying) chooseType(ctx context.Context) (Type, error) {
 	switch k.o.Type {
 	case FileBackup:
@@ -35,7 +36,7 @@ func (k *copying) chooseType(ctx context.Context) (Type, error) {
 		k.assume("git keeps neither the files nor the index: " + unfit.Detail)
 	case err != nil:
 		return "", err
-	case tracked:
+	case tracked, k.o.WithIndex:
 		return GitStash, nil
 	}
 	return FileBackup, nil

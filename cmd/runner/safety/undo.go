@@ -37,7 +37,7 @@ func (p *place) makeUndo(ctx context.Context, plan *safety.RestorePlan, o Restor
 		MayBeNone: true, Expiry: undoExpiry, By: p.env.Actor(), Reason: "before " + plan.ID + " was restored", Undoes: plan.ID,
 	}
 	if plan.Listing != nil {
-		options.Patterns, options.Sensitive = plan.Listing.Patterns, plan.Files.Sensitive
+		options.Patterns, options.Sensitive, options.WithIndex = plan.Listing.Patterns, plan.Files.Sensitive, plan.Files.Git != nil
 		for _, glob := range plan.Files.Scope {
 			options.Scope = append(options.Scope, string(glob))
 		}
@@ -55,6 +55,9 @@ func (p *place) makeUndo(ctx context.Context, plan *safety.RestorePlan, o Restor
 	}
 	u := &undo{made.ID, plan.Lacking(made)}
 	if len(u.lacks) == 0 || o.Force {
+		if len(plan.Index) > 0 && made.Files.Git == nil {
+			u.lacks = append(u.lacks, "git's index")
+		}
 		return u, nil
 	}
 	return nil, errors.Join(uncopied(plan.ID, u.lacks), p.saved.Delete(ctx, p.files, made.ID))
