@@ -18,7 +18,7 @@ func mysqlSuite() suite {
 		driver: savepoint.MySQL, method: savepoint.Dump,
 		database: func(t testing.TB) (string, string) {
 			mysqlServer.need(t)
-			name := oddName()
+			name := oddMySQLName()
 			inMySQL(t, "", "CREATE DATABASE "+backquoted(name)+" CHARACTER SET latin1 COLLATE latin1_bin")
 			return mysqlURL(url.User("root"), name), name
 		},
@@ -44,7 +44,7 @@ func mysqlSuite() suite {
 			"CREATE EVENT yearly ON SCHEDULE EVERY 1 YEAR STARTS '2035-01-01 00:00:00' DO INSERT INTO nothing VALUES (1)",
 		},
 		edits: [][]string{
-			{"UPDATE parent SET name = 'b' WHERE id = 1", "ALTER TABLE parent ADD more int DEFAULT 7", "DROP VIEW named", "CREATE TABLE named AS SELECT 1 AS n"},
+			{"UPDATE parent SET name = 'b' WHERE id = 1", "ALTER TABLE parent ADD more int DEFAULT 7", "DROP VIEW named", "DROP VIEW a_view_of_it", "CREATE TABLE named AS SELECT 1 AS n"},
 			{"DROP TABLE child"},
 			{"INSERT INTO `odd' \"``Tablé` VALUES (1)"},
 			{"DROP TRIGGER touched"},
@@ -67,12 +67,15 @@ func mysqlSuite() suite {
 			db := sql.OpenDB(connector)
 			return func(statements string) {
 				if _, err := db.Exec("BEGIN; " + statements + "; COMMIT"); err != nil {
-					t.Error(err)
+					panic(err)
 				}
 			}, func() { _ = db.Close() }
 		},
 	}
 }
+
+// oddMySQLName has no quotes: of a database with them, mariadb-dump dumps no routines.
+func oddMySQLName() string { return strings.NewReplacer("'", "`", `"`, "").Replace(oddName()) }
 
 func backquoted(name string) string { return "`" + strings.ReplaceAll(name, "`", "``") + "`" }
 
@@ -98,7 +101,7 @@ func TestMySQLRefused(t *testing.T) {
 	}
 	u := newFilled(t, mysqlSuite())
 	point := u.create("a")
-	other := oddName()
+	other := oddMySQLName()
 	inMySQL(t, "", "CREATE DATABASE "+backquoted(other))
 	inMySQL(t, other, "CREATE TABLE foreign_one (parent int, FOREIGN KEY (parent) REFERENCES "+backquoted(u.name)+".parent (id))")
 	if err := u.db.Restore(t.Context(), point); err == nil || !strings.Contains(err.Error(), "foreign key") {

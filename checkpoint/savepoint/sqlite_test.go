@@ -54,7 +54,7 @@ func sqliteSuite() suite {
 			}
 			return func(statements string) {
 				if _, err := db.Exec("BEGIN IMMEDIATE; " + statements + "; COMMIT"); err != nil {
-					t.Error(err)
+					panic(err)
 				}
 			}, func() { _ = db.Close() }
 		},

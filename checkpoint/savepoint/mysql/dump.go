@@ -18,8 +18,8 @@ import (
 // headerPrefix begins a dump; its first line is a comment of SQL.
 const headerPrefix = "-- runner savepoint "
 
-// header is the first line of a dump. After it follow the definitions (views, triggers,
-// routines), the events, and to the end the tables with their rows, so that each part can
+// header is the first line of a dump. After it follow the definitions (routines,
+// views, triggers), the events, and to the end the tables with their rows, so that each part can
 // be loaded alone. To load a dump by hand, load the tables first.
 type header struct {
 	Charset      string `json:"charset"`
@@ -79,19 +79,23 @@ func (e *Engine) checkSupported(ctx context.Context, s *server) error {
 	return nil
 }
 
-// dumpDefinitions dumps the views, then the triggers and routines.
+// dumpDefinitions dumps the routines, which views may call, then the views and triggers.
 func (e *Engine) dumpDefinitions(ctx context.Context, s *server, w io.Writer) error {
 	views, err := s.namesOf(ctx, e.location.database, view)
 	if err != nil {
 		return err
 	}
+	live := e.location.database
+	if err := e.dump(ctx, s, w, "--no-create-info", "--no-data", "--skip-triggers", "--routines", "--", live); err != nil {
+		return err
+	}
 	if len(views) > 0 {
-		args := append([]string{"--no-data", "--skip-triggers", "--", e.location.database}, views...)
+		args := append([]string{"--no-data", "--skip-triggers", "--", live}, views...)
 		if err := e.dump(ctx, s, w, args...); err != nil {
 			return err
 		}
 	}
-	return e.dump(ctx, s, w, "--no-create-info", "--no-data", "--triggers", "--routines", "--", e.location.database)
+	return e.dump(ctx, s, w, "--no-create-info", "--no-data", "--triggers", "--", live)
 }
 
 // dumpTables dumps the tables with their rows: of a snapshot if every one is of InnoDB,

@@ -55,7 +55,7 @@ func (e *Engine) Identity(context.Context) (string, error) {
 
 // Digest returns the digest of the database.
 func (e *Engine) Digest(ctx context.Context) (d engine.Digest, err error) {
-	err = e.onServer(ctx, func(s *server) error {
+	err = e.locked(ctx, func(s *server) error {
 		if err := e.checkFinished(ctx, s); err != nil {
 			return err
 		}

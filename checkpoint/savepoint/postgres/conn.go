@@ -113,8 +113,7 @@ func (e *Engine) onServer(ctx context.Context, f func(*conn) error) error {
 	return f(m)
 }
 
-// locked calls f under the lock of the database, before and after which no scratch database
-// is left. The lock ends with the connection that f gets.
+// locked calls f under the lock of the database, which ends with the connection that f gets.
 func (e *Engine) locked(ctx context.Context, f func(*conn) error) error {
 	return e.onServer(ctx, func(m *conn) error {
 		key := fnv.New64a()
@@ -122,14 +121,22 @@ func (e *Engine) locked(ctx context.Context, f func(*conn) error) error {
 		if _, err := m.rows(ctx, "SELECT pg_advisory_lock($1)", strconv.FormatInt(int64(key.Sum64()), 10)); err != nil {
 			return fmt.Errorf("wait for the lock of the database: %w", err)
 		}
+		return f(m)
+	})
+}
+
+// tidied calls f under the lock of the database, and drops the scratch databases before and
+// after that.
+func (e *Engine) tidied(ctx context.Context, f func(*conn) error) error {
+	return e.locked(ctx, func(m *conn) error {
 		if err := e.dropScratch(ctx, m); err != nil {
 			return err
 		}
 		err := f(m)
-		if err != nil && ctx.Err() == nil {
-			err = errors.Join(err, e.dropScratch(ctx, m))
+		if ctx.Err() != nil {
+			return err // the next call drops them
 		}
-		return err
+		return errors.Join(err, e.dropScratch(ctx, m))
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -57,6 +58,12 @@ func (e *Engine) contentsOf(ctx context.Context, database string) (contents, err
 	return e.read(ctx, s)
 }
 
+// digestOf returns the digest of a database as it is now.
+func (e *Engine) digestOf(ctx context.Context, database string) (engine.Digest, error) {
+	c, err := e.contentsOf(ctx, database)
+	return c.digest(), err
+}
+
 func (e *Engine) read(ctx context.Context, s *snapshot) (c contents, err error) {
 	if c.schema, err = e.schema(ctx, s.database, s.name); err != nil {
 		return c, err
@@ -90,7 +97,20 @@ func (e *Engine) schema(ctx context.Context, database, snapshot string) (string,
 			schema.WriteString(line)
 		}
 	}
-	return schema.String(), nil
+	return unfoldArrays(schema.String()), nil
+}
+
+// unfoldArrays writes x IN ('a', 'b'), which PostgreSQL prints in two ways, in one of them:
+// for a varchar column it casts the array when it has read the expression first, and each
+// of the elements when it has read again what it had printed.
+func unfoldArrays(schema string) string {
+	const element = `'(?:[^']|'')*'::character varying`
+	array := regexp.MustCompile(`\(ARRAY\[(` + element + `(?:, ` + element + `)*)\]\)::text\[\]`)
+	elements := regexp.MustCompile(element)
+	return array.ReplaceAllStringFunc(schema, func(found string) string {
+		found = strings.TrimSuffix(strings.TrimPrefix(found, "("), ")::text[]")
+		return elements.ReplaceAllString(found, "($0)::text")
+	})
 }
 
 // isVolatile reports whether a line of a dump says when and by what it was made.

@@ -47,7 +47,7 @@ func (e *Engine) createDump(ctx context.Context, m *conn, s *engine.Savepoint) e
 	}
 	s.Object, s.Size = ref.Digest, ref.Size
 	s.Record(is.digest())
-	return e.dropScratch(ctx, m)
+	return nil
 }
 
 // checkDump compares what a dump gave with the snapshot that was dumped.

@@ -59,14 +59,17 @@ func (e *Engine) Identity(ctx context.Context) (identity string, err error) {
 }
 
 // Digest returns the digest of the database.
-func (e *Engine) Digest(ctx context.Context) (engine.Digest, error) {
-	c, err := e.contentsOf(ctx, e.location.database)
-	return c.digest(), err
+func (e *Engine) Digest(ctx context.Context) (d engine.Digest, err error) {
+	err = e.locked(ctx, func(*conn) error {
+		d, err = e.digestOf(ctx, e.location.database)
+		return err
+	})
+	return d, err
 }
 
 // Create makes a dump or a copy.
 func (e *Engine) Create(ctx context.Context, s *engine.Savepoint) error {
-	return e.locked(ctx, func(m *conn) error {
+	return e.tidied(ctx, func(m *conn) error {
 		if s.Method == engine.Template {
 			return e.createTemplate(ctx, m, s)
 		}
@@ -76,7 +79,7 @@ func (e *Engine) Create(ctx context.Context, s *engine.Savepoint) error {
 
 // Restore loads the copy into a scratch database, and exchanges the two.
 func (e *Engine) Restore(ctx context.Context, s *engine.Savepoint) error {
-	err := e.locked(ctx, func(m *conn) error {
+	return e.tidied(ctx, func(m *conn) error {
 		live, err := e.propertiesOf(ctx, m)
 		if err != nil {
 			return err
@@ -85,11 +88,11 @@ func (e *Engine) Restore(ctx context.Context, s *engine.Savepoint) error {
 		if err := e.load(ctx, m, s, live, scratch); err != nil {
 			return err
 		}
-		c, err := e.contentsOf(ctx, scratch)
+		is, err := e.digestOf(ctx, scratch)
 		if err != nil {
 			return err
 		}
-		if err := s.Check("the copy", c.digest()); err != nil {
+		if err := s.Check("the copy", is); err != nil {
 			return err
 		}
 		if err := e.apply(ctx, m, live, scratch); err != nil {
@@ -98,16 +101,11 @@ func (e *Engine) Restore(ctx context.Context, s *engine.Savepoint) error {
 		if err := e.swap(ctx, m, live, scratch, e.names.Scratch(s.ID, "$old")); err != nil {
 			return err
 		}
-		return e.dropScratch(ctx, m)
+		if is, err = e.digestOf(ctx, live.name); err != nil {
+			return err
+		}
+		return s.Check("the restored database, if no other program has written to it since,", is)
 	})
-	if err != nil {
-		return err
-	}
-	is, err := e.Digest(ctx)
-	if err != nil {
-		return err
-	}
-	return s.Check("the restored database, if no other program has written to it since,", is)
 }
 
 // load makes a scratch database that has the contents of a copy.
@@ -126,22 +124,24 @@ func (e *Engine) Verify(ctx context.Context, s *engine.Savepoint) error {
 	if err := e.checkCopy(s); err != nil {
 		return err
 	}
-	c, err := e.contentsOf(ctx, s.Copy)
-	if err != nil {
-		return err
-	}
-	return s.Check("the copy "+s.Copy, c.digest())
+	return e.locked(ctx, func(*conn) error {
+		is, err := e.digestOf(ctx, s.Copy)
+		if err != nil {
+			return err
+		}
+		return s.Check("the copy "+s.Copy, is)
+	})
 }
 
 // Delete drops the database that is the copy.
 func (e *Engine) Delete(ctx context.Context, s *engine.Savepoint) error {
 	if s.Method != engine.Template {
-		return e.locked(ctx, func(*conn) error { return nil })
+		return e.tidied(ctx, func(*conn) error { return nil })
 	}
 	if err := e.checkCopy(s); err != nil {
 		return err
 	}
-	return e.locked(ctx, func(m *conn) error { return e.drop(ctx, m, s.Copy) })
+	return e.tidied(ctx, func(m *conn) error { return e.drop(ctx, m, s.Copy) })
 }
 
 // checkCopy refuses a name that is not that of the copy, because Delete drops it.

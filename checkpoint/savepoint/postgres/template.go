@@ -18,7 +18,7 @@ func (e *Engine) createTemplate(ctx context.Context, m *conn, s *engine.Savepoin
 	if err := e.copyDatabase(ctx, m, live, live.name, scratch); err != nil {
 		return err
 	}
-	c, err := e.contentsOf(ctx, scratch)
+	is, err := e.digestOf(ctx, scratch)
 	if err != nil {
 		return err
 	}
@@ -31,7 +31,7 @@ func (e *Engine) createTemplate(ctx context.Context, m *conn, s *engine.Savepoin
 		return fmt.Errorf("name the copy %s: %w", copied, err)
 	}
 	s.Copy = copied
-	s.Record(c.digest())
+	s.Record(is)
 	return nil
 }
 
