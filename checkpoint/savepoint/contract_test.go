@@ -128,7 +128,7 @@ func (u *subject) restore(s *savepoint.Savepoint) {
 	}
 }
 
-// databases returns the names of the databases that savepoints of the subject have left.
+// left returns the names of the databases that savepoints of the subject have left.
 func (u *subject) left() string {
 	u.t.Helper()
 	if u.list == "" {
@@ -267,10 +267,7 @@ func testVerifies(t *testing.T, s suite) {
 		t.Errorf("the failed restore changed the database from %+v to %+v", edited, is)
 	}
 	if left := u.left(); left != "" {
-		// A restore that failed in time leaves nothing.
-		if err := u.db.Delete(t.Context(), point); err != nil || u.left() != "" {
-			t.Errorf("left are %s, and deleting says %v", u.left(), err)
-		}
+		t.Errorf("the failed restore left %s", left)
 	}
 }
 

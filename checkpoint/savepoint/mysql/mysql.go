@@ -25,6 +25,7 @@ package mysql
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"prdrunner/checkpoint/savepoint/engine"
@@ -68,7 +69,7 @@ func (e *Engine) Digest(ctx context.Context) (d engine.Digest, err error) {
 // Create makes a dump, and loads it into a scratch database. If nothing was written
 // meanwhile, the contents of that must be those of the database.
 func (e *Engine) Create(ctx context.Context, s *engine.Savepoint) error {
-	return e.locked(ctx, func(on *server) error {
+	return e.tidied(ctx, func(on *server) error {
 		if err := e.checkFinished(ctx, on); err != nil {
 			return err
 		}
@@ -88,17 +89,15 @@ func (e *Engine) Create(ctx context.Context, s *engine.Savepoint) error {
 			return err
 		}
 		is, err := on.digest(ctx, scratch, header.EventsDigest)
+		if err == nil && is.Sum != before.Sum {
+			err = e.checkWritten(ctx, on, before, is)
+		}
 		if err != nil {
 			return err
 		}
-		if is.Sum != before.Sum {
-			if err := e.checkWritten(ctx, on, before, is); err != nil {
-				return err
-			}
-		}
 		s.Object, s.Size, s.Events = ref.Digest, ref.Size, header.EventsDigest
 		s.Record(is)
-		return e.dropScratch(ctx, on)
+		return nil
 	})
 }
 
@@ -114,7 +113,7 @@ func (e *Engine) checkWritten(ctx context.Context, on *server, before, dumped en
 
 // Restore loads the copy into a scratch database, and exchanges the two.
 func (e *Engine) Restore(ctx context.Context, s *engine.Savepoint) error {
-	return e.locked(ctx, func(on *server) error {
+	return e.tidied(ctx, func(on *server) error {
 		scratch := e.names.Scratch(s.ID, "")
 		if err := e.drop(ctx, on, scratch); err != nil {
 			return err
@@ -138,10 +137,7 @@ func (e *Engine) Restore(ctx context.Context, s *engine.Savepoint) error {
 		if is, err = on.digest(ctx, e.location.database, ""); err != nil {
 			return err
 		}
-		if err := s.Check("the restored database, if no other program has written to it since,", is); err != nil {
-			return err
-		}
-		return e.dropScratch(ctx, on)
+		return s.Check("the restored database, if no other program has written to it since,", is)
 	})
 }
 
@@ -153,8 +149,10 @@ func (e *Engine) Verify(ctx context.Context, s *engine.Savepoint) error {
 // Delete removes what interrupted calls left, unless a restore has to be completed.
 func (e *Engine) Delete(ctx context.Context, _ *engine.Savepoint) error {
 	return e.locked(ctx, func(on *server) error {
-		if e.checkFinished(ctx, on) != nil {
+		if err := e.checkFinished(ctx, on); errors.Is(err, engine.ErrUnfinished) {
 			return nil
+		} else if err != nil {
+			return err
 		}
 		return e.dropScratch(ctx, on)
 	})

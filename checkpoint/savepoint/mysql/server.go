@@ -67,6 +67,21 @@ func (e *Engine) locked(ctx context.Context, f func(*server) error) error {
 	})
 }
 
+// tidied calls f under the lock of the database, and drops the scratch databases after that.
+// If f failed and the database lacks some of its objects, they stay as a sign of it.
+func (e *Engine) tidied(ctx context.Context, f func(*server) error) error {
+	return e.locked(ctx, func(s *server) error {
+		err := f(s)
+		if ctx.Err() != nil {
+			return err // the next call drops them
+		}
+		if err != nil && e.checkFinished(ctx, s) != nil {
+			return err
+		}
+		return errors.Join(err, e.dropScratch(ctx, s))
+	})
+}
+
 func (s *server) exec(ctx context.Context, statement string) error {
 	_, err := s.ExecContext(ctx, statement)
 	return err

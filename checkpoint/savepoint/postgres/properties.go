@@ -70,7 +70,7 @@ func (e *Engine) propertiesOf(ctx context.Context, m *conn) (*properties, error)
 func (p *properties) create(ctx context.Context, m *conn, name string) error {
 	statement := "CREATE DATABASE " + ident(name) + " TEMPLATE template0 OWNER " + ident(p.owner) +
 		" ENCODING " + literal(p.encoding) + " LC_COLLATE " + literal(p.collate) + " LC_CTYPE " + literal(p.ctype) +
-		" TABLESPACE " + ident(p.tablespace)
+		p.inTablespace()
 	switch p.provider {
 	case "i":
 		statement += " LOCALE_PROVIDER icu ICU_LOCALE " + literal(p.locale)
@@ -81,6 +81,15 @@ func (p *properties) create(ctx context.Context, m *conn, name string) error {
 		return fmt.Errorf("create the scratch database %s: %w", name, err)
 	}
 	return nil
+}
+
+// inTablespace returns a part of CREATE DATABASE. Only superusers may name the default
+// tablespace.
+func (p *properties) inTablespace() string {
+	if p.tablespace == "pg_default" {
+		return ""
+	}
+	return " TABLESPACE " + ident(p.tablespace)
 }
 
 // apply gives a scratch database the properties of the database.

@@ -45,7 +45,7 @@ func (e *Engine) loadTemplate(ctx context.Context, m *conn, s *engine.Savepoint,
 
 func (e *Engine) copyDatabase(ctx context.Context, m *conn, live *properties, from, to string) error {
 	statement := "CREATE DATABASE " + ident(to) + " TEMPLATE " + ident(from) +
-		" OWNER " + ident(live.owner) + " TABLESPACE " + ident(live.tablespace)
+		" OWNER " + ident(live.owner) + live.inTablespace()
 	if err := e.withoutSessions(ctx, m, statement, from); err != nil {
 		return fmt.Errorf("copy database %s: %w", from, err)
 	}
