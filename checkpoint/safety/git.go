@@ -108,8 +108,26 @@ func (k *copying) stash(ctx context.Context, view *workspace.Workspace) error {
 	if intended := k.intended(tracked, committed, staged); len(intended) > 0 {
 		k.assume("git add --intent-to-add is not restored: " + joinSome(intended))
 	}
+	if outside := k.addFiles(&stash, tracked, committed); outside > 0 {
+		k.assume(fmt.Sprintf("%s that git ignores, or too large for it: only runner safety restore has their bytes", count(outside, "file")))
+	}
+	if k.o.Sensitive {
+		k.assume("nobody pushes the references under refs/runner to others, as git push --mirror does: they keep sensitive files")
+	}
+	stashed, err := repo.WriteStash(ctx, stash)
+	if err != nil {
+		return err
+	}
+	c.Files.Git = &Git{
+		Head: head, Branch: state.Text(branch), Ref: stash.Ref, Stashed: stashed, StagedPaths: len(stash.Index), UntrackedFiles: len(stash.Untracked),
+	}
+	return nil
+}
+
+// addFiles adds the files of the work tree to a stash. It returns the number of files whose
+// bytes git does not have. What remains in tracked are files that are gone.
+func (k *copying) addFiles(stash *git.Stash, tracked map[string]bool, committed map[string]git.IndexEntry) (outside int) {
 	l := k.made.Listing
-	outside := 0
 	for _, e := range l.Entries {
 		entry := git.IndexEntry{Path: e.Path, Mode: e.GitMode(), Blob: e.Blob}
 		switch {
@@ -129,20 +147,7 @@ func (k *copying) stash(ctx context.Context, view *workspace.Workspace) error {
 			stash.WorkTree = append(stash.WorkTree, git.IndexEntry{Path: path})
 		}
 	}
-	if k.o.Sensitive {
-		k.assume("nobody pushes the references under refs/runner to others, as git push --mirror does: they keep sensitive files")
-	}
-	if outside > 0 {
-		k.assume(fmt.Sprintf("%s that git ignores, or too large for it: only runner safety restore has their bytes", count(outside, "file")))
-	}
-	stashed, err := repo.WriteStash(ctx, stash)
-	if err != nil {
-		return err
-	}
-	c.Files.Git = &Git{
-		Head: head, Branch: state.Text(branch), Ref: stash.Ref, Stashed: stashed, StagedPaths: len(stash.Index), UntrackedFiles: len(stash.Untracked),
-	}
-	return nil
+	return outside
 }
 
 // intended returns the files that are only intended to be added: those that the index has,

@@ -73,7 +73,11 @@ func (o *RestoreOptions) refused(plan *safety.RestorePlan) error {
 	case advice.IsA[*workspace.ObstructedError](err):
 		return advice.With(err, "move away what is in the way, or unmount it, and repeat the command")
 	case advice.IsA[*safety.NewerWorkError](err):
-		return advice.With(err, fmt.Sprintf("`runner safety restore %[1]s --dry-run` lists it; `runner safety restore %[1]s --force` overwrites it", plan.ID))
+		hint := fmt.Sprintf("`runner safety restore %[1]s --dry-run` lists it; `runner safety restore %[1]s --force` overwrites it, and keeps a copy", plan.ID)
+		if half := plan.Interrupted; half != nil && half.Undo != "" && !plan.GivesUp() {
+			hint += fmt.Sprintf("; `runner safety restore %s --force` gives the interrupted restore up instead", half.Undo)
+		}
+		return advice.With(err, hint)
 	}
 	if err == nil && !o.Force && o.copies(plan) && len(plan.Uncopied) > 0 {
 		return uncopied(plan.ID, plan.Uncopied)
