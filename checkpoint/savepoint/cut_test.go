@@ -16,7 +16,7 @@ import (
 )
 
 // cutPoints is at how many moments TestCut cuts the connections of each engine.
-var cutPoints = flag.Int("savepoint.cuts", 5, "at how many moments a restore is cut off from its server")
+var cutPoints = flag.Int("savepoint.cuts", 4, "at how many moments a restore is cut off from its server")
 
 // proxy stands between an engine and its server. It counts the messages of the engine, and
 // at one of them cuts all connections, as if the engine was killed there.
@@ -123,6 +123,13 @@ func (p *proxy) closeAll() {
 	}
 }
 
+// messages returns how many messages were counted.
+func (p *proxy) messages() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.seen
+}
+
 // reset begins to count again, and cuts at a message.
 func (p *proxy) reset(cutAt int) {
 	p.mu.Lock()
@@ -172,7 +179,7 @@ func cutRestores(t *testing.T, u *subject, p *proxy) {
 	if err := u.db.Restore(t.Context(), point); err != nil {
 		t.Fatal(err)
 	}
-	total := p.seen
+	total := p.messages()
 	seen := map[string]int{}
 	for i := range *cutPoints {
 		u.all(u.edits[0])

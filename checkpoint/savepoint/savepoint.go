@@ -165,8 +165,9 @@ func (d *Database) Verify(ctx context.Context, s *Savepoint) error {
 	return d.failed("verify a savepoint", d.engine.Verify(ctx, s))
 }
 
-// Delete removes the database that is the copy of a savepoint. An object stays until a
-// collection. Deleting twice is no error.
+// Delete removes the database that is the copy of a savepoint, and what interrupted calls
+// left on the server. An object stays until a collection, so that the savepoint of a dump
+// can be forgotten without it. Deleting twice is no error.
 func (d *Database) Delete(ctx context.Context, s *Savepoint) error {
 	const what = "delete a savepoint"
 	if err := d.checkOwn(ctx, s); err != nil {

@@ -36,8 +36,8 @@ func (k Kit) Store(ctx context.Context, write func(io.Writer) error) (objects.Re
 	batch := k.Objects.Begin()
 	ref, err := batch.Copy(ctx, r)
 	_ = r.CloseWithError(err) // never fails
-	if failed := <-written; failed != nil {
-		err = failed
+	if failed := <-written; !errors.Is(err, failed) {
+		err = errors.Join(failed, err)
 	}
 	if err != nil {
 		return objects.Ref{}, errors.Join(err, batch.Abandon())

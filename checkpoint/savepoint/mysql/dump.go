@@ -163,10 +163,7 @@ func (o *opened) read(r *bufio.Reader) error {
 	if o.definitions, err = readPart(r, o.Definitions); err != nil {
 		return err
 	}
-	if o.header.Events < 0 {
-		return errors.New("a length is negative")
-	}
-	o.events, err = readPart(r, o.header.Events)
+	o.events, err = readPart(r, o.Events)
 	o.tables = r
 	return err
 }

@@ -15,6 +15,10 @@
 // engine.ErrUnfinished, and calling Restore again completes the restore. Privileges belong
 // to names and are not touched.
 //
+// The user of the URL needs all privileges on the database and on databases whose names
+// begin with runner_scratch_. The programs mariadb-dump and mariadb, or mysqldump and mysql,
+// must be installed.
+//
 // A MariaDB database with sequences or system-versioned tables is refused: dumps do not
 // keep the latter's history. So is a restore while tables of other databases have foreign
 // keys to this one.

@@ -209,10 +209,12 @@ func (e *Engine) run(ctx context.Context, s *server, program map[string]string, 
 			return err
 		}
 	}
-	return err
+	return fmt.Errorf("%w; install the client programs of MySQL or MariaDB", err)
 }
 
-func dumper() map[string]string { return map[string]string{mariadb: "mariadb-dump", oracle: "mysqldump"} }
+func dumper() map[string]string {
+	return map[string]string{mariadb: "mariadb-dump", oracle: "mysqldump"}
+}
 func client() map[string]string { return map[string]string{mariadb: "mariadb", oracle: "mysql"} }
 
 func ident(name string) string { return "`" + strings.ReplaceAll(name, "`", "``") + "`" }

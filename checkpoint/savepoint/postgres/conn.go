@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"os/exec"
 	"strconv"
 	"strings"
 	"time"
@@ -170,7 +171,11 @@ func (e *Engine) run(ctx context.Context, c git.Command) error {
 	if password := e.location.config.Password; password != "" {
 		c.Env = append(c.Env, "PGPASSWORD="+password)
 	}
-	return e.kit.Commands.Run(ctx, c)
+	err := e.kit.Commands.Run(ctx, c)
+	if errors.Is(err, exec.ErrNotFound) {
+		return fmt.Errorf("%w; install the client programs of PostgreSQL", err)
+	}
+	return err
 }
 
 func ident(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }

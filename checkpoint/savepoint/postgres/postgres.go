@@ -8,8 +8,10 @@
 // privileges, the settings, the connection limit and the comment of the database itself
 // are not part of a copy: the restored database has those from just before the restore.
 //
-// What is in the database must be dumpable by the user of the URL, who must be allowed to
-// create databases (CREATEDB), and own this one or be a superuser.
+// The user of the URL must be allowed to create databases (CREATEDB), and own this one and
+// all that is in it, or be a superuser. Both methods need pg_dump, which prints the schema
+// for the digest; the method dump also needs pg_restore. If the database has no schema
+// public, one that is restored from a dump has an empty one.
 //
 // Begin with Engine. location.go has the URL, conn.go the connections and the lock,
 // contents.go the digest, dump.go and template.go the methods, swap.go the exchange of two

@@ -6,6 +6,7 @@ import (
 	_ "github.com/agext/levenshtein"
 	_ "github.com/bmatcuk/doublestar/v4"
 	_ "github.com/cenkalti/backoff/v4"
+	_ "github.com/go-sql-driver/mysql"
 	_ "github.com/gofrs/flock"
 	_ "github.com/google/uuid"
 	_ "github.com/hashicorp/go-hclog"
@@ -15,6 +16,7 @@ import (
 	_ "github.com/hashicorp/hcl/v2/hclsyntax"
 	_ "github.com/hashicorp/hcl/v2/hclwrite"
 	_ "github.com/hashicorp/hcl/v2/json"
+	_ "github.com/jackc/pgx/v5/pgconn"
 	_ "github.com/klauspost/compress/gzip"
 	_ "github.com/klauspost/compress/zstd"
 	_ "github.com/mitchellh/go-wordwrap"
@@ -34,4 +36,5 @@ import (
 	_ "go.yaml.in/yaml/v3"
 	_ "golang.org/x/sync/errgroup"
 	_ "golang.org/x/term"
+	_ "modernc.org/sqlite"
 )
