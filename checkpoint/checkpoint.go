@@ -23,6 +23,7 @@
 package checkpoint
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -33,7 +34,9 @@ import (
 
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/journal"
+	"prdrunner/checkpoint/objects"
 	"prdrunner/checkpoint/reader"
+	"prdrunner/checkpoint/savepoint"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 	"prdrunner/checkpoint/workspace/git"
@@ -53,6 +56,9 @@ type Options struct {
 	Include []string // globs that every capture includes, in addition to those that the pipeline declares
 	// Sensitive are patterns of further files that look sensitive, see workspace.Options.
 	Sensitive []string
+	// OpenDatabase opens the database that a savepoint block of a PRD's pipeline names, whose
+	// dumps are kept in objects; nil: safety checkpoints with databases can only be listed.
+	OpenDatabase func(ctx context.Context, prd, name string, objects *objects.Store) (*savepoint.Database, error)
 	// EndOrphans is called, with the lock held, for a session whose runner was killed;
 	// nil if no process can be left running.
 	EndOrphans EndOrphans

@@ -1,12 +1,14 @@
 package checkpoint
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/objects"
 	"prdrunner/checkpoint/safety"
+	"prdrunner/checkpoint/savepoint"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/checkpoint/workspace/git"
 )
@@ -18,7 +20,13 @@ func (s *Store) Objects() *objects.Store {
 
 // Safety returns the store of the safety checkpoints in the state directory.
 func (s *Store) Safety() *safety.Store {
-	return &safety.Store{FS: s.fs, Dir: filepath.Join(s.layout.Path, disk.SafetyDir), Now: s.Now}
+	saved := &safety.Store{FS: s.fs, Dir: filepath.Join(s.layout.Path, disk.SafetyDir), Now: s.Now}
+	if open := s.o.OpenDatabase; open != nil {
+		saved.OpenDatabase = func(ctx context.Context, prd, name string) (*savepoint.Database, error) {
+			return open(ctx, prd, name, s.Objects())
+		}
+	}
+	return saved
 }
 
 // OpenWorkspace opens the directory in which pipelines run, excluding the state directory.

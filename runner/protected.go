@@ -85,7 +85,8 @@ func (n *node) protectThen(start func()) {
 func (n *node) scope(st *state.State) protect.Scope {
 	p := n.ws.Protect
 	s := protect.Scope{
-		Workstream: n.ws.Name, Attempt: st.Workstream(n.ws.Name).Attempts + 1, Patterns: n.loop.surveyor.Extend(p.ScopePatterns), Expiry: p.Expiry,
+		Workstream: n.ws.Name, Attempt: st.Workstream(n.ws.Name).Attempts + 1, Patterns: p.ScopePatterns,
+		PRD: st.PRD, Savepoints: p.Savepoints, Expiry: p.Expiry,
 	}
 	if p.Expiry == 0 && !p.NeverExpires {
 		s.Expiry = protect.DefaultExpiry
@@ -110,7 +111,7 @@ func (n *node) protectionMade() state.Event {
 	p := n.ws.Protect
 	return state.ProtectionMade{
 		Workstream: n.ws.Name, Attempt: n.attempt, Checkpoint: n.guard.made.Checkpoint, Again: n.guard.made.Again, Files: n.guard.made.Files,
-		Keys: p.State, Keep: p.KeepOnFailure, Delete: p.Expiry == 0 && !p.NeverExpires,
+		Savepoints: p.Savepoints, Keys: p.State, Keep: p.KeepOnFailure, Delete: p.Expiry == 0 && !p.NeverExpires,
 	}
 }
 

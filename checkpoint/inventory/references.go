@@ -198,6 +198,11 @@ func (inv *Inventory) addSafety(ctx context.Context, s *checkpoint.Store) error 
 		return fmt.Errorf("find out what safety checkpoints need: %w", err)
 	}
 	for _, c := range all {
+		if c.Databases != nil {
+			for _, copied := range c.Databases.Savepoints {
+				inv.addObject(copied.Object, copied.Size)
+			}
+		}
 		if c.Files == nil {
 			continue
 		}

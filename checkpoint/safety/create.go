@@ -14,20 +14,22 @@ import (
 	"prdrunner/checkpoint/workspace"
 )
 
-// CreateOptions say what a checkpoint copies. Patterns or Keys is required.
+// CreateOptions say what a checkpoint copies. Patterns, Keys or Databases is required.
 type CreateOptions struct {
-	Scope     []string      // globs of files as they were given; nil: Patterns
-	Patterns  []string      // the patterns that they stand for
-	Type      Type          // of the files; "": GitStash if git tracks one of them and can do it, else FileBackup
-	WithIndex bool          // choose GitStash even if git tracks no file, if git can do it
-	Keys      *Keys         // nil: none
-	Sensitive bool          // copy sensitive files, too
-	Strict    bool          // fail with a *SensitiveError instead of leaving sensitive files out
-	MayBeNone bool          // no file need match Patterns
-	Expiry    time.Duration // 0: never
-	By        state.Actor
-	Reason    string
-	Undoes    string // see Checkpoint
+	Scope       []string      // globs of files as they were given; nil: Patterns
+	Patterns    []string      // the patterns that they stand for
+	Type        Type          // of the files; "": GitStash if git tracks one of them and can do it, else FileBackup
+	WithIndex   bool          // choose GitStash even if git tracks no file, if git can do it
+	Keys        *Keys         // nil: none
+	Databases   []string      // names of savepoint blocks
+	DatabasesOf string        // the PRD whose pipeline has these blocks
+	Sensitive   bool          // copy sensitive files, too
+	Strict      bool          // fail with a *SensitiveError instead of leaving sensitive files out
+	MayBeNone   bool          // no file need match Patterns
+	Expiry      time.Duration // 0: never
+	By          state.Actor
+	Reason      string
+	Undoes      string // see Checkpoint
 }
 
 // Created is a new checkpoint.
@@ -90,30 +92,57 @@ func (s *Store) create(ctx context.Context, w *workspace.Workspace, o CreateOpti
 		return nil, err
 	}
 	made := &Created{Checkpoint: c}
-	if len(o.Patterns) > 0 {
-		k := &copying{store: s, w: w, o: o, made: made}
-		if err := k.copyFiles(ctx); err != nil {
-			return nil, errors.Join(err, s.removeRest(context.WithoutCancel(ctx), w, c.ID))
-		}
-	} else {
-		c.Checks = []Check{contentsCheck(len(o.Keys.Values), 0), {CompleteCheck, 1, "every key is in the record"}, {StableCheck, 1, "the keys were read at one moment"}}
-	}
-	c.Hash = hashOf(made.Listing, c.Keys)
-	if err := s.tryRestore(ctx, w, made); err != nil {
-		return nil, errors.Join(err, s.removeRest(context.WithoutCancel(ctx), w, c.ID))
+	if err := s.fill(ctx, w, made, o); err != nil {
+		undo := context.WithoutCancel(ctx)
+		return nil, errors.Join(err, s.dropCopies(undo, c), s.removeRest(undo, w, c.ID))
 	}
 	if err := s.write(c); err != nil {
-		return nil, err
+		return nil, errors.Join(err, s.dropCopies(context.WithoutCancel(ctx), c))
 	}
 	// The record holds the values of keys, which are in no object.
 	back, err := s.Read(c.ID)
-	if err == nil && hashOf(made.Listing, back.Keys) != c.Hash {
+	if err == nil && hashOf(made.Listing, back.Keys, back.Databases) != c.Hash {
 		err = fmt.Errorf("read back %s: its hash differs", s.RecordPath(c.ID))
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.Delete(context.WithoutCancel(ctx), w, c.ID))
 	}
 	return made, nil
+}
+
+// fill copies what a new checkpoint holds, and checks the copies.
+func (s *Store) fill(ctx context.Context, w *workspace.Workspace, made *Created, o CreateOptions) error {
+	c := made.Checkpoint
+	if len(o.Patterns) > 0 {
+		k := &copying{store: s, w: w, o: o, made: made}
+		if err := k.copyFiles(ctx); err != nil {
+			return err
+		}
+	}
+	if err := s.copyDatabases(ctx, c, o); err != nil {
+		return err
+	}
+	if len(o.Patterns) == 0 {
+		c.Checks = checksWithoutFiles(c)
+	}
+	c.Hash = hashOf(made.Listing, c.Keys, c.Databases)
+	return s.tryRestore(ctx, w, made)
+}
+
+// checksWithoutFiles returns the checks of a new checkpoint without files. Each copy of a
+// database has been proved.
+func checksWithoutFiles(c *Checkpoint) []Check {
+	n, complete, stable := len(c.Databases.Names()), "every database was copied", "each database was copied as it was at one moment"
+	if n > 0 {
+		c.Type = DatabaseSavepoint
+	}
+	if c.Keys != nil {
+		n += len(c.Keys.Values)
+		if c.Databases == nil {
+			complete, stable = "every key is in the record", "the keys were read at one moment"
+		}
+	}
+	return []Check{contentsCheck(n, 0), {CompleteCheck, 1, state.Text(complete)}, {StableCheck, 1, state.Text(stable)}}
 }
 
 // tryRestore tries the restore of a new checkpoint in a dry run, and adds what it finds to

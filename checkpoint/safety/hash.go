@@ -10,19 +10,22 @@ import (
 	"strings"
 
 	"prdrunner/checkpoint/objects"
+	"prdrunner/checkpoint/savepoint"
 	"prdrunner/checkpoint/workspace"
 )
 
 // hashOf returns the hash of everything that a checkpoint copied: the SHA-256 of one line
-// for each file, and then of one for each key, both sorted:
+// for each file, then of one for each key, and of one for each database, each kind sorted:
 //
 //	file MODE SHA256 PATH
 //	key SHA256 NAME
+//	database SHA256 NAME
 //
 // MODE is octal, as git has it: 100644 for a file, 120000 for a symbolic link, 040755 for
 // an empty directory, whose SHA256 is "-". SHA256 is that of the bytes, of the link's
-// target, or of the key's value; "-" stands for a key that was not set.
-func hashOf(l *workspace.Listing, keys *Keys) string {
+// target, of the key's value, or the digest of the database; "-" stands for a key that was
+// not set.
+func hashOf(l *workspace.Listing, keys *Keys, databases *Databases) string {
 	sum := sha256.New()
 	if l != nil {
 		for _, e := range l.Entries {
@@ -40,6 +43,11 @@ func hashOf(l *workspace.Listing, keys *Keys) string {
 				digest = fmt.Sprintf("%x", sha256.Sum256([]byte(v.Value)))
 			}
 			writeHashLine(sum, "key", digest, name)
+		}
+	}
+	if databases != nil {
+		for _, s := range slices.SortedFunc(slices.Values(databases.Savepoints), func(a, b *savepoint.Savepoint) int { return strings.Compare(a.Name, b.Name) }) {
+			writeHashLine(sum, "database", strings.TrimPrefix(s.Digest, "sha256:"), s.Name)
 		}
 	}
 	return objects.DigestOf(sum.Sum(nil))

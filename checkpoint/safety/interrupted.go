@@ -167,7 +167,27 @@ func (s *Store) findEdits(ctx context.Context, w *workspace.Workspace, p *Restor
 			add(keyName(e.Name), true)
 		}
 	}
+	for _, c := range p.DatabaseChanges {
+		was := other.databaseDigest(c.Name)
+		if c.Now.Sum != "" && c.Now.Sum != was {
+			add(databaseName(c.Name), was != "")
+		}
+	}
 	return nil
+}
+
+// databaseDigest returns the digest of a database in a checkpoint, "" if it has none. The
+// checkpoint may be nil.
+func (c *Checkpoint) databaseDigest(name string) string {
+	if c == nil || c.Databases == nil {
+		return ""
+	}
+	for _, s := range c.Databases.Savepoints {
+		if s.Name == name {
+			return s.Digest
+		}
+	}
+	return ""
 }
 
 // readOther reads the other checkpoint of an interrupted restore, and sets p.before to its

@@ -12,8 +12,8 @@ import (
 	"prdrunner/checkpoint/workspace"
 )
 
-// Newer is a file or a key that was changed after the change that the checkpoint is to
-// undo. Path is that of the file, or `key NAME`.
+// Newer is a file, a key or a database that was changed after the change that the
+// checkpoint is to undo. Path is that of the file, `key NAME` or `database NAME`.
 type Newer struct {
 	Path, Why string
 	Committed bool // it is in a commit, which stays whatever is restored
@@ -89,6 +89,11 @@ func (s *Store) findNewer(ctx context.Context, w *workspace.Workspace, p *Restor
 	for _, e := range p.KeyEdits {
 		if restored != "" {
 			p.Newer = append(p.Newer, Newer{Path: keyName(e.Name), Why: restored})
+		}
+	}
+	for _, c := range p.DatabaseChanges {
+		if restored != "" {
+			p.Newer = append(p.Newer, Newer{Path: databaseName(c.Name), Why: restored})
 		}
 	}
 	return nil

@@ -16,14 +16,15 @@ import (
 // RestorePlan is what a restore would change.
 type RestorePlan struct {
 	*Checkpoint
-	Listing   *workspace.Listing   // the files of the checkpoint; nil: it has none
-	Changes   []workspace.Change   // of files
-	Index     []git.IndexEntry     // of git's index
-	KeyEdits  []KeyEdit            // of the session's keys, sorted by name
-	Newer     []Newer              // what the restore would lose that was made after the change that it is to undo
-	Missing   []workspace.Missing  // files whose bytes are lost or damaged
-	Obstacles []workspace.Obstacle // files that can't be written
-	Uncopied  []string             // files that would be overwritten or removed, and can't be copied before that
+	Listing         *workspace.Listing   // the files of the checkpoint; nil: it has none
+	Changes         []workspace.Change   // of files
+	Index           []git.IndexEntry     // of git's index
+	KeyEdits        []KeyEdit            // of the session's keys, sorted by name
+	DatabaseChanges []DatabaseChange     // databases
+	Newer           []Newer              // what the restore would lose that was made after the change that it is to undo
+	Missing         []workspace.Missing  // files whose bytes are lost or damaged
+	Obstacles       []workspace.Obstacle // files that can't be written
+	Uncopied        []string             // files that would be overwritten or removed, and can't be copied before that
 
 	// Interrupted is an earlier restore that was interrupted, and that this one completes or
 	// gives up; nil: there was none.
@@ -42,7 +43,9 @@ type KeyEdit struct {
 }
 
 // IsEmpty reports whether a restore would change nothing.
-func (p *RestorePlan) IsEmpty() bool { return len(p.Changes)+len(p.Index)+len(p.KeyEdits) == 0 }
+func (p *RestorePlan) IsEmpty() bool {
+	return len(p.Changes)+len(p.Index)+len(p.KeyEdits)+len(p.DatabaseChanges) == 0
+}
 
 // Refused returns why Restore would refuse: an *UnfinishedRestoreError if the restore of
 // another checkpoint was interrupted, a *workspace.MissingError, a
@@ -91,6 +94,9 @@ func (s *Store) planKnown(ctx context.Context, w *workspace.Workspace, c *Checkp
 				p.KeyEdits = append(p.KeyEdits, KeyEdit{Name: name, From: from, To: to})
 			}
 		}
+	}
+	if err := p.planDatabases(ctx, s); err != nil {
+		return nil, err
 	}
 	if err := s.findInterrupted(p); err != nil {
 		return nil, err
@@ -184,7 +190,8 @@ type RestoreOptions struct {
 	SetKeys   func(edits []KeyEdit) error // sets keys of the session, durably; required if the plan has KeyEdits
 }
 
-// Restore carries out a plan: the keys first, then the files, then git's index. Everything
+// Restore carries out a plan: the databases first, since they are the most likely to fail,
+// then the keys, the files, and git's index. Everything
 // is durable and verified when it returns. An interrupted restore is completed by another
 // one, or given up by a restore of its undo; until then Interrupted tells of it. The caller
 // makes sure that nothing runs in the workspace, and holds the exclusive lock of the state directory.
@@ -212,6 +219,12 @@ func (s *Store) restore(ctx context.Context, w *workspace.Workspace, p *RestoreP
 		if note = half.ID; note == p.ID && half.Undo != "" {
 			done.Undo = half.Undo // it has the files from before the first change
 		}
+	}
+	for _, change := range p.DatabaseChanges {
+		if err := change.db.Restore(ctx, change.Savepoint); err != nil {
+			return nil, err
+		}
+		done.Databases = append(done.Databases, change.Name)
 	}
 	if len(p.KeyEdits) > 0 {
 		if err := o.SetKeys(p.KeyEdits); err != nil {

@@ -1,5 +1,5 @@
-// Package safety makes safety checkpoints: copies of named files and state keys from
-// before something changes them, which can be restored.
+// Package safety makes safety checkpoints: copies of named files, state keys and databases
+// from before something changes them, which can be restored.
 //
 // A safety checkpoint is a directory safety/chk_… in the state directory. Its record,
 // checkpoint.json, names what was copied; the bytes of files are objects or, for a
@@ -8,7 +8,7 @@
 // what a restore would change, and Restore carries that out.
 //
 // How files are found, kept and restored is for package workspace to say, and what git is
-// told for package workspace/git. This package takes no locks and knows no sessions: its
+// told for package workspace/git; databases are for package savepoint. This package takes no locks and knows no sessions: its
 // callers hold the lock of the state directory, and read and set the keys of a session.
 package safety
 
@@ -32,13 +32,14 @@ type Type string
 
 // The types.
 const (
-	GitStash      Type = "git_stash"      // files, as a commit in the form of git stash, with the index
-	FileBackup    Type = "file_backup"    // files, as objects
-	StateSnapshot Type = "state_snapshot" // keys of a session's state
+	GitStash          Type = "git_stash"          // files, as a commit in the form of git stash, with the index
+	FileBackup        Type = "file_backup"        // files, as objects
+	StateSnapshot     Type = "state_snapshot"     // keys of a session's state
+	DatabaseSavepoint Type = "database_savepoint" // databases, as dumps or as copies on their server
 )
 
 // Types returns every type.
-func Types() []Type { return []Type{GitStash, FileBackup, StateSnapshot} }
+func Types() []Type { return []Type{GitStash, FileBackup, StateSnapshot, DatabaseSavepoint} }
 
 // Checkpoint is the record of a safety checkpoint.
 type Checkpoint struct {
@@ -50,8 +51,9 @@ type Checkpoint struct {
 	Reason    state.Text  `json:"reason,omitempty"`
 	Undoes    string      `json:"undoes,omitempty"` // the checkpoint whose restore this one can undo
 
-	Files *Files `json:"files,omitempty"`
-	Keys  *Keys  `json:"state,omitempty"`
+	Files     *Files     `json:"files,omitempty"`
+	Keys      *Keys      `json:"state,omitempty"`
+	Databases *Databases `json:"databases,omitempty"`
 
 	Hash   string  `json:"hash"` // of everything that was copied, see hashOf
 	Checks []Check `json:"checks"`
@@ -101,12 +103,13 @@ func (k *Keys) Unset() []string {
 
 // Restore is a finished restore.
 type Restore struct {
-	At      time.Time   `json:"at"`
-	By      state.Actor `json:"by"`
-	Undo    string      `json:"undo,omitempty"` // the checkpoint from before it
-	Written int         `json:"written"`
-	Deleted int         `json:"deleted"`
-	Keys    int         `json:"keys,omitempty"`
+	At        time.Time   `json:"at"`
+	By        state.Actor `json:"by"`
+	Undo      string      `json:"undo,omitempty"` // the checkpoint from before it
+	Written   int         `json:"written"`
+	Deleted   int         `json:"deleted"`
+	Keys      int         `json:"keys,omitempty"`
+	Databases []string    `json:"databases,omitempty"` // the names of their savepoint blocks
 }
 
 // Expired reports whether a checkpoint may be removed at a time.
@@ -142,6 +145,9 @@ func (c *Checkpoint) Summary() string {
 		if g := f.Git; g != nil && g.StagedPaths > 0 {
 			parts = append(parts, fmt.Sprintf("what is staged at %s", count(g.StagedPaths, "path")))
 		}
+	}
+	if c.Databases != nil {
+		parts = append(parts, c.Databases.describe())
 	}
 	if c.Keys != nil {
 		names := slices.Sorted(maps.Keys(c.Keys.Values))

@@ -33,6 +33,9 @@ type Store struct {
 	FS  store.FS
 	Dir string // the directory safety
 	Now func() time.Time
+	// OpenDatabase is needed for checkpoints with databases alone; nil: they can be listed,
+	// and nothing else.
+	OpenDatabase OpenDatabase
 }
 
 // recordFile is the content of a record's file, sealed with a checksum.
@@ -188,6 +191,11 @@ func (s *Store) Delete(ctx context.Context, w *workspace.Workspace, id string) e
 	// Only files that git keeps have references, and asking git takes longer than all else.
 	c, unread := s.Read(id)
 	hasRefs := unread != nil || c.Files != nil && c.Files.InGit
+	if unread == nil {
+		if err := s.dropCopies(ctx, c); err != nil {
+			return fmt.Errorf("delete safety checkpoint %s: %w", id, err)
+		}
+	}
 	// The record goes first, so that no record names references that are gone.
 	if err := store.RemoveDurably(s.FS, s.RecordPath(id)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("delete safety checkpoint %s: %w", id, err)

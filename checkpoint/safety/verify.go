@@ -53,7 +53,10 @@ func (s *Store) Verify(ctx context.Context, w *workspace.Workspace, c *Checkpoin
 	if c.Keys != nil {
 		v.Contents += len(c.Keys.Values)
 	}
-	v.HashOK = hashOf(l, c.Keys) == c.Hash
+	if err := v.verifyDatabases(ctx, s, c.Databases); err != nil {
+		return nil, fmt.Errorf("verify %s: %w", c.ID, err)
+	}
+	v.HashOK = hashOf(l, c.Keys, c.Databases) == c.Hash
 	return v, nil
 }
 

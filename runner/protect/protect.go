@@ -49,6 +49,8 @@ type Scope struct {
 	Attempt    int
 	Patterns   []string // of files
 	Keys       *safety.Keys
+	PRD        string        // whose pipeline has the savepoints
+	Savepoints []string      // names of savepoint blocks
 	Expiry     time.Duration // of the checkpoint; 0: never
 }
 
@@ -69,7 +71,7 @@ func (k *Keeper) Protect(ctx context.Context, s Scope, earlier string) (*Made, e
 		return made, err
 	}
 	made, err := k.safety.Create(ctx, k.files, safety.CreateOptions{
-		Patterns: s.Patterns, Type: safety.FileBackup, Keys: s.Keys, MayBeNone: true, Expiry: s.Expiry, By: k.by,
+		Patterns: s.Patterns, Type: safety.FileBackup, Keys: s.Keys, Databases: s.Savepoints, DatabasesOf: s.PRD, MayBeNone: true, Expiry: s.Expiry, By: k.by,
 		Reason: fmt.Sprintf("before attempt %d at %s", s.Attempt, s.Workstream),
 	})
 	if err != nil {
@@ -131,12 +133,13 @@ func covers(p *safety.RestorePlan, s Scope) bool {
 	if p.Keys != nil {
 		keys = slices.Sorted(maps.Keys(p.Keys.Values))
 	}
-	return slices.Equal(patterns, s.Patterns) && slices.Equal(keys, slices.Sorted(maps.Keys(valuesOf(s.Keys))))
+	return slices.Equal(patterns, s.Patterns) && slices.Equal(p.Databases.Names(), s.Savepoints) && slices.Equal(keys, slices.Sorted(maps.Keys(valuesOf(s.Keys))))
 }
 
 // RolledBack is what a rollback did.
 type RolledBack struct {
 	Written, Deleted int                      // files
+	Savepoints       []string                 // databases
 	Keys             map[string]*ledger.Value // the keys to set in the session; nil: the key is not set
 	Left             string                   // the checkpoint that has the files as the attempt left them; "": there is none
 	// Lost are files that were overwritten or removed and could not be copied first, and
@@ -149,7 +152,7 @@ type RolledBack struct {
 func (r *RolledBack) Event(p state.Protection, reason string) state.ProtectionRolledBack {
 	return state.ProtectionRolledBack{
 		Workstream: p.Workstream, Attempt: p.Attempt, Checkpoint: p.Checkpoint, Reason: state.Text(reason),
-		Written: r.Written, Deleted: r.Deleted, Savepoints: p.Savepoints, Keys: r.Keys, Left: r.Left,
+		Written: r.Written, Deleted: r.Deleted, Savepoints: r.Savepoints, Keys: r.Keys, Left: r.Left,
 	}
 }
 
@@ -195,7 +198,7 @@ func (k *Keeper) RollBack(ctx context.Context, p state.Protection, keys map[stri
 	if err != nil {
 		return nil, err
 	}
-	done.Written, done.Deleted = restored.Written, restored.Deleted
+	done.Written, done.Deleted, done.Savepoints = restored.Written, restored.Deleted, restored.Databases
 	return done, nil
 }
 

@@ -71,7 +71,7 @@ func SetUpPipeline(ctx context.Context, env *cli.Environment, cfg *config.Config
 	if err != nil {
 		return nil, err
 	}
-	store, err := openStateDir(env, cfg, dir)
+	store, err := openStateDir(env, cfg, dir, PipelineRef{}, p)
 	if err != nil {
 		return nil, err
 	}

@@ -151,7 +151,7 @@ func OwnState(env *cli.Environment, prd string) (*state.State, error) {
 		if err != nil {
 			return nil, err
 		}
-		store, err := openStateDir(env, cfg, env.Path(dir))
+		store, err := openStateDir(env, cfg, env.Path(dir), PipelineRef{}, nil)
 		if err != nil {
 			return nil, err
 		}

@@ -31,11 +31,12 @@ func OpenStore(env *cli.Environment, cfg *config.Config, ref PipelineRef) (*chec
 	if err != nil {
 		return nil, err
 	}
-	return openStateDir(env, cfg, dir)
+	return openStateDir(env, cfg, dir, ref, nil)
 }
 
-// openStateDir opens a state directory.
-func openStateDir(env *cli.Environment, cfg *config.Config, dir string) (*checkpoint.Store, error) {
+// openStateDir opens a state directory. ref and known say where databases are, see
+// openDatabase.
+func openStateDir(env *cli.Environment, cfg *config.Config, dir string, ref PipelineRef, known *pipeline.Pipeline) (*checkpoint.Store, error) {
 	return checkpoint.OpenStore(dir, checkpoint.Options{
 		Now:       env.Now,
 		Policy:    cfg.Policy(),
@@ -47,7 +48,8 @@ func openStateDir(env *cli.Environment, cfg *config.Config, dir string) (*checkp
 		Late: func(err error) {
 			env.Warn(fmt.Errorf("the command succeeded, but not every derived file could be written: %w", err))
 		},
-		Warn: env.Warn,
+		Warn:         env.Warn,
+		OpenDatabase: openDatabase(env, cfg, ref, known),
 		EndOrphans: func(ctx context.Context, session, logs string) ([]state.Process, error) {
 			return endOrphans(ctx, env, session, logs)
 		},
