@@ -112,7 +112,7 @@ func (k *copying) stash(ctx context.Context, view *workspace.Workspace) error {
 		k.assume(fmt.Sprintf("%s that git ignores, or too large for it: only runner safety restore has their bytes", count(outside, "file")))
 	}
 	if k.o.Sensitive {
-		k.assume("nobody pushes the references under refs/runner to others, as git push --mirror does: they keep sensitive files")
+		k.assume("git push --mirror pushes the copy, sensitive files included: it is in git, under refs/runner")
 	}
 	stashed, err := repo.WriteStash(ctx, stash)
 	if err != nil {

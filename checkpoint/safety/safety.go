@@ -141,7 +141,7 @@ func IsID(name string) bool {
 func (c *Checkpoint) Summary() string {
 	var parts []string
 	if f := c.Files; f != nil {
-		parts = append(parts, fmt.Sprintf("%s, %d bytes", count(f.Files, "file"), f.Bytes))
+		parts = append(parts, count(f.Files, "file")+", "+count(int(f.Bytes), "byte"))
 		if g := f.Git; g != nil && g.StagedPaths > 0 {
 			parts = append(parts, fmt.Sprintf("what is staged at %s", count(g.StagedPaths, "path")))
 		}
