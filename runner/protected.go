@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/cenkalti/backoff/v4"
 
@@ -12,6 +13,7 @@ import (
 	"prdrunner/checkpoint/text"
 	"prdrunner/checkpoint/workspace/tree"
 	"prdrunner/pipeline"
+	"prdrunner/runner/findings"
 	"prdrunner/runner/protect"
 )
 
@@ -176,7 +178,24 @@ func (n *node) undeclared(paths []string) []string {
 func (l *loop) declaredPatterns(ws *pipeline.Workstream) []string {
 	patterns := l.surveyor.Extend(ws.ArtifactPatterns)
 	if ws.Protect != nil {
-		patterns = slices.Concat(patterns, l.surveyor.Extend(ws.Protect.ScopePatterns))
+		patterns = slices.Concat(patterns, l.surveyor.Extend(ws.Protect.ScopePatterns), l.databaseFiles(ws.Protect))
+	}
+	return patterns
+}
+
+// databaseFiles returns patterns of the files of the SQLite databases that are protected.
+func (l *loop) databaseFiles(p *pipeline.Protect) []string {
+	var patterns []string
+	for _, name := range p.Savepoints {
+		s := l.pipeline.Savepoint(name)
+		if s == nil || s.Driver != pipeline.SQLite {
+			continue
+		}
+		url, _ := s.URL()
+		file := tree.EscapeGlob(findings.Relative(strings.TrimPrefix(url, "sqlite:"), l.opts.Workspace, ""))
+		for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
+			patterns = append(patterns, file+suffix)
+		}
 	}
 	return patterns
 }

@@ -102,18 +102,19 @@ func (f *Files) view(w *workspace.Workspace) *workspace.Workspace {
 }
 
 // lastOfScope returns the newest checkpoint with the same patterns, so that unchanged
-// files need not be copied again; nil if there is none.
+// files need not be copied again; nil if the last few have others.
 func (s *Store) lastOfScope(w *workspace.Workspace, files *Files, patterns []string) *Checkpoint {
-	all, _, err := s.List()
+	const few = 20 // so that the number of checkpoints does not slow a new one down
+	ids, err := s.ids()
 	if err != nil {
 		return nil // then everything is copied
 	}
-	for _, c := range slices.Backward(all) {
-		f := c.Files
-		if f == nil || f.InGit != files.InGit || f.Sensitive != files.Sensitive {
+	for _, id := range slices.Backward(ids[max(0, len(ids)-few):]) { // an ID begins with its time
+		c, err := s.Read(id)
+		if err != nil || c.Files == nil || c.Files.InGit != files.InGit || c.Files.Sensitive != files.Sensitive {
 			continue
 		}
-		if l, err := w.Load(context.Background(), f.Listing); err == nil && slices.Equal(l.Patterns, patterns) {
+		if l, err := w.Load(context.Background(), c.Files.Listing); err == nil && slices.Equal(l.Patterns, patterns) {
 			return c
 		}
 	}

@@ -114,7 +114,7 @@ func knownCode(err error) (code int, known bool) {
 	case advice.IsA[*state.DamagedError](err), advice.IsA[*state.VersionError](err), advice.IsA[*disk.DirError](err),
 		advice.IsA[*checkpoint.UntrustedError](err), advice.IsA[*checkpoint.PoisonedError](err), advice.IsA[*rollback.Error](err), advice.IsA[*workspace.MissingError](err), advice.IsA[*workspace.VersionError](err),
 		advice.IsA[*transfer.LackingError](err), advice.IsA[*bundle.DamagedError](err), advice.IsA[*bundle.VersionError](err), advice.IsA[*bundle.LimitError](err),
-		errors.Is(err, errDamageShown), errors.Is(err, safety.ErrNotWhole), advice.IsA[*safety.UncopiedError](err), advice.IsA[*safety.OtherSessionError](err), advice.IsA[*saved.NewerWorkError](err), advice.IsA[*saved.UnfinishedRestoreError](err), advice.IsA[*protect.UnfinishedError](err), advice.IsA[*checkpoint.UnfinishedRollbackError](err), advice.IsA[*rollback.HeadMovedError](err), advice.IsA[*change.KeptEditsError](err),
+		errors.Is(err, errDamageShown), errors.Is(err, safety.ErrNotWhole), advice.IsA[*safety.UncopiedError](err), advice.IsA[*safety.OtherSessionError](err), advice.IsA[*safety.ProtectingError](err), advice.IsA[*saved.NewerWorkError](err), advice.IsA[*saved.UnfinishedRestoreError](err), advice.IsA[*protect.UnfinishedError](err), advice.IsA[*checkpoint.UnfinishedRollbackError](err), advice.IsA[*rollback.HeadMovedError](err), advice.IsA[*change.KeptEditsError](err),
 		errors.Is(err, checkpoint.ErrUnfinishedImport), errors.Is(err, checkpoint.ErrNotRegular), errors.Is(err, checkpoint.ErrTooLong),
 		advice.IsA[*runner.StaleError](err), advice.IsA[*runner.BranchGoneError](err), errors.Is(err, runner.ErrConflict), errors.Is(err, runner.ErrPlanOutdated):
 		return exitDamaged, true

@@ -202,9 +202,13 @@ func newSafetyDeleteCommand(env *cli.Environment) *cobra.Command {
 		Use:   "delete CHECKPOINT...",
 		Short: "Remove safety checkpoints",
 		Long: `Remove safety checkpoints, expired or not. "runner checkpoint prune" then removes
-the bytes that nothing else needs.`,
+the bytes that nothing else needs.
+
+One that a protected workstream may have to be rolled back to is not removed. With
+--force it is, and what the workstream changed stays.`,
 		Args: arguments(1, 1000),
 	}
+	cmd.Flags().BoolVar(&o.Force, "force", false, "remove even those that a workstream may have to be rolled back to")
 	addRemoveFlags(cmd, env, &o, safety.Delete)
 	return cmd
 }

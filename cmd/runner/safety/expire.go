@@ -3,6 +3,7 @@ package safety
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/prune"
@@ -32,6 +33,11 @@ func Expire(ctx context.Context, env *cli.Environment, session *checkpoint.Sessi
 	if len(expired) == 0 {
 		return nil
 	}
+	needed, err := session.Store().Protecting()
+	if err != nil {
+		return err
+	}
+	expired = slices.DeleteFunc(expired, func(c *safety.Checkpoint) bool { _, protects := needed[c.ID]; return protects })
 	err = session.WithExclusiveLock(ctx, func() error { return removeExpired(ctx, env, session.Store(), w, expired) })
 	if advice.IsA[*checkpoint.LockedError](err) {
 		return nil

@@ -19,6 +19,7 @@ import (
 type RemoveOptions struct {
 	PRD    string
 	Names  []string // for Delete
+	Force  bool     // for Delete: even those that a workstream may have to be rolled back to
 	DryRun bool
 	Yes    bool
 	Reason string
@@ -30,8 +31,15 @@ type RemoveOptions struct {
 func Delete(ctx context.Context, env *cli.Environment, o RemoveOptions) error {
 	return inPlace(ctx, env, o.PRD, func(p *place) error {
 		r := &removal{place: p, o: o, what: "safety delete"}
+		var err error
+		if r.needed, err = p.store.Protecting(); err != nil && !o.Force {
+			return err
+		}
 		for _, name := range o.Names {
 			id, err := p.saved.Find(name)
+			if _, ok := r.needed[name]; ok && o.Force && err != nil {
+				id, err = name, nil // it is gone, and the session still waits for its rollback
+			}
 			if err != nil {
 				return unknown(err)
 			}
@@ -57,7 +65,14 @@ func Prune(ctx context.Context, env *cli.Environment, o RemoveOptions) error {
 		if err != nil {
 			return err
 		}
-		expired := slices.DeleteFunc(safety.Expired(all, p.store.Now()), func(c *safety.Checkpoint) bool { return half.Involves(c.ID) })
+		needed, err := p.store.Protecting()
+		if err != nil {
+			return err
+		}
+		expired := slices.DeleteFunc(safety.Expired(all, p.store.Now()), func(c *safety.Checkpoint) bool {
+			_, protects := needed[c.ID]
+			return protects || half.Involves(c.ID)
+		})
 		r := &removal{place: p, o: o, what: "safety prune", tidies: true, removed: expired}
 		return r.run(ctx)
 	})
@@ -69,12 +84,22 @@ type removal struct {
 	o          RemoveOptions
 	what       string // the command
 	removed    []*safety.Checkpoint
-	tidies     bool     // it also removes what interrupted commands left
-	unfinished []string // which it has removed
+	needed     map[string]checkpoint.Protecting // the checkpoints that sessions need
+	tidies     bool                             // it also removes what interrupted commands left
+	unfinished []string                         // which it has removed
 }
 
 // run shows what is to go, asks, and removes it.
 func (r *removal) run(ctx context.Context) error {
+	ids := make([]string, len(r.removed))
+	for i, c := range r.removed {
+		ids[i] = c.ID
+	}
+	if !r.o.Force {
+		if err := refuseProtecting(r.needed, ids); err != nil {
+			return err
+		}
+	}
 	if r.o.DryRun {
 		if r.tidies {
 			tidied, err := r.saved.Tidy(ctx, r.files, true)
@@ -90,6 +115,9 @@ func (r *removal) run(ctx context.Context) error {
 		if err := cli.Confirm(ctx, r.env.Terminal(), r.o.Yes, question); err != nil {
 			return err
 		}
+	}
+	if err := r.giveUp(ctx, r.needed, ids); err != nil {
+		return err
 	}
 	record := checkpoint.AuditRecord{What: r.what, Args: state.Texts(r.o.Names), Reason: state.Text(r.o.Reason)}
 	err := change.WithAudit(r.env, r.store, &record, func() error {
