@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/cenkalti/backoff/v4"
+	"golang.org/x/sync/errgroup"
 
 	"prdrunner/checkpoint/safety"
 	"prdrunner/checkpoint/state"
@@ -62,17 +63,14 @@ func (n *node) protectThen(start func()) {
 	l.phase.recordStarted()
 	scope, patterns := n.scope(st), l.captures.capturePatterns()
 	l.spawnWork("protect "+n.ws.Name, workstreamSlot, func(within context.Context) func() {
-		g := &guard{}
-		var err error
-		if g.workTree, err = l.protections.keeper.LookAround(within, patterns); err == nil {
-			g.made, err = l.protections.keeper.Protect(within, scope, earlier)
-		}
+		g, err := l.protections.guard(within, scope, earlier, patterns)
 		return func() {
 			switch {
 			case l.status != running:
 				l.protections.discard(g.made)
 				n.giveUpStart()
 			case err != nil:
+				l.protections.discard(g.made)
 				n.recordFailure(state.Failure{Workstream: n.ws.Name, Outcome: "error", Message: state.Text(l.opts.Mask(err.Error()))})
 			default:
 				l.protections.warnLeftOut(n.ws, g.made)
@@ -81,6 +79,24 @@ func (n *node) protectThen(start func()) {
 			}
 		}
 	})
+}
+
+// guard makes the protection of an attempt. It lists the work tree while it makes the
+// checkpoint, since git takes about as long as the copy. Another goroutine than the loop's
+// calls it.
+func (ps *protections) guard(ctx context.Context, s protect.Scope, earlier string, patterns []string) (*guard, error) {
+	g := &guard{}
+	var both errgroup.Group
+	both.Go(func() (err error) {
+		g.workTree, err = ps.keeper.LookAround(ctx, patterns)
+		return err
+	})
+	both.Go(func() (err error) {
+		g.made, err = ps.keeper.Protect(ctx, s, earlier)
+		return err
+	})
+	err := both.Wait()
+	return g, err
 }
 
 // scope returns what the next attempt may change.

@@ -104,7 +104,7 @@ func (f *Files) view(w *workspace.Workspace) *workspace.Workspace {
 // lastOfScope returns the newest checkpoint with the same patterns, so that unchanged
 // files need not be copied again; nil if the last few have others.
 func (s *Store) lastOfScope(w *workspace.Workspace, files *Files, patterns []string) *Checkpoint {
-	const few = 20 // so that the number of checkpoints does not slow a new one down
+	const few = 8 // so that the number of checkpoints does not slow a new one down
 	ids, err := s.ids()
 	if err != nil {
 		return nil // then everything is copied
