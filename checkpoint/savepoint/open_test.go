@@ -31,6 +31,7 @@ func TestOpen(t *testing.T) {
 		{"mysql", "", "mysql://user:secret@host/", "names no database"},
 		{"mysql", "", "mysql://user:secret@host/MySQL", "of the server itself"},
 		{"mysql", "", "mysql://host/db", "names no user"},
+		{"mysql", "", "mysql://user:secret@host/it's", "has quotes"},
 		{"mysql", "", "mysql://user:secret@/db", "names no server"},
 		{"mysql", "", "mysql://user:secret@host/db?charset=x", `unknown parameter "charset"`},
 		{"mysql", "", "mysql://user:secret@host/db?tls=perhaps", "tls=perhaps"},

@@ -182,3 +182,19 @@ func TestPostgresMissing(t *testing.T) {
 	}
 	inPostgres(t, "postgres", "ALTER DATABASE "+quoted(u.name)+" IS_TEMPLATE false")
 }
+
+// TestPostgresReread: PostgreSQL prints an expression otherwise when it has read it again.
+func TestPostgresReread(t *testing.T) {
+	t.Parallel()
+	u := newFilled(t, postgresSuite())
+	u.run(t, u.name, "CREATE TABLE reread (a varchar, b varchar, CHECK (a = ANY (ARRAY[b, 'x'])))")
+	before := u.digest()
+	point := u.create("a")
+	if point.Digest == before.Sum {
+		t.Error("it printed the expression as before, so that this test shows nothing")
+	}
+	u.restore(point)
+	if again := u.create("b"); again.Digest != point.Digest {
+		t.Errorf("a savepoint of the restored database is %+v instead of %+v", again, point)
+	}
+}

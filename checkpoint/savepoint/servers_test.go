@@ -143,7 +143,7 @@ func launchMySQL(dir string) (func(), error) {
 		return nil, err
 	}
 	server := command(dir, "mariadbd", "--no-defaults", "--datadir="+data, "--socket="+socket, "--skip-networking",
-		"--pid-file="+filepath.Join(dir, "pid"), "--innodb-flush-log-at-trx-commit=0", "--event-scheduler=ON", "--log-bin-trust-function-creators=1")
+		"--pid-file="+filepath.Join(dir, "pid"), "--innodb-flush-log-at-trx-commit=0", "--innodb-flush-method=nosync", "--event-scheduler=ON", "--log-bin-trust-function-creators=1")
 	log, err := os.Create(filepath.Join(dir, "log"))
 	if err != nil {
 		return nil, err

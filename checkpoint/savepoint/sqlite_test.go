@@ -2,12 +2,16 @@ package savepoint_test
 
 import (
 	"database/sql"
+	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"prdrunner/checkpoint/objects"
 	"prdrunner/checkpoint/savepoint"
+	"prdrunner/checkpoint/store"
 )
 
 func sqliteSuite() suite {
@@ -130,4 +134,84 @@ func TestSQLiteDamaged(t *testing.T) {
 		t.Fatal(err)
 	}
 	u.restore(point)
+}
+
+// TestSQLiteZero: a file without bytes is an empty database.
+func TestSQLiteZero(t *testing.T) {
+	t.Parallel()
+	u := newSubject(t, sqliteSuite())
+	if err := os.Truncate(u.name, 0); err != nil {
+		t.Fatal(err)
+	}
+	point := u.create("a")
+	u.restore(point)
+	u.all(u.fixture)
+	u.restore(point)
+}
+
+// TestSQLiteKilled kills a process while it writes the database. What it has written is
+// rolled back, or was complete.
+func TestSQLiteKilled(t *testing.T) {
+	t.Parallel()
+	for mode, journal := range map[string]string{"DELETE": "-journal", "WAL": "-wal"} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			u := newFilled(t, sqliteSuite())
+			u.run(t, u.name, "INSERT INTO parent (big) SELECT printf('%.*c', 9000, 'y') FROM parent a, parent b, parent c, parent d")
+			u.run(t, u.name, "PRAGMA journal_mode = "+mode)
+			point := u.create("a")
+			u.run(t, u.name, "DELETE FROM parent WHERE id > 3")
+			edited := u.digest()
+			data, err := json.Marshal(point)
+			if err != nil {
+				t.Fatal(err)
+			}
+			helper := exec.Command(os.Args[0], "-test.run=^TestSQLiteHelper$")
+			helper.Env = append(os.Environ(), helperVariable+"="+string(data), "SAVEPOINT_URL="+u.url, "SAVEPOINT_OBJECTS="+u.dir)
+			if err := helper.Start(); err != nil {
+				t.Fatal(err)
+			}
+			ended := make(chan struct{})
+			go func() {
+				_ = helper.Wait()
+				close(ended)
+			}()
+			for writing := false; !writing; {
+				info, err := os.Stat(u.name + journal)
+				writing = err == nil && info.Size() > 0
+				select {
+				case <-ended:
+					writing = true
+				default:
+				}
+			}
+			_ = helper.Process.Kill()
+			<-ended
+			is := u.digest()
+			if is.Sum != edited.Sum && is.Sum != point.Digest {
+				t.Errorf("after a kill the database is %+v: neither the edited %+v nor the savepoint %+v", is, edited, point)
+			}
+			t.Logf("restored: %v", is.Sum == point.Digest)
+			u.restore(point)
+		})
+	}
+}
+
+const helperVariable = "SAVEPOINT_RESTORE"
+
+// TestSQLiteHelper is the process that TestSQLiteKilled kills.
+func TestSQLiteHelper(t *testing.T) {
+	data := os.Getenv(helperVariable)
+	if data == "" {
+		return
+	}
+	var point savepoint.Savepoint
+	if err := json.Unmarshal([]byte(data), &point); err != nil {
+		t.Fatal(err)
+	}
+	u := &subject{suite: sqliteSuite(), t: t, dir: os.Getenv("SAVEPOINT_OBJECTS"), commands: &commander{}}
+	u.objects = objects.New(store.OS(), filepath.Join(u.dir, "objects"), objects.Options{})
+	if err := u.open(os.Getenv("SAVEPOINT_URL")).Restore(t.Context(), &point); err != nil {
+		t.Fatal(err)
+	}
 }

@@ -46,6 +46,8 @@ func parse(raw string) (l location, secret engine.Secret, err error) {
 		return l, secret, errors.New("the URL names no database; write mysql://user:password@host:port/database")
 	case isSystem(l.database):
 		return l, secret, fmt.Errorf("%s is a database of the server itself", l.database)
+	case strings.ContainsAny(l.database, "'\"\\"):
+		return l, secret, fmt.Errorf("the name of the database, %s, has quotes or a backslash; mysqldump cannot dump the routines of such a database", l.database)
 	case u.User.Username() == "":
 		return l, secret, errors.New("the URL names no user; write mysql://user:password@host:port/database")
 	}

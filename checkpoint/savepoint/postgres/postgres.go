@@ -8,6 +8,10 @@
 // privileges, the settings, the connection limit and the comment of the database itself
 // are not part of a copy: the restored database has those from just before the restore.
 //
+// The digest of a dump is that of the scratch database into which it was loaded. For a few
+// expressions, which PostgreSQL prints otherwise once it has read them again, it differs
+// from the digest that the database has until it is restored.
+//
 // The user of the URL must be allowed to create databases (CREATEDB), and own this one and
 // all that is in it, or be a superuser. Both methods need pg_dump, which prints the schema
 // for the digest; the method dump also needs pg_restore. If the database has no schema
