@@ -198,3 +198,29 @@ func TestPostgresReread(t *testing.T) {
 		t.Errorf("a savepoint of the restored database is %+v instead of %+v", again, point)
 	}
 }
+
+// TestPostgresLocale: a restored database encodes and sorts texts as before.
+func TestPostgresLocale(t *testing.T) {
+	t.Parallel()
+	postgresServer.need(t)
+	for _, locale := range []string{"ENCODING LATIN1 LC_COLLATE 'C' LC_CTYPE 'C'", "LOCALE_PROVIDER icu ICU_LOCALE 'de-u-kf-upper'"} {
+		t.Run(locale, func(t *testing.T) {
+			t.Parallel()
+			s := postgresSuite()
+			s.database = func(testing.TB) (string, string) {
+				name := oddName()
+				inPostgres(t, "postgres", "CREATE DATABASE "+quoted(name)+" TEMPLATE template0 "+locale)
+				return postgresURL(url.User("admin"), name), name
+			}
+			u := newFilled(t, s)
+			const properties = `SELECT (encoding, datcollate, datctype, datlocprovider, daticulocale)::text FROM pg_database WHERE datname = current_database()`
+			before := u.run(t, u.name, properties)
+			point := u.create("a")
+			u.all(s.edits[0])
+			u.restore(point)
+			if is := u.run(t, u.name, properties); is != before {
+				t.Errorf("the properties are %s instead of %s", is, before)
+			}
+		})
+	}
+}

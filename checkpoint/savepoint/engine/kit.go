@@ -45,20 +45,11 @@ func (k Kit) Store(ctx context.Context, write func(io.Writer) error) (objects.Re
 	return ref, batch.Commit(ctx)
 }
 
-// Secret is a password. It can be used, but not printed.
+// Secret keeps a password out of messages.
 type Secret struct{ text string }
 
 // NewSecret returns a secret.
 func NewSecret(text string) Secret { return Secret{text} }
-
-// Reveal returns the password, for the environment of a program or for a connection.
-func (s Secret) Reveal() string { return s.text }
-
-// String hides the password.
-func (s Secret) String() string { return "***" }
-
-// GoString hides the password.
-func (s Secret) GoString() string { return "***" }
 
 // Hide returns an error whose message does not contain the password, not even as a part of
 // a URL.

@@ -42,10 +42,5 @@ func (n Names) IsScratch(name string) bool {
 // Copy is the database that a savepoint keeps as its copy.
 func (n Names) Copy(id string) string { return copyPrefix + id + n.suffix }
 
-// IsCopy reports whether a database is a copy of this one.
-func (n Names) IsCopy(name string) bool {
-	return strings.HasPrefix(name, copyPrefix) && strings.HasSuffix(name, n.suffix)
-}
-
 // Lock is the name of the lock of the database.
 func (n Names) Lock() string { return "runner_savepoint" + n.suffix }

@@ -21,7 +21,13 @@ const closeWait = 5 * time.Second
 // Codes of PostgreSQL's errors.
 const (
 	invalidCatalogName = "3D000" // there is no such database
+	objectInUse        = "55006" // the database still has sessions
 )
+
+func isCode(err error, code string) bool {
+	var failed *pgconn.PgError
+	return errors.As(err, &failed) && failed.Code == code
+}
 
 // session is how every connection of ours is set up, whatever the settings of the database
 // and the user are: no limit of time, and texts that do not depend on the place.
@@ -103,7 +109,7 @@ func (e *Engine) onServer(ctx context.Context, f func(*conn) error) error {
 	var err error
 	for _, database := range databases {
 		m, err = e.connect(ctx, database)
-		if failed := (*pgconn.PgError)(nil); !errors.As(err, &failed) || failed.Code != invalidCatalogName {
+		if !isCode(err, invalidCatalogName) {
 			break
 		}
 	}

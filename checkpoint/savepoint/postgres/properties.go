@@ -2,18 +2,10 @@ package postgres
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
-
-	"github.com/jackc/pgx/v5/pgconn"
 )
-
-func isCode(err error, code string) bool {
-	var failed *pgconn.PgError
-	return errors.As(err, &failed) && failed.Code == code
-}
 
 // properties are what belongs to a database itself and is in no dump of its contents.
 type properties struct {

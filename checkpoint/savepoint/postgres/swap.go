@@ -16,9 +16,6 @@ const (
 	attempts       = 3 // at such a statement
 )
 
-// objectInUse is the error of a statement whose database still has sessions.
-const objectInUse = "55006"
-
 // withoutSessions runs statements while it ends the sessions of databases.
 func (e *Engine) withoutSessions(ctx context.Context, m *conn, statements string, databases ...string) error {
 	for attempt := 1; ; attempt++ {
