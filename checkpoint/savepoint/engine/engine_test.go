@@ -20,7 +20,7 @@ func TestHide(t *testing.T) {
 			t.Errorf("%s became %v", text, err)
 		}
 	}
-	if err := engine.NewSecret("").Hide(fs.ErrNotExist); err != fs.ErrNotExist {
+	if err := engine.NewSecret("").Hide(fs.ErrNotExist); err.Error() != fs.ErrNotExist.Error() {
 		t.Errorf("without a password the error became %v", err)
 	}
 	if err := secret.Hide(nil); err != nil {

@@ -12,8 +12,10 @@
 // events one by one. So these are dropped before the exchange, and created after it. If
 // Restore is interrupted between, the database lacks some of them. The scratch database
 // that holds the former tables then shows it: Create and Digest return
-// engine.ErrUnfinished, and calling Restore again completes the restore. Privileges belong
-// to names and are not touched.
+// engine.ErrUnfinished, and calling Restore again completes the restore. Other programs are
+// not kept away meanwhile: what they write just after the exchange runs no triggers, and
+// Restore then says that the contents differ. Privileges belong to names and are not
+// touched.
 //
 // The user of the URL needs all privileges on the database and on databases whose names
 // begin with runner_scratch_. The programs mariadb-dump and mariadb, or mysqldump and mysql,
