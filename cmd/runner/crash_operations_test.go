@@ -75,6 +75,12 @@ func crashOperations() []crashOperation {
 		{name: "build", args: build, code: 1, runs: true, prepare: (*crashSite).begin, again: goOn(1)},
 		{name: "build to a pause", args: build, code: 3, runs: true, prepare: (*crashSite).failed, again: goOn(3)},
 		{name: "build to the end", args: build, runs: true, prepare: (*crashSite).approved, again: goOn(0, 6)},
+		{name: "build of a protected workstream that fails", args: build, code: 1, runs: true, prepare: (*crashSite).protected, again: goOn(1), checkAlso: (*crashSite).safetyIsWhole},
+		{name: "build of a protected workstream", args: build, runs: true, prepare: (*crashSite).protectedAndRight, again: goOn(0, 6), checkAlso: (*crashSite).safetyIsWhole},
+		{
+			name: "the rollback of a protected workstream", args: []string{"checkpoint", "unpin", "PRD-001", "0"},
+			prepare: (*crashSite).protectedAndKilled, again: repeated(0), steps: true, checkAlso: (*crashSite).safetyIsWhole,
+		},
 		{name: "recovery", args: build, code: 1, runs: true, prepare: (*crashSite).torn, again: goOn(1)},
 		{
 			name: "rollback", args: []string{"checkpoint", "rollback", "PRD-001", "0", "--yes"},
@@ -420,6 +426,37 @@ func (s *crashSite) changedAfterCopyInGit() {
 func (s *crashSite) safetyCutShort() {
 	s.changedAfterCopyInGit()
 	s.cut("kill@3:change", "safety", "restore", "latest", "--yes")
+}
+
+const crashProtected = `pipeline "PRD-001" {
+  phase "one" {
+    workstream "migrate" {
+      script = file("migrate.sh")
+      protect { scope = ["src/**"] }
+      gate "allowed" { command = ["test", "-e", "go"] }
+    }
+  }
+}
+`
+
+// protected makes a workspace with a protected workstream whose gate fails.
+func (s *crashSite) protected() {
+	s.begin()
+	s.write("PRD-001.hcl", crashProtected)
+	s.write("migrate.sh", "echo migrate >> ../ran; echo later > src/changed; rm -r src/gone; chmod 755 src/sub/mode; mkdir src/new; echo made > src/new/made")
+}
+
+func (s *crashSite) protectedAndRight() {
+	s.protected()
+	s.write("go", "")
+}
+
+// protectedAndKilled makes a session whose protected workstream killed its runner after it
+// had changed the files.
+func (s *crashSite) protectedAndKilled() {
+	s.protected()
+	s.write("migrate.sh", "echo later > src/changed; rm -r src/gone; chmod 755 src/sub/mode; mkdir src/new; echo made > src/new/made; kill -KILL $PPID; sleep 60")
+	s.cut("", crashBuild...)
 }
 
 // isVerified checks that a safety checkpoint that was printed exists and is whole.
