@@ -67,7 +67,8 @@ type Options struct {
 	// owner writes the derived file. nil: the operation returns the error.
 	Late func(error)
 	// Warn receives the error if git could not be asked for something that a checkpoint
-	// does without. nil: nobody is told.
+	// does without, and if the copy of a database could not be removed from its server. nil:
+	// nobody is told.
 	Warn func(error)
 }
 

@@ -20,7 +20,7 @@ func (s *Store) Objects() *objects.Store {
 
 // Safety returns the store of the safety checkpoints in the state directory.
 func (s *Store) Safety() *safety.Store {
-	saved := &safety.Store{FS: s.fs, Dir: filepath.Join(s.layout.Path, disk.SafetyDir), Now: s.Now}
+	saved := &safety.Store{FS: s.fs, Dir: filepath.Join(s.layout.Path, disk.SafetyDir), Now: s.Now, Warn: s.o.Warn}
 	if open := s.o.OpenDatabase; open != nil {
 		saved.OpenDatabase = func(ctx context.Context, prd, name string) (*savepoint.Database, error) {
 			return open(ctx, prd, name, s.Objects())

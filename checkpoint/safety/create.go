@@ -93,11 +93,10 @@ func (s *Store) create(ctx context.Context, w *workspace.Workspace, o CreateOpti
 	}
 	made := &Created{Checkpoint: c}
 	if err := s.fill(ctx, w, made, o); err != nil {
-		undo := context.WithoutCancel(ctx)
-		return nil, errors.Join(err, s.dropCopies(undo, c), s.removeRest(undo, w, c.ID))
+		return nil, errors.Join(err, s.abandon(ctx, w, c.ID))
 	}
 	if err := s.write(c); err != nil {
-		return nil, errors.Join(err, s.dropCopies(context.WithoutCancel(ctx), c))
+		return nil, errors.Join(err, s.Delete(context.WithoutCancel(ctx), w, c.ID))
 	}
 	// The record holds the values of keys, which are in no object.
 	back, err := s.Read(c.ID)

@@ -28,19 +28,6 @@ func (d *Databases) Names() []string {
 	return names
 }
 
-// HasCopies reports whether a copy is a database on a server, which a deletion removes.
-func (d *Databases) HasCopies() bool {
-	if d == nil {
-		return false
-	}
-	for _, s := range d.Savepoints {
-		if s.Copy != "" {
-			return true
-		}
-	}
-	return false
-}
-
 // OpenDatabase returns the database that a savepoint block of a PRD's pipeline names.
 type OpenDatabase func(ctx context.Context, prd, name string) (*savepoint.Database, error)
 
@@ -57,42 +44,41 @@ func (s *Store) openDatabase(ctx context.Context, prd, name string) (*savepoint.
 // databaseName names a database among files and keys.
 func databaseName(name string) string { return "database " + name }
 
-// copyDatabases copies databases, and proves the copies.
+// copyDatabases copies databases, and proves the copies. It first makes a note of those
+// that will be databases on a server.
 func (s *Store) copyDatabases(ctx context.Context, c *Checkpoint, o CreateOptions) error {
 	if len(o.Databases) == 0 {
 		return nil
 	}
-	c.Databases = &Databases{PRD: o.DatabasesOf}
+	var all []*savepoint.Database
+	note := &Databases{PRD: o.DatabasesOf}
 	for _, name := range o.Databases {
 		db, err := s.openDatabase(ctx, o.DatabasesOf, name)
 		if err != nil {
 			return err
 		}
+		prepared, err := db.Prepare(ctx, c.ID)
+		if err != nil {
+			return err
+		}
+		all = append(all, db)
+		if prepared.Method == savepoint.Template {
+			note.Savepoints = append(note.Savepoints, prepared)
+		}
+	}
+	if err := s.writeCopies(c.ID, note); err != nil {
+		return err
+	}
+	c.Databases = &Databases{PRD: o.DatabasesOf}
+	for _, db := range all {
 		copied, err := db.Create(ctx, c.ID)
+		if err == nil && copied.Method == savepoint.Dump {
+			err = db.Verify(ctx, copied)
+		}
 		if err != nil {
 			return err
 		}
 		c.Databases.Savepoints = append(c.Databases.Savepoints, copied)
-	}
-	return nil
-}
-
-// dropCopies removes the copies of a checkpoint that are databases.
-func (s *Store) dropCopies(ctx context.Context, c *Checkpoint) error {
-	if !c.Databases.HasCopies() {
-		return nil
-	}
-	for _, copied := range c.Databases.Savepoints {
-		if copied.Copy == "" {
-			continue
-		}
-		db, err := s.openDatabase(ctx, c.Databases.PRD, copied.Name)
-		if err == nil {
-			err = db.Delete(ctx, copied)
-		}
-		if err != nil {
-			return fmt.Errorf("remove the copy of the database %q: %w", copied.Name, err)
-		}
 	}
 	return nil
 }
@@ -152,6 +138,10 @@ func (v *Verified) verifyDatabases(ctx context.Context, s *Store, d *Databases) 
 func (d *Databases) describe() string {
 	parts := make([]string, len(d.Savepoints))
 	for i, s := range d.Savepoints {
+		if s.Absent {
+			parts[i] = fmt.Sprintf("database %s, which had no file", s.Name)
+			continue
+		}
 		parts[i] = fmt.Sprintf("database %s with %s and %s", s.Name, count(s.Tables, "table"), count(int(s.Rows), "row"))
 	}
 	return strings.Join(parts, "; ")

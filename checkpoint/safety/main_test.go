@@ -1,9 +1,19 @@
 package safety
 
 import (
+	"os"
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"prdrunner/checkpoint/savepoint/savepointtest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+var postgresServer = savepointtest.NewPostgres()
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		postgresServer.Stop()
+		os.Exit(code)
+	}))
+}

@@ -36,6 +36,7 @@ type Store struct {
 	// OpenDatabase is needed for checkpoints with databases alone; nil: they can be listed,
 	// and nothing else.
 	OpenDatabase OpenDatabase
+	Warn         func(error) // receives what Tidy leaves to a later call; nil: nobody is told
 }
 
 // recordFile is the content of a record's file, sealed with a checksum.
@@ -181,9 +182,10 @@ func (s *Store) Find(name string) (string, error) {
 	return ids[0], nil
 }
 
-// Delete removes a checkpoint: its record, and its references in git. Its objects stay
-// until a collection. After an interruption it can be repeated. The caller holds the
-// exclusive lock of the state directory.
+// Delete removes a checkpoint: its copies on servers, its record, and its references in
+// git. If a copy can't be removed, the record stays, and the error is a *CopyError. Its
+// objects stay until a collection. After an interruption it can be repeated. The caller
+// holds the exclusive lock of the state directory.
 func (s *Store) Delete(ctx context.Context, w *workspace.Workspace, id string) error {
 	if !IsID(id) {
 		return &NotFoundError{id}
@@ -191,10 +193,8 @@ func (s *Store) Delete(ctx context.Context, w *workspace.Workspace, id string) e
 	// Only files that git keeps have references, and asking git takes longer than all else.
 	c, unread := s.Read(id)
 	hasRefs := unread != nil || c.Files != nil && c.Files.InGit
-	if unread == nil {
-		if err := s.dropCopies(ctx, c); err != nil {
-			return fmt.Errorf("delete safety checkpoint %s: %w", id, err)
-		}
+	if err := s.dropCopies(ctx, id); err != nil {
+		return fmt.Errorf("delete safety checkpoint %s: %w", id, err)
 	}
 	// The record goes first, so that no record names references that are gone.
 	if err := store.RemoveDurably(s.FS, s.RecordPath(id)); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -238,8 +238,10 @@ type Tidied struct {
 	Bytes      int64    // of all of these
 }
 
-// Tidy removes what interrupted calls of Create, Restore and Delete left. With dryRun it
-// removes nothing. The caller holds the exclusive lock of the state directory.
+// Tidy removes what interrupted calls of Create, Restore and Delete left. If a server with
+// the copy of a database can't be reached, Tidy leaves the directory that names the copy,
+// and tells Warn. With dryRun it removes nothing. The caller holds the exclusive lock of
+// the state directory.
 func (s *Store) Tidy(ctx context.Context, w *workspace.Workspace, dryRun bool) (t Tidied, err error) {
 	ids, err := s.ids()
 	if err != nil {
@@ -270,6 +272,12 @@ func (s *Store) removeUnfinished(ctx context.Context, w *workspace.Workspace, id
 		return fmt.Errorf("look for unfinished safety checkpoints: %w", err)
 	}
 	if !dryRun {
+		if err := s.dropCopies(ctx, id); err != nil {
+			if s.Warn != nil && ctx.Err() == nil {
+				s.Warn(fmt.Errorf("%s, which is no whole safety checkpoint, stays: %w", id, err))
+			}
+			return ctx.Err()
+		}
 		if err := s.removeRest(ctx, w, id); err != nil {
 			return err
 		}

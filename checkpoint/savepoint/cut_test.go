@@ -156,13 +156,13 @@ func TestCut(t *testing.T) {
 			u := newFilled(t, s)
 			var p *proxy
 			if s.driver == savepoint.MySQL {
-				server := filepath.Join(mysqlServer.dir, "socket")
+				server := filepath.Join(mysqlServer.Dir(), "socket")
 				p = newProxy(t, filepath.Join(dir, "socket"), server)
 				u.url = strings.Replace(u.url, url.QueryEscape(server), url.QueryEscape(filepath.Join(dir, "socket")), 1)
 			} else {
 				const socket = ".s.PGSQL.5432"
-				p = newProxy(t, filepath.Join(dir, socket), filepath.Join(postgresServer.dir, socket))
-				u.url = strings.Replace(u.url, url.QueryEscape(postgresServer.dir), url.QueryEscape(dir), 1)
+				p = newProxy(t, filepath.Join(dir, socket), filepath.Join(postgresServer.Dir(), socket))
+				u.url = strings.Replace(u.url, url.QueryEscape(postgresServer.Dir()), url.QueryEscape(dir), 1)
 			}
 			u.db = u.open(u.url)
 			cutRestores(t, u, p)

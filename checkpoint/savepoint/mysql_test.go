@@ -17,7 +17,7 @@ func mysqlSuite() suite {
 	return suite{
 		driver: savepoint.MySQL, method: savepoint.Dump,
 		database: func(t testing.TB) (string, string) {
-			mysqlServer.need(t)
+			mysqlServer.Need(t)
 			name := oddMySQLName()
 			inMySQL(t, "", "CREATE DATABASE "+backquoted(name)+" CHARACTER SET latin1 COLLATE latin1_bin")
 			return mysqlURL(url.User("root"), name), name
@@ -58,7 +58,7 @@ func mysqlSuite() suite {
 		list:   "SELECT GROUP_CONCAT(SCHEMA_NAME) FROM information_schema.SCHEMATA WHERE SCHEMA_NAME LIKE 'runner%SUFFIX' HAVING COUNT(*) > 0",
 		writer: func(t testing.TB, u *subject) (func(string), func()) {
 			c := mysql.NewConfig()
-			c.User, c.Net, c.Addr, c.DBName = "root", "unix", filepath.Join(mysqlServer.dir, "socket"), u.name
+			c.User, c.Net, c.Addr, c.DBName = "root", "unix", filepath.Join(mysqlServer.Dir(), "socket"), u.name
 			c.MultiStatements = true
 			connector, err := mysql.NewConnector(c)
 			if err != nil {

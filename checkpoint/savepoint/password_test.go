@@ -110,7 +110,7 @@ func guardedSuites() map[string]suite {
 	userinfo := url.UserPassword("guarded", password)
 	postgres, mysql := postgresSuite(), mysqlSuite()
 	postgres.database = func(t testing.TB) (string, string) {
-		postgresServer.need(t)
+		postgresServer.Need(t)
 		name := oddName()
 		inPostgres(t, "postgres", "CREATE ROLE guarded LOGIN CREATEDB PASSWORD '"+password+"'")
 		inPostgres(t, "postgres", "CREATE DATABASE "+quoted(name)+" OWNER guarded")
@@ -120,7 +120,7 @@ func guardedSuites() map[string]suite {
 		return inPostgres(t, name, "SET ROLE guarded; "+statement)
 	}
 	mysql.database = func(t testing.TB) (string, string) {
-		mysqlServer.need(t)
+		mysqlServer.Need(t)
 		name := "guarded " + oddMySQLName()
 		for _, statement := range []string{
 			"CREATE DATABASE " + backquoted(name),

@@ -16,7 +16,7 @@ func postgresSuite() suite {
 	return suite{
 		driver: savepoint.Postgres, method: savepoint.Dump,
 		database: func(t testing.TB) (string, string) {
-			postgresServer.need(t)
+			postgresServer.Need(t)
 			name := oddName()
 			inPostgres(t, "postgres", "CREATE DATABASE "+quoted(name))
 			return postgresURL(url.User("admin"), name), name
@@ -202,7 +202,7 @@ func TestPostgresReread(t *testing.T) {
 // TestPostgresLocale: a restored database encodes and sorts texts as before.
 func TestPostgresLocale(t *testing.T) {
 	t.Parallel()
-	postgresServer.need(t)
+	postgresServer.Need(t)
 	for _, locale := range []string{"ENCODING LATIN1 LC_COLLATE 'C' LC_CTYPE 'C'", "LOCALE_PROVIDER icu ICU_LOCALE 'de-u-kf-upper'"} {
 		t.Run(locale, func(t *testing.T) {
 			t.Parallel()

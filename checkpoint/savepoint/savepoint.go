@@ -126,11 +126,10 @@ func (d *Database) Digest(ctx context.Context) (Digest, error) {
 	return digest, d.failed("digest the database", err)
 }
 
-// Create copies the database and proves the copy. An ID has at most 32 letters, digits,
-// "_" and "-"; creating a savepoint again with the same ID replaces its copy. Other
-// programs may write meanwhile: a dump is of one moment, and for a template PostgreSQL
-// disconnects them while it copies.
-func (d *Database) Create(ctx context.Context, id string) (*Savepoint, error) {
+// Prepare returns what is known of a savepoint before Create makes it. The caller records
+// it first if the method is Template: if Create is interrupted, Delete removes the copy
+// that it may have left on the server. An ID has at most 32 letters, digits, "_" and "-".
+func (d *Database) Prepare(ctx context.Context, id string) (*Savepoint, error) {
 	const what = "create a savepoint"
 	if !engine.IsID(id) {
 		return nil, d.failed(what, fmt.Errorf("the ID %q has other characters than letters, digits, \"_\" and \"-\", or not 1 to 32 of them", id))
@@ -139,9 +138,19 @@ func (d *Database) Create(ctx context.Context, id string) (*Savepoint, error) {
 	if err != nil {
 		return nil, d.failed(what, err)
 	}
-	s := &Savepoint{ID: id, Name: d.o.Name, Driver: string(d.o.Driver), Identity: identity, Method: d.o.Method}
+	return &Savepoint{ID: id, Name: d.o.Name, Driver: string(d.o.Driver), Identity: identity, Method: d.o.Method}, nil
+}
+
+// Create copies the database and proves the copy. Creating a savepoint again with the same
+// ID replaces its copy. Other programs may write meanwhile: a dump is of one moment, and
+// for a template PostgreSQL disconnects them while it copies.
+func (d *Database) Create(ctx context.Context, id string) (*Savepoint, error) {
+	s, err := d.Prepare(ctx, id)
+	if err != nil {
+		return nil, err
+	}
 	if err := d.engine.Create(ctx, s); err != nil {
-		return nil, d.failed(what, err)
+		return nil, d.failed("create a savepoint", err)
 	}
 	return s, nil
 }
@@ -166,7 +175,7 @@ func (d *Database) Verify(ctx context.Context, s *Savepoint) error {
 }
 
 // Delete removes the database that is the copy of a savepoint, and what interrupted calls
-// left on the server. An object stays until a collection, so that the savepoint of a dump
+// left on the server. The savepoint may be one that was only prepared. An object stays until a collection, so that the savepoint of a dump
 // can be forgotten without it. Deleting twice is no error.
 func (d *Database) Delete(ctx context.Context, s *Savepoint) error {
 	const what = "delete a savepoint"

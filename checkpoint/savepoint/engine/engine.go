@@ -44,7 +44,8 @@ type Engine interface {
 	Restore(ctx context.Context, s *Savepoint) error
 	// Verify checks that the copy is whole, without changing the database.
 	Verify(ctx context.Context, s *Savepoint) error
-	// Delete removes a copy that is not an object. Deleting it twice is no error.
+	// Delete removes a copy that is not an object, also one that an interrupted Create may
+	// have left. Deleting it twice is no error.
 	Delete(ctx context.Context, s *Savepoint) error
 }
 

@@ -144,10 +144,12 @@ func (e *Engine) Delete(ctx context.Context, s *engine.Savepoint) error {
 	if s.Method != engine.Template {
 		return e.tidied(ctx, func(*conn) error { return nil })
 	}
-	if err := e.checkCopy(s); err != nil {
-		return err
+	if s.Copy != "" { // it is whole
+		if err := e.checkCopy(s); err != nil {
+			return err
+		}
 	}
-	return e.tidied(ctx, func(m *conn) error { return e.drop(ctx, m, s.Copy) })
+	return e.tidied(ctx, func(m *conn) error { return e.drop(ctx, m, e.names.Copy(s.ID)) })
 }
 
 // checkCopy refuses a name that is not that of the copy, because Delete drops it.
