@@ -91,6 +91,9 @@ type DatabaseChange struct {
 	db *savepoint.Database
 }
 
+// Readable reports whether the present contents can be read, and so be copied.
+func (c *DatabaseChange) Readable() bool { return c.Now.Sum != "" }
+
 // planDatabases finds the databases that differ from their copies, and checks the copies.
 func (p *RestorePlan) planDatabases(ctx context.Context, s *Store) error {
 	if p.Databases == nil {

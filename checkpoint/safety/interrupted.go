@@ -169,7 +169,7 @@ func (s *Store) findEdits(ctx context.Context, w *workspace.Workspace, p *Restor
 	}
 	for _, c := range p.DatabaseChanges {
 		was := other.databaseDigest(c.Name)
-		if c.Now.Sum != "" && c.Now.Sum != was {
+		if c.Readable() && c.Now.Sum != was {
 			add(databaseName(c.Name), was != "")
 		}
 	}

@@ -22,9 +22,9 @@ type RestorePlan struct {
 	KeyEdits        []KeyEdit            // of the session's keys, sorted by name
 	DatabaseChanges []DatabaseChange     // databases
 	Newer           []Newer              // what the restore would lose that was made after the change that it is to undo
-	Missing         []workspace.Missing  // files whose bytes are lost or damaged
+	Missing         []workspace.Missing  // files and databases whose bytes are lost or damaged
 	Obstacles       []workspace.Obstacle // files that can't be written
-	Uncopied        []string             // files that would be overwritten or removed, and can't be copied before that
+	Uncopied        []string             // files and databases that would be overwritten or removed, and can't be copied before that
 
 	// Interrupted is an earlier restore that was interrupted, and that this one completes or
 	// gives up; nil: there was none.

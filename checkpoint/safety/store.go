@@ -274,7 +274,7 @@ func (s *Store) removeUnfinished(ctx context.Context, w *workspace.Workspace, id
 	if !dryRun {
 		if err := s.dropCopies(ctx, id); err != nil {
 			if s.Warn != nil && ctx.Err() == nil {
-				s.Warn(fmt.Errorf("%s, which is no whole safety checkpoint, stays: %w", id, err))
+				s.Warn(fmt.Errorf("what is left of the safety checkpoint %s stays, and `runner safety prune` tries again: %w", id, err))
 			}
 			return ctx.Err()
 		}

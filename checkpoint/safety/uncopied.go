@@ -7,9 +7,14 @@ import (
 	"prdrunner/checkpoint/workspace"
 )
 
-// findUncopied finds the files that a restore would overwrite or remove, and of which a
-// checkpoint that is made before it would have no copy.
+// findUncopied finds the files and databases that a restore would overwrite or remove, and
+// of which a checkpoint that is made before it would have no copy.
 func (s *Store) findUncopied(ctx context.Context, w *workspace.Workspace, p *RestorePlan) error {
+	for _, c := range p.DatabaseChanges {
+		if !c.Readable() {
+			p.Uncopied = append(p.Uncopied, databaseName(c.Name))
+		}
+	}
 	if p.Files == nil {
 		return nil
 	}
@@ -36,10 +41,15 @@ func (s *Store) findUncopied(ctx context.Context, w *workspace.Workspace, p *Res
 	return err
 }
 
-// Lacking returns the files that a plan overwrites or removes, and of which a copy that was
-// made before that has nothing.
+// Lacking returns the files and databases that a plan overwrites or removes, and of which a
+// copy that was made before that has nothing.
 func (p *RestorePlan) Lacking(undo *Created) []string {
 	var lost []string
+	for _, c := range p.DatabaseChanges {
+		if undo.databaseDigest(c.Name) == "" {
+			lost = append(lost, databaseName(c.Name))
+		}
+	}
 	for _, c := range p.Changes {
 		if c.From != nil && undo.Listing.Lacks(c.Path) {
 			lost = append(lost, c.Path)

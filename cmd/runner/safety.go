@@ -8,13 +8,14 @@ import (
 
 	saved "prdrunner/checkpoint/safety"
 	"prdrunner/cmd/runner/cli"
+	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/safety"
 	"prdrunner/cmd/runner/words"
 )
 
 // newSafetyCommand returns the group of commands about safety checkpoints.
 func newSafetyCommand(env *cli.Environment) *cobra.Command {
-	cmd := newGroupCommand("safety", "Copy files and keys before they change, and restore them",
+	cmd := newGroupCommand("safety", "Copy files, keys and databases before they change, and restore them",
 		newSafetyCreateCommand(env),
 		newSafetyListCommand(env),
 		newSafetyShowCommand(env),
@@ -23,9 +24,12 @@ func newSafetyCommand(env *cli.Environment) *cobra.Command {
 		newSafetyDeleteCommand(env),
 		newSafetyPruneCommand(env),
 	)
-	cmd.Long = `Copy named files, or keys of a session's state, before something changes them, and
-restore them afterwards. A safety checkpoint belongs to no session: it can be made
-and restored in any workspace.
+	cmd.Long = `Copy named files, keys of a session's state, or databases, before something changes
+them, and restore them afterwards. A safety checkpoint belongs to no session: it can
+be made and restored in any workspace.
+
+A database is named by a savepoint block of a pipeline. The commands read the
+pipeline only if a database is involved; -f and --var name it as for runner build.
 
 CHECKPOINT is an ID such as chk_20260115_143022_a7b3c9, a unique beginning of one, or
 "latest" for the newest one that was not made to undo a restore.`
@@ -58,6 +62,13 @@ func addPRDFlag(flags *pflag.FlagSet, prd *string, usage string) {
 	flags.StringVar(prd, "prd", "", usage)
 }
 
+// addPipelineFlags adds the flags to a command that may need the databases of a safety
+// checkpoint.
+func addPipelineFlags(cmd *cobra.Command, ref *load.PipelineRef) {
+	addPRDFlag(cmd.Flags(), &ref.PRD, statePRD)
+	ref.AddFlags(cmd)
+}
+
 const statePRD = "use the state directory of `PRD`, if each PRD has one of its own"
 
 func newSafetyCreateCommand(env *cli.Environment) *cobra.Command {
@@ -66,21 +77,26 @@ func newSafetyCreateCommand(env *cli.Environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "create [GLOB...]",
 		Short: "Make a safety checkpoint",
-		Long: `Copy the files that match globs, or keys of a session's state, and verify the copy.
-A restore takes them back to what they are now, and removes the files that match
-the globs and were created since.
+		Long: `Copy the files that match globs, keys of a session's state, or databases, and verify
+the copy. A restore takes them back to what they are now, and removes the files that
+match the globs and were created since.
 
 A git_stash holds the files as a commit in the form of git stash, with what is
 staged; it changes neither the work tree nor the index nor the list of stashes. A
 file_backup holds them in the state directory. Without --type it is a git_stash if
 git tracks one of the files, and nothing is in the way of that.
 
+A database is copied as its savepoint block says: as a dump in the state directory,
+or as a second database on its server. A checkpoint of databases without files is a
+database_savepoint.
+
 A symbolic link is copied as a link, without what is behind it.
 
 Files that look sensitive, by their names or because they hold a private key or an
 access token, are left out with a warning.`,
 		Example: `  runner safety create --scope 'config/**' --reason "before the migration" --expiry 24h
-  runner safety create --state migration/last --prd PRD-009`,
+  runner safety create --state migration/last --prd PRD-009
+  runner safety create --savepoint orders --prd PRD-009 --expiry 24h`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Scope, o.Format = append(o.Scope, args...), f.format()
 			return safety.Create(cmd.Context(), env, o)
@@ -90,7 +106,9 @@ access token, are left out with a warning.`,
 	flags.SortFlags = false
 	flags.StringArrayVar(&o.Scope, "scope", nil, "copy the files that match `GLOB`; ! in front excludes files from the globs before it")
 	flags.StringArrayVar(&o.Keys, "state", nil, "copy `KEY` of a session's state")
-	addPRDFlag(flags, &o.PRD, "the keys are those of `PRD` (default: the only one that has a session)")
+	flags.StringArrayVar(&o.Savepoints, "savepoint", nil, "copy the database of the savepoint block `NAME`")
+	addPRDFlag(flags, &o.Pipeline.PRD, "the keys and savepoints are those of `PRD` (default: the only one that has a session; for savepoints, the only pipeline)")
+	o.Pipeline.AddFlags(cmd)
 	flags.StringVarP(&o.Reason, "reason", "m", "", "record `TEXT` as the reason")
 	types := make([]string, 0, len(saved.Types()))
 	for _, t := range saved.Types() {
@@ -138,20 +156,20 @@ func newSafetyShowCommand(env *cli.Environment) *cobra.Command {
 }
 
 func newSafetyVerifyCommand(env *cli.Environment) *cobra.Command {
-	var prd string
+	var ref load.PipelineRef
 	var f formatFlags
 	cmd := &cobra.Command{
 		Use:   "verify CHECKPOINT",
 		Short: "Check whether a safety checkpoint can be restored",
 		Long: `Read everything that a safety checkpoint holds, and compare it with the recorded
-hashes, and look for the references that keep its commits in git. If something is
-lost or damaged, the command exits 5.`,
+hashes, and look for the references that keep its commits in git, and for the copies
+of databases on their servers. If something is lost or damaged, the command exits 5.`,
 		Args: arguments(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return safety.Verify(cmd.Context(), env, prd, args[0], f.format())
+			return safety.Verify(cmd.Context(), env, ref, args[0], f.format())
 		},
 	}
-	addPRDFlag(cmd.Flags(), &prd, statePRD)
+	addPipelineFlags(cmd, &ref)
 	f.add(cmd.Flags(), false)
 	return cmd
 }
@@ -162,10 +180,13 @@ func newSafetyRestoreCommand(env *cli.Environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "restore CHECKPOINT",
 		Short: "Restore a safety checkpoint",
-		Long: `Take the files and keys of a safety checkpoint back to what they were, and remove
-the files in its scope that were created since. The command shows what changes,
-asks, and first makes another safety checkpoint of what it changes; restoring that
-one undoes the restore.
+		Long: `Take the files, keys and databases of a safety checkpoint back to what they were, and
+remove the files in its scope that were created since. The command shows what
+changes, asks, and first makes another safety checkpoint of what it changes;
+restoring that one undoes the restore.
+
+The copy of a database is loaded beside it and checked, and then takes its place.
+Databases come first, then keys, files and git's index.
 
 It refuses to overwrite newer work: what was committed since the checkpoint was
 made, and what was changed after it was restored before. --force overwrites it.
@@ -189,7 +210,7 @@ what was edited in between.`,
 	flags.BoolVar(&o.NoUndo, "no-undo", false, "do not copy what is overwritten or removed")
 	flags.StringVarP(&o.Reason, "reason", "m", "", "record `TEXT` as the reason")
 	flags.BoolVar(&o.Yes, "yes", false, "do not ask")
-	addPRDFlag(flags, &o.PRD, statePRD)
+	addPipelineFlags(cmd, &o.Pipeline)
 	f.add(flags, false)
 	cmd.MarkFlagsMutuallyExclusive("dry-run", "manual")
 	cmd.MarkFlagsMutuallyExclusive("manual", "json")
@@ -201,11 +222,12 @@ func newSafetyDeleteCommand(env *cli.Environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "delete CHECKPOINT...",
 		Short: "Remove safety checkpoints",
-		Long: `Remove safety checkpoints, expired or not. "runner checkpoint prune" then removes
-the bytes that nothing else needs.
+		Long: `Remove safety checkpoints, expired or not, with their copies of databases on
+servers. "runner checkpoint prune" then removes the bytes that nothing else needs.
 
-One that a protected workstream may have to be rolled back to is not removed. With
---force it is, and what the workstream changed stays.`,
+If a server cannot be reached, its checkpoints stay. One that a protected workstream
+may have to be rolled back to is not removed. With --force it is, and what the
+workstream changed stays.`,
 		Args: arguments(1, 1000),
 	}
 	cmd.Flags().BoolVar(&o.Force, "force", false, "remove even those that a workstream may have to be rolled back to")
@@ -234,7 +256,7 @@ func addRemoveFlags(cmd *cobra.Command, env *cli.Environment, o *safety.RemoveOp
 	flags.BoolVar(&o.DryRun, "dry-run", false, "show what would be removed, and change nothing")
 	flags.StringVarP(&o.Reason, "reason", "m", "", "record `TEXT` as the reason")
 	flags.BoolVar(&o.Yes, "yes", false, "do not ask")
-	addPRDFlag(flags, &o.PRD, statePRD)
+	addPipelineFlags(cmd, &o.Pipeline)
 	f.add(flags, false)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		o.Names, o.Format = args, f.format()

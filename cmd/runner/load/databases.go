@@ -10,6 +10,7 @@ import (
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
+	"prdrunner/cmd/runner/words"
 	"prdrunner/pipeline"
 	"prdrunner/runner/process"
 )
@@ -35,19 +36,29 @@ func openDatabase(env *cli.Environment, cfg *config.Config, ref PipelineRef, kno
 	}
 }
 
+// Savepoint returns the savepoint block of a pipeline that has a name.
+func Savepoint(p *pipeline.Pipeline, name string) (*pipeline.Savepoint, error) {
+	if block := p.Savepoint(name); block != nil {
+		return block, nil
+	}
+	names := make([]string, len(p.Savepoints))
+	for i, s := range p.Savepoints {
+		names[i] = s.Name
+	}
+	hint := "a savepoint block in the pipeline names a database"
+	if near := words.Nearest(name, names); near != "" {
+		hint = fmt.Sprintf("did you mean %s?", near)
+	} else if len(names) > 0 {
+		hint = "it has " + text.Enumerate(names)
+	}
+	return nil, advice.With(advice.Usagef("%s has no savepoint %q", p.ID, name), hint)
+}
+
 // OpenDatabase opens the database of a savepoint block of a pipeline.
 func OpenDatabase(env *cli.Environment, p *pipeline.Pipeline, name string, kept *objects.Store) (*savepoint.Database, error) {
-	block := p.Savepoint(name)
-	if block == nil {
-		hint := "a savepoint block in the pipeline names a database"
-		if len(p.Savepoints) > 0 {
-			names := make([]string, len(p.Savepoints))
-			for i, s := range p.Savepoints {
-				names[i] = s.Name
-			}
-			hint = "it has " + text.Enumerate(names)
-		}
-		return nil, advice.With(advice.Usagef("%s has no savepoint %q", p.ID, name), hint)
+	block, err := Savepoint(p, name)
+	if err != nil {
+		return nil, err
 	}
 	url, _ := block.URL()
 	return savepoint.Open(savepoint.Options{

@@ -83,6 +83,22 @@ func PipelineOf(prd string, flags *pflag.FlagSet) PipelineRef {
 	return ref
 }
 
+// FindPRD sets the PRD of a reference that names only a file, to the one that the file
+// names. The mistakes in the file are found by those that read the whole of it.
+func (r *PipelineRef) FindPRD(env *cli.Environment) error {
+	if r.PRD != "" || r.File == "" {
+		return nil
+	}
+	path := env.Path(r.File)
+	source, err := ReadSource(path)
+	if err != nil {
+		return err
+	}
+	file, _ := pipeline.Parse(source, env.Display(path))
+	r.PRD = file.ID()
+	return nil
+}
+
 // NotFoundError reports that a PRD has no pipeline.
 type NotFoundError struct {
 	PRD   string

@@ -13,20 +13,24 @@ import (
 
 // SafetyWorkspace opens the files of the workspace for safety checkpoints. They leave out
 // files that hold a private key, an access token, or the value of a sensitive variable. If
-// prd is "", the variables are those of all PRDs that have a session. It warns the user if
-// some values can't be known.
-func SafetyWorkspace(ctx context.Context, env *cli.Environment, cfg *config.Config, store *checkpoint.Store, prd string) (*workspace.Workspace, error) {
+// ref names no PRD, the variables are those of all PRDs that have a session. It warns the
+// user if some values can't be known.
+func SafetyWorkspace(ctx context.Context, env *cli.Environment, cfg *config.Config, store *checkpoint.Store, ref PipelineRef) (*workspace.Workspace, error) {
 	w, err := OpenWorkspace(ctx, env, cfg, store)
 	if err != nil {
 		return nil, err
 	}
-	prds := []string{prd}
-	if prd == "" {
-		prds, _ = store.Reader().PRDs() // the command reports the error, if it needs them
+	refs := []PipelineRef{ref}
+	if ref.PRD == "" {
+		refs = nil
+		prds, _ := store.Reader().PRDs() // the command reports the error, if it needs them
+		for _, prd := range prds {
+			refs = append(refs, PipelineRef{PRD: prd})
+		}
 	}
 	var maskers []*mask.Masker
-	for _, prd := range prds {
-		masker, err := KnownSecrets(env, cfg, store, PipelineRef{PRD: prd})
+	for _, ref := range refs {
+		masker, err := KnownSecrets(env, cfg, store, ref)
 		switch {
 		case err != nil:
 			env.Warn(unsearched(err))

@@ -24,15 +24,16 @@ import (
 
 // CreateOptions say what a new safety checkpoint holds.
 type CreateOptions struct {
-	PRD       string // whose keys are meant
-	Scope     []string
-	Keys      []string
-	Reason    string
-	Type      string // "": chosen
-	Expiry    string // a duration, Never, or "": as configured
-	Sensitive bool
-	Strict    bool
-	Format    Format
+	Pipeline   load.PipelineRef // whose keys and savepoints are meant
+	Scope      []string
+	Keys       []string
+	Savepoints []string // names of savepoint blocks
+	Reason     string
+	Type       string // "": chosen
+	Expiry     string // a duration, Never, or "": as configured
+	Sensitive  bool
+	Strict     bool
+	Format     Format
 }
 
 // Never is the expiry of a checkpoint that does not expire.
@@ -43,12 +44,15 @@ func Create(ctx context.Context, env *cli.Environment, o CreateOptions) error {
 	if err := o.check(); err != nil {
 		return err
 	}
-	return inPlace(ctx, env, o.PRD, func(p *place) error {
+	if err := o.findSavepoints(env); err != nil {
+		return err
+	}
+	return inPlace(ctx, env, o.Pipeline, func(p *place) error {
 		made, err := p.create(ctx, o)
 		if err != nil {
 			return err
 		}
-		report := show.NewSafetyCreatedReport(p.at(), made.Checkpoint, made.Listing, true)
+		report := show.NewSafetyCreatedReport(p.at(made.Checkpoint), made.Checkpoint, made.Listing, true)
 		if made.Listing != nil {
 			warnNotCopied(env, made.Listing)
 		}
@@ -58,8 +62,8 @@ func Create(ctx context.Context, env *cli.Environment, o CreateOptions) error {
 
 // check checks what can be checked before anything is read.
 func (o *CreateOptions) check() error {
-	if len(o.Scope)+len(o.Keys) == 0 {
-		return advice.With(advice.Usagef("there is nothing to copy"), "name files with --scope GLOB, or keys with --state KEY")
+	if len(o.Scope)+len(o.Keys)+len(o.Savepoints) == 0 {
+		return advice.With(advice.Usagef("there is nothing to copy"), "name files with --scope GLOB, keys with --state KEY, or databases with --savepoint NAME")
 	}
 	for i, glob := range o.Scope {
 		pattern, excludes := strings.CutPrefix(glob, "!")
@@ -75,11 +79,41 @@ func (o *CreateOptions) check() error {
 		return advice.Usagef("a %s holds keys, and no files: leave --scope out", t)
 	case t == safety.StateSnapshot && len(o.Keys) == 0:
 		return advice.Usagef("a %s holds keys: name them with --state", t)
-	case t != "" && t != safety.StateSnapshot && len(o.Scope) == 0:
+	case t == safety.StateSnapshot && len(o.Savepoints) > 0:
+		return advice.Usagef("a %s holds keys, and no databases: leave --savepoint out", t)
+	case t == safety.DatabaseSavepoint && len(o.Scope) > 0:
+		return advice.Usagef("a %s holds databases, and no files: leave --scope out", t)
+	case t == safety.DatabaseSavepoint && len(o.Savepoints) == 0:
+		return advice.Usagef("a %s holds databases: name them with --savepoint", t)
+	case (t == safety.GitStash || t == safety.FileBackup) && len(o.Scope) == 0:
 		return advice.Usagef("a %s holds files: name them with --scope", t)
 	}
 	_, err := o.expiry(0)
 	return err
+}
+
+// findSavepoints finds the pipeline that has the savepoints, if there are any.
+func (o *CreateOptions) findSavepoints(env *cli.Environment) error {
+	if len(o.Savepoints) == 0 {
+		return nil
+	}
+	cfg, err := env.LoadConfig()
+	if err != nil {
+		return err
+	}
+	p, err := load.Pipeline(env, cfg, o.Pipeline)
+	if err != nil {
+		return err
+	}
+	o.Pipeline.PRD = p.ID
+	slices.Sort(o.Savepoints)
+	o.Savepoints = slices.Compact(o.Savepoints)
+	for _, name := range o.Savepoints {
+		if _, err := load.Savepoint(p, name); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // expiry returns for how long the checkpoint is kept; 0: for ever.
@@ -104,14 +138,17 @@ func (p *place) create(ctx context.Context, o CreateOptions) (*safety.Created, e
 	}
 	options := safety.CreateOptions{
 		Scope: o.Scope, Patterns: pipeline.Patterns(o.Scope), Type: safety.Type(o.Type), Sensitive: o.Sensitive, Strict: o.Strict,
-		Expiry: expiry, By: p.env.Actor(), Reason: o.Reason,
+		Databases: o.Savepoints, DatabasesOf: p.ref.PRD, Expiry: expiry, By: p.env.Actor(), Reason: o.Reason,
 	}
 	if options.Keys, err = p.keys(o); err != nil {
 		return nil, err
 	}
-	record := checkpoint.AuditRecord{What: "safety create", PRD: o.PRD, Args: state.Texts(o.Scope), Reason: state.Text(o.Reason)}
+	record := checkpoint.AuditRecord{What: "safety create", PRD: p.ref.PRD, Args: state.Texts(o.Scope), Reason: state.Text(o.Reason)}
 	if o.Sensitive {
 		record.Args = append(record.Args, "--include-sensitive")
+	}
+	for _, name := range o.Savepoints {
+		record.Args = append(record.Args, state.Text("--savepoint "+name))
 	}
 	var made *safety.Created
 	err = change.WithAudit(p.env, p.store, &record, func() error {
@@ -126,7 +163,7 @@ func (p *place) create(ctx context.Context, o CreateOptions) (*safety.Created, e
 		load.SaveCache(p.env, p.files)
 		return errors.Join(err, lock.Unlock())
 	})
-	return made, explainCreate(err)
+	return made, p.explainCopy(explainCreate(err))
 }
 
 // explainCreate adds to the error of a checkpoint that was not made what to type next.
@@ -155,7 +192,7 @@ func (p *place) keys(o CreateOptions) (*safety.Keys, error) {
 	if len(o.Keys) == 0 {
 		return nil, nil
 	}
-	prd, err := p.prdOfKeys(o.PRD)
+	prd, err := p.prdOfKeys(p.ref.PRD)
 	if err != nil {
 		return nil, err
 	}

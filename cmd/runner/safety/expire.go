@@ -16,7 +16,8 @@ import (
 )
 
 // Expire removes, at the end of a run, the safety checkpoints that have certainly expired.
-// If another process works in the state directory, the next run does it.
+// If another process works in the state directory, or if the server with the copy of a
+// database can't be reached, the next run does it.
 func Expire(ctx context.Context, env *cli.Environment, session *checkpoint.Session, w *workspace.Workspace) error {
 	saved := session.Store().Safety()
 	all, _, err := saved.List()
@@ -59,10 +60,14 @@ func removeExpired(ctx context.Context, env *cli.Environment, store *checkpoint.
 			if half.Involves(c.ID) {
 				continue
 			}
-			if err := saved.Delete(ctx, w, c.ID); err != nil {
+			switch err := saved.Delete(ctx, w, c.ID); {
+			case advice.IsA[*safety.CopyError](err):
+				env.Warn(fmt.Errorf("%w; the next run tries again", err))
+			case err != nil:
 				return err
+			default:
+				record.IDs = append(record.IDs, c.ID)
 			}
-			record.IDs = append(record.IDs, c.ID)
 		}
 		return nil
 	})

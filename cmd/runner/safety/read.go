@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"prdrunner/cmd/runner/cli"
+	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/show"
 )
 
@@ -13,7 +14,7 @@ var ErrNotWhole = errors.New("the safety checkpoint is not whole")
 
 // List lists the safety checkpoints.
 func List(ctx context.Context, env *cli.Environment, prd string, f Format) error {
-	return inPlace(ctx, env, prd, func(p *place) error {
+	return inPlace(ctx, env, load.PipelineRef{PRD: prd}, func(p *place) error {
 		all, unread, err := p.saved.List()
 		if err != nil {
 			return err
@@ -29,7 +30,7 @@ func List(ctx context.Context, env *cli.Environment, prd string, f Format) error
 
 // Show shows a safety checkpoint.
 func Show(ctx context.Context, env *cli.Environment, prd, name string, f Format) error {
-	return inPlace(ctx, env, prd, func(p *place) error {
+	return inPlace(ctx, env, load.PipelineRef{PRD: prd}, func(p *place) error {
 		c, err := p.find(name)
 		if err != nil {
 			return err
@@ -38,15 +39,15 @@ func Show(ctx context.Context, env *cli.Environment, prd, name string, f Format)
 		if err != nil {
 			return err
 		}
-		report := show.NewSafetyCreatedReport(p.at(), c, l, false)
+		report := show.NewSafetyCreatedReport(p.at(c), c, l, false)
 		return p.print(f, report, func() error { return show.Safety(env.Stdout, report) })
 	})
 }
 
 // Verify reads everything that a safety checkpoint holds, and compares it with the
 // recorded hashes.
-func Verify(ctx context.Context, env *cli.Environment, prd, name string, f Format) error {
-	return inPlace(ctx, env, prd, func(p *place) error {
+func Verify(ctx context.Context, env *cli.Environment, ref load.PipelineRef, name string, f Format) error {
+	return inPlace(ctx, env, ref, func(p *place) error {
 		c, err := p.find(name)
 		if err != nil {
 			return err

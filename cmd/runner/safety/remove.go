@@ -2,6 +2,7 @@ package safety
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -11,25 +12,26 @@ import (
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/change"
 	"prdrunner/cmd/runner/cli"
+	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/show"
 	"prdrunner/runner/view"
 )
 
 // RemoveOptions say which safety checkpoints are removed, and how.
 type RemoveOptions struct {
-	PRD    string
-	Names  []string // for Delete
-	Force  bool     // for Delete: even those that a workstream may have to be rolled back to
-	DryRun bool
-	Yes    bool
-	Reason string
-	Format Format
+	Pipeline load.PipelineRef // has the savepoints
+	Names    []string         // for Delete
+	Force    bool             // for Delete: even those that a workstream may have to be rolled back to
+	DryRun   bool
+	Yes      bool
+	Reason   string
+	Format   Format
 }
 
 // Delete removes the safety checkpoints that are named, expired or not. Their objects stay
 // until `checkpoint prune`.
 func Delete(ctx context.Context, env *cli.Environment, o RemoveOptions) error {
-	return inPlace(ctx, env, o.PRD, func(p *place) error {
+	return inPlace(ctx, env, o.Pipeline, func(p *place) error {
 		r := &removal{place: p, o: o, what: "safety delete"}
 		var err error
 		if r.needed, err = p.store.Protecting(); err != nil && !o.Force {
@@ -56,7 +58,7 @@ func Delete(ctx context.Context, env *cli.Environment, o RemoveOptions) error {
 // Prune removes the safety checkpoints that have expired, and what interrupted commands
 // left.
 func Prune(ctx context.Context, env *cli.Environment, o RemoveOptions) error {
-	return inPlace(ctx, env, o.PRD, func(p *place) error {
+	return inPlace(ctx, env, o.Pipeline, func(p *place) error {
 		all, _, err := p.saved.List()
 		if err != nil {
 			return err
@@ -123,39 +125,44 @@ func (r *removal) run(ctx context.Context) error {
 	err := change.WithAudit(r.env, r.store, &record, func() error {
 		return r.locked(func() error { return r.carryOut(ctx, &record) })
 	})
-	if err != nil {
-		return err
+	if err != nil && len(record.IDs)+len(r.unfinished) == 0 {
+		return r.explainCopy(err)
 	}
-	return r.answer()
+	r.removed = slices.DeleteFunc(r.removed, func(c *safety.Checkpoint) bool { return !slices.Contains(record.IDs, c.ID) })
+	return errors.Join(r.answer(), r.explainCopy(err))
 }
 
-// carryOut removes the checkpoints. The caller holds the lock.
+// carryOut removes the checkpoints, except for those with the copy of a database on a
+// server that can't be reached. The caller holds the lock.
 func (r *removal) carryOut(ctx context.Context, record *checkpoint.AuditRecord) error {
 	half, err := r.saved.Interrupted()
 	if err != nil {
 		return err
 	}
+	var left error
 	for _, c := range r.removed {
-		if half.Involves(c.ID) && r.isWhole(ctx, c) {
-			return advice.With(&safety.UnfinishedRestoreError{Interrupted: *half}, advice.UnfinishedRestore(*half))
+		if half.Involves(c.ID) {
+			if v, err := r.saved.Verify(ctx, r.files, c); err != nil {
+				return err
+			} else if v.OK() {
+				return advice.With(&safety.UnfinishedRestoreError{Interrupted: *half}, advice.UnfinishedRestore(*half))
+			}
 		}
-		if err := r.saved.Delete(ctx, r.files, c.ID); err != nil {
+		switch err := r.saved.Delete(ctx, r.files, c.ID); {
+		case advice.IsA[*safety.CopyError](err):
+			left = errors.Join(left, err)
+		case err != nil:
 			return err
+		default:
+			record.IDs = append(record.IDs, c.ID)
 		}
-		record.IDs = append(record.IDs, c.ID)
 	}
 	if !r.tidies {
-		return nil
+		return left
 	}
 	tidied, err := r.saved.Tidy(ctx, r.files, false)
 	r.unfinished = tidied.Unfinished
-	return err
-}
-
-// isWhole reports whether a checkpoint can be restored.
-func (r *removal) isWhole(ctx context.Context, c *safety.Checkpoint) bool {
-	v, err := r.saved.Verify(ctx, r.files, c)
-	return err == nil && v.OK()
+	return errors.Join(left, err)
 }
 
 func (r *removal) answer() error {

@@ -19,21 +19,21 @@ import (
 
 // RestoreOptions say how a safety checkpoint is restored.
 type RestoreOptions struct {
-	PRD    string
-	Name   string
-	Force  bool // overwrite newer work, and what can't be copied first
-	DryRun bool
-	Manual bool
-	Yes    bool
-	NoUndo bool
-	Reason string
-	Format Format
+	Pipeline load.PipelineRef // has the savepoints
+	Name     string
+	Force    bool // overwrite newer work, and what can't be copied first
+	DryRun   bool
+	Manual   bool
+	Yes      bool
+	NoUndo   bool
+	Reason   string
+	Format   Format
 }
 
 // Restore restores a safety checkpoint. It shows what changes, asks, and first makes
 // another one of what it changes, so that the restore can be undone.
 func Restore(ctx context.Context, env *cli.Environment, o RestoreOptions) error {
-	return inPlace(ctx, env, o.PRD, func(p *place) error {
+	return inPlace(ctx, env, o.Pipeline, func(p *place) error {
 		c, err := p.find(o.Name)
 		if err != nil {
 			return err
@@ -124,7 +124,9 @@ func (p *place) restore(ctx context.Context, plan *safety.RestorePlan, o Restore
 	}
 	report := show.NewSafetyRestoreReport(plan, done)
 	report.UndoLacks = state.Texts(copied.lacks)
-	return p.print(o.Format, report, func() error { return show.SafetyRestored(p.env.Stdout, p.env.CommandLine, report) })
+	return p.print(o.Format, report, func() error {
+		return show.SafetyRestored(p.env.Stdout, p.env.CommandLine, p.flags(plan.Checkpoint), report)
+	})
 }
 
 // alone calls do while nothing else works in the state directory. If the plan changes

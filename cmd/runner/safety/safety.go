@@ -24,27 +24,31 @@ import (
 type place struct {
 	env   *cli.Environment
 	cfg   *config.Config
+	ref   load.PipelineRef // has the savepoints
 	store *checkpoint.Store
 	files *workspace.Workspace
 	saved *safety.Store
 }
 
 // inPlace opens the state directory and the workspace, calls do, and closes the workspace.
-// prd names the PRD if each has a state directory of its own; it may be "".
-func inPlace(ctx context.Context, env *cli.Environment, prd string, do func(*place) error) error {
+// ref names the PRD if each has a state directory of its own; else it may name none.
+func inPlace(ctx context.Context, env *cli.Environment, ref load.PipelineRef, do func(*place) error) error {
 	cfg, err := env.LoadConfig()
 	if err != nil {
 		return err
 	}
-	store, err := load.OpenStore(env, cfg, load.PipelineRef{PRD: prd})
+	if err := ref.FindPRD(env); err != nil {
+		return err
+	}
+	store, err := load.OpenStore(env, cfg, ref)
 	if err != nil {
 		return err
 	}
-	w, err := load.SafetyWorkspace(ctx, env, cfg, store, prd)
+	w, err := load.SafetyWorkspace(ctx, env, cfg, store, ref)
 	if err != nil {
 		return err
 	}
-	err = do(&place{env: env, cfg: cfg, store: store, files: w, saved: store.Safety()})
+	err = do(&place{env: env, cfg: cfg, ref: ref, store: store, files: w, saved: store.Safety()})
 	return errors.Join(err, w.Close())
 }
 
@@ -65,9 +69,26 @@ func unknown(err error) error {
 	return err
 }
 
-// at returns what the reports need to know of the place.
-func (p *place) at() show.SafetyPlace {
-	return show.SafetyPlace{CommandLine: p.env.CommandLine, Store: p.saved, Objects: p.store.Objects()}
+// at returns what the report of a checkpoint needs to know of the place.
+func (p *place) at(c *safety.Checkpoint) show.SafetyPlace {
+	return show.SafetyPlace{CommandLine: p.env.CommandLine, Flags: p.flags(c), Store: p.saved, Objects: p.store.Objects()}
+}
+
+// flags returns the flags with which other commands find the databases of a checkpoint.
+func (p *place) flags(c *safety.Checkpoint) string {
+	if c.Databases == nil {
+		return ""
+	}
+	return p.ref.Flags(p.env, p.cfg)
+}
+
+// explainCopy adds to the error of a copy that is still on its server what to do.
+func (p *place) explainCopy(err error) error {
+	var left *safety.CopyError
+	if !errors.As(err, &left) {
+		return err
+	}
+	return advice.With(err, fmt.Sprintf("the checkpoint stays; repeat the command when the server can be reached, or, if it is gone for good, remove %s first", p.env.Display(left.Note)))
 }
 
 // listing reads the list of a checkpoint's files; nil if it has none.

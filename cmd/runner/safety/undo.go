@@ -49,6 +49,11 @@ func (p *place) makeUndo(ctx context.Context, plan *safety.RestorePlan, o Restor
 		}
 		options.Keys = &safety.Keys{PRD: plan.Keys.PRD, Session: plan.Keys.Session, Values: values}
 	}
+	for _, c := range plan.DatabaseChanges {
+		if c.Readable() {
+			options.Databases, options.DatabasesOf = append(options.Databases, c.Name), plan.Databases.PRD
+		}
+	}
 	made, err := p.saved.Create(ctx, p.files, options)
 	if err != nil {
 		return nil, err

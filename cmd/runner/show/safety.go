@@ -52,9 +52,10 @@ type safetyCheckpoint struct {
 }
 
 type safetyScope struct {
-	Patterns  []state.Text `json:"patterns"`
-	Files     []state.Text `json:"files"`
-	StateKeys []string     `json:"state_keys"`
+	Patterns  []state.Text     `json:"patterns"`
+	Files     []state.Text     `json:"files"`
+	StateKeys []string         `json:"state_keys"`
+	Databases []safetyDatabase `json:"databases"`
 }
 
 type preMutationState struct {
@@ -65,9 +66,13 @@ type preMutationState struct {
 // SafetyPlace is where a safety checkpoint is.
 type SafetyPlace struct {
 	CommandLine advice.CommandLine
+	Flags       string // with which commands find the databases
 	Store       *safety.Store
 	Objects     *objects.Store
 }
+
+// command returns a command that may need the databases, as the user would type it.
+func (at *SafetyPlace) command(words string) string { return at.CommandLine.Command(words + at.Flags) }
 
 // NewSafetyCreatedReport returns the JSON form of a safety checkpoint. created says that
 // it was made just now. l is the list of its files, nil if it has none.
@@ -76,8 +81,8 @@ func NewSafetyCreatedReport(at SafetyPlace, c *safety.Checkpoint, l *workspace.L
 		FormatVersion: FormatVersion, CheckpointCreated: created,
 		Checkpoint: safetyCheckpoint{
 			ID: c.ID, Type: c.Type, CreatedAt: c.CreatedAt, Reason: c.Reason, Expiry: c.ExpiresAt,
-			Scope:          safetyScope{Patterns: []state.Text{}, Files: []state.Text{}, StateKeys: []string{}},
-			RestoreCommand: at.CommandLine.Command("safety restore " + c.ID + " --yes"),
+			Scope:          safetyScope{Patterns: []state.Text{}, Files: []state.Text{}, StateKeys: []string{}, Databases: []safetyDatabase{}},
+			RestoreCommand: at.command("safety restore " + c.ID + " --yes"),
 			Prerequisites:  []string{"no run is under way in the workspace"},
 		},
 		PreMutationState: preMutationState{Hash: c.Hash, Summary: c.Summary()},
@@ -86,7 +91,10 @@ func NewSafetyCreatedReport(at SafetyPlace, c *safety.Checkpoint, l *workspace.L
 		Assumptions: append([]state.Text{}, c.Assumptions...), LeftOut: []state.Text{}, Unread: []state.Text{}, Restores: append([]safety.Restore{}, c.Restores...),
 	}
 	r.EvidenceAnchors = []string{
-		"file:" + at.CommandLine.Display(at.Store.RecordPath(c.ID)), "tool:bash:" + at.CommandLine.Command("safety verify "+c.ID),
+		"file:" + at.CommandLine.Display(at.Store.RecordPath(c.ID)), "tool:bash:" + at.command("safety verify "+c.ID),
+	}
+	if c.Databases != nil {
+		r.addDatabases(c.Databases)
 	}
 	if c.Keys != nil {
 		r.addKeys(c.Keys)
@@ -96,7 +104,7 @@ func NewSafetyCreatedReport(at SafetyPlace, c *safety.Checkpoint, l *workspace.L
 	}
 	r.Checkpoint.PlainCommands, r.Checkpoint.PlainLimits = plain(at, c, l)
 	r.NextSafeActions = append(r.NextSafeActions, fmt.Sprintf("verify the change, then `%s`, or `%s`",
-		at.CommandLine.Command("safety delete "+c.ID), r.Checkpoint.RestoreCommand))
+		at.command("safety delete "+c.ID), r.Checkpoint.RestoreCommand))
 	return r
 }
 
@@ -179,8 +187,11 @@ func Safety(w io.Writer, r SafetyCreatedReport) error {
 	for _, key := range r.Checkpoint.Scope.StateKeys {
 		fmt.Fprintf(&b, "  key %s\n", key)
 	}
+	for _, db := range r.Checkpoint.Scope.Databases {
+		fmt.Fprintf(&b, "  database %s, %s %s, as a %s\n", db.Name, db.Driver, view.OneLine(string(db.Identity)), db.Method)
+	}
 	for _, done := range r.Restores {
-		fmt.Fprintf(&b, "\nRestored: %s, %s\n", done.At.UTC().Format(time.DateTime)+" UTC", restored{done.Written, done.Deleted, done.Keys}.describe())
+		fmt.Fprintf(&b, "\nRestored: %s, %s\n", done.At.UTC().Format(time.DateTime)+" UTC", newRestored(&done).describe())
 		if done.Undo != "" {
 			fmt.Fprintf(&b, "  %s has what was there before\n", done.Undo)
 		}

@@ -31,6 +31,9 @@ func plain(at SafetyPlace, c *safety.Checkpoint, l *workspace.Listing) (commands
 			limits = append(limits, "they restore no empty directories, of the permissions only whether a file is executable, and no files that git does not have")
 		}
 	}
+	if c.Databases != nil {
+		limits = append(limits, plainDatabases(at, c.Databases)...)
+	}
 	if c.Keys != nil {
 		limits = append(limits, state.Text("they set no keys; `"+at.CommandLine.Command("state set "+c.Keys.PRD+" KEY VALUE")+"` sets one"))
 	}

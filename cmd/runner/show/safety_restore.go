@@ -17,29 +17,35 @@ import (
 
 // SafetyRestoreReport is what `safety restore --json` prints.
 type SafetyRestoreReport struct {
-	FormatVersion string        `json:"format_version"`
-	Checkpoint    string        `json:"checkpoint"`
-	DryRun        bool          `json:"dry_run"`
-	Files         []fileChange  `json:"files"`
-	Index         []state.Text  `json:"index"` // paths whose entries in git's index change
-	Keys          []keyEdit     `json:"state_keys"`
-	Newer         []fileProblem `json:"newer"`                 // newer work that is overwritten, only by force
-	Missing       []fileProblem `json:"missing"`               // files whose bytes are lost or damaged
-	Blocked       []fileProblem `json:"blocked"`               // files that can't be changed because of an obstacle
-	Uncopied      []fileProblem `json:"uncopied"`              // files that are overwritten or removed, only by force, and can't be copied before
-	LeftAlone     []state.Text  `json:"left_alone"`            // files in scope that the checkpoint does not have, since they looked sensitive or could not be read
-	StagedBack    []state.Text  `json:"staged_back,omitempty"` // files that were committed since, and that git's index has as they were before
-	Undo          string        `json:"undo,omitempty"`
-	UndoLacks     []state.Text  `json:"undo_lacks,omitempty"` // files that were overwritten or removed, and that the undo does not have
-	Completes     bool          `json:"completes,omitempty"`  // a restore that was interrupted
-	GivesUp       string        `json:"gives_up,omitempty"`   // the checkpoint whose interrupted restore is given up
-	Done          restored      `json:"done"`                 // how much was restored; 0 in a dry run
+	FormatVersion string           `json:"format_version"`
+	Checkpoint    string           `json:"checkpoint"`
+	DryRun        bool             `json:"dry_run"`
+	Files         []fileChange     `json:"files"`
+	Index         []state.Text     `json:"index"` // paths whose entries in git's index change
+	Keys          []keyEdit        `json:"state_keys"`
+	Databases     []databaseChange `json:"databases"`
+	Newer         []fileProblem    `json:"newer"`                 // newer work that is overwritten, only by force
+	Missing       []fileProblem    `json:"missing"`               // files whose bytes are lost or damaged
+	Blocked       []fileProblem    `json:"blocked"`               // files that can't be changed because of an obstacle
+	Uncopied      []fileProblem    `json:"uncopied"`              // files that are overwritten or removed, only by force, and can't be copied before
+	LeftAlone     []state.Text     `json:"left_alone"`            // files in scope that the checkpoint does not have, since they looked sensitive or could not be read
+	StagedBack    []state.Text     `json:"staged_back,omitempty"` // files that were committed since, and that git's index has as they were before
+	Undo          string           `json:"undo,omitempty"`
+	UndoLacks     []state.Text     `json:"undo_lacks,omitempty"` // files that were overwritten or removed, and that the undo does not have
+	Completes     bool             `json:"completes,omitempty"`  // a restore that was interrupted
+	GivesUp       string           `json:"gives_up,omitempty"`   // the checkpoint whose interrupted restore is given up
+	Done          restored         `json:"done"`                 // how much was restored; 0 in a dry run
 }
 
 type restored struct {
-	Written int `json:"written"` // files
-	Deleted int `json:"deleted"` // files
-	Keys    int `json:"keys"`
+	Written   int      `json:"written"` // files
+	Deleted   int      `json:"deleted"` // files
+	Keys      int      `json:"keys"`
+	Databases []string `json:"databases"` // the names of their savepoint blocks
+}
+
+func newRestored(done *safety.Restore) restored {
+	return restored{done.Written, done.Deleted, done.Keys, append([]string{}, done.Databases...)}
 }
 
 type keyEdit struct {
@@ -48,23 +54,26 @@ type keyEdit struct {
 	To   *state.Text `json:"to"`
 }
 
-// describe counts what was restored, of a checkpoint of keys without the files.
+// describe counts what was restored: the files, unless only other things were.
 func (d restored) describe() string {
-	files := fmt.Sprintf("%s written, %s deleted", view.Plural(d.Written, "file"), view.Plural(d.Deleted, "file"))
-	keys := view.Plural(d.Keys, "key") + " set"
-	switch {
-	case d.Keys == 0:
-		return files
-	case d.Written+d.Deleted == 0:
-		return keys
+	var parts []string
+	if d.Written+d.Deleted > 0 || d.Keys+len(d.Databases) == 0 {
+		parts = append(parts, fmt.Sprintf("%s written, %s deleted", view.Plural(d.Written, "file"), view.Plural(d.Deleted, "file")))
 	}
-	return files + ", " + keys
+	if d.Keys > 0 {
+		parts = append(parts, view.Plural(d.Keys, "key")+" set")
+	}
+	for _, name := range d.Databases {
+		parts = append(parts, "database "+name+" restored")
+	}
+	return strings.Join(parts, ", ")
 }
 
 // NewSafetyRestoreReport returns the JSON form of a restore. done is nil for a dry run.
 func NewSafetyRestoreReport(p *safety.RestorePlan, done *safety.Restore) SafetyRestoreReport {
 	r := SafetyRestoreReport{
 		FormatVersion: FormatVersion, Checkpoint: p.ID, DryRun: done == nil, Files: []fileChange{}, Index: []state.Text{}, Keys: []keyEdit{},
+		Databases: newDatabaseChanges(p.DatabaseChanges), Done: restored{Databases: []string{}},
 		Newer: []fileProblem{}, Missing: []fileProblem{}, Blocked: []fileProblem{}, Uncopied: []fileProblem{}, LeftAlone: []state.Text{},
 	}
 	if half := p.Interrupted; p.GivesUp() {
@@ -73,7 +82,7 @@ func NewSafetyRestoreReport(p *safety.RestorePlan, done *safety.Restore) SafetyR
 		r.Completes = half != nil
 	}
 	if done != nil {
-		r.Undo, r.Done = done.Undo, restored{done.Written, done.Deleted, done.Keys}
+		r.Undo, r.Done = done.Undo, newRestored(done)
 	}
 	for _, c := range p.Changes {
 		r.Files = append(r.Files, fileChange{state.Text(c.Path), c.Kind})
@@ -123,7 +132,7 @@ func SafetyRestorePreview(w io.Writer, r SafetyRestoreReport) error {
 	case r.Completes:
 		b.WriteString("  completes a restore that was interrupted\n")
 	}
-	if len(r.Files)+len(r.Index)+len(r.Keys) == 0 {
+	if len(r.Files)+len(r.Index)+len(r.Keys)+len(r.Databases) == 0 {
 		b.WriteString("  changes nothing: everything is as it was\n")
 	}
 	for i, c := range r.Files {
@@ -138,6 +147,9 @@ func SafetyRestorePreview(w io.Writer, r SafetyRestoreReport) error {
 	}
 	for _, k := range r.Keys {
 		fmt.Fprintf(&b, "  ~ key %s\n", k.Key)
+	}
+	for _, c := range r.Databases {
+		fmt.Fprintf(&b, "  ~ database %s: %s\n", c.Name, c.describe())
 	}
 	writeProblemLines(&b, "! newer work:", r.Newer)
 	writeProblemLines(&b, "✗ cannot restore", r.Missing)
@@ -161,8 +173,9 @@ func writeProblemLines(b *strings.Builder, what string, all []fileProblem) {
 	}
 }
 
-// SafetyRestored shows what a restore did.
-func SafetyRestored(w io.Writer, cmdline advice.CommandLine, r SafetyRestoreReport) error {
+// SafetyRestored shows what a restore did. flags are those with which commands find the
+// databases.
+func SafetyRestored(w io.Writer, cmdline advice.CommandLine, flags string, r SafetyRestoreReport) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Restored: %s, %s\n", r.Checkpoint, r.Done.describe())
 	if r.GivesUp != "" {
@@ -173,7 +186,7 @@ func SafetyRestored(w io.Writer, cmdline advice.CommandLine, r SafetyRestoreRepo
 	}
 	writeNotInCheckpoint(&b, r.LeftAlone)
 	if r.Undo != "" {
-		fmt.Fprintf(&b, "Undo it with: %s\n", cmdline.Command("safety restore "+r.Undo+" --yes"))
+		fmt.Fprintf(&b, "Undo it with: %s\n", cmdline.Command("safety restore "+r.Undo+" --yes"+flags))
 	}
 	if len(r.UndoLacks) > 0 {
 		fmt.Fprintf(&b, "That does not bring back what was in %s, which could not be copied\n", someFiles(r.UndoLacks))
@@ -216,6 +229,9 @@ func scriptHeading(p *safety.RestorePlan) []string {
 	}
 	if p.Interrupted != nil {
 		heading = append(heading, "It does not end the restore that was interrupted.")
+	}
+	if p.Databases != nil {
+		heading = append(heading, "It restores no database; runner safety restore does.")
 	}
 	if p.Keys != nil {
 		heading = append(heading, "It sets no keys of "+p.Keys.PRD+"; runner state set does.")
