@@ -25,7 +25,7 @@ pipeline "PRD-006" {
     # Where there is no database yet, it is made as the shop has it.
     workstream "database" {
       depends_on = [workstream.tool]
-      script     = "test -e app.db || build/db new app.db"
+      script     = "test -e app.db || build/db run app.db < shop.sql"
       artifacts  = ["app.db"]
     }
 

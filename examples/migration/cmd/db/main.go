@@ -1,6 +1,6 @@
 // Command db does to a SQLite database what the pipeline needs.
 //
-//	db new FILE             makes the database as it was before the first migration
+//	db run FILE             runs the SQL on standard input, all of it or none, and prints its rows
 //	db copy FILE TO         copies it, consistent also beside an open writer
 //	db apply FILE           applies the migrations that it lacks, all of them or none
 //	db verify FILE          exits 0 if it has all migrations, 1 if it lacks one
@@ -12,9 +12,11 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	_ "modernc.org/sqlite"
 )
@@ -39,7 +41,7 @@ func run(args []string) error {
 		files int
 		do    func(*sql.DB, []string) error
 	}{
-		"new":      {1, create},
+		"run":      {1, runInput},
 		"copy":     {2, copyTo},
 		"apply":    {1, apply},
 		"verify":   {1, verify},
@@ -47,11 +49,11 @@ func run(args []string) error {
 		"check":    {2, check},
 	}
 	if len(args) == 0 {
-		return errors.New("usage: db new|copy|apply|verify|describe|check FILE [FILE]")
+		return errors.New("usage: db run|copy|apply|verify|describe|check FILE [FILE]")
 	}
 	verb, known := verbs[args[0]]
 	if files := args[1:]; known && len(files) == verb.files {
-		if _, err := os.Stat(files[0]); args[0] != "new" && err != nil {
+		if _, err := os.Stat(files[0]); args[0] != "run" && err != nil {
 			return err
 		}
 		db, err := sql.Open("sqlite", "file:"+files[0]+"?_pragma=foreign_keys(1)&_txlock=immediate")
@@ -63,32 +65,42 @@ func run(args []string) error {
 	return fmt.Errorf("db %s: unknown, or the wrong number of files", args[0])
 }
 
-// create makes the tables, and rows that are the same each time.
-func create(db *sql.DB, _ []string) error {
+// runInput runs the statements on standard input. The database need not exist.
+func runInput(db *sql.DB, _ []string) error {
+	text, err := io.ReadAll(os.Stdin)
+	if err != nil {
+		return err
+	}
 	return inTransaction(db, func(tx *sql.Tx) error {
-		if _, err := tx.Exec(`
-			CREATE TABLE customers (id INTEGER PRIMARY KEY, name TEXT NOT NULL);
-			CREATE TABLE orders (
-				id INTEGER PRIMARY KEY,
-				customer_id INTEGER NOT NULL REFERENCES customers (id),
-				quantity INTEGER NOT NULL,
-				price_cents INTEGER NOT NULL
-			);`); err != nil {
+		rows, err := tx.Query(string(text))
+		if err != nil {
 			return err
 		}
-		names := []string{"Ada Lovelace", "Grace Hopper", "Mary Jackson", "Edith Clarke"}
-		for id := range 100 {
-			if _, err := tx.Exec(`INSERT INTO customers VALUES (?, ?)`, id+1, names[id%len(names)]); err != nil {
-				return err
-			}
-		}
-		for id := range 1000 {
-			if _, err := tx.Exec(`INSERT INTO orders VALUES (?, ?, ?, ?)`, id+1, id%100+1, id%7+1, 250+id%13*100); err != nil {
-				return err
-			}
-		}
-		return nil
+		return errors.Join(printRows(rows), rows.Close())
 	})
+}
+
+// printRows prints a row per line, with | between its values.
+func printRows(rows *sql.Rows) error {
+	columns, err := rows.Columns()
+	if err != nil {
+		return err
+	}
+	values, pointers := make([]sql.NullString, len(columns)), make([]any, len(columns))
+	for i := range values {
+		pointers[i] = &values[i]
+	}
+	for rows.Next() {
+		if err := rows.Scan(pointers...); err != nil {
+			return err
+		}
+		line := make([]string, len(values))
+		for i, v := range values {
+			line[i] = v.String
+		}
+		fmt.Println(strings.Join(line, "|"))
+	}
+	return rows.Err()
 }
 
 func copyTo(db *sql.DB, files []string) error {
