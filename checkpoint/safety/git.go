@@ -20,8 +20,8 @@ func (k *copying) chooseType(ctx context.Context) (Type, error) {
 	switch k.o.Type {
 	case FileBackup:
 		return FileBackup, nil
-	case StateSnapshot:
-		return "", fmt.Errorf("a %s holds no files", StateSnapshot)
+	case StateSnapshot, DatabaseSavepoint:
+		return "", fmt.Errorf("a %s holds no files", k.o.Type)
 	case GitStash:
 		_, err := k.stashable(ctx)
 		return GitStash, err

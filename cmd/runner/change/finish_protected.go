@@ -2,10 +2,12 @@ package change
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/safety"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/cmd/runner/advice"
@@ -43,7 +45,7 @@ func finishProtected(ctx context.Context, env *cli.Environment, store *checkpoin
 			}
 		})
 	})
-	return advice.Protected(st.PRD, err)
+	return ExplainUnfinished(st.PRD, err)
 }
 
 // AnnounceRollbacksDue tells the user of a command that changes nothing about the rollbacks
@@ -52,4 +54,18 @@ func AnnounceRollbacksDue(env *cli.Environment, due []state.Protection) {
 	for _, p := range due {
 		fmt.Fprintf(env.Stderr, "First, what %s changed is rolled back to %s; the files below are those of now\n", p.Workstream, p.Checkpoint)
 	}
+}
+
+// ExplainUnfinished adds to the error of a rollback of a protected workstream what to type
+// next.
+func ExplainUnfinished(prd string, err error) error {
+	var unfinished *protect.UnfinishedError
+	if !errors.As(err, &unfinished) {
+		return err
+	}
+	giveUp := fmt.Sprintf("`runner safety delete %s --force` gives the rollback up, and leaves everything as it is", unfinished.Checkpoint)
+	if advice.IsA[*safety.NotFoundError](err) {
+		return advice.With(err, giveUp)
+	}
+	return advice.With(err, fmt.Sprintf("`runner safety restore %s --dry-run` shows what is in the way, and `runner build %s --resume` tries again; %s", unfinished.Checkpoint, prd, giveUp))
 }
