@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -375,18 +374,14 @@ func (a advised) isRemoved(e runner.Ending, prd string) bool {
 }
 
 func (b *build) newView() view.View {
+	logs := b.Store.Layout().LogsDir(b.Pipeline.ID)
 	return view.New(view.Mode(b.env.Options.Output), view.Options{
 		Out:     b.env.Stdout.Raw,
-		Logs:    logDirectory(b.env, b.Store, b.Pipeline.ID),
+		Logs:    view.Logs{Dir: logs, Name: b.env.Display(logs)},
 		Now:     b.env.Now,
 		Color:   b.env.Color(b.env.Stdout),
 		Live:    b.env.IsTerminal(b.env.Stdout) && b.env.Lookup("TERM") != "dumb",
 		Width:   b.env.Width(b.env.Stdout),
 		Verbose: b.options.verbose,
 	})
-}
-
-// logDirectory returns the directory with the logs of a PRD, as messages show it.
-func logDirectory(env *cli.Environment, store *checkpoint.Store, prd string) string {
-	return env.Display(filepath.Dir(store.Layout().LogPath(prd, "log", 1)))
 }

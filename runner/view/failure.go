@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"prdrunner/checkpoint/state"
@@ -27,16 +28,17 @@ func (v *plain) printFailure(what, took string, f state.Failure) {
 		v.page.printf("      at %s\n", v.page.paint(bold, strings.TrimSuffix(at, ": ")))
 	}
 	if f.Log != "" {
-		v.printTail(v.logPath(f.Log))
+		v.printTail(string(f.Log))
 	}
 }
 
-func (v *plain) printTail(path string) {
-	lines, err := readTail(path)
+func (v *plain) printTail(log string) {
+	lines, err := readTail(filepath.Join(v.logs.Dir, log))
 	if err != nil {
 		v.page.printf("      %s\n", err.Error())
 		return
 	}
+	path := filepath.Join(v.logs.Name, log)
 	if len(lines) == 0 {
 		v.page.printf("      log: %s (empty)\n", path)
 		return

@@ -1,7 +1,6 @@
 package view
 
 import (
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -14,7 +13,7 @@ import (
 type plain struct {
 	out     output
 	page    page
-	logs    string
+	logs    Logs
 	verbose bool
 
 	titles       map[string]string    // of workstreams
@@ -157,5 +156,3 @@ func (v *plain) printLine(indent string, mark painted, what, took string, more .
 	}
 	v.page.WriteByte('\n')
 }
-
-func (v *plain) logPath(name state.Text) string { return filepath.Join(v.logs, string(name)) }

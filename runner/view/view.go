@@ -31,12 +31,18 @@ const (
 // Options configures a view. Out is required.
 type Options struct {
 	Out     io.Writer
-	Logs    string // the directory of the files in Failure.Log
+	Logs    Logs
 	Now     func() time.Time
 	Color   bool
 	Live    bool // Out is a terminal that understands cursor movement
 	Width   int  // of the terminal, in columns; 0 means 80
 	Verbose bool // also print starts, attempts and every checkpoint
+}
+
+// Logs is the directory of the files in Failure.Log.
+type Logs struct {
+	Dir  string
+	Name string // how messages name it; relative to the workspace if it is there
 }
 
 // View is a runner.View that reports write errors.
