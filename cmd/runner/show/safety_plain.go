@@ -23,9 +23,11 @@ func plain(at SafetyPlace, c *safety.Checkpoint, l *workspace.Listing) (commands
 		case len(commands) > 0:
 			limits = append(limits, "they overwrite whatever is there, also newer work, and keep no copy of it", state.Text("they do not remove files that were created since; "+script+" prints a script that does"))
 		case len(l.Entries) > mostPlain:
-			limits = append(limits, state.Text(fmt.Sprintf("there are none for more than %d files; %s prints a script", mostPlain, script)))
+			limits = append(limits, state.Text(fmt.Sprintf("there are no commands for more than %d files; %s prints a script", mostPlain, script)))
+		case len(l.Entries) > 0:
+			limits = append(limits, state.Text("there are no commands for links and for compressed contents; "+script+" prints a script"))
 		default:
-			limits = append(limits, state.Text("there are none for links and for compressed contents; "+script+" prints a script"))
+			limits = append(limits, state.Text("there are no files to write back; "+script+" prints a script that removes those created since"))
 		}
 		if c.Files.Git != nil {
 			limits = append(limits, "they restore no empty directories, of the permissions only whether a file is executable, and no files that git does not have")
