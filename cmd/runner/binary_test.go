@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"prdrunner/checkpoint/savepoint/savepointtest"
 )
 
 // binaries builds the runner command for all tests of one run, once for each set of build
@@ -24,7 +26,10 @@ type binaries struct {
 // sharedBinaries holds the binaries that buildBinary has built.
 var sharedBinaries = &binaries{built: map[string]func() (string, error){}}
 
-// suite runs the tests and then removes the binaries that they built.
+// sharedPostgres is the server of the tests that need one.
+var sharedPostgres = savepointtest.NewPostgres()
+
+// suite runs the tests and then removes the binaries that they built, and stops the server.
 type suite struct{ *testing.M }
 
 // Run implements testscript.TestingM. If TMPDIR is not set and Linux has room, temporary
@@ -33,6 +38,7 @@ type suite struct{ *testing.M }
 // and the disk.
 func (s suite) Run() int {
 	defer func() { _ = os.RemoveAll(sharedBinaries.dir) }()
+	defer sharedPostgres.Stop()
 	if dir := memoryDir(); dir != "" && os.Getenv("TMPDIR") == "" {
 		if err := os.Setenv("TMPDIR", dir); err != nil {
 			panic(err)
