@@ -160,7 +160,7 @@ func launchMySQL(dir string) (func(), error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = log.Close() }()
+	defer func() { _ = log.Close() }() // the server has it, too
 	server.Stdout, server.Stderr = log, log
 	if err := server.Start(); err != nil {
 		return nil, err
@@ -189,7 +189,7 @@ func (s *Postgres) Run(t testing.TB, database, statements string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = c.Close(context.Background()) }()
+	defer func() { _ = c.Close(context.Background()) }() // nothing is left to be said
 	results, err := c.Exec(context.Background(), statements).ReadAll()
 	if err != nil {
 		t.Fatalf("%s: %v", statements, err)
@@ -230,12 +230,12 @@ func InSQLite(t testing.TB, path, statements string) string {
 
 func query(t testing.TB, db *sql.DB, statement string) (value string) {
 	t.Helper()
-	defer func() { _ = db.Close() }()
+	defer func() { _ = db.Close() }() // each statement is a transaction of its own
 	rows, err := db.Query(statement)
 	if err != nil {
 		t.Fatalf("%s: %v", statement, err)
 	}
-	defer func() { _ = rows.Close() }()
+	defer func() { _ = rows.Close() }() // rows.Err has the error
 	if rows.Next() {
 		columns, _ := rows.Columns()
 		targets := make([]any, len(columns))
