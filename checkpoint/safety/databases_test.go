@@ -52,7 +52,7 @@ func (p *place) row() string {
 	return savepointtest.InSQLite(p.t, p.path("orders.db"), "SELECT max(n) FROM orders")
 }
 
-// save copies databases, and the files that match globs.
+// save copies databases, and what else the options say.
 func (p *place) save(o CreateOptions, databases ...string) *Created {
 	p.t.Helper()
 	o.Databases, o.DatabasesOf = databases, ofPRD
@@ -197,6 +197,31 @@ func newTemplatePlace(t *testing.T) (p *place, away *bool) {
 		})
 	}
 	return p, away
+}
+
+// TestFailedCreation: if a database can't be copied, nothing is left of the copies of others.
+func TestFailedCreation(t *testing.T) {
+	t.Parallel()
+	p, _ := newTemplatePlace(t)
+	postgres, id := p.s.OpenDatabase, ""
+	p.write("broken.db", strings.Repeat("no database ", 1000))
+	p.s.OpenDatabase = func(ctx context.Context, prd, name string) (*savepoint.Database, error) {
+		if name == "orders" {
+			return postgres(ctx, prd, name)
+		}
+		ids, err := p.s.ids()
+		if err != nil || len(ids) != 1 {
+			return nil, fmt.Errorf("there are %v, %w", ids, err)
+		}
+		id = ids[0]
+		return savepoint.Open(savepoint.Options{Name: name, Driver: savepoint.SQLite, URL: "broken.db", Workspace: p.dir, Objects: p.objects()})
+	}
+	if _, err := p.s.Create(t.Context(), p.w, CreateOptions{Databases: []string{"orders", "broken"}, DatabasesOf: ofPRD}); err == nil || !strings.Contains(err.Error(), "broken") {
+		t.Errorf("the creation: %v", err)
+	}
+	if ids, err := p.s.ids(); err != nil || len(ids) > 0 || copies(t, id) != "0" {
+		t.Errorf("left are %v, %v, and %s copies of %s", ids, err, copies(t, id), id)
+	}
 }
 
 // copies returns how many databases are copies of a checkpoint.
