@@ -32,8 +32,8 @@ func TestMigrationIsRolledBack(t *testing.T) {
 				t.Errorf("before the migration:\n%s\nafter the rollback:\n%s", before, after)
 			}
 			expect(t, s.run(0, binary, "safety", "list"), "database shop with 2 tables and 1004 rows", "before attempt 1 at totals")
-			expect(t, s.run(0, binary, "safety", "show", "latest"), "they restore no databases")
-			expect(t, s.run(0, binary, "safety", "restore", "latest", "--manual"), "It restores no databases")
+			expect(t, s.run(0, binary, "safety", "show", "latest"), "they do not restore the database shop")
+			expect(t, s.run(0, binary, "safety", "restore", "latest", "--manual"), "It restores no database")
 
 			s.run(0, "cp", "fixes/0002_fill_total.sql", "totals/")
 			expect(t, s.run(0, binary, "build", "PRD-008", "--resume"), "PRD-008 complete")

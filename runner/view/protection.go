@@ -50,10 +50,10 @@ func DescribeRollback(e state.ProtectionRolledBack) (what, details string) {
 		parts = append(parts, Plural(n, "key")+" set again")
 	}
 	if len(parts) == 0 {
-		parts = append(parts, "it had changed nothing")
+		parts = append(parts, "nothing had changed")
 	}
 	if e.Left != "" {
-		parts = append(parts, "what it left is in "+e.Left)
+		parts = append(parts, "the files as it left them are in "+e.Left)
 	}
 	return "rolled back " + e.Workstream, strings.Join(parts, ", ")
 }
