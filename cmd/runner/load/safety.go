@@ -25,7 +25,7 @@ func SafetyWorkspace(ctx context.Context, env *cli.Environment, cfg *config.Conf
 		refs = nil
 		prds, _ := store.Reader().PRDs() // the command reports the error, if it needs them
 		for _, prd := range prds {
-			refs = append(refs, PipelineRef{PRD: prd})
+			refs = append(refs, PipelineRef{PRD: prd, Vars: ref.Vars, VarFiles: ref.VarFiles})
 		}
 	}
 	var maskers []*mask.Masker

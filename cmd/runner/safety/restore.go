@@ -51,7 +51,7 @@ func Restore(ctx context.Context, env *cli.Environment, o RestoreOptions) error 
 			return show.SafetyScript(env.Stdout, env.Workdir, p.store.Objects(), plan)
 		case o.DryRun:
 			err := p.print(o.Format, report, func() error { return show.SafetyRestorePreview(env.Stdout, report) })
-			return errors.Join(err, o.refused(plan))
+			return errors.Join(err, p.refused(plan, &o))
 		case plan.IsEmpty() && plan.Interrupted == nil && plan.Refused(false) == nil:
 			report.DryRun = false
 			return p.print(o.Format, report, func() error { return show.SafetyNothingToRestore(env.Stdout, c.ID) })
@@ -61,21 +61,21 @@ func Restore(ctx context.Context, env *cli.Environment, o RestoreOptions) error 
 }
 
 // refused returns why a plan can't be carried out, with what to type next.
-func (o *RestoreOptions) refused(plan *safety.RestorePlan) error {
-	err := plan.Refused(o.Force)
+func (p *place) refused(plan *safety.RestorePlan, o *RestoreOptions) error {
+	err, flags := plan.Refused(o.Force), p.flags(plan.Checkpoint)
 	var half *safety.UnfinishedRestoreError
 	if errors.As(err, &half) {
 		return advice.With(err, advice.UnfinishedRestore(half.Interrupted))
 	}
 	switch {
 	case advice.IsA[*workspace.MissingError](err):
-		return advice.With(err, fmt.Sprintf("`runner safety verify %s` names what is lost; a restore is all or nothing, but --manual prints commands for the rest", plan.ID))
+		return advice.With(err, fmt.Sprintf("`runner safety verify %s%s` names what is lost; a restore is all or nothing, but --manual prints commands for the rest", plan.ID, flags))
 	case advice.IsA[*workspace.ObstructedError](err):
 		return advice.With(err, "move away what is in the way, or unmount it, and repeat the command")
 	case advice.IsA[*safety.NewerWorkError](err):
-		hint := fmt.Sprintf("`runner safety restore %[1]s --dry-run` lists it; `runner safety restore %[1]s --force` overwrites it, and keeps a copy", plan.ID)
+		hint := fmt.Sprintf("`runner safety restore %[1]s --dry-run%[2]s` lists it; `runner safety restore %[1]s --force%[2]s` overwrites it, and keeps a copy", plan.ID, flags)
 		if half := plan.Interrupted; half != nil && half.Undo != "" && !plan.GivesUp() {
-			hint += fmt.Sprintf("; `runner safety restore %s --force` gives the interrupted restore up instead", half.Undo)
+			hint += fmt.Sprintf("; `runner safety restore %s --force%s` gives the interrupted restore up instead", half.Undo, flags)
 		}
 		return advice.With(err, hint)
 	}
@@ -92,7 +92,7 @@ func (p *place) restore(ctx context.Context, plan *safety.RestorePlan, o Restore
 			return err
 		}
 	}
-	if err := o.refused(plan); err != nil {
+	if err := p.refused(plan, &o); err != nil {
 		return err
 	}
 	if err := cli.Confirm(ctx, p.env.Terminal(), o.Yes, "Restore "+plan.ID+"?"); err != nil {
