@@ -22,7 +22,8 @@ var cutPoints = flag.Int("savepoint.cuts", 4, "at how many moments a restore is 
 // at one of them cuts all connections, as if the engine was killed there.
 type proxy struct {
 	listener net.Listener
-	server   string // the socket
+	server   string               // the socket
+	delay    func(message []byte) // before it is sent to the server; nil: none
 
 	mu    sync.Mutex
 	seen  int
@@ -32,13 +33,28 @@ type proxy struct {
 	all   sync.WaitGroup
 }
 
-func newProxy(t *testing.T, path, server string) *proxy {
+// newProxy puts a proxy between a subject and its server.
+func newProxy(t *testing.T, u *subject, delay func(message []byte)) *proxy {
 	t.Helper()
+	dir, err := os.MkdirTemp("", "sp") // short, as the path of a socket has to be
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	const postgresSocket = ".s.PGSQL.5432"
+	path, server := filepath.Join(dir, postgresSocket), filepath.Join(postgresServer.Dir(), postgresSocket)
+	from, to := postgresServer.Dir(), dir
+	if u.driver == savepoint.MySQL {
+		path, server = filepath.Join(dir, "socket"), filepath.Join(mysqlServer.Dir(), "socket")
+		from, to = server, path
+	}
+	u.url = strings.Replace(u.url, url.QueryEscape(from), url.QueryEscape(to), 1)
+	u.db = u.open(u.url)
 	l, err := net.Listen("unix", path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &proxy{listener: l, server: server, conns: map[net.Conn]bool{}}
+	p := &proxy{listener: l, server: server, delay: delay, conns: map[net.Conn]bool{}}
 	p.all.Go(p.accept)
 	t.Cleanup(func() {
 		_ = l.Close()
@@ -94,6 +110,9 @@ func (p *proxy) forward(client, server net.Conn) {
 		if err != nil || !p.count() {
 			return
 		}
+		if p.delay != nil {
+			p.delay(buffer[:n])
+		}
 		if _, err := server.Write(buffer[:n]); err != nil {
 			return
 		}
@@ -148,24 +167,8 @@ func TestCut(t *testing.T) {
 	for name, s := range map[string]suite{"postgres dump": postgresSuite(), "postgres template": template, "mysql": mysqlSuite()} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			dir, err := os.MkdirTemp("", "sp")
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { _ = os.RemoveAll(dir) })
 			u := newFilled(t, s)
-			var p *proxy
-			if s.driver == savepoint.MySQL {
-				server := filepath.Join(mysqlServer.Dir(), "socket")
-				p = newProxy(t, filepath.Join(dir, "socket"), server)
-				u.url = strings.Replace(u.url, url.QueryEscape(server), url.QueryEscape(filepath.Join(dir, "socket")), 1)
-			} else {
-				const socket = ".s.PGSQL.5432"
-				p = newProxy(t, filepath.Join(dir, socket), filepath.Join(postgresServer.Dir(), socket))
-				u.url = strings.Replace(u.url, url.QueryEscape(postgresServer.Dir()), url.QueryEscape(dir), 1)
-			}
-			u.db = u.open(u.url)
-			cutRestores(t, u, p)
+			cutRestores(t, u, newProxy(t, u, nil))
 		})
 	}
 }

@@ -121,15 +121,45 @@ func (e *Engine) onServer(ctx context.Context, f func(*conn) error) error {
 }
 
 // locked calls f under the lock of the database, which ends with the connection that f gets.
+//
+// The connection that ends sessions has a lock of its own. If an earlier call was cut off,
+// the server may have ended its connection with the lock of the database, and still be
+// about to end sessions for it: those of this call.
 func (e *Engine) locked(ctx context.Context, f func(*conn) error) error {
 	return e.onServer(ctx, func(m *conn) error {
-		key := fnv.New64a()
-		_, _ = key.Write([]byte(e.names.Lock())) // a hash never fails
-		if _, err := m.rows(ctx, "SELECT pg_advisory_lock($1)", strconv.FormatInt(int64(key.Sum64()), 10)); err != nil {
+		err := m.lock(ctx, e.names.Lock())
+		if err == nil {
+			err = m.lock(ctx, e.terminationLock())
+		}
+		if err == nil {
+			err = m.unlock(ctx, e.terminationLock())
+		}
+		if err != nil {
 			return fmt.Errorf("wait for the lock of the database: %w", err)
 		}
 		return f(m)
 	})
+}
+
+// terminationLock is the name of the lock of a connection that ends sessions.
+func (e *Engine) terminationLock() string { return e.names.Lock() + "_termination" }
+
+// lock waits for a lock, and takes it until the connection ends.
+func (c *conn) lock(ctx context.Context, name string) error {
+	_, err := c.rows(ctx, "SELECT pg_advisory_lock($1)", lockKey(name))
+	return err
+}
+
+func (c *conn) unlock(ctx context.Context, name string) error {
+	_, err := c.rows(ctx, "SELECT pg_advisory_unlock($1)", lockKey(name))
+	return err
+}
+
+// lockKey is the number of a lock: the server has no names for them.
+func lockKey(name string) string {
+	key := fnv.New64a()
+	_, _ = key.Write([]byte(name)) // a hash never fails
+	return strconv.FormatInt(int64(key.Sum64()), 10)
 }
 
 // tidied calls f under the lock of the database, and drops the scratch databases before and

@@ -17,7 +17,7 @@
 // for the digest; the method dump also needs pg_restore. If the database has no schema
 // public, one that is restored from a dump has an empty one.
 //
-// Begin with Engine. location.go has the URL, conn.go the connections and the lock,
+// Begin with Engine. location.go has the URL, conn.go the connections and the locks,
 // contents.go the digest, dump.go and template.go the methods, swap.go the exchange of two
 // databases, properties.go what it carries over.
 package postgres
