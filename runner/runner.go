@@ -20,6 +20,7 @@
 // The way of one workstream to a durable result:
 //
 //	phaseRun.run → node.enqueue → node.surveyAndDecide     may it run, must it run?
+//	node.protectThen → protect.Keeper                      only if it is protected
 //	node.startAttempt → Executor, in a goroutine of its own
 //	loop.handleNextEvent → node.finishAttempt → node.recordSuccess, on the loop's goroutine
 //	gates (judge.go) → node.complete → record.Recorder     its event is added to the session
