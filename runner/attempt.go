@@ -63,7 +63,7 @@ func (n *node) startAttempt() {
 		// workstreams, the next run must not take that for an edit.
 		l.recorder.Drain()
 		if l.status != running {
-			n.interrupt()
+			n.rollBackThen("it was interrupted", n.interrupt)
 			return
 		}
 	}

@@ -30,7 +30,7 @@ func Build(ctx context.Context, o Options) (Ending, error) {
 	if err := l.protections.finish(); err != nil {
 		return Ending{}, err
 	}
-	plan, err := l.prepareInterruptible(ctx)
+	plan, err := l.prepareProtected(ctx)
 	if err != nil {
 		return Ending{}, err
 	}

@@ -87,7 +87,7 @@ func (n *node) freeMemory() {
 	if !n.skipped() {
 		n.step = nil
 	}
-	n.digest, n.pauses = state.Digest{}, nil
+	n.digest, n.pauses, n.guard = state.Digest{}, nil, nil
 }
 
 func (n *node) skipped() bool { return n.step != nil && n.step.Decision == plan.Skipped }
@@ -202,6 +202,10 @@ func (n *node) finishUnevaluated(diags hcl.Diagnostics) {
 }
 
 func (n *node) recordSkip() {
+	n.rollBackThen("it is skipped", n.skip)
+}
+
+func (n *node) skip() {
 	l := n.loop
 	if rec := l.session.State().Workstream(n.ws.Name); !rec.AllSkipped() {
 		l.phase.recordStarted()
@@ -315,6 +319,7 @@ func (n *node) judgeGates() {
 func (n *node) complete(e state.WorkstreamCompleted) {
 	l := n.loop
 	l.planner.SetDecision(n.ws.Name, plan.Reuse)
+	l.protections.delete(l.session.State().Protection(n.ws.Name))
 	l.recorder.Add(nil, append([]state.Event{e}, n.commitChanges()...)...)
 	l.captures.captureAtBoundary(func() {
 		l.addCheckpoint(state.TriggerWorkstreamComplete, "")

@@ -15,6 +15,7 @@ import (
 	"prdrunner/checkpoint/workspace/tree"
 	"prdrunner/pipeline"
 	"prdrunner/runner/findings"
+	"prdrunner/runner/plan"
 	"prdrunner/runner/protect"
 )
 
@@ -22,7 +23,8 @@ import (
 type protections struct {
 	loop      *loop
 	keeper    *protect.Keeper
-	committed []string // safety checkpoints that are no longer needed
+	before    []state.Commit // rollbacks from before the run began, which the views get after Begin
+	committed []string       // safety checkpoints that are no longer needed
 }
 
 // guard is the protection of one attempt at a workstream.
@@ -31,18 +33,72 @@ type guard struct {
 	workTree *protect.WorkTree
 }
 
+// prepareProtected makes the plan of a run, and rolls back what the plan does not go on
+// with. After that it makes the plan anew.
+func (l *loop) prepareProtected(ctx context.Context) (*plan.Plan, error) {
+	planned, err := l.prepareInterruptible(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rolledBack, err := l.protections.rollBackPlanned(planned)
+	if err != nil || !rolledBack {
+		return planned, err
+	}
+	l.facts = plan.NewFacts(l.session.State())
+	return l.prepareInterruptible(ctx)
+}
+
 // finish carries out the rollbacks that are due from earlier runs.
 func (ps *protections) finish() error {
 	l := ps.loop
-	if st := l.session.State(); st == nil || len(st.RollbacksDue()) == 0 {
+	if st := l.session.State(); st == nil || len(st.RollbacksDue())+len(st.KeptProtections()) == 0 {
 		return nil
 	}
 	return l.runUntilSignal(func(ctx context.Context) error {
-		return ps.keeper.Finish(ctx, l.session, func(e state.ProtectionRolledBack, warning string) {
-			if warning != "" {
-				l.warnUser(warning)
+		return ps.keeper.Finish(ctx, l.session, l.session.State().RollbacksDue(), ps.finished)
+	})
+}
+
+// finished keeps the commits of a rollback that was carried out before the run began, for
+// the views.
+func (ps *protections) finished(done protect.Finished) {
+	ps.before = append(ps.before, done.Commits...)
+	if done.Warning != "" {
+		ps.loop.warnUser(done.Warning)
+	}
+}
+
+// rollBackPlanned rolls back work that waits for its gates and that the plan does not go on
+// with: it runs again, is skipped, depends on work that runs again, or is no longer in the
+// pipeline. That comes before anything runs, since what runs may write in the same files. It
+// reports whether it did anything, so that the plan must be made anew.
+func (ps *protections) rollBackPlanned(planned *plan.Plan) (bool, error) {
+	l := ps.loop
+	st := l.resumedState()
+	if st == nil || len(st.Protections) == 0 {
+		return false, nil
+	}
+	goesOn := map[string]bool{}
+	for _, phase := range planned.Phases {
+		for _, s := range phase.Steps {
+			switch s.Decision {
+			case plan.Reuse, plan.Judge, plan.Blocked:
+				goesOn[s.Name] = true
+			case plan.Run, plan.Rerun, plan.Cached, plan.Depends, plan.Skipped, plan.Uncertain:
 			}
-		})
+		}
+	}
+	var due []state.Protection
+	for _, p := range st.Protections {
+		if !p.RolledBack && !goesOn[p.Workstream] {
+			due = append(due, p)
+		}
+	}
+	if len(due) == 0 {
+		return false, nil
+	}
+	return true, l.runUntilSignal(func(ctx context.Context) error {
+		return ps.keeper.Finish(ctx, l.session, due, ps.finished)
 	})
 }
 
@@ -304,10 +360,15 @@ func (n *node) commitChanges() []state.Event {
 	if p == nil {
 		return nil
 	}
-	if p.Delete {
-		n.loop.protections.committed = append(n.loop.protections.committed, p.Checkpoint)
-	}
 	return []state.Event{state.ProtectionCommitted{Workstream: n.ws.Name, Checkpoint: p.Checkpoint}}
+}
+
+// delete notes the checkpoint of a workstream that has passed, which is removed at the end
+// of the run. p may be nil.
+func (ps *protections) delete(p *state.Protection) {
+	if p != nil && p.Delete {
+		ps.committed = append(ps.committed, p.Checkpoint)
+	}
 }
 
 // gatesFailed ends a workstream whose gates did not all pass. If one has failed, what the
@@ -326,9 +387,12 @@ func (n *node) gatesFailed() {
 	n.rollBackThen(string(g.Label)+" did not pass", func() { l.recorder.Add(func() { n.finish(false) }) })
 }
 
-// deleteCommitted removes the safety checkpoints whose changes are committed. They expire
-// if that fails.
+// deleteCommitted removes the safety checkpoints whose changes are committed, durably. They
+// expire if that fails.
 func (ps *protections) deleteCommitted() {
+	if ps.loop.recorder.Err() != nil {
+		return
+	}
 	for _, id := range ps.committed {
 		if err := ps.keeper.Delete(ps.loop.ctx, id); err != nil {
 			ps.loop.opts.Logger.Warn("a safety checkpoint that is no longer needed stays until it expires", "checkpoint", id, "error", err)

@@ -104,6 +104,9 @@ func (p *RestorePlan) planDatabases(ctx context.Context, s *Store) error {
 		if err != nil {
 			return err
 		}
+		if err := db.CheckOwner(ctx, copied); err != nil {
+			return err // another database may have the same contents
+		}
 		now, err := db.Digest(ctx)
 		switch {
 		case err != nil && !errors.Is(err, savepoint.ErrUnfinished):
@@ -127,6 +130,9 @@ func (v *Verified) verifyDatabases(ctx context.Context, s *Store, d *Databases) 
 	for _, copied := range d.Savepoints {
 		db, err := s.openDatabase(ctx, d.PRD, copied.Name)
 		if err != nil {
+			return err
+		}
+		if err := db.CheckOwner(ctx, copied); err != nil {
 			return err
 		}
 		v.Contents++

@@ -162,7 +162,7 @@ func (d *Database) Create(ctx context.Context, id string) (*Savepoint, error) {
 // engines say what a reader of the database can see meanwhile.
 func (d *Database) Restore(ctx context.Context, s *Savepoint) error {
 	const what = "restore a savepoint"
-	if err := d.checkOwn(ctx, s); err != nil {
+	if err := d.checkOwner(ctx, s); err != nil {
 		return d.failed(what, err)
 	}
 	return d.failed(what, d.engine.Restore(ctx, s))
@@ -179,14 +179,19 @@ func (d *Database) Verify(ctx context.Context, s *Savepoint) error {
 // can be forgotten without it. Deleting twice is no error.
 func (d *Database) Delete(ctx context.Context, s *Savepoint) error {
 	const what = "delete a savepoint"
-	if err := d.checkOwn(ctx, s); err != nil {
+	if err := d.checkOwner(ctx, s); err != nil {
 		return d.failed(what, err)
 	}
 	return d.failed(what, d.engine.Delete(ctx, s))
 }
 
-// checkOwn returns ErrOtherDatabase unless a savepoint is of this database.
-func (d *Database) checkOwn(ctx context.Context, s *Savepoint) error {
+// CheckOwner returns ErrOtherDatabase unless a savepoint is of this database.
+func (d *Database) CheckOwner(ctx context.Context, s *Savepoint) error {
+	return d.failed("look for the database of a savepoint", d.checkOwner(ctx, s))
+}
+
+// checkOwner is CheckOwner. It does not say what failed; it returns ErrOtherDatabase unless a savepoint is of this database.
+func (d *Database) checkOwner(ctx context.Context, s *Savepoint) error {
 	if !engine.IsID(s.ID) {
 		return fmt.Errorf("%q is not the ID of a savepoint", s.ID)
 	}

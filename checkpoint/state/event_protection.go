@@ -32,8 +32,9 @@ type ProtectionRolledBack struct {
 	Attempt    int      `json:"attempt"` // the last one, whose changes were rolled back
 	Checkpoint string   `json:"checkpoint"`
 	Reason     Text     `json:"reason"`
-	Written    int      `json:"written"` // files
-	Deleted    int      `json:"deleted"` // files
+	Written    int      `json:"written"`           // files
+	Deleted    int      `json:"deleted"`           // files
+	Removed    []Text   `json:"removed,omitempty"` // the first of the files that were deleted
 	Savepoints []string `json:"savepoints,omitempty"`
 	// Keys are the values of keys that were set again; nil: the key is not set.
 	Keys map[string]*ledger.Value `json:"keys,omitempty"`

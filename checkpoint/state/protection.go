@@ -44,12 +44,29 @@ func (s *State) RollbacksDue() []Protection {
 	return due
 }
 
+// KeptProtections returns the protections of workstreams that have failed and keep their
+// changes, such as after a rejection between two runs.
+func (s *State) KeptProtections() []Protection {
+	var kept []Protection
+	for _, p := range s.Protections {
+		if p.Keep && !p.RolledBack && s.Workstream(p.Workstream).notPassed() {
+			kept = append(kept, p)
+		}
+	}
+	return kept
+}
+
+// notPassed reports whether the workstream has failed, or a gate of it.
+func (w *Workstream) notPassed() bool {
+	return w != nil && (w.Status == Failed || w.FailedGate() != nil)
+}
+
 func (s *State) rollbackDue(p Protection) bool {
 	w := s.Workstream(p.Workstream)
 	switch {
 	case p.RolledBack:
 		return false
-	case w != nil && (w.Status == Failed || w.FailedGate() != nil):
+	case w.notPassed():
 		return !p.Keep
 	}
 	return !w.Done() // work that is done, and none of whose gates has failed, may still pass
@@ -110,7 +127,7 @@ func (s *State) rollBackProtected(seq uint64, at time.Time, e ProtectionRolledBa
 	}
 	switch w := s.Workstream(e.Workstream); {
 	case w.Done():
-		s.takeBackWork(seq, at, w)
+		s.takeBackWork(seq, at, w, e.Reason)
 	case w != nil && w.FilesSeq > p.Seq: // it was invalidated
 		w.forgetWork()
 	}
@@ -118,15 +135,22 @@ func (s *State) rollBackProtected(seq uint64, at time.Time, e ProtectionRolledBa
 	return nil
 }
 
-// takeBackWork makes a workstream failed whose work was done, and of which nothing is left.
-// Its gates keep their verdicts until it runs again.
-func (s *State) takeBackWork(seq uint64, at time.Time, w *Workstream) {
-	s.removeMetrics(w)
+// takeBackWork takes back the work of a workstream of which nothing is left. If a gate has
+// failed, the workstream has failed, and its gates keep their verdicts until it runs again.
+// Otherwise it is pending for a reason.
+func (s *State) takeBackWork(seq uint64, at time.Time, w *Workstream, reason Text) {
 	w.forgetWork()
-	w.Status, w.EndedAt, w.EndedSeq = Failed, &at, seq
-	w.Error = &Failure{Workstream: w.Name, Message: "its changes were rolled back"}
-	if g := w.FailedGate(); g != nil {
-		w.Error = g.failure(w)
+	g := w.FailedGate()
+	if g == nil {
+		s.resetWorkstream(w, reason, "")
+		return
+	}
+	s.removeMetrics(w)
+	w.Status, w.EndedAt, w.EndedSeq, w.Error = Failed, &at, seq, g.failure(w)
+	for _, other := range w.Gates {
+		if other.Status == Waiting {
+			other.resetVerdict("")
+		}
 	}
 }
 

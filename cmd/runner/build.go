@@ -156,7 +156,7 @@ func runBuildWith(ctx context.Context, env *cli.Environment, cfg *config.Config,
 		}
 	}
 	b.start = decided
-	session, err := s.LockDecided(ctx, snap)
+	session, err := s.LockDecided(ctx, decided, snap)
 	if err != nil {
 		return err
 	}

@@ -120,13 +120,16 @@ func runRollback(ctx context.Context, t *change.Target, person *view.Terminal, o
 		return refusedRollback(ctx, t, o, "", err)
 	}
 	tellPassedOver(t.Env, o.reference, plan)
+	leaving := *t
+	leaving.Leaves = plan.Scope != state.RollbackFiles
+	leaving.AnnounceRollbacks()
 	if done, err := previewRollback(ctx, t.Env, t.Store, person, o, plan); done || err != nil {
 		return refusedRollback(ctx, t, o, plan.Target.ID, err)
 	}
 	o.reference = plan.Target.ID
 	t.Env.Signals.ResumeWith(t.Env.Command(o.repeatCommand(o.reference)))
 	cli.AnnounceRestore(t.Env, len(plan.Changes), o.json)
-	session, first, err := t.Lock(ctx)
+	session, first, err := leaving.Lock(ctx)
 	if err != nil {
 		return err
 	}

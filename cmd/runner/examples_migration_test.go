@@ -27,7 +27,7 @@ func TestMigrationIsRolledBack(t *testing.T) {
 			want := s.sql("SELECT sum(quantity * price_cents - coalesce(discount_cents, 0)) FROM orders")
 			before := s.contents()
 
-			expect(t, s.run(1, binary, "build", "PRD-008"), "889 orders have no total", "! rolled back totals: 1 file restored, 2 files removed, restored shop")
+			expect(t, s.run(1, binary, "build", "PRD-008"), "889 orders have no total", "! rolled back totals: 1 file restored, 2 files removed (schema/0002_fill_total.txt, schema/0003_drop_prices.txt), restored shop")
 			if after := s.contents(); after != before {
 				t.Errorf("before the migration:\n%s\nafter the rollback:\n%s", before, after)
 			}

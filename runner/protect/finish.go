@@ -2,6 +2,7 @@ package protect
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"prdrunner/checkpoint"
@@ -21,25 +22,38 @@ func (e *UnfinishedError) Error() string {
 
 func (e *UnfinishedError) Unwrap() error { return e.Err }
 
-// Finish carries out the rollbacks that are due in a session: of workstreams that had not
-// passed when their runner was killed, or whose gate was rejected since. Nothing runs. Each
-// is recorded durably, and then passed to done with a warning, which may be "". The error
-// of a rollback is an *UnfinishedError; the next call tries again.
-func (k *Keeper) Finish(ctx context.Context, session *checkpoint.Session, done func(e state.ProtectionRolledBack, warning string)) error {
-	for _, p := range session.State().RollbacksDue() {
+// Finished is a rollback that Finish carried out.
+type Finished struct {
+	Event   state.ProtectionRolledBack
+	Warning string         // "": none
+	Commits []state.Commit // the durable commits that record it
+}
+
+// Finish carries out rollbacks in a session in which nothing runs: those that are due from
+// runs that were killed and rejections between runs, and perhaps further ones. Each is
+// recorded durably, and then passed to done. Finish also records which changes are kept. The
+// error of a rollback is an *UnfinishedError; the next call tries again.
+func (k *Keeper) Finish(ctx context.Context, session *checkpoint.Session, due []state.Protection, done func(Finished)) error {
+	for _, p := range session.State().KeptProtections() {
+		session.Add(state.ProtectionKept{Workstream: p.Workstream, Checkpoint: p.Checkpoint, Reason: "on_failure is keep"})
+	}
+	for _, p := range due {
 		st := session.State()
 		rolledBack, err := k.RollBack(ctx, p, st.KeyValues(p.Keys))
 		if err != nil {
-			return &UnfinishedError{p, err}
+			_, unrecorded := session.Drain(context.WithoutCancel(ctx))
+			return errors.Join(&UnfinishedError{p, err}, unrecorded)
 		}
 		e := rolledBack.Event(p, whyDue(st, p))
 		session.Add(e)
-		if err := session.Publish(ctx); err != nil {
+		commits, err := session.Drain(context.WithoutCancel(ctx))
+		if err != nil {
 			return fmt.Errorf("record the rollback of %s: %w", p.Workstream, err)
 		}
-		done(e, rolledBack.Warning(p.Workstream))
+		done(Finished{e, rolledBack.Warning(p.Workstream), commits})
 	}
-	return nil
+	_, err := session.Drain(context.WithoutCancel(ctx))
+	return err
 }
 
 // whyDue says why a rollback is due.
@@ -54,6 +68,8 @@ func whyDue(st *state.State, p state.Protection) string {
 		return string(w.Error.Message)
 	case w.Status == state.Pending && w.Reason != "":
 		return string(w.Reason)
+	case w.Done():
+		return "its gates have not passed"
 	}
 	return fmt.Sprintf("attempt %d was cut short", p.Attempt)
 }

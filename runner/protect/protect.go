@@ -6,10 +6,11 @@
 //
 // What is copied and how it is restored is for package checkpoint/safety to say. When a
 // workstream is protected, committed or rolled back, and what is recorded of that, is
-// decided in package runner. Nothing here reads or writes a journal.
+// decided in package runner; only Finish records something by itself.
 package protect
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -77,20 +78,33 @@ func (k *Keeper) Protect(ctx context.Context, s Scope, earlier string) (*Made, e
 	if err != nil {
 		return nil, err
 	}
-	if l := made.Listing; l != nil {
-		if unread := slices.Concat(l.Unstable, l.Special); len(unread) > 0 {
-			err := &UncopiedError{Paths: unread}
-			return nil, errors.Join(err, k.safety.Delete(context.WithoutCancel(ctx), k.files, made.ID))
-		}
+	if absent := uncopied(made.Listing, s.Patterns); len(absent) > 0 {
+		err := &UncopiedError{Paths: absent}
+		return nil, errors.Join(err, k.safety.Delete(context.WithoutCancel(ctx), k.files, made.ID))
 	}
 	return describe(made.Checkpoint, made.Listing, false), nil
+}
+
+// uncopied returns the paths in a scope that were not copied although they don't look
+// sensitive: what Runner can't read, and what is behind a link that the scope names.
+func uncopied(l *workspace.Listing, patterns []string) []string {
+	if l == nil {
+		return nil
+	}
+	absent := slices.Concat(l.Unstable, l.Special)
+	for _, e := range l.Entries {
+		if e.Mode&^0o777 == workspace.ModeSymlink && slices.Contains(patterns, e.Path) {
+			absent = append(absent, e.Path)
+		}
+	}
+	return absent
 }
 
 // UncopiedError says that files in the scope of a workstream can't be copied.
 type UncopiedError struct{ Paths []string }
 
 func (e *UncopiedError) Error() string {
-	return fmt.Sprintf(`its scope can't be protected, since Runner can't copy %s, which may not be read, kept changing, or is no regular file; leave it out with "!%s"`, text.Enumerate(e.Paths), e.Paths[0])
+	return fmt.Sprintf(`its scope can't be protected, since Runner can't copy %s, which may not be read, kept changing, is no regular file, or is a link that the scope names itself; leave it out with "!%s"`, text.Enumerate(e.Paths), e.Paths[0])
 }
 
 func describe(c *safety.Checkpoint, l *workspace.Listing, again bool) *Made {
@@ -108,11 +122,14 @@ func (k *Keeper) reuse(ctx context.Context, s Scope, earlier string) (*Made, err
 	}
 	c, err := k.safety.Read(earlier)
 	if err != nil || c.Expired(k.safety.Now()) {
-		return nil, nil //nolint:nilerr // then a new one is made
+		return nil, nil //nolint:nilerr // a new one is made
 	}
 	plan, err := k.safety.PlanRestore(ctx, k.files, c, valuesOf(s.Keys))
-	if err != nil || !plan.IsEmpty() || !covers(plan, s) {
-		return nil, err
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil || !plan.IsEmpty() || !covers(plan, s): // if it is damaged, nothing depends on it any more
+		return nil, nil //nolint:nilerr // a new one is made
 	}
 	return describe(c, plan.Listing, true), nil
 }
@@ -141,35 +158,33 @@ type RolledBack struct {
 	Written, Deleted int                      // files
 	Savepoints       []string                 // databases
 	Keys             map[string]*ledger.Value // the keys to set in the session; nil: the key is not set
-	Left             string                   // the checkpoint that has the files as the attempt left them; "": there is none
-	// Lost are files that were overwritten or removed and could not be copied first, and
-	// Unkept is why none could be copied, nil if that is not so.
-	Lost   []string
-	Unkept error
+	Left             string                   // the checkpoint that has what the attempt left; "": there is none
+	Removed          []string                 // the files that were deleted
+	Lost             []string                 // what was overwritten or deleted, and could not be copied first
 }
+
+// maxNamed bounds how many files an event names.
+const maxNamed = 20
 
 // Event returns the event that records a rollback.
 func (r *RolledBack) Event(p state.Protection, reason string) state.ProtectionRolledBack {
 	return state.ProtectionRolledBack{
 		Workstream: p.Workstream, Attempt: p.Attempt, Checkpoint: p.Checkpoint, Reason: state.Text(reason),
-		Written: r.Written, Deleted: r.Deleted, Savepoints: r.Savepoints, Keys: r.Keys, Left: r.Left,
+		Written: r.Written, Deleted: r.Deleted, Removed: state.Texts(r.Removed[:min(len(r.Removed), maxNamed)]), Savepoints: r.Savepoints, Keys: r.Keys, Left: r.Left,
 	}
 }
 
 // Warning says what a rollback could not copy first, "" if it copied everything.
 func (r *RolledBack) Warning(workstream string) string {
-	switch {
-	case r.Unkept != nil:
-		return fmt.Sprintf("the files that %s left were not copied before they were rolled back: %v", workstream, r.Unkept)
-	case len(r.Lost) > 0:
-		return fmt.Sprintf("not copied before %s was rolled back, since they look sensitive or can't be read: %s", workstream, text.Enumerate(r.Lost))
+	if len(r.Lost) == 0 {
+		return ""
 	}
-	return ""
+	return fmt.Sprintf("not copied before %s was rolled back, since they look sensitive or can't be read: %s", workstream, text.Enumerate(r.Lost))
 }
 
-// RollBack restores what a workstream changed. First it copies the files that the attempt
-// left, for people to look at. If that fails, it rolls back nevertheless. keys are the
-// present values of the protected keys. RollBack can be repeated after an interruption.
+// RollBack restores what a workstream changed. First it copies the files and databases that
+// it changes, for people to look at, so that nothing is lost. keys are the present values of the
+// protected keys. RollBack can be repeated after an interruption.
 func (k *Keeper) RollBack(ctx context.Context, p state.Protection, keys map[string]*ledger.Value) (*RolledBack, error) {
 	c, err := k.safety.Read(p.Checkpoint)
 	if err != nil {
@@ -183,8 +198,8 @@ func (k *Keeper) RollBack(ctx context.Context, p state.Protection, keys map[stri
 	if plan.IsEmpty() {
 		return done, nil
 	}
-	if len(plan.Changes) > 0 {
-		k.copyLeft(ctx, p, plan, done)
+	if err := k.copyLeft(ctx, p, plan, done); err != nil {
+		return nil, fmt.Errorf("copy what it left: %w", err)
 	}
 	restored, err := k.safety.Restore(ctx, k.files, plan, safety.RestoreOptions{
 		Force: true, By: k.by, Undo: done.Left, Journaled: true,
@@ -202,22 +217,53 @@ func (k *Keeper) RollBack(ctx context.Context, p state.Protection, keys map[stri
 	return done, nil
 }
 
-// copyLeft copies the files that an attempt left.
-func (k *Keeper) copyLeft(ctx context.Context, p state.Protection, plan *safety.RestorePlan, done *RolledBack) {
-	left, err := k.safety.Create(ctx, k.files, safety.CreateOptions{
-		Patterns: plan.Listing.Patterns, Type: safety.FileBackup, MayBeNone: true, Expiry: DefaultExpiry, By: k.by, Undoes: p.Checkpoint,
+// copyLeft copies the files and databases that a rollback changes. If an interrupted call
+// has done so, that copy has them as the attempt left them; what was restored or changed
+// since is copied, too.
+func (k *Keeper) copyLeft(ctx context.Context, p state.Protection, plan *safety.RestorePlan, done *RolledBack) error {
+	o := safety.CreateOptions{
+		Type: safety.FileBackup, MayBeNone: true, Expiry: DefaultExpiry, By: k.by, Undoes: p.Checkpoint,
 		Reason: fmt.Sprintf("what attempt %d at %s left", p.Attempt, p.Workstream),
-	})
-	if err != nil {
-		done.Unkept = err
-		return
 	}
-	done.Left = left.ID
-	for _, change := range plan.Changes {
-		if change.From != nil && left.Listing.Lacks(change.Path) {
-			done.Lost = append(done.Lost, change.Path)
+	if len(plan.Changes) > 0 {
+		o.Patterns = plan.Listing.Patterns
+	}
+	for _, c := range plan.DatabaseChanges {
+		if c.Readable() {
+			o.Databases, o.DatabasesOf = append(o.Databases, c.Name), plan.Databases.PRD
 		}
 	}
+	if len(o.Patterns)+len(o.Databases) == 0 {
+		return nil
+	}
+	var err error
+	if done.Left, err = k.copyOf(o.Undoes, o.Reason); err != nil {
+		return err
+	}
+	left, err := k.safety.Create(ctx, k.files, o)
+	if err != nil {
+		return err
+	}
+	done.Left = cmp.Or(done.Left, left.ID)
+	done.Lost = plan.Lacking(left)
+	for _, change := range plan.Changes {
+		if change.To == nil {
+			done.Removed = append(done.Removed, change.Path)
+		}
+	}
+	return nil
+}
+
+// copyOf returns the oldest checkpoint that was made for a reason before another one was
+// restored; "" if there is none.
+func (k *Keeper) copyOf(undoes, reason string) (string, error) {
+	all, _, err := k.safety.List()
+	for _, c := range all {
+		if c.Undoes == undoes && string(c.Reason) == reason {
+			return c.ID, nil
+		}
+	}
+	return "", err
 }
 
 // Delete removes the checkpoint of a protection that is no longer needed.

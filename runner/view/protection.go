@@ -41,7 +41,7 @@ func DescribeRollback(e state.ProtectionRolledBack) (what, details string) {
 		parts = append(parts, Plural(e.Written, "file")+" restored")
 	}
 	if e.Deleted > 0 {
-		parts = append(parts, Plural(e.Deleted, "file")+" removed")
+		parts = append(parts, removedFiles(e))
 	}
 	if n := len(e.Savepoints); n > 0 {
 		parts = append(parts, "restored "+strings.Join(e.Savepoints, ", "))
@@ -53,7 +53,20 @@ func DescribeRollback(e state.ProtectionRolledBack) (what, details string) {
 		parts = append(parts, "nothing had changed")
 	}
 	if e.Left != "" {
-		parts = append(parts, "the files as it left them are in "+e.Left)
+		parts = append(parts, "what it left is in "+e.Left)
 	}
 	return "rolled back " + e.Workstream, strings.Join(parts, ", ")
+}
+
+// removedFiles counts the files that a rollback removed, and names the first of them.
+func removedFiles(e state.ProtectionRolledBack) string {
+	const most = 3
+	var names []string
+	for _, path := range e.Removed[:min(len(e.Removed), most)] {
+		names = append(names, OneLine(string(path)))
+	}
+	if more := e.Deleted - len(names); more > 0 && len(names) > 0 {
+		names = append(names, fmt.Sprintf("%d more", more))
+	}
+	return Plural(e.Deleted, "file") + " removed (" + strings.Join(names, ", ") + ")"
 }

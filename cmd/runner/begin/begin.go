@@ -428,8 +428,10 @@ func killed(st *state.State) bool { return st.RunningAt != nil }
 
 // LockDecided locks the session for which the build was decided. It is an error if another
 // process has changed the session since, such as while the user was thinking.
-func (s *Starter) LockDecided(ctx context.Context, snap *checkpoint.Snapshot) (*checkpoint.Session, error) {
-	session, _, err := s.Lock(ctx)
+func (s *Starter) LockDecided(ctx context.Context, decided Start, snap *checkpoint.Snapshot) (*checkpoint.Session, error) {
+	target := s.Target
+	target.Leaves = decided.Fresh
+	session, _, err := target.Lock(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -434,7 +434,7 @@ func TestBeginOwned(t *testing.T) {
 	if !advice.IsA[*checkpoint.LockedError](err) || !strings.HasPrefix(advice.Of(advice.CommandLine{}, "", err), "`runner status PRD-001`") {
 		t.Errorf("%v", err)
 	}
-	if _, err := p.s.LockDecided(t.Context(), snap); !advice.IsA[*checkpoint.LockedError](err) {
+	if _, err := p.s.LockDecided(t.Context(), Start{}, snap); !advice.IsA[*checkpoint.LockedError](err) {
 		t.Errorf("%v", err)
 	}
 	checkpointtest.Must(t, x.Close())
@@ -451,7 +451,7 @@ func TestLockDecided(t *testing.T) {
 	}
 	decided := func(snap *checkpoint.Snapshot, want bool) {
 		t.Helper()
-		x, err := p.s.LockDecided(t.Context(), snap)
+		x, err := p.s.LockDecided(t.Context(), Start{}, snap)
 		if errors.Is(err, runner.ErrPlanOutdated) == want || want && err != nil {
 			t.Errorf("%v", err)
 		}

@@ -15,6 +15,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/reader"
@@ -44,6 +45,11 @@ type Target struct {
 	Store *checkpoint.Store
 	PRD   string
 	Files *workspace.Workspace // nil: the command needs no files
+
+	// Leaves says that the command leaves the work of the session as it stands: it goes back
+	// to a checkpoint, or ends the session. Then work that waits for its gates is rolled
+	// back first, too, since nobody could commit it any more.
+	Leaves bool
 
 	// Finish replaces FinishEarlier in a command that treats what was cut short in its
 	// own way.
@@ -160,7 +166,7 @@ func (t *Target) FinishEarlier(ctx context.Context, session *checkpoint.Session)
 		return nil, nil
 	}
 	pending, err := t.Store.Layout().InterruptedImport(st.PRD)
-	if err != nil || pending == nil && st.Rollback == nil && len(st.RollbacksDue()) == 0 {
+	if err != nil || pending == nil && st.Rollback == nil && len(t.rollbacks(st)) == 0 {
 		return nil, err
 	}
 	w := t.Files
@@ -186,10 +192,21 @@ func (t *Target) FinishEarlier(ctx context.Context, session *checkpoint.Session)
 			return nil, err
 		}
 	}
-	if len(session.State().RollbacksDue()) > 0 {
-		err = finishProtected(ctx, t.Env, t.Store, session, w)
+	if due := t.rollbacks(session.State()); len(due) > 0 {
+		err = finishProtected(ctx, t.Env, t.Store, session, w, due)
 	}
 	return done, err
+}
+
+// rollbacks returns the protections whose workstreams are rolled back first.
+func (t *Target) rollbacks(st *state.State) []state.Protection {
+	if !t.Leaves {
+		return st.RollbacksDue()
+	}
+	kept := st.KeptProtections()
+	return slices.DeleteFunc(slices.Clone(st.Protections), func(p state.Protection) bool {
+		return p.RolledBack || slices.ContainsFunc(kept, func(k state.Protection) bool { return k.Workstream == p.Workstream })
+	})
 }
 
 // ReadSession reads a session without a lock. If there is no session, the snapshot holds
@@ -233,7 +250,7 @@ func NewestManualCheckpoint(store *checkpoint.Store, prd string) (*state.Checkpo
 // giving the session up is the last remedy. It is an error if edits were kept in a
 // checkpoint: it could be restored only after an export and an import.
 func LastTarget(env *cli.Environment, store *checkpoint.Store, prd string) *Target {
-	t := &Target{Env: env, Store: store, PRD: prd}
+	t := &Target{Env: env, Store: store, PRD: prd, Leaves: true}
 	t.Finish = func(ctx context.Context, session *checkpoint.Session) (*FinishedRollback, error) {
 		done, err := t.FinishEarlier(ctx, session)
 		if advice.IsA[*KeptEditsError](err) {

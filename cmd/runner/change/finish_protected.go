@@ -28,24 +28,37 @@ func RollbacksDue(snap *checkpoint.Snapshot) []state.Protection {
 
 // finishProtected rolls back what protected workstreams changed that did not pass, and
 // tells the user.
-func finishProtected(ctx context.Context, env *cli.Environment, store *checkpoint.Store, session *checkpoint.Session, w *workspace.Workspace) error {
+func finishProtected(ctx context.Context, env *cli.Environment, store *checkpoint.Store, session *checkpoint.Session, w *workspace.Workspace, due []state.Protection) error {
 	st := session.State()
 	record := checkpoint.AuditRecord{What: "roll back workstreams (finish)", PRD: st.PRD, Session: st.Session}
-	for _, p := range st.RollbacksDue() {
+	for _, p := range due {
 		fmt.Fprintf(env.Stderr, "What %s changed is to be rolled back; doing that first\n", p.Workstream)
 		record.Args = append(record.Args, state.Text(p.Workstream))
 		record.IDs = append(record.IDs, p.Checkpoint)
 	}
 	err := WithAudit(env, store, &record, func() error {
-		return protect.New(store.Safety(), w, env.Actor()).Finish(ctx, session, func(e state.ProtectionRolledBack, warning string) {
-			what, details := view.DescribeRollback(e)
+		err := protect.New(store.Safety(), w, env.Actor()).Finish(ctx, session, due, func(done protect.Finished) {
+			what, details := view.DescribeRollback(done.Event)
 			fmt.Fprintf(env.Stderr, "%s: %s\n", strings.ToUpper(what[:1])+what[1:], details)
-			if warning != "" {
-				env.Warn(fmt.Errorf("%s", warning))
+			if done.Warning != "" {
+				env.Warn(errors.New(done.Warning))
 			}
 		})
+		return errors.Join(err, session.Publish(ctx))
 	})
 	return ExplainUnfinished(st.PRD, err)
+}
+
+// AnnounceRollbacks tells the user which workstreams the command rolls back before it does
+// its own work.
+func (t *Target) AnnounceRollbacks() {
+	snap, err := t.Store.Load(t.PRD)
+	if err != nil || snap.State == nil || snap.Owner != nil {
+		return // the command itself reports the error
+	}
+	for _, p := range t.rollbacks(snap.State) {
+		fmt.Fprintf(t.Env.Stderr, "First, what %s changed is rolled back to %s, since it has not passed\n", p.Workstream, p.Checkpoint)
+	}
 }
 
 // AnnounceRollbacksDue tells the user of a command that changes nothing about the rollbacks

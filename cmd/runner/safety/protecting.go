@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/safety"
 	"prdrunner/checkpoint/state"
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/change"
@@ -49,6 +50,22 @@ func (r *removal) giveUp(ctx context.Context, needed map[string]checkpoint.Prote
 		if err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// refuseWaiting refuses to restore a checkpoint of a workstream that waits for its gates:
+// they would judge work of which nothing is left.
+func (p *place) refuseWaiting(c *safety.Checkpoint, o RestoreOptions) error {
+	if o.Force || o.DryRun || o.Manual {
+		return nil
+	}
+	needed, err := p.store.Protecting()
+	if err != nil {
+		return err
+	}
+	if waits, ok := needed[c.ID]; ok && !waits.Due {
+		return advice.With(&ProtectingError{waits}, fmt.Sprintf("`runner reject %s GATE` and the next build take its changes back; --force restores the checkpoint all the same", waits.PRD))
 	}
 	return nil
 }

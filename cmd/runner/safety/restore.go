@@ -38,6 +38,9 @@ func Restore(ctx context.Context, env *cli.Environment, o RestoreOptions) error 
 		if err != nil {
 			return err
 		}
+		if err := p.refuseWaiting(c, o); err != nil {
+			return err
+		}
 		keys, err := p.presentKeys(c)
 		if err != nil {
 			return err
