@@ -277,3 +277,20 @@ func TestTidyTemplate(t *testing.T) {
 		t.Errorf("left are %v, %v", ids, err)
 	}
 }
+
+// TestOtherDatabase: a database that has the contents of the copy, but is another one, does
+// not count as restored or whole.
+func TestOtherDatabase(t *testing.T) {
+	t.Parallel()
+	p := newDatabasePlace(t)
+	p.sql("twin", "CREATE TABLE orders (n)", "INSERT INTO orders VALUES (1), (2)")
+	made := p.save(CreateOptions{}, "orders")
+	open := p.s.OpenDatabase
+	p.s.OpenDatabase = func(ctx context.Context, prd, _ string) (*savepoint.Database, error) { return open(ctx, prd, "twin") }
+	if plan, err := p.s.PlanRestore(t.Context(), p.w, made.Checkpoint, nil); !errors.Is(err, savepoint.ErrOtherDatabase) {
+		t.Errorf("a restore of another database is planned: %+v, %v", plan, err)
+	}
+	if v, err := p.s.Verify(t.Context(), p.w, made.Checkpoint); !errors.Is(err, savepoint.ErrOtherDatabase) {
+		t.Errorf("it is verified with another database: %+v, %v", v, err)
+	}
+}
