@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -18,6 +19,10 @@ import (
 	"prdrunner/checkpoint/workspace/git"
 	"prdrunner/checkpoint/workspace/git/gittest"
 )
+
+// large is how long each large value of the fixtures is: by default long enough that
+// PostgreSQL keeps it outside of its row.
+var large = flag.Int("savepoint.large", 20_000, "how many characters a large value has")
 
 // suite is what the contract needs of a driver with a method.
 type suite struct {
@@ -86,6 +91,9 @@ func (u *subject) open(url string) *savepoint.Database {
 
 func (u *subject) all(statements []string) {
 	u.t.Helper()
+	if u.driver == savepoint.Postgres { // where a connection is a process
+		statements = []string{strings.Join(statements, ";\n")}
+	}
 	for _, statement := range statements {
 		u.run(u.t, u.name, statement)
 	}
@@ -451,8 +459,11 @@ func testInterrupted(t *testing.T, s suite) {
 		}
 	}
 	for n := 1; dieAt(n, func(ctx context.Context) error { _, err := u.db.Create(ctx, "b"); return err }); n++ {
-		u.restore(point)
+		if is := u.digest(); is.Sum != point.Digest {
+			t.Errorf("creating a savepoint, which died at command %d, changed the database from %+v to %+v", n, point, is)
+		}
 	}
+	u.restore(point)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := u.db.Restore(ctx, point); err == nil {

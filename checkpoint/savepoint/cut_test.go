@@ -16,7 +16,7 @@ import (
 )
 
 // cutPoints is at how many moments TestCut cuts the connections of each engine.
-var cutPoints = flag.Int("savepoint.cuts", 4, "at how many moments a restore is cut off from its server")
+var cutPoints = flag.Int("savepoint.cuts", 2, "at how many moments a restore is cut off from its server")
 
 // proxy stands between an engine and its server. It counts the messages of the engine, and
 // at one of them cuts all connections, as if the engine was killed there.

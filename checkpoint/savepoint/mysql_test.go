@@ -3,6 +3,7 @@ package savepoint_test
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"net/url"
 	"path/filepath"
 	"strings"
@@ -28,7 +29,7 @@ func mysqlSuite() suite {
 				"big longtext CHARACTER SET utf8mb4, m enum('sad', 'happy'), b bit(9), n decimal(40, 10), `odd `` column` int AS (id + 1) VIRTUAL, hidden int INVISIBLE DEFAULT 3) ENGINE=InnoDB",
 			"INSERT INTO parent (name, at, d, f, bytes, m, b, n) VALUES ('a', '2024-01-15 14:30:22', '2024-01-15 14:30:22.123456', 0.1, X'00ff0a0d0a27', 'sad', b'101010101', 12345678901234567890.123), " +
 				"('it''s \\\\ \\0 \\r\\n \\Z', NULL, NULL, -1e300, '', 'happy', b'0', -1), (NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)",
-			"INSERT INTO parent (name, big) SELECT 'c', REPEAT('ü😀', 200000 + seq) FROM seq_1_to_3",
+			fmt.Sprintf("INSERT INTO parent (name, big) SELECT 'c', REPEAT('ü😀', %d + seq) FROM seq_1_to_3", *large),
 			"CREATE TABLE child (id int AUTO_INCREMENT, parent int, KEY (id), FOREIGN KEY (parent) REFERENCES parent (id) ON DELETE CASCADE) AUTO_INCREMENT=100 ENGINE=InnoDB",
 			"INSERT INTO child (parent) VALUES (1), (1), (2)",
 			"CREATE TABLE `odd' \"``Tablé` (`select` int) CHARACTER SET utf8mb4",

@@ -3,6 +3,7 @@ package savepoint_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/url"
 	"strings"
 	"testing"
@@ -35,7 +36,7 @@ func postgresSuite() suite {
 			`INSERT INTO parent (name, at, f, d, bytes, m, list, j, n) VALUES
 				('a', '2024-01-15 14:30:22.123456+02', 1.1, 0.1, '\x00ff0a', 'sad', '{x,NULL,"y z"}', '{"k": [1, null]}', 12345678901234567890.123),
 				('b', NULL, 'NaN', '-Infinity', '', 'happy', '{}', 'null', 'NaN'), (NULL, 'infinity', NULL, NULL, NULL, NULL, NULL, NULL, NULL)`,
-			`INSERT INTO parent (name, big) SELECT 'c', repeat('ü' || g, 200000) FROM generate_series(1, 3) g`,
+			fmt.Sprintf(`INSERT INTO parent (name, big) SELECT 'c', repeat('ü' || g, %d) FROM generate_series(1, 3) g`, *large),
 			`CREATE TABLE child (id bigint GENERATED ALWAYS AS IDENTITY (START 100), parent int REFERENCES parent ON DELETE CASCADE)`,
 			`INSERT INTO child (parent) VALUES (1), (1), (2)`,
 			`CREATE TABLE "odd "" Schema"."odd' Tablé" ("select" int)`,
