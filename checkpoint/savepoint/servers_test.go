@@ -21,6 +21,9 @@ var (
 )
 
 func TestMain(m *testing.M) {
+	if err := os.Setenv("PATH", savepointtest.Path()); err != nil {
+		panic(err)
+	}
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
 		postgresServer.Stop()
 		mysqlServer.Stop()
