@@ -59,7 +59,7 @@ func (s *State) applyEvent(seq uint64, at time.Time, e Event) error {
 		}
 	case SessionCompleted:
 		s.endRun(at, StatusComplete, e.RanMS)
-		s.Protections = nil // of workstreams that the pipeline no longer has, or skips
+		s.Protections = nil // all are rolled back; others do not let a session complete
 	case SessionAbandoned:
 		s.endRun(at, s.Status, 0)
 		s.Abandoned = true

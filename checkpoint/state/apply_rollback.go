@@ -84,7 +84,7 @@ func (s *State) GoTo(record RollbackRecord, b RollbackStarted, target *State) {
 	next.FormatVersion = s.FormatVersion
 	next.Seq, next.UpdatedAt = s.Seq, s.UpdatedAt
 	next.Checkpoints, next.Rollbacks, next.Rollback = s.Checkpoints, s.Rollbacks, nil
-	next.Protections = nil // the rollback restores the files
+	next.Protections = nil // what waits was rolled back before
 	next.Resumes, next.Sensitive, next.Hooks = s.Resumes, s.Sensitive, s.Hooks
 	next.Host, next.Acts = s.Host, s.Acts
 	next.Current = b.To
