@@ -32,7 +32,7 @@ func (e *Engine) propertiesOf(ctx context.Context, m *conn) (*properties, error)
 		return nil, fmt.Errorf("read the properties of the database: %w", err)
 	}
 	if len(rows) == 0 {
-		return nil, fmt.Errorf("there is no database %q any more; create an empty one, which has the properties that the restored one shall have", name)
+		return nil, fmt.Errorf("there is no database %q; if a savepoint of it is to be restored, create an empty one, which has the properties that the restored one shall have", name)
 	}
 	r := rows[0]
 	if r[10] == "t" {

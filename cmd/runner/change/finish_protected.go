@@ -80,5 +80,9 @@ func ExplainUnfinished(prd string, err error) error {
 	if advice.IsA[*safety.NotFoundError](err) {
 		return advice.With(err, giveUp)
 	}
-	return advice.With(err, fmt.Sprintf("`runner safety restore %s --dry-run` shows what is in the way, and `runner build %s --resume` tries again; %s", unfinished.Checkpoint, prd, giveUp))
+	again := fmt.Sprintf("`runner safety restore %s --dry-run` shows what is in the way, and `runner build %s --resume` tries again", unfinished.Checkpoint, prd)
+	if len(unfinished.Savepoints) > 0 {
+		again = fmt.Sprintf("make sure that the database can be reached, and that variables have the values of the build; `runner build %s --resume` tries again", prd)
+	}
+	return advice.With(err, again+"; "+giveUp)
 }

@@ -23,7 +23,11 @@ func List(ctx context.Context, env *cli.Environment, prd string, f Format) error
 		if err != nil {
 			return err
 		}
-		report := show.NewSafetyListReport(all, unread, half, p.store.Now())
+		needed, err := p.store.Protecting()
+		if err != nil {
+			env.Warn(err)
+		}
+		report := show.NewSafetyListReport(all, unread, half, needed, p.store.Now())
 		return p.print(f, report, func() error { return show.SafetyList(env.Stdout, env.CommandLine, report) })
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/safety"
 	"prdrunner/checkpoint/state"
 	"prdrunner/cmd/runner/advice"
@@ -33,6 +34,15 @@ type safetyListItem struct {
 	Undoes    string      `json:"undoes,omitempty"`
 	Restored  int         `json:"restored"`  // how often
 	Restoring bool        `json:"restoring"` // a restore was interrupted
+	NeededBy  *neededBy   `json:"needed_by,omitempty"`
+}
+
+// neededBy is the protected workstream that may be rolled back to a safety checkpoint, which
+// is not removed until then.
+type neededBy struct {
+	PRD        string `json:"prd"`
+	Workstream string `json:"workstream"`
+	Due        bool   `json:"rollback_due"`
 }
 
 type safetyDamaged struct {
@@ -41,14 +51,18 @@ type safetyDamaged struct {
 }
 
 // NewSafetyListReport returns the JSON form of a list of safety checkpoints. half is a
-// restore that was interrupted; nil: there is none.
-func NewSafetyListReport(all []*safety.Checkpoint, unread []safety.Unread, half *safety.Interrupted, now time.Time) SafetyListReport {
+// restore that was interrupted; nil: there is none. needed are those that sessions need.
+func NewSafetyListReport(all []*safety.Checkpoint, unread []safety.Unread, half *safety.Interrupted, needed map[string]checkpoint.Protecting, now time.Time) SafetyListReport {
 	r := SafetyListReport{FormatVersion: FormatVersion, Checkpoints: []safetyListItem{}, Damaged: []safetyDamaged{}, interrupted: half}
 	for _, c := range all {
-		r.Checkpoints = append(r.Checkpoints, safetyListItem{
+		item := safetyListItem{
 			ID: c.ID, Type: c.Type, CreatedAt: c.CreatedAt, Expiry: c.ExpiresAt, Expired: c.Expired(now), Reason: c.Reason,
 			Summary: c.Summary(), Undoes: c.Undoes, Restored: len(c.Restores), Restoring: half != nil && half.ID == c.ID,
-		})
+		}
+		if p, ok := needed[c.ID]; ok {
+			item.NeededBy = &neededBy{p.PRD, p.Workstream, p.Due}
+		}
+		r.Checkpoints = append(r.Checkpoints, item)
 	}
 	for _, u := range unread {
 		r.Damaged = append(r.Damaged, safetyDamaged{u.ID, state.Text(u.Err.Error())})
@@ -65,6 +79,8 @@ func SafetyList(w io.Writer, cmdline advice.CommandLine, r SafetyListReport) err
 	for _, c := range r.Checkpoints {
 		fmt.Fprintf(&b, "%s  %-11s  %s", c.ID, c.Type, view.OneLine(c.Summary))
 		switch {
+		case c.NeededBy != nil:
+			fmt.Fprintf(&b, "  needed by %s of %s", c.NeededBy.Workstream, c.NeededBy.PRD)
 		case c.Expired:
 			b.WriteString("  expired")
 		case c.Expiry != nil:
@@ -97,7 +113,7 @@ type SafetyRemovedReport struct {
 // NewSafetyRemovedReport returns the JSON form of a removal.
 func NewSafetyRemovedReport(removed []*safety.Checkpoint, unfinished []string, kept int, dryRun bool, now time.Time) SafetyRemovedReport {
 	return SafetyRemovedReport{
-		FormatVersion: FormatVersion, DryRun: dryRun, Removed: NewSafetyListReport(removed, nil, nil, now).Checkpoints,
+		FormatVersion: FormatVersion, DryRun: dryRun, Removed: NewSafetyListReport(removed, nil, nil, nil, now).Checkpoints,
 		Unfinished: append([]string{}, unfinished...), Kept: kept,
 	}
 }
