@@ -99,21 +99,28 @@ func (p *place) listing(ctx context.Context, c *safety.Checkpoint) (*workspace.L
 	return p.files.Load(ctx, c.Files.Listing)
 }
 
-// presentKeys returns the present values of a checkpoint's keys. It returns an error if
-// the session of the keys is no longer the current one of its PRD.
+// presentKeys returns the present values of a checkpoint's keys. If the session of the keys
+// is no longer the current one of its PRD, it returns an error; but if the checkpoint has
+// files or databases, too, it warns and returns the values of the checkpoint, so that only
+// these are restored.
 func (p *place) presentKeys(c *safety.Checkpoint) (map[string]*ledger.Value, error) {
 	if c.Keys == nil {
 		return nil, nil
 	}
 	st, err := load.OwnState(p.env, c.Keys.PRD)
-	if err != nil {
+	if err == nil && st.Session == c.Keys.Session {
+		return valuesOf(st.Ledgers.Values, c.Keys.Values), nil
+	}
+	values := fmt.Sprintf("%s has their values, for `runner state set`", p.env.Display(p.saved.RecordPath(c.ID)))
+	other := &OtherSessionError{c.ID, c.Keys.PRD}
+	switch {
+	case c.Files != nil || c.Databases != nil:
+		p.env.Warn(fmt.Errorf("%w, and are not restored; %s", other, values))
+		return c.Keys.Values, nil
+	case err != nil:
 		return nil, err
 	}
-	if st.Session != c.Keys.Session {
-		return nil, advice.With(&OtherSessionError{c.ID, c.Keys.PRD},
-			fmt.Sprintf("%s has their values, for `runner state set`", p.env.Display(p.saved.RecordPath(c.ID))))
-	}
-	return valuesOf(st.Ledgers.Values, c.Keys.Values), nil
+	return nil, advice.With(other, values)
 }
 
 // OtherSessionError says that the keys in a checkpoint are not those of the current session
