@@ -7,6 +7,7 @@ import (
 
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/journal"
+	"prdrunner/checkpoint/safety"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
@@ -131,15 +132,44 @@ func (i *Import) unknownTo(relation journal.Relation, here *state.State) ([]stat
 	return acts, nil
 }
 
-// addKnown appends a commit with uncertain workstreams and acts to the journal in dir,
-// before the session in dir is put in place. Once it is in place nothing may come before
-// that commit.
+// Unprotected returns the workstreams whose changes can't be rolled back here: their safety
+// checkpoints stayed on the machine that exported the session.
+func (i *Import) Unprotected() []string {
+	var list []string
+	for _, e := range i.unprotected() {
+		list = append(list, e.Workstream)
+	}
+	return list
+}
+
+// unprotected returns the events that give up rollbacks to safety checkpoints that are not
+// here.
+func (i *Import) unprotected() []state.ProtectionKept {
+	var events []state.ProtectionKept
+	for _, p := range i.State.Protections {
+		var gone *safety.NotFoundError
+		if _, err := i.store.Safety().Read(p.Checkpoint); errors.As(err, &gone) {
+			events = append(events, state.ProtectionKept{
+				Workstream: p.Workstream, Checkpoint: p.Checkpoint, Reason: "its safety checkpoint stayed on the machine that exported the session",
+			})
+		}
+	}
+	return events
+}
+
+// addKnown appends a commit with uncertain workstreams and acts, and with the protections
+// that end, to the journal in dir, before the session in dir is put in place. Once it is in
+// place nothing may come before that commit.
 func (i *Import) addKnown(dir string, events []state.WorkstreamUncertain, acts []state.Act) (err error) {
-	if len(events)+len(acts) == 0 {
+	unprotected := i.unprotected()
+	if len(events)+len(acts)+len(unprotected) == 0 {
 		return nil
 	}
 	c := state.Commit{Seq: i.Seq + 1, Time: i.store.Now(), Prev: i.Sum}
 	for _, e := range events {
+		c.Events = append(c.Events, e)
+	}
+	for _, e := range unprotected {
 		c.Events = append(c.Events, e)
 	}
 	if len(acts) > 0 {

@@ -26,6 +26,7 @@ type ImportReport struct {
 	Archived      string           `json:"archived,omitempty"`
 	Uncertain     []string         `json:"uncertain,omitempty"` // workstreams that must happen only once and that the session to be archived has started
 	Pending       []string         `json:"once_pending"`        // workstreams that must happen only once and are not done: they may also happen where the archive was exported
+	Unprotected   []string         `json:"unprotected,omitempty"` // workstreams whose changes can't be rolled back here
 	Checkpoints   int              `json:"checkpoints"`
 	Objects       int              `json:"objects"`
 	ObjectBytes   int64            `json:"object_bytes"`
@@ -52,7 +53,7 @@ func NewImportReport(i Import) ImportReport {
 	a := i.Archive
 	r := ImportReport{
 		FormatVersion: FormatVersion, PRD: a.PRD, Session: a.Session, Seq: a.Seq, DryRun: i.DryRun, Relation: a.Relation, Refused: i.Refused, Uncertain: a.Uncertain(), Pending: append([]string{}, a.Pending()...),
-		Checkpoints: a.Checkpoints, Objects: a.Objects, ObjectBytes: a.Bytes,
+		Unprotected: a.Unprotected(), Checkpoints: a.Checkpoints, Objects: a.Objects, ObjectBytes: a.Bytes,
 		Absent: []state.Text{}, Differ: []state.Text{}, LeftAlone: []state.Text{}, Blocked: []fileProblem{}, Missing: []fileProblem{}, LeftOut: []state.Text{},
 	}
 	if i.Files == nil {
@@ -102,6 +103,7 @@ func ImportPreview(w io.Writer, cmdline advice.CommandLine, i Import) error {
 		fmt.Fprintf(&b, "  ✗ %v; --replace archives it\n", i.conflict())
 	}
 	writeUncertain(&b, cmdline, "  ", NewImportReport(i))
+	writeUnprotected(&b, "  ", NewImportReport(i))
 	writeOrigin(&b, "  ", i)
 	if i.Files != nil {
 		fmt.Fprintf(&b, "  Files: %d to write, %d the same, %d different\n", len(i.Files.Absent), i.Files.Same, len(i.Files.Differ))
@@ -122,6 +124,13 @@ func writeUncertain(b *strings.Builder, cmdline advice.CommandLine, indent strin
 		resolve := cmdline.Command("resolve " + r.PRD + " " + text.ShellWord(name))
 		fmt.Fprintf(b, "%s⚠️  %s must happen only once, and was started here since the archive was written: it is uncertain until `%s --done` says that it happened, or `%s --rerun` that it did not\n",
 			indent, name, resolve, resolve)
+	}
+}
+
+// writeUnprotected lists the workstreams whose changes can't be rolled back here.
+func writeUnprotected(b *strings.Builder, indent string, r ImportReport) {
+	for _, name := range r.Unprotected {
+		fmt.Fprintf(b, "%s⚠️  what %s changed can't be rolled back here: its safety checkpoint stayed where the archive was exported\n", indent, name)
 	}
 }
 
@@ -179,6 +188,7 @@ func Imported(w io.Writer, cmdline advice.CommandLine, i Import, r ImportReport)
 		fmt.Fprintf(&b, "The session that was here is archived under %s\n", cmdline.Display(r.Archived))
 	}
 	writeUncertain(&b, cmdline, "", r)
+	writeUnprotected(&b, "", r)
 	writeOrigin(&b, "", i)
 	if i.Files != nil {
 		fmt.Fprintf(&b, "Files: %d written, %d the same\n", r.Written, i.Files.Same)
