@@ -24,8 +24,8 @@ type ImportReport struct {
 	Relation      journal.Relation `json:"relation"`
 	Refused       bool             `json:"refused"` // the import needs --replace
 	Archived      string           `json:"archived,omitempty"`
-	Uncertain     []string         `json:"uncertain,omitempty"` // workstreams that must happen only once and that the session to be archived has started
-	Pending       []string         `json:"once_pending"`        // workstreams that must happen only once and are not done: they may also happen where the archive was exported
+	Uncertain     []string         `json:"uncertain,omitempty"`   // workstreams that must happen only once and that the session to be archived has started
+	Pending       []string         `json:"once_pending"`          // workstreams that must happen only once and are not done: they may also happen where the archive was exported
 	Unprotected   []string         `json:"unprotected,omitempty"` // workstreams whose changes can't be rolled back here
 	Checkpoints   int              `json:"checkpoints"`
 	Objects       int              `json:"objects"`
