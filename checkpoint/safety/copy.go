@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/sync/errgroup"
+
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 )
@@ -31,6 +33,8 @@ func (k *copying) copyFiles(ctx context.Context) error {
 	c.Files = &Files{Scope: state.Texts(scope), InGit: c.Type == GitStash, Sensitive: k.o.Sensitive}
 	last := k.store.lastOfScope(k.w, c.Files, k.o.Patterns)
 	view := c.Files.view(k.w)
+	earlier := lookFor(ctx, view, last)
+	defer func() { _ = earlier.looking.Wait() }()
 	if err := k.capture(ctx, view, last); err != nil {
 		return err
 	}
@@ -48,7 +52,7 @@ func (k *copying) copyFiles(ctx context.Context) error {
 			return err
 		}
 	}
-	return k.check(ctx, view, last)
+	return k.check(ctx, view, earlier)
 }
 
 // capture captures the files in scope. Those that are as last has them are not copied
@@ -123,33 +127,72 @@ func (s *Store) lastOfScope(w *workspace.Workspace, files *Files, patterns []str
 
 // check reads back the contents that were stored for this checkpoint, and makes sure that
 // those of an earlier one are still there.
-func (k *copying) check(ctx context.Context, view *workspace.Workspace, last *Checkpoint) error {
+func (k *copying) check(ctx context.Context, view *workspace.Workspace, earlier *earlierContents) error {
 	c, l := k.made.Checkpoint, k.made.Listing
-	fresh, before := l.Entries, []workspace.Entry(nil)
-	if k.made.sameAs != "" {
-		fresh, before = nil, l.Entries
-	} else if last != nil {
-		old, err := view.Load(ctx, last.Files.Listing)
-		if err != nil {
-			return err
-		}
-		fresh, before = splitStored(l.Entries, old.Entries)
+	fresh, before, err := earlier.split(l.Entries)
+	if err != nil {
+		return err
 	}
-	for _, part := range []struct {
-		entries []workspace.Entry
-		deep    bool
-	}{{fresh, true}, {before, false}} {
-		lost, err := view.Contents().Lost(ctx, part.entries, part.deep)
-		if err != nil {
-			return err
-		}
-		if len(lost) > 0 {
-			return &workspace.MissingError{Missing: lost}
-		}
+	lost, err := view.Contents().Lost(ctx, fresh, true)
+	if err == nil && len(lost) > 0 {
+		err = &workspace.MissingError{Missing: lost}
+	}
+	if err != nil {
+		return err
 	}
 	absent := slices.Concat(l.LeftOut, l.Unstable, l.Special)
 	c.Checks = append(c.Checks, contentsCheck(len(fresh), len(before)), completeCheck(len(l.Entries), absent))
 	return nil
+}
+
+// earlierContents are the contents of an earlier checkpoint. They are looked for while the
+// files are captured, since that takes as long.
+type earlierContents struct {
+	entries []workspace.Entry
+	lost    map[string]bool // by path
+	looking errgroup.Group
+}
+
+// lookFor begins to look for the contents of an earlier checkpoint, which may be nil. The
+// caller must wait for it.
+func lookFor(ctx context.Context, view *workspace.Workspace, c *Checkpoint) *earlierContents {
+	e := &earlierContents{lost: map[string]bool{}}
+	if c == nil {
+		return e
+	}
+	e.looking.Go(func() error {
+		l, err := view.Load(ctx, c.Files.Listing)
+		if err != nil {
+			return err
+		}
+		e.entries = l.Entries
+		lost, err := view.Contents().Lost(ctx, l.Entries, false)
+		for _, m := range lost {
+			e.lost[m.Path] = true
+		}
+		return err
+	})
+	return e
+}
+
+// split splits entries into those whose content is to be read back, and those whose content
+// the earlier checkpoint has in the same place. What is lost of these is to be read back,
+// too: the capture may have stored it again.
+func (e *earlierContents) split(entries []workspace.Entry) (fresh, before []workspace.Entry, err error) {
+	if err := e.looking.Wait(); err != nil {
+		return nil, nil, err
+	}
+	fresh, before = splitStored(entries, e.entries)
+	if len(e.lost) > 0 {
+		isLost := func(b workspace.Entry) bool { return e.lost[b.Path] }
+		for _, b := range before {
+			if isLost(b) {
+				fresh = append(fresh, b)
+			}
+		}
+		before = slices.DeleteFunc(before, isLost)
+	}
+	return fresh, before, nil
 }
 
 // completeCheck returns the check of a checkpoint that copied some files, and not others.
