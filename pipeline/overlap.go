@@ -148,8 +148,9 @@ func (c *artifactGlob) contains(other *artifactGlob) bool {
 	return slices.ContainsFunc(other.dirs, c.glob.overlaps)
 }
 
-// notExcluded reports whether two artifact globs can both have files: an exclusion of
-// either that matches an example of one of them is taken to exclude all of its files.
+// notExcluded reports whether the exclusions of two globs leave both of them files. If an
+// exclusion matches an example of a file of a glob, it counts as excluding all files of that
+// glob.
 func (c *artifactGlob) notExcluded(other *artifactGlob) bool {
 	for _, excluded := range [][]string{c.excluded, other.excluded} {
 		for _, pattern := range excluded {

@@ -12,9 +12,8 @@ import (
 )
 
 // attemptFailed ends a failed attempt. The next one follows after a pause, unless that is
-// backoff.Stop. If the attempt changed artifacts of other
-// workstreams, it records their content, so that the next attempt starts from these
-// files, even in another run.
+// backoff.Stop. If the attempt changed artifacts of other workstreams, attemptFailed records
+// their content, so that the next attempt starts from these files, even in another run.
 func (n *node) attemptFailed(r attemptResult, pause time.Duration) {
 	l := n.loop
 	shared := n.foreignArtifacts()

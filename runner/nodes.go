@@ -319,7 +319,6 @@ func (n *node) judgeGates() {
 func (n *node) complete(e state.WorkstreamCompleted) {
 	l := n.loop
 	l.planner.SetDecision(n.ws.Name, plan.Reuse)
-	l.protections.delete(l.session.State().Protection(n.ws.Name))
 	l.recorder.Add(nil, append([]state.Event{e}, n.commitChanges()...)...)
 	l.captures.captureAtBoundary(func() {
 		l.addCheckpoint(state.TriggerWorkstreamComplete, "")

@@ -272,21 +272,17 @@ func (n *node) kept() []state.Event {
 	return nil
 }
 
-// commitChanges returns the events of a workstream that has passed with its changes.
+// commitChanges returns the events of a workstream that has passed with its changes. Its
+// safety checkpoint is removed at the end of the run, unless the pipeline keeps it.
 func (n *node) commitChanges() []state.Event {
 	p := n.loop.session.State().Protection(n.ws.Name)
 	if p == nil {
 		return nil
 	}
-	return []state.Event{state.ProtectionCommitted{Workstream: n.ws.Name, Checkpoint: p.Checkpoint}}
-}
-
-// delete notes the checkpoint of a workstream that has passed, which is removed at the end
-// of the run. p may be nil.
-func (ps *protections) delete(p *state.Protection) {
-	if p != nil && p.Delete {
-		ps.committed = append(ps.committed, p.Checkpoint)
+	if p.Delete {
+		n.loop.protections.committed = append(n.loop.protections.committed, p.Checkpoint)
 	}
+	return []state.Event{state.ProtectionCommitted{Workstream: n.ws.Name, Checkpoint: p.Checkpoint}}
 }
 
 // gatesFailed ends a workstream whose gates did not all pass. If one has failed, what the
@@ -305,8 +301,8 @@ func (n *node) gatesFailed() {
 	n.rollBackThen(string(g.Label)+" did not pass", func() { l.recorder.Add(func() { n.finish(false) }) })
 }
 
-// deleteCommitted removes the safety checkpoints whose changes are committed, durably. They
-// expire if that fails.
+// deleteCommitted removes the safety checkpoints of changes whose commit is durable. Those
+// that it can't remove expire.
 func (ps *protections) deleteCommitted() {
 	if ps.loop.recorder.Err() != nil {
 		return

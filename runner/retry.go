@@ -12,8 +12,8 @@ import (
 )
 
 // retryOrFail repeats an attempt after a pause, or fails the workstream if the pause is
-// backoff.Stop. If the run is
-// stopping for another reason than a failure, the next run makes the next attempt.
+// backoff.Stop. If the run is stopping for another reason than a failure, the next run makes
+// the next attempt.
 func (n *node) retryOrFail(f state.Failure, pause time.Duration) {
 	l := n.loop
 	n.attemptsEnded++

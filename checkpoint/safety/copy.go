@@ -175,9 +175,9 @@ func lookFor(ctx context.Context, view *workspace.Workspace, c *Checkpoint) *ear
 	return e
 }
 
-// split splits entries into those whose content is to be read back, and those whose content
-// the earlier checkpoint has in the same place. What is lost of these is to be read back,
-// too: the capture may have stored it again.
+// split splits entries in two: before are those whose content the earlier checkpoint has at
+// the same path, and fresh are all others, which the caller reads back. An entry whose earlier
+// content was lost is fresh, since the capture may have stored the content again.
 func (e *earlierContents) split(entries []workspace.Entry) (fresh, before []workspace.Entry, err error) {
 	if err := e.looking.Wait(); err != nil {
 		return nil, nil, err

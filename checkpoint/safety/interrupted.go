@@ -123,8 +123,9 @@ func (s *Store) findInterrupted(p *RestorePlan) error {
 	return nil
 }
 
-// findEdits finds what was changed after a restore was interrupted: what is neither as the
-// plan's checkpoint has it, nor as the other one of that restore.
+// findEdits finds the files, keys and databases that were changed after a restore was
+// interrupted. Each of them differs from both checkpoints of that restore: the one that was
+// being restored, and its undo.
 func (s *Store) findEdits(ctx context.Context, w *workspace.Workspace, p *RestorePlan) error {
 	other, err := s.readOther(ctx, w, p)
 	if err != nil {

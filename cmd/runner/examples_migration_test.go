@@ -1,12 +1,10 @@
 package main
 
 import (
-	"fmt"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 )
@@ -19,7 +17,7 @@ func TestMigrationIsRolledBack(t *testing.T) {
 	binary := buildBinary(t)
 	for driver, database := range map[string]func(*testing.T) string{
 		"sqlite":   func(*testing.T) string { return "shop.db" },
-		"postgres": startPostgres,
+		"postgres": shopInPostgres,
 	} {
 		t.Run(driver, func(t *testing.T) {
 			t.Parallel()
@@ -110,59 +108,10 @@ func expect(t *testing.T, out string, texts ...string) {
 	}
 }
 
-// startPostgres starts a private server on a socket in a temporary directory, and returns
-// the URL of an empty database in it. Without the programs of PostgreSQL it skips the test;
-// in CI the test fails.
-func startPostgres(t *testing.T) string {
+// shopInPostgres returns the URL of an empty database on a real server.
+func shopInPostgres(t *testing.T) string {
 	t.Helper()
-	programs := map[string]string{}
-	for _, name := range []string{"initdb", "pg_ctl", "createdb", "psql", "pg_dump", "pg_restore"} {
-		path, err := exec.LookPath(name)
-		if found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/" + name); err != nil && len(found) > 0 {
-			path, err = found[len(found)-1], nil // where Debian has the server's programs
-		}
-		switch {
-		case err != nil && os.Getenv("CI") == "true":
-			t.Fatal(err)
-		case err != nil:
-			t.Skip("the test needs PostgreSQL: ", err)
-		}
-		programs[name] = path
-	}
-	dir, err := os.MkdirTemp("", "pg") // short, as the path of a socket has to be
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	run := func(name string, args ...string) {
-		t.Helper()
-		if err := asNobody(dir, programs[name], args...); err != nil {
-			t.Fatal(err)
-		}
-	}
-	data := filepath.Join(dir, "data")
-	run("initdb", "-D", data, "-U", "shop", "-A", "trust", "--no-sync", "--encoding=UTF8", "--locale=C.UTF-8")
-	run("pg_ctl", "-D", data, "-l", filepath.Join(dir, "log"), "-o", "-c listen_addresses='' -c fsync=off -c unix_socket_directories="+dir, "-w", "start")
-	t.Cleanup(func() { run("pg_ctl", "-D", data, "-m", "immediate", "-w", "stop") })
-	run("createdb", "-h", dir, "-U", "shop", "shop")
-	return "postgres://shop@/shop?host=" + url.QueryEscape(dir)
-}
-
-// asNobody runs a program in a directory of its own. PostgreSQL does not run as root; then
-// the program runs as the user nobody, who gets the directory.
-func asNobody(dir, program string, args ...string) error {
-	cmd := exec.Command(program, args...)
-	if os.Getuid() == 0 {
-		const nobody = 65534
-		if err := os.Chown(dir, nobody, nobody); err != nil {
-			return err
-		}
-		id := strconv.Itoa(nobody)
-		cmd = exec.Command("setpriv", append([]string{"--reuid=" + id, "--regid=" + id, "--clear-groups", "--", program}, args...)...)
-	}
-	cmd.Dir = dir
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("%s: %w: %s", program, err, out)
-	}
-	return nil
+	sharedPostgres.Need(t)
+	sharedPostgres.Run(t, "postgres", "CREATE DATABASE shop")
+	return sharedPostgres.URL(url.User("admin"), "shop")
 }

@@ -2,7 +2,8 @@
 // what the workstreams changed.
 //
 // Begin with Keeper: Protect makes a checkpoint before an attempt, and RollBack restores it
-// after one that did not pass. A WorkTree tells what changed outside a scope meanwhile.
+// if the attempt or a gate fails. WorkTree finds the files that an attempt changed outside
+// its scope.
 //
 // What is copied and how it is restored is for package checkpoint/safety to say. When a
 // workstream is protected, committed or rolled back, and what is recorded of that, is
@@ -183,7 +184,7 @@ func (r *RolledBack) Warning(workstream string) string {
 }
 
 // RollBack restores what a workstream changed. First it copies the files and databases that
-// it changes, for people to look at, so that nothing is lost. keys are the present values of the
+// it is about to change, so that nothing is lost. keys are the present values of the
 // protected keys. RollBack can be repeated after an interruption.
 func (k *Keeper) RollBack(ctx context.Context, p state.Protection, keys map[string]*ledger.Value) (*RolledBack, error) {
 	c, err := k.safety.Read(p.Checkpoint)

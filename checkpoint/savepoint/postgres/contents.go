@@ -100,9 +100,9 @@ func (e *Engine) schema(ctx context.Context, database, snapshot string) (string,
 	return unfoldArrays(schema.String()), nil
 }
 
-// unfoldArrays writes x IN ('a', 'b'), which PostgreSQL prints in two ways, in one of them:
-// for a varchar column it casts the array when it has read the expression first, and each
-// of the elements when it has read again what it had printed.
+// unfoldArrays replaces a cast of an array in a schema by casts of its elements. PostgreSQL
+// prints the expression x IN ('a', 'b') of a varchar column with a cast of the array. If that
+// text is loaded into another database, PostgreSQL prints casts of the elements there.
 func unfoldArrays(schema string) string {
 	const element = `'(?:[^']|'')*'::character varying`
 	array := regexp.MustCompile(`\(ARRAY\[(` + element + `(?:, ` + element + `)*)\]\)::text\[\]`)

@@ -156,7 +156,7 @@ func launchPostgres(dir string) (func(), error) {
 		return nil, err
 	}
 	options := "-c listen_addresses='' -c max_connections=60 -c unix_socket_directories=" + dir +
-		// A test that ends has no use for what was written, so that the server may be quick.
+		// Nothing needs the data after the test, so the server need not write it durably.
 		" -c fsync=off -c full_page_writes=off -c wal_level=minimal -c max_wal_senders=0 -c shared_buffers=32MB -c max_wal_size=64MB -c autovacuum=off -c jit=off"
 	if err := run(dir, "pg_ctl", "-D", data, "-l", filepath.Join(dir, "log"), "-o", options, "-w", "start"); err != nil {
 		return nil, err
@@ -166,7 +166,7 @@ func launchPostgres(dir string) (func(), error) {
 
 func launchMySQL(dir string) (func(), error) {
 	data, socket := filepath.Join(dir, "data"), filepath.Join(dir, "socket")
-	// A test that ends has no use for what was written, so that the server may be quick.
+	// Nothing needs the data after the test, so the server need not write it durably.
 	options := []string{"--no-defaults", "--datadir=" + data, "--innodb-flush-log-at-trx-commit=0", "--innodb-flush-method=nosync", "--innodb-log-file-size=16M"}
 	if err := run(dir, "mariadb-install-db", append(options, "--auth-root-authentication-method=normal", "--skip-test-db")...); err != nil {
 		return nil, err

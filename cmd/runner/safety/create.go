@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"prdrunner/checkpoint"
-	"prdrunner/checkpoint/ledger"
 	"prdrunner/checkpoint/safety"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
@@ -200,11 +199,7 @@ func (p *place) keys(o CreateOptions) (*safety.Keys, error) {
 	if err != nil {
 		return nil, err
 	}
-	wanted := map[string]*ledger.Value{}
-	for _, key := range o.Keys {
-		wanted[key] = nil
-	}
-	keys := &safety.Keys{PRD: prd, Session: st.Session, Values: valuesOf(st.Ledgers.Values, wanted)}
+	keys := &safety.Keys{PRD: prd, Session: st.Session, Values: st.KeyValues(o.Keys)}
 	return keys, p.checkUnset(keys)
 }
 

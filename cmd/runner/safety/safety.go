@@ -8,6 +8,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/ledger"
@@ -109,7 +111,7 @@ func (p *place) presentKeys(c *safety.Checkpoint) (map[string]*ledger.Value, err
 	}
 	st, err := load.OwnState(p.env, c.Keys.PRD)
 	if err == nil && st.Session == c.Keys.Session {
-		return valuesOf(st.Ledgers.Values, c.Keys.Values), nil
+		return st.KeyValues(slices.Collect(maps.Keys(c.Keys.Values))), nil
 	}
 	values := fmt.Sprintf("%s has their values, for `runner state set`", p.env.Display(p.saved.RecordPath(c.ID)))
 	other := &OtherSessionError{c.ID, c.Keys.PRD}
@@ -129,19 +131,6 @@ type OtherSessionError struct{ ID, PRD string }
 
 func (e *OtherSessionError) Error() string {
 	return fmt.Sprintf("the keys in %s are those of another session of %s", e.ID, e.PRD)
-}
-
-// valuesOf returns the values of the keys that wanted names; nil for a key that is not
-// set.
-func valuesOf(all map[string]ledger.Value, wanted map[string]*ledger.Value) map[string]*ledger.Value {
-	values := make(map[string]*ledger.Value, len(wanted))
-	for key := range wanted {
-		values[key] = nil
-		if v, set := all[key]; set {
-			values[key] = &v
-		}
-	}
-	return values
 }
 
 // locked calls do while no session is open, or returns the error of the lock.

@@ -27,8 +27,8 @@ func (o *RestoreOptions) copies(plan *safety.RestorePlan) bool {
 	return !o.NoUndo && (plan.Interrupted == nil || len(plan.Newer) > 0)
 }
 
-// makeUndo copies what a restore changes, if it must. It refuses to
-// restore over a file that can't be copied, unless that is forced.
+// makeUndo copies what a restore changes, if the options ask for that. It refuses to restore
+// over a file that can't be copied, unless the restore is forced.
 func (p *place) makeUndo(ctx context.Context, plan *safety.RestorePlan, o RestoreOptions) (*undo, error) {
 	if !o.copies(plan) {
 		return &undo{}, nil

@@ -13,8 +13,8 @@ import (
 // mostPlain is the number of files up to which the commands that restore each are shown.
 const mostPlain = 20
 
-// plain returns shell commands that restore the files of a checkpoint without Runner, and
-// what they do not do, or why there are none.
+// plain returns shell commands that restore the files of a checkpoint without Runner. limits
+// says what these commands do not restore. If there are no commands, it says why.
 func plain(at SafetyPlace, c *safety.Checkpoint, l *workspace.Listing) (commands, limits []state.Text) {
 	commands, limits = []state.Text{}, []state.Text{}
 	if l != nil {
