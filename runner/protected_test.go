@@ -2,10 +2,13 @@ package runner_test
 
 import (
 	"context"
+	"errors"
 	"slices"
+	"syscall"
 	"testing"
 
 	"prdrunner/checkpoint/state"
+	"prdrunner/checkpoint/store"
 	"prdrunner/runner"
 )
 
@@ -174,4 +177,28 @@ phase "one" {
 	b.must(state.StatusComplete)
 	b.wantProtects("made", "committed")
 	b.wantRan("one", "one", "changed")
+}
+
+// TestCheckpointStaysUntilTheCommitIsDurable: if the journal can't be written when a
+// workstream passes, its safety checkpoint stays, and it may still be rolled back to.
+func TestCheckpointStaysUntilTheCommitIsDurable(t *testing.T) {
+	t.Parallel()
+	fsys := &failing{FS: store.OS(), only: "journal.jsonl"}
+	b := newBenchOn(t, fsys, `
+phase "one" {
+	workstream "upper" {
+		script = "cat data/a >> ran; echo changed > data/a"
+		protect { scope = ["data/**"] }
+	}
+}
+`)
+	b.write("data/a", "one\n")
+	fsys.when = event(state.KindWorkstreamCompleted, "upper")
+	if _, err := b.build(); !errors.Is(err, syscall.EIO) {
+		t.Fatalf("error %v, want the failed sync", err)
+	}
+	all, _, err := b.store.Safety().List()
+	if err != nil || len(all) != 1 {
+		t.Fatalf("%d safety checkpoints are left, want 1; %v", len(all), err)
+	}
 }

@@ -308,6 +308,22 @@ func TestUnchanged(t *testing.T) {
 	}
 }
 
+// TestLostSinceTheLast: contents that the last checkpoint has lost since do not count as
+// stored, even if the files are unchanged.
+func TestLostSinceTheLast(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.write("a.txt", "a\n")
+	p.write("b.txt", "b\n")
+	last := p.create(CreateOptions{})
+	lost := last.Listing.Entries[0]
+	p.must(os.Remove(filepath.Join(p.dir, ".runner", "objects", lost.Digest[7:9], lost.Digest[9:])))
+	fresh, before, err := lookFor(t.Context(), p.w, last.Checkpoint).split(last.Listing.Entries)
+	if err != nil || len(fresh) != 1 || len(before) != 1 || fresh[0].Path != lost.Path {
+		t.Errorf("to be read back: %+v, stored before: %+v, %v", fresh, before, err)
+	}
+}
+
 // TestDamage: a checkpoint whose bytes or record are damaged is never restored in part.
 func TestDamage(t *testing.T) {
 	t.Parallel()
