@@ -171,6 +171,8 @@ func situations() map[string]func(p *place) {
 			p.failed()
 			p.write("notes.txt", "edited\n")
 			p.write("new/untracked.txt", "new\n")
+			p.run(0, "safety", "create", "--scope", "notes.txt", "--scope", "new/**")
+			p.write("notes.txt", "edited again\n")
 			// git status would write this new time to the index, which counts as a
 			// change.
 			now := time.Now()
