@@ -167,11 +167,11 @@ func (b *builder) checkWorkstreamName(ref reference, failed func(string, string,
 		return failed("Invalid reference", "The workstream %s has no for_each, so it has no instances to choose from; write workstream.%s.", ref.name, ref.name)
 	case !keyed && def.forEach && hasAttr:
 		return failed("Invalid reference", "The workstream %s has for_each, so an instance must be chosen first: workstream.%s[\"KEY\"].%s.", ref.name, ref.name, attr)
-	case !hasAttr || attr == "artifacts" || attr == "outputs":
+	case !hasAttr || slices.Contains([]string{"artifacts", "outputs", "status"}, attr):
 		return nil
 	}
-	names := slices.Values([]string{"outputs", "artifacts"})
-	diag := failed("Unknown reference", "A workstream has outputs and artifacts, but no %q.%s Write workstream.%s.outputs.NAME for what it wrote to RUNNER_OUTPUT.", attr, didYouMean(attr, names), ref.name)
+	names := slices.Values([]string{"outputs", "artifacts", "status"})
+	diag := failed("Unknown reference", "A workstream has outputs, artifacts and a status, but no %q.%s Write workstream.%s.outputs.NAME for what it wrote to RUNNER_OUTPUT.", attr, didYouMean(attr, names), ref.name)
 	diag.Subject = hcl.RangeBetween(ref.rng, rng).Ptr()
 	return diag
 }

@@ -13,6 +13,7 @@ type phaseBlock struct {
 	title       *argument
 	maxParallel *argument
 	when        *argument
+	outcome     outcomeArguments
 	repeat      *repeatBlock
 	budget      *budgetBlock
 	workstreams []*workstreamBlock
@@ -20,7 +21,7 @@ type phaseBlock struct {
 }
 
 var phaseSchema = &hcl.BodySchema{
-	Attributes: attributes("title", "max_parallel", "when"),
+	Attributes: attributes("title", "max_parallel", "when", "run_on", "fail_fast"),
 	Blocks: []hcl.BlockHeaderSchema{
 		{Type: "repeat"},
 		{Type: "budget"},
@@ -35,6 +36,7 @@ func (d *decoder) decodePhase(block *hclsyntax.Block) *phaseBlock {
 	p.title = d.argument(content, "title")
 	p.maxParallel = d.argument(content, "max_parallel")
 	p.when = d.argument(content, "when")
+	p.outcome = outcomeArguments{runOn: d.argument(content, "run_on"), failFast: d.argument(content, "fail_fast")}
 	p.budget = d.decodeBudget(d.single(content, "budget"))
 	p.repeat = d.decodeRepeat(d.single(content, "repeat"))
 	for _, inner := range content.Blocks {
@@ -75,6 +77,7 @@ func (b *builder) buildPhase(def *phaseDef, defaults *defaultsDef) {
 	if n, ok := b.integer(block.maxParallel, fr, 1); ok {
 		phase.MaxParallel = n
 	}
+	b.phaseOutcome(def)
 	phase.when = &deferred{condition: block.when, scope: b.scope}
 	b.checkDeferred(block.when, deferredFrame(noEach), cty.Bool, phase.position())
 	phase.Budget = b.budget(block.budget, fr)

@@ -101,6 +101,8 @@ type Phase struct {
 	Title       string  // default: the name
 	Number      int     // 1-based
 	MaxParallel int     // 0: no limit
+	RunOn       RunOn   // how the phases before must have ended
+	FailFast    bool    // a failure keeps other workstreams of the phase from starting; the default
 	Repeat      *Repeat // nil: the phase does not repeat
 	Budget      *Budget // nil: there is none
 	Workstreams []*Workstream
@@ -133,6 +135,15 @@ type Workstream struct {
 	Answers []string
 	// Batch is the depth in the dependency graph of the phase, from 1.
 	Batch int
+
+	// RunOn says what must have become of DependsOn.
+	RunOn RunOn
+	// AllowFailure is true if a failure is a result like another: what depends on the
+	// workstream runs, and the session can complete.
+	AllowFailure bool
+	// FailFast is true if a failure of the workstream keeps others from starting. It is the
+	// default.
+	FailFast bool
 
 	Inputs    []string // globs as in the file, relative to the workspace, with slashes
 	Artifacts []string // globs, in the same form
@@ -264,7 +275,7 @@ type Hook struct {
 // Results are the results so far, for expressions that need them. The functions must be
 // safe for concurrent use.
 type Results struct {
-	// Workstream returns the result of a completed instance, and false if there is none.
+	// Workstream returns the result of an instance that has ended, and false if there is none.
 	Workstream func(name string) (Result, bool)
 	// Answer returns the answer to an approval that has passed or was skipped, by the label
 	// of the gate, and false if there is none.
@@ -282,11 +293,12 @@ type Results struct {
 	Open bool
 }
 
-// Result is the result of a completed workstream. It is empty for a skipped one.
+// Result is the result of a workstream that has ended. Only a completed one has outputs and
+// artifacts.
 type Result struct {
+	Status    Status
 	Outputs   map[string]string
 	Artifacts []string // paths, sorted
-	Skipped   bool
 }
 
 // IssueValues holds the values of issue.*.

@@ -11,7 +11,7 @@ import (
 
 // resultType is the type of workstream.X. For a block with for_each it is the type of
 // each element.
-var resultType = cty.Object(map[string]cty.Type{"outputs": cty.Map(cty.String), "artifacts": cty.List(cty.String)})
+var resultType = cty.Object(map[string]cty.Type{"outputs": cty.Map(cty.String), "artifacts": cty.List(cty.String), "status": cty.String})
 
 // target is the target of a reference to a workstream: one instance, or, if instance is
 // nil, the whole block.
@@ -233,7 +233,7 @@ func (def *workstreamDef) unknownResult() cty.Value {
 	return cty.UnknownVal(resultType)
 }
 
-// result returns the value of a completed instance.
+// result returns the value of an instance that has ended.
 func (w *Workstream) result(results *Results, ref reference) (cty.Value, *hcl.Diagnostic) {
 	var result Result
 	ok := false
@@ -259,7 +259,7 @@ func (w *Workstream) result(results *Results, ref reference) (cty.Value, *hcl.Di
 		}
 		outputs = cty.MapVal(values)
 	}
-	return cty.ObjectVal(map[string]cty.Value{"outputs": outputs, "artifacts": textList(result.Artifacts)}), nil
+	return cty.ObjectVal(map[string]cty.Value{"outputs": outputs, "artifacts": textList(result.Artifacts), "status": cty.StringVal(string(result.Status))}), nil
 }
 
 // missingOutputs explains a failed evaluation: the expression names outputs that a
@@ -300,8 +300,8 @@ type MissingOutput struct{ Workstream, Output string }
 func missingOutput(workstream, name string, result Result, ref reference) *hcl.Diagnostic {
 	detail := fmt.Sprintf("The workstream %s completed without the output %q.%s It set: %s. An output is set by writing %s=VALUE to the file that RUNNER_OUTPUT names.",
 		workstream, name, didYouMean(name, maps.Keys(result.Outputs)), listing(maps.Keys(result.Outputs)), name)
-	if result.Skipped {
-		detail = fmt.Sprintf("The workstream %s was skipped, and has no output %q. try(…, VALUE) gives another value then.", workstream, name)
+	if became := result.Status.became(); became != "" {
+		detail = fmt.Sprintf("The workstream %s %s, and has no output %q. try(…, VALUE) gives another value then.", workstream, became, name)
 	}
 	return &hcl.Diagnostic{Severity: hcl.DiagError, Summary: "Missing output", Detail: detail, Subject: ref.rng.Ptr(), Extra: MissingOutput{workstream, name}}
 }

@@ -192,7 +192,7 @@ func TestResultDiagnostics(t *testing.T) {
 	t.Parallel()
 	p := build(t, withResults, Inputs{})
 	empty := Results{Workstream: func(string) (Result, bool) { return Result{}, true }}
-	skipped := Results{Workstream: func(string) (Result, bool) { return Result{Skipped: true}, true }}
+	skipped := Results{Workstream: func(string) (Result, bool) { return Result{Status: StatusSkipped}, true }}
 	for _, test := range []struct {
 		name, ws string
 		results  Results

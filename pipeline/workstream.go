@@ -20,6 +20,8 @@ type workstreamBlock struct {
 	forEach       *argument
 	when          *argument
 	dependsOn     []*argument // each a reference to a workstream
+	outcome       outcomeArguments
+	allowFailure  *argument
 	inputs        *argument
 	artifacts     *argument
 	timeout       *argument
@@ -37,7 +39,7 @@ type workstreamBlock struct {
 }
 
 var workstreamSchema = &hcl.BodySchema{
-	Attributes: append(attributes(processAttributes...), attributes("title", "description", "for_each", "when", "depends_on",
+	Attributes: append(attributes(processAttributes...), attributes("title", "description", "for_each", "when", "depends_on", "run_on", "allow_failure", "fail_fast",
 		"inputs", "artifacts", "timeout", "effect", "verify", "on_gate_failure", "cache", "report", "agent", "task", "mutates", "gates")...),
 	Blocks: []hcl.BlockHeaderSchema{
 		{Type: "retry"},
@@ -59,6 +61,8 @@ func (d *decoder) decodeWorkstream(block *hclsyntax.Block) *workstreamBlock {
 	w.forEach = d.argument(content, "for_each")
 	w.when = d.argument(content, "when")
 	w.dependsOn = d.references(content, "depends_on", kindWorkstream, "Invalid dependency", "workstream.NAME")
+	w.outcome = outcomeArguments{runOn: d.argument(content, "run_on"), failFast: d.argument(content, "fail_fast")}
+	w.allowFailure = d.argument(content, "allow_failure")
 	w.inputs = d.argument(content, "inputs")
 	w.artifacts = d.argument(content, "artifacts")
 	w.timeout = d.argument(content, "timeout")
@@ -174,6 +178,7 @@ func (b *builder) workstream(def *workstreamDef, ws *Workstream, defaults *defau
 	}
 	ws.Timeout = cmp.Or(ws.Timeout, defaults.timeout)
 	ws.Effect = b.effect(block.effect, fr, defaults.effect)
+	b.workstreamOutcome(ws, fr)
 	ws.Retry = b.workstreamRetry(block, defaults, ws, fr)
 	buildProtect(b, ws, fr)
 	ws.RerunOnGateFailure = rerunOnGateFailure(b, ws, fr)

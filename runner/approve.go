@@ -265,7 +265,7 @@ func (q *question) acceptRejection(answer Answer, reply func(error)) {
 		v.Gate = label
 	}
 	l.recorder.Add(func() { reply(nil); q.gate.onEnd(false) }, state.GateRejected{Verdict: v, By: answer.By, Reason: comment, Inputs: l.maskInputs(answer), To: again})
-	l.addFailure(state.Failure{Workstream: ownerOf(q.gate.Gate), Gate: label, Outcome: "rejected", Message: message})
+	l.addFailure(state.Failure{Workstream: ownerOf(q.gate.Gate), Gate: label, Outcome: "rejected", Message: message}, true)
 }
 
 func (l *loop) maskComment(a Answer) state.Text { return state.Text(l.opts.Mask(a.Comment)) }

@@ -62,7 +62,7 @@ func (n *node) startAttempt() {
 		// And if a workstream overwrites recorded artifacts, its own or those of other
 		// workstreams, the next run must not take that for an edit.
 		l.recorder.Drain()
-		if l.status != running {
+		if !n.mayStart() {
 			n.rollBackThen("it was interrupted", n.interrupt)
 			return
 		}

@@ -39,15 +39,8 @@ func Build(ctx context.Context, o Options) (Ending, error) {
 	}
 	l.reports.readLeft()
 	stopTimer := l.limitTime()
-	reviewed := l.passReview()
-	for _, phase := range o.Pipeline.Phases {
-		if !reviewed || !l.runPhase(phase) {
-			break
-		}
-		l.allPhasesRan = phase.Number == len(o.Pipeline.Phases)
-		if !l.betweenPhases(phase) {
-			break
-		}
+	if l.passReview() {
+		l.runPhases()
 	}
 	stopTimer()
 	ending, err := l.conclude()
@@ -81,17 +74,17 @@ func newLoop(ctx context.Context, o Options, w *workspace.Workspace) *loop {
 // betweenPhases makes the checkpoint before the next phase. It reports whether the run may
 // continue.
 func (l *loop) betweenPhases(phase *pipeline.Phase) bool {
-	if l.status != running || l.recorder.Err() != nil {
+	if l.status > stopFailure || l.recorder.Err() != nil {
 		return false
 	}
-	if l.phase.passed && phase.Number < len(l.pipeline.Phases) {
+	if (l.phase.passed || l.phase.entered && l.runsAfterFailures(phase)) && phase.Number < len(l.pipeline.Phases) {
 		l.captures.capture(state.TriggerPhaseTransition)
 		l.readGit() // a capture may be a commit
 		l.readWorkTree()
 		l.addCheckpoint(state.TriggerPhaseTransition, "")
 		l.recorder.WriteAll()
 	}
-	return l.recorder.Err() == nil && l.status == running
+	return l.recorder.Err() == nil && l.status <= stopFailure
 }
 
 // limitTime ends the run when the session's timeout has passed. Only time in which the

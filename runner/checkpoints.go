@@ -78,9 +78,9 @@ func (op *opening) checkpointLastStep() ([]state.Commit, error) {
 	return l.session.Drain(l.ctx) // the next events must not share a commit with these checkpoints
 }
 
-// batchDone reports whether all workstreams of a batch are complete or skipped.
+// batchDone reports whether all workstreams of a batch are finished.
 func batchDone(p *state.Phase, batch int) bool {
 	return !slices.ContainsFunc(p.Workstreams, func(w *state.Workstream) bool {
-		return w.Batch == batch && w.Status != state.Completed && w.Status != state.Skipped
+		return w.Batch == batch && !w.Finished()
 	})
 }

@@ -129,7 +129,7 @@ const noHook pipeline.HookEvent = ""
 func (en *endReasons) chosenDone() bool {
 	for name := range en.loop.planner.Allowed() {
 		w := en.loop.session.State().Workstream(name)
-		if w == nil || w.Status != state.Completed && w.Status != state.Skipped || !allPassed(w.Gates) {
+		if w == nil || !w.Finished() || !gatesPassed(w) {
 			return false
 		}
 	}
@@ -148,7 +148,7 @@ func (en *endReasons) everythingDone() bool {
 			return false
 		}
 		for _, w := range p.Workstreams {
-			if w.Status != state.Completed && w.Status != state.Skipped || !allPassed(w.Gates) {
+			if !w.Finished() || !gatesPassed(w) {
 				return false
 			}
 		}
@@ -158,6 +158,10 @@ func (en *endReasons) everythingDone() bool {
 	}
 	return true
 }
+
+// gatesPassed reports whether nothing is left to judge of a workstream. The gates of one that
+// may fail need not have passed.
+func gatesPassed(w *state.Workstream) bool { return w.FailureAllowed() || allPassed(w.Gates) }
 
 func allPassed(gates []*state.Gate) bool {
 	for _, g := range gates {

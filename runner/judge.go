@@ -243,7 +243,11 @@ func (g *gateRun) mustReview() bool {
 func (g *gateRun) recordFailure(value any, took time.Duration, f state.Failure) {
 	f.Workstream, f.Gate = ownerOf(g.Gate), g.Label()
 	g.loop.recorder.Add(func() { g.onEnd(false) }, state.GateFailed{Verdict: g.verdict, Value: value, DurationMS: took.Milliseconds(), Error: f})
-	g.loop.addFailure(f)
+	if g.Workstream == nil {
+		g.loop.addFailure(f, true)
+	} else if !g.Workstream.AllowFailure || !isAllowed(f) {
+		g.loop.addFailure(f, g.Workstream.FailFast)
+	}
 }
 
 // failUnjudged fails a gate that could not be judged at all.

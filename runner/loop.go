@@ -139,9 +139,11 @@ func (l *loop) isIdle() bool { return l.slots.Idle() && !l.prompting() }
 // cancelled, it calls all urgent functions, so that they end their workstream or gate.
 func (l *loop) schedule() {
 	l.slots.StartUrgent(l.tasksCancelled)
-	l.slots.Start(func() bool { return l.status == running && l.phase.hasFreeSlot() && !l.recorder.Full() })
-	if l.status != running {
-		l.slots.Drop()
+	for before := running - 1; before != l.status; {
+		if before = l.status; l.status != running {
+			l.slots.Drop(l.mayStart)
+		}
+		l.slots.Start(func(j schedule.Job) bool { return l.mayStart(j) && l.phase.hasFreeSlot() && !l.recorder.Full() })
 	}
 }
 
@@ -158,7 +160,7 @@ func (l *loop) stopNewWork(reason stopReason) {
 	if l.tasksCancelled() {
 		l.slots.Cancel()
 	}
-	l.slots.CallOff()
+	l.slots.CallOff(l.mayStart)
 }
 
 // slot is the kind of slot that work holds while it runs. A gateSlot counts only against

@@ -12,7 +12,6 @@ import (
 	"prdrunner/pipeline"
 	"prdrunner/runner/feedback"
 	"prdrunner/runner/plan"
-	"prdrunner/runner/schedule"
 )
 
 // node is a workstream of the current phase during a run. The method finish ends it,
@@ -20,10 +19,10 @@ import (
 type node struct {
 	loop            *loop
 	ws              *pipeline.Workstream
-	pendingUpstream int     // how many upstream workstreams of the phase have not ended as ok
+	pendingUpstream int     // how many upstream workstreams of the phase have not ended
 	dependents      []*node // of the same phase
 
-	readyAt time.Time  // when its last upstream workstream became ok
+	readyAt time.Time  // when its last upstream workstream ended
 	step    *plan.Step // the decision about it; after its end nil, except for a skipped workstream
 	attempt int
 	digest  state.Digest
@@ -38,7 +37,7 @@ type node struct {
 	partialTakenBack bool             // partial work of an earlier run was undone, which only the first attempt in a run does
 
 	ended bool
-	done  bool // complete or skipped: its dependents may start
+	done  bool // completed, skipped, or failed and allowed to fail
 }
 
 // enqueue queues a workstream whose upstream is complete or skipped. A workstream that the
@@ -47,38 +46,11 @@ type node struct {
 func (n *node) enqueue() {
 	l := n.loop
 	if step, ok := l.planner.Step(n.ws.Name); ok && !l.planOutdated && step.Decision == plan.Reuse && len(step.Restores) == 0 {
-		l.phase.finishWorkstream(n.ws, false)
-		n.finish(true)
+		n.finishUnchanged()
 		return
 	}
 	n.readyAt = l.opts.Now()
 	l.slots.Add(n.newJob(n.surveyAndDecide))
-}
-
-// newJob returns a job that calls start. If the job is dropped, the workstream is left
-// for the next run.
-func (n *node) newJob(start func()) schedule.Job {
-	return schedule.Job{Start: start, Drop: func() { n.finish(false) }}
-}
-
-// finish ends a workstream for this run. If it is ok, dependents that wait for no other
-// workstream become ready; otherwise all its dependents are blocked.
-func (n *node) finish(ok bool) {
-	if n.ended {
-		return
-	}
-	n.ended, n.done = true, ok
-	n.freeMemory()
-	n.loop.phase.unfinishedNodes--
-	for _, d := range n.dependents {
-		if !ok {
-			d.finishBlocked(n.ws.Name)
-			continue
-		}
-		if d.pendingUpstream--; d.pendingUpstream == 0 && !d.ended {
-			d.enqueue()
-		}
-	}
 }
 
 // freeMemory frees memory that an ended workstream no longer needs, since a run may have
@@ -91,13 +63,6 @@ func (n *node) freeMemory() {
 }
 
 func (n *node) skipped() bool { return n.step != nil && n.step.Decision == plan.Skipped }
-
-// finishBlocked ends a workstream that can't run because an upstream workstream did not
-// end as ok. It also ends all workstreams that depend on it.
-func (n *node) finishBlocked(on string) {
-	n.loop.planner.SetStep(plan.Step{Kind: plan.WorkstreamStep, Name: n.ws.Name, Decision: plan.Blocked, On: []string{on}})
-	n.finish(false)
-}
 
 // surveyAndDecide reads the inputs and artifacts of a workstream, if it has any, and then
 // decides about it.
@@ -118,8 +83,8 @@ func (n *node) surveyAndDecide() {
 		}
 		return func() {
 			switch {
-			case l.status != running: // only its files were read, so there is nothing to record
-				n.finish(false)
+			case !n.mayStart(): // only its files were read, so there is nothing to record
+				n.drop()
 			case err != nil:
 				n.recordFailure(state.Failure{Workstream: n.ws.Name, Outcome: "error", Message: state.Text(err.Error())})
 			default:
@@ -133,9 +98,7 @@ func (n *node) surveyAndDecide() {
 // decide asks the planner for a decision about a workstream, and executes it.
 func (n *node) decide() {
 	l := n.loop
-	enabled, diags := n.ws.Enabled(l.planner.Results(n.ws.NeedsResults(), 0))
-	var e plan.When
-	e.SetOutcome("its when", enabled, diags)
+	e := l.planner.WhenEnabled(n.ws)
 	step, diags := l.planner.Workstream(n.ws, e)
 	n.step = &step
 	if diags = append(e.Diags, diags...); diags.HasErrors() {
@@ -146,7 +109,11 @@ func (n *node) decide() {
 	case plan.Skipped:
 		n.recordSkip()
 	case plan.Reuse, plan.Judge:
-		n.continueDone()
+		if l.session.State().Workstream(n.ws.Name).FailureAllowed() {
+			n.finishUnchanged()
+		} else {
+			n.continueDone()
+		}
 	case plan.Run, plan.Rerun, plan.Cached:
 		if lost := slices.Concat(l.overwriting.unkeptConflicts(plan.EditedArtifacts(l.facts.Conflicts[n.ws.Name])), l.overwriting.unkeptPartial(n.ws.Name)); len(lost) > 0 {
 			err := &ConflictError{Conflicts: lost, Rerun: true}
@@ -154,7 +121,7 @@ func (n *node) decide() {
 			return
 		}
 		if l.stopForEdits(n.editsBefore()) {
-			n.finish(false)
+			n.finish(left)
 			return
 		}
 		n.startAttempt()
@@ -175,7 +142,11 @@ func (n *node) decide() {
 		n.resolveUncertain()
 	case plan.Blocked, plan.Depends:
 		l.cause.excluded = l.cause.excluded || l.planner.ExclusionReason(n.ws) != ""
-		n.finish(false)
+		if l.planner.BlockedByFailure(step) {
+			n.finish(pipeline.StatusBlocked)
+		} else {
+			n.finish(left)
+		}
 	}
 }
 
@@ -189,13 +160,13 @@ func (n *node) finishUnevaluated(diags hcl.Diagnostics) {
 	switch {
 	case n.step.Decision == plan.Blocked: // the selection leaves it out
 		l.cause.excluded = l.cause.excluded || l.planner.ExclusionReason(n.ws) != ""
-		n.finish(false)
+		n.finish(left)
 	case rec.Status == state.Uncertain:
 		l.warnUser(n.ws.Name + ": " + string(f.Message))
 		n.leaveUncertain()
 	case n.step.Decision == plan.Run && rec.Done():
-		l.addFailure(f)
-		n.finish(false)
+		l.addFailure(f, n.ws.FailFast)
+		n.finish(pipeline.StatusFailed)
 	default:
 		n.recordFailure(f)
 	}
@@ -213,7 +184,18 @@ func (n *node) skip() {
 		l.recorder.Add(nil, state.WorkstreamSkipped{Workstream: n.ws.Name, Reason: n.step.Reason})
 	}
 	l.phase.finishWorkstream(n.ws, false)
-	l.recorder.Add(func() { n.finish(true) })
+	l.recorder.Add(func() { n.finish(pipeline.StatusSkipped) })
+}
+
+// finishUnchanged ends a workstream that the plan reuses: one that has completed, or whose
+// failure is allowed.
+func (n *node) finishUnchanged() {
+	n.loop.phase.finishWorkstream(n.ws, false)
+	if n.loop.session.State().Workstream(n.ws.Name).FailureAllowed() {
+		n.finish(pipeline.StatusFailed)
+	} else {
+		n.finish(pipeline.StatusCompleted)
+	}
 }
 
 // continueDone continues with a workstream whose work is done: it restores artifacts,
@@ -227,7 +209,7 @@ func (n *node) continueDone() {
 		return
 	case len(l.planner.UndecidedConflicts(*n.step)) > 0: // the edit was made after the plan, so no decision about it exists
 		l.stopForEdits(conflictEdits(n.ws.Name, plan.EditedArtifacts(changed)))
-		n.finish(false)
+		n.finish(left)
 		return
 	case len(changed) > 0:
 		n.recordEdits(changed)
@@ -249,7 +231,7 @@ func (n *node) recordEdits(changed []plan.Conflict) {
 		return func() {
 			switch {
 			case l.tasksCancelled():
-				n.finish(false)
+				n.finish(left)
 				return
 			case err != nil:
 				n.recordFailure(state.Failure{Workstream: n.ws.Name, Outcome: "result", Message: state.Text(err.Error())})
@@ -282,7 +264,7 @@ func (n *node) adoptArtifacts() {
 		return func() {
 			switch {
 			case l.tasksCancelled():
-				n.finish(false)
+				n.finish(left)
 			case err != nil:
 				n.recordFailure(state.Failure{Workstream: n.ws.Name, Outcome: "result", Message: state.Text(l.opts.Mask(err.Error()))})
 			default:
@@ -306,7 +288,7 @@ func (n *node) judgeGates() {
 		if rec := l.session.State().Workstream(n.ws.Name); rec.Status == state.Completed {
 			l.planner.SetDecision(n.ws.Name, plan.Reuse)
 			l.phase.finishWorkstream(n.ws, false)
-			l.recorder.Add(func() { n.finish(true) }) // once the verdicts are durable
+			l.recorder.Add(func() { n.finish(pipeline.StatusCompleted) }) // once the verdicts are durable
 			return
 		}
 		l.phase.recordStarted()
@@ -324,37 +306,12 @@ func (n *node) complete(e state.WorkstreamCompleted) {
 		l.addCheckpoint(state.TriggerWorkstreamComplete, "")
 		l.phase.finishWorkstream(n.ws, true)
 	})
-	l.recorder.Add(func() { n.finish(true) })
-}
-
-// recordFailure ends a workstream with a failure. A once step whose work is done becomes
-// uncertain instead: a failed workstream would run again, and only the user may decide
-// that for a once step.
-func (n *node) recordFailure(f state.Failure) {
-	l := n.loop
-	l.phase.recordStarted()
-	if n.ws.Effect == pipeline.Once && l.session.State().Workstream(n.ws.Name).Done() {
-		l.recorder.Add(nil, state.WorkstreamUncertain{Workstream: n.ws.Name, Error: f})
-		n.leaveUncertain()
-		return
-	}
-	failed := state.WorkstreamFailed{Workstream: n.ws.Name, Error: f, Left: n.leftFiles}
-	l.recorder.Add(func() { n.finish(false) }, append([]state.Event{failed}, n.kept()...)...)
-	l.addFailure(f)
+	l.recorder.Add(func() { n.finish(pipeline.StatusCompleted) })
 }
 
 // interrupt records that a workstream was interrupted, and leaves it for the next run.
 func (n *node) interrupt() {
-	n.loop.recorder.Add(func() { n.finish(false) }, state.WorkstreamInterrupted{Workstream: n.ws.Name, Attempt: n.attempt})
-}
-
-// addFailure notes a failure for the end of the run. Nothing new starts then, unless the
-// run keeps going after failures.
-func (l *loop) addFailure(f state.Failure) {
-	l.cause.failures = append(l.cause.failures, f)
-	if !l.opts.KeepGoing {
-		l.stopNewWork(stopFailure)
-	}
+	n.loop.recorder.Add(func() { n.finish(left) }, state.WorkstreamInterrupted{Workstream: n.ws.Name, Attempt: n.attempt})
 }
 
 // recordedArtifacts returns the records of partially overwritten artifacts.

@@ -44,17 +44,16 @@ func (l *loop) runPhase(phase *pipeline.Phase) bool {
 func (p *phaseRun) run() bool {
 	l, phase := p.loop, p.phase
 	began := l.opts.Now()
+	if phase.RunOn == pipeline.RunOnFailed && len(l.cause.failures) == 0 {
+		return p.skip(plan.NothingFailed)
+	}
 	enabled, diags := phase.Enabled(l.planner.Results(true, 0))
 	switch {
 	case diags.HasErrors():
 		p.failUnevaluated(diags)
 		return false
-	case !enabled && l.planner.LeavesUntouched(phase):
-		l.cause.excluded = true
-		return false
 	case !enabled:
-		p.skipAll()
-		return p.recheck()
+		return p.skip("its when is false")
 	}
 	nodes, passed := p.runIteration()
 	for !passed {
@@ -98,7 +97,7 @@ func (p *phaseRun) runIteration() (nodes []*node, passed bool) {
 func (p *phaseRun) failUnevaluated(diags hcl.Diagnostics) {
 	chosen := func(ws *pipeline.Workstream) bool { return p.loop.planner.ExclusionReason(ws) == "" }
 	if slices.ContainsFunc(p.phase.Workstreams, chosen) {
-		p.loop.addFailure(p.loop.failures.expressionFailure(p.phase.Name, "", diags))
+		p.loop.addFailure(p.loop.failures.expressionFailure(p.phase.Name, "", diags), true)
 	} else {
 		p.loop.cause.excluded = true
 	}
@@ -145,11 +144,18 @@ func allDone(nodes []*node) bool {
 	return true
 }
 
-func (p *phaseRun) skipAll() {
+// skip skips the phase, unless the selection leaves out some of its workstreams. It reports
+// whether the run may continue.
+func (p *phaseRun) skip(reason state.Text) bool {
+	if p.loop.planner.LeavesUntouched(p.phase) {
+		p.loop.cause.excluded = true
+		return false
+	}
 	for _, ws := range p.phase.Workstreams {
 		p.loop.planner.SetDecision(ws.Name, plan.Skipped)
 	}
-	p.recordSkipped("its when is false")
+	p.recordSkipped(reason)
+	return p.recheck()
 }
 
 // recordSkipped records that the phase is skipped, by its own when or because all its

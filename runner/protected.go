@@ -118,7 +118,7 @@ func (n *node) protectThen(start func()) {
 		g, err := l.protections.guard(within, scope, earlier, patterns)
 		return func() {
 			switch {
-			case l.status != running:
+			case !n.mayStart():
 				l.protections.discard(g.made)
 				n.giveUpStart()
 			case err != nil:
@@ -172,7 +172,7 @@ func (n *node) giveUpStart() {
 	if n.loop.session.State().Workstream(n.ws.Name).Retries() {
 		n.interrupt()
 	} else {
-		n.finish(false)
+		n.drop()
 	}
 }
 
@@ -290,15 +290,25 @@ func (n *node) commitChanges() []state.Event {
 func (n *node) gatesFailed() {
 	l := n.loop
 	g := l.session.State().Workstream(n.ws.Name).FailedGate()
-	if g == nil {
-		n.finish(false)
+	switch {
+	case g == nil:
+		n.finish(left)
+	case n.kept() != nil:
+		n.endFailedGate(g)
+	default:
+		n.rollBackThen(string(g.Label)+" did not pass", func() { n.endFailedGate(g) })
+	}
+}
+
+// endFailedGate ends a workstream after the failure of a gate. The record of the gate says why,
+// unless the failure is allowed: then it is the workstream that has failed.
+func (n *node) endFailedGate(g *state.Gate) {
+	l := n.loop
+	if n.ws.AllowFailure && g.Error != nil && isAllowed(*g.Error) {
+		n.recordFailure(*g.Error)
 		return
 	}
-	if kept := n.kept(); kept != nil {
-		l.recorder.Add(func() { n.finish(false) }, kept...)
-		return
-	}
-	n.rollBackThen(string(g.Label)+" did not pass", func() { l.recorder.Add(func() { n.finish(false) }) })
+	l.recorder.Add(func() { n.finish(pipeline.StatusFailed) }, n.kept()...)
 }
 
 // deleteCommitted removes the safety checkpoints of changes whose commit is durable. Those

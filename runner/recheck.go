@@ -97,7 +97,7 @@ func (p *phaseRun) recheck() bool {
 				switch {
 				case l.tasksCancelled():
 				case err != nil:
-					l.addFailure(state.Failure{Workstream: phase.Name, Outcome: "error", Message: state.Text(l.opts.Mask(err.Error()))})
+					l.addFailure(state.Failure{Workstream: phase.Name, Outcome: "error", Message: state.Text(l.opts.Mask(err.Error()))}, true)
 				default:
 					same = !l.stopForEdits(l.recordedFiles.compare(gates, found, artifacts, now))
 				}

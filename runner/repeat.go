@@ -22,7 +22,7 @@ func (p *phaseRun) isSatisfied() bool {
 	satisfied, diags := p.phase.Repeat.Satisfied(p.loop.planner.Results(true, 0))
 	if diags.HasErrors() {
 		p.broken = true
-		p.loop.addFailure(p.loop.failures.expressionFailure(p.phase.Name, "", diags))
+		p.loop.addFailure(p.loop.failures.expressionFailure(p.phase.Name, "", diags), true)
 		return false
 	}
 	p.unsatisfied = !satisfied
@@ -90,7 +90,7 @@ func (p *phaseRun) failRepeat(message string) {
 		Workstream: p.phase.Name, Outcome: "repeat", Message: state.Text(shorten(l.opts.Mask(message))),
 		File: state.Text(findings.Relative(l.pipeline.Source, l.opts.Workspace, "")), Line: p.phase.Repeat.Range.Start.Line,
 	}
-	l.addFailure(f)
+	l.addFailure(f, true)
 	own := l.cause.failures[p.failuresBefore:]
 	copy(own[1:], own) // it explains the others, so it comes first
 	own[0] = f

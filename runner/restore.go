@@ -55,16 +55,16 @@ func (n *node) restoreThen(then func()) {
 		return func() {
 			switch {
 			case l.tasksCancelled():
-				n.finish(false)
+				n.finish(left)
 			case isChangedError(err):
 				l.cause.editedWorkstreams = append(l.cause.editedWorkstreams, n.ws.Name)
 				l.stopNewWork(stopPause)
-				n.finish(false)
+				n.finish(left)
 			case err != nil:
 				// The workstream stays done, although its artifacts can't be restored.
 				l.cause.restoreProblems = append(l.cause.restoreProblems, "the artifacts of "+n.ws.Name+" are not put back: "+err.Error())
 				l.stopNewWork(stopPause)
-				n.finish(false)
+				n.finish(left)
 			default:
 				l.phase.recordStarted()
 				l.recorder.Add(nil, event)

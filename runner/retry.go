@@ -21,19 +21,19 @@ func (n *node) retryOrFail(f state.Failure, pause time.Duration) {
 	case pause == backoff.Stop:
 		n.recordFailure(f)
 		return
-	case l.status == stopFailure:
-		n.recordFailure(n.calledOffFailure(f))
+	case l.status == stopFailure && !n.late():
+		n.fail(n.calledOffFailure(f), false)
 		return
 	}
 	l.recorder.Add(nil, state.WorkstreamAttemptFailed{Workstream: n.ws.Name, Attempt: n.attempt, Error: f, RetryInMS: pause.Milliseconds(), Left: n.leftFiles})
 	n.leftFiles = nil
-	if l.status != running {
+	if l.status > stopFailure {
 		n.interrupt()
 		return
 	}
 	l.slots.Delay(pause, n.newJob(n.startAttempt), func() {
 		if l.status == stopFailure {
-			n.recordFailure(n.calledOffFailure(f))
+			n.fail(n.calledOffFailure(f), false)
 		} else {
 			n.interrupt()
 		}

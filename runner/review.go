@@ -58,7 +58,7 @@ func (l *loop) passReview() bool {
 	case step == nil || step.Decision == plan.Reuse:
 		return true
 	case step.Decision == plan.Blocked:
-		l.addFailure(l.reviewBlocks(l.session.State().Review))
+		l.addFailure(l.reviewBlocks(l.session.State().Review), true)
 		return false
 	}
 	r := &reviewRun{loop: l, attempt: step.Attempt}
@@ -247,7 +247,7 @@ func (r *reviewRun) judge(all []state.Finding, took time.Duration) {
 	l.recorder.Add(nil, e)
 	l.opts.addFindingGates(l.session.State())
 	if rec := l.session.State().Review; rec.Blocks() {
-		l.addFailure(l.reviewBlocks(rec))
+		l.addFailure(l.reviewBlocks(rec), true)
 		return
 	}
 	l.addCheckpoint(state.TriggerGatePassed, reviewOwner)
@@ -278,7 +278,7 @@ func severitiesOf(words []string) []state.Severity {
 // failReview records that an attempt at the review reached no verdict.
 func (l *loop) failReview(attempt int, f state.Failure) {
 	l.recorder.Add(nil, state.ReviewFailed{Attempt: max(attempt, 1), Error: f})
-	l.addFailure(f)
+	l.addFailure(f, true)
 }
 
 // reviewBlocks returns the failure of a review that forbids to go on, with what may be done.

@@ -108,5 +108,5 @@ func (n *node) leaveUncertain() {
 	if !l.opts.KeepGoing {
 		l.stopNewWork(stopPause)
 	}
-	l.recorder.Add(func() { n.finish(false) })
+	l.recorder.Add(func() { n.finish(left) })
 }

@@ -62,7 +62,7 @@ func (s *State) applyWorkstream(seq uint64, at time.Time, e Event) error {
 		w.heed()
 		s.completeStep(seq, w)
 	case WorkstreamFailed:
-		w.Status, w.EndedAt, w.EndedSeq, w.Error = Failed, &at, seq, &e.Error
+		w.Status, w.EndedAt, w.EndedSeq, w.Error, w.Allowed = Failed, &at, seq, &e.Error, e.Allowed
 		if underWay {
 			w.Left = leftAt(seq, e.Left)
 		}
@@ -158,7 +158,7 @@ func (s *State) record(w *Workstream, seq uint64, at time.Time, work Work) {
 func (s *State) resetWorkstream(w *Workstream, reason Text, become string) {
 	s.removeMetrics(w)
 	w.LastFailure = w.LastFailed()
-	w.Status, w.WorkSeq, w.Rejected, w.Imported, w.Adopted = Pending, 0, "", false, ""
+	w.Status, w.WorkSeq, w.Rejected, w.Imported, w.Adopted, w.Allowed = Pending, 0, "", false, "", false
 	w.Error, w.Reason, w.Left = nil, reason, nil
 	for _, g := range w.Gates {
 		g.resetVerdict(reason)

@@ -272,7 +272,8 @@ type WorkstreamCompleted struct {
 type WorkstreamFailed struct {
 	Workstream string     `json:"workstream"`
 	Error      Failure    `json:"error"`
-	Left       []Artifact `json:"left,omitempty"` // as in Left, where it ends an attempt
+	Left       []Artifact `json:"left,omitempty"`    // as in Left, where it ends an attempt
+	Allowed    bool       `json:"allowed,omitempty"` // the pipeline allows the failure, so it fails nothing else
 }
 
 // WorkstreamInterrupted ends an attempt that was stopped with the run.

@@ -175,6 +175,7 @@ type Workstream struct {
 	// and LastFailure is the failure of the last attempt before the one that runs or waits.
 	Objections  []string `json:"objections,omitempty"`
 	LastFailure *Failure `json:"last_failure,omitempty"`
+	Allowed     bool     `json:"allowed,omitempty"`  // it failed, and the pipeline allows that
 	Reported    int      `json:"reported,omitempty"` // how many lines its last attempt reported
 	SameAs      string   `json:"same_as,omitempty"`  // a removed workstream that may be this one under another name
 	Gates       []*Gate  `json:"gates,omitempty"`

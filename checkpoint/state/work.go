@@ -11,6 +11,16 @@ func (w *Workstream) Done() bool {
 	return w != nil && (w.Status == Completed || w.Status == Succeeded)
 }
 
+// FailureAllowed reports whether the workstream has failed and the pipeline allows that. Such a
+// failure is a result like another.
+func (w *Workstream) FailureAllowed() bool { return w.Status == Failed && w.Allowed }
+
+// Finished reports whether the session needs nothing more of the workstream: it has completed,
+// is skipped, or has failed and may fail.
+func (w *Workstream) Finished() bool {
+	return w.Status == Completed || w.Status == Skipped || w.FailureAllowed()
+}
+
 // WorkOf returns a workstream's recorded work in the form of the event that recorded it.
 func (s *State) WorkOf(w *Workstream) *Work {
 	work := &Work{

@@ -85,13 +85,15 @@ func decideIgnoringOnly(s subject) Step {
 		return decideRerun(s, step, "%s", s.evalError)
 	case s.evalError != "" && !s.endUnknown():
 		return step.withDecision(Run, "%s", s.evalError)
-	case !done:
+	case !done && !failureStands(s.ws, s.record):
 		return s.preferCached(decidePending(s, step))
 	case s.forced != "":
 		return decideRerun(s, step, "%s", s.forced)
 	case !s.digestKnown:
 		step.On = s.rerunFirst
 		return step.withDecision(Depends, "on the result of %s", text.Enumerate(s.rerunFirst))
+	case !done:
+		return decideFailed(s, step)
 	}
 	return s.preferCached(decideDone(s, step))
 }
@@ -149,6 +151,16 @@ func decidePending(s subject, step Step) Step {
 		}
 		return step.withDecision(Run, "not run yet")
 	}
+}
+
+// decideFailed decides a workstream whose failure is allowed. It runs again if something has
+// changed since.
+func decideFailed(s subject, step Step) Step {
+	if had := s.record.Digest; !had.Equal(s.digest) {
+		step.Changes = digestChanges(had, s.digest, s.changedInputs)
+		return step.withDecision(Run, "it failed, and %s", describeChanges(step.Changes))
+	}
+	return step.withDecision(Reuse, "it failed, which allow_failure permits, and nothing changed since")
 }
 
 // decideDone decides a workstream whose work is done, whether or not its gates have

@@ -51,10 +51,17 @@ func ResultsOf(st *state.State, p *pipeline.Pipeline, run pipeline.RunInfo) pipe
 		Answer:    func(label string) (pipeline.Answer, bool) { return answerOf(st, label) },
 		Workstream: func(name string) (pipeline.Result, bool) {
 			w := st.Workstream(name)
-			if w == nil || w.Status != state.Completed && w.Status != state.Succeeded && w.Status != state.Skipped {
+			switch {
+			case w == nil:
+				return pipeline.Result{}, false
+			case w.Status == state.Skipped:
+				return pipeline.Result{Status: pipeline.StatusSkipped}, true
+			case w.FailureAllowed():
+				return pipeline.Result{Status: pipeline.StatusFailed}, true
+			case !w.Done():
 				return pipeline.Result{}, false
 			}
-			r := pipeline.Result{Outputs: make(map[string]string, len(w.Outputs)), Skipped: w.Status == state.Skipped}
+			r := pipeline.Result{Status: pipeline.StatusCompleted, Outputs: make(map[string]string, len(w.Outputs))}
 			for k, v := range w.Outputs {
 				r.Outputs[k] = string(v)
 			}
@@ -87,22 +94,33 @@ func DigestOf(ws *pipeline.Workstream, inv pipeline.Invocation, st *state.State,
 			}
 		}
 	}
-	if len(ws.Upstream) > 0 {
-		parts := make([]string, 0, 2*len(ws.Upstream))
-		inline := len(ws.Upstream) <= state.MaxInline
-		for _, name := range ws.Upstream {
-			result := resultDigest(st.Workstream(name), p.Workstream(name))
-			parts = append(parts, name, result)
-			if inline {
-				if d.Results == nil {
-					d.Results = make(map[string]string, len(ws.Upstream))
-				}
-				d.Results[name] = result
-			}
-		}
-		d.Upstream = digestParts(parts...)
-	}
+	d.Upstream, d.Results = upstreamDigest(ws, st, p)
 	return d
+}
+
+// upstreamDigest returns the digest of the results that a workstream runs from, "" if there are
+// none, and the digests of the single results, nil if there are too many to list.
+func upstreamDigest(ws *pipeline.Workstream, st *state.State, p *pipeline.Pipeline) (sum string, results map[string]string) {
+	afterFailures := ws.Phase.RunOn != pipeline.RunOnSucceeded
+	if len(ws.Upstream) == 0 && !afterFailures {
+		return "", nil
+	}
+	parts := make([]string, 0, 2*len(ws.Upstream)+2)
+	if len(ws.Upstream) <= state.MaxInline {
+		results = make(map[string]string, len(ws.Upstream)+1)
+	}
+	add := func(name, result string) {
+		if parts = append(parts, name, result); results != nil {
+			results[name] = result
+		}
+	}
+	for _, name := range ws.Upstream {
+		add(name, resultDigest(st.Workstream(name), p.Workstream(name)))
+	}
+	if afterFailures {
+		add("the phases before", fmt.Sprintf("work up to commit %d", workBefore(ws.Phase, st)))
+	}
+	return digestParts(parts...), results
 }
 
 // digestedMode returns the bits of a file's mode that its digest covers. Read and write
@@ -125,6 +143,9 @@ func DigestFiles(files []state.Artifact) string {
 func resultDigest(w *state.Workstream, ws *pipeline.Workstream) string {
 	if w == nil || w.Status == state.Skipped {
 		return "skipped"
+	}
+	if w.Status == state.Failed {
+		return fmt.Sprintf("failed in commit %d", w.EndedSeq)
 	}
 	parts := []string{DigestFiles(w.Artifacts)}
 	for _, name := range slices.Sorted(maps.Keys(w.Outputs)) {

@@ -52,7 +52,7 @@ func (pl *Planner) MissingResults(ws *pipeline.Workstream, work *state.Work) []M
 	if work == nil {
 		work = &state.Work{}
 	}
-	had := pipeline.Result{Outputs: make(map[string]string, len(work.Outputs))}
+	had := pipeline.Result{Status: pipeline.StatusCompleted, Outputs: make(map[string]string, len(work.Outputs))}
 	for name, value := range work.Outputs {
 		had.Outputs[name] = string(value)
 	}

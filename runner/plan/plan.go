@@ -21,6 +21,7 @@ import (
 
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/pipeline"
 )
 
 // Decision is what a plan does with a step.
@@ -131,8 +132,9 @@ type Step struct {
 	Cached *state.Cached `json:"cached,omitempty"`
 	Verify bool          `json:"verify,omitempty"` // Runner asks the verify command of an uncertain step before it asks the user
 
-	Result  *state.Result `json:"-"` // the result that a cached step takes
-	Repeats bool          `json:"-"` // --repeat runs the step although it has happened
+	Result  *state.Result   `json:"-"` // the result that a cached step takes
+	Ended   pipeline.Status `json:"-"` // failed or blocked, if that is how it has ended in this run
+	Repeats bool            `json:"-"` // --repeat runs the step although it has happened
 }
 
 // Change is one difference that makes a step run again.

@@ -181,6 +181,7 @@ func (pl *Planner) Results(needed bool, attempt int) pipeline.Results {
 		return pipeline.Results{Run: run, Iteration: pl.st.IterationOf, Issue: IssueValues(pl.issue())}
 	}
 	r := ResultsOf(pl.st, pl.p, run)
+	r.Workstream = pl.withEnded(r.Workstream)
 	r.Issue = IssueValues(pl.issue())
 	if pl.stateAtStart != nil { // a plan evaluates expressions as if artifacts were restored already
 		r.Restored = pl.facts.restoredOpeners()
@@ -221,7 +222,10 @@ func (pl *Planner) Plan(now time.Time) *Plan {
 		if r := phase.Repeat; r != nil {
 			pp.Repeat = &Repeat{Iteration: pl.st.IterationOf(phase.Name), Max: r.Max, Until: r.Until()}
 		}
-		enabled := pl.evaluatePhaseWhen(phase)
+		enabled := pl.evaluatePhaseRunOn(phase, plan.Phases)
+		if enabled.skipReason == "" {
+			enabled = enabled.combine(pl.evaluatePhaseWhen(phase))
+		}
 		plan.addWarnings(enabled.Diags)
 		byWorkstream := make(map[string][]Step, len(phase.Workstreams))
 		for _, ws := range sortByBatch(phase.Workstreams) {
@@ -307,6 +311,9 @@ func firstError(diags hcl.Diagnostics) string {
 // that the plan shows; steps[0] is the workstream, and is Judge instead of Reuse if a
 // gate is to be judged.
 func (pl *Planner) decideWithGates(ws *pipeline.Workstream, e When) (own Step, steps []Step, diags hcl.Diagnostics) {
+	if e.skipReason == "" && e.evalError == "" {
+		e = e.combine(pl.evaluateRunOn(ws))
+	}
 	if e.skipReason == "" && e.evalError == "" {
 		e = e.combine(pl.evaluateWorkstreamWhen(ws))
 		diags = e.Diags

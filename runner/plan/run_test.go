@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"prdrunner/checkpoint/state"
+	"prdrunner/pipeline"
 	"prdrunner/runner/plan"
 )
 
@@ -76,10 +77,10 @@ func TestResults(t *testing.T) {
 	s.run("a")
 	s.record(state.WorkstreamSkipped{Workstream: "b"})
 	r := s.planner().Results(true, 3)
-	if a, ok := r.Workstream("a"); !ok || a.Outputs["id"] != "7" || len(a.Artifacts) != 1 || a.Artifacts[0] != "out" || a.Skipped {
+	if a, ok := r.Workstream("a"); !ok || a.Outputs["id"] != "7" || len(a.Artifacts) != 1 || a.Artifacts[0] != "out" || a.Status != pipeline.StatusCompleted {
 		t.Errorf("a: %+v", a)
 	}
-	if b, ok := r.Workstream("b"); !ok || !b.Skipped {
+	if b, ok := r.Workstream("b"); !ok || b.Status != pipeline.StatusSkipped {
 		t.Errorf("b: %+v", b)
 	}
 	for _, name := range []string{"c", "none"} {

@@ -36,6 +36,7 @@ func (pl *Planner) classifyUpstream(ws *pipeline.Workstream) (rerun, asked, bloc
 			rerun = appendNew(rerun, []string{other.Name})
 		}
 	}
+	rerun = appendNew(rerun, pl.runsBefore(ws))
 	rerun, blocked = pl.addAnswers(ws, rerun, blocked)
 	return rerun, asked, blocked
 }
@@ -54,12 +55,16 @@ func (pl *Planner) upstreamOutcome(name string) (runs, blocked bool) {
 // mayDiffer reports whether the step will or may have a result other than the one on
 // record.
 func (s Step) mayDiffer() bool {
+	return s.Ended == "" && s.decidedToDiffer()
+}
+
+func (s Step) decidedToDiffer() bool {
 	return s.Decision == Run || s.Decision == Rerun || s.Decision == Cached || s.Decision == Depends || s.Decision == Uncertain && s.Verify
 }
 
 // cannotComplete reports whether the step cannot complete.
 func (s Step) cannotComplete() bool {
-	return s.Decision == Blocked || s.Decision == Uncertain && !s.Verify
+	return s.Ended == "" && (s.Decision == Blocked || s.Decision == Uncertain && !s.Verify)
 }
 
 // sharedArtifacts yields the artifacts that ws changed in place: those that an earlier

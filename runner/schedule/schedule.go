@@ -31,11 +31,13 @@ type Scheduler struct {
 type Job struct {
 	Start func() // starts the work, which calls Take, or ends it
 	Drop  func() // ends the work without starting it
+	Late  bool   // the caller may still start it when it starts no other jobs
 
 	delayed bool
 }
 
 type delayedJob struct {
+	job     Job
 	timer   *time.Timer
 	callOff func()
 }
@@ -57,7 +59,7 @@ func (s *Scheduler) Add(j Job) { s.queue = append(s.queue, j) }
 // jobs and before jobs that were not delayed, which would keep it waiting. Until the job
 // starts, CallOff ends it.
 func (s *Scheduler) Delay(after time.Duration, j Job, callOff func()) {
-	d := &delayedJob{callOff: callOff}
+	d := &delayedJob{job: j, callOff: callOff}
 	start := j.Start
 	j.delayed = true
 	j.Start = func() {
@@ -78,13 +80,21 @@ func (s *Scheduler) insert(j Job) {
 	s.queue = slices.Insert(s.queue, i, j)
 }
 
-// CallOff ends all delayed jobs that have not started.
-func (s *Scheduler) CallOff() {
+// CallOff ends the delayed jobs that have not started, except those for which keep returns
+// true.
+func (s *Scheduler) CallOff(keep func(Job) bool) {
 	all := s.delayed
 	s.delayed = nil
 	for _, d := range all {
-		d.timer.Stop()
-		d.callOff()
+		if keep(d.job) {
+			s.delayed = append(s.delayed, d)
+		}
+	}
+	for _, d := range all {
+		if !keep(d.job) {
+			d.timer.Stop()
+			d.callOff()
+		}
 	}
 }
 
@@ -99,10 +109,11 @@ func (s *Scheduler) StartUrgent(flush func() bool) {
 	}
 }
 
-// Start starts jobs while a slot is free and ready reports true, and urgent functions after
-// each job. It calls ready before each job, since the jobs before may change the answer.
-func (s *Scheduler) Start(ready func() bool) {
-	for len(s.queue) > 0 && s.Free() && ready() {
+// Start starts jobs while a slot is free and ready reports true for the next one, and urgent
+// functions after each job. It calls ready before each job, since the jobs before may change
+// the answer.
+func (s *Scheduler) Start(ready func(Job) bool) {
+	for len(s.queue) > 0 && s.Free() && ready(s.queue[0]) {
 		next := s.queue[0]
 		s.queue[0] = Job{}
 		s.queue = s.queue[1:]
@@ -111,13 +122,21 @@ func (s *Scheduler) Start(ready func() bool) {
 	}
 }
 
-// Drop ends all jobs of the queue, including jobs that are added meanwhile.
-func (s *Scheduler) Drop() {
-	for len(s.queue) > 0 {
+// Drop ends the jobs of the queue for which keep returns false, including jobs that are added
+// meanwhile.
+func (s *Scheduler) Drop(keep func(Job) bool) {
+	for slices.ContainsFunc(s.queue, func(j Job) bool { return !keep(j) }) {
 		all := s.queue
 		s.queue = nil
 		for _, j := range all {
-			j.Drop()
+			if keep(j) {
+				s.queue = append(s.queue, j)
+			}
+		}
+		for _, j := range all {
+			if !keep(j) {
+				j.Drop()
+			}
 		}
 	}
 }

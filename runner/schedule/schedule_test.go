@@ -43,24 +43,28 @@ func (r *recorder) want(t *testing.T, want ...string) {
 func always() bool { return true }
 func never() bool  { return false }
 
+func each(schedule.Job) bool   { return true }
+func none(schedule.Job) bool   { return false }
+func late(j schedule.Job) bool { return j.Late }
+
 func TestJobsStartInOrderWhileThereAreSlots(t *testing.T) {
 	t.Parallel()
 	r := newRecorder(2)
 	for _, name := range []string{"a", "b", "c"} {
 		r.Add(r.job(name))
 	}
-	r.Start(never)
+	r.Start(none)
 	r.want(t)
 	if r.Busy() || r.Idle() {
 		t.Error("no slot is in use, and jobs wait")
 	}
-	r.Start(always)
+	r.Start(each)
 	r.want(t, "a", "b")
 	if r.Free() || !r.Busy() || !r.Queued() || r.Idle() {
 		t.Error("two of two slots are in use, and a job waits")
 	}
 	r.Release("a")
-	r.Start(always)
+	r.Start(each)
 	r.want(t, "c")
 	r.Release("b")
 	r.Release("c")
@@ -74,7 +78,7 @@ func TestUrgentFunctionsStartFirst(t *testing.T) {
 	r := newRecorder(1)
 	r.Add(schedule.Job{Start: func() { r.note("a")(); r.Urgent(r.note("after a")) }})
 	r.Add(r.job("b"))
-	r.Start(always)
+	r.Start(each)
 	r.want(t, "a", "after a", "b")
 	r.Urgent(r.note("u"))
 	r.StartUrgent(never)
@@ -87,7 +91,7 @@ func TestDroppedJobsMayAddOthers(t *testing.T) {
 	t.Parallel()
 	r := newRecorder(1)
 	r.Add(schedule.Job{Drop: func() { r.note("drop a")(); r.Add(r.job("b")) }})
-	r.Drop()
+	r.Drop(none)
 	r.want(t, "drop a", "drop b")
 	if r.Queued() {
 		t.Error("a job is left")
@@ -120,9 +124,9 @@ func TestDelayedJobsComeBeforeNewOnes(t *testing.T) {
 		for range 2 {
 			(<-r.events)()
 		}
-		r.Start(always)
+		r.Start(each)
 		r.want(t, "first", "second", "new")
-		r.CallOff() // nothing, since they have started
+		r.CallOff(none) // nothing, since they have started
 		r.want(t)
 	})
 }
@@ -134,11 +138,38 @@ func TestJobsThatAreCalledOffDoNotStart(t *testing.T) {
 		r.Delay(time.Second, r.job("queued"), r.note("call off queued"))
 		r.Delay(time.Hour, r.job("waiting"), r.note("call off waiting"))
 		(<-r.events)()
-		r.CallOff()
-		r.Start(always)
+		r.CallOff(none)
+		r.Start(each)
 		r.want(t, "call off queued", "call off waiting")
 		if !r.Idle() {
 			t.Error("nothing is left")
+		}
+	})
+}
+
+func TestLateJobsAreKept(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		lateJob := func(r *recorder, name string) schedule.Job {
+			j := r.job(name)
+			j.Late = true
+			return j
+		}
+		r := newRecorder(9)
+		r.Add(r.job("a"))
+		r.Add(lateJob(r, "b"))
+		r.Delay(time.Second, r.job("c"), r.note("call off c"))
+		r.Delay(time.Second, lateJob(r, "d"), r.note("call off d"))
+		r.CallOff(late)
+		r.Drop(late)
+		r.want(t, "call off c", "drop a")
+		(<-r.events)()
+		r.Start(late)
+		r.want(t, "d", "b")
+		r.Release("b")
+		r.Release("d")
+		if !r.Idle() {
+			t.Error("a job is left")
 		}
 	})
 }
