@@ -2,6 +2,8 @@ package runner
 
 import (
 	"fmt"
+
+	"prdrunner/checkpoint/state"
 )
 
 // conclude records how the run ended, makes the last checkpoint, and runs the
@@ -35,7 +37,7 @@ func (l *loop) conclude() (Ending, error) {
 	}
 	st := l.session.State()
 	e := Ending{
-		Status: st.Status, Error: st.Error, Failed: l.cause.failures, Pause: st.Pause, Signal: l.cause.signal,
+		Status: st.Status, Error: st.Error, Failed: l.cause.failures, Allowed: state.AllowedFailures(st.Phases), Pause: st.Pause, Signal: l.cause.signal,
 		Duration: l.opts.Now().Sub(l.beganAt), Unwritten: l.recorder.Unwritten(),
 	}
 	if l.recorder.Err() == nil && !l.atOnce {

@@ -159,7 +159,7 @@ func (m *model) isUnpaid(name string) bool {
 		starts = len(m.reasons(name)) > 0 && m.work(name).Effect != "once"
 	}
 	ended := r.over[name] && is.status != state.Interrupted
-	return starts && !ended && !m.v.off[name] && (r.allowed == nil || r.allowed[name]) && m.reached(name) && len(m.usedUp(m.phaseOf(name))) > 0
+	return starts && !ended && !m.off(name) && (r.allowed == nil || r.allowed[name]) && m.reached(name) && len(m.usedUp(m.phaseOf(name))) > 0
 }
 
 // sameSpent compares the sums of the session with those of the model.

@@ -20,6 +20,7 @@ func histories() *rapid.Generator[history] {
 		for p := range rapid.IntRange(1, 3).Draw(t, "phases") {
 			h.Phases = append(h.Phases, drawPhase(t, &h, p))
 		}
+		h.keepUsedOnes()
 		h.Budget, h.Review = drawBudget(t), drawReview(t)
 		h.Acts = []act{drawBuild(t, &h)}
 		for range rapid.IntRange(2, 9).Draw(t, "acts") {
@@ -27,6 +28,18 @@ func histories() *rapid.Generator[history] {
 		}
 		return h
 	})
+}
+
+// keepUsedOnes lets no workstream be skipped whose output is used, nor one that it depends on.
+func (h *history) keepUsedOnes() {
+	works := h.works()
+	for _, w := range slices.Backward(works) {
+		for _, up := range works {
+			if !w.Toggled && slices.Contains(w.On, up.Name) {
+				up.Toggled = false
+			}
+		}
+	}
 }
 
 func drawPhase(t *rapid.T, h *history, number int) histPhase {

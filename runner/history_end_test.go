@@ -101,7 +101,7 @@ func (m *model) chosenDone() bool {
 // stuck reports whether the run has reached an uncertain workstream.
 func (m *model) stuck(anew bool) bool {
 	return slices.ContainsFunc(m.h.works(), func(w *histWork) bool {
-		return m.works[w.Name].status == state.Uncertain && !m.v.off[w.Name] && m.reached(w.Name) && (!anew || m.run.asking[w.Name])
+		return m.works[w.Name].status == state.Uncertain && !m.off(w.Name) && m.reached(w.Name) && (!anew || m.run.asking[w.Name])
 	})
 }
 

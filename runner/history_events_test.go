@@ -107,7 +107,7 @@ func (m *model) applyWork(e state.Event) error {
 		return m.uncertain(e)
 	case state.WorkstreamSkipped:
 		w := m.works[e.Workstream]
-		err := m.mustBe(m.v.off[e.Workstream] && w.status != state.Skipped, "the workstream must not be skipped")
+		err := m.mustBe(m.off(e.Workstream) && w.status != state.Skipped, "the workstream must not be skipped")
 		m.skip(e.Workstream)
 		return err
 	case state.WorkstreamEdited:

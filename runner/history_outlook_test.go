@@ -19,7 +19,7 @@ func (m *model) outlook(choice plan.OnConflict) map[string]plan.Decision {
 	was, known := m.tree, m.known
 	m.tree, m.known = maps.Clone(was), known.clone()
 	for name, w := range m.works {
-		if m.v.off[name] && w.status != state.Skipped {
+		if m.off(name) && w.status != state.Skipped {
 			m.skip(name)
 		}
 	}
@@ -92,7 +92,7 @@ func (m *model) outlookAlone(name string, choice plan.OnConflict, now map[string
 		again = plan.Uncertain
 	}
 	switch {
-	case m.v.off[name]:
+	case m.off(name):
 		return plan.Skipped
 	case w.status == state.Uncertain:
 		return plan.Uncertain

@@ -152,10 +152,16 @@ func (m *model) forced(name string) bool {
 	return w.rejected && (m.run == nil || w.rejectedIn != m.run.number) // only the next run acts on a rejection
 }
 
+// off reports whether a workstream must be skipped: its when is false, or something that it
+// depends on is skipped.
+func (m *model) off(name string) bool {
+	return m.v.off[name] || slices.ContainsFunc(m.work(name).On, m.off)
+}
+
 // isComplete reports whether a workstream is complete: its artifacts were made from the
 // present files, and its gates have passed.
 func (m *model) isComplete(name string) bool {
-	if m.v.off[name] {
+	if m.off(name) {
 		return m.works[name].status == state.Skipped
 	}
 	if m.run != nil && m.run.left[name] {

@@ -87,7 +87,7 @@ func (m *model) holds(g histGate, owner string) bool {
 }
 
 func (m *model) allOff(owner string) bool {
-	return !slices.ContainsFunc(m.judges(owner), func(name string) bool { return !m.v.off[name] })
+	return !slices.ContainsFunc(m.judges(owner), func(name string) bool { return !m.off(name) })
 }
 
 // verdict returns the expected verdict of a condition or metric gate.

@@ -24,7 +24,7 @@ func (m *model) mayStart(name string) error {
 		return errors.New("the run has been stopped")
 	case r.ended != "":
 		return errors.New("the run is over")
-	case m.v.off[name]:
+	case m.off(name):
 		return errors.New("the workstream must be skipped")
 	case r.allowed != nil && !r.allowed[name]:
 		return errors.New("the workstream was not chosen")

@@ -52,6 +52,7 @@ phase "one" {
   }
   workstream "b" {
     depends_on = [workstream.a]
+    run_on     = "always"
     script     = "true"
   }
   workstream "c" {

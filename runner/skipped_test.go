@@ -95,6 +95,7 @@ phase "two" {
 phase "three" {
   workstream "d" {
     depends_on = [workstream.y]
+    run_on     = "always"
     script     = "echo d >> ran"
   }
 }

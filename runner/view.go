@@ -40,6 +40,7 @@ type Ending struct {
 	Status   state.Status
 	Error    *state.Failure  // of a failed run
 	Failed   []state.Failure // every failure of this run, in order
+	Allowed  []state.Failure // the failures of the session that the pipeline allows
 	Pause    *state.Pause
 	Signal   string // of an interrupted run
 	Duration time.Duration

@@ -187,7 +187,7 @@ func NewRecovery(s *state.State, ref *state.CheckpointRef) Recovery {
 	}
 	for _, p := range s.Phases {
 		for _, w := range p.Workstreams {
-			if r.ResumeFrom == "" && w.Status != state.Completed && w.Status != state.Skipped {
+			if r.ResumeFrom == "" && !w.Finished() {
 				r.ResumeFrom = w.Name
 			}
 			r.warnOfWorkstream(w)
@@ -255,6 +255,8 @@ func (r *Recovery) warnOfWorkstream(w *state.Workstream) {
 	switch {
 	case w.Status == state.Running:
 		r.addWarning("%s was running", w.Name)
+	case w.FailureAllowed():
+		r.addWarning("%s failed, which is allowed", w.Name)
 	case w.Status == state.Failed:
 		r.addWarning("%s failed", w.Name)
 	case w.Status == state.Uncertain && w.Error != nil && w.Error.Outcome == state.OutcomeHappened:

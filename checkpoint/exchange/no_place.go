@@ -39,6 +39,7 @@ func records() []record {
 		{"answers of approvals", nil, func(s *state.State) bool { return hasGate(s, func(g *state.Gate) bool { return g.By != nil }) }},
 		{"skipped workstreams", []Format{Orchestrate, Crunch}, some(func(w *state.Workstream) bool { return w.Status == state.Skipped })},
 		{"artifacts", []Format{PRD, GoTeam, Orchestrate}, some(func(w *state.Workstream) bool { return len(w.Artifacts) > 0 })},
+		{"failures that the pipeline allows", nil, some((*state.Workstream).FailureAllowed)},
 		{"outputs", []Format{GoTeam}, some(func(w *state.Workstream) bool { return len(w.Outputs) > len(w.Metrics) })},
 		{"summaries of results", []Format{Crunch}, some(func(w *state.Workstream) bool { return w.Summary != "" })},
 		{"locations of results", []Format{Crunch}, some(func(w *state.Workstream) bool { return w.Location != "" })},

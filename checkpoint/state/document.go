@@ -86,7 +86,8 @@ type DocumentRunner struct {
 	Seq            uint64   `json:"seq"`
 	PipelineDigest string   `json:"pipeline_digest"`
 	Skipped        []string `json:"skipped_workstreams"`
-	Checksum       string   `json:"checksum"` // over the document without it
+	Failed         []string `json:"failed_workstreams,omitempty"` // those whose failure the pipeline allows
+	Checksum       string   `json:"checksum"`                     // over the document without it
 }
 
 // Encode returns the document as the bytes of its file, with its checksum.

@@ -36,7 +36,7 @@ func NewDocument(s *State) Document {
 	for _, p := range s.Phases {
 		for _, w := range p.Workstreams {
 			d.addWorkstream(w, active[w])
-			d.addGates(w.Gates)
+			d.addGates(w.judgedGates())
 		}
 		d.addGates(p.Gates)
 	}
@@ -64,6 +64,8 @@ func (d *Document) addWorkstream(w *Workstream, active bool) {
 	switch {
 	case w.Status == Skipped:
 		d.Runner.Skipped = append(d.Runner.Skipped, w.Name)
+	case w.FailureAllowed():
+		d.Runner.Failed = append(d.Runner.Failed, w.Name)
 	case active:
 		d.InProgress = append(d.InProgress, w.Name)
 	case w.Status == Completed:
@@ -79,6 +81,22 @@ func (d *Document) addWorkstream(w *Workstream, active bool) {
 	default:
 		d.Pending = append(d.Pending, w.Name)
 	}
+}
+
+// judgedGates returns the gates of a workstream that a document lists. Those of a workstream
+// whose failure is allowed are left out unless they have passed, because nothing waits for
+// them.
+func (w *Workstream) judgedGates() []*Gate {
+	if !w.FailureAllowed() {
+		return w.Gates
+	}
+	var passed []*Gate
+	for _, g := range w.Gates {
+		if g.Status == Passed {
+			passed = append(passed, g)
+		}
+	}
+	return passed
 }
 
 func (d *Document) addGates(gates []*Gate) {
@@ -147,12 +165,12 @@ func dueNext(s *State, active map[*Workstream]bool) {
 func addLowestBatch(p *Phase, active map[*Workstream]bool) {
 	lowest := math.MaxInt
 	for _, w := range p.Workstreams {
-		if w.Status != Completed && w.Status != Skipped {
+		if !w.Finished() {
 			lowest = min(lowest, w.Batch)
 		}
 	}
 	for _, w := range p.Workstreams {
-		if w.Status != Completed && w.Status != Skipped && w.Batch == lowest {
+		if !w.Finished() && w.Batch == lowest {
 			active[w] = true
 		}
 	}

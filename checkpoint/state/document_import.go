@@ -113,7 +113,7 @@ func passGates(gates []*Gate, passed func(label string) bool, at time.Time) bool
 
 func isDone(workstreams []*Workstream) bool {
 	for _, w := range workstreams {
-		if w.Status != Completed && w.Status != Skipped {
+		if !w.Finished() {
 			return false
 		}
 	}

@@ -90,19 +90,19 @@ func (d Document) CheckWritten(prd string, shape *Shape) error {
 // exactly once. Skipped ones may be absent.
 func (d Document) Matches(s *State) error {
 	var workstreams, gates []string
-	var skipped []string
+	var unlisted []string
 	if d.Runner != nil {
-		skipped = d.Runner.Skipped
+		unlisted = slices.Concat(d.Runner.Skipped, d.Runner.Failed)
 	}
 	for _, p := range s.Phases {
 		for _, w := range p.Workstreams {
 			workstreams = append(workstreams, w.Name)
-			gates = appendLabels(gates, w.Gates)
+			gates = appendLabels(gates, w.judgedGates())
 		}
 		gates = appendLabels(gates, p.Gates)
 	}
 	return errors.Join(
-		equalNames("workstreams", slices.Concat(d.Completed, d.InProgress, d.Pending, skipped), workstreams),
+		equalNames("workstreams", slices.Concat(d.Completed, d.InProgress, d.Pending, unlisted), workstreams),
 		equalNames("gates", slices.Concat(d.GatesPassed, d.GatesPending), gates))
 }
 

@@ -153,7 +153,7 @@ func NewExecutionGraph(s *State) ExecutionGraph {
 	for _, w := range workstreams {
 		g.NodeStates[w.Name] = NewNodeState(w)
 		highest = max(highest, w.Batch)
-		open[w.Batch] = open[w.Batch] || w.Status != Completed && w.Status != Skipped
+		open[w.Batch] = open[w.Batch] || !w.Finished()
 	}
 	for batch := 1; batch <= highest; batch++ {
 		switch {

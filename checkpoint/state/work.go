@@ -15,6 +15,20 @@ func (w *Workstream) Done() bool {
 // failure is a result like another.
 func (w *Workstream) FailureAllowed() bool { return w.Status == Failed && w.Allowed }
 
+// AllowedFailures returns the failures on record that the pipeline allows, in the order of the
+// workstreams.
+func AllowedFailures(phases []*Phase) []Failure {
+	var all []Failure
+	for _, p := range phases {
+		for _, w := range p.Workstreams {
+			if w.FailureAllowed() && w.Error != nil {
+				all = append(all, *w.Error)
+			}
+		}
+	}
+	return all
+}
+
 // Finished reports whether the session needs nothing more of the workstream: it has completed,
 // is skipped, or has failed and may fail.
 func (w *Workstream) Finished() bool {

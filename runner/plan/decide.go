@@ -160,7 +160,8 @@ func decideFailed(s subject, step Step) Step {
 		step.Changes = digestChanges(had, s.digest, s.changedInputs)
 		return step.withDecision(Run, "it failed, and %s", describeChanges(step.Changes))
 	}
-	return step.withDecision(Reuse, "it failed, which allow_failure permits, and nothing changed since")
+	step.Failed = true
+	return step.withDecision(Reuse, "it failed, which is allowed, and nothing changed since")
 }
 
 // decideDone decides a workstream whose work is done, whether or not its gates have

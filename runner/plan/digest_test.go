@@ -105,6 +105,7 @@ phase "one" {
   }
   workstream "b" {
     depends_on = [workstream.a]
+    run_on     = "always"
     script     = "b"
   }
 }

@@ -35,8 +35,8 @@ func (pl *Planner) Gate(g *pipeline.Gate) (Step, hcl.Diagnostics) {
 		}
 	}
 	step := decideGate(s)
-	if ws := g.Workstream; ws != nil && pl.statusOf(ws.Name) == pipeline.StatusFailed && failureStands(ws, pl.st.Workstream(ws.Name)) {
-		step = Step{Kind: GateStep, Name: g.Label()}.withDecision(Reuse, "%s failed, which allow_failure permits", ws.Name)
+	if ws := g.Workstream; ws != nil && pl.steps[ws.Name].Failed {
+		step = Step{Kind: GateStep, Name: g.Label()}.withDecision(Reuse, "%s failed, which is allowed", ws.Name)
 	}
 	pl.gates[step.Name] = step
 	return step, diags

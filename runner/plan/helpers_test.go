@@ -185,6 +185,13 @@ func (s *session) fail(name, message string) {
 	s.record(state.WorkstreamFailed{Workstream: name, Error: state.Failure{Message: state.Text(message)}})
 }
 
+// failAllowed starts a workstream, and records that it failed, which the pipeline allows.
+func (s *session) failAllowed(name string) {
+	s.t.Helper()
+	s.begin(name)
+	s.record(state.WorkstreamFailed{Workstream: name, Allowed: true, Error: state.Failure{Workstream: name, Outcome: "exited", Message: "exit code 1"}})
+}
+
 // judge passes the gates that have not passed. The user approves approval gates.
 func (s *session) judge(gates []*pipeline.Gate) {
 	s.t.Helper()

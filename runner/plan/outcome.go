@@ -38,7 +38,7 @@ func (pl *Planner) statusOf(name string) pipeline.Status {
 		return step.Ended
 	case step.Decision == Skipped:
 		return pipeline.StatusSkipped
-	case step.Decision == Reuse && failureStands(pl.p.Workstream(name), pl.st.Workstream(name)):
+	case step.Failed:
 		return pipeline.StatusFailed
 	case step.Decision == Reuse:
 		return pipeline.StatusCompleted

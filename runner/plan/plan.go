@@ -101,11 +101,12 @@ func (p *Plan) IdleUnread() bool { return p.idle || p.idleUnread }
 
 // Phase is a phase of a plan.
 type Phase struct {
-	Name   string  `json:"name"`
-	Title  string  `json:"title"`
-	Number int     `json:"number"`
-	Repeat *Repeat `json:"repeat,omitempty"` // nil: the phase runs once
-	Steps  []Step  `json:"steps"`            // workstreams, each followed by its gates, then the phase's own gates
+	Name   string         `json:"name"`
+	Title  string         `json:"title"`
+	Number int            `json:"number"`
+	Repeat *Repeat        `json:"repeat,omitempty"` // nil: the phase runs once
+	RunOn  pipeline.RunOn `json:"run_on,omitempty"` // "": it runs when the phases before have passed
+	Steps  []Step         `json:"steps"`            // workstreams, each followed by its gates, then the phase's own gates
 }
 
 // Repeat says how often a phase may run, and which iteration comes next.
@@ -128,6 +129,8 @@ type Step struct {
 	Refused  state.Text   `json:"refused,omitempty"`  // why a build that cannot ask the user does not start with this step
 	Review   bool         `json:"review,omitempty"`   // the gate's verdict still holds, and the build stops for its review
 	Happened *state.Act   `json:"happened,omitempty"` // when and where an uncertain or depending once step happened, or may have happened
+	// Failed says that the result that is reused is a failure, which the pipeline allows.
+	Failed bool `json:"failed,omitempty"`
 	// Cached names the earlier run whose result the step takes.
 	Cached *state.Cached `json:"cached,omitempty"`
 	Verify bool          `json:"verify,omitempty"` // Runner asks the verify command of an uncertain step before it asks the user

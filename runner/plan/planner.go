@@ -219,6 +219,9 @@ func (pl *Planner) Plan(now time.Time) *Plan {
 	plan.addWarnings(diags)
 	for _, phase := range pl.p.Phases {
 		pp := Phase{Name: phase.Name, Title: phase.Title, Number: phase.Number}
+		if phase.RunOn != pipeline.RunOnSucceeded {
+			pp.RunOn = phase.RunOn
+		}
 		if r := phase.Repeat; r != nil {
 			pp.Repeat = &Repeat{Iteration: pl.st.IterationOf(phase.Name), Max: r.Max, Until: r.Until()}
 		}

@@ -28,6 +28,7 @@ phase "two" {
   }
   workstream "c" {
     depends_on = [workstream.b]
+    run_on     = "always"
     script     = "c"
   }
 }

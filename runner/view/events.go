@@ -88,7 +88,7 @@ func (v *plain) printWorkstream(at time.Time, e state.Event) bool {
 	case state.WorkstreamCompleted:
 		v.printCompleted(e)
 	case state.WorkstreamFailed:
-		v.printFailure(v.titled(e.Workstream), v.elapsed(e.Workstream, at), e.Error)
+		v.printFailed(e, v.elapsed(e.Workstream, at))
 	case state.WorkstreamInterrupted:
 		v.elapsed(e.Workstream, at)
 		v.printNeutral("  ", v.titled(e.Workstream)+" interrupted", attempt(e.Attempt))

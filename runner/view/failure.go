@@ -9,14 +9,31 @@ import (
 	"prdrunner/runner"
 )
 
+// printFailed prints the failure of a workstream, which may be allowed.
+func (v *plain) printFailed(e state.WorkstreamFailed, took string) {
+	if e.Allowed {
+		v.printHead(v.page.paint(yellow, "!"), v.titled(e.Workstream)+" failed, which is allowed", took)
+		v.printDetails(v.titled(e.Workstream), e.Error)
+		return
+	}
+	v.printFailure(v.titled(e.Workstream), took, e.Error)
+}
+
 // printFailure prints a failure: its message, its location, the end of the log, and the
 // path of the log.
 func (v *plain) printFailure(what, took string, f state.Failure) {
-	what += " failed"
+	v.printHead(v.page.paint(red, "✗"), what+" failed", took)
+	v.printDetails(what, f)
+}
+
+func (v *plain) printHead(mark painted, what, took string) {
 	if took != "" {
 		what += " after " + took
 	}
-	v.page.printf("  %s %s\n", v.page.paint(red, "✗"), v.page.paint(bold, what))
+	v.page.printf("  %s %s\n", mark, v.page.paint(bold, what))
+}
+
+func (v *plain) printDetails(what string, f state.Failure) {
 	if f.Gate != "" && v.failureShown[f.Gate] && !strings.HasPrefix(what, f.Gate) {
 		v.page.printf("      %s did not pass\n", f.Gate)
 		return
@@ -83,6 +100,9 @@ func (v *plain) printEnd(e runner.Ending) {
 	switch {
 	case e.Status == state.StatusComplete:
 		v.page.printf("%s %s  %s\n", v.page.paint(green, "✓"), v.page.paint(bold, v.prd+" complete"), took)
+		for _, f := range e.Allowed {
+			v.page.printf("  failed, which is allowed: %s\n", Summary(f))
+		}
 	case e.Status == state.StatusFailed:
 		v.printEndFailed(e, took)
 	case e.Signal != "":

@@ -53,6 +53,7 @@ type endLine struct {
 	Status     state.Status    `json:"status"`
 	Error      *state.Failure  `json:"error,omitempty"`
 	Failed     []state.Failure `json:"failed"`
+	Allowed    []state.Failure `json:"allowed,omitempty"`
 	Pause      *state.Pause    `json:"pause,omitempty"`
 	Signal     string          `json:"signal,omitempty"`
 	DurationMS int64           `json:"duration_ms"`
@@ -95,7 +96,7 @@ func (v *jsonView) Warn(message string) {
 // End implements runner.View.
 func (v *jsonView) End(e runner.Ending) {
 	line := endLine{
-		head: v.newHead("run.end"), Status: e.Status, Error: e.Error, Failed: e.Failed, Pause: e.Pause,
+		head: v.newHead("run.end"), Status: e.Status, Error: e.Error, Failed: e.Failed, Allowed: e.Allowed, Pause: e.Pause,
 		Signal: e.Signal, DurationMS: e.Duration.Milliseconds(), Next: e.Next,
 	}
 	if line.Failed == nil {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"prdrunner/pipeline"
 	"prdrunner/runner/plan"
 )
 
@@ -40,7 +41,7 @@ func WritePlan(w io.Writer, plan *plan.Plan, color bool) error {
 		p.printf("\n%s  attempt %d: %s, %s\n", p.paint(bold, "Review"), r.Attempt, r.Decision, OneLine(string(r.Reason)))
 	}
 	for _, phase := range plan.Phases {
-		p.printf("\n%s%s\n", p.paint(bold, fmt.Sprintf("Phase %d: %s", phase.Number, Named(phase.Name, phase.Title))), repeats(phase.Repeat))
+		p.printf("\n%s%s\n", p.paint(bold, fmt.Sprintf("Phase %d: %s", phase.Number, Named(phase.Name, phase.Title))), repeats(phase.Repeat)+runsOn(phase.RunOn))
 		if err := writeSteps(&p, phase.Steps, plan.OnConflict); err != nil {
 			return err
 		}
@@ -65,6 +66,18 @@ func WritePlan(w io.Writer, plan *plan.Plan, color bool) error {
 	p.printf("\n%s\n", Counts(plan))
 	_, err := w.Write(p.Bytes())
 	return err
+}
+
+// runsOn describes when a phase runs, "" if it runs after phases that have passed.
+func runsOn(on pipeline.RunOn) string {
+	switch on {
+	case pipeline.RunOnFailed:
+		return "  if a phase before it fails"
+	case pipeline.RunOnAlways:
+		return "  also if a phase before it fails"
+	case pipeline.RunOnSucceeded:
+	}
+	return ""
 }
 
 // repeats describes how often a phase may run, "" if it runs once.

@@ -24,7 +24,9 @@ func writeResume(p *page, planned *plan.Plan) {
 			group := "Pending"
 			switch s.Decision {
 			case plan.Reuse:
-				group = "Completed"
+				if group = "Completed"; s.Failed {
+					group = "Failed, which is allowed"
+				}
 			case plan.Skipped:
 				group = "Skipped"
 			case plan.Run, plan.Rerun, plan.Cached, plan.Judge, plan.Depends, plan.Blocked, plan.Uncertain:
@@ -32,7 +34,7 @@ func writeResume(p *page, planned *plan.Plan) {
 			groups[group] = append(groups[group], Named(s.Name, s.Title))
 		}
 	}
-	for _, group := range []string{"Completed", "Skipped", "Pending"} {
+	for _, group := range []string{"Completed", "Failed, which is allowed", "Skipped", "Pending"} {
 		mark := ""
 		if group == "Completed" {
 			mark = " ✅"

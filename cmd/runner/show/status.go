@@ -79,9 +79,9 @@ type owner struct {
 // StepCounts counts workstreams.
 type StepCounts struct {
 	Total   int `json:"total"`
-	Done    int `json:"done"` // completed or skipped
+	Done    int `json:"done"` // completed, skipped, or failed where that is allowed
 	Running int `json:"running"`
-	Failed  int `json:"failed"`
+	Failed  int `json:"failed"` // without those whose failure is allowed
 }
 
 // RunningStep is a workstream or gate that runs.
@@ -257,7 +257,11 @@ func (s *SessionStatus) countWorkstream(w *state.Workstream) {
 		s.Counts.Running++
 		s.Running = append(s.Running, RunningStep{w.Name, w.StartedAt})
 	case state.Failed:
-		s.Counts.Failed++
+		if w.FailureAllowed() {
+			s.Counts.Done++
+		} else {
+			s.Counts.Failed++
+		}
 	case state.Uncertain:
 		s.Uncertain = append(s.Uncertain, w.Name)
 	case state.Pending, state.Succeeded, state.Passed, state.Rejected, state.Waiting, state.Interrupted:

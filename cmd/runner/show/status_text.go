@@ -108,6 +108,9 @@ func (s SessionStatus) failures() []string {
 	add(s.Error)
 	for _, p := range s.Phases {
 		for _, w := range p.Workstreams {
+			if w.FailureAllowed() {
+				continue
+			}
 			if w.Status == state.Failed || w.Status == state.Interrupted { // interrupted between a failure and the retry
 				add(w.Error)
 			}
@@ -224,6 +227,9 @@ func (s SessionStatus) factRows(cmdline advice.CommandLine, now time.Time) [][2]
 	for _, failure := range s.failures() {
 		add("Error", failure)
 	}
+	for _, f := range state.AllowedFailures(s.Phases) {
+		add("Failed, allowed", view.Summary(f))
+	}
 	if s.Pause != nil {
 		add("Paused", view.Waits(*s.Pause))
 	}
@@ -324,6 +330,9 @@ func iterationOf(p *state.Phase) string {
 // statusOf returns the status of a workstream. If the record was reused, or the result was
 // taken from the cache, it names the earlier session.
 func statusOf(w *state.Workstream) string {
+	if w.FailureAllowed() {
+		return "failed, allowed"
+	}
 	if w.Cached != nil && w.Status == state.Completed {
 		return fmt.Sprintf("%s, result of session %s of %s", w.Status, state.ShortSession(w.Cached.Session), w.Cached.At.UTC().Format(time.DateOnly))
 	}
