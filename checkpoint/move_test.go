@@ -135,9 +135,9 @@ func movedOnce(t *testing.T, when string, f *checkpointtest.Fixture, next string
 func TestANoteOfAMoveNamesNothingElse(t *testing.T) {
 	t.Parallel()
 	for _, note := range []string{
-		`{"format_version":"1.4","from":"../..","to":"PRD-009.archiving"}`, `{"format_version":"1.4","from":"objects","to":"PRD-009.archiving"}`,
-		`{"format_version":"1.4","from":"PRD-009","to":"../elsewhere"}`, `{"format_version":"1.4","from":"PRD-009/../PRD-010","to":"trash/x"}`,
-		`{"format_version":"1.4","from":"","to":""}`, `{"format_version":"9.0","from":"PRD-009","to":"trash/x"}`, `no note`,
+		`{"format_version":"1.5","from":"../..","to":"PRD-009.archiving"}`, `{"format_version":"1.5","from":"objects","to":"PRD-009.archiving"}`,
+		`{"format_version":"1.5","from":"PRD-009","to":"../elsewhere"}`, `{"format_version":"1.5","from":"PRD-009/../PRD-010","to":"trash/x"}`,
+		`{"format_version":"1.5","from":"","to":""}`, `{"format_version":"9.0","from":"PRD-009","to":"trash/x"}`, `no note`,
 	} {
 		f := checkpointtest.InMemory(t)
 		checkpointtest.Must(t, f.Run().Close())

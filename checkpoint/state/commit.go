@@ -5,13 +5,13 @@ import (
 )
 
 // FormatVersion is the version of all files that Runner writes to a state directory.
-const FormatVersion = "1.4"
+const FormatVersion = "1.5"
 
 // Readable reports whether Runner reads a format version: this one and all earlier ones,
 // whose files are valid in this one.
 func Readable(version string) bool {
 	switch version {
-	case "1.0", "1.1", "1.2", "1.3", FormatVersion:
+	case "1.0", "1.1", "1.2", "1.3", "1.4", FormatVersion:
 		return true
 	}
 	return false

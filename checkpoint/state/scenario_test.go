@@ -215,6 +215,12 @@ func scenarios() map[string]func(p *play) {
 				state.GateFailed{Verdict: verdict(lint), Value: 70.0, DurationMS: 2, Error: failed("70 < 80")},
 				state.SessionFailed{Error: state.Failure{Workstream: "A", Gate: lint, Message: "70 < 80", File: "a.go", Line: 3, Column: 4}})
 		},
+		"allowed-failure": func(p *play) {
+			p.do(state.PhaseStarted{Phase: "build"}, start("A", 1), state.WorkstreamSucceeded{Workstream: "A", Work: work(1)}, state.GateStarted{Gate: lint, Attempt: 1},
+				state.GateFailed{Verdict: verdict(lint), DurationMS: 2, Error: failed("70 < 80")},
+				state.WorkstreamFailed{Workstream: "A", Allowed: true, Error: state.Failure{Workstream: "A", Gate: lint, Message: "70 < 80"}},
+				start("B", 1), done("B"))
+		},
 		"edits": func(p *play) {
 			p.buildA()
 			edited := file("a", "")

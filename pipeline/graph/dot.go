@@ -59,7 +59,11 @@ func (p Phase) writeDOT(out *printer) {
 	out.linef("  }")
 	for _, w := range p.Workstreams {
 		for _, name := range w.upstream() {
-			out.linef("  %s -> %s;", dotQuote(name), dotQuote(w.Name))
+			style := ""
+			if w.RunOn != "" {
+				style = fmt.Sprintf(" [style=dotted, label=%s]", dotQuote(w.RunOn))
+			}
+			out.linef("  %s -> %s%s;", dotQuote(name), dotQuote(w.Name), style)
 		}
 	}
 }

@@ -31,6 +31,7 @@ type Phase struct {
 	Title       string       `json:"title"`
 	Number      int          `json:"number"`                 // from 1
 	MaxParallel int          `json:"max_parallel,omitempty"` // 0: no limit
+	RunOn       string       `json:"run_on,omitempty"`       // "": it runs when the phases before have passed
 	Repeat      *Repeat      `json:"repeat,omitempty"`       // nil: it runs once
 	Workstreams []Workstream `json:"workstreams"`
 	Gates       []Gate       `json:"gates"` // gates of the phase, without those of its workstreams
@@ -50,6 +51,8 @@ type Workstream struct {
 	DependsOn []string `json:"depends_on"` // the workstreams in depends_on
 	Uses      []string `json:"uses"`       // other workstreams whose results its expressions use
 	Effect    string   `json:"effect"`
+	RunOn     string   `json:"run_on,omitempty"` // "": it runs when all in depends_on have completed
+	MayFail   bool     `json:"allow_failure,omitempty"`
 	Agent     string   `json:"agent,omitempty"` // the agent that does it
 	Gates     []Gate   `json:"gates"`
 }
@@ -70,6 +73,9 @@ func New(p *pipeline.Pipeline) *Graph {
 			Name: phase.Name, Title: phase.Title, Number: phase.Number, MaxParallel: phase.MaxParallel,
 			Workstreams: []Workstream{}, Gates: newGates(phase.Gates),
 		}
+		if phase.RunOn != pipeline.RunOnSucceeded {
+			node.RunOn = string(phase.RunOn)
+		}
 		if r := phase.Repeat; r != nil {
 			node.Repeat = &Repeat{Max: r.Max, Until: r.Until()}
 		}
@@ -84,7 +90,10 @@ func New(p *pipeline.Pipeline) *Graph {
 func newWorkstream(w *pipeline.Workstream) Workstream {
 	node := Workstream{
 		Name: w.Name, Title: w.Title, Batch: w.Batch, Effect: string(w.Effect), Gates: newGates(w.Gates),
-		DependsOn: append([]string{}, w.DependsOn...), Uses: []string{},
+		DependsOn: append([]string{}, w.DependsOn...), Uses: []string{}, MayFail: w.AllowFailure,
+	}
+	if w.RunOn != pipeline.RunOnSucceeded {
+		node.RunOn = string(w.RunOn)
 	}
 	if w.Agent != nil {
 		node.Agent = w.Agent.Name
@@ -110,7 +119,7 @@ func (w Workstream) upstream() []string { return slices.Concat(w.DependsOn, w.Us
 
 // label returns the number and the name of the phase, and how often it repeats.
 func (p Phase) label() string {
-	label := fmt.Sprintf("%d %s", p.Number, nodeLabel(p.Name, p.Title))
+	label := fmt.Sprintf("%d %s", p.Number, nodeLabel(p.Name, p.Title)) + runOnLabel(p.RunOn)
 	switch {
 	case p.Repeat == nil:
 		return label
@@ -122,10 +131,25 @@ func (p Phase) label() string {
 
 // label returns the name and the title of the workstream, and the agent that does it.
 func (w Workstream) label() string {
-	if w.Agent == "" {
-		return nodeLabel(w.Name, w.Title)
+	label := nodeLabel(w.Name, w.Title)
+	if w.Agent != "" {
+		label += " (" + sanitized(w.Agent) + ")"
 	}
-	return nodeLabel(w.Name, w.Title) + " (" + sanitized(w.Agent) + ")"
+	if w.MayFail {
+		label += " (may fail)"
+	}
+	return label + runOnLabel(w.RunOn)
+}
+
+// runOnLabel says on which outcomes of what comes before something runs.
+func runOnLabel(runOn string) string {
+	switch runOn {
+	case "":
+		return ""
+	case string(pipeline.RunOnFailed):
+		return " (after a failure)"
+	}
+	return " (" + runOn + ")"
 }
 
 // nodeLabel returns the name, and the title if it differs.

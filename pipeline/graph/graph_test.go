@@ -17,7 +17,7 @@ import (
 )
 
 // sample has everything that a drawing shows: dependencies inside a phase and
-// on an earlier one, results that are used, instances, gates of both kinds,
+// on an earlier one, results that are used, instances, what runs after failures, gates of both kinds,
 // and names that need escaping.
 func sample() *pipeline.Pipeline {
 	lint := &pipeline.Gate{Name: "lint", Kind: pipeline.GateCommand}
@@ -31,7 +31,11 @@ func sample() *pipeline.Pipeline {
 			}},
 			{Name: "services", Title: "Services\x1b[2J", Number: 2, MaxParallel: 2, Gates: []*pipeline.Gate{signOff}, Workstreams: []*pipeline.Workstream{
 				{Name: `service["player"]`, Title: `service["player"]`, Batch: 1, Effect: pipeline.Idempotent, DependsOn: []string{"WS1"}, Upstream: []string{"WS1"}},
+				{Name: "undo", Title: "undo", Batch: 2, Effect: pipeline.Idempotent, RunOn: pipeline.RunOnFailed, AllowFailure: true, DependsOn: []string{`service["player"]`}, Upstream: []string{`service["player"]`}},
 				{Name: "WS3", Title: "Hooks", Batch: 2, Effect: pipeline.Pure, DependsOn: []string{`service["player"]`}, Upstream: []string{`service["player"]`, "WS1"}},
+			}},
+			{Name: "end", Title: "end", Number: 3, RunOn: pipeline.RunOnAlways, Workstreams: []*pipeline.Workstream{
+				{Name: "cleanup", Title: "cleanup", Batch: 1, Effect: pipeline.Idempotent},
 			}},
 		},
 	}

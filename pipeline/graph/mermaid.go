@@ -49,7 +49,11 @@ func (m *mermaid) writePhase(p Phase) {
 	m.linef("  end")
 	for _, w := range p.Workstreams {
 		for _, name := range w.upstream() {
-			m.linef("  %s --> %s", m.nodes[name], m.nodes[w.Name])
+			arrow := "-->"
+			if w.RunOn != "" {
+				arrow = "-. " + w.RunOn + " .->"
+			}
+			m.linef("  %s %s %s", m.nodes[name], arrow, m.nodes[w.Name])
 		}
 	}
 }
