@@ -81,6 +81,8 @@ func crashOperations() []crashOperation {
 			name: "the rollback of a protected workstream", args: []string{"checkpoint", "unpin", "PRD-001", "0"},
 			prepare: (*crashSite).protectedAndKilled, again: repeated(0), steps: true, checkAlso: (*crashSite).safetyIsWhole,
 		},
+		{name: "build with what runs after failures", args: build, code: 1, runs: true, prepare: (*crashSite).outcomes, again: goOn(1)},
+		{name: "build after such a failure", args: build, runs: true, prepare: (*crashSite).outcomesFixed, again: goOn(0, 6)},
 		{name: "recovery", args: build, code: 1, runs: true, prepare: (*crashSite).torn, again: goOn(1)},
 		{
 			name: "rollback", args: []string{"checkpoint", "rollback", "PRD-001", "0", "--yes"},
@@ -457,6 +459,48 @@ func (s *crashSite) protectedAndKilled() {
 	s.protected()
 	s.write("migrate.sh", "echo later > src/changed; rm -r src/gone; chmod 755 src/sub/mode; mkdir src/new; echo made > src/new/made; kill -KILL $PPID; sleep 60")
 	s.cut("", crashBuild...)
+}
+
+const crashOutcomes = `pipeline "PRD-001" {
+  phase "one" {
+    workstream "lint" {
+      script        = "echo lint >> ../ran; exit 1"
+      allow_failure = true
+    }
+    workstream "test" {
+      depends_on = [workstream.lint]
+      script     = "echo test >> ../ran; test -e go"
+    }
+    workstream "undo" {
+      depends_on = [workstream.test]
+      run_on     = "failed"
+      script     = "echo undo >> ../ran"
+    }
+    workstream "package" {
+      depends_on = [workstream.test]
+      script     = "echo package >> ../ran"
+    }
+  }
+  phase "two" {
+    workstream "deploy" { script = "echo deploy >> ../ran" }
+  }
+  phase "end" {
+    run_on = "always"
+    workstream "cleanup" { script = "echo cleanup >> ../ran" }
+  }
+}
+`
+
+// outcomes makes a workspace with workstreams that run after a failure, and one that may fail.
+func (s *crashSite) outcomes() {
+	s.begin()
+	s.write("PRD-001.hcl", crashOutcomes)
+}
+
+func (s *crashSite) outcomesFixed() {
+	s.outcomes()
+	s.exits([]int{1}, crashBuild...)
+	s.write("go", "")
 }
 
 // isVerified checks that a safety checkpoint that was printed exists and is whole.

@@ -37,6 +37,7 @@ type journalEvent struct {
 	Workstream string `json:"workstream"`
 	Gate       string `json:"gate"`
 	Phase      string `json:"phase"`
+	Allowed    bool   `json:"allowed"` // of a failure
 }
 
 // TestKill kills builds of the cashier example with SIGKILL at random moments and resumes
