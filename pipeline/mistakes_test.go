@@ -52,6 +52,10 @@ func TestFirstMistakes(t *testing.T) {
 		{"no expiry", inWorkstream("script = \"true\"\nprotect {\n scope = [\"db\"]\n expiry = \"\"\n}"), []string{`7: Invalid duration: "expiry" cannot be ""; write a positive duration with its unit, such as "30m" or "24h", or "never".`}},
 		{"a scope in the state", inWorkstream("script = \"true\"\nprotect {\n scope = [\".runner/**\"]\n}"), []string{`6: Path that no glob sees: ".runner/**" in "scope"`}},
 		{"a scope without protect", inWorkstream("script = \"true\"\nscope = [\"db\"]"), []string{"5: Unsupported argument: an argument of the protect block of a workstream"}},
+		{"a hook with a label", "pipeline \"PRD-001\" {\n  hook \"failed\" { script = \"true\" }\n" + strings.TrimPrefix(inWorkstream(`script = "true"`), "pipeline \"PRD-001\" {\n"), []string{
+			`2: Hook with a label: Instead of the label, write: hook { on = ["failed"] }.`,
+		}},
+		{"events in a workstream", inWorkstream("script = \"true\"\non = [\"failed\"]"), []string{"5: Unsupported argument: an argument of a hook"}},
 		{"a slip", inWorkstream("script = \"true\"\ninput = []"), []string{`5: Unsupported argument: Did you mean "inputs"?`}},
 		{
 			"stage, job and run", "pipeline \"PRD-001\" {\n  stage \"a\" {\n    job \"w\" {\n      run = \"make\"\n      needs = []\n    }\n  }\n}\n",

@@ -252,10 +252,10 @@ type ApprovalRule struct {
 	Inputs    []ApprovalInput
 }
 
-// HookEvent is the event after which a hook runs.
+// HookEvent is an event after which a hook runs.
 type HookEvent string
 
-// The events for which hooks can be declared.
+// The events after which hooks can run.
 const (
 	HookComplete    HookEvent = "complete"
 	HookFailed      HookEvent = "failed"
@@ -263,9 +263,9 @@ const (
 	HookInterrupted HookEvent = "interrupted"
 )
 
-// Hook is a process that runs after an event is durable.
+// Hook is a process that runs after each of some events, once the event is durable.
 type Hook struct {
-	Event   HookEvent
+	On      []HookEvent // at least one
 	Timeout time.Duration
 	Range   hcl.Range
 

@@ -38,13 +38,13 @@ var pipelineSchema = &hcl.BodySchema{
 		{Type: "issue"},
 		{Type: "agent", LabelNames: []string{"name"}},
 		{Type: "savepoint", LabelNames: []string{"name"}},
-		{Type: "hook", LabelNames: []string{"event"}},
+		{Type: "hook"},
 		{Type: "phase", LabelNames: []string{"name"}},
 	},
 }
 
 func (d *decoder) decodePipeline(block *hclsyntax.Block) *pipelineBlock {
-	content := d.content(block.Body, pipelineSchema)
+	content := d.content(d.withoutHookLabels(block.Body), pipelineSchema)
 	p := &pipelineBlock{
 		block:    block,
 		id:       block.Labels[0],

@@ -13,13 +13,22 @@ import (
 
 const withResults = `
 variable "who" { default = "world" }
-locals { greeting = "hello ${var.who}" }
+locals {
+  greeting = "hello ${var.who}"
+  failed   = "failed"
+}
 pipeline "PRD-001" {
   title    = "T"
   document = "docs/x.md"
   type     = "implement"
-  hook "complete" { command = ["echo", workstream.build.outputs.version, run.session] }
-  hook "failed" { script = "echo ${pipeline.id} ${run.attempt}" }
+  hook {
+    on      = ["complete"]
+    command = ["echo", workstream.build.outputs.version, run.session]
+  }
+  hook {
+    on     = [local.failed, "paused"]
+    script = "echo ${pipeline.id} ${run.attempt}"
+  }
   phase "one" {
     workstream "build" {
       command = ["make", local.greeting, pipeline.id, pipeline.title, pipeline.type, pipeline.document]
@@ -164,6 +173,11 @@ func TestConditions(t *testing.T) {
 func TestHooksAndGates(t *testing.T) {
 	t.Parallel()
 	p := build(t, withResults, Inputs{})
+	for i, want := range [][]HookEvent{{HookComplete}, {HookFailed, HookPaused}} {
+		if diff := cmp.Diff(want, p.Hooks[i].On); diff != "" {
+			t.Error(diff)
+		}
+	}
 	for i, want := range [][]string{{"echo", "v1", "S1"}, {"sh", "-euc", "echo PRD-001 2"}} {
 		inv, diags := p.Hooks[i].Invocation(results())
 		if diff := cmp.Diff(want, inv.Command); diff != "" || diags.HasErrors() {

@@ -9,13 +9,13 @@ import (
 
 // Symbol is a declaration in a file, for editors.
 type Symbol struct {
-	Kind      string // variable, local, gate, pipeline, agent, savepoint, phase, workstream, hook
+	Kind      string // variable, local, gate, pipeline, agent, savepoint, phase, workstream
 	Name      string
 	Range     hcl.Range // the whole declaration
 	NameRange hcl.Range
 }
 
-// Symbols lists the declarations of the file, in source order.
+// Symbols lists the declarations of the file that have a name, in source order.
 func (f *File) Symbols() []Symbol {
 	var symbols []Symbol
 	declared := func(block *hclsyntax.Block) {
@@ -46,9 +46,6 @@ func (p *pipelineBlock) declared(call func(*hclsyntax.Block)) {
 	}
 	for _, savepoint := range p.savepoints {
 		call(savepoint.block)
-	}
-	for _, hook := range p.hooks {
-		call(hook.block)
 	}
 	for _, phase := range p.phases {
 		call(phase.block)

@@ -414,8 +414,14 @@ func TestStaleDocument(t *testing.T) {
 func TestHooksRunAfterTheEnd(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, `
-hook "complete" { command = ["sh", "-c", "echo hook-$RUNNER_STATUS >> ran; exit 1"] }
-hook "failed"   { command = ["sh", "-c", "echo hook-$RUNNER_STATUS >> ran"] }
+hook {
+  on      = ["complete"]
+  command = ["sh", "-c", "echo hook-$RUNNER_STATUS >> ran; exit 1"]
+}
+hook {
+  on      = ["failed"]
+  command = ["sh", "-c", "echo hook-$RUNNER_STATUS >> ran"]
+}
 `+chain)
 	b.write("broken", "")
 	b.must(state.StatusFailed)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"prdrunner/checkpoint/state"
@@ -43,7 +44,7 @@ func RunHooks(ctx context.Context, o Options) error {
 // hooksFor returns the hooks of a pipeline for an event.
 func hooksFor(p *pipeline.Pipeline, event pipeline.HookEvent) (hooks []*pipeline.Hook) {
 	for _, h := range p.Hooks {
-		if h.Event == event {
+		if slices.Contains(h.On, event) {
 			hooks = append(hooks, h)
 		}
 	}
@@ -78,7 +79,7 @@ func (l *loop) runHooks() {
 		case n > len(hooks):
 			problem = "the pipeline does not have it any more"
 		default:
-			problem = shorten(l.opts.Mask(l.runHook(hooks[n-1], n)))
+			problem = shorten(l.opts.Mask(l.runHook(hooks[n-1], event, n)))
 		}
 		if problem != "" {
 			l.warnUser(fmt.Sprintf("the %s hook failed: %s", event, problem))
@@ -88,16 +89,16 @@ func (l *loop) runHooks() {
 	}
 }
 
-// runHook runs a hook, the nth for its event. It returns the reason of a failure, "" after
+// runHook runs a hook, the nth for an event. It returns the reason of a failure, "" after
 // success.
-func (l *loop) runHook(h *pipeline.Hook, n int) (problem string) {
+func (l *loop) runHook(h *pipeline.Hook, event pipeline.HookEvent, n int) (problem string) {
 	inv, diags := h.Invocation(l.planner.Results(true, 0))
 	if diags.HasErrors() {
 		return string(l.failures.expressionFailure("", "", diags).Message)
 	}
-	task := l.newTask(fmt.Sprintf("hook.%s.%d", h.Event, n), l.session.State().Resumes+1, inv)
+	task := l.newTask(fmt.Sprintf("hook.%s.%d", event, n), l.session.State().Resumes+1, inv)
 	task.Timeout = cmp.Or(h.Timeout, hookTimeout)
-	task.Env["RUNNER_STATUS"] = string(h.Event)
+	task.Env["RUNNER_STATUS"] = string(event)
 	ended := false
 	l.spawnWork(task.ID, gateSlot, func(within context.Context) func() {
 		res, err := l.execute(within, task, &startSink{})

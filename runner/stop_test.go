@@ -158,7 +158,10 @@ phase "one" {
 func TestSignalEndsAHook(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, `
-hook "complete" { command = ["sh", "-c", "echo > hooked; exec sleep 300"] }
+hook {
+  on      = ["complete"]
+  command = ["sh", "-c", "echo > hooked; exec sleep 300"]
+}
 phase "one" {
   workstream "A" { command = ["true"] }
 }
@@ -415,8 +418,14 @@ phase "one" {
 func TestSignalEndsAllHooks(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, `
-hook "complete" { command = ["sh", "-c", "echo > hooked; exec sleep 300"] }
-hook "complete" { command = ["sh", "-c", "echo second >> ran"] }
+hook {
+  on      = ["complete"]
+  command = ["sh", "-c", "echo > hooked; exec sleep 300"]
+}
+hook {
+  on      = ["complete"]
+  command = ["sh", "-c", "echo second >> ran"]
+}
 phase "one" {
   workstream "A" { command = ["true"] }
 }

@@ -102,7 +102,8 @@ pipeline "PRD-001" {
       }
     }
   }
-  hook "failed" {
+  hook {
+    on      = ["failed"]
     env     = { SECRET = var.token }
     command = ["leak", "print", "fail"]
   }

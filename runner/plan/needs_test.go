@@ -50,7 +50,10 @@ phase "three" {
     approval { message = "Go?" }
   }
 }
-hook "complete" { command = ["tell", workstream.a.outputs.report] }
+hook {
+  on      = ["complete"]
+  command = ["tell", workstream.a.outputs.report]
+}
 `
 	const all = `
 		id for b

@@ -109,7 +109,7 @@ func scenarios() map[string]scenario {
 	return map[string]scenario{
 		"complete": {begin: begin, commits: append(first[:4:4], state.Commit{Seq: 5, Time: start().Add(9 * time.Second), Events: events{
 			state.PhaseSkipped{Phase: "services", Reason: "when is false"}, state.SessionCompleted{},
-		}}), warn: "the hook \"complete\" failed: exited with 1", end: runner.Ending{Status: state.StatusComplete, Duration: 9 * time.Second}},
+		}}), warn: "the complete hook failed: exit code 1", end: runner.Ending{Status: state.StatusComplete, Duration: 9 * time.Second}},
 		"verbose": {begin: begin, verbose: true, commits: first, end: runner.Ending{
 			Status: state.StatusPaused, Signal: "SIGINT", Duration: 3723 * time.Second, Next: []state.Text{"runner build PRD-009 --resume"},
 		}},

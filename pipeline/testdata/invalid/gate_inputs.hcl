@@ -13,7 +13,7 @@
 # 71: Answer of a gate that is not judged earlier
 # 75: Answer of a gate that is not judged earlier
 # 85: Answer of a gate that is not judged earlier
-# 98: Result not certain
+# 99: Result not certain
 gate "shared" {
   approval {
     message = "ok?"
@@ -94,7 +94,8 @@ pipeline "PRD-001" {
       error_message = "no"
     }
   }
-  hook "failed" {
+  hook {
+    on      = ["failed"]
     command = ["echo", gate.alone.inputs.why]
   }
 }

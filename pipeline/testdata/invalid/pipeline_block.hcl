@@ -1,31 +1,26 @@
 # Must give, by line:
-# 29: Invalid PRD id
-# 30: Unsupported argument
-# 31: Incorrect value type
-# 32: Path outside the workspace
-# 33: Invalid duration
-# 35: Invalid duration
-# 36: Invalid value for argument
-# 37: Incorrect value type
-# 38: Unsupported argument
-# 40: Invalid number
-# 42: Invalid retry
-# 43: Invalid number
-# 44: Invalid number
-# 45: Invalid exit code
-# 45: Invalid exit code
-# 45: Invalid exit code
-# 48: Duplicate defaults block
-# 49: Unsupported block type
-# 50: Unknown hook event
-# 51: Missing command
-# 52: Result not certain
-# 53: Invalid reference
-# 53: Unknown workstream
-# 55: Invalid number
-# 58: Missing workstream
-# 59: Duplicate phase name
-# 60: Duplicate workstream name
+# 24: Invalid PRD id
+# 25: Unsupported argument
+# 26: Incorrect value type
+# 27: Path outside the workspace
+# 28: Invalid duration
+# 30: Invalid duration
+# 31: Invalid value for argument
+# 32: Incorrect value type
+# 33: Unsupported argument
+# 35: Invalid number
+# 37: Invalid retry
+# 38: Invalid number
+# 39: Invalid number
+# 40: Invalid exit code
+# 40: Invalid exit code
+# 40: Invalid exit code
+# 43: Duplicate defaults block
+# 44: Unsupported block type
+# 46: Invalid number
+# 49: Missing workstream
+# 50: Duplicate phase name
+# 51: Duplicate workstream name
 pipeline "prd-1" {
   titel    = "x"
   type     = ["a"]
@@ -47,10 +42,6 @@ pipeline "prd-1" {
   }
   defaults {}
   quota {}
-  hook "completed" { command = ["true"] }
-  hook "failed" {}
-  hook "paused" { command = ["echo", workstream.WS1.outputs.x] }
-  hook "complete" { command = ["echo", workstream.WS1["k"].outputs.x, workstream.WS2.artifacts] }
   phase "a" {
     max_parallel = 0
     workstream "WS1" { command = ["true"] }

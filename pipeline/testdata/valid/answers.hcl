@@ -60,7 +60,8 @@ pipeline "PRD-009" {
     }
   }
 
-  hook "complete" {
+  hook {
+    on      = ["complete"]
     command = ["./tell.sh", gate.agreed.inputs.owner]
   }
 }

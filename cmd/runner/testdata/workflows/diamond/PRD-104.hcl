@@ -12,7 +12,10 @@ pipeline "PRD-104" {
     }
   }
 
-  hook "complete" { script = "echo complete > notified.txt" }
+  hook {
+    on     = ["complete"]
+    script = "echo complete > notified.txt"
+  }
 
   phase "work" {
     workstream "extract" {
