@@ -16,11 +16,15 @@ type hookBlock struct {
 	on      *argument
 	process process
 	timeout *argument
+	retry   *retryBlock
 }
 
 var hookEvents = []HookEvent{HookComplete, HookFailed, HookPaused, HookInterrupted}
 
-var hookSchema = &hcl.BodySchema{Attributes: attributes("on", "command", "script", "shell", "env", "dir", "timeout")}
+var hookSchema = &hcl.BodySchema{
+	Attributes: attributes("on", "command", "script", "shell", "env", "dir", "timeout"),
+	Blocks:     []hcl.BlockHeaderSchema{{Type: "retry"}},
+}
 
 func (d *decoder) decodeHook(block *hclsyntax.Block) *hookBlock {
 	content := d.content(block.Body, hookSchema)
@@ -29,6 +33,7 @@ func (d *decoder) decodeHook(block *hclsyntax.Block) *hookBlock {
 		on:      d.argument(content, "on"),
 		process: d.decodeProcess(content, block.DefRange()),
 		timeout: d.argument(content, "timeout"),
+		retry:   d.decodeRetry(d.single(content, "retry")),
 	}
 	if h.on == nil && !saidUnderOtherName(block.Body, "on") {
 		d.report("Missing hook event", missingHookEvent, block.DefRange())
@@ -99,6 +104,7 @@ func (b *builder) buildHooks(blocks []*hookBlock, defaults *defaultsDef) {
 		b.pipeline.Hooks = append(b.pipeline.Hooks, &Hook{
 			On:      on,
 			Timeout: b.duration(block.timeout, constantFrame(noEach)),
+			Retry:   b.buildRetry(block.retry, noRetry, constantFrame(noEach)), // not that of the defaults, which is for work
 			Range:   block.block.DefRange(),
 			def:     def,
 		})

@@ -267,6 +267,7 @@ const (
 type Hook struct {
 	On      []HookEvent // at least one
 	Timeout time.Duration
+	Retry   Retry
 	Range   hcl.Range
 
 	def *hookDef

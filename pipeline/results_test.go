@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/hcl/v2"
@@ -191,6 +192,27 @@ func TestHooksAndGates(t *testing.T) {
 	inv, diags = p.Phases[0].Gates[0].Invocation(results())
 	if diff := cmp.Diff([]string{"echo", "y"}, inv.Command); diff != "" || diags.HasErrors() {
 		t.Error(diff, diags)
+	}
+}
+
+// TestRetryOfAHook: a hook has a retry of its own, and that of the defaults is not for it.
+func TestRetryOfAHook(t *testing.T) {
+	t.Parallel()
+	f, _ := Load("testdata/valid/hooks.hcl")
+	p, diags := f.Pipeline(Inputs{})
+	if diags.HasErrors() {
+		t.Fatal(render(t, f, diags))
+	}
+	for i, want := range []Retry{
+		{Attempts: 5, InitialInterval: 2 * time.Second, MaxInterval: time.Minute, Multiplier: 2, Jitter: 0.5, OnExitCodes: []int{7, 22}},
+		noRetry,
+	} {
+		if diff := cmp.Diff(want, p.Hooks[i].Retry); diff != "" {
+			t.Error(diff)
+		}
+	}
+	if diff := cmp.Diff(hookEvents, p.Hooks[0].On); diff != "" {
+		t.Error(diff)
 	}
 }
 

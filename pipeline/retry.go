@@ -9,7 +9,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// retryBlock is a retry block, of a workstream or of the defaults.
+// retryBlock is a retry block, of a workstream, a hook or the defaults.
 type retryBlock struct {
 	block           *hclsyntax.Block
 	attempts        *argument
@@ -40,7 +40,7 @@ func (d *decoder) decodeRetry(block *hclsyntax.Block) *retryBlock {
 	}
 }
 
-// noRetry is the default retry of a workstream.
+// noRetry is the default retry of a workstream and of a hook.
 var noRetry = Retry{Attempts: 1, InitialInterval: time.Second, MaxInterval: 30 * time.Second, Multiplier: 2, Jitter: 0.5}
 
 // buildRetry evaluates a retry block. Arguments that are not given keep the inherited

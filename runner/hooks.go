@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/cenkalti/backoff/v4"
+
 	"prdrunner/checkpoint/state"
 	"prdrunner/pipeline"
 	"prdrunner/runner/plan"
@@ -70,16 +72,18 @@ func (l *loop) runHooks() {
 		return
 	}
 	event, before := pipeline.HookEvent(due.Event), l.cause.signal
+	stopped := func() bool { return l.cause.signal != before || l.atOnce }
 	hooks := hooksFor(l.pipeline, event)
 	for n := due.Ended + 1; n <= due.Hooks && l.recorder.Err() == nil; n++ {
 		var problem string
 		switch {
-		case l.cause.signal != before || l.atOnce:
+		case stopped():
 			problem = "it was not run, since " + l.cause.signal + " came"
 		case n > len(hooks):
 			problem = "the pipeline does not have it any more"
 		default:
-			problem = shorten(l.opts.Mask(l.runHook(hooks[n-1], event, n)))
+			run := hookRun{Hook: hooks[n-1], loop: l, event: event, name: fmt.Sprintf("hook.%s.%d", event, n), stopped: stopped}
+			problem = shorten(l.opts.Mask(run.run()))
 		}
 		if problem != "" {
 			l.warnUser(fmt.Sprintf("the %s hook failed: %s", event, problem))
@@ -89,21 +93,55 @@ func (l *loop) runHooks() {
 	}
 }
 
-// runHook runs a hook, the nth for an event. It returns the reason of a failure, "" after
-// success.
-func (l *loop) runHook(h *pipeline.Hook, event pipeline.HookEvent, n int) (problem string) {
-	inv, diags := h.Invocation(l.planner.Results(true, 0))
+// hookRun is a hook that runs after an event.
+type hookRun struct {
+	*pipeline.Hook
+	loop    *loop
+	event   pipeline.HookEvent
+	name    string      // of its logs
+	stopped func() bool // reports whether a signal came since the hooks began
+}
+
+// run makes attempts until one succeeds or there is no further one. It returns the reason
+// of the last failure, "" after success.
+func (r *hookRun) run() (problem string) {
+	inv, diags := r.Invocation(r.loop.planner.Results(true, 0))
 	if diags.HasErrors() {
-		return string(l.failures.expressionFailure("", "", diags).Message)
+		return string(r.loop.failures.expressionFailure("", "", diags).Message)
 	}
-	task := l.newTask(fmt.Sprintf("hook.%s.%d", event, n), l.session.State().Resumes+1, inv)
-	task.Timeout = cmp.Or(h.Timeout, hookTimeout)
-	task.Env["RUNNER_STATUS"] = string(event)
+	pauses := retryPauses(r.Retry)
+	for made := 1; ; made++ {
+		problem, res := r.attempt(inv)
+		pause := pauseAfter(res, r.Retry, pauses)
+		switch {
+		case problem == "":
+			return ""
+		case r.stopped() || pause == backoff.Stop:
+			if made > 1 {
+				problem = fmt.Sprintf("%s (after %d attempts)", problem, made)
+			}
+			return problem
+		}
+		r.loop.warnUser(fmt.Sprintf("attempt %d of %d at the %s hook failed, and the next one starts in %s: %s",
+			made, r.Retry.Attempts, r.event, pause.Round(time.Millisecond), problem))
+		if !r.pause(pause) {
+			return fmt.Sprintf("%s; it was not tried again, since %s came", problem, r.loop.cause.signal)
+		}
+	}
+}
+
+// attempt runs the process of the hook. It returns the reason of a failure, "" after
+// success.
+func (r *hookRun) attempt(inv pipeline.Invocation) (problem string, res Result) {
+	l := r.loop
+	task := l.newTask(r.name, l.nextLog(r.name), inv)
+	task.Timeout = cmp.Or(r.Timeout, hookTimeout)
+	task.Env["RUNNER_STATUS"] = string(r.event)
 	ended := false
 	l.spawnWork(task.ID, gateSlot, func(within context.Context) func() {
-		res, err := l.execute(within, task, &startSink{})
+		result, err := l.execute(within, task, &startSink{})
 		return func() {
-			ended = true
+			ended, res = true, result
 			switch {
 			case err != nil:
 				problem = err.Error()
@@ -113,5 +151,24 @@ func (l *loop) runHook(h *pipeline.Hook, event pipeline.HookEvent, n int) (probl
 		}
 	})
 	l.runUntil(func() bool { return ended })
-	return problem
+	return problem, res
+}
+
+// pause waits before the next attempt, and reports whether there is one: a signal ends the
+// hook.
+func (r *hookRun) pause(d time.Duration) bool {
+	l := r.loop
+	ended := false
+	l.spawnWork(r.name+" pause", gateSlot, func(within context.Context) func() {
+		timer := time.NewTimer(d)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-within.Done():
+		case <-l.grace.Done(): // a second signal cancels no work by within
+		}
+		return func() { ended = true }
+	})
+	l.runUntil(func() bool { return ended })
+	return !r.stopped()
 }

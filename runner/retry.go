@@ -49,17 +49,22 @@ func (n *node) calledOffFailure(f state.Failure) state.Failure {
 
 // nextPause returns the pause before the next attempt, or backoff.Stop.
 func (n *node) nextPause(res Result) time.Duration {
-	r := n.ws.Retry
+	if n.pauses == nil {
+		n.pauses = retryPauses(n.ws.Retry)
+	}
+	return pauseAfter(res, n.ws.Retry, n.pauses)
+}
+
+// pauseAfter returns the pause between an attempt with the given result and the next
+// attempt, or backoff.Stop. pauses yields the pauses of the retry.
+func pauseAfter(res Result, r pipeline.Retry, pauses backoff.BackOff) time.Duration {
 	if res.Outcome == NotFound { // waiting does not make the program appear
 		return backoff.Stop
-	}
-	if n.pauses == nil {
-		n.pauses = retryPauses(r)
 	}
 	if len(r.OnExitCodes) > 0 && (res.Outcome != Exited || !slices.Contains(r.OnExitCodes, res.ExitCode)) {
 		return backoff.Stop
 	}
-	return n.pauses.NextBackOff()
+	return pauses.NextBackOff()
 }
 
 // retryPauses returns the sequence of pauses between attempts, which ends with

@@ -1,23 +1,27 @@
 # Must give, by line:
-# 26: Hook with a label
-# 29: Hook with a label
-# 29: Unknown hook event
 # 30: Hook with a label
-# 30: Missing command
-# 37: Missing hook event
-# 40: Missing hook event
-# 42: Missing command
-# 43: Missing hook event
-# 51: Unknown hook event
+# 33: Hook with a label
+# 33: Unknown hook event
+# 34: Hook with a label
+# 34: Missing command
+# 41: Missing hook event
+# 44: Missing hook event
+# 46: Missing command
+# 47: Missing hook event
 # 55: Unknown hook event
-# 55: Duplicate hook event
-# 59: Incorrect value type
-# 63: Unsupported argument
+# 59: Unknown hook event
+# 59: Duplicate hook event
+# 63: Incorrect value type
 # 67: Unsupported argument
-# 73: Result not certain
+# 71: Unsupported argument
 # 77: Result not certain
-# 81: Unknown workstream
-# 81: Invalid reference
+# 81: Result not certain
+# 85: Unknown workstream
+# 85: Invalid reference
+# 90: Unsupported argument
+# 92: Invalid number
+# 93: Unsupported argument
+# 95: Duplicate retry block
 variable "events" {
   type    = list(string)
   default = ["failed"]
@@ -79,6 +83,16 @@ pipeline "PRD-001" {
   hook {
     on      = ["complete"]
     command = ["echo", workstream.WS1["k"].outputs.x, workstream.WS2.artifacts]
+  }
+  hook {
+    on      = ["failed"]
+    command = ["true"]
+    retries = 3
+    retry {
+      attempts = 0
+      pause    = "1s"
+    }
+    retry {}
   }
   phase "a" {
     workstream "WS1" { command = ["true"] }
