@@ -24,14 +24,15 @@ func (l *loop) conclude() (Ending, error) {
 		case completes(event) && l.cause.unwritten != nil:
 			event, trigger, hook = l.cause.pausedForCheckpoint()
 		}
-		l.recorder.Add(nil, withHooks(l.pipeline, withDuration(event, l.opts.Now().Sub(l.activeSince)), hook)...)
+		ranMS := max(0, l.opts.Now().Sub(l.activeSince).Milliseconds())
+		l.recorder.Add(nil, withHooks(l.pipeline, withDuration(event, ranMS), hook, ranMS)...)
 		l.addCheckpoint(trigger, "")
 		l.recorder.WriteAll()
 		if completes(event) && l.recorder.Err() == nil && l.cause.unwritten != nil {
 			// All work is done. The session must not end yet, since the last checkpoint
 			// is not on disk.
 			event, _, hook = l.cause.pausedForCheckpoint()
-			l.recorder.Add(nil, withHooks(l.pipeline, event, hook)...)
+			l.recorder.Add(nil, withHooks(l.pipeline, event, hook, ranMS)...)
 			l.recorder.Drain()
 		}
 	}

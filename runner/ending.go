@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
@@ -95,8 +94,7 @@ func (en *endReasons) pausedForCheckpoint() (state.Event, state.Trigger, pipelin
 
 // withDuration adds the duration of the run to the event that ends it. The duration comes
 // from the monotonic clock, which can't be set and stops while the machine sleeps.
-func withDuration(e state.Event, took time.Duration) state.Event {
-	ms := max(0, took.Milliseconds())
+func withDuration(e state.Event, ms int64) state.Event {
 	switch e := e.(type) {
 	case state.SessionPaused:
 		e.RanMS = ms

@@ -11,6 +11,8 @@ import (
 
 	"prdrunner/checkpoint/state"
 	"prdrunner/pipeline"
+	"prdrunner/runner/feedback"
+	"prdrunner/runner/notice"
 	"prdrunner/runner/plan"
 )
 
@@ -54,13 +56,13 @@ func hooksFor(p *pipeline.Pipeline, event pipeline.HookEvent) (hooks []*pipeline
 }
 
 // withHooks returns the event of the end of a run, followed by an event that records its
-// hooks as due. Both go into the same commit.
-func withHooks(p *pipeline.Pipeline, end state.Event, event pipeline.HookEvent) []state.Event {
+// hooks as due. Both go into the same commit. The run took ranMS.
+func withHooks(p *pipeline.Pipeline, end state.Event, event pipeline.HookEvent, ranMS int64) []state.Event {
 	n := len(hooksFor(p, event))
 	if n == 0 {
 		return []state.Event{end}
 	}
-	return []state.Event{end, state.HooksDue{Event: string(event), Hooks: n}}
+	return []state.Event{end, state.HooksDue{Event: string(event), Hooks: n, RanMS: ranMS}}
 }
 
 // runHooks runs the hooks that are due, and records the end of each. Their results do not
@@ -134,12 +136,16 @@ func (r *hookRun) run() (problem string) {
 // success.
 func (r *hookRun) attempt(inv pipeline.Invocation) (problem string, res Result) {
 	l := r.loop
-	task := l.newTask(r.name, l.nextLog(r.name), inv)
+	number := l.nextLog(r.name)
+	task := l.newTask(r.name, number, inv)
 	task.Timeout = cmp.Or(r.Timeout, hookTimeout)
 	task.Env["RUNNER_STATUS"] = string(r.event)
+	task.Env["RUNNER_EVENT"] = l.opts.Store.Layout().EventPath(l.pipeline.ID, r.name, number)
+	st := l.session.State()
+	told := notice.For(st, l.opts.Next(st))
 	ended := false
 	l.spawnWork(task.ID, gateSlot, func(within context.Context) func() {
-		result, err := l.execute(within, task, &startSink{})
+		result, err := l.executeTold(within, task, told)
 		return func() {
 			ended, res = true, result
 			switch {
@@ -152,6 +158,17 @@ func (r *hookRun) attempt(inv pipeline.Invocation) (problem string, res Result) 
 	})
 	l.runUntil(func() bool { return ended })
 	return problem, res
+}
+
+// executeTold runs the task of a hook. The file of RUNNER_EVENT exists while it runs.
+func (l *loop) executeTold(ctx context.Context, task Task, told *notice.Document) (Result, error) {
+	path := task.Env["RUNNER_EVENT"]
+	defer feedback.Remove(path)
+	feedback.AddLogTails(told.Failures, l.readLogTail)
+	if err := feedback.WriteJSON(path, told); err != nil {
+		return Result{}, fmt.Errorf("write what the hook is told: %w", err)
+	}
+	return l.execute(ctx, task, &startSink{})
 }
 
 // pause waits before the next attempt, and reports whether there is one: a signal ends the

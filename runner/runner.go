@@ -92,6 +92,10 @@ type Options struct {
 	// arguments; nil: "runner " and the arguments.
 	Command func(arguments string) string
 
+	// Next returns the command lines that the user can type next for a session in this
+	// state. Hooks are told them. nil: none.
+	Next func(st *state.State) []state.Text
+
 	// SimilarProgram returns the program that the user may have meant when a task did not
 	// find the named program, or "". nil: Runner makes no suggestions.
 	SimilarProgram func(name string, task Task) string
@@ -128,6 +132,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Command == nil {
 		o.Command = func(arguments string) string { return "runner " + arguments }
+	}
+	if o.Next == nil {
+		o.Next = func(*state.State) []state.Text { return nil }
 	}
 	if o.Mask == nil {
 		o.Mask = func(s string) string { return s }

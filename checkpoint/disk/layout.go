@@ -136,6 +136,11 @@ func (l *Layout) FeedbackPath(prd, name string, attempt int) string {
 	return l.OutputPath(prd, name, attempt) + ".feedback"
 }
 
+// EventPath returns the path of the file that RUNNER_EVENT names for an attempt at a hook.
+func (l *Layout) EventPath(prd, name string, attempt int) string {
+	return l.OutputPath(prd, name, attempt) + ".event"
+}
+
 // HistoryPath is the directory of the complete earlier sessions of a PRD.
 func (l *Layout) HistoryPath(prd string) string { return filepath.Join(l.PRDDir(prd), HistoryDir) }
 

@@ -72,7 +72,7 @@ func (s *State) applyEvent(seq uint64, at time.Time, e Event) error {
 	case HooksDue:
 		s.Hooks = nil
 		if e.Hooks > 0 {
-			s.Hooks = &Hooks{Event: e.Event, Hooks: e.Hooks}
+			s.Hooks = &Hooks{Event: e.Event, At: at, RanMS: e.RanMS, Hooks: e.Hooks}
 		}
 	case HookEnded:
 		return s.endHook(e)

@@ -158,8 +158,9 @@ type SessionAdopted struct {
 // HooksDue announces the hooks of the end of a run, in the commit that ends it. If this
 // runner is killed, the next build runs those that have no HookEnded.
 type HooksDue struct {
-	Event string `json:"event"` // complete, failed, paused or interrupted
-	Hooks int    `json:"hooks"` // how many the pipeline has
+	Event string `json:"event"`            // complete, failed, paused or interrupted
+	Hooks int    `json:"hooks"`            // how many the pipeline has
+	RanMS int64  `json:"ran_ms,omitempty"` // that of the event which ends the run
 }
 
 // HookEnded records that a hook has run, with success or not.

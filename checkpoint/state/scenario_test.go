@@ -172,7 +172,7 @@ func scenarios() map[string]func(p *play) {
 			p.do(state.GateStarted{Gate: approve, Attempt: 1}, state.GatePassed{Verdict: verdict(approve)}, state.PhaseCompleted{Phase: "build", DurationMS: 8})
 			p.ship()
 			p.do(done("C"), state.PhaseCompleted{Phase: "ship"})
-			p.together(state.SessionCompleted{RanMS: 50}, checkpoint("CP-2", state.TriggerComplete), state.HooksDue{Event: "complete", Hooks: 2})
+			p.together(state.SessionCompleted{RanMS: 50}, checkpoint("CP-2", state.TriggerComplete), state.HooksDue{Event: "complete", Hooks: 2, RanMS: 50})
 			p.do(state.HookEnded{Event: "complete", Hook: 1})
 		},
 		"captures": func(p *play) {

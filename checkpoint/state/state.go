@@ -34,9 +34,11 @@ const (
 
 // Hooks are the hooks that run at the end of a run. State has them until all have ended.
 type Hooks struct {
-	Event string `json:"event"` // the event that they run for
-	Hooks int    `json:"hooks"` // how many there are
-	Ended int    `json:"ended"` // how many have ended, in their order
+	Event string    `json:"event"`            // the event that they run for
+	At    time.Time `json:"at,omitzero"`      // when it happened; older versions did not record it
+	RanMS int64     `json:"ran_ms,omitempty"` // the duration of the run that ended with it; 0: unknown
+	Hooks int       `json:"hooks"`            // how many there are
+	Ended int       `json:"ended"`            // how many have ended, in their order
 }
 
 // StepStatus is the status of a phase, a workstream or a gate.

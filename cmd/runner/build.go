@@ -240,6 +240,7 @@ func (b *build) runEngine(ctx context.Context, session *checkpoint.Session) (end
 	o := load.EngineOptions(b.env, b.cfg, b.Pipeline, b.Store, b.Files)
 	o.Session, o.Executor, o.Views, o.Mask, o.Interrupts = session, x.executor, []runner.View{advised{shown, b, session}}, b.Masker.String, x.interrupts
 	o.Fresh, o.Imported, o.Predecessor, o.Saved, o.Select = b.start.Fresh, b.start.Imported, b.start.Predecessor, b.saved, b.options.selection
+	o.Next = b.next
 	o.NoCache, o.RaiseBudget = b.start.NoCache, b.options.raiseBudget
 	o.PlanFile, o.SimilarProgram = b.env.InWorkspace(b.options.plan), x.executor.Similar
 	if b.person != nil && b.env.Options.Output != string(view.JSON) {
@@ -354,13 +355,18 @@ type advised struct {
 func (a advised) End(e runner.Ending) {
 	if st := a.session.State(); st != nil {
 		env := a.build.env
-		s := show.NewSessionStatus(env.CommandLine, env.Now(), st.PRD, &checkpoint.Snapshot{Current: reader.Current{State: st}})
-		e.Next = s.NextWith(env.CommandLine, env.Now(), a.build.VariableFlags)
+		e.Next = a.build.next(st)
 		if a.isRemoved(e, st.PRD) {
 			e.Next = []state.Text{state.Text(env.Command("build " + st.PRD))}
 		}
 	}
 	a.View.End(e)
+}
+
+// next returns the command lines that the user can type next for a session in this state.
+func (b *build) next(st *state.State) []state.Text {
+	s := show.NewSessionStatus(b.env.CommandLine, b.env.Now(), st.PRD, &checkpoint.Snapshot{Current: reader.Current{State: st}})
+	return s.NextWith(b.env.CommandLine, b.env.Now(), b.VariableFlags)
 }
 
 // isRemoved reports whether a run stopped because its state was removed. Nothing can be

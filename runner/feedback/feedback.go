@@ -3,7 +3,8 @@
 //
 // For is a pure function: the state of a session in, a Document out. File is the file that
 // RUNNER_FEEDBACK names; pipeline/SPEC.md describes it for the authors of workstreams.
-// What is remembered of failures, and until when, belongs in checkpoint/state.
+// What is remembered of failures, and until when, belongs in checkpoint/state. What a hook
+// is told belongs in package notice, which uses Failure and WriteJSON.
 package feedback
 
 import (

@@ -27,29 +27,39 @@ func (f File) Write() error {
 	if f.Document == nil {
 		return nil
 	}
-	f.addLogs()
-	data, err := state.EncodeJSON(f.Document)
-	if err == nil {
-		err = os.WriteFile(f.Path, append(data, '\n'), 0o600)
-	}
-	if err != nil {
+	AddLogTails(f.Document.Failures, f.Log)
+	if err := WriteJSON(f.Path, f.Document); err != nil {
 		return fmt.Errorf("write what the attempt is told: %w", err)
 	}
 	return nil
 }
 
 // Remove removes the file, and what the attempt may have put in its place.
-func (f File) Remove() {
-	if _, err := os.Lstat(f.Path); !errors.Is(err, fs.ErrNotExist) {
-		_ = os.RemoveAll(f.Path) // what stays is removed when the session is opened again
+func (f File) Remove() { Remove(f.Path) }
+
+// WriteJSON writes a document into a file that only this user can read.
+func WriteJSON(path string, document any) error {
+	data, err := state.EncodeJSON(document)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, append(data, '\n'), 0o600)
+}
+
+// Remove removes a file that a process was given, and what the process may have put in its
+// place.
+func Remove(path string) {
+	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+		_ = os.RemoveAll(path) // what stays is removed when the session is opened again
 	}
 }
 
-// addLogs adds the end of the log of each failure.
-func (f File) addLogs() {
-	for i := range f.Document.Failures {
-		if failure := &f.Document.Failures[i]; failure.Log != "" {
-			failure.LogTail = strings.ToValidUTF8(tail(f.Log(string(failure.Log))), "\uFFFD")
+// AddLogTails adds to each failure the end of its log. read returns the end of a log by its
+// name, "" if the log is gone.
+func AddLogTails(failures []Failure, read func(name string) string) {
+	for i := range failures {
+		if failure := &failures[i]; failure.Log != "" {
+			failure.LogTail = strings.ToValidUTF8(tail(read(string(failure.Log))), "\uFFFD")
 		}
 	}
 }
