@@ -32,6 +32,97 @@ func (d *decoder) references(content *hclsyntax.Body, name string, kind kinds, s
 	return args
 }
 
+// dependency is an element of depends_on: a workstream, or the instances of a block that a for
+// expression chooses.
+type dependency struct {
+	block *argument // the reference to the workstream or block
+	keys  *argument // of a for expression: the same, but with the key of each instance as its value; else nil
+}
+
+func (dep *dependency) ref() reference { return dep.block.refs[0] }
+
+// usesEach reports whether the instances of a block have different dependencies here.
+func (dep *dependency) usesEach() bool {
+	key := dep.keys
+	if key == nil {
+		key = dep.ref().keyExpr
+	}
+	return key != nil && key.kinds&kindEach != 0
+}
+
+// choosesInstances reports whether the element stands for instances, not for a whole block.
+func (dep *dependency) choosesInstances() bool {
+	return dep.keys != nil || dep.ref().hasKey || dep.ref().keyExpr != nil
+}
+
+const (
+	dependencyList    = `"depends_on" must be a list of references: depends_on = [workstream.NAME].`
+	dependencyElement = `Each element of "depends_on" must be a reference, written without quotes: depends_on = [workstream.NAME].`
+	dependencyLoop    = `A for expression in "depends_on" must give instances: depends_on = [for key in LIST : workstream.NAME[key]].`
+)
+
+// dependencies decodes depends_on: a list of references, a for expression, or several of these
+// joined with concat.
+func (d *decoder) dependencies(content *hclsyntax.Body) []*dependency {
+	attr, ok := content.Attributes["depends_on"]
+	if !ok {
+		return nil
+	}
+	return d.dependenciesIn(attr, attr.Expr)
+}
+
+func (d *decoder) dependenciesIn(attr *hclsyntax.Attribute, expr hclsyntax.Expression) []*dependency {
+	var all []*dependency
+	switch expr := withoutParentheses(expr).(type) {
+	case *hclsyntax.TupleConsExpr:
+		for _, elem := range expr.Exprs {
+			a := newArgument(attr.Name, attr.NameRange, elem, d.source)
+			if !a.isReference(kindWorkstream) {
+				d.report("Invalid dependency", dependencyElement, elem.Range())
+				continue
+			}
+			all = append(all, &dependency{block: a})
+		}
+	case *hclsyntax.ForExpr:
+		if dep := d.dependencyLoop(attr, expr); dep != nil {
+			all = append(all, dep)
+		} else {
+			d.report("Invalid dependency", dependencyLoop, expr.Range())
+		}
+	case *hclsyntax.FunctionCallExpr:
+		if expr.Name != "concat" || expr.ExpandFinal {
+			d.report("Invalid dependency", dependencyList, expr.Range())
+			break
+		}
+		for _, arg := range expr.Args {
+			all = append(all, d.dependenciesIn(attr, arg)...)
+		}
+	default:
+		d.report("Invalid dependency", dependencyList, expr.Range())
+	}
+	return all
+}
+
+// dependencyLoop decodes [for key in LIST : workstream.NAME[key]]. It returns nil if the
+// expression has another form.
+func (d *decoder) dependencyLoop(attr *hclsyntax.Attribute, loop *hclsyntax.ForExpr) *dependency {
+	index, ok := withoutParentheses(loop.ValExpr).(*hclsyntax.IndexExpr)
+	if !ok || loop.KeyExpr != nil {
+		return nil
+	}
+	collection, ok := index.Collection.(*hclsyntax.ScopeTraversalExpr)
+	if !ok {
+		return nil
+	}
+	block := newArgument(attr.Name, attr.NameRange, collection, d.source)
+	if !block.isReference(kindWorkstream) {
+		return nil
+	}
+	keys := *loop
+	keys.ValExpr = index.Key
+	return &dependency{block: block, keys: newArgument(attr.Name, attr.NameRange, &keys, d.source)}
+}
+
 // isReference reports whether the expression is a single reference of the given kind, to
 // a whole workstream or gate and not to an attribute of one.
 func (a *argument) isReference(kind kinds) bool {
@@ -44,8 +135,9 @@ func (a *argument) isReference(kind kinds) bool {
 		(len(a.refs) == 1 || a.refs[0].keyExpr != nil)
 }
 
-// resolveDependencies resolves the depends_on of all blocks. It begins with dependencies
-// between blocks, in which it finds cycles, and continues with those between instances.
+// resolveDependencies resolves the depends_on of all blocks. Each block is resolved after the
+// blocks that it depends on: first between blocks, then between instances. In both it finds
+// cycles, and the depth of each workstream in its phase.
 func (b *builder) resolveDependencies() {
 	for _, def := range b.blocks {
 		b.blockEdges(def)
@@ -54,26 +146,29 @@ func (b *builder) resolveDependencies() {
 	for _, def := range b.blocks {
 		w.visitBlock(def)
 	}
-	for _, def := range b.blocks {
-		b.instanceEdges(def)
-	}
 }
 
 // blockEdges records the blocks that a block depends on.
 func (b *builder) blockEdges(def *workstreamDef) {
 	def.uniform = true
-	for _, a := range def.block.dependsOn {
-		ref := a.refs[0]
+	for _, dep := range def.block.dependsOn {
+		ref := dep.ref()
 		fr := constantFrame(noEach)
-		fr.allow |= kindWorkstream
 		if def.forEach {
 			fr.allow |= kindEach
 		}
-		if !b.checkArgument(a, fr) {
+		known := dep.keys == nil || b.checkArgument(dep.keys, fr)
+		fr.allow |= kindWorkstream
+		if !b.checkArgument(dep.block, fr) || !known {
 			continue
 		}
+		def.uniform = def.uniform && !dep.usesEach()
 		other := b.scope.blocks[ref.name]
 		switch {
+		case dep.keys != nil && !other.forEach:
+			b.errorf("Invalid reference", ref.rng, "The workstream %s has no for_each, so it has no instances to choose from; write workstream.%s.", ref.name, ref.name)
+		case other == def && dep.choosesInstances():
+			def.ownEdges, def.uniform = true, false
 		case other == def:
 			b.errorf("Dependency on itself", ref.rng, "The workstream %s cannot depend on itself. Remove it from its depends_on.", def.block.name)
 		case other.phase.phase.Number > def.phase.phase.Number:
@@ -81,9 +176,6 @@ func (b *builder) blockEdges(def *workstreamDef) {
 				ref.source(), other.phase.phase.Name, def.phase.phase.Name)
 		default:
 			def.edges = append(def.edges, other)
-			if ref.keyExpr != nil && ref.keyExpr.kinds&kindEach != 0 {
-				def.uniform = false
-			}
 		}
 	}
 }
@@ -106,7 +198,7 @@ func (w *cycleWalk) visitBlock(def *workstreamDef) {
 		for _, on := range append(slices.Clone(w.path[start:]), def) {
 			names = append(names, "workstream."+on.block.name)
 		}
-		w.b.errorf("Dependency cycle", def.block.block.DefRange(), "These workstreams wait for each other: %s. Remove one of the dependencies.", strings.Join(names, " → "))
+		w.b.cycle(def, names)
 		return
 	}
 	w.state[def] = visiting
@@ -115,11 +207,18 @@ func (w *cycleWalk) visitBlock(def *workstreamDef) {
 	for _, other := range def.edges {
 		w.visitBlock(other)
 		if other.phase == def.phase {
-			def.batch = max(def.batch, other.batch+1)
+			def.batch = max(def.batch, other.lastBatch+1)
 		}
 	}
 	w.path = w.path[:len(w.path)-1]
 	w.state[def] = visited
+	w.b.instanceEdges(def)
+	w.b.setBatches(def)
+}
+
+// cycle reports workstreams that wait for each other.
+func (b *builder) cycle(def *workstreamDef, names []string) {
+	b.errorf("Dependency cycle", def.block.block.DefRange(), "These workstreams wait for each other: %s. Remove one of the dependencies.", strings.Join(names, " → "))
 }
 
 // instanceEdges sets the dependencies of every instance. If all instances of a block
@@ -138,17 +237,81 @@ func (b *builder) instanceEdges(def *workstreamDef) {
 
 func (b *builder) dependencies(def *workstreamDef, ws *Workstream) []target {
 	var targets []target
-	for _, a := range def.block.dependsOn {
-		if !b.checked[a] || !slices.Contains(def.edges, b.scope.blocks[a.refs[0].name]) {
+	for _, dep := range def.block.dependsOn {
+		other := b.scope.blocks[dep.ref().name]
+		if !b.checked[dep.block] || other == nil || other != def && !slices.Contains(def.edges, other) || other == def && !dep.choosesInstances() {
 			continue
 		}
-		t, ok, diags := b.scope.target(a.refs[0], constantFrame(ws.each))
+		if dep.keys != nil {
+			targets = append(targets, b.chosenInstances(dep, other, ws)...)
+			continue
+		}
+		t, ok, diags := b.scope.target(dep.ref(), constantFrame(ws.each))
 		b.addDiagnostics(diags)
 		if ok {
 			targets = append(targets, t)
 		}
 	}
 	return targets
+}
+
+// chosenInstances returns the instances of a block that a for expression chooses.
+func (b *builder) chosenInstances(dep *dependency, of *workstreamDef, ws *Workstream) []target {
+	keys := b.stringList(dep.keys, constantFrame(ws.each))
+	var targets []target
+	for i, key := range keys {
+		if of.unknownKeys || slices.Contains(keys[:i], key) {
+			continue
+		}
+		instance := of.byKey[key]
+		if instance == nil {
+			b.addDiagnostics(hcl.Diagnostics{of.noInstance(key, dep.keys.exprRange())})
+			continue
+		}
+		targets = append(targets, target{def: of, instance: instance})
+	}
+	return targets
+}
+
+// setBatches sets the batch of each instance of a block: behind the instances of the same block
+// that it depends on. It reports instances that wait for each other.
+func (b *builder) setBatches(def *workstreamDef) {
+	def.lastBatch = def.batch
+	state := map[*Workstream]int{}
+	var path []*Workstream
+	var visit func(ws *Workstream)
+	visit = func(ws *Workstream) {
+		switch state[ws] {
+		case visited:
+			return
+		case visiting:
+			var names []string
+			for _, on := range append(slices.Clone(path[slices.Index(path, ws):]), ws) {
+				names = append(names, "workstream."+on.Name)
+			}
+			b.cycle(def, names)
+			return
+		}
+		state[ws] = visiting
+		path = append(path, ws)
+		ws.Batch = def.batch
+		for _, dep := range ws.deps {
+			if dep.def == def && dep.instance != nil {
+				visit(dep.instance)
+				ws.Batch = max(ws.Batch, dep.instance.Batch+1)
+			}
+		}
+		def.lastBatch = max(def.lastBatch, ws.Batch)
+		path = path[:len(path)-1]
+		state[ws] = visited
+	}
+	for _, ws := range def.instances {
+		if !def.ownEdges {
+			ws.Batch = def.batch
+			continue
+		}
+		visit(ws)
+	}
 }
 
 // position is a moment of the run at which an expression is evaluated. It tells which
@@ -230,10 +393,10 @@ func (pos position) reaches(t target) string {
 		return failed(t.written(), " is in this very phase, so its result is not there when it is decided whether ", pos.describe(), " runs. Refer to an earlier phase.")
 	case t.def == pos.ws.def && (pos.inclusive && (t.instance == nil && !t.def.forEach || t.instance == pos.ws)):
 		return ""
-	case t.def == pos.ws.def:
-		return failed("T", pos.describe()[1:], " cannot use its own result or that of another instance of the same block. The workstream's own gates can use its own.")
 	case pos.ws.waitsFor(t):
 		return ""
+	case t.def == pos.ws.def:
+		return failed("T", pos.describe()[1:], " cannot use its own result, nor that of another instance of the same block that it does not depend on. The workstream's own gates can use its own.")
 	}
 	return failed("It is not certain that ", t.written(), " has completed before ", pos.describe(), " starts. Add ", t.written(), " to depends_on of ", pos.ws.Block, ".")
 }
@@ -254,7 +417,8 @@ func (w *Workstream) waitsFor(t target) bool {
 		if dep.def == t.def && (dep.instance == nil || dep.instance == t.instance) {
 			return true
 		}
-		if seen[dep] || dep.def.phase != t.def.phase || dep.def.batch <= t.def.batch {
+		within := dep.def == t.def && t.def.ownEdges // from one instance of the block to another
+		if seen[dep] || dep.def.phase != t.def.phase || dep.def.batch <= t.def.batch && !within {
 			continue
 		}
 		seen[dep] = true

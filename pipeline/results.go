@@ -59,14 +59,19 @@ func (s *scope) target(ref reference, fr frame) (target, bool, hcl.Diagnostics) 
 	}
 	instance := def.byKey[key]
 	if instance == nil {
-		return target{}, false, hcl.Diagnostics{{
-			Severity: hcl.DiagError,
-			Summary:  "Unknown workstream instance",
-			Detail:   fmt.Sprintf("The for_each of workstream.%s has no key %q.%s It has: %s.", ref.name, key, didYouMean(key, maps.Keys(def.byKey)), listing(maps.Keys(def.byKey))),
-			Subject:  ref.rng.Ptr(),
-		}}
+		return target{}, false, hcl.Diagnostics{def.noInstance(key, ref.rng)}
 	}
 	return target{def: def, instance: instance}, true, nil
+}
+
+// noInstance returns the error for a key that the block does not have.
+func (def *workstreamDef) noInstance(key string, rng hcl.Range) *hcl.Diagnostic {
+	return &hcl.Diagnostic{
+		Severity: hcl.DiagError,
+		Summary:  "Unknown workstream instance",
+		Detail:   fmt.Sprintf("The for_each of workstream.%s has no key %q.%s It has: %s.", def.block.name, key, didYouMean(key, maps.Keys(def.byKey)), listing(maps.Keys(def.byKey))),
+		Subject:  rng.Ptr(),
+	}
 }
 
 // instanceKey evaluates the key of workstream.X[expression].

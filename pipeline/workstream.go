@@ -19,7 +19,7 @@ type workstreamBlock struct {
 	description   *argument
 	forEach       *argument
 	when          *argument
-	dependsOn     []*argument // each a reference to a workstream
+	dependsOn     []*dependency
 	outcome       outcomeArguments
 	allowFailure  *argument
 	inputs        *argument
@@ -60,7 +60,7 @@ func (d *decoder) decodeWorkstream(block *hclsyntax.Block) *workstreamBlock {
 	w.description = d.argument(content, "description")
 	w.forEach = d.argument(content, "for_each")
 	w.when = d.argument(content, "when")
-	w.dependsOn = d.references(content, "depends_on", kindWorkstream, "Invalid dependency", "workstream.NAME")
+	w.dependsOn = d.dependencies(content)
 	w.outcome = outcomeArguments{runOn: d.argument(content, "run_on"), failFast: d.argument(content, "fail_fast")}
 	w.allowFailure = d.argument(content, "allow_failure")
 	w.inputs = d.argument(content, "inputs")
@@ -100,8 +100,10 @@ type workstreamDef struct {
 	instances    []*Workstream
 	byKey        map[string]*Workstream
 	edges        []*workstreamDef // blocks that it depends on
+	ownEdges     bool             // instances depend on other instances of the block
 	uniform      bool             // all instances have the same dependencies
-	batch        int
+	batch        int              // of the first instances, from 1
+	lastBatch    int              // of the last ones
 	needsResults bool
 
 	variablesOnce sync.Once
@@ -164,7 +166,6 @@ func (b *builder) workstream(def *workstreamDef, ws *Workstream, defaults *defau
 	block, fr := def.block, constantFrame(ws.each)
 	b.current = ws
 	defer func() { b.current = nil }()
-	ws.Batch = def.batch
 	if ws.Title = b.evalText(block.title, fr); ws.Title == "" {
 		ws.Title = ws.Name
 	}

@@ -24,6 +24,7 @@ import (
 func (n *node) startAttempt() {
 	l := n.loop
 	if n.step.Decision != plan.Cached && !n.withinBudget() {
+		n.discardGuard()
 		n.giveUpStart()
 		return
 	}
@@ -35,6 +36,7 @@ func (n *node) startAttempt() {
 	n.attempt = l.session.State().Workstream(n.ws.Name).Attempts + 1
 	inv, diags := n.ws.Invocation(l.planner.Results(n.ws.NeedsResults(), n.attempt))
 	if diags.HasErrors() {
+		n.discardGuard()
 		n.recordFailure(l.failures.expressionFailure(n.ws.Name, "", diags))
 		return
 	}

@@ -165,6 +165,7 @@ func (l *loop) executeTold(ctx context.Context, task Task, told *notice.Document
 	path := task.Env["RUNNER_EVENT"]
 	defer feedback.Remove(path)
 	feedback.AddLogTails(told.Failures, l.readLogTail)
+	feedback.AddLogTails(told.Allowed, l.readLogTail)
 	if err := feedback.WriteJSON(path, told); err != nil {
 		return Result{}, fmt.Errorf("write what the hook is told: %w", err)
 	}

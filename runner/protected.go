@@ -195,6 +195,14 @@ func (ps *protections) discard(made *protect.Made) {
 	}
 }
 
+// discardGuard removes the checkpoint that was made for an attempt which does not start.
+func (n *node) discardGuard() {
+	if n.guard != nil {
+		n.loop.protections.discard(n.guard.made)
+		n.guard = nil
+	}
+}
+
 // warnLeftOut warns of files that a rollback would not restore.
 func (ps *protections) warnLeftOut(ws *pipeline.Workstream, made *protect.Made) {
 	if len(made.LeftOut) > 0 && !made.Again {

@@ -36,6 +36,7 @@ type Document struct {
 	Workstreams   Counts             `json:"workstreams"`
 	Signal        string             `json:"signal,omitempty"` // that interrupted the run
 	Failures      []feedback.Failure `json:"failures"`
+	Allowed       []feedback.Failure `json:"allowed_failures,omitempty"` // those that the pipeline allows
 	Waits         *Waits             `json:"waits,omitempty"`
 	Checkpoint    string             `json:"checkpoint,omitempty"` // the newest one
 	Next          []state.Text       `json:"next"`                 // command lines
@@ -84,12 +85,20 @@ func For(st *state.State, next []state.Text) *Document {
 	for _, p := range st.Phases {
 		for _, w := range p.Workstreams {
 			d.Workstreams.add(w.Status)
-			if w.Status == state.Failed || w.Status == state.Uncertain {
+			switch {
+			case w.FailureAllowed():
+				continue
+			case w.Status == state.Failed || w.Status == state.Uncertain:
 				d.addFailure(w.Error)
 			}
 			d.addGates(w.Gates)
 		}
 		d.addGates(p.Gates)
+	}
+	for _, f := range state.AllowedFailures(st.Phases) {
+		if len(d.Allowed) < maxFailures {
+			d.Allowed = append(d.Allowed, feedback.Failure{Failure: f})
+		}
 	}
 	return d
 }

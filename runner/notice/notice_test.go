@@ -102,6 +102,13 @@ func TestFor(t *testing.T) {
 			want: &Document{Event: "interrupted", Time: at(4), DurationMS: 3500, RunDurationMS: 1500, Phase: "build", Signal: "SIGINT",
 				Workstreams: Counts{Failed: 1, Pending: 2}, Failures: failures(broke)},
 		},
+		"complete, with a failure that is allowed": {
+			commits: [][]state.Event{
+				one(state.WorkstreamStarted{Workstream: "app", Attempt: 1}, state.GateFailed{Verdict: state.Verdict{Gate: lint}, Error: long}, state.WorkstreamFailed{Workstream: "app", Error: broke, Allowed: true}),
+				one(state.SessionCompleted{RanMS: 1500}, due("complete"))},
+			want: &Document{Event: "complete", Time: at(2), DurationMS: 1500, RunDurationMS: 1500, Phase: "build",
+				Workstreams: Counts{Failed: 1, Pending: 2}, Failures: failures(), Allowed: failures(broke)},
+		},
 		"complete, with a checkpoint": {
 			commits: [][]state.Event{run("app"), one(state.WorkstreamCompleted{Workstream: "app"}),
 				one(state.SessionCompleted{RanMS: 1500}, due("complete"), state.CheckpointCreated{ID: "CP-1", Trigger: state.TriggerComplete})},
