@@ -49,6 +49,8 @@ func (b *builder) checkReference(a *argument, ref reference, fr frame) *hcl.Diag
 		return failed("Invalid reference", "Agents have no value; agent.%s can stand in the argument \"agent\" of a workstream only.", ref.name)
 	case ref.kind == kindSavepoint:
 		return failed("Invalid reference", "Savepoints have no value; savepoint.%s can stand in \"savepoints\" of a protect block only.", ref.name)
+	case ref.kind == kindService && ref.kind&fr.allow == 0:
+		return failed("Service not certain", "The argument %q cannot use %s: a service runs only while a process needs it. The processes of workstreams, gates and services can use it.", a.name, ref.source())
 	case ref.kind&fr.allow == 0:
 		return b.notAllowed(a, ref, fr)
 	case ref.name == "" && ref.kind&(kindEach|kindVar|kindLocal|kindPipeline|kindRun|kindIteration|kindIssue) != 0 && len(ref.traversal) == 1:
@@ -150,6 +152,8 @@ func (b *builder) checkName(ref reference, failed func(string, string, ...any) *
 		return b.checkWorkstreamName(ref, failed)
 	case kindGate:
 		return b.checkGateName(ref, failed)
+	case kindService:
+		return b.checkServiceName(ref, failed)
 	case kindMetric, kindAgent, kindSavepoint, kindInvalid, kindDeferred, kindStatic: // the file declares no such names
 	}
 	return nil

@@ -39,6 +39,7 @@ func (w *Workstream) definitionParts(r Results) []part {
 	parts := w.def.process.definitionParts(w.evaluationFrame(&r))
 	parts = append(parts, indexed("inputs", inDigest(w.Inputs))...)
 	parts = append(parts, indexed("artifacts", inDigest(w.Artifacts))...)
+	parts = append(parts, w.def.scope.serviceParts(w.Services, r)...)
 	return append(parts, part{name: "effect", text: string(w.Effect)})
 }
 
@@ -47,6 +48,7 @@ func (g *Gate) definitionParts(r Results) []part {
 	switch g.Kind {
 	case GateCommand:
 		parts = append(parts, g.def.process.definitionParts(g.evaluationFrame(&r))...)
+		parts = append(parts, g.def.scope.serviceParts(g.Services, r)...)
 	case GateCondition:
 		parts = append(parts, part{name: "condition", text: string(g.def.block.condition.source)})
 		parts = append(parts, g.def.scope.referenceParts(g.def.block.condition, g.evaluationFrame(&r))...)

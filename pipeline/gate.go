@@ -25,11 +25,12 @@ type gateBlock struct {
 	inputs       *argument
 	timeout      *argument
 	pause        *argument
+	services     []*argument // each a reference to a service
 	kind         GateKind
 }
 
 var gateSchema = &hcl.BodySchema{
-	Attributes: append(attributes(processAttributes...), append(attributes("condition", "error_message", "inputs", "timeout", "pause"), attributes(metricAttributes...)...)...),
+	Attributes: append(attributes(processAttributes...), append(attributes("condition", "error_message", "inputs", "timeout", "pause", "services"), attributes(metricAttributes...)...)...),
 	Blocks:     []hcl.BlockHeaderSchema{{Type: "approval"}},
 }
 
@@ -46,6 +47,7 @@ func (d *decoder) decodeGate(block *hclsyntax.Block, shared bool) *gateBlock {
 	g.inputs = d.argument(content, "inputs")
 	g.timeout = d.argument(content, "timeout")
 	g.pause = d.argument(content, "pause")
+	g.services = d.references(content, "services", kindService, "Invalid service reference", "service.NAME")
 	g.kind = d.gateKind(g)
 	return g
 }
@@ -94,6 +96,9 @@ func (d *decoder) gateExtras(g *gateBlock, kind GateKind) {
 	if kind != GateCommand {
 		stray(g.process.dir, "gates with a command or script")
 		stray(g.process.env, "gates with a command or script")
+		for _, a := range g.services {
+			stray(a, "gates with a command or script")
+		}
 		stray(g.timeout, "gates with a command or script, or into the approval block")
 	}
 	switch {
@@ -188,7 +193,8 @@ func (b *builder) buildGate(block *gateBlock, earlier []*gateBlock, o owner, def
 			b.processes[block] = b.newProcessDef(block.process, defaults)
 		}
 		g.def.process = b.processes[block]
-		b.checkProcess(g.def.process, fr)
+		b.checkProcess(g.def.process, processFrame(fr))
+		g.Services = appendNew(b.serviceNames(block.services), servicesIn(g.def.process.arguments))
 		for a := range g.def.process.arguments {
 			b.checkOrder(a, fr, g.position())
 			b.checkAnswers(a, g.position())
@@ -237,7 +243,8 @@ func (g *Gate) Invocation(r Results) (Invocation, hcl.Diagnostics) {
 	}
 	h := g.hasher()
 	g.def.process.addToDigest(h, ev, fr)
-	return g.def.process.invoked(ev, h), nil
+	diags = g.def.scope.addServices(h, g.Services, r)
+	return g.def.process.invoked(ev, h), diags
 }
 
 // Condition evaluates a condition gate. The message is empty if the condition is true.

@@ -37,7 +37,8 @@ func (w *Workstream) Invocation(r Results) (Invocation, hcl.Diagnostics) {
 	h.writeList("artifacts", inDigest(w.Artifacts))
 	h.writeField("effect", string(w.Effect))
 	w.def.process.addToDigest(h, ev, fr)
-	return w.def.process.invoked(ev, h), nil
+	diags = w.def.scope.addServices(h, w.Services, r)
+	return w.def.process.invoked(ev, h), diags
 }
 
 // Verify evaluates the command that finds out whether the work of a once workstream

@@ -51,6 +51,7 @@ type Pipeline struct {
 	Issue      *Issue        // nil if there is none
 	Agents     []*Agent      // in the order of the file
 	Savepoints []*Savepoint  // in the order of the file
+	Services   []*Service    // in the order of the file
 	Phases     []*Phase      // in the order in which they run
 	Hooks      []*Hook
 	Secrets    []Secret // every sensitive value, for masking
@@ -151,10 +152,11 @@ type Workstream struct {
 	InputPatterns    []string
 	ArtifactPatterns []string
 
-	Timeout time.Duration
-	Retry   Retry
-	Effect  Effect
-	Gates   []*Gate // shared gates and those of the block, in the order in which they are judged
+	Timeout  time.Duration
+	Retry    Retry
+	Effect   Effect
+	Services []string // those that must be ready before it starts
+	Gates    []*Gate  // shared gates and those of the block, in the order in which they are judged
 
 	// RerunOnGateFailure means on_gate_failure = "rerun". A workstream has it, too, if a
 	// failure of its gates takes back what it changed.
@@ -217,6 +219,7 @@ type Gate struct {
 	InputPatterns []string
 	Pause         bool // stop for a review after the gate has passed
 	Timeout       time.Duration
+	Services      []string      // of a command gate: those that must be ready before it is judged
 	Metric        *MetricRule   // of a metric gate
 	Approval      *ApprovalRule // of an approval gate
 	Range         hcl.Range
@@ -288,6 +291,8 @@ type Results struct {
 	Metrics map[string]any
 	Run     RunInfo
 	Issue   *IssueValues // nil: it is not known
+	// Port returns the port of a service, 0 if it was not started yet; nil: none was.
+	Port func(service string) int
 	// Iteration returns the iteration of a phase that repeats; nil: each is in its first.
 	Iteration func(phase string) int
 	// Open makes missing results unknown. Otherwise a missing result is an error.

@@ -25,6 +25,7 @@ type pipelineBlock struct {
 	issue      *issueBlock
 	agents     []*agentBlock
 	savepoints []*savepointBlock
+	services   []*serviceBlock
 	hooks      []*hookBlock
 	phases     []*phaseBlock
 }
@@ -38,6 +39,7 @@ var pipelineSchema = &hcl.BodySchema{
 		{Type: "issue"},
 		{Type: "agent", LabelNames: []string{"name"}},
 		{Type: "savepoint", LabelNames: []string{"name"}},
+		{Type: "service", LabelNames: []string{"name"}},
 		{Type: "hook"},
 		{Type: "phase", LabelNames: []string{"name"}},
 	},
@@ -65,6 +67,8 @@ func (d *decoder) decodePipeline(block *hclsyntax.Block) *pipelineBlock {
 			p.agents = append(p.agents, d.decodeAgent(inner))
 		case "savepoint":
 			p.savepoints = append(p.savepoints, d.decodeSavepoint(inner))
+		case "service":
+			p.services = append(p.services, d.decodeService(inner))
 		case "hook":
 			p.hooks = append(p.hooks, d.decodeHook(inner))
 		case "phase":
@@ -120,6 +124,7 @@ func (b *builder) pipelineBlock(block *pipelineBlock) {
 	defaults := b.defaults(block.defaults)
 	b.buildAgents(block.agents)
 	buildSavepoints(b, block.savepoints)
+	b.buildServices(block.services, defaults)
 	p.Review = b.review(block.review, defaults)
 	p.Issue = b.issue(block.issue, defaults)
 	b.resolveDependencies()

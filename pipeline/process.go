@@ -90,7 +90,7 @@ func (b *builder) newProcessDef(p process, defaults *defaultsDef) *processDef {
 	for a := range p.arguments {
 		def.uniform = def.uniform && a.kinds&kindEach == 0
 		// The value of a function may depend on files.
-		def.fixed = def.fixed && a.kinds&(kindEach|kindDeferred) == 0 && len(a.calls) == 0
+		def.fixed = def.fixed && a.kinds&(kindEach|kindDeferred|kindService) == 0 && len(a.calls) == 0
 	}
 	return def
 }
@@ -119,7 +119,7 @@ func (p *processDef) evaluateArgument(ev *evaluation, a *argument, fr frame, dia
 		return
 	}
 	value, marked := withoutMarks(value)
-	if fr.results != nil && a.kinds&kindDeferred != 0 && !value.IsWhollyKnown() {
+	if fr.results != nil && a.kinds&(kindDeferred|kindService) != 0 && !value.IsWhollyKnown() {
 		// An unknown part would become "", which must never be run.
 		*diags = append(*diags, &hcl.Diagnostic{
 			Severity: hcl.DiagError, Summary: "Value not known",
@@ -127,7 +127,7 @@ func (p *processDef) evaluateArgument(ev *evaluation, a *argument, fr frame, dia
 		})
 		return
 	}
-	if marked || a.kinds&(kindRun|kindIteration) != 0 {
+	if marked || a.kinds&(kindRun|kindIteration|kindService) != 0 {
 		ev.opaque = append(ev.opaque, a)
 	}
 	if err := use(value); err != nil {

@@ -24,6 +24,7 @@ const (
 	kindIssue
 	kindAgent     // allowed only in the argument "agent", which is not evaluated
 	kindGate      // also in the argument "gates", which is not evaluated
+	kindService   // in processes, and in the argument "services", which is not evaluated
 	kindSavepoint // allowed only in the argument "savepoints", which is not evaluated
 	kindInvalid   // an unknown name
 )
@@ -36,7 +37,7 @@ const kindStatic = kindVar | kindLocal | kindEach | kindPipeline
 
 var rootKinds = map[string]kinds{
 	"var": kindVar, "local": kindLocal, "each": kindEach, "pipeline": kindPipeline,
-	"workstream": kindWorkstream, "metric": kindMetric, "run": kindRun, "iteration": kindIteration, "issue": kindIssue, "agent": kindAgent, "gate": kindGate, "savepoint": kindSavepoint,
+	"workstream": kindWorkstream, "metric": kindMetric, "run": kindRun, "iteration": kindIteration, "issue": kindIssue, "agent": kindAgent, "gate": kindGate, "savepoint": kindSavepoint, "service": kindService,
 }
 
 // reference is a reference to a value in an expression.
@@ -194,5 +195,5 @@ func staticKey(key hclsyntax.Expression) bool {
 
 // rootNames lists the roots of references, for messages.
 func rootNames() string {
-	return strings.Join([]string{"var", "local", "each", "pipeline", "workstream", "metric", "gate", "issue", "run"}, ", ")
+	return strings.Join([]string{"var", "local", "each", "pipeline", "workstream", "metric", "gate", "issue", "service", "run"}, ", ")
 }

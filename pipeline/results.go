@@ -105,6 +105,9 @@ func (s *scope) addResults(ctx *hcl.EvalContext, a *argument, fr frame, v view) 
 	if a.kinds&kindIteration != 0 {
 		ctx.Variables["iteration"] = iterationValue(fr.results, fr.at, v)
 	}
+	if a.kinds&kindService != 0 {
+		ctx.Variables["service"] = serviceValue(a, fr.results, v)
+	}
 	if a.kinds&kindIssue != 0 {
 		value, more := issueValue(a, fr.results)
 		ctx.Variables["issue"], diags = value, append(diags, more...)

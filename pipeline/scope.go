@@ -40,7 +40,8 @@ type scope struct {
 	order     []*local // each comes after the locals that it refers to
 	header    map[string]cty.Value
 	blocks    map[string]*workstreamDef
-	gates     map[string][]*gateOwner    // by name
+	gates     map[string][]*gateOwner // by name
+	services  map[string]*Service
 	artifacts func() []*artifactGlob     // the artifacts of all workstreams, sorted by prefix
 	linked    func() []*artifactGlob     // artifact globs and the files that they match through links, at the time of the first call
 	onRead    func(*fileReads, fileCall) // called for each call while the pipeline is built
@@ -59,6 +60,7 @@ func newScope(files *workspaceFiles) *scope {
 		header:    map[string]cty.Value{},
 		blocks:    map[string]*workstreamDef{},
 		gates:     map[string][]*gateOwner{},
+		services:  map[string]*Service{},
 	}
 	maps.Copy(s.functions, files.functions(functions.Standard(), nil))
 	for _, v := range []view{viewUnknown, viewPlaceholder} {
@@ -188,7 +190,7 @@ type frame struct {
 // context is the evaluation context of one expression in one view.
 func (s *scope) context(a *argument, fr frame, v view) (*hcl.EvalContext, hcl.Diagnostics) {
 	root := s.rootContext(v)
-	needs := a.kinds & (kindEach | kindDeferred)
+	needs := a.kinds & (kindEach | kindDeferred | kindService)
 	// Until all locals have values, an expression sees only those to which it refers. The
 	// other views have all locals already.
 	needsLocals := !s.sealed && v == viewReal && a.kinds&kindLocal != 0

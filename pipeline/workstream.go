@@ -34,13 +34,14 @@ type workstreamBlock struct {
 	retry         *retryBlock
 	mutates       *argument
 	protect       *protectBlock
+	services      []*argument // each a reference to a service
 	sharedGates   []*argument // each a reference to a gate
 	gates         []*gateBlock
 }
 
 var workstreamSchema = &hcl.BodySchema{
 	Attributes: append(attributes(processAttributes...), attributes("title", "description", "for_each", "when", "depends_on", "run_on", "allow_failure", "fail_fast",
-		"inputs", "artifacts", "timeout", "effect", "verify", "on_gate_failure", "cache", "report", "agent", "task", "mutates", "gates")...),
+		"inputs", "artifacts", "timeout", "effect", "verify", "on_gate_failure", "cache", "report", "agent", "task", "mutates", "services", "gates")...),
 	Blocks: []hcl.BlockHeaderSchema{
 		{Type: "retry"},
 		{Type: "protect"},
@@ -74,6 +75,7 @@ func (d *decoder) decodeWorkstream(block *hclsyntax.Block) *workstreamBlock {
 	w.retry = d.decodeRetry(d.single(content, "retry"))
 	w.mutates = d.argument(content, "mutates")
 	w.protect = d.decodeProtect(d.single(content, "protect"))
+	w.services = d.references(content, "services", kindService, "Invalid service reference", "service.NAME")
 	w.sharedGates = d.references(content, "gates", kindGate, "Invalid gate reference", "gate.NAME")
 	for _, inner := range content.Blocks {
 		if inner.Type == "gate" {
@@ -225,7 +227,8 @@ func (b *builder) workstreamRetry(block *workstreamBlock, defaults *defaultsDef,
 // whose results they use.
 func (b *builder) checkWorkstreamProcess(def *workstreamDef, ws *Workstream) {
 	fr, pos := deferredFrame(ws.each), ws.position()
-	b.checkProcess(def.process, fr)
+	b.checkProcess(def.process, processFrame(fr))
+	ws.Services = appendNew(b.serviceNames(def.block.services), servicesIn(def.process.arguments))
 	if def.verify != nil {
 		b.checkProcess(def.verifyCommand, fr)
 	}

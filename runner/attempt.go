@@ -28,10 +28,14 @@ func (n *node) startAttempt() {
 		n.giveUpStart()
 		return
 	}
+	if !n.awaitServices() {
+		return
+	}
 	if n.ws.Protect != nil && n.guard == nil {
 		n.protectThen(n.startAttempt)
 		return
 	}
+	n.awaited = false
 	l.phase.recordStarted()
 	n.attempt = l.session.State().Workstream(n.ws.Name).Attempts + 1
 	inv, diags := n.ws.Invocation(l.planner.Results(n.ws.NeedsResults(), n.attempt))

@@ -38,6 +38,7 @@ func (l *loop) beginSession(planned *plan.Plan) error {
 	}
 	l.recordEndedProcesses("", l.session.Orphans()) // in the new session, where one begins
 	l.planner.BeginRun(l.session.State(), planned, op.previous != nil)
+	l.planner.SetPorts(l.services.portOf)
 	l.captures.addEarlierRuns(l.session.State())
 	l.rememberReused(planned)
 	beginning := Beginning{

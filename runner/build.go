@@ -42,6 +42,7 @@ func Build(ctx context.Context, o Options) (Ending, error) {
 	if l.passReview() {
 		l.runPhases()
 	}
+	l.services.stopAll()
 	stopTimer()
 	ending, err := l.conclude()
 	l.protections.deleteCommitted()
@@ -61,6 +62,7 @@ func newLoop(ctx context.Context, o Options, w *workspace.Workspace) *loop {
 	}
 	l.captures.loop, l.overwriting.loop, l.cause.loop = l, l, l
 	l.protections = protections{loop: l, keeper: protect.New(o.Store.Safety(), w, o.By)}
+	l.services = services{loop: l, runs: make(map[string]*serviceRun)}
 	l.reports = newReports(l)
 	l.grace, l.cancelGrace = context.WithCancel(l.ctx)
 	l.recorder = record.New(l.ctx, l.session, record.Run{

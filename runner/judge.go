@@ -133,7 +133,7 @@ func (g *gateRun) decide() {
 	}
 	switch g.Kind {
 	case pipeline.GateCommand:
-		g.judgeByCommand()
+		g.withServices(g.judgeByCommand)
 	case pipeline.GateCondition:
 		g.judgeByCondition()
 	case pipeline.GateMetric:

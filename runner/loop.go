@@ -55,6 +55,7 @@ type loop struct {
 	captures      captures
 	overwriting   overwriting
 	protections   protections
+	services      services
 	failures      failures
 	reports       *reports
 	cause         endReasons
@@ -132,7 +133,7 @@ func (l *loop) handleNextEvent(inbox <-chan time.Time) {
 }
 
 // isIdle reports whether no work runs or waits for a slot, and no prompt is open.
-func (l *loop) isIdle() bool { return l.slots.Idle() && !l.prompting() }
+func (l *loop) isIdle() bool { return l.slots.Idle() && !l.prompting() && !l.services.awaited() }
 
 // schedule starts queued work while there are slots and the run is not stopped. Starting
 // work may stop the run: then schedule drops the queued jobs. When running tasks are
@@ -159,6 +160,7 @@ func (l *loop) stopNewWork(reason stopReason) {
 	}
 	if l.tasksCancelled() {
 		l.slots.Cancel()
+		l.services.releaseAll()
 	}
 	l.slots.CallOff(l.mayStart)
 }

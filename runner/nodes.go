@@ -30,6 +30,7 @@ type node struct {
 	task    string        // the text of its task
 	told    feedback.File // what its current attempt is told
 
+	awaited          bool             // its services were started for its next attempt
 	attemptsEnded    int              // attempts in this run that have ended
 	pauses           backoff.BackOff  // yields the pauses between its attempts
 	leftFiles        []state.Artifact // artifacts of other workstreams that the last attempt changed, until they are on record

@@ -115,7 +115,7 @@ func (n *node) fail(f state.Failure, allowed bool) {
 // the workstream, and not those of Runner or of the pipeline's file.
 func isAllowed(f state.Failure) bool {
 	switch f.Outcome {
-	case "error", "conflict", "rollback", "rejected":
+	case "error", "conflict", "rollback", "rejected", "service":
 		return false
 	}
 	return true

@@ -36,6 +36,7 @@ func (p *phaseRun) hasFreeSlot() bool {
 // runPhase runs a phase. It reports whether the phase is complete or skipped.
 func (l *loop) runPhase(phase *pipeline.Phase) bool {
 	l.phase = &phaseRun{loop: l, phase: phase}
+	defer l.services.stopPhase(l.phase)
 	return l.phase.run()
 }
 

@@ -57,6 +57,12 @@ func decodeKind(kind state.Kind, data []byte) (state.Event, error) {
 		return decodeAs[state.ProtectionCommitted](data)
 	case state.KindProtectionKept:
 		return decodeAs[state.ProtectionKept](data)
+	case state.KindServiceStarted:
+		return decodeAs[state.ServiceStarted](data)
+	case state.KindServiceReady:
+		return decodeAs[state.ServiceReady](data)
+	case state.KindServiceEnded:
+		return decodeAs[state.ServiceEnded](data)
 	case state.KindScopeExceeded:
 		return decodeAs[state.ScopeExceeded](data)
 	case state.KindPhaseStarted:

@@ -102,6 +102,8 @@ func (s *State) applyEvent(seq uint64, at time.Time, e Event) error {
 		s.raise(e)
 	case ProtectionMade, ProtectionRolledBack, ProtectionCommitted, ProtectionKept:
 		return s.applyProtection(seq, at, e)
+	case ServiceStarted, ServiceReady, ServiceEnded:
+		s.applyService(at, e)
 	case ReportsReceived:
 		return s.applyReports(at, e)
 	case ProcessesEnded, ArtifactsRestored, ScopeExceeded:
@@ -168,6 +170,7 @@ func (s *State) resume(at time.Time, e SessionResumed) {
 	s.Pipeline, s.Document, s.Issue, s.Git, s.Sensitive = e.Pipeline, e.Document, e.Issue, e.Git, e.Sensitive
 	s.Variables = s.Variables.merged(e.Variables)
 	s.RunningAt, s.Host = &at, e.By.Host
+	s.endServices()
 	s.Resumes++
 	if s.CurrentPhase > 0 {
 		s.Status = StatusInProgress
@@ -186,6 +189,7 @@ func (s *State) resume(at time.Time, e SessionResumed) {
 // been set since. Events of older versions report none; then the clock counts.
 func (s *State) endRun(at time.Time, status Status, ranMS int64) {
 	s.Status = status
+	s.endServices()
 	if s.RunningAt == nil {
 		return
 	}

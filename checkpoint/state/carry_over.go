@@ -54,7 +54,7 @@ func (s *State) WithoutHistory() *State {
 	c.index = nil
 	c.Checkpoints, c.Current, c.Rollbacks, c.Rollback = []*CheckpointRef{}, "", nil, nil
 	c.Error, c.Pause, c.Requested, c.Interrupted, c.RunningAt, c.Hooks = nil, nil, nil, "", nil, nil
-	c.Protections = nil
+	c.Protections, c.Services = nil, nil
 	c.BeganFrom, c.Baseline, c.Acts, c.WorkTree = nil, nil, nil, nil
 	return &c
 }

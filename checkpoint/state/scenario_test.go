@@ -221,6 +221,11 @@ func scenarios() map[string]func(p *play) {
 				state.WorkstreamFailed{Workstream: "A", Allowed: true, Error: state.Failure{Workstream: "A", Gate: lint, Message: "70 < 80"}},
 				start("B", 1), done("B"))
 		},
+		"services": func(p *play) {
+			p.do(state.PhaseStarted{Phase: "build"}, state.ServiceStarted{Service: "db", Attempt: 1, Port: 40001}, state.ServiceReady{Service: "db", Attempt: 1, TookMS: 3},
+				state.ServiceStarted{Service: "web", Attempt: 1, Port: 40002}, state.ServiceEnded{Service: "db", Attempt: 1, Error: &state.Failure{Outcome: "service", Message: "gone"}},
+				state.ServiceStarted{Service: "db", Attempt: 2, Port: 40001})
+		},
 		"edits": func(p *play) {
 			p.buildA()
 			edited := file("a", "")

@@ -111,6 +111,7 @@ type State struct {
 	Rollbacks   []RollbackRecord        `json:"rollback_history,omitempty"`
 	Rollback    *RollbackStarted        `json:"rollback,omitempty"`    // a rollback that has begun and not finished
 	EmptiedSeq  uint64                  `json:"emptied_seq,omitempty"` // the bytes of artifacts recorded up to this commit were removed
+	Services    []Service               `json:"services,omitempty"`    // that were started
 	Protections []Protection            `json:"protections,omitempty"` // of workstreams whose changes are neither committed nor kept
 	AdoptedSeq  uint64                  `json:"adopted_seq,omitempty"` // the commit that adopted the session; no verdict of before it holds
 	Acts        []Act                   `json:"acts,omitempty"`        // work that must happen only once, of this session and earlier ones

@@ -83,6 +83,7 @@ func crashOperations() []crashOperation {
 		},
 		{name: "build with what runs after failures", args: build, code: 1, runs: true, prepare: (*crashSite).outcomes, again: goOn(1)},
 		{name: "build after such a failure", args: build, runs: true, prepare: (*crashSite).outcomesFixed, again: goOn(0, 6)},
+		{name: "build with a service", args: build, runs: true, prepare: (*crashSite).service, again: goOn(0, 6)},
 		{name: "recovery", args: build, code: 1, runs: true, prepare: (*crashSite).torn, again: goOn(1)},
 		{
 			name: "rollback", args: []string{"checkpoint", "rollback", "PRD-001", "0", "--yes"},
@@ -501,6 +502,29 @@ func (s *crashSite) outcomesFixed() {
 	s.outcomes()
 	s.exits([]int{1}, crashBuild...)
 	s.write("go", "")
+}
+
+const crashService = `pipeline "PRD-001" {
+  service "db" {
+    script = "echo ready; exec sleep 600"
+    ready {
+      log      = "ready"
+      interval = "1ms"
+    }
+  }
+  phase "one" {
+    workstream "test" {
+      script   = "echo test >> ../ran"
+      services = [service.db]
+    }
+  }
+}
+`
+
+// service makes a workspace with a workstream that needs a service.
+func (s *crashSite) service() {
+	s.begin()
+	s.write("PRD-001.hcl", crashService)
 }
 
 // isVerified checks that a safety checkpoint that was printed exists and is whole.

@@ -108,6 +108,9 @@ func loggedSteps(st *state.State, name string) ([]loggedStep, error) {
 		}
 		addGates(p.Name, p.Gates)
 	}
+	for _, s := range st.Services {
+		all = append(all, loggedStep{runner.ServiceLog(s.Name), runner.ServiceLog(s.Name), s.Attempt, nil, nil, nil})
+	}
 	if name == "" {
 		return all, nil
 	}

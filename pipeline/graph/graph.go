@@ -53,6 +53,7 @@ type Workstream struct {
 	Effect    string   `json:"effect"`
 	RunOn     string   `json:"run_on,omitempty"` // "": it runs when all in depends_on have completed
 	MayFail   bool     `json:"allow_failure,omitempty"`
+	Services  []string `json:"services,omitempty"` // that it needs
 	Agent     string   `json:"agent,omitempty"` // the agent that does it
 	Gates     []Gate   `json:"gates"`
 }
@@ -90,7 +91,7 @@ func New(p *pipeline.Pipeline) *Graph {
 func newWorkstream(w *pipeline.Workstream) Workstream {
 	node := Workstream{
 		Name: w.Name, Title: w.Title, Batch: w.Batch, Effect: string(w.Effect), Gates: newGates(w.Gates),
-		DependsOn: append([]string{}, w.DependsOn...), Uses: []string{}, MayFail: w.AllowFailure,
+		DependsOn: append([]string{}, w.DependsOn...), Uses: []string{}, MayFail: w.AllowFailure, Services: w.Services,
 	}
 	if w.RunOn != pipeline.RunOnSucceeded {
 		node.RunOn = string(w.RunOn)
@@ -134,6 +135,9 @@ func (w Workstream) label() string {
 	label := nodeLabel(w.Name, w.Title)
 	if w.Agent != "" {
 		label += " (" + sanitized(w.Agent) + ")"
+	}
+	if len(w.Services) > 0 {
+		label += " (with " + sanitized(strings.Join(w.Services, ", ")) + ")"
 	}
 	if w.MayFail {
 		label += " (may fail)"

@@ -35,7 +35,7 @@ func sample() *pipeline.Pipeline {
 				{Name: "WS3", Title: "Hooks", Batch: 2, Effect: pipeline.Pure, DependsOn: []string{`service["player"]`}, Upstream: []string{`service["player"]`, "WS1"}},
 			}},
 			{Name: "end", Title: "end", Number: 3, RunOn: pipeline.RunOnAlways, Workstreams: []*pipeline.Workstream{
-				{Name: "cleanup", Title: "cleanup", Batch: 1, Effect: pipeline.Idempotent},
+				{Name: "cleanup", Title: "cleanup", Batch: 1, Effect: pipeline.Idempotent, Services: []string{"db", "web"}},
 			}},
 		},
 	}

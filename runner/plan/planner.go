@@ -26,7 +26,8 @@ type Planner struct {
 	selection  *Chosen
 	run        pipeline.RunInfo
 	ownership  *Ownership
-	runSeq     uint64 // the commit that began the current run; 0 outside a run
+	ports      func(service string) int // of the services that run; nil: none does
+	runSeq     uint64                   // the commit that began the current run; 0 outside a run
 
 	steps        map[string]Step // the last decision about each workstream, by name
 	gates        map[string]Step // the last decision about each gate, by label
@@ -60,6 +61,9 @@ func (pl *Planner) BeginRun(st *state.State, plan *Plan, resumed bool) {
 	pl.selection.repeat = nil // the session has recorded it by now
 	pl.selection.recordBlocked(pl.p, plan)
 }
+
+// SetPorts tells the planner how to find the ports of the services of the run.
+func (pl *Planner) SetPorts(ports func(service string) int) { pl.ports = ports }
 
 // SetBeginCommit tells the planner which commit began the current run.
 func (pl *Planner) SetBeginCommit(seq uint64) { pl.runSeq = seq }
@@ -178,10 +182,10 @@ func (pl *Planner) Results(needed bool, attempt int) pipeline.Results {
 	run := pl.run
 	run.Attempt = attempt
 	if !needed {
-		return pipeline.Results{Run: run, Iteration: pl.st.IterationOf, Issue: IssueValues(pl.issue())}
+		return pipeline.Results{Run: run, Port: pl.ports, Iteration: pl.st.IterationOf, Issue: IssueValues(pl.issue())}
 	}
 	r := ResultsOf(pl.st, pl.p, run)
-	r.Workstream = pl.withEnded(r.Workstream)
+	r.Workstream, r.Port = pl.withEnded(r.Workstream), pl.ports
 	r.Issue = IssueValues(pl.issue())
 	if pl.stateAtStart != nil { // a plan evaluates expressions as if artifacts were restored already
 		r.Restored = pl.facts.restoredOpeners()

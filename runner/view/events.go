@@ -41,6 +41,8 @@ func (v *plain) printEvent(at time.Time, e state.Event) {
 		}
 	case state.ProtectionMade, state.ProtectionRolledBack, state.ProtectionCommitted, state.ProtectionKept, state.ScopeExceeded:
 		v.printProtection(e)
+	case state.ServiceStarted, state.ServiceReady, state.ServiceEnded:
+		v.printService(e)
 	case state.ArtifactsRestored:
 		v.printDone("  ", v.titled(e.Workstream)+" has its artifacts back", "", textPaths(e.Paths)...)
 	case state.WorkspaceCaptured:

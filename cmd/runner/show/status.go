@@ -32,6 +32,7 @@ type SessionStatus struct {
 	TotalPhases    int                  `json:"total_phases"`
 	Counts         StepCounts           `json:"workstreams"`
 	Phases         []*state.Phase       `json:"phases"`
+	Services       []state.Service      `json:"services,omitempty"` // that were started in the session
 	Running        []RunningStep        `json:"running"`
 	Retrying       []retryingStep       `json:"retrying"`
 	Alive          []AliveProcess       `json:"alive"` // processes that a killed runner left running
@@ -179,7 +180,7 @@ func (s *SessionStatus) setState(st *state.State) {
 	s.Notes, s.Ledgers, s.Spent = st.Notes, st.Ledgers, st.Spent
 	s.Error, s.Pause, s.Interrupted, s.Abandoned, s.LastGate = st.Error, st.Pause, st.Interrupted, st.Abandoned, LastPassedGate(st)
 	s.Killed = s.Owner == nil && st.RunningAt != nil
-	s.Phases = resultless(st.Phases)
+	s.Phases, s.Services = resultless(st.Phases), st.Services
 	if s.Killed {
 		s.Phases = resultless(cutOff(st))
 	}

@@ -224,6 +224,11 @@ func (s SessionStatus) factRows(cmdline advice.CommandLine, now time.Time) [][2]
 		retrying[i] = r.describe(now)
 	}
 	add("To be retried", strings.Join(retrying, "; "))
+	for _, service := range s.Services {
+		if service.Running && s.Owner != nil {
+			add("Service", describeService(service))
+		}
+	}
 	for _, failure := range s.failures() {
 		add("Error", failure)
 	}
@@ -292,6 +297,14 @@ func (s SessionStatus) factRows(cmdline advice.CommandLine, now time.Time) [][2]
 	}
 	add("Rescue copy", string(s.RescuePath))
 	return rows
+}
+
+// describeService describes a service that runs.
+func describeService(s state.Service) string {
+	if s.Ready {
+		return fmt.Sprintf("%s on port %d", s.Name, s.Port)
+	}
+	return fmt.Sprintf("%s on port %d, not ready yet", s.Name, s.Port)
 }
 
 // phaseReached returns the number of the phase that the session entered last, and the
