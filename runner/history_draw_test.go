@@ -30,12 +30,16 @@ func histories() *rapid.Generator[history] {
 	})
 }
 
-// keepUsedOnes lets no workstream be skipped whose output is used, nor one that it depends on.
+// keepUsedOnes lets no workstream be skipped whose output is used, nor one that it depends on
+// if that would skip it.
 func (h *history) keepUsedOnes() {
 	works := h.works()
 	for _, w := range slices.Backward(works) {
+		if !w.Toggled && w.RunOn == onFailed {
+			w.RunOn = ""
+		}
 		for _, up := range works {
-			if !w.Toggled && slices.Contains(w.On, up.Name) {
+			if !w.Toggled && w.RunOn == "" && slices.Contains(w.On, up.Name) {
 				up.Toggled = false
 			}
 		}
@@ -58,7 +62,8 @@ func drawPhase(t *rapid.T, h *history, number int) histPhase {
 		}
 		if len(w.On) > 0 {
 			w.Reads = rapid.Bool().Draw(t, "reads")
-			if rapid.IntRange(0, 2).Draw(t, "uses") == 0 {
+			w.RunOn = rapid.SampledFrom([]string{"", "", "", onAlways, onFailed}).Draw(t, "run on")
+			if w.RunOn == "" && rapid.IntRange(0, 2).Draw(t, "uses") == 0 {
 				w.Uses = w.On[0]
 				refersTo(h, &p, w.Uses)
 			}

@@ -18,7 +18,9 @@ func (m *model) end(e state.Event, status state.Status) error {
 	r := m.run
 	err := m.mustBe(r.ended == "", "the run ended before, with %s", r.ended)
 	reviewed := m.endReview()
-	r.halted = r.halted || m.reviewing(false) || endsFor(e, state.PauseBudget) && m.outOfBudget()
+	if m.reviewing(false) || endsFor(e, state.PauseBudget) && m.outOfBudget() {
+		m.stop()
+	}
 	m.status, r.ended = status, e.Kind()
 	due, loops := m.due(), m.endLoops(e)
 	want := m.verdictOfRun(anew{})
@@ -130,7 +132,7 @@ func (m *model) reviewing(anew bool) bool {
 // again.
 func (m *model) comesTo(owner string) bool {
 	if m.work(owner) == nil {
-		return !slices.ContainsFunc(m.judges(owner), func(name string) bool { return !m.isComplete(name) || !m.reached(name) })
+		return !slices.ContainsFunc(m.judges(owner), func(name string) bool { return !m.comesToPhaseOf(name) || !m.fate(name).may(fateGood) })
 	}
 	chosen := m.run.allowed == nil || m.run.allowed[owner] || m.isComplete(owner)
 	return chosen && m.works[owner].done() && m.reached(owner) && len(m.reasons(owner)) == 0
@@ -155,7 +157,9 @@ func (m *model) complete() bool {
 func (m *model) due() []string {
 	var due []string
 	r := m.run
-	r.halted = r.halted || !r.act.KeepGoing && m.stuck(false)
+	if !r.act.KeepGoing && m.stuck(false) || r.halted && len(m.usedUpAnywhere()) > 0 {
+		m.stop()
+	}
 	for p, phase := range m.h.Phases {
 		all := true
 		for _, w := range phase.Works {
@@ -202,10 +206,14 @@ func (m *model) dueOf(w histWork) string {
 		return ""
 	case is.status == state.Running:
 		return w.Name + " is still recorded as running"
-	case r.tries[w.Name] == 0 && (r.halted || !m.reached(w.Name)):
+	case r.tries[w.Name] == 0 && (m.stops(w.Name) || !m.mustDecide(w.Name)):
 		return ""
+	case m.skipDue(w.Name):
+		return w.Name + " ought to be skipped"
 	case r.allowed != nil && !r.allowed[w.Name] && r.tries[w.Name] == 0:
 		r.excluded = true
+		return ""
+	case r.tries[w.Name] == 0 && !m.mustRun(w.Name):
 		return ""
 	case m.isUnpaid(w.Name):
 		return ""

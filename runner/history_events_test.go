@@ -40,7 +40,8 @@ func (m *model) apply(e state.Event) error {
 	case state.BudgetRaised:
 		err = m.raised(e)
 	case state.PauseAsked:
-		m.run.asked, m.run.halted, m.run.paused = true, true, true
+		m.run.asked, m.run.paused = true, true
+		m.stop()
 	case state.SessionPaused:
 		err = m.end(e, state.StatusPaused)
 	case state.SessionFailed:
@@ -106,8 +107,7 @@ func (m *model) applyWork(e state.Event) error {
 	case state.WorkstreamUncertain:
 		return m.uncertain(e)
 	case state.WorkstreamSkipped:
-		w := m.works[e.Workstream]
-		err := m.mustBe(m.off(e.Workstream) && w.status != state.Skipped, "the workstream must not be skipped")
+		err := m.maySkip(e.Workstream)
 		m.skip(e.Workstream)
 		return err
 	case state.WorkstreamEdited:

@@ -66,7 +66,7 @@ func (m *model) mustHaveReached(g histGate, owner string) error {
 			}
 		}
 		for _, w := range m.h.Phases[p].Works {
-			if !m.isComplete(w.Name) || !m.reached(w.Name) {
+			if !m.comesToPhaseOf(w.Name) || !m.fate(w.Name).may(fateGood) {
 				return fmt.Errorf("%s is not done, or was done from other files", w.Name)
 			}
 		}

@@ -102,7 +102,7 @@ func (m *model) repeated(e state.PhaseRepeated) error {
 	for _, g := range m.phaseGates(p) {
 		delete(r.over, g.label(e.Phase))
 	}
-	r.failures, r.failing, r.halted = nil, false, false // the failures were those of the iteration
+	r.failures, r.failing, r.halted, r.stopped = nil, false, false, false // the failures were those of the iteration
 	return err
 }
 

@@ -61,6 +61,7 @@ type modelWork struct {
 	read       int               // how many of them have been read
 	billed     bool              // whether its bill is on record
 	failure    string            // how it failed
+	failedID   int               // identifies the failure
 }
 
 // modelRecord is the record of an attempt.
@@ -110,7 +111,9 @@ type modelRun struct {
 	reviewed bool              // the review has begun
 	failures []string
 	halted   bool
+	stopped  bool            // halted by more than a failure
 	failing  bool            // halted by a failure
+	failedIn int             // the phase of that failure
 	paused   bool            // for another reason than a failure, which is stronger
 	asking   map[string]bool // once steps that have become uncertain in this run
 	toRaise  []string        // budgets that the run must raise before anything starts

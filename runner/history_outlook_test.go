@@ -13,28 +13,15 @@ import (
 
 // The expected plan.
 
-// outlook returns the expected decision for every workstream and gate. It assumes that
-// artifacts are restored and that skipped workstreams are gone.
+// outlook returns the expected decision for every workstream and gate. Each decision assumes
+// that the artifacts of earlier workstreams are restored and that skipped ones are gone.
 func (m *model) outlook(choice plan.OnConflict) map[string]plan.Decision {
 	was, known := m.tree, m.known
 	m.tree, m.known = maps.Clone(was), known.clone()
-	for name, w := range m.works {
-		if m.off(name) && w.status != state.Skipped {
-			m.skip(name)
-		}
-	}
-	for name, w := range m.works {
-		missing, edited := m.touched(name)
-		if choice != plan.ConflictRestore {
-			edited = nil
-		}
-		for _, path := range append(missing, edited...) {
-			m.tree[path] = w.made[path]
-		}
-	}
 	all := map[string]plan.Decision{}
 	for i, p := range m.h.Phases {
 		for _, w := range p.Works {
+			m.foresee(w.Name, choice, all)
 			all[w.Name] = m.outlookOf(w.Name, choice, was, all)
 			m.outlookOfGates(&w, all)
 		}
@@ -44,6 +31,50 @@ func (m *model) outlook(choice plan.OnConflict) map[string]plan.Decision {
 	}
 	m.tree, m.known = was, known
 	return all
+}
+
+// foresee skips a workstream that the plan skips, and restores the artifacts of any other.
+func (m *model) foresee(name string, choice plan.OnConflict, all map[string]plan.Decision) {
+	w := m.works[name]
+	if m.plannedOff(name, all) {
+		if w.status != state.Skipped {
+			m.skip(name)
+		}
+		return
+	}
+	missing, edited := m.touched(name)
+	if choice != plan.ConflictRestore {
+		edited = nil
+	}
+	for _, path := range append(missing, edited...) {
+		m.tree[path] = w.made[path]
+	}
+}
+
+// plannedOff reports whether the plan skips a workstream, according to the decisions about
+// those that it depends on.
+func (m *model) plannedOff(name string, all map[string]plan.Decision) bool {
+	w := m.work(name)
+	skipped := func(up string) bool { return all[up] == plan.Skipped }
+	switch {
+	case m.v.off[name]:
+		return true
+	case w.RunOn == onAlways:
+		return false
+	case w.RunOn == onFailed:
+		return !slices.ContainsFunc(w.On, func(up string) bool { return !skipped(up) && all[up] != plan.Reuse })
+	}
+	return slices.ContainsFunc(w.On, skipped)
+}
+
+// undecided returns, for a workstream that runs if something that it depends on fails, what may
+// still fail.
+func (m *model) undecided(name string, all map[string]plan.Decision) []string {
+	w := m.work(name)
+	if w.RunOn != onFailed {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(w.On), func(up string) bool { return all[up] == plan.Skipped || all[up] == plan.Reuse })
 }
 
 // reason is the part of a decision's reason that the model predicts: the steps that it
@@ -92,7 +123,7 @@ func (m *model) outlookAlone(name string, choice plan.OnConflict, now map[string
 		again = plan.Uncertain
 	}
 	switch {
-	case m.off(name):
+	case m.plannedOff(name, all):
 		return plan.Skipped
 	case w.status == state.Uncertain:
 		return plan.Uncertain
@@ -121,13 +152,17 @@ func (m *model) outlookAlone(name string, choice plan.OnConflict, now map[string
 		m.run.why[name] = reason{on: blocked}
 		return plan.Blocked
 	}
+	open := m.undecided(name, all)
 	switch {
 	case w.status == state.Running && again == plan.Uncertain: // the step was killed
 		return plan.Uncertain
-	case len(asked) > 0 && w.done() && m.forced(name) && again == plan.Rerun:
+	case len(asked)+len(open) > 0 && w.done() && m.forced(name) && again == plan.Rerun:
 		return again
 	case len(asked) > 0:
 		m.run.why[name] = reason{on: asked}
+		return plan.Depends
+	case len(open) > 0:
+		m.run.why[name] = reason{on: open}
 		return plan.Depends
 	case m.asks(name):
 		return plan.Uncertain
@@ -189,8 +224,9 @@ func (m *model) outlookOfGate(g histGate, owner string, all map[string]plan.Deci
 		m.run.why[g.label(owner)] = reason{on: blocked}
 		return plan.Blocked
 	}
+	running := func(name string) bool { return all[name] != plan.Skipped }
 	switch is := m.gates[g.label(owner)]; {
-	case m.allOff(owner):
+	case !slices.ContainsFunc(m.judges(owner), running):
 		return plan.Skipped
 	case len(on) > 0:
 		m.run.why[g.label(owner)] = reason{on: on}

@@ -19,6 +19,8 @@ func (m *model) result(name string) string {
 	switch {
 	case w.status == state.Skipped:
 		return "skipped"
+	case w.status == state.Failed:
+		return fmt.Sprintf("failure %d", w.failedID)
 	case m.work(name).Effect == "pure":
 		return fmt.Sprintf("%q %q", w.made, w.value)
 	}
@@ -152,20 +154,14 @@ func (m *model) forced(name string) bool {
 	return w.rejected && (m.run == nil || w.rejectedIn != m.run.number) // only the next run acts on a rejection
 }
 
-// off reports whether a workstream must be skipped: its when is false, or something that it
-// depends on is skipped.
-func (m *model) off(name string) bool {
-	return m.v.off[name] || slices.ContainsFunc(m.work(name).On, m.off)
-}
-
 // isComplete reports whether a workstream is complete: its artifacts were made from the
 // present files, and its gates have passed.
 func (m *model) isComplete(name string) bool {
+	if m.run.left[name] {
+		return false
+	}
 	if m.off(name) {
 		return m.works[name].status == state.Skipped
-	}
-	if m.run != nil && m.run.left[name] {
-		return false
 	}
 	missing, edited := m.touched(name)
 	return m.works[name].status == state.Completed && len(m.reasons(name)) == 0 && len(missing)+len(edited) == 0 &&
@@ -173,7 +169,10 @@ func (m *model) isComplete(name string) bool {
 }
 
 // reached reports whether the run may start a workstream now.
-func (m *model) reached(name string) bool {
+func (m *model) reached(name string) bool { return m.comesToPhaseOf(name) && m.mayRun(name) == nil }
+
+// comesToPhaseOf reports whether the phases before that of a workstream have ended.
+func (m *model) comesToPhaseOf(name string) bool {
 	if !m.reviewPasses() {
 		return false
 	}
@@ -182,5 +181,5 @@ func (m *model) reached(name string) bool {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(m.work(name).On, func(up string) bool { return !m.isComplete(up) || !m.reached(up) })
+	return true
 }

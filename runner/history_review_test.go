@@ -179,7 +179,7 @@ func (m *model) applyReview(e state.Event) error {
 // failReview ends a run before its first phase.
 func (m *model) failReview() {
 	m.fail(reviewOwner)
-	m.run.halted = true
+	m.stop()
 }
 
 // reviewJudged applies a verdict, which must follow from the findings.
@@ -242,7 +242,7 @@ func (m *model) endReview() error {
 		m.failReview()
 		return nil
 	}
-	m.run.halted = true
+	m.stop()
 	return m.mustBe(m.run.signal || m.run.asked, "the review is due")
 }
 

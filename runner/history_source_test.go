@@ -49,6 +49,9 @@ func (h *history) writeWork(b *strings.Builder, w histWork, v variation) {
 		on = append(on, "workstream."+up)
 	}
 	fmt.Fprintf(b, " depends_on = [%s]\n", strings.Join(on, ", "))
+	if w.RunOn != "" {
+		fmt.Fprintf(b, " run_on = %q\n", w.RunOn)
+	}
 	fmt.Fprintf(b, " inputs = %s\n", quoted(h.inputs(w)))
 	var env []string
 	if w.Uses != "" {

@@ -33,6 +33,7 @@ type histPhase struct {
 type histWork struct {
 	Name     string     `json:"name"`
 	On       []string   `json:"on,omitempty"`
+	RunOn    string     `json:"run_on,omitempty"`   // "": succeeded
 	Sources  []string   `json:"sources,omitempty"`  // source files that the workstream reads
 	Reads    bool       `json:"reads,omitempty"`    // the workstream also reads the artifacts of the workstreams in On
 	Uses     string     `json:"uses,omitempty"`     // the workstream whose output is in its definition

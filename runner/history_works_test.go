@@ -20,7 +20,7 @@ import (
 func (m *model) mayStart(name string) error {
 	w, r := m.works[name], m.run
 	switch {
-	case r.halted:
+	case m.stops(name):
 		return errors.New("the run has been stopped")
 	case r.ended != "":
 		return errors.New("the run is over")
@@ -41,10 +41,8 @@ func (m *model) mayStart(name string) error {
 			return fmt.Errorf("the earlier phase %s is not complete", phaseName(p))
 		}
 	}
-	for _, up := range m.work(name).On {
-		if !m.isComplete(up) || !m.reached(up) {
-			return fmt.Errorf("the upstream workstream %s is not done", up)
-		}
+	if err := m.mayRun(name); err != nil {
+		return err
 	}
 	if w.done() {
 		if len(m.reasons(name)) == 0 {
@@ -121,7 +119,7 @@ func (m *model) attemptFailed(e state.WorkstreamAttemptFailed) error {
 	m.run.retries[e.Workstream] = true
 	return errors.Join(err, m.heard(e.Workstream), m.mustBe(!d.ok && !d.cancelled, "the attempt did not fail"),
 		m.mustBe(m.run.tries[e.Workstream] < m.tries(e.Workstream), "the attempt was the last one"),
-		m.mustBe(!m.run.failing || m.run.paused || m.anyReview() || len(m.usedUpAnywhere()) > 0, "another step has failed, so nothing is retried"))
+		m.mustBe(!m.run.failing || m.late(e.Workstream) || m.run.paused || m.anyReview() || len(m.usedUpAnywhere()) > 0, "another step has failed, so nothing is retried"))
 }
 
 func (m *model) failed(e state.WorkstreamFailed) (err error) {
@@ -137,12 +135,14 @@ func (m *model) failed(e state.WorkstreamFailed) (err error) {
 		d, unknown := m.deedOf(name)
 		err = errors.Join(unknown, m.heard(name), m.mustBe(!d.ok && !d.cancelled, "the attempt did not fail"), d.outcome(e.Error),
 			m.mustBe(m.work(name).Effect != "once", "the once step may have happened"),
-			m.mustBe(r.tries[name] == m.tries(name) || r.failing, "after %d of %d attempts", r.tries[name], m.tries(name)))
+			m.mustBe(r.tries[name] == m.tries(name) || r.failing && !m.late(name), "after %d of %d attempts", r.tries[name], m.tries(name)))
 	}
 	d := r.log[m.key(name, w.attempts)]
 	w.failure = fmt.Sprintf("%s, %t after %d", e.Error.Outcome, d.late, r.tries[name])
 	delete(r.retries, name)
 	w.status = state.Failed
+	m.runs++
+	w.failedID = m.runs
 	m.fail(name)
 	return err
 }
@@ -151,7 +151,9 @@ func (m *model) fail(what string) {
 	m.run.failures = append(m.run.failures, what)
 	m.run.over[what] = true
 	if !m.run.act.KeepGoing {
-		m.run.failing = m.run.failing || !m.run.halted // a pause stays a pause
+		if !m.run.halted { // otherwise a pause stays a pause
+			m.run.failing, m.run.failedIn = true, m.phaseOfStep(what)
+		}
 		m.run.halted = true
 	}
 }
@@ -229,13 +231,15 @@ func (m *model) uncertain(e state.WorkstreamUncertain) error {
 		err = errors.Join(err, m.heard(name), m.mustBe(ran && !d.ok, "the attempt succeeded or never ran"))
 	case w.status == state.Running: // the run before was killed
 	case w.done() && w.claimed && len(m.read([]string{m.work(name).artifact()})) == 0: // the user was wrong
-		r.over[name], r.halted = true, r.halted || !r.act.KeepGoing
+		if r.over[name] = true; !r.act.KeepGoing {
+			m.stop()
+		}
 	case m.asks(name):
 	default:
 		err = errors.Join(err, m.mustBe(w.done() && len(m.reasons(name)) > 0, "the step has no reason to run again"))
 	}
-	if (w.status != state.Running || r.tries[name] > 0) && !m.verifies(name) {
-		r.halted = r.halted || !r.act.KeepGoing // the run has reached the step
+	if (w.status != state.Running || r.tries[name] > 0) && !m.verifies(name) && !r.act.KeepGoing {
+		m.stop() // the run has reached the step
 	}
 	if m.maybe[name] = m.maybe[name] || w.attempts > 0 && !w.done(); !m.maybe[name] {
 		delete(m.maybe, name)
