@@ -13,7 +13,7 @@ func (w *Workstream) Done() bool {
 
 // FailureAllowed reports whether the workstream has failed and the pipeline allows that. Such a
 // failure is a result like another.
-func (w *Workstream) FailureAllowed() bool { return w.Status == Failed && w.Allowed }
+func (w *Workstream) FailureAllowed() bool { return w != nil && w.Status == Failed && w.Allowed }
 
 // AllowedFailures returns the failures on record that the pipeline allows, in the order of the
 // workstreams.

@@ -65,8 +65,8 @@ phase "two" {
 	same(t, "inputs of a workstream that declares none", p.show(f.Inputs["none"].Files), "")
 }
 
-// TestWhoseInputs: the inputs of a workstream that has yet to run are gathered only if it
-// has a cache or the survey is thorough.
+// TestWhoseInputs: the inputs of a workstream that runs in any case are gathered only if it has a
+// cache or the survey is thorough.
 func TestWhoseInputs(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, `
@@ -78,6 +78,11 @@ phase "one" {
   workstream "new" {
     script = "true"
     inputs = ["a"]
+  }
+  workstream "failed" {
+    script        = "true"
+    inputs        = ["a"]
+    allow_failure = true
   }
   workstream "cached" {
     script = "true"
@@ -94,10 +99,14 @@ phase "one" {
 `)
 	p.save("a", "one")
 	p.complete("done")
-	for thorough, want := range map[bool]string{false: "cached=1 done=1 new=0 none=0", true: "cached=1 done=1 new=1 none=0"} {
+	p.record(state.WorkstreamStarted{Workstream: "failed", Attempt: 1}, state.WorkstreamFailed{Workstream: "failed", Allowed: true})
+	for thorough, want := range map[bool]string{false: "cached=1 done=1 failed=1 new=0 none=0", true: "cached=1 done=1 failed=1 new=1 none=0"} {
 		_, f := p.gatherAs(plan.ConflictAsk, thorough)
-		got := fmt.Sprintf("cached=%d done=%d new=%d none=%d", len(f.Inputs["cached"].Files), len(f.Inputs["done"].Files), len(f.Inputs["new"].Files), len(f.Inputs["none"].Files))
-		same(t, fmt.Sprintf("number of inputs, thorough=%t", thorough), got, want)
+		var got []string
+		for _, name := range []string{"cached", "done", "failed", "new", "none"} {
+			got = append(got, fmt.Sprintf("%s=%d", name, len(f.Inputs[name].Files)))
+		}
+		same(t, fmt.Sprintf("number of inputs, thorough=%t", thorough), strings.Join(got, " "), want)
 	}
 }
 

@@ -306,12 +306,14 @@ func (s *Surveyor) madeLater() []string {
 	return made
 }
 
-// allInputs gathers the inputs of workstreams whose work is done or that have a cache. If
-// thorough is true, it gathers the inputs of all workstreams.
+// allInputs gathers the inputs of workstreams that may keep their result, because their work is
+// done or their failure is allowed, and of those that have a cache. If thorough is true, it
+// gathers the inputs of all workstreams.
 func (s *Surveyor) allInputs(ctx context.Context, f *plan.Facts, st *state.State, thorough bool) error {
 	for _, phase := range s.p.Phases {
 		for _, ws := range phase.Workstreams {
-			if len(ws.Inputs) > 0 && (thorough || ws.Cache || st.Workstream(ws.Name).Done()) {
+			rec := st.Workstream(ws.Name)
+			if len(ws.Inputs) > 0 && (thorough || ws.Cache || rec.Done() || rec.FailureAllowed()) {
 				if err := s.gatherInputs(ctx, f, ws); err != nil {
 					return err
 				}
