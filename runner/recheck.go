@@ -22,7 +22,7 @@ func (l *loop) rememberReused(planned *plan.Plan) {
 	for _, phase := range planned.Phases {
 		for _, s := range phase.Steps {
 			switch {
-			case s.Kind == plan.GateStep && s.Decision == plan.Reuse:
+			case s.Kind == plan.GateStep && s.Decision == plan.Reuse && st.Gate(s.Name).Status == state.Passed: // a gate of an allowed failure need not have passed
 				l.recordedFiles.setJudged(s.Name, l.facts.Judging[s.Name].Files)
 			case s.Kind == plan.WorkstreamStep && st.Workstream(s.Name).Done():
 				l.recordedFiles.addArtifacts(s.Name, l.surveyor.CurrentArtifacts(st.Workstream(s.Name)))
