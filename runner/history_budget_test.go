@@ -154,7 +154,7 @@ func (m *model) outOfBudget() bool {
 // isUnpaid reports whether a workstream would start now if its budget was not used up.
 func (m *model) isUnpaid(name string) bool {
 	is, r := m.works[name], m.run
-	starts := !is.done() && is.status != state.Uncertain && is.status != state.Running && !m.asks(name)
+	starts := !is.done() && !m.stands(name) && is.status != state.Uncertain && is.status != state.Running && !m.asks(name)
 	if is.done() {
 		starts = len(m.reasons(name)) > 0 && m.work(name).Effect != "once"
 	}

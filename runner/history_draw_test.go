@@ -30,10 +30,13 @@ func histories() *rapid.Generator[history] {
 	})
 }
 
-// keepUsedOnes lets no workstream be skipped whose output is used, nor one that it depends on
-// if that would skip it.
+// keepUsedOnes lets no workstream be skipped, nor fail with permission, whose output is used. It
+// lets no workstream be skipped either on which such a one depends, if that would skip it.
 func (h *history) keepUsedOnes() {
 	works := h.works()
+	for _, w := range works {
+		w.Permits = w.Permits && !h.isUsed(w.Name)
+	}
 	for _, w := range slices.Backward(works) {
 		if !w.Toggled && w.RunOn == onFailed {
 			w.RunOn = ""
@@ -44,6 +47,14 @@ func (h *history) keepUsedOnes() {
 			}
 		}
 	}
+}
+
+// isUsed reports whether an expression uses the output of a workstream that need not have
+// succeeded by then.
+func (h *history) isUsed(name string) bool {
+	of := func(g histGate) bool { return g.Of == name }
+	return slices.ContainsFunc(h.works(), func(w *histWork) bool { return w.Uses == name }) ||
+		slices.ContainsFunc(h.Phases, func(p histPhase) bool { return p.Until == name || slices.ContainsFunc(p.Gates, of) })
 }
 
 func drawPhase(t *rapid.T, h *history, number int) histPhase {
@@ -75,6 +86,7 @@ func drawPhase(t *rapid.T, h *history, number int) histPhase {
 		}
 		w.Effect = rapid.SampledFrom(effects).Draw(t, "effect")
 		if w.Effect != "once" {
+			w.Permits = rapid.IntRange(0, 3).Draw(t, "allow failure") == 0
 			w.Attempts = rapid.SampledFrom([]int{0, 0, 2, 3}).Draw(t, "attempts")
 			w.Rerun = rapid.IntRange(0, 3).Draw(t, "rerun") == 0
 		} else {
@@ -137,7 +149,7 @@ func drawSome(t *rapid.T, what string, from []string, most int) []string {
 
 func drawAct(t *rapid.T, h *history) act {
 	a := act{Do: rapid.SampledFrom([]string{
-		"build", "build", "build", "build", "edit", "edit", "meddle", "remove", "redefine", "regate", "revalue", "toggle",
+		"build", "build", "build", "build", "edit", "edit", "meddle", "remove", "redefine", "regate", "revalue", "toggle", "permit",
 		"approve", "approve", "approve", "reject", "done", "rerun", "rollback", "checkpoint", "grow", "override",
 	}).Draw(t, "do")}
 	if a.Do == "build" {

@@ -93,7 +93,7 @@ func (m *model) waiting(anew bool) bool {
 // or skipped.
 func (m *model) chosenDone() bool {
 	for name := range m.run.allowed {
-		if is := m.works[name].status; is != state.Completed && is != state.Skipped {
+		if is := m.works[name].status; is != state.Completed && is != state.Skipped && !m.works[name].permitted {
 			return false
 		}
 	}
@@ -163,7 +163,7 @@ func (m *model) due() []string {
 	for p, phase := range m.h.Phases {
 		all := true
 		for _, w := range phase.Works {
-			if m.isComplete(w.Name) {
+			if m.finished(w.Name) {
 				continue
 			}
 			all = false
@@ -225,7 +225,10 @@ func (m *model) dueOf(w histWork) string {
 	if missing, edited := m.touched(w.Name); len(missing)+len(edited) > 0 {
 		return fmt.Sprintf("the artifacts %s are not as %s made them", append(missing, edited...), w.Name)
 	}
-	return m.dueGates(w.Gates, w.Name)
+	if what := m.dueGates(w.Gates, w.Name); what != "" || m.gateWaits(w.Name) || !m.permits(w.Name, m.gateFailed(w.Name)) {
+		return what
+	}
+	return w.Name + " ought to have failed with its gate"
 }
 
 // dueGates returns the first gate of an owner that should have been judged, or "".

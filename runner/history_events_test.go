@@ -172,7 +172,7 @@ func (m *model) restored(e state.ArtifactsRestored) error {
 
 func (m *model) phaseIsComplete(p int) bool {
 	for _, w := range m.h.Phases[p].Works {
-		if !m.isComplete(w.Name) {
+		if !m.finished(w.Name) {
 			return false
 		}
 	}

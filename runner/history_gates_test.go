@@ -105,7 +105,10 @@ func (m *model) applyGate(e state.Event) error {
 		return err
 	case state.GateFailed:
 		err := m.judged(e.Gate, false)
-		m.fail(e.Gate)
+		if _, owner := m.gate(e.Gate); m.works[owner] == nil || !m.mayFail(owner) {
+			m.fail(e.Gate)
+		}
+		m.run.over[e.Gate] = true
 		return err
 	case state.GateAsked:
 		return m.asked(e.Gate)

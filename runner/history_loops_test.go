@@ -165,7 +165,7 @@ func (m *model) mayRepeat(p int, anew bool) bool {
 		if r.allowed != nil && !r.allowed[w.Name] || m.works[w.Name].status == state.Running {
 			return false
 		}
-		done = done && m.isComplete(w.Name)
+		done = done && m.finished(w.Name)
 	}
 	failed := slices.ContainsFunc(r.failures, func(what string) bool { return m.isIn(p, what) })
 	return failed || done && !m.satisfied(p)

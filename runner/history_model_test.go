@@ -62,6 +62,7 @@ type modelWork struct {
 	billed     bool              // whether its bill is on record
 	failure    string            // how it failed
 	failedID   int               // identifies the failure
+	permitted  bool              // the pipeline allowed the failure
 }
 
 // modelRecord is the record of an attempt.
@@ -225,7 +226,7 @@ func (m *model) reset(name string) {
 // forget makes a workstream pending, with its gates.
 func (m *model) forget(name string) {
 	w := m.works[name]
-	w.status, w.id, w.metric, w.ended, w.claimed, w.rejected = state.Pending, "", false, false, false, false
+	w.status, w.id, w.metric, w.ended, w.claimed, w.rejected, w.permitted = state.Pending, "", false, false, false, false, false
 	for _, g := range m.work(name).Gates {
 		m.gates[g.label(name)].reset()
 	}

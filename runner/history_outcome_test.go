@@ -24,12 +24,17 @@ type fate uint8
 const (
 	fateCompleted fate = 1 << iota
 	fateSkipped
-	fateFailed  // an attempt or a gate failed
-	fateBlocked // a failure kept the workstream from starting
-	fateOpen    // it has not ended yet, or is left for the next run
+	fateFailed    // an attempt or a gate failed
+	fatePermitted // it failed, and the pipeline allows that
+	fateBlocked   // a failure kept the workstream from starting
+	fateOpen      // it has not ended yet, or is left for the next run
 )
 
-const fateGood = fateCompleted | fateSkipped
+const (
+	fateGood = fateCompleted | fateSkipped | fatePermitted // nothing waits for the workstream any more
+	fateWell = fateCompleted | fateSkipped
+	fateBad  = fateFailed | fatePermitted
+)
 
 func (f fate) may(any fate) bool  { return f&any != 0 }
 func (f fate) must(any fate) bool { return f&^any == 0 }
@@ -65,9 +70,12 @@ func (m *model) fate(name string) fate {
 	case w.status == state.Running, r.left[name]:
 		return fateOpen
 	case w.status == state.Failed && r.over[name]:
+		if w.permitted {
+			return fatePermitted
+		}
 		return fateFailed
-	case m.gateFailed(name):
-		if r.act.KeepGoing && m.dueGates(m.work(name).Gates, name) != "" || m.gateWaits(name) {
+	case m.gateFailed(name) != "":
+		if r.act.KeepGoing && m.dueGates(m.work(name).Gates, name) != "" || m.gateWaits(name) || m.permits(name, m.gateFailed(name)) {
 			return fateOpen
 		}
 		return fateFailed
@@ -87,6 +95,8 @@ func (m *model) fate(name string) fate {
 // ownFate returns the fate of a workstream that the run has come to.
 func (m *model) ownFate(name string) fate {
 	switch {
+	case m.stands(name):
+		return fatePermitted
 	case !m.isComplete(name):
 		return fateOpen
 	case m.works[name].status == state.Skipped:
@@ -130,10 +140,10 @@ func (m *model) fateOfAlways(name string, u upstream) (f fate) {
 // fateOfFailed is like fateOfDefault, for run_on = "failed".
 func (m *model) fateOfFailed(name string, u upstream) (f fate) {
 	if u.allMay(^fateOpen) {
-		if u.anyMay(fateFailed) || u.allMay(fateGood) {
+		if u.anyMay(fateBad) || u.allMay(fateWell) {
 			f = m.ownFate(name)
 		}
-		if u.anyMay(fateBlocked) && !u.anyMust(fateFailed) {
+		if u.anyMay(fateBlocked) && !u.anyMust(fateBad) {
 			f |= fateBlocked
 		}
 	}
@@ -143,13 +153,40 @@ func (m *model) fateOfFailed(name string, u upstream) (f fate) {
 	return f
 }
 
-// gateFailed reports whether a gate of a workstream failed in this run.
-func (m *model) gateFailed(name string) bool {
-	return slices.ContainsFunc(m.work(name).Gates, func(g histGate) bool {
+// gateFailed returns the status of a gate of a workstream that failed in this run, or was
+// rejected, which counts more. It returns "" if there is none.
+func (m *model) gateFailed(name string) (how state.StepStatus) {
+	for _, g := range m.work(name).Gates {
 		is := m.gates[g.label(name)]
-		return m.current(is) && (is.status == state.Failed || is.status == state.Rejected)
-	})
+		if m.current(is) && (is.status == state.Failed && how == "" || is.status == state.Rejected) {
+			how = is.status
+		}
+	}
+	return how
 }
+
+// permits reports whether the pipeline allows that a workstream fails because one of its gates
+// does.
+func (m *model) permits(name string, how state.StepStatus) bool {
+	return how == state.Failed && m.mayFail(name)
+}
+
+// mayFail reports whether the pipeline allows now that a workstream fails.
+func (m *model) mayFail(name string) bool { return m.work(name).Permits && !m.v.harsh[name] }
+
+// failedBefore reports whether a failure on record counts, because the pipeline allows it.
+func (m *model) failedBefore(name string) bool {
+	w := m.works[name]
+	return w.status == state.Failed && w.permitted && m.mayFail(name)
+}
+
+// stands reports whether a failure counts as a result, and nothing has changed since.
+func (m *model) stands(name string) bool {
+	return m.failedBefore(name) && !m.run.left[name] && !m.off(name) && len(m.reasons(name)) == 0
+}
+
+// finished reports whether nothing is left to do for a workstream.
+func (m *model) finished(name string) bool { return m.isComplete(name) || m.stands(name) }
 
 // gateWaits reports whether a gate of a workstream runs or waits for an answer, so that the
 // workstream has not ended.
@@ -169,7 +206,7 @@ func (m *model) mayRun(name string) error {
 		return m.mustBe(u.allMay(^fateOpen), "something that it depends on has not ended: %v", u)
 	case onFailed:
 		return errors.Join(m.mustBe(u.allMay(^fateOpen), "something that it depends on has not ended: %v", u),
-			m.mustBe(u.anyMay(fateFailed), "nothing that it depends on has failed: %v", u))
+			m.mustBe(u.anyMay(fateBad), "nothing that it depends on has failed: %v", u))
 	}
 	return m.mustBe(u.allMay(fateGood), "something that it depends on is not done: %v", u)
 }
@@ -182,7 +219,7 @@ func (m *model) mustRun(name string) bool {
 	case onAlways:
 		return u.allMust(^fateOpen)
 	case onFailed:
-		return u.allMust(^fateOpen) && u.anyMust(fateFailed)
+		return u.allMust(^fateOpen) && u.anyMust(fateBad)
 	}
 	return u.allMust(fateGood)
 }
@@ -197,7 +234,7 @@ func (m *model) off(name string) bool {
 	case w.RunOn == onAlways:
 		return false
 	case w.RunOn == onFailed:
-		return m.upstream(name).allMust(fateGood)
+		return m.upstream(name).allMust(fateWell)
 	}
 	return slices.ContainsFunc(w.On, m.off)
 }
@@ -210,7 +247,7 @@ func (m *model) maySkip(name string) error {
 	case onAlways:
 		off = m.v.off[name] && u.allMay(^fateOpen)
 	case onFailed:
-		off = u.allMay(fateGood) || m.v.off[name] && u.allMay(^fateOpen) && u.anyMay(fateFailed)
+		off = u.allMay(fateWell) || m.v.off[name] && u.allMay(^fateOpen) && u.anyMay(fateBad)
 	default:
 		off = (m.v.off[name] || u.anyMay(fateSkipped)) && u.allMay(fateGood)
 	}
@@ -224,7 +261,7 @@ func (m *model) skipDue(name string) bool {
 	if !m.off(name) || m.run.left[name] {
 		return false
 	}
-	return m.work(name).RunOn != onFailed || u.allMust(fateGood) || u.anyMust(fateFailed)
+	return m.work(name).RunOn != onFailed || u.allMust(fateWell) || u.anyMust(fateBad)
 }
 
 // mustDecide reports whether the run comes to a workstream for certain, so that it runs or
@@ -258,7 +295,7 @@ func (u upstream) String() string {
 	var all []string
 	for _, f := range u {
 		var names []string
-		for i, name := range []string{"completed", "skipped", "failed", "blocked", "open"} {
+		for i, name := range []string{"completed", "skipped", "failed", "permitted", "blocked", "open"} {
 			if f.may(1 << i) {
 				names = append(names, name)
 			}

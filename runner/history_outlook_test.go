@@ -62,7 +62,7 @@ func (m *model) plannedOff(name string, all map[string]plan.Decision) bool {
 	case w.RunOn == onAlways:
 		return false
 	case w.RunOn == onFailed:
-		return !slices.ContainsFunc(w.On, func(up string) bool { return !skipped(up) && all[up] != plan.Reuse })
+		return !slices.ContainsFunc(w.On, func(up string) bool { return !skipped(up) && (all[up] != plan.Reuse || m.failedBefore(up)) })
 	}
 	return slices.ContainsFunc(w.On, skipped)
 }
@@ -71,7 +71,7 @@ func (m *model) plannedOff(name string, all map[string]plan.Decision) bool {
 // still fail.
 func (m *model) undecided(name string, all map[string]plan.Decision) []string {
 	w := m.work(name)
-	if w.RunOn != onFailed {
+	if w.RunOn != onFailed || slices.ContainsFunc(w.On, func(up string) bool { return all[up] == plan.Reuse && m.failedBefore(up) }) {
 		return nil
 	}
 	return slices.DeleteFunc(slices.Clone(w.On), func(up string) bool { return all[up] == plan.Skipped || all[up] == plan.Reuse })
@@ -166,13 +166,17 @@ func (m *model) outlookAlone(name string, choice plan.OnConflict, now map[string
 		return plan.Depends
 	case m.asks(name):
 		return plan.Uncertain
-	case !w.done():
+	case !w.done() && !m.failedBefore(name):
 		return plan.Run
 	case m.forced(name):
 		return again
 	case len(on) > 0:
 		m.run.why[name] = reason{on: on}
 		return plan.Depends
+	case !w.done() && len(m.reasons(name)) > 0:
+		return plan.Run
+	case !w.done():
+		return plan.Reuse
 	case len(m.reasons(name)) > 0:
 		m.run.why[name] = reason{changes: m.changes(name)}
 		return again
@@ -190,6 +194,10 @@ func (m *model) outlookOfGates(w *histWork, all map[string]plan.Decision) {
 	kept, chosen := all[w.Name] == plan.Reuse, m.run.allowed == nil || m.run.allowed[w.Name]
 	for _, g := range w.Gates {
 		label := g.label(w.Name)
+		if kept && m.failedBefore(w.Name) {
+			all[label] = plan.Reuse
+			continue
+		}
 		all[label] = m.outlookOfGate(g, w.Name, all)
 		judged := all[label] != plan.Reuse && all[label] != plan.Skipped
 		switch {

@@ -85,6 +85,12 @@ func (p *play) do(a act) error {
 			name := all[a.Pick%len(all)].Name
 			p.v.off[name] = !p.v.off[name]
 		}
+	case "permit":
+		all := slices.DeleteFunc(p.h.works(), func(w *histWork) bool { return !w.Permits })
+		if len(all) > 0 {
+			name := all[a.Pick%len(all)].Name
+			p.v.harsh[name] = !p.v.harsh[name]
+		}
 	case "approve", "reject":
 		return p.answer(a)
 	case "done", "rerun":

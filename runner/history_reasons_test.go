@@ -135,7 +135,7 @@ func (m *model) reasons(name string) []string {
 	for _, g := range m.work(name).Gates {
 		switch is := m.gates[g.label(name)]; {
 		case m.current(is): // only the next run acts on this verdict
-		case is.status == state.Failed && m.work(name).Rerun:
+		case is.status == state.Failed && m.work(name).Rerun && m.works[name].done():
 			return []string{"on_gate_failure"}
 		}
 	}

@@ -14,6 +14,7 @@ type variation struct {
 	works map[string]int
 	gates map[string]int
 	off   map[string]bool
+	harsh map[string]bool // workstreams that lost their allow_failure
 	vars  map[string]int
 	grown map[string]int
 }
@@ -78,6 +79,9 @@ func (h *history) writeWork(b *strings.Builder, w histWork, v variation) {
 	}
 	if w.Attempts > 0 {
 		fmt.Fprintf(b, " retry {\n attempts = %d\n initial_interval = \"1ns\"\n jitter = 0\n }\n", w.Attempts)
+	}
+	if w.Permits && !v.harsh[w.Name] {
+		b.WriteString(" allow_failure = true\n")
 	}
 	if w.Rerun {
 		b.WriteString(" on_gate_failure = \"rerun\"\n")

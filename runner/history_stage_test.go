@@ -54,7 +54,7 @@ func newStage(h *history, below string) (*stage, error) {
 	}
 	s := &stage{
 		h: h, dir: dir, now: time.Date(2026, 3, 20, 12, 0, 0, 0, time.UTC),
-		v: variation{works: map[string]int{}, gates: map[string]int{}, off: map[string]bool{}, vars: map[string]int{}, grown: map[string]int{}},
+		v: variation{works: map[string]int{}, gates: map[string]int{}, off: map[string]bool{}, harsh: map[string]bool{}, vars: map[string]int{}, grown: map[string]int{}},
 	}
 	for _, sub := range []string{"src", "out", "told"} {
 		err = errors.Join(err, os.Mkdir(filepath.Join(dir, sub), 0o700))

@@ -46,6 +46,7 @@ type histWork struct {
 	Verify   bool       `json:"verify,omitempty"`   // the workstream has a verify command
 	Vars     []string   `json:"vars,omitempty"`     // the variables in its environment
 	Toggled  bool       `json:"toggled,omitempty"`  // no expression refers to the result, so that the workstream can be switched off
+	Permits  bool       `json:"permits,omitempty"`  // allow_failure
 	Counts   bool       `json:"counts,omitempty"`   // the result depends on the number of the iteration
 	Tells    []string   `json:"tells,omitempty"`    // what an attempt reports, a line each
 	Listens  bool       `json:"listens,omitempty"`  // the workstream waits until each report is on record

@@ -44,7 +44,7 @@ func (m *model) mayStart(name string) error {
 	if err := m.mayRun(name); err != nil {
 		return err
 	}
-	if w.done() {
+	if w.done() || m.failedBefore(name) {
 		if len(m.reasons(name)) == 0 {
 			return errors.New("the workstream is done, and has no reason to run again")
 		}
@@ -128,6 +128,9 @@ func (m *model) failed(e state.WorkstreamFailed) (err error) {
 	switch {
 	case r.verified[name] == state.ResolvedRerun: // the workstream was uncertain before
 		err = m.mustBe(r.tries[name] > 0 && w.status == state.Pending, "the workstream is %s", w.status)
+	case e.Error.Gate != "":
+		how := m.gateFailed(name)
+		err = m.mustBe(w.status == state.Succeeded && m.permits(name, how) && m.gates[e.Error.Gate].status == how, "no gate failed whose failure is allowed")
 	case e.Error.Outcome == "conflict":
 		_, edited := m.touched(name)
 		err = m.mustBe(len(edited) > 0 && len(m.reasons(name)) > 0 && r.act.Conflict != plan.ConflictRestore, "nothing was edited")
@@ -138,12 +141,17 @@ func (m *model) failed(e state.WorkstreamFailed) (err error) {
 			m.mustBe(r.tries[name] == m.tries(name) || r.failing && !m.late(name), "after %d of %d attempts", r.tries[name], m.tries(name)))
 	}
 	d := r.log[m.key(name, w.attempts)]
-	w.failure = fmt.Sprintf("%s, %t after %d", e.Error.Outcome, d.late, r.tries[name])
+	w.failure = fmt.Sprintf("%s, %t after %d %s", e.Error.Outcome, d.late, r.tries[name], e.Error.Gate)
+	calledOff := e.Error.Gate == "" && r.tries[name] < m.tries(name)
+	w.permitted = m.mayFail(name) && e.Error.Outcome != "conflict" && !calledOff
+	err = errors.Join(err, m.mustBe(e.Allowed == w.permitted, "the failure is allowed: %t", w.permitted))
 	delete(r.retries, name)
 	w.status = state.Failed
 	m.runs++
 	w.failedID = m.runs
-	m.fail(name)
+	if r.over[name] = true; !w.permitted {
+		m.fail(name)
+	}
 	return err
 }
 
