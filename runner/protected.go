@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/cenkalti/backoff/v4"
 	"golang.org/x/sync/errgroup"
@@ -309,10 +310,12 @@ func (n *node) gatesFailed() {
 }
 
 // endFailedGate ends a workstream after the failure of a gate. The record of the gate says why,
-// unless the failure is allowed: then it is the workstream that has failed.
+// unless the failure is allowed: then it is the workstream that has failed. With --keep-going,
+// another gate may have failed in a way that is not allowed, or been rejected.
 func (n *node) endFailedGate(g *state.Gate) {
 	l := n.loop
-	if n.ws.AllowFailure && g.Error != nil && isAllowed(*g.Error) {
+	failsRun := slices.ContainsFunc(l.cause.failures, func(f state.Failure) bool { return f.Workstream == n.ws.Name })
+	if n.ws.AllowFailure && g.Error != nil && isAllowed(*g.Error) && !failsRun && !l.tasksCancelled() {
 		n.recordFailure(*g.Error)
 		return
 	}
