@@ -63,6 +63,7 @@ func drawPhase(t *rapid.T, h *history, number int) histPhase {
 	for _, w := range h.works() {
 		earlier = append(earlier, w.Name)
 	}
+	p.FailFast = rapid.SampledFrom([]string{"", "", "false"}).Draw(t, "phase fails fast")
 	p.drawLoop(t)
 	for n := range rapid.IntRange(1, 3).Draw(t, "workstreams") {
 		w := histWork{Name: fmt.Sprintf("p%dw%d", number, n), Toggled: true}
@@ -92,6 +93,7 @@ func drawPhase(t *rapid.T, h *history, number int) histPhase {
 		} else {
 			w.Verify = rapid.Bool().Draw(t, "verify")
 		}
+		w.FailFast = rapid.SampledFrom([]string{"", "", "", "true", "false"}).Draw(t, "fail fast")
 		w.Limited = rapid.IntRange(0, 3).Draw(t, "limited") == 0
 		w.Vars = drawSome(t, "variables", variables, 1)
 		w.drawTells(t)

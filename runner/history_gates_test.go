@@ -105,8 +105,11 @@ func (m *model) applyGate(e state.Event) error {
 		return err
 	case state.GateFailed:
 		err := m.judged(e.Gate, false)
-		if _, owner := m.gate(e.Gate); m.works[owner] == nil || !m.mayFail(owner) {
-			m.fail(e.Gate)
+		switch _, owner := m.gate(e.Gate); {
+		case m.works[owner] == nil:
+			m.fail(e.Gate, true)
+		case !m.mayFail(owner):
+			m.fail(e.Gate, m.failsFast(owner))
 		}
 		m.run.over[e.Gate] = true
 		return err
@@ -206,7 +209,7 @@ func (m *model) answered(label, answer string, status state.StepStatus) error {
 func (m *model) reject(label string) {
 	in := 0
 	if m.run != nil {
-		m.fail(label)
+		m.fail(label, true)
 		in = m.run.number
 	}
 	_, owner := m.gate(label)

@@ -174,6 +174,14 @@ func (m *model) permits(name string, how state.StepStatus) bool {
 // mayFail reports whether the pipeline allows now that a workstream fails.
 func (m *model) mayFail(name string) bool { return m.work(name).Permits && !m.v.harsh[name] }
 
+// failsFast reports whether a failure of a workstream keeps others from starting.
+func (m *model) failsFast(name string) bool {
+	if own := m.work(name).FailFast; own != "" {
+		return own == "true"
+	}
+	return m.h.Phases[m.phaseOf(name)].FailFast != "false"
+}
+
 // failedBefore reports whether a failure on record counts, because the pipeline allows it.
 func (m *model) failedBefore(name string) bool {
 	w := m.works[name]

@@ -178,7 +178,7 @@ func (m *model) applyReview(e state.Event) error {
 
 // failReview ends a run before its first phase.
 func (m *model) failReview() {
-	m.fail(reviewOwner)
+	m.fail(reviewOwner, true)
 	m.stop()
 }
 

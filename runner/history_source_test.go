@@ -29,6 +29,9 @@ func (h *history) source(v variation) string {
 	for p, phase := range h.Phases {
 		name := fmt.Sprintf("p%d", p)
 		fmt.Fprintf(&b, "phase %q {\n", name)
+		if phase.FailFast != "" {
+			fmt.Fprintf(&b, " fail_fast = %s\n", phase.FailFast)
+		}
 		phase.Budget.write(&b, v.grown["budget"])
 		phase.writeLoop(&b, v.grown["max"])
 		for _, w := range phase.Works {
@@ -79,6 +82,9 @@ func (h *history) writeWork(b *strings.Builder, w histWork, v variation) {
 	}
 	if w.Attempts > 0 {
 		fmt.Fprintf(b, " retry {\n attempts = %d\n initial_interval = \"1ns\"\n jitter = 0\n }\n", w.Attempts)
+	}
+	if w.FailFast != "" {
+		fmt.Fprintf(b, " fail_fast = %s\n", w.FailFast)
 	}
 	if w.Permits && !v.harsh[w.Name] {
 		b.WriteString(" allow_failure = true\n")

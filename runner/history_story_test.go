@@ -22,36 +22,38 @@ type history struct {
 }
 
 type histPhase struct {
-	Works  []histWork `json:"works"`
-	Gates  []histGate `json:"gates,omitempty"`
-	Budget histBudget `json:"budget,omitzero"`
-	Repeat int        `json:"repeat,omitempty"` // how many iterations there may be; 0: the phase does not repeat
-	Until  string     `json:"until,omitempty"`  // the workstream whose output says whether to repeat
+	Works    []histWork `json:"works"`
+	Gates    []histGate `json:"gates,omitempty"`
+	Budget   histBudget `json:"budget,omitzero"`
+	FailFast string     `json:"fail_fast,omitempty"` // "": true
+	Repeat   int        `json:"repeat,omitempty"`    // how many iterations there may be; 0: the phase does not repeat
+	Until    string     `json:"until,omitempty"`     // the workstream whose output says whether to repeat
 }
 
 // histWork is a workstream. Its artifact and output are a function of its inputs.
 type histWork struct {
 	Name     string     `json:"name"`
 	On       []string   `json:"on,omitempty"`
-	RunOn    string     `json:"run_on,omitempty"`   // "": succeeded
-	Sources  []string   `json:"sources,omitempty"`  // source files that the workstream reads
-	Reads    bool       `json:"reads,omitempty"`    // the workstream also reads the artifacts of the workstreams in On
-	Uses     string     `json:"uses,omitempty"`     // the workstream whose output is in its definition
-	Makes    bool       `json:"makes,omitempty"`    // the workstream makes an artifact
-	Effect   string     `json:"effect,omitempty"`   // "": idempotent
-	Attempts int        `json:"attempts,omitempty"` // 0: one
-	Rerun    bool       `json:"rerun,omitempty"`    // on_gate_failure
-	Gates    []histGate `json:"gates,omitempty"`    // the gates of the workstream itself
-	Limited  bool       `json:"limited,omitempty"`  // the workstream has a timeout
-	Verify   bool       `json:"verify,omitempty"`   // the workstream has a verify command
-	Vars     []string   `json:"vars,omitempty"`     // the variables in its environment
-	Toggled  bool       `json:"toggled,omitempty"`  // no expression refers to the result, so that the workstream can be switched off
-	Permits  bool       `json:"permits,omitempty"`  // allow_failure
-	Counts   bool       `json:"counts,omitempty"`   // the result depends on the number of the iteration
-	Tells    []string   `json:"tells,omitempty"`    // what an attempt reports, a line each
-	Listens  bool       `json:"listens,omitempty"`  // the workstream waits until each report is on record
-	Pace     int        `json:"pace,omitempty"`     // the time between two reports, in milliseconds
-	Bills    bool       `json:"bills,omitempty"`    // the outputs say what an attempt has spent
+	RunOn    string     `json:"run_on,omitempty"`    // "": succeeded
+	Sources  []string   `json:"sources,omitempty"`   // source files that the workstream reads
+	Reads    bool       `json:"reads,omitempty"`     // the workstream also reads the artifacts of the workstreams in On
+	Uses     string     `json:"uses,omitempty"`      // the workstream whose output is in its definition
+	Makes    bool       `json:"makes,omitempty"`     // the workstream makes an artifact
+	Effect   string     `json:"effect,omitempty"`    // "": idempotent
+	Attempts int        `json:"attempts,omitempty"`  // 0: one
+	Rerun    bool       `json:"rerun,omitempty"`     // on_gate_failure
+	Gates    []histGate `json:"gates,omitempty"`     // the gates of the workstream itself
+	Limited  bool       `json:"limited,omitempty"`   // the workstream has a timeout
+	Verify   bool       `json:"verify,omitempty"`    // the workstream has a verify command
+	Vars     []string   `json:"vars,omitempty"`      // the variables in its environment
+	Toggled  bool       `json:"toggled,omitempty"`   // no expression refers to the result, so that the workstream can be switched off
+	Permits  bool       `json:"permits,omitempty"`   // allow_failure
+	FailFast string     `json:"fail_fast,omitempty"` // "": as the phase says
+	Counts   bool       `json:"counts,omitempty"`    // the result depends on the number of the iteration
+	Tells    []string   `json:"tells,omitempty"`     // what an attempt reports, a line each
+	Listens  bool       `json:"listens,omitempty"`   // the workstream waits until each report is on record
+	Pace     int        `json:"pace,omitempty"`      // the time between two reports, in milliseconds
+	Bills    bool       `json:"bills,omitempty"`     // the outputs say what an attempt has spent
 }
 
 // histGate is a gate. If Inputs is empty, the gate judges the files that its workstreams

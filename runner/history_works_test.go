@@ -150,15 +150,16 @@ func (m *model) failed(e state.WorkstreamFailed) (err error) {
 	m.runs++
 	w.failedID = m.runs
 	if r.over[name] = true; !w.permitted {
-		m.fail(name)
+		m.fail(name, m.failsFast(name))
 	}
 	return err
 }
 
-func (m *model) fail(what string) {
+// fail notes a failure that fails the run. If it is fast, it keeps others from starting.
+func (m *model) fail(what string, fast bool) {
 	m.run.failures = append(m.run.failures, what)
 	m.run.over[what] = true
-	if !m.run.act.KeepGoing {
+	if fast && !m.run.act.KeepGoing {
 		if !m.run.halted { // otherwise a pause stays a pause
 			m.run.failing, m.run.failedIn = true, m.phaseOfStep(what)
 		}
