@@ -3,6 +3,7 @@ package pipeline
 import (
 	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -70,7 +71,8 @@ func (b *builder) buildAgents(blocks []*agentBlock) {
 	fr := constantFrame(noEach)
 	for _, block := range blocks {
 		if first := b.agents[block.name]; first != nil {
-			b.errorf("Duplicate agent name", block.block.LabelRanges[0], "The name %q is already taken by the agent at line %d; rename one of them.", block.name, first.block.block.LabelRanges[0].Start.Line)
+			place := block.block.LabelRanges[0]
+			b.errorf("Duplicate agent name", place, "The name %q is already taken by the agent at %s; rename one of them.", block.name, lineOf(first.block.block.LabelRanges[0], place))
 			continue
 		}
 		def := &agentDef{block: block, agent: &Agent{
@@ -149,8 +151,10 @@ func (b *builder) checkAgent(def *workstreamDef) {
 	}
 }
 
-// unusedAgents warns of agents that no workstream uses.
+// unusedAgents warns of agents that no workstream uses. Those of an included file do not
+// belong to the team then.
 func (b *builder) unusedAgents() {
+	b.pipeline.Agents = slices.DeleteFunc(b.pipeline.Agents, func(a *Agent) bool { return !b.agents[a.Name].used && b.isIncluded(a.Range) })
 	for _, agent := range b.pipeline.Agents {
 		if b.agents[agent.Name].used {
 			continue

@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"crypto/sha256"
 	"fmt"
 	"sync"
 
@@ -59,9 +58,10 @@ type constant struct {
 	ok    bool
 }
 
-// Pipeline evaluates the file. The diagnostics are all mistakes of the file, also those
-// that Parse found. The pipeline is nil if one is an error.
+// Pipeline evaluates the file, with those that it includes. The diagnostics are all mistakes
+// of the files, also those that Parse and Including found. The pipeline is nil if one is an error.
 func (f *File) Pipeline(in Inputs) (*Pipeline, hcl.Diagnostics) {
+	f = f.Including(in)
 	if f.unread {
 		return nil, f.diags
 	}
@@ -69,7 +69,7 @@ func (f *File) Pipeline(in Inputs) (*Pipeline, hcl.Diagnostics) {
 		file:      f,
 		in:        in,
 		scope:     newScope(newWorkspaceFiles(in)),
-		pipeline:  &Pipeline{Source: f.name, Digest: fmt.Sprintf("sha256:%x", sha256.Sum256(f.source))},
+		pipeline:  &Pipeline{Source: f.name, Digest: f.digest()},
 		seen:      map[diagnosticKey]*report{},
 		read:      map[*argument][]fileCall{},
 		checked:   map[*argument]bool{},
@@ -81,6 +81,7 @@ func (f *File) Pipeline(in Inputs) (*Pipeline, hcl.Diagnostics) {
 		usedGates:    map[string]bool{},
 		processes:    map[*gateBlock]*processDef{},
 	}
+	f.describeIncluded(b.pipeline)
 	b.scope.onRead = b.noteRead
 	b.scope.artifacts = sync.OnceValue(b.allArtifacts)
 	b.scope.linked = sync.OnceValue(b.linkedArtifacts)
@@ -96,6 +97,7 @@ func (f *File) Pipeline(in Inputs) (*Pipeline, hcl.Diagnostics) {
 	if f.pipeline != nil {
 		b.pipelineBlock(f.pipeline)
 		b.unusedGates()
+		b.includedArtifacts()
 	}
 	b.earlyReads()
 	b.scope.onRead = nil

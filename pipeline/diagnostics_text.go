@@ -44,13 +44,26 @@ func WriteDiagnostics(w io.Writer, files map[string][]byte, diags hcl.Diagnostic
 
 // ordered sorts diagnostics by place: files in the order of their first diagnostic, then
 // by line. Diagnostics without a place come first. Duplicates are left out; they arise
-// when callers join the diagnostics of Parse and Pipeline.
+// when callers join the diagnostics of Parse and Pipeline, or those of several pipelines
+// that include the same file.
 func ordered(diags hcl.Diagnostics) hcl.Diagnostics {
-	seen := make(map[*hcl.Diagnostic]bool, len(diags))
+	type mistake struct {
+		severity        hcl.DiagnosticSeverity
+		summary, detail string
+		place           hcl.Range
+	}
+	seen := make(map[mistake]bool, len(diags))
 	var kept hcl.Diagnostics
 	for _, diag := range diags {
-		if diag != nil && !seen[diag] {
-			seen[diag] = true
+		if diag == nil {
+			continue
+		}
+		m := mistake{severity: diag.Severity, summary: diag.Summary, detail: diag.Detail}
+		if diag.Subject != nil {
+			m.place = *diag.Subject
+		}
+		if !seen[m] {
+			seen[m] = true
 			kept = append(kept, diag)
 		}
 	}

@@ -303,12 +303,11 @@ func (p *Pipeline) Earlier(source []byte, before map[string]string, files Files)
 	if source == nil {
 		source = p.source
 	}
-	file, diags := Parse(source, p.Source)
-	if diags.HasErrors() {
+	file, in := p.earlierFile(source, files)
+	if file.diags.HasErrors() {
 		return nil
 	}
-	in := p.inputs
-	in.Variables, in.Matches, in.Open, in.before = make(map[string]Input, len(file.variables)), nil, true, files
+	in.Variables, in.Matches, in.Open = make(map[string]Input, len(file.variables)), nil, true
 	for _, v := range file.variables {
 		input, given := p.inputs.Variables[v.name]
 		if value, changed := before[v.name]; changed {
@@ -328,6 +327,22 @@ func (p *Pipeline) Earlier(source []byte, before map[string]string, files Files)
 		}
 	}
 	return earlier
+}
+
+// EarlierDigest returns the digest of an earlier version of the file, with the files that it
+// includes as they were.
+func (p *Pipeline) EarlierDigest(source []byte, files Files) string {
+	file, _ := p.earlierFile(source, files)
+	return file.digest()
+}
+
+// earlierFile returns an earlier version of the file, with the files that it includes as they
+// were, and inputs that read such files.
+func (p *Pipeline) earlierFile(source []byte, files Files) (*File, Inputs) {
+	in := p.inputs
+	in.before = files
+	file, _ := Parse(source, p.Source)
+	return file.Including(in), in
 }
 
 // inputOfJSON returns a value that was given to a variable, or false for "".

@@ -19,17 +19,23 @@ const maxFileSize = 16 << 20
 const maxNesting = 500
 
 // File is the syntax of a pipeline file: its blocks, with expressions that are not yet
-// evaluated. It is partial if the file has mistakes. It is immutable and safe for
+// evaluated, and after Including those of the files that it includes. It is partial if the file has mistakes. It is immutable and safe for
 // concurrent use.
 type File struct {
 	name   string
 	source []byte
 	diags  hcl.Diagnostics // what Parse found
-	unread bool            // has syntax errors: mistakes that may follow from them are not reported
+	// unread is true if the file has syntax errors, or if an included file can't be read:
+	// mistakes that may follow from that are not reported.
+	unread bool
+
+	include  *argument // the globs of the files that it includes
+	included []*File   // these files, sorted by path; nil before Including has read them
 
 	variables []*variableBlock
 	locals    []*localDef
 	gates     []*gateBlock
+	agents    []*agentBlock // outside of the pipeline block
 	pipeline  *pipelineBlock
 }
 
@@ -39,10 +45,17 @@ func (f *File) Name() string { return f.name }
 // Source returns the bytes of the file. They must not be changed.
 func (f *File) Source() []byte { return f.source }
 
-// Sources returns the file in the shape that WriteDiagnostics takes.
-func (f *File) Sources() map[string][]byte { return map[string][]byte{f.name: f.source} }
+// Sources returns the file, and those that it includes, in the shape that WriteDiagnostics
+// takes.
+func (f *File) Sources() map[string][]byte {
+	sources := map[string][]byte{f.name: f.source}
+	for _, g := range f.included {
+		sources[g.name] = g.source
+	}
+	return sources
+}
 
-// Diagnostics returns what Parse or Load found.
+// Diagnostics returns what Parse, Load or Including found.
 func (f *File) Diagnostics() hcl.Diagnostics { return f.diags }
 
 // ID returns the id of the pipeline, "" if the file has no pipeline block.
@@ -102,10 +115,12 @@ func readSource(path string) ([]byte, *hcl.Diagnostic) {
 }
 
 var fileSchema = &hcl.BodySchema{
+	Attributes: attributes("include"),
 	Blocks: []hcl.BlockHeaderSchema{
 		{Type: "variable", LabelNames: []string{"name"}},
 		{Type: "locals"},
 		{Type: "gate", LabelNames: []string{"name"}},
+		{Type: "agent", LabelNames: []string{"name"}},
 		{Type: "pipeline", LabelNames: []string{"id"}},
 	},
 }
@@ -113,25 +128,33 @@ var fileSchema = &hcl.BodySchema{
 // Parse reads the syntax of a pipeline file. The filename is used for source ranges
 // only. The File is never nil, and holds the parts that could be understood.
 func Parse(src []byte, filename string) (*File, hcl.Diagnostics) {
+	f := parse(src, filename, (*decoder).checkMain)
+	return f, f.diags
+}
+
+// parse reads a file, and checks it as one that includes others or as one that is included.
+func parse(src []byte, filename string, check func(*decoder, *File, *hclsyntax.Body)) *File {
 	f := &File{name: filename, source: src}
 	if diag := tooDeep(src, filename); diag != nil {
 		f.unread, f.diags = true, hcl.Diagnostics{diag}
-		return f, f.diags
+		return f
 	}
 	parsed, diags := hclsyntax.ParseConfig(src, filename, hcl.InitialPos)
 	f.unread, f.diags = diags.HasErrors(), diags
 	d := &decoder{source: src, diags: diags}
 	if body, ok := parsed.Body.(*hclsyntax.Body); ok {
 		d.decodeFile(f, body)
+		check(d, f, body)
 	}
 	if !f.unread { // the schema of a half-parsed file is not worth complaining about
 		f.diags = d.diags
 	}
-	return f, f.diags
+	return f
 }
 
 func (d *decoder) decodeFile(f *File, body *hclsyntax.Body) {
 	content := d.content(body, fileSchema)
+	f.include = d.argument(content, "include")
 	for _, block := range content.Blocks {
 		switch block.Type {
 		case "variable":
@@ -140,6 +163,8 @@ func (d *decoder) decodeFile(f *File, body *hclsyntax.Body) {
 			f.locals = append(f.locals, d.decodeLocals(block)...)
 		case "gate":
 			f.gates = append(f.gates, d.decodeGate(block, true))
+		case "agent":
+			f.agents = append(f.agents, d.decodeAgent(block))
 		case "pipeline":
 			if f.pipeline != nil {
 				d.report("Duplicate pipeline block",
@@ -150,19 +175,31 @@ func (d *decoder) decodeFile(f *File, body *hclsyntax.Body) {
 			f.pipeline = d.decodePipeline(block)
 		}
 	}
-	if f.pipeline == nil {
-		d.report("Missing pipeline block", `A file must hold one block: pipeline "PRD-001" { … }.`, content.MissingItemRange())
-	}
-	d.duplicateDeclarations(f)
 }
 
-// duplicateDeclarations reports names that are declared twice at file level.
-func (d *decoder) duplicateDeclarations(f *File) {
-	seen := map[string]hcl.Range{}
+// checkMain checks a file that holds a pipeline.
+func (d *decoder) checkMain(f *File, body *hclsyntax.Body) {
+	if f.pipeline == nil {
+		d.report("Missing pipeline block", `A file must hold one block: pipeline "PRD-001" { … }. A file that others include is checked with them.`, body.MissingItemRange())
+	}
+	d.diags = append(d.diags, declarations{}.add(f)...)
+}
+
+// declarations holds the places of the names that files declare at their top level.
+type declarations map[string]hcl.Range
+
+// add adds the names of a file, and reports those that are declared already.
+func (seen declarations) add(f *File) hcl.Diagnostics {
+	var diags hcl.Diagnostics
 	declare := func(kind, name string, rng hcl.Range) {
 		id := kind + "." + name
 		if first, ok := seen[id]; ok {
-			d.report("Duplicate "+kind, fmt.Sprintf("%s is already declared at line %d. Rename one of them.", id, first.Start.Line), rng)
+			diags = append(diags, &hcl.Diagnostic{
+				Severity: hcl.DiagError,
+				Summary:  "Duplicate " + kind,
+				Detail:   fmt.Sprintf("%s is already declared at %s. Rename one of them.", id, lineOf(first, rng)),
+				Subject:  &rng,
+			})
 			return
 		}
 		seen[id] = rng
@@ -176,6 +213,7 @@ func (d *decoder) duplicateDeclarations(f *File) {
 	for _, g := range f.gates {
 		declare("gate", g.name, g.block.DefRange())
 	}
+	return diags
 }
 
 // tooDeep protects the recursive parser. It counts bytes first, which is cheap but

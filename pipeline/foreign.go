@@ -42,6 +42,7 @@ func foreignNames() []foreignName {
 		{"continue_on_error continue-on-error ignore_errors allowFailure", "allow_failure", `the failure of a workstream is allowed with allow_failure = true`},
 		{"fail-fast failFast keep_going", "fail_fast", `with fail_fast = false, a failure does not keep other workstreams from starting`},
 		{"on_failure finally trigger_rule runOn", "run_on", `a workstream that runs after a failure has run_on = "failed", or "always", and names in depends_on what may fail`},
+		{"include import imports includes extends module modules", "", `variables, locals, shared gates and agents of other files are included with include = ["common/*.hcl"], at the top of the file`},
 		{"variable locals pipeline", "", `this block stands at file level, outside of any other`},
 		{"phase", "", `a phase stands directly in the pipeline block`},
 		{"workstream", "", `a workstream stands in a phase, and a phase in the pipeline block`},

@@ -295,7 +295,7 @@ func (w *workspaceFiles) fileset(reads *fileReads) function.Function {
 		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
 			call := fileCall{function: "fileset", path: args[0].AsString(), glob: args[1].AsString()}
 			return w.evaluateCall(call, typ, reads, func() (cty.Value, error) {
-				names, err := w.matchFiles(call.path, call.glob, reads)
+				names, err := w.match(call.path, call.glob, reads, (*linkedFS).isRegularFile)
 				if err != nil {
 					return cty.NilVal, fmt.Errorf("cannot list %q in %q: %w", call.glob, call.path, err)
 				}
@@ -316,7 +316,9 @@ func stringSet(names []string) cty.Value {
 	return cty.SetVal(values)
 }
 
-func (w *workspaceFiles) matchFiles(dir, pattern string, reads *fileReads) ([]string, error) {
+// match returns the names, relative to a directory, that match a pattern and that a
+// function accepts. A name may be listed twice.
+func (w *workspaceFiles) match(dir, pattern string, reads *fileReads, accepts func(l *linkedFS, name string) bool) ([]string, error) {
 	switch problem, outside := globProblem(pattern); {
 	case outside || isExclusion(pattern):
 		return nil, errors.New("this is not a relative glob")
@@ -341,7 +343,7 @@ func (w *workspaceFiles) matchFiles(dir, pattern string, reads *fileReads) ([]st
 		}
 		names = append(names, more...)
 	}
-	names = slices.DeleteFunc(names, func(name string) bool { return !files.isRegularFile(name) || !utf8.ValidString(name) })
+	names = slices.DeleteFunc(names, func(name string) bool { return !accepts(files, name) || !utf8.ValidString(name) })
 	if len(reads.restored()) > 0 || len(w.before) > 0 {
 		dir = w.target(dir)
 	}

@@ -96,6 +96,12 @@ func (l *linkedFS) isRegularFile(name string) bool {
 	return real != "" && !l.isHidden(real)
 }
 
+// isStray reports whether a name is that of a link that leads out of the workspace or to
+// nothing.
+func (l *linkedFS) isStray(name string) bool {
+	return l.realPath(name) == "" && !l.isHidden(path.Join(l.dir, name))
+}
+
 func (l *linkedFS) isHidden(name string) bool { return l.hidden != nil && l.hidden(name) }
 
 // realPath returns the path in the workspace of the file or directory with a name,

@@ -135,8 +135,8 @@ func (a *argument) prematureRead(call fileCall, m maker, reason string) *hcl.Dia
 	return &hcl.Diagnostic{
 		Severity: hcl.DiagError,
 		Summary:  "Artifact read before it is made",
-		Detail: fmt.Sprintf("%s() reads what %s has among its artifacts (%q, line %d), and so must be evaluated after it. %s",
-			call.function, m.ws.target().written(), m.pattern, m.ws.DeclaredArtifact(m.pattern).Start.Line, reason),
+		Detail: fmt.Sprintf("%s() reads what %s has among its artifacts (%q, %s), and so must be evaluated after it. %s",
+			call.function, m.ws.target().written(), m.pattern, lineOf(m.ws.DeclaredArtifact(m.pattern), a.exprRange()), reason),
 		Subject: a.callRange(call).Ptr(),
 	}
 }

@@ -26,7 +26,7 @@ type Inputs struct {
 	// pipeline can be shown, but must not be run. A for_each over such a variable has a
 	// single instance, NAME[…].
 	Open      bool
-	Workspace string         // directory in which functions read files; "": these functions fail
+	Workspace string         // directory of the included files and of those that functions read; "": reading them fails
 	IDPattern *regexp.Regexp // nil: ^PRD-\d{3,}$
 	// Hidden reports whether fileset() leaves out a slash-separated path of the workspace,
 	// such as files of Runner and of git. Nil: fileset() sees all files.
@@ -38,7 +38,7 @@ type Inputs struct {
 	// nothing are warnings.
 	Matches func(patterns []string) bool
 
-	before Files // earlier contents of files, which functions read instead of the present ones
+	before Files // earlier contents of files, which are read instead of the present ones
 }
 
 // Files are earlier contents of files of the workspace, by path. A value opens the file;

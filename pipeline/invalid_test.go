@@ -14,7 +14,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var expectation = regexp.MustCompile(`^# (\d+): (.+)$`)
+// expectation matches a diagnostic that a file must give, "# LINE: SUMMARY", or that an
+// included file must give, "# PATH LINE: SUMMARY".
+var expectation = regexp.MustCompile(`^# ((?:\S+\.hcl )?\d+: .+)$`)
 
 // expectations reads the leading comment of an invalid file.
 func expectations(t *testing.T, src []byte) []string {
@@ -23,7 +25,7 @@ func expectations(t *testing.T, src []byte) []string {
 	scanner := bufio.NewScanner(bytes.NewReader(src))
 	for scanner.Scan() && strings.HasPrefix(scanner.Text(), "#") {
 		if m := expectation.FindStringSubmatch(scanner.Text()); m != nil {
-			want = append(want, m[1]+": "+m[2])
+			want = append(want, m[1])
 		}
 	}
 	if len(want) == 0 {
@@ -43,13 +45,18 @@ func TestInvalidFiles(t *testing.T) {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			t.Parallel()
 			f, _ := Load(path)
+			f = f.Including(Inputs{Workspace: "testdata/workspace"})
 			p, diags := f.Pipeline(Inputs{Workspace: "testdata/workspace", Hidden: func(name string) bool { return filepath.Base(name) == ".git" }})
 			if diags.HasErrors() != (p == nil) {
 				t.Error("the pipeline must be nil if and only if there are errors")
 			}
 			var got []string
 			for _, diag := range diags {
-				got = append(got, fmt.Sprintf("%d: %s", diag.Subject.Start.Line, diag.Summary))
+				place := fmt.Sprintf("%d: ", diag.Subject.Start.Line)
+				if diag.Subject.Filename != f.Name() {
+					place = diag.Subject.Filename + " " + place
+				}
+				got = append(got, place+diag.Summary)
 				if diag.Detail == "" {
 					t.Errorf("%s: no detail", diag.Summary)
 				}
@@ -63,7 +70,7 @@ func TestInvalidFiles(t *testing.T) {
 }
 
 // summaries matches the constant summaries in the source of the package.
-var summaries = regexp.MustCompile(`(?:Summary:\s+|errorf\(|report\(|failed\()"([A-Z][^"]+)"`)
+var summaries = regexp.MustCompile(`(?:Summary:\s+|errorf\(|report\(|failed\(|fail\()"([A-Z][^"]+)"`)
 
 // TestEverySummaryIsExpected holds that each diagnostic has an invalid file,
 // or is known to need another kind of test.

@@ -56,6 +56,9 @@ func TestFirstMistakes(t *testing.T) {
 			`2: Hook with a label: Instead of the label, write: hook { on = ["failed"] }.`,
 		}},
 		{"events in a workstream", inWorkstream("script = \"true\"\non = [\"failed\"]"), []string{"5: Unsupported argument: an argument of a hook"}},
+		{"an import", "import \"common\" {}\n" + inWorkstream(`script = "true"`), []string{`1: Unsupported block type: include = ["common/*.hcl"], at the top of the file`}},
+		{"a block include", "include {}\n" + inWorkstream(`script = "true"`), []string{`1: Unsupported block type: include = ["common/*.hcl"], at the top of the file`}},
+		{"include in the pipeline", strings.Replace(inWorkstream(`script = "true"`), "\n", "\n  include = [\"x.hcl\"]\n", 1), []string{`2: Unsupported argument: include = ["common/*.hcl"], at the top of the file`}},
 		{"a slip", inWorkstream("script = \"true\"\ninput = []"), []string{`5: Unsupported argument: Did you mean "inputs"?`}},
 		{
 			"stage, job and run", "pipeline \"PRD-001\" {\n  stage \"a\" {\n    job \"w\" {\n      run = \"make\"\n      needs = []\n    }\n  }\n}\n",

@@ -22,11 +22,11 @@
 // function from the file of the enclosing block. Each new diagnostic needs a file in
 // testdata/invalid. The type that callers see goes into pipeline.go.
 //
-// Other places to start: file.go parses, build.go evaluates, check.go and depends.go
-// check references and their order, patterns.go and glob.go hold the rules of globs,
-// functions_files.go the functions that read files (the others are in package functions),
-// secrecy.go sensitive values, digest.go digests, and explain*.go the differences between
-// two versions of a file.
+// Other places to start: file.go parses, include.go reads included files, build.go
+// evaluates, check.go and depends.go check references and their order, patterns.go and
+// glob.go hold the rules of globs, functions_files.go the functions that read files (the
+// others are in package functions), secrecy.go sensitive values, digest.go digests, and
+// explain*.go the differences between two versions of a file.
 package pipeline
 
 import (
@@ -49,15 +49,20 @@ type Pipeline struct {
 	Budget     *Budget       // of the session; nil if there is none
 	Review     *Review       // before the first phase; nil if there is none
 	Issue      *Issue        // nil if there is none
-	Agents     []*Agent      // in the order of the file
+	Agents     []*Agent      // those of the pipeline block first
 	Savepoints []*Savepoint  // in the order of the file
 	Services   []*Service    // in the order of the file
 	Phases     []*Phase      // in the order in which they run
 	Hooks      []*Hook
 	Secrets    []Secret // every sensitive value, for masking
 	Source     string   // name of the file
-	Digest     string   // "sha256:…" of the file's bytes
-	Range      hcl.Range
+	Included   []string // paths of the files that it includes, sorted
+	// IncludePatterns are the Patterns of the globs of these files.
+	IncludePatterns []string
+	// Digest is "sha256:…" of the file's bytes, and of the paths and bytes of the files that
+	// it includes.
+	Digest string
+	Range  hcl.Range
 
 	scope     *scope
 	byName    map[string]*Workstream

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
@@ -122,7 +123,7 @@ func (b *builder) pipelineBlock(block *pipelineBlock) {
 		b.expand(def)
 	}
 	defaults := b.defaults(block.defaults)
-	b.buildAgents(block.agents)
+	b.buildAgents(slices.Concat(block.agents, b.file.agents))
 	buildSavepoints(b, block.savepoints)
 	b.buildServices(block.services, defaults)
 	p.Review = b.review(block.review, defaults)
@@ -229,11 +230,11 @@ func oneOf[T ~string](b *builder, a *argument, fr frame, fallback T, words ...T)
 	return fallback
 }
 
-// unusedGates warns of shared gates that nothing uses. Most likely an argument "gates"
-// is missing, and the check never happens.
+// unusedGates warns of shared gates of the file that nothing uses. Most likely an argument
+// "gates" is missing, and the check never happens.
 func (b *builder) unusedGates() {
 	for _, gate := range b.file.gates {
-		if b.usedGates[gate.name] || b.gates[gate.name] != gate {
+		if b.usedGates[gate.name] || b.gates[gate.name] != gate || b.isIncluded(gate.block.DefRange()) {
 			continue
 		}
 		b.addDiagnostics(hcl.Diagnostics{{

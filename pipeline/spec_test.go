@@ -24,6 +24,7 @@ var specOutput = regexp.MustCompile("^\n\n[^\n]*\n\n```text\n((?:.*\n)*?)```")
 var surroundings = map[string]struct{ before, after string }{
 	"":           {"", ""},
 	"file":       {"", "pipeline \"PRD-001\" {\n  phase \"main\" {\n    workstream \"example\" {\n      command = [\"true\"]\n    }\n  }\n}\n"},
+	"included":   {"", "pipeline \"PRD-001\" {\n  phase \"main\" {\n    workstream \"example\" {\n      agent = agent.implementer\n      task  = \"x\"\n      gates = [gate.vet, gate.test]\n    }\n  }\n}\n"},
 	"pipeline":   {"pipeline \"PRD-001\" {\n", "  phase \"main\" {\n    workstream \"example\" {\n      command = [\"true\"]\n    }\n  }\n}\n"},
 	"phase":      {"pipeline \"PRD-001\" {\n  phase \"main\" {\n", "  }\n}\n"},
 	"workstream": {"pipeline \"PRD-001\" {\n  phase \"main\" {\n    workstream \"example\" {\n", "    }\n  }\n}\n"},

@@ -15,7 +15,8 @@ type Symbol struct {
 	NameRange hcl.Range
 }
 
-// Symbols lists the declarations of the file that have a name, in source order.
+// Symbols lists the declarations of the file that have a name, in source order. It leaves out
+// those of files that it includes.
 func (f *File) Symbols() []Symbol {
 	var symbols []Symbol
 	declared := func(block *hclsyntax.Block) {
@@ -30,9 +31,13 @@ func (f *File) Symbols() []Symbol {
 	for _, gate := range f.gates {
 		declared(gate.block)
 	}
+	for _, agent := range f.agents {
+		declared(agent.block)
+	}
 	if f.pipeline != nil {
 		f.pipeline.declared(declared)
 	}
+	symbols = slices.DeleteFunc(symbols, func(s Symbol) bool { return s.Range.Filename != f.name })
 	slices.SortStableFunc(symbols, func(a, b Symbol) int { return a.NameRange.Start.Byte - b.NameRange.Start.Byte })
 	return symbols
 }

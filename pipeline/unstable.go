@@ -76,9 +76,9 @@ func (u *unstableSearch) checkGlob(ws *Workstream, reader string, d declared, pl
 			u.b.addDiagnostics(hcl.Diagnostics{{
 				Severity: hcl.DiagWarning,
 				Summary:  "Input written at the same time",
-				Detail: fmt.Sprintf("%s may write %q (line %d) while %s reads %q: neither waits for the other, so what is read differs from run to run. "+
+				Detail: fmt.Sprintf("%s may write %q (%s) while %s reads %q: neither waits for the other, so what is read differs from run to run. "+
 					"Add one to depends_on of the other, or leave the file out of what is read.",
-					writer.Name, c.pattern, writer.def.block.artifacts.exprRange().Start.Line, reader, d.glob),
+					writer.Name, c.pattern, lineOf(writer.def.block.artifacts.exprRange(), place), reader, d.glob),
 				Subject: &place,
 			}})
 		}

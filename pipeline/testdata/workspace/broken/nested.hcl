@@ -1,0 +1,2 @@
+include = ["common/*.hcl"]
+hook { on = ["failed"] }

@@ -1,0 +1,2 @@
+gate "vet" { command = ["true"] }
+pipeline "PRD-002" {}

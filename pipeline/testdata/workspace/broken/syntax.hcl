@@ -1,0 +1,1 @@
+gate "vet" { command = ["go", "vet" }

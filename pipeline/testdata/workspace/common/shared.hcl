@@ -1,0 +1,7 @@
+locals {
+  registry = "registry.example.com/team"
+}
+
+agent "reviewer" {
+  command = ["claude", "-p", local.registry]
+}
