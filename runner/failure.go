@@ -74,7 +74,7 @@ func (fs *failures) expressionFailure(owner, gate string, diags hcl.Diagnostics)
 		}
 		f.Message = state.Text(fs.opts.Mask(d.Summary + ": " + d.Detail))
 		if d.Subject != nil {
-			f.File, f.Line, f.Column = state.Text(fs.opts.Pipeline.Source), d.Subject.Start.Line, d.Subject.Start.Column
+			f.File, f.Line, f.Column = state.Text(d.Subject.Filename), d.Subject.Start.Line, d.Subject.Start.Column
 		}
 		break
 	}

@@ -220,7 +220,7 @@ func (g *gateRun) pipelineFailure(outcome, message string) state.Failure {
 	l := g.loop
 	return state.Failure{
 		Outcome: outcome, Message: state.Text(l.opts.Mask(message)),
-		File: state.Text(findings.Relative(l.pipeline.Source, l.opts.Workspace, "")), Line: g.Range.Start.Line,
+		File: state.Text(findings.Relative(g.Range.Filename, l.opts.Workspace, "")), Line: g.Range.Start.Line,
 	}
 }
 

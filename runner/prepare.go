@@ -273,7 +273,7 @@ func (e *PlanDiffersError) Unwrap() error { return ErrPlanOutdated }
 func planDifference(saved, now *plan.Plan) error {
 	switch {
 	case saved.Pipeline != now.Pipeline:
-		return &PlanDiffersError{What: "the plan is of another pipeline: its file was edited, or -f names another one", Resumes: now.Session != ""}
+		return &PlanDiffersError{What: "the plan is of another pipeline: its file, or one that it includes, was edited, or -f names another one", Resumes: now.Session != ""}
 	case saved.Session == "" && now.Session != "":
 		return &PlanDiffersError{What: "the plan is of a new session from the beginning, and with --resume a build takes over what is done", Resumes: true}
 	}

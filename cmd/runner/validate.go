@@ -98,11 +98,11 @@ func (o validateOptions) pipelineRefs(env *cli.Environment, cfg *config.Config) 
 }
 
 func showValidated(env *cli.Environment, o validateOptions, results []*load.PipelineResult) error {
+	if err := env.PrintDiagnostics(joined(results)); err != nil {
+		return err
+	}
 	invalid := false
 	for _, read := range results {
-		if err := env.PrintDiagnostics(read.Sources, read.Diagnostics); err != nil {
-			return err
-		}
 		if read.Diagnostics.HasErrors() {
 			invalid = true
 			continue
@@ -116,15 +116,11 @@ func showValidated(env *cli.Environment, o validateOptions, results []*load.Pipe
 }
 
 func showValidatedJSON(env *cli.Environment, o validateOptions, results []*load.PipelineResult) error {
-	var all hcl.Diagnostics
-	sources := make(map[string][]byte)
 	pipelines := []show.PipelineReport{}
 	for _, read := range results {
 		pipelines = append(pipelines, validated(read))
-		all = append(all, read.Diagnostics...)
-		maps.Copy(sources, read.Sources)
 	}
-	out := show.PipelinesReport{Report: pipeline.DiagnosticsJSON(sources, all), Pipelines: pipelines}
+	out := show.PipelinesReport{Report: pipeline.DiagnosticsJSON(joined(results)), Pipelines: pipelines}
 	if err := show.JSON(env.Stdout, out); err != nil {
 		return err
 	}
@@ -132,6 +128,18 @@ func showValidatedJSON(env *cli.Environment, o validateOptions, results []*load.
 		return load.ErrDiagnosed
 	}
 	return nil
+}
+
+// joined returns the diagnostics of all pipelines, with the files that they are about. A
+// mistake in a file that several pipelines include is reported once.
+func joined(results []*load.PipelineResult) (map[string][]byte, hcl.Diagnostics) {
+	var diags hcl.Diagnostics
+	sources := make(map[string][]byte)
+	for _, read := range results {
+		diags = append(diags, read.Diagnostics...)
+		maps.Copy(sources, read.Sources)
+	}
+	return sources, diags
 }
 
 // validated returns the JSON form of a pipeline that was checked.

@@ -41,7 +41,7 @@ type Facts struct {
 	JudgedMakers map[string][]string          // earlier workstreams that make some of the files in Judging, by gate
 
 	ArtifactFiles   map[string]FileSet  // the files that match a workstream's artifact patterns, by workstream, if other steps rely on one
-	EarlierPipeline []byte              // the pipeline file of the last run; nil if it is unchanged or not known
+	EarlierPipeline []byte              // the pipeline file of the last run; nil if it and its includes are unchanged, or not known
 	EarlierFiles    pipeline.Files      // the changed files, with their content in the last run
 	Mask            func(string) string // hides sensitive values in text that is shown
 	Seq             uint64              // the commit of the state when the facts were gathered

@@ -2,8 +2,6 @@ package survey
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"io"
 	"slices"
@@ -17,10 +15,11 @@ import (
 // maxSource bounds the size of the file that is read from a capture.
 const maxSource = 16 << 20
 
-// earlierSource returns the pipeline file of the last run. It returns nil if the file is
-// unchanged or can't be read from the capture. The source only serves to explain changes
-// to the user, so a failure to read it is no error.
-func (s *Surveyor) earlierSource(ctx context.Context, st *state.State) []byte {
+// earlierSource returns the pipeline file of the last run. It returns nil if the file and
+// those that it includes are unchanged, or if the captures don't have them; files are the
+// changed ones, as the captures hold them. The source only serves to explain changes to the
+// user, so a failure to read it is no error.
+func (s *Surveyor) earlierSource(ctx context.Context, st *state.State, files pipeline.Files) []byte {
 	if st == nil || s.endListing == nil || st.Pipeline.Digest == s.p.Digest {
 		return nil
 	}
@@ -29,7 +28,7 @@ func (s *Surveyor) earlierSource(ctx context.Context, st *state.State) []byte {
 		return nil
 	}
 	source, err := s.readEntry(ctx, s.endListing.Entries[i])
-	if sum := sha256.Sum256(source); err != nil || "sha256:"+hex.EncodeToString(sum[:]) != st.Pipeline.Digest {
+	if err != nil || s.p.EarlierDigest(source, files) != st.Pipeline.Digest {
 		return nil
 	}
 	return source

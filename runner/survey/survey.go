@@ -261,7 +261,8 @@ func (s *Surveyor) GatherAll(ctx context.Context, f *plan.Facts, st *state.State
 	if err := s.Reviewed(ctx, f); err != nil {
 		return err
 	}
-	f.Mask, f.EarlierPipeline, f.EarlierFiles = s.mask, s.earlierSource(ctx, st), s.earlierFiles(ctx, f)
+	f.Mask, f.EarlierFiles = s.mask, s.earlierFiles(ctx, f)
+	f.EarlierPipeline = s.earlierSource(ctx, st, f.EarlierFiles)
 	f.DocumentDifference = s.documentDifference(ctx, f, st)
 	err = s.allGates(ctx, f, st)
 	f.LinksOut = nil

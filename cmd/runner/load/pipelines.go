@@ -179,8 +179,8 @@ func ReadPipeline(env *cli.Environment, cfg *config.Config, ref PipelineRef) (*P
 	if err != nil {
 		return nil, err
 	}
-	file, _ := pipeline.Parse(source, env.Display(path))
-	in := pipeline.Inputs{Variables: inputs, Open: ref.AllowUnset, Workspace: env.Workdir, IDPattern: cfg.IDPattern, Hidden: hiddenIn(env, cfg, file), Links: workspaceLinks{env.Workdir}}
+	parsed, _ := pipeline.Parse(source, env.Display(path))
+	in := pipeline.Inputs{Variables: inputs, Open: ref.AllowUnset, Workspace: env.Workdir, IDPattern: cfg.IDPattern, Hidden: hiddenIn(env, cfg, parsed), Links: workspaceLinks{env.Workdir}}
 	if ref.warnUnmatched {
 		files, err := workspace.Open(workspace.Options{Dir: env.Workdir})
 		if err != nil {
@@ -189,6 +189,7 @@ func ReadPipeline(env *cli.Environment, cfg *config.Config, ref PipelineRef) (*P
 		defer func() { _ = files.Close() }() // nothing was written through it
 		in.Matches = matchesAny(files.WithMemo())
 	}
+	file := parsed.Including(in)
 	p, more := file.Pipeline(in)
 	result := &PipelineResult{File: file.Name(), Pipeline: p, sensitive: file.Sensitive(), Diagnostics: append(diags, more...), Sources: file.Sources()}
 	if p != nil && ref.PRD != "" && p.ID != ref.PRD {

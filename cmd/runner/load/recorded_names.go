@@ -16,10 +16,15 @@ import (
 // the name of a branch or a file. These names can't be masked, because the next resume
 // compares them.
 func (setup *Setup) checkRecordedNames(ctx context.Context, env *cli.Environment) error {
-	for _, n := range []struct{ what, path string }{
+	type name struct{ what, path string }
+	names := []name{
 		{"pipeline's file", findings.Relative(setup.Pipeline.Source, env.Workdir, "")},
 		{"pipeline's document", setup.Pipeline.Document},
-	} {
+	}
+	for _, path := range setup.Pipeline.Included {
+		names = append(names, name{"pipeline's included file", path})
+	}
+	for _, n := range names {
 		if setup.Masker.String(filepath.ToSlash(n.path)) != filepath.ToSlash(n.path) {
 			return advice.With(advice.Usagef("the path of the %s holds a sensitive value, and a session records it", n.what),
 				"rename it, or declare the variable without `sensitive = true`")
