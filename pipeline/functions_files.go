@@ -345,7 +345,7 @@ func (w *workspaceFiles) match(dir, pattern string, reads *fileReads, accepts fu
 	}
 	names = slices.DeleteFunc(names, func(name string) bool { return !accepts(files, name) || !utf8.ValidString(name) })
 	if len(reads.restored()) > 0 || len(w.before) > 0 {
-		dir = w.target(dir)
+		dir = path.Clean(w.target(dir)) // the target of "." is ""
 	}
 	for name, open := range w.before {
 		if below, ok := matchBelow(dir, pattern, name); ok && open != nil {
