@@ -59,7 +59,8 @@ type constant struct {
 }
 
 // Pipeline evaluates the file, with those that it includes. The diagnostics are all mistakes
-// of the files, also those that Parse and Including found. The pipeline is nil if one is an error.
+// of the files, also those that Parse and Including found. The pipeline is nil if one is an
+// error.
 func (f *File) Pipeline(in Inputs) (*Pipeline, hcl.Diagnostics) {
 	f = f.Including(in)
 	if f.unread {

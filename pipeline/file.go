@@ -19,8 +19,8 @@ const maxFileSize = 16 << 20
 const maxNesting = 500
 
 // File is the syntax of a pipeline file: its blocks, with expressions that are not yet
-// evaluated, and after Including those of the files that it includes. It is partial if the file has mistakes. It is immutable and safe for
-// concurrent use.
+// evaluated, and after Including also those of the files that it includes. It is partial if
+// the file has mistakes. It is immutable and safe for concurrent use.
 type File struct {
 	name   string
 	source []byte
