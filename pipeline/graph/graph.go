@@ -54,7 +54,7 @@ type Workstream struct {
 	RunOn     string   `json:"run_on,omitempty"` // "": it runs when all in depends_on have completed
 	MayFail   bool     `json:"allow_failure,omitempty"`
 	Services  []string `json:"services,omitempty"` // that it needs
-	Agent     string   `json:"agent,omitempty"` // the agent that does it
+	Agent     string   `json:"agent,omitempty"`    // the agent that does it
 	Gates     []Gate   `json:"gates"`
 }
 
