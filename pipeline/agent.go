@@ -133,11 +133,8 @@ func (p process) withAgent(agent *agentDef) process {
 	if !p.exists() {
 		p.command, p.script, p.shell = from.command, from.script, from.shell
 	}
-	if p.dir == nil {
-		p.dir = from.dir
-	}
-	p.baseEnv = from.env
-	return p
+	from.shell = nil // it is for the script of the agent
+	return p.inherit(from)
 }
 
 // checkAgent checks the process of a workstream together with its agent.

@@ -34,6 +34,7 @@ type builder struct {
 	patternLists map[*argument][]string // the patterns that lists of globs stand for
 	gates        map[string]*gateBlock  // shared ones
 	usedGates    map[string]bool
+	defaults     *defaultsDef // of the pipeline block
 	agents       map[string]*agentDef
 	processes    map[*gateBlock]*processDef // shared by the gates that a block stands for
 	phases       []*phaseDef

@@ -44,16 +44,16 @@ func (h *hasher) sum() string {
 	return "sha256:" + hex.EncodeToString(h.hash.Sum(nil))
 }
 
-// sumOpaque adds an expression that uses a sensitive variable or run.* to a digest. The
-// value of such an expression must not count. Instead it adds
+// sumOpaque adds an expression that uses a sensitive variable or run.* to a digest, under a
+// name. The value of such an expression must not count. Instead it adds
 //
 //   - the tokens of the expression, and of every sensitive local that it uses,
 //   - the names of the sensitive variables,
 //   - the value with placeholders for sensitive variables and run.*, so that everything
 //     else in it counts by value. If the evaluation with placeholders fails, it adds
 //     the values of the references.
-func (s *scope) sumOpaque(h *hasher, a *argument, fr frame) {
-	h.writeField(a.name, "opaque")
+func (s *scope) sumOpaque(h *hasher, name string, a *argument, fr frame) {
+	h.writeField(name, "opaque")
 	h.writeString(a.tokenSum())
 	h.writeList("sensitive", s.sensitiveNames(a))
 	h.writeList("locals", s.sensitiveLocals(a))

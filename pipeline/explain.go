@@ -92,9 +92,7 @@ func (p *processDef) definitionParts(fr frame) []part {
 		switch {
 		case a == nil && len(shown) == 0:
 		case a != nil && slices.Contains(ev.opaque, a):
-			h := newHasher()
-			p.scope.sumOpaque(h, a, fr)
-			parts = append(parts, part{name: a.name, text: hiddenText + h.sum()})
+			parts = append(parts, p.hiddenPart(a.name, a, fr))
 		default:
 			parts = append(parts, shown...)
 		}
@@ -104,15 +102,22 @@ func (p *processDef) definitionParts(fr frame) []part {
 		add(p.script, numbered("script", ev.script)...)
 		add(p.shell, indexed("shell", ev.shell)...)
 	}
-	add(p.dir, part{name: "dir", text: ev.dir})
-	if p.baseEnv != nil {
-		add(p.baseEnv, named("agent env.", ev.baseEnv)...)
+	add(ev.dirFrom, part{name: "dir", text: ev.dir})
+	for _, v := range p.opaqueEnv(ev) {
+		parts = append(parts, p.hiddenPart(v.label(), v.value, fr))
 	}
-	add(p.env, named("env.", ev.env)...)
+	parts = append(parts, named("env.", ev.shownEnv())...)
 	if p.task != nil {
 		add(p.task, numbered("task", ev.task)...)
 	}
 	return parts
+}
+
+// hiddenPart returns the part of an argument whose value must not be shown.
+func (p *processDef) hiddenPart(name string, a *argument, fr frame) part {
+	h := newHasher()
+	p.scope.sumOpaque(h, name, a, fr)
+	return part{name: name, text: hiddenText + h.sum()}
 }
 
 // hiddenText begins the text of a part that is compared but not shown.
@@ -147,9 +152,10 @@ func indexed(name string, list []string) []part {
 // differences compares two lists of parts. Changed and new parts come first, in their
 // present order, then removed ones. If an argument is sensitive in either version,
 // neither value is shown: a text that was written in the file before may be the secret
-// of today.
+// of today. For the same reason, no value of env is shown if a variable of it is sensitive.
 func differences(was, is []part) []Difference {
 	hidden := hiddenArguments(was, is)
+	hidesEnv := slices.ContainsFunc(hidden, func(name string) bool { return part{name: name}.belongsTo("env") })
 	was, is = coarsened(was, hidden), coarsened(is, hidden)
 	was, is = withoutCommonEnds(was, is), withoutCommonEnds(is, was)
 	old := make(map[string]string, len(was))
@@ -166,6 +172,11 @@ func differences(was, is []part) []Difference {
 	for _, p := range was {
 		if text, gone := old[p.name]; gone {
 			found = append(found, Difference{Name: p.name, Old: shownPart(text, true)})
+		}
+	}
+	for i, d := range found {
+		if hidesEnv && (part{name: d.Name}).belongsTo("env") {
+			found[i] = Difference{Name: d.Name}
 		}
 	}
 	return found

@@ -50,11 +50,12 @@ func foreignNames() []foreignName {
 		{"depends_on allow_failure inputs artifacts for_each effect verify on_gate_failure cache mutates", "", `this is an argument of a workstream`},
 		{"command script", "", `this is an argument of a workstream, a gate or a hook`},
 		{"on", "", `this is an argument of a hook, which stands in the pipeline block`},
-		{"retry", "", `what is repeated is said in a block, retry { attempts = 3 }, of a workstream, a hook or the defaults of the pipeline`},
+		{"retry", "", `what is repeated is said in a block, retry { attempts = 3 }, of a workstream, a hook or defaults`},
 		{"max_parallel", "", `this is an argument of a phase`},
 		{"protect", "", `a protect block stands in a workstream`},
 		{"scope savepoints strict_scope", "", `this is an argument of the protect block of a workstream`},
-		{"document defaults hook savepoint", "", `this stands directly in the pipeline block`},
+		{"defaults", "", `a defaults block stands directly in the pipeline block or in a phase`},
+		{"document hook savepoint", "", `this stands directly in the pipeline block`},
 	}
 }
 

@@ -88,22 +88,22 @@ func (d *decoder) gateKind(g *gateBlock) GateKind {
 
 // gateExtras reports arguments that do not belong to the kind of a gate.
 func (d *decoder) gateExtras(g *gateBlock, kind GateKind) {
-	stray := func(a *argument, belongs string) {
-		if a != nil {
-			d.report("Argument without effect", fmt.Sprintf("%q has no meaning in a gate of the kind %s; it belongs to %s.", a.name, kind, belongs), a.nameRange)
+	stray := func(name, belongs string) {
+		if attr := g.block.Body.Attributes[name]; attr != nil {
+			d.report("Argument without effect", fmt.Sprintf("%q has no meaning in a gate of the kind %s; it belongs to %s.", name, kind, belongs), attr.NameRange)
 		}
 	}
 	if kind != GateCommand {
-		stray(g.process.dir, "gates with a command or script")
-		stray(g.process.env, "gates with a command or script")
-		for _, a := range g.services {
-			stray(a, "gates with a command or script")
+		stray("dir", "gates with a command or script")
+		stray("env", "gates with a command or script")
+		if len(g.services) > 0 {
+			stray("services", "gates with a command or script")
 		}
-		stray(g.timeout, "gates with a command or script, or into the approval block")
+		stray("timeout", "gates with a command or script, or into the approval block")
 	}
 	switch {
 	case kind != GateCondition:
-		stray(g.errorMessage, "gates with a condition")
+		stray("error_message", "gates with a condition")
 	case g.errorMessage == nil:
 		d.report("Missing required argument", `A gate with a condition needs an "error_message", which says what is wrong and what to do when it is false.`, g.block.DefRange())
 	}
@@ -174,7 +174,7 @@ func (b *builder) buildGate(block *gateBlock, earlier []*gateBlock, o owner, def
 	fr := o.fr
 	if block.shared {
 		// A shared gate must mean the same for every workstream that uses it.
-		fr.each, fr.allow = noEach, fr.allow&^kindEach
+		fr.each, fr.allow, defaults = noEach, fr.allow&^kindEach, b.defaults
 	}
 	fixed := constantFrame(fr.each)
 	g := &Gate{

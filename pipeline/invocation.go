@@ -3,7 +3,6 @@ package pipeline
 import (
 	"bytes"
 	"errors"
-	"maps"
 	"slices"
 
 	"github.com/hashicorp/hcl/v2"
@@ -106,7 +105,7 @@ func (p *processDef) invocation(fr frame) (Invocation, hcl.Diagnostics) {
 }
 
 func (p *processDef) invoked(ev *evaluation, h *hasher) Invocation {
-	return Invocation{Command: ev.arguments(), Dir: ev.dir, Env: ev.environment(), Task: ev.task, Definition: h.sum(), Range: p.subject()}
+	return Invocation{Command: ev.arguments(), Dir: ev.dir, Env: ev.env, Task: ev.task, Definition: h.sum(), Range: p.subject()}
 }
 
 // subject returns the range in the file of the program of a command, or of the lines of
@@ -156,7 +155,7 @@ func (p *processDef) addToDigest(h *hasher, ev *evaluation, fr frame) {
 		if !slices.Contains(ev.opaque, a) {
 			return true
 		}
-		p.scope.sumOpaque(h, a, fr)
+		p.scope.sumOpaque(h, a.name, a, fr)
 		return false
 	}
 	if p.command != nil && visible(p.command) {
@@ -170,27 +169,13 @@ func (p *processDef) addToDigest(h *hasher, ev *evaluation, fr frame) {
 			h.writeList("shell", ev.shell)
 		}
 	}
-	if p.dir != nil && visible(p.dir) {
+	if ev.dirFrom != nil && visible(ev.dirFrom) && ev.dir != "" {
 		h.writeField("dir", ev.dir)
 	}
 	if p.task != nil && visible(p.task) {
 		h.writeField("task", ev.task)
 	}
-	if p.baseEnv != nil && visible(p.baseEnv) {
-		h.writeList("base env", pairsOf(ev.baseEnv))
-	}
-	if p.env != nil && visible(p.env) {
-		h.writeList("env", pairsOf(ev.env))
-	}
-}
-
-// pairsOf returns names and values, sorted by name.
-func pairsOf(env map[string]string) []string {
-	pairs := make([]string, 0, 2*len(env))
-	for _, name := range slices.Sorted(maps.Keys(env)) {
-		pairs = append(pairs, name, env[name])
-	}
-	return pairs
+	p.addEnvToDigest(h, ev, fr)
 }
 
 func sorted(list []string) []string {

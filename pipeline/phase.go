@@ -14,6 +14,7 @@ type phaseBlock struct {
 	maxParallel *argument
 	when        *argument
 	outcome     outcomeArguments
+	defaults    *defaultsBlock
 	repeat      *repeatBlock
 	budget      *budgetBlock
 	workstreams []*workstreamBlock
@@ -23,6 +24,7 @@ type phaseBlock struct {
 var phaseSchema = &hcl.BodySchema{
 	Attributes: attributes("title", "max_parallel", "when", "run_on", "fail_fast"),
 	Blocks: []hcl.BlockHeaderSchema{
+		{Type: "defaults"},
 		{Type: "repeat"},
 		{Type: "budget"},
 		{Type: "workstream", LabelNames: []string{"name"}},
@@ -37,6 +39,7 @@ func (d *decoder) decodePhase(block *hclsyntax.Block) *phaseBlock {
 	p.maxParallel = d.argument(content, "max_parallel")
 	p.when = d.argument(content, "when")
 	p.outcome = outcomeArguments{runOn: d.argument(content, "run_on"), failFast: d.argument(content, "fail_fast")}
+	p.defaults = d.decodeDefaults(d.single(content, "defaults"))
 	p.budget = d.decodeBudget(d.single(content, "budget"))
 	p.repeat = d.decodeRepeat(d.single(content, "repeat"))
 	for _, inner := range content.Blocks {
@@ -67,9 +70,10 @@ type deferred struct {
 }
 
 // buildPhase evaluates a phase and everything in it.
-func (b *builder) buildPhase(def *phaseDef, defaults *defaultsDef) {
+func (b *builder) buildPhase(def *phaseDef) {
 	phase, block := def.phase, def.block
 	fr := constantFrame(noEach)
+	defaults := b.buildDefaults(block.defaults, b.defaults)
 	phase.Title = b.evalText(block.title, fr)
 	if phase.Title == "" {
 		phase.Title = phase.Name

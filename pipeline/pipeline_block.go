@@ -56,9 +56,7 @@ func (d *decoder) decodePipeline(block *hclsyntax.Block) *pipelineBlock {
 		document: d.argument(content, "document"),
 		timeout:  d.argument(content, "timeout"),
 	}
-	if inner := d.single(content, "defaults"); inner != nil {
-		p.defaults = d.decodeDefaults(inner)
-	}
+	p.defaults = d.decodeDefaults(d.single(content, "defaults"))
 	p.budget = d.decodeBudget(d.single(content, "budget"))
 	p.review = d.decodeReview(d.single(content, "review"))
 	p.issue = d.decodeIssue(d.single(content, "issue"))
@@ -122,18 +120,18 @@ func (b *builder) pipelineBlock(block *pipelineBlock) {
 	for _, def := range b.blocks {
 		b.expand(def)
 	}
-	defaults := b.defaults(block.defaults)
+	b.defaults = b.buildDefaults(block.defaults, noDefaults())
 	b.buildAgents(slices.Concat(block.agents, b.file.agents))
 	buildSavepoints(b, block.savepoints)
-	b.buildServices(block.services, defaults)
-	p.Review = b.review(block.review, defaults)
-	p.Issue = b.issue(block.issue, defaults)
+	b.buildServices(block.services, b.defaults)
+	p.Review = b.review(block.review, b.defaults)
+	p.Issue = b.issue(block.issue, b.defaults.within(issueFrame()))
 	b.resolveDependencies()
 	b.declareArtifacts()
 	for _, phase := range b.phases {
-		b.buildPhase(phase, defaults)
+		b.buildPhase(phase)
 	}
-	b.buildHooks(block.hooks, defaults)
+	b.buildHooks(block.hooks, b.defaults)
 	for _, phase := range b.phases {
 		b.overlaps(phase)
 		exclusive(b, phase.phase.Workstreams)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -25,9 +24,8 @@ type process struct {
 	command *argument
 	script  *argument
 	shell   *argument
-	dir     *argument
-	env     *argument
-	baseEnv *argument // variables that env may replace: those of the agent
+	dirs    []*argument // the first that is not null counts
+	env     variables
 	task    *argument // a text for the process
 	rng     hcl.Range
 }
@@ -42,10 +40,9 @@ func (d *decoder) decodeProcess(content *hclsyntax.Body, rng hcl.Range) process 
 		command: d.argument(content, "command"),
 		script:  d.argument(content, "script"),
 		shell:   d.argument(content, "shell"),
-		dir:     d.argument(content, "dir"),
-		env:     d.argument(content, "env"),
 		rng:     rng,
 	}
+	d.decodeSurroundings(&p, content)
 	if p.command != nil && p.script != nil {
 		d.report("Command and script", `Give either "command", a list that is run without a shell, or "script", a text for a shell, but not both.`, p.script.nameRange)
 	}
@@ -55,12 +52,51 @@ func (d *decoder) decodeProcess(content *hclsyntax.Body, rng hcl.Range) process 
 	return p
 }
 
+// decodeSurroundings decodes the arguments of a process that it may inherit: where it runs,
+// and its variables.
+func (d *decoder) decodeSurroundings(p *process, content *hclsyntax.Body) {
+	if dir := d.argument(content, "dir"); dir != nil {
+		p.dirs = []*argument{dir}
+	}
+	p.env = d.variables(d.argument(content, "env"))
+}
+
 func (p *process) exists() bool { return p.command != nil || p.script != nil }
+
+// inherit returns the process with what it does not say itself: the directory, the shell of
+// a script, and variables.
+func (p process) inherit(from process) process {
+	if p.script != nil && p.shell == nil {
+		p.shell = from.shell
+	}
+	if n := len(p.dirs); n == 0 || p.dirs[n-1].mayBeNull() {
+		p.dirs = slices.Concat(p.dirs, from.dirs)
+	}
+	p.env = p.env.over(from.env)
+	return p
+}
+
+// mayBeNull reports whether the value of an argument can be null, as that of a text in
+// quotes cannot.
+func (a *argument) mayBeNull() bool {
+	_, text := withoutParentheses(a.expr).(*hclsyntax.TemplateExpr)
+	return !text
+}
 
 // arguments iterates over the arguments that are given.
 func (p *process) arguments(yield func(*argument) bool) {
-	for _, a := range [...]*argument{p.command, p.script, p.shell, p.dir, p.baseEnv, p.env, p.task} {
+	for _, a := range [...]*argument{p.command, p.script, p.shell, p.task} {
 		if a != nil && !yield(a) {
+			return
+		}
+	}
+	for _, a := range p.dirs {
+		if !yield(a) {
+			return
+		}
+	}
+	for _, v := range p.env {
+		if !yield(v.value) {
 			return
 		}
 	}
@@ -80,11 +116,11 @@ type processDef struct {
 	diags     hcl.Diagnostics
 }
 
-// newProcessDef returns a process that can be evaluated. A script without a shell gets
-// the shell of the defaults.
+// newProcessDef returns a process that can be evaluated. It inherits from the defaults, if
+// there are any.
 func (b *builder) newProcessDef(p process, defaults *defaultsDef) *processDef {
-	if p.script != nil && p.shell == nil {
-		p.shell = defaults.shell
+	if defaults != nil && p.exists() {
+		p = p.inherit(defaults.process)
 	}
 	def := &processDef{process: p, scope: b.scope, uniform: true, fixed: true}
 	for a := range p.arguments {
@@ -101,8 +137,9 @@ type evaluation struct {
 	shell   []string
 	script  string
 	dir     string
-	baseEnv map[string]string
+	dirFrom *argument // nil: no argument says it
 	env     map[string]string
+	envFrom map[string]*argument // the argument that says each variable, also one that is left out
 	task    string
 	opaque  []*argument // arguments that count by their tokens, not by their values
 }
@@ -215,21 +252,23 @@ func (p *processDef) evaluateIn(fr frame) (*evaluation, hcl.Diagnostics) {
 		p.evaluateArgument(ev, p.script, fr, &diags, func(v cty.Value) (err error) { ev.script, err = scriptOf(v); return err })
 		p.readCommand(ev, p.shell, fr, &diags, &ev.shell)
 	}
-	p.evaluateArgument(ev, p.dir, fr, &diags, func(v cty.Value) (err error) { ev.dir, err = directoryOf(v); return err })
-	p.evaluateArgument(ev, p.baseEnv, fr, &diags, func(v cty.Value) (err error) { ev.baseEnv, err = environmentOf(v); return err })
-	p.evaluateArgument(ev, p.env, fr, &diags, func(v cty.Value) (err error) { ev.env, err = environmentOf(v); return err })
+	for _, a := range p.dirs {
+		p.evaluateArgument(ev, a, fr, &diags, func(v cty.Value) (err error) {
+			if !v.IsNull() {
+				ev.dirFrom = a
+			}
+			ev.dir, err = directoryOf(v)
+			return err
+		})
+		if ev.dirFrom != nil {
+			break
+		}
+	}
+	for _, v := range p.env {
+		p.evaluateArgument(ev, v.value, fr, &diags, func(value cty.Value) error { return ev.setVariables(v, value) })
+	}
 	p.evaluateArgument(ev, p.task, fr, &diags, func(v cty.Value) (err error) { ev.task, err = taskOf(v); return err })
 	return ev, diags
-}
-
-// environment returns all variables.
-func (ev *evaluation) environment() map[string]string {
-	if len(ev.baseEnv) == 0 {
-		return ev.env
-	}
-	env := maps.Clone(ev.baseEnv)
-	maps.Copy(env, ev.env)
-	return env
 }
 
 // arguments returns the program and its arguments.
@@ -294,50 +333,4 @@ func directoryOf(value cty.Value) (string, error) {
 		return "", errOutside
 	}
 	return path.Clean(text), nil
-}
-
-func environmentOf(value cty.Value) (map[string]string, error) {
-	typ := value.Type()
-	isMap := typ.IsMapType() || typ.IsObjectType()
-	switch {
-	case value.IsNull():
-		return nil, nil
-	case !value.IsKnown():
-		if typ != cty.DynamicPseudoType && !isMap {
-			return nil, errNotMap
-		}
-		return nil, nil
-	case !isMap:
-		return nil, errNotMap
-	}
-	env := make(map[string]string, value.LengthInt())
-	for it := value.ElementIterator(); it.Next(); {
-		key, elem := it.Element()
-		name := key.AsString()
-		if err := checkEnvName(name); err != nil {
-			return nil, err
-		}
-		if elem.IsKnown() && elem.IsNull() {
-			continue // counts as not given
-		}
-		text, err := toText(elem)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-		if strings.ContainsRune(text, 0) {
-			return nil, fmt.Errorf("%s: %w", name, errNUL)
-		}
-		env[name] = text
-	}
-	return env, nil
-}
-
-func checkEnvName(name string) error {
-	switch {
-	case name == "" || strings.ContainsAny(name, "=\x00"):
-		return errEnvName
-	case strings.HasPrefix(name, "RUNNER_"):
-		return fmt.Errorf("%s: %w", name, errReservedEnv)
-	}
-	return nil
 }

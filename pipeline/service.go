@@ -143,12 +143,12 @@ func (b *builder) buildServices(blocks []*serviceBlock, defaults *defaultsDef) {
 		}
 		b.pipeline.Services = append(b.pipeline.Services, s) // a service may refer to itself
 		b.scope.services[s.Name] = s
-		surroundings := process{dir: s.process.dir, baseEnv: s.process.baseEnv, env: s.process.env}
+		surroundings := process{dirs: s.process.dirs, env: s.process.env}
 		if block.stop != nil {
-			s.stop = b.newProcessDef(surroundings.running(block.stop), defaults)
+			s.stop = b.newProcessDef(surroundings.running(block.stop), nil)
 		}
 		if block.ready != nil && len(block.ready.checks) == 1 {
-			b.buildReady(s, block.ready, surroundings, defaults)
+			b.buildReady(s, block.ready, surroundings)
 		}
 		for _, p := range []*processDef{s.process, s.stop, s.ready} {
 			if p != nil {
@@ -166,7 +166,7 @@ func (p process) running(command *argument) process {
 	return p
 }
 
-func (b *builder) buildReady(s *Service, block *readyBlock, surroundings process, defaults *defaultsDef) {
+func (b *builder) buildReady(s *Service, block *readyBlock, surroundings process) {
 	fr := constantFrame(noEach)
 	check := block.checks[0]
 	s.Ready = &Ready{Kind: ReadyKind(check.name), check: check, Interval: b.duration(block.interval, fr), Timeout: b.duration(block.timeout, fr)}
@@ -178,7 +178,7 @@ func (b *builder) buildReady(s *Service, block *readyBlock, surroundings process
 	}
 	switch s.Ready.Kind {
 	case ReadyCommand:
-		s.ready = b.newProcessDef(surroundings.running(check), defaults)
+		s.ready = b.newProcessDef(surroundings.running(check), nil)
 	case ReadyTCP:
 		if !b.boolean(check, fr) {
 			b.errorf("Unclear readiness", check.exprRange(), "Write tcp = true: the service is ready when the port service.%s.port accepts connections.", s.Name)

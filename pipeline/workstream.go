@@ -142,8 +142,8 @@ func (b *builder) workstreams(def *workstreamDef, defaults *defaultsDef) {
 	def.process = b.newProcessDef(block.process.withAgent(def.agent), defaults)
 	b.checkAgent(def)
 	if block.verify != nil {
-		def.verify = b.newProcessDef(process{command: block.verify, dir: def.process.dir, baseEnv: def.process.baseEnv, env: def.process.env}, defaults)
-		def.verifyCommand = b.newProcessDef(process{command: block.verify}, defaults)
+		def.verify = b.newProcessDef(process{command: block.verify, dirs: def.process.dirs, env: def.process.env}, nil)
+		def.verifyCommand = b.newProcessDef(process{command: block.verify}, nil)
 	}
 	def.needsResults = block.when.needsResults() || block.verify.needsResults()
 	for a := range def.process.arguments {
@@ -288,9 +288,6 @@ func withInstances(names []string, targets []target) []string {
 func (b *builder) checkProcess(p *processDef, fr frame) {
 	ok := true
 	for a := range p.arguments {
-		if a == p.shell && a.name == "shell" && fr.allow&kindDeferred == 0 {
-			continue // defaults has checked its own shell
-		}
 		ok = b.checkArgument(a, fr) && ok
 	}
 	if !ok || p.uniform && p.checked || !p.exists() {
